@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,10 +139,7 @@ func (c *Config) filesOf(ctx context.Context, d datasets.Dataset) (*datasets.Fil
 	if len(inputs) == 0 {
 		return files, nil
 	}
-	if files == nil {
-		files = &datasets.Files{Name: d.Name()}
-	}
-	with := *files
+	with := *cmp.Or(files, &datasets.Files{Name: d.Name()})
 	with.Inputs = inputs
 	return &with, nil
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -349,10 +350,7 @@ func listFields(t reflect.Type) []field {
 				all = append(all, inner)
 			}
 		default:
-			if name == "" {
-				name = strings.ToLower(f.Name)
-			}
-			all = append(all, field{name, f.Tag.Get("doc"), []int{i}, strings.Contains(options, "omitempty")})
+			all = append(all, field{cmp.Or(name, strings.ToLower(f.Name)), f.Tag.Get("doc"), []int{i}, strings.Contains(options, "omitempty")})
 		}
 	}
 	return all

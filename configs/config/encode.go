@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding"
 	"fmt"
 	"math"
@@ -22,9 +23,7 @@ func Encode(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n == nil {
-		n = &Node{kind: nullNode}
-	}
+	n = cmp.Or(n, &Node{kind: nullNode})
 	var b strings.Builder
 	n.write(&b, 0, false)
 	out := strings.TrimPrefix(b.String(), "\n")

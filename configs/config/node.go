@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -37,10 +38,7 @@ type position struct {
 }
 
 func (p position) String() string {
-	file := p.file
-	if file == "" {
-		file = "config"
-	}
+	file := cmp.Or(p.file, "config")
 	if p.line == 0 {
 		return file
 	}

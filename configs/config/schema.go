@@ -3,6 +3,7 @@ package config
 import (
 	"encoding"
 	"encoding/json"
+	"maps"
 	"math"
 	"reflect"
 	"regexp"
@@ -33,9 +34,7 @@ func (d Document) Schema() ([]byte, error) {
 	b := schemaBuilder{defs: map[string]*schema{}}
 	s := &schema{Schema: "https://json-schema.org/draft/2020-12/schema", Title: d.Title, Type: "object", Properties: map[string]*schema{}, AdditionalProperties: false}
 	for _, settings := range d.Settings {
-		for key, p := range b.structure(settable(reflect.ValueOf(settings).Elem()), 0).Properties {
-			s.Properties[key] = p
-		}
+		maps.Copy(s.Properties, b.structure(settable(reflect.ValueOf(settings).Elem()), 0).Properties)
 	}
 	s.Required, s.Defs = d.Required, b.defs
 	if d.Or != "" {

@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -60,12 +61,7 @@ func SphereOf(in *metrics.Input, first int) Sphere {
 // first circular factor determines the colours. Without spheres, or if both kinds of factors are missing, LatentSpheres
 // writes nothing.
 func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Sphere) error {
-	hue := -1
-	for k, f := range in.Factors {
-		if hue < 0 && f.Kind == factor.Circular {
-			hue = k
-		}
-	}
+	hue := slices.IndexFunc(in.Factors, func(f factor.Factor) bool { return f.Kind == factor.Circular })
 	var plots [][]*plot.Plot
 	for i, s := range spheres {
 		if s.Factor < 0 && hue < 0 {

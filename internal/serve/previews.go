@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -247,11 +248,7 @@ func PreviewProcess(program string, args ...string) func(ctx context.Context, di
 			if !errors.As(err, new(*exec.ExitError)) {
 				return nil, ownFault{err}
 			}
-			text := strings.TrimPrefix(strings.TrimSpace(said.String()), "unravel: ")
-			if text == "" {
-				text = err.Error()
-			}
-			return nil, errors.New(text)
+			return nil, errors.New(cmp.Or(strings.TrimPrefix(strings.TrimSpace(said.String()), "unravel: "), err.Error()))
 		}
 		return out.Bytes(), nil
 	}

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -101,11 +102,7 @@ type curvesAnswer struct {
 func (s *Server) curvesData(w http.ResponseWriter, r *http.Request, one *run) error {
 	return s.curves.send(w, r, s.runs.stamp(one, rundir.LogFile), one.path, func() (any, error) {
 		lines, at, err := s.runs.lines(one)
-		curves := report.RunCurves(nil, lines)
-		if curves == nil {
-			curves = &web.Curves{Panels: []web.Panel{}}
-		}
-		return curvesAnswer{curves, at}, err
+		return curvesAnswer{cmp.Or(report.RunCurves(nil, lines), &web.Curves{Panels: []web.Panel{}}), at}, err
 	})
 }
 

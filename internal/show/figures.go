@@ -2,6 +2,7 @@ package show
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html/template"
 	"io"
@@ -116,11 +117,7 @@ func rankLines(r *tables.Result, set, sets int) (list []report.Series) {
 	for _, row := range r.Rows {
 		s := report.Series{Name: row.Label}
 		for i := range r.Table.Columns {
-			rank := row.Cells[i*sets+set].Rank
-			if rank == 0 {
-				rank = math.NaN()
-			}
-			s.X, s.Y = append(s.X, float64(i)), append(s.Y, rank)
+			s.X, s.Y = append(s.X, float64(i)), append(s.Y, cmp.Or(row.Cells[i*sets+set].Rank, math.NaN()))
 		}
 		if slices.ContainsFunc(s.Y, func(rank float64) bool { return rank > 0 }) {
 			list = append(list, s)

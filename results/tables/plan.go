@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -206,11 +207,7 @@ var notInNames = regexp.MustCompile(`[^A-Za-z0-9.]+`)
 
 // FileName converts a label to a part of a file or folder name.
 func FileName(label string) string {
-	name := strings.Trim(notInNames.ReplaceAllString(strings.ReplaceAll(label, "β", "beta"), "-"), "-.")
-	if name == "" {
-		name = "row"
-	}
-	return name
+	return cmp.Or(strings.Trim(notInNames.ReplaceAllString(strings.ReplaceAll(label, "β", "beta"), "-"), "-."), "row")
 }
 
 type measurer interface{ also() []metrics.Choice } // source with extra metrics for its runs

@@ -9,6 +9,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,11 +116,7 @@ func call(ctx context.Context, input []byte, want, command string, args ...strin
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("%s: no answer: %w", command, ctx.Err())
 	case errors.As(err, &ended):
-		words := strings.TrimSpace(log.String() + out.String())
-		if words == "" {
-			words = ended.Error()
-		}
-		return "", fmt.Errorf("%s: %s", command, words)
+		return "", fmt.Errorf("%s: %s", command, cmp.Or(strings.TrimSpace(log.String()+out.String()), ended.Error()))
 	}
 	return out.String(), err
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,9 +40,7 @@ const (
 // train.ErrStopped, and the job continues. job.Tasks is the maximum number of tasks; 0 means one task per missing run.
 func Execute(ctx context.Context, s Scheduler, job Job, runs []sweep.Run, o Options) ([]sweep.Outcome, error) {
 	o.Log = plain.Or(o.Log)
-	if o.Every == 0 {
-		o.Every = usualEvery
-	}
+	o.Every = cmp.Or(o.Every, usualEvery)
 	progress, err := sweep.Prepare(ctx, job.Dir, runs, o.Retry, o.Log)
 	if err != nil {
 		return nil, err

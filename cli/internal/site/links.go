@@ -1,6 +1,7 @@
 package site
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -73,10 +74,7 @@ func (b *builder) resolve(p *page, destination string) (string, error) {
 	if u.Fragment != "" {
 		to += "#" + u.EscapedFragment()
 	}
-	if to == "" {
-		to = path.Base(b.source.address(name))
-	}
-	return to, nil
+	return cmp.Or(to, path.Base(b.source.address(name))), nil
 }
 
 func (b *builder) picture(p *page, destination string) error {

@@ -2,6 +2,7 @@
 package sheet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"image"
@@ -494,8 +495,5 @@ func differing(d datasets.Dataset, group []int) string {
 			names = append(names, f.Name)
 		}
 	}
-	if names == nil {
-		return "none"
-	}
-	return strings.Join(names, ", ")
+	return cmp.Or(strings.Join(names, ", "), "none")
 }

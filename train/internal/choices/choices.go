@@ -3,6 +3,7 @@ package choices
 
 import (
 	"bytes"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -212,9 +213,7 @@ func inheritSentence(m *metrics.Logic, l *losses.LogicLoss, set func(keys ...str
 // planesOf returns the columns of each factor that rotates a plane or a sphere of the loss; nil: the model's spaces.
 func planesOf(l *losses.LSBDLoss) factor.SubCodes {
 	codes := factor.SubCodes{}
-	for name, columns := range l.Planes {
-		codes[name] = columns
-	}
+	maps.Copy(codes, l.Planes)
 	for _, s := range l.Spheres {
 		if s.Factor != "" {
 			codes[s.Factor] = s.Columns

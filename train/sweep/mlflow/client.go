@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -166,9 +167,7 @@ func (c *client) do(ctx context.Context, method, name string, at *url.URL, body 
 	if err != nil {
 		return err
 	}
-	for key, values := range c.header {
-		request.Header[key] = values
-	}
+	maps.Copy(request.Header, c.header)
 	if method != http.MethodGet {
 		request.Header.Set("Content-Type", kind)
 		if err := request.SetBody(body); err != nil {
