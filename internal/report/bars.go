@@ -65,7 +65,6 @@ func barPlot(panel BarPanel, labels []string, o BarOptions) *plot.Plot {
 
 type bars []float64 // draws the values of a panel as bars
 
-// Plot implements plot.Plotter.
 func (b bars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for i, v := range b {

@@ -51,7 +51,6 @@ type BoxPlot struct {
 	LineLabel   string
 }
 
-// WritePNG draws the figure.
 func (b *BoxPlot) WritePNG(w io.Writer) error {
 	if len(b.Boxes) == 0 {
 		return errors.New("report: want at least one box")
@@ -116,7 +115,6 @@ const (
 	whiskerHalf = 0.14
 )
 
-// Plot implements plot.Plotter.
 func (b boxes) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	thin, thick := draw.LineStyle{Color: ink, Width: vg.Points(0.8)}, draw.LineStyle{Color: ink, Width: vg.Points(1.6)}

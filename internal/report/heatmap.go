@@ -50,7 +50,6 @@ type Heat struct {
 	Sort bool
 }
 
-// WritePNG draws the heatmap.
 func (h *Heat) WritePNG(w io.Writer) error {
 	m, err := h.heatmap()
 	if err != nil {

@@ -101,7 +101,6 @@ func (d *Decoded) pictures() ([][]image.Image, error) {
 	return rows, nil
 }
 
-// WritePNG draws the sheet.
 func (d *Decoded) WritePNG(w io.Writer) error {
 	rows, err := d.pictures()
 	if err != nil {

@@ -143,7 +143,6 @@ func (s *cloud) add(x, y float64, colour color.RGBA) {
 	}
 }
 
-// Plot implements plot.Plotter.
 func (s *cloud) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for i, q := range s.points {
@@ -151,7 +150,6 @@ func (s *cloud) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// DataRange implements plot.DataRanger.
 func (s *cloud) DataRange() (xmin, xmax, ymin, ymax float64) { return plotter.XYRange(s.points) }
 
 func disc(colour color.Color, radius vg.Length) draw.GlyphStyle {

@@ -153,7 +153,6 @@ func halves(name string, points [][3]float64, tints []color.RGBA) []*plot.Plot {
 
 type globe struct{} // draws the outline of the sphere, and circles of latitude and longitude every 30 degrees
 
-// Plot draws the globe.
 func (globe) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	style := draw.LineStyle{Color: rule, Width: vg.Points(0.6)}

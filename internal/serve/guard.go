@@ -129,7 +129,6 @@ func limit(l net.Listener, n int) net.Listener {
 	return &limited{Listener: l, free: make(chan struct{}, n), done: make(chan struct{})}
 }
 
-// Accept waits for a connection, and then for a free slot.
 func (l *limited) Accept() (net.Conn, error) {
 	select {
 	case l.free <- struct{}{}:
@@ -179,7 +178,6 @@ func admit(ctx context.Context) {
 	}
 }
 
-// Close closes the listener.
 func (l *limited) Close() error {
 	l.once.Do(func() { close(l.done) })
 	return l.Listener.Close()
@@ -191,7 +189,6 @@ type counted struct {
 	once sync.Once
 }
 
-// Close closes the connection.
 func (c *counted) Close() error {
 	err := c.Conn.Close()
 	c.once.Do(func() {

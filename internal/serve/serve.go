@@ -151,7 +151,6 @@ func (s *Server) routes() http.Handler {
 	return m
 }
 
-// ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
 // Serve answers the requests of a listener until the context ends, and then closes the listener.

@@ -29,7 +29,6 @@ type printedTable struct {
 	texts []string // of the columns' metrics
 }
 
-// Random implements Source.
 func (*printedTau) Random() bool { return false }
 
 // Score implements Scored. The value and the parts belong to the other table's columns with the metric.
@@ -159,10 +158,8 @@ func (p *printedProduct) Validate() error {
 	return nil
 }
 
-// Random implements Source.
 func (*printedProduct) Random() bool { return true }
 
-// Score implements Scored.
 func (p *printedProduct) Score(_ context.Context, c metrics.Choice, seed uint64) (metrics.Result, error) {
 	r := metrics.Result{Name: c.Name, Value: 1}
 	if p.other == nil {

@@ -151,7 +151,6 @@ type cells struct {
 	Row   string `yaml:"row" doc:"label of the row"`
 }
 
-// Random implements Source.
 func (*cells) Random() bool { return true }
 
 // Validate checks the settings.

@@ -82,7 +82,6 @@ type comparedRuns struct {
 	bySeed  map[uint64][]sweep.Run // by row and then by data set
 }
 
-// Random implements Source.
 func (t *tau) Random() bool { return true }
 
 // Plan implements Trained. It returns the other table's runs for a seed.

@@ -41,7 +41,6 @@ type adam struct {
 	kernel   *kernel.Adam
 }
 
-// Update implements Optimizer.
 func (o *adam) Update(gradients [][]float32, rate, clip float64) {
 	o.steps++
 	a := &o.settings
@@ -112,7 +111,6 @@ type lamb struct {
 	rate         float32
 }
 
-// Update implements Optimizer.
 func (o *lamb) Update(gradients [][]float32, rate, clip float64) {
 	o.steps++
 	l := &o.settings

@@ -214,7 +214,6 @@ func (m *member) take(gradients [][]float32) [][]float32 {
 	return m.gradients
 }
 
-// Norm implements Optimizer.
 func (g *grouped) Norm(gradients [][]float32) float64 {
 	var square float64
 	for i := range g.members {
@@ -225,7 +224,6 @@ func (g *grouped) Norm(gradients [][]float32) float64 {
 	return math.Sqrt(square)
 }
 
-// Update implements Optimizer.
 func (g *grouped) Update(gradients [][]float32, rate, clip float64) {
 	for i := range g.members {
 		m := &g.members[i]
@@ -236,5 +234,4 @@ func (g *grouped) Update(gradients [][]float32, rate, clip float64) {
 	g.steps++
 }
 
-// State implements Optimizer.
 func (g *grouped) State() (*int, []Parameter) { return &g.steps, g.tensors }

@@ -58,7 +58,6 @@ type sgd struct {
 	fresh    float32 // weight of the gradient in the velocity
 }
 
-// Update implements Optimizer.
 func (o *sgd) Update(gradients [][]float32, rate, clip float64) {
 	o.steps++
 	o.rate, o.fresh = float32(o.settings.LR*rate), float32(1-o.settings.Dampening)
@@ -144,7 +143,6 @@ type lars struct {
 	rate     float32
 }
 
-// Update implements Optimizer.
 func (o *lars) Update(gradients [][]float32, rate, clip float64) {
 	o.steps++
 	o.rate, o.gradients, o.clip = float32(o.settings.LR*rate), gradients, float32(clip)
@@ -256,7 +254,6 @@ type rmsprop struct {
 	direction, quotient    kernel.Direction
 }
 
-// Update implements Optimizer.
 func (o *rmsprop) Update(gradients [][]float32, rate, clip float64) {
 	o.prepare()
 	r := &o.settings

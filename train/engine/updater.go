@@ -129,8 +129,6 @@ func (u *updater) decay(tensor int, decay float64) float32 {
 	return float32(decay)
 }
 
-// Norm implements Optimizer.
 func (u *updater) Norm(gradients [][]float32) float64 { return u.pieces.Norm(gradients) }
 
-// State implements Optimizer.
 func (u *updater) State() (*int, []Parameter) { return &u.steps, u.tensors }

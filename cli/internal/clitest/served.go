@@ -23,7 +23,6 @@ type Heard struct {
 	called bool
 }
 
-// Write writes to the log.
 func (h *Heard) Write(p []byte) (int, error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
@@ -35,7 +34,6 @@ func (h *Heard) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// String returns the log so far.
 func (h *Heard) String() string {
 	h.lock.Lock()
 	defer h.lock.Unlock()

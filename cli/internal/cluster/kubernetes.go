@@ -26,12 +26,10 @@ type Kubernetes struct {
 	Group     int
 }
 
-// Name implements Scheduler.
 func (*Kubernetes) Name() string { return "kubernetes" }
 
 const kubernetesMost = 100000 // maximum number of completions of an Indexed Job with a backoff limit per index
 
-// Most implements Scheduler.
 func (*Kubernetes) Most(context.Context) (int, error) { return kubernetesMost, nil }
 
 var (
@@ -124,7 +122,6 @@ func (k *Kubernetes) kubectl(ctx context.Context, input []byte, args ...string) 
 
 var createdJob = regexp.MustCompile(`^job\.batch/([a-z0-9]([-a-z0-9]*[a-z0-9])?)$`)
 
-// Submit implements Scheduler.
 func (k *Kubernetes) Submit(ctx context.Context, j *Job) (string, error) {
 	text, err := k.Text(j)
 	if err != nil {
@@ -238,7 +235,6 @@ func (k *Kubernetes) Look(ctx context.Context, id string) (Tasks, error) {
 	return j.tasks()
 }
 
-// Find implements Scheduler.
 func (k *Kubernetes) Find(ctx context.Context, name string) (string, error) {
 	out, err := k.kubectl(ctx, nil, "get", "jobs", "--selector=unravel/job="+name, "--output=json")
 	if err != nil {
@@ -273,7 +269,6 @@ func (k *Kubernetes) Cancel(ctx context.Context, id string) error {
 	return err
 }
 
-// Commands implements Scheduler.
 func (k *Kubernetes) Commands(id string) (end, show string) {
 	in := ""
 	if k.Namespace != "" {

@@ -87,7 +87,6 @@ type leftOut struct {
 	Reason string `json:"reason"`
 }
 
-// Run decodes codes and writes the sheets.
 func (c *Decode) Run(ctx context.Context, s *ui.Streams) error {
 	if err := c.check(); err != nil {
 		return err

@@ -32,7 +32,6 @@ type Encode struct {
 	Out    string   `placeholder:"FILE" writes:".npy" help:"File of the codes, float32 [n, d] (default: codes.npy in the run's folder, or here)." detail:"With --best or --average, the default is codes-best.npy or codes-average.npy. Factors [n, k] go into a second file beside it: levels as int64. For hierarchical data, the second file has the true values, and a third file has the levels."`
 }
 
-// Run encodes the data set of the run, its sample, or a data set for another program's encoder.
 func (c *Encode) Run(ctx context.Context, s *ui.Streams) error {
 	if err := c.check(); err != nil {
 		return err

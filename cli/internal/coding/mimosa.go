@@ -37,7 +37,6 @@ type Mimosa struct {
 	Out     string   `placeholder:"DIR" writes:"folder" help:"Folder to write: hierarchy, components, parts and assignments of the codes, with pictures." detail:"The folder has hierarchy.json, mimosa.json, hierarchy.png and components.png. components.npy has the component of each code, or -1 for none; parts.npy has the same before merging. assignments.npy has a column for each categorical dimension: 1 + the option of each code. 0 means that the code lacks the dimension, and -1 that the code is not assigned. For a run, assignments.npy has a row for each image."`
 }
 
-// Run learns the hierarchy.
 func (c *Mimosa) Run(ctx context.Context, s *ui.Streams) error {
 	options, err := mimosaOptions(c.Options)
 	if err != nil {

@@ -38,7 +38,6 @@ type askCommand struct {
 	Sheet   string   `placeholder:"FILE" writes:".png" help:"PNG of the pairs to draw, with a row for each pair and its line number." detail:"The PNG shows at most 200 pairs."`
 }
 
-// Run writes the questions.
 func (c *askCommand) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Dir == "" && (c.Best || c.Average) {
 		return ui.Usagef("--best and --average choose weights of a run; want --run DIR")

@@ -46,7 +46,6 @@ type listCommand struct {
 	JSON bool `name:"json" help:"Print one JSON object on standard output."`
 }
 
-// Run lists the data sets.
 func (c *listCommand) Run(s *ui.Streams) error {
 	sets, err := cache.List()
 	if err != nil {
@@ -134,7 +133,6 @@ func (*augmentFlag) Takes(text string) bool {
 	return strings.HasPrefix(text, "[") || slices.Contains(augment.Presets.Names(), text)
 }
 
-// Run draws the sheet.
 func (c *showCommand) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Count < 1 || c.Scale < 0 {
 		return ui.Usagef("--count %d, --scale %d: want a count of 1 or more and a scale of 0 or more", c.Count, c.Scale)
@@ -200,7 +198,6 @@ type exportCommand struct {
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output: the content of set.json."`
 }
 
-// Run writes the files.
 func (c *exportCommand) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Shard < 1 || c.Shard > 1<<30 {
 		return ui.Usagef("--shard %d is out of range; want 1 or more MiB", c.Shard)

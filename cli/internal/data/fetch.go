@@ -30,7 +30,6 @@ type fetchCommand struct {
 	File    []string `placeholder:"NAME" help:"Fetch only these files of the data set, which may be optional files." detail:"The command converts the set if these files suffice."`
 }
 
-// Run fetches the files and converts them.
 func (c *fetchCommand) Run(ctx context.Context, s *ui.Streams) error {
 	choice, err := inputs.ChooseData(c.Name, c.Options)
 	if err != nil {
@@ -173,7 +172,6 @@ func describeSet(ctx context.Context, s *ui.Streams, choice catalog.Choice, o da
 	return nil
 }
 
-// PublicNames lists the public data sets.
 func PublicNames() []string {
 	var names []string
 	for _, e := range catalog.Registry.All() {
@@ -188,7 +186,6 @@ type checkCommand struct {
 	Name string `arg:"" optional:"" help:"Name of a data set (default: all data sets on this machine)."`
 }
 
-// Run reads all files of the sets and compares them with their hashes.
 func (c *checkCommand) Run(ctx context.Context, s *ui.Streams) error {
 	t := ui.NewTransfer(s.Log)
 	defer t.End()

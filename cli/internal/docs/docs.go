@@ -33,7 +33,6 @@ type Command struct {
 	Results   string `placeholder:"FILE" writes:".md" help:"File to write the page of results to, as Markdown from the ledger, instead of the site."`
 }
 
-// Run writes the site, the reference or the page of results.
 func (c *Command) Run(ctx context.Context, k *kong.Kong, s *ui.Streams) error {
 	if c.Results != "" {
 		page, err := ResultsPage(ctx)

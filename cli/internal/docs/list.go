@@ -124,7 +124,6 @@ func (p *ListedPart) describe() (err error) {
 	return err
 }
 
-// Run prints the list.
 func (c *List) Run(s *ui.Streams) error {
 	if c.Kind == "" {
 		return c.printKinds(s.Out)
@@ -196,7 +195,6 @@ func findKind(name string) (*ListedKind, error) {
 	return nil, ui.Usagef("there is no list of %q%s", name, registry.Suggest(strings.TrimSuffix(name, "s")+"s", names))
 }
 
-// PrintParts prints the names of parts with their descriptions.
 func PrintParts(w io.Writer, parts []ListedPart) {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, p := range parts {
@@ -295,7 +293,6 @@ func document(kind string) (config.Document, error) {
 	return config.Document{}, ui.Usagef("there is no schema of %q%s", kind, registry.Suggest(kind, documentKinds))
 }
 
-// WriteSchema prints the JSON Schema of a kind of file.
 func WriteSchema(w io.Writer, kind string) error {
 	d, err := document(kind)
 	if err != nil {

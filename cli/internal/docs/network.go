@@ -178,7 +178,6 @@ func (f *networkFlags) print(w io.Writer, s *Summary) error {
 	return t.Flush()
 }
 
-// Sides formats a shape as 64x64x3.
 func Sides(shape []int) string {
 	words := make([]string, len(shape))
 	for i, n := range shape {

@@ -58,7 +58,6 @@ type Command struct {
 	Out  string `placeholder:"DIR" writes:"folder" help:"Folder to write: metrics.json, metrics.csv, and tables and pictures of single metrics." detail:"Each metric's matrix is a .csv and a .png. ranks.csv ranks code columns for each factor. codes.png shows codes against factors, and med-selected.png the columns that med selects. manipulation.csv and .png give the variance of each column while one factor varies. approximation.png shows the product function of the factors and the affine left inverse nearest to the codes. product-approximation.npy and left-inverse.npy hold their values. constancy.png shows levels by the radius and the deviation of their sub-codes. Hierarchies are .png files."`
 }
 
-// Run computes and prints the metrics.
 func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Codes != "" && c.Factors == "" && c.Rotations == "" && c.Pairs == "" {
 		c.Factors = table.Beside(c.Codes, "factors")

@@ -148,7 +148,6 @@ func (m Item) choose(settings []string, like string) (metrics.Choice, error) {
 	return choice, config.Load("--option", []byte("{"+strings.Join(settings, ", ")+"}"), choice.Value)
 }
 
-// PresetNamed reports whether --metrics names a preset.
 func PresetNamed(names []string) bool { return len(names) == 1 && presets()[names[0]] != nil }
 
 // presets maps names to lists of metrics. Metrics of a preset are skipped if they do not apply.

@@ -55,7 +55,6 @@ const Printed = "printed"
 //go:embed papers.yaml
 var papersText []byte
 
-// Papers returns Unravel's list of papers.
 func Papers() ([]Paper, error) { return Load("tables/findings/papers.yaml", papersText) }
 
 // Load reads a list of papers. Messages contain the name of the file.
@@ -67,7 +66,6 @@ func Load(file string, source []byte) ([]Paper, error) {
 	return all.Papers, err
 }
 
-// Validate checks the settings.
 func (f *Finding) Validate() error {
 	if f.Claim == "" || f.Section == "" {
 		return errors.New("want a claim and its section")
@@ -78,7 +76,6 @@ func (f *Finding) Validate() error {
 	return nil
 }
 
-// Validate checks the settings.
 func (t *Test) Validate() error {
 	bound := cmp.Or(t.Below, t.Above)
 	switch {
@@ -96,7 +93,6 @@ func (t *Test) Validate() error {
 	return nil
 }
 
-// Validate checks the settings.
 func (b *Bound) Validate() error {
 	if (b.Value != nil) == (len(b.Rows) > 0 || b.Column != "") {
 		return errors.New("want a value, or rows, a column or both")

@@ -41,7 +41,6 @@ type judgedPaper struct {
 	Judged []*Judged
 }
 
-// Count counts the findings with a verdict.
 func (p judgedPaper) Count(v Verdict) (n int) {
 	for _, j := range p.Judged {
 		if j.Verdict == v {
@@ -352,10 +351,8 @@ type effort struct {
 	unknown          int     // missing runs of tables without a measured run
 }
 
-// Hours returns the spent core-hours.
 func (e effort) Hours() float64 { return e.spent / 3600 }
 
-// Missing formats the core-hours of missing runs.
 func (e effort) Missing() string {
 	switch text := fmt.Sprintf("%.1f", e.remaining/3600); {
 	case e.unknown == 0:

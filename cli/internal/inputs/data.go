@@ -68,7 +68,6 @@ func (c *EncoderFlags) Encode(ctx context.Context, s *ui.Streams) (d datasets.Da
 	return d, codes, nil
 }
 
-// ChooseData reads the name of a data set and options name=value.
 func ChooseData(name string, options []string) (catalog.Choice, error) {
 	var settings struct {
 		Dataset catalog.Choice `yaml:"dataset"`

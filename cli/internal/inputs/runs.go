@@ -115,7 +115,6 @@ func (w WeightFlags) OpenData(ctx context.Context, dir string, o *OtherData, f D
 	return e, nil
 }
 
-// OnData returns an experiment on another data set.
 func OnData(ctx context.Context, e *train.Experiment, choice catalog.Choice, s *ui.Streams) (*train.Experiment, error) {
 	d, err := Build(ctx, choice, e.Config.Seed, s.Log)
 	if err != nil {
@@ -149,5 +148,4 @@ func ReadConfig(name string) (file string, source []byte, err error) {
 	return file, source, err
 }
 
-// IsRun reports whether a folder contains a run.
 func IsRun(dir string) bool { return ui.Exists(filepath.Join(dir, rundir.Config)) }

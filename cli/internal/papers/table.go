@@ -54,7 +54,6 @@ type Command struct {
 
 const tableRuns = "runs/tables"
 
-// Run prints a table, lists the tables, or does the other work that a flag names.
 func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Simulate.Machines != nil {
 		return c.simulate(ctx, s)

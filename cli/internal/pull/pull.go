@@ -29,7 +29,6 @@ type Command struct {
 
 func folder() string { return filepath.Join(cache.Root(), "models") }
 
-// Run lists the models, or unpacks one as a run.
 func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Name == "" {
 		if c.From != "" || c.Out != "" {

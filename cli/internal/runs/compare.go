@@ -41,7 +41,6 @@ type Compare struct {
 	Out       string   `placeholder:"DIR" writes:"folder" help:"Folder to write, with the comparison as compare.json, .csv and .png." detail:"The metrics have a .csv. Ranks, UDR by pairs of runs and, for three runs or more, Kendall's tau between metrics have a .csv and a .png."`
 }
 
-// Run prints the comparison.
 func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 	c.Sources = expandRuns(c.Sources)
 	if err := c.check(); err != nil {

@@ -40,7 +40,6 @@ type Command struct {
 	TensorBoard bool   `name:"tensorboard" xor:"format" help:"Write the runs' settings and metrics for TensorBoard's page HParams." detail:"They go into a file in the folder of the runs."`
 }
 
-// Run lists runs.
 func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	exports := c.MLflow != "" || c.TensorBoard
 	if c.MLflow != "" {

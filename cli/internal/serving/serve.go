@@ -44,7 +44,6 @@ type Command struct {
 // DefaultAddress is the address of the server if the user gives none.
 const DefaultAddress = "127.0.0.1:7007"
 
-// Run serves until the context ends.
 func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	ui.Yield(ctx)
 	info, err := os.Stat(c.Dir)
@@ -203,7 +202,6 @@ type Preview struct {
 	Dir string `arg:""`
 }
 
-// Run prints the preview of a run's newest checkpoint.
 func (c *Preview) Run(ctx context.Context, s *ui.Streams) error {
 	ui.Yield(ctx)
 	text, err := serve.NewPreview(ctx, c.Dir)

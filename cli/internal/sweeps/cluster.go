@@ -271,7 +271,6 @@ func (f *ClusterFlags) Submit(ctx context.Context, s *ui.Streams, j cluster.Job,
 // CountFlag is a number of at least 1; 0 means that the flag is absent.
 type CountFlag int
 
-// UnmarshalText reads a number.
 func (c *CountFlag) UnmarshalText(text []byte) error {
 	n, err := strconv.Atoi(string(text))
 	if err != nil || n < 1 {
@@ -283,7 +282,6 @@ func (c *CountFlag) UnmarshalText(text []byte) error {
 
 type nameFlag string // name; an empty name means that the flag is absent
 
-// UnmarshalText reads a name.
 func (n *nameFlag) UnmarshalText(text []byte) error {
 	if len(text) == 0 || strings.ContainsAny(string(text), " \t\r\n\"'") {
 		return fmt.Errorf("got %q; want a name without spaces and quotes", text)
@@ -294,7 +292,6 @@ func (n *nameFlag) UnmarshalText(text []byte) error {
 
 type volumeFlag struct{ claim, path string } // claim and the path of its volume
 
-// UnmarshalText reads CLAIM:PATH.
 func (v *volumeFlag) UnmarshalText(text []byte) error {
 	var ok bool
 	if v.claim, v.path, ok = strings.Cut(string(text), ":"); !ok || v.claim == "" || !strings.HasPrefix(v.path, "/") {
@@ -309,7 +306,6 @@ const leastTime = 2 * time.Minute // shortest time of a task that still allows s
 
 var slurmTime = regexp.MustCompile(`^(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?$`)
 
-// UnmarshalText reads a time.
 func (t *timeFlag) UnmarshalText(text []byte) error {
 	d, err := parseTime(string(text))
 	if err == nil && d < leastTime {
@@ -372,7 +368,6 @@ type indexFlag struct {
 	text string // empty: the scheduler's variable
 }
 
-// Decode implements kong.MapperValue.
 func (f *indexFlag) Decode(ctx *kong.DecodeContext) error {
 	f.Set, f.text = true, ""
 	if t := ctx.Scan.Peek(); t.Type == kong.FlagValueToken || t.Type == kong.UntypedToken && f.Takes(fmt.Sprint(t.Value)) {

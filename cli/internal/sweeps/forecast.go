@@ -27,7 +27,6 @@ type DryRunFlags struct {
 	Rehearse bool `help:"With --dry-run: also estimate the remaining times, by training the first steps for about a minute."`
 }
 
-// CheckRehearse refuses --rehearse without --dry-run.
 func (f *DryRunFlags) CheckRehearse() error {
 	if f.Rehearse && !f.DryRun {
 		return ui.Usagef("--rehearse belongs to --dry-run")
@@ -149,7 +148,6 @@ func ToMake(list []sweep.Forecast, jobs int) string {
 // SimulateFlag holds the simulated machines.
 type SimulateFlag struct{ Machines *sweep.Machines }
 
-// UnmarshalText reads nodes=64,cores=64.
 func (f *SimulateFlag) UnmarshalText(text []byte) (err error) {
 	f.Machines, err = sweep.ParseMachines(string(text))
 	return err

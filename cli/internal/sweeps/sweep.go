@@ -43,7 +43,6 @@ type Command struct {
 	ClusterFlags
 }
 
-// Run makes the missing runs.
 func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Jobs < 1 {
 		return ui.Usagef("--jobs %d: want 1 or more", c.Jobs)
@@ -383,7 +382,6 @@ type Rehearse struct {
 	Alone   string `arg:"" enum:"true,false"`
 }
 
-// Run rehearses the run.
 func (c *Rehearse) Run(ctx context.Context, s *ui.Streams) error {
 	text, err := sweep.WorkRehearsal(ctx, c.Dir, c.Threads, c.Alone == "true")
 	if err == nil {
@@ -398,7 +396,6 @@ type Worker struct {
 	Threads int    `arg:""`
 }
 
-// Run makes the run.
 func (c *Worker) Run(ctx context.Context, s *ui.Streams) error {
 	ui.Allow(ctx, ui.SavePatience)
 	return sweep.Work(ctx, c.Dir, c.Threads, os.Stdin, s.Out, plain.Logger(s.Log))

@@ -36,7 +36,6 @@ type Train struct {
 	serving.Flags
 }
 
-// Run trains, or checks the config.
 func (c *Train) Run(ctx context.Context, s *ui.Streams) error {
 	settings, overrides, err := c.Config()
 	if err != nil {

@@ -53,7 +53,6 @@ type exported struct {
 	Network  *weights.Network `json:"network,omitempty"` // of onnx
 }
 
-// Run writes the weights of a run.
 func (c *Export) Run(ctx context.Context, s *ui.Streams) error {
 	if err := c.chooseFormat(); err != nil {
 		return err
@@ -200,7 +199,6 @@ type Import struct {
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
 }
 
-// Run makes a run from the weights in a file.
 func (c *Import) Run(s *ui.Streams) error {
 	f, err := weights.Open(c.From)
 	if err != nil {

@@ -82,7 +82,6 @@ func CheckWritten(flags []*kong.Flag) error {
 	return nil
 }
 
-// Exists reports whether there is a file or folder.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -29,7 +29,6 @@ type Transfer struct {
 	shown time.Time
 }
 
-// NewTransfer shows transfers on a writer.
 func NewTransfer(w io.Writer) *Transfer {
 	if f := plain.Terminal(w); f != nil {
 		return &Transfer{log: w, w: f, draws: true, every: 100 * time.Millisecond}
@@ -102,7 +101,6 @@ func (t *Transfer) Write(text []byte) (int, error) {
 	return t.log.Write(text)
 }
 
-// End removes the bar.
 func (t *Transfer) End() {
 	t.lock.Lock()
 	defer t.lock.Unlock()

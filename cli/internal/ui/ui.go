@@ -46,7 +46,6 @@ func Activity(w io.Writer) *train.Activity {
 // UsageError is a mistake in the command line.
 type UsageError struct{ error }
 
-// Unwrap returns the error.
 func (e UsageError) Unwrap() error { return e.error }
 
 // Usage makes an error a mistake in the command line.
@@ -121,12 +120,10 @@ func Width(w io.Writer) int {
 // Digits writes a number with all its digits.
 func Digits(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// CSV writes records as a CSV file.
 func CSV(records [][]string) func(io.Writer) error {
 	return func(w io.Writer) error { return plain.WriteCSV(w, records) }
 }
 
-// WriteJSON writes a value as one JSON object.
 func WriteJSON(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
 
 // Patience returns the time after which a computation counts as slow. The time is shorter on a terminal.

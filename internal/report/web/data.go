@@ -191,7 +191,6 @@ func halves(values []float32, shape ...int) Array {
 	return Array{shape, "f16", data}
 }
 
-// Integers returns integers as an i32 array.
 func Integers[T int | int32](values []T, shape ...int) Array {
 	data := make([]byte, 0, 4*len(values))
 	for _, v := range values {
@@ -220,7 +219,6 @@ func half(v float32) uint16 {
 // Number is a JSON number that may be NaN or infinite, as the strings "NaN", "Inf" and "-Inf".
 type Number float64
 
-// MarshalJSON writes the number, or a string for NaN and infinity.
 func (n Number) MarshalJSON() ([]byte, error) {
 	switch v := float64(n); {
 	case math.IsNaN(v):

@@ -107,7 +107,6 @@ func Read(dir string) (c Checkpoint, err error) {
 	}
 }
 
-// ReadFile reads one checkpoint.
 func ReadFile(path string) (c Checkpoint, err error) {
 	if _, err := os.Stat(path); err != nil {
 		return c, err

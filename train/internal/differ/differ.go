@@ -37,7 +37,6 @@ func inline(v any) string {
 	return string(text[:len(text)-1])
 }
 
-// Configs lists the differences of two encoded configs.
 func Configs(a, b []byte) ([]Difference, error) {
 	var x, y any
 	for _, one := range []struct {

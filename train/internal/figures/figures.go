@@ -54,7 +54,6 @@ type Decoder interface {
 	Decode(codes []float32) ([]float32, error)
 }
 
-// Figures lists the pictures of a run.
 func (d *Drawing) Figures(names []report.LossNames, log []rundir.Line) []Figure {
 	return []Figure{
 		{Name: "losses", Caption: "Losses: the weighted sum and its parts, as means over epochs.",
@@ -187,7 +186,6 @@ func (d *Drawing) drawCodes(w io.Writer) error {
 // ComponentsName is the figure of the components found by the stage before training.
 const ComponentsName = "components"
 
-// File returns the name of the figure's file in a run's folder.
 func (f Figure) File() string {
 	if f.Moves {
 		return rundir.FiguresDir + "/" + f.Name + ".gif"
@@ -360,7 +358,6 @@ func Apart(n, count int) []int {
 	return numeric.UpTo(n)
 }
 
-// Rows returns some rows of a matrix.
 func Rows(m matrix.Matrix, rows []int) matrix.Matrix {
 	return matrix.Matrix{Rows: len(rows), Cols: m.Cols, Data: m.Take(rows)}
 }

@@ -65,7 +65,6 @@ func (a *Activity) Begin(what string, all int) {
 	})
 }
 
-// Step shows the number of finished parts and the current part.
 func (a *Activity) Step(done int, part string) {
 	a.lock.Lock()
 	defer a.lock.Unlock()
@@ -100,7 +99,6 @@ func (a *Activity) show() {
 
 func (a *Activity) label() string { return strings.TrimSpace(a.what + " " + a.part) }
 
-// End removes the activity.
 func (a *Activity) End() {
 	if a.what == "" {
 		return

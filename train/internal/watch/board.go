@@ -64,7 +64,6 @@ func (g *Logs) openEvents(step int64) error {
 	return errors.Join(g.Events.Write(0, tfevents.SessionStart(g.Settings, begun)), g.Events.Flush())
 }
 
-// Settings returns the settings of a config, by key path.
 func Settings(text string) ([]tfevents.Setting, error) {
 	root, err := config.Parse("", []byte(text))
 	if err != nil {

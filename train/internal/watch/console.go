@@ -48,7 +48,6 @@ func (c *Console) write(level slog.Level, event, text string, values []any) {
 	c.Log.Log(context.Background(), level, text, append([]any{"event", event}, values...)...)
 }
 
-// Hook shows the progress of training.
 func (c *Console) Hook(priority int) engine.Hook {
 	var d *Display
 	return engine.Hook{Name: "progress", Priority: priority, NoParams: true,
@@ -167,7 +166,6 @@ func describe(epoch, epochs int, losses []engine.ObjectiveLoss, rate float64, co
 
 const maxLeft = 100 * 365 * 24 * 3600 // maximum remaining time to show, in seconds: a century
 
-// LineDisplay logs an occasional epoch.
 func LineDisplay(l *engine.Loop, c *Console) *Display {
 	last := time.Now()
 	begin, beginStep := last, l.Step()

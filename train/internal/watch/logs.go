@@ -40,7 +40,6 @@ func (g *Logs) Open(l *engine.Loop) (err error) {
 	return g.openEvents(step)
 }
 
-// Hook logs every epoch.
 func (g *Logs) Hook(priority int) engine.Hook {
 	return engine.Hook{Name: "log", Priority: priority,
 		OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error { return g.epoch(r) }}
@@ -96,7 +95,6 @@ func (g *Logs) remember(line rundir.Line) {
 	g.measured = append(g.measured, line)
 }
 
-// Sync waits until the open logs are on disk.
 func (g *Logs) Sync() error {
 	if g.lines == nil {
 		return nil
@@ -107,7 +105,6 @@ func (g *Logs) Sync() error {
 	return g.Events.Flush()
 }
 
-// Close closes the logs.
 func (g *Logs) Close() {
 	if g.lines != nil {
 		_ = g.lines.Close()

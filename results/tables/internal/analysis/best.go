@@ -19,7 +19,6 @@ type Best struct {
 	K int `yaml:"k" doc:"number of best columns of every factor"`
 }
 
-// Validate checks the settings.
 func (b *Best) Validate() error {
 	if b.K < 1 {
 		return config.Invalid("k", "%d columns; want 1 or more", b.K)

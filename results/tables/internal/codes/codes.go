@@ -31,7 +31,6 @@ type Entangled struct {
 	Subset              int `yaml:"subset" doc:"number of random rows of the codes to measure, drawn anew for every seed; 0: all"`
 }
 
-// Validate checks the settings.
 func (e *Entangled) Validate() error {
 	if err := e.Entangled.Validate(); err != nil {
 		return err
@@ -42,10 +41,8 @@ func (e *Entangled) Validate() error {
 	return nil
 }
 
-// Random reports whether the codes depend on the seed.
 func (e *Entangled) Random() bool { return e.Encoder == "random" || e.Subset > 0 }
 
-// Sample returns the codes for a seed.
 func (e *Entangled) Sample(_ context.Context, seed uint64) (*Sample, error) {
 	codes, columns, err := e.Codes(seed)
 	if err != nil {
@@ -102,7 +99,6 @@ const (
 	maxKnownColumns = 1 << 16
 )
 
-// Validate checks the settings.
 func (l *Linear) Validate() error {
 	switch {
 	case l.Columns < 1 || l.Columns > maxKnownColumns:
@@ -148,10 +144,8 @@ func (l *Linear) weights(column int) []float64 {
 	return l.Rest[(column-len(l.First))%len(l.Rest)]
 }
 
-// Random reports whether the codes depend on the seed.
 func (l *Linear) Random() bool { return false }
 
-// Sample returns the codes for a seed.
 func (l *Linear) Sample(_ context.Context, _ uint64) (*Sample, error) {
 	var grid factor.Grid
 	for j := range l.weights(0) {
@@ -186,10 +180,8 @@ type ImportanceCase struct {
 	Rows   [][]float64 `yaml:"rows" doc:"importances of each code column for every factor; columns without importance need no row"`
 }
 
-// SetDefaults implements config.Defaulter.
 func (c *ImportanceCase) SetDefaults() { c.Weight = 1 }
 
-// Validate checks the settings.
 func (m *Importances) Validate() error {
 	sum := 0.0
 	for i, c := range m.Cases {
@@ -218,7 +210,6 @@ func (m *Importances) Validate() error {
 	return nil
 }
 
-// Random reports whether the result depends on the seed.
 func (m *Importances) Random() bool { return false }
 
 // Score returns the result of dci, with disentanglement only.
@@ -253,7 +244,6 @@ const (
 	maxTimedLevels = 1 << 16
 )
 
-// Validate checks the settings.
 func (s *Timed) Validate() error {
 	switch {
 	case s.Rows < 2 || s.Rows > maxTimedRows:
@@ -271,12 +261,10 @@ func (s *Timed) Validate() error {
 	return nil
 }
 
-// Random reports whether the codes depend on the seed.
 func (s *Timed) Random() bool { return true }
 
 const timedNoise = 0.1
 
-// Sample returns the codes for a seed.
 func (s *Timed) Sample(_ context.Context, seed uint64) (*Sample, error) {
 	stream := rng.New(seed, "table/timed")
 	in := &metrics.Input{Codes: matrix.Matrix{Rows: s.Rows, Cols: s.Columns}}

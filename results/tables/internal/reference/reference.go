@@ -219,7 +219,6 @@ func (r *File) Find(dataset, row, column string) *Cell {
 
 func meant(name, of string) bool { return name == of || name == Any }
 
-// Names lists the distinct names in the cells of a data set; of selects the name.
 func (r *File) Names(dataset string, of func(*Cell) string) []string {
 	var names []string
 	for i := range r.Cells {
@@ -230,7 +229,6 @@ func (r *File) Names(dataset string, of func(*Cell) string) []string {
 	return names
 }
 
-// Sets lists the data sets of the cells.
 func (r *File) Sets() []string {
 	var sets []string
 	for i := range r.Cells {

@@ -17,7 +17,6 @@ func Mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// Median returns the median of values.
 func Median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)

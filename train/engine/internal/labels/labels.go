@@ -37,7 +37,6 @@ type span struct {
 	low, high float64
 }
 
-// New returns the inputs for known labels of a data set.
 func New(known *supervision.Labels, data datasets.Dataset) *Inputs {
 	l := &Inputs{known: known}
 	l.data, _ = data.(datasets.Hierarchical)
