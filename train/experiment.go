@@ -64,7 +64,6 @@ func newExperiment(c Config, l *models.Learned) (*Experiment, error) {
 	return experimentOn(d, c, l)
 }
 
-// experimentOn is newExperiment on the config's data set.
 func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment, error) {
 	e := &Experiment{Config: c, Learned: l, Data: d}
 	var err error

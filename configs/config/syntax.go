@@ -72,7 +72,6 @@ func (s *source) explain(line, column int, message string) fault {
 	return fault{line, max(column, 1), "the parser of YAML cannot read on here: " + message}
 }
 
-// indent returns the number of spaces at the start of a line.
 func (s *source) indent(line int) int {
 	text := s.lines[line-1]
 	return len(text) - len(strings.TrimLeft(text, " "))
@@ -84,7 +83,6 @@ func (s *source) blank(line int) bool {
 	return text == "" || text[0] == '#'
 }
 
-// isElement reports whether a line starts an element of a list.
 func (s *source) isElement(line int) bool {
 	text := strings.TrimSpace(s.lines[line-1])
 	return text == "-" || strings.HasPrefix(text, "- ")

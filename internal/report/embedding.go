@@ -174,7 +174,6 @@ func (key *factorKey) colour(level int) color.RGBA {
 	return key.scale.colour(key.f.Value(level))
 }
 
-// draw draws the key at the right of a panel.
 func (key *factorKey) draw(c draw.Canvas, left vg.Length) {
 	if key.none {
 		return

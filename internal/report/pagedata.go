@@ -256,7 +256,6 @@ func PageHeat(ctx context.Context, in *metrics.Input, results []metrics.Result) 
 	return h, nil
 }
 
-// sameMap reports whether two maps show the same numbers.
 func sameMap(a, b web.Map) bool {
 	return slices.Equal(a.Rows, b.Rows) && slices.Equal(a.Columns, b.Columns) && bytes.Equal(a.Values.Data, b.Values.Data)
 }

@@ -130,7 +130,6 @@ func circleAxis(a *plot.Axis) {
 // circleTicks are ticks in degrees on a circle.
 var circleTicks = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 90, Label: "90"}, {Value: 180, Label: "180"}, {Value: 270, Label: "270"}, {Value: 360, Label: "360"}}
 
-// hueBar draws the key of the colours at the bottom of a canvas.
 func hueBar(c draw.Canvas) {
 	const steps = 180
 	width, height := vg.Points(180), vg.Points(9)

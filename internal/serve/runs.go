@@ -79,7 +79,6 @@ const (
 	lookPatience = 150 * time.Millisecond // maximum waiting time of a request for a new scan
 )
 
-// openRuns scans the runs in a folder.
 func openRuns(ctx context.Context, dir string, single bool) (*runs, error) {
 	whole, err := filepath.Abs(dir)
 	if err != nil {

@@ -163,7 +163,6 @@ func (p place) note(row, column string) *Note {
 	return nil
 }
 
-// printedSet returns the data set of a row's printed cells.
 func (p place) printedSet(r *Row) string { return cmp.Or(r.Dataset, p.label(), p.Printed.Dataset) }
 
 func (p place) printedCell(r *Row, column string) *reference.Cell {

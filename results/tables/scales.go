@@ -33,7 +33,6 @@ type Scale struct {
 	Remark  string         `yaml:"remark" doc:"limits of this scale's results"`
 }
 
-// defaultScales returns the scales of a table that specifies none.
 func defaultScales() Scales {
 	return Scales{{Name: QuickScale, Seeds: 5}, {Name: FullScale, Seeds: 20}}
 }

@@ -211,7 +211,6 @@ func (t *Table) validNotes(rows, columns []string) error {
 	return nil
 }
 
-// knownCells checks the data sets, rows and columns that a note names.
 func (t *Table) knownCells(key string, n *Note, rows, columns []string) error {
 	err := cmp.Or(t.amongDataSets(key+".on", n.On), allAmong(key+".rows", "row", n.Rows, rows), allAmong(key+".columns", "column", n.Columns, columns))
 	if err != nil {

@@ -102,7 +102,6 @@ func (l *Loop) State() (*State, []Tensor, error) {
 	return s, tensors, err
 }
 
-// drops reports whether the model has dropout.
 func (l *Loop) drops() bool {
 	return slices.ContainsFunc(l.objectives, func(o *objective) bool { return o.drops })
 }

@@ -19,7 +19,6 @@ const (
 	excludeBiasesAndNorms Exclude = "biases-and-norms"
 )
 
-// of reports whether a parameter is excluded.
 func (e Exclude) of(p Parameter) bool { return e == excludeBiasesAndNorms && len(p.Shape) < 2 }
 
 func (e Exclude) check() error {

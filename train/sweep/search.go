@@ -484,7 +484,6 @@ func (e *searching) promote(t Trial, rung int) (dir string, run Run, wait bool, 
 	return e.take(t.Dir, err), run, false, err
 }
 
-// begin creates the folder of a new trial.
 func (e *searching) begin(ctx context.Context, k int, p search.Point, held *rundir.Folder) (dir string, run Run, wait bool, err error) {
 	drawn := e.settings(p)
 	if run, err = e.Search.run(k, drawn, 0); err != nil {

@@ -235,7 +235,6 @@ func differentSettings(a, b []Setting) string {
 	return strings.Join(list, "; ")
 }
 
-// metricNames lists the results of a config's runs, and their directions.
 func metricNames(c train.Config) (names []string, better []metrics.Direction) {
 	names = metrics.ResultNames(c.Metrics.Final)
 	for _, m := range c.Metrics.Final {
@@ -250,7 +249,6 @@ func metricNames(c train.Config) (names []string, better []metrics.Direction) {
 	return names, better
 }
 
-// directionOf returns the direction of the objective of a config's runs.
 func directionOf(s *search.Settings, c train.Config) metrics.Direction {
 	names, better := metricNames(c)
 	if i := slices.Index(names, s.Metric); i >= 0 {

@@ -76,7 +76,6 @@ type known struct {
 
 func (f *follower) path() string { return filepath.Join(f.job.Dir, OutputDir, f.job.Name+".json") }
 
-// follow submits jobs until all runs have ended.
 func (f *follower) follow(ctx context.Context) error {
 	for {
 		done, err := f.progress.Look()

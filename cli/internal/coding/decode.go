@@ -402,7 +402,6 @@ func (d *decoding) column() (decode.Part, error) {
 	return p, err
 }
 
-// gridRows returns the codes for the rows of a grid, with a description.
 func (d *decoding) gridRows(column decode.Part) (rows []decode.Point, what string, err error) {
 	part, ok := d.codes.Liveliest(column)
 	switch {

@@ -316,7 +316,6 @@ func (x *exploration) summary(o mimosa.Options) MimosaSummary {
 	return m
 }
 
-// optionValues maps the names of options in configs to values.
 func optionValues(o mimosa.Options) map[string]any {
 	return map[string]any{
 		"neighbors": o.Neighbors, "ransac_fraction": o.RansacFraction, "min_variance": o.MinVariance, "min_decay": o.MinDecay,

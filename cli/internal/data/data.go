@@ -163,7 +163,6 @@ func (c *showCommand) Run(ctx context.Context, s *ui.Streams) error {
 	return nil
 }
 
-// draw draws a sheet of images by two factors, or of views of images.
 func (c *showCommand) draw(d datasets.Dataset) (image.Image, error) {
 	o := sheet.Options{Row: c.Rows, Column: c.Columns, Rows: c.Count, Columns: c.Count, Fixed: c.Fixed, Scale: c.Scale}
 	if c.Augment.pipeline == nil && c.Groups == "" {
@@ -294,7 +293,6 @@ type publicState struct {
 	Download   int64  `json:"download"` // bytes of all files; 0: unknown
 }
 
-// listedSets returns all data sets with the state of the public ones.
 func listedSets(sets []cache.Listed) (list []ListedSet) {
 	for _, e := range catalog.Registry.All() {
 		l := ListedSet{Name: e.Name, Doc: e.Doc}

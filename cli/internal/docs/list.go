@@ -183,7 +183,6 @@ func (c *List) printKinds(w io.Writer) error {
 	return nil
 }
 
-// findKind returns a kind by its name, singular or plural.
 func findKind(name string) (*ListedKind, error) {
 	var names []string
 	for _, k := range Kinds() {

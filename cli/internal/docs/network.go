@@ -109,7 +109,6 @@ func printLayers(w io.Writer, kind, name string, encoder nn.Encoder, decoder nn.
 	return err
 }
 
-// parseImage reads 64x64x3.
 func parseImage(text string) (tensor.Shape, error) {
 	var s tensor.Shape
 	for _, word := range strings.Split(text, "x") {
@@ -159,7 +158,6 @@ func (f *networkFlags) ofConfig(s *Summary, kind, file string, overrides []strin
 	return nil
 }
 
-// print prints a row per layer, and totals.
 func (f *networkFlags) print(w io.Writer, s *Summary) error {
 	for _, l := range s.Layers {
 		s.Parameters += l.Parameters

@@ -84,7 +84,6 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	return errors.Join(c.write(ctx, s, e, results), err)
 }
 
-// write writes results to the folder of --out and prints them.
 func (c *Command) write(ctx context.Context, s *ui.Streams, e *Evaluation, results []metrics.Result) error {
 	if c.Out != "" {
 		if err := e.writeFiles(ctx, c.Out, results); err != nil {

@@ -295,7 +295,6 @@ func (e *Evaluation) writeApproximation(ctx context.Context, write writeFile) er
 	return write("approximation.png", func(w io.Writer) error { return e.drawApproximation(w, a) })
 }
 
-// varies reports whether a factor has more than one level.
 func varies(in *metrics.Input) bool {
 	return slices.ContainsFunc(in.Factors, func(f factor.Factor) bool { return f.Size > 1 })
 }

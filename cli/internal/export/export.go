@@ -209,7 +209,6 @@ func (x *writer) images(ctx context.Context, files *disk.Files, s *Set, rows int
 	return nil
 }
 
-// writeImages writes the images of one file, beginning at image from.
 func writeImages[T uint8 | float32](ctx context.Context, x *writer, w io.Writer, shape []int, from int, convert func(to []T, pixels []float32)) error {
 	if err := npy.WriteHeader[T](w, shape); err != nil {
 		return err

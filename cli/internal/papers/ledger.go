@@ -194,7 +194,6 @@ func nothingToCheck(c *tables.Choice) error {
 	return fmt.Errorf("--check: there is no run to repeat: of %s in the ledger, %s", wording.Count(c.Of+c.Longer, "run"), strings.Join(why, ", "))
 }
 
-// compare prints one line per run.
 func (c *Command) compare(ctx context.Context, w io.Writer, chosen []tables.Checkable, dir string) error {
 	var list []checkedRun
 	different := 0

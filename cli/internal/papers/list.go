@@ -209,7 +209,6 @@ type countedTable struct {
 	List    []ListedTable `json:"list"`
 }
 
-// hasRuns reports whether one of the table's folders of runs exists.
 func (c countedTable) hasRuns() bool {
 	for _, name := range c.Folders {
 		if _, err := os.Stat(filepath.Join(filepath.FromSlash(tableRuns), name)); !os.IsNotExist(err) {

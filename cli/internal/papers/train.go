@@ -89,7 +89,6 @@ func (c *Command) train(ctx context.Context, t *tables.Table, s *ui.Streams) (fa
 
 var errDeclined = errors.New("nothing was trained") // error after the user has declined training
 
-// ask asks whether to train the missing runs of a scale above quick.
 func (c *Command) ask(ctx context.Context, t *tables.Table, s *ui.Streams, runs []sweep.Run) error {
 	if c.Yes || c.Scale == tables.QuickScale || c.Index.Set || c.ClusterFlags.Print { // the user answered when submitting the task
 		return nil

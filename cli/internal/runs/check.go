@@ -87,7 +87,6 @@ func (c *Check) show(s *ui.Streams, r *ComparedFiles) error {
 	return nil
 }
 
-// checkRun compares a run's files and data with its record.
 func checkRun(ctx context.Context, dir string, h *datasets.Hasher) (*ComparedFiles, error) {
 	r := &ComparedFiles{Run: dir, Differences: []rundir.Difference{}}
 	list, err := rundir.Check(dir)

@@ -255,7 +255,6 @@ func (c *Compare) folderResults(ctx context.Context, dir string, s *ui.Streams) 
 	return c.measure(ctx, &eval.Command{Dir: dir}, s)
 }
 
-// measure computes metrics as eval does.
 func (c *Compare) measure(ctx context.Context, e *eval.Command, s *ui.Streams) ([]metrics.Result, error) {
 	e.Metrics, e.Blocks, e.Chance = c.Metrics, c.Blocks, c.Chance
 	opened, err := e.Open(ctx, s)

@@ -480,7 +480,6 @@ func (x *Comparison) seedGroups(runs []*index.Run, columns []index.Column) (grou
 	return groups
 }
 
-// severalSeeds reports whether the runs of a group have different seeds.
 func severalSeeds(runs []*index.Run, group []int) bool {
 	seed := func(i int) string { text, _ := runs[i].Settings.Get(seedColumn); return text }
 	return slices.ContainsFunc(group, func(i int) bool { return seed(i) != seed(group[0]) })

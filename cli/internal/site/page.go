@@ -191,7 +191,6 @@ func (b *builder) write(at int) error {
 
 const maxSummary = 300 // maximum length, in bytes, of a page's description for search engines
 
-// summary returns the first paragraph of a page.
 func (b *builder) summary(p *page) string {
 	for n := p.root.FirstChild(); n != nil; n = n.NextSibling() {
 		if n.Kind() != ast.KindParagraph {

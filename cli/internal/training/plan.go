@@ -56,7 +56,6 @@ func timePart(name string, seconds float64) string {
 	return fmt.Sprintf("  %s\t%s\n", name, ui.Span(seconds))
 }
 
-// thousands writes a number with commas.
 func thousands(n int) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {

@@ -124,7 +124,6 @@ func (c *Export) chooseFormat() error {
 	return nil
 }
 
-// weightsOf returns the model of an experiment with an export's metadata.
 func weightsOf(e *train.Experiment) (*weights.Source, error) {
 	text, err := e.Config.Encode()
 	if err != nil {

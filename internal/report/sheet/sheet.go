@@ -345,7 +345,6 @@ func firstImages(d datasets.Dataset, row, column int, rows, columns []int, fixed
 	return found
 }
 
-// hasLevels reports whether levels agree with the fixed factors.
 func hasLevels(d datasets.Dataset, levels []int, fixed map[string]int) bool {
 	for k, f := range d.Factors() {
 		if level, ok := fixed[f.Name]; ok && levels[k] != level {
@@ -370,7 +369,6 @@ func firstSubtitle(d datasets.Dataset, row, column int, fixed map[string]int) st
 	return fmt.Sprintf("%d x %d x %d; the first image of each of %s", h, w, c, strings.Join(parts, ", "))
 }
 
-// pathSheet is the contact sheet of a hierarchical data set.
 func pathSheet(d datasets.Hierarchical, o Options) (t *raster.Tiles, err error) {
 	if o.Row != "" || o.Column != "" || len(o.Fixed) > 0 {
 		return nil, fmt.Errorf("the dimensions of dataset %s are a hierarchy, and its sheet has a row for every path; choose or hold no factors", d.Name())

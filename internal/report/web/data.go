@@ -308,7 +308,6 @@ const (
 	largestHalf  = 65504
 )
 
-// halvable reports whether numbers are suitable for half precision.
 func halvable(values []float32) bool {
 	most := 0.0
 	for _, v := range values {

@@ -25,7 +25,6 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: the run began with %s, now %s", d.Key, inline(d.Began), inline(d.Goes))
 }
 
-// inline writes a config's value on one line.
 func inline(v any) string {
 	if text, ok := v.(string); ok {
 		return text

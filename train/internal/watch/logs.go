@@ -87,7 +87,6 @@ func (g *Logs) Metrics(epoch, step int, results []metrics.Result) error {
 	return g.lines.Append(line)
 }
 
-// remember records an evaluation that is already in the log.
 func (g *Logs) remember(line rundir.Line) {
 	if len(g.measured) > 0 && g.measured[0].Step != line.Step {
 		g.measured = nil
