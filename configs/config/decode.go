@@ -350,7 +350,8 @@ func listFields(t reflect.Type) []field {
 				all = append(all, inner)
 			}
 		default:
-			all = append(all, field{cmp.Or(name, strings.ToLower(f.Name)), f.Tag.Get("doc"), []int{i}, strings.Contains(options, "omitempty")})
+			name = cmp.Or(name, strings.ToLower(f.Name))
+			all = append(all, field{name, f.Tag.Get("doc"), []int{i}, strings.Contains(options, "omitempty")})
 		}
 	}
 	return all
