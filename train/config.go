@@ -202,10 +202,7 @@ func (c *Config) Validate() error {
 }
 
 // Limits that no training and no machine reaches.
-const (
-	maxEpochs  = 1e9
-	maxThreads = 1024
-)
+const maxEpochs, maxThreads = 1e9, 1024
 
 // Validate checks the settings' ranges.
 func (s *Settings) Validate() error {

@@ -110,10 +110,7 @@ func (b *BoxPlot) limits() (low, high float64) {
 type boxes struct{ *BoxPlot }
 
 // Half the widths of a box and of a whisker's end.
-const (
-	boxHalf     = 0.28
-	whiskerHalf = 0.14
-)
+const boxHalf, whiskerHalf = 0.28, 0.14
 
 func (b boxes) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)

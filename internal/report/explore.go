@@ -21,10 +21,7 @@ import (
 
 // Limits of a decoder that a page computes: its weights, two bytes each, and its multiplications per image. A browser
 // does one to three billion multiplications per second. A page shows sheets of pictures instead of a larger decoder.
-const (
-	maxPageWeights  = 2_000_000
-	maxPageProducts = 40_000_000
-)
+const maxPageWeights, maxPageProducts = 2_000_000, 40_000_000
 
 // Explored is the data for a page's interactive decoder.
 type Explored struct {
@@ -151,10 +148,7 @@ type Followed struct {
 }
 
 // Minimum share for a column to follow a factor, and the number of bins for the column's values.
-const (
-	leastShare   = 0.2
-	followedBins = 20
-)
+const leastShare, followedBins = 0.2, 20
 
 // FollowedBy returns, for each code column, the factor with which it shares the largest fraction of information. The
 // share is the mutual information of the binned column and the factor, minus the chance level of an independent column,

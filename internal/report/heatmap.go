@@ -288,10 +288,7 @@ var gridTexts = map[string]gridWords{
 	"manipulation":                          {"variance of code columns while one factor moves", "variance", codeColumn, aFactor, false},
 }
 
-const (
-	codeColumn = "code column"
-	aFactor    = "factor"
-)
+const codeColumn, aFactor = "code column", "factor"
 
 // GridHeat returns the heatmap of a metric's matrix. It describes title and axes in words, centres signed numbers at 0,
 // and sorts code columns by the factor that they follow.

@@ -120,10 +120,7 @@ func WritePage(w io.Writer, p Page) error {
 }
 
 // Maximum size of a page in bytes: with all its data, and for figures if the data take more.
-const (
-	pageBytes   = 5_500_000
-	figureBytes = 2_000_000
-)
+const pageBytes, figureBytes = 5_500_000, 2_000_000
 
 // large returns the indices of figures to drop: first figures that a widget replaces, and larger figures first.
 func large(figures []Figure, replaced func(Figure) bool, room int) map[int]bool {

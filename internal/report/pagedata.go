@@ -204,17 +204,11 @@ func seriesOf(log []rundir.Line, values func(rundir.Line) map[string]float64) (l
 }
 
 // Limits of the maps on a page: cells of a map, rows or columns of a map, and maps.
-const (
-	mostSide = 256
-	mostMaps = 24
-)
+const mostSide, mostMaps = 256, 24
 
 // importanceRows is the number of rows for a fit of importances that are only displayed. mostImportance is the maximum
 // of rows times columns times levels.
-const (
-	importanceRows = 1000
-	mostImportance = 2_000_000
-)
+const importanceRows, mostImportance = 1000, 2_000_000
 
 // PageHeat returns the maps of a page: the matrices behind results. Unless a result has them, it adds the mutual
 // information of columns and factors, the co-occurrence of factors, and the importance of columns in a small DCI. It

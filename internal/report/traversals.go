@@ -160,9 +160,7 @@ func turnSpheres(code []float64, spheres []Sphere, g [9]float64) []float64 {
 }
 
 // Percentiles between which a column moves in traversals (Ross and Doshi-Velez 2021, figure A.9).
-const (
-	lowPercentile, highPercentile = 1, 99
-)
+const lowPercentile, highPercentile = 1, 99
 
 // sweep returns the values of a column at the steps of a traversal, from its low to its high percentile over the rows.
 func sweep(codes matrix.Matrix, rows []int, column int) [traversalSteps]float64 {

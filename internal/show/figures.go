@@ -184,10 +184,7 @@ type dot struct {
 }
 
 // The side of the plot and its margin, in pixels.
-const (
-	plotSize   = 420
-	plotMargin = 40
-)
+const plotSize, plotMargin = 420, 40
 
 // plotOf plots the cells with both values, on logarithmic axes for ratios. Without published values it returns nil.
 func plotOf(r *tables.Result) *plot {

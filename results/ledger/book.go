@@ -16,10 +16,7 @@ import (
 )
 
 // Extensions of the files of a ledger, without and with gzip.
-const (
-	extension  = ".jsonl"
-	compressed = ".jsonl.gz"
-)
+const extension, compressed = ".jsonl", ".jsonl.gz"
 
 // Book holds all runs and configs in one folder of the ledger. The zero value is empty.
 type Book struct {

@@ -37,10 +37,7 @@ const (
 )
 
 // Size limits of files that are read into memory, so a damaged file cannot exhaust it.
-const (
-	maxText = 256 << 20
-	maxLog  = 1 << 30
-)
+const maxText, maxLog = 256 << 20, 1 << 30
 
 // CheckFile returns an error for a file of a run that must not be read into memory: a pipe, a socket, a device, a
 // folder, or a file that is too long. A missing file is not an error.

@@ -269,10 +269,7 @@ func (d *decoding) write(ctx context.Context, s *decode.Sheet, all [][]float64, 
 
 // maxTraversed is the maximum number of rows on a sheet of traversals, and maxShown the maximum number of images on a
 // sheet of samples.
-const (
-	maxTraversed = 32
-	maxShown     = 100
-)
+const maxTraversed, maxShown = 32, 100
 
 type decoding struct {
 	*Decode

@@ -24,10 +24,7 @@ import (
 )
 
 // Limits of the figure of codes against factors.
-const (
-	maxDots         = 2000
-	maxShownFactors = 8
-)
+const maxDots, maxShownFactors = 2000, 8
 
 // Evaluated is a result with its main parts as fields.
 type Evaluated struct {

@@ -32,10 +32,7 @@ import (
 const rareCollection = 400
 
 // Kinds of data sets under a table: public ones, or their twins.
-const (
-	realData = "real"
-	twinData = "twin"
-)
+const realData, twinData = "real", "twin"
 
 // ListedTable is a table in the list, on twins or, if it has results, on public data sets.
 type ListedTable struct {

@@ -394,10 +394,7 @@ func printFitted(s *ui.Streams, list []shownColumn) {
 }
 
 // The rank of columns that always stay, and the rank of columns that are left out first.
-const (
-	neverOut = -1
-	afterAll = math.MaxInt32
-)
+const neverOut, afterAll = -1, math.MaxInt32
 
 const mostRows = 1000 // maximum number of rows on a terminal. More rows would scroll for minutes.
 

@@ -78,10 +78,7 @@ func (f *ClusterFlags) CheckCluster(jobs int, others map[string]bool) error {
 }
 
 // Values of --on.
-const (
-	onSlurm      = "slurm"
-	onKubernetes = "kubernetes"
-)
+const onSlurm, onKubernetes = "slurm", "kubernetes"
 
 // Schedulers are the values of --on.
 var Schedulers = []string{onSlurm, onKubernetes}

@@ -25,10 +25,7 @@ import (
 )
 
 // Formats of weights.
-const (
-	safetensorsFormat = "safetensors"
-	onnxFormat        = "onnx"
-)
+const safetensorsFormat, onnxFormat = "safetensors", "onnx"
 
 // Export is `unravel export --run DIR`.
 type Export struct {

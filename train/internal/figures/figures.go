@@ -312,10 +312,7 @@ func (d *Drawing) Decoded(ctx context.Context) (list []report.Figure, err error)
 
 // Numbers of images on a page with an interactive decoder: starting images, and images whose codes give the ranges of
 // the controls.
-const (
-	exploreStarts = 24
-	exploreRanged = 5000
-)
+const exploreStarts, exploreRanged = 24, 5000
 
 // Explore returns the data of a page with the model's interactive decoder, or nil without a decoder or codes. of maps
 // the images to indices in the config's data set; nil: the identity.

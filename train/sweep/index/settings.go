@@ -27,10 +27,7 @@ func newNames(list []string) *names {
 }
 
 // Settings that differ between most runs.
-const (
-	nameKey = "name"
-	seedKey = "seed"
-)
+const nameKey, seedKey = "name", "seed"
 
 // Settings are the settings of a run, by key path. To save memory, runs that differ only in name and seed share all
 // other settings. Settings are immutable. The zero value is empty and belongs to a damaged run.

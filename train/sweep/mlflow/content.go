@@ -160,10 +160,7 @@ func pairs(all map[string]string) (list []pair) {
 
 // A group is the part before the / in the name of a metric, unless it is a loss. MLflow's page has one section per
 // group.
-const (
-	metricsGroup = "metrics"
-	fitGroup     = "fit"
-)
+const metricsGroup, fitGroup = "metrics", "fit"
 
 type point struct {
 	Key       string  `json:"key"`

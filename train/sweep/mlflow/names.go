@@ -11,10 +11,7 @@ import (
 )
 
 // Limits of names in bytes, without a suffix of 9 bytes. MLflow allows 250 characters, and GROUP/NAME for metrics.
-const (
-	maxName = 200
-	maxPart = 110
-)
+const maxName, maxPart = 200, 110
 
 // mapNames maps names to distinct names that MLflow allows. Allowed names of up to most bytes do not change.
 func mapNames(list []string, most int) map[string]string {

@@ -94,10 +94,7 @@ type Linear struct {
 }
 
 // Limits of Linear.
-const (
-	maxKnownRows    = 1 << 20
-	maxKnownColumns = 1 << 16
-)
+const maxKnownRows, maxKnownColumns = 1 << 20, 1 << 16
 
 func (l *Linear) Validate() error {
 	switch {
@@ -239,10 +236,7 @@ type Timed struct {
 }
 
 // Limits of Timed.
-const (
-	maxTimedRows   = 1 << 20
-	maxTimedLevels = 1 << 16
-)
+const maxTimedRows, maxTimedLevels = 1 << 20, 1 << 16
 
 func (s *Timed) Validate() error {
 	switch {
