@@ -24,26 +24,11 @@ func leakyGo(y []float32) {
 	}
 }
 
-func eluGo(dst, x []float32) {
-	for i, v := range x {
-		if v > 0 {
-			dst[i] = v
-		} else {
-			dst[i] = float32(math.Expm1(float64(v)))
-		}
+func elu64(x float64) float64 {
+	if x > 0 {
+		return x
 	}
-}
-
-func geluGo(dst, x []float32) {
-	for i, v := range x {
-		dst[i] = float32(GELU64(float64(v)))
-	}
-}
-
-func siluGo(dst, x []float32) {
-	for i, v := range x {
-		dst[i] = float32(SiLU64(float64(v)))
-	}
+	return math.Expm1(x)
 }
 
 func eluGradGo(dst, dy, y []float32) {
@@ -53,18 +38,6 @@ func eluGradGo(dst, dy, y []float32) {
 		} else {
 			dst[i] = dy[i] * (v + 1)
 		}
-	}
-}
-
-func geluGradGo(dst, dy, x []float32) {
-	for i, v := range x {
-		dst[i] = dy[i] * float32(GELUSlope64(float64(v)))
-	}
-}
-
-func siluGradGo(dst, dy, x []float32) {
-	for i, v := range x {
-		dst[i] = dy[i] * float32(SiLUSlope64(float64(v)))
 	}
 }
 

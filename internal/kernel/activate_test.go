@@ -114,8 +114,8 @@ func BenchmarkActivations(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	x, y, dy := kerneltest.Random(r, n), make([]float32, n), kerneltest.Random(r, n)
 	for name, f := range map[string]func(){
-		"copy": func() { copy(y, x) }, "relu": func() { copy(y, x); relu(y) }, "tanh": func() { Tanh(y, x) }, "elu": func() { elu(y, x) }, "gelu": func() { GELU(y, x) }, "silu": func() { SiLU(y, x) },
-		"elu gradient": func() { eluGrad(y, dy, x) }, "gelu gradient": func() { geluGrad(y, dy, x) }, "silu gradient": func() { siluGrad(y, dy, x) },
+		"copy": func() { copy(y, x) }, "relu": func() { copy(y, x); relu(y) }, "tanh": func() { Tanh(y, x) }, "elu": func() { exponentialUnit.compute(y, x) }, "gelu": func() { GELU(y, x) }, "silu": func() { SiLU(y, x) },
+		"elu gradient": func() { eluGrad(y, dy, x) }, "gelu gradient": func() { GELUActivation.GradientAt(y, dy, x) }, "silu gradient": func() { SiLUActivation.GradientAt(y, dy, x) },
 		"largest": func() { Largest(y, x) }, "claim": func() { Claim(y, dy, x, x) },
 	} {
 		b.Run(name, func(b *testing.B) {

@@ -58,7 +58,7 @@ func (a Activation) Apply(y []float32) {
 	case LeakyActivation:
 		leaky(y)
 	case ELUActivation:
-		elu(y, y)
+		exponentialUnit.compute(y, y)
 	case GELUActivation:
 		GELU(y, y)
 	case SiLUActivation:
@@ -72,10 +72,34 @@ func (a Activation) FromValue() bool { return a != GELUActivation && a != SiLUAc
 
 // GradientAt computes dst = dy f'(x). dst may be dy. For activations with FromValue, use Gradient.
 func (a Activation) GradientAt(dst, dy, x []float32) {
+	if !simd.Vectors() {
+		slope := SiLUSlope64
+		if a == GELUActivation {
+			slope = GELUSlope64
+		}
+		for i, v := range x {
+			dst[i] = dy[i] * float32(slope(float64(v)))
+		}
+		return
+	}
+	whole := len(x) &^ 15
+	if whole > 0 {
+		a.slopes(&dst[0], &dy[0], &x[0], whole)
+	}
+	if whole < len(x) {
+		var in, slope, out [16]float32
+		copy(in[:], x[whole:])
+		copy(slope[:], dy[whole:])
+		a.slopes(&out[0], &slope[0], &in[0], 16)
+		copy(dst[whole:len(x)], out[:])
+	}
+}
+
+func (a Activation) slopes(dst, dy, x *float32, n int) {
 	if a == GELUActivation {
-		geluGrad(dst, dy, x)
+		simd.GeluGrad(dst, dy, x, n)
 	} else {
-		siluGrad(dst, dy, x)
+		simd.SiluGrad(dst, dy, x, n)
 	}
 }
 
@@ -126,10 +150,6 @@ func (a Activation) Rest(y []float32) {
 	}
 }
 
-// The functions below run the assembly for the active instruction set on the leading multiple of 16 elements. If the Go
-// version would give other bits, the remaining elements are computed in a padded copy. The value of an element then
-// does not depend on its position in the array.
-
 func relu(y []float32) {
 	whole := wholeChannels(len(y))
 	if whole > 0 {
@@ -146,61 +166,14 @@ func leaky(y []float32) {
 	leakyGo(y[whole:])
 }
 
-func elu(dst, x []float32) {
-	if !simd.Vectors() {
-		eluGo(dst, x)
-		return
-	}
-	whole := len(x) &^ 15
-	if whole > 0 {
-		simd.Elu(&dst[0], &x[0], whole)
-	}
-	if whole < len(x) {
-		var in, out [16]float32
-		copy(in[:], x[whole:])
-		simd.Elu(&out[0], &in[0], 16)
-		copy(dst[whole:len(x)], out[:])
-	}
-}
-
 // GELU computes dst = x Phi(x), where Phi is the standard normal distribution function. At -Inf it is 0. The error of
 // the assembly is at most 8 units in the last place.
 //
 // Source: Hendrycks and Gimpel 2016, the exact form.
-func GELU(dst, x []float32) {
-	if !simd.Vectors() {
-		geluGo(dst, x)
-		return
-	}
-	whole := len(x) &^ 15
-	if whole > 0 {
-		simd.Gelu(&dst[0], &x[0], whole)
-	}
-	if whole < len(x) {
-		var in, out [16]float32
-		copy(in[:], x[whole:])
-		simd.Gelu(&out[0], &in[0], 16)
-		copy(dst[whole:len(x)], out[:])
-	}
-}
+func GELU(dst, x []float32) { gaussianUnit.compute(dst, x) }
 
 // SiLU computes dst = x/(1+e^-x); at -Inf it is 0.
-func SiLU(dst, x []float32) {
-	if !simd.Vectors() {
-		siluGo(dst, x)
-		return
-	}
-	whole := len(x) &^ 15
-	if whole > 0 {
-		simd.Silu(&dst[0], &x[0], whole)
-	}
-	if whole < len(x) {
-		var in, out [16]float32
-		copy(in[:], x[whole:])
-		simd.Silu(&out[0], &in[0], 16)
-		copy(dst[whole:len(x)], out[:])
-	}
-}
+func SiLU(dst, x []float32) { logisticUnit.compute(dst, x) }
 
 func eluGrad(dst, dy, y []float32) {
 	whole := wholeChannels(len(y))
@@ -208,42 +181,6 @@ func eluGrad(dst, dy, y []float32) {
 		simd.EluGrad(&dst[0], &dy[0], &y[0], whole)
 	}
 	eluGradGo(dst[whole:], dy[whole:], y[whole:])
-}
-
-func geluGrad(dst, dy, x []float32) {
-	if !simd.Vectors() {
-		geluGradGo(dst, dy, x)
-		return
-	}
-	whole := len(x) &^ 15
-	if whole > 0 {
-		simd.GeluGrad(&dst[0], &dy[0], &x[0], whole)
-	}
-	if whole < len(x) {
-		var in, slope, out [16]float32
-		copy(in[:], x[whole:])
-		copy(slope[:], dy[whole:])
-		simd.GeluGrad(&out[0], &slope[0], &in[0], 16)
-		copy(dst[whole:len(x)], out[:])
-	}
-}
-
-func siluGrad(dst, dy, x []float32) {
-	if !simd.Vectors() {
-		siluGradGo(dst, dy, x)
-		return
-	}
-	whole := len(x) &^ 15
-	if whole > 0 {
-		simd.SiluGrad(&dst[0], &dy[0], &x[0], whole)
-	}
-	if whole < len(x) {
-		var in, slope, out [16]float32
-		copy(in[:], x[whole:])
-		copy(slope[:], dy[whole:])
-		simd.SiluGrad(&out[0], &slope[0], &in[0], 16)
-		copy(dst[whole:len(x)], out[:])
-	}
 }
 
 // Multiply computes dst = x y.

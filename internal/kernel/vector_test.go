@@ -37,7 +37,7 @@ func TestFunctions(t *testing.T) {
 		{"log", Log, math.Log, func(r *rand.Rand) float64 { return math.Exp(r.Float64()*170 - 85) }, []float32{0, 1, -1, inf, nan, 1e-40, 1e-45, 3e38, 0.75, 1.5, 1.4999999, 0.99999994, 1.0000001}, 3},
 		{"tanh", Tanh, math.Tanh, func(r *rand.Rand) float64 { return r.NormFloat64() * 3 }, special, 3},
 		{"sigmoid", Sigmoid, func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }, func(r *rand.Rand) float64 { return r.NormFloat64() * 10 }, []float32{0, inf, nan, 1, -1, 80, -80}, 3},
-		{"elu", func(dst, x []float32) { elu(dst, x) }, func(x float64) float64 { return math.Max(x, 0) + math.Expm1(math.Min(x, 0)) },
+		{"elu", exponentialUnit.compute, func(x float64) float64 { return math.Max(x, 0) + math.Expm1(math.Min(x, 0)) },
 			func(r *rand.Rand) float64 { return r.NormFloat64() * 4 }, special, 4},
 		{"gelu", GELU, func(x float64) float64 {
 			if math.IsInf(x, -1) {
