@@ -125,7 +125,6 @@ type gradient struct {
 	input    int
 }
 
-// Record implements [DeviceOp].
 func (g *gradient) Record() (Recording, bool, error) {
 	r, ok, err := g.pullback.of.Record()
 	return r, ok && r.Backward != nil, err

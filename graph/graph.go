@@ -210,7 +210,6 @@ type DeviceOp interface {
 	Record() (r Recording, ok bool, err error)
 }
 
-// Record implements [DeviceOp].
 func (f *forward) Record() (Recording, bool, error) {
 	if f.spec.Device == nil || f.dtype != tensor.Float32 {
 		return Recording{}, false, nil
@@ -233,7 +232,6 @@ type MixedOp interface {
 	SetMixed(on bool)
 }
 
-// SetMixed implements [MixedOp].
 func (f *forward) SetMixed(on bool) {
 	if f.spec.Mixed != nil && f.dtype == tensor.Float32 && on != f.mixed {
 		f.mixed, f.fn = on, nil
@@ -304,7 +302,6 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%s of shapes %v: %v", e.Op, e.Shapes, e.Err) }
 func (e *Error) Unwrap() error { return e.Err }
 
-// operation is an operation of this package with its identity.
 type operation interface {
 	gorgonia.Op
 	self() *identity

@@ -105,7 +105,6 @@ func newPartials[T graph.Float](list []piece) *partials[T] {
 	return p
 }
 
-// of returns the zeroed sums of a piece.
 func (p *partials[T]) of(i int) (sum, product []T) {
 	q, at := p.pieces[i], p.at[i]
 	sum, product = p.sum[at:at+q.last-q.first], p.product[at:at+q.last-q.first]

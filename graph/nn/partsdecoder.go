@@ -31,7 +31,6 @@ func newDeconvLayer() *DeconvLayer {
 	return &DeconvLayer{Kernel: 4, Stride: 2, Padding: samePadding, Fan: fanOverlap}
 }
 
-// Validate checks the settings.
 func (l *DeconvLayer) Validate() error {
 	if err := validFilters(l.Channels, l.Kernel, l.Stride, l.Padding); err != nil {
 		return err
@@ -78,7 +77,6 @@ type ImageLayer struct {
 	Weighted
 }
 
-// Validate checks the settings.
 func (l *ImageLayer) Validate() error {
 	if err := l.Channels.validate("channels"); err != nil {
 		return err

@@ -46,10 +46,8 @@ func (s Sides) EncodeConfig() (any, error) {
 	return []int(s), nil
 }
 
-// ConfigForms implements config.Former.
 func (Sides) ConfigForms() []any { return []any{0, [2]int{}} }
 
-// ConfigType implements config.Typer.
 func (Sides) ConfigType() string { return "integer, or [height, width]" }
 
 // valid checks sides that are set.
@@ -75,7 +73,6 @@ func newPoolLayer() *PoolLayer {
 	return &PoolLayer{Kind: string(layer.Average), Size: 2, Padding: samePadding}
 }
 
-// Validate checks the settings.
 func (l *PoolLayer) Validate() error {
 	if err := oneOf("kind", "kind of pooling", l.Kind, string(layer.Average), string(layer.Max)); err != nil {
 		return err
@@ -139,7 +136,6 @@ type UpsampleLayer struct {
 	LayerName
 }
 
-// Validate checks the settings.
 func (l *UpsampleLayer) Validate() error {
 	if err := oneOf("kind", "interpolation", l.Kind, nearest, bilinear); err != nil {
 		return err
@@ -167,7 +163,6 @@ type ShuffleLayer struct {
 	LayerName
 }
 
-// Validate checks the settings.
 func (l *ShuffleLayer) Validate() error { return validRange("times", l.Times, 1, maxTimes) }
 
 // Forms implements [Formed].
@@ -191,7 +186,6 @@ type cropLayer struct {
 	LayerName
 }
 
-// Validate checks the settings.
 func (l *cropLayer) Validate() error {
 	if l.To == nil {
 		return errors.New("there are no sides; want {to: 28} or {to: [height, width]}")
@@ -199,10 +193,8 @@ func (l *cropLayer) Validate() error {
 	return l.To.valid("to")
 }
 
-// Forms implements [Formed].
 func (*cropLayer) Forms() (in, out Form) { return Images, Images }
 
-// Build implements [Layer].
 func (l *cropLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	if _, err := imagesIn(x); err != nil {
 		return nil, err

@@ -73,12 +73,10 @@ type SmallConv struct {
 	Groups     int    `yaml:"groups" doc:"number of channel groups in group normalisation"`
 }
 
-// newSmallConv returns the default settings.
 func newSmallConv() *SmallConv {
 	return &SmallConv{Width: 32, Features: 256, Activation: "relu", Norm: NoNorm, Groups: defaultGroups}
 }
 
-// Validate checks the settings.
 func (s *SmallConv) Validate() error {
 	if err := validRange("features", s.Features, 1, maxChannels); err != nil {
 		return err
@@ -145,12 +143,10 @@ type ResNet18 struct {
 	Features int    `yaml:"features" doc:"width of a final dense layer; 0: no dense layer, the features are the channels' means"`
 }
 
-// newResNet18 returns the default settings.
 func newResNet18() *ResNet18 {
 	return &ResNet18{Width: 64, Norm: BatchNorm, Groups: defaultGroups}
 }
 
-// Validate checks the settings.
 func (s *ResNet18) Validate() error {
 	if err := validRange("features", s.Features, 0, maxChannels); err != nil {
 		return err
@@ -202,7 +198,6 @@ func newResNetAE() *ResNetAE {
 	return &ResNetAE{Width: 16, Norm: GroupNorm, Groups: defaultGroups, Features: 256}
 }
 
-// Validate checks the settings.
 func (s *ResNetAE) Validate() error {
 	if err := validRange("features", s.Features, 1, maxChannels); err != nil {
 		return err
@@ -321,7 +316,6 @@ func (m *MLP) DecoderLayers() *Layers {
 	return l
 }
 
-// checkedEncoder is an encoder that is a list of layers and has settings to check.
 type checkedEncoder interface {
 	EncoderParts
 	config.Validator

@@ -13,7 +13,6 @@ import (
 // wait is the maximum duration of a tape.
 const wait = 10 * time.Minute
 
-// instance is the connection to the Vulkan loader.
 type instance struct {
 	handle    uintptr
 	functions [instanceFunctions]uintptr
@@ -271,7 +270,6 @@ var functionNames = [deviceFunctions]string{"vkDestroyDevice", "vkGetDeviceQueue
 	"vkCmdPipelineBarrier", "vkCmdCopyBuffer", "vkCmdFillBuffer", "vkQueueSubmit", "vkCreateFence",
 	"vkDestroyFence", "vkWaitForFences", "vkResetFences", "vkDeviceWaitIdle"}
 
-// gpu is the driver of an open GPU.
 type gpu struct {
 	*physical
 	instance  *instance
@@ -365,7 +363,6 @@ func (g *gpu) free(b *block) {
 	b.handle, b.memory, b.floats = 0, 0, nil
 }
 
-// pipeline is a compiled kernel.
 type pipeline struct {
 	handle, layout, set uintptr
 	buffers, constants  int

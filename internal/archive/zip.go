@@ -129,7 +129,6 @@ func unzip(f *zip.File, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// Close closes the file.
 func (z *Zip) Close() error {
 	if z.file == nil {
 		return nil

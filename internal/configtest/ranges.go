@@ -83,7 +83,6 @@ func (n number) compare(t *testing.T, name string, settings any, want wanted, ze
 	}
 }
 
-// number is a number among settings.
 type number struct {
 	path string
 	v    reflect.Value
@@ -193,7 +192,6 @@ func (n number) corners(r wanted) map[float64]bool {
 	return list
 }
 
-// span is a range of numbers.
 type span struct {
 	low, high         float64
 	openLow, openHigh bool // exclusive ends

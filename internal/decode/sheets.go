@@ -103,7 +103,6 @@ func (c *Codes) BetweenImages(points []Point, steps int) *Sheet {
 	return s
 }
 
-// has reports whether of is true for a space.
 func (c *Codes) has(of func(s models.Space) bool) bool {
 	for _, s := range c.Spaces {
 		if of(s) {

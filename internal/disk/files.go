@@ -73,7 +73,6 @@ type List struct{ Name, Head string }
 // maxList is the maximum size of a list in bytes.
 const maxList = 64 << 20
 
-// Read returns the names in the list.
 func (l List) Read(root *os.Root) ([]string, error) {
 	f, err := OpenIn(root, l.Name)
 	if err != nil {
@@ -95,7 +94,6 @@ func (l List) Read(root *os.Root) ([]string, error) {
 	return lines[1:], nil
 }
 
-// Write writes the list.
 func (l List) Write(root *os.Root, names []string) error {
 	return root.WriteFile(l.Name, l.text(names), 0o666)
 }

@@ -14,14 +14,12 @@ type Element interface {
 	bool | int8 | int16 | int32 | int64 | int | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
 
-// Type is the type of an element.
 type Type struct {
 	Name string // bool, int8 ... int64, uint8 ... uint64, float16, float32, float64
 	Kind byte   // as in NumPy: b, i, u or f
 	Size int    // in bytes
 }
 
-// String returns the name.
 func (t Type) String() string { return t.Name }
 
 // Types of elements.

@@ -135,7 +135,6 @@ func dot(a, b []float64) float64 {
 	return sum
 }
 
-// squaredDistance returns |a - b|^2.
 func squaredDistance(a, b []float64) float64 {
 	b = b[:len(a)]
 	sum := 0.0
@@ -146,7 +145,6 @@ func squaredDistance(a, b []float64) float64 {
 	return sum
 }
 
-// axpy adds f x to y.
 func axpy(f float64, x, y []float64) {
 	y = y[:len(x)]
 	for i, v := range x {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// usual are methods that everyone knows.
-var usual = []string{"Error", "Unwrap", "String"}
+// usual are methods that everyone knows, or that package config describes.
+var usual = []string{"Error", "Unwrap", "String", "Validate", "DecodeConfig", "EncodeConfig", "ConfigForms", "ConfigType"}
 
 // TestDocumented checks that every public package has a comment, and every exported identifier a comment that begins
 // with its name.

@@ -34,7 +34,6 @@ func (a Activation) String() string {
 // ActivationNames lists the names for ParseActivation.
 func ActivationNames() []string { return activationNames[:] }
 
-// ParseActivation returns the activation with the given name.
 func ParseActivation(name string) (Activation, error) {
 	for i, n := range activationNames {
 		if n == name {

@@ -17,7 +17,6 @@ const (
 	PairSources = 32 // points that a tile pairs with each lane
 )
 
-// Float is a type of coordinates.
 type Float interface{ float32 | float64 }
 
 // Points are points stored by coordinate, padded with zeros to a multiple of PairLanes. Columns may be reduced.

@@ -129,7 +129,6 @@ func (f function) assembly(dst, x *float32, n int) {
 	}
 }
 
-// plain returns f in Go.
 func (f function) plain() func(x float64) float64 {
 	return [...]func(float64) float64{math.Exp, math.Log, math.Tanh, sigmoid64, softplus64, elu64, GELU64, SiLU64}[f]
 }

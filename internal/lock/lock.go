@@ -39,10 +39,8 @@ func (e *HeldError) Error() string {
 	return ErrHeld.Error() + e.By
 }
 
-// Unwrap returns the reason for the end of the wait.
 func (e *HeldError) Unwrap() error { return e.Ended }
 
-// Is reports whether a target is [ErrHeld].
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
 // File is a lock held by this process.

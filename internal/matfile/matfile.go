@@ -71,7 +71,6 @@ type File struct {
 	list   []*Variable
 }
 
-// Variable is an array in a file.
 type Variable struct {
 	Name  string
 	Shape []int
@@ -112,7 +111,6 @@ func New(r io.ReaderAt, size int64, name string) (*File, error) {
 	return f, nil
 }
 
-// Close closes a file from [Open].
 func (f *File) Close() error {
 	if f.closer == nil {
 		return nil

@@ -39,7 +39,6 @@ type Header struct {
 // Element is a Go type for elements.
 type Element = dtype.Element
 
-// Len returns the number of elements.
 func (h Header) Len() int {
 	n := 1
 	for _, d := range h.Shape {
@@ -181,7 +180,6 @@ func (r *Reader) took(n int) error {
 // Start returns the number of bytes before the elements.
 func (r *Reader) Start() int { return r.start }
 
-// DataType returns the type of the elements.
 func (r *Reader) DataType() dtype.Type { return r.dt }
 
 // Plausible reports whether the size of the array has been checked against the size of the file, as far as compression

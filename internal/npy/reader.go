@@ -45,7 +45,6 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// openFile opens a file and returns its size.
 func openFile(path string) (f *os.File, size int64, err error) {
 	if f, err = disk.Open(path); err != nil {
 		return nil, 0, err
@@ -83,7 +82,6 @@ func newReader(src io.Reader, name string, size int64) (*Reader, error) {
 	}, nil
 }
 
-// Close closes the file.
 func (r *Reader) Close() error {
 	if r.closer == nil {
 		return nil
@@ -116,7 +114,6 @@ type NPZ struct {
 	zip  *zip.Reader
 }
 
-// OpenNPZ opens a .npz file.
 func OpenNPZ(path string) (*NPZ, error) {
 	f, size, err := openFile(path)
 	if err != nil {
@@ -174,5 +171,4 @@ func (z *NPZ) Open(name string) (*Reader, error) {
 	return r, nil
 }
 
-// Close closes the file.
 func (z *NPZ) Close() error { return z.file.Close() }

@@ -37,7 +37,6 @@ type Info struct {
 // Cost returns the approximate memory of decoding in bytes.
 func (i Info) Cost() int64 { return int64(i.H) * int64(i.W) * bytesPerPixel }
 
-// format is a file format.
 type format struct {
 	name   string
 	magic  string // ? matches any byte
@@ -174,7 +173,6 @@ func (d *Decoder) Decode(data []byte, channels int) (pixels []uint8, info Info, 
 	return d.pixels, info, nil
 }
 
-// convert writes an image to pixels.
 func (d *Decoder) convert(m image.Image, h, w, channels int) {
 	d.pixels = grown(d.pixels, h*w*channels)
 	if g, ok := m.(*image.Gray); ok {

@@ -27,10 +27,8 @@ const (
 
 var filterNames = []string{"box", "bilinear", "hamming", "bicubic", "lanczos"}
 
-// Names returns the names of the filters.
 func Names() []string { return append([]string(nil), filterNames...) }
 
-// Parse returns the filter with the given name.
 func Parse(name string) (Filter, bool) {
 	for i, n := range filterNames {
 		if n == name {
@@ -40,7 +38,6 @@ func Parse(name string) (Filter, bool) {
 	return 0, false
 }
 
-// String returns the filter's name.
 func (f Filter) String() string {
 	if f < 0 || int(f) >= len(filterNames) {
 		return fmt.Sprintf("Filter(%d)", int(f))
@@ -48,7 +45,6 @@ func (f Filter) String() string {
 	return filterNames[f]
 }
 
-// Resize resizes an image with a new [Resizer].
 func Resize(dst, src []uint8, srcH, srcW, dstH, dstW, channels int, f Filter) {
 	new(Resizer).Resize(dst, src, srcH, srcW, dstH, dstW, channels, f)
 }
@@ -159,7 +155,6 @@ func (r *Resizer) columns(dst []uint8, h extent, n int) {
 	}
 }
 
-// add4 adds the weighted sum of four rows.
 func add4(sums, a, b, c, d []uint64, u, v, w, x uint64) {
 	a, b, c, d = a[:len(sums)], b[:len(sums)], c[:len(sums)], d[:len(sums)]
 	for i := range sums {

@@ -140,7 +140,6 @@ func appendBytes(b []byte, field int, data []byte) []byte {
 	return protowire.AppendBytes(appendTag(b, field, wireBytes), data)
 }
 
-// field is one field of a message.
 type field struct {
 	number int
 	wire   protowire.Type
@@ -150,7 +149,6 @@ type field struct {
 
 var errMessage = errors.New("not a message in wire format")
 
-// fields calls f for each field of a message.
 func fields(b []byte, f func(field) error) error {
 	for len(b) > 0 {
 		number, wire, n := protowire.ConsumeTag(b)

@@ -116,7 +116,6 @@ func tileOf(m, n, most int) tile {
 	return tile{"8x8", 64, 64}
 }
 
-// groups returns the numbers of tiles along both axes.
 func (s tile) groups(m, n int) (x, y int) { return divided(m, s.rows), divided(n, s.columns) }
 
 // divide splits the k products of a result's element into parts of equal length, if the result has few tiles: the

@@ -54,10 +54,14 @@ type Conv struct {
 func New(s kernel.ConvShape, a kernel.Activation) (*Conv, error) { return newConv(s, a, false, false) }
 
 // NewMixed is [New] in mixed precision, where it is faster.
-func NewMixed(s kernel.ConvShape, a kernel.Activation) (*Conv, error) { return newConv(s, a, true, false) }
+func NewMixed(s kernel.ConvShape, a kernel.Activation) (*Conv, error) {
+	return newConv(s, a, true, false)
+}
 
 // NewTranspose plans a transposed convolution.
-func NewTranspose(s kernel.ConvShape, a kernel.Activation) (*Conv, error) { return newConv(s, a, false, true) }
+func NewTranspose(s kernel.ConvShape, a kernel.Activation) (*Conv, error) {
+	return newConv(s, a, false, true)
+}
 
 // NewMixedTranspose is [NewTranspose] in mixed precision, where it is faster.
 func NewMixedTranspose(s kernel.ConvShape, a kernel.Activation) (*Conv, error) {
@@ -122,7 +126,6 @@ func (c *convolver) prepare() {
 // following returns the images of the chunk that a thread computes after item i, of one chunk, if each computes as many.
 func (c *convolver) following(i int) (from, to int) { return c.after((i + c.threads) * c.chunk) }
 
-// after returns the images of a chunk.
 func (c *convolver) after(first int) (from, to int) {
 	return min(c.batch, first), min(c.batch, first+c.chunk)
 }

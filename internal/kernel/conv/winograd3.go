@@ -125,7 +125,6 @@ func rowPitch(channels int) int {
 // tileScratch has transformed tiles of one thread, or of all threads if they share tiles.
 type tileScratch struct{ inputs, products []float32 }
 
-// worker3 has the scratch memory of one thread.
 type worker3 struct {
 	tile   simd.Tile
 	strip  []float32 // rows of padded images
@@ -133,7 +132,6 @@ type worker3 struct {
 	tileScratch
 }
 
-// scratch3 has the scratch memory of one pass.
 type scratch3 struct {
 	memory  *[]float32
 	workers []*worker3 // the last passes had at most so many threads
@@ -336,7 +334,6 @@ func (p *product3) pack(_, i int) {
 	filters36.run(p.weights[first*p.from.c+k*width:], src[k*p.to.pitch+first:], width, p.weightStride, 3*tap, tap, min(packRows, p.from.c-k), width, p.to.pitch)
 }
 
-// block computes a block of rows of tiles.
 func (p *product3) block(worker, i int) {
 	w := p.c.scratch.workers[worker]
 	first := i * p.high

@@ -75,7 +75,6 @@ func (p *gradient3) run(x, gateX, y, gateY, dw []float32) {
 	p.x, p.gateX, p.y, p.gateY, p.dw, p.sums, p.taps = nil, nil, nil, nil, nil, nil, nil
 }
 
-// group computes the gradient of a group of images.
 func (p *gradient3) group(worker, group int) {
 	w := p.c.scratch.workers[worker]
 	sums := w.products[36*p.smallStride:]

@@ -9,7 +9,6 @@ import (
 // Variable is the environment variable that forces an instruction set.
 const Variable = "UNRAVEL_KERNEL"
 
-// Level is an instruction set.
 type Level int
 
 const (
@@ -45,7 +44,6 @@ func choose(name string, has []Level) (Level, error) {
 	return best, fmt.Errorf("%s=%s: this processor only has %s", Variable, name, list(has, "and"))
 }
 
-// list joins the names of levels.
 func list(levels []Level, last string) string {
 	text := levels[0].String()
 	for i, l := range levels[1:] {
@@ -91,7 +89,6 @@ type Choices struct {
 	Left          int // most bytes of the left operand that an item of work keeps in the second-level cache
 }
 
-// Processor returns the processor, and the choices for it.
 func Processor() (CPU, Choices) {
 	rows := 8
 	switch active {

@@ -10,7 +10,6 @@ import (
 // architecture holds the levels of this architecture, the best one last.
 var architecture = []Level{Go, AVX2, AVX512}
 
-// Available returns this processor's levels.
 func Available() []Level {
 	x := cpu.X86
 	switch {

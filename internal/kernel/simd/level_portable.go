@@ -5,7 +5,6 @@ package simd
 // architecture holds the levels of this architecture, the best one last.
 var architecture = []Level{Go}
 
-// Available returns this processor's levels.
 func Available() []Level { return architecture }
 
 // identify returns nothing: only amd64 has CPUID.

@@ -27,7 +27,6 @@ func Mixed() error {
 
 func fastPairs() bool { return hasBF16 && active == AVX512 }
 
-// bfloat rounds a number to bfloat16.
 func bfloat(x float32) uint32 {
 	bits := math.Float32bits(x)
 	switch {
@@ -39,7 +38,6 @@ func bfloat(x float32) uint32 {
 	return (bits + 0x7fff + bits>>16&1) >> 16
 }
 
-// pair returns two numbers as a pair.
 func pair(low, high float32) float32 { return math.Float32frombits(bfloat(low) | bfloat(high)<<16) }
 
 // dot2 adds the products of two pairs to a sum.

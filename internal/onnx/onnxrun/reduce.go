@@ -7,7 +7,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// reduction reduces a row of numbers to one number.
 type reduction func(row []float32) float32
 
 func sum(row []float32) float32 { return float32(total(row)) }
@@ -37,7 +36,6 @@ func least(row []float32) float32 {
 	return low
 }
 
-// reduced reduces each row with n elements.
 func reduced(x []float32, rows, n int, f reduction) []float32 {
 	y := make([]float32, rows)
 	block := max(1, elementBlock/max(1, n))
@@ -141,7 +139,6 @@ func argExtreme(before func(a, b float32) bool) func(a *attributes) compute {
 	}
 }
 
-// lastAxis moves an axis to the end.
 func lastAxis(x *value, k int) *value {
 	return permuted(x, append(slices.Delete(countUp(len(x.shape)), k, k+1), k))
 }
