@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 
 	"gorgonia.org/gorgonia"
@@ -123,13 +124,11 @@ func NewConvEncoder() *ConvEncoder {
 }
 
 func (e *ConvEncoder) Validate() error {
-	if err := validRange("features", e.Features, 1, maxChannels); err != nil {
-		return err
-	}
-	if err := validActivation("activation", e.Activation); err != nil {
-		return err
-	}
-	return validInit(e.Init)
+	return cmp.Or(
+		validRange("features", e.Features, 1, maxChannels),
+		validActivation("activation", e.Activation),
+		validInit(e.Init),
+	)
 }
 
 // Encode implements [Encoder].
@@ -153,10 +152,7 @@ type ConvDecoder struct {
 func NewConvDecoder() *ConvDecoder { return &ConvDecoder{Features: 256, Init: "glorot"} }
 
 func (d *ConvDecoder) Validate() error {
-	if err := validRange("features", d.Features, 1, maxChannels); err != nil {
-		return err
-	}
-	return validInit(d.Init)
+	return cmp.Or(validRange("features", d.Features, 1, maxChannels), validInit(d.Init))
 }
 
 // Decode implements [Decoder].

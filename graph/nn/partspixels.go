@@ -84,13 +84,11 @@ func (l *PoolLayer) Validate() error {
 	if l.To != nil && (l.Size != usual.Size || l.Stride != usual.Stride || l.Padding != usual.Padding) {
 		return config.Invalid("to", "it chooses the windows itself; want it without size, stride and padding")
 	}
-	if err := validRange("size", l.Size, 1, 1<<16); err != nil {
-		return err
-	}
-	if err := validRange("stride", l.Stride, 0, 1<<16); err != nil {
-		return err
-	}
-	return validPaddingName(l.Padding)
+	return cmp.Or(
+		validRange("size", l.Size, 1, 1<<16),
+		validRange("stride", l.Stride, 0, 1<<16),
+		validPaddingName(l.Padding),
+	)
 }
 
 // Forms implements [Formed].
@@ -137,10 +135,10 @@ type UpsampleLayer struct {
 }
 
 func (l *UpsampleLayer) Validate() error {
-	if err := oneOf("kind", "interpolation", l.Kind, nearest, bilinear); err != nil {
-		return err
-	}
-	return validRange("times", l.Times, 1, maxTimes)
+	return cmp.Or(
+		oneOf("kind", "interpolation", l.Kind, nearest, bilinear),
+		validRange("times", l.Times, 1, maxTimes),
+	)
 }
 
 // Forms implements [Formed].

@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"cmp"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -23,10 +25,7 @@ type NormLayer struct {
 func newNormLayer() *NormLayer { return &NormLayer{Kind: BatchNorm, Groups: defaultGroups} }
 
 func (l *NormLayer) Validate() error {
-	if err := validNormKind("kind", l.Kind, l.Groups); err != nil {
-		return err
-	}
-	return optionalActivation("activation", l.Activation)
+	return cmp.Or(validNormKind("kind", l.Kind, l.Groups), optionalActivation("activation", l.Activation))
 }
 
 func validNormKind(key, kind string, groups int) error {

@@ -114,16 +114,12 @@ func (l *ConvLayer) Validate() error {
 // validFilters checks the common options of convolutions and transposed convolutions. paddings lists further allowed
 // kinds of padding.
 func validFilters(channels Channels, kernel, stride int, padding string, paddings ...string) error {
-	if err := channels.validate("channels"); err != nil {
-		return err
-	}
-	if err := validRange("kernel", kernel, 1, maxKernel); err != nil {
-		return err
-	}
-	if err := validRange("stride", stride, 1, maxTimes); err != nil {
-		return err
-	}
-	return validPaddingName(padding, paddings...)
+	return cmp.Or(
+		channels.validate("channels"),
+		validRange("kernel", kernel, 1, maxKernel),
+		validRange("stride", stride, 1, maxTimes),
+		validPaddingName(padding, paddings...),
+	)
 }
 
 // Forms implements [Formed].

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 
 	"gorgonia.org/gorgonia"
@@ -78,13 +79,11 @@ func newSmallConv() *SmallConv {
 }
 
 func (s *SmallConv) Validate() error {
-	if err := validRange("features", s.Features, 1, maxChannels); err != nil {
-		return err
-	}
-	if err := optionalActivation("activation", s.Activation); err != nil {
-		return err
-	}
-	return validNormed(s.Norm, s.Groups, s.Width)
+	return cmp.Or(
+		validRange("features", s.Features, 1, maxChannels),
+		optionalActivation("activation", s.Activation),
+		validNormed(s.Norm, s.Groups, s.Width),
+	)
 }
 
 // validNormed checks a kind of normalisation, and that the number of groups divides a width.
@@ -148,10 +147,7 @@ func newResNet18() *ResNet18 {
 }
 
 func (s *ResNet18) Validate() error {
-	if err := validRange("features", s.Features, 0, maxChannels); err != nil {
-		return err
-	}
-	return validNormed(s.Norm, s.Groups, s.Width)
+	return cmp.Or(validRange("features", s.Features, 0, maxChannels), validNormed(s.Norm, s.Groups, s.Width))
 }
 
 // EncoderLayers implements [EncoderParts].
@@ -199,10 +195,7 @@ func newResNetAE() *ResNetAE {
 }
 
 func (s *ResNetAE) Validate() error {
-	if err := validRange("features", s.Features, 1, maxChannels); err != nil {
-		return err
-	}
-	return validNormed(s.Norm, s.Groups, s.Width)
+	return cmp.Or(validRange("features", s.Features, 1, maxChannels), validNormed(s.Norm, s.Groups, s.Width))
 }
 
 // EncoderLayers implements [EncoderParts].
