@@ -227,8 +227,7 @@ func (f *forward) Record() (Recording, bool, error) {
 type MixedOp interface {
 	gorgonia.Op
 
-	// SetMixed selects the form of the operation and its gradients. It has no effect if the operation has only one
-	// form.
+	// SetMixed selects the form of the operation and its gradients. It has no effect if the operation has only one form.
 	SetMixed(on bool)
 }
 

@@ -320,8 +320,7 @@ func put(to []float32, v gorgonia.Value) error {
 			to[0] = x
 			return nil
 		}
-		if v.Dtype() == tensor.Float32 && !v.RequiresIterator() && v.DataOrder().IsRowMajor() &&
-			v.DataSize() == len(to) {
+		if v.Dtype() == tensor.Float32 && !v.RequiresIterator() && v.DataOrder().IsRowMajor() && v.DataSize() == len(to) {
 			copy(to, v.Float32s())
 			return nil
 		}

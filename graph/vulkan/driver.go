@@ -50,8 +50,7 @@ func newInstance() (*instance, error) {
 	app := &applicationInfo{sType: 0, name: cstring("unravel"), engine: cstring("unravel"), apiVersion: 1<<22 | 1<<12}
 	info := &instanceCreateInfo{sType: 1, app: app}
 	in := &instance{}
-	err = made(call(create, uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(&in.handle))), in.handle,
-		"instance")
+	err = made(call(create, uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(&in.handle))), in.handle, "instance")
 	if errors.Is(err, incompatibleDriver) {
 		return nil, ErrNoDriver
 	}

@@ -1,6 +1,5 @@
-// Package npy reads and writes arrays in NumPy's files: .npy (format versions 1 to
-// 3, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) and
-// .npz (a zip archive of .npy files).
+// Package npy reads and writes arrays in NumPy's files: .npy (format versions 1 to 3,
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) and .npz (a zip archive of .npy files).
 //
 // The package reads all boolean, integer and floating-point types with 8 to 64 bits, in either byte order. [Read]
 // expects elements in C order (the last index varies fastest); package arrays reads both orders. A [Reader] checks the

@@ -27,8 +27,7 @@ func ModularityGradient(t *vulkan.Tape, z, labels, dout, dz vulkan.Buffer, g Gro
 	table, members, values := g.deviations(t, z, labels, t.Scratch(1))
 	inside := len(g.table()) - len(g.Blocks)*g.Columns
 	rowwise(t, "deviationgradient", g.Rows, sizes(g.Rows, len(g.Blocks), g.Columns, g.Deviation, inside),
-		vulkan.Read(z), vulkan.Read(table), vulkan.Read(members), vulkan.Read(values), vulkan.Read(dout),
-		vulkan.Write(dz))
+		vulkan.Read(z), vulkan.Read(table), vulkan.Read(members), vulkan.Read(values), vulkan.Read(dout), vulkan.Write(dz))
 }
 
 // deviations records the value, and returns what groups.comp and deviation.comp compute.

@@ -12,8 +12,7 @@ func rowwise(t *vulkan.Tape, name string, rows int, constants []uint32, args ...
 
 // NormaliseRows records y = x / sqrt(max(|x|^2, 1e-12)) for each row of x [rows, columns].
 func NormaliseRows(t *vulkan.Tape, x, y vulkan.Buffer, rows, columns int) {
-	rowwise(t, "normalise", rows, sizes(rows, columns, 0), vulkan.Read(x), vulkan.Read(x), vulkan.Read(x),
-		vulkan.Write(y))
+	rowwise(t, "normalise", rows, sizes(rows, columns, 0), vulkan.Read(x), vulkan.Read(x), vulkan.Read(x), vulkan.Write(y))
 }
 
 // NormaliseRowsGradient records the gradient of [NormaliseRows].
@@ -74,8 +73,7 @@ func SphereWalkGradient(t *vulkan.Tape, mu, logT, noise, dz, dmu, dlogT vulkan.B
 		dlogT = t.Scratch(rows)
 	}
 	rowwise(t, "walkgradient", rows, sizes(rows, columns, steps), vulkan.Read(dz), vulkan.Read(logT),
-		vulkan.Read(noise), vulkan.Read(walk),
-		vulkan.Read(squares), vulkan.Update(dmu), vulkan.Write(dlogT))
+		vulkan.Read(noise), vulkan.Read(walk), vulkan.Read(squares), vulkan.Update(dmu), vulkan.Write(dlogT))
 }
 
 // Interval records y = c + w tanh(u) for n elements: see latent.Interval.

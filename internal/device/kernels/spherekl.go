@@ -17,8 +17,7 @@ func (p *Pieces) record(t *vulkan.Tape, logT, dout, d vulkan.Buffer, gradient in
 	if len(p.Table) > 0 {
 		table = t.Constant(p.Table)
 	}
-	constants := append(sizes(rows, gradient, len(p.Table)/2), float(scale), float(p.Small), float(p.Last),
-		float(p.First),
+	constants := append(sizes(rows, gradient, len(p.Table)/2), float(scale), float(p.Small), float(p.Last), float(p.First),
 		float(p.Step), float(p.Slope), float(p.Constant))
 	for _, c := range p.Powers {
 		constants = append(constants, float(c))

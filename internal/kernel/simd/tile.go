@@ -2,15 +2,13 @@ package simd
 
 import "unsafe"
 
-// Tile is one call of the micro-kernel. With width w = 16 or 32 it computes, for
-// r < 8 and n < w,
+// Tile is one call of the micro-kernel. With width w = 16 or 32 it computes, for r < 8 and n < w,
 //
 //	sum over k in [0, blocks), s in [0, segs), i in [0, steps) of
 //	a[rows[r] + k*aBlk + s*aSeg + i*aStep] * b[k*bBlk + s*bSeg + i*bStep + n]
 //
-// adds the old c[cRows[r]+n] and bias[n] and applies an activation as flags say, and stores it to
-// c[cRows[r]+n]. Offsets are in elements. steps, segs and blocks are at least 1. The assembly depends
-// on this layout.
+// adds the old c[cRows[r]+n] and bias[n] and applies an activation as flags say, and stores it to c[cRows[r]+n].
+// Offsets are in elements. steps, segs and blocks are at least 1. The assembly depends on this layout.
 type Tile struct {
 	A, B, C, Bias []float32
 	Rows, CRows   []int
