@@ -17,8 +17,8 @@ func TestSlopes(t *testing.T) {
 		f     func(dst, dy, x []float32)
 		slope func(x float64) float64
 	}{
-		{"gelu", GELUActivation.GradientAt, func(x float64) float64 { return math.Erfc(-x/math.Sqrt2)/2 + x*phi(x) }},
-		{"silu", SiLUActivation.GradientAt, func(x float64) float64 {
+		{"gelu", GELUActivation.Gradient, func(x float64) float64 { return math.Erfc(-x/math.Sqrt2)/2 + x*phi(x) }},
+		{"silu", SiLUActivation.Gradient, func(x float64) float64 {
 			s := 1 / (1 + math.Exp(-x))
 			return s * (1 + x/(1+math.Exp(x)))
 		}},
@@ -115,7 +115,7 @@ func BenchmarkActivations(b *testing.B) {
 	x, y, dy := kerneltest.Random(r, n), make([]float32, n), kerneltest.Random(r, n)
 	for name, f := range map[string]func(){
 		"copy": func() { copy(y, x) }, "relu": func() { copy(y, x); relu(y) }, "tanh": func() { Tanh(y, x) }, "elu": func() { exponentialUnit.compute(y, x) }, "gelu": func() { GELU(y, x) }, "silu": func() { SiLU(y, x) },
-		"elu gradient": func() { eluGrad(y, dy, x) }, "gelu gradient": func() { GELUActivation.GradientAt(y, dy, x) }, "silu gradient": func() { SiLUActivation.GradientAt(y, dy, x) },
+		"elu gradient": func() { eluGrad(y, dy, x) }, "gelu gradient": func() { GELUActivation.Gradient(y, dy, x) }, "silu gradient": func() { SiLUActivation.Gradient(y, dy, x) },
 		"largest": func() { Largest(y, x) }, "claim": func() { Claim(y, dy, x, x) },
 	} {
 		b.Run(name, func(b *testing.B) {

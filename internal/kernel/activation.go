@@ -65,12 +65,11 @@ func (a Activation) Apply(y []float32) {
 	}
 }
 
-// FromValue reports whether the derivative is a function of the value y. Use Gradient if it is, and GradientAt
-// otherwise.
+// FromValue reports whether the derivative is a function of the value y = f(x).
 func (a Activation) FromValue() bool { return a != GELUActivation && a != SiLUActivation }
 
-// GradientAt computes dst = dy f'(x). dst may be dy. For activations with FromValue, use Gradient.
-func (a Activation) GradientAt(dst, dy, x []float32) {
+// gradientAt is Gradient for an activation whose derivative is not a function of its value.
+func (a Activation) gradientAt(dst, dy, x []float32) {
 	if !simd.Vectors() {
 		slope := SiLUSlope64
 		if a == GELUActivation {
@@ -102,7 +101,8 @@ func (a Activation) slopes(dst, dy, x *float32, n int) {
 	}
 }
 
-// Gradient computes dst = dy f'(x) from y = f(x). dst may be dy.
+// Gradient computes dst = dy f'(x). y is the value f(x) of an activation with FromValue, and x for others. dst may be
+// dy.
 func (a Activation) Gradient(dst, dy, y []float32) {
 	switch a {
 	case ReLUActivation:
@@ -128,7 +128,7 @@ func (a Activation) Gradient(dst, dy, y []float32) {
 	case ELUActivation:
 		eluGrad(dst, dy, y)
 	case GELUActivation, SiLUActivation:
-		panic(fmt.Sprintf("kernel: the gradient of %v is no function of its value", a))
+		a.gradientAt(dst, dy, y)
 	default:
 		copy(dst, dy)
 	}
