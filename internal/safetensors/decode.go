@@ -203,40 +203,33 @@ func decodeTensors(entries []named, body []byte) ([]Tensor, error) {
 }
 
 func decodeElements(dtype string, raw []byte) any {
-	le := binary.LittleEndian
 	switch dtype {
 	case "F32":
-		data := make([]float32, len(raw)/4)
-		for i := range data {
-			data[i] = math.Float32frombits(le.Uint32(raw[4*i:]))
-		}
-		return data
+		return decoded[float32](raw, 4)
 	case "F64":
-		data := make([]float64, len(raw)/8)
-		for i := range data {
-			data[i] = math.Float64frombits(le.Uint64(raw[8*i:]))
-		}
-		return data
+		return decoded[float64](raw, 8)
 	case "BF16":
-		data := make([]float32, len(raw)/2)
-		for i := range data {
-			data[i] = math.Float32frombits(uint32(le.Uint16(raw[2*i:])) << 16)
-		}
-		return data
+		return widened(raw, func(bits uint16) float32 { return math.Float32frombits(uint32(bits) << 16) })
 	case "F16":
-		data := make([]float32, len(raw)/2)
-		for i := range data {
-			data[i] = half(le.Uint16(raw[2*i:]))
-		}
-		return data
+		return widened(raw, half)
 	case "I64":
-		data := make([]int64, len(raw)/8)
-		for i := range data {
-			data[i] = int64(le.Uint64(raw[8*i:]))
-		}
-		return data
+		return decoded[int64](raw, 8)
 	}
 	return append([]uint8{}, raw...)
+}
+
+func decoded[T any](raw []byte, size int) []T {
+	data := make([]T, len(raw)/size)
+	binary.Decode(raw, binary.LittleEndian, data) // the sizes agree
+	return data
+}
+
+func widened(raw []byte, wide func(bits uint16) float32) []float32 {
+	data := make([]float32, len(raw)/2)
+	for i := range data {
+		data[i] = wide(binary.LittleEndian.Uint16(raw[2*i:]))
+	}
+	return data
 }
 
 // half converts a float16: a sign, 5 exponent bits and 10 fraction bits.

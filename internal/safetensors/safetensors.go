@@ -50,18 +50,6 @@ func (f *File) Float32s(name string, shape ...int) ([]float32, error) {
 	return elements[float32](f, name, shape)
 }
 
-func (f *File) Float64s(name string, shape ...int) ([]float64, error) {
-	return elements[float64](f, name, shape)
-}
-
-func (f *File) Int64s(name string, shape ...int) ([]int64, error) {
-	return elements[int64](f, name, shape)
-}
-
-func (f *File) Uint8s(name string, shape ...int) ([]uint8, error) {
-	return elements[uint8](f, name, shape)
-}
-
 func elements[T any](f *File, name string, shape []int) ([]T, error) {
 	t, ok := f.Get(name)
 	if !ok {

@@ -210,19 +210,19 @@ func TestAccess(t *testing.T) {
 	if err != nil || len(w) != 6 {
 		t.Errorf("%v, %v", w, err)
 	}
-	if _, err := f.Float64s("losses", 2); err != nil {
+	if _, err := elements[float64](f, "losses", []int{2}); err != nil {
 		t.Error(err)
 	}
-	if _, err := f.Int64s("step"); err != nil {
+	if _, err := elements[int64](f, "step", nil); err != nil {
 		t.Error(err)
 	}
-	if _, err := f.Uint8s("rng", 3); err != nil {
+	if _, err := elements[uint8](f, "rng", []int{3}); err != nil {
 		t.Error(err)
 	}
 	for want, err := range map[string]error{
 		`no tensor "x"`: second(f.Float32s("x")),
 		`tensor "weights" is []float32 of shape [2 3]; want []float32 of shape [3 2]`: second(f.Float32s("weights", 3, 2)),
-		`tensor "weights" is []float32 of shape [2 3]; want []int64 of shape [2 3]`:   second(f.Int64s("weights", 2, 3)),
+		`tensor "weights" is []float32 of shape [2 3]; want []int64 of shape [2 3]`:   second(elements[int64](f, "weights", []int{2, 3})),
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)

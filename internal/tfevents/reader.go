@@ -53,7 +53,7 @@ func (r *Reader) Next() (*Event, error) {
 	}
 	e, err := unmarshal(data)
 	if err != nil {
-		return nil, fmt.Errorf("at byte %d: %w: %w", r.offset, ErrTorn, err)
+		return nil, fmt.Errorf("at byte %d: %w: not a message in wire format", r.offset, ErrTorn)
 	}
 	r.offset += int64(len(data)) + 16
 	return e, nil
