@@ -41,25 +41,25 @@ func eluGradGo(dst, dy, y []float32) {
 	}
 }
 
-func multiplyGo(dst, x, y []float32) {
+func multiplyGo[T Float](dst, x, y []T) {
 	for i, v := range x {
 		dst[i] = v * y[i]
 	}
 }
 
-func mixGo(dst []float32, a float32, x []float32, b float32, y []float32) {
+func mixGo[T Float](dst []T, a T, x []T, b T, y []T) {
 	for i := range dst {
-		dst[i] = float32(a*x[i]) + float32(b*y[i])
+		dst[i] = T(a*x[i]) + T(b*y[i])
 	}
 }
 
-func largestGo(dst, x []float32) {
+func largestGo[T Float](dst, x []T) {
 	for i, v := range x {
 		dst[i] = max(dst[i], v)
 	}
 }
 
-func claimGo(dst, left, x, y []float32) {
+func claimGo[T Float](dst, left, x, y []T) {
 	for i, v := range x {
 		if v == y[i] {
 			dst[i] += left[i]

@@ -6,12 +6,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
-// AddScaled computes dst += a x.
-func AddScaled(dst []float32, a float32, x []float32) { axpy(dst, x, a) }
-
-// Scale computes dst = a x.
-func Scale(dst []float32, a float32, x []float32) { scale(dst, x, a) }
-
 // block is the number of elements that the sums below add in float32, in 16 lanes; the sums of blocks are added in
 // float64. It is also the unit of work of a thread.
 const block = 4096
@@ -191,20 +185,22 @@ func Add(dst, x []float32) {
 	addGo(dst[whole:], x[whole:])
 }
 
-func axpy(dst, x []float32, a float32) {
+// AddScaled computes dst += a x.
+func AddScaled(dst []float32, a float32, x []float32) {
 	whole := wholeChannels(len(x))
 	if whole > 0 {
 		simd.Axpy(&dst[0], &x[0], whole, a)
 	}
-	axpyGo(dst[whole:], x[whole:], a)
+	addScaledGo(dst[whole:], a, x[whole:])
 }
 
-func scale(dst, x []float32, a float32) {
+// Scale computes dst = a x.
+func Scale(dst []float32, a float32, x []float32) {
 	whole := wholeChannels(len(x))
 	if whole > 0 {
 		simd.Scale(&dst[0], &x[0], whole, a)
 	}
-	scaleGo(dst[whole:], x[whole:], a)
+	scaleGo(dst[whole:], a, x[whole:])
 }
 
 // ColumnSum adds the sums of 16 columns of src to dst. stride is the distance between rows.
@@ -264,7 +260,8 @@ func logisticErrorLanes(acc *[16]float32, l, x []float32) {
 	simd.LogisticError(&acc[0], &l[0], &x[0], len(x))
 }
 
-func sigmoidErrorGrad(dst, s, x []float32, a float32) {
+// SigmoidErrorGrad computes dst = a (s-x) s (1-s) with s = sigmoid(l). For a = 2, it is the gradient of SigmoidError.
+func SigmoidErrorGrad(dst, s, x []float32, a float32) {
 	whole := wholeChannels(len(x))
 	if whole > 0 {
 		simd.SigmoidErrorGrad(&dst[0], &s[0], &x[0], whole, a)
@@ -272,7 +269,8 @@ func sigmoidErrorGrad(dst, s, x []float32, a float32) {
 	sigmoidErrorGradGo(dst[whole:], s[whole:], x[whole:], a)
 }
 
-func logisticErrorGrad(dst, l, x []float32, a float32) {
+// LogisticErrorGrad computes dst = a (sigmoid(l) - x). For a = 1, it is the gradient of LogisticError.
+func LogisticErrorGrad(dst, l, x []float32, a float32) {
 	whole := wholeChannels(len(x))
 	if whole > 0 {
 		simd.LogisticErrorGrad(&dst[0], &l[0], &x[0], whole, a)

@@ -48,19 +48,19 @@ func tanhGradGo(dst, dy, y []float32) {
 	}
 }
 
-func addGo(dst, x []float32) {
+func addGo[T Float](dst, x []T) {
 	for i, v := range x {
 		dst[i] += v
 	}
 }
 
-func axpyGo(dst, x []float32, a float32) {
+func addScaledGo[T Float](dst []T, a T, x []T) {
 	for i, v := range x {
 		dst[i] += a * v
 	}
 }
 
-func scaleGo(dst, x []float32, a float32) {
+func scaleGo[T Float](dst []T, a T, x []T) {
 	for i, v := range x {
 		dst[i] = a * v
 	}
