@@ -15,7 +15,6 @@ type hand struct {
 	Lengths int `yaml:"lengths" doc:"number of lengths"`
 }
 
-// Validate checks the settings.
 func (h *hand) Validate() error {
 	switch {
 	case h.Size < 8 || h.Size > 1024:

@@ -16,7 +16,6 @@ type laplace struct {
 	Dim int `yaml:"dim" doc:"dimension"`
 }
 
-// Validate checks the settings.
 func (l *laplace) Validate() error {
 	if l.Dim < 1 || l.Dim > 4096 {
 		return config.Invalid("dim", "%d is out of range; want 1 to 4096", l.Dim)

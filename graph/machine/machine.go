@@ -274,8 +274,7 @@ func (m *Machine) run(s *step) (err error) {
 // explain adds the node, operation and shapes to an error, unless the error already names them.
 func (m *Machine) explain(at int, err error) error {
 	s := &m.steps[at]
-	var known *graph.Error
-	if errors.As(err, &known) {
+	if _, known := errors.AsType[*graph.Error](err); known {
 		return fmt.Errorf("node %q: %w", s.node.Name(), err)
 	}
 	shapes := make([]tensor.Shape, len(s.in))

@@ -324,8 +324,7 @@ func (e *LayerError) Unwrap() error { return e.Err }
 // located adds the layer's key in the config to an error. If the error already has the path of an inner layer, the path
 // stays.
 func located(err error, name, key string) error {
-	var inner *LayerError
-	if errors.As(err, &inner) {
+	if inner, ok := errors.AsType[*LayerError](err); ok {
 		return &LayerError{Name: inner.Name, Key: key, Err: inner.Err}
 	}
 	return &LayerError{Name: name, Key: key, Err: err}

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
@@ -35,10 +36,8 @@ func (a Activation) String() string {
 func ActivationNames() []string { return activationNames[:] }
 
 func ParseActivation(name string) (Activation, error) {
-	for i, n := range activationNames {
-		if n == name {
-			return Activation(i), nil
-		}
+	if i := slices.Index(activationNames[:], name); i >= 0 {
+		return Activation(i), nil
 	}
 	return 0, fmt.Errorf("unknown activation %q; want one of %q", name, activationNames)
 }

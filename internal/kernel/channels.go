@@ -14,11 +14,11 @@ func ChannelSums[T Float](sum, product, u, x, shift []T, rows, stride int) {
 		return
 	}
 	c := 0
-	if s, ok := single(sum); ok {
-		p, _ := single(product)
-		a, _ := single(u)
-		b, _ := single(x)
-		k, _ := single(shift)
+	if s, ok := Singles(sum); ok {
+		p, _ := Singles(product)
+		a, _ := Singles(u)
+		b, _ := Singles(x)
+		k, _ := Singles(shift)
 		c = wholeChannels(len(k))
 		for i := 0; i < c; {
 			squares, products, n := simd.ChannelSquares32, simd.ChannelProducts32, 32
@@ -48,11 +48,11 @@ func ChannelMap[T Float](dst, x, shift, scale, offset []T, rows, stride int, flo
 		return
 	}
 	c := 0
-	if d, ok := single(dst); ok {
-		a, _ := single(x)
-		k, _ := single(shift)
-		s, _ := single(scale)
-		o, _ := single(offset)
+	if d, ok := Singles(dst); ok {
+		a, _ := Singles(x)
+		k, _ := Singles(shift)
+		s, _ := Singles(scale)
+		o, _ := Singles(offset)
 		c = wholeChannels(len(k))
 		for i := 0; i < c; {
 			apply, n := simd.ChannelMap32, 32
@@ -74,13 +74,13 @@ func ChannelGradient[T Float](dst, u, x, shift, a, b, offset []T, rows, stride i
 		return
 	}
 	c := 0
-	if d, ok := single(dst); ok {
-		v, _ := single(u)
-		w, _ := single(x)
-		k, _ := single(shift)
-		p, _ := single(a)
-		q, _ := single(b)
-		o, _ := single(offset)
+	if d, ok := Singles(dst); ok {
+		v, _ := Singles(u)
+		w, _ := Singles(x)
+		k, _ := Singles(shift)
+		p, _ := Singles(a)
+		q, _ := Singles(b)
+		o, _ := Singles(offset)
 		c = wholeChannels(len(k))
 		for i := 0; i < c; i += 16 {
 			simd.ChannelGradient(&d[i], &v[i], &w[i], &k[i], &p[i], &q[i], &o[i], rows, stride)

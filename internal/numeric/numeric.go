@@ -15,13 +15,7 @@ type Float interface{ float32 | float64 }
 const minSquare = 1e-12
 
 // Singles returns x as a slice of float32, if it has this type.
-func Singles[T Float](x []T) ([]float32, bool) {
-	p, ok := any(&x).(*[]float32)
-	if !ok {
-		return nil, false
-	}
-	return *p, true
-}
+func Singles[T Float](x []T) ([]float32, bool) { return kernel.Singles(x) }
 
 // Square returns sum v_i^2.
 func Square[T Float](v []T) float64 {

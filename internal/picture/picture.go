@@ -15,6 +15,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"slices"
 	"strings"
 
 	"golang.org/x/image/bmp"
@@ -293,9 +294,4 @@ func explain(err error) error {
 	return fmt.Errorf("the file is broken: %w", err)
 }
 
-func grown(s []uint8, n int) []uint8 {
-	if cap(s) < n {
-		return make([]uint8, n)
-	}
-	return s[:n]
-}
+func grown(s []uint8, n int) []uint8 { return slices.Grow(s[:0], n)[:n] }

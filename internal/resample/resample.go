@@ -11,6 +11,7 @@ package resample
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Filter is one of Pillow's filters.
@@ -215,12 +216,7 @@ func halves(dst []uint64, row []uint8) {
 	}
 }
 
-func grown[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}
+func grown[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
 
 // kernel has the weights of all outputs along one side.
 type kernel struct {

@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/dims"
+	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
 // maxHeader is the maximum header length of the format.
@@ -202,8 +203,8 @@ func decodeTensors(entries []named, body []byte) ([]Tensor, error) {
 	return tensors, nil
 }
 
-func decodeElements(dtype string, raw []byte) any {
-	switch dtype {
+func decodeElements(kind string, raw []byte) any {
+	switch kind {
 	case "F32":
 		return decoded[float32](raw, 4)
 	case "F64":
@@ -211,7 +212,7 @@ func decodeElements(dtype string, raw []byte) any {
 	case "BF16":
 		return widened(raw, func(bits uint16) float32 { return math.Float32frombits(uint32(bits) << 16) })
 	case "F16":
-		return widened(raw, half)
+		return widened(raw, dtype.Half)
 	case "I64":
 		return decoded[int64](raw, 8)
 	}
@@ -230,17 +231,4 @@ func widened(raw []byte, wide func(bits uint16) float32) []float32 {
 		data[i] = wide(binary.LittleEndian.Uint16(raw[2*i:]))
 	}
 	return data
-}
-
-// half converts a float16: a sign, 5 exponent bits and 10 fraction bits.
-func half(bits uint16) float32 {
-	sign, exponent, fraction := uint32(bits>>15)<<31, uint32(bits>>10)&31, uint32(bits)&1023
-	switch exponent {
-	case 0: // subnormal: fraction times 2^-24
-		v := float32(fraction) / (1 << 24)
-		return math.Float32frombits(sign | math.Float32bits(v))
-	case 31: // infinite, or not a number
-		return math.Float32frombits(sign | 255<<23 | fraction<<13)
-	}
-	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
 }

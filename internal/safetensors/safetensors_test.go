@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
 func sample() *File {
@@ -288,7 +290,7 @@ func TestHalves(t *testing.T) {
 // TestWritesHalves compares the rounding of every float16, of the midpoints and of their neighbours with the nearest float16 by distance.
 func TestWritesHalves(t *testing.T) {
 	for bits := range uint16(0x7bff) { // below the largest
-		low, high := half(bits), half(bits+1)
+		low, high := dtype.Half(bits), dtype.Half(bits+1)
 		middle := (low + high) / 2 // exact in float32
 		even := bits + bits&1
 		for x, want := range map[float32]uint16{

@@ -103,23 +103,17 @@ func Processor() (CPU, Choices) {
 }
 
 // Force sets the instruction set for a test, until the function that it returns is called.
-func Force(l Level) (restore func()) {
-	old := active
-	active = l
-	return func() { active = old }
-}
+func Force(l Level) (restore func()) { return set(&active, l) }
 
 // PlanFor makes products divide their work for another processor in a test, until the function that it returns is
 // called.
-func PlanFor(c CPU) (restore func()) {
-	old := caches
-	caches = c
-	return func() { caches = old }
-}
+func PlanFor(c CPU) (restore func()) { return set(&caches, c) }
 
 // Emulate leaves the instructions for pairs unused in a test, until the function that it returns is called.
-func Emulate() (restore func()) {
-	old := hasBF16
-	hasBF16 = false
-	return func() { hasBF16 = old }
+func Emulate() (restore func()) { return set(&hasBF16, false) }
+
+func set[T any](p *T, v T) (restore func()) {
+	old := *p
+	*p = v
+	return func() { *p = old }
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -64,7 +65,7 @@ func reduce(f reduction, since int) func(a *attributes) compute {
 				if none {
 					return x
 				}
-				axes = countUp(rank)
+				axes = numeric.UpTo(rank)
 			}
 			return reduceAxes(x, axes, keep, f)
 		}
@@ -140,7 +141,7 @@ func argExtreme(before func(a, b float32) bool) func(a *attributes) compute {
 }
 
 func lastAxis(x *value, k int) *value {
-	return permuted(x, append(slices.Delete(countUp(len(x.shape)), k, k+1), k))
+	return permuted(x, append(slices.Delete(numeric.UpTo(len(x.shape)), k, k+1), k))
 }
 
 // softmax is e^x / sum e^x along an axis, or its logarithm. Before operator set 13, the sum is over all axes from one
@@ -171,7 +172,7 @@ func softmax(log bool) func(a *attributes) compute {
 			y := &value{shape: turned.shape, floats: slices.Clone(turned.floats)}
 			normalise(y.floats, x.shape[k], log)
 			last := len(x.shape) - 1
-			return permuted(y, slices.Insert(countUp(last), k, last)) // the inverse of lastAxis
+			return permuted(y, slices.Insert(numeric.UpTo(last), k, last)) // the inverse of lastAxis
 		}
 	}
 }
