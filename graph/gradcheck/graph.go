@@ -133,12 +133,16 @@ func newMachine(g *subject, gradients ...*gorgonia.Node) (*runner, error) {
 	return &runner{m}, err
 }
 
-func runConstants[T float32 | float64](c Case, values [][]float64) (outcome, error) {
-	g, err := newGraph[T](c, values, form{gradients: true, constants: true})
-	if err != nil {
-		return outcome{}, err
+// prepare returns a case's graph, and the machine that computes its loss, node and gradients.
+func prepare[T float32 | float64](c Case, values [][]float64, f form) (g *subject, m *runner, err error) {
+	if g, err = newGraph[T](c, values, f); err == nil {
+		m, err = newMachine(g, g.gradients...)
 	}
-	m, err := newMachine(g, g.gradients...)
+	return g, m, err
+}
+
+func runConstants[T float32 | float64](c Case, values [][]float64) (outcome, error) {
+	g, m, err := prepare[T](c, values, form{gradients: true, constants: true})
 	if err != nil {
 		return outcome{}, err
 	}
