@@ -22,15 +22,11 @@ type Zip struct {
 
 // OpenZip opens a zip file and checks its directory. The caller closes it.
 func OpenZip(path string, limits Limits) (*Zip, error) {
-	f, err := disk.Open(path)
+	f, size, err := disk.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	var z *Zip
-	if err == nil {
-		z, err = NewZip(path, f, info.Size(), limits)
-	}
+	z, err := NewZip(path, f, size, limits)
 	if err != nil {
 		f.Close() // nothing was written
 		return nil, err

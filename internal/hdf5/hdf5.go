@@ -47,17 +47,12 @@ type File struct {
 
 // Open opens a file and reads its superblock.
 func Open(path string) (*File, error) {
-	f, err := disk.Open(path)
+	f, size, err := disk.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
-	h := &File{path: path, f: f}
-	info, err := f.Stat()
-	if err == nil {
-		h.size = info.Size()
-		err = h.superblock()
-	}
-	if err != nil {
+	h := &File{path: path, f: f, size: size}
+	if err := h.superblock(); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

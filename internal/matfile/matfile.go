@@ -85,15 +85,11 @@ type Variable struct {
 
 // Open opens a file and lists its variables.
 func Open(path string) (*File, error) {
-	f, err := disk.Open(path)
+	f, size, err := disk.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	var m *File
-	if err == nil {
-		m, err = New(f, info.Size(), path)
-	}
+	m, err := New(f, size, path)
 	if err != nil {
 		f.Close()
 		return nil, err

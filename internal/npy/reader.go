@@ -32,7 +32,7 @@ type Reader struct {
 
 // Open opens a .npy file and checks its header and its size.
 func Open(path string) (*Reader, error) {
-	f, size, err := openFile(path)
+	f, size, err := disk.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
@@ -43,18 +43,6 @@ func Open(path string) (*Reader, error) {
 	}
 	r.closer = f
 	return r, nil
-}
-
-func openFile(path string) (f *os.File, size int64, err error) {
-	if f, err = disk.Open(path); err != nil {
-		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, 0, err
-	}
-	return f, info.Size(), nil
 }
 
 // NewReader returns a reader for an array in r. Errors start with name.
@@ -115,7 +103,7 @@ type NPZ struct {
 }
 
 func OpenNPZ(path string) (*NPZ, error) {
-	f, size, err := openFile(path)
+	f, size, err := disk.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}

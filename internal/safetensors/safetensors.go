@@ -80,16 +80,12 @@ func ReadForeign(path string) (*File, error) { return readFile(path, DecodeForei
 
 // ReadMetadata reads only the metadata of a file. It does not verify the checksum.
 func ReadMetadata(path string) (map[string]string, error) {
-	f, err := disk.Open(path)
+	f, size, err := disk.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() // it was only read
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	_, metadata, _, err := readHeader(f, info.Size())
+	_, metadata, _, err := readHeader(f, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -111,15 +107,11 @@ func readFile(path string, decode func([]byte) (*File, error)) (*File, error) {
 // readDescribed reads a file up to the size according to its header. If the file is longer, it reads one more byte, so
 // decode detects the error.
 func readDescribed(path string) ([]byte, error) {
-	f, err := disk.Open(path)
+	f, whole, err := disk.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	size := min(info.Size(), described(f, info.Size()))
+	size := min(whole, described(f, whole))
 	if err := memory.Check("its content", memory.Product(int(size))); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
 	}
