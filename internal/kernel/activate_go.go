@@ -31,11 +31,20 @@ func elu64(x float64) float64 {
 	return math.Expm1(x)
 }
 
-func eluGradGo(dst, dy, y []float32) {
+func (a Activation) slopesGo(dst, dy, y []float32) {
 	for i, v := range y {
-		if v > 0 {
+		switch {
+		case a == SigmoidActivation:
+			dst[i] = dy[i] * v * (1 - v)
+		case a == TanhActivation:
+			dst[i] = dy[i] * (1 - v*v)
+		case v > 0:
 			dst[i] = dy[i]
-		} else {
+		case a == ReLUActivation:
+			dst[i] = 0
+		case a == LeakyActivation:
+			dst[i] = simd.LeakySlope * dy[i]
+		default: // ELU
 			dst[i] = dy[i] * (v + 1)
 		}
 	}

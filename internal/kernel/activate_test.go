@@ -100,7 +100,7 @@ func TestExact(t *testing.T) {
 			}
 			both("relu", func(d, _ []float32) { relu(d) }, func(d, _ []float32) { reluGo(d) })
 			both("leaky", func(d, _ []float32) { leaky(d) }, func(d, _ []float32) { leakyGo(d) })
-			both("eluGrad", func(d, _ []float32) { eluGrad(d, x, d) }, func(d, _ []float32) { eluGradGo(d, x, d) })
+			both("eluGrad", func(d, _ []float32) { ELUActivation.Gradient(d, x, d) }, func(d, _ []float32) { ELUActivation.slopesGo(d, x, d) })
 			both("Multiply", func(d, _ []float32) { Multiply(d, x, d) }, func(d, _ []float32) { multiplyGo(d, x, d) })
 			both("Mix", func(d, l []float32) { Mix(d, 0.3, l, -1.7, x) }, func(d, l []float32) { mixGo(d, 0.3, l, -1.7, x) })
 			both("Largest", func(d, _ []float32) { Largest(d, x) }, func(d, _ []float32) { largestGo(d, x) })
@@ -115,7 +115,7 @@ func BenchmarkActivations(b *testing.B) {
 	x, y, dy := kerneltest.Random(r, n), make([]float32, n), kerneltest.Random(r, n)
 	for name, f := range map[string]func(){
 		"copy": func() { copy(y, x) }, "relu": func() { copy(y, x); relu(y) }, "tanh": func() { Tanh(y, x) }, "elu": func() { exponentialUnit.compute(y, x) }, "gelu": func() { GELU(y, x) }, "silu": func() { SiLU(y, x) },
-		"elu gradient": func() { eluGrad(y, dy, x) }, "gelu gradient": func() { GELUActivation.Gradient(y, dy, x) }, "silu gradient": func() { SiLUActivation.Gradient(y, dy, x) },
+		"elu gradient": func() { ELUActivation.Gradient(y, dy, x) }, "gelu gradient": func() { GELUActivation.Gradient(y, dy, x) }, "silu gradient": func() { SiLUActivation.Gradient(y, dy, x) },
 		"largest": func() { Largest(y, x) }, "claim": func() { Claim(y, dy, x, x) },
 	} {
 		b.Run(name, func(b *testing.B) {

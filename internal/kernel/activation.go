@@ -92,11 +92,23 @@ func (a Activation) gradientAt(dst, dy, x []float32) {
 	}
 }
 
-func (a Activation) slopes(dst, dy, x *float32, n int) {
-	if a == GELUActivation {
-		simd.GeluGrad(dst, dy, x, n)
-	} else {
-		simd.SiluGrad(dst, dy, x, n)
+// slopes runs the assembly of Gradient.
+func (a Activation) slopes(dst, dy, y *float32, n int) {
+	switch a {
+	case ReLUActivation:
+		simd.ReluGrad(dst, dy, y, n)
+	case SigmoidActivation:
+		simd.SigmoidGrad(dst, dy, y, n)
+	case TanhActivation:
+		simd.TanhGrad(dst, dy, y, n)
+	case LeakyActivation:
+		simd.LeakyGrad(dst, dy, y, n)
+	case ELUActivation:
+		simd.EluGrad(dst, dy, y, n)
+	case GELUActivation:
+		simd.GeluGrad(dst, dy, y, n)
+	case SiLUActivation:
+		simd.SiluGrad(dst, dy, y, n)
 	}
 }
 
@@ -104,12 +116,12 @@ func (a Activation) slopes(dst, dy, x *float32, n int) {
 // dy.
 func (a Activation) Gradient(dst, dy, y []float32) {
 	switch a {
-	case ReLUActivation:
-		reluGrad(dst, dy, y)
-	case SigmoidActivation:
-		sigmoidGrad(dst, dy, y)
-	case TanhActivation:
-		tanhGrad(dst, dy, y)
+	case ReLUActivation, SigmoidActivation, TanhActivation, LeakyActivation, ELUActivation:
+		whole := wholeChannels(len(y))
+		if whole > 0 {
+			a.slopes(&dst[0], &dy[0], &y[0], whole)
+		}
+		a.slopesGo(dst[whole:], dy[whole:], y[whole:])
 	case SoftplusActivation: // f' = 1 - e^-y
 		for i := 0; i < len(y); i += 256 {
 			var e [256]float32
@@ -122,10 +134,6 @@ func (a Activation) Gradient(dst, dy, y []float32) {
 				dst[i+j] = v * (1 - e[j])
 			}
 		}
-	case LeakyActivation:
-		leakyGrad(dst, dy, y)
-	case ELUActivation:
-		eluGrad(dst, dy, y)
 	case GELUActivation, SiLUActivation:
 		a.gradientAt(dst, dy, y)
 	default:
@@ -172,14 +180,6 @@ func GELU(dst, x []float32) { gaussianUnit.compute(dst, x) }
 
 // SiLU computes dst = x/(1+e^-x); at -Inf it is 0.
 func SiLU(dst, x []float32) { logisticUnit.compute(dst, x) }
-
-func eluGrad(dst, dy, y []float32) {
-	whole := wholeChannels(len(y))
-	if whole > 0 {
-		simd.EluGrad(&dst[0], &dy[0], &y[0], whole)
-	}
-	eluGradGo(dst[whole:], dy[whole:], y[whole:])
-}
 
 // Multiply computes dst = x y.
 func Multiply(dst, x, y []float32) {

@@ -144,38 +144,6 @@ func Softplus(dst, x []float32) { softplus.compute(dst, x) }
 
 // The functions below run the assembly on the leading multiple of 16 elements, and Go on the rest.
 
-func reluGrad(dst, dy, y []float32) {
-	whole := wholeChannels(len(y))
-	if whole > 0 {
-		simd.ReluGrad(&dst[0], &dy[0], &y[0], whole)
-	}
-	reluGradGo(dst[whole:], dy[whole:], y[whole:])
-}
-
-func leakyGrad(dst, dy, y []float32) {
-	whole := wholeChannels(len(y))
-	if whole > 0 {
-		simd.LeakyGrad(&dst[0], &dy[0], &y[0], whole)
-	}
-	leakyGradGo(dst[whole:], dy[whole:], y[whole:])
-}
-
-func sigmoidGrad(dst, dy, y []float32) {
-	whole := wholeChannels(len(y))
-	if whole > 0 {
-		simd.SigmoidGrad(&dst[0], &dy[0], &y[0], whole)
-	}
-	sigmoidGradGo(dst[whole:], dy[whole:], y[whole:])
-}
-
-func tanhGrad(dst, dy, y []float32) {
-	whole := wholeChannels(len(y))
-	if whole > 0 {
-		simd.TanhGrad(&dst[0], &dy[0], &y[0], whole)
-	}
-	tanhGradGo(dst[whole:], dy[whole:], y[whole:])
-}
-
 // Add computes dst += x.
 func Add(dst, x []float32) {
 	whole := wholeChannels(len(x))

@@ -2,8 +2,6 @@ package kernel
 
 import (
 	"math"
-
-	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
 // Go versions of the assembly functions.
@@ -15,38 +13,6 @@ func sigmoid1(x float32) float32 { return float32(sigmoid64(float64(x))) }
 func softplus64(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
 func softplus1(x float32) float32 { return float32(softplus64(float64(x))) }
-
-func reluGradGo(dst, dy, y []float32) {
-	for i, v := range y {
-		if v > 0 {
-			dst[i] = dy[i]
-		} else {
-			dst[i] = 0
-		}
-	}
-}
-
-func leakyGradGo(dst, dy, y []float32) {
-	for i, v := range y {
-		if v > 0 {
-			dst[i] = dy[i]
-		} else {
-			dst[i] = simd.LeakySlope * dy[i]
-		}
-	}
-}
-
-func sigmoidGradGo(dst, dy, y []float32) {
-	for i, v := range y {
-		dst[i] = dy[i] * v * (1 - v)
-	}
-}
-
-func tanhGradGo(dst, dy, y []float32) {
-	for i, v := range y {
-		dst[i] = dy[i] * (1 - v*v)
-	}
-}
 
 func addGo[T Float](dst, x []T) {
 	for i, v := range x {
