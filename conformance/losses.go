@@ -71,7 +71,7 @@ func (x *lossCheck) check() {
 		func() { x.hard(used) }, func() { x.shapes(used) }, func() { x.weight(value) }, x.settings)
 }
 
-// valueOf computes the loss of an example in float64, and lists the arrays that it depends on.
+// valueOf computes the loss of an example in float64, and lists the arrays that the loss depends on.
 func (x *lossCheck) valueOf(example *losses.Example) (float64, map[string]bool, error) {
 	nodes := arrayNodes(gorgonia.NewGraph(), tensor.Float64, arrays(example))
 	n, err := x.node(nodes)
@@ -218,7 +218,7 @@ func (x *lossCheck) shapes(used map[string]bool) {
 	}
 }
 
-// withShape adds the loss on an array of another shape, and runs it.
+// withShape adds the loss with another shape for one array, and runs it.
 func (x *lossCheck) withShape(name string, shape []int) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

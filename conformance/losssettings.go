@@ -78,11 +78,11 @@ func eachOption(v reflect.Value, f func(key string, field reflect.Value)) {
 	}
 }
 
-// known finds the names in an error such as "unknown x; known: a, b".
+// known matches the list of names in an error such as "unknown x; known: a, b".
 var known = regexp.MustCompile(`known: (.*)$`)
 
-// changed calls f with settings that differ in one option. A number changes a little. A name becomes each of the
-// names that the error for an unknown name lists.
+// changed calls f with settings that differ in one option. A number changes a little. For a name it tries each name
+// that the error for an unknown name lists.
 func changed(e registry.Entry[losses.Loss], base losses.Loss, f func(what string, l losses.Loss)) {
 	if reflect.TypeOf(base).Kind() != reflect.Pointer {
 		return
@@ -133,7 +133,7 @@ func namesOfOption(field reflect.Value) []string {
 	return []string{}
 }
 
-// newText returns a pointer to a new value of a field. For a pointer field it points to a new value of the base type.
+// newText returns a pointer to a new value of a field, or of its base type for a pointer field.
 func newText(field reflect.Value) reflect.Value {
 	if field.Kind() == reflect.Pointer {
 		return reflect.New(field.Type().Elem())

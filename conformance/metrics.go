@@ -89,7 +89,7 @@ func (x *metricCheck) settings() metrics.Metric {
 	for _, o := range []string{"train: 600", "test: 300", "rounds: 10", "samples: 200", "splits: 2", "sizes: [20, 40]", "pairs: 1000"} {
 		trial := x.entry.New()
 		if config.Load(x.entry.Name, []byte(o), trial) == nil {
-			_ = config.Load(x.entry.Name, []byte(o), m) // an option must be valid alone, and independent of the others
+			_ = config.Load(x.entry.Name, []byte(o), m) // an option must be valid alone, without the other options
 		}
 	}
 	return m
@@ -169,7 +169,7 @@ func (x *metricCheck) check(kind measuredKind) {
 	x.stopped(kind.perfect)
 }
 
-// pure repeats a computation: at once, with one thread, with four, and after another input.
+// pure repeats a computation: at once, with one thread, with four threads, and after another input.
 func (x *metricCheck) pure(in *metrics.Input, want metrics.Result) {
 	kept := copyInput(in)
 	again := func(when string) {

@@ -62,7 +62,7 @@ type modelCheck struct {
 	*findings
 	entry registry.Entry[models.Settings]
 	data  models.Data
-	small []string     // overrides that make the model small
+	small []string     // overrides for a small model
 	first models.Model // model of the first seed
 }
 
@@ -80,7 +80,7 @@ func (x *modelCheck) settings(overrides []string) models.Settings {
 	return s
 }
 
-// shrink finds the overrides that make a model small, and makes the first model.
+// shrink finds the overrides for a small model, and makes the first model.
 func (x *modelCheck) shrink() {
 	for _, o := range []string{"hidden: 16", "projected: 8", "predictor: 8", "width: 8", "queue: 16"} {
 		if x.settings(append(slices.Clone(x.small), o)) != nil {
@@ -218,7 +218,7 @@ func (x *modelCheck) codes() {
 	}
 }
 
-// discrete checks a space that is a choice among options. late says that a continuous space comes before it.
+// discrete checks a space that is a choice among options. late: a continuous space comes before it.
 func (x *modelCheck) discrete(s models.Space, codes []float64, width int, late bool) {
 	if s.Options == 0 {
 		return

@@ -30,8 +30,8 @@ type trained struct {
 // rate is the learning rate.
 const rate = 0.05
 
-// compile builds an objective for batches of n images in groups. Its loss pulls all outputs to random numbers. Faults
-// begin with a text.
+// compile builds an objective for batches of n images in groups. Its loss pulls all outputs to random numbers. text
+// begins the error messages.
 func (x *modelCheck) compile(text string, m models.Model, o models.Objective, n, group int) *trained {
 	before := m.Params().Names()
 	g := nn.NewGraph(m.Params())
@@ -218,7 +218,7 @@ func (x *modelCheck) objective(o models.Objective) {
 		t.fill(i, func(row int) int { return 10*i + row })
 		x.must(t.step(float64(i)/(steps+1)), "%s, step %d", at, i+1)
 	}
-	// A single parameter may stay: a bias before a batch norm has no effect.
+	// One parameter may stay unchanged: a bias before a batch norm has no effect.
 	if after := snapshot(m.Params()); maps.EqualFunc(before, after, slices.Equal) {
 		x.add("%s: %d steps change no parameter", at, steps)
 	}

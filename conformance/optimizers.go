@@ -28,8 +28,7 @@ func CheckOptimizer(e registry.Entry[engine.OptimizerSettings]) error {
 	})
 }
 
-// optimizerSizes are the sizes of the optimised tensors: smaller and larger than the blocks of a kernel and of a
-// thread.
+// optimizerSizes are the sizes of the optimised tensors, below and above the block sizes of a kernel and of a thread.
 var optimizerSizes = []int{1, 7, 33, 70000}
 
 type optimizerCheck struct {

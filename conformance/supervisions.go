@@ -123,7 +123,7 @@ func (x *splits) image(i int, owner string, args ...any) {
 	}
 }
 
-// ordered checks that groups of M images come first, and groups of an equal number of images together.
+// ordered checks that groups of M images come first, and that groups of equal size are adjacent.
 func (x *splits) ordered() {
 	seen := map[int]bool{}
 	for n, kind := range x.split.Kinds() {
@@ -137,7 +137,7 @@ func (x *splits) ordered() {
 	}
 }
 
-// moves checks that a row of transformations leads from the first image of group g to its image m.
+// moves checks that a row of transformations maps the first image of group g to image m.
 func (x *splits) moves(g, m, first, image int, row []float32) {
 	from, to := make([]int, len(x.factors)), make([]int, len(x.factors))
 	x.set.FactorsAt(first, from)
@@ -148,7 +148,7 @@ func (x *splits) moves(g, m, first, image int, row []float32) {
 	x.poses(g, m, from, to, row[len(x.factors):])
 }
 
-// angle checks that the angle of a factor leads from one level to another.
+// angle checks that the angle of a factor maps one level to the other.
 func (x *splits) angle(g, m int, f factor.Factor, from, to int, angle float32) {
 	const tolerance = 1e-5
 	way := 0.0
@@ -162,7 +162,7 @@ func (x *splits) angle(g, m int, f factor.Factor, from, to int, angle float32) {
 	}
 }
 
-// poses checks that rotations in space lead from one pose to another. The rotations of factors come first.
+// poses checks that rotations in space map one pose to the other. The rotations of factors come first.
 func (x *splits) poses(g, m int, from, to []int, rotations []float32) {
 	const tolerance = 1e-5
 	for j, f := range x.factors {
@@ -239,7 +239,7 @@ func (x *splits) labels(l *supervision.Labels) {
 	}
 }
 
-// pairs checks that pairs with equal or different levels agree with the levels of the data set.
+// pairs checks that the pairs agree with the levels of the data set.
 func (x *splits) pairs(l *supervision.Labels) {
 	levels, other := make([]int, len(x.factors)), make([]int, len(x.factors))
 	for n, p := range l.Pairs {
@@ -255,7 +255,7 @@ func (x *splits) pairs(l *supervision.Labels) {
 	}
 }
 
-// place returns a factor's index in the data set, or -1 if it is not a factor of the set.
+// place returns a factor's index in the data set, or -1 for other factors.
 func (x *splits) place(f factor.Factor) int {
 	return slices.IndexFunc(x.factors, func(g factor.Factor) bool { return g.Name == f.Name && g.Size == f.Size })
 }

@@ -30,8 +30,8 @@ const (
 // Categorical reports whether the dimension is categorical.
 func (n Node) Categorical() bool { return n.Options != nil }
 
-// Validate checks that every categorical dimension has an option, groups are nested at most 64 deep, and dimensions and
-// options number at most 4096. [Read] and [Parse] return valid hierarchies.
+// Validate checks that every categorical dimension has an option, that groups are nested at most 64 deep, and that
+// there are at most 4096 dimensions and options. [Read] and [Parse] return valid hierarchies.
 func (h Hierarchy) Validate() error {
 	nodes := 0
 	return h.validate("$", 1, &nodes)

@@ -13,16 +13,16 @@ import (
 )
 
 // Discrete is implemented by spaces that may be a choice among options. Their coordinates are weights of the options.
-// A code has one column for them: the number of the likeliest option. In a list such spaces come before others.
+// In a code, the space has one column: the number of the likeliest option. In a list, such spaces come first.
 type Discrete interface {
-	Choices() int // options to choose from; 0: the space is not discrete
+	Choices() int // number of options; 0: the space is not discrete
 }
 
 // Annealed is implemented by spaces with samples that depend on a changing number, such as a temperature. The number
 // may change with the updates of training.
 type Annealed interface {
-	// Annealing returns the number as a function of the updates so far. It returns nil if the number is constant;
-	// Sample then uses it.
+	// Annealing returns the number as a function of the updates so far, or nil if the number is constant. Sample then
+	// uses the constant.
 	Annealing() func(update int) float64
 
 	// SampleAt is Sample with the number as a node of shape (1).

@@ -143,7 +143,7 @@ func pageTemplate(all []ListedKind) (*template.Template, error) {
 // Escapes keeps Markdown from interpreting texts from the code.
 var Escapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "<", `\<`, "|", `\|`, "[", `\[`, "]", `\]`, "`", "\\`", "\n", " ")
 
-// codeSpan shows a text as code; the text may lie in a table.
+// codeSpan formats a text as code, also inside a table.
 func codeSpan(s string) string {
 	if s == "" {
 		return ""
@@ -155,7 +155,7 @@ func codeSpan(s string) string {
 	return "`" + s + "`"
 }
 
-// typeLinks replaces lists of the names of parts by links to their pages.
+// typeLinks replaces lists of part names by links to their pages.
 func typeLinks(all []ListedKind) *strings.Replacer {
 	var pairs []string
 	for _, k := range all {
@@ -312,7 +312,7 @@ func facts(p ListedPart) string {
 	return strings.Join(list, " ")
 }
 
-// partList returns the YAML of settings that are a list of parts; empty for other settings.
+// partList returns the YAML of settings that are a list of parts, or "" for other settings.
 func partList(settings any) (string, error) {
 	var whole any
 	switch s := settings.(type) {
@@ -381,7 +381,7 @@ func manualItem(term, meaning string) string {
 	return fmt.Sprintf(".TP\n\\fB%s\\fR\n%s\n", roff.Replace(term), ManualText(meaning))
 }
 
-// ManualText returns a paragraph. A dot at its beginning would be a request of roff.
+// ManualText returns a paragraph. It escapes a dot at the beginning, which would be a request of roff.
 func ManualText(text string) string {
 	text = roff.Replace(text)
 	if slices.ContainsFunc([]string{".", `\(aq`}, func(begin string) bool { return strings.HasPrefix(text, begin) }) {

@@ -101,8 +101,7 @@ const (
 	memoryLeast = 1 << 28 // bytes
 )
 
-// allotMemory sets the memory of tasks if the scheduler needs it and no flag sets it. It takes the largest need of
-// the runs.
+// allotMemory sets the memory of tasks to the largest need of the runs, if the scheduler needs it and no flag sets it.
 func (f *ClusterFlags) allotMemory(ctx context.Context, s *ui.Streams, j *cluster.Job, runs []sweep.Run) error {
 	if f.On != onKubernetes || j.Memory > 0 || len(runs) == 0 {
 		return nil
@@ -137,7 +136,7 @@ func (f *ClusterFlags) task(o *sweep.Options, runs int) error {
 	o.Index, o.Of = n, int(f.Of)
 	if f.Of == 0 {
 		o.Of = max(runs, 1)
-		if f.Index.text == "" { // an array may have more tasks than there are runs
+		if f.Index.text == "" { // an array may have more tasks than runs
 			o.Of = max(runs, n+1)
 		}
 	}
@@ -148,7 +147,7 @@ func (f *ClusterFlags) task(o *sweep.Options, runs int) error {
 	return nil
 }
 
-// allot limits threads to the processors that Slurm gives a task. Go itself knows control groups and affinity.
+// allot limits threads to the processors that Slurm gives a task. Go already respects control groups and affinity.
 func allot() {
 	n, err := strconv.Atoi(os.Getenv("SLURM_CPUS_PER_TASK"))
 	if err == nil && n > 0 && os.Getenv("GOMAXPROCS") == "" && n < runtime.GOMAXPROCS(0) {
@@ -194,7 +193,7 @@ func jobName(name, dir string, args []string) string {
 	return strings.Trim("unravel-"+name[:min(len(name), letters)], "-") + "-" + hex.EncodeToString(sum[:4])
 }
 
-// left returns how many runs a job would make, and how many have finished and failed.
+// left returns the number of runs that a job would make, and the numbers of finished and failed runs.
 func left(dir string, runs []sweep.Run, retry bool) (missing, finished, failed int, err error) {
 	entries, err := sweep.Scan(dir)
 	if err != nil {
@@ -250,7 +249,7 @@ func (f *ClusterFlags) PrintJob(ctx context.Context, s *ui.Streams, j cluster.Jo
 // Submit makes runs on the cluster and shows progress.
 func (f *ClusterFlags) Submit(ctx context.Context, s *ui.Streams, j cluster.Job, runs []sweep.Run, retry bool) ([]sweep.Outcome, error) {
 	if k, ok := f.scheduler().(*cluster.Kubernetes); ok {
-		if err := k.Check(&j); err != nil { // before folders are made
+		if err := k.Check(&j); err != nil { // before the command creates folders
 			return nil, ui.Usage(err)
 		}
 	}
@@ -258,7 +257,7 @@ func (f *ClusterFlags) Submit(ctx context.Context, s *ui.Streams, j cluster.Job,
 	if err != nil {
 		return nil, err
 	}
-	if missing > 0 { // before folders are made
+	if missing > 0 { // before the command creates folders
 		if _, err := f.scheduler().Find(ctx, j.Name); err != nil {
 			words, _, _ := strings.Cut(err.Error(), "\n")
 			return nil, fmt.Errorf("%s does not answer, so no job was submitted: %s", f.On, words)
@@ -272,7 +271,7 @@ func (f *ClusterFlags) Submit(ctx context.Context, s *ui.Streams, j cluster.Job,
 	return cluster.Execute(ctx, f.scheduler(), j, runs, cluster.Options{Retry: retry, Log: plain.Logger(p), Observe: p.observe})
 }
 
-// CountFlag is a number of at least 1; 0 means that the flag is absent.
+// CountFlag is a number of at least 1, or 0 if the flag is absent.
 type CountFlag int
 
 // UnmarshalText reads a number.
@@ -285,7 +284,7 @@ func (c *CountFlag) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// nameFlag is a name; an empty name means that the flag is absent.
+// nameFlag is a name, or empty if the flag is absent.
 type nameFlag string
 
 // UnmarshalText reads a name.

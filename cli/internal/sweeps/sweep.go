@@ -150,7 +150,7 @@ type Run struct {
 	State   sweep.State        `json:"state"`
 	Error   string             `json:"error,omitempty"`
 	Seconds float64            `json:"seconds,omitempty"`
-	Unknown bool               `json:"unknown,omitempty"` // whether a dry run has no estimate
+	Unknown bool               `json:"unknown,omitempty"` // a dry run has no estimate
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 	Fit     *train.Fit         `json:"fit,omitempty"`
 }
@@ -285,7 +285,7 @@ type SearchOutput struct {
 	Ended     int          `json:"ended"`
 
 	Trials []searchTrial       `json:"trials,omitempty"`
-	Space  map[string]string   `json:"space,omitempty"` // of a dry run, as the rest
+	Space  map[string]string   `json:"space,omitempty"` // only of a dry run, like the next fields
 	Rungs  []int               `json:"rungs,omitempty"`
 	Next   []map[string]string `json:"next,omitempty"`
 }
@@ -334,7 +334,7 @@ func (c *Command) printTrials(w io.Writer, found *sweep.Search, trials *sweep.Tr
 	return nil
 }
 
-// maxPreview bounds the trials that a dry run lists.
+// maxPreview is the maximum number of trials in the list of a dry run.
 const maxPreview = 8
 
 // previewSearch prints the space, the first trials and the budget.

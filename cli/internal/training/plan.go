@@ -49,7 +49,7 @@ func printPlan(w io.Writer, p *train.Plan, dir string) error {
 	return t.Flush()
 }
 
-// timePart writes a line for a part of the time; none if it takes no time.
+// timePart formats a line for a part of the time, or returns "" for a part without time.
 func timePart(name string, seconds float64) string {
 	if seconds <= 0 {
 		return ""

@@ -147,8 +147,8 @@ func (c *Train) Config() (read train.Config, overrides []string, err error) {
 	return read, overrides, err
 }
 
-// folderOf returns the default folder of a run. Runs with other settings have other folders. For a resumed run whose
-// start has lost its source, the start recorded in the folder counts.
+// folderOf returns the default folder of a run. Runs with different settings have different folders. If a resumed run
+// has lost the source of its start, folderOf takes the start from the record in the folder.
 func folderOf(c train.Config, overrides []string, resume bool) (string, error) {
 	var settings []sweep.Setting
 	for _, o := range overrides {
@@ -169,7 +169,7 @@ func folderOf(c train.Config, overrides []string, resume bool) (string, error) {
 	}), nil
 }
 
-// withFlags adds to an error about an interrupted or existing run the flags that continue it.
+// withFlags adds the flags that continue a run to an error about an interrupted or existing run.
 func withFlags(err error, dir string) error {
 	switch {
 	case errors.Is(err, train.ErrStopped):
@@ -183,7 +183,7 @@ func withFlags(err error, dir string) error {
 	return err
 }
 
-// failureOf says why the run in a folder failed; empty if it has not.
+// failureOf returns the error of the run in a folder, or "" if the run has not failed.
 func failureOf(dir string) string {
 	r, err := rundir.ReadRecord(dir)
 	if err != nil || r == nil {
@@ -192,7 +192,7 @@ func failureOf(dir string) string {
 	return r.Error
 }
 
-// withAdvice adds to an error about a failed run the choices for its folder.
+// withAdvice adds the choices for a failed run's folder to its error.
 func withAdvice(err error, dir string) error {
 	if reason := failureOf(dir); reason == "" || !strings.Contains(err.Error(), reason) {
 		return err

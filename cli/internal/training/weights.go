@@ -113,7 +113,7 @@ var layoutText = map[weights.Layout]string{
 	weights.PyTorch: "for images [N, C, H, W] (layout pytorch: a state_dict)",
 }
 
-// chooseFormat takes the format from the name of the file.
+// chooseFormat derives the format from the name of the file.
 func (c *Export) chooseFormat() error {
 	named := strings.TrimPrefix(strings.ToLower(filepath.Ext(c.Out)), ".")
 	if named != safetensorsFormat && named != onnxFormat { // a pipe, or no name

@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// WriteFile writes a file named by the user, whole or not at all. It writes to devices and pipes and does not replace
+// WriteFile writes a file named by the user, all or nothing. It writes into devices and pipes instead of replacing
 // them.
 func WriteFile(path string, write func(io.Writer) error) error {
 	info, err := os.Stat(path)
@@ -62,8 +62,9 @@ const writesFolder = "folder"
 // fileEndings are the endings of files that commands write. A folder with such an ending is a mistake.
 var fileEndings = strings.Fields(".csv .gif .html .json .jpeg .jpg .md .npy .npz .onnx .pdf .png .safetensors .svg .tex .tsv .txt .yaml .yml")
 
-// CheckWritten checks the names of files to write, by flags with the tag `writes`. It refuses a name that promises
-// another format. It accepts names without an ending, and existing paths that are not files, such as pipes.
+// CheckWritten checks the names of files to write, by flags with the tag `writes`. It returns an error for a name with
+// the ending of another format. It accepts names without an ending, and existing paths that are not files, such as
+// pipes.
 func CheckWritten(flags []*kong.Flag) error {
 	for _, f := range flags {
 		tag, name := f.Tag.Get("writes"), f.Target.String()

@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// The time for a command to end after a signal. A command that waits for input, or computes without looking at its
-// context, is killed then.
+// The time for a command to end after a signal. After this time, the signal kills a command that still waits for input
+// or computes.
 const (
 	quitPatience  = time.Second      // the command has nothing to save
 	SavePatience  = 8 * time.Second  // the command finishes a training step and saves
@@ -33,8 +33,9 @@ func Allow(ctx context.Context, patience time.Duration) {
 	}
 }
 
-// OnSignals returns a context that ends with the first signal to stop. The second signal, or the end of the time,
-// kills the program. A pipe without a reader, or a limit on file sizes, becomes a write error instead.
+// OnSignals returns a context that ends with the first signal to stop. The second signal, or the end of the time, kills
+// the program. Writes to a pipe without a reader, or beyond a file size limit, return errors instead of killing the
+// program.
 func OnSignals(parent context.Context) context.Context {
 	signal.Ignore(writeSignals...)
 	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
@@ -69,7 +70,7 @@ func (s *stopper) exit() {
 		text += " before a step had ended; --resume continues from the last checkpoint"
 	}
 	said := make(chan struct{})
-	go func() { // nobody may read it
+	go func() { // standard error may have no reader
 		fmt.Fprintln(os.Stderr, text)
 		close(said)
 	}()

@@ -13,13 +13,13 @@ import (
 	"github.com/unravel-ml/unravel/internal/plain"
 )
 
-// Transfer shows the progress of downloads and conversions: a bar with its rate on a terminal, otherwise a plain line
-// now and then.
+// Transfer shows the progress of downloads and conversions: a bar with its rate on a terminal, otherwise occasional
+// lines.
 type Transfer struct {
 	log   io.Writer
 	w     io.Writer // the terminal, or log
 	draws bool
-	every time.Duration // time between two lines, or two drawings of a bar
+	every time.Duration // time between two lines or two updates of a bar
 
 	lock  sync.Mutex
 	what  string // name of the running transfer; empty: none
@@ -60,8 +60,7 @@ func (t *Transfer) Report(what string, done, total int64) {
 			t.bar = progressbar.NewOptions64(length, progressbar.OptionSetWriter(t.w), progressbar.OptionSetDescription(plain.Text(what)), progressbar.OptionShowCount(),
 				progressbar.OptionShowBytes(inBytes(what)), progressbar.OptionUseIECUnits(true), progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(t.every),
 				progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish())
-			// An undrawable bar is no reason to end anything. Bytes from an earlier download do not count for the
-			// rate.
+			// A failure to draw ends nothing. Bytes from an earlier download do not count for the rate.
 			_ = t.bar.Set64(done)
 		} else if total == 0 && done == 0 {
 			_, _ = fmt.Fprintln(t.w, what)

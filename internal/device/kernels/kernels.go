@@ -50,7 +50,7 @@ func flag(b bool) int {
 	return 0
 }
 
-// or returns b, or the other buffer if b is none: a kernel needs memory for each argument, even an unused one.
+// or returns b, or other if b is none. A kernel needs memory even for an unused argument.
 func or(b, other vulkan.Buffer) vulkan.Buffer {
 	if b.IsZero() {
 		return other

@@ -26,7 +26,7 @@ func (l Level) String() string { return levelNames[l] }
 // active is the instruction set in use; only tests change it.
 var active, activeErr = choose(os.Getenv(Variable), Available())
 
-// Vectors reports whether assembly runs, and not Go.
+// Vectors reports whether assembly is in use instead of Go.
 func Vectors() bool { return active != Go }
 
 // choose returns the level called name if has contains it, or the last level of has if name is empty.
@@ -64,16 +64,16 @@ func InstructionSet() (string, error) { return active.String(), activeErr }
 
 // CPU describes the processor as far as the kernels know it. Sizes of caches are in bytes, for one core; 0: unknown.
 type CPU struct {
-	Vendor        string // as GenuineIntel
+	Vendor        string // such as GenuineIntel
 	Family, Model int
 	L1, L2, L3    int // data caches
 }
 
-// processor is what the processor says about itself.
+// processor is the processor as identified by CPUID.
 var processor = identify()
 
-// caches is the processor that products divide their work for; only tests change it. A processor that says nothing is
-// taken for one with a usual cache.
+// caches is the processor for which products divide their work. Only tests change it. An unknown second-level cache
+// counts as 1 MiB.
 var caches = assumed(processor)
 
 func assumed(c CPU) CPU {
@@ -86,9 +86,9 @@ func assumed(c CPU) CPU {
 // Choices are the sizes of the parts of matrix products.
 type Choices struct {
 	Rows, Columns int // of a block of sums in registers
-	Depth         int // approximate terms of a sum that are computed at a time, the same on every processor
-	Packed        int // least rows of an item that copies its right operand
-	Left          int // most bytes of the left operand that an item of work keeps in the second-level cache
+	Depth         int // approximate number of terms of a sum that are computed at a time, equal on all processors
+	Packed        int // minimum rows of an item that copies its right operand
+	Left          int // maximum bytes of the left operand that an item of work keeps in the second-level cache
 }
 
 // Processor returns the processor, and the choices for it.
@@ -105,22 +105,21 @@ func Processor() (CPU, Choices) {
 	return processor, Choices{rows, PanelWidth(), Depth, WorthLaying(), 4 * LeftElements()}
 }
 
-// Force sets the instruction set for a test, until the function that it returns is called.
+// Force sets the instruction set for a test, until the test calls restore.
 func Force(l Level) (restore func()) {
 	old := active
 	active = l
 	return func() { active = old }
 }
 
-// PlanFor makes products divide their work for another processor in a test, until the function that it returns is
-// called.
+// PlanFor makes products divide their work for another processor in a test, until the test calls restore.
 func PlanFor(c CPU) (restore func()) {
 	old := caches
 	caches = c
 	return func() { caches = old }
 }
 
-// Emulate leaves the instructions for pairs unused in a test, until the function that it returns is called.
+// Emulate disables the instructions for pairs in a test, until the test calls restore.
 func Emulate() (restore func()) {
 	old := hasBF16
 	hasBF16 = false

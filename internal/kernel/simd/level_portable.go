@@ -2,7 +2,7 @@
 
 package simd
 
-// architecture holds the levels of this architecture, the best one last.
+// architecture lists the levels of this architecture in ascending order.
 var architecture = []Level{Go}
 
 // Available returns this processor's levels.
