@@ -42,7 +42,7 @@ func readNetworks(t *testing.T) (d networkData, b Batch) {
 
 var networkSchema = Schema{Codes: 3, Factors: []string{"a", "b"}}
 
-// TestNetworks compares the quantities of networks that are fitted with the local minima that another program found.
+// TestNetworks compares the quantities of fitted networks with another program's local minima.
 func TestNetworks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -129,7 +129,7 @@ func TestNetworkWithoutLayers(t *testing.T) {
 	}
 }
 
-// TestNetworkNodes checks the gradients in codes and parameters of a network that is trained along.
+// TestNetworkNodes checks the gradients in codes and parameters of a network trained along with the model.
 func TestNetworkNodes(t *testing.T) {
 	_, b := readNetworks(t)
 	b.Codes, b.Values = b.Codes[:8], b.Values[:8]
