@@ -59,7 +59,7 @@ func pairCase(name string, width int, l Loss, want func(in [][]float64) float64)
 	return c
 }
 
-// meanHinge is the mean of max(d_Y - d_Z, 0) over rows with a known angle, or over all.
+// meanHinge is the mean of max(d_Y - d_Z, 0) over rows with a known angle, or over all rows.
 func meanHinge(all bool, distance func(a, b []float64) float64) func(in [][]float64) float64 {
 	return func(in [][]float64) float64 {
 		sum, rows, d := 0.0, 0.0, len(in[0])/12

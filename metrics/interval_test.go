@@ -32,7 +32,7 @@ func intervals(t testing.TB, in *Input, seed uint64, s Intervals, choices ...Cho
 	return results
 }
 
-// Independent codes have mutual information 0; counting exceeds it, and the estimate does not. Codes with one
+// Independent codes have mutual information 0. Counting exceeds it, but the estimate does not. Codes with one
 // informative column for every factor have MED 1, for any number of other columns.
 func TestIntervalWithoutCountingBias(t *testing.T) {
 	random := population(1600, rng.New(3, "random"))
@@ -79,7 +79,7 @@ func repeatedRows(in *Input, times int, change func(z []float64)) *Input {
 	return &some
 }
 
-// The bootstrap repeats rows, which raises mutual information: it moves away from the truth, and halves go back to it.
+// The bootstrap repeats rows, which raises mutual information. It moves away from the truth, and halves correct this.
 func TestBootstrapAddsInformation(t *testing.T) {
 	in := population(1000, rng.New(8, "rows"))
 	m := choice("mutual-information")
@@ -99,7 +99,7 @@ func TestBootstrapAddsInformation(t *testing.T) {
 	}
 }
 
-// Intervals follow from the seed, and not from the other metrics or from watching.
+// Intervals depend on the seed, but not on other metrics or on watching.
 func TestIntervalRepeats(t *testing.T) {
 	long.NotShort(t)
 	in := population(300, rng.New(5, "rows"))
@@ -125,7 +125,7 @@ func TestIntervalRepeats(t *testing.T) {
 	}
 }
 
-// Halves have the units of all rows: an interval by ranges equals the interval of factors scaled before.
+// Halves have the units of all rows. Intervals by ranges equal the intervals of factors scaled before.
 func TestIntervalOfRanges(t *testing.T) {
 	in := population(200, rng.New(2, "rows"))
 	k, s := len(in.Factors), rng.New(3, "values")
@@ -158,7 +158,7 @@ func TestIntervalOfRanges(t *testing.T) {
 	}
 }
 
-// Sentences of means have intervals, others say why they have none.
+// Sentences of means have intervals. Other sentences state why they have none.
 func TestIntervalOfSentences(t *testing.T) {
 	in := population(200, rng.New(2, "rows"))
 	for text, want := range map[string]string{
@@ -202,7 +202,7 @@ func TestIntervalErrors(t *testing.T) {
 	}
 }
 
-// own is a metric that has no intervals.
+// own is a metric without intervals.
 type own struct{}
 
 func (own) Better() Direction { return HigherIsBetter }
@@ -210,7 +210,7 @@ func (own) Compute(context.Context, *Input) (Result, error) {
 	return Result{Value: 1}, nil
 }
 
-// When the context ends, the interval of the repeats that are done stays.
+// If the context ends, the interval of the finished repeats remains.
 func TestIntervalStopped(t *testing.T) {
 	in := population(300, rng.New(5, "rows"))
 	for name, way := range map[string]interval.Way{"mse": interval.Rows, "sap": interval.Draws} {
@@ -238,7 +238,7 @@ func TestIntervalStopped(t *testing.T) {
 	}
 }
 
-// Every metric that comes with Unravel says how its interval is found, or why it has none.
+// Every metric of Unravel states how its interval is computed, or why it has none.
 func TestMetricsResample(t *testing.T) {
 	for _, entry := range Registry.Entries {
 		switch way, why := WayOf(entry.New()); way {

@@ -7,7 +7,7 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// A factor with one level changes no metric of mutual information. With one other factor there is nothing to compare.
+// A factor with one level changes no metric of mutual information. With one other factor, there is nothing to compare.
 func TestFactorsOfOneLevel(t *testing.T) {
 	code := func(l []int, z []float64) {
 		z[0], z[1], z[2] = float64(l[0]+l[1]), float64(l[1]), float64(l[0]*l[1])
