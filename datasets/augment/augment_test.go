@@ -68,7 +68,7 @@ func saturation(p []float64, f float64) {
 	}
 }
 
-// hue converts to HSV, shifts the hue, and converts back by the six sectors of the colour circle.
+// hue converts to HSV, shifts the hue, and converts back with the six sectors of the colour circle.
 func hue(p []float64, shift float64) {
 	for i := 0; i < len(p); i += 3 {
 		h, s, v := toHSV(p[i], p[i+1], p[i+2])
@@ -251,7 +251,7 @@ func TestFlip(t *testing.T) {
 	}
 }
 
-// A blur is the weighted sum over the square, with reflected borders.
+// A blur is the weighted sum over the square, with borders reflected.
 func TestBlur(t *testing.T) {
 	for _, test := range []struct{ h, w, c, kernel int }{{9, 7, 3, 3}, {4, 5, 1, 7}, {2, 2, 3, 3}, {6, 8, 2, 5}, {3, 3, 3, 1}, {40, 33, 3, 63}} {
 		b := &Blur{Chance{1}, test.kernel, [2]float64{0.5, 3}}

@@ -70,7 +70,7 @@ func TestGridFolder(t *testing.T) {
 	}
 }
 
-// Angles come from values: a gap moves no level, and the turn from one image to another is the difference of their angles.
+// Angles follow from values. A gap moves no level, and the turn between two images is the difference of their angles.
 func TestGridAngles(t *testing.T) {
 	for _, c := range []struct {
 		kind   string
@@ -141,7 +141,7 @@ func TestGridFolderForms(t *testing.T) {
 	}
 }
 
-// archive writes an .npz file: names of arrays and their files in turn.
+// archive writes an .npz file from alternating names and arrays.
 func archive(t *testing.T, members ...any) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -187,7 +187,7 @@ func TestGridArchive(t *testing.T) {
 	}
 }
 
-// A single image is a set with a row of factors.
+// A set may have a single image with a row of factors.
 func TestGridOneImage(t *testing.T) {
 	d := datatest.Build(t, &GridFolder{Path: write(t, map[string][]byte{"images": encode(t, []int{1, 2, 3}, ramp(6)), "factors": encode(t, []int{1, 3}, []int64{5, 6, 7})})})
 	if f := d.Factors(); d.Len() != 1 || len(f) != 3 || f[2].Value(0) != 7 {
@@ -195,13 +195,13 @@ func TestGridOneImage(t *testing.T) {
 	}
 }
 
-// Floats that rounding left outside of 0 to 1 are black or white; others are refused.
+// Floats slightly outside 0 to 1 by rounding are black or white. Others are errors.
 func TestGridRounding(t *testing.T) {
 	pixels := func(v ...float32) map[string][]byte { return map[string][]byte{"images": encode(t, []int{1, 1, 2}, v)} }
 	for _, test := range []struct {
 		v     []float32
 		scale float64
-		want  []float32 // nil: refused
+		want  []float32 // nil: an error
 	}{
 		{[]float32{1.0000001, -1e-7}, 0, []float32{1, 0}}, {[]float32{1.00001, -1e-5}, 0, []float32{1, 0}}, {[]float32{255.00002, -1e-5}, 255, []float32{1, 0}},
 		{[]float32{1.001, 0}, 0, nil}, {[]float32{1.1, 0}, 0, nil}, {[]float32{0, -.001}, 0, nil}, {[]float32{255.1, 0}, 255, nil},

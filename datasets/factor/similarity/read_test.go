@@ -77,7 +77,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// FuzzRead checks that answers that Read accepts can be united, and that Write and Read return them unchanged.
+// FuzzRead checks that Unite takes all accepted answers, and that Write and Read return them unchanged.
 func FuzzRead(f *testing.F) {
 	f.Add("0,1,x,same\n1,2,x,different\n2,0,x,same\n")
 	f.Add("row;row;factor;answer\n0;0;\"a\"\"b\";\n3;1;u;?\n")
