@@ -124,7 +124,7 @@ func (m *brokenModel) Build(g *nn.Graph, o models.Objective, n, group int) (*mod
 	return p, err
 }
 
-// remember adds to a parameter a change that depends on a value outside the parameters.
+// remember adds a change to a parameter that depends on a value outside the parameters.
 func (m *brokenModel) remember(p *models.Program, mean []float32) {
 	p.Kept = []*gorgonia.Node{p.Outputs.Codes}
 	p.After = func(s models.Step) error {
