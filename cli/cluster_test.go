@@ -50,8 +50,8 @@ func TestClusterMistakes(t *testing.T) {
 	checkMistake(t, call(t, "table", "--on", "slurm", "--print"), 2, "belong to a table; want its name")
 }
 
-// Without Slurm, a script states its assumptions and needs, and a submission leaves no files. A plan without missing
-// runs has no script.
+// Without Slurm, a script states its assumptions and requirements, and a failed submission leaves no files. A plan
+// without missing runs has no script.
 func TestWithoutSlurm(t *testing.T) {
 	file, dir := writeSweep(t, "seeds: [0]\n")
 	succeed(t, "sweep", file, "--out", dir)

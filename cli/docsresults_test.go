@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// docs/papers/results.md agrees with today's ledger and tables. The default test compares only lines that need no training,
-// measuring or computing, and one small table.
+// TestResultsPage compares docs/papers/results.md with the current ledger and tables. The default test compares only
+// lines without training, measuring or computing, and one small table.
 func TestResultsPage(t *testing.T) {
 	long.NotShort(t)
 	got, err := os.ReadFile("../docs/papers/results.md")
@@ -41,11 +41,10 @@ func TestResultsPage(t *testing.T) {
 	}
 }
 
-// findingNumber matches the number of a finding; each paper counts its own.
+// findingNumber matches the number of a finding. Numbers start again for each paper.
 var findingNumber = regexp.MustCompile(`(?m)^\d+\. `)
 
-// checkResultsOfLedger compares the page's lines on the tables of the ledger, and on findings that need no other
-// table.
+// checkResultsOfLedger compares the page's lines on tables in the ledger, and on findings that need no other table.
 func checkResultsOfLedger(t *testing.T, page string) {
 	t.Helper()
 	var all []*tables.Result

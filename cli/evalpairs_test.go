@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// TestEvalPairs measures codes with a file of answers alone. The result equals the result with the same classes as
+// TestEvalPairs measures codes with a file of answers only. The result equals the result with the same classes as
 // factors.
 func TestEvalPairs(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -46,7 +46,7 @@ func TestEvalPairs(t *testing.T) {
 	}
 
 	apart, _ := measure(t, "--codes", "codes.npy", "--pairs", "pairs.csv", "--metrics", "separation", "--option", "separation.margin=2")
-	if v := apart["separation"].Value; v < 0.5 || v > 1.2 { // sizes 1 apart and 3 apart, a margin of 2, and noise
+	if v := apart["separation"].Value; v < 0.5 || v > 1.2 { // sizes are 1 and 3 apart, with a margin of 2 and noise
 		t.Errorf("separation %v", v)
 	}
 

@@ -9,7 +9,7 @@ import (
 	"unicode/utf16"
 )
 
-// inUTF16 returns a text as spreadsheets save it: UTF-16 with a byte-order mark.
+// inUTF16 returns a text as saved by spreadsheets: UTF-16 with a byte-order mark.
 func inUTF16(text string) string {
 	var b strings.Builder
 	for _, unit := range append([]uint16{0xfeff}, utf16.Encode([]rune(text))...) {
@@ -18,7 +18,7 @@ func inUTF16(text string) string {
 	return b.String()
 }
 
-// numbered puts its number before each line, and name before the header.
+// numbered prefixes each line with its number, and the header with name.
 func numbered(text, name string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, line := range lines {
@@ -28,7 +28,7 @@ func numbered(text, name string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// The same codes and factors have the same values in every file format. The expected values come from scikit-learn's
+// Codes and factors have the same values in every file format. The expected values come from scikit-learn's
 // mutual_info_score over NumPy's histograms of 20 bins, and from NumPy's lstsq.
 func TestEvalForms(t *testing.T) {
 	const mig, mse = 0.4790148169101589, 0.0005073648523528069
@@ -73,8 +73,8 @@ func TestEvalForms(t *testing.T) {
 	}
 }
 
-// Random codes carry no information on angles, even if every angle occurs in one row only. With 20 equal arcs NumPy
-// gives the variance 1.949 or 1.968; the assignment of columns to factors decides.
+// Random codes have no information about angles, even if every angle occurs in only one row. With 20 equal arcs, NumPy
+// gives the variance 1.949 or 1.968, depending on the assignment of columns to factors.
 func TestEvalAngles(t *testing.T) {
 	source, err := filepath.Abs(filepath.Join("testdata", "tables", "angles.npz"))
 	if err != nil {

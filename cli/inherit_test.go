@@ -26,7 +26,7 @@ func comparedAs(t *testing.T, text string) (x someCompared) {
 	return x
 }
 
-// TestMetricOfLoss checks that a run's metric measures the columns trained by the loss of its name, in eval and
+// TestMetricOfLoss checks that a run's metric measures the columns trained by the loss with its name, in eval and
 // compare.
 func TestMetricOfLoss(t *testing.T) {
 	t.Chdir(t.TempDir())

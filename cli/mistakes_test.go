@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Mistakes in a config or in its overrides exit with code 2. The message gives the place and the remedy.
+// Mistakes in a config or its overrides exit with code 2. The message gives the place and the remedy.
 func TestConfigMistakes(t *testing.T) {
 	long.NotShort(t)
 	vae := "model={vae: {encoder: {mlp: {hidden: [8]}}}}"
@@ -90,7 +90,7 @@ func TestConfigMistakes(t *testing.T) {
 	}
 }
 
-// Unreadable files of configs, and files without a config.
+// Unreadable config files, and files without a config.
 func TestConfigFiles(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -200,7 +200,7 @@ func TestUsageMistakes(t *testing.T) {
 	}
 }
 
-// Folders that cannot hold a new run: exit code 1.
+// Folders that cannot contain a new run give exit code 1.
 func TestRunFolders(t *testing.T) {
 	config, full, taken := tinyFile(t), t.TempDir(), finished(t)
 	writeFile(t, filepath.Join(full, "thesis.tex"), []byte("x"))
@@ -261,7 +261,7 @@ func TestNoFolder(t *testing.T) {
 	}
 }
 
-// unwritable returns a path that even root cannot make a folder at.
+// unwritable returns a path where even root cannot make a folder.
 func unwritable(t *testing.T) string {
 	if os.Geteuid() == 0 {
 		return "/proc/run"
@@ -273,7 +273,7 @@ func unwritable(t *testing.T) string {
 	return filepath.Join(dir, "run")
 }
 
-// Codes and factors that cannot be measured, and unsuitable files.
+// Unmeasurable codes and factors, and unsuitable files.
 func TestEvalFiles(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
@@ -338,7 +338,7 @@ func TestEvalFiles(t *testing.T) {
 	checkMistake(t, call(t, append(chosen, "ordinal,discrete")...), 1, "metric dlsbd", "no circular factor")
 }
 
-// An excessive learning rate: the message names the first node, and the earlier checkpoint stays unchanged.
+// With an excessive learning rate, the message names the first node, and the earlier checkpoint remains unchanged.
 func TestNotFinite(t *testing.T) {
 	long.NotShort(t)
 	config, dir := tinyFile(t), filepath.Join(t.TempDir(), "run")
@@ -357,7 +357,7 @@ func TestNotFinite(t *testing.T) {
 		t.Error("the last good checkpoint is gone")
 	}
 	succeed(t, "eval", "--run", dir)
-	// parameters that are not finite are not stored, even if the last step produced them
+	// parameters that are not finite are never stored, even after the last step
 	o = call(t, "train", config, "train.optimizer.adam={lr: 1e20, decay: 1e30}", "train.batch=512", "supervision=none", "losses=[reconstruction, kl]", "train.epochs=1", "--run", dir+"2")
 	if o.code != 1 || o.out != "" || !regexp.MustCompile(`unravel: checkpoint: after step 1: element 0 of parameter "[^"]+" is [-+](Inf|NaN); try a smaller`).MatchString(o.log) {
 		t.Error(o)
@@ -365,8 +365,7 @@ func TestNotFinite(t *testing.T) {
 	checkMistake(t, call(t, "eval", "--run", dir+"2"), 1, "there is no checkpoint in "+dir+"2")
 }
 
-// Before the first update the learning rate cannot cause a loss that is not finite: the message names the range of
-// the data.
+// Before the first update, the learning rate cannot make a loss infinite. The message names the range of the data.
 func TestNotFiniteAtFirst(t *testing.T) {
 	dir := t.TempDir()
 	images := make([]float32, 60*10)
@@ -391,7 +390,7 @@ metrics: []
 	}
 }
 
-// The name of an output file gives its format, or is refused before the work.
+// The name of an output file determines its format, or is an error before the work.
 func TestWrittenNames(t *testing.T) {
 	dir, here := finished(t), t.TempDir()
 	for _, c := range [][2]string{

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
-// Codes of another data set are those of the detour: the weights exported, and imported into a run on this data set.
+// Codes of another data set equal the codes after exporting the weights and importing them into a run on this data set.
 func TestOtherData(t *testing.T) {
 	dir := finished(t)
 	t.Chdir(t.TempDir())
@@ -59,7 +59,7 @@ func TestOtherData(t *testing.T) {
 	}
 }
 
-// Pictures in a folder, one picture, and an export of the run's own images.
+// TestEncodePictures encodes pictures in a folder, one picture, and an export of the run's own images.
 func TestEncodePictures(t *testing.T) {
 	dir := finished(t)
 	t.Chdir(t.TempDir())

@@ -35,7 +35,7 @@ columns: [{label: c, metric: mse, transform: exp(-x)}]
 
 func TestTableList(t *testing.T) {
 	long.NotShort(t)
-	t.Chdir(t.TempDir()) // where there are no runs
+	t.Chdir(t.TempDir()) // a folder without runs
 	var list []papers.ListedTable
 	decodeOne(t, succeed(t, "table", "--json").out, &list)
 	var short, all bytes.Buffer
@@ -103,7 +103,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Your own table can be written to files, the same every time.
+// A user's table can be written to files, with equal bytes every time.
 func TestTableOut(t *testing.T) {
 	own, out := ownTable(t), filepath.Join(t.TempDir(), "new", "folder")
 	o := succeed(t, "table", own, "--out", out)

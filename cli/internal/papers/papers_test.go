@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// A slow computation logs its progress, but not too often.
+// A slow computation logs its progress at intervals.
 func TestTableProgress(t *testing.T) {
 	var out, log bytes.Buffer
 	s := &ui.Streams{Out: &out, Log: &log}
@@ -77,7 +77,7 @@ func TestFlagsTogether(t *testing.T) {
 	}
 }
 
-// BenchmarkListTables counts the cells of all tables from runs in the ledger, as unravel table does.
+// BenchmarkListTables counts the cells of all tables from runs in the ledger, like unravel table.
 func BenchmarkListTables(b *testing.B) {
 	for b.Loop() {
 		if _, err := listTables(b.Context()); err != nil {
