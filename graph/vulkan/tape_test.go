@@ -234,6 +234,7 @@ func TestFloats(t *testing.T) {
 	}
 }
 
+// Operations share scratch memory, and scratch buffers of one operation do not overlap.
 func TestScratch(t *testing.T) {
 	d, _ := testDevice(1 << 30)
 	tape := d.NewTape()
