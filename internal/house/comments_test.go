@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// usual are methods that everyone knows.
+// usual are well-known methods.
 var usual = []string{"Error", "Unwrap", "String"}
 
-// TestDocumented checks that every public package has a comment, and every exported identifier a comment that begins
-// with its name.
+// TestDocumented checks that every public package and exported identifier has a comment. Comments of identifiers must
+// begin with the name.
 func TestDocumented(t *testing.T) {
 	packages := map[string]bool{}
 	for _, f := range files(t) {
@@ -37,7 +37,7 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// documented checks types, constants and variables; a group has one comment for all.
+// documented checks types, constants and variables. A group needs only one comment.
 func documented(t *testing.T, f file, d *ast.GenDecl) {
 	for _, s := range d.Specs {
 		switch s := s.(type) {

@@ -8,7 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 )
 
-// Slopes of activations that are functions of x, against float64; an element's value does not depend on its place.
+// Derivatives of activations that are functions of x agree with float64. An element's value does not depend on its
+// position.
 func TestSlopes(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	phi := func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 )
 
-// ulps is the distance of a float32 from a value, in units of the last place of that value.
+// ulps returns the distance of a float32 from a value, in units of the last place of this value.
 func ulps(got float32, want float64) float64 {
 	w := float32(want)
 	if got == w || math.IsNaN(want) && got != got {
@@ -72,7 +72,7 @@ func TestFunctions(t *testing.T) {
 						t.Fatalf("%s(%v) = %v, want %v: %.3g units in the last place", c.name, v, y[i], want, u)
 					}
 				}
-				for n := range 40 { // an element's value does not depend on its place
+				for n := range 40 { // an element's value does not depend on its position
 					part := kerneltest.Stale(n)
 					c.f(part, x[:n])
 					for i := range part {

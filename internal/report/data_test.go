@@ -38,7 +38,7 @@ func flat(codes matrix.Matrix) *decode.Codes {
 	return &decode.Codes{Known: codes, Spaces: []models.Space{{Width: codes.Cols}}}
 }
 
-// Figures are drawn from data alone, and nothing is where they do not apply.
+// Figures need only data. If a figure does not apply, nothing is written.
 func TestFromData(t *testing.T) {
 	long.NotShort(t)
 	in := codesOfGrid()
@@ -75,8 +75,8 @@ func TestFromData(t *testing.T) {
 	}
 }
 
-// A traversal moves one column from its 1st to its 99th percentile and fixes the others. For a path the percentiles are
-// the path's.
+// A traversal moves one column from its 1st to its 99th percentile, and keeps the others constant. The traversals of a
+// path use the path's percentiles.
 func TestTraversalsByPercentile(t *testing.T) {
 	codes := matrix.Matrix{Rows: 202, Cols: 3}
 	for i := range 101 { // only option 2 has z0
@@ -113,7 +113,7 @@ func TestTraversalsByPercentile(t *testing.T) {
 	check([][3]float32{{1, 0, 1}, {1, 0, 99}, {2, 10, -50}, {2, 990, -50}, {2, 500, -99}, {2, 500, -1}})
 }
 
-// failing refuses all writes.
+// failing is a writer that always fails.
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("something is drawn") }

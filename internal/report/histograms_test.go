@@ -37,7 +37,7 @@ func TestHistograms(t *testing.T) {
 	}
 }
 
-// A bar is as long as its score. The scores come from r4c, or without it from r4.
+// The length of a bar is its score. The scores come from r4c, or from r4 if r4c is missing.
 func TestScoreBars(t *testing.T) {
 	for score, want := range map[float64]int{0: 0, 0.25: histogramBins / 4, 1: histogramBins, 2: histogramBins, -1: 0, math.NaN(): 0} {
 		img, length := scoreBar(score), 0

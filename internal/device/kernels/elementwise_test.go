@@ -123,7 +123,7 @@ func TestActivateAccuracy(t *testing.T) {
 		for _, c := range []struct {
 			what      string
 			got, want []float64
-			absolute  float64 // part of the error that cancellation leaves
+			absolute  float64 // error due to cancellation
 		}{{"value", result(t, d, name, y, len(x)), want, 1e-36}, {"derivative", result(t, d, name, dx, len(x)), slopes,
 			1e-6}} {
 			for i, w := range c.want {
@@ -270,7 +270,7 @@ func TestCopies(t *testing.T) {
 	})
 }
 
-// concat copies three matrices with 2, 1 and 5 columns into one, or back.
+// concat copies three matrices with 2, 1 and 5 columns into one matrix, or back.
 func concat(t *vulkan.Tape, parts []vulkan.Buffer, whole vulkan.Buffer, back bool) {
 	at := 0
 	for i, w := range []int{2, 1, 5} {
