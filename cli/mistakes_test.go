@@ -179,7 +179,7 @@ func TestUsageMistakes(t *testing.T) {
 		{"list configs quickstrat", []string{`did you mean "quickstart"?`}},
 		{"data shwo", []string{"shwo"}},
 		{"data show", []string{"<name>"}},
-		{"data show sqare", []string{`unknown dataset "sqare"; did you mean "square"?`}},
+		{"data show sqare", []string{`argument "dataset=sqare": dataset: unknown dataset "sqare"; did you mean "square"?`}},
 		{"data show square size", []string{`"size" is not an option; want name=value`}},
 		{"data show square sizee=3", []string{`unknown key "sizee"; did you mean "size"?`}},
 		{"data show square size=3.5", []string{"dataset.square.size: want an integer, got 3.5"}},

@@ -182,8 +182,8 @@ func (s *session) goOn(state *checkpoint.State, began Config) error {
 	other := s.otherTraining(began)
 	if n := len(s.history); other != "" && s.history[n-1].Other == "" {
 		s.history[n-1].Other = other
-		s.console.Note("history", fmt.Sprintf("up to step %d %s: the run is not the run of its config any more, "+
-			"and sweeps and tables do not count it; train the config in another folder", l.Step(), other), "step", l.Step())
+		s.console.Note("history", fmt.Sprintf("up to step %d %s: the run no longer matches its config, "+
+			"so sweeps and tables do not count it; train the config in another folder", l.Step(), other), "step", l.Step())
 	}
 	return nil
 }

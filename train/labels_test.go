@@ -55,7 +55,7 @@ func TestExplained(t *testing.T) {
 	if _, err := Run(context.Background(), c, Options{Dir: t.TempDir() + "/run", Log: plain.Logger(&log)}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "logic: ∀ i, j: y.row(i) = y.row(j) → z.row(i) = z.row(j); zero is equivalent to truth"; !strings.Contains(log.String(), want) {
+	if want := "logic: ∀ i, j: y.row(i) = y.row(j) → z.row(i) = z.row(j); 0 if and only if the sentence is true"; !strings.Contains(log.String(), want) {
 		t.Errorf("the log does not say %q:\n%s", want, log.String())
 	}
 }

@@ -34,7 +34,7 @@ func Example() {
 	// Output:
 	// ∀ i, j: y.shape(i) = y.shape(j) → z.shape(i) = z.shape(j)
 	// mean{i, j | y.shape(i) = y.shape(j)} ‖z.shape(i) − z.shape(j)‖
-	// zero is equivalent to truth: it has no negation, and no implication but from crisp formulas
+	// 0 if and only if the sentence is true: it has no negation, and only crisp formulas (= or !=) imply others
 	// 2 <nil>
 }
 

@@ -282,15 +282,15 @@ func TestDivergenceDirection(t *testing.T) {
 // TestTruth tests what zero means.
 func TestTruth(t *testing.T) {
 	for text, want := range map[string]string{
-		`forall i, j: y.hue(i) = y.hue(j) -> z(i) =[squared] z(j)`:                                                     "zero is equivalent to truth",
-		`exists i: y.hue(i) = 1 -> z(i) =[squared] 0`:                                                                  "zero is equivalent to truth",
-		`with and = root, or = tanh: forall i: z(i) =[squared] 0 and (z(i) =[discrete] 0 or 2 * (z(i) =[absolute] 1))`: "zero is equivalent to truth",
-		`exists c in z: forall[mean] i: z(i) =[euclidean] c`:                                                           "zero is equivalent to truth",
-		`forall i: z(i) =[squared] 0 -> z[0](i) =[squared] 0`:                                                          "zero implies truth: the implication z(i) =[squared] 0 -> z[0](i) =[squared] 0 may be true",
-		`forall i: not z(i) =[squared] 0`:                                                                              "zero implies truth: the negation of z(i) =[squared] 0 is not 0",
-		`not (forall i: not z(i) =[squared] 0)`:                                                                        "zero does not decide: forall i: not z(i) =[squared] 0, which is negated, may be true and not 0",
-		`(forall i: not z(i) =[squared] 0) -> exists i: z(i) =[squared] 1`:                                             "zero does not decide: forall i: not z(i) =[squared] 0, from which exists i: z(i) =[squared] 1 follows, may be true and not 0",
-		`forall i: z(i) =[squared] 0 and (z(i) =[squared] 0 -> not not z(i) =[squared] 0)`:                             "zero does not decide: not z(i) =[squared] 0, which is negated",
+		`forall i, j: y.hue(i) = y.hue(j) -> z(i) =[squared] z(j)`:                                                     "0 if and only if the sentence is true",
+		`exists i: y.hue(i) = 1 -> z(i) =[squared] 0`:                                                                  "0 if and only if the sentence is true",
+		`with and = root, or = tanh: forall i: z(i) =[squared] 0 and (z(i) =[discrete] 0 or 2 * (z(i) =[absolute] 1))`: "0 if and only if the sentence is true",
+		`exists c in z: forall[mean] i: z(i) =[euclidean] c`:                                                           "0 if and only if the sentence is true",
+		`forall i: z(i) =[squared] 0 -> z[0](i) =[squared] 0`:                                                          "0 implies that the sentence is true, but a true sentence may not have 0: the implication z(i) =[squared] 0 -> z[0](i) =[squared] 0 may be true",
+		`forall i: not z(i) =[squared] 0`:                                                                              "0 implies that the sentence is true, but a true sentence may not have 0: the negation of z(i) =[squared] 0 may be true and not 0",
+		`not (forall i: not z(i) =[squared] 0)`:                                                                        "0 does not show that the sentence is true: forall i: not z(i) =[squared] 0, which is negated, may be true and not 0",
+		`(forall i: not z(i) =[squared] 0) -> exists i: z(i) =[squared] 1`:                                             "0 does not show that the sentence is true: forall i: not z(i) =[squared] 0, from which exists i: z(i) =[squared] 1 follows, may be true and not 0",
+		`forall i: z(i) =[squared] 0 and (z(i) =[squared] 0 -> not not z(i) =[squared] 0)`:                             "0 does not show that the sentence is true: not z(i) =[squared] 0, which is negated",
 	} {
 		if got := parsed(t, text).Truth().String(); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s, want %s", text, got, want)

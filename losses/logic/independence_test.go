@@ -148,10 +148,10 @@ func TestIndependenceErrors(t *testing.T) {
 
 func TestIndependenceTruth(t *testing.T) {
 	for text, want := range map[string]string{
-		"independent(z.a, z.b)":                "equivalent",
-		"independent[tc](z.a, z.b)":            "does not decide: independent[tc](z.a, z.b) is 0 also of codes that are uncorrelated",
-		"independent[discriminator](z.a, z.b)": "does not decide: independent[discriminator](z.a, z.b) is the estimate of a discriminator",
-		"not independent[tc](z.a, z.b)":        "implies truth",
+		"independent(z.a, z.b)":                "0 if and only if",
+		"independent[tc](z.a, z.b)":            "does not show that the sentence is true: independent[tc](z.a, z.b) is also 0 for codes that are uncorrelated",
+		"independent[discriminator](z.a, z.b)": "does not show that the sentence is true: independent[discriminator](z.a, z.b) is the estimate of a discriminator",
+		"not independent[tc](z.a, z.b)":        "0 implies that the sentence is true",
 	} {
 		if got := parsed(t, text).Truth().String(); !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", text, got, want)

@@ -200,7 +200,7 @@ func TestNetworkErrors(t *testing.T) {
 	if _, err := q.NodeOf(Named{}, Inputs{Codes: gradcheck.Node(gorgonia.NewGraph(), tensor.Float64, "z", 4, 3)}); err == nil || !strings.Contains(err.Error(), "the function h in mlp is trained together with a model") {
 		t.Errorf("a network without a trainer: %v", err)
 	}
-	if got, want := q.Sentence().Truth().String(), "zero implies truth: training may not find the function h in mlp"; !strings.HasPrefix(got, want) {
+	if got, want := q.Sentence().Truth().String(), "0 implies that the sentence is true, but a true sentence may not have 0: training may not find the function h in mlp"; !strings.HasPrefix(got, want) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -16,11 +16,11 @@ type Truth struct {
 func (t Truth) String() string {
 	switch {
 	case t.Equivalent:
-		return "zero is equivalent to truth: " + t.Reason
+		return "0 if and only if the sentence is true: " + t.Reason
 	case t.Implied:
-		return "zero implies truth: " + t.Reason
+		return "0 implies that the sentence is true, but a true sentence may not have 0: " + t.Reason
 	}
-	return "zero does not decide: " + t.Reason
+	return "0 does not show that the sentence is true: " + t.Reason
 }
 
 // Truth says what a quantity of 0 means. Most formulas are 0 if and only if they are true, in every quantale here:
@@ -36,9 +36,9 @@ func (s Sentence) Truth() Truth {
 	t := Truth{Implied: l.sound == "", Equivalent: l.sound == "" && l.complete == ""}
 	switch {
 	case t.Equivalent:
-		t.Reason = "it has no negation, and no implication but from crisp formulas"
+		t.Reason = "it has no negation, and only crisp formulas (= or !=) imply others"
 		if q.Implies == syntax.ImpliesStrict || q.Not == syntax.NotStrict {
-			t.Reason = "its implications are strict or from crisp formulas, and its negations strict"
+			t.Reason = "its negations are strict, and each implication is strict or follows from a crisp formula (= or !=)"
 		}
 	case t.Implied:
 		t.Reason = l.complete
@@ -59,7 +59,7 @@ func linkOf(q syntax.Quantale, f syntax.Formula) link {
 	switch f := f.(type) {
 	case *syntax.Equality:
 		if f.Premetric == syntax.Cosine {
-			return link{sound: fmt.Sprintf("=[cosine] is 0 also between vectors of one direction: 0 of %s means that %s and %s have one direction, not that they are equal",
+			return link{sound: fmt.Sprintf("=[cosine] compares directions: 0 of %s means that %s and %s have the same direction, not that they are equal",
 				syntax.TextOf(f), syntax.TextOf(f.A), syntax.TextOf(f.B))}
 		}
 	case *syntax.Connective:
@@ -77,7 +77,7 @@ func linkOf(q syntax.Quantale, f syntax.Formula) link {
 		return l
 	case *syntax.Negated:
 		a := linkOf(q, f.A)
-		l := link{complete: fmt.Sprintf("the negation of %s is not 0 where that is only nearly true", syntax.TextOf(f.A))}
+		l := link{complete: fmt.Sprintf("the negation of %[1]s may be true and not 0, where %[1]s is false with a small value", syntax.TextOf(f.A))}
 		if a.complete != "" {
 			l.sound = fmt.Sprintf("%s, which is negated, may be true and not 0: %s", syntax.TextOf(f.A), a.complete)
 		}
@@ -97,7 +97,7 @@ func linkOf(q syntax.Quantale, f syntax.Formula) link {
 			}
 		}
 		if f.Fold == syntax.AnySoft {
-			l.complete = either(l.complete, fmt.Sprintf("the soft minimum of %s may be not 0 where one quantity is: it is 0 only where all are", syntax.TextOf(f)))
+			l.complete = either(l.complete, fmt.Sprintf("the soft minimum of %s is 0 only where all its quantities are 0; one is enough for truth", syntax.TextOf(f)))
 		}
 		return l
 	}
@@ -123,7 +123,7 @@ func either(a, b string) string {
 func linkOfIndependence(f *syntax.Independence) link {
 	switch f.By {
 	case syntax.TotalCorrelation:
-		return link{sound: fmt.Sprintf("%s is 0 also of codes that are uncorrelated and depend on each other", syntax.TextOf(f))}
+		return link{sound: fmt.Sprintf("%s is also 0 for codes that are uncorrelated but depend on each other", syntax.TextOf(f))}
 	case syntax.ByDiscriminator:
 		estimate := fmt.Sprintf("%s is the estimate of a discriminator", syntax.TextOf(f))
 		return link{estimate, estimate}

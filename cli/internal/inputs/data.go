@@ -73,16 +73,16 @@ func ChooseData(name string, options []string) (catalog.Choice, error) {
 	var settings struct {
 		Dataset catalog.Choice `yaml:"dataset"`
 	}
-	overrides := make([]string, len(options))
-	for i, o := range options {
+	overrides := []string{"dataset=" + name}
+	for _, o := range options {
 		if !strings.Contains(o, "=") {
 			return settings.Dataset, ui.Usagef("%q is not an option; want name=value", o)
 		}
 		// the full key of a config is also accepted
 		key := strings.TrimPrefix(strings.TrimPrefix(o, "dataset."), name+".")
-		overrides[i] = "dataset." + name + "." + key
+		overrides = append(overrides, "dataset."+name+"."+key)
 	}
-	err := config.Load("data set", []byte(fmt.Sprintf("dataset: {%q: {}}", name)), &settings, overrides...)
+	err := config.Load("", []byte("{}"), &settings, overrides...)
 	return settings.Dataset, err
 }
 

@@ -69,7 +69,7 @@ func (w WeightFlags) FileName(file string) string {
 
 // OtherData is a data set on the command line. It replaces the data set of a run, or an encoder from a file reads it.
 type OtherData struct {
-	Set []string `arg:"" optional:"" name:"dataset=name" help:"Data set instead of the run's own, or for --encoder, such as dataset=square, then its options, such as size=32." detail:"unravel list datasets NAME lists the options. The images must have the shape, channels and pixel range of the run's images; factors may differ. The seed is the run's, or 0 for --encoder."`
+	Set []string `arg:"" optional:"" name:"dataset=name" help:"Data set to take the images from (default: the run's own), such as dataset=square, then its options, such as size=32." detail:"unravel list datasets NAME lists the options. The images must have the shape, channels and pixel range of the run's images; factors may differ. The seed is the run's, or 0 without a run."`
 }
 
 // Foreign returns the first word if it is not the name of a data set, such as the folder of a run without its flag.
@@ -92,7 +92,7 @@ func (o *OtherData) choose() (choice catalog.Choice, err error) {
 	var settings struct {
 		Dataset catalog.Choice `yaml:"dataset"`
 	}
-	err = config.Load("data set", []byte("dataset: "+name), &settings, options...)
+	err = config.Load("", []byte("{}"), &settings, o.Set...)
 	return settings.Dataset, err
 }
 

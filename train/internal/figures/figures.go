@@ -55,7 +55,7 @@ type Decoder interface {
 // Figures lists the pictures of a run.
 func (d *Drawing) Figures(names []report.LossNames, log []rundir.Line) []Figure {
 	return []Figure{
-		{Name: "losses", Caption: "Losses: the weighted sum and its parts, as means over epochs.",
+		{Name: "losses", Caption: "Losses: the weighted sum and its parts, as the mean of each epoch.",
 			Draw: func(w io.Writer) error { return report.LossCurves(w, d.title("Losses during training"), names, log) }},
 		{Name: "reconstructions", Caption: "Images and their reconstructions.", Codes: true, Draw: d.decoding(d.drawReconstructions)},
 		{Name: "torus", Caption: "The circles of the latent space against the true factors.", Codes: true, Draw: d.drawTorus},
