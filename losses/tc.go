@@ -118,7 +118,7 @@ func (l *TCLoss) Add(in *Input) (*gorgonia.Node, error) { return l.add(in, nil) 
 
 func (l *TCLoss) add(in *Input, active *gorgonia.Node) (*gorgonia.Node, error) {
 	if in.Shared {
-		in.Note(fmt.Sprintf("the loss %s takes the images of a pair for independent draws, and these have columns of their codes in common: its estimate is biased", in.Name))
+		in.Note(fmt.Sprintf("the loss %s assumes independent images, but the images of a pair share columns of their codes: its estimate is biased", in.Name))
 	}
 	if l.Estimator == Adversarial {
 		return l.Discriminator.densityRatio(in, active)

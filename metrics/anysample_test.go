@@ -409,12 +409,12 @@ func TestSumsOfRepresentations(t *testing.T) {
 			return mapped(append(circlePoint(1, a[0]), append(circlePoint(2, a[0]), circlePoint(1, a[1])...)...), m)
 		}, 24, 10)
 		for want, in := range map[string]*Input{
-			"turn with a in more columns than D_LSBD measures: the sum of representations omega": turns,
+			"turn with a in more columns than D_LSBD measures: for the sum of representations omega": turns,
 			"turn with a in more columns": rowsOf(turns, 150),
-			"degree 1 + degree 1 leaves 0.000": ofPoses(func(g [9]float64) []float64 {
+			"degree 1 + degree 1, D_LSBD is 0.000": ofPoses(func(g [9]float64) []float64 {
 				return mapped(append(turned(g, []float64{1, 2, 3}), turned(g, []float64{1, 0, -2})...), m)
 			}),
-			"degree 2 leaves 0.000": ofPoses(func(g [9]float64) []float64 {
+			"degree 2, D_LSBD is 0.000": ofPoses(func(g [9]float64) []float64 {
 				v := turned(g, []float64{1, 0, 0.3})
 				return mapped([]float64{v[0]*v[0] - v[1]*v[1], v[0]*v[0] + v[1]*v[1] - 2*v[2]*v[2], v[0] * v[1], v[0] * v[2], v[1] * v[2]}, m)
 			}),
@@ -444,7 +444,7 @@ func dotOf(a, b []float64) (sum float64) {
 	return sum
 }
 
-// A note says when angles or rotations cover a part of their group.
+// A note says when angles or rotations cover only a part of their group.
 func TestCoverNote(t *testing.T) {
 	for degrees, want := range map[float64]bool{30: true, 360: false} {
 		in := &Input{Codes: matrix.Matrix{Cols: 2}, Factors: []factor.Factor{{Name: "turn", Kind: factor.Circular}}}
@@ -457,7 +457,7 @@ func TestCoverNote(t *testing.T) {
 		}
 		r := compute(t, dlsbd(), in)
 		near(t, "value", r.Value, 0, 1e-18)
-		if got := strings.Contains(fmt.Sprint(r.Notes), "cover a part of turn"); got != want {
+		if got := strings.Contains(fmt.Sprint(r.Notes), "cover only a part of turn"); got != want {
 			t.Errorf("arc of %v degrees: notes %q", degrees, r.Notes)
 		}
 	}

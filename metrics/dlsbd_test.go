@@ -161,7 +161,7 @@ func TestDegenerateCodes(t *testing.T) {
 		{"constant", constant, []float64{1, 1}, "codes do not depend on a"},
 		{"zero", func([]float64) []float64 { return []float64{0} }, []float64{1, 1}, "codes do not depend on b"},
 		{"one factor", one, []float64{0, 1}, "codes do not depend on b"},
-		{"one dimension", line, []float64{0.75 * 79 / 80, 0}, "codes depend on a along a line only"},
+		{"one dimension", line, []float64{0.75 * 79 / 80, 0}, "codes depend on a only along a line"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

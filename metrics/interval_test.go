@@ -117,7 +117,7 @@ func TestIntervalRepeats(t *testing.T) {
 	if i := list[1].Interval; i.Way != interval.Draws {
 		t.Errorf("sap has %+v", i)
 	}
-	if list[2].Interval != nil || !strings.Contains(strings.Join(list[2].Notes, ""), "no interval: it is an extreme") {
+	if list[2].Interval != nil || !strings.Contains(strings.Join(list[2].Notes, ""), "no interval: the value is an extreme") {
 		t.Errorf("radius: %+v", list[2])
 	}
 	if other := intervals(t, in, 8, s, choice("mse"))[0].Interval; reflect.DeepEqual(other, list[0].Interval) {

@@ -21,7 +21,7 @@ func TestFactorsOfOneLevel(t *testing.T) {
 		case "responses":
 			near(t, name, got.Value, evaluated(t, two, []Choice{choice(name)}).Value, 0)
 		case "beta-vae", "factor-vae":
-			if !strings.Contains(notes, "factor f2 has only one level: no column tells it") {
+			if !strings.Contains(notes, "factor f2 has only one level, so no column can predict it") {
 				t.Errorf("%s: notes %q", name, notes)
 			}
 		default:

@@ -103,8 +103,8 @@ func TestCoarseForTrees(t *testing.T) {
 		{1e-3, 0, ""},
 		{1, 1000, ""},
 		{1e-30, 0, ""}, // multiplied
-		{1e-6, 0, "trees see few steps of 2 of 3 columns, such as z0 (standard deviation 9e-07, steps of 1e-07); want codes nearer to 1, around 0"},
-		{1, 1e6, "trees see few steps of 2 of 3 columns, such as z0 (standard deviation 9e-01, steps of 1e-01); want codes nearer to 1, around 0"},
+		{1e-6, 0, "in single precision, 2 of 3 columns have few distinct numbers, such as z0 (standard deviation 9e-07, steps of 1e-07); want codes around 0, of size 1"},
+		{1, 1e6, "in single precision, 2 of 3 columns have few distinct numbers, such as z0 (standard deviation 9e-01, steps of 1e-01); want codes around 0, of size 1"},
 	} {
 		noise := rng.New(2, "noise")
 		in := gridInput(ordinals(6, 4), 3, func(l []int, z []float64) {

@@ -32,7 +32,7 @@ type traits struct {
 func traitsOf(m Metric) traits {
 	const (
 		rows, draws, none = interval.Rows, interval.Draws, interval.None
-		extreme           = "it is an extreme, which grows with the number of images, and rows do not tell how much"
+		extreme           = "the value is an extreme: it grows with the number of images, at an unknown rate"
 	)
 	switch m := m.(type) {
 	case *IRS, *TotalCorrelation, *ConditionalTC, *CodeSpread, *Purity, *Coverage, *DescriptionLength:

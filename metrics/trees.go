@@ -319,7 +319,7 @@ func (in *Input) coarseForTrees() []string {
 	if coarse == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("trees see few steps of %d of %d columns, such as %s; want codes nearer to 1, around 0",
+	return []string{fmt.Sprintf("in single precision, %d of %d columns have few distinct numbers, such as %s; want codes around 0, of size 1",
 		coarse, in.Codes.Cols, first)}
 }
 

@@ -192,7 +192,7 @@ func (in *Input) always() (notes []string) {
 	varying := in.table().Varying(in.Codes.Rows)
 	for j, f := range in.Factors {
 		if !slices.Contains(varying, j) {
-			notes = append(notes, fmt.Sprintf("factor %s has only one level: no column tells it; want input without it", f.Name))
+			notes = append(notes, fmt.Sprintf("factor %s has only one level, so no column can predict it; want input without it", f.Name))
 		}
 	}
 	return notes

@@ -233,7 +233,7 @@ func BatchNote(asked int, s PlanSchedule) string {
 	if asked <= s.EpochImages {
 		return ""
 	}
-	return fmt.Sprintf("train.batch is %d, but the largest batch has %d images: an epoch has no more", asked, s.Batch)
+	return fmt.Sprintf("train.batch is %d, but an epoch has fewer images: the largest batch has %d images", asked, s.Batch)
 }
 
 // describe fills in everything except the time.

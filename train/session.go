@@ -270,8 +270,8 @@ func (s *session) introduce(o Options, resumed bool) {
 		log.Note("training", note)
 	}
 	if n := l.LeftOut(); n > 0 {
-		log.Note("left out", fmt.Sprintf("%d images are in no labelled group, and are not trained on: "+
-			"all losses are about groups", n), "images", n)
+		log.Note("left out", fmt.Sprintf("%d images are in no labelled group, so they are not used: "+
+			"all losses need groups", n), "images", n)
 	}
 	if note := BatchNote(c.Train.Batch, scheduleOf(c, l)); note != "" {
 		log.Note("batch", note)
@@ -365,8 +365,8 @@ func (s *session) restart() error {
 func (s *session) noteKernels(before string) {
 	list := strings.Split(before, ", ")
 	if last := list[len(list)-1]; last != "" && last != s.kernels {
-		s.console.Note("kernels", fmt.Sprintf("the run began with %s kernels and goes on with %s: "+
-			"last digits differ", before, s.kernels), "before", before, "now", s.kernels)
+		s.console.Note("kernels", fmt.Sprintf("the run began with %s kernels and continues with %s: "+
+			"last digits may differ", before, s.kernels), "before", before, "now", s.kernels)
 		before += ", " + s.kernels
 	}
 	s.kernels = cmp.Or(before, s.kernels)

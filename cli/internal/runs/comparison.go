@@ -351,10 +351,10 @@ func otherOptions(name string, list []runResult) (notes []string) {
 			of = append(of, fmt.Sprintf("%s in run %d", optionText(key, m.result.Options[key]), m.run+1))
 		}
 		if key == "codes" {
-			notes = append(notes, fmt.Sprintf("%s is measured on other columns: %s; --blocks gives all runs the same columns", name, strings.Join(of, ", ")))
+			notes = append(notes, fmt.Sprintf("%s is measured on different columns: %s; --blocks gives all runs the same columns", name, strings.Join(of, ", ")))
 			continue
 		}
-		notes = append(notes, fmt.Sprintf("%s has other %s: %s", name, key, strings.Join(of, ", ")))
+		notes = append(notes, fmt.Sprintf("%s has different %s: %s", name, key, strings.Join(of, ", ")))
 	}
 	return notes
 }

@@ -135,13 +135,13 @@ func (s *Measured) Notes(factor string) (notes []string) {
 		notes = append(notes, fmt.Sprintf("codes do not depend on %s%s", factor, of))
 	}
 	if s.line > 0 {
-		notes = append(notes, fmt.Sprintf("codes depend on %s along a line only%s", factor, of))
+		notes = append(notes, fmt.Sprintf("codes depend on %s only along a line%s", factor, of))
 	}
 	if s.Near > 0 {
 		notes = append(notes, fmt.Sprintf("the plane of the codes for %s is arbitrary: the next principal component has nearly the same standard deviation%s; name its columns (codes, or --blocks of eval)", factor, counted(s.Near, len(s.Values))))
 	}
 	if s.cover < leastCover {
-		notes = append(notes, fmt.Sprintf("the rows cover a part of %s; the value continues their fit to the whole group, so noise counts for more", factor))
+		notes = append(notes, fmt.Sprintf("the rows cover only a part of %s; the fit is extrapolated to the whole group, so noise has more effect", factor))
 	}
 	if s.Remark != "" {
 		notes = append(notes, s.Remark)

@@ -299,6 +299,6 @@ func (s *Sample) SumNote(codes matrix.Matrix, k int, values []float64) string {
 	if 2*count <= tried {
 		return ""
 	}
-	return fmt.Sprintf("codes turn with %s in more columns than D_LSBD measures: the sum of representations %s leaves %.3f%s",
+	return fmt.Sprintf("codes turn with %s in more columns than D_LSBD measures: for the sum of representations %s, D_LSBD is %.3f%s",
 		s.elements.Factors[s.moving[k]].Name, strings.Join(names, " + "), sum/float64(count), counted(count, tried))
 }
