@@ -90,11 +90,11 @@ type Column struct {
 
 // Note explains why cells are not reproduced. If Moves has an entry for a column, an experiment has moved our value by
 // this amount, up or down. The note then explains a difference if the move is in the direction of the printed value,
-// and the rest is within two standard deviations, as for any other cell. A note may also cover cells that agree.
+// and the rest is within two standard errors of the difference, as for any other cell. A note may also cover cells that agree.
 type Note struct {
 	Rows    []string           `yaml:"rows" doc:"labels of the rows"`
 	Columns []string           `yaml:"columns" doc:"labels of the columns"`
-	Moves   map[string]float64 `yaml:"moves" doc:"more columns by label, with the signed change of our value in the reason's experiment; it explains opposite differences up to a rest of two standard deviations"`
+	Moves   map[string]float64 `yaml:"moves" doc:"more columns by label, with the signed change of our value in the reason's experiment; it explains opposite differences up to a rest of two standard errors"`
 	On      []string           `yaml:"on" doc:"labels of the data sets; none: all"`
 	Reason  string             `yaml:"reason" doc:"reason why the computed values differ from the printed ones"`
 }
