@@ -154,7 +154,7 @@ func TestUsageMistakes(t *testing.T) {
 		{"train --resume --run nowhere", []string{"nowhere: there is no run to continue"}},
 		{"eval", []string{"nothing to evaluate", "--run DIR", "--codes FILE"}},
 		{"eval --run x --codes y", []string{"--run", "--codes", "together"}},
-		{"eval --run " + dir + " --factors y", []string{"--factors belongs to --codes"}},
+		{"eval --run " + dir + " --factors y", []string{"--factors and --rotations belong to --codes"}},
 		{"eval --codes " + codes + " --metrics mig", []string{"takes the factors of the rows with --factors"}},
 		{"eval --run " + dir + " --types circular", []string{"--types and --bins belong to --codes"}},
 		{"eval --run " + dir + " --bins 3", []string{"--types and --bins belong to --codes"}},

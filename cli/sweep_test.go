@@ -357,7 +357,7 @@ func TestTableLedger(t *testing.T) {
 		t.Error(o)
 	}
 	writeFile(t, path, []byte(good[:len(good)-9]))
-	checkMistake(t, call(t, "table", own), 1, "own/quick.jsonl:3: the last line has no end")
+	checkMistake(t, call(t, "table", own), 1, "own/quick.jsonl:3: the last line does not end with a line break")
 	writeFile(t, path, []byte(good))
 	for want, args := range map[string][]string{
 		"--pick and --within belong to --check": {"table", own, "--pick", "1"}, "--check makes runs in a separate folder": {"table", own, "--check", "1", "--scale", "quick"},

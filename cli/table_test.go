@@ -149,7 +149,7 @@ func TestTableMistakes(t *testing.T) {
 	checkMistake(t, call(t, "table", own, "--out", file), 1, file)
 	reference := strings.TrimSuffix(own, ".yaml") + ".csv"
 	writeFile(t, reference, bytes.TrimSuffix(readFile(t, reference), []byte(",,\n")))
-	checkMistake(t, call(t, "table", own), 1, reference+":2: the last line has no end: the file may be cut off")
+	checkMistake(t, call(t, "table", own), 1, reference+":2: the last line does not end with a line break: the file may be cut off")
 	if err := os.Remove(reference); err != nil {
 		t.Fatal(err)
 	}

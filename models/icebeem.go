@@ -186,7 +186,7 @@ func conditionRows(labels, table *gorgonia.Node, at []conditionColumn) (*gorgoni
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			rows, width, err := graph.Matrix("table", in[1])
 			if last := at[len(at)-1]; err == nil && rows != last.first+last.size {
-				err = errors.New("the table has not a row for each level")
+				err = errors.New("the table needs a row for each level")
 			}
 			if err == nil {
 				err = checkLabels(in[0], at)

@@ -207,12 +207,12 @@ func (e *Experiment) holdOut() error {
 		return nil
 	}
 	if e.Split.GroupCount() > 0 {
-		return errors.New("the supervision has groups of images, which may hold any image; want 0, or a supervision without groups")
+		return errors.New("the supervision has groups of images, which may contain validation images; want 0, or a supervision without groups")
 	}
 	held := e.held()
 	e.Split.Unlabelled = slices.DeleteFunc(e.Split.Unlabelled, func(i int) bool { return held[i] })
 	if len(e.Split.Unlabelled) == 0 {
-		return fmt.Errorf("%d of %d images are held out, and no image is left to train on", len(e.HeldOut)+len(e.validated), n)
+		return fmt.Errorf("%d of %d images are held out, and no image is left to train on; want a smaller fraction", len(e.HeldOut)+len(e.validated), n)
 	}
 	if known := e.Split.Known; known != nil {
 		known.Without(held)

@@ -78,7 +78,7 @@ func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment,
 	}
 	if l != nil {
 		if e.Split.Known, err = learned.Join(l, e.Split.Known); err != nil {
-			return nil, c.mistake("supervision", fmt.Errorf("what %s assigned and the labels: %w", c.stage().Name, err))
+			return nil, c.mistake("supervision", fmt.Errorf("labels of %s together with the labels of the supervision: %w", c.stage().Name, err))
 		}
 	}
 	if err := e.holdOut(); err != nil {

@@ -38,7 +38,7 @@ func TestEarlyStopByLoss(t *testing.T) {
 		t.Errorf("%d epochs after an interruption, want 6", r.Epochs)
 	}
 	for settings, want := range map[string]string{
-		"{loss: reconstruction, patience: 1}":                 `train.stop.loss: "reconstruction" is of 2 objectives; want one of supervised/reconstruction, unsupervised/reconstruction`,
+		"{loss: reconstruction, patience: 1}":                 `train.stop.loss: "reconstruction" is a loss of 2 objectives; want one of supervised/reconstruction, unsupervised/reconstruction`,
 		"{loss: klx, patience: 1}":                            `train.stop.loss: there is no loss "klx"; want one of supervised/loss,`,
 		"{loss: kl, metric: dlsbd, patience: 1}":              "train.stop.loss: want metric or loss, got both",
 		"{patience: 1}":                                       "train.stop.metric: want the name of a metric, or the key loss",

@@ -48,7 +48,7 @@ func inspect(dir string) Listed {
 	}
 	l := Listed{Key: Key{r.Name, r.Options, r.Version}, Hash: r.Hash, Sources: r.Sources}
 	if l.Dir() != dir {
-		l.Err = errors.New("its folder has the name of another set")
+		l.Err = errors.New("its record belongs to a folder of another name")
 		return l
 	}
 	s, err := open(l.Key)

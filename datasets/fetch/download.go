@@ -157,7 +157,7 @@ func (p *part) again(ctx context.Context, err error, failed int) error {
 		}
 	}
 	if failed >= p.Tries {
-		return fmt.Errorf("given up after %d tries that brought nothing new: %w", failed, err)
+		return fmt.Errorf("given up after %d tries in a row without new data: %w", failed, err)
 	}
 	p.begun = p.size > 0
 	wait := min(p.Wait<<(failed-1), p.MaxWait)
@@ -400,7 +400,7 @@ var errRedirect = errors.New("the redirect is not followed")
 
 func checkRedirect(r *http.Request, via []*http.Request) error {
 	if len(via) >= 10 {
-		return fmt.Errorf("%w: it is the 10th", errRedirect)
+		return fmt.Errorf("%w: it is the 10th in a row", errRedirect)
 	}
 	if via[0].URL.Scheme == "https" && r.URL.Scheme != "https" {
 		return fmt.Errorf("%w: %s is not encrypted; want https", errRedirect, r.URL.Redacted())

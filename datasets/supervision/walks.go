@@ -230,7 +230,7 @@ func (e *episodes) draw(s *rng.Stream, images []int, actions []int32) {
 	}
 }
 
-var errLost = errors.New("walks: an action leads to no image")
+var errLost = errors.New("walks: an action leads to levels without an image; want images of all combinations of the levels that actions change")
 
 // walk takes random actions, starting at levels. At the end, levels holds the levels of the last image.
 func (e *episodes) walk(levels, images []int, actions []int32, s *rng.Stream) error {

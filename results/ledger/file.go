@@ -59,7 +59,7 @@ func Read(name string, r io.Reader) (*File, error) {
 			return f, nil
 		}
 		if errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%s:%d: the last line has no end: the file may be cut off", name, n)
+			return nil, fmt.Errorf("%s:%d: the last line does not end with a line break: the file may be cut off", name, n)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)

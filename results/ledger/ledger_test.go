@@ -74,7 +74,7 @@ func TestFileMistakes(t *testing.T) {
 	text := written(t, oneFile())
 	lines := strings.SplitAfter(text, "\n")
 	for _, test := range []struct{ text, want string }{
-		{"{", "f:1: the last line has no end"},
+		{"{", "f:1: the last line does not end with a line break"},
 		{"{\n", "f:1: not a line of a ledger"},
 		{"{}{}\n", "f:1: there is more behind the JSON object"},
 		{strings.Replace(text, `"seconds"`, `"secunds"`, 1), `f:2: not a line of a ledger: json: unknown field "secunds"`},

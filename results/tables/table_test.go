@@ -149,7 +149,7 @@ func TestOpen(t *testing.T) {
 	if err := os.WriteFile("small.csv", []byte(smallCSV[:len(smallCSV)-3]), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open("small.yaml"); err == nil || !strings.HasPrefix(err.Error(), "small.csv:5: the last line has no end") {
+	if _, err := Open("small.yaml"); err == nil || !strings.HasPrefix(err.Error(), "small.csv:5: the last line does not end with a line break") {
 		t.Error(err)
 	}
 }

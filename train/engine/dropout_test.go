@@ -104,7 +104,7 @@ func TestDropoutState(t *testing.T) {
 	if bytes.Contains(plain.Bytes(), []byte("dropout")) {
 		t.Error("the state of a task without dropout names it")
 	}
-	if err := with.Load(&plain); err == nil || !strings.Contains(err.Error(), "only one of the checkpoint and this experiment has dropout") {
+	if err := with.Load(&plain); err == nil || !strings.Contains(err.Error(), "the checkpoint or this experiment has dropout, but not both") {
 		t.Errorf("error %v", err)
 	}
 	bytesOf := func(l *Loop) (sum float64) {

@@ -184,7 +184,7 @@ func (l *Loop) Restore(s *State, t Tensors) error {
 		return err
 	}
 	if drops := l.drops(); drops != (s.Dropout != nil) {
-		return errors.New("only one of the checkpoint and this experiment has dropout")
+		return errors.New("the checkpoint or this experiment has dropout, but not both")
 	} else if drops {
 		if err := l.plan.dropout.UnmarshalBinary(s.Dropout); err != nil {
 			return err
@@ -230,7 +230,7 @@ func restoreOptimizer(t Tensors, prefix string, o Optimizer, steps int) error {
 // restoreDiscriminators sets the discriminators to a state.
 func (l *Loop) restoreDiscriminators(s *State, t Tensors) error {
 	if len(s.Discriminators) != len(l.discriminators) {
-		return fmt.Errorf("it has %d discriminators, want %d", len(s.Discriminators), len(l.discriminators))
+		return fmt.Errorf("it has %d discriminators; want the %d of this experiment", len(s.Discriminators), len(l.discriminators))
 	}
 	for name, steps := range s.Discriminators {
 		o := l.discriminators[name]
@@ -249,7 +249,7 @@ func (l *Loop) restoreDiscriminators(s *State, t Tensors) error {
 	}
 	second := l.feed.second
 	if (s.Second != nil) != (second != nil) {
-		return errors.New("only one of the checkpoint and this experiment has second batches for discriminators (second_batch)")
+		return errors.New("the checkpoint or this experiment has second batches for discriminators (second_batch), but not both")
 	}
 	if second != nil {
 		if err := second.loader.Restore(*s.Second); err != nil {

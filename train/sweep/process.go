@@ -99,7 +99,7 @@ func conclude(end message, err error, last *tail) error {
 		return errors.New(end.Error)
 	}
 	if err == nil {
-		err = errors.New("it ended without saying how")
+		err = errors.New("it ended without a result or an error")
 	}
 	return fmt.Errorf("the process of the run: %w%s", err, last)
 }

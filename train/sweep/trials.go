@@ -185,7 +185,7 @@ func parseSearch(dir, text string) (search.MethodChoice, error) {
 	}
 	err := config.Load(filepath.Join(dir, rundir.TrialFile), []byte(text), &file)
 	if err == nil && file.Search.Value == nil {
-		err = fmt.Errorf("%s names no search; want it as the search wrote it", filepath.Join(dir, rundir.TrialFile))
+		err = fmt.Errorf("%s has no search method; want the file as the search wrote it", filepath.Join(dir, rundir.TrialFile))
 	}
 	return file.Search, err
 }

@@ -141,7 +141,7 @@ func flattened(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.
 		case isOperation(u, "reshape") && u.Dims() == 4:
 			out = u.Shape()[1:]
 		case out != nil:
-			return nil, nil, fmt.Errorf("the result of %s is an image and rows of its own; want one of both", n.Name())
+			return nil, nil, fmt.Errorf("the result of %s becomes images and is also used as rows; layout pytorch needs one of the two", n.Name())
 		}
 	}
 	return in, out, nil
@@ -158,14 +158,14 @@ func checkReshape(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgon
 		}
 		for _, u := range behind(n, users) {
 			if !isOperation(u, "dense") {
-				return fmt.Errorf("images are flattened for %v, whose columns would be in another order; want a dense layer", u.Op())
+				return fmt.Errorf("images are flattened for %v, which cannot follow the order of pixels of layout pytorch; want a dense layer there", u.Op())
 			}
 		}
 	case from.Dims() == 2 && n.Dims() == 4 && !isOperation(before(from, operands), "dense"):
 		if orderless(n.Shape()) {
 			return nil
 		}
-		return fmt.Errorf("rows of %s become images, in another order; want those of a dense layer", from.Name())
+		return fmt.Errorf("rows of %s become images, but cannot follow the order of pixels of layout pytorch; want rows of a dense layer", from.Name())
 	}
 	return nil
 }

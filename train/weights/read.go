@@ -28,7 +28,7 @@ type File struct {
 func Open(path string) (*File, error) {
 	f, err := safetensors.ReadForeign(path)
 	if err != nil && strings.HasSuffix(path, ".onnx") {
-		return nil, fmt.Errorf("%w; an ONNX network cannot be read, want its weights as safetensors", err)
+		return nil, fmt.Errorf("%w; weights cannot be read from an ONNX network, want its weights as safetensors", err)
 	}
 	if err != nil {
 		return nil, err

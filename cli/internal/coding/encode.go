@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -53,7 +54,7 @@ func (c *Encode) Run(ctx context.Context, s *ui.Streams) error {
 	if err := inputs.WriteInRun(out, rundir.WriteCodes(codes)); err != nil {
 		return err
 	}
-	line := fmt.Sprintf("%d codes of %d columns in %s", codes.Rows, codes.Cols, out)
+	line := fmt.Sprintf("%s of %s in %s", wording.Count(codes.Rows, "code"), wording.Count(codes.Cols, "column"), out)
 	if f := d.Factors(); c.Images == "" || len(f) > 1 || f[0].Size > 1 { // pictures have no factors
 		for name, write := range rundir.FactorFiles(d) {
 			if err := inputs.WriteInRun(BesideCodes(out, name), write); err != nil {
@@ -92,7 +93,7 @@ func (c *Encode) check() error {
 	case c.Images != "" && len(c.Set) > 0:
 		return ui.Usagef("both --images and %s are given; want only one", c.Set[0])
 	case c.Images == "" && c.Option != nil:
-		return ui.Usagef("--option belongs to --images, which is absent")
+		return ui.Usagef("--option belongs to --images; want --images PATH too")
 	case c.Encoder == "" && c.Out == "" && (c.Images != "" || len(c.Set) > 0):
 		return ui.Usagef("want --out FILE: codes.npy of the run's folder has the codes of the run's own images")
 	}

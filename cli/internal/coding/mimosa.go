@@ -108,7 +108,7 @@ func (c *Mimosa) check() error {
 	case c.Dir == "" && c.Codes == "":
 		return ui.Usagef("there are no codes; want --run DIR or --codes FILE")
 	case c.Dir != "" && (c.Factors != "" || c.Truth != ""):
-		return ui.Usagef("--factors and --truth belong to --codes: a run has its own")
+		return ui.Usagef("--factors and --truth belong to --codes: a run has its own factors and hierarchy")
 	}
 	return nil
 }

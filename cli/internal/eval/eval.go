@@ -106,11 +106,11 @@ func (c *Command) check() error {
 	factors, kinds := c.Factors != "" || c.Rotations != "", len(c.Types) > 0 || c.Bins != 0
 	switch {
 	case c.Dir != "" && factors:
-		return ui.Usagef("--factors belongs to --codes, and so does --rotations: a run has its own")
+		return ui.Usagef("--factors and --rotations belong to --codes: a run has its own factors")
 	case c.Pairs == "" && (c.Conflicts != "" || c.Noise != 0):
-		return ui.Usagef("--conflicts and --noise belong to --pairs, which is absent")
+		return ui.Usagef("--conflicts and --noise belong to --pairs; want --pairs FILE too")
 	case c.Pairs != "" && (factors || kinds || c.TrueHierarchy != ""):
-		return ui.Usagef("--pairs takes the place of factors; want it without --factors, --rotations, --types, --bins and --true-hierarchy")
+		return ui.Usagef("--pairs replaces the factors; want it without --factors, --rotations, --types, --bins and --true-hierarchy")
 	case c.Dir != "" && kinds:
 		return ui.Usagef("--types and --bins belong to --codes: the factors of a run have their kinds")
 	case c.Codes != "" && len(c.Set) > 0:
@@ -132,7 +132,7 @@ func (c *Command) check() error {
 	case c.Codes == "":
 		return ui.Usagef("nothing to evaluate; want --run DIR, --encoder FILE dataset=NAME, or --codes FILE, with --factors FILE for metrics of factors")
 	case c.Factors == "" && len(c.Types) > 0:
-		return ui.Usagef("--types belong to --factors, which are absent")
+		return ui.Usagef("--types belong to --factors; want --factors FILE too")
 	case c.Bins < 0:
 		return ui.Usagef("--bins %d is negative; want at least one bin", c.Bins)
 	}

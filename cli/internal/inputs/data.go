@@ -30,9 +30,9 @@ type EncoderFlags struct {
 func (c *EncoderFlags) Check() error {
 	switch {
 	case c.Encoder == "" && c.Output != "":
-		return ui.Usagef("--output names an output of --encoder, which is absent; did you mean \"--out\"?")
+		return ui.Usagef("--output names an output of --encoder; want --encoder FILE too, or did you mean \"--out\"?")
 	case c.Encoder == "" && (c.Mean != nil || c.Std != nil):
-		return ui.Usagef("--mean and --std belong to --encoder, which is absent")
+		return ui.Usagef("--mean and --std belong to --encoder; want --encoder FILE too")
 	case c.Encoder != "" && len(c.Set) == 0:
 		return ui.Usagef("--encoder needs a data set; want dataset=NAME in front of its options, such as dataset=square size=32")
 	case c.Sample != 0 && len(c.Set) == 0:

@@ -62,7 +62,7 @@ func TestReadErrors(t *testing.T) {
 	if _, err := Read(strings.NewReader(many.String()), "f.csv", Rows{Count: 5}); err == nil || err.Error() != `f.csv:1001:5: "f1000" is factor 1001; want at most 1000 factors` {
 		t.Error(err)
 	}
-	if err := (&Answers{Rows: 1 << 29, Factors: []string{"a", "b", "c"}}).Validate(); err == nil || !strings.Contains(err.Error(), "want at most 2 factors of so many rows") {
+	if err := (&Answers{Rows: 1 << 29, Factors: []string{"a", "b", "c"}}).Validate(); err == nil || !strings.Contains(err.Error(), "want at most 2 factors for this number of rows") {
 		t.Error(err)
 	}
 	named := Rows{Count: 5, Find: func(string) (int, bool) { return 0, false }}

@@ -121,7 +121,7 @@ func plainLines(file string, src []byte) error {
 		case bytes.ContainsFunc(line[:len(line)-1], func(r rune) bool { return r < ' ' || r == 0x7f }):
 			return fmt.Errorf("%s:%d: a control character; want lines that end in a line feed only", file, i+1)
 		case line[len(line)-1] != '\n':
-			return fmt.Errorf("%s:%d: the last line has no end: the file may be cut off", file, i+1)
+			return fmt.Errorf("%s:%d: the last line does not end with a line break: the file may be cut off", file, i+1)
 		}
 	}
 	return nil

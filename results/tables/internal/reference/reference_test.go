@@ -48,7 +48,7 @@ func TestParseDamaged(t *testing.T) {
 		"head alone":      {head, "r.csv: there are no cells"},
 		"no head":         {"T,D,r,c,0.40,,\n", `r.csv:1: the header is "T,D,r,c,0.40,,"; want table,dataset,`},
 		"other head":      {strings.Replace(good, "mean,std", "std,mean", 1), "r.csv:1: the header is"},
-		"cut off":         {good + "T,D,r,d,0.4", "r.csv:3: the last line has no end"},
+		"cut off":         {good + "T,D,r,d,0.4", "r.csv:3: the last line does not end with a line break"},
 		"Windows lines":   {strings.ReplaceAll(good, "\n", "\r\n"), "r.csv:1: a control character"},
 		"byte order mark": {"\ufeff" + good, "r.csv:1: a byte order mark"},
 		"binary":          {good + "T,D,r,\x00,1,,\n", "r.csv:3: a control character"},
