@@ -149,7 +149,7 @@ func TestIndependenceErrors(t *testing.T) {
 func TestIndependenceTruth(t *testing.T) {
 	for text, want := range map[string]string{
 		"independent(z.a, z.b)":                "0 if and only if",
-		"independent[tc](z.a, z.b)":            "does not show that the sentence is true: independent[tc](z.a, z.b) is also 0 for codes that are uncorrelated",
+		"independent[tc](z.a, z.b)":            "does not show that the sentence is true: independent[tc](z.a, z.b) is also 0 for uncorrelated codes",
 		"independent[discriminator](z.a, z.b)": "does not show that the sentence is true: independent[discriminator](z.a, z.b) is the estimate of a discriminator",
 		"not independent[tc](z.a, z.b)":        "0 implies that the sentence is true",
 	} {

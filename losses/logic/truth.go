@@ -38,7 +38,7 @@ func (s Sentence) Truth() Truth {
 	case t.Equivalent:
 		t.Reason = "it has no negation, and only crisp formulas (= or !=) imply others"
 		if q.Implies == syntax.ImpliesStrict || q.Not == syntax.NotStrict {
-			t.Reason = "its negations are strict, and each implication is strict or follows from a crisp formula (= or !=)"
+			t.Reason = "its negations are strict, and its implications strict or from crisp formulas"
 		}
 	case t.Implied:
 		t.Reason = l.complete
@@ -123,7 +123,7 @@ func either(a, b string) string {
 func linkOfIndependence(f *syntax.Independence) link {
 	switch f.By {
 	case syntax.TotalCorrelation:
-		return link{sound: fmt.Sprintf("%s is also 0 for codes that are uncorrelated but depend on each other", syntax.TextOf(f))}
+		return link{sound: fmt.Sprintf("%s is also 0 for uncorrelated codes that depend on each other", syntax.TextOf(f))}
 	case syntax.ByDiscriminator:
 		estimate := fmt.Sprintf("%s is the estimate of a discriminator", syntax.TextOf(f))
 		return link{estimate, estimate}

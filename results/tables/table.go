@@ -88,9 +88,10 @@ type Column struct {
 	Doc       string         `yaml:"doc" doc:"definition of the paper's values, if the label is not enough"`
 }
 
-// Note explains why cells are not reproduced. If Moves has an entry for a column, an experiment has moved our value by
-// this amount, up or down. The note then explains a difference if the move is in the direction of the printed value,
-// and the rest is within two standard errors of the difference, as for any other cell. A note may also cover cells that agree.
+// Note explains why cells are not reproduced. If Moves has an entry for a column, an experiment has moved our value
+// by this amount, up or down. The note then explains a difference if the move is in the direction of the printed
+// value, and the rest is within two standard errors of the difference, as for any other cell. A note may also cover
+// cells that agree.
 type Note struct {
 	Rows    []string           `yaml:"rows" doc:"labels of the rows"`
 	Columns []string           `yaml:"columns" doc:"labels of the columns"`
