@@ -20,6 +20,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
 
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
@@ -239,6 +241,34 @@ func TestTorus(t *testing.T) {
 	show(t, "torus one circle", func(w io.Writer) error { return drawTorus(w, "", circles[:1], factors[1:]) })
 	three := append(append([]Column(nil), circles...), factors[0])
 	show(t, "torus three circles", func(w io.Writer) error { return drawTorus(w, "Three circles", three, factors) })
+}
+
+// The key of the colours is 180 points wide. Each of its labels stands below the colour of its angle.
+func TestHueBar(t *testing.T) {
+	var pen recorder.Canvas
+	hueBar(draw.NewCanvas(&pen, 200, 40))
+	style := draw.TextStyle{Font: sans(9), Handler: plot.DefaultTextHandler}
+	found := 0
+	for _, a := range pen.Actions {
+		text, ok := a.(*recorder.FillString)
+		if !ok || strings.HasPrefix(text.String, "colour") {
+			continue
+		}
+		found++
+		angle, err := strconv.ParseFloat(text.String, 64)
+		middle := float64(text.Point.X + style.Width(text.String)/2)
+		if err != nil || math.Abs(middle-(10+angle/2)) > 0.01 {
+			t.Errorf("%q stands at %v: %v", text.String, middle, err)
+		}
+	}
+	if found != 5 {
+		t.Errorf("%d labels, want 5", found)
+	}
+	for _, tick := range circleTicks {
+		if tick.Label != fmt.Sprint(tick.Value) {
+			t.Errorf("%+v", tick)
+		}
+	}
 }
 
 func TestAlign(t *testing.T) {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"math/cmplx"
@@ -143,8 +142,8 @@ func hueBar(c draw.Canvas) {
 		c.FillPolygon(colours.Cyclic((i+0.5)/steps), rectangle(x, bottom, left+width, bottom+height)) // each step extends to the end, because gaps would be visible
 	}
 	style := draw.TextStyle{Color: faint, Font: sans(9), XAlign: draw.XCenter, YAlign: draw.YTop, Handler: plot.DefaultTextHandler}
-	for _, d := range []int{0, 90, 180, 270, 360} {
-		c.FillText(style, vg.Point{X: left + width*vg.Length(d)/360, Y: bottom - vg.Points(2)}, fmt.Sprint(d))
+	for _, tick := range circleTicks {
+		c.FillText(style, vg.Point{X: left + width*vg.Length(tick.Value)/360, Y: bottom - vg.Points(2)}, tick.Label)
 	}
 	style.XAlign, style.YAlign = draw.XRight, draw.YBottom
 	c.FillText(style, vg.Point{X: left - vg.Points(8), Y: bottom - vg.Points(1)}, "colour: true angle, degrees")

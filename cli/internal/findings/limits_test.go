@@ -32,7 +32,8 @@ func TestLimits(t *testing.T) {
 		verdict Verdict
 		numbers string
 	}{
-		"several runs": {trained([]float64{1, 1.3}, []float64{.1, .1}, []int{4, 4}, nil, whole, none), below, Holds, "a: a 1.000±0.050 < b 1.300±0.050"},
+		"several runs":     {trained([]float64{1, 1.3}, []float64{.1, .1}, []int{4, 4}, nil, whole, none), below, Holds, "a: a 1.000±0.050 < b 1.300±0.050"},
+		"no negative zero": {trained([]float64{-1e-4, 1}, []float64{.1, .1}, []int{4, 4}, nil, whole, none), below, Holds, "a: a 0.000±0.050 < b 1.000±0.050"},
 		"one run beside several": {trained([]float64{1, 1.2}, []float64{.1, 0}, []int{4, 1}, nil, whole, none), below, Undecided,
 			"a: a 1.000±0.050 < b 1.200 (one run)"}, // 2 √(.05² + .1²) = .224
 		"one run, far from several": {trained([]float64{1, 1.23}, []float64{.1, 0}, []int{4, 1}, nil, whole, none), below, Holds, "a: a 1.000±0.050 < b 1.230 (one run)"},
