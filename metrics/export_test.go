@@ -19,6 +19,18 @@ var (
 // WayOf exports the way to measure a metric again.
 func WayOf(m Metric) (interval.Way, string) { return traitsOf(m).way, traitsOf(m).why }
 
+// Traits names the properties of a metric that are set.
+func Traits(m Metric) (names []string) {
+	t := traitsOf(m)
+	for name, set := range map[string]bool{"slow": t.slow, "angles": t.angles, "scaled": t.scaled, "whole": t.whole, "informed": t.informed,
+		"bins": t.bins != nil, "counts": t.counts != nil, string(t.way): true} {
+		if set {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // SplitRows exports the choice of rows.
 var SplitRows = TrainTest.rows
 

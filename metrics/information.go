@@ -249,7 +249,7 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	g := in.byFactor("information", nil)
 	each := Part{Name: "per_column", Labels: g.Rows}
-	count := map[int]float64{} // by number of factors, 2 means several
+	var count [3]float64 // by number of factors, 2 means several
 	for _, row := range x.Mutual {
 		share, factors := make([]float64, len(row)), 0
 		for j, v := range row {

@@ -252,3 +252,27 @@ func TestMetricsResample(t *testing.T) {
 		}
 	}
 }
+
+// Slow metrics fit predictors. Metrics of angles use more than levels. Scaled values depend on the scale of the codes.
+func TestTraits(t *testing.T) {
+	got := map[string][]string{}
+	for _, entry := range Registry.Entries {
+		for _, trait := range Traits(entry.New()) {
+			got[trait] = append(got[trait], entry.Name)
+		}
+	}
+	for trait, want := range map[string]string{
+		"slow":     "dci dci-regression downstream probe knn r4 r4c",
+		"angles":   "dlsbd dlsbd-workshop dci-regression logic contraction-mean contraction-max mse mae me r4 r4c h-error",
+		"scaled":   "variance mad radius diameter mpd logic contraction-mean contraction-max separation wasserstein-correlation sap beta-vae factor-vae",
+		"whole":    "dlsbd dlsbd-workshop manipulation",
+		"bins":     "mig modularity mutual-information med co-occurrence",
+		"informed": "modularity med co-occurrence",
+		"counts":   "dci dci-regression logic sampled sap explicitness beta-vae factor-vae r4 r4c",
+		"draws":    "dci dci-regression sampled sap explicitness downstream probe knn beta-vae factor-vae r4 r4c",
+	} {
+		if list := strings.Join(got[trait], " "); list != want {
+			t.Errorf("%s: %s, want %s", trait, list, want)
+		}
+	}
+}

@@ -42,6 +42,15 @@ func TestResponses(t *testing.T) {
 	if got := r.Part("per_column"); !slices.Equal(got, []float64{1, 1, 2, 0, 1}) {
 		t.Errorf("factors by column: %v", got)
 	}
+	three := crossed(both)
+	three.Factors, three.Levels = append(three.Factors, factor.Factor{Name: "c", Size: 2}), nil
+	for i := range 32 {
+		three.Levels = append(three.Levels, i%4, i/4%2, i/4%2)
+	}
+	r = compute(t, m, three)
+	if got := r.Part("columns"); !slices.Equal(got, []float64{0, 1, 0}) {
+		t.Errorf("columns that respond to one, several and no factors of three: %v", got)
+	}
 	parity := func(a, _ float64) float64 { return math.Mod(a, 2) } // 1 bit of the 2 that a has
 	for threshold, want := range map[float64]float64{0.49: 1, 0.51: 0} {
 		m.Threshold = threshold

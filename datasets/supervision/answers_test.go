@@ -40,7 +40,7 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("pair %+v", p)
 	}
 	alone := datatest.Split(t, &Answers{File: path, Share: 0.5, Factors: []string{"mood"}}, d).Known
-	if alone.Classes != nil || len(alone.Pairs) != 2 || alone.Factors[0].Name != "mood" {
+	if alone.Classes != nil || len(alone.Pairs) != 2 || alone.Factors[0].Name != "mood" || alone.Factors[0].Size != 2 {
 		t.Errorf("without union: %+v", alone)
 	}
 }
