@@ -282,7 +282,7 @@ func (c Case) checkAlone(t testing.TB, name string, g *subject, all outcome) {
 // differs returns the index of the first element with different bits, or -1.
 func differs(a, b []float64) int {
 	if len(a) != len(b) {
-		return max(min(len(a), len(b)), 0)
+		return min(len(a), len(b))
 	}
 	for i := range a {
 		if math.Float64bits(a[i]) != math.Float64bits(b[i]) {
