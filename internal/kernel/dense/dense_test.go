@@ -184,3 +184,12 @@ func TestMixedDense(t *testing.T) {
 		})
 	}
 }
+
+// Small products are one item of work. The rows of larger ones are divided into multiples of 12.
+func TestItems(t *testing.T) {
+	for _, c := range []struct{ m, k, n, block int }{{24, 8, 16, 24}, {25, 8, 16, 36}, {264, 4, 16, 264}, {265, 1, 16, 144}} {
+		if p := newMatmul(c.m, c.k, c.n); p.block != c.block {
+			t.Errorf("%+v: items of %d rows", c, p.block)
+		}
+	}
+}
