@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -191,6 +192,12 @@ func TestDropCounter(t *testing.T) {
 	}
 	if got.DropCounter(); got.Cols != 1 || !slices.Equal(got.Data, []float64{.5, .25, 4}) || len(got.Notes) != 1 {
 		t.Errorf("%+v", got)
+	}
+	if got, err = readTable("0,a,c\n1,b,c\n2,a,d\n", true); err != nil {
+		t.Fatal(err)
+	}
+	if got.DropCounter(); fmt.Sprint(got.Words, got.Data, got.Ints) != "[[a b] [c d]] [0 0 1 0 0 1] [0 0 1 0 0 1]" {
+		t.Errorf("words %q, levels %v, %v", got.Words, got.Data, got.Ints)
 	}
 }
 
