@@ -98,7 +98,8 @@ func Sum[T Float](x []T) (sum float64) {
 	return sum
 }
 
-// Quantile returns the quantile of sorted numbers for a fraction in [0, 1]. It interpolates linearly between neighbours.
+// Quantile returns the quantile of sorted numbers for a fraction in [0, 1]. It interpolates linearly between
+// neighbours.
 func Quantile(sorted []float64, fraction float64) float64 {
 	place := fraction * float64(len(sorted)-1)
 	i := int(place)
