@@ -144,19 +144,25 @@ func openTo(a net.Addr, page, token string) string {
 	}
 	ip := at.Addr()
 	if ip.IsUnspecified() {
-		ip = netip.Addr{}
 		list, _ := net.InterfaceAddrs() // without one there is no line about it
-		for _, one := range list {
-			if p, err := netip.ParsePrefix(one.String()); err == nil && p.Addr().IsGlobalUnicast() && (!ip.IsValid() || p.Addr().Is4() && !ip.Is4()) {
-				ip = p.Addr()
-			}
-		}
+		ip = reachable(list)
 	}
 	text := "other machines reach it"
 	if ip.IsValid() {
 		text += ", also at " + address(a, ip.String(), page, token)
 	}
 	return text + "\nnothing is encrypted: others in the network can read along; better without --listen, through ssh -L 7007:" + DefaultAddress + " USER@MACHINE"
+}
+
+// reachable returns the first global address, of version 4 if there is one.
+func reachable(list []net.Addr) (ip netip.Addr) {
+	for _, one := range list {
+		p, err := netip.ParsePrefix(one.String())
+		if at := p.Addr(); err == nil && at.IsGlobalUnicast() && (!ip.IsValid() || at.Is4() && !ip.Is4()) {
+			ip = at
+		}
+	}
+	return ip
 }
 
 // isTaken reports whether a port is in use.
