@@ -47,7 +47,7 @@ func TestEvalForms(t *testing.T) {
 		"decimal commas":              {spreadsheet, factors, ""},
 		"decimal commas and no names": {withoutNames(spreadsheet), factors, ""},
 		"UTF-16":                      {inUTF16(strings.ReplaceAll(spreadsheet, ";", "\t")), inUTF16(strings.ReplaceAll(factors, ",", "\t")), ""},
-		"words":                       {codes, "x,y\n" + words, "factor x: 0 is alpha, 1 is beta, 2 is gamma"},
+		"words":                       {codes, "x,y\n" + words, "factor x: 0 is alpha, 1 is beta, 2 is gamma\nmse, mae, me and dci-regression take the numbers of words for values"},
 	} {
 		writeFile(t, "codes.csv", []byte(c.codes))
 		writeFile(t, "factors.csv", []byte(c.factors))
@@ -60,6 +60,13 @@ func TestEvalForms(t *testing.T) {
 		}
 		if got, _ = measure(t, "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "mse"); math.Abs(got["mse"].Value-mse) > 1e-12 {
 			t.Errorf("%s: MSE %v, want %v", name, got["mse"].Value, mse)
+		}
+	}
+	for kinds, name := range map[string]string{"categorical": "gamma", "categorical,ordinal": "2024-01-31"} { // words and numbers in one column
+		mixed := strings.NewReplacer("alpha,", "7,", "gamma,", name+",").Replace(words)
+		writeFile(t, "factors.csv", []byte("x,y\n"+mixed))
+		if got, log := measure(t, "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "mig", "--types", kinds); math.Abs(got["mig"].Value-mig) > 1e-12 {
+			t.Errorf("--types %s: MIG %v, want %v; log %q", kinds, got["mig"].Value, mig, log)
 		}
 	}
 	writeFile(t, "codes.csv", []byte(codes))

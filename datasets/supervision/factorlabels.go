@@ -131,7 +131,7 @@ func (f *FactorLabels) readTable(d datasets.Dataset) (*table.Table, error) {
 	if rows >= 0 && (rows != d.Len() || cols < 1) { // check the shape before reading
 		return nil, fmt.Errorf(want, f.File, rows, cols, d.Len(), d.Name())
 	}
-	t, err := table.ReadFactors(f.File, "labels")
+	t, err := table.ReadFactors(f.File, "labels", f.categorical)
 	if err != nil {
 		return nil, err
 	}
@@ -149,6 +149,22 @@ func (f *FactorLabels) readTable(d datasets.Dataset) (*table.Table, error) {
 		t.DropCounter()
 	}
 	return t, nil
+}
+
+// categorical reports whether key kinds makes a column of the file categorical.
+func (f *FactorLabels) categorical(name string, column, columns int) bool {
+	if max(len(f.Names), len(f.Kinds.List)) == columns-1 { // without an index
+		column--
+	}
+	if column >= 0 && column < len(f.Names) {
+		name = f.Names[column]
+	}
+	text := f.Kinds.Named[name]
+	if column >= 0 && column < len(f.Kinds.List) {
+		text = f.Kinds.List[column]
+	}
+	kind, err := factor.ParseColumnKind(text)
+	return err == nil && kind.Kind == factor.Categorical
 }
 
 // columns returns the factors of the file's columns, still without levels, and their kinds.

@@ -312,6 +312,7 @@ func TestLabelTables(t *testing.T) {
 		{"pandas, a missing one", "size\n0.0\n1.0\n\"\"\n2.0\n", "ordinal", "size 3 [0 1 -1 2] []"},
 		{"degrees", "a\n0\n360\n-90\n270\n", "circular:360", "a 4 [0 0 3 3] []"},
 		{"real degrees", "a;\n0;\n4,428;\n-90;\n;\n", "circular:360", "a 3 [0 1 2 -1] [0 0.0123 0.75]"},
+		{"words and numbers", "a\n7\nx\nNA\n7\n", "categorical", "a 2 [0 1 -1 0] [] 7 x"},
 		{"a gap", "a\n0\n3\n1\n0\n", "circular:4", "a 4 [0 3 1 0] []"},
 	} {
 		path := filepath.Join(t.TempDir(), "labels.csv")

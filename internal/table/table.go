@@ -37,9 +37,18 @@ func Read(path, role string) (*Table, error) {
 	return read(path, role, false, (*Text).numbers)
 }
 
-// ReadFactors is Read for tables with missing values, which become NaN, and columns of words.
-func ReadFactors(path, role string) (*Table, error) {
-	return read(path, role, false, (*Text).factor)
+// ReadFactors is Read for tables with missing values, which become NaN, and columns of words. A column may have both
+// words and numbers, dates, or many words, if categorical is true for its name, its number and the number of columns.
+// The name is empty in a table without names. A nil function means false.
+func ReadFactors(path, role string, categorical func(name string, column, columns int) bool) (*Table, error) {
+	return read(path, role, false, func(t *Text, c int) (*Column, error) {
+		name := ""
+		if t.Names != nil {
+			name = t.Names[c]
+		}
+		free := categorical != nil && categorical(name, c, len(t.Rows[0]))
+		return t.Factor(c, free, free)
+	})
 }
 
 // ReadBlocks is Read for rows that may be blocks of numbers: all axes of an array after the first one become columns.
@@ -64,7 +73,6 @@ func read(path, role string, blocks bool, column func(*Text, int) (*Column, erro
 }
 
 func (t *Text) numbers(c int) (*Column, error) { return t.Numbers(c, false) }
-func (t *Text) factor(c int) (*Column, error)  { return t.Factor(c, false, false) }
 
 // table reads the columns of a text table, without an index.
 func (t *Text) table(column func(*Text, int) (*Column, error)) (*Table, error) {

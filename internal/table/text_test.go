@@ -61,7 +61,7 @@ func readTable(text string, factors bool) (*Table, error) {
 		return nil, err
 	}
 	if factors {
-		return x.table((*Text).factor)
+		return x.table(func(t *Text, c int) (*Column, error) { return t.Factor(c, false, false) })
 	}
 	return x.table(func(x *Text, c int) (*Column, error) { return x.Numbers(c, false) })
 }
@@ -260,7 +260,7 @@ func FuzzReadText(f *testing.F) {
 					t.Errorf("%d fields, %d in the first row, %d names", len(row), len(x.Rows[0]), len(x.Names))
 				}
 			}
-			m, err := x.table((*Text).factor)
+			m, err := x.table(func(t *Text, c int) (*Column, error) { return t.Factor(c, false, false) })
 			if err != nil {
 				if !strings.HasPrefix(err.Error(), "name: ") {
 					t.Errorf("error %v", err)

@@ -144,7 +144,7 @@ func (c *Mimosa) open(ctx context.Context, s *ui.Streams) (*exploration, error) 
 		return nil, err
 	}
 	if c.Factors != "" {
-		f, err := inputs.ReadFactors(c.Factors)
+		f, err := inputs.ReadFactors(c.Factors, nil)
 		if err != nil {
 			return nil, err
 		}

@@ -56,7 +56,7 @@ func (c *Command) readTables() (codes, factors *table.Table, err error) {
 	}
 	factors = &table.Table{Rows: codes.Rows}
 	if c.Factors != "" {
-		if factors, err = inputs.ReadFactors(c.Factors); err != nil {
+		if factors, err = inputs.ReadFactors(c.Factors, c.Types); err != nil {
 			return nil, nil, err
 		}
 		if len(c.Types) != factors.Cols {
@@ -149,6 +149,9 @@ func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []strin
 		case len(types) == 0 && f.Kind == factor.Ordinal && f.Size > manyLevels:
 			remarks = append(remarks, fmt.Sprintf("factor %s has %d levels; --types continuous would bin them, and circular:360 read them as degrees", f.Name, f.Size))
 		}
+	}
+	if slices.ContainsFunc(t.Words, func(words []string) bool { return len(words) > 2 }) {
+		remarks = append(remarks, "mse, mae, me and dci-regression take the numbers of words for values, so they depend on the order of the words")
 	}
 	return remarks
 }

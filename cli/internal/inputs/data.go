@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train"
@@ -160,9 +161,21 @@ func ReadCodes(path string, log io.Writer) (*table.Table, error) {
 	return t, nil
 }
 
-// ReadFactors reads a table of factors. Unknown values are NaN, and words become the numbers of levels.
-func ReadFactors(path string) (*table.Table, error) {
-	t, err := table.ReadFactors(path, "factors")
+func isCategorical(text string) bool {
+	k, err := factor.ParseColumnKind(text)
+	return err == nil && k.Kind == factor.Categorical
+}
+
+// ReadFactors reads a table of factors with the kinds of flag --types. Unknown values are NaN, and words become the
+// numbers of levels.
+func ReadFactors(path string, types []string) (*table.Table, error) {
+	t, err := table.ReadFactors(path, "factors", func(_ string, column, columns int) bool {
+		if len(types) > 1 && len(types) == columns-1 { // without an index
+			column--
+		}
+		at := min(column, len(types)-1)
+		return at >= 0 && isCategorical(types[at])
+	})
 	if err != nil {
 		return nil, fmt.Errorf("factors: %w", err)
 	}

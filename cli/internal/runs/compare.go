@@ -237,7 +237,7 @@ func (c *Compare) openFolder(ctx context.Context, dir string, s *ui.Streams) (*c
 // otherwise from the factors. Without both files it returns nil.
 func readLevels(dir string) (*table.Table, error) {
 	for _, name := range []string{rundir.LevelsFile, rundir.FactorsFile} {
-		t, err := inputs.ReadFactors(filepath.Join(dir, name))
+		t, err := inputs.ReadFactors(filepath.Join(dir, name), nil)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return t, err
 		}
