@@ -101,7 +101,7 @@ func toHSV(r, g, b float64) (h, s, v float64) {
 func colours() []float32 {
 	p := noise(24 * 20 * 3)
 	copy(p, []float32{0, 0, 0, 1, 1, 1, 0.5, 0.5, 0.5, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 1, 0.3, 0.3, 0.7, 0.7, 0.3, 0.3, 0.3, 0.7, 0.3,
-		0.3, 0.7, 0.7, 0.7, 0.3, 0.7, 0.7, 0.7, 0.3, 1e-7, 0, 0, 1, 1, 0.9999999})
+		0.3, 0.7, 0.7, 0.7, 0.3, 0.7, 0.7, 0.7, 0.3, 1e-7, 0, 0, 1, 1, 0.9999999, float32(math.Copysign(0, -1)), 0.6, 0.3})
 	return p
 }
 
@@ -219,7 +219,7 @@ func TestPointwise(t *testing.T) {
 		}
 	}
 	near(t, "solarise", applied(always(&Solarise{Chance{1}, 0.25}), p, 24, 20, 3, s), want)
-	if got := applied(always(&Solarise{Chance{1}, 0}), []float32{0, 1, -0.5}, 1, 3, 1, s); !slices.Equal(got, []float32{1, 0, -0.5}) {
+	if got := applied(always(&Solarise{Chance{1}, 0}), []float32{0, float32(math.Copysign(0, -1)), 1, -0.5}, 1, 4, 1, s); !slices.Equal(got, []float32{1, 1, 0, -0.5}) {
 		t.Errorf("solarise from 0 on: %v", got)
 	}
 

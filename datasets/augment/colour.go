@@ -189,6 +189,7 @@ func lightness(r, g, b float32) float32 { return lightRed*r + lightGreen*g + lig
 // minimum over the channels. Let low be the minimum, d the difference, and h the hue in sixths of a turn, from 0 to 6.
 // Red becomes low + d clamp(|h-3| - 1), green low + d clamp(2 - |h-2|), and blue low + d clamp(2 - |h-4|).
 func turnHue(r, g, b, shift float32) (red, green, blue float32) {
+	r, g, b = r+0, g+0, b+0 // -0 becomes 0, whose bits sort like the floats
 	rBits, gBits, bBits := math.Float32bits(r), math.Float32bits(g), math.Float32bits(b)
 	most, low := max(rBits, gBits, bBits), math.Float32frombits(min(rBits, gBits, bBits))
 	d := math.Float32frombits(most) - low
@@ -254,7 +255,7 @@ func (*Solarise) Suits(_, _, _ int) error { return nil }
 func (o *Solarise) Apply(m *Canvas, _ *rng.Stream) {
 	threshold := float32(o.Threshold)
 	for i, v := range m.pixels {
-		bits := math.Float32bits(v)
+		bits := math.Float32bits(v + 0) // -0 becomes 0
 		if inverse := math.Float32bits(1 - v); int32(bits) >= int32(math.Float32bits(threshold)) {
 			bits = inverse
 		}
