@@ -26,7 +26,7 @@ func batch(t *testing.T) *losses.Input {
 		copy(nn.Data(n), values)
 		return n
 	}
-	shape := factor.Factor{Name: "shape", Size: 3, Kind: factor.Categorical}
+	shape := factor.Factor{Name: "shape", Size: 3, Kind: factor.Categorical, Names: []string{"ellipse", "heart", "square"}}
 	size := factor.Factor{Name: "size", Size: 3, Kind: factor.Ordinal}
 	return &losses.Input{Outputs: losses.Outputs{
 		Codes:       input("codes", 2, 0, 1, 2, 3, 1, 1, 4, 0, 2, 2, 5, 5),
@@ -61,16 +61,18 @@ func valueOf(t *testing.T, source string) float64 {
 func TestLabelledLosses(t *testing.T) {
 	for source, want := range map[string]float64{
 		// shape: {0,2} has variance 1, {1,4} 2.25, {2} 0; size: {1,1} 0, {3,0} 2.25, {2} 0
-		"[variance]":                                       (2+4.5)/2 + (0+4.5)/2,
-		"[{variance: {estimator: plain}}]":                 (1+2.25)/3 + 2.25/3,
-		"[{variance: {aggregate: max, estimator: plain}}]": 2.25 + 2.25,
-		"[{variance: {codes: {size: [0]}}}]":               (0.5 + 2) / 2, // {0,1} and {2,4}
-		"[{variance: {codes: {shape: [1]}, on: sample}}]":  (2 + 0.5) / 2,
-		"[{diameter: {groups: similarity}}]":               3 + 3,
-		"[{mpd: {weight: 2}}]":                             2 * ((1+1.5)/2 + 1.5/2),
-		"[{mpd: {estimator: plain}}]":                      (0.5+0.75)/3 + 0.75/3,
-		"[{radius: {aggregate: sum}}]":                     1 + 1.5 + 1.5,
-		"[{mad: {}}]":                                      (1+1.5)/3 + 1.5/3,
+		"[variance]":                                                              (2+4.5)/2 + (0+4.5)/2,
+		"[{variance: {estimator: plain}}]":                                        (1+2.25)/3 + 2.25/3,
+		"[{variance: {aggregate: max, estimator: plain}}]":                        2.25 + 2.25,
+		"[{variance: {codes: {size: [0]}}}]":                                      (0.5 + 2) / 2, // {0,1} and {2,4}
+		"[{variance: {codes: {shape: [1]}, on: sample}}]":                         (2 + 0.5) / 2,
+		"[{diameter: {groups: similarity}}]":                                      3 + 3,
+		"[{mpd: {weight: 2}}]":                                                    2 * ((1+1.5)/2 + 1.5/2),
+		"[{mpd: {estimator: plain}}]":                                             (0.5+0.75)/3 + 0.75/3,
+		"[{radius: {aggregate: sum}}]":                                            1 + 1.5 + 1.5,
+		`[{logic: 'forall i: y.shape(i) = "heart" -> z.shape(i) =[absolute] 0'}]`: 4, // rows 2 and 3: z 1 and 4
+		`[{logic: 'forall i: y.size(i) = "1" -> z.shape(i) =[absolute] 0'}]`:      4, // rows 1 and 3: z 2 and 4
+		"[{mad: {}}]": (1+1.5)/3 + 1.5/3,
 		"[{contraction: {factors: [size], columns: [0], distance: absolute, aggregate: max}}]":                                   0.5, // rows 1 and 4: z 2 and 2
 		"[{contraction: {factors: [shape], columns: [1], aggregate: max}}]":                                                      1,   // rows 0 and 2: z 1 and 1
 		"[{contraction: {factors: [shape], columns: [1], aggregate: max, distance: euclidean}}]":                                 0.5,

@@ -202,7 +202,7 @@ func (l *LogicLoss) schema(in *Input, width int) logic.Schema {
 		sharing = factor.Names(in.Transformations.Factors)
 	}
 	if in.Labels != nil {
-		s.Factors = factor.Names(in.Labels.Factors)
+		s.Factors, s.Levels = factor.Names(in.Labels.Factors), logic.LevelNames(in.Labels.Factors)
 		sharing = s.Factors
 	}
 	if k := len(sharing); k > 0 && len(l.Codes) == 0 && width%k == 0 {

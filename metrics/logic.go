@@ -148,7 +148,8 @@ func (l *Logic) Suits(in *Input) error {
 func (l *Logic) compile(
 	in *Input, best func() ([]factor.Block, error),
 ) (q *logic.Quantity, blocks []factor.Block, err error) {
-	s := logic.Schema{Codes: in.Codes.Cols, SubCodes: l.Codes, Factors: factor.Names(in.Factors), Turns: logic.Turns(in.Factors)}
+	s := logic.Schema{Codes: in.Codes.Cols, SubCodes: l.Codes, Factors: factor.Names(in.Factors), Levels: logic.LevelNames(in.Factors)}
+	s.Turns = logic.Turns(in.Factors)
 	if err := l.Codes.Within("codes", s.Codes); err != nil {
 		return nil, nil, err
 	}

@@ -158,6 +158,24 @@ func TestLogicUnknownLevels(t *testing.T) {
 	}
 }
 
+// Names of levels, or values of levels without names, choose rows.
+func TestLogicLevelNames(t *testing.T) {
+	factors := ordinals(3, 4)
+	factors[0].Names, factors[1].Values = []string{"ellipse", "heart", "square"}, []float64{-2, 0.5, 1, 7}
+	in := gridInput(factors, 1, func(l []int, z []float64) { z[0] = float64(10*l[0] + l[1]) })
+	for text, want := range map[string]float64{
+		`forall i: y.f0(i) = "heart" -> z(i) =[absolute] 0`:                                13,
+		`forall i: y.f1(i) = "0.5" and y.f0(i) != "square" -> z(i) =[absolute] 0`:          11,
+		`forall c in {"-2", "1"}: exists i: y.f1(i) = c and z(i) =[absolute] 20`:           2,
+		`exists[soft 1] i: y.f0(i) = "square" and y.f1(i) = "7" and z(i) =[absolute] 20.5`: 2.5,
+	} {
+		near(t, text, compute(t, sentence(t, text), in).Value, want, 1e-12)
+	}
+	if _, err := sentence(t, `forall i: y.f0(i) = "hart" -> z(i) =[squared] 0`).Compute(ctx, in); err == nil || !strings.Contains(err.Error(), `has no level "hart"; did you mean "heart"?`) {
+		t.Errorf("error %v", err)
+	}
+}
+
 // Turns relate rows that agree in the other factors. Codes that turn have the value 0; other codes have the value over
 // all such pairs.
 func TestLogicMoves(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/registry"
@@ -87,6 +88,19 @@ func Turns(factors []factor.Factor) []Turn {
 		if f.Turns() {
 			all = append(all, Turn{f.Name, f.Rotations != nil})
 		}
+	}
+	return all
+}
+
+// LevelNames returns names for [Schema.Levels]. The name of a level without one is its value, such as "2".
+func LevelNames(factors []factor.Factor) map[string][]string {
+	all := map[string][]string{}
+	for _, f := range factors {
+		names := f.Names
+		for level := 0; f.Names == nil && level < f.Size; level++ {
+			names = append(names, strconv.FormatFloat(f.Value(level), 'g', -1, 64))
+		}
+		all[f.Name] = names
 	}
 	return all
 }
