@@ -62,7 +62,7 @@ func TestIntervalCoverage(t *testing.T) {
 	const n, times = 1000, 200
 	for _, name := range []string{
 		"mig", "med", "modularity", "co-occurrence", "mutual-information", "total-correlation", "wasserstein-correlation", "code-spread",
-		"variance", "mad", "mpd", "contraction-mean", "mse", "mae", "irs", "dlsbd", "beta-vae", "factor-vae", "sap", "explicitness",
+		"variance", "mad", "mpd", "contraction-mean", "mse", "mae", "dlsbd", "beta-vae", "factor-vae", "sap", "explicitness",
 		"downstream", "probe", "knn",
 	} {
 		t.Run(name, func(t *testing.T) {

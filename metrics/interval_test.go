@@ -104,7 +104,7 @@ func TestIntervalRepeats(t *testing.T) {
 	long.NotShort(t)
 	in := population(300, rng.New(5, "rows"))
 	s := Intervals{Percent: 90, Repeats: 10}
-	list := intervals(t, in, 7, s, choice("mse"), choice("sap"), choice("radius"))
+	list := intervals(t, in, 7, s, choice("mse"), choice("sap"), choice("radius"), choice("irs"))
 	calls := 0
 	s.Watch = func(name string, done, of int) { calls++ }
 	alone := intervals(t, in, 7, s, choice("sap"))[0]
@@ -117,8 +117,10 @@ func TestIntervalRepeats(t *testing.T) {
 	if i := list[1].Interval; i.Way != interval.Draws {
 		t.Errorf("sap has %+v", i)
 	}
-	if list[2].Interval != nil || !strings.Contains(strings.Join(list[2].Notes, ""), "no interval: it is an extreme") {
-		t.Errorf("radius: %+v", list[2])
+	for _, r := range list[2:] {
+		if r.Interval != nil || !strings.Contains(strings.Join(r.Notes, ""), "which grows with the number of images") {
+			t.Errorf("%s: %+v", r.Name, r)
+		}
 	}
 	if other := intervals(t, in, 8, s, choice("mse"))[0].Interval; reflect.DeepEqual(other, list[0].Interval) {
 		t.Error("another seed gives the same interval")

@@ -35,7 +35,9 @@ func traitsOf(m Metric) traits {
 		extreme           = "it is an extreme, which grows with the number of images, and rows do not tell how much"
 	)
 	switch m := m.(type) {
-	case *IRS, *TotalCorrelation, *ConditionalTC, *CodeSpread, *Purity, *Coverage, *DescriptionLength:
+	case *IRS:
+		return traits{way: none, why: "it divides by the largest deviation, which grows with the number of images"}
+	case *TotalCorrelation, *ConditionalTC, *CodeSpread, *Purity, *Coverage, *DescriptionLength:
 		return traits{way: rows}
 	case *MIG:
 		return traits{way: rows, bins: &m.Histogram}
