@@ -65,6 +65,39 @@ func TestIntervalWithoutCountingBias(t *testing.T) {
 	}
 }
 
+// Weak information that chance hides is within the interval: some pairs of this code count as independent, and all have
+// information.
+func TestIntervalOfWeakInformation(t *testing.T) {
+	weak := func(n int, s *rng.Stream) *Input {
+		in := &Input{Codes: matrix.Matrix{Rows: n, Cols: 3}, Factors: ordinals(5, 4)}
+		for range n {
+			a, b := s.IntN(5), s.IntN(4)
+			in.Levels = append(in.Levels, a, b)
+			for _, share := range [][2]float64{{1, 0.3}, {0.5, 0.2}, {0.2, 0.9}} {
+				in.Codes.Data = append(in.Codes.Data, share[0]*float64(a)/4+share[1]*float64(b)/3+1.5*s.Float64())
+			}
+		}
+		return in
+	}
+	choices := []Choice{choice("med"), choice("co-occurrence")}
+	truth, err := Evaluate(ctx, weak(100000, rng.New(1, "truth")), 1, choices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const times = 20
+	held := map[string]int{}
+	for seed := range uint64(times) {
+		for k, r := range intervals(t, weak(1000, rng.New(seed, "weak")), seed, Intervals{Percent: 95, Repeats: 8}, choices...) {
+			if i := r.Interval; i.Low <= truth[k].Value && truth[k].Value <= i.High {
+				held[r.Name]++
+			}
+		}
+	}
+	if held["med"] < 15 || held["co-occurrence"] < 15 { // without the pairs' information: 5 and 13
+		t.Errorf("of %d intervals hold the true value: %v", times, held)
+	}
+}
+
 // repeatedRows repeats the rows of an input and changes the codes of every row.
 func repeatedRows(in *Input, times int, change func(z []float64)) *Input {
 	some := *in

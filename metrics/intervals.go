@@ -103,9 +103,21 @@ func (x *repeating) rows(ctx context.Context, s interval.Settings) (*interval.In
 	}
 	v := x.repeated(s.Repeats, fastRepeats)
 	v.Value, v.Rows, v.Used, v.Quarters = value, in.Codes.Rows, x.measuredRows(), in.shared.Masks()
-	return s.Halves(ctx, v, rng.New(x.seed, "interval/rows"), func(rows []int, b int, of string) (float64, error) {
+	i, err := s.Halves(ctx, v, rng.New(x.seed, "interval/rows"), func(rows []int, b int, of string) (float64, error) {
 		return x.value(ctx, in.part(rows), b, of)
 	})
+	if err != nil || !v.Quarters {
+		return i, err
+	}
+	// the pairs that count as independent may have information, too
+	other := *in
+	other.shared = in.shared.Undetected()
+	most, err := x.value(ctx, &other, 0, "rows")
+	if err != nil {
+		return nil, err
+	}
+	i.Low, i.High = max(min(i.Low, i.Low+most-value), v.Least), min(max(i.High, i.High+most-value), v.Most)
+	return i, nil
 }
 
 // value measures the metric on an input, with the random stream of repeat b; sub names the kind of repeat.

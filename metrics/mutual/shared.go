@@ -26,6 +26,9 @@ type Shared struct {
 	histogram Histogram
 	edges     [][]float64       // by column
 	informed  map[string][]bool // by factor and column; nil: all
+
+	// information of an independent pair, and the most that chance is likely to hide in each
+	assumed, hidden float64
 }
 
 // leastPerCell is the minimum number of rows for each cell of two columns, or of a column and a factor. With fewer rows
@@ -35,6 +38,7 @@ const leastPerCell = 2
 const (
 	nullPermutations = 10
 	nullDeviations   = 3.3
+	hiddenDeviations = 2
 )
 
 // Share returns the bins of all rows. Errors: fewer than two rows for each cell of two columns.
@@ -78,6 +82,7 @@ func ShareWithFactors(
 		return nil, err
 	}
 	x.informed, x.Pairs = map[string][]bool{}, len(factors)*codes.Cols
+	var rest, variance float64 // sums over independent pairs: information above chance, and its variance
 	for j, f := range factors {
 		informed := make([]bool, codes.Cols)
 		for c := range informed {
@@ -86,6 +91,7 @@ func ShareWithFactors(
 			informed[c] = found.Mutual[c][j] > null[c][j]+nullDeviations*deviation
 			if !informed[c] {
 				x.Independent++
+				rest, variance = rest+found.Mutual[c][j]-null[c][j], variance+deviation*deviation
 			}
 		}
 		x.informed[f.Name] = informed
@@ -93,7 +99,16 @@ func ShareWithFactors(
 	if x.Independent == x.Pairs {
 		return nil, errors.New("no column has more information about a factor than by chance")
 	}
+	x.hidden = max(rest+hiddenDeviations*math.Sqrt(variance), 0) / float64(max(x.Independent, 1))
 	return x, nil
+}
+
+// Undetected returns x with pairs that share as much information as chance is likely to hide, instead of independent
+// pairs. Their total information is at most the total above chance plus two standard deviations.
+func (x *Shared) Undetected() *Shared {
+	other := *x
+	other.assumed = x.hidden
+	return &other
 }
 
 // permuted returns the mean mutual information with permuted levels, by column and factor.
@@ -131,7 +146,7 @@ func (x *Shared) edgesOf(h Histogram) [][]float64 {
 // Masks reports whether pairs without information are left out.
 func (x *Shared) Masks() bool { return x != nil && x.informed != nil }
 
-// mask sets the information of independent pairs to 0.
+// mask sets the information of independent pairs to 0, or to the assumed information.
 func (x *Shared) mask(in *Information, factors []factor.Factor) {
 	if !x.Masks() {
 		return
@@ -139,7 +154,7 @@ func (x *Shared) mask(in *Information, factors []factor.Factor) {
 	for j, f := range factors {
 		for c, informed := range x.informed[f.Name] {
 			if !informed {
-				in.Mutual[c][j] = 0
+				in.Mutual[c][j] = x.assumed
 			}
 		}
 	}
