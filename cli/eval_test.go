@@ -326,7 +326,7 @@ func TestEvalOneArchive(t *testing.T) {
 		}
 	}
 	for _, codes := range []string{"codes.npz", "factors.npz", "circles.npz:factors"} { // no factors lie next to these
-		checkMistake(t, call(t, "eval", "--codes", codes, "--metrics", "mig"), 2, "takes the factors of the rows with --factors", "the array factors of the codes' .npz")
+		checkMistake(t, call(t, "eval", "--codes", codes, "--metrics", "mig"), 2, "takes the factors of the rows with --factors", "the array factors of the codes' file")
 	}
 	checkMistake(t, call(t, "eval", "--codes", "circles.npz:z", "--metrics", "dlsbd"), 1, "metric dlsbd: there is no circular factor; want at least one; eval takes the kinds of factors with --types, such as --types circular")
 }

@@ -64,7 +64,7 @@ func Main() {
 // commands are the commands of the program.
 type commands struct {
 	Train    training.Train  `cmd:"" help:"Train a model (default: the quickstart)."`
-	Eval     eval.Command    `cmd:"" help:"Measure the codes of a run, of an ONNX encoder, or in .npy, .npz or .csv files."`
+	Eval     eval.Command    `cmd:"" help:"Measure the codes of a run, of an ONNX encoder, or in files."`
 	Compare  runs.Compare    `cmd:"" help:"Compare runs or files of codes: metrics side by side, ranks, Kendall's tau, UDR."`
 	Encode   coding.Encode   `cmd:"" help:"Write the codes and factors of a run or of an ONNX encoder as .npy files."`
 	Decode   coding.Decode   `cmd:"" help:"Draw images from a run's decoder: samples, traversals, grids, interpolations or codes of a file."`

@@ -103,6 +103,7 @@ func TestFitJudge(t *testing.T) {
 		"reconstructions leave 100 % of":     {Reconstruction: 1, Variance: 1, Assignment: &wrong},
 		"all measured images are the same":   {Reconstruction: 1, Variance: 0},
 		"its pixels is 0.009 of the images'": {Reconstruction: 0.1, Variance: 1, Square: 2, Decoded: 0.018}, // it has converged by all other measures
+		"leave 1.5e+40 % of the variance":    {Reconstruction: 1.5e18, Variance: 1e-20},
 		"leave 70 % of the variance":         {Reconstruction: 0.7, Variance: 1, Square: 2, Decoded: 0.021},
 	} {
 		if f.decide(); f.Converged != (want == "") || !strings.Contains(f.Why, want) {

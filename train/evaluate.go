@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -252,8 +253,7 @@ const (
 	leastDecoded    = 0.01
 )
 
-// Black reports whether the decoder is black: over all codes, the mean square of its pixels is less than 1 % of the
-// images' mean square.
+// Black reports whether the decoder is black: the mean square of its pixels is less than 1 % of the images' mean square.
 func (f *Fit) Black() bool { return f.Decoded < leastDecoded*f.Square }
 
 // WithoutSquares returns the fit without the fields Square and Decoded, as earlier versions recorded it.
@@ -307,7 +307,7 @@ func (f *Fit) decide() {
 	case f.Variance == 0 && f.Reconstruction > 0:
 		f.Why = "all measured images are the same, so their error shows nothing"
 	case f.Reconstruction > mostUnexplained*f.Variance:
-		f.Why = fmt.Sprintf("reconstructions leave %.0f %% of the variance of the images", 100*f.Reconstruction/f.Variance)
+		f.Why = fmt.Sprintf("reconstructions leave %.6g %% of the variance of the images", math.Round(100*f.Reconstruction/f.Variance))
 	case f.Assignment != nil && *f.Assignment > mostMisassigned:
 		f.Why = fmt.Sprintf("the model chooses other options than the labels assign: the assignment error is %.2g", *f.Assignment)
 	default:

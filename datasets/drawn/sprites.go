@@ -71,7 +71,7 @@ func (s *Sprites) Validate() error {
 	case s.Positions < 1 || s.Positions > s.shift()+1:
 		return config.Invalid("positions", "%d is out of range; want 1 to %d in images of size %d, whole pixels", s.Positions, s.shift()+1, s.size())
 	case s.Channels < 0 || s.Channels > 3 || s.Channels == 2: // 0, the zero value in Go code, means 1
-		return config.Invalid("channels", "%d is out of range; want 1 or 3", s.Channels)
+		return config.Invalid("channels", "%d is out of range; want 1 or 3, or 0 for 1", s.Channels)
 	case s.Extent != 0 && !(s.Extent >= leastExtent && s.Extent <= 1): // rejects NaN
 		return config.Invalid("extent", "%v is out of range; want %v to 1, or 0 for 1", s.Extent, leastExtent)
 	case len(s.Extents) > 0 && len(s.Extents) != len(shapes):

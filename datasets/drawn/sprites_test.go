@@ -249,7 +249,7 @@ func TestSpritesGrids(t *testing.T) {
 	for text, want := range map[string]string{
 		"dataset: {sprites: {scales: 0}}":                       "scales",
 		"dataset: {sprites: {positions: 33}}":                   "33 is out of range; want 1 to 32",
-		"dataset: {sprites: {channels: 2}}":                     "channels: 2 is out of range; want 1 or 3",
+		"dataset: {sprites: {channels: 2}}":                     "channels: 2 is out of range; want 1 or 3, or 0 for 1",
 		"dataset: {sprites: {orientations: 0}}":                 "orientations",
 		"dataset: {sprites: {scales: 100, orientations: 1000}}": "want 1 to 40, with 100 scales",
 	} {

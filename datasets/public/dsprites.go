@@ -99,7 +99,7 @@ func (d *DSprites) Validate() error {
 	case !slices.Contains(spriteVariants, d.variant()):
 		return config.Invalid("variant", "%q is unknown; want %s", d.Variant, strings.Join(spriteVariants, ", "))
 	case d.Channels < 0 || d.Channels > 3 || d.Channels == 2: // 0, the zero value in Go code, means 1, or 3 for variants
-		return config.Invalid("channels", "%d is out of range; want 1 or 3", d.Channels)
+		return config.Invalid("channels", "%d is out of range; want 1 or 3, or 0 for the channels of the variant", d.Channels)
 	case d.Scream != "" && d.variant() != screamSprites:
 		return config.Invalid("scream", "%s: only the variant scream has a picture; want variant: scream", d.Scream)
 	}

@@ -245,7 +245,7 @@ func TestDSpritesMistakes(t *testing.T) {
 		words    string
 	}{
 		{DSprites{Variant: "colour"}, "want plain, color, noise, scream"},
-		{DSprites{Channels: 2}, "want 1 or 3"},
+		{DSprites{Channels: 2}, "want 1 or 3, or 0 for"},
 		{DSprites{Scream: small}, "want variant: scream"},
 		{DSprites{Variant: "scream"}, "scream=FILE"},
 		{DSprites{Variant: "scream", Scream: filepath.Join(t.TempDir(), "none.jpg")}, "none.jpg"},

@@ -33,15 +33,13 @@ func (a *Answers) Validate() error {
 	switch {
 	case a.File == "":
 		return config.Invalid("file", "it is empty; want a file of answers, such as pairs.csv")
-	case a.Share == 0:
-		return config.Invalid("share", "0 leaves no room for pairs in a batch; want more than 0, and less than 1")
 	case !a.Union && (a.Noise != 0 || a.Conflicts != similarity.ConflictsAuto):
 		return config.Invalid("union", "separate pairs have no conflicts and no use for a noise rate; want union: true")
 	}
 	if err := a.options().Validate(); err != nil {
 		return config.Invalid("noise", "%w", err)
 	}
-	return validShare(a.Share, a.Factors)
+	return validPairShare(a.Share, a.Factors)
 }
 
 func (a *Answers) options() similarity.Options {

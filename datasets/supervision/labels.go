@@ -141,6 +141,14 @@ func validShare(share float64, factors []string) error {
 	return distinct("factors", factors)
 }
 
+// validPairShare is validShare for labels that are pairs alone: without a share, no batch has any.
+func validPairShare(share float64, factors []string) error {
+	if !(share > 0 && share < 1) {
+		return config.Invalid("share", "%v is out of range; want more than 0 for pairs in a batch, and less than 1", share)
+	}
+	return distinct("factors", factors)
+}
+
 func distinct(key string, names []string) error {
 	for i, name := range names {
 		if name == "" || slices.Contains(names[:i], name) {

@@ -35,16 +35,13 @@ func (s *Similarity) Validate() error {
 	if s.Count < 1 || s.Count > maxPairs {
 		return config.Invalid("count", "%d is out of range; want 1 to %d", s.Count, maxPairs)
 	}
-	if s.Share == 0 {
-		return config.Invalid("share", "0 leaves no room for pairs in a batch; want more than 0, and less than 1")
-	}
 	if !(s.Noise >= 0 && s.Noise < 1) {
 		return config.Invalid("noise", "%v is out of range; want 0 or more, and less than 1", s.Noise)
 	}
 	if !(s.Different >= 0 && s.Different <= 1) {
 		return config.Invalid("different", "%v is out of range; want 0 to 1", s.Different)
 	}
-	return validShare(s.Share, s.Factors)
+	return validPairShare(s.Share, s.Factors)
 }
 
 // Split draws the pairs.

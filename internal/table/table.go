@@ -1,4 +1,4 @@
-// Package table reads tables of numbers from NumPy's .npy and .npz files, and tables of numbers and words from text
+// Package table reads tables of numbers from NumPy, HDF5 and MATLAB files, and tables of numbers and words from text
 // files such as .csv. Commands use it to read codes, factors, labels, pairs and answers.
 package table
 
@@ -29,9 +29,10 @@ type Table struct {
 	counted, reals bool // as in Text
 }
 
-// Read reads a file. The extension determines the format: a text table (.csv, .tsv or .txt, see [ReadText]), .npz, or
-// .npy for all other extensions. Arrays may have any numeric type, byte order and axis order; a vector is one column.
-// FILE.npz:NAME reads the array NAME of an archive. Without a name, Read uses the only array or the array called role.
+// Read reads a file. The extension determines the format: a text table (.csv, .tsv or .txt, see [ReadText]), a file of
+// several arrays (.npz, .h5, .hdf5 or .mat), or .npy for all other extensions. Arrays may have any numeric type, byte
+// order and axis order; a vector is one column, also a row of a MATLAB file. FILE.npz:NAME reads the array NAME of a
+// file of several arrays. Without a name, Read uses the only array or the array called role.
 // Read drops an index before the columns of a text table: a column without a name.
 func Read(path, role string) (*Table, error) {
 	return read(path, role, false, (*Text).numbers)
@@ -177,11 +178,11 @@ func Size(path, role string) (rows, cols int, err error) {
 // Beside returns the name, for Read, of the array called role in the archive of path. It returns "" if the archive has
 // no such array, or if path is this array.
 func Beside(path, role string) string {
-	file, name, ok := splitNPZ(path)
+	file, name, ok := splitArchive(path)
 	if !ok || name == role {
 		return ""
 	}
-	z, err := arrays.OpenNPZ(file)
+	z, err := arrays.Open(file)
 	if err != nil {
 		return "" // Read will report the error
 	}
@@ -196,12 +197,12 @@ func isText(path string) bool {
 	return slices.Contains([]string{".csv", ".tsv", ".txt"}, strings.ToLower(filepath.Ext(path)))
 }
 
-// open opens the array of a path: a .npy file or FILE.npz:NAME. Without a name, it is the archive's only array or the
-// array called role.
+// open opens the array of a path: a .npy file or an array of an archive, see splitArchive. Without a name, it is the
+// archive's only array or the array called role.
 func open(path, role string) (f arrays.File, a *arrays.Array, err error) {
-	file, name, ok := splitNPZ(path)
+	file, name, ok := splitArchive(path)
 	if f = arrays.OpenNPY(path); ok {
-		if f, err = arrays.OpenNPZ(file); err != nil {
+		if f, err = arrays.Open(file); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -222,7 +223,7 @@ func open(path, role string) (f arrays.File, a *arrays.Array, err error) {
 		a, err = f.Open(name)
 	}
 	if ending := filepath.Ext(path); errors.Is(err, npy.ErrFormat) && !ok && !strings.EqualFold(ending, ".npy") {
-		err = fmt.Errorf("%w; want a file that ends in .npy, .npz, .csv, .tsv or .txt", err)
+		err = fmt.Errorf("%w; want a file that ends in .npy, .npz, .h5, .hdf5, .mat, .csv, .tsv or .txt", err)
 	}
 	if err != nil {
 		f.Close() // nothing was written
@@ -233,20 +234,24 @@ func open(path, role string) (f arrays.File, a *arrays.Array, err error) {
 
 // File returns the file of a path for Read, without the name of an array.
 func File(path string) string {
-	if file, _, ok := splitNPZ(path); ok {
+	if file, _, ok := splitArchive(path); ok {
 		return file
 	}
 	return path
 }
 
-// splitNPZ splits FILE.npz:NAME; the name is optional.
-func splitNPZ(path string) (file, name string, ok bool) {
-	if strings.EqualFold(filepath.Ext(path), ".npz") {
+// archives are the endings of files of several arrays.
+var archives = []string{".npz", ".h5", ".hdf5", ".mat"}
+
+// splitArchive splits FILE.npz:NAME, or a path with another ending of archives; the name is optional.
+func splitArchive(path string) (file, name string, ok bool) {
+	if slices.Contains(archives, strings.ToLower(filepath.Ext(path))) {
 		return path, "", true
 	}
-	const mark = ".npz:"
-	if i := strings.LastIndex(strings.ToLower(path), mark); i >= 0 {
-		return path[:i+len(mark)-1], path[i+len(mark):], true
+	for _, ending := range archives {
+		if i := strings.LastIndex(strings.ToLower(path), ending+":"); i >= 0 {
+			return path[:i+len(ending)], path[i+len(ending)+1:], true
+		}
 	}
 	return "", "", false
 }
@@ -259,6 +264,9 @@ func sizes(a *arrays.Array, blocks bool) (rows, cols int, err error) {
 	rows, cols = a.Shape[0], 1
 	for _, s := range a.Shape[1:] {
 		cols *= s
+	}
+	if a.Reversed && rows == 1 && len(a.Shape) == 2 { // MATLAB has no one-dimensional arrays
+		rows, cols = cols, 1
 	}
 	const size = 2 * 8 // bytes per number: integers are stored twice, and growing lists in part
 	if err := memory.Check(fmt.Sprintf("its array of shape %v", a.Shape), memory.Product(rows, cols, size)); err != nil {

@@ -51,7 +51,7 @@ type Decode struct {
 	Rows    string   `placeholder:"ROWS" help:"Rows of a grid: objects, images, prior or a part of the code." detail:"Objects have the mean codes of their images. The prior gives samples. By default the rows are objects if a circle or a sphere varies and the data set has objects, and otherwise another part."`
 	Factor  string   `placeholder:"NAME" help:"Factor that distinguishes objects (default: the first categorical factor)."`
 	Objects []int    `placeholder:"N,..." help:"Objects of a grid and of interpolations, counted from 0 (default: eight for a grid, four for interpolations)." detail:"Interpolations lead from each object to the next."`
-	Codes   string   `placeholder:"FILE" help:"File of codes (.npy, .npz or .csv) to decode into decoded.npy." detail:"Without --what, the command decodes these codes alone. Points off the model's spheres are projected to the spheres."`
+	Codes   string   `placeholder:"FILE" help:"File of codes (.npy, .npz, .h5, .mat or .csv) to decode into decoded.npy." detail:"Without --what, the command decodes these codes alone. Points off the model's spheres are projected to the spheres."`
 	GIF     bool     `name:"gif" default:"true" negatable:"" help:"Write animations."`
 	Scale   int      `default:"0" help:"Scale of the images in sheets and animations; 0: automatic, by the size of the images."`
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output: the written files, with labels of rows and columns."`

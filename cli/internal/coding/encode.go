@@ -116,7 +116,7 @@ func (c *Encode) encodeRun(ctx context.Context, s *ui.Streams) (d datasets.Datas
 			return nil, codes, fmt.Errorf("--images: %w (--option KEY=VALUE sets options of the data set %s)", err, choice.Name)
 		}
 	case len(c.Set) > 0:
-		e = e.Some(c.Sample)
+		e = e.Some(int(c.Sample))
 	default:
 		e = e.Sample()
 	}

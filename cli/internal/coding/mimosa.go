@@ -30,8 +30,8 @@ import (
 type Mimosa struct {
 	Options []string `arg:"" optional:"" help:"Options, such as min_merged=500 (see unravel list algorithms mimosa)."`
 	Dir     string   `name:"run" xor:"source" placeholder:"DIR" help:"Folder of a run, to encode its data set with its model."`
-	Codes   string   `xor:"source" placeholder:"FILE" help:"File of codes, with a row for each image: .npy, .npz or .csv." detail:"For an .npz file, FILE.npz:NAME selects the array NAME. Without a name, the file must have a single array, or an array called codes."`
-	Factors string   `placeholder:"FILE" help:"File of the true dimensions of the codes, as whole numbers in one or more columns." detail:"Rows with equal numbers have the same dimensions. The formats are the same as for --codes; in an .npz file, the array is called factors."`
+	Codes   string   `xor:"source" placeholder:"FILE" help:"File of codes, with a row for each image: .npy, .npz, .h5, .mat or .csv." detail:"In a file of several arrays, FILE.npz:NAME selects the array NAME. Without a name, the file must have a single array, or an array called codes."`
+	Factors string   `placeholder:"FILE" help:"File of the true dimensions of the codes, as whole numbers in one or more columns." detail:"Rows with equal numbers have the same dimensions. The formats are the same as for --codes; in a file of several arrays, the array is called factors."`
 	Truth   string   `placeholder:"FILE" help:"File of the true hierarchy of the codes (.json)."`
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
 	Out     string   `placeholder:"DIR" writes:"folder" help:"Folder to write: hierarchy, components, parts and assignments of the codes, with pictures." detail:"The folder has hierarchy.json, mimosa.json, hierarchy.png and components.png. components.npy has the component of each code, or -1 for none; parts.npy has the same before merging. assignments.npy has a column for each categorical dimension: 1 + the option of each code. 0 means that the code lacks the dimension, and -1 that the code is not assigned. For a run, assignments.npy has a row for each image."`

@@ -76,7 +76,7 @@ func (c *Command) setFactors(e *Evaluation, factors *table.Table) error {
 	if err != nil {
 		return ui.Usage(err)
 	}
-	if err := in.SetFactors(columns, c.Bins); err != nil {
+	if err := in.SetFactors(columns, int(c.Bins)); err != nil {
 		return fmt.Errorf("%s: %w", c.Factors, err)
 	}
 	for j := range factors.Words {
@@ -297,7 +297,7 @@ func (e *Evaluation) withOptions(err error) error {
 		return fmt.Errorf("%w; eval takes the kinds of factors with --types, such as --types circular", err)
 	}
 	if e.withoutFactors && errors.Is(err, metrics.MissingFactors) {
-		return ui.Usagef("%w; eval takes the factors of the rows with --factors, in a file or as the array factors of the codes' .npz, rotations with --rotations, and which rows agree with --pairs", err)
+		return ui.Usagef("%w; eval takes the factors of the rows with --factors, in a file or as the array factors of the codes' file, rotations with --rotations, and which rows agree with --pairs", err)
 	}
 	for missing, option := range map[metrics.Missing]string{
 		metrics.MissingHierarchy:     "it with --hierarchy",

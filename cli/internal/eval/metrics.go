@@ -114,6 +114,8 @@ func metricItems(texts []string) ([]Item, error) {
 		}
 		for _, n := range root.Items() {
 			switch keys := n.Keys(); {
+			case n.IsScalar() && presets()[n.Text()] != nil:
+				return nil, ui.Usagef("--metrics: %s already is a list of metrics; want it alone, or only names of metrics", n.Text())
 			case n.IsScalar():
 				list = append(list, Item{name: n.Text()})
 			case len(keys) == 1:

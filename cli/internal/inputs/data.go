@@ -23,7 +23,7 @@ type EncoderFlags struct {
 	Output  string    `placeholder:"NAME" help:"Output of --encoder to use as codes, if there are several."`
 	Mean    []float64 `placeholder:"NUMBER" help:"Number to subtract from pixels for --encoder, one for all channels or one for each (default: 0)." detail:"Pixels x in [0, 1] become (x - mean)/std. Networks of torchvision want --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225."`
 	Std     []float64 `placeholder:"NUMBER" help:"Number to divide pixels by for --encoder, one for all channels or one for each (default: 1)."`
-	Sample  int       `placeholder:"N" help:"Number of random images of the data set dataset=NAME (default: all)."`
+	Sample  ui.Count  `placeholder:"N" help:"Number of random images of the data set dataset=NAME (default: all)."`
 }
 
 // Check returns an error for flags and words that require --encoder.
@@ -37,8 +37,6 @@ func (c *EncoderFlags) Check() error {
 		return ui.Usagef("--encoder needs a data set; want dataset=NAME in front of its options, such as dataset=square size=32")
 	case c.Sample != 0 && len(c.Set) == 0:
 		return ui.Usagef("--sample belongs to a data set of the command line; want dataset=NAME")
-	case c.Sample < 0:
-		return ui.Usagef("--sample %d is negative; want at least one image", c.Sample)
 	}
 	return nil
 }
@@ -56,8 +54,8 @@ func (c *EncoderFlags) Encode(ctx context.Context, s *ui.Streams) (d datasets.Da
 	if d, err = Build(ctx, choice, 0, s.Log); err != nil {
 		return nil, codes, err
 	}
-	if c.Sample > 0 && c.Sample < d.Len() {
-		d = datasets.Sample(d, train.SampledImages(d.Len(), c.Sample, 0))
+	if n := int(c.Sample); n > 0 && n < d.Len() {
+		d = datasets.Sample(d, train.SampledImages(d.Len(), n, 0))
 	}
 	progress := s.Activity()
 	progress.Begin("encoding", d.Len())
@@ -130,7 +128,7 @@ func OtherRows(codes string, n, d int, factors string, m, k int) error {
 	return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s%s", factors, m, k, n, codes, hint)
 }
 
-// ReadTable reads a table of finite numbers. In an .npz file, the name of the array is the role, such as codes.
+// ReadTable reads a table of finite numbers. In a file of several arrays, the name is the role, such as codes.
 func ReadTable(path, role string) (*table.Table, error) {
 	t, err := table.Read(path, role)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unravel-ml/unravel/cli/internal/sweeps"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/results/tables"
 )
@@ -62,7 +61,7 @@ func TestFlagsTogether(t *testing.T) {
 		"--within":     {func(c *Command) { c.Within = time.Second }, "--pick and --within belong to --check", ""},
 		"--within -1s": {func(c *Command) { c.Within = -time.Second }, "--pick and --within belong to --check", "want a time of more than 0"},
 	} {
-		for check, want := range map[sweeps.CountFlag]string{0: c.alone, 1: c.withCheck} {
+		for check, want := range map[ui.Count]string{0: c.alone, 1: c.withCheck} {
 			one := &Command{}
 			c.set(one)
 			one.Check = check

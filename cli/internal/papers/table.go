@@ -37,10 +37,10 @@ type Command struct {
 
 	Simulate sweeps.SimulateFlag `placeholder:"nodes=N,cores=N" help:"Print how long all runs of the table would take on a cluster and what would limit them, without training." detail:"Runs in the ledger count, too. If no finished run shows how long a run takes, the command trains its first steps. Without a table, it simulates each table that trains. Further keys are the same as for unravel sweep --simulate."`
 
-	Runs  string           `placeholder:"DIR" help:"Folder of the runs (default: the folder in runs/tables that the table names, or runs/tables/NAME)."`
-	Jobs  sweeps.CountFlag `placeholder:"N" help:"Number of concurrent runs, which share the processors (default: 1)."`
-	Retry bool             `help:"Also repeat failed runs."`
-	Fresh bool             `aliases:"own" help:"Train all runs of the scale, even if the ledger has them, and show only these."`
+	Runs  string   `placeholder:"DIR" help:"Folder of the runs (default: the folder in runs/tables that the table names, or runs/tables/NAME)."`
+	Jobs  ui.Count `placeholder:"N" help:"Number of concurrent runs, which share the processors (default: 1)."`
+	Retry bool     `help:"Also repeat failed runs."`
+	Fresh bool     `aliases:"own" help:"Train all runs of the scale, even if the ledger has them, and show only these."`
 
 	Contribute string `placeholder:"FILE" help:"File to write with the finished runs that the table needs and the ledger lacks, without training."`
 	Accept     string `placeholder:"FILE" help:"File of --contribute to check against the table's plan and to add to the ledger of this checkout."`

@@ -30,18 +30,18 @@ import (
 type ClusterFlags struct {
 	On         string     `placeholder:"SCHEDULER" help:"Submit the runs as a job to slurm or kubernetes, and follow the job until all runs have ended." detail:"If the job is already there, the command follows it. ctrl-C leaves the job running."`
 	Print      bool       `help:"With --on: print the job instead of submitting it."`
-	Tasks      CountFlag  `placeholder:"N" help:"With --on: maximum number of tasks, which divide the runs among them (default: one task for each run)." detail:"The scheduler may allow fewer tasks."`
+	Tasks      ui.Count   `placeholder:"N" help:"With --on: maximum number of tasks, which divide the runs among them (default: one task for each run)." detail:"The scheduler may allow fewer tasks."`
 	Partition  nameFlag   `placeholder:"NAME" help:"With --on slurm: partition of the job."`
 	Time       timeFlag   `placeholder:"TIME" help:"With --on: time limit of a task, such as 4h, 90m or 1-12:00:00." detail:"At the end of its time, a task saves its run and returns to the queue."`
-	CPUs       CountFlag  `name:"cpus" placeholder:"N" help:"With --on: processors of a task."`
+	CPUs       ui.Count   `name:"cpus" placeholder:"N" help:"With --on: processors of a task."`
 	Memory     memoryFlag `placeholder:"SIZE" help:"With --on: memory of a task, such as 2G." detail:"unravel train --dry-run prints the memory that a run needs."`
-	ArrayLimit CountFlag  `placeholder:"N" help:"With --on: maximum number of concurrent tasks."`
+	ArrayLimit ui.Count   `placeholder:"N" help:"With --on: maximum number of concurrent tasks."`
 	Image      nameFlag   `placeholder:"IMAGE" help:"With --on kubernetes: container image of the tasks, with unravel on its path."`
 	Volume     volumeFlag `placeholder:"CLAIM:PATH" help:"With --on kubernetes: claim and path of the volume with the folder of the runs." detail:"The volume must contain the folder of the runs and the current folder. Its path must be the same on this machine and in tasks."`
 	Namespace  nameFlag   `placeholder:"NAME" help:"With --on kubernetes: namespace of the job (default: the namespace of kubectl's context)."`
 
 	Index  indexFlag `placeholder:"N" help:"Run as task number N of a job, counted from 0." detail:"The task begins with the runs N, N + M, N + 2 M and so on of the plan. Without N, the number comes from SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX."`
-	Of     CountFlag `placeholder:"M" help:"With --index: number of tasks (default: one for each run)."`
+	Of     ui.Count  `placeholder:"M" help:"With --index: number of tasks (default: one for each run)."`
 	NoWait bool      `help:"Exit when other processes are training all remaining runs, instead of waiting for them."`
 }
 
@@ -270,19 +270,6 @@ func (f *ClusterFlags) Submit(ctx context.Context, s *ui.Streams, j cluster.Job,
 	p := newProgress(s.Log)
 	defer p.clear()
 	return cluster.Execute(ctx, f.scheduler(), j, runs, cluster.Options{Retry: retry, Log: plain.Logger(p), Observe: p.observe})
-}
-
-// CountFlag is a number of at least 1; 0 means that the flag is absent.
-type CountFlag int
-
-// UnmarshalText reads a number.
-func (c *CountFlag) UnmarshalText(text []byte) error {
-	n, err := strconv.Atoi(string(text))
-	if err != nil || n < 1 {
-		return fmt.Errorf("got %q; want 1 or more", text)
-	}
-	*c = CountFlag(n)
-	return nil
 }
 
 // nameFlag is a name; an empty name means that the flag is absent.

@@ -60,7 +60,7 @@ func checkParent(path string) error {
 const writesFolder = "folder"
 
 // fileEndings are the endings of files that commands write. A folder with such an ending is a mistake.
-var fileEndings = strings.Fields(".csv .gif .html .json .jpeg .jpg .md .npy .npz .onnx .pdf .png .safetensors .svg .tex .tsv .txt .yaml .yml")
+var fileEndings = strings.Fields(".csv .gif .h5 .hdf5 .html .json .jpeg .jpg .mat .md .npy .npz .onnx .pdf .png .safetensors .svg .tex .tsv .txt .yaml .yml")
 
 // CheckWritten checks the names of files to write, by flags with the tag `writes`. It refuses a name that promises
 // another format. It accepts names without an ending, and existing paths that are not files, such as pipes.

@@ -55,6 +55,19 @@ func Usage(err error) error { return UsageError{err} }
 // Usagef returns a mistake in the command line.
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
 
+// Count is a flag for a number of at least 1; 0 means that the flag is absent.
+type Count int
+
+// UnmarshalText reads a number.
+func (c *Count) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 1 {
+		return fmt.Errorf("got %q; want 1 or more", text)
+	}
+	*c = Count(n)
+	return nil
+}
+
 // Span writes seconds with two or three digits.
 func Span(seconds float64) string {
 	d := time.Duration(seconds * float64(time.Second))
