@@ -322,10 +322,22 @@ type LossNames struct {
 
 // LossCurves draws the mean losses of every epoch in a run's log. It writes nothing for a log without epochs.
 func LossCurves(w io.Writer, title string, objectives []LossNames, log []rundir.Line) error {
+	series := lossSeries(objectives, log)
+	if len(series) == 0 {
+		return nil
+	}
+	return Curves(w, CurveOptions{Title: title, XLabel: "epoch", YLabel: "loss (parts without weights)", Log: true}, series)
+}
+
+// lossSeries returns the curves of all losses. Names have the objective in front if there are several objectives.
+func lossSeries(objectives []LossNames, log []rundir.Line) []Series {
 	var series []Series
 	for _, o := range objectives {
 		for _, name := range o.Names {
-			s := Series{Name: o.Objective + " " + name}
+			s := Series{Name: name}
+			if len(objectives) > 1 { // "unsupervised" would be wrong for losses from labels
+				s.Name = o.Objective + " " + name
+			}
 			for _, line := range log {
 				if losses := line.Losses[o.Objective]; losses != nil { // the line is not an evaluation
 					s.X, s.Y = append(s.X, float64(line.Epoch)), append(s.Y, losses[name])
@@ -336,10 +348,7 @@ func LossCurves(w io.Writer, title string, objectives []LossNames, log []rundir.
 			}
 		}
 	}
-	if len(series) == 0 {
-		return nil
-	}
-	return Curves(w, CurveOptions{Title: title, XLabel: "epoch", YLabel: "loss (parts without weights)", Log: true}, series)
+	return series
 }
 
 // lineLegend is a legend at the right of a plot: for each curve, a line sample, its name and a value.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -36,6 +37,21 @@ var circleAndPlane = []models.Space{{Width: 2, Circle: true, Unit: true}, {First
 // flat are codes in R^n.
 func flat(codes matrix.Matrix) *decode.Codes {
 	return &decode.Codes{Known: codes, Spaces: []models.Space{{Width: codes.Cols}}}
+}
+
+// A single objective needs no name in a legend: "unsupervised" would be wrong for losses from labels.
+func TestLossSeries(t *testing.T) {
+	log := []rundir.Line{{Epoch: 1, Losses: rundir.Losses{"supervised": {"loss": 3}, "unsupervised": {"loss": 3}}}}
+	objectives := []LossNames{{"supervised", []string{"loss"}}, {"unsupervised", []string{"loss"}}}
+	for n, want := range []string{"", "loss", "supervised loss, unsupervised loss"} {
+		var names []string
+		for _, s := range lossSeries(objectives[:n], log) {
+			names = append(names, s.Name)
+		}
+		if got := strings.Join(names, ", "); got != want {
+			t.Errorf("%d objectives: curves %q, want %q", n, got, want)
+		}
+	}
 }
 
 // Figures are drawn from data alone, and nothing is where they do not apply.
