@@ -161,6 +161,7 @@ func TestUsageMistakes(t *testing.T) {
 		{files + " --bins=-1", []string{`--bins: got "-1"; want 1 or more`}},
 		{files + " --bins 0", []string{`--bins: got "0"; want 1 or more`}},
 		{files + " --metrics all,mig", []string{"all already is a list of metrics; want it alone"}},
+		{files + " --chance 1", []string{"--chance: shuffles: 1 is out of range; want 2 to 1000, or 0 for no chance levels"}},
 		{files + " --types round", []string{`unknown kind "round"; want ordinal, circular, circular:PERIOD, categorical or continuous`}},
 		{files + " --types ordinal,ordinal,ordinal", []string{"--types has 3 kinds", "each of the 2 columns"}},
 		{files + " --blocks 0", []string{`--blocks "0" has 1 blocks; want 2`}},

@@ -144,7 +144,7 @@ func (c *Command) checkRepeats() error {
 	}
 	if c.Chance != 0 {
 		if err := (metrics.Chances{Shuffles: c.Chance}).Validate(); err != nil {
-			return ui.Usagef("--chance: %w", err)
+			return ui.Usagef("--chance: %w, or 0 for no chance levels", err)
 		}
 	}
 	if c.Interval != 0 {

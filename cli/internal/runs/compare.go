@@ -141,7 +141,7 @@ func (c *Compare) check() error {
 		return ui.Usagef("--blocks belongs to --metrics, which computes metrics such as variance of these columns")
 	case c.Chance != 0:
 		if err := (metrics.Chances{Shuffles: c.Chance}).Validate(); err != nil {
-			return ui.Usagef("--chance: %w", err)
+			return ui.Usagef("--chance: %w, or 0 for no chance levels", err)
 		}
 	}
 	if _, err := eval.ChooseMetrics(c.Metrics, nil, ""); err != nil {
