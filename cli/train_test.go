@@ -76,7 +76,7 @@ func TestTrainDryRun(t *testing.T) {
 	}
 	checkMistake(t, call(t, "train", config, "supervision=none", "--dry-run"), 2, "loss lsbd")
 	checkMistake(t, call(t, "train", config, "--run", finished(t), "--dry-run"), 1, "already contains a run; continue it with --resume")
-	if o := succeed(t, "train", config, "train.batch=100000000", "--dry-run"); !strings.Contains(o.log, "steps of a batch of 192 images") || !strings.Contains(o.log, "note: train.batch is 100000000, but the largest batch has 192 images") {
+	if o := succeed(t, "train", config, "train.batch=100000000", "train.epochs=1", "--dry-run"); !strings.Contains(o.log, "1 epoch of ") || !strings.Contains(o.log, " of a batch of 192 images") || !strings.Contains(o.log, "note: train.batch is 100000000, but the largest batch has 192 images") {
 		t.Errorf("the batch is larger than the data set: %v", o.log)
 	}
 }

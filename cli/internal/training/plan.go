@@ -19,7 +19,7 @@ var planText string
 
 var planTemplate = template.Must(template.New("plan").Funcs(template.FuncMap{
 	"bytes":  func(n int64) string { return memory.Text(float64(n)) },
-	"count":  wording.Count,
+	"count":  counted,
 	"giga":   func(v float64) string { return fmt.Sprintf("%.3g", v/1e9) },
 	"join":   strings.Join,
 	"number": thousands,
@@ -55,6 +55,12 @@ func timePart(name string, seconds float64) string {
 		return ""
 	}
 	return fmt.Sprintf("  %s\t%s\n", name, ui.Span(seconds))
+}
+
+// counted writes a number with commas and its noun.
+func counted(n int, noun string) string {
+	_, noun, _ = strings.Cut(wording.Count(n, noun), " ")
+	return thousands(n) + " " + noun
 }
 
 // thousands writes a number with commas.
