@@ -224,7 +224,7 @@ type Responses struct {
 	share
 
 	mutual.Histogram `yaml:",inline"`
-	Threshold        float64 `yaml:"threshold" doc:"smallest mutual information at which a column responds to a factor, as a fraction of its entropy, above 0 and at most 1"`
+	Threshold        float64 `yaml:"threshold" doc:"smallest mutual information at which a column responds to a factor, as a fraction of the factor's entropy, above 0 and at most 1"`
 }
 
 // Validate checks the settings.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/long"
@@ -133,3 +134,28 @@ func TestTraversalsByPercentile(t *testing.T) {
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("something is drawn") }
+
+// The title of every matrix says what it shows, and its rows have a name.
+func TestGridTexts(t *testing.T) {
+	long.NotShort(t)
+	in, grids := codesOfGrid(), 0
+	for _, e := range metrics.Registry.Entries {
+		m := e.New()
+		if v, ok := m.(config.Validator); ok && v.Validate() != nil {
+			continue
+		}
+		r, err := m.Compute(t.Context(), in)
+		if err != nil {
+			continue // too few rows, or other factors
+		}
+		for _, g := range r.Grids {
+			if h := GridHeat(e.Name, g); h.RowTitle == "" || h.Title == e.Name+": "+g.Name {
+				t.Errorf("matrix %s of %s: title %q, rows %q", g.Name, e.Name, h.Title, h.RowTitle)
+			}
+			grids++
+		}
+	}
+	if grids < 10 {
+		t.Errorf("only %d matrices", grids)
+	}
+}

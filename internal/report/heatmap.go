@@ -287,6 +287,8 @@ var gridTexts = map[string]gridWords{
 	"r2_from_code":                          {"R² of factors predicted from code columns", "R²", codeColumn, aFactor, false},
 	"rows":                                  {"images in which both are active", "images", codeColumn, aFactor, false},
 	"purity/rows":                           {"images of each component by true path", "images", "component", "path of the true hierarchy", false},
+	"hsic":                                  {"dependence of sub-codes, 0 for independent ones", "HSIC", "sub-code", "", false},
+	"information":                           {"mutual information of code columns and factors, as fractions of the factor's entropy", "fraction of the entropy", codeColumn, aFactor, false},
 	"manipulation":                          {"variance of code columns while one factor moves", "variance", codeColumn, aFactor, false},
 }
 
