@@ -152,7 +152,7 @@ func TestMachines(t *testing.T) {
 		delete(missing, c.Name)
 	}
 	for name := range missing {
-		t.Errorf("%s has no case here", name)
+		t.Errorf("nodeFunctions has no case %s", name)
 	}
 }
 

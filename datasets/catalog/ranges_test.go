@@ -9,5 +9,5 @@ import (
 
 // Numbers of settings are accepted in the ranges that their messages state.
 func TestRanges(t *testing.T) {
-	configtest.CheckRanges(t, "testdata/ranges.txt", catalog.Registry.Entries, "sprites.channels", "dsprites.channels")
+	configtest.CheckRanges(t, "testdata/ranges.txt", catalog.Registry.Entries)
 }

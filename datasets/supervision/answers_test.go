@@ -145,7 +145,7 @@ func TestAnswerErrors(t *testing.T) {
 	}{
 		{&Answers{Share: 0.5}, "file: it is empty"},
 		{&Answers{File: "nothing.csv", Share: 0.5}, "nothing.csv"},
-		{&Answers{File: good}, "share: 0 is out of range; want more than 0"},
+		{&Answers{File: good}, "share: 0 is out of range for the pairs of a batch; want more than 0"},
 		{&Answers{File: good, Share: 0.5, Noise: 0.1}, "union: separate pairs have no conflicts"},
 		{&Answers{File: good, Share: 0.5, Union: true, Noise: 0.5}, "noise: noise 0.5 is out of range"},
 		{&Answers{File: good, Share: 0.5, Union: true, Factors: []string{"y"}}, `factors: there is no answer about factor "y"`},

@@ -144,7 +144,7 @@ func validShare(share float64, factors []string) error {
 // validPairShare is validShare for labels that are pairs alone: without a share, no batch has any.
 func validPairShare(share float64, factors []string) error {
 	if !(share > 0 && share < 1) {
-		return config.Invalid("share", "%v is out of range; want more than 0 for pairs in a batch, and less than 1", share)
+		return config.Invalid("share", "%v is out of range for the pairs of a batch; want more than 0, and less than 1", share)
 	}
 	return distinct("factors", factors)
 }

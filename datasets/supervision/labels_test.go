@@ -149,8 +149,8 @@ func TestLabelErrors(t *testing.T) {
 		{&FactorLabels{Fraction: 1, Names: []string{"a", "b"}, File: labelFile(t, []int{6}, 0, 1, 2, 3, 4, 5)}, "names: has 2 names; want one for each of the 1 columns"},
 		{&FactorLabels{Fraction: 1, Kinds: factor.ColumnKinds{List: []string{"circular", "circular"}}, File: labelFile(t, []int{6}, 0, 1, 2, 3, 4, 5)}, "kinds: has 2 kinds"},
 		{&Similarity{Share: 0.5}, "count: 0 is out of range"},
-		{&Similarity{Count: 1}, "share: 0 is out of range; want more than 0"},
-		{&Similarity{Count: 1, Share: 1}, "share: 1 is out of range; want more than 0"},
+		{&Similarity{Count: 1}, "share: 0 is out of range for the pairs of a batch; want more than 0"},
+		{&Similarity{Count: 1, Share: 1}, "share: 1 is out of range for the pairs of a batch; want more than 0"},
 		{&Similarity{Count: 1, Share: 0.5, Factors: []string{"y"}}, `there is no factor "y"`},
 		{&Similarity{Count: 1, Share: 0.5, Noise: 1}, "noise: 1 is out of range"},
 		{&Similarity{Count: 1, Share: 0.5, Noise: -0.1}, "noise: -0.1 is out of range"},
@@ -172,7 +172,7 @@ func TestLabelErrors(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"supervision: {labels: {fraction: 2}}":      "test.yaml:1:24: supervision.labels.fraction: 2 is out of range",
-		"supervision: {similarity: {share: 0}}":     "share: 0 is out of range; want more than 0",
+		"supervision: {similarity: {share: 0}}":     "share: 0 is out of range for the pairs of a batch; want more than 0",
 		"supervision: {similarity: {fraction: .1}}": "fraction",
 	} {
 		if _, err := configtest.Decode(text); err == nil || !strings.Contains(err.Error(), want) {
