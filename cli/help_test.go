@@ -49,6 +49,9 @@ func TestHelpIsShort(t *testing.T) {
 			checkDetail(t, v)
 		case *kong.Flag:
 			check("--"+v.Name, v.Help)
+			if strings.Contains(v.PlaceHolder, "...") {
+				t.Errorf("--%s: the help adds ,... to the placeholder %s itself", v.Name, v.PlaceHolder)
+			}
 			checkDetail(t, v.Value)
 		}
 		return next(nil)

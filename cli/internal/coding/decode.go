@@ -41,16 +41,16 @@ type Decode struct {
 	inputs.WeightFlags
 	inputs.DeviceFlags
 	inputs.OtherData
-	What    []string `placeholder:"KIND,..." help:"Kinds of pictures: samples, traversals, grid and interpolation (default: all that the model supports)." detail:"Samples come from the prior. Traversals vary each part of a code. A grid varies one part for objects, images or values of another part. Interpolations go from image to image and from object to object."`
+	What    []string `placeholder:"KIND" help:"Kinds of pictures: samples, traversals, grid and interpolation (default: all that the model supports)." detail:"Samples come from the prior. Traversals vary each part of a code. A grid varies one part for objects, images or values of another part. Interpolations go from image to image and from object to object."`
 	Out     string   `placeholder:"DIR" writes:"folder" help:"Folder of the files (default: decoded in the run's folder)." detail:"With --best or --average, the default is decoded-best or decoded-average. New files replace older ones of the same names. Every sheet is NAME.png, NAME.npy (images, float32 [n, height, width, channels], row by row) and NAME-codes.npy ([n, d]). An animated sheet is also NAME.gif."`
 	Samples int      `default:"20" help:"Number of samples of the prior."`
-	Images  []int    `placeholder:"N,..." help:"Images of the data set to start from, counted from 0 (default: three random images)."`
+	Images  []int    `placeholder:"N" help:"Images of the data set to start from, counted from 0 (default: three random images)."`
 	Seed    uint64   `default:"0" help:"Seed of the samples and of the random images."`
 	Steps   int      `default:"12" help:"Number of steps of a traversal, of a grid's columns and of an interpolation."`
 	Columns string   `placeholder:"PART" help:"Part of the code that changes along the columns of a grid, such as circle1, sphere1.x, spheres.x, z0 or a0." detail:"The default is the first circle, otherwise the first sphere, and otherwise the coordinate that varies most."`
 	Rows    string   `placeholder:"ROWS" help:"Rows of a grid: objects, images, prior or a part of the code." detail:"Objects have the mean codes of their images. The prior gives samples. By default the rows are objects if a circle or a sphere varies and the data set has objects, and otherwise another part."`
 	Factor  string   `placeholder:"NAME" help:"Factor that distinguishes objects (default: the first categorical factor)."`
-	Objects []int    `placeholder:"N,..." help:"Objects of a grid and of interpolations, counted from 0 (default: eight for a grid, four for interpolations)." detail:"Interpolations lead from each object to the next."`
+	Objects []int    `placeholder:"N" help:"Objects of a grid and of interpolations, counted from 0 (default: eight for a grid, four for interpolations)." detail:"Interpolations lead from each object to the next."`
 	Codes   string   `placeholder:"FILE" help:"File of codes (.npy, .npz, .h5, .mat or .csv) to decode into decoded.npy." detail:"Without --what, the command decodes these codes alone. Points off the model's spheres are projected to the spheres."`
 	GIF     bool     `name:"gif" default:"true" negatable:"" help:"Write animations."`
 	Scale   int      `default:"0" help:"Scale of the images in sheets and animations; 0: automatic, by the size of the images."`

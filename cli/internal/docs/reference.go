@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	_ "embed" // for the templates
 	"fmt"
 	"math"
@@ -243,17 +244,19 @@ func leaves(n *kong.Node) (list []*kong.Node) {
 
 func commandName(c *kong.Node) string { return strings.TrimPrefix(c.FullPath(), "unravel ") }
 
-// flagUsage returns the written form of a flag: --quiet, --[no-]color or --out=DIR.
+// flagUsage returns the written form of a flag, as in the help: --quiet, --[no-]color, --out=DIR or --std=NUMBER,...
 func flagUsage(f *kong.Flag) string {
 	switch {
 	case f.Tag.Negatable != "":
 		return "--[no-]" + f.Name
 	case f.IsBool() || f.IsCounter():
 		return "--" + f.Name
-	case f.PlaceHolder == "":
-		return "--" + f.Name + "=" + strings.ToUpper(f.Name)
 	}
-	return "--" + f.Name + "=" + f.PlaceHolder
+	usage := "--" + f.Name + "=" + cmp.Or(f.PlaceHolder, strings.ToUpper(f.Name))
+	if f.IsSlice() && f.Tag.Sep != -1 {
+		usage += ",..."
+	}
+	return usage
 }
 
 // Meaning is plainMeaning for a table in Markdown.
