@@ -1,7 +1,11 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -152,7 +156,8 @@ func (n *Node) Without(path ...string) *Node {
 }
 
 // Near returns an error about a key below n, at the position of the key or of the nearest part of its path in the
-// config. Short forms of the config may omit parts of the path ("metrics.final.0" in a list of metrics).
+// config. Short forms of the config may omit parts of the path ("metrics.final.0" in a list of metrics). An error about a
+// missing file with a relative path also names the current folder.
 func (n *Node) Near(key string, err error) *Error {
 	at := n
 	for _, segment := range splitPath(key) {
@@ -160,7 +165,19 @@ func (n *Node) Near(key string, err error) *Error {
 			at = below
 		}
 	}
-	return at.keyOrValue().fail(joinAll(n.path, key), err)
+	return at.keyOrValue().fail(joinAll(n.path, key), fromHere(err))
+}
+
+func fromHere(err error) error {
+	var missing *fs.PathError
+	if !errors.As(err, &missing) || !errors.Is(missing, fs.ErrNotExist) || filepath.IsAbs(missing.Path) {
+		return err
+	}
+	dir, failed := os.Getwd()
+	if failed != nil {
+		return err
+	}
+	return fmt.Errorf("%w; relative paths begin in the current folder, %s", err, dir)
 }
 
 // Errorf returns an error at the position of the node.
