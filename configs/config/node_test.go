@@ -119,9 +119,11 @@ func TestNearMissingFile(t *testing.T) {
 	}
 	dir := t.TempDir()
 	t.Chdir(dir)
-	for path, hint := range map[string]string{"none": "; relative paths begin in the current folder, " + dir, filepath.Join(dir, "none"): ""} {
+	here := "; relative paths begin in the current folder, " + dir
+	for path, hint := range map[string]string{"none": here, filepath.Join(dir, "none"): ""} {
 		_, err := os.Open(path)
-		if got, want := n.Near("a.b", err), fmt.Sprintf("x.yaml:1:5: a.b: %v%s", err, hint); got.Error() != want || !errors.Is(got, fs.ErrNotExist) {
+		got, want := n.Near("a.b", err), fmt.Sprintf("x.yaml:1:5: a.b: %v%s", err, hint)
+		if got.Error() != want || !errors.Is(got, fs.ErrNotExist) {
 			t.Errorf("%v, want %s", got, want)
 		}
 	}
