@@ -156,8 +156,8 @@ func (n *Node) Without(path ...string) *Node {
 }
 
 // Near returns an error about a key below n, at the position of the key or of the nearest part of its path in the
-// config. Short forms of the config may omit parts of the path ("metrics.final.0" in a list of metrics). An error about a
-// missing file with a relative path also names the current folder.
+// config. Short forms of the config may omit parts of the path ("metrics.final.0" in a list of metrics). An error about
+// a missing file with a relative path also names the current folder.
 func (n *Node) Near(key string, err error) *Error {
 	at := n
 	for _, segment := range splitPath(key) {
