@@ -150,6 +150,7 @@ func TestUsageMistakes(t *testing.T) {
 		{"--nope", []string{"unknown flag --nope"}},
 		{"train --nope", []string{"unknown flag --nope"}},
 		{"train --run", []string{"--run"}},
+		{"train -", []string{"want the name of a file, such as /dev/stdin"}},
 		{"train quickstart nonsense", []string{`"nonsense" is not an override`}},
 		{"train --resume --run nowhere", []string{"nowhere: there is no run to continue"}},
 		{"eval", []string{"nothing to evaluate", "--run DIR", "--codes FILE"}},

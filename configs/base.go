@@ -139,6 +139,8 @@ func Find(name, folder string) (file string, source []byte, err error) {
 			hint = fmt.Sprintf("; did you mean %q?", near)
 		}
 		return "", nil, fmt.Errorf("there is no file %s%s", name, hint)
+	case name == "-":
+		return "", nil, errors.New(`there is no config "-"; want the name of a file, such as /dev/stdin for standard input`)
 	}
 	return "", nil, fmt.Errorf("there is neither a file nor an experiment %q%s", name, suggest(name))
 }
