@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/coding"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/safetensors"
@@ -209,6 +210,9 @@ func TestDecodeMistakes(t *testing.T) {
 			t.Errorf("%v: %v, want %d and %q", c.args, o, c.code, c.want)
 		}
 		checkNoTrace(t, o)
+		if c.code == 2 && ui.Exists(filepath.Join(c.run, "decoded")) {
+			t.Fatalf("%v: a wrong flag writes files", c.args)
+		}
 	}
 	if o := succeed(t, "decode", "--run", plain); !strings.Contains(o.log, "no samples: the model ae has no prior") {
 		t.Errorf("an autoencoder: %v", o)

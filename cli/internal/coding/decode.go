@@ -3,6 +3,7 @@ package coding
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -150,12 +151,17 @@ func (d *decoding) all(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := disk.MakeDir(d.Out); err != nil {
-		return err
-	}
 	kinds := d.What
 	if kinds == nil && d.Codes == "" {
 		kinds = DecodeKinds
+	}
+	if slices.Contains(kinds, "grid") {
+		if err := d.checkParts(ctx); err != nil {
+			return fmt.Errorf("grid: %w", err)
+		}
+	}
+	if err := disk.MakeDir(d.Out); err != nil {
+		return err
 	}
 	for _, kind := range DecodeKinds {
 		if !slices.Contains(kinds, kind) {
@@ -201,6 +207,24 @@ func (d *decoding) checkImages() error {
 		d.Images = rng.New(d.Seed, "decode/images").Perm(n)[:min(3, n)]
 	}
 	return nil
+}
+
+// checkParts finds mistakes in --columns and --rows before anything is written.
+func (d *decoding) checkParts(ctx context.Context) error {
+	if d.Columns == "" && d.Rows == "" {
+		return nil
+	}
+	if err := d.encode(ctx); err != nil {
+		return err
+	}
+	column, err := d.column()
+	if err == nil {
+		_, _, err = d.gridRows(column)
+	}
+	if errors.As(err, new(ui.UsageError)) {
+		return err
+	}
+	return nil // grid reports other errors
 }
 
 // readCodes reads the codes of a file.
