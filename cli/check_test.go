@@ -24,7 +24,7 @@ func trainSmall(t *testing.T) {
 	succeed(t, "train", "tiny.yaml", "--run", "run")
 }
 
-// checkWhole wants no difference.
+// checkWhole wants a run without differences.
 func checkWhole(t *testing.T, after string) {
 	t.Helper()
 	if o := call(t, "check", "run"); o.code != 0 || !strings.HasPrefix(o.out, "run: as the run wrote it\n") {
@@ -32,7 +32,7 @@ func checkWhole(t *testing.T, after string) {
 	}
 }
 
-// A wrong bit in any file of a run is found, and so are missing and extra files. Edited results count nowhere.
+// The check finds a wrong bit in any file of a run, and missing and extra files. Edited results never count.
 func TestCheckFinds(t *testing.T) {
 	trainSmall(t)
 	checkWhole(t, "training")
@@ -78,7 +78,7 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// Edited results are not results of a finished run, and commands that read them say so.
+// Edited results are not results of a finished run, and commands that read them report this.
 func TestCheckEdited(t *testing.T) {
 	trainSmall(t)
 	if err := os.CopyFS("two", os.DirFS("run")); err != nil {
@@ -101,7 +101,7 @@ func TestCheckEdited(t *testing.T) {
 	checkWhole(t, "a repair by --resume")
 }
 
-// learnedExperiment has a stage before training, which learns a hierarchy.
+// learnedExperiment learns a hierarchy in a stage before training.
 const learnedExperiment = `dataset: {chopsticks: {variant: slope, depth: 1, samples: 600}}
 model: {cofhae: {encoder: {mlp: {hidden: [16]}}, hierarchy: mimosa, mimosa: {initial_dim: 3, min_merged: 20, min_initial: 5}}}
 losses: [{reconstruction: {likelihood: gaussian}}, assignment]
@@ -109,7 +109,7 @@ train: {epochs: 2, batch: 64, figures: false}
 metrics: []
 `
 
-// A run is not resumed from an edited hierarchy that an earlier stage learned.
+// A run does not resume from an edited hierarchy of an earlier stage.
 func TestCheckLearned(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFile(t, "run.yaml", []byte(learnedExperiment))
@@ -131,7 +131,7 @@ func TestCheckLearned(t *testing.T) {
 	checkWhole(t, "more epochs")
 }
 
-// Commands that write a run's files put their hashes into the record. Runs without hashes are no error.
+// Commands that write files of a run put the hashes into the record. Runs without hashes are valid.
 func TestCheckHealthy(t *testing.T) {
 	trainSmall(t)
 	for _, args := range []string{"eval --run run --metrics total-correlation --chance 0", "encode --run run", "encode --run run --out run/other.npy", "report --run run", "train --run run --resume", "train --run run --resume train.epochs=3"} {
@@ -165,7 +165,7 @@ func TestCheckHealthy(t *testing.T) {
 	}
 }
 
-// An imported run has hashes, and has not ended.
+// An imported run has hashes and has not ended.
 func TestCheckImported(t *testing.T) {
 	trainSmall(t)
 	succeed(t, "export", "--run", "run", "--out", "weights.safetensors")
@@ -194,7 +194,7 @@ func TestCheckImported(t *testing.T) {
 	checkWhole(t, "training")
 }
 
-// Data that changes after a run is found.
+// The check finds data that changed after a run.
 func TestCheckData(t *testing.T) {
 	long.NotShort(t)
 	t.Setenv(cache.RootVariable, t.TempDir())

@@ -25,6 +25,9 @@ func TestClusterMistakes(t *testing.T) {
 		{[]string{"--on", "slurm", "--jobs", "2"}, "want --on alone"},
 		{[]string{"--on", "slurm", "--time", "soon"}, `"soon" is not a duration`},
 		{[]string{"--on", "slurm", "--memory", "2X"}, `"2X" is not a size`},
+		{[]string{"--on", "slurm", "--memory", "0G"}, `"0G" is out of range`},
+		{[]string{"--on", "slurm", "--memory", "1048577T"}, `"1048577T" is out of range`},
+		{[]string{"--on", "slurm", "--memory", "1048576T", "--cpus=0"}, `got "0"; want 1 or more`},
 		{[]string{"--on", "slurm", "--cpus=-1"}, `got "-1"; want 1 or more`},
 		{[]string{"--on", "condor"}, "--on condor: unknown scheduler; want slurm or kubernetes"},
 		{[]string{"--index"}, "none of SLURM_ARRAY_TASK_ID and JOB_COMPLETION_INDEX is set"},
@@ -50,8 +53,8 @@ func TestClusterMistakes(t *testing.T) {
 	checkMistake(t, call(t, "table", "--on", "slurm", "--print"), 2, "belong to a table; want its name")
 }
 
-// Without Slurm, a script states its assumptions and needs, and a submission leaves no files. A plan without missing
-// runs has no script.
+// Without Slurm, a script states its assumptions and requirements, and a failed submission leaves no files. A plan
+// without missing runs has no script.
 func TestWithoutSlurm(t *testing.T) {
 	file, dir := writeSweep(t, "seeds: [0]\n")
 	succeed(t, "sweep", file, "--out", dir)

@@ -76,7 +76,7 @@ func TestTrain(t *testing.T) {
 	}
 }
 
-// decodeOne wants exactly one JSON object.
+// decodeOne decodes exactly one JSON object.
 func decodeOne(t testing.TB, text string, v any) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))
@@ -117,7 +117,7 @@ func checkFolder(t *testing.T, dir string) {
 	}
 }
 
-// checkConfig wants a valid and complete config that stays the same when it is run.
+// checkConfig wants a valid and complete config that trains unchanged.
 func checkConfig(t *testing.T, dir string) {
 	t.Helper()
 	stored := filepath.Join(dir, "config.yaml")
@@ -137,7 +137,7 @@ func checkConfig(t *testing.T, dir string) {
 	sameRun(t, "a run of the stored config", twin, dir)
 }
 
-// checkLog wants a line for every epoch and every evaluation.
+// checkLog wants one line for every epoch and evaluation.
 func checkLog(t *testing.T, dir string, last float64) {
 	t.Helper()
 	var got []string
@@ -168,7 +168,7 @@ func checkLog(t *testing.T, dir string, last float64) {
 	}
 }
 
-// checkCodes wants a point of the torus for each of 256 images, and their levels.
+// checkCodes wants a point on the torus for each of 256 images, and their levels.
 func checkCodes(t *testing.T, codesFile, factorsFile string) {
 	t.Helper()
 	codes, err := npy.ReadFile[float32](codesFile)
@@ -194,7 +194,7 @@ func checkCodes(t *testing.T, codesFile, factorsFile string) {
 	}
 }
 
-// Without --json the metrics are a table. Without --run and overrides the folder is runs/NAME.
+// Without --json, the metrics are a table. Without --run and overrides, the folder is runs/NAME.
 func TestTrainHere(t *testing.T) {
 	config := tinyFile(t)
 	t.Chdir(t.TempDir())
@@ -208,10 +208,10 @@ func TestTrainHere(t *testing.T) {
 	if _, err := os.Stat(filepath.Join("runs", "mine", "report.html")); err == nil {
 		t.Errorf("there is a report though train.figures is false")
 	}
-	succeed(t, "train", "--resume", config, "name=mine") // finds it there
+	succeed(t, "train", "--resume", config, "name=mine") // finds the run there
 }
 
-// The arguments may come in any order, and --resume needs no config.
+// Arguments may come in any order, and --resume needs no config.
 func TestArguments(t *testing.T) {
 	config, dir := tinyFile(t), filepath.Join(t.TempDir(), "run")
 	o := succeed(t, "train", "--json", config, "--run", dir, "train.epochs=1", "--resume", "seed=2")
@@ -276,7 +276,7 @@ func TestEval(t *testing.T) {
 	}
 }
 
-// The levels of factors follow the order of their values, for any values.
+// The levels of factors follow the order of their values, whatever the values.
 func TestEvalFactorValues(t *testing.T) {
 	chosen := "fast"
 	if long.Enabled() {
@@ -292,7 +292,7 @@ func TestEvalFactorValues(t *testing.T) {
 	for i := range a.Data {
 		a.Data[i] = a.Data[i] + math.MaxInt64 - 100
 		if i%2 == 1 {
-			a.Data[i] = -a.Data[i] // turns the other way, an equally good code
+			a.Data[i] = -a.Data[i] // turns the other way, which is an equally good code
 		}
 	}
 	writeNPY(t, factors, a.Shape, a.Data)

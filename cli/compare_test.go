@@ -33,7 +33,7 @@ type compareJSON struct {
 	}
 }
 
-// values writes numbers, with - for null.
+// values formats numbers, with - for null.
 func values(list []*float64) string {
 	var text []string
 	for _, v := range list {
@@ -54,8 +54,8 @@ func compare(t *testing.T, args ...string) (compareJSON, string) {
 	return x, o.log
 }
 
-// threeCodes writes three codes of 48 images: good ones are the two factors, fair ones are the factors with noise, and
-// bad ones are unrelated.
+// threeCodes writes three codes of 48 images: good codes are the two factors, fair codes the factors with noise, and
+// bad codes are unrelated.
 func threeCodes(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -121,7 +121,7 @@ func TestCompareCodes(t *testing.T) {
 	}
 }
 
-// Ranking codes by each other needs no factors.
+// Ranking codes by agreement needs no factors.
 func TestCompareUDR(t *testing.T) {
 	threeCodes(t)
 	x, log := compare(t, "good.csv", "fair.csv", "bad.csv", "--udr", "spearman")
@@ -179,8 +179,7 @@ func TestCompareStored(t *testing.T) {
 	}
 }
 
-// Runs on different images, equal in number, are not ranked by each other. A run needs no files besides results and
-// codes.
+// Runs on different images, even if equal in number, are not ranked by agreement. A run needs only results and codes.
 func TestCompareImages(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, level := range map[string]int64{"a": 0, "b": 0, "c": 1} {
@@ -199,7 +198,7 @@ func TestCompareImages(t *testing.T) {
 	}
 }
 
-// runFolders writes folders of runs of the tiny experiment: its overrides, and a value of mig and of dci.
+// runFolders writes folders of runs of the tiny experiment from overrides, a value of mig and a value of dci.
 func runFolders(t *testing.T, runs map[string][]string) {
 	t.Helper()
 	for dir, overrides := range runs {
@@ -272,7 +271,7 @@ func TestCompareSettings(t *testing.T) {
 	}
 }
 
-// A folder of runs stands for its runs, and a pattern may also match its database.
+// A folder of runs means all its runs, and a pattern may also match its database.
 func TestCompareFolder(t *testing.T) {
 	from, dir := finished(t), t.TempDir()
 	var want []string

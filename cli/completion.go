@@ -23,7 +23,6 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// completionCommand is `unravel completion SHELL`.
 type completionCommand struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"Shell, for source <(unravel completion bash), source <(unravel completion zsh) or unravel completion fish | source." detail:"In zsh, load the script after compinit."`
 }
@@ -95,7 +94,6 @@ func candidates(app *kong.Application, words []string, last string) []string {
 	return append(childNames(node), arguments(app, node, values)...)
 }
 
-// flagOf finds a flag of a command.
 func flagOf(node *kong.Node, word string) *kong.Flag {
 	for _, group := range node.AllFlags(true) {
 		for _, f := range group {
@@ -140,7 +138,6 @@ func flagValues(flag *kong.Flag) []string {
 	return nil
 }
 
-// arguments lists the candidates for the next argument of a command.
 func arguments(app *kong.Application, node *kong.Node, values []string) []string {
 	switch node.Path() {
 	case "train", "import":

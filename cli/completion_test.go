@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Completion offers commands, flags, configs, keys and names; otherwise files.
+// Completion offers commands, flags, configs, keys and names, and otherwise files.
 func TestComplete(t *testing.T) {
 	for line, want := range map[string]string{
 		"tr": "train", "completion ": "bash zsh fish", "help ver": "version", "data ": "list fetch check show export ask", "data fetch dsp": "dsprites", "list losses variance ": "",
@@ -31,7 +31,7 @@ func TestComplete(t *testing.T) {
 	checkMistake(t, call(t, "completion", "csh"), 2, "csh", "bash", "zsh", "fish")
 }
 
-// The scripts complete in their shells, if this machine has them.
+// The scripts work in their shells, if this machine has the shells.
 func TestCompletionScripts(t *testing.T) {
 	program, err := os.Executable()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 const checkpoint = "checkpoint.safetensors"
 
-// damages are ways to lose the content of a file.
+// damages are ways to damage a file's content.
 var damages = []struct {
 	name   string
 	damage func(content []byte) []byte
@@ -52,8 +52,8 @@ func damageFile(t *testing.T, path string, damage func([]byte) []byte) {
 	writeFile(t, path, after)
 }
 
-// A damaged checkpoint is never used. The previous one is used with a warning, and training ends with the same
-// result. If the previous one is damaged too, it is an error.
+// A damaged checkpoint is never used. The previous one is used with a warning, and training ends with the same result.
+// If the previous one is damaged too, it is an error.
 func TestDamagedCheckpoint(t *testing.T) {
 	long.NotShort(t)
 	good := finished(t)
@@ -107,7 +107,7 @@ func TestMissingCheckpoint(t *testing.T) {
 	sameRun(t, "from the beginning", dir, good)
 }
 
-// Undamaged checkpoints of another run are refused.
+// Undamaged checkpoints of another run are errors.
 func TestOtherCheckpoint(t *testing.T) {
 	long.NotShort(t)
 	config := tinyFile(t)

@@ -15,7 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/report/sheet"
 )
 
-// TestDataAsk asks about a folder of pictures without labels, takes the answers, asks on, trains and measures with them.
+// TestDataAsk asks about a folder of pictures without labels, takes answers, asks again, and trains and measures with
+// the answers.
 func TestDataAsk(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("UNRAVEL_DATA", t.TempDir())
@@ -89,7 +90,7 @@ train: {epochs: 2, batch: 12}
 	}
 }
 
-// checkSheet compares sheet.png with the pairs without an answer in pairs.csv, under the numbers of their lines.
+// checkSheet compares sheet.png with the unanswered pairs in pairs.csv, under their line numbers.
 func checkSheet(t *testing.T) {
 	t.Helper()
 	s := files.NewFolder()

@@ -25,7 +25,7 @@ func TestDataExport(t *testing.T) {
 		t.Errorf("README:\n%s", text)
 	}
 
-	// what a data set leaves out or guesses
+	// omissions and guesses of a data set
 	writeNPZ(t, "x.npz", map[string][][]float64{"x": {{0, 1, 0}, {1, 0, 0}}})
 	o = succeed(t, "data", "export", "grid", "path=x.npz", "--out=plain")
 	if want := "grid: x.npz: its only array, x, is read as images without factors\n"; !strings.Contains(o.log, want) {
@@ -53,7 +53,7 @@ func TestDataExport(t *testing.T) {
 	}
 }
 
-// Arrays of another origin stay.
+// Arrays of other origin remain.
 func TestDataExportKeeps(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "images.npy"), []byte("mine"))

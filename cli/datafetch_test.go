@@ -21,27 +21,27 @@ import (
 
 const spritesFile = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
 
-// smallSprites is a small file in the format of dSprites.
+// smallSprites returns a small file in the format of dSprites.
 func smallSprites(t *testing.T) []byte {
 	return readFile(t, filepath.Join("..", "datasets", "public", "testdata", "dsprites", spritesFile))
 }
 
-// words puts a single blank between the words of a text.
+// words collapses the blanks in a text.
 func words(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// ownData gives a test its own folder for data sets.
+// ownData sets a temporary folder for data sets.
 func ownData(t *testing.T) string {
 	t.Helper()
 	root, err := os.MkdirTemp("", "unravel-data")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(root) }) // mapped files stay on Windows
+	t.Cleanup(func() { _ = os.RemoveAll(root) }) // mapped files remain on Windows
 	t.Setenv(cache.RootVariable, root)
 	return root
 }
 
-// serveSprites serves the small file as good servers do.
+// serveSprites serves the small file with a correct server.
 func serveSprites(t *testing.T) *httptest.Server {
 	t.Helper()
 	content := smallSprites(t)
@@ -68,7 +68,7 @@ func TestDataFetch(t *testing.T) {
 	if !strings.Contains(o.log, "SHA-256 2011bbcdcb4f085e2ec48d0d95bae7f2a5d87e8929a706fdbcf47f46e0c2a630; no published hash") {
 		t.Error(o)
 	}
-	s.Close() // all is here from now on
+	s.Close() // from now on, all files are local
 	if o := succeed(t, "data", "fetch", "dsprites"); !strings.Contains(o.out, "dsprites is here already") {
 		t.Error(o)
 	}
@@ -78,7 +78,7 @@ func TestDataFetch(t *testing.T) {
 	if o := succeed(t, "data", "check"); strings.Count(o.out, "whole\n") != 2 {
 		t.Error(o)
 	}
-	if err := os.RemoveAll(filepath.Join(root, "downloads")); err != nil { // they are not needed any more
+	if err := os.RemoveAll(filepath.Join(root, "downloads")); err != nil { // they are no longer needed
 		t.Fatal(err)
 	}
 	for _, args := range []string{"data fetch dsprites", "data fetch dsprites variant=noise", "data check dsprites"} {
@@ -108,7 +108,7 @@ func TestDataFolder(t *testing.T) {
 	}
 }
 
-// Mistakes and missing files are one line that says what to do.
+// Errors about mistakes and missing files are one line with a remedy.
 func TestDataMistakes(t *testing.T) {
 	root, s := ownData(t), serveSprites(t)
 	t.Chdir(t.TempDir())
@@ -129,7 +129,7 @@ func TestDataMistakes(t *testing.T) {
 	}
 }
 
-// The error about a broken set says how to repair it. The set is repaired at once if its file exists.
+// The error about a broken set gives the repair. If its file exists, the set is repaired at once.
 func TestDataBroken(t *testing.T) {
 	root, s := ownData(t), serveSprites(t)
 	t.Chdir(t.TempDir())
@@ -164,7 +164,7 @@ func TestDataBroken(t *testing.T) {
 	checkMistake(t, call(t, "data", "show", "dsprites"), 1, images, "it has 1000 bytes", "unravel data fetch dsprites")
 }
 
-// Pictures of one's own have a place in the list of converted sets, say what is unknown of them, and are made again when they are broken.
+// The list of converted sets includes a user's pictures with their unknown parts. Broken sets are converted again.
 func TestDataOwn(t *testing.T) {
 	t.Chdir(t.TempDir())
 	clitest.WritePhotos(t)
@@ -193,7 +193,7 @@ func TestDataOwn(t *testing.T) {
 	}
 }
 
-// The record of a run names the files of its data set; a run whose data set has changed since says so.
+// The record of a run names the files of its data set. If the data set has changed since, commands report it.
 func TestDataRecord(t *testing.T) {
 	long.NotShort(t)
 	ownData(t)
@@ -226,7 +226,7 @@ func TestDataRecord(t *testing.T) {
 	}
 }
 
-// Labels that were edited since a run began are a change of its data set; a run that did not note them gives no warning.
+// Edited labels are a change of a run's data set. A run that did not record labels gives no warning.
 func TestLabelsRecord(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
@@ -251,7 +251,7 @@ func TestLabelsRecord(t *testing.T) {
 	}
 }
 
-// A file of the user's that changes after a run began is named by what opens the run: arrays, labels, pairs and answers.
+// Commands that open a run name a user's file that changed after the run began: arrays, labels, pairs and answers.
 func TestInputsRecord(t *testing.T) {
 	long.NotShort(t)
 	for name, c := range map[string]struct {
@@ -300,7 +300,7 @@ func TestInputsRecord(t *testing.T) {
 	}
 }
 
-// otherSprites is the small file with one other pixel.
+// otherSprites returns the small file with one different pixel.
 func otherSprites(t *testing.T) []byte {
 	t.Helper()
 	z, err := npy.OpenNPZ("one.npz")
@@ -336,7 +336,7 @@ func otherSprites(t *testing.T) []byte {
 	return archive.Bytes()
 }
 
-// One file of a set can be brought alone, and an alternative takes the place of the file that is needed.
+// A single file of a set can be fetched, and an alternative replaces the required file.
 func TestDataFile(t *testing.T) {
 	root := ownData(t)
 	folder, err := filepath.Abs(filepath.Join("..", "datasets", "public", "testdata", "dsprites"))

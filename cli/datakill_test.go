@@ -21,7 +21,7 @@ import (
 )
 
 // A fetch killed at any moment of the download or conversion continues. It ends with the bytes of an uninterrupted
-// fetch, and nothing incomplete is ever visible.
+// fetch, and incomplete files are never visible.
 func TestDataKilled(t *testing.T) {
 	long.NotShort(t)
 	calm := ownData(t)
@@ -63,15 +63,15 @@ func TestDataKilled(t *testing.T) {
 		}
 	}
 	at.Store(0)
-	if n := pieces.Load(); n > 60 { // 72 and more if each begins again
+	if n := pieces.Load(); n > 60 { // at least 72 if each fetch starts over
 		t.Errorf("%d pieces were sent; parts are not continued", n)
 	}
-	for killed, tries := 0, 0; killed < 6; tries++ { // while it converts and stores
-		if tries == 300 { // a busy machine sees few of the conversions, which are short
+	for killed, tries := 0, 0; killed < 6; tries++ { // during conversion and storage
+		if tries == 300 { // a busy machine observes few of the short conversions
 			t.Fatalf("%d of %d processes were killed while they converted", killed, tries)
 		}
 		fetch(func(p *process) {
-			if !p.until(func() bool { // it converts
+			if !p.until(func() bool { // it is converting
 				list, _ := filepath.Glob(filepath.Join(root, "sets", ".making-*"))
 				return len(list) > 0
 			}) {
@@ -82,7 +82,7 @@ func TestDataKilled(t *testing.T) {
 				killed++
 			}
 		})
-		if err := os.RemoveAll(filepath.Join(root, "sets", "dsprites")); err != nil { // if it was in time
+		if err := os.RemoveAll(filepath.Join(root, "sets", "dsprites")); err != nil { // if the conversion finished
 			t.Fatal(err)
 		}
 	}
@@ -113,7 +113,7 @@ func partSize(root string) int {
 	return size
 }
 
-// Two processes at once download and convert once.
+// Two concurrent processes download and convert once.
 func TestDataAtOnce(t *testing.T) {
 	long.NotShort(t)
 	root := ownData(t)
@@ -147,7 +147,7 @@ func TestDataAtOnce(t *testing.T) {
 	}
 }
 
-// A signal stops a download. The stored part stays, and the next download continues it.
+// A signal stops a download. The stored part remains, and the next download continues it.
 func TestDataStopped(t *testing.T) {
 	root := ownData(t)
 	var victim atomic.Pointer[process]
@@ -178,7 +178,7 @@ func TestDataStopped(t *testing.T) {
 	}
 }
 
-// dribble serves the small file in pieces of 500 bytes, and says how many were sent.
+// dribble serves the small file in pieces of 500 bytes, and reports the number of sent pieces.
 func dribble(t *testing.T, sent func(pieces int)) *httptest.Server {
 	t.Helper()
 	content := smallSprites(t)

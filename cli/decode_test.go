@@ -12,12 +12,13 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/coding"
+	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 )
 
-// linear is a VAE of real numbers. Its decoder is a matrix and an offset.
+// linear is a VAE of real numbers, with a matrix and an offset as its decoder.
 const linear = `name: linear
 dataset: {chopsticks: {samples: 300}}
 model: {vae: {encoder: {mlp: {hidden: [8]}}, decoder: {layers: [{image: {channels: image}}]}, latent: 3}}
@@ -26,7 +27,7 @@ train: {epochs: 0, batch: 50, figures: false}
 metrics: []
 `
 
-// cylinder has a circle, the plane, and solids that turn.
+// cylinder has a circle, a plane, and turning solids.
 const cylinder = `name: cylinder
 dataset: {turntable: {draw: solid, objects: 3, hues: 1, views: 8, size: 16}}
 supervision: views
@@ -109,7 +110,7 @@ func TestDecodeLinear(t *testing.T) {
 	if s := r.Files[0]; s.Shape[0] != 130 || len(s.Rows) != 10 || s.GIF != "" {
 		t.Errorf("samples %+v", s)
 	}
-	steps := array(t, r.Files[1].Codes).Data // three coordinates, four steps each: two columns stay, one goes up evenly
+	steps := array(t, r.Files[1].Codes).Data // three coordinates, four steps each: two columns are constant, one rises evenly
 	for part := range 3 {
 		for k := range 3 {
 			low, rise := steps[12*part+k], steps[12*part+9+k]-steps[12*part+k]
@@ -126,8 +127,8 @@ func TestDecodeLinear(t *testing.T) {
 	}
 }
 
-// Codes from a file work: the run's own codes give the images of its sheets. Points off the circle are projected,
-// with a remark.
+// Codes from a file work: the run's own codes give the images of its sheets. Points off the circle are projected, with
+// a remark.
 func TestDecodeCodes(t *testing.T) {
 	long.NotShort(t)
 	dir, out := trained(t, cylinder), t.TempDir()
@@ -177,7 +178,7 @@ func TestDecodeCodes(t *testing.T) {
 	checkMistake(t, call(t, "decode", "--run", dir, "--codes", filepath.Join(out, "decoded-codes.npy"), "--out", out), 2, "it would be replaced; want another --out")
 }
 
-// Wrong flags, runs and models are reported, and nothing is written.
+// Wrong flags, runs and models are errors, and write nothing.
 func TestDecodeMistakes(t *testing.T) {
 	long.NotShort(t)
 	dir := finished(t)
@@ -209,11 +210,14 @@ func TestDecodeMistakes(t *testing.T) {
 			t.Errorf("%v: %v, want %d and %q", c.args, o, c.code, c.want)
 		}
 		checkNoTrace(t, o)
+		if c.code == 2 && ui.Exists(filepath.Join(c.run, "decoded")) {
+			t.Fatalf("%v: a wrong flag writes files", c.args)
+		}
 	}
 	if o := succeed(t, "decode", "--run", plain); !strings.Contains(o.log, "no samples: the model ae has no prior") {
 		t.Errorf("an autoencoder: %v", o)
 	}
-	// The files of a run stay unchanged, and so do other files in the folder.
+	// The files of a run and other files in the folder remain unchanged.
 	kept := filepath.Join(dir, "decoded", "notes.txt")
 	if err := os.MkdirAll(filepath.Dir(kept), 0o777); err != nil {
 		t.Fatal(err)
@@ -232,11 +236,11 @@ func TestDecodeMistakes(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "checkpoint.safetensors")); err != nil {
 		t.Fatal(err)
 	}
-	_ = os.Remove(filepath.Join(dir, "checkpoint.safetensors.prev")) // there may be none
+	_ = os.Remove(filepath.Join(dir, "checkpoint.safetensors.prev")) // it may not exist
 	checkMistake(t, call(t, "decode", "--run", dir), 1, "there is no checkpoint in "+dir)
 }
 
-// topFiles lists the files at the top of a folder with their contents.
+// topFiles lists the files directly in a folder with their contents.
 func topFiles(t *testing.T, dir string) (list []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// copyEarlier copies a run of an earlier version to a folder named run, and goes beside it.
+// copyEarlier copies a run of an earlier version to the folder run in a temporary current folder.
 func copyEarlier(t *testing.T, name string) {
 	t.Helper()
 	from, err := filepath.Abs(filepath.Join("testdata/earlier", name))
@@ -29,7 +29,7 @@ func copyEarlier(t *testing.T, name string) {
 	}
 }
 
-// sameCodes wants the codes of two files to differ by rounding at most.
+// sameCodes wants the codes of two files to differ only by rounding.
 func sameCodes(t *testing.T, got, want string) {
 	t.Helper()
 	a, err := npy.ReadFile[float32](got)
@@ -45,7 +45,7 @@ func sameCodes(t *testing.T, got, want string) {
 	}
 }
 
-// Runs of each earlier layout list, encode to the same codes, are measured and train on.
+// Runs of each earlier layout can be listed, encoded to the same codes, measured and trained further.
 func TestEarlierRuns(t *testing.T) {
 	for _, name := range long.Sample([]string{"2026-11-20", "2026-11-22", "2026-11-24", "2026-11-26"}, 2) {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestEarlierRuns(t *testing.T) {
 	}
 }
 
-// A run with a removed key says what takes the key's place, and opens after that.
+// The error for a run with a removed key names the replacement, and the edited run opens.
 func TestEarlierRunWithRemovedKey(t *testing.T) {
 	copyEarlier(t, "2026-11-20-first")
 	for _, args := range [][]string{{"eval", "--run", "run"}, {"encode", "--run", "run"}, {"train", "--run", "run", "--resume"}, {"report", "--run", "run"}} {
@@ -80,7 +80,7 @@ func TestEarlierRunWithRemovedKey(t *testing.T) {
 	succeed(t, "eval", "--run", "run", "--metrics", "mig")
 }
 
-// Resolved configs of earlier versions are configs of this version.
+// Resolved configs of earlier versions are valid configs.
 func TestEarlierConfigs(t *testing.T) {
 	names, err := fs.Glob(os.DirFS("testdata/earlier/configs"), "*.yaml")
 	if err != nil || len(names) < 8 {

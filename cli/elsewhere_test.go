@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// A job contains the settings from a sweep's environment. A task records missing features of its processor for its
-// run; this machine's processor does not stop the job.
+// A job contains the settings from a sweep's environment. A task records missing features of its processor for its run.
+// The processor of the submitting machine does not matter.
 func TestTasksOfAnotherMachine(t *testing.T) {
 	long.NotShort(t)
 	file, dir := writeSweep(t, "seeds: [0, 1]\nset: {train.precision: mixed}\n")
@@ -50,7 +50,7 @@ func TestTasksOfAnotherMachine(t *testing.T) {
 			t.Errorf("%v: %v", args, o)
 		}
 	}
-	checkMistake(t, start(t, "sweep", file, "--out", dir).end(), 2, "train.precision") // this machine is meant
+	checkMistake(t, start(t, "sweep", file, "--out", dir).end(), 2, "train.precision") // runs on this machine
 	if ui.Exists(dir) {
 		t.Error("there is a folder")
 	}
@@ -62,7 +62,7 @@ func TestTasksOfAnotherMachine(t *testing.T) {
 	}
 }
 
-// Tasks make their own runs first and then the others, and end.
+// Tasks make their own runs first, then other runs, and end.
 func TestTasks(t *testing.T) {
 	long.NotShort(t)
 	file, dir := writeSweep(t, "seeds: [0, 1, 2]\n")

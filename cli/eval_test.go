@@ -37,7 +37,7 @@ type measured struct {
 	Chance   *metrics.Chance
 }
 
-// fewTrees adds options that give metrics of boosted trees few rounds.
+// fewTrees adds options for few rounds in metrics of boosted trees.
 func fewTrees(args ...string) []string {
 	return append(slices.Clone(args), "--option", "dci.rounds=2", "--option", "dci-regression.rounds=2")
 }
@@ -51,7 +51,7 @@ func measure(t *testing.T, args ...string) (map[string]measured, string) {
 	return result.Metrics, o.log
 }
 
-// needNoLevels reports whether all measured metrics measure images without levels of factors.
+// needNoLevels reports whether all measured metrics work without levels of factors.
 func needNoLevels(t *testing.T, all map[string]measured) bool {
 	t.Helper()
 	for name := range all {
@@ -111,7 +111,7 @@ func TestEvalTypes(t *testing.T) {
 	checkMistake(t, call(t, append([]string{"eval"}, with("--metrics", "mse", "--types", "circular")...)...), 1, "factors.csv: factor depth: the circular values 0, 1, ", "are not evenly spaced; want their period, such as circular:360")
 }
 
-// The metrics `all` leave out metrics that do not apply, and measure the rest.
+// The metrics `all` omit unsuitable metrics and measure the rest.
 func TestEvalLeftOut(t *testing.T) {
 	long.NotShort(t)
 	mixedFiles(t)
@@ -134,7 +134,7 @@ func TestEvalLeftOut(t *testing.T) {
 			t.Errorf("mig: %+v", m)
 		}
 	}
-	// constant factors must not stop the other metrics
+	// constant factors do not stop other metrics
 	writeFile(t, "factors.csv", []byte(strings.Repeat("7\n", 60)))
 	if all, log := measure(t, files...); len(all) < 5 || !strings.Contains(log, "left out: metric mig: every factor has only one level") {
 		t.Errorf("a constant factor: %v, log %s", all, log)
@@ -160,7 +160,7 @@ func TestEvalBlocks(t *testing.T) {
 	}
 }
 
-// Without --blocks, eval does not group columns just because their number fits.
+// Without --blocks, eval does not group columns, even if their number fits.
 func TestEvalAssigns(t *testing.T) {
 	mixedFiles(t)
 	writeFile(t, "two.csv", []byte("a,b\n"+strings.Repeat("0,0\n1,0\n0,1\n1,1\n", 3)))
@@ -227,7 +227,7 @@ func TestEvalOut(t *testing.T) {
 	if len(lines) != 3 || !strings.HasSuffix(lines[1], ",higher,") || !strings.Contains(lines[2], ",lower,0.") {
 		t.Errorf("metrics.csv: %q", lines)
 	}
-	succeed(t, append(files, "--metrics", "mig,mpd", "--out", "deep/out")...) // writes over it
+	succeed(t, append(files, "--metrics", "mig,mpd", "--out", "deep/out")...) // overwrites it
 	for name, want := range first {
 		if string(readFile(t, "deep/out/"+name)) != string(want) {
 			t.Errorf("%s: the same evaluation writes other bytes", name)
@@ -255,7 +255,7 @@ func TestEvalOut(t *testing.T) {
 	if !strings.HasPrefix(string(readFile(t, "run/med-selected.png")), "\x89PNG") {
 		t.Error("the columns that med chooses are not drawn")
 	}
-	// only matrices of columns and factors, with the best column first, and places for columns left out
+	// only matrices of columns and factors, with the best column first, and empty fields for omitted columns
 	succeed(t, append(files, "--metrics", "irs,mutual-information,sap", "--out", "ranks")...)
 	ranks := strings.Split(strings.TrimSpace(string(readFile(t, "ranks/ranks.csv"))), "\n")
 	if len(ranks) != 7 || !strings.HasPrefix(ranks[1], "irs,irs,size,z0,") || !strings.HasPrefix(ranks[5], "sap,score,depth,z1,") {
@@ -274,7 +274,7 @@ func TestEvalOut(t *testing.T) {
 	}
 }
 
-// writeNPZ writes tables of numbers as arrays of an archive, by their names.
+// writeNPZ writes tables of numbers as named arrays of an archive.
 func writeNPZ(t *testing.T, file string, arrays map[string][][]float64) {
 	t.Helper()
 	var archive bytes.Buffer
@@ -325,8 +325,8 @@ func TestEvalOneArchive(t *testing.T) {
 			t.Errorf("%s: %s %s, want %s", c.args, c.metric, got, c.want)
 		}
 	}
-	for _, codes := range []string{"codes.npz", "factors.npz", "circles.npz:factors"} { // no factors lie next to these
-		checkMistake(t, call(t, "eval", "--codes", codes, "--metrics", "mig"), 2, "takes the factors of the rows with --factors", "the array factors of the codes' .npz")
+	for _, codes := range []string{"codes.npz", "factors.npz", "circles.npz:factors"} { // there are no factors beside these
+		checkMistake(t, call(t, "eval", "--codes", codes, "--metrics", "mig"), 2, "takes the factors of the rows with --factors", "the array factors of the codes' file")
 	}
 	checkMistake(t, call(t, "eval", "--codes", "circles.npz:z", "--metrics", "dlsbd"), 1, "metric dlsbd: there is no circular factor; want at least one; eval takes the kinds of factors with --types, such as --types circular")
 }

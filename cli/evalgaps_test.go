@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestEvalGaps measures codes with some unknown factors: empty fields of a table, or NaN.
+// TestEvalGaps measures codes with partly unknown factors: empty fields of a table, or NaN.
 func TestEvalGaps(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var codes, known, array []float64

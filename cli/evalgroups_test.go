@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// Sample rows have a group element each: levels or angles of a period, or rotations as matrices or quaternions.
+// Each row has a group element: levels or angles of a period, or rotations as matrices or quaternions.
 func TestEvalGroups(t *testing.T) {
 	t.Chdir(t.TempDir())
 	s := rng.New(1, "groups")
@@ -20,7 +20,7 @@ func TestEvalGroups(t *testing.T) {
 		a, b := s.IntN(24), s.IntN(16)
 		sin, cos := math.Sincos(2 * math.Pi * float64(a) / 24)
 		q := [4]float64{s.NormFloat64(), s.NormFloat64(), s.NormFloat64(), s.NormFloat64()}
-		if n := s.IntN(24); n > 0 { // some often
+		if n := s.IntN(24); n > 0 { // some poses are frequent
 			other := rng.New(uint64(n), "pose")
 			q = [4]float64{other.NormFloat64(), other.NormFloat64(), other.NormFloat64(), other.NormFloat64()}
 		}

@@ -47,7 +47,7 @@ func TestEvalHierarchy(t *testing.T) {
 			t.Errorf("%s: %.60q", name, got)
 		}
 	}
-	// a hierarchy that does not fit the codes
+	// the hierarchy does not fit the codes
 	writeFile(t, "wide.json", []byte("["+strings.Repeat(`{"type": "categorical", "options": [[]]},`, 9)+`{"type": "continuous"}]`))
 	succeed(t, append([]string{"eval", "--hierarchy", "wide.json", "--true-hierarchy", "wide.json", "--metrics", "h-error", "--out", "wide"}, files...)...)
 	run, _ := measure(t, "--run", finished(t), "--hierarchy", "flat.json", "--true-hierarchy", "flat.json", "--metrics", "h-error")

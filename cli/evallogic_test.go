@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
-// writeTurned writes the codes of two factors with 5 and 4 levels, codes.npy, and factors.npy. The codes are sums and
-// differences of the factors.
+// writeTurned writes codes.npy and factors.npy for two factors with 5 and 4 levels. The codes are sums and differences
+// of the factors.
 func writeTurned(t *testing.T) {
 	t.Helper()
 	var codes, factors []float64
@@ -71,7 +71,7 @@ func TestEvalSentences(t *testing.T) {
 	}
 }
 
-// eval --out draws the product approximation and the left inverse, and stores them.
+// eval --out draws and stores the product approximation and the left inverse.
 func TestEvalApproximation(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeTurned(t)

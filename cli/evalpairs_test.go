@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// TestEvalPairs measures codes with a file of answers alone. The result equals the result with the same classes as
+// TestEvalPairs measures codes with a file of answers only. The result equals the result with the same classes as
 // factors.
 func TestEvalPairs(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -46,7 +46,7 @@ func TestEvalPairs(t *testing.T) {
 	}
 
 	apart, _ := measure(t, "--codes", "codes.npy", "--pairs", "pairs.csv", "--metrics", "separation", "--option", "separation.margin=2")
-	if v := apart["separation"].Value; v < 0.5 || v > 1.2 { // sizes 1 apart and 3 apart, a margin of 2, and noise
+	if v := apart["separation"].Value; v < 0.5 || v > 1.2 { // sizes are 1 and 3 apart, with a margin of 2 and noise
 		t.Errorf("separation %v", v)
 	}
 
@@ -59,7 +59,7 @@ func TestEvalPairs(t *testing.T) {
 		{"it needs the levels of factors, and pairs only say which rows agree; want a metric of modularity", 1, []string{"--pairs", "pairs.csv", "--metrics", "mig"}},
 		{"pairs: broken.csv: answers contradict each other", 1, []string{"--pairs", "broken.csv"}},
 		{"size: rows 2 and 0 are different (line 3), but the same: 2 = 1 (line 2), 1 = 0 (line 1)", 1, []string{"--pairs", "broken.csv"}},
-		{"--pairs takes the place of factors", 2, []string{"--pairs", "pairs.csv", "--factors", "factors.csv"}},
+		{"--pairs replaces the factors", 2, []string{"--pairs", "pairs.csv", "--factors", "factors.csv"}},
 		{"--conflicts and --noise belong to --pairs", 2, []string{"--factors", "factors.csv", "--noise", "0.1"}},
 		{`--conflicts: unknown rule of conflicts "vote"`, 2, []string{"--pairs", "pairs.csv", "--conflicts", "vote"}},
 		{"noise 0.7 is out of range", 2, []string{"--pairs", "pairs.csv", "--noise", "0.7"}},

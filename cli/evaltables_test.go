@@ -9,7 +9,7 @@ import (
 	"unicode/utf16"
 )
 
-// inUTF16 returns a text as spreadsheets save it: UTF-16 with a byte-order mark.
+// inUTF16 returns a text as saved by spreadsheets: UTF-16 with a byte-order mark.
 func inUTF16(text string) string {
 	var b strings.Builder
 	for _, unit := range append([]uint16{0xfeff}, utf16.Encode([]rune(text))...) {
@@ -18,7 +18,7 @@ func inUTF16(text string) string {
 	return b.String()
 }
 
-// numbered puts its number before each line, and name before the header.
+// numbered prefixes each line with its number, and the header with name.
 func numbered(text, name string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i, line := range lines {
@@ -28,7 +28,7 @@ func numbered(text, name string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// The same codes and factors have the same values in every file format. The expected values come from scikit-learn's
+// Codes and factors have the same values in every file format. The expected values come from scikit-learn's
 // mutual_info_score over NumPy's histograms of 20 bins, and from NumPy's lstsq.
 func TestEvalForms(t *testing.T) {
 	const mig, mse = 0.4790148169101589, 0.0005073648523528069
@@ -47,7 +47,7 @@ func TestEvalForms(t *testing.T) {
 		"decimal commas":              {spreadsheet, factors, ""},
 		"decimal commas and no names": {withoutNames(spreadsheet), factors, ""},
 		"UTF-16":                      {inUTF16(strings.ReplaceAll(spreadsheet, ";", "\t")), inUTF16(strings.ReplaceAll(factors, ",", "\t")), ""},
-		"words":                       {codes, "x,y\n" + words, "factor x: 0 is alpha, 1 is beta, 2 is gamma"},
+		"words":                       {codes, "x,y\n" + words, "factor x: 0 is alpha, 1 is beta, 2 is gamma\nmse, mae, me and dci-regression take the numbers of words for values"},
 	} {
 		writeFile(t, "codes.csv", []byte(c.codes))
 		writeFile(t, "factors.csv", []byte(c.factors))
@@ -62,6 +62,13 @@ func TestEvalForms(t *testing.T) {
 			t.Errorf("%s: MSE %v, want %v", name, got["mse"].Value, mse)
 		}
 	}
+	for kinds, name := range map[string]string{"categorical": "gamma", "categorical,ordinal": "2024-01-31"} { // words and numbers in one column
+		mixed := strings.NewReplacer("alpha,", "7,", "gamma,", name+",").Replace(words)
+		writeFile(t, "factors.csv", []byte("x,y\n"+mixed))
+		if got, log := measure(t, "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "mig", "--types", kinds); math.Abs(got["mig"].Value-mig) > 1e-12 {
+			t.Errorf("--types %s: MIG %v, want %v; log %q", kinds, got["mig"].Value, mig, log)
+		}
+	}
 	writeFile(t, "codes.csv", []byte(codes))
 	for want, text := range map[string]string{
 		`factors.csv: line 3, field 1: "one" is a word, and 0 in line 2 a number`: strings.Replace(factors, "0,1", "one,1", 1),
@@ -73,8 +80,8 @@ func TestEvalForms(t *testing.T) {
 	}
 }
 
-// Random codes carry no information on angles, even if every angle occurs in one row only. With 20 equal arcs NumPy
-// gives the variance 1.949 or 1.968; the assignment of columns to factors decides.
+// Random codes have no information about angles, even if every angle occurs in only one row. With 20 equal arcs, NumPy
+// gives the variance 1.949 or 1.968, depending on the assignment of columns to factors.
 func TestEvalAngles(t *testing.T) {
 	source, err := filepath.Abs(filepath.Join("testdata", "tables", "angles.npz"))
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/cli"
 )
 
-// A program's own main registers its parts and calls cli.Main; Run is for tests.
+// A program's main registers its parts and calls cli.Main. Run is for tests.
 func ExampleRun() {
 	code := cli.Run(context.Background(), []string{"list", "decoders", "burges"}, os.Stdout, os.Stdout)
 	fmt.Println("exit code", code)

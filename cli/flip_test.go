@@ -24,8 +24,8 @@ columns: [{label: c, metric: dlsbd}]
 	twoRunsReference = "table,dataset,row,column,mean,std,note\nT,D,r,c,0.97,,\n"
 )
 
-// A flipped bit in any file of a run is found. No command silently uses a false number from it, and resuming the run
-// restores the true ones.
+// The check finds a flipped bit in any file of a run. No command silently uses a wrong number, and resuming the run
+// restores the correct ones.
 func TestFlippedFiles(t *testing.T) {
 	long.NotShort(t)
 	t.Setenv(cache.RootVariable, t.TempDir())
@@ -41,7 +41,7 @@ func TestFlippedFiles(t *testing.T) {
 	for _, c := range commands {
 		want[c] = succeed(t, strings.Fields(c)...).out
 	}
-	row := func(out string) string { // of the run, without its times
+	row := func(out string) string { // the run's row without times
 		for line := range strings.Lines(out) {
 			if strings.HasPrefix(line, "r_quick_seed0,") {
 				return line
@@ -68,7 +68,7 @@ func TestFlippedFiles(t *testing.T) {
 		for i := range n {
 			places = append(places, place{name, i * (len(text) - 1) / max(n-1, 1), len(places) % 7})
 		}
-		for at, b := range text { // other numbers
+		for at, b := range text { // change digits
 			if filepath.Base(name) == rundir.Config && b >= '0' && b <= '9' {
 				places = append(places, place{name, at, 0})
 			}
@@ -102,12 +102,12 @@ func TestFlippedFiles(t *testing.T) {
 			}
 		}
 		if o := call(t, "train", "--run", a, "--resume"); o.code != 0 {
-			if file != rundir.Config { // the config may be invalid now, or describe another training
+			if file != rundir.Config { // the config may be invalid or describe another training now
 				t.Errorf("%s, byte %d: resume: %v", p.name, p.at, o)
 			}
 			continue
 		}
-		if got := call(t, strings.Fields(commands[2])...); file != rundir.Config && (got.out != want[commands[2]] || got.code != 0) { // otherwise it may be another run now
+		if got := call(t, strings.Fields(commands[2])...); file != rundir.Config && (got.out != want[commands[2]] || got.code != 0) { // with a changed config, it may be another run now
 			t.Errorf("%s, byte %d: after resume: %v", p.name, p.at, got)
 		}
 		if o := call(t, "check", a); o.code != 0 {
@@ -116,7 +116,7 @@ func TestFlippedFiles(t *testing.T) {
 	}
 }
 
-// copyTo copies the current folder into an empty one.
+// copyTo copies the current folder into an empty folder.
 func copyTo(t *testing.T, dir string) {
 	t.Helper()
 	if err := os.CopyFS(dir, os.DirFS(".")); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// Nothing is written through links in a run's folder.
+// No command writes through links in a run's folder.
 func TestPlantedLinks(t *testing.T) {
 	long.NotShort(t)
 	config := tinyFile(t)
@@ -39,7 +39,7 @@ func TestPlantedLinks(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := call(t, "train", config, "train.figures=true", "train.epochs=4", "--resume", "--run", dir)
-			if name != "output.txt" { // which is a sweep's
+			if name != "output.txt" { // output.txt belongs to sweeps
 				checkMistake(t, outcome{o.code, o.out, o.log[strings.LastIndex(o.log, "unravel: "):]}, 1, path, "link", "remove it")
 			} else {
 				plan := filepath.Join(filepath.Dir(dir), "plan.yaml")
@@ -70,14 +70,14 @@ func TestFolderLeaves(t *testing.T) {
 		"moved":   func(dir string) error { return os.Rename(dir, dir+"-moved") },
 		"deleted": os.RemoveAll,
 	} {
-		for _, checkpoint := range []string{"0", "0.02"} { // also by runs that save at their end only
+		for _, checkpoint := range []string{"0", "0.02"} { // also by runs that save only at the end
 			t.Run(name+" "+checkpoint, func(t *testing.T) {
 				dir := filepath.Join(t.TempDir(), "run")
 				p := start(t, append([]string{"train", "--run", dir}, append(busy(t, 100000), "train.checkpoint="+checkpoint)...)...)
 				if !p.logged(dir, 5) || checkpoint != "0" && !p.until(func() bool { return ui.Exists(filepath.Join(dir, "checkpoint.safetensors")) }) {
 					t.Fatal(p.end())
 				}
-				for try := 0; ; try++ { // a file may come while the folder is emptied
+				for try := 0; ; try++ { // a file may appear while the folder is emptied
 					err := leave(dir)
 					if err == nil {
 						break
@@ -102,7 +102,7 @@ func TestFolderLeaves(t *testing.T) {
 	}
 }
 
-// The name of a table obeys the rules for names of runs, because file names contain it.
+// The name of a table follows the rules for names of runs, because file names contain it.
 func TestTableName(t *testing.T) {
 	dir := t.TempDir()
 	table := ownTable(t)

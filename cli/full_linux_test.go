@@ -10,8 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// A full disk is met at every file that a run writes as a whole: the device /dev/full takes the place of the file's
-// new version.
+// Every file that a run writes as a whole meets a full disk: the device /dev/full replaces the file's new version.
 func TestFullDisk(t *testing.T) {
 	long.NotShort(t)
 	config, good, whole := tinyFile(t), finished(t), finished(t)
@@ -26,7 +25,7 @@ func TestFullDisk(t *testing.T) {
 			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 				t.Fatal(err)
 			}
-			const charDevice, full = 0o20000 | 0o666, 1<<8 | 7 // links are refused
+			const charDevice, full = 0o20000 | 0o666, 1<<8 | 7 // links are errors
 			if err := syscall.Mknod(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".unravel-tmp"), charDevice, full); err != nil {
 				t.Skip("devices cannot be made here:", err)
 			}

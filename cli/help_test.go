@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/docs"
 )
 
-// helpWords is the largest number of words of a help text. The tag detail has room for more.
+// helpWords is the maximum number of words in a help text. The tag detail allows more.
 const helpWords = 25
 
 // A help text is one short sentence.
@@ -49,6 +49,9 @@ func TestHelpIsShort(t *testing.T) {
 			checkDetail(t, v)
 		case *kong.Flag:
 			check("--"+v.Name, v.Help)
+			if strings.Contains(v.PlaceHolder, "...") {
+				t.Errorf("--%s: the help adds ,... to the placeholder %s itself", v.Name, v.PlaceHolder)
+			}
 			checkDetail(t, v.Value)
 		}
 		return next(nil)
@@ -58,7 +61,7 @@ func TestHelpIsShort(t *testing.T) {
 	}
 }
 
-// checkDetail tests that the reference has the details of a value, and that they are sentences.
+// checkDetail checks that the reference has the details of a value, and that they are sentences.
 func checkDetail(t *testing.T, v *kong.Value) {
 	t.Helper()
 	detail := v.Tag.Get("detail")

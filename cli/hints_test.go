@@ -26,7 +26,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// parsed returns the error in the words of a command line, from its command and flags.
+// parsed returns the error of a command line, from its command and flags.
 func parsed(t *testing.T, args []string) error {
 	t.Helper()
 	var line commands
@@ -38,8 +38,8 @@ func parsed(t *testing.T, args []string) error {
 	return err
 }
 
-// Mistakes of people who know other programs: keys, values, names and flags. The test writes what a message suggests,
-// and the suggestion must work.
+// These are mistakes of users of other programs: keys, values, names and flags. The test follows the suggestion in a
+// message, and the suggestion must work.
 func TestNewcomers(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, content := range map[string]string{
@@ -249,8 +249,7 @@ var (
 	commanded  = regexp.MustCompile(`did you mean "unravel ([^"]+)"\?`)
 )
 
-// pasted returns the arguments with the message's suggestion instead of the mistake; nil if the message suggests
-// nothing.
+// pasted returns the arguments with the message's suggestion instead of the mistake, or nil without a suggestion.
 func pasted(log string, args []string) []string {
 	if m := commanded.FindStringSubmatch(log); m != nil {
 		return strings.Fields(m[1] + " --help")
@@ -285,7 +284,7 @@ func pasted(log string, args []string) []string {
 	return nil
 }
 
-// replaced replaces an argument by the last candidate, and a list of names by the first.
+// replaced replaces an argument by the last candidate, or a list of names by the first.
 func replaced(args []string, old string, candidates ...string) []string {
 	list := slices.Clone(args)
 	by := candidates[len(candidates)-1]
@@ -309,7 +308,7 @@ func accepted(t *testing.T, args []string) error {
 	return nil
 }
 
-// Every list and option in the registries' hints can be written, and every name exists.
+// Every list and option in the registries' hints is valid, and every name exists.
 func TestRegistryHints(t *testing.T) {
 	lists := map[string]struct {
 		hints map[string]string
@@ -352,7 +351,7 @@ func TestRegistryHints(t *testing.T) {
 	}
 }
 
-// literals visits the string literals of all packages of the program, with their places.
+// literals visits the string literals of all packages of the program, with their positions.
 func literals(t *testing.T, visit func(where, text string)) {
 	t.Helper()
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
@@ -394,7 +393,7 @@ var (
 	settingRef  = regexp.MustCompile("(?:^|[ (`'])((?:dataset|model|train|supervision|views|metrics|losses)\\.[A-Za-z0-9_.+-]+|(?:train\\.stop|supervision))=(\\{[^\"`]*?\\}+|\\[[^\"`]*?\\]|[a-z0-9.]+)")
 )
 
-// Commands and overrides that any message says to write exist.
+// Commands and overrides suggested in messages exist.
 func TestPrintedHints(t *testing.T) {
 	var found int
 	literals(t, func(where, text string) {
@@ -410,7 +409,7 @@ func TestPrintedHints(t *testing.T) {
 			}
 		}
 		for _, m := range settingRef.FindAllStringSubmatch(text, -1) {
-			if strings.Contains(m[1], ".x") { // a name that a run gives
+			if strings.Contains(m[1], ".x") { // the run gives the name
 				continue
 			}
 			found++
@@ -424,7 +423,7 @@ func TestPrintedHints(t *testing.T) {
 	}
 }
 
-// applies overrides a setting in a config where it applies: with the part that its path names.
+// applies overrides a setting in a config with the part in its path.
 func applies(key, value string) error {
 	source := "dataset: square\nmodel: vae\nlosses: [reconstruction, kl]\n"
 	if words := strings.Split(key, "."); len(words) > 2 && (words[0] == "dataset" || words[0] == "model" || words[0] == "supervision") {

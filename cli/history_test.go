@@ -17,7 +17,7 @@ train: {epochs: 6, batch: 16, figures: false, checkpoint: 0}
 metrics: [mse]
 `
 
-// A run is neither shortened nor resumed with an edited config, and a sweep makes the planned run.
+// A run cannot be shortened or resumed with an edited config, and a sweep makes the planned run.
 func TestResumeShorter(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv(asProgram, "1") // runs of a sweep are processes
@@ -46,7 +46,7 @@ func TestResumeShorter(t *testing.T) {
 	sameAsDirect(t, "out", "train.epochs=2")
 }
 
-// A run that goes on under another cosine does not get the hash of a direct run, and says why.
+// A run that continues with another cosine schedule does not get the hash of a direct run, and reports the reason.
 func TestResumeLongerCosine(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
@@ -66,7 +66,7 @@ func TestResumeLongerCosine(t *testing.T) {
 	if len(hashes) != 2 || hashes[0] == hashes[1] {
 		t.Errorf("%q", hashes)
 	}
-	for _, dir := range []string{"out", "out/continued"} { // a single run differs from no other
+	for _, dir := range []string{"out", "out/continued"} { // a single run has no differences
 		if o := succeed(t, "runs", dir); !strings.Contains(o.out, "history") {
 			t.Errorf("%s: %v", dir, o)
 		}

@@ -26,7 +26,7 @@ func comparedAs(t *testing.T, text string) (x someCompared) {
 	return x
 }
 
-// TestMetricOfLoss checks that a run's metric measures the columns trained by the loss of its name, in eval and
+// TestMetricOfLoss checks that a run's metric measures the columns trained by the loss with its name, in eval and
 // compare.
 func TestMetricOfLoss(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -50,7 +50,7 @@ func TestMetricOfLoss(t *testing.T) {
 	}
 	x := comparedAs(t, succeed(t, "compare", "plain", "variance", "--json").out)
 	m, notes := x.Metrics[0], strings.Join(x.Notes, "\n")
-	if m.Name != "variance" || m.Values[1] != own || len(m.Chances) != 2 || !strings.Contains(notes, "variance is measured on other columns: equal shares or the best columns in run 1, column [0 1] row [3] in run 2; --blocks") {
+	if m.Name != "variance" || m.Values[1] != own || len(m.Chances) != 2 || !strings.Contains(notes, "variance is measured on different columns: equal shares or the best columns in run 1, column [0 1] row [3] in run 2; --blocks") {
 		t.Errorf("%+v, notes %s", m, notes)
 	}
 	x = comparedAs(t, succeed(t, "compare", "plain", "variance", "--json", "--metrics", "variance", "--blocks", "0-1;2-3").out)

@@ -17,7 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// replaceFile replaces a file by something of another kind.
+// replaceFile replaces a file by an object of another kind.
 func replaceFile(t *testing.T, path, kind string) {
 	t.Helper()
 	err := os.RemoveAll(path)
@@ -40,7 +40,7 @@ func replaceFile(t *testing.T, path, kind string) {
 	}
 }
 
-// socketAt makes a socket in a folder. The folder's path may be too long for a socket.
+// socketAt makes a socket in a folder, even if the folder's path is too long for a socket.
 func socketAt(path string) error {
 	short, err := os.MkdirTemp("", "s")
 	if err != nil {
@@ -97,7 +97,7 @@ func TestIrregularFiles(t *testing.T) {
 	}
 }
 
-// within runs a command that must end by itself.
+// within runs a command that must end in time.
 func within(t *testing.T, args ...string) outcome {
 	t.Helper()
 	done := make(chan outcome, 1)
@@ -111,7 +111,7 @@ func within(t *testing.T, args ...string) outcome {
 	}
 }
 
-// Commands name the damaged one of several runs, and go on with the others.
+// Commands name a damaged run among several, and continue with the others.
 func TestDamagedAmongOthers(t *testing.T) {
 	bad := finished(t)
 	dir := filepath.Dir(bad)
@@ -170,11 +170,11 @@ func TestEndlessFiles(t *testing.T) {
 	}
 }
 
-// Child processes also take a folder as a folder if its name begins like a flag.
+// Child processes also accept a folder whose name begins like a flag.
 func TestFolderLikeFlag(t *testing.T) {
 	long.NotShort(t)
 	config := tinyFile(t)
-	t.Setenv(asProgram, "1") // the runs of the sweep are made by this program
+	t.Setenv(asProgram, "1") // this program makes the runs of the sweep
 	t.Chdir(t.TempDir())
 	writeFile(t, "sweep.yaml", []byte("name: s\nbase: "+config+"\nseeds: [1]\n"))
 	if o := call(t, "sweep", "sweep.yaml", "--out=-x"); o.code != 0 || !ui.Exists(filepath.Join("-x", "tiny", rundir.RecordFile)) {

@@ -35,7 +35,7 @@ func startedBy(t testing.TB, dir string, kill int, args ...string) (o outcome, c
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer f.Close() // it is read by its name
+		defer f.Close() // read by name
 		files[i] = f
 	}
 	program, err := os.Executable()
@@ -49,7 +49,7 @@ func startedBy(t testing.TB, dir string, kill int, args ...string) (o outcome, c
 	w := &watched{kill: kill, seen: map[int]bool{}}
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // for good: the filter of the thread ends with it
+		runtime.LockOSThread() // permanently, because the filter of the thread ends with it
 		err := filterCalls()
 		if err == nil {
 			w.first, err = syscall.ForkExec(program, append([]string{program}, args...), attr)
@@ -65,14 +65,14 @@ func startedBy(t testing.TB, dir string, kill int, args ...string) (o outcome, c
 	return outcome{w.code, string(readFile(t, files[1].Name())), string(readFile(t, files[2].Name()))}, w.calls
 }
 
-// watched are processes with counted calls.
+// watched holds processes with counted calls.
 type watched struct {
 	first, kill, calls int
 	code               int // exit code of the first process; -1: killed
 	seen               map[int]bool
 }
 
-// follow lets the processes run until all have ended.
+// follow resumes the processes until all have ended.
 func (w *watched) follow() error {
 	for {
 		var status syscall.WaitStatus
@@ -97,13 +97,13 @@ func (w *watched) follow() error {
 	}
 }
 
-// resume lets a stopped thread run on.
+// resume continues a stopped thread.
 func (w *watched) resume(pid int, status syscall.WaitStatus) error {
 	new := !w.seen[pid]
 	w.seen[pid] = true
 	signal := int(status.StopSignal())
 	switch cause := int(status >> 16); {
-	case new && pid == w.first: // it has begun
+	case new && pid == w.first: // it has started
 		signal = 0
 		if err := syscall.PtraceSetOptions(pid, unix.PTRACE_O_TRACESECCOMP|unix.PTRACE_O_TRACECLONE|unix.PTRACE_O_TRACEFORK|unix.PTRACE_O_TRACEVFORK|
 			unix.PTRACE_O_TRACEEXEC|unix.PTRACE_O_EXITKILL); err != nil {
@@ -124,7 +124,7 @@ func (w *watched) resume(pid int, status syscall.WaitStatus) error {
 	return syscall.PtraceCont(pid, signal)
 }
 
-// filterCalls makes calls that change files stop for the tracer, in this thread and in processes that it starts.
+// filterCalls makes calls that change files stop for the tracer, in this thread and in its child processes.
 func filterCalls() error {
 	const (
 		number   = 0 // offsets in seccomp_data
@@ -138,11 +138,11 @@ func filterCalls() error {
 	}
 	stop, allow := unix.SockFilter{Code: unix.BPF_RET, K: unix.SECCOMP_RET_TRACE}, unix.SockFilter{Code: unix.BPF_RET, K: unix.SECCOMP_RET_ALLOW}
 	program := []unix.SockFilter{load(number)}
-	for call, flags := range map[uint32]uint32{unix.SYS_OPENAT: 2, unix.SYS_OPEN: 1} { // the flags for writing
+	for call, flags := range map[uint32]uint32{unix.SYS_OPENAT: 2, unix.SYS_OPEN: 1} { // flags of write access
 		program = append(program, equal(call, 0, 4), load(argument+8*flags),
 			unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC, Jf: 1}, stop, allow)
 	}
-	for _, call := range []uint32{unix.SYS_WRITE, unix.SYS_PWRITE64} { // of files, not of standard output
+	for _, call := range []uint32{unix.SYS_WRITE, unix.SYS_PWRITE64} { // of files, not standard output
 		program = append(program, equal(call, 0, 4), load(argument), unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K, K: 2, Jf: 1}, stop, allow)
 	}
 	for _, call := range []uint32{
@@ -160,13 +160,13 @@ func filterCalls() error {
 	return unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&list)), 0, 0)
 }
 
-// killedPhases are the command lines to kill at their calls, in a folder prepared by other command lines.
+// killedPhases are the command lines to kill at their calls, in folders prepared by other command lines.
 var killedPhases = []struct {
 	name    string
 	prepare []string
 	command string
-	again   string // after a kill; empty: the command
-	whole   string // its output after a kill behind its last change
+	again   string // command after a kill; empty: the same command
+	whole   string // its output after a kill past its last change
 }{
 	{name: "train", command: "train tiny.yaml --run run train.checkpoint=0.02", again: "train tiny.yaml --run run train.checkpoint=0.02 --resume"},
 	{name: "figures", command: "train tiny.yaml --run run train.figures=true", again: "train tiny.yaml --run run train.figures=true --resume"},
@@ -179,7 +179,7 @@ var killedPhases = []struct {
 	{name: "runs", prepare: []string{"train tiny.yaml --run a", "train tiny.yaml seed=2 --run b"}, command: "runs ."},
 	{name: "sweep", command: "sweep sweep.yaml --out runs"},
 	{name: "search", command: "sweep search.yaml --out runs"},
-	{name: "rungs", prepare: []string{"sweep first.yaml --out runs"}, command: "sweep rungs.yaml --out runs"}, // the first trial goes on
+	{name: "rungs", prepare: []string{"sweep first.yaml --out runs"}, command: "sweep rungs.yaml --out runs"}, // the first trial continues
 	{name: "table", command: "table own.yaml --scale quick --runs runs --out out"},
 	{name: "contribute", prepare: []string{"table own.yaml --scale quick --runs runs"}, command: "table own.yaml --scale quick --runs runs --contribute mine.jsonl"},
 	{name: "accept", prepare: []string{"table own.yaml --scale quick --runs runs", "table own.yaml --scale quick --runs runs --contribute mine.jsonl"},
@@ -199,7 +199,7 @@ var killedFiles = map[string]string{
 	"own.csv":     twoRunsReference,
 }
 
-// A command killed before any call that changes files leaves nothing false. Repeating it ends with the bits of an
+// A command killed before any call that changes files leaves no wrong files. Repeating it ends with the bits of an
 // uninterrupted command.
 func TestKilledAtCalls(t *testing.T) {
 	long.NotShort(t)
@@ -258,7 +258,7 @@ func TestKilledAtCalls(t *testing.T) {
 						}
 					}
 					for name := range got {
-						if _, ok := want[name]; !ok && !disk.IsTemporary(filepath.Base(name)) { // those go when the run is opened
+						if _, ok := want[name]; !ok && !disk.IsTemporary(filepath.Base(name)) { // these disappear when the run is opened
 
 							t.Errorf("call %d of %d: %s is left", kill, calls, name)
 						}
@@ -269,7 +269,7 @@ func TestKilledAtCalls(t *testing.T) {
 	}
 }
 
-// ownBytes matches files with times, machines or paths in their bytes.
+// ownBytes matches files that contain times, machines or paths.
 var ownBytes = regexp.MustCompile(`(^|/)(run\.json|log\.jsonl|output\.txt|timings\.json|report\.html|runs\.sqlite|checkpoint\.safetensors|state\.json|mine\.jsonl|\.lock)$`)
 
 // madeFiles returns the files below the current folder: their content, or "there" for files that vary.
@@ -280,7 +280,7 @@ func madeFiles(t *testing.T) map[string]string {
 		switch {
 		case err != nil || e.IsDir():
 			return err
-		case strings.HasPrefix(e.Name(), rundir.PreviousFile): // as time has it
+		case strings.HasPrefix(e.Name(), rundir.PreviousFile): // depends on time
 		case ownBytes.MatchString(path):
 			list[path] = "there"
 		case strings.HasPrefix(e.Name(), tfevents.FilePrefix):
@@ -295,8 +295,7 @@ func madeFiles(t *testing.T) map[string]string {
 	return list
 }
 
-// resultsHere lists results of the finished runs below the current folder. Their files must be as the runs wrote
-// them.
+// resultsHere lists results of the finished runs below the current folder. Their files must be unchanged.
 func resultsHere(t *testing.T) map[string]map[string]float64 {
 	t.Helper()
 	var list []struct {

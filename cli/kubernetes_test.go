@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// kubectlScript simulates a cluster: the first job fails without a step, and the second makes its tasks one after the
-// other.
+// kubectlScript simulates a cluster: the first job fails without a step, and the second job makes its tasks in
+// sequence.
 const kubectlScript = `#!/bin/sh
 cd "$CLUSTER" || exit 9
 case "$1 $2" in
@@ -66,7 +66,7 @@ func TestKubernetes(t *testing.T) {
 	if log, _ := os.ReadFile(filepath.Join(cluster, "log")); strings.Count(o.out, "finished") != 2 || !strings.Contains(o.log, "FailedIndexes") || ui.Exists(filepath.Join(cluster, "unknown")) {
 		t.Errorf("%s\n%s\ntasks:\n%s", o.out, o.log, log)
 	}
-	if succeed(t, args...); ui.Exists(filepath.Join(cluster, "unknown")) { // there is nothing to submit
+	if succeed(t, args...); ui.Exists(filepath.Join(cluster, "unknown")) { // nothing to submit
 		t.Error("kubectl was asked for something else")
 	}
 	if text, _ := os.ReadFile(filepath.Join(cluster, "jobs")); strings.TrimSpace(string(text)) != "2" {

@@ -44,7 +44,7 @@ func TestEvalInterval(t *testing.T) {
 	files := []string{"eval", "--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal,continuous,ordinal", "--metrics", "mse,radius,sap"}
 	args := append(files, "--interval", "90", "--repeats", "8")
 	if out := succeed(t, args...).out; !strings.Contains(out, "(90 %), estimate ") || !strings.Contains(out, "of 8 halves of the rows") ||
-		!strings.Contains(out, "of 8 draws") || !strings.Contains(out, "no interval: it is an extreme") {
+		!strings.Contains(out, "of 8 draws") || !strings.Contains(out, "no interval: the value is an extreme") {
 		t.Errorf("text: %s", out)
 	}
 	m, _ := measure(t, append(args, "--out", "out")[1:]...)

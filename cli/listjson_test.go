@@ -72,7 +72,7 @@ func TestQuiet(t *testing.T) {
 	checkMistake(t, call(t, "train", "vae/squar", "-q"), 2, `did you mean "vae/square"?`)
 }
 
-// A card says what the file holds, and its command lines work.
+// A card describes the file, and its command lines work.
 func TestModelCard(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -57,7 +57,7 @@ func TestListNetworksOfConfigs(t *testing.T) {
 	}
 }
 
-// The work of a config's networks is for one image.
+// The listed work of a config's networks is per image.
 func TestListWorkOfConfigs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mine.yaml")
 	source := "dataset: {square: {size: 18, side: 6}}\nmodel: {ae: {latent: 3, encoder: {mlp: {hidden: [5]}}, decoder: {mlp: {hidden: [7]}}}}\nlosses: [reconstruction]\n"

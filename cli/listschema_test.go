@@ -43,7 +43,7 @@ func schemaOf(t *testing.T, kind string) *jsonschema.Schema {
 	return s
 }
 
-// readYAML decodes YAML as an editor does.
+// readYAML decodes YAML like an editor.
 func readYAML(t *testing.T, source []byte) any {
 	t.Helper()
 	var v any
@@ -60,7 +60,7 @@ func readYAML(t *testing.T, source []byte) any {
 	return v
 }
 
-// TestSchemaAccepts checks that the schemas accept all files that come with Unravel.
+// TestSchemaAccepts checks that the schemas accept all files of Unravel.
 func TestSchemaAccepts(t *testing.T) {
 	experiments, sweeps, papers := schemaOf(t, "experiment"), schemaOf(t, "sweep"), schemaOf(t, "table")
 	for _, name := range configs.Names() {
@@ -75,7 +75,7 @@ func TestSchemaAccepts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if source, err = c.Encode(); err != nil { // a run's config, with all defaults
+		if source, err = c.Encode(); err != nil { // a run's config with all defaults
 			t.Fatal(err)
 		}
 		if err := experiments.Validate(readYAML(t, source)); err != nil {
@@ -115,8 +115,8 @@ func TestSchemaAccepts(t *testing.T) {
 	}
 }
 
-// TestSchemaOpen lists the places of a config where the schema accepts anything. A type that decodes itself and lists
-// no forms (ConfigForms) would be among them.
+// TestSchemaOpen lists the places in a config where the schema accepts anything, such as a type that decodes itself and
+// lists no forms (ConfigForms).
 func TestSchemaOpen(t *testing.T) {
 	var text bytes.Buffer
 	if err := docs.WriteSchema(&text, ""); err != nil {
@@ -140,7 +140,7 @@ func TestSchemaOpen(t *testing.T) {
 	}
 }
 
-// TestSchemaUnknown checks the error for another kind of file.
+// TestSchemaUnknown checks the error for an unknown kind of file.
 func TestSchemaUnknown(t *testing.T) {
 	checkMistake(t, call(t, "list", "schema", "sweeps"), 2, `there is no schema of "sweeps"; did you mean "sweep"?`)
 	checkMistake(t, call(t, "list", "schema", "sweep", "a=b"), 2, "unexpected argument a=b")
@@ -169,7 +169,7 @@ func (p place) set(v any) {
 	p.parent.([]any)[p.index] = v
 }
 
-// places lists the values at and below v, in order.
+// places lists v and the values below it, in order.
 func places(v any, at string) (list []place) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -191,7 +191,6 @@ func places(v any, at string) (list []place) {
 	return list
 }
 
-// clone copies a value.
 func clone(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -210,9 +209,9 @@ func clone(v any) any {
 	return v
 }
 
-// mutations change a value of a config, and return false where they do not apply. They leave out the mistakes that a
-// schema cannot see: rules between keys, other ranges than negative numbers, missing keys that only Validate demands,
-// elements twice, and texts that another key judges, such as names of factors.
+// mutations change a value of a config, and return false if they do not apply. They omit mistakes invisible to a
+// schema: rules between keys, ranges other than negative numbers, missing keys that only Validate requires, repeated
+// elements, and texts checked by another key, such as names of factors.
 var mutations = []struct {
 	name  string
 	apply func(p place, known map[string]bool) bool
@@ -240,7 +239,7 @@ var mutations = []struct {
 	{"integer becomes a fraction", func(p place, _ map[string]bool) bool {
 		n, ok := p.value().(json.Number)
 		p.set(json.Number(n.String() + ".5"))
-		return ok && !strings.ContainsAny(n.String(), ".eE") && n != "1" // 1.5 is no fraction of the data
+		return ok && !strings.ContainsAny(n.String(), ".eE") && n != "1" // 1.5 is not a fraction of the data
 	}},
 	{"text becomes a number", func(p place, _ map[string]bool) bool {
 		_, ok := p.value().(string)
@@ -314,7 +313,7 @@ var mutations = []struct {
 	}},
 }
 
-// TestSchemaAgrees changes configs at random. The schema and the strict reader accept the same ones.
+// TestSchemaAgrees changes configs at random. The schema and the strict reader must accept the same configs.
 func TestSchemaAgrees(t *testing.T) {
 	schema := schemaOf(t, "experiment")
 	var text bytes.Buffer

@@ -61,10 +61,9 @@ func Main() {
 	os.Exit(Run(ui.OnSignals(context.Background()), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// commands are the commands of the program.
 type commands struct {
 	Train    training.Train  `cmd:"" help:"Train a model (default: the quickstart)."`
-	Eval     eval.Command    `cmd:"" help:"Measure the codes of a run, of an ONNX encoder, or in .npy, .npz or .csv files."`
+	Eval     eval.Command    `cmd:"" help:"Measure the codes of a run, of an ONNX encoder, or in files."`
 	Compare  runs.Compare    `cmd:"" help:"Compare runs or files of codes: metrics side by side, ranks, Kendall's tau, UDR."`
 	Encode   coding.Encode   `cmd:"" help:"Write the codes and factors of a run or of an ONNX encoder as .npy files."`
 	Decode   coding.Decode   `cmd:"" help:"Draw images from a run's decoder: samples, traversals, grids, interpolations or codes of a file."`
@@ -160,13 +159,11 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	return exitCode(err, out, log)
 }
 
-// newParser creates the parser of command lines.
 func newParser(line *commands, options ...kong.Option) (*kong.Kong, error) {
 	return kong.New(line, append(options, kong.Name("unravel"),
 		kong.Description("Trains and measures disentangled representations."), kong.UsageOnError())...)
 }
 
-// exitCode reports an error and returns the exit code for it.
 func exitCode(err error, out *plain.Writer, log io.Writer) int {
 	if err == nil {
 		return ui.ExitDone
@@ -184,8 +181,7 @@ func exitCode(err error, out *plain.Writer, log io.Writer) int {
 	return ui.ExitFailed
 }
 
-// setRoot sets the folder of data sets for this process and its child processes, until restore is called. An empty dir
-// has no effect.
+// setRoot sets the folder of data sets for this process and its children. An empty dir has no effect.
 func setRoot(dir string) (restore func() error, err error) {
 	if dir == "" {
 		return func() error { return nil }, nil
@@ -204,8 +200,7 @@ func setRoot(dir string) (restore func() error, err error) {
 	return restore, os.Setenv(cache.RootVariable, whole)
 }
 
-// flagsLast moves flags after the arguments, because kong requires the arguments of a list to be adjacent. Users can
-// then write flags anywhere. Words after "--" stay in place.
+// flagsLast moves flags after the arguments, because kong requires adjacent arguments. Words after "--" stay.
 func flagsLast(model *kong.Application, args []string) []string {
 	takesValue := map[string]func(arg string) bool{}
 	// The visitor returns no errors.

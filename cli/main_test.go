@@ -102,7 +102,7 @@ func succeed(t testing.TB, args ...string) outcome {
 	return o
 }
 
-// checkMistake wants one message, on standard error, and no trace of a crash.
+// checkMistake wants one message on standard error, without a trace of a crash.
 func checkMistake(t testing.TB, o outcome, code int, words ...string) {
 	t.Helper()
 	if o.code != code {
@@ -135,8 +135,8 @@ func checkNoTrace(t testing.TB, o outcome) {
 	}
 }
 
-// finished returns a run of the tiny experiment, from two sessions of 2 and 1 epochs with a checkpoint each. It is
-// trained once; every test gets a copy.
+// finished returns a run of the tiny experiment, from two sessions of 2 and 1 epochs with a checkpoint each. It trains
+// once, and every test gets a copy.
 func finished(t testing.TB) string {
 	t.Helper()
 	finishedOnce.Do(func() {
@@ -183,7 +183,7 @@ func tensors(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-// sameRun wants two runs with the same end: parameters, optimisers, logs, codes and metrics.
+// sameRun wants two runs with equal ends: parameters, optimisers, logs, codes and metrics.
 func sameRun(t testing.TB, what, got, want string) {
 	t.Helper()
 	had, wanted := tensors(t, got), tensors(t, want)

@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/docs"
 )
 
-// The manual page has every command and flag, no text that roff takes for a request, and no warning of groff.
+// The manual page has every command and flag, no text that roff takes for a request, and no groff warning.
 func TestManual(t *testing.T) {
 	parser, err := newParser(&commands{})
 	if err != nil {

@@ -32,7 +32,7 @@ import (
 
 var drawMetrics = flag.Bool("metric-pictures", false, "draw the pictures of docs/metrics.md and print its table")
 
-// side is the number of levels of each of the pictures' two factors.
+// side is the number of levels of each of the two factors.
 const side = 16
 
 // example is a code of images with two factors, a and b, of 16 levels each.
@@ -41,7 +41,7 @@ type example struct {
 	code func(a, b float64, r *rng.Stream) []float64 // a and b from -1 to 1
 }
 
-// lines are codes of ordinal factors, rings are codes of circular factors.
+// lines are codes of ordinal factors, and rings are codes of circular factors.
 var lines = []example{
 	{"aligned", func(a, b float64, _ *rng.Stream) []float64 { return []float64{a, b} }},
 	{"warped", func(a, b float64, _ *rng.Stream) []float64 { return []float64{a * a * a, math.Tanh(3 * b)} }},
@@ -114,7 +114,7 @@ var pictured = []string{"mig", "dci", "med", "modularity", "co-occurrence", "var
 
 var turned = []string{"dlsbd", "dlsbd-workshop"}
 
-// valuesOf returns the values of metrics for an example; NaN for a metric without a value.
+// valuesOf returns the values of metrics for an example, or NaN for a metric without a value.
 func valuesOf(t *testing.T, e example, kind factor.Kind, names []string) []float64 {
 	t.Helper()
 	values := make([]float64, len(names))
@@ -125,7 +125,7 @@ func valuesOf(t *testing.T, e example, kind factor.Kind, names []string) []float
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m, ok := choice.Value.(metrics.SubCoded); ok { // as eval does with codes of files
+		if m, ok := choice.Value.(metrics.SubCoded); ok { // like eval with codes from files
 			m.SetCodes(nil, metrics.AssignBest)
 		}
 		if r, err := metrics.Evaluate(context.Background(), in, 0, []metrics.Choice{choice}); err == nil {
@@ -138,7 +138,7 @@ func valuesOf(t *testing.T, e example, kind factor.Kind, names []string) []float
 }
 
 // The tables of docs/metrics.md show the values of its examples, and each metric has a picture and an entry. The
-// default test measures some of them. With -metric-pictures it draws all and prints the tables.
+// default test measures some metrics. With -metric-pictures, the test draws all pictures and prints the tables.
 func TestMetricPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures every metric on fifteen codes")
@@ -188,7 +188,7 @@ func TestMetricPage(t *testing.T) {
 	}
 }
 
-// short2 writes a number with two decimals.
+// short2 formats a number with two decimals.
 func short2(v float64) string {
 	switch {
 	case math.IsNaN(v):
@@ -199,7 +199,7 @@ func short2(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// strip draws codes next to each other, each as a lattice of lines with one fixed factor, with a value below.
+// strip draws codes side by side, each as a lattice of lines with one fixed factor, with a value below.
 func strip(t *testing.T, examples []example, values []string) []byte {
 	t.Helper()
 	const width, height, dpi = 82, 112, 120
@@ -231,8 +231,8 @@ func strip(t *testing.T, examples []example, values []string) []byte {
 	return b.Bytes()
 }
 
-// lattice draws two columns of codes, from -1 to 1, moved by some points. b is fixed along blue lines, a along orange
-// ones.
+// lattice draws two columns of codes, from -1 to 1, shifted by some points. b is fixed along blue lines, and a along
+// orange lines.
 func lattice(box draw.Canvas, rows [][]float64, first int, by vg.Length) {
 	at := func(i, j int) vg.Point {
 		z := rows[i*side+j]

@@ -21,7 +21,7 @@ import (
 
 const planeAndLine = `[{"type": "continuous"}, {"type": "categorical", "options": [[], [{"type": "continuous"}]]}]`
 
-// planeFiles writes codes of a plane with a line in it, the component of each code, and the hierarchy.
+// planeFiles writes codes of a plane that contains a line, the component of each code, and the hierarchy.
 func planeFiles(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -87,7 +87,7 @@ func TestMimosa(t *testing.T) {
 		t.Fatalf("assignments.npy: %v", err)
 	}
 	for i, label := range labels.Data {
-		if want := label + 1; choices.Data[i] != want && label >= 0 || label < 0 && choices.Data[i] != -1 { // in this hierarchy the option is the number of the component
+		if want := label + 1; choices.Data[i] != want && label >= 0 || label < 0 && choices.Data[i] != -1 { // in this hierarchy the option is the component's number
 			t.Fatalf("code %d of component %d chooses %d", i, label, choices.Data[i])
 		}
 	}
@@ -102,7 +102,7 @@ func TestMimosa(t *testing.T) {
 	}
 }
 
-// Without components the command still has a result, and a remark.
+// Without components, the command still has a result, and a remark.
 func TestMimosaFindsNothing(t *testing.T) {
 	planeFiles(t)
 	o := succeed(t, "mimosa", "--codes", "codes.npy", "--factors", "factors.csv", "--truth", "truth.json", "--out", "found", "min_merged=2000")
@@ -142,7 +142,7 @@ metrics: []
 		"losses=[reconstruction, assignment]", "supervision={labels: {fraction: 1, file: found/assignments.npy, kinds: ["+kinds+"]}}", "--run", "runs/cofhae")
 }
 
-// A run with a hierarchy writes the true values of its factors: R4 from these files equals the run's R4.
+// A run with a hierarchy writes the true values of its factors. R4 from these files equals the run's R4.
 func TestHierarchicalFactors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	config := `
@@ -181,7 +181,7 @@ metrics: [r4]
 			t.Fatalf("row %d has the values %v and the levels %v", i/3, v, l)
 		}
 	}
-	// A folder of an older version has levels in factors.npy, and can be compared with a new one.
+	// A folder of an older version has levels in factors.npy, and is comparable with a new one.
 	succeed(t, "train", "sticks.yaml", "--run", "runs/old", "model.ae.encoder.mlp.hidden=[9]")
 	writeNPY(t, "runs/old/factors.npy", levels.Shape, levels.Data)
 	if err := os.Remove("runs/old/factor_levels.npy"); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Mistakes in a config or in its overrides exit with code 2. The message gives the place and the remedy.
+// Mistakes in a config or its overrides exit with code 2. The message gives the place and the remedy.
 func TestConfigMistakes(t *testing.T) {
 	long.NotShort(t)
 	vae := "model={vae: {encoder: {mlp: {hidden: [8]}}}}"
@@ -90,7 +90,7 @@ func TestConfigMistakes(t *testing.T) {
 	}
 }
 
-// Unreadable files of configs, and files without a config.
+// Unreadable config files, and files without a config.
 func TestConfigFiles(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
@@ -150,15 +150,19 @@ func TestUsageMistakes(t *testing.T) {
 		{"--nope", []string{"unknown flag --nope"}},
 		{"train --nope", []string{"unknown flag --nope"}},
 		{"train --run", []string{"--run"}},
+		{"train -", []string{"want the name of a file, such as /dev/stdin"}},
 		{"train quickstart nonsense", []string{`"nonsense" is not an override`}},
 		{"train --resume --run nowhere", []string{"nowhere: there is no run to continue"}},
 		{"eval", []string{"nothing to evaluate", "--run DIR", "--codes FILE"}},
 		{"eval --run x --codes y", []string{"--run", "--codes", "together"}},
-		{"eval --run " + dir + " --factors y", []string{"--factors belongs to --codes"}},
+		{"eval --run " + dir + " --factors y", []string{"--factors and --rotations belong to --codes"}},
 		{"eval --codes " + codes + " --metrics mig", []string{"takes the factors of the rows with --factors"}},
 		{"eval --run " + dir + " --types circular", []string{"--types and --bins belong to --codes"}},
 		{"eval --run " + dir + " --bins 3", []string{"--types and --bins belong to --codes"}},
-		{files + " --bins=-1", []string{"--bins -1 is negative"}},
+		{files + " --bins=-1", []string{`--bins: got "-1"; want 1 or more`}},
+		{files + " --bins 0", []string{`--bins: got "0"; want 1 or more`}},
+		{files + " --metrics all,mig", []string{"all already is a list of metrics; want it alone"}},
+		{files + " --chance 1", []string{"--chance: shuffles: 1 is out of range; want 2 to 1000, or 0 for no chance levels"}},
 		{files + " --types round", []string{`unknown kind "round"; want ordinal, circular, circular:PERIOD, categorical or continuous`}},
 		{files + " --types ordinal,ordinal,ordinal", []string{"--types has 3 kinds", "each of the 2 columns"}},
 		{files + " --blocks 0", []string{`--blocks "0" has 1 blocks; want 2`}},
@@ -179,7 +183,7 @@ func TestUsageMistakes(t *testing.T) {
 		{"list configs quickstrat", []string{`did you mean "quickstart"?`}},
 		{"data shwo", []string{"shwo"}},
 		{"data show", []string{"<name>"}},
-		{"data show sqare", []string{`unknown dataset "sqare"; did you mean "square"?`}},
+		{"data show sqare", []string{`argument "dataset=sqare": dataset: unknown dataset "sqare"; did you mean "square"?`}},
 		{"data show square size", []string{`"size" is not an option; want name=value`}},
 		{"data show square sizee=3", []string{`unknown key "sizee"; did you mean "size"?`}},
 		{"data show square size=3.5", []string{"dataset.square.size: want an integer, got 3.5"}},
@@ -200,7 +204,7 @@ func TestUsageMistakes(t *testing.T) {
 	}
 }
 
-// Folders that cannot hold a new run: exit code 1.
+// Folders that cannot contain a new run give exit code 1.
 func TestRunFolders(t *testing.T) {
 	config, full, taken := tinyFile(t), t.TempDir(), finished(t)
 	writeFile(t, filepath.Join(full, "thesis.tex"), []byte("x"))
@@ -261,7 +265,7 @@ func TestNoFolder(t *testing.T) {
 	}
 }
 
-// unwritable returns a path that even root cannot make a folder at.
+// unwritable returns a path where even root cannot make a folder.
 func unwritable(t *testing.T) string {
 	if os.Geteuid() == 0 {
 		return "/proc/run"
@@ -273,7 +277,7 @@ func unwritable(t *testing.T) string {
 	return filepath.Join(dir, "run")
 }
 
-// Codes and factors that cannot be measured, and unsuitable files.
+// Unmeasurable codes and factors, and unsuitable files.
 func TestEvalFiles(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
@@ -338,7 +342,7 @@ func TestEvalFiles(t *testing.T) {
 	checkMistake(t, call(t, append(chosen, "ordinal,discrete")...), 1, "metric dlsbd", "no circular factor")
 }
 
-// An excessive learning rate: the message names the first node, and the earlier checkpoint stays unchanged.
+// With an excessive learning rate, the message names the first node, and the earlier checkpoint remains unchanged.
 func TestNotFinite(t *testing.T) {
 	long.NotShort(t)
 	config, dir := tinyFile(t), filepath.Join(t.TempDir(), "run")
@@ -357,7 +361,7 @@ func TestNotFinite(t *testing.T) {
 		t.Error("the last good checkpoint is gone")
 	}
 	succeed(t, "eval", "--run", dir)
-	// parameters that are not finite are not stored, even if the last step produced them
+	// parameters that are not finite are never stored, even after the last step
 	o = call(t, "train", config, "train.optimizer.adam={lr: 1e20, decay: 1e30}", "train.batch=512", "supervision=none", "losses=[reconstruction, kl]", "train.epochs=1", "--run", dir+"2")
 	if o.code != 1 || o.out != "" || !regexp.MustCompile(`unravel: checkpoint: after step 1: element 0 of parameter "[^"]+" is [-+](Inf|NaN); try a smaller`).MatchString(o.log) {
 		t.Error(o)
@@ -365,8 +369,7 @@ func TestNotFinite(t *testing.T) {
 	checkMistake(t, call(t, "eval", "--run", dir+"2"), 1, "there is no checkpoint in "+dir+"2")
 }
 
-// Before the first update the learning rate cannot cause a loss that is not finite: the message names the range of
-// the data.
+// Before the first update, the learning rate cannot make a loss infinite. The message names the range of the data.
 func TestNotFiniteAtFirst(t *testing.T) {
 	dir := t.TempDir()
 	images := make([]float32, 60*10)
@@ -391,7 +394,7 @@ metrics: []
 	}
 }
 
-// The name of an output file gives its format, or is refused before the work.
+// The name of an output file determines its format, or is an error before the work.
 func TestWrittenNames(t *testing.T) {
 	dir, here := finished(t), t.TempDir()
 	for _, c := range [][2]string{

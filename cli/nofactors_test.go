@@ -15,8 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// init registers two data sets of 96 images of 16 x 16 x 1. "plain" has no factors. "gaps" lacks levels of two
-// factors; all images lack one of them.
+// init registers two data sets of 96 images of 16 x 16 x 1. "plain" has no factors. "gaps" lacks levels of two factors,
+// one of them for all images.
 func init() {
 	for name, build := range map[string]func(pixels []uint8) (datasets.Dataset, error){
 		"plain": func(pixels []uint8) (datasets.Dataset, error) {

@@ -7,13 +7,14 @@ import (
 	"image/png"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
-// Codes of another data set are those of the detour: the weights exported, and imported into a run on this data set.
+// Codes of another data set equal the codes after exporting the weights and importing them into a run on this data set.
 func TestOtherData(t *testing.T) {
 	dir := finished(t)
 	t.Chdir(t.TempDir())
@@ -59,7 +60,7 @@ func TestOtherData(t *testing.T) {
 	}
 }
 
-// Pictures in a folder, one picture, and an export of the run's own images.
+// TestEncodePictures encodes pictures in a folder, one picture, and an export of the run's own images.
 func TestEncodePictures(t *testing.T) {
 	dir := finished(t)
 	t.Chdir(t.TempDir())
@@ -100,7 +101,9 @@ func TestEncodePictures(t *testing.T) {
 	if names := string(readFile(t, "all-files.txt")); names != "a.png\nb.png\n" || ui.Exists("all-factors.npy") {
 		t.Errorf("files %q; want a.png and b.png, and no factors", names)
 	}
-	succeed(t, "encode", "--run", dir, "--images", "pictures/b.png", "--out", "one.npy")
+	if o := succeed(t, "encode", "--run", dir, "--images", "pictures/b.png", "--out", "one.npy"); !strings.Contains(o.log, "1 code of ") {
+		t.Errorf("one picture: %s", o.log)
+	}
 	all, one := readFile(t, "all.npy"), readFile(t, "one.npy")
 	if n := (len(all) - len(one)); n <= 0 || !bytes.Equal(all[len(all)-n:], one[len(one)-n:]) {
 		t.Error("the code of one picture is not its code in the folder")

@@ -33,7 +33,7 @@ type process struct {
 	done chan struct{} // closed when it has ended
 }
 
-// shared is text that one goroutine writes and another reads.
+// shared is a text that one goroutine writes and another reads.
 type shared struct {
 	mutex sync.Mutex
 	text  bytes.Buffer
@@ -68,17 +68,17 @@ func startWith(t testing.TB, change func(*exec.Cmd), args ...string) *process {
 		t.Fatal(err)
 	}
 	go func() {
-		_ = p.Wait() // the exit code says it
+		_ = p.Wait() // the exit code reports the error
 		close(p.done)
 	}()
-	t.Cleanup(func() { // if the test ended early
+	t.Cleanup(func() { // if the test ends early
 		_ = p.Process.Kill()
 		<-p.done
 	})
 	return p
 }
 
-// until waits until a condition holds; false if the process ends earlier.
+// until waits until a condition holds, or returns false if the process ends first.
 func (p *process) until(holds func() bool) bool {
 	for !holds() {
 		select {
@@ -99,21 +99,20 @@ func (p *process) logged(dir string, epochs int) bool {
 	})
 }
 
-// end waits for the process and returns its outcome; code -1 means killed.
+// end waits for the process and returns its outcome. Code -1 means killed.
 func (p *process) end() outcome {
 	<-p.done
 	return outcome{p.ProcessState.ExitCode(), p.out.String(), p.log.String()}
 }
 
-// busy is the tiny experiment with 64 steps per epoch. It evaluates, and writes a checkpoint every 20 ms, in the
-// middle of epochs. It lasts long enough to be killed.
+// busy is the tiny experiment with 64 steps per epoch, evaluations, and a checkpoint every 20 ms, within epochs. It
+// runs long enough for kills.
 func busy(t testing.TB, epochs int) []string {
 	return []string{tinyFile(t), "train.batch=4", fmt.Sprint("train.epochs=", epochs), "train.checkpoint=0.02", "metrics.every=40",
 		"train.schedule=cosine", "train.clip=100"}
 }
 
-// kills returns how often a run is killed: ten times, or four times in the default test. One kill comes while the run
-// starts.
+// kills returns the number of kills of a run: ten, or four in the default test. One kill comes during the start.
 func kills() int {
 	if long.Enabled() {
 		return 10
@@ -121,8 +120,8 @@ func kills() int {
 	return 4
 }
 
-// killed runs a command line again and again, and kills it at random moments of its epochs. Then it lets the run end.
-// It returns the steps from which the runs continued.
+// killed runs a command line repeatedly, and kills it at random moments of its epochs. Then it lets the run end. It
+// returns the steps from which the runs continued.
 func killed(t *testing.T, dir string, epochs int, args ...string) (steps []string) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(7, 10)) // the same moments in every test run
@@ -134,14 +133,14 @@ func killed(t *testing.T, dir string, epochs int, args ...string) (steps []strin
 	args = append([]string{"train", "--resume", "--run", dir}, args...)
 	for i, epoch := range moments {
 		p := start(t, args...)
-		late := 25 * time.Millisecond // after that epoch
-		if i%5 == 3 {                 // while it starts
+		late := 25 * time.Millisecond // after the epoch
+		if i%5 == 3 {                 // during the start
 			late = 60 * time.Millisecond
 		} else if !p.logged(dir, epoch) {
 			t.Fatalf("kill %d: the run ended by itself: %v", i, p.end())
 		}
 		time.Sleep(time.Duration(r.Float64() * float64(late)))
-		_ = p.Process.Kill() // it may have ended, which the exit code tells
+		_ = p.Process.Kill() // it may have ended; see the exit code
 		if o := p.end(); o.code != -1 {
 			t.Fatalf("kill %d after epoch %d: the run ended by itself: %v", i, epoch, o)
 		}
@@ -166,7 +165,7 @@ func reference(t *testing.T, args ...string) (dir string) {
 	return dir
 }
 
-// A run killed at ten random moments and continued each time ends like an uninterrupted run: the same parameters,
+// A run killed at ten random moments and continued each time ends like an uninterrupted run: equal parameters,
 // optimisers, log and codes, bit for bit.
 func TestKilled(t *testing.T) {
 	long.NotShort(t)
@@ -208,14 +207,14 @@ func checkEpochs(t *testing.T, dir string, epochs int) {
 	}
 }
 
-// After a signal a run saves, exits with 130, and continues later as if nothing had happened.
+// After a signal, a run saves, exits with 130, and later continues to the same result.
 func TestSignals(t *testing.T) {
 	long.NotShort(t)
-	const epochs = 300                                    // the signals come in its first part
+	const epochs = 300                                    // signals come in the first part
 	args := append(busy(t, epochs), "train.checkpoint=0") // only when stopped
 	whole := reference(t, args...)
 	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP) // otherwise tests under nohup start processes that ignore it
+	signal.Notify(hangups, syscall.SIGHUP) // under nohup, tests would start processes that ignore the signal
 	defer signal.Stop(hangups)
 	for _, stop := range long.Sample([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, 2) {
 		t.Run(stop.String(), func(t *testing.T) {
@@ -250,7 +249,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// Other commands than train stop at once and leave no files.
+// Commands other than train stop at once and leave no files.
 func TestSignalWhileEncoding(t *testing.T) {
 	dir := finished(t)
 	out := filepath.Join(t.TempDir(), "codes.npy")
@@ -265,7 +264,7 @@ func TestSignalWhileEncoding(t *testing.T) {
 	}
 }
 
-// A broken environment is a mistake of usage, found before any work.
+// An invalid environment variable is a usage error before any work.
 func TestClaimsVariables(t *testing.T) {
 	for variable, wrong := range map[string]string{"UNRAVEL_CLAIMS": "sometimes", "UNRAVEL_CLAIMS_AFTER": "-1s"} {
 		t.Run(variable, func(t *testing.T) {
@@ -281,7 +280,7 @@ func TestInstructionSet(t *testing.T) {
 	checkMistake(t, start(t, "list").end(), 2, `UNRAVEL_KERNEL="sse2": want go, avx2 or avx512`)
 }
 
-// TestKilled on the quickstart: go test ./cli -run LongQuickstart -study -timeout 30m.
+// TestKilled with the quickstart: go test ./cli -run LongQuickstart -study -timeout 30m.
 func TestLongQuickstart(t *testing.T) {
 	long.Study(t)
 	args := []string{"quickstart", "train.epochs=20", "train.checkpoint=0.5"}

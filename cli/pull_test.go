@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// modelArchives is the folder of the archives of trained models.
+// modelArchives is the folder with the archives of trained models.
 var modelArchives = filepath.Join("..", "results", "models")
 
 // A pulled model is a run for the other commands.
@@ -55,7 +55,7 @@ func TestPull(t *testing.T) {
 	checkMistake(t, call(t, "pull", "cofhae-chopsticks", "--out", run), 1, "holds the model, changed: it was trained further; want another folder, named by --out")
 }
 
-// The list names every model and the usual folder of the models that are there.
+// The list names every model, and the usual folder of existing models.
 func TestPullList(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.MkdirAll("runs/vae-sprites", 0o777); err != nil {
@@ -83,7 +83,7 @@ func TestPullList(t *testing.T) {
 	}
 }
 
-// A mirror serves archives; wrong ones change nothing.
+// A mirror serves archives. Wrong archives change nothing.
 func TestPullMistakes(t *testing.T) {
 	ownData(t)
 	good := readFile(t, filepath.Join(modelArchives, "cofhae-chopsticks.zip"))

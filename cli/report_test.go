@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// The page of a run without figures can be made afterwards, in its folder or in another one. Nothing else in the
-// folder changes.
+// The page of a run without figures can be made afterwards, in its folder or another folder. The rest of the folder
+// does not change.
 func TestReport(t *testing.T) {
 	long.NotShort(t)
 	dir := trained(t, linear)

@@ -17,7 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Runs can be sent to MLflow, repeatedly, and to TensorBoard's page of settings.
+// Runs can be sent to MLflow repeatedly, and to TensorBoard's page of settings.
 func TestRunsExport(t *testing.T) {
 	long.NotShort(t)
 	file, dir := writeSweep(t, "seeds: [0, 1]\n")
@@ -73,7 +73,7 @@ func TestRunsExport(t *testing.T) {
 	checkMistake(t, call(t, "runs", dir, "--mlflow", "mlruns"), 2, "--mlflow: mlruns is no address", "such as http://localhost:5000", "from version 3.13 on")
 }
 
-// Without runs nothing is written.
+// Without runs, nothing is written.
 func TestRunsExportNothing(t *testing.T) {
 	dir, server := t.TempDir(), mlflowtest.New(t)
 	for _, flags := range [][]string{{"--tensorboard"}, {"--mlflow", server.URL}} {
@@ -92,8 +92,8 @@ func TestRunsExportNothing(t *testing.T) {
 	}
 }
 
-// Unfinished runs are running, waiting or stopped, as on the pages of serve; unfinished stands for all three. The
-// column of states stays even in a narrow table.
+// Unfinished runs are running, waiting or stopped, like on the pages of serve. unfinished means all three. Even a
+// narrow table has the column of states.
 func TestRunStates(t *testing.T) {
 	long.NotShort(t)
 	file, dir := writeSweep(t, "seeds: [0, 1, 2, 3]\n")
@@ -141,11 +141,11 @@ func TestRunStates(t *testing.T) {
 	}
 }
 
-// Damaged results are reported with their file and the remedy.
+// Errors about damaged results name the file and the remedy.
 func TestRunsDamaged(t *testing.T) {
 	for _, name := range []string{"metrics.json", "run.json"} {
 		dir := finished(t)
-		succeed(t, "runs", filepath.Dir(dir)) // which are remembered
+		succeed(t, "runs", filepath.Dir(dir)) // stores them
 		path := filepath.Join(dir, name)
 		writeFile(t, path, []byte("{bad"))
 		words := []string{path + ": the file is damaged (invalid character 'b'", "unravel train --resume --run " + dir + "` writes it again"}

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// The server prints its address, takes a free port if the usual one is taken, and ends with the context.
+// The server prints its address, takes a free port if the usual port is taken, and ends with the context.
 func TestServe(t *testing.T) {
 	t.Chdir(t.TempDir())
 	checkMistake(t, call(t, "serve"), 2, "there is no folder runs")
@@ -27,7 +27,7 @@ func TestServe(t *testing.T) {
 	checkMistake(t, call(t, "serve", "--listen", "127.0.0.1:http"), 2, "want HOST:PORT")
 	if l, err := net.Listen("tcp", serving.DefaultAddress); err == nil {
 		defer l.Close()
-	} // else it is taken as well
+	} // otherwise the port is taken anyway
 	log, page := clitest.Served(t, Run, "serve")
 	if strings.Contains(log, ":7007") || !strings.Contains(page, "<h1>Runs</h1>") || strings.Contains(log, "token=") {
 		t.Errorf("%s\n%.200s", log, page)
@@ -52,7 +52,7 @@ func TestServe(t *testing.T) {
 	}
 }
 
-// Training and sweeps can start a server, which stays when they are done.
+// Training and sweeps can start a server, which continues after they end.
 func TestTrainServe(t *testing.T) {
 	long.NotShort(t)
 	config := tinyFile(t)

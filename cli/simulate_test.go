@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Simulating a sweep leaves no files. Ended runs give their times. Mistakes in the machines are usage errors.
+// A simulated sweep leaves no files. Ended runs provide times. Mistakes about the machines are usage errors.
 func TestSimulate(t *testing.T) {
 	file, dir := writeSweep(t, "seeds: [0, 1, 2, 3]\n")
 	var s struct {

@@ -26,8 +26,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// siteFiles returns the files of the site with all pages. Build fails if docs/pages.yaml lacks a page, or if the
-// target of a link, an anchor or a picture is missing.
+// siteFiles returns the files of the site with all pages. Build fails if docs/pages.yaml lacks a page, or if the target
+// of a link, an anchor or a picture is missing.
 func siteFiles(t *testing.T) map[string][]byte {
 	t.Helper()
 	files, err := builtSite()
@@ -50,7 +50,7 @@ var builtSite = sync.OnceValues(func() (map[string][]byte, error) {
 	return site.Build(source)
 })
 
-// madePages are the pages made from the code.
+// madePages returns the pages made from the code.
 func madePages(t *testing.T) []docs.ReferencePage {
 	t.Helper()
 	pages, err := currentPages()
@@ -75,8 +75,8 @@ var (
 	idAttribute   = regexp.MustCompile(` id="([^"]*)"`)
 )
 
-// Everything that a page of the site names exists: pages, anchors, pictures and scripts in the site, other files in
-// the repository.
+// Everything that a page of the site names exists: pages, anchors, pictures and scripts in the site, other files in the
+// repository.
 func TestSiteLinks(t *testing.T) {
 	long.NotShort(t)
 	files := siteFiles(t)
@@ -126,7 +126,7 @@ func TestSiteLinks(t *testing.T) {
 	}
 }
 
-// The site in a browser, from files: no page is wider than its window, the search finds pages, colours change, and
+// The site works in a browser from files: no page is wider than its window, the search finds pages, colours change, and
 // all controls have names.
 func TestSitePages(t *testing.T) {
 	long.NotShort(t)
@@ -217,7 +217,7 @@ func TestReferenceCommands(t *testing.T) {
 	}
 }
 
-// Every key in the reference has a meaning, and a part that a program registers gets its section.
+// Every key in the reference has a meaning, and a part registered by a program gets a section.
 func TestReferenceKeys(t *testing.T) {
 	pages, rows := madePages(t), 0
 	for _, p := range pages {
@@ -241,7 +241,7 @@ func TestReferenceKeys(t *testing.T) {
 	}
 }
 
-// unravel docs writes the site, and takes no folder that it has not made.
+// unravel docs writes the site, and rejects folders that it has not made.
 func TestDocsCommand(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
@@ -255,7 +255,7 @@ func TestDocsCommand(t *testing.T) {
 	checkMistake(t, call(t, "docs", "--out", "."), 1, "the folder holds files that unravel docs has not made, such as mine.txt")
 }
 
-// CITATION.cff has the keys of the Citation File Format 1.2.0 that it uses, with values of their types.
+// CITATION.cff uses keys of the Citation File Format 1.2.0, with values of their types.
 func TestCitation(t *testing.T) {
 	type author struct {
 		Name   string `yaml:"name"`
@@ -302,7 +302,7 @@ func TestCitation(t *testing.T) {
 	}
 }
 
-// Whatever a run leaves is among the files that the reference lists.
+// The reference lists every file of a run.
 func TestReferenceFiles(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
@@ -325,7 +325,7 @@ func TestReferenceFiles(t *testing.T) {
 	}
 }
 
-// The pages of docs/reference are those that this code makes.
+// The stored pages of docs/reference equal the pages made from this code.
 func TestReferenceStored(t *testing.T) {
 	dir := filepath.Join("..", filepath.FromSlash(docs.ReferenceFolder))
 	const renew = "go run ./cmd/unravel docs --reference " + docs.ReferenceFolder

@@ -13,9 +13,9 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 )
 
-// A sweep on the environment's Slurm has the results of a sweep on this machine, bit for bit. This holds even if a
-// running task is put back into the queue. Slurm then lets it wait for minutes, and another task takes over. The test
-// runs if UNRAVEL_SLURM is set.
+// A sweep on the environment's Slurm has the results of a sweep on this machine, bit for bit, even if a running task
+// returns to the queue. Slurm then delays the task for minutes, and another task takes over. The test runs if
+// UNRAVEL_SLURM is set.
 func TestSlurm(t *testing.T) {
 	if os.Getenv("UNRAVEL_SLURM") == "" {
 		t.Skip("UNRAVEL_SLURM is not set")

@@ -29,7 +29,7 @@ func gone(t *testing.T) *os.File {
 	return w
 }
 
-// No run ends because text for people cannot be written.
+// A run continues if its text for people cannot be written.
 func TestNobodyListens(t *testing.T) {
 	long.NotShort(t)
 	whole := reference(t, tinyFile(t))
@@ -53,7 +53,7 @@ func TestNobodyListens(t *testing.T) {
 			sameRun(t, name, dir, whole)
 		})
 	}
-	// closed from the beginning
+	// closed from the start
 	dir := filepath.Join(t.TempDir(), "run")
 	shell := exec.Command("sh", "-c", `exec "$0" "$@" 2>&-`, os.Args[0], "train", tinyFile(t), "--run", dir)
 	shell.Env = append(os.Environ(), asProgram+"=1")
@@ -63,7 +63,7 @@ func TestNobodyListens(t *testing.T) {
 	sameRun(t, "without standard error", dir, whole)
 }
 
-// Results that cannot be written are an error.
+// Unwritable results are an error.
 func TestResultsLost(t *testing.T) {
 	long.NotShort(t)
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -81,7 +81,7 @@ func TestResultsLost(t *testing.T) {
 			t.Errorf("%s: %v", args, o)
 		}
 	}
-	// a reader that has stopped reading gets no message
+	// a reader that has closed the pipe gets no message
 	if o := startWith(t, func(c *exec.Cmd) { c.Stdout = gone(t) }, "list").end(); o.code != 1 || o.log != "" {
 		t.Error(o)
 	}
@@ -110,10 +110,10 @@ func TestSignalWhileWaiting(t *testing.T) {
 		"labels":      {"train", tinyFile(t), "model={vae: {encoder: {mlp: {hidden: [8]}}}}", "losses=[{variance: {}}]", labels, "--run", filepath.Join(t.TempDir(), "run")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // they wait
+			t.Parallel() // the processes wait
 			for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 				o := signalled(t, 200*time.Millisecond, signal, name == "labels", args)
-				// A process that starts handles no signals yet, and is killed. On a busy machine it starts slowly.
+				// A starting process handles no signals yet, and is killed. On a busy machine, it starts slowly.
 				for wait := 400 * time.Millisecond; o.code == -1 && wait < time.Minute; wait *= 2 {
 					o = signalled(t, wait, signal, name == "labels", args)
 				}
@@ -125,11 +125,11 @@ func TestSignalWhileWaiting(t *testing.T) {
 	}
 }
 
-// signalled starts a process, and signals it after a time, twice if its run may be saved.
+// signalled starts a process and signals it after a delay, twice if its run may be saved.
 func signalled(t *testing.T, wait time.Duration, signal os.Signal, twice bool, args []string) outcome {
 	t.Helper()
 	p := start(t, args...)
-	time.Sleep(wait) // it waits soon; the test also holds if it does not yet
+	time.Sleep(wait) // it waits soon; the test also works if not yet
 	if err := p.Process.Signal(signal); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func signalled(t *testing.T, wait time.Duration, signal os.Signal, twice bool, a
 	return p.end()
 }
 
-// Escape sequences and formulas in the headers of foreign files reach neither terminals nor spreadsheets.
+// Escape sequences and formulas in the headers of foreign files do not reach terminals or spreadsheets.
 func TestForeignHeaders(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var codes, factors strings.Builder

@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// TestLongObjectives trains the experiment entangled/both with every pair of a modularity and an informativeness
-// loss. It prints the table of docs/studies.md: go test ./cli -run LongObjectives -study -v
+// TestLongObjectives trains the experiment entangled/both with every pair of a modularity and an informativeness loss.
+// It prints the table of docs/studies.md: go test ./cli -run LongObjectives -study -v
 func TestLongObjectives(t *testing.T) {
 	long.Study(t)
 	modular := []string{"variance: {weight: 100}", "mad: {weight: 5}", "mpd: {weight: 5}", "radius: {weight: 1}", "diameter: {weight: 1}"}

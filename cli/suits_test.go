@@ -18,7 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
-// Mistakes between the parts of a config also have a place: file, line and column, or the argument.
+// Mistakes between parts of a config also have a place: file, line and column, or the argument.
 func TestPlaces(t *testing.T) {
 	vae := strings.NewReplacer("lsbd-vae:", "vae:", "latent:\n", "latent: 4\n", "      - sphere: {dim: 1, log_t: [-10, -9]}\n", "", "  - lsbd: {weight: 100}\n", "").Replace(tiny)
 	for name, c := range map[string]struct{ text, old, new, want string }{
@@ -67,7 +67,7 @@ func TestPlaces(t *testing.T) {
 	checkMistake(t, call(t, "train", tinyFile(t), "metrics=[purity]", "--run", filepath.Join(t.TempDir(), "run")), 2, `argument "metrics=[purity]": metrics.final.0.purity: metric purity`)
 }
 
-// A metric that does not suit the data set is found before training.
+// A metric that does not suit the data set is an error before training.
 func TestUnsuitableMetric(t *testing.T) {
 	data := t.TempDir()
 	writeNPY(t, filepath.Join(data, "images.npy"), []int{6, 4, 4}, make([]uint8, 96))
@@ -101,7 +101,7 @@ metrics: [dlsbd]
 	checkMistake(t, call(t, "train", config, "--run", dir+"2"), 1, "images.npy")
 }
 
-// Work that needs more memory than the machine has is refused before the allocation, with its size.
+// Work that exceeds the machine's memory is an error before the allocation, with its size.
 func TestTooLarge(t *testing.T) {
 	long.NotShort(t)
 	vae := "model={vae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}"
@@ -158,7 +158,7 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// Metrics are checked against the images that they will get: a sample, or a held-out part.
+// Metrics are checked against their images: a sample, or a held-out part.
 func TestUnsuitableSample(t *testing.T) {
 	vae := []string{"model={vae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}", "supervision=none", "losses=[reconstruction, kl]"}
 	for _, c := range []struct {

@@ -72,7 +72,7 @@ func TestSweepCommand(t *testing.T) {
 	}
 }
 
-// A search shows its space and first trials, makes them in processes, and prints the best one with its command.
+// A search shows its space and first trials, makes the trials in processes, and prints the best trial with its command.
 func TestSearchCommand(t *testing.T) {
 	long.NotShort(t)
 	file, dir := writeSweep(t, "set: {train.epochs: 1}\nsearch: {tpe: {metric: dlsbd, runs: 3, startup: 2, space: {losses.1.kl.weight: {linear: [0, 4]}, train.batch: {choice: [16, 32]}}}}\n")
@@ -110,7 +110,7 @@ func TestSearchCommand(t *testing.T) {
 	checkMistake(t, call(t, "sweep", file, "--simulate", "nodes=1,cores=1"), 2, "--simulate needs the runs beforehand")
 }
 
-// A failed run does not stop the others. The program names it and exits with 1.
+// A failed run does not stop other runs. The program names it and exits with 1.
 func TestSweepFailure(t *testing.T) {
 	long.NotShort(t)
 	file, dir := writeSweep(t, "product: {train.optimizer.adam.lr: [1e30, 0.001]}\n")
@@ -300,7 +300,8 @@ func TestTableTrains(t *testing.T) {
 	succeed(t, "table", own, "--runs", dir, "--no-run")
 }
 
-// A table shows its ledger without training. Its runs are repeated and compared, and a changed digit is found.
+// A table shows its ledger without training. Its runs can be repeated and compared, and the comparison finds a changed
+// digit.
 func TestTableLedger(t *testing.T) {
 	long.NotShort(t)
 	file, dir := writeSweep(t, "")
@@ -357,7 +358,7 @@ func TestTableLedger(t *testing.T) {
 		t.Error(o)
 	}
 	writeFile(t, path, []byte(good[:len(good)-9]))
-	checkMistake(t, call(t, "table", own), 1, "own/quick.jsonl:3: the last line has no end")
+	checkMistake(t, call(t, "table", own), 1, "own/quick.jsonl:3: the last line does not end with a line break")
 	writeFile(t, path, []byte(good))
 	for want, args := range map[string][]string{
 		"--pick and --within belong to --check": {"table", own, "--pick", "1"}, "--check makes runs in a separate folder": {"table", own, "--check", "1", "--scale", "quick"},

@@ -35,7 +35,7 @@ columns: [{label: c, metric: mse, transform: exp(-x)}]
 
 func TestTableList(t *testing.T) {
 	long.NotShort(t)
-	t.Chdir(t.TempDir()) // where there are no runs
+	t.Chdir(t.TempDir()) // a folder without runs
 	var list []papers.ListedTable
 	decodeOne(t, succeed(t, "table", "--json").out, &list)
 	var short, all bytes.Buffer
@@ -103,7 +103,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Your own table can be written to files, the same every time.
+// A user's table can be written to files, with equal bytes every time.
 func TestTableOut(t *testing.T) {
 	own, out := ownTable(t), filepath.Join(t.TempDir(), "new", "folder")
 	o := succeed(t, "table", own, "--out", out)
@@ -149,7 +149,7 @@ func TestTableMistakes(t *testing.T) {
 	checkMistake(t, call(t, "table", own, "--out", file), 1, file)
 	reference := strings.TrimSuffix(own, ".yaml") + ".csv"
 	writeFile(t, reference, bytes.TrimSuffix(readFile(t, reference), []byte(",,\n")))
-	checkMistake(t, call(t, "table", own), 1, reference+":2: the last line has no end: the file may be cut off")
+	checkMistake(t, call(t, "table", own), 1, reference+":2: the last line does not end with a line break: the file may be cut off")
 	if err := os.Remove(reference); err != nil {
 		t.Fatal(err)
 	}

@@ -37,8 +37,8 @@ boxes: {title: Runs, column: c, rows: [r, s]}
 	return file
 }
 
-// Two processes make a table at once, and both are killed at random moments. The table ends as after an uninterrupted
-// run: the same files, no run made twice and none lost.
+// Two processes make a table at once, and both are killed at random moments. The table ends like after an uninterrupted
+// run: equal files, and no repeated or lost run.
 func TestTableKilled(t *testing.T) {
 	long.NotShort(t)
 	file, base := killedTable(t), t.TempDir()
@@ -52,7 +52,7 @@ func TestTableKilled(t *testing.T) {
 	}
 	takes := time.Since(begun)
 	random := rand.New(rand.NewPCG(3, 9))
-	ended := map[string][]byte{} // what run.json said of finished runs
+	ended := map[string][]byte{} // run.json of finished runs
 	var last outcome
 	for rounds := 0; ; rounds++ {
 		if rounds > 30 {
@@ -60,7 +60,7 @@ func TestTableKilled(t *testing.T) {
 		}
 		both := []*process{start(t, command("killed")...), start(t, command("killed")...)}
 		for _, p := range both {
-			after := time.Duration((0.05 + 0.3*random.Float64()) * float64(1+rounds) / 3 * float64(takes)) // a busy machine takes longer than before
+			after := time.Duration((0.05 + 0.3*random.Float64()) * float64(1+rounds) / 3 * float64(takes)) // a busy machine may be slower than before
 			time.AfterFunc(after, func() { _ = p.Process.Kill() })
 		}
 		for _, p := range both {
@@ -90,7 +90,7 @@ func TestTableKilled(t *testing.T) {
 	}
 }
 
-// checkEnded wants unchanged results of runs that had finished, and records runs that have finished since.
+// checkEnded wants unchanged results of finished runs, and records newly finished runs.
 func checkEnded(t *testing.T, dir string, ended map[string][]byte) {
 	t.Helper()
 	for _, name := range folders(t, dir) {
@@ -104,7 +104,7 @@ func checkEnded(t *testing.T, dir string, ended map[string][]byte) {
 	}
 }
 
-// folders lists the folders in a folder; none if the folder is missing.
+// folders lists the folders in a folder, or none if the folder is missing.
 func folders(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -119,7 +119,7 @@ func folders(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// If a reference file was cut off at any byte, its table says so before a run is made.
+// If a reference file is cut off at any byte, its table reports this before any run.
 func TestTableDamagedReference(t *testing.T) {
 	long.NotShort(t)
 	file := killedTable(t)

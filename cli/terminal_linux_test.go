@@ -24,7 +24,7 @@ func onTerminal(t *testing.T, columns uint16, args ...string) string {
 	return typing(t, "", columns, args...)
 }
 
-// typing runs a command line on a terminal where somebody types a text.
+// typing runs a command line on a terminal where a user types a text.
 func typing(t *testing.T, typed string, columns uint16, args ...string) string {
 	t.Helper()
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
@@ -54,7 +54,7 @@ func typing(t *testing.T, typed string, columns uint16, args ...string) string {
 	var text bytes.Buffer
 	drawn := make(chan struct{})
 	go func() {
-		_, _ = io.Copy(&text, control) // it ends with an error when the terminal is closed
+		_, _ = io.Copy(&text, control) // it ends with an error when the terminal closes
 		close(drawn)
 	}()
 	code := Run(context.Background(), args, terminal, terminal)
@@ -68,7 +68,7 @@ func typing(t *testing.T, typed string, columns uint16, args ...string) string {
 	return text.String()
 }
 
-// A table asks on a terminal before it trains at a large scale.
+// On a terminal, a table asks before it trains at a large scale.
 func TestTableAsks(t *testing.T) {
 	long.NotShort(t)
 	file, dir := writeSweep(t, "")
@@ -88,7 +88,7 @@ func TestTableAsks(t *testing.T) {
 	}
 }
 
-// After training the screen shows the last losses and the current work, without long silence.
+// After training, the screen shows the last losses and the current work, without long pauses.
 func TestProgressOnTerminal(t *testing.T) {
 	long.NotShort(t)
 	text := onTerminal(t, 80, "train", tinyFile(t), "train.figures=true", "--run", filepath.Join(t.TempDir(), "run"))
@@ -105,8 +105,8 @@ func TestProgressOnTerminal(t *testing.T) {
 	}
 }
 
-// Runs of several experiments: the list shows the names of their choices, and the settings that differ within a
-// choice, as far as they fit.
+// For runs of several experiments, the list shows the names of their choices and, as far as they fit, the settings that
+// differ within a choice.
 func TestMixedRuns(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())

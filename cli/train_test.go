@@ -15,8 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Without --run, a run's folder depends on its settings. The same settings have the same folder, and other settings
-// have other folders.
+// Without --run, a run's folder depends on its settings: equal settings share a folder, and different settings do not.
 func TestDefaultFolder(t *testing.T) {
 	long.NotShort(t)
 	config := tinyFile(t)
@@ -76,12 +75,12 @@ func TestTrainDryRun(t *testing.T) {
 	}
 	checkMistake(t, call(t, "train", config, "supervision=none", "--dry-run"), 2, "loss lsbd")
 	checkMistake(t, call(t, "train", config, "--run", finished(t), "--dry-run"), 1, "already contains a run; continue it with --resume")
-	if o := succeed(t, "train", config, "train.batch=100000000", "--dry-run"); !strings.Contains(o.log, "steps of a batch of 192 images") || !strings.Contains(o.log, "note: train.batch is 100000000, but the largest batch has 192 images") {
+	if o := succeed(t, "train", config, "train.batch=100000000", "train.epochs=1", "--dry-run"); !strings.Contains(o.log, "1 epoch of ") || !strings.Contains(o.log, " of a batch of 192 images") || !strings.Contains(o.log, "note: train.batch is 100000000, but an epoch has fewer images: the largest batch has 192 images") {
 		t.Errorf("the batch is larger than the data set: %v", o.log)
 	}
 }
 
-// help is --help, of a command too.
+// help is --help, also for commands.
 func TestHelpAndVersion(t *testing.T) {
 	for _, words := range [][]string{nil, {"train"}, {"data", "show"}} {
 		if got, want := succeed(t, append([]string{"help"}, words...)...), succeed(t, append(words, "--help")...); got.out != want.out || !strings.HasPrefix(got.out, "Usage: unravel ") {
@@ -113,7 +112,7 @@ func TestHelpAndVersion(t *testing.T) {
 	}
 }
 
-// An unknown flag that is a setting of the config says so.
+// The error for an unknown flag with the name of a setting says so.
 func TestFlagsOfSettings(t *testing.T) {
 	for want, args := range map[string][]string{
 		"unknown flag --epochs; settings of the config have no dashes: train.epochs=1":    {"train", "--epochs", "1"},
@@ -126,7 +125,7 @@ func TestFlagsOfSettings(t *testing.T) {
 	}
 }
 
-// --find-rate prints a rate that the config accepts. It leaves its three files and no run.
+// --find-rate prints a rate that the config accepts. It leaves three files and no run.
 func TestFindRateFiles(t *testing.T) {
 	config := tinyFile(t)
 	t.Chdir(t.TempDir())
@@ -148,7 +147,7 @@ func TestFindRateFiles(t *testing.T) {
 	checkMistake(t, call(t, "train", config, "--find-rate", "--rate-steps", "3"), 1, "3 steps; want 20 to")
 }
 
-// Weights of the best evaluation and averaged weights are encoded, measured and exported on request.
+// On request, weights of the best evaluation and averaged weights are encoded, measured and exported.
 func TestKeptWeights(t *testing.T) {
 	long.NotShort(t)
 	dir := filepath.Join(t.TempDir(), "run")
@@ -179,8 +178,8 @@ func TestKeptWeights(t *testing.T) {
 	checkMistake(t, call(t, "eval", "--codes", "z.npy", "--factors", "f.npy", "--average"), 2, "want --run DIR")
 }
 
-// A failed run says so in its folder until it goes on, as in sweeps. The message gives the choices for the folder.
-// The run resumes to the same bits.
+// A failed run records its error in its folder until it continues, like in sweeps. The message gives the choices for
+// the folder. The run resumes to the same bits.
 func TestFailedRun(t *testing.T) {
 	long.NotShort(t)
 	config, runs := tinyFile(t), t.TempDir()

@@ -46,8 +46,7 @@ func foreignWord(k *kong.Context) error {
 	return nil
 }
 
-// usageMessage returns the parser's message about a command line, with a better hint. The parser's hint only compares
-// letters.
+// usageMessage returns the parser's message with a better hint: the parser only compares letters.
 func usageMessage(err error, command *kong.Node, args []string) string {
 	text, _, _ := strings.Cut(err.Error(), ", did you mean")
 	if command == nil {
@@ -70,7 +69,6 @@ func usageMessage(err error, command *kong.Node, args []string) string {
 	return text
 }
 
-// flagHint suggests a replacement for a flag that a command does not have.
 func flagHint(command *kong.Node, flag string, args []string) string {
 	value := valueOf(flag, args)
 	for _, f := range otherFlags {
@@ -89,7 +87,6 @@ func flagHint(command *kong.Node, flag string, args []string) string {
 	return ""
 }
 
-// flagsOf lists the flags of a command.
 func flagsOf(command *kong.Node) (names []string) {
 	for _, group := range command.AllFlags(true) {
 		for _, f := range group {
@@ -99,8 +96,7 @@ func flagsOf(command *kong.Node) (names []string) {
 	return names
 }
 
-// flagBefore returns the unknown flag before a word, or "" if there is none. The parser treats the value of an unknown
-// flag as an argument.
+// flagBefore returns the unknown flag before a word, or "". The parser takes the value of such a flag as an argument.
 func flagBefore(command *kong.Node, word string, args []string) string {
 	i := slices.Index(args, word)
 	if i < 1 || !strings.HasPrefix(args[i-1], "-") || strings.Contains(args[i-1], "=") || slices.Contains(flagsOf(command), args[i-1]) {
@@ -164,7 +160,6 @@ func wouldTrain(args []string) (file string, source []byte) {
 	return "", nil
 }
 
-// valueOf returns the likely value of an unknown flag.
 func valueOf(flag string, args []string) string {
 	for i, a := range args {
 		if value, ok := strings.CutPrefix(a, flag+"="); ok {
@@ -177,7 +172,6 @@ func valueOf(flag string, args []string) string {
 	return "..."
 }
 
-// wordHint explains a word that a command does not accept.
 func wordHint(command *kong.Node, word string) string {
 	if hint := otherCommands[word]; hint != "" && command.Parent == nil {
 		return "did you mean \"unravel " + hint + "\"?"
@@ -197,7 +191,6 @@ func wordHint(command *kong.Node, word string) string {
 	return ""
 }
 
-// otherCommands are the names of commands in other programs.
 var otherCommands = map[string]string{
 	"fit": "train", "evaluate": "eval", "score": "eval", "measure": "eval", "metrics": "list metrics", "models": "list models", "losses": "list losses",
 	"configs": "list configs", "experiments": "list configs", "datasets": "data list", "download": "data fetch", "fetch": "data fetch", "embed": "encode", "predict": "encode",

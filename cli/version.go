@@ -10,7 +10,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/version"
 )
 
-// versionCommand is `unravel version`.
 type versionCommand struct {
 	Devices bool `help:"List the GPUs for train.device and --device."`
 	JSON    bool `name:"json" help:"Print one JSON object on standard output."`
@@ -62,7 +61,6 @@ func processor() (name, caches, products string) {
 	return name, caches, fmt.Sprintf("sums of %d rows and %d columns in registers, %d terms at a time; right operands packed from %d rows on; %d KB of the left operand in the second-level cache", c.Rows, c.Columns, c.Depth, c.Packed, c.Left>>10)
 }
 
-// devices prints the GPUs.
 func (c *versionCommand) devices(s *ui.Streams) error {
 	list, err := vulkan.Devices()
 	if err != nil {

@@ -67,7 +67,7 @@ func TestExportImport(t *testing.T) {
 	}
 }
 
-// Exports without --out go into the run's folder, by their part.
+// Exports without --out go into the run's folder, named by part.
 func TestExportFiles(t *testing.T) {
 	dir := finished(t)
 	for args, file := range map[string]string{
@@ -100,7 +100,7 @@ func TestExportFiles(t *testing.T) {
 	}
 }
 
-// A file of another program: names are changed, numbers of 64 bits rounded, and unsuitable tensors named.
+// In a foreign file, names are changed, 64-bit numbers are rounded, and errors name unsuitable tensors.
 func TestImportForeign(t *testing.T) {
 	dir, here := finished(t), t.TempDir()
 	file := filepath.Join(here, "w.safetensors")
@@ -186,7 +186,7 @@ func TestImportForeign(t *testing.T) {
 	checkMistake(t, call(t, "import", "--run", dir, "--from", file), 1, "already contains a run", "want another folder")
 }
 
-// Metadata has everything that your own loader needs.
+// The metadata suffices for a custom loader.
 func TestExportMetadata(t *testing.T) {
 	dir := finished(t)
 	succeed(t, "export", "--run", dir)
@@ -233,8 +233,8 @@ func TestExportMetadata(t *testing.T) {
 	}
 }
 
-// A state_dict of PyTorch has a counter in addition to the moments of a batch norm. Its codes equal PyTorch's.
-// Impossible moments are refused.
+// A PyTorch state_dict has a counter besides the moments of a batch norm. Its codes equal PyTorch's. Invalid moments
+// are errors.
 func TestImportBatchNorm(t *testing.T) {
 	t.Chdir("testdata/batch-norm")
 	here := t.TempDir()

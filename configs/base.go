@@ -27,10 +27,8 @@ func Parse(file string, source []byte, settings any) (*config.Node, error) {
 	return parse(link{file, identify(file)}, source, settings, nil)
 }
 
-// link is a config in a chain of bases: its name for messages, and its identity.
-type link struct{ file, id string }
+type link struct{ file, id string } // config in a chain of bases: its name for messages, and its identity
 
-// maxBases is the maximum length of a chain of bases.
 const maxBases = 32
 
 func parse(at link, source []byte, settings any, above []link) (*config.Node, error) {
@@ -96,7 +94,6 @@ func identify(file string) string {
 	return file
 }
 
-// names joins the names of a chain.
 func names(chain []link) string {
 	var list []string
 	for _, l := range chain {
@@ -139,6 +136,8 @@ func Find(name, folder string) (file string, source []byte, err error) {
 			hint = fmt.Sprintf("; did you mean %q?", near)
 		}
 		return "", nil, fmt.Errorf("there is no file %s%s", name, hint)
+	case name == "-":
+		return "", nil, errors.New(`there is no config "-"; want the name of a file, such as /dev/stdin for standard input`)
 	}
 	return "", nil, fmt.Errorf("there is neither a file nor an experiment %q%s", name, suggest(name))
 }

@@ -18,11 +18,9 @@ var files embed.FS
 // Quickstart is the name of the experiment that runs if the user names none.
 const Quickstart = "quickstart"
 
-// tables is the folder of the tables.
 const tables = "tables"
 
-// Tables returns the folder of the tables of papers: one .yaml file per table, and the printed values in
-// reference/*.csv.
+// Tables returns the folder of the papers' tables: one .yaml file per table, and printed values in reference/*.csv.
 func Tables() fs.FS {
 	sub, err := fs.Sub(files, tables)
 	if err != nil { // cannot happen: the name is valid

@@ -39,8 +39,7 @@ func CheckAugmentation(e registry.Entry[augment.Op]) error {
 	})
 }
 
-// CheckPipeline returns the faults of an entry of the registry of pipelines: the faults in [CheckAugmentation] for the
-// whole pipeline.
+// CheckPipeline returns the faults of an entry of the registry of pipelines, checked as in [CheckAugmentation].
 func CheckPipeline(e registry.Entry[augment.Pipeline]) error {
 	return faultsOf("pipeline "+e.Name, func(f *findings) {
 		if e.Name == "" || e.Doc == "" || e.New == nil {
@@ -109,7 +108,6 @@ func settingsOf(p augment.Pipeline) []any {
 	return list
 }
 
-// images returns constant and random images.
 func (x *views) images() map[string][]float32 {
 	size := x.h * x.w * x.c
 	random, s := make([]float32, size), rng.New(seed, "image")
@@ -125,8 +123,7 @@ type stains struct{}
 
 // Happens does not draw from the stream, so the operation sees the whole stream.
 func (*stains) Happens(*rng.Stream) bool { return true }
-
-func (*stains) Suits(_, _, _ int) error { return nil }
+func (*stains) Suits(_, _, _ int) error  { return nil }
 
 func (*stains) Apply(m *augment.Canvas, _ *rng.Stream) {
 	nan := float32(math.NaN())
@@ -150,7 +147,6 @@ func (x *views) apply(image []float32, s *rng.Stream) []float32 {
 
 func (x *views) stream(n uint64) *rng.Stream { return rng.New(n, "views") }
 
-// results checks single views.
 func (x *views) results(kind string, image []float32) {
 	source := slices.Clone(image)
 	for n := range uint64(8) {
@@ -184,7 +180,6 @@ func (x *views) results(kind string, image []float32) {
 	}
 }
 
-// identity checks that probability 0 does not change images.
 func (x *views) identity(image []float32) {
 	for n := range uint64(8) {
 		if got := x.apply(image, x.stream(n)); !sameBits(got, image) {
@@ -227,7 +222,6 @@ func stateOf(s *rng.Stream) []byte {
 	return state
 }
 
-// parallel makes views on several goroutines at once.
 func (x *views) parallel() {
 	const each = 16
 	image := x.images()["random"]
@@ -246,7 +240,6 @@ func (x *views) parallel() {
 	})
 }
 
-// allocation checks that views do not allocate.
 func (x *views) allocation() {
 	if race.Enabled { // the race detector drops items from pools
 		return

@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/race"
 )
 
-// CheckDataset returns the faults of an entry of the registry of data sets: faults of its settings, faults of its
-// images ([CheckImages]), and a second build that differs for the same seed.
+// CheckDataset returns the faults of an entry of the registry of data sets: of its settings, of its images
+// ([CheckImages]), and of a second build with the same seed.
 func CheckDataset(e registry.Entry[datasets.Builder]) error {
 	return faultsOfEntry("dataset", e, func(f *findings, b datasets.Builder) {
 		d, err := b.Build(seed)
@@ -56,7 +56,6 @@ type images struct {
 	levels  [][]int
 }
 
-// newImages renders images one after another.
 func newImages(f *findings, d datasets.Dataset) *images {
 	const most = 64
 	h, w, c := d.ImageShape()
@@ -142,7 +141,6 @@ func (x *images) check() {
 	}
 }
 
-// ranges checks pixels and levels.
 func (x *images) ranges() {
 	any := datasets.RealValued(x.set)
 	for n, i := range x.list {
@@ -167,8 +165,7 @@ func (x *images) ranges() {
 	}
 }
 
-// incomplete compares the counts of unknown levels with the levels of all images. In a large set it uses only the
-// checked images.
+// incomplete compares the counts of unknown levels with the levels of all images, in a large set of the checked ones.
 func (x *images) incomplete() {
 	const most = 1 << 22
 	i, ok := x.set.(datasets.Incomplete)
@@ -206,7 +203,6 @@ func (x *images) incomplete() {
 	}
 }
 
-// repeated renders images again, in another order and over earlier results.
 func (x *images) repeated() {
 	for n := len(x.list) - 1; n >= 0; n-- {
 		i := x.list[n]
@@ -226,7 +222,6 @@ func (x *images) repeated() {
 	}
 }
 
-// together renders all images on several goroutines at once.
 func (x *images) together() {
 	x.concurrently(len(x.list), func(f *findings, order []int) {
 		pixels, levels := make([]float32, x.size), make([]int, len(x.factors))
@@ -257,7 +252,6 @@ func (x *images) complete() {
 	}
 }
 
-// hierarchical checks choices and values against the levels.
 func (x *images) hierarchical(h datasets.Hierarchical) {
 	categorical := h.Hierarchy().Categoricals()
 	c, v := len(categorical), h.Hierarchy().Continuous()
@@ -287,7 +281,6 @@ func (x *images) hierarchical(h datasets.Hierarchical) {
 	}
 }
 
-// rebuilt compares the set with a second build for the same seed.
 func (x *images) rebuilt(e registry.Entry[datasets.Builder]) {
 	d, err := e.New().Build(seed)
 	x.must(err, "a second Build")

@@ -147,7 +147,6 @@ func (c *netCheck) size(image tensor.Shape) bool {
 	return true
 }
 
-// values runs the network on rows.
 func (c *netCheck) values(n *network, rows ...int) []float64 {
 	n.fill(rows...)
 	values := c.results("running it", n.out)

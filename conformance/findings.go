@@ -14,9 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// ErrNeedsSettings is the error of [CheckDataset], and of the other functions for one entry, for an entry without valid
-// defaults, such as an entry that needs the name of a file.
-// Tests of a registry skip such an entry. A program can check it with valid settings.
+// ErrNeedsSettings is the error of [CheckDataset], and of other functions, for an entry without valid defaults. Such an
+// entry may need the name of a file. Tests of a registry skip it. A program can check it with valid settings.
 var ErrNeedsSettings = errors.New("the defaults are not valid settings")
 
 // findings collects the faults of one part.
@@ -25,7 +24,6 @@ type findings struct {
 	errs []error
 }
 
-// add records a fault.
 func (f *findings) add(format string, args ...any) {
 	f.record(fmt.Errorf("%s: %w", f.part, fmt.Errorf(format, args...)))
 }
@@ -98,7 +96,6 @@ func (f *findings) guard() {
 
 func (f *findings) err() error { return errors.Join(f.errs...) }
 
-// faultsOf returns the faults that a check of a part finds.
 func faultsOf(part string, check func(f *findings)) error {
 	f := &findings{part: part}
 	f.run(func() { check(f) })

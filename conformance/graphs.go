@@ -13,8 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// pull returns the mean over all elements of (x - r)^2/2, with random numbers r seeded by a name. Every element of x
-// has a gradient.
+// pull returns the mean of (x - r)^2/2 with random numbers r seeded by a name. Every element of x has a gradient.
 func pull(x *gorgonia.Node, name string) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "pull", Key: name,

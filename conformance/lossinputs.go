@@ -19,7 +19,6 @@ import (
 // Sizes of a losses.Example.
 const exampleRows, exampleWidth, exampleGroup = 16, 6, 4
 
-// exampleFactors returns the factors of a losses.Example.
 func exampleFactors() []factor.Factor {
 	return []factor.Factor{{Name: "shape", Size: 3, Kind: factor.Categorical}, {Name: "size", Size: 4, Kind: factor.Ordinal}, {Name: "angle", Size: 4, Kind: factor.Circular}}
 }
@@ -32,7 +31,6 @@ type array struct {
 	held   bool // not a model output, so without a gradient
 }
 
-// arrays lists the arrays of an example.
 func arrays(x *losses.Example) []array {
 	const n, d = exampleRows, exampleWidth
 	return []array{
@@ -72,12 +70,12 @@ func drawExample(stream string) *losses.Example {
 		Means: draw(n*3, 1), LogSigmas: draw(n*3, 0.3), Points: draw(n*2, 0.5), Moved: draw(n*2, 0.5), Options: part(n * 2), Weights: make([]float64, n*2),
 		Projections: draw(n*d, 1), Predictions: draw(n*d, 1), Targets: draw(n*d, 1), Queries: draw(n/2*d, 0.4), Keys: draw(n/2*d, 0.4), Negatives: draw(d*10, 0.4),
 		Groups: make([]float64, n*3), Values: make([]float64, n*3), Levels: make([]float64, n*3), Exact: draw(n*d, 1), Angles: draw(n, 2), Rotations: draw(n*4, 1)}
-	w := rng.New(seed, "losses/weights/"+stream) // a separate stream keeps the other arrays as they were
+	w := rng.New(seed, "losses/weights/"+stream) // a separate stream leaves the other arrays unchanged
 	for i := range x.Weights {
 		x.Weights[i] = float64(float32(w.NormFloat64()))
 	}
 	for i := range x.Active {
-		if i/d%3 == 0 || i%d < 3 { // three kinds of rows would leave too few rows of each kind
+		if i/d%3 == 0 || i%d < 3 { // three kinds of rows would leave too few rows per kind
 			x.Active[i] = 1
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Match is a custom metric: how often the first code column equals the level of the first factor.
+// Match is a custom metric: the frequency with which the first code column equals the level of the first factor.
 type Match struct{}
 
 func (*Match) Better() metrics.Direction { return metrics.HigherIsBetter }

@@ -62,7 +62,7 @@ type modelCheck struct {
 	*findings
 	entry registry.Entry[models.Settings]
 	data  models.Data
-	small []string     // overrides that make the model small
+	small []string     // overrides for a small model
 	first models.Model // model of the first seed
 }
 
@@ -80,7 +80,7 @@ func (x *modelCheck) settings(overrides []string) models.Settings {
 	return s
 }
 
-// shrink finds the overrides that make a model small, and makes the first model.
+// shrink finds the overrides for a small model, and makes the first model.
 func (x *modelCheck) shrink() {
 	for _, o := range []string{"hidden: 16", "projected: 8", "predictor: 8", "width: 8", "queue: 16"} {
 		if x.settings(append(slices.Clone(x.small), o)) != nil {
@@ -97,7 +97,6 @@ func (x *modelCheck) shrink() {
 	x.first = x.model(seed)
 }
 
-// model makes a model.
 func (x *modelCheck) model(seed uint64) models.Model {
 	m, err := x.settings(x.small).New(x.data, seed)
 	x.must(err, "New")
@@ -110,7 +109,6 @@ func (x *modelCheck) model(seed uint64) models.Model {
 	return m
 }
 
-// seeds compares the parameters of two models with one seed, and with two seeds.
 func (x *modelCheck) seeds() {
 	again, other := x.model(seed), x.model(seed+1)
 	p := x.first.Params()
@@ -189,7 +187,6 @@ func drawImage(pixels []float32, number int) {
 	}
 }
 
-// codes checks the results of Encode and Decode.
 func (x *modelCheck) codes() {
 	m := x.first
 	first, width := x.encoded(m, 0, 1, 2, 3)
@@ -218,7 +215,7 @@ func (x *modelCheck) codes() {
 	}
 }
 
-// discrete checks a space that is a choice among options. late says that a continuous space comes before it.
+// discrete checks a space that is a choice among options. late: a continuous space comes before it.
 func (x *modelCheck) discrete(s models.Space, codes []float64, width int, late bool) {
 	if s.Options == 0 {
 		return
@@ -242,5 +239,4 @@ func wide(list []float32) []float64 {
 	return w
 }
 
-// angle draws an angle in radians.
 func angle(s *rng.Stream) float32 { return float32(2 * math.Pi * (s.Float64() - 0.5)) }

@@ -49,8 +49,18 @@ type brokenModel struct {
 
 func (m *brokenModel) Spaces() []models.Space {
 	list := m.Model.Spaces()
-	if m.fault == "another width" {
-		list[0].Width++
+	switch first := &list[0]; m.fault {
+	case "another width":
+		first.Width++
+	case "options of many columns":
+		first.Options = 3
+	case "negative options":
+		first.Width, first.Options = 1, -1
+	case "options of a number":
+		first.Width, first.Options = 1, 3
+	case "options last":
+		first.Width--
+		return append(list, models.Space{Name: "last", First: first.Width, Width: 1, Options: 3})
 	}
 	return list
 }
@@ -124,7 +134,7 @@ func (m *brokenModel) Build(g *nn.Graph, o models.Objective, n, group int) (*mod
 	return p, err
 }
 
-// remember adds to a parameter a change that depends on a value outside the parameters.
+// remember adds a change to a parameter that depends on a value outside the parameters.
 func (m *brokenModel) remember(p *models.Program, mean []float32) {
 	p.Kept = []*gorgonia.Node{p.Outputs.Codes}
 	p.After = func(s models.Step) error {
@@ -141,6 +151,10 @@ func TestModelsFindFaults(t *testing.T) {
 		"seeds by the clock":      "differs between two models of one seed",
 		"ignores its seed":        "two seeds give the same parameters",
 		"another width":           "Encode gives 10 columns; want the 11 of Spaces",
+		"options of many columns": "has 3 options, 10 columns from column 0",
+		"negative options":        "has -1 options, 1 columns from column 0",
+		"options of a number":     "want that of one of 3 options, or 0",
+		"options last":            `"last" has 3 options, 1 columns from column 9`,
 		"codes by the call":       "Encode gives other codes at the second call",
 		"one code":                "gives different images one code",
 		"codes by the batch":      "depends on the rest of its batch",

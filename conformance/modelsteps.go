@@ -30,8 +30,7 @@ type trained struct {
 // rate is the learning rate.
 const rate = 0.05
 
-// compile builds an objective for batches of n images in groups. Its loss pulls all outputs to random numbers. Faults
-// begin with a text.
+// compile builds an objective for batches of n images in groups. Its loss pulls all outputs. Faults begin with a text.
 func (x *modelCheck) compile(text string, m models.Model, o models.Objective, n, group int) *trained {
 	before := m.Params().Names()
 	g := nn.NewGraph(m.Params())
@@ -110,7 +109,6 @@ func pullAll(p *models.Program) (*gorgonia.Node, error) {
 	return gorgonia.ReduceAdd(terms)
 }
 
-// fill writes the inputs of a step.
 func (t *trained) fill(step int, image func(row int) int) {
 	inputs := t.program.Views
 	if inputs == nil {
@@ -203,7 +201,6 @@ func (t *trained) step(progress float64) error {
 	return t.program.After(models.Step{Progress: progress, Value: value})
 }
 
-// objective checks training on an objective.
 func (x *modelCheck) objective(o models.Objective) {
 	n, group := 6, 1
 	if o.Labelled {
@@ -218,7 +215,7 @@ func (x *modelCheck) objective(o models.Objective) {
 		t.fill(i, func(row int) int { return 10*i + row })
 		x.must(t.step(float64(i)/(steps+1)), "%s, step %d", at, i+1)
 	}
-	// A single parameter may stay: a bias before a batch norm has no effect.
+	// One parameter may stay unchanged: a bias before a batch norm has no effect.
 	if after := snapshot(m.Params()); maps.EqualFunc(before, after, slices.Equal) {
 		x.add("%s: %d steps change no parameter", at, steps)
 	}
@@ -264,7 +261,6 @@ func (x *modelCheck) hard(o models.Objective, group int) {
 	}
 }
 
-// snapshot copies all parameters and states.
 func snapshot(p *nn.Params) map[string][]float32 {
 	all := map[string][]float32{}
 	for _, name := range p.Names() {

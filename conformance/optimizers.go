@@ -28,8 +28,7 @@ func CheckOptimizer(e registry.Entry[engine.OptimizerSettings]) error {
 	})
 }
 
-// optimizerSizes are the sizes of the optimised tensors: smaller and larger than the blocks of a kernel and of a
-// thread.
+// optimizerSizes are the sizes of the optimised tensors, smaller and larger than the blocks of a kernel and a thread.
 var optimizerSizes = []int{1, 7, 33, 70000}
 
 type optimizerCheck struct {
@@ -37,8 +36,7 @@ type optimizerCheck struct {
 	settings engine.OptimizerSettings
 }
 
-// quadratic is the function sum of a (x - c)^2 / 2 over all elements, with 0.5 <= a <= 2, and the optimiser that
-// minimises it.
+// quadratic is the sum of a (x - c)^2 / 2 over all elements, with 0.5 <= a <= 2, and the optimiser that minimises it.
 type quadratic struct {
 	parameters []engine.Parameter
 	a, c       [][]float32
@@ -60,7 +58,6 @@ func (x *optimizerCheck) quadratic(sizes []int) *quadratic {
 	return q
 }
 
-// value computes the gradients and returns the value.
 func (q *quadratic) value() (sum float64) {
 	for i, p := range q.parameters {
 		for j, v := range p.Value {
@@ -72,14 +69,12 @@ func (q *quadratic) value() (sum float64) {
 	return sum
 }
 
-// step takes a step as the engine does.
 func (q *quadratic) step(rate, clip float64) {
 	q.value()
 	q.optimizer.Norm(q.gradients)
 	q.optimizer.Update(q.gradients, rate, clip)
 }
 
-// bits returns the parameters.
 func (q *quadratic) bits() (list [][]float32) {
 	for _, p := range q.parameters {
 		list = append(list, slices.Clone(p.Value))
@@ -205,4 +200,78 @@ func (x *optimizerCheck) norms() {
 	if !sameRows(q.gradients, before) {
 		x.add("a step changes the gradients that it is given")
 	}
+}
+
+// CheckSchedule returns the faults of an entry of the registry of schedules, with its defaults. It runs trainings of
+// 1 to 1000 epochs, from the start to an epoch after the end. Faults are:
+//
+//   - a negative or non-finite rate, or one outside its range (for an [engine.Ranged]);
+//   - a rate that differs at the next call;
+//   - rates that are all 0;
+//   - a jump in an [engine.Continuous] schedule.
+func CheckSchedule(e registry.Entry[engine.Schedule]) error {
+	return faultsOfEntry("schedule", e, func(f *findings, s engine.Schedule) {
+		for _, epochs := range []float64{1, 2, 20, 1000} {
+			f.run(func() { checkRates(f, s, e.New(), epochs) })
+		}
+	})
+}
+
+// checkRates checks the rates of a training. other has the same settings, but computes its rates in another order.
+func checkRates(f *findings, s, other engine.Schedule, epochs float64) {
+	const parts = 997 // a prime: no point falls on a round fraction
+	low, high := 0.0, math.Inf(1)
+	if r, ok := s.(engine.Ranged); ok {
+		low, high = r.Range()
+	}
+	rates := make([]float64, parts+2)
+	moves := false
+	for i := range rates {
+		at := epochs * float64(i) / parts
+		if i > parts {
+			at = epochs + 1
+		}
+		r := s.Rate(at, epochs)
+		rates[i] = r
+		switch {
+		case math.IsNaN(r) || math.IsInf(r, 0) || r < 0:
+			f.fatal("the rate at %v of %v epochs is %v; want a finite number from 0 on", at, epochs, r)
+			return
+		case r < low-1e-12 || r > high+1e-12:
+			f.add("the rate at %v of %v epochs is %v; its range is %v to %v", at, epochs, r, low, high)
+		}
+		moves = moves || r > 0
+	}
+	if !moves {
+		f.add("all rates of %v epochs are 0: nothing is trained", epochs)
+	}
+	for i := parts; i >= 0; i-- {
+		at := epochs * float64(i) / parts
+		if a, b := s.Rate(at, epochs), other.Rate(at, epochs); a != rates[i] || b != rates[i] {
+			f.fatal("the rate at %v of %v epochs is %v, and then %v and %v; want one that depends on the progress alone", at, epochs, rates[i], a, b)
+		}
+	}
+	if _, ok := s.(engine.Continuous); !ok {
+		return
+	}
+	for i := range parts {
+		from, to := epochs*float64(i)/parts, epochs*float64(i+1)/parts
+		if jump := largestJump(s, from, to, epochs); jump > 1e-6 {
+			f.fatal("the rate jumps by %.3g between %v and %v of %v epochs; want none where it is continuous", jump, from, to, epochs)
+		}
+	}
+}
+
+// largestJump returns the change of the rate over a tiny interval. It finds the interval by halving, always towards
+// the larger change. A continuous schedule has hardly any change there.
+func largestJump(s engine.Schedule, from, to, epochs float64) float64 {
+	for range 40 {
+		middle := (from + to) / 2
+		if math.Abs(s.Rate(middle, epochs)-s.Rate(from, epochs)) >= math.Abs(s.Rate(to, epochs)-s.Rate(middle, epochs)) {
+			to = middle
+		} else {
+			from = middle
+		}
+	}
+	return math.Abs(s.Rate(to, epochs) - s.Rate(from, epochs))
 }

@@ -116,14 +116,13 @@ func (x *splits) groups() {
 	}
 }
 
-// image checks the number of an image of the data set.
 func (x *splits) image(i int, owner string, args ...any) {
 	if i < 0 || i >= x.set.Len() {
 		x.fatal("%s has image %d of dataset %s; want 0 to %d", fmt.Sprintf(owner, args...), i, x.set.Name(), x.set.Len()-1)
 	}
 }
 
-// ordered checks that groups of M images come first, and groups of an equal number of images together.
+// ordered checks that groups of M images come first, and that groups of equal size are adjacent.
 func (x *splits) ordered() {
 	seen := map[int]bool{}
 	for n, kind := range x.split.Kinds() {
@@ -137,7 +136,7 @@ func (x *splits) ordered() {
 	}
 }
 
-// moves checks that a row of transformations leads from the first image of group g to its image m.
+// moves checks that a row of transformations maps the first image of group g to image m.
 func (x *splits) moves(g, m, first, image int, row []float32) {
 	from, to := make([]int, len(x.factors)), make([]int, len(x.factors))
 	x.set.FactorsAt(first, from)
@@ -148,7 +147,7 @@ func (x *splits) moves(g, m, first, image int, row []float32) {
 	x.poses(g, m, from, to, row[len(x.factors):])
 }
 
-// angle checks that the angle of a factor leads from one level to another.
+// angle checks that the angle of a factor maps one level to the other.
 func (x *splits) angle(g, m int, f factor.Factor, from, to int, angle float32) {
 	const tolerance = 1e-5
 	way := 0.0
@@ -162,7 +161,7 @@ func (x *splits) angle(g, m int, f factor.Factor, from, to int, angle float32) {
 	}
 }
 
-// poses checks that rotations in space lead from one pose to another. The rotations of factors come first.
+// poses checks that rotations in space map one pose to the other. The rotations of factors come first.
 func (x *splits) poses(g, m int, from, to []int, rotations []float32) {
 	const tolerance = 1e-5
 	for j, f := range x.factors {
@@ -183,7 +182,6 @@ func (x *splits) poses(g, m int, from, to []int, rotations []float32) {
 	}
 }
 
-// unlabelled checks the images outside groups.
 func (x *splits) unlabelled() {
 	s := x.split
 	grouped := asSet(slices.Concat(s.Groups...))
@@ -202,7 +200,6 @@ func (x *splits) unlabelled() {
 	}
 }
 
-// known checks labels and similar pairs.
 func (x *splits) known() {
 	l := x.split.Known
 	if l == nil {
@@ -239,7 +236,7 @@ func (x *splits) labels(l *supervision.Labels) {
 	}
 }
 
-// pairs checks that pairs with equal or different levels agree with the levels of the data set.
+// pairs checks that the pairs agree with the levels of the data set.
 func (x *splits) pairs(l *supervision.Labels) {
 	levels, other := make([]int, len(x.factors)), make([]int, len(x.factors))
 	for n, p := range l.Pairs {
@@ -255,12 +252,11 @@ func (x *splits) pairs(l *supervision.Labels) {
 	}
 }
 
-// place returns a factor's index in the data set, or -1 if it is not a factor of the set.
+// place returns a factor's index in the data set, or -1 for other factors.
 func (x *splits) place(f factor.Factor) int {
 	return slices.IndexFunc(x.factors, func(g factor.Factor) bool { return g.Name == f.Name && g.Size == f.Size })
 }
 
-// chosen lists all choices of a split.
 func (x *splits) chosen(s *supervision.Split) []any {
 	said := []any{s.M, s.Groups, s.Transformations, s.Rotations, s.Unlabelled, s.Actions, s.GroupActions}
 	if l := s.Known; l != nil {
@@ -275,7 +271,6 @@ func (x *splits) chosen(s *supervision.Split) []any {
 	return said
 }
 
-// streams compares the splits of equal and of different streams.
 func (x *splits) streams(s supervision.Kind) {
 	want, same := x.chosen(x.split), true
 	for n := range uint64(4) {
@@ -316,7 +311,6 @@ func (x *splits) sampler(n int) *supervision.Sampler {
 	return b
 }
 
-// startEpoch starts an epoch of a sampler.
 func (x *splits) startEpoch(b *supervision.Sampler) {
 	x.must(b.StartEpoch(), "a sampler of dataset %s", x.set.Name())
 }
@@ -344,5 +338,85 @@ func (x *splits) resume() {
 		if !bytes.Equal(fmt.Append(nil, b), dealt[n]) {
 			x.fatal("batch %d of dataset %s is another after a resume at batch %d", n, x.set.Name(), at)
 		}
+	}
+}
+
+func (x *splits) actions() {
+	s := x.split
+	if s.GroupActions != nil && len(s.GroupActions) != len(s.Groups) {
+		x.fatal("there are %d groups and actions of %d; want actions of each, or of none", len(s.Groups), len(s.GroupActions))
+	}
+	for i, a := range s.Actions {
+		if a.Name == "" || a.Factor < 0 || a.Factor >= len(x.factors) {
+			x.add("action %d is %+v; want a name, and one of the %d factors", i, a, len(x.factors))
+		}
+	}
+	for g, taken := range s.GroupActions {
+		x.taken(fmt.Sprint("group ", g), taken, len(s.Groups[g]))
+	}
+}
+
+// taken checks the actions in groups of m images each.
+func (x *splits) taken(where string, taken []int32, m int) {
+	if len(taken)%m != 0 {
+		x.fatal("%s has %d actions; want one for each of %d images", where, len(taken), m)
+	}
+	for i, a := range taken {
+		if a < -1 || int(a) >= len(x.split.Actions) || i%m == 0 && a != -1 {
+			x.fatal("%s: action %d of image %d; want -1 for a group's first image, and -1 to %d", where, a, i%m, len(x.split.Actions)-1)
+		}
+	}
+}
+
+// drawnImages draws groups, and checks their images and actions.
+func (x *splits) drawnImages() {
+	d := x.split.Drawn
+	if d == nil || d.Draw == nil {
+		return
+	}
+	stream, images, taken := rng.New(seed, "draw"), make([]int, d.M), make([]int32, d.M)
+	for range 100 {
+		for m := range taken {
+			taken[m] = -1
+		}
+		d.Draw(stream, images, taken)
+		for _, i := range images {
+			x.image(i, "a drawn group")
+		}
+		x.taken("a drawn group", taken, d.M)
+	}
+}
+
+// drawn checks the groups drawn in two epochs, and their moves if these are known.
+func (x *splits) drawn() {
+	d := x.split.Drawn
+	if d == nil {
+		return
+	}
+	b := x.sampler(10 * d.M)
+	var epochs [2]string
+	for n := range epochs {
+		x.startEpoch(b)
+		for batch, ok := b.Next(); ok; batch, ok = b.Next() {
+			if batch.Labelled && batch.Group == d.M {
+				epochs[n] += fmt.Sprint(batch.Indices)
+				x.drawnBatch(batch)
+			}
+		}
+	}
+	if d.Count > 5 && epochs[0] == epochs[1] {
+		x.add("two epochs of dataset %s draw the same %d groups; want them drawn anew", x.set.Name(), d.Count)
+	}
+}
+
+// drawnBatch checks the moves of a batch of groups.
+func (x *splits) drawnBatch(b supervision.Batch) {
+	if !x.split.Moves() {
+		return
+	}
+	columns := x.split.K()
+	for row, i := range b.Indices {
+		m := row % b.Group
+		x.moves(row/b.Group, m, b.Indices[row-m], i, b.Transformations[row*columns:(row+1)*columns])
 	}
 }

@@ -13,9 +13,13 @@ package datasets
 import (
 	"fmt"
 	"slices"
+	"sync"
 
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
+	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 // Dataset is a set of images with known factors. All methods are pure and safe for concurrent use. Indices are 0 to
@@ -88,8 +92,7 @@ type Index struct {
 // NewIndex uses a map if the grid has more than sparseIndex positions per image.
 const sparseIndex = 16
 
-// NewIndex lists the images of a data set by their levels. It skips images with unknown levels. It returns an error if
-// two images have the same levels.
+// NewIndex lists images by their levels, without unknown ones. Two images with the same levels are an error.
 func NewIndex(d Dataset) (*Index, error) {
 	grid := factor.Grid(d.Factors())
 	if err := stored.Countable(grid); err != nil {
@@ -141,3 +144,99 @@ func (x *Index) Find(levels []int) (int, bool) {
 	}
 	return x.at(at)
 }
+
+// Unknown is the level of a factor with an unknown value, [factor.Unknown].
+const Unknown = factor.Unknown
+
+// Incomplete is implemented by data sets with unknown levels: FactorsAt writes [Unknown] for them. An unknown level
+// differs from every level, including other unknown levels, and is not a label. Metrics skip an image if a level that
+// they need is unknown. In all other data sets, every level is known.
+type Incomplete interface {
+	Dataset
+
+	// Missing returns the number of images with an unknown level for each factor, or nil if all levels are known.
+	// Callers must not change the slice.
+	Missing() []int
+}
+
+// Missing returns the number of images with an unknown level for each factor, or nil if all levels are known.
+func Missing(d Dataset) []int {
+	if i, ok := d.(Incomplete); ok {
+		for _, n := range i.Missing() {
+			if n > 0 {
+				return i.Missing()
+			}
+		}
+	}
+	return nil
+}
+
+// Sample returns the subset of the given images, in the given order.
+func Sample(d Dataset, indices []int) Dataset {
+	s := sample{Dataset: d, indices: indices}
+	if Missing(d) != nil {
+		s.missing = stored.CountMissing(Levels(s), len(d.Factors()))
+	}
+	if h, ok := d.(Hierarchical); ok {
+		return hierarchicalSample{s, h}
+	}
+	return s
+}
+
+// sample implements Dataset, Incomplete, and the methods behind Expect, FileName and RealValued.
+type sample struct {
+	Dataset
+	indices []int
+	missing []int // unknown levels by factor; nil: none
+}
+
+func (s sample) Len() int                   { return len(s.indices) }
+func (s sample) Image(i int, dst []float32) { s.Dataset.Image(s.indices[i], dst) }
+func (s sample) FactorsAt(i int, dst []int) { s.Dataset.FactorsAt(s.indices[i], dst) }
+func (s sample) Missing() []int             { return s.missing }
+func (s sample) Expect(first, count int)    { stored.Expect(s.Dataset, s.indices[first:first+count]) }
+func (s sample) FileName(i int) string      { return FileName(s.Dataset, s.indices[i]) }
+func (s sample) RealValued() bool           { return RealValued(s.Dataset) }
+
+// hierarchicalSample is the sample of a Hierarchical set.
+type hierarchicalSample struct {
+	sample
+	of Hierarchical
+}
+
+func (s hierarchicalSample) Hierarchy() hierarchy.Hierarchy { return s.of.Hierarchy() }
+func (s hierarchicalSample) Choices(i int, dst []int)       { s.of.Choices(s.indices[i], dst) }
+func (s hierarchicalSample) Values(i int, dst []float64)    { s.of.Values(s.indices[i], dst) }
+
+// Fill writes images to dst, len(indices) x H x W x C, on all processors. It does not allocate.
+func Fill(d Dataset, indices []int, dst []float32) {
+	stored.Expect(d, indices)
+	h, w, c := d.ImageShape()
+	f := fills.Get().(*fill)
+	f.set, f.indices, f.dst, f.size = d, indices, dst, h*w*c
+	parallel.For(len(indices), f.body)
+	f.set, f.indices, f.dst = nil, nil, nil
+	fills.Put(f)
+}
+
+// fill is a call of Fill. It stores the body of the parallel loop, because a new closure would allocate.
+type fill struct {
+	set     Dataset
+	indices []int
+	dst     []float32
+	size    int // values per image
+	body    func(worker, n int)
+}
+
+var fills = sync.Pool{New: func() any {
+	f := &fill{}
+	f.body = func(_, n int) { f.set.Image(f.indices[n], f.dst[n*f.size:(n+1)*f.size]) }
+	return f
+}}
+
+// Registered lists the data sets that programs have added with [Register]. Package catalog lists all sets.
+var Registered = &registry.Registry[Builder]{Kind: "dataset"}
+
+// Register adds a data set that configs can name. Call it before reading a config. It returns an error if the name is
+// already registered. If a built-in set has the same name, reading a config with this name fails.
+func Register(e registry.Entry[Builder]) error { return Registered.Register(e) }

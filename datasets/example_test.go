@@ -54,7 +54,7 @@ func ExampleFromImages() {
 	// false 4 images, 32 pixels, 0 angles
 }
 
-// Neighbours is a supervision of a program: pairs of images that follow each other.
+// Neighbours is a program's supervision: pairs of consecutive images.
 type Neighbours struct {
 	Count int `yaml:"count" doc:"number of pairs"`
 }

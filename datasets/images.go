@@ -55,7 +55,6 @@ type Given struct {
 	Set Dataset `yaml:"-"`
 }
 
-// Build returns the data set.
 func (g *Given) Build(uint64) (Dataset, error) {
 	if g.Set == nil {
 		return nil, errors.New("there is no data set; want Set of datasets.Given")
@@ -63,8 +62,7 @@ func (g *Given) Build(uint64) (Dataset, error) {
 	return g.Set, nil
 }
 
-// PictureSize is the size of pictures after resizing, [height, width]. In a config, one number sets both. Empty or 0
-// means no resizing.
+// PictureSize is the size of resized pictures, [height, width]. In a config, one number sets both, and 0 keeps sizes.
 type PictureSize []int
 
 // DecodeConfig reads a number or [height, width].
@@ -100,10 +98,7 @@ func (s PictureSize) EncodeConfig() (any, error) {
 	return []int(s), nil
 }
 
-// ConfigForms implements config.Former.
 func (PictureSize) ConfigForms() []any { return []any{0, [2]int{}} }
-
-// ConfigType implements config.Typer.
 func (PictureSize) ConfigType() string { return "integer, or [height, width]" }
 
 // Check returns an error about the setting size if a side is out of range.

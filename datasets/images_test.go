@@ -14,7 +14,7 @@ import (
 // two has two levels.
 var two = []factor.Factor{{Name: "shade", Size: 2, Kind: factor.Ordinal}}
 
-// painted is an image of 2 x 1 pixels, somewhere off the origin, in a colour model.
+// painted returns an image of 2 x 1 pixels in a colour model, away from the origin.
 func painted(m interface {
 	image.Image
 	Set(x, y int, c color.Color)
@@ -65,7 +65,7 @@ func TestFromPixels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	levels[0][0] = 0 // which are copied
+	levels[0][0] = 0 // the set has copies
 	image, level := make([]float32, 2), make([]int, 1)
 	d.Image(1, image)
 	d.FactorsAt(0, level)

@@ -34,8 +34,7 @@ type Input struct {
 	inSet bool // see [Read]
 }
 
-// Hasher hashes the input files of several runs, each file once. The zero value is ready to use. A Hasher is not safe
-// for concurrent use.
+// Hasher hashes the input files of several runs, each once. It is not safe for concurrent use. The zero value is ready.
 type Hasher struct{ known map[Read]string }
 
 // Input returns the input of a key. It stores the hashes of files in the data folder for other processes.
@@ -76,8 +75,7 @@ func (r Read) hash(ctx context.Context) (string, error) {
 	return l.Hash(ctx)
 }
 
-// ChangedInputs lists the inputs of a run that have changed since the run read them. It compares inputs with equal keys
-// only.
+// ChangedInputs lists the inputs of a run that have changed since the run read them, among inputs with equal keys.
 func ChangedInputs(began, now []Input) (list []string) {
 	for _, old := range began {
 		for _, in := range now {
@@ -89,8 +87,7 @@ func ChangedInputs(began, now []Input) (list []string) {
 	return list
 }
 
-// ReadOf returns the file of a key, or nil if the path is empty. The path of a table may name one of its arrays,
-// FILE.npz:NAME.
+// ReadOf returns the file of a key, or nil for an empty path. The path may name an array of a table, FILE.npz:NAME.
 func ReadOf(key, path string) []Read {
 	if path == "" {
 		return nil

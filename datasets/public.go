@@ -12,8 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/memory"
 )
 
-// Public is implemented by data sets with published files: `unravel data fetch` downloads the files, and the first
-// build converts them.
+// Public is implemented by published sets. `unravel data fetch` gets the files, and the first build converts them.
 type Public interface {
 	Builder
 	Preparer
@@ -45,8 +44,7 @@ type Progress func(what string, done, total int64)
 var ErrNotFetched = errors.New("its files are not on this machine")
 
 // NotFetchedError is the error of [Origin.Sources], and of building a public data set, if files are missing on this
-// machine. It lists the missing files, with their source and folder. To fetch them, pass Files and Dir to
-// [fetch.Files].
+// machine. It lists the missing files, with their source and folder. Pass Files and Dir to [fetch.Files].
 type NotFetchedError struct {
 	Set   string
 	Files []fetch.File
@@ -133,8 +131,7 @@ func FilesOf(d Dataset) *Files {
 	return &Files{Name: s.Name, Options: s.Options, Hash: s.Hash, Sources: s.Sources, Labels: labels}
 }
 
-// Changed describes the difference from the files at the start of a run. It returns "" if there is no relevant
-// difference.
+// Changed describes the difference from the files at the start of a run, or returns "" for no relevant difference.
 func (f *Files) Changed(began *Files) string {
 	if began == nil || f == nil {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/catalog"
 )
 
-// The images of a sample are the images at its indices, with all their properties.
+// The images of a sample are the images at its indices, with all properties.
 func TestSample(t *testing.T) {
 	for _, name := range []string{"square", "chopsticks"} {
 		e, err := catalog.Registry.Lookup(name)

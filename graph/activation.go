@@ -116,11 +116,7 @@ func newActivate[T Float](n int, a Activation) *activate[T] {
 		return 0
 	})
 	f.slopes = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
-		if a.FromValue() {
-			numeric.ActivationGradient(kernel.Activation(a), f.dx[lo:hi], f.dy[lo:hi], f.y[lo:hi])
-		} else {
-			numeric.ActivationGradientAt(kernel.Activation(a), f.dx[lo:hi], f.dy[lo:hi], f.y[lo:hi])
-		}
+		numeric.ActivationGradient(kernel.Activation(a), f.dx[lo:hi], f.dy[lo:hi], f.y[lo:hi])
 		return 0
 	})
 	return f

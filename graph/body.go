@@ -70,7 +70,6 @@ func (f *function[T]) read(in []Array) {
 	}
 }
 
-// elements returns the elements of an array of type T.
 func elements[T Float](a Array) []T {
 	var s []T
 	switch p := any(&s).(type) {

@@ -51,7 +51,6 @@ func (g *gradient) DoDiff(_ gorgonia.ExecutionContext, _ gorgonia.Nodes, output 
 	return &Error{Op: g.String(), Shapes: g.pullback.of.shapes, Err: errSecond}
 }
 
-// zero reports whether all elements of a value are 0.
 func zero(v gorgonia.Value) bool {
 	switch v := v.(type) {
 	case *gorgonia.F32:

@@ -125,7 +125,6 @@ type gradient struct {
 	input    int
 }
 
-// Record implements [DeviceOp].
 func (g *gradient) Record() (Recording, bool, error) {
 	r, ok, err := g.pullback.of.Record()
 	return r, ok && r.Backward != nil, err
@@ -136,8 +135,7 @@ func (g *gradient) Inputs() int     { return len(g.pullback.all) }
 func (g *gradient) Root() bool      { return g == g.pullback.root }
 func (g *gradient) Group() Gradient { return g.pullback.root }
 
-// Do computes the gradients of all inputs if g is the root. Otherwise it returns the root's result for the input of
-// g.
+// Do computes the gradients of all inputs if g is the root. Otherwise it returns the root's result for the input of g.
 func (g *gradient) Do(values ...gorgonia.Value) (gorgonia.Value, error) {
 	if g.Root() {
 		return g.DoWanted(g.pullback.all, values...)

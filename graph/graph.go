@@ -210,7 +210,6 @@ type DeviceOp interface {
 	Record() (r Recording, ok bool, err error)
 }
 
-// Record implements [DeviceOp].
 func (f *forward) Record() (Recording, bool, error) {
 	if f.spec.Device == nil || f.dtype != tensor.Float32 {
 		return Recording{}, false, nil
@@ -228,12 +227,10 @@ func (f *forward) Record() (Recording, bool, error) {
 type MixedOp interface {
 	gorgonia.Op
 
-	// SetMixed selects the form of the operation and its gradients. It has no effect if the operation has only one
-	// form.
+	// SetMixed selects the form of the operation and its gradients. It has no effect if the operation has only one form.
 	SetMixed(on bool)
 }
 
-// SetMixed implements [MixedOp].
 func (f *forward) SetMixed(on bool) {
 	if f.spec.Mixed != nil && f.dtype == tensor.Float32 && on != f.mixed {
 		f.mixed, f.fn = on, nil
@@ -304,7 +301,6 @@ type Error struct {
 func (e *Error) Error() string { return fmt.Sprintf("%s of shapes %v: %v", e.Op, e.Shapes, e.Err) }
 func (e *Error) Unwrap() error { return e.Err }
 
-// operation is an operation of this package with its identity.
 type operation interface {
 	gorgonia.Op
 	self() *identity

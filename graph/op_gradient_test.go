@@ -41,7 +41,7 @@ func TestElementwise(t *testing.T) {
 		{Name: "silu", Inputs: []gradcheck.Input{smooth}, Build: activate(graph.SiLU), Want: each(func(x float64) float64 { return x * logistic(x) })},
 		{Name: "gelu of many blocks", Inputs: []gradcheck.Input{gradcheck.In(3, 5000)}, Build: activate(graph.GELU), Samples: 5},
 		{Name: "silu of a scalar", Inputs: []gradcheck.Input{gradcheck.In()}, Build: activate(graph.SiLU)},
-		{Name: "gelu of equal elements", Inputs: []gradcheck.Input{{Shape: []int{2, 9}, Values: []float64{-0.75}}}, Floor32: 0.1, Build: activate(graph.GELU)}, // where the slope passes 0,
+		{Name: "gelu of equal elements", Inputs: []gradcheck.Input{{Shape: []int{2, 9}, Values: []float64{-0.75}}}, Floor32: 0.1, Build: activate(graph.GELU)}, // where the slope passes through 0
 		{Name: "many blocks", Inputs: []gradcheck.Input{gradcheck.In(3, 5000)}, Build: activate(graph.Tanh), Want: each(math.Tanh), Samples: 5},
 		{Name: "scalar", Inputs: []gradcheck.Input{gradcheck.In()}, Build: activate(graph.Sigmoid), Want: each(logistic)},
 		{Name: "vector", Inputs: []gradcheck.Input{gradcheck.In(7)}, Build: activate(graph.Softplus)},

@@ -21,8 +21,8 @@ func ActivationTangent(at, t *gorgonia.Node, a Activation) (*gorgonia.Node, erro
 	if a == Linear {
 		return t, nil
 	}
-	if !numeric.HasCurvature(kernel.Activation(a)) {
-		return nil, fmt.Errorf("the second derivative of activation %v is not known here", a)
+	if err := a.Check(); err != nil {
+		return nil, fmt.Errorf("activation tangent: %w", err)
 	}
 	pieces := a == ReLU || a == LeakyReLU
 	return Apply(Spec{
@@ -66,11 +66,7 @@ type slope[T Float] struct {
 func newSlope[T Float](n int, a Activation) *slope[T] {
 	f := &slope[T]{a: a}
 	f.slopes = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
-		if a.FromValue() {
-			numeric.ActivationGradient(kernel.Activation(a), f.dst[lo:hi], f.t[lo:hi], f.at[lo:hi])
-		} else {
-			numeric.ActivationGradientAt(kernel.Activation(a), f.dst[lo:hi], f.t[lo:hi], f.at[lo:hi])
-		}
+		numeric.ActivationGradient(kernel.Activation(a), f.dst[lo:hi], f.t[lo:hi], f.at[lo:hi])
 		return 0
 	})
 	f.secondly = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {

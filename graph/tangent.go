@@ -162,8 +162,7 @@ func between(x, y *gorgonia.Node) (order []*gorgonia.Node, err error) {
 	return order, err
 }
 
-// linear is the Tangent of an operation that is linear in its one input: the operation itself, applied to the
-// tangent.
+// linear is the Tangent of an operation that is linear in its one input: the operation itself, applied to the tangent.
 func linear(apply func(t *gorgonia.Node) (*gorgonia.Node, error)) func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 	return func(_ []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 		return apply(along[0])

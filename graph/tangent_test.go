@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 )
 
-// An operation without a tangent gives an error, which says what would have one.
+// An operation without a tangent gives an error that names operations with one.
 func TestTangentErrors(t *testing.T) {
 	must := gradcheck.Must(t)
 	g := gorgonia.NewGraph()

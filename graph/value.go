@@ -20,7 +20,6 @@ func elementType(n *gorgonia.Node) (tensor.Dtype, error) {
 	return tensor.Dtype{}, fmt.Errorf("want float32 or float64 elements, got %v", n.Type())
 }
 
-// typeOf returns the Gorgonia type of a value.
 func typeOf(dt tensor.Dtype, s tensor.Shape) hm.Type {
 	if s.IsScalar() {
 		return dt
@@ -128,7 +127,6 @@ func (r *result) value() gorgonia.Value {
 	return r.held
 }
 
-// allocate allocates the value in the first call.
 func (r *result) allocate() {
 	if r.held != nil {
 		return

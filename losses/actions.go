@@ -9,8 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/internal/symmetry"
 )
 
-// RotationWalk returns the codes of episodes of m images with actions that rotate R^n. Episode e starts from the code
-// z_e:
+// RotationWalk returns the codes of episodes of m images with actions that rotate R^n. Episode e starts from z_e:
 //
 //	y_e,0 = g_e,0 z_e,  y_e,t = g_e,t y_e,t-1,  t = 1 ... m-1,
 //	g_a = R_12(angle_a,1) R_13(angle_a,2) ... R_n-1,n(angle_a,n(n-1)/2),
@@ -28,8 +27,7 @@ func RotationWalk(z, angles, actions *gorgonia.Node, m int) (*gorgonia.Node, err
 	return symmetry.RotationWalk(z, angles, actions, m)
 }
 
-// Planes returns n(n-1)/2, the number of coordinate planes of R^n, which is the number of angles of a rotation in
-// [RotationWalk].
+// Planes returns n(n-1)/2: the coordinate planes of R^n, and the angles of a rotation in [RotationWalk].
 func Planes(n int) int { return symmetry.Planes(n) }
 
 // Entanglement returns |L - target|. L is the mean over actions of the squared angles, excluding the largest,
@@ -54,10 +52,7 @@ type EntanglementLoss struct {
 // NewEntanglement returns the default settings.
 func NewEntanglement() *EntanglementLoss { return &EntanglementLoss{Weight: Constant(0.01)} }
 
-// Validate checks the settings.
-func (l *EntanglementLoss) Validate() error { return notNegative("target", l.Target) }
-
-// Weighting implements [Loss].
+func (l *EntanglementLoss) Validate() error   { return notNegative("target", l.Target) }
 func (l *EntanglementLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: only one angle of each action is nonzero.
@@ -67,12 +62,10 @@ func (l *EntanglementLoss) Optimum(x *Example) bool {
 	return l.Target == 0
 }
 
-// Variants implements [Varied].
 func (*EntanglementLoss) Variants() []Loss {
 	return []Loss{&EntanglementLoss{Weight: Constant(1), Target: 100}}
 }
 
-// Add implements [Loss].
 func (l *EntanglementLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.ActionAngles == nil {
 		return nil, fmt.Errorf("%w; want the model quessard", missing("actions that rotate the codes"))
@@ -110,11 +103,8 @@ type PredictionLoss struct {
 // NewPrediction returns the default settings.
 func NewPrediction() *PredictionLoss { return &PredictionLoss{Weight: Constant(1)} }
 
-// Weighting implements [Loss].
 func (l *PredictionLoss) Weighting() Weight { return l.Weight }
-
-// Supervised implements [Supervised].
-func (*PredictionLoss) Supervised() {}
+func (*PredictionLoss) Supervised()         {}
 
 // Optimum implements [Optimal]: it sets the codes to their predictions.
 func (l *PredictionLoss) Optimum(x *Example) bool {
@@ -122,7 +112,6 @@ func (l *PredictionLoss) Optimum(x *Example) bool {
 	return true
 }
 
-// Add implements [Loss].
 func (l *PredictionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.Predicted == nil {
 		return nil, fmt.Errorf("%w; want the model forward-vae", missing("codes predicted by actions"))

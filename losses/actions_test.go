@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// oneHot returns a constant input with the chosen column 1 in each row, none for -1.
+// oneHot returns a constant input with a 1 in the chosen column of each row, and a row of zeros for -1.
 func oneHot(columns int, chosen ...int) gradcheck.Input {
 	values := make([]float64, len(chosen)*columns)
 	for row, a := range chosen {
@@ -66,7 +66,7 @@ func TestEntanglement(t *testing.T) {
 		{Name: "small beside large", Inputs: given(1024, 1.0/1024, 0, 1), Build: build(0), Want: is(0x1p-21)},
 		{Name: "one plane", Inputs: given(3, -4), Build: build(0), Want: is(0)},
 	})
-	// At ties the first angle is the largest; at the target and at 0 there is no gradient.
+	// Among equal angles the first counts as largest. At the target and at 0 the gradient is 0.
 	for _, c := range []struct {
 		target float64
 		angles []float64
@@ -100,7 +100,7 @@ func gradient(y, x *gorgonia.Node) (*gorgonia.Node, error) {
 	return n[0], nil
 }
 
-// valuesOf computes nodes.
+// valuesOf runs nodes and returns their elements.
 func valuesOf(t *testing.T, nodes ...*gorgonia.Node) [][]float64 {
 	t.Helper()
 	m, err := machine.New(nodes[0].Graph(), nodes...)
@@ -186,7 +186,7 @@ func (g stored) near(what string, got, want []float64, tolerance float64) {
 	}
 }
 
-// TestRotationWalkGolden compares matrices, walks, entanglement and gradients with values computed elsewhere; see
+// TestRotationWalkGolden compares matrices, walks, entanglement and gradients with reference values; see
 // testdata/README.md.
 func TestRotationWalkGolden(t *testing.T) {
 	var want struct {
@@ -195,7 +195,7 @@ func TestRotationWalkGolden(t *testing.T) {
 		Entanglement, Objective                                    float64
 	}
 	g := readGolden(t, "rotation_walk.json", &want)
-	for a := range 3 { // the images of the basis are the columns of a matrix
+	for a := range 3 { // the images of the basis vectors are the columns of the matrix
 		g.near("matrix", matrixOf(t, 4, want.Angles[6*a:6*a+6]), want.Matrices[16*a:16*a+16], 1e-12)
 	}
 	g.near("matrix of R^3", matrixOf(t, 3, want.Angles3), want.Matrix3, 1e-12)
@@ -232,7 +232,7 @@ func matrixOf(t *testing.T, n int, angles []float64) []float64 {
 	return turned(valuesOf(t, walk)[0], n, n)
 }
 
-// TestPredictionGolden compares the terms of ForwardVAE and their gradients with values computed elsewhere; see
+// TestPredictionGolden compares the terms of ForwardVAE and their gradients with reference values; see
 // testdata/README.md.
 func TestPredictionGolden(t *testing.T) {
 	var want struct {

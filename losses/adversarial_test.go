@@ -12,8 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// TestPermute checks that every column is permuted among its active rows, and
-// that columns are permuted independently.
+// TestPermute checks that each column is permuted among its active rows, independently of other columns.
 func TestPermute(t *testing.T) {
 	const n, columns = 50, 3
 	codes, active, dst := make([]float32, n*columns), make([]float32, n*columns), make([]float32, n*columns)
@@ -26,7 +25,7 @@ func TestPermute(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, mask := range [][]float32{nil, active} {
 		losses.Permute(dst, codes, mask, columns, r.Shuffle)
-		rows := make([][]int, columns) // the row from which each value of a column came
+		rows := make([][]int, columns) // source row of each value of a column
 		for c := range columns {
 			for i := range n {
 				at := i*columns + c
@@ -58,7 +57,7 @@ func TestPermute(t *testing.T) {
 
 func ExampleDensityRatio() {
 	g := gorgonia.NewGraph()
-	logits := matrix(g, "logits", 2, 1, 1, -3) // of a discriminator, for two codes
+	logits := matrix(g, "logits", 2, 1, 1, -3) // discriminator outputs for two codes
 	tc, err := losses.DensityRatio(logits)
 	if err != nil {
 		log.Fatal(err)
@@ -70,7 +69,7 @@ func ExampleDensityRatio() {
 
 func ExampleDiscrimination() {
 	g := gorgonia.NewGraph()
-	logits := matrix(g, "logits", 4, 1, 0, 0, 0, 0) // two codes, two permuted codes: it cannot tell
+	logits := matrix(g, "logits", 4, 1, 0, 0, 0, 0) // it cannot tell codes from permuted codes
 	loss, err := losses.Discrimination(logits)
 	if err != nil {
 		log.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// hierarchicalOutputs has two images, a continuous dimension, and a choice of two options; the second option has a
+// hierarchicalOutputs has two images, a continuous dimension, and a choice of two options. The second option has a
 // dimension.
 func hierarchicalOutputs(factors ...factor.Factor) *losses.Input {
 	g := gorgonia.NewGraph()
@@ -99,7 +99,7 @@ func TestAssignmentError(t *testing.T) {
 			return losses.Assignment(n[0], n[1], []int{2, 3}, []int{0, 2})
 		},
 		Want: func(in [][]float64) []float64 {
-			should := [][]float64{{1, 0, 0, 0, 0}, {0, 1, 0, 0, 1}, {9, 9, 1, 0, 0}, {0, 0, 9, 9, 9}} // 9: not known
+			should := [][]float64{{1, 0, 0, 0, 0}, {0, 1, 0, 0, 1}, {9, 9, 1, 0, 0}, {0, 0, 9, 9, 9}} // 9: unknown
 			var sum float64
 			for row, s := range should {
 				for j, v := range s {
@@ -111,8 +111,6 @@ func TestAssignmentError(t *testing.T) {
 			return []float64{sum}
 		}}})
 }
-
-// Numbers of options and back.
 
 func TestAssignmentErrors(t *testing.T) {
 	g := gorgonia.NewGraph()

@@ -22,7 +22,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// contractionOf is a contraction by definition; groups may be nil.
+// contractionOf computes a contraction by definition. groups may be nil.
 func contractionOf(s losses.ContractionSettings, z, y, groups []float64, width, factors int) float64 {
 	distance := func(i, j int) float64 {
 		sum, chosen := 0.0, s.Factors
@@ -113,7 +113,7 @@ func contractionOf(s losses.ContractionSettings, z, y, groups []float64, width, 
 	return sum / float64(len(all))
 }
 
-// contractionCase checks a contraction of drawn codes, close to each other, and labels.
+// contractionCase checks a contraction of random codes, close to each other, and labels.
 func contractionCase(name string, s losses.ContractionSettings, n, width, factors int, groups []float64) gradcheck.Case {
 	c := gradcheck.Case{
 		Name: name,
@@ -168,7 +168,7 @@ func TestContraction(t *testing.T) {
 	}
 }
 
-// run computes a scalar node and its gradient with respect to its first input, in float64.
+// runScalar computes a scalar node and its gradient in its first input, in float64.
 func runScalar(t *testing.T, build func(in nodes) (*gorgonia.Node, error), values [][]float64, shapes ...[]int) (float64, []float64) {
 	t.Helper()
 	g, ok := gorgonia.NewGraph(), gradcheck.Must(t)
@@ -192,7 +192,7 @@ func runScalar(t *testing.T, build func(in nodes) (*gorgonia.Node, error), value
 	return m.Value(n).Data().(float64), slices.Clone(m.Value(grads[0]).Data().([]float64))
 }
 
-// At equal codes and at ties the gradient is finite and takes the first choice.
+// At equal codes and at ties, the gradient is finite and follows the first choice.
 func TestContractionHardPoints(t *testing.T) {
 	contraction := func(s losses.ContractionSettings) func(nodes) (*gorgonia.Node, error) {
 		return func(in nodes) (*gorgonia.Node, error) { return losses.Contraction(s, in[0], in[1], nil) }
@@ -229,7 +229,7 @@ func TestContractionHardPoints(t *testing.T) {
 	}
 }
 
-// The encoders of Zhang and Sugiyama 2024, tables 2 and 3.
+// TestContractionGolden uses the encoders of Zhang and Sugiyama 2024, tables 2 and 3.
 func TestContractionGolden(t *testing.T) {
 	long.NotShort(t)
 	const folder = "testdata/enriching"
@@ -317,8 +317,8 @@ func BenchmarkMixedContraction(b *testing.B) {
 	})
 }
 
-// Codes that are a tenth of the factor are contracted: every pair of images is closer
-// in its codes than in its labels.
+// Codes are a tenth of the factor. The contraction holds, because each pair of images is closer in codes than in
+// labels.
 func ExampleContraction() {
 	g := gorgonia.NewGraph()
 	column := func(name string, x ...float64) *gorgonia.Node {

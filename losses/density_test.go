@@ -75,7 +75,7 @@ func TestAbout(t *testing.T) {
 			}
 			return losses.SphereTransport(n[0], about, 1)
 		},
-		Want: func(in [][]float64) []float64 { // the only point of a group comes back to itself, normalised
+		Want: func(in [][]float64) []float64 { // a group's only point maps to itself, normalised
 			var list []float64
 			for i := range 3 {
 				z := in[0][3*i : 3*i+3]
@@ -91,5 +91,5 @@ func TestAbout(t *testing.T) {
 			}
 			return losses.SphereTransport(n[0], about, 2)
 		},
-		Want: func([][]float64) []float64 { return []float64{1, 0, 0, 0, 1, 0} }}}) // 3 pi/6 is the quarter that lies between them
+		Want: func([][]float64) []float64 { return []float64{1, 0, 0, 0, 1, 0} }}}) // 3 pi/6 is the quarter turn between them
 }

@@ -50,7 +50,6 @@ func NewDIP2() *DIPLoss {
 	return &DIPLoss{Weight: Constant(1), OffDiagonal: 10, Diagonal: 10, second: true}
 }
 
-// Validate checks the settings.
 func (l *DIPLoss) Validate() error {
 	if err := notNegative("off_diagonal", l.OffDiagonal); err != nil {
 		return err
@@ -58,7 +57,6 @@ func (l *DIPLoss) Validate() error {
 	return notNegative("diagonal", l.Diagonal)
 }
 
-// Weighting implements [Loss].
 func (l *DIPLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are uncorrelated and have unit variance.
@@ -68,7 +66,6 @@ func (*DIPLoss) Optimum(x *Example) bool {
 	return true
 }
 
-// Add implements [Loss].
 func (l *DIPLoss) Add(in *Input) (*gorgonia.Node, error) {
 	switch {
 	case in.Codes == nil:

@@ -37,8 +37,7 @@ func Discrimination(logits *gorgonia.Node) (*gorgonia.Node, error) {
 // (above 0) and leaves the others in place. shuffle is a method like Shuffle of math/rand's Rand: it calls swap to
 // permute n elements at random.
 //
-// Source: Kim and Mnih 2018, algorithm 1; with active rows Ross and Doshi-Velez
-// 2021, algorithm 2.
+// Source: Kim and Mnih 2018, algorithm 1; with active rows Ross and Doshi-Velez 2021, algorithm 2.
 func Permute(dst, codes, active []float32, columns int, shuffle func(n int, swap func(i, j int))) {
 	copy(dst, codes)
 	rows := make([]int, 0, len(codes)/columns)
@@ -53,8 +52,7 @@ func Permute(dst, codes, active []float32, columns int, shuffle func(n int, swap
 	}
 }
 
-// PermuteBlocks is [Permute] for consecutive blocks of columns with the given widths: the columns of a block stay
-// together.
+// PermuteBlocks is [Permute] for consecutive blocks of columns with the given widths, which stay together.
 func PermuteBlocks(dst, codes []float32, widths []int, shuffle func(n int, swap func(i, j int))) {
 	copy(dst, codes)
 	columns, first := 0, 0
@@ -89,13 +87,11 @@ type Discriminator struct {
 	SecondBatch bool `yaml:"second_batch" doc:"permute the codes of a second, independent batch (Kim and Mnih 2018, algorithm 2), not those of the step (disentanglement_lib)"`
 }
 
-// NewDiscriminator returns the settings of FactorVAE (Kim and Mnih 2018): six hidden layers with 1000 units and a
-// softmax.
+// NewDiscriminator returns the settings of FactorVAE (Kim and Mnih 2018): six layers of 1000 units and a softmax.
 func NewDiscriminator() *Discriminator {
 	return &Discriminator{Hidden: slices.Repeat([]int{1000}, 6), Logits: 2, LR: 1e-4, Beta1: 0.5, Beta2: 0.9}
 }
 
-// Validate checks the settings.
 func (d *Discriminator) Validate() error {
 	for i, w := range d.Hidden {
 		if w < 1 || w > 1<<16 {

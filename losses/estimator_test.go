@@ -15,8 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// means draws batches of codes and levels, and returns the mean of a quantity over
-// them and its standard error.
+// means draws batches of codes and levels. It returns the mean of a loss over the batches and the standard error.
 func means(t *testing.T, loss modularity, rows, batches int, draw func(r *rng.Stream) (z, level float64)) (mean, deviation float64) {
 	t.Helper()
 	g := gorgonia.NewGraph()
@@ -49,13 +48,13 @@ func means(t *testing.T, loss modularity, rows, batches int, draw func(r *rng.St
 	return mean, math.Sqrt((squares/b - mean*mean) / b)
 }
 
-// TestUnbiased compares the mean over random batches with the deviations of the
-// distribution that they are drawn from, which do not depend on sizes and levels.
+// TestUnbiased compares the mean over random batches with the deviations of their distribution, which do not depend on
+// batch sizes and levels.
 func TestUnbiased(t *testing.T) {
-	halfDistance := 1 / math.Sqrt(math.Pi) // of two numbers from N(0, 1), half the mean distance
+	halfDistance := 1 / math.Sqrt(math.Pi) // half the mean distance of two numbers from N(0, 1)
 	type batch struct {
 		rows, levels int
-		plain        float64 // how much of a deviation is left in the batch itself
+		plain        float64 // share of the deviation in the plain estimate
 	}
 	for _, c := range long.Sample([]batch{{32, 6, 0.77}, {200, 40, 0.74}, {8, 2, 0.70}, {32, 40, 0.18}, {32, 32, 0.24}}, 3) {
 		normal := func(r *rng.Stream) (float64, float64) { return r.NormFloat64(), float64(r.IntN(c.levels)) }
@@ -89,7 +88,7 @@ func TestUnbiased(t *testing.T) {
 	}
 }
 
-// TestUnbiasedHard checks values and gradients where groups are single, absent or of equal codes.
+// TestUnbiasedHard checks values and gradients for groups of one row, absent groups, and groups of equal codes.
 func TestUnbiasedHard(t *testing.T) {
 	input := func(values ...float64) gradcheck.Input {
 		return gradcheck.Input{Shape: []int{len(values)}, Values: values, Constant: true}
@@ -113,7 +112,7 @@ func TestUnbiasedHard(t *testing.T) {
 				Want:  func([][]float64) []float64 { return []float64{want} }})
 		}
 	}
-	// Equal codes: the gradient of no distance is 0.
+	// Equal codes have a gradient of 0.
 	for name, loss := range map[string]modularity{"variance": losses.Variance, "mpd": losses.MPD} {
 		g := gorgonia.NewGraph()
 		z, groups := matrix(g, "z", 4, 1, 3, 3, 3, 3), matrix(g, "groups", 4, 1, 0, 0, 0, 1)

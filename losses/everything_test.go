@@ -17,7 +17,6 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// TestAllocations runs a graph with every operation, forward and backward.
 func TestAllocations(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		loss, wrt := everything(t, dt)
@@ -25,7 +24,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// everything builds a small LSBD-VAE and adds the operations that it lacks.
+// everything builds a small LSBD-VAE and adds the operations that the model lacks.
 func everything(t *testing.T, dt tensor.Dtype) (loss *gorgonia.Node, wrt gorgonia.Nodes) {
 	t.Helper()
 	g, ok := gorgonia.NewGraph(), gradcheck.Must(t)
@@ -74,7 +73,7 @@ func everything(t *testing.T, dt tensor.Dtype) (loss *gorgonia.Node, wrt gorgoni
 	), wrt
 }
 
-// The gradients of a graph with every operation, against central differences.
+// TestWholeGradient compares the gradients of a graph with every operation with central differences.
 func TestWholeGradient(t *testing.T) {
 	loss, wrt := everything(t, tensor.Float64)
 	grads, err := gorgonia.Grad(loss, wrt...)

@@ -10,11 +10,11 @@ import (
 )
 
 // An external encoder, trained on Gorgonia's machine with Gorgonia's solver. The first half of its codes should depend
-// on the first factor alone, the second half on the second factor.
+// only on the first factor, the second half only on the second factor.
 func ExampleVariance() {
 	g := gorgonia.NewGraph()
 	x := matrix(g, "images", 4, 3, 0, 0, 1, 0, 1, 1, 1, 0, 1, 1, 1, 1)
-	factors := matrix(g, "factors", 4, 2, 0, 0, 0, 1, 1, 0, 1, 1) // row by row: the level of each factor
+	factors := matrix(g, "factors", 4, 2, 0, 0, 0, 1, 1, 0, 1, 1) // row by row: levels of both factors
 	w := matrix(g, "weights", 3, 2, 1, 1, 1, -1, 0.1, 0.2)
 	z := gorgonia.Must(gorgonia.Tanh(gorgonia.Must(gorgonia.Mul(x, w))))
 

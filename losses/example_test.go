@@ -92,8 +92,8 @@ func ExampleKLSphere() {
 
 func ExampleLSBD() {
 	g := gorgonia.NewGraph()
-	z := matrix(g, "z", 2, 2, 1, 0, 0, 1)                     // two views of one thing, a quarter turn apart,
-	angles := matrix(g, "angles", 2, 1, 0, 3.14159265/2+1e-3) // that is said to be a little more
+	z := matrix(g, "z", 2, 2, 1, 0, 0, 1)                     // two views of one object, a quarter turn apart
+	angles := matrix(g, "angles", 2, 1, 0, 3.14159265/2+1e-3) // the label is slightly more than a quarter turn
 	y, err := losses.CircleTransport(z, angles, 2)
 	if err != nil {
 		log.Fatal(err)
@@ -134,7 +134,7 @@ func ExampleMeanTransport() {
 func ExamplePublicLSBD() {
 	g := gorgonia.NewGraph()
 	z := matrix(g, "z", 1, 4, 1, 0, 1, 0)
-	y := matrix(g, "y", 1, 4, 0.5, 0.866, 0.5, 0.866) // both circles 60 degrees off
+	y := matrix(g, "y", 1, 4, 0.5, 0.866, 0.5, 0.866) // both circles are off by 60 degrees
 	public, err := losses.PublicLSBD(z, y, 1, 2, 0)
 	if err != nil {
 		log.Fatal(err)

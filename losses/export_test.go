@@ -1,12 +1,12 @@
 package losses
 
-// Asked returns what losses asked for, nil if they can ask for nothing.
+// Asked returns the requests of losses, or nil if the trainer takes none.
 func (in *Input) Asked() *Requests {
 	r, _ := in.Trainer.(*Requests)
 	return r
 }
 
-// ComposeInput is Compose of the parts of an input.
+// ComposeInput calls Compose with the parts of an input.
 func ComposeInput(in *Input, all []Choice) (*Objective, error) {
 	return Compose(&in.Outputs, in.Batch, in.Trainer, all)
 }

@@ -26,7 +26,7 @@ func TestDivergences(t *testing.T) {
 	sphere := func(d int, volume float64) gradcheck.Case {
 		return gradcheck.Case{
 			Name:   "sphere kl",
-			Inputs: []gradcheck.Input{{Shape: []int{5, 1}, Lo: -20, Hi: -9}}, // as in the configs of the papers
+			Inputs: []gradcheck.Input{{Shape: []int{5, 1}, Lo: -20, Hi: -9}}, // the range in the papers' configs
 			Build:  func(n nodes) (*gorgonia.Node, error) { return losses.KLSphere(n[0], d) },
 			Want: func(in [][]float64) []float64 {
 				sum, d := 0.0, float64(d)

@@ -28,13 +28,13 @@ func sphereKL(t *testing.T, dim int, logT float64) (kl, slope float64) {
 
 func near(a, b, relative float64) bool { return math.Abs(a-b) <= relative*math.Abs(b) }
 
-// integral of f from a to b with n nodes.
+// integral integrates f from a to b with n nodes.
 func integral(f func(float64) float64, a, b float64, n int) float64 {
 	return quad.Fixed(f, a, b, n, quad.Legendre{}, 0)
 }
 
-// Heat kernels relative to the uniform density, by images: the other form of the series that the operation sums up. On
-// S^2 it is McKean's integral, with cos a - cos b written as a product.
+// images are heat kernels relative to the uniform density, as sums of images. The operation sums the other form of the
+// series. On S^2 it is McKean's integral, with cos a - cos b written as a product.
 var images = map[int]func(angle, t float64) float64{
 	1: func(a, t float64) float64 {
 		sum := 0.0
@@ -79,7 +79,7 @@ func TestSphereKLExact(t *testing.T) {
 	for dim := range images {
 		for _, time := range []float64{1e-10, 1e-6, 1e-4, 1e-3, 0.01, 0.03, 0.05, 0.09, 0.11, 0.2, 0.5, 1, 2, 4, 6, 8, 10} {
 			want := imagesKL(dim, time)
-			if d := float64(dim); dim > 1 && time >= 6 { // images cancel; harmonics of degree 1 are all that is left
+			if d := float64(dim); dim > 1 && time >= 6 { // images cancel, and only harmonics of degree 1 remain
 				want = (d + 1) / 2 * math.Exp(-d*time)
 			}
 			kl, slope := sphereKL(t, dim, math.Log(time))
@@ -96,7 +96,8 @@ func TestSphereKLExact(t *testing.T) {
 	}
 }
 
-// Values of the heat kernel by sums of Legendre polynomials and of images, integrated numerically elsewhere.
+// TestSphereKLGolden has heat kernels from sums of Legendre polynomials and of images, integrated numerically in
+// another program.
 func TestSphereKLGolden(t *testing.T) {
 	for _, want := range [][3]float64{ // t, on S^2, on S^1
 		{4.5399929762484854e-05, 9.69316988057638, 5.418938533204673},
@@ -115,7 +116,8 @@ func TestSphereKLGolden(t *testing.T) {
 	}
 }
 
-// The divergence and its derivative go on where the expansion gives way to the series, and fall to 0.
+// TestSphereKLForms checks that the divergence and its derivative are continuous between expansion and series, and fall
+// to 0.
 func TestSphereKLForms(t *testing.T) {
 	for _, dim := range []int{1, 2, 3, 4, 7, 10, 15, 30, 50, 75, 100} {
 		d := float64(dim)
@@ -144,12 +146,12 @@ func TestSphereKLForms(t *testing.T) {
 	}
 }
 
-// Above dimension 100 only the expansion exists, which is accurate up to the time 1/d.
+// Above dimension 100 only the expansion exists. It is accurate up to the time 1/d.
 func TestSphereTime(t *testing.T) {
 	if !math.IsInf(losses.SphereTime(100), 1) || losses.SphereTime(1000) != 1e-3 {
 		t.Errorf("times %v and %v, want all and up to 1e-3", losses.SphereTime(100), losses.SphereTime(1000))
 	}
-	// In many dimensions the cosine is nearly certain: KL = -(d/2) log(1 - exp(-d t)), plus less than 1.
+	// In many dimensions the cosine hardly varies: KL = -(d/2) log(1 - exp(-d t)), plus less than 1.
 	for _, dim := range []int{101, 1000, 65536} {
 		kl, _ := sphereKL(t, dim, math.Log(losses.SphereTime(dim)))
 		if want := -float64(dim) / 2 * math.Log1p(-math.Exp(-1)); math.Abs(kl-want) > 1 {

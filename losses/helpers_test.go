@@ -27,7 +27,7 @@ func valueAndGradient(t *testing.T, n, x *gorgonia.Node) (float64, []float64) {
 	return m.Value(n).Data().(float64), m.Value(grads[0]).Data().([]float64)
 }
 
-// modularityOn is losses.Modularity with the blocks before the nodes.
+// modularityOn calls losses.Modularity with the blocks before the nodes.
 func modularityOn(d factor.Deviation, a factor.Aggregate, e losses.DeviationEstimator, blocks []factor.Block, z, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	return losses.Modularity(d, a, e, z, labels, blocks...)
 }

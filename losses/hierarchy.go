@@ -38,7 +38,6 @@ type AssignmentLoss struct {
 // NewAssignment returns COFHAE's settings.
 func NewAssignment() *AssignmentLoss { return &AssignmentLoss{Weight: Constant(1000)} }
 
-// Weighting implements [Loss].
 func (l *AssignmentLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: the weight is 1 for the label's option and 0 for all others.
@@ -52,7 +51,6 @@ func (*AssignmentLoss) Optimum(x *Example) bool {
 	return true
 }
 
-// Add implements [Loss].
 func (l *AssignmentLoss) Add(in *Input) (*gorgonia.Node, error) {
 	switch {
 	case in.Hierarchy == nil:
@@ -110,7 +108,6 @@ type RegressionLoss struct {
 // NewRegression returns the default settings.
 func NewRegression() *RegressionLoss { return &RegressionLoss{Weight: Constant(1000)} }
 
-// Weighting implements [Loss].
 func (l *RegressionLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes equal the true values.
@@ -119,7 +116,6 @@ func (*RegressionLoss) Optimum(x *Example) bool {
 	return true
 }
 
-// Add implements [Loss].
 func (l *RegressionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	switch {
 	case in.Hierarchy == nil:

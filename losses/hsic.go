@@ -51,8 +51,7 @@ const (
 	CircularKernel                   // Gaussian kernel for points on a circle, given as numbers of turns
 )
 
-// HSICLoss is the sum of [HSIC] over pairs of sub-codes, or over pairs of a sub-code and the factor of another
-// sub-code.
+// HSICLoss is the sum of [HSIC] over pairs of sub-codes, or over pairs of a sub-code and another sub-code's factor.
 type HSICLoss struct {
 	Weight    Weight          `yaml:"weight" doc:"factor in the total"`
 	Codes     factor.SubCodes `yaml:"codes" doc:"code columns of each factor, such as {shape: [0, 1], x: [2]}; none: equal shares, or single columns if factors are unknown"`
@@ -64,10 +63,7 @@ type HSICLoss struct {
 // NewHSIC returns the default settings.
 func NewHSIC() *HSICLoss { return &HSICLoss{Weight: Constant(1), Between: betweenCodes, On: OnCodes} }
 
-// Validate checks the settings.
-func (l *HSICLoss) Validate() error { return notNegative("bandwidth", l.Bandwidth) }
-
-// Weighting implements [Loss].
+func (l *HSICLoss) Validate() error   { return notNegative("bandwidth", l.Bandwidth) }
 func (l *HSICLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are constant.
@@ -76,14 +72,12 @@ func (*HSICLoss) Optimum(x *Example) bool {
 	return true
 }
 
-// Variants implements [Varied].
 func (*HSICLoss) Variants() []Loss {
 	factors, wide := NewHSIC(), NewHSIC()
 	factors.Between, wide.Bandwidth = betweenFactors, 1.5
 	return []Loss{factors, wide}
 }
 
-// Add implements [Loss].
 func (l *HSICLoss) Add(in *Input) (*gorgonia.Node, error) {
 	z, err := l.On.node(in)
 	if err != nil {
@@ -110,7 +104,6 @@ func (l *HSICLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return total.Sum(parts...)
 }
 
-// withCodes compares each pair of sub-codes.
 func (l *HSICLoss) withCodes(z *gorgonia.Node, blocks []factor.Block) (gorgonia.Nodes, error) {
 	var parts gorgonia.Nodes
 	for i, a := range blocks {
@@ -171,7 +164,6 @@ const (
 	betweenFactors Between = "factors" // the sub-code of a factor and the other factors
 )
 
-// UnmarshalText accepts a known name.
 func (b *Between) UnmarshalText(text []byte) error {
 	return choose(b, "partners", text, betweenCodes, betweenFactors)
 }

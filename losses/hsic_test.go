@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// similarities is a kernel matrix by its definition.
+// similarities computes a kernel matrix by definition.
 func similarities(k losses.Kernel, x []float64, rows []int, width int) [][]float64 {
 	square := func(r, s int) float64 {
 		sum := 0.0
@@ -24,7 +24,7 @@ func similarities(k losses.Kernel, x []float64, rows []int, width int) [][]float
 				continue
 			}
 			a, b := x[r*width+c], x[s*width+c]
-			if k.Kind == losses.CircularKernel { // the chord of a circle of the circumference 1
+			if k.Kind == losses.CircularKernel { // chord of a circle of circumference 1
 				d := math.Sin(math.Pi*(a-b)) / math.Pi
 				sum += d * d
 			} else {
@@ -67,7 +67,7 @@ func similarities(k losses.Kernel, x []float64, rows []int, width int) [][]float
 	return matrix
 }
 
-// hsicOf is 1/n^2 trace(K H L H) by its definition.
+// hsicOf computes 1/n^2 trace(K H L H) by definition.
 func hsicOf(kx, ky losses.Kernel, x, y, groups []float64, width, other int) float64 {
 	var rows []int
 	for r := range len(x) / width {
@@ -88,7 +88,7 @@ func hsicOf(kx, ky losses.Kernel, x, y, groups []float64, width, other int) floa
 	return sum / float64(n*n)
 }
 
-// centred is H K H.
+// centred returns H K H.
 func centred(m [][]float64) [][]float64 {
 	n := float64(len(m))
 	sums, total := make([]float64, len(m)), 0.0
@@ -158,7 +158,7 @@ func TestHSIC(t *testing.T) {
 	})
 }
 
-// Constant codes have no median distance: their gradient is finite, and 0.
+// Constant codes have no median distance. Their gradient is 0.
 func TestHSICConstant(t *testing.T) {
 	value, slopes := runScalar(t, func(in nodes) (*gorgonia.Node, error) {
 		return losses.HSIC(in[0], in[1], nil, losses.Kernel{}, losses.Kernel{})
@@ -166,7 +166,7 @@ func TestHSICConstant(t *testing.T) {
 	if !(math.Abs(value) <= 1e-15) || slices.ContainsFunc(slopes, func(v float64) bool { return v != 0 }) {
 		t.Errorf("value %v, gradient %v, want 0", value, slopes)
 	}
-	x, y := []float64{0, 0, 0, 0, 3}, []float64{0, 1, 2, 4, 4} // most points are one
+	x, y := []float64{0, 0, 0, 0, 3}, []float64{0, 1, 2, 4, 4} // most points are equal
 	value, slopes = runScalar(t, func(in nodes) (*gorgonia.Node, error) {
 		return losses.HSIC(in[0], in[1], nil, losses.Kernel{}, losses.Kernel{})
 	}, [][]float64{x, y}, []int{5, 1}, []int{5, 1})

@@ -18,7 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
-// TestBlockCorrelation compares the total correlation of blocks with another program's.
+// TestBlockCorrelation compares the total correlation of blocks with reference values.
 func TestBlockCorrelation(t *testing.T) {
 	var data struct {
 		Z          [][]float64
@@ -93,7 +93,7 @@ func TestIndependenceOperations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, rows := range []int{5, 33, 400} { // of many rows the median is of some pairs
+		for _, rows := range []int{5, 33, 400} { // for many rows the median is of a sample of pairs
 			if rows == 400 && i == 0 && !long.Enabled() {
 				continue
 			}
@@ -115,7 +115,7 @@ func TestIndependenceOperations(t *testing.T) {
 	}
 }
 
-// TestPermuteBlocks keeps rows of blocks together, and all of them.
+// TestPermuteBlocks checks that rows of blocks stay together, and that none is lost.
 func TestPermuteBlocks(t *testing.T) {
 	codes := []float32{0, 10, 20, 1, 11, 21, 2, 12, 22, 3, 13, 23}
 	dst := make([]float32, len(codes))

@@ -10,8 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Input holds the inputs of a loss in three parts: the model's outputs, the batch's labels, and the trainer, which
-// accepts requests.
+// Input holds the inputs of a loss: the model's outputs, the batch's labels, and the trainer, which takes requests.
 type Input struct {
 	Outputs         // of the model; read-only
 	Batch           // of the data; read-only
@@ -89,8 +88,7 @@ type Views struct {
 	Negatives     *gorgonia.Node // keys of other images, [d, K]
 }
 
-// Transport holds the samples of one latent space in a batch of labelled groups, and each group's common point after
-// its transformations.
+// Transport holds the samples of one latent space in labelled groups, and each group's transformed common points.
 type Transport struct {
 	Points *gorgonia.Node // the samples z_m, [batch, width]
 	Moved  *gorgonia.Node // the group's common point after the row's transformation: g_m . zbar, [batch, width]
@@ -130,13 +128,11 @@ type Labels struct {
 	// contain each other's number. nil: no images are known to differ.
 	Different func() (*gorgonia.Node, error)
 
-	// Assigned lists the factors that label the categorical dimensions of the model's hierarchy. nil: the categorical
-	// factors.
+	// Assigned lists the factors that label the hierarchy's categorical dimensions. nil: the categorical factors.
 	Assigned []int
 
 	// Exact returns [batch, n]: the values of the continuous dimensions of a hierarchical data set, each divided by the
-	// largest absolute value of its dimension. It is 0 if an image lacks the dimension. nil: the data set has no
-	// hierarchy.
+	// largest absolute value of its dimension. It is 0 if an image lacks it. nil: the data set has no hierarchy.
 	Exact func() (*gorgonia.Node, error)
 }
 
@@ -150,19 +146,16 @@ const (
 	UnitsRange   Units = "range"    // exact values mapped to [0, 1] by the range of the dimension
 )
 
-// UnmarshalText accepts a known name.
 func (u *Units) UnmarshalText(text []byte) error {
 	return choose(u, "units", text, UnitsAsGiven, UnitsRange)
 }
 
-// Transformations provides the transformations within labelled groups as inputs of the graph. The inputs are created
-// when first requested.
+// Transformations provides the transformations within labelled groups as inputs, created when first requested.
 type Transformations struct {
 	Factors   []factor.Factor // of the data set
 	Rotations int             // number of rotations in space for each group
 
-	// Angles returns [batch, 1]: the angle in radians by which a factor rotates from the group's first image to each
-	// row's image.
+	// Angles returns [batch, 1]: the angle in radians from the group's first image to each row's image.
 	Angles func(factor int) (*gorgonia.Node, error)
 	// Rotation returns [batch, 4]: the axis (x, y, z) and the angle in radians of a rotation in space.
 	Rotation func(r int) (*gorgonia.Node, error)
@@ -177,7 +170,6 @@ const (
 	OnSample On = "sample" // reparameterised samples, which the decoder decodes
 )
 
-// UnmarshalText accepts the name of codes.
 func (c *On) UnmarshalText(text []byte) error {
 	return choose(c, "codes", text, OnCodes, OnSample)
 }

@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -76,8 +77,7 @@ func KLSphere(logT *gorgonia.Node, dim int) (*gorgonia.Node, error) {
 	return divergence.KLSphere(logT, dim)
 }
 
-// SphereTime returns the largest time for which [KLSphere] can be computed on S^dim: infinite up to dimension 100,
-// 1/dim above.
+// SphereTime returns the largest time of [KLSphere] on S^dim: infinite up to dimension 100, 1/dim above.
 func SphereTime(dim int) float64 { return divergence.SphereTime(dim) }
 
 // Capacity returns |kl - c|, a scalar, in nats, which keeps a divergence close to the capacity c (a scalar node or a
@@ -106,7 +106,6 @@ func (l *KLLoss) Hint(key string) string {
 	return ""
 }
 
-// Weighting implements [Loss].
 func (l *KLLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: the posteriors equal the priors.
@@ -116,14 +115,12 @@ func (l *KLLoss) Optimum(x *Example) bool {
 	return l.Capacity == nil
 }
 
-// Variants implements [Varied].
 func (*KLLoss) Variants() []Loss {
 	held, some := NewKL(), NewKL()
 	held.Capacity, some.Spaces = &Ramp{From: 0.5, To: 1, Steps: 10}, continuousSpaces
 	return []Loss{held, some}
 }
 
-// Add implements [Loss].
 func (l *KLLoss) Add(in *Input) (*gorgonia.Node, error) {
 	posteriors, err := l.Spaces.of(in.Posteriors)
 	if err != nil {
@@ -141,7 +138,6 @@ func (l *KLLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return Capacity(kl, c)
 }
 
-// sumOf returns the sum of the divergences of latent spaces.
 func sumOf(posteriors []Posterior) (*gorgonia.Node, error) {
 	nodes := make(gorgonia.Nodes, len(posteriors))
 	for i, p := range posteriors {
@@ -163,7 +159,6 @@ const (
 	categoricalSpaces Spaces = "categorical"
 )
 
-// UnmarshalText accepts a known name.
 func (s *Spaces) UnmarshalText(text []byte) error {
 	return choose(s, "spaces", text, allSpaces, continuousSpaces, categoricalSpaces)
 }
@@ -213,4 +208,70 @@ func largest(posteriors []Posterior) (most float64) {
 		most += math.Log(float64(n))
 	}
 	return most
+}
+
+// SlowStep compares the posteriors N(mu, sigma^2) of neighbouring images in a group with a step of the Laplace
+// distribution of rate r. It returns, in nats, the mean over pairs of neighbours, in groups with the given number of
+// rows, of
+//
+//	CE(q_1, q_2) + CE(q_2, q_1) - (H_1 + H_2)/2       variant public-code,
+//	(CE(q_1, q_2) + CE(q_2, q_1) - H_1 - H_2)/2       variant consistent,
+//
+// summed over dimensions, with the entropies H and the cross-entropies
+//
+//	CE(q, q') = r (sigma sqrt(2/pi) exp(-m^2/(2 sigma^2)) + m erf(m/(sigma sqrt 2))) - log(r/2),  m = mu - mu',
+//
+// which use the other image's mean as its code. The public code gives the entropies half the weight, which makes the
+// optimal sigma smaller. Means and log variances have the shape [rows, d]; the result is a scalar, differentiable
+// everywhere.
+//
+// Source: Klindt et al. 2021, equation 5 and appendix B; public-code: their code.
+func SlowStep(mean, logVariance *gorgonia.Node, group int, rate float64, v SlowVariant) (*gorgonia.Node, error) {
+	return divergence.SlowStep(mean, logVariance, group, rate, v == slowConsistent)
+}
+
+// SlowLoss computes [SlowStep] for a model's Gaussian posteriors, from each image of a group to the next. SlowVAE adds
+// the losses reconstruction, with weight 2, and kl.
+type SlowLoss struct {
+	Weight  Weight      `yaml:"weight" doc:"factor in the total: gamma"`
+	Rate    float64     `yaml:"rate" doc:"rate of the Laplace distribution of a step"`
+	Variant SlowVariant `yaml:"variant" doc:"public-code (entropies count half), or consistent (half the sum of both divergences)"`
+}
+
+// NewSlow returns the settings of the public code.
+func NewSlow() *SlowLoss { return &SlowLoss{Weight: Constant(10), Rate: 6, Variant: slowPublicCode} }
+
+func (l *SlowLoss) Validate() error   { return positive("rate", l.Rate) }
+func (l *SlowLoss) Weighting() Weight { return l.Weight }
+func (*SlowLoss) Supervised()         {}
+
+func (*SlowLoss) Variants() []Loss {
+	l := NewSlow()
+	l.Variant, l.Rate = slowConsistent, 1.5
+	return []Loss{l}
+}
+
+func (l *SlowLoss) Add(in *Input) (*gorgonia.Node, error) {
+	switch {
+	case in.Codes == nil:
+		return nil, missing("codes")
+	case in.LogVariance == nil:
+		return nil, missing("log variances of Gaussian posteriors")
+	case in.Group < 2:
+		return nil, errors.New("it needs groups of images; want a supervision with pairs, such as {changes: {law: laplace}}")
+	}
+	return SlowStep(in.Codes, in.LogVariance, in.Group, l.Rate, l.Variant)
+}
+
+// SlowVariant sets the weight of the entropies in [SlowStep].
+type SlowVariant string
+
+// The variants.
+const (
+	slowPublicCode SlowVariant = "public-code" // CE(q_1, q_2) + CE(q_2, q_1) - (H_1 + H_2)/2
+	slowConsistent SlowVariant = "consistent"  // half the sum of the two divergences: (CE(q_1, q_2) + CE(q_2, q_1) - H_1 - H_2)/2
+)
+
+func (v *SlowVariant) UnmarshalText(text []byte) error {
+	return choose(v, "variant", text, slowPublicCode, slowConsistent)
 }

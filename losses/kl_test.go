@@ -28,7 +28,7 @@ func TestKLGaussianWeighted(t *testing.T) {
 	})
 }
 
-// TestCosts compares the cost of each image with the reconstruction loss of that image alone.
+// TestCosts compares the cost of each image with the reconstruction loss of a batch with only this image.
 func TestCosts(t *testing.T) {
 	for name, c := range map[string]struct {
 		loss *losses.ReconstructionLoss
@@ -90,7 +90,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// number returns an element of a value.
+// number returns element i of a value.
 func number(t *testing.T, v gorgonia.Value, i int) float64 {
 	t.Helper()
 	switch x := v.Data().(type) {

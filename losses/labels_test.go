@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// batch returns a model's inputs of losses for six images of two factors, one of them known in part. It collects the
+// batch returns a model's inputs of losses for six images of two factors, one of them partly unknown. It collects the
 // losses' requests.
 func batch(t *testing.T) *losses.Input {
 	t.Helper()
@@ -26,7 +26,7 @@ func batch(t *testing.T) *losses.Input {
 		copy(nn.Data(n), values)
 		return n
 	}
-	shape := factor.Factor{Name: "shape", Size: 3, Kind: factor.Categorical}
+	shape := factor.Factor{Name: "shape", Size: 3, Kind: factor.Categorical, Names: []string{"ellipse", "heart", "square"}}
 	size := factor.Factor{Name: "size", Size: 3, Kind: factor.Ordinal}
 	return &losses.Input{Outputs: losses.Outputs{
 		Codes:       input("codes", 2, 0, 1, 2, 3, 1, 1, 4, 0, 2, 2, 5, 5),
@@ -57,27 +57,29 @@ func valueOf(t *testing.T, source string) float64 {
 	return float64(m.Value(objective.Total).Data().(float32))
 }
 
-// TestLabelledLosses checks the effect of losses' settings on a batch small enough to work out by hand.
+// TestLabelledLosses checks the settings of losses on a batch with values computed by hand.
 func TestLabelledLosses(t *testing.T) {
 	for source, want := range map[string]float64{
 		// shape: {0,2} has variance 1, {1,4} 2.25, {2} 0; size: {1,1} 0, {3,0} 2.25, {2} 0
-		"[variance]":                                       (2+4.5)/2 + (0+4.5)/2,
-		"[{variance: {estimator: plain}}]":                 (1+2.25)/3 + 2.25/3,
-		"[{variance: {aggregate: max, estimator: plain}}]": 2.25 + 2.25,
-		"[{variance: {codes: {size: [0]}}}]":               (0.5 + 2) / 2, // {0,1} and {2,4}
-		"[{variance: {codes: {shape: [1]}, on: sample}}]":  (2 + 0.5) / 2,
-		"[{diameter: {groups: similarity}}]":               3 + 3,
-		"[{mpd: {weight: 2}}]":                             2 * ((1+1.5)/2 + 1.5/2),
-		"[{mpd: {estimator: plain}}]":                      (0.5+0.75)/3 + 0.75/3,
-		"[{radius: {aggregate: sum}}]":                     1 + 1.5 + 1.5,
-		"[{mad: {}}]":                                      (1+1.5)/3 + 1.5/3,
+		"[variance]":                                                              (2+4.5)/2 + (0+4.5)/2,
+		"[{variance: {estimator: plain}}]":                                        (1+2.25)/3 + 2.25/3,
+		"[{variance: {aggregate: max, estimator: plain}}]":                        2.25 + 2.25,
+		"[{variance: {codes: {size: [0]}}}]":                                      (0.5 + 2) / 2, // {0,1} and {2,4}
+		"[{variance: {codes: {shape: [1]}, on: sample}}]":                         (2 + 0.5) / 2,
+		"[{diameter: {groups: similarity}}]":                                      3 + 3,
+		"[{mpd: {weight: 2}}]":                                                    2 * ((1+1.5)/2 + 1.5/2),
+		"[{mpd: {estimator: plain}}]":                                             (0.5+0.75)/3 + 0.75/3,
+		"[{radius: {aggregate: sum}}]":                                            1 + 1.5 + 1.5,
+		`[{logic: 'forall i: y.shape(i) = "heart" -> z.shape(i) =[absolute] 0'}]`: 4, // rows 2 and 3: z 1 and 4
+		`[{logic: 'forall i: y.size(i) = "1" -> z.shape(i) =[absolute] 0'}]`:      4, // rows 1 and 3: z 2 and 4
+		"[{mad: {}}]": (1+1.5)/3 + 1.5/3,
 		"[{contraction: {factors: [size], columns: [0], distance: absolute, aggregate: max}}]":                                   0.5, // rows 1 and 4: z 2 and 2
 		"[{contraction: {factors: [shape], columns: [1], aggregate: max}}]":                                                      1,   // rows 0 and 2: z 1 and 1
 		"[{contraction: {factors: [shape], columns: [1], aggregate: max, distance: euclidean}}]":                                 0.5,
 		"[{logic: {sentence: 'forall[mean] v in y.shape: forall[mean-square] i: y.shape(i) = v -> z.shape(i) =[euclidean] 0'}}]": ((0+4)/2. + (1+16)/2. + 4) / 3,
 		"[{logic: {sentence: 'forall[max] i, j: y.shape(i) = y.shape(j) -> z.a(i) =[absolute] z.a(j)', codes: {a: [1]}}}]":       2,
 		"[{logic: {sentence: 'forall[sum] i: z[1](i) =[absolute] 0'}}]":                                                          12,
-		"[{logic: {sentence: 'forall[max] i: z.size(i) =[absolute] 0 or z.size(i) =[absolute] y.size(i)'}}]":                     2.5, // not 5: the last row is unknown
+		"[{logic: {sentence: 'forall[max] i: z.size(i) =[absolute] 0 or z.size(i) =[absolute] y.size(i)'}}]":                     2.5, // not 5, because the last row is unknown
 		"[{left-inverse: {}}]": leastSquares(),
 	} {
 		if got := valueOf(t, source); math.Abs(got-want) > 2e-6*max(1, want) {
@@ -86,8 +88,7 @@ func TestLabelledLosses(t *testing.T) {
 	}
 }
 
-// leastSquares is the error of the plane through the five known rows, by the normal
-// equations of codes without their means.
+// leastSquares is the error of the plane through the five known rows, from the normal equations of centred codes.
 func leastSquares() float64 {
 	z := [5][2]float64{{0, 1}, {2, 3}, {1, 1}, {4, 0}, {2, 2}}
 	y := [5][2]float64{{0, 0}, {0, 0.5}, {0.5, 0}, {0.5, 0.5}, {1, 1}}
@@ -120,7 +121,7 @@ func leastSquares() float64 {
 	return sum / 10
 }
 
-// TestTotalCorrelations checks which codes, rows and networks the settings choose.
+// TestTotalCorrelations checks that the settings choose the codes, rows and networks.
 func TestTotalCorrelations(t *testing.T) {
 	plain, weighted := valueOf(t, "[tc]"), valueOf(t, "[{tc: {estimator: weighted}}]")
 	if want := plain + math.Log(6*600); math.Abs(weighted-want) > 1e-5 {
@@ -157,7 +158,7 @@ func TestTotalCorrelations(t *testing.T) {
 	if err := m.RunAll(); err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []float32{0, 0, 2, 0, 1, 0, 4, 0, 2, 3, 5, 0} { // of size 2, only the fifth row
+	for i, want := range []float32{0, 0, 2, 0, 1, 0, 4, 0, 2, 3, 5, 0} { // only the fifth row has size 2
 		if got := m.Value(a.Codes).Data().([]float32)[i]; got != want {
 			t.Errorf("the discriminator sees %v, want %v", m.Value(a.Codes).Data(), want)
 			break
@@ -165,7 +166,7 @@ func TestTotalCorrelations(t *testing.T) {
 	}
 }
 
-// TestWrongNames checks that losses name the mistake of a config that does not fit a batch.
+// TestWrongNames checks that errors name the mistake in a config that does not fit the batch.
 func TestWrongNames(t *testing.T) {
 	for source, want := range map[string]string{
 		"[{variance: {codes: {shpe: [0]}}}]":                                          `codes: there is no factor "shpe"; did you mean "shape"?`,

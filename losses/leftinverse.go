@@ -11,8 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/internal/informative"
 )
 
-// LeftInverse returns the error of the best affine map h(z) = W^T z + b from codes to the
-// values of factors:
+// LeftInverse returns the error of the best affine map h(z) = W^T z + b from codes to the values of factors:
 //
 //	LeastSquares     min over h of mean over n and K of (y - h(z))^2 + ridge |W|^2
 //	LeastAbsolute    mean over K of min over h of mean over n of |y - h(z)|
@@ -54,7 +53,6 @@ func NewLeftInverse() *LeftInverseLoss {
 	return &LeftInverseLoss{Weight: Constant(1), Kind: LeastSquares, Units: UnitsAsGiven, On: OnCodes}
 }
 
-// Validate checks the settings.
 func (l *LeftInverseLoss) Validate() error {
 	if l.Ridge > 0 && l.Kind != LeastSquares {
 		return config.Invalid("ridge", "want 0, as kind is %v: a ridge is for least-squares", l.Kind)
@@ -62,7 +60,6 @@ func (l *LeftInverseLoss) Validate() error {
 	return notNegative("ridge", l.Ridge)
 }
 
-// Weighting implements [Loss].
 func (l *LeftInverseLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: the first columns of the codes equal the factors.
@@ -75,7 +72,6 @@ func (l *LeftInverseLoss) Optimum(x *Example) bool {
 	return l.Ridge == 0
 }
 
-// Variants implements [Varied].
 func (*LeftInverseLoss) Variants() []Loss {
 	var all []Loss
 	for _, k := range []Inverse{LeastAbsolute, Minimax, MinimaxByFactor} {
@@ -88,7 +84,6 @@ func (*LeftInverseLoss) Variants() []Loss {
 	return append(all, ridge)
 }
 
-// Add implements [Loss].
 func (l *LeftInverseLoss) Add(in *Input) (*gorgonia.Node, error) {
 	z, y, known, err := valuesOf(in, l.On, l.Units)
 	if err != nil {
@@ -116,10 +111,8 @@ func (v Inverse) String() string {
 	return fmt.Sprintf("Inverse(%d)", uint8(v))
 }
 
-// MarshalText encodes an Inverse as its name in YAML and JSON.
 func (v Inverse) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// UnmarshalText accepts an Inverse's name.
 func (v *Inverse) UnmarshalText(text []byte) error {
 	i := slices.Index(inverseNames[:], string(text))
 	if i < 0 {

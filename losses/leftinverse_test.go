@@ -18,7 +18,7 @@ import (
 
 var inverses = []losses.Inverse{losses.LeastSquares, losses.LeastAbsolute, losses.Minimax, losses.MinimaxByFactor}
 
-// inverseOf computes what LeftInverse should.
+// inverseOf computes LeftInverse by definition.
 func inverseOf(kind losses.Inverse, ridge float64, z, y, labels []float64, rows int) float64 {
 	columns, targets, factors := len(z)/rows, len(y)/rows, len(labels)/rows
 	var x, v []float64
@@ -117,8 +117,7 @@ func gradcheckInverse(t *testing.T, name string, kind losses.Inverse, ridge floa
 	t.Run(name, func(t *testing.T) { gradcheck.Check(t, c) })
 }
 
-// At points where an optimum is not unique, or exact, gradients are finite and the
-// same in all runs.
+// If an optimum is not unique, or exact, gradients are finite and equal in all runs.
 func TestLeftInverseAtKinks(t *testing.T) {
 	with := func(shape []int, v ...float64) gradcheck.Input {
 		return gradcheck.Input{Shape: shape, Values: v, Constant: len(v) > 1 && shape[1] == 1}
@@ -170,7 +169,7 @@ func TestLeftInverseExact(t *testing.T) {
 			t.Errorf("%v: codes that are not numbers have the value %v", kind, v)
 		}
 	}
-	// Points at 0, 0, 1, 1 with 0, 1, 0, 1: no map helps, and no error is below 1/2.
+	// Points at 0, 0, 1, 1 with targets 0, 1, 0, 1: no map helps, and the smallest error is 1/2.
 	for kind, want := range []float64{0.25, 0.5, 0.5, 0.5} {
 		if v, _ := inverseGradient(t, losses.Inverse(kind), 1, []float64{0, 0, 1, 1}, []float64{0, 1, 0, 1}); math.Abs(v-want) > 1e-15 {
 			t.Errorf("%v: %v, want %v", losses.Inverse(kind), v, want)
@@ -288,13 +287,13 @@ func TestPaperLeftInverse(t *testing.T) {
 
 func TestLeftInverseLoss(t *testing.T) {
 	for source, want := range map[string]float64{
-		// Both factors are known in rows 1 to 3: codes (2,3), (5,6), (5,8) and factors (0,0), (1,0), (1,1) are three
+		// Both factors are known in rows 1 to 3. Codes (2,3), (5,6), (5,8) and factors (0,0), (1,0), (1,1) are three
 		// points in general position.
 		"{}":                        0,
 		"{kind: least-absolute}":    0,
 		"{kind: minimax}":           0,
 		"{kind: minimax-by-factor}": 0,
-		// The penalty is so large that the weights are 0: variances 2/9 and 2/9.
+		// The large penalty makes the weights 0: variances 2/9 and 2/9.
 		"{ridge: 1.0e+9, weight: 2}": 2. / 9,
 		"{on: sample}":               0,
 	} {
@@ -350,7 +349,7 @@ func TestLeftInverseLossErrors(t *testing.T) {
 func ExampleLeftInverse() {
 	g := gorgonia.NewGraph()
 	z := matrix(g, "z", 4, 1, 0, 0, 1, 1)
-	y := matrix(g, "y", 4, 1, 0, 0, 1, 3) // the last two have the same code
+	y := matrix(g, "y", 4, 1, 0, 0, 1, 3) // the last two have equal codes
 	for _, kind := range []losses.Inverse{losses.LeastSquares, losses.LeastAbsolute, losses.Minimax} {
 		n, err := losses.LeftInverse(kind, 0, z, y, nil)
 		if err != nil {

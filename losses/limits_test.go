@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// The largest settings are accepted, and the next ones are not.
+// Settings accept the largest values, and reject the next.
 func TestLimits(t *testing.T) {
 	for _, c := range []struct{ key, most, more string }{
 		{"kl.weight", "1000000000000", "1000000000001"},

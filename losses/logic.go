@@ -56,16 +56,12 @@ func (l *LogicLoss) DecodeConfig(n *config.Node) error {
 	return n.Decode((*plainLogicLoss)(l))
 }
 
-// EncodeConfig writes all keys.
 func (l LogicLoss) EncodeConfig() (any, error) { return plainLogicLoss(l), nil }
 
-// ConfigForms implements config.Former.
 func (l LogicLoss) ConfigForms() []any { return []any{plainLogicLoss(l), config.Short("sentence")} }
 
-// ConfigType describes the accepted values.
 func (LogicLoss) ConfigType() string { return "a sentence, or a mapping" }
 
-// Validate checks the settings.
 func (l *LogicLoss) Validate() error {
 	if l.Sentence == nil {
 		return config.Invalid("sentence", "want a sentence, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)")
@@ -87,11 +83,9 @@ func (l *LogicLoss) sentence() logic.Sentence {
 	return *l.Sentence
 }
 
-// Weighting implements [Loss].
 func (l *LogicLoss) Weighting() Weight { return l.Weight }
 
-// NeedsGroups implements [Grouped]: a sentence with transformations between rows needs the groups with known
-// transformations.
+// NeedsGroups implements [Grouped]: transformations between rows need groups with known transformations.
 func (l *LogicLoss) NeedsGroups() bool { return l.Sentence != nil && l.Sentence.Moves() }
 
 // Explain implements [Explained]: it returns the formula, the quantity, and the meaning of zero.
@@ -125,7 +119,6 @@ func (*LogicLoss) Variants() []Loss {
 	return all
 }
 
-// Add implements [Loss].
 func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 	on := l.On
 	if l.Sentence != nil && l.Sentence.Sampled() {
@@ -202,7 +195,7 @@ func (l *LogicLoss) schema(in *Input, width int) logic.Schema {
 		sharing = factor.Names(in.Transformations.Factors)
 	}
 	if in.Labels != nil {
-		s.Factors = factor.Names(in.Labels.Factors)
+		s.Factors, s.Levels = factor.Names(in.Labels.Factors), logic.LevelNames(in.Labels.Factors)
 		sharing = s.Factors
 	}
 	if k := len(sharing); k > 0 && len(l.Codes) == 0 && width%k == 0 {
@@ -268,7 +261,6 @@ func (l *LogicLoss) discriminated(in *Input, name string, blocks [][]int, z *gor
 // plainLogicLoss is LogicLoss without its short form.
 type plainLogicLoss LogicLoss
 
-// Validate checks the settings.
 func (l *plainLogicLoss) Validate() error { return (*LogicLoss)(l).Validate() }
 
 // sentenceParts returns the operations for parts of sentences that are losses under another name.
@@ -289,7 +281,6 @@ func sentenceContraction(c logic.Contraction, z, y, groups *gorgonia.Node) (*gor
 	return Contraction(s, z, y, groups)
 }
 
-// sentenceInputs requests the inputs of a sentence.
 func sentenceInputs(q *logic.Quantity, in *Input) (batch logic.Inputs, err error) {
 	batch.Codes = in.Codes
 	if (q.NeedsLabels() || q.NeedsValues()) && in.Labels == nil {
@@ -358,8 +349,7 @@ func (m *Transformations) moves() (*gorgonia.Node, error) {
 	return graph.ConcatColumns(nodes...)
 }
 
-// plainIndependence returns the dependence in a sentence if there is no trainer: [HSIC] or the total correlation of
-// posteriors.
+// plainIndependence returns a sentence's dependence without a trainer: [HSIC] or the total correlation of posteriors.
 func plainIndependence(by string, blocks [][]int, z *gorgonia.Node, batch logic.Inputs) (*gorgonia.Node, error) {
 	switch by {
 	case "hsic":

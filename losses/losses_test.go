@@ -18,7 +18,7 @@ import (
 
 type nodes = []*gorgonia.Node
 
-// TestHardPoints checks every objective where a careless formula breaks.
+// TestHardPoints checks every objective at points where a careless formula fails.
 func TestHardPoints(t *testing.T) {
 	with := func(values ...float64) func(shape ...int) gradcheck.Input {
 		return func(shape ...int) gradcheck.Input { return gradcheck.Input{Shape: shape, Values: values} }
@@ -44,7 +44,8 @@ func TestHardPoints(t *testing.T) {
 		{Name: "lsbd, M = 1", Inputs: []gradcheck.Input{with(0.6, 0.8, -1, 0)(2, 2), angles(2)}, Build: circle(1), Want: value(0), Floor32: 1},
 		{Name: "lsbd of identical points", Inputs: []gradcheck.Input{with(0.6, 0.8)(3, 2), angles(3, 0)}, Build: circle(3), Want: value(0), Floor32: 1},
 		{Name: "lsbd of equivariant points", Inputs: []gradcheck.Input{with(1, 0, 0, 1)(2, 2), angles(2, 0, math.Pi/2)}, Build: circle(2), Want: value(0), Floor32: 1},
-		// |z|^2 = 1 each, and their common point is 0. There the gradient divides by 1e-6: it is large, not infinite.
+		// |z|^2 = 1 for each point, and the common point is 0. The gradient divides by 1e-6 there: it is large but
+		// finite.
 		{Name: "lsbd of opposite points", Inputs: []gradcheck.Input{with(1, 0, -1, 0)(2, 2), angles(2, 0)}, Build: circle(2), Want: value(1), Step: 0x1p-34, Tolerance: 1e-5},
 		{Name: "lsbd of zeros", Inputs: []gradcheck.Input{with(0)(2, 2), angles(2)}, Build: circle(2), Want: value(0), Step: 1e-9},
 		{Name: "saturated and right", Inputs: []gradcheck.Input{with(0, 1)(2, 3), with(-100, 100)(2, 3)}, Build: reconstruction, Want: value(0)},
@@ -64,7 +65,7 @@ func TestHardPoints(t *testing.T) {
 	}
 }
 
-// outputs has what every loss needs: a group of two, a circle and R^1.
+// outputs has the inputs of every loss: a group of two, a circle and R^1.
 func outputs() *losses.Input {
 	g := gorgonia.NewGraph()
 	circle := losses.Transport{Points: matrix(g, "z", 2, 2, 1, 0, 0, 1), Moved: matrix(g, "y", 2, 2, 1, 0, 1, 0), Sphere: true, Acts: true}
@@ -107,8 +108,8 @@ func TestCompose(t *testing.T) {
 		t.Fatal(err)
 	}
 	total := 0.0
-	// lsbd of the circle: |(0,1)-(1,0)|^2 / 2 = 1; of R^1, on which the identity acts: (1 + 1) / 2. Public code: z.y =
-	// 3 and 6, clipped to 1; the distances of the whole vectors 1 and sqrt 3.
+	// lsbd of the circle: |(0,1)-(1,0)|^2 / 2 = 1; of R^1 with the identity: (1 + 1) / 2. Public code: z.y = 3 and 6,
+	// clipped to 1; distances of whole vectors: 1 and sqrt 3.
 	for i, want := range []struct {
 		name          string
 		weight, value float64
@@ -139,7 +140,7 @@ func TestCompose(t *testing.T) {
 	}
 }
 
-// Every loss of the table says which output it misses.
+// Each loss names its missing output.
 func TestMissingOutputs(t *testing.T) {
 	const labels = "it needs labels of the factors; want a supervision that gives them, such as {labels: {fraction: 0.1}}"
 	needs := func(what string) string { return "it needs " + what + ", which this model does not have" }

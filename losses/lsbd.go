@@ -65,10 +65,8 @@ func NewLSBD() *LSBDLoss {
 	return &LSBDLoss{Weight: Constant(100), Variant: "paper", Identity: true, Project: true, On: OnSample}
 }
 
-// turns reports whether the settings name planes or spheres.
 func (l *LSBDLoss) turns() bool { return len(l.Planes) > 0 || len(l.Spheres) > 0 }
 
-// Validate checks the settings.
 func (l *LSBDLoss) Validate() error {
 	if l.Variant != "paper" && l.Variant != "public-code" {
 		return config.Invalid("variant", "want paper or public-code, got %q", l.Variant)
@@ -87,11 +85,8 @@ func (l *LSBDLoss) Validate() error {
 	return nil
 }
 
-// Weighting implements [Loss].
 func (l *LSBDLoss) Weighting() Weight { return l.Weight }
-
-// Supervised implements [Supervised].
-func (*LSBDLoss) Supervised() {}
+func (*LSBDLoss) Supervised()         {}
 
 // Optimum implements [Optimal]: codes follow the transformations exactly.
 func (l *LSBDLoss) Optimum(x *Example) bool {
@@ -107,7 +102,6 @@ func (l *LSBDLoss) Optimum(x *Example) bool {
 	return true
 }
 
-// Variants implements [Varied].
 func (*LSBDLoss) Variants() []Loss {
 	public, turning, planes, spheres := NewLSBD(), NewLSBD(), NewLSBD(), NewLSBD()
 	turning.Identity = false
@@ -117,7 +111,6 @@ func (*LSBDLoss) Variants() []Loss {
 	return []Loss{public, turning, planes, spheres}
 }
 
-// Add implements [Loss].
 func (l *LSBDLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if l.turns() {
 		return l.turningLSBD(in)
@@ -220,7 +213,6 @@ type IdentityPart bool
 // DecodeConfig reads true or false.
 func (i *IdentityPart) DecodeConfig(n *config.Node) error { return n.Decode((*bool)(i)) }
 
-// EncodeConfig is the inverse of DecodeConfig.
 func (i IdentityPart) EncodeConfig() (any, error) {
 	if i {
 		return nil, nil
@@ -228,10 +220,7 @@ func (i IdentityPart) EncodeConfig() (any, error) {
 	return false, nil
 }
 
-// ConfigForms implements config.Former.
 func (i IdentityPart) ConfigForms() []any { return []any{bool(i)} }
-
-// ConfigType describes the accepted values.
 func (i IdentityPart) ConfigType() string { return "true or false" }
 
 func paperLSBD(transports []Transport, identity bool) (*gorgonia.Node, error) {
@@ -282,10 +271,8 @@ type SphereBlock struct {
 	Rotation int        `yaml:"rotation" doc:"index of the rotation in the supervision groups, from 0, if factor is empty"`
 }
 
-// SetDefaults implements config.Defaulter.
 func (s *SphereBlock) SetDefaults() { s.Axis = [3]float64{0, 0, 1} }
 
-// Validate checks the block.
 func (s *SphereBlock) Validate() error {
 	if err := distinctColumns(s.Columns, 3); err != nil {
 		return config.Invalid("columns", "%w", err)
@@ -299,7 +286,6 @@ func (s *SphereBlock) Validate() error {
 	return nil
 }
 
-// rotations returns the rotations that act on a sphere.
 func (s *SphereBlock) rotations(m *Transformations) (*gorgonia.Node, error) {
 	if s.Factor == "" {
 		if s.Rotation >= m.Rotations {
@@ -364,4 +350,43 @@ func (m *Transformations) example() string {
 		}
 	}
 	return "angle"
+}
+
+// CircleTransport returns y_m = R(a_m) Pi(sum_k R(-a_k) z_k) within every group of m consecutive rows. z and y have the
+// shape [groups*m, 2], and the angles a, in radians, [groups*m, 1]. Pi divides by the norm, or by 1e-6 if the norm is
+// smaller. It is differentiable in z.
+//
+// Source: Tonnaer et al. 2022, section 5.
+func CircleTransport(z, angles *gorgonia.Node, m int) (*gorgonia.Node, error) {
+	return symmetry.Transport(symmetry.Circle, z, angles, m)
+}
+
+// SphereTransport is [CircleTransport] for points of S^2. z and y have the shape [groups*m, 3]. A rotation, a row of
+// [groups*m, 4], is an axis of any length and an angle in radians; a zero axis means no rotation.
+func SphereTransport(z, rotations *gorgonia.Node, m int) (*gorgonia.Node, error) {
+	return symmetry.Transport(symmetry.AxisAngle, z, rotations, m)
+}
+
+// MeanTransport returns, for every row, the mean of its group of m consecutive rows. It is [CircleTransport] in R^n,
+// where the group acts by the identity.
+func MeanTransport(z *gorgonia.Node, m int) (*gorgonia.Node, error) {
+	return symmetry.Transport(symmetry.Identity, z, nil, m)
+}
+
+// PlaneTransport is [CircleTransport] without the projection: y_m = R(a_m) 1/m sum_k R(-a_k) z_k
+// within every group of m consecutive rows, for points z of R^2.
+func PlaneTransport(z, angles *gorgonia.Node, m int) (*gorgonia.Node, error) {
+	return symmetry.Transport(symmetry.Plane, z, angles, m)
+}
+
+// SpaceTransport is [SphereTransport] without the projection: the common point of a group is the mean of its points of
+// R^3 after rotating them back.
+func SpaceTransport(z, rotations *gorgonia.Node, m int) (*gorgonia.Node, error) {
+	return symmetry.Transport(symmetry.Space, z, rotations, m)
+}
+
+// AboutAxis returns rotations [rows, 4], each an axis and an angle in radians: factor times the angles [rows, 1] around
+// one axis; see [SphereTransport]. It has no gradient.
+func AboutAxis(axis [3]float64, factor float64, angles *gorgonia.Node) (*gorgonia.Node, error) {
+	return symmetry.AboutAxis(axis, factor, angles)
 }

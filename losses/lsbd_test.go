@@ -28,7 +28,7 @@ func TestLSBDOfSpaces(t *testing.T) {
 	}
 	const h = math.Sqrt2 / 2
 	turn := angles(0, math.Pi/2, 0, math.Pi)
-	follows := circle(1, 0, 0, 1, h, h, -h, -h)                                  // the circle follows the turns
+	follows := circle(1, 0, 0, 1, h, h, -h, -h)                                  // the circle turns with the labels
 	apart := gradcheck.Input{Shape: []int{4, 1}, Values: []float64{1, 3, -2, 4}} // means 2 and 1
 	left := apart
 	left.Constant = true
@@ -46,11 +46,11 @@ func TestLSBDOfSpaces(t *testing.T) {
 		{Name: "all views equal", Inputs: []gradcheck.Input{circle(0.6, 0.8, 0.6, 0.8, 0.6, 0.8), angles(0, 0, 0),
 			{Shape: []int{3, 2}, Values: []float64{2, -1, 2, -1, 2, -1}}}, Floor32: 1, Build: lsbd(losses.NewLSBD(), 3), Want: value(0)},
 		{Name: "no R^n", Inputs: []gradcheck.Input{circle(1, 0, 1, 0), angles(0, math.Pi/2)}, Build: lsbd(losses.NewLSBD(), 2),
-			Want: value(2 - math.Sqrt2)}, // the common point is 45 degrees from both
+			Want: value(2 - math.Sqrt2)}, // the common point is at 45 degrees to both
 	})
 }
 
-// onCylinder is what lsbd-vae gives for points of a circle, their angles, and points of R^n where there are any.
+// onCylinder returns outputs of lsbd-vae: points of a circle, their angles, and points of R^n if any.
 func onCylinder(t *testing.T, n nodes, m int) *losses.Input {
 	t.Helper()
 	y, err := losses.CircleTransport(n[0], n[1], m)
@@ -68,8 +68,7 @@ func onCylinder(t *testing.T, n nodes, m int) *losses.Input {
 	return &losses.Input{Outputs: o, Batch: losses.Batch{Group: m}}
 }
 
-// wantCylinder is the mean over rows of |z - y|^2 on the circle, and of the squared distance to the group's mean in
-// R^n.
+// wantCylinder is the mean over rows of |z - y|^2 on the circle plus the squared distance to the group's mean in R^n.
 func wantCylinder(m int, identity bool) func(in [][]float64) []float64 {
 	return func(in [][]float64) []float64 {
 		sum, rows := 0.0, len(in[1])
@@ -90,7 +89,7 @@ func wantCylinder(m int, identity bool) func(in [][]float64) []float64 {
 	}
 }
 
-// TestLSBDIdentityInConfigs checks that a written config omits the default of identity, which keeps its hash, and
+// TestLSBDIdentityInConfigs checks that a written config omits the default of identity, which preserves its hash, and
 // includes false.
 func TestLSBDIdentityInConfigs(t *testing.T) {
 	for source, written := range map[string]bool{"{}": false, "{identity: true}": false, "{identity: false}": true} {

@@ -142,8 +142,8 @@ func nodeFunctions() []gradcheck.Case {
 	}
 }
 
-// TestMachines runs every function that makes a node on Gorgonia's two machines and
-// on ours, in float32 and float64, with inputs and with constants.
+// TestMachines runs every function that makes a node on Gorgonia's two machines and on graph/machine, in float32 and
+// float64, with inputs and with constants.
 func TestMachines(t *testing.T) {
 	missing := exportedNodeFunctions(t)
 	for _, c := range nodeFunctions() {
@@ -152,7 +152,7 @@ func TestMachines(t *testing.T) {
 		delete(missing, c.Name)
 	}
 	for name := range missing {
-		t.Errorf("%s has no case here", name)
+		t.Errorf("nodeFunctions has no case %s", name)
 	}
 }
 

@@ -52,7 +52,6 @@ func newModularityLoss(d factor.Deviation, a factor.Aggregate) *ModularityLoss {
 	return &ModularityLoss{Weight: Constant(1), Aggregate: a, On: OnCodes, Groups: fromFactors, deviation: d}
 }
 
-// Validate checks the settings.
 func (l *ModularityLoss) Validate() error {
 	e := l.estimator()
 	if err := e.Check(l.deviation, l.Aggregate); err != nil {
@@ -76,7 +75,6 @@ func (l *ModularityLoss) estimator() DeviationEstimator {
 	return Plain
 }
 
-// Weighting implements [Loss].
 func (l *ModularityLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: codes are constant.
@@ -85,7 +83,6 @@ func (*ModularityLoss) Optimum(x *Example) bool {
 	return true
 }
 
-// Add implements [Loss].
 func (l *ModularityLoss) Add(in *Input) (*gorgonia.Node, error) {
 	z, blocks, err := blocksOf(in, l.On, l.Codes)
 	if err != nil {
@@ -203,10 +200,8 @@ func (e DeviationEstimator) String() string {
 	return fmt.Sprintf("DeviationEstimator(%d)", uint8(e))
 }
 
-// MarshalText makes a DeviationEstimator its name in YAML and JSON.
 func (e DeviationEstimator) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
 
-// UnmarshalText accepts a DeviationEstimator's name.
 func (e *DeviationEstimator) UnmarshalText(text []byte) error {
 	i := slices.Index(estimatorNames[:], string(text))
 	if i < 0 {
@@ -241,7 +236,6 @@ const (
 	fromSimilarity GroupsFrom = "similarity" // pairs that are known to have equal values of a factor
 )
 
-// UnmarshalText accepts a known name.
 func (g *GroupsFrom) UnmarshalText(text []byte) error {
 	return choose(g, "source of groups", text, fromFactors, fromSimilarity)
 }

@@ -38,7 +38,7 @@ func (m measure) String() string {
 	return fmt.Sprintf("%v %v %v", m.e, m.a, m.d)
 }
 
-// measures lists all that there are.
+// measures lists all combinations.
 func measures() []measure {
 	list := []measure{{factor.Variance, factor.Mean, losses.Unbiased}, {factor.MPD, factor.Mean, losses.Unbiased}}
 	for _, d := range deviations {
@@ -49,7 +49,7 @@ func measures() []measure {
 	return list
 }
 
-// deviationOf computes a deviation from its definition.
+// deviationOf computes a deviation by definition.
 func deviationOf(d factor.Deviation, points [][]float64) float64 {
 	var flat []float64
 	sum, most, squares := 0.0, 0.0, 0.0
@@ -81,7 +81,7 @@ func deviationOf(d factor.Deviation, points [][]float64) float64 {
 	return m.MeanDistance
 }
 
-// modularityOf computes what Modularity should.
+// modularityOf computes Modularity by definition.
 func modularityOf(m measure, blocks []factor.Block, z, labels []float64, rows int) float64 {
 	columns, factors, total := len(z)/rows, len(labels)/rows, 0.0
 	for _, b := range blocks {
@@ -120,10 +120,9 @@ type modularityCase struct {
 	name      string
 	z, labels gradcheck.Input
 	blocks    []factor.Block
-	kinks     bool // where some deviations have no derivative
+	kinks     bool // some deviations have no derivative here
 }
 
-// check checks a case for all measures.
 func (c modularityCase) check(t *testing.T) {
 	for _, m := range measures() {
 		c.checkOne(t, m)
@@ -143,7 +142,7 @@ func (c modularityCase) checkOne(t *testing.T, m measure) {
 		Floor32: 0.1,
 	}
 	if c.kinks && (m.d != factor.Variance || m.a == factor.Max) {
-		g.Tolerance = 10 // differences mean nothing there
+		g.Tolerance = 10 // differences are meaningless at kinks
 		v, _ := gradientOf(t, m, c.z.Shape[1], repeated(c.z), repeated(c.labels))
 		if want := g.Want([][]float64{repeated(c.z), repeated(c.labels)})[0]; math.Abs(v-want) > 1e-12 {
 			t.Errorf("%s: %v, want %v", g.Name, v, want)
@@ -152,7 +151,7 @@ func (c modularityCase) checkOne(t *testing.T, m measure) {
 	t.Run(g.Name, func(t *testing.T) { gradcheck.Check(t, g) })
 }
 
-// repeated returns the values of an input; drawn ones are replaced by 0, 1, 2, ...
+// repeated returns the values of an input, with 0, 1, 2, ... instead of random values.
 func repeated(in gradcheck.Input) []float64 {
 	n := 1
 	for _, d := range in.Shape {
@@ -249,14 +248,14 @@ func TestModularityErrors(t *testing.T) {
 
 type modularity = func(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error)
 
-// plain is a deviation of the rows themselves, as the paper's tables have it.
+// plain returns the plain deviation, as in the paper's tables.
 func plain(d factor.Deviation, a factor.Aggregate) modularity {
 	return func(z, groups *gorgonia.Node, blocks ...factor.Block) (*gorgonia.Node, error) {
 		return losses.Modularity(d, a, losses.Plain, z, groups, blocks...)
 	}
 }
 
-// Without blocks, one column of labels goes with all codes, and K go with equal shares.
+// Without blocks, one column of labels applies to all codes, and K columns apply to equal shares.
 func TestEvenBlocks(t *testing.T) {
 	g := gorgonia.NewGraph()
 	z := matrix(g, "z", 4, 2, 0, 0, 2, 4, 1, 1, 1, 1)
@@ -271,7 +270,7 @@ func TestEvenBlocks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Group 0 has variances 2 and 8; the second column has 0, 1 and 4, 1 in its groups.
+	// Group 0 has variances 2 and 8. The groups of the second column have 0, 1 and 4, 1.
 	if v := values(t, all, each); v[0] != (2+8)/2. || v[1] != 2/2.+(0.5+4.5)/2 {
 		t.Errorf("variances %v, want 5 and 3.5", v)
 	}
@@ -299,8 +298,8 @@ func TestEvenBlocks(t *testing.T) {
 	}
 }
 
-// At points without a derivative, values are right, and gradients finite, the same
-// in all runs, and in float32 as in float64.
+// At points without a derivative, values are correct. Gradients are finite, and equal in all runs and in float32 and
+// float64.
 func TestModularityAtKinks(t *testing.T) {
 	long.NotShort(t)
 	with := func(shape []int, v ...float64) gradcheck.Input { return gradcheck.Input{Shape: shape, Values: v} }
@@ -379,7 +378,7 @@ func TestModularityGradientsAtKinks(t *testing.T) {
 	}
 }
 
-// NaN in codes is not hidden.
+// NaN in codes propagates.
 func TestModularityOfNaN(t *testing.T) {
 	for _, d := range deviations {
 		for _, a := range aggregates {
@@ -394,7 +393,7 @@ func TestModularityOfNaN(t *testing.T) {
 	}
 }
 
-// A run leaves no trace in the next run with other labels.
+// A run does not affect the next run with other labels.
 func TestModularityOfOtherLabels(t *testing.T) {
 	stream := rng.New(1, "labels")
 	for _, s := range measures() {
@@ -435,7 +434,7 @@ func TestModularityOfOtherLabels(t *testing.T) {
 	}
 }
 
-// Nodes of other settings are other nodes.
+// Nodes with different settings are different nodes.
 func TestModularityKeys(t *testing.T) {
 	g := gorgonia.NewGraph()
 	z, y := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("z"), gorgonia.WithShape(4, 3)),
@@ -464,7 +463,7 @@ func TestModularityKeys(t *testing.T) {
 	add("a ridge", n, err)
 }
 
-// Offsets do not cancel.
+// Large offsets do not lose precision.
 func TestVarianceFarFromZero(t *testing.T) {
 	v, g := gradientOf(t, measure{factor.Variance, factor.Mean, losses.Plain}, 1, []float64{1e12 + 1, 1e12 - 1}, []float64{0, 0})
 	if v != 1 || g[0] != 1 || g[1] != -1 {

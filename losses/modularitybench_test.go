@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// graphOf makes a graph of one operation on codes that are drawn, and its gradient.
+// graphOf builds a graph of one operation on random codes, and its gradient.
 func graphOf(t testing.TB, rows, columns, factors, levels int, build func(z, labels *gorgonia.Node) (*gorgonia.Node, error)) *machine.Machine {
 	t.Helper()
 	g, r := gorgonia.NewGraph(), rng.New(1, "codes")

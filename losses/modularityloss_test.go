@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// labelled has codes of two factors, the second unknown for one image.
+// labelled has codes of two factors. The second factor is unknown for one image.
 func labelled() *losses.Input {
 	g := gorgonia.NewGraph()
 	return &losses.Input{Outputs: losses.Outputs{
@@ -34,9 +34,9 @@ func TestModularityLoss(t *testing.T) {
 	for _, c := range []struct {
 		loss   *losses.ModularityLoss
 		source string
-		want   float64 // the first column: groups {0, 2} and {5, 5}; the second: {3, 6} and {8}
+		want   float64 // first column: groups {0, 2} and {5, 5}; second column: {3, 6} and {8}
 	}{
-		{losses.NewVariance(), "{}", (2+0)/2. + 4.5}, // single images take no part
+		{losses.NewVariance(), "{}", (2+0)/2. + 4.5}, // single images do not count
 		{losses.NewVariance(), "{estimator: plain}", (1+0)/2. + (2.25+0)/2.},
 		{losses.NewVariance(), "{aggregate: sum, estimator: plain, groups: similarity}", 1 + 2.25},
 		{losses.NewVariance(), "{aggregate: mean-square, estimator: plain}", 1/2. + 2.25*2.25/2},
@@ -69,8 +69,7 @@ func TestModularityLoss(t *testing.T) {
 	}
 }
 
-// TestDefaultEstimator checks that a config which names no estimator has the unbiased one where there is such an
-// estimate.
+// TestDefaultEstimator checks that a config without an estimator gets the unbiased estimator if it exists.
 func TestDefaultEstimator(t *testing.T) {
 	for source, want := range map[string]string{"{}": "unbiased", "{aggregate: max}": "plain", "{estimator: plain}": "plain"} {
 		o := labelled()
@@ -155,7 +154,7 @@ func TestModularityLossErrors(t *testing.T) {
 
 func ExampleRadius() {
 	g := gorgonia.NewGraph()
-	z := matrix(g, "z", 4, 2, 0, 0, 2, 0, 1, 0.5, 7, 7) // two groups: three points, and one
+	z := matrix(g, "z", 4, 2, 0, 0, 2, 0, 1, 0.5, 7, 7) // a group of three points and a group of one
 	groups := matrix(g, "groups", 4, 1, 0, 0, 0, 1)
 	radius, err := losses.Radius(z, groups)
 	if err != nil {

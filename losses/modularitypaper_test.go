@@ -21,7 +21,7 @@ type goldenNumber struct {
 	Tolerance float64
 }
 
-// golden holds the expected values of the paper's encoders; see testdata/README.md.
+// golden holds the paper's values for its encoders; see testdata/README.md.
 type golden struct {
 	Encoders map[string]struct {
 		SubCodes [][]int
@@ -54,7 +54,7 @@ func loadGolden(t *testing.T) golden {
 	return g
 }
 
-// encoded returns the codes of a paper's encoder, and the grid's levels.
+// encoded returns the codes of an encoder in the paper, and the grid's levels.
 func encoded(t *testing.T, encoder string) (z []float64, columns int, levels []float64) {
 	t.Helper()
 	z, columns, err := (&drawn.Entangled{Encoder: encoder, Levels: 11}).Codes(0)
@@ -124,7 +124,7 @@ func TestPaperModularity(t *testing.T) {
 	}
 }
 
-// Some levels of a factor are absent, and some have one row.
+// Some levels of a factor are absent, and some levels have one row.
 func TestPaperModularityOfSubsets(t *testing.T) {
 	g := loadGolden(t)
 	for encoder, perSubset := range g.Weakly.PerSubset {
@@ -140,7 +140,7 @@ func TestPaperModularityOfSubsets(t *testing.T) {
 					t.Errorf("%s, subset %d: e^-x of number %d is %v, want %v", encoder, s, i, math.Exp(-x), want)
 				}
 			}
-			// All rows, those outside the subset unknown, come to the same.
+			// Unknown labels outside the subset give the same values.
 			if s > 0 {
 				continue
 			}

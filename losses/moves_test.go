@@ -12,7 +12,7 @@ import (
 )
 
 // TestLSBDIsASentence checks that the quantity of `forall[mean] i, j, g(i, j): z(j) =[squared] act(g, z(i))` is twice
-// LSBD without projection. The mean square of the distances of pairs is twice the variance. The gradients agree too.
+// LSBD without projection, because the mean squared distance of pairs is twice the variance. The gradients agree too.
 func TestLSBDIsASentence(t *testing.T) {
 	for _, c := range []struct {
 		turn      logic.Turn
@@ -33,7 +33,7 @@ func TestLSBDIsASentence(t *testing.T) {
 		}
 		const groups, m = 5, 4
 		in := []gradcheck.Input{{Shape: []int{groups * m, c.width}}, {Shape: []int{groups * m, c.turn.Columns()}, Lo: -3, Hi: 3, Constant: true}}
-		// The difference is 0, and so are its gradients; the codes are added for a value to compare in float32.
+		// The difference and its gradients are 0, so the codes are added to compare a value in float32.
 		gradcheck.Check(t, gradcheck.Case{Name: "difference", Inputs: in, Floor32: 1, Samples: 6,
 			Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 				quantity, err := q.NodeOf(logic.Named{}, logic.Inputs{Codes: in[0], Moves: in[1], Group: m})

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/internal/dependence"
 )
 
-// TestPairAllocations runs the operations on all pairs of rows, forward and backward.
+// TestPairAllocations runs the operations on pairs of rows, forward and backward.
 func TestPairAllocations(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		const n = 130

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
-// benchmarkLoss runs a loss of codes and five factors, and its gradient, in float32.
+// benchmarkLoss times a loss of codes and five factors, and its gradient, in float32.
 func benchmarkLoss(b *testing.B, build func(z, y *gorgonia.Node) (*gorgonia.Node, error)) {
 	for _, size := range [][2]int{{4096, 16}, {64, 10}} {
 		g, stream := gorgonia.NewGraph(), rng.New(1, "codes")

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// draws are numbers of the normal distribution.
+// draws returns scaled normal numbers.
 func draws(n, seed int, scale float32) []float32 {
 	r, x := rand.New(rand.NewPCG(1, uint64(seed))), make([]float32, n)
 	for i := range x {
@@ -60,10 +60,10 @@ func operation(t *testing.T, build func(in nodes) (*gorgonia.Node, error), diff 
 	}
 }
 
-// An operation that meets other labels, masks or values in its next run gives the same values as a new operation.
+// An operation that runs again with other labels, masks or values gives the same values as a new operation.
 func TestPairsReused(t *testing.T) {
 	const n, d = 70, 3
-	groups := func(every int) []float32 { // negative, but for every k-th number
+	groups := func(every int) []float32 { // negative except for every k-th number
 		g := make([]float32, n*d)
 		for i := range g {
 			if every == 0 || i/d%every != 0 {
@@ -95,7 +95,7 @@ func TestPairsReused(t *testing.T) {
 			known[r] = groups(every)[r*d]
 		}
 		if i == 3 {
-			x = make([]float32, n*d) // constant: there is no median distance
+			x = make([]float32, n*d) // constant codes have no median distance
 		}
 		similar = append(similar, [][]float32{x, y, known})
 	}
@@ -132,7 +132,7 @@ func TestPairsReused(t *testing.T) {
 	}
 }
 
-// Sharp posteriors at 0 have densities that overflow where no points lie.
+// The densities of sharp posteriors at 0 overflow far from all points.
 func TestSharpPosteriors(t *testing.T) {
 	const n, d = 5, 4
 	matrix, z, variance := tensor.Shape{n, d}, make([]float32, n*d), make([]float32, n*d)
@@ -151,14 +151,14 @@ func TestSharpPosteriors(t *testing.T) {
 	}
 }
 
-// The pair of the median of an earlier run has no part in a run without a median.
+// The median pair of an earlier run does not affect a run without a median.
 func TestMedianReused(t *testing.T) {
 	column, y := tensor.Shape{4, 1}, []float32{0, 1, 2, 5}
 	build := func(in nodes) (*gorgonia.Node, error) {
 		return losses.HSIC(in[0], in[1], nil, losses.Kernel{}, losses.Kernel{})
 	}
 	reused, in := operation(t, build, 1, column, column), [][]float32{{0, 0, 0, 7}, y}
-	reused([][]float32{{0, 20, 30, 5}, y}) // the median is that of rows 1 and 3
+	reused([][]float32{{0, 20, 30, 5}, y}) // rows 1 and 3 have the median distance
 	got, want := reused(in), operation(t, build, 1, column, column)(in)
 	for i, w := range want[1] {
 		if got[1][i] != w {

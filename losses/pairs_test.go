@@ -13,15 +13,14 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 )
 
-// pairFactors are one factor of each kind.
+// pairFactors lists one factor of each kind.
 var pairFactors = []factor.Factor{
 	{Name: "size", Size: 5, Kind: factor.Ordinal},
 	{Name: "angle", Size: 8, Kind: factor.Circular},
 	{Name: "shape", Size: 3, Kind: factor.Categorical},
 }
 
-// pairOutputs makes the outputs of a model out of codes [n, d], values [n, 3] and
-// groups [n, 3].
+// pairOutputs makes a model's outputs from codes [n, d], values [n, 3] and groups [n, 3].
 func pairOutputs(in []*gorgonia.Node) *Input {
 	return &Input{Outputs: Outputs{Codes: in[0], Sample: in[0]}, Batch: Batch{Labels: &Labels{
 		Factors: pairFactors,
@@ -60,7 +59,7 @@ func pairCase(name string, width int, l Loss, want func(in [][]float64) float64)
 	return c
 }
 
-// meanHinge is the mean of max(d_Y - d_Z, 0) over rows with a known angle, or over all.
+// meanHinge is the mean of max(d_Y - d_Z, 0) over rows with a known angle, or over all rows.
 func meanHinge(all bool, distance func(a, b []float64) float64) func(in [][]float64) float64 {
 	return func(in [][]float64) float64 {
 		sum, rows, d := 0.0, 0.0, len(in[0])/12
@@ -144,7 +143,7 @@ func TestHSICLoss(t *testing.T) {
 	}
 }
 
-// TestHSICParts counts the pairs that are compared, by their sum.
+// TestHSICParts checks that the loss is the sum over pairs of columns.
 func TestHSICParts(t *testing.T) {
 	gradcheck.Check(t, gradcheck.Case{
 		Name:   "hsic of columns",
@@ -217,8 +216,8 @@ func TestDIPLoss(t *testing.T) {
 	}
 }
 
-// TestHSICWithFactors compares the loss with its parts: a sub-code and every other
-// factor, each with the kernel of its kind, on the rows where the factor is known.
+// TestHSICWithFactors compares the loss with its terms: a sub-code and every other factor, each with the kernel of its
+// kind, on the rows with a known factor.
 func TestHSICWithFactors(t *testing.T) {
 	l := NewHSIC()
 	l.Between, l.Bandwidth = betweenFactors, 0.3
@@ -246,7 +245,7 @@ func TestHSICWithFactors(t *testing.T) {
 	gradcheck.Check(t, c)
 }
 
-// A missing output is an error that names it.
+// The error names the missing output.
 func TestMissingOfPairs(t *testing.T) {
 	g := gorgonia.NewGraph()
 	z := gorgonia.NewMatrix(g, gorgonia.Float64, gorgonia.WithShape(4, 3), gorgonia.WithName("z"))

@@ -19,7 +19,7 @@ var turningFactors = []factor.Factor{
 	{Name: "pose", Size: 24, Kind: factor.Categorical, Rotations: rotation.Octahedral()},
 }
 
-// turningOutputs makes the outputs of a model out of codes, the angles of the factors and rotations in space.
+// turningOutputs makes a model's outputs from codes, the angles of the factors and rotations in space.
 func turningOutputs(in []*gorgonia.Node, group int) *Input {
 	return &Input{Outputs: Outputs{Codes: in[0], Sample: in[0]}, Batch: Batch{Group: group, Transformations: &Transformations{
 		Factors: turningFactors, Rotations: 1,
@@ -28,7 +28,7 @@ func turningOutputs(in []*gorgonia.Node, group int) *Input {
 	}}}
 }
 
-// TestLSBDOfPlanes checks values and gradients of lsbd on columns of any codes: two groups of three rows.
+// TestLSBDOfPlanes checks values and gradients of lsbd on columns of codes, with two groups of three rows.
 func TestLSBDOfPlanes(t *testing.T) {
 	const n, m = 6, 3
 	rows := [n]float64{0, 1, 2.5, 0, -1, 0.5}
@@ -47,7 +47,7 @@ func TestLSBDOfPlanes(t *testing.T) {
 		}
 		return in
 	}
-	// Circles of the radii 2 and 3 with a different start in each group; the second lies in the columns 3 and 0.
+	// Circles of radii 2 and 3 with a different start in each group. The second circle is in columns 3 and 0.
 	perfect := codes(func(i int) []float64 {
 		a, b := rows[i]+float64(i/m), hues[i]-float64(i/m)
 		return []float64{3 * math.Sin(b), 2 * math.Cos(a), 2 * math.Sin(a), 3 * math.Cos(b)}
@@ -57,12 +57,12 @@ func TestLSBDOfPlanes(t *testing.T) {
 		return []float64{0, r * math.Cos(rows[i]), r * math.Sin(rows[i]), 0}
 	})
 	onSphere := codes(func(i int) []float64 { return []float64{7, 2 * math.Cos(rows[i]), 2 * math.Sin(rows[i]), 1} })
-	inPose := codes(func(i int) []float64 { // g p with another p in each group, in the columns 2, 1, 0
+	inPose := codes(func(i int) []float64 { // g p with another p in each group, in columns 2, 1, 0
 		g := rotation.AboutAxis([3]float64{1, 2, 2}, hues[i])
 		p := rotation.Apply(&g, [3]float64{1, float64(i / m), -2})
 		return []float64{p[2], p[1], p[0], 9}
 	})
-	still := codes(func(int) []float64 { return []float64{0, 1, 0, 0} }) // they do not turn
+	still := codes(func(int) []float64 { return []float64{0, 1, 0, 0} }) // constant codes
 	settings := func(change func(l *LSBDLoss)) *LSBDLoss {
 		l := NewLSBD()
 		l.Planes = factor.SubCodes{"row": {1, 2}}
@@ -82,7 +82,7 @@ func TestLSBDOfPlanes(t *testing.T) {
 	}
 	posed := func(l *LSBDLoss) { l.Planes, l.Spheres = nil, []SphereBlock{{Columns: []int{2, 1, 0}, Factor: "pose"}} }
 	inSpace := func(l *LSBDLoss) { l.Planes, l.Spheres = nil, []SphereBlock{{Columns: []int{2, 1, 0}}} }
-	// The mean squared distance of unit points that do not turn from where their group's common point goes.
+	// Mean squared distance from constant unit points to their group's transformed common point.
 	stillWant := 0.0
 	for g := 0; g < n; g += m {
 		var sum [2]float64
@@ -94,7 +94,7 @@ func TestLSBDOfPlanes(t *testing.T) {
 			stillWant += (2 - 2*(math.Cos(rows[i])*sum[0]/r-math.Sin(rows[i])*sum[1]/r)) / n
 		}
 	}
-	radialWant := 0.0 // radii 1 to 6 around the means 2 and 5
+	radialWant := 0.0 // radii 1 to 6, with means 2 and 5
 	for i := range n {
 		d := 1 + float64(i) - []float64{2, 5}[i/m]
 		radialWant += d * d / n
@@ -103,7 +103,7 @@ func TestLSBDOfPlanes(t *testing.T) {
 		name  string
 		codes gradcheck.Input
 		l     *LSBDLoss
-		want  float64 // NaN: only the gradient is checked
+		want  float64 // NaN: check only the gradient
 	}{
 		{"perfect", perfect, settings(both), 0},
 		{"perfect, not projected", perfect, settings(func(l *LSBDLoss) { both(l); unprojected(l) }), 0},

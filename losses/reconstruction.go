@@ -21,8 +21,7 @@ import (
 // is a scalar, in nats per image, differentiable in both. Its minimum, at m = x, is 0; with Constant the constant is
 // added.
 //
-// Source: Kingma and Welling 2014, appendix C.2; with sigma = 1/sqrt 2 the
-// reconstruction term of Tonnaer et al. 2022.
+// Source: Kingma and Welling 2014, appendix C.2; with sigma = 1/sqrt 2 the reconstruction term of Tonnaer et al. 2022.
 func GaussianReconstruction(x, logits *gorgonia.Node, o Gaussian) (*gorgonia.Node, error) {
 	return likelihood.GaussianReconstruction(x, logits, likelihood.Gaussian(o))
 }
@@ -51,7 +50,7 @@ func BernoulliReconstruction(x, logits *gorgonia.Node) (*gorgonia.Node, error) {
 // ReconstructionLoss computes [GaussianReconstruction] or [BernoulliReconstruction] for a model's images.
 type ReconstructionLoss struct {
 	Weight     Weight  `yaml:"weight" doc:"factor in the total"`
-	Likelihood string  `yaml:"likelihood" doc:"likelihood of a pixel: gaussian (squared error) or bernoulli (cross-entropy)"`
+	Likelihood string  `yaml:"likelihood" doc:"likelihood of pixels: gaussian (squared error) or bernoulli (cross-entropy)"`
 	Sigma      float64 `yaml:"sigma" doc:"standard deviation of a pixel, for the gaussian likelihood"`
 	Constant   bool    `yaml:"constant" doc:"add the constant of the gaussian log likelihood, which changes no gradient"`
 	Per        string  `yaml:"per" doc:"image (sum over pixels and channels) or pixel (mean over them)"`
@@ -68,7 +67,6 @@ func NewReconstruction() *ReconstructionLoss {
 	return &ReconstructionLoss{Weight: Constant(1), Likelihood: "gaussian", Sigma: 1 / math.Sqrt2, Per: perImage}
 }
 
-// Validate checks the settings.
 func (l *ReconstructionLoss) Validate() error {
 	switch {
 	case l.Likelihood != "gaussian" && l.Likelihood != "bernoulli":
@@ -85,7 +83,6 @@ func (l *ReconstructionLoss) Validate() error {
 	return nil
 }
 
-// Weighting implements [Loss].
 func (l *ReconstructionLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: the reconstruction equals the image.
@@ -95,7 +92,6 @@ func (l *ReconstructionLoss) Optimum(x *Example) bool {
 	return l.Likelihood == "gaussian" && !l.Constant
 }
 
-// Variants implements [Varied].
 func (*ReconstructionLoss) Variants() []Loss {
 	return []Loss{
 		&ReconstructionLoss{Weight: Constant(1), Likelihood: "bernoulli", Sigma: NewReconstruction().Sigma, Per: perImage},
@@ -103,7 +99,6 @@ func (*ReconstructionLoss) Variants() []Loss {
 	}
 }
 
-// Add implements [Loss].
 func (l *ReconstructionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	n, err := l.perImage(in)
 	if err != nil || l.Per != perPixel {

@@ -23,8 +23,8 @@ func chain(x *gorgonia.Node, layers ...func(x *gorgonia.Node) (*gorgonia.Node, e
 	return x, nil
 }
 
-// The gradient of score matching in all parameters of small encoders equals finite differences in double precision. It
-// is the same in single precision and on all machines.
+// The gradient of score matching in all parameters of small encoders equals finite differences in float64. Float32 and
+// all machines give the same gradient.
 func TestScoreMatchingOfEncoders(t *testing.T) {
 	type step = func(x *gorgonia.Node) (*gorgonia.Node, error)
 	conv := func(w, b *gorgonia.Node, stride int, a graph.Activation) step {

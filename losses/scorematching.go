@@ -45,8 +45,7 @@ type Energy struct {
 	Condition func(l *Labels) (g, known *gorgonia.Node, err error)
 }
 
-// ScoreMatchingLoss is [ScoreMatching] of a model's [Energy]. For a conditional energy it skips rows with unknown
-// labels.
+// ScoreMatchingLoss is [ScoreMatching] of a model's [Energy]. A conditional energy skips rows with unknown labels.
 type ScoreMatchingLoss struct {
 	Weight     Weight  `yaml:"weight" doc:"factor in the total"`
 	Sigma      float64 `yaml:"sigma" doc:"standard deviation of the noise, in units of pixels"`
@@ -58,18 +57,13 @@ func NewScoreMatching() *ScoreMatchingLoss {
 	return &ScoreMatchingLoss{Weight: Constant(1), Sigma: 0.01, Dequantise: true}
 }
 
-// Validate checks the settings.
-func (l *ScoreMatchingLoss) Validate() error { return positive("sigma", l.Sigma) }
-
-// Weighting implements [Loss].
+func (l *ScoreMatchingLoss) Validate() error   { return positive("sigma", l.Sigma) }
 func (l *ScoreMatchingLoss) Weighting() Weight { return l.Weight }
 
-// Variants implements [Varied].
 func (l *ScoreMatchingLoss) Variants() []Loss {
 	return []Loss{&ScoreMatchingLoss{Weight: Constant(2), Sigma: 0.3}}
 }
 
-// Add implements [Loss].
 func (l *ScoreMatchingLoss) Add(in *Input) (*gorgonia.Node, error) {
 	switch {
 	case in.Energy == nil || in.Images == nil:

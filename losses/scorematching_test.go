@@ -17,7 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// floats is a node with values in an element type.
+// floats adds a node with values in an element type.
 func floats(g *gorgonia.ExprGraph, dt tensor.Dtype, name string, values []float64, shape ...int) *gorgonia.Node {
 	v := tensor.New(tensor.Of(dt), tensor.WithShape(shape...))
 	for i := range v.DataSize() {
@@ -68,7 +68,7 @@ func evaluate(t testing.TB, loss *gorgonia.Node, wrt ...*gorgonia.Node) (value f
 	return doubles(m, loss)[0], gradients
 }
 
-// turned returns a matrix [rows, columns] as [columns, rows].
+// turned returns the transpose of a matrix [rows, columns].
 func turned(x []float64, rows, columns int) []float64 {
 	y := make([]float64, len(x))
 	for i := range rows {
@@ -79,7 +79,7 @@ func turned(x []float64, rows, columns int) []float64 {
 	return y
 }
 
-// Double backward passes gave the values and gradients; see testdata/README.md.
+// TestScoreMatchingGolden has values and gradients from double backward passes; see testdata/README.md.
 func TestScoreMatchingGolden(t *testing.T) {
 	type quantity struct {
 		Value     json.RawMessage
@@ -188,8 +188,8 @@ func flat(t *testing.T, raw json.RawMessage) (list []float64) {
 	return list
 }
 
-// A linear energy has the same slope w everywhere. w = 0 matches sigma noise best; there the loss is half the squared
-// noise: sigma^2 HWC/2 in the mean.
+// A linear energy has the same slope w everywhere. The optimum is w = 0, where the loss is half the squared noise:
+// sigma^2 HWC/2 on average.
 func TestScoreMatchingOfLinearEnergy(t *testing.T) {
 	const rows, pixels, sigma = 2000, 12, 0.1
 	r := rng.New(1, "linear")
@@ -233,7 +233,7 @@ func TestScoreMatchingOfLinearEnergy(t *testing.T) {
 	}
 }
 
-// Of images N(0, s^2 I) the best energy a |y|^2/2 has a = 1/(s^2 + sigma^2), the inverse variance of noised images.
+// For images N(0, s^2 I) the best energy a |y|^2/2 has a = 1/(s^2 + sigma^2), the inverse variance of noisy images.
 func TestScoreMatchingOfGaussian(t *testing.T) {
 	const rows, pixels, s, sigma = 20000, 4, 0.5, 0.4
 	r := rng.New(1, "gaussian")
@@ -253,7 +253,7 @@ func TestScoreMatchingOfGaussian(t *testing.T) {
 		return gradients[0][0]
 	}
 	low, high := 0.1, 20.
-	for range 40 { // the loss is a parabola of a
+	for range 40 { // the loss is a parabola in a
 		if mid := (low + high) / 2; slopeAt(mid) < 0 {
 			low = mid
 		} else {
@@ -265,7 +265,7 @@ func TestScoreMatchingOfGaussian(t *testing.T) {
 	}
 }
 
-// halfSquares is a |y|^2/2 of the rows y of images, [rows, 1].
+// halfSquares returns a |y|^2/2 for each row y of images, [rows, 1].
 func halfSquares(y, a *gorgonia.Node) (*gorgonia.Node, error) {
 	return rowProducts(y, y, a, 0.5, func(in []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 		return rowProducts(in[0], along[0], in[2], 1, nil)
@@ -274,7 +274,7 @@ func halfSquares(y, a *gorgonia.Node) (*gorgonia.Node, error) {
 
 type derivative = func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error)
 
-// rowProducts is factor a <x, y> of rows, [rows, 1].
+// rowProducts returns factor a <x, y> for each row, [rows, 1].
 func rowProducts(x, y, a *gorgonia.Node, factor float64, tangent derivative) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:    "row products",

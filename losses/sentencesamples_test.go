@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
-// posteriors are Gaussian posteriors of a model, with a sample of them, in float32.
+// posteriors holds Gaussian posteriors of a model with a sample, in float32.
 type posteriors struct {
 	in                           *losses.Input
 	requests                     *losses.Requests
@@ -75,7 +75,7 @@ func (p *posteriors) value(t *testing.T, n *gorgonia.Node, of ...*gorgonia.Node)
 	return float64(m.Value(n).Data().(float32)), all
 }
 
-// TestLogicSamples tests that `with z ~ q`, on: sample, and a batch with samples agree, and that all three take the
+// TestLogicSamples tests that `with z ~ q`, on: sample, and a batch with samples agree, and that all three use the
 // divergences of the posteriors.
 func TestLogicSamples(t *testing.T) {
 	for _, body := range []string{
@@ -114,7 +114,7 @@ func TestLogicSamples(t *testing.T) {
 	}
 }
 
-// TestLogicMoreSamples compares the mean over samples with sentences about each of them.
+// TestLogicMoreSamples compares the mean over samples with one sentence per sample.
 func TestLogicMoreSamples(t *testing.T) {
 	const rows, columns = 4, 2
 	p := newPosteriors(rows, columns)

@@ -66,7 +66,7 @@ func TestSeparationGolden(t *testing.T) {
 	}
 }
 
-// TestSeparationHard checks values and gradients where codes are equal, far apart or not about any pair.
+// TestSeparationHard checks values and gradients for equal codes, distant codes, and no pairs.
 func TestSeparationHard(t *testing.T) {
 	of := func(a factor.Aggregate) func(z, different *gorgonia.Node) (*gorgonia.Node, error) {
 		return func(z, different *gorgonia.Node) (*gorgonia.Node, error) {
@@ -101,7 +101,7 @@ func TestSeparationHard(t *testing.T) {
 	}
 }
 
-// separationOf returns value and gradient of a node of codes and rows that differ.
+// separationOf returns value and gradient of a node of codes and different rows.
 func separationOf(t *testing.T, f func(z, different *gorgonia.Node) (*gorgonia.Node, error), z []float64, width int, different []float64, factors int) (float64, []float64) {
 	t.Helper()
 	g := gorgonia.NewGraph()
@@ -151,7 +151,7 @@ func TestSeparationErrors(t *testing.T) {
 	}
 }
 
-// TestSeparationIsASentence compares separation with the sentence that says the same of known levels.
+// TestSeparationIsASentence compares separation with the equivalent sentence.
 func TestSeparationIsASentence(t *testing.T) {
 	sentence, err := logic.Parse("forall[mean] i, j: y.a(i) != y.a(j) -> (z(i) =[euclidean] z(j) -> y.a(i) =[discrete] y.a(j))")
 	if err != nil {

@@ -18,8 +18,8 @@ func slowOf(m int, rate float64, v losses.SlowVariant) func([]*gorgonia.Node) (*
 	return func(in []*gorgonia.Node) (*gorgonia.Node, error) { return losses.SlowStep(in[0], in[1], m, rate, v) }
 }
 
-// TestSlowStep compares the loss with the formula, summed by hand, and its gradients with differences, also at hard
-// points.
+// TestSlowStep compares the loss with an explicit sum of the formula, and its gradients with finite differences,
+// including hard points.
 func TestSlowStep(t *testing.T) {
 	want := func(m, d int, rate float64, v losses.SlowVariant) func([][]float64) []float64 {
 		return func(in [][]float64) []float64 {
@@ -60,7 +60,7 @@ func TestSlowStep(t *testing.T) {
 	})
 }
 
-// TestSlowHardPoints compares value and gradients in the limits of equal means and no variance.
+// TestSlowHardPoints compares value and gradients at equal means and in the limit of zero variance.
 func TestSlowHardPoints(t *testing.T) {
 	const entropy = 1.4189385332046727
 	constant := -2 * math.Log(3)
@@ -106,7 +106,7 @@ func TestSlowHardPoints(t *testing.T) {
 	}
 }
 
-// numberOf is an element of a value.
+// numberOf returns element i of a value.
 func numberOf(v gorgonia.Value, i int) float64 {
 	switch x := v.Data().(type) {
 	case float32:
@@ -121,7 +121,7 @@ func numberOf(v gorgonia.Value, i int) float64 {
 	return math.NaN()
 }
 
-// TestSlowGolden compares the loss with values computed elsewhere; see testdata/README.md.
+// TestSlowGolden compares the loss with reference values; see testdata/README.md.
 func TestSlowGolden(t *testing.T) {
 	b, err := os.ReadFile("testdata/slow.json")
 	if err != nil {
@@ -174,7 +174,7 @@ func TestSlowGolden(t *testing.T) {
 		}
 		vm.Close()
 	}
-	for p, cross := range want.CrossFirst { // a single pair of numbers: of both directions, less the entropies
+	for p, cross := range want.CrossFirst { // a single pair of numbers, in both directions, without the entropies
 		row, column := p/d, p%d
 		a, b := 2*row*d+column, (2*row+1)*d+column
 		g := gorgonia.NewGraph()

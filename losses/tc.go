@@ -88,7 +88,6 @@ func NewTC() *TCLoss {
 		Discriminator: NewDiscriminator()}
 }
 
-// Validate checks the settings.
 func (l *TCLoss) Validate() error {
 	if l.Estimator == Adversarial && l.Discriminator == nil {
 		return config.Invalid("discriminator", "the estimator adversarial needs a discriminator; want settings, such as {hidden: [1000, 1000]}")
@@ -99,10 +98,8 @@ func (l *TCLoss) Validate() error {
 	return nil
 }
 
-// Weighting implements [Loss].
 func (l *TCLoss) Weighting() Weight { return l.Weight }
 
-// Variants implements [Varied].
 func (*TCLoss) Variants() []Loss {
 	var all []Loss
 	for _, e := range []Estimator{"weighted", "stratified", Adversarial} {
@@ -113,12 +110,11 @@ func (*TCLoss) Variants() []Loss {
 	return all
 }
 
-// Add implements [Loss].
 func (l *TCLoss) Add(in *Input) (*gorgonia.Node, error) { return l.add(in, nil) }
 
 func (l *TCLoss) add(in *Input, active *gorgonia.Node) (*gorgonia.Node, error) {
 	if in.Shared {
-		in.Note(fmt.Sprintf("the loss %s takes the images of a pair for independent draws, and these have columns of their codes in common: its estimate is biased", in.Name))
+		in.Note(fmt.Sprintf("the loss %s assumes independent images, but the images of a pair share columns of their codes: its estimate is biased", in.Name))
 	}
 	if l.Estimator == Adversarial {
 		return l.Discriminator.densityRatio(in, active)
@@ -147,7 +143,6 @@ type Estimator string
 // Adversarial is the estimator that trains a discriminator; see [DensityRatio].
 const Adversarial Estimator = "adversarial"
 
-// UnmarshalText accepts the name of an estimator.
 func (e *Estimator) UnmarshalText(text []byte) error {
 	return choose(e, "estimator", text, Adversarial, "minibatch", "weighted", "stratified")
 }
@@ -167,7 +162,6 @@ func NewConditionalTC() *ConditionalTCLoss {
 	return l
 }
 
-// Variants implements [Varied].
 func (*ConditionalTCLoss) Variants() []Loss {
 	closed, known := NewConditionalTC(), NewConditionalTC()
 	closed.Estimator, known.Estimator = "stratified", "minibatch"
@@ -175,7 +169,6 @@ func (*ConditionalTCLoss) Variants() []Loss {
 	return []Loss{closed, known}
 }
 
-// Add implements [Loss].
 func (l *ConditionalTCLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if len(l.Active) == 0 {
 		if in.Active == nil {

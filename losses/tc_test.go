@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/internal/dependence"
 )
 
-// tcOf is an estimate of the total correlation by its definition.
+// tcOf estimates the total correlation by definition.
 func tcOf(e losses.TCEstimator, size, n, width int, z, mean, logVariance, mask []float64) float64 {
 	on := func(r, c int) bool { return mask == nil || mask[r*width+c] > 0.5 }
 	same := func(r, s int) bool {
@@ -26,7 +26,7 @@ func tcOf(e losses.TCEstimator, size, n, width int, z, mean, logVariance, mask [
 		}
 		return true
 	}
-	// density is the estimate at row j from the rows that belongs accepts.
+	// density estimates the density at row j from the rows that belongs accepts.
 	density := func(j int, columns []int, belongs func(i int) bool) float64 {
 		var rows []int
 		own := -1
@@ -144,11 +144,11 @@ func TestMinibatchTC(t *testing.T) {
 	lost.Inputs[0].Values = []float64{6, -6.5, 7, 6, -6, -7, 6.5, 6.25}
 	lost.Inputs[1].Values = []float64{0, 0.25, 0.5, 0.125}
 	lost.Inputs[2].Values = []float64{-2, -1.75}
-	lost.Tolerance32 = 1e-3 // of large terms that cancel
+	lost.Tolerance32 = 1e-3 // large terms cancel
 	gradcheck.CheckAll(t, []gradcheck.Case{same, far, lost})
 }
 
-// A mask of ones changes nothing, to the last bit.
+// A mask of ones changes no bit.
 func TestMaskOfOnes(t *testing.T) {
 	stream := func(i, j int) float64 { return math.Sin(float64(31*i + 7*j*j)) }
 	values := make([][]float64, 4)

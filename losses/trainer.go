@@ -14,8 +14,7 @@ import (
 // Trainer accepts the requests of losses. The program that runs their graph implements it, and [Requests] collects
 // them. Losses call the methods of [Input], which add the name of the loss as a prefix.
 type Trainer interface {
-	// Schedule adds an input of shape (1) that is set to at(step) before each step of
-	// training; the first is step 0.
+	// Schedule adds an input of shape (1) that is set to at(step) before each step of training; the first is step 0.
 	Schedule(name string, at func(step int) float64) (*gorgonia.Node, error)
 
 	// Noise adds an input of random numbers, drawn anew for each step.
@@ -32,8 +31,7 @@ type Trainer interface {
 	Note(sentence string)
 }
 
-// Schedule adds an input of shape (1) that is set to at(step) before each step of
-// training; the first is step 0.
+// Schedule adds an input of shape (1) that is set to at(step) before each step of training; the first is step 0.
 func (in *Input) Schedule(name string, at func(step int) float64) (*gorgonia.Node, error) {
 	if in.Trainer == nil {
 		return nil, needsTrainer("the input " + name)
@@ -80,8 +78,7 @@ func (in *Input) Note(sentence string) {
 	}
 }
 
-// Requests is a [Trainer] that collects the requests of losses for the program that runs
-// their graph.
+// Requests is a [Trainer] that collects the requests of losses for the program that runs their graph.
 type Requests struct {
 	Graph *nn.Graph // inputs and networks are added here
 	// parameters of discriminators and networks are added here; nil: requests for them are errors
@@ -102,7 +99,6 @@ func (r *Requests) input(name string, shape ...int) (*gorgonia.Node, error) {
 	return r.Graph.Input(name, shape...)
 }
 
-// Schedule implements [Trainer].
 func (r *Requests) Schedule(name string, at func(step int) float64) (*gorgonia.Node, error) {
 	n, err := r.input(name, 1)
 	if err != nil {
@@ -112,7 +108,6 @@ func (r *Requests) Schedule(name string, at func(step int) float64) (*gorgonia.N
 	return n, nil
 }
 
-// Noise implements [Trainer].
 func (r *Requests) Noise(name string, of Distribution, shape ...int) (*gorgonia.Node, error) {
 	n, err := r.input(name, shape...)
 	if err != nil {
@@ -122,7 +117,6 @@ func (r *Requests) Noise(name string, of Distribution, shape ...int) (*gorgonia.
 	return n, nil
 }
 
-// Discriminator implements [Trainer].
 func (r *Requests) Discriminator(a Adversary) (*gorgonia.Node, error) {
 	if r.Graph == nil || r.Discriminators == nil {
 		return nil, needsTrainer("a discriminator")
@@ -135,7 +129,6 @@ func (r *Requests) Discriminator(a Adversary) (*gorgonia.Node, error) {
 	return logits, nil
 }
 
-// Network implements [Trainer].
 func (r *Requests) Network(n TrainedNetwork) (*gorgonia.Node, error) {
 	if r.Graph == nil || r.Discriminators == nil {
 		return nil, needsTrainer("a network")
@@ -149,7 +142,6 @@ func (r *Requests) Network(n TrainedNetwork) (*gorgonia.Node, error) {
 	return y, nil
 }
 
-// Note implements [Trainer].
 func (r *Requests) Note(sentence string) { r.Notes = append(r.Notes, sentence) }
 
 // Schedule is an input of one number that changes with the steps of training.
@@ -230,7 +222,6 @@ func NewNetworkTraining() *NetworkTraining {
 	return &NetworkTraining{LR: 1e-2, Beta1: 0.9, Beta2: 0.999}
 }
 
-// Validate checks the settings.
 func (t *NetworkTraining) Validate() error {
 	switch {
 	case !(t.LR > 0) || t.LR > 1e6:

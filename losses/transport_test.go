@@ -57,7 +57,7 @@ func TestTransport(t *testing.T) {
 	})
 }
 
-// wantPlane is the transport in the plane: the mean of the points turned back, turned.
+// wantPlane is the transport in the plane: it averages the points turned back, and turns the mean.
 func wantPlane(m int) func(in [][]float64) []float64 {
 	return func(in [][]float64) []float64 {
 		z, angle := in[0], in[1]
@@ -97,9 +97,8 @@ func wantCircle(m int) func(in [][]float64) []float64 {
 	}
 }
 
-// TestSphereTransportGolden compares three results with values computed elsewhere: the points that rotations in space
-// move, their LSBD, and the gradient of LSBD plus the inner product of moved points and weights c. See
-// testdata/README.md.
+// TestSphereTransportGolden compares three results with reference values: the points after rotations in space, their
+// LSBD, and the gradient of LSBD plus <c, moved points>. See testdata/README.md.
 func TestSphereTransportGolden(t *testing.T) {
 	b, err := os.ReadFile("testdata/sphere_transport.json")
 	if err != nil {

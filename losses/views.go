@@ -27,7 +27,6 @@ type CosineRegressionLoss struct {
 // NewCosineRegression returns the default settings.
 func NewCosineRegression() *CosineRegressionLoss { return &CosineRegressionLoss{Weight: Constant(1)} }
 
-// Weighting implements [Loss].
 func (l *CosineRegressionLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: it gives predictions and targets equal directions.
@@ -37,7 +36,6 @@ func (*CosineRegressionLoss) Optimum(x *Example) bool {
 	return true
 }
 
-// Add implements [Loss].
 func (l *CosineRegressionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.Views == nil || in.Views.Predictions == nil {
 		return nil, missing("predictions of another view")
@@ -69,10 +67,7 @@ func NewCrossCorrelation() *CrossCorrelationLoss {
 	return &CrossCorrelationLoss{Weight: Constant(1), Lambda: 0.0051}
 }
 
-// Validate checks the settings.
-func (l *CrossCorrelationLoss) Validate() error { return notNegative("lambda", l.Lambda) }
-
-// Weighting implements [Loss].
+func (l *CrossCorrelationLoss) Validate() error   { return notNegative("lambda", l.Lambda) }
 func (l *CrossCorrelationLoss) Weighting() Weight { return l.Weight }
 
 // Optimum implements [Optimal]: the two views are equal, and their columns are uncorrelated.
@@ -83,7 +78,6 @@ func (*CrossCorrelationLoss) Optimum(x *Example) bool {
 	return true
 }
 
-// Add implements [Loss].
 func (l *CrossCorrelationLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.Views == nil || in.Views.Projections == nil {
 		return nil, missing("projections of two views")
@@ -113,14 +107,10 @@ type InfoNCELoss struct {
 // NewInfoNCE returns the default settings.
 func NewInfoNCE() *InfoNCELoss { return &InfoNCELoss{Weight: Constant(1), Temperature: 0.07} }
 
-// Validate checks the settings.
-func (l *InfoNCELoss) Validate() error { return positive("temperature", l.Temperature) }
-
-// Weighting implements [Loss].
+func (l *InfoNCELoss) Validate() error   { return positive("temperature", l.Temperature) }
 func (l *InfoNCELoss) Weighting() Weight { return l.Weight }
 
-// Optimum implements [Optimal]: queries equal their keys and are far from the negatives. The loss is 0 only in the
-// limit.
+// Optimum implements [Optimal]: queries equal their keys, far from the negatives. The loss is 0 only in the limit.
 func (l *InfoNCELoss) Optimum(x *Example) bool {
 	far := 100 * max(1, l.Temperature)
 	fill(x.Queries, far)
@@ -129,7 +119,6 @@ func (l *InfoNCELoss) Optimum(x *Example) bool {
 	return true
 }
 
-// Add implements [Loss].
 func (l *InfoNCELoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.Views == nil || in.Views.Negatives == nil {
 		return nil, missing("a queue of keys")

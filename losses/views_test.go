@@ -55,7 +55,7 @@ func TestCosineRegression(t *testing.T) {
 	})
 }
 
-// A prediction of norm below 1e-12 is only divided by that.
+// A prediction with norm below 1e-12 is divided by 1e-12.
 func TestCosineRegressionOfNothing(t *testing.T) {
 	g := gorgonia.NewGraph()
 	p, target := gradcheck.Node(g, tensor.Float64, "p", 2, 2), gradcheck.Node(g, tensor.Float64, "t", 2, 2)
@@ -187,8 +187,7 @@ func ExampleCosineRegression() {
 	// Output: 2.0000
 }
 
-// Two columns that agree in both views, and are the same up to their sign: only the correlations off the diagonal
-// count.
+// Two columns agree in both views, and are equal up to sign. Only the correlations off the diagonal count.
 func ExampleCrossCorrelation() {
 	g := gorgonia.NewGraph()
 	z := matrix(g, "z", 6, 2, -1, 2, 0, 0, 1, -2, -1, 2, 0, 0, 1, -2)
@@ -210,11 +209,11 @@ func ExampleInfoNCE() {
 		log.Fatal(err)
 	}
 	run(g)
-	fmt.Printf("%.4f\n", loss.Value().Data()) // all four are at a right angle: log 4
+	fmt.Printf("%.4f\n", loss.Value().Data()) // all four are orthogonal: log 4
 	// Output: 1.3863
 }
 
-// The loss standardises projections itself. Its value does not change with the scale and mean of a column of a view,
+// The loss standardises projections itself. Its value does not change with the scale and mean of a column in a view,
 // and its gradient goes through mean and variance.
 func TestCrossCorrelationStandardises(t *testing.T) {
 	gradcheck.Check(t, gradcheck.Case{Name: "cross-correlation", Inputs: []gradcheck.Input{{Shape: []int{8, 3}}}, Tolerance32: 1e-3,

@@ -3,8 +3,13 @@ package losses
 import (
 	"fmt"
 	"math"
+	"slices"
+	"strings"
+
+	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/losses/internal/total"
 )
 
 // Shape is the shape of a [Ramp] between its two values.
@@ -16,10 +21,8 @@ const (
 	Cosine              // half a cosine: (1 - cos(pi p)) / 2
 )
 
-// MarshalText returns the name.
 func (s Shape) MarshalText() ([]byte, error) { return []byte([]string{"linear", "cosine"}[s]), nil }
 
-// UnmarshalText accepts a known name.
 func (s *Shape) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "linear":
@@ -53,7 +56,6 @@ type Ramp struct {
 	Decay float64 `yaml:"decay,omitempty" doc:"instead of steps: factor that shrinks the distance to the end value in each step, below 1"`
 }
 
-// Validate checks the settings.
 func (r *Ramp) Validate() error {
 	for _, f := range []struct {
 		key   string
@@ -105,8 +107,7 @@ type Weight struct{ Ramp }
 // Constant returns a weight with the same value in all steps.
 func Constant(w float64) Weight { return Weight{Ramp{To: w}} }
 
-// DecodeConfig reads a number or the keys of a [Ramp]. A ramp without an end value in the config ends at the default
-// weight.
+// DecodeConfig reads a number or the keys of a [Ramp]. A ramp without an end value ends at the default weight.
 func (w *Weight) DecodeConfig(n *config.Node) error {
 	switch {
 	case n.IsScalar():
@@ -126,7 +127,6 @@ func (w *Weight) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// EncodeConfig is the inverse of DecodeConfig.
 func (w Weight) EncodeConfig() (any, error) {
 	if w.Constant() {
 		return w.To, nil
@@ -134,13 +134,9 @@ func (w Weight) EncodeConfig() (any, error) {
 	return w.Ramp, nil
 }
 
-// ConfigForms implements config.Former.
 func (w Weight) ConfigForms() []any { return []any{w.To, Ramp{To: w.To}} }
-
-// ConfigType describes the accepted values.
 func (w Weight) ConfigType() string { return "number or ramp" }
 
-// Validate checks the number or the ramp.
 func (w *Weight) Validate() error {
 	if w.Constant() {
 		return validNumber(w.To)
@@ -168,10 +164,80 @@ func (w Weight) String() string {
 	return s + "}"
 }
 
-// validNumber checks a number of a weight or a ramp.
 func validNumber(w float64) error {
 	if !(w >= 0) || w > 1e12 {
 		return fmt.Errorf("want a number from 0 to 1e12, got %v", w)
+	}
+	return nil
+}
+
+// HalfSquare returns half the sum of the squares of all elements of x, a scalar; its gradient is x.
+func HalfSquare(x *gorgonia.Node) (*gorgonia.Node, error) { return total.HalfSquare(x) }
+
+// WeightDecayLoss is half the sum of squares of a model's weights, without biases, as a part of the total. With Adam
+// its gradient enters the moments; the weight decay of the optimiser, in contrast, is decoupled.
+type WeightDecayLoss struct {
+	Weight Weight `yaml:"weight" doc:"factor in the total"`
+}
+
+// NewWeightDecay returns CascadeVAE's settings.
+func NewWeightDecay() *WeightDecayLoss { return &WeightDecayLoss{Weight: Constant(4e-5)} }
+
+func (l *WeightDecayLoss) Weighting() Weight { return l.Weight }
+
+// Optimum implements [Optimal]: all weights are 0.
+func (*WeightDecayLoss) Optimum(x *Example) bool {
+	fill(x.Weights, 0)
+	return true
+}
+
+func (*WeightDecayLoss) Add(in *Input) (*gorgonia.Node, error) {
+	if len(in.Weights) == 0 {
+		return nil, missing("weights that are trained")
+	}
+	nodes := make(gorgonia.Nodes, len(in.Weights))
+	for i, w := range in.Weights {
+		var err error
+		if nodes[i], err = HalfSquare(w); err != nil {
+			return nil, err
+		}
+	}
+	return total.Sum(nodes...)
+}
+
+// choose parses a setting with a fixed list of names.
+func choose[T ~string](to *T, what string, text []byte, known ...T) error {
+	if !slices.Contains(known, T(text)) {
+		list := strings.ReplaceAll(strings.Trim(fmt.Sprint(known), "[]"), " ", ", ")
+		return fmt.Errorf("unknown %s %q; known: %s", what, text, list)
+	}
+	*to = T(text)
+	return nil
+}
+
+func notNegative(key string, v float64) error {
+	if !(v >= 0) || math.IsInf(v, 0) {
+		return config.Invalid(key, "want 0 or more, got %v", v)
+	}
+	return nil
+}
+
+func positive(key string, v float64) error {
+	if !(v > 0 && v <= 1e6) {
+		return config.Invalid(key, "want more than 0 and at most 1e6, got %v", v)
+	}
+	return nil
+}
+
+// distinctColumns checks a list of code columns; count is the required length, or 0 for any length.
+func distinctColumns(columns []int, count int) error {
+	if count > 0 && len(columns) != count {
+		return fmt.Errorf("%v has %d columns; want %d", columns, len(columns), count)
+	}
+	for i, c := range columns {
+		if c < 0 || slices.Contains(columns[:i], c) {
+			return fmt.Errorf("want distinct columns, numbered from 0, got %v", columns)
+		}
 	}
 	return nil
 }

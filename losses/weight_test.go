@@ -44,7 +44,7 @@ func TestRamps(t *testing.T) {
 	}
 }
 
-// A weight is a number or a ramp, and is written in the form that was read.
+// A weight is a number or a ramp, and is written in the form in which it was read.
 func TestWeightConfig(t *testing.T) {
 	type settings struct {
 		Weight losses.Weight `yaml:"weight"`
@@ -125,7 +125,7 @@ func TestWeightMistakes(t *testing.T) {
 	}
 }
 
-// A divergence at its capacity has no gradient, and changes sign on both sides of it.
+// At its capacity a divergence has no gradient, and the gradient changes sign there.
 func TestCapacityAtEquality(t *testing.T) {
 	for capacity, want := range map[float64]float64{1.5: 2, 2: 0, 2.5: -2} { // KL(N(2, 1) || N(0, 1)) is 2, its slope 2
 		g := gorgonia.NewGraph()
@@ -156,7 +156,7 @@ func TestCapacityAtEquality(t *testing.T) {
 	}
 }
 
-// given is a loss with an input as its node.
+// given is a loss with a given node.
 type given struct {
 	node   *gorgonia.Node
 	weight losses.Weight
@@ -165,7 +165,7 @@ type given struct {
 func (l given) Add(*losses.Input) (*gorgonia.Node, error) { return l.node, nil }
 func (l given) Weighting() losses.Weight                  { return l.weight }
 
-// weights is a trainer with given inputs as schedules.
+// weights is a trainer that gives the nodes for schedules.
 type weights struct {
 	losses.Requests
 	nodes []*gorgonia.Node
@@ -177,7 +177,7 @@ func (w *weights) Schedule(_ string, at func(step int) float64) (*gorgonia.Node,
 	return n, nil
 }
 
-// The total of changing weights is differentiable, also at weights and losses of 0, and equals the total of constant
+// The total of changing weights is differentiable, even if weights and losses are 0, and equals the total of constant
 // weights.
 func TestChangingWeights(t *testing.T) {
 	ramp := losses.Weight{Ramp: losses.Ramp{To: 1, Steps: 4}}
@@ -208,7 +208,7 @@ func TestChangingWeights(t *testing.T) {
 	}
 }
 
-// A changing weight is an input. A weight out of range, or one without a trainer to set it, is an error.
+// A changing weight is an input. A weight out of range, or without a trainer to set it, is an error.
 func TestWeightsOfParts(t *testing.T) {
 	in := outputs()
 	o, err := losses.ComposeInput(in, choose(t, "[reconstruction, {kl: {weight: {from: 0.5, to: 1, steps: 4}}}]"))

@@ -17,8 +17,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// groupSample is a random sample of a circle or of the rotations in space. It has perfect codes of the rows, and of
-// points with the moments of the whole group.
+// groupSample is a random sample of a circle or of SO(3). It has perfect codes of the rows, and of points with the
+// moments of the whole group.
 type groupSample struct {
 	what      string
 	factor    factor.Factor
@@ -36,7 +36,7 @@ func rotationOf(a, b, c, d float64) [9]float64 {
 	return [9]float64{1 - 2*(c*c+d*d), 2 * (b*c - a*d), 2 * (b*d + a*c), 2 * (b*c + a*d), 1 - 2*(b*b+d*d), 2 * (c*d - a*b), 2 * (b*d - a*c), 2 * (c*d + a*b), 1 - 2*(b*b+c*c)}
 }
 
-// turnBy turns about an axis of any length.
+// turnBy returns the rotation about an axis of any length.
 func turnBy(x, y, z, angle float64) [9]float64 {
 	s, c := math.Sincos(angle / 2)
 	n := math.Sqrt(x*x + y*y + z*z)
@@ -119,7 +119,7 @@ func drawRotations(s *rand.Rand, n int) *groupSample {
 		g.factor.Rotations, g.levels = append(g.factor.Rotations, r), append(g.levels, i)
 		g.codes = append(g.codes, turned(r, v))
 	}
-	// rotations of an octahedron: turns by quarters about two axes
+	// rotations of an octahedron: quarter turns about two axes
 	for a := range 4 {
 		for b := range 6 {
 			r := multiply(turnBy(0, 0, 1, float64(a)*math.Pi/2), turnBy(0, 1, 0, float64(b)*math.Pi/2))
@@ -191,9 +191,9 @@ func drawCodes(s *rand.Rand, noise float64) *codesSample {
 	return c
 }
 
-// equationSix returns D_k of the codes of group k by equations 6 and 7 of Tonnaer et al. 2022 with the norm of their
-// code. The whitened codes are turned back by a representation in the plane or the space of the first components. D_k
-// is the least mean squared distance from their mean, over all representations. It is arbitrary if the next component has
+// equationSix returns D_k of the codes of group k by equations 6 and 7 of Tonnaer et al. 2022, with the norm of their
+// code. It turns whitened codes back with a representation in the plane or space of the first components. D_k is the
+// minimum over representations of the mean squared distance to the mean. D_k is arbitrary if the next component has
 // more than half the variance of the last one.
 func (c *codesSample) equationSix(k int) (value float64, arbitrary bool) {
 	g, cols, first, width := c.groups[k], c.in.Codes.Cols, 0, 0
@@ -206,7 +206,7 @@ func (c *codesSample) equationSix(k int) (value float64, arbitrary bool) {
 	n, r := float64(len(g.points)), len(g.codes[0])
 	variance := c.noise * c.noise
 	if g.factor.Angles == nil && g.factor.Rotations == nil {
-		variance *= 1 - 1/n // the mean over levels is subtracted
+		variance *= 1 - 1/n // centring subtracts the mean over levels
 	}
 	var mean = make([]float64, r)
 	for _, p := range g.points {
@@ -259,7 +259,7 @@ func (c *codesSample) equationSix(k int) (value float64, arbitrary bool) {
 		}
 		return noise + least, false
 	}
-	// The mean of the points turned back is linear in Q: find it for each element of Q.
+	// The mean of the points turned back is linear in Q. Compute it for each element of Q.
 	var linear [9][]float64
 	total := spread(white, func(_ int, p []float64) []float64 { return append([]float64{}, p...) })
 	for e := range linear {
@@ -276,7 +276,7 @@ func (c *codesSample) equationSix(k int) (value float64, arbitrary bool) {
 	for start := range 40 {
 		s := rng.New(uint64(start), "starts")
 		q := rotationOf(s.NormFloat64(), s.NormFloat64(), s.NormFloat64(), s.NormFloat64())
-		least = min(least, descend(q, func(q [9]float64) float64 { // -Q has the same mean but for its sign
+		least = min(least, descend(q, func(q [9]float64) float64 { // -Q negates the mean
 			sum := total
 			for a := range 3 {
 				m := 0.0
@@ -291,7 +291,7 @@ func (c *codesSample) equationSix(k int) (value float64, arbitrary bool) {
 	return noise + least, false
 }
 
-// descend returns the least value of f near a rotation: it turns about the three axes by angles that it halves.
+// descend minimises f near a rotation. It turns about the three axes by angles that it halves.
 func descend(q [9]float64, f func([9]float64) float64) float64 {
 	least := f(q)
 	for step := 1.0; step > 1e-6; {
@@ -320,7 +320,7 @@ func transposedRotation(g [9]float64) (t [9]float64) {
 	return t
 }
 
-// spread is the mean squared distance of points, turned back, from their mean.
+// spread returns the mean squared distance of points, turned back, to their mean.
 func spread(points [][]float64, back func(i int, p []float64) []float64) (sum float64) {
 	mean, n := make([]float64, len(points[0])), float64(len(points))
 	for i, p := range points {
@@ -335,8 +335,8 @@ func spread(points [][]float64, back func(i int, p []float64) []float64) (sum fl
 	return sum
 }
 
-// Perfect codes score 0 and random codes about 1 on any sample of any product of groups. Noisy codes score what
-// equation 6 says of the whole group, where the rows cover it evenly.
+// Perfect codes score 0 and random codes about 1 on any sample of any product of groups. If the rows cover the group
+// evenly, noisy codes score the value of equation 6 for the whole group.
 func TestAnySample(t *testing.T) {
 	long.NotShort(t)
 	trials := make([]uint64, 1000)
@@ -366,7 +366,7 @@ func TestAnySample(t *testing.T) {
 				continue
 			}
 			want, arbitrary := c.equationSix(k)
-			if arbitrary { // a sample may have other first components
+			if arbitrary { // a sample may have different first components
 				continue
 			}
 			compared++
@@ -378,7 +378,7 @@ func TestAnySample(t *testing.T) {
 	}
 }
 
-// Codes that follow a sum of representations are perfect by equation 6, and D_LSBD of one plane says so in a note.
+// Codes with a sum of representations are perfect by equation 6. D_LSBD of one plane has a note about this.
 func TestSumsOfRepresentations(t *testing.T) {
 	s := rng.New(3, "sums")
 	mapped := func(z, m []float64) []float64 {
@@ -409,12 +409,12 @@ func TestSumsOfRepresentations(t *testing.T) {
 			return mapped(append(circlePoint(1, a[0]), append(circlePoint(2, a[0]), circlePoint(1, a[1])...)...), m)
 		}, 24, 10)
 		for want, in := range map[string]*Input{
-			"turn with a in more columns than D_LSBD measures: the sum of representations omega": turns,
+			"turn with a in more columns than D_LSBD measures: for the sum of representations omega": turns,
 			"turn with a in more columns": rowsOf(turns, 150),
-			"degree 1 + degree 1 leaves 0.000": ofPoses(func(g [9]float64) []float64 {
+			"degree 1 + degree 1, D_LSBD is 0.000": ofPoses(func(g [9]float64) []float64 {
 				return mapped(append(turned(g, []float64{1, 2, 3}), turned(g, []float64{1, 0, -2})...), m)
 			}),
-			"degree 2 leaves 0.000": ofPoses(func(g [9]float64) []float64 {
+			"degree 2, D_LSBD is 0.000": ofPoses(func(g [9]float64) []float64 {
 				v := turned(g, []float64{1, 0, 0.3})
 				return mapped([]float64{v[0]*v[0] - v[1]*v[1], v[0]*v[0] + v[1]*v[1] - 2*v[2]*v[2], v[0] * v[1], v[0] * v[2], v[1] * v[2]}, m)
 			}),
@@ -444,7 +444,7 @@ func dotOf(a, b []float64) (sum float64) {
 	return sum
 }
 
-// A note says when angles or rotations cover a part of their group.
+// A note says when angles or rotations cover only a part of their group.
 func TestCoverNote(t *testing.T) {
 	for degrees, want := range map[float64]bool{30: true, 360: false} {
 		in := &Input{Codes: matrix.Matrix{Cols: 2}, Factors: []factor.Factor{{Name: "turn", Kind: factor.Circular}}}
@@ -457,13 +457,13 @@ func TestCoverNote(t *testing.T) {
 		}
 		r := compute(t, dlsbd(), in)
 		near(t, "value", r.Value, 0, 1e-18)
-		if got := strings.Contains(fmt.Sprint(r.Notes), "cover a part of turn"); got != want {
+		if got := strings.Contains(fmt.Sprint(r.Notes), "cover only a part of turn"); got != want {
 			t.Errorf("arc of %v degrees: notes %q", degrees, r.Notes)
 		}
 	}
 }
 
-// Rotations about one axis are a circle.
+// Rotations about one axis form a circle.
 func TestOneAxis(t *testing.T) {
 	in := &Input{Codes: matrix.Matrix{Cols: 3}, Factors: []factor.Factor{{Name: "pose", Kind: factor.Categorical}}}
 	for i := range 40 {

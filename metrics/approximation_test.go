@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// The distance of the codes from their product approximation is the metric variance, and the distance of the factors
-// from the left inverse is mse.
+// The metric variance is the distance of codes to their product approximation. The metric mse is the distance of
+// factors to the left inverse.
 func TestApproximate(t *testing.T) {
 	for _, name := range []string{"entanglement", "rotation", "misalignment"} {
 		in, sub := encoded(t, name)

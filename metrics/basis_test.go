@@ -2,7 +2,7 @@ package metrics
 
 import "testing"
 
-// A basis counts the groups that have rows, the smallest one, and the groups of one row.
+// A basis has the number of groups with rows, the size of the smallest group, and the number of groups of one row.
 func TestBasisCounts(t *testing.T) {
 	var b Basis
 	for _, c := range []struct {

@@ -9,9 +9,9 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// suite lists the metrics with typical settings. The sizes are disentanglement_lib's: 10,000 rows, and 5,000 more to
-// test a predictor, with 10 columns (or 1000, where that is usual), and the factors of dSprites. Modularity by
-// sub-codes has two columns for each factor.
+// suite lists the metrics with typical settings and the sizes of disentanglement_lib: 10,000 rows, 5,000 more rows to
+// test a predictor, 10 columns (also 1000 for some), and the factors of dSprites. Modularity by sub-codes has two
+// columns for each factor.
 var suite = []struct {
 	name    string
 	metric  func() Metric

@@ -8,8 +8,8 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// Two of ten columns follow each factor, one mixes the factors and the others are constant. The best measure as if they
-// were alone.
+// Two of ten columns follow each factor, one mixes the factors and the others are constant. The best columns give the
+// value of these columns alone.
 func TestBestColumns(t *testing.T) {
 	code := func(l []int, z []float64) {
 		z[1], z[3], z[4], z[6], z[8] = float64(l[0]), float64(l[1]), float64(l[0]*5+l[1]), -float64(l[0]), -float64(l[1])
@@ -31,7 +31,7 @@ func TestBestColumns(t *testing.T) {
 			of := choice(name)
 			m := &BestColumns{K: test.k, Whole: test.whole, Of: of}
 			r := evaluated(t, in, []Choice{{Name: "best-columns", Value: m}})
-			if name != "dci" { // which draws from a separate stream
+			if name != "dci" { // dci draws from a separate stream
 				near(t, name, r.Value, evaluated(t, alone(test.best...), []Choice{of}).Value, 1e-12)
 			}
 			var best []int
@@ -46,7 +46,7 @@ func TestBestColumns(t *testing.T) {
 	near(t, "renormalised", compute(t, renormalised, in).Value, evaluated(t, alone(1, 3), []Choice{choice("med")}).Value, 1e-12)
 }
 
-// Codes without information have two columns, whichever.
+// Codes without information still get two columns.
 func TestBestColumnsOfNothing(t *testing.T) {
 	in := gridInput(ordinals(4, 5), 3, func(l []int, z []float64) {})
 	r := evaluated(t, in, []Choice{{Name: "best-columns", Value: &BestColumns{K: 1, Of: choice("mig")}}})

@@ -21,8 +21,8 @@ func withChance(t *testing.T, in *Input, c Choice) Result {
 	return r[0]
 }
 
-// TestChanceLevels checks every metric of factors on codes that determine the factors, and on codes that know nothing
-// of them.
+// TestChanceLevels checks every metric of factors on codes that determine the factors, and on codes without information
+// about them.
 func TestChanceLevels(t *testing.T) {
 	sizes := []factor.Factor{{Name: "a", Size: 8, Kind: factor.Circular}, {Name: "b", Size: 8, Kind: factor.Circular}}
 	good := gridInput(sizes, 4, func(l []int, z []float64) {
@@ -49,7 +49,7 @@ func TestChanceLevels(t *testing.T) {
 			if r.Chance == nil || r.Chance.Shuffles < 3 || r.Chance.Rows < 1 || r.Chance.Rows > in.Codes.Rows {
 				t.Fatalf("%+v, notes %q", r.Chance, r.Notes)
 			}
-			// these metrics take an extreme or the error of a map: other codes also reach the best value
+			// these metrics take an extreme or the error of a map, so other codes also reach the best value
 			if perfect := !slices.Contains([]string{"contraction-max", "contraction-mean"}, e.Name); perfect && !r.Chance.Differs {
 				t.Errorf("of perfect codes: value %v, chance %+v", r.Value, r.Chance)
 			}
@@ -77,7 +77,7 @@ func TestChanceOfCodes(t *testing.T) {
 	}
 }
 
-// TestBasis checks the line that states a basis.
+// TestBasis checks the text of a basis.
 func TestBasis(t *testing.T) {
 	for want, b := range map[string]Basis{
 		"5 rows":            {Rows: 5, Of: 5},
@@ -102,7 +102,7 @@ func TestBasis(t *testing.T) {
 	if b := evaluated(t, wide, []Choice{choice("mse")}).Basis; b.Want != 10 || !b.Shared {
 		t.Errorf("%+v", b)
 	}
-	// the other factor is measured on all rows, and none is drawn
+	// the other factor uses all rows, and no rows are drawn
 	partly := gridInput(ordinals(8, 4), 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), float64(l[1]) })
 	partly.Levels[0] = factor.Unknown
 	for _, name := range []string{"mse", "r4"} {

@@ -39,7 +39,7 @@ func TestCodeSpread(t *testing.T) {
 	}
 }
 
-// A repeated metric has other options and its own name.
+// A repeated metric has other options and a name with a number.
 func TestResultNames(t *testing.T) {
 	best, bins := med(), named("mig").(*MIG)
 	best.TopK, bins.Bins = 1, 3
@@ -64,7 +64,7 @@ func TestResultNames(t *testing.T) {
 	}
 }
 
-// With samples, med equals med of a table with as many rows.
+// With samples, med equals med of a table with the same number of rows.
 func TestMEDSamples(t *testing.T) {
 	random := rng.New(3, "codes")
 	in := gridInput(ordinals(30, 20), 12, func(_ []int, z []float64) {
@@ -95,7 +95,7 @@ func TestMEDSamples(t *testing.T) {
 	}
 }
 
-// With a test share, train and test rows do not overlap, and train rows are random.
+// With a test share, train and test rows are disjoint, and train rows are random.
 func TestDownstreamShare(t *testing.T) {
 	random := rng.New(3, "codes")
 	noise := gridInput(ordinals(30, 2), 59, func(_ []int, z []float64) {

@@ -126,7 +126,6 @@ type Equational interface {
 	FromClasses() bool
 }
 
-// FromClasses implements Equational.
 func (*SubCodeDeviation) FromClasses() bool { return true }
 
 // SetClasses replaces the factors of the input by the factors of the classes. Rows of one class have equal values of
@@ -203,8 +202,7 @@ func (in *Input) ranges() (spans []levels.Span) {
 	return spans
 }
 
-// FactorValues returns the value of a factor for every image: the Exact value, or otherwise the value of the level. An
-// unknown level gives NaN.
+// FactorValues returns the value of a factor for every image: Exact, or the level's value; NaN if it is unknown.
 func (in *Input) FactorValues(factor int) []float64 {
 	if in.Exact != nil && in.Exact[factor] != nil {
 		return in.Exact[factor]

@@ -99,8 +99,8 @@ func TestSetFactors(t *testing.T) {
 	}
 }
 
-// Random codes say nothing of angles, although no two rows share one: levels are arcs. Metrics of angles take them
-// exactly.
+// Random codes have no information about angles, although no two rows share one, because levels are arcs. Metrics of
+// angles use exact angles.
 func TestArcs(t *testing.T) {
 	const n = 500
 	s := rng.New(3, "arcs")
@@ -135,7 +135,7 @@ func TestArcs(t *testing.T) {
 	}
 }
 
-// Rotations are matrices or quaternions of any length. Equal rotations share a level; the factor gets an unused name.
+// Rotations are matrices or quaternions of any length. Equal rotations share a level. The factor gets an unused name.
 func TestAddRotations(t *testing.T) {
 	in := &metrics.Input{Codes: matrix.Matrix{Rows: 3}, Levels: []int{0, 1, 0}, Factors: []factor.Factor{{Name: "rotation", Size: 2}}}
 	if err := in.AddRotations(matrix.Matrix{Rows: 3, Cols: 4, Data: []float64{2, 0, 0, 0, 1, 0, 0, 1, -1, 0, 0, 0}}); err != nil {

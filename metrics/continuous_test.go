@@ -45,14 +45,14 @@ func TestBin(t *testing.T) {
 	}
 }
 
-// continuous is an input with one factor of two bins; its values are the codes.
+// continuous returns an input with one factor of two bins, whose values are the codes.
 func continuous() *Input {
 	values := []float64{0, 0.25, 1, 3, 4}
 	return &Input{Codes: matrix.Matrix{Rows: 5, Cols: 1, Data: values}, Levels: []int{0, 0, 0, 1, 1},
 		Factors: []factor.Factor{{Name: "x", Size: 2, Kind: factor.Ordinal, Values: []float64{1, 3}}}, Exact: [][]float64{values}}
 }
 
-// Values come from the factor itself, levels from its bins.
+// Values are exact. Levels come from bins.
 func TestExact(t *testing.T) {
 	in := continuous()
 	near(t, "mse of exact values", value(t, "mse", in), 0, 1e-15)

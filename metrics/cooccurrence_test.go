@@ -11,7 +11,7 @@ import (
 
 func coOccurrence() *CoOccurrence { return named("co-occurrence").(*CoOccurrence) }
 
-// Against the mutual information that disentanglement_lib computes.
+// TestCoOccurrenceGolden computes expected values from disentanglement_lib's mutual information.
 func TestCoOccurrenceGolden(t *testing.T) {
 	cases := 0
 	eachLibraryCase(t, "modularity", 21, func(t *testing.T, in *Input, _ map[string]libraryValue) {

@@ -12,9 +12,9 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// population draws n rows of six columns, bounded and noisy, and three factors. z0 and z1 are a circle; z1 is noisier,
-// and z0 tells a little of size too. z2 tells size, z3 shape and less of turn, z4 copies half of z2, and z5 tells
-// nothing.
+// population draws n rows of six columns, bounded and noisy, and three factors. z0 and z1 form a circle. z1 is noisier,
+// and z0 has a little information about size. z2 follows size. z3 follows shape and weakly turn. z4 copies half of z2,
+// and z5 has no information.
 func population(n int, s *rng.Stream) *Input {
 	sizes := []int{8, 5, 6}
 	in := &Input{Codes: matrix.Matrix{Rows: n, Cols: 6, Data: make([]float64, 0, 6*n)}, Factors: []factor.Factor{
@@ -42,7 +42,7 @@ func studied(t testing.TB, name string) Choice {
 	}
 	switch m := c.Value.(type) {
 	case *BetaVAE:
-		m.Batch, m.Train, m.Test = 4, 1000, 500 // more pairs are told apart always
+		m.Batch, m.Train, m.Test = 4, 1000, 500 // more pairs can always be distinguished
 	case *FactorVAE:
 		m.Batch, m.Train, m.Test = 8, 1000, 500
 	case *SAP:
@@ -56,13 +56,13 @@ func studied(t testing.TB, name string) Choice {
 }
 
 // TestIntervalCoverage counts how often intervals of 95 % contain the true value: the value of many rows, or the mean
-// of many draws on the same rows. -study: 200 intervals of each metric, which should be right 90 to 98 times of 100.
+// of many draws on the same rows. -study: 200 intervals of each metric, of which 90 % to 98 % should be correct.
 func TestIntervalCoverage(t *testing.T) {
 	long.Study(t)
 	const n, times = 1000, 200
 	for _, name := range []string{
 		"mig", "med", "modularity", "co-occurrence", "mutual-information", "total-correlation", "wasserstein-correlation", "code-spread",
-		"variance", "mad", "mpd", "contraction-mean", "mse", "mae", "irs", "dlsbd", "beta-vae", "factor-vae", "sap", "explicitness",
+		"variance", "mad", "mpd", "contraction-mean", "mse", "mae", "dlsbd", "beta-vae", "factor-vae", "sap", "explicitness",
 		"downstream", "probe", "knn",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestIntervalCoverage(t *testing.T) {
 			way, _ := WayOf(c.Value)
 			truth := trueValue(t, c, way)
 			var sum study
-			for seed := uint64(1000); seed < 1000+times; seed++ { // other rows than those in the choice of the estimators
+			for seed := uint64(1000); seed < 1000+times; seed++ { // not the rows that chose the estimators
 				rows := seed
 				if way == interval.Draws {
 					rows = 0
@@ -87,7 +87,7 @@ func TestIntervalCoverage(t *testing.T) {
 	}
 }
 
-// study adds up intervals of a value.
+// study sums intervals of a value.
 type study struct{ hits, width, value, estimate float64 }
 
 func (s *study) add(truth float64, r Result) {
@@ -100,7 +100,7 @@ func (s *study) add(truth float64, r Result) {
 	s.estimate += i.Estimate - truth
 }
 
-// rowsFor draws the rows for the study of a metric; dlsbd gets the rows of one object.
+// rowsFor draws the rows for the study of a metric. dlsbd gets the rows of one object.
 func rowsFor(metric string, n int, s *rng.Stream) *Input {
 	in := population(n, s)
 	if metric == "dlsbd" {
@@ -130,7 +130,7 @@ func trueValue(t testing.TB, c Choice, way interval.Way) float64 {
 		t.Fatal(err)
 	}
 	switch c.Name {
-	case "med", "modularity", "co-occurrence": // even this many rows leave some information in columns without any
+	case "med", "modularity", "co-occurrence": // even this many rows leave a bias in columns without information
 		return intervals(t, in, 1, Intervals{Percent: 95, Repeats: 8, Rows: m / 2}, c)[0].Interval.Estimate
 	}
 	return r[0].Value

@@ -25,7 +25,7 @@ func computeDCI(t testing.TB, m *DCI, in *Input, seed uint64) Result {
 	return compute(t, m, &mine)
 }
 
-// goldenDCI reads the expectations of disentanglement_lib and scikit-learn by case.
+// goldenDCI reads expected values of disentanglement_lib and scikit-learn by case.
 func goldenDCI(t *testing.T) (want map[string]map[string]struct {
 	Value     any
 	Tolerance float64
@@ -60,7 +60,7 @@ func TestDCIGolden(t *testing.T) {
 			in := &Input{Codes: matrix.Matrix{Rows: codes.Shape[0], Cols: codes.Shape[1], Data: codes.Data},
 				Levels: golden[int](t, dir, "factors.npy").Data, Factors: ordinals(golden[int](t, dir, "factor_sizes.npy").Data...)}
 			sums := map[string]float64{}
-			const repeats = 8 // ties are broken at random, in the reference too
+			const repeats = 8 // ties are broken at random, also in the reference
 			for seed := range uint64(repeats) {
 				m := NewDCI()
 				m.TrainRows = want["dci_disentanglement"].Settings.TrainRows
@@ -114,7 +114,7 @@ func TestDCIEnriching(t *testing.T) {
 	}
 }
 
-// A fraction of the rows tests, the others train.
+// A fraction of the rows are test rows, the others train rows.
 func TestDCIShare(t *testing.T) {
 	noise := rng.New(2, "noise")
 	in := gridInput(ordinals(20, 5), 2, func(l []int, z []float64) {
@@ -171,7 +171,7 @@ func TestDCIOracles(t *testing.T) {
 		name                                           string
 		d                                              int
 		code                                           func(l []int, z []float64)
-		disentanglement, completeness, informativeness float64 // NaN: not compared
+		disentanglement, completeness, informativeness float64 // NaN: no comparison
 	}{
 		{"perfect", 3, func(l []int, z []float64) { z[0], z[1], z[2] = float64(l[0]), -1e9*float64(l[1]), float64(l[2])/1000 }, 1, 1, 1},
 		{"permuted", 3, func(l []int, z []float64) { z[2], z[0], z[1] = float64(l[0]), float64(l[1]), float64(l[2]) }, 1, 1, 1},
@@ -282,13 +282,13 @@ func TestDCIErrors(t *testing.T) {
 	}
 	one := &DCI{Rounds: 100, Score: Informativeness, TrainTest: TrainTest{TrainRows: 4}, Ties: "first"}
 	near(t, "one factor", compute(t, one, gridInput(ordinals(4), 2, plain)).Value, 1, 0)
-	r := compute(t, &DCI{Rounds: 100, Score: Informativeness, TrainTest: TrainTest{TrainRows: 3}, Ties: "first"}, two) // the first three rows hold f0
+	r := compute(t, &DCI{Rounds: 100, Score: Informativeness, TrainTest: TrainTest{TrainRows: 3}, Ties: "first"}, two) // f0 is constant in the first three rows
 	if len(r.Notes) == 0 || !strings.Contains(r.Notes[0], "f0") || r.Part("disentanglement") != nil {
 		t.Errorf("%+v", r)
 	}
 }
 
-// With many rows, bins of equal count change the scores little.
+// With many rows, bins of equal count hardly change the scores.
 func TestDCIBins(t *testing.T) {
 	long.NotShort(t)
 	all := mixed()
@@ -348,7 +348,6 @@ func mixed() *Input {
 	return in
 }
 
-// 10,000 training and 5,000 test rows of ten columns, factors as of dSprites.
 func BenchmarkDCI(b *testing.B) {
 	in := mixed()
 	for name, bins := range map[string]int{"exact": 0, "bins256": 256} {

@@ -49,15 +49,12 @@ const (
 	betweenFactors Between = "factors"
 )
 
-// newHSIC returns the defaults.
 func newHSIC() *HSIC { return &HSIC{Between: betweenCodes, Samples: 2000} }
 
-// Variants implements Varied.
 func (*HSIC) Variants() []Metric {
 	return []Metric{newHSIC(), &HSIC{Between: betweenFactors, Bandwidth: 0.5, Samples: 200}}
 }
 
-// SetCodes implements SubCoded.
 func (m *HSIC) SetCodes(c factor.SubCodes, a Assign) { m.Codes, m.Assign = c, a }
 
 // Needs returns NoLevels between codes, which only uses columns, and KnownLevels between factors.
@@ -68,7 +65,6 @@ func (m *HSIC) Needs() Needs {
 	return NoLevels
 }
 
-// Validate checks the settings.
 func (m *HSIC) Validate() error {
 	return cmp.Or(
 		oneOf("between", "pairs", m.Between, betweenCodes, betweenFactors),
@@ -78,7 +74,6 @@ func (m *HSIC) Validate() error {
 	)
 }
 
-// Suits implements Selective.
 func (m *HSIC) Suits(in *Input) error {
 	switch {
 	case m.alone(in) && in.Codes.Cols < 2:
@@ -133,7 +128,6 @@ func (m *HSIC) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// blocks returns the sub-codes.
 func (m *HSIC) blocks(ctx context.Context, in *Input) ([]factor.Block, error) {
 	if m.alone(in) {
 		blocks := make([]factor.Block, in.Codes.Cols)
@@ -149,7 +143,6 @@ func (m *HSIC) blocks(ctx context.Context, in *Input) ([]factor.Block, error) {
 	return blocks, err
 }
 
-// withCodes compares each pair of sub-codes.
 func (m *HSIC) withCodes(ctx context.Context, in *Input, blocks []factor.Block) ([]Grid, error) {
 	g := Grid{Name: "hsic"}
 	sides := make([]*dependence.Kernel, len(blocks))
@@ -172,8 +165,7 @@ func (m *HSIC) withCodes(ctx context.Context, in *Input, blocks []factor.Block) 
 	return []Grid{g}, err
 }
 
-// withFactors compares every sub-code with the factor of every other sub-code, over the rows where that factor is
-// known.
+// withFactors compares every sub-code with every other sub-code's factor, over the rows where that factor is known.
 func (m *HSIC) withFactors(ctx context.Context, in *Input, blocks []factor.Block) ([]Grid, error) {
 	g := Grid{Name: "hsic", Values: numeric.Zeros(len(blocks), len(in.Factors)), Columns: factor.Names(in.Factors)}
 	for _, b := range blocks {
@@ -239,10 +231,8 @@ type WassersteinCorrelation struct {
 	loss
 }
 
-// Validate checks the settings.
 func (m *MutualInformation) Validate() error { return m.Histogram.Check() }
 
-// Suits implements Selective.
 func (*MutualInformation) Suits(in *Input) error {
 	if in.Codes.Cols < 2 {
 		return fmt.Errorf("there is %d code column; want at least two, to have a pair", in.Codes.Cols)
@@ -250,7 +240,6 @@ func (*MutualInformation) Suits(in *Input) error {
 	return nil
 }
 
-// Suits implements Selective.
 func (*TotalCorrelation) Suits(in *Input) error {
 	if n, d := in.Codes.Rows, in.Codes.Cols; n <= d {
 		return fmt.Errorf("there are %d codes of %d columns; want at least %d, or their covariance has no inverse", n, d, d+1)
@@ -258,7 +247,6 @@ func (*TotalCorrelation) Suits(in *Input) error {
 	return nil
 }
 
-// Suits implements Selective.
 func (*WassersteinCorrelation) Suits(in *Input) error {
 	if in.Codes.Rows < 2 {
 		return fmt.Errorf("there is %d code; want at least two, to have a covariance", in.Codes.Rows)
@@ -350,10 +338,7 @@ type CodeSpread struct {
 	noLevels
 }
 
-// Better returns HigherIsBetter.
-func (*CodeSpread) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
+func (*CodeSpread) Better() Direction            { return HigherIsBetter }
 func (*CodeSpread) Range() (least, most float64) { return 0, math.Inf(1) }
 
 // Compute returns only the value, without parts.
@@ -392,13 +377,9 @@ type ConditionalTC struct {
 	Active []ActiveCodes `yaml:"active" doc:"factor levels at which columns are active, such as [{columns: [2, 3], factor: shape, levels: [0]}]; unlisted columns are always active. Empty: a column is inactive where its code is 0, as in hierarchical codes"`
 }
 
-// Better returns LowerIsBetter.
-func (*ConditionalTC) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
+func (*ConditionalTC) Better() Direction            { return LowerIsBetter }
 func (*ConditionalTC) Range() (least, most float64) { return math.Inf(-1), math.Inf(1) }
 
-// Validate checks the settings.
 func (m *ConditionalTC) Validate() error {
 	for i, a := range m.Active {
 		if len(a.Columns) == 0 || len(a.Levels) == 0 {
@@ -408,7 +389,6 @@ func (m *ConditionalTC) Validate() error {
 	return nil
 }
 
-// Suits implements Selective.
 func (m *ConditionalTC) Suits(in *Input) error {
 	if len(m.Active) == 0 && in.Hierarchy == nil {
 		return MissingHierarchy

@@ -10,14 +10,14 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// The example of Ross and Doshi-Velez 2021, section 8.1, takes 61 bits a code instead of 256; values do not count, nor
-// do factors.
+// The example of Ross and Doshi-Velez 2021, section 8.1, takes 61 bits a code instead of 256. Neither the values nor
+// the factors matter.
 func TestDescriptionLength(t *testing.T) {
 	h := hierarchy.Hierarchy{options(hierarchy.Hierarchy{c}, make(hierarchy.Hierarchy, 8))}
 	in := &Input{Codes: matrix.Matrix{Rows: 16, Cols: 10}, Hierarchy: h, Levels: make([]int, 16), Factors: ordinals(1)}
 	for i := range 16 {
 		row := make([]float64, 10)
-		row[0] = 1 // the option; the other columns are values
+		row[0] = 1 // the option; the other columns hold values
 		if i < 2 {
 			row[0] = 2
 		}

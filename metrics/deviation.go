@@ -75,14 +75,12 @@ func NewSubCodeDeviation(d factor.Deviation) *SubCodeDeviation {
 	return s
 }
 
-// SetCodes implements SubCoded.
 func (s *SubCodeDeviation) SetCodes(c factor.SubCodes, a Assign) {
 	if s.Project == projectNone {
 		s.Codes, s.Assign = c, a
 	}
 }
 
-// Validate checks the settings.
 func (s *SubCodeDeviation) Validate() error {
 	return cmp.Or(
 		validAggregate(s.Aggregate),
@@ -92,7 +90,6 @@ func (s *SubCodeDeviation) Validate() error {
 	)
 }
 
-// Suits implements Selective.
 func (s *SubCodeDeviation) Suits(in *Input) error {
 	if s.Project != projectNone {
 		return s.Project.suits(in.Codes.Cols, len(in.Factors))
@@ -270,7 +267,6 @@ func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, err
 	return blocks, nil
 }
 
-// assigned returns the best column of each factor ([AssignBest]).
 func (in *Input) assigned(ctx context.Context) ([]factor.Block, error) {
 	return deviation.Assign(ctx, in.Codes, in.table())
 }
@@ -291,8 +287,7 @@ type SubCoded interface {
 	SetCodes(factor.SubCodes, Assign)
 }
 
-// Projection is the rule that finds each factor's sub-code if no columns are assigned to factors (Zhang and Sugiyama
-// 2024, appendix F.3).
+// Projection finds each factor's sub-code if a config names none (Zhang and Sugiyama 2024, appendix F.3).
 type Projection string
 
 // The rules.
@@ -401,14 +396,12 @@ type IRS struct {
 	Bins     int     `yaml:"bins" doc:"number of bins for a factor's levels; 0: each level alone"`
 }
 
-// Better returns HigherIsBetter.
 func (*IRS) Better() Direction { return HigherIsBetter }
 
 // Range implements Bounded. The codes of a level can be farther from their own mean than any code is from the overall
 // mean, but less than twice as far.
 func (*IRS) Range() (least, most float64) { return -1, 1 }
 
-// Validate checks the settings.
 func (m *IRS) Validate() error {
 	return cmp.Or(
 		rule(m.Quantile >= 0 && m.Quantile <= 1, "quantile", "%v is out of range; want 0 to 1", m.Quantile),
@@ -486,7 +479,6 @@ type Manipulated struct {
 	Reduction `yaml:",inline"`
 }
 
-// Validate checks the settings.
 func (m *Manipulated) Validate() error { return m.Reduction.validate() }
 
 // Compute returns the part per_factor, the largest share of any column, and the grid manipulation, with the variances.

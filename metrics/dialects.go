@@ -16,8 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
-// Dialect is the list of metrics that a library or paper defines, with its values for all options. The source does not
-// define any other metric.
+// Dialect is the list of metrics that a library or paper defines, with its values for all options, and no others.
 type Dialect []Choice
 
 // Dialects lists the sources that the key `like` and `unravel eval --like` accept. Sub-codes are a property of the
@@ -68,8 +67,7 @@ func (d Dialect) only(names ...string) Dialect {
 	return list
 }
 
-// library returns the metrics of disentanglement_lib. factor-vae leaves out columns with a standard deviation below
-// prune.
+// library returns the metrics of disentanglement_lib. factor-vae leaves out columns that deviate by less than prune.
 func library(prune float64) Dialect {
 	points := TrainTest{Train: 10000, Test: 5000}
 	bins := mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}
@@ -126,8 +124,7 @@ func enriching() Dialect {
 	}...)
 }
 
-// lsbdVAE returns the metrics of table 5 of Tonnaer et al. 2022. D_LSBD uses the principal plane of all columns, for
-// each object.
+// lsbdVAE returns the metrics of table 5 of Tonnaer et al. 2022. D_LSBD measures each object in all columns.
 func lsbdVAE() Dialect {
 	return append(Dialect{{"dlsbd", &DLSBD{Omega: 10, Aggregate: factor.Mean, Spaces: spacesNever, Objects: objectsEach}}},
 		library(0.05).only("beta-vae", "factor-vae", "sap", "dci", "mig", "modularity")...)
@@ -188,8 +185,7 @@ func Like(dialect, name string) (Choice, error) {
 	return entry.New().In(dialect, name)
 }
 
-// decodeLike reads a choice with the key like, which starts from the options of a dialect: {mig: {like: disent, bins:
-// 10}}.
+// decodeLike reads a choice that starts from a dialect's options: {mig: {like: disent, bins: 10}}.
 func (c *Choice) decodeLike(n *config.Node, name string, like *config.Node) error {
 	if _, err := Registry.Lookup(name); err != nil { // returns the error for an unknown name
 		return config.DecodeChoice(n, Registry, (*registry.Choice[Metric])(c))

@@ -12,7 +12,7 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// like returns a metric as a dialect defines it.
+// like returns a metric in a dialect.
 func like[M Metric](t testing.TB, dialect, name string) M {
 	t.Helper()
 	c, err := Like(dialect, name)
@@ -22,7 +22,7 @@ func like[M Metric](t testing.TB, dialect, name string) M {
 	return c.Value.(M)
 }
 
-// Every definition is valid, equals a config with `like`, and is found again.
+// Every definition is valid, equals a config with `like`, and survives a round trip.
 func TestDialects(t *testing.T) {
 	for _, entry := range Dialects.Entries {
 		names := entry.New().Names()
@@ -80,7 +80,7 @@ func TestDialectErrors(t *testing.T) {
 	}
 }
 
-// A result says which options it has, and which sources define it so.
+// A result lists its options, and the sources that define it so.
 func TestResultDefinition(t *testing.T) {
 	in := gridInput(ordinals(4, 3), 3, func(l []int, z []float64) { z[0], z[1], z[2] = float64(l[0]), float64(l[1]), float64(l[0]+l[1]) })
 	ten := choice("mig")
@@ -101,7 +101,7 @@ func TestResultDefinition(t *testing.T) {
 	}
 }
 
-// The golden values of disentanglement_lib test its definitions: the defaults, apart from predictors of downstream.
+// The reference values of disentanglement_lib test its dialect: the defaults, except predictors of downstream.
 func TestDialectLibraryGolden(t *testing.T) {
 	const source = "disentanglement_lib"
 	for key, test := range map[string]struct {
@@ -161,8 +161,8 @@ func TestDialectEnrichingGolden(t *testing.T) {
 	}
 }
 
-// The values of an own program after the documentation of disent; factor-vae of codes with a column that
-// disentanglement_lib would leave out.
+// The values come from a separate program based on disent's documentation: factor-vae on codes with a column that
+// disentanglement_lib would omit.
 func TestDialectDisentGolden(t *testing.T) {
 	var golden map[string]map[string]any
 	readJSON(t, "testdata/dialects/disent.json", &golden)
@@ -188,7 +188,7 @@ func TestDialectDisentGolden(t *testing.T) {
 	})
 }
 
-// scaledColumn returns an input with another standard deviation of one column.
+// scaledColumn returns an input with a new standard deviation of one column.
 func scaledColumn(in *Input, c int, deviation float64) *Input {
 	var mean, square float64
 	n := float64(in.Codes.Rows)

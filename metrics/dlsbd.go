@@ -101,7 +101,6 @@ func (m *DLSBD) SetCodes(c factor.SubCodes, _ Assign) {
 	}
 }
 
-// Validate checks the settings.
 func (m *DLSBD) Validate() error {
 	return cmp.Or(
 		oneOfOrNone("spaces", "choice", m.Spaces, spacesWhereArbitrary, spacesAlways, spacesNever),
@@ -112,7 +111,6 @@ func (m *DLSBD) Validate() error {
 	)
 }
 
-// Suits implements Selective.
 func (m *DLSBD) Suits(in *Input) error {
 	if _, err := m.Codes.Blocks("codes", in.Factors, in.Codes.Cols); err != nil {
 		return err
@@ -193,8 +191,7 @@ func (m *DLSBD) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// turningBasis returns the basis of the value, from the number of rows of each object. Fewer than 2 omega + 1 rows fit
-// some number of turns by chance.
+// turningBasis returns the basis of the value. Fewer than 2 omega + 1 rows of an object fit some turns by chance.
 func turningBasis(objects []int, omega int) (b Basis) {
 	b.count(objects)
 	for _, n := range objects {
@@ -255,10 +252,8 @@ type DLSBDWorkshop struct {
 	Whiten      bool             `yaml:"whiten" doc:"divide both principal components by their standard deviations, as equation 18 and section 5's invariance require; false: equation 8 literally"`
 }
 
-// Validate checks the settings.
 func (m *DLSBDWorkshop) Validate() error { return validTurns(m.Omega, m.Aggregate) }
 
-// Suits implements Selective.
 func (m *DLSBDWorkshop) Suits(in *Input) error {
 	_, err := m.design(in)
 	return err

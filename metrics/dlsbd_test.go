@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// grid makes the levels of a full grid of circular factors.
+// grid returns the levels of a full grid of circular factors.
 func grid(sizes ...int) ([]factor.Factor, []int) {
 	var g factor.Grid
 	for i, n := range sizes {
@@ -91,8 +91,7 @@ func TestPerfectCodes(t *testing.T) {
 	}
 }
 
-// The value does not change under invertible linear maps and offsets, however badly
-// they are conditioned.
+// The value is invariant under invertible affine maps, however ill-conditioned.
 func TestLinearInvariance(t *testing.T) {
 	s := rng.New(5, "maps")
 	for _, sigma := range []float64{0, 0.3} {
@@ -122,7 +121,7 @@ func TestLinearInvariance(t *testing.T) {
 				near(t, "perfect codes under a linear map", compute(t, dlsbd(), &mapped).Value, 0, 1e-12)
 				continue
 			}
-			// with noise, the principal plane itself depends on the map; rotations keep it
+			// with noise, the principal plane depends on the map, but not on rotations
 			rotated := *in
 			rotated.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: d, Data: slices.Clone(in.Codes.Data)}
 			for i := range in.Codes.Rows {
@@ -161,7 +160,7 @@ func TestDegenerateCodes(t *testing.T) {
 		{"constant", constant, []float64{1, 1}, "codes do not depend on a"},
 		{"zero", func([]float64) []float64 { return []float64{0} }, []float64{1, 1}, "codes do not depend on b"},
 		{"one factor", one, []float64{0, 1}, "codes do not depend on b"},
-		{"one dimension", line, []float64{0.75 * 79 / 80, 0}, "codes depend on a along a line only"},
+		{"one dimension", line, []float64{0.75 * 79 / 80, 0}, "codes depend on a only along a line"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -178,7 +177,7 @@ func TestDegenerateCodes(t *testing.T) {
 	near(t, "workshop form of constant codes", w.Value, 0, 0)
 }
 
-// objects makes codes of objects seen from circular views.
+// objects returns codes of objects seen from circular views.
 func objects(n, views int, encode func(object int, angle float64) []float64) *Input {
 	in := &Input{Factors: []factor.Factor{
 		{Name: "object", Size: n, Kind: factor.Categorical},
@@ -210,7 +209,7 @@ func TestCylinder(t *testing.T) {
 	r = compute(t, &DLSBD{Omega: 10, Aggregate: factor.Mean, SharedOmega: true}, in)
 	near(t, "one omega for all", r.Value, 0.5*11/12, 1e-12)
 
-	// mirrored objects turn in the same way: the orientation of a plane is arbitrary
+	// mirrored objects turn in the same way, because the orientation of a plane is arbitrary
 	mirrored := objects(4, 12, func(o int, a float64) []float64 {
 		return []float64{math.Cos(a), math.Sin(a) * float64(1-2*(o%2)), float64(o)}
 	})
@@ -258,7 +257,7 @@ func TestErrors(t *testing.T) {
 			in := input(perfect, 3, 4)
 			test.break_(in)
 			m := Metric(dlsbd())
-			if strings.HasPrefix(test.name, "missing") || test.name == "repeated" { // the earlier form alone needs a grid
+			if strings.HasPrefix(test.name, "missing") || test.name == "repeated" { // only the earlier form needs a grid
 				m = &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}
 			}
 			if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), test.want) {
@@ -298,8 +297,7 @@ func TestEvaluate(t *testing.T) {
 	}
 }
 
-// Codes of an 8 x 8 grid that turn once with one factor and twice with the other,
-// and a column of no use.
+// Codes of an 8 x 8 grid turn once with one factor and twice with the other. The last column is unused.
 func ExampleDLSBD() {
 	grid := factor.Grid{
 		{Name: "row", Size: 8, Kind: factor.Circular},
@@ -318,7 +316,7 @@ func ExampleDLSBD() {
 	// Output: 0.000 [1 2] <nil>
 }
 
-// Codes on an ellipse turn once with the angle: the linear map does not matter.
+// Codes on an ellipse turn once with the angle. The linear map does not matter.
 func ExampleEvaluate() {
 	circle := factor.Factor{Name: "angle", Size: 6, Kind: factor.Circular}
 	in := &Input{Codes: matrix.Matrix{Rows: circle.Size, Cols: 2}, Factors: []factor.Factor{circle}}

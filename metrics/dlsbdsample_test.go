@@ -67,7 +67,7 @@ func TestRotationsGolden(t *testing.T) {
 				t.Fatalf("%s, %s: %v", name, path, err)
 			}
 			got := r.Part("per_subgroup")
-			if name == "haar200_perfect" { // the golden value has the moments of the 200 rotations, not the group's
+			if name == "haar200_perfect" { // the reference has the moments of the 200 rotations, not of the group
 				near(t, name+", SO(3), "+path, got[0], 0, 1e-20)
 				got[0] = OfRotationMoments(in)
 			}
@@ -77,7 +77,7 @@ func TestRotationsGolden(t *testing.T) {
 	}
 }
 
-// The computation for samples equals that for grids on a grid.
+// On a grid, the computation for samples equals the computation for grids.
 func TestSampledGrids(t *testing.T) {
 	cases, err := filepath.Glob("testdata/dlsbd/*/codes.npy")
 	if err != nil || len(cases) != 23 {
@@ -115,7 +115,7 @@ func subgroupOf(t *testing.T, m Metric, in *Input, k int) float64 {
 	return r.Part("per_subgroup")[k]
 }
 
-// rowsOf keeps a random part of the rows.
+// rowsOf returns random rows of an input.
 func rowsOf(in *Input, n int) *Input {
 	some := subset(in, rng.New(4, "pick").Perm(in.Codes.Rows)[:n])
 	return some
@@ -140,7 +140,7 @@ func turnedInto(encode func([]float64) []float64) func([]float64) []float64 {
 	}
 }
 
-// Perfect codes score 0 on any sample, after a linear map too.
+// Perfect codes score 0 on any sample, also after a linear map.
 func TestSampledPerfectCodes(t *testing.T) {
 	triple := func(a []float64) []float64 {
 		b := slices.Clone(a)
@@ -164,7 +164,7 @@ func TestSampledPerfectCodes(t *testing.T) {
 	near(t, "repeated rows", compute(t, dlsbd(), subset(in, append(rng.New(1, "twice").Perm(72), 5, 5, 7))).Value, 0, 1e-18)
 }
 
-// Angles need not be steps of a circle.
+// Angles can be any numbers.
 func TestAngles(t *testing.T) {
 	s := rng.New(2, "angles")
 	in := &Input{Factors: []factor.Factor{{Name: "turn", Kind: factor.Circular}, {Name: "hue", Kind: factor.Circular, Size: 6}}}
@@ -229,7 +229,7 @@ func TestSampledNoise(t *testing.T) {
 	}
 }
 
-// Two circles of equal radius for one factor are perfect, but the plane is arbitrary.
+// Two circles of equal radius for one factor are perfect, but their plane is arbitrary.
 func TestArbitraryPlanes(t *testing.T) {
 	two := func(turn float64) func(a []float64) []float64 {
 		sin, cos := math.Sincos(turn)
@@ -257,7 +257,7 @@ func TestArbitraryPlanes(t *testing.T) {
 	if r := compute(t, dlsbd(), input(perfect, 24, 10)); len(r.Notes) != 0 {
 		t.Errorf("a plane for each: notes %v", r.Notes)
 	}
-	// (Rv, Rw): six columns of equal variance
+	// (Rv, Rw) has six columns of equal variance
 	in := rotationsInput(t, "icosahedral_perfect", "icosahedral")
 	var double []float64
 	for i := range in.Codes.Rows {
@@ -273,7 +273,7 @@ func TestArbitraryPlanes(t *testing.T) {
 	near(t, "two spheres", subgroupOf(t, dlsbd(), in, 0), 0, 1e-20)
 }
 
-// Objects of a sample are measured each by itself if they have enough rows, or together.
+// Each object of a sample is measured alone if it has enough rows. With objects: together, few rows suffice.
 func TestSampledObjects(t *testing.T) {
 	in := objects(6, 24, func(o int, a float64) []float64 {
 		return []float64{math.Cos(a), math.Sin(a) + 0.5*math.Cos(a), float64(o), 1 / float64(o+1)}
@@ -289,7 +289,7 @@ func TestSampledObjects(t *testing.T) {
 	near(t, "all together", compute(t, together, in).Value, 0, 1e-18)
 }
 
-// Part of the rotations of a sample; rows of a wrong matrix are named.
+// A sample of the rotations suffices. Errors name the rows of wrong matrices.
 func TestSampledRotations(t *testing.T) {
 	in := rowsOf(rotationsInput(t, "icosahedral_perfect", "icosahedral"), 250)
 	near(t, "sample", compute(t, dlsbd(), in).Value, 0, 1e-18)

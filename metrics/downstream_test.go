@@ -20,7 +20,7 @@ func downstream(p Predictor, sizes ...int) *Downstream {
 	return m
 }
 
-// Golden values of scikit-learn's classifiers, fitted to convergence.
+// TestDownstreamGolden compares with scikit-learn's classifiers, fitted to convergence.
 func TestDownstreamGolden(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -49,7 +49,7 @@ func TestDownstreamGolden(t *testing.T) {
 			m.TrainRows = w.TrainRows
 			r := compute(t, m, in)
 			got := r.Part("per_factor")
-			tolerance := 1.01 / float64(test) // a row on the border between two levels
+			tolerance := 1.01 / float64(test) // one row on the border between two levels
 			if p == "boosted" {
 				tolerance = 4 / float64(test) // trees break ties at random in the reference
 			}
@@ -109,7 +109,7 @@ func TestDownstreamOracles(t *testing.T) {
 	}
 }
 
-// The best columns follow one factor each; they are not the noise and not the mixture.
+// The best columns are the ones that follow one factor each, without the noise and the mixture.
 func TestDownstreamTop(t *testing.T) {
 	in := gridInput(ordinals(3, 4), 4, func(l []int, z []float64) {
 		z[0], z[1], z[2], z[3] = math.Sin(float64(l[0]+7*l[1])), float64(l[1]), float64(l[0]), float64(l[0]+3*l[1])
@@ -138,7 +138,7 @@ func TestDownstreamTop(t *testing.T) {
 	near(t, "as good as guessing", r.Value, compute(t, m, silent).Value, 0)
 }
 
-// Columns are chosen without the test rows, on which here the other column follows the factor.
+// Test rows do not influence the choice of columns. In the test rows here, the other column follows the factor.
 func TestDownstreamChoose(t *testing.T) {
 	const rows, trained = 200, 60
 	in := &Input{Factors: ordinals(2, 2), Codes: matrix.Matrix{Rows: rows, Cols: 2, Data: slices.Repeat([]float64{0.5}, 2*rows)}}
@@ -147,7 +147,7 @@ func TestDownstreamChoose(t *testing.T) {
 		if i >= trained {
 			column = 1
 		}
-		in.Levels = append(in.Levels, level, i/2%2) // no column has information of the second factor
+		in.Levels = append(in.Levels, level, i/2%2) // no column has information about the second factor
 		in.Codes.Row(i)[column] = float64(level)
 	}
 	m := downstream("logistic", 20, trained)
@@ -160,7 +160,7 @@ func TestDownstreamChoose(t *testing.T) {
 		}
 		near(t, string("accuracy, chosen by "+choose), r.Part("train_per_size")[1], []float64{0.75, 0.5}[int(want)], 0.02)
 	}
-	// the train rows of every size choose for it
+	// the train rows of each size choose the columns
 	for i := range 20 {
 		in.Codes.Row(i)[0], in.Codes.Row(i)[1] = 0.5, in.Codes.Row(i)[0]
 	}
@@ -195,7 +195,7 @@ func TestDownstreamErrors(t *testing.T) {
 	}
 }
 
-// The value depends on the seed, not on the number of threads or the order of sizes.
+// The value depends on the seed, but not on the number of threads or the order of sizes.
 func TestDownstreamThreads(t *testing.T) {
 	in := kept(wide(300, 4), 0, 1)
 	value := func(seed uint64) Result {

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
-// encoded is the input of an encoder of Zhang and Sugiyama 2024, appendix F.1.
+// encoded returns the input of an encoder in Zhang and Sugiyama 2024, appendix F.1.
 func encoded(t testing.TB, name string) (*Input, factor.SubCodes) {
 	t.Helper()
 	for _, e := range drawnsets.AnalyticEncoders() {
@@ -134,7 +134,7 @@ func TestEnrichingSubsets(t *testing.T) {
 	}
 }
 
-// subset returns an input restricted to some rows.
+// subset returns some rows of an input.
 func subset(in *Input, rows []int) *Input {
 	part := &Input{Codes: matrix.Matrix{Rows: len(rows), Cols: in.Codes.Cols}, Factors: in.Factors,
 		Hierarchy: in.Hierarchy, TrueHierarchy: in.TrueHierarchy}

@@ -8,8 +8,8 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// entries lists the metrics of the registry. If the defaults of a metric measure nothing, it has the settings of its
-// first variant.
+// entries lists the metrics of the registry. If a metric measures nothing by default, it has the settings of its first
+// variant.
 func entries() []registry.Entry[Metric] {
 	list := slices.Clone(Registry.Entries)
 	for i, e := range list {

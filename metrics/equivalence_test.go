@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// answersOf returns the answers about some rows: each row is compared with the previous row of its level, the first
+// answersOf returns answers about some rows. Each row is compared with the previous row of its level, and the first row
 // with itself.
 func answersOf(in *Input, rows []int) *similarity.Answers {
 	a := &similarity.Answers{Rows: in.Codes.Rows}
@@ -35,7 +35,7 @@ func answersOf(in *Input, rows []int) *similarity.Answers {
 	return a
 }
 
-// TestPairsGolden measures the subsets of rows behind table 4 of Zhang and Sugiyama 2024 from pairs alone.
+// TestPairsGolden computes table 4 of Zhang and Sugiyama 2024 from pairs of rows only.
 func TestPairsGolden(t *testing.T) {
 	var golden struct {
 		Subsets   [][]int
@@ -71,7 +71,7 @@ func TestPairsGolden(t *testing.T) {
 	}
 }
 
-// TestClassesAreNotLevels checks that metrics which need levels refuse classes, and that no others do.
+// TestClassesAreNotLevels checks that exactly the metrics of levels refuse classes.
 func TestClassesAreNotLevels(t *testing.T) {
 	in := &Input{Codes: matrix.Matrix{Rows: 6, Cols: 2, Data: []float64{0, 1, 2, 3, 4, 5, 6, 8, 7, 9, 1, 2}}}
 	a := &similarity.Answers{Rows: 6, Factors: []string{"empty"}}

@@ -8,7 +8,7 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// explicitness is the metric of disentanglement_lib, which draws its rows.
+// explicitness returns the metric of disentanglement_lib, which draws rows.
 func explicitness() *Explicitness {
 	m := named("explicitness").(*Explicitness)
 	m.TestShare = 0
@@ -20,9 +20,9 @@ func TestExplicitnessGolden(t *testing.T) {
 		m := explicitness()
 		m.TrainTest = want["explicitness_test"].split()
 		r := compute(t, m, in)
-		tolerance := 5e-6 // solvers of the reference differ by 1e-4 in probabilities: pairs of nearly equal scores change places
+		tolerance := 5e-6 // the reference's solvers differ by 1e-4 in probabilities, so nearly equal scores may swap
 		if in.Codes.Cols > m.TrainRows {
-			tolerance = want["explicitness_test"].Tolerance // all rows are told apart: single pairs may change places
+			tolerance = want["explicitness_test"].Tolerance // codes distinguish all rows, and single pairs may swap
 		}
 		near(t, "test", r.Value, want["explicitness_test"].number(), tolerance)
 		near(t, "train", average(r.Part("train")), want["explicitness_train"].number(), want["explicitness_train"].Tolerance)

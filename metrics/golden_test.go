@@ -96,7 +96,7 @@ func golden[T npy.Element](t *testing.T, dir, name string) *npy.Array[T] {
 	return a
 }
 
-// shuffleRows permutes the rows of codes and levels alike.
+// shuffleRows applies one permutation to the rows of codes and levels.
 func shuffleRows(in *Input) {
 	d, k := in.Codes.Cols, len(in.Factors)
 	order := rng.New(3, "rows").Perm(in.Codes.Rows)

@@ -42,8 +42,7 @@ func (in *Input) optionsFit() error {
 	return nil
 }
 
-// categoricalFactors lists the categorical factors of the true hierarchy; without a hierarchy, it lists all factors
-// without Exact values.
+// categoricalFactors lists the categorical factors of the true hierarchy, or without one, factors without Exact values.
 func (in *Input) categoricalFactors() (list []int, err error) {
 	if in.TrueHierarchy != nil {
 		if err := fits(in.TrueHierarchy, "factor", len(in.Factors)); err != nil {
@@ -73,7 +72,6 @@ type HError struct {
 	loss
 }
 
-// Suits implements Selective.
 func (*HError) Suits(in *Input) error {
 	switch {
 	case in.Hierarchy == nil:
@@ -111,7 +109,6 @@ type Coverage struct {
 // maxComponentGrid is the largest number of components, and of paths, in a grid of Purity.
 const maxComponentGrid = 256
 
-// Suits implements Selective.
 func (*Purity) Suits(in *Input) error {
 	switch {
 	case in.Explored != nil && in.Explored.Paths != nil:
@@ -127,7 +124,6 @@ func (*Purity) Suits(in *Input) error {
 	return nil
 }
 
-// Suits implements Selective.
 func (*Coverage) Suits(in *Input) error {
 	if in.Components == nil && in.Explored == nil {
 		return MissingComponents
@@ -254,18 +250,15 @@ type DescriptionLength struct {
 // The largest number of bits of a continuous dimension.
 const maxNumberBits = 1024
 
-// Validate checks the settings.
 func (m *DescriptionLength) Validate() error {
 	return rule(m.Bits > 0 && m.Bits <= maxNumberBits, "bits",
 		"%v is out of range; want more than 0 and at most %d", m.Bits, maxNumberBits)
 }
 
-// Suits implements Selective.
 func (*DescriptionLength) Suits(in *Input) error { return fits(in.Hierarchy, "code", in.Codes.Cols) }
 
 // Compute returns four parts. options and values are the bits for options and for values. flat is the size of a flat
-// code vector with as many values as the longest code. tree is the bits of the hierarchy itself, which the value
-// excludes.
+// code as long as the longest. tree is the bits of the hierarchy itself, which the value excludes.
 func (m *DescriptionLength) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// hierarchicalValue is a golden value of the code of Ross and Doshi-Velez.
+// hierarchicalValue is an expected value from the code of Ross and Doshi-Velez.
 type hierarchicalValue struct {
 	Value     any
 	Tolerance float64
@@ -23,7 +23,7 @@ type hierarchicalValue struct {
 
 func (v hierarchicalValue) numbers() []float64 { return expectation{Value: v.Value}.values() }
 
-// exactInput makes an input of continuous factors.
+// exactInput returns an input of continuous factors.
 func exactInput(t testing.TB, codes, factors *npy.Array[float64]) *Input {
 	t.Helper()
 	n, k := factors.Shape[0], factors.Shape[1]

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// labelled is an input of rows with two categorical factors.
+// labelled returns an input with two categorical factors.
 func labelled(components []int, levels ...int) *Input {
 	n := len(components)
 	return &Input{Codes: matrix.Matrix{Rows: n, Cols: 1, Data: make([]float64, n)}, Levels: levels, Factors: ordinals(3, 3), Components: components}
@@ -56,7 +56,7 @@ func TestPurity(t *testing.T) {
 	}
 }
 
-// The factors that determine the path.
+// TestPurityPaths checks which factors determine the path.
 func TestPurityPaths(t *testing.T) {
 	in := labelled([]int{0, 0, 0, 0}, 0, 0, 0, 1, 0, 2, 1, 0)
 	near(t, "both", value(t, "purity", in), 0.25, 0)

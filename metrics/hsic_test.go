@@ -15,8 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// kernelRows returns random codes of two sub-codes of two columns, the second partly a function of the first, of three
-// kinds of factors.
+// kernelRows returns random codes and three kinds of factors. The codes have two sub-codes of two columns, and the
+// second sub-code partly depends on the first.
 func kernelRows(n int) *Input {
 	s := rng.New(11, "kernels")
 	in := &Input{Codes: matrix.Matrix{Rows: n, Cols: 6}, Factors: []factor.Factor{
@@ -30,7 +30,7 @@ func kernelRows(n int) *Input {
 	return in
 }
 
-// TestHSICLoss compares the metric with the loss of its name.
+// TestHSICLoss compares the metric with the loss hsic.
 func TestHSICLoss(t *testing.T) {
 	in := kernelRows(200)
 	g := gorgonia.NewGraph()
@@ -110,7 +110,7 @@ func TestConditionalTC(t *testing.T) {
 	always := &ConditionalTC{Active: []ActiveCodes{{Columns: []int{0}, Factor: "c", Levels: []int{0, 1, 2}}}}
 	near(t, "all columns active", compute(t, always, in).Value, compute(t, named("total-correlation"), in).Value, 1e-12)
 
-	// columns 0 and 1 are active where c is 0, and there correlated by half
+	// columns 0 and 1 are active where c is 0, and have correlation 1/2 there
 	for i := range in.Codes.Rows {
 		row := in.Codes.Row(i)
 		row[1] = row[0] + row[2]
@@ -130,7 +130,7 @@ func TestConditionalTC(t *testing.T) {
 			thirdThere = append(thirdThere, row[2])
 		}
 	}
-	// the correlation with column 2, and its own variance there, by Gram-Schmidt
+	// the correlation with column 2, and the residual variance, by Gram-Schmidt
 	c := mat.NewDense(part.Codes.Rows, 3, nil)
 	for i := range part.Codes.Rows {
 		c.SetRow(i, append(append([]float64(nil), part.Codes.Row(i)...), thirdThere[i]))
@@ -149,7 +149,7 @@ func TestConditionalTC(t *testing.T) {
 	near(t, "of all rows", r.Value, want*float64(part.Codes.Rows)/300, 1e-10)
 }
 
-// gram sets c to the covariance of columns.
+// gram sets c to the covariance of the columns of x.
 func gram(c *mat.SymDense, x *mat.Dense) {
 	n, k := x.Dims()
 	y := mat.DenseCopyOf(x)

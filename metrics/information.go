@@ -34,8 +34,7 @@ type MIG struct {
 	Reduction        `yaml:",inline"`
 }
 
-// Gap names the direction of a mutual information gap: over the columns of each factor, or over the factors of each
-// column.
+// Gap names the direction of a mutual information gap: over the columns of a factor, or over the factors of a column.
 type Gap string
 
 // The gaps.
@@ -44,12 +43,10 @@ const (
 	gapFactors Gap = "factors"
 )
 
-// Validate checks the settings.
 func (m *MIG) Validate() error {
 	return cmp.Or(oneOf("gap", "gap", m.Gap, gapColumns, gapFactors), m.Reduction.validate(), m.Histogram.Check())
 }
 
-// Suits implements Selective.
 func (m *MIG) Suits(in *Input) error {
 	switch {
 	case m.Gap == gapColumns && m.columns(in) < 2:
@@ -63,8 +60,7 @@ func (m *MIG) Suits(in *Input) error {
 	return TrainTest{}.wantVarying(in)
 }
 
-// Compute returns the part per_factor (with Gap factors: per_column), and the grid
-// mutual_information in nats.
+// Compute returns the part per_factor (with Gap factors: per_column), and the grid mutual_information in nats.
 func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -124,7 +120,6 @@ func (in *Input) columnNames(columns []int) (names []string) {
 	return names
 }
 
-// perFactor returns the part per_factor, with a number for each factor.
 func (in *Input) perFactor(values []float64) Part {
 	return Part{Name: "per_factor", Labels: factor.Names(in.Factors), Values: values}
 }
@@ -138,7 +133,6 @@ func (in *Input) selected(name string, columns []int) Part {
 	return p
 }
 
-// byFactor returns a grid of code columns by factors.
 func (in *Input) byFactor(name string, values [][]float64) Grid {
 	return Grid{Name: name, Rows: in.columnNames(nil), Columns: factor.Names(in.Factors), Values: values}
 }
@@ -165,7 +159,6 @@ type Modularity struct {
 	mutual.Histogram `yaml:",inline"`
 }
 
-// Validate checks the settings.
 func (m *Modularity) Validate() error { return m.Histogram.Check() }
 
 // wantFactors returns an error if the input has fewer factors than the minimum.
@@ -224,10 +217,9 @@ type Responses struct {
 	share
 
 	mutual.Histogram `yaml:",inline"`
-	Threshold        float64 `yaml:"threshold" doc:"smallest mutual information at which a column responds to a factor, as a fraction of its entropy, above 0 and at most 1"`
+	Threshold        float64 `yaml:"threshold" doc:"smallest mutual information at which a column responds to a factor, as a fraction of the factor's entropy, above 0 and at most 1"`
 }
 
-// Validate checks the settings.
 func (m *Responses) Validate() error {
 	return cmp.Or(
 		rule(m.Threshold > 0 && m.Threshold <= 1, "threshold",
@@ -237,8 +229,7 @@ func (m *Responses) Validate() error {
 }
 
 // Compute returns two parts and a grid. columns counts the columns that respond to one factor, to several and to none.
-// per_column counts, for each column, the factors that it responds to. The grid information is mutual information over
-// entropy.
+// per_column counts each column's factors. The grid information is mutual information over entropy.
 func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -249,7 +240,7 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	g := in.byFactor("information", nil)
 	each := Part{Name: "per_column", Labels: g.Rows}
-	count := map[int]float64{} // by number of factors, 2 means several
+	var count [3]float64 // by number of factors, 2 means several
 	for _, row := range x.Mutual {
 		share, factors := make([]float64, len(row)), 0
 		for j, v := range row {
@@ -290,13 +281,9 @@ type CoOccurrence struct {
 	TopK             int `yaml:"k" doc:"number of best columns of every factor to keep, chosen as med does; 0: all columns"`
 }
 
-// Better returns LowerIsBetter.
-func (*CoOccurrence) Better() Direction { return LowerIsBetter }
-
-// Range implements Bounded.
+func (*CoOccurrence) Better() Direction            { return LowerIsBetter }
 func (*CoOccurrence) Range() (least, most float64) { return 0, 1 }
 
-// Validate checks the settings.
 func (m *CoOccurrence) Validate() error {
 	return cmp.Or(notNegative("k", m.TopK, "all columns"), m.Histogram.Check())
 }
@@ -370,7 +357,6 @@ const (
 	scoreLinear      SAPScore = "linear"
 )
 
-// Validate checks the settings.
 func (m *SAP) Validate() error {
 	return cmp.Or(
 		oneOf("score", "score", m.Score, scoreSVM, scoreCorrelation, scoreLinear),
@@ -380,7 +366,6 @@ func (m *SAP) Validate() error {
 	)
 }
 
-// Suits implements Selective.
 func (m *SAP) Suits(in *Input) error {
 	if m.columns(in) < 2 {
 		return fmt.Errorf("there is %d code column; want at least two, to have a gap between them", m.columns(in))
@@ -391,8 +376,7 @@ func (m *SAP) Suits(in *Input) error {
 	return m.wantVarying(in)
 }
 
-// Compute returns the part per_factor and the grid score of columns and factors. Factors with only one level in the
-// train rows are left out.
+// Compute returns the part per_factor and the grid score. Factors with one level in the train rows are left out.
 func (m *SAP) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

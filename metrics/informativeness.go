@@ -41,7 +41,6 @@ type Contraction struct {
 // allForRandom is the number of pairs that can be measured in tiles in the time of one random pair.
 const allForRandom = 32
 
-// Validate checks the settings.
 func (c *Contraction) Validate() error {
 	if c.Pairs < 0 {
 		return config.Invalid("pairs", "%d is negative; want 0 (all) or more", c.Pairs)
@@ -59,7 +58,6 @@ func (c *Contraction) Validate() error {
 	return c.Units.validate()
 }
 
-// Suits implements Selective.
 func (c *Contraction) Suits(in *Input) error {
 	for _, column := range c.Columns {
 		if column >= in.Codes.Cols {
@@ -152,13 +150,9 @@ type Separation struct {
 
 const maxSeparated = 1 << 24
 
-// SetCodes implements SubCoded.
 func (m *Separation) SetCodes(c factor.SubCodes, a Assign) { m.Codes, m.Assign = c, a }
+func (*Separation) FromClasses() bool                      { return true }
 
-// FromClasses implements Equational.
-func (*Separation) FromClasses() bool { return true }
-
-// Validate checks the settings.
 func (m *Separation) Validate() error {
 	return cmp.Or(
 		rule(m.Margin > 0 && m.Margin <= 1e6, "margin", "%v is out of range; want more than 0 and at most 1e6", m.Margin),
@@ -168,7 +162,6 @@ func (m *Separation) Validate() error {
 	)
 }
 
-// Suits implements Selective.
 func (m *Separation) Suits(in *Input) error {
 	if in.Classes && !slices.ContainsFunc(in.Differ, func(pairs [][2]int) bool { return len(pairs) > 0 }) {
 		return errors.New("no two rows are known to differ; want at least one answer different")
@@ -272,12 +265,10 @@ const (
 	FitMinimaxByFactor Fit = "minimax-by-factor"
 )
 
-// Validate checks the settings.
 func (l *LeftInverse) Validate() error {
 	return cmp.Or(l.Units.validate(), notNegative("samples", l.Samples, "all"))
 }
 
-// Validate checks the settings.
 func (m *MaxError) Validate() error {
 	return cmp.Or(
 		oneOf("fit", "fit", m.Fit, FitLeastSquares, FitMinimax, FitMinimaxByFactor),

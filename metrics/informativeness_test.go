@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// value evaluates a metric of the table with its defaults.
+// value evaluates a metric with its defaults.
 func value(t *testing.T, name string, in *Input) float64 {
 	t.Helper()
 	r, err := Evaluate(ctx, in, 1, []Choice{choice(name)})
@@ -94,7 +94,7 @@ func TestContractionKinds(t *testing.T) {
 	near(t, "mean distance", value(t, "contraction-mean", in), sum/pairs, 1e-12)
 }
 
-// Random pairs estimate the mean over all.
+// Random pairs estimate the mean over all pairs.
 func TestContractionSamples(t *testing.T) {
 	stream := rng.New(1, "codes")
 	in := gridInput(ordinals(17, 18, 9), 2, func(l []int, z []float64) { z[0], z[1] = stream.Float64(), stream.Float64() })
@@ -125,7 +125,7 @@ func TestContractionSamples(t *testing.T) {
 	}
 }
 
-// Random pairs have two different rows.
+// Random pairs consist of different rows.
 func TestContractionPairs(t *testing.T) {
 	in := gridInput(ordinals(30), 1, func([]int, []float64) {})
 	var mean float64
@@ -136,10 +136,10 @@ func TestContractionPairs(t *testing.T) {
 		}
 		mean += r[0].Value / 2000
 	}
-	near(t, "mean", mean, 31./90, 0.01) // of |i-j|/29 over all pairs, a row with itself included: (n+1)/3n
+	near(t, "mean", mean, 31./90, 0.01) // mean of |i-j|/29 over all pairs, including a row with itself: (n+1)/3n
 }
 
-// The ball around the errors has a centre other than 0.
+// The centre of the ball around the errors is not 0.
 func TestMaxErrorCentre(t *testing.T) {
 	in := &Input{Codes: matrix.Matrix{Rows: 4, Cols: 1, Data: make([]float64, 4)}, Levels: []int{0, 0, 0, 2}, Factors: ordinals(3)}
 	r := compute(t, &MaxError{Fit: FitLeastSquares, Samples: 4}, in)
@@ -150,7 +150,7 @@ func TestMaxErrorCentre(t *testing.T) {
 	}
 }
 
-// Rows, columns in another order, and affine maps of the codes do not change a left inverse.
+// Permutations of rows and columns, and affine maps of the codes, do not change a left inverse.
 func TestLeftInverseInvariance(t *testing.T) {
 	stream := rng.New(1, "codes")
 	in := gridInput(ordinals(4, 5, 6), 3, func(l []int, z []float64) {
@@ -174,17 +174,17 @@ func TestLeftInverseInvariance(t *testing.T) {
 	if _, err := s.Compute(ctx, in); err == nil {
 		t.Error("no stream: no error")
 	}
-	// a categorical factor counts from 0 to 1
+	// a categorical factor has distances 0 and 1
 	in.Factors[0].Kind = factor.Categorical
 	categorical := value(t, "mse", in)
 	in.Factors[0].Kind = factor.Ordinal
 	near(t, "categorical", categorical, value(t, "mse", in), 1e-12)
 }
 
-// chance lists the metrics that draw rows, or ties.
+// chance lists the metrics that draw rows or break ties at random.
 var chance = map[string]bool{"sampled": true, "dci-regression": true, "sap": true, "explicitness": true, "beta-vae": true, "factor-vae": true, "dci": true, "downstream": true, "r4": true, "r4c": true, "knn": true, "probe": true}
 
-// Every metric that draws nothing is invariant to their order, and none changes its input.
+// Every deterministic metric is invariant to the order of rows, and no metric changes its input.
 func TestMetricsArePure(t *testing.T) {
 	long.NotShort(t)
 	stream := rng.New(8, "codes")

@@ -29,8 +29,7 @@ type Input struct {
 	// no levels, can measure such inputs.
 	Classes bool
 
-	// If Levels are classes, Differ holds, by factor, the pairs of rows with the answer different. nil: no such pairs
-	// are known.
+	// If Levels are classes, Differ holds, by factor, the pairs of rows with the answer different. nil: none are known.
 	Differ [][][2]int
 
 	// Exact holds, for each continuous factor (of kind ordinal), the value of every image; the factor's levels are bins
@@ -65,14 +64,12 @@ type Input struct {
 	spans  []levels.Span  // for a subset of the rows: the range of each factor's Exact values over all rows
 }
 
-// Explored holds components and paths of the images that a hierarchy was learned from, for a run that measures held-out
-// images.
+// Explored holds components and paths of the images that a hierarchy was learned from, if a run measures others.
 type Explored struct {
 	Components []int // as in an Input
 	Paths      []int // as in an Input (nil: unknown)
 }
 
-// table returns the levels of the factors.
 func (in *Input) table() levels.Table { return levels.Table{Factors: in.Factors, Levels: in.Levels} }
 
 // Validate checks that the input has codes and factors, that shapes match, that levels are in range and that codes are
@@ -137,7 +134,6 @@ func FromMat(a mat.Matrix) (matrix.Matrix, error) {
 	return filled(rows, cols, a.At)
 }
 
-// filled returns a matrix, and checks that its numbers are finite.
 func filled(rows, cols int, at func(i, j int) float64) (matrix.Matrix, error) {
 	m := matrix.Matrix{Rows: rows, Cols: cols, Data: make([]float64, 0, rows*cols)}
 	for i := range rows {
@@ -148,8 +144,7 @@ func filled(rows, cols int, at func(i, j int) float64) (matrix.Matrix, error) {
 	return m, m.Finite("row %d, column %d is %v")
 }
 
-// FromTensor copies a tensor, or a view of one, with shape [rows, columns] and type float32 or float64. All numbers
-// must be finite.
+// FromTensor copies a float32 or float64 tensor, or a view, of shape [rows, columns]. All numbers must be finite.
 func FromTensor(t tensor.Tensor) (matrix.Matrix, error) {
 	if isNil(t) {
 		return matrix.Matrix{}, errors.New("the tensor is nil; want two dimensions, rows and columns")
@@ -262,8 +257,7 @@ func validFound(components, paths []int, rows int) error {
 	return nil
 }
 
-// Missing is the error of [Evaluate] for an unset field of [Input] that a metric needs. Set the field, or leave out the
-// metric.
+// Missing is the error of [Evaluate] for an unset field of [Input]. Set the field, or leave out the metric.
 type Missing string
 
 // The fields of [Input] that can be missing.

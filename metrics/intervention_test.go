@@ -39,7 +39,7 @@ func TestInterventionGolden(t *testing.T) {
 	}
 }
 
-// The scores of table 2 of Zhang and Sugiyama 2024, and the published definitions.
+// The scores in table 2 of Zhang and Sugiyama 2024, and the published definitions.
 func TestInterventionEnriching(t *testing.T) {
 	long.NotShort(t)
 	var golden map[string]map[string]expectation
@@ -47,8 +47,8 @@ func TestInterventionEnriching(t *testing.T) {
 	if len(golden) != 10 {
 		t.Fatalf("%d encoders; want 10", len(golden))
 	}
-	// the values of beta_bs8 and beta_bs64 are multiples of 1/1500. With codes as small as contraction's the penalty
-	// matters, and this many points show by how much
+	// The values of beta_bs8 and beta_bs64 are multiples of 1/1500. For codes as small as contraction's, the penalty
+	// changes the score, and this many points show by how much.
 	for _, name := range long.Sample(slices.Sorted(maps.Keys(golden)), 4) {
 		want := golden[name]
 		in, _ := encoded(t, name)
@@ -63,7 +63,7 @@ func TestInterventionEnriching(t *testing.T) {
 			"factor_majority_bs64":     &FactorVAE{Batch: 64, Train: 4000, Test: 4000},
 		} {
 			if f, ok := m.(*FactorVAE); ok && !f.Raw && name == "constant" {
-				continue // no column has a variance to divide
+				continue // no column has a variance
 			}
 			near(t, name+" "+key, repeated(t, m, in), want[key].Value.(float64), *want[key].Tolerance)
 		}
@@ -92,7 +92,7 @@ func TestInterventionOracles(t *testing.T) {
 	}
 	perfect := gridInput(factors, 2, func(l []int, z []float64) { z[0], z[1] = float64(l[1]), float64(l[0]) })
 	near(t, "direct", repeated(t, &FactorVAE{Batch: 64, Train: 1, Test: 500, Direct: true}, perfect), 0, 0)
-	for _, n := range []int{1, 255, 256, 257, 511, 513} { // around numbers of votes that are computed together
+	for _, n := range []int{1, 255, 256, 257, 511, 513} { // around the numbers of votes in one block
 		near(t, fmt.Sprint(n, " votes"), repeated(t, &FactorVAE{Batch: 64, Train: 513, Test: n}, perfect), 1, 1e-12)
 	}
 	one := subset(perfect, []int{3})

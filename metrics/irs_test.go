@@ -18,7 +18,7 @@ func TestIRSGolden(t *testing.T) {
 		eachLibraryCase(t, key, test.cases, func(t *testing.T, in *Input, want map[string]libraryValue) {
 			shuffleRows(in)
 			m := irs()
-			m.Quantile, m.Bins = test.quantile, 0 // these are of whole levels, also of factors with more than 20
+			m.Quantile, m.Bins = test.quantile, 0 // the references use whole levels, even for factors with more than 20
 			near(t, key, compute(t, m, in).Value, want[key].number(), want[key].Tolerance)
 		})
 	}
@@ -37,7 +37,7 @@ func TestIRSOracles(t *testing.T) {
 			z[2], z[1] = math.Exp(float64(l[0])), math.Cos(float64(l[0]))
 		}, 1},
 		{"constant", 3, func(l []int, z []float64) { z[0] = 0.1 }, 0},
-		// |z - mean| is at most 8; with l[0] held it is 6, with l[1] held 2, everywhere
+		// |z - mean| is at most 8. It is 6 for any fixed l[0], and 2 for any fixed l[1].
 		{"both", 1, func(l []int, z []float64) { z[0] = float64(l[0]) + 4*float64(l[1]) }, 1 - 2.0/8},
 		{"weights", 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0])+4*float64(l[1]), 24*float64(l[0]%2*l[0]/3) }, (8*0.75 + 19.2) / 27.2},
 		{"huge", 1, func(l []int, z []float64) { z[0] = 4e307 * float64(l[0]-2) }, 1},
@@ -49,13 +49,13 @@ func TestIRSOracles(t *testing.T) {
 	}
 	in := gridInput(factors, 1, func(l []int, z []float64) { z[0] = float64(l[0]) })
 	near(t, "one row", compute(t, irs(), subset(in, []int{2})).Value, 0, 0)
-	// 2 bins join the levels 0 1 | 2 3 of the factor that the code is
+	// 2 bins join the levels 0 1 | 2 3 of the factor; the code is its level
 	m := &IRS{Quantile: 1, Bins: 2}
 	joined := gridInput(ordinals(4), 1, func(l []int, z []float64) { z[0] = float64(l[0]) })
 	near(t, "two bins", compute(t, m, joined).Value, 1-0.5/1.5, 1e-12)
 	m.Bins = 0
 	near(t, "no bins", compute(t, m, joined).Value, 1, 0)
-	// the deviations 1.5 0.5 0.5 1.5 of one level have the median 1
+	// the deviations 1.5 0.5 0.5 1.5 of one level have median 1
 	m.Quantile = 0.5
 	still := gridInput(ordinals(1, 4), 1, func(l []int, z []float64) { z[0] = float64(l[1]) })
 	near(t, "median", compute(t, m, still).Grids[0].Values[0][0], 1-1/1.5, 1e-12)

@@ -17,7 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// Golden values of the text of Wu et al. 2018 in double precision; see testdata/README.md.
+// TestKNNGolden computes the formulas of Wu et al. 2018 in double precision; see testdata/README.md.
 func TestKNNGolden(t *testing.T) {
 	var want map[string]struct {
 		TrainRows int `json:"train_rows"`
@@ -50,7 +50,7 @@ func TestKNNGolden(t *testing.T) {
 	}
 }
 
-// A probe that trains on the first rows is the logistic regression of downstream, with golden values of scikit-learn.
+// A probe that trains on the first rows is the logistic regression of downstream, with scikit-learn's values.
 func TestProbeGolden(t *testing.T) {
 	var want map[string]struct {
 		TrainRows int       `json:"train_rows"`
@@ -76,8 +76,7 @@ func TestProbeGolden(t *testing.T) {
 	}
 }
 
-// neighbourCases are codes with neighbours that single precision does not tell apart, with copies, or without a
-// direction.
+// neighbourCases are codes with neighbours that are equal in single precision, with copies, or without a direction.
 func neighbourCases() map[string]matrix.Matrix {
 	r := rng.New(7, "neighbours")
 	codes := func(rows, columns int, f func(i, c int) float64) matrix.Matrix {
@@ -108,7 +107,7 @@ func neighbourCases() map[string]matrix.Matrix {
 	}
 }
 
-// Neighbours are exact in double precision, however close they are; among equal ones the first comes first.
+// Neighbours are exact in double precision, however close. Among equal ones the first row comes first.
 func TestNeighbours(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -153,7 +152,7 @@ type ranked struct {
 	score float64
 }
 
-// bruteForce ranks all train rows for each test row by a separate formula.
+// bruteForce ranks all train rows for each test row with a separate formula.
 func bruteForce(codes matrix.Matrix, d Distance, train, test []int) [][]ranked {
 	size := 0.0
 	for _, v := range codes.Data {
@@ -192,7 +191,7 @@ func bruteForce(codes matrix.Matrix, d Distance, train, test []int) [][]ranked {
 	return all
 }
 
-// directions are codes with one direction for each level of each factor.
+// directions returns codes with one direction for each level of each factor.
 func directions(factors []factor.Factor) *Input {
 	width := 0
 	for _, f := range factors {
@@ -249,7 +248,7 @@ func TestKNNOracles(t *testing.T) {
 			t.Errorf("with %s the value is %v, not %v", name, v, perfect.Value)
 		}
 	}
-	copies := *in // every code twice: the copy, mostly among the train rows, says the levels
+	copies := *in // every code twice: the copy, mostly a train row, reveals the levels
 	copies.Codes = matrix.Matrix{Rows: 2 * n, Cols: in.Codes.Cols, Data: append(slices.Clone(in.Codes.Data), in.Codes.Data...)}
 	copies.Levels = append(slices.Clone(in.Levels), in.Levels...)
 	copies.Codes.Data = slices.Clone(copies.Codes.Data)
@@ -273,8 +272,7 @@ func TestKNNOracles(t *testing.T) {
 	}
 }
 
-// R^2 is 1 of codes that are affine in levels, or in cosine and sine of angles, and of continuous factors it is the
-// score.
+// R^2 is 1 for codes affine in levels, or in cosine and sine of angles. For continuous factors it is the score.
 func TestProbeRegression(t *testing.T) {
 	factors := ordinals(5, 6, 7, 3)
 	factors[1].Kind, factors[3].Kind = factor.Circular, factor.Categorical
@@ -300,8 +298,8 @@ func TestProbeRegression(t *testing.T) {
 	}
 }
 
-// The penalty of a probe, 1/C, does not depend on the other factors. The value is scikit-learn's: Ridge(alpha=1) of a
-// column that is standardised by the train rows has the weight sum x (y - mean y) / (n + alpha).
+// The penalty of a probe, 1/C, does not depend on the other factors. The value is scikit-learn's: Ridge(alpha=1) on a
+// column standardised by the train rows has the weight sum x (y - mean y) / (n + alpha).
 func TestProbePenalty(t *testing.T) {
 	const n, train = 24, 16
 	columns := func(k int) *Input { // factors of n/4 levels, the first with the codes' order
@@ -340,7 +338,7 @@ func TestProbePenalty(t *testing.T) {
 	}
 }
 
-// Train and test rows are apart, and a metric that is asked to stop does.
+// Train and test rows are disjoint, and a metric stops when asked to.
 func TestApart(t *testing.T) {
 	in := directions(ordinals(10, 10, 5))
 	for share, want := range map[float64]int{0.25: 125, 0.5: 250, 0.001: 1} {

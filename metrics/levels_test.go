@@ -10,9 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// Two levels: one has two far points, the other points near a centre and one outlier. The first has the larger
-// variance, the second the larger radius (Zhang and Sugiyama 2024, figure 8). A level that does not occur has no
-// deviation.
+// The first level has two far points, the second has points near a centre and one outlier. The first has the larger
+// variance, the second the larger radius (Zhang and Sugiyama 2024, figure 8). An absent level has no deviation.
 func TestLevelsOfSubCodes(t *testing.T) {
 	in := &Input{Codes: matrix.Matrix{Rows: 12, Cols: 1}, Factors: []factor.Factor{{Name: "x", Size: 3, Kind: factor.Ordinal}}}
 	for _, z := range []float64{-1, 1, -1, 1} {

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// libraryValue is a golden value of disentanglement_lib.
+// libraryValue is an expected value of disentanglement_lib.
 type libraryValue struct {
 	Value     any
 	Tolerance float64
@@ -55,7 +55,6 @@ func eachLibraryCase(t *testing.T, key string, cases int, test func(t *testing.T
 	}
 }
 
-// named returns a metric with its defaults.
 func named(name string) Metric { return choice(name).Value }
 
 func TestModularityGolden(t *testing.T) {
@@ -130,7 +129,7 @@ func TestUnsupervisedOracles(t *testing.T) {
 	va, vb := 1.25*20/19, (1.25+8)*20/19
 	c := va
 	near(t, "total correlation", compute(t, named("total-correlation"), mixed).Value, -math.Log(1-c*c/(va*vb))/2, 1e-12)
-	// of D S, the trace is a^2 + b^2 and the determinant ab (ab - c^2)
+	// the trace of D S is a^2 + b^2, and the determinant ab (ab - c^2)
 	root := math.Sqrt(va*va + vb*vb + 2*math.Sqrt(va*vb*(va*vb-c*c)))
 	r := compute(t, named("wasserstein-correlation"), mixed)
 	near(t, "wasserstein correlation", r.Value, 2*(va+vb)-2*root, 1e-12)

@@ -62,14 +62,9 @@ func (l *Logic) DecodeConfig(n *config.Node) error {
 	return n.Decode((*plainLogic)(l))
 }
 
-// EncodeConfig writes all keys.
 func (l Logic) EncodeConfig() (any, error) { return plainLogic(l), nil }
-
-// ConfigForms implements config.Former.
-func (l Logic) ConfigForms() []any { return []any{plainLogic(l), config.Short("sentence")} }
-
-// ConfigType describes the accepted values in words.
-func (Logic) ConfigType() string { return "a sentence, or a mapping" }
+func (l Logic) ConfigForms() []any         { return []any{plainLogic(l), config.Short("sentence")} }
+func (Logic) ConfigType() string           { return "a sentence, or a mapping" }
 
 // Variants implements [Varied]; the defaults have no sentence.
 func (*Logic) Variants() []Metric {
@@ -89,7 +84,6 @@ func (*Logic) Variants() []Metric {
 	return all
 }
 
-// Title implements [Titled].
 func (l *Logic) Title() string { return l.Name }
 
 // SetCodes implements [SubCoded]. Without new codes, the settings keep their own.
@@ -109,10 +103,8 @@ func (l *Logic) Needs() Needs {
 	return KnownLevels
 }
 
-// Validate checks the settings.
 func (l *Logic) Validate() error { return (*plainLogic)(l).Validate() }
 
-// Validate checks the settings.
 func (l *plainLogic) Validate() error {
 	sentence := l.Sentence != nil && !l.Sentence.IsZero()
 	another := l.Name != "" && l.Name != "logic" && slices.Contains(Registry.Names(), l.Name)
@@ -128,7 +120,6 @@ func (l *plainLogic) Validate() error {
 	)
 }
 
-// Suits implements Selective.
 func (l *Logic) Suits(in *Input) error {
 	if err := l.Validate(); err != nil {
 		return err
@@ -148,7 +139,8 @@ func (l *Logic) Suits(in *Input) error {
 func (l *Logic) compile(
 	in *Input, best func() ([]factor.Block, error),
 ) (q *logic.Quantity, blocks []factor.Block, err error) {
-	s := logic.Schema{Codes: in.Codes.Cols, SubCodes: l.Codes, Factors: factor.Names(in.Factors), Turns: logic.Turns(in.Factors)}
+	s := logic.Schema{Codes: in.Codes.Cols, SubCodes: l.Codes, Factors: factor.Names(in.Factors), Levels: logic.LevelNames(in.Factors)}
+	s.Turns = logic.Turns(in.Factors)
 	if err := l.Codes.Within("codes", s.Codes); err != nil {
 		return nil, nil, err
 	}
@@ -187,8 +179,7 @@ func (l *Logic) available(q *logic.Quantity) error {
 	return nil
 }
 
-// Compute returns the part score and, with Assign best, columns (the column of each factor). It sets Sentence and Truth
-// of the result.
+// Compute returns the parts score and, with Assign best, columns. It sets Sentence and Truth of the result.
 func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, l, in); err != nil {
 		return Result{}, err
@@ -240,7 +231,6 @@ func truthOf(t logic.Truth) string {
 	return "undecided"
 }
 
-// columnsPart lists the column of each factor.
 func columnsPart(in *Input, blocks []factor.Block) Part {
 	p := Part{Name: "columns"}
 	for _, b := range blocks {

@@ -19,7 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// sentence is the metric of a sentence with its defaults.
+// sentence returns the metric of a sentence with defaults.
 func sentence(t testing.TB, text string) *Logic {
 	t.Helper()
 	s, err := logic.Parse(text)
@@ -40,7 +40,7 @@ func ofFactors(text string) string {
 	return strings.Join(parts, " and ")
 }
 
-// namedSentences are the sentences of named metrics of three factors, by the keys of the golden values of table 2.
+// namedSentences are the sentences of named metrics of three factors, by the keys of table 2's values.
 func namedSentences() map[string]string {
 	return map[string]string{
 		"rad":              ofFactors("forall v in y.F: exists c in z.F: forall i: y.F(i) = v -> z.F(i) =[euclidean] c"),
@@ -55,7 +55,7 @@ func namedSentences() map[string]string {
 	}
 }
 
-// Sentences alone give table 2 of Zhang and Sugiyama 2024, with the values of the named metrics.
+// Sentences reproduce table 2 of Zhang and Sugiyama 2024 and the values of the named metrics.
 func TestLogicGolden(t *testing.T) {
 	long.NotShort(t)
 	var golden map[string]map[string]expectation
@@ -76,8 +76,8 @@ func TestLogicGolden(t *testing.T) {
 	}
 }
 
-// The largest errors of affine maps agree with the named metric me, jointly and by factor. For least squares the
-// largest error is from one to two radii of the smallest ball around the errors.
+// The largest errors of affine maps agree with the named metric me, jointly and by factor. For least squares, the
+// largest error is one to two radii of the smallest ball around the errors.
 func TestLogicLargestError(t *testing.T) {
 	for _, name := range []string{"entanglement", "nonlinear", "constant", "complement"} {
 		in, _ := encoded(t, name)
@@ -96,7 +96,7 @@ func TestLogicLargestError(t *testing.T) {
 	}
 }
 
-// A product sentence is the modularity metric of its aggregate: variance, mad and radius.
+// A product sentence equals the modularity metric of its aggregate: variance, mad or radius.
 func TestLogicProduct(t *testing.T) {
 	in, sub := encoded(t, "rotation")
 	for text, d := range map[string]factor.Deviation{
@@ -110,7 +110,7 @@ func TestLogicProduct(t *testing.T) {
 	}
 }
 
-// Without codes, factors have the columns that the named metrics give them: in order, or the best ones.
+// Without codes, factors get the columns of the named metrics: in order, or the best ones.
 func TestLogicAssigns(t *testing.T) {
 	text := namedSentences()["var"]
 	for _, c := range []struct {
@@ -134,13 +134,13 @@ func TestLogicAssigns(t *testing.T) {
 	}
 }
 
-// Rows of unknown levels are outside the domain: only the other rows give the value.
+// Rows with unknown levels are outside the domain and do not count.
 func TestLogicUnknownLevels(t *testing.T) {
 	_, some := gappy()
 	names := factor.Names(some.Factors)
 	for _, c := range []struct {
 		text    string
-		factors []int // that are known where rows are measured
+		factors []int // known factors of measured rows
 	}{
 		{`forall[mean] v in y."A": exists c in z.own: forall[mean] i: y."A"(i) = v -> z.own(i) =[squared] c`, []int{0}},
 		{`forall[mean] i, j: y."A"(i) = y."A"(j) -> z.own(i) =[euclidean] z.own(j)`, []int{0}},
@@ -155,6 +155,24 @@ func TestLogicUnknownLevels(t *testing.T) {
 		if basis := got.Basis.String(); !strings.Contains(basis, names[0]+": ") || !strings.Contains(basis, "lost: 400 without a known level") {
 			t.Errorf("basis %q does not say what is unknown", basis)
 		}
+	}
+}
+
+// Names of levels, or values of levels without names, choose rows.
+func TestLogicLevelNames(t *testing.T) {
+	factors := ordinals(3, 4)
+	factors[0].Names, factors[1].Values = []string{"ellipse", "heart", "square"}, []float64{-2, 0.5, 1, 7}
+	in := gridInput(factors, 1, func(l []int, z []float64) { z[0] = float64(10*l[0] + l[1]) })
+	for text, want := range map[string]float64{
+		`forall i: y.f0(i) = "heart" -> z(i) =[absolute] 0`:                                13,
+		`forall i: y.f1(i) = "0.5" and y.f0(i) != "square" -> z(i) =[absolute] 0`:          11,
+		`forall c in {"-2", "1"}: exists i: y.f1(i) = c and z(i) =[absolute] 20`:           2,
+		`exists[soft 1] i: y.f0(i) = "square" and y.f1(i) = "7" and z(i) =[absolute] 20.5`: 2.5,
+	} {
+		near(t, text, compute(t, sentence(t, text), in).Value, want, 1e-12)
+	}
+	if _, err := sentence(t, `forall i: y.f0(i) = "hart" -> z(i) =[squared] 0`).Compute(ctx, in); err == nil || !strings.Contains(err.Error(), `has no level "hart"; did you mean "heart"?`) {
+		t.Errorf("error %v", err)
 	}
 }
 
@@ -173,7 +191,7 @@ func TestLogicMoves(t *testing.T) {
 	l := sentence(t, strings.ReplaceAll(`forall[mean] i, j, g(i, j): z."A"(j) =[squared] act(g, z."A"(i))`, "A", names[0]))
 	l.Codes = factor.SubCodes{names[0]: {0, 1}, names[1]: {2, 3}}
 	near(t, "codes that turn", compute(t, l, in).Value, 0, 1e-12)
-	moved := sentence(t, "forall[mean] i, j, g(i, j): z(j) =[squared] act(g, z(i))") // all columns, by the shares of their factors
+	moved := sentence(t, "forall[mean] i, j, g(i, j): z(j) =[squared] act(g, z(i))") // all columns, in shares by factor
 	if _, err := Evaluate(ctx, in, 1, []Choice{{Name: "logic", Value: moved}}); err == nil ||
 		!strings.Contains(err.Error(), "such as z."+names[0]+" (codes, or --blocks of eval, name them)") {
 		t.Errorf("5 columns of 3 factors: error %v", err)
@@ -189,7 +207,7 @@ func TestLogicMoves(t *testing.T) {
 	for i := range in.Codes.Data {
 		in.Codes.Data[i] += 0.1 * s.NormFloat64()
 	}
-	in.Levels[3*7] = factor.Unknown   // the turn of row 7
+	in.Levels[3*7] = factor.Unknown   // turn of row 7
 	in.Levels[3*9+2] = factor.Unknown // another factor of row 9
 	sum, count := 0.0, 0.0
 	for i := range in.Codes.Rows {
@@ -207,7 +225,7 @@ func TestLogicMoves(t *testing.T) {
 	near(t, "noisy codes", evaluated(t, in, []Choice{{Name: "logic", Value: l}}).Value, sum/count, 1e-9)
 }
 
-// A sentence about codes alone measures images without factors; one about factors does not.
+// A sentence about codes measures images without factors, but a sentence about factors does not.
 func TestLogicWithoutFactors(t *testing.T) {
 	whole, _ := gappy()
 	in := &Input{Codes: whole.Codes, Levels: make([]int, whole.Codes.Rows), Factors: []factor.Factor{{Name: "unknown", Size: 1, Kind: factor.Categorical}}}
@@ -227,8 +245,7 @@ func TestLogicWithoutFactors(t *testing.T) {
 	near(t, "columns by name", evaluated(t, in, []Choice{{Name: "logic", Value: named}}).Value, want, 1e-12)
 }
 
-// Continuous factors keep their units or take their range as the unit, by the setting, with the same values as
-// contraction.
+// By the setting, continuous factors keep their units or use their range as the unit, with the values of contraction.
 func TestLogicUnits(t *testing.T) {
 	for _, name := range unitCases {
 		in, _ := unitsInput(t, name)
@@ -256,7 +273,7 @@ func TestLogicSamples(t *testing.T) {
 		{"forall[mean] i, j: z(i) =[absolute] z(j)", 300, 1e8, 300},
 		{"forall[mean] i, j: z(i) =[absolute] z(j)", 0, 20000, 200},             // 200 * 200 / 2
 		{"forall[mean] i, j: z(i) - 2 * z(j) =[absolute] 0", 0, 40000, 200},     // 200 * 200
-		{"forall[mean] i, j, k: z(i) - 2 * z(j) =[absolute] z(k)", 0, 1e6, 100}, // more than can be measured of all rows
+		{"forall[mean] i, j, k: z(i) - 2 * z(j) =[absolute] z(k)", 0, 1e6, 100}, // more than the limit for all rows
 		{"forall[mean] i: z(i) =[absolute] y(i)", 0, 500, 500},
 	} {
 		l := sentence(t, c.text)
@@ -276,7 +293,7 @@ func TestLogicSamples(t *testing.T) {
 	}
 }
 
-// The result, its notes and JSON say what a value of 0 means.
+// The result, its notes and JSON state the meaning of the value 0.
 func TestLogicTruth(t *testing.T) {
 	in, _ := encoded(t, "rotation")
 	for text, want := range map[string]string{
@@ -382,7 +399,7 @@ func TestLogicVariants(t *testing.T) {
 	}
 }
 
-// A function in mlp is fitted to convergence: it recovers what no affine map does, the same for one seed.
+// A function in mlp is fitted to convergence. It recovers a non-affine map, with equal results for one seed.
 func TestLogicNetwork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")

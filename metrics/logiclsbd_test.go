@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// TestDLSBDIsASentence checks that D_k of whitened codes, in known columns, is half the least quantity over omega of
+// TestDLSBDIsASentence checks that D_k of whitened codes, in known columns, is half the minimum over omega of
 // `forall[mean] i, j, g(i, j): z.x(j) =[squared] act[omega](g, z.x(i))`.
 func TestDLSBDIsASentence(t *testing.T) {
 	r := rng.New(4, "codes")
@@ -52,7 +52,7 @@ func TestDLSBDIsASentence(t *testing.T) {
 	}
 }
 
-// whiten gives points of the plane the mean 0 and covariance 1/2 (n-1 degrees of freedom), as D_LSBD does.
+// whiten gives points of the plane mean 0 and covariance 1/2 (n-1 degrees of freedom), as in D_LSBD.
 func whiten(p []float64) {
 	n := float64(len(p) / 2)
 	for k := range 2 {

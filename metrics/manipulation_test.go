@@ -20,7 +20,7 @@ func manipulation(t *testing.T, in *Input, stream string) Grid {
 	return g
 }
 
-// gridInput is a full grid of two factors, 3 x 4, with given codes.
+// gridInput returns a full grid of two factors, 3 x 4, with codes.
 func gridInput(code func(a, b float64) []float64) *Input {
 	in := &Input{Factors: []factor.Factor{{Name: "a", Size: 3}, {Name: "b", Size: 4}}}
 	for a := range 3 {
@@ -37,8 +37,8 @@ func gridInput(code func(a, b float64) []float64) *Input {
 func TestManipulation(t *testing.T) {
 	in := gridInput(func(a, b float64) []float64 { return []float64{a, b, 10*a + b, 1e9 + a*b, 5} })
 	g := manipulation(t, in, "manipulation")
-	// var(0..2) = 1, var(0..3) = 5/3. a*b varies over b by the mean of a^2 5/3 over a = 0, 1, 2, and over a by the mean
-	// of b^2 over b = 0..3
+	// var(0..2) = 1, var(0..3) = 5/3. Over b, a*b varies by the mean of a^2 5/3 over a = 0, 1, 2. Over a, it varies by
+	// the mean of b^2 over b = 0..3.
 	want := [][]float64{{1, 0}, {0, 5.0 / 3}, {100, 5.0 / 3}, {3.5, 25.0 / 9}, {0, 0}}
 	for c, row := range want {
 		for j, v := range row {
@@ -57,14 +57,14 @@ func TestManipulation(t *testing.T) {
 	if want := (2.0 + 18) / 3; math.Abs(g.Values[0][0]-want) > 1e-12 {
 		t.Errorf("%v, want %v", g.Values[0][0], want)
 	}
-	// Rows with equal levels only have no variance to measure.
+	// Rows with equal levels have no variance to measure.
 	in = &Input{Factors: in.Factors, Levels: []int{0, 0, 0, 0, 1, 1}, Codes: matrix.Matrix{Rows: 3, Cols: 1, Data: []float64{1, 2, 3}}}
 	if g = manipulation(t, in, "manipulation"); !math.IsNaN(g.Values[0][0]) || !math.IsNaN(g.Values[0][1]) {
 		t.Errorf("%v, want NaN", g.Values)
 	}
 }
 
-// Of many images some groups are enough, and all of them are whole.
+// For many images, a sample of whole groups suffices.
 func TestManipulationOfMany(t *testing.T) {
 	in := &Input{Factors: []factor.Factor{{Name: "a", Size: 30}, {Name: "b", Size: 3000}}}
 	s := rng.New(2, "codes")
@@ -83,7 +83,7 @@ func TestManipulationOfMany(t *testing.T) {
 	}
 }
 
-// Select agrees with the metric, for all columns that the metric leaves out.
+// Select agrees with the metric in all columns, including omitted ones.
 func TestMEDSelect(t *testing.T) {
 	s := rng.New(3, "select")
 	in := gridInput(func(a, b float64) []float64 {

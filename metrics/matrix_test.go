@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Own codes of eight images, and the levels of two factors.
+// Codes of eight images, and the levels of two factors.
 func ExampleNewInput() {
 	codes, err := metrics.FromRows([][]float64{{0, 2}, {0, 3}, {0, 4}, {0, 5}, {9, 2}, {9, 3}, {9, 4}, {9, 5}})
 	if err != nil {

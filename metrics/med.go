@@ -33,8 +33,7 @@ import (
 // many uninformative columns depend on n. Samples fixes n, so inputs of different sizes are comparable; the authors'
 // code uses 10,000.
 //
-// Factors with one level are left out. If no column is informative about a factor, its column of R is 0, and the result
-// has a note.
+// Factors with one level are left out. If no column is informative about a factor, its column of R is 0, with a note.
 type MED struct {
 	knownLevels
 	twoFactors
@@ -47,13 +46,9 @@ type MED struct {
 	Renormalise      bool `yaml:"renormalise" doc:"with k: normalise by sums over the chosen columns (as in the paper), not over all (as in the code)"`
 }
 
-// Better returns HigherIsBetter.
-func (*MED) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
+func (*MED) Better() Direction              { return HigherIsBetter }
 func (m *MED) Range() (least, most float64) { return m.Entropy.Least(), 1 }
 
-// Validate checks the settings.
 func (m *MED) Validate() error {
 	return cmp.Or(
 		notNegative("k", m.TopK, "all columns"),
@@ -180,7 +175,6 @@ type Reduction struct {
 
 func (m Reduction) validate() error { return notNegative("components", m.Components, "the columns") }
 
-// columns returns the number of measured columns.
 func (m Reduction) columns(in *Input) int {
 	if m.Components == 0 {
 		return in.Codes.Cols
@@ -214,7 +208,6 @@ type PrincipalMED struct {
 	Reduction `yaml:",inline"`
 }
 
-// Validate checks the settings.
 func (m *PrincipalMED) Validate() error {
 	return cmp.Or(m.Reduction.validate(), m.MED.Validate())
 }

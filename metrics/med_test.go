@@ -23,7 +23,7 @@ func TestMEDGolden(t *testing.T) {
 			return r
 		}
 		r := check("med", med())
-		if e, ok := want["med_completeness"]; ok { // every factor has a column of sum 1
+		if e, ok := want["med_completeness"]; ok { // every factor has a column with sum 1
 			near(t, "completeness", average(r.Part("completeness")), e.number(), e.Tolerance)
 		}
 		natural := med()
@@ -82,7 +82,7 @@ func TestMEDOracles(t *testing.T) {
 	near(t, "natural", compute(t, m, both).Value, 1-math.Ln2, 1e-12)
 }
 
-// Of two columns that are equal, the first is chosen, with a note.
+// Among equal columns, the first is chosen, with a note.
 func TestMEDTies(t *testing.T) {
 	in := gridInput(ordinals(4, 3), 4, func(l []int, z []float64) {
 		z[0], z[1], z[2], z[3] = float64(l[0]), -float64(l[0]), float64(l[1]), 5
@@ -130,7 +130,7 @@ func average(x []float64) (mean float64) {
 	return mean
 }
 
-// The value is the mean of the MED of factors, with the information that columns have as weights.
+// The value is the mean of the factors' MED, which weights columns by their information.
 func TestMEDOfFactors(t *testing.T) {
 	in := gridInput(ordinals(4, 4, 3), 3, func(l []int, z []float64) { // two factors share a column, the third has its own, and one column is constant
 		z[0], z[1] = float64(4*l[0]+l[1]), float64(l[2])

@@ -29,10 +29,8 @@ func (d Direction) String() string {
 	return "higher"
 }
 
-// MarshalText encodes a Direction as its name.
 func (d Direction) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText is the inverse of MarshalText.
 func (d *Direction) UnmarshalText(text []byte) error {
 	switch string(text) {
 	case "higher":
@@ -168,8 +166,7 @@ func Suits(in *Input, choices []Choice) error {
 	return nil
 }
 
-// ResultNames returns the names of the results: the name of each metric, or its title (see [Titled]). A repeated name
-// gets the suffix -2, -3, ....
+// ResultNames returns the name or title (see [Titled]) of each metric; repeated names get the suffix -2, -3, ....
 func ResultNames(choices []Choice) []string {
 	names, count := make([]string, len(choices)), map[string]int{}
 	for i, c := range choices {

@@ -35,7 +35,7 @@ func ordinals(sizes ...int) (factors []factor.Factor) {
 	return factors
 }
 
-// gridInput is a full grid with codes that are a function of the levels.
+// gridInput returns a full grid with codes that are a function of the levels.
 func gridInput(factors []factor.Factor, d int, code func(levels []int, z []float64)) *Input {
 	grid := factor.Grid(factors)
 	in := &Input{Codes: matrix.Matrix{Rows: grid.Len(), Cols: d, Data: make([]float64, grid.Len()*d)}, Factors: factors}
@@ -117,7 +117,7 @@ func TestMIGOracles(t *testing.T) {
 	}
 }
 
-// A column with one outlier: bins of equal width keep no information, bins of equal count lose only the information of
+// A column has one outlier. Bins of equal width keep no information. Bins of equal count lose only the information in
 // the outlier's bin.
 func TestBinning(t *testing.T) {
 	in := gridInput(ordinals(10, 10), 2, func(l []int, z []float64) {
@@ -134,23 +134,23 @@ func TestBinning(t *testing.T) {
 	near(t, "equal width", width, want, 1e-12)
 	near(t, "equal count", count, 1, 1e-12)
 	near(t, "one bin", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 1, Binning: mutual.EqualCount}, Gap: "columns"}, in).Value, 0, 0)
-	// codes as large as can be
+	// the largest possible codes
 	huge := gridInput(ordinals(2), 2, func(l []int, z []float64) { z[0] = math.MaxFloat64 * float64(2*l[0]-1) })
 	near(t, "largest codes", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 2, Binning: mutual.EqualWidth}, Gap: "columns"}, huge).Value, 1, 1e-12)
 	// two bins of equal count split ten levels in halves
 	near(t, "two bins", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 2, Binning: mutual.EqualCount}, Gap: "columns"}, in).Value, math.Log(2)/math.Log(10), 1e-12)
 }
 
-// Between factors, the gap is divided by the entropy of the factor that has the most.
+// Between factors, the gap is divided by the largest entropy of the factors.
 func TestGapOfFactors(t *testing.T) {
 	in := gridInput(ordinals(2, 8), 3, func(l []int, z []float64) {
-		z[0], z[1], z[2] = float64(l[1]), float64(l[0]), float64(l[0]+10*(l[1]/4)) // 3 bits of f1; 1 of f0; 1 of each
+		z[0], z[1], z[2] = float64(l[1]), float64(l[0]), float64(l[0]+10*(l[1]/4)) // bits: 3 of f1; 1 of f0; 1 of each
 	})
 	r := compute(t, &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: "factors"}, in)
 	for c, want := range []float64{1, 1, 0} {
 		near(t, r.Parts[0].Labels[c], r.Part("per_column")[c], want, 1e-12)
 	}
-	in = gridInput(ordinals(2, 8), 1, func(l []int, z []float64) { z[0] = float64(l[0] + 2*(l[1]/2)) }) // 1 bit of f0, 2 of the 3 of f1
+	in = gridInput(ordinals(2, 8), 1, func(l []int, z []float64) { z[0] = float64(l[0] + 2*(l[1]/2)) }) // 1 bit of f0, 2 of f1's 3 bits
 	near(t, "one column", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: "factors"}, in).Value, 1.0/3, 1e-12)
 }
 
@@ -178,7 +178,7 @@ func TestMIGErrors(t *testing.T) {
 	}
 }
 
-// large is the grid of dSprites with codes of ten columns.
+// large returns the grid of dSprites with codes of ten columns.
 func large() *Input {
 	factors := ordinals(3, 6, 40, 32, 32)
 	factors[0].Kind, factors[2].Kind = factor.Categorical, factor.Circular

@@ -16,8 +16,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// gappy returns codes of 400 rows with three factors. It also returns them with unknown levels: a third of each of the
-// first two factors, and all of a fourth.
+// gappy returns codes of 400 rows with three factors, with all levels and with unknown levels: a third of each of the
+// first two factors, and all of a fourth factor.
 func gappy() (whole, some *Input) {
 	s := rng.New(5, "gappy")
 	factors := append(ordinals(4, 5, 3), factor.Factor{Name: "lost", Size: 2, Kind: factor.Categorical})
@@ -41,7 +41,7 @@ func gappy() (whole, some *Input) {
 	return whole, &gaps
 }
 
-// kept returns some factors of an input, and the rows where all of them are known, by other means than the package.
+// kept returns some factors of an input, and the rows where all of them are known, with separate code.
 func kept(in *Input, factors ...int) *Input {
 	some := &Input{Codes: matrix.Matrix{Cols: in.Codes.Cols}}
 	for _, j := range factors {
@@ -63,7 +63,7 @@ func kept(in *Input, factors ...int) *Input {
 	return some
 }
 
-// fewRows is a metric with fewer random numbers.
+// fewRows returns a metric with fewer drawn rows.
 func fewRows(name string) Choice {
 	c := choice(name)
 	switch m := c.Value.(type) {
@@ -87,8 +87,8 @@ func fewRows(name string) Choice {
 	return c
 }
 
-// TestUnknownLevels checks every metric on an input with gaps against its needs: all levels, one factor at a time, the
-// known ones, or none.
+// TestUnknownLevels checks every metric on an input with gaps against its needs: all levels, one factor at a time,
+// known levels only, or none.
 func TestUnknownLevels(t *testing.T) {
 	whole, some := gappy()
 	for _, e := range entries() {
@@ -148,7 +148,7 @@ func withUnknownRows(in *Input) *Input {
 	return &more
 }
 
-// TestUnknownRows checks that rows without a known level change no value of a metric of levels.
+// TestUnknownRows checks that rows without known levels do not change metrics of levels.
 func TestUnknownRows(t *testing.T) {
 	long.NotShort(t)
 	whole, some := gappy()
@@ -175,7 +175,7 @@ func TestUnknownRows(t *testing.T) {
 	}
 }
 
-// TestAssignedColumn checks that a factor gets the column that suits it best where it is known.
+// TestAssignedColumn checks that a factor gets its best column on the rows where the factor is known.
 func TestAssignedColumn(t *testing.T) {
 	s := rng.New(3, "assigned")
 	in := &Input{Codes: matrix.Matrix{Rows: 200, Cols: 3}, Factors: ordinals(4, 3)}
@@ -204,7 +204,7 @@ func evaluated(t *testing.T, in *Input, c []Choice) Result {
 	return r[0]
 }
 
-// Compute refuses a factor without any known level, which Evaluate leaves out.
+// Compute rejects a factor without a known level, which Evaluate omits.
 func TestFactorUnknown(t *testing.T) {
 	_, in := gappy()
 	for at := 1; at < len(in.Levels); at += len(in.Factors) {
@@ -218,7 +218,7 @@ func TestFactorUnknown(t *testing.T) {
 	}
 }
 
-// TestKnownLevels checks metrics that handle unknown levels themselves, factor by factor, against the known rows.
+// TestKnownLevels compares metrics that handle unknown levels by factor with their values on the known rows.
 func TestKnownLevels(t *testing.T) {
 	_, some := gappy()
 	c := choice("irs")
@@ -245,8 +245,7 @@ func TestKnownLevels(t *testing.T) {
 				near(t, fmt.Sprint(name, " of factor ", j), of(&r, j), alone.Part("per_factor")[0], 1e-12)
 				continue
 			}
-			// if the known rows hold the least and the largest code, the bins of all rows equal the bins of the known
-			// rows
+			// if the known rows contain the smallest and the largest code, all rows and known rows have equal bins
 			if alone := evaluated(t, one, []Choice{d}); sameRange(some.Codes, one.Codes, j) {
 				near(t, fmt.Sprint(name, " of factor ", j), of(&r, j), alone.Grids[0].Values[j][0], 1e-12)
 			}
@@ -254,7 +253,7 @@ func TestKnownLevels(t *testing.T) {
 	}
 }
 
-// pairsOf adds a second level, 0 or 1 in turn, to each level.
+// pairsOf adds an alternating second level, 0 or 1, to each level.
 func pairsOf(levels []int) (rows [][]int) {
 	for i, l := range levels {
 		rows = append(rows, []int{l, i % 2})
@@ -275,8 +274,8 @@ func sameRange(a, b matrix.Matrix, c int) bool {
 	return la == lb && ha == hb
 }
 
-// TestNothingKnown checks images without factors: metrics of codes alone measure them, and other metrics name the
-// missing input.
+// TestNothingKnown checks images without factors. Metrics of codes measure them, and other metrics name the missing
+// input.
 func TestNothingKnown(t *testing.T) {
 	whole, _ := gappy()
 	for name, in := range map[string]*Input{
@@ -290,7 +289,7 @@ func TestNothingKnown(t *testing.T) {
 				t.Errorf("%s, %s: Suits says %v, Evaluate %v", name, e.Name, err, evaluateErr)
 			}
 			switch {
-			case e.Name == "conditional-tc": // it wants a hierarchy
+			case e.Name == "conditional-tc": // it needs a hierarchy
 			case unsupervised[e.Name] && err != nil:
 				t.Errorf("%s, %s: %v", name, e.Name, err)
 			case e.Name == "h-error" || e.Name == "coverage" || e.Name == "description-length":
@@ -301,7 +300,7 @@ func TestNothingKnown(t *testing.T) {
 	}
 }
 
-// TestDisjointRows checks factors that no row knows together.
+// TestDisjointRows checks two factors that are never known in the same row.
 func TestDisjointRows(t *testing.T) {
 	whole, _ := gappy()
 	in := kept(whole, 0, 1)
@@ -319,7 +318,7 @@ func TestDisjointRows(t *testing.T) {
 	}
 }
 
-// bruteIRS is the IRS of the paper, with largest deviations and levels apart, by its definition.
+// bruteIRS computes the paper's IRS by definition, with largest deviations and unbinned levels.
 func bruteIRS(in *Input) float64 {
 	k := len(in.Factors)
 	var sum, weights float64
@@ -354,7 +353,7 @@ func bruteIRS(in *Input) float64 {
 	return sum / weights
 }
 
-// farthest is the largest distance of numbers from their mean.
+// farthest returns the largest distance of numbers to their mean.
 func farthest(x []float64) (most float64) {
 	mean := factor.Mean.Of(x)
 	for _, v := range x {

@@ -7,7 +7,7 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// A factor with one level changes no metric of mutual information. With one other factor there is nothing to compare.
+// A factor with one level changes no metric of mutual information. With one other factor, there is nothing to compare.
 func TestFactorsOfOneLevel(t *testing.T) {
 	code := func(l []int, z []float64) {
 		z[0], z[1], z[2] = float64(l[0]+l[1]), float64(l[1]), float64(l[0]*l[1])
@@ -21,7 +21,7 @@ func TestFactorsOfOneLevel(t *testing.T) {
 		case "responses":
 			near(t, name, got.Value, evaluated(t, two, []Choice{choice(name)}).Value, 0)
 		case "beta-vae", "factor-vae":
-			if !strings.Contains(notes, "factor f2 has only one level: no column tells it") {
+			if !strings.Contains(notes, "factor f2 has only one level, so no column can predict it") {
 				t.Errorf("%s: notes %q", name, notes)
 			}
 		default:

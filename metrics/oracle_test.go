@@ -15,13 +15,13 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// oracle is an input with known quality of its codes.
+// oracle is an input with codes of known quality.
 type oracle struct {
 	name string
 	in   *Input
 }
 
-// oracles returns encoders of the same factors, on circles if kind is circular.
+// oracles returns encoders of the same factors. The factors are circles if kind is circular.
 func oracles(kind factor.Kind) []oracle {
 	factors := ordinals(4, 5, 6)
 	for j := range factors {
@@ -40,7 +40,7 @@ func oracles(kind factor.Kind) []oracle {
 		}
 	}
 	if kind == factor.Circular {
-		levels = func(l []int, z []float64) { // a circle for each factor, again and again
+		levels = func(l []int, z []float64) { // circles for the factors in turn
 			for j := range z {
 				f := j / 2 % 3
 				z[j] = math.Cos(2*math.Pi*float64(l[f])/float64(factors[f].Size) - float64(j%2)*math.Pi/2)
@@ -102,14 +102,14 @@ func attempt(name string, in *Input) (Result, error) {
 	mine := *in
 	mine.Stream = rng.New(1, "metric/"+name)
 	m := fewRows(name).Value
-	if dci, ok := m.(*DCI); ok && in.Factors[0].Size == 1000 { // a tree for each level in every round
+	if dci, ok := m.(*DCI); ok && in.Factors[0].Size == 1000 { // every round fits a tree for each level
 		dci.Train, dci.Test, dci.Rounds = 400, 100, 2
 	}
 	return m.Compute(ctx, &mine)
 }
 
-// Every metric returns a finite value, or an error that says what it wants, for any codes. The value is the same on any
-// number of threads. Perfect codes are no worse than constant or random ones.
+// For any codes, every metric returns a finite value, or an error with a remedy. The value does not depend on the
+// number of threads. Perfect codes are at least as good as constant or random codes.
 func TestOracles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -135,7 +135,7 @@ func TestOracles(t *testing.T) {
 	}
 }
 
-// oracleValue computes a metric, of random codes at one and two threads; -long: of all codes.
+// oracleValue computes a metric. It compares one and two threads on random codes, and with -long on all codes.
 func oracleValue(t *testing.T, name string, o oracle) (float64, bool) {
 	t.Helper()
 	if err := Suits(o.in, []Choice{choice(name)}); err != nil {
@@ -160,7 +160,7 @@ func oracleValue(t *testing.T, name string, o oracle) (float64, bool) {
 	return r.Value, true
 }
 
-// wellSaid checks that an error says what would be right.
+// wellSaid checks that an error states a remedy.
 func wellSaid(t *testing.T, name string, err error) {
 	t.Helper()
 	var missing Missing
@@ -169,7 +169,7 @@ func wellSaid(t *testing.T, name string, err error) {
 	}
 }
 
-// unsupervised metrics do not know which code is perfect.
+// unsupervised lists metrics that cannot know the perfect code.
 var unsupervised = map[string]bool{"mutual-information": true, "total-correlation": true, "wasserstein-correlation": true, "hsic": true, "conditional-tc": true, "code-spread": true}
 
 func checkOrder(t *testing.T, name string, kind factor.Kind, values map[string]float64) {
@@ -183,7 +183,7 @@ func checkOrder(t *testing.T, name string, kind factor.Kind, values map[string]f
 	if named(name).Better() == LowerIsBetter {
 		sign = -1
 	}
-	_, ordered := named(name).(SubCoded) // its columns have places
+	_, ordered := named(name).(SubCoded) // the order of columns matters
 	if permuted := values["permuted"]; math.Abs(permuted-perfect) > 1e-6 && !chance[name] && !ordered {
 		t.Errorf("%s: %v of permuted columns, %v before", kind, permuted, perfect)
 	}

@@ -34,7 +34,6 @@ type Explicitness struct {
 	TrainTest  `yaml:",inline"`
 }
 
-// Validate checks the settings.
 func (m *Explicitness) Validate() error {
 	return cmp.Or(
 		positive("c", m.C),
@@ -43,7 +42,6 @@ func (m *Explicitness) Validate() error {
 	)
 }
 
-// Suits implements Selective.
 func (m *Explicitness) Suits(in *Input) error {
 	if err := m.TrainTest.suits(in); err != nil {
 		return err
@@ -125,7 +123,6 @@ type Probe struct {
 	Apart      `yaml:",inline"`
 }
 
-// Validate checks the settings.
 func (m *Probe) Validate() error {
 	return cmp.Or(
 		positive("c", m.C),
@@ -134,7 +131,6 @@ func (m *Probe) Validate() error {
 	)
 }
 
-// Suits implements Selective.
 func (m *Probe) Suits(in *Input) error { return m.Apart.suits(in) }
 
 // Compute returns the parts per_factor, majority (accuracy of always predicting the most frequent train level) and r2.
@@ -214,8 +210,7 @@ func (in *Input) continuous(j int) bool { return in.Exact != nil && in.Exact[j] 
 // The neighbours are exact in double precision; single precision only finds candidates. Continuous factors are
 // predicted by their bins. Factors with one level are left out.
 //
-// The time grows with the square of the number of rows; a table with more than Samples rows is subsampled at random to
-// Samples rows.
+// The time grows with the square of the number of rows; a larger table is subsampled at random to Samples rows.
 type KNN struct {
 	eachLevel
 	share
@@ -236,7 +231,6 @@ const (
 	euclideanDistance Distance = "euclidean"
 )
 
-// Validate checks the settings.
 func (m *KNN) Validate() error {
 	return cmp.Or(
 		rule(m.K >= 1, "k", "%d is out of range; want 1 or more", m.K),
@@ -256,7 +250,6 @@ func (m *KNN) rows(n int) int {
 	return n
 }
 
-// Suits implements Selective.
 func (m *KNN) Suits(in *Input) error {
 	if err := m.Apart.suits(in); err != nil {
 		return err
@@ -368,7 +361,6 @@ func (m *Downstream) Needs() Needs {
 	return EachLevel
 }
 
-// Validate checks the settings.
 func (m *Downstream) Validate() error {
 	for i, size := range m.Sizes {
 		if size < 2 || size > maxDrawn || slices.Contains(m.Sizes[:i], size) {
@@ -385,7 +377,6 @@ func (m *Downstream) Validate() error {
 	)
 }
 
-// Suits implements Selective.
 func (m *Downstream) Suits(in *Input) error {
 	if err := m.split(1).suits(in); err != nil {
 		return err
@@ -413,7 +404,6 @@ func (m *Downstream) accuracy(
 	return predict.Logistic(ctx, codes, t, train, test, m.C)
 }
 
-// split returns the split into train and test rows for one size.
 func (m *Downstream) split(size int) TrainTest {
 	return TrainTest{Train: size, Test: m.Test, TrainRows: m.TrainRows, TestShare: m.TestShare}
 }

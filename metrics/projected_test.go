@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// chosen reads a metric as a config has it.
+// chosen reads a metric from config text.
 func chosen(t *testing.T, text string) Choice {
 	t.Helper()
 	c, err := choose(text)
@@ -31,8 +31,8 @@ func choose(text string) (Choice, error) {
 	return c.Metric, err
 }
 
-// The metrics of sub-codes with a projection equal the metrics of projected codes; parts that no linear map changes
-// stay.
+// Metrics of sub-codes with a projection equal the metrics of projected codes. Parts that are invariant under linear
+// maps do not change.
 func TestProjectedIsProjection(t *testing.T) {
 	in, _ := encoded(t, "entanglement")
 	for _, name := range []string{"radius", "mad", "variance", "diameter", "mpd"} {
@@ -47,7 +47,7 @@ func TestProjectedIsProjection(t *testing.T) {
 	}
 }
 
-// A rotation hides the factors from metrics of columns, and the projection finds them.
+// A rotation hides the factors from metrics of columns, and the projection recovers them.
 func TestProjectedUndoesRotation(t *testing.T) {
 	in, _ := encoded(t, "rotation")
 	for _, text := range []string{"{factor-vae: {batch: 8, prune: 0, direct: true, raw: true}}", "{mig: {gap: factors}}", "{dci: {rounds: 5}}"} {
@@ -55,14 +55,14 @@ func TestProjectedUndoesRotation(t *testing.T) {
 			t.Errorf("%s of rotated codes: %v", text, raw.Value)
 		}
 		r := evaluated(t, in, []Choice{chosen(t, "{projected: {of: "+text+"}}")})
-		near(t, text, r.Value, 1, 0.03) // levels fall on the edges of bins
+		near(t, text, r.Value, 1, 0.03) // some levels fall on edges of bins
 		for _, v := range r.Part("explained") {
 			near(t, "explained", v, 1, 1e-9)
 		}
 	}
 }
 
-// With project best every factor has its column, also if there are more columns.
+// With project best, every factor gets its column, even if there are more columns.
 func TestProjectedBest(t *testing.T) {
 	in, _ := encoded(t, "nonlinear")
 	wide := *in
@@ -98,8 +98,7 @@ func TestProjectedSettings(t *testing.T) {
 	}
 }
 
-// Codes that are an affine map of all levels are perfect: nothing is contracted, for all kinds and units of the
-// factors.
+// Codes that are an affine map of all levels are perfect, for all kinds and units of factors.
 func TestProjectedContractionOfKinds(t *testing.T) {
 	for _, kind := range []factor.Kind{factor.Ordinal, factor.Categorical, factor.Circular} {
 		factors := []factor.Factor{{Name: "a", Size: 3, Kind: kind}, {Name: "b", Size: 4, Kind: factor.Ordinal}}

@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// projected returns the input of testdata/projection. Eight columns mix an ordinal, a circular, a categorical and an
-// ordinal factor; the level of the last is unknown in 90 of 400 rows.
+// projected returns the input of testdata/projection. Eight columns mix an ordinal, a circular, a categorical and
+// another ordinal factor. The last factor is unknown in 90 of 400 rows.
 func projected(t *testing.T) *Input {
 	t.Helper()
 	dir := "testdata/projection"
@@ -59,7 +59,7 @@ func TestProjectionGolden(t *testing.T) {
 	}
 }
 
-// The linear projection equals the fit of the metric mse, and no invertible affine map of the codes changes it.
+// The linear projection equals the fit of the metric mse, and is invariant under invertible affine maps of the codes.
 func TestLinearProjection(t *testing.T) {
 	in := gridInput(ordinals(4, 3, 5), 4, func(l []int, z []float64) {
 		a, b, c := float64(l[0]), float64(l[1]), float64(l[2])
@@ -90,7 +90,7 @@ func TestLinearProjection(t *testing.T) {
 	}
 }
 
-// A product function is found behind permuted columns and permuted pairs of columns.
+// Projection recovers a product function from permuted columns and permuted pairs of columns.
 func TestProjectionFindsColumns(t *testing.T) {
 	in := gridInput(ordinals(4, 3, 5), 6, func(l []int, z []float64) {
 		a, b, c := float64(l[0]), float64(l[1]), float64(l[2])

@@ -66,7 +66,7 @@ func TestR4Oracles(t *testing.T) {
 			v[0] = float64(s.IntN(10))
 			z[0] = 7*v[0] - 9*float64(int(v[0])%2)
 		}, 1, 0},
-		// of eleven whole numbers trees estimate the value, which a shuffle of them makes hard
+		// on eleven permuted whole numbers, trees estimate the value with difficulty
 		{"eleven numbers", 1, 1, func(s *rng.Stream, v, z []float64) { v[0] = float64(s.IntN(11)); z[0] = float64(int(v[0]) * 7 % 11) }, 1, 1e-3},
 		{"half the classes", 1, 1, func(s *rng.Stream, v, z []float64) { // accuracies 1/2 and 1
 			v[0] = float64(s.IntN(4))
@@ -76,7 +76,7 @@ func TestR4Oracles(t *testing.T) {
 		in := exactRows(t, 1000, test.k, test.d, test.row)
 		near(t, test.name, value(t, "r4", in), test.want, test.tol)
 		in.Hierarchy = make(hierarchy.Hierarchy, test.d)
-		if r := value(t, "r4c", in); !strings.Contains(test.name, "numbers") && !strings.Contains(test.name, "classes") { // 0 is inactive there
+		if r := value(t, "r4c", in); !strings.Contains(test.name, "numbers") && !strings.Contains(test.name, "classes") { // 0 means inactive there
 			near(t, test.name+", conditional", r, test.want, test.tol)
 		}
 	}
@@ -98,13 +98,13 @@ func TestR4FewRows(t *testing.T) {
 	}
 }
 
-// A factor is modelled in some options only, by several columns.
+// A factor is modelled only in some options, by several columns.
 func TestR4CWeights(t *testing.T) {
 	h := hierarchy.Hierarchy{options(hierarchy.Hierarchy{c}, none, hierarchy.Hierarchy{options(hierarchy.Hierarchy{c}, none)}), c}
 	if got := h.Names(); !reflect.DeepEqual(got, []string{"a0", "a1", "z0", "z1", "z2"}) {
 		t.Fatalf("columns %v", got)
 	}
-	// half of the rows in option 1, a quarter in 2, and of the last quarter four fifths in 1
+	// half of the rows in option 1, a quarter in option 2, and four fifths of the last quarter in option 1
 	weight, count := 0.0, 0
 	in := exactRows(t, 2000, 2, 5, func(s *rng.Stream, v, z []float64) {
 		v[0], v[1] = 1+s.Float64(), 1+s.Float64()
@@ -122,7 +122,7 @@ func TestR4CWeights(t *testing.T) {
 			z[0], z[1], z[3] = 3, 1, -v[0]
 			weight++
 		}
-		if i%10 == 9 { // inactive: counts nowhere
+		if i%10 == 9 { // inactive, and does not count
 			v[0] = 1e-11
 		}
 		z[4] = v[1] * v[1]
@@ -153,7 +153,7 @@ func TestR4CWeights(t *testing.T) {
 	}
 }
 
-// The two ways are not mixed up.
+// The directions are not swapped.
 func TestR4Ways(t *testing.T) {
 	in := exactRows(t, 1000, 1, 2, func(s *rng.Stream, v, z []float64) {
 		v[0] = s.Float64() - 0.5
@@ -207,7 +207,7 @@ func hierarchicalRows(t testing.TB, n int) *Input {
 		}
 	})
 	in.Hierarchy = hierarchy.Hierarchy{options(none, hierarchy.Hierarchy{c, c}), c, c, c, c, c}
-	for i := range n { // the option's columns are the first continuous ones
+	for i := range n { // the option's columns are the first continuous columns
 		row := in.Codes.Row(i)
 		row[1], row[2], row[6], row[7] = row[6], row[7], row[1], row[2]
 	}
@@ -269,7 +269,6 @@ func TestR4Mistakes(t *testing.T) {
 	}
 }
 
-// BenchmarkR4 compares 8 codes with 8 factors on 10,000 rows.
 func BenchmarkR4(b *testing.B) {
 	in := hierarchicalRows(b, 10000)
 	for _, name := range []string{"r4", "r4c"} {
@@ -286,12 +285,12 @@ func BenchmarkR4(b *testing.B) {
 	}
 }
 
-// A factor that is active for one kind of image only, and a code that follows it.
+// A factor is active for only one kind of image, and a code follows it.
 func ExampleR4C() {
 	in := &Input{
 		Factors: []factor.Factor{{Name: "kind", Size: 3}, {Name: "size", Size: 9}},
 		Codes:   matrix.Matrix{Rows: 400, Cols: 2},
-		// one categorical dimension; its second option has a continuous dimension
+		// one categorical dimension, whose second option has a continuous dimension
 		Hierarchy: hierarchy.Hierarchy{{Options: []hierarchy.Hierarchy{{}, {{}}}}},
 		Stream:    rng.New(0, "example"),
 	}
@@ -313,8 +312,8 @@ func ExampleR4C() {
 }
 
 // A number that is always active has a separate column in each of four options: one at depth 1 with half of the rows,
-// and three at depth 2 with a sixth each. All columns are bijections of it, which makes group 1; printed counts the
-// half again in each sixth.
+// and three at depth 2 with a sixth each. All columns are bijections of the number, so the group value is 1. printed
+// counts the half again in each sixth.
 func TestR4CPrintedWeights(t *testing.T) {
 	in := exactRows(t, 1200, 1, 6, func(s *rng.Stream, v, z []float64) {
 		v[0] = 1 + s.Float64()

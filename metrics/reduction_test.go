@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
-// Rotated codes with one factor that varies more than the other: components are the factors.
+// Codes are rotated, and one factor varies more than the other. The principal components are the factors.
 func TestReduction(t *testing.T) {
 	sin, cos := math.Sincos(0.7)
 	rotated := gridInput(ordinals(5, 6), 4, func(l []int, z []float64) {
@@ -19,7 +19,7 @@ func TestReduction(t *testing.T) {
 	})
 	plain := compute(t, named("mig"), rotated)
 	m := named("mig").(*MIG)
-	m.Components, m.Bins = 2, 7 // keeps levels off the edges of bins
+	m.Components, m.Bins = 2, 7 // levels are off the edges of bins
 	r := compute(t, m, rotated)
 	if plain.Value > 0.9 {
 		t.Errorf("%v without components", plain.Value)

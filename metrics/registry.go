@@ -169,8 +169,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	"unsupervised-metrics":    "want [mutual-information, total-correlation, wasserstein-correlation]",
 }}
 
-// FastNames lists the metrics that take a few milliseconds for 10,000 codes, about as long as training on a few hundred
-// images.
+// FastNames lists the metrics that take a few milliseconds for 10,000 codes, like training on a few hundred images.
 func FastNames() []string { return []string{"dlsbd", "variance", "mig", "modularity", "med"} }
 
 // Fast returns the metrics of FastNames that suit an input, with their defaults.
@@ -195,7 +194,6 @@ type Choice struct {
 	Value Metric
 }
 
-// DecodeConfig reads the choice from a config.
 func (c *Choice) DecodeConfig(n *config.Node) error {
 	name, like := likeOf(n)
 	if like != nil {
@@ -210,10 +208,8 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 	return nil
 }
 
-// EncodeConfig writes the choice into a config.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Metric](c)) }
 
-// ConfigForms implements config.Former.
 func (Choice) ConfigForms() []any {
 	c := config.ChoicesOf(Registry)
 	for i, p := range c.Parts {
@@ -230,8 +226,7 @@ func (Choice) ConfigForms() []any {
 	return []any{c}
 }
 
-// Register adds a metric, so configs can name it. Call it before reading a config. It returns an error if the name is
-// taken.
+// Register adds a metric that configs can name. Call it before reading a config. It returns an error for a taken name.
 func Register(e registry.Entry[Metric]) error { return Registry.Register(e) }
 
 // Named returns a metric with its defaults; an unknown name is an error.

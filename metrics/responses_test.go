@@ -11,8 +11,8 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// crossed is an input of two factors, every combination of 4 and 2 levels four times. Its codes are functions of the
-// levels.
+// crossed returns an input of two factors with each combination of 4 and 2 levels four times. Its codes are functions
+// of the levels.
 func crossed(columns ...func(a, b float64) float64) *Input {
 	in := &Input{Factors: []factor.Factor{{Name: "a", Size: 4}, {Name: "b", Size: 2}}, Stream: rng.New(1, "test")}
 	in.Codes.Cols = len(columns)
@@ -42,7 +42,16 @@ func TestResponses(t *testing.T) {
 	if got := r.Part("per_column"); !slices.Equal(got, []float64{1, 1, 2, 0, 1}) {
 		t.Errorf("factors by column: %v", got)
 	}
-	parity := func(a, _ float64) float64 { return math.Mod(a, 2) } // 1 bit of the 2 that a has
+	three := crossed(both)
+	three.Factors, three.Levels = append(three.Factors, factor.Factor{Name: "c", Size: 2}), nil
+	for i := range 32 {
+		three.Levels = append(three.Levels, i%4, i/4%2, i/4%2)
+	}
+	r = compute(t, m, three)
+	if got := r.Part("columns"); !slices.Equal(got, []float64{0, 1, 0}) {
+		t.Errorf("columns that respond to one, several and no factors of three: %v", got)
+	}
+	parity := func(a, _ float64) float64 { return math.Mod(a, 2) } // 1 of the 2 bits of a
 	for threshold, want := range map[float64]float64{0.49: 1, 0.51: 0} {
 		m.Threshold = threshold
 		if r := compute(t, m, crossed(parity, zero)); r.Value != want {
@@ -57,7 +66,7 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-// Of a rotated code, principal components are the factors again.
+// The principal components of a rotated code are the factors.
 func TestPrincipalMED(t *testing.T) {
 	mixed := func(s float64) func(a, b float64) float64 {
 		return func(a, b float64) float64 { return 10*(a-1.5) + s*(b-0.5) }
@@ -66,14 +75,14 @@ func TestPrincipalMED(t *testing.T) {
 	m := named("principal-med").(*PrincipalMED)
 	m.Components = 2
 	r := compute(t, m, in)
-	near(t, "value", r.Value, 1, 1e-8) // but for the floor of importances
+	near(t, "value", r.Value, 1, 1e-8) // up to the floor of importances
 	if got := r.Grids[0].Rows; !slices.Equal(got, []string{"pc0", "pc1"}) {
 		t.Errorf("rows %q", got)
 	}
 	if plain := compute(t, med(), in); plain.Value > 0.9 {
 		t.Errorf("med of the columns themselves is %v", plain.Value)
 	}
-	m.Components = 3 // as many as there are columns
+	m.Components = 3 // as many as columns
 	if whole := compute(t, m, in); whole.Value != compute(t, med(), in).Value {
 		t.Errorf("%v", whole.Value)
 	}
@@ -83,7 +92,7 @@ func TestManipulated(t *testing.T) {
 	m := named("manipulation").(*Manipulated)
 	r := compute(t, m, crossed(first, second, zero))
 	near(t, "value", r.Value, 1, 0)
-	r = compute(t, m, crossed(first, first, second, both)) // while a varies, three columns move alike; while b varies, one moves 1 and one 4
+	r = compute(t, m, crossed(first, first, second, both)) // for a, three columns change equally; for b, one changes by 1 and one by 4
 	near(t, "value", r.Value, (1.0/3+16.0/17)/2, 1e-12)
 	if p := r.Parts[0]; !slices.Equal(p.Labels, []string{"a", "b"}) {
 		t.Errorf("%+v", p)

@@ -82,12 +82,10 @@ func (r *Result) Part(name string) []float64 {
 	return nil
 }
 
-// note adds a remark.
 func (r *Result) note(format string, args ...any) {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 }
 
-// add adds a value with its label.
 func (p *Part) add(label string, value float64) {
 	p.Labels, p.Values = append(p.Labels, label), append(p.Values, value)
 }
@@ -208,8 +206,7 @@ func (b *Basis) fittedToAll(p Projection, in *Input) {
 	}
 }
 
-// affine records affine maps with the given numbers of rows and columns: with fewer rows than parameters, a map fits
-// without error.
+// affine records affine maps of rows and columns: with fewer rows than parameters, a map fits without error.
 func (b *Basis) affine(rows, columns int) {
 	if least := columns + 2; rows < least {
 		b.want(least, "rows, as an affine map fits fewer without error")

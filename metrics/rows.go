@@ -43,8 +43,7 @@ func needsOf(m Metric) (needs Needs, says bool) {
 	return AllLevels, false
 }
 
-// complete returns the input with the factors that are known in some row, and with the rows where all these factors are
-// known.
+// complete returns the input with the factors that are known in some row, and the rows where all of them are known.
 func (in *Input) complete() *Input {
 	unknown := in.table().Unknown()
 	if unknown == nil {
@@ -144,8 +143,7 @@ func (in *Input) knownParts() (parts []knownPart) {
 	return parts
 }
 
-// known returns the rows where each factor is known: all rows in order or, if some levels are unknown, grouped by
-// level.
+// known returns the rows where each factor is known: all in order or, with unknown levels, grouped by level.
 func (in *Input) known() [][]int {
 	all, rows := numeric.UpTo(in.Codes.Rows), make([][]int, len(in.Factors))
 	for j := range rows {
@@ -170,8 +168,7 @@ func (in *Input) varying() (some *Input, notes []string) {
 	return in.choose(factors, numeric.UpTo(in.Codes.Rows)), notes
 }
 
-// part returns the input with some rows and everything known about them. Continuous factors keep their range over all
-// rows.
+// part returns the input with some rows, and all facts about them. Continuous factors keep their range over all rows.
 func (in *Input) part(rows []int) *Input {
 	some := in.choose(numeric.UpTo(len(in.Factors)), slices.Sorted(slices.Values(rows)))
 	if in.Exact != nil && in.spans == nil {
@@ -393,8 +390,7 @@ func (x *inputs) join(results []Result) Result {
 	return joined
 }
 
-// joinPart merges a part over all factors. It returns false if the part is missing for some factor or has different
-// labels.
+// joinPart merges a part over all factors. It returns false if a factor lacks the part or has different labels.
 func (x *inputs) joinPart(results []Result, name string) (Part, bool) {
 	joined := Part{Name: name}
 	for i, r := range results {

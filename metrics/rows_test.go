@@ -9,8 +9,8 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// ragged returns rows that are no grid: combinations of three factors that occur some times, or not at all, with one
-// unknown level, and codes of two columns.
+// ragged returns rows that form no grid: repeated and missing combinations of three factors, unknown levels, and codes
+// of two columns.
 func ragged() *Input {
 	in := &Input{Factors: ordinals(3, 2, 2)}
 	s := rng.New(8, "ragged")
@@ -23,11 +23,11 @@ func ragged() *Input {
 	return in
 }
 
-// drawn is a pair of rows that share the level of a factor.
+// drawn is a pair of rows with the same level of a factor.
 type drawn struct{ factor, first, second int }
 
-// pairChances returns the chance of every pair by the rule of the metrics. It draws a factor, then a row with a known
-// level, then a row with the same level, each uniformly.
+// pairChances returns the probability of every pair by the rule of the metrics. The rule draws a factor, then a row
+// with a known level, then a row with the same level, each uniformly.
 func pairChances(in *Input) map[drawn]float64 {
 	k := len(in.Factors)
 	chances := map[drawn]float64{}
@@ -53,7 +53,7 @@ func pairChances(in *Input) map[drawn]float64 {
 	return chances
 }
 
-// TestFactorVAEByHand compares the score with its expectation over all pairs of rows, on rows that are no grid.
+// TestFactorVAEByHand compares the score with its expectation over all pairs of rows.
 func TestFactorVAEByHand(t *testing.T) {
 	in := ragged()
 	votes := [2][3]float64{} // by column and factor
@@ -83,9 +83,9 @@ func TestFactorVAEByHand(t *testing.T) {
 	}
 }
 
-// TestBetaVAEByHand compares the score with the best classifier's, on rows that are no grid. With one pair for a point
-// and few distinct points, the logistic regression of many points cannot be better. Its mean accuracy on the train
-// points follows from the chances of the points.
+// TestBetaVAEByHand compares the score with the best classifier's score. With one pair per point and few distinct
+// points, the logistic regression of many points cannot be better. Its mean accuracy on the train points follows from
+// the probabilities of the points.
 func TestBetaVAEByHand(t *testing.T) {
 	in := ragged()
 	for i := range in.Codes.Rows { // two distinct differences: 0 and 1
@@ -109,13 +109,13 @@ func TestBetaVAEByHand(t *testing.T) {
 	near(t, "beta-vae", r.Value, want, 5*math.Sqrt(0.25/200000))
 }
 
-// TestIRSByHand compares the score with its definition, on rows that are no grid.
+// TestIRSByHand compares the score with its definition.
 func TestIRSByHand(t *testing.T) {
 	in := ragged()
 	near(t, "irs", evaluated(t, in, []Choice{{Name: "irs", Value: &IRS{Quantile: 1}}}).Value, bruteIRS(in), 1e-12)
 }
 
-// TestTurningRows checks D_LSBD of perfect codes on rows that are no grid, some with unknown angles.
+// TestTurningRows checks D_LSBD of perfect codes on rows that form no grid, some with unknown angles.
 func TestTurningRows(t *testing.T) {
 	s := rng.New(2, "turning")
 	in := &Input{Factors: []factor.Factor{{Name: "angle", Size: 12, Kind: factor.Circular}, {Name: "hue", Size: 7, Kind: factor.Circular}}}

@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// Few rows give mutual information of chance: the gap of codes that are perfect circles grows, as their columns'
-// histograms differ.
+// Few rows overestimate mutual information. The gap of perfect circular codes grows, because the histograms of their
+// columns differ.
 func TestSampledCircles(t *testing.T) {
 	const side = 64
 	in := &Input{Codes: matrix.Matrix{Rows: side * side, Cols: 4}}
@@ -42,7 +42,7 @@ func TestSampledCircles(t *testing.T) {
 	}
 }
 
-// A sample of very many rows says what all rows say.
+// A large sample has the value of all rows.
 func TestSampledMany(t *testing.T) {
 	in, _ := encoded(t, "entanglement")
 	for _, text := range []string{"mig", "modularity"} {

@@ -13,14 +13,14 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// sap is the metric of disentanglement_lib, which draws its rows.
+// sap returns the metric of disentanglement_lib, which draws rows.
 func sap() *SAP {
 	m := named("sap").(*SAP)
 	m.TestShare = 0
 	return m
 }
 
-// split returns the split of a golden case: the first rows train, the others, if any, test.
+// split returns the split of a reference case: the first rows train, and the others test.
 func (v libraryValue) split() TrainTest {
 	return TrainTest{TrainRows: v.Settings.TrainRows}
 }
@@ -96,7 +96,7 @@ func TestSAPErrors(t *testing.T) {
 	}
 }
 
-// Rows are drawn by the stream alone, with replacement, each of train and test from all rows.
+// The stream alone determines the rows, drawn with replacement from all rows for train and test.
 func TestSplit(t *testing.T) {
 	in := gridInput(ordinals(10, 9), 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), math.Sin(float64(l[1])) })
 	value := func(seed uint64) Result {
@@ -119,7 +119,7 @@ func TestSplit(t *testing.T) {
 	if err != nil || len(train) != 4000 || len(test) != 300 || len(counts) != 90 || slices.Equal(train[:300], test) {
 		t.Errorf("%d train rows, %d of them different, %d test rows, %v", len(train), len(counts), len(test), err)
 	}
-	for row, count := range counts { // 44 expected of each, with a standard deviation of 7
+	for row, count := range counts { // expected 44 each, with a standard deviation of 7
 		if row < 0 || row > 89 || count < 15 || count > 80 {
 			t.Errorf("row %d is drawn %d times", row, count)
 		}
@@ -131,8 +131,8 @@ func TestSplit(t *testing.T) {
 }
 
 // The codes are the factors of Chopsticks, depth 2, both: an option and four numbers. Two of the numbers are 0 for the
-// half of the rows with the first option. The code of Ross and Doshi-Velez gives SAP .849 and DCI .99999 for such
-// codes, and support vector machines of binned levels give .09.
+// rows with the first option, half of all rows. On such codes, the code of Ross and Doshi-Velez gives SAP .849 and DCI
+// .99999. Support vector machines on binned levels give .09.
 func TestHierarchicalDialectOfTruth(t *testing.T) {
 	const n = 5000
 	s, v := rng.New(1, "sticks"), npy.Array[float64]{Shape: []int{n, 5}, Data: make([]float64, 5*n)}

@@ -7,7 +7,7 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// TestScale checks that a result has a scale just where the scale of the codes changes its value.
+// TestScale checks that a result has a scale exactly if the scale of the codes changes its value.
 func TestScale(t *testing.T) {
 	whole, _ := gappy()
 	in := kept(whole, 0, 1, 2)

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// answered returns an input of rows with two columns, and of answers about factors x and y. Row 5 is in no class.
+// answered returns an input of rows with two columns and answers about factors x and y. Row 5 is in no class.
 func answered(t *testing.T, codes []float64) *Input {
 	t.Helper()
 	in := &Input{Codes: matrix.Matrix{Rows: len(codes) / 2, Cols: 2, Data: codes}}
@@ -74,7 +74,7 @@ func TestSeparationOfAnswers(t *testing.T) {
 	}
 }
 
-// Rows with levels differ where the levels do. Values of random pairs are near the values of all.
+// Rows with different levels differ. Random pairs give a value near the value of all pairs.
 func TestSeparationOfLevels(t *testing.T) {
 	in := gridInput(ordinals(3, 2, 200), 3, func(l []int, z []float64) {
 		z[0], z[1], z[2] = 0.25*float64(l[0]), 0.5*float64(l[1]), 2*float64(l[2])
@@ -99,7 +99,7 @@ func TestSeparationOfLevels(t *testing.T) {
 	}
 }
 
-// The rows of a part, and shuffled rows, keep their pairs.
+// Parts and permutations of rows keep their pairs.
 func TestSeparationChance(t *testing.T) {
 	codes := make([]float64, 200)
 	a := &similarity.Answers{Rows: 100}

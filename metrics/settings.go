@@ -43,7 +43,6 @@ func oneOfOrNone[S ~string](key, what string, value S, values ...S) error {
 	return oneOf(key, what, value, values...)
 }
 
-// within returns an error for an integer that is out of range.
 func within(key string, n, least, most int) error {
 	return rule(n >= least && n <= most, key, "%d is out of range; want %d to %d", n, least, most)
 }
@@ -53,7 +52,6 @@ func notNegative(key string, n int, zero string) error {
 	return rule(n >= 0, key, "%d is negative; want 0 (%s) or more", n, zero)
 }
 
-// positive returns an error for a number that is not positive and finite.
 func positive(key string, v float64) error {
 	return rule(v > 0 && !math.IsInf(v, 0), key, "%v is not a positive number", v)
 }
@@ -78,7 +76,6 @@ const maxDrawn = 1 << 24
 // heldOut is the default fraction of test rows.
 const heldOut = 1.0 / 3
 
-// apartTrainTest returns the default split, which holds out test rows.
 func apartTrainTest() TrainTest { return TrainTest{Train: 10000, Test: 5000, TestShare: heldOut} }
 
 // splits is implemented by metrics that hold out test rows unless a config sets numbers of rows to draw.
@@ -142,7 +139,6 @@ func (s TrainTest) tested(in *Input) int {
 	return int(math.Round(s.TestShare * float64(in.Codes.Rows)))
 }
 
-// rows returns the train and the test rows.
 func (s TrainTest) rows(in *Input) (train, test []int, err error) {
 	n := in.Codes.Rows
 	switch {
@@ -174,14 +170,12 @@ var (
 	errNoStreamOrRows = fmt.Errorf("%w, or train_rows", errNoStream)
 )
 
-// Apart splits the rows into train and test rows without overlap. Either a random fraction is for testing, or all rows
-// after the first TrainRows.
+// Apart splits the rows without overlap: a random fraction, or all rows after the first TrainRows, are for testing.
 type Apart struct {
 	TestShare float64 `yaml:"test_share" doc:"fraction of rows chosen at random for testing; the other rows train"`
 	TrainRows int     `yaml:"train_rows" doc:"instead of random rows: train on this many first rows, test on the other rows; 0: random rows"`
 }
 
-// quarterApart uses a quarter of the rows for testing.
 func quarterApart() Apart { return Apart{TestShare: 0.25} }
 
 func (a Apart) validate() error {

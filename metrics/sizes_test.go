@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
-// sizedCodes returns codes of three factors, times a number.
+// sizedCodes returns codes of three factors, scaled by size.
 func sizedCodes(size float64) *Input {
 	random := rng.New(1, "sizes")
 	kinds := []factor.Factor{{Name: "a", Size: 4, Kind: factor.Ordinal}, {Name: "b", Size: 3, Kind: factor.Ordinal}, {Name: "c", Size: 8, Kind: factor.Circular}}
@@ -29,13 +29,14 @@ func sizedCodes(size float64) *Input {
 	return in
 }
 
-// Very large and very small codes: metrics without a unit keep their values, to the digits that the codes have. Metrics
-// with the unit of the codes or its square follow it or say that its square is no number. No value is NaN or infinite.
+// Codes may be very large or small. Metrics without a unit keep their values, up to the digits of the codes. Metrics
+// with the unit of the codes or its square scale along, or state that the square overflows. No value is NaN or
+// infinite.
 func TestSizesOfCodes(t *testing.T) {
 	linear := strings.Fields("mad radius diameter mpd")
 	trees := strings.Fields("dci dci-regression r4")
 	square := strings.Fields("variance wasserstein-correlation")
-	by := strings.Fields("separation contraction-mean contraction-max sap beta-vae factor-vae logic") // definitions with a constant in units of the codes
+	by := strings.Fields("separation contraction-mean contraction-max sap beta-vae factor-vae logic") // definitions with a constant in the units of the codes
 	measured := func(name string, size float64) (float64, error) {
 		in := sizedCodes(size)
 		in.Stream = rng.New(1, name)
@@ -58,7 +59,7 @@ func TestSizesOfCodes(t *testing.T) {
 		for _, size := range []float64{1e-320, 1e-200, 1e-100, 1e-30, 1e100, 1e200, 3e307} {
 			got, err := measured(e.Name, size)
 			tolerance := 1e-9
-			if size < 1e-310 { // codes of three digits
+			if size < 1e-310 { // codes have three digits
 				tolerance = 0.02
 			}
 			switch {
@@ -83,7 +84,7 @@ func TestSizesOfCodes(t *testing.T) {
 				got /= size
 			case slices.Contains(square, e.Name):
 				got = got / size / size
-			case e.Name == "explicitness" && size < 1e-310: // ranks rows; some are equal in three digits
+			case e.Name == "explicitness" && size < 1e-310: // it ranks rows, and some are equal in three digits
 				continue
 			}
 			if !(math.Abs(got-want) <= tolerance*math.Abs(want)) {
@@ -93,7 +94,7 @@ func TestSizesOfCodes(t *testing.T) {
 	}
 }
 
-// Metrics of trees say so if they tell apart few numbers of a column.
+// Metrics of trees warn if they distinguish only few numbers of a column.
 func TestCoarseForTrees(t *testing.T) {
 	for _, at := range []struct {
 		size, offset float64
@@ -102,9 +103,9 @@ func TestCoarseForTrees(t *testing.T) {
 		{1, 0, ""},
 		{1e-3, 0, ""},
 		{1, 1000, ""},
-		{1e-30, 0, ""}, // multiplied
-		{1e-6, 0, "trees see few steps of 2 of 3 columns, such as z0 (standard deviation 9e-07, steps of 1e-07); want codes nearer to 1, around 0"},
-		{1, 1e6, "trees see few steps of 2 of 3 columns, such as z0 (standard deviation 9e-01, steps of 1e-01); want codes nearer to 1, around 0"},
+		{1e-30, 0, ""}, // scaled up
+		{1e-6, 0, "in single precision, 2 of 3 columns have few distinct numbers, such as z0 (standard deviation 9e-07, steps of 1e-07); want codes around 0, of size 1"},
+		{1, 1e6, "in single precision, 2 of 3 columns have few distinct numbers, such as z0 (standard deviation 9e-01, steps of 1e-01); want codes around 0, of size 1"},
 	} {
 		noise := rng.New(2, "noise")
 		in := gridInput(ordinals(6, 4), 3, func(l []int, z []float64) {
@@ -122,7 +123,7 @@ func TestCoarseForTrees(t *testing.T) {
 	}
 }
 
-// Concentrations of equal importances are 0, and not less by rounding.
+// Concentrations of equal importances are 0, and rounding does not make them negative.
 func TestEntropyIsNotNegative(t *testing.T) {
 	for n := 2; n < 40; n++ {
 		for _, v := range []float64{1. / 3, .1, 1e-5, 7} {

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// TestHeldOut checks that metrics that fit a predictor test it on other rows: random codes are near chance.
+// TestHeldOut checks that metrics with a predictor test it on other rows: random codes score near chance.
 func TestHeldOut(t *testing.T) {
 	long.NotShort(t)
 	s := rng.New(7, "held out")
@@ -44,7 +44,7 @@ func TestHeldOut(t *testing.T) {
 	}
 }
 
-// TestDrawnRows checks which keys of a config draw rows instead of holding rows out.
+// TestDrawnRows checks which config keys draw rows instead of holding rows out.
 func TestDrawnRows(t *testing.T) {
 	for text, want := range map[string]TrainTest{
 		"sap":                                  {Train: 10000, Test: 5000, TestShare: 1.0 / 3},

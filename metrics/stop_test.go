@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// looks is a context that counts calls of Err, and ends after a number of them.
+// looks is a context that counts calls of Err and ends after a number of calls.
 type looks struct {
 	context.Context
 	seen  atomic.Int64
@@ -39,11 +39,11 @@ func largeInput() *Input {
 	return in
 }
 
-// quick lists metrics that read every row at most once and end quickly without checks.
+// quick lists metrics that read each row at most once, and end quickly without checks.
 var quick = map[string]bool{"purity": true, "coverage": true, "h-error": true, "description-length": true, "total-correlation": true, "wasserstein-correlation": true}
 
 // Every metric ends with its context: at once if the context has ended, otherwise at the next check. Checks are
-// frequent: the work between two is a small fraction of all.
+// frequent: the work between two checks is a small fraction of the total.
 func TestStop(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -53,7 +53,7 @@ func TestStop(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			choices := []Choice{{Name: e.Name, Value: e.New()}}
 			if err := Suits(in, choices); err != nil {
-				if e.Name != "dlsbd-workshop" { // which wants a whole grid
+				if e.Name != "dlsbd-workshop" { // dlsbd-workshop needs a full grid
 					t.Error(err)
 				}
 				return

@@ -17,8 +17,8 @@ import (
 
 var allMeasures = []factor.Deviation{factor.Variance, factor.MAD, factor.Radius, factor.Diameter, factor.MPD}
 
-// The first factor has levels 0 and 1 with the points 0, 0, 3, 3 and 10 of one
-// column; every measure by hand.
+// The first factor has levels 0 and 1, with the points 0, 0, 3, 3 and 10 of one column. All deviations are computed by
+// hand.
 func TestSpreadByHand(t *testing.T) {
 	in := &Input{Codes: matrix.Matrix{Rows: 5, Cols: 1, Data: []float64{0, 0, 3, 3, 10}}, Levels: []int{0, 0, 0, 0, 2},
 		Factors: ordinals(4)}
@@ -28,7 +28,7 @@ func TestSpreadByHand(t *testing.T) {
 		for a, w2 := range map[factor.Aggregate]float64{factor.Mean: 0.5, factor.Sum: 1, factor.Max: 1, factor.MeanSquare: math.NaN()} {
 			one := w
 			if m != factor.Radius && m != factor.Diameter {
-				one *= 2 // of level 0 alone
+				one *= 2 // only level 0
 			}
 			s := NewSubCodeDeviation(m)
 			s.Aggregate = a
@@ -76,7 +76,7 @@ func TestSpreadOracles(t *testing.T) {
 		permuted := gridInput(factors, 5, func(l []int, z []float64) { // with a dead column, and a noisy one
 			z[0], z[1], z[2], z[3], z[4] = float64(l[2]), 1, float64(l[0]), float64((l[0]*7+l[1]*5+l[2]*3)%4), -float64(l[1])
 		})
-		r := compute(t, NewSubCodeDeviation(m), permuted) // five columns, three factors: the best ones
+		r := compute(t, NewSubCodeDeviation(m), permuted) // five columns, three factors: the best columns
 		near(t, "permuted "+m.String(), r.Value, 0, 1e-12)
 		if columns := r.Part("columns"); !slices.Equal(columns, []float64{2, 4, 0}) || len(r.Notes) != 1 {
 			t.Errorf("columns %v, notes %v", columns, r.Notes)
@@ -89,19 +89,19 @@ func TestSpreadOracles(t *testing.T) {
 		s := NewSubCodeDeviation(m)
 		s.Codes = factor.SubCodes{"f0": {0, 3}, "f1": {1, 4}, "f2": {5, 2}}
 		near(t, "duplicated "+m.String(), compute(t, s, duplicated).Value, 0, 1e-12)
-		s.Codes = factor.SubCodes{"f1": {1}} // one factor alone
+		s.Codes = factor.SubCodes{"f1": {1}} // only one factor
 		if r := compute(t, s, duplicated); len(r.Part("per_factor")) != 1 || r.Value > 1e-12 {
 			t.Errorf("one factor: %+v", r)
 		}
 	}
 }
 
-// The remaining variance is a mean over rows, not levels: column 0 varies within the level with two thirds of the rows,
-// column 1 within the rare ones.
+// The remaining variance is a mean over rows, not levels. Column 0 varies within the level with two thirds of the rows,
+// column 1 within the rare levels.
 func TestAssignUneven(t *testing.T) {
 	in := &Input{Factors: ordinals(3, 2), Codes: matrix.Matrix{Cols: 3}}
 	for i := range 24 {
-		level := max(0, i-15) / 4 // 16 rows, then 4 and 4
+		level := max(0, i-15) / 4 // 16 rows, then 4 and 4 rows
 		level = []int{0, 1, 2}[min(level, 2)]
 		noise := float64(i % 4)
 		common, rare := float64(10*level), float64(10*level)
@@ -145,7 +145,7 @@ func TestStandardise(t *testing.T) {
 	}
 }
 
-// Sampled rows estimate the value of all, without bias for the means.
+// Sampled rows estimate the value of all rows, and the means without bias.
 func TestSpreadSamples(t *testing.T) {
 	stream := rng.New(9, "samples")
 	in := gridInput(ordinals(4, 5, 200), 6, func(l []int, z []float64) {
@@ -156,7 +156,7 @@ func TestSpreadSamples(t *testing.T) {
 	for _, m := range allMeasures {
 		const repeats = 40
 		s := NewSubCodeDeviation(m)
-		s.Codes = factor.SubCodes{"f0": {0, 1}, "f1": {2, 3}} // f2 has only two sampled rows for a level
+		s.Codes = factor.SubCodes{"f0": {0, 1}, "f1": {2, 3}} // f2 has only two sampled rows per level
 		s.Samples = 0
 		want := compute(t, s, in).Value
 		s.Samples = 400
@@ -172,7 +172,7 @@ func TestSpreadSamples(t *testing.T) {
 			mean += r[0].Value / repeats
 		}
 		switch m {
-		case factor.MPD: // corrected for self pairs
+		case factor.MPD: // corrected for pairs of a row with itself
 			near(t, m.String(), mean, want, 0.005*want)
 		case factor.Variance, factor.MAD:
 			near(t, m.String(), mean, want, 0.03*want)
@@ -184,7 +184,7 @@ func TestSpreadSamples(t *testing.T) {
 		if _, err := s.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "the input's Stream is nil") {
 			t.Errorf("without a stream: %v", err)
 		}
-		s.Codes = factor.SubCodes{"f0": {0}, "f1": {2, 3}} // all rows where there is one column
+		s.Codes = factor.SubCodes{"f0": {0}, "f1": {2, 3}} // a single column uses all rows
 		r, err := Evaluate(ctx, in, 1, []Choice{{Name: m.String(), Value: s}})
 		if err != nil {
 			t.Fatal(err)
@@ -192,7 +192,7 @@ func TestSpreadSamples(t *testing.T) {
 		s.Codes = factor.SubCodes{"f0": {0}}
 		alone := compute(t, s, in)
 		near(t, m.String(), r[0].Part("per_factor")[0], alone.Value, 0)
-		s.Codes = factor.SubCodes{"f0": {0}, "f2": {4}} // one column each: all rows
+		s.Codes = factor.SubCodes{"f0": {0}, "f2": {4}} // single columns use all rows
 		if r := compute(t, s, in); len(r.Notes) != 0 {
 			t.Errorf("notes %v", r.Notes)
 		}
@@ -293,7 +293,7 @@ func TestSpreadConfig(t *testing.T) {
 	}
 }
 
-// The assignment is the cheapest of all.
+// FuzzAssign compares the assignment with the cheapest of all assignments.
 func FuzzAssign(f *testing.F) {
 	for seed := range 200 {
 		f.Add(uint64(seed), uint8(seed/3), uint8(seed))

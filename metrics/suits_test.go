@@ -21,7 +21,7 @@ func suitInputs() map[string]*Input {
 			for _, k := range []int{1, 2} {
 				for _, levels := range []int{1, 2, 4} {
 					for _, kind := range []factor.Kind{factor.Ordinal, factor.Circular} {
-						for _, constant := range []bool{false, true} { // factors have levels that no row has
+						for _, constant := range []bool{false, true} { // some levels have no rows
 							if constant && levels == 1 {
 								continue
 							}
@@ -73,7 +73,7 @@ func splitOf(m Metric) *TrainTest {
 	return nil
 }
 
-// If Suits of a metric accepts an input, the metric can measure it, for any codes.
+// If Suits accepts an input, the metric can measure it for any codes.
 func TestSuitsIsEnough(t *testing.T) {
 	long.NotShort(t)
 	inputs := suitInputs()
@@ -86,7 +86,7 @@ func TestSuitsIsEnough(t *testing.T) {
 					s.TrainRows = 30
 				}
 				before := *in
-				before.Codes.Data = nil // no codes exist yet
+				before.Codes.Data = nil // before codes exist
 				if err := Suits(&before, choice); err != nil {
 					refused++
 					continue
@@ -101,7 +101,7 @@ func TestSuitsIsEnough(t *testing.T) {
 	}
 }
 
-// An input without factors is an error of every metric with factors, before there are codes and with them.
+// An input without factors is an error for every metric of factors, with and without codes.
 func TestNoFactors(t *testing.T) {
 	in := &Input{Codes: matrix.Matrix{Rows: 2, Cols: 2, Data: []float64{1, 2, 3, 4}}, Stream: rng.New(1, "none")}
 	for _, e := range entries() {

@@ -10,14 +10,14 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// Results are the same on any number of threads, and the work is in sections of enough items for 16.
+// Results do not depend on the number of threads, and parallel sections have enough items for 16 threads.
 func TestThreads(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	for _, c := range []struct {
 		name  string
 		m     Metric
 		d     int
-		items int // of the sections that share points or columns
+		items int // items of sections that share points or columns
 	}{
 		{"beta-vae", &BetaVAE{Batch: 64, Train: 2500, Test: 1500}, 10, 4000},
 		{"beta-vae, few pairs", &BetaVAE{Batch: 3, Train: 300, Test: 200, Standardise: true}, 10, 500},

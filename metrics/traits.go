@@ -12,8 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
 
-// traits are properties of a metric with its settings. They decide which rows, intervals and chance levels the metric
-// gets.
+// traits are properties of a metric with its settings, which decide its rows, intervals and chance levels.
 type traits struct {
 	way    interval.Way // how an interval repeats the measurement
 	why    string       // the reason if there is no interval
@@ -28,14 +27,15 @@ type traits struct {
 	informed bool              // a pair of a column and a factor only counts with more information than chance
 }
 
-// traitsOf returns the properties of a metric.
 func traitsOf(m Metric) traits {
 	const (
 		rows, draws, none = interval.Rows, interval.Draws, interval.None
-		extreme           = "it is an extreme, which grows with the number of images, and rows do not tell how much"
+		extreme           = "the value is an extreme: it grows with the number of images, at an unknown rate"
 	)
 	switch m := m.(type) {
-	case *IRS, *TotalCorrelation, *ConditionalTC, *CodeSpread, *Purity, *Coverage, *DescriptionLength:
+	case *IRS:
+		return traits{way: none, why: "it divides by the largest deviation, which grows with the number of images"}
+	case *TotalCorrelation, *ConditionalTC, *CodeSpread, *Purity, *Coverage, *DescriptionLength:
 		return traits{way: rows}
 	case *MIG:
 		return traits{way: rows, bins: &m.Histogram}

@@ -31,8 +31,7 @@ import (
 //
 // for d columns and k factors. w(c) and v(j) are the fractions of column c and of factor j in the sum of R; they are
 // all equal if R is 0. All three scores are 0 to 1. Disentanglement is 1 if every important column is important for
-// only one factor; completeness is 1 if every factor needs only one column. Log and Floor (the 1e-11) change the
-// entropy.
+// only one factor; completeness is 1 if every factor needs only one column. Log and Floor (1e-11) change the entropy.
 //
 // Trees do not see differences of at most 1e-7 in a column.
 //
@@ -82,13 +81,9 @@ func NewDCI() *DCI {
 // maxBoosted limits the number of boosting rounds.
 const maxBoosted = 10000
 
-// Better returns HigherIsBetter.
-func (*DCI) Better() Direction { return HigherIsBetter }
-
-// Range implements Bounded.
+func (*DCI) Better() Direction              { return HigherIsBetter }
 func (m *DCI) Range() (least, most float64) { return m.Entropy.Least(), 1 }
 
-// Validate checks the settings.
 func (m *DCI) Validate() error {
 	return cmp.Or(
 		m.Score.validate(),
@@ -101,7 +96,6 @@ func (m *DCI) Validate() error {
 	)
 }
 
-// Suits implements Selective.
 func (m *DCI) Suits(in *Input) error {
 	if err := m.TrainTest.suits(in); err != nil {
 		return err
@@ -255,12 +249,10 @@ func newDCIRegression() *DCIRegression {
 // maxBoostedDepth limits the depth of trees.
 const maxBoostedDepth = 16
 
-// Validate checks the settings.
 func (m *DCIRegression) Validate() error {
 	return cmp.Or(m.Score.validate(), within("rounds", m.Rounds, 1, maxBoosted), within("depth", m.Depth, 1, maxBoostedDepth))
 }
 
-// Suits implements Selective.
 func (m *DCIRegression) Suits(in *Input) error {
 	if len(in.Factors) == 0 {
 		return errors.New("there are no factors; want at least one")
@@ -297,8 +289,7 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 	return r, nil
 }
 
-// coarseForTrees returns a note about columns with few steps for trees, which see single precision and take numbers
-// that differ by 1e-7 or less for equal.
+// coarseForTrees notes columns with few steps for trees, which take numbers that differ by at most 1e-7 for equal.
 func (in *Input) coarseForTrees() []string {
 	const steps = 100 // in a standard deviation; with fewer, importances and accuracies fall
 	first, coarse := "", 0
@@ -319,7 +310,7 @@ func (in *Input) coarseForTrees() []string {
 	if coarse == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("trees see few steps of %d of %d columns, such as %s; want codes nearer to 1, around 0",
+	return []string{fmt.Sprintf("in single precision, %d of %d columns have few distinct numbers, such as %s; want codes around 0, of size 1",
 		coarse, in.Codes.Cols, first)}
 }
 
@@ -353,7 +344,6 @@ type R4 struct {
 	Predictions `yaml:",inline"`
 }
 
-// newR4 returns the metric with its defaults.
 func newR4() *R4 { return &R4{Predictions: Predictions{Splits: 5, Samples: 10000}} }
 
 // R4C is R4 for hierarchical codes (Ross and Doshi-Velez 2021, equation 5), 0 to 1. It is the mean over factors V of
@@ -386,7 +376,6 @@ const (
 	weightsPrinted OptionWeights = "printed"
 )
 
-// Validate checks the settings.
 func (m *R4C) Validate() error {
 	return cmp.Or(oneOf("weights", "weights", m.Weights, weightsGroup, weightsPrinted), m.Predictions.Validate())
 }
@@ -400,12 +389,10 @@ type Predictions struct {
 // The largest settings.
 const maxPredictionSplits = 1000
 
-// Validate checks the settings.
 func (p *Predictions) Validate() error {
 	return cmp.Or(within("splits", p.Splits, 1, maxPredictionSplits), notNegative("samples", p.Samples, "all rows"))
 }
 
-// Suits implements Selective.
 func (*R4C) Suits(in *Input) error { return fits(in.Hierarchy, "code", in.Codes.Cols) }
 
 // Compute returns the part per_factor, and three grids of columns by factors: r2 (both directions), r2_from_factor and

@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// unitCases returns codes of three continuous factors with the ranges 0..0.1, -3..2 and 0..100.
+// unitCases are codes of three continuous factors with the ranges 0..0.1, -3..2 and 0..100.
 var unitCases = []string{"affine", "identity", "nonlinear", "shrunk"}
 
 func unitsInput(t *testing.T, name string) (in *Input, factors []float64) {
@@ -116,7 +116,8 @@ func TestLossesHaveTheUnitsOfMetrics(t *testing.T) {
 	}
 }
 
-// A rotation of factors with unequal ranges keeps their distances; codes 0.01 y of y in 0..100 lose 99.
+// A rotation of factors with unequal ranges keeps their distances. Codes 0.01 y with y in 0..100 shorten distances by
+// up to 99.
 func TestUnitsOfDistances(t *testing.T) {
 	in, factors := unitsInput(t, "identity")
 	in.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: 3, Data: make([]float64, len(factors))}
@@ -137,7 +138,7 @@ func TestUnitsOfDistances(t *testing.T) {
 	near(t, "contraction-max of 0.01 y", value(t, "contraction-max", in), 99, 1e-12)
 }
 
-// Units change continuous factors only, and equally in all metrics.
+// Units change only continuous factors, and equally in all metrics.
 func TestUnits(t *testing.T) {
 	in, _ := unitsInput(t, "nonlinear")
 	scaled := *in
@@ -174,7 +175,6 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// The table states the unit of every metric.
 func TestTableUnits(t *testing.T) {
 	for _, e := range Registry.Entries {
 		if e.Units == "" {

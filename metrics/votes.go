@@ -40,7 +40,6 @@ type FactorVAE struct {
 	Raw    bool    `yaml:"raw" doc:"compare variances without dividing by the variance over all rows"`
 }
 
-// Validate checks the settings.
 func (m *FactorVAE) Validate() error {
 	return cmp.Or(rule(m.Prune >= 0 && !math.IsInf(m.Prune, 0), "prune",
 		"%v is not a number of at least 0", m.Prune), validDraws(m.Batch, 2, m.Train, m.Test))
@@ -135,11 +134,9 @@ type BetaVAE struct {
 	Standardise bool `yaml:"standardise" doc:"divide the differences of every column by their standard deviation"`
 }
 
-// Validate checks the settings.
 func (m *BetaVAE) Validate() error { return validDraws(m.Batch, 1, m.Train, m.Test) }
 
-// Compute returns the parts per_factor (accuracy on the test points of each factor) and train (accuracy on the train
-// points).
+// Compute returns the parts per_factor (accuracy on each factor's test points) and train (accuracy on train points).
 func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := readyWithSome(ctx, m, in); err != nil {
 		return Result{}, err
@@ -192,7 +189,7 @@ func (in *Input) always() (notes []string) {
 	varying := in.table().Varying(in.Codes.Rows)
 	for j, f := range in.Factors {
 		if !slices.Contains(varying, j) {
-			notes = append(notes, fmt.Sprintf("factor %s has only one level: no column tells it; want input without it", f.Name))
+			notes = append(notes, fmt.Sprintf("factor %s has only one level, so no column can predict it; want input without it", f.Name))
 		}
 	}
 	return notes

@@ -9,7 +9,7 @@ import (
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
-// The column that varies least is found at any place among many.
+// The metric finds the column of least variance at any position among many.
 func TestFactorVAEManyColumns(t *testing.T) {
 	stream := rng.New(1, "noise")
 	in := gridInput(ordinals(4, 5, 6), 40, func(l []int, z []float64) {
@@ -32,8 +32,8 @@ func TestFactorVAEManyColumns(t *testing.T) {
 	}
 }
 
-// Two factors rotated by 45 degrees give two columns of equal variance while either factor is fixed: their order
-// decides, not rounding, also of float32.
+// Two factors rotated by 45 degrees give two columns of equal variance for either fixed factor. Their order decides,
+// not rounding, also in float32.
 func TestFactorVAETies(t *testing.T) {
 	factors := ordinals(5, 5, 4)
 	var first [][]float64
@@ -43,7 +43,7 @@ func TestFactorVAETies(t *testing.T) {
 		"scaled":  func(u float64) float64 { return u / 3 },
 		"moved":   func(u float64) float64 { return u + 17.3 },
 	} {
-		for _, gap := range []int{1, 20} { // in one block of columns, or in two
+		for _, gap := range []int{1, 20} { // in one or two blocks of columns
 			in := gridInput(factors, gap+2, func(l []int, z []float64) {
 				a, b := float64(l[0])/7, float64(l[1])/7
 				z[0], z[gap], z[gap+1] = column((a+b)*math.Sqrt2/2), column((a-b)*math.Sqrt2/2), float64(l[2])
@@ -57,7 +57,7 @@ func TestFactorVAETies(t *testing.T) {
 			if slices.Max(votes[gap]) > 0 || !slices.Equal(votes[0], first[0]) || !slices.Equal(votes[gap+1], first[1]) {
 				t.Errorf("%s, %d columns: votes %v, want those of the first column %v and none of column %d", name, gap+2, votes, first, gap)
 			}
-			near(t, name, r.Value, 2./3, 0.05) // one of the two factors and the third
+			near(t, name, r.Value, 2./3, 0.05) // one of the first two factors, and the third factor
 		}
 	}
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// mapped returns an input with the given number of columns; its codes are random affine images of another input's
-// codes.
+// mapped returns an input with a number of columns. Its codes are random affine images of another input's codes.
 func mapped(in *Input, columns int, s *rng.Stream) *Input {
 	d, out := in.Codes.Cols, *in
 	a := make([]float64, (d+1)*columns)
@@ -31,8 +30,8 @@ func mapped(in *Input, columns int, s *rng.Stream) *Input {
 	return &out
 }
 
-// Pérez Rey et al. 2020, section 5: perfect codes stay virtually at 0 under a random linear map.
-// Equation 8 to the letter does not have it.
+// Pérez Rey et al. 2020, section 5: perfect codes stay virtually at 0 under a random linear map. The literal equation 8
+// lacks this property.
 func TestWorkshopLinearMaps(t *testing.T) {
 	s := rng.New(11, "maps")
 	whitened, literal := &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum, Whiten: true}, &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}
@@ -51,13 +50,13 @@ func TestWorkshopLinearMaps(t *testing.T) {
 	}
 }
 
-// Equation 18: the mean square of the points of a subgroup is 1; two subgroups therefore have at most 2.
+// Equation 18: the mean square of a subgroup's points is 1, so two subgroups have at most 2.
 func TestWorkshopBound(t *testing.T) {
 	var most, literal float64
 	for seed := range 30 {
 		s := rng.New(uint64(seed), "codes")
 		columns := 3 + seed%6
-		shared := s.Float64() // the part that all columns share
+		shared := s.Float64() // part shared by all columns
 		in := input(func(a []float64) []float64 {
 			z, common := make([]float64, columns), s.NormFloat64()
 			for c := range z {

@@ -25,7 +25,6 @@ type Sampled struct {
 	Of    Choice `yaml:"of" doc:"metric to compute on the sample"`
 }
 
-// Variants implements Varied.
 func (*Sampled) Variants() []Metric {
 	return []Metric{
 		&Sampled{Rows: 100, Draws: 3, Of: Choice{"mig", &MIG{Histogram: mutual.Library(), Gap: gapColumns}}},
@@ -33,16 +32,10 @@ func (*Sampled) Variants() []Metric {
 	}
 }
 
-// Title implements Titled.
-func (m *Sampled) Title() string { return m.Of.title("sampled-") }
-
-// Better returns the direction of the other metric.
-func (m *Sampled) Better() Direction { return m.Of.better() }
-
-// Range returns the bounds of the other metric.
+func (m *Sampled) Title() string                { return m.Of.title("sampled-") }
+func (m *Sampled) Better() Direction            { return m.Of.better() }
 func (m *Sampled) Range() (least, most float64) { return bounds(m.Of.Value) }
 
-// Validate checks the settings.
 func (m *Sampled) Validate() error {
 	_, again := m.Of.Value.(*Sampled)
 	return cmp.Or(
@@ -55,7 +48,6 @@ func (m *Sampled) Validate() error {
 // maxDraws limits the number of samples.
 const maxDraws = 10000
 
-// Suits implements Selective.
 func (m *Sampled) Suits(in *Input) error {
 	if m.Of.Value == nil {
 		return m.Validate()
@@ -116,7 +108,6 @@ type BestColumns struct {
 	Of    Choice `yaml:"of" doc:"metric to compute on the best columns"`
 }
 
-// Variants implements Varied.
 func (*BestColumns) Variants() []Metric {
 	return []Metric{
 		&BestColumns{K: 1, Of: Choice{"mig", &MIG{Histogram: mutual.Library(), Gap: gapColumns}}},
@@ -124,16 +115,10 @@ func (*BestColumns) Variants() []Metric {
 	}
 }
 
-// Title implements Titled.
-func (m *BestColumns) Title() string { return m.Of.title("best-columns-") }
-
-// Better returns the direction of the other metric.
-func (m *BestColumns) Better() Direction { return m.Of.better() }
-
-// Range returns the bounds of the other metric.
+func (m *BestColumns) Title() string                { return m.Of.title("best-columns-") }
+func (m *BestColumns) Better() Direction            { return m.Of.better() }
 func (m *BestColumns) Range() (least, most float64) { return bounds(m.Of.Value) }
 
-// Validate checks the settings.
 func (m *BestColumns) Validate() error {
 	if m.K < 1 {
 		return config.Invalid("k", "%d columns; want 1 or more", m.K)
@@ -147,7 +132,6 @@ func (m *BestColumns) med() *MED {
 	return &MED{Histogram: mutual.Library(), Entropy: mutual.LibraryEntropy(), TopK: m.K, Whole: m.Whole}
 }
 
-// Suits implements Selective.
 func (m *BestColumns) Suits(in *Input) error {
 	if m.Of.Value == nil {
 		return m.Validate()
@@ -200,7 +184,6 @@ type Projected struct {
 	Of      Choice     `yaml:"of" doc:"metric to compute on the projected codes"`
 }
 
-// Variants implements Varied.
 func (*Projected) Variants() []Metric {
 	return []Metric{
 		&Projected{Project: projectLinear, Of: Choice{"contraction-mean", &Contraction{Pairs: 1 << 23, Units: unitsAsGiven}}},
@@ -208,16 +191,10 @@ func (*Projected) Variants() []Metric {
 	}
 }
 
-// Title implements Titled.
-func (m *Projected) Title() string { return m.Of.title("projected-") }
-
-// Better returns the direction of the other metric.
-func (m *Projected) Better() Direction { return m.Of.better() }
-
-// Range returns the bounds of the other metric.
+func (m *Projected) Title() string                { return m.Of.title("projected-") }
+func (m *Projected) Better() Direction            { return m.Of.better() }
 func (m *Projected) Range() (least, most float64) { return bounds(m.Of.Value) }
 
-// Validate checks the settings.
 func (m *Projected) Validate() error {
 	if err := oneOf("project", "projection", m.Project, projectLinear, projectBest); err != nil {
 		return err
@@ -226,7 +203,6 @@ func (m *Projected) Validate() error {
 	return m.Of.wrapped("the projected codes", again, "the codes are projected already; want another metric than projected")
 }
 
-// Suits implements Selective.
 func (m *Projected) Suits(in *Input) error {
 	if m.Of.Value == nil {
 		return m.Validate()
@@ -240,16 +216,14 @@ func (m *Projected) Suits(in *Input) error {
 	return suits(m.Of.Value, projectedInput(in, matrix.Matrix{Rows: in.Codes.Rows, Cols: len(in.Factors)}))
 }
 
-// projectedInput is the input with different codes for the same rows. It drops the facts about the columns of the old
-// codes.
+// projectedInput is the input with different codes for the same rows, without facts about the old columns.
 func projectedInput(in *Input, codes matrix.Matrix) *Input {
 	other := *in
 	other.Codes, other.Hierarchy, other.Spaces, other.shared = codes, nil, nil, nil
 	return &other
 }
 
-// Compute returns the parts and grids of the other metric. It adds the part explained (linear) or columns (best) of the
-// projection.
+// Compute returns the other metric's parts and grids, and the part explained (linear) or columns (best).
 func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err

@@ -21,7 +21,7 @@ func acted(factors ...int) models.Data {
 	return d
 }
 
-// The codes of an episode start with the first image's code and turn only with the actions.
+// The codes of an episode start with the first image's code and change only with the actions.
 func TestQuessardEpisodes(t *testing.T) {
 	s := models.NewQuessard()
 	m, err := s.New(acted(0, 2), 1)
@@ -42,7 +42,7 @@ func TestQuessardEpisodes(t *testing.T) {
 		pixels[i] = float32(i*i%97) / 97
 	}
 	taken := nn.Data(p.Actions)
-	for _, at := range []int{1*4 + 2, 2*4 + 0, 5*4 + 1} { // image and action; images 3, 6 and 7 have none
+	for _, at := range []int{1*4 + 2, 2*4 + 0, 5*4 + 1} { // image and action; images 3, 6 and 7 have no action
 		taken[at] = 1
 	}
 	run, err := machine.New(g.ExprGraph, p.Outputs.Codes, alone, p.Outputs.Logits)

@@ -16,7 +16,6 @@ type Heads struct {
 	Predictor int `yaml:"predictor" doc:"width of the hidden layer of the predictor"`
 }
 
-// Validate checks the settings.
 func (h *Heads) Validate() error {
 	return cmp.Or(validWidth("hidden", h.Hidden), validWidth("projected", h.Projected), validWidth("predictor", h.Predictor))
 }
@@ -34,9 +33,8 @@ func (h *Heads) predictor() layers {
 //
 //	2 - 2 <q(g(f(v))), g'(f'(v'))> / (|q(g(f(v)))| |g'(f'(v'))|)
 //
-// Here f is the encoder, g the projector and q the predictor. After every step the parameters xi of the EMA target
-// (f', g') follow the parameters theta of (f, g): xi = Momentum xi + (1 - Momentum) theta (equation 1). The code is
-// f(x).
+// Here f is the encoder, g the projector and q the predictor. After every step the parameters xi of the EMA target (f',
+// g') follow the parameters theta of (f, g): xi = Momentum xi + (1 - Momentum) theta (equation 1). The code is f(x).
 //
 // Projector and predictor are dense, batch norm, ReLU, dense. The target normalises with the statistics of its own
 // batches, so its running statistics are not averaged.
@@ -53,7 +51,6 @@ func NewBYOL() *BYOL {
 		Momentum: Momentum{Base: 0.99, Schedule: constantMomentum}}
 }
 
-// New implements Settings.
 func (s *BYOL) New(data Data, seed uint64) (Model, error) {
 	momentum := s.Momentum
 	m := &siamese{twoViews: twoViews{base: newBase(s.Encoder, data, seed, 0)}, views: s.CodeViews,
@@ -79,7 +76,6 @@ func NewSimSiam() *SimSiam {
 	return &SimSiam{Views: Views{normedEncoder(nn.BatchNorm)}, CodeViews: CodeViews{bothViews}, Heads: Heads{Hidden: 4096, Projected: 256, Predictor: 4096}}
 }
 
-// New implements Settings.
 func (s *SimSiam) New(data Data, seed uint64) (Model, error) {
 	m := &siamese{twoViews: twoViews{base: newBase(s.Encoder, data, seed, 0)}, views: s.CodeViews,
 		projector: layers{widths: []int{s.Hidden, s.Hidden, s.Projected}, norm: true}, predictor: s.predictor()}
@@ -103,10 +99,8 @@ func NewBarlowTwins() *BarlowTwins {
 	return &BarlowTwins{Views: Views{normedEncoder(nn.BatchNorm)}, CodeViews: CodeViews{bothViews}, Hidden: 8192}
 }
 
-// Validate checks the settings.
 func (s *BarlowTwins) Validate() error { return validWidth("hidden", s.Hidden) }
 
-// New implements Settings.
 func (s *BarlowTwins) New(data Data, seed uint64) (Model, error) {
 	m := &siamese{twoViews: twoViews{base: newBase(s.Encoder, data, seed, 0)}, views: s.CodeViews,
 		projector: layers{widths: []int{s.Hidden, s.Hidden, s.Hidden}}}
@@ -122,7 +116,6 @@ type siamese struct {
 	momentum  *Momentum // of the EMA target that predictions are compared with; nil: they are compared with projections
 }
 
-// Paced implements [Paced].
 func (m *siamese) Paced() bool { return m.momentum != nil && m.momentum.paced() }
 
 // projected adds codes and their projections. The names of their parameters begin with a prefix.
@@ -134,7 +127,6 @@ func (m *siamese) projected(g *nn.Graph, images *gorgonia.Node, prefix string) (
 	return codes, projections, err
 }
 
-// Build implements Model.
 func (m *siamese) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	g.Views = 2
 	images, inputs, err := m.inputs(g, n)

@@ -26,7 +26,7 @@ func TestLogSoftplus(t *testing.T) {
 		}}})
 }
 
-// cascadeOf makes a cascade-vae with small networks.
+// cascadeOf makes a cascade-vae with small networks and settings s.
 func cascadeOf(t *testing.T, s *CascadeVAE) *cascadeVAE {
 	t.Helper()
 	s.Networks = small(8)
@@ -63,7 +63,7 @@ func TestCascadePhases(t *testing.T) {
 	}
 }
 
-// TestCascadeStep runs decisions of steps. It compares the categories with categories by costs from a separate graph.
+// TestCascadeStep runs decisions of steps. It compares the categories with costs from a separate graph.
 func TestCascadeStep(t *testing.T) {
 	for _, balance := range []float64{0, 0.001, 3} {
 		m := cascadeOf(t, &CascadeVAE{Latent: 3, Categories: 4, Low: 2, High: 10, Balance: balance, Phases: 10, Closed: 2})
@@ -156,7 +156,7 @@ func sum(x []float32) (total float64) {
 	return total
 }
 
-// TestDiscreteCodes decodes codes with numbers of options as one-hot choices, and encodes to such numbers.
+// TestDiscreteCodes decodes option numbers as one-hot choices, and encodes to option numbers.
 func TestDiscreteCodes(t *testing.T) {
 	joint := newJointVAE()
 	joint.Networks, joint.Latent, joint.Categorical = small(8), 2, []int{3, 2}
@@ -226,7 +226,7 @@ func TestDiscreteCodes(t *testing.T) {
 	}
 }
 
-// The code of a cascade holds the category of least cost for the mean, and 0 while categories are closed.
+// The code of a cascade holds the category with minimum cost for the mean, or 0 while categories are closed.
 func TestCascadeCodes(t *testing.T) {
 	m := cascadeOf(t, &CascadeVAE{Latent: 2, Categories: 3, Phases: 15, Closed: 4})
 	g := nn.NewGraph(m.Params())

@@ -3,12 +3,17 @@ package models
 import (
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/assign"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
 )
@@ -49,7 +54,6 @@ func newCascadeVAE() *CascadeVAE {
 	return &CascadeVAE{Networks: newNetworks(), Latent: 6, Categories: 3, Low: 0.1, High: 10, Balance: 0.001, Phases: 15, Closed: 4}
 }
 
-// Validate checks the settings.
 func (s *CascadeVAE) Validate() error {
 	if err := validLatent(s.Latent); err != nil {
 		return err
@@ -78,7 +82,6 @@ func (s *CascadeVAE) Validate() error {
 	return nil
 }
 
-// New implements Settings.
 func (s *CascadeVAE) New(data Data, seed uint64) (Model, error) {
 	m := &cascadeVAE{mixed: mixed{autoencoder: newAutoencoder(s.Networks, data, seed, s.Latent)}, settings: *s}
 	if s.Categories > 0 {
@@ -107,7 +110,6 @@ func (m *cascadeVAE) state(g *nn.Graph, name string) (*gorgonia.Node, error) {
 	return g.State(name, []int{1}, nn.Zeros)
 }
 
-// Paced implements [Paced].
 func (m *cascadeVAE) Paced() bool { return m.settings.PhaseSteps == 0 }
 
 // heads adds the mean and log sigma of the posterior.
@@ -145,7 +147,6 @@ func (m *cascadeVAE) drawn(g *nn.Graph, n int) (d drawn, err error) {
 	return d, err
 }
 
-// Encode implements Model.
 func (m *cascadeVAE) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
 	mean, _, err := m.heads(g, images)
 	if err != nil || m.settings.Categories == 0 {
@@ -211,7 +212,6 @@ func (m *cascadeVAE) costs(g *nn.Graph, images, points *gorgonia.Node) (*gorgoni
 	return sum, nil
 }
 
-// Build implements Model.
 func (m *cascadeVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	d, err := m.drawn(g, n)
 	if err != nil {
@@ -252,7 +252,234 @@ func (m *cascadeVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error)
 // cascadePosterior is a Gaussian posterior with a weight for the divergence of each column.
 type cascadePosterior struct{ mean, logSigma, weights *gorgonia.Node }
 
-// KL implements losses.Posterior.
 func (p cascadePosterior) KL() (*gorgonia.Node, error) {
 	return losses.KLGaussianWeighted(p.mean, p.logSigma, p.weights)
+}
+
+// cascade computes what a step of a cascadeVAE needs first: its phase of the schedule, and the categories of the batch.
+type cascade struct {
+	*cascadeVAE
+	images, noise *gorgonia.Node // inputs of the step
+	weights       []float32      // weights of the columns' divergences in this step
+	choice        []float32      // one-hot categories in this step, [n, Categories]; zeros while the categories are closed
+	passes        []Pass
+
+	sampled         *gorgonia.Node // output of the first pass: samples
+	encoded, eps    []float32      // inputs of the first pass
+	targets, points []float32      // inputs of the second pass: images, and points to decode
+	cost            *gorgonia.Node // output of the second pass, [n, 1]
+	table           []float64      // [n, Categories]
+}
+
+// categories adds the input of one-hot categories to the samples z, and the passes that choose the categories.
+func (c *cascade) categories(g *nn.Graph, z *gorgonia.Node, n int) (points *gorgonia.Node, err error) {
+	k := c.settings.Categories
+	choice, err := g.Input("categories", n, k)
+	if err != nil {
+		return nil, err
+	}
+	c.choice, c.table = nn.Data(choice), make([]float64, n*k)
+	if err := c.sampling(g.Another(), n); err != nil {
+		return nil, err
+	}
+	if err := c.costing(g.Another(), n); err != nil {
+		return nil, err
+	}
+	return graph.ConcatColumns(choice, z)
+}
+
+// sampling builds the pass that maps images and noise to samples.
+func (c *cascade) sampling(g *nn.Graph, n int) error {
+	d, err := c.drawn(g, n)
+	if err != nil {
+		return err
+	}
+	c.sampled, c.encoded, c.eps = d.z, nn.Data(d.images), nn.Data(d.noise)
+	c.passes = append(c.passes, Pass{Graph: g, Outputs: []*gorgonia.Node{c.sampled}})
+	return nil
+}
+
+// costing builds the pass that maps points to the costs of their images.
+func (c *cascade) costing(g *nn.Graph, n int) error {
+	images, err := c.cascadeVAE.images(g, n)
+	if err != nil {
+		return err
+	}
+	points, err := g.Input("points", n, c.settings.Categories+c.width)
+	if err != nil {
+		return err
+	}
+	if c.cost, err = c.costs(g, images, points); err != nil {
+		return err
+	}
+	c.targets, c.points = nn.Data(images), nn.Data(points)
+	c.passes = append(c.passes, Pass{Graph: g, Outputs: []*gorgonia.Node{c.cost}})
+	return nil
+}
+
+// decide sets the weights of the divergences, and the categories of a batch.
+func (c *cascade) decide(e *Early) error {
+	opened, open := c.phase(e)
+	before := c.params.Get(cascadeOpened).Float32s()
+	e.Restart = before[0] != float32(opened)
+	before[0] = float32(opened)
+	for l := range c.weights {
+		c.weights[l] = float32(c.settings.High)
+		if l < opened {
+			c.weights[l] = float32(c.settings.Low)
+		}
+	}
+	if c.choice == nil {
+		return nil
+	}
+	state := c.params.Get(cascadeCategories).Float32s()
+	if state[0] = 0; !open {
+		clear(c.choice)
+		return nil
+	}
+	state[0] = 1
+	return c.choose(e)
+}
+
+// phase returns the number of open dimensions, and whether categories are open.
+func (c *cascade) phase(e *Early) (opened int, open bool) {
+	s := &c.settings
+	p := int(e.Progress * float64(s.Phases))
+	if s.PhaseSteps > 0 {
+		p = e.Updates / s.PhaseSteps
+	}
+	if s.Categories == 0 || p < s.Closed {
+		return min(p+1, s.Latent), false
+	}
+	return min(p, s.Latent), true
+}
+
+// choose assigns the images of a batch to categories by their costs.
+func (c *cascade) choose(e *Early) error {
+	copy(c.encoded, nn.Data(c.images))
+	copy(c.eps, nn.Data(c.noise))
+	if err := e.Run(0); err != nil {
+		return err
+	}
+	copy(c.targets, nn.Data(c.images))
+	d, k := c.width, c.settings.Categories
+	z := e.Value(c.sampled)
+	for at := 0; at < len(z); at += d {
+		copy(c.points[at/d*(k+d)+k:], z[at:at+d])
+	}
+	for option := range k {
+		for row := 0; row < len(c.points); row += k + d {
+			clear(c.points[row : row+k])
+			c.points[row+option] = 1
+		}
+		if err := e.Run(1); err != nil {
+			return err
+		}
+		for row, cost := range e.Value(c.cost) {
+			c.table[row*k+option] = float64(cost)
+		}
+	}
+	of, err := assign.Balanced(c.table, k, c.settings.Balance)
+	if err != nil {
+		return err
+	}
+	clear(c.choice)
+	for row, option := range of {
+		c.choice[row*k+option] = 1
+	}
+	return nil
+}
+
+// softplusFloor is added to a softplus before the logarithm, as in CascadeVAE's public code.
+const softplusFloor = 1e-8
+
+// logSoftplus returns log(log(1 + e^s) + 1e-8), element by element.
+func logSoftplus(s *gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Elementwise("log softplus", "", nil, func(_ int, dt tensor.Dtype) graph.Func {
+		if dt == tensor.Float32 {
+			return graph.NewFunc[float32](logSoftplusOf[float32]{})
+		}
+		return graph.NewFunc[float64](logSoftplusOf[float64]{})
+	}), s)
+}
+
+type logSoftplusOf[T graph.Float] struct{}
+
+func (logSoftplusOf[T]) Forward(in [][]T, out []T) {
+	for i, s := range in[0] {
+		out[i] = T(math.Log(numeric.Softplus(float64(s)) + softplusFloor))
+	}
+}
+
+func (logSoftplusOf[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+	for i, s := range in[0] {
+		s := float64(s)
+		din[0][i] = T(float64(dout[i]) * numeric.Logistic(s) / (numeric.Softplus(s) + softplusFloor))
+	}
+}
+
+// withCategory prepends a one-hot category to z [rows, n]: category number category out of of, [rows, of + n].
+func withCategory(z *gorgonia.Node, category, of int) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name:       "with category",
+		Key:        graph.Key(category, of),
+		Attributes: map[string]any{"category": category, "of": of},
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			rows, n, err := graph.Matrix("values", in[0])
+			if err == nil && (category < 0 || category >= of) {
+				err = graph.Wanted("a category below the number of categories", []int{category, of})
+			}
+			return tensor.Shape{rows, of + n}, err
+		},
+		New:  graph.Bodies(categoryOf[float32](category, of), categoryOf[float64](category, of)),
+		Diff: []bool{false},
+	}, z)
+}
+
+func categoryOf[T graph.Float](category, of int) func([]tensor.Shape) forward[T] {
+	return func(s []tensor.Shape) forward[T] {
+		width := of + s[0][1]
+		return func(in [][]T, out []T) {
+			z := in[0]
+			clear(out)
+			for row := range slices.Chunk(out, width) {
+				row[category] = 1
+				z = z[copy(row[of:], z):]
+			}
+		}
+	}
+}
+
+// cheapest returns, for each row of costs [rows, K], the number (from 1) of the smallest cost, times open: [rows, 1].
+// Of equal costs, the first wins. open is a node with one number.
+func cheapest(costs, open *gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name:       "cheapest",
+		Attributes: map[string]any{},
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			rows, _, err := graph.Matrix("costs", in[0])
+			if err == nil && in[1].TotalSize() != 1 {
+				err = graph.Wanted("one factor of the numbers", in[1])
+			}
+			return tensor.Shape{rows, 1}, err
+		},
+		New:  graph.Bodies(cheapestOf[float32], cheapestOf[float64]),
+		Diff: []bool{false, false},
+	}, costs, open)
+}
+
+func cheapestOf[T graph.Float](s []tensor.Shape) forward[T] {
+	k := s[0][1]
+	return func(in [][]T, out []T) {
+		for row := range out {
+			costs := in[0][row*k : (row+1)*k]
+			best := 0
+			for j, c := range costs {
+				if c < costs[best] {
+					best = j
+				}
+			}
+			out[row] = T(1+best) * in[1][0]
+		}
+	}
 }

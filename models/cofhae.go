@@ -44,7 +44,6 @@ type Mimosa struct {
 	mimosa.Options `yaml:",inline"`
 }
 
-// Validate checks the settings.
 func (m *Mimosa) Validate() error {
 	if m.InitialDim < 1 || m.InitialDim >= m.Neighbors {
 		return config.Invalid("initial_dim", "%d is out of range; want 1 or more, and less than the neighbors, %d", m.InitialDim, m.Neighbors)
@@ -66,7 +65,6 @@ func NewCOFHAE() *COFHAE {
 	return &COFHAE{Networks: newNetworks(), Hierarchy: trueHierarchy, Tau: 1, Mimosa: Mimosa{InitialDim: 4, Options: mimosa.Defaults()}}
 }
 
-// Validate checks the settings.
 func (s *COFHAE) Validate() error {
 	if s.Hierarchy == "" {
 		return config.Invalid("hierarchy", "want %s, %s or a .json file", trueHierarchy, learnedHierarchy)
@@ -77,7 +75,6 @@ func (s *COFHAE) Validate() error {
 	return nil
 }
 
-// New implements Settings.
 func (s *COFHAE) New(data Data, seed uint64) (Model, error) {
 	h, err := s.hierarchy(data)
 	if err != nil {
@@ -89,7 +86,6 @@ func (s *COFHAE) New(data Data, seed uint64) (Model, error) {
 	return m, Materialise(m, data)
 }
 
-// Reads implements [datasets.FileReader].
 func (s *COFHAE) Reads() []datasets.Read {
 	if s.Hierarchy == trueHierarchy || s.Hierarchy == learnedHierarchy {
 		return nil
@@ -150,7 +146,6 @@ func (s *COFHAE) Effective() Settings {
 	return &effective
 }
 
-// explore runs MIMOSA on codes.
 func (s *COFHAE) explore(ctx context.Context, codes []float32, width int, say func(line string)) (*Learned, error) {
 	wide := make([]float64, len(codes))
 	for i, v := range codes {
@@ -192,10 +187,8 @@ type cofhae struct {
 	tau     float64
 }
 
-// Spaces implements Model.
 func (m *cofhae) Spaces() []Space { return []Space{{Name: "hierarchy", Width: m.tree.Dimensions()}} }
 
-// Hierarchy implements Hierarchical.
 func (m *cofhae) Hierarchy() hierarchy.Hierarchy { return m.tree }
 
 // heads adds the values, and the logits of options if the hierarchy has a categorical dimension.
@@ -222,8 +215,7 @@ func (m *cofhae) heads(g *nn.Graph, images *gorgonia.Node) (values, logits *gorg
 	return values, logits, err
 }
 
-// masked adds the weights of options at a temperature, and the masked values. Without categorical dimensions the
-// weights are nil.
+// masked adds the weights of options at a temperature (nil without categorical dimensions), and the masked values.
 func (m *cofhae) masked(values, logits *gorgonia.Node, tau float64) (weights, masked *gorgonia.Node, err error) {
 	if logits == nil {
 		return nil, values, nil
@@ -235,7 +227,6 @@ func (m *cofhae) masked(values, logits *gorgonia.Node, tau float64) (weights, ma
 	return weights, masked, err
 }
 
-// Build implements Model.
 func (m *cofhae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	images, err := m.images(g, n)
 	if err != nil {
@@ -282,7 +273,6 @@ func (m *cofhae) active(g *nn.Graph, logits *gorgonia.Node, n int) (*gorgonia.No
 	return gateValues(ones, hard, m.places)
 }
 
-// Encode implements Model.
 func (m *cofhae) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
 	values, logits, err := m.heads(g, images)
 	if err != nil {
@@ -295,7 +285,6 @@ func (m *cofhae) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, err
 	return numberOptions(weights, masked, m.options.Sizes)
 }
 
-// Decode implements Decoder.
 func (m *cofhae) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
 	if len(m.options.Sizes) > 0 {
 		var err error

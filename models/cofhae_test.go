@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// sticks has two dimensions and a choice: to stop, or two more dimensions and a choice that may open another one.
+// sticks has two dimensions and a choice: to stop, or two more dimensions and a choice that may open another choice.
 var sticks = hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}, {Options: []hierarchy.Hierarchy{{{}}, {}}}, {}}}}, {}}
 
 func hierarchical(t *testing.T, tau float64, h hierarchy.Hierarchy) Model {
@@ -27,7 +27,7 @@ func hierarchical(t *testing.T, tau float64, h hierarchy.Hierarchy) Model {
 	return m
 }
 
-// With hard options a program decodes the same image as Decode after Encode. Codes have the layout of the hierarchy.
+// With hard options, a program decodes the same image as Decode after Encode. Codes have the layout of the hierarchy.
 func TestHierarchicalCodes(t *testing.T) {
 	const n = 64
 	m := hierarchical(t, hardTau, sticks)
@@ -73,7 +73,7 @@ func TestHierarchicalCodes(t *testing.T) {
 	}
 }
 
-// In training options are soft. Weights under an option add up to its weight, and values are multiplied by weights.
+// In training, options are soft. Weights under an option sum to its weight, and values are multiplied by weights.
 func TestSoftOptions(t *testing.T) {
 	const n = 5
 	m := hierarchical(t, 0.7, sticks)

@@ -31,7 +31,6 @@ func newDeltaVAE() *DeltaVAE {
 	return &DeltaVAE{Networks: newNetworks(), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}
 }
 
-// New implements Settings.
 func (s *DeltaVAE) New(data Data, seed uint64) (Model, error) {
 	m := deltaVAEOf(s.Networks, data, seed, s.Latent)
 	return &m, Materialise(&m, data)
@@ -47,7 +46,6 @@ func deltaVAEOf(n Networks, data Data, seed uint64, spaces latent.List) deltaVAE
 	return deltaVAE{mixed: mixed{newAutoencoder(n, data, seed, 0), choices(spaces)}, latent: spaces}
 }
 
-// Spaces implements Model.
 func (m *deltaVAE) Spaces() []Space {
 	list := discreteSpaces(m.sizes)
 	first := len(list)
@@ -68,8 +66,7 @@ func (m *deltaVAE) Spaces() []Space {
 	return list
 }
 
-// Prior implements Generative. Every space has a separate prior. If spaces have orthogonal locations, Prior makes
-// their points orthogonal.
+// Prior implements Generative, space by space. Points of spaces with orthogonal locations become orthogonal.
 func (m *deltaVAE) Prior(r *rng.Stream, code []float32) {
 	points := make([][]float32, len(m.latent))
 	drawOptions(r, m.sizes, code)
@@ -143,7 +140,6 @@ func orthogonalise(all []*latent.Variable, others []int, i int) (err error) {
 	return err
 }
 
-// Encode implements Model.
 func (m *deltaVAE) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
 	v, err := m.variables(g, images)
 	if err != nil {
@@ -170,7 +166,6 @@ func parts(v []*latent.Variable, discrete int, join func([]*latent.Variable) (*g
 	return weights, values, err
 }
 
-// Build implements Model.
 func (m *deltaVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	p, variables, err := m.begin(g, n)
 	if err != nil {
@@ -186,8 +181,7 @@ func (m *deltaVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	return p, err
 }
 
-// begin adds the graph up to the samples. Losses get the codes and samples of the continuous spaces, if the model has
-// any.
+// begin adds the graph up to the samples. Losses get codes and samples of the continuous spaces, if there are any.
 func (m *deltaVAE) begin(g *nn.Graph, n int) (*Program, []*latent.Variable, error) {
 	images, err := m.images(g, n)
 	if err != nil {

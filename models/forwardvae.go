@@ -42,7 +42,6 @@ func NewForwardVAE() *ForwardVAE {
 	return &ForwardVAE{Networks: newNetworks(), Scale: scalePaper, Init: initIdentity}
 }
 
-// Validate checks the settings.
 func (s *ForwardVAE) Validate() error {
 	switch {
 	case s.Scale != scalePaper && s.Scale != scalePublic:
@@ -53,7 +52,6 @@ func (s *ForwardVAE) Validate() error {
 	return validRange("latent", s.Latent, 0, maxWidth)
 }
 
-// New implements Settings.
 func (s *ForwardVAE) New(data Data, seed uint64) (Model, error) {
 	if len(data.Actions) == 0 {
 		return nil, fmt.Errorf("forward-vae: %w", errNoActions)
@@ -106,12 +104,10 @@ func (m *forwardVAE) matrices(g *nn.Graph) (*gorgonia.Node, error) {
 	})
 }
 
-// Objectives implements Model.
 func (m *forwardVAE) Objectives() []Objective {
 	return []Objective{{Name: "actions", Labelled: true}, {Name: "unsupervised"}}
 }
 
-// Build implements Model.
 func (m *forwardVAE) Build(g *nn.Graph, o Objective, n, group int) (*Program, error) {
 	p, err := m.vae.Build(g, o, n, 1)
 	if err != nil || !o.Labelled {

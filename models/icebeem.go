@@ -26,8 +26,7 @@ import (
 // minimises denoising score matching. This loss skips images without the label of a condition. The code is f(x).
 //
 // Without conditions, the objective determines only the sum of the columns. Differences between columns remain random.
-// With conditions, it determines f up to a linear map, if the vectors g of the labels span all directions (theorem 1 of
-// the paper).
+// With conditions, it determines f up to a linear map if the labels' g span all directions (theorem 1 of the paper).
 type ICEBeeM struct {
 	Encoder    nn.EncoderChoice `yaml:"encoder" doc:"network from images to features, without batch normalisation"`
 	Width      int              `yaml:"width" doc:"columns of the code f(x)"`
@@ -37,7 +36,6 @@ type ICEBeeM struct {
 // NewICEBeeM returns the default settings.
 func NewICEBeeM() *ICEBeeM { return &ICEBeeM{Encoder: nn.DefaultEncoder(), Width: 10} }
 
-// Validate checks the settings.
 func (s *ICEBeeM) Validate() error {
 	if err := validRange("width", s.Width, 1, maxWidth); err != nil {
 		return err
@@ -50,7 +48,6 @@ func (s *ICEBeeM) Validate() error {
 	return nil
 }
 
-// New implements Settings.
 func (s *ICEBeeM) New(data Data, seed uint64) (Model, error) {
 	m := &iceBeeM{base: newBase(s.Encoder, data, seed, s.Width)}
 	for _, name := range s.Conditions {
@@ -72,7 +69,6 @@ type iceBeeM struct {
 	conditions []factor.Factor
 }
 
-// Build implements Model.
 func (m *iceBeeM) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	p, err := m.deterministic(g, n)
 	if err != nil {
@@ -137,13 +133,11 @@ func level[T graph.Float](row []T, c conditionColumn) int {
 	return -1
 }
 
-// complete reports whether a row has labels of all conditions.
 func complete[T graph.Float](row []T, at []conditionColumn) bool {
 	return !slices.ContainsFunc(at, func(c conditionColumn) bool { return level(row, c) < 0 })
 }
 
-// conditionKnown returns 1 for each row of labels [rows, K] with labels of all conditions, and 0 for other rows:
-// [rows].
+// conditionKnown returns [rows]: 1 for each row of labels [rows, K] with labels of all conditions, otherwise 0.
 func conditionKnown(labels *gorgonia.Node, at []conditionColumn) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:  "known conditions",
@@ -186,7 +180,7 @@ func conditionRows(labels, table *gorgonia.Node, at []conditionColumn) (*gorgoni
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			rows, width, err := graph.Matrix("table", in[1])
 			if last := at[len(at)-1]; err == nil && rows != last.first+last.size {
-				err = errors.New("the table has not a row for each level")
+				err = errors.New("the table needs a row for each level")
 			}
 			if err == nil {
 				err = checkLabels(in[0], at)

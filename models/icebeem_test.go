@@ -37,7 +37,7 @@ type matched struct {
 	images *gorgonia.Node
 }
 
-// match compiles score matching on n images.
+// match builds score matching on n images.
 func match(m Model, n int, sigma float64, factors []factor.Factor) (*matched, error) {
 	p := &matched{graph: nn.NewGraph(m.Params())}
 	p.graph.Training = true
@@ -115,7 +115,7 @@ func TestScoreMatchingSlopes(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.fill("slopes")
-			for _, n := range m.Params().Names() { // larger energies make their part of the loss exceed rounding
+			for _, n := range m.Params().Names() { // with larger energies, their part of the loss exceeds rounding errors
 				for i := range m.Params().Get(n).Float32s() {
 					m.Params().Get(n).Float32s()[i] *= 1.5
 				}
@@ -207,19 +207,19 @@ func TestConditions(t *testing.T) {
 			t.Errorf("row %d of g has a gradient: %v; want %v", level, moves, trained[level])
 		}
 	}
-	// Unlabelled images change neither the value nor the gradient.
+	// Unlabelled images do not change the value or the gradient.
 	again, _, p := at(4, labels...)
 	copy(nn.Data(p.images)[64:3*64], make([]float32, 2*64))
 	changed, _ := p.run(t)
 	if again != value || changed != value {
 		t.Errorf("the loss is %v, again %v, and %v with other unlabelled images; want the same", value, again, changed)
 	}
-	// Without labelled images the loss is 0, and moves nothing.
+	// Without labelled images, the loss and its gradient are 0.
 	nothing, still, _ := at(4, -1, 0, 0, -1, 0, 0, 0, 0, -1, 0, 0, -1)
 	if nothing != 0 || slices.ContainsFunc(still, func(v float32) bool { return v != 0 }) {
 		t.Errorf("without labels the loss is %v and the gradient %v; want 0", nothing, still)
 	}
-	// The slope of the loss in the table.
+	// The slope of the loss in the table of vectors.
 	w := weights.Float32s()
 	const step = 0.02
 	for _, i := range []int{4*5 + 1, 4 * 10, 3} {

@@ -42,7 +42,6 @@ func NewLSBDVAE() *LSBDVAE {
 	return &LSBDVAE{Networks: newNetworks(), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}
 }
 
-// New implements Settings.
 func (s *LSBDVAE) New(data Data, seed uint64) (Model, error) {
 	moves, err := s.moves(data)
 	if err != nil {
@@ -170,12 +169,10 @@ type lsbdVAE struct {
 	stop  bool
 }
 
-// Objectives implements Model.
 func (m *lsbdVAE) Objectives() []Objective {
 	return []Objective{{Name: "supervised", Labelled: true}, {Name: "unsupervised"}}
 }
 
-// Build implements Model.
 func (m *lsbdVAE) Build(g *nn.Graph, o Objective, n, group int) (*Program, error) {
 	if !o.Labelled {
 		return m.deltaVAE.Build(g, o, n, group)

@@ -18,8 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// TestDecodesTransported checks that the images of labelled groups are decoded
-// from g_m . zbar, not from the samples.
+// TestDecodesTransported checks that the model decodes images of labelled groups from g_m . zbar, not from the samples.
 func TestDecodesTransported(t *testing.T) {
 	m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewEuclidean())}).New(data(row), 3)
 	if err != nil {
@@ -53,8 +52,7 @@ func TestDecodesTransported(t *testing.T) {
 	}
 }
 
-// TestStopGradient checks that the reconstruction of labelled groups reaches the
-// encoder, unless the option stops it.
+// TestStopGradient checks that the reconstruction of labelled groups trains the encoder, unless the option prevents it.
 func TestStopGradient(t *testing.T) {
 	for _, stop := range []bool{false, true} {
 		m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere()), StopGradient: stop}).New(data(row), 3)
@@ -106,7 +104,7 @@ func TestLSBDOfMoves(t *testing.T) {
 	still := values(t, loss)[0][0]
 	nn.Data(p.Transformations[0].Node)[1] = math.Pi / 2
 	turned := values(t, loss)[0][0]
-	// the two points are at a right angle to their right places, so each is pi/4 from the mean
+	// the two points are at a right angle to their correct positions, so each is pi/4 from the mean
 	want := float32(2-2*math.Cos(math.Pi/4)) / 2
 	if still > 1e-6 || math.Abs(float64(turned-want)) > 1e-4 {
 		t.Errorf("the loss is %v without a move and %v with one, want 0 and %v", still, turned, want)
@@ -114,8 +112,8 @@ func TestLSBDOfMoves(t *testing.T) {
 }
 
 // TestLSBDTurns checks how moves act: by omega times the angle of a factor, about an axis of S^2, and as rotations of
-// the groups. Both members of a group have equal images and noise. Only moves therefore separate the points from
-// their common point.
+// the groups. Both members of a group have equal images and noise, so only moves separate the points from their common
+// point.
 func TestLSBDTurns(t *testing.T) {
 	twice := latent.NewSphere()
 	twice.Omega = 2
@@ -295,9 +293,9 @@ func TestLSBDVAERefuses(t *testing.T) {
 	}
 }
 
-// TestLSBDOfGroups checks the term for groups of M images against its formula. One image is shown M times with the
-// moves a_m. It has points z and the common point Pi(sum_m R(-a_m) z). The angle of each point to the common point is
-// the angle of a_m to the direction of that sum.
+// TestLSBDOfGroups checks the term for groups of M images against its formula. One image appears M times with the moves
+// a_m. It has points z and the common point Pi(sum_m R(-a_m) z). The angle of each point to the common point is the
+// angle of a_m to the direction of this sum.
 func TestLSBDOfGroups(t *testing.T) {
 	for _, moves := range [][]float64{{0, 0.3}, {0, 0.3, -0.5}, {0, 0.3, -0.5, 1.2}, {0, 1, 2, -1, -2, 0.1, 0.2, 0.4}} {
 		n := len(moves)
@@ -332,7 +330,7 @@ func TestLSBDOfGroups(t *testing.T) {
 			t.Errorf("M = %d: the loss is %v, want %v", n, got, want)
 		}
 		both := values(t, p.Outputs.Transports[1].Points, p.Outputs.Transports[1].Moved)
-		for i, z := range both[0] { // identities are shared: the mean of the group
+		for i, z := range both[0] { // the identity acts: the mean of the group
 			if y := both[1][i]; math.Abs(float64(z-y)) > 1e-6 {
 				t.Errorf("M = %d: the common identity of one image is %v off", n, z-y)
 			}

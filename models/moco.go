@@ -32,7 +32,6 @@ type MoCo struct {
 	second bool // version 2
 }
 
-// newMoCo returns the default settings.
 func newMoCo() *MoCo {
 	return &MoCo{Views: Views{normedEncoder(nn.BatchNorm)}, Width: 128, Queue: 65536, Momentum: Momentum{Base: 0.999, Schedule: constantMomentum}}
 }
@@ -44,7 +43,6 @@ func NewMoCo2() *MoCo {
 	return s
 }
 
-// Validate checks the settings.
 func (s *MoCo) Validate() error {
 	if err := validRange("queue", s.Queue, 1, 1<<20); err != nil {
 		return err
@@ -52,7 +50,6 @@ func (s *MoCo) Validate() error {
 	return validWidth("width", s.Width)
 }
 
-// New implements Settings.
 func (s *MoCo) New(data Data, seed uint64) (Model, error) {
 	m := &moco{twoViews: twoViews{base: newBase(s.Encoder, data, seed, 0)}, settings: *s}
 	return m, m.start(m)
@@ -63,7 +60,6 @@ type moco struct {
 	settings MoCo
 }
 
-// Paced implements [Paced].
 func (m *moco) Paced() bool { return m.settings.Momentum.paced() }
 
 // head adds codes, and unit vectors computed from codes.
@@ -87,7 +83,6 @@ func (m *moco) head(g *nn.Graph, images *gorgonia.Node, prefix string) (codes, u
 	return codes, unit, err
 }
 
-// Build implements Model.
 func (m *moco) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	if n > m.settings.Queue {
 		return nil, fmt.Errorf("a batch of %d images does not fit in a queue of %d keys", n, m.settings.Queue)

@@ -11,11 +11,17 @@
 package models
 
 import (
+	"context"
+	"errors"
+	"fmt"
+
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
@@ -66,12 +72,10 @@ type Model interface {
 	// Objectives lists the objectives for training: at most one for labelled and one for unlabelled batches.
 	Objectives() []Objective
 
-	// Build adds the graph of an objective on a batch of images. A labelled batch consists of groups, each with group
-	// images.
+	// Build adds the graph of an objective on a batch of images. A labelled batch consists of groups of group images.
 	Build(g *nn.Graph, o Objective, images, group int) (*Program, error)
 
-	// Encode adds the graph from images, [n, H, W, C], to codes, [n, d], the deterministic representation for
-	// metrics.
+	// Encode adds the graph from images, [n, H, W, C], to codes, [n, d], the deterministic representation for metrics.
 	Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error)
 
 	// Spaces lists the parts of a code, in order.
@@ -97,8 +101,7 @@ type Hierarchical interface {
 }
 
 // HierarchyOf returns the hierarchy of a model's codes. A [Hierarchical] model has a hierarchy itself. Codes with
-// discrete columns get a flat hierarchy, with empty options in its categorical dimensions. For other models it returns
-// nil.
+// discrete columns get a flat hierarchy, with empty options in its categorical dimensions. Other models have nil.
 func HierarchyOf(m Model) hierarchy.Hierarchy {
 	if h, ok := m.(Hierarchical); ok {
 		return h.Hierarchy()
@@ -212,9 +215,125 @@ type Step struct {
 	Value func(*gorgonia.Node) []float32 // value of a kept node in the step
 }
 
-// Transformation is an input of group elements, [images, columns]: the transformations from the first image of each
-// group.
+// Transformation is an input of group elements, [images, columns], from the first image of each group.
 type Transformation struct {
 	Node    *gorgonia.Node
 	Columns []int // columns of a batch's transformations: a factor's angle in radians, or the four numbers of a rotation
+}
+
+// Staged is implemented by settings of models that learn in stages. Another model is trained first. The result
+// learned from its codes, [Learned], becomes part of the [Data] for New. The first stage is a separate run, in a
+// folder next to the model's run, which stores the result.
+type Staged interface {
+	Settings
+
+	// Stage describes the stage before the model's own training; nil if these settings need none.
+	Stage() *Stage
+
+	// Known returns settings of the same model without a stage, for data sets that already contain the result. They are
+	// used to estimate the cost of a run.
+	Known() Settings
+}
+
+// Effective is implemented by models with settings that may have no effect. Effective returns equivalent settings, with
+// defaults for all settings without effect. Changing such settings, or their defaults, then keeps the hash of a run.
+type Effective interface {
+	Effective() Settings
+}
+
+// Stage is a training stage before a model's own training, with its data set and settings, without supervision.
+type Stage struct {
+	Name   string   // name of the learner, such as mimosa: prefix of messages, and folder of the result
+	Key    string   // setting that requires the stage; errors name it
+	Model  Choice   // model to train
+	Losses []string // names of the config's losses that train it; the config must contain at least one of them
+
+	// Learn learns from the codes of the n training images, [n, width], in row-major order. Its result has a row for
+	// each code. say prints progress, one line at a time.
+	Learn func(ctx context.Context, codes []float32, width int, say func(line string)) (*Learned, error)
+}
+
+// Learned is a hierarchy of dimensions that a stage learned from codes, with the position of each image in it.
+type Learned struct {
+	Hierarchy hierarchy.Hierarchy
+
+	// Labels has a row for each image and a column for each categorical dimension of the hierarchy: 1 + the option, 0
+	// if the dimension is inactive, -1 if the option is unknown.
+	Labels []int32
+
+	// Components holds the component of each image's code, such as a cluster or manifold; -1: none, or not a training
+	// image. nil: unknown.
+	Components []int32
+
+	// Parts holds the component of each image's code before components were merged or dropped; -1: none. nil: unknown.
+	Parts []int32
+
+	// Timings lists the durations of the stage's steps (nil: unknown).
+	Timings []Timing
+}
+
+// Timing is the duration of a part of a run.
+type Timing struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+}
+
+// Prelude makes decisions before a step that the graph of the step cannot make, such as which category reconstructs an
+// image best. Decide runs separate graphs, as often as it needs, and writes the results to inputs of the step's graph.
+// Decisions have no gradient.
+type Prelude struct {
+	Passes []Pass
+
+	// Decide is called before every step. The images, views, noise and schedules of the step's graph are already set,
+	// and Decide may read them ([nn.Data]). Its decision must depend only on these, on the parameters and on e. A
+	// resumed run then makes the same decisions. Only the passes see the current parameters: on a GPU, the parameters
+	// in host memory are stale.
+	Decide func(e *Early) error
+}
+
+// Pass is a graph that runs without gradients and shares the parameters of the model: see [nn.Graph.Another].
+type Pass struct {
+	Graph   *nn.Graph
+	Outputs []*gorgonia.Node // nodes that Decide reads
+}
+
+// Early describes a step to a [Prelude] and runs its passes.
+type Early struct {
+	Updates  int     // updates of the parameters before the step
+	Progress float64 // fraction of training before the step, from 0 to 1
+	Restart  bool    // set by Decide: the optimiser resets its moments before the update of the step
+
+	machines []*machine.Machine
+	of       map[*gorgonia.ExprGraph]*machine.Machine
+}
+
+// Run computes a pass, given its index, from the current values of its inputs.
+func (e *Early) Run(pass int) error { return e.machines[pass].RunAll() }
+
+// Value returns the elements of an output after the last run of its pass. They are valid until the next run.
+func (e *Early) Value(n *gorgonia.Node) []float32 {
+	return e.of[n.Graph()].Value(n).(*tensor.Dense).Float32s()
+}
+
+// Machines returns the compiled passes.
+func (e *Early) Machines() []*machine.Machine { return e.machines }
+
+// Compile compiles the passes and returns the argument of Decide. Set Updates, Progress and Restart before every call.
+func (p *Prelude) Compile() (*Early, error) {
+	if p.Decide == nil {
+		return nil, errors.New("the prelude of a step lacks the function Decide")
+	}
+	e := &Early{of: map[*gorgonia.ExprGraph]*machine.Machine{}}
+	for i, pass := range p.Passes {
+		if pass.Graph == nil || len(pass.Outputs) == 0 {
+			return nil, fmt.Errorf("pass %d before a step has no outputs; want a graph and the nodes to read", i)
+		}
+		m, err := machine.New(pass.Graph.ExprGraph, pass.Outputs...)
+		if err != nil {
+			return nil, fmt.Errorf("pass %d before a step: %w", i, err)
+		}
+		e.machines = append(e.machines, m)
+		e.of[pass.Graph.ExprGraph] = m
+	}
+	return e, nil
 }

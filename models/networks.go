@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
@@ -45,16 +46,10 @@ func newBase(e nn.EncoderChoice, data Data, seed uint64, width int) base {
 	return base{e, data, nn.NewParams(seed), width}
 }
 
-// Params implements Model.
-func (b *base) Params() *nn.Params { return b.params }
-
-// Objectives implements Model.
+func (b *base) Params() *nn.Params      { return b.params }
 func (b *base) Objectives() []Objective { return []Objective{{Name: "unsupervised"}} }
+func (b *base) Spaces() []Space         { return []Space{{Name: "euclidean", Width: b.width}} }
 
-// Spaces implements Model.
-func (b *base) Spaces() []Space { return []Space{{Name: "euclidean", Width: b.width}} }
-
-// Encode implements Model.
 func (b *base) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
 	h, err := b.features(g, images)
 	if err != nil {
@@ -70,7 +65,6 @@ func (b *base) features(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, err
 	return b.encoder.Value.Encode(g, images, "encoder")
 }
 
-// images adds the input of a batch.
 func (b *base) images(g *nn.Graph, n int) (*gorgonia.Node, error) {
 	return g.Input("images", n, b.data.Height, b.data.Width, b.data.Channels)
 }
@@ -98,7 +92,6 @@ func newAutoencoder(n Networks, data Data, seed uint64, width int) autoencoder {
 	return autoencoder{newBase(n.Encoder, data, seed, width), n}
 }
 
-// Decode implements Decoder.
 func (a *autoencoder) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
 	d, err := a.networks.Decoding()
 	if err != nil {
@@ -131,3 +124,77 @@ func Materialise(m Model, data Data) error {
 	}
 	return nil
 }
+
+// Encoder is a network from images to codes without a decoder: z = W f(x) + b with features f(x). Its objective is
+// the sum of the config's losses, such as variance, contraction or logic (Zhang and Sugiyama 2024, section 3).
+type Encoder struct {
+	Encoder nn.EncoderChoice `yaml:"encoder" doc:"network from images to features"`
+	Latent  int              `yaml:"latent" doc:"dimensions of the code"`
+}
+
+// NewEncoder returns the default settings.
+func NewEncoder() *Encoder { return &Encoder{Encoder: nn.DefaultEncoder(), Latent: 10} }
+
+func (s *Encoder) Validate() error { return validLatent(s.Latent) }
+
+// maxWidth limits the columns of a code.
+const maxWidth = 1 << 20
+
+func validLatent(n int) error {
+	if n < 1 || n > maxWidth {
+		return config.Invalid("latent", "%d dimensions; want 1 to %d", n, maxWidth)
+	}
+	return nil
+}
+
+func validRange(key string, is, least, most int) error {
+	if is < least || is > most {
+		return config.Invalid(key, "want %d to %d, got %d", least, most, is)
+	}
+	return nil
+}
+
+func (s *Encoder) New(data Data, seed uint64) (Model, error) {
+	m := &encoder{newBase(s.Encoder, data, seed, s.Latent)}
+	return m, Materialise(m, data)
+}
+
+type encoder struct{ base }
+
+func (m *encoder) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
+	return m.deterministic(g, n)
+}
+
+// AE is the deterministic autoencoder with z = W f(x) + b (Hinton and Salakhutdinov 2006). With the loss
+// reconstruction it minimises -log p(x|z). For Gaussian pixels this is the squared error |x - x'|^2 up to a factor.
+type AE struct {
+	Networks
+	Latent int `yaml:"latent" doc:"dimensions of the code"`
+}
+
+// NewAE returns the default settings.
+func NewAE() *AE { return &AE{Networks: newNetworks(), Latent: 10} }
+
+func (s *AE) Validate() error { return validLatent(s.Latent) }
+
+func (s *AE) New(data Data, seed uint64) (Model, error) {
+	m := &ae{newAutoencoder(s.Networks, data, seed, s.Latent)}
+	return m, Materialise(m, data)
+}
+
+type ae struct{ autoencoder }
+
+func (m *ae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
+	p, err := m.deterministic(g, n)
+	if err != nil {
+		return nil, err
+	}
+	p.Outputs.Logits, err = m.Decode(g, p.Outputs.Codes)
+	return p, err
+}
+
+// forward is the [graph.Body] of an operation without a gradient.
+type forward[T graph.Float] func(in [][]T, out []T)
+
+func (f forward[T]) Forward(in [][]T, out []T)         { f(in, out) }
+func (forward[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 )
 
-// tree has two options at the top, three under the second of them, and two more at the top.
+// tree has two options at the top, three options under the second, and two more at the top.
 var tree = optionBlocks{Sizes: []int{2, 3, 2}, Parents: []int{-1, 1, -1}}
 
 func weightsOf(x []float64, tau float64) []float64 {
@@ -103,7 +103,7 @@ func TestOptionNumbers(t *testing.T) {
 	run("numbered options", func(n []*gorgonia.Node) (*gorgonia.Node, error) { return readOptions(n[0], tree, []int{-1, 4}) }, flat,
 		gradcheck.Input{Shape: []int{3, 5}, Values: numbers, Constant: true})
 
-	// numbers between whole ones, and options under an option that is not chosen
+	// fractional numbers, and options under an option that is not chosen
 	odd := []float64{0.6, 3, 5, 1, 7, -2, 1, 1.4, 2, 7, 2.3, 4, 0.4, 3, 7}
 	run("odd numbers", func(n []*gorgonia.Node) (*gorgonia.Node, error) { return readOptions(n[0], tree, []int{-1, 4}) },
 		[]float64{1, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 1, 0, 2, 0, 0, 1, 0, 0, 0, 0, 0, 3, 0},

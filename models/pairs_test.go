@@ -19,7 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// TestPairOperations checks values at posteriors far apart, and gradients.
+// TestPairOperations checks gradients, and values for distant posteriors.
 func TestPairOperations(t *testing.T) {
 	mask := gradcheck.Input{Shape: []int{4, 3}, Values: []float64{0, 1, 0, 0, 1, 0, 1, 0, 0, 1, 0, 0}, Constant: true}
 	far := gradcheck.Input{Shape: []int{4, 3}, Values: []float64{-90, 3, 100, 200, 0, 100, 1, -500, 0, 2, 300, 0}}
@@ -66,7 +66,7 @@ func TestPairMask(t *testing.T) {
 	zero := []float32{0, 0, 0, 0}
 	for name, c := range map[string]struct {
 		rule       mergeRule
-		mu, l1, l2 []float32 // for the second image; the means of the first are 0
+		mu, l1, l2 []float32 // of the second image; the first has mean 0
 		want       []float32
 	}{
 		"equal":              {mergeRule{Private: adaptive}, zero, zero, zero, zero},
@@ -85,7 +85,7 @@ func TestPairMask(t *testing.T) {
 	}
 }
 
-// pairGolden are values computed elsewhere; see testdata/README.md.
+// pairGolden holds reference values; see testdata/README.md.
 type pairGolden struct {
 	Columns            int
 	Mu, LogVar, Eps, C []float64
@@ -135,7 +135,7 @@ func TestPairGolden(t *testing.T) {
 	}
 }
 
-// checkGolden compares a rule with values computed elsewhere, in float64 within their tolerance.
+// checkGolden compares a rule with reference values.
 func checkGolden(t *testing.T, name string, dt tensor.Dtype, in *pairGolden, r mergeRule, mask []float64, want *sharedGolden) {
 	t.Helper()
 	g := gorgonia.NewGraph()
@@ -220,7 +220,7 @@ func elementsOf(n *gorgonia.Node) []float64 {
 	return nil
 }
 
-// pairRun runs a program of a pair model on images, and returns the losses, their gradients and the outputs.
+// pairRun holds the losses of a pair model on images, their gradients and the outputs.
 type pairRun struct {
 	total, mean, logVariance []float32
 	gradients                [][]float32
@@ -248,7 +248,7 @@ func runPairs(t *testing.T, m Model, labelled bool, images, noise []float32) pai
 	return pairRun{v[0], v[1], v[2], v[3:]}
 }
 
-// near reports numbers that agree up to rounding.
+// near reports whether numbers agree up to rounding.
 func near(a, b []float32) bool {
 	most := float32(1e-3)
 	for _, v := range a {
@@ -284,8 +284,8 @@ func pairModel(t *testing.T, s Settings) Model {
 	return m
 }
 
-// TestPairsOfEqualImages: a pair of equal images has the loss of a VAE on the image, except with a product of
-// densities.
+// TestPairsOfEqualImages checks that a pair of equal images has the loss of a VAE on the image, except with a product
+// of densities.
 func TestPairsOfEqualImages(t *testing.T) {
 	one, noise := pairInputs(1)
 	images, twice := slices.Concat(one, one), slices.Concat(noise, noise)
@@ -299,7 +299,7 @@ func TestPairsOfEqualImages(t *testing.T) {
 	}
 }
 
-// TestAllPrivate: with all dimensions private the model is a VAE on all images, with the same gradients.
+// TestAllPrivate checks that a model with all dimensions private is a VAE on all images, with the same gradients.
 func TestAllPrivate(t *testing.T) {
 	images, noise := pairInputs(6)
 	base := PairVAE{Networks: small(16), Latent: 3}
@@ -323,7 +323,7 @@ func TestAllPrivate(t *testing.T) {
 	}
 }
 
-// TestSwappedImages: with symmetric divergences the second image may be the first.
+// TestSwappedImages checks that symmetric divergences allow a swap of the two images.
 func TestSwappedImages(t *testing.T) {
 	images, noise := pairInputs(40)
 	swap := func(x []float32) []float32 {
@@ -337,7 +337,7 @@ func TestSwappedImages(t *testing.T) {
 	for _, symmetric := range []bool{true, false} {
 		base.Symmetric = symmetric
 		m := pairModel(t, &AdaGVAE{base})
-		for _, name := range m.Params().Names() { // spread log variances
+		for _, name := range m.Params().Names() { // vary the log variances
 			if strings.Contains(name, "log-variance") {
 				for i, v := range m.Params().Get(name).Float32s() {
 					m.Params().Get(name).Float32s()[i] = 8 * v

@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// Codes from the prior lie in the model's spaces and have the prior's second moments. Frames of spheres have points
-// at right angles.
+// Codes from the prior lie in the model's spaces and have the prior's second moments. Frames of spheres have orthogonal
+// points.
 func TestPrior(t *testing.T) {
 	pose := factor.Factor{Name: "pose", Size: 24, Kind: factor.Categorical, Rotations: rotation.Octahedral()}
 	posed := data(pose)

@@ -32,12 +32,10 @@ type Quessard struct {
 // NewQuessard returns the default settings.
 func NewQuessard() *Quessard { return &Quessard{Networks: newNetworks(), Dim: 4} }
 
-// Validate checks the settings.
 func (s *Quessard) Validate() error { return validRange("dim", s.Dim, 2, 1024) }
 
 var errNoActions = errors.New("it learns from actions between images, and there are none; want supervision: walks, or {walks: {factors: [x, y]}} to name what they change")
 
-// New implements Settings.
 func (s *Quessard) New(data Data, seed uint64) (Model, error) {
 	if len(data.Actions) == 0 {
 		return nil, fmt.Errorf("quessard: %w", errNoActions)
@@ -61,12 +59,10 @@ func (m *quessard) angles(g *nn.Graph) (*gorgonia.Node, error) {
 	})
 }
 
-// Objectives implements Model.
 func (m *quessard) Objectives() []Objective {
 	return []Objective{{Name: "actions", Labelled: true}, {Name: "unsupervised"}}
 }
 
-// Spaces implements Model.
 func (m *quessard) Spaces() []Space {
 	return []Space{{Name: "sphere", Width: m.width, Circle: m.width == 2, Sphere: m.width == 3, Unit: true}}
 }
@@ -76,7 +72,6 @@ func (m *quessard) Prior(r *rng.Stream, code []float32) {
 	(&latent.Sphere{Dim: m.width - 1}).Prior(r, code)
 }
 
-// Encode implements Model.
 func (m *quessard) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
 	z, err := m.base.Encode(g, images)
 	if err != nil {
@@ -85,7 +80,6 @@ func (m *quessard) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, e
 	return graph.NormaliseRows(z)
 }
 
-// Build implements Model.
 func (m *quessard) Build(g *nn.Graph, o Objective, n, group int) (*Program, error) {
 	images, err := m.images(g, n)
 	if err != nil {

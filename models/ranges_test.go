@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// Numbers of settings are accepted in the ranges that their messages state.
+// Settings accept numbers in the ranges of their error messages.
 func TestRanges(t *testing.T) {
 	configtest.CheckRanges(t, "testdata/ranges.txt", models.Registry.Entries)
 }

@@ -66,19 +66,15 @@ type Choice struct {
 	Value Settings
 }
 
-// DecodeConfig reads the choice from a config.
 func (c *Choice) DecodeConfig(n *config.Node) error {
 	return config.DecodeChoice(n, Registry, (*registry.Choice[Settings])(c))
 }
 
-// EncodeConfig writes the choice into a config.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Settings](c)) }
 
-// ConfigForms implements config.Former.
 func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 
-// Register adds a model to [Registry], so configs can name it. Call it before reading a config. It returns an error if
-// the name is taken.
+// Register adds a model that configs can name. Call it before reading a config. It returns an error for a taken name.
 func Register(e registry.Entry[Settings]) error { return Registry.Register(e) }
 
 // Named returns a model by name with its defaults.

@@ -13,7 +13,7 @@ import (
 
 func TestSpread(t *testing.T) {
 	const rows, d = 400, 30
-	p, q := 14./400, 13./400 // a column of the unit vectors in turn is 1 in 14 or 13 of the rows
+	p, q := 14./400, 13./400 // each column of the cycled unit vectors is 1 in 14 or 13 rows
 	for name, c := range map[string]struct {
 		value func(i, j int) float64
 		want  float64

@@ -6,11 +6,15 @@ import (
 	"slices"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/device/kernels"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -33,7 +37,6 @@ type CodeViews struct {
 	Of string `yaml:"code_views" doc:"views for losses on codes: both (two rows for each image), first or second"`
 }
 
-// Validate checks the settings.
 func (c *CodeViews) Validate() error {
 	if names := []string{bothViews, firstView, secondView}; !slices.Contains(names, c.Of) {
 		return config.Invalid("code_views", "unknown views %q%s", c.Of, registry.Suggest(c.Of, names))
@@ -72,7 +75,6 @@ const (
 	cosineMomentum   = "cosine"
 )
 
-// Validate checks the settings.
 func (m *Momentum) Validate() error {
 	if !(m.Base >= 0 && m.Base <= 1) {
 		return config.Invalid("base", "%v is out of range; want 0 to 1", m.Base)
@@ -147,7 +149,6 @@ func (m *twoViews) Started(taken func(name string) bool) []string {
 
 var _ Starter = (*twoViews)(nil)
 
-// Encode implements Model.
 func (m *twoViews) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
 	return m.features(g, images)
 }
@@ -162,8 +163,7 @@ func (m *twoViews) inputs(g *nn.Graph, n int) (both *gorgonia.Node, each []*gorg
 }
 
 // SpreadName is the log key of the collapse diagnostic: sqrt(d) times the mean standard deviation of the d columns of
-// L2-normalised codes. It is 0 for collapsed codes and about 1 for uniform ones. metrics.CodeSpread is the metric of
-// codes.
+// L2-normalised codes. It is 0 for collapsed codes and about 1 for uniform ones. metrics.CodeSpread measures codes.
 const SpreadName = "spread"
 
 // program wraps the outputs of a two-view model. Losses on codes get seen, a subset of the rows of codes.
@@ -202,3 +202,53 @@ func (l layers) build(g *nn.Graph, x *gorgonia.Node, name string) (*gorgonia.Nod
 }
 
 func validWidth(key string, n int) error { return validRange(key, n, 1, 1<<16) }
+
+// spreadOf measures whether codes [rows, d] have collapsed. It takes the standard deviation over the rows of each
+// column of codes/|codes|, averages it over the columns, and multiplies by sqrt(d). The result is 0 if all codes point
+// in one direction, and about 1 if their directions are uniform. It has no gradient.
+//
+// Source: Chen and He 2021, section 4.1.
+func spreadOf(codes *gorgonia.Node) (*gorgonia.Node, error) {
+	return graph.Apply(graph.Spec{
+		Name: "spread",
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			_, _, err := graph.Matrix("codes", in[0])
+			return tensor.ScalarShape(), err
+		},
+		New: graph.Bodies(spread[float32], spread[float64]),
+		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
+			rows, columns := in[0][0], in[0][1]
+			return graph.Recording{Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+				kernels.Spread(t, in[0], out, rows, columns)
+			}}, nil
+		},
+		Diff: []bool{false},
+	}, codes)
+}
+
+// leastSpread is the smallest divisor for the norm of a row.
+const leastSpread = 1e-12
+
+func spread[T graph.Float](s []tensor.Shape) forward[T] {
+	rows, columns := s[0][0], s[0][1]
+	mean, square := make([]float64, columns), make([]float64, columns)
+	return func(in [][]T, out []T) {
+		clear(mean)
+		clear(square)
+		for i := range rows { // Welford's algorithm: equal rows have a deviation of exactly 0
+			x := in[0][i*columns : (i+1)*columns]
+			scale, part := 1/max(math.Sqrt(numeric.Square(x)), leastSpread), 1/float64(i+1)
+			for c, v := range x {
+				unit := float64(v) * scale
+				d := unit - mean[c]
+				mean[c] += d * part
+				square[c] += d * (unit - mean[c])
+			}
+		}
+		sum := 0.0
+		for _, s := range square {
+			sum += math.Sqrt(math.Max(s, 0) / float64(rows))
+		}
+		out[0] = T(sum / math.Sqrt(float64(columns)))
+	}
+}

@@ -37,7 +37,7 @@ func tiny() map[string]Settings {
 	}
 }
 
-// The encoder's output is the code. The cases list the numbers of trained parameters and of states, counted by hand.
+// The encoder's output is the code. The cases list the numbers of trained parameters and states, counted by hand.
 func TestTwoViews(t *testing.T) {
 	encoder, head := 64*12+12, 12*10+10+2*10+10*6+6
 	predictor := 6*7 + 7 + 2*7 + 7*6 + 6
@@ -84,7 +84,7 @@ func TestTwoViews(t *testing.T) {
 	}
 }
 
-// A BYOL program treats both views alike. Exchanged views give exchanged predictions and targets. This needs separate
+// A BYOL program treats both views alike: swapped views give swapped predictions and targets. This needs separate
 // moments for each view.
 func TestViewsApart(t *testing.T) {
 	m, err := tiny()["byol"].New(data(row, column), 1)
@@ -119,7 +119,7 @@ func TestViewsApart(t *testing.T) {
 	}
 }
 
-// Queries are unit vectors of the first views. Keys are unit vectors of the second views, by a target that starts
+// Queries are unit vectors of the first views. Keys are unit vectors of the second views, from a target that starts
 // equal to the network.
 func TestQueriesAndKeys(t *testing.T) {
 	for _, name := range []string{"moco", "moco-v2"} {
@@ -186,7 +186,7 @@ func TestTwoViewErrors(t *testing.T) {
 	}
 }
 
-// Defaults match the papers: group norm in BYOL, batch norm in the others, 1000 columns.
+// Defaults match the papers: group norm in BYOL, batch norm in the other models, 1000 columns.
 func TestTwoViewDefaults(t *testing.T) {
 	for name, norm := range map[string]string{"byol": nn.GroupNorm, "simsiam": nn.BatchNorm, "barlow-twins": nn.BatchNorm, "moco": nn.BatchNorm, "moco-v2": nn.BatchNorm} {
 		e, err := Registry.Lookup(name)

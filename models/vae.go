@@ -3,6 +3,7 @@ package models
 import (
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/losses"
@@ -29,7 +30,6 @@ type VAE struct {
 // NewVAE returns the default settings.
 func NewVAE() *VAE { return &VAE{Networks: newNetworks(), Latent: 10, Categoricals: noCategoricals()} }
 
-// Validate checks the settings.
 func (s *VAE) Validate() error {
 	if err := validLatent(s.Latent); err != nil {
 		return err
@@ -37,7 +37,6 @@ func (s *VAE) Validate() error {
 	return s.Categoricals.validate()
 }
 
-// New implements Settings.
 func (s *VAE) New(data Data, seed uint64) (Model, error) {
 	m := &vae{mixed: mixed{newAutoencoder(s.Networks, data, seed, s.Latent), s.Categorical}, discrete: s.spaces()}
 	return m, Materialise(m, data)
@@ -65,7 +64,6 @@ func (m *vae) heads(g *nn.Graph, images *gorgonia.Node) (mean, logVariance *gorg
 	return mean, logVariance, discrete, err
 }
 
-// Encode implements Model.
 func (m *vae) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error) {
 	mean, _, discrete, err := m.heads(g, images)
 	if err != nil || len(discrete) == 0 {
@@ -78,7 +76,6 @@ func (m *vae) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error)
 	return numbered(weights, mean, m.sizes)
 }
 
-// Build implements Model.
 func (m *vae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	images, err := m.images(g, n)
 	if err != nil {
@@ -129,7 +126,37 @@ func (m *vae) sampled(g *nn.Graph, images, mean, logVariance *gorgonia.Node, dis
 // gaussian is a posterior N(mean, variance) with the prior N(0, I).
 type gaussian struct{ mean, logVariance *gorgonia.Node }
 
-// KL implements losses.Posterior.
 func (p gaussian) KL() (*gorgonia.Node, error) {
 	return losses.KLGaussianLogVariance(p.mean, p.logVariance)
+}
+
+// JointVAE is the VAE with continuous and discrete codes of Dupont 2018. Its losses are reconstruction, kl of the
+// continuous spaces (weight gamma_z, capacity C_z) and kl of the categorical spaces (gamma_c, C_c). It minimises the
+// paper's equation 7, in nats per image,
+//
+//	-E_q(z,c|x)[log p(x|z,c)] + gamma_z |KL(q(z|x) || p(z)) - C_z| + gamma_c |KL(q(c|x) || p(c)) - C_c|
+//
+// Both divergences are averaged over the batch before the absolute value is taken. c has one categorical variable for
+// each number in Categorical. Its probabilities alpha are a softmax of linear maps of the features, and its prior is
+// uniform. The decoder gets relaxed samples (Gumbel-softmax) and z. The capacities increase during training. C_c stops
+// at sum log K, the largest possible divergence. At this value the loss pulls alpha towards one-hot vectors.
+//
+// The code has a column for each categorical variable, 1 + the most probable option, followed by mu: [batch,
+// len(Categorical) + Latent].
+type JointVAE struct {
+	VAE
+}
+
+// newJointVAE returns the default settings: the settings of the paper's MNIST experiments.
+func newJointVAE() *JointVAE {
+	s := &JointVAE{VAE: *NewVAE()}
+	s.Categorical = []int{10}
+	return s
+}
+
+func (s *JointVAE) Validate() error {
+	if len(s.Categorical) == 0 {
+		return config.Invalid("categorical", "want one number of options or more, such as [3, 2]; without discrete codes it is the model vae")
+	}
+	return s.VAE.Validate()
 }

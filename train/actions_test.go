@@ -21,8 +21,8 @@ var walkingModels = map[string][]string{
 	"planes":      {"model={vae: {encoder: {mlp: {hidden: [16]}}, latent: 4}}", "losses=[reconstruction, kl, {lsbd: {planes: {row: [0, 1], column: [2, 3]}}}]"},
 }
 
-// A run on walks, drawn anew or fixed, is stopped and continued with other threads. It ends with the same bits. The
-// default test takes one kind of walk for each model.
+// A run on random or fixed walks, stopped and continued with other threads, ends with the same bits. The default test
+// takes one kind of walk for each model.
 func TestWalkingModels(t *testing.T) {
 	long.NotShort(t)
 	for i, name := range slices.Sorted(maps.Keys(walkingModels)) {
@@ -50,7 +50,7 @@ func TestWalkingModels(t *testing.T) {
 	}
 }
 
-// Unsuitable models and losses for walks say why.
+// Errors for models and losses that do not suit walks give the reason.
 func TestWalkingMistakes(t *testing.T) {
 	const walks = "supervision={walks: {episodes: 12, actions: 3}}"
 	quessard := walkingModels["quessard"]
@@ -69,8 +69,8 @@ func TestWalkingMistakes(t *testing.T) {
 	}
 }
 
-// The grid world of Quessard et al. 2020 is solved: codes turn with both factors, and each action turns one plane.
-// The default test takes two seeds, the long one five.
+// The model solves the grid world of Quessard et al. 2020: codes turn with both factors, and each action turns one
+// plane. The default test takes two seeds, and -long five.
 func TestGridWorld(t *testing.T) {
 	long.NotShort(t)
 	source, err := configs.Read("quessard/grid")

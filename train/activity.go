@@ -7,12 +7,10 @@ import (
 	"github.com/unravel-ml/unravel/train/internal/watch"
 )
 
-// Activity shows the progress of encoding, measuring and drawing: a bar on a terminal, or otherwise an occasional
-// event. A nil Activity shows nothing.
+// Activity shows the progress of encoding, measuring and drawing: a bar or an occasional event. nil shows nothing.
 type Activity struct{ shown *watch.Activity }
 
-// NewActivity returns an Activity that draws bars on a terminal or, without a terminal, logs events. It returns nil if
-// both are nil.
+// NewActivity returns an Activity that draws bars on a terminal or otherwise logs events. It returns nil without both.
 func NewActivity(log *slog.Logger, terminal *os.File) *Activity {
 	if a := watch.NewActivity(log, terminal); a != nil {
 		return &Activity{a}

@@ -33,8 +33,8 @@ func judgedConfig(t *testing.T, overrides ...string) Config {
 	return c
 }
 
-// TestJudges stops a run with a discriminator at any step and resumes it, on any number of threads. The run ends with
-// the bits of an uninterrupted run. The trained model can be opened without the discriminator.
+// TestJudges stops a run with a discriminator at any step and resumes it on any number of threads. The run ends with
+// the bits of an uninterrupted run. The trained model opens without the discriminator.
 func TestJudges(t *testing.T) {
 	whole, dir := t.TempDir(), t.TempDir()
 	trainIn(t, whole, judgedConfig(t), false)
@@ -80,8 +80,8 @@ var (
 	secondViews = append([]string{"views={pipeline: [flip], count: 1}"}, secondBatch...)
 )
 
-// TestSecondBatchResumes stops a run with second batches at any step and resumes it, on any number of threads. It
-// ends with the bits of an uninterrupted run, and with other bits than a run without second batches.
+// TestSecondBatchResumes stops a run with second batches at any step and resumes it on any number of threads. It ends
+// with the bits of an uninterrupted run, which differ from the bits of a run without second batches.
 func TestSecondBatchResumes(t *testing.T) {
 	long.NotShort(t)
 	first := t.TempDir()

@@ -30,7 +30,7 @@ func loadViews(t testing.TB, overrides ...string) Config {
 	return c
 }
 
-// A model of images trains on single views, and is measured on images without views.
+// A model of images trains on single views. Metrics use images without views.
 func TestViewsOfImages(t *testing.T) {
 	for want, overrides := range map[string][]string{
 		"the model takes images, and there are 2 views of each; want views.count=1":        nil,
@@ -53,7 +53,7 @@ func TestViewsOfImages(t *testing.T) {
 	if got := trained("other", "views.pipeline=[]"); got["model/latent/code/weight"] == want["model/latent/code/weight"] {
 		t.Error("views do not change the training")
 	}
-	for _, n := range long.Sample([]int{0, 2, 4, 6, 8, 10}, 3) { // a run that is stopped goes on with the views that it would have seen
+	for _, n := range long.Sample([]int{0, 2, 4, 6, 8, 10}, 3) { // a resumed run continues with the same views
 		at := filepath.Join(dir, fmt.Sprint(n))
 		if _, err := Run(endAfter(n), loadViews(t, "views.count=1"), Options{Dir: at}); !errors.Is(err, ErrStopped) {
 			t.Fatal(err)
@@ -66,7 +66,7 @@ func TestViewsOfImages(t *testing.T) {
 	}
 }
 
-// Measuring normalises images as training normalises their views.
+// Metrics normalise images like training views.
 func TestViewsNormalise(t *testing.T) {
 	e, err := NewExperiment(loadViews(t, "views.pipeline=[flip, {normalise: {mean: [0.25], deviation: [0.5]}}]"))
 	if err != nil {
@@ -86,7 +86,7 @@ func TestViewsNormalise(t *testing.T) {
 	}
 }
 
-// Without epochs the model is measured as initialised, and can be trained later.
+// Without epochs, the initial model is measured, and can be trained later.
 func TestNoEpochs(t *testing.T) {
 	long.NotShort(t)
 	dir := t.TempDir()

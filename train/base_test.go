@@ -38,7 +38,7 @@ func loadFile(dir, name string, overrides ...string) (Config, error) {
 	return Load(file, source, overrides...)
 }
 
-// TestBase compares configs with a base with the same overrides of the base.
+// TestBase compares a config with a base with the base and equal overrides.
 func TestBase(t *testing.T) {
 	quickstart, err := configs.Read(configs.Quickstart)
 	if err != nil {
@@ -47,7 +47,7 @@ func TestBase(t *testing.T) {
 	for _, c := range []struct {
 		name, child string
 		arguments   []string
-		overrides   []string // of quickstart, with the same result
+		overrides   []string // overrides of quickstart with the same result
 	}{
 		{"nothing else", "base: quickstart\n", nil, nil},
 		{"mappings merge", "base: quickstart\ntrain: {epochs: 2}\ndataset: {square: {side: 8}}\n", nil, []string{"train.epochs=2", "dataset.square.side=8"}},
@@ -127,7 +127,7 @@ func TestBaseErrors(t *testing.T) {
 	}
 }
 
-// TestBaseDepth bounds a chain of bases.
+// TestBaseDepth checks the limit of a chain of bases.
 func TestBaseDepth(t *testing.T) {
 	files := map[string]string{"0.yaml": "base: quickstart\n"}
 	for i := 1; i < 40; i++ {

@@ -18,7 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/train/internal/watch"
 )
 
-// events reads TensorBoard's file of a run.
+// events reads the TensorBoard file of a run.
 func events(t testing.TB, dir string) (list []*tfevents.Event) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "events.out.tfevents.*"))
@@ -52,8 +52,8 @@ func stepsOf(list []*tfevents.Event, tag string) (steps []int64) {
 	return steps
 }
 
-// A run with figures has them in TensorBoard's file, with pictures of at most ten evaluations. Stopping it again and
-// again, and continuing it after its end, gives the same file.
+// A run with figures writes them to the TensorBoard file, with pictures of at most ten evaluations. Repeated stops, and
+// a continuation after the end, give the same file.
 func TestBoardPictures(t *testing.T) {
 	long.NotShort(t)
 	c := load(t, "train.epochs=23", "train.epoch_steps=1", "train.figures=true", "metrics.every=2", "metrics.images=40")
@@ -61,7 +61,7 @@ func TestBoardPictures(t *testing.T) {
 	whole, parts := filepath.Join(dir, "whole"), filepath.Join(dir, "parts")
 	trainIn(t, whole, c, false)
 	want := events(t, whole)
-	pictured := []int64{2, 6, 10, 14, 18, 22} // the 11 evaluations are measured after 2, 4, ... epochs
+	pictured := []int64{2, 6, 10, 14, 18, 22} // 11 evaluations after 2, 4, ... epochs
 	for _, tag := range []string{"reconstructions", "traversals"} {
 		if got := stepsOf(want, tag); !slices.Equal(got, pictured) {
 			t.Errorf("%s after steps %v, want %v", tag, got, pictured)
@@ -101,7 +101,7 @@ func TestBoardPictures(t *testing.T) {
 	}
 }
 
-// The settings are written once, and again when they change. The file also says how a run ended.
+// Settings are written once, and again after a change. The file also states how a run ended.
 func TestBoardSession(t *testing.T) {
 	dir := t.TempDir()
 	broken := errors.New("broken")

@@ -84,8 +84,7 @@ type Best struct {
 	Step   int     `json:"step"`
 }
 
-// bestHook compares the evaluation of an epoch, if there is one, with the best so far, and keeps the checkpoint of a
-// better one. A run that continues from an earlier step repeats the same comparisons.
+// bestHook keeps the checkpoint of the best evaluation. A continued run repeats the same comparisons.
 func (s *session) bestHook(m *monitor.Monitor) engine.Hook {
 	return engine.Hook{Name: "best checkpoint", Priority: bestPriority, OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error {
 		if m.MeasuredAt != r.Epoch {
@@ -118,8 +117,7 @@ func HashParameters(dir string) (string, error) {
 	return c.HashParameters()
 }
 
-// began returns the training config of a checkpoint. A checkpoint without a config was trained with its folder's
-// config.
+// began returns the training config of a checkpoint, or of its folder if the checkpoint has none.
 func began(s *checkpoint.State, dir string) (Config, error) {
 	if s.Config == "" {
 		return ReadConfig(dir)
@@ -163,8 +161,7 @@ func passed(epochs, trained int) error {
 	return fmt.Errorf("%d: the run has trained %s; want %d or more, or another folder for a shorter run", epochs, wording.Count(trained, "epoch"), trained)
 }
 
-// goOn adds a state's history to a continued run. began is the config at that state. It rejects a length that the run
-// has already exceeded.
+// goOn adds a state's history to a continued run. It rejects a length that the run has already exceeded.
 func (s *session) goOn(state *checkpoint.State, began Config) error {
 	l := s.loop
 	epochs := s.experiment.Config.Train.Epochs
@@ -182,14 +179,13 @@ func (s *session) goOn(state *checkpoint.State, began Config) error {
 	other := s.otherTraining(began)
 	if n := len(s.history); other != "" && s.history[n-1].Other == "" {
 		s.history[n-1].Other = other
-		s.console.Note("history", fmt.Sprintf("up to step %d %s: the run is not the run of its config any more, "+
-			"and sweeps and tables do not count it; train the config in another folder", l.Step(), other), "step", l.Step())
+		s.console.Note("history", fmt.Sprintf("up to step %d %s: the run no longer matches its config, "+
+			"so sweeps and tables do not count it; train the config in another folder", l.Step(), other), "step", l.Step())
 	}
 	return nil
 }
 
-// unwritten returns the history of a checkpoint written by code without histories: one segment. If the run had ended,
-// its record names the code.
+// unwritten returns the history of a checkpoint written by code without histories: one segment.
 func (s *session) unwritten(state *checkpoint.State, began Config) rundir.History {
 	one := rundir.Segment{To: state.Step, Kernels: state.Kernels}
 	one.Config, _ = began.Hash() // a config that was loaded can be encoded
@@ -227,8 +223,7 @@ func otherWatches(began, now Config) bool {
 	return err == nil && also == nil && is != "" && was != is
 }
 
-// watches returns the settings that decide when training stops and which checkpoint is kept, or "" if nothing is
-// watched.
+// watches returns the settings that decide when training stops and which checkpoint is kept, or "".
 func (c *Config) watches() (string, error) {
 	t, m := &c.Train, c.Metrics
 	if t.Stop == nil && t.Keep.Best == "" {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/internal/kernel"
@@ -91,8 +93,7 @@ func (c *Coder) encode(ctx context.Context, d datasets.Dataset, indices []int, w
 // Decodes reports whether the model has a decoder.
 func (c *Coder) Decodes() bool { return c.decoder != nil }
 
-// Decode returns the images of codes, [n, H, W, C], with pixels in [0, 1] unless the data
-// set is real-valued.
+// Decode returns the images of codes, [n, H, W, C], with pixels in [0, 1] unless the data set is real-valued.
 func (c *Coder) Decode(codes []float32) ([]float32, error) {
 	size := c.data.Height * c.data.Width * c.data.Channels
 	n := len(codes) / c.width
@@ -111,10 +112,4 @@ func (c *Coder) Decode(codes []float32) ([]float32, error) {
 	return images, nil
 }
 
-func all(d datasets.Dataset) []int {
-	list := make([]int, d.Len())
-	for i := range list {
-		list[i] = i
-	}
-	return list
-}
+func all(d datasets.Dataset) []int { return numeric.UpTo(d.Len()) }

@@ -21,7 +21,7 @@ func unmeasured(t *testing.T, overrides ...string) Config {
 	return sticksConfig(t, append([]string{"dataset.chopsticks.samples=10050", "train.epochs=0", "train.hold_out=0", "metrics=[]"}, overrides...)...)
 }
 
-// A run keeps the codes that metrics measure. Without metrics the config decides.
+// A run stores the codes that metrics measure. Without metrics, the config decides.
 func TestKept(t *testing.T) {
 	long.NotShort(t)
 	for _, test := range []struct {
@@ -68,7 +68,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// Runs without metrics keep the codes of the same images for every seed.
+// Runs without metrics store the codes of the same images for every seed.
 func TestMostMeasured(t *testing.T) {
 	for _, c := range []struct {
 		m           Measures
@@ -96,14 +96,14 @@ func TestKeptImages(t *testing.T) {
 		}
 		of[seed] = e.encoded()
 	}
-	chosen := regexp.MustCompile(`\[(\d+ ){99,}\d+\]`) // the numbers of the images
+	chosen := regexp.MustCompile(`\[(\d+ ){99,}\d+\]`) // numbers of the images
 	a, b := chosen.FindString(fmt.Sprint(of[0].Data)), chosen.FindString(fmt.Sprint(of[1].Data))
 	if of[0].Data.Len() != mostKept || a == "" || a != b {
 		t.Errorf("%d images, the numbers %.100q and %.100q", of[0].Data.Len(), a, b)
 	}
 }
 
-// A run that keeps no codes writes a report, and removes codes of an earlier end.
+// A run that stores no codes writes a report, and removes codes from an earlier end.
 func TestKeepsNothing(t *testing.T) {
 	long.NotShort(t)
 	dir := filepath.Join(t.TempDir(), "run")

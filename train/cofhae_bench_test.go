@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
-// BenchmarkCOFHAE times a step on 256 chopsticks. The step trains the autoencoder and the discriminator, each with
-// its own Adam. The discriminator has three layers of 1000 units on 512 codes.
+// BenchmarkCOFHAE times a step on 256 chopsticks. The step trains the autoencoder and the discriminator with one Adam
+// each. The discriminator has three layers of 1000 units on 512 codes.
 //
 //	go test ./train -run '^$' -bench COFHAE
 func BenchmarkCOFHAE(b *testing.B) {
@@ -29,7 +29,7 @@ func BenchmarkCOFHAE(b *testing.B) {
 	}
 }
 
-// BenchmarkSmall times steps of very small models. Sweeps make several such runs of one thread at a time.
+// BenchmarkSmall times steps of very small models, as in sweeps with several runs of one thread.
 //
 //	go test ./train -run '^$' -bench Small
 func BenchmarkSmall(b *testing.B) {

@@ -93,7 +93,7 @@ func TestCOFHAE(t *testing.T) {
 	}
 }
 
-// The rule for convergence.
+// TestFitJudge checks the criterion for convergence.
 func TestFitJudge(t *testing.T) {
 	wrong, right := 0.2, 0.01
 	for want, f := range map[string]Fit{
@@ -102,7 +102,8 @@ func TestFitJudge(t *testing.T) {
 		"the assignment error is 0.2":        {Reconstruction: 0, Variance: 1, Assignment: &wrong},
 		"reconstructions leave 100 % of":     {Reconstruction: 1, Variance: 1, Assignment: &wrong},
 		"all measured images are the same":   {Reconstruction: 1, Variance: 0},
-		"its pixels is 0.009 of the images'": {Reconstruction: 0.1, Variance: 1, Square: 2, Decoded: 0.018}, // it has converged by all other measures
+		"its pixels is 0.009 of the images'": {Reconstruction: 0.1, Variance: 1, Square: 2, Decoded: 0.018}, // converged by all other measures
+		"leave 1.5e+40 % of the variance":    {Reconstruction: 1.5e18, Variance: 1e-20},
 		"leave 70 % of the variance":         {Reconstruction: 0.7, Variance: 1, Square: 2, Decoded: 0.021},
 	} {
 		if f.decide(); f.Converged != (want == "") || !strings.Contains(f.Why, want) {
@@ -111,7 +112,7 @@ func TestFitJudge(t *testing.T) {
 	}
 }
 
-// Settings of MIMOSA belong to a run's hash only if the hierarchy is learned.
+// Settings of MIMOSA affect a run's hash only if the hierarchy is learned.
 func TestCOFHAEHash(t *testing.T) {
 	hash := func(overrides ...string) string {
 		h, err := sticksConfig(t, overrides...).Hash()
@@ -131,7 +132,7 @@ func TestCOFHAEHash(t *testing.T) {
 	}
 }
 
-// The run of an earlier stage lies next to the run's folder. The run stores its hierarchy and does not learn it
+// The run of an earlier stage is a folder beside the run's folder. The run stores its hierarchy and does not learn it
 // again.
 func TestLearnedHierarchy(t *testing.T) {
 	long.NotShort(t)
@@ -197,7 +198,7 @@ func TestLearnedHierarchy(t *testing.T) {
 	}
 }
 
-// checkTimings checks that the record of a run says how long each step of both stages took.
+// checkTimings checks that the record of a run has the time of each step of both stages.
 func checkTimings(t *testing.T, dir string) {
 	t.Helper()
 	r, err := rundir.ReadRecord(dir)
@@ -216,7 +217,7 @@ func checkTimings(t *testing.T, dir string) {
 	}
 }
 
-// The report shows the picture of the components. The complete test also resumes the run.
+// The report shows the picture of the components. With -long, the test also resumes the run.
 func TestComponentsFigure(t *testing.T) {
 	long.NotShort(t)
 	c := sticksConfig(t, "supervision=none", "model.cofhae.hierarchy=mimosa", "losses=[reconstruction, {assignment: {weight: 1}}]", "dataset.chopsticks.samples=700",
@@ -293,7 +294,7 @@ func checkExplored(t *testing.T, e *Experiment) {
 	}
 }
 
-// A flat hierarchy has no options to assign: training goes on with a loss of 0, and says so.
+// A flat hierarchy has no options to assign. Training continues with a loss of 0 and logs this.
 func TestFlatHierarchy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	if err := os.MkdirAll(filepath.Join(dir, "mimosa"), 0o777); err != nil {
@@ -347,7 +348,7 @@ func TestHoldOut(t *testing.T) {
 	}
 }
 
-// The assignment error of chosen options, counted by hand for dimensions that may be inactive.
+// The assignment error of chosen options, computed by hand for dimensions that may be inactive.
 func TestMisassigned(t *testing.T) {
 	e, err := NewExperiment(sticksConfig(t, "dataset.chopsticks.depth=3"))
 	if err != nil {

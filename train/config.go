@@ -81,7 +81,6 @@ type Keep struct {
 	Last int    `yaml:"last" doc:"number of newest checkpoints to keep: checkpoint.safetensors, the previous one (.prev), the one before (.prev2) and so on"`
 }
 
-// maxKept is the maximum number of kept checkpoints.
 const maxKept = 1000
 
 // Validate checks the settings' ranges.
@@ -203,25 +202,20 @@ func (c *Config) Validate() error {
 }
 
 // Limits that no training and no machine reaches.
-const (
-	maxEpochs  = 1e9
-	maxThreads = 1024
-)
+const maxEpochs, maxThreads = 1e9, 1024
 
 // Validate checks the settings' ranges.
 func (s *Settings) Validate() error {
 	for _, f := range []struct {
-		key       string
-		value, at int
-	}{{"epochs", s.Epochs, 0}, {"batch", s.Batch, 1}, {"threads", s.Threads, 0}, {"epoch_steps", s.EpochSteps, 0}, {"accumulate", s.Accumulate, 1}} {
-		if f.value < f.at {
-			return config.Invalid(f.key, "%d is out of range; want %d or more", f.value, f.at)
+		key                string
+		value, least, most int
+	}{
+		{"epochs", s.Epochs, 0, maxEpochs}, {"batch", s.Batch, 1, math.MaxInt}, {"threads", s.Threads, 0, maxThreads},
+		{"epoch_steps", s.EpochSteps, 0, math.MaxInt}, {"accumulate", s.Accumulate, 1, maxEpochs},
+	} {
+		if f.value < f.least {
+			return config.Invalid(f.key, "%d is out of range; want %d or more", f.value, f.least)
 		}
-	}
-	for _, f := range []struct {
-		key         string
-		value, most int
-	}{{"epochs", s.Epochs, maxEpochs}, {"threads", s.Threads, maxThreads}, {"accumulate", s.Accumulate, maxEpochs}} {
 		if f.value > f.most {
 			return config.Invalid(f.key, "%d is out of range; want at most %d", f.value, f.most)
 		}
@@ -242,23 +236,18 @@ func (s *Settings) Validate() error {
 
 // Validate checks the settings.
 func (s *EarlyStop) Validate() error {
-	if s.Reach == nil && s.Patience == 0 {
-		return config.Invalid("patience", "neither reach nor patience is given; want at least one")
-	}
-	if s.Patience < 0 {
-		return config.Invalid("patience", "%d is out of range; want 0 or more", s.Patience)
-	}
+	_, err := s.sentence()
 	switch {
+	case s.Reach == nil && s.Patience == 0:
+		return config.Invalid("patience", "neither reach nor patience is given; want at least one")
+	case s.Patience < 0:
+		return config.Invalid("patience", "%d is out of range; want 0 or more", s.Patience)
 	case s.Metric == "" && s.Loss == "":
 		return config.Invalid("metric", "want the name of a metric, or the key loss")
 	case s.Metric != "" && s.Loss != "":
 		return config.Invalid("loss", "want metric or loss, got both")
-	case s.Metric != "":
-		if _, err := s.sentence(); err != nil {
-			return config.Invalid("metric", "%w", err)
-		}
-	}
-	switch {
+	case err != nil:
+		return config.Invalid("metric", "%w", err)
 	case !(s.MinDelta >= 0) || !finite(s.MinDelta):
 		return config.Invalid("min_delta", "%v is out of range; want a number from 0 on", s.MinDelta)
 	case s.From < 0:
@@ -267,8 +256,7 @@ func (s *EarlyStop) Validate() error {
 	return nil
 }
 
-// resultLetters are the characters in names of results.
-const resultLetters = "abcdefghijklmnopqrstuvwxyz0123456789-"
+const resultLetters = "abcdefghijklmnopqrstuvwxyz0123456789-" // characters in names of results
 
 // sentence returns the sentence to watch; nil if a metric's name is watched instead.
 func (s *EarlyStop) sentence() (*logic.Sentence, error) {
@@ -279,8 +267,7 @@ func (s *EarlyStop) sentence() (*logic.Sentence, error) {
 	return &parsed, err
 }
 
-// withSentence adds the metric of the watched sentence, unless the list has that metric with any settings. It returns
-// the list and the metric's index; -1 if no sentence is watched.
+// withSentence adds the metric of the watched sentence unless the list has it. It returns its index, or -1.
 func (s *EarlyStop) withSentence(list []metrics.Choice) ([]metrics.Choice, int) {
 	sentence, err := s.sentence()
 	if sentence == nil || err != nil { // Validate reports the error
@@ -337,8 +324,7 @@ func (s *Settings) engine() engine.Settings {
 		Schedule: s.Schedule.Value, Warmup: s.Warmup, Precision: s.Precision, Device: s.Device, Clip: s.Clip, Accumulate: s.Accumulate, Average: s.Average}
 }
 
-// sameTraining returns an error if two configs describe different training. It ignores the length of training and
-// settings that do not change the result.
+// sameTraining returns an error if two configs describe different training, apart from its length.
 func (c Config) sameTraining(other Config) error {
 	c, other = c.byContent(), other.byContent()
 	for _, x := range []*Config{&c, &other} {
@@ -390,8 +376,7 @@ func (c Config) Identity() ([]byte, error) {
 	return c.Encode()
 }
 
-// WithoutSource returns the config without its source. The source gives errors their lines, but takes more memory than
-// the config.
+// WithoutSource returns the config without its source, which gives errors their lines but takes much memory.
 func (c Config) WithoutSource() Config {
 	c.source = nil
 	return c

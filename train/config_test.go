@@ -46,7 +46,7 @@ func TestDefaults(t *testing.T) {
 	checkRoundTrip(t, load(t, "metrics.every=2", "train.stop={metric: dlsbd, reach: 0.1, patience: 3}", "train.schedule={step: {every: 3, factor: 0.1}}", "seed=18446744073709551615"))
 }
 
-// Mistakes and their messages, with their place.
+// TestMistakes checks error messages with their place.
 func TestMistakes(t *testing.T) {
 	for override, want := range map[string]string{
 		"name=a/b":                                           `name: "a/b" is not a folder's name`,
@@ -113,7 +113,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// A run's folder stores the whole experiment. Resuming it, or reading it in another process, trains the same.
+// A run's folder stores the whole experiment. Resuming it, or reading it in another process, trains the same model.
 func TestStoredConfigs(t *testing.T) {
 	for _, name := range configs.Names() {
 		source, err := configs.Read(name)
@@ -129,14 +129,14 @@ func TestStoredConfigs(t *testing.T) {
 			t.Fatal(err)
 		}
 		again, err := Load("stored", text)
-		again.source, c.source = nil, nil // they have other places
+		again.source, c.source = nil, nil // their places differ
 		if err != nil || !reflect.DeepEqual(again, c) {
 			t.Errorf("%s: %v\nstored %+v\nis %+v", name, err, again, c)
 		}
 	}
 }
 
-// A config made by a program is checked like one from a file, parts included.
+// Validate checks a program's config like a config from a file, including its parts.
 func TestValidateParts(t *testing.T) {
 	c := load(t)
 	if err := c.Validate(); err != nil {
@@ -189,7 +189,7 @@ model: {borrowed: {latent: 3}}
 losses: [reconstruction, lent, lent]
 `
 
-// Opening a run says which part of its config this program lacks.
+// The error for a run names the part of its config that this program lacks.
 func TestUnregistered(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, rundir.Config), []byte(borrowed), 0o666); err != nil {
@@ -229,7 +229,7 @@ func TestNothingGiven(t *testing.T) {
 	}
 }
 
-// A mistake in a config made by a program names the key.
+// An error in a program's config names the key.
 func TestMistakeOfAProgram(t *testing.T) {
 	c := load(t)
 	c.Train.Batch = 0

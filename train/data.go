@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,8 +70,7 @@ func (c *Config) dataSets() []dataSet {
 	return list
 }
 
-// PrepareRun is [PrepareData] for the data set of a run. It ignores a folder without a readable config; opening that
-// folder reports the error.
+// PrepareRun is [PrepareData] for the data set of a run. It ignores a folder without a readable config.
 func PrepareRun(ctx context.Context, dir string, a *Activity) error {
 	c, err := ReadConfig(dir)
 	if err != nil {
@@ -129,8 +129,7 @@ func (c *Config) readers() (list []reader) {
 	return list
 }
 
-// filesOf returns the files that a run on a data set reads: the files of a cached set, and the user's files; nil for no
-// files.
+// filesOf returns the files that a run on a data set reads: of a cached set, or the user's; nil for none.
 func (c *Config) filesOf(ctx context.Context, d datasets.Dataset) (*datasets.Files, error) {
 	inputs, err := c.Inputs(ctx, new(datasets.Hasher))
 	if err != nil {
@@ -140,10 +139,7 @@ func (c *Config) filesOf(ctx context.Context, d datasets.Dataset) (*datasets.Fil
 	if len(inputs) == 0 {
 		return files, nil
 	}
-	if files == nil {
-		files = &datasets.Files{Name: d.Name()}
-	}
-	with := *files
+	with := *cmp.Or(files, &datasets.Files{Name: d.Name()})
 	with.Inputs = inputs
 	return &with, nil
 }
@@ -207,12 +203,12 @@ func (e *Experiment) holdOut() error {
 		return nil
 	}
 	if e.Split.GroupCount() > 0 {
-		return errors.New("the supervision has groups of images, which may hold any image; want 0, or a supervision without groups")
+		return errors.New("the supervision has groups of images, which may contain validation images; want 0, or a supervision without groups")
 	}
 	held := e.held()
 	e.Split.Unlabelled = slices.DeleteFunc(e.Split.Unlabelled, func(i int) bool { return held[i] })
 	if len(e.Split.Unlabelled) == 0 {
-		return fmt.Errorf("%d of %d images are held out, and no image is left to train on", len(e.HeldOut)+len(e.validated), n)
+		return fmt.Errorf("%d of %d images are held out, and no image is left to train on; want a smaller fraction", len(e.HeldOut)+len(e.validated), n)
 	}
 	if known := e.Split.Known; known != nil {
 		known.Without(held)
@@ -220,7 +216,6 @@ func (e *Experiment) holdOut() error {
 	return nil
 }
 
-// held reports for each image whether it is held out from training.
 func (e *Experiment) held() []bool {
 	held := make([]bool, e.Data.Len())
 	for _, i := range slices.Concat(e.HeldOut, e.validated) {

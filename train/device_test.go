@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
-// Configs without the key and configs with the CPU are the same configs.
+// Configs without the key and configs with the CPU are equal.
 func TestDeviceKey(t *testing.T) {
 	hash := func(overrides ...string) string {
 		h, err := load(t, overrides...).Hash()

@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// A run on a GPU goes on with the same bits after a stop, and goes on with the CPU. Its record names the GPU. Its codes
-// are the same from the encoder on either device.
+// A run on a GPU continues with the same bits after a stop, and can continue on the CPU. Its record names the GPU. Both
+// devices encode the same codes.
 func TestDeviceRun(t *testing.T) {
 	if _, err := vulkan.Devices(); errors.Is(err, vulkan.ErrNoLoader) || errors.Is(err, vulkan.ErrNoDriver) {
 		t.Skip(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// discreteModels learn discrete codes: one at a falling temperature, one in phases that end during training.
+// discreteModels learn discrete codes: one with a falling temperature, one in phases that end during training.
 var discreteModels = map[string]string{
 	"joint": `joint-vae: {latent: 3, categorical: [3, 2], encoder: {mlp: {hidden: [16]}}, temperature: {from: 1, to: 0.3, steps: 10, shape: exponential}}
 losses:
@@ -35,7 +35,7 @@ func TestDiscreteResumed(t *testing.T) {
 			whole := filepath.Join(dir, "whole")
 			trainIn(t, whole, c, false)
 			want, wantLog := bits(t, whole), logged(t, whole)
-			c.Train.Figures = false // it has been drawn
+			c.Train.Figures = false // the figures exist already
 			for _, n := range long.Sample([]int{3, 8, 14, 19}, 2) {
 				at := filepath.Join(dir, fmt.Sprint(n))
 				if _, err := Run(endAfter(n), c, Options{Dir: at}); !errors.Is(err, ErrStopped) {
@@ -51,8 +51,8 @@ func TestDiscreteResumed(t *testing.T) {
 	}
 }
 
-// JointVAE's choice distinguishes images even where the continuous code may hold nothing: a square, an ellipse and a
-// heart do not all get one category.
+// JointVAE's choice distinguishes images even if the continuous code may be empty: a square, an ellipse and a heart do
+// not all get one category.
 func TestJointVAEChooses(t *testing.T) {
 	c, err := Load("chooses.yaml", []byte(`name: chooses
 dataset: {sprites: {size: 16, positions: 1, orientations: 1, scales: 1}}

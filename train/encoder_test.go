@@ -59,7 +59,7 @@ func openServed(t testing.TB, c Config) (e *Encoder, pixels, codes []float32, n 
 	return e, pixels, f.Data, n
 }
 
-// Codes equal the run's stored codes, to the bit, for any split of the images over batches.
+// Codes equal the run's stored codes to the bit, for any split of the images into batches.
 func TestEncoder(t *testing.T) {
 	long.NotShort(t)
 	for name, config := range served {
@@ -94,7 +94,7 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
-// Errors name the row and the element that cannot be encoded.
+// Errors name the row and the element.
 func TestEncoderMistakes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	trainIn(t, dir, load(t, "train.epochs=1"), false)
@@ -165,8 +165,8 @@ func TestEncoderIsShared(t *testing.T) {
 	group.Wait()
 }
 
-// BenchmarkEncoder times requests of 64x64 images to the quickstart's encoder with four convolutions, by images of a
-// request. shared sends single images from a goroutine for each thread.
+// BenchmarkEncoder times requests of 64x64 images to the quickstart's encoder with four convolutions, by number of
+// images. shared sends single images from one goroutine per thread.
 //
 //	go test ./train -run '^$' -bench Encoder -cpu 1
 func BenchmarkEncoder(b *testing.B) {

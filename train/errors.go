@@ -20,8 +20,7 @@ func (c *Config) mistake(key string, err error) *config.Error {
 	return &config.Error{Key: key, Err: err}
 }
 
-// misfit returns an error from creating the model. It points to the failing layer of a network that is a list of
-// layers, or to the model.
+// misfit returns an error from creating the model, at the failing layer of a list of layers, or at the model.
 func (c *Config) misfit(err error) *config.Error {
 	key := "model." + c.Model.Name
 	var l *nn.LayerError

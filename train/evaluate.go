@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -19,8 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/train/internal/fit"
 )
 
-// Final lists the metrics for the end of training: the config's metrics and, for a learned hierarchy, purity, coverage
-// and H-error if they can be computed.
+// Final lists the metrics at the end of training: the config's, and of a learned hierarchy (purity, coverage, H-error).
 func (e *Experiment) Final() []metrics.Choice {
 	list := slices.Clone(e.Config.Metrics.Final)
 	if e.Learned == nil {
@@ -36,8 +36,7 @@ func (e *Experiment) Final() []metrics.Choice {
 	return list
 }
 
-// suits returns an error before training if a metric does not suit the data set. The data set may be a sample, with the
-// given number of images.
+// suits returns an error if a metric does not suit the data set, perhaps a sample of the given number of images.
 func (e *Experiment) suits(choices []metrics.Choice, of int) error {
 	note := ""
 	if n := e.Data.Len(); n < of {
@@ -144,8 +143,7 @@ func spacesOf(m models.Model) (spaces [][]int) {
 	return spaces
 }
 
-// mostKept is the number of images that are encoded at the end if no metric needs more.
-const mostKept = 10000
+const mostKept = 10000 // number of images that are encoded at the end if no metric needs more
 
 // mostNumbers is the maximum number of elements, 1 GiB, of the codes that are measured at the end. metrics.sample or
 // metrics.encode can raise it. If the codes of all images exceed it, a random sample is measured.
@@ -226,8 +224,7 @@ func (e *Experiment) Encode(ctx context.Context, images []int) ([]float32, error
 	return e.Coder.encode(ctx, e.Data, images, func(done int) { e.Progress.Step(done, "images") })
 }
 
-// Fit measures how well a model with a decoder reconstructs its images. It uses the codes that metrics use: posterior
-// means and chosen options.
+// Fit measures how well a decoder reconstructs the images, from the codes that metrics use.
 type Fit struct {
 	Images         int      `json:"images"`               // number of training images used
 	Reconstruction float64  `json:"reconstruction"`       // mean squared error of a pixel
@@ -240,8 +237,7 @@ type Fit struct {
 	Why            string   `json:"why,omitempty"`        // why training has not converged
 }
 
-// fitImages is the largest number of images for Fit.
-const fitImages = 5000
+const fitImages = 5000 // largest number of images for Fit
 
 // A model has not converged if the unexplained fraction of the variance, or the fraction of wrong assignments, is
 // larger. A decoder with less than leastDecoded of the images' mean square is black: its error is at least 81 % of that
@@ -252,8 +248,7 @@ const (
 	leastDecoded    = 0.01
 )
 
-// Black reports whether the decoder is black: over all codes, the mean square of its pixels is less than 1 % of the
-// images' mean square.
+// Black reports whether the decoder is black: the mean square of its pixels is less than 1 % of the images' mean square.
 func (f *Fit) Black() bool { return f.Decoded < leastDecoded*f.Square }
 
 // WithoutSquares returns the fit without the fields Square and Decoded, as earlier versions recorded it.
@@ -307,7 +302,7 @@ func (f *Fit) decide() {
 	case f.Variance == 0 && f.Reconstruction > 0:
 		f.Why = "all measured images are the same, so their error shows nothing"
 	case f.Reconstruction > mostUnexplained*f.Variance:
-		f.Why = fmt.Sprintf("reconstructions leave %.0f %% of the variance of the images", 100*f.Reconstruction/f.Variance)
+		f.Why = fmt.Sprintf("reconstructions leave %.6g %% of the variance of the images", math.Round(100*f.Reconstruction/f.Variance))
 	case f.Assignment != nil && *f.Assignment > mostMisassigned:
 		f.Why = fmt.Sprintf("the model chooses other options than the labels assign: the assignment error is %.2g", *f.Assignment)
 	default:
@@ -315,13 +310,9 @@ func (f *Fit) decide() {
 	}
 }
 
-// trained lists some of the training images.
 func (e *Experiment) trained() []int {
-	var list []int
-	for _, g := range e.Split.Groups {
-		list = append(list, g...)
-	}
-	return sampled(append(list, e.Split.Unlabelled...), fitImages, e.Config.Seed, "fit")
+	list := append(slices.Concat(e.Split.Groups...), e.Split.Unlabelled...)
+	return sampled(list, fitImages, e.Config.Seed, "fit")
 }
 
 // sampled draws at most count elements of a list with the named random stream.

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// A config becomes a run: trained, measured and stored in a folder.
+// A config becomes a run in a folder: trained, measured and stored.
 func Example() {
 	c, err := train.Load("small.yaml", []byte(`
 dataset: {square: {size: 16, side: 4}}
@@ -48,7 +48,7 @@ metrics: [dlsbd]
 	// small.yaml:2:3: train.epoch: unknown key "epoch"; did you mean "epochs"?
 }
 
-// A run returns its codes and the factors of their images. Hooks follow its training.
+// A run returns its codes and the factors of their images. Hooks observe its training.
 func ExampleRun() {
 	c, err := train.Load("small.yaml", []byte(`
 dataset: {square: {size: 16, side: 4}}
@@ -86,7 +86,7 @@ train: {batch: 32, epochs: 9, figures: false}
 	// 4 epochs; 3 columns; image 255 has row 15
 }
 
-// A program serves the codes of images over HTTP with the encoder of a run.
+// A program serves codes of images over HTTP with the encoder of a run.
 func ExampleOpenEncoder() {
 	dir, err := trained() // as in the first example
 	if err != nil {
@@ -101,7 +101,7 @@ func ExampleOpenEncoder() {
 	}
 	defer encoder.Close()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var pixels [][]float32 // a row for each image
+		var pixels [][]float32 // one row per image
 		if err := json.NewDecoder(r.Body).Decode(&pixels); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return

@@ -40,8 +40,7 @@ type Experiment struct {
 	Progress *Activity // progress of encoding and measuring; nil: not shown
 }
 
-// NewExperiment builds the data set and model of a config, and loads the parameters of its start. Parts that do not fit
-// together give a *config.Error.
+// NewExperiment builds the data set and model of a config with its start. Parts that do not fit give a *config.Error.
 func NewExperiment(c Config) (*Experiment, error) {
 	if err := c.Validate(); err != nil {
 		return nil, config.AsError(err)
@@ -56,8 +55,7 @@ func NewExperiment(c Config) (*Experiment, error) {
 	return e, nil
 }
 
-// newExperiment is NewExperiment without the config's start. l holds the results of an earlier stage; nil without
-// results.
+// newExperiment is NewExperiment without the config's start. l has the results of an earlier stage, or is nil.
 func newExperiment(c Config, l *models.Learned) (*Experiment, error) {
 	d, err := c.buildData()
 	if err != nil {
@@ -66,7 +64,6 @@ func newExperiment(c Config, l *models.Learned) (*Experiment, error) {
 	return experimentOn(d, c, l)
 }
 
-// experimentOn is newExperiment on the config's data set.
 func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment, error) {
 	e := &Experiment{Config: c, Learned: l, Data: d}
 	var err error
@@ -78,7 +75,7 @@ func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment,
 	}
 	if l != nil {
 		if e.Split.Known, err = learned.Join(l, e.Split.Known); err != nil {
-			return nil, c.mistake("supervision", fmt.Errorf("what %s assigned and the labels: %w", c.stage().Name, err))
+			return nil, c.mistake("supervision", fmt.Errorf("labels of %s together with the labels of the supervision: %w", c.stage().Name, err))
 		}
 	}
 	if err := e.holdOut(); err != nil {
@@ -93,7 +90,6 @@ func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment,
 	return e, err
 }
 
-// newModel returns a model with parameters drawn from the seed, and its coder.
 func (e *Experiment) newModel() (models.Model, *Coder, error) {
 	c, data := &e.Config, e.modelData()
 	m, err := c.Model.Value.New(data, c.Seed)
@@ -139,7 +135,6 @@ func (e *Experiment) compile() (*engine.Loop, *monitor.Monitor, error) {
 	return l, m, nil
 }
 
-// watch prepares the measurements during training: validation losses and metrics.
 func (e *Experiment) watch(l *engine.Loop) (*monitor.Monitor, error) {
 	if err := e.openOthers(); err != nil {
 		return nil, err
@@ -172,8 +167,7 @@ func (e *Experiment) measurable() error {
 	return nil
 }
 
-// codeNumbers returns the number of numbers in memory for an image that is encoded and measured: its factors, its code,
-// and its indices in a split, an order and a sample.
+// codeNumbers returns the numbers in memory for an encoded image: factors, code, and indices in three lists.
 func (e *Experiment) codeNumbers() int {
 	const lists = 4
 	return lists + 4*len(e.Data.Factors()) + 3*e.Coder.Width()
@@ -214,7 +208,6 @@ func (e *Experiment) modelData() models.Data {
 	return data
 }
 
-// newValidation prepares the validation of the config; nil without one.
 func (e *Experiment) newValidation(l *engine.Loop) (*engine.Validation, error) {
 	v := e.Config.Train.Validation
 	if v == nil {

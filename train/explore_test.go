@@ -34,7 +34,7 @@ var played = map[string]struct {
 	"choices":          {"joint-vae/spaceshapes", []string{"dataset={spaceshapes: {samples: 200}}", "metrics=[]"}, "a0 a1 z0 z1 z2 z3 z4 z5 z6"},
 }
 
-// playedExperiment builds an experiment with decoder weights as large as trained ones.
+// playedExperiment builds an experiment with decoder weights as large as after training.
 func playedExperiment(t testing.TB, name string, overrides ...string) *Experiment {
 	t.Helper()
 	text, err := configs.Read(name)
@@ -86,13 +86,13 @@ func opened(t testing.TB, b *browser.Browser, e *Experiment) *browser.Page {
 	return p
 }
 
-// Texts of the page about its widget.
+// JavaScript expressions for the page's widget.
 const (
 	widget = `document.querySelector("[data-widget=explore]").widget`
 	frames = widget + ".frames"
 )
 
-// shows checks that the picture is the decoder's, within two of 255, and returns its pixels.
+// shows checks that the picture equals the decoder's within 2 of 255, and returns its pixels.
 func shows(t testing.TB, p *browser.Page, e *Experiment, after string) []int {
 	t.Helper()
 	p.Eval(`new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))`, nil)
@@ -123,8 +123,8 @@ func shows(t testing.TB, p *browser.Page, e *Experiment, after string) []int {
 	return got
 }
 
-// Every control of every kind of latent space moves the picture, by keyboard, pointer and buttons. The picture is the
-// decoder's.
+// Every control of every kind of latent space changes the picture, with keyboard, pointer and buttons. The picture
+// comes from the decoder.
 func TestExploreInBrowser(t *testing.T) {
 	b := openBrowser(t)
 	for _, name := range long.Sample(slices.Sorted(maps.Keys(played)), 3) {
@@ -138,11 +138,11 @@ func TestExploreInBrowser(t *testing.T) {
 			if got := strings.Join(names, " "); got != x.controls {
 				t.Errorf("controls %s, want %s", got, x.controls)
 			}
-			for _, c := range slices.Backward(names) { // what options open before the options
+			for _, c := range slices.Backward(names) { // dimensions of options before the options
 				row := fmt.Sprintf(`[data-control=%q] `, c)
 				var there bool
 				if p.Eval(fmt.Sprintf("document.querySelector(%q).offsetParent !== null", row), &there); !there {
-					continue // under an option that was not chosen
+					continue // under an unchosen option
 				}
 				move(p, c, row)
 				after := shows(t, p, e, c+" has moved")
@@ -168,12 +168,12 @@ func TestExploreInBrowser(t *testing.T) {
 	}
 }
 
-// move moves a control by its keyboard, pointer, or button.
+// move moves a control with the keyboard, the pointer or a button.
 func move(p *browser.Page, name, row string) {
 	switch {
 	case name[0] == 'z':
 		p.Press(row+"input", kb.End)
-	case name == "sphere2": // of four columns
+	case name == "sphere2": // four columns
 		p.Press(row+"input", kb.PageUp)
 	case name[0] == 'a':
 		p.Click(row + "input:not(:checked)")

@@ -39,7 +39,7 @@ func near(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= 1e-6 })
 }
 
-// A choice opens the dimensions of its option, with the values that decode.Codes borrows for them. Curves are drawn.
+// A choice opens the dimensions of its option, with values from decode.Codes. Curves are drawn.
 func TestExploreOptions(t *testing.T) {
 	e := playedExperiment(t, "cofhae/chopsticks", "dataset={chopsticks: {variant: both, depth: 2, samples: 400}}", "metrics=[]")
 	x, err := e.exploreSome(context.Background(), 150)
@@ -78,7 +78,7 @@ func TestExploreOptions(t *testing.T) {
 	}
 }
 
-// Keys go to the ends, and buttons to start images and back. A playing control moves until it is stopped.
+// Keys go to the ends, and buttons to start images and back. A playing control moves until stopped.
 func TestExploreButtons(t *testing.T) {
 	x := played["circle and plane"]
 	e := playedExperiment(t, x.config, x.overrides...)
@@ -114,7 +114,7 @@ func TestExploreButtons(t *testing.T) {
 	if got := code(p); !near(got, stopped) || stopped[3] != second[3] {
 		t.Errorf("a stopped control moves from %v to %v; the start was %v", stopped, got, second)
 	}
-	p.Still() // from here on in steps
+	p.Still() // step by step from here on
 	p.Click(`[data-control="circle1"] .play`)
 	p.Wait(widget + ".code[0] !== " + fmt.Sprint(stopped[0]))
 	a := code(p)
@@ -123,7 +123,7 @@ func TestExploreButtons(t *testing.T) {
 	}
 }
 
-// A decoder with more training replaces the earlier one and leaves the code alone.
+// A decoder with more training replaces the earlier decoder and keeps the code.
 func TestExploreUpdate(t *testing.T) {
 	x := played["circles"]
 	e := playedExperiment(t, x.config, x.overrides...)
@@ -169,7 +169,7 @@ func TestExploreUpdate(t *testing.T) {
 	shows(t, p, other, "the update to another model")
 }
 
-// A large decoder is shown by sheets: two controls move, and a third one starts again.
+// A large decoder uses sheets. Two controls move within a sheet, and a third control starts a new sheet.
 func TestExploreSheets(t *testing.T) {
 	x := played["circle and plane"]
 	e := playedExperiment(t, x.config, append(x.overrides, "model.delta-vae.encoder={mlp: {hidden: [600, 3000]}}")...)
@@ -197,7 +197,7 @@ func TestExploreSheets(t *testing.T) {
 	}
 }
 
-// Sheets of spheres and of options show another picture when a control moves.
+// On sheets of spheres and options, a moved control changes the picture.
 func TestExploreSheetsOfAllKinds(t *testing.T) {
 	b := openBrowser(t)
 	for _, c := range long.Sample([]struct{ name, model string }{{"hierarchy", "cofhae"}, {"spheres", "delta-vae"}}, 1) {
@@ -232,7 +232,7 @@ func TestExploreSheetsOfAllKinds(t *testing.T) {
 	}
 }
 
-// BenchmarkExploreFrame measures how long Chromium takes to decode and draw a picture of the quickstart.
+// BenchmarkExploreFrame measures the time of Chromium to decode and draw a picture of the quickstart.
 func BenchmarkExploreFrame(b *testing.B) {
 	for _, name := range []string{"circles", "sphere"} {
 		b.Run(name, func(b *testing.B) {

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// drawnBy returns the files of a run's figures.
+// drawnBy returns the figure files of a run.
 func drawnBy(t *testing.T, c Config) map[string][]byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -33,8 +33,8 @@ func drawnBy(t *testing.T, c Config) map[string][]byte {
 	return files
 }
 
-// An encoder without a decoder has figures of nearest neighbours, principal components and MED. A model with a
-// decoder has an animation of traversals that repeats for ever. Runs with the same config write the same bytes.
+// An encoder without a decoder has figures of nearest neighbours, principal components and MED. A model with a decoder
+// has an endless animation of traversals. Runs with the same config write the same bytes.
 func TestFigures(t *testing.T) {
 	long.NotShort(t)
 	for _, test := range []struct {

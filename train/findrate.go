@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -25,8 +26,7 @@ type RateTest struct {
 // NewRateTest returns a test of 200 rates from 1e-6 to 1.
 func NewRateTest() RateTest { return RateTest{Low: 1e-6, High: 1, Steps: 200} }
 
-// maxRateSteps is the maximum number of updates of a test.
-const maxRateSteps = 100_000
+const maxRateSteps = 100_000 // maximum number of updates of a test
 
 func (t *RateTest) check() error {
 	switch {
@@ -123,7 +123,6 @@ func (r *risingRate) RateAt(t engine.Time) float64 {
 	return r.Low * math.Pow(r.Factor, float64(min(t.Update, r.Steps-1)))
 }
 
-// rateRun is a range test in progress.
 type rateRun struct {
 	*Rates
 	steps  int // number of updates
@@ -132,7 +131,6 @@ type rateRun struct {
 	count  int
 }
 
-// rateCurve is the loss of one objective so far.
 type rateCurve struct {
 	mean   float64 // without bias correction
 	count  int
@@ -172,8 +170,7 @@ func (x *rateRun) step(_ context.Context, l *engine.Loop, s *engine.StepReport) 
 	return nil
 }
 
-// suggest chooses the rate from the curve of the objective with the most points: the rate at the steepest decrease
-// before the lowest point. If the curve never decreases, the rate is 0.
+// suggest chooses the steepest decrease before the lowest point, of the objective with the most points; 0: no decrease.
 func (x *rateRun) suggest() {
 	most := 0
 	for _, p := range x.Points { // in order, so ties have a defined winner
@@ -212,14 +209,13 @@ func (r *Rates) WriteCSV(w io.Writer) error {
 
 // Draw draws the smoothed losses over the rate, with the suggested rate and the config's rate.
 func (r *Rates) Draw(w io.Writer, title string) error {
-	var names []string
-	curves := map[string]*report.Series{}
+	var list []report.Series
 	for _, p := range r.Points {
-		s := curves[p.Objective]
-		if s == nil {
-			s = &report.Series{Name: p.Objective}
-			curves[p.Objective], names = s, append(names, p.Objective)
+		at := slices.IndexFunc(list, func(s report.Series) bool { return s.Name == p.Objective })
+		if at < 0 {
+			at, list = len(list), append(list, report.Series{Name: p.Objective})
 		}
+		s := &list[at]
 		s.X, s.Y = append(s.X, p.Rate), append(s.Y, p.Smoothed)
 	}
 	o := report.CurveOptions{Title: title, XLabel: "learning rate", YLabel: "loss, smoothed", LogX: true}
@@ -228,10 +224,6 @@ func (r *Rates) Draw(w io.Writer, title string) error {
 	}
 	if low, high := r.Points[0].Rate, r.Points[len(r.Points)-1].Rate; r.Configured >= low && r.Configured <= high {
 		o.Marks = append(o.Marks, report.Mark{Name: fmt.Sprintf("in the config  %.2g", r.Configured), X: r.Configured})
-	}
-	var list []report.Series
-	for _, name := range names {
-		list = append(list, *curves[name])
 	}
 	return report.Curves(w, o, list)
 }

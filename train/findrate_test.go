@@ -21,8 +21,8 @@ func rates(t *testing.T, test RateTest, overrides ...string) *Rates {
 	return r
 }
 
-// Rates rise by the same factor from the lowest to the highest, whether the config has a schedule or not. Threads do
-// not change the result, and no files stay.
+// Rates rise by a constant factor from the lowest to the highest, with or without a schedule in the config. Threads do
+// not change the result, and no files remain.
 func TestFindRate(t *testing.T) {
 	t.Chdir(t.TempDir())
 	test := RateTest{Low: 1e-5, High: 1e-1, Steps: 41}
@@ -56,7 +56,7 @@ func TestFindRate(t *testing.T) {
 	}
 }
 
-// Each smoothed loss is a weighted mean of its objective's losses, and of the batches of an update.
+// Each smoothed loss is a weighted mean of its objective's losses and of the batches of an update.
 func TestFindRateSmoothed(t *testing.T) {
 	r := rates(t, RateTest{Low: 1e-6, High: 1e-4, Steps: 20}, "train.accumulate=2", "train.optimizer={sgd: {lr: 1}}")
 	mean, weight := map[string]float64{}, map[string]float64{}
@@ -72,7 +72,7 @@ func TestFindRateSmoothed(t *testing.T) {
 	}
 }
 
-// A test ends when the loss rises far above its lowest value, or is no number.
+// A test ends when the loss rises far above its minimum, or is not finite.
 func TestFindRateDiverges(t *testing.T) {
 	for _, c := range []struct {
 		high  float64

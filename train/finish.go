@@ -11,8 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// finish encodes the data set, a sample of it, or nothing. It measures the codes, and draws figures and the report. If
-// keep is true, the result contains the codes.
+// finish encodes and measures the data set or a sample, and draws the report. With keep, the result has the codes.
 func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) {
 	l := s.loop
 	s.experiment.Progress = NewActivity(s.console.Log, s.console.Terminal)

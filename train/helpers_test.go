@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(leak.Main(func() int { return browser.Main(m) }))
 }
 
-// openBrowser opens the browser of the package's tests.
+// openBrowser opens the browser for the package's tests.
 func openBrowser(t testing.TB) *browser.Browser {
 	t.Helper()
 	long.NotShort(t)
@@ -67,8 +67,8 @@ func trainIn(t testing.TB, dir string, c Config, resume bool) *Result {
 	return r
 }
 
-// trainInParts runs an experiment in sessions. The first session stops after a number of looks at its context, and
-// each later one after a few more looks than before. By default, sessions of more than ten looks also grow by half.
+// trainInParts runs an experiment in sessions. The first session stops after a number of looks at its context, and each
+// later session after a few more looks. By default, sessions of more than ten looks also grow by half.
 func trainInParts(t testing.TB, dir string, c Config, first, more int) {
 	t.Helper()
 	for looks, resume := first, false; ; resume = true {
@@ -139,7 +139,7 @@ func logged(t testing.TB, dir string) string {
 	return seconds.ReplaceAllString(string(text), "")
 }
 
-// looks is a context that answers each look at whether it has ended.
+// looks is a context that calls answer at each look.
 type looks struct {
 	context.Context
 	answer func() error
@@ -147,7 +147,7 @@ type looks struct {
 
 func (c looks) Err() error { return c.answer() }
 
-// everyOther calls a function at the first of each n calls.
+// everyOther returns a function that calls f at the first of each n calls.
 func everyOther(n int, f func() error) func() error {
 	i := -1
 	return func() error {

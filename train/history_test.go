@@ -35,7 +35,7 @@ func loadHistorical(t testing.TB, overrides ...string) Config {
 	return c
 }
 
-// rewriteState changes the state in a checkpoint, like an edit.
+// rewriteState changes the state in a checkpoint, like a manual edit.
 func rewriteState(t testing.TB, dir string, change func(s *checkpoint.State)) {
 	t.Helper()
 	path := filepath.Join(dir, rundir.CheckpointFile)
@@ -58,7 +58,7 @@ func rewriteState(t testing.TB, dir string, change func(s *checkpoint.State)) {
 	}
 }
 
-// editConfig replaces the config of a folder, like an edit.
+// editConfig replaces the config of a folder, like a manual edit.
 func editConfig(t testing.TB, dir string, c Config) {
 	t.Helper()
 	text, err := c.Encode()
@@ -70,8 +70,7 @@ func editConfig(t testing.TB, dir string, c Config) {
 	}
 }
 
-// A run does not resume with another config than its checkpoint's, whether or not the folder's config reveals the
-// change.
+// A run does not resume with a config other than its checkpoint's, whether or not the folder's config shows the change.
 func TestResumeOtherConfig(t *testing.T) {
 	finished, half := filepath.Join(t.TempDir(), "finished"), filepath.Join(t.TempDir(), "half")
 	trainIn(t, finished, loadHistorical(t), false)
@@ -137,7 +136,7 @@ func TestAllDifferences(t *testing.T) {
 	}
 }
 
-// A checkpoint of another run or with an edited state is refused.
+// A checkpoint of another run, or with an edited state, is an error.
 func TestResumeOtherCheckpoint(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other")
 	trainIn(t, other, loadHistorical(t, "seed=5"), false)
@@ -169,7 +168,7 @@ func TestResumeOtherCheckpoint(t *testing.T) {
 	}
 }
 
-// A lengthened run has the identity of a direct run if and only if it has the parameters of a direct run.
+// A lengthened run has the identity of a direct run exactly if it has the parameters of a direct run.
 func TestLongerHistory(t *testing.T) {
 	long.NotShort(t)
 	milestones := "train.schedule.milestones={at: [0.5], factor: 0.1}"
@@ -231,7 +230,7 @@ func TestLongerHistory(t *testing.T) {
 			if x.other == "" {
 				got, want := bits(t, dir), bits(t, direct)
 				if name == "a stop removed" {
-					delete(got, "counters") // they hold the stop's observations
+					delete(got, "counters") // they contain the observations of early stopping
 					delete(want, "counters")
 				}
 				sameBits(t, name, got, want)
@@ -240,7 +239,7 @@ func TestLongerHistory(t *testing.T) {
 	}
 }
 
-// Momentum may change over the whole length of training. Lengthening such a run gives other parameters than a direct run.
+// Momentum may depend on the whole length of training. Then a lengthened run has other parameters than a direct run.
 func TestLongerMomentum(t *testing.T) {
 	long.NotShort(t)
 	for name, other := range map[string]string{"byol": "the model changed with the fraction of 1 epoch", "moco-v2": ""} {
@@ -258,7 +257,7 @@ func TestLongerMomentum(t *testing.T) {
 	}
 }
 
-// A different history stays, even if the run goes on with its first config.
+// A different history remains, even if the run continues with its first config.
 func TestHistoryStays(t *testing.T) {
 	dir, c := filepath.Join(t.TempDir(), "run"), loadHistorical(t, "train.schedule=cosine")
 	stopAt(t, dir, c, 2)
@@ -277,7 +276,7 @@ func TestHistoryStays(t *testing.T) {
 	}
 }
 
-// The record keeps versions, kernels and generation of all segments; a checkpoint without a history is one segment.
+// The record lists versions, kernels and generation of all segments. A checkpoint without a history is one segment.
 func TestHistoryOfVersions(t *testing.T) {
 	dir, c := filepath.Join(t.TempDir(), "run"), loadHistorical(t)
 	stopAt(t, dir, c, 3)
@@ -292,7 +291,7 @@ func TestHistoryOfVersions(t *testing.T) {
 	if len(r.History) != 2 || !strings.HasPrefix(r.Version, "v0.1.0, ") || r.Generation != 1 || r.History[0].To != 3 || r.History[1].Kernels == "neon" {
 		t.Errorf("record %+v", r)
 	}
-	trainIn(t, dir, c, true) // it is measured again
+	trainIn(t, dir, c, true) // measured again
 	if again, err := rundir.ReadRecord(dir); err != nil || again.Version != r.Version || again.Generation != 1 || len(again.History) != 2 {
 		t.Errorf("measured again: %+v, %v", again, err)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// A program's hook follows the training of a run, may end it, and remembers across sessions. A run ended by a hook is
-// finished, with the bits of uninterrupted training up to there.
+// A program's hook observes the training of a run, may end it, and keeps its state across sessions. A run ended by a
+// hook is finished, with the bits of uninterrupted training up to this point.
 func TestRunHooks(t *testing.T) {
 	plain, dir := t.TempDir(), t.TempDir()
 	trainIn(t, plain, load(t, "train.epochs=2"), false)
@@ -26,7 +26,7 @@ func TestRunHooks(t *testing.T) {
 	if !errors.Is(err, ErrStopped) || seen == 0 || seen >= 2*tinySteps {
 		t.Fatalf("%v after %d steps", err, seen)
 	}
-	seen = 0 // another session finds it in the checkpoint
+	seen = 0 // another session reads it from the checkpoint
 	r, err := Run(t.Context(), load(t), Options{Dir: dir, Resume: true, Hooks: []engine.Hook{counting()}})
 	if err != nil || r.Epochs != 2 || r.Steps != 2*tinySteps || seen != r.Steps {
 		t.Fatalf("%+v, %v; %d steps were counted", r, err, seen)

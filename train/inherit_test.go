@@ -21,7 +21,7 @@ func inheriting(t *testing.T, losses, measures string) Config {
 	return c
 }
 
-// listed writes metrics as in a config.
+// listed formats metrics as in a config.
 func listed(t *testing.T, list []metrics.Choice) string {
 	t.Helper()
 	text, err := config.Encode(struct {
@@ -40,7 +40,7 @@ func TestInherit(t *testing.T) {
 		{"[{variance: {" + codes + "}}]", "[{variance: {standardise: true}}]", "[{variance: {" + codes + ", standardise: true}}]"},
 		{"[{variance: {" + codes + "}}]", "[{variance: {codes: {row: [1], column: [0]}}}]", "[{variance: {codes: {row: [1], column: [0]}}}]"},
 		{"[{variance: {" + codes + "}}]", "[{variance: {assign: best}}, {variance: {project: linear}}]", "[{variance: {assign: best}}, {variance: {project: linear}}]"},
-		{"[{variance: {" + codes + "}}]", "[mad, mig]", "[mad, mig]"}, // of other losses
+		{"[{variance: {" + codes + "}}]", "[mad, mig]", "[mad, mig]"}, // other losses
 		{"[{mpd: {aggregate: max, " + codes + "}}]", "[mpd]", "[{mpd: {aggregate: max, " + codes + "}}]"},
 		{"[{mpd: {aggregate: max}}]", "[{mpd: {aggregate: mean}}]", "[{mpd: {aggregate: mean}}]"},
 		{"[{variance: {" + codes + "}}, {variance: {weight: 2, codes: {row: [1], column: [0]}}}]", "[mig, variance]",
@@ -76,7 +76,7 @@ func TestInherit(t *testing.T) {
 	}
 }
 
-// TestInheritNames checks that two losses of one name give two named results.
+// TestInheritNames checks that two losses with one name give two named results.
 func TestInheritNames(t *testing.T) {
 	c := inheriting(t, "[{variance: {codes: {row: [0], column: [1]}}}, {variance: {codes: {row: [2], column: [3]}}}]", "[variance]")
 	if names := strings.Join(metrics.ResultNames(c.Metrics.Final), " "); names != "variance variance-2" {

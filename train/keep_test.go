@@ -32,8 +32,7 @@ func measuredIn(t *testing.T, dir, metric string) (values []float64) {
 	return values
 }
 
-// The checkpoint of the best evaluation is kept and can be opened. The metric's direction decides which evaluation is
-// best.
+// The checkpoint of the best evaluation is kept and opens. The metric's direction decides which evaluation is best.
 func TestKeepBest(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	c := load(t, "train.epochs=8", "train.optimizer.adam.lr=0.05", "metrics={final: [mig, {mig: {bins: 3}}, dlsbd], every: 1}", "train.keep.best=mig-2")
@@ -65,7 +64,7 @@ func TestKeepBest(t *testing.T) {
 	}
 }
 
-// resultOf measures an experiment by its final metrics.
+// resultOf measures an experiment with its final metrics.
 func resultOf(t *testing.T, e *Experiment, name string) float64 {
 	t.Helper()
 	codes, err := e.Codes(context.Background())
@@ -154,7 +153,7 @@ func TestAverageMeasured(t *testing.T) {
 	}
 }
 
-// The config sets how many checkpoints are kept. A run continues from the newest undamaged one.
+// The config sets the number of checkpoints to keep. A run continues from the newest undamaged one.
 func TestKeepLast(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	c := load(t, "train.keep.last=4", "train.checkpoint=1e-9")
@@ -180,7 +179,7 @@ func TestKeepLast(t *testing.T) {
 		}
 		steps = append(steps, s.Step)
 	}
-	if fmt.Sprint(steps) != "[24 24 24 23]" { // the last step, the last epoch, the end
+	if fmt.Sprint(steps) != "[24 24 24 23]" { // last step, last epoch and end
 		t.Errorf("checkpoints of steps %v", steps)
 	}
 	for i := range 3 {

@@ -23,8 +23,8 @@ import (
 )
 
 // kernelTolerances are the accepted differences between the Go, AVX2, AVX-512 and NEON kernels: four to six times the
-// measured ones, relative to the largest element. Adam's first steps have the size of the learning rate for any
-// gradient. If a convolution's gradient is near 0, rounding decides its sign.
+// measured differences, relative to the largest element. Adam's first steps have the size of the learning rate for any
+// gradient, so rounding decides the sign of a convolution's gradient near 0.
 var kernelTolerances = map[string]float64{
 	"convolutions, first losses": 5e-6, "convolutions, first codes": 1e-4,
 	"convolutions, last losses": 0.05, "convolutions, last codes": 0.1,
@@ -33,7 +33,7 @@ var kernelTolerances = map[string]float64{
 // otherTolerance is for small dense networks, before and after training.
 const otherTolerance = 2e-6
 
-// kernelResult is the result of one process with its instruction set.
+// kernelResult is the result of one process with one instruction set.
 type kernelResult struct {
 	Kernel string
 	Models map[string]map[string][]float64 // arrays by name, by model
@@ -64,7 +64,7 @@ func TestInstructionSets(t *testing.T) {
 		if err := json.Unmarshal(text, &r); err != nil {
 			t.Fatal(err)
 		}
-		if r.Kernel == set { // this processor has it
+		if r.Kernel == set { // this processor has the instruction set
 			results = append(results, r)
 		}
 	}
@@ -99,7 +99,7 @@ func furthest(a, b []float64) float64 {
 
 func writeKernelResult(t *testing.T, file string) {
 	r := kernelResult{Models: map[string]map[string][]float64{}}
-	r.Kernel, _ = kernel.InstructionSet() // another one if the processor lacks it
+	r.Kernel, _ = kernel.InstructionSet() // another instruction set if the processor lacks it
 	const small = "model={ae: {latent: 4, encoder: {mlp: {hidden: [32]}}}}"
 	convolutions, epochs, images := []string{"dataset.square.size=32", "dataset.square.side=8", "model.lsbd-vae.encoder=conv64", "train.batch=32"}, 4, 16
 	if long.Enabled() {
@@ -155,7 +155,7 @@ func writeKernelResult(t *testing.T, file string) {
 	}
 }
 
-// A run that goes on with other kernels says so, and its record has both.
+// A run that continues with other kernels logs this, and its record lists both.
 func TestKernelsChange(t *testing.T) {
 	dir, c := t.TempDir(), load(t)
 	set, err := kernel.InstructionSet()
@@ -179,7 +179,7 @@ func TestKernelsChange(t *testing.T) {
 	if err := errors.Join(safetensors.Write(&text, f), os.WriteFile(path, text.Bytes(), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	for _, note := range []bool{true, false} { // the second time they are the same as before
+	for _, note := range []bool{true, false} { // the second time the kernels are unchanged
 		var log strings.Builder
 		ctx := t.Context()
 		if note {
@@ -188,7 +188,7 @@ func TestKernelsChange(t *testing.T) {
 		if _, err := Run(ctx, c, Options{Dir: dir, Resume: true, Log: plain.Logger(&log)}); note != errors.Is(err, ErrStopped) || !note && err != nil {
 			t.Fatal(err)
 		}
-		if want := "the run began with other kernels and goes on with " + set + ": last digits differ"; strings.Contains(log.String(), want) != note {
+		if want := "the run began with other kernels and continues with " + set + ": last digits may differ"; strings.Contains(log.String(), want) != note {
 			t.Errorf("it says %q: %v, want %v", want, !note, note)
 		}
 	}

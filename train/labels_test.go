@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/plain"
 )
 
-// regularised is a small experiment with an encoder alone.
+// regularised is a small experiment with an encoder only.
 const regularised = `
 name: regularised
 seed: 1
@@ -21,8 +21,8 @@ losses: [{variance: {weight: 10}}, contraction]
 train: {epochs: 2, batch: 64, figures: false}
 `
 
-// TestRegularised checks that objectives alone train an encoder, and that they see the labels of their own batch.
-// Resuming keeps the bits.
+// TestRegularised checks that regularisers alone train an encoder, with the labels of their own batch. Resuming gives
+// the same bits.
 func TestRegularised(t *testing.T) {
 	for name, overrides := range map[string][]string{
 		"all labels":   {},
@@ -45,7 +45,7 @@ func TestRegularised(t *testing.T) {
 	}
 }
 
-// TestExplained checks that a run explains its sentences.
+// TestExplained checks that a run prints an explanation of its sentences.
 func TestExplained(t *testing.T) {
 	c, err := Load("explained.yaml", []byte(regularised), `losses=[{logic: {sentence: "forall[mean] i, j: y.row(i) = y.row(j) -> z.row(i) =[squared] z.row(j)"}}]`)
 	if err != nil {
@@ -55,7 +55,7 @@ func TestExplained(t *testing.T) {
 	if _, err := Run(context.Background(), c, Options{Dir: t.TempDir() + "/run", Log: plain.Logger(&log)}); err != nil {
 		t.Fatal(err)
 	}
-	if want := "logic: ∀ i, j: y.row(i) = y.row(j) → z.row(i) = z.row(j); zero is equivalent to truth"; !strings.Contains(log.String(), want) {
+	if want := "logic: ∀ i, j: y.row(i) = y.row(j) → z.row(i) = z.row(j); 0 if and only if the sentence is true"; !strings.Contains(log.String(), want) {
 		t.Errorf("the log does not say %q:\n%s", want, log.String())
 	}
 }

@@ -26,8 +26,8 @@ func (d losing) Image(i int, dst []float32) {
 	d.Dataset.Image(i, dst)
 }
 
-// TestLostFile loses the file of images during training. An error names the file, the checkpoint stays, and the run
-// can be resumed.
+// TestLostFile loses the file of images during training. The error names the file, the checkpoint remains, and the run
+// can resume.
 func TestLostFile(t *testing.T) {
 	whole, err := (&drawn.Square{Size: 16, Side: 4, Step: 1}).Build(0)
 	if err != nil {

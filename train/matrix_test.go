@@ -80,7 +80,7 @@ var everyModel = map[string]struct{ settings, loss string }{
 	"moco-v2":      {"width: 4, queue: 64", "info-nce"},
 }
 
-// Reasons why a loss does not go with a model.
+// Reasons why a loss does not fit a model.
 const (
 	noImages    = "it needs images, which this model does not have"
 	noDecoder   = "it needs a reconstruction"
@@ -106,12 +106,12 @@ var (
 	oneViewModels = slices.Concat([]string{"encoder", "ae", "vae", "delta-vae", "lsbd-vae", "joint-vae", "cascade-vae", "cofhae", "ice-beem"}, actionModels, pairModels)
 )
 
-// others lists all models but one.
+// others lists all models except one.
 func others(model string) []string {
 	return slices.DeleteFunc(models.Registry.Names(), func(n string) bool { return n == model })
 }
 
-// impossible lists, with reasons, the models that do not go with a loss or one of its settings.
+// impossible lists, with reasons, the models that do not fit a loss or one of its settings.
 var impossible = map[string]map[string][]string{
 	"reconstruction":             {noImages: twoViewModels, noDecoder: {"encoder", "ice-beem"}},
 	"kl":                         {noPosterior: append([]string{"encoder", "ae", "cofhae", "quessard", "ice-beem"}, twoViewModels...)},
@@ -140,7 +140,7 @@ func TestEveryLossWithEveryModel(t *testing.T) {
 	if unknown := slices.DeleteFunc(slices.Collect(maps.Keys(everyLoss)), func(n string) bool { return slices.Contains(losses.Registry.Names(), n) }); len(unknown) > 0 {
 		t.Errorf("unknown losses %v", unknown)
 	}
-	var table []string // rows of losses that some models lack
+	var table []string // rows of losses that do not fit some models
 	var rows int
 	for _, loss := range losses.Registry.Names() {
 		if len(everyLoss[loss]) == 0 {
@@ -190,7 +190,7 @@ func matrixHierarchy(t *testing.T) string {
 	return file
 }
 
-// whyNot says why a loss does not go with a model; empty if it does.
+// whyNot returns the reason why a loss does not fit a model, or "".
 func whyNot(loss, model string) string {
 	for reason, list := range impossible[loss] {
 		if slices.Contains(list, model) {
@@ -200,7 +200,7 @@ func whyNot(loss, model string) string {
 	return ""
 }
 
-// tryLoss trains a model with a loss in addition to its own.
+// tryLoss trains a model with its own loss and another loss.
 func tryLoss(t *testing.T, loss, settings, model, hierarchy, precision, want string) {
 	m, ok := everyModel[model]
 	if !ok {
@@ -219,7 +219,7 @@ func tryLoss(t *testing.T, loss, settings, model, hierarchy, precision, want str
 	case slices.Contains(pairModels, model):
 		supervision = "[{changes: {k: 1, count: 12}}, {labels: {fraction: 0.5}}]"
 	}
-	if (loss == "assignment" || loss == "regression") && !slices.Contains(actionModels, model) { // its factors do not turn
+	if (loss == "assignment" || loss == "regression") && !slices.Contains(actionModels, model) { // its factors have no moves
 		data, supervision = "{chopsticks: {variant: inter, depth: 2, samples: 64}}", "{labels: {fraction: 0.5}}"
 		options[len(options)-1] = strings.Replace(options[len(options)-1], hierarchy, "truth", 1)
 		for i, o := range options { // as many continuous dimensions as the data

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A model that trained without labels is measured on other data sets, by metrics of factors too.
+// A model trained without labels is measured on other data sets, including metrics of factors.
 func TestMeasuredOn(t *testing.T) {
 	const on = "metrics={final: [mutual-information], on: [{dataset: {bumps: {}}, metrics: [mig, {dci: {bins: 8}}], sample: 600}, {dataset: {entangled: {}}, metrics: [total-correlation]}]}"
 	dir := filepath.Join(t.TempDir(), "run")

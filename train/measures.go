@@ -38,11 +38,9 @@ const fastWord = "fast"
 // trainedPerMeasured limits the fast metrics to one to four percent of the training time (BenchmarkMeasure).
 const trainedPerMeasured = 20
 
-// fewestLooks is the minimum number of measurements of a sentence that can end training, if the config sets no
-// interval.
+// fewestLooks is the minimum number of measurements of a sentence that can end training, by default.
 const fewestLooks = 10
 
-// measureKeys are the keys of Measures.
 var measureKeys = []string{"final", "on", "sample", "interval", "encode", "during", "every", "images"}
 
 // defaultMeasures measures 10,000 images, as disentanglement_lib does.
@@ -168,8 +166,7 @@ func (m Measures) ConfigType() string {
 	return "a list of metrics, or final, on, sample, interval, encode, during, every and images"
 }
 
-// measures is Measures as a plain struct of keys.
-type measures Measures
+type measures Measures // Measures as a plain struct of keys
 
 // Validate checks the metrics' own settings.
 func (m *measures) Validate() error {
@@ -235,8 +232,7 @@ func (During) ConfigForms() []any { return []any{config.Words{fastWord}, []durin
 // ConfigType describes the accepted values.
 func (d During) ConfigType() string { return "fast or a list of metrics" }
 
-// duringItem is an element of a list of During: a metric, or the word fast.
-type duringItem struct{ metrics.Choice }
+type duringItem struct{ metrics.Choice } // element of a list of During: a metric, or the word fast
 
 // ConfigForms implements config.Former.
 func (i duringItem) ConfigForms() []any {
@@ -348,7 +344,6 @@ func (m *Measures) listed(stop *EarlyStop) []metrics.Choice {
 	return list
 }
 
-// watched names the metrics that training can watch.
 func (m *Measures) watched(stop *EarlyStop) []string {
 	var names []string
 	if m.During.Fast {
@@ -369,7 +364,6 @@ func (c *Config) Inherit(list []metrics.Choice, explicit func(i int, key string)
 	return choices.Inherit(list, c.Losses, explicit)
 }
 
-// ownLabels reports whether the losses use labels from a file.
 func (c *Config) ownLabels() bool {
 	return slices.ContainsFunc(c.Supervision, func(s supervision.Choice) bool {
 		labels, ok := s.Value.(*supervision.FactorLabels)
@@ -377,7 +371,6 @@ func (c *Config) ownLabels() bool {
 	})
 }
 
-// inheritAll gives the config's metrics the settings of its losses.
 func (c *Config) inheritAll(n *config.Node) (err error) {
 	final, during := n.Get("metrics"), (*config.Node)(nil)
 	if final != nil && final.IsMap() {

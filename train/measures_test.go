@@ -20,7 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// measuring describes the measures of a config.
+// measuring formats the measures of a config.
 func measuring(m Measures) string {
 	var b strings.Builder
 	list := func(l []metrics.Choice) {
@@ -86,7 +86,7 @@ func TestMeasuresMistakes(t *testing.T) {
 
 const rest = "dataset: square\nmodel: vae\nlosses: [kl]\n"
 
-// Metrics during training measure the codes of that moment, and do not change the training.
+// Metrics during training use the current codes, and do not change the training.
 func TestMeasureDuringTraining(t *testing.T) {
 	plain, watched := t.TempDir(), t.TempDir()
 	trainIn(t, plain, load(t), false)
@@ -163,7 +163,7 @@ func TestMonitor(t *testing.T) {
 	}
 }
 
-// Measuring can be stopped and resumed.
+// Measuring can stop and resume.
 func TestResumeWithMeasures(t *testing.T) {
 	long.NotShort(t)
 	c := load(t, "metrics.during=fast", "metrics.every=2", "train.stop={metric: med, patience: 9}")
@@ -199,7 +199,7 @@ func TestMeasureTwice(t *testing.T) {
 	}
 }
 
-// A run's final metrics have intervals, and its folder keeps them.
+// A run's final metrics have intervals, and its folder stores them.
 func TestMeasureIntervals(t *testing.T) {
 	dir := t.TempDir()
 	r := trainIn(t, dir, load(t, "metrics={final: [mse, radius], interval: 90}"), false)

@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// BenchmarkMixed times steps of runs in single and in mixed precision, in turns.
+// BenchmarkMixed times steps of alternating runs in single and in mixed precision.
 //
 //	go test ./train -run '^$' -bench Mixed -cpu 1
 func BenchmarkMixed(b *testing.B) {
@@ -38,7 +38,7 @@ func BenchmarkMixed(b *testing.B) {
 				defer loops[i].Close()
 				var before time.Time
 				loops[i].AddHook(engine.Hook{OnStep: func(_ context.Context, l *engine.Loop, _ *engine.StepReport) error {
-					if t := time.Since(before); l.Step()%3 != 1 && (least[i] == 0 || t < least[i]) { // not the first of an epoch, which shuffles the images
+					if t := time.Since(before); l.Step()%3 != 1 && (least[i] == 0 || t < least[i]) { // not the first step of an epoch, which shuffles the images
 						least[i] = t
 					}
 					before = time.Now()

@@ -129,7 +129,6 @@ type Weights struct {
 	Average bool // moving average of the weights, see engine.Average
 }
 
-// read reads the checkpoint with the weights.
 func (w Weights) read(dir string) (c checkpoint.Checkpoint, err error) {
 	if !w.Best {
 		return checkpoint.Read(dir)

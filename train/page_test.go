@@ -20,7 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// sectionOf returns data as the page contains it.
+// sectionOf formats data like the page.
 func sectionOf(t *testing.T, data any) string {
 	t.Helper()
 	text, err := json.Marshal(data)
@@ -30,7 +30,7 @@ func sectionOf(t *testing.T, data any) string {
 	return string(text)
 }
 
-// storedPage makes the page about a run again.
+// storedPage rebuilds the page of a run.
 func storedPage(t *testing.T, dir string) (report.Page, []string) {
 	t.Helper()
 	p, remarks, err := readPage(context.Background(), dir, nil)
@@ -40,7 +40,7 @@ func storedPage(t *testing.T, dir string) (report.Page, []string) {
 	return p, remarks
 }
 
-// The page made again equals the page from training, except for the time of the last steps.
+// The rebuilt page equals the page from training, except for the time of the last steps.
 func TestStoredPage(t *testing.T) {
 	long.NotShort(t)
 	dir := filepath.Join(t.TempDir(), "a run")
@@ -74,7 +74,7 @@ func TestStoredPage(t *testing.T) {
 		}
 	}
 
-	// Missing codes are computed. A run in progress shows no results of an earlier end.
+	// Missing codes are computed. A run in progress shows no results from an earlier end.
 	if err := os.Remove(filepath.Join(dir, rundir.CodesFile)); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func TestStoredPage(t *testing.T) {
 	}
 }
 
-// Whole pages with a decoder are drawn for every kind of latent space, and fit on a phone.
+// Pages with a decoder render for every kind of latent space, and fit on a phone.
 func TestWholePagesInBrowser(t *testing.T) {
 	b := openBrowser(t)
 	kinds := map[string]func() (*Experiment, error){"two views": func() (*Experiment, error) { return NewExperiment(seenConfig(t, "simsiam")) },
@@ -157,7 +157,7 @@ func imagesOf(t *testing.T, p report.Page) (list []int) {
 	return list
 }
 
-// Runs without training, without kept codes or without a decoder have pages without these sections.
+// Runs without training, stored codes or a decoder have pages without these sections.
 func TestPartialPage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "untrained")
 	trainIn(t, dir, load(t, "train.figures=true", "train.epochs=0", "metrics=[]", "metrics.encode=false"), false)

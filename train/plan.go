@@ -16,8 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Plan predicts what a run of a config will need: its training data, memory and time, and its metrics and files. For a
-// model that learns in stages it predicts the first stage.
+// Plan predicts the data, memory, time, metrics and files of a run, or of its first stage.
 type Plan struct {
 	Name     string       `json:"name"`
 	Stage    string       `json:"stage,omitempty"` // learns from the codes of the first of two stages; empty: one stage
@@ -147,15 +146,13 @@ func Here(c Config) Config {
 	return c
 }
 
-// programBytes is the memory of the process without a data set or a model: its code and Go's runtime.
-const programBytes = 30 << 20
+const programBytes = 30 << 20 // memory of the process without a data set or a model: its code and Go's runtime
 
 // Planned returns the plan of a config, after timing its first steps ([Rehearse]). If the context ends, it returns
 // ErrStopped. If [Check] rejects the config, Planned returns the same error.
 func Planned(ctx context.Context, c Config) (*Plan, error) { return planned(ctx, c, true) }
 
-// PeakMemory estimates the peak memory, in bytes, of a process that trains the run. It takes no step and writes
-// nothing.
+// PeakMemory estimates the peak bytes of a process that trains the run. It takes no step and writes nothing.
 func PeakMemory(ctx context.Context, c Config) (float64, error) {
 	p, err := planned(ctx, c, false)
 	if err != nil {
@@ -164,7 +161,6 @@ func PeakMemory(ctx context.Context, c Config) (float64, error) {
 	return p.Memory.Peak, nil
 }
 
-// planned returns the plan of a config, with or without times.
 func planned(ctx context.Context, c Config, timed bool) (*Plan, error) {
 	if err := c.Validate(); err != nil {
 		return nil, config.AsError(err)
@@ -233,7 +229,7 @@ func BatchNote(asked int, s PlanSchedule) string {
 	if asked <= s.EpochImages {
 		return ""
 	}
-	return fmt.Sprintf("train.batch is %d, but the largest batch has %d images: an epoch has no more", asked, s.Batch)
+	return fmt.Sprintf("train.batch is %d, but an epoch has fewer images: the largest batch has %d images", asked, s.Batch)
 }
 
 // describe fills in everything except the time.
@@ -297,7 +293,6 @@ func (e *Experiment) writes(codes bool) []string {
 	return append(list, rundir.RecordFile)
 }
 
-// time estimates the times of the run from its first steps.
 func (p *Plan) time(ctx context.Context, whole Config, e *Experiment, l *engine.Loop, m *monitor.Monitor, begin time.Time) error {
 	p.Time = PlanTime{Threads: parallel.Threads(), FLOP: 3 * l.FLOP()}
 	var r *Estimate

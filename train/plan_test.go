@@ -35,7 +35,7 @@ func TestPlanned(t *testing.T) {
 	if m.Parameters != float64(4*parameters) || m.Moments != 2*m.Parameters || m.Scratch <= 0 || m.Batches <= 3*50*256*4 || m.Training <= m.Footprint.Total() || m.Peak < m.Training+m.Encoding || m.Usable >= m.Machine {
 		t.Errorf("memory %+v", m)
 	}
-	forward := 50 * 2.0 * (256*16 + 2*16*4 + 4*16 + 16*256) // the matrices alone
+	forward := 50 * 2.0 * (256*16 + 2*16*4 + 4*16 + 16*256) // only the matrices
 	if x := p.Time; x.Steps < 1 || x.Step <= 0 || x.Training < x.Step*24 || x.Encode <= 0 || x.Measure <= 0 || x.Draw != 0 || x.Total != x.Seconds() || x.FLOP < 3*forward || x.FLOP > 4*forward {
 		t.Errorf("time %+v, want %v FLOP or a little more", x, 3*forward)
 	}
@@ -50,7 +50,7 @@ func TestPlanned(t *testing.T) {
 	}
 }
 
-// A plan ends with its context, and refuses what training refuses.
+// A plan ends with its context, and has the errors of training.
 func TestPlannedErrors(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()

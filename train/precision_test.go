@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// needsMixed skips a test where the processor cannot train in mixed precision.
+// needsMixed skips a test if the processor cannot train in mixed precision.
 func needsMixed(t *testing.T) {
 	t.Helper()
 	if err := kernel.Mixed(); err != nil {
@@ -71,7 +71,7 @@ func TestEveryModelInMixed(t *testing.T) {
 	}
 }
 
-// TestPrecisionKey checks that configs without the key keep the hashes from before the key existed.
+// TestPrecisionKey checks that configs without the key have the hashes from before the key existed.
 func TestPrecisionKey(t *testing.T) {
 	hash := func(overrides ...string) string {
 		c := load(t, overrides...)
@@ -100,7 +100,7 @@ func TestPrecisionKey(t *testing.T) {
 
 const refusedVariable = "UNRAVEL_TEST_MIXED_REFUSED"
 
-// TestMixedRefused runs itself with kernels without mixed precision: everything that would train refuses at once.
+// TestMixedRefused runs itself with kernels without mixed precision. Every command that would train fails at once.
 func TestMixedRefused(t *testing.T) {
 	if os.Getenv(refusedVariable) == "" {
 		for _, set := range []string{"go", "avx2"} {

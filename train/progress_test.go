@@ -21,8 +21,7 @@ func hookOf(d *watch.Display) engine.Hook {
 		OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error { d.Epoch(r); return nil }}
 }
 
-// The bar counts the steps of this session, shows both objectives, makes room for other text and leaves the last
-// losses.
+// The bar counts the steps of this session, shows both objectives, moves for other text and leaves the last losses.
 func TestBar(t *testing.T) {
 	loop := loopOf(t, load(t, "train.epochs=2"))
 	var w bytes.Buffer
@@ -75,21 +74,22 @@ func TestLine(t *testing.T) {
 	if err := loop.RunEpoch(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if err := loop.RunEpoch(context.Background()); err != nil { // too soon for another line
+	if err := loop.RunEpoch(context.Background()); err != nil { // too early for another line
 		t.Fatal(err)
 	}
 	if !regexp.MustCompile(`^epoch 1/1000000000  supervised loss \S+ \(reconstruction \S+, kl \S+, lsbd \S+\); unsupervised loss \S+ \(.*\)  \d+ images/s  \d+h\d+m\d+s left\n$`).MatchString(w.String()) {
 		t.Errorf("progress: %q", w.String())
 	}
 	w.Reset()
-	for range 2 { // epoch 2 has no line so far
+	for range 2 { // epoch 2 has no line yet
 		if d.End(); !strings.HasPrefix(w.String(), "epoch 2/1000000000  supervised loss ") || strings.Count(w.String(), "\n") != 1 {
 			t.Errorf("at the end: %q", w.String())
 		}
 	}
 }
 
-// A line comes with the first epoch, the last one, and every ten seconds. The time left follows from this session's steps.
+// A line appears for the first and the last epoch, and every ten seconds. The time left follows from this session's
+// steps.
 func TestLineTimes(t *testing.T) {
 	loop := loopOf(t, load(t, "train.epochs=9"))
 	if err := loop.RunEpoch(t.Context()); err != nil { // an earlier session
@@ -121,7 +121,7 @@ func TestLineTimes(t *testing.T) {
 	})
 }
 
-// Work without a log or a terminal has no Activity to show, and calls it all the same.
+// Without a log and a terminal, Activity is nil, and its methods still work.
 func TestNoActivity(t *testing.T) {
 	a := NewActivity(nil, nil)
 	a.Begin("measuring", 3)

@@ -8,14 +8,14 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// The quickstart learns both factors from every seed; the README promises a D_LSBD of at most 4e-4.
+// The quickstart learns both factors for every seed. The README promises a D_LSBD of at most 4e-4.
 func TestQuickstartSeeds(t *testing.T) {
 	long.Only(t)
 	source, err := configs.Read(configs.Quickstart)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, seed := range []int{0, 5, 9} { // 5 has the largest value of 0 to 9
+	for _, seed := range []int{0, 5, 9} { // seed 5 has the largest value of seeds 0 to 9
 		c, err := Load(configs.Quickstart, source, fmt.Sprint("seed=", seed), "train.figures=false")
 		if err != nil {
 			t.Fatal(err)

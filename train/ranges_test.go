@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// Numbers of a config are accepted in the ranges that their messages state.
+// Configs accept numbers in the ranges of their error messages.
 func TestRanges(t *testing.T) {
 	configtest.CheckRanges(t, "testdata/ranges.txt", []registry.Entry[*Config]{{Name: "config", New: func() *Config {
 		c := Defaults()

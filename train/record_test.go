@@ -30,7 +30,7 @@ func loadRecorded(t *testing.T, overrides ...string) Config {
 	return c
 }
 
-// Only a finished run has a record. A run in progress, changed, or going on has none.
+// Only a finished run has a record, not a run that is in progress, changed or continued.
 func TestRecord(t *testing.T) {
 	dir, c := filepath.Join(t.TempDir(), "run"), loadRecorded(t)
 	if r, err := rundir.ReadRecord(dir); r != nil || err != nil {
@@ -77,7 +77,7 @@ func TestRecord(t *testing.T) {
 	if r, err := rundir.ReadRecord(dir); err != nil || r == nil || r.Error != "why" {
 		t.Errorf("failed: %+v, %v", r, err)
 	}
-	// A resumed run has not ended until it ends again.
+	// A resumed run has no record until it ends again.
 	ctx, stop = context.WithCancel(t.Context())
 	stop()
 	longer := loadRecorded(t, "train.epochs=4")
@@ -107,8 +107,8 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// The record of a run in one session has its core time, which does not count other work on the cores. It is at most
-// the wall time times the number of cores.
+// The record of a run in one session has its core time, which excludes other work on the cores. It is at most the wall
+// time times the number of cores.
 func TestRecordCPU(t *testing.T) {
 	if cputime.Process() == 0 {
 		t.Skip("the system does not tell")

@@ -43,7 +43,6 @@ func (e Estimate) With(o *Estimate) *Estimate {
 	return &e
 }
 
-// add adds the parts of another stage.
 func (e *Estimate) add(o *Estimate) {
 	e.Begin, e.Training, e.During, e.Learn = e.Begin+o.Begin, e.Training+o.Training, e.During+o.During, e.Learn+o.Learn
 	e.Encode, e.Measure, e.Draw = e.Encode+o.Encode, e.Measure+o.Measure, e.Draw+o.Draw
@@ -129,7 +128,6 @@ func rehearseLearning(ctx context.Context, c Config) (float64, error) {
 	})
 }
 
-// chosen lists the images of a sample by their indices in the whole data set.
 func (e *Experiment) chosen() []int {
 	if e.images != nil {
 		return e.images

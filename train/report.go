@@ -39,7 +39,6 @@ func FigureCaptions() []Caption {
 	return list
 }
 
-// drawing returns the codes of images in the form that figures need.
 func (e *Experiment) drawing(codes matrix.Matrix, images []int, results []metrics.Result) *figures.Drawing {
 	return &figures.Drawing{Run: e.Config.Name, Data: e.Data, Model: e.Model, Coder: e.Coder, Codes: codes, Images: images, Results: results,
 		Final: e.Final, Input: e.Input, InputOf: e.InputOf, Initial: e.initialCodes, Components: e.components}
@@ -136,8 +135,7 @@ func (s *session) keepComponents() error {
 	return err
 }
 
-// previewImages is the number of images in a preview, enough for the percentiles that limit traversals.
-const previewImages = 512
+const previewImages = 512 // number of images in a preview, enough for the percentiles that limit traversals
 
 // Preview shows a model during training: pictures, and the data of a page with an interactive decoder.
 type Preview struct {
@@ -190,8 +188,7 @@ func (e *Experiment) source() weights.Source {
 	return weights.Source{Model: e.Model, Data: e.modelData(), Views: e.Config.Views}
 }
 
-// Explore returns the data of a page with the model's interactive decoder, as JSON. It encodes at most count images,
-// from the whole data set. It returns nil for a model without a decoder.
+// Explore returns the data of a page with the interactive decoder of at most count images as JSON; nil: no decoder.
 func (e *Experiment) Explore(ctx context.Context, count int) ([]byte, error) {
 	x, err := e.exploreSome(ctx, count)
 	if x == nil || err != nil {
@@ -277,11 +274,9 @@ func readPage(ctx context.Context, dir string, progress *Activity) (p report.Pag
 	return p, remarks, err
 }
 
-// maxPageCodes is the number of images encoded for a page without stored codes.
-const maxPageCodes = 10000
+const maxPageCodes = 10000 // number of images encoded for a page without stored codes
 
-// storedCodes reads the codes of an ended run, and returns the experiment on their images. If codes are missing or the
-// run has not ended, and the config keeps or measures codes, it computes the number of codes that a page shows.
+// storedCodes reads the codes of an ended run. Without them, it computes as many codes as a page shows.
 func (e *Experiment) storedCodes(ctx context.Context, run *rundir.Run, ended bool) (*Experiment, matrix.Matrix, error) {
 	kept := e.encoded()
 	if kept == nil {

@@ -21,11 +21,11 @@ import (
 
 var seconds = regexp.MustCompile(`"seconds":[^,]*,`)
 
-// endingOptions exercise the work at the end of an epoch: evaluation, early stopping, checkpoints.
+// endingOptions cover the work at the end of an epoch: evaluation, early stopping, checkpoints.
 var endingOptions = []string{"metrics.every=1", "train.stop={metric: dlsbd, patience: 50}", "train.clip=20", "train.warmup=1.5",
 	"train.schedule=cosine", "train.optimizer.adam.decay=0.01", "train.average={decay: 0.9}", "train.accumulate=2", "train.keep={best: dlsbd, last: 3}"}
 
-// A run can stop at many places. Stopped at any of them and continued, it ends like an uninterrupted run.
+// A run stopped at any of its many stopping points and continued ends like an uninterrupted run.
 func TestStopAnywhere(t *testing.T) {
 	long.NotShort(t)
 	c := load(t, endingOptions...)
@@ -60,7 +60,7 @@ func TestStopAnywhere(t *testing.T) {
 	}
 }
 
-// The same holds for a run stopped again and again after a few steps.
+// The same holds for a run stopped repeatedly after a few steps.
 func TestStopOften(t *testing.T) {
 	long.NotShort(t)
 	c := load(t, append(slices.Clone(endingOptions), "train.epochs=12")...)
@@ -68,7 +68,7 @@ func TestStopOften(t *testing.T) {
 	whole := filepath.Join(dir, "whole")
 	trainIn(t, whole, c, false)
 	want, wantLog, wantEvents := bits(t, whole), logged(t, whole), scalars(t, whole)
-	for n := 72; n <= 108; n += 12 { // the two evaluations of the end, which a resumed run begins anew, take fewer looks than 72
+	for n := 72; n <= 108; n += 12 { // the two final evaluations, which a resumed run restarts, take fewer than 72 looks
 		at := filepath.Join(dir, fmt.Sprint(n))
 		stops := 0
 		for stops < 100 {
@@ -180,7 +180,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// Training longer is the same as continuing a shorter training.
+// Longer training equals a continued shorter training.
 func TestLongerTraining(t *testing.T) {
 	dir := t.TempDir()
 	whole, parts := filepath.Join(dir, "whole"), filepath.Join(dir, "parts")
@@ -206,7 +206,7 @@ func TestResumeFinished(t *testing.T) {
 	}
 }
 
-// After early stopping, continuing the run trains no further.
+// A continued run does not train after early stopping.
 func TestResumeStoppedEarly(t *testing.T) {
 	dir := t.TempDir()
 	early := []string{"metrics.every=1", "train.stop={metric: dlsbd, reach: 2}"}
@@ -224,7 +224,7 @@ func TestResumeStoppedEarly(t *testing.T) {
 	whole := t.TempDir()
 	trainIn(t, whole, load(t), false)
 	got, all := bits(t, dir), bits(t, whole)
-	delete(got, "counters") // they hold the observations of early stopping
+	delete(got, "counters") // they contain the observations of early stopping
 	delete(all, "counters")
 	sameBits(t, "without the early stop", got, all)
 }
@@ -280,7 +280,7 @@ func TestFolderIsTaken(t *testing.T) {
 	}
 }
 
-// Threads change nothing, seeds change everything.
+// Threads change nothing, and seeds change everything.
 func TestDeterminism(t *testing.T) {
 	long.NotShort(t)
 	for _, kind := range []struct {

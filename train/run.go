@@ -142,8 +142,7 @@ func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 	return r, nil
 }
 
-// prepare builds the experiment, after training the earlier stage if the model has one. A resumed run does not load its
-// start again.
+// prepare builds the experiment, after training an earlier stage. A resumed run does not load its start again.
 func prepare(ctx context.Context, c Config, o Options) (*Experiment, error) {
 	resumed := o.resumes()
 	if stored, err := ReadConfig(o.Dir); resumed && err == nil {
@@ -163,7 +162,6 @@ func prepare(ctx context.Context, c Config, o Options) (*Experiment, error) {
 	return e, e.loadStart()
 }
 
-// resumes reports whether the options continue a run in its folder.
 func (o *Options) resumes() bool {
 	_, missing := os.Stat(filepath.Join(o.Dir, rundir.Config))
 	return o.Resume && missing == nil

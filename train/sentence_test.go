@@ -21,8 +21,8 @@ train: {epochs: 3, batch: 8, accumulate: 2, figures: false}
 metrics: []
 `
 
-// TestSentenceNetworks stops a run whose sentence trains networks at any step and resumes it. It ends with the bits
-// of an uninterrupted run.
+// TestSentenceNetworks stops a run with a sentence that trains networks at any step, and resumes it. It ends with the
+// bits of an uninterrupted run.
 func TestSentenceNetworks(t *testing.T) {
 	config := func(overrides ...string) Config {
 		c, err := Load("sentences.yaml", []byte(sentences), overrides...)

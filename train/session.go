@@ -112,8 +112,7 @@ func openSession(ctx context.Context, e *Experiment, l *engine.Loop, m *monitor.
 	return s, nil
 }
 
-// stopRule returns the rule that ends training by the results of a monitor or by losses, or nil without settings. The
-// rule stores its observations in seen.
+// stopRule returns the rule that ends training, or nil without settings. It stores its observations in seen.
 func stopRule(s *EarlyStop, m *monitor.Monitor, seen *monitor.Seen) *monitor.Stop {
 	if s == nil {
 		return nil
@@ -137,7 +136,6 @@ func (s *session) instructions() (string, error) {
 	return set, err
 }
 
-// openFolder opens the folder of a resumed run, or creates it.
 func (s *session) openFolder(ctx context.Context, o Options) (resumed bool, err error) {
 	if err := s.encodeConfig(); err != nil {
 		return false, err
@@ -171,7 +169,6 @@ func existing(dir string) error {
 	return fmt.Errorf("%s: %w; want it resumed, or another folder", dir, rundir.ErrExists)
 }
 
-// addHooks adds the hooks for the run's work besides training.
 func (s *session) addHooks(m *monitor.Monitor, o Options) {
 	if o.Progress != nil {
 		s.loop.AddHook(watch.Steps(o.Progress, progressPriority))
@@ -196,8 +193,7 @@ func (s *session) addHooks(m *monitor.Monitor, o Options) {
 	s.loop.AddHook(o.Hooks...)
 }
 
-// checkEdited warns about edited files when a finished run is resumed. Results are then written again, but training
-// continues from the results of an earlier stage. Checkpoints have checksums and were restored earlier.
+// checkEdited warns about edited files of a finished run that is resumed. Checkpoints have checksums.
 func (s *session) checkEdited() error {
 	list, err := rundir.Check(s.store.Dir())
 	if err != nil && !errors.Is(err, rundir.ErrNoHashes) {
@@ -216,8 +212,7 @@ func (s *session) checkEdited() error {
 	return nil
 }
 
-// writeConfig writes the files that exist before training: the config, and the results of an earlier stage. From here
-// until the end, the run has no record.
+// writeConfig writes the files before training. From here until the end, the run has no record.
 func (s *session) writeConfig() error {
 	if err := s.store.Write(rundir.Config, rundir.Bytes([]byte(s.config))); err != nil {
 		return err
@@ -270,8 +265,8 @@ func (s *session) introduce(o Options, resumed bool) {
 		log.Note("training", note)
 	}
 	if n := l.LeftOut(); n > 0 {
-		log.Note("left out", fmt.Sprintf("%d images are in no labelled group, and are not trained on: "+
-			"all losses are about groups", n), "images", n)
+		log.Note("left out", fmt.Sprintf("%d images are in no labelled group, so they are not used: "+
+			"all losses need groups", n), "images", n)
 	}
 	if note := BatchNote(c.Train.Batch, scheduleOf(c, l)); note != "" {
 		log.Note("batch", note)
@@ -330,18 +325,14 @@ func (s *session) restore() error {
 	if b := state.Best; b != nil && b.Metric == s.experiment.Config.Train.Keep.Best {
 		s.best = (*Best)(b)
 	}
-	if text := []byte(c.Metadata[checkpoint.StateKey] + "\n"); !s.wrote(rundir.StateFile, text) { // a process was killed
+	text := []byte(c.Metadata[checkpoint.StateKey] + "\n")
+	if found, err := s.store.Read(rundir.StateFile); err != nil || !bytes.Equal(found, text) { // a process was killed
 		if err := s.store.Write(rundir.StateFile, rundir.Bytes(text)); err != nil {
 			return err
 		}
 	}
 	s.trained = state.Done && (s.loop.Epoch() >= s.loop.Settings().Epochs || s.stop.Enough() != "" || state.Stopped != "")
 	return nil
-}
-
-func (s *session) wrote(name string, text []byte) bool {
-	found, err := s.store.Read(name)
-	return err == nil && bytes.Equal(found, text)
 }
 
 // restart starts a run again if its folder has no checkpoint.
@@ -360,13 +351,12 @@ func (s *session) restart() error {
 	return s.encodeConfig()
 }
 
-// noteKernels adds this session's kernels to the list of earlier ones, and logs a note if the previous session used
-// other kernels. Old checkpoints do not record kernels.
+// noteKernels lists this session's kernels, and logs a note if the previous session used others.
 func (s *session) noteKernels(before string) {
 	list := strings.Split(before, ", ")
 	if last := list[len(list)-1]; last != "" && last != s.kernels {
-		s.console.Note("kernels", fmt.Sprintf("the run began with %s kernels and goes on with %s: "+
-			"last digits differ", before, s.kernels), "before", before, "now", s.kernels)
+		s.console.Note("kernels", fmt.Sprintf("the run began with %s kernels and continues with %s: "+
+			"last digits may differ", before, s.kernels), "before", before, "now", s.kernels)
 		before += ", " + s.kernels
 	}
 	s.kernels = cmp.Or(before, s.kernels)

@@ -17,7 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/train/internal/program"
 )
 
-// waves writes a folder of images with a shape. The factors are two phases of waves, with 6 levels each.
+// waves writes a folder of images of a shape. The factors are two phases of waves with 6 levels each.
 func waves(t *testing.T, h, w, c int) string {
 	t.Helper()
 	const levels = 6
@@ -58,7 +58,7 @@ func TestSizes(t *testing.T) {
 		for j, model := range []string{"model={vae: {encoder: " + layers + ", latent: 3}}", "model={lsbd-vae: {encoder: small-conv, latent: [{sphere: {dim: 1}}, {euclidean: {dim: 2}}]}}",
 			"model={byol: {encoder: " + layers + "}}"} {
 			if !long.Enabled() && i%3 != j {
-				continue // the default test takes one model for each shape
+				continue // the default test takes one model per shape
 			}
 			overrides := []string{fmt.Sprintf("dataset={grid: {path: %q, kinds: [circular, ordinal]}}", path), model, "train={epochs: 1, epoch_steps: 2, batch: 12}", "supervision=none", "losses=[reconstruction, kl]", "metrics=[mig]"}
 			views := model[7:11] == "byol"
@@ -110,7 +110,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// Large images are encoded fewer at a time, to the same codes.
+// Large images are encoded in smaller batches, to the same codes.
 func TestEncodeBatches(t *testing.T) {
 	long.NotShort(t)
 	x, err := NewExperiment(load(t))

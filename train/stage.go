@@ -27,8 +27,7 @@ func (c *Config) stage() *models.Stage {
 	return m.Stage()
 }
 
-// InitialConfig returns the config of the stage before a config's training. It has the stage's model and losses, and
-// the config's data set and training.
+// InitialConfig returns the config of the stage before training: the stage's model and losses on the same data set.
 func (c Config) InitialConfig() (Config, error) {
 	stage := c.stage()
 	if stage == nil {
@@ -122,11 +121,9 @@ func initialTiming(dir string, stage *models.Stage) []models.Timing {
 	return []models.Timing{{Name: stage.Model.Name, Seconds: r.Seconds}}
 }
 
-// initialSuffix is the suffix in the name of an earlier stage and its folder.
-const initialSuffix = "-initial"
+const initialSuffix = "-initial" // suffix in the name of an earlier stage and its folder
 
-// trainedInitial finds a finished run of the earlier stage's config in the parent folder of the run, or returns "". The
-// stage may belong to this run or to another one, such as a run of the same grid.
+// trainedInitial finds a finished run of the earlier stage's config beside the run, or returns "".
 func trainedInitial(run string, c Config) (string, error) {
 	want, err := c.Hash()
 	if err != nil {
@@ -159,8 +156,7 @@ func isTrained(dir, hash string) bool {
 	return err == nil && r != nil && r.Error == "" && r.History.Other() == ""
 }
 
-// readLearned reads the results of the stage before a config's training from a run's folder; nil without results or
-// stage.
+// readLearned reads the results of an earlier stage from a run's folder; nil without results or stage.
 func readLearned(dir string, c Config) (*models.Learned, error) {
 	s := c.stage()
 	if s == nil {

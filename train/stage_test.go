@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// signed is a program's own model in two stages: the hierarchy of its code comes from the signs of an autoencoder's
+// signed is a program's own model in two stages. The hierarchy of its code comes from the signs of an autoencoder's
 // first column.
 type signed struct {
 	Forget bool `yaml:"forget" doc:"learn labels of too few images"`
@@ -58,8 +58,8 @@ func (s *signed) learn(_ context.Context, codes []float32, width int, say func(s
 	return l, nil
 }
 
-// A model that learns in stages needs no code in this package. The results of its stage are stored under the stage's
-// name, and are not learned again.
+// A model with stages needs no code in package train. The results of its stage are stored under the stage's name and
+// not learned again.
 func TestStagedModelFromOutside(t *testing.T) {
 	n := len(models.Registry.Entries)
 	t.Cleanup(func() { models.Registry.Entries = models.Registry.Entries[:n] })

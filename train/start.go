@@ -22,8 +22,7 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// Init gives some parameters of a model initial values from a run or a file. All other parameters are drawn from the
-// seed as usual.
+// Init gives some parameters of a model initial values from a run or a file. The seed draws all others.
 type Init struct {
 	Run     string            `yaml:"run" doc:"folder of a run, to load its last checkpoint; {seed} stands for this config's seed"`
 	File    string            `yaml:"file" doc:"safetensors file from unravel export or another program, instead of run; {seed} as in run"`
@@ -70,7 +69,6 @@ func validPatterns(key string, patterns []string) error {
 
 func (s *Init) source() string { return s.Run + s.File }
 
-// key returns the config key that names the source.
 func (s *Init) key() string {
 	if s.Run != "" {
 		return "init.run"
@@ -88,7 +86,6 @@ func (s *Init) options() weights.LoadOptions {
 	return o
 }
 
-// at returns the start for the given seed.
 func (s *Init) at(seed uint64) *Init {
 	start, of := *s, strconv.FormatUint(seed, 10)
 	start.Run, start.File = strings.ReplaceAll(s.Run, "{seed}", of), strings.ReplaceAll(s.File, "{seed}", of)
@@ -176,8 +173,7 @@ func (c Config) Continuing(other Config) Config {
 	return c
 }
 
-// byContent returns the config with only the content of its start, because the location of the parameters does not
-// matter.
+// byContent returns the config with only the content of its start: its location does not matter.
 func (c Config) byContent() Config {
 	if c.Init != nil && c.Init.Content != "" {
 		c.Init = &Init{Content: c.Init.Content}
@@ -185,7 +181,6 @@ func (c Config) byContent() Config {
 	return c
 }
 
-// loadStart sets the model's parameters from the config's start, if it has one.
 func (e *Experiment) loadStart() error {
 	c := &e.Config
 	if c.Init == nil {

@@ -41,7 +41,7 @@ losses: [variance, contraction]
 train: {epochs: 2, epoch_steps: 3, batch: 32, figures: false}
 `
 
-// trainSource trains the source in a folder. It returns the folder, and a file of the weights in a layout.
+// trainSource trains the source in a folder. It returns the folder and a file of the weights in a layout.
 func trainSource(t *testing.T, layout weights.Layout) (dir, file string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "byol")
@@ -75,7 +75,7 @@ func startedConfig(t *testing.T, overrides ...string) Config {
 	return c
 }
 
-// A start sets the parameters that it names, including running moments, and leaves the rest to the seed. It reads a
+// A start sets the named parameters, including running moments. The other parameters come from the seed. It reads a
 // run, or a file in any layout.
 func TestInit(t *testing.T) {
 	dir, native := trainSource(t, weights.Native)
@@ -136,7 +136,7 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// EMA targets become copies of taken parameters, unless the start takes the targets too.
+// EMA targets become copies of loaded parameters, unless the start also loads the targets.
 func TestInitTargets(t *testing.T) {
 	dir, _ := trainSource(t, weights.Native)
 	for only, copies := range map[string]bool{"[encoder/*]": true, "[encoder/*, target/encoder/*]": false} {
@@ -158,7 +158,7 @@ func TestInitTargets(t *testing.T) {
 	}
 }
 
-// Mistakes name the key, its place, the parameter and both shapes.
+// Errors name the key, its place, the parameter and both shapes.
 func TestInitMistakes(t *testing.T) {
 	dir, file := trainSource(t, weights.Native)
 	damaged := filepath.Join(t.TempDir(), "damaged")
@@ -223,8 +223,8 @@ func TestInitMistakes(t *testing.T) {
 	}
 }
 
-// A run from a start, stopped anywhere, even before its first step, resumes to the same bits when its source is gone.
-// It says where its parameters came from.
+// A run with a start, stopped anywhere, even before its first step, resumes to the same bits without its source. It
+// logs where its parameters came from.
 func TestInitResumes(t *testing.T) {
 	long.NotShort(t)
 	dir, _ := trainSource(t, weights.Native)
@@ -256,7 +256,7 @@ func TestInitResumes(t *testing.T) {
 			t.Errorf("stopped after %d looks: start %+v, want %+v; %v", n, again.Start, record.Start, err)
 		}
 	}
-	killed := filepath.Join(root, "killed") // before it saved by itself
+	killed := filepath.Join(root, "killed") // before it saved
 	crash := engine.Hook{Name: "crash", OnStep: func(context.Context, *engine.Loop, *engine.StepReport) error { return errors.New("crash") }}
 	if _, err := Run(context.Background(), c, Options{Dir: killed, Hooks: []engine.Hook{crash}}); err == nil {
 		t.Fatal("the run did not crash")
@@ -299,8 +299,7 @@ func TestInitResumes(t *testing.T) {
 	}
 }
 
-// A start that takes everything also resumes without its source. A setting that the config omits does not make
-// another start.
+// A start that loads all parameters also resumes without its source. An omitted setting does not change the start.
 func TestInitOfAllResumes(t *testing.T) {
 	dir, _ := trainSource(t, weights.Native)
 	c, err := Load("source.yaml", []byte(source), "seed=3", "init.run="+dir)
@@ -317,7 +316,7 @@ func TestInitOfAllResumes(t *testing.T) {
 	trainIn(t, at, c, true)
 }
 
-// hashesAgree checks that the content of a start identifies a run, and its location does not.
+// hashesAgree checks that the content of a start identifies a run, but its location does not.
 func hashesAgree(t *testing.T, stored, c Config, elsewhere string) {
 	t.Helper()
 	hash := func(c Config) string {
@@ -349,7 +348,7 @@ func hashesAgree(t *testing.T, stored, c Config, elsewhere string) {
 	}
 }
 
-// A folder with a config and no checkpoint, as sweeps make it, begins with the start.
+// A folder with a config but no checkpoint, as made by sweeps, begins with the start.
 func TestInitOfPreparedFolder(t *testing.T) {
 	dir, _ := trainSource(t, weights.Native)
 	c, err := startedConfig(t, "init.run="+dir, "init.only=[encoder/*]").Resolve()
@@ -373,7 +372,7 @@ func TestInitOfPreparedFolder(t *testing.T) {
 	sameBits(t, "prepared", bits(t, prepared), bits(t, filepath.Join(root, "whole")))
 }
 
-// The start and frozen parts belong to the staged model itself, not to the stage before. That stage is not trained if
+// The start and frozen parts belong to the staged model, not to the earlier stage. The earlier stage is not trained if
 // the source is missing.
 func TestInitOfStages(t *testing.T) {
 	overrides := []string{"model.cofhae.hierarchy=mimosa", "supervision=none", "losses=[reconstruction, {assignment: {weight: 1}}]", "metrics=[h-error]"}

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// A run stops early. Here nothing improves, because the learning rate is almost 0.
+// A run stops early. The metric does not improve, because the learning rate is almost 0.
 func TestEarlyStopOfARun(t *testing.T) {
 	dir := t.TempDir()
 	r := trainIn(t, dir, load(t, "train.epochs=50", "metrics.every=2", "train.stop={metric: dlsbd, patience: 3}", "train.optimizer.adam.lr=1e-30"), false)
@@ -38,7 +38,7 @@ func TestEarlyStopByLoss(t *testing.T) {
 		t.Errorf("%d epochs after an interruption, want 6", r.Epochs)
 	}
 	for settings, want := range map[string]string{
-		"{loss: reconstruction, patience: 1}":                 `train.stop.loss: "reconstruction" is of 2 objectives; want one of supervised/reconstruction, unsupervised/reconstruction`,
+		"{loss: reconstruction, patience: 1}":                 `train.stop.loss: "reconstruction" is a loss of 2 objectives; want one of supervised/reconstruction, unsupervised/reconstruction`,
 		"{loss: klx, patience: 1}":                            `train.stop.loss: there is no loss "klx"; want one of supervised/loss,`,
 		"{loss: kl, metric: dlsbd, patience: 1}":              "train.stop.loss: want metric or loss, got both",
 		"{patience: 1}":                                       "train.stop.metric: want the name of a metric, or the key loss",
@@ -55,8 +55,8 @@ func TestEarlyStopByLoss(t *testing.T) {
 	}
 }
 
-// A sentence can be watched by itself. Training then measures it, even if it measures nothing otherwise. A sentence
-// measured already, with a name and settings, is not measured twice.
+// Early stopping can use a sentence directly. Training then measures it, even without other metrics. A sentence that is
+// already a metric, with a name and settings, is not measured twice.
 func TestEarlyStopBySentence(t *testing.T) {
 	const sentence = "forall[mean] i: z(i) =[squared] 0"
 	dir := t.TempDir()
@@ -84,8 +84,8 @@ func TestEarlyStopBySentence(t *testing.T) {
 	}
 }
 
-// A sentence is measured ten times at least, or after every epoch, unless the config sets an interval. No other
-// metric is needed. If the metric chooses columns for the factors, the line that ends training names them.
+// A sentence is measured at least ten times, or after every epoch, unless the config sets an interval. It needs no
+// other metric. If the metric assigns columns to factors, the line that ends training names them.
 func TestEarlyStopBySentenceInTime(t *testing.T) {
 	long.NotShort(t)
 	const during = "metrics={during: [{logic: {name: small, sentence: 'forall[mean] i: z(i) =[squared] 0'}}]}"

@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// TestSeveralSupervisions checks that LSBD-VAE has labels as well as its pairs in both objectives. A run stopped
-// anywhere and resumed on one thread ends with the same bits.
+// TestSeveralSupervisions checks that LSBD-VAE has labels besides its pairs in both objectives. A run stopped anywhere
+// and resumed on one thread ends with the same bits.
 func TestSeveralSupervisions(t *testing.T) {
 	overrides := []string{"supervision=[{pairs: {count: 32}}, {labels: {fraction: 0.3}}, {similarity: {count: 9, share: 0.2}}, {paths: {count: 3, length: 7, step: 1}}]",
 		"losses=[reconstruction, kl, lsbd, {contraction: {weight: 5}}, variance]"}
@@ -29,8 +29,8 @@ func TestSeveralSupervisions(t *testing.T) {
 	}
 }
 
-// TestAnswersResume checks that a run on answers from a file, stopped and resumed, ends with the same bits. It
-// reports how it treated contradictory answers.
+// TestAnswersResume checks that a run on answers from a file, stopped and resumed, ends with the same bits. It reports
+// how it treated contradictory answers.
 func TestAnswersResume(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pairs.csv")
 	lines := "row,row,factor,answer\n0,1,row,same\n1,2,row,same\n0,2,row,different\n"
@@ -55,7 +55,7 @@ func TestAnswersResume(t *testing.T) {
 	}
 }
 
-// TestPlanesAlone checks that an encoder learns to turn from pairs alone, without the other images.
+// TestPlanesAlone checks that an encoder learns to turn from pairs only, without the other images.
 func TestPlanesAlone(t *testing.T) {
 	long.NotShort(t)
 	c := load(t, "model={encoder: {encoder: {mlp: {hidden: [32]}}, latent: 4}}", "losses=[{lsbd: {planes: {row: [0, 1], column: [2, 3]}}}]",

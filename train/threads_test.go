@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Two runs at once with different numbers of threads give the bits of single runs, and leave GOMAXPROCS alone.
+// Two concurrent runs with different numbers of threads give the bits of single runs, and do not change GOMAXPROCS.
 func TestConcurrentThreads(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	configs := []Config{load(t, "train.threads=1"), load(t, "train.threads=3", "seed=2")}

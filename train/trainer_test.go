@@ -34,7 +34,7 @@ func loopOf(t testing.TB, c Config) *engine.Loop {
 	return loop
 }
 
-// Every embedded experiment loads, and survives being written and read. It suits its metrics, and takes a step. The
+// Every embedded experiment loads, and is equal after writing and reading. It suits its metrics, and takes a step. The
 // default test takes the first experiment of each folder.
 func TestEmbedded(t *testing.T) {
 	long.NotShort(t)
@@ -104,7 +104,7 @@ func reduce(c *Config) {
 	c.Train.Batch = min(c.Train.Batch, 24)
 }
 
-// writePhotos writes the pictures for configs/vae/folder.yaml, in the current folder and with a cache for the test.
+// writePhotos writes the pictures for configs/vae/folder.yaml in a temporary current folder, with a temporary cache.
 func writePhotos(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/public"
 )
 
-// TestRealOverride checks that a public data set takes the settings of the twin that an override replaces.
+// TestRealOverride checks that a public data set gets the settings of the twin that an override replaces.
 func TestRealOverride(t *testing.T) {
 	const rest = "\nmodel: vae\nlosses: [kl]\n"
 	for _, c := range []struct {

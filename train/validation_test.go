@@ -49,7 +49,7 @@ func runOf(t *testing.T, text string, o Options, overrides ...string) (*Result, 
 	return Run(context.Background(), c, o)
 }
 
-// Validation on another data set changes no bit of training, its losses fall, and they stop training.
+// Validation on another data set changes no bit of training. Its losses fall, and they stop training.
 func TestValidation(t *testing.T) {
 	dir := t.TempDir()
 	plain, with := filepath.Join(dir, "plain"), filepath.Join(dir, "with")
@@ -78,8 +78,8 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// Held-out images do not train and keep their labels for validation. The same model has the same validation losses, and a
-// context that has ended stops the measurement.
+// Held-out images do not train and keep their labels for validation. The same model has the same validation losses. A
+// cancelled context stops the measurement.
 func TestValidationHoldsOut(t *testing.T) {
 	c, err := Load("validated.yaml", []byte(validated), "train.validation.fraction=0.25", "train.hold_out=0.5", "supervision={labels: {fraction: 0.5}}", "losses=[reconstruction, kl, variance]", "model.vae.latent=4")
 	if err != nil {
@@ -129,7 +129,7 @@ func TestValidationHoldsOut(t *testing.T) {
 	}
 }
 
-// A run that stops and resumes has the log of an uninterrupted run.
+// A stopped and resumed run has the log of an uninterrupted run.
 func TestValidationResumes(t *testing.T) {
 	dir := t.TempDir()
 	whole, parts := filepath.Join(dir, "whole"), filepath.Join(dir, "parts")
@@ -182,8 +182,7 @@ func TestValidationMistakes(t *testing.T) {
 	}
 }
 
-// Runs and the ledger are older than the key: a config without validation is the same text as before, and has the same
-// hash.
+// Runs and the ledger are older than the key. A config without validation has the same text and hash as before.
 func TestWithoutValidation(t *testing.T) {
 	c, err := Load("validated.yaml", []byte(validated))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// seen is a small experiment on two views, with places for models and losses.
+// seen is a small experiment on two views, with placeholders for models and losses.
 const seen = `
 name: seen
 seed: 4
@@ -54,8 +54,8 @@ func seenConfig(t testing.TB, name string, overrides ...string) Config {
 	return c
 }
 
-// A run on two views, stopped at any step and resumed on any number of threads, ends with the bits of an
-// uninterrupted run. This covers networks, targets, queues and running moments. The trained model can be opened.
+// A run on two views, stopped at any step and resumed on any number of threads, ends with the bits of an uninterrupted
+// run. This covers networks, targets, queues and running moments. The trained model can be opened.
 func TestViews(t *testing.T) {
 	long.NotShort(t)
 	for name := range viewModels {
@@ -89,7 +89,7 @@ func values(p *nn.Params) map[string][]float32 {
 	return all
 }
 
-// Targets begin as copies. They move by the step's momentum towards the parameters after the step.
+// Targets begin as copies. They move with the step's momentum towards the parameters after the step.
 func TestTarget(t *testing.T) {
 	for _, name := range []string{"byol", "moco-v2"} {
 		c := seenConfig(t, name)
@@ -147,8 +147,8 @@ func TestTarget(t *testing.T) {
 	}
 }
 
-// A config may ask for a sample of the images at the end. Codes, factors and metrics then use the sample, or the
-// held-out images in it if the config holds out images.
+// A config may request a sample of the images at the end. Codes, factors and metrics then use the sample, or its
+// held-out images if the config holds out images.
 func TestSampledEnd(t *testing.T) {
 	dir := t.TempDir()
 	c := seenConfig(t, "byol", "metrics={final: [mig], sample: 60}", "train.hold_out=0.5", "train.epochs=1")
@@ -193,7 +193,7 @@ func TestSampledEnd(t *testing.T) {
 	}
 }
 
-// Codes are measured with running moments, which training moves. The same images give the same codes in any batch.
+// Metrics use running moments, which training updates. The same images give the same codes in any batch.
 func TestRunningMoments(t *testing.T) {
 	loop := loopOf(t, seenConfig(t, "byol, batch"))
 	p := loop.Model().Params()

@@ -21,13 +21,13 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// block is a block of code of a page.
+// block is a code block of a page.
 type block struct{ page, language, code string }
 
-// codeBlock finds blocks and their indentation in a list.
+// codeBlock matches code blocks and their indentation in lists.
 var codeBlock = regexp.MustCompile("(?ms)^([ ]*)```(\\w+)[^\n]*\n(.*?)^[ ]*```")
 
-// blocks lists the blocks of code of all pages in a language.
+// blocks lists the code blocks of all pages in a language.
 func blocks(t *testing.T, language string) (list []block) {
 	t.Helper()
 	for _, page := range pages(t) {
@@ -40,7 +40,7 @@ func blocks(t *testing.T, language string) (list []block) {
 	return list
 }
 
-// dedent removes the spaces that begin all lines.
+// dedent removes the common indentation.
 func dedent(code string) string {
 	least := -1
 	for line := range strings.Lines(code) {
@@ -55,7 +55,7 @@ func dedent(code string) string {
 	return b.String()
 }
 
-// Every block of YAML is an experiment, a sweep or a table, or some of its keys: strict reading accepts it.
+// Every YAML block is an experiment, a sweep or a table, or some of its keys. Strict reading accepts it.
 func TestDocsYAML(t *testing.T) {
 	list, values := blocks(t, "yaml"), blocks(t, "csv")
 	for _, b := range list {
@@ -75,7 +75,7 @@ func TestDocsYAML(t *testing.T) {
 	}
 }
 
-// alternatives separates lines that repeat one key.
+// alternatives splits lines that repeat one key.
 func alternatives(code string) []string {
 	if _, err := config.Parse("block", []byte(code)); err == nil || !strings.Contains(err.Error(), "twice") {
 		return []string{code}
@@ -83,13 +83,13 @@ func alternatives(code string) []string {
 	return slices.Collect(strings.Lines(code))
 }
 
-// leastConfig is an experiment that takes the keys of a block.
+// leastConfig is an experiment that accepts the keys of a block.
 const leastConfig = "dataset: sprites\nmodel: vae\nlosses: [reconstruction, kl]\n"
 
-// checkYAML reads a block as its keys suggest.
+// checkYAML reads a block according to its keys.
 func checkYAML(page, text string) error {
 	n, err := config.Parse(page, []byte(text))
-	if err != nil || page == "own-loss.md" { // its loss belongs to its program, which TestDocs runs
+	if err != nil || page == "own-loss.md" { // the loss belongs to the page's program, which TestDocs runs
 		return err
 	}
 	if n.IsList() { // elements of the losses
@@ -136,10 +136,10 @@ func TestDocsJSON(t *testing.T) {
 	}
 }
 
-// module is the path of packages in pages.
+// module is the import path of packages in pages.
 const module = "github.com/unravel-ml/unravel/"
 
-// packages maps the names of packages in fragments of Go to their paths.
+// packages maps package names in Go fragments to their paths.
 var packages = map[string]string{
 	"gorgonia": "gorgonia.org/gorgonia", "tensor": "gorgonia.org/tensor", "losses": module + "losses", "logic": module + "losses/logic",
 	"train": module + "train", "weights": module + "train/weights", "models": module + "models", "engine": module + "train/engine", "sweep": module + "train/sweep",
@@ -147,7 +147,7 @@ var packages = map[string]string{
 	"context": "context", "fmt": "fmt", "log": "log", "image": "image", "math": "math", "rng": module + "graph/rng", "factor": module + "datasets/factor",
 }
 
-// given declares the names that fragments of Go assume, by page.
+// given declares the names that Go fragments assume, by page.
 var given = map[string]string{
 	"objectives.md": "var x, labels, mean, logVariance *gorgonia.Node\nfunc encoder(x *gorgonia.Node) *gorgonia.Node { return x }\n",
 	"start.md":      "var model models.Model\nvar data datasets.Dataset\nvar list []losses.Choice\nvar settings engine.Settings\n",
@@ -155,8 +155,8 @@ var given = map[string]string{
 	"trackers.md":   "var ctx context.Context\n",
 }
 
-// Every fragment of Go compiles, together with the declarations in given. TestDocsPrograms has the whole programs.
-// The default test only checks types.
+// Every Go fragment compiles with the declarations in given. TestDocsPrograms has the whole programs. The default test
+// only checks types.
 func TestDocsFragments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles the fragments of the pages")
@@ -180,7 +180,7 @@ func TestDocsFragments(t *testing.T) {
 	}
 }
 
-// fragmentProgram makes a program of statements or declarations: imports by the names of packages, and a use of each variable.
+// fragmentProgram makes a program from statements or declarations. It imports packages by name and uses each variable.
 func fragmentProgram(code, before string) (string, error) {
 	body := "func main() {\n" + code + "}\n"
 	f, err := parser.ParseFile(token.NewFileSet(), "", "package main\n"+before+body, parser.SkipObjectResolution)

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// wholePages have most commands, so their lines run to the end by default. With -long the lines of all pages do.
+// wholePages have most commands, so their lines run to the end even by default. With -long, the lines of all pages do.
 var wholePages = []string{"tour.md", "weights.md"}
 
 // seeds returns the seeds for a page's sweep: two, or by default one if the runs also differ in other settings.
@@ -48,7 +48,7 @@ func needed(words []string) bool {
 	return false
 }
 
-// cuts replace numbers in command lines by smaller ones in the default test. Names of run folders contain some of
+// cuts replace numbers in command lines by smaller numbers in the default test. Names of run folders contain some of
 // these numbers.
 var cuts = []struct {
 	number *regexp.Regexp
@@ -61,11 +61,11 @@ var cuts = []struct {
 	{regexp.MustCompile(`views: \d\d+`), "views: 8"},
 	{regexp.MustCompile(`rows: \d\d+`), "rows: 200"},
 	{regexp.MustCompile(`metrics\.sample=\d+`), "metrics.sample=200"},
-	{regexp.MustCompile(`^(runs/\w+/[a-z]+)_seed0$`), "$1"}, // the only one
+	{regexp.MustCompile(`^(runs/\w+/[a-z]+)_seed0$`), "$1"}, // the only seed
 	{regexp.MustCompile(`dataset=room$`), "dataset={room: {hues: 3, scales: 2, orientations: 3}}"},
 }
 
-// brief makes a command line shorter: fewer epochs, images, pixels and trees.
+// brief shortens a command line: fewer epochs, images, pixels and trees.
 func brief(words []string) []string {
 	words = slices.Clone(words)
 	for i := range words {
@@ -86,7 +86,7 @@ func brief(words []string) []string {
 	return words
 }
 
-// Stopping a command when its work begins still finds the mistakes of a line: commands, flags, files, configs, keys
+// A command stopped when its work begins still reports the mistakes of a line: commands, flags, files, configs, keys
 // and names of parts.
 func TestBegun(t *testing.T) {
 	clitest.HierarchicalFiles(t)

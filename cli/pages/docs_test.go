@@ -24,7 +24,7 @@ import (
 )
 
 // Every command line of README.md and of the pages works, in the order of its page. Configs, sweeps and tables are
-// short: files in the current folder override the embedded ones. In the default test the lines of most pages end when
+// short: files in the current folder override the embedded ones. In the default test, the lines of most pages end when
 // their work begins.
 func TestDocs(t *testing.T) {
 	if testing.Short() {
@@ -68,7 +68,8 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// Every Go program of the pages runs with -long; servers and command lines are only vetted. The default test checks types.
+// With -long, every Go program of the pages runs, except servers and command lines, which are vetted. The default test
+// checks types.
 func TestDocsPrograms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the programs of the pages")
@@ -119,7 +120,7 @@ func pages(t *testing.T) []string {
 
 var shellBlock = regexp.MustCompile("(?ms)^```sh\r?\n(.*?)^```")
 
-// commandLines returns the lines of a page's blocks of commands.
+// commandLines returns the lines of a page's command blocks.
 func commandLines(page string) (lines []string) {
 	for _, block := range shellBlock.FindAllStringSubmatch(page, -1) {
 		for line := range strings.Lines(block[1]) {
@@ -131,7 +132,7 @@ func commandLines(page string) (lines []string) {
 	return lines
 }
 
-// shellWords splits a command line as a shell does, without its comment.
+// shellWords splits a command line like a shell, without its comment.
 func shellWords(line string) (words []string) {
 	for _, w := range regexp.MustCompile(`(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'])+`).FindAllString(line, -1) {
 		if strings.HasPrefix(w, "#") {
@@ -142,7 +143,7 @@ func shellWords(line string) (words []string) {
 	return words
 }
 
-// runLine runs a command line, which must succeed, by call or begun.
+// runLine runs a command line that must succeed, with call or begun.
 func runLine(t *testing.T, root, line string, run func(testing.TB, ...string) outcome) {
 	t.Helper()
 	words := shellWords(line)
@@ -172,7 +173,7 @@ func runLine(t *testing.T, root, line string, run func(testing.TB, ...string) ou
 		clitest.Served(t, cli.Run, words...)
 		return
 	}
-	if slices.Contains(words, "--check") { // of the tables and configs that come with unravel, not of the short ones here
+	if slices.Contains(words, "--check") { // for Unravel's tables and configs, not the short ones here
 		back, err := os.Getwd()
 		if err != nil {
 			t.Fatal(err)
@@ -192,7 +193,7 @@ func runLine(t *testing.T, root, line string, run func(testing.TB, ...string) ou
 	}
 	if into != "" {
 		clitest.WriteFile(t, into, []byte(o.out))
-		if strings.Contains(line, "list configs") { // it is the whole experiment
+		if strings.Contains(line, "list configs") { // the output is the whole experiment
 			clitest.WriteFile(t, into, clitest.Short(t, strings.TrimSuffix(words[2], ".yaml")))
 		}
 	}
@@ -200,7 +201,7 @@ func runLine(t *testing.T, root, line string, run func(testing.TB, ...string) ou
 
 var declared = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Example)\w*)\(`)
 
-// checkGoTest wants the packages of a go test line, and tests or benchmarks that it names.
+// checkGoTest wants the packages, tests and benchmarks of a go test line to exist.
 func checkGoTest(t *testing.T, root string, words []string) {
 	t.Helper()
 	var names, wanted []string
@@ -230,7 +231,8 @@ func checkGoTest(t *testing.T, root string, words []string) {
 	}
 }
 
-// writeShared makes a folder with the files for every page: arrays, pictures, and short forms of all experiments, sweeps and tables.
+// writeShared makes a folder with the files for every page: arrays, pictures, and short forms of all experiments,
+// sweeps and tables.
 func writeShared(t *testing.T, root string) {
 	t.Helper()
 	clitest.HierarchicalFiles(t)
@@ -257,8 +259,8 @@ func writeShared(t *testing.T, root string) {
 	clitest.WriteFile(t, "mine-sweep.yaml", []byte("base: mine.yaml\nset: {train.epochs: 1}\nseeds: [1, 2]\n"))
 }
 
-// copyShared copies shared files to the current folder. With -long it copies all, otherwise only files that the page
-// names, directly or through another file.
+// copyShared copies shared files to the current folder: all files with -long, otherwise only files that the page names,
+// directly or through another file.
 func copyShared(t *testing.T, shared, page string) {
 	t.Helper()
 	files := os.DirFS(shared)
@@ -268,7 +270,7 @@ func copyShared(t *testing.T, shared, page string) {
 		}
 		return
 	}
-	page += configs.Quickstart // the config of a command that names none
+	page += configs.Quickstart // the config of a command without one
 	copied := map[string]bool{}
 	copyNamed := func(name string, d fs.DirEntry, err error) error {
 		key := name
@@ -315,7 +317,7 @@ func writeSweeps(t *testing.T, page string) {
 	}
 }
 
-// writeArrays writes the arrays from elsewhere that README.md measures, besides the arrays of HierarchicalFiles.
+// writeArrays writes the external arrays that README.md measures, besides the arrays of HierarchicalFiles.
 func writeArrays(t *testing.T) {
 	t.Helper()
 	factors, err := table.Read("factors.csv", "factors")
@@ -349,8 +351,7 @@ func writeArrays(t *testing.T) {
 	clitest.WriteFile(t, "all.npz", archive.Bytes())
 }
 
-// shortTable writes a file of a table of Unravel with its first row and one draw. The file overrides the embedded
-// table.
+// shortTable writes a file of an Unravel table with its first row and one draw. The file overrides the embedded table.
 func shortTable(t *testing.T, name, scales string) {
 	t.Helper()
 	source, err := fs.ReadFile(configs.Tables(), name+".yaml")
@@ -367,7 +368,7 @@ func shortTable(t *testing.T, name, scales string) {
 	clitest.WriteFile(t, name, []byte(root.Inline()))
 }
 
-// shortPlan writes the sweep of a page about sweeps, with one seed and nothing to zip.
+// shortPlan writes the sweep of a page about sweeps, with one seed and without zip.
 func shortPlan(t *testing.T, page string) {
 	t.Helper()
 	plan := regexp.MustCompile("(?ms)^```yaml\r?\n(name: (\\w+) .*?)^```").FindStringSubmatch(page)

@@ -14,13 +14,14 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// fileBlock finds blocks that are files: their first line is a comment with the file's name.
+// fileBlock matches blocks that are files: their first line is a comment with the file's name.
 var fileBlock = regexp.MustCompile("(?ms)^```(?:go|yaml)\r?\n((?://|#) ([\\w-]+\\.(?:go|yaml))\r?\n.*?)^```")
 
-// csvBlock finds tables that are files: the name follows the language.
+// csvBlock matches tables that are files: the name follows the language.
 var csvBlock = regexp.MustCompile("(?ms)^```csv ([\\w-]+\\.csv)\r?\n(.*?)^```")
 
-// writeFiles writes the files of a page to the current folder. A page with main.go is a module; sweeps keep what [writeSweeps] wrote.
+// writeFiles writes the files of a page to the current folder. A page with main.go is a module. Files of [writeSweeps]
+// remain.
 func writeFiles(t *testing.T, root, page string) {
 	t.Helper()
 	if strings.Contains(page, "```python\n# codes.py") {
@@ -42,7 +43,7 @@ func writeFiles(t *testing.T, root, page string) {
 				text = strings.Replace(text, "range 2000", "range 200", 1)
 			}
 			clitest.WriteFile(t, m[2], []byte(text))
-		case !strings.Contains(m[1], "\nbase:"): // an experiment or a table, briefly
+		case !strings.Contains(m[1], "\nbase:"): // a short experiment or table
 			root, err := config.Parse(m[2], []byte(m[1]))
 			if err == nil && root.Get("rows") != nil {
 				err = root.Override("scales={quick: {seeds: 1}, full: {seeds: 1}}")
@@ -57,7 +58,7 @@ func writeFiles(t *testing.T, root, page string) {
 		switch m[2] {
 		case "main.go":
 			writeModule(t, root)
-		case "pictures.go": // it draws the folder of the page
+		case "pictures.go": // it draws the page's folder
 			if err := os.RemoveAll("photos"); err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +66,8 @@ func writeFiles(t *testing.T, root, page string) {
 	}
 }
 
-// writeModule makes the current folder a module that finds Unravel in root, with what the module of the example requires.
+// writeModule makes the current folder a module that finds Unravel in root, with the requirements of the example's
+// module.
 func writeModule(t *testing.T, root string) {
 	t.Helper()
 	from := filepath.Join(root, "examples", "ownparts")
@@ -80,7 +82,7 @@ func writeModule(t *testing.T, root string) {
 func runGo(t *testing.T, words []string) {
 	t.Helper()
 	switch {
-	case words[1] == "run": // built once, without tables for debuggers
+	case words[1] == "run": // built once, without debug tables
 		program := "./program-" + strings.Trim(words[2], ".") + ".exe"
 		if _, err := os.Stat(program); err != nil {
 			if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", program, words[2]).CombinedOutput(); err != nil {
@@ -115,7 +117,7 @@ func isOwnGo(words []string) bool {
 	return len(words) > 2 && words[0] == "go" && (words[1] == "run" || words[1] == "test") && (words[2] == "." || strings.HasSuffix(words[2], ".go"))
 }
 
-// writeCodes writes what codes.py of docs/foreign-codes.md does: codes of three factors, before and after training.
+// writeCodes writes the output of codes.py in docs/foreign-codes.md: codes of three factors, before and after training.
 func writeCodes(t *testing.T) {
 	t.Helper()
 	var levels, before, after []float64

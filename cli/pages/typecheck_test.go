@@ -24,7 +24,7 @@ type compiled struct {
 	importer types.Importer
 }
 
-// exports asks the go command once where the build cache has the packages.
+// exports asks the go command once for the packages in the build cache.
 var exports = sync.OnceValues(func() (*compiled, error) {
 	c := exec.Command("go", "list", "-export", "-deps", "-f", "{{if .Export}}{{.ImportPath}} {{.Export}}{{end}}",
 		module+"cli", module+"conformance", module+"train/weights", module+"train/sweep/...", "testing", "net/http")
@@ -41,7 +41,7 @@ var exports = sync.OnceValues(func() (*compiled, error) {
 	return &compiled{files, importer.ForCompiler(files, "gc", func(name string) (io.ReadCloser, error) { return os.Open(paths[name]) })}, nil
 })
 
-// goRun runs a program, goVet compiles and checks it.
+// goRun runs a program, and goVet compiles and checks it.
 func goRun(t *testing.T, sources ...string) error { return goCommand(t, "run", sources) }
 func goVet(t *testing.T, sources ...string) error { return goCommand(t, "vet", sources) }
 
@@ -60,7 +60,7 @@ func goCommand(t *testing.T, command string, sources []string) error {
 	return nil
 }
 
-// typeCheck checks the types of a program or a package of tests. It takes the texts of its files.
+// typeCheck checks the types of a program or a test package, given the texts of its files.
 func typeCheck(t *testing.T, sources ...string) error {
 	t.Helper()
 	c, err := exports()

@@ -49,7 +49,6 @@ func EncodeChoice[T any](c registry.Choice[T]) (any, error) {
 	return yaml.MapSlice{{Key: c.Name, Value: c.Value}}, nil
 }
 
-// hasKey reports whether settings have a key.
 func hasKey(v reflect.Value, key string) bool {
 	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
 		v = v.Elem()

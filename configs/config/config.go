@@ -63,14 +63,12 @@ type Defaulter interface {
 	SetDefaults()
 }
 
-// Typer is implemented by types that decode themselves. ConfigType names the accepted values in a few words, for
-// [Options].
+// Typer is implemented by types that decode themselves. ConfigType names the accepted values, for [Options].
 type Typer interface {
 	ConfigType() string
 }
 
-// Decode fills dst, a pointer to settings with the defaults, from the node. It returns an [*Error], or [Errors] for
-// several mistakes.
+// Decode fills dst, a pointer to settings with the defaults. It returns an [*Error], or [Errors] for several mistakes.
 func (n *Node) Decode(dst any) error {
 	v := reflect.ValueOf(dst)
 	if v.Kind() != reflect.Pointer || v.IsNil() {

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// experiment holds the settings that the tests decode: a small experiment.
+// experiment holds the settings for decoding tests: a small experiment.
 type experiment struct {
 	Name    string          `yaml:"name" doc:"what the run is called"`
 	Seed    uint64          `yaml:"seed"`
@@ -85,7 +85,7 @@ func (a activation) MarshalText() ([]byte, error) {
 	return []byte([]string{"", "relu", "tanh"}[a]), nil
 }
 
-// Two tables of things that can be chosen.
+// Two registries of choices.
 type dataset interface{ Len() int }
 
 type square struct {
@@ -297,7 +297,7 @@ var mistakes = []struct{ src, want string }{
 	{"limits: {a: &b 1}", "limits.a: anchors"},
 }
 
-// Every mistake names its place, its key and what would be right.
+// Every error has its place, its key and a remedy.
 func TestErrors(t *testing.T) {
 	for _, test := range mistakes {
 		got := defaults()

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"sync"
 )
 
-// decoder collects the mistakes of one Decode.
 type decoder struct{ errs Errors }
 
 var nodeType = reflect.TypeFor[*Node]()
@@ -154,7 +154,6 @@ func listHint(text string, list any) string {
 	return ""
 }
 
-// maxHint is the maximum length of a value in a hint.
 const maxHint = 100
 
 // asList writes a mapping as the list of its entries: {a: {b: 1}, c: {}} becomes [a: {b: 1}, c].
@@ -311,7 +310,6 @@ func isStruct(v reflect.Value) bool {
 	return v.Kind() == reflect.Struct && !custom
 }
 
-// field is one key of a struct.
 type field struct {
 	name      string
 	doc       string
@@ -339,7 +337,6 @@ func fieldsOf(t reflect.Type) []field {
 	return all.([]field)
 }
 
-// listFields finds the fields of a struct type.
 func listFields(t reflect.Type) []field {
 	var all []field
 	for i := range t.NumField() {
@@ -353,9 +350,7 @@ func listFields(t reflect.Type) []field {
 				all = append(all, inner)
 			}
 		default:
-			if name == "" {
-				name = strings.ToLower(f.Name)
-			}
+			name = cmp.Or(name, strings.ToLower(f.Name))
 			all = append(all, field{name, f.Tag.Get("doc"), []int{i}, strings.Contains(options, "omitempty")})
 		}
 	}

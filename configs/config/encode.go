@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"encoding"
 	"fmt"
 	"math"
@@ -22,9 +23,7 @@ func Encode(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n == nil {
-		n = &Node{kind: nullNode}
-	}
+	n = cmp.Or(n, &Node{kind: nullNode})
 	var b strings.Builder
 	n.write(&b, 0, false)
 	out := strings.TrimPrefix(b.String(), "\n")
@@ -213,8 +212,7 @@ func formatFloat(f float64, bits int) string {
 	return mantissa
 }
 
-// write appends the node in block style after a key or a dash. A list of scalars and an empty node stay on the same
-// line.
+// write appends the node in block style. A list of scalars and an empty node stay on the same line.
 func (n *Node) write(b *strings.Builder, indent int, inList bool) {
 	if n.flows() {
 		b.WriteByte(' ')

@@ -73,7 +73,7 @@ level: 3.0
 	}
 }
 
-// values holds everything that is hard to write.
+// values holds values that are difficult to write.
 type values struct {
 	Texts   []string
 	Floats  []float64
@@ -116,7 +116,7 @@ func TestEncodeRoundTrip(t *testing.T) {
 			t.Errorf("text: got %q, want %q", got.Texts[i], want.Texts[i])
 		}
 	}
-	// inside other lists, nil and empty lists become alike
+	// inside other lists, nil and empty lists become equal
 	got.Nested[1], got.Deep[1] = []int{}, [][]map[string][]int{}
 	if got.Deep[0][0][1] == nil {
 		got.Deep[0][0][1] = map[string][]int{}
@@ -129,7 +129,7 @@ func TestEncodeRoundTrip(t *testing.T) {
 	}
 }
 
-// Encode quotes texts that YAML 1.1 reads as booleans, and texts that look like numbers. It quotes no other texts.
+// Encode quotes only texts that YAML 1.1 reads as booleans, and texts that look like numbers.
 func TestEncodeQuotes(t *testing.T) {
 	for _, quoted := range []string{"y", "N", "yes", "No", "ON", "off", "5", "+1", "-.5", ".inf", "0b1"} {
 		if text, err := Encode(map[string]string{"a": quoted}); err != nil || string(text) != "a: \""+quoted+"\"\n" {

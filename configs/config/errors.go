@@ -86,8 +86,7 @@ func (e Errors) err() error {
 	return e
 }
 
-// add splits an error about n, or from custom code for n, into its mistakes. Mistakes without a position get the
-// position of n.
+// add splits an error about n into its mistakes. Mistakes without a position get the position of n.
 func (e *Errors) add(n *Node, err error) {
 	var one *invalid
 	switch x := err.(type) {
@@ -113,8 +112,7 @@ func (e *Errors) add(n *Node, err error) {
 	}
 }
 
-// append skips a mistake that is already in the list. A struct inherits the Validate method of an embedded struct, so
-// this method runs for both.
+// append skips a mistake that is in the list: Validate of an embedded struct runs twice.
 func (e *Errors) append(one *Error) {
 	if len(*e) == maxKept {
 		return

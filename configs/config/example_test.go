@@ -42,7 +42,7 @@ func Example() {
 	// train.yaml:1:1: epochs: must be positive, got -2
 }
 
-// shape is the interface of the entries that the example's config chooses from.
+// shape is the interface of the config's choices in the example.
 type shape interface{ Area() float64 }
 
 type rectangle struct {
@@ -106,7 +106,7 @@ func (v *interval) DecodeConfig(n *config.Node) error {
 		v.High = v.Low
 		return err
 	}
-	type plain interval // decodes as structs do
+	type plain interval // decodes like structs
 	if err := n.Decode((*plain)(v)); err != nil {
 		return err
 	}

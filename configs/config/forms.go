@@ -45,7 +45,6 @@ func ChoicesOf[T any](t *registry.Registry[T]) Choices {
 	return c
 }
 
-// names lists the entries.
 func (c Choices) names() []string {
 	list := make([]string, len(c.Parts))
 	for i, p := range c.Parts {
@@ -54,7 +53,6 @@ func (c Choices) names() []string {
 	return list
 }
 
-// part returns an entry by name, or nil.
 func (c Choices) part(name string) *Part {
 	for i := range c.Parts {
 		if c.Parts[i].Name == name {
@@ -64,8 +62,7 @@ func (c Choices) part(name string) *Part {
 	return nil
 }
 
-// forms lists the forms of a value's type, with the value's defaults: the value itself, or its ConfigForms. A type
-// that decodes itself in unknown forms has none.
+// forms lists the forms of a value's type: the value itself, or its ConfigForms; none for unknown forms.
 func forms(v reflect.Value) []any {
 	for v.Kind() == reflect.Pointer && v.Type() != nodeType {
 		if v.IsNil() {

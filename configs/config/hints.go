@@ -12,19 +12,16 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Hinter is implemented by settings that can explain some unknown keys. Hint is called after the known keys are
-// decoded.
+// Hinter is implemented by settings that explain some unknown keys. Hint is called after decoding the known keys.
 type Hinter interface {
 	Hint(key string) string // empty: no hint
 }
 
-// ValueHinter is implemented by settings of a whole config that can explain some values of a wrong kind, such as a list
-// of seeds instead of one seed.
+// ValueHinter is implemented by settings of a config that explain values of a wrong kind, such as a list of seeds.
 type ValueHinter interface {
 	HintValue(n *Node, want string) string // empty: no hint
 }
 
-// unknownKey is the error for a key that settings do not have.
 type unknownKey struct {
 	key, hint string
 	known     []string
@@ -40,7 +37,6 @@ func (e *unknownKey) Error() string {
 	return fmt.Sprintf("unknown key %q; known: %s", e.key, strings.Join(e.known, ", "))
 }
 
-// mismatch is the error for a value of a wrong kind.
 type mismatch struct {
 	want, hint string
 	got        *Node
@@ -54,7 +50,6 @@ func (e *mismatch) Error() string {
 	return text
 }
 
-// unknown returns the error for a key of n that the struct v lacks.
 func (n *Node) unknown(key string, v reflect.Value, known []string) *Error {
 	return n.keyOrValue().fail(n.path, &unknownKey{key, hintAt(v, key, known), known})
 }
@@ -197,7 +192,6 @@ func pathsOf(n *Node, path string, v reflect.Value, depth int, visit func(path s
 	}
 }
 
-// pathsOfList is pathsOf for the elements of a list.
 func pathsOfList(n *Node, path string, v reflect.Value, depth int, visit func(path string)) {
 	if n != nil && n.kind == listNode && len(n.items) == v.Len() {
 		for i, item := range n.items {

@@ -1,7 +1,12 @@
 package config
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,10 +42,7 @@ type position struct {
 }
 
 func (p position) String() string {
-	file := p.file
-	if file == "" {
-		file = "config"
-	}
+	file := cmp.Or(p.file, "config")
 	if p.line == 0 {
 		return file
 	}
@@ -95,8 +97,7 @@ func (n *Node) Leaves() []*Node {
 	return list
 }
 
-// Value returns the value of a node: a finite float64, a bool, the text of another scalar, or the whole node as one
-// line.
+// Value returns a finite float64, a bool, the text of another scalar, or the whole node as one line.
 func (n *Node) Value() any {
 	if !n.IsScalar() {
 		return n.Inline()
@@ -117,8 +118,7 @@ func (n *Node) Value() any {
 	return n.text
 }
 
-// Nest makes a list the value of a key: [a, b] becomes {key: [a, b]}. It is for settings with a short form, before
-// overrides that need the long form.
+// Nest makes a list the value of a key: [a, b] becomes {key: [a, b]}, for overrides that need the long form.
 func (n *Node) Nest(key string) {
 	if n.kind != listNode {
 		return
@@ -126,8 +126,7 @@ func (n *Node) Nest(key string) {
 	n.Wrap(key)
 }
 
-// Wrap makes the node's content the value of a key: 256 becomes {key: 256}. Errors about the content keep their
-// position.
+// Wrap makes the node's content the value of a key: 256 becomes {key: 256}. Errors keep their position.
 func (n *Node) Wrap(key string) {
 	inner := *n
 	inner.keyAt = position{}
@@ -152,7 +151,8 @@ func (n *Node) Without(path ...string) *Node {
 }
 
 // Near returns an error about a key below n, at the position of the key or of the nearest part of its path in the
-// config. Short forms of the config may omit parts of the path ("metrics.final.0" in a list of metrics).
+// config. Short forms of the config may omit parts of the path ("metrics.final.0" in a list of metrics). An error about
+// a missing file with a relative path also names the current folder.
 func (n *Node) Near(key string, err error) *Error {
 	at := n
 	for _, segment := range splitPath(key) {
@@ -160,16 +160,25 @@ func (n *Node) Near(key string, err error) *Error {
 			at = below
 		}
 	}
-	return at.keyOrValue().fail(joinAll(n.path, key), err)
+	return at.keyOrValue().fail(joinAll(n.path, key), fromHere(err))
+}
+
+func fromHere(err error) error {
+	var missing *fs.PathError
+	if !errors.As(err, &missing) || !errors.Is(missing, fs.ErrNotExist) || filepath.IsAbs(missing.Path) {
+		return err
+	}
+	dir, failed := os.Getwd()
+	if failed != nil {
+		return err
+	}
+	return fmt.Errorf("%w; relative paths begin in the current folder, %s", err, dir)
 }
 
 // Errorf returns an error at the position of the node.
-func (n *Node) Errorf(format string, args ...any) error {
-	return n.fail(fmt.Errorf(format, args...))
-}
+func (n *Node) Errorf(format string, args ...any) error { return n.fail(fmt.Errorf(format, args...)) }
 
-// Invalid returns an error about one of the node's keys, at the position of the key in the config. Code without a node
-// uses the function [Invalid].
+// Invalid returns an error about a node's key, at its position. Code without a node uses the function [Invalid].
 func (n *Node) Invalid(key, format string, args ...any) error {
 	return n.invalid(key, fmt.Errorf(format, args...))
 }
@@ -199,7 +208,6 @@ func (n *Node) invalid(key string, err error) *Error {
 	return n.keyOrValue().fail(path, err)
 }
 
-// child returns a value of a mapping or an element of a list.
 func (n *Node) child(segment string) *Node {
 	if n.kind == listNode {
 		if i, err := strconv.Atoi(segment); err == nil && 0 <= i && i < len(n.items) {
@@ -218,7 +226,6 @@ func (n *Node) keyOrValue() position {
 	return n.at
 }
 
-// describe describes a node's content for an error.
 func (n *Node) describe() string {
 	switch n.kind {
 	case nullNode:

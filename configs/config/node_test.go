@@ -1,7 +1,12 @@
 package config
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -103,5 +108,23 @@ func TestInline(t *testing.T) {
 	}
 	if n, err := Parse("x", []byte(`"a \" b"`)); err != nil || n.Text() != `a " b` {
 		t.Errorf("text: %v", err)
+	}
+}
+
+// An error about a missing file says where relative paths begin.
+func TestNearMissingFile(t *testing.T) {
+	n, err := Parse("x.yaml", []byte("a: {b: 1}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	here := "; relative paths begin in the current folder, " + dir
+	for path, hint := range map[string]string{"none": here, filepath.Join(dir, "none"): ""} {
+		_, err := os.Open(path)
+		got, want := n.Near("a.b", err), fmt.Sprintf("x.yaml:1:5: a.b: %v%s", err, hint)
+		if got.Error() != want || !errors.Is(got, fs.ErrNotExist) {
+			t.Errorf("%v, want %s", got, want)
+		}
 	}
 }

@@ -86,7 +86,6 @@ func defaultText(v reflect.Value) string {
 	return n.Inline()
 }
 
-// typeName names the accepted values of a type in words.
 func typeName(t reflect.Type) string {
 	if x, ok := reflect.New(t).Interface().(Typer); ok {
 		return x.ConfigType()

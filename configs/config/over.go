@@ -5,9 +5,7 @@ import "reflect"
 // Over returns n merged over base, for settings that hold the defaults. Mappings merge key by key, and the keys of base
 // come first. Any other value of n replaces the value of base, and so does a registry entry with another name. Neither
 // n nor base changes. Errors about a key keep the key's position in its file.
-func (n *Node) Over(base *Node, settings any) *Node {
-	return n.over(base, []any{settings})
-}
+func (n *Node) Over(base *Node, settings any) *Node { return n.over(base, []any{settings}) }
 
 func (n *Node) over(base *Node, as []any) *Node {
 	n, base = n.long(base, as)
@@ -69,7 +67,6 @@ func (n *Node) wrapped(key string) *Node {
 	return &w
 }
 
-// options returns the forms of the options of an entry.
 func (c Choices) options(name string) []any {
 	p := c.part(name)
 	if p == nil {
@@ -78,7 +75,6 @@ func (c Choices) options(name string) []any {
 	return append(forms(reflect.ValueOf(p.New())), p.Short)
 }
 
-// formsBelow returns the forms of the value of a key.
 func formsBelow(v reflect.Value, key string) []any {
 	for v.Kind() == reflect.Pointer {
 		v = v.Elem()

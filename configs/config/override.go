@@ -52,8 +52,7 @@ func (n *Node) assign(assignment string) error {
 	return nil
 }
 
-// Set sets the value at a key path in a config to a node, like [Node.Override]. Errors about the value have the node's
-// position.
+// Set sets the value at a key path to a node, like [Node.Override]. Errors about the value have the node's position.
 func (n *Node) Set(path string, value *Node) error {
 	target, err := n.reach(value.keyOrValue(), path)
 	if err != nil {
@@ -63,7 +62,6 @@ func (n *Node) Set(path string, value *Node) error {
 	return nil
 }
 
-// moved returns a copy of n with another key path.
 func (n *Node) moved(path string) *Node {
 	m := *n
 	m.path, m.items = path, make([]*Node, len(n.items))

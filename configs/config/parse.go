@@ -42,9 +42,7 @@ func ReadFile(path string) ([]byte, error) {
 
 // Parse reads YAML. The file's name is only for errors. Parse reports syntax errors. Decode reports valid YAML that is
 // not allowed in a config (repeated keys, anchors), together with all other mistakes.
-func Parse(file string, src []byte) (*Node, error) {
-	return parse(position{file, 1, 1}, "", src)
-}
+func Parse(file string, src []byte) (*Node, error) { return parse(position{file, 1, 1}, "", src) }
 
 func parse(start position, path string, src []byte) (*Node, error) {
 	if len(src) > maxSource {
@@ -117,7 +115,6 @@ func (p position) of(tk *token.Token) position {
 	return position{p.file, max(tk.Position.Line, 1), max(tk.Position.Column, 1)}
 }
 
-// converter converts the parser's tree to nodes.
 type converter struct{ start position }
 
 func (c *converter) node(a ast.Node, path string, depth int) *Node {
@@ -197,7 +194,6 @@ func (n *Node) bad(format string, args ...any) *Node {
 	return n
 }
 
-// position returns the start of a node.
 func (c *converter) position(a ast.Node) position {
 	if a == nil {
 		return c.start

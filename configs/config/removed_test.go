@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The error of each removed key names what takes its place, and the page of the promise lists the key.
+// The error for each removed key names its replacement, and docs/promise.md lists the key.
 func TestRemovedKeys(t *testing.T) {
 	page, err := os.ReadFile("../../docs/promise.md")
 	if err != nil {

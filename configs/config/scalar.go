@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 )
 
-// class is the type of an unquoted scalar.
 type class uint8
 
 const (
@@ -141,13 +140,11 @@ func (n *Node) number(bits int) (float64, error) {
 	if err != nil {
 		return 0, n.Errorf("want a number, got %s, which is too large for %d bits", n.text, bits)
 	}
-	if f == 0 && strings.ContainsAny(strings.FieldsFunc(text, isExponent)[0], "123456789") {
+	if digits, _, _ := strings.Cut(strings.ToLower(text), "e"); f == 0 && strings.ContainsAny(digits, "123456789") {
 		return 0, n.Errorf("want a number, got %s, which is too near zero for %d bits", n.text, bits)
 	}
 	return f, nil
 }
-
-func isExponent(r rune) bool { return r == 'e' || r == 'E' }
 
 func btoi(b bool) int {
 	if b {

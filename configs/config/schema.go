@@ -3,6 +3,7 @@ package config
 import (
 	"encoding"
 	"encoding/json"
+	"maps"
 	"math"
 	"reflect"
 	"regexp"
@@ -33,9 +34,7 @@ func (d Document) Schema() ([]byte, error) {
 	b := schemaBuilder{defs: map[string]*schema{}}
 	s := &schema{Schema: "https://json-schema.org/draft/2020-12/schema", Title: d.Title, Type: "object", Properties: map[string]*schema{}, AdditionalProperties: false}
 	for _, settings := range d.Settings {
-		for key, p := range b.structure(settable(reflect.ValueOf(settings).Elem()), 0).Properties {
-			s.Properties[key] = p
-		}
+		maps.Copy(s.Properties, b.structure(settable(reflect.ValueOf(settings).Elem()), 0).Properties)
 	}
 	s.Required, s.Defs = d.Required, b.defs
 	if d.Or != "" {
@@ -70,7 +69,6 @@ type schema struct {
 // schemaBuilder collects the schemas of registries by kind. Registries contain each other.
 type schemaBuilder struct{ defs map[string]*schema }
 
-// value returns the schema of a value's type. doc describes the value.
 func (b *schemaBuilder) value(v reflect.Value, doc string, depth int) *schema {
 	if depth > maxDepth {
 		return &schema{}
@@ -117,7 +115,6 @@ func (b *schemaBuilder) value(v reflect.Value, doc string, depth int) *schema {
 	return &schema{}
 }
 
-// structure returns the schema of a struct with its defaults.
 func (b *schemaBuilder) structure(v reflect.Value, depth int) *schema {
 	s := &schema{Type: "object", Properties: map[string]*schema{}, AdditionalProperties: false}
 	valid := completed(v)
@@ -140,8 +137,7 @@ func (b *schemaBuilder) structure(v reflect.Value, depth int) *schema {
 	return s
 }
 
-// completed returns settings with a value for a missing key, if Validate then accepts them: a path, or a number of
-// channels. Without this value, Validate would not check the other keys.
+// completed returns settings with a value for a missing key, so Validate checks the other keys, too.
 func completed(v reflect.Value) reflect.Value {
 	for _, f := range fieldsOf(v.Type()) {
 		e := v.FieldByIndex(f.index)
@@ -162,8 +158,7 @@ func completed(v reflect.Value) reflect.Value {
 	return v
 }
 
-// validated returns the errors of a struct's Validate method with another value of a field. With nil, the field keeps
-// its value.
+// validated returns the errors of Validate with another value of a field; nil keeps the value.
 func validated(v reflect.Value, f field, value any) string {
 	changed := settable(v)
 	if value != nil {
@@ -178,7 +173,6 @@ func validated(v reflect.Value, f field, value any) string {
 // refuses reports whether errors mention a key.
 func refuses(errs, key string) bool { return strings.Contains(errs, ": "+key+": ") }
 
-// forms returns the schema of a type with forms.
 func (b *schemaBuilder) forms(forms []any, doc string, depth int) *schema {
 	var all []*schema
 	for _, form := range forms {
@@ -233,7 +227,6 @@ func (b *schemaBuilder) choices(c Choices, depth int) *schema {
 	return ref
 }
 
-// anyOf joins alternatives.
 func anyOf(all ...*schema) *schema {
 	if len(all) == 1 {
 		return all[0]

@@ -19,7 +19,7 @@ func (a *axis) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// scene has a key without a default, which Validate demands before it looks at the others.
+// scene has a key without a default, which Validate requires before it checks the others.
 type scene struct {
 	Path   string     `yaml:"path" doc:"file"`
 	Filter string     `yaml:"filter" doc:"box or hamming"`

@@ -26,7 +26,6 @@ func syntaxError(start position, path string, src []byte, err error) *Error {
 	return at.fail(path, fmt.Errorf("%s; line %d is %s", f.text, f.line, s.shown(f.line)))
 }
 
-// source holds the lines of invalid YAML.
 type source struct{ lines []string }
 
 // fault is a mistake in a source; line and column start at 1.
@@ -73,7 +72,6 @@ func (s *source) explain(line, column int, message string) fault {
 	return fault{line, max(column, 1), "the parser of YAML cannot read on here: " + message}
 }
 
-// indent returns the number of spaces at the start of a line.
 func (s *source) indent(line int) int {
 	text := s.lines[line-1]
 	return len(text) - len(strings.TrimLeft(text, " "))
@@ -85,7 +83,6 @@ func (s *source) blank(line int) bool {
 	return text == "" || text[0] == '#'
 }
 
-// isElement reports whether a line starts an element of a list.
 func (s *source) isElement(line int) bool {
 	text := strings.TrimSpace(s.lines[line-1])
 	return text == "-" || strings.HasPrefix(text, "- ")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Mistakes of structure name the line in our words, and show it.
+// Errors about structure name the line in our words, and quote it.
 func TestSyntax(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{"losses:\n  - kl\n  lsbd: {weight: 4}\n", `x.yaml:3:3: the lines above are elements of a list; want a dash: - lsbd: {weight: 4}; line 3 is "  lsbd: {weight: 4}"`},

@@ -41,8 +41,7 @@ func ValidateParts(v any) error {
 	return errors.Join(mistakes...)
 }
 
-// defaults validates settings missing from the config, innermost first. Its errors have the key path below n and the
-// position of n.
+// defaults validates settings missing from the config, innermost first. Its errors have the position of n.
 func (d *decoder) defaults(n *Node, path string, v reflect.Value, depth int) {
 	if depth > maxDepth {
 		return

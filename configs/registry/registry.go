@@ -195,7 +195,6 @@ func Fold(name string) string {
 	return strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(name))
 }
 
-// digits returns the digits of a name.
 func digits(name string) string {
 	return strings.Map(func(r rune) rune {
 		if '0' <= r && r <= '9' {
@@ -205,8 +204,7 @@ func digits(name string) string {
 	}, name)
 }
 
-// distance returns the minimum number of edits from a to b: insert, delete or replace a letter, or swap two neighbours
-// (each letter at most once).
+// distance returns the number of edits from a to b: insert, delete or replace a letter, or swap two neighbours.
 func distance(a, b string) int {
 	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {

@@ -16,11 +16,13 @@ package augment
 
 import (
 	"fmt"
+	"reflect"
 	"sync"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
 // Op is an operation with its settings; the entries of [Registry] create Ops. An operation embeds [Chance] and
@@ -53,8 +55,7 @@ type Op interface {
 }
 
 // Normaliser is an operation that also applies during evaluation, such as [Normalise]. It comes last in a pipeline,
-// because its results can lie outside [0, 1]. It always applies, and must not use its stream, which is nil during
-// evaluation.
+// because its results can lie outside [0, 1]. It always applies and must not use its stream, nil during evaluation.
 type Normaliser interface {
 	Op
 	Normalises()
@@ -153,7 +154,6 @@ type Chance struct {
 	Probability float64 `yaml:"probability" doc:"probability of applying it, 0 to 1"`
 }
 
-// Validate checks the probability.
 func (c *Chance) Validate() error {
 	if !(c.Probability >= 0 && c.Probability <= 1) {
 		return config.Invalid("probability", "%v is out of range; want 0 (never) to 1 (always)", c.Probability)
@@ -170,17 +170,82 @@ type Choice struct {
 	Value Op
 }
 
-// DecodeConfig implements config.Decoder.
 func (c *Choice) DecodeConfig(n *config.Node) error {
 	return config.DecodeChoice(n, Registry, (*registry.Choice[Op])(c))
 }
 
-// EncodeConfig implements config.Encoder.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Op](c)) }
+func (Choice) ConfigForms() []any           { return []any{config.ChoicesOf(Registry)} }
 
-// ConfigForms implements config.Former.
-func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
-
-// Register adds an operation that configs can name. Call it before reading a config. It returns an error if the name is
-// already registered.
+// Register adds an operation that configs can name, before a config is read. It returns an error for a taken name.
 func Register(e registry.Entry[Op]) error { return Registry.Register(e) }
+
+// Views configures the augmented views of a batch's images.
+type Views struct {
+	Pipeline Pipeline `yaml:"pipeline" doc:"augmentations of a view: a list, or the name of a pipeline"`
+	Second   Pipeline `yaml:"second" doc:"augmentations of every second view; if absent, the same"`
+	Count    int      `yaml:"count" doc:"number of views of every image"`
+	Shared   bool     `yaml:"shared" doc:"use the same random numbers for all images of a view, as byol-pytorch (2022) does; false: new ones for every image"`
+}
+
+// SetDefaults sets two views with the pipeline of Cao et al. 2022.
+func (v *Views) SetDefaults() { v.Pipeline, v.Count = negativeFree(), 2 }
+
+// maxViews is the maximum number of views of an image.
+const maxViews = 64
+
+func (v *Views) Validate() error {
+	if v.Count < 1 || v.Count > maxViews {
+		return config.Invalid("count", "%d is out of range; want 1 to %d", v.Count, maxViews)
+	}
+	if v.Second != nil && !reflect.DeepEqual(v.Pipeline.Plain(), v.Second.Plain()) {
+		return config.Invalid("second", "it does not normalise as pipeline does; want the same, which the images that are measured also go through")
+	}
+	return nil
+}
+
+// Suits returns an error if a pipeline does not support images of this shape.
+func (v *Views) Suits(h, w, c int) error {
+	if err := v.Pipeline.Suits(h, w, c); err != nil {
+		return err
+	}
+	return v.Second.Suits(h, w, c)
+}
+
+// Apply writes the views of rows from <= n < to of a batch to their positions in dst. images holds the whole batch, and
+// dst has Count slices, one for each view of the whole batch. The random numbers depend only on the seed, the epoch,
+// the position of the batch, the view and the row.
+func (v *Views) Apply(dst [][]float32, images []float32, from, to, h, w, c int, seed, epoch, position uint64) {
+	s := streams.Get().(*rng.Stream)
+	size := h * w * c
+	for view, out := range dst[:v.Count] {
+		p := v.Pipeline
+		if view%2 == 1 && v.Second != nil {
+			p = v.Second
+		}
+		for n := from; n < to; n++ {
+			row := uint64(n)
+			if v.Shared {
+				row = 0
+			}
+			s.Restart(seed, epoch, position, uint64(view), row)
+			p.Apply(out[n*size:(n+1)*size], images[n*size:(n+1)*size], h, w, c, s)
+		}
+	}
+	streams.Put(s)
+}
+
+var streams = sync.Pool{New: func() any { return rng.New(0, "views") }}
+
+// Plain normalises images in place for evaluation, as the views are normalised, on all processors. It does not augment.
+func (v *Views) Plain(images []float32, h, w, c int) {
+	p := v.Pipeline.Plain()
+	if p == nil {
+		return
+	}
+	size := h * w * c
+	parallel.For(len(images)/size, func(_, n int) {
+		part := images[n*size : (n+1)*size]
+		p.Apply(part, part, h, w, c, nil)
+	})
+}

@@ -68,7 +68,7 @@ func saturation(p []float64, f float64) {
 	}
 }
 
-// hue converts to HSV, shifts the hue, and converts back by the six sectors of the colour circle.
+// hue converts to HSV, shifts the hue, and converts back with the six sectors of the colour circle.
 func hue(p []float64, shift float64) {
 	for i := 0; i < len(p); i += 3 {
 		h, s, v := toHSV(p[i], p[i+1], p[i+2])
@@ -101,7 +101,7 @@ func toHSV(r, g, b float64) (h, s, v float64) {
 func colours() []float32 {
 	p := noise(24 * 20 * 3)
 	copy(p, []float32{0, 0, 0, 1, 1, 1, 0.5, 0.5, 0.5, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 0, 0, 1, 1, 1, 0, 1, 0.3, 0.3, 0.7, 0.7, 0.3, 0.3, 0.3, 0.7, 0.3,
-		0.3, 0.7, 0.7, 0.7, 0.3, 0.7, 0.7, 0.7, 0.3, 1e-7, 0, 0, 1, 1, 0.9999999})
+		0.3, 0.7, 0.7, 0.7, 0.3, 0.7, 0.7, 0.7, 0.3, 1e-7, 0, 0, 1, 1, 0.9999999, float32(math.Copysign(0, -1)), 0.6, 0.3})
 	return p
 }
 
@@ -219,7 +219,7 @@ func TestPointwise(t *testing.T) {
 		}
 	}
 	near(t, "solarise", applied(always(&Solarise{Chance{1}, 0.25}), p, 24, 20, 3, s), want)
-	if got := applied(always(&Solarise{Chance{1}, 0}), []float32{0, 1, -0.5}, 1, 3, 1, s); !slices.Equal(got, []float32{1, 0, -0.5}) {
+	if got := applied(always(&Solarise{Chance{1}, 0}), []float32{0, float32(math.Copysign(0, -1)), 1, -0.5}, 1, 4, 1, s); !slices.Equal(got, []float32{1, 1, 0, -0.5}) {
 		t.Errorf("solarise from 0 on: %v", got)
 	}
 
@@ -251,7 +251,7 @@ func TestFlip(t *testing.T) {
 	}
 }
 
-// A blur is the weighted sum over the square, with reflected borders.
+// A blur is the weighted sum over the square, with borders reflected.
 func TestBlur(t *testing.T) {
 	for _, test := range []struct{ h, w, c, kernel int }{{9, 7, 3, 3}, {4, 5, 1, 7}, {2, 2, 3, 3}, {6, 8, 2, 5}, {3, 3, 3, 1}, {40, 33, 3, 63}} {
 		b := &Blur{Chance{1}, test.kernel, [2]float64{0.5, 3}}

@@ -10,7 +10,7 @@ import (
 func BenchmarkPipeline(b *testing.B) {
 	const h, w, c, n = 64, 64, 3, 64
 	random, drawn := noise(n*h*w*c), noise(n*h*w*c)
-	for i := range n * h * w { // a disc on grey, flat but for a tenth of its pixels
+	for i := range n * h * w { // a disc on grey, constant except for a tenth of its pixels
 		x, y := float64(i%w)-32, float64(i/w%h)-30
 		colour := []float32{0.3, 0.3, 0.3}
 		if x*x+y*y < 200 {

@@ -26,7 +26,6 @@ const (
 	mostWide  = 1e3
 )
 
-// Validate checks the settings.
 func (b *Blur) Validate() error {
 	switch {
 	case b.Kernel < 1 || b.Kernel > maxKernel || b.Kernel%2 == 0:

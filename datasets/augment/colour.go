@@ -42,7 +42,6 @@ func NewJitter() *Jitter { return &Jitter{Chance{1}, 0.8, 0.8, 0.8, 0.2} }
 // maxJitter is the maximum setting of Jitter.
 const maxJitter = 1e3
 
-// Validate checks the settings.
 func (j *Jitter) Validate() error {
 	for _, x := range []struct {
 		key         string
@@ -160,8 +159,7 @@ func scaleAll(p []float32, f, rest float32) {
 	}
 }
 
-// meanLightness returns the mean lightness of all pixels. For images without three channels, it returns the mean of all
-// values.
+// meanLightness returns the mean lightness of all pixels, or the mean of all values if there are not three channels.
 func (m *Canvas) meanLightness() float32 {
 	length := m.w * m.c
 	weights := m.Scratch(length)
@@ -182,13 +180,13 @@ func (m *Canvas) meanLightness() float32 {
 	return float32(sum / float64(numbers))
 }
 
-// lightness returns the lightness of a colour.
 func lightness(r, g, b float32) float32 { return lightRed*r + lightGreen*g + lightBlue*b }
 
 // turnHue shifts the hue of a colour by a fraction of a full turn from -1/2 to 1/2. It keeps the maximum and the
 // minimum over the channels. Let low be the minimum, d the difference, and h the hue in sixths of a turn, from 0 to 6.
 // Red becomes low + d clamp(|h-3| - 1), green low + d clamp(2 - |h-2|), and blue low + d clamp(2 - |h-4|).
 func turnHue(r, g, b, shift float32) (red, green, blue float32) {
+	r, g, b = r+0, g+0, b+0 // -0 becomes 0, whose bits sort like the floats
 	rBits, gBits, bBits := math.Float32bits(r), math.Float32bits(g), math.Float32bits(b)
 	most, low := max(rBits, gBits, bBits), math.Float32frombits(min(rBits, gBits, bBits))
 	d := math.Float32frombits(most) - low
@@ -239,7 +237,6 @@ type Solarise struct {
 	Threshold float64 `yaml:"threshold" doc:"smallest pixel value to invert, 0 to 1"`
 }
 
-// Validate checks the threshold.
 func (o *Solarise) Validate() error {
 	if !(o.Threshold >= 0 && o.Threshold <= 1) {
 		return config.Invalid("threshold", "%v is out of range; want 0 (all is inverted) to 1", o.Threshold)
@@ -254,7 +251,7 @@ func (*Solarise) Suits(_, _, _ int) error { return nil }
 func (o *Solarise) Apply(m *Canvas, _ *rng.Stream) {
 	threshold := float32(o.Threshold)
 	for i, v := range m.pixels {
-		bits := math.Float32bits(v)
+		bits := math.Float32bits(v + 0) // -0 becomes 0
 		if inverse := math.Float32bits(1 - v); int32(bits) >= int32(math.Float32bits(threshold)) {
 			bits = inverse
 		}
@@ -273,7 +270,6 @@ func NewNormalise() *Normalise {
 	return &Normalise{Mean: []float64{0.485, 0.456, 0.406}, Deviation: []float64{0.229, 0.224, 0.225}}
 }
 
-// Validate checks the settings.
 func (n *Normalise) Validate() error {
 	if len(n.Mean) == 0 || len(n.Deviation) == 0 {
 		return config.Invalid("mean", "%d means and %d deviations; want one for all channels, or one for each", len(n.Mean), len(n.Deviation))
@@ -306,9 +302,7 @@ func (n *Normalise) Suits(_, _, c int) error {
 
 // Happens is always true.
 func (*Normalise) Happens(*rng.Stream) bool { return true }
-
-// Normalises implements [Normaliser].
-func (*Normalise) Normalises() {}
+func (*Normalise) Normalises()              {}
 
 // Apply normalises the channels.
 func (n *Normalise) Apply(m *Canvas, _ *rng.Stream) {

@@ -56,7 +56,6 @@ func NewCrop() *Crop {
 	return &Crop{Chance: Chance{1}, Scale: [2]float64{0.6, 1}, Aspect: [2]float64{3.0 / 4, 4.0 / 3}}
 }
 
-// Validate checks the settings.
 func (c *Crop) Validate() error {
 	switch {
 	case !(c.Scale[0] > 0 && c.Scale[0] <= c.Scale[1] && c.Scale[1] <= 1):

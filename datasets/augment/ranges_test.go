@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/configtest"
 )
 
-// Settings accept the ranges that their messages state.
+// Settings accept numbers in the ranges of their error messages.
 func TestRanges(t *testing.T) {
 	configtest.CheckRanges(t, "testdata/ranges.txt", augment.Registry.Entries)
 }

@@ -130,10 +130,8 @@ func (p Pipeline) EncodeConfig() (any, error) {
 	return []Choice(p), nil
 }
 
-// ConfigForms implements config.Former.
 func (p Pipeline) ConfigForms() []any { return []any{config.Words(Presets.Names()), []Choice{}, nil} }
 
-// ConfigType implements config.Typer.
 func (p Pipeline) ConfigType() string {
 	return fmt.Sprintf("a list of augmentations (%s), or one of %s", strings.Join(Registry.Names(), ", "), strings.Join(Presets.Names(), ", "))
 }

@@ -76,7 +76,7 @@ func TestSequences(t *testing.T) {
 			if _, is := o.(*Crop); !is {
 				continue
 			}
-			step := row[n/2] - row[n/2-1] // a ramp that rises less
+			step := row[n/2] - row[n/2-1] // a flatter ramp
 			if !(step >= 0.59/n && step <= 1.001/n) || row[n-1]-row[0] < 0.55 {
 				t.Errorf("seed %d: crop rises by %v a number, from %v to %v", seed, step, row[0], row[n-1])
 			}

@@ -17,6 +17,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/unravel-ml/unravel/internal/content"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/lock"
 	"github.com/unravel-ml/unravel/internal/progress"
@@ -36,8 +37,7 @@ var (
 	ErrTouched = fmt.Errorf("%w: a file was written since the set was made", errBroken)
 )
 
-// Root returns the folder of all cached sets and downloads: UNRAVEL_DATA, or the folder unravel in the user's cache
-// folder. It returns "" if neither exists.
+// Root returns the folder of the cache: UNRAVEL_DATA, or unravel in the user's cache folder; "" if neither exists.
 func Root() string {
 	root := os.Getenv(RootVariable)
 	if root == "" {
@@ -91,8 +91,7 @@ func (k Key) check() error {
 // Progress receives the current activity and its progress. total is 0 if the total is unknown.
 type Progress func(what string, done, total int64)
 
-// WithProgress returns a context with a progress function. The function receives the reports of this package, from one
-// goroutine at a time.
+// WithProgress returns a context whose function gets the reports of this package, from one goroutine at a time.
 func WithProgress(ctx context.Context, p Progress) context.Context {
 	return progress.With(ctx, progress.Func(p))
 }
@@ -229,8 +228,7 @@ func replace(from, to, old string) error {
 // halfMade returns the prefix of the names of a set's temporary folders.
 func halfMade(k Key) string { return ".making-" + k.folder() + "~" }
 
-// removeHalfMade removes the temporary folders of killed processes. The caller holds the lock of the key, so nobody is
-// creating the set.
+// removeHalfMade removes the temporary folders of killed processes. The caller holds the lock of the key.
 func removeHalfMade(k Key) error {
 	parent := filepath.Dir(k.Dir())
 	entries, err := os.ReadDir(parent)
@@ -261,4 +259,132 @@ func Remove(ctx context.Context, k Key) error {
 		return err
 	}
 	return errors.Join(removeHalfMade(k), os.RemoveAll(k.Dir()), held.Unlock())
+}
+
+// Listed is an element of the result of [List].
+type Listed struct {
+	Key
+	Bytes   int64    // on disk
+	Hash    string   // hash of the content as stored
+	Sources []Source // its source files
+	Err     error    // error of the set; nil: sizes and times are right
+}
+
+// List lists the sets of the cache, sorted by folder name.
+func List() ([]Listed, error) {
+	if Root() == "" {
+		return nil, Key{Name: "all"}.check()
+	}
+	parent := filepath.Join(Root(), "sets")
+	entries, err := os.ReadDir(parent)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []Listed
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") {
+			list = append(list, inspect(filepath.Join(parent, e.Name())))
+		}
+	}
+	return list, nil
+}
+
+func inspect(dir string) Listed {
+	r, err := parseRecord(dir)
+	if err != nil {
+		name, _, _ := strings.Cut(filepath.Base(dir), "-")
+		return Listed{Key: Key{Name: name}, Err: err}
+	}
+	l := Listed{Key: Key{r.Name, r.Options, r.Version}, Hash: r.Hash, Sources: r.Sources}
+	if l.Dir() != dir {
+		l.Err = errors.New("its record belongs to a folder of another name")
+		return l
+	}
+	s, err := open(l.Key)
+	if err != nil {
+		l.Err = err
+		return l
+	}
+	l.Bytes = s.Bytes()
+	l.Err = s.Close()
+	return l
+}
+
+// Check reads all files of a set and compares them with their hashes. If a touched set has the right content, it no
+// longer counts as touched. The error is [ErrAbsent] or errBroken.
+func Check(ctx context.Context, k Key) error {
+	if err := k.check(); err != nil {
+		return err
+	}
+	r, err := readRecord(k)
+	if err != nil {
+		return err
+	}
+	touched := false
+	for i := range r.Files {
+		f := &r.Files[i]
+		path := filepath.Join(k.Dir(), f.Name)
+		info, err := os.Stat(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w: %w", path, errBroken, err)
+		}
+		if info.Size() != f.Size {
+			return fmt.Errorf("%s: %w: it has %d bytes; want %d", path, errBroken, info.Size(), f.Size)
+		}
+		sum, err := hashFile(ctx, path, "checking "+k.Name)
+		if err != nil {
+			return err
+		}
+		if sum != f.SHA256 {
+			return fmt.Errorf("%s: %w: its SHA-256 is %s; want %s", path, errBroken, sum, f.SHA256)
+		}
+		if !sameTime(info.ModTime(), f.Modified) {
+			f.Modified, touched = info.ModTime().UTC(), true
+		}
+	}
+	if !touched {
+		s, err := open(k)
+		return errors.Join(err, s.Close())
+	}
+	return r.write(k.Dir())
+}
+
+// hashFile returns the SHA-256 of a file in hexadecimal digits.
+func hashFile(ctx context.Context, path, what string) (string, error) {
+	f, err := disk.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() // nothing was written
+	sum, err := content.Open("").Hash(ctx, f, func(done, total int64) { Report(ctx, what, done, total) })
+	return sum.String(), err
+}
+
+// HashFile returns the SHA-256 of a file in hexadecimal. The data folder caches the hash until the file changes.
+func HashFile(ctx context.Context, path string) (string, error) {
+	memory, err := HashesOf(path)
+	if err != nil {
+		return "", err
+	}
+	sum, err := content.HashFile(ctx, path, memory, func(done, total int64) { Report(ctx, "hashing "+path, done, total) })
+	if err != nil {
+		return "", err
+	}
+	return sum.String(), nil
+}
+
+// HashesOf returns the file that caches the hashes of a file, or of files below a folder; "" without a data folder.
+func HashesOf(path string) (string, error) {
+	if Root() == "" {
+		return "", nil
+	}
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(whole))
+	return filepath.Join(Root(), "hashes", hex.EncodeToString(sum[:16])), nil
 }

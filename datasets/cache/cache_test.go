@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
-// testKey is the key of sets of these tests, in a folder of the test's own.
+// testKey returns a key in a temporary folder.
 func testKey(t testing.TB) Key {
 	t.Helper()
 	t.Setenv(RootVariable, t.TempDir())
@@ -28,10 +28,10 @@ var testFactors = []factor.Factor{
 	{Name: "angle", Size: 20, Kind: factor.Circular},
 }
 
-// pixel is the value of byte b of image i.
+// pixel returns byte b of image i.
 func pixel(i, b int) uint8 { return uint8(7*i + 3*b + i*b) }
 
-// convert writes 100 images of 4 x 3 x 2 in a scattered order, by four goroutines.
+// convert writes 100 images of 4 x 3 x 2 in a scattered order, with four goroutines.
 func convert(ctx context.Context, w *Writer) error {
 	if err := w.Begin(100, 4, 3, 2, testFactors); err != nil {
 		return err
@@ -54,7 +54,7 @@ func convert(ctx context.Context, w *Writer) error {
 	return errors.Join(errs...)
 }
 
-// checkTest compares an open set with what convert writes.
+// checkTest compares an open set with the images of convert.
 func checkTest(t *testing.T, s *Set) {
 	t.Helper()
 	if s.Count != 100 || s.H != 4 || s.W != 3 || s.C != 2 || len(s.Images) != 2400 || len(s.Levels) != 200 {
@@ -82,7 +82,7 @@ func closeSet(t *testing.T, s *Set) {
 	}
 }
 
-// A set is made once and opened again, and its arrays equal NumPy's.
+// Ensure makes a set once and then opens it. The arrays equal NumPy's.
 func TestEnsure(t *testing.T) {
 	k := testKey(t)
 	if _, err := Open(t.Context(), k); !errors.Is(err, ErrAbsent) {
@@ -139,7 +139,7 @@ func TestEnsure(t *testing.T) {
 	}
 }
 
-// Levels may be unknown, and a set without factors has one.
+// Levels may be unknown. A set without factors has one factor.
 func TestLevels(t *testing.T) {
 	k := testKey(t)
 	levels := make([]int32, 200)
@@ -179,7 +179,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// A mistake of a conversion is an error that leaves nothing behind.
+// A mistake in a conversion is an error, and leaves no files.
 func TestWriterMistakes(t *testing.T) {
 	k := testKey(t)
 	one := make([]uint8, 24)
@@ -238,7 +238,7 @@ func TestWriterMistakes(t *testing.T) {
 	}
 }
 
-// begin makes a set of empty images of a row.
+// begin makes a set of empty images with one row of pixels.
 func begin(t *testing.T, k Key, count, width int, factors []factor.Factor) error {
 	_, err := Ensure(t.Context(), k, func(ctx context.Context, w *Writer) error {
 		if err := w.Begin(count, 1, width, 1, factors); err != nil {
@@ -249,7 +249,7 @@ func begin(t *testing.T, k Key, count, width int, factors []factor.Factor) error
 	return err
 }
 
-// If several goroutines want a set at once, one makes it. A waiting one can be stopped.
+// If several goroutines request a set at once, one makes it, and the others can stop waiting.
 func TestAtOnce(t *testing.T) {
 	k := testKey(t)
 	var calls atomic.Int64
@@ -294,7 +294,7 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// A conversion that is stopped leaves nothing, and folders that killed processes left go.
+// A stopped conversion leaves no files. Ensure removes the folders of killed processes.
 func TestStopped(t *testing.T) {
 	k := testKey(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -317,7 +317,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// Opening a set costs no more for many images.
+// The time to open a set does not grow with the number of images.
 func BenchmarkOpen(b *testing.B) {
 	k := testKey(b)
 	const n, side = 480000, 64

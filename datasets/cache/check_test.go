@@ -24,7 +24,7 @@ func made(t *testing.T, k Key) (hash string) {
 	return s.Hash
 }
 
-// Open notices a fault of a set, and Ensure then makes the set again.
+// Open finds a fault in a set, and Ensure then makes the set again.
 func TestBroken(t *testing.T) {
 	long.NotShort(t)
 	rewrite := func(name string, change func([]byte) []byte) func(*testing.T, Key) {
@@ -73,7 +73,7 @@ func TestBroken(t *testing.T) {
 			if err := Check(t.Context(), k); !errors.Is(err, errBroken) {
 				t.Errorf("Check: %v", err)
 			}
-			if list, err := List(); err != nil || len(list) != 1 || list[0].Err == nil && name != "another version" { // which is current only a conversion knows
+			if list, err := List(); err != nil || len(list) != 1 || list[0].Err == nil && name != "another version" { // only a conversion knows the current version
 				t.Errorf("List: %+v, %v", list, err)
 			}
 			gone := errors.New("the source is gone")
@@ -103,7 +103,8 @@ func remove(t *testing.T, k Key, name string) {
 	}
 }
 
-// A set with a wrong bit, of the same size and time, is made again, with a remark. Large files are known by the times of their inodes.
+// Ensure makes a set with a wrong bit, of equal size and time, again and logs a remark. The times of inodes reveal
+// changes of large files.
 func TestWrongBit(t *testing.T) {
 	for _, name := range []string{ImagesFile, FactorsFile} {
 		k := testKey(t)
@@ -151,7 +152,7 @@ func TestWrongBit(t *testing.T) {
 	}
 }
 
-// A set that was copied has other times: its hash says that it is right, once. Times that are only rounded are no change.
+// A copied set has new times. Its hash is checked once. Rounded times do not count as a change.
 func TestTouched(t *testing.T) {
 	k := testKey(t)
 	made(t, k)
@@ -189,7 +190,7 @@ func TestTouched(t *testing.T) {
 	closeSet(t, s)
 }
 
-// A set of no use is made again.
+// Ensure makes an invalid set again.
 func TestEnsureValid(t *testing.T) {
 	k := testKey(t)
 	made(t, k)

@@ -31,8 +31,7 @@ const (
 	recordFile  = "set.json"    // written last
 )
 
-// Set is an open set of the cache. Images and Levels are memory-mapped. Callers must not change them, or use them after
-// Close.
+// Set is an open set of the cache. Images and Levels are memory-mapped: do not change them, or use them after Close.
 type Set struct {
 	Name    string          `json:"name"`
 	Options string          `json:"options,omitempty"` // options of the set's [Key]
@@ -106,7 +105,6 @@ const (
 	maxRecord    = 64 << 20 // bytes of set.json
 )
 
-// readRecord reads and checks the description of a set.
 func readRecord(k Key) (*record, error) {
 	r, err := parseRecord(k.Dir())
 	if err != nil {
@@ -191,12 +189,10 @@ func open(k Key) (*Set, error) {
 	return s, nil
 }
 
-// readWhole is the maximum size, in bytes, of a file that Open reads every time. The hash of a larger file is cached,
-// see [HashFile].
+// readWhole is the maximum size, in bytes, of a file that Open always reads. For larger files, see [HashFile].
 const readWhole = 256 << 20
 
-// verify compares the content of an open set with its hashes. It reads files of up to whole bytes even if their hash is
-// cached.
+// verify compares the content of an open set with its hashes. It always reads files of up to whole bytes.
 func (s *Set) verify(ctx context.Context, k Key, whole int) error {
 	for i, want := range s.files {
 		path := filepath.Join(k.Dir(), want.Name)
@@ -217,7 +213,6 @@ func (s *Set) verify(ctx context.Context, k Key, whole int) error {
 	return nil
 }
 
-// mapFile maps a file of a set and returns its elements.
 func (s *Set) mapFile(k Key, want fileRecord, dtype string, shape []int) ([]byte, error) {
 	path := filepath.Join(k.Dir(), want.Name)
 	f, err := disk.Open(path)

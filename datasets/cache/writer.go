@@ -253,7 +253,6 @@ func (r *record) hash() (string, error) {
 	return hex.EncodeToString(sum[:]), nil
 }
 
-// write stores the description in a folder.
 func (r *record) write(dir string) error {
 	return disk.WriteFile(filepath.Join(dir, recordFile), func(to io.Writer) error {
 		e := json.NewEncoder(to)

@@ -102,7 +102,6 @@ type Choice struct {
 	Value datasets.Builder
 }
 
-// DecodeConfig implements config.Decoder.
 func (c *Choice) DecodeConfig(n *config.Node) error {
 	if n.IsScalar() && strings.ContainsAny(n.Text(), `/\`) { // data set names have neither
 		return n.Errorf("want the name of a data set, got a path; pictures of a folder are {folder: {path: %s}}, and arrays of a file {grid: {path: %s}}", n.Inline(), n.Inline())
@@ -110,12 +109,10 @@ func (c *Choice) DecodeConfig(n *config.Node) error {
 	return config.DecodeChoice(n, Registry, (*registry.Choice[datasets.Builder])(c))
 }
 
-// EncodeConfig implements config.Encoder.
 func (c Choice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[datasets.Builder](c))
 }
 
-// ConfigForms implements config.Former.
 func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 
 // Prepare converts the files of a data set that is a [datasets.Preparer], and does nothing for other sets.
@@ -174,4 +171,45 @@ func checkMissing(d datasets.Dataset) error {
 		}
 	}
 	return nil
+}
+
+// RealOf returns the public data set of a twin, which is a data set that we draw ourselves with the same factors and
+// without a download. Settings that both have, such as the number of channels, are copied from the twin; others, such
+// as sizes, keep their defaults. RealOf returns false if the twin's settings match no public set.
+func RealOf(b datasets.Builder) (Choice, bool) {
+	switch t := b.(type) {
+	case *drawn.Sprites:
+		return realOf("dsprites", func(d *public.DSprites) { d.Channels = t.Channels })
+	case *drawn.Room:
+		return realOf("shapes3d", func(*public.Shapes3D) {})
+	case *drawn.Cars:
+		return realOf("cars3d", func(*public.Cars3D) {})
+	case *drawn.Norb: // with or without the factor instance
+		return realOf("smallnorb", func(n *public.SmallNORB) { n.Instance = t.Instance })
+	case *drawn.Arm:
+		return realOf("mpi3d", func(*public.MPI3D) {})
+	case *drawn.Turntable:
+		// Several airplanes of one hue stand for ModelNet40, and solids for COIL-100. The user's meshes, and objects in
+		// many hues, stand for no public set.
+		switch {
+		case t.Path != "" || t.Hues > 1 || t.Objects < 2:
+			return Choice{}, false
+		case t.Draw == "solid":
+			return realOf("coil100", func(*public.COIL100) {})
+		}
+		return realOf("modelnet40", func(m *public.ModelNet40) {
+			m.Views, m.Size, m.Channels, m.Elevation, m.Light, m.Crease = t.Views, t.Size, t.Channels, t.Elevation, t.Light, t.Crease
+		})
+	}
+	return Choice{}, false
+}
+
+// realOf returns a public data set with default settings, changed by set.
+func realOf[B datasets.Builder](name string, set func(real B)) (Choice, bool) {
+	c, err := Named(name)
+	if err != nil {
+		return Choice{}, false
+	}
+	set(c.Value.(B))
+	return c, true
 }

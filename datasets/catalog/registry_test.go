@@ -43,7 +43,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-// A period in brackets needs no quotes, and is the same after it is written.
+// A period in brackets needs no quotes, and is unchanged after writing.
 func TestKindsConfig(t *testing.T) {
 	for _, text := range []string{"[circular:360, ordinal, 'circular:0.5']", "['circular:360', ordinal, circular:0.5]", "\n    - circular:360\n    - ordinal\n    - circular:0.5"} {
 		s, err := configtest.Decode("dataset:\n  grid:\n    path: x\n    kinds: " + text + "\n")
@@ -64,7 +64,7 @@ func TestConfigErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"dataset: sqare":                         `did you mean "square"?`,
 		"dataset: {square: {sizee: 4}}":          `did you mean "size"?`,
-		"dataset: {square: {size: 16}}":          "less than size", // side is 16 by default
+		"dataset: {square: {size: 16}}":          "less than size", // the default side is 16
 		"dataset: {square: {side: 64}}":          "want 1 to 63",
 		"dataset: grid":                          "path",
 		"dataset: {grid: {path: x, kinds: [r]}}": `unknown kind "r"`,

@@ -43,7 +43,6 @@ var (
 	armBackgrounds = [...][3]int{{120, 75, 150}, {70, 155, 130}, {240, 140, 120}}
 )
 
-// Validate checks the settings.
 func (a *Arm) Validate() error {
 	if err := painting.ValidSide(a.Size); err != nil {
 		return err
@@ -183,7 +182,6 @@ func newArmModel() *armModel {
 	return m
 }
 
-// painter returns a painter of the positions.
 func (m *armModel) painter(size int, positions factor.Grid) painter {
 	s := newStage(size)
 	return func(i int, dst []uint8) {

@@ -25,7 +25,6 @@ type Arrow struct {
 // maxDrawn is the maximum number of pixels of all drawings together (8 bytes each).
 const maxDrawn = 1 << 25
 
-// Validate checks the settings.
 func (a *Arrow) Validate() error {
 	switch {
 	case a.Size < 8 || a.Size > 1024:
@@ -68,8 +67,7 @@ type arrow struct {
 }
 
 // shade is a colour without its hue. At saturation s and value v, the colour is white + colour*(pure hue), with white =
-// v(1-s) and colour = v s. Both are linear in the colour, so they can be averaged over a pixel before the hue is
-// chosen.
+// v(1-s) and colour = v s. Both are linear in the colour, so a pixel averages them before the hue is chosen.
 type shade struct{ white, colour float32 }
 
 func (a *arrow) Image(i int, dst []float32) {

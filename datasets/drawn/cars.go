@@ -37,7 +37,6 @@ const byLuminance = "luminance"
 // maxObjects is the maximum number of generated objects, which take up to 0.2 MB each.
 const maxObjects = 1 << 10
 
-// Validate checks the settings.
 func (c *Cars) Validate() error {
 	if err := painting.ValidSide(c.Size); err != nil {
 		return err

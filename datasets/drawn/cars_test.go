@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 )
 
-// In order of luminance, the cars are the same, starting with the darkest.
+// The order by luminance contains the same cars, starting with the darkest.
 func TestCarsOrder(t *testing.T) {
 	const n = 40
 	pictures := func(order string) (list [][]float32, light []float64) {

@@ -67,7 +67,6 @@ var (
 	overwrites = []string{"none", "slope", "inter", "both"}
 )
 
-// Validate checks the settings.
 func (c *Chopsticks) Validate() error {
 	switch {
 	case !slices.Contains(variants, c.Variant):
@@ -207,7 +206,6 @@ type line struct {
 	slope  float64 // slope per time
 }
 
-// add adds a stick to the line.
 func (l *line) add(at *stick, numbers [kinds]float64, overwrite string) {
 	start := chopstickTimes - chopstickTimes>>at.level
 	l.height += float64(l.slope * float64(start-l.start)) // not fused on arm64

@@ -123,7 +123,7 @@ func TestChopsticksGoldenStatistics(t *testing.T) {
 				square[at] += float64(v) * float64(v) / 20000
 			}
 			d.Choices(i, choice)
-			pattern := []int{1, choice[0]} // by stick, as the golden rows have it
+			pattern := []int{1, choice[0]} // by stick, like the reference's rows
 			if variant == "either" {
 				pattern = []int{1 + choice[0], choice[1+choice[0]]}
 			}

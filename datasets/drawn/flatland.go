@@ -28,7 +28,6 @@ type Flatland struct {
 // NewFlatland returns the papers' settings as defaults.
 func NewFlatland() *Flatland { return &Flatland{Period: 10, Radius: 15, Size: 64, Samples: 4} }
 
-// Validate checks the settings.
 func (f *Flatland) Validate() error {
 	switch {
 	case f.Size < 8 || f.Size > 4096:
@@ -46,7 +45,6 @@ func (f *Flatland) Validate() error {
 // room returns Period times the distance between neighbouring positions, in pixels.
 func (f *Flatland) room() int { return f.Size - 1 - 2*f.Radius }
 
-// Build returns the data set.
 func (f *Flatland) Build(uint64) (datasets.Dataset, error) {
 	if err := f.Validate(); err != nil {
 		return nil, err

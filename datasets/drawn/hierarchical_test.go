@@ -85,7 +85,7 @@ func TestPathsOf(t *testing.T) {
 	}
 }
 
-// seq lists 0 .. n-1.
+// seq returns 0 .. n-1.
 func seq(n int) []int {
 	list := make([]int, n)
 	for i := range list {

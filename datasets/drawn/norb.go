@@ -32,7 +32,6 @@ type Norb struct {
 	Instance   bool `yaml:"instance" doc:"add the instance (10 of each category) as a factor after category; false: it varies as a nuisance"`
 }
 
-// Validate checks the settings.
 func (n *Norb) Validate() error {
 	if err := painting.ValidSide(n.Size); err != nil {
 		return err

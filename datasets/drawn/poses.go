@@ -26,8 +26,7 @@ import (
 // is no factor hue. Images are ordered by pose, then by hue.
 //
 // The cone, the vase and the bottle are symmetric about an axis: a rotation about this axis does not change the image.
-// The direction of the axis, a point on the sphere, therefore determines the image. The airplane looks different in all
-// poses.
+// The axis, a point on the sphere, therefore determines the image. The airplane looks different in all poses.
 //
 // Objects are centred at the middle of their bounding box, and scaled to put the farthest vertex at distance 1. The
 // size therefore reveals nothing about the pose. Surfaces are matt. Their brightness is 0.3 + 0.7 max(0, n.l) on both
@@ -52,7 +51,6 @@ func NewPoses() *Poses {
 // maxPoses is the maximum number of rotations of a data set.
 const maxPoses = 100000
 
-// Validate checks the settings.
 func (p *Poses) Validate() error {
 	if p.Mesh == "" && poseObjects[p.Object] == nil {
 		names := slices.Sorted(maps.Keys(poseObjects))
@@ -77,7 +75,6 @@ func (p *Poses) Validate() error {
 	return nil
 }
 
-// Reads implements [datasets.FileReader].
 func (p *Poses) Reads() []datasets.Read { return datasets.ReadOf("mesh", p.Mesh) }
 
 func (p *Poses) validCount() error {
@@ -110,7 +107,6 @@ func (p *Poses) hopfLevel() int {
 	return -1
 }
 
-// table returns the rotations.
 func (p *Poses) table(seed uint64) [][9]float64 {
 	switch p.Rotations {
 	case "octahedral":

@@ -32,7 +32,7 @@ func imageOf(d datasets.Dataset, i int) []float32 {
 	return pixels
 }
 
-// Images are ordered by pose, then by hue. Images of one pose differ as pure colours of their hues do.
+// Images are ordered by pose, then by hue. Images of one pose differ like pure colours of their hues.
 func TestPosesFactors(t *testing.T) {
 	d := buildPoses(t, func(p *Poses) { p.Rotations, p.Hues = "icosahedral", 6 })
 	grey := buildPoses(t, func(p *Poses) { p.Rotations, p.Hues = "icosahedral", 1 })
@@ -83,8 +83,8 @@ func farthest(a, b []float32) (most float64) {
 	return most
 }
 
-// A quarter turn g of the world about the camera's axis rotates the image, x(g R), if the light is the camera's. The
-// rotation R g in object axes does not.
+// A quarter turn g of the world about the camera's axis turns the image of R into the image of g R, if the light moves
+// with the camera. The rotation R g in object axes does not.
 func TestPosesTurnImages(t *testing.T) {
 	quarter := [9]float64{0, -1, 0, 1, 0, 0, 0, 0, 1}
 	for _, camera := range []string{"perspective", "orthographic"} {
@@ -108,7 +108,7 @@ func TestPosesTurnImages(t *testing.T) {
 	}
 }
 
-// The light does not move with the object: the half of a cone that faces it is brighter.
+// The light does not move with the object. The half of a cone facing the light is brighter.
 func TestPosesLight(t *testing.T) {
 	d := buildPoses(t, func(p *Poses) { p.Rotations, p.Hues, p.Size, p.Light = "octahedral", 1, 32, [3]float64{1, 0, 0} })
 	var left, right float64
@@ -124,7 +124,8 @@ func TestPosesLight(t *testing.T) {
 	}
 }
 
-// Rotations about the y axis of the object do not change the image: the direction of this axis determines it.
+// Rotations about the y axis of the object do not change the image, because it depends only on the direction of this
+// axis.
 func TestPosesSymmetry(t *testing.T) {
 	for _, object := range []string{"cone", "vase", "bottle"} {
 		p := NewPoses()
@@ -159,7 +160,7 @@ func TestPosesSymmetry(t *testing.T) {
 			for at := range first {
 				sum += math.Abs(float64(first[at])-float64(other[at])) / 255
 			}
-			if sum > 1.5 { // out of about 1000 pixels that are not black
+			if sum > 1.5 { // of about 1000 pixels that are not black
 				t.Errorf("%s, pose %d: a turn about its axis changes the image by %v pixels", object, i/4, sum)
 			}
 		}
@@ -177,7 +178,7 @@ func TestRandomPoses(t *testing.T) {
 	}
 }
 
-// A mesh from a file is centred and scaled; its faces are flat or smooth.
+// A mesh from a file is centred and scaled. Its faces are flat or smooth.
 func TestPosesOfMesh(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pyramid.off")
 	write := func(text string) {
@@ -185,7 +186,7 @@ func TestPosesOfMesh(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("OFF\n5 4 0\n12 12 3\n8 12 3\n8 8 3\n12 8 3\n10 10 4\n3 0 1 4\n3 1 2 4\n3 2 3 4\n3 3 0 4\n") // a low one, seen from its tip
+	write("OFF\n5 4 0\n12 12 3\n8 12 3\n8 8 3\n12 8 3\n10 10 4\n3 0 1 4\n3 1 2 4\n3 2 3 4\n3 3 0 4\n") // a flat pyramid, seen from its tip
 	var images [2][]float32
 	for i, crease := range []float64{0, 40} {
 		d := buildPoses(t, func(p *Poses) {

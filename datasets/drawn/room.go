@@ -39,7 +39,6 @@ const (
 // size returns the height and width of the images; 0, the zero value in Go code, means 64.
 func (r *Room) size() int { return cmp.Or(r.Size, roomImage) }
 
-// Validate checks the settings.
 func (r *Room) Validate() error {
 	if err := painting.ValidSide(r.size()); err != nil {
 		return err
@@ -229,8 +228,7 @@ func cameraAt(angle float64) camera {
 	return c
 }
 
-// ray returns the direction through a point of a picture of width and height 2 half, in pixels from its top left
-// corner.
+// ray returns the direction through a point of a picture of side 2 half, in pixels from its top left corner.
 func (c *camera) ray(x, y, half float64) vector {
 	return c.forward.add(c.right.scale(cameraWidth * (x/half - 1))).add(c.up.scale(cameraWidth * (1 - y/half))).unit()
 }

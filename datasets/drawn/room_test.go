@@ -161,7 +161,7 @@ func TestRoomObjects(t *testing.T) {
 	}
 }
 
-// The pixels never change between versions. They are compared as bytes, because processors differ in the last bit.
+// Pixels never change between versions. The test compares bytes, because processors differ in the last bit.
 func TestRoomsAreTheSame(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -183,7 +183,7 @@ func TestRoomsAreTheSame(t *testing.T) {
 
 const roomsHash = 0xe52c3cb8c665ebf9
 
-// Build must be fast: it draws no image for each hue.
+// Build must be fast, so it draws no image for each hue.
 func TestRoomBuildFast(t *testing.T) {
 	if bytes := allocated(func() { datatest.Build(t, &Room{Size: 16, Hues: 100, Scales: 1, Orientations: 1}) }); bytes > 1<<20 {
 		t.Errorf("building 4 drawings in a million hues each takes %d bytes", bytes)

@@ -53,7 +53,6 @@ const (
 // size returns the height and width of the images; 0, the zero value in Go code, means 64.
 func (s *Spaceshapes) size() int { return cmp.Or(s.Size, spaceImage) }
 
-// Validate checks the settings.
 func (s *Spaceshapes) Validate() error {
 	if err := painting.ValidSide(s.size()); err != nil {
 		return err
@@ -152,8 +151,7 @@ func newDrawings(size int) *drawings {
 	return d
 }
 
-// paint draws a shape. inside gets coordinates relative to the middle, right and down, where 1 is a quarter of the
-// picture.
+// paint draws a shape. inside gets coordinates from the middle, right and down; 1 is a quarter of the picture.
 func paint(size, radius int, inside func(right, down float64) bool) drawing {
 	side := 2 * radius
 	d := drawing{size, radius, make([]uint8, side*side)}
@@ -219,7 +217,6 @@ func shipAt(jet float64) func(x, y float64) bool {
 // step returns the level nearest to a fraction of a dimension's range; ties go to the lower level.
 func step(part float64) int { return int(math.Ceil(float64(part*(spaceSteps-1)) - 0.5)) }
 
-// render draws one image.
 func (d *drawings) render(shape int, jet bool, v []float64, image []uint8) {
 	var from *drawing
 	switch {
@@ -242,8 +239,7 @@ func (d *drawings) render(shape int, jet bool, v []float64, image []uint8) {
 	from.reduce(row, column, image)
 }
 
-// rotate rotates a drawing counter-clockwise about the middle of the fine picture, which lies between pixels. It uses
-// nearest-neighbour sampling.
+// rotate rotates a drawing counter-clockwise about the middle, between pixels, by nearest-neighbour sampling.
 func (d *drawing) rotate(degrees float64) drawing {
 	side := 2 * d.radius
 	out := drawing{d.size, d.radius, make([]uint8, side*side)}

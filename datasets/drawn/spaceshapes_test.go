@@ -9,8 +9,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
-// The pictures equal the pictures of the paper's code, pixel by pixel. At exactly 45 degrees, where nearest pixels are
-// ties, a few may differ.
+// The pictures equal the pictures of the paper's code, pixel by pixel. At exactly 45 degrees, nearest pixels are ties,
+// and a few may differ.
 func TestSpaceshapesGolden(t *testing.T) {
 	const size = 64 * 64
 	images := readArray[uint8](t, "testdata/spaceshapes/images.npy")
@@ -62,7 +62,7 @@ func TestSpaceshapesFacts(t *testing.T) {
 			sum, x, y = sum+float64(v), x+float64(v)*float64(p%64), y+float64(v)*float64(p/64)
 		}
 		x, y = x/sum, y/sum
-		if choice[0] == 1 { // a star's middle is its position
+		if choice[0] == 1 { // the middle of a star is its position
 			if math.Abs(x-(16+32*values[0])) > 0.7 || math.Abs(y-(48-32*values[1])) > 0.7 {
 				t.Errorf("image %d: a star at %v, %v; its position is %v", i, x, y, values[:2])
 			}

@@ -48,14 +48,12 @@ const (
 // size returns the height and width of the images; 0, the zero value in Go code, means 64.
 func (s *Sprites) size() int { return cmp.Or(s.Size, spriteImage) }
 
-// half returns half the side of the box around a shape at any orientation: the number of pixels on each side of the
-// middle pixel.
+// half returns half the side of the box around a shape at any orientation, without the middle pixel.
 func (s *Sprites) half() int { return (spriteHalf*s.size() + spriteImage - 1) / spriteImage }
 
 // shift returns the largest displacement of the box, in pixels.
 func (s *Sprites) shift() int { return s.size() - 2*s.half() - 1 }
 
-// Validate checks the settings.
 func (s *Sprites) Validate() error {
 	if err := painting.ValidSide(s.size()); err != nil {
 		return err
@@ -71,7 +69,7 @@ func (s *Sprites) Validate() error {
 	case s.Positions < 1 || s.Positions > s.shift()+1:
 		return config.Invalid("positions", "%d is out of range; want 1 to %d in images of size %d, whole pixels", s.Positions, s.shift()+1, s.size())
 	case s.Channels < 0 || s.Channels > 3 || s.Channels == 2: // 0, the zero value in Go code, means 1
-		return config.Invalid("channels", "%d is out of range; want 1 or 3", s.Channels)
+		return config.Invalid("channels", "%d is out of range; want 1 or 3, or 0 for 1", s.Channels)
 	case s.Extent != 0 && !(s.Extent >= leastExtent && s.Extent <= 1): // rejects NaN
 		return config.Invalid("extent", "%v is out of range; want %v to 1, or 0 for 1", s.Extent, leastExtent)
 	case len(s.Extents) > 0 && len(s.Extents) != len(shapes):
@@ -85,8 +83,7 @@ func (s *Sprites) Validate() error {
 	return nil
 }
 
-// extent returns the height and width of a shape as a fraction of the largest that fits. For shape -1, it returns the
-// common extent of all shapes.
+// extent returns a shape's height and width as a fraction of the largest that fits, or for -1 their common extent.
 func (s *Sprites) extent(shape int) float64 {
 	e := cmp.Or(s.Extent, 1)
 	if shape >= 0 && len(s.Extents) > 0 {
@@ -173,8 +170,7 @@ func grey(dst, row []float32) {
 	}
 }
 
-// turn returns the sine and cosine of level/size of a full turn. Angles that differ by quarter turns give exactly equal
-// numbers.
+// turn returns the sine and cosine of level/size of a full turn, exactly equal for angles a quarter turn apart.
 func turn(level, size int) (sin, cos float64) {
 	sin, cos = math.Sincos(math.Pi / 2 * float64(4*level%size) / float64(size))
 	for range 4 * level / size {

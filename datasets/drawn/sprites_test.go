@@ -55,7 +55,7 @@ func TestSpritesFacts(t *testing.T) {
 }
 
 func TestSpritesDrawing(t *testing.T) {
-	area := []float64{4 * 11.2 * 11.2, math.Pi * 15.6 * 9.1, 3.6597 * 12.2 * 12.2} // at scale 1; the heart's by numerical integration
+	area := []float64{4 * 11.2 * 11.2, math.Pi * 15.6 * 9.1, 3.6597 * 12.2 * 12.2} // at scale 1; the heart's area by numerical integration
 	for _, antialias := range []bool{false, true} {
 		d := sprites(t, antialias)
 		tolerance := 0.12 // of the area; a small sprite has about 90 pixels
@@ -79,7 +79,7 @@ func TestSpritesDrawing(t *testing.T) {
 			if antialias {
 				continue
 			}
-			for at := range 64 { // the shape is not cut off: the outermost pixels stay black
+			for at := range 64 { // the outermost pixels are black, so the shape is complete
 				if p[at] != 0 || p[63*64+at] != 0 || p[at*64] != 0 || p[at*64+63] != 0 {
 					t.Fatalf("drawing %d touches the edge", n)
 				}
@@ -249,7 +249,7 @@ func TestSpritesGrids(t *testing.T) {
 	for text, want := range map[string]string{
 		"dataset: {sprites: {scales: 0}}":                       "scales",
 		"dataset: {sprites: {positions: 33}}":                   "33 is out of range; want 1 to 32",
-		"dataset: {sprites: {channels: 2}}":                     "channels: 2 is out of range; want 1 or 3",
+		"dataset: {sprites: {channels: 2}}":                     "channels: 2 is out of range; want 1 or 3, or 0 for 1",
 		"dataset: {sprites: {orientations: 0}}":                 "orientations",
 		"dataset: {sprites: {scales: 100, orientations: 1000}}": "want 1 to 40, with 100 scales",
 	} {
@@ -259,7 +259,7 @@ func TestSpritesGrids(t *testing.T) {
 	}
 }
 
-// The pixels never change between versions.
+// Pixels never change between versions.
 func TestSpritesAreTheSame(t *testing.T) {
 	d := sprites(t, false)
 	pixels, h := make([]float32, 64*64), fnv.New64a()
@@ -278,7 +278,7 @@ func TestSpritesAreTheSame(t *testing.T) {
 
 const spritesHash = 0x1bf68ce613db6727
 
-// Build must be fast: it draws no image for each position.
+// Build must be fast, so it draws no image for each position.
 func TestSpritesBuildFast(t *testing.T) {
 	if bytes := allocated(func() { datatest.Build(t, &Sprites{Scales: 1, Orientations: 1, Positions: 32, Antialias: true}) }); bytes > 1<<20 {
 		t.Errorf("building 3 drawings at 1024 positions each takes %d bytes", bytes)

@@ -18,7 +18,6 @@ type Square struct {
 	Step int `yaml:"step" doc:"pixels between neighbouring positions; divides size"`
 }
 
-// Validate checks the settings.
 func (s *Square) Validate() error {
 	switch {
 	case s.Size < 2 || s.Size > 4096:
@@ -31,7 +30,6 @@ func (s *Square) Validate() error {
 	return nil
 }
 
-// Build returns the data set.
 func (s *Square) Build(uint64) (datasets.Dataset, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err

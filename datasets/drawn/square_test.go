@@ -112,7 +112,7 @@ func TestArrowTurns(t *testing.T) {
 					t.Fatalf("rotation %d, pixel %d %d: %v, a quarter turn on %v", r, row, col, x, y)
 				}
 			}
-			// mirrored top to bottom, rotation r is rotation -r
+			// the top-bottom mirror image of rotation r is rotation -r
 			if x, y := red(all[9], row, col), red(all[55], 63-row, col); math.Abs(x-y) > 1e-6+sample {
 				t.Fatalf("pixel %d %d: %v and %v in the mirror", row, col, x, y)
 			}

@@ -42,7 +42,7 @@ func TestStageLeavesOutHiddenTriangles(t *testing.T) {
 					different++
 				}
 			}
-			if different > 12 { // an edge-on side may be drawn or not
+			if different > 12 { // a side seen edge-on may be visible or not
 				t.Errorf("%s: %d pixels differ from side %d", name, different, side)
 			}
 		}

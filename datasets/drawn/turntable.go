@@ -63,7 +63,6 @@ func (t *Turntable) turning() *painting.Turntable {
 	return &painting.Turntable{Size: t.Size, Channels: t.Channels, Views: t.Views, Hues: t.Hues, Lamp: t.Paint == "light", Elevation: t.Elevation, Light: t.Light}
 }
 
-// Validate checks the settings.
 func (t *Turntable) Validate() error {
 	if err := t.turning().Validate(); err != nil {
 		return err
@@ -87,7 +86,6 @@ func (t *Turntable) Validate() error {
 	return painting.ValidMesh(t.Up, t.Crease)
 }
 
-// Reads implements [datasets.FileReader].
 func (t *Turntable) Reads() []datasets.Read {
 	if t.Path == "" {
 		return nil
@@ -95,7 +93,6 @@ func (t *Turntable) Reads() []datasets.Read {
 	return []datasets.Read{{Key: "path", Path: t.Path, Folder: pictures.Meshes, InSet: true}}
 }
 
-// Prepare draws the meshes of a folder.
 func (t *Turntable) Prepare(ctx context.Context, progress datasets.Progress) error {
 	_, err := t.build(cache.WithProgress(ctx, cache.Progress(progress)))
 	return err
@@ -128,7 +125,6 @@ func (t *Turntable) build(ctx context.Context) (datasets.Dataset, error) {
 	return d, nil
 }
 
-// object creates a built-in object.
 func (t *Turntable) object(seed uint64) []render.Part {
 	switch {
 	case t.Draw != "solid":
@@ -151,7 +147,6 @@ func turningSet(t *painting.Turntable, objects [][]render.Part) datasets.Dataset
 	})
 }
 
-// fromFile returns the data set of one mesh.
 func (t *Turntable) fromFile(context.Context) (datasets.Dataset, error) {
 	if t.Objects > 1 {
 		return nil, config.Invalid("objects", "%d, and %s is one file; want 1, or a folder", t.Objects, t.Path)

@@ -199,7 +199,7 @@ func TestTurntableFolder(t *testing.T) {
 	}
 }
 
-// The axis up of a file stands upright.
+// The axis up of a file points up.
 func TestTurntableUp(t *testing.T) {
 	for axis, up := range map[int]string{1: "y", 2: "z"} {
 		path := filepath.Join(t.TempDir(), "pole.off")

@@ -89,7 +89,7 @@ func TestTwinsSettings(t *testing.T) {
 	}
 }
 
-// With the factor instance, the same images have the same levels and one more.
+// The factor instance leaves images unchanged and adds a level.
 func TestNorbInstance(t *testing.T) {
 	d := twin(t, "norb")
 	all := datatest.Build(t, &Norb{Size: 64, Instances: 10, Elevations: 9, Azimuths: 18, Lightings: 6, Instance: true})
@@ -113,7 +113,7 @@ func TestNorbInstance(t *testing.T) {
 	}
 }
 
-// Neighbouring levels of each factor give different pictures, for all levels of the other factors. Any two levels of a
+// Adjacent levels of each factor give different pictures, for all levels of the other factors. Any two levels of a
 // categorical factor give different pictures for some levels of the others.
 func TestTwinsFactorsShow(t *testing.T) {
 	if testing.Short() {
@@ -156,7 +156,7 @@ func TestTwinsFactorsShow(t *testing.T) {
 	}
 }
 
-// The pixels never change between versions, and are the same on every machine.
+// Pixels never change between versions, and are equal on every machine.
 func TestTwinsAreTheSame(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")

@@ -56,7 +56,7 @@ func TestColumnLevels(t *testing.T) {
 	}
 }
 
-// Angles, not positions, say where on the circle a level is.
+// The place of a level on the circle depends on its angle, not on its index.
 func TestScaledAngles(t *testing.T) {
 	f := Factor{Kind: Circular, Size: 3, Angles: []float64{0, math.Pi / 2, -math.Pi / 2}}
 	if got := []float64{f.Scaled(0), f.Scaled(1), f.Scaled(2)}; !slices.Equal(got, []float64{0, 0.25, 0.75}) {

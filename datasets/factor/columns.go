@@ -13,8 +13,7 @@ import (
 )
 
 // ColumnKinds are the kinds of label columns: ordinal, circular, circular:PERIOD (values are angles, and PERIOD is a
-// full turn), categorical or continuous. A config has a list in the order of the columns, or a mapping from column
-// names to kinds.
+// full turn), categorical or continuous. A config has a list in column order, or a mapping from column names to kinds.
 type ColumnKinds struct {
 	List  []string
 	Named map[string]string
@@ -68,10 +67,8 @@ func (k ColumnKinds) EncodeConfig() (any, error) {
 	return k.List, nil
 }
 
-// ConfigForms implements config.Former.
 func (ColumnKinds) ConfigForms() []any { return []any{[]any{}, map[string]string{}} }
 
-// ConfigType implements config.Typer.
 func (ColumnKinds) ConfigType() string {
 	return "list, or mapping by column, of ordinal, circular, circular:PERIOD, categorical, continuous"
 }
@@ -95,6 +92,26 @@ func (k ColumnKinds) texts(names []string) ([]string, error) {
 	return kinds, nil
 }
 
+// Categorical returns a function that tells whether a column of a file is categorical. The file has a number of columns,
+// and may name each. names are the configured names of the factors, or empty. One column more than names or kinds means
+// that the first column is an index.
+func (k ColumnKinds) Categorical(names []string) func(name string, column, columns int) bool {
+	return func(name string, column, columns int) bool {
+		if max(len(names), len(k.List)) == columns-1 {
+			column--
+		}
+		if column >= 0 && column < len(names) {
+			name = names[column]
+		}
+		text := k.Named[name]
+		if column >= 0 && column < len(k.List) {
+			text = k.List[column]
+		}
+		kind, err := ParseColumnKind(text)
+		return err == nil && kind.Kind == Categorical
+	}
+}
+
 // Parse returns the parsed kind of each column, or nil if none is set.
 func (k ColumnKinds) Parse(names []string) ([]*ColumnKind, error) {
 	texts, err := k.texts(names)
@@ -115,8 +132,7 @@ func (k ColumnKinds) Parse(names []string) ([]*ColumnKind, error) {
 	return kinds, nil
 }
 
-// KindNote returns a note on a factor without a given kind if its numbers may be degrees. key names the setting for
-// kinds.
+// KindNote returns a note on a factor without a given kind that may hold degrees. key names the setting for kinds.
 func KindNote(f Factor, key string) (note string, ok bool) {
 	const manyLevels = 100
 	return fmt.Sprintf("factor %s has %d levels; %s={%s: circular:360} would take them for degrees, and continuous bin them", f.Name, f.Size, key, f.Name),

@@ -44,7 +44,7 @@ func ExampleGrid_Traversals() {
 	// Output: [0 8 16] [1 9 17] [2 10 18] [3 11 19] [4 12 20] [5 13 21] [6 14 22] [7 15 23]
 }
 
-// Images that agree in the shape, as a vote of FactorVAE wants them.
+// Images that agree in the shape, as in a vote of FactorVAE.
 func ExampleGrid_Resample() {
 	s, levels := rng.New(1, "example"), make([]int, len(sprites))
 	sprites.Sample(s, levels)

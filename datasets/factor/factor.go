@@ -27,10 +27,8 @@ func (k Kind) String() string { return nameOf(k, kindNames) }
 // ParseKind is the inverse of [Kind.String]. It returns an error for an unknown name.
 func ParseKind(name string) (Kind, error) { return parseName[Kind](name, "factor kind", kindNames) }
 
-// MarshalText returns the name of a Kind, for YAML and JSON.
 func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// UnmarshalText reads the name of a Kind. It returns an error for an unknown name.
 func (k *Kind) UnmarshalText(text []byte) (err error) {
 	*k, err = ParseKind(string(text))
 	return err
@@ -82,8 +80,7 @@ func (f Factor) Value(level int) float64 {
 	return f.Values[level]
 }
 
-// NameLevels sets Names: a level with value v gets the name words[v]. It does nothing if a value is not an index of
-// words.
+// NameLevels sets Names: a level with value v gets the name words[v]. It does nothing if a value is no index of words.
 func (f *Factor) NameLevels(words []string) {
 	names := make([]string, f.Size)
 	for level := range names {
@@ -108,8 +105,7 @@ func (f Factor) Angle(level int) float64 {
 // there is a transformation from each level to every other level.
 func (f Factor) Turns() bool { return f.Kind == Circular || f.Rotations != nil }
 
-// IsRotation reports whether a 3 x 3 matrix in row-major order is a rotation, with a tolerance of 1e-4 in the inner
-// products of its rows.
+// IsRotation reports whether a 3 x 3 matrix is a rotation: the inner products of its rows may be off by 1e-4.
 func IsRotation(g *[9]float64) bool {
 	const tolerance = 1e-4
 	for a := range 3 {
@@ -127,8 +123,7 @@ func IsRotation(g *[9]float64) bool {
 }
 
 // Scaled returns the value of a level, mapped linearly from the range of the factor's values to [0, 1]. For a circular
-// factor, it returns the angle in turns, and for a categorical factor level/(Size-1). It returns 0 if all values are
-// equal.
+// factor, it returns the angle in turns, and for a categorical factor level/(Size-1). It is 0 if all values are equal.
 func (f Factor) Scaled(level int) float64 {
 	switch {
 	case f.Size < 2 && f.Angles == nil:
@@ -147,4 +142,62 @@ func (f Factor) Scaled(level int) float64 {
 		return 0
 	}
 	return (f.Values[level] - low) / (high - low)
+}
+
+// MaxSize is the maximum number of levels of a factor.
+const MaxSize = 1 << 30
+
+// Validate returns an error for an empty or repeated name, a Size out of range, and an unknown Kind. If Values, Names,
+// Angles and Rotations are set, they must have one entry per level and match the Kind. Numbers must be finite, and all
+// Rotations must be rotations.
+func Validate(factors []Factor) error {
+	names := map[string]bool{}
+	for k, f := range factors {
+		if f.Name == "" {
+			return fmt.Errorf("factor %d has no name", k)
+		}
+		if names[f.Name] {
+			return fmt.Errorf("two factors have the name %q", f.Name)
+		}
+		names[f.Name] = true
+		if err := f.validate(); err != nil {
+			return fmt.Errorf("factor %q: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
+func (f Factor) validate() error {
+	if f.Size < 1 || f.Size > MaxSize {
+		return fmt.Errorf("size %d is out of range; want 1 to %d levels", f.Size, MaxSize)
+	}
+	if int(f.Kind) >= len(kindNames) {
+		return fmt.Errorf("kind %v is unknown", f.Kind)
+	}
+	for _, list := range []struct {
+		name string
+		n    int
+		of   Kind
+		any  bool
+	}{{"values", len(f.Values), 0, true}, {"names", len(f.Names), 0, true}, {"angles", len(f.Angles), Circular, false}, {"rotations", len(f.Rotations), Categorical, false}} {
+		if list.n != 0 && list.n != f.Size {
+			return fmt.Errorf("%d %s; want none, or one for each of the %d levels", list.n, list.name, f.Size)
+		}
+		if list.n != 0 && !list.any && f.Kind != list.of {
+			return fmt.Errorf("it is %v and has %s; want a factor that is %v", f.Kind, list.name, list.of)
+		}
+	}
+	for _, list := range [][]float64{f.Values, f.Angles} {
+		for l, v := range list {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("level %d stands for %v; want finite numbers", l, v)
+			}
+		}
+	}
+	for l := range f.Rotations {
+		if !IsRotation(&f.Rotations[l]) {
+			return fmt.Errorf("level %d: %v is no rotation", l, f.Rotations[l])
+		}
+	}
+	return nil
 }

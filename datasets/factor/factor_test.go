@@ -80,7 +80,7 @@ func TestTraversals(t *testing.T) {
 			t.Errorf("traversals of %s have %d items; want all %d", f.Name, len(seen), sprites.Len())
 		}
 	}
-	for range sprites.Traversals(0) { // leaving early is fine
+	for range sprites.Traversals(0) { // the loop may end early
 		break
 	}
 	for range sprites.All() {
@@ -211,7 +211,7 @@ func TestAggregates(t *testing.T) {
 	}
 }
 
-// The check of levels costs little compared with drawing an image.
+// The check of levels takes little time compared with drawing an image.
 func BenchmarkGridIndex(b *testing.B) {
 	levels := []int{2, 1, 3}
 	for b.Loop() {
@@ -219,7 +219,7 @@ func BenchmarkGridIndex(b *testing.B) {
 	}
 }
 
-// Levels get the names of their values, which need not be all words; other values keep no names.
+// Levels get the names of their values, even if some names are unused. Other values get no names.
 func TestNameLevels(t *testing.T) {
 	words := []string{"cat", "dog", "owl"}
 	for _, c := range []struct {

@@ -8,8 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Grid is the Cartesian product of the levels of factors. Items are numbered in row-major order, with the last factor
-// fastest.
+// Grid is the Cartesian product of the levels of factors. Items count in row-major order, with the last factor fastest.
 type Grid []Factor
 
 // Len returns the number of combinations of levels.

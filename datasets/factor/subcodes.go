@@ -20,8 +20,7 @@ type Block struct {
 // SubCodes maps factor names to the code columns of their sub-codes. In a config: `{shape: [0, 1], x: [2]}`.
 type SubCodes map[string][]int
 
-// Validate checks that every sub-code has columns, and that all columns are distinct and non-negative. Errors name the
-// key.
+// Validate checks that every sub-code has columns, all distinct and non-negative. Errors name the key.
 func (s SubCodes) Validate() error {
 	for _, name := range s.names() {
 		columns := s[name]

@@ -52,7 +52,6 @@ const (
 // errRestart requests a download from the beginning of the file.
 var errRestart = errors.New("the download starts over")
 
-// download downloads a file from an address.
 func download(ctx context.Context, dir string, f File, at string, o Options) (Found, error) {
 	p := &part{Options: o, file: f, dir: dir, url: at}
 	p.client = p.newClient()
@@ -73,7 +72,6 @@ func download(ctx context.Context, dir string, f File, at string, o Options) (Fo
 	return p.finish(redacted(at))
 }
 
-// path returns the path of a file of the download.
 func (p *part) path(suffix string) string { return filepath.Join(p.dir, p.file.Name+suffix) }
 
 // open opens the part of an earlier call, if it has the same address and can be resumed.
@@ -103,8 +101,7 @@ func (p *part) restart() error {
 	return errors.Join(err, p.f.Truncate(0))
 }
 
-// run downloads until the file is complete and correct. If the hash of a resumed download is wrong, run downloads the
-// whole file once more.
+// run downloads until the file is complete and correct. After a wrong hash of a resumed file, it starts over once.
 func (p *part) run(ctx context.Context) error {
 	resumed, err := p.complete(ctx)
 	if err != nil {
@@ -157,7 +154,7 @@ func (p *part) again(ctx context.Context, err error, failed int) error {
 		}
 	}
 	if failed >= p.Tries {
-		return fmt.Errorf("given up after %d tries that brought nothing new: %w", failed, err)
+		return fmt.Errorf("given up after %d tries in a row without new data: %w", failed, err)
 	}
 	p.begun = p.size > 0
 	wait := min(p.Wait<<(failed-1), p.MaxWait)
@@ -175,7 +172,6 @@ type permanentError struct{ error }
 
 func (e *permanentError) Unwrap() error { return e.error }
 
-// say logs an event of the download.
 func (p *part) say(format string, args ...any) {
 	p.Log.Info(fmt.Sprintf(format, args...), "event", "download", "file", p.file.Name, "bytes", p.size)
 }
@@ -244,7 +240,6 @@ func withoutAddress(err error) error {
 	return err
 }
 
-// isDial reports whether the connection failed.
 func isDial(err error) bool {
 	var dns *net.DNSError
 	var op *net.OpError
@@ -331,7 +326,6 @@ func contentRange(text string) (from, total int64, ok bool) {
 	return from, total, err == nil && from >= 0
 }
 
-// append writes bytes to the part.
 func (p *part) append(ctx context.Context, b []byte) error {
 	if p.state.Total > 0 && p.size+int64(len(b)) > p.state.Total {
 		return &permanentError{fmt.Errorf("%w: the server sends more than the %d bytes of the file", errWrong, p.state.Total)}
@@ -400,7 +394,7 @@ var errRedirect = errors.New("the redirect is not followed")
 
 func checkRedirect(r *http.Request, via []*http.Request) error {
 	if len(via) >= 10 {
-		return fmt.Errorf("%w: it is the 10th", errRedirect)
+		return fmt.Errorf("%w: it is the 10th in a row", errRedirect)
 	}
 	if via[0].URL.Scheme == "https" && r.URL.Scheme != "https" {
 		return fmt.Errorf("%w: %s is not encrypted; want https", errRedirect, r.URL.Redacted())

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/lock"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/progress"
@@ -24,8 +25,7 @@ import (
 // Options are the options of Files.
 type Options struct {
 	// From is a mirror: a local file or folder, or a URL that begins with http:// or https://. A URL means a file if it
-	// ends with the file's name or if only one file is wanted. Otherwise it means a folder. Empty means the URLs of the
-	// files.
+	// ends with the file's name or if only one file is wanted. Otherwise it is a folder. Empty: the URLs of the files.
 	From string
 
 	// Trust accepts files of any size and hash.
@@ -156,12 +156,10 @@ func bring(ctx context.Context, dir string, f File, at string, o Options) (Found
 	return Verify(ctx, dir, f)
 }
 
-// isURL reports whether a source is a network address.
 func isURL(from string) bool {
 	return strings.HasPrefix(from, "http://") || strings.HasPrefix(from, "https://")
 }
 
-// mirror returns the address of a file on a mirror.
 func mirror(from, name string, files []File) (string, error) {
 	u, err := url.Parse(from)
 	if err != nil || u.Host == "" {
@@ -179,7 +177,6 @@ func mirror(from, name string, files []File) (string, error) {
 	return u.JoinPath(name).String(), nil
 }
 
-// local returns the path of a local file.
 func local(from, name string, single bool) (string, error) {
 	info, err := os.Stat(from)
 	if err != nil {
@@ -226,4 +223,40 @@ func copyTo(ctx context.Context, to io.Writer, from io.Reader, what string, tota
 	})
 	file := struct{ io.Reader }{from} // hides a method WriteTo, which has smaller pieces
 	return io.CopyBuffer(io.MultiWriter(to, report), file, make([]byte, 1<<20))
+}
+
+// Place copies a local file to a folder as a source file, and records it. It checks the file before renaming it to its
+// final name. With trust, it accepts any size and hash.
+func Place(ctx context.Context, dir string, f File, path string, trust bool) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	from, err := disk.Open(path)
+	if err != nil {
+		return err
+	}
+	defer from.Close() // nothing was written
+	info, err := from.Stat()
+	if err == nil {
+		err = disk.CheckFree(dir, info.Size())
+	}
+	if err != nil {
+		return err
+	}
+	h := newHashes()
+	err = disk.WriteFile(filepath.Join(dir, f.Name), func(w io.Writer) error {
+		n, err := copyTo(ctx, io.MultiWriter(w, h), from, "copying "+f.Name, info.Size())
+		if err == nil && n != info.Size() {
+			err = errors.New("its size changes while it is read")
+		}
+		if err == nil && !trust {
+			err = f.check(h.found(info))
+		}
+		return err
+	}, false)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	_, err = f.record(dir, h, path, trust)
+	return err
 }

@@ -19,12 +19,12 @@ import (
 	"github.com/unravel-ml/unravel/internal/progress"
 )
 
-// quick are options that do not make tests wait.
+// quick returns options with short waits.
 func quick(t *testing.T) Options {
 	return Options{Tries: 3, Wait: time.Millisecond, MaxWait: 2 * time.Millisecond, Stall: time.Minute, Log: plain.Logger(t.Output())}
 }
 
-// wanted is the file with its hash.
+// wanted returns the file with its hash.
 func wanted(url string) File {
 	sum := sha256.Sum256(content)
 	return File{Name: "set.bin", URL: url + "/set.bin", Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:])}
@@ -52,12 +52,12 @@ func one(t *testing.T, ctx context.Context, dir string, f File, o Options) (Resu
 	return results[0], nil
 }
 
-// Servers that do what servers do bring the file in the end.
+// TestFetch fetches the file from servers with common faults.
 func TestFetch(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		requests int64
-		ranges   int // requests that continue
+		ranges   int // requests with a range
 		answer   func(n int, w http.ResponseWriter, r *http.Request)
 	}{
 		{"a good one", 1, 0, func(_ int, w http.ResponseWriter, r *http.Request) { whole(w, r, `"a"`, content) }},
@@ -107,7 +107,7 @@ func TestFetch(t *testing.T) {
 				w.(http.Flusher).Flush()
 				panic(http.ErrAbortHandler)
 			}
-			if n == 1 { // a range that does not begin where it should
+			if n == 1 { // a range with a wrong start
 				w.Header().Set("Content-Range", fmt.Sprintf("bytes 7-%d/%d", len(content)-1, len(content)))
 				w.WriteHeader(http.StatusPartialContent)
 				_, _ = w.Write(content[7:])
@@ -155,7 +155,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// Servers that do not have the file end with a clear error, after a bounded number of tries.
+// Servers without the file give a clear error after a bounded number of tries.
 func TestFetchFails(t *testing.T) {
 	long.NotShort(t)
 	other := append([]byte{content[0] + 1}, content[1:]...)
@@ -234,7 +234,7 @@ func TestFetchFails(t *testing.T) {
 	}
 }
 
-// A redirect to an address without encryption is refused, and a missing server is a single error.
+// A redirect to an unencrypted address is refused, and a missing server is one error.
 func TestUnreachable(t *testing.T) {
 	s := serve(t, func(int, http.ResponseWriter, *http.Request) {})
 	s.Close()
@@ -257,7 +257,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// A stopped call leaves a part, and the next call continues it if the stored state allows.
+// A stopped call leaves a partial file, and the next call continues it if the stored state allows.
 func TestResume(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -35,8 +35,7 @@ type File struct {
 }
 
 var (
-	// ErrAbsent is the error of [Verify] and [Check] for a source file missing from the folder. [Files] fetches the
-	// file.
+	// ErrAbsent is the error of [Verify] and [Check] for a missing source file. [Files] fetches the file.
 	ErrAbsent = errors.New("the file is not there")
 	// errWrong is the error of [Verify], [Check], [Place] and [Files] for a source file with another size or hash than
 	// published. Fetch the file again, or set Options.Trust to accept it.
@@ -203,7 +202,6 @@ func find(ctx context.Context, path string) (Found, error) {
 	return h.found(info), nil
 }
 
-// found returns the facts about a file with these hashes.
 func (h *hashes) found(info fs.FileInfo) Found {
 	return Found{Size: info.Size(), Modified: info.ModTime().UTC(), SHA256: hex.EncodeToString(h.sha256.Sum(nil)), MD5: hex.EncodeToString(h.md5.Sum(nil))}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/progress"
 )
 
-// Files come from files, folders and mirrors, and wrong ones are refused unless they are trusted.
+// Files come from files, folders and mirrors. Wrong files are refused unless trusted.
 func TestFrom(t *testing.T) {
 	there := t.TempDir()
 	for name, b := range map[string][]byte{"set.bin": content, "other.bin": content, "wrong.bin": content[:9], "second.bin": content} {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// content is the file that servers have.
+// content is the file on the servers.
 var content = func() []byte {
 	b := make([]byte, 300_000)
 	for i := range b {
@@ -22,7 +22,7 @@ var content = func() []byte {
 	return b
 }()
 
-// server is a test server that answers the n-th request, from 0, by a function.
+// server is a test server with a function that answers request n, from 0.
 type server struct {
 	*httptest.Server
 	requests atomic.Int64
@@ -44,7 +44,7 @@ func serve(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Reque
 	return s
 }
 
-// whole answers as a good server does, Range and If-Range included.
+// whole answers like a good server, including Range and If-Range.
 func whole(w http.ResponseWriter, r *http.Request, etag string, b []byte) {
 	w.Header().Set("ETag", etag)
 	http.ServeContent(w, r, "set.bin", time.Unix(1_600_000_000, 0), bytes.NewReader(b))

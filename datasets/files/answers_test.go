@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 )
 
-// Rows of a folder of pictures are called by their files.
+// Answers name the rows of a folder of pictures by their files.
 func TestAnswersAboutFiles(t *testing.T) {
 	t.Setenv("UNRAVEL_DATA", t.TempDir())
 	dir := t.TempDir()

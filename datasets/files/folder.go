@@ -1,5 +1,4 @@
-// Package files reads the user's own data sets: pictures below a [Folder], and arrays of images and factors
-// ([GridFolder]).
+// Package files reads the user's data sets: pictures below a [Folder], and arrays of images and factors ([GridFolder]).
 package files
 
 import (
@@ -60,7 +59,6 @@ const (
 
 var unlabelledChoices = []string{"refuse", "skip", "keep"}
 
-// Validate checks the settings.
 func (f *Folder) Validate() error {
 	switch {
 	case f.Path == "":
@@ -82,7 +80,6 @@ func (f *Folder) Validate() error {
 	return cmp.Or(f.Size.Check(), pictures.CheckFilter(f.Filter))
 }
 
-// Reads implements [datasets.FileReader].
 func (f *Folder) Reads() []datasets.Read {
 	list := []datasets.Read{{Key: "path", Path: f.Path, Folder: pictures.Pictures, InSet: true}}
 	if f.Labels == "" || f.Labels == withoutLabels || f.Labels == labelsOfFolders {
@@ -91,14 +88,12 @@ func (f *Folder) Reads() []datasets.Read {
 	return append(list, datasets.Read{Key: "labels", Path: f.labelsPath(), InSet: true})
 }
 
-// Prepare decodes the pictures into the cache.
 func (f *Folder) Prepare(ctx context.Context, progress datasets.Progress) error {
 	_, err := f.build(cache.WithProgress(ctx, cache.Progress(progress)))
 	return err
 }
 
-// Build reads the labels and opens the cached pictures. Its errors name the file, the line, the value and the expected
-// value.
+// Build reads the labels and opens the cached pictures. Its errors name the file, the line and both values.
 func (f *Folder) Build(uint64) (datasets.Dataset, error) { return f.build(context.Background()) }
 
 func (f *Folder) build(ctx context.Context) (datasets.Dataset, error) {
@@ -124,7 +119,6 @@ func (f *Folder) build(ctx context.Context) (datasets.Dataset, error) {
 	return d, nil
 }
 
-// assemble combines labels and pixels.
 func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Set) (*folderSet, error) {
 	d := stored.FromCache(set)
 	if whole, err := filepath.Abs(list.Path); err == nil { // "." has no base name
@@ -242,8 +236,7 @@ func (f *Folder) setFactors(d *stored.Set, labels *labelTable, text *table.Text)
 	return nil
 }
 
-// factor converts a column to a factor and one level per row. words lists the values of the levels if they are not
-// numbers.
+// factor converts a column to a factor and one level per row. words lists values of the levels that are not numbers.
 func (f *Folder) factor(text *table.Text, column int, kind *factor.ColumnKind) (of factor.Factor, levels []int32, words []string, err error) {
 	categorical := kind != nil && kind.Kind == factor.Categorical
 	c, err := text.Factor(column, categorical || f.Labels == labelsOfFolders, categorical || len(f.Factors) > 0)

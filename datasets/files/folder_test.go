@@ -23,7 +23,7 @@ import (
 	"golang.org/x/image/bmp"
 )
 
-// newFolder returns the default settings of a folder, with a cache of the test's own.
+// newFolder returns the default settings of a folder with a temporary cache.
 func newFolder(t *testing.T, path string) *Folder {
 	t.Helper()
 	t.Setenv(cache.RootVariable, t.TempDir())
@@ -73,7 +73,7 @@ func byPixel(d datasets.Dataset) []int {
 	return list
 }
 
-// Pictures and tables of the sample folder have the right levels and, up to decoders of JPEG, pixels.
+// Pictures and tables of the sample folder have the expected levels and, up to JPEG decoders, pixels.
 func TestFolderSample(t *testing.T) {
 	files, _ := datatest.ReadGolden(t, "images")
 	want := files["labels.csv"]
@@ -113,7 +113,7 @@ func TestFolderSample(t *testing.T) {
 	}
 }
 
-// Broken tables and pictures are refused with file, line and reason.
+// Errors for broken tables and pictures give file, line and reason.
 func TestFolderBroken(t *testing.T) {
 	for table, words := range map[string][]string{
 		"missing.csv": {`"img_99.png" (line 4)`, "1 row names no picture", "dataset.folder.unlabelled=skip"}, "columns.csv": {"line 3 has 4 fields; want 5"}, "quote.csv": {"line 3", `"`},
@@ -214,8 +214,8 @@ func TestFolderLabels(t *testing.T) {
 	}
 }
 
-// Words become names of levels, but numbers do not. The names are no part of the set's identity. Images and chosen
-// images have the names of their files.
+// Words become names of levels, but numbers do not. The names do not affect the identity of the set. Images and
+// selected images have the names of their files.
 func TestFolderNames(t *testing.T) {
 	dir := t.TempDir()
 	writePictures(t, dir, "a/x.png", "a/y.png", "b/z.png")
@@ -296,7 +296,7 @@ func TestFolderMistakes(t *testing.T) {
 	}
 }
 
-// Broken pictures are counted and named, or left out with their rows.
+// Errors count and name broken pictures, or the set omits them with their rows.
 func TestFolderSkipsBroken(t *testing.T) {
 	dir := t.TempDir()
 	writePictures(t, dir, "a.png", "b.png", "c.png")
@@ -329,7 +329,8 @@ func TestFolderSkipsBroken(t *testing.T) {
 	}
 }
 
-// Two folders with files of the same names, sizes and times have their own pixels; a copy of a folder shares its cached set.
+// Two folders with files of equal names, sizes and times have separate pixels. A copy of a folder shares its cached
+// set.
 func TestFolderSameNames(t *testing.T) {
 	f := newFolder(t, "")
 	f.Size = nil
@@ -371,7 +372,7 @@ func TestFolderSameNames(t *testing.T) {
 	}
 }
 
-// A folder that changes is read again, and the old state leaves the cache.
+// A changed folder is read again, and the old set leaves the cache.
 func TestFolderChanges(t *testing.T) {
 	dir := t.TempDir()
 	writePictures(t, dir, "a.png", "b.png")
@@ -418,7 +419,7 @@ func TestFolderLinks(t *testing.T) {
 	}
 }
 
-// TestFits brings a wide picture of three colours, a third each, to a square.
+// TestFits fits a wide picture with three vertical stripes to a square.
 func TestFits(t *testing.T) {
 	dir := t.TempDir()
 	m := image.NewGray(image.Rect(0, 0, 12, 4))
@@ -454,7 +455,7 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// Any table of labels leads to levels within their factors, or to an error.
+// Any table of labels gives levels within their factors, or an error.
 func FuzzFolderTable(f *testing.F) {
 	f.Add("file,v\na.png,1\nb,word\n", "circular:360")
 	f.Add("v;id\n1,5;a\n;b.png\n", "")
@@ -492,7 +493,7 @@ func FuzzFolderTable(f *testing.F) {
 	})
 }
 
-// A change of labels changes the files that runs record. Labels with equal levels, and a record without labels, count
+// A change of labels changes the recorded files of runs. Labels with equal levels, and a record without labels, count
 // as unchanged.
 func TestFolderChanged(t *testing.T) {
 	dir := t.TempDir()
@@ -534,7 +535,7 @@ func TestFolderChanged(t *testing.T) {
 	}
 }
 
-// A column of words and numbers is no factor unless its kind says so: the error names both.
+// A column of words and numbers is a factor only with an explicit kind. The error names both.
 func TestFolderMixed(t *testing.T) {
 	dir := t.TempDir()
 	writePictures(t, dir, "a.png", "b.png", "c.png", "d.png", "e.png", "f.png")

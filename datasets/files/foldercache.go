@@ -24,8 +24,7 @@ const (
 // folderVersion is the version of the conversion of pictures.
 const folderVersion = 1
 
-// decodeMemory is the maximum memory, in bytes, of pictures that are decoded at the same time. A larger picture is
-// decoded alone.
+// decodeMemory is the maximum bytes of pictures that are decoded at the same time. A larger picture is decoded alone.
 const decodeMemory = 1 << 30
 
 // settings returns the canonical text of the settings that affect the pixels.
@@ -167,7 +166,6 @@ func (f *Folder) decoder(root *os.Root, h, w int, b *pictures.Budget) *pictureDe
 	return &pictureDecoder{root: root, exact: len(f.Size) == 0, budget: b, fitter: pictures.Fitter{H: h, W: w, C: f.Channels, Fit: f.Fit, Filter: pictures.FilterOf(f.Filter)}}
 }
 
-// decode writes the pixels of a file.
 func (d *pictureDecoder) decode(dst []uint8, file *pictures.File) (err error) {
 	if d.buf, err = pictures.Read(d.root, file.Name, d.buf); err != nil {
 		return err
@@ -199,8 +197,7 @@ func (d *pictureDecoder) decode(dst []uint8, file *pictures.File) (err error) {
 	return nil
 }
 
-// checkBroken returns the unreadable pictures. Unless the settings skip unreadable pictures, it returns an error with
-// the reasons of the first few.
+// checkBroken returns the unreadable pictures. Unless the settings skip them, the first few are an error with reasons.
 func (f *Folder) checkBroken(list *pictures.List, set *cache.Set) ([]int, error) {
 	var broken []int
 	for i, l := range set.Levels {

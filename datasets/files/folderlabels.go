@@ -29,7 +29,6 @@ type labelTable struct {
 	notes    []string
 }
 
-// readLabels finds the labels of the listed pictures.
 func (f *Folder) readLabels(list *pictures.List) (*labelTable, error) {
 	switch f.Labels {
 	case "", withoutLabels:
@@ -68,8 +67,7 @@ func (f *Folder) readLabels(list *pictures.List) (*labelTable, error) {
 	return t, f.match(t, text, file, list)
 }
 
-// labelsPath returns the path of the table of labels. If the given file does not exist, it returns the same path inside
-// the folder of the pictures.
+// labelsPath returns the path of the table of labels, as given or, if there is no such file, inside the folder.
 func (f *Folder) labelsPath() string {
 	inside := filepath.Join(f.Path, f.Labels)
 	if _, err := os.Stat(f.Labels); errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(f.Labels) {
@@ -83,7 +81,6 @@ func (f *Folder) labelsPath() string {
 // fileColumns are the usual names of the column with the file names.
 var fileColumns = []string{"file", "filename", "file_name", "filepath", "file_path", "image", "image_path", "image_name", "image_id", "picture", "path", "name", "id"}
 
-// fileColumn returns the index of the column with the file names.
 func (f *Folder) fileColumn(text *table.Text, source string) (int, error) {
 	if f.File != "" {
 		i := slices.Index(text.Names, f.File)
@@ -100,7 +97,6 @@ func (f *Folder) fileColumn(text *table.Text, source string) (int, error) {
 	return 0, nil
 }
 
-// chooseColumns selects the columns that become factors.
 func (f *Folder) chooseColumns(t *labelTable, text *table.Text, file int) error {
 	if len(f.Factors) == 0 {
 		for i := range text.Names {

@@ -18,6 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/pictures"
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
 	"github.com/unravel-ml/unravel/internal/arrays"
+	"github.com/unravel-ml/unravel/internal/table"
 )
 
 // GridFolder is a data set of the user's arrays. The arrays are in a NumPy file (.npz), an HDF5 file (.h5, .hdf5), a
@@ -28,7 +29,8 @@ import (
 //   - factors: N x K numbers, the levels of every image. Without sizes, values are arbitrary: level l is the l-th
 //     smallest value. NaN is an unknown level. Values of circular factors with a period are angles. The factors may be
 //     missing if the images are the full grid of sizes, with the last factor fastest. Other images without factors have
-//     one factor of one level, "unknown".
+//     one factor of one level, "unknown". A folder may have a text table instead, factors.csv ([table.ReadFactors]):
+//     its first line names the factors, and words are levels.
 //   - sizes (optional): K numbers of levels, for factors with missing levels, and for factors with values 0 .. size-1
 //     that
 //     are to stay levels.
@@ -41,7 +43,7 @@ import (
 //
 // The images need not be a full grid.
 type GridFolder struct {
-	Path     string             `yaml:"path" doc:"file of arrays (.npz, .npy, .h5, .hdf5, .mat) or folder with images.npy, factors.npy and sizes.npy"`
+	Path     string             `yaml:"path" doc:"file of arrays (.npz, .npy, .h5, .hdf5, .mat) or folder with images.npy, factors.npy (or factors.csv) and sizes.npy"`
 	Arrays   GridArrays         `yaml:"arrays" doc:"names of the arrays, such as {images: imgs, factors: latents_classes}"`
 	Channels string             `yaml:"channels" doc:"channel axis: first (N x C x H x W), last (N x H x W x C), or auto (guessed from the shape)"`
 	Rows     string             `yaml:"rows" doc:"image axis: first, last (H x W x C x N, as in some MATLAB files), or auto (guessed from factors and shape)"`
@@ -56,7 +58,7 @@ type GridFolder struct {
 // array of a file is the images, under any name.
 type GridArrays struct {
 	Images  string `yaml:"images" doc:"array of the images; empty: images"`
-	Factors string `yaml:"factors" doc:"array of the factors; empty: factors; none: images without factors"`
+	Factors string `yaml:"factors" doc:"array of the factors, or text table such as labels.csv beside the images; empty: factors; none: images without factors"`
 	Sizes   string `yaml:"sizes" doc:"array of the sizes of the factors; empty: sizes"`
 }
 
@@ -69,7 +71,6 @@ func (g GridArrays) withDefaults() GridArrays {
 
 var gridAxes = []string{"auto", "first", "last"}
 
-// Validate checks the settings.
 func (g *GridFolder) Validate() error {
 	if g.Path == "" {
 		return config.Invalid("path", "is missing; want a folder with images.npy and factors.npy, or a file of arrays (.npz, .npy, .h5, .mat)")
@@ -95,10 +96,10 @@ func (g *GridFolder) Validate() error {
 	return nil
 }
 
-// Reads implements [datasets.FileReader].
 func (g *GridFolder) Reads() []datasets.Read {
+	text := datasets.ReadOf("path/factors", g.textFactors())
 	if info, err := os.Stat(g.Path); err != nil || !info.IsDir() {
-		return datasets.ReadOf("path", g.Path)
+		return append(datasets.ReadOf("path", g.Path), text...)
 	}
 	names := g.Arrays.withDefaults()
 	var list []datasets.Read
@@ -111,7 +112,7 @@ func (g *GridFolder) Reads() []datasets.Read {
 			list = append(list, datasets.Read{Key: fmt.Sprintf("path/%s-%03d", name, i), Path: shard})
 		}
 	}
-	return list
+	return append(list, text...)
 }
 
 // Prepare converts images that are cached. Build reads all other images.
@@ -156,6 +157,12 @@ func (g *GridFolder) describe() (*gridSource, *stored.Set, error) {
 		return nil, nil, err
 	}
 	s, d := &gridSource{GridFolder: g, file: f, names: g.Arrays.withDefaults()}, &stored.Set{Title: g.name(), Real: g.Real}
+	if path := g.textFactors(); path != "" {
+		if s.text, err = table.ReadFactors(path, "factors", g.Kinds.Categorical(g.Names)); err != nil {
+			f.Close() // nothing was written
+			return nil, nil, err
+		}
+	}
 	_, absent := f.Open(s.names.Images)
 	if only := arrays.Only(f); only != "" && only != s.names.Factors && errors.Is(absent, fs.ErrNotExist) && g.Arrays == (GridArrays{}) {
 		s.names.Images = only
@@ -174,7 +181,6 @@ func (g *GridFolder) describe() (*gridSource, *stored.Set, error) {
 	return s, d, nil
 }
 
-// name returns the name of the file or folder.
 func (g *GridFolder) name() string {
 	base := filepath.Base(g.Path)
 	if ext := filepath.Ext(base); slices.Contains([]string{".npz", ".npy", ".h5", ".hdf5", ".mat"}, strings.ToLower(ext)) {
@@ -183,13 +189,16 @@ func (g *GridFolder) name() string {
 	return base
 }
 
-// namesOf returns the names of k factors.
-func (g *GridFolder) namesOf(k int) ([]string, error) {
+// namesOf returns the names of k factors. own are the names in their file, or nil.
+func (g *GridFolder) namesOf(k int, own []string) ([]string, error) {
 	if len(g.Names) > 0 {
 		if len(g.Names) != k {
 			return nil, config.Invalid("names", "has %d names; want one for each of the %d factors of %s", len(g.Names), k, g.Path)
 		}
 		return g.Names, nil
+	}
+	if own != nil {
+		return own, nil
 	}
 	names := make([]string, k)
 	for i := range names {
@@ -198,9 +207,10 @@ func (g *GridFolder) namesOf(k int) ([]string, error) {
 	return names, nil
 }
 
-// nameFactors names k factors and returns their kinds.
-func (g *GridFolder) nameFactors(d *stored.Set, k int) ([]factor.ColumnKind, error) {
-	names, err := g.namesOf(k)
+// nameFactors names the factors of a table and returns their kinds.
+func (g *GridFolder) nameFactors(d *stored.Set, t levelTable) ([]factor.ColumnKind, error) {
+	k := t.cols
+	names, err := g.namesOf(k, t.names)
 	if err != nil {
 		return nil, err
 	}
@@ -212,6 +222,12 @@ func (g *GridFolder) nameFactors(d *stored.Set, k int) ([]factor.ColumnKind, err
 	kinds := make([]factor.ColumnKind, k)
 	for j := range kinds {
 		kinds[j].Kind = factor.Ordinal
+		if words := t.wordsOf(j); words != nil {
+			kinds[j].Kind = factor.Categorical
+			if given[j] != nil && given[j].Kind != factor.Categorical {
+				return nil, config.Invalid("kinds", "factor %s has words such as %q; want categorical", names[j], words[0])
+			}
+		}
 		if given[j] != nil {
 			kinds[j] = *given[j]
 		}
@@ -226,7 +242,8 @@ type gridSource struct {
 	file   arrays.File
 	names  GridArrays
 	images *arrays.Array
-	axes   []int // axes of the images: rows, height, width, channels, if they exist
+	text   *table.Table // factors in a text table; nil: in an array, or none
+	axes   []int        // axes of the images: rows, height, width, channels, if they exist
 	rule   pixelRule
 }
 
@@ -239,7 +256,9 @@ func (s *gridSource) openImages(d *stored.Set) (err error) {
 		return err
 	}
 	rows := 0
-	if factors, err := s.openFactors(); err == nil && factors != nil {
+	if s.text != nil {
+		rows = s.text.Rows
+	} else if factors, err := s.openFactors(); err == nil && factors != nil {
 		rows = s.column(factors.Shape)[0]
 	}
 	if err := s.findAxes(d, rows); err != nil {
@@ -259,8 +278,7 @@ func (s *gridSource) likelyImages() string {
 	return ""
 }
 
-// openFactors opens the array of factors. It returns nil if the images have no factors, and an error if the named array
-// is missing or not an array.
+// openFactors opens the array of factors: nil if there are none, an error if the named array is missing or no array.
 func (s *gridSource) openFactors() (*arrays.Array, error) {
 	if s.names.Factors == noFactors || strings.EqualFold(filepath.Ext(s.Path), ".npy") {
 		return nil, nil
@@ -272,8 +290,7 @@ func (s *gridSource) openFactors() (*arrays.Array, error) {
 	return a, err
 }
 
-// column returns the shape of a table, which may be a single column. If there is only one image, one row is its
-// factors.
+// column returns the shape of a table, which may be a single column. For only one image, one row is its factors.
 func (s *gridSource) column(shape []int) []int {
 	switch {
 	case len(shape) == 1:

@@ -70,6 +70,35 @@ func TestGridFolder(t *testing.T) {
 	}
 }
 
+// Factors in a text table have the names of its first line, and words are levels.
+func TestGridFolderText(t *testing.T) {
+	dir := write(t, map[string][]byte{"images": encode(t, []int{4, 2, 3}, ramp(24))})
+	for name, text := range map[string]string{"factors.csv": "colour,size\r\nred,2.5\r\nblue,1\r\n,1\r\nred,2.5\r\n", "other.tsv": "3\n3\n3\n1\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set := &GridFolder{Path: dir}
+	d := datatest.Build(t, set)
+	conform(t, d)
+	f, levels := d.Factors(), make([]int, 2)
+	if d.FactorsAt(3, levels); f[0].Name != "colour" || f[0].Kind != factor.Categorical || !slices.Equal(f[0].Names, []string{"blue", "red"}) || !slices.Equal(levels, []int{1, 1}) {
+		t.Errorf("factors %+v, levels %v of image 3", f, levels)
+	}
+	if missing := datasets.Missing(d); !slices.Equal(missing, []int{1, 0}) || f[1].Name != "size" || f[1].Value(1) != 2.5 {
+		t.Errorf("factors %+v, %v levels unknown", f, missing)
+	}
+	if reads := set.Reads(); len(reads) != 2 || reads[1] != (datasets.Read{Key: "path/factors", Path: filepath.Join(dir, "factors.csv")}) {
+		t.Errorf("it reads %v", reads)
+	}
+	for _, path := range []string{dir, filepath.Join(dir, "images.npy")} {
+		other := datatest.Build(t, &GridFolder{Path: path, Arrays: GridArrays{Factors: "other.tsv"}})
+		if f := other.Factors(); len(f) != 1 || f[0].Name != "factor1" || f[0].Value(1) != 3 {
+			t.Errorf("%s: factors %+v", path, f)
+		}
+	}
+}
+
 // Angles come from values: a gap moves no level, and the turn from one image to another is the difference of their angles.
 func TestGridAngles(t *testing.T) {
 	for _, c := range []struct {
@@ -141,7 +170,7 @@ func TestGridFolderForms(t *testing.T) {
 	}
 }
 
-// archive writes an .npz file: names of arrays and their files in turn.
+// archive writes an .npz file from alternating names and arrays.
 func archive(t *testing.T, members ...any) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -187,7 +216,7 @@ func TestGridArchive(t *testing.T) {
 	}
 }
 
-// A single image is a set with a row of factors.
+// A set may have a single image with a row of factors.
 func TestGridOneImage(t *testing.T) {
 	d := datatest.Build(t, &GridFolder{Path: write(t, map[string][]byte{"images": encode(t, []int{1, 2, 3}, ramp(6)), "factors": encode(t, []int{1, 3}, []int64{5, 6, 7})})})
 	if f := d.Factors(); d.Len() != 1 || len(f) != 3 || f[2].Value(0) != 7 {
@@ -195,13 +224,13 @@ func TestGridOneImage(t *testing.T) {
 	}
 }
 
-// Floats that rounding left outside of 0 to 1 are black or white; others are refused.
+// Floats slightly outside 0 to 1 by rounding are black or white. Others are errors.
 func TestGridRounding(t *testing.T) {
 	pixels := func(v ...float32) map[string][]byte { return map[string][]byte{"images": encode(t, []int{1, 1, 2}, v)} }
 	for _, test := range []struct {
 		v     []float32
 		scale float64
-		want  []float32 // nil: refused
+		want  []float32 // nil: an error
 	}{
 		{[]float32{1.0000001, -1e-7}, 0, []float32{1, 0}}, {[]float32{1.00001, -1e-5}, 0, []float32{1, 0}}, {[]float32{255.00002, -1e-5}, 255, []float32{1, 0}},
 		{[]float32{1.001, 0}, 0, nil}, {[]float32{1.1, 0}, 0, nil}, {[]float32{0, -.001}, 0, nil}, {[]float32{255.1, 0}, 255, nil},
@@ -285,12 +314,23 @@ func TestGridErrors(t *testing.T) {
 		})
 	}
 	text := write(t, map[string][]byte{"images": images})
-	if err := os.WriteFile(filepath.Join(text, "factors.csv"), []byte("a,b\n0,1\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	want := "factors.npy is missing, and a table of text, factors.csv, is not read; want its numbers as " + filepath.Join(text, "factors.npy") + ", or arrays: {factors: none}"
-	if _, err := (&GridFolder{Path: text}).Build(0); err == nil || !strings.Contains(err.Error(), want) {
-		t.Errorf("a table of text: error %v, want %q", err, want)
+	for _, c := range []struct {
+		text, want string
+		set        GridFolder
+	}{
+		{"a,b\n0,1\n", "factors.csv has 1 rows; want a row for each of the 4 images", GridFolder{}},
+		{"", "factors.csv is empty", GridFolder{}},
+		{"a,b\n0,x\n0,y\n1,x\n1,2\n", `factors.csv: line 2, field 2: "x" is a word, and 2 in line 5 a number`, GridFolder{}},
+		{"a\nx\ny\nx\ny\n", `kinds: factor a has words such as "x"; want categorical`, GridFolder{Kinds: factor.ColumnKinds{List: []string{"ordinal"}}}},
+		{"a\n1\n2\n3\n4\n", "other.csv: no such file", GridFolder{Arrays: GridArrays{Factors: "other.csv"}}},
+	} {
+		if err := os.WriteFile(filepath.Join(text, "factors.csv"), []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.set.Path = text
+		if _, err := c.set.Build(0); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("factors.csv of %q: error %v, want %q", c.text, err, c.want)
+		}
 	}
 	if _, err := (&GridFolder{Path: text, Arrays: GridArrays{Factors: "none"}}).Build(0); err != nil {
 		t.Errorf("without factors: %v", err)

@@ -18,11 +18,13 @@ import (
 	"github.com/unravel-ml/unravel/internal/dims"
 )
 
-// readFactors reads the factors and levels of the images.
 func (s *gridSource) readFactors(d *stored.Set) error {
 	sizes, err := s.readSizes()
 	if err != nil {
 		return err
+	}
+	if s.text != nil {
+		return s.readText(d, sizes)
 	}
 	a, err := s.openFactors()
 	if errors.Is(err, fs.ErrNotExist) && s.Arrays.Factors == "" {
@@ -46,14 +48,52 @@ func (s *gridSource) readFactors(d *stored.Set) error {
 	return s.readTable(d, a, sizes)
 }
 
-// otherFactors returns an error if the factors are missing but another array, or a text table, could contain them.
-func (s *gridSource) otherFactors(d *stored.Set) error {
-	for _, ending := range []string{".csv", ".tsv", ".txt"} {
-		name := s.names.Factors + ending
-		if _, err := os.Stat(filepath.Join(s.Path, name)); err == nil {
-			return fmt.Errorf("%s is missing, and a table of text, %s, is not read; want its numbers as %[1]s, or arrays: {factors: %[3]s}", s.file.Label(s.names.Factors), name, noFactors)
+// textEndings are the endings of text tables.
+var textEndings = []string{".csv", ".tsv", ".txt"}
+
+// textFactors returns the text table of the factors, or "" if there is none: a file that Arrays names, beside the other
+// arrays, or a file such as factors.csv in a folder without factors.npy.
+func (g *GridFolder) textFactors() string {
+	name, dir := g.Arrays.withDefaults().Factors, g.Path
+	info, err := os.Stat(g.Path)
+	folder := err == nil && info.IsDir()
+	if slices.Contains(textEndings, strings.ToLower(filepath.Ext(name))) {
+		if !folder {
+			dir = filepath.Dir(g.Path)
+		}
+		return filepath.Join(dir, name)
+	}
+	if !folder || len(arrays.Shards(dir, name)) > 0 || exists(filepath.Join(dir, name+".npy")) {
+		return ""
+	}
+	for _, ending := range textEndings {
+		if path := filepath.Join(dir, name+ending); exists(path) {
+			return path
 		}
 	}
+	return ""
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// readText reads one line per image from the text table. The first line may name the factors.
+func (s *gridSource) readText(d *stored.Set, sizes []int) error {
+	t, path := s.text, s.textFactors()
+	if t.WantRows(d.Count); t.Rows != d.Count {
+		return fmt.Errorf("%s has %d rows; want a row for each of the %d images", path, t.Rows, d.Count)
+	}
+	if len(s.Names) != t.Cols {
+		t.DropCounter()
+	}
+	d.Remarks = append(d.Remarks, t.Notes...)
+	return s.setTable(d, path, levelTable{t.Data, t.Cols, t.Names, t.Words}, sizes)
+}
+
+// otherFactors returns an error if the factors are missing but another array could contain them.
+func (s *gridSource) otherFactors(d *stored.Set) error {
 	for _, name := range s.file.Names() {
 		if name == s.names.Images || name == s.names.Sizes {
 			continue
@@ -71,15 +111,36 @@ func (s *gridSource) readTable(d *stored.Set, a *arrays.Array, sizes []int) erro
 	if len(shape) != 2 || shape[0] != d.Count || shape[1] < 1 {
 		return fmt.Errorf("%s has shape %v; want %d x K, a row for each image", a.Label, a.Shape, d.Count)
 	}
-	k := shape[1]
-	if sizes != nil && len(sizes) != k {
-		return fmt.Errorf("%s has shape %v, but %s has %d numbers; want one for each factor", a.Label, a.Shape, s.file.Label(s.names.Sizes), len(sizes))
-	}
 	table, err := arrays.ReadAll[float64](a)
 	if err != nil {
 		return err
 	}
-	kinds, err := s.nameFactors(d, k)
+	return s.setTable(d, fmt.Sprintf("%s (%v)", a.Label, a.Shape), levelTable{data: table, cols: shape[1]}, sizes)
+}
+
+// levelTable is a table of factors, one row per image.
+type levelTable struct {
+	data  []float64
+	cols  int
+	names []string   // nil: none
+	words [][]string // by column: words of levels 0, 1, ...; nil, for one column or all: numbers
+}
+
+// wordsOf returns the words of a column; nil: it has numbers.
+func (t levelTable) wordsOf(column int) []string {
+	if t.words == nil {
+		return nil
+	}
+	return t.words[column]
+}
+
+// setTable sets the factors and levels of the images. label describes the table in errors.
+func (s *gridSource) setTable(d *stored.Set, label string, t levelTable, sizes []int) error {
+	k := t.cols
+	if sizes != nil && len(sizes) != k {
+		return fmt.Errorf("%s has %d columns, but %s has %d numbers; want one for each factor", label, k, s.file.Label(s.names.Sizes), len(sizes))
+	}
+	kinds, err := s.nameFactors(d, t)
 	if err != nil {
 		return err
 	}
@@ -87,8 +148,8 @@ func (s *gridSource) readTable(d *stored.Set, a *arrays.Array, sizes []int) erro
 	column := make([]float64, d.Count)
 	for j := range k {
 		for i := range column {
-			if column[i] = table[i*k+j]; math.IsInf(column[i], 0) {
-				return fmt.Errorf("%s (%v): row %d, column %d is %v; want finite numbers, or NaN for unknown levels", a.Label, a.Shape, i, j, column[i])
+			if column[i] = t.data[i*k+j]; math.IsInf(column[i], 0) {
+				return fmt.Errorf("%s: row %d, column %d is %v; want finite numbers, or NaN for unknown levels", label, i, j, column[i])
 			}
 		}
 		size := 0
@@ -96,7 +157,10 @@ func (s *gridSource) readTable(d *stored.Set, a *arrays.Array, sizes []int) erro
 			size = sizes[j]
 		}
 		if err := setLevels(d, j, column, kinds[j], size); err != nil {
-			return fmt.Errorf("%s (%v): column %d: %w", a.Label, a.Shape, j, err)
+			return fmt.Errorf("%s: column %d: %w", label, j, err)
+		}
+		if words := t.wordsOf(j); words != nil {
+			d.Columns[j].NameLevels(words)
 		}
 	}
 	for _, f := range d.Columns {
@@ -106,7 +170,7 @@ func (s *gridSource) readTable(d *stored.Set, a *arrays.Array, sizes []int) erro
 	}
 	d.Unknown = stored.CountMissing(d.Levels, k)
 	if err := stored.Countable(d.Columns); err != nil {
-		return fmt.Errorf("%s (%v): its %w", a.Label, a.Shape, err)
+		return fmt.Errorf("%s: its %w", label, err)
 	}
 	return nil
 }
@@ -149,7 +213,7 @@ func (s *gridSource) fullGrid(d *stored.Set, sizes []int) error {
 	if product, err := dims.Count(sizes, 1); err != nil || product != d.Count {
 		return fmt.Errorf("%s is missing, and the %d images of %s are not the full grid of sizes %v; want factors", s.file.Label(s.names.Factors), d.Count, s.images.Label, sizes)
 	}
-	kinds, err := s.nameFactors(d, len(sizes))
+	kinds, err := s.nameFactors(d, levelTable{cols: len(sizes)})
 	if err != nil {
 		return err
 	}

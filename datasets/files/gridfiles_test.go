@@ -20,10 +20,10 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
-// dspritesArrays are the names of arrays in most files of testdata/grid.
+// dspritesArrays are the array names in most files of testdata/grid.
 var dspritesArrays = GridArrays{Images: "imgs", Factors: "latents_classes"}
 
-// checkGrid compares a data set with what testdata/grid/make.py writes.
+// checkGrid compares a data set with the arrays of testdata/grid/make.py.
 func checkGrid(t *testing.T, name string, d datasets.Dataset, tolerance float64) {
 	t.Helper()
 	if h, w, c := d.ImageShape(); h != 9 || w != 8 || c != 3 || d.Len() != 6 {
@@ -51,7 +51,7 @@ func checkGrid(t *testing.T, name string, d datasets.Dataset, tolerance float64)
 	}
 }
 
-// gridFiles are settings for the files of testdata/grid, and how exact pixels are.
+// gridFiles returns settings for the files of testdata/grid, with the tolerance of pixels.
 func gridFiles() map[string]struct {
 	set       GridFolder
 	tolerance float64
@@ -61,7 +61,7 @@ func gridFiles() map[string]struct {
 		tolerance float64
 	}
 	groups := GridArrays{Images: "imgs", Factors: "latents/classes"}
-	const exact = 3e-8 // of float32
+	const exact = 3e-8 // float32 rounding
 	return map[string]entry{
 		"packed.npz": {GridFolder{Arrays: dspritesArrays}, exact}, "stored.npz": {GridFolder{Arrays: dspritesArrays}, exact},
 		"first.npz": {GridFolder{Arrays: dspritesArrays, Channels: "first"}, exact}, "alone.npy": {GridFolder{}, exact},
@@ -73,7 +73,7 @@ func gridFiles() map[string]struct {
 	}
 }
 
-// Files of every format hold the same images: in memory, mapped, and in the cache, which is made once.
+// Files of every format give the same images: in memory, mapped, and in the cache, which is made once.
 func TestGridFiles(t *testing.T) {
 	t.Setenv(cache.RootVariable, t.TempDir())
 	for file, entry := range gridFiles() {
@@ -108,12 +108,12 @@ func TestGridFiles(t *testing.T) {
 		}
 	}
 	sets, err := filepath.Glob(filepath.Join(cache.Root(), "sets", "grid-*", "images.npy"))
-	if err != nil || len(sets) != len(gridFiles())-1 { // alone.npy is mapped itself
+	if err != nil || len(sets) != len(gridFiles())-1 { // alone.npy is mapped directly
 		t.Errorf("the cache has %v, %v", sets, err)
 	}
 }
 
-// A replaced file of arrays of the same size and time has its new pixels, and a copy shares the cached set.
+// A replaced file of arrays of equal size and time has new pixels. A copy shares the cached set.
 func TestGridReplaced(t *testing.T) {
 	t.Setenv(cache.RootVariable, t.TempDir())
 	set := GridFolder{Path: filepath.Join(t.TempDir(), "images.npz"), Arrays: GridArrays{Factors: noFactors}}
@@ -180,13 +180,13 @@ func TestGridAsks(t *testing.T) {
 	}
 }
 
-// Axes are found by shape and factors where only one place is possible.
+// The shape and the factors determine the axes if only one order is possible.
 func TestGridAxes(t *testing.T) {
 	for _, test := range []struct {
 		path    string
 		shape   []int
 		factors int
-		want    []int // rows, height, width, channels; nil: an error asks
+		want    []int // rows, height, width, channels; nil: an error asks for the axes
 	}{
 		{"x.npz", []int{5, 1, 28, 28}, 0, []int{5, 28, 28, 1}}, {"x.npz", []int{5, 3, 64, 64}, 0, []int{5, 64, 64, 3}}, {"x.npz", []int{5, 64, 64, 3}, 0, []int{5, 64, 64, 3}},
 		{"x.npz", []int{5, 3, 64, 9}, 0, nil}, {"x.npz", []int{64, 64, 5}, 5, []int{5, 64, 64, 1}}, {"x.npz", []int{64, 64, 64}, 64, []int{64, 64, 64, 1}},

@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
-// Images in several files are converted once into the cache, and again after a change of any file.
+// Images in several files are converted once, and again after a change of any file.
 func TestGridShards(t *testing.T) {
 	t.Setenv(cache.RootVariable, t.TempDir())
 	dir := t.TempDir()

@@ -11,7 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/pages"
 )
 
-// TestFileCutShort cuts a mapped file short: reading an image that is gone is an error that names the file, and other images stay.
+// TestFileCutShort cuts a mapped file short. Reading a lost image is an error with the file's name, and other images
+// remain.
 func TestFileCutShort(t *testing.T) {
 	const n, size = 64, 64 * 64
 	path := filepath.Join(t.TempDir(), "images.npy")

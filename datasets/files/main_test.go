@@ -11,7 +11,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(long.Run(m)) }
 
-// conform checks what package conformance checks of data sets with default settings.
+// conform runs the checks of package conformance for data sets with default settings.
 func conform(t *testing.T, d datasets.Dataset) {
 	t.Helper()
 	if err := conformance.CheckImages(d); err != nil {

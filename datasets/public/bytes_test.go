@@ -6,8 +6,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 )
 
-// A converted set has a byte for each number of an image, and four for each level. The numbers of images and factors are
-// the published ones.
+// A converted set has one byte for each number of an image, and four for each level. The numbers of images and factors
+// match the published sets.
 func TestBytes(t *testing.T) {
 	for name, c := range map[string]struct {
 		set                    interface{ Origin() datasets.Origin }

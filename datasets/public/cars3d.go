@@ -44,7 +44,6 @@ const (
 	maxCars3D    = 1 << 12
 )
 
-// Origin names the source and the files of Cars3D.
 func (*Cars3D) Origin() datasets.Origin {
 	return datasets.Origin{
 		Files:    []fetch.File{{Name: cars3DFile, URL: "http://www.scottreed.info/files/" + cars3DFile, MD5: "4e866a7919c1beedf53964e6f7a23686"}},
@@ -57,7 +56,6 @@ func (*Cars3D) Origin() datasets.Origin {
 // withDefaults fills in settings that Go code may leave empty.
 func (c Cars3D) withDefaults() Cars3D { return Cars3D{cmp.Or(c.Size, 64), cmp.Or(c.Filter, "lanczos")} }
 
-// Validate checks the settings.
 func (c *Cars3D) Validate() error {
 	d := c.withDefaults()
 	if d.Size != 64 && d.Size != cars3DSide {
@@ -69,12 +67,10 @@ func (c *Cars3D) Validate() error {
 	return nil
 }
 
-// Prepare converts the archive.
 func (c *Cars3D) Prepare(ctx context.Context, progress datasets.Progress) error {
 	return prepare(ctx, progress, c.build)
 }
 
-// Build opens the converted set.
 func (c *Cars3D) Build(uint64) (datasets.Dataset, error) { return c.build(context.Background()) }
 
 func (c *Cars3D) build(ctx context.Context) (datasets.Dataset, error) {
@@ -125,7 +121,6 @@ func (c *Cars3D) convert(ctx context.Context, dir string, w *cache.Writer) error
 	return nil
 }
 
-// readCarList returns the names of the cars in the order of the file.
 func readCarList(file string) ([]string, error) {
 	var list []string
 	err := archive.WalkTar(file, archive.Limits{}, func(name string, size int64, r io.Reader) error {
@@ -167,7 +162,6 @@ type carImages struct {
 	small      []byte
 }
 
-// read converts the file of a car.
 func (c *carImages) read(ctx context.Context, label string, car int, size int64, r io.Reader) error {
 	if int64(cap(c.data)) < size {
 		c.data = make([]byte, size)

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// Cars3D of three cars has the same pixels as SciPy reads, and as Pillow resizes.
+// Cars3D with three cars has the pixels of SciPy, resized by Pillow.
 func TestCars3D(t *testing.T) {
 	long.NotShort(t)
 	files, _ := datatest.ReadGolden(t, "cars3d")
@@ -51,10 +51,10 @@ func TestCars3D(t *testing.T) {
 	}
 }
 
-// carArchive writes an archive of one car to the file that the set reads.
+// carArchive replaces the set's file by an archive of one car.
 func carArchive(t *testing.T, mat []byte) { carArchiveOf(t, mat, "x.mat\r\n") }
 
-// carArchiveOf makes an archive with a list of cars, of which x.mat is there.
+// carArchiveOf makes an archive with a list of cars. Only x.mat exists.
 func carArchiveOf(t *testing.T, mat []byte, list string) {
 	t.Helper()
 	t.Setenv(cache.RootVariable, t.TempDir())
@@ -98,7 +98,7 @@ func carArchiveOf(t *testing.T, mat []byte, list string) {
 	}
 }
 
-// Broken archives and broken files in them are refused with the reason.
+// Errors for broken archives and broken files in archives give the reason.
 func TestCars3DBroken(t *testing.T) {
 	read := func(name string) []byte {
 		data, err := os.ReadFile(filepath.Join("testdata/cars3d", name))
@@ -144,7 +144,7 @@ func TestCars3DBroken(t *testing.T) {
 	}
 }
 
-// writeTemp writes a file to a folder of the test's own.
+// writeTemp writes a file to a temporary folder.
 func writeTemp(t *testing.T, data []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")

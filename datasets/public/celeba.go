@@ -64,7 +64,6 @@ func (c *CelebA) Origin() datasets.Origin {
 	}
 }
 
-// Validate checks the settings.
 func (c *CelebA) Validate() error {
 	switch {
 	case c.Split != "all" && !slices.Contains(celebaSplits, c.Split):
@@ -75,12 +74,10 @@ func (c *CelebA) Validate() error {
 	return cmp.Or(c.Size.Check(), pictures.CheckFilter(c.Filter))
 }
 
-// Prepare converts the files.
 func (c *CelebA) Prepare(ctx context.Context, progress datasets.Progress) error {
 	return prepare(ctx, progress, c.build)
 }
 
-// Build opens the converted set.
 func (c *CelebA) Build(uint64) (datasets.Dataset, error) { return c.build(context.Background()) }
 
 func (c *CelebA) build(ctx context.Context) (datasets.Dataset, error) {

@@ -20,7 +20,7 @@ func rowOf(t *testing.T, text string) int {
 	return i
 }
 
-// celebaSample returns the files of the sample by name, and replaces some.
+// celebaSample returns the files of the sample by name, with replacements.
 func celebaSample(instead map[string]string) map[string]string {
 	files := map[string]string{}
 	for _, name := range []string{celebaImages, celebaAttributes, celebaPartition} {
@@ -32,7 +32,7 @@ func celebaSample(instead map[string]string) map[string]string {
 	return files
 }
 
-// The sums of pixels equal the sums of libjpeg-turbo and Pillow, as far as decoders of JPEG agree.
+// The sums of pixels equal the sums of libjpeg-turbo and Pillow, up to differences of JPEG decoders.
 func TestCelebA(t *testing.T) {
 	files, _ := datatest.ReadGolden(t, "celeba")
 	for _, c := range []struct {

@@ -30,7 +30,6 @@ const (
 	coilAngles = 72
 )
 
-// Origin returns the source and the files of COIL-100.
 func (c *COIL100) Origin() datasets.Origin {
 	side := int64(coilSide)
 	if len(c.Size) == 2 {
@@ -48,15 +47,12 @@ func (c *COIL100) Origin() datasets.Origin {
 	}
 }
 
-// Validate checks the settings.
 func (c *COIL100) Validate() error { return c.Size.Check() }
 
-// Prepare converts the files.
 func (c *COIL100) Prepare(ctx context.Context, progress datasets.Progress) error {
 	return prepare(ctx, progress, c.build)
 }
 
-// Build opens the converted set.
 func (c *COIL100) Build(uint64) (datasets.Dataset, error) { return c.build(context.Background()) }
 
 func (c *COIL100) build(ctx context.Context) (datasets.Dataset, error) {
@@ -66,7 +62,6 @@ func (c *COIL100) build(ctx context.Context) (datasets.Dataset, error) {
 	return buildPublic(ctx, "coil100", fmt.Sprintf("size=%v", []int(c.Size)), c.Origin(), c.convert)
 }
 
-// convert decodes the pictures of the archive.
 func (c *COIL100) convert(ctx context.Context, dir string, w *cache.Writer) error {
 	z, err := archive.OpenZip(filepath.Join(dir, coilFile), archive.Limits{Member: maxZippedPicture})
 	if err != nil {
@@ -90,8 +85,7 @@ func (c *COIL100) convert(ctx context.Context, dir string, w *cache.Writer) erro
 
 var coilName = regexp.MustCompile(`^obj([0-9]{1,6})__([0-9]{1,6})\.png$`)
 
-// coilMembers returns the members of an archive sorted by object and angle, the numbers of the objects, and the angles
-// in steps of 5 degrees.
+// coilMembers returns an archive's members by object and angle, the objects' numbers, and the angles in steps of 5.
 func coilMembers(names []string) (members, objects, angles []int, err error) {
 	type place struct{ object, angle int }
 	at := map[place]int{}

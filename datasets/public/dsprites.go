@@ -93,23 +93,20 @@ func (d *DSprites) screamSource() fetch.File {
 // variant returns the variant; the empty string, the zero value in Go code, is plain.
 func (d *DSprites) variant() string { return cmp.Or(d.Variant, plainSprites) }
 
-// Validate checks the settings.
 func (d *DSprites) Validate() error {
 	switch {
 	case !slices.Contains(spriteVariants, d.variant()):
 		return config.Invalid("variant", "%q is unknown; want %s", d.Variant, strings.Join(spriteVariants, ", "))
 	case d.Channels < 0 || d.Channels > 3 || d.Channels == 2: // 0, the zero value in Go code, means 1, or 3 for variants
-		return config.Invalid("channels", "%d is out of range; want 1 or 3", d.Channels)
+		return config.Invalid("channels", "%d is out of range; want 1 or 3, or 0 for the channels of the variant", d.Channels)
 	case d.Scream != "" && d.variant() != screamSprites:
 		return config.Invalid("scream", "%s: only the variant scream has a picture; want variant: scream", d.Scream)
 	}
 	return nil
 }
 
-// Reads implements [datasets.FileReader].
 func (d *DSprites) Reads() []datasets.Read { return datasets.ReadOf("scream", d.Scream) }
 
-// Prepare converts the files.
 func (d *DSprites) Prepare(ctx context.Context, progress datasets.Progress) error {
 	return prepare(ctx, progress, func(ctx context.Context) (datasets.Dataset, error) { return d.build(ctx, 0) })
 }
@@ -309,7 +306,6 @@ type background struct {
 	pixels []uint8
 }
 
-// ImageShape returns the size of the images.
 func (v *spriteVariant) ImageShape() (h, w, c int) { return v.Shape[0], v.Shape[1], 3 }
 
 // Image draws an image of the variant. The random numbers only depend on the seed and the number of the image.

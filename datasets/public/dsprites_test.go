@@ -23,7 +23,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// dSprites of smaller grids has the pixels and levels that NumPy and h5py read, and the factors of its twin.
+// dSprites of smaller grids has the pixels and levels of NumPy and h5py, and the factors of its twin.
 func TestDSprites(t *testing.T) {
 	files, _ := datatest.ReadGolden(t, "dsprites")
 	for file, want := range files {
@@ -70,7 +70,7 @@ func TestDSprites(t *testing.T) {
 	}
 }
 
-// smallSprites places the small npz file, and builds a variant of it.
+// smallSprites places the small npz file and builds a variant of the set.
 func smallSprites(t *testing.T, d DSprites, seed uint64) datasets.Dataset {
 	t.Helper()
 	publicFiles(t, "dsprites", map[string]string{dspritesNPZ: filepath.Join("dsprites", dspritesNPZ)})
@@ -103,7 +103,7 @@ func writePicture(t *testing.T, h, w int) (path string, m *image.NRGBA) {
 	return path, m
 }
 
-// Variants have the pixels that they are defined by, the same for a seed, and others for other images and seeds.
+// Variants have pixels by definition, equal for one seed, and different for other images and seeds.
 func TestDSpritesVariants(t *testing.T) {
 	path, picture := writePicture(t, 70, 80)
 	plain := smallSprites(t, DSprites{Channels: 3}, 0)
@@ -183,7 +183,7 @@ func TestDSpritesVariants(t *testing.T) {
 	}
 }
 
-// partOf reports whether an image is a part of a picture, averaged with a colour and inverted where there is a shape.
+// partOf reports whether an image is part of a picture, averaged with a colour and inverted inside the shape.
 func partOf(m *image.NRGBA, shape, image []float32) bool {
 	at := func(y, x, c int) float32 { return float32(m.Pix[m.PixOffset(x, y)+c]) / 255 }
 	back := func(p int) float32 {
@@ -236,7 +236,7 @@ func hashFloats(x []float32) [32]byte {
 	return sha256.Sum256(b)
 }
 
-// Settings that make no sense, and pictures that cannot be a background, are refused.
+// Invalid settings and unsuitable background pictures are errors.
 func TestDSpritesMistakes(t *testing.T) {
 	publicFiles(t, "dsprites", map[string]string{dspritesNPZ: filepath.Join("dsprites", dspritesNPZ)})
 	small, _ := writePicture(t, 63, 200)
@@ -245,7 +245,7 @@ func TestDSpritesMistakes(t *testing.T) {
 		words    string
 	}{
 		{DSprites{Variant: "colour"}, "want plain, color, noise, scream"},
-		{DSprites{Channels: 2}, "want 1 or 3"},
+		{DSprites{Channels: 2}, "want 1 or 3, or 0 for"},
 		{DSprites{Scream: small}, "want variant: scream"},
 		{DSprites{Variant: "scream"}, "scream=FILE"},
 		{DSprites{Variant: "scream", Scream: filepath.Join(t.TempDir(), "none.jpg")}, "none.jpg"},
@@ -258,7 +258,7 @@ func TestDSpritesMistakes(t *testing.T) {
 	}
 }
 
-// Broken files are refused with the reason.
+// Errors for broken files give the reason.
 func TestDSpritesBroken(t *testing.T) {
 	for file, words := range map[string]string{
 		"nokey.npz": "imgs", "object.npz": "object", "pixels.npz": "value 255", "rgb.npz": "shape [48 3 64 64]",
@@ -271,7 +271,7 @@ func TestDSpritesBroken(t *testing.T) {
 	}
 }
 
-// Images of the variants are drawn as fast as training asks for them.
+// BenchmarkDSprites draws images of the variants.
 func BenchmarkDSprites(b *testing.B) {
 	b.Setenv(cache.RootVariable, b.TempDir())
 	file := fetch.File{Name: dspritesNPZ}

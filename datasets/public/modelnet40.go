@@ -43,7 +43,6 @@ func NewModelNet40() *ModelNet40 {
 
 const modelnetFile = "ModelNet40.zip"
 
-// Origin returns the source and the files of ModelNet40.
 func (m *ModelNet40) Origin() datasets.Origin {
 	return datasets.Origin{
 		Files:   []fetch.File{{Name: modelnetFile, URL: "http://modelnet.cs.princeton.edu/" + modelnetFile}},
@@ -61,7 +60,6 @@ func (m *ModelNet40) turning() *painting.Turntable {
 
 var modelnetClass = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 
-// Validate checks the settings.
 func (m *ModelNet40) Validate() error {
 	switch {
 	case !modelnetClass.MatchString(m.Class):
@@ -77,7 +75,6 @@ func (m *ModelNet40) Validate() error {
 	return painting.ValidMesh("z", m.Crease)
 }
 
-// Prepare draws the meshes.
 func (m *ModelNet40) Prepare(ctx context.Context, progress datasets.Progress) error {
 	return prepare(ctx, progress, m.build)
 }
@@ -93,7 +90,6 @@ func (m *ModelNet40) build(ctx context.Context) (datasets.Dataset, error) {
 	return buildPublic(ctx, "modelnet40", options, m.Origin(), m.convert)
 }
 
-// convert draws the meshes of the archive.
 func (m *ModelNet40) convert(ctx context.Context, dir string, w *cache.Writer) error {
 	z, err := archive.OpenZip(filepath.Join(dir, modelnetFile), archive.Limits{Member: render.MaxFile})
 	if err != nil {

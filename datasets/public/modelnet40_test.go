@@ -82,7 +82,7 @@ func meshes(t *testing.T, files map[string]string) {
 	}
 }
 
-// Meshes stand upright, with z up, in the order of their numbers.
+// Meshes stand upright, with z up, in numerical order.
 func TestModelNet40Meshes(t *testing.T) {
 	upright, flat := datatest.Pole(2), datatest.Pole(1)
 	meshes(t, map[string]string{

@@ -38,10 +38,8 @@ var mpi3DSizes = [][]int{{6, 6, 2, 3, 3, 40, 40}, {4, 4, 2, 3, 3, 40, 40}}
 
 // variant returns the variant; the empty string, the zero value in Go code, is toy.
 func (m *MPI3D) variant() string { return cmp.Or(m.Variant, "toy") }
+func (m *MPI3D) file() string    { return "mpi3d_" + m.variant() + ".npz" }
 
-func (m *MPI3D) file() string { return "mpi3d_" + m.variant() + ".npz" }
-
-// Origin returns the source and the file of the variant.
 func (m *MPI3D) Origin() datasets.Origin {
 	return datasets.Origin{
 		Files: []fetch.File{{
@@ -54,7 +52,6 @@ func (m *MPI3D) Origin() datasets.Origin {
 	}
 }
 
-// Validate checks the settings.
 func (m *MPI3D) Validate() error {
 	if mpi3DMD5[m.variant()] == "" {
 		return config.Invalid("variant", "%q is not known; want toy, realistic or real", m.Variant)
@@ -70,12 +67,10 @@ func (m *MPI3D) Validate() error {
 	return nil
 }
 
-// Prepare converts the file.
 func (m *MPI3D) Prepare(ctx context.Context, progress datasets.Progress) error {
 	return prepare(ctx, progress, m.build)
 }
 
-// Build opens the converted set.
 func (m *MPI3D) Build(uint64) (datasets.Dataset, error) { return m.build(context.Background()) }
 
 func (m *MPI3D) build(ctx context.Context) (datasets.Dataset, error) {

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 )
 
-// MPI3D of smaller grids has the pixels that NumPy reads.
+// MPI3D of smaller grids has the pixels of NumPy.
 func TestMPI3D(t *testing.T) {
 	files, _ := datatest.ReadGolden(t, "mpi3d")
 	for file, set := range map[string]*MPI3D{
@@ -45,7 +45,7 @@ func TestMPI3DSizes(t *testing.T) {
 	}
 }
 
-// Broken files are refused with the reason.
+// Errors for broken files give the reason.
 func TestMPI3DBroken(t *testing.T) {
 	for file, words := range map[string]string{
 		"float.npz": "float64); want uint8 of shape [N 64 64 3]", "object.npz": "Python objects", "rows.npz": "23 images", "nchw.npz": "([4 3 64 64], uint8); want uint8 of shape",

@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/fetch"
 )
 
-// publicFiles places files of testdata as the source files of a public data set, under the given names or their own.
-// The folder for data sets is temporary. The files are accepted with any hash.
+// publicFiles places files of testdata as the source files of a public data set, under the given names or their own. It
+// uses a temporary folder for data sets and accepts any hash.
 func publicFiles(t *testing.T, set string, files map[string]string) {
 	t.Helper()
 	root, err := os.MkdirTemp("", "unravel-data")
@@ -29,7 +29,7 @@ func publicFiles(t *testing.T, set string, files map[string]string) {
 	}
 }
 
-// A set without its files on this machine names the missing files in one line.
+// The error for a set without files names the missing files in one line.
 func TestNotFetched(t *testing.T) {
 	t.Setenv(cache.RootVariable, t.TempDir())
 	_, err := (&DSprites{}).Build(0)

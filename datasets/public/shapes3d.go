@@ -20,7 +20,6 @@ type Shapes3D struct{}
 
 const shapes3DFile = "3dshapes.h5"
 
-// Origin returns the source and the file of 3D Shapes.
 func (*Shapes3D) Origin() datasets.Origin {
 	return datasets.Origin{
 		Files: []fetch.File{{
@@ -33,12 +32,10 @@ func (*Shapes3D) Origin() datasets.Origin {
 	}
 }
 
-// Prepare converts the file.
 func (s *Shapes3D) Prepare(ctx context.Context, progress datasets.Progress) error {
 	return prepare(ctx, progress, s.build)
 }
 
-// Build opens the converted set.
 func (s *Shapes3D) Build(uint64) (datasets.Dataset, error) { return s.build(context.Background()) }
 
 func (s *Shapes3D) build(ctx context.Context) (datasets.Dataset, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// checkGolden compares a data set with what another program read from its files.
+// checkGolden compares a data set with another program's arrays.
 func checkGolden(t *testing.T, name string, d datasets.Dataset, want datatest.Golden) {
 	t.Helper()
 	h, w, c := d.ImageShape()
@@ -41,7 +41,7 @@ func checkGolden(t *testing.T, name string, d datasets.Dataset, want datatest.Go
 	}
 }
 
-// 3D Shapes of smaller grids has the pixels that h5py reads, and the factors of the twin.
+// 3D Shapes of smaller grids has the pixels of h5py, and the factors of the twin.
 func TestShapes3D(t *testing.T) {
 	long.NotShort(t)
 	files, _ := datatest.ReadGolden(t, "3dshapes")
@@ -72,7 +72,7 @@ func TestShapes3D(t *testing.T) {
 	}
 }
 
-// Broken files are refused with the reason, and leave nothing behind.
+// Errors for broken files give the reason, and leave no files.
 func TestShapes3DBroken(t *testing.T) {
 	half := filepath.Join(t.TempDir(), "half.h5")
 	whole, err := os.ReadFile("testdata/3dshapes/3dshapes.h5")

@@ -51,7 +51,6 @@ var norbParts = []struct{ name, prefix string }{
 
 const norbURL = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/"
 
-// Origin returns the source and the files of SmallNORB.
 func (s *SmallNORB) Origin() datasets.Origin {
 	file := func(part int, kind string, size int64, sum string) fetch.File {
 		name := norbParts[part].prefix + kind + ".mat.gz"
@@ -80,7 +79,6 @@ func (s *SmallNORB) Origin() datasets.Origin {
 // norbSide is the side of the stored images.
 const norbSide = 96
 
-// Validate checks the settings.
 func (s *SmallNORB) Validate() error {
 	if s.Size.Check() != nil || len(s.Size) == 2 && s.Size[0] != s.Size[1] {
 		return config.Invalid("size", "want a side of 1 to %d, or 0 for the published size, got %v", pictures.MaxSide, []int(s.Size))
@@ -91,12 +89,10 @@ func (s *SmallNORB) Validate() error {
 	return nil
 }
 
-// Prepare converts the files.
 func (s *SmallNORB) Prepare(ctx context.Context, progress datasets.Progress) error {
 	return prepare(ctx, progress, s.build)
 }
 
-// Build opens the converted set.
 func (s *SmallNORB) Build(uint64) (datasets.Dataset, error) { return s.build(context.Background()) }
 
 func (s *SmallNORB) build(ctx context.Context) (datasets.Dataset, error) {
@@ -293,7 +289,6 @@ func newNORB(name string, r io.Reader, size int64, magic uint32) (*norbFile, err
 	return n, nil
 }
 
-// ints reads numbers.
 func (n *norbFile) ints(count int) ([]int32, error) {
 	raw := make([]byte, 4*count)
 	if err := n.read(raw); err != nil {
@@ -363,8 +358,7 @@ func (n *norbFile) all() ([]int32, error) {
 	return values, n.end()
 }
 
-// norbLabels reads the category and the info of every pair. Each row has five levels: category, instance, elevation,
-// azimuth and lighting.
+// norbLabels reads the five levels of every pair: category, instance, elevation, azimuth and lighting.
 func norbLabels(cat, info string) ([]int32, error) {
 	dims, categories, err := readNORBInts(cat)
 	if err != nil {

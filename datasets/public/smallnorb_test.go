@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 )
 
-// norbFiles returns the files of SmallNORB's sample by name, and replaces some.
+// norbFiles returns the files of SmallNORB's sample by name, with replacements.
 func norbFiles(instead map[string]string) map[string]string {
 	files := map[string]string{}
 	for _, p := range norbParts {
@@ -124,7 +124,7 @@ func TestSmallNORBBroken(t *testing.T) {
 	}
 }
 
-// The parser alone: truncated data, and a file without gzip.
+// TestNORBFile checks only the parser: truncated data, and a file without gzip.
 func TestNORBFile(t *testing.T) {
 	folder := filepath.Join("testdata", "smallnorb", "broken")
 	n, err := openNORB(filepath.Join(folder, "short-dat.mat.gz"), norbBytes)

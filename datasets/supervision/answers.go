@@ -14,8 +14,7 @@ import (
 
 // Answers reads pairs of images from a file (see [similarity.Read] and [similarity.Unite]). For each pair, the file
 // says whether a factor has equal or different levels in the two images. A row of the file names images by index or,
-// for pictures in a folder, by file name. If the data set does not have the factor, Answers adds a factor with unknown
-// levels.
+// for pictures in a folder, by file name. For a factor that the data set lacks, Answers adds one with unknown levels.
 //
 // With Union, chains of answers join images into classes, and all images of a class in a batch form one group. Without
 // Union, each pair is used separately: use this for noisy answers that no other answer contradicts.
@@ -28,30 +27,25 @@ type Answers struct {
 	Noise     float64              `yaml:"noise" doc:"rate of wrong answers, below 0.5; an image stays in a class only if its answers make that likely"`
 }
 
-// Validate checks the settings.
 func (a *Answers) Validate() error {
 	switch {
 	case a.File == "":
 		return config.Invalid("file", "it is empty; want a file of answers, such as pairs.csv")
-	case a.Share == 0:
-		return config.Invalid("share", "0 leaves no room for pairs in a batch; want more than 0, and less than 1")
 	case !a.Union && (a.Noise != 0 || a.Conflicts != similarity.ConflictsAuto):
 		return config.Invalid("union", "separate pairs have no conflicts and no use for a noise rate; want union: true")
 	}
 	if err := a.options().Validate(); err != nil {
 		return config.Invalid("noise", "%w", err)
 	}
-	return validShare(a.Share, a.Factors)
+	return validPairShare(a.Share, a.Factors)
 }
 
 func (a *Answers) options() similarity.Options {
 	return similarity.Options{Conflicts: a.Conflicts, Noise: a.Noise}
 }
 
-// Reads implements [datasets.FileReader].
 func (a *Answers) Reads() []datasets.Read { return datasets.ReadOf("file", a.File) }
 
-// Split reads the file.
 func (a *Answers) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	if err := a.Validate(); err != nil {
 		return nil, err
@@ -71,8 +65,7 @@ func (a *Answers) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	return knowing(d, known)
 }
 
-// labelsOf returns the labels that follow from answers about the images of a data set. With union, it returns classes;
-// see [Answers].
+// labelsOf returns the labels that follow from answers about a data set. With union, it returns classes; see [Answers].
 func labelsOf(d datasets.Dataset, answers *similarity.Answers, o similarity.Options, union bool) (*Labels, error) {
 	if answers.Rows != d.Len() {
 		return nil, fmt.Errorf("answers are about %d rows; want the %d images of dataset %s", answers.Rows, d.Len(), d.Name())
@@ -132,4 +125,90 @@ func RowsOf(d datasets.Dataset) similarity.Rows {
 		rows.Find = named.FindFile
 	}
 	return rows
+}
+
+// Similarity draws Count random pairs of different images that have the same level of one factor. It gives no other
+// label (Zhang and Sugiyama 2024, appendix F.2; match pairing in Shu et al. 2020). The factor is uniform. The first
+// image is uniform among the images that share their level with another image, and the second is uniform among the
+// other images of this level. The images of a pair may also agree in other factors by chance. An unknown level is the
+// same as no other level.
+//
+// With probability Different, the pair has different levels of the factor. The first image is then uniform among the
+// images with a known level, and the second is uniform among the images with a different level. With probability Noise,
+// a pair is wrong: a similar pair is drawn as a different one, and vice versa.
+type Similarity struct {
+	Count   int      `yaml:"count" doc:"number of pairs"`
+	Share   float64  `yaml:"share" doc:"fraction of every batch that consists of pairs"`
+	Factors []string `yaml:"factors" doc:"factors whose level a pair may share; empty: all"`
+	Noise   float64  `yaml:"noise" doc:"probability of a wrong pair: a same pair differs, or a different pair shares the level; 0 to less than 1"`
+
+	Different float64 `yaml:"different" doc:"probability of a pair labelled different in the factor, for losses such as separation; 0 to 1"`
+}
+
+// maxPairs is the maximum number of pairs (24 bytes each).
+const maxPairs = 1 << 26
+
+func (s *Similarity) Validate() error {
+	if s.Count < 1 || s.Count > maxPairs {
+		return config.Invalid("count", "%d is out of range; want 1 to %d", s.Count, maxPairs)
+	}
+	if !(s.Noise >= 0 && s.Noise < 1) {
+		return config.Invalid("noise", "%v is out of range; want 0 or more, and less than 1", s.Noise)
+	}
+	if !(s.Different >= 0 && s.Different <= 1) {
+		return config.Invalid("different", "%v is out of range; want 0 to 1", s.Different)
+	}
+	return validPairShare(s.Share, s.Factors)
+}
+
+// Split draws the pairs.
+func (s *Similarity) Split(d datasets.Dataset, r *rng.Stream) (*Split, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	known := &Labels{Share: s.Share}
+	if err := known.chooseOf(d, s.Factors); err != nil {
+		return nil, fmt.Errorf("similarity: %w", err)
+	}
+	alike, all := make([]byLevel, len(known.Factors)), make([]byLevel, len(known.Factors))
+	levels := make([]int, len(d.Factors()))
+	for k, f := range known.Factors {
+		level := func(i int) int {
+			d.FactorsAt(i, levels)
+			return levels[known.column[k]]
+		}
+		size := d.Factors()[known.column[k]].Size
+		all[k] = newByLevel(size, d.Len(), level)
+		if (s.Noise > 0 || s.Different > 0) && all[k].levels() < 2 {
+			return nil, fmt.Errorf("similarity: no two images of dataset %s differ in factor %q, as noise and different want; leave it out of factors", d.Name(), f.Name)
+		}
+		if s.Different == 1 && s.Noise == 0 {
+			continue
+		}
+		alike[k] = newByLevel(size, d.Len(), func(i int) int {
+			l := level(i)
+			if l != datasets.Unknown && len(all[k].of(l)) < 2 {
+				return datasets.Unknown // no other image has the level
+			}
+			return l
+		})
+		if len(alike[k].images) == 0 {
+			return nil, fmt.Errorf("similarity: no two images of dataset %s agree in factor %q; leave it out of factors", d.Name(), f.Name)
+		}
+	}
+	known.Pairs = make([]SimilarPair, s.Count)
+	for n := range known.Pairs {
+		k := r.IntN(len(alike))
+		different := s.Different > 0 && r.Float64() < s.Different
+		draw := alike[k].alike
+		if wrong := s.Noise > 0 && r.Float64() < s.Noise; wrong != different {
+			draw = all[k].unlike
+		}
+		a, b := draw(r)
+		known.Pairs[n] = SimilarPair{A: a, B: b, Factor: k, Different: different}
+		known.Images = append(known.Images, a, b)
+	}
+	slices.Sort(known.Images)
+	known.Images = slices.Compact(known.Images)
+	return knowing(d, known)
 }

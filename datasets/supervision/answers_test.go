@@ -26,7 +26,7 @@ func answerFile(t *testing.T, lines ...string) string {
 }
 
 func TestAnswers(t *testing.T) {
-	d := datatest.ToyOf(ordinal("x", 3), ordinal("y", 4)) // 12 images: x changes every four
+	d := datatest.ToyOf(ordinal("x", 3), ordinal("y", 4)) // 12 images; x changes every four images
 	path := answerFile(t, "0,1,x,same", "1,2,x,same", "4,5,x,same", "0,4,x,different", "0,4,mood,same", "3,8,mood,different", "9,9,x,same")
 	known := datatest.Split(t, &Answers{File: path, Share: 0.5, Union: true}, d).Known
 	if f := known.Factors; len(f) != 2 || f[0].Name != "x" || f[0].Size != 3 || f[1].Name != "mood" || f[1].Size != 2 {
@@ -40,7 +40,7 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("pair %+v", p)
 	}
 	alone := datatest.Split(t, &Answers{File: path, Share: 0.5, Factors: []string{"mood"}}, d).Known
-	if alone.Classes != nil || len(alone.Pairs) != 2 || alone.Factors[0].Name != "mood" {
+	if alone.Classes != nil || len(alone.Pairs) != 2 || alone.Factors[0].Name != "mood" || alone.Factors[0].Size != 2 {
 		t.Errorf("without union: %+v", alone)
 	}
 }
@@ -95,7 +95,7 @@ func TestAnswerBatches(t *testing.T) {
 	}
 }
 
-// Levels of labelled images also label their class. If two levels of a class are known, both stay.
+// Levels of labelled images also label their class. If a class has two known levels, both remain.
 func TestAnswersWithLabels(t *testing.T) {
 	d := datatest.ToyOf(ordinal("x", 6))
 	labels := labelFile(t, []int{6}, 2, -1, -1, 1, -1, -1)
@@ -145,7 +145,7 @@ func TestAnswerErrors(t *testing.T) {
 	}{
 		{&Answers{Share: 0.5}, "file: it is empty"},
 		{&Answers{File: "nothing.csv", Share: 0.5}, "nothing.csv"},
-		{&Answers{File: good}, "share: 0 leaves no room"},
+		{&Answers{File: good}, "share: 0 is out of range for the pairs of a batch; want more than 0"},
 		{&Answers{File: good, Share: 0.5, Noise: 0.1}, "union: separate pairs have no conflicts"},
 		{&Answers{File: good, Share: 0.5, Union: true, Noise: 0.5}, "noise: noise 0.5 is out of range"},
 		{&Answers{File: good, Share: 0.5, Union: true, Factors: []string{"y"}}, `factors: there is no answer about factor "y"`},
@@ -170,7 +170,7 @@ func TestAnswerErrors(t *testing.T) {
 	}
 }
 
-// A fraction of the pairs is different, and a fraction of both kinds is wrong.
+// A fraction of the pairs differ, and a fraction of both kinds is wrong.
 func TestSimilarityDifferent(t *testing.T) {
 	d := trio()
 	counts := map[[2]bool]int{}
@@ -186,7 +186,7 @@ func TestSimilarityDifferent(t *testing.T) {
 			t.Errorf("said to differ, differ: %v of %d pairs; want about %d", key, n, want)
 		}
 	}
-	for _, p := range datatest.Split(t, &Similarity{Count: 50, Share: 0.5, Different: 1}, datatest.ToyOf(ordinal("x", 6))).Known.Pairs { // no two are similar
+	for _, p := range datatest.Split(t, &Similarity{Count: 50, Share: 0.5, Different: 1}, datatest.ToyOf(ordinal("x", 6))).Known.Pairs { // no two images are similar
 		if !p.Different || p.A == p.B {
 			t.Errorf("pair %+v", p)
 		}

@@ -191,7 +191,7 @@ func TestLoader(t *testing.T) {
 		if err := l.StartEpoch(); err != nil {
 			t.Fatal(err)
 		}
-		if round == 2 { // abandon the epoch, return to the middle of the last one
+		if round == 2 { // leave the epoch, and return to the middle of the previous one
 			l.Next()
 			if err := l.Restore(middle); err != nil {
 				t.Fatal(err)
@@ -323,7 +323,7 @@ func TestViewLoader(t *testing.T) {
 		t.Helper()
 		for b, images, ok := l.Next(); ok; b, images, ok = l.Next() {
 			n := len(b.Indices)
-			for i := range n { // one by one, as the loader may not
+			for i := range n { // one by one, unlike the loader
 				v.Apply(want, images, i, i+1, 16, 16, 3, 5, uint64(from.Epoch), uint64(from.Position+batches))
 			}
 			for view, got := range l.Views() {
@@ -369,13 +369,13 @@ func TestViewLoader(t *testing.T) {
 		t.Fatal(err)
 	}
 	small.Next()
-	if n := testing.AllocsPerRun(50, func() { small.Next() }); n > 0 && !race.Enabled { // pools that are emptied now and then do not count
+	if n := testing.AllocsPerRun(50, func() { small.Next() }); n > 0 && !race.Enabled { // emptied pools do not count
 		t.Errorf("%v allocations a batch", n)
 	}
 	if NewLoader(d, datatest.Sampler(t, s, 9)).Views() != nil {
 		t.Error("a loader of images has views")
 	}
-	other := *v // the loaders go on with v
+	other := *v // the loaders still use v
 	other.Pipeline = augment.Pipeline{{Name: "normalise", Value: &augment.Normalise{Mean: []float64{0, 0}, Deviation: []float64{1}}}}
 	if _, err := NewViewLoader(d, datatest.Sampler(t, s, 9), &other, 5); err == nil || !strings.Contains(err.Error(), "dataset arrow: augmentation 0, normalise: images of 16 x 16 x 3") {
 		t.Errorf("error %v", err)

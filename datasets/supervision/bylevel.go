@@ -29,7 +29,6 @@ func newPostings(d datasets.Dataset) *postings {
 	return p
 }
 
-// levelsOf returns the levels of all images, image by image.
 func levelsOf(d datasets.Dataset) []int32 {
 	row := make([]int, len(d.Factors()))
 	levels := make([]int32, 0, d.Len()*len(row))
@@ -99,11 +98,8 @@ func newByLevel(size, n int, level func(i int) int) byLevel {
 	return x
 }
 
-// of lists the images of a level.
 func (x *byLevel) of(level int) []int32 { return x.images[x.begin[level]:x.begin[level+1]] }
-
-// levels returns the number of levels with images.
-func (x *byLevel) levels() int { return len(slices.Compact(slices.Clone(x.begin))) - 1 }
+func (x *byLevel) levels() int          { return len(slices.Compact(slices.Clone(x.begin))) - 1 }
 
 // around returns the range of indices of the images that have the same level as the image at an index.
 func (x *byLevel) around(at int32) (from, to int32) {

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/table"
 )
 
@@ -46,7 +47,6 @@ type Changes struct {
 // NewChanges returns the settings of disentanglement_lib as defaults.
 func NewChanges() *Changes { return &Changes{Law: "redraw", HalfSingle: true, Redraw: "any", Rate: 1} }
 
-// Validate checks the settings.
 func (p *Changes) Validate() error {
 	switch {
 	case !slices.Contains([]string{"redraw", "uniform", "laplace", "independent"}, p.Law):
@@ -69,7 +69,6 @@ func (p *Changes) Validate() error {
 	return nil
 }
 
-// Reads implements [datasets.FileReader].
 func (p *Changes) Reads() []datasets.Read { return datasets.ReadOf("file", p.File) }
 
 // Split prepares the draws of pairs.
@@ -83,7 +82,7 @@ func (p *Changes) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	}
 	split := &Split{M: 2, Drawn: drawn, Rotations: rotations(d)}
 	if p.Unlabelled {
-		split.Unlabelled = upTo(d.Len())
+		split.Unlabelled = numeric.UpTo(d.Len())
 	}
 	return split, nil
 }
@@ -97,7 +96,7 @@ func (p *Changes) drawn(d datasets.Dataset) (*Drawn, error) {
 		}
 		return p.passed(&Drawn{M: 2, Groups: pairs}, len(pairs)/2, p.File+" has")
 	case p.Law == "independent":
-		return p.passed(&Drawn{M: 2, Pass: upTo(d.Len())}, d.Len()/2, "dataset "+d.Name()+" gives")
+		return p.passed(&Drawn{M: 2, Pass: numeric.UpTo(d.Len())}, d.Len()/2, "dataset "+d.Name()+" gives")
 	}
 	c, err := p.changer(d)
 	if err != nil {
@@ -185,10 +184,7 @@ func (k ChangedCount) EncodeConfig() (any, error) {
 	return int(k), nil
 }
 
-// ConfigForms implements config.Former.
 func (ChangedCount) ConfigForms() []any { return []any{0, config.Words{"random"}} }
-
-// ConfigType describes the accepted values.
 func (ChangedCount) ConfigType() string { return "random, or a number" }
 
 func (k ChangedCount) String() string {
@@ -284,7 +280,6 @@ func (c *changer) images() int {
 	return c.set.Len()
 }
 
-// draw draws a pair.
 func (c *changer) draw(s *rng.Stream, pair []int) {
 	for range attempts {
 		if c.try(s, pair) {
@@ -330,8 +325,7 @@ func (c *changer) chosen(s *rng.Stream) []int {
 	return list[:k]
 }
 
-// redrawn returns an image with different levels in the chosen factors and in nuisance, uniformly among all such
-// images.
+// redrawn returns a uniform image among those with different levels in the chosen factors and in nuisance.
 func (c *changer) redrawn(s *rng.Stream, levels, target, chosen []int) (int, bool) {
 	for n := 0; c.index != nil && n < lookups; n++ {
 		copy(target, levels)

@@ -128,8 +128,8 @@ func TestChangesRoles(t *testing.T) {
 	}
 }
 
-// TestChangesLaplace checks the law around every level, that categorical factors do not change, and that at least one
-// factor changes.
+// TestChangesLaplace checks the distribution around every level, that categorical factors do not change, and that at
+// least one factor changes.
 func TestChangesLaplace(t *testing.T) {
 	const n, rate = 60_000, 1.5
 	d := datatest.ToyOf(factor.Factor{Name: "shape", Size: 3, Kind: factor.Categorical}, factor.Factor{Name: "size", Size: 5, Kind: factor.Ordinal}, circle("angle", 4))
@@ -152,7 +152,7 @@ func TestChangesLaplace(t *testing.T) {
 		p, q := func(to int) float64 { return prob(5, c[0], to) }, func(to int) float64 { return prob(4, c[1], to) }
 		want := p(c[2]) * q(c[3])
 		still := p(c[0]) * q(c[1])
-		if c[3] == c[1] { // one changed factor of two is forced
+		if c[3] == c[1] { // one of two factors must change
 			want += still / 2 * p(c[2]) / (1 - p(c[0]))
 		}
 		if c[2] == c[0] {
@@ -162,7 +162,7 @@ func TestChangesLaplace(t *testing.T) {
 	}
 }
 
-// TestChangesIndependent checks a pass without factors.
+// TestChangesIndependent checks the passes of independent pairs.
 func TestChangesIndependent(t *testing.T) {
 	s := datatest.Split(t, changed(func(s *Changes) { s.Law = "independent" }), ordinals(3, 5))
 	if s.M != 2 || s.Drawn.Count != 7 || len(s.Drawn.Pass) != 15 || s.Unlabelled != nil {
@@ -174,7 +174,7 @@ func TestChangesIndependent(t *testing.T) {
 	}
 }
 
-// sparse is a data set with given levels.
+// sparse returns a data set with given levels.
 func sparse(t *testing.T, grid factor.Grid, levels ...[]int) datasets.Dataset {
 	t.Helper()
 	d, err := datasets.FromPixels("sparse", make([]uint8, len(levels)), 1, 1, 1, grid, levels)
@@ -199,7 +199,7 @@ func TestChangesSparse(t *testing.T) {
 	for i := range 8 {
 		wantShare(t, fmt.Sprint("first image ", i), firsts[i], n, 1./8)
 	}
-	// x changes in half of the pairs, y in the other half
+	// x changes in half of the pairs, and y in the other half
 	for second, want := range map[int]float64{0: 0.6, 1: 0.1, 2: 0.1, 3: 0.1, 7: 0.1} {
 		wantShare(t, fmt.Sprint("0 with ", second), counts[[2]int{0, second}], firsts[0], want)
 	}
@@ -215,7 +215,7 @@ func TestChangesSparse(t *testing.T) {
 	})
 }
 
-// TestChangesHoles checks a grid with missing combinations: levels are drawn until an image has them.
+// TestChangesHoles checks a grid with missing combinations. It draws levels until an image has them.
 func TestChangesHoles(t *testing.T) {
 	const n = 30_000
 	var levels [][]int

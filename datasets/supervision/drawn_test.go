@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// drawing is a supervision that draws groups of consecutive images from a random one on, with the step's parity as action.
+// drawing is a supervision that draws groups of consecutive images, with the parity of the step as the action.
 type drawing struct {
 	m, count int
 	moves    bool
@@ -41,7 +41,7 @@ func (w drawing) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	return s, nil
 }
 
-// dealt returns the batches of a number of epochs as text.
+// dealt returns the batches of several epochs as text.
 func dealt(t testing.TB, b *Sampler, epochs int) (list []string) {
 	t.Helper()
 	for range epochs {
@@ -126,7 +126,7 @@ func checkDrawn(t *testing.T, d datasets.Dataset, b Batch, moves bool) {
 	}
 }
 
-// TestDrawnPass checks that an image is in at most one group of a shuffled pass, and which images an epoch skips.
+// TestDrawnPass checks that an image is in at most one group of a shuffled pass, and checks the omitted images.
 func TestDrawnPass(t *testing.T) {
 	s := &Split{M: 2, Drawn: &Drawn{M: 2, Count: 3, Pass: []int{1, 2, 3, 5, 8, 13, 21}}}
 	b, left := datatest.Sampler(t, s, 4), map[int]bool{}

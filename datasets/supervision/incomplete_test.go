@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// incomplete is the grid of an angle of 6 levels, an object of 3 and a size of 2, with some unknown levels: the angle
-// of image 0, the object of every sixth image, and the size of all images.
+// incomplete returns the grid of an angle of 6 levels, an object of 3 and a size of 2. Unknown are the angle of image
+// 0, the object of every sixth image, and the size of all images.
 func incomplete(t *testing.T) (d datasets.Dataset, levels [][]int) {
 	t.Helper()
 	grid := factor.Grid{
@@ -61,7 +61,7 @@ func TestIncomplete(t *testing.T) {
 	}
 }
 
-// TestIncompleteSupervision checks that an unknown level is no label, is shared with no image and gives no angle.
+// TestIncompleteSupervision checks that an unknown level is no label, is not shared and gives no angle.
 func TestIncompleteSupervision(t *testing.T) {
 	d, levels := incomplete(t)
 	s := datatest.Split(t, &FactorLabels{Fraction: 1}, d)
@@ -110,14 +110,14 @@ func TestIncompleteSupervision(t *testing.T) {
 	}
 }
 
-// joins is supervision by one group.
+// joins is a supervision with one group.
 type joins []int
 
 func (j joins) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	return NewSplit(d, len(j), [][]int{j}, true)
 }
 
-// held is a data set without its last factor.
+// held returns a data set without its last factor.
 func held(d datasets.Dataset) datasets.Dataset { return fewer{d} }
 
 type fewer struct{ datasets.Dataset }

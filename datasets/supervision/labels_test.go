@@ -56,7 +56,7 @@ func TestFactorLabels(t *testing.T) {
 	}
 }
 
-// Of one seed, fewer labels are a part of more; of another seed, they are others.
+// For one seed, fewer labels are a subset of more labels. Another seed gives other labels.
 func TestFactorLabelsSeed(t *testing.T) {
 	d := datatest.Build(t, &drawn.Square{Size: 16, Side: 4, Step: 1})
 	draw := func(seed uint64, fraction float64) []int {
@@ -113,12 +113,12 @@ func TestLabelFile(t *testing.T) {
 	if want := []int32{0, -1, 1, 4, 2, -1, 0, 0, -1, -1, 1, 2}; !slices.Equal(all, want) {
 		t.Errorf("labels %v, want %v", all, want)
 	}
-	// A single column: only images with a label in it.
+	// Only images with a label in a single column count.
 	known = datatest.Split(t, &FactorLabels{Fraction: 1, Share: 0.5, File: path, Factors: []string{"label1"}}, d).Known
 	if !slices.Equal(known.Images, []int{1, 3, 5}) || known.Factors[0].Kind != factor.Categorical || known.Factors[0].Name != "label1" {
 		t.Errorf("%v: images %v", known.Factors, known.Images)
 	}
-	// one dimension, all known: no share
+	// one dimension, all levels known: no share
 	known = datatest.Split(t, &FactorLabels{Fraction: 1, Share: 0.5, File: labelFile(t, []int{6}, uint8(3), 1, 4, 1, 5, 9)}, d).Known
 	if len(known.Images) != 6 || known.Share != 0 || known.Factors[0].Size != 10 {
 		t.Errorf("%+v", known)
@@ -149,8 +149,8 @@ func TestLabelErrors(t *testing.T) {
 		{&FactorLabels{Fraction: 1, Names: []string{"a", "b"}, File: labelFile(t, []int{6}, 0, 1, 2, 3, 4, 5)}, "names: has 2 names; want one for each of the 1 columns"},
 		{&FactorLabels{Fraction: 1, Kinds: factor.ColumnKinds{List: []string{"circular", "circular"}}, File: labelFile(t, []int{6}, 0, 1, 2, 3, 4, 5)}, "kinds: has 2 kinds"},
 		{&Similarity{Share: 0.5}, "count: 0 is out of range"},
-		{&Similarity{Count: 1}, "share: 0 leaves no room"},
-		{&Similarity{Count: 1, Share: 1}, "share: 1 is out of range"},
+		{&Similarity{Count: 1}, "share: 0 is out of range for the pairs of a batch; want more than 0"},
+		{&Similarity{Count: 1, Share: 1}, "share: 1 is out of range for the pairs of a batch; want more than 0"},
 		{&Similarity{Count: 1, Share: 0.5, Factors: []string{"y"}}, `there is no factor "y"`},
 		{&Similarity{Count: 1, Share: 0.5, Noise: 1}, "noise: 1 is out of range"},
 		{&Similarity{Count: 1, Share: 0.5, Noise: -0.1}, "noise: -0.1 is out of range"},
@@ -172,7 +172,7 @@ func TestLabelErrors(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"supervision: {labels: {fraction: 2}}":      "test.yaml:1:24: supervision.labels.fraction: 2 is out of range",
-		"supervision: {similarity: {share: 0}}":     "share: 0 leaves no room",
+		"supervision: {similarity: {share: 0}}":     "share: 0 is out of range for the pairs of a batch; want more than 0",
 		"supervision: {similarity: {fraction: .1}}": "fraction",
 	} {
 		if _, err := configtest.Decode(text); err == nil || !strings.Contains(err.Error(), want) {
@@ -205,7 +205,7 @@ func TestSimilarity(t *testing.T) {
 	if n := perFactor[0]; n < count/2-400 || n > count/2+400 {
 		t.Errorf("%d of %d pairs agree in x", n, count)
 	}
-	// uniform: mean 508, standard deviation 22 (of the second a little more: levels differ in size)
+	// uniform: mean 508, standard deviation 22 (slightly more for second images, because levels differ in size)
 	for i := range 59 {
 		if first[i] < 400 || first[i] > 620 || second[i] < 400 || second[i] > 620 {
 			t.Errorf("image %d is first in %d pairs, second in %d", i, first[i], second[i])
@@ -215,7 +215,7 @@ func TestSimilarity(t *testing.T) {
 	if known.At(3, levels) || levels[0] != -1 || levels[1] != -1 {
 		t.Errorf("a similarity gives levels %v", levels)
 	}
-	// images that are alone with their level are in no pair
+	// an image alone with its level is in no pair
 	odd := datatest.ToyOf(ordinal("x", 3), ordinal("y", 3))
 	odd.Missing = 2 // (2, 1) and (2, 2): x = 2 is alone
 	known = datatest.Split(t, &Similarity{Count: 200, Share: 0.5, Factors: []string{"x"}}, odd).Known
@@ -224,7 +224,7 @@ func TestSimilarity(t *testing.T) {
 	}
 }
 
-// A fraction of the pairs is wrong: their images are uniform among the images of different levels.
+// A fraction of the pairs is wrong. Their images are uniform among the images of different levels.
 func TestSimilarityNoise(t *testing.T) {
 	d := trio()
 	d.Missing = 1
@@ -280,7 +280,7 @@ func ExampleFactorLabels() {
 	// [2 5 11 9 6 13 8 10] [-1 -1 -1 -1 -1 -1 -1 -1 1 2 3 1 2 0 2 2]
 }
 
-// The whole numbers that name the levels of an ordinal factor do not matter: the least becomes 0, and the largest 1.
+// The numbers of the levels of an ordinal factor do not matter: the smallest becomes 0 and the largest 1.
 func TestLabelsFromOne(t *testing.T) {
 	d := datatest.ToyOf(ordinal("x", 6))
 	for name, data := range map[string][]int{"from 0": {0, 1, 3, 2, -1, 3}, "from 1": {1, 2, 4, 3, -1, 4}, "tens": {10, 20, 40, 30, -1, 40}} {
@@ -301,7 +301,7 @@ func TestLabelsFromOne(t *testing.T) {
 	}
 }
 
-// Labels come from tables of text too, as words, numbers from pandas and angles.
+// Labels also come from text tables, as words, numbers from pandas and angles.
 func TestLabelTables(t *testing.T) {
 	d := datatest.ToyOf(ordinal("x", 4), ordinal("y", 1))
 	for _, c := range []struct {
@@ -312,6 +312,7 @@ func TestLabelTables(t *testing.T) {
 		{"pandas, a missing one", "size\n0.0\n1.0\n\"\"\n2.0\n", "ordinal", "size 3 [0 1 -1 2] []"},
 		{"degrees", "a\n0\n360\n-90\n270\n", "circular:360", "a 4 [0 0 3 3] []"},
 		{"real degrees", "a;\n0;\n4,428;\n-90;\n;\n", "circular:360", "a 3 [0 1 2 -1] [0 0.0123 0.75]"},
+		{"words and numbers", "a\n7\nx\nNA\n7\n", "categorical", "a 2 [0 1 -1 0] [] 7 x"},
 		{"a gap", "a\n0\n3\n1\n0\n", "circular:4", "a 4 [0 3 1 0] []"},
 	} {
 		path := filepath.Join(t.TempDir(), "labels.csv")

@@ -30,7 +30,6 @@ type units struct {
 	drawn      []int32 // units of the epoch, batch by batch
 }
 
-// prepareLabels plans the batches of a split with labels in Known.
 func (s *Sampler) prepareLabels() error {
 	known := s.split.Known
 	if known == nil {
@@ -107,7 +106,6 @@ func newUnits(known *Labels, batch, room int) *units {
 	return u
 }
 
-// images returns the number of images in an epoch.
 func (m *mix) images() int {
 	n := (m.batches-1)*m.plain + m.lastPlain
 	for _, u := range m.units {
@@ -146,7 +144,6 @@ func (m *mix) plainIn(batch int) int {
 	return m.plain
 }
 
-// draw draws the units of an epoch.
 func (u *units) draw(epoch int, seed uint64) {
 	first := uint64(epoch-1) * uint64(len(u.drawn)) // number of units in previous epochs
 	for i := range u.drawn {
@@ -154,7 +151,6 @@ func (u *units) draw(epoch int, seed uint64) {
 	}
 }
 
-// in returns the units in a batch.
 func (u *units) in(batch int) []int32 {
 	from := batch * u.full
 	return u.drawn[from:min(from+u.full, len(u.drawn))]
@@ -182,8 +178,7 @@ func (u *units) unit(n, seed uint64) int32 {
 	return u.order[n%count]
 }
 
-// numberSources assigns a separate range of numbers to the classes and pairs of every source. The range starts at the
-// factor's Size or later.
+// numberSources gives the classes and pairs of every source their own numbers, from the factor's Size on.
 func (s *Sampler) numberSources() error {
 	next := 0
 	for _, source := range s.split.Known.sources() {

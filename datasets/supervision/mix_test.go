@@ -15,8 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// checkMixed checks the plan and the levels of an epoch over all images of d, and
-// returns the images that were drawn.
+// checkMixed checks the plan and the levels of an epoch over all images of d. It returns the drawn images.
 func checkMixed(t *testing.T, d datasets.Dataset, s *Split, batches []Batch, size, drawn int) (extra []int) {
 	t.Helper()
 	known := s.Known
@@ -95,7 +94,7 @@ func TestMixedEpochs(t *testing.T) {
 		name        string
 		s           Kind
 		size        int
-		batch, want int // images in a full batch, and drawn ones among them
+		batch, want int // images of a full batch, and drawn images among them
 		sizes       string
 	}{
 		{"half", &FactorLabels{Fraction: 0.2, Share: 0.5}, 8, 8, 4, "[8 8 8 8 8 8 8 8 8 8 8 8 8 8 8]"},
@@ -145,7 +144,7 @@ func TestMixedEpochs(t *testing.T) {
 					counts[i]++
 					total++
 				}
-				// whole passes, from one epoch to the next
+				// whole passes across epochs
 				for _, i := range s.Known.Images {
 					if each := total / len(s.Known.Images); test.want > 0 && (counts[i] < each || counts[i] > each+1) {
 						t.Errorf("image %d was drawn %d times of %d", i, counts[i], total)
@@ -159,7 +158,7 @@ func TestMixedEpochs(t *testing.T) {
 	}
 }
 
-// The same of any numbers.
+// TestMixedEpochsAtRandom checks epochs with random numbers.
 func TestMixedEpochsAtRandom(t *testing.T) {
 	r := rng.New(6, "plans")
 	for range 300 {
@@ -172,7 +171,7 @@ func TestMixedEpochsAtRandom(t *testing.T) {
 			size++
 		}
 		plan := datatest.Split(t, s, d)
-		if plan.Known.Share == 0 { // all are labelled
+		if plan.Known.Share == 0 { // all images are labelled
 			continue
 		}
 		batch := min(size, d.Len())
@@ -187,7 +186,7 @@ func TestMixedEpochsAtRandom(t *testing.T) {
 	}
 }
 
-// epochWithLevels deals an epoch, copied.
+// epochWithLevels returns a copy of an epoch.
 func epochWithLevels(t testing.TB, s *Sampler) (batches []Batch) {
 	t.Helper()
 	if err := s.StartEpoch(); err != nil {
@@ -201,7 +200,7 @@ func epochWithLevels(t testing.TB, s *Sampler) (batches []Batch) {
 	return batches
 }
 
-// Labels of images in groups of moves, should someone combine the two.
+// Images in groups of moves may also have labels.
 func TestLabelsOfMoves(t *testing.T) {
 	d := datatest.ToyOf(circle("a", 6), circle("b", 5))
 	s := datatest.Split(t, &Pairs{Count: 5}, d)
@@ -228,7 +227,7 @@ func TestLabelsOfMoves(t *testing.T) {
 			t.Errorf("labelled %v: levels %v", batch.Labelled, batch.Levels)
 		}
 	}
-	// every image in a group: nothing to mix into
+	// every image is in a group, so batches mix no images
 	s = datatest.Split(t, &Pairs{Count: 15}, d)
 	s.Known = datatest.Split(t, &FactorLabels{Fraction: 0.5, Share: 0.5}, d).Known
 	if n := len(epochWithLevels(t, datatest.Sampler(t, s, 4))); n != 8 {
@@ -248,7 +247,7 @@ func TestMixedSamplerErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	state := b.State()
-	state.Epoch = math.MaxInt // a checkpoint that was tampered with
+	state.Epoch = math.MaxInt // a manipulated checkpoint
 	if err := b.Restore(state); err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +267,7 @@ func TestMixedSamplerErrors(t *testing.T) {
 	}
 }
 
-// Restored at any position, a sampler of labelled images deals the same batches.
+// A sampler of labelled images restored at any position returns the same batches.
 func TestMixedSamplerResume(t *testing.T) {
 	d := trio()
 	for _, supervision := range []Kind{&FactorLabels{Fraction: 0.3, Share: 0.4}, &Similarity{Count: 11, Share: 0.4},
@@ -302,7 +301,7 @@ func TestMixedSamplerResume(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := other.StartEpoch(); err != nil { // it has dealt others before
+			if err := other.StartEpoch(); err != nil { // it has returned other batches before
 				t.Fatal(err)
 			}
 			if err := other.Restore(state); err != nil {
@@ -325,7 +324,7 @@ func TestMixedSamplerResume(t *testing.T) {
 	}
 }
 
-// The loader renders the sampler's batches in the background and without allocating.
+// The loader renders the sampler's batches in the background without allocations.
 func TestMixedLoader(t *testing.T) {
 	d := datatest.Build(t, &drawn.Square{Size: 16, Side: 5, Step: 1})
 	for _, supervision := range []Kind{&FactorLabels{Fraction: 0.1, Share: 0.5}, &Similarity{Count: 40, Share: 0.5}} {

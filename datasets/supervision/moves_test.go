@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// posed is a data set of one pixel with poses, hues and two objects, in an order that is no grid's.
+// posed is a data set of one pixel with poses, hues and two objects, in an order unlike a grid's.
 func posed(t *testing.T, table [][9]float64) datasets.Dataset {
 	t.Helper()
 	grid := factor.Grid{{Name: "hue", Size: 4}, {Name: "pose", Size: len(table), Kind: factor.Categorical, Rotations: table}, {Name: "object", Size: 2, Kind: factor.Categorical}}
@@ -28,8 +28,8 @@ func posed(t *testing.T, table [][9]float64) datasets.Dataset {
 	return d
 }
 
-// checkMoves checks that the moves of all groups lead from the first image's hue and pose to each other image's: R_m =
-// g_m R_1, and not R_m = R_1 g_m.
+// checkMoves checks that the moves of all groups map the first image's hue and pose to the other images' hues and
+// poses: R_m = g_m R_1, not R_m = R_1 g_m.
 func checkMoves(t *testing.T, d datasets.Dataset, s *Split) {
 	t.Helper()
 	factors := d.Factors()
@@ -112,7 +112,7 @@ func TestMovesOfPoses(t *testing.T) {
 	}
 }
 
-// Without groups the number of rotations is known all the same: models look for it.
+// Without groups, the number of rotations is still known, because models need it.
 func TestRotationsWithoutGroups(t *testing.T) {
 	d := posed(t, rotation.Octahedral())
 	for _, s := range []Choices{nil, Of("pairs", &Pairs{Hold: []string{"object"}}),
@@ -124,7 +124,7 @@ func TestRotationsWithoutGroups(t *testing.T) {
 	}
 }
 
-// A step of a path repeats the rotation to one of a pose's nearest poses, and draws among all directions.
+// A step of a path repeats the rotation to one of a pose's nearest poses, and draws from all directions.
 func TestPathsOfPoses(t *testing.T) {
 	for _, c := range []struct {
 		table      [][9]float64
@@ -190,7 +190,7 @@ func TestPoseErrors(t *testing.T) {
 	}
 }
 
-// Rotations of a file replace the rotations of the poses, and angles of a file replace the angles of the hues.
+// Rotations in a file replace the rotations of the poses, and angles in a file replace the angles of the hues.
 func TestGroupsOfPoses(t *testing.T) {
 	d := posed(t, rotation.Octahedral())
 	images := arrayFile(t, "images.npy", []int{2, 3}, int64(0), 9, 5, 3, 4, 100)

@@ -30,7 +30,6 @@ func (p *Pairs) Hint(key string) string {
 	return ""
 }
 
-// Validate checks the settings.
 func (p *Pairs) Validate() error {
 	switch {
 	case p.Count < 0:
@@ -95,8 +94,7 @@ func groupsOf(m int) string {
 	return fmt.Sprintf("groups of %d", m)
 }
 
-// groupsWithin forms groups of m images in the given order. The images of a group have equal levels of the held
-// factors.
+// groupsWithin forms groups of m images, in the given order, with equal levels of the held factors in a group.
 func groupsWithin(d datasets.Dataset, order []int, held []bool, m int) [][]int {
 	grid := factor.Grid(d.Factors())
 	levels := make([]int, len(grid))
@@ -131,7 +129,6 @@ type Paths struct {
 // maxWalked is the maximum number of images in all paths together, counted with repetitions.
 const maxWalked = 1 << 26
 
-// Validate checks the settings.
 func (p *Paths) Validate() error {
 	switch {
 	case p.Count < 1:
@@ -146,7 +143,6 @@ func (p *Paths) Validate() error {
 	return nil
 }
 
-// Split draws the paths.
 func (p *Paths) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -181,7 +177,6 @@ func (p *Paths) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	return NewSplit(d, p.Length, groups, p.Unlabelled)
 }
 
-// walk draws one path.
 func (p *Paths) walk(d datasets.Dataset, index *datasets.Index, starts, moving []int, s *rng.Stream) ([]int, error) {
 	factors := d.Factors()
 	levels := make([]int, len(factors))
@@ -210,7 +205,6 @@ type ObjectViews struct {
 	Images  int    `yaml:"images" doc:"images in a group, chosen at random among the views of an object; 0: all"`
 }
 
-// Validate checks the settings.
 func (v *ObjectViews) Validate() error {
 	switch {
 	case v.Objects < 0:
@@ -221,7 +215,6 @@ func (v *ObjectViews) Validate() error {
 	return nil
 }
 
-// Split collects the views.
 func (v *ObjectViews) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	if err := v.Validate(); err != nil {
 		return nil, err
@@ -287,7 +280,6 @@ func dealt(groups [][]int, m int, s *rng.Stream) (parts [][]int) {
 	return parts
 }
 
-// moving returns the factor that varies.
 func (v *ObjectViews) moving(d datasets.Dataset) (int, error) {
 	if v.Factor != "" {
 		k, err := factorNamed(d, v.Factor)

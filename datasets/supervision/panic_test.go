@@ -26,7 +26,7 @@ func (d torn) Image(i int, dst []float32) {
 	d.Dataset.Image(i, dst)
 }
 
-// A data set that panics does so on the goroutine that asked for its images, whoever renders them.
+// A panic of a data set reaches the goroutine that requested the images, whichever goroutine renders them.
 func TestPanicsReachTheCaller(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	d := torn{datatest.Build(t, &drawn.Square{Size: 16, Side: 5, Step: 1}), 77}

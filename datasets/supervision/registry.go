@@ -32,8 +32,7 @@ var Registry = &registry.Registry[Kind]{Kind: "supervision", Entries: []registry
 		New:    func() Kind { return &Answers{Share: 0.5, Union: true} }},
 }}
 
-// Register adds a kind of supervision that configs can name. Call it before reading a config. It returns an error if
-// the name is already registered.
+// Register adds a kind of supervision that configs can name, before a config is read. A taken name is an error.
 func Register(e registry.Entry[Kind]) error { return Registry.Register(e) }
 
 // Choice is a kind of supervision in a config: `{pairs: {count: 768}}`.
@@ -42,13 +41,10 @@ type Choice struct {
 	Value Kind
 }
 
-// DecodeConfig implements config.Decoder.
 func (c *Choice) DecodeConfig(n *config.Node) error {
 	return config.DecodeChoice(n, Registry, (*registry.Choice[Kind])(c))
 }
 
-// EncodeConfig implements config.Encoder.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Kind](c)) }
 
-// ConfigForms implements config.Former.
 func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }

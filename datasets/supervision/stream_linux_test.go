@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BenchmarkStream deals batches of 64 images of a cached set in random order: from the page cache, and from the disk.
-// For the disk it drops the set's pages before every 64 batches. It reads 3D Shapes from the folder of UNRAVEL_DATA if
-// they exist, and otherwise 16,384 images of noise.
+// BenchmarkStream loads batches of 64 images of a cached set in random order, from the page cache and from the disk.
+// For the disk, it drops the set's pages before every 64 batches. It reads 3D Shapes from the folder of UNRAVEL_DATA if
+// present, otherwise 16,384 images of noise.
 //
 //	UNRAVEL_DATA=DIR go test ./datasets -run '^$' -bench Stream -cpu 1,2
 func BenchmarkStream(b *testing.B) {
@@ -57,7 +57,7 @@ func BenchmarkStream(b *testing.B) {
 				if kind == "cold" {
 					b.StopTimer()
 					l.wait()
-					l.asked = 0 // drop the images read ahead too
+					l.asked = 0 // also drop the images read ahead
 					dropPages(b, filepath.Join((cache.Key{Name: s.Name}).Dir(), cache.ImagesFile), s.Images)
 					b.StartTimer()
 				}
@@ -89,7 +89,7 @@ func ownMemory(b *testing.B) float64 {
 	return 0
 }
 
-// dropPages takes a file that is mapped out of the page cache.
+// dropPages drops a mapped file from the page cache.
 func dropPages(b *testing.B, path string, mapped []byte) {
 	b.Helper()
 	before := uintptr(unsafe.Pointer(unsafe.SliceData(mapped))) % uintptr(os.Getpagesize()) // the header

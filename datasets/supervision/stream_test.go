@@ -13,8 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// mappedSet returns a cached set of images of 64 x 64 x 3. In a benchmark it is 3D Shapes, if fetched; otherwise it is
-// n images of noise.
+// mappedSet returns a cached set of images of 64 x 64 x 3: n images of noise, or in a benchmark 3D Shapes if fetched.
 func mappedSet(t testing.TB, n int) (*cache.Set, *stored.Set) {
 	t.Helper()
 	if _, bench := t.(*testing.B); bench {
@@ -47,8 +46,8 @@ func mappedSet(t testing.TB, n int) (*cache.Set, *stored.Set) {
 	return s, stored.FromCache(s)
 }
 
-// TestMappedLoader compares batches of mapped images, read ahead, with batches of the same images in memory. It does so
-// from the start, after a return to the middle of an epoch, and for a sample.
+// TestMappedLoader compares batches of mapped images, read ahead, with batches of the same images in memory: from the
+// start, after a return to the middle of an epoch, and for a sample.
 func TestMappedLoader(t *testing.T) {
 	s, d := mappedSet(t, 200)
 	plain, err := datasets.FromPixels("memory", slices.Clone(s.Images), 64, 64, 3, nil, nil)

@@ -1,5 +1,4 @@
-// Package supervision describes the knowledge of a training run about the images of a data set, and provides its
-// batches.
+// Package supervision describes what a training run knows about the images of a data set, and provides its batches.
 //
 // A [Kind] of supervision creates a [Split] from a data set: groups of images with known transformations between them,
 // labels of some images, and unlabelled images. A config chooses kinds by name from [Registry]. A [Sampler] divides a
@@ -16,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // Kind is a kind of supervision; the settings in [Registry] implement it. Its method Split creates a Split of a data
@@ -26,8 +26,7 @@ type Kind interface {
 	Split(d datasets.Dataset, s *rng.Stream) (*Split, error)
 }
 
-// Choices is the supervision in a config: one kind, `{pairs: {count: 768}}`, or a list of several. An empty list means
-// no supervision (none).
+// Choices is the supervision in a config: one kind, `{pairs: {count: 768}}`, or a list. An empty list means none.
 type Choices []Choice
 
 // Of returns a supervision of one kind.
@@ -113,10 +112,8 @@ func (s Choices) EncodeConfig() (any, error) {
 	return []Choice(s), nil
 }
 
-// ConfigForms implements config.Former.
 func (Choices) ConfigForms() []any { return []any{Choice{}, []Choice{}} }
 
-// ConfigType implements config.Typer.
 func (s Choices) ConfigType() string {
 	return "one of " + strings.Join(Registry.Names(), ", ") + ", or a list of them"
 }
@@ -124,23 +121,13 @@ func (s Choices) ConfigType() string {
 // None makes all images unlabelled.
 type None struct{}
 
-// Split returns a Split without groups.
 func (*None) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	return NewSplit(d, 0, nil, true)
 }
 
-// upTo lists 0 to n-1.
-func upTo(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
-}
-
 // known lists the images with known levels of all factors.
 func known(d datasets.Dataset) []int {
-	list := upTo(d.Len())
+	list := numeric.UpTo(d.Len())
 	if datasets.Missing(d) != nil {
 		list = slices.DeleteFunc(list, unknownOf(d, func(int, factor.Factor) bool { return true }))
 	}

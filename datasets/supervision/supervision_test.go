@@ -54,7 +54,7 @@ func checkTransformations(t *testing.T, d datasets.Dataset, s *Split) {
 	}
 }
 
-// checkParts: every image is labelled or unlabelled, not both.
+// checkParts checks that every image is either labelled or unlabelled.
 func checkParts(t *testing.T, d datasets.Dataset, s *Split) {
 	t.Helper()
 	seen := make([]int, d.Len())
@@ -130,7 +130,7 @@ func TestPaths(t *testing.T) {
 	if len(directions) != 4 {
 		t.Errorf("steps go %v", directions)
 	}
-	for way, n := range directions { // 4950 steps, four ways
+	for way, n := range directions { // 4950 steps in four directions
 		if n < 1100 || n > 1380 {
 			t.Errorf("%d steps go %v", n, way)
 		}
@@ -218,7 +218,7 @@ type bad struct{ split *Split }
 
 func (b *bad) Split(datasets.Dataset, *rng.Stream) (*Split, error) { return b.split, nil }
 
-// A mistake in a supervision of another package is an error, not a panic in the middle of training.
+// A mistake in another package's supervision is an error, not a panic during training.
 func TestSplitsAreChecked(t *testing.T) {
 	d := datatest.ToyOf(circle("a", 8))
 	angles := [][]float32{{0, 1}}
@@ -248,7 +248,7 @@ func TestSplitsAreChecked(t *testing.T) {
 	}
 }
 
-// empty is a data set of no image.
+// empty is a data set without images.
 type empty struct{ *datatest.Toy }
 
 func (empty) Len() int { return 0 }

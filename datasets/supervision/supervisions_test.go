@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// several is supervision of several kinds as one.
+// several is a supervision of several kinds.
 type several []Kind
 
 // Split implements Supervision.
@@ -27,8 +27,8 @@ func (s several) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	return list.Split(d, 3)
 }
 
-// TestPairsAndLabels checks that images of groups have labels, and that each kind of supervision gives the same as
-// alone.
+// TestPairsAndLabels checks that images of groups have labels, and that each kind of supervision gives the same result
+// as alone.
 func TestPairsAndLabels(t *testing.T) {
 	d := datatest.ToyOf(circle("a", 8), circle("b", 6))
 	pairs, labels := &Pairs{Count: 5}, &FactorLabels{Fraction: 0.5, Share: 0.5}
@@ -69,7 +69,7 @@ func TestPairsAndLabels(t *testing.T) {
 }
 
 // TestLabelsAndSimilarities checks that the images of a similar pair share the known level of one of them. Without a
-// known level they share a new number that is no level.
+// known level, they share a new number that is no level.
 func TestLabelsAndSimilarities(t *testing.T) {
 	d := trio()
 	s := datatest.Split(t, several{&FactorLabels{Fraction: 0.4, Share: 0.3, Factors: []string{"x"}}, &Similarity{Count: 30, Share: 0.4}}, d)
@@ -134,14 +134,14 @@ func TestLabelsAndSimilarities(t *testing.T) {
 	}
 }
 
-// levelOf is the level of an image of a factor.
+// levelOf returns the level of an image in a factor.
 func levelOf(d datasets.Dataset, image int, name string) int {
 	levels := make([]int, len(d.Factors()))
 	d.FactorsAt(image, levels)
 	return levels[slices.IndexFunc(d.Factors(), func(f factor.Factor) bool { return f.Name == name })]
 }
 
-// TestSourcesAreDealtApart checks that each kind of labels about the same images has its own order.
+// TestSourcesAreDealtApart checks that each kind of labels for the same images has its own order.
 func TestSourcesAreDealtApart(t *testing.T) {
 	d := trio()
 	levels := slices.Repeat([]int8{-1}, d.Len())
@@ -161,7 +161,7 @@ func TestSourcesAreDealtApart(t *testing.T) {
 		if !ok {
 			break
 		}
-		if n := len(batch.Indices); n == 10 { // four of the epoch's order, and three of each
+		if n := len(batch.Indices); n == 10 { // four in the epoch's order, and three of each kind
 			first, second = append(first, batch.Indices[4:7]...), append(second, batch.Indices[7:]...)
 		}
 	}
@@ -170,7 +170,7 @@ func TestSourcesAreDealtApart(t *testing.T) {
 	}
 }
 
-// TestJoinedImages checks the images for training: images on paths, and images with labels.
+// TestJoinedImages checks the training images: images on paths, and images with labels.
 func TestJoinedImages(t *testing.T) {
 	d := datatest.ToyOf(circle("a", 8), circle("b", 6))
 	paths := &Paths{Count: 1, Length: 4, Step: 1}
@@ -195,7 +195,7 @@ func TestJoinedImages(t *testing.T) {
 	}
 }
 
-// TestPairsAndPaths checks that groups of each size have a separate pass, with their transformations.
+// TestPairsAndPaths checks that groups of each size have their own pass and transformations.
 func TestPairsAndPaths(t *testing.T) {
 	d := datatest.ToyOf(circle("a", 8), circle("b", 6))
 	s := datatest.Split(t, several{&Pairs{Count: 7}, &Paths{Count: 3, Length: 5, Step: 1}, &Pairs{Count: 4}}, d)
@@ -243,7 +243,7 @@ func TestJoinErrors(t *testing.T) {
 	d := datatest.ToyOf(circle("a", 8), circle("b", 6))
 	first := d.Factors()[0]
 	many, wrong := make([]uint8, d.Len()), make([]uint8, d.Len())
-	many[0], wrong[0] = 200, uint8(first.Size-1) // of 201 levels, and of as many as the factor
+	many[0], wrong[0] = 200, uint8(first.Size-1) // 201 levels, and as many levels as the factor
 	file := func(levels []uint8) *FactorLabels {
 		return &FactorLabels{Fraction: 1, File: labelFile(t, []int{d.Len(), 1}, levels...), Names: []string{first.Name}, Kinds: factor.ColumnKinds{List: []string{first.Kind.String()}}}
 	}

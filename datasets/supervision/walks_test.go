@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// walked returns a set of pixels with the levels of a grid, but for the images that are left out.
+// walked returns a set of pixels with the levels of a grid, except for omitted images.
 func walked(t *testing.T, grid factor.Grid, leave ...int) datasets.Dataset {
 	t.Helper()
 	var levels [][]int

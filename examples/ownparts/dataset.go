@@ -8,15 +8,13 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// hand is a data set: the hand of a clock, white on black. Factors: its angle (circular) and its
-// length (ordinal).
+// hand is a data set: the hand of a clock, white on black. Factors: its angle (circular) and its length (ordinal).
 type hand struct {
 	Size    int `yaml:"size" doc:"height and width of the images, pixels"`
 	Angles  int `yaml:"angles" doc:"number of angles"`
 	Lengths int `yaml:"lengths" doc:"number of lengths"`
 }
 
-// Validate checks the settings.
 func (h *hand) Validate() error {
 	switch {
 	case h.Size < 8 || h.Size > 1024:

@@ -15,7 +15,6 @@ type residual struct {
 	Features int `yaml:"features" doc:"width of the dense layer"`
 }
 
-// Validate checks the settings.
 func (r *residual) Validate() error {
 	if r.Channels < 1 || r.Channels > 4096 {
 		return config.Invalid("channels", "%d is out of range; want 1 to 4096", r.Channels)

@@ -11,13 +11,11 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// laplace is a latent space: R^Dim with the posterior Laplace(mu, b) in every coordinate and the prior
-// Laplace(0, 1).
+// laplace is a latent space: R^Dim with the posterior Laplace(mu, b) in every coordinate and the prior Laplace(0, 1).
 type laplace struct {
 	Dim int `yaml:"dim" doc:"dimension"`
 }
 
-// Validate checks the settings.
 func (l *laplace) Validate() error {
 	if l.Dim < 1 || l.Dim > 4096 {
 		return config.Invalid("dim", "%d is out of range; want 1 to 4096", l.Dim)
@@ -56,8 +54,7 @@ func (l *laplace) Sample(location, scale, noise *gorgonia.Node) (*gorgonia.Node,
 	return z, s.err
 }
 
-// KL implements latent.Space: |mu| + b exp(-|mu|/b) - log b - 1, summed over the coordinates, the mean
-// over the batch.
+// KL implements latent.Space: |mu| + b exp(-|mu|/b) - log b - 1, summed over the coordinates, the mean over the batch.
 func (l *laplace) KL(location, scale *gorgonia.Node) (*gorgonia.Node, error) {
 	var s steps
 	size := s.of(gorgonia.Abs(location))

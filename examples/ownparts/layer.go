@@ -15,7 +15,6 @@ type mixed struct {
 	nn.LayerName
 }
 
-// Validate checks the settings.
 func (m *mixed) Validate() error {
 	if m.Channels < 1 || m.Channels > 4096 {
 		return config.Invalid("channels", "%d is out of range; want 1 to 4096", m.Channels)

@@ -15,8 +15,7 @@ import (
 //
 //	1/n sum_i sum_j |z_ij|
 //
-// It is a scalar, at least 0, and 0 exactly where all codes are 0. Its gradient is sign(z_ij)/n, and 0
-// at 0.
+// It is a scalar, at least 0, and 0 exactly where all codes are 0. Its gradient is sign(z_ij)/n, and 0 at 0.
 //
 // Source: Olshausen and Field 1996, equation 2 with S(x) = |x|.
 func Sparsity(z *gorgonia.Node) (*gorgonia.Node, error) {

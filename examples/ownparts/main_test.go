@@ -23,7 +23,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// own lists the kinds and names of this program's parts, as `list` has them.
+// own lists the kinds and names of this program's parts, as in the output of `list`.
 var own = map[string]string{"losses": "sparsity", "encoders": "residual", "layers": "mixed", "latents": "laplace", "models": "denoising", "metrics": "active-units",
 	"datasets": "hand", "supervisions": "neighbours", "augmentations": "invert",
 	"optimizers": "momentum", "schedules": "halving", "sources": "noisy"}
@@ -32,13 +32,13 @@ func TestMain(m *testing.M) {
 	if err := register(); err != nil {
 		log.Fatal(err)
 	}
-	if os.Getenv("OWNPARTS") != "" { // the test program is the command line, for processes of a sweep too
+	if os.Getenv("OWNPARTS") != "" { // a process of a sweep also runs the test program as its command line
 		cli.Main()
 	}
 	os.Exit(m.Run())
 }
 
-// TestParts holds this program's parts to what unravel's own are held to.
+// TestParts tests this program's parts with the checks of Unravel's own parts.
 func TestParts(t *testing.T) {
 	conforms(t, losses.Registry, own["losses"], conformance.CheckLoss)
 	conforms(t, nn.Encoders, own["encoders"], conformance.CheckEncoder)

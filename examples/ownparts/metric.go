@@ -13,7 +13,6 @@ type activeUnits struct {
 	Threshold float64 `yaml:"threshold" doc:"variance above which a column is active"`
 }
 
-// Validate checks the settings.
 func (a *activeUnits) Validate() error {
 	if !(a.Threshold >= 0) {
 		return config.Invalid("threshold", "got %v; want 0 or more", a.Threshold)

@@ -31,7 +31,6 @@ func newDenoising() *denoising {
 	return d
 }
 
-// Validate checks the settings.
 func (d *denoising) Validate() error {
 	if d.Latent < 1 || d.Latent > 4096 {
 		return config.Invalid("latent", "%d is out of range; want 1 to 4096", d.Latent)

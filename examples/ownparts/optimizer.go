@@ -16,7 +16,6 @@ type momentum struct {
 	Decay float64 `yaml:"decay" doc:"decay of the velocity, 0 to 1"`
 }
 
-// Validate checks the settings.
 func (m *momentum) Validate() error {
 	if !(m.LR > 0 && m.LR <= 1e6) {
 		return config.Invalid("lr", "%v is out of range; want above 0, and at most 1e6", m.LR)

@@ -11,7 +11,6 @@ type halving struct {
 	Epochs float64 `yaml:"epochs" doc:"epochs in which the learning rate halves"`
 }
 
-// Validate checks the settings.
 func (h *halving) Validate() error {
 	if !(h.Epochs > 0) {
 		return config.Invalid("epochs", "got %v; want above 0", h.Epochs)

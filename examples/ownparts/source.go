@@ -15,7 +15,6 @@ type noisy struct {
 	Sigma float64 `yaml:"sigma" doc:"standard deviation of the noise of a code, levels"`
 }
 
-// Validate checks the settings.
 func (n *noisy) Validate() error {
 	if !(n.Sigma >= 0 && n.Sigma <= 100) {
 		return config.Invalid("sigma", "%v is out of range; want 0 to 100", n.Sigma)

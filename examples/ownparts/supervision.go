@@ -17,7 +17,6 @@ type neighbours struct {
 	Factor string `yaml:"factor" doc:"circular factor in which the images of a pair differ"`
 }
 
-// Validate checks the settings.
 func (n *neighbours) Validate() error {
 	if n.Count < 1 {
 		return config.Invalid("count", "got %d; want 1 or more", n.Count)

@@ -29,11 +29,7 @@ func (c Case) checkDevice(t testing.TB, values [][]float64, want outcome) {
 		return
 	}
 	run := func() (outcome, error) {
-		g, err := newGraph[float32](c, values, form{gradients: true})
-		if err != nil {
-			return outcome{}, err
-		}
-		m, err := newMachine(g, g.gradients...)
+		g, m, err := prepare[float32](c, values, form{gradients: true})
 		if err != nil {
 			return outcome{}, err
 		}

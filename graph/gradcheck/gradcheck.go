@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph/rng"
 )
@@ -113,7 +114,7 @@ func (c Case) draw() [][]float64 {
 		if lo == 0 && hi == 0 {
 			lo, hi = -2, 2
 		}
-		values[i] = make([]float64, count(in.Shape))
+		values[i] = make([]float64, tensor.Shape(in.Shape).TotalSize())
 		for j := range values[i] {
 			x := lo + (hi-lo)*r.Float64()
 			if in.Values != nil {
@@ -123,14 +124,6 @@ func (c Case) draw() [][]float64 {
 		}
 	}
 	return values
-}
-
-func count(shape []int) int {
-	n := 1
-	for _, d := range shape {
-		n *= d
-	}
-	return n
 }
 
 // varied lists the indices of the inputs with a gradient.
@@ -159,12 +152,7 @@ func (o outcome) tensors() [][]float64 {
 func checkType[T float32 | float64](t testing.TB, c Case, values [][]float64) outcome {
 	t.Helper()
 	name := fmt.Sprintf("%s in %T", c.Name, T(0))
-	g, err := newGraph[T](c, values, form{gradients: true})
-	if err != nil {
-		t.Errorf("%s: %v", name, err)
-		return outcome{}
-	}
-	m, err := newMachine(g, g.gradients...)
+	g, m, err := prepare[T](c, values, form{gradients: true})
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 		return outcome{}
@@ -282,7 +270,7 @@ func (c Case) checkAlone(t testing.TB, name string, g *subject, all outcome) {
 // differs returns the index of the first element with different bits, or -1.
 func differs(a, b []float64) int {
 	if len(a) != len(b) {
-		return max(min(len(a), len(b)), 0)
+		return min(len(a), len(b))
 	}
 	for i := range a {
 		if math.Float64bits(a[i]) != math.Float64bits(b[i]) {
@@ -320,12 +308,7 @@ func (c Case) checkWant(t testing.TB, values [][]float64, got []float64) {
 // checkDifferences compares gradients with central differences of the loss.
 func (c Case) checkDifferences(t testing.TB, values [][]float64, gradients [][]float64) {
 	t.Helper()
-	g, err := newGraph[float64](c, values, form{})
-	if err != nil {
-		t.Errorf("%s: %v", c.Name, err)
-		return
-	}
-	m, err := newMachine(g)
+	g, m, err := prepare[float64](c, values, form{})
 	if err != nil {
 		t.Errorf("%s: %v", c.Name, err)
 		return

@@ -126,7 +126,6 @@ func (product) Backward(in []graph.Array, _, dout graph.Array, din []graph.Array
 	return nil
 }
 
-// runner runs a graph on package machine.
 type runner struct{ machine *machine.Machine }
 
 func newMachine(g *subject, gradients ...*gorgonia.Node) (*runner, error) {
@@ -134,13 +133,16 @@ func newMachine(g *subject, gradients ...*gorgonia.Node) (*runner, error) {
 	return &runner{m}, err
 }
 
-// runConstants runs a case with constants as its constant inputs.
-func runConstants[T float32 | float64](c Case, values [][]float64) (outcome, error) {
-	g, err := newGraph[T](c, values, form{gradients: true, constants: true})
-	if err != nil {
-		return outcome{}, err
+// prepare returns a case's graph, and the machine that computes its loss, node and gradients.
+func prepare[T float32 | float64](c Case, values [][]float64, f form) (g *subject, m *runner, err error) {
+	if g, err = newGraph[T](c, values, f); err == nil {
+		m, err = newMachine(g, g.gradients...)
 	}
-	m, err := newMachine(g, g.gradients...)
+	return g, m, err
+}
+
+func runConstants[T float32 | float64](c Case, values [][]float64) (outcome, error) {
+	g, m, err := prepare[T](c, values, form{gradients: true, constants: true})
 	if err != nil {
 		return outcome{}, err
 	}
@@ -158,7 +160,6 @@ func (m *runner) run(g *subject) (outcome, error) {
 	return o, nil
 }
 
-// runOn runs a case on one of Gorgonia's machines.
 func runOn[T float32 | float64](m Machine, c Case, values [][]float64) (outcome, error) {
 	g, err := newGraph[T](c, values, form{gradients: m == Tape})
 	if err != nil {

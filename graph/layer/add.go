@@ -90,10 +90,10 @@ type sum[T graph.Float] struct {
 }
 
 func newSum[T graph.Float](n int, a graph.Activation) *sum[T] {
-	f, do := &sum[T]{a: a}, arithmeticOf[T]()
+	f, do := &sum[T]{a: a}, kernel.ArithmeticOf[T]()
 	f.values = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
 		y := f.y[lo:hi]
-		do.mix(y, 1, f.x[lo:hi], 1, f.z[lo:hi])
+		do.Mix(y, 1, f.x[lo:hi], 1, f.z[lo:hi])
 		numeric.Activate(kernel.Activation(f.a), y, y)
 		return 0
 	})

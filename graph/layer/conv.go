@@ -48,7 +48,6 @@ type convGeometry func(x, w tensor.Shape, o ConvOptions) (kernel.ConvShape, erro
 // convFunc returns the function of a convolution.
 type convFunc func(s kernel.ConvShape, a graph.Activation) (graph.Func, error)
 
-// kernelOf returns the convFunc of a plan from package kernel.
 func kernelOf[P plan](build func(kernel.ConvShape, kernel.Activation) (P, error)) convFunc {
 	return func(s kernel.ConvShape, a graph.Activation) (graph.Func, error) {
 		return ofPlan(build(s, kernel.Activation(a)))

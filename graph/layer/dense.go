@@ -66,7 +66,6 @@ func Dense(x, w, bias *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error
 	}, x, w, bias)
 }
 
-// errWeightTangent is the error for a tangent of the weights.
 var errWeightTangent = errors.New("there is no tangent along weights, only along a layer's input")
 
 func denseFunc[T graph.Float](rows, in, out int, a graph.Activation) (graph.Func, error) {
@@ -117,7 +116,6 @@ type plan interface {
 // planned is the graph.Func of a plan, with inputs x, weights and bias.
 type planned struct{ plan plan }
 
-// ofPlan returns the graph.Func of a plan, or the error.
 func ofPlan[P plan](p P, err error) (graph.Func, error) {
 	if err != nil {
 		return nil, err

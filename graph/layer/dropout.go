@@ -7,6 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
+	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
@@ -43,9 +44,9 @@ type dropout[T graph.Float] struct {
 }
 
 func newDropout[T graph.Float](in []tensor.Shape) *dropout[T] {
-	f, do := &dropout[T]{}, arithmeticOf[T]()
+	f, do := &dropout[T]{}, kernel.ArithmeticOf[T]()
 	f.loop = numeric.NewLoop(in[0].TotalSize(), numeric.BlockSize, func(lo, hi int) float64 {
-		do.multiply(f.y[lo:hi], f.x[lo:hi], f.mask[lo:hi])
+		do.Multiply(f.y[lo:hi], f.x[lo:hi], f.mask[lo:hi])
 		return 0
 	})
 	return f

@@ -5,7 +5,6 @@ import (
 
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/internal/kernel"
-	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -29,65 +28,6 @@ func piecesOf(sets, rows, channels int) (list []piece) {
 	return list
 }
 
-// channelSums is kernel.ChannelSums for both element types.
-func channelSums[T graph.Float](sum, product, u, x, shift []T, rows, stride int) {
-	if s, ok := numeric.Singles(sum); ok {
-		p, _ := numeric.Singles(product)
-		a, _ := numeric.Singles(u)
-		b, _ := numeric.Singles(x)
-		k, _ := numeric.Singles(shift)
-		kernel.ChannelSums(s, p, a, b, k, rows, stride)
-		return
-	}
-	for r := range rows {
-		for c, k := range shift {
-			d := x[r*stride+c] - k
-			v := d
-			if u != nil {
-				v = u[r*stride+c]
-			}
-			sum[c] += v
-			product[c] += v * d
-		}
-	}
-}
-
-// channelMap is kernel.ChannelMap for both element types.
-func channelMap[T graph.Float](dst, x, shift, scale, offset []T, rows, stride int, floor T) {
-	if d, ok := numeric.Singles(dst); ok {
-		a, _ := numeric.Singles(x)
-		k, _ := numeric.Singles(shift)
-		s, _ := numeric.Singles(scale)
-		o, _ := numeric.Singles(offset)
-		kernel.ChannelMap(d, a, k, s, o, rows, stride, float32(floor))
-		return
-	}
-	for r := range rows {
-		for c, k := range shift {
-			dst[r*stride+c] = max(scale[c]*(x[r*stride+c]-k)+offset[c], floor)
-		}
-	}
-}
-
-// channelGradient is kernel.ChannelGradient for both element types.
-func channelGradient[T graph.Float](dst, u, x, shift, a, b, offset []T, rows, stride int) {
-	if d, ok := numeric.Singles(dst); ok {
-		v, _ := numeric.Singles(u)
-		w, _ := numeric.Singles(x)
-		k, _ := numeric.Singles(shift)
-		p, _ := numeric.Singles(a)
-		q, _ := numeric.Singles(b)
-		o, _ := numeric.Singles(offset)
-		kernel.ChannelGradient(d, v, w, k, p, q, o, rows, stride)
-		return
-	}
-	for r := range rows {
-		for c, k := range shift {
-			dst[r*stride+c] = a[c]*u[r*stride+c] + (b[c]*(x[r*stride+c]-k) + offset[c])
-		}
-	}
-}
-
 // partials holds sums for each piece and channel: sums of u, and sums of products with u.
 type partials[T graph.Float] struct {
 	sum, product []T   // one row of channels for each piece and set
@@ -105,7 +45,6 @@ func newPartials[T graph.Float](list []piece) *partials[T] {
 	return p
 }
 
-// of returns the zeroed sums of a piece.
 func (p *partials[T]) of(i int) (sum, product []T) {
 	q, at := p.pieces[i], p.at[i]
 	sum, product = p.sum[at:at+q.last-q.first], p.product[at:at+q.last-q.first]
@@ -153,7 +92,7 @@ func (m *batchMoments[T]) add(_, i int) {
 	sum, square := m.partials.of(i)
 	at := p.set * m.rows * m.channels
 	shift := m.x[at+p.first : at+p.last]
-	channelSums(sum, square, nil, m.x[at+p.from*m.channels+p.first:], shift, p.to-p.from, m.channels)
+	kernel.ChannelSums(sum, square, nil, m.x[at+p.from*m.channels+p.first:], shift, p.to-p.from, m.channels)
 }
 
 func (m *batchMoments[T]) Forward(in [][]T, out []T) {

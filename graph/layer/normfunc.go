@@ -93,7 +93,7 @@ func (f *norm[T]) line(at int) {
 func (f *norm[T]) mapPiece(_, i int) {
 	p := f.partials.pieces[i]
 	at, v := f.places(p)
-	channelMap(f.y[at:], f.x[at:], f.mean[v:v+p.last-p.first], f.scale[v:], f.offset[v:], p.to-p.from, f.channels, f.floor)
+	kernel.ChannelMap(f.y[at:], f.x[at:], f.mean[v:v+p.last-p.first], f.scale[v:], f.offset[v:], p.to-p.from, f.channels, f.floor)
 }
 
 // places returns the offset of a piece in x, and the offset of its channels in arrays [sets, channels].
@@ -106,7 +106,7 @@ func (f *norm[T]) forwardSet(_, set int) {
 	at, c := set*f.channels, f.channels
 	first := f.x[at*f.rows:][:c]
 	sum, square := f.partials.of(set)
-	channelSums(sum, square, nil, f.x[at*f.rows:], first, f.rows, c)
+	kernel.ChannelSums(sum, square, nil, f.x[at*f.rows:], first, f.rows, c)
 	n, wide := float64(f.rows), c/f.groups
 	for g := 0; g < c; g += wide {
 		mean := 0.0
@@ -178,7 +178,7 @@ func (f *norm[T]) sumPiece(_, i int) {
 		}
 	}
 	sum, product := f.partials.of(i)
-	channelSums(sum, product, f.gradientOf(at), f.x[at:], f.mean[v:v+n], rows, f.channels)
+	kernel.ChannelSums(sum, product, f.gradientOf(at), f.x[at:], f.mean[v:v+n], rows, f.channels)
 }
 
 // slopes sets the factors and offsets of dx as a linear function of dy and x - mean. With g = gamma dy and h = (x -
@@ -217,7 +217,7 @@ func (f *norm[T]) slopes(set int) {
 func (f *norm[T]) slopePiece(_, i int) {
 	p := f.partials.pieces[i]
 	at, v := f.places(p)
-	channelGradient(f.dx[at:], f.gradientOf(at), f.x[at:], f.mean[v:v+p.last-p.first], f.scale[v:], f.b[v:], f.offset[v:], p.to-p.from, f.channels)
+	kernel.ChannelGradient(f.dx[at:], f.gradientOf(at), f.x[at:], f.mean[v:v+p.last-p.first], f.scale[v:], f.b[v:], f.offset[v:], p.to-p.from, f.channels)
 }
 
 // backwardSet computes the sums and dx of a set.

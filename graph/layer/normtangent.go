@@ -13,7 +13,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// errBatchTangent is the error for a tangent through batch moments.
 var errBatchTangent = errors.New("the moments of a batch couple its images, and a derivative along one image moves all; want norm group, layer, instance or none, or frozen running moments")
 
 // normTangent adds the tangent of the normalisation that plan describes. A group of n elements has s = sqrt(variance +

@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
+	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -182,14 +183,14 @@ func means(n int, windows []span) axis {
 type maxPool[T graph.Float] struct {
 	batch, height, width, channels int
 	rows, columns                  []span
-	do                             arithmetic[T]
+	do                             kernel.Arithmetic[T]
 	lines                          [][]T // one per worker: the maximum over rows; in the backward pass the part of the gradient that a window has not yet assigned
 	x, y, dy, dx                   []T
 	forwardItem, backwardItem      func(worker, i int)
 }
 
 func newMaxPool[T graph.Float](s tensor.Shape, rows, columns []span) *maxPool[T] {
-	p := &maxPool[T]{batch: s[0], height: s[1], width: s[2], channels: s[3], rows: rows, columns: columns, do: arithmeticOf[T](), lines: make([][]T, parallel.Threads())}
+	p := &maxPool[T]{batch: s[0], height: s[1], width: s[2], channels: s[3], rows: rows, columns: columns, do: kernel.ArithmeticOf[T](), lines: make([][]T, parallel.Threads())}
 	for i := range p.lines {
 		p.lines[i] = make([]T, p.width*p.channels)
 	}
@@ -210,7 +211,7 @@ func (p *maxPool[T]) row(worker, i int) {
 		line = p.lines[worker]
 		copy(line, x[window.from*wide:])
 		for r := window.from + 1; r < window.to; r++ {
-			p.do.largest(line, x[r*wide:][:wide])
+			p.do.Largest(line, x[r*wide:][:wide])
 		}
 	}
 	y := p.y[i*len(p.columns)*p.channels:]
@@ -218,7 +219,7 @@ func (p *maxPool[T]) row(worker, i int) {
 		dst := y[c*p.channels:][:p.channels]
 		copy(dst, line[w.from*p.channels:])
 		for at := w.from + 1; at < w.to; at++ {
-			p.do.largest(dst, line[at*p.channels:][:p.channels])
+			p.do.Largest(dst, line[at*p.channels:][:p.channels])
 		}
 	}
 }
@@ -243,7 +244,7 @@ func (p *maxPool[T]) image(worker, i int) {
 			for r := row.from; r < row.to; r++ {
 				for k := column.from; k < column.to; k++ {
 					q := (r*p.width + k) * c
-					p.do.claim(dx[q:][:c], left, x[q:][:c], y)
+					p.do.Claim(dx[q:][:c], left, x[q:][:c], y)
 				}
 			}
 			at += c

@@ -2,6 +2,7 @@ package layer
 
 import (
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -52,14 +53,14 @@ func (f *resample[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 type pass[T graph.Float] struct {
 	batch, channels int
 	rows, columns   axis
-	do              arithmetic[T]
+	do              kernel.Arithmetic[T]
 	lines           [][]T // one per worker: a weighted sum of rows
 	dst, src        []T
 	item            func(worker, i int)
 }
 
 func (p *pass[T]) init(batch, channels int, rows, columns axis) {
-	*p = pass[T]{batch: batch, channels: channels, rows: rows, columns: columns, do: arithmeticOf[T](), lines: make([][]T, parallel.Threads())}
+	*p = pass[T]{batch: batch, channels: channels, rows: rows, columns: columns, do: kernel.ArithmeticOf[T](), lines: make([][]T, parallel.Threads())}
 	for i := range p.lines {
 		p.lines[i] = make([]T, columns.in*channels)
 	}
@@ -101,18 +102,18 @@ func (p *pass[T]) combine(dst []T, taps []tap, src []T) {
 		copy(dst, piece(0))
 		return
 	case len(taps) == 1:
-		p.do.scale(dst, T(taps[0].weight), piece(0))
+		p.do.Scale(dst, T(taps[0].weight), piece(0))
 		return
 	case n <= few:
 		mixFew(dst, T(taps[0].weight), piece(0), T(taps[1].weight), piece(1))
 	default:
-		p.do.mix(dst, T(taps[0].weight), piece(0), T(taps[1].weight), piece(1))
+		p.do.Mix(dst, T(taps[0].weight), piece(0), T(taps[1].weight), piece(1))
 	}
 	for i := 2; i < len(taps); i++ {
 		if taps[i].weight == 1 {
-			p.do.add(dst, piece(i))
+			p.do.Add(dst, piece(i))
 		} else {
-			p.do.addScaled(dst, T(taps[i].weight), piece(i))
+			p.do.AddScaled(dst, T(taps[i].weight), piece(i))
 		}
 	}
 }

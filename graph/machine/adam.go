@@ -165,7 +165,6 @@ func (e *elements[T]) take(w, g []T) (moved bool, err error) {
 	return moved, nil
 }
 
-// read reads a value and its gradient from a node.
 func (s *slot) read(n gorgonia.ValueGrad) (moved bool, err error) {
 	if node, ok := n.(*gorgonia.Node); n == nil || ok && node == nil {
 		return false, errors.New("it is nil")

@@ -86,8 +86,7 @@ func statement(n *gorgonia.Node) bool {
 	return t == readType || t == letType
 }
 
-// readsOf finds the gorgonia.Read operations of a graph. Such an operation has one field: a pointer to its
-// destination.
+// readsOf finds the gorgonia.Read operations of a graph. Such an operation has one field: a pointer to its destination.
 func readsOf(g *gorgonia.ExprGraph) (list []read) {
 	for _, n := range g.AllNodes() {
 		if n.Op() == nil || fmt.Sprintf("%T", n.Op()) != readType {

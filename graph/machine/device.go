@@ -134,7 +134,6 @@ func (o *onDevice) build(m *Machine) error {
 	return nil
 }
 
-// room returns new device memory for the value of a node.
 func (o *onDevice) room(n *gorgonia.Node, host bool) (b vulkan.Buffer, err error) {
 	if host {
 		b, err = o.device.gpu.AllocHost(bytesOf(n))
@@ -245,7 +244,6 @@ func (o *onDevice) recordNorms(m *Machine, t *vulkan.Tape) (err error) {
 	return nil
 }
 
-// runParts runs the parts of the machine in order.
 func (m *Machine) runParts() error {
 	o := m.device
 	o.device.mu.Lock()
@@ -275,7 +273,6 @@ func (m *Machine) runParts() error {
 	return m.read()
 }
 
-// runSteps runs operations on the CPU.
 func (m *Machine) runSteps(p *part) error {
 	for _, i := range p.steps {
 		m.at = i
@@ -323,8 +320,7 @@ func put(to []float32, v gorgonia.Value) error {
 			to[0] = x
 			return nil
 		}
-		if v.Dtype() == tensor.Float32 && !v.RequiresIterator() && v.DataOrder().IsRowMajor() &&
-			v.DataSize() == len(to) {
+		if v.Dtype() == tensor.Float32 && !v.RequiresIterator() && v.DataOrder().IsRowMajor() && v.DataSize() == len(to) {
 			copy(to, v.Float32s())
 			return nil
 		}

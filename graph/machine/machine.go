@@ -46,7 +46,6 @@ type Machine struct {
 	device  *onDevice // nil: all operations run on the CPU
 }
 
-// step computes one node.
 type step struct {
 	node  *gorgonia.Node
 	shape tensor.Shape
@@ -163,7 +162,6 @@ func (m *Machine) schedule(g *gorgonia.ExprGraph, outputs []*gorgonia.Node) {
 	}
 }
 
-// childrenOf lists the operands of a node.
 func childrenOf(g *gorgonia.ExprGraph, n *gorgonia.Node) (list gorgonia.Nodes) {
 	for at := g.From(n.ID()); at != nil && at.Next(); {
 		list = append(list, at.Node().(*gorgonia.Node))
@@ -276,8 +274,7 @@ func (m *Machine) run(s *step) (err error) {
 // explain adds the node, operation and shapes to an error, unless the error already names them.
 func (m *Machine) explain(at int, err error) error {
 	s := &m.steps[at]
-	var known *graph.Error
-	if errors.As(err, &known) {
+	if _, known := errors.AsType[*graph.Error](err); known {
 		return fmt.Errorf("node %q: %w", s.node.Name(), err)
 	}
 	shapes := make([]tensor.Shape, len(s.in))

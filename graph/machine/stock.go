@@ -65,34 +65,28 @@ type total struct {
 func (t *total) add(a, b gorgonia.Value) bool {
 	switch a := a.(type) {
 	case *gorgonia.F32:
-		b, ok := b.(*gorgonia.F32)
-		if !ok {
-			return false
-		}
-		s, ok := t.value.(*gorgonia.F32)
-		if !ok {
-			s = gorgonia.NewF32(0)
-			t.value = s
-		}
-		*s = *a + *b
-		return true
+		return addScalars(&t.value, a, b)
 	case *gorgonia.F64:
-		b, ok := b.(*gorgonia.F64)
-		if !ok {
-			return false
-		}
-		s, ok := t.value.(*gorgonia.F64)
-		if !ok {
-			s = gorgonia.NewF64(0)
-			t.value = s
-		}
-		*s = *a + *b
-		return true
+		return addScalars(&t.value, a, b)
 	case *tensor.Dense:
 		b, ok := b.(*tensor.Dense)
 		return ok && t.addDense(a, b)
 	}
 	return false
+}
+
+func addScalars[S gorgonia.F32 | gorgonia.F64](sum *gorgonia.Value, a *S, b gorgonia.Value) bool {
+	other, ok := any(b).(*S)
+	if !ok {
+		return false
+	}
+	s, ok := any(*sum).(*S)
+	if !ok {
+		s = new(S)
+		*sum = any(s).(gorgonia.Value)
+	}
+	*s = *a + *other
+	return true
 }
 
 func (t *total) addDense(a, b *tensor.Dense) bool {

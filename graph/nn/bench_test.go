@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkResNet18Step times a training step (forward, backward, Adam) of the encoder resnet18 on 64 images of
-// 64x64x3, as tools/peer/resnet18.py does in PyTorch. Use -cpu 1 for one thread and -cpu 2 for two. (With -cpu 1,2, the
+// 64x64x3, like tools/peer/resnet18.py in PyTorch. Use -cpu 1 for one thread and -cpu 2 for two. (With -cpu 1,2, the
 // first run would use all threads.)
 func BenchmarkResNet18Step(b *testing.B) {
 	const batch = 64

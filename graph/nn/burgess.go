@@ -12,10 +12,8 @@ type Burgess struct {
 	Activation string `yaml:"activation" doc:"activation of the encoder: linear, relu, leaky-relu, elu, gelu, silu, softplus, tanh or sigmoid"`
 }
 
-// newBurgess returns the default settings.
 func newBurgess() *Burgess { return &Burgess{Activation: "relu"} }
 
-// Validate checks the settings.
 func (b *Burgess) Validate() error { return validActivation("activation", b.Activation) }
 
 const (

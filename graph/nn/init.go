@@ -70,7 +70,6 @@ func fans(s tensor.Shape) (in, out float64) {
 // initNames are the weight initialisers that a config can name.
 var initNames = []string{"glorot", "he-normal", "he-uniform", "fan-in"}
 
-// parseInit returns a weight initialiser by name.
 func parseInit(name string) (Init, error) {
 	if i := slices.Index(initNames, name); i >= 0 {
 		return []Init{GlorotUniform, HeNormal, heUniform, FanInUniform}[i], nil

@@ -69,7 +69,6 @@ func DenseWith(g *Graph, x *gorgonia.Node, name string, out int, a graph.Activat
 	return named(y, name, err)
 }
 
-// weights creates the parameters of a layer.
 func weights(g *Graph, name string, init Init, out int, shape ...int) (w, b *gorgonia.Node, err error) {
 	if init == nil {
 		init = GlorotUniform
@@ -98,7 +97,6 @@ func named(y *gorgonia.Node, name string, err error) (*gorgonia.Node, error) {
 	return y, nil
 }
 
-// inLayer adds a layer's name to an error.
 func inLayer(name string, err error) error {
 	if err == nil {
 		return nil

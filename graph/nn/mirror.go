@@ -24,7 +24,6 @@ func (l *Layers) Mirror() Decoder {
 // noMirror is the decoder of an encoder without a mirror image.
 type noMirror struct{ err error }
 
-// Decode returns the error.
 func (m noMirror) Decode(*Graph, *gorgonia.Node, string, tensor.Shape) (*gorgonia.Node, error) {
 	return nil, m.err
 }
@@ -117,7 +116,6 @@ func fusedBehind(activation string) LayerList {
 	return LayerList{activationPart(activation)}
 }
 
-// mirror lists the layers of the mirror image.
 func (l LayerList) mirror() (LayerList, error) {
 	stages, width, images, err := l.stages()
 	if err != nil {

@@ -30,7 +30,6 @@ func newDenseNorm() *MLP {
 	return &MLP{Hidden: []int{512, 256}, Activation: "relu", Norm: BatchNorm, Init: "glorot"}
 }
 
-// Validate checks the settings.
 func (m *MLP) Validate() error {
 	if len(m.Hidden) == 0 {
 		return config.Invalid("hidden", "want at least one width, such as [256, 256]")

@@ -18,7 +18,6 @@ import (
 // LayerList lists the layers of a network from first to last.
 type LayerList []LayerChoice
 
-// ConfigType implements config.Typer.
 func (LayerList) ConfigType() string { return "list of layers" }
 
 // Layers is a network from a list of layers. [Parts] has the kinds of layers.
@@ -62,16 +61,13 @@ func (l *Layers) EncodeConfig() (any, error) {
 	return plain(*l), nil
 }
 
-// ConfigForms implements config.Former.
 func (l *Layers) ConfigForms() []any {
 	type plain Layers
 	return []any{plain{Init: DefaultLayerInit}, config.Short("list")}
 }
 
-// ConfigType implements config.Typer.
 func (l *Layers) ConfigType() string { return "a list of layers" }
 
-// Validate checks the settings of the network.
 func (l *Layers) Validate() error {
 	if len(l.List) == 0 {
 		return config.Invalid("list", noLayers)
@@ -321,17 +317,14 @@ type LayerError struct {
 	Err  error
 }
 
-// Error returns the path of the layer and the message.
 func (e *LayerError) Error() string { return fmt.Sprintf("layer %q: %v", e.Name, e.Err) }
 
-// Unwrap returns the message without the layer.
 func (e *LayerError) Unwrap() error { return e.Err }
 
 // located adds the layer's key in the config to an error. If the error already has the path of an inner layer, the path
 // stays.
 func located(err error, name, key string) error {
-	var inner *LayerError
-	if errors.As(err, &inner) {
+	if inner, ok := errors.AsType[*LayerError](err); ok {
 		return &LayerError{Name: inner.Name, Key: key, Err: inner.Err}
 	}
 	return &LayerError{Name: name, Key: key, Err: err}

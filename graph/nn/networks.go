@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 
 	"gorgonia.org/gorgonia"
@@ -78,17 +79,14 @@ type EncoderChoice struct {
 	Value Encoder
 }
 
-// DecodeConfig reads the choice from a config.
 func (c *EncoderChoice) DecodeConfig(n *config.Node) error {
 	return config.DecodeChoice(n, Encoders, (*registry.Choice[Encoder])(c))
 }
 
-// EncodeConfig writes the choice into a config.
 func (c EncoderChoice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[Encoder](c))
 }
 
-// ConfigForms implements config.Former.
 func (EncoderChoice) ConfigForms() []any { return []any{config.ChoicesOf(Encoders)} }
 
 // DefaultEncoder returns conv64 with its default settings.
@@ -102,17 +100,14 @@ type DecoderChoice struct {
 	Value Decoder
 }
 
-// DecodeConfig reads the choice from a config.
 func (c *DecoderChoice) DecodeConfig(n *config.Node) error {
 	return config.DecodeChoice(n, Decoders, (*registry.Choice[Decoder])(c))
 }
 
-// EncodeConfig writes the choice into a config.
 func (c DecoderChoice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[Decoder](c))
 }
 
-// ConfigForms implements config.Former.
 func (DecoderChoice) ConfigForms() []any { return []any{config.ChoicesOf(Decoders)} }
 
 // ConvEncoder has four convolutions with 32, 32, 64 and 64 filters of side 4 and stride 2, and a dense layer.
@@ -128,15 +123,12 @@ func NewConvEncoder() *ConvEncoder {
 	return &ConvEncoder{Features: 256, Activation: "relu", Init: "glorot"}
 }
 
-// Validate checks the settings.
 func (e *ConvEncoder) Validate() error {
-	if err := validRange("features", e.Features, 1, maxChannels); err != nil {
-		return err
-	}
-	if err := validActivation("activation", e.Activation); err != nil {
-		return err
-	}
-	return validInit(e.Init)
+	return cmp.Or(
+		validRange("features", e.Features, 1, maxChannels),
+		validActivation("activation", e.Activation),
+		validInit(e.Init),
+	)
 }
 
 // Encode implements [Encoder].
@@ -159,12 +151,8 @@ type ConvDecoder struct {
 // NewConvDecoder returns the default settings.
 func NewConvDecoder() *ConvDecoder { return &ConvDecoder{Features: 256, Init: "glorot"} }
 
-// Validate checks the settings.
 func (d *ConvDecoder) Validate() error {
-	if err := validRange("features", d.Features, 1, maxChannels); err != nil {
-		return err
-	}
-	return validInit(d.Init)
+	return cmp.Or(validRange("features", d.Features, 1, maxChannels), validInit(d.Init))
 }
 
 // Decode implements [Decoder].

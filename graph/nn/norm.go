@@ -28,7 +28,6 @@ const (
 
 var normNames = []string{NoNorm, BatchNorm, GroupNorm, LayerNorm, InstanceNorm, InstancePixelNorm}
 
-// validNorm checks the name of a normalisation.
 func validNorm(name string) error {
 	if !slices.Contains(normNames, name) {
 		return fmt.Errorf("unknown normalisation %q%s", name, registry.Suggest(name, normNames))

@@ -30,7 +30,6 @@ func NewNormedEncoder() *NormedEncoder {
 	return &NormedEncoder{Features: 1000, Norm: GroupNorm, Groups: 4, Init: "fan-in"}
 }
 
-// Validate checks the settings.
 func (e *NormedEncoder) Validate() error {
 	if err := validRange("features", e.Features, 1, maxChannels); err != nil {
 		return err

@@ -107,7 +107,6 @@ var short = map[string]string{
 	"pool": "kind", "upsample": "times", "shuffle": "times", "crop": "to", "dropout": "rate",
 }
 
-// DecodeConfig reads the choice from a config.
 func (c *LayerChoice) DecodeConfig(n *config.Node) error {
 	if items := n.Items(); n.IsMap() && len(items) == 1 && (items[0].IsScalar() || items[0].IsList()) {
 		if key := short[n.Keys()[0]]; key != "" {
@@ -117,12 +116,10 @@ func (c *LayerChoice) DecodeConfig(n *config.Node) error {
 	return config.DecodeChoice(n, Parts, (*registry.Choice[Layer])(c))
 }
 
-// EncodeConfig writes the choice into a config.
 func (c LayerChoice) EncodeConfig() (any, error) {
 	return config.EncodeChoice(registry.Choice[Layer](c))
 }
 
-// ConfigForms implements config.Former.
 func (LayerChoice) ConfigForms() []any {
 	c := config.ChoicesOf(Parts)
 	for i, p := range c.Parts {
@@ -165,15 +162,12 @@ func (c Channels) EncodeConfig() (any, error) {
 	return int(c), nil
 }
 
-// ConfigForms implements config.Former.
 func (Channels) ConfigForms() []any { return []any{0, config.Words{"image"}} }
 
-// ConfigType implements config.Typer.
 func (c Channels) ConfigType() string { return "integer, or image" }
 
 const maxChannels = 1 << 20
 
-// validate checks that the number is set.
 func (c Channels) validate(key string) error {
 	switch {
 	case c == imageChannels:
@@ -197,7 +191,6 @@ func (c Channels) of(p Place) (int, error) {
 	return p.Image[2], nil
 }
 
-// validActivation checks the name of an activation.
 func validActivation(key, name string) error {
 	if _, err := graph.ParseActivation(name); err != nil {
 		return config.Invalid(key, "%w", err)

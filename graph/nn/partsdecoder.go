@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"cmp"
+
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
@@ -31,12 +33,11 @@ func newDeconvLayer() *DeconvLayer {
 	return &DeconvLayer{Kernel: 4, Stride: 2, Padding: samePadding, Fan: fanOverlap}
 }
 
-// Validate checks the settings.
 func (l *DeconvLayer) Validate() error {
-	if err := validFilters(l.Channels, l.Kernel, l.Stride, l.Padding); err != nil {
-		return err
-	}
-	return oneOf("fan", "count", l.Fan, fanOverlap, fanIn, fanOut)
+	return cmp.Or(
+		validFilters(l.Channels, l.Kernel, l.Stride, l.Padding),
+		oneOf("fan", "count", l.Fan, fanOverlap, fanIn, fanOut),
+	)
 }
 
 // Forms implements [Formed].
@@ -78,12 +79,8 @@ type ImageLayer struct {
 	Weighted
 }
 
-// Validate checks the settings.
 func (l *ImageLayer) Validate() error {
-	if err := l.Channels.validate("channels"); err != nil {
-		return err
-	}
-	return l.To.valid("to")
+	return cmp.Or(l.Channels.validate("channels"), l.To.valid("to"))
 }
 
 // Forms implements [Formed].

@@ -46,10 +46,8 @@ func (s Sides) EncodeConfig() (any, error) {
 	return []int(s), nil
 }
 
-// ConfigForms implements config.Former.
 func (Sides) ConfigForms() []any { return []any{0, [2]int{}} }
 
-// ConfigType implements config.Typer.
 func (Sides) ConfigType() string { return "integer, or [height, width]" }
 
 // valid checks sides that are set.
@@ -75,7 +73,6 @@ func newPoolLayer() *PoolLayer {
 	return &PoolLayer{Kind: string(layer.Average), Size: 2, Padding: samePadding}
 }
 
-// Validate checks the settings.
 func (l *PoolLayer) Validate() error {
 	if err := oneOf("kind", "kind of pooling", l.Kind, string(layer.Average), string(layer.Max)); err != nil {
 		return err
@@ -87,13 +84,11 @@ func (l *PoolLayer) Validate() error {
 	if l.To != nil && (l.Size != usual.Size || l.Stride != usual.Stride || l.Padding != usual.Padding) {
 		return config.Invalid("to", "it chooses the windows itself; want it without size, stride and padding")
 	}
-	if err := validRange("size", l.Size, 1, 1<<16); err != nil {
-		return err
-	}
-	if err := validRange("stride", l.Stride, 0, 1<<16); err != nil {
-		return err
-	}
-	return validPaddingName(l.Padding)
+	return cmp.Or(
+		validRange("size", l.Size, 1, 1<<16),
+		validRange("stride", l.Stride, 0, 1<<16),
+		validPaddingName(l.Padding),
+	)
 }
 
 // Forms implements [Formed].
@@ -139,12 +134,11 @@ type UpsampleLayer struct {
 	LayerName
 }
 
-// Validate checks the settings.
 func (l *UpsampleLayer) Validate() error {
-	if err := oneOf("kind", "interpolation", l.Kind, nearest, bilinear); err != nil {
-		return err
-	}
-	return validRange("times", l.Times, 1, maxTimes)
+	return cmp.Or(
+		oneOf("kind", "interpolation", l.Kind, nearest, bilinear),
+		validRange("times", l.Times, 1, maxTimes),
+	)
 }
 
 // Forms implements [Formed].
@@ -167,7 +161,6 @@ type ShuffleLayer struct {
 	LayerName
 }
 
-// Validate checks the settings.
 func (l *ShuffleLayer) Validate() error { return validRange("times", l.Times, 1, maxTimes) }
 
 // Forms implements [Formed].
@@ -191,7 +184,6 @@ type cropLayer struct {
 	LayerName
 }
 
-// Validate checks the settings.
 func (l *cropLayer) Validate() error {
 	if l.To == nil {
 		return errors.New("there are no sides; want {to: 28} or {to: [height, width]}")
@@ -199,10 +191,8 @@ func (l *cropLayer) Validate() error {
 	return l.To.valid("to")
 }
 
-// Forms implements [Formed].
 func (*cropLayer) Forms() (in, out Form) { return Images, Images }
 
-// Build implements [Layer].
 func (l *cropLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	if _, err := imagesIn(x); err != nil {
 		return nil, err

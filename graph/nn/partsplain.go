@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"cmp"
+
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -9,7 +11,6 @@ import (
 
 const normSources = "Ioffe and Szegedy 2015 (batch); Wu and He 2018 (group); Ba et al. 2016 (layer); Ulyanov et al. 2016 (instance)"
 
-// defaultGroups is the default number of groups in group norm.
 const defaultGroups = 8
 
 // NormLayer is a normalisation; see [Norm].
@@ -23,15 +24,10 @@ type NormLayer struct {
 // newNormLayer returns the default settings: batch normalisation.
 func newNormLayer() *NormLayer { return &NormLayer{Kind: BatchNorm, Groups: defaultGroups} }
 
-// Validate checks the settings.
 func (l *NormLayer) Validate() error {
-	if err := validNormKind("kind", l.Kind, l.Groups); err != nil {
-		return err
-	}
-	return optionalActivation("activation", l.Activation)
+	return cmp.Or(validNormKind("kind", l.Kind, l.Groups), optionalActivation("activation", l.Activation))
 }
 
-// validNormKind checks a kind of normalisation and its groups.
 func validNormKind(key, kind string, groups int) error {
 	if err := validNorm(kind); err != nil {
 		return config.Invalid(key, "%w", err)
@@ -61,7 +57,6 @@ type ActivationLayer struct {
 	LayerName
 }
 
-// Validate checks the settings.
 func (l *ActivationLayer) Validate() error { return optionalActivation("kind", l.Kind) }
 
 // Build implements [Layer].
@@ -76,10 +71,8 @@ func (l *ActivationLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, erro
 // flattenLayer flattens images to rows.
 type flattenLayer struct{ LayerName }
 
-// Forms implements [Formed].
 func (*flattenLayer) Forms() (in, out Form) { return Any, Rows }
 
-// Build implements [Layer].
 func (*flattenLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Flatten(x)
 }
@@ -90,7 +83,6 @@ type dropoutLayer struct {
 	LayerName
 }
 
-// Validate checks the settings.
 func (l *dropoutLayer) Validate() error {
 	if !(l.Rate >= 0 && l.Rate < 1) {
 		return config.Invalid("rate", "want at least 0 and less than 1, got %v", l.Rate)
@@ -98,7 +90,6 @@ func (l *dropoutLayer) Validate() error {
 	return nil
 }
 
-// Build implements [Layer].
 func (l *dropoutLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	return Dropout(p.Graph, x, p.Name, l.Rate)
 }

@@ -39,12 +39,10 @@ type ResidualLayer struct {
 	LayerName
 }
 
-// newResidualLayer returns the default settings.
 func newResidualLayer() *ResidualLayer {
 	return &ResidualLayer{Stride: 1, Times: 1, Upsample: 1, Kind: basicBlock, Kernel: 3, Norm: BatchNorm, Groups: defaultGroups, Activation: "relu"}
 }
 
-// Validate checks the settings.
 func (l *ResidualLayer) Validate() error {
 	if err := l.validShape(); err != nil {
 		return err
@@ -161,7 +159,6 @@ func (l *ResidualLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error)
 	return layer.Add(y, large, a)
 }
 
-// enlarged enlarges the input images of a block.
 func (l *ResidualLayer) enlarged(x *gorgonia.Node, name string) (*gorgonia.Node, error) {
 	y, err := layer.Upsample(x, l.Upsample, false)
 	return named(y, name, err)

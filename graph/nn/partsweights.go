@@ -23,7 +23,6 @@ type Weighted struct {
 	LayerName
 }
 
-// Validate checks the options.
 func (w *Weighted) Validate() error {
 	if err := optionalActivation("activation", w.Activation); err != nil {
 		return err
@@ -108,7 +107,6 @@ const (
 	maxTimes  = 64
 )
 
-// Validate checks the settings.
 func (l *ConvLayer) Validate() error {
 	return validFilters(l.Channels, l.Kernel, l.Stride, l.Padding, symmetricPadding)
 }
@@ -116,16 +114,12 @@ func (l *ConvLayer) Validate() error {
 // validFilters checks the common options of convolutions and transposed convolutions. paddings lists further allowed
 // kinds of padding.
 func validFilters(channels Channels, kernel, stride int, padding string, paddings ...string) error {
-	if err := channels.validate("channels"); err != nil {
-		return err
-	}
-	if err := validRange("kernel", kernel, 1, maxKernel); err != nil {
-		return err
-	}
-	if err := validRange("stride", stride, 1, maxTimes); err != nil {
-		return err
-	}
-	return validPaddingName(padding, paddings...)
+	return cmp.Or(
+		channels.validate("channels"),
+		validRange("kernel", kernel, 1, maxKernel),
+		validRange("stride", stride, 1, maxTimes),
+		validPaddingName(padding, paddings...),
+	)
 }
 
 // Forms implements [Formed].
@@ -161,7 +155,6 @@ func (c Channels) between(p Place, x *gorgonia.Node) (in, out int, err error) {
 	return in, out, err
 }
 
-// imagesIn returns the number of channels in images.
 func imagesIn(x *gorgonia.Node) (int, error) {
 	if x == nil || x.Dims() != 4 {
 		return 0, fmt.Errorf("its input is %s; want images [batch, height, width, channels]", shapeOf(x))
@@ -169,7 +162,6 @@ func imagesIn(x *gorgonia.Node) (int, error) {
 	return x.Shape()[3], nil
 }
 
-// columnsIn returns the number of columns in rows.
 func columnsIn(x *gorgonia.Node) (int, error) {
 	if x == nil || x.Dims() != 2 {
 		return 0, fmt.Errorf("its input is %s; want rows [batch, columns]", shapeOf(x))
@@ -186,7 +178,6 @@ type DenseLayer struct {
 // NewDenseLayer returns settings without units.
 func NewDenseLayer() *DenseLayer { return &DenseLayer{} }
 
-// Validate checks the settings.
 func (l *DenseLayer) Validate() error {
 	if l.Units == imageChannels {
 		return config.Invalid("units", "image is for channels; want a number")

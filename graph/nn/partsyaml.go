@@ -78,7 +78,6 @@ func (l LayerList) flow() (string, error) {
 	return "[" + strings.Join(items, ", ") + "]", nil
 }
 
-// optionsOf returns settings as a config node.
 func optionsOf(settings any) (*config.Node, error) {
 	source, err := config.Encode(settings)
 	if err != nil {

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"cmp"
 	"fmt"
 
 	"gorgonia.org/gorgonia"
@@ -73,20 +74,16 @@ type SmallConv struct {
 	Groups     int    `yaml:"groups" doc:"number of channel groups in group normalisation"`
 }
 
-// newSmallConv returns the default settings.
 func newSmallConv() *SmallConv {
 	return &SmallConv{Width: 32, Features: 256, Activation: "relu", Norm: NoNorm, Groups: defaultGroups}
 }
 
-// Validate checks the settings.
 func (s *SmallConv) Validate() error {
-	if err := validRange("features", s.Features, 1, maxChannels); err != nil {
-		return err
-	}
-	if err := optionalActivation("activation", s.Activation); err != nil {
-		return err
-	}
-	return validNormed(s.Norm, s.Groups, s.Width)
+	return cmp.Or(
+		validRange("features", s.Features, 1, maxChannels),
+		optionalActivation("activation", s.Activation),
+		validNormed(s.Norm, s.Groups, s.Width),
+	)
 }
 
 // validNormed checks a kind of normalisation, and that the number of groups divides a width.
@@ -145,17 +142,12 @@ type ResNet18 struct {
 	Features int    `yaml:"features" doc:"width of a final dense layer; 0: no dense layer, the features are the channels' means"`
 }
 
-// newResNet18 returns the default settings.
 func newResNet18() *ResNet18 {
 	return &ResNet18{Width: 64, Norm: BatchNorm, Groups: defaultGroups}
 }
 
-// Validate checks the settings.
 func (s *ResNet18) Validate() error {
-	if err := validRange("features", s.Features, 0, maxChannels); err != nil {
-		return err
-	}
-	return validNormed(s.Norm, s.Groups, s.Width)
+	return cmp.Or(validRange("features", s.Features, 0, maxChannels), validNormed(s.Norm, s.Groups, s.Width))
 }
 
 // EncoderLayers implements [EncoderParts].
@@ -202,12 +194,8 @@ func newResNetAE() *ResNetAE {
 	return &ResNetAE{Width: 16, Norm: GroupNorm, Groups: defaultGroups, Features: 256}
 }
 
-// Validate checks the settings.
 func (s *ResNetAE) Validate() error {
-	if err := validRange("features", s.Features, 1, maxChannels); err != nil {
-		return err
-	}
-	return validNormed(s.Norm, s.Groups, s.Width)
+	return cmp.Or(validRange("features", s.Features, 1, maxChannels), validNormed(s.Norm, s.Groups, s.Width))
 }
 
 // EncoderLayers implements [EncoderParts].
@@ -321,7 +309,6 @@ func (m *MLP) DecoderLayers() *Layers {
 	return l
 }
 
-// checkedEncoder is an encoder that is a list of layers and has settings to check.
 type checkedEncoder interface {
 	EncoderParts
 	config.Validator

@@ -58,7 +58,6 @@ func (s *summary) visit(n *gorgonia.Node) {
 	s.addIdle(n)
 }
 
-// operandsOf lists the operands of a node in a graph.
 func operandsOf(g *gorgonia.ExprGraph, n *gorgonia.Node) (list gorgonia.Nodes) {
 	for c := g.From(n.ID()); c != nil && c.Next(); {
 		list = append(list, c.Node().(*gorgonia.Node))

@@ -80,7 +80,7 @@ func ExampleNew() {
 	// Output: true
 }
 
-// Different seeds and numbers give different streams, also for neighbouring numbers.
+// Different seeds and numbers give different streams, also for adjacent numbers.
 func TestRestart(t *testing.T) {
 	s := New(1, "any")
 	seen := map[uint64]string{}

@@ -4,6 +4,7 @@ package vulkan
 
 import (
 	"fmt"
+	"reflect"
 	"runtime"
 	"unsafe"
 
@@ -51,6 +52,20 @@ func call(function uintptr, args ...uintptr) error {
 //go:uintptrescapes
 func void(function uintptr, args ...uintptr) { purego.SyscallN(function, args...) }
 
+// lookUp sets the fields of a structure to the functions with their names, from vkGetInstanceProcAddr or
+// vkGetDeviceProcAddr.
+func lookUp(get, handle uintptr, functions any) error {
+	list := reflect.ValueOf(functions).Elem()
+	for i := range list.NumField() {
+		f, err := lookup(get, handle, "vk"+list.Type().Field(i).Name)
+		if err != nil {
+			return err
+		}
+		list.Field(i).SetUint(uint64(f))
+	}
+	return nil
+}
+
 // lookup asks vkGetInstanceProcAddr or vkGetDeviceProcAddr for a function.
 func lookup(get, handle uintptr, name string) (uintptr, error) {
 	b := cstring(name)
@@ -75,13 +90,12 @@ func made(err error, handle uintptr, what string) error {
 // The structures below have the names and layouts of vulkan_core.h.
 
 type applicationInfo struct {
-	sType      uint32
-	_          uintptr
-	name       *byte
-	_          uint32
-	engine     *byte
-	_          uint32
-	apiVersion uint32
+	sType         uint32
+	_             uintptr
+	name          *byte
+	_             uint32
+	engine        *byte
+	_, apiVersion uint32
 }
 
 type instanceCreateInfo struct {
@@ -108,36 +122,30 @@ type memoryProperties struct {
 }
 
 type deviceQueueCreateInfo struct {
-	sType    uint32
-	_        uintptr
-	_        uint32
-	family   uint32
-	count    uint32
-	priority *float32
+	sType            uint32
+	_                uintptr
+	_, family, count uint32
+	priority         *float32
 }
 
 type deviceCreateInfo struct {
-	sType      uint32
-	_          uintptr
-	flags      uint32
-	queues     uint32
-	queueInfos *deviceQueueCreateInfo
-	layers     uint32
-	layerNames uintptr
-	extensions uint32
-	extNames   uintptr
-	features   uintptr
+	sType              uint32
+	_                  uintptr
+	flags, queues      uint32
+	queueInfos         *deviceQueueCreateInfo
+	layers             uint32
+	layerNames         uintptr
+	extensions         uint32
+	extNames, features uintptr
 }
 
 type bufferCreateInfo struct {
-	sType    uint32
-	_        uintptr
-	flags    uint32
-	size     uint64
-	usage    uint32
-	sharing  uint32
-	families uint32
-	family   uintptr
+	sType                    uint32
+	_                        uintptr
+	flags                    uint32
+	size                     uint64
+	usage, sharing, families uint32
+	family                   uintptr
 }
 
 type memoryRequirements struct {
@@ -158,23 +166,21 @@ type layoutBinding struct {
 }
 
 type setLayoutCreateInfo struct {
-	sType    uint32
-	_        uintptr
-	flags    uint32
-	count    uint32
-	bindings *layoutBinding
+	sType        uint32
+	_            uintptr
+	flags, count uint32
+	bindings     *layoutBinding
 }
 
 type pushConstantRange struct{ stages, offset, size uint32 }
 
 type pipelineLayoutCreateInfo struct {
-	sType  uint32
-	_      uintptr
-	flags  uint32
-	sets   uint32
-	set    *uintptr
-	ranges uint32
-	ranged *pushConstantRange
+	sType       uint32
+	_           uintptr
+	flags, sets uint32
+	set         *uintptr
+	ranges      uint32
+	ranged      *pushConstantRange
 }
 
 type shaderModuleCreateInfo struct {
@@ -188,36 +194,31 @@ type shaderModuleCreateInfo struct {
 type shaderStage struct {
 	sType          uint32
 	_              uintptr
-	flags          uint32
-	stage          uint32
+	flags, stage   uint32
 	module         uintptr
 	name           *byte
 	specialization uintptr
 }
 
 type computePipelineCreateInfo struct {
-	sType     uint32
-	_         uintptr
-	flags     uint32
-	stage     shaderStage
-	layout    uintptr
-	base      uintptr
-	baseIndex int32
+	sType        uint32
+	_            uintptr
+	flags        uint32
+	stage        shaderStage
+	layout, base uintptr
+	baseIndex    int32
 }
 
 type commandPoolCreateInfo struct {
-	sType  uint32
-	_      uintptr
-	flags  uint32
-	family uint32
+	sType         uint32
+	_             uintptr
+	flags, family uint32
 }
 
 type commandBufferAllocateInfo struct {
-	sType uint32
-	_     uintptr
-	pool  uintptr
-	level uint32
-	count uint32
+	sType        uint32
+	_, pool      uintptr
+	level, count uint32
 }
 
 type commandBufferBeginInfo struct {
@@ -230,20 +231,17 @@ type commandBufferBeginInfo struct {
 type descriptorPoolSize struct{ kind, count uint32 }
 
 type descriptorPoolCreateInfo struct {
-	sType uint32
-	_     uintptr
-	flags uint32
-	sets  uint32
-	count uint32
-	sizes *descriptorPoolSize
+	sType              uint32
+	_                  uintptr
+	flags, sets, count uint32
+	sizes              *descriptorPoolSize
 }
 
 type descriptorSetAllocateInfo struct {
-	sType  uint32
-	_      uintptr
-	pool   uintptr
-	count  uint32
-	layout *uintptr
+	sType   uint32
+	_, pool uintptr
+	count   uint32
+	layout  *uintptr
 }
 
 type descriptorBufferInfo struct {
@@ -253,8 +251,7 @@ type descriptorBufferInfo struct {
 
 type writeDescriptorSet struct {
 	sType                         uint32
-	_                             uintptr
-	set                           uintptr
+	_, set                        uintptr
 	binding, element, count, kind uint32
 	image                         uintptr
 	buffer                        *descriptorBufferInfo
@@ -270,13 +267,12 @@ type memoryBarrier struct {
 type bufferCopy struct{ from, to, bytes uint64 }
 
 type submitInfo struct {
-	sType      uint32
-	_          uintptr
-	waits      uint32
-	wait       uintptr
-	stages     uintptr
-	count      uint32
-	commands   *uintptr
-	signals    uint32
-	semaphores uintptr
+	sType        uint32
+	_            uintptr
+	waits        uint32
+	wait, stages uintptr
+	count        uint32
+	commands     *uintptr
+	signals      uint32
+	semaphores   uintptr
 }

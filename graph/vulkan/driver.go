@@ -13,22 +13,13 @@ import (
 // wait is the maximum duration of a tape.
 const wait = 10 * time.Minute
 
-// instance is the connection to the Vulkan loader.
 type instance struct {
-	handle    uintptr
-	functions [instanceFunctions]uintptr
+	handle uintptr
+	vk     struct {
+		DestroyInstance, EnumeratePhysicalDevices, GetPhysicalDeviceProperties, GetPhysicalDeviceQueueFamilyProperties,
+		GetPhysicalDeviceMemoryProperties, CreateDevice, GetDeviceProcAddr uintptr
+	}
 }
-
-const (
-	destroyInstance = iota
-	enumeratePhysicalDevices
-	getPhysicalDeviceProperties
-	getPhysicalDeviceQueueFamilyProperties
-	getPhysicalDeviceMemoryProperties
-	createDevice
-	getDeviceProcAddr
-	instanceFunctions
-)
 
 func newInstance() (*instance, error) {
 	var get uintptr
@@ -51,26 +42,20 @@ func newInstance() (*instance, error) {
 	app := &applicationInfo{sType: 0, name: cstring("unravel"), engine: cstring("unravel"), apiVersion: 1<<22 | 1<<12}
 	info := &instanceCreateInfo{sType: 1, app: app}
 	in := &instance{}
-	err = made(call(create, uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(&in.handle))), in.handle,
-		"instance")
+	err = made(call(create, uintptr(unsafe.Pointer(info)), 0, uintptr(unsafe.Pointer(&in.handle))), in.handle, "instance")
 	if errors.Is(err, incompatibleDriver) {
 		return nil, ErrNoDriver
 	}
 	if err != nil {
 		return nil, err
 	}
-	for i, name := range [instanceFunctions]string{"vkDestroyInstance", "vkEnumeratePhysicalDevices",
-		"vkGetPhysicalDeviceProperties",
-		"vkGetPhysicalDeviceQueueFamilyProperties", "vkGetPhysicalDeviceMemoryProperties", "vkCreateDevice",
-		"vkGetDeviceProcAddr"} {
-		if in.functions[i], err = lookup(get, in.handle, name); err != nil {
-			return nil, err
-		}
+	if err := lookUp(get, in.handle, &in.vk); err != nil {
+		return nil, err
 	}
 	return in, nil
 }
 
-func (in *instance) close() { void(in.functions[destroyInstance], in.handle, 0) }
+func (in *instance) close() { void(in.vk.DestroyInstance, in.handle, 0) }
 
 // physical is a physical device of an instance.
 type physical struct {
@@ -83,7 +68,7 @@ type physical struct {
 // adapters lists the adapters with compute support.
 func (in *instance) adapters() ([]*physical, error) {
 	count := new(uint32)
-	f := in.functions[enumeratePhysicalDevices]
+	f := in.vk.EnumeratePhysicalDevices
 	if err := call(f, in.handle, uintptr(unsafe.Pointer(count)), 0); err != nil {
 		return nil, err
 	}
@@ -113,7 +98,7 @@ func (in *instance) adapters() ([]*physical, error) {
 // describe returns an adapter, or nil if it does not support compute or Vulkan 1.1.
 func (in *instance) describe(h uintptr) *physical {
 	words := new([256]uint32) // VkPhysicalDeviceProperties has 824 bytes
-	void(in.functions[getPhysicalDeviceProperties], h, uintptr(unsafe.Pointer(words)))
+	void(in.vk.GetPhysicalDeviceProperties, h, uintptr(unsafe.Pointer(words)))
 	p := &physical{handle: h, family: math.MaxUint32}
 	api := words[0]
 	p.API = fmt.Sprintf("%d.%d.%d", api>>22&0x7f, api>>12&0x3ff, api&0xfff)
@@ -136,7 +121,7 @@ func (in *instance) describe(h uintptr) *physical {
 	p.Limits = Limits{Buffer: int64(limits[7]), Constants: int(limits[8]), Buffers: int(limits[19]),
 		Groups: [3]int{int(limits[55]), int(limits[56]), int(limits[57])}, Alignment: 256} // no driver may ask for more
 	count := new(uint32)
-	f := in.functions[getPhysicalDeviceQueueFamilyProperties]
+	f := in.vk.GetPhysicalDeviceQueueFamilyProperties
 	void(f, h, uintptr(unsafe.Pointer(count)), 0)
 	families := make([]queueFamily, *count+1)
 	void(f, h, uintptr(unsafe.Pointer(count)), uintptr(unsafe.Pointer(&families[0])))
@@ -149,7 +134,7 @@ func (in *instance) describe(h uintptr) *physical {
 	if p.family == math.MaxUint32 {
 		return nil
 	}
-	void(in.functions[getPhysicalDeviceMemoryProperties], h, uintptr(unsafe.Pointer(&p.memory)))
+	void(in.vk.GetPhysicalDeviceMemoryProperties, h, uintptr(unsafe.Pointer(&p.memory)))
 	for _, heap := range p.memory.heapList[:p.memory.heaps] {
 		if heap.flags&1 != 0 { // device local
 			p.Memory = max(p.Memory, int64(heap.size))
@@ -201,99 +186,48 @@ func (in *instance) open(index int) (*gpu, Adapter, error) {
 	queue := &deviceQueueCreateInfo{sType: 2, family: p.family, count: 1, priority: &priority}
 	info := &deviceCreateInfo{sType: 3, queues: 1, queueInfos: queue}
 	g := &gpu{instance: in, physical: p, kernels: map[string]*pipeline{}}
-	err = made(call(in.functions[createDevice], p.handle, uintptr(unsafe.Pointer(info)), 0,
+	err = made(call(in.vk.CreateDevice, p.handle, uintptr(unsafe.Pointer(info)), 0,
 		uintptr(unsafe.Pointer(&g.handle))), g.handle, "device")
 	if err != nil {
 		return nil, Adapter{}, fmt.Errorf("opening %v: %w", p.Adapter, err)
 	}
-	for i, name := range functionNames {
-		if g.functions[i], err = lookup(in.functions[getDeviceProcAddr], g.handle, name); err != nil {
-			return nil, Adapter{}, err
-		}
+	if err := lookUp(in.vk.GetDeviceProcAddr, g.handle, &g.vk); err != nil {
+		return nil, Adapter{}, err
 	}
-	void(g.functions[getDeviceQueue], g.handle, uintptr(p.family), 0, uintptr(unsafe.Pointer(&g.queue)))
+	void(g.vk.GetDeviceQueue, g.handle, uintptr(p.family), 0, uintptr(unsafe.Pointer(&g.queue)))
 	return g, p.Adapter, made(nil, g.queue, "queue")
 }
 
-const (
-	destroyDevice = iota
-	getDeviceQueue
-	createBuffer
-	destroyBuffer
-	getBufferMemoryRequirements
-	allocateMemory
-	freeMemory
-	bindBufferMemory
-	mapMemory
-	createShaderModule
-	destroyShaderModule
-	createDescriptorSetLayout
-	destroyDescriptorSetLayout
-	createPipelineLayout
-	destroyPipelineLayout
-	createComputePipelines
-	destroyPipeline
-	createDescriptorPool
-	destroyDescriptorPool
-	allocateDescriptorSets
-	updateDescriptorSets
-	createCommandPool
-	destroyCommandPool
-	allocateCommandBuffers
-	beginCommandBuffer
-	endCommandBuffer
-	cmdBindPipeline
-	cmdBindDescriptorSets
-	cmdPushConstants
-	cmdDispatch
-	cmdPipelineBarrier
-	cmdCopyBuffer
-	cmdFillBuffer
-	queueSubmit
-	createFence
-	destroyFence
-	waitForFences
-	resetFences
-	deviceWaitIdle
-	deviceFunctions
-)
-
-var functionNames = [deviceFunctions]string{"vkDestroyDevice", "vkGetDeviceQueue", "vkCreateBuffer",
-	"vkDestroyBuffer", "vkGetBufferMemoryRequirements",
-	"vkAllocateMemory", "vkFreeMemory", "vkBindBufferMemory", "vkMapMemory", "vkCreateShaderModule",
-	"vkDestroyShaderModule",
-	"vkCreateDescriptorSetLayout", "vkDestroyDescriptorSetLayout", "vkCreatePipelineLayout",
-	"vkDestroyPipelineLayout", "vkCreateComputePipelines", "vkDestroyPipeline",
-	"vkCreateDescriptorPool", "vkDestroyDescriptorPool", "vkAllocateDescriptorSets", "vkUpdateDescriptorSets",
-	"vkCreateCommandPool", "vkDestroyCommandPool",
-	"vkAllocateCommandBuffers", "vkBeginCommandBuffer", "vkEndCommandBuffer", "vkCmdBindPipeline",
-	"vkCmdBindDescriptorSets", "vkCmdPushConstants", "vkCmdDispatch",
-	"vkCmdPipelineBarrier", "vkCmdCopyBuffer", "vkCmdFillBuffer", "vkQueueSubmit", "vkCreateFence",
-	"vkDestroyFence", "vkWaitForFences", "vkResetFences", "vkDeviceWaitIdle"}
-
-// gpu is the driver of an open GPU.
 type gpu struct {
 	*physical
-	instance  *instance
-	handle    uintptr
-	queue     uintptr
-	functions [deviceFunctions]uintptr
-	kernels   map[string]*pipeline
+	instance *instance
+	handle   uintptr
+	queue    uintptr
+	vk       struct {
+		DestroyDevice, GetDeviceQueue, CreateBuffer, DestroyBuffer, GetBufferMemoryRequirements, AllocateMemory,
+		FreeMemory, BindBufferMemory, MapMemory, CreateShaderModule, DestroyShaderModule, CreateDescriptorSetLayout,
+		DestroyDescriptorSetLayout, CreatePipelineLayout, DestroyPipelineLayout, CreateComputePipelines, DestroyPipeline,
+		CreateDescriptorPool, DestroyDescriptorPool, AllocateDescriptorSets, UpdateDescriptorSets, CreateCommandPool,
+		DestroyCommandPool, AllocateCommandBuffers, BeginCommandBuffer, EndCommandBuffer, CmdBindPipeline,
+		CmdBindDescriptorSets, CmdPushConstants, CmdDispatch, CmdPipelineBarrier, CmdCopyBuffer, CmdFillBuffer,
+		QueueSubmit, CreateFence, DestroyFence, WaitForFences, ResetFences, DeviceWaitIdle uintptr
+	}
+	kernels map[string]*pipeline
 }
 
 // create calls a vkCreate function with a structure and checks the handle.
 //
 //go:uintptrescapes
-func (g *gpu) create(function int, what string, info uintptr) (uintptr, error) {
+func (g *gpu) create(function uintptr, what string, info uintptr) (uintptr, error) {
 	handle := new(uintptr)
-	err := call(g.functions[function], g.handle, info, 0, uintptr(unsafe.Pointer(handle)))
+	err := call(function, g.handle, info, 0, uintptr(unsafe.Pointer(handle)))
 	return *handle, made(err, *handle, what)
 }
 
 // destroy calls a vkDestroy function, unless the handle is null.
-func (g *gpu) destroy(function int, handle uintptr) {
+func (g *gpu) destroy(function uintptr, handle uintptr) {
 	if handle != 0 {
-		void(g.functions[function], g.handle, handle, 0)
+		void(function, g.handle, handle, 0)
 	}
 }
 
@@ -313,11 +247,11 @@ func (g *gpu) allocate(bytes int64, host bool) (b *block, err error) {
 		}
 	}()
 	info := &bufferCreateInfo{sType: 12, size: uint64(bytes), usage: 1 | 2 | 0x20} // transfers from and to, storage
-	if b.handle, err = g.create(createBuffer, "buffer", uintptr(unsafe.Pointer(info))); err != nil {
+	if b.handle, err = g.create(g.vk.CreateBuffer, "buffer", uintptr(unsafe.Pointer(info))); err != nil {
 		return nil, err
 	}
 	need := &memoryRequirements{}
-	void(g.functions[getBufferMemoryRequirements], g.handle, b.handle, uintptr(unsafe.Pointer(need)))
+	void(g.vk.GetBufferMemoryRequirements, g.handle, b.handle, uintptr(unsafe.Pointer(need)))
 	wishes := []uint32{local, 0}
 	if host {
 		wishes = []uint32{visible | coherent | cached, visible | coherent}
@@ -327,16 +261,15 @@ func (g *gpu) allocate(bytes int64, host bool) (b *block, err error) {
 		return nil, err
 	}
 	allocation := &memoryAllocateInfo{sType: 5, size: need.size, memoryType: memoryType}
-	if b.memory, err = g.create(allocateMemory, "allocation", uintptr(unsafe.Pointer(allocation))); err != nil {
+	if b.memory, err = g.create(g.vk.AllocateMemory, "allocation", uintptr(unsafe.Pointer(allocation))); err != nil {
 		return nil, err
 	}
-	if err := call(g.functions[bindBufferMemory], g.handle, b.handle, b.memory, 0); err != nil {
+	if err := call(g.vk.BindBufferMemory, g.handle, b.handle, b.memory, 0); err != nil {
 		return nil, err
 	}
 	if host {
 		at := new(unsafe.Pointer)
-		if err := call(g.functions[mapMemory], g.handle, b.memory, 0, ^uintptr(0), 0,
-			uintptr(unsafe.Pointer(at))); err != nil {
+		if err := call(g.vk.MapMemory, g.handle, b.memory, 0, ^uintptr(0), 0, uintptr(unsafe.Pointer(at))); err != nil {
 			return nil, err
 		}
 		if *at == nil {
@@ -360,12 +293,11 @@ func (g *gpu) memoryType(allowed uint32, wishes []uint32) (uint32, error) {
 }
 
 func (g *gpu) free(b *block) {
-	g.destroy(destroyBuffer, b.handle)
-	g.destroy(freeMemory, b.memory)
+	g.destroy(g.vk.DestroyBuffer, b.handle)
+	g.destroy(g.vk.FreeMemory, b.memory)
 	b.handle, b.memory, b.floats = 0, 0, nil
 }
 
-// pipeline is a compiled kernel.
 type pipeline struct {
 	handle, layout, set uintptr
 	buffers, constants  int
@@ -397,7 +329,7 @@ func (g *gpu) pipeline(k Kernel, buffers, constants int) (p *pipeline, err error
 		bindings[i] = layoutBinding{binding: uint32(i), kind: storageBuffer, count: 1, stages: computeStage}
 	}
 	sets := &setLayoutCreateInfo{sType: 32, count: uint32(buffers), bindings: &bindings[0]}
-	if p.set, err = g.create(createDescriptorSetLayout, "descriptor set layout",
+	if p.set, err = g.create(g.vk.CreateDescriptorSetLayout, "descriptor set layout",
 		uintptr(unsafe.Pointer(sets))); err != nil {
 		return p, err
 	}
@@ -405,19 +337,19 @@ func (g *gpu) pipeline(k Kernel, buffers, constants int) (p *pipeline, err error
 	if constants > 0 {
 		layout.ranges, layout.ranged = 1, &pushConstantRange{computeStage, 0, uint32(4 * constants)}
 	}
-	if p.layout, err = g.create(createPipelineLayout, "pipeline layout", uintptr(unsafe.Pointer(layout))); err != nil {
+	if p.layout, err = g.create(g.vk.CreatePipelineLayout, "pipeline layout", uintptr(unsafe.Pointer(layout))); err != nil {
 		return p, err
 	}
 	shader := &shaderModuleCreateInfo{sType: 16, size: uintptr(len(k.Code)), code: &k.Code[0]}
-	module, err := g.create(createShaderModule, "shader", uintptr(unsafe.Pointer(shader)))
+	module, err := g.create(g.vk.CreateShaderModule, "shader", uintptr(unsafe.Pointer(shader)))
 	if err != nil {
 		return p, err
 	}
-	defer g.destroy(destroyShaderModule, module)
+	defer g.destroy(g.vk.DestroyShaderModule, module)
 	info := &computePipelineCreateInfo{sType: 29, layout: p.layout, baseIndex: -1,
 		stage: shaderStage{sType: 18, stage: computeStage, module: module, name: cstring("main")}}
 	handle := new(uintptr)
-	err = call(g.functions[createComputePipelines], g.handle, 0, 1, uintptr(unsafe.Pointer(info)), 0,
+	err = call(g.vk.CreateComputePipelines, g.handle, 0, 1, uintptr(unsafe.Pointer(info)), 0,
 		uintptr(unsafe.Pointer(handle)))
 	if p.handle = *handle; made(err, p.handle, "pipeline") != nil {
 		return p, made(err, p.handle, "pipeline")
@@ -427,17 +359,17 @@ func (g *gpu) pipeline(k Kernel, buffers, constants int) (p *pipeline, err error
 }
 
 func (g *gpu) closePipeline(p *pipeline) {
-	g.destroy(destroyPipeline, p.handle)
-	g.destroy(destroyPipelineLayout, p.layout)
-	g.destroy(destroyDescriptorSetLayout, p.set)
+	g.destroy(g.vk.DestroyPipeline, p.handle)
+	g.destroy(g.vk.DestroyPipelineLayout, p.layout)
+	g.destroy(g.vk.DestroyDescriptorSetLayout, p.set)
 }
 
 func (g *gpu) close() error {
-	err := call(g.functions[deviceWaitIdle], g.handle)
+	err := call(g.vk.DeviceWaitIdle, g.handle)
 	for _, p := range g.kernels {
 		g.closePipeline(p)
 	}
-	void(g.functions[destroyDevice], g.handle, 0)
+	void(g.vk.DestroyDevice, g.handle, 0)
 	g.instance.close()
 	if errors.Is(err, ErrLost) {
 		return nil // already reported

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// open opens the first GPU. Without one, the test is skipped.
+// open opens the first GPU, or skips the test.
 func open(t *testing.T) *Device {
 	t.Helper()
 	d, err := Open(0)
@@ -105,7 +105,7 @@ func TestDriverErrors(t *testing.T) {
 	}
 }
 
-// Two devices, as of two processes, work side by side.
+// Two devices, like in two processes, work side by side.
 func TestTwoDevices(t *testing.T) {
 	a, b := open(t), open(t)
 	for i, d := range []*Device{a, b} {

@@ -48,7 +48,7 @@ func mustAlloc(t *testing.T, d *Device, bytes int64) Buffer {
 	return b
 }
 
-// A command waits exactly if it reads what a command since the last barrier wrote, or writes what one touched.
+// A command waits exactly if it reads data written since the last barrier, or writes data used since then.
 func TestBarriers(t *testing.T) {
 	d, _ := testDevice(1 << 30)
 	a, b, c := mustAlloc(t, d, 400), mustAlloc(t, d, 400), mustAlloc(t, d, 400)
@@ -56,7 +56,7 @@ func TestBarriers(t *testing.T) {
 	for _, s := range []struct {
 		name   string
 		record func(*Tape)
-		want   string // one letter a command: w waits, - does not
+		want   string // one letter per command: w waits, - does not
 	}{
 		{"two reads", func(t *Tape) {
 			t.Dispatch(k, 1, 1, 1, nil, Read(a), Write(b))
@@ -111,7 +111,7 @@ func mustBuffer(d *Device) Buffer {
 	return b
 }
 
-// Wrong commands are errors of Compile: the driver never sees a null handle or a range outside of a buffer.
+// Invalid commands are errors of Compile. The driver never gets a null handle or a range outside a buffer.
 func TestTapeErrors(t *testing.T) {
 	d, _ := testDevice(1 << 30)
 	a := mustAlloc(t, d, 16)
@@ -139,7 +139,7 @@ func TestTapeErrors(t *testing.T) {
 	}
 }
 
-// Buffers do not overlap, are aligned, and their memory returns whole.
+// Buffers are aligned and do not overlap, and their memory returns completely.
 func TestMemory(t *testing.T) {
 	d, m := testDevice(64 << 20)
 	var list []Buffer
@@ -164,7 +164,7 @@ func TestMemory(t *testing.T) {
 	}
 	for _, b := range list {
 		d.Free(b)
-		d.Free(b) // freeing twice does nothing
+		d.Free(b) // a second Free does nothing
 	}
 	if now, peak := d.Used(); now != 0 || peak == 0 || m.used != 0 {
 		t.Errorf("%d bytes in use after the last free, peak %d, %d with the driver", now, peak, m.used)
@@ -188,7 +188,6 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Scratch memory is lent anew for each operation, and never twice within one.
 // Buffers of one block share no element, and have whole elements.
 func TestFloats(t *testing.T) {
 	d, _ := testDevice(1 << 30)
@@ -235,6 +234,7 @@ func TestFloats(t *testing.T) {
 	}
 }
 
+// Operations share scratch memory, and scratch buffers of one operation do not overlap.
 func TestScratch(t *testing.T) {
 	d, _ := testDevice(1 << 30)
 	tape := d.NewTape()

@@ -114,7 +114,6 @@ type driver interface {
 	close() error
 }
 
-// program is a compiled tape.
 type program interface {
 	run() error
 	close()

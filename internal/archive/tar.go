@@ -52,7 +52,6 @@ func ReadTar(name string, r io.Reader, limits Limits, visit func(name string, si
 	return nil
 }
 
-// members visits the files of an archive.
 func members(t *tar.Reader, name string, all *checked, visit func(name string, size int64, r io.Reader) error) error {
 	for n := 0; ; n++ {
 		h, err := t.Next()

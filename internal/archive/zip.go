@@ -22,15 +22,11 @@ type Zip struct {
 
 // OpenZip opens a zip file and checks its directory. The caller closes it.
 func OpenZip(path string, limits Limits) (*Zip, error) {
-	f, err := disk.Open(path)
+	f, size, err := disk.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	var z *Zip
-	if err == nil {
-		z, err = NewZip(path, f, info.Size(), limits)
-	}
+	z, err := NewZip(path, f, size, limits)
 	if err != nil {
 		f.Close() // nothing was written
 		return nil, err
@@ -129,7 +125,6 @@ func unzip(f *zip.File, buf []byte) ([]byte, error) {
 	return buf, nil
 }
 
-// Close closes the file.
 func (z *Zip) Close() error {
 	if z.file == nil {
 		return nil

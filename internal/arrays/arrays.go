@@ -179,7 +179,6 @@ func openNPY(path string) (*Array, error) {
 	return a, err
 }
 
-// newNPY returns an array that open opens.
 func newNPY(label string, open func() (*npy.Reader, error)) (*Array, error) {
 	r, err := open()
 	if err != nil {
@@ -199,7 +198,6 @@ func newNPY(label string, open func() (*npy.Reader, error)) (*Array, error) {
 	return a, errors.Join(err, r.Close())
 }
 
-// npyStream is a .npy reader as a Stream.
 type npyStream struct{ *npy.Reader }
 
 func (s npyStream) ReadFull(p []byte) error { return s.ReadRaw(p) }

@@ -33,7 +33,6 @@ func FromMAT(v *matfile.Variable, label string) (*Array, error) {
 	}}, nil
 }
 
-// matStream is a variable reader as a Stream.
 type matStream struct{ *matfile.Reader }
 
 func (matStream) Unit() int    { return 0 }

@@ -89,13 +89,11 @@ func (r *Rows) begin() (err error) {
 // Shape returns the shape with the permuted axes; the first number is the number of rows.
 func (r *Rows) Shape() []int { return r.shape }
 
-// RowBytes returns the size of a row in bytes.
 func (r *Rows) RowBytes() int { return r.row }
 
 // Slab returns the best number of rows per read.
 func (r *Rows) Slab() int { return r.slab }
 
-// Close closes the reader.
 func (r *Rows) Close() error {
 	if r.stream == nil {
 		return nil

@@ -37,7 +37,6 @@ type Browser struct {
 	ctx context.Context
 }
 
-// process is a Chromium process.
 type process struct {
 	ctx context.Context
 	end func()
@@ -94,7 +93,6 @@ func Open(t testing.TB) *Browser {
 	return &Browser{t: t, ctx: ctx}
 }
 
-// start starts Chromium.
 func start(path string) (*process, error) {
 	profile, err := os.MkdirTemp("", "browser")
 	if err != nil {

@@ -24,7 +24,6 @@ import (
 // ShotsVariable is the environment variable for the folder of Shot's pictures.
 const ShotsVariable = "UNRAVEL_SHOTS"
 
-// Page is a browser tab with a page.
 type Page struct {
 	t   testing.TB
 	ctx context.Context
@@ -65,13 +64,11 @@ func (b *Browser) Tab() *Page {
 	return p
 }
 
-// Go loads an address.
 func (p *Page) Go(address string) {
 	p.t.Helper()
 	p.Do(chromedp.Navigate(address))
 }
 
-// File returns the file URL of a path.
 func File(path string) string {
 	whole, err := filepath.Abs(path)
 	if err != nil {

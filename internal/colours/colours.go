@@ -48,7 +48,6 @@ var Light = Theme{
 		{0.83, -0.035, -0.06}, {0.68, -0.045, -0.105}, {0.54, -0.035, -0.125}, {0.40, -0.012, -0.115}},
 }
 
-// Dark is the theme of pages in dark mode.
 var Dark = Theme{
 	Name:    "dark",
 	Paper:   color.RGBA{21, 23, 29, 255},

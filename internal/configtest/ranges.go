@@ -19,9 +19,8 @@ import (
 
 // CheckRanges compares the numbers that settings accept with the ranges in their error messages. For "want 1 to 64",
 // settings must accept 1 and 64, and reject 0 and 65. The default of a number is always allowed. The file lists all
-// ranges, so a change of a limit changes the file. The numbers in zeros, such as "sprites.channels", may be 0 in Go
-// code.
-func CheckRanges[T any](t *testing.T, file string, entries []registry.Entry[T], zeros ...string) {
+// ranges, so a change of a limit changes the file.
+func CheckRanges[T any](t *testing.T, file string, entries []registry.Entry[T]) {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -30,7 +29,7 @@ func CheckRanges[T any](t *testing.T, file string, entries []registry.Entry[T], 
 	want := strings.Split(strings.TrimSpace(string(text)), "\n")
 	var list []string
 	for _, e := range entries {
-		list = append(list, check(t, e.Name, func() any { return e.New() }, zeros)...)
+		list = append(list, check(t, e.Name, func() any { return e.New() })...)
 	}
 	for _, line := range list {
 		if !slices.Contains(want, line) {
@@ -45,7 +44,7 @@ func CheckRanges[T any](t *testing.T, file string, entries []registry.Entry[T], 
 }
 
 // check checks one struct of settings. It returns the ranges in the error messages.
-func check(t *testing.T, name string, settings func() any, zeros []string) (lines []string) {
+func check(t *testing.T, name string, settings func() any) (lines []string) {
 	t.Helper()
 	for i := range numbers("", reflect.ValueOf(settings())) {
 		s := settings()
@@ -59,7 +58,7 @@ func check(t *testing.T, name string, settings func() any, zeros []string) (line
 			}
 			if ok && !slices.Contains(seen, want.span) {
 				seen = append(seen, want.span)
-				n.compare(t, name, s, want, slices.Contains(zeros, name+"."+n.path))
+				n.compare(t, name, s, want)
 				lines = append(lines, fmt.Sprintf("%s.%s: %v", name, n.path, want.span))
 			}
 		}
@@ -68,8 +67,8 @@ func check(t *testing.T, name string, settings func() any, zeros []string) (line
 }
 
 // compare reports ends of a range that settings reject, and neighbours of the ends that they accept. The current value
-// of the setting, and 0 if zero is set, may be outside.
-func (n number) compare(t *testing.T, name string, settings any, want wanted, zero bool) {
+// of the setting may be outside.
+func (n number) compare(t *testing.T, name string, settings any, want wanted) {
 	t.Helper()
 	for x, inside := range n.corners(want) {
 		text := n.refused(settings, x)
@@ -77,13 +76,12 @@ func (n number) compare(t *testing.T, name string, settings any, want wanted, ze
 		switch {
 		case inside && ok && r.span == want.span: // other messages are about several settings
 			t.Errorf("%s.%s: %v is refused: %s", name, n.path, x, text)
-		case !inside && text == "" && x != n.value() && !(zero && x == 0):
+		case !inside && text == "" && x != n.value():
 			t.Errorf("%s.%s: %v is accepted; messages of other values want %v", name, n.path, x, want.span)
 		}
 	}
 }
 
-// number is a number among settings.
 type number struct {
 	path string
 	v    reflect.Value
@@ -193,7 +191,6 @@ func (n number) corners(r wanted) map[float64]bool {
 	return list
 }
 
-// span is a range of numbers.
 type span struct {
 	low, high         float64
 	openLow, openHigh bool // exclusive ends

@@ -39,7 +39,6 @@ func Changed(info fs.FileInfo) int64 {
 	return of.Changed
 }
 
-// entry is a cached hash.
 type entry struct {
 	Of  identity
 	Sum Sum
@@ -76,7 +75,6 @@ func Open(path string) *Memory {
 	return m
 }
 
-// Known returns the cached hash of a file.
 func (m *Memory) Known(info fs.FileInfo) (Sum, bool) {
 	of, ok := identify(info)
 	if !ok {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Work takes time of a core, and waiting takes next to none.
+// Work takes CPU time, and waiting takes almost none.
 func TestProcess(t *testing.T) {
 	long.NotShort(t)
 	begin := Process()

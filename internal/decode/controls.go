@@ -94,7 +94,6 @@ func (b *controls) next() []Control {
 	return []Control{{Kind: kind, Name: b.names[s.First], Columns: columns(s)}}
 }
 
-// space returns the space of a column.
 func (c *Codes) space(column int) models.Space {
 	i := slices.IndexFunc(c.Spaces, func(s models.Space) bool { return column >= s.First && column < s.First+s.Width })
 	return c.Spaces[i]

@@ -64,7 +64,6 @@ func (s *Sheet) Codes() (codes []float32) {
 	return codes
 }
 
-// Count returns the number of codes.
 func (s *Sheet) Count() (n int) {
 	for _, r := range s.Rows {
 		n += len(r.Codes)

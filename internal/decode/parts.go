@@ -11,7 +11,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// kind is the kind of a part of a code.
 type kind uint8
 
 const (
@@ -34,13 +33,10 @@ type Part struct {
 	axis         int
 }
 
-// Turns reports whether the part is a circle.
 func (p Part) Turns() bool { return p.kind == circle }
 
-// Round reports whether the part is on a circle or a sphere.
 func (p Part) Round() bool { return p.kind == circle || p.kind == towards || p.kind == together }
 
-// Chooses reports whether the part is a choice of an option.
 func (p Part) Chooses() bool { return p.kind == option }
 
 // Columns returns the part's first column and its number of columns. The number is 0 for the rotations of all spheres.
@@ -95,7 +91,6 @@ func axisName(axis, width int) string {
 	return fmt.Sprint(axis)
 }
 
-// Part returns the part with the given name.
 func (c *Codes) Part(name string) (Part, error) {
 	var names []string
 	for _, p := range c.Parts() {

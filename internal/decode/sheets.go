@@ -90,7 +90,7 @@ func (c *Codes) Steps(code []float64, p Part, steps int) (list []Point) {
 func (c *Codes) BetweenImages(points []Point, steps int) *Sheet {
 	s := &Sheet{Name: "interpolation", Moves: true, ColumnTitle: "fraction of the way", Columns: fractions(steps)}
 	straight, round := func(s models.Space) bool { return !unit(s) && s.Options == 0 }, unit
-	both := c.has(straight) && c.has(round)
+	both := slices.ContainsFunc(c.Spaces, straight) && slices.ContainsFunc(c.Spaces, round)
 	for i := range len(points) - 1 {
 		a, b := points[i], points[i+1]
 		label := a.Label + " to " + b.Label
@@ -101,16 +101,6 @@ func (c *Codes) BetweenImages(points []Point, steps int) *Sheet {
 		}
 	}
 	return s
-}
-
-// has reports whether of is true for a space.
-func (c *Codes) has(of func(s models.Space) bool) bool {
-	for _, s := range c.Spaces {
-		if of(s) {
-			return true
-		}
-	}
-	return false
 }
 
 // BetweenObjects interpolates from one object to another at every step of a part, such as the circle of the objects'

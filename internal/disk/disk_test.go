@@ -59,7 +59,7 @@ func saying(t *testing.T, err error, want string) {
 	}
 }
 
-// A file is replaced atomically. With keep, the previous version stays under a separate name.
+// A file is replaced atomically. With keep, the previous version remains under a separate name.
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a")

@@ -18,6 +18,7 @@ type Files struct {
 	list   List
 	before []string // names of files from earlier calls
 	now    []string
+	err    error // of the first Write that failed
 }
 
 // OpenFiles starts to write the files of a command into an existing folder.
@@ -36,18 +37,26 @@ func OpenFiles(dir, command string) (*Files, error) {
 }
 
 // Write writes a file completely or not at all. It adds the name to the list before it creates the file. After an
-// interrupted call, the next call therefore knows all files.
+// interrupted call, the next call therefore knows all files. After an error, Write does nothing and returns the error,
+// and so does Finish.
 func (f *Files) Write(name string, content func(io.Writer) error) error {
-	if f.now = append(f.now, name); !slices.Contains(f.before, name) {
-		if err := f.writeList(slices.Concat(f.before, f.now)); err != nil {
-			return err
-		}
+	if f.err != nil {
+		return f.err
 	}
-	return WriteFile(filepath.Join(f.dir, name), content, false)
+	if f.now = append(f.now, name); !slices.Contains(f.before, name) {
+		f.err = f.writeList(slices.Concat(f.before, f.now))
+	}
+	if f.err == nil {
+		f.err = WriteFile(filepath.Join(f.dir, name), content, false)
+	}
+	return f.err
 }
 
 // Finish removes files from earlier calls that this call has not written. It does not remove folders and links.
 func (f *Files) Finish() error {
+	if f.err != nil {
+		return f.err
+	}
 	for _, name := range f.before {
 		path := filepath.Join(f.dir, name)
 		if info, err := os.Lstat(path); slices.Contains(f.now, name) || err != nil || !info.Mode().IsRegular() {
@@ -73,7 +82,6 @@ type List struct{ Name, Head string }
 // maxList is the maximum size of a list in bytes.
 const maxList = 64 << 20
 
-// Read returns the names in the list.
 func (l List) Read(root *os.Root) ([]string, error) {
 	f, err := OpenIn(root, l.Name)
 	if err != nil {
@@ -95,7 +103,6 @@ func (l List) Read(root *os.Root) ([]string, error) {
 	return lines[1:], nil
 }
 
-// Write writes the list.
 func (l List) Write(root *os.Root, names []string) error {
 	return root.WriteFile(l.Name, l.text(names), 0o666)
 }

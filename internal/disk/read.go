@@ -15,6 +15,18 @@ import (
 // not wait for the other end of a pipe.
 func Open(path string) (*os.File, error) { return openRegular(path, os.OpenFile, os.Stat) }
 
+// OpenSized is [Open] that also returns the size of the file.
+func OpenSized(path string) (f *os.File, size int64, err error) {
+	if f, err = Open(path); err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
 // OpenIn is [Open] for a file inside a folder. Errors have the name relative to the folder.
 func OpenIn(root *os.Root, name string) (*os.File, error) {
 	return openRegular(name, root.OpenFile, root.Stat)

@@ -54,7 +54,6 @@ func WriteFileBy(folder, path string, write func(io.Writer) error, keep bool) er
 	return nil
 }
 
-// MakeDir creates a folder and its missing parents.
 func MakeDir(path string) error {
 	err := os.MkdirAll(path, 0o777)
 	if err != nil {

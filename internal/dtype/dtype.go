@@ -14,14 +14,12 @@ type Element interface {
 	bool | int8 | int16 | int32 | int64 | int | uint8 | uint16 | uint32 | uint64 | float32 | float64
 }
 
-// Type is the type of an element.
 type Type struct {
 	Name string // bool, int8 ... int64, uint8 ... uint64, float16, float32, float64
 	Kind byte   // as in NumPy: b, i, u or f
 	Size int    // in bytes
 }
 
-// String returns the name.
 func (t Type) String() string { return t.Name }
 
 // Types of elements.
@@ -158,7 +156,7 @@ func decodeNumbers[D Number](dst []D, raw []byte, t Type) int {
 	case "uint64":
 		return convert(dst, func(i int) uint64 { return le.Uint64(raw[8*i:]) })
 	case "float16":
-		return convert(dst, func(i int) float32 { return half(le.Uint16(raw[2*i:])) })
+		return convert(dst, func(i int) float32 { return Half(le.Uint16(raw[2*i:])) })
 	case "float32":
 		return convert(dst, func(i int) float32 { return math.Float32frombits(le.Uint32(raw[4*i:])) })
 	}
@@ -193,8 +191,8 @@ func isFloat[T Number]() bool {
 	return T(half) != 0
 }
 
-// half converts an IEEE 754 binary16 number.
-func half(bits uint16) float32 {
+// Half converts an IEEE 754 binary16 number.
+func Half(bits uint16) float32 {
 	sign, exponent, fraction := uint32(bits>>15), int(bits>>10&31), uint32(bits&1023)
 	switch exponent {
 	case 31: // infinity, NaN

@@ -11,14 +11,14 @@ func TestHalf(t *testing.T) {
 		0: 0, 1: math.Ldexp(1, -24), 0x03ff: 1023 * math.Ldexp(1, -24), 0x0400: math.Ldexp(1, -14), 0x3c00: 1, 0x3555: 0.333251953125,
 		0x8001: -math.Ldexp(1, -24), 0x83ff: -1023 * math.Ldexp(1, -24), 0xc000: -2, 0x7bff: 65504, 0x7c00: math.Inf(1), 0xfc00: math.Inf(-1),
 	} {
-		if got := half(bits); float64(got) != want {
+		if got := Half(bits); float64(got) != want {
 			t.Errorf("%#04x: got %g, want %g", bits, got, want)
 		}
 	}
-	if f := half(0x7e00); f == f {
+	if f := Half(0x7e00); f == f {
 		t.Errorf("NaN: %g", f)
 	}
-	if f := half(0x8000); f != 0 || !math.Signbit(float64(f)) {
+	if f := Half(0x8000); f != 0 || !math.Signbit(float64(f)) {
 		t.Errorf("-0: %g", f)
 	}
 }

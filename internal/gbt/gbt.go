@@ -31,7 +31,6 @@ import (
 // step would be unbounded.
 const leastCurvature = 1e-150
 
-// Options are the boosting settings.
 type Options struct {
 	Rounds int     // trees per output
 	Depth  int     // maximum depth of a tree
@@ -52,7 +51,6 @@ const (
 	maxDepth  = 24
 )
 
-// Validate returns an error for an option that is out of range.
 func (o Options) Validate() error {
 	switch {
 	case o.Rounds < 1 || o.Rounds > maxRounds:
@@ -65,7 +63,6 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// blockRows is the number of rows scored at a time.
 const blockRows = 256
 
 // loss computes the residuals of outputs from their scores.
@@ -151,7 +148,6 @@ func shares(importance [][]float64) []float64 {
 	return total
 }
 
-// blocks calls body for every block of rows.
 func blocks(rows int, body func(low, high int)) {
 	parallel.For((rows+blockRows-1)/blockRows, func(_, b int) {
 		body(b*blockRows, min((b+1)*blockRows, rows))

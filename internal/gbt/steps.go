@@ -204,7 +204,6 @@ func newMeanFit(c *Column, targets []float64, mean float64) *meanFit {
 	return f
 }
 
-// boost adds a tree.
 func (f *meanFit) boost(o Options) {
 	c, groups := f.column, len(f.within)
 	f.leaves = c.split(segment{0, groups, f.sums[groups]}, f.sums, f.squares, o.Depth, f.leaves[:0])

@@ -22,7 +22,6 @@ type node struct {
 
 type tree []node
 
-// leaf returns the leaf for a row.
 func (t tree) leaf(values [][]float32, i int) *node {
 	at := &t[0]
 	for at.column >= 0 {
@@ -80,7 +79,6 @@ func newGrower(x *Columns, depth int, parallel bool) *grower {
 	return g
 }
 
-// each calls body for every column.
 func (g *grower) each(columns int, body func(_, j int)) {
 	if g.parallel {
 		parallel.For(columns, body)
@@ -195,7 +193,6 @@ func (g *grower) search(spans []span, cuts []cut, to, from [][]int32, target []f
 	})
 }
 
-// end makes a span a leaf.
 func (g *grower) end(t tree, s span, rows []int32) {
 	t[s.node] = node{column: -1}
 	for _, i := range rows {

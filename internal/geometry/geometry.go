@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 var (
@@ -112,12 +113,7 @@ func interrupted(interrupt func() error) error {
 }
 
 // resize returns a slice of n arbitrary elements, in the memory of s if it is large enough.
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}
+func resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
 
 // zeros returns n zeros, in the memory of s if it is large enough.
 func zeros(s []float64, n int) []float64 {
@@ -135,7 +131,6 @@ func dot(a, b []float64) float64 {
 	return sum
 }
 
-// squaredDistance returns |a - b|^2.
 func squaredDistance(a, b []float64) float64 {
 	b = b[:len(a)]
 	sum := 0.0
@@ -146,7 +141,6 @@ func squaredDistance(a, b []float64) float64 {
 	return sum
 }
 
-// axpy adds f x to y.
 func axpy(f float64, x, y []float64) {
 	y = y[:len(x)]
 	for i, v := range x {

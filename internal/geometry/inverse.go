@@ -2,7 +2,6 @@ package geometry
 
 import "math"
 
-// inverse holds the inverse of a matrix.
 type inverse struct {
 	a      []float64
 	pivots []int

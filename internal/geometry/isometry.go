@@ -146,7 +146,6 @@ func (s *Isometry) Through(g, dy, dx []float64) {
 	}
 }
 
-// subtractMean subtracts the mean row.
 func subtractMean(x []float64, columns int) {
 	n := float64(len(x) / columns)
 	for j := range columns {

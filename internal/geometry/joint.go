@@ -502,7 +502,6 @@ func (j *joint) central(reach, part float64) float64 {
 	return reach
 }
 
-// advance takes a fraction of the step.
 func (j *joint) advance(reach float64) {
 	axpy(reach, j.move[1:], j.b)
 	j.s += reach * j.move[0]

@@ -77,7 +77,6 @@ func (r *Regression) improveNorms() error {
 	return nil
 }
 
-// meanLength returns the mean length of rows.
 func meanLength(rows []float64, columns int) float64 {
 	sum, scale := 0.0, largest(rows)
 	if scale == 0 {

@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Components are the principal components of points.
 type Components struct {
 	Mean  []float64   // mean of the points
 	Axes  [][]float64 // unit vectors by descending Sigma; the coordinate of largest absolute value is positive

@@ -25,7 +25,6 @@ type Array struct {
 	most      []uint64 // maximum size of every dimension, undefined if unlimited; nil: fixed sizes
 }
 
-// layout describes the storage of an array.
 type layout struct {
 	class     int
 	addr      uint64 // address of the data or of the chunk index
@@ -60,7 +59,6 @@ const (
 // maxChunk limits the size of a chunk in bytes; the limit of the format is four times as large.
 const maxChunk = 1 << 30
 
-// Array opens the array with the given path.
 func (h *File) Array(path string) (*Array, error) {
 	addr, err := h.find(h.root, path, 0)
 	if err != nil {
@@ -92,10 +90,8 @@ func (a *Array) Rows() int {
 	return a.Shape[0]
 }
 
-// RowBytes returns the size of a row in bytes.
 func (a *Array) RowBytes() int { return a.bytesFrom(min(1, len(a.Shape))) }
 
-// Bytes returns the size of the array in bytes.
 func (a *Array) Bytes() int { return a.bytesFrom(0) }
 
 // bytesFrom returns the size of all elements that share their first i indices, in bytes.
@@ -115,7 +111,6 @@ func (a *Array) chunkBytes() int {
 	return n
 }
 
-// read reads the object header of the array.
 func (a *Array) read(addr uint64) error {
 	messages, err := a.file.header(addr)
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 )
 
-// tree2 is a version 2 B-tree.
 type tree2 struct {
 	file     *File
 	nodeSize int
@@ -83,7 +82,6 @@ func numberBytes(n uint64) int { return (bits.Len64(n)-1)/8 + 1 }
 // pointer returns the size of a child pointer in a node of the given level, in bytes.
 func (t *tree2) pointer(level int) int { return 8 + t.counts + t.below[level-1] }
 
-// walk reads a node with n records.
 func (t *tree2) walk(addr uint64, n, level int) error {
 	if t.nodes++; int64(t.nodes) > t.file.size/10+1 {
 		return fmt.Errorf("a tree has no end: the file is damaged")

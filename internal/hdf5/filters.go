@@ -9,7 +9,6 @@ import (
 	"github.com/klauspost/compress/zlib"
 )
 
-// worker has the buffers of one thread.
 type worker struct {
 	packed  []byte
 	buffers [2][]byte // the data between filters
@@ -116,7 +115,6 @@ func (w *worker) undo(f filter, out, b []byte, size int) ([]byte, error) {
 	return b, nil
 }
 
-// deflated inflates b into out.
 func (w *worker) deflated(out, b []byte) ([]byte, error) {
 	w.source.Reset(b)
 	var err error

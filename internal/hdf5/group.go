@@ -10,7 +10,6 @@ import (
 	"strings"
 )
 
-// member is a member of a group.
 type member struct {
 	addr uint64
 	soft string // path of a soft link, instead of an address
@@ -82,7 +81,6 @@ const (
 	externalLink = 64
 )
 
-// readLink reads a link message.
 func readLink(d []byte, list map[string]member) error {
 	r := &cursor{b: d}
 	r.skip(1)

@@ -47,24 +47,18 @@ type File struct {
 
 // Open opens a file and reads its superblock.
 func Open(path string) (*File, error) {
-	f, err := disk.Open(path)
+	f, size, err := disk.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
-	h := &File{path: path, f: f}
-	info, err := f.Stat()
-	if err == nil {
-		h.size = info.Size()
-		err = h.superblock()
-	}
-	if err != nil {
+	h := &File{path: path, f: f, size: size}
+	if err := h.superblock(); err != nil {
 		f.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return h, nil
 }
 
-// Close closes the file.
 func (h *File) Close() error { return h.f.Close() }
 
 const signature = "\x89HDF\r\n\x1a\n"
@@ -130,7 +124,6 @@ func (h *File) inside(addr uint64, n int64) bool {
 	return addr <= uint64(h.size-h.base) && n >= 0 && n <= h.size-h.base-int64(addr)
 }
 
-// at reads n bytes at an address.
 func (h *File) at(addr uint64, n int) ([]byte, error) {
 	if !h.inside(addr, int64(n)) {
 		return nil, h.cutOff(addr, n)
@@ -146,7 +139,6 @@ func (h *File) cutOff(addr uint64, n int) error {
 	return fmt.Errorf("the file has %d bytes, but says that %d are at %d: it is damaged or cut off", h.size, n, addr)
 }
 
-// fill reads the bytes at an address.
 func (h *File) fill(b []byte, addr uint64) error {
 	_, err := h.f.ReadAt(b, int64(addr)+h.base)
 	if err == io.EOF && len(b) == 0 {

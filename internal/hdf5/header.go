@@ -21,14 +21,12 @@ const (
 	symbolTableMessage  = 0x11
 )
 
-// message is a message of an object header.
 type message struct {
 	kind   uint16
 	shared bool // data are the address of the message
 	data   []byte
 }
 
-// header reads all messages of an object.
 func (h *File) header(addr uint64) ([]message, error) {
 	b, err := h.upTo(addr, 64)
 	if err != nil {

@@ -42,7 +42,6 @@ func (h *File) fractalHeap(addr uint64) (*fractalHeap, error) {
 	return f, nil
 }
 
-// object returns the object with the given ID.
 func (f *fractalHeap) object(id []byte) ([]byte, error) {
 	r := &cursor{b: id}
 	if kind := r.uint(1) >> 4 & 3; kind != 0 {

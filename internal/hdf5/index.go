@@ -13,7 +13,6 @@ type chunk struct {
 	mask uint32
 }
 
-// index finds the chunks of an array.
 type index struct {
 	*Array
 	grid   []int   // number of chunks in every dimension
@@ -135,7 +134,6 @@ func (x *index) position(i int) int {
 	return n
 }
 
-// set sets the chunk at a position in the grid.
 func (x *index) set(at []int, c chunk) error {
 	n := 0
 	for i, g := range x.grid {
@@ -217,7 +215,6 @@ func (x *index) entries(b []byte, width, first, n int) {
 	}
 }
 
-// arrayHeader reads the header of an array index.
 func (x *index) arrayHeader(magic string, n int) (b []byte, width int, err error) {
 	if b, err = x.file.checked(x.place.addr, n, magic); err != nil {
 		return nil, 0, err
@@ -229,7 +226,6 @@ func (x *index) arrayHeader(magic string, n int) (b []byte, width int, err error
 	return b, width, nil
 }
 
-// fixedArray reads the index of an array with fixed dimensions.
 func (x *index) fixedArray() error {
 	b, width, err := x.arrayHeader("FAHD", 24)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
-// classes are the names of datatype classes, by number.
 var classes = []string{"integers", "floats", "times", "strings", "bit fields", "opaque bytes", "compound values (such as structures or complex numbers)",
 	"references", "enumerations", "variable-length values", "arrays"}
 
@@ -19,7 +18,6 @@ const (
 	variableClass = 9
 )
 
-// readType reads a datatype message.
 func readType(r *cursor) (t dtype.Type, bigEndian bool, err error) {
 	first := int(r.uint(1))
 	class, version := first&15, first>>4

@@ -16,8 +16,8 @@ var update = flag.Bool("update", false, "write the exported API to testdata/api.
 
 const apiFile = "testdata/api.txt"
 
-// TestAPI compares the exported identifiers of the public packages with testdata/api.txt. A change of the API is thus a
-// change of this file, which a review sees.
+// TestAPI compares the exported identifiers of the public packages with testdata/api.txt. Reviewers therefore see
+// changes of the API.
 func TestAPI(t *testing.T) {
 	got := api(t)
 	if *update {
@@ -38,7 +38,7 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// changes lists the lines of a sorted list that another one lacks after a minus, and the new lines after a plus.
+// changes compares sorted lists: it returns removed lines after a minus and new lines after a plus.
 func changes(before, after []string) (list []string) {
 	for _, l := range before {
 		if _, ok := slices.BinarySearch(after, l); !ok {

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// cognitive returns the cognitive complexity of a function as gocognit counts it (Campbell, "Cognitive Complexity",
-// SonarSource 2018). An if, loop, switch or select counts 1 and 1 more for each block around it. An else, a jump to a
-// label, a call of itself and a run of the same logical operator count 1.
+// cognitive returns the cognitive complexity of a function like gocognit (Campbell, "Cognitive Complexity", SonarSource
+// 2018). An if, loop, switch or select counts 1 plus the number of blocks around it. An else, a jump to a label, a
+// recursive call and a run of the same logical operator count 1.
 func cognitive(f *ast.FuncDecl) int {
 	if f.Body == nil {
 		return 0
@@ -23,10 +23,10 @@ type counter struct {
 	function *ast.FuncDecl
 	sum      int
 	depth    int
-	joined   map[ast.Expr]bool // operands whose operators count with those of a larger expression
+	joined   map[ast.Expr]bool // operands whose operators are already counted with a larger expression
 }
 
-// Visit adds what a node counts, and walks the node itself where its body is nested.
+// Visit adds the count of a node. It walks nodes with nested bodies itself.
 func (c *counter) Visit(n ast.Node) ast.Visitor {
 	switch n := n.(type) {
 	case *ast.IfStmt:
@@ -68,7 +68,7 @@ func (c *counter) Visit(n ast.Node) ast.Visitor {
 	return c
 }
 
-// branches walks the parts of an if statement, whose own count is done.
+// branches walks the parts of an if statement that is already counted.
 func (c *counter) branches(n *ast.IfStmt) {
 	c.walk(n.Init, n.Cond)
 	c.nested(n.Body)
@@ -82,7 +82,7 @@ func (c *counter) branches(n *ast.IfStmt) {
 	}
 }
 
-// block counts a statement, walks its head, and its body one level deeper.
+// block counts a statement and walks its head. It walks the body one level deeper.
 func (c *counter) block(body *ast.BlockStmt, head ...ast.Node) ast.Visitor {
 	c.sum += 1 + c.depth
 	c.walk(head...)

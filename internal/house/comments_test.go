@@ -7,13 +7,16 @@ import (
 	"testing"
 )
 
-// usual are methods that everyone knows.
-var usual = []string{"Error", "Unwrap", "String"}
+// usual are well-known methods.
+var usual = []string{"Error", "Unwrap", "String", "MarshalText", "UnmarshalText"}
 
-// TestDocumented checks that every public package has a comment, and every exported identifier a comment that begins
-// with its name.
+// TestDocumented checks that every public package and exported identifier has a comment. Comments of identifiers must
+// begin with the name. Methods of exported interfaces need no comment on each type.
 func TestDocumented(t *testing.T) {
-	packages := map[string]bool{}
+	packages, known := map[string]bool{}, slices.Clone(usual)
+	for _, f := range files(t) {
+		known = append(known, interfaceMethods(f)...)
+	}
 	for _, f := range files(t) {
 		if !f.public() {
 			continue
@@ -22,7 +25,7 @@ func TestDocumented(t *testing.T) {
 		for _, d := range f.syntax.Decls {
 			switch d := d.(type) {
 			case *ast.FuncDecl:
-				if d.Name.IsExported() && exportedReceiver(d) && !(d.Recv != nil && slices.Contains(usual, d.Name.Name)) {
+				if d.Name.IsExported() && exportedReceiver(d) && !(d.Recv != nil && d.Doc == nil && slices.Contains(known, d.Name.Name)) {
 					named(t, f, d.Name.Name, d.Doc)
 				}
 			case *ast.GenDecl:
@@ -37,7 +40,24 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-// documented checks types, constants and variables; a group has one comment for all.
+// interfaceMethods lists the methods of the exported interfaces of a file.
+func interfaceMethods(f file) (list []string) {
+	ast.Inspect(f.syntax, func(n ast.Node) bool {
+		if s, ok := n.(*ast.TypeSpec); ok && s.Name.IsExported() {
+			if i, ok := s.Type.(*ast.InterfaceType); ok {
+				for _, m := range i.Methods.List {
+					for _, name := range m.Names {
+						list = append(list, name.Name)
+					}
+				}
+			}
+		}
+		return true
+	})
+	return list
+}
+
+// documented checks types, constants and variables. A group needs only one comment.
 func documented(t *testing.T, f file, d *ast.GenDecl) {
 	for _, s := range d.Specs {
 		switch s := s.(type) {

@@ -30,9 +30,9 @@ const gorgoniaFile = "testdata/gorgonia.txt"
 // used are the modules that a fork of Gorgonia would replace.
 var used = map[string]string{"gorgonia.org/gorgonia": "gorgonia", "gorgonia.org/tensor": "tensor"}
 
-// TestGorgonia compares the symbols of Gorgonia that Unravel uses with testdata/gorgonia.txt: a fork with these symbols
-// could replace it. The default test sees identifiers of packages and names used by reflection. The complete test also
-// sees methods and fields.
+// TestGorgonia compares the symbols of Gorgonia in Unravel with testdata/gorgonia.txt: a fork with these symbols could
+// replace it. The default test finds identifiers of packages and names in reflection. The complete test also finds
+// methods and fields.
 func TestGorgonia(t *testing.T) {
 	long.NotShort(t)
 	text, err := os.ReadFile(gorgoniaFile)
@@ -62,7 +62,7 @@ func TestGorgonia(t *testing.T) {
 	}
 }
 
-// identifiers lists the identifiers of Gorgonia's packages that our packages name.
+// identifiers lists the identifiers of Gorgonia's packages in our packages.
 func identifiers(t *testing.T) (list []string) {
 	for _, f := range files(t) {
 		names := map[string]string{}
@@ -88,8 +88,8 @@ func identifiers(t *testing.T) (list []string) {
 	return list
 }
 
-// reflected lists the names that our packages compare or read by reflection: types of operations, in texts such as
-// "gorgonia.elemBinOp" and in the keys of stockRules, and fields of operations.
+// reflected lists the names that our packages compare or read by reflection. These are types of operations, in texts
+// such as "gorgonia.elemBinOp" and in the keys of stockRules, and fields of operations.
 func reflected(t *testing.T) (list []string) {
 	text := func(x ast.Expr) string {
 		if b, ok := x.(*ast.BasicLit); ok && b.Kind == token.STRING {
@@ -125,7 +125,7 @@ func reflected(t *testing.T) (list []string) {
 	return list
 }
 
-// selected lists the methods and fields of Gorgonia's types that our packages select, by their types.
+// selected lists the methods and fields of Gorgonia's types that our packages use.
 func selected(t *testing.T) []string {
 	type pkg struct {
 		ImportPath, Dir, Export string
@@ -181,7 +181,7 @@ func pathOf(o types.Object) string {
 	return o.Pkg().Path()
 }
 
-// ownerOf returns the name of the type that declares a method, or of the struct with a field.
+// ownerOf returns the name of the type with a method or the struct with a field.
 func ownerOf(s *types.Selection) string {
 	x := s.Recv()
 	if f, ok := s.Obj().(*types.Func); ok {

@@ -19,8 +19,8 @@ const (
 	module = "github.com/unravel-ml/unravel/"
 )
 
-// floors lists the folders of the first level from the ground up, and inner folders that have another floor than their
-// parent. A package imports packages of its own folder and of lower floors.
+// floors lists the top-level folders from the ground up, and inner folders on another floor than their parent. A
+// package may only import packages of its own folder and of lower floors.
 var floors = [][]string{
 	{".", "configs/registry", "results", "graph/rng", "graph/vulkan"}, // . are the documents
 	{"configs/config"},
@@ -43,7 +43,7 @@ var floors = [][]string{
 	{"cmd"},
 }
 
-// file is a parsed file of the module, tests left out.
+// file is a parsed file of the module without tests.
 type file struct {
 	folder string // of its package, such as losses/logic
 	path   string
@@ -106,7 +106,7 @@ func (f file) imports() map[string]string {
 
 func (f file) public() bool { return !slices.Contains(strings.Split(f.folder, "/"), "internal") }
 
-// roomOf returns the folder on a floor that a package is in, and the floor, or -1.
+// roomOf returns the folder on a floor that contains a package, and the floor or -1.
 func roomOf(folder string) (string, int) {
 	for room := folder; ; room = path.Dir(room) {
 		if at := slices.IndexFunc(floors, func(rooms []string) bool { return slices.Contains(rooms, room) }); at >= 0 && (room != "." || folder == ".") {
@@ -118,7 +118,8 @@ func roomOf(folder string) (string, int) {
 	}
 }
 
-// TestImportsDescend checks that no import climbs, and that no two folders of a floor import each other.
+// TestImportsDescend checks that packages do not import higher floors, and that no two folders on a floor import each
+// other.
 func TestImportsDescend(t *testing.T) {
 	for _, f := range files(t) {
 		room, at := roomOf(f.folder)
@@ -134,7 +135,8 @@ func TestImportsDescend(t *testing.T) {
 	}
 }
 
-// TestNoInternalTypes checks that exported declarations of public packages name no internal package and are no aliases.
+// TestNoInternalTypes checks that exported declarations of public packages are not aliases and name no internal
+// package.
 func TestNoInternalTypes(t *testing.T) {
 	for _, f := range files(t) {
 		if !f.public() {

@@ -21,15 +21,15 @@ const (
 	packageFiles = 30
 )
 
-// A measure is a size of the code that may only fall, such as the lines of a package.
+// A measure is a size of the code that may not grow, such as the lines of a package.
 type measure struct {
 	value int
-	step  int // limits are multiples of it, to leave small changes alone
-	limit int // of a measure that limits.txt does not name
+	step  int // limits are multiples of it, so small changes are allowed
+	limit int // default limit
 	where []string
 }
 
-// measures returns the sizes of the code without tests, tools and examples.
+// measures returns the sizes of the code. Tests, tools and examples do not count.
 func measures(t *testing.T) map[string]measure {
 	list := map[string]measure{}
 	for _, f := range files(t) {
@@ -65,8 +65,8 @@ func add(list map[string]measure, name string, n, step, limit int, where ...stri
 	list[name] = measure{m.value + n, step, limit, append(m.where, where...)}
 }
 
-// lowered returns the limits for measures: the next multiple of the step where that is lower. A measure within its
-// limit of all packages needs none of its own.
+// lowered returns lower limits for measures: each is at most the next multiple of the step. Measures within the default
+// limit have no entry.
 func lowered(limits map[string]int, list map[string]measure) map[string]int {
 	low := map[string]int{}
 	for name, limit := range limits {
@@ -106,7 +106,7 @@ func readLimits(t *testing.T) map[string]int {
 	return limits
 }
 
-// TestLimits checks sizes of the code against limits that may only fall.
+// TestLimits checks that no size of the code exceeds its limit. Limits may only decrease.
 func TestLimits(t *testing.T) {
 	limits, list := readLimits(t), measures(t)
 	if *update {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestContexts checks that contexts are parameters: no struct keeps one. In internal/browser a context is a tab of the
-// browser, as chromedp has it. A type that embeds a context is a context itself.
+// TestContexts checks that contexts are parameters and not fields. There are two exceptions: types that embed a
+// context, and internal/browser, where a context is a tab as in chromedp.
 func TestContexts(t *testing.T) {
 	for _, f := range files(t) {
 		if f.folder == "internal/browser" {
@@ -34,8 +34,8 @@ func TestContexts(t *testing.T) {
 // link is a name in brackets in a comment.
 var link = regexp.MustCompile(`\[[A-Za-z.]+\]`)
 
-// TestErrorsDocumented checks the comments of exported errors of public packages: they name who returns the error, in
-// brackets, and say in a second sentence what to do.
+// TestErrorsDocumented checks the comments of exported errors in public packages. A comment names the functions that
+// return the error in brackets, and says what to do in a second sentence.
 func TestErrorsDocumented(t *testing.T) {
 	found := 0
 	for _, f := range files(t) {

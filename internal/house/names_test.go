@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// names holds the names in the Go files of the module, tests and tools included.
+// names holds the names in the module's Go files, including tests and tools.
 type names struct {
 	files    map[string]bool // base names of the files
 	packages map[string]bool // names of the packages
@@ -34,7 +34,7 @@ func readNames(t *testing.T) names {
 			return err
 		case d.IsDir() && (d.Name() == ".git" || d.Name() == "testdata"):
 			return filepath.SkipDir
-		case d.IsDir() || !strings.HasSuffix(p, ".go") || d.Name() == "names_test.go": // which has wrong names
+		case d.IsDir() || !strings.HasSuffix(p, ".go") || d.Name() == "names_test.go": // it contains wrong names
 			return nil
 		}
 		f, err := parser.ParseFile(token.NewFileSet(), p, nil, parser.SkipObjectResolution)
@@ -95,7 +95,7 @@ func (n names) add(f *ast.File) {
 	})
 }
 
-// owner returns the type of a method and a dot, and of a function nothing.
+// owner returns the type of a method and a dot. For a function, it returns nothing.
 func owner(d *ast.FuncDecl) string {
 	name := ""
 	if d.Recv != nil {
@@ -116,8 +116,8 @@ var (
 	capitals  = regexp.MustCompile(`^[A-Z_]+$`)
 )
 
-// missing returns what is wrong with the text between two backticks; empty if it names something of the repository, or is
-// no name: a command, an expression, a setting or a pattern.
+// missing returns the problem of a text between two backticks. It returns "" if the text names something in the
+// repository. Commands, expressions, settings and patterns are not names and give "" too.
 func (n names) missing(text string) string {
 	text = arguments.ReplaceAllString(text, "")
 	if strings.ContainsAny(text, " \n*[:") || strings.Contains(text, "NAME") {
@@ -133,11 +133,11 @@ func (n names) missing(text string) string {
 	case strings.HasSuffix(text, ".go"):
 		return "no Go file has this name"
 	case dotted && ast.IsExported(rest) && !n.packages[first] && n.imports[first]:
-		return "" // of another module
+		return "" // from another module
 	case !capitals.MatchString(text) && (ast.IsExported(text) || dotted && ast.IsExported(rest)):
 		return "no Go file declares it"
 	}
-	for _, w := range word.FindAllString(text, -1) { // keys, commands and variables of the environment
+	for _, w := range word.FindAllString(text, -1) { // keys, commands and environment variables
 		if !n.words[w] {
 			return "no Go file has the word " + w
 		}
@@ -145,7 +145,8 @@ func (n names) missing(text string) string {
 	return ""
 }
 
-// TestDocumentsName checks that the files, packages and identifiers in backticks of ARCHITECTURE.md and docs/decisions exist.
+// TestDocumentsName checks that the files, packages and identifiers in backticks exist, in ARCHITECTURE.md and
+// docs/decisions.
 func TestDocumentsName(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "decisions", "*.md"))
 	if err != nil || len(pages) == 0 {

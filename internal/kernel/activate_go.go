@@ -24,69 +24,51 @@ func leakyGo(y []float32) {
 	}
 }
 
-func eluGo(dst, x []float32) {
-	for i, v := range x {
-		if v > 0 {
-			dst[i] = v
-		} else {
-			dst[i] = float32(math.Expm1(float64(v)))
-		}
+func elu64(x float64) float64 {
+	if x > 0 {
+		return x
 	}
+	return math.Expm1(x)
 }
 
-func geluGo(dst, x []float32) {
-	for i, v := range x {
-		dst[i] = float32(GELU64(float64(v)))
-	}
-}
-
-func siluGo(dst, x []float32) {
-	for i, v := range x {
-		dst[i] = float32(SiLU64(float64(v)))
-	}
-}
-
-func eluGradGo(dst, dy, y []float32) {
+func (a Activation) slopesGo(dst, dy, y []float32) {
 	for i, v := range y {
-		if v > 0 {
+		switch {
+		case a == SigmoidActivation:
+			dst[i] = dy[i] * v * (1 - v)
+		case a == TanhActivation:
+			dst[i] = dy[i] * (1 - v*v)
+		case v > 0:
 			dst[i] = dy[i]
-		} else {
+		case a == ReLUActivation:
+			dst[i] = 0
+		case a == LeakyActivation:
+			dst[i] = simd.LeakySlope * dy[i]
+		default: // ELU
 			dst[i] = dy[i] * (v + 1)
 		}
 	}
 }
 
-func geluGradGo(dst, dy, x []float32) {
-	for i, v := range x {
-		dst[i] = dy[i] * float32(GELUSlope64(float64(v)))
-	}
-}
-
-func siluGradGo(dst, dy, x []float32) {
-	for i, v := range x {
-		dst[i] = dy[i] * float32(SiLUSlope64(float64(v)))
-	}
-}
-
-func multiplyGo(dst, x, y []float32) {
+func multiplyGo[T Float](dst, x, y []T) {
 	for i, v := range x {
 		dst[i] = v * y[i]
 	}
 }
 
-func mixGo(dst []float32, a float32, x []float32, b float32, y []float32) {
+func mixGo[T Float](dst []T, a T, x []T, b T, y []T) {
 	for i := range dst {
-		dst[i] = float32(a*x[i]) + float32(b*y[i])
+		dst[i] = T(a*x[i]) + T(b*y[i])
 	}
 }
 
-func largestGo(dst, x []float32) {
+func largestGo[T Float](dst, x []T) {
 	for i, v := range x {
 		dst[i] = max(dst[i], v)
 	}
 }
 
-func claimGo(dst, left, x, y []float32) {
+func claimGo[T Float](dst, left, x, y []T) {
 	for i, v := range x {
 		if v == y[i] {
 			dst[i] += left[i]

@@ -8,7 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 )
 
-// Slopes of activations that are functions of x, against float64; an element's value does not depend on its place.
+// Derivatives of activations that are functions of x agree with float64. An element's value does not depend on its
+// position.
 func TestSlopes(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	phi := func(x float64) float64 { return math.Exp(-x*x/2) / math.Sqrt(2*math.Pi) }
@@ -17,8 +18,8 @@ func TestSlopes(t *testing.T) {
 		f     func(dst, dy, x []float32)
 		slope func(x float64) float64
 	}{
-		{"gelu", GELUActivation.GradientAt, func(x float64) float64 { return math.Erfc(-x/math.Sqrt2)/2 + x*phi(x) }},
-		{"silu", SiLUActivation.GradientAt, func(x float64) float64 {
+		{"gelu", GELUActivation.Gradient, func(x float64) float64 { return math.Erfc(-x/math.Sqrt2)/2 + x*phi(x) }},
+		{"silu", SiLUActivation.Gradient, func(x float64) float64 {
 			s := 1 / (1 + math.Exp(-x))
 			return s * (1 + x/(1+math.Exp(x)))
 		}},
@@ -100,7 +101,7 @@ func TestExact(t *testing.T) {
 			}
 			both("relu", func(d, _ []float32) { relu(d) }, func(d, _ []float32) { reluGo(d) })
 			both("leaky", func(d, _ []float32) { leaky(d) }, func(d, _ []float32) { leakyGo(d) })
-			both("eluGrad", func(d, _ []float32) { eluGrad(d, x, d) }, func(d, _ []float32) { eluGradGo(d, x, d) })
+			both("eluGrad", func(d, _ []float32) { ELUActivation.Gradient(d, x, d) }, func(d, _ []float32) { ELUActivation.slopesGo(d, x, d) })
 			both("Multiply", func(d, _ []float32) { Multiply(d, x, d) }, func(d, _ []float32) { multiplyGo(d, x, d) })
 			both("Mix", func(d, l []float32) { Mix(d, 0.3, l, -1.7, x) }, func(d, l []float32) { mixGo(d, 0.3, l, -1.7, x) })
 			both("Largest", func(d, _ []float32) { Largest(d, x) }, func(d, _ []float32) { largestGo(d, x) })
@@ -114,8 +115,8 @@ func BenchmarkActivations(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	x, y, dy := kerneltest.Random(r, n), make([]float32, n), kerneltest.Random(r, n)
 	for name, f := range map[string]func(){
-		"copy": func() { copy(y, x) }, "relu": func() { copy(y, x); relu(y) }, "tanh": func() { Tanh(y, x) }, "elu": func() { elu(y, x) }, "gelu": func() { GELU(y, x) }, "silu": func() { SiLU(y, x) },
-		"elu gradient": func() { eluGrad(y, dy, x) }, "gelu gradient": func() { geluGrad(y, dy, x) }, "silu gradient": func() { siluGrad(y, dy, x) },
+		"copy": func() { copy(y, x) }, "relu": func() { copy(y, x); relu(y) }, "tanh": func() { Tanh(y, x) }, "elu": func() { exponentialUnit.compute(y, x) }, "gelu": func() { GELU(y, x) }, "silu": func() { SiLU(y, x) },
+		"elu gradient": func() { ELUActivation.Gradient(y, dy, x) }, "gelu gradient": func() { GELUActivation.Gradient(y, dy, x) }, "silu gradient": func() { SiLUActivation.Gradient(y, dy, x) },
 		"largest": func() { Largest(y, x) }, "claim": func() { Claim(y, dy, x, x) },
 	} {
 		b.Run(name, func(b *testing.B) {

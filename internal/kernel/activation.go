@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
@@ -34,12 +35,9 @@ func (a Activation) String() string {
 // ActivationNames lists the names for ParseActivation.
 func ActivationNames() []string { return activationNames[:] }
 
-// ParseActivation returns the activation with the given name.
 func ParseActivation(name string) (Activation, error) {
-	for i, n := range activationNames {
-		if n == name {
-			return Activation(i), nil
-		}
+	if i := slices.Index(activationNames[:], name); i >= 0 {
+		return Activation(i), nil
 	}
 	return 0, fmt.Errorf("unknown activation %q; want one of %q", name, activationNames)
 }
@@ -58,7 +56,7 @@ func (a Activation) Apply(y []float32) {
 	case LeakyActivation:
 		leaky(y)
 	case ELUActivation:
-		elu(y, y)
+		exponentialUnit.compute(y, y)
 	case GELUActivation:
 		GELU(y, y)
 	case SiLUActivation:
@@ -66,28 +64,64 @@ func (a Activation) Apply(y []float32) {
 	}
 }
 
-// FromValue reports whether the derivative is a function of the value y. Use Gradient if it is, and GradientAt
-// otherwise.
+// FromValue reports whether the derivative is a function of the value y = f(x).
 func (a Activation) FromValue() bool { return a != GELUActivation && a != SiLUActivation }
 
-// GradientAt computes dst = dy f'(x). dst may be dy. For activations with FromValue, use Gradient.
-func (a Activation) GradientAt(dst, dy, x []float32) {
-	if a == GELUActivation {
-		geluGrad(dst, dy, x)
-	} else {
-		siluGrad(dst, dy, x)
+// gradientAt is Gradient for an activation whose derivative is not a function of its value.
+func (a Activation) gradientAt(dst, dy, x []float32) {
+	if !simd.Vectors() {
+		slope := SiLUSlope64
+		if a == GELUActivation {
+			slope = GELUSlope64
+		}
+		for i, v := range x {
+			dst[i] = dy[i] * float32(slope(float64(v)))
+		}
+		return
+	}
+	whole := len(x) &^ 15
+	if whole > 0 {
+		a.slopes(&dst[0], &dy[0], &x[0], whole)
+	}
+	if whole < len(x) {
+		var in, slope, out [16]float32
+		copy(in[:], x[whole:])
+		copy(slope[:], dy[whole:])
+		a.slopes(&out[0], &slope[0], &in[0], 16)
+		copy(dst[whole:len(x)], out[:])
 	}
 }
 
-// Gradient computes dst = dy f'(x) from y = f(x). dst may be dy.
-func (a Activation) Gradient(dst, dy, y []float32) {
+// slopes runs the assembly of Gradient.
+func (a Activation) slopes(dst, dy, y *float32, n int) {
 	switch a {
 	case ReLUActivation:
-		reluGrad(dst, dy, y)
+		simd.ReluGrad(dst, dy, y, n)
 	case SigmoidActivation:
-		sigmoidGrad(dst, dy, y)
+		simd.SigmoidGrad(dst, dy, y, n)
 	case TanhActivation:
-		tanhGrad(dst, dy, y)
+		simd.TanhGrad(dst, dy, y, n)
+	case LeakyActivation:
+		simd.LeakyGrad(dst, dy, y, n)
+	case ELUActivation:
+		simd.EluGrad(dst, dy, y, n)
+	case GELUActivation:
+		simd.GeluGrad(dst, dy, y, n)
+	case SiLUActivation:
+		simd.SiluGrad(dst, dy, y, n)
+	}
+}
+
+// Gradient computes dst = dy f'(x). y is the value f(x) of an activation with FromValue, and x for others. dst may be
+// dy.
+func (a Activation) Gradient(dst, dy, y []float32) {
+	switch a {
+	case ReLUActivation, SigmoidActivation, TanhActivation, LeakyActivation, ELUActivation:
+		whole := wholeChannels(len(y))
+		if whole > 0 {
+			a.slopes(&dst[0], &dy[0], &y[0], whole)
+		}
+		a.slopesGo(dst[whole:], dy[whole:], y[whole:])
 	case SoftplusActivation: // f' = 1 - e^-y
 		for i := 0; i < len(y); i += 256 {
 			var e [256]float32
@@ -100,12 +134,8 @@ func (a Activation) Gradient(dst, dy, y []float32) {
 				dst[i+j] = v * (1 - e[j])
 			}
 		}
-	case LeakyActivation:
-		leakyGrad(dst, dy, y)
-	case ELUActivation:
-		eluGrad(dst, dy, y)
 	case GELUActivation, SiLUActivation:
-		panic(fmt.Sprintf("kernel: the gradient of %v is no function of its value", a))
+		a.gradientAt(dst, dy, y)
 	default:
 		copy(dst, dy)
 	}
@@ -126,10 +156,6 @@ func (a Activation) Rest(y []float32) {
 	}
 }
 
-// The functions below run the assembly for the active instruction set on the leading multiple of 16 elements. If the Go
-// version would give other bits, the remaining elements are computed in a padded copy. The value of an element then
-// does not depend on its position in the array.
-
 func relu(y []float32) {
 	whole := wholeChannels(len(y))
 	if whole > 0 {
@@ -146,105 +172,14 @@ func leaky(y []float32) {
 	leakyGo(y[whole:])
 }
 
-func elu(dst, x []float32) {
-	if !simd.Vectors() {
-		eluGo(dst, x)
-		return
-	}
-	whole := len(x) &^ 15
-	if whole > 0 {
-		simd.Elu(&dst[0], &x[0], whole)
-	}
-	if whole < len(x) {
-		var in, out [16]float32
-		copy(in[:], x[whole:])
-		simd.Elu(&out[0], &in[0], 16)
-		copy(dst[whole:len(x)], out[:])
-	}
-}
-
 // GELU computes dst = x Phi(x), where Phi is the standard normal distribution function. At -Inf it is 0. The error of
 // the assembly is at most 8 units in the last place.
 //
 // Source: Hendrycks and Gimpel 2016, the exact form.
-func GELU(dst, x []float32) {
-	if !simd.Vectors() {
-		geluGo(dst, x)
-		return
-	}
-	whole := len(x) &^ 15
-	if whole > 0 {
-		simd.Gelu(&dst[0], &x[0], whole)
-	}
-	if whole < len(x) {
-		var in, out [16]float32
-		copy(in[:], x[whole:])
-		simd.Gelu(&out[0], &in[0], 16)
-		copy(dst[whole:len(x)], out[:])
-	}
-}
+func GELU(dst, x []float32) { gaussianUnit.compute(dst, x) }
 
 // SiLU computes dst = x/(1+e^-x); at -Inf it is 0.
-func SiLU(dst, x []float32) {
-	if !simd.Vectors() {
-		siluGo(dst, x)
-		return
-	}
-	whole := len(x) &^ 15
-	if whole > 0 {
-		simd.Silu(&dst[0], &x[0], whole)
-	}
-	if whole < len(x) {
-		var in, out [16]float32
-		copy(in[:], x[whole:])
-		simd.Silu(&out[0], &in[0], 16)
-		copy(dst[whole:len(x)], out[:])
-	}
-}
-
-func eluGrad(dst, dy, y []float32) {
-	whole := wholeChannels(len(y))
-	if whole > 0 {
-		simd.EluGrad(&dst[0], &dy[0], &y[0], whole)
-	}
-	eluGradGo(dst[whole:], dy[whole:], y[whole:])
-}
-
-func geluGrad(dst, dy, x []float32) {
-	if !simd.Vectors() {
-		geluGradGo(dst, dy, x)
-		return
-	}
-	whole := len(x) &^ 15
-	if whole > 0 {
-		simd.GeluGrad(&dst[0], &dy[0], &x[0], whole)
-	}
-	if whole < len(x) {
-		var in, slope, out [16]float32
-		copy(in[:], x[whole:])
-		copy(slope[:], dy[whole:])
-		simd.GeluGrad(&out[0], &slope[0], &in[0], 16)
-		copy(dst[whole:len(x)], out[:])
-	}
-}
-
-func siluGrad(dst, dy, x []float32) {
-	if !simd.Vectors() {
-		siluGradGo(dst, dy, x)
-		return
-	}
-	whole := len(x) &^ 15
-	if whole > 0 {
-		simd.SiluGrad(&dst[0], &dy[0], &x[0], whole)
-	}
-	if whole < len(x) {
-		var in, slope, out [16]float32
-		copy(in[:], x[whole:])
-		copy(slope[:], dy[whole:])
-		simd.SiluGrad(&out[0], &slope[0], &in[0], 16)
-		copy(dst[whole:len(x)], out[:])
-	}
-}
+func SiLU(dst, x []float32) { logisticUnit.compute(dst, x) }
 
 // Multiply computes dst = x y.
 func Multiply(dst, x, y []float32) {

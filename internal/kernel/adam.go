@@ -61,7 +61,7 @@ func (a *Adam) Update(gradients [][]float32, step int, k AdamConstants, decay fl
 func (a *Adam) update(_, i, from, to int) {
 	p := a.p[i][from:to]
 	if a.decay != 1 && (a.Undecayed == nil || !a.Undecayed[i]) {
-		scale(p, p, a.decay)
+		Scale(p, a.decay, p)
 	}
 	adam(p, a.m[i][from:to], a.v[i][from:to], a.g[i][from:to], &a.c)
 }

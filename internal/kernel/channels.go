@@ -9,22 +9,29 @@ import (
 
 // ChannelSums adds the sums over rows of u to sum, and of u (x - shift) to product, for each channel. A nil u means x -
 // shift.
-func ChannelSums(sum, product, u, x, shift []float32, rows, stride int) {
+func ChannelSums[T Float](sum, product, u, x, shift []T, rows, stride int) {
 	if rows == 0 {
 		return
 	}
-	c := wholeChannels(len(shift))
-	for i := 0; i < c; {
-		squares, products, n := simd.ChannelSquares32, simd.ChannelProducts32, 32
-		if c-i < n {
-			squares, products, n = simd.ChannelSquares16, simd.ChannelProducts16, 16
+	c := 0
+	if s, ok := Singles(sum); ok {
+		p, _ := Singles(product)
+		a, _ := Singles(u)
+		b, _ := Singles(x)
+		k, _ := Singles(shift)
+		c = wholeChannels(len(k))
+		for i := 0; i < c; {
+			squares, products, n := simd.ChannelSquares32, simd.ChannelProducts32, 32
+			if c-i < n {
+				squares, products, n = simd.ChannelSquares16, simd.ChannelProducts16, 16
+			}
+			if a == nil {
+				squares(&s[i], &p[i], &b[i], &k[i], rows, stride)
+			} else {
+				products(&s[i], &p[i], &a[i], &b[i], &k[i], rows, stride)
+			}
+			i += n
 		}
-		if u == nil {
-			squares(&sum[i], &product[i], &x[i], &shift[i], rows, stride)
-		} else {
-			products(&sum[i], &product[i], &u[i], &x[i], &shift[i], rows, stride)
-		}
-		i += n
 	}
 	if c == len(shift) {
 		return
@@ -36,18 +43,25 @@ func ChannelSums(sum, product, u, x, shift []float32, rows, stride int) {
 }
 
 // ChannelMap computes dst = max(scale (x - shift) + offset, floor).
-func ChannelMap(dst, x, shift, scale, offset []float32, rows, stride int, floor float32) {
+func ChannelMap[T Float](dst, x, shift, scale, offset []T, rows, stride int, floor T) {
 	if rows == 0 {
 		return
 	}
-	c := wholeChannels(len(shift))
-	for i := 0; i < c; {
-		apply, n := simd.ChannelMap32, 32
-		if c-i < n {
-			apply, n = simd.ChannelMap16, 16
+	c := 0
+	if d, ok := Singles(dst); ok {
+		a, _ := Singles(x)
+		k, _ := Singles(shift)
+		s, _ := Singles(scale)
+		o, _ := Singles(offset)
+		c = wholeChannels(len(k))
+		for i := 0; i < c; {
+			apply, n := simd.ChannelMap32, 32
+			if c-i < n {
+				apply, n = simd.ChannelMap16, 16
+			}
+			apply(&d[i], &a[i], &k[i], &s[i], &o[i], rows, stride, float32(floor))
+			i += n
 		}
-		apply(&dst[i], &x[i], &shift[i], &scale[i], &offset[i], rows, stride, floor)
-		i += n
 	}
 	if c < len(shift) {
 		channelMapGo(dst[c:], x[c:], shift[c:], scale[c:], offset[c:], rows, stride, floor)
@@ -55,13 +69,22 @@ func ChannelMap(dst, x, shift, scale, offset []float32, rows, stride int, floor 
 }
 
 // ChannelGradient computes dst = a u + b (x - shift) + offset.
-func ChannelGradient(dst, u, x, shift, a, b, offset []float32, rows, stride int) {
+func ChannelGradient[T Float](dst, u, x, shift, a, b, offset []T, rows, stride int) {
 	if rows == 0 {
 		return
 	}
-	c := wholeChannels(len(shift))
-	for i := 0; i < c; i += 16 {
-		simd.ChannelGradient(&dst[i], &u[i], &x[i], &shift[i], &a[i], &b[i], &offset[i], rows, stride)
+	c := 0
+	if d, ok := Singles(dst); ok {
+		v, _ := Singles(u)
+		w, _ := Singles(x)
+		k, _ := Singles(shift)
+		p, _ := Singles(a)
+		q, _ := Singles(b)
+		o, _ := Singles(offset)
+		c = wholeChannels(len(k))
+		for i := 0; i < c; i += 16 {
+			simd.ChannelGradient(&d[i], &v[i], &w[i], &k[i], &p[i], &q[i], &o[i], rows, stride)
+		}
 	}
 	if c < len(shift) {
 		channelGradientGo(dst[c:], u[c:], x[c:], shift[c:], a[c:], b[c:], offset[c:], rows, stride)
@@ -76,7 +99,7 @@ func wholeChannels(n int) int {
 	return n &^ 15
 }
 
-func channelSumsGo(sum, product, u, x, shift []float32, rows, stride int) {
+func channelSumsGo[T Float](sum, product, u, x, shift []T, rows, stride int) {
 	for r := range rows {
 		for c, s := range shift {
 			d := x[r*stride+c] - s
@@ -90,7 +113,7 @@ func channelSumsGo(sum, product, u, x, shift []float32, rows, stride int) {
 	}
 }
 
-func channelMapGo(dst, x, shift, scale, offset []float32, rows, stride int, floor float32) {
+func channelMapGo[T Float](dst, x, shift, scale, offset []T, rows, stride int, floor T) {
 	for r := range rows {
 		for c, s := range shift {
 			dst[r*stride+c] = max(scale[c]*(x[r*stride+c]-s)+offset[c], floor)
@@ -98,7 +121,7 @@ func channelMapGo(dst, x, shift, scale, offset []float32, rows, stride int, floo
 	}
 }
 
-func channelGradientGo(dst, u, x, shift, a, b, offset []float32, rows, stride int) {
+func channelGradientGo[T Float](dst, u, x, shift, a, b, offset []T, rows, stride int) {
 	for r := range rows {
 		for c, s := range shift {
 			dst[r*stride+c] = a[c]*u[r*stride+c] + (b[c]*(x[r*stride+c]-s) + offset[c])

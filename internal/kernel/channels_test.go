@@ -8,8 +8,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 )
 
-// Sums, maps and gradients of channels against float64. The channels do and do not fill vectors, in the middle of wider
-// rows; the rows' other elements must not change.
+// Sums, maps and gradients of channels agree with float64. Some channels fill whole vectors. Other elements in wider
+// rows do not change.
 func TestChannels(t *testing.T) {
 	kerneltest.Levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 9))
@@ -66,7 +66,7 @@ func TestChannels(t *testing.T) {
 	})
 }
 
-// NaN stays NaN, also with a floor of 0.
+// NaN remains NaN, also with a floor of 0.
 func TestChannelsOfNaN(t *testing.T) {
 	kerneltest.Levels(t, func(t *testing.T) {
 		nan := float32(math.NaN())

@@ -21,11 +21,11 @@ func NewConstants[T Float](rows int) []T { return make([]T, (rows+PairLanes-1)/P
 
 // LogDensities sets a tile to the log densities of n components at PairLanes points of x.
 func (g *Gaussians[T]) LogDensities(tile []T, x *Points[T], lane, source, n int) {
-	if t, ok := single(tile); ok && simd.Vectors() {
-		a, _ := single(x.x)
-		m, _ := single(g.Mean.x)
-		h, _ := single(g.Precision.x)
-		c, _ := single(g.Constant)
+	if t, ok := Singles(tile); ok && simd.Vectors() {
+		a, _ := Singles(x.x)
+		m, _ := Singles(g.Mean.x)
+		h, _ := Singles(g.Precision.x)
+		c, _ := Singles(g.Constant)
 		_, _, _ = t[(n+3)/4*4*PairLanes-1], a[lane+PairLanes-1], c[source+(n+3)/4*4-1]
 		simd.PairDensities(&t[0], &a[lane], &m[source], x.Columns, x.stride, (n+3)/4, PairLanes, &h[source], &c[source])
 		return
@@ -54,13 +54,13 @@ func (g *Gaussians[T]) AddMoments(dx, x *Points[T], first, second, weights []T, 
 	to, from := dx.x[at+lane:][:PairLanes], x.x[at+lane:][:PairLanes]
 	mean, precision := g.Mean.x[at+source:][:n], g.Precision.x[at+source:][:n]
 	first, second = first[source:][:n], second[source:][:n]
-	if w, ok := single(weights); ok && simd.Vectors() {
-		d, _ := single(to)
-		a, _ := single(from)
-		m, _ := single(mean)
-		p, _ := single(precision)
-		s, _ := single(first)
-		u, _ := single(second)
+	if w, ok := Singles(weights); ok && simd.Vectors() {
+		d, _ := Singles(to)
+		a, _ := Singles(from)
+		m, _ := Singles(mean)
+		p, _ := Singles(precision)
+		s, _ := Singles(first)
+		u, _ := Singles(second)
 		simd.PairMoments(&d[0], &a[0], &m[0], &p[0], &s[0], &u[0], &w[0], n)
 		return
 	}
@@ -80,9 +80,9 @@ func (g *Gaussians[T]) AddMoments(dx, x *Points[T], first, second, weights []T, 
 
 // SumExp adds e^(x - shift) to the lanes, for the elements x of a tile with n sources. shift has one element per lane.
 func SumExp[T Float](lanes, tile, shift []T, n int) {
-	if t, ok := single(tile); ok && simd.Vectors() {
-		l, _ := single(lanes)
-		s, _ := single(shift)
+	if t, ok := Singles(tile); ok && simd.Vectors() {
+		l, _ := Singles(lanes)
+		s, _ := Singles(shift)
 		simd.PairSumExp(&l[0], &t[0], &s[0], n)
 		return
 	}
@@ -96,9 +96,9 @@ func SumExp[T Float](lanes, tile, shift []T, n int) {
 // ScaledExp sets the elements x of a tile with n sources to factor e^(x - shift). factor and shift have one element per
 // lane.
 func ScaledExp[T Float](tile, shift, factor []T, n int) {
-	if t, ok := single(tile); ok && simd.Vectors() {
-		s, _ := single(shift)
-		f, _ := single(factor)
+	if t, ok := Singles(tile); ok && simd.Vectors() {
+		s, _ := Singles(shift)
+		f, _ := Singles(factor)
 		simd.PairScaledExp(&t[0], &s[0], &f[0], n)
 		return
 	}
@@ -112,8 +112,8 @@ func ScaledExp[T Float](tile, shift, factor []T, n int) {
 
 // SumRows adds the row sums of a tile with n sources to sums.
 func SumRows[T Float](sums, tile []T, n int) {
-	if t, ok := single(tile); ok && simd.Vectors() {
-		s, _ := single(sums)
+	if t, ok := Singles(tile); ok && simd.Vectors() {
+		s, _ := Singles(sums)
 		simd.PairSumRows(&s[0], &t[0], n)
 		return
 	}
@@ -128,7 +128,7 @@ func SumRows[T Float](sums, tile []T, n int) {
 
 // GaussianKernel sets the elements x of a tile with n sources to e^(-a x).
 func GaussianKernel[T Float](tile []T, a float64, n int) {
-	if t, ok := single(tile); ok && simd.Vectors() {
+	if t, ok := Singles(tile); ok && simd.Vectors() {
 		simd.PairGaussian(&t[0], n*PairLanes, float32(a))
 		return
 	}
@@ -139,8 +139,8 @@ func GaussianKernel[T Float](tile []T, a float64, n int) {
 
 // SumLanes adds the elements of a tile with n sources to their lanes.
 func SumLanes[T Float](lanes, tile []T, n int) {
-	if t, ok := single(tile); ok && simd.Vectors() {
-		l, _ := single(lanes)
+	if t, ok := Singles(tile); ok && simd.Vectors() {
+		l, _ := Singles(lanes)
 		simd.PairSum(&l[0], &t[0], n)
 		return
 	}
@@ -153,9 +153,9 @@ func SumLanes[T Float](lanes, tile []T, n int) {
 
 // SumProducts adds the products x y of two tiles with n sources to their lanes.
 func SumProducts[T Float](lanes, x, y []T, n int) {
-	if a, ok := single(x); ok && simd.Vectors() {
-		b, _ := single(y)
-		l, _ := single(lanes)
+	if a, ok := Singles(x); ok && simd.Vectors() {
+		b, _ := Singles(y)
+		l, _ := Singles(lanes)
 		simd.PairSumProducts(&l[0], &a[0], &b[0], n)
 		return
 	}
@@ -169,11 +169,11 @@ func SumProducts[T Float](lanes, x, y []T, n int) {
 
 // CentredProduct sets a tile with n sources to x (a y - lane - source).
 func CentredProduct[T Float](tile, x, y []T, a float64, lanes, sources []T, n int) {
-	if t, ok := single(tile); ok && simd.Vectors() {
-		u, _ := single(x)
-		v, _ := single(y)
-		l, _ := single(lanes)
-		s, _ := single(sources)
+	if t, ok := Singles(tile); ok && simd.Vectors() {
+		u, _ := Singles(x)
+		v, _ := Singles(y)
+		l, _ := Singles(lanes)
+		s, _ := Singles(sources)
 		simd.PairCentred(&t[0], &u[0], &v[0], &l[0], &s[0], n, float32(a))
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 )
 
-// The functions of mixtures against their definitions in float64.
+// The functions of mixtures agree with their definitions in float64.
 func TestMixtures(t *testing.T) {
 	kerneltest.Levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(8, 4))
@@ -80,7 +80,7 @@ func TestMixtures(t *testing.T) {
 	})
 }
 
-// The functions of kernel matrices against their definitions in float64.
+// The functions of kernel matrices agree with their definitions in float64.
 func TestKernels(t *testing.T) {
 	kerneltest.Levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(8, 5))

@@ -4,7 +4,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
-// MomentColumns is the number of columns of RowMoments.
 const MomentColumns = 16
 
 // RowMoments sums over the chosen rows of a matrix with MomentColumns columns. For each column, it sums the differences

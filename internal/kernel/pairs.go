@@ -17,7 +17,6 @@ const (
 	PairSources = 32 // points that a tile pairs with each lane
 )
 
-// Float is a type of coordinates.
 type Float interface{ float32 | float64 }
 
 // Points are points stored by coordinate, padded with zeros to a multiple of PairLanes. Columns may be reduced.
@@ -73,8 +72,8 @@ const pairStep = 32
 // Squares sets a tile with n sources to squared Euclidean distances.
 func (p *Points[T]) Squares(tile []T, lane, source, n int) {
 	lanes := p.lanesFrom(lane)
-	if t, ok := single(tile); ok && simd.Vectors() {
-		x, _ := single(p.x)
+	if t, ok := Singles(tile); ok && simd.Vectors() {
+		x, _ := Singles(p.x)
 		_ = t[(n+3)/4*4*PairLanes-1] // four sources are computed together
 		simd.PairSquares(&t[0], &x[lane], &x[source], p.Columns, p.stride, (n+3)/4, lanes)
 		return
@@ -92,9 +91,9 @@ func (p *Points[T]) Squares(tile []T, lane, source, n int) {
 // sum_k w_kl (x_l - x_k).
 func (p *Points[T]) AddWeighted(g *Points[T], weights []T, lane, source, n int) {
 	lanes := p.lanesFrom(lane)
-	if w, ok := single(weights); ok && simd.Vectors() {
-		x, _ := single(p.x)
-		to, _ := single(g.x)
+	if w, ok := Singles(weights); ok && simd.Vectors() {
+		x, _ := Singles(p.x)
+		to, _ := Singles(g.x)
 		simd.PairWeighted(&to[lane], &x[lane], &x[source], &w[0], p.Columns, p.stride, n, lanes)
 		return
 	}
@@ -122,8 +121,8 @@ func (m Premetric) Distance(a, b float64) float64 {
 // AddPremetric adds the premetric of a column, or its square, to a tile with n sources.
 func (p *Points[T]) AddPremetric(tile []T, m Premetric, square bool, column, lane, source, n int) {
 	x := p.x[column*p.stride:][:p.stride]
-	if t, ok := single(tile); ok && simd.Vectors() {
-		s, _ := single(x)
+	if t, ok := Singles(tile); ok && simd.Vectors() {
+		s, _ := Singles(x)
 		_ = s[lane+PairLanes-1]
 		pairPremetric(&t[0], &s[lane], &s[source], n, [3]float32{float32(m.Slope), float32(m.Limit), float32(m.Fall)}, square)
 		return
@@ -139,7 +138,7 @@ func (p *Points[T]) AddPremetric(tile []T, m Premetric, square bool, column, lan
 
 // Roots replaces every element of a tile with n sources by its square root.
 func Roots[T Float](tile []T, n int) {
-	if t, ok := single(tile); ok && simd.Vectors() {
+	if t, ok := Singles(tile); ok && simd.Vectors() {
 		simd.PairRoots(&t[0], n*PairLanes)
 		return
 	}
@@ -148,7 +147,7 @@ func Roots[T Float](tile []T, n int) {
 
 // InverseRoots replaces every element of a tile with n sources by 1 over its square root, or 0 for an element of 0.
 func InverseRoots[T Float](tile []T, n int) {
-	if t, ok := single(tile); ok && simd.Vectors() {
+	if t, ok := Singles(tile); ok && simd.Vectors() {
 		simd.PairInverseRoots(&t[0], n*PairLanes)
 		return
 	}
@@ -157,8 +156,8 @@ func InverseRoots[T Float](tile []T, n int) {
 
 // SumRoots adds the square roots of the elements of a tile with n sources to their lanes.
 func SumRoots[T Float](lanes, tile []T, n int) {
-	if t, ok := single(tile); ok && simd.Vectors() {
-		l, _ := single(lanes)
+	if t, ok := Singles(tile); ok && simd.Vectors() {
+		l, _ := Singles(lanes)
 		simd.PairSumRoots(&l[0], &t[0], n)
 		return
 	}
@@ -172,8 +171,8 @@ func SumRoots[T Float](lanes, tile []T, n int) {
 
 // MaxLanes sets every lane to the maximum of itself and its elements in a tile with n sources.
 func MaxLanes[T Float](lanes, tile []T, n int) {
-	if t, ok := single(tile); ok && simd.Vectors() {
-		l, _ := single(lanes)
+	if t, ok := Singles(tile); ok && simd.Vectors() {
+		l, _ := Singles(lanes)
 		simd.PairMax(&l[0], &t[0], n)
 		return
 	}
@@ -187,8 +186,8 @@ func MaxLanes[T Float](lanes, tile []T, n int) {
 
 // Hinges replaces the squares z in a tile by h = max(y - sqrt z, 0), for n sources.
 func Hinges[T Float](z, y []T, n int) {
-	if s, ok := single(z); ok && simd.Vectors() {
-		t, _ := single(y)
+	if s, ok := Singles(z); ok && simd.Vectors() {
+		t, _ := Singles(y)
 		simd.PairHinges(&s[0], &t[0], n*PairLanes)
 		return
 	}
@@ -197,9 +196,9 @@ func Hinges[T Float](z, y []T, n int) {
 
 // SumHinges adds h = max(y - sqrt z, 0), or h^2, to the lanes, for tiles with n sources.
 func SumHinges[T Float](lanes, z, y []T, square bool, n int) {
-	if s, ok := single(z); ok && simd.Vectors() {
-		t, _ := single(y)
-		l, _ := single(lanes)
+	if s, ok := Singles(z); ok && simd.Vectors() {
+		t, _ := Singles(y)
+		l, _ := Singles(lanes)
 		pairSumHinges(&l[0], &s[0], &t[0], square, n)
 		return
 	}
@@ -210,8 +209,8 @@ func SumHinges[T Float](lanes, z, y []T, square bool, n int) {
 // the derivative of h, or of h^2, with respect to sqrt z, divided by sqrt z. It is 1/sqrt z, or 2h/sqrt z, if h and z
 // are positive, and 0 otherwise.
 func HingeSlopes[T Float](z, y []T, square bool, n int) {
-	if s, ok := single(z); ok && simd.Vectors() {
-		t, _ := single(y)
+	if s, ok := Singles(z); ok && simd.Vectors() {
+		t, _ := Singles(y)
 		pairHingeSlopes(&s[0], &t[0], square, n*PairLanes)
 		return
 	}
@@ -242,15 +241,6 @@ func MaxShrinks(lanes, z, y []float64, n int) {
 	}
 }
 
-// double returns x as a slice of float64, if it has this type.
-func double[T Float](x []T) ([]float64, bool) {
-	p, ok := any(&x).(*[]float64)
-	if !ok {
-		return nil, false
-	}
-	return *p, true
-}
-
 // PairTiles calls f for the tiles that pair the lanes lane.. with all points before them and with each other. Each tile
 // has n sources. Tiles within the lanes contain every pair twice, and the distance 0 of each point from itself.
 func PairTiles(lane, rows int, f func(source, n int, within bool)) {
@@ -259,13 +249,16 @@ func PairTiles(lane, rows int, f func(source, n int, within bool)) {
 	}
 }
 
-// single returns x as a slice of float32, if it has this type.
-func single[T Float](x []T) ([]float32, bool) {
-	p, ok := any(&x).(*[]float32)
-	if !ok {
-		return nil, false
+// Singles returns x as a slice of float32, if it has this type.
+func Singles[T Float](x []T) ([]float32, bool) { return as[float32](x) }
+
+func double[T Float](x []T) ([]float64, bool) { return as[float64](x) }
+
+func as[E, T Float](x []T) ([]E, bool) {
+	if p, ok := any(&x).(*[]E); ok {
+		return *p, true
 	}
-	return *p, true
+	return nil, false
 }
 
 // The functions below select the assembly for tiles of pairs; the instruction set is not go.

@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 )
 
-// The functions on tiles in float64 agree with their definitions at every level, to the last digits.
+// The functions on float64 tiles agree with their definitions to the last digits, at every level.
 func TestPairs64(t *testing.T) {
 	close := func(t *testing.T, what string, got, want float64) {
 		t.Helper()

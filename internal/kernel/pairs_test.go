@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 )
 
-// randomPoints are points with some repeated, in float32 and the same in float64.
+// randomPoints returns points, some of them equal, in float32 and in float64.
 func randomPoints(r *rand.Rand, rows, columns int) (*Points[float32], *Points[float64]) {
 	x := kerneltest.Random(r, rows*columns)
 	if rows > 2 {
@@ -34,7 +34,7 @@ func tilesOf(rows int, f func(lane, source, n, lanes int)) {
 	}
 }
 
-// compareTiles compares the elements of a tile that stand for points.
+// compareTiles compares the elements of a tile that represent points.
 func compareTiles(t *testing.T, what string, got []float32, want []float64, n, lanes int) {
 	t.Helper()
 	for k := range n {
@@ -182,8 +182,7 @@ func TestPremetrics(t *testing.T) {
 	}
 }
 
-// The root of a square is exact, and so is a distance in one coordinate. Numbers from the smallest normal number to the
-// largest have roots.
+// Roots of squares and distances in one coordinate are exact. All normal numbers have roots.
 func TestRoots(t *testing.T) {
 	kerneltest.Levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 9))
@@ -226,7 +225,7 @@ func TestRoots(t *testing.T) {
 	})
 }
 
-// Fewer points than before leave nothing behind.
+// Set clears the rest of the memory if there are fewer points than before.
 func TestResizedPoints(t *testing.T) {
 	p := NewPoints[float32](130, 2)
 	p.Set(kerneltest.Random(rand.New(rand.NewPCG(1, 1)), 260), 130)

@@ -19,9 +19,6 @@ func SigmoidError(s, l, x []float32) float64 {
 	return total
 }
 
-// SigmoidErrorGrad computes dst = a (s-x) s (1-s) with s = sigmoid(l). For a = 2, it is the gradient of SigmoidError.
-func SigmoidErrorGrad(dst, s, x []float32, a float32) { sigmoidErrorGrad(dst, s, x, a) }
-
 // SquaredError returns the sum of (l - x)^2.
 func SquaredError(l, x []float32) float64 {
 	whole := len(l) &^ 15
@@ -50,6 +47,3 @@ func LogisticError(l, x []float32) float64 {
 	}
 	return total
 }
-
-// LogisticErrorGrad computes dst = a (sigmoid(l) - x). For a = 1, it is the gradient of LogisticError.
-func LogisticErrorGrad(dst, l, x []float32, a float32) { logisticErrorGrad(dst, l, x, a) }

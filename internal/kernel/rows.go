@@ -15,7 +15,6 @@ type Rows struct {
 	panels  simd.Panels
 }
 
-// NewRows returns memory for the given number of rows.
 func NewRows(count, columns int) *Rows {
 	r := &Rows{Count: count, Columns: columns + 1, panels: simd.NewPanels(columns + 1)}
 	r.Stride = r.panels.Padded
@@ -24,10 +23,8 @@ func NewRows(count, columns int) *Rows {
 	return r
 }
 
-// Blocks returns the number of blocks.
 func (r *Rows) Blocks() int { return (r.Count + PairLanes - 1) / PairLanes }
 
-// Set sets row i.
 func (r *Rows) Set(i int, x []float64) {
 	block, lane := r.lanes[i/PairLanes*PairLanes*r.Columns:], i%PairLanes
 	flat := r.flat[i*r.Stride:]
@@ -50,7 +47,6 @@ type Linear struct {
 	slopes  []int // offsets of gradients
 }
 
-// NewLinear returns a Linear with the given number of outputs.
 func NewLinear(r *Rows, outputs int) *Linear {
 	l := &Linear{rows: r, Outputs: (outputs + 7) / 8 * 8}
 	for k := range l.Outputs {

@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 )
 
-// Both products against sums in float64, for shapes that do and do not fill blocks, panels and tiles.
+// Both products agree with sums in float64. Some shapes fill blocks, panels and tiles, and others do not.
 func TestLinear(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	kerneltest.Levels(t, func(t *testing.T) {

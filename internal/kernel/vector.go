@@ -1,14 +1,10 @@
 package kernel
 
 import (
+	"math"
+
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
-
-// AddScaled computes dst += a x.
-func AddScaled(dst []float32, a float32, x []float32) { axpy(dst, x, a) }
-
-// Scale computes dst = a x.
-func Scale(dst []float32, a float32, x []float32) { scale(dst, x, a) }
 
 // block is the number of elements that the sums below add in float32, in 16 lanes; the sums of blocks are added in
 // float64. It is also the unit of work of a thread.
@@ -69,182 +65,110 @@ func addLanes(acc *[16]float32) float64 {
 	return total
 }
 
-// The functions below run the assembly for the active instruction set on the leading multiple of 16 elements and on a
-// padded copy of the rest. The value of an element then does not depend on its position in the array.
+// function is a function of one number with assembly.
+type function int
+
+const (
+	exponential function = iota
+	logarithm
+	tangent
+	logistic
+	softplus
+	exponentialUnit
+	gaussianUnit
+	logisticUnit
+)
+
+// compute sets dst to the values of f. The assembly runs on the leading multiple of 16 elements and on a padded copy of
+// the rest. The value of an element then does not depend on its position in the array.
+func (f function) compute(dst, x []float32) {
+	if !simd.Vectors() {
+		value := f.plain()
+		for i, v := range x {
+			dst[i] = float32(value(float64(v)))
+		}
+		return
+	}
+	whole := len(x) &^ 15
+	if whole > 0 {
+		f.assembly(&dst[0], &x[0], whole)
+	}
+	if whole < len(x) {
+		var in, out [16]float32
+		copy(in[:], x[whole:])
+		f.assembly(&out[0], &in[0], 16)
+		copy(dst[whole:len(x)], out[:])
+	}
+}
+
+// assembly calls the functions by name, because operands of a function value escape to the heap.
+func (f function) assembly(dst, x *float32, n int) {
+	switch f {
+	case exponential:
+		simd.Exp(dst, x, n)
+	case logarithm:
+		simd.Log(dst, x, n)
+	case tangent:
+		simd.Tanh(dst, x, n)
+	case logistic:
+		simd.Sigmoid(dst, x, n)
+	case softplus:
+		simd.Softplus(dst, x, n)
+	case exponentialUnit:
+		simd.Elu(dst, x, n)
+	case gaussianUnit:
+		simd.Gelu(dst, x, n)
+	case logisticUnit:
+		simd.Silu(dst, x, n)
+	}
+}
+
+func (f function) plain() func(x float64) float64 {
+	return [...]func(float64) float64{math.Exp, math.Log, math.Tanh, sigmoid64, softplus64, elu64, GELU64, SiLU64}[f]
+}
 
 // Exp computes dst = e^x. dst and x have equal lengths and may be the same, in all functions below.
-func Exp(dst, x []float32) {
-	if !simd.Vectors() {
-		expGo(dst, x)
-		return
-	}
-	whole := len(x) &^ 15
-	if whole > 0 {
-		simd.Exp(&dst[0], &x[0], whole)
-	}
-	if whole < len(x) {
-		var in, out [16]float32
-		copy(in[:], x[whole:])
-		simd.Exp(&out[0], &in[0], 16)
-		copy(dst[whole:len(x)], out[:])
-	}
-}
+func Exp(dst, x []float32) { exponential.compute(dst, x) }
 
 // Log computes dst = ln x: -Inf at 0, NaN for negative numbers.
-func Log(dst, x []float32) {
-	if !simd.Vectors() {
-		logGo(dst, x)
-		return
-	}
-	whole := len(x) &^ 15
-	if whole > 0 {
-		simd.Log(&dst[0], &x[0], whole)
-	}
-	if whole < len(x) {
-		var in, out [16]float32
-		copy(in[:], x[whole:])
-		simd.Log(&out[0], &in[0], 16)
-		copy(dst[whole:len(x)], out[:])
-	}
-}
+func Log(dst, x []float32) { logarithm.compute(dst, x) }
 
 // Tanh computes dst = tanh x.
-func Tanh(dst, x []float32) {
-	if !simd.Vectors() {
-		tanhGo(dst, x)
-		return
-	}
-	whole := len(x) &^ 15
-	if whole > 0 {
-		simd.Tanh(&dst[0], &x[0], whole)
-	}
-	if whole < len(x) {
-		var in, out [16]float32
-		copy(in[:], x[whole:])
-		simd.Tanh(&out[0], &in[0], 16)
-		copy(dst[whole:len(x)], out[:])
-	}
-}
+func Tanh(dst, x []float32) { tangent.compute(dst, x) }
 
 // Sigmoid computes dst = 1/(1+e^-x).
-func Sigmoid(dst, x []float32) {
-	if !simd.Vectors() {
-		sigmoidGo(dst, x)
-		return
-	}
-	whole := len(x) &^ 15
-	if whole > 0 {
-		simd.Sigmoid(&dst[0], &x[0], whole)
-	}
-	if whole < len(x) {
-		var in, out [16]float32
-		copy(in[:], x[whole:])
-		simd.Sigmoid(&out[0], &in[0], 16)
-		copy(dst[whole:len(x)], out[:])
-	}
-}
+func Sigmoid(dst, x []float32) { logistic.compute(dst, x) }
 
 // Softplus computes dst = ln(1+e^x) without overflow.
-func Softplus(dst, x []float32) {
-	if !simd.Vectors() {
-		softplusGo(dst, x)
-		return
-	}
-	whole := len(x) &^ 15
-	if whole > 0 {
-		simd.Softplus(&dst[0], &x[0], whole)
-	}
-	if whole < len(x) {
-		var in, out [16]float32
-		copy(in[:], x[whole:])
-		simd.Softplus(&out[0], &in[0], 16)
-		copy(dst[whole:len(x)], out[:])
-	}
-}
+func Softplus(dst, x []float32) { softplus.compute(dst, x) }
 
-func reluGrad(dst, dy, y []float32) {
-	if !simd.Vectors() {
-		reluGradGo(dst, dy, y)
-		return
-	}
-	whole := len(y) &^ 15
-	if whole > 0 {
-		simd.ReluGrad(&dst[0], &dy[0], &y[0], whole)
-	}
-	reluGradGo(dst[whole:], dy[whole:], y[whole:])
-}
-
-func leakyGrad(dst, dy, y []float32) {
-	if !simd.Vectors() {
-		leakyGradGo(dst, dy, y)
-		return
-	}
-	whole := len(y) &^ 15
-	if whole > 0 {
-		simd.LeakyGrad(&dst[0], &dy[0], &y[0], whole)
-	}
-	leakyGradGo(dst[whole:], dy[whole:], y[whole:])
-}
-
-func sigmoidGrad(dst, dy, y []float32) {
-	if !simd.Vectors() {
-		sigmoidGradGo(dst, dy, y)
-		return
-	}
-	whole := len(y) &^ 15
-	if whole > 0 {
-		simd.SigmoidGrad(&dst[0], &dy[0], &y[0], whole)
-	}
-	sigmoidGradGo(dst[whole:], dy[whole:], y[whole:])
-}
-
-func tanhGrad(dst, dy, y []float32) {
-	if !simd.Vectors() {
-		tanhGradGo(dst, dy, y)
-		return
-	}
-	whole := len(y) &^ 15
-	if whole > 0 {
-		simd.TanhGrad(&dst[0], &dy[0], &y[0], whole)
-	}
-	tanhGradGo(dst[whole:], dy[whole:], y[whole:])
-}
+// The functions below run the assembly on the leading multiple of 16 elements, and Go on the rest.
 
 // Add computes dst += x.
 func Add(dst, x []float32) {
-	if !simd.Vectors() {
-		addGo(dst, x)
-		return
-	}
-	whole := len(x) &^ 15
+	whole := wholeChannels(len(x))
 	if whole > 0 {
 		simd.Add(&dst[0], &x[0], whole)
 	}
 	addGo(dst[whole:], x[whole:])
 }
 
-func axpy(dst, x []float32, a float32) {
-	if !simd.Vectors() {
-		axpyGo(dst, x, a)
-		return
-	}
-	whole := len(x) &^ 15
+// AddScaled computes dst += a x.
+func AddScaled(dst []float32, a float32, x []float32) {
+	whole := wholeChannels(len(x))
 	if whole > 0 {
 		simd.Axpy(&dst[0], &x[0], whole, a)
 	}
-	axpyGo(dst[whole:], x[whole:], a)
+	addScaledGo(dst[whole:], a, x[whole:])
 }
 
-func scale(dst, x []float32, a float32) {
-	if !simd.Vectors() {
-		scaleGo(dst, x, a)
-		return
-	}
-	whole := len(x) &^ 15
+// Scale computes dst = a x.
+func Scale(dst []float32, a float32, x []float32) {
+	whole := wholeChannels(len(x))
 	if whole > 0 {
 		simd.Scale(&dst[0], &x[0], whole, a)
 	}
-	scaleGo(dst[whole:], x[whole:], a)
+	scaleGo(dst[whole:], a, x[whole:])
 }
 
 // ColumnSum adds the sums of 16 columns of src to dst. stride is the distance between rows.
@@ -304,24 +228,18 @@ func logisticErrorLanes(acc *[16]float32, l, x []float32) {
 	simd.LogisticError(&acc[0], &l[0], &x[0], len(x))
 }
 
-func sigmoidErrorGrad(dst, s, x []float32, a float32) {
-	if !simd.Vectors() {
-		sigmoidErrorGradGo(dst, s, x, a)
-		return
-	}
-	whole := len(x) &^ 15
+// SigmoidErrorGrad computes dst = a (s-x) s (1-s) with s = sigmoid(l). For a = 2, it is the gradient of SigmoidError.
+func SigmoidErrorGrad(dst, s, x []float32, a float32) {
+	whole := wholeChannels(len(x))
 	if whole > 0 {
 		simd.SigmoidErrorGrad(&dst[0], &s[0], &x[0], whole, a)
 	}
 	sigmoidErrorGradGo(dst[whole:], s[whole:], x[whole:], a)
 }
 
-func logisticErrorGrad(dst, l, x []float32, a float32) {
-	if !simd.Vectors() {
-		logisticErrorGradGo(dst, l, x, a)
-		return
-	}
-	whole := len(x) &^ 15
+// LogisticErrorGrad computes dst = a (sigmoid(l) - x). For a = 1, it is the gradient of LogisticError.
+func LogisticErrorGrad(dst, l, x []float32, a float32) {
+	whole := wholeChannels(len(x))
 	if whole > 0 {
 		simd.LogisticErrorGrad(&dst[0], &l[0], &x[0], whole, a)
 	}
@@ -329,11 +247,7 @@ func logisticErrorGrad(dst, l, x []float32, a float32) {
 }
 
 func adam(p, m, v, g []float32, c *[8]float32) {
-	if !simd.Vectors() {
-		adamGo(p, m, v, g, c)
-		return
-	}
-	whole := len(p) &^ 15
+	whole := wholeChannels(len(p))
 	if whole > 0 {
 		simd.Adam(&p[0], &m[0], &v[0], &g[0], whole, c)
 	}

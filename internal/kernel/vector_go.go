@@ -2,93 +2,31 @@ package kernel
 
 import (
 	"math"
-
-	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
 // Go versions of the assembly functions.
 
-func expGo(dst, x []float32) {
-	for i, v := range x {
-		dst[i] = float32(math.Exp(float64(v)))
-	}
-}
+func sigmoid64(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-func logGo(dst, x []float32) {
-	for i, v := range x {
-		dst[i] = float32(math.Log(float64(v)))
-	}
-}
+func sigmoid1(x float32) float32 { return float32(sigmoid64(float64(x))) }
 
-func tanhGo(dst, x []float32) {
-	for i, v := range x {
-		dst[i] = float32(math.Tanh(float64(v)))
-	}
-}
+func softplus64(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
-func sigmoidGo(dst, x []float32) {
-	for i, v := range x {
-		dst[i] = sigmoid1(v)
-	}
-}
+func softplus1(x float32) float32 { return float32(softplus64(float64(x))) }
 
-func sigmoid1(x float32) float32 { return float32(1 / (1 + math.Exp(-float64(x)))) }
-
-func softplusGo(dst, x []float32) {
-	for i, v := range x {
-		dst[i] = softplus1(v)
-	}
-}
-
-func softplus1(x float32) float32 {
-	return float32(math.Max(float64(x), 0) + math.Log1p(math.Exp(-math.Abs(float64(x)))))
-}
-
-func reluGradGo(dst, dy, y []float32) {
-	for i, v := range y {
-		if v > 0 {
-			dst[i] = dy[i]
-		} else {
-			dst[i] = 0
-		}
-	}
-}
-
-func leakyGradGo(dst, dy, y []float32) {
-	for i, v := range y {
-		if v > 0 {
-			dst[i] = dy[i]
-		} else {
-			dst[i] = simd.LeakySlope * dy[i]
-		}
-	}
-}
-
-func sigmoidGradGo(dst, dy, y []float32) {
-	for i, v := range y {
-		dst[i] = dy[i] * v * (1 - v)
-	}
-}
-
-func tanhGradGo(dst, dy, y []float32) {
-	for i, v := range y {
-		dst[i] = dy[i] * (1 - v*v)
-	}
-}
-
-func addGo(dst, x []float32) {
+func addGo[T Float](dst, x []T) {
 	for i, v := range x {
 		dst[i] += v
 	}
 }
 
-func axpyGo(dst, x []float32, a float32) {
+func addScaledGo[T Float](dst []T, a T, x []T) {
 	for i, v := range x {
 		dst[i] += a * v
 	}
 }
 
-func scaleGo(dst, x []float32, a float32) {
+func scaleGo[T Float](dst []T, a T, x []T) {
 	for i, v := range x {
 		dst[i] = a * v
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 )
 
-// ulps is the distance of a float32 from a value, in units of the last place of that value.
+// ulps returns the distance of a float32 from a value, in units of the last place of this value.
 func ulps(got float32, want float64) float64 {
 	w := float32(want)
 	if got == w || math.IsNaN(want) && got != got {
@@ -37,7 +37,7 @@ func TestFunctions(t *testing.T) {
 		{"log", Log, math.Log, func(r *rand.Rand) float64 { return math.Exp(r.Float64()*170 - 85) }, []float32{0, 1, -1, inf, nan, 1e-40, 1e-45, 3e38, 0.75, 1.5, 1.4999999, 0.99999994, 1.0000001}, 3},
 		{"tanh", Tanh, math.Tanh, func(r *rand.Rand) float64 { return r.NormFloat64() * 3 }, special, 3},
 		{"sigmoid", Sigmoid, func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }, func(r *rand.Rand) float64 { return r.NormFloat64() * 10 }, []float32{0, inf, nan, 1, -1, 80, -80}, 3},
-		{"elu", func(dst, x []float32) { elu(dst, x) }, func(x float64) float64 { return math.Max(x, 0) + math.Expm1(math.Min(x, 0)) },
+		{"elu", exponentialUnit.compute, func(x float64) float64 { return math.Max(x, 0) + math.Expm1(math.Min(x, 0)) },
 			func(r *rand.Rand) float64 { return r.NormFloat64() * 4 }, special, 4},
 		{"gelu", GELU, func(x float64) float64 {
 			if math.IsInf(x, -1) {
@@ -72,7 +72,7 @@ func TestFunctions(t *testing.T) {
 						t.Fatalf("%s(%v) = %v, want %v: %.3g units in the last place", c.name, v, y[i], want, u)
 					}
 				}
-				for n := range 40 { // an element's value does not depend on its place
+				for n := range 40 { // an element's value does not depend on its position
 					part := kerneltest.Stale(n)
 					c.f(part, x[:n])
 					for i := range part {

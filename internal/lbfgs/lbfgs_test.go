@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMinimise finds the minimum of the multivariate Rosenbrock function, and of a distance, which has a kink.
+// TestMinimise minimises the multivariate Rosenbrock function and a distance, which has a kink.
 func TestMinimise(t *testing.T) {
 	rosenbrock := func(x, g []float64) float64 {
 		sum := 0.0

@@ -65,7 +65,6 @@ func dot(a, b []float64) (sum float64) {
 	return sum
 }
 
-// add computes a += c b.
 func add(a []float64, c float64, b []float64) {
 	for i, v := range b {
 		a[i] += c * v

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// Goroutines that have ended and helpers of the pool are no leaks; a waiting goroutine is one.
+// A waiting goroutine is a leak. Goroutines that have ended and helpers of the pool are not.
 func TestWait(t *testing.T) {
 	before := goroutines()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))

@@ -229,8 +229,7 @@ func (f *logisticLoss) along(ctx context.Context, x, direction []float64, value,
 		if v, noise = f.at(ctx, next, slope); v <= value+1e-4*length*down {
 			return v, true
 		}
-		// near the minimum, rounding errors hide the decrease, but slopes still show it (Hager and Zhang 2005, section
-		// 4)
+		// near the minimum, rounding errors hide the decrease, but slopes still show it (Hager and Zhang 2005, section 4)
 		if v <= value+noise && numeric.Dot(slope, direction) <= -0.9*down {
 			return v, true
 		}

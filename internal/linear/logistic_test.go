@@ -241,6 +241,23 @@ func TestLogisticSmallDifference(t *testing.T) {
 	}
 }
 
+// A fit has converged only if more iterations change nothing.
+func TestLogisticConverged(t *testing.T) {
+	x, labels := sample(8, 500, 3, 4)
+	early := &Logistic{}
+	for iterations := 1; !early.Converged && iterations < 100; iterations++ {
+		m, err := FitLogistic(ctx, x, 3, labels, 1, iterations)
+		if err != nil {
+			t.Fatal(err)
+		}
+		early = m
+	}
+	late, err := FitLogistic(ctx, x, 3, labels, 1, 1000)
+	if err != nil || !early.Converged || !late.Converged || !slices.Equal(early.weights, late.weights) {
+		t.Errorf("%+v, later %+v, %v", early, late, err)
+	}
+}
+
 // Regressions of a path equal separate fits.
 func TestLogisticPath(t *testing.T) {
 	x, labels := sample(8, 500, 3, 4)

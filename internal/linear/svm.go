@@ -3,6 +3,7 @@
 package linear
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"sort"
@@ -30,13 +31,7 @@ func NewColumn(x []float64) *Column {
 		c.x[i], c.order[i] = (v-c.centre)/c.scale, int32(i)
 	}
 	slices.SortFunc(c.order, func(a, b int32) int {
-		switch {
-		case c.x[a] < c.x[b]:
-			return -1
-		case c.x[a] > c.x[b]:
-			return 1
-		}
-		return int(a - b)
+		return cmp.Or(cmp.Compare(c.x[a], c.x[b]), cmp.Compare(a, b))
 	})
 	c.all = c.moments(c.order)
 	return c

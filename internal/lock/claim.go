@@ -366,7 +366,6 @@ func (c *claim) release() error {
 	return err
 }
 
-// remark describes the holder of a claim.
 func (h holder) remark() string {
 	if h.Process == 0 {
 		return ""

@@ -11,7 +11,6 @@ import (
 // Holders reports which locks are held. It takes no lock, because even a short try could reject a process that starts.
 type Holders struct{}
 
-// NewHolders returns a Holders for this system.
 func NewHolders() *Holders { return &Holders{} }
 
 // Use reports whether the lock on a path is held. On these systems, fcntl can query flock locks without locking.

@@ -39,10 +39,8 @@ func (e *HeldError) Error() string {
 	return ErrHeld.Error() + e.By
 }
 
-// Unwrap returns the reason for the end of the wait.
 func (e *HeldError) Unwrap() error { return e.Ended }
 
-// Is reports whether a target is [ErrHeld].
 func (e *HeldError) Is(target error) bool { return target == ErrHeld }
 
 // File is a lock held by this process.
@@ -62,8 +60,7 @@ func (w *Watch) Try(path string) (*File, error) {
 		return nil, w.err
 	}
 	kernel, err := w.world.kernel(path)
-	var held *HeldError
-	if errors.As(err, &held) {
+	if _, held := errors.AsType[*HeldError](err); held {
 		w.look(path) // the machine of the holder may be dead, and the system may notice it late
 	}
 	refused := errors.Is(err, errRefused)
@@ -163,8 +160,8 @@ func Wait(ctx context.Context, path string, waiting func()) (*File, error) {
 	w := NewWatch()
 	for {
 		l, err := w.Try(path)
-		var held *HeldError
-		if !errors.As(err, &held) {
+		held, ok := errors.AsType[*HeldError](err)
+		if !ok {
 			return l, err
 		}
 		if waiting != nil {

@@ -5,7 +5,6 @@ package lock
 // Holders reports which locks are held.
 type Holders struct{}
 
-// NewHolders returns a Holders.
 func NewHolders() *Holders { return &Holders{} }
 
 // Use returns Unknown: these systems do not report locks without a try.

@@ -71,7 +71,6 @@ type File struct {
 	list   []*Variable
 }
 
-// Variable is an array in a file.
 type Variable struct {
 	Name  string
 	Shape []int
@@ -86,15 +85,11 @@ type Variable struct {
 
 // Open opens a file and lists its variables.
 func Open(path string) (*File, error) {
-	f, err := disk.Open(path)
+	f, size, err := disk.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	var m *File
-	if err == nil {
-		m, err = New(f, info.Size(), path)
-	}
+	m, err := New(f, size, path)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -112,7 +107,6 @@ func New(r io.ReaderAt, size int64, name string) (*File, error) {
 	return f, nil
 }
 
-// Close closes a file from [Open].
 func (f *File) Close() error {
 	if f.closer == nil {
 		return nil

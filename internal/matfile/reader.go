@@ -96,7 +96,6 @@ func (v *Variable) Err() error {
 	return fmt.Errorf("%v %s, which is not read; want an array of numbers or logical values", v, v.why)
 }
 
-// NewReader returns a reader of the elements.
 func (v *Variable) NewReader() (*Reader, error) {
 	if err := v.Err(); err != nil {
 		return nil, err
@@ -183,7 +182,6 @@ func (r *Reader) take(raw []byte) error {
 	return nil
 }
 
-// Skip skips bytes of whole elements.
 func (r *Reader) Skip(bytes int64) error {
 	n := int(bytes) / r.v.Type.Size
 	if bytes < 0 || int64(n)*int64(r.v.Type.Size) != bytes || n > r.left {

@@ -14,6 +14,7 @@ func TestLimitFiles(t *testing.T) {
 		"0::/user.slice/job-7\n": {"/sys/fs/cgroup/user.slice/job-7/memory.max", "/sys/fs/cgroup/user.slice/memory.max"},
 		"12:cpu,cpuacct:/a\n5:memory:/box/one\n0::/other\n": {"/sys/fs/cgroup/memory/box/one/memory.limit_in_bytes", "/sys/fs/cgroup/memory/box/memory.limit_in_bytes", "/sys/fs/cgroup/other/memory.max"},
 		"0::/../../out\n":              {"/sys/fs/cgroup/out/memory.max"},
+		"odd\n1:cpu:/a\n0::/b\n":       {"/sys/fs/cgroup/b/memory.max"},
 		"nothing of the kind\n:\n::\n": nil,
 	} {
 		if got := limitFiles(groups); !slices.Equal(got, append(slices.Clone(always), want...)) {

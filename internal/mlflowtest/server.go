@@ -39,13 +39,11 @@ type Server struct {
 	mu sync.Mutex
 }
 
-// Experiment is an experiment of a server.
 type Experiment struct {
 	Name    string
 	Deleted bool
 }
 
-// Run is a run of a server.
 type Run struct {
 	ID, Experiment, Name, Status string
 	Begun, Ended                 int64 // milliseconds
@@ -90,7 +88,6 @@ func refuse(format string, args ...any) {
 	panic(refusal{http.StatusBadRequest, "INVALID_PARAMETER_VALUE", fmt.Sprintf(format, args...)})
 }
 
-// ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,6 +1,5 @@
-// Package npy reads and writes arrays in NumPy's files: .npy (format versions 1 to
-// 3, https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) and
-// .npz (a zip archive of .npy files).
+// Package npy reads and writes arrays in NumPy's files: .npy (format versions 1 to 3,
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html) and .npz (a zip archive of .npy files).
 //
 // The package reads all boolean, integer and floating-point types with 8 to 64 bits, in either byte order. [Read]
 // expects elements in C order (the last index varies fastest); package arrays reads both orders. A [Reader] checks the
@@ -39,7 +38,6 @@ type Header struct {
 // Element is a Go type for elements.
 type Element = dtype.Element
 
-// Len returns the number of elements.
 func (h Header) Len() int {
 	n := 1
 	for _, d := range h.Shape {
@@ -181,7 +179,6 @@ func (r *Reader) took(n int) error {
 // Start returns the number of bytes before the elements.
 func (r *Reader) Start() int { return r.start }
 
-// DataType returns the type of the elements.
 func (r *Reader) DataType() dtype.Type { return r.dt }
 
 // Plausible reports whether the size of the array has been checked against the size of the file, as far as compression

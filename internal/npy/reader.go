@@ -32,7 +32,7 @@ type Reader struct {
 
 // Open opens a .npy file and checks its header and its size.
 func Open(path string) (*Reader, error) {
-	f, size, err := openFile(path)
+	f, size, err := disk.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
@@ -43,19 +43,6 @@ func Open(path string) (*Reader, error) {
 	}
 	r.closer = f
 	return r, nil
-}
-
-// openFile opens a file and returns its size.
-func openFile(path string) (f *os.File, size int64, err error) {
-	if f, err = disk.Open(path); err != nil {
-		return nil, 0, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, 0, err
-	}
-	return f, info.Size(), nil
 }
 
 // NewReader returns a reader for an array in r. Errors start with name.
@@ -83,7 +70,6 @@ func newReader(src io.Reader, name string, size int64) (*Reader, error) {
 	}, nil
 }
 
-// Close closes the file.
 func (r *Reader) Close() error {
 	if r.closer == nil {
 		return nil
@@ -116,9 +102,8 @@ type NPZ struct {
 	zip  *zip.Reader
 }
 
-// OpenNPZ opens a .npz file.
 func OpenNPZ(path string) (*NPZ, error) {
-	f, size, err := openFile(path)
+	f, size, err := disk.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
@@ -174,5 +159,4 @@ func (z *NPZ) Open(name string) (*Reader, error) {
 	return r, nil
 }
 
-// Close closes the file.
 func (z *NPZ) Close() error { return z.file.Close() }

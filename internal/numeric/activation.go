@@ -19,35 +19,18 @@ func Activate[T Float](a kernel.Activation, y, x []T) {
 	}
 }
 
-// ActivationGradient sets dx to the gradient dy times the derivative at the value y. dx may be dy.
-func ActivationGradient[T Float](a kernel.Activation, dx, dy, y []T) {
+// ActivationGradient sets dx to the gradient dy times the derivative. at is the value of an activation with
+// [kernel.Activation.FromValue], and its input x for others. dx may be dy.
+func ActivationGradient[T Float](a kernel.Activation, dx, dy, at []T) {
 	if d, ok := Singles(dx); ok {
 		g, _ := Singles(dy)
-		v, _ := Singles(y)
+		v, _ := Singles(at)
 		a.Gradient(d, g, v)
 		return
 	}
 	f := slopeOf(a)
-	for i, v := range y {
+	for i, v := range at {
 		dx[i] = dy[i] * T(f(float64(v)))
-	}
-}
-
-// ActivationGradientAt is ActivationGradient for activations whose derivative is not a function of the value: x is the
-// input.
-func ActivationGradientAt[T Float](a kernel.Activation, dx, dy, x []T) {
-	if d, ok := Singles(dx); ok {
-		g, _ := Singles(dy)
-		v, _ := Singles(x)
-		a.GradientAt(d, g, v)
-		return
-	}
-	slope := kernel.SiLUSlope64
-	if a == kernel.GELUActivation {
-		slope = kernel.GELUSlope64
-	}
-	for i, v := range x {
-		dx[i] = dy[i] * T(slope(float64(v)))
 	}
 }
 
@@ -76,7 +59,7 @@ func activationOf(a kernel.Activation) func(x float64) float64 {
 	return func(x float64) float64 { return x }
 }
 
-// slopeOf returns the derivative of an activation as a function of its value.
+// slopeOf returns the derivative of an activation as a function of its value or input: see [ActivationGradient].
 func slopeOf(a kernel.Activation) func(y float64) float64 {
 	switch a {
 	case kernel.ReLUActivation:
@@ -91,6 +74,10 @@ func slopeOf(a kernel.Activation) func(y float64) float64 {
 		return func(y float64) float64 { return -math.Expm1(-y) }
 	case kernel.ELUActivation:
 		return func(y float64) float64 { return 1 + min(y, 0) }
+	case kernel.GELUActivation:
+		return kernel.GELUSlope64
+	case kernel.SiLUActivation:
+		return kernel.SiLUSlope64
 	}
 	return func(float64) float64 { return 1 }
 }
@@ -102,18 +89,8 @@ func step(y, below float64) float64 {
 	return below
 }
 
-// HasCurvature reports whether [ActivationCurvature] supports an activation.
-func HasCurvature(a kernel.Activation) bool {
-	switch a {
-	case kernel.LinearActivation, kernel.ReLUActivation, kernel.LeakyActivation, kernel.TanhActivation, kernel.SigmoidActivation,
-		kernel.SoftplusActivation, kernel.ELUActivation, kernel.GELUActivation, kernel.SiLUActivation:
-		return true
-	}
-	return false
-}
-
-// ActivationCurvature sets dst to the derivative of an activation's derivative. Both are functions of the value of the
-// activation ([ActivationGradient]) or of its input x ([ActivationGradientAt]).
+// ActivationCurvature sets dst to the derivative of an activation's derivative. Both are functions of at: see
+// [ActivationGradient].
 func ActivationCurvature[T Float](a kernel.Activation, dst, at []T) {
 	switch a {
 	case kernel.TanhActivation:

@@ -15,13 +15,7 @@ type Float interface{ float32 | float64 }
 const minSquare = 1e-12
 
 // Singles returns x as a slice of float32, if it has this type.
-func Singles[T Float](x []T) ([]float32, bool) {
-	p, ok := any(&x).(*[]float32)
-	if !ok {
-		return nil, false
-	}
-	return *p, true
-}
+func Singles[T Float](x []T) ([]float32, bool) { return kernel.Singles(x) }
 
 // Square returns sum v_i^2.
 func Square[T Float](v []T) float64 {
@@ -98,10 +92,11 @@ func Sum[T Float](x []T) (sum float64) {
 	return sum
 }
 
-// Quantile returns the quantile of sorted numbers for a fraction, with linear interpolation between neighbours.
+// Quantile returns the quantile of sorted numbers for a fraction in [0, 1]. It interpolates linearly between
+// neighbours.
 func Quantile(sorted []float64, fraction float64) float64 {
 	place := fraction * float64(len(sorted)-1)
-	i := min(int(place), len(sorted)-1)
+	i := int(place)
 	part := place - float64(i)
 	if part == 0 {
 		return sorted[i]

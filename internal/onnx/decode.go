@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/unravel-ml/unravel/internal/dims"
+	"github.com/unravel-ml/unravel/internal/wire"
 )
 
 // Decode reads the bytes of a model from any program. The length of a list is at most the number of bytes in the file.
@@ -16,30 +17,30 @@ import (
 func Decode(data []byte) (*Model, error) {
 	m := &Model{Metadata: map[string]string{}}
 	graph := false
-	err := eachField(data, func(f field) (err error) {
-		switch f.number {
+	err := wire.Each(data, func(f wire.Field) (err error) {
+		switch f.Number {
 		case 1:
-			m.IR = int(f.varint)
+			m.IR = int(f.Varint)
 		case 2:
-			m.Producer = string(f.bytes)
+			m.Producer = string(f.Bytes)
 		case 3:
-			m.Version = string(f.bytes)
+			m.Version = string(f.Bytes)
 		case 6:
-			m.Doc = string(f.bytes)
+			m.Doc = string(f.Bytes)
 		case 7:
 			if graph {
 				return errors.New("it has two graphs")
 			}
-			graph, err = true, m.Graph.decode(f.bytes)
+			graph, err = true, m.Graph.decode(f.Bytes)
 		case 8:
-			domain, version, err := decodePair(f.bytes)
-			if name := string(domain.bytes); name == "" || name == standardDomain {
-				m.Opset = int(version.varint)
+			domain, version, err := decodePair(f.Bytes)
+			if name := string(domain.Bytes); name == "" || name == standardDomain {
+				m.Opset = int(version.Varint)
 			}
 			return err
 		case 14:
-			key, value, err := decodePair(f.bytes)
-			m.Metadata[string(key.bytes)] = string(value.bytes)
+			key, value, err := decodePair(f.Bytes)
+			m.Metadata[string(key.Bytes)] = string(value.Bytes)
 			return err
 		}
 		return err
@@ -53,56 +54,10 @@ func Decode(data []byte) (*Model, error) {
 	return m, nil
 }
 
-// field is a field of a message: a number or bytes.
-type field struct {
-	number protowire.Number
-	kind   protowire.Type
-	varint uint64 // also the bits of a fixed-width number
-	bytes  []byte
-}
-
-// eachField calls f for every field of a message.
-func eachField(data []byte, f func(field) error) error {
-	for len(data) > 0 {
-		number, kind, size := protowire.ConsumeTag(data)
-		if size < 0 {
-			return protowire.ParseError(size)
-		}
-		data = data[size:]
-		x := field{number: number, kind: kind}
-		switch kind {
-		case protowire.VarintType:
-			x.varint, size = protowire.ConsumeVarint(data)
-		case protowire.Fixed32Type:
-			var v uint32
-			v, size = protowire.ConsumeFixed32(data)
-			x.varint = uint64(v)
-		case protowire.Fixed64Type:
-			x.varint, size = protowire.ConsumeFixed64(data)
-		case protowire.BytesType:
-			length, start := protowire.ConsumeVarint(data)
-			if start >= 0 && length > uint64(len(data)-start) {
-				return fmt.Errorf("truncated: a field of %d bytes has only %d", length, len(data)-start)
-			}
-			x.bytes, size = protowire.ConsumeBytes(data)
-		default:
-			size = protowire.ConsumeFieldValue(number, kind, data)
-		}
-		if size < 0 {
-			return protowire.ParseError(size)
-		}
-		data = data[size:]
-		if err := f(x); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // decodePair returns fields 1 and 2 of a message.
-func decodePair(data []byte) (first, second field, err error) {
-	err = eachField(data, func(f field) error {
-		switch f.number {
+func decodePair(data []byte) (first, second wire.Field, err error) {
+	err = wire.Each(data, func(f wire.Field) error {
+		switch f.Number {
 		case 1:
 			first = f
 		case 2:
@@ -114,46 +69,46 @@ func decodePair(data []byte) (first, second field, err error) {
 }
 
 func (g *Graph) decode(data []byte) error {
-	return eachField(data, func(f field) error {
-		switch f.number {
+	return wire.Each(data, func(f wire.Field) error {
+		switch f.Number {
 		case 1:
 			n := Node{Attributes: map[string]any{}}
-			if err := n.decode(f.bytes); err != nil {
+			if err := n.decode(f.Bytes); err != nil {
 				return fmt.Errorf("node %d, %s %q: %w", len(g.Nodes), n.Op, n.Name, err)
 			}
 			g.Nodes = append(g.Nodes, n)
 		case 2:
-			g.Name = string(f.bytes)
+			g.Name = string(f.Bytes)
 		case 5:
 			var t Tensor
-			if err := t.decode(f.bytes); err != nil {
+			if err := t.decode(f.Bytes); err != nil {
 				return fmt.Errorf("initialiser %d, %q: %w", len(g.Weights), t.Name, err)
 			}
 			g.Weights = append(g.Weights, t)
 		case 11:
-			return appendValue(&g.Inputs, "input", f.bytes)
+			return appendValue(&g.Inputs, "input", f.Bytes)
 		case 12:
-			return appendValue(&g.Outputs, "output", f.bytes)
+			return appendValue(&g.Outputs, "output", f.Bytes)
 		}
 		return nil
 	})
 }
 
 func (n *Node) decode(data []byte) error {
-	return eachField(data, func(f field) error {
-		switch f.number {
+	return wire.Each(data, func(f wire.Field) error {
+		switch f.Number {
 		case 1:
-			n.Inputs = append(n.Inputs, string(f.bytes))
+			n.Inputs = append(n.Inputs, string(f.Bytes))
 		case 2:
-			n.Outputs = append(n.Outputs, string(f.bytes))
+			n.Outputs = append(n.Outputs, string(f.Bytes))
 		case 3:
-			n.Name = string(f.bytes)
+			n.Name = string(f.Bytes)
 		case 4:
-			n.Op = string(f.bytes)
+			n.Op = string(f.Bytes)
 		case 5:
-			return n.decodeAttribute(f.bytes)
+			return n.decodeAttribute(f.Bytes)
 		case 7:
-			n.Domain = string(f.bytes)
+			n.Domain = string(f.Bytes)
 		}
 		return nil
 	})
@@ -165,25 +120,25 @@ func (n *Node) decodeAttribute(data []byte) error {
 	var i, kind int
 	ints, floats := []int{}, []float32{}
 	var tensor *Tensor
-	err := eachField(data, func(f field) (err error) {
-		switch f.number {
+	err := wire.Each(data, func(f wire.Field) (err error) {
+		switch f.Number {
 		case 1:
-			name = string(f.bytes)
+			name = string(f.Bytes)
 		case 2:
-			f32 = math.Float32frombits(uint32(f.varint))
+			f32 = math.Float32frombits(uint32(f.Varint))
 		case 3:
-			i = int(int64(f.varint))
+			i = int(int64(f.Varint))
 		case 4:
-			s = string(f.bytes)
+			s = string(f.Bytes)
 		case 5:
 			tensor = &Tensor{}
-			err = tensor.decode(f.bytes)
+			err = tensor.decode(f.Bytes)
 		case 7:
 			floats, err = appendFloats(floats, f)
 		case 8:
 			ints, err = appendInts(ints, f)
 		case 20:
-			kind = int(f.varint)
+			kind = int(f.Varint)
 		}
 		return err
 	})
@@ -213,11 +168,11 @@ func (n *Node) decodeAttribute(data []byte) error {
 }
 
 // appendInts appends the integers of a field: a single one, or several in packed form.
-func appendInts[T int | int64](list []T, f field) ([]T, error) {
-	if f.kind == protowire.VarintType {
-		return append(list, T(f.varint)), nil
+func appendInts[T int | int64](list []T, f wire.Field) ([]T, error) {
+	if f.Type == protowire.VarintType {
+		return append(list, T(f.Varint)), nil
 	}
-	for b := f.bytes; len(b) > 0; {
+	for b := f.Bytes; len(b) > 0; {
 		v, size := protowire.ConsumeVarint(b)
 		if size < 0 {
 			return nil, protowire.ParseError(size)
@@ -228,14 +183,14 @@ func appendInts[T int | int64](list []T, f field) ([]T, error) {
 }
 
 // appendFloats is appendInts for float32.
-func appendFloats(list []float32, f field) ([]float32, error) {
-	if f.kind == protowire.Fixed32Type {
-		return append(list, math.Float32frombits(uint32(f.varint))), nil
+func appendFloats(list []float32, f wire.Field) ([]float32, error) {
+	if f.Type == protowire.Fixed32Type {
+		return append(list, math.Float32frombits(uint32(f.Varint))), nil
 	}
-	if len(f.bytes)%4 != 0 {
-		return nil, fmt.Errorf("%d bytes are no list of float32", len(f.bytes))
+	if len(f.Bytes)%4 != 0 {
+		return nil, fmt.Errorf("%d bytes are no list of float32", len(f.Bytes))
 	}
-	for b := f.bytes; len(b) > 0; b = b[4:] {
+	for b := f.Bytes; len(b) > 0; b = b[4:] {
 		list = append(list, math.Float32frombits(binary.LittleEndian.Uint32(b)))
 	}
 	return list, nil
@@ -253,12 +208,12 @@ type elements struct {
 func (t *Tensor) decode(data []byte) error {
 	e := elements{floats: []float32{}, ints: []int64{}}
 	outside := false
-	err := eachField(data, func(f field) (err error) {
-		switch f.number {
+	err := wire.Each(data, func(f wire.Field) (err error) {
+		switch f.Number {
 		case 1:
 			t.Shape, err = appendInts(t.Shape, f)
 		case 2:
-			e.kind = Type(f.varint)
+			e.kind = Type(f.Varint)
 		case 3:
 			err = errors.New("it is divided into segments; want the whole tensor")
 		case 4:
@@ -266,13 +221,13 @@ func (t *Tensor) decode(data []byte) error {
 		case 5, 7:
 			e.ints, err = appendInts(e.ints, f)
 		case 8:
-			t.Name = string(f.bytes)
+			t.Name = string(f.Bytes)
 		case 9:
-			e.packed, e.raw = true, f.bytes
+			e.packed, e.raw = true, f.Bytes
 		case 13:
 			outside = true
 		case 14:
-			outside = outside || f.varint != 0
+			outside = outside || f.Varint != 0
 		}
 		return err
 	})
@@ -331,19 +286,19 @@ func (e *elements) decodeRaw(size int) {
 // appendValue reads a value with its type. If the file does not specify the shape, the shape is nil.
 func appendValue(list *[]Value, what string, data []byte) error {
 	var v Value
-	err := eachField(data, func(f field) error {
-		switch f.number {
+	err := wire.Each(data, func(f wire.Field) error {
+		switch f.Number {
 		case 1:
-			v.Name = string(f.bytes)
+			v.Name = string(f.Bytes)
 		case 2:
-			return eachField(f.bytes, func(f field) error {
-				if f.number != 1 { // not a tensor
+			return wire.Each(f.Bytes, func(f wire.Field) error {
+				if f.Number != 1 { // not a tensor
 					return errors.New("it is no tensor")
 				}
-				return v.decodeType(f.bytes)
+				return v.decodeType(f.Bytes)
 			})
 		case 3:
-			v.Doc = string(f.bytes)
+			v.Doc = string(f.Bytes)
 		}
 		return nil
 	})
@@ -355,23 +310,23 @@ func appendValue(list *[]Value, what string, data []byte) error {
 }
 
 func (v *Value) decodeType(data []byte) error {
-	return eachField(data, func(f field) error {
-		switch f.number {
+	return wire.Each(data, func(f wire.Field) error {
+		switch f.Number {
 		case 1:
-			if v.Type = Type(f.varint); v.Type == Float {
+			if v.Type = Type(f.Varint); v.Type == Float {
 				v.Type = 0
 			}
 		case 2:
 			v.Shape = []int{}
-			return eachField(f.bytes, func(f field) error {
-				if f.number != 1 { // not a dimension
+			return wire.Each(f.Bytes, func(f wire.Field) error {
+				if f.Number != 1 { // not a dimension
 					return nil
 				}
-				size, _, err := decodePair(f.bytes)
-				if size.number == 0 {
+				size, _, err := decodePair(f.Bytes)
+				if size.Number == 0 {
 					v.Shape = append(v.Shape, Any)
 				} else {
-					v.Shape = append(v.Shape, int(int64(size.varint)))
+					v.Shape = append(v.Shape, int(int64(size.Varint)))
 				}
 				return err
 			})

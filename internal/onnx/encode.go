@@ -124,16 +124,12 @@ func (t *Tensor) encode() (b message) {
 	for _, n := range t.Shape {
 		b.always(1, n)
 	}
-	dtype, raw := Float, []byte(nil)
+	dtype := Float
 	if t.Ints != nil {
 		dtype = Int64
 	}
-	for _, v := range t.Floats {
-		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(v))
-	}
-	for _, v := range t.Ints {
-		raw = binary.LittleEndian.AppendUint64(raw, uint64(v))
-	}
+	raw, _ := binary.Append(nil, binary.LittleEndian, t.Floats) // float32 and int64 have a fixed size
+	raw, _ = binary.Append(raw, binary.LittleEndian, t.Ints)
 	b.always(2, int(dtype))
 	b.text(8, t.Name)
 	b.bytes(9, raw)

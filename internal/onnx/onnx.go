@@ -69,7 +69,6 @@ type Tensor struct {
 	Ints   []int64
 }
 
-// Value is an input or an output.
 type Value struct {
 	Name, Doc string
 	Type      Type  // element type of a decoded value; 0: float32
@@ -90,7 +89,6 @@ const (
 // elementSizes are the sizes of elements in bytes.
 var elementSizes = map[Type]int{Float: 4, Int32: 4, Int64: 8, Bool: 1}
 
-// typeNames are the names of element types in the format.
 var typeNames = []string{"UNDEFINED", "FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64",
 	"STRING", "BOOL", "FLOAT16", "DOUBLE", "UINT32", "UINT64", "COMPLEX64", "COMPLEX128", "BFLOAT16"}
 

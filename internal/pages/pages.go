@@ -6,7 +6,6 @@ import (
 	"unsafe"
 )
 
-// size is the size of a page.
 var size = uintptr(os.Getpagesize())
 
 // around returns the pages that contain some bytes of mapped memory, from the start of the first page to the last byte.

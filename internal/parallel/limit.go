@@ -74,7 +74,6 @@ func (s *scope) take(n int) int {
 	}
 }
 
-// give releases threads.
 func (s *scope) give(n int) {
 	if s != nil {
 		s.left.Add(int64(n))

@@ -85,7 +85,6 @@ func Recovered(value any) *Panic {
 
 func (p *Panic) Error() string { return fmt.Sprintf("panic: %v\n\n%s", p.Value, p.Stack) }
 
-// Unwrap returns the value of the panic if it is an error.
 func (p *Panic) Unwrap() error {
 	err, _ := p.Value.(error)
 	return err

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// explode panics for i of 40 and above.
+// explode panics if i is at least 40.
 func explode(i int) {
 	if i >= 40 {
 		panic(errLate)

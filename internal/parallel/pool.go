@@ -14,7 +14,6 @@ const (
 	crowdedLimit = 500
 )
 
-// processors is the number of available processors.
 var processors = runtime.NumCPU()
 
 // slots is the maximum number of concurrent calls with helpers.

@@ -50,7 +50,6 @@ func NewBackground() *Background {
 	return b
 }
 
-// caught runs work and returns its panic, or nil.
 func caught(work func()) (failed *Panic) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -35,7 +35,6 @@ func decodeGIF(r io.Reader) (image.Image, error) {
 	return m, nil
 }
 
-// onCanvas draws the frame of a GIF on its canvas.
 func onCanvas(frame *image.Paletted, canvas image.Rectangle) *image.Paletted {
 	whole := image.NewPaletted(canvas, frame.Palette)
 	for i, c := range frame.Palette {

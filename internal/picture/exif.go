@@ -42,7 +42,6 @@ func jpegExif(data []byte) []byte {
 	return nil
 }
 
-// pngExif returns the content of the chunk eXIf.
 func pngExif(data []byte) []byte {
 	for at := 8; at+12 <= len(data); {
 		length := binary.BigEndian.Uint32(data[at:])
@@ -57,7 +56,6 @@ func pngExif(data []byte) []byte {
 	return nil
 }
 
-// webpExif returns the content of the chunk EXIF.
 func webpExif(data []byte) []byte {
 	for id, body := range webpChunks(data) {
 		if id == "EXIF" {

@@ -15,6 +15,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"io"
+	"slices"
 	"strings"
 
 	"golang.org/x/image/bmp"
@@ -37,7 +38,6 @@ type Info struct {
 // Cost returns the approximate memory of decoding in bytes.
 func (i Info) Cost() int64 { return int64(i.H) * int64(i.W) * bytesPerPixel }
 
-// format is a file format.
 type format struct {
 	name   string
 	magic  string // ? matches any byte
@@ -174,7 +174,6 @@ func (d *Decoder) Decode(data []byte, channels int) (pixels []uint8, info Info, 
 	return d.pixels, info, nil
 }
 
-// convert writes an image to pixels.
 func (d *Decoder) convert(m image.Image, h, w, channels int) {
 	d.pixels = grown(d.pixels, h*w*channels)
 	if g, ok := m.(*image.Gray); ok {
@@ -295,9 +294,4 @@ func explain(err error) error {
 	return fmt.Errorf("the file is broken: %w", err)
 }
 
-func grown(s []uint8, n int) []uint8 {
-	if cap(s) < n {
-		return make([]uint8, n)
-	}
-	return s[:n]
-}
+func grown(s []uint8, n int) []uint8 { return slices.Grow(s[:0], n)[:n] }

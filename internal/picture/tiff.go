@@ -35,7 +35,6 @@ const (
 	tiffCMYK        = 5
 )
 
-// directory is the first directory of a TIFF file.
 type directory struct {
 	data    []byte // the file
 	order   binary.AppendByteOrder

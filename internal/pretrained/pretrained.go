@@ -46,7 +46,6 @@ type Model struct {
 	SHA256 string // hash of the archive in hexadecimal digits
 }
 
-// Models lists the models by name.
 func Models() []Model {
 	return []Model{
 		{Name: "byol-room", Method: "BYOL with 64 columns and small heads", Dataset: "room",
@@ -84,7 +83,6 @@ func Lookup(name string) (Model, error) {
 	return Model{}, fmt.Errorf("there is no trained model %q%s", name, registry.Suggest(name, names))
 }
 
-// releases is the address of the releases, which contain the archives.
 const releases = "https://github.com/unravel-ml/unravel/releases/"
 
 // File returns the archive as a file to download: from the release of this program if it is known, otherwise from the
@@ -97,13 +95,11 @@ func (m *Model) File() fetch.File {
 	return fetch.File{Name: m.Archive(), URL: from + m.Archive(), Size: m.Size, SHA256: m.SHA256}
 }
 
-// Archive is the file name of the archive.
 func (m *Model) Archive() string { return m.Name + ".zip" }
 
 // weightsFile is the file with the weights. The other files have the same names as in a run.
 const weightsFile = "weights.safetensors"
 
-// Manifest describes an archive.
 type Manifest struct {
 	Format   int           `json:"format"` // 1
 	Name     string        `json:"name"`
@@ -131,13 +127,11 @@ type Value struct {
 	Rounded float64 `json:"rounded"` // after rounding to float16
 }
 
-// format is the version of the archive format.
 const format = 1
 
 // limits are the maximum unpacked sizes of an archive.
 var limits = archive.Limits{Member: 16 << 20, Total: 64 << 20}
 
-// Archive is the content of an archive.
 type Archive struct {
 	Manifest
 	files map[string][]byte // excluding the manifest

@@ -86,12 +86,12 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// near reports whether a metric of the rounded model is as near to the ledger's value as the documents say: within 0.001, or
-// 0.1 % of a value above 1.
+// near reports whether the metrics of the rounded model and the ledger differ by at most 0.001, or 0.1 % of a value
+// above 1. The documents promise this.
 func near(got, want float64) bool { return math.Abs(got-want) <= 0.001*max(1, math.Abs(want)) }
 
-// Installed models give the metrics of their archives: bit for bit on the same instruction set, and nearly on others.
-// The default test computes the fast metrics of one model.
+// Installed models give the metrics of their archives: exactly on the same instruction set, and nearly on others. The
+// default test computes the fast metrics of one model.
 func TestMeasures(t *testing.T) {
 	set, err := kernel.InstructionSet()
 	if err != nil {
@@ -149,7 +149,7 @@ func TestInstall(t *testing.T) {
 	a, parent := opened(t, "cofhae-chopsticks"), t.TempDir()
 	dir := filepath.Join(parent, "runs", "model")
 	left := filepath.Join(parent, "runs", ".model.unravel-tmp", "run")
-	for _, d := range []string{dir, left} { // an empty folder, and what a killed process left
+	for _, d := range []string{dir, left} { // an empty folder, and the files of a killed process
 		if err := os.MkdirAll(d, 0o777); err != nil {
 			t.Fatal(err)
 		}
@@ -215,7 +215,7 @@ func TestInstallReadOnly(t *testing.T) {
 	}
 }
 
-// zipped returns a zip file, with names in the order of the list.
+// zipped returns a zip file with names in the order of the list.
 func zipped(t testing.TB, names []string, content map[string][]byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -296,7 +296,7 @@ func TestDamagedArchives(t *testing.T) {
 	}
 }
 
-// refused expects the error of Open for an archive.
+// refused checks the error of Open for an archive.
 func refused(t *testing.T, what, want string, content []byte) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "model.zip")

@@ -133,7 +133,6 @@ func (b colorBox) pixels() (n int) {
 	return n
 }
 
-// widest returns the channel with the widest range, and this range.
 func (b colorBox) widest() (channel, width int) {
 	for k := range 3 {
 		low, high := 255, 0

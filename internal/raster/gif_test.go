@@ -92,6 +92,22 @@ func TestPalette(t *testing.T) {
 	}
 }
 
+// A cut leaves the median pixel in the lower box, and a colour in each box.
+func TestCut(t *testing.T) {
+	for _, c := range []struct {
+		pixels []int // by level of green
+		low    int   // colours of the lower box
+	}{{[]int{1, 1}, 1}, {[]int{1, 1, 1}, 2}, {[]int{1, 1, 1, 1, 1, 1}, 4}, {[]int{10, 1, 1, 1}, 1}, {[]int{1, 1, 1, 10}, 3}} {
+		var b colorBox
+		for i, n := range c.pixels {
+			b = append(b, weighedColor{[3]uint8{0, uint8(10 * i), 0}, n})
+		}
+		if low, high := b.cut(); len(low) != c.low || len(low)+len(high) != len(b) {
+			t.Errorf("%v: cut after %d colours, want %d", c.pixels, len(low), c.low)
+		}
+	}
+}
+
 func TestMosaic(t *testing.T) {
 	dot := func(v uint8) image.Image {
 		return gradient(1, 1, func(int, int) color.RGBA { return color.RGBA{v, v, v, 255} })

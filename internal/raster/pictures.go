@@ -45,10 +45,8 @@ func PicturesOf(h, w, c int, images ...[]float32) Pictures {
 	return p
 }
 
-// Curves reports whether the images are shown as curves.
 func (p Pictures) Curves() bool { return p.Height == 1 && (p.Width > 1 || p.Channels > 3) }
 
-// Of draws pictures of consecutive images.
 func (p Pictures) Of(pixels []float32) ([]image.Image, error) {
 	size := p.Height * p.Width * p.Channels
 	if p.Height < 1 || p.Width < 1 || p.Channels < 1 || len(pixels)%size != 0 {

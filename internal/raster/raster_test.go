@@ -8,6 +8,8 @@ import (
 	"io"
 	"math"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/colours"
 )
 
 func TestFromFloats(t *testing.T) {
@@ -83,6 +85,46 @@ func TestTiles(t *testing.T) {
 	}
 	if b := (&Tiles{}).Draw().Bounds(); b.Dx() < 1 || b.Dy() < 1 {
 		t.Errorf("an empty table measures %v", b)
+	}
+}
+
+// Each text and mark makes room for itself. A character is 8 pixels wide, and the images have 64 x 64 pixels.
+func TestLayout(t *testing.T) {
+	type sizes struct{ left, top, right, below, width, height int }
+	for _, c := range []struct {
+		name  string
+		table Tiles
+		want  sizes
+	}{
+		{"no text", Tiles{}, sizes{14, 14, 78, 0, 92, 92}},
+		{"title", Tiles{Title: "a\nb"}, sizes{14, 54, 78, 0, 92, 132}},
+		{"long subtitle", Tiles{Subtitle: "0123456789"}, sizes{14, 34, 78, 0, 108, 112}},
+		{"long column title", Tiles{ColumnTitle: "0123456789"}, sizes{14, 34, 78, 0, 108, 112}},
+		{"column labels", Tiles{ColumnLabels: []string{"0"}}, sizes{14, 34, 78, 0, 92, 112}},
+		{"more column labels", Tiles{ColumnLabels: []string{"0123456789", ""}}, sizes{14, 34, 178, 0, 192, 112}},
+		{"row labels", Tiles{RowLabels: []string{"ab"}}, sizes{38, 14, 102, 0, 116, 92}},
+		{"end labels", Tiles{EndLabels: []string{"ab"}}, sizes{14, 14, 78, 0, 116, 92}},
+		{"captions", Tiles{Captions: [][]string{{"0123456789"}}}, sizes{14, 14, 94, 20, 108, 112}},
+		{"marks", Tiles{Marks: [][][]bool{{make([]bool, 8)}}}, sizes{14, 14, 102, 14, 116, 106}},
+	} {
+		c.table.Rows = [][]image.Image{{image.NewRGBA(image.Rect(0, 0, 2, 2))}}
+		if l := c.table.layout(); (sizes{l.left, l.top, l.right, l.below, l.width, l.height}) != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, l, c.want)
+		}
+	}
+}
+
+// A caption stands below its image, and the marks below the caption.
+func TestBelow(t *testing.T) {
+	table := &Tiles{Captions: [][]string{{"x"}}, Marks: [][][]bool{{{true, false}}}}
+	got, want := image.NewRGBA(image.Rect(0, 0, 40, 50)), image.NewRGBA(image.Rect(0, 0, 40, 50))
+	table.below(got, 0, 0, image.Pt(3, 5))
+	Text(want, 3, 18, "x", faint)
+	fill(want, image.Rect(3, 24, 11, 32), colours.Light.Accent)
+	fill(want, image.Rect(14, 24, 22, 32), colours.Light.Accent)
+	fill(want, image.Rect(15, 25, 21, 31), paper)
+	if !bytes.Equal(got.Pix, want.Pix) {
+		t.Error("the caption or the marks stand elsewhere")
 	}
 }
 

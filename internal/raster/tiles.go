@@ -51,7 +51,6 @@ const (
 	defaultGap = 4
 )
 
-// Draw draws the table.
 func (t *Tiles) Draw() *image.RGBA {
 	t = t.fitted()
 	l := t.layout()
@@ -126,7 +125,6 @@ func (t *Tiles) below(out *image.RGBA, r, c int, at image.Point) {
 	}
 }
 
-// markSide is the side of a mark, in pixels.
 const markSide = 8
 
 // fitted returns the table with text that fits: control characters are escaped, lines are broken at the width of the

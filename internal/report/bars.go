@@ -18,8 +18,7 @@ type BarPanel struct {
 	Values []float64
 }
 
-// barColumns is the maximum number of panels side by side.
-const barColumns = 3
+const barColumns = 3 // maximum number of panels side by side
 
 // BarOptions are the title of a bar chart and the axis labels of its panels.
 type BarOptions struct{ Title, X, Y string }
@@ -64,10 +63,8 @@ func barPlot(panel BarPanel, labels []string, o BarOptions) *plot.Plot {
 	return p
 }
 
-// bars draws the values of a panel as bars.
-type bars []float64
+type bars []float64 // draws the values of a panel as bars
 
-// Plot implements plot.Plotter.
 func (b bars) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for i, v := range b {

@@ -51,7 +51,6 @@ type BoxPlot struct {
 	LineLabel   string
 }
 
-// WritePNG draws the figure.
 func (b *BoxPlot) WritePNG(w io.Writer) error {
 	if len(b.Boxes) == 0 {
 		return errors.New("report: want at least one box")
@@ -108,16 +107,11 @@ func (b *BoxPlot) limits() (low, high float64) {
 	return low, high + 0.04*(high-low)
 }
 
-// boxes draws the boxes of a figure.
 type boxes struct{ *BoxPlot }
 
 // Half the widths of a box and of a whisker's end.
-const (
-	boxHalf     = 0.28
-	whiskerHalf = 0.14
-)
+const boxHalf, whiskerHalf = 0.28, 0.14
 
-// Plot implements plot.Plotter.
 func (b boxes) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	thin, thick := draw.LineStyle{Color: ink, Width: vg.Points(0.8)}, draw.LineStyle{Color: ink, Width: vg.Points(1.6)}

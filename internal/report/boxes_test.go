@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Quartiles are interpolated as NumPy's percentile does, and whiskers end at values.
+// Quartiles are interpolated like NumPy's percentiles, and whiskers end at values.
 func TestFiveNumbers(t *testing.T) {
 	for name, test := range map[string]struct {
 		values []float64

@@ -33,7 +33,7 @@ func openBrowser(t *testing.T) *browser.Browser {
 	return browser.Open(t)
 }
 
-// changes checks that an action changes the drawing of a section.
+// changes checks that an action changes the canvases of a section.
 func changes(t *testing.T, p *browser.Page, section, what string, act func()) {
 	t.Helper()
 	var before, after string
@@ -50,12 +50,12 @@ func set(p *browser.Page, selector string, entry int) {
 	p.Eval(fmt.Sprintf(`(() => { const s = document.querySelector(%q); s.selectedIndex = %d; s.dispatchEvent(new Event("change")); })()`, selector, entry), nil)
 }
 
-// fits checks that the page is no wider than its window, narrow or wide, and that all controls have names.
+// fits checks that the page is not wider than its window at any width, and that all controls have names.
 func fits(t *testing.T, p *browser.Page, name string) {
 	t.Helper()
 	for _, size := range long.Sample([][2]int64{{390, 844}, {3840, 2160}, {1280, 800}}, 2) {
 		p.Resize(size[0], size[1])
-		p.Eval(`new Promise((done) => setTimeout(done, 100))`, nil) // what follows the size is drawn a frame later
+		p.Eval(`new Promise((done) => setTimeout(done, 100))`, nil) // the page is redrawn a frame later
 		if wider := p.Overflow(); wider > 0 {
 			t.Errorf("%s: %d pixels too wide at %d", name, wider, size[0])
 		}
@@ -136,7 +136,7 @@ func TestPageInBrowser(t *testing.T) {
 	fits(t, p, "page")
 }
 
-// Epochs are whole numbers, and so are the ticks of few of them.
+// The ticks of few epochs are whole numbers.
 func TestTicksInBrowser(t *testing.T) {
 	p := open(t)
 	p.Go(save(t, Page{Title: "a run", Curves: RunCurves(nil, trained(20))}))
@@ -154,7 +154,7 @@ func TestTicksInBrowser(t *testing.T) {
 	}
 }
 
-// Names that look like markup, of any length and direction, are text.
+// Names are plain text, even if they look like markup or have any length and direction.
 func TestHostileNamesInBrowser(t *testing.T) {
 	p := open(t)
 	p.Still()
@@ -171,7 +171,7 @@ func TestHostileNamesInBrowser(t *testing.T) {
 	fits(t, p, "hostile")
 }
 
-// Parts that a run does not have are left out.
+// Pages have no sections for missing parts of a run.
 func TestPartialPagesInBrowser(t *testing.T) {
 	b := openBrowser(t)
 	whole := wholePage(t, 4, nil)
@@ -251,7 +251,7 @@ const contrasts = `(() => {
 
 var scripts = regexp.MustCompile(`(?s)<script.*?</script>`)
 
-// Without scripts there are text and all figures, and nothing that waits for scripts.
+// Without scripts, a page has its text and all figures, and nothing that waits for scripts.
 func TestWithoutScripts(t *testing.T) {
 	var b bytes.Buffer
 	if err := WritePage(&b, wholePage(t, 4, nil)); err != nil {

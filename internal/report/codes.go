@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
@@ -13,31 +15,19 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// maxShown is the maximum number of images in a figure of codes.
-const maxShown = 10000
+const maxShown = 10000 // maximum number of images in a figure of codes
 
 // Shown returns at most 10000 of n indices in ascending order, as a stratified random sample. A regular stride would
 // alias with the factor grid. Figures of codes show these rows.
-func Shown(n int) []int {
-	return stratified(n, maxShown, rng.New(0, "figures"))
-}
+func Shown(n int) []int { return stratified(n, maxShown, rng.New(0, "figures")) }
 
-// stratified returns one random index from each of count equal intervals of n indices. If n is at most count, it
-// returns all indices.
+// stratified returns one random index from each of count equal intervals of n indices, or all indices.
 func stratified(n, count int, stream *rng.Stream) []int {
-	list := upTo(min(n, count))
+	list := numeric.UpTo(min(n, count))
 	for i := range list {
 		if at := (float64(i) + stream.Float64()) / float64(len(list)) * float64(n); n > count {
 			list[i] = int(at)
 		}
-	}
-	return list
-}
-
-func upTo(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
 	}
 	return list
 }
@@ -105,17 +95,11 @@ func TrainedCodes(w io.Writer, title string, before matrix.Matrix, in *metrics.I
 	return codePlanes(w, title+mixed(factors), stages, factors)
 }
 
-// column copies a column of a matrix.
 func column(m matrix.Matrix, c int) []float64 {
-	values := make([]float64, m.Rows)
-	for i := range values {
-		values[i] = m.Row(i)[c]
-	}
-	return values
+	return m.Columns([]int{c}).Data
 }
 
-// levelColumns returns the values of the levels of each factor, with NaN for unknown levels. For a factor of rotations
-// in space, it returns [PoseColumns] instead.
+// levelColumns returns the values of each factor's levels, NaN for unknown levels, or [PoseColumns] for rotations.
 func levelColumns(in *metrics.Input) []Column {
 	var list []Column
 	for k, f := range in.Factors {

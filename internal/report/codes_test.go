@@ -2,8 +2,8 @@ package report
 
 import "testing"
 
-// TestShown checks that a figure of codes shows all images of a small set. Of a large set it shows images at all
-// positions: evenly spread images would meet few of the last factors' levels.
+// TestShown checks that a figure of codes shows all images of a small set. For a large set, the images cover all
+// positions: evenly spaced images would have few levels of the last factors.
 func TestShown(t *testing.T) {
 	for i, image := range Shown(100) {
 		if image != i {

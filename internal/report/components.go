@@ -9,6 +9,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -40,8 +42,7 @@ type Grouping struct {
 	Names  []string // names of the groups
 }
 
-// NumberedGroups returns a grouping with groups named by number, dimension and size. dims may be nil, or contain 0 for
-// an unknown dimension.
+// NumberedGroups returns a grouping with groups named by number, dimension (unless nil or 0) and size.
 func NumberedGroups(labels, dims []int) Grouping {
 	g := Grouping{Labels: labels}
 	sizes := make([]int, max(len(dims), slices.Max(append([]int{-1}, labels...))+1))
@@ -87,7 +88,7 @@ func BySize(labels, dims []int) (sorted, dimensions []int) {
 // component's axes.
 func Components(w io.Writer, title string, m Manifolds) error {
 	rows := someOf(m.Codes.Rows)
-	axes := alongAxes(m.Codes, rows, upTo(m.Codes.Rows))
+	axes := alongAxes(m.Codes, rows, numeric.UpTo(m.Codes.Rows))
 	var table []GroupRow
 	planes := func(name string, g Grouping) {
 		if g.Labels == nil {
@@ -129,15 +130,10 @@ func Components(w io.Writer, title string, m Manifolds) error {
 // someOf returns a random sample of n indices, at most maxGroupDots.
 func someOf(n int) []int { return rng.New(0, "figure/components").Perm(n)[:min(n, maxGroupDots)] }
 
-// alongAxes projects rows of codes onto the first three principal axes of the rows in of. The result has at least two
-// columns.
+// alongAxes projects rows of codes onto the first three principal axes of the rows in of, two columns or more.
 func alongAxes(codes matrix.Matrix, rows, of []int) []Column {
 	d := codes.Cols
-	points := make([]float64, 0, len(of)*d)
-	for _, i := range of {
-		points = append(points, codes.Row(i)...)
-	}
-	p := mimosa.Principal(points, d)
+	p := mimosa.Principal(codes.Take(of), d)
 	list := make([]Column, max(2, min(d, 3)))
 	for a := range list {
 		list[a] = Column{Name: fmt.Sprint("axis ", a+1), Values: make([]float64, len(rows))}
@@ -153,7 +149,6 @@ func alongAxes(codes matrix.Matrix, rows, of []int) []Column {
 	return list
 }
 
-// pick returns the values of the given rows.
 func pick(values, rows []int) []int {
 	list := make([]int, len(rows))
 	for n, i := range rows {
@@ -175,11 +170,9 @@ type GroupRow struct {
 	Views []View
 }
 
-// maxLegend is the maximum number of names in a legend.
-const maxLegend = 14
+const maxLegend = 14 // maximum number of names in a legend
 
-// groups draws rows of panels with every point in the colour of its group. Points without a group are grey and behind
-// the others.
+// groups draws rows of panels with every point in the colour of its group. Points without a group are grey and behind.
 func groups(w io.Writer, title string, rows []GroupRow) error {
 	columns := 0
 	for _, r := range rows {
@@ -209,7 +202,6 @@ func groups(w io.Writer, title string, rows []GroupRow) error {
 	})
 }
 
-// legend returns the names in the legend.
 func legend(names []string) []string {
 	if len(names) <= maxLegend {
 		return names

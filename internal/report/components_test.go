@@ -28,7 +28,7 @@ func TestComponents(t *testing.T) {
 	show(t, "no component, of codes of one column", func(w io.Writer) error { return Components(w, "components", m) })
 }
 
-// Groups are renumbered from the largest to the smallest; ties keep their order, and groups without a code are left out.
+// Groups are renumbered from the largest to the smallest. Ties keep their order, and empty groups are dropped.
 func TestBySize(t *testing.T) {
 	labels, dims := BySize([]int{3, -1, 1, 1, 4, 3, 1, 0}, []int{10, 11, 12, 13})
 	if !slices.Equal(labels, []int{1, -1, 0, 0, 3, 1, 0, 2}) || !slices.Equal(dims, []int{11, 13, 10}) {

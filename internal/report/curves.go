@@ -133,8 +133,7 @@ func nameTicks(a *plot.Axis, names []string) {
 	}
 }
 
-// seriesStyle returns the line style of the i-th series: first the colours of the palette, then the same colours with
-// dashes.
+// seriesStyle returns the line style of the i-th series: the colours of the palette, then the same colours with dashes.
 func seriesStyle(i int) draw.LineStyle {
 	style := draw.LineStyle{Color: colours.Light.Series(i), Width: vg.Points(1.6)}
 	dashes := [][]vg.Length{nil, {vg.Points(5), vg.Points(2)}, {vg.Points(1.5), vg.Points(1.5)}, {vg.Points(7), vg.Points(2), vg.Points(1.5), vg.Points(2)}}
@@ -142,8 +141,7 @@ func seriesStyle(i int) draw.LineStyle {
 	return style
 }
 
-// mostTicks is the maximum number of different x that all get a tick.
-const mostTicks = 20
+const mostTicks = 20 // maximum number of different x that all get a tick
 
 // ticksAt returns ticks at all x of series, or at powers of ten for many x.
 func ticksAt(series []Series) plot.Ticker {
@@ -221,8 +219,7 @@ func split(s Series, log bool) (pieces []plotter.XYs, dropped int) {
 	return pieces, dropped
 }
 
-// settleAxis sets the range of an axis if its data have no range, or only a range due to rounding. The ticks of such a
-// range would all have the same label.
+// settleAxis sets the range of an axis without a range, or with a range due to rounding, whose ticks would look equal.
 func settleAxis(a *plot.Axis) {
 	if a.Min > a.Max {
 		a.Min, a.Max = 0, 1
@@ -284,8 +281,7 @@ func tickLabel(v float64) string {
 	return fmt.Sprintf("%.10g", math.Round(v*1e9)/1e9)
 }
 
-// logTicks labels powers of ten. If there are only a few, it also labels 2 and 5 times these powers.
-type logTicks struct{}
+type logTicks struct{} // labels powers of ten. If there are only a few, it also labels 2 and 5 times these powers.
 
 func (logTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 	if !(lo > 0) || !finite(hi) {
@@ -322,10 +318,22 @@ type LossNames struct {
 
 // LossCurves draws the mean losses of every epoch in a run's log. It writes nothing for a log without epochs.
 func LossCurves(w io.Writer, title string, objectives []LossNames, log []rundir.Line) error {
+	series := lossSeries(objectives, log)
+	if len(series) == 0 {
+		return nil
+	}
+	return Curves(w, CurveOptions{Title: title, XLabel: "epoch", YLabel: "loss (parts without weights)", Log: true}, series)
+}
+
+// lossSeries returns the curves of all losses. Names have the objective in front if there are several objectives.
+func lossSeries(objectives []LossNames, log []rundir.Line) []Series {
 	var series []Series
 	for _, o := range objectives {
 		for _, name := range o.Names {
-			s := Series{Name: o.Objective + " " + name}
+			s := Series{Name: name}
+			if len(objectives) > 1 { // "unsupervised" would be wrong for losses from labels
+				s.Name = o.Objective + " " + name
+			}
 			for _, line := range log {
 				if losses := line.Losses[o.Objective]; losses != nil { // the line is not an evaluation
 					s.X, s.Y = append(s.X, float64(line.Epoch)), append(s.Y, losses[name])
@@ -336,10 +344,7 @@ func LossCurves(w io.Writer, title string, objectives []LossNames, log []rundir.
 			}
 		}
 	}
-	if len(series) == 0 {
-		return nil
-	}
-	return Curves(w, CurveOptions{Title: title, XLabel: "epoch", YLabel: "loss (parts without weights)", Log: true}, series)
+	return series
 }
 
 // lineLegend is a legend at the right of a plot: for each curve, a line sample, its name and a value.
@@ -366,7 +371,6 @@ func legendText() draw.TextStyle {
 	return style
 }
 
-// width returns the width of the legend, including the gap to the plot.
 func (l *lineLegend) width() vg.Length {
 	if len(l.names) == 0 {
 		return 0

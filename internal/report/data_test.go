@@ -5,8 +5,10 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/long"
@@ -36,6 +38,21 @@ var circleAndPlane = []models.Space{{Width: 2, Circle: true, Unit: true}, {First
 // flat are codes in R^n.
 func flat(codes matrix.Matrix) *decode.Codes {
 	return &decode.Codes{Known: codes, Spaces: []models.Space{{Width: codes.Cols}}}
+}
+
+// A single objective needs no name in a legend: "unsupervised" would be wrong for losses from labels.
+func TestLossSeries(t *testing.T) {
+	log := []rundir.Line{{Epoch: 1, Losses: rundir.Losses{"supervised": {"loss": 3}, "unsupervised": {"loss": 3}}}}
+	objectives := []LossNames{{"supervised", []string{"loss"}}, {"unsupervised", []string{"loss"}}}
+	for n, want := range []string{"", "loss", "supervised loss, unsupervised loss"} {
+		var names []string
+		for _, s := range lossSeries(objectives[:n], log) {
+			names = append(names, s.Name)
+		}
+		if got := strings.Join(names, ", "); got != want {
+			t.Errorf("%d objectives: curves %q, want %q", n, got, want)
+		}
+	}
 }
 
 // Figures are drawn from data alone, and nothing is where they do not apply.
@@ -75,8 +92,8 @@ func TestFromData(t *testing.T) {
 	}
 }
 
-// A traversal moves one column from its 1st to its 99th percentile and fixes the others. For a path the percentiles are
-// the path's.
+// A traversal moves one column from its 1st to its 99th percentile, and keeps the others constant. The traversals of a
+// path use the path's percentiles.
 func TestTraversalsByPercentile(t *testing.T) {
 	codes := matrix.Matrix{Rows: 202, Cols: 3}
 	for i := range 101 { // only option 2 has z0
@@ -113,7 +130,32 @@ func TestTraversalsByPercentile(t *testing.T) {
 	check([][3]float32{{1, 0, 1}, {1, 0, 99}, {2, 10, -50}, {2, 990, -50}, {2, 500, -99}, {2, 500, -1}})
 }
 
-// failing refuses all writes.
+// failing is a writer that always fails.
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("something is drawn") }
+
+// The title of every matrix says what it shows, and its rows have a name.
+func TestGridTexts(t *testing.T) {
+	long.NotShort(t)
+	in, grids := codesOfGrid(), 0
+	for _, e := range metrics.Registry.Entries {
+		m := e.New()
+		if v, ok := m.(config.Validator); ok && v.Validate() != nil {
+			continue
+		}
+		r, err := m.Compute(t.Context(), in)
+		if err != nil {
+			continue // too few rows, or other factors
+		}
+		for _, g := range r.Grids {
+			if h := GridHeat(e.Name, g); h.RowTitle == "" || h.Title == e.Name+": "+g.Name {
+				t.Errorf("matrix %s of %s: title %q, rows %q", g.Name, e.Name, h.Title, h.RowTitle)
+			}
+			grids++
+		}
+	}
+	if grids < 10 {
+		t.Errorf("only %d matrices", grids)
+	}
+}

@@ -35,7 +35,8 @@ const (
 // dark. Codes of one column are drawn against their rank. If no factor varies, there is one panel in one colour. For
 // fewer than two finite codes, Embedding writes nothing.
 func Embedding(w io.Writer, title string, in *metrics.Input) error {
-	rows := finiteRows(in.Codes, rng.New(0, "figure/embedding").Perm(in.Codes.Rows))
+	rows := rng.New(0, "figure/embedding").Perm(in.Codes.Rows)
+	rows = slices.DeleteFunc(rows, func(i int) bool { return !allFinite(in.Codes.Row(i)) })
 	rows = rows[:min(len(rows), maxEmbedded)]
 	if len(rows) < 2 {
 		return nil
@@ -69,19 +70,8 @@ func Embedding(w io.Writer, title string, in *metrics.Input) error {
 	})
 }
 
-// embeddedKey is the width of a key, in inches.
-const embeddedKey = 1.05
+const embeddedKey = 1.05 // width of a key, in inches
 
-func finiteRows(codes matrix.Matrix, rows []int) (list []int) {
-	for _, i := range rows {
-		if allFinite(codes.Row(i)) {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
-// plane holds points in two coordinates.
 type plane struct {
 	x, y  []float64
 	names [2]string
@@ -98,10 +88,7 @@ func principalPlane(codes matrix.Matrix, rows []int) (*plane, error) {
 		}
 		return p, nil
 	}
-	x := make([]float64, 0, n*d)
-	for _, i := range rows {
-		x = append(x, codes.Row(i)...)
-	}
+	x := codes.Take(rows)
 	scale := 1.0 // keeps squares finite
 	if largest := math.Max(floats.Max(x), -floats.Min(x)); largest > 0 {
 		scale = largest
@@ -187,7 +174,6 @@ func (key *factorKey) colour(level int) color.RGBA {
 	return key.scale.colour(key.f.Value(level))
 }
 
-// draw draws the key at the right of a panel.
 func (key *factorKey) draw(c draw.Canvas, left vg.Length) {
 	if key.none {
 		return

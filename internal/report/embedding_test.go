@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// manyCodes returns n codes with factors of all kinds. One factor has unknown levels, one a hostile name and one a
-// single level.
+// manyCodes returns n codes with factors of all kinds. One factor has unknown levels, one has a hostile name, and one
+// has a single level.
 func manyCodes(n, d int) *metrics.Input {
 	in := &metrics.Input{Codes: matrix.Matrix{Rows: n, Cols: d}, Factors: []factor.Factor{
 		{Name: "shape", Size: 3, Kind: factor.Categorical}, {Name: "turn", Size: 12, Kind: factor.Circular},
@@ -62,7 +62,7 @@ func TestEmbedding(t *testing.T) {
 	}
 }
 
-// The principal components are the known axes, with their shares of the variance, also for many columns.
+// The principal components are the known axes with their proportions of the variance, also for many columns.
 func TestPrincipalPlane(t *testing.T) {
 	for _, d := range []int{2, 3, 60, 300} {
 		codes := matrix.Matrix{Rows: 200, Cols: d, Data: make([]float64, 200*d)}
@@ -88,7 +88,7 @@ func TestPrincipalPlane(t *testing.T) {
 	}
 }
 
-// A thousand columns, as many as BYOL of the paper has.
+// BYOL's paper uses a thousand columns.
 func BenchmarkEmbedding(b *testing.B) {
 	in := manyCodes(10000, 1000)
 	b.Run("embedding", func(b *testing.B) {

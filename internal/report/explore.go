@@ -21,10 +21,7 @@ import (
 
 // Limits of a decoder that a page computes: its weights, two bytes each, and its multiplications per image. A browser
 // does one to three billion multiplications per second. A page shows sheets of pictures instead of a larger decoder.
-const (
-	maxPageWeights  = 2_000_000
-	maxPageProducts = 40_000_000
-)
+const maxPageWeights, maxPageProducts = 2_000_000, 40_000_000
 
 // Explored is the data for a page's interactive decoder.
 type Explored struct {
@@ -72,8 +69,7 @@ func Explore(x Explored) (*web.Explore, error) {
 	return e, nil
 }
 
-// startsAcross is the number of start images per row of their sheet.
-const startsAcross = 8
+const startsAcross = 8 // number of start images per row of their sheet
 
 // reason says why a page cannot compute the decoder, or returns "" if it can.
 func (x *Explored) reason() string {
@@ -112,11 +108,9 @@ func (x *Explored) controls(list []decode.Control) []web.Control {
 	return all
 }
 
-// maxBorrowed is the maximum number of known codes per combination of options.
-const maxBorrowed = 24
+const maxBorrowed = 24 // maximum number of known codes per combination of options
 
-// borrowed returns known codes for every combination of options. When an option opens a dimension, the dimension takes
-// the value of the nearest of these codes.
+// borrowed returns known codes for every combination of options. An opened dimension takes the nearest code's value.
 func borrowed(c *decode.Codes) web.Array {
 	var list []float64
 	if c.Hierarchy != nil {
@@ -154,10 +148,7 @@ type Followed struct {
 }
 
 // Minimum share for a column to follow a factor, and the number of bins for the column's values.
-const (
-	leastShare   = 0.2
-	followedBins = 20
-)
+const leastShare, followedBins = 0.2, 20
 
 // FollowedBy returns, for each code column, the factor with which it shares the largest fraction of information. The
 // share is the mutual information of the binned column and the factor, minus the chance level of an independent column,
@@ -222,8 +213,7 @@ const (
 	coarse           = 2
 )
 
-// sheets decodes single controls until the limits are reached, and then pairs of the controls that change the picture
-// most.
+// sheets decodes single controls, and then pairs of the controls that change the picture most, up to the limits.
 func (x *Explored) sheets(limits raster.Pictures) (*sheets, error) {
 	s := &sheets{Explored: x, limits: limits, out: &web.Sheets{}}
 	var moving []*stepped
@@ -301,7 +291,6 @@ func (s *sheets) room() int {
 	return min(maxSheetPictures-s.done, (maxSheetPixels-s.pixels)*s.done/s.pixels, (maxSheetBytes-s.bytes)*s.done/s.bytes)
 }
 
-// stepped is a control with its steps.
 type stepped struct {
 	decode.Control
 	values [][]float64 // values of its columns at each step
@@ -338,8 +327,7 @@ func (m *stepped) places(every int) int {
 	return (len(m.values) + every - 1) / every
 }
 
-// walk returns a code at some steps of a control. If the code does not use the control, every step has the unchanged
-// code.
+// walk returns a code at some steps of a control. Without the control, every step has the unchanged code.
 func (s *sheets) walk(code []float64, m *stepped, every int) (codes [][]float64) {
 	at := m.Columns[0]
 	if !s.Codes.Uses(code, at) {

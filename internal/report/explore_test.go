@@ -18,7 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// explored has codes of some spaces and a decoder that copies the first columns into pixels.
+// explored has codes of some spaces, and a decoder that copies the first columns to pixels.
 func explored(spaces []models.Space) Explored {
 	c := &decode.Codes{Spaces: spaces, Known: matrix.Matrix{Rows: 50}}
 	c.Known.Cols = c.Width()
@@ -39,7 +39,8 @@ func explored(spaces []models.Space) Explored {
 	}
 }
 
-// Pictures that no file format makes smaller stay within the bytes of sheets: pairs of controls have fewer steps.
+// The total size of incompressible pictures remains below the limit of sheets, because pairs of controls have fewer
+// steps.
 func TestSheetBytes(t *testing.T) {
 	x := explored([]models.Space{{Width: 10}})
 	x.Pixels = make([]float32, 2*64*64*3)
@@ -68,7 +69,8 @@ func TestSheetBytes(t *testing.T) {
 	}
 }
 
-// A code is shown by the picture of its nearest step also where only some steps have one, past the end of a circle, too.
+// A page shows the picture of the nearest step for a code, also if only some steps have pictures, and at the end of a
+// circle.
 func TestCoarseSheetsInBrowser(t *testing.T) {
 	x := explored([]models.Space{{Width: 2, Circle: true, Unit: true}, {First: 2, Width: 1}})
 	e, err := Explore(x)
@@ -108,7 +110,7 @@ func TestCoarseSheetsInBrowser(t *testing.T) {
 	}
 }
 
-// Figures that do not fit into the page are dropped, figures with widgets first, and the largest first.
+// Figures that do not fit into the page are dropped. The order is: first figures with widgets, then by decreasing size.
 func TestLargeFigures(t *testing.T) {
 	figures := []Figure{{Name: "codes", PNG: make([]byte, 900)}, {Name: "traversals", PNG: make([]byte, 300)}, {Name: "losses", PNG: make([]byte, 600)}, {Name: "x", PNG: make([]byte, 30)}}
 	live := func(f Figure) bool { return f.Name == "traversals" || f.Name == "losses" }
@@ -130,7 +132,8 @@ func names(list []web.Control) (s string) {
 	return strings.TrimSpace(s)
 }
 
-// Sheets have every control alone, and as many pairs as fit. Without space for its sheet, a control is missing.
+// Sheets contain each control alone, and as many pairs as there is space for. A control without space for its sheet is
+// missing.
 func TestExploreSheets(t *testing.T) {
 	sphere := func(first int) models.Space { return models.Space{First: first, Width: 3, Sphere: true, Unit: true} }
 	for _, x := range []struct {
@@ -169,7 +172,7 @@ func TestExploreSheets(t *testing.T) {
 	}
 }
 
-// A page computes small decoders itself, and says why it does not.
+// A page computes small decoders itself. For a large decoder, it names the reason for not computing it.
 func TestExploreReason(t *testing.T) {
 	network := func(size, products int) *weights.Operations {
 		half := size / 2
@@ -192,7 +195,7 @@ func TestExploreReason(t *testing.T) {
 	}
 }
 
-// A control names the factor that its columns follow most. A control of several spheres names none.
+// A control names the factor with the strongest dependence on its columns. A control of several spheres names none.
 func TestFollowedControls(t *testing.T) {
 	x := explored([]models.Space{{Width: 3, Sphere: true, Unit: true}, {First: 3, Width: 3, Sphere: true, Unit: true}, {First: 6, Width: 2}})
 	x.Followed = map[int]Followed{0: {"size", 0.3}, 2: {"hue", 0.7}, 1: {"x", 0.5}, 7: {"y", 0.2}}
@@ -205,7 +208,7 @@ func TestFollowedControls(t *testing.T) {
 	}
 }
 
-// Options have controls of their own, steps of their numbers, and known codes to borrow from.
+// Options have separate controls, steps of their own numbers, and known codes with values to borrow.
 func TestExploreOptions(t *testing.T) {
 	x := explored([]models.Space{{Width: 3}})
 	x.Codes.Hierarchy = hierarchy.Hierarchy{{Options: []hierarchy.Hierarchy{{{}}, {}}}, {}}

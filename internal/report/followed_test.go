@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// A column equal to a factor has all its information, a column with half of its levels has less, and noise and
+// A column equal to a factor has all information about it, and a column with half of the levels has less. Noise and
 // constants have none.
 func TestFollowedBy(t *testing.T) {
 	const n = 4000

@@ -24,7 +24,7 @@ func TestGroups(t *testing.T) {
 	if got := legend(names); len(got) != maxLegend || got[maxLegend-1] != "and 7 more" {
 		t.Errorf("legend %v", got)
 	}
-	for g := range 30 { // none looks like no group
+	for g := range 30 { // no group has the colour of codes without a group
 		if groupColour(g) == groupColour(-1) || g > 0 && groupColour(g) == groupColour(g-1) {
 			t.Errorf("the colour of group %d", g)
 		}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -48,7 +50,6 @@ type Heat struct {
 	Sort bool
 }
 
-// WritePNG draws the heatmap.
 func (h *Heat) WritePNG(w io.Writer) error {
 	m, err := h.heatmap()
 	if err != nil {
@@ -128,10 +129,9 @@ func (m *heatmap) size() {
 
 func inches(l vg.Length) float64 { return l.Points() / 72 }
 
-// sort sorts rows by the column of their largest absolute value (ties: the first), and then by this value. Equal rows
-// keep their order.
+// sort sorts rows by the column of their largest absolute value (ties: the first), and then by this value.
 func (m *heatmap) sort() {
-	order, follows, size := upTo(len(m.Rows)), make([]int, len(m.Rows)), make([]float64, len(m.Rows))
+	order, follows, size := numeric.UpTo(len(m.Rows)), make([]int, len(m.Rows)), make([]float64, len(m.Rows))
 	for i, row := range m.Values {
 		follows[i] = len(m.Columns)
 		for j, v := range row {
@@ -204,7 +204,6 @@ func (m *heatmap) columnLabels(c draw.Canvas, top vg.Length) {
 	}
 }
 
-// label draws the name of a row.
 func (m *heatmap) label(c draw.Canvas, row int, y vg.Length) {
 	style := cellText(ink)
 	style.XAlign = draw.XRight
@@ -261,7 +260,6 @@ func cellText(c color.RGBA) draw.TextStyle {
 	return style
 }
 
-// gridWords describes the matrix of a metric for people.
 type gridWords struct {
 	title         string // title of the heatmap
 	unit          string
@@ -287,13 +285,12 @@ var gridTexts = map[string]gridWords{
 	"r2_from_code":                          {"R² of factors predicted from code columns", "R²", codeColumn, aFactor, false},
 	"rows":                                  {"images in which both are active", "images", codeColumn, aFactor, false},
 	"purity/rows":                           {"images of each component by true path", "images", "component", "path of the true hierarchy", false},
+	"hsic":                                  {"dependence of sub-codes, 0 for independent ones", "HSIC", "sub-code", "", false},
+	"information":                           {"mutual information of code columns and factors, as fractions of the factor's entropy", "fraction of the entropy", codeColumn, aFactor, false},
 	"manipulation":                          {"variance of code columns while one factor moves", "variance", codeColumn, aFactor, false},
 }
 
-const (
-	codeColumn = "code column"
-	aFactor    = "factor"
-)
+const codeColumn, aFactor = "code column", "factor"
 
 // GridHeat returns the heatmap of a metric's matrix. It describes title and axes in words, centres signed numbers at 0,
 // and sorts code columns by the factor that they follow.
@@ -352,8 +349,7 @@ func (s *scale) colour(v float64) color.RGBA {
 	return colours.Light.Sequential(t)
 }
 
-// heatBarRoom is the space for a colour bar and the margins of a figure, in inches.
-const heatBarRoom = 1.25
+const heatBarRoom = 1.25 // space for a colour bar and the margins of a figure, in inches
 
 // draw draws a colour bar from bottom to top with ticks and the label.
 func (s *scale) draw(c draw.Canvas, left, bottom, top vg.Length) {

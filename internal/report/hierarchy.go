@@ -22,8 +22,7 @@ const (
 	treeLine, treePad, treeGap = 13, 5, 9
 )
 
-// Hierarchy draws groups of dimensions as boxes from left to right. Lines connect categorical dimensions with the
-// groups that their options open.
+// Hierarchy draws groups of dimensions from left to right. Lines connect dimensions with the groups that options open.
 func Hierarchy(w io.Writer, title string, h hierarchy.Hierarchy, l hierarchy.Labels) error {
 	t := &treeMaker{labels: l}
 	root := t.box(h, 0)
@@ -46,7 +45,6 @@ func Hierarchy(w io.Writer, title string, h hierarchy.Hierarchy, l hierarchy.Lab
 	})
 }
 
-// treeBox is a group of dimensions.
 type treeBox struct {
 	lines       []treeText
 	edges       []treeEdge
@@ -69,7 +67,6 @@ type treeEdge struct {
 // treeColumn is the position of the boxes at a depth, and the width of the edges in front of them.
 type treeColumn struct{ edge, left, width float64 }
 
-// treeMaker creates boxes and numbers their dimensions.
 type treeMaker struct {
 	labels                         hierarchy.Labels
 	categorical, continuous, lines int
@@ -189,7 +186,6 @@ func (b *treeBox) columns(all []treeColumn) []treeColumn {
 	return all
 }
 
-// textWidth is the width of a line of small text, in points.
 func textWidth(text string) float64 { return cellText(ink).Width(text).Points() }
 
 func (b *treeBox) draw(c draw.Canvas, columns []treeColumn, depth int) {

@@ -41,7 +41,7 @@ func TestHierarchy(t *testing.T) {
 	}
 }
 
-// Boxes of a column do not overlap, and dimensions keep their numbers after a summed-up line.
+// Boxes of a column do not overlap, and the numbers of dimensions continue after a summary line.
 func TestHierarchyLayout(t *testing.T) {
 	var c hierarchy.Node
 	tall := slices.Repeat(hierarchy.Hierarchy{c}, 5)

@@ -118,8 +118,7 @@ func scoreBar(score float64) image.Image {
 	return img
 }
 
-// maxPanels is the maximum number of code columns in a figure.
-const maxPanels = 10
+const maxPanels = 10 // maximum number of code columns in a figure
 
 // CodesAgainstFactors draws every code column (one row of panels per column, at most ten) against every factor.
 func CodesAgainstFactors(w io.Writer, title string, codes, factors []Column) error {

@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"image"
+	"image/color"
 	"io"
 	"math"
 	"strings"
@@ -25,9 +27,12 @@ func TestHistograms(t *testing.T) {
 			}
 		}
 	}
-	once, _, _, _ := img.At(0, histogramBins-1).RGBA()
-	if twice, _, _, _ := img.At(histogramBins-1, 0).RGBA(); twice >= once {
-		t.Error("two values are no darker than one")
+	for at, want := range map[image.Point]color.RGBA{ // no value, one, two: the most
+		{1, 1}: {255, 255, 255, 255}, {0, histogramBins - 1}: {73, 125, 169, 255}, {histogramBins - 1, 0}: {10, 80, 140, 255},
+	} {
+		if got := img.At(at.X, at.Y); got != want {
+			t.Errorf("%v: %v, want %v", at, got, want)
+		}
 	}
 	show(t, "histograms", func(w io.Writer) error {
 		return histograms(w, "histograms", []Column{line, flat}, []Column{flat, line, line}, RowScores{"R4", []float64{0.5, 1}})
@@ -37,7 +42,7 @@ func TestHistograms(t *testing.T) {
 	}
 }
 
-// A bar is as long as its score. The scores come from r4c, or without it from r4.
+// The length of a bar is its score. The scores come from r4c, or from r4 if r4c is missing.
 func TestScoreBars(t *testing.T) {
 	for score, want := range map[float64]int{0: 0, 0.25: histogramBins / 4, 1: histogramBins, 2: histogramBins, -1: 0, math.NaN(): 0} {
 		img, length := scoreBar(score), 0

@@ -45,8 +45,7 @@ type Figure struct {
 // live maps figures to the widgets that replace them if scripts run.
 var live = map[string]string{"losses": "curves", "torus": "codes", "spheres": "codes", "embedding": "codes", "retrieval": "codes", "traversals": "explore", "paths": "explore"}
 
-// maxListed is the maximum number of values of a part on the page.
-const maxListed = 24
+const maxListed = 24 // maximum number of values of a part on the page
 
 //go:embed report.html.tmpl
 var reportText string
@@ -66,13 +65,11 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"css": func(text string) template.CSS { return template.CSS(text) },
 }).Parse(reportText))
 
-// section is the data of a widget on a page.
 type section struct {
 	Name string
 	JSON template.JS
 }
 
-// sections lists the data of widgets, in order.
 func (p *Page) sections() (list []section, err error) {
 	for _, s := range []struct {
 		name string
@@ -89,8 +86,7 @@ func (p *Page) sections() (list []section, err error) {
 	return list, nil
 }
 
-// WritePage writes a single HTML page that contains all figures, data and scripts. Without scripts, text and figures
-// still work. The page only allows its own scripts.
+// WritePage writes a single HTML page with all figures, data and scripts. Without scripts, text and figures still work.
 func WritePage(w io.Writer, p Page) error {
 	data, err := p.sections()
 	if err != nil {
@@ -124,13 +120,9 @@ func WritePage(w io.Writer, p Page) error {
 }
 
 // Maximum size of a page in bytes: with all its data, and for figures if the data take more.
-const (
-	pageBytes   = 5_500_000
-	figureBytes = 2_000_000
-)
+const pageBytes, figureBytes = 5_500_000, 2_000_000
 
-// large returns the indices of figures to drop until the others fit into room bytes. It first drops figures that a
-// widget replaces, and larger figures before smaller ones.
+// large returns the indices of figures to drop: first figures that a widget replaces, and larger figures first.
 func large(figures []Figure, replaced func(Figure) bool, room int) map[int]bool {
 	var order []int
 	for i, f := range figures {

@@ -39,8 +39,7 @@ func Reconstructions(w io.Writer, title string, inputs, outputs []float32, heigh
 	return raster.WritePNG(w, t.Draw())
 }
 
-// scaleOf returns the factor that enlarges pictures of one size until their longer side has about the wanted number of
-// pixels.
+// scaleOf returns the factor that enlarges pictures until their longer side has about the wanted number of pixels.
 func scaleOf(want int, list []image.Image) int {
 	side := 1
 	if len(list) > 0 {
@@ -57,8 +56,7 @@ func squaredError(a, b []float32) (sum float64) {
 	return sum
 }
 
-// traversalSheet decodes and shows codes in which one part moves and the rest is fixed: one row per part, one column
-// per position. There are len(rows) x len(columns) codes.
+// traversalSheet decodes len(rows) x len(columns) codes in which one part moves and the rest is fixed.
 func traversalSheet(w io.Writer, title, columnTitle string, rows, columns []string, codes []float32, d Decoder) error {
 	images, err := d.Decode(codes)
 	if err != nil {
@@ -87,8 +85,7 @@ type Decoded struct {
 	Scale                   int // pixels per image pixel; 0: images about 64 pixels wide
 }
 
-// pictures creates the images of all rows with common limits: 0 is black and 1 is white. If a value is outside this
-// range, the largest value is white.
+// pictures creates the images of all rows: 0 is black, and white is 1, or the largest value if that exceeds 1.
 func (d *Decoded) pictures() ([][]image.Image, error) {
 	all, err := raster.PicturesOf(d.Height, d.Width, d.Channels, d.Images).Of(d.Images)
 	if err != nil {
@@ -104,7 +101,6 @@ func (d *Decoded) pictures() ([][]image.Image, error) {
 	return rows, nil
 }
 
-// WritePNG draws the sheet.
 func (d *Decoded) WritePNG(w io.Writer) error {
 	rows, err := d.pictures()
 	if err != nil {
@@ -117,8 +113,7 @@ func (d *Decoded) WritePNG(w io.Writer) error {
 	return raster.WritePNG(w, t.Draw())
 }
 
-// animationHundredths is the duration of a frame, in hundredths of a second.
-const animationHundredths = 12
+const animationHundredths = 12 // duration of a frame, in hundredths of a second
 
 // WriteGIF draws the sheet as an endless animation along its columns. A frame has the images of one step below their
 // row labels, in the order of the rows, left to right and top to bottom. A row that does not end where it began plays
@@ -182,8 +177,7 @@ const (
 	animatedSide  = 64 // pixels per side of an image
 )
 
-// AnimatedTraversals writes an animation of decoded images while each part of a code moves alone; see
-// [decode.Codes.Walk]. It shows at most 24 parts.
+// AnimatedTraversals animates decoded images while each of at most 24 parts moves alone; see [decode.Codes.Walk].
 func AnimatedTraversals(w io.Writer, codes *decode.Codes, d Decoder) error {
 	from := decode.Point{Code: codes.Known.Row(0)}
 	s, _ := codes.Traversals(from, animatedSteps, animatedParts)

@@ -11,8 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/interval"
 )
 
-// maxPrinted is the maximum number of values of a part that Metrics shows.
-const maxPrinted = 12
+const maxPrinted = 12 // maximum number of values of a part that Metrics shows
 
 // Metrics writes results as a text table: one line per metric, with its parts and notes below.
 func Metrics(w io.Writer, results []metrics.Result) error {

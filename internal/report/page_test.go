@@ -14,7 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// A page shows all rows of few codes and a sample of many, fewer of wide ones; the first are a sample, too.
+// A page shows all rows of a small table and a sample of a large one. Wide tables have smaller samples. Every beginning
+// of a sample is a sample too.
 func TestPageRows(t *testing.T) {
 	for _, c := range []struct{ n, width, want int }{{0, 4, 0}, {1, 4, 1}, {50, 4, 50}, {100000, 4, mostPoints}, {100000, 1000, 120}, {100000, 4096, leastPoints}, {60, 4096, 60}} {
 		rows := PageRows(c.n, c.width)
@@ -35,8 +36,8 @@ func TestPageRows(t *testing.T) {
 	}
 }
 
-// In the codes of a page, unknown levels are NaN, factors of one level are missing, circles are spaces, and there are
-// two components.
+// In a page's codes, unknown levels are NaN, factors with one level are missing, and circles are spaces. There are two
+// components.
 func TestPageCodes(t *testing.T) {
 	in, d, rows, spaces := coded(t, 6, nil)
 	in.Factors[0].Size = 1
@@ -62,7 +63,7 @@ func TestPageCodes(t *testing.T) {
 	}
 }
 
-// A page has the names of levels and files, and otherwise values and numbers.
+// A page uses the names of levels and files. Without names, it uses values and numbers.
 func TestPageNames(t *testing.T) {
 	in, d, rows, spaces := coded(t, 2, nil)
 	in.Factors[2].Names = []string{"left", "right", "top"}
@@ -90,7 +91,7 @@ type inFiles struct{ datasets.Dataset }
 
 func (inFiles) FileName(i int) string { return fmt.Sprint(i, ".png") }
 
-// Of very large matrices the rows and columns with the largest numbers are shown, in their order.
+// For very large matrices, a page shows the rows and columns with the largest numbers in their original order.
 func TestGridMap(t *testing.T) {
 	g := metrics.Grid{Name: "mutual_information"}
 	for i := range 600 {
@@ -107,7 +108,7 @@ func TestGridMap(t *testing.T) {
 	}
 }
 
-// Maps come from results and from cheap metrics, each matrix once. Inapplicable metrics are left out.
+// Maps come from results and from cheap metrics. Each matrix appears once, and inapplicable metrics are missing.
 func TestPageHeat(t *testing.T) {
 	in, _, _, _ := coded(t, 4, nil)
 	results, err := metrics.Evaluate(t.Context(), in, 0, []metrics.Choice{{Name: "mig", Value: metricNamed(t, "mig")}})
@@ -148,7 +149,7 @@ func TestRunCurves(t *testing.T) {
 	log := []rundir.Line{{Epoch: 1, Losses: rundir.Losses{"b": {"loss": 2, "kl": 1, "aux": 3}, "a": {"loss": 1}}}, {Epoch: 1, Metrics: map[string]float64{"mig": 0.1}},
 		{Epoch: 2, Losses: rundir.Losses{"b": {"loss": math.NaN(), "kl": 1}}}}
 	c := RunCurves([]string{"loss", "kl"}, log)
-	if len(c.Panels) != 3 || c.Panels[0].Title != "Losses, a" || c.Panels[0].Lines || !c.Panels[2].Lines { // a metric of one evaluation is no curve
+	if len(c.Panels) != 3 || c.Panels[0].Title != "Losses, a" || c.Panels[0].Lines || !c.Panels[2].Lines { // one evaluation gives no curve
 		t.Fatalf("%+v", c.Panels)
 	}
 	var names []string

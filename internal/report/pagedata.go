@@ -8,6 +8,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/geometry"
@@ -26,8 +28,7 @@ const (
 	leastPoints = 100
 )
 
-// PageRows returns the rows that a page shows, of n codes of a width. They are a stratified random sample in random
-// order, so their first rows are also a sample.
+// PageRows returns the rows of n codes that a page shows: a stratified random sample in random order.
 func PageRows(n, width int) []int {
 	stream := rng.New(0, "report/page")
 	list := stratified(n, max(leastPoints, min(mostPoints, mostNumbers/max(width, 1))), stream)
@@ -102,7 +103,6 @@ func allFinite(list []float64) bool {
 	return !slices.ContainsFunc(list, func(v float64) bool { return !finite(v) })
 }
 
-// pageSpaces lists the circles, spheres and choices of the latent space.
 func pageSpaces(spaces []models.Space) []web.Space {
 	list, counts := []web.Space{}, map[string]int{}
 	for _, s := range spaces {
@@ -128,10 +128,8 @@ func pageSpaces(spaces []models.Space) []web.Space {
 	return list
 }
 
-// mostLevelNames is the maximum number of levels with names on a page.
-const mostLevelNames = 4096
+const mostLevelNames = 4096 // maximum number of levels with names on a page
 
-// pageFactor describes a factor, with the levels of all rows.
 func pageFactor(in *metrics.Input, j int) web.Factor {
 	n, f := in.Codes.Rows, in.Factors[j]
 	if j < len(in.Exact) && in.Exact[j] != nil {
@@ -206,17 +204,11 @@ func seriesOf(log []rundir.Line, values func(rundir.Line) map[string]float64) (l
 }
 
 // Limits of the maps on a page: cells of a map, rows or columns of a map, and maps.
-const (
-	mostSide = 256
-	mostMaps = 24
-)
+const mostSide, mostMaps = 256, 24
 
 // importanceRows is the number of rows for a fit of importances that are only displayed. mostImportance is the maximum
 // of rows times columns times levels.
-const (
-	importanceRows = 1000
-	mostImportance = 2_000_000
-)
+const importanceRows, mostImportance = 1000, 2_000_000
 
 // PageHeat returns the maps of a page: the matrices behind results. Unless a result has them, it adds the mutual
 // information of columns and factors, the co-occurrence of factors, and the importance of columns in a small DCI. It
@@ -258,7 +250,6 @@ func PageHeat(ctx context.Context, in *metrics.Input, results []metrics.Result) 
 	return h, nil
 }
 
-// sameMap reports whether two maps show the same numbers.
 func sameMap(a, b web.Map) bool {
 	return slices.Equal(a.Rows, b.Rows) && slices.Equal(a.Columns, b.Columns) && bytes.Equal(a.Values.Data, b.Values.Data)
 }
@@ -317,10 +308,9 @@ func gridMap(metric string, g metrics.Grid) web.Map {
 	return m
 }
 
-// largest returns, in ascending order, the indices of the lists with the largest numbers, at most as many as a map
-// shows.
+// largest returns, in ascending order, the indices of the lists with the largest numbers.
 func largest(n int, list func(i int) []float64) []int {
-	order, top := upTo(n), make([]float64, n)
+	order, top := numeric.UpTo(n), make([]float64, n)
 	for i := range order {
 		for _, v := range list(i) {
 			if finite(v) {

@@ -22,7 +22,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// hostile lists names that break pages without escaping.
+// hostile lists names that break pages unless they are escaped.
 var hostile = []string{
 	`</script><script>console.error("broken")</script>`, `"'><img src=x onerror=console.error(1)>`, "\u202eedoc\u05d0\u05d1\u05d2", strings.Repeat("longname", 40),
 	"🦩\u200d🎨 <!-- -->", "{{.Title}} ${1} \\u003c", "",
@@ -42,7 +42,7 @@ func save(t *testing.T, p Page) string {
 	return browser.File(path)
 }
 
-// trained is the log of a run of some epochs.
+// trained is the log of a run with some epochs.
 func trained(epochs int) (log []rundir.Line) {
 	for e := range epochs {
 		log = append(log, rundir.Line{Epoch: e + 1, Losses: rundir.Losses{"main": {"loss": 3 / float64(e+1), "kl": float64(e)}}, Metrics: map[string]float64{"mig": float64(e) / 20}})
@@ -50,7 +50,8 @@ func trained(epochs int) (log []rundir.Line) {
 	return log
 }
 
-// coded is a sample of a square that moves, with codes: two circles of the two angles, then columns of noise up to a width. Some levels are not known.
+// coded returns a sample of a moving square with codes. The codes are two circles for the two angles, followed by
+// columns of noise up to a width. Some levels are unknown.
 func coded(t *testing.T, width int, names []string) (in *metrics.Input, d datasets.Dataset, rows []int, spaces []models.Space) {
 	t.Helper()
 	d, err := (&drawn.Square{Size: 32, Side: 8, Step: 1}).Build(0)
@@ -84,7 +85,7 @@ func coded(t *testing.T, width int, names []string) (in *metrics.Input, d datase
 	return in, d, rows, spaces
 }
 
-// wholePage is a page with everything but a decoder.
+// wholePage is a page with all parts except a decoder.
 func wholePage(t *testing.T, width int, names []string) Page {
 	t.Helper()
 	in, d, rows, spaces := coded(t, width, names)

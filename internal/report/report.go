@@ -18,7 +18,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/raster"
 )
 
-// dpi is the resolution of all plots.
 const dpi = 110
 
 // Figures are drawn on light paper.
@@ -30,8 +29,7 @@ var (
 	palette  = colours.Light.Palette
 )
 
-// panelText is the maximum width of the names of axes and panels.
-const panelText = 2.2 * vg.Inch
+const panelText = 2.2 * vg.Inch // maximum width of the names of axes and panels
 
 // newPlot returns an empty plot in our style. It truncates names that are too long for a panel.
 func newPlot(title, x, y string) *plot.Plot {
@@ -57,7 +55,6 @@ func newPlot(title, x, y string) *plot.Plot {
 	return p
 }
 
-// subtitle sets the title of a panel.
 func subtitle(p *plot.Plot, title string) {
 	p.Title.TextStyle.Font = sans(10)
 	p.Title.Text = fit(p.Title.TextStyle, title, 1.1*panelText)
@@ -70,15 +67,13 @@ const (
 	titleRoom = 28 // height of the first line
 )
 
-// figure is a picture with a title.
 type figure struct {
 	title         string
 	width, height float64   // inches; the height includes the first line of the title
 	pad           vg.Length // margin around the body
 }
 
-// render draws a figure and writes it as a PNG file. The figure grows with the number of title lines. A panic of the
-// plotting library becomes an error.
+// render writes a figure as a PNG file, larger with more title lines. A panic of the plotting library becomes an error.
 func (f figure) render(w io.Writer, body func(c draw.Canvas)) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -148,7 +143,6 @@ func (s *cloud) add(x, y float64, colour color.RGBA) {
 	}
 }
 
-// Plot implements plot.Plotter.
 func (s *cloud) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for i, q := range s.points {
@@ -156,15 +150,12 @@ func (s *cloud) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// DataRange implements plot.DataRanger.
 func (s *cloud) DataRange() (xmin, xmax, ymin, ymax float64) { return plotter.XYRange(s.points) }
 
-// disc is a filled disc.
 func disc(colour color.Color, radius vg.Length) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: colour, Radius: radius, Shape: draw.CircleGlyph{}}
 }
 
-// dotWithName draws a dot and its name in a legend.
 func dotWithName(c draw.Canvas, at vg.Point, colour color.RGBA, name string) {
 	style := textStyle(9)
 	style.XAlign = draw.XLeft
@@ -172,12 +163,10 @@ func dotWithName(c draw.Canvas, at vg.Point, colour color.RGBA, name string) {
 	c.FillText(style, vg.Point{X: at.X + vg.Points(8), Y: at.Y}, name)
 }
 
-// rectangle returns the corners of a rectangle.
 func rectangle(left, bottom, right, top vg.Length) []vg.Point {
 	return []vg.Point{{X: left, Y: bottom}, {X: right, Y: bottom}, {X: right, Y: top}, {X: left, Y: top}}
 }
 
-// outline draws the border of a polygon.
 func outline(c draw.Canvas, style draw.LineStyle, corners []vg.Point) {
 	c.StrokeLines(style, append(corners, corners[0]))
 }

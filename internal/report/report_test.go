@@ -20,14 +20,16 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
 
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// show draws a figure: the same PNG file each time, of a sensible size, and nothing
-// cut off at its edges. UNRAVEL_FIGURES names a folder to look at the figures.
+// show draws a figure. The PNG file must be reproducible and have a sensible size, and nothing may be cut off at its
+// edges. To look at the figures, set UNRAVEL_FIGURES to a folder.
 func show(t *testing.T, name string, figure func(w io.Writer) error) image.Image {
 	t.Helper()
 	var a, b bytes.Buffer
@@ -35,7 +37,7 @@ func show(t *testing.T, name string, figure func(w io.Writer) error) image.Image
 		t.Fatalf("%s: %v", name, err)
 	}
 	differ := func() bool { return figure(&b) != nil || !bytes.Equal(a.Bytes(), b.Bytes()) }
-	once := strings.HasPrefix(name, "curves ") && name != "curves losses" // these differ in data alone
+	once := strings.HasPrefix(name, "curves ") && name != "curves losses" // these differ only in data
 	if !once && differ() {
 		t.Errorf("%s: the same data give other bytes", name)
 	}
@@ -58,7 +60,7 @@ func show(t *testing.T, name string, figure func(w io.Writer) error) image.Image
 
 var update = flag.Bool("update", false, "write the thumbnails of figures; with -long for all of them")
 
-// pinned holds figures as lines: the name, a tab, and the brightness of 16 x 12 fields in hexadecimal digits.
+// pinned holds one figure per line: the name, a tab, and the brightness of 16 x 12 fields in hexadecimal digits.
 const pinned = "testdata/thumbnails.txt"
 
 // checkThumbnail compares a figure with its stored thumbnail. Other machines round the edges of shapes differently.
@@ -115,7 +117,7 @@ func thumbnail(img image.Image) string {
 	return hex.EncodeToString(cells)
 }
 
-// checkMargin: text that is cut off would touch the edge.
+// checkMargin checks that no text is cut off, because such a text would touch the edge.
 func checkMargin(t *testing.T, name string, img image.Image) {
 	t.Helper()
 	b := img.Bounds()
@@ -219,7 +221,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// torus makes angles that follow two factors: turned, mirrored and bent.
+// torus makes angles that depend on two factors by rotation, reflection and bending.
 func torus(n int) (circles, factors []Column) {
 	s := rng.New(0, "torus")
 	circles, factors = []Column{{Name: "circle 1"}, {Name: "circle 2"}}, []Column{{Name: "row"}, {Name: "column"}}
@@ -239,6 +241,34 @@ func TestTorus(t *testing.T) {
 	show(t, "torus one circle", func(w io.Writer) error { return drawTorus(w, "", circles[:1], factors[1:]) })
 	three := append(append([]Column(nil), circles...), factors[0])
 	show(t, "torus three circles", func(w io.Writer) error { return drawTorus(w, "Three circles", three, factors) })
+}
+
+// The key of the colours is 180 points wide. Each of its labels stands below the colour of its angle.
+func TestHueBar(t *testing.T) {
+	var pen recorder.Canvas
+	hueBar(draw.NewCanvas(&pen, 200, 40))
+	style := draw.TextStyle{Font: sans(9), Handler: plot.DefaultTextHandler}
+	found := 0
+	for _, a := range pen.Actions {
+		text, ok := a.(*recorder.FillString)
+		if !ok || strings.HasPrefix(text.String, "colour") {
+			continue
+		}
+		found++
+		angle, err := strconv.ParseFloat(text.String, 64)
+		middle := float64(text.Point.X + style.Width(text.String)/2)
+		if err != nil || math.Abs(middle-(10+angle/2)) > 0.01 {
+			t.Errorf("%q stands at %v: %v", text.String, middle, err)
+		}
+	}
+	if found != 5 {
+		t.Errorf("%d labels, want 5", found)
+	}
+	for _, tick := range circleTicks {
+		if tick.Label != fmt.Sprint(tick.Value) {
+			t.Errorf("%+v", tick)
+		}
+	}
 }
 
 func TestAlign(t *testing.T) {
@@ -332,7 +362,7 @@ func TestReport(t *testing.T) {
 			t.Errorf("%q is not in the report", want)
 		}
 	}
-	if regexp.MustCompile(`(src|href)="[^#d]`).MatchString(b.String()) { // anchors and data: only
+	if regexp.MustCompile(`(src|href)="[^#d]`).MatchString(b.String()) { // only anchors and data: URLs
 		t.Error("the report needs other files")
 	}
 	if dir := os.Getenv("UNRAVEL_FIGURES"); dir != "" {
@@ -353,7 +383,7 @@ func BenchmarkTorus(b *testing.B) {
 	}
 }
 
-// hundred are a hundred powers of a number.
+// hundred returns the first hundred powers of a number.
 func hundred(base float64) (list []float64) {
 	for i := range 100 {
 		list = append(list, math.Pow(base, float64(i)))

@@ -32,13 +32,11 @@ type Images struct {
 	Height, Width, Channels int
 }
 
-// neighbour is a row of codes and its distance from a query.
 type neighbour struct {
 	row      int
 	distance float64
 }
 
-// lengths returns the Euclidean norms of codes.
 func lengths(codes matrix.Matrix) []float64 {
 	list := make([]float64, codes.Rows)
 	for i := range list {

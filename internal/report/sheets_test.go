@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// A sheet's picture, and each frame of its animation, has the image of each code at its position. Cyclic rows go
-// around, the others there and back, and shorter ones more slowly.
+// A sheet's picture, and each frame of its animation, has the image of each code at its position. Cyclic rows move in
+// one direction, other rows move forwards and backwards, and shorter rows move more slowly.
 func TestDecodedSheet(t *testing.T) {
 	code := []float64{0}
 	s := &decode.Sheet{Name: "traversals-0", Moves: true, Columns: []string{"1", "2", "3"}, Rows: []decode.Row{
@@ -22,7 +22,7 @@ func TestDecodedSheet(t *testing.T) {
 		{Label: "a0", Codes: [][]float64{code, code}},
 	}}
 	images := make([]float32, 0, 8*4)
-	for i := range 8 { // image i is grey 30 i, but for a white corner
+	for i := range 8 { // image i has grey 30 i, except for a white corner
 		v := float32(30*i) / 255
 		images = append(images, v, v, v, 1)
 	}
@@ -64,7 +64,7 @@ func TestDecodedSheet(t *testing.T) {
 			counts[grey(m, x, y)]++
 		}
 	}
-	for i := 1; i < 8; i++ { // three pixels of nine each, where no letter has this grey
+	for i := 1; i < 8; i++ { // three pixels of nine each, at places without letters of this grey
 		if counts[uint8(30*i)] < 27 {
 			t.Errorf("image %d has %d pixels in the picture, want 27", i, counts[uint8(30*i)])
 		}
@@ -79,7 +79,7 @@ func TestDecodedSheet(t *testing.T) {
 	}
 }
 
-// Vectors, which are drawn as curves larger than they are, are not enlarged further.
+// Vectors, which are drawn as curves larger than they are, are not enlarged further. Images have at most 64 pixels a side.
 func TestAnimatedVectors(t *testing.T) {
 	codes := &decode.Codes{Spaces: []models.Space{{Name: "plane", Width: 2}}, Known: matrix.Matrix{Rows: 1, Cols: 2, Data: []float64{0, 1}}}
 	decoder := Decoder{Height: 1, Width: 1, Channels: 8, Decode: func(z []float32) ([]float32, error) { return make([]float32, 4*len(z)), nil }}
@@ -90,5 +90,17 @@ func TestAnimatedVectors(t *testing.T) {
 	g, err := gif.DecodeConfig(&b)
 	if err != nil || g.Width > 1000 || g.Height > 1000 {
 		t.Errorf("%d x %d pixels, %v; want two small curves", g.Width, g.Height, err)
+	}
+	for side, drawn := range map[int]int{1: 64, 13: 52, 64: 64, 65: 65} { // the largest multiple up to 64
+		decoder = Decoder{Height: side, Width: side, Channels: 1, Decode: func(z []float32) ([]float32, error) {
+			return make([]float32, len(z)/2*side*side), nil
+		}}
+		b.Reset()
+		if err := AnimatedTraversals(&b, codes, decoder); err != nil {
+			t.Fatal(err)
+		}
+		if g, err := gif.DecodeConfig(&b); err != nil || g.Height != drawn+26 {
+			t.Errorf("images of %d pixels: an animation of %d, %v; want %d and a label", side, g.Height, err, drawn)
+		}
 	}
 }

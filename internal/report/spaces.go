@@ -18,8 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/colours"
 )
 
-// Space is a panel of points in one to three coordinates. Panels in a row with the same Like and the same coordinate
-// names have the same limits.
+// Space is a panel of points in one to three coordinates. Panels in a row with the same Like share limits by name.
 type Space struct {
 	Name string
 	Axes []Column // one to three
@@ -180,8 +179,7 @@ type Stage struct {
 	Codes []Column
 }
 
-// maxPairs is the maximum number of pairs of code columns in a figure.
-const maxPairs = 6
+const maxPairs = 6 // maximum number of pairs of code columns in a figure
 
 // codePlanes draws pairs of code columns against each other, with one row of panels per stage. The factors determine
 // the colour of every image: three factors are red, green and blue, and a single factor goes from light to dark. An
@@ -219,7 +217,6 @@ func pairsOf(d int) (list [][2]int) {
 	return list
 }
 
-// planePlot plots two columns against each other.
 func planePlot(title string, a, b Column, tints []color.RGBA) *plot.Plot {
 	points := &cloud{radius: vg.Points(1.9)}
 	for i, x := range a.Values {
@@ -228,8 +225,7 @@ func planePlot(title string, a, b Column, tints []color.RGBA) *plot.Plot {
 	return pointPlot(title, a.Name, b.Name, points)
 }
 
-// sparseTicks are linearTicks, but without every other label if not all labels fit.
-type sparseTicks struct{}
+type sparseTicks struct{} // linearTicks, but without every other label if not all labels fit
 
 func (sparseTicks) Ticks(lo, hi float64) []plot.Tick {
 	ticks := linearTicks{}.Ticks(lo, hi)

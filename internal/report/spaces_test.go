@@ -32,7 +32,7 @@ func TestSpaces(t *testing.T) {
 	}
 }
 
-// Panels of one kind have the same limits.
+// Panels of the same kind have the same limits.
 func TestSpacesShareLimits(t *testing.T) {
 	wide, narrow := []Column{{"a", []float64{0, 4}}, {"b", []float64{0, 1}}}, []Column{{"a", []float64{1, 2}}, {"b", []float64{-1, 0}}}
 	r := SpaceRow{Spaces: []Space{{Axes: wide, Like: "z"}, {Axes: narrow, Like: "z"}, {Axes: narrow}}}
@@ -58,7 +58,7 @@ func TestSpacesMistakes(t *testing.T) {
 	}
 }
 
-// An axis whose values differ by rounding alone has a range of its own.
+// An axis has a sensible range, even if its values differ only by rounding errors.
 func TestAxisOfRounding(t *testing.T) {
 	a := plot.Axis{Min: 0.1, Max: math.Nextafter(math.Nextafter(0.1, 1), 1)}
 	settleAxis(&a)

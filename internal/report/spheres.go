@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -17,8 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Sphere describes how three code columns follow a factor of rotations R in space: approximately z = Q R v, for an
-// orthogonal Q.
+// Sphere describes how three code columns follow a factor of rotations R: z = Q R v, for an orthogonal Q.
 type Sphere struct {
 	First  int        // first of the three columns
 	Factor int        // index of the factor; -1: none
@@ -61,12 +61,7 @@ func SphereOf(in *metrics.Input, first int) Sphere {
 // first circular factor determines the colours. Without spheres, or if both kinds of factors are missing, LatentSpheres
 // writes nothing.
 func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Sphere) error {
-	hue := -1
-	for k, f := range in.Factors {
-		if hue < 0 && f.Kind == factor.Circular {
-			hue = k
-		}
-	}
+	hue := slices.IndexFunc(in.Factors, func(f factor.Factor) bool { return f.Kind == factor.Circular })
 	var plots [][]*plot.Plot
 	for i, s := range spheres {
 		if s.Factor < 0 && hue < 0 {
@@ -94,7 +89,7 @@ func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Spher
 		row := halves(name, points, tints)
 		if s.Factor >= 0 {
 			key, tints := key()
-			row = append(row, halves(in.Factors[s.Factor].Name+": direction of the axis "+coordinates(s.Axis), key, tints)...)
+			row = append(row, halves(in.Factors[s.Factor].Name+": direction of the axis "+fmt.Sprintf("(%.2f, %.2f, %.2f)", s.Axis[0]+0, s.Axis[1]+0, s.Axis[2]+0), key, tints)...)
 		}
 		plots = append(plots, row)
 	}
@@ -108,10 +103,6 @@ func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Spher
 func (s *Sphere) aligned(code []float64) [3]float64 {
 	back := rotation.Inverse(&s.Q)
 	return rotation.Apply(&back, [3]float64(code[s.First:]))
-}
-
-func coordinates(v [3]float64) string {
-	return fmt.Sprintf("(%.2f, %.2f, %.2f)", v[0]+0, v[1]+0, v[2]+0)
 }
 
 // directionColour returns the colour of a direction: red to the right, green up, blue to the front.
@@ -160,10 +151,8 @@ func halves(name string, points [][3]float64, tints []color.RGBA) []*plot.Plot {
 	return plots
 }
 
-// globe draws the outline of the sphere, and circles of latitude and longitude every 30 degrees.
-type globe struct{}
+type globe struct{} // draws the outline of the sphere, and circles of latitude and longitude every 30 degrees
 
-// Plot draws the globe.
 func (globe) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	style := draw.LineStyle{Color: rule, Width: vg.Points(0.6)}

@@ -15,8 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// posedCodes returns codes of 60 poses and 4 hues on a circle and two spheres, z = Q R v and Q R w. The level of the
-// last row is unknown.
+// posedCodes returns codes of 60 poses and 4 hues. They consist of a circle and two spheres, z = Q R v and Q R w. The
+// level of the last row is unknown.
 func posedCodes(q [9]float64, v, w [3]float64) *metrics.Input {
 	table := rotation.Icosahedral()
 	in := &metrics.Input{Codes: matrix.Matrix{Rows: 240, Cols: 8}, Factors: []factor.Factor{
@@ -39,7 +39,7 @@ func offBy(a, b []float64) (most float64) {
 	return most
 }
 
-// SphereOf finds the axis that codes follow, and turns them to its directions.
+// SphereOf finds the axis and the rotation of the codes.
 func TestSphereOf(t *testing.T) {
 	q := rotation.Random(rng.New(1, "q"), 1)[0]
 	for _, mirrored := range []bool{false, true} {
@@ -68,7 +68,7 @@ func TestSphereOf(t *testing.T) {
 	}
 }
 
-// The map moves the first sphere to every direction and the second one rigidly along; traversals turn both.
+// The map moves the first sphere to all directions, and the second sphere rigidly with it. Traversals rotate both.
 func TestDecodedSpheres(t *testing.T) {
 	q := rotation.Random(rng.New(2, "q"), 1)[0]
 	in := posedCodes(q, [3]float64{0, 1, 0}, [3]float64{0.8, 0.6, 0})
@@ -97,7 +97,7 @@ func TestDecodedSpheres(t *testing.T) {
 	rigid("map")
 	for n, want := range map[int][3]float64{
 		0:              {0, math.Sin(75 * math.Pi / 180), -math.Cos(75 * math.Pi / 180)}, // the back, nearly up
-		2*12 + 6:       {0, math.Sin(15 * math.Pi / 180), math.Cos(15 * math.Pi / 180)},  // to the viewer
+		2*12 + 6:       {0, math.Sin(15 * math.Pi / 180), math.Cos(15 * math.Pi / 180)},  // towards the viewer
 		len(codes) - 3: {math.Cos(75 * math.Pi / 180), -math.Sin(75 * math.Pi / 180), 0}, // to the right, nearly down
 	} {
 		if got := spheres[0].aligned(codes[n]); offBy(got[:], want[:]) > 1e-6 {
@@ -142,7 +142,7 @@ func TestLatentSpheres(t *testing.T) {
 	}
 }
 
-// Half a turn and none have a rotation too.
+// Equal and opposite directions have a rotation too.
 func TestLeastTurn(t *testing.T) {
 	for _, from := range [][3]float64{{1, 0, 0}, {0, 0, -1}, {0.6, 0, 0.8}, {0, 1, 0}} {
 		for _, to := range [][3]float64{from, {-from[0], -from[1], -from[2]}, {0, 0.6, -0.8}} {
@@ -154,7 +154,7 @@ func TestLeastTurn(t *testing.T) {
 	}
 }
 
-// A pose counts by where its y axis points, not by its level.
+// The columns of a pose have the direction of its y axis, and not its level.
 func TestPoseColumns(t *testing.T) {
 	in := posedCodes([9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1}, [3]float64{0, 1, 0}, [3]float64{})
 	columns := levelColumns(in)

@@ -17,13 +17,11 @@ func sans(size vg.Length) font.Font {
 	return f
 }
 
-// textStyle returns the style of centred text of a size in the colour ink.
 func textStyle(size vg.Length) draw.TextStyle {
 	return draw.TextStyle{Color: ink, Font: sans(size), XAlign: draw.XCenter, YAlign: draw.YCenter, Handler: plot.DefaultTextHandler}
 }
 
-// oneLine sanitises a name. It escapes control characters, replaces line feeds and tabs by spaces, and replaces
-// characters that the font lacks by question marks.
+// oneLine escapes control characters, and replaces line feeds, tabs and characters that the font lacks.
 func oneLine(s string) string {
 	face := font.DefaultCache.Lookup(sans(10), 10).Face
 	return strings.Map(func(r rune) rune {
@@ -37,11 +35,9 @@ func oneLine(s string) string {
 	}, plain.Text(s))
 }
 
-// most is the maximum number of characters of a name that are examined.
-const most = 400
+const most = 400 // maximum number of characters of a name that are examined
 
-// fit truncates a name to a line no wider than width. It removes characters from the middle, because long names often
-// differ at their ends.
+// fit truncates a name in the middle, because long names often differ at their ends.
 func fit(style draw.TextStyle, name string, width vg.Length) string {
 	r := []rune(oneLine(name))
 	if len(r) > most {
@@ -63,7 +59,6 @@ func fit(style draw.TextStyle, name string, width vg.Length) string {
 	return shortened(low)
 }
 
-// fitted returns the names, truncated to a width.
 func fitted(style draw.TextStyle, names []string, width vg.Length) []string {
 	list := make([]string, len(names))
 	for i, n := range names {
@@ -72,7 +67,6 @@ func fitted(style draw.TextStyle, names []string, width vg.Length) []string {
 	return list
 }
 
-// widest returns the width of the widest line.
 func widest(style draw.TextStyle, lines []string) (width vg.Length) {
 	for _, l := range lines {
 		width = max(width, style.Width(l))
@@ -80,7 +74,6 @@ func widest(style draw.TextStyle, lines []string) (width vg.Length) {
 	return width
 }
 
-// maxTitleLines is the maximum number of lines of a title.
 const maxTitleLines = 4
 
 // wrapped breaks a text into lines no wider than width, between words if possible.

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// Names of any length and letters fit into a line, with both of their ends.
+// Names of any length and with any letters fit into a line, which keeps both ends of the name.
 func TestFit(t *testing.T) {
 	style := textStyle(10)
 	for name, want := range map[string]string{
@@ -35,7 +35,7 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// Titles break between words into a few lines.
+// Titles are broken between words into a few lines.
 func TestWrapped(t *testing.T) {
 	style := textStyle(10)
 	for _, test := range []struct {

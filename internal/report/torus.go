@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"math"
 	"math/cmplx"
@@ -47,8 +46,7 @@ func drawTorus(w io.Writer, title string, circles, factors []Column) error {
 	})
 }
 
-// align rotates and reflects angles for the best agreement with one factor: the factor with the largest |mean of exp(i
-// (code -+ true))|.
+// align rotates and reflects angles to match the factor with the largest |mean of exp(i (code -+ true))|.
 func align(code []float64, factors []Column) (aligned []float64, match int) {
 	best, direction, offset := -1.0, 1.0, 0.0
 	for f, factor := range factors {
@@ -81,7 +79,6 @@ func wrap(d float64) float64 {
 	return d
 }
 
-// followPlot plots the angle of a circle against the angle of a factor.
 func followPlot(circle, factor Column, unwrap bool) *plot.Plot {
 	p := newPlot("", factor.Name+", degrees", circle.Name+", degrees")
 	p.Add(grid())
@@ -107,7 +104,6 @@ func followPlot(circle, factor Column, unwrap bool) *plot.Plot {
 	return p
 }
 
-// pairPlot plots two circles against each other, coloured by a factor.
 func pairPlot(a, b, factor Column) *plot.Plot {
 	p := newPlot("", a.Name+", degrees", b.Name+", degrees")
 	subtitle(p, "coloured by "+factor.Name)
@@ -133,7 +129,6 @@ func circleAxis(a *plot.Axis) {
 // circleTicks are ticks in degrees on a circle.
 var circleTicks = plot.ConstantTicks{{Value: 0, Label: "0"}, {Value: 90, Label: "90"}, {Value: 180, Label: "180"}, {Value: 270, Label: "270"}, {Value: 360, Label: "360"}}
 
-// hueBar draws the key of the colours at the bottom of a canvas.
 func hueBar(c draw.Canvas) {
 	const steps = 180
 	width, height := vg.Points(180), vg.Points(9)
@@ -143,8 +138,8 @@ func hueBar(c draw.Canvas) {
 		c.FillPolygon(colours.Cyclic((i+0.5)/steps), rectangle(x, bottom, left+width, bottom+height)) // each step extends to the end, because gaps would be visible
 	}
 	style := draw.TextStyle{Color: faint, Font: sans(9), XAlign: draw.XCenter, YAlign: draw.YTop, Handler: plot.DefaultTextHandler}
-	for _, d := range []int{0, 90, 180, 270, 360} {
-		c.FillText(style, vg.Point{X: left + width*vg.Length(d)/360, Y: bottom - vg.Points(2)}, fmt.Sprint(d))
+	for _, tick := range circleTicks {
+		c.FillText(style, vg.Point{X: left + width*vg.Length(tick.Value)/360, Y: bottom - vg.Points(2)}, tick.Label)
 	}
 	style.XAlign, style.YAlign = draw.XRight, draw.YBottom
 	c.FillText(style, vg.Point{X: left - vg.Points(8), Y: bottom - vg.Points(1)}, "colour: true angle, degrees")

@@ -49,7 +49,6 @@ func CodeTraversals(w io.Writer, codes *decode.Codes, spheres []Sphere, d Decode
 	return traversalSheet(w, "Decoded images while one part of the code moves and the rest is fixed", title, t.names, labels, t.rows, d)
 }
 
-// traversals collects the rows of a figure of traversals.
 type traversals struct {
 	code  []float64
 	codes *decode.Codes
@@ -104,7 +103,7 @@ func (t *traversals) sweep(p decode.Part) {
 		return
 	}
 	column, _ := p.Columns()
-	values := sweep(t.codes.Known, upTo(t.codes.Known.Rows), column)
+	values := sweep(t.codes.Known, numeric.UpTo(t.codes.Known.Rows), column)
 	t.row(fmt.Sprintf("%s: %.2g to %.2g", p.Name, values[0], values[traversalSteps-1]), func(step int) []float64 {
 		code := slices.Clone(t.code)
 		code[column] = values[step]
@@ -146,10 +145,8 @@ type Decoder struct {
 	Height, Width, Channels int
 }
 
-// traversalSteps is the number of images per row of a traversal.
-const traversalSteps = 12
+const traversalSteps = 12 // number of images per row of a traversal
 
-// maxTraversals is the maximum number of rows of a figure of traversals.
 const maxTraversals = 32
 
 // turnSpheres returns a code with its spheres rotated by Q g Q^T.
@@ -163,9 +160,7 @@ func turnSpheres(code []float64, spheres []Sphere, g [9]float64) []float64 {
 }
 
 // Percentiles between which a column moves in traversals (Ross and Doshi-Velez 2021, figure A.9).
-const (
-	lowPercentile, highPercentile = 1, 99
-)
+const lowPercentile, highPercentile = 1, 99
 
 // sweep returns the values of a column at the steps of a traversal, from its low to its high percentile over the rows.
 func sweep(codes matrix.Matrix, rows []int, column int) [traversalSteps]float64 {
@@ -177,7 +172,6 @@ func sweep(codes matrix.Matrix, rows []int, column int) [traversalSteps]float64 
 	return values
 }
 
-// percentileLabels returns the labels above the columns of a traversal by percentile.
 func percentileLabels() []string {
 	labels := make([]string, traversalSteps)
 	labels[0], labels[traversalSteps-1] = fmt.Sprint(lowPercentile, " %"), fmt.Sprint(highPercentile, " %")

@@ -27,7 +27,7 @@ func traversed(t *testing.T, codes *decode.Codes) (list [][]float32) {
 	return list
 }
 
-// A choice, a circle and a column move in their own ways, one at a time.
+// A choice, a circle and a column each have a separate kind of motion, and only one moves at a time.
 func TestTraversalsOfMixes(t *testing.T) {
 	codes := &decode.Codes{
 		Hierarchy: hierarchy.Hierarchy{{Options: make([]hierarchy.Hierarchy, 3)}, {}, {}, {}},
@@ -55,7 +55,7 @@ func TestTraversalsOfMixes(t *testing.T) {
 	}
 }
 
-// Codes on a sphere of any dimension stay on it.
+// Codes on a sphere of any dimension remain on it.
 func TestTraversalsOnSphere(t *testing.T) {
 	got := traversed(t, &decode.Codes{
 		Spaces: []models.Space{{Width: 4, Unit: true}},

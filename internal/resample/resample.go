@@ -11,6 +11,7 @@ package resample
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Filter is one of Pillow's filters.
@@ -27,10 +28,8 @@ const (
 
 var filterNames = []string{"box", "bilinear", "hamming", "bicubic", "lanczos"}
 
-// Names returns the names of the filters.
 func Names() []string { return append([]string(nil), filterNames...) }
 
-// Parse returns the filter with the given name.
 func Parse(name string) (Filter, bool) {
 	for i, n := range filterNames {
 		if n == name {
@@ -40,7 +39,6 @@ func Parse(name string) (Filter, bool) {
 	return 0, false
 }
 
-// String returns the filter's name.
 func (f Filter) String() string {
 	if f < 0 || int(f) >= len(filterNames) {
 		return fmt.Sprintf("Filter(%d)", int(f))
@@ -48,7 +46,6 @@ func (f Filter) String() string {
 	return filterNames[f]
 }
 
-// Resize resizes an image with a new [Resizer].
 func Resize(dst, src []uint8, srcH, srcW, dstH, dstW, channels int, f Filter) {
 	new(Resizer).Resize(dst, src, srcH, srcW, dstH, dstW, channels, f)
 }
@@ -159,7 +156,6 @@ func (r *Resizer) columns(dst []uint8, h extent, n int) {
 	}
 }
 
-// add4 adds the weighted sum of four rows.
 func add4(sums, a, b, c, d []uint64, u, v, w, x uint64) {
 	a, b, c, d = a[:len(sums)], b[:len(sums)], c[:len(sums)], d[:len(sums)]
 	for i := range sums {
@@ -220,12 +216,7 @@ func halves(dst []uint64, row []uint8) {
 	}
 }
 
-func grown[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
-}
+func grown[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
 
 // kernel has the weights of all outputs along one side.
 type kernel struct {

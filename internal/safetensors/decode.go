@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/dims"
+	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
 // maxHeader is the maximum header length of the format.
@@ -202,52 +203,32 @@ func decodeTensors(entries []named, body []byte) ([]Tensor, error) {
 	return tensors, nil
 }
 
-func decodeElements(dtype string, raw []byte) any {
-	le := binary.LittleEndian
-	switch dtype {
+func decodeElements(kind string, raw []byte) any {
+	switch kind {
 	case "F32":
-		data := make([]float32, len(raw)/4)
-		for i := range data {
-			data[i] = math.Float32frombits(le.Uint32(raw[4*i:]))
-		}
-		return data
+		return decoded[float32](raw, 4)
 	case "F64":
-		data := make([]float64, len(raw)/8)
-		for i := range data {
-			data[i] = math.Float64frombits(le.Uint64(raw[8*i:]))
-		}
-		return data
+		return decoded[float64](raw, 8)
 	case "BF16":
-		data := make([]float32, len(raw)/2)
-		for i := range data {
-			data[i] = math.Float32frombits(uint32(le.Uint16(raw[2*i:])) << 16)
-		}
-		return data
+		return widened(raw, func(bits uint16) float32 { return math.Float32frombits(uint32(bits) << 16) })
 	case "F16":
-		data := make([]float32, len(raw)/2)
-		for i := range data {
-			data[i] = half(le.Uint16(raw[2*i:]))
-		}
-		return data
+		return widened(raw, dtype.Half)
 	case "I64":
-		data := make([]int64, len(raw)/8)
-		for i := range data {
-			data[i] = int64(le.Uint64(raw[8*i:]))
-		}
-		return data
+		return decoded[int64](raw, 8)
 	}
 	return append([]uint8{}, raw...)
 }
 
-// half converts a float16: a sign, 5 exponent bits and 10 fraction bits.
-func half(bits uint16) float32 {
-	sign, exponent, fraction := uint32(bits>>15)<<31, uint32(bits>>10)&31, uint32(bits)&1023
-	switch exponent {
-	case 0: // subnormal: fraction times 2^-24
-		v := float32(fraction) / (1 << 24)
-		return math.Float32frombits(sign | math.Float32bits(v))
-	case 31: // infinite, or not a number
-		return math.Float32frombits(sign | 255<<23 | fraction<<13)
+func decoded[T any](raw []byte, size int) []T {
+	data := make([]T, len(raw)/size)
+	binary.Decode(raw, binary.LittleEndian, data) // the sizes agree
+	return data
+}
+
+func widened(raw []byte, wide func(bits uint16) float32) []float32 {
+	data := make([]float32, len(raw)/2)
+	for i := range data {
+		data[i] = wide(binary.LittleEndian.Uint16(raw[2*i:]))
 	}
-	return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
+	return data
 }

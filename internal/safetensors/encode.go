@@ -136,27 +136,13 @@ func writeJSON(b *bytes.Buffer, key string, value any) error {
 }
 
 func appendElements(out []byte, data any) []byte {
-	le := binary.LittleEndian
-	switch data := data.(type) {
-	case []float32:
-		for _, x := range data {
-			out = le.AppendUint32(out, math.Float32bits(x))
+	if half, ok := data.(Half); ok {
+		for _, x := range half {
+			out = binary.LittleEndian.AppendUint16(out, halfBits(x))
 		}
-	case Half:
-		for _, x := range data {
-			out = le.AppendUint16(out, halfBits(x))
-		}
-	case []float64:
-		for _, x := range data {
-			out = le.AppendUint64(out, math.Float64bits(x))
-		}
-	case []int64:
-		for _, x := range data {
-			out = le.AppendUint64(out, uint64(x))
-		}
-	case []uint8:
-		out = append(out, data...)
+		return out
 	}
+	out, _ = binary.Append(out, binary.LittleEndian, data) // all other types have a fixed size
 	return out
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/memory"
 )
 
-// Tensor is a named array.
 type Tensor struct {
 	Name  string
 	Shape []int // empty for a scalar
@@ -26,7 +25,6 @@ type Tensor struct {
 // Half is written as F16: each element is rounded to the nearest float16, ties to even. The maximum is 65504.
 type Half []float32
 
-// File is the content of a file.
 type File struct {
 	Metadata map[string]string // excluding the checksum
 	Tensors  []Tensor
@@ -38,7 +36,6 @@ var ErrNoChecksum = errors.New("no checksum: not written by this program, or dam
 // ErrDamaged is the error for a file whose content does not match its checksum.
 var ErrDamaged = errors.New("damaged: the content does not match the checksum")
 
-// Get returns the tensor with the given name.
 func (f *File) Get(name string) (Tensor, bool) {
 	for _, t := range f.Tensors {
 		if t.Name == name {
@@ -51,21 +48,6 @@ func (f *File) Get(name string) (Tensor, bool) {
 // Float32s returns the elements of a float32 tensor of the given shape.
 func (f *File) Float32s(name string, shape ...int) ([]float32, error) {
 	return elements[float32](f, name, shape)
-}
-
-// Float64s returns the elements of a float64 tensor of the given shape.
-func (f *File) Float64s(name string, shape ...int) ([]float64, error) {
-	return elements[float64](f, name, shape)
-}
-
-// Int64s returns the elements of an int64 tensor of the given shape.
-func (f *File) Int64s(name string, shape ...int) ([]int64, error) {
-	return elements[int64](f, name, shape)
-}
-
-// Uint8s returns the elements of a uint8 tensor of the given shape.
-func (f *File) Uint8s(name string, shape ...int) ([]uint8, error) {
-	return elements[uint8](f, name, shape)
 }
 
 func elements[T any](f *File, name string, shape []int) ([]T, error) {
@@ -98,16 +80,12 @@ func ReadForeign(path string) (*File, error) { return readFile(path, DecodeForei
 
 // ReadMetadata reads only the metadata of a file. It does not verify the checksum.
 func ReadMetadata(path string) (map[string]string, error) {
-	f, err := disk.Open(path)
+	f, size, err := disk.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() // it was only read
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	_, metadata, _, err := readHeader(f, info.Size())
+	_, metadata, _, err := readHeader(f, size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -129,15 +107,11 @@ func readFile(path string, decode func([]byte) (*File, error)) (*File, error) {
 // readDescribed reads a file up to the size according to its header. If the file is longer, it reads one more byte, so
 // decode detects the error.
 func readDescribed(path string) ([]byte, error) {
-	f, err := disk.Open(path)
+	f, whole, err := disk.OpenSized(path)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	size := min(info.Size(), described(f, info.Size()))
+	size := min(whole, described(f, whole))
 	if err := memory.Check("its content", memory.Product(int(size))); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), f.Close())
 	}

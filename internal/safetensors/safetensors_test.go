@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/dtype"
 )
 
 func sample() *File {
@@ -210,19 +212,19 @@ func TestAccess(t *testing.T) {
 	if err != nil || len(w) != 6 {
 		t.Errorf("%v, %v", w, err)
 	}
-	if _, err := f.Float64s("losses", 2); err != nil {
+	if _, err := elements[float64](f, "losses", []int{2}); err != nil {
 		t.Error(err)
 	}
-	if _, err := f.Int64s("step"); err != nil {
+	if _, err := elements[int64](f, "step", nil); err != nil {
 		t.Error(err)
 	}
-	if _, err := f.Uint8s("rng", 3); err != nil {
+	if _, err := elements[uint8](f, "rng", []int{3}); err != nil {
 		t.Error(err)
 	}
 	for want, err := range map[string]error{
 		`no tensor "x"`: second(f.Float32s("x")),
 		`tensor "weights" is []float32 of shape [2 3]; want []float32 of shape [3 2]`: second(f.Float32s("weights", 3, 2)),
-		`tensor "weights" is []float32 of shape [2 3]; want []int64 of shape [2 3]`:   second(f.Int64s("weights", 2, 3)),
+		`tensor "weights" is []float32 of shape [2 3]; want []int64 of shape [2 3]`:   second(elements[int64](f, "weights", []int{2, 3})),
 	} {
 		if err == nil || err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)
@@ -288,7 +290,7 @@ func TestHalves(t *testing.T) {
 // TestWritesHalves compares the rounding of every float16, of the midpoints and of their neighbours with the nearest float16 by distance.
 func TestWritesHalves(t *testing.T) {
 	for bits := range uint16(0x7bff) { // below the largest
-		low, high := half(bits), half(bits+1)
+		low, high := dtype.Half(bits), dtype.Half(bits+1)
 		middle := (low + high) / 2 // exact in float32
 		even := bits + bits&1
 		for x, want := range map[float32]uint16{

@@ -17,7 +17,6 @@ var pageFiles embed.FS
 //go:embed assets/*
 var ownFiles embed.FS
 
-// kinds maps the file extensions of page assets to media types.
 var kinds = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 
 // assets holds the files of pages by name: the files of package web, and the files in serve/.
@@ -48,10 +47,8 @@ var assets = sync.OnceValue(func() map[string]*content {
 	return list
 })
 
-// widgets are the widgets of package web on the pages.
 var widgets = []string{"curves", "explore"}
 
-// asset answers with a page asset.
 func (s *Server) asset(w http.ResponseWriter, r *http.Request) error {
 	c, ok := assets()[r.PathValue("name")]
 	if !ok {
@@ -60,7 +57,6 @@ func (s *Server) asset(w http.ResponseWriter, r *http.Request) error {
 	return c.send(w, r)
 }
 
-// page is the data of every page.
 type page struct {
 	Title   string
 	Scripts []string // scripts of package web, then scripts of the page

@@ -3,10 +3,8 @@ package serve
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"math"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,13 +32,11 @@ type comparison struct {
 	Runs     []compared `json:"runs"`
 }
 
-// measured is a metric that some of the runs have.
 type measured struct {
 	Name   string `json:"name"`
 	Better string `json:"better,omitempty"` // higher or lower; empty: unknown
 }
 
-// compared is a chosen run.
 type compared struct {
 	Dir      string      `json:"dir"`
 	State    sweep.State `json:"state"`
@@ -51,7 +47,6 @@ type compared struct {
 	Results  []*estimate `json:"results"`  // null: not measured
 }
 
-// estimate is a number with its interval if known.
 type estimate struct {
 	Value web.Number  `json:"value"`
 	Low   *web.Number `json:"low,omitempty"` // lower end of the interval; nil: no interval
@@ -59,7 +54,6 @@ type estimate struct {
 	Runs  int         `json:"runs,omitempty"` // number of runs in a mean
 }
 
-// group is a set of runs with equal values of some settings.
 type group struct {
 	Name    string      `json:"name"`
 	Runs    int         `json:"runs"`
@@ -74,10 +68,8 @@ const (
 	confidence       = 0.95
 )
 
-// butSeed means all settings except the seed.
-const butSeed = "-seed"
+const butSeed = "-seed" // all settings except the seed
 
-// choice describes which runs to compare, and how.
 type choice struct {
 	query
 	runs   []string // names; none: all runs that pass the filters
@@ -85,15 +77,6 @@ type choice struct {
 	colour string   // the column that determines the colours; empty: one colour per run
 
 	differing []index.Column // columns that differ between the chosen runs; nil: not computed yet
-}
-
-// readChoice reads the parameters run and filter, which can occur several times, and the parameters by and colour.
-func readChoice(r *http.Request) (c choice, err error) {
-	if c.query, err = readQuery(r); err == nil {
-		v := r.URL.Query()
-		c.runs, c.by, c.colour = v["run"], v.Get("by"), v.Get("colour")
-	}
-	return c, err
 }
 
 // chosenRuns returns the runs of a choice, and the chosen names that are not runs.
@@ -145,7 +128,6 @@ func (s *Server) compare(now *snapshot, c choice) (*comparison, error) {
 	return v, v.groupBy(&c, list)
 }
 
-// cellsOf returns the values of a run in the given columns.
 func cellsOf(one *run, columns []index.Column) []*string {
 	cells := make([]*string, len(columns))
 	for i, c := range columns {
@@ -154,7 +136,6 @@ func cellsOf(one *run, columns []index.Column) []*string {
 	return cells
 }
 
-// entriesOf converts runs to the type of package index.
 func entriesOf(list []*run) []*index.Run {
 	entries := make([]*index.Run, len(list))
 	for i, one := range list {
@@ -214,7 +195,6 @@ func (c *choice) groupColumns(list []*run) (columns []index.Column, err error) {
 	return []index.Column{column}, nil
 }
 
-// groupBy groups the runs, and computes the mean of each result.
 func (v *comparison) groupBy(c *choice, list []*run) error {
 	columns, err := c.groupColumns(list)
 	if err != nil || c.by == "" {
@@ -255,17 +235,17 @@ func (v *comparison) groupBy(c *choice, list []*run) error {
 func groupName(one *run, columns []index.Column) string {
 	var parts []string
 	for _, c := range columns {
-		text, ok := c.Of(one.Run)
-		if !ok {
-			text = "–"
-		}
 		short := c.Name[strings.LastIndex(c.Name, ".")+1:]
-		parts = append(parts, fmt.Sprintf("%s %s", short, text))
+		parts = append(parts, short+" "+shownValue(one, c))
 	}
-	if len(parts) == 0 {
-		return "all"
+	return cmp.Or(strings.Join(parts, ", "), "all")
+}
+
+func shownValue(one *run, c index.Column) string {
+	if text, ok := c.Of(one.Run); ok {
+		return text
 	}
-	return strings.Join(parts, ", ")
+	return "–"
 }
 
 // meanOf returns the mean of values, or nil without values. For two or more values it adds the 95 % confidence interval
@@ -297,8 +277,7 @@ type overlay struct {
 	Curves *web.Curves `json:"curves"`
 }
 
-// overlay overlays the curves of chosen runs in a panel for each loss and each metric. Each run has a colour, or each
-// value of the setting named by the parameter colour.
+// overlay overlays the curves of runs, a panel for each loss and metric, and a colour for each run or coloured value.
 func (s *Server) overlay(now *snapshot, c choice) (*overlay, error) {
 	list, _, err := c.chosenRuns(now)
 	if err != nil {
@@ -311,7 +290,10 @@ func (s *Server) overlay(now *snapshot, c choice) (*overlay, error) {
 	}
 	panels := map[panelKey]*web.Panel{}
 	for i, one := range list[:min(len(list), maxCurves)] {
-		lines, err := s.linesOf(one)
+		lines, err := s.logs.of(s.runs.stamp(one, rundir.LogFile), one.path, func() ([]rundir.Line, error) {
+			lines, _, err := s.runs.lines(one)
+			return lines, err
+		})
 		if err != nil {
 			continue // a run with an unreadable log has no curves; its page shows the error
 		}
@@ -338,8 +320,7 @@ func (s *Server) overlay(now *snapshot, c choice) (*overlay, error) {
 	return v, nil
 }
 
-// panelKey identifies a panel: a loss of an objective, or a metric.
-type panelKey struct{ objective, name string }
+type panelKey struct{ objective, name string } // identifies a panel: a loss of an objective, or a metric
 
 func (k panelKey) title() string {
 	if k.objective == "" {
@@ -362,10 +343,8 @@ func (k panelKey) compare(o panelKey) int {
 	return cmp.Or(cmp.Compare(part(k), part(o)), strings.Compare(k.objective, o.objective), strings.Compare(k.name, o.name))
 }
 
-// points are the points of a curve.
 type points struct{ x, y []float32 }
 
-// curvesOf returns the curves of a log.
 func curvesOf(lines []rundir.Line) map[panelKey]*points {
 	all := map[panelKey]*points{}
 	add := func(key panelKey, epoch int, value float64) {
@@ -408,8 +387,7 @@ type coloured struct {
 	place int
 }
 
-// colours returns the colours of runs: by the values of a column, by group, or one per run. values lists the coloured
-// values; numbers are in order.
+// colours returns the colours of runs: by the values of a column, by group, or one per run.
 func (c *choice) colours(list []*run) (colours []coloured, values []string, err error) {
 	values, colours = []string{}, make([]coloured, len(list))
 	columns, err := c.groupColumns(list)
@@ -423,13 +401,7 @@ func (c *choice) colours(list []*run) (colours []coloured, values []string, err 
 		if err != nil {
 			return nil, nil, wrong("colour: " + err.Error())
 		}
-		value = func(one *run) string {
-			text, ok := found.Of(one.Run)
-			if !ok {
-				text = "–"
-			}
-			return text
-		}
+		value = func(one *run) string { return shownValue(one, found) }
 	case c.by == "":
 		for i, one := range list {
 			colours[i] = coloured{one.Dir, i}
@@ -453,12 +425,4 @@ func (c *choice) colours(list []*run) (colours []coloured, values []string, err 
 		colours[i].place = slices.Index(values, colours[i].value)
 	}
 	return colours, values, nil
-}
-
-// linesOf returns the lines of a run's log. It reads the log only after a change.
-func (s *Server) linesOf(one *run) ([]rundir.Line, error) {
-	return s.logs.of(s.runs.stamp(one, rundir.LogFile), one.path, func() ([]rundir.Line, error) {
-		lines, _, err := s.runs.lines(one)
-		return lines, err
-	})
 }

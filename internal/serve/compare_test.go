@@ -241,7 +241,7 @@ func TestComparePages(t *testing.T) {
 	p.Click("#table thead th:nth-child(6) button")
 	p.Wait(`document.querySelector("#table tbody a").textContent === "weight4000_seed2"`)
 	shots(p, "compare", t)
-	p.Press(`#parallel .handle[aria-label="losses.2.lsbd.weight, upper mark"]`, strings.Repeat(kb.PageDown, 4))
+	p.Press(`#parallel .handle[aria-label="losses.2.lsbd.weight, upper marker"]`, strings.Repeat(kb.PageDown, 4))
 	p.Wait(`document.getElementById("parallel-run").textContent.startsWith("6 of 9 runs")`)
 	p.Eval(`document.querySelectorAll(".parallel-line.out").length + document.querySelectorAll("#table tr.out").length`, &n)
 	if n != 6 {
@@ -259,7 +259,7 @@ func TestComparePages(t *testing.T) {
 	p.Wait(`document.querySelectorAll("#runs tbody tr").length === 9`)
 	p.Click("#runs tbody tr:nth-child(2) input")
 	p.Click("#runs tbody tr:nth-child(4) input")
-	p.Wait(`document.getElementById("compare").textContent === "Compare the 2 chosen"`)
+	p.Wait(`document.getElementById("compare").textContent === "Compare the 2 chosen runs"`)
 	var to string
 	p.Eval(`document.getElementById("compare").href`, &to)
 	p.Go(to)

@@ -58,7 +58,6 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, one *run) error 
 	return nil
 }
 
-// stream follows a run for one visitor.
 type stream struct {
 	server *Server
 	name   string
@@ -80,7 +79,6 @@ func (e *stream) send(text string) bool {
 	return err == nil && e.out.Flush() == nil
 }
 
-// event sends an event with a value.
 func (e *stream) event(name string, v any) bool {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -122,7 +120,6 @@ func (e *stream) look() bool {
 	return true
 }
 
-// follow sends new lines of the log.
 func (e *stream) follow(one *run) bool {
 	info, err := os.Lstat(filepath.Join(e.server.runs.folder(one), rundir.LogFile))
 	if err != nil {

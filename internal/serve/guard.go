@@ -19,8 +19,7 @@ import (
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; frame-src 'self'; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// guard rejects methods other than GET and HEAD, host names of other machines, requests from other sites, and visitors
-// without the token.
+// guard rejects methods that write, host names of other machines, other sites, and visitors without the token.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -55,8 +54,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// refuse answers with an error in plain text and closes the connection, because visitors without the token must not
-// keep connections open.
+// refuse answers with an error and closes the connection: visitors without the token must not keep connections open.
 func refuse(w http.ResponseWriter, code int, text string) {
 	w.Header().Set("Connection", "close")
 	http.Error(w, text, code) // Error keeps the other headers
@@ -86,14 +84,12 @@ func (s *Server) same(token string) bool {
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1
 }
 
-// cookie is the name of the token's cookie, a digest of the token. The ports of a machine share cookies, and their
-// servers need different names.
+// cookie is the name of the token's cookie, a digest of the token, because the ports of a machine share cookies.
 func (s *Server) cookie() string {
 	d := digest("cookie " + s.options.Token)
 	return "unravel-" + hex.EncodeToString(d[:6])
 }
 
-// admitted reports whether a request has the token in a cookie or a header.
 func (s *Server) admitted(r *http.Request) bool {
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		return s.same(token)
@@ -133,7 +129,6 @@ func limit(l net.Listener, n int) net.Listener {
 	return &limited{Listener: l, free: make(chan struct{}, n), done: make(chan struct{})}
 }
 
-// Accept waits for a connection, and then for a free slot.
 func (l *limited) Accept() (net.Conn, error) {
 	select {
 	case l.free <- struct{}{}:
@@ -160,17 +155,13 @@ func (l *limited) Accept() (net.Conn, error) {
 // evict closes the oldest connection without a permitted request.
 func (l *limited) evict() {
 	l.lock.Lock()
-	var oldest *counted
-	if len(l.strangers) > 0 {
-		oldest = l.strangers[0]
-	}
+	oldest := l.strangers[:min(len(l.strangers), 1)]
 	l.lock.Unlock()
-	if oldest != nil {
-		_ = oldest.Close() // the visitor notices the closed connection
+	for _, c := range oldest {
+		_ = c.Close() // the visitor notices the closed connection
 	}
 }
 
-// know marks a connection as permitted.
 func (l *limited) know(c *counted) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
@@ -179,34 +170,25 @@ func (l *limited) know(c *counted) {
 	}
 }
 
-type connectionKey struct{}
+type connectionKey struct{} // key of a request's connection in its context
 
-// withConnection stores the connection of a request in its context.
-func withConnection(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connectionKey{}, c)
-}
-
-// admit marks the connection of a request as permitted.
 func admit(ctx context.Context) {
 	if c, ok := ctx.Value(connectionKey{}).(*counted); ok {
 		c.from.know(c)
 	}
 }
 
-// Close closes the listener.
 func (l *limited) Close() error {
 	l.once.Do(func() { close(l.done) })
 	return l.Listener.Close()
 }
 
-// counted is a connection of a limited listener.
 type counted struct {
 	net.Conn
 	from *limited
 	once sync.Once
 }
 
-// Close closes the connection.
 func (c *counted) Close() error {
 	err := c.Conn.Close()
 	c.once.Do(func() {

@@ -61,7 +61,11 @@ func TestFigures(t *testing.T) {
 	write(t, "GIF89a", dir, "one", rundir.FiguresDir, "traversals.gif")
 	write(t, "GIF89a", dir, "one", rundir.FiguresDir, "another.gif")
 	_, h := started(t, dir, Options{})
-	list := value[description](t, h.URL+"/api/run?dir=one").Figures
+	d := value[description](t, h.URL+"/api/run?dir=one")
+	if !d.Report || d.Machine == nil || d.Config == "" {
+		t.Errorf("report %v, machine %+v, config %q", d.Report, d.Machine, d.Config)
+	}
+	list := d.Figures
 	page, err := os.ReadFile(filepath.Join(dir, "one", rundir.ReportFile))
 	if err != nil {
 		t.Fatal(err)

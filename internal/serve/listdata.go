@@ -34,7 +34,6 @@ type column struct {
 	Kind string `json:"kind"` // setting or result
 }
 
-// row is a run in a listing.
 type row struct {
 	Dir      string          `json:"dir"`
 	State    sweep.State     `json:"state"`
@@ -58,7 +57,6 @@ const (
 	maxQuery    = 8 << 10
 )
 
-// query is a request for a listing.
 type query struct {
 	filters     []string
 	sort        string // name of a column; with the prefix -: descending order
@@ -85,20 +83,17 @@ func readQuery(r *http.Request) (q query, err error) {
 	return q, nil
 }
 
-// chosen has the runs that pass the filters, and their columns.
 type chosen struct {
 	runs    []*run
 	columns []index.Column
 	kinds   []column
 }
 
-// lists caches the requested lists.
 type lists struct {
 	answers
 	chosen store[*chosen] // by filters
 }
 
-// listData answers with a list of runs.
 func (s *Server) listData(w http.ResponseWriter, r *http.Request) error {
 	q, err := readQuery(r)
 	if err != nil {
@@ -108,7 +103,6 @@ func (s *Server) listData(w http.ResponseWriter, r *http.Request) error {
 	return s.lists.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.lists.list(now, q) })
 }
 
-// list returns a listing.
 func (l *lists) list(now *snapshot, q query) (*listing, error) {
 	c, err := l.choose(now, q.filters)
 	if err != nil {
@@ -167,7 +161,6 @@ func choose(now *snapshot, filters []string) (*chosen, error) {
 	return c, nil
 }
 
-// filter returns the runs that pass all filters.
 func filter(now *snapshot, filters []string) ([]*run, error) {
 	kept, err := index.Filter(entriesOf(now.list), filters...)
 	if err != nil {
@@ -214,43 +207,40 @@ func sortRuns(c *chosen, by string) ([]*run, error) {
 
 // cell is the value of a run in a column, as a sort key.
 type cell struct {
-	there, number bool
-	value         float64
-	text          string
+	kind  int // 0: a number; 1: a text; 2: no value
+	value float64
+	text  string
 }
 
-func numberCell(v float64, there bool) cell { return cell{there: there, number: true, value: v} }
+const (
+	numberCell = iota
+	textCell
+	noCell
+)
 
 // compare orders numbers before strings. Runs without a value are last, in ascending and descending order.
 func (a cell) compare(b cell, down bool) int {
-	switch {
-	case a.there != b.there:
-		if a.there {
-			return -1
-		}
-		return 1
-	case a.number != b.number:
-		if a.number {
-			return -1
-		}
-		return 1
-	}
 	order := cmp.Or(cmp.Compare(a.value, b.value), strings.Compare(a.text, b.text))
 	if down {
-		return -order
+		order = -order
 	}
-	return order
+	return cmp.Or(cmp.Compare(a.kind, b.kind), order)
 }
 
 // sortKey returns a function that maps a run to its cell in a column.
 func sortKey(c *chosen, name string) (func(*run) cell, error) {
 	switch name {
 	case "loss":
-		return func(one *run) cell { return numberCell(one.loss, one.losses != "") }, nil
+		return func(one *run) cell {
+			if one.losses == "" {
+				return cell{kind: noCell}
+			}
+			return cell{value: one.loss}
+		}, nil
 	case "progress":
-		return func(one *run) cell { return numberCell(one.part(), true) }, nil
+		return func(one *run) cell { return cell{value: one.part()} }, nil
 	case "run":
-		return func(one *run) cell { return cell{there: true, text: one.Dir} }, nil
+		return func(one *run) cell { return cell{kind: textCell, text: one.Dir} }, nil
 	}
 	found, err := index.FindColumn(entriesOf(c.runs), name)
 	if err != nil {
@@ -258,10 +248,13 @@ func sortKey(c *chosen, name string) (func(*run) cell, error) {
 	}
 	return func(one *run) cell {
 		text, ok := found.Of(one.Run)
-		if v, err := strconv.ParseFloat(text, 64); ok && err == nil {
-			return numberCell(v, true)
+		switch v, err := strconv.ParseFloat(text, 64); {
+		case !ok:
+			return cell{kind: noCell}
+		case err == nil:
+			return cell{value: v}
 		}
-		return cell{there: ok, text: text}
+		return cell{kind: textCell, text: text}
 	}, nil
 }
 
@@ -278,7 +271,6 @@ type searchEntry struct {
 	Trials    []trialEntry `json:"trials"`
 }
 
-// trialEntry is a trial of a search.
 type trialEntry struct {
 	Trial    int         `json:"trial"`
 	Dir      string      `json:"dir"`
@@ -288,10 +280,8 @@ type trialEntry struct {
 	Settings []string    `json:"settings"` // in the order of the keys
 }
 
-// maxSearched limits the number of runs in which to look for trials.
-const maxSearched = 10000
+const maxSearched = 10000 // limits the number of runs in which to look for trials
 
-// searchData answers with the searches in the folder.
 func (s *Server) searchData(w http.ResponseWriter, r *http.Request) error {
 	now := s.runs.current()
 	return s.searches.send(w, r, now.content, "", func() (any, error) { return searches(s.runs.dir, now), nil })

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,8 +24,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// previews caches the previews of the newest checkpoints of runs. It opens at most one checkpoint at a time, and each
-// checkpoint at most once.
+// previews caches the previews of checkpoints. It opens one checkpoint at a time, and each at most once.
 type previews struct {
 	runs   *runs
 	open   func(ctx context.Context, dir string) ([]byte, error)
@@ -40,7 +40,6 @@ type previews struct {
 	rest time.Time           // until then, no newer checkpoint of a run is opened
 }
 
-// preview is the preview of a run's checkpoint.
 type preview struct {
 	version string
 	done    chan struct{} // closed when the preview is ready
@@ -64,7 +63,6 @@ func newPreviews(r *runs, open func(ctx context.Context, dir string) ([]byte, er
 	return p
 }
 
-// close stops the current preview and waits for its end.
 func (p *previews) close() {
 	p.lock.Lock()
 	p.over = true
@@ -82,8 +80,7 @@ func (p *previews) version(one *run) string {
 	return fmt.Sprintf("%d-%d", s.modified, s.size)
 }
 
-// of returns the preview of a run's newest checkpoint. If it is too early to open the newest one, it returns the
-// preview of the previous checkpoint.
+// of returns the preview of a run's newest checkpoint, or of the previous checkpoint if it is too early.
 func (p *previews) of(one *run) (*preview, error) {
 	version := p.version(one)
 	if version == "" {
@@ -107,7 +104,6 @@ func (p *previews) of(one *run) (*preview, error) {
 	return fresh, nil
 }
 
-// ready reports whether the preview is computed.
 func (v *preview) ready() bool {
 	select {
 	case <-v.done:
@@ -117,7 +113,6 @@ func (v *preview) ready() bool {
 	}
 }
 
-// compute opens a checkpoint and computes its preview.
 func (p *previews) compute(ctx context.Context, one *run, v *preview) {
 	defer close(v.done)
 	select {
@@ -153,8 +148,7 @@ func (r *runs) enclosed(one *run) error {
 	})
 }
 
-// previewData answers with the preview of a run's newest checkpoint, or its error. During the computation, the status
-// is 202.
+// previewData answers with the preview of a run's newest checkpoint, its error, or the status 202 for now.
 func (s *Server) previewData(w http.ResponseWriter, r *http.Request, one *run) error {
 	v, err := s.previews.of(one)
 	if err != nil {
@@ -199,7 +193,6 @@ type position struct {
 	Step  *int `json:"step,omitempty"`
 }
 
-// picture is a picture of a preview.
 type picture struct {
 	Name    string `json:"name"`
 	Caption string `json:"caption"`
@@ -209,7 +202,10 @@ type picture struct {
 // NewPreview opens the newest checkpoint in a run's folder and computes its preview as JSON: reconstructions,
 // traversals and the interactive decoder. It writes no files, neither in the folder nor in the cache of data sets.
 func NewPreview(ctx context.Context, dir string) ([]byte, error) {
-	a := previewAnswer{position: positionOf(dir), Pictures: []picture{}}
+	a := previewAnswer{Pictures: []picture{}}
+	if text, err := rundir.ReadFile(dir, rundir.StateFile); err == nil && json.Unmarshal(text, &a.position) != nil {
+		a.position = position{}
+	}
 	if err := train.PrepareRun(cache.WithoutMaking(ctx), dir, nil); err != nil {
 		return nil, fmt.Errorf("%w; a server converts no data set, but unravel eval --run %s does", err, dir)
 	}
@@ -229,21 +225,10 @@ func NewPreview(ctx context.Context, dir string) ([]byte, error) {
 	return json.Marshal(a)
 }
 
-// positionOf reads the position of the newest checkpoint.
-func positionOf(dir string) (p position) {
-	text, err := rundir.ReadFile(dir, rundir.StateFile)
-	if err != nil || json.Unmarshal(text, &p) != nil {
-		return position{}
-	}
-	return p
-}
-
-// ownFault is an error of this program or machine, not of a run.
-type ownFault struct{ error }
+type ownFault struct{ error } // error of this program or machine, not of a run
 
 func (f ownFault) Unwrap() error { return f.error }
 
-// maxPreview is the maximum size of a preview in bytes.
 const maxPreview = 64 << 20
 
 // PreviewProcess returns a function for [Options] that computes each preview in a separate process with one thread. A
@@ -263,17 +248,12 @@ func PreviewProcess(program string, args ...string) func(ctx context.Context, di
 			if !errors.As(err, new(*exec.ExitError)) {
 				return nil, ownFault{err}
 			}
-			text := strings.TrimPrefix(strings.TrimSpace(said.String()), "unravel: ")
-			if text == "" {
-				text = err.Error()
-			}
-			return nil, errors.New(text)
+			return nil, errors.New(cmp.Or(strings.TrimPrefix(strings.TrimSpace(said.String()), "unravel: "), err.Error()))
 		}
 		return out.Bytes(), nil
 	}
 }
 
-// bounded is a buffer with a maximum size.
 type bounded struct {
 	bytes.Buffer
 	most    int

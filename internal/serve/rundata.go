@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,11 +21,9 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// maxShown is the maximum size of files that a page reads completely.
-const maxShown = 64 << 20
+const maxShown = 64 << 20 // maximum size of files that a page reads completely
 
-// maxSent is the maximum size of files that are sent unchanged.
-const maxSent = 1 << 30
+const maxSent = 1 << 30 // maximum size of files that are sent unchanged
 
 // description is the answer of /api/run: the texts on the page of a run.
 type description struct {
@@ -42,13 +41,11 @@ type description struct {
 	Preview  string          `json:"preview"` // version of the newest checkpoint; empty: none
 }
 
-// figure is a picture among the files of a run.
 type figure struct {
 	Name    string `json:"name"`
 	Caption string `json:"caption"`
 }
 
-// runData answers with the description of a run.
 func (s *Server) runData(w http.ResponseWriter, r *http.Request, one *run) error {
 	version := fmt.Sprint(one.serial, " ", s.previews.version(one))
 	return s.described.send(w, r, version, one.path, func() (any, error) { return s.describe(one), nil })
@@ -105,11 +102,7 @@ type curvesAnswer struct {
 func (s *Server) curvesData(w http.ResponseWriter, r *http.Request, one *run) error {
 	return s.curves.send(w, r, s.runs.stamp(one, rundir.LogFile), one.path, func() (any, error) {
 		lines, at, err := s.runs.lines(one)
-		curves := report.RunCurves(nil, lines)
-		if curves == nil {
-			curves = &web.Curves{Panels: []web.Panel{}}
-		}
-		return curvesAnswer{curves, at}, err
+		return curvesAnswer{cmp.Or(report.RunCurves(nil, lines), &web.Curves{Panels: []web.Panel{}}), at}, err
 	})
 }
 
@@ -145,14 +138,11 @@ func readLines(from io.Reader, most int64) (lines []rundir.Line, read int64, err
 	}
 }
 
-// pictureKinds are the media types of pictures.
 var pictureKinds = map[string]string{".png": "image/png", ".gif": "image/gif"}
 
-// maxFigures limits the number of pictures on a page.
 const maxFigures = 200
 
-// figures lists the pictures of a run: first the pictures that Unravel draws, in the order of reports, then other
-// pictures by name.
+// figures lists the pictures of a run: Unravel's in the order of reports, then others by name.
 func (s *Server) figures(one *run) []figure {
 	list, names := []figure{}, s.figureNames(one)
 	for _, f := range train.FigureCaptions() {
@@ -166,7 +156,6 @@ func (s *Server) figures(one *run) []figure {
 	return list
 }
 
-// figureNames lists the picture files of a run, by name.
 func (s *Server) figureNames(one *run) []string {
 	names := []string{}
 	dir, err := s.runs.root.Load().Open(filepath.FromSlash(one.path + "/" + rundir.FiguresDir))
@@ -193,18 +182,15 @@ func (s *Server) figureData(w http.ResponseWriter, r *http.Request, one *run) er
 	return s.sendFile(w, r, one, rundir.FiguresDir+"/"+name, pictureKinds[filepath.Ext(name)])
 }
 
-// reportPolicy lets a report run its own scripts, but isolates it from this server and all others, because a report is
-// not trusted.
+// reportPolicy lets a report run its own scripts, but isolates it, because a report is not trusted.
 const reportPolicy = "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; " +
 	"font-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
-// report answers with the report of a finished run.
 func (s *Server) report(w http.ResponseWriter, r *http.Request, one *run) error {
 	w.Header().Set("Content-Security-Policy", reportPolicy)
 	return s.sendFile(w, r, one, rundir.ReportFile, "text/html; charset=utf-8")
 }
 
-// sendFile answers with a file of a run.
 func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, one *run, name, kind string) error {
 	f, err := s.runs.open(one, name)
 	if err != nil {
@@ -223,7 +209,6 @@ func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, one *run, name
 	return nil
 }
 
-// runPage answers with the page of a run.
 func (s *Server) runPage(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("dir")
 	p := s.newPage(name, widgets, "run.js") // also for a missing run: it may start later

@@ -42,7 +42,6 @@ type snapshot struct {
 	version int  // changes with anything
 }
 
-// states counts the runs in each state.
 func (s *snapshot) states() map[sweep.State]int {
 	counts := map[sweep.State]int{}
 	for _, one := range s.list {
@@ -80,7 +79,6 @@ const (
 	lookPatience = 150 * time.Millisecond // maximum waiting time of a request for a new scan
 )
 
-// openRuns scans the runs in a folder.
 func openRuns(ctx context.Context, dir string, single bool) (*runs, error) {
 	whole, err := filepath.Abs(dir)
 	if err != nil {
@@ -120,8 +118,7 @@ func (r *runs) close() error {
 	return r.root.Load().Close()
 }
 
-// recall reads the runs from the index of the folder, which is much faster than reading all runs. Without an index, it
-// reads all runs.
+// recall reads the runs from the index of the folder, which is much faster than reading all runs.
 func (r *runs) recall(ctx context.Context) {
 	x, err := index.Open(ctx, r.dir)
 	if err != nil {
@@ -177,8 +174,7 @@ func (r *runs) reopen() {
 	}
 }
 
-// current returns the last snapshot and requests a new scan. After a pause without requests, it waits briefly for the
-// new snapshot.
+// current returns the last snapshot and requests a new scan. After a pause it waits briefly for the new snapshot.
 func (r *runs) current() *snapshot {
 	now := time.Now()
 	before := r.asked.Swap(now.UnixNano())
@@ -211,10 +207,8 @@ func (r *runs) begins(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// folder returns the path of a run.
 func (r *runs) folder(one *run) string { return filepath.Join(r.dir, filepath.FromSlash(one.path)) }
 
-// stamp identifies a version of a file of a run.
 func (r *runs) stamp(one *run, name string) fileStamp { return stampOf(r.folder(one), name) }
 
 // open opens a file of a run for reading. A link to outside the folder of runs is an error.
@@ -222,7 +216,6 @@ func (r *runs) open(one *run, name string) (*os.File, error) {
 	return disk.OpenIn(r.root.Load(), filepath.FromSlash(one.path+"/"+name))
 }
 
-// scan looks for runs, and reads changed runs.
 func (r *runs) scan(ctx context.Context) error {
 	r.reopen()
 	folders, err := sweep.Folders(r.dir)
@@ -289,7 +282,6 @@ func (r *runs) look(path string, old *run, holders *rundir.Holders) *run {
 	return &one
 }
 
-// read reads a new or changed run.
 func (r *runs) read(dir, path string) *run {
 	one := &run{path: path}
 	if outside := r.outside(path); outside != "" {
@@ -314,8 +306,7 @@ func (r *runs) outside(path string) string {
 	return ""
 }
 
-// progress is the progress of a run. It is in the folder of the run, not in the index. It must be comparable, to detect
-// changes.
+// progress is the progress of a run, from its folder instead of the index. It must be comparable, to detect changes.
 type progress struct {
 	state   sweep.State // as [index.Live] reports it
 	seen    bool        // its files were read
@@ -367,10 +358,8 @@ func (r *runs) progressOf(one *run, dir string, holders *rundir.Holders) progres
 	return p
 }
 
-// logTail is the number of bytes at the end of a log that the list reads.
-const logTail = 64 << 10
+const logTail = 64 << 10 // number of bytes at the end of a log that the list reads
 
-// readLog reads the last epoch of a log.
 func (p *progress) readLog(r *runs, one *run, stamp fileStamp) {
 	p.log, p.epoch, p.loss, p.losses, p.seconds = stamp, 0, 0, "", 0
 	p.written = time.Time{}

@@ -67,8 +67,7 @@ const (
 	endPatience    = 500 * time.Millisecond
 )
 
-// New returns a server for the runs in a folder, at any depth, or for the run in the folder itself. The context ends
-// the first scan.
+// New returns a server for the runs in a folder, at any depth, or for the run in it. The context ends the first scan.
 func New(ctx context.Context, dir string, o Options) (*Server, error) {
 	o.Log = plain.Or(o.Log)
 	if o.Preview == nil {
@@ -84,8 +83,7 @@ func New(ctx context.Context, dir string, o Options) (*Server, error) {
 	return s, nil
 }
 
-// answer answers a request. An error becomes a JSON answer.
-type answer func(w http.ResponseWriter, r *http.Request) error
+type answer func(w http.ResponseWriter, r *http.Request) error // answers a request. An error becomes a JSON answer.
 
 // ofRun returns an answer for the run that the parameter dir names.
 func (s *Server) ofRun(answer func(w http.ResponseWriter, r *http.Request, one *run) error) answer {
@@ -101,10 +99,12 @@ func (s *Server) ofRun(answer func(w http.ResponseWriter, r *http.Request, one *
 // ofChoice returns an answer for the runs that the query chooses.
 func (s *Server) ofChoice(kept *answers, compare func(now *snapshot, c choice) (any, error)) answer {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		c, err := readChoice(r)
+		q, err := readQuery(r)
 		if err != nil {
 			return err
 		}
+		v := r.URL.Query()
+		c := choice{query: q, runs: v["run"], by: v.Get("by"), colour: v.Get("colour")}
 		now := s.runs.current()
 		return kept.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return compare(now, c) })
 	}
@@ -117,7 +117,6 @@ func (s *Server) page(name, title string, shown []string, own ...string) answer 
 	}
 }
 
-// routes maps the addresses to their handlers.
 func (s *Server) routes() http.Handler {
 	m := http.NewServeMux()
 	for pattern, answer := range map[string]answer{
@@ -152,15 +151,16 @@ func (s *Server) routes() http.Handler {
 	return m
 }
 
-// ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Serve answers the requests of a listener until the context ends. It then cancels pending work and closes the
-// listener.
+// Serve answers the requests of a listener until the context ends, and then closes the listener.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
-		Handler: s, ConnContext: withConnection, ReadHeaderTimeout: readPatience, IdleTimeout: idlePatience, WriteTimeout: writePatience,
-		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(s.options.Log.Handler(), slog.LevelError),
+		Handler: s, ReadHeaderTimeout: readPatience, IdleTimeout: idlePatience, WriteTimeout: writePatience, MaxHeaderBytes: maxHeader,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, connectionKey{}, c)
+		},
+		ErrorLog: slog.NewLogLogger(s.options.Log.Handler(), slog.LevelError),
 	}
 	failed := make(chan error, 1)
 	go func() {
@@ -194,7 +194,6 @@ type content struct {
 	code         int // status code; 0: success
 }
 
-// leastZipped is the minimum length of a body to compress.
 const leastZipped = 1 << 10
 
 func newContent(kind string, body []byte) *content {
@@ -212,7 +211,6 @@ func newContent(kind string, body []byte) *content {
 	return c
 }
 
-// jsonContent returns the content for a value as JSON.
 func jsonContent(v any) (*content, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -258,7 +256,6 @@ func (e requestError) Error() string { return e.text }
 func missing(text string) error { return requestError{http.StatusNotFound, text} }
 func wrong(text string) error   { return requestError{http.StatusBadRequest, text} }
 
-// sendError answers with an error as JSON.
 func sendError(w http.ResponseWriter, err error) {
 	code := http.StatusInternalServerError
 	if e, ok := err.(requestError); ok {
@@ -270,8 +267,7 @@ func sendError(w http.ResponseWriter, err error) {
 	_, _ = w.Write(text)
 }
 
-// store caches one value per key, each for one version of its data. It computes one value at a time. It is safe for
-// concurrent use.
+// store caches one value per key, each for one version of its data. It computes one value at a time.
 type store[V any] struct {
 	most int // maximum number of values; 0: maxKept
 	lock sync.Mutex
@@ -283,7 +279,6 @@ type kept[V any] struct {
 	value   V
 }
 
-// maxKept is the default maximum number of values.
 const maxKept = 64
 
 // of returns the value of a key, or a fresh one if the version differs.
@@ -303,7 +298,6 @@ func (s *store[V]) of(version any, key string, fresh func() (V, error)) (V, erro
 	return v, err
 }
 
-// answers caches the answers to requests.
 type answers struct{ store[*content] }
 
 // send answers a request with the cached answer of a key, or with a fresh one: content, or a value for JSON.

@@ -39,13 +39,11 @@ type tableAnswer struct {
 	Remarks  []string        `json:"remarks"`
 }
 
-// shownTables caches the answers about tables.
 type shownTables struct {
 	answers
 	hashes map[string][]string // hashes of the runs for a table, by name and scale
 }
 
-// entryOf describes a table.
 func entryOf(name string) (tableEntry, *tables.Table, error) {
 	t, err := tables.Open(name)
 	if err != nil {
@@ -69,7 +67,6 @@ var tableList = sync.OnceValues(func() (*content, error) {
 	return jsonContent(list)
 })
 
-// tablesData answers with the list of built-in tables.
 func (s *Server) tablesData(w http.ResponseWriter, r *http.Request) error {
 	c, err := tableList()
 	if err != nil {
@@ -78,7 +75,6 @@ func (s *Server) tablesData(w http.ResponseWriter, r *http.Request) error {
 	return c.send(w, r)
 }
 
-// tableData answers with a table.
 func (s *Server) tableData(w http.ResponseWriter, r *http.Request) error {
 	name, scale := r.URL.Query().Get("name"), r.URL.Query().Get("scale")
 	if !slices.Contains(tables.Names(), name) { // a name must not open an arbitrary file

@@ -2,6 +2,7 @@ package show
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html/template"
 	"io"
@@ -20,8 +21,7 @@ type File struct {
 	Write func(io.Writer) error
 }
 
-// Files returns the files for the result: its text in four formats, the figures with values, and, if the table compares
-// columns, ranks and Kendall's tau.
+// Files returns the files for the result: its text in four formats, figures with values, ranks and Kendall's tau.
 func Files(r *tables.Result) []File {
 	var list []File
 	add := func(end string, write func(io.Writer, *tables.Result) error) {
@@ -72,7 +72,6 @@ func setsOf(t *tables.Table) (list []string) {
 	return list
 }
 
-// curveFile returns a plot of curves on a data set.
 func curveFile(r *tables.Result, set, name string, options report.CurveOptions, series []report.Series) File {
 	if options.Title = r.Title; set != "" {
 		options.Title += ": " + set
@@ -118,11 +117,7 @@ func rankLines(r *tables.Result, set, sets int) (list []report.Series) {
 	for _, row := range r.Rows {
 		s := report.Series{Name: row.Label}
 		for i := range r.Table.Columns {
-			rank := row.Cells[i*sets+set].Rank
-			if rank == 0 {
-				rank = math.NaN()
-			}
-			s.X, s.Y = append(s.X, float64(i)), append(s.Y, rank)
+			s.X, s.Y = append(s.X, float64(i)), append(s.Y, cmp.Or(row.Cells[i*sets+set].Rank, math.NaN()))
 		}
 		if slices.ContainsFunc(s.Y, func(rank float64) bool { return rank > 0 }) {
 			list = append(list, s)
@@ -170,9 +165,6 @@ func boxPicture(r *tables.Result) (template.URL, error) {
 	return template.URL(web.PNG(png.Bytes())), err // the picture is from this program
 }
 
-// tenth rounds to tenths of a pixel.
-func tenth(v float64) float64 { return math.Round(10*v) / 10 }
-
 // plot is a square scatter plot: our values on the vertical axis, published values on the horizontal axis.
 type plot struct {
 	Size  int
@@ -192,13 +184,9 @@ type dot struct {
 }
 
 // The side of the plot and its margin, in pixels.
-const (
-	plotSize   = 420
-	plotMargin = 40
-)
+const plotSize, plotMargin = 420, 40
 
-// plotOf plots the cells with both values, on logarithmic axes if the table compares ratios. It returns nil if there
-// are no published values.
+// plotOf plots the cells with both values, on logarithmic axes for ratios. Without published values it returns nil.
 func plotOf(r *tables.Result) *plot {
 	if r.Printed == 0 {
 		return nil
@@ -210,7 +198,9 @@ func plotOf(r *tables.Result) *plot {
 		step = max(1, math.Round(step))
 	}
 	low, high = math.Floor(low/step)*step, math.Ceil(high/step)*step
-	at := func(v float64) float64 { return tenth(plotMargin + (v-low)/(high-low)*(plotSize-2*plotMargin)) }
+	at := func(v float64) float64 {
+		return math.Round(10*(plotMargin+(v-low)/(high-low)*(plotSize-2*plotMargin))) / 10
+	}
 	p := &plot{Size: plotSize}
 	for n := range int(math.Round((high-low)/step)) + 1 {
 		v := low + float64(n)*step

@@ -51,7 +51,6 @@ var commonMarks = []struct {
 	{tables.Stale, Footnote{"?", "agrees, although the table has a note that it does not"}},
 }
 
-// layoutOf prepares a result for a writer.
 func layoutOf(r *tables.Result) *layout {
 	t := r.Table
 	l := &layout{Result: r, Remarks: t.Remarks, Heads: t.Columns, Compared: r.Printed > 0}
@@ -107,7 +106,6 @@ func layoutOf(r *tables.Result) *layout {
 	return l
 }
 
-// groupsIn returns the headings above a range of columns.
 func (l *layout) groupsIn(first, after int) (list []group) {
 	for _, g := range l.Groups {
 		if g.First, g.After = max(g.First, first), min(g.After, after); g.First < g.After {

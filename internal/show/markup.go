@@ -45,7 +45,6 @@ func Markdown(w io.Writer, r *tables.Result) error {
 	return send(w, r, b.String())
 }
 
-// markdown writes a group of columns below its name, if it has one.
 func (l *layout) markdown(b *strings.Builder, part group) {
 	escape := markdownEscapes.Replace
 	row := func(first string, cell func(c int) string) {
@@ -95,7 +94,6 @@ func LaTeX(w io.Writer, r *tables.Result) error {
 	return send(w, r, b.String())
 }
 
-// latex writes a group of columns as a tabular.
 func (l *layout) latex(b *strings.Builder, part group) {
 	escape := latexEscapes.Replace
 	fmt.Fprintf(b, "\\begin{tabular}{l%s}\n\\hline\n", strings.Repeat("r", part.After-part.First))
@@ -152,8 +150,7 @@ var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"several": func(l *layout) bool { return len(l.Parts) > 1 },
 }).Parse(pageText))
 
-// HTML writes a single page without scripts or other files: the table, a scatter plot of our values and the published
-// values, footnotes and definitions.
+// HTML writes a single page without scripts: the table, a scatter plot of both values, footnotes and definitions.
 func HTML(w io.Writer, r *tables.Result) error {
 	l := layoutOf(r)
 	boxes, err := boxPicture(r)

@@ -17,7 +17,6 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// differenceLabel returns the label of the third line.
 func differenceLabel(t *tables.Table) string {
 	if t.Timed() {
 		return theirs(t) + " / ours"
@@ -49,13 +48,9 @@ func Text(w io.Writer, r *tables.Result, width int) error {
 	return send(w, r, b.String())
 }
 
-// theirs returns the label of the published values.
-func theirs(t *tables.Table) string {
-	return cmp.Or(t.Printed.Label, "paper")
-}
+func theirs(t *tables.Table) string { return cmp.Or(t.Printed.Label, "paper") }
 
-// grid returns the lines of the table. A row has a line with our values. If it has published values, it also has a line
-// with these and a line with the differences.
+// grid returns the lines of the table. A row with published values has three lines: ours, theirs and differences.
 func (l *layout) grid() *grid {
 	g := &grid{}
 	for _, h := range l.Heads {
@@ -75,9 +70,7 @@ func (l *layout) grid() *grid {
 
 func letterCount(s string) int { return utf8.RuneCountInString(s) }
 
-func padded(s string, width int) string {
-	return s + strings.Repeat(" ", max(width-letterCount(s), 0))
-}
+func padded(s string, width int) string { return s + strings.Repeat(" ", max(width-letterCount(s), 0)) }
 
 // wrap writes a footnote with a maximum line width.
 func wrap(b *strings.Builder, mark, text string, width int) {
@@ -124,7 +117,6 @@ func CSV(w io.Writer, r *tables.Result) error {
 	return writeRecords(w, r, records)
 }
 
-// grid is a table of text.
 type grid struct {
 	Title string
 	Heads []head
@@ -132,7 +124,6 @@ type grid struct {
 	signs []bool     // whether a line has signs before the digits; nil: no line has signs
 }
 
-// head is the heading of a column.
 type head struct{ Group, Label string }
 
 // widths returns the widths of the columns; column 0 contains the labels.
@@ -157,8 +148,7 @@ func (g *grid) group(from int) (after int) {
 	return after
 }
 
-// fitting returns the end of the columns that fit in the width. It returns whole groups, or a part of a group that is
-// too wide, and always at least one column.
+// fitting returns the end of the columns that fit: whole groups if possible, and at least one column.
 func (g *grid) fitting(from, width int, widths []int) (after int) {
 	left := width - widths[0]
 	for after = from; after <= len(g.Heads); {
@@ -212,7 +202,6 @@ func (g *grid) print(b *strings.Builder, width int) {
 	}
 }
 
-// markdown writes the grid with a heading.
 func (g *grid) markdown(b *strings.Builder) {
 	escape := markdownEscapes.Replace
 	fmt.Fprintf(b, "\n## %s\n\n| |", escape(g.Title))
@@ -277,7 +266,6 @@ func number(v float64, decimals int) string {
 	return fixed(v, decimals)
 }
 
-// ranks writes the rank of every row in every column, one per line.
 func ranks(w io.Writer, r *tables.Result) error {
 	records := [][]string{{"table", "row", "column", "rank"}}
 	for _, row := range r.Rows {

@@ -26,7 +26,6 @@ func Missing(field string) bool { return slices.Contains(missing, strings.ToLowe
 // fewWords is the number of different words that every column may have as levels.
 const fewWords = 50
 
-// number parses a number.
 func (t *Text) number(field string) (float64, error) {
 	if t.Comma && strings.Count(field, ",") == 1 && !strings.Contains(field, ".") {
 		field = strings.Replace(field, ",", ".", 1)
@@ -73,7 +72,6 @@ func (t *Text) Numbers(column int, gaps bool) (*Column, error) {
 	return c, nil
 }
 
-// errorf returns an error about a field.
 func (t *Text) errorf(row, column int, format string, args ...any) error {
 	err := fmt.Errorf("%s: %s: %w", t.file, t.place(row, column), fmt.Errorf(format, args...))
 	if t.Names != nil && t.first != nil {
@@ -87,7 +85,6 @@ func (t *Text) Errorf(column int, format string, args ...any) error {
 	return fmt.Errorf("%s: column %q %w", t.file, t.Names[column], fmt.Errorf(format, args...))
 }
 
-// notNumber explains why a field is not a number.
 func notNumber(field string, err error) error {
 	switch {
 	case errors.Is(err, strconv.ErrRange):
@@ -109,7 +106,6 @@ func isRow(field string) bool {
 	})
 }
 
-// isDate reports whether a field starts with a date.
 func isDate(field string) bool {
 	day, _, _ := strings.Cut(strings.Replace(field, "T", " ", 1), " ")
 	return slices.ContainsFunc([]string{"2006-1-2", "2006/1/2", "2/1/2006", "1/2/2006", "2.1.2006", "2.1.06", "2/1/06", "1/2/06"}, func(layout string) bool {

@@ -1,4 +1,4 @@
-// Package table reads tables of numbers from NumPy's .npy and .npz files, and tables of numbers and words from text
+// Package table reads tables of numbers from NumPy, HDF5 and MATLAB files, and tables of numbers and words from text
 // files such as .csv. Commands use it to read codes, factors, labels, pairs and answers.
 package table
 
@@ -29,17 +29,27 @@ type Table struct {
 	counted, reals bool // as in Text
 }
 
-// Read reads a file. The extension determines the format: a text table (.csv, .tsv or .txt, see [ReadText]), .npz, or
-// .npy for all other extensions. Arrays may have any numeric type, byte order and axis order; a vector is one column.
-// FILE.npz:NAME reads the array NAME of an archive. Without a name, Read uses the only array or the array called role.
+// Read reads a file. The extension determines the format: a text table (.csv, .tsv or .txt, see [ReadText]), a file of
+// several arrays (.npz, .h5, .hdf5 or .mat), or .npy for all other extensions. Arrays may have any numeric type, byte
+// order and axis order; a vector is one column, also a row of a MATLAB file. FILE.npz:NAME reads the array NAME of a
+// file of several arrays. Without a name, Read uses the only array or the array called role.
 // Read drops an index before the columns of a text table: a column without a name.
 func Read(path, role string) (*Table, error) {
 	return read(path, role, false, (*Text).numbers)
 }
 
-// ReadFactors is Read for tables with missing values, which become NaN, and columns of words.
-func ReadFactors(path, role string) (*Table, error) {
-	return read(path, role, false, (*Text).factor)
+// ReadFactors is Read for tables with missing values, which become NaN, and columns of words. A column may have both
+// words and numbers, dates, or many words, if categorical is true for its name, its number and the number of columns.
+// The name is empty in a table without names. A nil function means false.
+func ReadFactors(path, role string, categorical func(name string, column, columns int) bool) (*Table, error) {
+	return read(path, role, false, func(t *Text, c int) (*Column, error) {
+		name := ""
+		if t.Names != nil {
+			name = t.Names[c]
+		}
+		free := categorical != nil && categorical(name, c, len(t.Rows[0]))
+		return t.Factor(c, free, free)
+	})
 }
 
 // ReadBlocks is Read for rows that may be blocks of numbers: all axes of an array after the first one become columns.
@@ -64,7 +74,6 @@ func read(path, role string, blocks bool, column func(*Text, int) (*Column, erro
 }
 
 func (t *Text) numbers(c int) (*Column, error) { return t.Numbers(c, false) }
-func (t *Text) factor(c int) (*Column, error)  { return t.Factor(c, false, false) }
 
 // table reads the columns of a text table, without an index.
 func (t *Text) table(column func(*Text, int) (*Column, error)) (*Table, error) {
@@ -177,11 +186,11 @@ func Size(path, role string) (rows, cols int, err error) {
 // Beside returns the name, for Read, of the array called role in the archive of path. It returns "" if the archive has
 // no such array, or if path is this array.
 func Beside(path, role string) string {
-	file, name, ok := splitNPZ(path)
+	file, name, ok := splitArchive(path)
 	if !ok || name == role {
 		return ""
 	}
-	z, err := arrays.OpenNPZ(file)
+	z, err := arrays.Open(file)
 	if err != nil {
 		return "" // Read will report the error
 	}
@@ -196,12 +205,12 @@ func isText(path string) bool {
 	return slices.Contains([]string{".csv", ".tsv", ".txt"}, strings.ToLower(filepath.Ext(path)))
 }
 
-// open opens the array of a path: a .npy file or FILE.npz:NAME. Without a name, it is the archive's only array or the
-// array called role.
+// open opens the array of a path: a .npy file or an array of an archive, see splitArchive. Without a name, it is the
+// archive's only array or the array called role.
 func open(path, role string) (f arrays.File, a *arrays.Array, err error) {
-	file, name, ok := splitNPZ(path)
+	file, name, ok := splitArchive(path)
 	if f = arrays.OpenNPY(path); ok {
-		if f, err = arrays.OpenNPZ(file); err != nil {
+		if f, err = arrays.Open(file); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -222,7 +231,7 @@ func open(path, role string) (f arrays.File, a *arrays.Array, err error) {
 		a, err = f.Open(name)
 	}
 	if ending := filepath.Ext(path); errors.Is(err, npy.ErrFormat) && !ok && !strings.EqualFold(ending, ".npy") {
-		err = fmt.Errorf("%w; want a file that ends in .npy, .npz, .csv, .tsv or .txt", err)
+		err = fmt.Errorf("%w; want a file that ends in .npy, .npz, .h5, .hdf5, .mat, .csv, .tsv or .txt", err)
 	}
 	if err != nil {
 		f.Close() // nothing was written
@@ -233,20 +242,24 @@ func open(path, role string) (f arrays.File, a *arrays.Array, err error) {
 
 // File returns the file of a path for Read, without the name of an array.
 func File(path string) string {
-	if file, _, ok := splitNPZ(path); ok {
+	if file, _, ok := splitArchive(path); ok {
 		return file
 	}
 	return path
 }
 
-// splitNPZ splits FILE.npz:NAME; the name is optional.
-func splitNPZ(path string) (file, name string, ok bool) {
-	if strings.EqualFold(filepath.Ext(path), ".npz") {
+// archives are the endings of files of several arrays.
+var archives = []string{".npz", ".h5", ".hdf5", ".mat"}
+
+// splitArchive splits FILE.npz:NAME, or a path with another ending of archives; the name is optional.
+func splitArchive(path string) (file, name string, ok bool) {
+	if slices.Contains(archives, strings.ToLower(filepath.Ext(path))) {
 		return path, "", true
 	}
-	const mark = ".npz:"
-	if i := strings.LastIndex(strings.ToLower(path), mark); i >= 0 {
-		return path[:i+len(mark)-1], path[i+len(mark):], true
+	for _, ending := range archives {
+		if i := strings.LastIndex(strings.ToLower(path), ending+":"); i >= 0 {
+			return path[:i+len(ending)], path[i+len(ending)+1:], true
+		}
 	}
 	return "", "", false
 }
@@ -259,6 +272,9 @@ func sizes(a *arrays.Array, blocks bool) (rows, cols int, err error) {
 	rows, cols = a.Shape[0], 1
 	for _, s := range a.Shape[1:] {
 		cols *= s
+	}
+	if a.Reversed && rows == 1 && len(a.Shape) == 2 { // MATLAB has no one-dimensional arrays
+		rows, cols = cols, 1
 	}
 	const size = 2 * 8 // bytes per number: integers are stored twice, and growing lists in part
 	if err := memory.Check(fmt.Sprintf("its array of shape %v", a.Shape), memory.Product(rows, cols, size)); err != nil {

@@ -3,9 +3,11 @@ package table
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -65,7 +67,26 @@ func array(descr string, fortran bool, shape string, data string) string {
 	return "\x93NUMPY\x01\x00\x76\x00" + h + data
 }
 
+// matRow returns a MATLAB file with a row of numbers.
+func matRow(name string, values ...float64) string {
+	element := func(kind uint32, data any) []byte {
+		b := new(bytes.Buffer)
+		binary.Write(b, binary.LittleEndian, data)
+		size := b.Len()
+		b.Write(make([]byte, -size&7))
+		return append(binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, kind), uint32(size)), b.Bytes()...)
+	}
+	double := []uint32{6, 0}
+	matrix := bytes.Join([][]byte{element(6, double), element(5, []int32{1, int32(len(values))}), element(1, []byte(name)), element(9, values)}, nil)
+	return fmt.Sprintf("%-124s\x00\x01IM", "MATLAB 5.0 MAT-file") + string(element(14, matrix))
+}
+
 func TestRead(t *testing.T) {
+	arrayFiles, err := filepath.Abs("../arrays/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrayFiles += string(filepath.Separator)
 	t.Chdir(t.TempDir())
 	write := func(name, content string) {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
@@ -104,7 +125,10 @@ func TestRead(t *testing.T) {
 	write("big.npy", big)
 	write("table.CSV", "1,2\n3,4\n")
 	write("scalar.npy", array("<i2", false, "()", "\x01\x00"))
-	write("codes.h5", "\x89HDF\r\n\x1a\n")
+	write("codes.hdf", "\x89HDF\r\n\x1a\n")
+	write("text.h5", "codes")
+	write("row.mat", matRow("codes", 1, 0))
+	ramp := &Table{Rows: 9, Cols: 1, Data: []float64{0, 1, 2, 3, 4, 5, 6, 7, 8}}
 	write("large.npy", array("<u8", false, "(1, 1)", strings.Repeat("\xff", 8)))
 	members := map[string]string{"big": big, "flags": flags, "codes": plain.String()}
 	archive("one.npz", members, "flags")
@@ -113,6 +137,7 @@ func TestRead(t *testing.T) {
 	archive("none.npz", nil)
 	for path, want := range map[string]*Table{
 		"floats.npy": floats, "big.npy": whole, "table.CSV": &lines, "one.npz": column, "role.npz": floats, "role.npz:big": whole, "two.npz:flags": column,
+		arrayFiles + "arrays.h5:in/vector": ramp, arrayFiles + "matlab73.mat:vector": ramp, "row.mat": {Rows: 2, Cols: 1, Data: []float64{1, 0}},
 	} {
 		got, err := Read(path, "codes")
 		if err != nil {
@@ -124,14 +149,17 @@ func TestRead(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"two.npz":         "two.npz: there are the arrays big, flags; want one called codes, or a name behind the file's, such as two.npz:big",
-		"two.npz:flag":    `two.npz: no array "flag"; there are big, flags`,
-		"none.npz":        "there is no array in it",
-		"scalar.npy":      "scalar.npy: the array has shape []; want two dimensions",
-		"large.npy":       "large.npy ([1 1], uint64): element 0 does not fit",
-		"codes.h5":        "codes.h5: not a .npy file: it begins with \"\\x89HDF\\r\\n\", want \"\\x93NUMPY\"; want a file that ends in .npy, .npz, .csv, .tsv or .txt",
-		"missing.npz:big": "missing.npz",
-		"missing.csv":     "missing.csv",
+		"two.npz":      "two.npz: there are the arrays big, flags; want one called codes, or a name behind the file's, such as two.npz:big",
+		"two.npz:flag": `two.npz: no array "flag"; there are big, flags`,
+		"none.npz":     "there is no array in it",
+		"scalar.npy":   "scalar.npy: the array has shape []; want two dimensions",
+		"large.npy":    "large.npy ([1 1], uint64): element 0 does not fit",
+		"codes.hdf":    "codes.hdf: not a .npy file: it begins with \"\\x89HDF\\r\\n\", want \"\\x93NUMPY\"; want a file that ends in .npy, .npz, .h5, .hdf5, .mat, .csv, .tsv or .txt",
+		"text.h5":      "text.h5: not an HDF5 file",
+
+		arrayFiles + "plain.mat": "plain.mat: there are the arrays images, words, none, text; want one called codes, or a name behind the file's, such as",
+		"missing.npz:big":        "missing.npz",
+		"missing.csv":            "missing.csv",
 	} {
 		if _, err := Read(path, "codes"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v does not say %q", path, err, want)

@@ -25,7 +25,6 @@ type Text struct {
 	counted, reals bool // the first row is 0, 1, 2, ..., and may number the columns; the numbers below all have a point or an exponent
 }
 
-// ReadTextFile is [ReadText] for a file.
 func ReadTextFile(path string, named bool) (*Text, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -219,7 +218,6 @@ func (t *Text) DropUnnamed(keep int) error {
 	return nil
 }
 
-// pick returns the elements of a list at the given indices.
 func pick[T any](list []T, at []int) []T {
 	some := make([]T, len(at))
 	for i, from := range at {

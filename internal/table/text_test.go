@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -61,7 +62,7 @@ func readTable(text string, factors bool) (*Table, error) {
 		return nil, err
 	}
 	if factors {
-		return x.table((*Text).factor)
+		return x.table(func(t *Text, c int) (*Column, error) { return t.Factor(c, false, false) })
 	}
 	return x.table(func(x *Text, c int) (*Column, error) { return x.Numbers(c, false) })
 }
@@ -192,6 +193,12 @@ func TestDropCounter(t *testing.T) {
 	if got.DropCounter(); got.Cols != 1 || !slices.Equal(got.Data, []float64{.5, .25, 4}) || len(got.Notes) != 1 {
 		t.Errorf("%+v", got)
 	}
+	if got, err = readTable("0,a,c\n1,b,c\n2,a,d\n", true); err != nil {
+		t.Fatal(err)
+	}
+	if got.DropCounter(); fmt.Sprint(got.Words, got.Data, got.Ints) != "[[a b] [c d]] [0 0 1 0 0 1] [0 0 1 0 0 1]" {
+		t.Errorf("words %q, levels %v, %v", got.Words, got.Data, got.Ints)
+	}
 }
 
 // A first line of whole numbers from 0 is a row, unless there is one row too many.
@@ -260,7 +267,7 @@ func FuzzReadText(f *testing.F) {
 					t.Errorf("%d fields, %d in the first row, %d names", len(row), len(x.Rows[0]), len(x.Names))
 				}
 			}
-			m, err := x.table((*Text).factor)
+			m, err := x.table(func(t *Text, c int) (*Column, error) { return t.Factor(c, false, false) })
 			if err != nil {
 				if !strings.HasPrefix(err.Error(), "name: ") {
 					t.Errorf("error %v", err)

@@ -44,7 +44,6 @@ const (
 	metricDescription     = 4 // string
 )
 
-// Status is the status of a session at its end.
 type Status int
 
 // The statuses of the plugin.
@@ -53,7 +52,6 @@ const (
 	Failed    Status = 2
 )
 
-// Setting is a setting of a run.
 type Setting struct {
 	Name  string
 	Value any // a float64, a bool or a string

@@ -17,7 +17,6 @@ const maxRecord = 64 << 20
 // ErrTorn is the error for an incomplete or damaged record.
 var ErrTorn = errors.New("torn or damaged record")
 
-// FilePrefix is the prefix of the names of event files.
 const FilePrefix = "events.out.tfevents."
 
 // Find returns the path of the first event file in a folder by name, or "" if there is none.
@@ -34,14 +33,12 @@ func Find(dir string) (string, error) {
 	return "", nil
 }
 
-// Reader reads the events of a file.
 type Reader struct {
 	r      *bufio.Reader
 	offset int64
 	record []byte
 }
 
-// NewReader reads events from r.
 func NewReader(r io.Reader) *Reader { return &Reader{r: bufio.NewReader(r)} }
 
 // Offset returns the file offset after the last event.
@@ -56,7 +53,7 @@ func (r *Reader) Next() (*Event, error) {
 	}
 	e, err := unmarshal(data)
 	if err != nil {
-		return nil, fmt.Errorf("at byte %d: %w: %w", r.offset, ErrTorn, err)
+		return nil, fmt.Errorf("at byte %d: %w: not a message in wire format", r.offset, ErrTorn)
 	}
 	r.offset += int64(len(data)) + 16
 	return e, nil

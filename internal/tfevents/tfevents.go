@@ -14,7 +14,6 @@ import (
 	"time"
 )
 
-// Event is one record of a file.
 type Event struct {
 	WallTime    float64 // seconds since 1970
 	Step        int64
@@ -22,7 +21,6 @@ type Event struct {
 	Values      []Value
 }
 
-// Time returns the time of an event.
 func (e *Event) Time() time.Time { return time.UnixMicro(int64(math.Round(e.WallTime * 1e6))) }
 
 // Tag returns the tag of the first value of an event, or "" if there is none.
@@ -42,14 +40,12 @@ type Value struct {
 	Description string  // Markdown; TensorBoard shows the description of a tag's first value
 }
 
-// Image is a picture.
 type Image struct {
 	Width, Height int
 	Gray          bool
 	PNG           []byte
 }
 
-// Plugin is the data of a TensorBoard plugin.
 type Plugin struct {
 	Name    string
 	Content []byte // a message in the plugin's format
@@ -58,7 +54,6 @@ type Plugin struct {
 // fileVersion is in the first record of every file.
 const fileVersion = "brain.Event:2"
 
-// castagnoli is the table of CRC-32C.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // maskedCRC is TFRecord's checksum, masked to make checksums of checksums safe.
@@ -67,7 +62,6 @@ func maskedCRC(data []byte) uint32 {
 	return (crc>>15 | crc<<17) + 0xa282ead8
 }
 
-// appendRecord appends data as a record.
 func appendRecord(b, data []byte) []byte {
 	le := binary.LittleEndian
 	length := le.AppendUint64(nil, uint64(len(data)))

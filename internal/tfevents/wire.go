@@ -2,11 +2,12 @@ package tfevents
 
 import (
 	"bytes"
-	"errors"
 	"math"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/unravel-ml/unravel/internal/wire"
 )
 
 // Field numbers of the messages (tensorflow/core/util/event.proto, core/framework/summary.proto and tensor.proto), and the
@@ -115,8 +116,8 @@ func emptyTensor() []byte {
 	return appendBytes(appendInt(nil, tensorType, typeFloat), tensorShape, appendBytes(nil, shapeDimension, nil))
 }
 
-func appendTag(b []byte, field int, wire protowire.Type) []byte {
-	return protowire.AppendTag(b, protowire.Number(field), wire)
+func appendTag(b []byte, field int, kind protowire.Type) []byte {
+	return protowire.AppendTag(b, protowire.Number(field), kind)
 }
 
 // appendInt appends an integer unless it is 0, the default.
@@ -140,67 +141,23 @@ func appendBytes(b []byte, field int, data []byte) []byte {
 	return protowire.AppendBytes(appendTag(b, field, wireBytes), data)
 }
 
-// field is one field of a message.
-type field struct {
-	number int
-	wire   protowire.Type
-	x      uint64 // value for wire types other than bytes
-	data   []byte
-}
-
-var errMessage = errors.New("not a message in wire format")
-
-// fields calls f for each field of a message.
-func fields(b []byte, f func(field) error) error {
-	for len(b) > 0 {
-		number, wire, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			return errMessage
-		}
-		b = b[n:]
-		x := field{number: int(number), wire: wire}
-		switch wire {
-		case wireVarint:
-			x.x, n = protowire.ConsumeVarint(b)
-		case wire64:
-			x.x, n = protowire.ConsumeFixed64(b)
-		case wire32:
-			var v uint32
-			v, n = protowire.ConsumeFixed32(b)
-			x.x = uint64(v)
-		case wireBytes:
-			x.data, n = protowire.ConsumeBytes(b)
-		default: // groups are obsolete
-			return errMessage
-		}
-		if n < 0 {
-			return errMessage
-		}
-		b = b[n:]
-		if err := f(x); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // unmarshal decodes an Event, and skips fields that this package does not write.
 func unmarshal(b []byte) (*Event, error) {
 	var e Event
-	err := fields(b, func(f field) error {
+	err := wire.Each(b, func(f wire.Field) error {
 		switch {
-		case f.number == eventWallTime && f.wire == wire64:
-			e.WallTime = math.Float64frombits(f.x)
-		case f.number == eventStep && f.wire == wireVarint:
-			e.Step = int64(f.x)
-		case f.number == eventFileVersion && f.wire == wireBytes:
-			e.FileVersion = string(f.data)
-		case f.number == eventSummary && f.wire == wireBytes:
-			return fields(f.data, func(f field) error {
-				if f.number != summaryValue || f.wire != wireBytes {
+		case f.Number == eventWallTime && f.Type == wire64:
+			e.WallTime = math.Float64frombits(f.Varint)
+		case f.Number == eventStep && f.Type == wireVarint:
+			e.Step = int64(f.Varint)
+		case f.Number == eventFileVersion && f.Type == wireBytes:
+			e.FileVersion = string(f.Bytes)
+		case f.Number == eventSummary && f.Type == wireBytes:
+			return wire.Each(f.Bytes, func(f wire.Field) error {
+				if f.Number != summaryValue || f.Type != wireBytes {
 					return nil
 				}
-				v, err := unmarshalValue(f.data)
+				v, err := unmarshalValue(f.Bytes)
 				e.Values = append(e.Values, v)
 				return err
 			})
@@ -211,16 +168,16 @@ func unmarshal(b []byte) (*Event, error) {
 }
 
 func unmarshalValue(b []byte) (v Value, err error) {
-	err = fields(b, func(f field) (err error) {
+	err = wire.Each(b, func(f wire.Field) (err error) {
 		switch {
-		case f.number == valueTag && f.wire == wireBytes:
-			v.Tag = string(f.data)
-		case f.number == valueScalar && f.wire == wire32:
-			v.Scalar = math.Float32frombits(uint32(f.x))
-		case f.number == valueImage && f.wire == wireBytes:
-			v.Image, err = unmarshalImage(f.data)
-		case f.number == valueMetadata && f.wire == wireBytes:
-			err = v.unmarshalMetadata(f.data)
+		case f.Number == valueTag && f.Type == wireBytes:
+			v.Tag = string(f.Bytes)
+		case f.Number == valueScalar && f.Type == wire32:
+			v.Scalar = math.Float32frombits(uint32(f.Varint))
+		case f.Number == valueImage && f.Type == wireBytes:
+			v.Image, err = unmarshalImage(f.Bytes)
+		case f.Number == valueMetadata && f.Type == wireBytes:
+			err = v.unmarshalMetadata(f.Bytes)
 		}
 		return err
 	})
@@ -229,16 +186,16 @@ func unmarshalValue(b []byte) (v Value, err error) {
 
 func unmarshalImage(b []byte) (*Image, error) {
 	var i Image
-	err := fields(b, func(f field) error {
+	err := wire.Each(b, func(f wire.Field) error {
 		switch {
-		case f.number == imageHeight && f.wire == wireVarint:
-			i.Height = int(int32(f.x))
-		case f.number == imageWidth && f.wire == wireVarint:
-			i.Width = int(int32(f.x))
-		case f.number == imageColorspace && f.wire == wireVarint:
-			i.Gray = f.x == colorspaceGray
-		case f.number == imageEncoded && f.wire == wireBytes:
-			i.PNG = bytes.Clone(f.data)
+		case f.Number == imageHeight && f.Type == wireVarint:
+			i.Height = int(int32(f.Varint))
+		case f.Number == imageWidth && f.Type == wireVarint:
+			i.Width = int(int32(f.Varint))
+		case f.Number == imageColorspace && f.Type == wireVarint:
+			i.Gray = f.Varint == colorspaceGray
+		case f.Number == imageEncoded && f.Type == wireBytes:
+			i.PNG = bytes.Clone(f.Bytes)
 		}
 		return nil
 	})
@@ -246,18 +203,18 @@ func unmarshalImage(b []byte) (*Image, error) {
 }
 
 func (v *Value) unmarshalMetadata(b []byte) error {
-	return fields(b, func(f field) error {
+	return wire.Each(b, func(f wire.Field) error {
 		switch {
-		case f.number == metadataDescription && f.wire == wireBytes:
-			v.Description = string(f.data)
-		case f.number == metadataPlugin && f.wire == wireBytes:
+		case f.Number == metadataDescription && f.Type == wireBytes:
+			v.Description = string(f.Bytes)
+		case f.Number == metadataPlugin && f.Type == wireBytes:
 			v.Plugin = &Plugin{}
-			return fields(f.data, func(f field) error {
+			return wire.Each(f.Bytes, func(f wire.Field) error {
 				switch {
-				case f.number == pluginName && f.wire == wireBytes:
-					v.Plugin.Name = string(f.data)
-				case f.number == pluginContent && f.wire == wireBytes:
-					v.Plugin.Content = bytes.Clone(f.data)
+				case f.Number == pluginName && f.Type == wireBytes:
+					v.Plugin.Name = string(f.Bytes)
+				case f.Number == pluginContent && f.Type == wireBytes:
+					v.Plugin.Content = bytes.Clone(f.Bytes)
 				}
 				return nil
 			})

@@ -71,7 +71,6 @@ func (w *Writer) begin() error { return w.write(Event{FileVersion: fileVersion})
 // Last returns the time of the last event, or of the first record for a new file.
 func (w *Writer) Last() time.Time { return w.last }
 
-// Scalar writes a number with a tag.
 func (w *Writer) Scalar(tag string, step int64, x float32) error {
 	return w.Write(step, Value{Tag: tag, Scalar: x})
 }

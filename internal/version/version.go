@@ -12,7 +12,6 @@ import (
 	"sync"
 )
 
-// modulePath is the path of this module.
 const modulePath = "github.com/unravel-ml/unravel"
 
 // Code returns the version of this module's code, in a program of this module or in a program that imports it. It is

@@ -14,7 +14,7 @@ type batch struct {
 	means, logVariances [][]float64 // posteriors of the samples z, in sentences about samples
 }
 
-// of is a batch for a sentence: z are its codes or its samples.
+// of returns a batch for a sentence. z holds its codes or its samples.
 func (b batch) of(q *Quantity) Batch {
 	r := Batch{Codes: b.z, Values: b.y, Labels: b.labels, LogVariances: b.logVariances}
 	if q.sentence.Sampled {
@@ -23,7 +23,7 @@ func (b batch) of(q *Quantity) Batch {
 	return r
 }
 
-// nodes is a batch for a sentence, of the inputs z, y, labels, log variances and means.
+// nodes returns the inputs of a sentence from nodes of z, y, labels, log variances and means.
 func nodes(q *Quantity, in []*gorgonia.Node) Inputs {
 	r := Inputs{Codes: in[0], Values: in[1], Labels: in[2]}
 	if len(in) > 3 {
@@ -35,8 +35,8 @@ func nodes(q *Quantity, in []*gorgonia.Node) Inputs {
 	return r
 }
 
-// batches are data of all kinds: continuous, on a coarse grid, with codes that are
-// functions of factors or copies of them, constant, with one value all over.
+// batches returns data of all kinds: continuous, on a coarse grid, codes as functions or copies of factors, constant
+// codes, and factors with one value.
 func batches(seed, rows int) map[string]batch {
 	r := rng.New(uint64(seed), "batch")
 	kinds := map[string]func(i, k int, level []float64) float64{

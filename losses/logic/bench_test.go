@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
-// benchSchema has codes of 16 columns; the first columns are the sub-code of shape.
+// benchSchema has codes of 16 columns. The first columns are the sub-code of shape.
 func benchSchema() logic.Schema {
 	all := make([]int, 16)
 	for i := range all {
@@ -24,7 +24,7 @@ func benchSchema() logic.Schema {
 	return logic.Schema{Codes: 16, SubCodes: map[string][]int{"shape": all, "pair": all[:2]}, Factors: []string{"shape", "x"}}
 }
 
-// BenchmarkSentence compares value and gradient of sentences with the named losses.
+// BenchmarkSentence times value and gradient of sentences and of the equal named losses.
 func BenchmarkSentence(b *testing.B) {
 	schema := benchSchema()
 	for _, c := range []struct {

@@ -5,7 +5,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// The functions of this file build trees of sentences for tests.
+// The functions of this file build syntax trees of sentences.
 
 func Equal(p syntax.Premetric, a, b syntax.Term) syntax.Formula {
 	e := &syntax.Equality{A: a, B: b, Premetric: p}
@@ -99,7 +99,7 @@ func Functions(f *syntax.Function) syntax.Domain {
 	return syntax.Domain{Names: []string{f.Name}, Set: syntax.FunctionSet, Functions: []*syntax.Function{f}}
 }
 
-// Moving binds the transformation g that leads from a row to another.
+// Moving binds the transformation g that maps one row to another.
 func Moving(d syntax.Domain, from, to syntax.Variable) syntax.Domain {
 	d.Moves = []syntax.PairMove{{Name: "g", From: from, To: to}}
 	return d

@@ -107,8 +107,9 @@
 //	wasserstein  sqrt(sum_k (a_k - b_k)^2 + (s_k - r_k)^2), the 2-Wasserstein distance
 //
 // A plain a = b, or a != b, is crisp: true or false, 0 or infinity, without a gradient. It compares rows, values of
-// factors (levels with levels, by their labels; a value with a number, as float32), and constants, but not codes. A
-// crisp formula is allowed only where it cannot make the sentence infinite:
+// factors (levels with levels, by their labels; a level with its name, as in y.shape(i) = "heart"; a value with a
+// number, as float32), and constants, but not codes. A crisp formula is allowed only where it cannot make the sentence
+// infinite:
 //
 //   - forall i, j: crisp -> ... restricts the domain of the quantifier, and so does exists i: crisp and ...: only the
 //     remaining tuples are aggregated. forall over an empty domain is 0, and exists over an empty domain is infinite;

@@ -34,11 +34,11 @@ func Example() {
 	// Output:
 	// ∀ i, j: y.shape(i) = y.shape(j) → z.shape(i) = z.shape(j)
 	// mean{i, j | y.shape(i) = y.shape(j)} ‖z.shape(i) − z.shape(j)‖
-	// zero is equivalent to truth: it has no negation, and no implication but from crisp formulas
+	// 0 if and only if the sentence is true: it has no negation, and only crisp formulas (= or !=) imply others
 	// 2 <nil>
 }
 
-// A program builds a sentence as a text, with names of factors in quotes.
+// A program builds a sentence as text, with names of factors in quotes.
 func ExampleParse() {
 	var parts []string
 	for _, name := range []string{"shape", "object hue"} {
@@ -54,7 +54,7 @@ func ExampleParse() {
 	// 1:18: unknown premetric "squard"; did you mean "squared"?
 }
 
-// A sentence is a node in anyone's graph.
+// A sentence becomes a node in any graph.
 func ExampleQuantity_Node() {
 	sentence, err := logic.Parse(`forall[mean] i: (exists c in {[0, 0], [1, 1]}: z(i) =[squared] c)`)
 	if err != nil {
@@ -91,7 +91,7 @@ func ExampleQuantity_Node() {
 	// [0 1 1 2]
 }
 
-// The best product approximation of codes, example 5 of the paper.
+// The best product approximation of codes: example 5 of the paper.
 func ExampleQuantity_Approximation() {
 	sentence, err := logic.Parse("exists m.a: y.a -> z[0]: forall[mean] i: z[0](i) =[squared] m.a(y.a(i))")
 	if err != nil {

@@ -1,6 +1,6 @@
 package logic
 
-// What tests with the operations of package losses, which imports this one, need.
+// Exported for tests with the operations of package losses, which imports package logic.
 var (
 	Parsed   = parsed
 	Compiled = compiled
@@ -8,7 +8,7 @@ var (
 	Evaluate = evaluate
 )
 
-// Summands returns how many parts a sentence with named losses has.
+// Summands returns the number of parts of a sentence with named losses.
 func (q *Quantity) Summands() int { return len(q.summands) }
 
 // Arrays returns codes, values of factors and labels.

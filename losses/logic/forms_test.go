@@ -12,14 +12,14 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// formSchema is testSchema with a circle that turns z.shape.
+// formSchema is testSchema with a circle for z.shape.
 func formSchema() Schema {
 	s := testSchema
 	s.Turns = []Turn{{Name: "shape"}}
 	return s
 }
 
-// randomForms makes a sentence that joins sentences about functions, moves and independence, and others.
+// randomForms returns a random sentence. It joins sentences about functions, moves, independence and other forms.
 func randomForms(seed int) Sentence {
 	g := &generator{Stream: rng.New(uint64(seed), "forms"), factor: map[string]string{}, width: map[string]int{}}
 	s := syntax.Sentence{}
@@ -61,7 +61,7 @@ func (g *generator) form() syntax.Formula {
 	return g.quantified(2)
 }
 
-// function says that there is a function of a class.
+// function returns a formula with a function of a class.
 func (g *generator) function() syntax.Formula {
 	i, h := g.fresh(), g.fresh()+"h"
 	codes, factors := &syntax.Access{Codes: true, Name: "shape"}, &syntax.Access{Columns: []syntax.Range{{Lo: 0, Hi: 2}}}
@@ -95,7 +95,7 @@ func (g *generator) function() syntax.Formula {
 	return Exists(Functions(f), ForAll(a, Rows(i), body))
 }
 
-// levelFunction says that a sub-code is a function of a factor.
+// levelFunction returns a formula for a sub-code as a function of a factor.
 func (g *generator) levelFunction() syntax.Formula {
 	i, name := g.fresh(), pickOf(g, "shape", "x y")
 	f := &syntax.Function{Name: "m." + name, From: &syntax.Access{Name: name}, To: &syntax.Access{Codes: true, Name: name}}
@@ -106,7 +106,7 @@ func (g *generator) levelFunction() syntax.Formula {
 	return Exists(Functions(f), ForAll(a, Rows(i), Equal(p, Apply(f.Name, Factor(name, syntax.Variable(i))), SubCode(name, syntax.Variable(i)))))
 }
 
-// moving compares codes with codes that a transformation moves.
+// moving returns a formula that compares codes with transformed codes.
 func (g *generator) moving() syntax.Formula {
 	i, j := g.fresh(), g.fresh()
 	d := Moving(Rows(i, j), syntax.Variable(i), syntax.Variable(j))
@@ -123,7 +123,7 @@ func (g *generator) moving() syntax.Formula {
 	return ExistsBy(pickOf(g, syntax.OrMin, syntax.OrHarmonic, syntax.OrHarmonicSquare), d, And(Differ(syntax.Variable(i), syntax.Variable(j)), body))
 }
 
-// formBatches are batches with moves: continuous, and such that a kind of form is true of them.
+// formBatches returns batches with moves: continuous codes, and codes for which one kind of form is true.
 func formBatches(seed int) map[string]Batch {
 	r := rng.New(uint64(seed), "forms")
 	all := map[string]Batch{}
@@ -167,8 +167,8 @@ func formBatches(seed int) map[string]Batch {
 	return all
 }
 
-// TestRandomForms tests theorem 1 on random sentences of all forms. Solvers and rotations round, which leaves a true
-// sentence near 0.
+// TestRandomForms tests theorem 1 on random sentences of all forms. Solvers and rotations round, so a true sentence is
+// only near 0.
 func TestRandomForms(t *testing.T) {
 	held, broke, equivalent, implied, functions := 0, 0, 0, 0, 0
 	n := sentences() / 2

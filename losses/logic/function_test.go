@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// functionSentences are sentences with functions of every class and method.
+// functionSentences have functions of every class and method.
 func functionSentences() []string {
 	return []string{
 		`exists h: z -> y in affine: forall[mean] i: h(z(i)) =[squared] y(i)`,
@@ -52,7 +52,7 @@ func functionSentences() []string {
 	}
 }
 
-// TestFunctionGradients compares gradients of sentences with functions with differences.
+// TestFunctionGradients compares gradients of sentences with functions with finite differences.
 func TestFunctionGradients(t *testing.T) {
 	long.NotShort(t)
 	b := batches(3, 24)["continuous"]

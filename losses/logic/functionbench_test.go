@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
-// BenchmarkFunctions compares value and gradient of sentences with functions with the named losses.
+// BenchmarkFunctions times value and gradient of sentences with functions and of the equal named losses.
 func BenchmarkFunctions(b *testing.B) {
 	schema := benchSchema()
 	inverse := func(kind losses.Inverse) func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {

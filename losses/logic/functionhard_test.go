@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// TestFunctionsAtHardPoints tests values and gradients of few, equal and unknown rows, and of ties.
+// TestFunctionsAtHardPoints tests values and gradients for few, equal and unknown rows, and for ties.
 func TestFunctionsAtHardPoints(t *testing.T) {
 	squares := `exists h: z -> y in affine: forall[mean] i: h(z(i)) =[squared] y(i)`
 	levels := `exists m: y.a -> z: forall[mean] i: z(i) =[euclidean] m(y.a(i))`
@@ -22,8 +22,8 @@ func TestFunctionsAtHardPoints(t *testing.T) {
 		gradient  []float64
 	}{
 		{squares, column(0, 1, 2), column(0, 0, 1), 1. / 18, []float64{-1. / 18, 1. / 9, -1. / 18}},
-		{squares, column(1, 2), column(0, 1), 0, []float64{0, 0}},                   // as many rows as numbers
-		{squares, column(3), column(1), 0, []float64{0}},                            // fewer
+		{squares, column(1, 2), column(0, 1), 0, []float64{0, 0}},                   // as many rows as parameters
+		{squares, column(3), column(1), 0, []float64{0}},                            // fewer rows than parameters
 		{squares, column(1, 1, 1), column(0, 1, 2), 2. / 3, []float64{0, 0, 0}},     // constant codes
 		{squares, column(1, 1, 2, 2), column(0, 0, 1, 1), 0, []float64{0, 0, 0, 0}}, // repeated rows
 		{squares, column(0, 1, 2, 9), column(0, 0, 1, -1), 1. / 18, []float64{-1. / 18, 1. / 9, -1. / 18, 0}},
@@ -38,7 +38,7 @@ func TestFunctionsAtHardPoints(t *testing.T) {
 		{levels, column(1, 3, 9, 100), column(0, 0, 1, -1), 2. / 3, []float64{-1. / 3, 1. / 3, 0, 0}},
 		{levels, column(1, 1, 9), column(0, 0, 1), 0, []float64{0, 0, 0}},
 		{levels, column(1, 2), column(-1, -1), 0, []float64{0, 0}},
-		{`exists m: y.a -> z: forall i: z(i) =[euclidean] m(y.a(i))`, column(0, 2, 0, 2), column(0, 0, 1, 1), 1, []float64{-0.5, 0.5, 0, 0}}, // the first of ties
+		{`exists m: y.a -> z: forall i: z(i) =[euclidean] m(y.a(i))`, column(0, 2, 0, 2), column(0, 0, 1, 1), 1, []float64{-0.5, 0.5, 0, 0}}, // the first tie
 		{`exists m: y.a -> z: forall[sum] i: z(i) =[absolute] m(y.a(i))`, column(0, 1, 5, 7), column(2, 2, 2, 0), 5, []float64{-1, 0, 1, 0}},
 		{`exists m: y.a -> z: forall[mean] v in y.a: forall[mean] i: y.a(i) = v -> z(i) =[squared] m(v)`, column(0, 2, 5), column(3, 3, 1), 0.5, []float64{-0.5, 0.5, 0}},
 		{`exists h: z -> y in affine by least squares: forall i: h(z(i)) =[euclidean] y(i)`, column(0, 1, 2), column(0, 0, 1), 1. / 3, []float64{-1. / 6, 1. / 3, -1. / 6}},
@@ -63,7 +63,7 @@ func TestFunctionsAtHardPoints(t *testing.T) {
 	}
 }
 
-// TestFunctionsNotFinite tests that NaN and infinity in codes show in value and gradient.
+// TestFunctionsNotFinite tests that NaN and infinity in codes propagate to value and gradient.
 func TestFunctionsNotFinite(t *testing.T) {
 	for _, text := range functionSentences() {
 		q, b := compiled(t, parsed(t, text)), batches(1, 9)["continuous"]
@@ -77,7 +77,7 @@ func TestFunctionsNotFinite(t *testing.T) {
 	}
 }
 
-// TestDegenerateFunctions tests that no batch has a value or gradient that is NaN or infinite, or a value below zero.
+// TestDegenerateFunctions tests that values and gradients are finite, and values nonnegative, for all batches.
 func TestDegenerateFunctions(t *testing.T) {
 	for _, text := range functionSentences() {
 		q := compiled(t, parsed(t, text))
@@ -94,8 +94,8 @@ func TestDegenerateFunctions(t *testing.T) {
 	}
 }
 
-// A map that is fitted to all its columns at once has a limit of numbers. Fits of single columns and functions of levels
-// have none.
+// A map fitted to all columns at once has a limit on the number of parameters. Fits of single columns and functions of
+// levels have none.
 func TestLargeFunctions(t *testing.T) {
 	var all []int
 	for k := range 50 {
@@ -163,7 +163,7 @@ func TestFunctionErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
-	// Names that look like functions still are variables and rows.
+	// Names of functions are also valid names of variables and rows.
 	for _, text := range []string{`exists h: z(h) =[squared] 0`, `forall by, affine: z(by) =[squared] z(affine)`, `exists h in {0, 1}: forall i: z(i) =[squared] h`} {
 		if _, err := Compile(parsed(t, text), testSchema); err != nil {
 			t.Errorf("%s: %v", text, err)

@@ -16,7 +16,7 @@ func inverseOf(kind losses.Inverse) func(in nodes) (*gorgonia.Node, error) {
 	return func(in nodes) (*gorgonia.Node, error) { return losses.LeftInverse(kind, 0, in[0], in[1], in[2]) }
 }
 
-// productOf is the paper's q_product of three factors and their codes.
+// productOf computes the paper's q_product of three factors and their codes.
 func productOf(d factor.Deviation, a factor.Aggregate) func(in nodes) (*gorgonia.Node, error) {
 	return func(in nodes) (*gorgonia.Node, error) {
 		return losses.Modularity(d, a, losses.Plain, in[0], in[2], factor.Block{Factor: 0, Columns: []int{0, 1}},
@@ -24,7 +24,7 @@ func productOf(d factor.Deviation, a factor.Aggregate) func(in nodes) (*gorgonia
 	}
 }
 
-// functionLosses are named losses as sentences that quantify over functions.
+// functionLosses are named losses as sentences with functions.
 func functionLosses() map[string]struct {
 	text  string
 	named int // parts with a ready operation
@@ -58,8 +58,8 @@ func functionLosses() map[string]struct {
 	}
 }
 
-// TestFunctionsAreNamedLosses compares sentences with functions with the named losses that they are, in values and
-// gradients, with the operations of these losses and without.
+// TestFunctionsAreNamedLosses compares sentences with functions with the equal named losses, in values and gradients,
+// with and without the operations of these losses.
 func TestFunctionsAreNamedLosses(t *testing.T) {
 	for name, c := range functionLosses() {
 		q := logic.Compiled(t, logic.Parsed(t, c.text))
@@ -79,7 +79,7 @@ func TestFunctionsAreNamedLosses(t *testing.T) {
 					if math.Abs(got-want) > tolerance*max(1, want) {
 						t.Errorf("%s as %s of %s in %v: %v, want %v", name, way, data, dt, got, want)
 					}
-					if data != "continuous" { // one side at ties
+					if data != "continuous" { // one-sided at ties
 						continue
 					}
 					for i, g := range gradient {

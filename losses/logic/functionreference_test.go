@@ -11,7 +11,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// fitting is the batch of testdata/functions.json, with sentences, values, gradients and functions.
+// fitting is testdata/functions.json: a batch with sentences, values, gradients and functions.
 type fitting struct {
 	Z, Y, Labels [][]float64
 	Sentences    []struct {
@@ -22,7 +22,7 @@ type fitting struct {
 	}
 }
 
-// TestFunctionReferences compares values, gradients and functions with another program's.
+// TestFunctionReferences compares values, gradients and functions with another program's results.
 func TestFunctionReferences(t *testing.T) {
 	text, err := os.ReadFile("testdata/functions.json")
 	if err != nil {
@@ -55,7 +55,7 @@ func TestFunctionReferences(t *testing.T) {
 	}
 }
 
-// compareFunction compares the function that a sentence has with the one found elsewhere.
+// compareFunction compares the function of a sentence with another program's function.
 func compareFunction(t *testing.T, q *Quantity, b batch, text string, found json.RawMessage) {
 	t.Helper()
 	all, err := q.Approximation(Batch{Codes: b.z, Values: b.y, Labels: b.labels})

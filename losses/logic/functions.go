@@ -68,7 +68,6 @@ func (c *compiler) mapping(f *syntax.Function) *mapping {
 	return m
 }
 
-// mapped returns the function with the given name, or nil.
 func (c *compiler) mapped(name string) *mapping {
 	for _, m := range c.maps {
 		if m.Name == name {
@@ -208,7 +207,6 @@ func (c *compiler) applied(e *syntax.Equality) (*syntax.Application, syntax.Term
 	return a, other
 }
 
-// argument compiles the argument of a function.
 func (c *compiler) argument(n *program.Fit, a *syntax.Application) {
 	x, isAccess := syntax.Bare(a.A).(*syntax.Access)
 	if isAccess {
@@ -359,8 +357,7 @@ func (c *compiler) networkValue(a *syntax.Application, m *mapping) linear {
 	return l
 }
 
-// networks makes inputs for the functions in mlp. A quantifier over both functions in mlp and other functions is an
-// error.
+// networks makes inputs for the functions in mlp. A quantifier over these and other functions is an error.
 func (c *compiler) networks(f *syntax.Quantified, own []*mapping) {
 	for _, m := range own {
 		if m.Class == syntax.MLP {

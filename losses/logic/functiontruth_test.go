@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// TestFunctionTruth compares quantities of sentences with functions with their truth, in exact arithmetic: zero, up to
+// TestFunctionTruth compares quantities of sentences with functions with their truth, in exact arithmetic. Zero, up to
 // rounding, is truth.
 func TestFunctionTruth(t *testing.T) {
 	held, broke := 0, 0
@@ -49,7 +49,7 @@ func TestFunctionTruth(t *testing.T) {
 	}
 }
 
-// TestRanks tests the truth of classes at points that tell them apart.
+// TestRanks tests the truth of classes at points that distinguish the classes.
 func TestRanks(t *testing.T) {
 	line, turned := [][]float64{{0, 0, 1, 1}, {1, 0, 1, 2}, {0, 1, 0, 1}, {1, 1, 0, 2}}, [][]float64{{0, 0, 5, 5}, {1, 0, 5, 6}, {0, 2, 3, 5}}
 	y := [][]float64{{1, 0, 0}, {1, 1, 0}, {2, 0, 1}, {2, 1, 1}}
@@ -71,7 +71,7 @@ func TestRanks(t *testing.T) {
 		{`exists m: y.shape -> z[1], h: z[1] -> z[3] in affine: (forall i: m(y.shape(i)) =[euclidean] z[1](i)) or forall i: h(z[1](i)) =[euclidean] z[3](i)`, line, true},
 	} {
 		q, n := compiled(t, parsed(t, c.text)), len(c.z)
-		// The labels tell the rows apart by shape (0, 0, 1, 1) and the second factor (0, 1, 0, 1).
+		// The labels distinguish the rows by shape (0, 0, 1, 1) and the second factor (0, 1, 0, 1).
 		labels := [][]float64{{0, 0, 0}, {0, 1, 0}, {1, 0, 0}, {1, 1, 0}}
 		v, err := q.Value(c.z, y[:n], labels[:n])
 		holds, err2 := q.Holds(c.z, y[:n], labels[:n])
@@ -136,13 +136,13 @@ func TestApproximation(t *testing.T) {
 	}
 }
 
-// TestApproximationNotFinite tests that NaN and infinity in the domain of a function give an error with row and column.
+// TestApproximationNotFinite tests that NaN and infinity in a function's domain give an error with row and column.
 func TestApproximationNotFinite(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	schema := Schema{Codes: 1, SubCodes: map[string][]int{"a": {0}}, Factors: []string{"a", "b"}}
 	for _, f := range []struct {
 		text         string
-		codes, other bool // functions of codes; the factor b is in the domain
+		codes, other bool // functions of codes; functions with factor b in the domain
 	}{
 		{`exists h: z -> y in affine: forall[mean] i: h(z(i)) =[squared] y(i)`, true, true},
 		{`exists h: z -> y in linear: forall[mean] i: h(z(i)) =[absolute] y(i)`, true, true},

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// testSchema is what random sentences are about.
+// testSchema is the schema of random sentences.
 var testSchema = Schema{
 	Codes:    4,
 	SubCodes: map[string][]int{"shape": {0, 1}, "big": {3, 0, 2}, "x y": {2}},
@@ -17,7 +17,7 @@ var testSchema = Schema{
 	Levels:   map[string][]string{"shape": {"square", "heart", "star"}},
 }
 
-// generator makes well-typed sentences.
+// generator generates well-typed random sentences.
 type generator struct {
 	*rng.Stream
 	rows, values, members []string
@@ -60,7 +60,7 @@ func (g *generator) join(a, b syntax.Formula) syntax.Formula {
 	return And(a, b)
 }
 
-// implies makes an implication, from a formula that does not vary with the codes if it is strict.
+// implies returns an implication. If the implication is strict, its premise does not vary with the codes.
 func (g *generator) implies(a, b syntax.Formula) syntax.Formula {
 	if g.quantale.Implies == syntax.ImpliesStrict {
 		a = g.isolated()
@@ -75,7 +75,7 @@ func (g *generator) not(a syntax.Formula) syntax.Formula {
 	return Not(a)
 }
 
-// isolated makes a formula that does not vary with the codes, of the variables in scope.
+// isolated returns a formula in the variables in scope that does not vary with the codes.
 func (g *generator) isolated() syntax.Formula {
 	if len(g.rows) == 0 {
 		v := g.fresh()
@@ -108,7 +108,7 @@ func (g *generator) fresh() string {
 	return pickOf(g, "i", "j", "row", "v", "größe") + fmt.Sprint(g.used)
 }
 
-// formula makes a formula of the variables in scope.
+// formula returns a formula in the variables in scope.
 func (g *generator) formula(depth int) syntax.Formula {
 	if depth == 0 || g.any(3) {
 		return g.atom()
@@ -131,7 +131,6 @@ func (g *generator) formula(depth int) syntax.Formula {
 	return g.atom()
 }
 
-// quantified makes a quantifier.
 func (g *generator) quantified(depth int) syntax.Formula {
 	if g.any(7) {
 		return g.centre()
@@ -209,7 +208,7 @@ func (g *generator) centre() syntax.Formula {
 
 func (g *generator) row() syntax.Variable { return syntax.Variable(pickOf(g, g.rows...)) }
 
-// two are different rows, if there are.
+// two returns two rows, different if possible.
 func (g *generator) two() (i, j syntax.Variable) {
 	i, j = g.row(), g.row()
 	for k := 0; k < 9 && i == j; k++ {
@@ -218,7 +217,7 @@ func (g *generator) two() (i, j syntax.Variable) {
 	return i, j
 }
 
-// crisp makes a crisp formula.
+// crisp returns a crisp formula.
 func (g *generator) crisp(depth int) syntax.Formula {
 	if depth > 0 && g.any(3) {
 		switch a, b := g.crisp(depth-1), g.crisp(depth-1); g.IntN(5) {
@@ -266,7 +265,7 @@ func (g *generator) crisp(depth int) syntax.Formula {
 	return Same(Factor(f, a), Factor(f, b))
 }
 
-// atom makes an equality under a premetric.
+// atom returns an equality under a premetric.
 func (g *generator) atom() syntax.Formula {
 	p := syntax.Premetric(1 + g.IntN(8))
 	if p == syntax.KL || p == syntax.Wasserstein {
@@ -283,7 +282,7 @@ func (g *generator) atom() syntax.Formula {
 	return Equal(p, a, b)
 }
 
-// posteriors compares the posteriors of two rows.
+// posteriors returns an equality of the posteriors of two rows.
 func (g *generator) posteriors(p syntax.Premetric) syntax.Formula {
 	i, j := g.two()
 	switch k := g.IntN(3); {
@@ -295,7 +294,7 @@ func (g *generator) posteriors(p syntax.Premetric) syntax.Formula {
 	return Equal(p, Codes(i), Codes(j))
 }
 
-// term makes a term of some width.
+// term returns a term of a width.
 func (g *generator) term(width, depth int) syntax.Term {
 	if depth > 0 && g.any(5) {
 		switch a, b := g.term(width, 0), g.term(width, 0); g.IntN(3) {

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 )
 
-// TestAggregators compares sentences with values and gradients of testdata/aggregators.json.
+// TestAggregators compares values and gradients of sentences with testdata/aggregators.json.
 func TestAggregators(t *testing.T) {
 	text, err := os.ReadFile("testdata/aggregators.json")
 	if err != nil {
@@ -52,7 +52,7 @@ func TestAggregators(t *testing.T) {
 	}
 }
 
-// compareRows compares a gradient with rows of numbers; nil is 0.
+// compareRows compares a gradient with rows of numbers. nil means 0.
 func compareRows(t *testing.T, what string, got []float64, want [][]float64, tolerance float64) {
 	t.Helper()
 	most := 0.0
@@ -77,7 +77,7 @@ func compareRows(t *testing.T, what string, got []float64, want [][]float64, tol
 	}
 }
 
-// slopesOfAll computes a node and its gradients of the inputs that have one.
+// slopesOfAll computes a node and the gradients of its differentiable inputs.
 func slopesOfAll(t *testing.T, dt tensor.Dtype, q *Quantity, b batch) (float64, map[string][]float64) {
 	t.Helper()
 	g := gorgonia.NewGraph()

@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 )
 
-// load puts a batch into an engine.
+// load copies a batch into a new engine.
 func load(t *testing.T, q *Quantity, b batch) *eval.Engine {
 	t.Helper()
 	e, err := eval.New(q.program, len(b.z))
@@ -25,8 +25,8 @@ func load(t *testing.T, q *Quantity, b batch) *eval.Engine {
 	return e
 }
 
-// TestRandomGradients compares the gradients of random sentences with differences.
-// Where differences of two sizes disagree, there is a kink or a pole.
+// TestRandomGradients compares the gradients of random sentences with finite differences. If the differences of two
+// step sizes disagree, there is a kink or a pole.
 func TestRandomGradients(t *testing.T) {
 	checked, kinks := 0, 0
 	for seed := range sentences() {
@@ -84,7 +84,7 @@ func compiled(t testing.TB, s Sentence) *Quantity {
 	return q
 }
 
-// inputs are a batch as inputs of a node. Those without a gradient are constant.
+// inputs returns a batch as inputs of a node. Inputs without a gradient are constant.
 func inputs(b batch, q *Quantity) []gradcheck.Input {
 	var in []gradcheck.Input
 	smooth := []bool{true, false, false, q != nil && q.NeedsLogVariances(), q != nil && q.program.Needs(program.Means)}
@@ -110,7 +110,7 @@ func build(q *Quantity) func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 	}
 }
 
-// TestRandomNodes compares nodes of both types with values.
+// TestRandomNodes compares nodes of both element types with values.
 func TestRandomNodes(t *testing.T) {
 	for seed := range sentences() {
 		s := randomSentence(seed)
@@ -135,20 +135,20 @@ func TestRandomNodes(t *testing.T) {
 	}
 }
 
-// run computes a node.
+// run computes the value of a sentence's node.
 func run(t testing.TB, dt tensor.Dtype, q *Quantity, b batch) float64 {
 	t.Helper()
 	v, _ := evaluate(t, dt, b, build(q))
 	return v
 }
 
-// evaluate computes a node of a batch and its gradient of the codes.
+// evaluate computes a node of a batch and its gradient in the codes.
 func evaluate(t testing.TB, dt tensor.Dtype, b batch, build func(in []*gorgonia.Node) (*gorgonia.Node, error)) (value float64, gradient []float64) {
 	t.Helper()
 	return evaluateInputs(t, dt, inputs(b, nil), build)
 }
 
-// evaluateInputs computes a node of some inputs and its gradient of the first one.
+// evaluateInputs computes a node of inputs and its gradient in the first input.
 func evaluateInputs(t testing.TB, dt tensor.Dtype, inputs []gradcheck.Input, build func(in []*gorgonia.Node) (*gorgonia.Node, error)) (value float64, gradient []float64) {
 	t.Helper()
 	g := gorgonia.NewGraph()
@@ -174,7 +174,7 @@ func evaluateInputs(t testing.TB, dt tensor.Dtype, inputs []gradcheck.Input, bui
 	return elements(m.Value(n))[0], elements(m.Value(grads[0]))
 }
 
-// valueOf returns the numbers of an input.
+// valueOf returns an input as a tensor.
 func valueOf(dt tensor.Dtype, x gradcheck.Input) *tensor.Dense {
 	v := tensor.New(tensor.Of(dt), tensor.WithShape(x.Shape...))
 	for k, e := range x.Values {
@@ -205,8 +205,7 @@ func elements(v gorgonia.Value) []float64 {
 	return nil
 }
 
-// TestGradcheck runs some random sentences through everything that an operation
-// must keep.
+// TestGradcheck runs some random sentences through all checks of operations.
 func TestGradcheck(t *testing.T) {
 	for seed := 0; seed < sentences(); seed += 25 {
 		s := randomSentence(seed)

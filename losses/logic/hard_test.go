@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 )
 
-// column makes rows of one number each.
+// column returns rows of one number each.
 func column(x ...float64) [][]float64 {
 	var rows [][]float64
 	for _, v := range x {
@@ -24,7 +24,7 @@ func column(x ...float64) [][]float64 {
 
 var lineSchema = Schema{Codes: 1, SubCodes: map[string][]int{"a": {0}}, Factors: []string{"a"}}
 
-// TestHardPoints tests values and gradients at kinks, with unknown and empty groups.
+// TestHardPoints tests values and gradients at kinks, and with unknown and empty groups.
 func TestHardPoints(t *testing.T) {
 	for _, c := range []struct {
 		text      string
@@ -32,11 +32,11 @@ func TestHardPoints(t *testing.T) {
 		value     float64
 		gradient  []float64
 	}{
-		// A distance of 0 has no gradient, nor have rows with themselves.
+		// A distance of 0 has no gradient, and neither has a row paired with itself.
 		{`forall[sum] i, j: z(i) =[euclidean] z(j)`, column(1, 1), column(0, 0), 0, []float64{0, 0}},
 		{`forall[sum] i, j: z(i) =[euclidean] z(j)`, column(1, 1, 3), column(0, 0, 0), 8, []float64{-2, -2, 4}},
 		{`forall[sum] i, j: z(i) =[absolute] z(j)`, column(1, 1, 3), column(0, 0, 0), 8, []float64{-2, -2, 4}},
-		// Of equal maxima and minima the first one counts.
+		// Among equal maxima or minima, the first counts.
 		{`forall i, j: z(i) =[euclidean] z(j)`, column(0, 2, 0, 2), column(0, 0, 0, 0), 2, []float64{-1, 1, 0, 0}},
 		{`forall i, j: i != j -> z(i) =[euclidean] z(j)`, column(2, 0, 2, 0), column(0, 0, 0, 0), 2, []float64{1, -1, 0, 0}},
 		{`exists i: z(i) =[squared] 0`, column(2, 2, -2), column(0, 0, 0), 4, []float64{4, 0, 0}},
@@ -46,9 +46,9 @@ func TestHardPoints(t *testing.T) {
 		// A truncated subtraction of 0 has no gradient.
 		{`forall[sum] i: z(i) =[absolute] 0 -> 2 =[absolute] 0`, column(2, 3, 1), column(0, 0, 0), 1, []float64{0, 0, -1}},
 		{`forall[sum] i: not z(i) =[absolute] 0`, column(1, 0.5, 3), column(0, 0, 0), 0.5, []float64{0, -1, 0}},
-		// Half a turn has the gradient of one side, whole turns have none.
+		// Half a turn has a one-sided gradient. Whole turns have none.
 		{`forall[sum] i: z(i) =[circular 2] 0`, column(1, 2, -1.5, 0.25), column(0, 0, 0, 0), 1.75, []float64{1, 0, 1, 1}},
-		// Rows with unknown labels are not there, and groups of one row are 0.
+		// Rows with unknown labels do not count, and groups of one row are 0.
 		{`forall[mean] i, j: y.a(i) = y.a(j) -> z(i) =[squared] z(j)`, column(1, 3, 9, 100), column(0, 0, 1, -1), 8. / 5, []float64{-8. / 5, 8. / 5, 0, 0}},
 		{`forall[mean] i: y.a(i) != 7 -> z(i) =[absolute] 0`, column(1, 3, 9, 100), column(0, 0, 1, -1), 13. / 3, []float64{1. / 3, 1. / 3, 1. / 3, 0}},
 		{`forall[mean] i: z(i) =[absolute] 0`, column(1, 3), column(-1, -1), 2, []float64{0.5, 0.5}},
@@ -56,13 +56,13 @@ func TestHardPoints(t *testing.T) {
 		{`forall[sum] v in y.a: forall[mean] i: y.a(i) = v and v != 5 -> z(i) =[absolute] v`, column(1, 3, 9, 10), column(5, 5, 2, 3), 14, []float64{0, 0, 1, 1}},
 		{`forall[sum] i: (exists v in y.a: v = 5 and z(i) =[absolute] v) or y.a(i) = 2`, column(1, 3, 9, 10), column(5, 5, 2, 3), 11, []float64{-1, -1, 0, 1}},
 		{`forall[sum] c in {2, 5}: forall[sum] i: y.a(i) = c -> z(i) =[absolute] c`, column(1, 3, 9, 10), column(5, 5, 2, 3), 13, []float64{-1, -1, 1, 0}},
-		// forall over nothing is 0, exists over nothing infinite.
+		// forall over nothing is 0, and exists over nothing is infinite.
 		{`forall[mean] i, j: y.a(i) = y.a(j) -> z(i) =[euclidean] z(j)`, column(1, 2), column(-1, -1), 0, []float64{0, 0}},
 		{`forall[max] v in y.a: exists c in z: forall i: y.a(i) = v -> z(i) =[euclidean] c`, column(1, 2), column(-1, -1), 0, []float64{0, 0}},
 		{`forall i: exists j: i != j and z(i) =[euclidean] z(j)`, column(1), column(0), math.Inf(1), []float64{0}},
 		{`forall[mean] i: (exists j: i != j and z(i) =[euclidean] z(j)) or z(i) =[squared] 0`, column(3), column(0), 9, []float64{6}},
 		{`forall[mean] i: (exists j: i != j and y.a(i) = y.a(j)) -> exists j: i != j and y.a(i) = y.a(j) and z(i) =[euclidean] z(j)`, column(3, 4, 9), column(0, 0, 1), 1, []float64{-1, 1, 0}},
-		// An inverse of 0 is infinite.
+		// The inverse of 0 is infinite.
 		{`with not = inverse: forall[sum] i: not z(i) =[absolute] 0`, column(0, 2), column(0, 0), math.Inf(1), []float64{0, -0.25}},
 		{`with not = inverse: forall[sum] i: (not z(i) =[absolute] 0) or 4 =[absolute] 0`, column(0, 2), column(0, 0), 4.5, []float64{0, -0.25}},
 		{`with not = inverse: forall[mean-square] i: not z(i) =[absolute] 0`, column(0, 2), column(0, 0), math.Inf(1), []float64{0, -0.125}},
@@ -92,7 +92,7 @@ func TestHardPoints(t *testing.T) {
 
 func near(a, b float64) bool { return a == b || math.Abs(a-b) <= 1e-6*max(1, math.Abs(b)) }
 
-// TestTuples compares tuples of factors with a number, which stands for all.
+// TestTuples compares tuples of factors with one number, which is repeated.
 func TestTuples(t *testing.T) {
 	b := batch{z: [][]float64{{1, 0, 0, 0}, {2, 0, 0, 0}, {4, 0, 0, 0}, {8, 0, 0, 0}}, y: [][]float64{{0, 0, 0}, {0, 0, 1}, {1, 1, 1}, {1, 1, 0.1}}, labels: [][]float64{{0, 0, 0}, {0, 0, 1}, {1, 1, 1}, {1, 1, 2}}}
 	for text, want := range map[string]float64{
@@ -110,7 +110,7 @@ func TestTuples(t *testing.T) {
 	}
 }
 
-// TestNotFinite tests that NaN and infinity in codes show in the value.
+// TestNotFinite tests that NaN and infinity in codes propagate to the value.
 func TestNotFinite(t *testing.T) {
 	for _, text := range append(largeSentences(), `forall i, j: z(i) =[euclidean] z(j)`, `exists c in z: forall i: z(i) =[euclidean] c`) {
 		q, b := compiled(t, parsed(t, text)), batches(1, 9)["continuous"]
@@ -192,7 +192,7 @@ func TestNodeErrors(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	// Groups are known only when the batch is.
+	// Groups depend on the batch.
 	q = compiled(t, parsed(t, `forall[mean] i, j, k: y.hue(i) = y.hue(j) and y.hue(k) = y.hue(j) -> z(i) + z(j) =[euclidean] z(k)`))
 	rows, labels := make([][]float64, 4096), make([][]float64, 4096)
 	for i := range rows {
@@ -209,7 +209,7 @@ func TestNodeErrors(t *testing.T) {
 	}
 }
 
-// TestLabelVector has labels of one factor without a second dimension.
+// TestLabelVector has labels of one factor as a vector.
 func TestLabelVector(t *testing.T) {
 	q, err := Compile(parsed(t, `forall[mean] i, j: y.a(i) = y.a(j) -> z(i) =[euclidean] z(j)`), lineSchema)
 	if err != nil {
@@ -221,7 +221,7 @@ func TestLabelVector(t *testing.T) {
 	})
 }
 
-// TestAllocations tests that a second run takes no memory.
+// TestAllocations tests that a second run allocates nothing.
 func TestAllocations(t *testing.T) {
 	for _, text := range largeSentences() {
 		if strings.Contains(text, "k") || strings.Contains(text, "in z") {
@@ -260,7 +260,7 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
-// TestDivergenceDirection tests that a mean over pairs has divergences of both directions.
+// TestDivergenceDirection tests that a mean over pairs contains divergences in both directions.
 func TestDivergenceDirection(t *testing.T) {
 	q := compiled(t, parsed(t, `forall[mean] i, j: i != j -> z[0:1](i) =[kl] z[0:1](j)`))
 	mean, variance := []float64{1, -0.5}, []float64{4, 0.25}
@@ -279,24 +279,24 @@ func TestDivergenceDirection(t *testing.T) {
 	}
 }
 
-// TestTruth tests what zero means.
+// TestTruth tests the meaning of zero.
 func TestTruth(t *testing.T) {
 	for text, want := range map[string]string{
-		`forall i, j: y.hue(i) = y.hue(j) -> z(i) =[squared] z(j)`:                                                     "zero is equivalent to truth",
-		`exists i: y.hue(i) = 1 -> z(i) =[squared] 0`:                                                                  "zero is equivalent to truth",
-		`with and = root, or = tanh: forall i: z(i) =[squared] 0 and (z(i) =[discrete] 0 or 2 * (z(i) =[absolute] 1))`: "zero is equivalent to truth",
-		`exists c in z: forall[mean] i: z(i) =[euclidean] c`:                                                           "zero is equivalent to truth",
-		`forall i: z(i) =[squared] 0 -> z[0](i) =[squared] 0`:                                                          "zero implies truth: the implication z(i) =[squared] 0 -> z[0](i) =[squared] 0 may be true",
-		`forall i: not z(i) =[squared] 0`:                                                                              "zero implies truth: the negation of z(i) =[squared] 0 is not 0",
-		`not (forall i: not z(i) =[squared] 0)`:                                                                        "zero does not decide: forall i: not z(i) =[squared] 0, which is negated, may be true and not 0",
-		`(forall i: not z(i) =[squared] 0) -> exists i: z(i) =[squared] 1`:                                             "zero does not decide: forall i: not z(i) =[squared] 0, from which exists i: z(i) =[squared] 1 follows, may be true and not 0",
-		`forall i: z(i) =[squared] 0 and (z(i) =[squared] 0 -> not not z(i) =[squared] 0)`:                             "zero does not decide: not z(i) =[squared] 0, which is negated",
+		`forall i, j: y.hue(i) = y.hue(j) -> z(i) =[squared] z(j)`:                                                     "0 if and only if the sentence is true",
+		`exists i: y.hue(i) = 1 -> z(i) =[squared] 0`:                                                                  "0 if and only if the sentence is true",
+		`with and = root, or = tanh: forall i: z(i) =[squared] 0 and (z(i) =[discrete] 0 or 2 * (z(i) =[absolute] 1))`: "0 if and only if the sentence is true",
+		`exists c in z: forall[mean] i: z(i) =[euclidean] c`:                                                           "0 if and only if the sentence is true",
+		`forall i: z(i) =[squared] 0 -> z[0](i) =[squared] 0`:                                                          "0 implies that the sentence is true, but a true sentence may not have 0: the implication z(i) =[squared] 0 -> z[0](i) =[squared] 0 may be true",
+		`forall i: not z(i) =[squared] 0`:                                                                              "0 implies that the sentence is true, but a true sentence may not have 0: the negation of z(i) =[squared] 0 may be true and not 0",
+		`not (forall i: not z(i) =[squared] 0)`:                                                                        "0 does not show that the sentence is true: forall i: not z(i) =[squared] 0, which is negated, may be true and not 0",
+		`(forall i: not z(i) =[squared] 0) -> exists i: z(i) =[squared] 1`:                                             "0 does not show that the sentence is true: forall i: not z(i) =[squared] 0, from which exists i: z(i) =[squared] 1 follows, may be true and not 0",
+		`forall i: z(i) =[squared] 0 and (z(i) =[squared] 0 -> not not z(i) =[squared] 0)`:                             "0 does not show that the sentence is true: not z(i) =[squared] 0, which is negated",
 	} {
 		if got := parsed(t, text).Truth().String(); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
 	}
-	// Zero without truth, a case that theorem 1 overlooks.
+	// Zero without truth: theorem 1 overlooks this case.
 	s := parsed(t, `not (forall i: z(i) =[absolute] 0 -> 2 =[absolute] 0)`)
 	q, err := Compile(s, lineSchema)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// Holds reports whether the sentence is true of a batch (arguments as in [Quantity.Value]): by the rules of logic, from
-// exact equality of numbers. It tries every tuple of rows, and is meant for tests.
+// Holds reports whether the sentence is true for a batch (arguments as in [Quantity.Value]). It applies the rules of
+// logic to exact equality of numbers, and tries every tuple of rows.
 func (q *Quantity) Holds(z, y, labels [][]float64) (bool, error) {
 	return q.HoldsOf(Batch{Codes: z, Values: y, Labels: labels})
 }
 
-// HoldsOf is [Quantity.Holds] of a batch. Posteriors are equal if their means and log variances are. Codes that a
-// transformation moves are equal to others up to 1e-9. =[cosine] says that two vectors are equal.
+// HoldsOf is [Quantity.Holds] for a Batch. Posteriors are equal if their means and log variances are equal. Transformed
+// codes are equal to other codes up to 1e-9. =[cosine] means equality of vectors.
 func (q *Quantity) HoldsOf(b Batch) (bool, error) {
 	if err := q.checkBatch(b); err != nil {
 		return false, err
@@ -58,7 +58,7 @@ type thing struct {
 	vector  []float64
 	name    string // of a level
 	number  bool   // the vector has any width
-	rounded bool   // it was moved
+	rounded bool   // the thing was transformed
 }
 
 func (w *world) holds(f syntax.Formula) bool {
@@ -135,7 +135,7 @@ func (w *world) things(f *syntax.Quantified, name string) []thing {
 			all = append(all, w.term(m))
 		}
 	case syntax.PointSet:
-		// If a formula that Compile accepts holds for a point, it holds for a row's point, or for any.
+		// If an accepted formula holds for some point, it holds for a row's point, or for all points.
 		columns := w.columns(d.Space)
 		all = append(all, thing{row: -1, vector: make([]float64, len(columns))})
 		for _, z := range w.z {
@@ -145,7 +145,7 @@ func (w *world) things(f *syntax.Quantified, name string) []thing {
 	return all
 }
 
-// known reports whether the factors of a row in a formula are known.
+// known reports whether a formula's factors of a row are known.
 func (w *world) known(f syntax.Formula, name string, row int) bool {
 	all := true
 	syntax.Inspect(f, func(part syntax.Part) bool {
@@ -250,7 +250,7 @@ func (t thing) at(i int) float64 {
 	return t.vector[i]
 }
 
-// equal compares two things as an equality does.
+// equal compares two things like an equality.
 func (w *world) equal(e *syntax.Equality, a, b thing) bool {
 	if e.Premetric == syntax.Crisp {
 		return w.same(a, b)
@@ -287,11 +287,11 @@ func (w *world) same(a, b thing) bool {
 	return true
 }
 
-// demand is a value that a function must have: at an argument, a row of numbers or labels.
+// demand is a required value of a function at an argument, a row of numbers or labels.
 type demand struct{ at, value []float64 }
 
-// satisfiable reports whether there are functions that make a formula true. As Compile admits no function in two fits,
-// the parts of a formula can be satisfied separately.
+// satisfiable reports whether functions exist that make a formula true. Compile allows each function in one fit only,
+// so the parts of a formula can be satisfied separately.
 func (w *world) satisfiable(f syntax.Formula, maps map[string]*syntax.Function) bool {
 	if !slices.ContainsFunc(syntax.Applications(f), func(a *syntax.Application) bool { _, ok := maps[a.Function]; return ok }) {
 		return w.holds(f)
@@ -345,7 +345,7 @@ func (w *world) each(f *syntax.Quantified, names []string, holds func() bool) bo
 	return f.Universal
 }
 
-// fits reports whether there are functions with the values that a quantifier over rows demands.
+// fits reports whether functions exist with the values that a quantifier over rows requires.
 func (w *world) fits(f *syntax.Quantified, maps map[string]*syntax.Function) bool {
 	demands := map[string][]demand{}
 	if !w.each(f, f.Domain.Names, func() bool { return w.collect(f.Body, maps, demands) }) {
@@ -359,7 +359,7 @@ func (w *world) fits(f *syntax.Quantified, maps map[string]*syntax.Function) boo
 	return true
 }
 
-// collect lists the values that a formula demands of functions, and reports whether the rest of the formula is true.
+// collect adds the values that a formula requires of functions, and reports whether the rest of the formula is true.
 func (w *world) collect(f syntax.Formula, maps map[string]*syntax.Function, demands map[string][]demand) bool {
 	switch f := f.(type) {
 	case *syntax.Connective:
@@ -389,10 +389,10 @@ func (w *world) collect(f syntax.Formula, maps map[string]*syntax.Function, dema
 	return w.holds(f)
 }
 
-// exactly reports whether a function of a class has the values demanded, in exact arithmetic. A function of levels, or
-// a network of enough units, has them if equal arguments have equal values. An affine or linear map has them if the
-// values add nothing to the rank of the arguments. An isometry has them if all distances of values are equal to the
-// distances of arguments.
+// exactly reports whether a function of a class has the required values, in exact arithmetic. A function of levels, or
+// a large enough network, exists if equal arguments have equal values. An affine or linear map exists if the values do
+// not increase the rank of the arguments. An isometry exists if all distances of values equal the distances of
+// arguments.
 func exactly(c syntax.Class, all []demand) bool {
 	for _, d := range all {
 		if slices.ContainsFunc(slices.Concat(d.at, d.value), func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }) {
@@ -449,7 +449,7 @@ func distanceOf(a, b []float64) *big.Rat {
 	return sum
 }
 
-// rank returns the rank of a matrix, by elimination. It changes the rows.
+// rank returns the rank of a matrix by elimination. It changes the rows.
 func rank(rows [][]*big.Rat) (r int) {
 	if len(rows) == 0 {
 		return 0
@@ -506,7 +506,7 @@ func (q *Quantity) turnsInUse() []int {
 	return columns
 }
 
-// movable reports whether the transformations of a quantifier are known of its rows.
+// movable reports whether the transformations of a quantifier are known for its rows.
 func (w *world) movable(f *syntax.Quantified) bool {
 	for _, m := range f.Domain.Moves {
 		if w.moves[syntax.Variable(m.Name)] = m; !w.related(m) {
@@ -527,7 +527,7 @@ func (w *world) related(m syntax.PairMove) bool {
 	})
 }
 
-// moved turns a vector by the transformation between two rows: by its matrix.
+// moved transforms a vector with the matrix of the transformation between two rows.
 func (w *world) moved(t *syntax.Moved) thing {
 	r := w.term(t.A)
 	r.vector, r.rounded = slices.Clone(r.vector), true
@@ -580,7 +580,8 @@ func (w *world) turnedBy(t *syntax.Moved, turn Turn, columns []int, width int) (
 	return at, false
 }
 
-// between is the transformation between two points of a turn, as a rotation in space. Angles turn about the third axis.
+// between returns the transformation between two points of a turn as a rotation in space. Angles turn about the third
+// axis.
 func (t Turn) between(from, to []float64, by float64) [9]float64 {
 	if !t.Space {
 		return rotation.AboutAxis([3]float64{0, 0, 1}, by*(to[0]-from[0]))
@@ -589,8 +590,8 @@ func (t Turn) between(from, to []float64, by float64) [9]float64 {
 	return rotation.Between(&a, &b)
 }
 
-// independent reports whether sub-codes are independent in a row drawn at random. Every block and the later blocks must
-// have every combination of their values, as often as the product of the values' frequencies.
+// independent reports whether sub-codes are independent in a random row. Each block and the later blocks must have
+// every combination of their values, with the product of the values' frequencies.
 func (w *world) independent(f *syntax.Independence) bool {
 	n := len(w.z)
 	key := func(row int, terms []*syntax.Access) string {

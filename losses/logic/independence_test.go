@@ -18,7 +18,8 @@ func independentSchema() Schema {
 	return Schema{Codes: 6, SubCodes: map[string][]int{"a": {0, 1}, "b": {3}, "c": {5, 2}}}
 }
 
-// TestIndependence compares values and gradients with another program's, nodes with finite differences, and the types.
+// TestIndependence compares values and gradients with another program's results, nodes with finite differences, and
+// element types.
 func TestIndependence(t *testing.T) {
 	var data struct {
 		Z         [][]float64
@@ -58,8 +59,8 @@ func TestIndependence(t *testing.T) {
 	}
 }
 
-// TestIndependentCodes finds 0 exactly where codes are independent, by the criterion, and uncorrelated, by the total
-// correlation.
+// TestIndependentCodes checks that HSIC is 0 exactly for independent codes, and the total correlation exactly for
+// uncorrelated codes.
 func TestIndependentCodes(t *testing.T) {
 	const hsic, tc = "independent(z.a, z.b)", "independent[tc](z.a, z.b)"
 	for name, c := range map[string]struct {
@@ -148,10 +149,10 @@ func TestIndependenceErrors(t *testing.T) {
 
 func TestIndependenceTruth(t *testing.T) {
 	for text, want := range map[string]string{
-		"independent(z.a, z.b)":                "equivalent",
-		"independent[tc](z.a, z.b)":            "does not decide: independent[tc](z.a, z.b) is 0 also of codes that are uncorrelated",
-		"independent[discriminator](z.a, z.b)": "does not decide: independent[discriminator](z.a, z.b) is the estimate of a discriminator",
-		"not independent[tc](z.a, z.b)":        "implies truth",
+		"independent(z.a, z.b)":                "0 if and only if",
+		"independent[tc](z.a, z.b)":            "does not show that the sentence is true: independent[tc](z.a, z.b) is also 0 for uncorrelated codes",
+		"independent[discriminator](z.a, z.b)": "does not show that the sentence is true: independent[discriminator](z.a, z.b) is the estimate of a discriminator",
+		"not independent[tc](z.a, z.b)":        "0 implies that the sentence is true",
 	} {
 		if got := parsed(t, text).Truth().String(); !strings.Contains(got, want) {
 			t.Errorf("%s: %s, want %s", text, got, want)

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
-// independent holds sentences, with values and gradients by another program; see testdata/README.md.
+// independent holds sentences with another program's values and gradients; see testdata/README.md.
 type independent struct {
 	Codes, Values, Labels, LogVariances [][]float64
 	SubCodes                            map[string][]int
@@ -27,7 +27,7 @@ type independent struct {
 	}
 }
 
-// TestIndependentValues compares values and gradients of sentences with another program's.
+// TestIndependentValues compares values and gradients of sentences with another program's results.
 func TestIndependentValues(t *testing.T) {
 	text, err := os.ReadFile("testdata/sentences.json")
 	if err != nil {
@@ -70,7 +70,7 @@ func TestIndependentValues(t *testing.T) {
 	}
 }
 
-// turnsOf returns the factors as circles with the factors' numbers of levels, and the angles of the rows.
+// turnsOf returns each factor as a circle with its number of levels, and the angles of the rows.
 func turnsOf(data independent) (turns []logic.Turn, angles [][]float64) {
 	sizes := make([]float64, len(data.Factors))
 	for k, name := range data.Factors {

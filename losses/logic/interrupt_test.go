@@ -33,8 +33,7 @@ func drawnBatch(n int) logic.Batch {
 	return b
 }
 
-// An interrupt ends every kind of loop soon and returns its error. Without an interrupt the value is the same as
-// before.
+// An interrupt ends every kind of loop soon and returns its error. Without an interrupt, the value is unchanged.
 func TestInterrupt(t *testing.T) {
 	b := drawnBatch(3000)
 	for name, text := range sentencesOfLoops {

@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 )
 
-// largeSentences take every way through the machine: groups, halves of symmetric
-// pairs, tests of single rows, many tuples at once, parts of the work, and pairs of groups.
+// largeSentences cover every path of the machine: groups, halves of symmetric pairs, tests of single rows, many tuples
+// at once, parts of the work, and pairs of groups.
 func largeSentences() []string {
 	return []string{
 		`forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[euclidean] z.shape(j)`,
@@ -50,7 +50,7 @@ func TestLargeBatches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(text, "c in z") && !strings.Contains(text, "k") { // which take long tuple by tuple
+		if !strings.Contains(text, "c in z") && !strings.Contains(text, "k") { // slow tuple by tuple
 			w := q.world(Batch{Codes: b.z, Values: b.y, Labels: b.labels})
 			if want := w.reference(s.tree.Quantale, s.tree.Body); !(math.Abs(v-want) <= 1e-11*max(1, want)) {
 				t.Errorf("%s: %v, want %v", text, v, want)
@@ -61,7 +61,7 @@ func TestLargeBatches(t *testing.T) {
 	}
 }
 
-// TestShapes tests in which sentences half of the pairs suffice.
+// TestShapes tests which sentences run on half of the pairs.
 func TestShapes(t *testing.T) {
 	for k, text := range largeSentences()[:11] {
 		q, ok := compiled(t, parsed(t, text)).program.Root.(*program.Quantifier)

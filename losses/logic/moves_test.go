@@ -23,7 +23,7 @@ func movingSchema() Schema {
 		Factors: []string{"hue", "size"}, Turns: []Turn{{Name: "hue"}, {Name: "row"}, {Name: "pose", Space: true}}}
 }
 
-// moving is the batch of testdata/moves.json, with sentences, their values and gradients.
+// moving is testdata/moves.json: a batch with sentences, values and gradients.
 type moving struct {
 	Z, Y, Labels [][]float64
 	Groups       []int
@@ -60,7 +60,7 @@ func readMoving(t *testing.T) (moving, Batch) {
 	return m, b
 }
 
-// TestMoves compares values and gradients with another program's.
+// TestMoves compares values and gradients with another program's results.
 func TestMoves(t *testing.T) {
 	m, b := readMoving(t)
 	for _, want := range m.Sentences {
@@ -97,7 +97,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestMovingNodes checks nodes of groups in sequence: against values, finite differences, and float32.
+// TestMovingNodes compares nodes of consecutive groups with values, finite differences and float32.
 func TestMovingNodes(t *testing.T) {
 	m, b := readMoving(t)
 	b.Moves[10] = []float64{1, 2, 0, 0, 1, 3}
@@ -142,7 +142,7 @@ func flat(rows [][]float64, constant bool) gradcheck.Input {
 	return x
 }
 
-// TestEquivariantCodes finds 0, and truth, for codes that turn as the data do, and not for others.
+// TestEquivariantCodes checks that equivariant codes have value 0 and truth, and other codes do not.
 func TestEquivariantCodes(t *testing.T) {
 	factors := []factor.Factor{{Name: "shape", Size: 2, Kind: factor.Categorical}, {Name: "hue", Size: 5, Kind: factor.Circular},
 		{Name: "pose", Size: 24, Kind: factor.Categorical, Rotations: rotation.Octahedral()}}

@@ -10,8 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// Named holds the operations of the losses that can be parts of a sentence; see [Quantity.NodeOf]. Package losses
-// provides them.
+// Named holds the losses that can be parts of a sentence; see [Quantity.NodeOf]. Package losses provides them.
 type Named struct {
 	// Modularity returns the aggregate, over the values of factor b.Factor, of the plain deviation of columns b.Columns
 	// over the rows with that value. A value with a single row has deviation 0.
@@ -229,8 +228,7 @@ func (n namer) codes(e *program.Equality, i, j *program.Binder) []int {
 	return sides(e, i, j, 0, n.Codes)
 }
 
-// sides returns the columns from lo to hi, minus lo, if an equality compares the same columns of two rows, and
-// otherwise nil.
+// sides returns the columns from lo to hi, minus lo, if an equality compares the same columns of two rows, or nil.
 func sides(e *program.Equality, i, j *program.Binder, lo, hi int) (columns []int) {
 	for _, x := range e.Difference {
 		if len(x.Parts) != 2 || x.Offset != 0 {

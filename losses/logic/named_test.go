@@ -16,7 +16,7 @@ import (
 
 type nodes = []*gorgonia.Node
 
-// named makes the node of a quantity with the operations of named losses.
+// named returns the node of a quantity with the operations of named losses.
 func named(q *logic.Quantity) func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 	return func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) { return losses.Logic(q, z, y, labels) }
 }
@@ -31,7 +31,7 @@ func contractionOf(s losses.ContractionSettings) func(in nodes) (*gorgonia.Node,
 	return func(in nodes) (*gorgonia.Node, error) { return losses.Contraction(s, in[0], in[1], in[2]) }
 }
 
-// namedLosses are the named losses of the paper as sentences. $ stands for the rows of one value of shape.
+// namedLosses are the paper's named losses as sentences. $ stands for the rows of one value of shape.
 func namedLosses() map[string]struct {
 	text string
 	node func(in nodes) (*gorgonia.Node, error)
@@ -66,8 +66,8 @@ func namedLosses() map[string]struct {
 	return all
 }
 
-// TestNamedLosses compares sentences with the operations of the named losses, in
-// values and gradients, computed by those operations and by the machine of sentences.
+// TestNamedLosses compares sentences with the operations of named losses, in values and gradients, computed by these
+// operations and by the machine of sentences.
 func TestNamedLosses(t *testing.T) {
 	for name, c := range namedLosses() {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestNamedLosses(t *testing.T) {
 					if math.Abs(value) > 1e-12*max(1, scale) {
 						t.Errorf("%s of %s: %v off %v", way, data, value, scale)
 					}
-					if name == "largest diameter" && data != "continuous" { // at ties it takes the first of the first group
+					if name == "largest diameter" && data != "continuous" { // at ties it takes the first pair of the first group
 						continue
 					}
 					for i, g := range gradient {
@@ -108,18 +108,18 @@ func TestNamedLosses(t *testing.T) {
 	}
 }
 
-// Sentences that differ from named losses in one place are none.
+// Sentences that differ from a named loss in one place are not named losses.
 func TestNotNamedLosses(t *testing.T) {
 	for _, text := range []string{
-		`forall i, j: y.shape(i) = y.shape(j) -> y[0:1](i) =[euclidean] y[0:1](j)`,           // factors in place of codes
+		`forall i, j: y.shape(i) = y.shape(j) -> y[0:1](i) =[euclidean] y[0:1](j)`,           // factors instead of codes
 		`forall i, j: y.shape(i) = y.shape(j) -> 2 * z.shape(i) =[euclidean] z.shape(j)`,     // another factor
 		`forall i, j: y.shape(i) = y.shape(j) -> 2 * z.shape(i) =[euclidean] 2 * z.shape(j)`, // a factor
 		`forall i, j: y.shape(i) = y.shape(j) -> z.shape(i) + z.shape(j) =[euclidean] 0`,     // a sum
 		`forall i, j: y.shape(i) = y.shape(j) -> z.shape(i) - z.shape(j) =[euclidean] 1`,     // an offset
 		`forall i, j: y.shape(i) = y.shape(j) -> z[0:2](i) =[euclidean] z[1:3](j)`,           // other columns
 		`forall i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[euclidean] z.shape(i)`,         // one row
-		`forall i, j: z(i) =[euclidean] z(j) -> z[0](i) =[absolute] z[0](j)`,                 // codes in place of factors
-		`forall i, j: y(i) =[euclidean] y(j) -> y(i) =[euclidean] y(j)`,                      // factors in place of codes
+		`forall i, j: z(i) =[euclidean] z(j) -> z[0](i) =[absolute] z[0](j)`,                 // codes instead of factors
+		`forall i, j: y(i) =[euclidean] y(j) -> y(i) =[euclidean] y(j)`,                      // factors instead of codes
 		`forall i, j: z(i) =[squared] z(j) -> y(i) =[euclidean] y(j)`,                        // another premetric
 		`forall i, j: z(i) =[euclidean] z(j) -> y(i) =[squared] y(j)`,
 		`forall i, j: z(i) =[euclidean] z(j) and y(i) =[euclidean] y(j)`,
@@ -135,7 +135,7 @@ func TestNotNamedLosses(t *testing.T) {
 	}
 }
 
-// Sentences that add named losses to other parts.
+// Sentences that add a named loss to other parts.
 func TestNamedAmongOthers(t *testing.T) {
 	variance := namedLosses()["variance"].text
 	for _, text := range []string{

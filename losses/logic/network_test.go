@@ -42,7 +42,7 @@ func readNetworks(t *testing.T) (d networkData, b Batch) {
 
 var networkSchema = Schema{Codes: 3, Factors: []string{"a", "b"}}
 
-// TestNetworks compares the quantities of networks that are fitted with the local minima that another program found.
+// TestNetworks compares the quantities of fitted networks with another program's local minima.
 func TestNetworks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -129,7 +129,7 @@ func TestNetworkWithoutLayers(t *testing.T) {
 	}
 }
 
-// TestNetworkNodes checks the gradients in codes and parameters of a network that is trained along.
+// TestNetworkNodes checks the gradients in codes and parameters of a network trained along with the model.
 func TestNetworkNodes(t *testing.T) {
 	_, b := readNetworks(t)
 	b.Codes, b.Values = b.Codes[:8], b.Values[:8]
@@ -200,7 +200,7 @@ func TestNetworkErrors(t *testing.T) {
 	if _, err := q.NodeOf(Named{}, Inputs{Codes: gradcheck.Node(gorgonia.NewGraph(), tensor.Float64, "z", 4, 3)}); err == nil || !strings.Contains(err.Error(), "the function h in mlp is trained together with a model") {
 		t.Errorf("a network without a trainer: %v", err)
 	}
-	if got, want := q.Sentence().Truth().String(), "zero implies truth: training may not find the function h in mlp"; !strings.HasPrefix(got, want) {
+	if got, want := q.Sentence().Truth().String(), "0 implies that the sentence is true, but a true sentence may not have 0: training may not find the function h in mlp"; !strings.HasPrefix(got, want) {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

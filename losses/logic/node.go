@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 )
@@ -21,8 +22,7 @@ func (q *Quantity) Value(z, y, labels [][]float64) (float64, error) {
 	return q.ValueOf(Batch{Codes: z, Values: y, Labels: labels})
 }
 
-// node returns one summand, or for -1 the whole sentence, as a single operation, given the values of the networks; see
-// [Quantity.Node].
+// node returns one summand, or for -1 the whole sentence, as a single operation on values of networks.
 func (q *Quantity) node(part int, batch Inputs, networks []*gorgonia.Node) (*gorgonia.Node, error) {
 	p := *q.program
 	if part >= 0 {
@@ -173,8 +173,7 @@ func (q *Quantity) Node(z, y, labels *gorgonia.Node) (*gorgonia.Node, error) {
 }
 
 // NodeOf returns the quantity as a scalar node of a batch, in float32 or float64. The operations in named compute the
-// parts of the sentence that are losses; see [Quantity.Node]. If there are no such parts, the node is a single
-// operation.
+// parts of the sentence that are losses; see [Quantity.Node]. Without such parts, the node is a single operation.
 func (q *Quantity) NodeOf(named Named, in Inputs) (*gorgonia.Node, error) {
 	if err := q.checkNodes(in); err != nil {
 		return nil, err
@@ -225,7 +224,7 @@ func (q *Quantity) networkNodes(with Named, in Inputs) ([]*gorgonia.Node, error)
 		if !n.From.Codes {
 			x = in.Values
 		}
-		if !slices.Equal(n.Columns, upTo(x.Shape()[1])) {
+		if !slices.Equal(n.Columns, numeric.UpTo(x.Shape()[1])) {
 			var columns gorgonia.Nodes
 			for _, k := range n.Columns {
 				column, err := graph.SliceColumns(x, k, k+1)
@@ -248,14 +247,6 @@ func (q *Quantity) networkNodes(with Named, in Inputs) ([]*gorgonia.Node, error)
 	return all, nil
 }
 
-func upTo(n int) []int {
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i
-	}
-	return all
-}
-
 // Inputs is a batch in the form of nodes; see [Quantity.NodeOf]. Inputs that a sentence does not need can be nil.
 type Inputs struct {
 	Codes, Values, Labels *gorgonia.Node // as in [Batch]
@@ -266,7 +257,6 @@ type Inputs struct {
 	Group int            // number of consecutive rows in a group of Moves; 0: all rows form one group
 }
 
-// nodeOf returns an array of a batch as a node.
 func (in *Inputs) nodeOf(kind program.InputKind) *gorgonia.Node {
 	return [...]*gorgonia.Node{program.LogVariances: in.LogVariances, program.Means: in.Codes, program.Moves: in.Moves}[kind]
 }

@@ -116,7 +116,7 @@ func TestCompileErrors(t *testing.T) {
 	}
 }
 
-// TestSchemaErrors tests errors of schemas, and of a sentence that is none.
+// TestSchemaErrors tests errors of schemas, and of an empty sentence.
 func TestSchemaErrors(t *testing.T) {
 	if _, err := Compile(Sentence{}, testSchema); err == nil || !strings.Contains(err.Error(), "a sentence without a formula") {
 		t.Errorf("no sentence is compiled: %v", err)
@@ -135,7 +135,7 @@ func TestSchemaErrors(t *testing.T) {
 	}
 }
 
-// TestSettings reads and writes sentences as settings do.
+// TestSettings reads and writes sentences as settings.
 func TestSettings(t *testing.T) {
 	var s Sentence
 	if _, err := s.MarshalText(); err == nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 )
 
-// TestHardPosteriors tests values and gradients at equal posteriors, vectors of 0, and extreme numbers.
+// TestHardPosteriors tests values and gradients for equal posteriors, zero vectors and extreme numbers.
 func TestHardPosteriors(t *testing.T) {
 	inf := math.Inf(1)
 	for _, c := range []struct {
 		text             string
-		means, variances []float64 // of two rows of one column; log variances
+		means, variances []float64 // two rows of one column; log variances
 		value            float64
 		slopes           []float64 // of means, then of log variances
 	}{
@@ -27,22 +27,22 @@ func TestHardPosteriors(t *testing.T) {
 		// Equal variances: half the squared distance, and the distance.
 		{`forall i, j: z(i) =[kl] z(j)`, []float64{0, 2}, []float64{0, 0}, 2, []float64{-2, 2, 0, -2}},
 		{`forall i, j: z(i) =[wasserstein] z(j)`, []float64{0, 2}, []float64{0, 0}, 2, []float64{-1, 1, 0, 0}},
-		// Equal means: 1/2 (u/v - 1 - log(u/v)) with u/v = 4, which is more than with 1/4.
+		// Equal means: 1/2 (u/v - 1 - log(u/v)) with u/v = 4, which is larger than with 1/4.
 		{`forall i, j: z(i) =[kl] z(j)`, []float64{5, 5}, []float64{0, math.Log(4)}, (3 - math.Log(4)) / 2, []float64{0, 0, -1.5, 1.5}},
 		{`forall i, j: z(i) =[wasserstein] z(j)`, []float64{5, 5}, []float64{0, math.Log(4)}, 1, []float64{0, 0, -0.5, 1}},
 		// Tiny differences: t^2/4.
 		{`forall i, j: z(i) =[kl] z(j)`, []float64{0, 0}, []float64{0, 1e-8}, 2.5e-17 * (1 + 1e-8/3), []float64{0, 0, -5e-9, 5e-9}},
-		// Small variances, and an infinite divergence, without gradient.
+		// Small variances, and an infinite divergence without a gradient.
 		{`exists i, j: i != j and z(i) =[kl] z(j)`, []float64{1, 1}, []float64{-600, -601}, math.Exp(-1) / 2, nil},
 		{`forall i, j: z(i) =[kl] z(j)`, []float64{0, 1}, []float64{-2000, 0}, inf, []float64{0, 0, 0, 0}},
 		{`forall i, j: z(i) =[wasserstein] z(j)`, []float64{0, 1}, []float64{-2000, -2000}, 1, []float64{-1, 1, 0, 0}},
 		{`forall i, j: z(i) =[wasserstein] z(j)`, []float64{0, 1}, []float64{2000, 2000}, 1, []float64{-1, 1, 0, 0}},
-		// Vectors of 0, and of one and of opposite directions.
+		// Zero vectors, and vectors of equal and opposite directions.
 		{`forall[sum] i, j: z(i) =[cosine] z(j)`, []float64{0, 0}, nil, 0, []float64{0, 0}},
 		{`forall[sum] i, j: z(i) =[cosine] z(j)`, []float64{0, 2}, nil, 2, []float64{0, 0}},
 		{`forall[sum] i, j: z(i) =[cosine] z(j)`, []float64{1, 2}, nil, 0, []float64{0, 0}},
 		{`forall i, j: z(i) =[cosine] z(j)`, []float64{1, -1e-30}, nil, 2, []float64{0, 0}},
-		// Zeros and ties of aggregators: of harmonic the first counts, of products the only one.
+		// Zeros and ties of aggregators: the first zero of harmonic counts, and the only zero of a product.
 		{`exists[harmonic] i: z(i) =[absolute] 0`, []float64{0, 0}, nil, 0, []float64{0, 0}},
 		{`exists[harmonic] i: z(i) =[squared] 0`, []float64{2, 2}, nil, 2, []float64{1, 1}},
 		{`exists[harmonic] i: z(i) + 1 =[absolute] z(i) + z(i)`, []float64{1, 3}, nil, 0, []float64{0, 0}},
@@ -55,7 +55,7 @@ func TestHardPosteriors(t *testing.T) {
 		{`exists[harmonic] i: i != i and z(i) =[squared] 0`, []float64{0, 3}, nil, inf, []float64{0, 0}},
 		{`exists[soft 1] i: i != i and z(i) =[squared] 0`, []float64{0, 3}, nil, inf, []float64{0, 0}},
 		{`forall[product] i: i != i -> z(i) =[squared] 0`, []float64{0, 3}, nil, 0, []float64{0, 0}},
-		// Strict operations are steps of what does not vary.
+		// Strict operations are step functions of terms that do not vary.
 		{`with -> = strict: forall[sum] i, j: z(i) =[discrete] z(j) -> z(i) =[squared] 0`, []float64{2, 2}, nil, 16, []float64{8, 8}},
 		{`with -> = strict: forall[sum] i, j: z(i) =[discrete] z(j) -> z(i) =[squared] 0`, []float64{2, 1}, nil, 5, []float64{4, 2}},
 		{`with not = strict: forall[sum] i, j: not z(i) =[discrete] z(j) or z(i) =[absolute] 0.25`, []float64{2, 0.5}, nil, 1.25, []float64{0, 1}},
@@ -95,7 +95,8 @@ func checkHard(t *testing.T, text string, q *Quantity, b batch, value float64, s
 	}
 }
 
-// TestPosteriorGradients compares gradients of means and log variances, also extreme ones, with differences.
+// TestPosteriorGradients compares gradients in means and log variances, including extreme ones, with finite
+// differences.
 func TestPosteriorGradients(t *testing.T) {
 	schema := Schema{Codes: 2, Factors: []string{"a"}}
 	for _, text := range []string{
@@ -116,8 +117,8 @@ func TestPosteriorGradients(t *testing.T) {
 	}
 }
 
-// TestPosteriorProperties tests what divergences and distances of posteriors are known to be: at least the
-// divergence of any columns, additive, and a metric.
+// TestPosteriorProperties tests properties of divergences and distances of posteriors: monotone in columns, additive,
+// and a metric.
 func TestPosteriorProperties(t *testing.T) {
 	b := batches(12, 6)["continuous"]
 	at := func(text string) float64 {
@@ -146,7 +147,7 @@ func TestPosteriorProperties(t *testing.T) {
 	}
 }
 
-// TestNoOperations tests that sentences that are named losses compute without operations handed in.
+// TestNoOperations tests that named losses as sentences compute without the losses' operations.
 func TestNoOperations(t *testing.T) {
 	for _, text := range []string{
 		`forall[mean] v in y.shape: forall[mean] i, j: y.shape(i) = v and y.shape(j) = v -> z(i) =[squared] z(j)`,
@@ -165,7 +166,7 @@ func TestNoOperations(t *testing.T) {
 	}
 }
 
-// TestDraws tests that samples of a batch are drawn where it has none: from the log variances, by the stream.
+// TestDraws tests that a batch without samples gets samples from the log variances and the stream.
 func TestDraws(t *testing.T) {
 	q, err := Compile(parsed(t, `with z ~ q: forall[mean] i: z(i) =[squared] 3`), Schema{Codes: 1})
 	if err != nil {

@@ -21,8 +21,7 @@ type Quantity struct {
 	summands []summand // replaces the program if parts of it are losses
 }
 
-// Compile checks a sentence against a schema. The error is an [*Error] about a part of the sentence, or describes an
-// invalid schema.
+// Compile checks a sentence against a schema. Its error is an [*Error], or describes an invalid schema.
 func Compile(s Sentence, schema Schema) (q *Quantity, err error) {
 	if err := schema.check(); err != nil {
 		return nil, fmt.Errorf("schema of a sentence: %w", err)
@@ -52,8 +51,7 @@ func (q *Quantity) Sentence() Sentence { return Sentence{q.sentence} }
 // NeedsValues reports whether the sentence uses values of factors.
 func (q *Quantity) NeedsValues() bool { return q.program.NeedsValues }
 
-// NeedsLabels reports whether the sentence uses levels of factors, for instance to compare rows or to skip unknown
-// factors.
+// NeedsLabels reports whether the sentence uses levels of factors, to compare rows or to skip unknown factors.
 func (q *Quantity) NeedsLabels() bool { return q.program.NeedsLabels }
 
 // Differentiable reports whether the quantity has a gradient in the codes.
@@ -79,8 +77,7 @@ type Batch struct {
 	// rows form one group
 	Groups []int
 
-	// Interrupt, if set, is called from time to time. Its error ends the computation, and [Quantity.ValueOf] returns
-	// it.
+	// Interrupt, if set, is called at times. Its error ends the computation, and [Quantity.ValueOf] returns it.
 	Interrupt func() error
 
 	Stream *rng.Stream // for samples and for initial parameters of networks that the sentence fits; nil: a fixed stream
@@ -95,7 +92,6 @@ func (q *Quantity) NeedsSamples() bool { return q.sentence.Sampled }
 // NeedsMoves reports whether the sentence uses transformations between rows.
 func (q *Quantity) NeedsMoves() bool { return q.program.Needs(program.Moves) }
 
-// rowsOf returns an array of a batch.
 func (b *Batch) rowsOf(kind program.InputKind) [][]float64 {
 	return [...][][]float64{program.LogVariances: b.LogVariances, program.Means: b.Codes, program.Moves: b.Moves}[kind]
 }

@@ -20,8 +20,8 @@ func sentences() int {
 	return 250
 }
 
-// TestRandomSentences tests Theorem 1 of the paper on random sentences and batches, and compares their values with a
-// separate computation.
+// TestRandomSentences tests theorem 1 of the paper on random sentences and batches, and compares values with a separate
+// computation.
 func TestRandomSentences(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -42,7 +42,7 @@ func TestRandomSentences(t *testing.T) {
 		}
 		tolerance := 1e-6
 		if strings.Contains(s.String(), " in z") {
-			tolerance = 1e-3 // of the search for a centre
+			tolerance = 1e-3 // tolerance of the search for a centre
 		}
 		all := batches(seed, 5)
 		for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -61,7 +61,7 @@ func TestRandomSentences(t *testing.T) {
 			w := q.world(d.of(q))
 			want := w.reference(s.tree.Quantale, s.tree.Body)
 			if math.IsNaN(want) || want > 200 {
-				want = v // inf - inf, and exp beyond its range
+				want = v // inf - inf, or exp overflows
 			}
 			h, b = h || holds, b || !holds
 			switch {
@@ -92,7 +92,7 @@ func TestRandomSentences(t *testing.T) {
 	}
 }
 
-// steepestOf is the largest element of a gradient.
+// steepestOf returns the largest element of a gradient.
 func steepestOf(t *testing.T, q *Quantity, b batch) float64 {
 	t.Helper()
 	e := load(t, q, b)
@@ -127,7 +127,7 @@ func TestRandomText(t *testing.T) {
 	}
 }
 
-// unplaced removes the places of the parsed text.
+// unplaced removes the positions in the parsed text.
 func unplaced(s Sentence) syntax.Sentence {
 	return syntax.Sentence{Quantale: s.tree.Quantale, Sampled: s.tree.Sampled, Body: unplacedFormula(s.tree.Body)}
 }

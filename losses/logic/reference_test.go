@@ -8,8 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// reference computes the quantity of a formula tuple by tuple, from the tables of
-// the paper.
+// reference computes the quantity of a formula tuple by tuple, from the paper's tables.
 func (w *world) reference(q syntax.Quantale, f syntax.Formula) float64 {
 	if syntax.IsCrisp(f) {
 		if w.holds(f) {
@@ -141,8 +140,8 @@ func divergence(p syntax.Premetric, a, b [2][]float64) float64 {
 	return math.Sqrt(squares)
 }
 
-// referenceCentre is the least value at points of R or R^2 that include the best point: the mean, centres of balls
-// around two or three points, and a median.
+// referenceCentre is the minimum over points of R or R^2 that include the optimum: the mean, centres of balls around
+// two or three points, and a median.
 func (w *world) referenceCentre(f *syntax.Quantified) float64 {
 	inner := f.Body.(*syntax.Quantified)
 	guards, rest := inner.Guards()
@@ -169,7 +168,7 @@ func (w *world) referenceCentre(f *syntax.Quantified) float64 {
 		}
 	}
 	median := mean
-	for range 2000 { // Weiszfeld's
+	for range 2000 { // Weiszfeld's algorithm
 		median = weighted(points, func(p []float64) float64 { return 1 / (1e-12 + math.Hypot(p[0]-median[0], p[1]-median[1])) })
 	}
 	tries = append(tries, median)

@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// mentioned lists the factors of a row in a formula. If any of them is unknown in a row, the row is not in the
-// variable's domain.
+// mentioned lists the factors of a row in a formula. Rows where one is unknown are not in the variable's domain.
 func (c *compiler) mentioned(f syntax.Formula, name string) []int {
 	var known []int
 	syntax.Inspect(f, func(part syntax.Part) bool {
@@ -70,7 +70,6 @@ type binding struct {
 	exists  bool          // bound by exists
 }
 
-// lookup finds a variable by its name.
 func (c *compiler) lookup(v syntax.Variable, part syntax.Part) *binding {
 	var names []string
 	for _, b := range slices.Backward(c.scope) {
@@ -115,7 +114,6 @@ func (b *binding) what() string {
 	return "a row"
 }
 
-// factor finds a factor.
 func (c *compiler) factor(name string, part syntax.Part) int {
 	i := slices.Index(c.schema.Factors, name)
 	if i < 0 {
@@ -157,7 +155,7 @@ func (c *compiler) columnsOf(a *syntax.Access) []int {
 	if all == 0 {
 		panic(c.wrong(a, "there are no %s", syntax.SpaceName(a.Codes)))
 	}
-	return upTo(all)
+	return numeric.UpTo(all)
 }
 
 func validNumber(x float64) bool { return math.Abs(x) <= 1e150 }
@@ -265,7 +263,6 @@ func (c *compiler) guard(binders []*binding, guards []syntax.Formula) (tests []p
 	return tests
 }
 
-// domains lists the domains of variables.
 func domains(binders []*binding) []*program.Binder {
 	all := make([]*program.Binder, len(binders))
 	for i, b := range binders {
@@ -274,8 +271,7 @@ func domains(binders []*binding) []*program.Binder {
 	return all
 }
 
-// bindMoves resolves the transformations of a quantifier. It restricts the later row of each to the group of the
-// earlier one.
+// bindMoves resolves the transformations of a quantifier: the later row of each stays in the earlier row's group.
 func (c *compiler) bindMoves(f *syntax.Quantified, binders []*binding) {
 	for _, m := range f.Domain.Moves {
 		c.declare(f, m.Name)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
@@ -22,7 +23,6 @@ func (l *linear) add(column int, of *binding) {
 	l.coordinates = append(l.coordinates, program.Coordinate{Parts: []program.Part{part}})
 }
 
-// linear compiles a numeric term.
 func (c *compiler) linear(t syntax.Term) linear {
 	switch v := syntax.Bare(t).(type) {
 	case *syntax.Access:
@@ -308,7 +308,7 @@ func (c *compiler) blocksOfTurn(t *syntax.Moved, width int) []turnedBlock {
 	var names []string
 	for k, turn := range c.schema.Turns {
 		if names = append(names, turn.Name); turn.Name == t.Turn {
-			return c.cut(t, k, upTo(width), syntax.TextOf(t.A))
+			return c.cut(t, k, numeric.UpTo(width), syntax.TextOf(t.A))
 		}
 	}
 	panic(c.wrong(t, "there is no transformation %q%s", t.Turn, registry.Suggest(t.Turn, names)))

@@ -7,7 +7,7 @@ import (
 	"gorgonia.org/tensor"
 )
 
-// TestUnnamed tests sentences that are nearly named losses: the machine of sentences computes them literally.
+// TestUnnamed tests sentences that resemble named losses. The machine of sentences computes them literally.
 func TestUnnamed(t *testing.T) {
 	schema := testSchema
 	schema.SubCodes = map[string][]int{"shape": {0, 1}, "twice": {0, 0}}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestWrongSentences tests the place and the text of errors in sentences with aggregators, functions, moves,
+// TestWrongSentences tests the position and the text of errors in sentences with aggregators, functions, moves,
 // independence, distances of posteriors, strict operations and samples.
 func TestWrongSentences(t *testing.T) {
 	schema := testSchema
@@ -193,7 +193,7 @@ func TestWrongSentences(t *testing.T) {
 	}
 }
 
-// TestWrongLines tests places on further lines, and after characters of several bytes.
+// TestWrongLines tests positions on later lines and after multibyte characters.
 func TestWrongLines(t *testing.T) {
 	for text, want := range map[string]string{
 		"with z ~ q:\n  forall i:\n\tz(i) =[cosin] 0":                          `3:9: unknown premetric "cosin"; did you mean "cosine"?`,

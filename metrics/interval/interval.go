@@ -70,7 +70,6 @@ const (
 	FewestRows = 32
 )
 
-// Validate checks the settings.
 func (s Settings) Validate() error {
 	switch {
 	case s.Percent >= 0.5 && s.Percent < 1:

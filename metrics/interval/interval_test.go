@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// The interval of a mean is the one of its standard error. A bias of c/n is extrapolated to 0.
+// The interval of a mean follows from its standard error. A bias of c/n is extrapolated to 0.
 func TestHalves(t *testing.T) {
 	const n = 1000
 	x, s := make([]float64, n), rng.New(1, "interval")
@@ -57,7 +57,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Pairs of halves have no row in common. Quarters are the first parts of halves. Their number of rows is bounded.
+// Pairs of halves are disjoint. Quarters are the first parts of halves. The number of rows is bounded.
 func TestHalvesOfRows(t *testing.T) {
 	for _, c := range []struct{ rows, most, half, repeats int }{{33, 0, 16, 8}, {33, 10, 10, 7}, {12000, 0, 5000, 2}} {
 		var watched []int
@@ -98,7 +98,8 @@ func TestHalvesOfRows(t *testing.T) {
 	}
 }
 
-// Three sizes extrapolate a parabola in 1/n to 0, and two a line. A value of as few rows as a half does not count.
+// Three sizes extrapolate a parabola in 1/n to 0, and two sizes a line. A value of as few rows as a half does not
+// count.
 func TestEndless(t *testing.T) {
 	bias := func(n float64) float64 { return 2 + 3/n + 50/(n*n) }
 	for _, c := range []struct {
@@ -119,7 +120,7 @@ func TestEndless(t *testing.T) {
 	}
 }
 
-// The interval of draws is the one of Student's distribution for their mean, within the bounds.
+// The interval of draws is Student's interval for their mean, within the bounds.
 func TestDraws(t *testing.T) {
 	draws := []float64{3, 1, 2, 6, 4, 5, 8, 7, 0} // mean 4, variance 60/8
 	measure := func(b int) (float64, error) {
@@ -145,7 +146,7 @@ func TestDraws(t *testing.T) {
 	}
 }
 
-// After eight repeats the end of the context gives the interval so far. Earlier, and for other errors, there is none.
+// After eight repeats, the end of the context gives the interval so far. Earlier, or for other errors, there is none.
 func TestStopped(t *testing.T) {
 	fault := errors.New("a fault")
 	for _, c := range []struct {
@@ -174,7 +175,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// Numbers of any size have a deviation, in the same digits.
+// The deviation has the same digits for numbers of any size.
 func TestMeanAndDeviation(t *testing.T) {
 	for _, size := range []float64{0x1p-1070, 0x1p-600, 1, 0x1p600, 0x1p1021} {
 		mean, deviation := MeanAndDeviation([]float64{-1 * size, size, 3 * size})

@@ -50,8 +50,7 @@ func (m Matrix) Column(c int, rows []int) []float64 {
 	return x
 }
 
-// Finite returns an error for the first number that is NaN or infinite; the format gets its row, its column and the
-// number.
+// Finite returns an error for the first NaN or infinite number; the format gets its row, its column and the number.
 func (m Matrix) Finite(format string) error {
 	for i, v := range m.Data {
 		if v-v != 0 { // faster than math.IsNaN and math.IsInf

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// three has a column of each kind: constant, far from zero, and numbers with both signs.
+// three has three kinds of columns: constant, far from zero, and with both signs.
 func three() Matrix {
 	return Matrix{Rows: 4, Cols: 3, Data: []float64{
 		7, 1e9 + 1, -3,
@@ -52,16 +52,16 @@ func TestFinite(t *testing.T) {
 	}
 }
 
-// one is a matrix with the largest absolute number 2^(e-1), of exponent e, and a smaller one of the other sign.
+// one is a matrix with the largest absolute number 2^(e-1), of exponent e, and a smaller number of the other sign.
 func one(e int) Matrix {
 	return Matrix{Rows: 1, Cols: 2, Data: []float64{math.Ldexp(0.25, e), -math.Ldexp(0.5, e)}}
 }
 
-// Matrices inside the ranges of exponents stay. Others have numbers from 1/2 to 1.
+// Matrices inside the ranges of exponents stay unchanged. Others are scaled to largest numbers from 1/2 to 1.
 func TestSizes(t *testing.T) {
 	for _, c := range []struct {
 		exponent       int
-		squares, trees int // the exponents of the factors
+		squares, trees int // exponents of the scale factors
 		want           string
 	}{
 		{0, 0, 0, ""}, {200, 0, 0, ""}, {201, 201, 0, ""}, {-200, 0, -200, ""}, {-201, -201, -201, ""}, {-60, 0, 0, ""}, {-61, 0, -61, ""},
@@ -91,7 +91,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// Deviations are right far from zero, and where squares overflow or vanish.
+// Deviations are correct far from zero, and for squares that overflow or vanish.
 func TestScales(t *testing.T) {
 	m, column := three(), make([]float64, 4)
 	near := func(got, want float64) bool { return math.Abs(got-want) <= 1e-12*math.Abs(want) }

@@ -86,8 +86,7 @@ func Bin(values []float64, bins int) []int32 {
 	return ids
 }
 
-// assignBins sets the id of every number to its bin, the last bin whose left edge is at most the number. It returns the
-// number of bins.
+// assignBins sets each number's id to the last bin with a left edge at most the number, and returns how many bins.
 func assignBins(column, left []float64, ids []int32) int {
 	bins, low := len(left), left[0]
 	scale := 0.0

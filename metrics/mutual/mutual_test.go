@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// A column that equals a factor of four levels tells ln 4 of it, and an independent column nothing. With tested pairs the
-// independent pair has exactly 0 in a half of the rows, where counting alone finds information.
+// A column that equals a factor of four levels has information ln 4 about it, and an independent column has none. With
+// tested pairs, the independent pair has exactly 0 in half of the rows, where counting finds information.
 func TestInformation(t *testing.T) {
 	ctx, n := context.Background(), 400
 	factors, levels := []factor.Factor{{Name: "a", Size: 4}}, make([]int, n)
@@ -45,9 +45,10 @@ func TestInformation(t *testing.T) {
 	}
 }
 
-// A number on an edge is in the bin to its right, and the largest number in the last bin. Equal counts keep ties together.
+// A number on an edge falls in the bin to its right, and the largest number in the last bin. Bins of equal counts keep
+// ties together.
 func TestBins(t *testing.T) {
-	grid := make([]float64, 31) // of 0.1: sums of the step round differently
+	grid := make([]float64, 31) // steps of 0.1, whose sums round differently
 	for i := range grid {
 		grid[i] = float64(i) / 10
 	}
@@ -85,7 +86,7 @@ func TestBins(t *testing.T) {
 	}
 }
 
-// Settings are checked at their borders.
+// Check accepts the limits of settings and rejects values beyond.
 func TestCheck(t *testing.T) {
 	for _, c := range []struct {
 		err  error
@@ -135,7 +136,8 @@ func TestEntropy(t *testing.T) {
 	}
 }
 
-// Shares of a factor add up to 1. The best columns of a factor are the most concentrated ones that tell most of it.
+// The shares of a factor sum to 1. The best columns of a factor are the most concentrated columns with most of its
+// information.
 func TestShares(t *testing.T) {
 	shares, silent := Shares([][]float64{{1, 0, 0}, {3, 0, 2}})
 	if !slices.Equal(shares[0], []float64{0.25, 0, 0}) || !slices.Equal(shares[1], []float64{0.75, 0, 1}) || !slices.Equal(silent, []int{1}) {
@@ -189,7 +191,7 @@ func TestBetween(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := math.Log(3) - 2./3*math.Log(2) // of 2/3 and 1/3
+	known := math.Log(3) - 2./3*math.Log(2) // probabilities 2/3 and 1/3
 	if !(math.Abs(x.Entropy[0]-math.Log(2)) <= 1e-12) || !(math.Abs(x.Entropy[1]-known) <= 1e-12) {
 		t.Errorf("entropies %v", x.Entropy)
 	}
@@ -208,7 +210,7 @@ func TestBetween(t *testing.T) {
 			want, partly = math.Log(2), known
 		}
 		if a%3 == 1 {
-			partly = known - 2./3*math.Log(2) // where the second bit is 1, the first one is known to be 0
+			partly = known - 2./3*math.Log(2) // the first bit is known to be 0 if the second bit is 1
 		}
 		if !(math.Abs(x.Mutual[a][0]-want) <= 1e-12) || !(math.Abs(x.Mutual[a][1]-partly) <= 1e-12) {
 			t.Errorf("column %d: %v, want %v and %v", a, x.Mutual[a], want, partly)
@@ -216,7 +218,7 @@ func TestBetween(t *testing.T) {
 	}
 }
 
-// Two rows for each cell are enough to share bins. Bins are shared with the same histogram only.
+// Two rows per cell are enough to share bins. Only equal histograms share bins.
 func TestShare(t *testing.T) {
 	h := Histogram{Bins: 3, Binning: EqualWidth}
 	codes := func(rows int) matrix.Matrix {
@@ -234,14 +236,14 @@ func TestShare(t *testing.T) {
 		t.Errorf("%+v, %v", x, err)
 	}
 	all := codes(40)
-	all.Data[78], all.Data[79] = 100, 100 // outside of the part
+	all.Data[78], all.Data[79] = 100, 100 // outside the part
 	if x, err = Share(all, h); err != nil {
 		t.Fatal(err)
 	}
 	part := matrix.Matrix{Rows: 30, Cols: 2, Data: all.Data[:60]}
 	own, err := Between(t.Context(), part, h, nil)
 	shared, err2 := Between(t.Context(), part, h, x)
-	if err != nil || err2 != nil || own[0][1] == shared[0][1] || shared[0][0] != 0 { // all in the first of the shared bins
+	if err != nil || err2 != nil || own[0][1] == shared[0][1] || shared[0][0] != 0 { // all in the first shared bin
 		t.Errorf("with own bins %v, with shared bins %v, %v, %v", own, shared, err, err2)
 	}
 	factors, levels := []factor.Factor{{Name: "a", Size: 2}, {Name: "b", Size: 3}}, make([]int, 2*40)

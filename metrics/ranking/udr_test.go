@@ -17,7 +17,7 @@ import (
 	. "github.com/unravel-ml/unravel/metrics/ranking"
 )
 
-// goldenUDR holds golden values of scikit-learn and SciPy.
+// goldenUDR holds expected values of scikit-learn and SciPy.
 type goldenUDR struct {
 	Codes           [][][]float64
 	Lasso, Spearman Agreement
@@ -73,7 +73,7 @@ func TestUDRGolden(t *testing.T) {
 	}
 }
 
-// Columns in another order, with other signs and scales, agree fully by rank; constant columns not at all.
+// Columns in another order, with other signs and scales, agree fully by rank. Constant columns do not agree.
 func TestUDROracles(t *testing.T) {
 	a := gridCodes(3, func(l []int, z []float64) { z[0], z[1], z[2] = float64(l[0]), float64(l[1]), float64(l[2]) })
 	b := gridCodes(5, func(l []int, z []float64) {
@@ -89,7 +89,7 @@ func TestUDROracles(t *testing.T) {
 	if err != nil || got.Pairs[0][2] != 0 || got.Pairs[2][0] != 0 || got.Scores[2] != 0 || got.Used[2] != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	// columns are independent: coefficients are correlations less alpha, and the correlation of 0..5 and its
+	// columns are independent, so coefficients are correlations minus alpha; the correlation of 0..5 and its
 	// exponential is known
 	near(t, "shrunk by the penalty", got.Pairs[0][1], (0.9+0.9+0.846786508885349-0.1)/3, 1e-12)
 	near(t, "between two", got.Scores[0], got.Pairs[1][0]/2, 1e-12)

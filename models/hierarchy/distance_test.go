@@ -26,8 +26,8 @@ func randomTree(r *rand.Rand, nodes int) *group {
 	return g
 }
 
-// slowDistance returns the distance of two forests by its definition: delete or insert the last root of either
-// forest, or change one last root into the other.
+// slowDistance returns the distance of two forests by definition. It deletes or inserts the last root of either forest,
+// or changes one last root into the other.
 func slowDistance(a, b []*group, known map[string]int) int {
 	switch {
 	case len(a) == 0 && len(b) == 0:
@@ -157,7 +157,7 @@ func TestDistanceMerges(t *testing.T) {
 	if got := Distance(up, down); got != 0 {
 		t.Errorf("distance %d, want 0", got)
 	}
-	// two options have the same labels below them, but not the same trees
+	// two options have the same labels below them, but different trees
 	high, low := Hierarchy{c, options(Hierarchy{options(none, Hierarchy{c})}, Hierarchy{c})}, Hierarchy{c, options(none, none, Hierarchy{c}, Hierarchy{c})}
 	if a, b := canonical(high, 0), canonical(low, 0); !slices.Equal(a.labels, b.labels) || a.label != b.label {
 		t.Fatalf("labels %v and %v", a.labels, b.labels)

@@ -97,7 +97,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// For random choices, a dimension is active exactly if all options above it are chosen.
+// For random choices, a dimension is active exactly if all its enclosing options are chosen.
 func TestMasksRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 200 {

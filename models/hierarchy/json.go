@@ -64,7 +64,6 @@ type parser struct {
 	nodes  int
 }
 
-// next returns the next token and its offset.
 func (p *parser) next() (json.Token, int64) {
 	at := p.tokens.InputOffset()
 	for at < int64(len(p.src)) && bytes.IndexByte([]byte(" \t\r\n,:"), p.src[at]) >= 0 {
@@ -107,7 +106,6 @@ func describe(token json.Token) string {
 	return fmt.Sprint(token)
 }
 
-// group reads a list of dimensions.
 func (p *parser) group(path string, depth int) (Hierarchy, error) {
 	token, at := p.next()
 	if token != json.Delim('[') {
@@ -128,7 +126,6 @@ func (p *parser) group(path string, depth int) (Hierarchy, error) {
 	return h, nil
 }
 
-// node reads a dimension.
 func (p *parser) node(path string, depth int) (Node, error) {
 	token, begin := p.next()
 	if token != json.Delim('{') {

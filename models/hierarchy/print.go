@@ -91,8 +91,7 @@ func branches(last bool) (branch, next string) {
 	return "├─ ", "│  "
 }
 
-// Option returns the label of an option of a categorical dimension: its number, from 1, and the count of its points,
-// if known.
+// Option returns the label of an option of a categorical dimension: its number, from 1, and its known count of points.
 func (l Labels) Option(categorical, option int) string {
 	if categorical < len(l.Rows) && option < len(l.Rows[categorical]) {
 		return fmt.Sprintf("%d (%d rows)", option+1, l.Rows[categorical][option])

@@ -10,8 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// The density of a sphere's posterior integrates to 1 and gives the divergence that KL computes, by quadrature over
-// the angle to the location.
+// The density of a sphere's posterior integrates to 1 and reproduces KL, by quadrature over the angle to the location.
 func TestSphereDensity(t *testing.T) {
 	for _, dim := range []int{1, 2, 3, 7} {
 		for _, logT := range []float64{-9, -6, -4.5, -2, 0, 1} {
@@ -58,7 +57,7 @@ var (
 	_ latent.Densities = (*latent.Euclidean)(nil)
 )
 
-// The densities of a Euclidean space are the densities of normal distributions: of N(2, e^2) at 3 and N(-1, 1) at 1.
+// The densities of a Euclidean space are normal densities: N(2, e^2) at 3 and N(-1, 1) at 1.
 func TestEuclideanDensity(t *testing.T) {
 	s := euclidean(2)
 	half := math.Log(2*math.Pi) / 2

@@ -35,7 +35,7 @@ func (p gaussianPosterior) KL() (*gorgonia.Node, error) {
 	return losses.KLGaussianLogVariance(p.mean, p.logVariance)
 }
 
-// reference holds the case of the reference: its inputs and the expected values.
+// reference is a case of the reference: inputs and expected values.
 type reference struct {
 	t      *testing.T
 	g      *gorgonia.ExprGraph
@@ -170,7 +170,7 @@ func TestJointReference(t *testing.T) {
 	r.compare("objective", numbers(total))
 }
 
-// doubles serves the requests of losses in float64. Schedules have the value of their first step.
+// doubles serves the requests of losses in float64, with schedules at their first step.
 type doubles struct {
 	losses.Trainer
 	g *gorgonia.ExprGraph
@@ -197,7 +197,7 @@ func (r recorder) Schedule(name string, at func(step int) float64) (*gorgonia.No
 	return r.doubles.Schedule(name, at)
 }
 
-// TestCapacities compares capacities of the loss kl at steps of the reference. The reference counts steps from 1.
+// TestCapacities compares capacities of the loss kl with the reference, which counts steps from 1.
 func TestCapacities(t *testing.T) {
 	r := readReference(t)
 	logits := r.inputs["logits0"]

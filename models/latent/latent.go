@@ -33,8 +33,7 @@ type Space interface {
 	// NoiseShape returns the shape of the standard normal noise for a sample of a batch.
 	NoiseShape(batch int) []int
 
-	// Sample returns the reparameterised sample of the posterior [batch, Width],
-	// differentiable in location and scale.
+	// Sample returns the reparameterised sample of the posterior [batch, Width], differentiable in location and scale.
 	Sample(location, scale, noise *gorgonia.Node) (*gorgonia.Node, error)
 
 	// KL returns the mean divergence of the posteriors from the prior, a scalar in nats.
@@ -91,22 +90,18 @@ type Choice struct {
 	Value Space
 }
 
-// DecodeConfig reads the choice from a config.
 func (c *Choice) DecodeConfig(n *config.Node) error {
 	return config.DecodeChoice(n, Registry, (*registry.Choice[Space])(c))
 }
 
-// EncodeConfig writes the choice into a config.
 func (c Choice) EncodeConfig() (any, error) { return config.EncodeChoice(registry.Choice[Space](c)) }
 
-// ConfigForms implements config.Former.
 func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 
 // List holds the latent spaces of a model, in the order of their columns.
 type List []Choice
 
-// Of returns a list of the given spaces. A space of an unregistered type has no name in the list, and a config cannot
-// choose it.
+// Of returns a list of spaces. A space of an unregistered type has no name, and a config cannot choose it.
 func Of(spaces ...Space) List {
 	l := make(List, len(spaces))
 	for i, s := range spaces {
@@ -120,7 +115,6 @@ func Of(spaces ...Space) List {
 	return l
 }
 
-// Validate checks that there is a space.
 func (l List) Validate() error {
 	if len(l) == 0 {
 		return errors.New("want one latent space or more, such as [{euclidean: {dim: 10}}]")
@@ -180,7 +174,6 @@ func (v *Variable) sample(g *nn.Graph, name string) (err error) {
 	return err
 }
 
-// KL implements losses.Posterior.
 func (v *Variable) KL() (*gorgonia.Node, error) { return v.Space.KL(v.Location, v.Scale) }
 
 // Transport transforms the variable's samples in groups of m; see [Space].
@@ -227,6 +220,5 @@ func join(variables []*Variable, part func(v *Variable) *gorgonia.Node) (*gorgon
 	return graph.ConcatColumns(nodes...)
 }
 
-// Register adds a latent space to [Registry], so configs can name it. Call it before reading a config. It returns an
-// error if the name is taken.
+// Register adds a latent space that configs can name, before a config is read. A taken name is an error.
 func Register(e registry.Entry[Space]) error { return Registry.Register(e) }

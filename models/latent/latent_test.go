@@ -28,7 +28,7 @@ func sphere(dim int) *latent.Sphere {
 
 func euclidean(dim int) *latent.Euclidean { return &latent.Euclidean{Dim: dim} }
 
-// spaces returns all kinds of spaces. Each runs a conformance test.
+// spaces returns spaces of all kinds. Each runs a conformance test.
 func spaces() map[string]latent.Space {
 	return map[string]latent.Space{"S1": sphere(1), "S2": sphere(2), "S3": sphere(3), "R1": euclidean(1), "R5": euclidean(5)}
 }
@@ -137,7 +137,7 @@ func TestScalesAtTheStart(t *testing.T) {
 	}
 }
 
-// The random walk has the spread of its time: d t in all, along the tangent space.
+// The spread of the random walk is proportional to its time: d t in total, along the tangent space.
 func TestSphereSpread(t *testing.T) {
 	for _, dim := range []int{1, 2} {
 		const batch = 4000

@@ -114,7 +114,6 @@ func newSphereWalk[T graph.Float](in []tensor.Shape) *sphereWalk[T] {
 	return w
 }
 
-// scale returns sqrt(t/N).
 func (w *sphereWalk[T]) scale(logT T) float64 {
 	return math.Exp(float64(logT)/2) / math.Sqrt(float64(w.steps))
 }

@@ -60,7 +60,7 @@ func TestSampleErrors(t *testing.T) {
 	input := func(name string, shape ...int) *gorgonia.Node {
 		return gorgonia.NewTensor(g, tensor.Float32, len(shape), gorgonia.WithShape(shape...), gorgonia.WithName(name))
 	}
-	m23, m22, m21, noise := input("m23", 2, 3), input("m22", 2, 2), input("m21", 2, 1), input("noise", 5, 2, 2)
+	m23, m22, m21, noise, rows := input("m23", 2, 3), input("m22", 2, 2), input("m21", 2, 1), input("noise", 5, 2, 2), input("rows", 5, 3, 2)
 	for name, c := range map[string]struct {
 		err  func() (*gorgonia.Node, error)
 		want []string
@@ -69,7 +69,9 @@ func TestSampleErrors(t *testing.T) {
 		"walk noise": {func() (*gorgonia.Node, error) {
 			return latent.SphereWalk(m23, m21, noise)
 		}, []string{"sphere walk", "(steps, 2, 3)", "(5, 2, 2)"}},
-		"sample": {func() (*gorgonia.Node, error) { return latent.GaussianSample(m22, m22, m23) }, []string{"gaussian sample", "one shape", "(2, 3)"}},
+		"walk rows":   {func() (*gorgonia.Node, error) { return latent.SphereWalk(m22, m21, rows) }, []string{"(steps, 2, 2)", "(5, 3, 2)"}},
+		"walk matrix": {func() (*gorgonia.Node, error) { return latent.SphereWalk(m22, m21, m22) }, []string{"(steps, 2, 2)", "got (2, 2)"}},
+		"sample":      {func() (*gorgonia.Node, error) { return latent.GaussianSample(m22, m22, m23) }, []string{"gaussian sample", "one shape", "(2, 3)"}},
 	} {
 		n, err := c.err()
 		if err == nil || n != nil {

@@ -16,10 +16,7 @@ import (
 )
 
 // Extensions of the files of a ledger, without and with gzip.
-const (
-	extension  = ".jsonl"
-	compressed = ".jsonl.gz"
-)
+const extension, compressed = ".jsonl", ".jsonl.gz"
 
 // Book holds all runs and configs in one folder of the ledger. The zero value is empty.
 type Book struct {
@@ -104,7 +101,6 @@ func (b *Book) Load(r *Run) (train.Config, error) { return b.configs[r.Config].l
 // Changed says why today's code would give other bits than the run, or returns "" if it would give the same bits.
 func (b *Book) Changed(r *Run) string { return b.configs[r.Config].changed(r, version.Changes) }
 
-// configText is the text of a config with the set of its keys and values.
 type configText struct {
 	yaml  string
 	words func() map[string]bool

@@ -48,8 +48,7 @@ func (f *File) Check(r *Run, planned sweep.Run) error {
 	return Clean(Config{r.Config, text.yaml}, *r)
 }
 
-// trained checks that a finished run has trained for as long as its config says. Early stopping may have ended it
-// sooner.
+// trained checks that a finished run has trained as long as its config says, unless it stopped early.
 func trained(r *Run, s train.Settings) error {
 	switch {
 	case r.Epochs > s.Epochs || r.Epochs < s.Epochs && s.Stop == nil:

@@ -91,7 +91,6 @@ func (c *Comparison) bits(what, want, got string) {
 	c.differ(want != got, "%s: the hash is %.*s recorded, %.*s now", what, digits, want, digits, got)
 }
 
-// metrics compares all values in the results of metrics.
 func (c *Comparison) metrics(want, got []metrics.Result) {
 	for i, w := range want {
 		if i >= len(got) || got[i].Name != w.Name || len(got[i].Parts) < len(w.Parts) {
@@ -113,11 +112,9 @@ func (c *Comparison) metrics(want, got []metrics.Result) {
 	}
 }
 
-// belowZero is the maximum rounding error of 1 - entropy below 0. Older records of dci and med contain such values;
-// today, metrics clip them to 0.
+// belowZero is the rounding error of 1 - entropy below 0 in older records of dci and med.
 const belowZero = -1e-15
 
-// number compares two numbers.
 func (c *Comparison) number(what string, want, got float64) {
 	c.Metrics++
 	if got == 0 && want > belowZero && want < 0 {

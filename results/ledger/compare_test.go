@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Compare finds every difference, parameters first. On another instruction set metrics may differ a little.
+// Compare finds every difference, and parameters come first. Metrics may differ slightly on another instruction set.
 func TestCompare(t *testing.T) {
 	machine := &rundir.Machine{Arch: "amd64", Kernels: "avx512"}
 	other := &rundir.Machine{Arch: "amd64", Kernels: "avx2"}
@@ -54,7 +54,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// Older records hold 1 - entropy a rounding below 0, where metrics end at 0 now.
+// In older records, 1 - entropy may be a rounding error below 0. Metrics now end at 0.
 func TestCompareBelowZero(t *testing.T) {
 	for _, c := range []struct {
 		recorded, now float64

@@ -59,7 +59,7 @@ func Read(name string, r io.Reader) (*File, error) {
 			return f, nil
 		}
 		if errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%s:%d: the last line has no end: the file may be cut off", name, n)
+			return nil, fmt.Errorf("%s:%d: the last line does not end with a line break: the file may be cut off", name, n)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
@@ -70,7 +70,6 @@ func Read(name string, r io.Reader) (*File, error) {
 	}
 }
 
-// add parses a line.
 func (f *File) add(text []byte, configs, settings map[string]bool) error {
 	var l line
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -107,7 +106,6 @@ func (f *File) add(text []byte, configs, settings map[string]bool) error {
 	return nil
 }
 
-// valid returns an error for a malformed run.
 func (r *Run) valid() error {
 	if err := rundir.CheckName(r.Name); err != nil {
 		return fmt.Errorf("run: %w", err)
@@ -201,7 +199,6 @@ func (f *File) Put(c Config, r Run) {
 	})
 }
 
-// fileOf returns the file name, without extension, for runs at a scale.
 func fileOf(scale string, real bool) string {
 	if real {
 		return scale + "-real"
@@ -294,7 +291,6 @@ func (r *Run) changes(now *Run) (list []string, err error) {
 	return list, nil
 }
 
-// values returns the values of a record by key, as text.
 func (r *Run) values() (map[string]string, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -331,8 +327,7 @@ func brief(text string) string {
 	return strings.ToValidUTF8(text[:most], "") + "... (" + rundir.FileHash([]byte(text))[:8] + ")"
 }
 
-// Merge adds runs to a file of the ledger, and replaces records with the same settings. It creates the file if it is
-// missing.
+// Merge adds runs to a file of the ledger, which may be missing, and replaces records with the same settings.
 func Merge(path string, f *File) (added, replaced int, err error) {
 	all, err := readFile(path)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 const yamlText = "dataset:\n  square: {size: 8, side: 2}\nmodel:\n  vae: {latent: 2, encoder: {mlp: {hidden: [4]}}}\nlosses: [{reconstruction: {}}, {kl: {weight: 1}}]\n"
 
-// oneFile returns a file with two runs of one config.
+// oneFile returns a file with two runs of the same config.
 func oneFile() *File {
 	f, c := &File{}, Config{idOf(yamlText), yamlText}
 	for seed := range uint64(2) {
@@ -57,7 +57,7 @@ func TestFile(t *testing.T) {
 		t.Fatalf("%+v, %v; want %+v", again, err, f)
 	}
 	other := Config{idOf(yamlText + "freeze: []\n"), yamlText + "freeze: []\n"}
-	for _, r := range f.Runs { // of another config: the old one goes
+	for _, r := range f.Runs { // the old config is removed
 		r.Config = other.ID
 		again.Put(other, r)
 	}
@@ -74,7 +74,7 @@ func TestFileMistakes(t *testing.T) {
 	text := written(t, oneFile())
 	lines := strings.SplitAfter(text, "\n")
 	for _, test := range []struct{ text, want string }{
-		{"{", "f:1: the last line has no end"},
+		{"{", "f:1: the last line does not end with a line break"},
 		{"{\n", "f:1: not a line of a ledger"},
 		{"{}{}\n", "f:1: there is more behind the JSON object"},
 		{strings.Replace(text, `"seconds"`, `"secunds"`, 1), `f:2: not a line of a ledger: json: unknown field "secunds"`},
@@ -98,7 +98,7 @@ func TestFileMistakes(t *testing.T) {
 	}
 }
 
-// Read accepts or refuses any file. Writing and reading an accepted file again gives the same text.
+// Read gives an error or a file. Writing and reading this file gives the same text.
 func FuzzRead(f *testing.F) {
 	var b bytes.Buffer
 	if err := oneFile().Write(&b); err != nil {
@@ -125,7 +125,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// If two records have the same settings, the later generation wins, then the first file.
+// If two records have the same settings, the later generation wins. Within a generation, the first file wins.
 func TestBook(t *testing.T) {
 	old, first, second := oneFile(), oneFile(), oneFile()
 	old.Runs[0].Generation, old.Runs[0].Seconds = 1, 7
@@ -162,7 +162,7 @@ func TestBook(t *testing.T) {
 	}
 }
 
-// A change touches an older run if the run's config names one of the changed parts.
+// A change affects an older run if the run's config names one of the changed parts.
 func TestChanged(t *testing.T) {
 	f := oneFile()
 	f.Runs[0].Generation = 1
@@ -220,7 +220,7 @@ func TestPruned(t *testing.T) {
 	}
 }
 
-// Runs are merged into the files of their scales.
+// Merge adds runs to the file of their scale.
 func TestMerge(t *testing.T) {
 	f := oneFile()
 	f.Runs[1].Scale = "medium"
@@ -230,7 +230,7 @@ func TestMerge(t *testing.T) {
 	for _, extension := range []string{extension, compressed} {
 		dir := t.TempDir()
 		path := filepath.Join(dir, "quick"+extension)
-		for i, want := range [][2]int{{1, 0}, {0, 0}} { // the same record replaces none
+		for i, want := range [][2]int{{1, 0}, {0, 0}} { // the same record replaces nothing
 			if added, replaced, err := Merge(path, f.Of("quick", false)); err != nil || added != want[0] || replaced != want[1] {
 				t.Errorf("%s %d: %d added, %d replaced, %v", extension, i, added, replaced, err)
 			}
@@ -286,7 +286,7 @@ func TestReplacements(t *testing.T) {
 	}
 }
 
-// The ledger of Unravel can be read, and has no machine paths.
+// Unravel's ledger can be read, and has no machine paths.
 func TestShipped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")

@@ -69,14 +69,12 @@ type Run struct {
 // Finished reports whether the run has results.
 func (r *Run) Finished() bool { return r.Error == "" }
 
-// idOf returns the ID of a config.
 func idOf(yaml string) string {
 	sum := sha256.Sum256([]byte(yaml))
 	return hex.EncodeToString(sum[:8])
 }
 
-// maxPart is the maximum number of values of a part in the ledger.
-const maxPart = 64
+const maxPart = 64 // maximum number of values of a part in the ledger
 
 // pruned returns results as stored in the ledger. It drops grids, options that the config contains, and parts with more
 // than 64 values, such as one value per column for a thousand code columns.
@@ -152,8 +150,7 @@ func configOf(c train.Config) (Config, error) {
 	return Config{idOf(string(text)), string(text)}, nil
 }
 
-// generationOf returns the generation of the code that trained a run. If it is not recorded, the start date of the run
-// decides.
+// generationOf returns the generation of a run's code, by the run's start date if it is not recorded.
 func generationOf(r *rundir.Record) int {
 	if r.Generation > 0 {
 		return r.Generation
@@ -167,7 +164,6 @@ func generationOf(r *rundir.Record) int {
 	return g
 }
 
-// bitsOf returns hashes of the codes and the parameters of a run.
 func bitsOf(dir string) (codes, parameters string, err error) {
 	f, err := disk.Open(filepath.Join(dir, rundir.CodesFile))
 	if err != nil {
@@ -182,7 +178,6 @@ func bitsOf(dir string) (codes, parameters string, err error) {
 	return hex.EncodeToString(sum.Sum(nil)), parameters, err
 }
 
-// storedIn reads the analyses in a run's folder.
 func storedIn(dir string) (map[string]json.RawMessage, error) {
 	list, err := os.ReadDir(dir)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // Ranks follow the direction of a column's shown values, and tau follows the ranks. Radii are .83, 1.52, 2.12 and 0,
-// gaps .18, .17, 1 and 0, and two of four encoders contract nothing.
+// gaps are .18, .17, 1 and 0, and two of four encoders contract nothing.
 func TestAgreement(t *testing.T) {
 	table, err := load(`name: small
 title: Four encoders

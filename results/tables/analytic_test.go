@@ -9,8 +9,8 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// The closed forms of Cao et al. 2022, appendix F.2, to 1e-9, in both readings of the logarithm: by the metric, in the table, and
-// as the reference file has them.
+// The metric, the table and the reference file agree with the closed forms of Cao et al. 2022, appendix F.2, to 1e-9.
+// The test covers both interpretations of the logarithm.
 func TestAnalytic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")

@@ -14,7 +14,7 @@ import (
 
 const someBoxes = "boxes: {title: D of <runs>, column: R, rows: [a, none, b/β], axis: what, labels: [x, y, z & more], best: [same, none, b/β], line: the best}\n"
 
-// The figure has the runs of a column, a box for each row.
+// The figure has a box for each row, with the runs of one column.
 func TestBoxes(t *testing.T) {
 	long.NotShort(t)
 	table, err := writeTable(t, trainedTable+someBoxes, ", part: mig_0", "")

@@ -39,7 +39,6 @@ func (c *Column) values(d drawn) ([]float64, error) {
 	return values, nil
 }
 
-// value returns the value of a column for one seed, before its transform.
 func (c *Column) value(d *drawn, i int) (float64, error) {
 	switch {
 	case c.Fit != "":
@@ -54,7 +53,6 @@ func (c *Column) value(d *drawn, i int) (float64, error) {
 	return c.number(d.results[i])
 }
 
-// number returns the column's value in a result.
 func (c *Column) number(r metrics.Result) (float64, error) {
 	if c.Part == "" {
 		return r.Value, nil
@@ -77,7 +75,6 @@ func (c *Column) number(r metrics.Result) (float64, error) {
 	return 0, fmt.Errorf("metric %s: its part %q has 0 numbers; want one", c.Metric.Name, c.Part)
 }
 
-// better returns whether higher or lower values of a column are better.
 func (c *Column) better() metrics.Direction {
 	direction := metrics.LowerIsBetter // fits and times
 	if c.Metric.Value != nil {
@@ -132,7 +129,6 @@ func (t Transform) bound() (bound float64, ok bool) {
 	return bound, err == nil && bound-bound == 0
 }
 
-// valid reports whether a transform is known.
 func (t Transform) valid() bool {
 	_, bounded := t.bound()
 	return bounded || transforms[t] != nil
@@ -151,7 +147,6 @@ const (
 
 var fitValues = []FitValue{reconstruction, heldOut, assignment, variance}
 
-// of returns the quantity, or false if the run does not have it.
 func (v FitValue) of(f *train.Fit) (float64, bool) {
 	if f == nil {
 		return 0, false
@@ -163,7 +158,6 @@ func (v FitValue) of(f *train.Fit) (float64, bool) {
 	return *at, true
 }
 
-// valid returns an error for an unknown name.
 func (v FitValue) valid(key string) error {
 	if slices.Contains(fitValues, v) {
 		return nil
@@ -171,10 +165,8 @@ func (v FitValue) valid(key string) error {
 	return config.Invalid(key, "unknown quantity %q; want reconstruction, held_out, assignment or variance", string(v))
 }
 
-// total is the time of all parts of a run, without the work after training.
-const total = "total"
+const total = "total" // time of all parts of a run, without the work after training
 
-// timingsOf lists the durations of the parts of runs.
 func timingsOf(runs []sweep.Entry) (list []models.Timing) {
 	for _, r := range runs {
 		if r.Record != nil {
@@ -187,7 +179,6 @@ func timingsOf(runs []sweep.Entry) (list []models.Timing) {
 // unmeasured reports whether the column shows a quantity of runs instead of a metric.
 func (c *Column) unmeasured() bool { return c.Fit != "" || c.timed() }
 
-// timed reports whether the column shows times.
 func (c *Column) timed() bool { return len(c.Seconds)+len(c.Share) > 0 }
 
 // validTimes checks the names of parts. Only a model knows the names of its stages, so these are not checked.

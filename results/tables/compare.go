@@ -17,7 +17,6 @@ func (t *Table) Timed() bool {
 	return slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.From.Value.(*codes.Timed); return ok })
 }
 
-// cell creates a cell from the values behind it.
 func (p place) cell(row Row, column Column, d drawn) Cell {
 	printed := p.printedCell(&row, column.Label)
 	c := Cell{Column: p.cellName(column), Draws: d.count(&column), Exact: d.exact, Notes: d.notes, Unlearned: d.unlearned, printed: printed}
@@ -33,8 +32,7 @@ func (p place) cell(row Row, column Column, d drawn) Cell {
 	if p.Timed() {
 		aggregate = summary.Median
 	}
-	ours := aggregate(values)
-	c.Ours, c.Deviation = &ours, summary.Deviation(values)
+	c.Ours, c.Deviation = new(aggregate(values)), summary.Deviation(values)
 	if p.Trains() || p.Quotes() {
 		c.Runs = values
 	}
@@ -49,14 +47,15 @@ func (p place) cell(row Row, column Column, d drawn) Cell {
 	} else {
 		c.judge(p.Printed.Draws, p.note(row.Label, column.Label), column.Label)
 	}
-	c.rejectUnlearned()
+	if c.Unlearned > 0 && 2*c.Unlearned >= c.Draws && c.Status.Reproduced() {
+		c.Status = Unfit // at least half of its runs have not learned the images
+	}
 	if len(d.stale) > 0 && c.Status != Unprinted && c.Status != Measured {
 		c.Status = Outdated
 	}
 	return c
 }
 
-// count returns the number of values in a column.
 func (d *drawn) count(c *Column) int {
 	switch {
 	case c.unmeasured():
@@ -74,8 +73,7 @@ func (c *Cell) compareTimes() {
 	case c.Theirs == nil:
 		c.Status = Unprinted
 	case *c.Theirs > 0 && *c.Ours > 0:
-		ratio := *c.Theirs / *c.Ours
-		c.Ratio = &ratio
+		c.Ratio = new(*c.Theirs / *c.Ours)
 	}
 }
 
@@ -110,8 +108,7 @@ func (c *Cell) judge(draws int, n *Note, column string) {
 	}
 }
 
-// noise returns the standard error of the difference between our value and a printed value, which is the mean of draws
-// runs.
+// noise returns the standard error of the difference between our value and a printed mean of draws runs.
 func (c *Cell) noise(p *reference.Cell, draws int) float64 {
 	if c.Exact {
 		return 0
@@ -134,8 +131,7 @@ func (c *Cell) PrintedDeviation() (float64, bool) {
 	return c.printed.Std.Value, true
 }
 
-// mostUnlearned is the maximum fraction of the images' variance that remains in the reconstruction errors of a model
-// that has learned the images.
+// mostUnlearned is the maximum fraction of the images' variance in the errors of a model that has learned the images.
 const mostUnlearned = 0.6
 
 // Unlearned reports whether a run has not learned the images: more than 60 % of the variance remains in the
@@ -145,15 +141,7 @@ func Unlearned(f *train.Fit) bool {
 	return f != nil && (f.Black() || f.Reconstruction > mostUnlearned*f.Variance || f.Images == 0 && f.Why != "")
 }
 
-// rejectUnlearned removes the agreement of a cell if at least half of its runs have not learned the images.
-func (c *Cell) rejectUnlearned() {
-	if c.Unlearned > 0 && 2*c.Unlearned >= c.Draws && c.Status.Reproduced() {
-		c.Status = Unfit
-	}
-}
-
-// converged returns the number of runs that did not converge. If there are both kinds of runs, of is the aggregate of
-// the converged runs.
+// converged returns the number of runs that did not converge. With both kinds of runs, of is the converged aggregate.
 func (d *drawn) converged(values []float64) (not int, of *float64) {
 	var good []float64
 	for i, f := range d.fits {
@@ -166,8 +154,7 @@ func (d *drawn) converged(values []float64) (not int, of *float64) {
 	if not == 0 || len(good) == 0 {
 		return not, nil
 	}
-	v := summary.Mean(good)
-	return not, &v
+	return not, new(summary.Mean(good))
 }
 
 // Shuffled returns a fraction for every compared cell: of the other rows with a printed value in the column, the

@@ -74,7 +74,6 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	return r, nil
 }
 
-// filling is the computation of the rows of a table at a scale.
 type filling struct {
 	table    *Table // at the scale
 	scale    *Scale
@@ -87,7 +86,6 @@ type filling struct {
 	done     int // number of computed metrics
 }
 
-// filling prepares to fill the table.
 func (t *Table) filling(o Options) (*filling, error) {
 	at, scale, err := t.at(o.Scale)
 	if err != nil {
@@ -174,12 +172,10 @@ func (f *filling) drawn(ctx context.Context, p place, row Row) ([]drawn, error) 
 	return list, nil
 }
 
-// errLeftOut is the reason of cells that RunsOnly omits.
-var errLeftOut = errors.New("computed by unravel table")
+var errLeftOut = errors.New("computed by unravel table") // reason of cells that RunsOnly omits
 
 var errNoFit = errors.New("only runs have fitted something, and taken time")
 
-// tell reports the progress before a metric of a row is computed.
 func (f *filling) tell(row Row, m measured) {
 	if f.options.Progress != nil {
 		f.options.Progress(f.done, len(f.table.Rows)*len(f.places)*len(f.measured), row.Label, m.choice.Name)
@@ -193,7 +189,6 @@ type measured struct {
 	columns []int
 }
 
-// distinct lists the distinct metrics of the columns.
 func (t *Table) distinct() ([]measured, error) {
 	var list []measured
 	var texts []string
@@ -268,21 +263,18 @@ type maker interface {
 	Sample(ctx context.Context, seed uint64) (*codes.Sample, error)
 }
 
-// made adapts a maker to a Sampled source.
-type made struct{ maker }
+type made struct{ maker } // adapts a maker to a Sampled source
 
 func (m made) Sample(ctx context.Context, seed uint64) (*Sample, error) {
 	s, err := m.maker.Sample(ctx, seed)
 	return (*Sample)(s), err
 }
 
-// samples caches the samples of a source by seed.
 type samples struct {
 	source Sampled
 	known  map[uint64]*Sample
 }
 
-// score computes a metric of the codes for a seed.
 func (s *samples) score(ctx context.Context, c metrics.Choice, seed uint64) (r metrics.Result, random bool, err error) {
 	of := seed
 	if !s.source.Random() {
@@ -305,8 +297,7 @@ func (s *samples) score(ctx context.Context, c metrics.Choice, seed uint64) (r m
 	return r, touched || s.source.Random(), err
 }
 
-// measure computes a metric like metrics.Evaluate, or measures its time. touched reports whether the metric drew random
-// numbers.
+// measure computes a metric, or measures its time. touched reports whether the metric drew random numbers.
 func (s *Sample) measure(ctx context.Context, c metrics.Choice, seed uint64) (r metrics.Result, touched bool, err error) {
 	metric := c.Value
 	if _, ok := metric.(metrics.SubCoded); ok && s.Codes != nil {
@@ -341,7 +332,6 @@ func clone(m metrics.Metric) metrics.Metric {
 	return fresh.Interface().(metrics.Metric)
 }
 
-// found holds the existing runs.
 type found struct {
 	options Options
 	planner *Planner
@@ -351,7 +341,6 @@ type found struct {
 	none    bool // no run exists
 }
 
-// find finds the runs of a table at a scale.
 func (t *Table) find(o Options) (*found, error) {
 	if !t.Trains() {
 		return nil, nil
@@ -437,8 +426,7 @@ func (f *filling) trained(ctx context.Context, p place, row Row, source Trained)
 	return list, nil
 }
 
-// results returns the results of the columns' metrics from the runs of a seed, their fit, and the seconds of their
-// parts.
+// results returns the columns' results from the runs of a seed, their fit, and the seconds of their parts.
 func (f *found) results(ctx context.Context, source Trained, p *Planner, runs []sweep.Run) ([]metrics.Result, *train.Fit, []models.Timing, error) {
 	entries, err := f.entries(runs)
 	if err != nil {
@@ -493,7 +481,6 @@ func (f *found) entries(runs []sweep.Run) ([]sweep.Entry, error) {
 	return list, nil
 }
 
-// tally collects the errors of seeds without a result.
 type tally struct{ absent, failed []error }
 
 func (m *tally) add(err error) {

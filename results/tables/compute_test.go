@@ -17,7 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/results/tables/internal/codes"
 )
 
-// seeded is a source that repeats the seed twenty times as codes, or returns an error for the seed.
+// seeded is a source whose codes repeat the seed twenty times. It can return an error for a seed instead.
 type seeded struct {
 	random bool
 	err    func(seed uint64) error
@@ -66,7 +66,7 @@ func (m *reading) Compute(_ context.Context, in *metrics.Input) (metrics.Result,
 	return r, m.fail
 }
 
-// table returns a table of one cell: a source, a metric and a line of the reference file.
+// table returns a table with one cell: a source, a metric and a line of the reference file.
 func table(t *testing.T, source Source, metric metrics.Metric, printed string) *Table {
 	t.Helper()
 	x := &Table{
@@ -126,7 +126,7 @@ func TestComputeSeeds(t *testing.T) {
 	}
 }
 
-// Columns with the same settings share one computation and show its parts.
+// Columns with the same settings share one computation, and show its parts.
 func TestComputeColumns(t *testing.T) {
 	calls := 0
 	counted := func(add float64) metrics.Choice {
@@ -171,7 +171,7 @@ func TestComputeColumns(t *testing.T) {
 	}
 }
 
-// A subset of the codes has other rows for every seed.
+// A subset of the codes has different rows for every seed.
 func TestComputeSubset(t *testing.T) {
 	var seen [][]int
 	x := table(t, &codes.Entangled{Entangled: drawnsets.Entangled{Encoder: "rotation", Levels: 3}, Subset: 6}, &reading{seen: func(in *metrics.Input) {
@@ -238,8 +238,8 @@ func TestComputeStops(t *testing.T) {
 	}
 }
 
-// The codes of the seeds 0 to 3 have the mean 1.5 and the standard deviation 1.29. The difference of their mean and
-// one draw has the standard deviation 1.29 sqrt(1/4 + 1) = 1.44.
+// The codes of the seeds 0 to 3 have mean 1.5 and standard deviation 1.29. The difference between their mean and one
+// draw has standard deviation 1.29 sqrt(1/4 + 1) = 1.44.
 func TestStatus(t *testing.T) {
 	for name, test := range map[string]struct {
 		printed string
@@ -285,7 +285,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// Sub-codes reach the metrics that take them.
+// Metrics with sub-codes receive them.
 func TestComputeSubCodes(t *testing.T) {
 	for encoder, want := range map[string]float64{"redundancy": 1, "misalignment": math.Exp(-1.5)} {
 		source := &codes.Entangled{Entangled: drawnsets.Entangled{Encoder: encoder, Levels: 11}}

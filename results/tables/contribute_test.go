@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// A contribution refuses runs with edited files.
+// Runs with edited files cannot be contributed.
 func TestContributionEdited(t *testing.T) {
 	dir := t.TempDir()
 	table := mustOpen(t, t.TempDir())
@@ -43,7 +43,7 @@ func TestContributionEdited(t *testing.T) {
 	contributed(t, table, dir)
 }
 
-// Accept refuses a contribution that differs from the table's plan.
+// Accept rejects contributions that differ from the table's plan.
 func TestAcceptMistakes(t *testing.T) {
 	dir := t.TempDir()
 	table := mustOpen(t, t.TempDir())
@@ -61,7 +61,7 @@ func TestAcceptMistakes(t *testing.T) {
 		{func(r *ledger.Run) { r.Settings = strings.Repeat("0", 16) }, "the table kept has no run with its settings"},
 		{func(r *ledger.Run) { r.Seed = 1 }, "hash: the hash of its config is "},
 		{func(r *ledger.Run) { r.Generation = 1 }, "generation: it is 1, and this code's generation is "},
-		{func(r *ledger.Run) { r.Generation = 2 }, ""}, // later changes touch none of its parts
+		{func(r *ledger.Run) { r.Generation = 2 }, ""}, // later changes do not affect its parts
 		{func(r *ledger.Run) { r.Machine = nil }, "machine, version or begun"},
 		{func(r *ledger.Run) { r.Version = "/home/me/unravel" }, "is a path of a machine"},
 		{func(r *ledger.Run) { r.Codes = "" }, "codes or parameters"},
@@ -102,7 +102,7 @@ func TestAcceptFailed(t *testing.T) {
 	}
 }
 
-// A run with the table's config and another history is reported, not contributed.
+// A run with the table's config but another history is reported and not contributed.
 func TestContributeOther(t *testing.T) {
 	dir := t.TempDir()
 	table := mustOpen(t, t.TempDir())
@@ -125,15 +125,15 @@ func TestContributeOther(t *testing.T) {
 	}
 }
 
-// computed reports whether some cell has a value of ours.
+// computed reports whether any cell has one of our values.
 func computed(r *Result) bool {
 	return slices.ContainsFunc(r.Rows, func(row ResultRow) bool {
 		return slices.ContainsFunc(row.Cells, func(c Cell) bool { return c.Ours != nil })
 	})
 }
 
-// A run recorded by another table without a column's metric is made again. It replaces the record if it has all
-// recorded metrics.
+// If another table recorded a run without a column's metric, it is trained again. The new run replaces the record if it
+// has all recorded metrics.
 func TestLedgerMetrics(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")

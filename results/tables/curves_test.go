@@ -11,7 +11,7 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// Rows of a series are points of a curve; columns without any have no picture.
+// Rows of a series are points of a curve. Columns without points have no picture.
 func TestCurves(t *testing.T) {
 	long.NotShort(t)
 	r := quick(t, "negative-free-analytic")

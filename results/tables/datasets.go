@@ -21,7 +21,7 @@ type DataSet struct {
 	Values  sweep.Settings  `yaml:"values" doc:"name: value; replaces $name in the rows' configs and settings; list elements replace $name... in a list"`
 	Codes   factor.SubCodes `yaml:"codes" doc:"columns of each factor's sub-code, for metrics of sub-codes and for $codes in the rows' settings"`
 	Set     sweep.Settings  `yaml:"set" doc:"key.path: value; overrides the rows' settings"`
-	ByScale ScaleSettings   `yaml:"by_scale" doc:"scale: {key.path: value}; overrides all settings except a row's by_scale"`
+	ByScale ScaleSettings   `yaml:"by_scale" doc:"scale: {key.path: value}; overrides all settings but a row's by_scale"`
 	Scales  []string        `yaml:"scales" doc:"scales that show the data set, such as [full]; none: all"`
 	Real    bool            `yaml:"real" doc:"compute it only with --real: a public data set without a twin"`
 
@@ -95,7 +95,6 @@ func (d *DataSet) reduced(m metrics.Metric) metrics.Metric {
 	return m
 }
 
-// place is a table on one data set.
 type place struct {
 	*Table
 	data *DataSet // nil: the table lists none
@@ -121,7 +120,6 @@ func (p place) label() string {
 	return p.data.Label
 }
 
-// cellName returns the name of a column in cells.
 func (p place) cellName(c Column) string {
 	if p.data == nil {
 		return c.Label
@@ -129,8 +127,7 @@ func (p place) cellName(c Column) string {
 	return c.Label + ", " + p.data.Label
 }
 
-// row returns a row at a scale on the data set. If the row is not computed there, its source is missing, with the
-// reason.
+// row returns a row at a scale on the data set. If it is not computed there, its source is missing, with the reason.
 func (p place) row(r Row, scale string) Row {
 	if reason := p.absent(r, scale); reason != "" && r.Missing == "" {
 		r.From, r.Missing = SourceChoice{}, reason
@@ -166,10 +163,8 @@ func (p place) note(row, column string) *Note {
 	return nil
 }
 
-// printedSet returns the data set of a row's printed cells.
 func (p place) printedSet(r *Row) string { return cmp.Or(r.Dataset, p.label(), p.Printed.Dataset) }
 
-// printedCell returns the printed cell of a row and a column.
 func (p place) printedCell(r *Row, column string) *reference.Cell {
 	return p.reference.Find(p.printedSet(r), r.name(), column)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// A table with rows trained on several data sets.
+// A table with rows on several data sets.
 const (
 	severalTable = `
 name: several
@@ -67,7 +67,7 @@ func TestDataSets(t *testing.T) {
 		t.Fatal(err)
 	}
 	full, err := table.Runs(FullScale)
-	if err != nil || len(full) != 2*5 { // at this scale b is a on the large one
+	if err != nil || len(full) != 2*5 { // at this scale, b on the large data set is the same run as a
 		t.Fatalf("%d runs, %v: %s", len(full), err, names(full))
 	}
 	dir := t.TempDir()
@@ -112,7 +112,7 @@ func TestDataSets(t *testing.T) {
 	checkSeveralWritten(t, r)
 }
 
-// checkSeveralWritten wants a group for each column, with one line for each row.
+// checkSeveralWritten checks that each column is a group, and each row one line.
 func checkSeveralWritten(t *testing.T, r *Result) {
 	t.Helper()
 	printed := asText(t, r, 100)
@@ -142,7 +142,7 @@ func checkSeveralWritten(t *testing.T, r *Result) {
 	}
 }
 
-// Printed values of a data set are found by its label.
+// The label of a data set selects its printed values.
 func TestDataSetsPrinted(t *testing.T) {
 	table, err := openSeveral(t, severalCSV+"F,large,a,D,0.50,,\nF,other,a,D,0.50,,\n")
 	if err != nil {
@@ -157,7 +157,7 @@ func TestDataSetsPrinted(t *testing.T) {
 	}
 }
 
-// Runs shared by rows or data sets are made once.
+// Runs shared by rows or data sets are trained once.
 func TestDataSetsShare(t *testing.T) {
 	table, err := openSeveral(t, severalCSV, "set: {model.vae.latent: 3, dataset.square.side: 1}, by_scale: {quick: {train.batch: 8}}", "set: {model.vae.latent: $width}",
 		"set: {dataset.square.side: 4}", "set: {dataset.square.side: 2}", "width: 3", "width: 2", ", by_scale: {quick: {train.batch: 16}}", "")

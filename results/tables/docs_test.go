@@ -11,8 +11,8 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// The pages about tables, contrastive models and sentences show the command's output. The example on the page about
-// tables can be read.
+// The pages about tables, contrastive models and sentences show the command's current output. The example on the page
+// about tables is valid.
 func TestDocs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -31,7 +31,7 @@ func TestDocs(t *testing.T) {
 	}
 	page := strings.ReplaceAll(string(source)+string(contrastive)+string(sentences), "\r\n", "\n")
 	for _, name := range Names() {
-		if table := open(t, name); table.Trains() || table.Quotes() || table.Timed() { // the output depends on existing runs, or on the machine
+		if table := open(t, name); table.Trains() || table.Quotes() || table.Timed() { // the output depends on runs or on the machine
 			continue
 		}
 		_, written, _ := strings.Cut(written(t, quick(t, name), show.Markdown), "\n")
@@ -57,7 +57,7 @@ func TestDocs(t *testing.T) {
 	}
 }
 
-// The page's rows for trained tables can be read, and name runs.
+// The page's rows for trained tables are valid, and name runs.
 func TestDocsTrained(t *testing.T) {
 	source, err := os.ReadFile("../../docs/papers/tables.md")
 	if err != nil {
@@ -96,7 +96,7 @@ func TestDocsTrained(t *testing.T) {
 	}
 }
 
-// The examples of times and of a figure can be read.
+// The examples of times and of a figure are valid.
 func TestDocsTimes(t *testing.T) {
 	source, err := os.ReadFile("../../docs/papers/tables.md")
 	if err != nil {

@@ -22,11 +22,11 @@ import (
 	"github.com/unravel-ml/unravel/results/tables/internal/codes"
 )
 
-// goldenKeys names the deterministic columns as the golden values do.
+// goldenKeys has the names of the deterministic columns in the reference values.
 var goldenKeys = map[string]string{"Rad.": "rad", "MAD": "mad", "Var.": "var", "Diam.": "diam", "MPD": "mpd", "ME": "me_paper", "MAE": "mae",
 	"MSE": "mse", "Max": "contraction_max", "Mean": "contraction_mean", "MIG": "mig_codewise"}
 
-// notReproduced lists the cells of table 2 that differ from the printed ones.
+// notReproduced lists the cells of table 2 that differ from the printed values.
 var notReproduced = []string{
 	"entanglement MSE", "entanglement Dis.", "entanglement Com.", "entanglement Info.",
 	"rotation Dis.", "rotation Com.", "redundancy Com.", "random Info.",
@@ -68,7 +68,7 @@ func readJSON(t *testing.T, path string, into any) {
 	}
 }
 
-// replaced uses the codes of the golden values for the row random.
+// replaced uses the codes of the reference values for the row random.
 type replaced struct{ codes.Entangled }
 
 func (replaced) Random() bool { return false }
@@ -86,7 +86,7 @@ func (r replaced) Sample(ctx context.Context, seed uint64) (*codes.Sample, error
 	return s, nil
 }
 
-// Every deterministic value, before rounding.
+// Every deterministic value agrees with the reference values before rounding.
 func TestTable2Golden(t *testing.T) {
 	var golden map[string]map[string]struct {
 		Value any
@@ -113,7 +113,7 @@ func TestTable2Golden(t *testing.T) {
 	}
 }
 
-// The cells with a note are exactly the cells that differ from the printed ones.
+// Exactly the cells with a note differ from the printed values.
 func TestTable2(t *testing.T) {
 	long.NotShort(t)
 	one := quick(t, "enriching-table2")
@@ -154,7 +154,7 @@ func checkTable2(t *testing.T, r *Result) {
 			default:
 				t.Errorf("%s is %s: ours %v, deviation %v, printed %v", cell, c.Status, *c.Ours, c.Deviation, *c.Theirs)
 			}
-			// golden values for printed values that no computation can match
+			// reference values for printed values that no computation can reproduce
 			if want, ok := boosted[cell]; ok && math.Abs(*c.Ours-want) > 0.01 {
 				t.Errorf("%s: %v, want %v", cell, *c.Ours, want)
 			}
@@ -168,13 +168,13 @@ func checkTable2(t *testing.T, r *Result) {
 	}
 }
 
-// boosted has values of scikit-learn's GradientBoostingRegressor; redundancy is the minimum over random_state.
+// boosted has values of scikit-learn's GradientBoostingRegressor. For redundancy, it has the minimum over random_state.
 var boosted = map[string]float64{
 	"entanglement Dis.": 0.351, "entanglement Com.": 0.351, "entanglement Info.": 0.993,
 	"rotation Dis.": 0.427, "rotation Com.": 0.427, "redundancy Com.": 0.833, "random Info.": 0.234,
 }
 
-// Table 3 is an excerpt of table 2, in the paper and here.
+// Table 3 is an excerpt of table 2 in the paper, and in Unravel too.
 func TestTable3(t *testing.T) {
 	all, excerpt := open(t, "enriching-table2"), open(t, "enriching-table3")
 	all.Columns = all.Columns[:len(excerpt.Columns)]
@@ -209,7 +209,7 @@ func TestTable4(t *testing.T) {
 	}
 }
 
-// given is a source with given subsets of rows, one for each seed.
+// given is a source with a given subset of rows for each seed.
 type given struct {
 	Source
 	subsets [][]int
@@ -233,7 +233,7 @@ func (g given) Sample(ctx context.Context, seed uint64) (*codes.Sample, error) {
 	return &codes.Sample{Input: part, Codes: s.Codes}, nil
 }
 
-// Table 4 with the subsets of the golden values: the mean of e^-x over them.
+// For the subsets of the reference values, table 4 is the mean of e^-x.
 func TestTable4Golden(t *testing.T) {
 	var golden struct {
 		Subsets   [][]int

@@ -14,15 +14,15 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// Scaled is a source of a program: one factor, and a multiple of it as the code.
+// Scaled is a user's source: the code is a multiple of its only factor.
 type Scaled struct {
 	By float64 `yaml:"by" doc:"factor of the code"`
 }
 
-// Random is false: the codes of all seeds are the same.
+// Random is false, because all seeds have the same codes.
 func (*Scaled) Random() bool { return false }
 
-// Sample returns the codes 0, By/4, ..., By of the levels 0 to 4.
+// Sample returns the codes 0, By/4, ..., By for the levels 0 to 4.
 func (s *Scaled) Sample(context.Context, uint64) (*tables.Sample, error) {
 	f := factor.Factor{Name: "size", Size: 5, Kind: factor.Ordinal}
 	in := &metrics.Input{Factors: []factor.Factor{f}, Codes: matrix.Matrix{Rows: 5, Cols: 1}}
@@ -33,8 +33,8 @@ func (s *Scaled) Sample(context.Context, uint64) (*tables.Sample, error) {
 	return &tables.Sample{Input: in}, nil
 }
 
-// A program adds a source and opens a table that names it. The table and its reference file lie in a folder of the
-// program.
+// A program can register a source and open a table that names it. The table and its reference file are in the program's
+// folder.
 func ExampleRegisterSource() {
 	err := tables.RegisterSource(registry.Entry[tables.Source]{
 		Name: "scaled", Doc: "a factor times a constant", New: func() tables.Source { return &Scaled{By: 1} },

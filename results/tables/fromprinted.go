@@ -24,13 +24,11 @@ type printedTau struct {
 	from *printedTable // set by Score
 }
 
-// printedTable holds the printed values of another table.
 type printedTable struct {
 	*Table
 	texts []string // of the columns' metrics
 }
 
-// Random implements Source.
 func (*printedTau) Random() bool { return false }
 
 // Score implements Scored. The value and the parts belong to the other table's columns with the metric.
@@ -66,7 +64,6 @@ func (p *printedTau) Score(_ context.Context, c metrics.Choice, _ uint64) (metri
 	return r, nil
 }
 
-// read opens the other table, with its digits.
 func (p *printedTau) read() (*printedTable, error) {
 	other, err := Open(p.Table)
 	if err != nil {
@@ -99,7 +96,6 @@ func (p *printedTau) read() (*printedTable, error) {
 	return t, nil
 }
 
-// columnsOf lists the columns of a table that show a metric.
 func (t *printedTable) columnsOf(c metrics.Choice) (list []*Column, err error) {
 	want, err := runconfig.MetricText(c)
 	if err != nil {
@@ -116,8 +112,7 @@ func (t *printedTable) columnsOf(c metrics.Choice) (list []*Column, err error) {
 	return list, nil
 }
 
-// numbers returns the printed numbers of a column, by row and then by data set. With raw, numbers increase with the
-// metric; otherwise, larger is better.
+// numbers returns the printed numbers of a column, by row and data set. Unless raw, larger is better.
 func (t *printedTable) numbers(c *Column, raw bool) ([]float64, error) {
 	sign := 1.0
 	if raw && c.Transform == expMinus || !raw && c.better() == metrics.LowerIsBetter {
@@ -163,10 +158,8 @@ func (p *printedProduct) Validate() error {
 	return nil
 }
 
-// Random implements Source.
 func (*printedProduct) Random() bool { return true }
 
-// Score implements Scored.
 func (p *printedProduct) Score(_ context.Context, c metrics.Choice, seed uint64) (metrics.Result, error) {
 	r := metrics.Result{Name: c.Name, Value: 1}
 	if p.other == nil {

@@ -48,8 +48,7 @@ func TestOverColumns(t *testing.T) {
 	}
 }
 
-// Digests lists the hashes of the table's settings for its runs, at all scales. The ledger knows the runs by these
-// hashes.
+// Digests lists the hashes of the settings of the table's runs at all scales. The ledger finds runs by these hashes.
 func (t *Table) Digests() ([]string, error) {
 	var list []string
 	for _, scale := range t.Scales.Names() {
@@ -64,8 +63,8 @@ func (t *Table) Digests() ([]string, error) {
 	return list, nil
 }
 
-// Scales share the decoded configs of a table, and a run of two scales has the same hash in both. Its digests are of
-// the settings at each scale, in whatever order the scales are planned.
+// Scales share the decoded configs of a table, and a run of two scales has the same hash in both. Digests depend on the
+// settings at each scale, and not on the order in which scales are planned.
 func TestDigestsOfScales(t *testing.T) {
 	table, err := Open("dialects")
 	if err != nil {

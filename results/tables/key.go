@@ -16,8 +16,7 @@ const (
 	KeyPair    = "pair "   // prefix of the keys of two orders; a symmetric table has each such key twice
 )
 
-// fromPrinted is a source that computes values from a paper's printed numbers.
-type fromPrinted interface{ fromPrinted() bool }
+type fromPrinted interface{ fromPrinted() bool } // source that computes values from a paper's printed numbers
 
 func (*printedTau) fromPrinted() bool     { return true }
 func (*printedProduct) fromPrinted() bool { return true }

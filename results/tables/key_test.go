@@ -8,8 +8,8 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// Table 3 and the sentences repeat cells of table 2, and figure 4 repeats cells of table 4. Two orders have one key,
-// and arithmetic on printed numbers has none.
+// Table 3 and the sentences repeat cells of table 2, and figure 4 repeats cells of table 4. Different orders have the
+// same key, and calculations with printed numbers have none.
 func TestKeys(t *testing.T) {
 	keys := func(name, scale string) (*Result, [][][]string) {
 		table := open(t, name)
@@ -25,7 +25,7 @@ func TestKeys(t *testing.T) {
 	}
 	for _, c := range []struct {
 		small, large, scale string
-		repeated, of        int // printed cells of the small table that the large one has
+		repeated, of        int // printed cells of the small table that the large table contains
 	}{
 		{"enriching-table3", "enriching-table2", QuickScale, 30, 30},
 		{"enriching-sentences", "enriching-table2", QuickScale, 100, 100},
@@ -67,7 +67,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Our values of table 3 are exact. Shuffled counts other rows' printed values that they round to.
+// Our values of table 3 are exact. Shuffled counts printed values of other rows that they round to.
 func TestShuffled(t *testing.T) {
 	r := quick(t, "enriching-table3")
 	got, sum := r.Shuffled(), 0.0
@@ -88,7 +88,7 @@ func TestShuffled(t *testing.T) {
 			sum += got[i][j]
 		}
 	}
-	if sum < 0.5 || sum > 5 { // some rows print equal numbers
+	if sum < 0.5 || sum > 5 { // some rows have equal printed numbers
 		t.Errorf("%v cells agree in other rows", sum)
 	}
 }

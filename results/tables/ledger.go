@@ -232,8 +232,7 @@ func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
 	return chosen, nil
 }
 
-// checkables lists the finished runs in the table's ledger, as outlines. known contains the runs of earlier tables, by
-// folder and settings.
+// checkables lists the finished runs in the ledger, as outlines. known has the runs of earlier tables.
 func (t *Table) checkables(c *Choice, known map[string]bool) (all []Checkable, err error) {
 	book, err := t.book(Options{Ledger: t.Ledger()})
 	if err != nil || book.Len() == 0 {
@@ -320,8 +319,7 @@ func (o *Origin) String() string {
 	return text
 }
 
-// shortVersion shortens revisions to 12 digits, like git. A run that other code has resumed has several versions, such
-// as "v1, v2".
+// shortVersion shortens revisions to 12 digits, like git, also in the list of a resumed run, such as "v1, v2".
 func shortVersion(v string) string {
 	const digits = 12
 	all := strings.Split(v, ", ")
@@ -333,7 +331,6 @@ func shortVersion(v string) string {
 	return strings.Join(all, ", then ")
 }
 
-// book opens the ledger of the table's folder of runs.
 func (t *Table) book(o Options) (*ledger.Book, error) {
 	if o.Ledger == nil || !t.Trains() {
 		return &ledger.Book{}, nil
@@ -425,8 +422,7 @@ func entryOf(r *ledger.Run) sweep.Entry {
 	return e
 }
 
-// stale says why a recorded run does not match today's plan, or returns "" if it matches. It also sorts the results
-// into the order of the table's metrics.
+// stale says why a record does not match today's plan, or returns "". It also sorts the results like the metrics.
 func (l *recorded) stale(known *ledger.Run, planned sweep.Run, e *sweep.Entry) (string, error) {
 	if known.Hash == planned.Hash {
 		return l.book.Changed(known), nil
@@ -482,8 +478,7 @@ func (l *recorded) source(r *ledger.Run) (*source, error) {
 	return s, nil
 }
 
-// arrange sorts the results of a run into the order of the table's metrics; missing results are NaN. It reports whether
-// the measured metrics have the table's options.
+// arrange sorts results like the table's metrics; missing results are NaN. It reports whether the options agree.
 func (s *source) arrange(known *ledger.Run, choices []metrics.Choice, e *sweep.Entry) (same bool) {
 	e.Metrics, same = nil, true
 	for i, name := range metrics.ResultNames(choices) {
@@ -557,8 +552,7 @@ func staleness(d drawn) (list []string) {
 	return list
 }
 
-// Ledger returns the ledger for the table's runs: for a user's table, the folder results next to the table's file, and
-// otherwise the ledger of Unravel.
+// Ledger returns the ledger for the table's runs: a user's table has the folder results next to its file.
 func (t *Table) Ledger() fs.FS {
 	if dir, own := t.LedgerFolder(); own {
 		return os.DirFS(dir)
@@ -566,8 +560,7 @@ func (t *Table) Ledger() fs.FS {
 	return results.Files()
 }
 
-// LedgerFolder returns the folder of the ledger. own reports whether the table is a user's, with the ledger next to its
-// file. Otherwise, the path is relative to the root of a checkout.
+// LedgerFolder returns the folder of the ledger: next to a user's table (own), or relative to a checkout.
 func (t *Table) LedgerFolder() (dir string, own bool) {
 	const folder = "results"
 	if t.isFile {

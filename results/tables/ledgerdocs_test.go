@@ -15,7 +15,7 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// quote is a place on a page with numbers of the ledger, as listed in testdata/quoted.yaml.
+// quote is a place on a page with numbers of the ledger; see testdata/quoted.yaml.
 type quote struct {
 	Page    string            `yaml:"page" doc:"its file in docs"`
 	Table   string            `yaml:"table" doc:"name of a table"`
@@ -29,7 +29,7 @@ type quote struct {
 	Only    []string          `yaml:"only" doc:"with head: the lines that are from the ledger; none: all"`
 }
 
-// results are computed from the ledger, once for each table and scale.
+// ledgerResults caches tables computed from the ledger, by table and scale.
 type ledgerResults map[[2]string]*Result
 
 func (l ledgerResults) of(t *testing.T, name, scale string) *Result {
@@ -66,7 +66,7 @@ func quotes(t *testing.T) []quote {
 	return all.Quotes
 }
 
-// page reads a page of docs. With joined, its white space becomes single spaces.
+// page reads a page of docs. With joined, all white space becomes single spaces.
 func page(t *testing.T, name string, joined bool) string {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join("../../docs", name))
@@ -81,7 +81,7 @@ func page(t *testing.T, name string, joined bool) string {
 
 var braced = regexp.MustCompile(`\{([^}]*)\}`)
 
-// Pages quote numbers as the ledger has them.
+// Numbers on pages agree with the ledger.
 func TestQuotedNumbers(t *testing.T) {
 	known, numbers := ledgerResults{}, 0
 	for _, q := range quotes(t) {
@@ -108,7 +108,7 @@ func TestQuotedNumbers(t *testing.T) {
 	}
 }
 
-// check compares a table in Markdown, and returns its number of numbers.
+// check compares a table in Markdown and returns how many numbers it has.
 func (q *quote) check(t *testing.T, r *Result) (numbers int) {
 	t.Helper()
 	_, rest, ok := strings.Cut(page(t, q.Page, false), "\n"+q.Head+"\n")
@@ -186,7 +186,8 @@ func checkNumber(t *testing.T, q quote, r *Result, row, column, text string) {
 	}
 }
 
-// shortened writes a number in the form of like: with as many decimals, and with or without a 0 before the point.
+// shortened writes a number like another one: with the same number of decimals, and with or without a 0 before the
+// point.
 func shortened(v float64, like string) string {
 	_, fraction, _ := strings.Cut(like, ".")
 	text := strconv.FormatFloat(v, 'f', len(fraction), 64)
@@ -204,8 +205,8 @@ func TestShortened(t *testing.T) {
 	}
 }
 
-// Pages with a whole table of the ledger show the output of unravel table NAME --out, at the largest scale of the
-// ledger.
+// If a page has a whole table of the ledger, it shows the output of unravel table NAME --out at the largest scale of
+// the ledger.
 func TestDocsLedger(t *testing.T) {
 	long.NotShort(t)
 	shown := map[string]int{"papers/square.md": 0, "papers/arrow.md": 0, "papers/turntable.md": 0, "papers/hierarchical.md": 0, "papers/contrastive.md": 0, "papers/tables.md": 0, "pairs.md": 0, "energy.md": 0}
@@ -241,7 +242,7 @@ func TestDocsLedger(t *testing.T) {
 
 func markdownOf(t *testing.T, r *Result) string { return written(t, r, show.Markdown) }
 
-// The reason for a difference is an experiment with the row, so a note of a trained table names one row.
+// The reason for a difference comes from an experiment with the row, so a note of a trained table names one row.
 func TestNotesOfOneRow(t *testing.T) {
 	notes := 0
 	for _, name := range Names() {

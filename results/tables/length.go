@@ -31,7 +31,6 @@ func (r *Result) FindLengths() error {
 	return nil
 }
 
-// training computes lengths of training.
 type training struct {
 	tables map[string][][]float64 // lengths of other tables at the scale, by name
 	sizes  length.Sizes
@@ -73,13 +72,11 @@ func (x *training) lengths(t *Table, scale string) ([][]float64, error) {
 	return list, nil
 }
 
-// runsAt is a row on a data set.
 type runsAt struct {
 	row   int
 	place string
 }
 
-// seen lists the configs of the runs of the first seed at a scale.
 func (t *Table) seen(scale string) (map[runsAt][]train.Config, error) {
 	list := map[runsAt][]train.Config{}
 	return list, t.first(scale, func(row int, on place, c train.Config) {
@@ -124,8 +121,7 @@ func (x *training) quoted(on place, row Row, scale string) (share float64, err e
 	return share, nil
 }
 
-// lengthText describes the length of training of a result if it is shorter than at the scale full, and otherwise
-// returns "".
+// lengthText describes the length of training of a result if it is shorter than at the scale full.
 func (r *Result) lengthText() string {
 	if r.FindLengths() != nil {
 		return "" // the runs at the scale full cannot be planned
@@ -148,8 +144,7 @@ func (r *Result) lengthText() string {
 	return fmt.Sprintf("runs trained for %s of %s", length.Percents(low, high), of)
 }
 
-// Provenance returns the source of the table. If runs are trained for less than at the scale full, it adds the length
-// of training.
+// Provenance returns the source of the table, and the length of training if it is shorter than at the scale full.
 func (r *Result) Provenance() string {
 	if text := r.lengthText(); text != "" {
 		return r.Source + "; " + text

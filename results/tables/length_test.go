@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// The length of a run is the number of images that it sees. Rows a and same train 2 epochs of the paper's 1, row b 2
-// of 7.
+// The length of a run is its number of training images. Rows a and same train 2 epochs instead of the paper's 1, and
+// row b trains 2 instead of 7.
 func TestLengths(t *testing.T) {
 	for name, c := range map[string]struct {
 		replace     []string
@@ -52,7 +52,7 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// A table that quotes others takes the lengths of the quoted rows.
+// A table that quotes other tables uses the lengths of the quoted rows.
 func TestQuotedLengths(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "q"), 0o777); err != nil {
@@ -77,7 +77,7 @@ func TestQuotedLengths(t *testing.T) {
 }
 
 // A run has not learned the images if its reconstructions leave more than 60 % of the variance, or if its decoder is
-// black. The ledger can also say so without numbers.
+// black. The ledger can also say this without numbers.
 func TestUnlearned(t *testing.T) {
 	for fit, want := range map[*train.Fit]bool{
 		nil: false,

@@ -149,8 +149,7 @@ func (t *Table) Planned(scale string) ([]Planned, error) {
 	return list, nil
 }
 
-// CoreSeconds returns a function that estimates the core-seconds of a run at a scale: the mean over the recorded runs
-// of the same row.
+// CoreSeconds returns a function that estimates the core-seconds of a run: the mean over the records of its row.
 func (t *Table) CoreSeconds(scale string) (func(sweep.Run) (float64, bool), error) {
 	list, err := t.Planned(scale)
 	if err != nil {

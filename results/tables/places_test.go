@@ -12,7 +12,7 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// Rows name their data sets. Public data sets without a twin are computed on request.
+// Rows name their data sets. Public data sets without a twin are only computed on request.
 func TestPlaces(t *testing.T) {
 	table, err := openSeveral(t, severalCSV, "{label: b,", "{label: b, on: [large],", "label: large,", "label: large, real: true,")
 	if err != nil {
@@ -36,7 +36,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// A row can measure more metrics than other rows, and a data set has its own number of principal components.
+// A row can have additional metrics, and a data set can have a separate number of principal components.
 func TestAlso(t *testing.T) {
 	table, err := openSeveral(t, severalCSV, "{runs: {config: $kind.yaml,", "{runs: {also: [code-spread, {mig: {components: 3}}, {mig: {bins: 5}}], config: $kind.yaml,", "label: large,", "label: large, components: 7,")
 	if err != nil {
@@ -65,7 +65,7 @@ func TestAlso(t *testing.T) {
 	}
 }
 
-// A note that names data sets explains only their cells.
+// If a note names data sets, it only explains their cells.
 func TestNoteOnDataSet(t *testing.T) {
 	csv := "table,dataset,row,column,mean,std,note\nF,small,a,D,9.00,,\nF,large,a,D,9.00,,\nF,*,*,*,,,a figure\n"
 	table, err := openSeveral(t, csv, "\ncurves:", "\nnotes: [{rows: [a], columns: [D], on: [large], reason: too few images}]\ncurves:")
@@ -80,7 +80,7 @@ func TestNoteOnDataSet(t *testing.T) {
 	}
 }
 
-// A note with a move explains no larger difference and no difference in the other direction. It may be on cells that
+// A note with a move does not explain larger differences or differences in the other direction. It may be on cells that
 // agree. Agreement does not count here, because the runs have not learned the images.
 func TestNoteMoves(t *testing.T) {
 	csv := "table,dataset,row,column,mean,std,note\nF,small,a,D,9.00,,\nF,large,a,D,9.00,,\nF,*,*,*,,,a figure\n"
@@ -92,7 +92,7 @@ func TestNoteMoves(t *testing.T) {
 	makeRuns(t, table, dir, false, 0)
 	difference := math.Abs(*computeFrom(t, table, dir).Cell("a", "D, small").Difference)
 	for _, test := range []struct {
-		move, off float64 // the move, 0 for any, and the printed value's from ours, as a share of the first one
+		move, off float64 // move 0: any; off: distance between the printed value and ours, in differences
 		want      Status
 		reason    bool
 	}{
@@ -195,7 +195,7 @@ func TestNegativeFreeShares(t *testing.T) {
 	t.Errorf("no BYOL on sprites among %s", names(byol))
 }
 
-// CelebA is computed on request only, with the paper's number of principal components.
+// CelebA is only computed on request, with the paper's number of principal components.
 func TestCelebA(t *testing.T) {
 	table := open(t, "negative-free-table4")
 	for _, real := range []bool{false, true} {

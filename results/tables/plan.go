@@ -1,6 +1,7 @@
 package tables
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -62,8 +63,7 @@ func (p *Planner) each(seed uint64, f func(row int, on place, one *Planner, runs
 	return nil
 }
 
-// first calls f with the configs of the first seed's runs at a scale, by row and data set. All seeds have the same data
-// sets and lengths of training.
+// first calls f with the configs of the first seed's runs. All seeds have the same data sets and lengths.
 func (t *Table) first(named string, f func(row int, on place, c train.Config)) error {
 	if !t.Trains() {
 		return nil
@@ -80,7 +80,6 @@ func (t *Table) first(named string, f func(row int, on place, c train.Config)) e
 	})
 }
 
-// planner returns the Planner of a scale.
 func (t *Table) planner(named string) (*Planner, error) {
 	t, scale, err := t.at(named)
 	if err != nil {
@@ -99,8 +98,7 @@ func (t *Table) planner(named string) (*Planner, error) {
 	return p, p.add(t.Also)
 }
 
-// add adds metrics that no column shows, and sorts all metrics by their text: tables with the same runs then use the
-// same order.
+// add adds metrics that no column shows, and sorts all by their text, so tables with the same runs agree.
 func (p *Planner) add(also []metrics.Choice) error {
 	if len(also) == 0 {
 		return nil
@@ -151,7 +149,6 @@ type planned struct {
 	whole  func() (sweep.Run, error) // creates the run of an outline; nil: not an outline
 }
 
-// on returns the planner for a data set.
 func (p *Planner) on(d *DataSet) *Planner {
 	if d == nil {
 		return p
@@ -168,8 +165,7 @@ func (p *Planner) on(d *DataSet) *Planner {
 // Metrics returns the metrics that runs measure. The table reads their results from the folders of the runs.
 func (p *Planner) Metrics() []metrics.Choice { return p.metrics }
 
-// Name returns the name of a row's run: the row, the data set, "real" on public data sets, the scale and the seed,
-// joined.
+// Name returns the name of a row's run: row, data set, "real" on public data sets, scale and seed, joined.
 func (p *Planner) Name(row string, seed uint64) string {
 	name := FileName(row)
 	if p.at != nil {
@@ -211,19 +207,13 @@ var notInNames = regexp.MustCompile(`[^A-Za-z0-9.]+`)
 
 // FileName converts a label to a part of a file or folder name.
 func FileName(label string) string {
-	name := strings.Trim(notInNames.ReplaceAllString(strings.ReplaceAll(label, "β", "beta"), "-"), "-.")
-	if name == "" {
-		name = "row"
-	}
-	return name
+	return cmp.Or(strings.Trim(notInNames.ReplaceAllString(strings.ReplaceAll(label, "β", "beta"), "-"), "-."), "row")
 }
 
-// measurer is a source with extra metrics for its runs.
-type measurer interface{ also() []metrics.Choice }
+type measurer interface{ also() []metrics.Choice } // source with extra metrics for its runs
 
 func (r *Runs) also() []metrics.Choice { return r.Also }
 
-// with returns the planner with the extra metrics of a source.
 func (p *Planner) with(s Source) (*Planner, error) {
 	m, ok := s.(measurer)
 	if !ok || len(m.also()) == 0 {
@@ -278,8 +268,7 @@ func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error
 	return r, err
 }
 
-// measures distinguishes runs with the same settings but other metrics: by the data set's sub-codes, or by the absence
-// of metrics.
+// measures distinguishes runs with equal settings and other metrics: by sub-codes, or by the absence of metrics.
 func (p *Planner) measures(s RunSettings) []string {
 	switch {
 	case len(s.Metrics) == 0:
@@ -290,7 +279,6 @@ func (p *Planner) measures(s RunSettings) []string {
 	return nil
 }
 
-// shown selects the results of the columns' metrics.
 func (p *Planner) shown(all []metrics.Result) []metrics.Result {
 	var list []metrics.Result
 	for _, c := range p.columns {
@@ -304,8 +292,7 @@ func indexOf(list []metrics.Choice, c metrics.Choice) int {
 	return slices.IndexFunc(list, func(m metrics.Choice) bool { return m.Name == c.Name && reflect.DeepEqual(m.Value, c.Value) })
 }
 
-// tableCache holds data that the plans of a table share at all scales. It does not hold the digests of runs, because
-// they depend on the scale.
+// tableCache holds data that the plans of a table share at all scales. Digests of runs depend on the scale.
 type tableCache struct {
 	configs runconfig.Cache
 	tables  runconfig.Memo[otherTable, *Table] // tables from which rows take values

@@ -23,8 +23,7 @@ type quoting interface {
 	quote(ctx context.Context, o *others, p place, c Column) (drawn, error)
 }
 
-// noValue is the reason for a quoted cell without a value.
-type noValue string
+type noValue string // reason for a quoted cell without a value
 
 func (n noValue) Error() string { return string(n) }
 
@@ -51,8 +50,7 @@ type others struct {
 	known   map[*Table]*Result
 }
 
-// result returns a table at the scale of the options, or an error if the table has no such scale. With anyScale, only
-// printed values matter, so any scale is accepted.
+// result returns a table at the scale of the options, or, with anyScale, at some scale.
 func (o *others) result(ctx context.Context, p place, name string, anyScale bool) (*Result, error) {
 	t, err := p.other(name)
 	if err != nil {
@@ -84,7 +82,6 @@ func (t *Table) beside(runs string) string {
 	return filepath.Join(filepath.Dir(filepath.Clean(runs)), t.RunsFolder())
 }
 
-// other opens a table that a row quotes, once.
 func (p place) other(name string) (*Table, error) {
 	name, err := p.data.fill(name)
 	if err != nil {
@@ -110,7 +107,6 @@ func (t *Table) Quotes() bool {
 	return slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.From.Value.(quoting); return ok })
 }
 
-// quotedTables lists the distinct tables that rows quote.
 func (t *Table) quotedTables() ([]*Table, error) {
 	var list []*Table
 	for _, p := range t.places() {
@@ -133,8 +129,7 @@ func (t *Table) quotedTables() ([]*Table, error) {
 	return list, nil
 }
 
-// RunsFolders lists the folders of the runs behind the table: its own folder if it trains, and the folders of the
-// quoted tables.
+// RunsFolders lists the folders of the runs behind the table: its own if it trains, and those of quoted tables.
 func (t *Table) RunsFolders() ([]string, error) {
 	var list []string
 	if t.Trains() {
@@ -156,7 +151,6 @@ type cells struct {
 	Row   string `yaml:"row" doc:"label of the row"`
 }
 
-// Random implements Source.
 func (*cells) Random() bool { return true }
 
 // Validate checks the settings.
@@ -284,8 +278,7 @@ func pairsOf(of string, x, y *Cell) (list []point) {
 	return list
 }
 
-// binned selects the runs or rows with a value of one column in a range. It shows the mean of each other column over
-// them.
+// binned selects the runs or rows with one column in a range, and shows the mean of each other column.
 type binned struct {
 	Over `yaml:",inline"`
 	From float64 `yaml:"from" doc:"smallest value of the column"`
@@ -316,8 +309,7 @@ func (s *binned) quote(ctx context.Context, o *others, p place, c Column) (d dra
 	return d, nil
 }
 
-// ranked is Kendall's tau-b between one column and each other column, over runs or rows. It is 1 if both order them
-// equally from good to bad.
+// ranked is Kendall's tau-b between one column and each other column, 1 if both order equally from good to bad.
 type ranked struct {
 	Over `yaml:",inline"`
 }

@@ -11,7 +11,7 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// A table that quotes another: a cell, means over a range of one column, and ranks.
+// A table that quotes a cell of another table, means over a range of a column, and ranks.
 const quotingTable = `
 name: quoting
 title: Cells of another table
@@ -30,7 +30,7 @@ columns:
   - {label: R, metric: mse}
 `
 
-// openQuoting writes the quoting table, with replacements, next to the trained one and opens it.
+// openQuoting writes the quoting table, with replacements, next to the trained table and opens it.
 func openQuoting(t *testing.T, dir string, replace ...string) (*Table, error) {
 	t.Helper()
 	csv := "table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\nT,d,a,D,0.5,,\n"

@@ -22,7 +22,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// A table of several data sets with recorded results.
+// A table with several data sets and recorded results.
 const keptTable = `
 name: kept
 title: Rows with results
@@ -67,7 +67,7 @@ func mustOpen(t *testing.T, dir string, replace ...string) *Table {
 	return table
 }
 
-// keptRuns returns a folder with the runs of the table, made once.
+// keptRuns returns a folder with the runs of the table. They are trained once.
 func keptRuns(t *testing.T) string {
 	t.Helper()
 	kept.Do(func() {
@@ -97,7 +97,7 @@ var (
 	keptFiles = fstest.MapFS{}
 )
 
-// contributed makes the runs of a table, and returns them as a contribution.
+// contributed returns the runs of a table as a contribution.
 func contributed(t *testing.T, table *Table, dir string) *ledger.File {
 	t.Helper()
 	f, err := table.Contribution(Options{Scale: QuickScale, Runs: dir, Ledger: table.Ledger()})
@@ -107,7 +107,7 @@ func contributed(t *testing.T, table *Table, dir string) *ledger.File {
 	return f
 }
 
-// put writes a contribution into the ledger of your own table.
+// put adds a contribution to the ledger of a user's table.
 func put(t *testing.T, table *Table, f *ledger.File) {
 	t.Helper()
 	dir, own := table.LedgerFolder()
@@ -120,7 +120,7 @@ func put(t *testing.T, table *Table, f *ledger.File) {
 	}
 }
 
-// fromLedger computes the table of the ledger, without a folder of runs.
+// fromLedger computes a table from its ledger, without a folder of runs.
 func fromLedger(t *testing.T, table *Table) *Result {
 	t.Helper()
 	r, err := table.Compute(context.Background(), Options{Ledger: table.Ledger()})
@@ -130,7 +130,7 @@ func fromLedger(t *testing.T, table *Table) *Result {
 	return r
 }
 
-// Recorded results equal the results of the runs, to the last digit, until a row changes.
+// Until a row changes, recorded results equal the results of the runs to the last digit.
 func TestLedger(t *testing.T) {
 	long.NotShort(t)
 	base, dir := t.TempDir(), keptRuns(t)
@@ -189,7 +189,7 @@ func TestLedger(t *testing.T) {
 	checkKeptWritten(t, own)
 }
 
-// The ledger's run is found even if a row says the same in other words.
+// A run in the ledger is found, even if a row writes the same settings differently.
 func TestLedgerOtherWords(t *testing.T) {
 	base, dir := t.TempDir(), keptRuns(t)
 	table := mustOpen(t, base)
@@ -210,7 +210,7 @@ func TestLedgerOtherWords(t *testing.T) {
 	}
 }
 
-// printedOfKept prints a value for MIG in all rows and data sets.
+// printedOfKept returns printed values for MIG in all rows and data sets.
 func printedOfKept() string {
 	text := "table,dataset,row,column,mean,std,note\n"
 	for _, place := range []string{"one", "two"} {
@@ -222,8 +222,8 @@ func printedOfKept() string {
 	return text
 }
 
-// A recorded run is stale if code of another generation made it, or if its config has changed. A further metric does
-// not make it stale.
+// A recorded run is stale if it comes from code of another generation, or if its config has changed. An additional
+// metric does not make it stale.
 func TestStale(t *testing.T) {
 	base, dir := t.TempDir(), keptRuns(t)
 	printed := []string{"reference: {file: ref.csv}", "reference: {file: printed.csv}"}
@@ -268,7 +268,7 @@ func TestStaleConfig(t *testing.T) {
 	base, dir := t.TempDir(), keptRuns(t)
 	table := mustOpen(t, base)
 	f := contributed(t, table, dir)
-	other := map[string]string{} // the new ID of each config, by the old one
+	other := map[string]string{} // new ID of each config by its old ID
 	for i, c := range f.Configs {
 		text := strings.ReplaceAll(c.YAML, "weight: 0.5\n", "weight: 0.7\n")
 		sum := sha256.Sum256([]byte(text))
@@ -288,7 +288,7 @@ func TestStaleConfig(t *testing.T) {
 	}
 }
 
-// A failed run is shown as failed, with the reason.
+// A failed run is shown as failed with the reason.
 func TestLedgerFailed(t *testing.T) {
 	dir := t.TempDir()
 	table := mustOpen(t, t.TempDir(), "config: tiny.yaml, set: {losses: [$more..., {reconstruction: {}}]}", "config: tiny.yaml, set: {train.optimizer.adam.lr: 1e30}")
@@ -310,7 +310,7 @@ func TestLedgerFailed(t *testing.T) {
 	}
 }
 
-// Shared plans give the same runs as planning each config alone.
+// Shared plans give the same runs as separate plans for each config.
 func TestPlansShare(t *testing.T) {
 	table := mustOpen(t, t.TempDir())
 	runs, err := table.Runs(FullScale)
@@ -325,7 +325,7 @@ func TestPlansShare(t *testing.T) {
 	}
 }
 
-// The ledger of Unravel has runs of its tables only.
+// Unravel's ledger only has runs of its tables.
 func TestLedgerOfTables(t *testing.T) {
 	long.NotShort(t)
 	folders := map[string][]*Table{}
@@ -365,7 +365,7 @@ func TestLedgerOfTables(t *testing.T) {
 	}
 }
 
-// checkKeptWritten wants the agreement of the columns in every written form.
+// checkKeptWritten checks the agreement of columns in every output format.
 func checkKeptWritten(t *testing.T, r *Result) {
 	t.Helper()
 	printed := asText(t, r, 100)
@@ -390,7 +390,7 @@ func checkKeptWritten(t *testing.T, r *Result) {
 	}
 }
 
-// Every sub-code is measured in the columns of its data set.
+// The columns of a data set measure every sub-code.
 func TestDataSetCodes(t *testing.T) {
 	table, err := openKept(t, t.TempDir())
 	if err != nil {
@@ -409,7 +409,7 @@ func TestDataSetCodes(t *testing.T) {
 	}
 }
 
-// Mistakes in the sub-codes and lists of data sets are found.
+// Mistakes in the sub-codes and lists of data sets are errors.
 func TestDataSetValueMistakes(t *testing.T) {
 	for _, test := range []struct{ old, new, want string }{
 		{"values: {more: []}", "values: {more: 3}", `$more of the data set "two" is 3; want a list where $more... stands for its elements`},

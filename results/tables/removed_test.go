@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-// Each key of earlier tables is an error that names its place and what takes the key's place.
+// Each key of earlier tables is an error with its position and its replacement.
 func TestRemovedKeys(t *testing.T) {
 	const head = "name: t\ntitle: t\nsource: t\nreference: {file: r.csv}\n"
 	const byScale = "in tables, settings of a scale stand under by_scale"

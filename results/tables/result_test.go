@@ -10,8 +10,8 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// judged returns the cell of a table with one run. The printed value has a deviation of .5 and lies the given
-// distance away from ours.
+// judged returns the cell of a table with one run. The printed value has a deviation of .5, and the given distance from
+// our value.
 func judged(t *testing.T, away float64, replace ...string) *Cell {
 	t.Helper()
 	dir, folder := t.TempDir(), t.TempDir()
@@ -32,8 +32,8 @@ func judged(t *testing.T, away float64, replace ...string) *Cell {
 	return computeFrom(t, table, folder).Cell("a", "D")
 }
 
-// A single run is assumed to vary as the printed runs do. Its agreement does not count, because it has not learned
-// the images.
+// A single run is assumed to have the variance of the printed runs. Its agreement does not count, because it has not
+// learned the images.
 func TestSingleRun(t *testing.T) {
 	for away, want := range map[float64]Status{1.2: Unfit, 1.25: Differs} { // one run against two, deviation .5: two standard errors are 1.225
 		if c := judged(t, away); c.Status != want {
@@ -42,7 +42,7 @@ func TestSingleRun(t *testing.T) {
 	}
 }
 
-// A note with a move explains a difference up to the move. The rest is judged like any other difference.
+// A note with a move explains a difference up to the move. The remaining difference is judged as usual.
 func TestNoteBesideNoise(t *testing.T) {
 	for away, want := range map[float64]Status{-1.72: Differs, 1.2: Unfit, 1.72: Known, 1.73: Differs} { // 1.225 and the note's .5
 		c := judged(t, away, "\ncolumns:", "\nnotes: [{rows: [a], moves: {D: 0.5}, reason: few steps}]\ncolumns:")

@@ -33,7 +33,6 @@ type Scale struct {
 	Remark  string         `yaml:"remark" doc:"limits of this scale's results"`
 }
 
-// defaultScales returns the scales of a table that specifies none.
 func defaultScales() Scales {
 	return Scales{{Name: QuickScale, Seeds: 5}, {Name: FullScale, Seeds: 20}}
 }
@@ -128,7 +127,6 @@ func (s *Scale) Validate() error {
 // ScaleSettings are settings of runs, by the name of the scale.
 type ScaleSettings map[string]sweep.Settings
 
-// among checks that the scales exist.
 func (s ScaleSettings) among(key string, known Scales) error {
 	for name := range s {
 		if _, err := known.Find(name); err != nil {

@@ -9,7 +9,7 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// A table has quick and full, and other scales between them.
+// A table has the scales quick and full, and may have others between them.
 func TestScales(t *testing.T) {
 	table, err := writeTable(t, trainedTable, "  full: {seeds: 3}", `  long: {seeds: 1, set: {train.epochs: 9}, dataset: small, label: others, draws: 7}
   full: {seeds: 3}
@@ -112,7 +112,7 @@ func TestColumnsOfRuns(t *testing.T) {
 	}
 }
 
-// Tables with the same runs share them if each also measures the other's metrics.
+// Two tables share runs if each also measures the other's metrics.
 func TestShared(t *testing.T) {
 	const columns = "columns:\n  - {label: D, metric: dlsbd}\n  - {label: 2D, metric: dlsbd, transform: 2x}\n  - {label: P, metric: mig, part: mig_0}\n"
 	first, err := writeTable(t, trainedTable, columns, "runs: both\nalso: [{med: {k: 1}}]\n"+strings.Replace(columns, "mig, part: mig_0", "mig", 1))
@@ -166,7 +166,7 @@ func TestScaleDraws(t *testing.T) {
 	}
 }
 
-// Rows name the scales that compute them, and settings of one scale override all others.
+// Rows name the scales that compute them. The settings of a scale override all others.
 func TestByScale(t *testing.T) {
 	table, err := writeTable(t, trainedTable, "  full: {seeds: 3}", "  medium: {seeds: 1, set: {train.batch: 4}}\n  full: {seeds: 3}",
 		"by_scale: {quick: {train.batch: 16}}", "by_scale: {medium: {train.batch: 8}, full: {train.epochs: 9}}",
@@ -197,7 +197,7 @@ func TestDataSetsByScale(t *testing.T) {
 		if err != nil || strings.Contains(names(runs), "large") != want {
 			t.Errorf("%s: %s, %v", scale, names(runs), err)
 		}
-		if batch := runs[1].Config.Train.Batch; (batch == 7) != want { // a on large, or b on small
+		if batch := runs[1].Config.Train.Batch; (batch == 7) != want { // a on the large data set, or b on the small one
 			t.Errorf("%s: batch %d", scale, batch)
 		}
 	}

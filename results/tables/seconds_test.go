@@ -41,7 +41,7 @@ func TestSeconds(t *testing.T) {
 	}
 }
 
-// retime writes other timings into the record of a run.
+// retime replaces the timings in the record of a run.
 func retime(t *testing.T, e sweep.Entry) {
 	t.Helper()
 	var names []string
@@ -55,7 +55,7 @@ func retime(t *testing.T, e sweep.Entry) {
 	record(t, e)
 }
 
-// record writes the record of a run in the form of a version without hashes.
+// record writes the record of a run like a version without hashes.
 func record(t *testing.T, e sweep.Entry) {
 	t.Helper()
 	e.Record.Files, e.Record.Sum = nil, ""

@@ -230,7 +230,6 @@ type top struct {
 // Validate checks the settings.
 func (s *top) Validate() error { return cmp.Or(s.Best.Validate(), s.Runs.Validate()) }
 
-// Results implements Trained.
 func (s *top) Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error) {
 	run := s.choose(runs)
 	results, err := s.Best.Results(ctx, run, choices, o.Explore)
@@ -253,7 +252,6 @@ func (m *explored) Validate() error {
 	return m.Mimosa.Validate()
 }
 
-// Random implements Source.
 func (m *explored) Random() bool { return true }
 
 // Plan implements Trained. The run itself measures nothing.
@@ -262,7 +260,6 @@ func (m *explored) Plan(p *Planner, row string, seed uint64) ([]sweep.Run, error
 	return []sweep.Run{run}, err
 }
 
-// Results implements Trained.
 func (m *explored) Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error) {
 	results, err := m.Mimosa.Results(ctx, runs[0], choices, o.Explore)
 	return results, runs[0].Fit, err

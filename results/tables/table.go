@@ -88,13 +88,14 @@ type Column struct {
 	Doc       string         `yaml:"doc" doc:"definition of the paper's values, if the label is not enough"`
 }
 
-// Note explains why cells are not reproduced. If Moves has an entry for a column, an experiment has moved our value by
-// this amount, up or down. The note then explains a difference if the move is in the direction of the printed value,
-// and the rest is within two standard deviations, as for any other cell. A note may also cover cells that agree.
+// Note explains why cells are not reproduced. If Moves has an entry for a column, an experiment has moved our value
+// by this amount, up or down. The note then explains a difference if the move is in the direction of the printed
+// value, and the rest is within two standard errors of the difference, as for any other cell. A note may also cover
+// cells that agree.
 type Note struct {
 	Rows    []string           `yaml:"rows" doc:"labels of the rows"`
 	Columns []string           `yaml:"columns" doc:"labels of the columns"`
-	Moves   map[string]float64 `yaml:"moves" doc:"more columns by label, with the signed change of our value in the reason's experiment; it explains opposite differences up to a rest of two standard deviations"`
+	Moves   map[string]float64 `yaml:"moves" doc:"more columns by label, with the signed change of our value in the reason's experiment; it explains opposite differences up to a rest of two standard errors"`
 	On      []string           `yaml:"on" doc:"labels of the data sets; none: all"`
 	Reason  string             `yaml:"reason" doc:"reason why the computed values differ from the printed ones"`
 }
@@ -104,18 +105,14 @@ func (c *Column) SetDefaults() { c.Transform = plain }
 
 // Names lists the tables that come with Unravel, sorted.
 func Names() []string {
-	entries, err := fs.Glob(configs.Tables(), "*.yaml")
-	if err != nil { // the pattern is valid
-		return nil
-	}
+	entries, _ := fs.Glob(configs.Tables(), "*.yaml") // the pattern is valid
 	for i, e := range entries {
 		entries[i] = strings.TrimSuffix(e, ".yaml")
 	}
 	return entries
 }
 
-// Open reads a table: a file with this name or, if it does not exist, a table that comes with Unravel. File names in a
-// table are relative to its folder.
+// Open reads a table: a file, or a table that comes with Unravel. File names in a table are relative to its folder.
 func Open(name string) (*Table, error) {
 	isFile := strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml")
 	if info, err := os.Stat(name); isFile || err == nil && info.Mode().IsRegular() {
@@ -139,7 +136,6 @@ func (e *UnknownError) Error() string {
 	return fmt.Sprintf("there is no table %q%s", e.Name, registry.Suggest(e.Name, Names()))
 }
 
-// readConfig reads a file of a table.
 func readConfig(fsys fs.FS, file, shown string) ([]byte, error) {
 	f, err := fsys.Open(file)
 	if err != nil {
@@ -227,7 +223,6 @@ func (b *Boxes) Validate() error {
 	return nil
 }
 
-// among checks that the table has the rows and the column.
 func (b *Boxes) among(rows, columns []string) error {
 	if err := among("column", b.Column, columns); err != nil {
 		return config.Invalid("boxes.column", "%w", err)

@@ -17,7 +17,7 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// small is a table of two cells; its reference file has a third one.
+// small is a table with two cells. Its reference file has a third cell.
 const small = `name: small
 title: Two cells
 source: nobody
@@ -149,7 +149,7 @@ func TestOpen(t *testing.T) {
 	if err := os.WriteFile("small.csv", []byte(smallCSV[:len(smallCSV)-3]), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open("small.yaml"); err == nil || !strings.HasPrefix(err.Error(), "small.csv:5: the last line has no end") {
+	if _, err := Open("small.yaml"); err == nil || !strings.HasPrefix(err.Error(), "small.csv:5: the last line does not end with a line break") {
 		t.Error(err)
 	}
 }
@@ -170,7 +170,7 @@ func TestTableFiles(t *testing.T) {
 	}
 }
 
-// No input makes Load panic, and errors have a place.
+// Load never panics, and its errors have a position.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(small), []byte(smallCSV))
 	f.Add([]byte(small+"notes: [{rows: [r], columns: [c], reason: y}]\n"), []byte(smallCSV))

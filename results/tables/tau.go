@@ -46,7 +46,6 @@ func (c *Compared) open(folder string) (*Table, error) {
 	return Open(name)
 }
 
-// column returns the column to compare.
 func (c *Compared) column(of *Table) (*Column, error) {
 	var known []string
 	for i := range of.Columns {
@@ -76,7 +75,6 @@ type tau struct {
 	with *comparedRuns // set by Plan
 }
 
-// comparedRuns are the runs of another table at a scale.
 type comparedRuns struct {
 	table   *Table
 	planner *Planner
@@ -84,7 +82,6 @@ type comparedRuns struct {
 	bySeed  map[uint64][]sweep.Run // by row and then by data set
 }
 
-// Random implements Source.
 func (t *tau) Random() bool { return true }
 
 // Plan implements Trained. It returns the other table's runs for a seed.
@@ -149,7 +146,6 @@ func (t *tau) compare(p *Planner) (*comparedRuns, error) {
 	return with, nil
 }
 
-// find returns the index of a metric in the runs' metrics.
 func (r *comparedRuns) find(m metrics.Choice) (int, error) {
 	text, err := runconfig.MetricText(m)
 	if err != nil {
@@ -199,8 +195,7 @@ func (t *tau) Results(_ context.Context, runs []sweep.Entry, choices []metrics.C
 	return results, nil, nil
 }
 
-// addTau adds tau between two lists of values, which are in the order of rows, as the value or a part of a result. It
-// is the mean over the data sets.
+// addTau adds the mean over data sets of tau between two lists, as the value or a part of a result.
 func addTau(r *metrics.Result, part string, a, b []float64, sets int) {
 	if tau := summary.MeanTau(summary.Split(a, sets), summary.Split(b, sets)); part == "" {
 		r.Value = tau

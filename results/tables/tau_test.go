@@ -13,7 +13,7 @@ import (
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
-// One table has two data sets and three rows; another one compares its columns.
+// One table has two data sets and three rows. The other table compares its columns.
 const (
 	comparedTable = `
 name: compared
@@ -73,8 +73,8 @@ func openTau(t *testing.T, replace ...string) (compared, tau *Table) {
 	return compared, tau
 }
 
-// wantTau computes tau between two columns for each seed, averaged over both data sets, from the other table's shown
-// values.
+// wantTau computes tau between two columns of the other table for each seed. It uses the shown values, and averages
+// over both data sets.
 func wantTau(r *Result, a, b string) []float64 {
 	var list []float64
 	for seed := range 2 {
@@ -91,7 +91,7 @@ func wantTau(r *Result, a, b string) []float64 {
 	return list
 }
 
-// Tau uses the other table's shown values, from its runs and no others.
+// Tau uses the shown values of the other table, and only that table's runs.
 func TestTau(t *testing.T) {
 	long.NotShort(t)
 	compared, tau := openTau(t)
@@ -127,7 +127,7 @@ func TestTau(t *testing.T) {
 	}
 }
 
-// A comparison that cannot be made is an error with the reason.
+// If a comparison is not possible, the error names the reason.
 func TestTauRefuses(t *testing.T) {
 	long.NotShort(t)
 	for _, test := range []struct{ old, new, want string }{
@@ -152,7 +152,7 @@ func TestTauRefuses(t *testing.T) {
 	}
 }
 
-// printedTables opens two tables for comparing and multiplying printed numbers.
+// printedTables opens two tables that compare and multiply printed numbers.
 func printedTables(t *testing.T, digits string) *Table {
 	t.Helper()
 	dir := t.TempDir()
@@ -187,7 +187,7 @@ columns: [{label: Var., metric: variance, transform: exp(-x)}, {label: MIG, metr
 	return table
 }
 
-// Printed numbers have tau-b, with ties. Their products draw the unprinted digits anew for each seed.
+// Printed numbers have tau-b with ties. Their products sample the unprinted digits for each seed.
 func TestPrintedValues(t *testing.T) {
 	r := compute(t, printedTables(t, ""), false)
 	want := -2 / math.Sqrt(3*2) // a tie, two pairs in the other order
@@ -208,8 +208,8 @@ func TestPrintedValues(t *testing.T) {
 	}
 }
 
-// Tables 6 and 8 to 11 of Zhang and Sugiyama 2024 show only runs of table 5. These runs lie in the same folder and
-// have the same settings.
+// Tables 6 and 8 to 11 of Zhang and Sugiyama 2024 show only runs of table 5. These runs have the same folder and the
+// same settings.
 func TestEnrichingShareRuns(t *testing.T) {
 	for _, scale := range []string{QuickScale, "medium", FullScale} {
 		known := map[string]bool{}

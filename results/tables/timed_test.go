@@ -24,7 +24,7 @@ columns:
 
 const timedCSV = header + "T,D,r,c,1000.00,,\nT,D,r,d,0.00,,\nT,E,r,c,0.10,,\nT,E,r,d,,,dash\nT,E,s,c,1.00,,\nT,E,s,d,1.00,,\nT,F,r,c,3.0,,\n"
 
-// Times appear next to the printed ones, without a verdict.
+// Times appear next to the printed times, without a verdict.
 func TestTimed(t *testing.T) {
 	table, err := load(timedTable, timedCSV)
 	if err != nil {
@@ -53,7 +53,7 @@ func TestTimed(t *testing.T) {
 		t.Error(csv)
 	}
 	page := written(t, r, show.HTML)
-	if strings.Contains(page, "NaN") || strings.Count(page, "<circle ") != 2 || !strings.Contains(page, "the printed value and paper / ours") { // no dot at 0
+	if strings.Contains(page, "NaN") || strings.Count(page, "<circle ") != 2 || !strings.Contains(page, "the printed value and paper / ours") { // there is no dot at 0
 		t.Error(page)
 	}
 }

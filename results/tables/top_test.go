@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// Rows of chosen columns share the runs of the row with all columns. They measure the columns that med chooses, and
-// keep the results.
+// Rows of chosen columns share the runs of the row with all columns. They measure the columns chosen by med, and store
+// the results.
 func TestTop(t *testing.T) {
 	dir := t.TempDir()
 	csv := "table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\n"
@@ -78,7 +78,7 @@ columns:
 	}
 }
 
-// chosenBy measures the best two columns of each factor of a run, with the metrics alone.
+// chosenBy measures the best two columns of each factor of a run, using only the metrics.
 func chosenBy(t *testing.T, dir string) map[string]float64 {
 	t.Helper()
 	e, _, err := train.OpenExperiment(dir)
@@ -105,7 +105,7 @@ func chosenBy(t *testing.T, dir string) map[string]float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, columns, err := choice("med").Value.(*metrics.MED).Select(t.Context(), in) // two where no number is given
+	_, columns, err := choice("med").Value.(*metrics.MED).Select(t.Context(), in) // the default is two columns
 	if err != nil || len(columns) < 3 || len(columns) > 4 || !slices.IsSorted(columns) {
 		t.Fatalf("%v, %v: the best two columns of two factors", columns, err)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// The smallest table with trained rows, and its experiment.
+// A minimal table with trained rows, and its experiment.
 const (
 	tinyConfig = `
 name: tiny
@@ -72,7 +72,7 @@ T,small,long,R,,,none
 `
 )
 
-// writeTable writes a table with its experiment and reference into a new folder, and opens it.
+// writeTable writes a table with its experiment and reference file to a new folder and opens it.
 func writeTable(t *testing.T, table string, replace ...string) (*Table, error) {
 	t.Helper()
 	return writeTableIn(t, t.TempDir(), table, replace...)
@@ -92,7 +92,7 @@ func writeTableIn(t *testing.T, dir, table string, replace ...string) (*Table, e
 	return Open(filepath.Join(dir, "table.yaml"))
 }
 
-// makeRuns makes runs of a table: all runs, or the first ones.
+// makeRuns trains the runs of a table: all of them, or only the first ones.
 func makeRuns(t *testing.T, table *Table, dir string, full bool, first int) []sweep.Run {
 	t.Helper()
 	runs, err := table.Runs(scaleOf(full))
@@ -188,7 +188,7 @@ func scan(t *testing.T, dir string) []sweep.Entry {
 	return entries
 }
 
-// Failed runs and runs with damaged folders are told apart from missing ones.
+// A table distinguishes failed runs and damaged folders from missing runs.
 func TestTrainedFailures(t *testing.T) {
 	table, err := writeTable(t, trainedTable, ", part: mig_0", "")
 	if err != nil {
@@ -232,7 +232,8 @@ func TestTrainedFailures(t *testing.T) {
 	}
 }
 
-// In a grid, among the runs with the lowest value of one quantity, the lowest reconstruction wins.
+// A grid chooses the runs with the lowest value of one quantity. Among these, the run with the lowest reconstruction
+// loss wins.
 func TestGrid(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -303,8 +304,8 @@ func TestTrainedMistakes(t *testing.T) {
 	}
 }
 
-// Every table of Unravel names existing configs, and its rows have distinct names. Its data sets have enough images
-// for all steps. -long checks all scales, otherwise the test checks the first.
+// Every table of Unravel names existing configs, its rows have different names, and its data sets have enough images
+// for all steps. The default test checks only the first scale.
 func TestEmbeddedRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -332,8 +333,8 @@ func TestEmbeddedRuns(t *testing.T) {
 	}
 }
 
-// checkSteps wants a data set with enough images for epochs of a fixed number of steps. Otherwise a run would train
-// fewer steps than its table says. The map has the number of images by data set.
+// checkSteps checks that a data set has enough images for epochs with a fixed number of steps. Otherwise a run would
+// train fewer steps than its table says. The map has the number of images by data set.
 func checkSteps(t *testing.T, r sweep.Run, images map[string]int) {
 	t.Helper()
 	c := r.Config
@@ -359,7 +360,7 @@ func checkSteps(t *testing.T, r sweep.Run, images map[string]int) {
 	}
 }
 
-// MIMOSA explores the codes once; its result stays in the run's folder.
+// MIMOSA explores the codes once, and its result remains in the run's folder.
 func TestMimosa(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")

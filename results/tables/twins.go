@@ -23,8 +23,7 @@ type Stand struct {
 	Real string // public data set of the twin; empty: not a twin
 }
 
-// Stands lists the data sets of a table's runs at a scale, first the data sets of quoted tables, and then in the order
-// of rows.
+// Stands lists the data sets of a table's runs at a scale, first of quoted tables, and then in the order of rows.
 func (t *Table) Stands(scale string) (list []Stand, err error) {
 	add := func(s Stand) {
 		if !slices.Contains(list, s) {
@@ -53,7 +52,6 @@ func (t *Table) Stands(scale string) (list []Stand, err error) {
 	})
 }
 
-// isPublic reports whether a data set is public.
 func isPublic(name string) bool {
 	c, err := catalog.Named(name)
 	if err != nil {
@@ -63,8 +61,7 @@ func isPublic(name string) bool {
 	return ok
 }
 
-// StandsOn names the data sets of a result if they include twins of public data sets or, with [Table.OnReal], public
-// data sets.
+// StandsOn names the data sets of a result if they include public data sets or their twins.
 func (r *Result) StandsOn() string {
 	if r.standsOn == nil {
 		text := r.standsText()

@@ -20,7 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// standIns writes small converted sets with the images of twins instead of public data sets.
+// standIns writes small converted data sets. They have the images of twins instead of public data sets.
 func standIns(t *testing.T) {
 	t.Helper()
 	t.Setenv(cache.RootVariable, t.TempDir())
@@ -54,7 +54,7 @@ func standIns(t *testing.T) {
 	}
 }
 
-// writeSet writes a data set; parted adds a first factor, as the converted SmallNORB has it.
+// writeSet writes a data set. parted adds a first factor, as in the converted SmallNORB.
 func writeSet(ctx context.Context, w *cache.Writer, d datasets.Dataset, parted bool) error {
 	h, width, c := d.ImageShape()
 	factors, first := d.Factors(), 0
@@ -85,7 +85,7 @@ func writeSet(ctx context.Context, w *cache.Writer, d datasets.Dataset, parted b
 	return w.SetLevels(levels)
 }
 
-// short are the settings for a training of one step.
+// short has the settings for training a single step.
 var short = []string{"train.epochs=1", "train.epoch_steps=1", "train.batch=16", "metrics=[]"}
 
 // trainStep trains one step.
@@ -93,7 +93,7 @@ func trainStep(t *testing.T, c train.Config) {
 	t.Helper()
 	for _, s := range c.Supervision {
 		if v, ok := s.Value.(*supervision.ObjectViews); ok {
-			v.Objects = min(v.Objects, 2) // the small sets have few
+			v.Objects = min(v.Objects, 2) // the small data sets have few objects
 		}
 	}
 	e, err := train.NewExperiment(c)
@@ -112,12 +112,11 @@ func trainStep(t *testing.T, c train.Config) {
 	}
 }
 
-// published are the names of public data sets, as people write them.
+// published has the usual names of public data sets.
 var published = map[string]string{"dsprites": "dSprites", "shapes3d": "3D Shapes", "cars3d": "Cars3D", "smallnorb": "SmallNORB", "mpi3d": "MPI3D", "coil100": "COIL-100", "modelnet40": "ModelNet40"}
 
-// TestConfigsOnReal trains one step of every experiment of Unravel that names a twin, on the public data set instead.
-// It checks that the config's comment names the public data set. The default test trains one experiment for each data
-// set.
+// TestConfigsOnReal trains one step of every experiment on a twin, using the public data set instead. It checks that
+// the config's comment names the public data set. The default test trains one experiment for each data set.
 func TestConfigsOnReal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -150,7 +149,7 @@ func TestConfigsOnReal(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, c.Dataset.Name, err)
 			continue
 		}
-		if real == "modelnet40" { // meshes, which have no small stand-in here
+		if real == "modelnet40" { // meshes have no small stand-in here
 			continue
 		}
 		if !trained[real] || long.Enabled() {
@@ -194,7 +193,7 @@ func TestTablesOnReal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		runs = slices.DeleteFunc(runs, func(r sweep.Run) bool { return r.Config.Dataset.Name == "celeba" }) // it has no twin, nor a stand-in here
+		runs = slices.DeleteFunc(runs, func(r sweep.Run) bool { return r.Config.Dataset.Name == "celeba" }) // CelebA has no twin and no stand-in here
 		if len(runs) != len(before) {
 			t.Fatalf("%s: %d runs, and %d on public data sets with twins", name, len(before), len(runs))
 		}
@@ -204,7 +203,7 @@ func TestTablesOnReal(t *testing.T) {
 				t.Errorf("%s: the run %s is on %s", name, r.Name, c.Dataset.Name)
 			}
 			key := fmt.Sprint(c.Model.Name, c.Dataset.Name, len(c.Losses))
-			if done[key] || c.Dataset.Name == "modelnet40" { // meshes, which have no small stand-in here
+			if done[key] || c.Dataset.Name == "modelnet40" { // meshes have no small stand-in here
 				continue
 			}
 			done[key] = true
@@ -222,7 +221,7 @@ func TestTablesOnReal(t *testing.T) {
 	}
 }
 
-// checkStanding checks the statements of a table and its result about their data sets.
+// checkStanding checks what a table and its result say about their data sets.
 func checkStanding(t *testing.T, table *Table, twins []Stand) {
 	t.Helper()
 	source, err := readConfig(configs.Tables(), table.Name+".yaml", table.Name)

@@ -102,14 +102,12 @@ func (t *Table) validDataSets() error {
 	return nil
 }
 
-// byScaler is a source with settings by scale.
 type byScaler interface{ byScale() ScaleSettings }
 
 func (r *Runs) byScale() ScaleSettings { return r.ByScale }
 
 func (m *explored) byScale() ScaleSettings { return m.ByScale }
 
-// validScales checks the scales that rows and data sets name.
 func (t *Table) validScales() error {
 	for i, r := range t.Rows {
 		key := fmt.Sprintf("rows.%d", i)
@@ -139,7 +137,6 @@ func (t *Table) validScales() error {
 	return nil
 }
 
-// knownScales checks the scales of a row or data set.
 func (t *Table) knownScales(key string, scales []string) error {
 	for i, name := range scales {
 		if _, err := t.Scales.Find(name); err != nil {
@@ -214,7 +211,6 @@ func (t *Table) validNotes(rows, columns []string) error {
 	return nil
 }
 
-// knownCells checks the data sets, rows and columns that a note names.
 func (t *Table) knownCells(key string, n *Note, rows, columns []string) error {
 	err := cmp.Or(t.amongDataSets(key+".on", n.On), allAmong(key+".rows", "row", n.Rows, rows), allAmong(key+".columns", "column", n.Columns, columns))
 	if err != nil {
@@ -292,15 +288,12 @@ func (n *Note) Validate() error {
 }
 
 // columns lists the columns of the note; columns with a move come last.
-func (n *Note) columns() []string {
-	return slices.Concat(n.Columns, slices.Sorted(maps.Keys(n.Moves)))
-}
+func (n *Note) columns() []string { return slices.Concat(n.Columns, slices.Sorted(maps.Keys(n.Moves))) }
 
 // name returns the row's name in the printed cells.
 func (r *Row) name() string { return cmp.Or(r.Printed, r.Label) }
 
-// againstReference checks that the reference file has the labels and all their cells. If not, it also returns the wrong
-// key.
+// againstReference checks the reference file for the labels and their cells. It also returns the wrong key.
 func (t *Table) againstReference() (key string, err error) {
 	type named struct{ key, set, row string }
 	var list []named
@@ -330,8 +323,7 @@ func (t *Table) againstReference() (key string, err error) {
 	return "", nil
 }
 
-// againstSet checks the cells of one data set, for the rows with rowSet as their data set. named is the key of the data
-// set in errors.
+// againstSet checks the cells of one data set, for the rows with rowSet as their data set. named is its key in errors.
 func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
 	ref := t.reference
 	if known := ref.Sets(); !slices.Contains(known, set) && !slices.Contains(known, reference.Any) {

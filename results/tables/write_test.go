@@ -23,7 +23,7 @@ func pictures(r *Result) []show.File {
 	return slices.DeleteFunc(show.Files(r), func(f show.File) bool { return !strings.HasSuffix(f.Name, ".png") })
 }
 
-// written returns what a function writes about a result.
+// written returns a function's output for a result.
 func written(t *testing.T, r *Result, write func(io.Writer, *Result) error) string {
 	t.Helper()
 	return text(t, func(w io.Writer) error { return write(w, r) })
@@ -56,7 +56,7 @@ func text(t *testing.T, write func(io.Writer) error) string {
 	return b.String()
 }
 
-// marked returns a table with a cell of every status. The codes of the seeds have the mean 1.5.
+// marked returns a table with a cell of every status. The codes of the seeds have mean 1.5.
 func marked(t *testing.T) *Result {
 	t.Helper()
 	x := table(t, seeded{random: true}, &reading{}, "T,D,a_1 & b,c%,1.5,,\nT,D,a_1 & b,|d|,2.0,,\nT,D,a_1 & b,e,-9.00,,\nT,D,a_1 & b,f<,9.0,,\n"+
@@ -166,7 +166,7 @@ func TestWriteLaTeX(t *testing.T) {
 	}
 }
 
-// The page needs no other file, closes its elements, and shows everything.
+// The page needs no other files, closes its elements, and shows everything.
 func TestWriteHTML(t *testing.T) {
 	got := written(t, marked(t), show.HTML)
 	decoder := xml.NewDecoder(strings.NewReader(regexp.MustCompile("<meta [^>]*>").ReplaceAllString(got, "")))
@@ -194,7 +194,7 @@ func TestWriteHTML(t *testing.T) {
 	}
 }
 
-// Dots and lines of the plot lie at their values.
+// The plot has dots and lines at the correct positions.
 func TestPlot(t *testing.T) {
 	x := table(t, seeded{random: true}, &reading{}, "T,D,r,c,2.0,,\nT,D,s,c,0.5,,")
 	x.Rows = append(x.Rows, Row{Label: "s", From: x.Rows[0].From})
@@ -222,7 +222,7 @@ func TestPlot(t *testing.T) {
 	}
 }
 
-// A group may have one column; a table without marks ends with its last row.
+// A group may have one column. A table without marks ends with its last row.
 func TestPlain(t *testing.T) {
 	x := table(t, seeded{}, &reading{}, "T,D,r,c,0,,\nT,D,r,d,0,,\nT,D,r,e,0,,")
 	x.Columns = append(x.Columns, x.Columns[0], x.Columns[0])
@@ -280,7 +280,7 @@ func TestWriteJSON(t *testing.T) {
 	}
 }
 
-// failing is a writer that accepts nothing.
+// failing is a writer that always fails.
 type failing struct{}
 
 func (failing) Write([]byte) (int, error) { return 0, errors.New("full") }

@@ -42,7 +42,7 @@ func f(x, y int) bool {
 	}
 }
 
-// Tests of the changed package come first, then the tests of its importers by distance.
+// The tests of the changed package come first, followed by the tests of its importers by distance.
 func TestDependents(t *testing.T) {
 	packages := []*goPackage{
 		{ImportPath: "top", Imports: []string{"middle"}, TestGoFiles: []string{"t"}},

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestNoticeIsCurrent checks that the stored notice names the modules that are linked now.
+// TestNoticeIsCurrent checks that the stored notice names the modules that are linked into the program.
 func TestNoticeIsCurrent(t *testing.T) {
 	const root = "../.."
 	stored, err := os.ReadFile(filepath.Join(root, "NOTICE"))

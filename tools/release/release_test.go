@@ -25,7 +25,7 @@ var someFiles = []file{{"a/unravel", bytes.Repeat([]byte("program "), 5000), tru
 
 var someDate = time.Date(2026, 12, 1, 13, 14, 15, 16, time.FixedZone("CET", 3600))
 
-// Archives have the same bytes for files in any order and dates in any zone.
+// The bytes of archives do not depend on the order of files or the time zone of dates.
 func TestArchivesRepeat(t *testing.T) {
 	for name, write := range map[string]func(io.Writer, []file, time.Time) error{"tar": writeTar, "zip": writeZip} {
 		var one, two bytes.Buffer
@@ -127,7 +127,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// A tree with changes, a tag elsewhere and a folder with files are errors that name them.
+// A changed tree, a tag at another commit and a folder with files are errors. The errors name them.
 func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	git := func(args ...string) {
@@ -161,7 +161,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The trained models of the repository are in a release.
+// A release contains the trained models of the repository.
 func TestReleasedModels(t *testing.T) {
 	r := release{copy: "../..", out: t.TempDir()}
 	if err := r.models(); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// snapshot commits the files of this working tree, with changes, to a repository of their own.
+// snapshot commits the files of this working tree, including changes, to a temporary repository.
 func snapshot(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "tree")
@@ -32,7 +32,7 @@ func snapshot(t *testing.T) string {
 	for name := range strings.Lines(list) {
 		name = strings.TrimSpace(name)
 		content, err := os.ReadFile(filepath.Join("../..", name))
-		if os.IsNotExist(err) { // deleted, and not committed yet
+		if os.IsNotExist(err) { // the file was deleted without a commit
 			continue
 		}
 		if err != nil {
@@ -54,7 +54,7 @@ func snapshot(t *testing.T) string {
 	return dir
 }
 
-// Two builds have the same bytes, and the archive alone is enough for the commands of README.md.
+// Two builds have the same bytes, and the commands in README.md need only the archive.
 func TestRelease(t *testing.T) {
 	long.Only(t)
 	tree, host := snapshot(t), runtime.GOOS+"/"+runtime.GOARCH
@@ -91,8 +91,8 @@ func TestRelease(t *testing.T) {
 
 var shellBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
 
-// strangersTest unpacks an archive into an empty folder and runs the commands of its README.md there, without any other
-// program in PATH.
+// strangersTest unpacks an archive into an empty folder and runs the commands in its README.md. PATH has no other
+// programs.
 func strangersTest(t *testing.T, archive string) {
 	home := t.TempDir()
 	if _, err := command(t.Context(), home, nil, "tar", "xzf", archive); err != nil {
@@ -116,7 +116,7 @@ func strangersTest(t *testing.T, archive string) {
 	count := 0
 	for _, block := range shellBlock.FindAllStringSubmatch(string(readme), -1) {
 		for line := range strings.Lines(block[1]) {
-			line = strings.Replace(line, "go run ./cmd/unravel", "unravel", 1) // as the page says
+			line = strings.Replace(line, "go run ./cmd/unravel", "unravel", 1) // as suggested on the page
 			if words := strings.Fields(line); len(words) > 0 && words[0] == "unravel" {
 				count++
 				if out, err := run(words[1:]...); err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Noise and a slow start are no growth; a steady rise of each quantity is.
+// Noise and a slow start are not growth, but a steady increase of any quantity is.
 func TestJudge(t *testing.T) {
 	sampled := func(change func(i int, s *sample)) (list []sample) {
 		for i := range 40 {

@@ -62,8 +62,8 @@ func TestBudget(t *testing.T) {
 		want   []string
 	}{
 		{budget{11, map[string]float64{"a": 10}}, time.Second, nil},
-		{budget{8.5, map[string]float64{"a": 8}}, time.Second, nil},                                                    // a quarter more is allowed
-		{budget{8.3, map[string]float64{"a": 7.9}}, time.Second, []string{"a: tests took 10.0 units", "all packages"}}, // not more
+		{budget{8.5, map[string]float64{"a": 8}}, time.Second, nil},                                                    // the tolerance is 25 %
+		{budget{8.3, map[string]float64{"a": 7.9}}, time.Second, []string{"a: tests took 10.0 units", "all packages"}}, // but not more
 		{budget{23, nil}, 500 * time.Millisecond, []string{"a: tests took 20.0 units, the budget is 12"}},
 		{budget{11, map[string]float64{"a": 10}}, 25 * time.Millisecond, []string{"a: tests took 400.0 units", "b: tests took 20.0 units", "all packages: tests took 420.0"}},
 	} {
@@ -106,7 +106,7 @@ func TestBudgetsFile(t *testing.T) {
 	}
 }
 
-// A test binary that does not end is stopped with a message, and its time on cores is stored.
+// A test binary that does not end is stopped with a message, and its CPU time is stored.
 func TestMeasure(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/tools/internal/linked"
 )
 
-// A wheel has the tag of its system, the program with its mode, the licence, and hashes of all files.
+// A wheel has its system's tag, an executable program, the licence, and hashes of all files.
 func TestWheel(t *testing.T) {
 	for _, system := range linked.Systems {
 		name, content, err := wheel("../..", system, "", []byte("a program"))

@@ -69,8 +69,7 @@ type BatchGroup struct {
 	complete  bool
 }
 
-// join adds a batch to the current group. A group has Accumulate batches of one objective; the last group of an
-// objective in an epoch may have fewer.
+// join adds a batch to the current group of Accumulate batches; the last group of an objective may be smaller.
 func (l *Loop) join(o *objective, images, of int) *BatchGroup {
 	g := &l.at.group
 	if g.complete || g.Batches == 0 {
@@ -83,8 +82,7 @@ func (l *Loop) join(o *objective, images, of int) *BatchGroup {
 	return g
 }
 
-// timeOf returns the time of a group's update: its position among the updates of an epoch with the given number of
-// batches. The next batch to join is the last of the group.
+// timeOf returns the time of a group's update. The next batch to join is the last of the group.
 func (l *Loop) timeOf(g *BatchGroup, of int) Time {
 	k, labelled := max(1, l.settings.Accumulate), min(l.feed.sampler.LabelledBatches(), of)
 	first := l.at.inEpoch + 1 - g.Batches
@@ -96,8 +94,7 @@ func (l *Loop) timeOf(g *BatchGroup, of int) Time {
 	return Time{Progress: float64(l.at.epoch) + float64(place)/updates, Epochs: float64(l.settings.Epochs), Length: 1 / updates, Update: l.at.updates}
 }
 
-// epochUpdates returns the number of updates in an epoch with the given number of batches. Labelled and unlabelled
-// batches belong to separate groups.
+// epochUpdates returns the number of updates in an epoch of batches. Labelled batches have separate groups.
 func (l *Loop) epochUpdates(of int) int {
 	k, labelled := max(1, l.settings.Accumulate), min(l.feed.sampler.LabelledBatches(), of)
 	return groupsOf(labelled, k) + groupsOf(of-labelled, k)
@@ -112,7 +109,6 @@ const (
 	accumulatedJudgePrefix = "judge-accumulated/"
 )
 
-// waiting lists the accumulated gradients.
 func (l *Loop) waiting() (list []Parameter) {
 	g := &l.at.group
 	if g.complete || g.Batches == 0 {
@@ -134,7 +130,6 @@ func (l *Loop) waiting() (list []Parameter) {
 	return list
 }
 
-// groupState adds the current group to a state.
 func (l *Loop) groupState(s *State, to []Tensor) []Tensor {
 	if l.settings.Accumulate < 2 {
 		return to
@@ -148,7 +143,6 @@ func (l *Loop) groupState(s *State, to []Tensor) []Tensor {
 	return optimizerTensors(to, "", waiting)
 }
 
-// restoreGroup restores the current group, after the position.
 func (l *Loop) restoreGroup(s *State, t Tensors) error {
 	l.at.updates = s.Updates
 	if l.settings.Accumulate < 2 {

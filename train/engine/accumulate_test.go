@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// small has 64 images, and a loss that is a mean over images.
+// small has 64 images and a loss that averages over images.
 const small = `
 dataset: {square: {size: 16, side: 5, step: 2}}
 model: {ae: {latent: 3, encoder: {mlp: {hidden: [8]}}}}
@@ -19,7 +19,7 @@ losses: [reconstruction]
 train: {epochs: 3, batch: 24, optimizer: {sgd: {lr: 0.1}}}
 `
 
-// runLoop trains a task to its end, and calls a function after each step.
+// runLoop trains a task to its end, and calls onStep after each step.
 func runLoop(t *testing.T, source string, onStep func(*Loop, *StepReport), overrides ...string) *Loop {
 	t.Helper()
 	l := loopOf(t, source, overrides...)
@@ -35,8 +35,8 @@ func runLoop(t *testing.T, source string, onStep func(*Loop, *StepReport), overr
 	return l
 }
 
-// An update by k batches of n images equals the update by one batch of k n images, with the same schedule, warm-up and
-// limit of the norm. This also holds when the last batches of an epoch are smaller.
+// An update with k batches of n images equals an update with one batch of k n images, with the same schedule, warm-up
+// and clipping, even with smaller last batches.
 func TestAccumulate(t *testing.T) {
 	for _, schedule := range [][]string{nil, {"train.schedule=cosine", "train.warmup=1.5", "train.clip=0.05"}, {"train.schedule={step: {every: {steps: 2}}}", "train.warmup={steps: 3}"}} {
 		overrides := append([]string{"train.epochs=3"}, schedule...)
@@ -73,7 +73,7 @@ func TestAccumulate(t *testing.T) {
 	}
 }
 
-// A group has batches of one objective and one epoch.
+// The batches of a group have the same objective and epoch.
 func TestAccumulateObjectives(t *testing.T) {
 	var got []string
 	l := runLoop(t, tiny, func(_ *Loop, r *StepReport) {
@@ -89,8 +89,8 @@ func TestAccumulateObjectives(t *testing.T) {
 	}
 }
 
-// A loop that is stopped after any step continues to the same bits: also in the middle of a group, with discriminators, queues and
-// two objectives.
+// A loop stopped after any step continues to the same bits, even within a group, with discriminators, queues and two
+// objectives.
 func TestAccumulateResume(t *testing.T) {
 	long.NotShort(t)
 	for name, c := range map[string]struct {
@@ -136,7 +136,7 @@ func TestAccumulateResume(t *testing.T) {
 	}
 }
 
-// Parameters, discriminators and EMA targets move with updates, queues with batches.
+// Parameters, discriminators and EMA targets change with updates, and queues with batches.
 func TestAccumulateFollows(t *testing.T) {
 	before := weightsOf(loopOf(t, queued))
 	steps := 0

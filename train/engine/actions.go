@@ -10,15 +10,13 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// actionInput is the input of a program with the actions between consecutive images of labelled groups. The model has
-// one such input, and all losses share a second one.
+// actionInput has the actions between consecutive images of labelled groups: one for the model, one for all losses.
 type actionInput struct {
 	count       int // number of actions
 	model, loss *gorgonia.Node
 }
 
-// newActions returns the inputs for actions; model is the model's input, or nil. It returns nil if the supervision has
-// no actions.
+// newActions returns the inputs for actions, or nil if the supervision has none; model is the model's input, or nil.
 func (l *plan) newActions(model *gorgonia.Node) *actionInput {
 	if len(l.split.Actions) == 0 {
 		return nil
@@ -37,9 +35,6 @@ func (a *actionInput) offer(g *nn.Graph, rows int) func() (*gorgonia.Node, error
 	}
 }
 
-// empty reports that neither the model nor a loss uses actions.
-func (a *actionInput) empty() bool { return a.model == nil && a.loss == nil }
-
 // fill writes the actions of a batch, and repeats them for a second view.
 func (a *actionInput) fill(b supervision.Batch) {
 	for _, n := range []*gorgonia.Node{a.model, a.loss} {
@@ -56,13 +51,9 @@ func (a *actionInput) fill(b supervision.Batch) {
 	}
 }
 
-// unmoved returns the error of a part that needs the transformations within groups, if they are unknown.
-func (l *plan) unmoved(part string) error {
-	return &Error{"supervision", fmt.Errorf("%s needs the transformations within groups, which this supervision does not provide; want, for example, supervision: {pairs: {count: 768}}", part)}
-}
+var errUnmoved = &Error{"supervision", errors.New("the model needs the transformations within groups, which this supervision does not provide; want, for example, supervision: {pairs: {count: 768}}")}
 
-// suitsActions returns an error if the model needs actions and the supervision has none, or has a different number of
-// them.
+// suitsActions returns an error if the supervision does not have the number of actions that the model needs.
 func (l *plan) suitsActions(n *gorgonia.Node) error {
 	switch {
 	case n == nil:

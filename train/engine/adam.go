@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"cmp"
+
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
@@ -22,10 +24,7 @@ func NewAdam() *Adam {
 
 // Validate checks the settings' ranges.
 func (a *Adam) Validate() error {
-	if err := checkSettings(above("lr", a.LR), below1("beta1", a.Beta1), below1("beta2", a.Beta2), above("epsilon", a.Epsilon), from("decay", a.Decay)); err != nil {
-		return err
-	}
-	return a.Exclude.check()
+	return cmp.Or(checkSettings(above("lr", a.LR), below1("beta1", a.Beta1), below1("beta2", a.Beta2), above("epsilon", a.Epsilon), from("decay", a.Decay)), a.Exclude.check())
 }
 
 // New creates the optimiser, with moments of zero.
@@ -42,7 +41,6 @@ type adam struct {
 	kernel   *kernel.Adam
 }
 
-// Update implements Optimizer.
 func (o *adam) Update(gradients [][]float32, rate, clip float64) {
 	o.steps++
 	a := &o.settings
@@ -89,11 +87,8 @@ func NewLAMB() *LAMB {
 
 // Validate checks the settings' ranges.
 func (l *LAMB) Validate() error {
-	if err := checkSettings(above("lr", l.LR), below1("beta1", l.Beta1), below1("beta2", l.Beta2), above("epsilon", l.Epsilon),
-		from("decay", l.Decay)); err != nil {
-		return err
-	}
-	return l.Exclude.check()
+	return cmp.Or(checkSettings(above("lr", l.LR), below1("beta1", l.Beta1), below1("beta2", l.Beta2), above("epsilon", l.Epsilon),
+		from("decay", l.Decay)), l.Exclude.check())
 }
 
 // New creates the optimiser, with moments of zero.
@@ -116,7 +111,6 @@ type lamb struct {
 	rate         float32
 }
 
-// Update implements Optimizer.
 func (o *lamb) Update(gradients [][]float32, rate, clip float64) {
 	o.steps++
 	l := &o.settings

@@ -12,10 +12,9 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// adversary is the program that trains a discriminator. Its inputs are the codes of another program's last step and
-// permuted codes, which come from the same batch or from a second batch.
+// adversary trains a discriminator on the codes of another program's last step and on permuted codes.
 type adversary struct {
-	name          string
+	beside
 	settings      *losses.Discriminator
 	codes, active *gorgonia.Node // nodes of the other program; active may be nil
 	columns       int
@@ -28,15 +27,12 @@ type adversary struct {
 	secondActive []float32
 	machine      *machine.Machine
 	loss         *gorgonia.Node
-	names        []string
-	nodes        gorgonia.Nodes
-	gradients    [][]float32
-	learner      *learner
 }
 
 func newAdversary(a losses.Adversary, l *plan) (*adversary, error) {
-	shape := a.Codes.Shape()
-	p := &adversary{name: a.Name, settings: a.Discriminator, codes: a.Codes, active: a.Active, columns: shape[1], blocks: a.Blocks}
+	shape, s := a.Codes.Shape(), a.Discriminator
+	p := &adversary{beside: beside{name: a.Name, adam: Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}}, settings: s,
+		codes: a.Codes, active: a.Active, columns: shape[1], blocks: a.Blocks}
 	g := nn.NewGraph(l.discriminators)
 	both, err := g.Input("codes and permuted codes", 2*shape[0], shape[1])
 	if err != nil {
@@ -72,15 +68,7 @@ func (a *adversary) judged() gorgonia.Nodes {
 	return gorgonia.Nodes{a.codes, a.active}
 }
 
-// optimizer creates the discriminator's Adam.
-func (a *adversary) optimizer(discriminators *nn.Params) Optimizer {
-	s := a.settings
-	adam := Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}
-	return adam.New(parametersOf(discriminators, a.names))
-}
-
-// trainDiscriminators updates the discriminators of a program on the codes of its last step, and on permuted codes.
-// Their gradients are accumulated in the same way as the model's.
+// trainDiscriminators updates a program's discriminators on the codes of its last step, accumulated like the model's.
 func (l *Loop) trainDiscriminators(p *program, rate float64, images int) error {
 	if err := l.takeSecond(p); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// TestJudgeOfParts checks that a step trains the model by the unchanged discriminator, and then the discriminator on
+// TestJudgeOfParts checks that a step trains the model with the unchanged discriminator, and then the discriminator on
 // the codes of that step.
 func TestJudgeOfParts(t *testing.T) {
 	loop := loopOf(t, judged)
@@ -36,7 +36,7 @@ func TestJudgeOfParts(t *testing.T) {
 	if err := loop.Run(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if first := values[4]; math.Abs(first-math.Ln2) > 0.3 { // nothing is known at first
+	if first := values[4]; math.Abs(first-math.Ln2) > 0.3 { // no information at first
 		t.Errorf("the discriminator begins with a loss of %v, want about log 2", first)
 	}
 	if len(before) != len(a.names) {
@@ -85,7 +85,7 @@ func snapshot(p *nn.Params) (list [][]float32) {
 func TestSecondBatch(t *testing.T) {
 	for name, overrides := range map[string][]string{"tc": secondBatch, "conditional-tc": secondMasks} {
 		loop := loopOf(t, judged, append(overrides, "train.epochs=1")...)
-		first, err := supervision.NewSampler(loop.feed.split, 100, rng.New(3, "batch")) // deals the loop's batches
+		first, err := supervision.NewSampler(loop.feed.split, 100, rng.New(3, "batch")) // returns the loop's batches
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,13 +145,13 @@ func TestSecondBatch(t *testing.T) {
 		if same > 20 {
 			t.Errorf("%s: %d of 256 images come at the same place in both orders", name, same)
 		}
-		if name == "tc" && !maps.Equal(dealt, second) { // every image once
+		if name == "tc" && !maps.Equal(dealt, second) { // each image once
 			t.Errorf("%s: second batches have other images", name)
 		}
 	}
 }
 
-// TestCapacityRises checks the number that holds the divergence in every step.
+// TestCapacityRises checks the capacity in every step.
 func TestCapacityRises(t *testing.T) {
 	r := losses.Ramp{From: 1, To: 5, Steps: 4}
 	for step, want := range []float64{1, 2, 3, 4, 5, 5, 5} {
@@ -167,7 +167,7 @@ func TestCapacityRises(t *testing.T) {
 	}
 }
 
-// A discriminator that renews codes sees codes by the new parameters, and permuted codes of the step.
+// A discriminator with renew gets codes from the new parameters, and permuted codes of the step.
 func TestRenewedCodes(t *testing.T) {
 	for _, renew := range []bool{true, false} {
 		loop := loopOf(t, sticks, fmt.Sprint("losses.2.conditional-tc.discriminator.renew=", renew))
@@ -183,7 +183,7 @@ func TestRenewedCodes(t *testing.T) {
 		if same := slices.Equal(seen, permuted); same == renew {
 			t.Errorf("renew %v: codes and permuted codes are the same numbers: %v", renew, same)
 		}
-		if err := p.machine.RunAll(); err != nil { // with the parameters of now
+		if err := p.machine.RunAll(); err != nil { // with the current parameters
 			t.Fatal(err)
 		}
 		coded := floats(p.machine, a.codes)
@@ -198,7 +198,7 @@ func TestExactLabels(t *testing.T) {
 	loop := loopOf(t, sticks, "losses=[reconstruction, regression]")
 	l := loop.programs[batchShape{false, 100, 1}].labels
 	images := []int{7, 3, 399}
-	exact, err := l.Offer(nil, 100).Exact() // the loss has made the input
+	exact, err := l.Offer(nil, 100).Exact() // the loss has created the input
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestExactLabels(t *testing.T) {
 	}
 }
 
-// Where gradients are accumulated, second batches follow the schedules of the step's own batch.
+// With accumulated gradients, second batches follow the schedules of the step's own batch.
 func TestSecondBatchAccumulated(t *testing.T) {
 	moved := false
 	runLoop(t, judged, func(l *Loop, r *StepReport) {

@@ -23,7 +23,6 @@ func (a *Average) SetDefaults() { a.Decay = 0.999 }
 // Validate checks the settings' ranges.
 func (a *Average) Validate() error { return checkSettings(below1("decay", a.Decay)) }
 
-// average holds the averages of a loop's parameters.
 type average struct {
 	settings Average
 	of       []Parameter // the averaged parameters
@@ -31,7 +30,6 @@ type average struct {
 	step     *nn.Average
 }
 
-// runningSuffix is the suffix of the names of running statistics.
 const runningSuffix = "/running"
 
 // newAverage creates the averages of the parameters that a loop trains; nil without settings.
@@ -73,8 +71,7 @@ func (a *average) decay(t Time) float64 {
 	return a.settings.Decay
 }
 
-// SwapAverage swaps the model's parameters with their averages; the next call swaps them back. It returns false if the
-// settings have no average.
+// SwapAverage swaps the parameters with their averages; the next call swaps back. It returns false without averages.
 func (l *Loop) SwapAverage() bool {
 	a := l.average
 	if a == nil {
@@ -90,8 +87,7 @@ func (l *Loop) SwapAverage() bool {
 	return true
 }
 
-// beginAverage copies the parameters to the averages if nothing has been trained yet, including parameters that were
-// set after the loop was created.
+// beginAverage copies the parameters to the averages if nothing has been trained yet.
 func (l *Loop) beginAverage() {
 	if a := l.average; a != nil && l.at.updates == 0 {
 		for i, p := range a.of {
@@ -100,7 +96,6 @@ func (l *Loop) beginAverage() {
 	}
 }
 
-// averageTensors appends the averages.
 func (l *Loop) averageTensors(to []Tensor) []Tensor {
 	if l.average == nil {
 		return to
@@ -112,7 +107,6 @@ func (l *Loop) averageTensors(to []Tensor) []Tensor {
 	return to
 }
 
-// restoreAverage sets the averages from a state.
 func (l *Loop) restoreAverage(t Tensors) error {
 	if l.average == nil {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// averages are the averages of a loop's weights by the names of the weights.
+// averages returns the averages of a loop's weights by name.
 func averages(l *Loop) map[string][]float32 {
 	all := map[string][]float32{}
 	for _, p := range l.average.values {
@@ -65,7 +65,7 @@ func TestAverage(t *testing.T) {
 	}
 }
 
-// An average changes no other part of the state: running moments are averaged, targets and queues are not. The average
+// An average changes no other part of the state. It averages running moments, but not targets and queues. The average
 // is part of the state.
 func TestAverageStates(t *testing.T) {
 	overrides := []string{"train.epochs=2", "model.moco.encoder.conv64-norm.norm=batch"}

@@ -18,22 +18,21 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// conv64Flops is the number of floating-point operations of the forward pass of
-// the conv64 encoder and decoder on one 64x64 image, two for every
-// multiplication of a weight.
+// conv64Flops is the number of floating-point operations in the forward pass of the conv64 encoder and decoder on one
+// 64x64 image: two for every multiplication by a weight.
 func conv64Flops(channels, codes, heads int) float64 {
 	encoder := 32*32*16*channels*32 + 16*16*16*32*32 + 8*8*16*32*64 + 4*4*16*64*64 + 1024*256 + 256*heads
 	decoder := codes*256 + 256*1024 + 4*4*16*64*64 + 8*8*16*64*32 + 16*16*16*32*32 + 32*32*16*32*channels
 	return 2 * float64(encoder+decoder)
 }
 
-// stepFlops is what forward and backward of a batch take: three forward passes
-// but for the gradient of the first layer's input.
+// stepFlops is the number of floating-point operations in a forward and backward pass of a batch: three forward passes
+// without the gradient in the first layer's input.
 func stepFlops(batch, channels, codes, heads int) float64 {
 	return float64(batch) * (3*conv64Flops(channels, codes, heads) - 2*float64(32*32*16*channels*32))
 }
 
-// BenchmarkTrainStep times forward, backward and Adam, with new noise, on given images.
+// BenchmarkTrainStep times forward, backward and Adam on given images, with new noise.
 //
 //	go test ./train/engine -run '^$' -bench TrainStep
 func BenchmarkTrainStep(b *testing.B) {
@@ -49,7 +48,7 @@ func BenchmarkTrainStep(b *testing.B) {
 			})
 		}
 	}
-	// Compare in turns with: python3 tools/peer/adagvae.py --threads 1
+	// Compare, alternating runs, with: python3 tools/peer/adagvae.py --threads 1
 	atThreads(b, "ada-gvae/pairs=64", func(b *testing.B) {
 		benchmarkStep(b, models.NewAdaGVAE(), 1, models.Objective{Name: "pairs", Labelled: true}, []losses.Choice{binary, kl}, 128, 2, stepFlops(128, 1, 10, 20))
 	})
@@ -97,7 +96,7 @@ func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objec
 		optimizer.Norm(p.gradients)
 		optimizer.Update(p.gradients, 1, 1)
 	}
-	step() // buffers are allocated here
+	step() // the first step allocates buffers
 	memory.HugePages()
 	b.ResetTimer()
 	for b.Loop() {
@@ -108,8 +107,8 @@ func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objec
 	b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 }
 
-// BenchmarkTwoViews times a step of models of two views at batch 64 of 64x64x3 images, D = 1000. The step includes
-// forward, backward, Adam, the targets and queues, on given views.
+// BenchmarkTwoViews times a step of models of two views: batch 64 of 64x64x3 images, D = 1000. The step includes
+// forward, backward, Adam, targets and queues, on given views.
 //
 //	go test ./train/engine -run '^$' -bench TwoViews
 func BenchmarkTwoViews(b *testing.B) {
@@ -162,7 +161,7 @@ func benchmarkViews(b *testing.B, s models.Settings, loss losses.Choice) {
 		optimizer.Update(p.gradients, 1, 1)
 		p.move(0, false)
 	}
-	step() // buffers are allocated here
+	step() // the first step allocates buffers
 	memory.HugePages()
 	b.ResetTimer()
 	for b.Loop() {
@@ -172,7 +171,7 @@ func benchmarkViews(b *testing.B, s models.Settings, loss losses.Choice) {
 	scaling.Report(b, step)
 }
 
-// twoOf are two views that are the images themselves.
+// twoOf returns two views that equal the images.
 func twoOf() *augment.Views { return &augment.Views{Count: 2} }
 
 // atThreads runs a benchmark at one and two threads.
@@ -231,9 +230,9 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// BenchmarkOptimizers times updates of four million parameters in eight matrices, with the defaults of each optimiser,
-// in nanoseconds for a million parameters. copy is a plain copy of as many numbers. testdata/torch_optimizers.py times
-// PyTorch's.
+// BenchmarkOptimizers times updates of four million parameters in eight matrices with the defaults of each optimiser,
+// in nanoseconds per million parameters. copy is a plain copy of as many numbers. testdata/torch_optimizers.py times
+// PyTorch.
 //
 //	go test ./train/engine -run '^$' -bench Optimizers -cpu 1
 func BenchmarkOptimizers(b *testing.B) {

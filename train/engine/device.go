@@ -25,7 +25,6 @@ const (
 	Auto Device = "auto" // the first GPU that is not a software driver, or the CPU if there is none
 )
 
-// number returns N of gpu:N.
 func (d Device) number() (int, bool) {
 	if d == GPU {
 		return 0, true
@@ -115,7 +114,6 @@ func (d Device) Open() (*machine.Device, error) {
 // GPU returns the name of the loop's GPU, or "".
 func (l *Loop) GPU() string { return l.gpu }
 
-// useDevice opens the device of the settings.
 func (l *Loop) useDevice() error {
 	d, err := l.settings.Device.Open()
 	if err == nil && d != nil {
@@ -129,8 +127,7 @@ func (l *Loop) useDevice() error {
 	return nil
 }
 
-// checkDevice returns an error for settings that a device does not support. It also decides whether the device updates
-// the parameters.
+// checkDevice rejects settings that a device does not support, and decides whether the device updates the parameters.
 func (l *Loop) checkDevice() error {
 	if l.settings.Precision == Mixed {
 		return errors.New("a GPU computes in float32; want train.precision: float32, or train.device: cpu")
@@ -139,8 +136,7 @@ func (l *Loop) checkDevice() error {
 	return nil
 }
 
-// hold keeps all parameters on the device, and the states that the device changes, if the device updates the
-// parameters.
+// hold keeps all parameters and the changing states on a device that updates the parameters.
 func (l *plan) hold(states ...[]float32) error {
 	if !l.holds {
 		return nil
@@ -160,8 +156,7 @@ func (l *plan) hold(states ...[]float32) error {
 	return nil
 }
 
-// Placement says where the operations of a program run on a device, including all copies and kernels of a step that
-// updates the parameters. It excludes the passes of a [models.Prelude].
+// Placement says where the operations of a program run on a device, except the passes of a [models.Prelude].
 type Placement struct {
 	Objective string `json:"objective"`
 	Images    int    `json:"images"` // number of images of a batch

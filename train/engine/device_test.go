@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
-// needsGPU skips a test if there is no GPU to use.
+// needsGPU skips a test without a usable GPU.
 func needsGPU(t *testing.T) {
 	t.Helper()
 	if _, err := vulkan.Devices(); errors.Is(err, vulkan.ErrNoLoader) || errors.Is(err, vulkan.ErrNoDriver) {
@@ -65,7 +65,7 @@ losses: [reconstruction]
 train: {epochs: 1, batch: 64}
 `
 
-// opening is a CascadeVAE that opens a dimension or its categories at every update, and so restarts its optimiser.
+// opening is a CascadeVAE that opens a dimension or its categories at every update, which restarts its optimiser.
 const opening = `
 seed: 7
 dataset: {square: {size: 16, side: 4}}
@@ -74,7 +74,7 @@ losses: [reconstruction, kl]
 train: {epochs: 1, batch: 64}
 `
 
-// learned has a network that a sentence trains along.
+// learned has a network trained along with a sentence.
 const learned = `
 seed: 8
 dataset: {square: {size: 16, side: 4}}
@@ -129,8 +129,8 @@ var deviceTasks = map[string][]string{"lsbd-vae": {tiny}, "vae": {plainVAE, "tra
 	"rmsprop":                 {optimised, "train.optimizer={rmsprop: {lr: 0.001}}"},
 	"rmsprop with everything": {optimised, "train.optimizer={rmsprop: {lr: 0.001, centred: true, momentum: 0.9, decay: 0.1, epsilon: 0.001}}", "train.accumulate=2"}}
 
-// trace trains on a device, and returns the values and the norm of the gradient of each step, and the tensors of the
-// state at the end.
+// trace trains on a device. It returns the values and the gradient norm of each step, and the tensors of the final
+// state.
 func trace(t *testing.T, of []string, device Device, steps int) (values [][]float64, end stored) {
 	t.Helper()
 	l := onDeviceLoop(t, of, device)
@@ -192,7 +192,7 @@ func TestDevice(t *testing.T) {
 	}
 }
 
-// apart is the largest distance of elements, relative to the largest element.
+// apart returns the largest difference of elements, relative to the largest element.
 func apart(x, y []float32) (most float64) {
 	largest := 0.0
 	for i, v := range y {
@@ -201,7 +201,7 @@ func apart(x, y []float32) (most float64) {
 	return most / math.Max(largest, 1e-3)
 }
 
-// A run on a GPU that stops and goes on gives the bits of an uninterrupted run. It goes on with the CPU, too.
+// A run on a GPU that stops and continues gives the bits of an uninterrupted run. It can also continue on the CPU.
 func TestDeviceResume(t *testing.T) {
 	needsGPU(t)
 	const steps, at = 5, 3 // in the middle of two batches of an update
@@ -265,7 +265,7 @@ func onDeviceLoop(t *testing.T, of []string, device Device) *Loop {
 	return l
 }
 
-// A step copies its images, noise and weights of losses up, and losses, norms, and codes for the CPU down. Parameters,
+// A step uploads images, noise and weights of losses, and downloads losses, norms, and codes for the CPU. Parameters,
 // gradients, moments and states stay on the GPU.
 func TestDevicePlacement(t *testing.T) {
 	needsGPU(t)
@@ -287,7 +287,7 @@ func TestDevicePlacement(t *testing.T) {
 	}
 }
 
-// Devices that cannot be had are errors with a remedy.
+// Errors for unavailable devices state a remedy.
 func TestDeviceErrors(t *testing.T) {
 	needsGPU(t)
 	for device, want := range map[Device]string{"gpu:99": "there is no gpu:99", "tpu": "unknown device"} {

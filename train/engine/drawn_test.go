@@ -17,8 +17,8 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// drawnTask is a task with a split that draws pairs of images for every epoch. It has the action that leads to the
-// second image, and the moves if asked.
+// drawnTask is a task with a split that draws pairs of images for every epoch, with the action to the second image, and
+// moves on request.
 func drawnTask(t testing.TB, moves bool, source string, overrides ...string) (Task, Settings) {
 	t.Helper()
 	task, settings := taskOf(t, source, overrides...)
@@ -37,7 +37,7 @@ func drawnTask(t testing.TB, moves bool, source string, overrides ...string) (Ta
 	return task, settings
 }
 
-// paired is a model of pairs that are drawn for every epoch, with single images besides.
+// paired is a model of pairs drawn for every epoch, and of single images.
 const paired = `
 seed: 5
 dataset: {square: {size: 16, side: 4}}
@@ -57,7 +57,7 @@ func drawnLoop(t testing.TB, moves bool, source string, overrides ...string) *Lo
 	return l
 }
 
-// TestDrawnResume checks that training on groups that are drawn for every epoch, also in second batches of discriminators,
+// TestDrawnResume checks that training on groups drawn for every epoch, also in second batches of discriminators,
 // resumes at any step with the same bits.
 func TestDrawnResume(t *testing.T) {
 	for _, source := range []string{tiny, judged, paired} {
@@ -73,7 +73,8 @@ func TestDrawnResume(t *testing.T) {
 	}
 }
 
-// resumes checks that a loop of so many steps in an epoch, saved at any step and loaded into another one, ends with the same bits.
+// resumes checks that a loop saved at any step and loaded into another loop ends with the same bits. An epoch has the
+// given number of steps.
 func resumes(t *testing.T, steps int, loop func() *Loop) {
 	t.Helper()
 	bits := func(l *Loop) []byte {
@@ -108,7 +109,7 @@ func resumes(t *testing.T, steps int, loop func() *Loop) {
 	}
 }
 
-// TestUnknownMoves checks that what needs the moves within groups is refused where they are not known.
+// TestUnknownMoves checks that models and losses that need unknown moves within groups give errors.
 func TestUnknownMoves(t *testing.T) {
 	for want, overrides := range map[string][]string{
 		"the model needs the transformations within groups": nil,
@@ -122,7 +123,7 @@ func TestUnknownMoves(t *testing.T) {
 	}
 }
 
-// acted is a model that takes actions.
+// acted is a model with actions.
 type acted struct {
 	models.Model
 	count int
@@ -140,7 +141,7 @@ func (m acted) Build(g *nn.Graph, o models.Objective, n, group int) (*models.Pro
 	return p, err
 }
 
-// actionLoss asks for the actions.
+// actionLoss requests the actions.
 type actionLoss struct{ asked func(*gorgonia.Node) }
 
 func (l actionLoss) Weighting() losses.Weight { return losses.Constant(1) }
@@ -159,7 +160,7 @@ func (l actionLoss) Add(in *losses.Input) (*gorgonia.Node, error) {
 	return gorgonia.Sum(n)
 }
 
-// TestActions checks that the actions of a batch arrive at the model and at a loss.
+// TestActions checks that the model and a loss get the actions of a batch.
 func TestActions(t *testing.T) {
 	task, settings := drawnTask(t, false, tiny, "model={ae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}", "losses=[reconstruction]", "train.epochs=1", "train.batch=16")
 	task.Model = acted{task.Model, 2}

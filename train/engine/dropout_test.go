@@ -32,7 +32,7 @@ func (d dropping) Encode(g *nn.Graph, images *gorgonia.Node, name string) (*gorg
 	return nn.Dropout(g, h, name+"/dropout2", d.rate)
 }
 
-// loopWithDropout trains the encoder on the task of a source.
+// loopWithDropout prepares training of the encoder on a task.
 func loopWithDropout(t *testing.T, source string, rate float64) *Loop {
 	t.Helper()
 	task, settings := taskOf(t, source)
@@ -51,8 +51,7 @@ func loopWithDropout(t *testing.T, source string, rate float64) *Loop {
 	return l
 }
 
-// Masks are new in every step, also for second batches. A run that is continued ends with the bits of an uninterrupted
-// run.
+// Masks are new in every step, also for second batches. A continued run ends with the bits of an uninterrupted run.
 func TestDropout(t *testing.T) {
 	for name, source := range map[string]string{"judged": judged, "second batches": strings.Replace(judged, "hidden: [32, 32]}", "hidden: [32, 32], second_batch: true}", 1)} {
 		var want, saved, got bytes.Buffer
@@ -94,7 +93,8 @@ func TestDropout(t *testing.T) {
 	}
 }
 
-// The state of a task without dropout has no trace of it, and does not fit one with dropout. Masks count as memory.
+// The state of a task without dropout has no dropout entries, and does not fit a task with dropout. Masks count as
+// memory.
 func TestDropoutState(t *testing.T) {
 	var plain bytes.Buffer
 	without, with := loopWithDropout(t, judged, 0), loopWithDropout(t, judged, 0.5)
@@ -104,7 +104,7 @@ func TestDropoutState(t *testing.T) {
 	if bytes.Contains(plain.Bytes(), []byte("dropout")) {
 		t.Error("the state of a task without dropout names it")
 	}
-	if err := with.Load(&plain); err == nil || !strings.Contains(err.Error(), "only one of the checkpoint and this experiment has dropout") {
+	if err := with.Load(&plain); err == nil || !strings.Contains(err.Error(), "the checkpoint or this experiment has dropout, but not both") {
 		t.Errorf("error %v", err)
 	}
 	bytesOf := func(l *Loop) (sum float64) {
@@ -113,7 +113,7 @@ func TestDropoutState(t *testing.T) {
 		}
 		return sum
 	}
-	// Masks, values and one gradient, of the codes (images have none).
+	// Masks, values and one gradient of the codes (images have no gradient).
 	if got, want := bytesOf(with)-bytesOf(without), 4.*100*(2*256+3*8); got != want {
 		t.Errorf("dropout takes %v bytes, want %v", got, want)
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // BenchmarkScoreMatching times a step of the energy-based model on 64 images of 64x64x1, and a step of a VAE with the
-// same encoder. The encoder is conv64, as it is by default (relu) and with softplus, which has a slope that changes
-// with the image. Compare with PyTorch: tools/peer/scorematching.py.
+// same encoder. The encoder is conv64 with relu (the default) and with softplus, whose slope depends on the image.
+// Compare with PyTorch: tools/peer/scorematching.py.
 //
 //	go test ./train/engine -run '^$' -bench ScoreMatching
 func BenchmarkScoreMatching(b *testing.B) {

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
@@ -66,7 +68,6 @@ func (e *Error) Error() string { return e.Err.Error() }
 // Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// validate returns an error for missing or invalid settings.
 func (t *Task) validate(s *Settings) error {
 	switch {
 	case t.Model == nil:
@@ -109,7 +110,7 @@ func New(t Task, s Settings) (*Loop, error) {
 	}
 	split, views := t.Split, t.Views
 	if split == nil {
-		split = &supervision.Split{Unlabelled: everything(t.Data.Len())}
+		split = &supervision.Split{Unlabelled: numeric.UpTo(t.Data.Len())}
 	}
 	l := &Loop{settings: s, programs: map[batchShape]*program{}, discriminators: map[string]Optimizer{}, pending: map[string]*accumulator{}, judgeNames: map[string][]string{},
 		feed: &feed{split: split, noise: rng.New(t.Seed, "noise"), permute: rng.New(t.Seed, "permute")}, at: position{sums: map[string]*LossSum{}},
@@ -139,14 +140,6 @@ func New(t Task, s Settings) (*Loop, error) {
 		return nil, err
 	}
 	return l, nil
-}
-
-func everything(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
 }
 
 // leaveOut excludes images without a group if all losses need groups.
@@ -205,7 +198,6 @@ type objective struct {
 	huge      bool // its memory is in huge pages, see memory.HugePages
 }
 
-// batchShape identifies a program.
 type batchShape struct {
 	labelled      bool
 	images, group int
@@ -237,27 +229,19 @@ func (l *Loop) prepare(labelled bool) error {
 	}
 	o.pending = l.settings.newAccumulator(parameters)
 	l.objectives = append(l.objectives, o)
-	for _, a := range p.adversaries {
-		l.addBeside(a.name, a.names, a.optimizer)
-	}
-	for _, n := range p.networks {
-		l.addBeside(n.name, n.names, n.optimizer)
+	for _, b := range p.besides() {
+		if l.discriminators[b.name] != nil { // another program has created it
+			continue
+		}
+		parameters := parametersOf(l.plan.discriminators, b.names)
+		l.discriminators[b.name] = b.adam.New(parameters)
+		if l.settings.Accumulate > 1 {
+			l.pending[b.name], l.judgeNames[b.name] = l.settings.newAccumulator(parameters), b.names
+		}
 	}
 	return nil
 }
 
-// addBeside creates the optimiser of a discriminator or a network, unless another program has created it.
-func (l *Loop) addBeside(name string, parameters []string, optimizer func(*nn.Params) Optimizer) {
-	if l.discriminators[name] != nil {
-		return
-	}
-	l.discriminators[name] = optimizer(l.plan.discriminators)
-	if l.settings.Accumulate > 1 {
-		l.pending[name], l.judgeNames[name] = l.settings.newAccumulator(parametersOf(l.plan.discriminators, parameters)), parameters
-	}
-}
-
-// program returns the compiled program of an objective for batches of the given shape.
 func (l *Loop) program(o models.Objective, shape batchShape) (*program, error) {
 	if p := l.programs[shape]; p != nil {
 		return p, nil
@@ -277,7 +261,6 @@ func (l *Loop) program(o models.Objective, shape batchShape) (*program, error) {
 	return p, nil
 }
 
-// objective returns the compiled objective for labelled or unlabelled batches.
 func (l *Loop) objective(labelled bool) (*objective, error) {
 	for _, o := range l.objectives {
 		if o.Labelled == labelled {

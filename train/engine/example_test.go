@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// A program trains a model on its data, without a config and without a folder, and looks on by a hook.
+// A program trains a model on its data without a config or a folder, and observes with a hook.
 func Example() {
 	data, err := (&drawn.Square{Size: 16, Side: 4, Step: 2}).Build(1)
 	if err != nil {

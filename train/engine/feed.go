@@ -29,7 +29,6 @@ func newLoader(d datasets.Dataset, s *supervision.Sampler, views *augment.Views,
 	return l, nil
 }
 
-// startEpoch draws the order of images for an epoch.
 func (f *feed) startEpoch() error {
 	if err := f.loader.StartEpoch(); err != nil {
 		return err

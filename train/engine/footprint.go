@@ -11,8 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/memory"
 )
 
-// Footprint is an estimate of the memory that training takes, in bytes. It is computed from shapes alone, before memory
-// is allocated.
+// Footprint is an estimate of the memory that training takes, in bytes, from shapes alone.
 type Footprint struct {
 	Parameters  float64 `json:"parameters"`  // parameters of the model and of discriminators, with states such as EMA targets
 	Moments     float64 `json:"moments"`     // optimiser states
@@ -27,11 +26,9 @@ func (f Footprint) Total() float64 {
 	return f.Parameters + f.Moments + f.Gradients + f.Activations + f.Batches + f.Scratch
 }
 
-// numberBytes are the bytes of a float32.
 const numberBytes = 4
 
-// Footprint estimates the memory of the loop: its compiled programs, and the programs for the smaller last batch of an
-// epoch.
+// Footprint estimates the memory of the compiled programs, and of the programs for the smaller last batch of an epoch.
 func (l *Loop) Footprint() Footprint {
 	f := Footprint{Parameters: numberBytes * float64(l.plan.model.Params().Count()+l.plan.discriminators.Count())}
 	for _, o := range l.objectives {
@@ -65,8 +62,7 @@ func (l *Loop) loaded() float64 {
 	return bytes
 }
 
-// remainder returns the number of images in the smaller last batch of a kind in an epoch, or 0 if all batches are
-// equal.
+// remainder returns the number of images in the smaller last batch of a kind in an epoch; 0: none.
 func (l *Loop) remainder(shape batchShape) int {
 	all := len(l.feed.split.Unlabelled)
 	if shape.labelled {
@@ -126,8 +122,7 @@ func (l *plan) loadedSets() int {
 	return 2 * (1 + l.views.Count)
 }
 
-// fitsLoading checks a batch before its images are loaded. If the images alone need much memory, it estimates the rest
-// from a program for a few images.
+// fitsLoading checks a batch before its images are loaded, by a program for a few images if they need much memory.
 func (l *Loop) fitsLoading(images int) error {
 	s := stepMemory{images: images, bytes: l.plan.imageBytes(images, l.plan.loadedSets()+1)}
 	if s.bytes < memory.Machine()/32 {
@@ -156,7 +151,6 @@ func (l *Loop) fitsProgram(p *program, images int) error {
 	return l.plan.fits(stepMemory{images: images, bytes: f.Total() + loaded, fixed: p.gradientBytes() + f.Scratch, existing: f.Batches + loaded})
 }
 
-// gradientBytes returns the bytes of the parameters' gradients.
 func (p *program) gradientBytes() (bytes float64) {
 	for _, n := range p.nodes {
 		bytes += memory.Product(n.Shape()...) * numberBytes

@@ -21,8 +21,7 @@ func live() float64 {
 	return float64(m.HeapAlloc)
 }
 
-// The footprint equals the heap after an epoch, apart from small objects and memory that the garbage collector may
-// free.
+// The footprint equals the heap after an epoch, except for small objects and garbage.
 func TestFootprint(t *testing.T) {
 	long.NotShort(t)
 	cases := map[string][]string{
@@ -54,7 +53,7 @@ func TestFootprint(t *testing.T) {
 	}
 }
 
-// A refusal says what would fit, which does.
+// An error suggests settings that fit, and they do fit.
 func TestFits(t *testing.T) {
 	task, settings := taskOf(t, tiny, "dataset.square.size=128", "dataset.square.side=16", "dataset.square.step=1", "supervision=none", "losses=[reconstruction, kl]",
 		"model={vae: {encoder: {mlp: {hidden: [16]}}, latent: 2}}", "train.batch=32")

@@ -19,8 +19,7 @@ func frozenBy(patterns []string) func(name string) bool {
 	}
 }
 
-// freezes returns an error for a pattern that matches nothing that training would change: no parameter, and no running
-// statistics.
+// freezes returns an error for a pattern that matches no parameter and no running statistics.
 func freezes(patterns []string, params *nn.Params) error {
 	for i, pattern := range patterns {
 		names, err := params.Matching(pattern)

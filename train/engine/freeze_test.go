@@ -23,7 +23,7 @@ losses: [cosine-regression, {variance: {codes: {row: [0], column: [1]}}}]
 train: {epochs: 2, batch: 100}
 `
 
-// freezing are tasks with patterns of parameters and states that must not change, and of parameters that must.
+// freezing lists tasks with patterns of frozen parameters and states, and of parameters that must change.
 var freezing = map[string]struct {
 	source    string
 	overrides []string
@@ -40,8 +40,8 @@ var freezing = map[string]struct {
 	"not the norms":  {followed, []string{"freeze=[encoder/conv*]"}, []string{"encoder/conv*", "target/encoder/conv*"}, "encoder/norm*"},
 }
 
-// Frozen tensors keep every bit, take no gradient and no moments, at any decay; all other tensors that matter change. A
-// loop that is saved and loaded takes the same steps.
+// Frozen tensors keep every bit and have no gradients or moments, for any weight decay. All other relevant tensors
+// change. A saved and loaded loop takes the same steps.
 func TestFreeze(t *testing.T) {
 	long.NotShort(t)
 	for name, c := range freezing {
@@ -51,7 +51,7 @@ func TestFreeze(t *testing.T) {
 			params := l.Params()
 			before := map[string][]float32{}
 			for _, n := range params.Names() {
-				if strings.HasPrefix(n, "target/") { // as if it had been trained before: an average would move it
+				if strings.HasPrefix(n, "target/") { // as if trained before: an average would change it
 					params.Get(n).Float32s()[0] += 0.5
 				}
 				before[n] = slices.Clone(params.Get(n).Float32s())
@@ -91,7 +91,7 @@ func TestFreeze(t *testing.T) {
 	}
 }
 
-// checkFrozen checks parameters after training, and that no gradient and no optimiser contains frozen parameters.
+// checkFrozen checks parameters after training, and that no gradient and no optimiser has frozen parameters.
 func checkFrozen(t *testing.T, l *Loop, before map[string][]float32, stays []string, moves string) {
 	t.Helper()
 	fits := func(name string) bool {
@@ -151,8 +151,8 @@ func TestFreezeMistakes(t *testing.T) {
 	}
 }
 
-// BenchmarkFreeze times steps of an encoder of 64x64x3 images, batch 64, with all, some and no parameters free:
-// forward, backward and Adam. Drawing the images is not timed.
+// BenchmarkFreeze times steps of an encoder of 64x64x3 images, batch 64, with all, some and no trainable parameters:
+// forward, backward and Adam, without drawing the images.
 //
 //	go test ./train/engine -run '^$' -bench Freeze
 func BenchmarkFreeze(b *testing.B) {

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// taskConfig is a task with its settings as YAML.
+// taskConfig is a task and its settings in YAML.
 type taskConfig struct {
 	Seed        uint64              `yaml:"seed"`
 	Dataset     catalog.Choice      `yaml:"dataset"`
@@ -34,7 +34,7 @@ type taskConfig struct {
 	} `yaml:"train"`
 }
 
-// tiny takes 8 steps of a few milliseconds per epoch, 2 of them labelled.
+// tiny has 8 steps of a few milliseconds per epoch, 2 of them labelled.
 const tiny = `
 seed: 1
 dataset: {square: {size: 16, side: 4}}
@@ -83,7 +83,7 @@ losses:
 train: {epochs: 2, batch: 100, schedule: milestones}
 `
 
-// regularised is an encoder alone.
+// regularised is an encoder without a decoder.
 const regularised = `
 seed: 1
 dataset: {square: {size: 16, side: 4}}
@@ -159,7 +159,7 @@ func loopOf(t testing.TB, source string, overrides ...string) *Loop {
 	return l
 }
 
-// named is the objective of a name.
+// named returns the objective with a name.
 func named(l *Loop, name string) *objective {
 	for _, o := range l.objectives {
 		if o.Name == name {
@@ -169,7 +169,7 @@ func named(l *Loop, name string) *objective {
 	return nil
 }
 
-// stops are the steps before the last one after which a loop of n steps is stopped: all of them, by default some.
+// stops lists the steps before the last one at which a loop of n steps stops: all of them, or a sample by default.
 func stops(n int) []int {
 	var list []int
 	for step := 1; step < n; step++ {

@@ -9,8 +9,7 @@ import (
 	"slices"
 )
 
-// Hook is called while a loop runs. Nil functions are not called. An error ends training; [Loop.Stop] also ends it,
-// without an error.
+// Hook is called while a loop runs. Nil functions are not called. An error ends training, and so does [Loop.Stop].
 type Hook struct {
 	Name     string // prefix of error messages
 	Priority int    // lower values run first; hooks with equal priority run in the order in which they were added
@@ -172,7 +171,6 @@ func (h *Hook) wrap(err error) error {
 	return fmt.Errorf("%s: %w", h.Name, err)
 }
 
-// hookStates encodes the states of the hooks.
 func (l *Loop) hookStates() (map[string]json.RawMessage, error) {
 	var states map[string]json.RawMessage
 	for _, h := range l.hooks {

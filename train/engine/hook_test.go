@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// Hooks see the loop at its start, after every step and epoch, and at its end, in the order of their priorities.
+// Hooks run at the start, after every step and epoch, and at the end, in the order of their priorities.
 func TestHooks(t *testing.T) {
 	l := loopOf(t, tiny, "train.epochs=2")
 	var told []string
@@ -56,7 +56,7 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// A hook ends training without an error; a second Run continues it.
+// A hook ends training without an error, and a second Run continues it.
 func TestStop(t *testing.T) {
 	l := loopOf(t, tiny)
 	var end error = errors.New("not called")
@@ -82,7 +82,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// A loop that is saved at any step, with what its hooks remember, and loaded into another one ends with the same bits.
+// A loop saved at any step, with the state of its hooks, and loaded into another loop ends with the same bits.
 func TestSave(t *testing.T) {
 	long.NotShort(t)
 	for _, source := range []string{tiny, judged, queued} {
@@ -137,7 +137,7 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// parameters are the bytes of a saved loop behind its header, which has times.
+// parameters returns the bytes of a saved loop after its header, which contains times.
 func parameters(t *testing.T, file []byte) []byte {
 	t.Helper()
 	at := bytes.Index(file, []byte(`}}`))

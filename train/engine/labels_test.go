@@ -19,7 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine/internal/labels"
 )
 
-// TestUntrained checks that parameters which no loss reaches keep their values and are named.
+// TestUntrained checks that parameters that no loss reaches keep their values and are listed.
 func TestUntrained(t *testing.T) {
 	loop := loopOf(t, regularised, "model={ae: {encoder: {mlp: {hidden: [16]}}, latent: 2}}")
 	names := loop.Untrained()
@@ -31,7 +31,7 @@ func TestUntrained(t *testing.T) {
 	}
 }
 
-// TestRotations trains LSBD-VAE on a sphere under rotations that come from files.
+// TestRotations trains LSBD-VAE on a sphere with rotations from files.
 func TestRotations(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, write func(f *os.File) error) string {
@@ -73,7 +73,7 @@ func TestRotations(t *testing.T) {
 	}
 }
 
-// TestLabelsOfTwoViews checks that both rows of an image have its labels and its moves, and that levels are not the
+// TestLabelsOfTwoViews checks that both rows of an image have its labels and moves, and that levels differ from the
 // numbers of similar pairs.
 func TestLabelsOfTwoViews(t *testing.T) {
 	known := &supervision.Labels{Factors: []factor.Factor{{Name: "size", Size: 3, Kind: factor.Ordinal}, {Name: "x", Size: 4, Kind: factor.Ordinal}}, Images: []int{0}}
@@ -124,7 +124,8 @@ func TestLabelsOfTwoViews(t *testing.T) {
 	}
 }
 
-// TestValuesAsGiven checks that losses see the exact values of continuous dimensions, as metrics do, and categorical levels as ever.
+// TestValuesAsGiven checks that losses get exact values of continuous dimensions, like metrics, and levels of
+// categorical dimensions.
 func TestValuesAsGiven(t *testing.T) {
 	e, _ := taskOf(t, sticks)
 	l, g := labels.New(e.Split.Known, e.Data), nn.NewGraph(nn.NewParams(1))
@@ -143,7 +144,7 @@ func TestValuesAsGiven(t *testing.T) {
 	for row, i := range images {
 		e.Split.Known.At(i, b.Levels[row*k:(row+1)*k])
 	}
-	b.Levels[k-1] = -1 // nothing is known of a dimension of the first image
+	b.Levels[k-1] = -1 // an unknown dimension of the first image
 	l.Fill(b)
 	exact := datasets.Exact(e.Data.(datasets.Hierarchical), images)
 	for row := range images {

@@ -14,13 +14,13 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// layered is an encoder that has a layer of every kind, for images of any size.
+// layered is an encoder with a layer of every kind, for images of any size.
 const layered = "{layers: [{conv: {channels: 8, stride: 2}}, {norm: {kind: NORM, groups: 2}}, {activation: ACTIVATION}, {residual: {channels: 8, norm: NORM, groups: 2, activation: ACTIVATION}}, {pool: average}, {dropout: 0.2}, {dense: {units: 6, activation: ACTIVATION}}, {norm: {kind: NORM, groups: 2}}]}"
 
-// unlayered is a decoder likewise.
+// unlayered is a similar decoder.
 const unlayered = "{layers: [{dense: 8}, {activation: ACTIVATION}, {image: 16}, {norm: {kind: NORM, groups: 2}}, {upsample: {times: 2, kind: bilinear}}, {conv: {channels: 16, activation: ACTIVATION}}, {shuffle: 2}, {norm: {kind: NORM, groups: 2}}, {conv: image}]}"
 
-// Every model trains with every norm and every activation, by default each with some of them.
+// Every model trains with every norm and activation, by default with some of them.
 func TestLayeredNetworks(t *testing.T) {
 	long.NotShort(t)
 	for k, name := range slices.Sorted(maps.Keys(standardised)) {

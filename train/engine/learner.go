@@ -20,14 +20,12 @@ type learner struct {
 	pace      func(at moment) // sets the coefficients of states that change with the update; nil: the CPU changes them
 }
 
-// moment is the time of an update.
 type moment struct {
 	Time
 	progress float64 // fraction of training before the step
 }
 
-// take takes the gradients of a batch. It returns the norm of the gradients for the update or, if the group is
-// incomplete, for the batch.
+// take takes the gradients of a batch. It returns the norm of the gradients for the update, or of the batch.
 func (l *learner) take(images int, g *BatchGroup) (norm float64, err error) {
 	if l.device != nil {
 		return l.device.take(images, g)
@@ -36,7 +34,6 @@ func (l *learner) take(images int, g *BatchGroup) (norm float64, err error) {
 	return l.optimizer.Norm(l.taken), nil
 }
 
-// update performs a step of the optimiser; see [Optimizer.Update].
 func (l *learner) update(rate, clip float64) error {
 	if l.device != nil {
 		l.device.next(rate, clip)
@@ -134,11 +131,8 @@ func (l *Loop) attach(o *objective, p *program) error {
 		return nil
 	}
 	p.learner = &learner{optimizer: o.optimizer, pending: o.pending, gradients: p.gradients}
-	for _, n := range p.networks {
-		n.learner = &learner{optimizer: l.discriminators[n.name], pending: l.pending[n.name], gradients: n.gradients}
-	}
-	for _, a := range p.adversaries {
-		a.learner = &learner{optimizer: l.discriminators[a.name], pending: l.pending[a.name], gradients: a.gradients}
+	for _, b := range p.besides() {
+		b.learner = &learner{optimizer: l.discriminators[b.name], pending: l.pending[b.name], gradients: b.gradients}
 	}
 	if !l.plan.holds {
 		return nil
@@ -160,14 +154,10 @@ func (l *Loop) attach(o *objective, p *program) error {
 	return err
 }
 
-// learners lists the learners of a program.
 func (p *program) learners() []*learner {
 	list := []*learner{p.learner}
-	for _, n := range p.networks {
-		list = append(list, n.learner)
-	}
-	for _, a := range p.adversaries {
-		list = append(list, a.learner)
+	for _, b := range p.besides() {
+		list = append(list, b.learner)
 	}
 	return list
 }

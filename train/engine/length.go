@@ -6,8 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// ByLength describes how the steps so far would differ if the training had another number of epochs, or returns "" if
-// they would not differ.
+// ByLength describes how the steps so far would differ with another number of epochs, or returns "".
 func (l *Loop) ByLength(epochs int) string {
 	switch {
 	case l.at.step == 0 || epochs == l.settings.Epochs:
@@ -54,8 +53,7 @@ func (l *Loop) paced() bool {
 	return false
 }
 
-// updatesSoFar returns the number of updates, including an incomplete one, because its batches have already trained
-// discriminators.
+// updatesSoFar counts updates, also an incomplete one, whose batches have already trained discriminators.
 func (l *Loop) updatesSoFar() int {
 	if g := l.at.group; g.Batches > 0 && !g.complete {
 		return l.at.updates + 1

@@ -20,8 +20,7 @@ import (
 // done. Then save the loop to continue later.
 var ErrStopped = errors.New("stopped by a signal")
 
-// errEnough ends training after a hook has called Stop.
-var errEnough = errors.New("a hook stopped training")
+var errEnough = errors.New("a hook stopped training") // ends training after a hook has called Stop
 
 // Loop is the training of a task: its programs, optimisers and position. Only one goroutine may use it.
 type Loop struct {
@@ -43,7 +42,6 @@ type Loop struct {
 	closed  bool
 }
 
-// position is the current position of training.
 type position struct {
 	step     int // total number of steps
 	epoch    int // number of finished epochs
@@ -96,8 +94,7 @@ func (l *Loop) EpochImages() int {
 	return l.feed.sampler.Images()
 }
 
-// Losses returns the mean losses of the current epoch, by objective. Before the first step of an objective its Values
-// are nil.
+// Losses returns the mean losses of the current epoch, by objective. Values are nil before an objective's first step.
 func (l *Loop) Losses() []ObjectiveLoss {
 	var list []ObjectiveLoss
 	for _, o := range l.objectives {
@@ -116,8 +113,7 @@ func (l *Loop) Stop(why string) {
 // Stopped returns the reason why a hook ended training, or "".
 func (l *Loop) Stopped() string { return l.stopped }
 
-// Close ends the loop's background work and frees the compiled programs, which use most of the memory. The loop cannot
-// take more steps, but all other methods still work.
+// Close ends background work and frees the compiled programs. The loop then takes no steps, but all else works.
 func (l *Loop) Close() {
 	if !l.closed {
 		l.closed = true
@@ -171,7 +167,6 @@ func (l *Loop) RunEpoch(ctx context.Context) error {
 	return err
 }
 
-// epochSteps runs the remaining steps of the current epoch.
 func (l *Loop) epochSteps(ctx context.Context) error {
 	of := l.EpochSteps()
 	for l.at.inEpoch < of {
@@ -195,8 +190,7 @@ func (l *Loop) epochSteps(ctx context.Context) error {
 	return nil
 }
 
-// endEpoch counts the current epoch as finished and calls the hooks. If a hook returns ErrStopped, the epoch is not
-// finished, and a resumed run calls the hooks again.
+// endEpoch finishes the current epoch and calls the hooks. After ErrStopped, a resumed run calls them again.
 func (l *Loop) endEpoch(ctx context.Context) error {
 	under := l.at
 	report := &EpochReport{Epoch: under.epoch + 1, Of: l.settings.Epochs, Step: under.step, Images: under.images, Seconds: under.duration.Seconds()}
@@ -295,7 +289,6 @@ func (l *Loop) stepError(p *program, err error) error {
 	return fmt.Errorf("step %d, objective %s: %w", l.at.step+1, p.objective.Name, err)
 }
 
-// count adds a step and its losses to the current epoch.
 func (l *Loop) count(o *objective, values []float64, images int) {
 	if !o.huge { // the first step has allocated the memory of all steps
 		memory.HugePages()
@@ -343,8 +336,7 @@ func (s *Settings) rate(t Time) float64 {
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// explainNotFinite runs a program again, with the same inputs and parameters, to find the first node with a NaN or
-// infinite number.
+// explainNotFinite runs a program again to find the first node with a NaN or infinite number.
 func (l *Loop) explainNotFinite(p *program) error {
 	where := fmt.Sprintf("step %d (epoch %d), objective %s", l.at.step+1, l.at.epoch+1, p.objective.Name)
 	if err := l.settle(); err != nil {

@@ -20,7 +20,7 @@ func TestStepAllocations(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	epoch() // buffers are allocated here
+	epoch() // the first epoch allocates buffers
 	var before, after runtime.MemStats
 	steps := loop.Step()
 	runtime.ReadMemStats(&before)
@@ -83,7 +83,7 @@ func TestReports(t *testing.T) {
 	}
 }
 
-// A hook's error ends training and says which hook it was.
+// A hook's error ends training and names the hook.
 func TestHookError(t *testing.T) {
 	loop := loopOf(t, tiny)
 	broken := errors.New("broken")

@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// standard is an encoder that first normalises the images by the moments of the batch.
+// standard is an encoder that first normalises images with the batch moments.
 const standard = "{layers: [{norm: batch}, {dense: 8}]}"
 
-// standardised are tasks of every model with that encoder, on 100 images.
+// standardised are tasks of every model with this encoder, on 100 images.
 var standardised = map[string]string{
 	"encoder":      "supervision: {labels: {fraction: 1}}\nmodel: {encoder: {encoder: ENCODER, latent: 4}}\nlosses: [variance]",
 	"ae":           "model: {ae: {encoder: ENCODER, decoder: mlp, latent: 3}}\nlosses: [reconstruction]",
@@ -30,10 +30,10 @@ var standardised = map[string]string{
 	"one view":     "views: {pipeline: [flip, crop], count: 1}\nmodel: {ae: {encoder: ENCODER, decoder: mlp, latent: 3}}\nlosses: [reconstruction]",
 }
 
-// moving follows running moments by hand: the means of channels, then their variances.
+// moving computes running moments by hand: the means of channels, then their variances.
 type moving []float64
 
-// follow moves to the moments of a batch.
+// follow updates the moments with a batch.
 func (m moving) follow(pixels []float32) {
 	channels := len(m) / 2
 	n := float64(len(pixels) / channels)
@@ -57,8 +57,8 @@ func (m moving) furthest(running []float32) (most float64) {
 	return most
 }
 
-// The running moments of every model are the moments of its batches in order. They come from each view separately, from
-// the queries alone in MoCo, from labelled and unlabelled batches, and from the smaller last batch. Targets and second
+// The running moments of every model are the moments of its batches in order. They come from each view separately, only
+// from the queries in MoCo, from labelled and unlabelled batches, and from the smaller last batch. Targets and second
 // batches do not count.
 func TestRunningMoments(t *testing.T) {
 	for name, source := range standardised {
@@ -108,7 +108,7 @@ func TestRunningMoments(t *testing.T) {
 	}
 }
 
-// Batches of one row have no variance: the running one stays, and the loop says that nothing is learned.
+// Batches of one row have no variance. The running variance stays, and the loop reports that nothing is learned.
 func TestMomentsOfOneRow(t *testing.T) {
 	const source = "dataset: {square: {size: 10, side: 3}}\nmodel: {ae: {encoder: {layers: [{dense: 5}, {norm: batch}]}, decoder: mlp, latent: 3}}\nlosses: [reconstruction]\ntrain: {epochs: 1, batch: 1}"
 	l := loopOf(t, source)
@@ -129,7 +129,7 @@ func TestMomentsOfOneRow(t *testing.T) {
 	if !slices.ContainsFunc(l.Notes(), note) || slices.ContainsFunc(loopOf(t, source, "train.batch=2").Notes(), note) {
 		t.Errorf("notes %q", l.Notes())
 	}
-	// 100 images in batches of 99: the last has one row, and moves no variance.
+	// 100 images in batches of 99: the last batch has one row, and changes no variance.
 	last := loopOf(t, source, "train.batch=99")
 	var variance float32
 	last.AddHook(Hook{Name: "variance", OnStep: func(_ context.Context, l *Loop, r *StepReport) error {

@@ -2,30 +2,36 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 
 	"gorgonia.org/gorgonia"
-
-	"github.com/unravel-ml/unravel/graph/nn"
-	"github.com/unravel-ml/unravel/losses"
 )
 
-// network is a network that a loss requested. After each step its own optimiser updates its parameters with the
-// gradient of the total.
-type network struct {
+// beside is a network that a loss requested, or a discriminator. Its own optimiser updates it after each step.
+type beside struct {
 	name      string
-	settings  *losses.NetworkTraining
-	names     []string
+	adam      Adam
+	names     []string       // parameters
 	nodes     gorgonia.Nodes // gradients of the parameters
 	gradients [][]float32
 	learner   *learner
 }
 
-// differentiate adds the gradients of the total with respect to the parameters of the model and of the requested
-// networks.
+// besides lists the networks and the discriminators of a program.
+func (p *program) besides() []*beside {
+	list := slices.Clone(p.networks)
+	for _, a := range p.adversaries {
+		list = append(list, &a.beside)
+	}
+	return list
+}
+
+// differentiate adds the gradients of the total for the parameters of the model and of the networks.
 func (p *program) differentiate(learnables gorgonia.Nodes) error {
 	own := len(learnables)
 	for _, asked := range p.asked.Networks {
-		n := &network{name: asked.Name, settings: asked.Training}
+		s := asked.Training
+		n := &beside{name: asked.Name, adam: Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}}
 		var nodes gorgonia.Nodes
 		if n.names, nodes = asked.Graph.Reached(p.loss.Total); len(nodes) == 0 {
 			return fmt.Errorf("the network %s has no part in the loss", n.name)
@@ -44,15 +50,7 @@ func (p *program) differentiate(learnables gorgonia.Nodes) error {
 	return nil
 }
 
-// optimizer creates the network's Adam.
-func (n *network) optimizer(params *nn.Params) Optimizer {
-	s := n.settings
-	adam := Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}
-	return adam.New(parametersOf(params, n.names))
-}
-
-// trainNetworks updates the networks of a program with the gradients of its last step. These gradients are accumulated
-// in the same way as the model's.
+// trainNetworks updates the networks of a program, with gradients accumulated like the model's.
 func (l *Loop) trainNetworks(p *program, rate float64, images int) error {
 	for _, n := range p.networks {
 		norm, err := n.learner.take(images, &l.at.group)

@@ -8,36 +8,24 @@ import (
 
 // Optimizers lists the optimisers that a config can name.
 var Optimizers = &registry.Registry[OptimizerSettings]{Kind: "optimizer", Entries: []registry.Entry[OptimizerSettings]{
-	{
-		Name: "adam", Doc: "bias-corrected moments of the gradient; decay (default 0) is decoupled",
+	{Name: "adam", Doc: "bias-corrected moments of the gradient; decay (default 0) is decoupled",
 		Source: "Kingma and Ba 2015, algorithm 1; Loshchilov and Hutter 2019, algorithm 2",
-		New:    func() OptimizerSettings { return NewAdam() },
-	},
-	{
-		Name: "adamw", Doc: "adam with decoupled weight decay and the defaults of PyTorch's AdamW",
+		New:    func() OptimizerSettings { return NewAdam() }},
+	{Name: "adamw", Doc: "adam with decoupled weight decay and the defaults of PyTorch's AdamW",
 		Source: "Loshchilov and Hutter 2019, algorithm 2",
-		New:    func() OptimizerSettings { return NewAdamW() },
-	},
-	{
-		Name: "sgd", Doc: "gradient descent, with momentum (Polyak's or Nesterov's) as in PyTorch: v = momentum v + g, w -= lr v",
+		New:    func() OptimizerSettings { return NewAdamW() }},
+	{Name: "sgd", Doc: "gradient descent, with momentum (Polyak's or Nesterov's) as in PyTorch: v = momentum v + g, w -= lr v",
 		Source: "Polyak 1964; Sutskever et al. 2013, section 2",
-		New:    func() OptimizerSettings { return NewSGD() },
-	},
-	{
-		Name: "rmsprop", Doc: "gradients over the root of their mean square, as in PyTorch: epsilon is added to the root",
+		New:    func() OptimizerSettings { return NewSGD() }},
+	{Name: "rmsprop", Doc: "gradients over the root of their mean square, as in PyTorch: epsilon is added to the root",
 		Source: "Tieleman and Hinton 2012, lecture 6.5; centred: Graves 2013, equations 38 to 41",
-		New:    func() OptimizerSettings { return NewRMSProp() },
-	},
-	{
-		Name: "lars", Doc: "momentum on gradients scaled, tensor by tensor, to a fraction of the weights' norm; biases and norms are not scaled. For models of views with large batches",
+		New:    func() OptimizerSettings { return NewRMSProp() }},
+	{Name: "lars", Doc: "momentum on gradients scaled, tensor by tensor, to a fraction of the weights' norm; biases and norms are not scaled. For models of views with large batches",
 		Source: "You et al. 2017, algorithm 1, in the form of Grill et al. 2020 (BYOL, their code)",
-		New:    func() OptimizerSettings { return NewLARS() },
-	},
-	{
-		Name: "lamb", Doc: "adamw steps scaled, tensor by tensor, to the weights' norm; biases and norms are not scaled. For large batches",
+		New:    func() OptimizerSettings { return NewLARS() }},
+	{Name: "lamb", Doc: "adamw steps scaled, tensor by tensor, to the weights' norm; biases and norms are not scaled. For large batches",
 		Source: "You et al. 2020, algorithm 2",
-		New:    func() OptimizerSettings { return NewLAMB() },
-	},
+		New:    func() OptimizerSettings { return NewLAMB() }},
 }, Hints: map[string]string{
 	"adan":     "", // a different optimiser
 	"momentum": "it is an option: {sgd: {momentum: 0.9}}", "sgdm": "momentum is an option: {sgd: {momentum: 0.9}}",
@@ -55,8 +43,7 @@ type Parameter struct {
 	Shape []int // nil: one axis
 }
 
-// Optimizer updates parameters by their gradients. Gradients are in the order of the parameters; the optimiser does not
-// modify them.
+// Optimizer updates parameters by their gradients, which are in the order of the parameters and stay unchanged.
 type Optimizer interface {
 	// Norm returns the Euclidean norm of all gradients together.
 	Norm(gradients [][]float32) float64
@@ -89,7 +76,6 @@ func (c OptimizerChoice) EncodeConfig() (any, error) {
 // ConfigForms implements config.Former.
 func (OptimizerChoice) ConfigForms() []any { return []any{config.ChoicesOf(Optimizers)} }
 
-// parametersOf lists the named parameters of a store.
 func parametersOf(store *nn.Params, names []string) []Parameter {
 	list := make([]Parameter, len(names))
 	for i, name := range names {

@@ -20,7 +20,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// Two steps of Adam against the formulas in double precision.
+// Two steps of Adam agree with the formulas in double precision.
 func TestAdam(t *testing.T) {
 	a := &Adam{LR: 0.1, Beta1: 0.8, Beta2: 0.95, Epsilon: 1e-3, Decay: 0.2}
 	start := []float64{1, -2, 3, 0.5, -0.25}
@@ -56,7 +56,7 @@ func TestAdam(t *testing.T) {
 	near(t, "mean/one", float64(tensors[0].Value[1]), mean[1])
 	near(t, "square/two", float64(tensors[3].Value[2]), square[4])
 
-	// the state is all there is: a new optimiser with it goes on in the same way
+	// the state is complete: a new optimiser with this state continues equally
 	y := [][]float32{append([]float32{}, x[0]...), append([]float32{}, x[1]...)}
 	p := a.New([]Parameter{{Name: "one", Value: y[0]}, {Name: "two", Value: y[1]}})
 	at, copies := p.State()
@@ -71,7 +71,7 @@ func TestAdam(t *testing.T) {
 	}
 }
 
-// recorder is an optimiser that notes the norm of the gradient that it applies.
+// recorder is an optimiser that records the norm of the applied gradient.
 type recorder struct {
 	Optimizer
 	norms []float64
@@ -122,14 +122,14 @@ func TestClip(t *testing.T) {
 	}
 }
 
-// trajectory is a stored optimisation: ten steps of an optimiser with given gradients.
+// trajectory is a reference optimisation: ten steps of an optimiser with given gradients.
 type trajectory struct {
 	Settings string
-	Scale    []float64 // of the learning rate
-	W, B     []float64 // the parameters after the last step
+	Scale    []float64 // scale of the learning rate
+	W, B     []float64 // parameters after the last step
 }
 
-// Optimisers go where PyTorch's go, or the formulas of their papers.
+// Optimisers take the steps of PyTorch, or of their papers' formulas.
 func TestOptimizersGolden(t *testing.T) {
 	var golden struct {
 		Start     map[string][]float64
@@ -143,7 +143,7 @@ func TestOptimizersGolden(t *testing.T) {
 	if err := json.Unmarshal(text, &golden); err != nil {
 		t.Fatal(err)
 	}
-	tested := map[string]bool{"adam": true} // by TestAdam
+	tested := map[string]bool{"adam": true} // tested by TestAdam
 	for _, c := range golden.Cases {
 		t.Run(c.Settings, func(t *testing.T) {
 			var choice struct{ O OptimizerChoice }
@@ -156,7 +156,7 @@ func TestOptimizersGolden(t *testing.T) {
 			for i, g := range golden.Gradients {
 				gw, gb := singles(g["w"]), singles(g["b"])
 				clip := 1.0
-				if i%3 == 1 { // gradients times their scale are the same
+				if i%3 == 1 { // gradients times their scale are equal
 					clip = 0.25
 					kernel.Scale(gw, 4, gw)
 					kernel.Scale(gb, 4, gb)

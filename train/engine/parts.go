@@ -30,7 +30,6 @@ func (p *Part) Validate() error {
 	return nil
 }
 
-// fits reports whether a pattern of the part matches a name.
 func (p *Part) fits(name string) bool {
 	return slices.ContainsFunc(p.Match, func(pattern string) bool { return nn.Match(pattern, name) })
 }
@@ -62,7 +61,6 @@ func (Patterns) ConfigForms() []any { return []any{"", []string{}} }
 // ConfigType describes the accepted values.
 func (p Patterns) ConfigType() string { return "a pattern or a list of patterns" }
 
-// checkParts returns an error for a pattern that matches no parameter.
 func checkParts(parts []Part, params *nn.Params) error {
 	for i, p := range parts {
 		for _, pattern := range p.Match {
@@ -129,7 +127,6 @@ func (s *Settings) newOptimizer(parameters []Parameter) (Optimizer, error) {
 	return g, nil
 }
 
-// with returns the optimiser's settings with options of parts.
 func (s *Settings) with(o own) (OptimizerSettings, error) {
 	settings := s.Optimizer
 	for _, option := range []struct {
@@ -151,7 +148,6 @@ func (s *Settings) with(o own) (OptimizerSettings, error) {
 	return settings, nil
 }
 
-// withOption returns a copy of settings with one option changed.
 func withOption(s OptimizerSettings, key string, value float64) (OptimizerSettings, error) {
 	node, err := optionsOf(s)
 	if err != nil {
@@ -174,7 +170,6 @@ func withOption(s OptimizerSettings, key string, value float64) (OptimizerSettin
 	return changed, nil
 }
 
-// optionsOf returns the options of settings as a config.
 func optionsOf(s OptimizerSettings) (*config.Node, error) {
 	if t := reflect.TypeOf(s); t.Kind() != reflect.Pointer || t.Elem().Kind() != reflect.Struct {
 		return nil, fmt.Errorf("the optimizer's settings are a %T; want a pointer to a struct for options by part", s)
@@ -212,7 +207,6 @@ type member struct {
 	gradients [][]float32
 }
 
-// take selects the gradients of a member.
 func (m *member) take(gradients [][]float32) [][]float32 {
 	for i, of := range m.indices {
 		m.gradients[i] = gradients[of]
@@ -220,7 +214,6 @@ func (m *member) take(gradients [][]float32) [][]float32 {
 	return m.gradients
 }
 
-// Norm implements Optimizer.
 func (g *grouped) Norm(gradients [][]float32) float64 {
 	var square float64
 	for i := range g.members {
@@ -231,7 +224,6 @@ func (g *grouped) Norm(gradients [][]float32) float64 {
 	return math.Sqrt(square)
 }
 
-// Update implements Optimizer.
 func (g *grouped) Update(gradients [][]float32, rate, clip float64) {
 	for i := range g.members {
 		m := &g.members[i]
@@ -242,5 +234,4 @@ func (g *grouped) Update(gradients [][]float32, rate, clip float64) {
 	g.steps++
 }
 
-// State implements Optimizer.
 func (g *grouped) State() (*int, []Parameter) { return &g.steps, g.tensors }

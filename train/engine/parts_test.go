@@ -20,7 +20,7 @@ func weightsOf(l *Loop) map[string][]float32 {
 
 func sameWeights(a, b map[string][]float32) bool { return maps.EqualFunc(a, b, slices.Equal) }
 
-// moved returns how far every parameter moves in the first step of a task, by gradient descent.
+// moved returns the change of every parameter in the first step of a task, by gradient descent.
 func moved(t *testing.T, overrides ...string) map[string][]float32 {
 	t.Helper()
 	l := loopOf(t, viewed, append([]string{"views.count=1", "train.epochs=1", "train.optimizer={sgd: {lr: 0.125, momentum: 0}}"}, overrides...)...)
@@ -38,7 +38,7 @@ func moved(t *testing.T, overrides ...string) map[string][]float32 {
 	return after
 }
 
-// Parts have different rates: with plain gradient descent, a step is in proportion to the rate.
+// Parts have different rates. With plain gradient descent, a step is proportional to the rate.
 func TestPartRates(t *testing.T) {
 	plain := moved(t)
 	for _, c := range []struct {
@@ -51,7 +51,7 @@ func TestPartRates(t *testing.T) {
 			}
 			return 1
 		}},
-		{"[{match: ['*'], lr: 0.25}, {match: [decoder/*, '*/bias'], lr: 0.0625}]", func(name string) float64 { // the last one counts
+		{"[{match: ['*'], lr: 0.25}, {match: [decoder/*, '*/bias'], lr: 0.0625}]", func(name string) float64 { // the last match counts
 			if strings.HasPrefix(name, "decoder/") || strings.HasSuffix(name, "/bias") {
 				return 0.5
 			}
@@ -69,7 +69,7 @@ func TestPartRates(t *testing.T) {
 	}
 }
 
-// Options come from the last part that has them, one by one.
+// Each option comes from the last part with this option.
 func TestPartDecay(t *testing.T) {
 	parts := []Part{{Match: Patterns{"a*"}, LR: new(float64), Decay: new(float64)}, {Match: Patterns{"*b"}, LR: new(float64)}}
 	*parts[0].LR, *parts[0].Decay, *parts[1].LR = 0.5, 0.25, 2

@@ -72,8 +72,7 @@ func (p Precision) Check() error {
 	return fmt.Errorf("%v; want Float32 or Mixed", p)
 }
 
-// machine compiles nodes of a graph for the precision and the device of a plan. kept stays on a device that updates the
-// parameters.
+// machine compiles nodes for a plan's precision and device. kept stays on a device that updates the parameters.
 func (l *plan) machine(wanted gorgonia.Nodes, kept machine.Kept) (*machine.Machine, error) {
 	m, err := machine.New(wanted[0].Graph(), wanted...)
 	if err != nil {
@@ -83,7 +82,6 @@ func (l *plan) machine(wanted gorgonia.Nodes, kept machine.Kept) (*machine.Machi
 	return m, l.setDevice(m, kept)
 }
 
-// setDevice makes a machine use the device of the plan, if there is one.
 func (l *plan) setDevice(m *machine.Machine, kept machine.Kept) error {
 	if l.device == nil {
 		return nil

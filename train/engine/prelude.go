@@ -5,7 +5,6 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// prelude is the compiled prelude of a step.
 type prelude struct {
 	*models.Prelude
 	early *models.Early
@@ -53,7 +52,6 @@ func (l *Loop) begin(o *objective, p *program, of int) error {
 	return nil
 }
 
-// forget resets the state of an optimiser to its initial state.
 func forget(o Optimizer) {
 	steps, tensors := o.State()
 	*steps = 0

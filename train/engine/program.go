@@ -20,8 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine/internal/labels"
 )
 
-// program is an objective of a model, compiled for a number of images. It has the graph with losses and gradients, and
-// the machine that runs it.
+// program is an objective compiled for a number of images: its graph with losses and gradients, and its machine.
 type program struct {
 	objective models.Objective
 	images    []float32
@@ -42,7 +41,7 @@ type program struct {
 	changing    []losses.Part // parts with changing weights
 	watched     []models.Logged
 	adversaries []*adversary
-	networks    []*network
+	networks    []*beside
 	second      *program // a program that only encodes second batches, for discriminators that permute their codes
 	kept        []*gorgonia.Node
 	running     []nn.Running
@@ -175,7 +174,7 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 			moves = &moveInputs{factors: l.factors, rotations: l.split.Rotations, nodes: map[int]*gorgonia.Node{}}
 			batch.Transformations = moves.offer(g, out.Rows)
 		} else if len(built.Transformations) > 0 {
-			return nil, nil, l.unmoved("the model")
+			return nil, nil, errUnmoved
 		}
 		if err := l.suitsActions(built.Actions); err != nil {
 			return nil, nil, err
@@ -191,7 +190,7 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 	if p.loss, err = compose(out, batch, &p.asked, l.losses); err != nil {
 		return nil, nil, err
 	}
-	if p.actions != nil && p.actions.empty() {
+	if p.actions != nil && p.actions.model == nil && p.actions.loss == nil {
 		p.actions = nil
 	}
 	if moves != nil {
@@ -203,8 +202,7 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 	return p, built, p.suitsImages(l.data, images)
 }
 
-// suitsImages returns an error for inputs that do not fit the given number of images of the data, for instance if the
-// model was made for other data.
+// suitsImages returns an error for inputs that do not fit the number of images, such as a model for other data.
 func (p *program) suitsImages(d datasets.Dataset, images int) error {
 	if d == nil { // a program without a loop, as in benchmarks
 		return nil
@@ -219,7 +217,6 @@ func (p *program) suitsImages(d datasets.Dataset, images int) error {
 	return nil
 }
 
-// bind finds the inputs of a program.
 func (p *program) bind(built *models.Program) {
 	if built.Outputs.Images != nil {
 		p.images = nn.Data(built.Outputs.Images)
@@ -235,8 +232,7 @@ func (p *program) bind(built *models.Program) {
 	}
 }
 
-// suitsViews returns an error if the model needs a number of views that the config does not provide; takes is 0 for a
-// model of images.
+// suitsViews returns an error if the config lacks the model's number of views; takes is 0 for a model of images.
 func (l *plan) suitsViews(takes int) error {
 	gives := 0
 	if l.views != nil {
@@ -253,8 +249,7 @@ func (l *plan) suitsViews(takes int) error {
 	return nil
 }
 
-// objectives lists the objectives of the model. If a model has no objective for labelled groups, it learns from their
-// images like from all others, and from the losses that need groups.
+// objectives lists the model's objectives. Without one for groups, their images are used like all others.
 func (l *plan) objectives() []models.Objective {
 	list := l.model.Objectives()
 	if l.split.M > 0 && !slices.ContainsFunc(list, func(o models.Objective) bool { return o.Labelled }) {
@@ -263,7 +258,6 @@ func (l *plan) objectives() []models.Objective {
 	return list
 }
 
-// objective returns the objective for labelled or unlabelled batches.
 func (l *plan) objective(labelled bool) (models.Objective, error) {
 	for _, o := range l.objectives() {
 		if o.Labelled == labelled {
@@ -293,8 +287,7 @@ func (l *plan) fed() error {
 	return nil
 }
 
-// lossNames lists the names of a program's losses: the sum, then the parts in the order of the config. Logged values,
-// discriminators' losses and changing weights follow.
+// lossNames lists a program's losses: the sum, the parts in order, logged values, discriminators, weights.
 func (p *program) lossNames() []string {
 	names := []string{"loss"}
 	for _, part := range p.loss.Parts {
@@ -312,8 +305,7 @@ func (p *program) lossNames() []string {
 	return names
 }
 
-// fill writes the inputs of a step: a batch with its views, new noise, and new dropout masks. A model of images gets
-// the first view. k is the number of columns of the batch's moves, and step the number of updates so far.
+// fill writes the inputs of a step: a batch with its views, new noise and dropout masks. k is the width of moves.
 func (p *program) fill(images []float32, views [][]float32, b supervision.Batch, k, step int, noise *rng.Stream) {
 	if p.views == nil && len(views) > 0 {
 		images = views[0]
@@ -376,7 +368,6 @@ func (p *program) move(progress float64, accumulating bool) {
 	}
 }
 
-// follow calls the model's After.
 func (p *program) follow(progress float64, accumulating bool) error {
 	if p.after == nil {
 		return nil
@@ -387,7 +378,6 @@ func (p *program) follow(progress float64, accumulating bool) error {
 // valueOf returns the elements of a node after the last run.
 func (p *program) valueOf(n *gorgonia.Node) []float32 { return floats(p.machine, n) }
 
-// measure computes the loss and its parts.
 func (p *program) measure() error {
 	if err := p.machine.RunAll(); err != nil {
 		return err
@@ -401,7 +391,6 @@ func (p *program) measure() error {
 	return nil
 }
 
-// run computes the loss, its parts and the gradients.
 func (p *program) run() error {
 	if err := p.measure(); err != nil {
 		return err
@@ -416,7 +405,6 @@ func (p *program) run() error {
 	return nil
 }
 
-// collect finds the gradients of a run.
 func collect(m *machine.Machine, nodes gorgonia.Nodes, gradients [][]float32) {
 	for i, n := range nodes {
 		// Data would allocate an interface for every gradient.
@@ -424,7 +412,6 @@ func collect(m *machine.Machine, nodes gorgonia.Nodes, gradients [][]float32) {
 	}
 }
 
-// scalar returns the number in a value of shape ().
 func scalar(v gorgonia.Value) (float64, error) {
 	switch x := v.(type) {
 	case *gorgonia.F32:

@@ -11,8 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// TestFill checks that a step's inputs are its batch's images and moves, and new
-// noise.
+// TestFill checks that a step's inputs are its batch's images and moves, and new noise.
 func TestFill(t *testing.T) {
 	m, err := models.NewLSBDVAE().New(benchData(1), 1)
 	if err != nil {
@@ -39,7 +38,7 @@ func TestFill(t *testing.T) {
 	rng.New(1, "images").Normals(images)
 	batch := supervision.Batch{Labelled: true, Indices: []int{3, 4}, Transformations: []float32{0, 0, 0.5, 1.5}} // two factors
 	stream, same := rng.New(2, "noise"), rng.New(2, "noise")
-	for range 2 { // the second time the noise is another
+	for range 2 { // the second time the noise is new
 		p.fill(images, nil, batch, 2, 0, stream)
 		if !slices.Equal(p.images, images) {
 			t.Error("the images are not the batch's")
@@ -59,7 +58,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// Batches are drawn from the images that are not held out; estimates of densities count these.
+// Batches come from the images that are not held out, and density estimates count these images.
 func TestPopulation(t *testing.T) {
 	const source = "dataset: {square: {size: 16, side: 4}}\nmodel: {vae: {latent: 2, encoder: {mlp: {hidden: [4]}}}}\nlosses: [{tc: {estimator: weighted}}]\ntrain: {batch: 10}\n"
 	task, settings := taskOf(t, source)

@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// Numbers of settings are accepted in the ranges that their messages state.
+// Settings accept numbers in the ranges of their error messages.
 func TestRanges(t *testing.T) {
 	configtest.CheckRanges(t, "testdata/optimizerranges.txt", engine.Optimizers.Entries)
 	configtest.CheckRanges(t, "testdata/scheduleranges.txt", engine.Schedules.Entries)

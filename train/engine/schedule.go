@@ -141,9 +141,7 @@ type Cosine struct {
 }
 
 // Validate checks the settings' range.
-func (c *Cosine) Validate() error {
-	return checkFinal(c.Final)
-}
+func (c *Cosine) Validate() error { return checkFinal(c.Final) }
 
 // Rate is Final + (1-Final)(1+cos(pi progress/epochs))/2.
 func (c *Cosine) Rate(progress, epochs float64) float64 {
@@ -267,14 +265,12 @@ func (ScheduleChoice) ConfigForms() []any { return []any{config.ChoicesOf(Schedu
 // returns an error if the name is taken.
 func RegisterSchedule(e registry.Entry[Schedule]) error { return Schedules.Register(e) }
 
-// Span is a length of training, in epochs or in steps. In a config, a number means epochs, and `{steps: 500}` means
-// updates of the parameters.
+// Span is a length of training: in a config, a number of epochs, or `{steps: 500}` updates of the parameters.
 type Span struct {
 	Epochs float64
 	Steps  int // updates of the parameters instead of epochs; 0: none
 }
 
-// spanKeys is a Span in a config.
 type spanKeys struct {
 	Epochs *float64 `yaml:"epochs" doc:"passes over the data; fractions are allowed"`
 	Steps  *int     `yaml:"steps" doc:"updates of the parameters"`

@@ -9,7 +9,7 @@ import (
 func TestSchedules(t *testing.T) {
 	for _, c := range []struct {
 		options string
-		rates   map[float64]float64 // by progress, of 20 epochs
+		rates   map[float64]float64 // by progress, for 20 epochs
 	}{
 		{"constant", map[float64]float64{0: 1, 7.5: 1, 20: 1}},
 		{"step", map[float64]float64{0: 1, 9.99: 1, 10: 0.5, 19: 0.5, 20: 0.25}},
@@ -30,7 +30,7 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
-// The rate of a warm-up is the rate at the end of the step: the first step moves.
+// The warm-up rate is the rate at the end of the step, so the first step changes parameters.
 func TestWarmup(t *testing.T) {
 	loop := loopOf(t, tiny, "train.epochs=4", "train.warmup=1.5", "train.schedule={step: {every: 2, factor: 0.5}}")
 	loop.AddHook(Hook{Name: "rates", OnStep: func(_ context.Context, _ *Loop, r *StepReport) error {

@@ -14,8 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// secondBatches provides batches in addition to the training batches. Its epochs have the same number, sizes and kinds
-// of batches, but another order. Discriminators with the setting SecondBatch permute their codes.
+// secondBatches deals further batches, in another order, to discriminators with the setting SecondBatch.
 type secondBatches struct {
 	sampler *supervision.Sampler
 	loader  *supervision.Loader
@@ -23,7 +22,6 @@ type secondBatches struct {
 	images  []float32
 }
 
-// needsSecond reports whether a program asks for second batches.
 func (l *Loop) needsSecond() bool {
 	for _, p := range l.programs {
 		if p.second != nil {
@@ -33,8 +31,7 @@ func (l *Loop) needsSecond() bool {
 	return false
 }
 
-// addSecond creates the program that encodes second batches, if a discriminator permutes their codes. The program has a
-// separate graph, because operations store their values, and the values of the step must not be overwritten.
+// addSecond creates the program that encodes second batches, in a separate graph: operations store their values.
 func (l *plan) addSecond(p *program, images, group int) error {
 	if !slices.ContainsFunc(p.adversaries, func(a *adversary) bool { return a.settings.SecondBatch }) {
 		return nil
@@ -90,7 +87,6 @@ func newSecondBatches(d datasets.Dataset, split *supervision.Split, views *augme
 	return &secondBatches{sampler: s, loader: l}, err
 }
 
-// next deals the second batch of a step.
 func (s *secondBatches) next() error {
 	var ok bool
 	if s.batch, s.images, ok = s.loader.Next(); !ok {

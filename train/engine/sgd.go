@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -57,7 +58,6 @@ type sgd struct {
 	fresh    float32 // weight of the gradient in the velocity
 }
 
-// Update implements Optimizer.
 func (o *sgd) Update(gradients [][]float32, rate, clip float64) {
 	o.steps++
 	o.rate, o.fresh = float32(o.settings.LR*rate), float32(1-o.settings.Dampening)
@@ -121,10 +121,7 @@ func NewLARS() *LARS {
 
 // Validate checks the settings' ranges.
 func (l *LARS) Validate() error {
-	if err := checkSettings(above("lr", l.LR), below1("momentum", l.Momentum), above("trust", l.Trust), from("decay", l.Decay)); err != nil {
-		return err
-	}
-	return l.Exclude.check()
+	return cmp.Or(checkSettings(above("lr", l.LR), below1("momentum", l.Momentum), above("trust", l.Trust), from("decay", l.Decay)), l.Exclude.check())
 }
 
 // New creates the optimiser, with velocities of zero.
@@ -146,7 +143,6 @@ type lars struct {
 	rate     float32
 }
 
-// Update implements Optimizer.
 func (o *lars) Update(gradients [][]float32, rate, clip float64) {
 	o.steps++
 	o.rate, o.gradients, o.clip = float32(o.settings.LR*rate), gradients, float32(clip)
@@ -232,11 +228,8 @@ func NewRMSProp() *RMSProp {
 
 // Validate checks the settings' ranges.
 func (r *RMSProp) Validate() error {
-	if err := checkSettings(above("lr", r.LR), below1("alpha", r.Alpha), above("epsilon", r.Epsilon), below1("momentum", r.Momentum),
-		from("decay", r.Decay)); err != nil {
-		return err
-	}
-	return r.Exclude.check()
+	return cmp.Or(checkSettings(above("lr", r.LR), below1("alpha", r.Alpha), above("epsilon", r.Epsilon), below1("momentum", r.Momentum),
+		from("decay", r.Decay)), r.Exclude.check())
 }
 
 // New creates the optimiser, with moments of zero.
@@ -261,7 +254,6 @@ type rmsprop struct {
 	direction, quotient    kernel.Direction
 }
 
-// Update implements Optimizer.
 func (o *rmsprop) Update(gradients [][]float32, rate, clip float64) {
 	o.prepare()
 	r := &o.settings

@@ -14,8 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/safetensors"
 )
 
-// State is the position of training. Together with the tensors, it is everything that a loop needs to continue with the
-// same bits.
+// State is the position of training. Loops with equal states and tensors continue with the same bits.
 type State struct {
 	Version        int                 `json:"version"`
 	Step           int                 `json:"step"`
@@ -103,17 +102,15 @@ func (l *Loop) State() (*State, []Tensor, error) {
 	return s, tensors, err
 }
 
-// drops reports whether the model has dropout.
 func (l *Loop) drops() bool {
 	return slices.ContainsFunc(l.objectives, func(o *objective) bool { return o.drops })
 }
 
-// paramTensors appends parameters.
 func (l *Loop) paramTensors(to []Tensor, prefix string, params *nn.Params) ([]Tensor, error) {
 	for _, name := range params.Names() {
 		p := params.Get(name)
 		data := p.Float32s()
-		if i := slices.IndexFunc(data, notFinite); i >= 0 {
+		if i := slices.IndexFunc(data, func(x float32) bool { return x-x != 0 }); i >= 0 {
 			return nil, fmt.Errorf("after step %d: element %d of parameter %q is %v; try a smaller learning rate, or train.clip", l.at.step, i, name, data[i])
 		}
 		to = append(to, Tensor{Name: prefix + name, Shape: p.Shape(), Data: data})
@@ -128,7 +125,6 @@ func optimizerTensors(to []Tensor, prefix string, list []Parameter) []Tensor {
 	return to
 }
 
-// discriminatorState adds the discriminators.
 func (l *Loop) discriminatorState(s *State, to []Tensor) (_ []Tensor, err error) {
 	if len(l.discriminators) == 0 {
 		return to, nil
@@ -148,8 +144,6 @@ func (l *Loop) discriminatorState(s *State, to []Tensor) (_ []Tensor, err error)
 	}
 	return l.paramTensors(to, discriminatorPrefix, l.plan.discriminators)
 }
-
-func notFinite(x float32) bool { return x-x != 0 }
 
 // Restore restores a state. After an error the loop is unusable.
 func (l *Loop) Restore(s *State, t Tensors) error {
@@ -184,7 +178,7 @@ func (l *Loop) Restore(s *State, t Tensors) error {
 		return err
 	}
 	if drops := l.drops(); drops != (s.Dropout != nil) {
-		return errors.New("only one of the checkpoint and this experiment has dropout")
+		return errors.New("the checkpoint or this experiment has dropout, but not both")
 	} else if drops {
 		if err := l.plan.dropout.UnmarshalBinary(s.Dropout); err != nil {
 			return err
@@ -227,10 +221,9 @@ func restoreOptimizer(t Tensors, prefix string, o Optimizer, steps int) error {
 	return nil
 }
 
-// restoreDiscriminators sets the discriminators to a state.
 func (l *Loop) restoreDiscriminators(s *State, t Tensors) error {
 	if len(s.Discriminators) != len(l.discriminators) {
-		return fmt.Errorf("it has %d discriminators, want %d", len(s.Discriminators), len(l.discriminators))
+		return fmt.Errorf("it has %d discriminators; want the %d of this experiment", len(s.Discriminators), len(l.discriminators))
 	}
 	for name, steps := range s.Discriminators {
 		o := l.discriminators[name]
@@ -249,7 +242,7 @@ func (l *Loop) restoreDiscriminators(s *State, t Tensors) error {
 	}
 	second := l.feed.second
 	if (s.Second != nil) != (second != nil) {
-		return errors.New("only one of the checkpoint and this experiment has second batches for discriminators (second_batch)")
+		return errors.New("the checkpoint or this experiment has second batches for discriminators (second_batch), but not both")
 	}
 	if second != nil {
 		if err := second.loader.Restore(*s.Second); err != nil {
@@ -259,8 +252,7 @@ func (l *Loop) restoreDiscriminators(s *State, t Tensors) error {
 	return l.feed.permute.UnmarshalBinary(s.Permute)
 }
 
-// stateKey is the metadata key under which a file holds its state.
-const stateKey = "unravel.state"
+const stateKey = "unravel.state" // metadata key under which a file holds its state
 
 // Save writes the state as a safetensors file. [Loop.Load] continues training from it with the same bits.
 func (l *Loop) Save(w io.Writer) error {

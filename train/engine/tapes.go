@@ -31,8 +31,7 @@ func (p *program) recordBatch(t *machine.Tape) {
 	}
 }
 
-// recordUpdate records the changes of states after an update: EMA targets and averages of weights. The returned
-// function sets their coefficients.
+// recordUpdate records EMA targets and averages of weights. The returned function sets their coefficients.
 func (p *program) recordUpdate(t *machine.Tape, a *average) func(at moment) {
 	var momentum, decay vulkan.Buffer
 	if p.targets != nil {
@@ -73,8 +72,7 @@ type onDevice interface {
 	record(t *machine.Tape, gradients []vulkan.Buffer) (next func(rate, clip float64))
 }
 
-// record records the update of every tensor by a function of its buffers: the values, and the states in the order of
-// their creation. It returns the memory for the coefficients of a step.
+// record records the update of every tensor by its buffers. It returns the memory for the coefficients of a step.
 func (u *updater) record(t *machine.Tape, one func(i int, held []vulkan.Buffer, numbers vulkan.Buffer)) vulkan.Buffer {
 	numbers := t.Host(kernels.Numbers)
 	for i := range u.values {
@@ -88,7 +86,6 @@ func (u *updater) record(t *machine.Tape, one func(i int, held []vulkan.Buffer, 
 	return numbers
 }
 
-// record implements onDevice.
 func (o *adam) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	a := &o.settings
 	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
@@ -101,7 +98,6 @@ func (o *adam) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, cli
 	}
 }
 
-// record implements onDevice.
 func (o *lamb) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	l := &o.settings
 	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
@@ -114,7 +110,6 @@ func (o *lamb) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, cli
 	}
 }
 
-// record implements onDevice.
 func (o *sgd) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	s := &o.settings
 	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
@@ -135,7 +130,6 @@ func (o *sgd) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip
 	}
 }
 
-// record implements onDevice.
 func (o *lars) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	s := &o.settings
 	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {
@@ -152,7 +146,6 @@ func (o *lars) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, cli
 	}
 }
 
-// record implements onDevice.
 func (o *rmsprop) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, clip float64) {
 	r := &o.settings
 	numbers := o.updater.record(t, func(i int, held []vulkan.Buffer, numbers vulkan.Buffer) {

@@ -19,7 +19,6 @@ const (
 	excludeBiasesAndNorms Exclude = "biases-and-norms"
 )
 
-// of reports whether a parameter is excluded.
 func (e Exclude) of(p Parameter) bool { return e == excludeBiasesAndNorms && len(p.Shape) < 2 }
 
 func (e Exclude) check() error {
@@ -37,7 +36,6 @@ type setting struct {
 	positive    bool    // least is excluded, too
 }
 
-// checkSettings returns an error for the first number that is out of range.
 func checkSettings(list ...setting) error {
 	for _, s := range list {
 		if finite(s.value) && s.value < s.most && (s.value > s.least || s.value == s.least && !s.positive) {
@@ -61,16 +59,12 @@ func above(key string, value float64) setting {
 func from(key string, value float64) setting {
 	return setting{key: key, value: value, most: math.Inf(1)}
 }
-func below1(key string, value float64) setting {
-	return setting{key: key, value: value, most: 1}
-}
+func below1(key string, value float64) setting { return setting{key: key, value: value, most: 1} }
 
-// chunk is the number of elements that one pass of an update processes at a time, so the next pass finds them in the
-// cache.
+// chunk is the number of elements that one pass of an update processes, so the next pass finds them in the cache.
 const chunk = 1024
 
-// updater is embedded in optimisers: it has the parameters, their state, and the parts of an update that run in
-// parallel.
+// updater is embedded in optimisers: parameters, their state, and the parallel parts of an update.
 type updater struct {
 	parameters []Parameter
 	values     [][]float32
@@ -114,7 +108,6 @@ func (u *updater) slots(name string) [][]float32 {
 	return list
 }
 
-// update runs the body on all chunks.
 func (u *updater) update(gradients [][]float32, clip float64) {
 	u.gradients, u.clip = gradients, float32(clip)
 	u.pieces.Each(u.body)
@@ -128,7 +121,6 @@ func (u *updater) prepare() {
 	}
 }
 
-// decay returns the weight decay of a parameter.
 func (u *updater) decay(tensor int, decay float64) float32 {
 	if u.excluded[tensor] {
 		return 0
@@ -136,8 +128,6 @@ func (u *updater) decay(tensor int, decay float64) float32 {
 	return float32(decay)
 }
 
-// Norm implements Optimizer.
 func (u *updater) Norm(gradients [][]float32) float64 { return u.pieces.Norm(gradients) }
 
-// State implements Optimizer.
 func (u *updater) State() (*int, []Parameter) { return &u.steps, u.tensors }

@@ -57,7 +57,6 @@ func (l *Loop) NewValidation(d datasets.Dataset, split *supervision.Split, seed 
 // Names lists the losses: the sum, then its parts.
 func (v *Validation) Names() []string { return v.names }
 
-// program returns the compiled losses for the given number of images.
 func (v *Validation) program(images int) (*program, error) {
 	if p := v.programs[images]; p != nil {
 		return p, nil
@@ -82,8 +81,7 @@ func (l *plan) measured(o models.Objective, images int) (*program, error) {
 	return p, err
 }
 
-// Measure returns the mean losses over all images. If the context ends, it returns ErrStopped. It returns an error if a
-// loss is NaN or infinite.
+// Measure returns the mean losses over all images, ErrStopped, or an error for a NaN or infinite loss.
 func (v *Validation) Measure(ctx context.Context) (ObjectiveLoss, error) {
 	sampler, err := supervision.NewSampler(v.plan.split, v.loop.settings.Batch, rng.New(v.seed, "validation batch"))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// Both views of a batch arrive at the inputs of a model.
+// Both views of a batch reach the inputs of a model.
 func TestViewsArrive(t *testing.T) {
 	task, settings := taskOf(t, viewed)
 	task.Model = twins{task.Model, task.Model.(models.Decoder)}
@@ -54,7 +54,7 @@ func TestViewsArrive(t *testing.T) {
 	}
 }
 
-// After a step its keys replace the oldest keys of the queue.
+// After a step, its keys replace the oldest keys of the queue.
 func TestQueue(t *testing.T) {
 	loop := loopOf(t, queued)
 	p := loop.Model().Params()

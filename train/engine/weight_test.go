@@ -11,11 +11,10 @@ import (
 	"testing"
 )
 
-// ramped has a term with a weight that starts at 0, and another term with a weight that changes in cycles.
+// ramped has one term with a weight that starts at 0, and one with a cyclic weight.
 var ramped = []string{"losses.1={kl: {weight: {from: 0, to: 2, steps: 5, shape: cosine}}}", "losses.2.lsbd.weight={from: 1, to: 100, steps: 2, cycle: 3}"}
 
-// The total is the sum with the weights of the update. The reports contain these weights. Batches of one update have
-// the same weight.
+// The total uses the weights of the update, and the reports contain them. Batches of one update have the same weight.
 func TestChangingWeights(t *testing.T) {
 	for _, accumulate := range []int{1, 2} {
 		seen := map[float64]bool{}
@@ -52,7 +51,7 @@ func TestChangingWeights(t *testing.T) {
 	}
 }
 
-// A loop that is stopped after any step continues with the weight of the step, to the same bits.
+// A loop stopped after any step continues with the weight of the step, to the same bits.
 func TestChangingWeightsResume(t *testing.T) {
 	for _, accumulate := range []string{"train.accumulate=1", "train.accumulate=3"} {
 		overrides := append(slices.Clone(ramped), "train.epochs=2", accumulate)
@@ -76,8 +75,8 @@ func TestChangingWeightsResume(t *testing.T) {
 	}
 }
 
-// Parameters that only a term of weight 0 depends on are trained once the weight grows. A ramp with one value gives the
-// bits of a constant weight.
+// A parameter of only a term with weight 0 is trained once the weight grows. A ramp with one value gives the bits of a
+// constant weight.
 func TestWeightFromZero(t *testing.T) {
 	alone := []string{"supervision=none", "model={vae: {encoder: {mlp: {hidden: [16]}}, latent: 4}}"}
 	ramp := func(from, to float64) *Loop {

@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// A folder can be begun again if a process died while it wrote the first files of a run. Other folders with a
-// checkpoint cannot.
+// A run can begin again in a folder if a process died while writing the first files of the run. Other folders with a
+// checkpoint are errors.
 func TestBeginAfterKill(t *testing.T) {
 	dir := t.TempDir()
 	killed := errors.New("killed")
@@ -47,7 +47,7 @@ func TestBeginAfterKill(t *testing.T) {
 	}
 }
 
-// Results of a stage appear as a whole, or not at all.
+// Results of a stage appear together or not at all.
 func TestLearnedTogether(t *testing.T) {
 	const stage = "stage"
 	l := &models.Learned{Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}}, Labels: []int32{0, 1, 1}, Components: []int32{0, 1, 2},
@@ -76,7 +76,7 @@ func TestLearnedTogether(t *testing.T) {
 		if got, err := ReadLearned(r.Dir(), stage); err != nil || len(got.Labels) != 3 || len(got.Parts) != 3 {
 			t.Errorf("%+v, %v", got, err)
 		}
-		if err := os.Remove(r.Path(stage + "/" + AssignmentsFile)); err != nil { // as older programs left it
+		if err := os.Remove(r.Path(stage + "/" + AssignmentsFile)); err != nil { // a folder written by older programs
 			t.Fatal(err)
 		}
 		if got, err := ReadLearned(r.Dir(), stage); got != nil || err != nil {

@@ -122,8 +122,7 @@ func (r *Record) Wrote(name string, text []byte) bool {
 // hashed reports whether records have a hash of a file in Files or Before. The config's hash is in another field.
 func hashed(name string) bool { return name != Config && name != RecordFile }
 
-// drawn reports whether a file only shows the content of other files, such as the page, figures, and TensorBoard's
-// files.
+// drawn reports whether a file only shows the content of others: the page, figures, TensorBoard's files.
 func drawn(name string) bool {
 	top, _, _ := strings.Cut(name, "/")
 	return name == ReportFile || top == FiguresDir || strings.HasPrefix(name, tfevents.FilePrefix)
@@ -133,9 +132,7 @@ func drawn(name string) bool {
 func Learned(name string) bool { return strings.Contains(name, "/") && !drawn(name) }
 
 // large reports whether a file is only hashed at the end of a run. Checkpoints contain their own checksums.
-func large(name string) bool {
-	return strings.HasPrefix(name, CheckpointFile) || name == BestFile
-}
+func large(name string) bool { return strings.HasPrefix(name, CheckpointFile) || name == BestFile }
 
 // hashedFiles lists the files in a run's folder that are in [Files] and have hashes in records.
 func hashedFiles(dir string) (list []string, err error) {
@@ -153,8 +150,7 @@ func hashedFiles(dir string) (list []string, err error) {
 	return slices.Compact(list), nil
 }
 
-// hashFiles returns the hashes of the files in the folder. For a file that this process wrote, it returns the hash of
-// the last written text; it reads all other files from disk.
+// hashFiles returns the hashes of the files in the folder: of the written text for files of this process.
 func (r *Run) hashFiles() (map[string]string, error) {
 	names, err := hashedFiles(r.dir)
 	if err != nil {
@@ -172,8 +168,7 @@ func (r *Run) hashFiles() (map[string]string, error) {
 	return sums, nil
 }
 
-// noting wraps a function that writes a file. The wrapper adds the file's hash to the record before the file is renamed
-// to its final name.
+// noting wraps a writing function: the record gets the file's hash before the file gets its final name.
 func (r *Run) noting(name string, write func(io.Writer) error) func(io.Writer) error {
 	if name == RecordFile || large(name) || name == LogFile { // a log grows after it is rewound
 		return write
@@ -251,8 +246,7 @@ func (r *Run) noted() error {
 	return record.store(r)
 }
 
-// soundRecord returns the record, or nil if it is missing or does not match its hash. Rewriting an invalid record would
-// make it valid.
+// soundRecord returns the record, or nil if it is invalid: rewriting would make it valid.
 func (r *Run) soundRecord() (*Record, error) {
 	text, err := r.Read(RecordFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -276,8 +270,7 @@ func (r *Record) store(run *Run) error {
 	return run.Write(RecordFile, Bytes(bytes.Replace(text.Bytes(), []byte(r.Sum), []byte(sum), 1)))
 }
 
-// errNotSo is the reason for rejecting a readable file.
-var errNotSo = errors.New("the run did not write it so")
+var errNotSo = errors.New("the run did not write it so") // reason for rejecting a readable file
 
 // sound reports whether a record matches the hash of its text. It accepts a record from a version without hashes.
 func (r *Record) sound(text []byte) bool {
@@ -312,8 +305,7 @@ func hashFile(name string) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// maxHashed is the maximum size of a hashed file: a sparse file of terabytes would take hours.
-const maxHashed = 64 << 30
+const maxHashed = 64 << 30 // maximum size of a hashed file: a sparse file of terabytes would take hours
 
 // Edited returns the names of the result and weight files of a run that differ from the record. It returns "" if none
 // differs or the record has no hashes, and an error for a file that cannot be read.

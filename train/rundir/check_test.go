@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Files written after the end of a run have their hashes. This holds even if a process is killed or fails between the
-// record and the file.
+// Files written after the end of a run have hashes, even if a process is killed or fails between the record and the
+// file.
 func TestHashesOfLaterFiles(t *testing.T) {
 	r, err := Create(t.TempDir())
 	if err != nil {
@@ -23,7 +23,7 @@ func TestHashesOfLaterFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fail := func(name, text string) { // after the hash is in the record
+	fail := func(name, text string) { // after the record has the hash
 		t.Helper()
 		if err := r.note(name, FileHash([]byte(text))); err != nil {
 			t.Fatal(err)
@@ -45,7 +45,7 @@ func TestHashesOfLaterFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i := range 2 { // the second line is taken out, and others follow
+		for i := range 2 { // remove the second line, and append others
 			if err := log.Append(map[string]int{"step": step + i + 1}); err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +95,7 @@ func TestHashesOfLaterFiles(t *testing.T) {
 	if err := os.WriteFile(r.Path(Config), []byte("a: 2\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	write(CodesFile, "four") // a killed process goes on
+	write(CodesFile, "four") // a killed process continues
 	if r.Has(RecordFile) {
 		t.Error("a file of a run with another config kept the old record")
 	}

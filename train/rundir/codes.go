@@ -4,6 +4,8 @@ import (
 	"io"
 	"math"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -41,15 +43,11 @@ func FactorFiles(d datasets.Dataset) map[string]func(io.Writer) error {
 	if !ok {
 		return map[string]func(io.Writer) error{FactorsFile: levels}
 	}
-	all := make([]int, d.Len())
-	for i := range all {
-		all[i] = i
-	}
-	return map[string]func(io.Writer) error{LevelsFile: levels,
-		FactorsFile: func(w io.Writer) error { return npy.Write(w, shape, datasets.Dimensions(h, all)) }}
+	return map[string]func(io.Writer) error{LevelsFile: levels, FactorsFile: func(w io.Writer) error {
+		return npy.Write(w, shape, datasets.Dimensions(h, numeric.UpTo(d.Len())))
+	}}
 }
 
-// withNaN converts levels to float64 and unknown levels to NaN.
 func withNaN(levels []int) []float64 {
 	values := make([]float64, len(levels))
 	for i, l := range levels {

@@ -37,10 +37,7 @@ const (
 )
 
 // Size limits of files that are read into memory, so a damaged file cannot exhaust it.
-const (
-	maxText = 256 << 20
-	maxLog  = 1 << 30
-)
+const maxText, maxLog = 256 << 20, 1 << 30
 
 // CheckFile returns an error for a file of a run that must not be read into memory: a pipe, a socket, a device, a
 // folder, or a file that is too long. A missing file is not an error.
@@ -66,8 +63,7 @@ func maxSize(name string) int64 {
 	return maxText
 }
 
-// ReadFile returns the content of a file in a run's folder. It returns an error for a file that is too long or not
-// regular.
+// ReadFile returns the content of a file in a run's folder. A file that is too long or not regular is an error.
 func ReadFile(dir, name string) ([]byte, error) {
 	return disk.ReadFile(filepath.Join(dir, filepath.FromSlash(name)), maxSize(name))
 }

@@ -24,8 +24,7 @@ type Segment struct {
 // History lists the segments of a run's training in order. A run without a history has one segment.
 type History []Segment
 
-// Other says why the result differs from an uninterrupted run of the config, or returns "" if it is the same, bit for
-// bit.
+// Other says why the result differs from an uninterrupted run of the config, or returns "" for the same bits.
 func (h History) Other() string {
 	for _, s := range h {
 		if s.Other != "" {
@@ -35,8 +34,7 @@ func (h History) Other() string {
 	return ""
 }
 
-// Identity returns the hash of the run's computation: the hash of its config, or another hash if [History.Other] is not
-// empty.
+// Identity returns the hash of the run's computation: of its config, unless [History.Other] is not empty.
 func (h History) Identity(config string) string {
 	if h.Other() == "" {
 		return config

@@ -58,8 +58,7 @@ func groups(l *models.Learned) []groupFile {
 	return []groupFile{{ComponentsFile, &l.Components}, {PartsFile, &l.Parts}}
 }
 
-// ReadLearned reads the results of an earlier training stage from a run's folder. It returns nil if there is no run or
-// no results.
+// ReadLearned reads the results of an earlier training stage from a run's folder; nil without run or results.
 func ReadLearned(dir, stage string) (*models.Learned, error) {
 	run, err := View(dir)
 	if err != nil {
@@ -102,7 +101,6 @@ func ReadLearned(dir, stage string) (*models.Learned, error) {
 	return l, err
 }
 
-// readLabels reads a file of integers with columns integers per image.
 func readLabels(path string, columns int) ([]int32, error) {
 	r, err := npy.Open(path)
 	if err != nil {

@@ -52,7 +52,6 @@ func (f *Folder) Held() error {
 	return nil
 }
 
-// lockError is the error for a folder that could not be locked.
 func lockError(dir string, err error) error {
 	var held *lock.HeldError
 	switch {
@@ -66,15 +65,13 @@ func lockError(dir string, err error) error {
 	return fmt.Errorf("%s: %w%s", dir, ErrLocked, held.By)
 }
 
-// Holders is a snapshot of the runs that processes have locked. Creating it takes no locks and leaves no traces in
-// folders.
+// Holders is a snapshot of the runs that processes have locked. It takes no locks and leaves no traces in folders.
 type Holders struct {
 	locks *lock.Holders
 	host  string
 }
 
-// beatPatience is the maximum age of a live claim's heartbeat.
-const beatPatience = 2 * time.Minute
+const beatPatience = 2 * time.Minute // maximum age of a live claim's heartbeat
 
 // NewHolders asks the operating system for all locks.
 func NewHolders() *Holders {

@@ -82,8 +82,7 @@ func (l *Log) Close() error {
 	return nil
 }
 
-// rewindLog removes the lines of later steps, and incomplete lines, from a log. If there are no such lines, it does not
-// change the log.
+// rewindLog removes the lines of later steps, and incomplete lines, from a log, if there are any.
 func (r *Run) rewindLog(name string, step int64) error {
 	text, err := r.Read(name)
 	if errors.Is(err, fs.ErrNotExist) {

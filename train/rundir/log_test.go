@@ -91,7 +91,7 @@ func TestResumeLog(t *testing.T) {
 	wantNames(t, r.Dir(), ".lock", Config, "log.jsonl", "new")
 }
 
-// FuzzResumeLog: ResumeLog keeps only complete objects up to the step, in any file.
+// FuzzResumeLog checks that ResumeLog keeps only complete objects up to the step, in any file.
 func FuzzResumeLog(f *testing.F) {
 	f.Add([]byte(`{"step":1}`+"\n"+`{"step":7}`+"\n{"), int64(3))
 	f.Add([]byte(`{"step":1e3}`+"\n\n"+`{"STEP":7}`+"\n"), int64(-1))

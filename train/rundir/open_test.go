@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// A link or pipe in place of a run's file is refused and stays.
+// A link or pipe in place of a run's file is an error and remains.
 func TestForeign(t *testing.T) {
 	for _, name := range []string{lockName, "log.jsonl", "state.json", "figures/loss.png"} {
 		for kind, plant := range map[string]func(path, victim string) error{
@@ -29,7 +29,7 @@ func TestForeign(t *testing.T) {
 				}
 				path := filepath.Join(dir, name)
 				switch name {
-				case "state.json": // where its new version is written
+				case "state.json": // its new version has this path
 					path = filepath.Join(dir, "."+name+disk.TemporarySuffix)
 				case "figures/loss.png":
 					if kind != "link" {
@@ -62,7 +62,7 @@ func TestForeign(t *testing.T) {
 					} else {
 						err = r.Write(name, text("new"))
 					}
-					// Temporary files and logs are made anew, because writing would change another hard link.
+					// Temporary files and logs are created anew, because writing would change the other hard link.
 					if err == nil && kind != "hard link" {
 						t.Error("no error")
 					}
@@ -79,7 +79,7 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// A moved or replaced folder is noticed, and nothing is written under its old name.
+// An error reports a moved or replaced folder, and nothing is written under its old name.
 func TestMoved(t *testing.T) {
 	for name, leave := range map[string]func(dir string) error{
 		"moved":   func(dir string) error { return os.Rename(dir, dir+"2") },

@@ -128,8 +128,7 @@ func record(dir string, config func() ([]byte, error)) (*Record, error) {
 	return &r, nil
 }
 
-// outdated reports whether the run continues with a config other than the record's. The record is then about to be
-// removed.
+// outdated reports whether the run continues with another config. The record is then about to be removed.
 func (r *Record) outdated(config []byte) bool {
 	has := FileHash(config)
 	return r.Config != has && r.Before[Config] == has

@@ -27,7 +27,6 @@ import (
 // Config is the name of the config file. A folder with this file is a run.
 const Config = "config.yaml"
 
-// lockName is the name of the lock file.
 const lockName = ".lock"
 
 var (
@@ -79,8 +78,7 @@ func (w *Watch) create(dir string) (*Run, error) {
 	return r, nil
 }
 
-// beginName is the name of the file that exists while [Run.Begin] runs.
-const beginName = ".begin" + disk.TemporarySuffix
+const beginName = ".begin" + disk.TemporarySuffix // name of the file that exists while [Run.Begin] runs
 
 // begun reports whether a file may be in a folder without a config while [Run.Begin] writes.
 func begun(name string) bool {
@@ -111,8 +109,7 @@ func (r *Run) removeBegun() error {
 // Open resumes the run in a folder and holds it.
 func Open(dir string) (*Run, error) { return NewWatch().Open(dir) }
 
-// Watch remembers the heartbeats of claims in folders. On file systems without locks between machines, it makes it
-// possible to take over the run of a dead machine.
+// Watch remembers the heartbeats of claims, to take over the run of a dead machine without locks between machines.
 type Watch struct{ locks *lock.Watch }
 
 // NewWatch returns a Watch without remembered heartbeats.
@@ -188,8 +185,7 @@ func patiently(ctx context.Context, dir string, open func(w *Watch, dir string) 
 	}
 }
 
-// doubtPause is the time between two checks of a heartbeat.
-const doubtPause = 500 * time.Millisecond
+const doubtPause = 500 * time.Millisecond // time between two checks of a heartbeat
 
 // View opens a run for reading, even while another process holds it.
 func View(dir string) (*Run, error) {
@@ -230,8 +226,7 @@ func hold(dir string, w *Watch) (*Run, error) {
 	return &Run{dir: dir, lock: held, self: self}, nil
 }
 
-// Holding returns a context that ends with its parent, or when another process takes over the run. In the latter case,
-// the cause is [ErrLocked].
+// Holding returns a context that also ends, with the cause [ErrLocked], when another process takes over the run.
 func (r *Run) Holding(parent context.Context) (context.Context, context.CancelFunc) {
 	if r.lock == nil || r.lock.Lost() == nil {
 		return parent, func() {}
@@ -250,15 +245,6 @@ func (r *Run) Holding(parent context.Context) (context.Context, context.CancelFu
 		cancel(nil)
 		watching.Wait()
 	}
-}
-
-// temporary returns the folder for a file before it is renamed. A claimed run uses the folder of the claim, which
-// disappears with the claim.
-func (r *Run) temporary(name string) string {
-	if dir := r.lock.Dir(); dir != "" {
-		return dir
-	}
-	return filepath.Dir(r.Path(name))
 }
 
 // Close unlocks the run.
@@ -286,8 +272,7 @@ func (r *Run) Has(name string) bool {
 // Read returns the content of a file of the run.
 func (r *Run) Read(name string) ([]byte, error) { return ReadFile(r.dir, name) }
 
-// checkEmpty accepts an empty folder, the lock, and the files of a run that was killed before it had a config. It
-// returns an error for any other file.
+// checkEmpty rejects files other than the lock and the files of a run that was killed before it had a config.
 func checkEmpty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -311,9 +296,7 @@ func checkEmpty(dir string) error {
 	return nil
 }
 
-func isTemporary(e fs.DirEntry) bool {
-	return e.Type().IsRegular() && disk.IsTemporary(e.Name())
-}
+func isTemporary(e fs.DirEntry) bool { return e.Type().IsRegular() && disk.IsTemporary(e.Name()) }
 
 // removeTemporaries removes the temporary files of a killed process.
 func (r *Run) removeTemporaries() error {

@@ -124,12 +124,12 @@ func TestCreateAndOpenErrors(t *testing.T) {
 			t.Errorf("got %v, want %s", test.err, test.want)
 		}
 	}
-	wantNames(t, dir, "file") // no lock is left behind
+	wantNames(t, dir, "file") // no lock remains
 }
 
 func second[T any](_ T, err error) error { return err }
 
-// A run killed before it had a config can be begun again.
+// A run killed before it had a config can begin again.
 func TestCreateAfterKill(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{lockName, ".config.yaml" + disk.TemporarySuffix} {
@@ -178,7 +178,7 @@ func TestPrevious(t *testing.T) {
 	}
 }
 
-// The requested number of versions stays, and any of them can be restored.
+// The requested number of versions remains, and each can be restored.
 func TestWriteLast(t *testing.T) {
 	r := newRun(t)
 	write := func(last, version int) {
@@ -206,7 +206,7 @@ func TestWriteLast(t *testing.T) {
 	wantNames(t, r.Dir(), ".lock", "a", Config)
 }
 
-// After any failure the old versions stay, and no other file.
+// After any failure the old versions remain, without other files.
 func TestWriteFails(t *testing.T) {
 	r := newRun(t)
 	for _, s := range []string{"old", "new"} {
@@ -265,7 +265,7 @@ func TestOpenCleans(t *testing.T) {
 
 const helperEnv = "UNRAVEL_TEST_HOLD"
 
-// TestMain holds a run until it is killed, if TestKilled asks for it.
+// TestMain holds a run until it is killed, for TestKilled.
 func TestMain(m *testing.M) {
 	dir := os.Getenv(helperEnv)
 	if dir == "" {
@@ -344,7 +344,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// One caller at a time locks a folder, and a waiting caller gets it next.
+// One caller at a time locks a folder, and a waiting caller is next.
 func TestLock(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	unlock, err := Lock(t.Context(), dir)
@@ -377,7 +377,7 @@ func TestLock(t *testing.T) {
 	}
 }
 
-// A file removed during writing means that the folder is being deleted, even if the folder still exists.
+// A file removed during writing means that the folder is being deleted, even if it still exists.
 func TestEmptiedWhileWriting(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	r, err := Create(dir)

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -41,8 +42,7 @@ func (r *Run) WriteLast(name string, last int, write func(io.Writer) error) erro
 	return nil
 }
 
-// Version returns the name of a version of a file, by the number of newer versions: NAME, NAME.prev, NAME.prev2,
-// NAME.prev3 ...
+// Version returns the name of a version of a file: NAME, NAME.prev, NAME.prev2, NAME.prev3 ...
 func Version(name string, newer int) string {
 	switch newer {
 	case 0:
@@ -64,8 +64,7 @@ func (r *Run) rename(from, to string) error {
 	return err
 }
 
-// move renames a file. For a claimed run, the file goes through the folder of the claim, so a process without the claim
-// fails.
+// move renames a file, for a claimed run through the folder of the claim: without the claim it fails.
 func (r *Run) move(from, to string) error {
 	if dir := r.lock.Dir(); dir != "" {
 		by := filepath.Join(dir, filepath.Base(to))
@@ -92,7 +91,8 @@ func (r *Run) replace(name string, write func(io.Writer) error, keep bool) error
 	if err := r.prepare(name); err != nil {
 		return err
 	}
-	err := disk.WriteFileBy(r.temporary(name), r.Path(name), r.noting(name, write), keep)
+	// the temporary file of a claimed run is in the folder of the claim, which disappears with the claim
+	err := disk.WriteFileBy(cmp.Or(r.lock.Dir(), filepath.Dir(r.Path(name))), r.Path(name), r.noting(name, write), keep)
 	if err == nil && name != RecordFile {
 		return r.noted()
 	}
@@ -111,8 +111,7 @@ func (r *Run) replace(name string, write func(io.Writer) error, keep bool) error
 	return err
 }
 
-// vanished reports whether a file that was just written is missing from the run's folder, because another process is
-// deleting the folder.
+// vanished reports whether a new file is missing, because another process is deleting the run's folder.
 func (r *Run) vanished(err error) bool {
 	var link *os.LinkError
 	var file *fs.PathError
@@ -196,8 +195,7 @@ func (r *Run) Remove(name string) error {
 	return r.noted()
 }
 
-// RestoreVersion makes a version kept by [Run.WriteLast] the current one, after newer versions turned out to be
-// damaged.
+// RestoreVersion makes a version kept by [Run.WriteLast] the current one, because newer versions are damaged.
 func (r *Run) RestoreVersion(name string, newer int) error {
 	if err := r.prepare(name); err != nil {
 		return err

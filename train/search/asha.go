@@ -21,8 +21,6 @@ type ASHA struct {
 	Eta int `yaml:"eta" doc:"one trial in eta continues from a rung, to eta times its epochs"`
 }
 
-func newASHA() *ASHA { return &ASHA{Min: 1, Eta: 4} }
-
 // Validate checks the settings.
 func (a *ASHA) Validate() error {
 	if a.Max == 0 {

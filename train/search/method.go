@@ -39,7 +39,6 @@ func (t Trial) loss() float64 {
 	return orWorst(t.Values[len(t.Values)-1])
 }
 
-// orWorst returns v, or +Inf for NaN.
 func orWorst(v float64) float64 {
 	if math.IsNaN(v) {
 		return math.Inf(1)
@@ -123,7 +122,7 @@ var Methods = &registry.Registry[Method]{Kind: "search", Entries: []registry.Ent
 		Source: "Bergstra et al. 2011, section 4, with the bandwidths and weights of Optuna 4",
 		New:    func() Method { return NewTPE() }},
 	{Name: "asha", Doc: "random settings; after each rung of epochs, the best trials continue to the next",
-		Source: "Li et al. 2020, algorithm 2", New: func() Method { return newASHA() }},
+		Source: "Li et al. 2020, algorithm 2", New: func() Method { return &ASHA{Min: 1, Eta: 4} }},
 }}
 
 // MethodChoice is a method in a config: {tpe: {metric: dlsbd, runs: 64, space: ...}}.

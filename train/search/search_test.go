@@ -66,7 +66,7 @@ func best(trials []Trial) float64 {
 }
 
 func TestFunctions(t *testing.T) {
-	// The minima that the literature prints, such as Surjanovic and Bingham, Virtual Library of Simulation Experiments.
+	// Minima from the literature, such as Surjanovic and Bingham, Virtual Library of Simulation Experiments.
 	if v := branin(Point{math.Pi, 2.275}); math.Abs(v-0.397887) > 1e-6 {
 		t.Errorf("Branin: %v", v)
 	}
@@ -75,7 +75,7 @@ func TestFunctions(t *testing.T) {
 	}
 }
 
-// TPE finds a lower value than random search in most seeds.
+// TPE finds a lower value than random search for most seeds.
 func TestTPE(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -107,7 +107,7 @@ func onMixed(p Point) float64 {
 	return v
 }
 
-// TPE looks for every kind of range where the good trials are.
+// TPE concentrates on good trials for every kind of range.
 func TestKinds(t *testing.T) {
 	wins, good := 0, 0
 	for seed := range uint64(20) {
@@ -122,7 +122,7 @@ func TestKinds(t *testing.T) {
 		}
 		checkInside(t, trials)
 	}
-	if t.Logf("TPE is better in %d of 20 seeds, with kind b in %d of 500 trials", wins, good); wins < 15 || good < 250 { // at random, 167
+	if t.Logf("TPE is better in %d of 20 seeds, with kind b in %d of 500 trials", wins, good); wins < 15 || good < 250 { // 167 at random
 		t.Errorf("TPE is better in %d of 20 seeds, with kind b in %d of 500 trials", wins, good)
 	}
 }
@@ -141,7 +141,7 @@ func checkInside(t *testing.T, trials []Trial) {
 	}
 }
 
-// A range is uniform on its scale; each integer is as probable as the numbers that round to it.
+// A range is uniform on its scale. Each integer has the probability of the numbers that round to it.
 func TestDraw(t *testing.T) {
 	const n = 4000
 	counts := map[string]int{}
@@ -168,7 +168,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// A trial's random point depends on the seed and its place alone; a small space ends.
+// A trial's random point depends only on the seed and its index. A small space is exhausted.
 func TestDraws(t *testing.T) {
 	all := minimise(&Random{}, mixed, 5, 30, onMixed)
 	checkInside(t, all)
@@ -188,7 +188,7 @@ func TestDraws(t *testing.T) {
 	}
 }
 
-// Trials that failed, have no number, or have not ended never count as good.
+// Trials that failed, have NaN, or still run never count as good.
 func TestWorst(t *testing.T) {
 	tpe := NewTPE()
 	tpe.Space, tpe.Seed = unit, 1
@@ -198,7 +198,7 @@ func TestWorst(t *testing.T) {
 		"running": func(t *Trial) { t.Values, t.Running = nil, true },
 	} {
 		var trials []Trial
-		for k := range 40 { // everything above 1/2 is bad
+		for k := range 40 { // values above 1/2 are bad
 			one := Trial{Point: unit.Draw(1, k, nil)}
 			one.Values = []float64{-one.Point[0]}
 			if one.Point[0] > 0.5 {
@@ -223,14 +223,14 @@ func TestWorst(t *testing.T) {
 	}
 }
 
-// curve is the loss of a point of the unit interval after some epochs: it falls towards a limit, and small limits show
+// curve is the loss of a point of the unit interval after some epochs. It falls towards a limit, and small limits show
 // early.
 func curve(p Point, epochs int) float64 {
 	return math.Abs(p[0]-0.3) + 0.05*math.Abs(math.Sin(40*p[0]))/float64(epochs)
 }
 
-// runASHA makes 64 trials with several workers, which end in the order in which they began. It returns the trials and
-// the epochs.
+// runASHA makes 64 trials with several workers. Trials end in the order of their starts. It returns the trials and the
+// epochs.
 func runASHA(a *ASHA, workers int) (trials []Trial, epochs int) {
 	a.Space, a.Seed = unit, 2
 	rungs := a.Rungs()
@@ -297,7 +297,7 @@ func TestRungs(t *testing.T) {
 	}
 }
 
-// A trial that failed counts in its rung and never goes on; nor does one that runs.
+// A failed trial counts in its rung and is never promoted, and neither is a running trial.
 func TestPromotions(t *testing.T) {
 	a := &ASHA{Settings: Settings{Space: unit}, Min: 1, Max: 2, Eta: 2}
 	trial := func(x float64, values ...float64) Trial { return Trial{Point: Point{x}, Values: values} }
@@ -306,7 +306,7 @@ func TestPromotions(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		trials []Trial
-		want   int // -1: nothing
+		want   int // -1: none
 	}{
 		{"one result", []Trial{trial(0, 1)}, -1},
 		{"two results", []Trial{trial(0, 2), trial(1, 1)}, 1},

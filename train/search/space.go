@@ -203,8 +203,7 @@ func (r Range) Parse(text string) (v float64, ok bool) {
 	return v, err == nil && r.Low <= v && v <= r.High && (!r.whole() || v == math.Trunc(v))
 }
 
-// interval returns the ends of the range on the scale on which the range is uniform. An integer n stands for the
-// numbers that round to it, from n - 1/2 to n + 1/2.
+// interval returns the ends of a range where it is uniform. An integer n stands for n - 1/2 to n + 1/2.
 func (r Range) interval() (low, high float64) {
 	low, high = r.Low, r.High
 	if r.whole() {
@@ -242,8 +241,7 @@ func (r Range) draw(random *rand.Rand) float64 {
 	return r.value(low + (high-low)*random.Float64())
 }
 
-// maxDraws is the maximum number of draws to find a new point.
-const maxDraws = 1000
+const maxDraws = 1000 // maximum number of draws to find a new point
 
 // Draw returns the random point of the k-th trial. If all earlier trials are random, it only depends on the seed and k.
 // Draw draws again if an earlier trial has the same point. It returns nil if every draw gives an earlier point, because

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // TPE is the tree-structured Parzen estimator. It splits the n ended trials into the best ceil(n/10), at most 25, and
@@ -51,8 +53,7 @@ const (
 	fullTrial = 25 // number of newest trials with weight 1
 )
 
-// maxProposals is the maximum number of proposals to find a new point. After that, TPE draws a random point.
-const maxProposals = 20
+const maxProposals = 20 // maximum number of proposals to find a new point. After that, TPE draws a random point.
 
 // Next proposes a point.
 func (t *TPE) Next(trials []Trial, fresh bool) (Step, bool) {
@@ -159,8 +160,7 @@ func pick(weights []float64, random *rand.Rand) int {
 	return len(weights) - 1
 }
 
-// categorical is the estimator of a choice.
-type categorical struct{ p []float64 }
+type categorical struct{ p []float64 } // estimator of a choice
 
 func newCategorical(r Range, observed []float64) *categorical {
 	c := &categorical{make([]float64, len(r.Values))}
@@ -212,10 +212,7 @@ func newParzen(r Range, observed []float64) *parzen {
 // widths returns the standard deviations of the components; the last component is the prior.
 func widths(mean []float64, low, high float64) []float64 {
 	n := len(mean)
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
+	order := numeric.UpTo(n)
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(mean[a], mean[b]) })
 	wide, least := make([]float64, n), (high-low)/min(100, float64(1+n))
 	for place, i := range order {

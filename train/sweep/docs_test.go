@@ -9,7 +9,7 @@ import (
 	. "github.com/unravel-ml/unravel/train/sweep"
 )
 
-// The sweep that the page about sweeps shows has the runs that it says.
+// The example sweep in docs/sweeps.md has the number of runs that the page states.
 func TestDocs(t *testing.T) {
 	page, err := os.ReadFile("../../docs/sweeps.md")
 	if err != nil {

@@ -41,8 +41,7 @@ type Outcome struct {
 	Before bool // the run finished or failed before this call
 }
 
-// waitLocked is the interval for checking a run that another process holds.
-const waitLocked = 500 * time.Millisecond
+const waitLocked = 500 * time.Millisecond // interval for checking a run that another process holds
 
 // Execute trains the missing runs in a folder, and returns the outcomes of all runs in order. It records the error of a
 // failed run and continues with the other runs. A config that cannot be trained gives an error before the first run
@@ -89,8 +88,7 @@ type execution struct {
 	meter   *meter
 }
 
-// missing lists the runs to train: first the runs of this task, then the runs after them, and last the runs before
-// them.
+// missing lists the runs to train: of this task, then the runs after them, and last the runs before them.
 func (e *execution) missing(ctx context.Context) (list []int) {
 	hasher := new(datasets.Hasher)
 	for i, run := range e.runs {
@@ -122,8 +120,7 @@ func (e *execution) missing(ctx context.Context) (list []int) {
 	return slices.Concat(own, behind, before)
 }
 
-// changedInputs lists the user's files that have changed since a run read them. A deleted file does not count as
-// changed.
+// changedInputs lists the user's files that have changed since a run read them, except deleted files.
 func changedInputs(ctx context.Context, e Entry, h *datasets.Hasher) []string {
 	if e.Record == nil || e.Record.Data == nil || len(e.Record.Data.Inputs) == 0 {
 		return nil
@@ -135,8 +132,7 @@ func changedInputs(ctx context.Context, e Entry, h *datasets.Hasher) []string {
 	return datasets.ChangedInputs(e.Record.Data.Inputs, now)
 }
 
-// pass settles runs, jobs at a time. It waits for runs that other processes hold. If it has trained a run itself, it
-// returns the held runs, to be checked again.
+// pass settles runs, jobs at a time. After training a run, it returns the runs that others hold, to check again.
 func (e *execution) pass(ctx context.Context, jobs int, missing []int) (again []int) {
 	e.queue, e.left, e.made, e.skipped = make(chan int, len(missing)), len(missing), false, nil
 	for _, i := range missing {
@@ -248,7 +244,6 @@ func (e *execution) elsewhere(i int) bool {
 	return e.meter.elsewhere[i]
 }
 
-// heldElsewhere reports whether another process holds a run.
 func heldElsewhere(w *rundir.Watch, dir string) bool {
 	store, err := w.Open(dir)
 	if err != nil {
@@ -282,7 +277,6 @@ func InProcess(ctx context.Context, dir string, threads int, report func(done, a
 	return resume(ctx, dir, threads, train.Options{Progress: report})
 }
 
-// resume continues the run in a folder with the config in the folder.
 func resume(ctx context.Context, dir string, threads int, o train.Options) error {
 	e := Read(dir)
 	switch e.State {

@@ -20,7 +20,7 @@ import (
 	. "github.com/unravel-ml/unravel/train/sweep"
 )
 
-// counting trains runs in this process, and counts them.
+// counting trains runs in this process and counts them.
 func counting(count *atomic.Int64) Starter {
 	return func(ctx context.Context, dir string, threads int, report func(done, all int)) error {
 		err := InProcess(ctx, dir, threads, report)
@@ -72,7 +72,7 @@ func TestExecute(t *testing.T) {
 	if got, err := Execute(context.Background(), dir, nil, o); err != nil || len(got) != 0 {
 		t.Errorf("no runs: %v", err)
 	}
-	// A renamed folder is still the same run.
+	// A renamed folder still contains the same run.
 	if err := os.Rename(filepath.Join(dir, planned[0].Name), filepath.Join(dir, "other")); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestExecute(t *testing.T) {
 	}
 }
 
-// A failed run is recorded, and the other runs continue. It is only trained again on request.
+// A failed run is recorded, and the other runs continue. It is trained again only on request.
 func TestFailure(t *testing.T) {
 	planned, dir := runsOf(t, four), t.TempDir()
 	var made atomic.Int64
@@ -92,7 +92,7 @@ func TestFailure(t *testing.T) {
 			return errors.New("out of memory")
 		}
 		if filepath.Base(path) == planned[2].Name && broken {
-			return nil // it says that it is done, and is not
+			return nil // it reports success without a result
 		}
 		return InProcess(ctx, path, threads, report)
 	}
@@ -123,7 +123,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// A mistake or a panic at the start of a run is a failure of that run.
+// A mistake or a panic at the start of a run is a failure of this run.
 func TestFailureInside(t *testing.T) {
 	planned := runsOf(t, "product: {train.optimizer.adam.lr: [0.001, 1e30]}")
 	outcomes, err := Execute(context.Background(), t.TempDir(), planned, Options{})
@@ -132,7 +132,7 @@ func TestFailureInside(t *testing.T) {
 	}
 }
 
-// Mistakes in the combination of a config's parts are all found before the first run.
+// All mistakes in combinations of a config's parts are found before the first run.
 func TestMistakesBefore(t *testing.T) {
 	planned := runsOf(t, `
 seeds: [1, 2]
@@ -158,7 +158,7 @@ set: {supervision: {pairs: {count: 4}}, model: {lsbd-vae: {encoder: {mlp: {hidde
 	}
 }
 
-// A damaged run is trained again, but not if the folder may contain something else.
+// A damaged run is trained again, unless the folder may contain something else.
 func TestDamage(t *testing.T) {
 	planned, clean := runsOf(t, four), t.TempDir()
 	if _, err := Execute(context.Background(), clean, planned, Options{}); err != nil {

@@ -146,8 +146,7 @@ func inline(n *config.Node) (string, error) {
 	return whole.Inline(), nil
 }
 
-// maxRuns is the maximum number of runs of a sweep: a larger plan is probably a mistake.
-const maxRuns = 100000
+const maxRuns = 100000 // maximum number of runs of a sweep: a larger plan is probably a mistake
 
 // choice holds the settings that distinguish a run, and the corresponding part of the run's name.
 type choice struct {
@@ -234,7 +233,6 @@ func (p *Plan) node(argument string) *config.Node {
 	return nil
 }
 
-// choices lists the combinations of settings.
 func (p *Plan) choices() ([]choice, error) {
 	list := []choice{{settings: p.Set}}
 	cross := func(options []choice) error {
@@ -291,8 +289,7 @@ func (p *Plan) choices() ([]choice, error) {
 
 func (a Axis) label(i int) string { return Setting{a.Key, a.Values[i]}.label() }
 
-// label returns a setting's part of a run's name: the last key of the path and the value. A long or unusual value is
-// reduced to letters and digits.
+// label returns a setting's part of a run's name: the last key, and the value in letters and digits.
 func (s Setting) label() string {
 	key := strings.TrimSuffix(s.Key, ".+")
 	last := key[strings.LastIndex(key, ".")+1:]
@@ -306,8 +303,7 @@ func (s Setting) label() string {
 	return last + "-" + strings.TrimRight(text[:min(len(text), maxLabel)], "-")
 }
 
-// maxLabel is the maximum length of one value in a name.
-const maxLabel = 24
+const maxLabel = 24 // maximum length of one value in a name
 
 var (
 	plainValue = regexp.MustCompile(`^[A-Za-z0-9._+-]{1,24}$`)
@@ -317,8 +313,7 @@ var (
 // unnamed lists the name itself and the settings that do not affect results.
 var unnamed = []string{"name", "train.threads", "train.checkpoint", "train.figures"}
 
-// FolderName returns the folder name of a run with overrides: the config's name and the overrides, joined in the same
-// way as for the runs of a sweep.
+// FolderName returns the folder name of a run with overrides, joined in the same way as for the runs of a sweep.
 func FolderName(base string, overrides []Setting) string {
 	parts := []string{base}
 	for _, s := range overrides {
@@ -339,10 +334,8 @@ func (s Settings) Overrides() (list []string) {
 
 var notInNames = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// maxName is the maximum length of a folder name.
 const maxName = 100
 
-// nameOf joins the parts of a run's name into a valid folder name.
 func nameOf(parts []string, base string) string {
 	name := notInNames.ReplaceAllString(strings.Join(parts, "_"), "-")
 	if name = strings.TrimLeft(name, "._-"); name == "" {

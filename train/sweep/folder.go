@@ -118,8 +118,7 @@ func Others(entries []Entry, runs []Run) (list []string) {
 	return list
 }
 
-// maxNames is the maximum number of names to try for the folder of a run.
-const maxNames = 1000
+const maxNames = 1000 // maximum number of names to try for the folder of a run
 
 // place checks the runs, as [check] does, and creates a folder with the config for each run without one. A lock keeps
 // other sweeps from placing runs at the same time. When the context ends, the error is train.ErrStopped.
@@ -150,7 +149,7 @@ func place(ctx context.Context, dir string, all []Run, retry, elsewhere bool, lo
 			dirs = append(dirs, e.Dir)
 			continue
 		}
-		path, err := create(ctx, dir, r, held, nil)
+		path, err := create(ctx, dir, r, held, func(_ *rundir.Run, write func() error) error { return write() })
 		if err != nil {
 			return nil, err
 		}
@@ -159,8 +158,7 @@ func place(ctx context.Context, dir string, all []Run, retry, elsewhere bool, lo
 	return dirs, nil
 }
 
-// create creates the folder of a run. If a folder with the run's name is not empty, it adds a number to the name. If
-// around is set, create calls it with the open run and the function that writes the config.
+// create creates the folder of a run, with a number if its name is taken. around wraps writing the config.
 func create(ctx context.Context, dir string, r Run, held *rundir.Folder, around func(store *rundir.Run, write func() error) error) (string, error) {
 	text, err := r.Config.Encode()
 	if err != nil {
@@ -180,16 +178,10 @@ func create(ctx context.Context, dir string, r Run, held *rundir.Folder, around 
 		return "", err
 	}
 	write := func() error { return store.Write(rundir.Config, rundir.Bytes(text)) }
-	if around == nil {
-		err = write()
-	} else {
-		err = around(store, write)
-	}
-	return path, errors.Join(err, store.Close())
+	return path, errors.Join(around(store, write), store.Close())
 }
 
-// empty reports whether a folder is missing, or only contains the files that a killed process leaves: hidden files, or
-// the beginning of a trial.
+// empty reports whether a folder is missing, or only has the files that a killed process leaves.
 func empty(path string) bool {
 	entries, err := os.ReadDir(path)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -28,8 +29,7 @@ type Forecast struct {
 	Like    string        // rehearsed run whose time is used because the limit has passed; empty: a run of equal cost was timed
 }
 
-// Rehearser estimates the time of a run on a number of threads. If alone is true, it only estimates the training. See
-// [train.Rehearse].
+// Rehearser estimates the time of a run on a number of threads, with alone only of the training; see [train.Rehearse].
 type Rehearser func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error)
 
 // Forecasting are the options of [Forecasts].
@@ -44,7 +44,6 @@ type Forecasting struct {
 // Forecasts lists the state of each run. It estimates the times of the missing runs from finished runs of equal cost
 // ([CostOf]), or by Times. With a Rehearser, it rehearses one run of each remaining cost, with one concurrent copy per
 // job. Without a Rehearser, these times stay unknown.
-// there will be jobs. Without a Rehearser these times stay unknown.
 //
 // It rehearses the work after training once for runs with the same data, model and metrics. The next run to rehearse is
 // always the run least similar to the rehearsed runs. After the limit, every other run takes the time of the most
@@ -97,8 +96,7 @@ func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]
 
 func inSeconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// times holds the mean time of runs by cost.
-type times map[string]*average
+type times map[string]*average // holds the mean time of runs by cost
 
 func (t times) add(cost string, seconds float64) {
 	if t[cost] == nil {
@@ -107,8 +105,7 @@ func (t times) add(cost string, seconds float64) {
 	t[cost].add(seconds)
 }
 
-// look reports whether the time of a run with this cost is known. If it is unknown, look tries elsewhere, unless that
-// is nil.
+// look reports whether the time of a cost is known. If it is unknown, look tries elsewhere, unless that is nil.
 func (t times) look(cost string, r Run, elsewhere func(r Run) (time.Duration, bool)) bool {
 	if t[cost] == nil && elsewhere != nil {
 		if takes, ok := elsewhere(r); ok {
@@ -250,17 +247,11 @@ func WorkRehearsal(ctx context.Context, dir string, threads int, alone bool) ([]
 	return json.Marshal(r)
 }
 
-// Span returns the total time of runs with these durations and this number of jobs. Runs start in order, each when a
-// job is free.
+// Span returns the total time of runs with these durations. Runs start in order, each when one of the jobs is free.
 func Span(takes []time.Duration, jobs int) (longest time.Duration) {
 	ends := make([]time.Duration, max(1, jobs))
 	for _, d := range takes {
-		next := 0
-		for i, end := range ends {
-			if end < ends[next] {
-				next = i
-			}
-		}
+		next := slices.Index(ends, slices.Min(ends))
 		ends[next] += d
 		longest = max(longest, ends[next])
 	}

@@ -17,7 +17,7 @@ import (
 	. "github.com/unravel-ml/unravel/train/sweep"
 )
 
-// made trains or resumes a run of tiny. It ignores an error of resuming.
+// made trains or resumes a run of tiny. It ignores errors of resuming.
 func made(t testing.TB, dir string, resume bool, overrides ...string) {
 	t.Helper()
 	c, err := train.Load("tiny.yaml", []byte(tiny), overrides...)
@@ -29,7 +29,7 @@ func made(t testing.TB, dir string, resume bool, overrides ...string) {
 	}
 }
 
-// edited replaces a text in a file of the run; the text must exist.
+// edited replaces a text in a file of the run. The text must exist.
 func edited(t testing.TB, dir, name, old, now string) {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -45,9 +45,8 @@ func edited(t testing.TB, dir, name, old, now string) {
 	}
 }
 
-// A sweep does not accept a run with the same config but another history. It trains its run in another folder. It
+// A sweep does not accept a run with the same config but a different history. It trains its run in another folder. It
 // accepts a run with the same parameters.
-// with the same parameters.
 func TestHistory(t *testing.T) {
 	const lr = "set: {train.optimizer.adam.lr: 0.3}"
 	for _, x := range []struct {
@@ -161,7 +160,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// An edited record does not count: a sweep completes the run again, with the history in the checkpoint.
+// An edited record does not count. A sweep completes the run again, with the history in the checkpoint.
 func TestEditedRecord(t *testing.T) {
 	dir := t.TempDir()
 	old := filepath.Join(dir, "old")
@@ -178,7 +177,7 @@ func TestEditedRecord(t *testing.T) {
 	}
 }
 
-// withoutHashes changes the record of a finished run: the run then looks like a run of old code without hashes.
+// withoutHashes changes the record of a finished run to look like a record of old code without hashes.
 func withoutHashes(t testing.TB, dir string, change func(*rundir.Record)) {
 	t.Helper()
 	path := filepath.Join(dir, rundir.RecordFile)

@@ -9,8 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// kinds are the costs to estimate, with one run per cost.
-type kinds struct{ list []*kind }
+type kinds struct{ list []*kind } // costs to estimate, with one run per cost
 
 // kind is a run that represents all runs with its cost.
 type kind struct {
@@ -43,8 +42,7 @@ func (ks *kinds) add(cost string, r Run) {
 	ks.list = append(ks.list, k)
 }
 
-// rehearse rehearses one kind after another until the time is over. The next kind is always the one least similar to
-// the rehearsed kinds.
+// rehearse rehearses kinds until the time is over, next the kind least similar to the rehearsed kinds.
 func (ks *kinds) rehearse(ctx context.Context, r *rehearsals) error {
 	begin := time.Now()
 	for n := range ks.list {
@@ -81,21 +79,16 @@ func (ks *kinds) farthest() (far *kind) {
 
 // to counts the lines of k and o that the other lacks.
 func (k *kind) to(o *kind) (n int) {
+	n = len(k.lines) + len(o.lines)
 	for line := range k.lines {
-		if !o.lines[line] {
-			n++
-		}
-	}
-	for line := range o.lines {
-		if !k.lines[line] {
-			n++
+		if o.lines[line] {
+			n -= 2
 		}
 	}
 	return n
 }
 
-// seconds returns the time of a run by its rehearsal. If the kind was not rehearsed, seconds uses the most similar
-// rehearsal and scales the training by its length.
+// seconds returns the time of a run by its rehearsal, or by the most similar rehearsal and the length of training.
 func (k *kind) seconds() float64 {
 	if k.estimate != nil {
 		return k.estimate.Seconds()

@@ -20,7 +20,6 @@ type Folder struct {
 	Changed int64  // time when a file in it was last created, replaced or removed, in nanoseconds since 1970
 }
 
-// maxDepth is the maximum depth of the search for runs.
 const maxDepth = 6
 
 // Look lists the runs in a folder and below it, sorted by name. A missing folder has no runs. Look does not look for

@@ -33,8 +33,7 @@ func (s Status) String() string {
 	return text
 }
 
-// measuring is the assumed fraction of a run's time after training, until a run has finished.
-const measuring = 0.05
+const measuring = 0.05 // assumed fraction of a run's time after training, until a run has finished
 
 // meter estimates the progress of a sweep. It assumes that runs take equally long if they differ only in the seed. For
 // a kind without a finished run, it assumes the mean of the other kinds.

@@ -18,7 +18,7 @@ func TestMeter(t *testing.T) {
 	if s := m.status(now); s.Left >= 0 || s.Part != 0 {
 		t.Errorf("before: %+v", s)
 	}
-	// a was at 47.5 % when this process took over, and reached 71.25 % in 10 s: a whole run takes 42 s.
+	// a was at 47.5 % when this process took over, and reached 71.25 % in 10 s, so a whole run takes 42 s.
 	m.begin(0, now.Add(-10*time.Second))
 	m.step(0, 50, 100)
 	m.step(0, 75, 100)
@@ -42,8 +42,7 @@ func TestMeter(t *testing.T) {
 	if s = m.status(now); s.Left != 40*time.Second || s.Failed != 1 || s.Running != 2 || s.Part != 0.5 {
 		t.Errorf("two at once: %+v", s)
 	}
-	// c took 60 s, a quarter of it after training. d has finished two thirds of its training, so half of the run is
-	// done.
+	// c took 60 s, a quarter of it after training. d has finished two thirds of its training, which is half of the run.
 	m.end(2, Outcome{Entry: Entry{State: Finished, Record: &rundir.Record{Seconds: 60, Timings: []models.Timing{{Name: rundir.FinishingTiming, Seconds: 15}}}}})
 	m.step(3, 2, 3)
 	if s = m.status(now); s.Left != 30*time.Second || s.Part != (40+40+60+30)/200. {

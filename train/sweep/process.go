@@ -38,8 +38,7 @@ var ends = map[string]error{"finished": nil, "stopped": train.ErrStopped, "locke
 
 const endFailed = "failed"
 
-// saveWait is the maximum time for a process to save after a request to stop.
-const saveWait = time.Minute
+const saveWait = time.Minute // maximum time for a process to save after a request to stop
 
 // Processes returns a Starter that trains each run in a separate process: a crash then affects only one run. It starts
 // the program with args, the run's folder and the number of threads. The program must call [Work]. A program that
@@ -90,7 +89,6 @@ func listen(out io.Reader, report func(done, all int)) (end message, err error) 
 	return end, lines.Err()
 }
 
-// conclude returns the error of a process that has ended.
 func conclude(end message, err error, last *tail) error {
 	if known, ok := ends[end.End]; ok {
 		return known
@@ -99,13 +97,12 @@ func conclude(end message, err error, last *tail) error {
 		return errors.New(end.Error)
 	}
 	if err == nil {
-		err = errors.New("it ended without saying how")
+		err = errors.New("it ended without a result or an error")
 	}
 	return fmt.Errorf("the process of the run: %w%s", err, last)
 }
 
-// tail keeps the last part of a text.
-type tail struct{ text []byte }
+type tail struct{ text []byte } // keeps the last part of a text
 
 const tailSize = 2000
 
@@ -123,8 +120,7 @@ func (t *tail) String() string {
 	return ""
 }
 
-// reportEvery is the time between two messages about steps.
-const reportEvery = 500 * time.Millisecond
+const reportEvery = 500 * time.Millisecond // time between two messages about steps
 
 // Work trains the run in a folder, in a process started by [Processes]. in and out are the standard input and output;
 // log receives the events of the run. When in ends because the starter died, Work saves the run and returns. The

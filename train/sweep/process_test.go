@@ -87,7 +87,7 @@ func sweepInto(file, dir string) error {
 	return err
 }
 
-// The runs of plans to kill.
+// Runs of plans for kill tests.
 const (
 	fiveSeeds  = "seeds: [0, 1, 2, 3, 4]\n"
 	fiveTrials = "search: {random: {metric: mig, runs: 5, space: {losses.1.kl.weight: {linear: [0, 4]}}}}\n"
@@ -116,11 +116,11 @@ func program(t testing.TB, file, dir string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, log
 }
 
-// Sweeps that are killed at random moments, with or without their processes, end with the results of an undisturbed
-// sweep. Finished runs are not trained again.
+// Sweeps killed at random moments, with or without their processes, end with the results of an undisturbed sweep.
+// Finished runs are not trained again.
 func TestKilled(t *testing.T) { testKilled(t, fiveSeeds, 0) }
 
-// A search that is killed ends with the trials and results of an undisturbed search.
+// A killed search ends with the trials and results of an undisturbed search.
 func TestSearchKilled(t *testing.T) {
 	long.Only(t)
 	testKilled(t, fiveTrials, 0)
@@ -130,7 +130,7 @@ func TestSearchKilled(t *testing.T) {
 func TestKilledWithoutLocks(t *testing.T) {
 	t.Setenv("UNRAVEL_CLAIMS", "only")
 	t.Setenv("UNRAVEL_CLAIMS_AFTER", "300ms")
-	testKilled(t, fiveSeeds, 300*time.Millisecond) // claims of dead processes are waited for
+	testKilled(t, fiveSeeds, 300*time.Millisecond) // waits for the claims of dead processes
 }
 
 func testKilled(t *testing.T, runs string, patience time.Duration) {
@@ -157,8 +157,7 @@ func testKilled(t *testing.T, runs string, patience time.Duration) {
 		if kills > 30 {
 			t.Fatal("it makes no progress")
 		}
-		// Every kill comes a little later, because a busy machine may have become slower than during the undisturbed
-		// sweep.
+		// Each kill comes a little later, because a busy machine may be slower than during the undisturbed sweep.
 		share := (0.05 + 0.4*random.Float64()) * (1 + float64(kills)/4)
 		time.AfterFunc(time.Duration(kills)*patience/4+time.Duration(share*float64(takes)), func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
 		err := cmd.Wait()
@@ -216,7 +215,7 @@ func TestCrash(t *testing.T) {
 	}
 }
 
-// A stopped sweep lets its runs save, and says so.
+// A stopped sweep lets its runs save, and reports this.
 func TestStopped(t *testing.T) {
 	p, err := Open(plan(t, fiveSeeds))
 	if err != nil {
@@ -244,7 +243,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// A process saves its run and ends if its starter has died. If another process holds the run, it says so.
+// A process saves its run and ends if its parent has died. If another process holds the run, it reports this.
 func TestWork(t *testing.T) {
 	p, err := Open(plan(t, fiveSeeds))
 	if err != nil {
@@ -257,7 +256,7 @@ func TestWork(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Execute(ctx, dir, planned[:1], Options{}); err == nil { // it may stop before there is a folder
+	if _, err := Execute(ctx, dir, planned[:1], Options{}); err == nil { // it may stop before the folder exists
 		t.Fatal("not stopped")
 	}
 	path := filepath.Join(dir, planned[0].Name)

@@ -51,7 +51,6 @@ func Prepare(ctx context.Context, dir string, runs []Run, retry bool, log *slog.
 	return p, nil
 }
 
-// ended reports whether a run needs no further work: it finished or failed.
 func ended(e Entry) bool { return e.State == Finished || e.State == Failed }
 
 // forget removes the record of a failed run before it is trained again.

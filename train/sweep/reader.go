@@ -65,8 +65,7 @@ func (r *Reader) read(dir string) Entry {
 	return e
 }
 
-// identify sets the hash that identifies the run. It uses the history in the record or, for an unfinished run, in the
-// state.
+// identify sets the hash that identifies the run, by the history in the record or in the state.
 func (e *Entry) identify(text []byte) {
 	e.ConfigHash = e.Hash
 	var h rundir.History
@@ -85,7 +84,6 @@ func (e *Entry) identify(text []byte) {
 	}
 }
 
-// decode sets the config and its hash.
 func (r *Reader) decode(e *Entry, text []byte) error {
 	key, own, ok := splitConfig(text)
 	if ok {
@@ -122,8 +120,7 @@ type ownLines struct {
 	Seed uint64 `yaml:"seed"`
 }
 
-// splitConfig returns a hash of a config's text without the values of its name and seed, and these values. It returns
-// false unless the name and the seed are each on one plain line.
+// splitConfig returns the hash of a config's text without its name and seed, and both, if each is on a plain line.
 func splitConfig(text []byte) (key [sha256.Size]byte, own ownLines, ok bool) {
 	var kept, lines bytes.Buffer
 	names, seeds := 0, 0
@@ -160,7 +157,6 @@ func newKnownConfig(c train.Config, identity []byte) *knownConfig {
 	return k
 }
 
-// hash returns the hash of the config with another seed.
 func (k *knownConfig) hash(seed uint64) string {
 	text := make([]byte, 0, len(k.before)+len(k.after)+32)
 	text = append(append(text, k.before...), "\nseed: "...)

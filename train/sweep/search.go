@@ -37,8 +37,7 @@ type Search struct {
 	agreed map[string]bool // hashes of configs that agree with their trial
 }
 
-// epochsKey is the setting that rungs determine.
-const epochsKey = "train.epochs"
+const epochsKey = "train.epochs" // setting that rungs determine
 
 // NewSearch returns the search of a plan. It checks the objective, and that the base config has the settings of the
 // space and accepts their values. Its errors are *config.Error.
@@ -65,7 +64,6 @@ func (p *Plan) NewSearch() (*Search, error) {
 	return s, s.checkSpace()
 }
 
-// fixed returns the settings of all runs.
 func (p *Plan) fixed() Settings {
 	list := slices.Clone(p.Set)
 	for _, seed := range p.Seeds {
@@ -90,14 +88,8 @@ func (s *Search) checkRungs(base train.Config) error {
 	if s.Method.Value.Rungs() == nil {
 		return nil
 	}
-	keys := []string{}
-	for _, one := range s.plan.Set {
-		keys = append(keys, one.Key)
-	}
-	for _, r := range s.Method.Value.Common().Space {
-		keys = append(keys, r.Key)
-	}
-	if slices.Contains(keys, epochsKey) {
+	set := slices.ContainsFunc(s.plan.Set, func(one Setting) bool { return one.Key == epochsKey })
+	if set || slices.ContainsFunc(s.Method.Value.Common().Space, func(r search.Range) bool { return r.Key == epochsKey }) {
 		return s.plan.root.Invalid("search", "%s trains for the epochs of its rungs, from min to max; want %s nowhere else",
 			s.Method.Name, epochsKey)
 	}
@@ -108,8 +100,7 @@ func (s *Search) checkRungs(base train.Config) error {
 	return nil
 }
 
-// between is a position in a range that is unlikely to be a round number.
-const between = 0.382
+const between = 0.382 // position in a range that is unlikely to be a round number
 
 // checkSpace loads the base config with each value of a choice, and with both ends and an inner value of other ranges.
 func (s *Search) checkSpace() error {
@@ -340,15 +331,11 @@ func (e *searching) work(ctx context.Context) error {
 				return fmt.Errorf("run %s: %w", run.Name, entry.Problem)
 			}
 		}
-		e.release(dir)
+		e.lock.Lock()
+		delete(e.own, dir)
+		e.lock.Unlock()
 	}
 	return nil
-}
-
-func (e *searching) release(dir string) {
-	e.lock.Lock()
-	defer e.lock.Unlock()
-	delete(e.own, dir)
 }
 
 // report records the progress of a run and passes the status on.
@@ -402,8 +389,7 @@ func (e *searching) observe(found *Trials) map[string]bool {
 	return own
 }
 
-// choose returns the folder of the next run, which contains its config. If dir is empty, there is nothing to do now,
-// and wait reports whether that may change.
+// choose returns the folder of the next run. If dir is empty, wait reports whether there may be one later.
 func (e *searching) choose(ctx context.Context) (dir string, run Run, wait bool, err error) {
 	e.choosing.Lock()
 	defer e.choosing.Unlock()
@@ -498,7 +484,6 @@ func (e *searching) promote(t Trial, rung int) (dir string, run Run, wait bool, 
 	return e.take(t.Dir, err), run, false, err
 }
 
-// begin creates the folder of a new trial.
 func (e *searching) begin(ctx context.Context, k int, p search.Point, held *rundir.Folder) (dir string, run Run, wait bool, err error) {
 	drawn := e.settings(p)
 	if run, err = e.Search.run(k, drawn, 0); err != nil {

@@ -120,7 +120,7 @@ search:
     space: {train.optimizer.adam.lr: {log: [1e-4, 0.1]}, train.batch: {integer: [8, 32]}}
 `
 
-// With one job, the trials of TPE only depend on the results, also if the search is stopped in between.
+// With one job, the trials of TPE depend only on the results, even if the search stops in between.
 func TestSearchTPE(t *testing.T) {
 	long.NotShort(t)
 	want := execute(t, searchOf(t, tpeSearch), t.TempDir(), 1)

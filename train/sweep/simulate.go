@@ -192,8 +192,7 @@ func (s *Simulation) Limit(m *Machines) string {
 	return "the number of cores"
 }
 
-// straggle returns the factor on the i-th run's duration. The factors follow a log-normal distribution with mean 1, in
-// a fixed order.
+// straggle returns the factor on the i-th run's duration: log-normal with mean 1, in a fixed order.
 func (m *Machines) straggle(i int) float64 {
 	if m.Spread == 0 {
 		return 1
@@ -259,8 +258,7 @@ func (n *numbers[T]) Pop() any {
 	return last
 }
 
-// Pieces lists runs and their seconds for a simulation. If a run starts from another run in the same folder, it waits
-// for that run.
+// Pieces lists runs and their seconds for a simulation. A run waits for the run in the folder that it starts from.
 func Pieces(dir string, runs []Run, seconds []float64) []Piece {
 	at := map[string]int{}
 	for i, r := range runs {

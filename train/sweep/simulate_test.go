@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// machines parses a list; only runs take time on these machines.
+// machines parses a list. Only runs take time on these machines.
 func machines(t *testing.T, text string) *Machines {
 	t.Helper()
 	m, err := ParseMachines(text + ",start=0,spread=0,latency=0,folder=0,run=0")
@@ -31,7 +31,7 @@ func TestSimulate(t *testing.T) {
 	for i := 1; i < 5; i++ {
 		chain[i].After = []int{i - 1}
 	}
-	fan := equalRuns(9, 10) // eight start from the first
+	fan := equalRuns(9, 10) // eight runs start from the first
 	for i := 1; i < 9; i++ {
 		fan[i].After = []int{0}
 	}

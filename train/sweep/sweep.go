@@ -67,8 +67,7 @@ func Open(file string) (*Plan, error) {
 	return Load(file, source)
 }
 
-// Load reads a plan from YAML source; file is its name in messages. It looks for the files that the plan names next to
-// the plan's file first.
+// Load reads a plan from YAML source; file is its name. It first looks for the plan's files next to that file.
 func Load(file string, source []byte) (*Plan, error) {
 	root, err := config.Parse(file, source)
 	if err != nil {

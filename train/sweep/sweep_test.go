@@ -227,7 +227,7 @@ func TestHash(t *testing.T) {
 
 const four = "seeds: [0, 1]\nproduct: {losses.1.kl.weight: [1, 2]}"
 
-// Folders with other content, or runs with other settings, are left alone.
+// Folders with other content, or runs with other settings, remain untouched.
 func TestNames(t *testing.T) {
 	runs, dir := runsOf(t, "seeds: [0]"), t.TempDir()
 	other := runsOf(t, "seeds: [1]")
@@ -245,7 +245,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Runs that differ in seeds share one rehearsal, made by as many processes as run at once. The work after training is
+// Runs that differ in seeds share one rehearsal, with as many processes as concurrent runs. The work after training is
 // rehearsed once for losses of all weights.
 func TestForecastsRehearse(t *testing.T) {
 	plan := "seeds: [0, 1]\nproduct: {losses.0.reconstruction.likelihood: [bernoulli, gaussian], train.epochs: [2, 3]}\n"
@@ -360,8 +360,8 @@ func TestForecasts(t *testing.T) {
 	}
 }
 
-// The run least like the first is rehearsed before similar ones. After the limit, each other run takes as long as the
-// rehearsed run most like it, with training in proportion.
+// The run least similar to the first is rehearsed before similar runs. After the limit, each other run gets the time of
+// the most similar rehearsed run, with training in proportion.
 func TestForecastsLimit(t *testing.T) {
 	plan := "list: [{name: short, train.epochs: 2}, {name: long, train.epochs: 6}, {name: batches, train.epochs: 2, train.batch: 4, train.clip: 3}]\n"
 	var said, rehearsed []string

@@ -61,7 +61,6 @@ func (t *Trials) loss(v float64) float64 {
 	return v
 }
 
-// points returns the trials as arguments of a method.
 func (t *Trials) points() []search.Trial {
 	var list []search.Trial
 	for _, one := range t.List {
@@ -75,7 +74,6 @@ func (t *Trials) points() []search.Trial {
 	return list
 }
 
-// trialFile is the content of rundir.TrialFile.
 type trialFile struct {
 	Trial    int               `json:"trial"`
 	Settings map[string]string `json:"settings"` // by key path, as one line of YAML
@@ -156,7 +154,6 @@ func readTrialFile(dir string) (*trialFile, error) {
 	return &file, nil
 }
 
-// readSettings sets the settings and the point of a trial.
 func (t *Trial) readSettings(s search.Space, file *trialFile) error {
 	for _, r := range s {
 		text := file.Settings[r.Key]
@@ -170,7 +167,6 @@ func (t *Trial) readSettings(s search.Space, file *trialFile) error {
 	return nil
 }
 
-// encodeSearch returns a search as YAML.
 func encodeSearch(m search.MethodChoice) (string, error) {
 	text, err := config.Encode(struct {
 		Search search.MethodChoice `yaml:"search"`
@@ -185,7 +181,7 @@ func parseSearch(dir, text string) (search.MethodChoice, error) {
 	}
 	err := config.Load(filepath.Join(dir, rundir.TrialFile), []byte(text), &file)
 	if err == nil && file.Search.Value == nil {
-		err = fmt.Errorf("%s names no search; want it as the search wrote it", filepath.Join(dir, rundir.TrialFile))
+		err = fmt.Errorf("%s has no search method; want the file as the search wrote it", filepath.Join(dir, rundir.TrialFile))
 	}
 	return file.Search, err
 }
@@ -239,7 +235,6 @@ func differentSettings(a, b []Setting) string {
 	return strings.Join(list, "; ")
 }
 
-// metricNames lists the results of a config's runs, and their directions.
 func metricNames(c train.Config) (names []string, better []metrics.Direction) {
 	names = metrics.ResultNames(c.Metrics.Final)
 	for _, m := range c.Metrics.Final {
@@ -254,7 +249,6 @@ func metricNames(c train.Config) (names []string, better []metrics.Direction) {
 	return names, better
 }
 
-// directionOf returns the direction of the objective of a config's runs.
 func directionOf(s *search.Settings, c train.Config) metrics.Direction {
 	names, better := metricNames(c)
 	if i := slices.Index(names, s.Metric); i >= 0 {
@@ -303,7 +297,6 @@ func (t *Trial) measure(m search.Method) error {
 	return nil
 }
 
-// objective returns the value of the objective in a line of a log.
 func objective(s *search.Settings, line *rundir.Line) (v float64, ok bool) {
 	if s.Loss == "" {
 		v, ok = line.Metrics[s.Metric]

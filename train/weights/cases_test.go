@@ -26,13 +26,13 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// testCase is a model with parameters that training could have given it.
+// testCase is a model with parameters as after training.
 type testCase struct {
 	name   string
 	source weights.Source
 }
 
-// settings are the settings of models that would be large by default, or that require settings.
+// settings are for models that are large by default or require settings.
 var settings = map[string]string{
 	"encoder": "latent: 5", "ae": "latent: 5", "vae": "latent: 5", "cofhae": "hierarchy: truth",
 	"delta-vae": "latent: [{sphere: {dim: 1}}, {euclidean: {dim: 3}}, {sphere: {dim: 2}}]",
@@ -43,18 +43,18 @@ var settings = map[string]string{
 	"barlow-twins": "hidden: 16", "moco": "width: 8, queue: 16", "moco-v2": "width: 8, queue: 16",
 }
 
-// encoderSettings make networks small.
+// encoderSettings are for small networks.
 var encoderSettings = map[string]string{"conv64": "features: 24", "conv64-norm": "features: 24", "locatello": "features: 24", "mlp": "hidden: [24, 16]", "dense-norm": "hidden: [24, 16]",
 	"small-conv": "width: 4, features: 24", "resnet18": "width: 4", "resnet-ae": "width: 8, features: 24"}
 
-// withDecoder are the models that have one.
+// withDecoder lists the models with a decoder.
 var withDecoder = []string{"ae", "vae", "delta-vae", "lsbd-vae", "quessard", "forward-vae", "gvae", "ml-vae", "ada-gvae", "ada-ml-vae", "slow-vae", "joint-vae", "cascade-vae", "cofhae"}
 
 // setting describes a case.
 type setting struct {
 	model, more string
 	h, w, c     int
-	normalised  bool // the images
+	normalised  bool // normalised images
 }
 
 func (s setting) String() string {
@@ -65,8 +65,8 @@ func (s setting) String() string {
 	return name
 }
 
-// pairs returns all pairs of two lists. Unless the complete tests run, it returns only some pairs, with every member of
-// either list in a pair.
+// pairs returns all pairs of two lists. Without -long it returns only some pairs, but every member of either list
+// occurs in a pair.
 func pairs(a, b []string) (list [][2]string) {
 	for i, x := range a {
 		for j, y := range b {
@@ -78,8 +78,8 @@ func pairs(a, b []string) (list [][2]string) {
 	return list
 }
 
-// cases are all models with all encoders, all decoders, and all networks with all activations, kinds of normalisation
-// and some shapes. By default they are fewer, but every model, encoder and decoder is in some case.
+// cases lists all models with all encoders, all decoders, and all networks with all activations, normalisations and
+// some shapes. By default there are fewer, but every model, encoder and decoder occurs.
 func cases() (list []setting) {
 	add := func(model, more string, h, w, c int) {
 		list = append(list, setting{model: model, more: more, h: h, w: w, c: c})
@@ -90,7 +90,7 @@ func cases() (list []setting) {
 		model, encoder := p[0], p[1]
 		more := fmt.Sprintf("encoder: {%s: {%s}}", encoder, encoderSettings[encoder])
 		if slices.Contains(withDecoder, model) && !slices.Contains(nn.Decoders.Names(), encoder) {
-			more += ", decoder: {mlp: {hidden: [24, 16]}}" // there is no mirror image
+			more += ", decoder: {mlp: {hidden: [24, 16]}}" // the encoder has no mirror image
 		}
 		add(model, more, 16, 16, 3)
 	}
@@ -123,7 +123,7 @@ func cases() (list []setting) {
 	return append(list, setting{"simsiam", "encoder: {conv64-norm: {features: 24, norm: batch}}", 16, 16, 3, true})
 }
 
-// layered are networks from parts with a layer of every kind.
+// layered returns networks with a layer of every kind.
 func layered(norm, activation string, decoder bool) string {
 	list := "encoder: {layers: [{conv: {channels: 8, stride: 2}}, {norm: {kind: NORM, groups: 2}}, {activation: ACTIVATION}, " +
 		"{residual: {channels: 8, norm: NORM, groups: 2, activation: ACTIVATION}}, {residual: {channels: 8, stride: 2, norm: NORM, groups: 2}}, {pool: max}, flatten, {activation: ACTIVATION}, {dropout: 0.2}, " +
@@ -135,7 +135,7 @@ func layered(norm, activation string, decoder bool) string {
 	return strings.NewReplacer("NORM", norm, "ACTIVATION", activation).Replace(list)
 }
 
-// registered lists the names of what can be exported.
+// registered lists the names of all exportable parts.
 func registered() []string {
 	return slices.Concat(models.Registry.Names(), nn.Encoders.Names(), nn.Decoders.Names())
 }
@@ -175,13 +175,13 @@ func (s setting) build(t *testing.T) testCase {
 	return testCase{s.String(), source}
 }
 
-// tree has options within options, and a dimension under none.
+// tree has nested options, and a dimension outside options.
 var tree = hierarchy.Hierarchy{
 	{}, {Options: []hierarchy.Hierarchy{{{Options: []hierarchy.Hierarchy{{{}}, {}}}}, {{Options: []hierarchy.Hierarchy{{}, {{}, {}}}}}, {}}},
 }
 
-// disturb changes initial parameters to values that all matter: biases and offsets are not 0, factors not 1, and
-// moments come from some batches.
+// disturb gives all initial parameters an effect: biases and offsets are not 0, factors not 1, and moments come from
+// some batches.
 func disturb(p *nn.Params) {
 	for _, name := range p.Names() {
 		values := p.Get(name).Float32s()
@@ -204,7 +204,7 @@ func disturb(p *nn.Params) {
 	}
 }
 
-// images are n of them, row by row: on black a rectangle of another colour for each, and noise of a tenth.
+// images returns n images: on black, one rectangle of a different colour each, with noise of a tenth.
 func (c *testCase) images(n int) []float32 {
 	h, w, channels := c.source.Data.Height, c.source.Data.Width, c.source.Data.Channels
 	list := make([]float32, 0, n*h*w*channels)
@@ -236,7 +236,7 @@ func (c *testCase) width() (n int) {
 	return n
 }
 
-// encode returns the codes of images by our own machine.
+// encode returns the codes of images from graph/machine.
 func (c *testCase) encode(t *testing.T, n int) []float32 {
 	t.Helper()
 	d := c.source.Data
@@ -256,7 +256,7 @@ func (c *testCase) encode(t *testing.T, n int) []float32 {
 	return run(t, in, out, images)
 }
 
-// decode returns the images of codes by our own machine.
+// decode returns the images of codes from graph/machine.
 func (c *testCase) decode(t *testing.T, codes []float32, n int) []float32 {
 	t.Helper()
 	g := nn.NewGraph(c.source.Model.Params())
@@ -286,7 +286,7 @@ func run(t *testing.T, in, out *gorgonia.Node, values []float32) []float32 {
 	return slices.Clone(m.Value(out).Data().([]float32))
 }
 
-// channelsFirst returns images [n, H, W, C] as [n, C, H, W].
+// channelsFirst converts images [n, H, W, C] to [n, C, H, W].
 func channelsFirst(images []float32, shape []int) (first []float32, to []int) {
 	n, h, w, c := shape[0], shape[1], shape[2], shape[3]
 	for i := range n {

@@ -10,7 +10,7 @@ import (
 )
 
 // This example writes an encoder as an ONNX network, and prints the shapes of its input and output. For the model of a
-// run use train.OpenExperiment.
+// run, use train.OpenExperiment.
 func ExampleSource_WriteONNX() {
 	settings := models.NewAE()
 	settings.Encoder = nn.EncoderChoice{Name: "mlp", Value: nn.NewMLP()}
@@ -39,7 +39,7 @@ func ExampleSource_WriteONNX() {
 	// dense [latent/code/weight latent/code/bias] linear
 }
 
-// In this example an encoder begins with the parameters of another model. For a file use weights.Open, for a run
+// In this example, an encoder begins with the parameters of another model. For a file use weights.Open, for a run
 // train.OpenWeights.
 func ExampleSource_Load() {
 	mlp := nn.EncoderChoice{Name: "mlp", Value: nn.NewMLP()}

@@ -13,21 +13,14 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// form describes how to convert a parameter to the layout of PyTorch: its axes, some of them split, and their new
-// order.
+// form describes how to convert a parameter to the layout of PyTorch: its axes and their new order.
 type form struct {
 	view  []int // sizes of the axes; their product is the number of elements
 	order []int // order of the axes
 	shape []int // PyTorch's shape
 }
 
-// convert returns the elements in the layout of PyTorch.
-func (f form) convert(data []float32) []float32 {
-	data, _ = transposed(data, f.view, f.order)
-	return data
-}
-
-// restore is the inverse of convert.
+// restore returns elements in the layout of PyTorch to their order in the model.
 func (f form) restore(data []float32) []float32 {
 	to, back := make([]int, len(f.order)), make([]int, len(f.order))
 	for i, axis := range f.order {
@@ -37,8 +30,7 @@ func (f form) restore(data []float32) []float32 {
 	return data
 }
 
-// forms finds the parameters with a different order of elements in the layout of PyTorch, from the operations that use
-// them. If rows are flattened images, the columns also have a different order.
+// forms finds, by their operations, the parameters with a different order of elements in PyTorch.
 func (s *Source) forms() (map[string]form, error) {
 	forms := map[string]form{}
 	for _, p := range s.Parts() {
@@ -66,7 +58,6 @@ func (s *Source) forms() (map[string]form, error) {
 	return forms, nil
 }
 
-// formsOf adds the forms of a graph's parameters.
 func (s *Source) formsOf(g *gorgonia.ExprGraph, forms map[string]form) error {
 	operands := map[*gorgonia.Node][]*gorgonia.Node{}
 	users := map[*gorgonia.Node][]*gorgonia.Node{}
@@ -130,8 +121,7 @@ func behind(n *gorgonia.Node, users map[*gorgonia.Node][]*gorgonia.Node) (list [
 	return list
 }
 
-// flattened returns the shapes [H, W, C] of images that a dense layer has as input rows or as output rows, or nil for a
-// side without images.
+// flattened returns the shapes [H, W, C] of the images that a dense layer takes or gives as rows, or nil.
 func flattened(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.Node) (in, out []int, err error) {
 	if x := before(operands[n][0], operands); isOperation(x, "reshape") && operands[x][0].Dims() == 4 {
 		in = operands[x][0].Shape()[1:]
@@ -141,7 +131,7 @@ func flattened(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.
 		case isOperation(u, "reshape") && u.Dims() == 4:
 			out = u.Shape()[1:]
 		case out != nil:
-			return nil, nil, fmt.Errorf("the result of %s is an image and rows of its own; want one of both", n.Name())
+			return nil, nil, fmt.Errorf("the result of %s becomes images and is also used as rows; layout pytorch needs one of the two", n.Name())
 		}
 	}
 	return in, out, nil
@@ -158,14 +148,14 @@ func checkReshape(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgon
 		}
 		for _, u := range behind(n, users) {
 			if !isOperation(u, "dense") {
-				return fmt.Errorf("images are flattened for %v, whose columns would be in another order; want a dense layer", u.Op())
+				return fmt.Errorf("images are flattened for %v, which cannot follow the order of pixels of layout pytorch; want a dense layer there", u.Op())
 			}
 		}
 	case from.Dims() == 2 && n.Dims() == 4 && !isOperation(before(from, operands), "dense"):
 		if orderless(n.Shape()) {
 			return nil
 		}
-		return fmt.Errorf("rows of %s become images, in another order; want those of a dense layer", from.Name())
+		return fmt.Errorf("rows of %s become images, but cannot follow the order of pixels of layout pytorch; want rows of a dense layer", from.Name())
 	}
 	return nil
 }
@@ -197,7 +187,6 @@ func channelsOrder(axes []int, first int) []int {
 	return []int{first}
 }
 
-// array is a parameter as stored in a file.
 type array struct {
 	name  string
 	shape []int
@@ -234,7 +223,8 @@ func arrays(name string, shape []int, data []float32, l Layout, forms map[string
 	}
 	last = cmp.Or(normNames[last], last)
 	if f, ok := forms[name]; ok {
-		return []array{{folder + last, f.shape, f.convert(data)}}
+		shape = f.shape
+		data, _ = transposed(data, f.view, f.order)
 	}
 	return []array{{folder + last, shape, data}}
 }

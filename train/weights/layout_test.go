@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// torch is a file of layout pytorch with the layers of torch.nn, by plain loops in double precision.
+// torch computes the layers of torch.nn on a file of layout pytorch, with plain loops in double precision.
 type torch struct {
 	*testing.T
 	file *safetensors.File
@@ -111,8 +111,8 @@ func relu(x []float64) []float64 {
 	return x
 }
 
-// A file in the layout of PyTorch gives our codes and pixels with PyTorch's layers: convolutions, dense layers after
-// and before images, transposed convolutions, batch norm.
+// PyTorch's layers on a file in its layout give our codes and pixels: convolutions, dense layers after and before
+// images, transposed convolutions, batch norm.
 func TestPyTorchLayout(t *testing.T) {
 	for _, more := range []string{"encoder: {conv64: {features: 24}}, decoder: conv64", "encoder: {conv64-norm: {features: 24, norm: batch}}, decoder: mlp"} {
 		c := newCase(t, "ae", more, 32, 32, 3)
@@ -198,7 +198,7 @@ func (c *testCase) safetensors(t *testing.T, p weights.Part, l weights.Layout) [
 	return b.Bytes()
 }
 
-// Every model has its parameters and states again after an export and a load, in both layouts, bit for bit.
+// Export and load preserve the parameters and states of every model in both layouts, bit for bit.
 func TestRoundTrip(t *testing.T) {
 	long.NotShort(t)
 	path := filepath.Join(t.TempDir(), "w")
@@ -233,7 +233,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// An exported network cannot be read; the message says what can.
+// An exported network cannot be read. The error names a readable format.
 func TestOpenONNX(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "encoder.onnx")
 	c := cases()[0].build(t)

@@ -21,7 +21,7 @@ import (
 // runtimeFolder has the program that runs ONNX networks with onnxruntime, and its packages after npm ci.
 const runtimeFolder = "../../tools/onnxcheck"
 
-// needRuntime skips a test where onnxruntime cannot run.
+// needRuntime skips a test if onnxruntime cannot run.
 func needRuntime(t *testing.T) (node string) {
 	t.Helper()
 	node, err := exec.LookPath("node")
@@ -34,7 +34,7 @@ func needRuntime(t *testing.T) (node string) {
 	return node
 }
 
-// exported is a network as ONNX, with an input and the expected output.
+// exported is an ONNX network with an input and the expected output.
 type exported struct {
 	name  string
 	model []byte
@@ -43,8 +43,8 @@ type exported struct {
 	want  []float32
 }
 
-// runONNX computes networks with onnxruntime and returns the greatest difference of each, relative to the
-// greatest number of the result.
+// runONNX runs networks with onnxruntime. It returns the largest difference of each, relative to the largest number of
+// the result.
 func runONNX(t *testing.T, node string, list []exported) []float64 {
 	t.Helper()
 	type job struct {
@@ -87,8 +87,8 @@ func runONNX(t *testing.T, node string, list []exported) []float64 {
 	return differences
 }
 
-// difference is the largest difference of two arrays, relative to the largest number of want; NaN if they differ in
-// length.
+// difference returns the largest difference of two arrays, relative to the largest number of want, or NaN for different
+// lengths.
 func difference(got, want []float32) float64 {
 	if len(got) != len(want) {
 		return math.NaN()
@@ -111,8 +111,8 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
-// Every model with every network, and every network with all its activations and normalisations: onnxruntime gives our codes
-// and our pixels, in both layouts.
+// onnxruntime gives our codes and pixels for every model with every network, and every network with all activations and
+// normalisations, in both layouts.
 func TestONNXRuntime(t *testing.T) {
 	if testing.Short() {
 		t.Skip("runs some hundred networks")
@@ -135,8 +135,8 @@ func TestONNXRuntime(t *testing.T) {
 	t.Logf("%d networks; the greatest difference is %.2g of the scale, of %s", len(list), worst, at)
 }
 
-// Our own reader gives the codes and pixels of exported networks, in both layouts. Norms and residual networks
-// amplify the rounding of float32, by as much as in onnxruntime.
+// Our own reader gives the codes and pixels of exported networks in both layouts. Norms and residual networks amplify
+// float32 rounding as much as in onnxruntime.
 func TestONNXRoundTrip(t *testing.T) {
 	long.NotShort(t)
 	worst, at := 0.0, ""
@@ -159,7 +159,7 @@ func TestONNXRoundTrip(t *testing.T) {
 	t.Logf("the greatest difference is %.2g of the scale, of %s", worst, at)
 }
 
-// compute computes a network by our own reader.
+// compute computes a network with our own reader.
 func (e *exported) compute(t *testing.T) []float32 {
 	t.Helper()
 	m, err := onnx.Decode(e.model)
@@ -213,8 +213,8 @@ func (c *testCase) onnx(t *testing.T, p weights.Part, l weights.Layout) []byte {
 	return b.Bytes()
 }
 
-// The file obeys the format: versions, names, shapes with a free number of images, every value defined once and before
-// its use, and every weight used.
+// The file follows the format: versions, names, shapes with a free number of images, every value defined once and
+// before its use, and every weight used.
 func TestONNXStructure(t *testing.T) {
 	long.NotShort(t)
 	for _, s := range cases() {
@@ -286,7 +286,7 @@ func checkGraph(t *testing.T, name string, g *onnx.Graph) {
 	}
 }
 
-// The tests know every model and every network that is registered.
+// The tests cover every registered model and network.
 func TestCasesAreComplete(t *testing.T) {
 	var names []string
 	for _, s := range cases() {

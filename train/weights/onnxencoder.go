@@ -18,8 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// mostONNX is the maximum size of an ONNX file, which is the limit of protocol buffers.
-const mostONNX = 1 << 31
+const mostONNX = 1 << 31 // maximum size of an ONNX file, which is the limit of protocol buffers
 
 // Limits of a batch: images, and their elements. They do not depend on the machine, because sums may depend on the
 // batch size.
@@ -28,8 +27,7 @@ const (
 	batchElements         = 1 << 19
 )
 
-// mostCodes is the maximum number of elements of codes, 1 GiB as float64.
-const mostCodes = 1 << 27
+const mostCodes = 1 << 27 // maximum number of elements of codes, 1 GiB as float64
 
 // ONNXOptions specify what an encoder computes.
 type ONNXOptions struct {
@@ -139,7 +137,6 @@ func (e *ONNXEncoder) encode(ctx context.Context, d datasets.Dataset, watch func
 	return codes, nil
 }
 
-// networkInput is the input of a network for the images of a data set.
 type networkInput struct {
 	h, w, c     int
 	first       bool // [N, C, H, W]
@@ -230,7 +227,6 @@ func (o *ONNXOptions) normalisation(c int) (scale, rest []float32, err error) {
 	return scale, rest, nil
 }
 
-// run computes the output for a batch of images.
 func (e *ONNXEncoder) run(ctx context.Context, in *networkInput, d datasets.Dataset, images []int) (*onnx.Tensor, error) {
 	n, size := len(images), in.h*in.w*in.c
 	x := make([]float32, n*size)

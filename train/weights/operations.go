@@ -1,8 +1,6 @@
 package weights
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Operations is a network as a list of ONNX operations (operator set 17, version 8 of the format). It is for programs
 // that compute the network themselves, such as the HTML page of a run. Operations are in topological order.

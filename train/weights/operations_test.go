@@ -7,7 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// The multiplications of an image are the multiplications of its layers.
+// The multiplications per image are the sum over its layers.
 func TestProducts(t *testing.T) {
 	for _, x := range []struct {
 		more    string

@@ -15,7 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// played are the cases that a page computes: every kind of layer, every decoder, and every operation that a model adds, with few weights.
+// played are the cases for a page: every kind of layer, every decoder, and every operation added by a model, with few
+// weights.
 func played(t *testing.T) (list []testCase) {
 	for _, all := range []map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error){ownEncoders(), pixelEncoders()} {
 		for name, encode := range all {
@@ -47,7 +48,7 @@ func played(t *testing.T) (list []testCase) {
 	return list
 }
 
-// fresh reports whether a network has an operation that is not among the seen ones, and notes its operations.
+// fresh reports whether a network has an operation outside seen, and adds its operations to seen.
 func fresh(o *weights.Operations, seen map[string]bool) (fresh bool) {
 	for _, n := range o.List {
 		form := fmt.Sprint(n.Name, n.Attributes["mode"], n.Attributes["keepdims"], len(n.Inputs))
@@ -57,7 +58,7 @@ func fresh(o *weights.Operations, seen map[string]bool) (fresh bool) {
 	return fresh
 }
 
-// A page computes the same results as our machine, with every operation of exported networks.
+// A page computes the results of graph/machine, for every operation of exported networks.
 func TestPageComputesNetworks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("computes some hundred networks in a browser")
@@ -95,7 +96,7 @@ func TestPageComputesNetworks(t *testing.T) {
 	}
 }
 
-// computed runs a part of a model in the page, with its weights in single precision.
+// computed runs a part of a model in the page, with weights in single precision.
 func computed(t *testing.T, page *browser.Page, c *testCase, p weights.Part, in []float32, n int, used map[string]bool) []float32 {
 	t.Helper()
 	o, err := c.source.Operations(p)

@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
-// pixelEncoders are a convolution to 7 by 7 pixels of 8 channels, an operation on images, another convolution.
+// pixelEncoders have a convolution to 7 by 7 pixels of 8 channels, an operation on images, and another convolution.
 func pixelEncoders() map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
 	operations := map[string]func(x *gorgonia.Node) (*gorgonia.Node, error){
 		"shuffle": func(x *gorgonia.Node) (*gorgonia.Node, error) { return layer.Shuffle(x, 2) },
@@ -54,7 +54,7 @@ func pixelEncoders() map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.N
 				return nil, err
 			}
 			x = must(nn.Conv(g, x, "after", nn.ConvOptions{Out: 2, Kernel: 3, Activation: graph.SiLU}))
-			return nn.Dropout(g, must(graph.Flatten(x)), "dropout", 0.5) // nothing, but in training
+			return nn.Dropout(g, must(graph.Flatten(x)), "dropout", 0.5) // no effect outside training
 		}
 	}
 	encoders["residual sum of rows"] = func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
@@ -67,7 +67,7 @@ func pixelEncoders() map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.N
 	return encoders
 }
 
-// Our own reader computes the exports with the same values.
+// Our own reader computes the exported networks with equal values.
 func TestPixelOperationsRead(t *testing.T) {
 	for name, encode := range pixelEncoders() {
 		for _, e := range ownCase(t, name, encode).exports(t) {
@@ -88,7 +88,7 @@ func TestOptionsRead(t *testing.T) {
 	}
 }
 
-// Operations on images, and activations, are exported with the values that they have here.
+// Operations on images, and activations, are exported with our values.
 func TestPixelOperations(t *testing.T) {
 	node := needRuntime(t)
 	var list []exported

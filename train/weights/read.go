@@ -28,7 +28,7 @@ type File struct {
 func Open(path string) (*File, error) {
 	f, err := safetensors.ReadForeign(path)
 	if err != nil && strings.HasSuffix(path, ".onnx") {
-		return nil, fmt.Errorf("%w; an ONNX network cannot be read, want its weights as safetensors", err)
+		return nil, fmt.Errorf("%w; weights cannot be read from an ONNX network, want its weights as safetensors", err)
 	}
 	if err != nil {
 		return nil, err
@@ -120,7 +120,6 @@ func (s *Source) Load(f *File, o LoadOptions) (*Loaded, error) {
 	return report, nil
 }
 
-// match finds the tensors for the parameters that the options select.
 func (s *Source) match(given map[string]safetensors.Tensor, forms map[string]form, l Layout, o LoadOptions) (*Loaded, map[string][]float32, error) {
 	report := &Loaded{Missing: []string{}, Unknown: []string{}}
 	params := s.Model.Params()
@@ -201,8 +200,7 @@ func isCounter(t safetensors.Tensor, name string, known map[string]bool) bool {
 	return ok && whole && known[norm+runningVariance]
 }
 
-// checkVariances rejects negative running variances, because their square roots are not numbers. The variances are in
-// the last array.
+// checkVariances rejects negative running variances: their roots are not numbers. They are in the last array.
 func checkVariances(name string, shape []int, data []float32, arrays []array) error {
 	if !isRunning(name, shape) {
 		return nil
@@ -261,8 +259,7 @@ func (f *File) Digest(o LoadOptions) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// renamed returns the tensors by their names in the model. In the layout of PyTorch, it also accepts names of the model
-// with slashes.
+// renamed returns the tensors by their names in the model. For PyTorch it also accepts slashes.
 func (f *File) renamed(renames [][2]string, l Layout) (map[string]safetensors.Tensor, error) {
 	tensors := map[string]safetensors.Tensor{}
 	used := make([]bool, len(renames))
@@ -288,7 +285,6 @@ func (f *File) renamed(renames [][2]string, l Layout) (map[string]safetensors.Te
 	return tensors, nil
 }
 
-// read returns the elements of a tensor as float32.
 func read(t safetensors.Tensor, shape []int) ([]float32, error) {
 	var data []float32
 	switch v := t.Data.(type) {
@@ -323,7 +319,6 @@ func hint(got, native []int, l Layout) string {
 	return ""
 }
 
-// mostNames is the maximum number of names in an error.
 const mostNames = 8
 
 // mismatch returns an error for missing and unknown tensors, or nil if all match.

@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// smallSource is an encoder with two layers, and its parameters as tensors with elements 1, 2 and so on.
+// smallSource returns an encoder with two layers, and its parameters as tensors with elements 1, 2 and so on.
 func smallSource(t *testing.T) (s weights.Source, tensors []weights.Tensor) {
 	t.Helper()
 	mlp := nn.NewMLP()
@@ -34,7 +34,7 @@ func smallSource(t *testing.T) (s weights.Source, tensors []weights.Tensor) {
 	return weights.Source{Model: model, Data: data}, tensors
 }
 
-// A file that lacks one tensor or has one too many is refused, with the names of at most eight tensors. Parts of it load.
+// A file with a missing or an extra tensor is an error that names at most eight tensors. Parts of it load.
 func TestLoadMismatch(t *testing.T) {
 	extra := func(n int) (list []weights.Tensor) {
 		for i := range n {
@@ -89,7 +89,7 @@ func TestLoadMismatch(t *testing.T) {
 	}
 }
 
-// Names with dots in the layout of slashes are an error that names the other layout, with all tensors as with some.
+// Names with dots in the layout with slashes are an error that names the other layout, for full and partial loads.
 func TestLoadNamesOfPyTorch(t *testing.T) {
 	for _, partial := range []bool{false, true} {
 		source, tensors := smallSource(t)
@@ -103,7 +103,7 @@ func TestLoadNamesOfPyTorch(t *testing.T) {
 	}
 }
 
-// The first rename that fits counts. A rename without a tensor, or to a name that another tensor has, is an error.
+// The first matching rename counts. A rename without a tensor, or to an existing name, is an error.
 func TestLoadRenames(t *testing.T) {
 	for _, c := range []struct {
 		renames [][2]string
@@ -125,7 +125,7 @@ func TestLoadRenames(t *testing.T) {
 	}
 }
 
-// A digest depends on names, shapes and elements, and on nothing that the options leave out.
+// A digest depends on names, shapes and elements, but not on tensors that the options omit.
 func TestDigest(t *testing.T) {
 	_, tensors := smallSource(t)
 	digest := func(change func([]weights.Tensor), o weights.LoadOptions) string {
@@ -144,7 +144,7 @@ func TestDigest(t *testing.T) {
 	if len(whole) != 32 || whole == part {
 		t.Errorf("digests %s, %s", whole, part)
 	}
-	last := len(tensors) - 1 // outside of encoder
+	last := len(tensors) - 1 // outside the encoder
 	for name, c := range map[string]struct {
 		change          func([]weights.Tensor)
 		changes, ofPart bool

@@ -7,8 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/onnx"
 )
 
-// rules translate the operations of package graph in encoders and decoders to ONNX.
-var rules map[string]rule
+var rules map[string]rule // translations of the operations of package graph in encoders and decoders to ONNX
 
 func init() { // an initialiser would be a cycle: rules call the translator, which looks up rules
 	rules = map[string]rule{
@@ -60,7 +59,6 @@ func direct(op string, a attributes) rule {
 	return func(t *translator, s *step) string { return t.node(op, a, t.operands(s)...) }
 }
 
-// activation adds the activation of a layer.
 func (t *translator) activation(s *step, x string) string {
 	name := get[string](s, "activation")
 	switch name {

@@ -30,13 +30,11 @@ func standardise(t *translator, s *step) string {
 	return t.affine(s, t.node("Div", nil, t.node("Sub", nil, in[0], mean), deviation), 2)
 }
 
-// deviation computes sqrt(variance + epsilon).
 func (t *translator) deviation(s *step, variance string) string {
 	return t.node("Sqrt", nil, t.node("Add", nil, variance, t.scalar(get[float64](s, "epsilon"))))
 }
 
-// affine multiplies by the factors and adds the offsets of the channels, if the step has operands from first on. It
-// adds a ReLU if the step has one.
+// affine multiplies by factors and adds offsets, if the step has operands from first on, and a ReLU if it has one.
 func (t *translator) affine(s *step, y string, first int) string {
 	if len(s.in) > first {
 		gamma, beta := t.value(s.in[first]), t.value(s.in[first+1])

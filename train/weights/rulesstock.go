@@ -160,8 +160,7 @@ func stockReduction(op string) rule {
 	}
 }
 
-// stockPatches translates im2col: patches of images [N, C, H, W] as [N, H', W', C k k], by a convolution with unit
-// filters.
+// stockPatches translates im2col: patches of [N, C, H, W] as [N, H', W', C k k], by a convolution with unit filters.
 func stockPatches(t *translator, s *step) string {
 	x := t.value(s.in[0])
 	h, w, c := fieldInt(s, "h"), fieldInt(s, "w"), t.steps[s.in[0]].shape[1]

@@ -67,7 +67,6 @@ func (s *Source) parametersOf(p Part) ([]string, error) {
 	}), nil
 }
 
-// layouts describe the layouts in words.
 var layouts = map[Layout]map[string]string{
 	Native: {"images": "[N, H, W, C]", "convolution": "[height, width, in, out]", "transposed convolution": "[height, width, out, in]",
 		"dense": "[in, out]", "flatten": "rows, columns, channels", "running": "[1, 2, channels]: means, variances"},
@@ -75,7 +74,6 @@ var layouts = map[Layout]map[string]string{
 		"dense": "[out, in]", "flatten": "channels, rows, columns", "running": "running_mean and running_var, [channels]"},
 }
 
-// metadata describes the model and some of its parts.
 func (s *Source) metadata(l Layout, parts ...Part) (map[string]string, error) {
 	networks := map[Part]*Network{}
 	for _, p := range parts {

@@ -17,7 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
-// own is a model of another module: an encoder of operations of Gorgonia.
+// own is another module's model: an encoder of Gorgonia operations.
 type own struct {
 	params *nn.Params
 	width  int
@@ -34,7 +34,7 @@ func (m *own) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error)
 	return m.encode(g, images)
 }
 
-// chain applies functions one after the other.
+// chain applies functions in sequence.
 type chain struct {
 	x   *gorgonia.Node
 	err error
@@ -55,12 +55,12 @@ func must(n *gorgonia.Node, err error) *gorgonia.Node {
 	return n
 }
 
-// ownEncoders are networks of stock operations, of 8x8 images with 3 channels.
+// ownEncoders are networks of stock operations on 8x8 images with 3 channels.
 func ownEncoders() map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
 	param := func(g *nn.Graph, name string, shape ...int) *gorgonia.Node {
 		return must(g.Param(name, shape, nn.FanInUniform))
 	}
-	positive := func(x *gorgonia.Node) *gorgonia.Node { // more than 1.5
+	positive := func(x *gorgonia.Node) *gorgonia.Node { // above 1.5
 		return must(gorgonia.Add(must(gorgonia.Square(x)), gorgonia.NewConstant(float32(1.5))))
 	}
 	rows := func(g *nn.Graph, x *gorgonia.Node, width int) *gorgonia.Node { // [N, width]
@@ -97,7 +97,7 @@ func ownEncoders() map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Nod
 			}
 			return graph.ConcatColumns(y, must(graph.SliceColumns(h, 1, 3)), must(graph.StopGradient(must(graph.Scale(2, h)))))
 		},
-		"padding of a sequence": func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) { // height and width pad apart
+		"padding of a sequence": func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) { // height and width have separate padding
 			c := chain{x: must(gorgonia.Reshape(x, tensor.Shape{x.Shape()[0], 1, 16, 12}))}
 			return c.then(func(x *gorgonia.Node) (*gorgonia.Node, error) {
 				return nn.Conv(g, x, "down", nn.ConvOptions{Out: 5, Kernel: 3, Stride: 2})
@@ -153,7 +153,7 @@ func ownEncoders() map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Nod
 	return all
 }
 
-// ownCase is a test case of a custom encoder. Its graph gives the width of its code.
+// ownCase is a test case of a custom encoder. Its graph determines the width of its code.
 func ownCase(t *testing.T, name string, encode func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error)) *testCase {
 	t.Helper()
 	m := &own{params: nn.NewParams(1), encode: encode}
@@ -171,7 +171,7 @@ func ownCase(t *testing.T, name string, encode func(g *nn.Graph, x *gorgonia.Nod
 	return &testCase{name, weights.Source{Model: m, Data: models.Data{Height: 8, Width: 8, Channels: 3}}}
 }
 
-// Encoders of Gorgonia's operations, and with connections past a block, are exported too.
+// Encoders of Gorgonia's operations, also with skip connections, can be exported.
 func TestStockOperations(t *testing.T) {
 	var list []exported
 	for name, encode := range ownEncoders() {
@@ -186,7 +186,7 @@ func TestStockOperations(t *testing.T) {
 	}
 }
 
-// What cannot be exported is named.
+// Errors name the operations that cannot be exported.
 func TestNoTranslation(t *testing.T) {
 	dense := func(g *nn.Graph, x *gorgonia.Node) *gorgonia.Node {
 		return must(nn.Dense(g, must(graph.Flatten(x)), "net/dense", 4, graph.Linear))

@@ -15,8 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/models"
 )
 
-// tracedBatches are the batch sizes of two graphs of one network. Sizes and attributes that differ between the two
-// graphs depend on the number of images.
+// tracedBatches are the batch sizes of two graphs of a network. Sizes that differ depend on the number of images.
 var tracedBatches = [2]int{2, 3}
 
 // trace is a network as a list of steps in topological order.
@@ -26,7 +25,6 @@ type trace struct {
 	output int
 }
 
-// step is a node of a network's graph.
 type step struct {
 	node       *gorgonia.Node
 	operation  string // operation of package graph or of Gorgonia; empty: an input, a parameter or a constant
@@ -38,7 +36,6 @@ type step struct {
 	parameter  string
 }
 
-// trace lists the steps of a part of the model.
 func (s *Source) trace(p Part) (*trace, error) {
 	var of [2]*trace
 	for i, n := range tracedBatches {
@@ -56,7 +53,6 @@ func (s *Source) trace(p Part) (*trace, error) {
 	return of[0], nil
 }
 
-// build builds a part of the model in a new graph.
 func (s *Source) build(p Part, n int) (in, out *gorgonia.Node, err error) {
 	g := nn.NewGraph(s.Model.Params())
 	if p == Encoder {
@@ -131,8 +127,7 @@ func constantOf(n *gorgonia.Node) (gorgonia.Value, bool) {
 	return c.Value(), true
 }
 
-// compare finds the sizes and attributes that depend on the number of images, using a trace of the same network with
-// another number of images.
+// compare finds the sizes and attributes that depend on the number of images, by another trace.
 func (t *trace) compare(other *trace) error {
 	if len(t.steps) != len(other.steps) {
 		return fmt.Errorf("it has %d operations on %d images and %d on %d; want a network that does not depend on their number",
@@ -161,7 +156,6 @@ func (t *trace) compare(other *trace) error {
 	return nil
 }
 
-// label returns the name of a step for errors.
 func (s *step) label() string {
 	switch {
 	case s.operation != "" && s.stock:
@@ -184,7 +178,6 @@ func (t *trace) layer(s *step) string {
 	return ""
 }
 
-// elements returns the values of an input, a parameter or a constant.
 func (s *step) elements() ([]float32, error) {
 	v, ok := constantOf(s.node)
 	if !ok {

@@ -80,7 +80,6 @@ func try(f func()) (err error) {
 	return nil
 }
 
-// translate builds the graph.
 func (t *translator) translate(s *Source, p Part, l Layout) {
 	in, out := "images", "codes"
 	if p == Decoder {
@@ -201,7 +200,6 @@ func (t *translator) step(s *step) (value string) {
 	return value
 }
 
-// operands returns the names of the values of a step's operands.
 func (t *translator) operands(s *step) (list []string) {
 	for _, i := range s.in {
 		list = append(list, t.value(i))
@@ -259,7 +257,6 @@ func (t *translator) scalar(v float64) string {
 	return t.floats(path.Join(t.layer, "number"), nil, []float32{float32(v)})
 }
 
-// ints adds a list of integers, such as a shape.
 func (t *translator) ints(values ...int) string {
 	list := make([]int64, len(values))
 	for i, v := range values {

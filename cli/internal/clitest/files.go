@@ -17,7 +17,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
-// WriteFile writes a file.
 func WriteFile(t testing.TB, path string, content []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, content, 0o666); err != nil {
@@ -25,7 +24,6 @@ func WriteFile(t testing.TB, path string, content []byte) {
 	}
 }
 
-// ReadFile returns the content of a file.
 func ReadFile(t testing.TB, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -35,7 +33,6 @@ func ReadFile(t testing.TB, path string) []byte {
 	return content
 }
 
-// WriteNPY writes an array as a .npy file.
 func WriteNPY[T npy.Element](t testing.TB, path string, shape []int, data []T) {
 	t.Helper()
 	var b bytes.Buffer

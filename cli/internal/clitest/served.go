@@ -23,7 +23,6 @@ type Heard struct {
 	called bool
 }
 
-// Write writes to the log.
 func (h *Heard) Write(p []byte) (int, error) {
 	h.lock.Lock()
 	defer h.lock.Unlock()
@@ -35,7 +34,6 @@ func (h *Heard) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// String returns the log so far.
 func (h *Heard) String() string {
 	h.lock.Lock()
 	defer h.lock.Unlock()
@@ -47,8 +45,7 @@ var addressLine = regexp.MustCompile(`see (http://\S+)`)
 // Run is cli.Run, which this package must not import: cli's own tests use it.
 type Run func(ctx context.Context, args []string, stdout, stderr io.Writer) (code int)
 
-// Served runs a command line with a server until the test has read the page that the log names, and the command's work
-// is done. It returns the log and the page.
+// Served runs a command line with a server until the test has read the page that the log names and the work is done.
 func Served(t *testing.T, run Run, args ...string) (log, page string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -9,6 +9,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,7 +51,6 @@ func (j *Job) Line() []string {
 	return append(slices.Clone(j.Command), "--index", "--of", strconv.Itoa(j.Tasks), "--no-wait")
 }
 
-// variable is a variable of a task.
 type variable struct{ Name, Value string }
 
 func (j *Job) variables() (list []variable) {
@@ -98,11 +98,9 @@ type Scheduler interface {
 	Commands(id string) (end, show string)
 }
 
-// answer is the maximum time for a command of a scheduler.
-const answer = time.Minute
+const answer = time.Minute // maximum time for a command of a scheduler
 
-// call runs a command of a scheduler and returns its output. The error contains the command's own words. want tells the
-// user how to get the command.
+// call runs a command of a scheduler and returns its output. want tells the user how to get the command.
 func call(ctx context.Context, input []byte, want, command string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, answer)
 	defer cancel()
@@ -118,11 +116,7 @@ func call(ctx context.Context, input []byte, want, command string, args ...strin
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("%s: no answer: %w", command, ctx.Err())
 	case errors.As(err, &ended):
-		words := strings.TrimSpace(log.String() + out.String())
-		if words == "" {
-			words = ended.Error()
-		}
-		return "", fmt.Errorf("%s: %s", command, words)
+		return "", fmt.Errorf("%s: %s", command, cmp.Or(strings.TrimSpace(log.String()+out.String()), ended.Error()))
 	}
 	return out.String(), err
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,9 +40,7 @@ const (
 // train.ErrStopped, and the job continues. job.Tasks is the maximum number of tasks; 0 means one task per missing run.
 func Execute(ctx context.Context, s Scheduler, job Job, runs []sweep.Run, o Options) ([]sweep.Outcome, error) {
 	o.Log = plain.Or(o.Log)
-	if o.Every == 0 {
-		o.Every = usualEvery
-	}
+	o.Every = cmp.Or(o.Every, usualEvery)
 	progress, err := sweep.Prepare(ctx, job.Dir, runs, o.Retry, o.Log)
 	if err != nil {
 		return nil, err
@@ -54,7 +53,6 @@ func Execute(ctx context.Context, s Scheduler, job Job, runs []sweep.Run, o Opti
 	return progress.Outcomes(), err
 }
 
-// follower follows the jobs of a sweep.
 type follower struct {
 	Options
 	scheduler Scheduler
@@ -76,12 +74,8 @@ type known struct {
 	Submitted time.Time `json:"submitted"` // time of the submission, for people
 }
 
-// path returns the path of the file that records the job.
-func (f *follower) path() string {
-	return filepath.Join(f.job.Dir, OutputDir, f.job.Name+".json")
-}
+func (f *follower) path() string { return filepath.Join(f.job.Dir, OutputDir, f.job.Name+".json") }
 
-// follow submits jobs until all runs have ended.
 func (f *follower) follow(ctx context.Context) error {
 	for {
 		done, err := f.progress.Look()
@@ -107,7 +101,6 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// say logs an event of the job.
 func (f *follower) say(format string, args ...any) {
 	f.Log.Info(fmt.Sprintf(format, args...), "event", "job", "job", f.id, "scheduler", f.scheduler.Name())
 }
@@ -165,8 +158,7 @@ func (f *follower) ended(t Tasks) error {
 	return os.Remove(f.path())
 }
 
-// submit follows the existing job, or submits a new one. A lock prevents other processes from submitting at the same
-// time.
+// submit follows the existing job, or submits a new one, under a lock that stops other submissions.
 func (f *follower) submit(ctx context.Context) (err error) {
 	unlock, err := rundir.Lock(ctx, filepath.Join(f.job.Dir, OutputDir))
 	if err != nil {
@@ -192,8 +184,7 @@ func (f *follower) submit(ctx context.Context) (err error) {
 	return disk.WriteFile(f.path(), rundir.JSON(known{f.scheduler.Name(), f.id, j.Tasks, time.Now().UTC().Round(time.Second)}), false)
 }
 
-// Size returns the number of tasks for the given number of missing runs. It is at most the wanted number, and at most
-// the scheduler's maximum (0: no maximum).
+// Size returns the number of tasks for missing runs: at most wanted, and at most most (0: no maximum).
 func Size(wanted, most, missing int) int {
 	n := missing
 	for _, limit := range []int{wanted, most} {
@@ -204,8 +195,7 @@ func Size(wanted, most, missing int) int {
 	return max(n, 1)
 }
 
-// find returns the unfinished job of an earlier call: the job in the file or, after an interrupted submission, the job
-// with this name.
+// find returns the unfinished job of an earlier call: the job in the file, or the job with this name.
 func (f *follower) find(ctx context.Context) (string, error) {
 	var k known
 	text, err := os.ReadFile(f.path())

@@ -26,13 +26,10 @@ type Kubernetes struct {
 	Group     int
 }
 
-// Name implements Scheduler.
 func (*Kubernetes) Name() string { return "kubernetes" }
 
-// kubernetesMost is the maximum number of completions of an Indexed Job with a backoff limit per index.
-const kubernetesMost = 100000
+const kubernetesMost = 100000 // maximum number of completions of an Indexed Job with a backoff limit per index
 
-// Most implements Scheduler.
 func (*Kubernetes) Most(context.Context) (int, error) { return kubernetesMost, nil }
 
 var (
@@ -116,7 +113,6 @@ func scalar(text string) (string, error) {
 	return strings.TrimSuffix(string(plain), "\n"), err
 }
 
-// kubectl runs kubectl and returns its output.
 func (k *Kubernetes) kubectl(ctx context.Context, input []byte, args ...string) (string, error) {
 	if k.Namespace != "" {
 		args = append(args, "--namespace="+k.Namespace)
@@ -126,7 +122,6 @@ func (k *Kubernetes) kubectl(ctx context.Context, input []byte, args ...string) 
 
 var createdJob = regexp.MustCompile(`^job\.batch/([a-z0-9]([-a-z0-9]*[a-z0-9])?)$`)
 
-// Submit implements Scheduler.
 func (k *Kubernetes) Submit(ctx context.Context, j *Job) (string, error) {
 	text, err := k.Text(j)
 	if err != nil {
@@ -143,7 +138,6 @@ func (k *Kubernetes) Submit(ctx context.Context, j *Job) (string, error) {
 	return found[1], nil
 }
 
-// kubernetesJob holds the fields of a job that this package reads.
 type kubernetesJob struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
@@ -167,7 +161,6 @@ type kubernetesJob struct {
 	} `json:"status"`
 }
 
-// tasks counts the tasks of a job.
 func (j *kubernetesJob) tasks() (t Tasks, err error) {
 	if j.Kind != "Job" || j.Spec.Completions == nil {
 		return t, fmt.Errorf("kubectl shows no Indexed Job, but %q", j.Kind)
@@ -242,7 +235,6 @@ func (k *Kubernetes) Look(ctx context.Context, id string) (Tasks, error) {
 	return j.tasks()
 }
 
-// Find implements Scheduler.
 func (k *Kubernetes) Find(ctx context.Context, name string) (string, error) {
 	out, err := k.kubectl(ctx, nil, "get", "jobs", "--selector=unravel/job="+name, "--output=json")
 	if err != nil {
@@ -277,7 +269,6 @@ func (k *Kubernetes) Cancel(ctx context.Context, id string) error {
 	return err
 }
 
-// Commands implements Scheduler.
 func (k *Kubernetes) Commands(id string) (end, show string) {
 	in := ""
 	if k.Namespace != "" {

@@ -21,7 +21,7 @@ func kubernetesTest() (*Kubernetes, *Job) {
 			Work: "/shared/~ a", Dir: "/shared/runs", Tasks: 100000, Request: Request{CPUs: 4, Memory: 3<<30 + 1, Time: 90 * time.Minute, Limit: 64}}
 }
 
-// The object holds every text unchanged. If the checking program exists (UNRAVEL_KUBECHECK), it compares the object
+// The object contains every text unchanged. If the checking program exists (UNRAVEL_KUBECHECK), it compares the object
 // with the published types.
 func TestKubernetesText(t *testing.T) {
 	k, j := kubernetesTest()
@@ -75,7 +75,7 @@ func TestKubernetesText(t *testing.T) {
 	}
 }
 
-// What Kubernetes would refuse is refused before.
+// Check rejects objects that Kubernetes would reject.
 func TestKubernetesCheck(t *testing.T) {
 	for want, change := range map[string]func(*Kubernetes, *Job){
 		"the image is":                            func(k *Kubernetes, _ *Job) { k.Image = "a b" },
@@ -94,7 +94,7 @@ func TestKubernetesCheck(t *testing.T) {
 	}
 }
 
-// fakeKubectl puts a kubectl on the path that runs a script; its arguments are in $*.
+// fakeKubectl puts a kubectl on the path that runs a script. Its arguments are in $*.
 func fakeKubectl(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -104,7 +104,7 @@ func fakeKubectl(t *testing.T, script string) {
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// Counts of tasks from what kubectl shows of a job.
+// The counts of tasks follow from kubectl's output about a job.
 func TestKubernetesLook(t *testing.T) {
 	for status, want := range map[string]string{
 		`{}`:                        "{Waiting:10 Running:0 Done:0 Cancelled:0 Lost:0 Why:}",
@@ -144,7 +144,7 @@ func TestKubernetesLook(t *testing.T) {
 	}
 }
 
-// Jobs are found by their label, unless they have ended.
+// Find finds jobs by their label, unless they have ended.
 func TestKubernetesFind(t *testing.T) {
 	fakeKubectl(t, `[ "$*" = 'get jobs --selector=unravel/job=name --output=json --namespace=n' ] || exit 9
 cat <<'END'
@@ -170,7 +170,7 @@ END
 	}
 }
 
-// The name that kubectl prints is the job's.
+// The name printed by kubectl is the job's name.
 func TestKubernetesSubmit(t *testing.T) {
 	k, j := kubernetesTest()
 	for script, want := range map[string]string{

@@ -20,7 +20,6 @@ import (
 // Slurm submits job arrays with Slurm's commands, which must be on the path.
 type Slurm struct{}
 
-// Name implements Scheduler.
 func (Slurm) Name() string { return "slurm" }
 
 // UsualArray is the maximum number of tasks of a job array if Slurm does not report MaxArraySize.
@@ -97,7 +96,6 @@ func slurmTime(d time.Duration) string {
 
 var jobID = regexp.MustCompile(`^[0-9]+$`)
 
-// Submit implements Scheduler.
 func (s Slurm) Submit(ctx context.Context, j *Job) (string, error) {
 	text, err := s.Text(j)
 	if err != nil {
@@ -114,7 +112,6 @@ func (s Slurm) Submit(ctx context.Context, j *Job) (string, error) {
 	return id, nil
 }
 
-// Find implements Scheduler.
 func (Slurm) Find(ctx context.Context, name string) (string, error) {
 	out, err := slurm(ctx, nil, "squeue", "--me", "--noheader", "--name="+name, "--format=%F")
 	if err != nil {
@@ -129,8 +126,7 @@ func (Slurm) Find(ctx context.Context, name string) (string, error) {
 	return id, nil
 }
 
-// Look implements Scheduler. It asks the queue, which also has jobs that ended a few minutes ago, and then the
-// accounting.
+// Look implements Scheduler. It asks the queue, which has jobs of the last minutes, and then the accounting.
 func (Slurm) Look(ctx context.Context, id string) (Tasks, error) {
 	out, err := slurm(ctx, nil, "squeue", "--array", "--noheader", "--states=all", "--jobs="+id, "--format=%T|%r")
 	if err == nil && strings.TrimSpace(out) != "" {
@@ -173,11 +169,9 @@ func countSlurm(text string) (t Tasks, err error) {
 	return t, nil
 }
 
-// Cancel implements Scheduler.
 func (Slurm) Cancel(ctx context.Context, id string) error {
 	_, err := slurm(ctx, nil, "scancel", "--state=PENDING", id)
 	return err
 }
 
-// Commands implements Scheduler.
 func (Slurm) Commands(id string) (end, show string) { return "scancel " + id, "squeue --jobs=" + id }

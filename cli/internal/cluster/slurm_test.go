@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// commands puts scripts in the place of Slurm's commands; the others are not there.
+// commands replaces Slurm's commands by scripts. Other commands are missing.
 func commands(t *testing.T, scripts map[string]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -43,7 +43,7 @@ func TestSlurmText(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
-	j.Time = 0 // the partition's
+	j.Time = 0 // the partition's time
 	if text, err := (Slurm{}).Text(j); err != nil || !strings.Contains(string(text), "--signal=B:TERM@60\n") || strings.Contains(string(text), "--time") {
 		t.Errorf("%v\n%s", err, text)
 	}
@@ -53,7 +53,7 @@ func TestSlurmText(t *testing.T) {
 	}
 }
 
-// What Slurm's commands print, also nonsense, becomes tasks or an error in its words.
+// The output of Slurm's commands, including nonsense, becomes tasks or an error that quotes it.
 func TestSlurmCommands(t *testing.T) {
 	ctx := t.Context()
 	j := &Job{Name: "n", Work: "/", Dir: "/", Tasks: 1}
@@ -132,8 +132,8 @@ func (f *fake) Look(context.Context, string) (Tasks, error) {
 	return look.(Tasks), nil
 }
 
-// A job is submitted once, followed through failures of the scheduler, and submitted again after a loss. A job that
-// makes nothing, or was cancelled, is given up.
+// A job is submitted once, followed through failures of the scheduler, and submitted again after a loss. A job without
+// progress or a cancelled job is abandoned.
 func TestFollow(t *testing.T) {
 	config := "dataset: {square: {size: 8, side: 2}}\nmodel: {vae: {latent: 2, encoder: {mlp: {hidden: [4]}}}}\nlosses: [reconstruction, kl]\ntrain: {epochs: 1, batch: 32, figures: false}\n"
 	c, err := train.Load("tiny.yaml", []byte(config))
@@ -187,7 +187,7 @@ func TestFollow(t *testing.T) {
 	if _, err := Execute(ctx, f, Job{Name: "n", Dir: dir}, []sweep.Run{run}, Options{Every: time.Millisecond}); !errors.Is(err, train.ErrStopped) {
 		t.Errorf("stopped: %v", err)
 	}
-	f.works = func(int) { _, _ = sweep.Execute(t.Context(), dir, []sweep.Run{run}, sweep.Options{}) } // it shows below
+	f.works = func(int) { _, _ = sweep.Execute(t.Context(), dir, []sweep.Run{run}, sweep.Options{}) } // an error shows below
 	if out, err := Execute(t.Context(), f, Job{Name: "n", Dir: dir}, []sweep.Run{run}, Options{Every: time.Millisecond}); err != nil || out[0].State != sweep.Finished || f.submitted != 1 {
 		t.Errorf("followed again: %v, submitted %d times", err, f.submitted)
 	}

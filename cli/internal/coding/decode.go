@@ -3,6 +3,7 @@ package coding
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -41,17 +42,17 @@ type Decode struct {
 	inputs.WeightFlags
 	inputs.DeviceFlags
 	inputs.OtherData
-	What    []string `placeholder:"KIND,..." help:"Kinds of pictures: samples, traversals, grid and interpolation (default: all that the model supports)." detail:"Samples come from the prior. Traversals vary each part of a code. A grid varies one part for objects, images or values of another part. Interpolations go from image to image and from object to object."`
+	What    []string `placeholder:"KIND" help:"Kinds of pictures: samples, traversals, grid and interpolation (default: all that the model supports)." detail:"Samples come from the prior. Traversals vary each part of a code. A grid varies one part for objects, images or values of another part. Interpolations go from image to image and from object to object."`
 	Out     string   `placeholder:"DIR" writes:"folder" help:"Folder of the files (default: decoded in the run's folder)." detail:"With --best or --average, the default is decoded-best or decoded-average. New files replace older ones of the same names. Every sheet is NAME.png, NAME.npy (images, float32 [n, height, width, channels], row by row) and NAME-codes.npy ([n, d]). An animated sheet is also NAME.gif."`
 	Samples int      `default:"20" help:"Number of samples of the prior."`
-	Images  []int    `placeholder:"N,..." help:"Images of the data set to start from, counted from 0 (default: three random images)."`
+	Images  []int    `placeholder:"N" help:"Images of the data set to start from, counted from 0 (default: three random images)."`
 	Seed    uint64   `default:"0" help:"Seed of the samples and of the random images."`
 	Steps   int      `default:"12" help:"Number of steps of a traversal, of a grid's columns and of an interpolation."`
 	Columns string   `placeholder:"PART" help:"Part of the code that changes along the columns of a grid, such as circle1, sphere1.x, spheres.x, z0 or a0." detail:"The default is the first circle, otherwise the first sphere, and otherwise the coordinate that varies most."`
 	Rows    string   `placeholder:"ROWS" help:"Rows of a grid: objects, images, prior or a part of the code." detail:"Objects have the mean codes of their images. The prior gives samples. By default the rows are objects if a circle or a sphere varies and the data set has objects, and otherwise another part."`
 	Factor  string   `placeholder:"NAME" help:"Factor that distinguishes objects (default: the first categorical factor)."`
-	Objects []int    `placeholder:"N,..." help:"Objects of a grid and of interpolations, counted from 0 (default: eight for a grid, four for interpolations)." detail:"Interpolations lead from each object to the next."`
-	Codes   string   `placeholder:"FILE" help:"File of codes (.npy, .npz or .csv) to decode into decoded.npy." detail:"Without --what, the command decodes these codes alone. Points off the model's spheres are projected to the spheres."`
+	Objects []int    `placeholder:"N" help:"Objects of a grid and of interpolations, counted from 0 (default: eight for a grid, four for interpolations)." detail:"Interpolations lead from each object to the next."`
+	Codes   string   `placeholder:"FILE" help:"File of codes (.npy, .npz, .h5, .mat or .csv) to decode into decoded.npy." detail:"Without --what, the command decodes these codes alone. Points off the model's spheres are projected to the spheres."`
 	GIF     bool     `name:"gif" default:"true" negatable:"" help:"Write animations."`
 	Scale   int      `default:"0" help:"Scale of the images in sheets and animations; 0: automatic, by the size of the images."`
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output: the written files, with labels of rows and columns."`
@@ -82,13 +83,11 @@ type decodedRow struct {
 	Count int    `json:"count"`
 }
 
-// leftOut is a kind of sheet that the model does not support.
 type leftOut struct {
 	What   string `json:"what"`
 	Reason string `json:"reason"`
 }
 
-// Run decodes codes and writes the sheets.
 func (c *Decode) Run(ctx context.Context, s *ui.Streams) error {
 	if err := c.check(); err != nil {
 		return err
@@ -111,7 +110,6 @@ func (c *Decode) Run(ctx context.Context, s *ui.Streams) error {
 	return nil
 }
 
-// check returns an error for flags that no run can accept.
 func (c *Decode) check() error {
 	for _, what := range c.What {
 		if !slices.Contains(DecodeKinds, what) {
@@ -137,8 +135,7 @@ func (c *Decode) check() error {
 	return nil
 }
 
-// all creates the requested sheets. If the model does not support a sheet, all returns an error if a flag names the
-// sheet, and otherwise skips it.
+// all creates the requested sheets. Unless a flag names the sheet, it skips a sheet that the model does not support.
 func (d *decoding) all(ctx context.Context) error {
 	if err := d.checkImages(); err != nil {
 		return err
@@ -150,12 +147,17 @@ func (d *decoding) all(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := disk.MakeDir(d.Out); err != nil {
-		return err
-	}
 	kinds := d.What
 	if kinds == nil && d.Codes == "" {
 		kinds = DecodeKinds
+	}
+	if slices.Contains(kinds, "grid") {
+		if err := d.checkParts(ctx); err != nil {
+			return fmt.Errorf("grid: %w", err)
+		}
+	}
+	if err := disk.MakeDir(d.Out); err != nil {
+		return err
 	}
 	for _, kind := range DecodeKinds {
 		if !slices.Contains(kinds, kind) {
@@ -184,8 +186,7 @@ func (d *decoding) all(ctx context.Context) error {
 	return d.foreign(ctx, foreign)
 }
 
-// unsuitable is the reason why a model does not support a kind of sheet.
-type unsuitable string
+type unsuitable string // reason why a model does not support a kind of sheet
 
 func (u unsuitable) Error() string { return string(u) }
 
@@ -203,6 +204,24 @@ func (d *decoding) checkImages() error {
 	return nil
 }
 
+// checkParts finds mistakes in --columns and --rows before anything is written.
+func (d *decoding) checkParts(ctx context.Context) error {
+	if d.Columns == "" && d.Rows == "" {
+		return nil
+	}
+	if err := d.encode(ctx); err != nil {
+		return err
+	}
+	column, err := d.column()
+	if err == nil {
+		_, _, err = d.gridRows(column)
+	}
+	if errors.As(err, new(ui.UsageError)) {
+		return err
+	}
+	return nil // grid reports other errors
+}
+
 // readCodes reads the codes of a file.
 func (d *decoding) readCodes() (matrix.Matrix, error) {
 	t, err := inputs.ReadCodes(d.Codes, d.log)
@@ -217,11 +236,9 @@ func (d *decoding) readCodes() (matrix.Matrix, error) {
 	return matrix.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}, nil
 }
 
-// decodedAtOnce is the number of codes decoded between two checks of the context.
-const decodedAtOnce = 512
+const decodedAtOnce = 512 // number of codes decoded between two checks of the context
 
-// write decodes the codes in all, or the codes of the sheet if all is nil, and writes the files of the sheet. The sheet
-// shows the first codes.
+// write decodes the codes in all, or the codes of the sheet if all is nil, and writes the files of the sheet.
 func (d *decoding) write(ctx context.Context, s *decode.Sheet, all [][]float64, projected int) error {
 	h, w, channels := d.e.Data.ImageShape()
 	flat, n := s.Codes(), s.Count()
@@ -277,12 +294,8 @@ func (d *decoding) write(ctx context.Context, s *decode.Sheet, all [][]float64, 
 
 // maxTraversed is the maximum number of rows on a sheet of traversals, and maxShown the maximum number of images on a
 // sheet of samples.
-const (
-	maxTraversed = 32
-	maxShown     = 100
-)
+const maxTraversed, maxShown = 32, 100
 
-// decoding is a running decode command.
 type decoding struct {
 	*Decode
 	e      *train.Experiment
@@ -316,7 +329,6 @@ func (d *decoding) encode(ctx context.Context) error {
 	return nil
 }
 
-// prior draws codes from the prior.
 func (d *decoding) prior(count int) (list [][]float64, err error) {
 	g, ok := d.e.Model.(models.Generative)
 	if !ok {
@@ -368,7 +380,6 @@ func (d *decoding) table(ctx context.Context, name, title string, codes [][]floa
 	return d.write(ctx, s, codes, projected)
 }
 
-// traversals varies each part of the codes of images.
 func (d *decoding) traversals(ctx context.Context) error {
 	dropped := 0
 	for _, p := range d.points {
@@ -401,7 +412,6 @@ func (d *decoding) grid(ctx context.Context) error {
 	return d.write(ctx, s, nil, 0)
 }
 
-// column returns the part that varies along columns.
 func (d *decoding) column() (decode.Part, error) {
 	if d.Columns == "" {
 		p, _ := d.codes.Liveliest()
@@ -414,7 +424,6 @@ func (d *decoding) column() (decode.Part, error) {
 	return p, err
 }
 
-// gridRows returns the codes for the rows of a grid, with a description.
 func (d *decoding) gridRows(column decode.Part) (rows []decode.Point, what string, err error) {
 	part, ok := d.codes.Liveliest(column)
 	switch {
@@ -444,8 +453,7 @@ func (d *decoding) objectFactor() int {
 	})
 }
 
-// objects returns the mean codes of the requested objects. If no objects are requested, it chooses at most most
-// objects, evenly spaced.
+// objects returns the mean codes of the requested objects, or otherwise of at most most evenly spaced objects.
 func (d *decoding) objects(most int) (list []decode.Point, err error) {
 	k, factors := d.objectFactor(), d.e.Data.Factors()
 	if k < 0 && d.Factor != "" {
@@ -478,8 +486,7 @@ func (d *decoding) objects(most int) (list []decode.Point, err error) {
 	return list, nil
 }
 
-// interpolation interpolates from each image to the next. If a circle varies, it interpolates from object to object
-// (figures 11 and 12).
+// interpolation interpolates from each image to the next, or from object to object (figures 11 and 12).
 func (d *decoding) interpolation(ctx context.Context) error {
 	column, err := d.column()
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -32,8 +33,6 @@ type Encode struct {
 	Out    string   `placeholder:"FILE" writes:".npy" help:"File of the codes, float32 [n, d] (default: codes.npy in the run's folder, or here)." detail:"With --best or --average, the default is codes-best.npy or codes-average.npy. Factors [n, k] go into a second file beside it: levels as int64. For hierarchical data, the second file has the true values, and a third file has the levels."`
 }
 
-// Run encodes the data set of the run, or the sample that its config specifies, or a data set for another program's
-// encoder.
 func (c *Encode) Run(ctx context.Context, s *ui.Streams) error {
 	if err := c.check(); err != nil {
 		return err
@@ -53,7 +52,7 @@ func (c *Encode) Run(ctx context.Context, s *ui.Streams) error {
 	if err := inputs.WriteInRun(out, rundir.WriteCodes(codes)); err != nil {
 		return err
 	}
-	line := fmt.Sprintf("%d codes of %d columns in %s", codes.Rows, codes.Cols, out)
+	line := fmt.Sprintf("%s of %s in %s", wording.Count(codes.Rows, "code"), wording.Count(codes.Cols, "column"), out)
 	if f := d.Factors(); c.Images == "" || len(f) > 1 || f[0].Size > 1 { // pictures have no factors
 		for name, write := range rundir.FactorFiles(d) {
 			if err := inputs.WriteInRun(BesideCodes(out, name), write); err != nil {
@@ -77,7 +76,6 @@ func (c *Encode) Run(ctx context.Context, s *ui.Streams) error {
 	return nil
 }
 
-// check returns an error for flags that exclude or require each other.
 func (c *Encode) check() error {
 	if err := cmp.Or(c.EncoderFlags.Check(), c.DeviceFlags.Check(c.Dir)); err != nil {
 		return err
@@ -92,7 +90,7 @@ func (c *Encode) check() error {
 	case c.Images != "" && len(c.Set) > 0:
 		return ui.Usagef("both --images and %s are given; want only one", c.Set[0])
 	case c.Images == "" && c.Option != nil:
-		return ui.Usagef("--option belongs to --images, which is absent")
+		return ui.Usagef("--option belongs to --images; want --images PATH too")
 	case c.Encoder == "" && c.Out == "" && (c.Images != "" || len(c.Set) > 0):
 		return ui.Usagef("want --out FILE: codes.npy of the run's folder has the codes of the run's own images")
 	}
@@ -116,7 +114,7 @@ func (c *Encode) encodeRun(ctx context.Context, s *ui.Streams) (d datasets.Datas
 			return nil, codes, fmt.Errorf("--images: %w (--option KEY=VALUE sets options of the data set %s)", err, choice.Name)
 		}
 	case len(c.Set) > 0:
-		e = e.Some(c.Sample)
+		e = e.Some(int(c.Sample))
 	default:
 		e = e.Sample()
 	}
@@ -124,8 +122,7 @@ func (c *Encode) encodeRun(ctx context.Context, s *ui.Streams) (d datasets.Datas
 	return e.Data, codes, err
 }
 
-// BesideCodes returns the path of a file that belongs to a file of codes: factors.npy for codes.npy, and
-// other-factors.npy for other.npy.
+// BesideCodes returns a file beside codes: factors.npy for codes.npy, and other-factors.npy for other.npy.
 func BesideCodes(codes, name string) string {
 	dir, base := filepath.Split(codes)
 	if base == rundir.CodesFile {
@@ -134,11 +131,9 @@ func BesideCodes(codes, name string) string {
 	return dir + strings.TrimSuffix(base, filepath.Ext(base)) + "-" + strings.TrimSuffix(name, ".npy") + filepath.Ext(base)
 }
 
-// arrayEndings are the file extensions of the data set grid.
-var arrayEndings = []string{".npy", ".npz", ".h5", ".hdf5", ".mat"}
+var arrayEndings = []string{".npy", ".npz", ".h5", ".hdf5", ".mat"} // file extensions of the data set grid
 
-// imagesOf returns the data set of a path: arrays (data set grid), or pictures (data set folder) resized to the images
-// of the run. clean removes temporary files.
+// imagesOf returns arrays, or pictures resized to the images of the run, as a data set. clean removes temporary files.
 func imagesOf(e *train.Experiment, path string, options []string) (choice catalog.Choice, clean func(), err error) {
 	clean = func() {}
 	info, err := os.Stat(path)

@@ -30,14 +30,13 @@ import (
 type Mimosa struct {
 	Options []string `arg:"" optional:"" help:"Options, such as min_merged=500 (see unravel list algorithms mimosa)."`
 	Dir     string   `name:"run" xor:"source" placeholder:"DIR" help:"Folder of a run, to encode its data set with its model."`
-	Codes   string   `xor:"source" placeholder:"FILE" help:"File of codes, with a row for each image: .npy, .npz or .csv." detail:"For an .npz file, FILE.npz:NAME selects the array NAME. Without a name, the file must have a single array, or an array called codes."`
-	Factors string   `placeholder:"FILE" help:"File of the true dimensions of the codes, as whole numbers in one or more columns." detail:"Rows with equal numbers have the same dimensions. The formats are the same as for --codes; in an .npz file, the array is called factors."`
+	Codes   string   `xor:"source" placeholder:"FILE" help:"File of codes, with a row for each image: .npy, .npz, .h5, .mat or .csv." detail:"In a file of several arrays, FILE.npz:NAME selects the array NAME. Without a name, the file must have a single array, or an array called codes."`
+	Factors string   `placeholder:"FILE" help:"File of the true dimensions of the codes, as whole numbers in one or more columns." detail:"Rows with equal numbers have the same dimensions. The formats are the same as for --codes; in a file of several arrays, the array is called factors."`
 	Truth   string   `placeholder:"FILE" help:"File of the true hierarchy of the codes (.json)."`
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
 	Out     string   `placeholder:"DIR" writes:"folder" help:"Folder to write: hierarchy, components, parts and assignments of the codes, with pictures." detail:"The folder has hierarchy.json, mimosa.json, hierarchy.png and components.png. components.npy has the component of each code, or -1 for none; parts.npy has the same before merging. assignments.npy has a column for each categorical dimension: 1 + the option of each code. 0 means that the code lacks the dimension, and -1 that the code is not assigned. For a run, assignments.npy has a row for each image."`
 }
 
-// Run learns the hierarchy.
 func (c *Mimosa) Run(ctx context.Context, s *ui.Streams) error {
 	options, err := mimosaOptions(c.Options)
 	if err != nil {
@@ -86,7 +85,6 @@ func (c *Mimosa) Run(ctx context.Context, s *ui.Streams) error {
 	return x.print(s.Out)
 }
 
-// mimosaOptions returns the default options with the changes name=value.
 func mimosaOptions(changes []string) (mimosa.Options, error) {
 	settings := struct {
 		Mimosa mimosa.Options `yaml:"mimosa"`
@@ -102,18 +100,16 @@ func mimosaOptions(changes []string) (mimosa.Options, error) {
 	return settings.Mimosa, err
 }
 
-// check returns an error for flags that exclude or require each other.
 func (c *Mimosa) check() error {
 	switch {
 	case c.Dir == "" && c.Codes == "":
 		return ui.Usagef("there are no codes; want --run DIR or --codes FILE")
 	case c.Dir != "" && (c.Factors != "" || c.Truth != ""):
-		return ui.Usagef("--factors and --truth belong to --codes: a run has its own")
+		return ui.Usagef("--factors and --truth belong to --codes: a run has its own factors and hierarchy")
 	}
 	return nil
 }
 
-// exploration is the input of MIMOSA and its result.
 type exploration struct {
 	name   string
 	codes  matrix.Matrix
@@ -144,7 +140,7 @@ func (c *Mimosa) open(ctx context.Context, s *ui.Streams) (*exploration, error) 
 		return nil, err
 	}
 	if c.Factors != "" {
-		f, err := inputs.ReadFactors(c.Factors)
+		f, err := inputs.ReadFactors(c.Factors, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -235,7 +231,6 @@ func (x *exploration) measure(ctx context.Context) error {
 	return nil
 }
 
-// print writes the hierarchy and the components as text.
 func (x *exploration) print(w io.Writer) error {
 	r := x.result
 	fmt.Fprint(w, r.Hierarchy.Text(x.labels()))
@@ -286,7 +281,6 @@ type MimosaSummary struct {
 	Options    map[string]any      `json:"options"`
 }
 
-// bitsSummary is the description length of the codes.
 type bitsSummary struct {
 	PerCode float64 `json:"bits_per_code"`
 	Flat    float64 `json:"flat_bits_per_code"`
@@ -322,7 +316,6 @@ func (x *exploration) summary(o mimosa.Options) MimosaSummary {
 	return m
 }
 
-// optionValues maps the names of options in configs to values.
 func optionValues(o mimosa.Options) map[string]any {
 	return map[string]any{
 		"neighbors": o.Neighbors, "ransac_fraction": o.RansacFraction, "min_variance": o.MinVariance, "min_decay": o.MinDecay,
@@ -346,7 +339,6 @@ func (x *exploration) labels() hierarchy.Labels {
 	return hierarchy.Labels{Rows: rows}
 }
 
-// writeFiles writes the files of --out into an existing folder.
 func (x *exploration) writeFiles(dir string, o mimosa.Options) error {
 	r := x.result
 	for _, f := range []struct {
@@ -393,7 +385,6 @@ func (x *exploration) allRows(k int, fill func(row int, dst []int32)) []int32 {
 	return out
 }
 
-// drawComponents draws the components found in the codes.
 func (x *exploration) drawComponents(w io.Writer) error {
 	r := x.result
 	dims := func(list []mimosa.Component) (dims []int) {

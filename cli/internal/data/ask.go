@@ -18,8 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/report/sheet"
 )
 
-// mostShown is the maximum number of pairs on a sheet.
-const mostShown = 200
+const mostShown = 200 // maximum number of pairs on a sheet
 
 // askCommand is `unravel data ask (NAME [option=value ...] | --run DIR | --codes FILE)`.
 type askCommand struct {
@@ -39,7 +38,6 @@ type askCommand struct {
 	Sheet   string   `placeholder:"FILE" writes:".png" help:"PNG of the pairs to draw, with a row for each pair and its line number." detail:"The PNG shows at most 200 pairs."`
 }
 
-// Run writes the questions.
 func (c *askCommand) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Dir == "" && (c.Best || c.Average) {
 		return ui.Usagef("--best and --average choose weights of a run; want --run DIR")
@@ -126,7 +124,6 @@ func (c *askCommand) open(ctx context.Context, q *similarity.Query, s *ui.Stream
 	return d, nil
 }
 
-// read reads the earlier answers, and determines the factors to ask about.
 func (c *askCommand) read(d datasets.Dataset, q *similarity.Query) (*similarity.Answers, error) {
 	rows := similarity.Rows{}
 	if q.Width > 0 {
@@ -179,7 +176,6 @@ func nameOf(d datasets.Dataset) func(row int) string {
 	return nil
 }
 
-// draw draws the pairs of the questions.
 func (c *askCommand) draw(d datasets.Dataset, a *similarity.Answers, asked []similarity.Answer) error {
 	if d == nil {
 		return ui.Usagef("--sheet: codes have no images; want a data set or a run")

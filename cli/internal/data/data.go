@@ -46,7 +46,6 @@ type listCommand struct {
 	JSON bool `name:"json" help:"Print one JSON object on standard output."`
 }
 
-// Run lists the data sets.
 func (c *listCommand) Run(s *ui.Streams) error {
 	sets, err := cache.List()
 	if err != nil {
@@ -94,7 +93,6 @@ type namedSet struct {
 	Options []string `arg:"" optional:"" help:"Options of the data set, such as size=32."`
 }
 
-// build builds the data set.
 func (n namedSet) build(ctx context.Context, seed uint64, s *ui.Streams) (choice catalog.Choice, d datasets.Dataset, err error) {
 	if choice, err = inputs.ChooseData(n.Name, n.Options); err == nil {
 		d, err = inputs.Build(ctx, choice, seed, s.Log)
@@ -102,7 +100,6 @@ func (n namedSet) build(ctx context.Context, seed uint64, s *ui.Streams) (choice
 	return choice, d, err
 }
 
-// showCommand is `unravel data show NAME [option=value ...]`.
 type showCommand struct {
 	namedSet
 	Out     string         `default:"" placeholder:"FILE" writes:".png" help:"PNG file to write (default: NAME.png)."`
@@ -115,8 +112,7 @@ type showCommand struct {
 	Groups  string         `placeholder:"SUPERVISION" help:"Show groups of images of a supervision instead of factors, such as changes or {changes: {k: 1}}."`
 }
 
-// augmentFlag is the flag --augment with an optional value.
-type augmentFlag struct{ pipeline augment.Pipeline }
+type augmentFlag struct{ pipeline augment.Pipeline } // flag --augment with an optional value
 
 // Decode reads the next word if it is a pipeline.
 func (a *augmentFlag) Decode(ctx *kong.DecodeContext) error {
@@ -137,7 +133,6 @@ func (*augmentFlag) Takes(text string) bool {
 	return strings.HasPrefix(text, "[") || slices.Contains(augment.Presets.Names(), text)
 }
 
-// Run draws the sheet.
 func (c *showCommand) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Count < 1 || c.Scale < 0 {
 		return ui.Usagef("--count %d, --scale %d: want a count of 1 or more and a scale of 0 or more", c.Count, c.Scale)
@@ -168,7 +163,6 @@ func (c *showCommand) Run(ctx context.Context, s *ui.Streams) error {
 	return nil
 }
 
-// draw draws a sheet of images by two factors, or of views of images.
 func (c *showCommand) draw(d datasets.Dataset) (image.Image, error) {
 	o := sheet.Options{Row: c.Rows, Column: c.Columns, Rows: c.Count, Columns: c.Count, Fixed: c.Fixed, Scale: c.Scale}
 	if c.Augment.pipeline == nil && c.Groups == "" {
@@ -195,7 +189,6 @@ func (c *showCommand) draw(d datasets.Dataset) (image.Image, error) {
 	return sheet.Groups(d, split, o)
 }
 
-// exportCommand is `unravel data export NAME [option=value ...] --out DIR`.
 type exportCommand struct {
 	namedSet
 	Out   string `required:"" placeholder:"DIR" writes:"folder" help:"Folder to write: images.npy, factors.npy, levels.npy, sizes.npy, set.json and README.md." detail:"Images are uint8 if every pixel is a multiple of 1/255, and float32 otherwise. The README has a config that reads the folder again, bit for bit."`
@@ -204,7 +197,6 @@ type exportCommand struct {
 	JSON  bool   `name:"json" help:"Print one JSON object on standard output: the content of set.json."`
 }
 
-// Run writes the files.
 func (c *exportCommand) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Shard < 1 || c.Shard > 1<<30 {
 		return ui.Usagef("--shard %d is out of range; want 1 or more MiB", c.Shard)
@@ -301,7 +293,6 @@ type publicState struct {
 	Download   int64  `json:"download"` // bytes of all files; 0: unknown
 }
 
-// listedSets returns all data sets with the state of the public ones.
 func listedSets(sets []cache.Listed) (list []ListedSet) {
 	for _, e := range catalog.Registry.All() {
 		l := ListedSet{Name: e.Name, Doc: e.Doc}

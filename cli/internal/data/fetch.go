@@ -21,7 +21,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/plain"
 )
 
-// fetchCommand is `unravel data fetch NAME [option=value ...]`.
 type fetchCommand struct {
 	Name    string   `arg:"" help:"Name of the public data set (see unravel data list)."`
 	Options []string `arg:"" optional:"" name:"option=value" help:"Options of the data set; they select the files to fetch and their conversion."`
@@ -31,7 +30,6 @@ type fetchCommand struct {
 	File    []string `placeholder:"NAME" help:"Fetch only these files of the data set, which may be optional files." detail:"The command converts the set if these files suffice."`
 }
 
-// Run fetches the files and converts them.
 func (c *fetchCommand) Run(ctx context.Context, s *ui.Streams) error {
 	choice, err := inputs.ChooseData(c.Name, c.Options)
 	if err != nil {
@@ -77,7 +75,6 @@ func (c *fetchCommand) Run(ctx context.Context, s *ui.Streams) error {
 	return describeSet(ctx, s, choice, origin)
 }
 
-// files lists the files to fetch.
 func (c *fetchCommand) files(o datasets.Origin) ([]fetch.File, error) {
 	if len(c.File) > 0 {
 		var list []fetch.File
@@ -160,7 +157,6 @@ func (c *fetchCommand) fetch(ctx context.Context, files []fetch.File, o datasets
 	return fmt.Errorf("dataset %s: %w; want the file %s%s from %s, in the folder %s or named by --from", c.Name, err, f.Name, size, f.URL, dir)
 }
 
-// describeSet prints a set with its licence.
 func describeSet(ctx context.Context, s *ui.Streams, choice catalog.Choice, o datasets.Origin) error {
 	d, err := inputs.Build(ctx, choice, 0, s.Log)
 	if err != nil {
@@ -176,7 +172,6 @@ func describeSet(ctx context.Context, s *ui.Streams, choice catalog.Choice, o da
 	return nil
 }
 
-// PublicNames lists the public data sets.
 func PublicNames() []string {
 	var names []string
 	for _, e := range catalog.Registry.All() {
@@ -187,12 +182,10 @@ func PublicNames() []string {
 	return names
 }
 
-// checkCommand is `unravel data check [NAME]`.
 type checkCommand struct {
 	Name string `arg:"" optional:"" help:"Name of a data set (default: all data sets on this machine)."`
 }
 
-// Run reads all files of the sets and compares them with their hashes.
 func (c *checkCommand) Run(ctx context.Context, s *ui.Streams) error {
 	t := ui.NewTransfer(s.Log)
 	defer t.End()
@@ -274,7 +267,6 @@ func (c *checkCommand) downloads(ctx context.Context, say func(name, what string
 	return nil
 }
 
-// remedy returns how to repair a broken set.
 func remedy(name string) string {
 	if slices.Contains(PublicNames(), name) {
 		return fmt.Sprintf("want `unravel data fetch %s`", name)

@@ -33,7 +33,6 @@ type Command struct {
 	Results   string `placeholder:"FILE" writes:".md" help:"File to write the page of results to, as Markdown from the ledger, instead of the site."`
 }
 
-// Run writes the site, the reference or the page of results.
 func (c *Command) Run(ctx context.Context, k *kong.Kong, s *ui.Streams) error {
 	if c.Results != "" {
 		page, err := ResultsPage(ctx)
@@ -81,8 +80,7 @@ func (c *Command) Run(ctx context.Context, k *kong.Kong, s *ui.Streams) error {
 	return err
 }
 
-// frontPage is the first page of a site.
-const frontPage = "README.md"
+const frontPage = "README.md" // first page of a site
 
 // Documents returns the source of the site: the embedded pages, and this program's reference.
 func Documents(reference []ReferencePage) (site.Source, error) {
@@ -139,8 +137,7 @@ func ResultsPage(ctx context.Context) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// Recorded computes a table without times, because they depend on the machine. A trained table uses the largest scale
-// in the ledger.
+// Recorded computes a table without times, which depend on the machine, at the largest scale in the ledger.
 func Recorded(ctx context.Context, t *tables.Table) (*tables.Result, error) {
 	o := tables.Options{Ledger: t.Ledger(), RunsOnly: t.Timed()}
 	if t.Trains() || t.Quotes() {

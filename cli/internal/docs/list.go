@@ -97,7 +97,6 @@ func Kinds() []ListedKind {
 	}
 }
 
-// names lists the parts.
 func (k *ListedKind) names() (names []string) {
 	for _, p := range k.Parts {
 		names = append(names, p.Name)
@@ -105,7 +104,6 @@ func (k *ListedKind) names() (names []string) {
 	return names
 }
 
-// describe adds the options or the text of every part.
 func (k *ListedKind) describe() error {
 	for i := range k.Parts {
 		if err := k.Parts[i].describe(); err != nil {
@@ -115,7 +113,6 @@ func (k *ListedKind) describe() error {
 	return nil
 }
 
-// describe adds the options or the text of a part.
 func (p *ListedPart) describe() (err error) {
 	if p.settings == nil {
 		var text []byte
@@ -127,7 +124,6 @@ func (p *ListedPart) describe() (err error) {
 	return err
 }
 
-// Run prints the list.
 func (c *List) Run(s *ui.Streams) error {
 	if c.Kind == "" {
 		return c.printKinds(s.Out)
@@ -166,7 +162,6 @@ func (c *List) Run(s *ui.Streams) error {
 	return nil
 }
 
-// printKinds prints all kinds with their parts.
 func (c *List) printKinds(w io.Writer) error {
 	list := Kinds()
 	for i := range list {
@@ -188,7 +183,6 @@ func (c *List) printKinds(w io.Writer) error {
 	return nil
 }
 
-// findKind returns a kind by its name, singular or plural.
 func findKind(name string) (*ListedKind, error) {
 	var names []string
 	for _, k := range Kinds() {
@@ -200,7 +194,6 @@ func findKind(name string) (*ListedKind, error) {
 	return nil, ui.Usagef("there is no list of %q%s", name, registry.Suggest(strings.TrimSuffix(name, "s")+"s", names))
 }
 
-// PrintParts prints the names of parts with their descriptions.
 func PrintParts(w io.Writer, parts []ListedPart) {
 	t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	for _, p := range parts {
@@ -247,10 +240,8 @@ func configText(name string) ([]byte, error) {
 	return append([]byte("# yaml-language-server: $schema="+schemaFile+"\n"), source...), nil
 }
 
-// longDefault is the maximum length, in bytes, of a default in a table.
-const longDefault = 120
+const longDefault = 120 // maximum length, in bytes, of a default in a table
 
-// shortDefault returns a default, shortened for a table.
 func shortDefault(text string) string {
 	if len(text) > longDefault {
 		return "..."
@@ -284,10 +275,8 @@ func printOptions(w io.Writer, k *ListedKind, p ListedPart) {
 	}
 }
 
-// schemaFile is the schema that the first line of a printed config names.
-const schemaFile = "unravel.schema.json"
+const schemaFile = "unravel.schema.json" // schema that the first line of a printed config names
 
-// documentKinds lists the kinds of files with a schema.
 var documentKinds = []string{"experiment", "sweep", "table"}
 
 // document describes a kind of file; "" means an experiment.
@@ -303,7 +292,6 @@ func document(kind string) (config.Document, error) {
 	return config.Document{}, ui.Usagef("there is no schema of %q%s", kind, registry.Suggest(kind, documentKinds))
 }
 
-// WriteSchema prints the JSON Schema of a kind of file.
 func WriteSchema(w io.Writer, kind string) error {
 	d, err := document(kind)
 	if err != nil {

@@ -93,7 +93,6 @@ func (f *networkFlags) ofName(w io.Writer, s *Summary, kind, name string, overri
 	return f.print(w, s)
 }
 
-// printLayers prints the list behind a preset.
 func printLayers(w io.Writer, kind, name string, encoder nn.Encoder, decoder nn.Decoder) error {
 	var list *nn.Layers
 	if e, ok := encoder.(nn.EncoderParts); ok {
@@ -110,7 +109,6 @@ func printLayers(w io.Writer, kind, name string, encoder nn.Encoder, decoder nn.
 	return err
 }
 
-// parseImage reads 64x64x3.
 func parseImage(text string) (tensor.Shape, error) {
 	var s tensor.Shape
 	for _, word := range strings.Split(text, "x") {
@@ -160,7 +158,6 @@ func (f *networkFlags) ofConfig(s *Summary, kind, file string, overrides []strin
 	return nil
 }
 
-// print prints a row per layer, and totals.
 func (f *networkFlags) print(w io.Writer, s *Summary) error {
 	for _, l := range s.Layers {
 		s.Parameters += l.Parameters
@@ -179,7 +176,6 @@ func (f *networkFlags) print(w io.Writer, s *Summary) error {
 	return t.Flush()
 }
 
-// Sides formats a shape as 64x64x3.
 func Sides(shape []int) string {
 	words := make([]string, len(shape))
 	for i, n := range shape {

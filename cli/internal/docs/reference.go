@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	_ "embed" // for the templates
 	"fmt"
 	"math"
@@ -46,8 +47,7 @@ type indexed struct {
 	Parts              []string // names with sections
 }
 
-// ReferencePages returns the pages of the reference in order. They cover all names for configs and command lines,
-// including parts that other code has registered.
+// ReferencePages returns the pages of the reference in order, including parts that other code has registered.
 func ReferencePages(app *kong.Application) ([]ReferencePage, error) {
 	all := Kinds()
 	for i := range all {
@@ -109,7 +109,6 @@ func Manual(app *kong.Application) (string, error) {
 	return b.String(), err
 }
 
-// pageTemplate reads the templates of the reference and of the manual page.
 func pageTemplate(all []ListedKind) (*template.Template, error) {
 	types := typeLinks(all)
 	return template.New("reference").Funcs(template.FuncMap{
@@ -143,7 +142,7 @@ func pageTemplate(all []ListedKind) (*template.Template, error) {
 // Escapes keeps Markdown from interpreting texts from the code.
 var Escapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "<", `\<`, "|", `\|`, "[", `\[`, "]", `\]`, "`", "\\`", "\n", " ")
 
-// codeSpan shows a text as code; the text may lie in a table.
+// codeSpan formats a text as code, also inside a table.
 func codeSpan(s string) string {
 	if s == "" {
 		return ""
@@ -155,7 +154,7 @@ func codeSpan(s string) string {
 	return "`" + s + "`"
 }
 
-// typeLinks replaces lists of the names of parts by links to their pages.
+// typeLinks replaces lists of part names by links to their pages.
 func typeLinks(all []ListedKind) *strings.Replacer {
 	var pairs []string
 	for _, k := range all {
@@ -164,13 +163,11 @@ func typeLinks(all []ListedKind) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// optionGroup is a table of keys with a heading.
 type optionGroup struct {
 	Title   string // empty: none
 	Options []config.Option
 }
 
-// configKeys are the keys of experiments, sweeps and tables.
 type configKeys struct {
 	Experiment   []optionGroup // single keys, then keys with subkeys
 	Sweep, Table []config.Option
@@ -204,7 +201,6 @@ type commands struct {
 	Files                []rundir.File
 }
 
-// explained is a word with its meaning.
 type explained struct{ Term, Meaning string }
 
 func commandLine(app *kong.Application) commands {
@@ -227,7 +223,6 @@ func commandLine(app *kong.Application) commands {
 	}
 }
 
-// leaves lists the visible commands without subcommands.
 func leaves(n *kong.Node) (list []*kong.Node) {
 	for _, c := range n.Children {
 		switch {
@@ -243,17 +238,19 @@ func leaves(n *kong.Node) (list []*kong.Node) {
 
 func commandName(c *kong.Node) string { return strings.TrimPrefix(c.FullPath(), "unravel ") }
 
-// flagUsage returns the written form of a flag: --quiet, --[no-]color or --out=DIR.
+// flagUsage returns the written form of a flag, as in the help: --quiet, --[no-]color, --out=DIR or --std=NUMBER,...
 func flagUsage(f *kong.Flag) string {
 	switch {
 	case f.Tag.Negatable != "":
 		return "--[no-]" + f.Name
 	case f.IsBool() || f.IsCounter():
 		return "--" + f.Name
-	case f.PlaceHolder == "":
-		return "--" + f.Name + "=" + strings.ToUpper(f.Name)
 	}
-	return "--" + f.Name + "=" + f.PlaceHolder
+	usage := "--" + f.Name + "=" + cmp.Or(f.PlaceHolder, strings.ToUpper(f.Name))
+	if f.IsSlice() && f.Tag.Sep != -1 {
+		usage += ",..."
+	}
+	return usage
 }
 
 // Meaning is plainMeaning for a table in Markdown.
@@ -312,7 +309,7 @@ func facts(p ListedPart) string {
 	return strings.Join(list, " ")
 }
 
-// partList returns the YAML of settings that are a list of parts; empty for other settings.
+// partList returns the YAML of settings that are a list of parts, or "" for other settings.
 func partList(settings any) (string, error) {
 	var whole any
 	switch s := settings.(type) {
@@ -367,7 +364,6 @@ func measuredBy(c tables.Column) string {
 // roff keeps roff from interpreting a text.
 var roff = strings.NewReplacer(`\`, `\e`, "-", `\-`, "\n", " ", "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
 
-// manualMeaning returns the help of a value, with its default.
 func manualMeaning(v *kong.Value) string {
 	text := plainMeaning(v)
 	if v.Default != "" && !v.IsBool() {
@@ -376,12 +372,11 @@ func manualMeaning(v *kong.Value) string {
 	return text
 }
 
-// manualItem returns a term and its meaning.
 func manualItem(term, meaning string) string {
 	return fmt.Sprintf(".TP\n\\fB%s\\fR\n%s\n", roff.Replace(term), ManualText(meaning))
 }
 
-// ManualText returns a paragraph. A dot at its beginning would be a request of roff.
+// ManualText returns a paragraph. It escapes a dot at the beginning, which would be a request of roff.
 func ManualText(text string) string {
 	text = roff.Replace(text)
 	if slices.ContainsFunc([]string{".", `\(aq`}, func(begin string) bool { return strings.HasPrefix(text, begin) }) {

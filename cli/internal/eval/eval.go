@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"github.com/unravel-ml/unravel/cli/internal/inputs"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -27,11 +29,11 @@ import (
 // Command is `unravel eval (--run DIR | --codes F --factors F | --encoder F dataset=NAME ...)`.
 type Command struct {
 	Dir       string   `name:"run" xor:"source" placeholder:"DIR" help:"Folder of a run, to measure its model on its data set."`
-	Codes     string   `xor:"source" placeholder:"FILE" help:"File of codes, with a row for each image: .npy, .npz or .csv, of any number type." detail:"For an .npz file, FILE.npz:NAME selects the array NAME. Without a name, the file must have a single array, or an array called codes."`
-	Factors   string   `placeholder:"FILE" help:"File of the factors, with a column for each factor and a row for each code." detail:"The formats are the same as for --codes; in an .npz file, the array is called factors. Words are levels of a categorical factor. The default is the array called factors in the .npz file of the codes."`
-	Rotations string   `placeholder:"FILE" help:"File of rotations in space for dlsbd: matrices [N, 3, 3] or [N, 9], or quaternions [N, 4]." detail:"The rotations become a factor called rotation. Their rows are the rows of the codes. [N, 9] has matrices row by row, and quaternions have the real part first. The formats are the same as for --codes; in an .npz file, the array is called rotations. --factors may then be absent."`
+	Codes     string   `xor:"source" placeholder:"FILE" help:"File of codes, with a row for each image: .npy, .npz, .h5, .mat or .csv, of any number type." detail:"In a file of several arrays, FILE.npz:NAME, FILE.h5:NAME or FILE.mat:NAME selects the array NAME. Without a name, the file must have a single array, or an array called codes."`
+	Factors   string   `placeholder:"FILE" help:"File of the factors, with a column for each factor and a row for each code." detail:"The formats are the same as for --codes; in a file of several arrays, the array is called factors. Words are levels of a categorical factor. The default is the array called factors in the file of the codes."`
+	Rotations string   `placeholder:"FILE" help:"File of rotations in space for dlsbd: matrices [N, 3, 3] or [N, 9], or quaternions [N, 4]." detail:"The rotations become a factor called rotation. Their rows are the rows of the codes. [N, 9] has matrices row by row, and quaternions have the real part first. The formats are the same as for --codes; in a file of several arrays, the array is called rotations. --factors may then be absent."`
 	Types     []string `placeholder:"KIND" help:"Kinds of the factors, one for all or one for each: ordinal, circular, circular:PERIOD, categorical or continuous." detail:"Commas separate the kinds. angular means circular, and discrete means categorical. Without a period, values of a circular factor are evenly spaced around the circle. With a period, values are angles: circular:360 for degrees, circular:64 for levels 0 to 63, in any sample of rows. By default, a column of whole numbers, or of at most --bins distinct numbers, is ordinal, and any other is continuous. contraction-max, contraction-mean, mse, mae and me use continuous factors in their own units, and other factors by levels scaled to [0, 1]. --option mse.units=range scales continuous factors to [0, 1], too. Metrics of rotations, such as dlsbd, need circular factors."`
-	Bins      int      `placeholder:"20" help:"Number of bins of equal width for a continuous factor, for metrics of levels (default: 20)."`
+	Bins      ui.Count `placeholder:"20" help:"Number of bins of equal width for a continuous factor, for metrics of levels (default: 20)."`
 	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns of each factor, counted from 0, for metrics of sub-codes." detail:"\"0-1;2\" gives the first factor columns 0 and 1, and the second factor column 2. By default each factor has one column, the best match if there are spare columns. For a run, the default is an equal number of columns for each factor, if possible."`
 	Metrics   []string `sep:"none" placeholder:"NAME" help:"Metrics to compute, separated by commas, or all or fast (default: the run's metrics, or all for codes and other data)." detail:"Metrics may have settings as in a config: 'mig, logic: \"forall[mean] i: z(i) =[squared] y(i)\"'. The flag is repeatable. all takes every metric that applies, and fast the metrics that take milliseconds."`
 	inputs.WeightFlags
@@ -45,18 +47,17 @@ type Command struct {
 
 	Chance int `default:"5" placeholder:"5" help:"Number of shuffles of the codes' rows for the chance level of every metric; 0 for no chance levels." detail:"The chance level is the metric's value for codes without information about the factors. Of many rows, each shuffle measures a sample, which is smaller for slow metrics."`
 
-	Interval float64 `placeholder:"95" help:"Compute a confidence interval of every metric, with this level in percent." detail:"Intervals come from random halves of the rows, corrected for the bias of a finite number of rows, or from repeated draws of the metric's random numbers. A note names metrics without an interval, such as extremes."`
-	Repeats  int     `placeholder:"N" help:"Number of repetitions for an interval." detail:"The default is 200 for halves of the rows, 50 for draws, and 20 for metrics that fit slow predictors."`
+	Interval float64  `placeholder:"95" help:"Compute a confidence interval of every metric, with this level in percent." detail:"Intervals come from random halves of the rows, corrected for the bias of a finite number of rows, or from repeated draws of the metric's random numbers. A note names metrics without an interval, such as extremes."`
+	Repeats  ui.Count `placeholder:"N" help:"Number of repetitions for an interval." detail:"The default is 200 for halves of the rows, 50 for draws, and 20 for metrics that fit slow predictors."`
 
 	Hierarchy     string `placeholder:"FILE" help:"Hierarchy of the codes (.json), for r4c and h-error." detail:"The file is a list of dimensions such as [{\"type\": \"continuous\"}, {\"type\": \"categorical\", \"options\": [[], [...]]}]. Code columns are first the categorical dimensions, as 1 + option, then the continuous ones. 0 means inactive."`
 	TrueHierarchy string `placeholder:"FILE" help:"Hierarchy of the factors, for h-error and purity, in the format of --hierarchy."`
-	Components    string `placeholder:"FILE" help:"File with the component of each code, for purity and coverage: whole numbers, or -1 for discarded codes." detail:"The formats are the same as for --codes; in an .npz file, the array is called components."`
+	Components    string `placeholder:"FILE" help:"File with the component of each code, for purity and coverage: whole numbers, or -1 for discarded codes." detail:"The formats are the same as for --codes; in a file of several arrays, the array is called components."`
 
 	JSON bool   `name:"json" help:"Print one JSON object on standard output."`
 	Out  string `placeholder:"DIR" writes:"folder" help:"Folder to write: metrics.json, metrics.csv, and tables and pictures of single metrics." detail:"Each metric's matrix is a .csv and a .png. ranks.csv ranks code columns for each factor. codes.png shows codes against factors, and med-selected.png the columns that med selects. manipulation.csv and .png give the variance of each column while one factor varies. approximation.png shows the product function of the factors and the affine left inverse nearest to the codes. product-approximation.npy and left-inverse.npy hold their values. constancy.png shows levels by the radius and the deviation of their sub-codes. Hierarchies are .png files."`
 }
 
-// Run computes and prints the metrics.
 func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Codes != "" && c.Factors == "" && c.Rotations == "" && c.Pairs == "" {
 		c.Factors = table.Beside(c.Codes, "factors")
@@ -83,7 +84,6 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	return errors.Join(c.write(ctx, s, e, results), err)
 }
 
-// write writes results to the folder of --out and prints them.
 func (c *Command) write(ctx context.Context, s *ui.Streams, e *Evaluation, results []metrics.Result) error {
 	if c.Out != "" {
 		if err := e.writeFiles(ctx, c.Out, results); err != nil {
@@ -98,7 +98,6 @@ func (c *Command) write(ctx context.Context, s *ui.Streams, e *Evaluation, resul
 	return report.Metrics(s.Out, results)
 }
 
-// check returns an error for flags that exclude or require each other.
 func (c *Command) check() error {
 	if err := cmp.Or(c.EncoderFlags.Check(), c.DeviceFlags.Check(c.Dir), c.checkRepeats()); err != nil {
 		return err
@@ -106,11 +105,11 @@ func (c *Command) check() error {
 	factors, kinds := c.Factors != "" || c.Rotations != "", len(c.Types) > 0 || c.Bins != 0
 	switch {
 	case c.Dir != "" && factors:
-		return ui.Usagef("--factors belongs to --codes, and so does --rotations: a run has its own")
+		return ui.Usagef("--factors and --rotations belong to --codes: a run has its own factors")
 	case c.Pairs == "" && (c.Conflicts != "" || c.Noise != 0):
-		return ui.Usagef("--conflicts and --noise belong to --pairs, which is absent")
+		return ui.Usagef("--conflicts and --noise belong to --pairs; want --pairs FILE too")
 	case c.Pairs != "" && (factors || kinds || c.TrueHierarchy != ""):
-		return ui.Usagef("--pairs takes the place of factors; want it without --factors, --rotations, --types, --bins and --true-hierarchy")
+		return ui.Usagef("--pairs replaces the factors; want it without --factors, --rotations, --types, --bins and --true-hierarchy")
 	case c.Dir != "" && kinds:
 		return ui.Usagef("--types and --bins belong to --codes: the factors of a run have their kinds")
 	case c.Codes != "" && len(c.Set) > 0:
@@ -132,9 +131,7 @@ func (c *Command) check() error {
 	case c.Codes == "":
 		return ui.Usagef("nothing to evaluate; want --run DIR, --encoder FILE dataset=NAME, or --codes FILE, with --factors FILE for metrics of factors")
 	case c.Factors == "" && len(c.Types) > 0:
-		return ui.Usagef("--types belong to --factors, which are absent")
-	case c.Bins < 0:
-		return ui.Usagef("--bins %d is negative; want at least one bin", c.Bins)
+		return ui.Usagef("--types belong to --factors; want --factors FILE too")
 	}
 	return nil
 }
@@ -146,11 +143,11 @@ func (c *Command) checkRepeats() error {
 	}
 	if c.Chance != 0 {
 		if err := (metrics.Chances{Shuffles: c.Chance}).Validate(); err != nil {
-			return ui.Usagef("--chance: %w", err)
+			return ui.Usagef("--chance: %w, or 0 for no chance levels", err)
 		}
 	}
 	if c.Interval != 0 {
-		if err := (metrics.Intervals{Percent: c.Interval, Repeats: c.Repeats}).Validate(); err != nil {
+		if err := (metrics.Intervals{Percent: c.Interval, Repeats: int(c.Repeats)}).Validate(); err != nil {
 			return ui.Usagef("--interval and --repeats: %w", err)
 		}
 	}
@@ -189,7 +186,7 @@ func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) 
 	if err != nil {
 		return nil, err
 	}
-	e := &Evaluation{chosen: chosen.Metrics, chances: metrics.Chances{Shuffles: c.Chance}, optional: PresetNamed(names), intervals: metrics.Intervals{Percent: c.Interval, Repeats: c.Repeats}}
+	e := &Evaluation{chosen: chosen.Metrics, chances: metrics.Chances{Shuffles: c.Chance}, optional: PresetNamed(names), intervals: metrics.Intervals{Percent: c.Interval, Repeats: int(c.Repeats)}}
 	if len(chosen.LeftOut) > 0 {
 		e.remarks = append(e.remarks, fmt.Sprintf("left out: %s: not in %s", strings.Join(chosen.LeftOut, ", "), c.Like))
 	}
@@ -229,8 +226,7 @@ func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) 
 	return e, nil
 }
 
-// openRun reads the model and codes of a run. Metrics in --metrics take their settings from the run's losses, except
-// for settings by the user, as reported by set.
+// openRun reads the model and codes of a run. Metrics take the settings of its losses, unless set reports the key.
 func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set func(i int, key string) bool) error {
 	x, err := c.OpenData(ctx, c.Dir, &c.OtherData, c.DeviceFlags, s)
 	if err != nil {
@@ -252,7 +248,7 @@ func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set
 	switch {
 	case c.Pairs != "": // there is one row per image of the set
 	case len(c.Set) > 0:
-		x = x.Some(c.Sample)
+		x = x.Some(int(c.Sample))
 	default:
 		x = x.Sample()
 	}
@@ -264,7 +260,7 @@ func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set
 		e.in = x.Input(codes)
 		return nil
 	}
-	e.in = x.InputOf(codes, upTo(codes.Rows))
+	e.in = x.InputOf(codes, numeric.UpTo(codes.Rows))
 	return c.readPairs(e, supervision.RowsOf(x.Data))
 }
 
@@ -333,7 +329,6 @@ func (e *Evaluation) Results(ctx context.Context, s *ui.Streams) ([]metrics.Resu
 	return results, errors.Join(failed...)
 }
 
-// remark logs the remarks, once.
 func (e *Evaluation) remark(s *ui.Streams) {
 	for _, line := range e.remarks {
 		fmt.Fprintln(s.Log, line)
@@ -390,7 +385,6 @@ func (e *Evaluation) matchCodes() {
 	}
 }
 
-// describeClasses describes the classes that the answers gave.
 func describeClasses(a *similarity.Answers, c *similarity.Classes) []string {
 	var parts []string
 	for k, name := range c.Factors {
@@ -430,8 +424,7 @@ func (e *Evaluation) chance(ctx context.Context, i int, results []metrics.Result
 	return stopped(ctx, "chance level of "+e.chosen[i].Name, x.Add(ctx, e.in, e.seed, e.chosen[i:i+1], results))
 }
 
-// interval adds the interval of metric i to its result, and logs the progress of slow work. When the context ends, it
-// stops at once and uses the finished repetitions.
+// interval adds the interval of metric i. When the context ends, it uses the finished repetitions.
 func (e *Evaluation) interval(ctx context.Context, i int, results []metrics.Result, s *ui.Streams) error {
 	ui.Allow(ctx, ui.SavePatience)
 	x := e.intervals
@@ -447,22 +440,13 @@ func stopped(ctx context.Context, what string, err error) error {
 	return err
 }
 
-// upTo lists the numbers from 0 to n-1.
-func upTo(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
-}
-
 // openEncoder encodes a data set, and uses its factors or the answers in --pairs.
 func (c *Command) openEncoder(ctx context.Context, e *Evaluation, s *ui.Streams) error {
 	d, codes, err := c.Encode(ctx, s)
 	if err != nil {
 		return err
 	}
-	if e.in = train.InputOf(d, codes, upTo(codes.Rows)); c.Pairs != "" {
+	if e.in = train.InputOf(d, codes, numeric.UpTo(codes.Rows)); c.Pairs != "" {
 		return c.readPairs(e, supervision.RowsOf(d))
 	}
 	return nil

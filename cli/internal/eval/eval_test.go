@@ -35,7 +35,7 @@ func TestChosen(t *testing.T) {
 	}
 }
 
-// Levels of words have the words as names in reports.
+// Levels given as words have these names in reports.
 func TestEvalNames(t *testing.T) {
 	t.Chdir(t.TempDir())
 	clitest.WriteFile(t, "codes.csv", []byte("0,1\n1,0\n0.5,2\n"))
@@ -49,7 +49,7 @@ func TestEvalNames(t *testing.T) {
 	}
 }
 
-// waiting is a metric that runs a test's function.
+// waiting is a metric that calls a test's function.
 type waiting func() (metrics.Result, error)
 
 func TestMeasure(t *testing.T) {
@@ -65,7 +65,7 @@ func TestMeasure(t *testing.T) {
 	if _, err = e(func() (metrics.Result, error) { return metrics.Result{}, errors.New("too few") }).measure(t.Context(), 0, time.Hour, never); err == nil || err.Error() != "metric waiting: too few" {
 		t.Error(err)
 	}
-	// slow must be called, because only slow lets the computation end
+	// slow must be called, because only slow ends the computation
 	release := make(chan struct{})
 	slow := e(func() (metrics.Result, error) { <-release; return metrics.Result{}, nil })
 	if _, err = slow.measure(t.Context(), 0, time.Nanosecond, func() { close(release) }); err != nil {

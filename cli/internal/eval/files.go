@@ -17,8 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// readFiles reads --codes and --factors into e. Without --factors, the factors are unknown. Without --codes, which only
-// h-error permits, it creates one row of zeros.
+// readFiles reads --codes and --factors into e. Without --codes, which only h-error permits, it creates a row of zeros.
 func (c *Command) readFiles(e *Evaluation) error {
 	if c.Codes == "" {
 		e.in = &metrics.Input{Codes: matrix.Matrix{Rows: 1, Cols: 1, Data: []float64{0}}}
@@ -56,7 +55,7 @@ func (c *Command) readTables() (codes, factors *table.Table, err error) {
 	}
 	factors = &table.Table{Rows: codes.Rows}
 	if c.Factors != "" {
-		if factors, err = inputs.ReadFactors(c.Factors); err != nil {
+		if factors, err = inputs.ReadFactors(c.Factors, c.Types); err != nil {
 			return nil, nil, err
 		}
 		if len(c.Types) != factors.Cols {
@@ -76,7 +75,7 @@ func (c *Command) setFactors(e *Evaluation, factors *table.Table) error {
 	if err != nil {
 		return ui.Usage(err)
 	}
-	if err := in.SetFactors(columns, c.Bins); err != nil {
+	if err := in.SetFactors(columns, int(c.Bins)); err != nil {
 		return fmt.Errorf("%s: %w", c.Factors, err)
 	}
 	for j := range factors.Words {
@@ -99,8 +98,7 @@ func (c *Command) setFactors(e *Evaluation, factors *table.Table) error {
 	return nil
 }
 
-// columnsOfTable lists the columns of a table of factors with their types. Without types, the values decide. A single
-// type applies to all columns.
+// columnsOfTable lists the columns of a table of factors. Without types, the values decide. One type applies to all.
 func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Column, error) {
 	if len(types) > 1 && len(types) != t.Cols {
 		return nil, fmt.Errorf("--types has %d kinds; want one for all, or one for each of the %d columns of %s", len(types), t.Cols, file)
@@ -150,6 +148,9 @@ func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []strin
 			remarks = append(remarks, fmt.Sprintf("factor %s has %d levels; --types continuous would bin them, and circular:360 read them as degrees", f.Name, f.Size))
 		}
 	}
+	if slices.ContainsFunc(t.Words, func(words []string) bool { return len(words) > 2 }) {
+		remarks = append(remarks, "mse, mae, me and dci-regression take the numbers of words for values, so they depend on the order of the words")
+	}
 	return remarks
 }
 
@@ -171,7 +172,6 @@ func addRotations(in *metrics.Input, path string) (notes []string, err error) {
 	return t.Notes, nil
 }
 
-// describeFactors lists factors with their kinds and numbers of levels.
 func describeFactors(in *metrics.Input) string {
 	var parts []string
 	for j, f := range in.Factors {
@@ -206,7 +206,6 @@ func describeGaps(in *metrics.Input) string {
 	return strings.Join(parts, ", ")
 }
 
-// parseBlocks parses --blocks: columns and ranges of columns for each factor.
 func parseBlocks(text string, in *metrics.Input) (factor.SubCodes, error) {
 	blocks := strings.Split(text, ";")
 	if len(blocks) != len(in.Factors) {
@@ -232,7 +231,6 @@ func parseBlocks(text string, in *metrics.Input) (factor.SubCodes, error) {
 	return codes, nil
 }
 
-// parseRange parses a column, or first-last, of d columns.
 func parseRange(text string, d int) (first, last int, err error) {
 	left, right, isRange := strings.Cut(text, "-")
 	if !isRange {
@@ -253,7 +251,6 @@ func parseRange(text string, d int) (first, last int, err error) {
 	return first, last, nil
 }
 
-// readHierarchies reads --hierarchy, --true-hierarchy and --components into an input.
 func (c *Command) readHierarchies(in *metrics.Input) error {
 	for _, file := range []struct {
 		path string
@@ -297,7 +294,7 @@ func (e *Evaluation) withOptions(err error) error {
 		return fmt.Errorf("%w; eval takes the kinds of factors with --types, such as --types circular", err)
 	}
 	if e.withoutFactors && errors.Is(err, metrics.MissingFactors) {
-		return ui.Usagef("%w; eval takes the factors of the rows with --factors, in a file or as the array factors of the codes' .npz, rotations with --rotations, and which rows agree with --pairs", err)
+		return ui.Usagef("%w; eval takes the factors of the rows with --factors, in a file or as the array factors of the codes' file, rotations with --rotations, and which rows agree with --pairs", err)
 	}
 	for missing, option := range map[metrics.Missing]string{
 		metrics.MissingHierarchy:     "it with --hierarchy",

@@ -47,7 +47,6 @@ func ChooseMetrics(texts, options []string, like string) (c Choice, err error) {
 	return c, err
 }
 
-// optedMetrics returns the metrics with their options.
 func optedMetrics(items []Item, options []string, like string) ([]metrics.Choice, error) {
 	settings := map[string][]string{}
 	for _, option := range options {
@@ -87,7 +86,6 @@ var unquoted = regexp.MustCompile(`^\s*([a-z0-9-]+):\s+([^\s"'{\[].*)$`)
 // innerQuotes matches a name in double quotes inside a double-quoted text, which ends the text too early.
 var innerQuotes = regexp.MustCompile(`:\s*"[^"]*[yz]\."`)
 
-// metricItems lists the metrics of --metrics, or of a preset.
 func metricItems(texts []string) ([]Item, error) {
 	var list []Item
 	if PresetNamed(texts) {
@@ -114,6 +112,8 @@ func metricItems(texts []string) ([]Item, error) {
 		}
 		for _, n := range root.Items() {
 			switch keys := n.Keys(); {
+			case n.IsScalar() && presets()[n.Text()] != nil:
+				return nil, ui.Usagef("--metrics: %s already is a list of metrics; want it alone, or only names of metrics", n.Text())
 			case n.IsScalar():
 				list = append(list, Item{name: n.Text()})
 			case len(keys) == 1:
@@ -150,7 +150,6 @@ func (m Item) choose(settings []string, like string) (metrics.Choice, error) {
 	return choice, config.Load("--option", []byte("{"+strings.Join(settings, ", ")+"}"), choice.Value)
 }
 
-// PresetNamed reports whether --metrics names a preset.
 func PresetNamed(names []string) bool { return len(names) == 1 && presets()[names[0]] != nil }
 
 // presets maps names to lists of metrics. Metrics of a preset are skipped if they do not apply.
@@ -169,23 +168,17 @@ func measuring() []string {
 	return names
 }
 
-// decodeChoice decodes the settings of a metric as a config does.
 func decodeChoice(name string, settings []string) (metrics.Choice, error) {
 	var c struct {
 		Metrics []metrics.Choice `yaml:"metrics"`
 	}
-	node, err := config.Parse("--option", fmt.Appendf(nil, "metrics:\n  - %s: {%s}\n", name, strings.Join(settings, ", ")))
-	if err == nil {
-		err = node.Decode(&c)
-	}
-	if err != nil {
+	if err := config.Load("--option", fmt.Appendf(nil, "metrics:\n  - %s: {%s}\n", name, strings.Join(settings, ", ")), &c); err != nil {
 		return metrics.Choice{}, err
 	}
 	return c.Metrics[0], nil
 }
 
-// sets returns a function that reports which keys of the i-th metric are set, by its settings or by --option. A dialect
-// sets all keys except code columns, which depend on the codes.
+// sets reports which keys of the i-th metric are set. A dialect sets all keys except code columns.
 func (c Choice) sets(options []string, like string) func(i int, key string) bool {
 	return func(i int, key string) bool {
 		m := c.Items[i]

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -22,10 +24,7 @@ import (
 )
 
 // Limits of the figure of codes against factors.
-const (
-	maxDots         = 2000
-	maxShownFactors = 8
-)
+const maxDots, maxShownFactors = 2000, 8
 
 // Evaluated is a result with its main parts as fields.
 type Evaluated struct {
@@ -51,56 +50,39 @@ func score(r metrics.Result) *float64 {
 	return nil
 }
 
-// writeFile writes a file of --out.
 type writeFile = func(name string, content func(io.Writer) error) error
 
-// writeFiles writes the files of --out into an existing folder.
 func (e *Evaluation) writeFiles(ctx context.Context, dir string, results []metrics.Result) error {
 	files, err := disk.OpenFiles(dir, "eval")
 	if err != nil {
 		return err
 	}
-	write := files.Write
-	if err := write("metrics.json", func(w io.Writer) error { return writeSummary(w, results) }); err != nil {
-		return err
-	}
-	if err := write("metrics.csv", ui.CSV(records(results))); err != nil {
-		return err
-	}
+	write := func(name string, content func(io.Writer) error) { _ = files.Write(name, content) } // see Finish
+	write("metrics.json", func(w io.Writer) error { return writeSummary(w, results) })
+	write("metrics.csv", ui.CSV(records(results)))
 	for _, r := range results {
 		for _, g := range r.Grids {
 			name := r.Name + "-" + g.Name
-			if err := write(name+".csv", ui.CSV(GridRecords(g))); err != nil {
-				return err
-			}
-			if err := write(name+".png", report.GridHeat(r.Name, g).WritePNG); err != nil {
-				return err
-			}
+			write(name+".csv", ui.CSV(GridRecords(g)))
+			write(name+".png", report.GridHeat(r.Name, g).WritePNG)
 		}
 	}
 	for name, draw := range e.hierarchyFigures(results) {
-		if err := write(name, draw); err != nil {
-			return err
-		}
+		write(name, draw)
 	}
-	if err := write("ranks.csv", ui.CSV(e.rankRecords(results))); err != nil {
-		return err
-	}
+	write("ranks.csv", ui.CSV(e.rankRecords(results)))
 	if !e.in.Classes { // classes cannot be drawn as levels
 		for _, some := range []func(context.Context, writeFile) error{e.writeAnalysis, e.writeApproximation, e.writeConstancy} {
-			if err := some(ctx, write); err != nil {
+			if err := some(ctx, files.Write); err != nil {
 				return err
 			}
 		}
-		if err := write("codes.png", e.drawCodes); err != nil {
-			return err
-		}
+		write("codes.png", e.drawCodes)
 	}
 	return files.Finish()
 }
 
-// rankRecords ranks the code columns for each factor by every matrix of columns and factors, best first. Ties keep the
-// order of columns.
+// rankRecords ranks the code columns for each factor by every matrix, best first. Ties keep the order of columns.
 func (e *Evaluation) rankRecords(results []metrics.Result) [][]string {
 	head := []string{"metric", "matrix", "factor"}
 	for i := range e.in.Codes.Cols {
@@ -113,7 +95,7 @@ func (e *Evaluation) rankRecords(results []metrics.Result) [][]string {
 				continue
 			}
 			for j, factor := range g.Columns {
-				order := upTo(len(g.Rows))
+				order := numeric.UpTo(len(g.Rows))
 				slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(g.Values[b][j], g.Values[a][j]) })
 				line := []string{r.Name, g.Name, factor}
 				for _, i := range order {
@@ -176,8 +158,7 @@ func GridRecords(g metrics.Grid) [][]string {
 	return list
 }
 
-// drawCodes plots code columns against factors, for the first factors. It uses a random subset of the images, because a
-// regular stride would alias with the grid of factors.
+// drawCodes plots codes against factors for random images, because a regular stride would alias with the factors.
 func (e *Evaluation) drawCodes(w io.Writer) error {
 	n, k := e.in.Codes.Rows, len(e.in.Factors)
 	rows := rng.New(e.seed, "figure/codes").Perm(n)[:min(n, maxDots)]
@@ -203,7 +184,6 @@ func (e *Evaluation) drawCodes(w io.Writer) error {
 	return report.CodesAgainstFactors(w, title, codes, factors)
 }
 
-// column returns the values in the given rows.
 func column(name string, rows []int, value func(row int) float64) report.Column {
 	c := report.Column{Name: name}
 	for _, i := range rows {
@@ -212,11 +192,9 @@ func column(name string, rows []int, value func(row int) float64) report.Column 
 	return c
 }
 
-// maxBars is the maximum number of code columns in the figure of manipulations.
-const maxBars = 24
+const maxBars = 24 // maximum number of code columns in the figure of manipulations
 
-// writeAnalysis writes the columns that med selects, if med is among the metrics. It also writes the variance of code
-// columns while one factor varies.
+// writeAnalysis writes the columns that med selects, and the variance of code columns while one factor varies.
 func (e *Evaluation) writeAnalysis(ctx context.Context, write writeFile) error {
 	shown, err := e.writeSelected(ctx, write)
 	if err != nil {
@@ -238,8 +216,7 @@ func (e *Evaluation) writeAnalysis(ctx context.Context, write writeFile) error {
 	return write("manipulation.png", func(w io.Writer) error { return drawManipulation(w, g, shown[:min(len(shown), maxBars)]) })
 }
 
-// writeSelected draws the importance matrix R of med with the selected columns. It returns these columns, or nil
-// without med.
+// writeSelected draws the importance matrix R of med, and returns the selected columns, or nil without med.
 func (e *Evaluation) writeSelected(ctx context.Context, write writeFile) ([]int, error) {
 	at := slices.IndexFunc(e.chosen, func(c metrics.Choice) bool { _, ok := c.Value.(*metrics.MED); return ok })
 	if at < 0 || metrics.Suits(e.in, e.chosen[at:at+1]) != nil {
@@ -254,10 +231,10 @@ func (e *Evaluation) writeSelected(ctx context.Context, write writeFile) ([]int,
 
 // moving lists the columns in ascending order: all of them, or those that vary most with a factor.
 func moving(g metrics.Grid) []int {
-	list, most := upTo(len(g.Rows)), make([]float64, len(g.Rows))
+	list, most := numeric.UpTo(len(g.Rows)), make([]float64, len(g.Rows))
 	for c := range list {
 		for _, v := range g.Values[c] {
-			if v > most[c] {
+			if v > most[c] { // false for NaN
 				most[c] = v
 			}
 		}
@@ -268,7 +245,6 @@ func moving(g metrics.Grid) []int {
 	return list
 }
 
-// drawManipulation draws one panel per factor.
 func drawManipulation(w io.Writer, g metrics.Grid, columns []int) error {
 	var labels []string
 	for _, c := range columns {
@@ -292,8 +268,7 @@ func drawManipulation(w io.Writer, g metrics.Grid, columns []int) error {
 	return report.Bars(w, report.BarOptions{Title: title, X: "code column", Y: "variance"}, labels, panels)
 }
 
-// maxSpaceRows is the maximum number of rows, each with three factors, in the figure of approximations.
-const maxSpaceRows = 4
+const maxSpaceRows = 4 // maximum number of rows, each with three factors, in the figure of approximations
 
 // writeApproximation writes the best product approximation of the codes and the best affine left inverse. It writes
 // arrays, and figure 9 of Zhang and Sugiyama 2024. Without an approximation it writes nothing.
@@ -317,13 +292,11 @@ func (e *Evaluation) writeApproximation(ctx context.Context, write writeFile) er
 	return write("approximation.png", func(w io.Writer) error { return e.drawApproximation(w, a) })
 }
 
-// varies reports whether a factor has more than one level.
 func varies(in *metrics.Input) bool {
 	return slices.ContainsFunc(in.Factors, func(f factor.Factor) bool { return f.Size > 1 })
 }
 
-// drawApproximation draws factors, codes, product approximation and left inverse next to each other, three factors per
-// row.
+// drawApproximation draws factors, codes, product approximation and left inverse, three factors per row.
 func (e *Evaluation) drawApproximation(w io.Writer, a *metrics.Approximation) error {
 	n := e.in.Codes.Rows
 	rows := rng.New(e.seed, "figure/approximation").Perm(n)[:min(n, maxDots)]
@@ -422,7 +395,6 @@ func (e *Evaluation) writeConstancy(ctx context.Context, write writeFile) error 
 	return write("constancy.png", func(w io.Writer) error { return report.Spaces(w, "Levels by their sub-codes", rows) })
 }
 
-// hierarchyFigures maps file names to figures of the known hierarchies.
 func (e *Evaluation) hierarchyFigures(results []metrics.Result) map[string]func(io.Writer) error {
 	all := map[string]func(io.Writer) error{}
 	if h := e.in.Hierarchy; h != nil {

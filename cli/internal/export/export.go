@@ -29,6 +29,8 @@ import (
 	"strings"
 	"text/template"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/disk"
@@ -100,15 +102,13 @@ func Write(ctx context.Context, dir string, d datasets.Dataset, from Source, sha
 	if err := writeFactors(files, s, d); err != nil {
 		return nil, err
 	}
-	err = files.Write("set.json", func(w io.Writer) error {
+	_ = files.Write("set.json", func(w io.Writer) error { // Finish returns its error
 		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		return e.Encode(s)
 	})
-	if err == nil {
-		err = files.Write("README.md", func(w io.Writer) error { return readmeTemplate.Execute(w, s) })
-	}
-	return s, errors.Join(err, files.Finish())
+	_ = files.Write("README.md", func(w io.Writer) error { return readmeTemplate.Execute(w, s) })
+	return s, files.Finish()
 }
 
 // checkFolder rejects a folder with arrays that no export has written.
@@ -155,11 +155,9 @@ func (x *writer) each(ctx context.Context, from, to int, use func(pixels []float
 	return nil
 }
 
-// errOther stops the search.
-var errOther = errors.New("a pixel between two shades")
+var errOther = errors.New("a pixel between two shades") // stops the search
 
-// eightBit reports whether all pixels are bytes divided by 255. Images with only black and 1/255 do not count, because
-// readers would see them as black and white.
+// eightBit reports whether all pixels are bytes divided by 255. Readers would see only 0 and 1/255 as black and white.
 func (x *writer) eightBit(ctx context.Context) (bool, error) {
 	brightest := uint8(0)
 	err := x.each(ctx, 0, x.set.Len(), func(pixels []float32) error {
@@ -186,7 +184,6 @@ func shade(p float32) uint8 {
 	return uint8(p*255 + 0.5)
 }
 
-// images writes the images, at most rows in a file.
 func (x *writer) images(ctx context.Context, files *disk.Files, s *Set, rows int, eight bool) error {
 	n := x.set.Len()
 	for from := 0; from < n; from += rows {
@@ -212,7 +209,6 @@ func (x *writer) images(ctx context.Context, files *disk.Files, s *Set, rows int
 	return nil
 }
 
-// writeImages writes the images of one file, beginning at image from.
 func writeImages[T uint8 | float32](ctx context.Context, x *writer, w io.Writer, shape []int, from int, convert func(to []T, pixels []float32)) error {
 	if err := npy.WriteHeader[T](w, shape); err != nil {
 		return err
@@ -230,7 +226,6 @@ func writeImages[T uint8 | float32](ctx context.Context, x *writer, w io.Writer,
 	})
 }
 
-// writeFactors writes values, levels and sizes of the factors, and describes them in s.
 func writeFactors(files *disk.Files, s *Set, d datasets.Dataset) error {
 	factors, levels := d.Factors(), datasets.Levels(d)
 	shape := []int{d.Len(), len(factors)}
@@ -252,11 +247,9 @@ func writeFactors(files *disk.Files, s *Set, d datasets.Dataset) error {
 	}
 	if h, ok := d.(datasets.Hierarchical); ok {
 		s.Lost = append(s.Lost, "the hierarchy of the dimensions is missing; factors.npy has bins of continuous dimensions, and values.npy their exact values")
-		all := make([]int, d.Len())
-		for i := range all {
-			all[i] = i
+		write["values.npy"] = func(w io.Writer) error {
+			return npy.Write(w, shape, datasets.Dimensions(h, numeric.UpTo(d.Len())))
 		}
-		write["values.npy"] = func(w io.Writer) error { return npy.Write(w, shape, datasets.Dimensions(h, all)) }
 	}
 	for _, name := range slices.Sorted(maps.Keys(write)) {
 		if err := files.Write(name, write[name]); err != nil {

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(long.Run(m)) }
 
-// choice reads the value of a config's key dataset.
+// choice reads the value of the key dataset.
 func choice(t *testing.T, text string) catalog.Choice {
 	t.Helper()
 	var c struct {
@@ -57,7 +57,7 @@ func write(t *testing.T, dir string, d datasets.Dataset, shard int64) *export.Se
 	return s
 }
 
-// same compares two data sets bit for bit. The values of ordinal levels count only if values is true.
+// same compares two data sets bit for bit. It compares the values of ordinal levels only if values is true.
 func same(t *testing.T, got, want datasets.Dataset, values bool) {
 	t.Helper()
 	h, w, c := want.ImageShape()
@@ -94,7 +94,7 @@ func same(t *testing.T, got, want datasets.Dataset, values bool) {
 	}
 }
 
-// The data set grid reads an export bit for bit, in one file and in several.
+// The data set grid reads an export bit for bit, in one or several files.
 func TestGridReadsExport(t *testing.T) {
 	type example struct {
 		set, kind string
@@ -133,7 +133,7 @@ func TestGridReadsExport(t *testing.T) {
 	}
 }
 
-// Unknown levels, gaps and angles of images of one's own survive.
+// An export preserves unknown levels, gaps and angles of a user's images.
 func TestIncomplete(t *testing.T) {
 	factors := []factor.Factor{
 		{Name: "a", Size: 4, Kind: factor.Ordinal},
@@ -153,7 +153,7 @@ func TestIncomplete(t *testing.T) {
 	same(t, build(t, s.Config(dir)), want, true)
 }
 
-// Bytes of 0 and 1 would be read as black and white.
+// Without a scale, bytes of 0 and 1 would be read as black and white.
 func TestDark(t *testing.T) {
 	want, err := datasets.FromPixels("dark", []uint8{0, 1, 1, 0}, 1, 2, 1, nil, nil)
 	if err != nil {
@@ -178,7 +178,7 @@ func TestForeignFolder(t *testing.T) {
 	}
 }
 
-// A changed or missing file of several is noticed.
+// A changed or missing shard is an error.
 func TestShardErrors(t *testing.T) {
 	d := build(t, "{bumps: {}}")
 	h, w, c := d.ImageShape()

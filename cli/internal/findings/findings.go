@@ -31,8 +31,7 @@ type Finding struct {
 	Remark  string `yaml:"remark" doc:"limits of the tests"`
 }
 
-// Test compares cells of a column with a number, or with cells of other rows. Alternatively it bounds Kendall's tau
-// between the row orders of two columns.
+// Test compares cells of a column with a number or with other cells, or bounds Kendall's tau between two columns.
 type Test struct {
 	Table  string   `yaml:"table" doc:"name of a table"`
 	Column string   `yaml:"column" doc:"label of the column; with data sets, COLUMN, DATA SET"`
@@ -56,7 +55,6 @@ const Printed = "printed"
 //go:embed papers.yaml
 var papersText []byte
 
-// Papers returns Unravel's list of papers.
 func Papers() ([]Paper, error) { return Load("tables/findings/papers.yaml", papersText) }
 
 // Load reads a list of papers. Messages contain the name of the file.
@@ -68,7 +66,6 @@ func Load(file string, source []byte) ([]Paper, error) {
 	return all.Papers, err
 }
 
-// Validate checks the settings.
 func (f *Finding) Validate() error {
 	if f.Claim == "" || f.Section == "" {
 		return errors.New("want a claim and its section")
@@ -79,7 +76,6 @@ func (f *Finding) Validate() error {
 	return nil
 }
 
-// Validate checks the settings.
 func (t *Test) Validate() error {
 	bound := cmp.Or(t.Below, t.Above)
 	switch {
@@ -97,7 +93,6 @@ func (t *Test) Validate() error {
 	return nil
 }
 
-// Validate checks the settings.
 func (b *Bound) Validate() error {
 	if (b.Value != nil) == (len(b.Rows) > 0 || b.Column != "") {
 		return errors.New("want a value, or rows, a column or both")
@@ -106,12 +101,9 @@ func (b *Bound) Validate() error {
 }
 
 // bound returns the bound of a test, and whether values must be below it.
-func (t *Test) bound() (b *Bound, below bool) {
-	return cmp.Or(t.Below, t.Above), t.Below != nil
-}
+func (t *Test) bound() (b *Bound, below bool) { return cmp.Or(t.Below, t.Above), t.Below != nil }
 
-// cell returns a cell of a result for which we have a value, or nil if there is none. It returns an error for labels
-// that are not in the table.
+// cell returns a cell of a result, or nil if we have no value. An unknown label is an error.
 func cell(r *tables.Result, row, column string) (*placed, error) {
 	var rows, columns []string
 	for _, one := range r.Rows {
@@ -138,8 +130,7 @@ func cell(r *tables.Result, row, column string) (*placed, error) {
 	return nil, fmt.Errorf("table %s has no column %q%s", r.Name, column, registry.Suggest(column, columns))
 }
 
-// elsewhere reports whether another scale of an Unravel table shows the column, because that scale has the
-// column's data set.
+// elsewhere reports whether another scale of an Unravel table has the column's data set.
 func elsewhere(table, column string) bool {
 	t, err := tables.Open(table)
 	if err != nil {

@@ -22,7 +22,7 @@ func result() *tables.Result {
 	}}
 }
 
-// judge judges a finding with tests written as YAML.
+// judge judges a finding with tests in YAML.
 func judge(t *testing.T, tests string) (*Judged, error) {
 	t.Helper()
 	papers, err := Load("f.yaml", []byte("papers: [{paper: p, title: t, findings: [{claim: c, section: s, tests: ["+tests+"]}]}]"))
@@ -67,7 +67,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A finding takes the verdict of its worst test: first a refuted one, then a missing one, then an undecided one.
+// A finding has the verdict of its worst test: refuted before missing before undecided.
 func TestWorst(t *testing.T) {
 	const holds = "{table: t, column: a, rows: [low], below: {value: 1}}"
 	const fails = "{table: t, column: a, rows: [low], above: {value: 1}}"
@@ -111,7 +111,7 @@ func TestOrders(t *testing.T) {
 	}
 }
 
-// A column has no values if the scale does not show its data set. A column that no scale has is an error.
+// A column has no values if the scale does not show its data set. A column outside all scales is an error.
 func TestColumnElsewhere(t *testing.T) {
 	table, err := tables.Open("hierarchical-benchmark")
 	if err != nil {
@@ -131,7 +131,7 @@ func TestColumnElsewhere(t *testing.T) {
 	}
 }
 
-// The papers of Unravel name existing tables, rows and columns.
+// Unravel's papers name existing tables, rows and columns.
 func TestPapers(t *testing.T) {
 	papers, err := Papers()
 	if err != nil {

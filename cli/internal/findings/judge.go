@@ -1,6 +1,7 @@
 package findings
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -59,7 +60,6 @@ func Judge(f *Finding, open func(table string) (*tables.Result, error)) (*Judged
 	return j, nil
 }
 
-// worse returns the worse of two verdicts.
 func worse(a, b Verdict) Verdict {
 	for _, v := range []Verdict{Fails, Missing, Undecided} {
 		if a == v || b == v {
@@ -69,7 +69,6 @@ func worse(a, b Verdict) Verdict {
 	return Holds
 }
 
-// side is one value of a comparison.
 type side struct {
 	name  string
 	value float64
@@ -81,10 +80,8 @@ type side struct {
 	unfit bool    // at least half of its runs have not learned the images
 }
 
-// enough is the minimum fraction of the paper's training with which a value can decide.
-const enough = 0.1
+const enough = 0.1 // minimum fraction of the paper's training with which a value can decide
 
-// sideOf returns the value of a cell.
 func sideOf(name string, p *placed) side {
 	c := p.Cell
 	s := side{name: name, value: *c.Ours, runs: c.Draws, unfit: 2*c.Unlearned >= max(1, c.Draws)}
@@ -104,7 +101,6 @@ func sideOf(name string, p *placed) side {
 	return s
 }
 
-// placed is a cell with its result.
 type placed struct {
 	*tables.Cell
 	in     *tables.Result
@@ -196,7 +192,6 @@ func compare(a, b side, below bool) Verdict {
 	return Undecided
 }
 
-// judge decides a test by the values of its table.
 func (t *Test) judge(r *tables.Result) (Outcome, error) {
 	if t.Tau != "" {
 		return t.judgeTau(r)
@@ -257,7 +252,7 @@ func (t *Test) comparisons(b *Bound) int {
 
 // itself reports whether a row would be compared with itself, which cannot happen for a number.
 func (t *Test) itself(row, other string, b *Bound) bool {
-	return b.Plus != 0 && other == row && (b.Column == "" || b.Column == t.Column)
+	return b.Plus != 0 && other == row && cmp.Or(b.Column, t.Column) == t.Column
 }
 
 // others returns the values to compare a row with, or none if a value is missing.
@@ -265,12 +260,9 @@ func (t *Test) others(r *tables.Result, row string, b *Bound) ([]side, error) {
 	if b.Value != nil {
 		return []side{{value: *b.Value}}, nil
 	}
-	rows, column := b.Rows, b.Column
+	rows, column := b.Rows, cmp.Or(b.Column, t.Column)
 	if len(rows) == 0 {
 		rows = []string{row}
-	}
-	if column == "" {
-		column = t.Column
 	}
 	var list []side
 	for _, other := range rows {
@@ -292,7 +284,6 @@ func (t *Test) others(r *tables.Result, row string, b *Bound) ([]side, error) {
 	return list, nil
 }
 
-// judgeTau decides a test on the order of rows.
 func (t *Test) judgeTau(r *tables.Result) (Outcome, error) {
 	rows := t.Rows
 	if len(rows) == 0 {
@@ -345,7 +336,6 @@ type tau struct {
 	open             int // pairs that may have either order
 }
 
-// tauOf compares the orders of two lists.
 func tauOf(a, b []side) tau {
 	var x, y []float64
 	for i := range a {

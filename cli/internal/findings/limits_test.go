@@ -8,7 +8,7 @@ import (
 )
 
 // trained returns a table with one column from runs. The arguments are values, deviations, numbers of runs, printed
-// values, lengths of training, and the runs that have not learned the images.
+// values, lengths of training, and the numbers of runs that have not learned the images.
 func trained(values, deviations []float64, runs []int, theirs, lengths []float64, unlearned []int) *tables.Result {
 	r := &tables.Result{Name: "t", Scale: "medium"}
 	for i, v := range values {
@@ -22,7 +22,7 @@ func trained(values, deviations []float64, runs []int, theirs, lengths []float64
 	return r
 }
 
-// A difference decides nothing if single runs, short training or runs without a picture can explain it.
+// A difference decides nothing if single runs, short training, or runs that have not learned the images can explain it.
 func TestLimits(t *testing.T) {
 	whole, none := []float64{1, 1, 1}, []int{0, 0, 0}
 	const below = "{table: t, column: a, rows: [a], below: {rows: [b]}}"
@@ -32,7 +32,8 @@ func TestLimits(t *testing.T) {
 		verdict Verdict
 		numbers string
 	}{
-		"several runs": {trained([]float64{1, 1.3}, []float64{.1, .1}, []int{4, 4}, nil, whole, none), below, Holds, "a: a 1.000±0.050 < b 1.300±0.050"},
+		"several runs":     {trained([]float64{1, 1.3}, []float64{.1, .1}, []int{4, 4}, nil, whole, none), below, Holds, "a: a 1.000±0.050 < b 1.300±0.050"},
+		"no negative zero": {trained([]float64{-1e-4, 1}, []float64{.1, .1}, []int{4, 4}, nil, whole, none), below, Holds, "a: a 0.000±0.050 < b 1.000±0.050"},
 		"one run beside several": {trained([]float64{1, 1.2}, []float64{.1, 0}, []int{4, 1}, nil, whole, none), below, Undecided,
 			"a: a 1.000±0.050 < b 1.200 (one run)"}, // 2 √(.05² + .1²) = .224
 		"one run, far from several": {trained([]float64{1, 1.23}, []float64{.1, 0}, []int{4, 1}, nil, whole, none), below, Holds, "a: a 1.000±0.050 < b 1.230 (one run)"},
@@ -65,7 +66,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A printed deviation tells how much a single run varies.
+// A printed deviation gives the variation of a single run.
 func TestPrintedSpread(t *testing.T) {
 	table, err := tables.Open("negative-free-figure4")
 	if err != nil {
@@ -78,7 +79,7 @@ func TestPrintedSpread(t *testing.T) {
 	if err := r.FindLengths(); err != nil {
 		t.Fatal(err)
 	}
-	for i := range r.Rows { // as if all had trained for long
+	for i := range r.Rows { // as if all runs had trained for long
 		for j := range r.Rows[i].Cells {
 			r.Rows[i].Cells[j].Length = 1
 		}

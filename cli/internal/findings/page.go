@@ -23,7 +23,6 @@ var pageTemplate = template.Must(template.New("results").Funcs(template.FuncMap{
 	"anchor": anchor, "join": strings.Join, "number": func(i int) int { return i + 1 },
 }).Parse(pageText))
 
-// page is the data of the template.
 type page struct {
 	Totals []total
 	Papers []judgedPaper
@@ -32,19 +31,16 @@ type page struct {
 	Effort effort   // of all tables
 }
 
-// total counts the distinct cells of some tables.
 type total struct {
 	Name string
 	Summary
 }
 
-// judgedPaper is a paper with the verdicts on its findings.
 type judgedPaper struct {
 	Paper
 	Judged []*Judged
 }
 
-// Count counts the findings with a verdict.
 func (p judgedPaper) Count(v Verdict) (n int) {
 	for _, j := range p.Judged {
 		if j.Verdict == v {
@@ -54,7 +50,6 @@ func (p judgedPaper) Count(v Verdict) (n int) {
 	return n
 }
 
-// tableLine is a table in the lists of the page.
 type tableLine struct {
 	Name, Scale string
 	Cells       Summary
@@ -109,7 +104,6 @@ func lineOf(r *tables.Result, counted map[string]bool) (tableLine, error) {
 	return l, nil
 }
 
-// judgeAll judges the findings of all papers.
 func judgeAll(results []*tables.Result, papers []Paper) (list []judgedPaper, err error) {
 	open := func(name string) (*tables.Result, error) {
 		if at := slices.IndexFunc(results, func(r *tables.Result) bool { return r.Name == name }); at >= 0 {
@@ -158,7 +152,6 @@ func (s Summary) Share(n int) string {
 	return fmt.Sprintf("%d (%.0f %%)", n, 100*float64(n)/float64(s.Computed))
 }
 
-// keys are the keys of counted cells, see [tables.Result.Keys].
 type keys map[string]bool
 
 // Summarise counts the cells of a result. Times are not compared and do not count as computed. Both cells of a pair
@@ -208,8 +201,7 @@ func (k keys) some(list []string) bool {
 	return slices.ContainsFunc(list, func(key string) bool { return k[key] })
 }
 
-// add counts a computed cell with a printed value. shuffled is the fraction of the column's other printed values that
-// agree with the cell.
+// add counts a computed cell. shuffled is the fraction of the column's other printed values that agree with it.
 func (s *Summary) add(c *tables.Cell, shuffled float64) {
 	s.Computed++
 	if c.Status != tables.Unfit && c.Status != tables.Outdated {
@@ -342,7 +334,6 @@ func class(tau float64) int {
 	return 1
 }
 
-// anchor returns the link target of a heading.
 func anchor(heading string) string {
 	keep := func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || r == '-' {
@@ -360,10 +351,8 @@ type effort struct {
 	unknown          int     // missing runs of tables without a measured run
 }
 
-// Hours returns the spent core-hours.
 func (e effort) Hours() float64 { return e.spent / 3600 }
 
-// Missing formats the core-hours of missing runs.
 func (e effort) Missing() string {
 	switch text := fmt.Sprintf("%.1f", e.remaining/3600); {
 	case e.unknown == 0:

@@ -6,7 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// A missing run takes the mean of its row, otherwise of the table. Runs counted before are skipped.
+// A missing run gets the mean time of its row, or of the table. Runs counted before are skipped.
 func TestEffort(t *testing.T) {
 	list := []tables.Planned{{Key: "f/1", Kind: "VAE", Seconds: 100}, {Key: "f/2", Kind: "VAE", Seconds: 200}, {Key: "f/3", Kind: "VAE"}, {Key: "f/4", Kind: "AE"}, {Key: "f/5", Kind: "AE"}, {Key: "f/6", Kind: "BYOL", Seconds: 900}}
 	counted := map[string]bool{"f/2": true, "f/5": true, "f/6": true}

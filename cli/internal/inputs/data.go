@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train"
@@ -23,22 +24,20 @@ type EncoderFlags struct {
 	Output  string    `placeholder:"NAME" help:"Output of --encoder to use as codes, if there are several."`
 	Mean    []float64 `placeholder:"NUMBER" help:"Number to subtract from pixels for --encoder, one for all channels or one for each (default: 0)." detail:"Pixels x in [0, 1] become (x - mean)/std. Networks of torchvision want --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225."`
 	Std     []float64 `placeholder:"NUMBER" help:"Number to divide pixels by for --encoder, one for all channels or one for each (default: 1)."`
-	Sample  int       `placeholder:"N" help:"Number of random images of the data set dataset=NAME (default: all)."`
+	Sample  ui.Count  `placeholder:"N" help:"Number of random images of the data set dataset=NAME (default: all)."`
 }
 
 // Check returns an error for flags and words that require --encoder.
 func (c *EncoderFlags) Check() error {
 	switch {
 	case c.Encoder == "" && c.Output != "":
-		return ui.Usagef("--output names an output of --encoder, which is absent; did you mean \"--out\"?")
+		return ui.Usagef("--output names an output of --encoder; want --encoder FILE too, or did you mean \"--out\"?")
 	case c.Encoder == "" && (c.Mean != nil || c.Std != nil):
-		return ui.Usagef("--mean and --std belong to --encoder, which is absent")
+		return ui.Usagef("--mean and --std belong to --encoder; want --encoder FILE too")
 	case c.Encoder != "" && len(c.Set) == 0:
 		return ui.Usagef("--encoder needs a data set; want dataset=NAME in front of its options, such as dataset=square size=32")
 	case c.Sample != 0 && len(c.Set) == 0:
 		return ui.Usagef("--sample belongs to a data set of the command line; want dataset=NAME")
-	case c.Sample < 0:
-		return ui.Usagef("--sample %d is negative; want at least one image", c.Sample)
 	}
 	return nil
 }
@@ -56,8 +55,8 @@ func (c *EncoderFlags) Encode(ctx context.Context, s *ui.Streams) (d datasets.Da
 	if d, err = Build(ctx, choice, 0, s.Log); err != nil {
 		return nil, codes, err
 	}
-	if c.Sample > 0 && c.Sample < d.Len() {
-		d = datasets.Sample(d, train.SampledImages(d.Len(), c.Sample, 0))
+	if n := int(c.Sample); n > 0 && n < d.Len() {
+		d = datasets.Sample(d, train.SampledImages(d.Len(), n, 0))
 	}
 	progress := s.Activity()
 	progress.Begin("encoding", d.Len())
@@ -68,21 +67,20 @@ func (c *EncoderFlags) Encode(ctx context.Context, s *ui.Streams) (d datasets.Da
 	return d, codes, nil
 }
 
-// ChooseData reads the name of a data set and options name=value.
 func ChooseData(name string, options []string) (catalog.Choice, error) {
 	var settings struct {
 		Dataset catalog.Choice `yaml:"dataset"`
 	}
-	overrides := make([]string, len(options))
-	for i, o := range options {
+	overrides := []string{"dataset=" + name}
+	for _, o := range options {
 		if !strings.Contains(o, "=") {
 			return settings.Dataset, ui.Usagef("%q is not an option; want name=value", o)
 		}
 		// the full key of a config is also accepted
 		key := strings.TrimPrefix(strings.TrimPrefix(o, "dataset."), name+".")
-		overrides[i] = "dataset." + name + "." + key
+		overrides = append(overrides, "dataset."+name+"."+key)
 	}
-	err := config.Load("data set", []byte(fmt.Sprintf("dataset: {%q: {}}", name)), &settings, overrides...)
+	err := config.Load("", []byte("{}"), &settings, overrides...)
 	return settings.Dataset, err
 }
 
@@ -104,8 +102,7 @@ func Build(ctx context.Context, choice catalog.Choice, seed uint64, log io.Write
 	return d, err
 }
 
-// SameRows checks that factors have as many rows as codes. It reads only the headers of the files, because an archive
-// of a megabyte can hold gigabytes.
+// SameRows checks that factors have as many rows as codes. It reads only headers, because an archive may be huge.
 func SameRows(codes, factors string) error {
 	n, d, err := table.Size(codes, "codes")
 	if err != nil {
@@ -130,7 +127,7 @@ func OtherRows(codes string, n, d int, factors string, m, k int) error {
 	return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s%s", factors, m, k, n, codes, hint)
 }
 
-// ReadTable reads a table of finite numbers. In an .npz file, the name of the array is the role, such as codes.
+// ReadTable reads a table of finite numbers. In a file of several arrays, the name is the role, such as codes.
 func ReadTable(path, role string) (*table.Table, error) {
 	t, err := table.Read(path, role)
 	if err != nil {
@@ -160,9 +157,21 @@ func ReadCodes(path string, log io.Writer) (*table.Table, error) {
 	return t, nil
 }
 
-// ReadFactors reads a table of factors. Unknown values are NaN, and words become the numbers of levels.
-func ReadFactors(path string) (*table.Table, error) {
-	t, err := table.ReadFactors(path, "factors")
+func isCategorical(text string) bool {
+	k, err := factor.ParseColumnKind(text)
+	return err == nil && k.Kind == factor.Categorical
+}
+
+// ReadFactors reads a table of factors with the kinds of flag --types. Unknown values are NaN, and words become the
+// numbers of levels.
+func ReadFactors(path string, types []string) (*table.Table, error) {
+	t, err := table.ReadFactors(path, "factors", func(_ string, column, columns int) bool {
+		if len(types) > 1 && len(types) == columns-1 { // without an index
+			column--
+		}
+		at := min(column, len(types)-1)
+		return at >= 0 && isCategorical(types[at])
+	})
 	if err != nil {
 		return nil, fmt.Errorf("factors: %w", err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
-// The error of other rows says what is likely wrong.
+// The error for a wrong number of rows states the likely mistake.
 func TestOtherRows(t *testing.T) {
 	for want, c := range map[string]struct{ n, d, m, k int }{
 		"y.npy: factors have shape [40 2], want [39, k], a row for each row of z.npy":                                            {39, 3, 40, 2},
@@ -21,7 +21,7 @@ func TestOtherRows(t *testing.T) {
 	}
 }
 
-// Codes without numbers are refused.
+// Empty codes are an error.
 func TestEmptyCodes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "z.npy")
 	for want, shape := range map[string][]int{

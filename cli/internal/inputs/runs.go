@@ -53,8 +53,7 @@ func (w WeightFlags) Open(ctx context.Context, dir string, s *ui.Streams) (*trai
 	return e, nil
 }
 
-// FileName adds the selected weights to the default name of a file. Files of different weights then have different
-// names.
+// FileName adds the selected weights to the default name of a file.
 func (w WeightFlags) FileName(file string) string {
 	extension := filepath.Ext(file)
 	choice := ""
@@ -69,7 +68,7 @@ func (w WeightFlags) FileName(file string) string {
 
 // OtherData is a data set on the command line. It replaces the data set of a run, or an encoder from a file reads it.
 type OtherData struct {
-	Set []string `arg:"" optional:"" name:"dataset=name" help:"Data set instead of the run's own, or for --encoder, such as dataset=square, then its options, such as size=32." detail:"unravel list datasets NAME lists the options. The images must have the shape, channels and pixel range of the run's images; factors may differ. The seed is the run's, or 0 for --encoder."`
+	Set []string `arg:"" optional:"" name:"dataset=name" help:"Data set to take the images from (default: the run's own), such as dataset=square, then its options, such as size=32." detail:"unravel list datasets NAME lists the options. The images must have the shape, channels and pixel range of the run's images; factors may differ. The seed is the run's, or 0 without a run."`
 }
 
 // Foreign returns the first word if it is not the name of a data set, such as the folder of a run without its flag.
@@ -80,7 +79,6 @@ func (o *OtherData) Foreign() string {
 	return o.Set[0]
 }
 
-// choose returns the data set of the arguments.
 func (o *OtherData) choose() (choice catalog.Choice, err error) {
 	if len(o.Set) == 0 || !strings.HasPrefix(o.Set[0], "dataset=") {
 		return choice, ui.Usagef("want dataset=NAME in front of its options, such as dataset=square size=32")
@@ -92,12 +90,11 @@ func (o *OtherData) choose() (choice catalog.Choice, err error) {
 	var settings struct {
 		Dataset catalog.Choice `yaml:"dataset"`
 	}
-	err = config.Load("data set", []byte("dataset: "+name), &settings, options...)
+	err = config.Load("", []byte("{}"), &settings, o.Set...)
 	return settings.Dataset, err
 }
 
-// OpenData opens a run with the chosen weights, on the data set of the arguments if there is one. Its networks compute
-// on the device.
+// OpenData opens a run with the chosen weights on a device, and on the data set of the arguments if there is one.
 func (w WeightFlags) OpenData(ctx context.Context, dir string, o *OtherData, f DeviceFlags, s *ui.Streams) (e *train.Experiment, err error) {
 	var choice catalog.Choice
 	if len(o.Set) > 0 {
@@ -118,7 +115,6 @@ func (w WeightFlags) OpenData(ctx context.Context, dir string, o *OtherData, f D
 	return e, nil
 }
 
-// OnData returns an experiment on another data set.
 func OnData(ctx context.Context, e *train.Experiment, choice catalog.Choice, s *ui.Streams) (*train.Experiment, error) {
 	d, err := Build(ctx, choice, e.Config.Seed, s.Log)
 	if err != nil {
@@ -152,5 +148,4 @@ func ReadConfig(name string) (file string, source []byte, err error) {
 	return file, source, err
 }
 
-// IsRun reports whether a folder contains a run.
 func IsRun(dir string) bool { return ui.Exists(filepath.Join(dir, rundir.Config)) }

@@ -17,13 +17,14 @@ import (
 
 var updateCounted = flag.Bool("update", false, "write counted.json, the counts of all tables")
 
-// counted.json has today's counts. The default test counts three tables again: without runs, with runs, and of quotes.
+// TestCountedTables compares counted.json with current counts. The default test counts three tables: without runs, with
+// runs, and of quotes.
 func TestCountedTables(t *testing.T) {
 	file, err := filepath.Abs("counted.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(t.TempDir()) // where there are no runs
+	t.Chdir(t.TempDir()) // a folder without runs
 	names := []string{"enriching-table2", "hierarchical-table1", "lsbd-metric-table1", "enriching-table6"}
 	if long.Enabled() || *updateCounted {
 		names = tables.Names()
@@ -80,7 +81,7 @@ func TestCountedTables(t *testing.T) {
 	}
 }
 
-// A folder of runs makes the list count its tables again, and also the tables that quote them.
+// With a folder of runs, the list counts its tables again, and the tables that quote them.
 func TestCountedTablesWithRuns(t *testing.T) {
 	t.Chdir(t.TempDir())
 	stored := countedTables()

@@ -25,7 +25,6 @@ import (
 // exchanges reports whether a flag writes or accepts a contribution to the ledger.
 func (c *Command) exchanges() bool { return c.Contribute != "" || c.Accept != "" || c.Replace }
 
-// exchange writes a contribution to the ledger, or accepts one.
 func (c *Command) exchange(t *tables.Table, s *ui.Streams) error {
 	switch {
 	case c.Contribute != "" && c.Accept != "":
@@ -40,7 +39,6 @@ func (c *Command) exchange(t *tables.Table, s *ui.Streams) error {
 	return c.accept(t, s)
 }
 
-// contribute writes the runs that are missing in the ledger.
 func (c *Command) contribute(t *tables.Table, s *ui.Streams) error {
 	f, err := t.Contribution(c.options(t))
 	if err != nil {
@@ -63,24 +61,18 @@ func (c *Command) contribute(t *tables.Table, s *ui.Streams) error {
 	return nil
 }
 
-// maxContribution is the maximum size of a file of runs. A run takes a few kilobytes.
-const maxContribution = 256 << 20
+const maxContribution = 256 << 20 // maximum size of a file of runs. A run takes a few kilobytes.
 
-func readContribution(name string) (*ledger.File, error) {
-	in, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer in.Close() // only read
-	return ledger.Read(name, disk.Limited(in, name, maxContribution))
-}
-
-// accept adds the runs of a file to the ledger.
 func (c *Command) accept(t *tables.Table, s *ui.Streams) error {
-	f, err := readContribution(c.Accept)
+	in, err := os.Open(c.Accept)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ui.Usage(err)
 	}
+	if err != nil {
+		return err
+	}
+	defer in.Close() // only read
+	f, err := ledger.Read(c.Accept, disk.Limited(in, c.Accept, maxContribution))
 	if err != nil {
 		return err
 	}
@@ -110,8 +102,7 @@ func (c *Command) accept(t *tables.Table, s *ui.Streams) error {
 	return nil
 }
 
-// replaces prints the records that runs would replace, with the changed values. Without --replace, it returns an error
-// if there are any.
+// replaces prints the records that runs would replace. Without --replace, any such record is an error.
 func (c *Command) replaces(f *ledger.File, dir string, names []string, s *ui.Streams) error {
 	n := 0
 	for _, name := range names {
@@ -134,14 +125,12 @@ func (c *Command) replaces(f *ledger.File, dir string, names []string, s *ui.Str
 	return nil
 }
 
-// checkFlags are the flags for repeating recorded runs.
 type checkFlags struct {
-	Check  sweeps.CountFlag `placeholder:"N" help:"Repeat N random runs of the ledger, and compare them with their records." detail:"The runs are from the table, or from all tables. On the recorded instruction set the comparison is bit for bit; otherwise metrics may differ by 0.1. Stale runs are left out. The exit code is 1 if a run differs."`
-	Pick   *uint64          `placeholder:"SEED" help:"With --check: seed for choosing the runs (default: a new seed, which is printed)."`
-	Within time.Duration    `placeholder:"TIME" help:"With --check: maximum duration of a run, such as 20s or 10m; longer runs are left out."`
+	Check  ui.Count      `placeholder:"N" help:"Repeat N random runs of the ledger, and compare them with their records." detail:"The runs are from the table, or from all tables. On the recorded instruction set the comparison is bit for bit; otherwise metrics may differ by 0.1. Stale runs are left out. The exit code is 1 if a run differs."`
+	Pick   *uint64       `placeholder:"SEED" help:"With --check: seed for choosing the runs (default: a new seed, which is printed)."`
+	Within time.Duration `placeholder:"TIME" help:"With --check: maximum duration of a run, such as 20s or 10m; longer runs are left out."`
 }
 
-// checkedRun is a run in the JSON output.
 type checkedRun struct {
 	Folder  string  `json:"folder"`
 	Run     string  `json:"run"`
@@ -149,7 +138,6 @@ type checkedRun struct {
 	ledger.Comparison
 }
 
-// checkLedger repeats random runs of the ledger.
 func (c *Command) checkLedger(ctx context.Context, s *ui.Streams, list ...*tables.Table) (err error) {
 	choice := &tables.Choice{Count: int(c.Check), Pick: rand.Uint64N(1 << 32), Within: c.Within}
 	if c.Pick != nil {
@@ -206,7 +194,6 @@ func nothingToCheck(c *tables.Choice) error {
 	return fmt.Errorf("--check: there is no run to repeat: of %s in the ledger, %s", wording.Count(c.Of+c.Longer, "run"), strings.Join(why, ", "))
 }
 
-// compare prints one line per run.
 func (c *Command) compare(ctx context.Context, w io.Writer, chosen []tables.Checkable, dir string) error {
 	var list []checkedRun
 	different := 0
@@ -264,7 +251,6 @@ func (r *checkedRun) line(record *ledger.Run) string {
 	return fmt.Sprintf("%s (%.3g s recorded)", text, r.Seconds)
 }
 
-// validCheck checks the flags of --check.
 func (c *Command) validCheck() error {
 	switch {
 	case c.Check == 0 && (c.Pick != nil || c.Within != 0):
@@ -277,7 +263,6 @@ func (c *Command) validCheck() error {
 	return nil
 }
 
-// checkAll repeats random runs of all tables.
 func (c *Command) checkAll(ctx context.Context, s *ui.Streams) error {
 	var list []*tables.Table
 	for _, name := range tables.Names() {

@@ -32,13 +32,9 @@ import (
 const rareCollection = 400
 
 // Kinds of data sets under a table: public ones, or their twins.
-const (
-	realData = "real"
-	twinData = "twin"
-)
+const realData, twinData = "real", "twin"
 
-// ListedTable is a table in the list, on twins or on public data sets. Tables on public data sets are only listed if
-// they have results.
+// ListedTable is a table in the list, on twins or, if it has results, on public data sets.
 type ListedTable struct {
 	Name   string          `json:"table"`
 	Title  string          `json:"title"`
@@ -49,7 +45,6 @@ type ListedTable struct {
 	Scales []tables.Counts `json:"scales"`
 }
 
-// list lists the tables.
 func (c *Command) list(ctx context.Context, s *ui.Streams) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(rareCollection))
 	all, err := listTables(ctx)
@@ -80,7 +75,6 @@ AGREE   of these, within two standard errors of the printed one
 RUNS    runs in the ledger
 `
 
-// scalesLegend explains the columns of the list of scales.
 const scalesLegend = `
 ` + legend + `
 DATA may also be "real": the public data set. POSSIBLE counts the CELLS in rows that the scale computes, and STALE the cells
@@ -95,7 +89,7 @@ func PrintTables(out io.Writer, all []ListedTable) error {
 		if t.Data == realData {
 			continue
 		}
-		n := t.counts(t.Shown)
+		n := t.Scales[max(0, slices.IndexFunc(t.Scales, func(n tables.Counts) bool { return n.Scale == t.Shown }))]
 		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%d\t%s\n", t.Name, n.Scale, t.Data, n.Printed, n.Computed, reproduced(n), n.Ledger, begin(t.Title, titleWidth))
 	}
 	w.Flush()
@@ -103,8 +97,7 @@ func PrintTables(out io.Writer, all []ListedTable) error {
 	return err
 }
 
-// titleWidth is the part of [ui.PlainWidth] that the other columns leave for titles.
-const titleWidth = 30
+const titleWidth = 30 // part of [ui.PlainWidth] that the other columns leave for titles
 
 // begin truncates a text to at most most characters, and marks the cut with "…".
 func begin(text string, most int) string {
@@ -113,12 +106,6 @@ func begin(text string, most int) string {
 		return text
 	}
 	return strings.TrimRight(string(letters[:most-1]), " ") + "…"
-}
-
-// counts returns the counts of a scale.
-func (t *ListedTable) counts(scale string) tables.Counts {
-	at := slices.IndexFunc(t.Scales, func(n tables.Counts) bool { return n.Scale == scale })
-	return t.Scales[max(at, 0)]
 }
 
 // reproduced formats the number of cells that agree, or a dash if no cell is compared: for times, and without runs.
@@ -148,8 +135,7 @@ func PrintScales(out io.Writer, all []ListedTable) error {
 	return err
 }
 
-// listTables counts the cells of all tables by scale. Trained tables use the runs in the ledger and in the default
-// folders.
+// listTables counts the cells of all tables by scale, from runs in the ledger and in the default folders.
 func listTables(ctx context.Context) ([]ListedTable, error) {
 	names, known := tables.Names(), countedTables()
 	found, errs := make([][]ListedTable, len(names)), make([]error, len(names))
@@ -191,7 +177,6 @@ func listTable(ctx context.Context, name string) ([]ListedTable, error) {
 	return []ListedTable{l, real}, nil
 }
 
-// countTable counts the cells of a table by scale.
 func countTable(ctx context.Context, t *tables.Table, data string) (l ListedTable, err error) {
 	l = ListedTable{Name: t.Name, Title: t.Title, Source: t.Source, Trains: t.Trains(), Data: data, Shown: tables.FullScale}
 	o := tables.Options{Runs: runsOf(t), Ledger: t.Ledger()}
@@ -221,7 +206,6 @@ type countedTable struct {
 	List    []ListedTable `json:"list"`
 }
 
-// hasRuns reports whether one of the table's folders of runs exists.
 func (c countedTable) hasRuns() bool {
 	for _, name := range c.Folders {
 		if _, err := os.Stat(filepath.Join(filepath.FromSlash(tableRuns), name)); !os.IsNotExist(err) {
@@ -231,8 +215,7 @@ func (c countedTable) hasRuns() bool {
 	return false
 }
 
-// countedTables returns the stored counts by table. It returns nil if the configs, tables or records of this program
-// have changed since counted.json was written.
+// countedTables returns the stored counts by table, or nil if configs, tables or records have changed since.
 func countedTables() map[string]countedTable {
 	var stored countedList
 	digest, err := digestOfTables()

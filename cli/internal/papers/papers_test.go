@@ -6,12 +6,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unravel-ml/unravel/cli/internal/sweeps"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// A slow computation logs its progress, but not too often.
+// A slow computation logs its progress at intervals.
 func TestTableProgress(t *testing.T) {
 	var out, log bytes.Buffer
 	s := &ui.Streams{Out: &out, Log: &log}
@@ -62,7 +61,7 @@ func TestFlagsTogether(t *testing.T) {
 		"--within":     {func(c *Command) { c.Within = time.Second }, "--pick and --within belong to --check", ""},
 		"--within -1s": {func(c *Command) { c.Within = -time.Second }, "--pick and --within belong to --check", "want a time of more than 0"},
 	} {
-		for check, want := range map[sweeps.CountFlag]string{0: c.alone, 1: c.withCheck} {
+		for check, want := range map[ui.Count]string{0: c.alone, 1: c.withCheck} {
 			one := &Command{}
 			c.set(one)
 			one.Check = check
@@ -77,7 +76,7 @@ func TestFlagsTogether(t *testing.T) {
 	}
 }
 
-// BenchmarkListTables counts the cells of all tables from runs in the ledger, as unravel table does.
+// BenchmarkListTables counts the cells of all tables from runs in the ledger, like unravel table.
 func BenchmarkListTables(b *testing.B) {
 	for b.Loop() {
 		if _, err := listTables(b.Context()); err != nil {

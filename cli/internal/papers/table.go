@@ -37,10 +37,10 @@ type Command struct {
 
 	Simulate sweeps.SimulateFlag `placeholder:"nodes=N,cores=N" help:"Print how long all runs of the table would take on a cluster and what would limit them, without training." detail:"Runs in the ledger count, too. If no finished run shows how long a run takes, the command trains its first steps. Without a table, it simulates each table that trains. Further keys are the same as for unravel sweep --simulate."`
 
-	Runs  string           `placeholder:"DIR" help:"Folder of the runs (default: the folder in runs/tables that the table names, or runs/tables/NAME)."`
-	Jobs  sweeps.CountFlag `placeholder:"N" help:"Number of concurrent runs, which share the processors (default: 1)."`
-	Retry bool             `help:"Also repeat failed runs."`
-	Fresh bool             `aliases:"own" help:"Train all runs of the scale, even if the ledger has them, and show only these."`
+	Runs  string   `placeholder:"DIR" help:"Folder of the runs (default: the folder in runs/tables that the table names, or runs/tables/NAME)."`
+	Jobs  ui.Count `placeholder:"N" help:"Number of concurrent runs, which share the processors (default: 1)."`
+	Retry bool     `help:"Also repeat failed runs."`
+	Fresh bool     `aliases:"own" help:"Train all runs of the scale, even if the ledger has them, and show only these."`
 
 	Contribute string `placeholder:"FILE" help:"File to write with the finished runs that the table needs and the ledger lacks, without training."`
 	Accept     string `placeholder:"FILE" help:"File of --contribute to check against the table's plan and to add to the ledger of this checkout."`
@@ -52,10 +52,8 @@ type Command struct {
 	scaled bool // --scale is given
 }
 
-// tableRuns is the folder of the runs of tables.
 const tableRuns = "runs/tables"
 
-// Run prints a table, lists the tables, or does the other work that a flag names.
 func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Simulate.Machines != nil {
 		return c.simulate(ctx, s)
@@ -81,7 +79,6 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	return c.show(ctx, t, s)
 }
 
-// validate checks the flags on their own.
 func (c *Command) validate() error {
 	if err := c.validCheck(); err != nil {
 		return err
@@ -211,8 +208,7 @@ func (c *Command) compute(ctx context.Context, t *tables.Table, s *ui.Streams, p
 	})
 }
 
-// write writes the files of --out. Another process may train the same runs and end at the same moment, so write locks
-// the folder of the runs.
+// write writes the files of --out, under the lock of the runs, because another process may write them at the same time.
 func (c *Command) write(ctx context.Context, t *tables.Table, r *tables.Result) (err error) {
 	if t.Trains() {
 		unlock, failed := rundir.Lock(ctx, c.Runs)

@@ -35,7 +35,6 @@ func onTwins(t *tables.Table, scale string) (bool, error) {
 	return slices.ContainsFunc(stands, func(s tables.Stand) bool { return s.Real != "" }), err
 }
 
-// runsOf returns the folder of a table's runs.
 func runsOf(t *tables.Table) string {
 	return filepath.Join(filepath.FromSlash(tableRuns), t.RunsFolder())
 }
@@ -88,10 +87,8 @@ func (c *Command) train(ctx context.Context, t *tables.Table, s *ui.Streams) (fa
 	return sweeps.Failures(outcomes, c.Runs), err
 }
 
-// errDeclined is the error after the user has declined training.
-var errDeclined = errors.New("nothing was trained")
+var errDeclined = errors.New("nothing was trained") // error after the user has declined training
 
-// ask asks whether to train the missing runs of a scale above quick.
 func (c *Command) ask(ctx context.Context, t *tables.Table, s *ui.Streams, runs []sweep.Run) error {
 	if c.Yes || c.Scale == tables.QuickScale || c.Index.Set || c.ClusterFlags.Print { // the user answered when submitting the task
 		return nil
@@ -125,7 +122,6 @@ func (c *Command) forecasts(ctx context.Context, t *tables.Table, s *ui.Streams,
 	return sweeps.Forecasts(ctx, s.Log, c.Runs, runs, sweeps.Forecasting{Jobs: c.jobs(), Elsewhere: c.On != "", Rehearse: c.Rehearse, Times: times})
 }
 
-// job describes the job that trains the missing runs of a table.
 func (c *Command) job(t *tables.Table) (cluster.Job, error) {
 	args := []string{"table", disk.Argument(c.Name), "--scale", c.Scale, "--runs", disk.Argument(c.Runs)} // a task must not ask
 	if c.Fresh {
@@ -137,7 +133,6 @@ func (c *Command) job(t *tables.Table) (cluster.Job, error) {
 	return c.Job(t.Name, c.Runs, args...)
 }
 
-// jobs returns the number of concurrent runs.
 func (c *Command) jobs() int { return max(1, int(c.Jobs)) }
 
 // asked reports whether a flag asks for runs. Without such a flag, a table shows existing results.
@@ -145,13 +140,11 @@ func (c *Command) asked() bool {
 	return c.scaled || c.Fresh || c.Retry || c.Jobs > 0 || c.ClusterFlags != (sweeps.ClusterFlags{})
 }
 
-// options returns the locations of a table's results.
 func (c *Command) options(t *tables.Table) tables.Options {
 	return tables.Options{Scale: c.Scale, Runs: c.Runs, Ledger: t.Ledger()}
 }
 
-// choose chooses the scale if no flag does: the smallest if runs must be trained, and otherwise the largest with
-// results.
+// choose sets the scale if no flag does: the smallest to train runs, and otherwise the largest with results.
 func (c *Command) choose(t *tables.Table) error {
 	if c.scaled = c.Scale != ""; c.scaled {
 		return nil

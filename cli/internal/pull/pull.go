@@ -27,10 +27,8 @@ type Command struct {
 	JSON bool   `name:"json" help:"Print one JSON object on standard output."`
 }
 
-// folder is the folder of downloaded archives.
 func folder() string { return filepath.Join(cache.Root(), "models") }
 
-// Run lists the models, or unpacks one as a run.
 func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Name == "" {
 		if c.From != "" || c.Out != "" {
@@ -87,7 +85,6 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	return nil
 }
 
-// runOf returns the default folder of a model.
 func runOf(m pretrained.Model) string { return filepath.Join("runs", m.Name) }
 
 // fetch downloads the archive to the folder of archives, and returns its path.
@@ -108,7 +105,6 @@ func (c *Command) fetch(ctx context.Context, s *ui.Streams, m pretrained.Model) 
 	return filepath.Join(folder(), m.Archive()), err
 }
 
-// listed is a model in the list.
 type listed struct {
 	Name    string  `json:"name"`
 	Method  string  `json:"method"`
@@ -119,7 +115,6 @@ type listed struct {
 	Run     string  `json:"run,omitempty"` // its usual folder, if that is a run
 }
 
-// list prints the models.
 func (c *Command) list(s *ui.Streams) error {
 	var all []listed
 	for _, m := range pretrained.Models() {

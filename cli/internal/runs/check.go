@@ -31,7 +31,6 @@ type ComparedFiles struct {
 	Others      []string            `json:"others,omitempty"` // files written neither by the run nor by a later command on it
 }
 
-// Run compares the files of the runs with their hashes.
 func (c *Check) Run(ctx context.Context, s *ui.Streams) error {
 	var runs []string
 	for _, dir := range c.Dirs {
@@ -88,7 +87,6 @@ func (c *Check) show(s *ui.Streams, r *ComparedFiles) error {
 	return nil
 }
 
-// checkRun compares a run's files and data with its record.
 func checkRun(ctx context.Context, dir string, h *datasets.Hasher) (*ComparedFiles, error) {
 	r := &ComparedFiles{Run: dir, Differences: []rundir.Difference{}}
 	list, err := rundir.Check(dir)
@@ -128,7 +126,6 @@ type Report struct {
 	Out string `placeholder:"FILE" writes:".html,.htm" help:"HTML file to write (default: report.html in the run's folder)." detail:"The page replaces an older file."`
 }
 
-// Run recreates the page of a run from the files in its folder.
 func (c *Report) Run(ctx context.Context, s *ui.Streams) error {
 	if err := train.PrepareRun(ctx, c.Dir, s.Activity()); err != nil {
 		return err

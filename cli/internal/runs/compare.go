@@ -28,10 +28,10 @@ import (
 
 // Compare is `unravel compare SOURCE SOURCE ...`.
 type Compare struct {
-	Sources   []string `arg:"" name:"source" help:"Two or more runs, folders of runs, files of metrics (.json) or files of codes (.npy, .npz, .csv)." detail:"eval --out and training write files of metrics. A file of codes has a row for each image."`
+	Sources   []string `arg:"" name:"source" help:"Two or more runs, folders of runs, files of metrics (.json) or files of codes (.npy, .npz, .h5, .mat, .csv)." detail:"eval --out and training write files of metrics. A file of codes has a row for each image."`
 	Factors   string   `placeholder:"FILE" help:"File of the factors for the files of codes, as for eval." detail:"The command computes the metrics of these files."`
 	Types     []string `placeholder:"KIND" help:"Kinds of the factors, as for eval."`
-	Bins      int      `placeholder:"20" help:"Number of bins of a continuous factor, as for eval."`
+	Bins      ui.Count `placeholder:"20" help:"Number of bins of a continuous factor, as for eval."`
 	Metrics   []string `sep:"none" placeholder:"NAME" help:"Metrics to compare, separated by commas (default: the stored metrics; for files of codes, all that apply)." detail:"Metrics with settings, such as 'logic: \"forall ...\"', are computed, and so are metrics that a run has not stored."`
 	Blocks    string   `placeholder:"\"0-2;3,5;4\"" help:"Code columns of each factor in all runs, as for eval (default: the columns of each run's own losses)." detail:"The columns apply to the metrics of --metrics."`
 	Chance    int      `default:"5" placeholder:"5" help:"Number of shuffles for the chance level of computed metrics, as for eval; 0 for no chance levels."`
@@ -41,7 +41,6 @@ type Compare struct {
 	Out       string   `placeholder:"DIR" writes:"folder" help:"Folder to write, with the comparison as compare.json, .csv and .png." detail:"The metrics have a .csv. Ranks, UDR by pairs of runs and, for three runs or more, Kendall's tau between metrics have a .csv and a .png."`
 }
 
-// Run prints the comparison.
 func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 	c.Sources = expandRuns(c.Sources)
 	if err := c.check(); err != nil {
@@ -99,8 +98,7 @@ func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 	return errors.Join(append([]error{err}, failed...)...)
 }
 
-// expandRuns replaces a folder of runs by its runs. It skips the database in such a folder, which a pattern such as
-// runs/* also matches.
+// expandRuns replaces a folder of runs by its runs. It skips the database, which a pattern such as runs/* also matches.
 func expandRuns(sources []string) (list []string) {
 	for _, source := range sources {
 		if strings.HasPrefix(filepath.Base(source), index.File) {
@@ -136,12 +134,12 @@ func (c *Compare) check() error {
 	}
 	switch {
 	case (len(c.Types) > 0 || c.Bins != 0) && !slices.ContainsFunc(c.Sources, func(source string) bool { return c.factorsOf(source) != "" }):
-		return ui.Usagef("--types and --bins belong to --factors, or to files of codes and factors (.npz)")
+		return ui.Usagef("--types and --bins belong to --factors, or to files with both (.npz, .h5, .mat)")
 	case c.Blocks != "" && (len(c.Metrics) == 0 || eval.PresetNamed(c.Metrics)):
 		return ui.Usagef("--blocks belongs to --metrics, which computes metrics such as variance of these columns")
 	case c.Chance != 0:
 		if err := (metrics.Chances{Shuffles: c.Chance}).Validate(); err != nil {
-			return ui.Usagef("--chance: %w", err)
+			return ui.Usagef("--chance: %w, or 0 for no chance levels", err)
 		}
 	}
 	if _, err := eval.ChooseMetrics(c.Metrics, nil, ""); err != nil {
@@ -163,7 +161,6 @@ func (c *Compare) ranking() *ranking.UDR {
 	return u
 }
 
-// compared is a run with its results and codes.
 type compared struct {
 	name    string
 	results []metrics.Result
@@ -233,11 +230,10 @@ func (c *Compare) openFolder(ctx context.Context, dir string, s *ui.Streams) (*c
 	return r, err
 }
 
-// readLevels reads the levels of the factors of a run's codes: from the file of levels if the folder has one,
-// otherwise from the factors. Without both files it returns nil.
+// readLevels reads the levels of the factors of a run's codes, or its factors. Without both files it returns nil.
 func readLevels(dir string) (*table.Table, error) {
 	for _, name := range []string{rundir.LevelsFile, rundir.FactorsFile} {
-		t, err := inputs.ReadFactors(filepath.Join(dir, name))
+		t, err := inputs.ReadFactors(filepath.Join(dir, name), nil)
 		if !errors.Is(err, fs.ErrNotExist) {
 			return t, err
 		}
@@ -245,8 +241,7 @@ func readLevels(dir string) (*table.Table, error) {
 	return nil, nil
 }
 
-// folderResults returns the metrics of a run's folder. It returns the stored results if they include all wanted
-// metrics, and computes them otherwise.
+// folderResults returns the stored results of a run if they include all wanted metrics, and computes them otherwise.
 func (c *Compare) folderResults(ctx context.Context, dir string, s *ui.Streams) ([]metrics.Result, error) {
 	stored, err := readResults(filepath.Join(dir, "metrics.json"))
 	if len(c.Metrics) == 0 && !errors.Is(err, fs.ErrNotExist) {
@@ -260,7 +255,6 @@ func (c *Compare) folderResults(ctx context.Context, dir string, s *ui.Streams) 
 	return c.measure(ctx, &eval.Command{Dir: dir}, s)
 }
 
-// measure computes metrics as eval does.
 func (c *Compare) measure(ctx context.Context, e *eval.Command, s *ui.Streams) ([]metrics.Result, error) {
 	e.Metrics, e.Blocks, e.Chance = c.Metrics, c.Blocks, c.Chance
 	opened, err := e.Open(ctx, s)
@@ -369,10 +363,7 @@ func ParseResults(src []byte) ([]metrics.Result, error) {
 		list = append(list, r)
 	}
 	slices.SortFunc(list, func(a, b metrics.Result) int {
-		if c := slices.Index(names, a.Name) - slices.Index(names, b.Name); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(slices.Index(names, a.Name)-slices.Index(names, b.Name), strings.Compare(a.Name, b.Name))
 	})
 	return list, validResults(list)
 }

@@ -36,7 +36,6 @@ type Comparison struct {
 	Seeds    []seedGroup  `json:"seeds,omitempty"`
 }
 
-// comparedMetric holds the values of one metric in all runs.
 type comparedMetric struct {
 	Name   string            `json:"name"`
 	Better metrics.Direction `json:"better"`
@@ -47,8 +46,7 @@ type comparedMetric struct {
 	Chances   []*metrics.Chance    `json:"chances,omitempty"`   // likewise
 }
 
-// cell is a number, null in JSON if it is not finite.
-type cell float64
+type cell float64 // number, null in JSON if it is not finite
 
 func (n cell) MarshalJSON() ([]byte, error) {
 	if math.IsNaN(float64(n)) || math.IsInf(float64(n), 0) {
@@ -82,12 +80,13 @@ func newComparison(runs []*compared, agreement *ranking.Agreement) *Comparison {
 
 // with sets the value of the i-th run in a list for n runs, which is nil until a run has a value.
 func with[T any](list []*T, n, i int, value *T) []*T {
-	if list == nil && value != nil {
+	if value == nil {
+		return list
+	}
+	if list == nil {
 		list = make([]*T, n)
 	}
-	if value != nil {
-		list[i] = value
-	}
+	list[i] = value
 	return list
 }
 
@@ -114,8 +113,7 @@ func (x *Comparison) rank() {
 	}
 }
 
-// fewestForTau is the minimum number of runs for Kendall's tau between two metrics: two runs always agree or disagree
-// completely.
+// fewestForTau is the minimum number of runs for Kendall's tau: two runs always agree or disagree completely.
 const fewestForTau = 3
 
 // common counts the runs that have both values.
@@ -128,7 +126,6 @@ func common(a, b []float64) (n int) {
 	return n
 }
 
-// hasTau reports whether two metrics have a tau.
 func (x *Comparison) hasTau() bool {
 	for i, row := range x.Tau {
 		for j, v := range row {
@@ -243,7 +240,6 @@ func (m *comparedMetric) text(run int) string {
 	return s
 }
 
-// printTau writes Kendall's tau between metrics.
 func (x *Comparison) printTau(w io.Writer) {
 	heading(w, "Kendall's tau", len(x.Metrics))
 	for i, tau := range x.Tau {
@@ -256,7 +252,6 @@ func (x *Comparison) printTau(w io.Writer) {
 	}
 }
 
-// writeFiles writes the files of --out into an existing folder.
 func (x *Comparison) writeFiles(dir string) error {
 	files, err := disk.OpenFiles(dir, "compare")
 	if err != nil {
@@ -268,12 +263,9 @@ func (x *Comparison) writeFiles(dir string) error {
 		names = append(names, m.Name)
 		values, ranks, tau = append(values, floats(m.Values)), append(ranks, floats(m.Ranks)), append(tau, floats(x.Tau[i]))
 	}
-	if err := files.Write("compare.json", func(w io.Writer) error { return ui.WriteJSON(w, x) }); err != nil {
-		return err
-	}
-	if err := files.Write("metrics.csv", ui.CSV(eval.GridRecords(metrics.Grid{Name: "metric", Rows: names, Columns: x.Runs, Values: values}))); err != nil {
-		return err
-	}
+	write := func(name string, content func(io.Writer) error) { _ = files.Write(name, content) } // see Finish
+	write("compare.json", func(w io.Writer) error { return ui.WriteJSON(w, x) })
+	write("metrics.csv", ui.CSV(eval.GridRecords(metrics.Grid{Name: "metric", Rows: names, Columns: x.Runs, Values: values})))
 	type figure struct {
 		file string
 		grid metrics.Grid
@@ -290,22 +282,16 @@ func (x *Comparison) writeFiles(dir string) error {
 			report.Heat{Title: "Agreement of the codes of pairs of runs (UDR)", RowTitle: "run", ColumnTitle: "run", Unit: "agreement"}})
 	}
 	for _, d := range drawn {
-		if err := files.Write(d.file+".csv", ui.CSV(eval.GridRecords(d.grid))); err != nil {
-			return err
-		}
+		write(d.file+".csv", ui.CSV(eval.GridRecords(d.grid)))
 		d.heat.Rows, d.heat.Columns, d.heat.Values = inFolder(d.grid.Rows), inFolder(d.grid.Columns), d.grid.Values
-		if err := files.Write(d.file+".png", d.heat.WritePNG); err != nil {
-			return err
-		}
+		write(d.file+".png", d.heat.WritePNG)
 	}
 	return files.Finish()
 }
 
-// widest is the minimum ratio between scales of codes for a warning.
-const widest = 2
+const widest = 2 // minimum ratio between scales of codes for a warning
 
-// comparability lists reasons why values of the runs are hard to compare: other options of a metric, or other scales
-// of codes.
+// comparability lists reasons why values are hard to compare: other options of a metric, or other scales of codes.
 func comparability(runs []*compared) (notes []string) {
 	all := map[string][]runResult{}
 	var names []string
@@ -324,7 +310,6 @@ func comparability(runs []*compared) (notes []string) {
 	return notes
 }
 
-// runResult is a result of a run.
 type runResult struct {
 	run    int
 	result metrics.Result
@@ -351,10 +336,10 @@ func otherOptions(name string, list []runResult) (notes []string) {
 			of = append(of, fmt.Sprintf("%s in run %d", optionText(key, m.result.Options[key]), m.run+1))
 		}
 		if key == "codes" {
-			notes = append(notes, fmt.Sprintf("%s is measured on other columns: %s; --blocks gives all runs the same columns", name, strings.Join(of, ", ")))
+			notes = append(notes, fmt.Sprintf("%s is measured on different columns: %s; --blocks gives all runs the same columns", name, strings.Join(of, ", ")))
 			continue
 		}
-		notes = append(notes, fmt.Sprintf("%s has other %s: %s", name, key, strings.Join(of, ", ")))
+		notes = append(notes, fmt.Sprintf("%s has different %s: %s", name, key, strings.Join(of, ", ")))
 	}
 	return notes
 }
@@ -375,8 +360,7 @@ func optionText(key string, value any) string {
 	return strings.Join(parts, " ")
 }
 
-// otherScales warns of different scales of codes if they affect the value. It adds the fractions of variance, which
-// scales do not affect.
+// otherScales warns of different scales of codes, and adds the fractions of variance, which scales do not affect.
 func otherScales(name string, list []runResult) []string {
 	scaled := slices.DeleteFunc(slices.Clone(list), func(m runResult) bool { return !(m.result.Scale > 0) })
 	if len(scaled) < 2 {
@@ -408,7 +392,6 @@ func otherScales(name string, list []runResult) []string {
 
 const seedColumn = "seed"
 
-// difference is a setting that differs between compared runs.
 type difference struct {
 	Key    string    `json:"key"`
 	Values []*string `json:"values"` // null for a run without the setting
@@ -420,8 +403,7 @@ type seedGroup struct {
 	Spreads []spread `json:"spreads"` // in the order of the metrics
 }
 
-// spread describes the values of a metric: mean, standard deviation (n-1) and extremes. With fewer than two values
-// the deviation is missing.
+// spread describes the values of a metric: mean, standard deviation (n-1; missing for one value) and extremes.
 type spread struct {
 	Count int  `json:"count"`
 	Mean  cell `json:"mean"`
@@ -430,7 +412,6 @@ type spread struct {
 	Most  cell `json:"max"`
 }
 
-// spreadOf returns the spread of the finite values.
 func spreadOf(values []float64) spread {
 	values = slices.DeleteFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	sum, squares, n := 0.0, 0.0, len(values)
@@ -499,13 +480,11 @@ func (x *Comparison) seedGroups(runs []*index.Run, columns []index.Column) (grou
 	return groups
 }
 
-// severalSeeds reports whether the runs of a group have different seeds.
 func severalSeeds(runs []*index.Run, group []int) bool {
 	seed := func(i int) string { text, _ := runs[i].Settings.Get(seedColumn); return text }
 	return slices.ContainsFunc(group, func(i int) bool { return seed(i) != seed(group[0]) })
 }
 
-// printSeeds writes the spread of each metric over the seeds.
 func (x *Comparison) printSeeds(w io.Writer) {
 	if len(x.Seeds) == 0 {
 		return

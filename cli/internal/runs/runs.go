@@ -40,7 +40,6 @@ type Command struct {
 	TensorBoard bool   `name:"tensorboard" xor:"format" help:"Write the runs' settings and metrics for TensorBoard's page HParams." detail:"They go into a file in the folder of the runs."`
 }
 
-// Run lists runs.
 func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	exports := c.MLflow != "" || c.TensorBoard
 	if c.MLflow != "" {
@@ -89,11 +88,9 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	return nil
 }
 
-// readEvery is the time between two progress lines while reading runs.
-const readEvery = 5 * time.Second
+const readEvery = 5 * time.Second // time between two progress lines while reading runs
 
-// readingRuns returns a context that logs now and then how many runs have been read or sent. Reading tens of thousands
-// of runs without an index takes a while.
+// readingRuns returns a context that logs now and then how many runs have been read or sent.
 func readingRuns(ctx context.Context, s *ui.Streams) context.Context {
 	said := time.Now()
 	return progress.With(ctx, func(what string, done, total int64) {
@@ -104,7 +101,6 @@ func readingRuns(ctx context.Context, s *ui.Streams) context.Context {
 	})
 }
 
-// columnError converts an error of package index to a usage error.
 func columnError(err error) error {
 	unknown, ok := errors.AsType[*index.UnknownColumnError](err)
 	switch {
@@ -132,8 +128,7 @@ func shownColumns(runs []*index.Run) []index.Column {
 	return list
 }
 
-// runRecords returns a header and a row of cells for each run. With short, numbers are rounded and "-" stands for no
-// value.
+// runRecords returns a header and a row for each run. With short, numbers are rounded and "-" stands for no value.
 func runRecords(columns []index.Column, runs []*index.Run, short bool) [][]string {
 	list := [][]string{nil}
 	for _, c := range columns {
@@ -159,7 +154,6 @@ func runRecords(columns []index.Column, runs []*index.Run, short bool) [][]strin
 	return list
 }
 
-// compare prints a line for each group of runs.
 func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
 	groups, err := index.GroupBy(runs, c.By...)
 	if err != nil {
@@ -223,11 +217,9 @@ func (c *Command) sendMLflow(ctx context.Context, s *ui.Streams, runs []*index.R
 	return failed
 }
 
-// BoardFile is the event file in a folder of runs. It tells TensorBoard the settings and metrics for comparing the
-// runs.
+// BoardFile is the event file in a folder of runs with the settings and metrics for comparing runs in TensorBoard.
 const BoardFile = tfevents.FilePrefix + "0.unravel-runs"
 
-// writeTensorBoard writes the settings and metrics of runs for TensorBoard.
 func (c *Command) writeTensorBoard(s *ui.Streams, runs []*index.Run) error {
 	var settings []tfevents.Setting
 	open := map[string]bool{} // settings to write
@@ -288,14 +280,12 @@ func direction(name string) string {
 	return m.New().Better().String() + " is better"
 }
 
-// shownColumn is a column of a printed table.
 type shownColumn struct {
 	header string
 	cells  []string
 	rank   int // columns with high ranks are left out first
 }
 
-// columnsOf turns rows with a header into columns.
 func columnsOf(rows [][]string) []shownColumn {
 	list := make([]shownColumn, len(rows[0]))
 	for i, header := range rows[0] {
@@ -307,8 +297,7 @@ func columnsOf(rows [][]string) []shownColumn {
 	return list
 }
 
-// maxCell is the maximum width of a settings cell, in characters.
-const maxCell = 28
+const maxCell = 28 // maximum width of a settings cell, in characters
 
 // cut shortens a text by removing its middle.
 func cut(s string, width int) string {
@@ -320,7 +309,6 @@ func cut(s string, width int) string {
 	return string(letters[:head]) + "…" + string(letters[len(letters)-(width-1-head):])
 }
 
-// width returns the width of a column, in characters.
 func (c *shownColumn) width() int {
 	w := utf8.RuneCountInString(c.header)
 	for _, cell := range c.cells {
@@ -339,8 +327,7 @@ func widthOfAll(list []shownColumn) int {
 	return sum
 }
 
-// fit makes columns fit a width. It first shortens headers and cells, and then removes the columns with the highest
-// ranks. It returns the names of removed columns.
+// fit shortens headers and cells, and then removes the columns with the highest ranks. It returns their names.
 func fit(list []shownColumn, width int) (fitting []shownColumn, left []string) {
 	if widthOfAll(list) <= width {
 		return list, nil
@@ -407,15 +394,10 @@ func printFitted(s *ui.Streams, list []shownColumn) {
 }
 
 // The rank of columns that always stay, and the rank of columns that are left out first.
-const (
-	neverOut = -1
-	afterAll = math.MaxInt32
-)
+const neverOut, afterAll = -1, math.MaxInt32
 
-// mostRows is the maximum number of rows on a terminal. More rows would scroll for minutes.
-const mostRows = 1000
+const mostRows = 1000 // maximum number of rows on a terminal. More rows would scroll for minutes.
 
-// printRuns prints runs with their differing settings and their results.
 func printRuns(s *ui.Streams, runs []*index.Run) {
 	if len(runs) == 0 {
 		fmt.Fprintln(s.Out, "no runs")

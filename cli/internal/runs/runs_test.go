@@ -71,7 +71,7 @@ func TestInFolder(t *testing.T) {
 	}
 }
 
-// The state is shown if a run has not finished.
+// The list shows the state if a run has not finished.
 func TestColumnsFit(t *testing.T) {
 	list := []shownColumn{{header: "run", cells: []string{"a"}}, {header: "state", cells: []string{"stopped"}}, {header: "a.long.setting", cells: []string{"-"}}}
 	rank(list, []*index.Run{{State: sweep.Stopped}})

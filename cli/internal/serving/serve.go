@@ -44,7 +44,6 @@ type Command struct {
 // DefaultAddress is the address of the server if the user gives none.
 const DefaultAddress = "127.0.0.1:7007"
 
-// Run serves until the context ends.
 func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	ui.Yield(ctx)
 	info, err := os.Stat(c.Dir)
@@ -144,19 +143,25 @@ func openTo(a net.Addr, page, token string) string {
 	}
 	ip := at.Addr()
 	if ip.IsUnspecified() {
-		ip = netip.Addr{}
 		list, _ := net.InterfaceAddrs() // without one there is no line about it
-		for _, one := range list {
-			if p, err := netip.ParsePrefix(one.String()); err == nil && p.Addr().IsGlobalUnicast() && (!ip.IsValid() || p.Addr().Is4() && !ip.Is4()) {
-				ip = p.Addr()
-			}
-		}
+		ip = reachable(list)
 	}
 	text := "other machines reach it"
 	if ip.IsValid() {
 		text += ", also at " + address(a, ip.String(), page, token)
 	}
 	return text + "\nnothing is encrypted: others in the network can read along; better without --listen, through ssh -L 7007:" + DefaultAddress + " USER@MACHINE"
+}
+
+// reachable returns the first global address, of version 4 if there is one.
+func reachable(list []net.Addr) (ip netip.Addr) {
+	for _, one := range list {
+		p, err := netip.ParsePrefix(one.String())
+		if at := p.Addr(); err == nil && at.IsGlobalUnicast() && (!ip.IsValid() || at.Is4() && !ip.Is4()) {
+			ip = at
+		}
+	}
+	return ip
 }
 
 // isTaken reports whether a port is in use.
@@ -171,7 +176,6 @@ func isLoopback(a net.Addr) bool {
 	return err == nil && at.Addr().IsLoopback()
 }
 
-// address returns the address to open in a browser.
 func address(a net.Addr, host, run, token string) string {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {
@@ -205,7 +209,6 @@ type Preview struct {
 	Dir string `arg:""`
 }
 
-// Run prints the preview of a run's newest checkpoint.
 func (c *Preview) Run(ctx context.Context, s *ui.Streams) error {
 	ui.Yield(ctx)
 	text, err := serve.NewPreview(ctx, c.Dir)
@@ -253,8 +256,7 @@ func (f *Flags) Serving(ctx context.Context, s *ui.Streams, what Content, work f
 	return nil
 }
 
-// serverPatience is the maximum time for the server to end.
-const serverPatience = 2 * time.Second
+const serverPatience = 2 * time.Second // maximum time for the server to end
 
 // start starts the server and waits until it listens. The server ends when end is called or this process ends.
 func (f *Flags) start(s *ui.Streams, what Content) (end func(), err error) {
@@ -300,8 +302,7 @@ func (f *Flags) start(s *ui.Streams, what Content) (end func(), err error) {
 	return end, said.begun()
 }
 
-// starting is the log of a starting server. The log is held back until the server listens, because it may explain a
-// failure.
+// starting holds back the log of a server until the server listens, because the log may explain a failure.
 type starting struct {
 	lock sync.Mutex
 	w    io.Writer

@@ -95,8 +95,7 @@ func (r *blocks) image(w util.BufWriter, _ []byte, n ast.Node, entering bool) (a
 	return ast.WalkSkipChildren, err
 }
 
-// piece is code with a class: key, text, number, comment, or none.
-type piece struct{ code, class string }
+type piece struct{ code, class string } // code with a class: key, text, number, comment, or none
 
 // highlight returns code as HTML, with classes for comments, texts, numbers and keys of known languages.
 func highlight(language, code string) template.HTML {

@@ -1,17 +1,16 @@
 package site
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
 	"path"
-	"unicode"
+	"slices"
 
 	"github.com/yuin/goldmark/ast"
 )
-
-func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
 // links points the links of a page to files of the site, and copies the pictures of the page.
 func (b *builder) links(p *page) error {
@@ -65,7 +64,7 @@ func (b *builder) resolve(p *page, destination string) (string, error) {
 		return "", fmt.Errorf("%s: the link %s leads nowhere: there is no page %s", p.name, destination, name)
 	case target == nil:
 		return b.source.Repository + name, nil
-	case u.Fragment != "" && !target.has(u.Fragment):
+	case u.Fragment != "" && !slices.ContainsFunc(target.headings, func(h heading) bool { return h.ID == u.Fragment }):
 		return "", fmt.Errorf("%s: the link %s leads nowhere: %s has no heading #%s", p.name, destination, name, u.Fragment)
 	}
 	to := ""
@@ -75,13 +74,9 @@ func (b *builder) resolve(p *page, destination string) (string, error) {
 	if u.Fragment != "" {
 		to += "#" + u.EscapedFragment()
 	}
-	if to == "" {
-		to = path.Base(b.source.address(name))
-	}
-	return to, nil
+	return cmp.Or(to, path.Base(b.source.address(name))), nil
 }
 
-// picture copies a picture of a page.
 func (b *builder) picture(p *page, destination string) error {
 	name := path.Join(path.Dir(p.name), destination)
 	if !fs.ValidPath(name) || !b.exists(name) {
@@ -95,7 +90,6 @@ func (b *builder) exists(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// take copies a file into the site.
 func (b *builder) take(name string) error {
 	content, err := fs.ReadFile(b.source.Files, name)
 	if err == nil {

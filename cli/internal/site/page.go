@@ -6,8 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -19,7 +19,6 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// page is a parsed page.
 type page struct {
 	name     string // path of the Markdown
 	source   []byte
@@ -38,7 +37,6 @@ type heading struct {
 // markdown reads the pages: CommonMark with GitHub's tables and addresses.
 var markdown = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Linkify, extension.Strikethrough))
 
-// parse reads a page.
 func parse(name string, source []byte) (*page, error) {
 	p := &page{name: name, source: source}
 	p.root = markdown.Parser().Parse(text.NewReader(source))
@@ -71,17 +69,6 @@ func parse(name string, source []byte) (*page, error) {
 	return p, nil
 }
 
-// short returns the title up to a colon, for the navigation.
-func (p *page) short() string {
-	before, _, _ := strings.Cut(p.title, ": ")
-	return before
-}
-
-// has reports whether a page has an anchor.
-func (p *page) has(anchor string) bool {
-	return slices.ContainsFunc(p.headings, func(h heading) bool { return h.ID == anchor })
-}
-
 // text returns the visible text of a node, without markup.
 func (p *page) text(n ast.Node) string {
 	var b strings.Builder
@@ -111,16 +98,14 @@ func (p *page) text(n ast.Node) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// slugs creates the anchors of a page's headings in the same way as GitHub.
-type slugs map[string]int
+type slugs map[string]int // creates the anchors of a page's headings in the same way as GitHub
 
-// next returns the anchor of a heading.
 func (s slugs) next(words string) string {
 	slug := strings.Map(func(r rune) rune {
 		switch {
 		case r == ' ':
 			return '-'
-		case r == '-', r == '_', isWord(r):
+		case r == '-', r == '_', unicode.IsLetter(r), unicode.IsDigit(r), unicode.IsMark(r):
 			return r
 		}
 		return -1
@@ -140,19 +125,16 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
-// link is a link of the navigation.
 type link struct {
 	Title, URL string
 	Here       bool
 }
 
-// group is a group of the navigation as a page shows it.
 type group struct {
 	Title string
 	Links []link
 }
 
-// view is the data of the template.
 type view struct {
 	Site, Title, Summary, Version string
 	Root                          string // way from the page to the site's folder: "", "../" ...
@@ -168,7 +150,8 @@ func (b *builder) write(at int) error {
 	p := b.pages[b.order[at]]
 	here := b.source.address(p.name)
 	to := func(name string) link {
-		return link{b.pages[name].short(), relative(here, b.source.address(name)), name == p.name}
+		short, _, _ := strings.Cut(b.pages[name].title, ": ")
+		return link{short, relative(here, b.source.address(name)), name == p.name}
 	}
 	v := view{Site: b.source.Name, Title: p.title, Summary: b.summary(p), Version: b.source.Version,
 		Root: strings.Repeat("../", strings.Count(here, "/")), Front: to(b.source.Front)}
@@ -206,10 +189,8 @@ func (b *builder) write(at int) error {
 	return nil
 }
 
-// maxSummary is the maximum length, in bytes, of a page's description for search engines.
-const maxSummary = 300
+const maxSummary = 300 // maximum length, in bytes, of a page's description for search engines
 
-// summary returns the first paragraph of a page.
 func (b *builder) summary(p *page) string {
 	for n := p.root.FirstChild(); n != nil; n = n.NextSibling() {
 		if n.Kind() != ast.KindParagraph {
@@ -224,7 +205,6 @@ func (b *builder) summary(p *page) string {
 	return ""
 }
 
-// body renders a page's Markdown.
 func (b *builder) body(p *page) (string, error) {
 	var out bytes.Buffer
 	r := renderer.NewRenderer(renderer.WithNodeRenderers(
@@ -262,7 +242,6 @@ func (b *builder) index() ([]byte, error) {
 	return fmt.Appendf(nil, "\"use strict\";\n\nUnravel.pages = [\n%s\n];\n", bytes.Join(lines, []byte(",\n"))), nil
 }
 
-// sections splits a page at its headings.
 func (b *builder) sections(p *page) (list []section) {
 	at := b.source.address(p.name)
 	next := 0

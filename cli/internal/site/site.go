@@ -40,8 +40,7 @@ type Group struct {
 //go:embed assets/*.css assets/*.js
 var assets embed.FS
 
-// assetsFolder is the folder of styles and scripts, also on a site.
-const assetsFolder = "assets"
+const assetsFolder = "assets" // folder of styles and scripts, also on a site
 
 // Build returns the files of a site by path. Its errors name the pages with broken links, and the links.
 func Build(s Source) (map[string][]byte, error) {
@@ -107,7 +106,6 @@ func (s Source) assets() (map[string][]byte, error) {
 	return files, nil
 }
 
-// order lists the pages in the order of the navigation.
 func (s Source) order() (order []string, err error) {
 	var mistakes []error
 	for _, g := range s.Groups {
@@ -134,7 +132,6 @@ func (s Source) order() (order []string, err error) {
 	return order, errors.Join(mistakes...)
 }
 
-// address returns the path of a page in the site.
 func (s Source) address(name string) string {
 	if name == s.Front {
 		return "index.html"
@@ -151,8 +148,7 @@ func relative(from, to string) string {
 	return filepath.ToSlash(link)
 }
 
-// Manifest is a file in a written folder that lists the other files. The next call replaces the listed files and
-// nothing else.
+// Manifest is a file that lists the other written files. The next call replaces these and nothing else.
 const Manifest = "made-by-unravel.txt"
 
 var manifest = disk.List{Name: Manifest, Head: "Files that unravel docs has made; it replaces them when it is called again."}

@@ -109,7 +109,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-// page1 writes a text into a page.
+// page1 appends a text to a page.
 func page1(text string) func(*Source) {
 	return func(s *Source) {
 		s.Pages["docs/a.md"] = append(s.Pages["docs/a.md"], "\n"+text+"\n"...)

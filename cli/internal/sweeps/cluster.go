@@ -30,18 +30,18 @@ import (
 type ClusterFlags struct {
 	On         string     `placeholder:"SCHEDULER" help:"Submit the runs as a job to slurm or kubernetes, and follow the job until all runs have ended." detail:"If the job is already there, the command follows it. ctrl-C leaves the job running."`
 	Print      bool       `help:"With --on: print the job instead of submitting it."`
-	Tasks      CountFlag  `placeholder:"N" help:"With --on: maximum number of tasks, which divide the runs among them (default: one task for each run)." detail:"The scheduler may allow fewer tasks."`
+	Tasks      ui.Count   `placeholder:"N" help:"With --on: maximum number of tasks, which divide the runs among them (default: one task for each run)." detail:"The scheduler may allow fewer tasks."`
 	Partition  nameFlag   `placeholder:"NAME" help:"With --on slurm: partition of the job."`
 	Time       timeFlag   `placeholder:"TIME" help:"With --on: time limit of a task, such as 4h, 90m or 1-12:00:00." detail:"At the end of its time, a task saves its run and returns to the queue."`
-	CPUs       CountFlag  `name:"cpus" placeholder:"N" help:"With --on: processors of a task."`
+	CPUs       ui.Count   `name:"cpus" placeholder:"N" help:"With --on: processors of a task."`
 	Memory     memoryFlag `placeholder:"SIZE" help:"With --on: memory of a task, such as 2G." detail:"unravel train --dry-run prints the memory that a run needs."`
-	ArrayLimit CountFlag  `placeholder:"N" help:"With --on: maximum number of concurrent tasks."`
+	ArrayLimit ui.Count   `placeholder:"N" help:"With --on: maximum number of concurrent tasks."`
 	Image      nameFlag   `placeholder:"IMAGE" help:"With --on kubernetes: container image of the tasks, with unravel on its path."`
 	Volume     volumeFlag `placeholder:"CLAIM:PATH" help:"With --on kubernetes: claim and path of the volume with the folder of the runs." detail:"The volume must contain the folder of the runs and the current folder. Its path must be the same on this machine and in tasks."`
 	Namespace  nameFlag   `placeholder:"NAME" help:"With --on kubernetes: namespace of the job (default: the namespace of kubectl's context)."`
 
 	Index  indexFlag `placeholder:"N" help:"Run as task number N of a job, counted from 0." detail:"The task begins with the runs N, N + M, N + 2 M and so on of the plan. Without N, the number comes from SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX."`
-	Of     CountFlag `placeholder:"M" help:"With --index: number of tasks (default: one for each run)."`
+	Of     ui.Count  `placeholder:"M" help:"With --index: number of tasks (default: one for each run)."`
 	NoWait bool      `help:"Exit when other processes are training all remaining runs, instead of waiting for them."`
 }
 
@@ -78,15 +78,11 @@ func (f *ClusterFlags) CheckCluster(jobs int, others map[string]bool) error {
 }
 
 // Values of --on.
-const (
-	onSlurm      = "slurm"
-	onKubernetes = "kubernetes"
-)
+const onSlurm, onKubernetes = "slurm", "kubernetes"
 
 // Schedulers are the values of --on.
 var Schedulers = []string{onSlurm, onKubernetes}
 
-// scheduler returns the scheduler of --on.
 func (f *ClusterFlags) scheduler() cluster.Scheduler {
 	if f.On == onKubernetes {
 		return &cluster.Kubernetes{Image: string(f.Image), Claim: f.Volume.claim, Mount: f.Volume.path, Namespace: string(f.Namespace), User: os.Getuid(), Group: os.Getgid()}
@@ -101,8 +97,7 @@ const (
 	memoryLeast = 1 << 28 // bytes
 )
 
-// allotMemory sets the memory of tasks if the scheduler needs it and no flag sets it. It takes the largest need of
-// the runs.
+// allotMemory sets the memory of tasks to the largest need of the runs, unless a flag sets it.
 func (f *ClusterFlags) allotMemory(ctx context.Context, s *ui.Streams, j *cluster.Job, runs []sweep.Run) error {
 	if f.On != onKubernetes || j.Memory > 0 || len(runs) == 0 {
 		return nil
@@ -137,7 +132,7 @@ func (f *ClusterFlags) task(o *sweep.Options, runs int) error {
 	o.Index, o.Of = n, int(f.Of)
 	if f.Of == 0 {
 		o.Of = max(runs, 1)
-		if f.Index.text == "" { // an array may have more tasks than there are runs
+		if f.Index.text == "" { // an array may have more tasks than runs
 			o.Of = max(runs, n+1)
 		}
 	}
@@ -148,7 +143,7 @@ func (f *ClusterFlags) task(o *sweep.Options, runs int) error {
 	return nil
 }
 
-// allot limits threads to the processors that Slurm gives a task. Go itself knows control groups and affinity.
+// allot limits threads to the processors that Slurm gives a task. Go already respects control groups and affinity.
 func allot() {
 	n, err := strconv.Atoi(os.Getenv("SLURM_CPUS_PER_TASK"))
 	if err == nil && n > 0 && os.Getenv("GOMAXPROCS") == "" && n < runtime.GOMAXPROCS(0) {
@@ -156,8 +151,7 @@ func allot() {
 	}
 }
 
-// taskEnv lists the submitter's variables that tasks need. The job contains them, because a site may not pass on the
-// environment.
+// taskEnv lists the submitter's variables that tasks need, because a site may not pass on the environment.
 var taskEnv = []string{"UNRAVEL_DATA", kernel.Variable, lock.ClaimsVariable, lock.AfterVariable}
 
 // Job describes a command's job. Its tasks run the program with args.
@@ -186,7 +180,6 @@ func (f *ClusterFlags) Job(name, dir string, args ...string) (cluster.Job, error
 
 var notInJobs = regexp.MustCompile(`[^a-z0-9]+`)
 
-// jobName returns the job's name for a folder and a command.
 func jobName(name, dir string, args []string) string {
 	const letters = 40 // of 63
 	name = strings.Trim(notInJobs.ReplaceAllString(strings.ToLower(name), "-"), "-")
@@ -194,7 +187,7 @@ func jobName(name, dir string, args []string) string {
 	return strings.Trim("unravel-"+name[:min(len(name), letters)], "-") + "-" + hex.EncodeToString(sum[:4])
 }
 
-// left returns how many runs a job would make, and how many have finished and failed.
+// left returns the number of runs that a job would make, and the numbers of finished and failed runs.
 func left(dir string, runs []sweep.Run, retry bool) (missing, finished, failed int, err error) {
 	entries, err := sweep.Scan(dir)
 	if err != nil {
@@ -250,7 +243,7 @@ func (f *ClusterFlags) PrintJob(ctx context.Context, s *ui.Streams, j cluster.Jo
 // Submit makes runs on the cluster and shows progress.
 func (f *ClusterFlags) Submit(ctx context.Context, s *ui.Streams, j cluster.Job, runs []sweep.Run, retry bool) ([]sweep.Outcome, error) {
 	if k, ok := f.scheduler().(*cluster.Kubernetes); ok {
-		if err := k.Check(&j); err != nil { // before folders are made
+		if err := k.Check(&j); err != nil { // before the command creates folders
 			return nil, ui.Usage(err)
 		}
 	}
@@ -258,7 +251,7 @@ func (f *ClusterFlags) Submit(ctx context.Context, s *ui.Streams, j cluster.Job,
 	if err != nil {
 		return nil, err
 	}
-	if missing > 0 { // before folders are made
+	if missing > 0 { // before the command creates folders
 		if _, err := f.scheduler().Find(ctx, j.Name); err != nil {
 			words, _, _ := strings.Cut(err.Error(), "\n")
 			return nil, fmt.Errorf("%s does not answer, so no job was submitted: %s", f.On, words)
@@ -272,23 +265,8 @@ func (f *ClusterFlags) Submit(ctx context.Context, s *ui.Streams, j cluster.Job,
 	return cluster.Execute(ctx, f.scheduler(), j, runs, cluster.Options{Retry: retry, Log: plain.Logger(p), Observe: p.observe})
 }
 
-// CountFlag is a number of at least 1; 0 means that the flag is absent.
-type CountFlag int
+type nameFlag string // name; an empty name means that the flag is absent
 
-// UnmarshalText reads a number.
-func (c *CountFlag) UnmarshalText(text []byte) error {
-	n, err := strconv.Atoi(string(text))
-	if err != nil || n < 1 {
-		return fmt.Errorf("got %q; want 1 or more", text)
-	}
-	*c = CountFlag(n)
-	return nil
-}
-
-// nameFlag is a name; an empty name means that the flag is absent.
-type nameFlag string
-
-// UnmarshalText reads a name.
 func (n *nameFlag) UnmarshalText(text []byte) error {
 	if len(text) == 0 || strings.ContainsAny(string(text), " \t\r\n\"'") {
 		return fmt.Errorf("got %q; want a name without spaces and quotes", text)
@@ -297,10 +275,8 @@ func (n *nameFlag) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// volumeFlag is a claim and the path of its volume.
-type volumeFlag struct{ claim, path string }
+type volumeFlag struct{ claim, path string } // claim and the path of its volume
 
-// UnmarshalText reads CLAIM:PATH.
 func (v *volumeFlag) UnmarshalText(text []byte) error {
 	var ok bool
 	if v.claim, v.path, ok = strings.Cut(string(text), ":"); !ok || v.claim == "" || !strings.HasPrefix(v.path, "/") {
@@ -309,15 +285,12 @@ func (v *volumeFlag) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// timeFlag is a time in the notation of Go or Slurm.
-type timeFlag time.Duration
+type timeFlag time.Duration // time in the notation of Go or Slurm
 
-// leastTime is the shortest time of a task that still allows some work.
-const leastTime = 2 * time.Minute
+const leastTime = 2 * time.Minute // shortest time of a task that still allows some work
 
 var slurmTime = regexp.MustCompile(`^(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?$`)
 
-// UnmarshalText reads a time.
 func (t *timeFlag) UnmarshalText(text []byte) error {
 	d, err := parseTime(string(text))
 	if err == nil && d < leastTime {
@@ -355,7 +328,6 @@ func parseTime(text string) (time.Duration, error) {
 	return time.Duration(seconds * float64(time.Second)), nil
 }
 
-// memoryFlag is a number of bytes.
 type memoryFlag int64
 
 var memorySize = regexp.MustCompile(`^(\d+(?:\.\d+)?)([KMGT])(?:i?B|i)?$`)
@@ -381,7 +353,6 @@ type indexFlag struct {
 	text string // empty: the scheduler's variable
 }
 
-// Decode implements kong.MapperValue.
 func (f *indexFlag) Decode(ctx *kong.DecodeContext) error {
 	f.Set, f.text = true, ""
 	if t := ctx.Scan.Peek(); t.Type == kong.FlagValueToken || t.Type == kong.UntypedToken && f.Takes(fmt.Sprint(t.Value)) {
@@ -399,7 +370,6 @@ func (*indexFlag) Takes(text string) bool {
 // indexVariables hold the number of a task, by scheduler.
 var indexVariables = []string{"SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"}
 
-// number returns the number of the task.
 func (f *indexFlag) number() (int, error) {
 	text, from := f.text, "--index"
 	for _, name := range indexVariables {

@@ -27,7 +27,6 @@ type DryRunFlags struct {
 	Rehearse bool `help:"With --dry-run: also estimate the remaining times, by training the first steps for about a minute."`
 }
 
-// CheckRehearse refuses --rehearse without --dry-run.
 func (f *DryRunFlags) CheckRehearse() error {
 	if f.Rehearse && !f.DryRun {
 		return ui.Usagef("--rehearse belongs to --dry-run")
@@ -35,19 +34,18 @@ func (f *DryRunFlags) CheckRehearse() error {
 	return nil
 }
 
-// rehearsing is the time after which a dry run rehearses no further kinds of runs.
-const rehearsing = time.Minute
+const rehearsing = time.Minute // time after which a dry run rehearses no further kinds of runs
 
-// Forecasting says how forecasts estimates times.
+// Forecasting holds the options of Forecasts.
 type Forecasting struct {
-	Jobs      int  // number of runs at a time
-	Elsewhere bool // the runs are made on other machines
+	Jobs      int  // number of concurrent runs
+	Elsewhere bool // the runs are for other machines
 	Rehearse  bool
 	Times     func(sweep.Run) (time.Duration, bool) // see [sweep.Forecasting]
 }
 
-// Forecasts estimates the times of runs. Each rehearsal is a process, and forecasts logs the progress. Runs for other machines may want a precision
-// that this processor lacks; their rehearsals use float32.
+// Forecasts estimates the times of runs. Each rehearsal is a process. Forecasts logs the progress. Runs for other
+// machines may want a precision that this processor lacks, so their rehearsals use float32.
 func Forecasts(ctx context.Context, log io.Writer, dir string, runs []sweep.Run, f Forecasting) ([]sweep.Forecast, error) {
 	how := sweep.Forecasting{Jobs: f.Jobs, Times: f.Times}
 	if !f.Rehearse {
@@ -128,7 +126,7 @@ func ShowForecasts(w io.Writer, asJSON bool, dir string, list []sweep.Forecast, 
 	return nil
 }
 
-// ToMake says how many runs are missing, and how long they take.
+// ToMake formats the number of missing runs and their time.
 func ToMake(list []sweep.Forecast, jobs int) string {
 	missing := 0
 	for _, f := range list {
@@ -150,7 +148,6 @@ func ToMake(list []sweep.Forecast, jobs int) string {
 // SimulateFlag holds the simulated machines.
 type SimulateFlag struct{ Machines *sweep.Machines }
 
-// UnmarshalText reads nodes=64,cores=64.
 func (f *SimulateFlag) UnmarshalText(text []byte) (err error) {
 	f.Machines, err = sweep.ParseMachines(string(text))
 	return err
@@ -185,8 +182,7 @@ func (f *SimulateFlag) Simulate(ctx context.Context, log io.Writer, dir string, 
 	return f.Machines.Simulate(sweep.Pieces(dir, runs, seconds))
 }
 
-// Show writes the simulation of a sweep or table, as text or as one JSON object. KEY=NUMBER in assumed stands for
-// defaults.
+// Show writes the simulation of a sweep or table, as text or JSON. KEY=NUMBER in assumed stands for defaults.
 func (f *SimulateFlag) Show(w io.Writer, asJSON bool, name string, s *sweep.Simulation) error {
 	m := f.Machines
 	if asJSON {
@@ -225,22 +221,20 @@ func Rounded(seconds float64) time.Duration {
 	return d.Round(time.Millisecond)
 }
 
-// progress shows the progress of a sweep: a bar on a terminal, otherwise a line now and then, and rarely if
-// nothing changes.
+// progress shows the progress of a sweep: a bar on a terminal, otherwise a line now and then.
 type progress struct {
 	w        io.Writer
 	terminal *os.File // nil: w is no terminal
 	every    time.Duration
-	idle     time.Duration // time between lines without news
+	idle     time.Duration // time between lines without changes
 
 	lock  sync.Mutex
 	last  time.Time
 	ended int    // number of ended runs at the last line
 	state string // text of the last line, without the time left
-	drawn int    // length of the drawn line in letters
+	drawn int    // length of the drawn line in characters
 }
 
-// barWidth is the width of the bar, in letters.
 const barWidth = 24
 
 func newProgress(w io.Writer) *progress {
@@ -251,7 +245,6 @@ func newProgress(w io.Writer) *progress {
 	return p
 }
 
-// observe receives the status of the sweep.
 func (p *progress) observe(s sweep.Status) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -269,7 +262,6 @@ func (p *progress) observe(s sweep.Status) {
 	p.draw("[" + strings.Repeat("=", full) + strings.Repeat(" ", barWidth-full) + "] " + s.String())
 }
 
-// rehearsal says that a rehearsal begins.
 func (p *progress) rehearsal(run string, nth, most int) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -299,7 +291,6 @@ func steady(s sweep.Status) string {
 	return s.String()
 }
 
-// say writes a line of text.
 func (p *progress) say(format string, args ...any) { _, _ = fmt.Fprintf(p, format+"\n", args...) }
 
 // Write writes text in place of the bar.
@@ -317,7 +308,6 @@ func (p *progress) erase() {
 	}
 }
 
-// clear erases the bar.
 func (p *progress) clear() {
 	p.lock.Lock()
 	defer p.lock.Unlock()

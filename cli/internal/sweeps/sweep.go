@@ -43,7 +43,6 @@ type Command struct {
 	ClusterFlags
 }
 
-// Run makes the missing runs.
 func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Jobs < 1 {
 		return ui.Usagef("--jobs %d: want 1 or more", c.Jobs)
@@ -150,12 +149,11 @@ type Run struct {
 	State   sweep.State        `json:"state"`
 	Error   string             `json:"error,omitempty"`
 	Seconds float64            `json:"seconds,omitempty"`
-	Unknown bool               `json:"unknown,omitempty"` // whether a dry run has no estimate
+	Unknown bool               `json:"unknown,omitempty"` // a dry run has no estimate
 	Metrics map[string]float64 `json:"metrics,omitempty"`
 	Fit     *train.Fit         `json:"fit,omitempty"`
 }
 
-// print lists the runs with their states and results.
 func (c *Command) print(w io.Writer, outcomes []sweep.Outcome) error {
 	var list []Run
 	for _, o := range outcomes {
@@ -202,7 +200,6 @@ func (c *Command) print(w io.Writer, outcomes []sweep.Outcome) error {
 	return t.Flush()
 }
 
-// search makes the trials of a plan with a search.
 func (c *Command) search(ctx context.Context, s *ui.Streams, plan *sweep.Plan) error {
 	for flag, given := range map[string]bool{"--simulate": c.Simulate.Machines != nil, "--on": c.On != "", "--index": c.Index.Set, "--rehearse": c.Rehearse} {
 		if given {
@@ -237,7 +234,6 @@ func (c *Command) search(ctx context.Context, s *ui.Streams, plan *sweep.Plan) e
 	})
 }
 
-// searchTrial is a trial in the JSON output.
 type searchTrial struct {
 	Trial    int               `json:"trial"`
 	Name     string            `json:"name,omitempty"`
@@ -285,7 +281,7 @@ type SearchOutput struct {
 	Ended     int          `json:"ended"`
 
 	Trials []searchTrial       `json:"trials,omitempty"`
-	Space  map[string]string   `json:"space,omitempty"` // of a dry run, as the rest
+	Space  map[string]string   `json:"space,omitempty"` // only of a dry run, like the next fields
 	Rungs  []int               `json:"rungs,omitempty"`
 	Next   []map[string]string `json:"next,omitempty"`
 }
@@ -300,7 +296,6 @@ func (c *Command) searchOutput(found *sweep.Search, trials *sweep.Trials) Search
 	return o
 }
 
-// printTrials lists the trials and the best one.
 func (c *Command) printTrials(w io.Writer, found *sweep.Search, trials *sweep.Trials) error {
 	if c.JSON {
 		all := c.searchOutput(found, trials)
@@ -334,10 +329,8 @@ func (c *Command) printTrials(w io.Writer, found *sweep.Search, trials *sweep.Tr
 	return nil
 }
 
-// maxPreview bounds the trials that a dry run lists.
 const maxPreview = 8
 
-// previewSearch prints the space, the first trials and the budget.
 func (c *Command) previewSearch(ctx context.Context, s *ui.Streams, found *sweep.Search) error {
 	trials, err := found.Trials(ctx, c.Out)
 	if err := cmp.Or(err, found.Check()); err != nil {
@@ -373,7 +366,6 @@ func (c *Command) previewSearch(ctx context.Context, s *ui.Streams, found *sweep
 	return nil
 }
 
-// ended counts the trials that have finished or failed.
 func ended(trials *sweep.Trials) (n int) {
 	for _, t := range trials.List {
 		if t.State == sweep.Finished || t.State == sweep.Failed {
@@ -390,7 +382,6 @@ type Rehearse struct {
 	Alone   string `arg:"" enum:"true,false"`
 }
 
-// Run rehearses the run.
 func (c *Rehearse) Run(ctx context.Context, s *ui.Streams) error {
 	text, err := sweep.WorkRehearsal(ctx, c.Dir, c.Threads, c.Alone == "true")
 	if err == nil {
@@ -405,7 +396,6 @@ type Worker struct {
 	Threads int    `arg:""`
 }
 
-// Run makes the run.
 func (c *Worker) Run(ctx context.Context, s *ui.Streams) error {
 	ui.Allow(ctx, ui.SavePatience)
 	return sweep.Work(ctx, c.Dir, c.Threads, os.Stdin, s.Out, plain.Logger(s.Log))

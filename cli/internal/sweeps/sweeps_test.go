@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Times can be written as in Go or as in Slurm.
+// Times may be written as in Go or Slurm.
 func TestParseTime(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"90m": 90 * time.Minute, "1h30m": 90 * time.Minute, "10:30": 10*time.Minute + 30*time.Second, "04:00:00": 4 * time.Hour,
@@ -45,7 +45,7 @@ func TestSweepProgress(t *testing.T) {
 	}
 }
 
-// A line is written again after a change other than the time left, or after a long time.
+// A line is repeated after a change other than the time left, or after a long time.
 func TestSweepProgressRepeats(t *testing.T) {
 	waits := sweep.Status{Runs: 4, Elsewhere: 1, Left: time.Hour}
 	for idle, want := range map[time.Duration]int{time.Hour: 2, 0: 4} {
@@ -72,7 +72,7 @@ func TestSweepListsUnfinishedRuns(t *testing.T) {
 	}
 }
 
-// All data sets of a plan are prepared, each once, also behind a repeated one.
+// Each data set of a plan is prepared once, even after a repeated one.
 func TestPrepare(t *testing.T) {
 	t.Setenv(cache.RootVariable, t.TempDir())
 	var runs []sweep.Run

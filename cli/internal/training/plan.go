@@ -19,7 +19,7 @@ var planText string
 
 var planTemplate = template.Must(template.New("plan").Funcs(template.FuncMap{
 	"bytes":  func(n int64) string { return memory.Text(float64(n)) },
-	"count":  wording.Count,
+	"count":  counted,
 	"giga":   func(v float64) string { return fmt.Sprintf("%.3g", v/1e9) },
 	"join":   strings.Join,
 	"number": thousands,
@@ -28,7 +28,6 @@ var planTemplate = template.Must(template.New("plan").Funcs(template.FuncMap{
 	"span":   ui.Span,
 }).Parse(planText))
 
-// printPlan writes the plan of a config, a line for each subject.
 func printPlan(w io.Writer, p *train.Plan, dir string) error {
 	x := struct {
 		*train.Plan
@@ -49,12 +48,18 @@ func printPlan(w io.Writer, p *train.Plan, dir string) error {
 	return t.Flush()
 }
 
-// timePart writes a line for a part of the time; none if it takes no time.
+// timePart formats a line for a part of the time, or returns "" for a part without time.
 func timePart(name string, seconds float64) string {
 	if seconds <= 0 {
 		return ""
 	}
 	return fmt.Sprintf("  %s\t%s\n", name, ui.Span(seconds))
+}
+
+// counted writes a number with commas and its noun.
+func counted(n int, noun string) string {
+	_, noun, _ = strings.Cut(wording.Count(n, noun), " ")
+	return thousands(n) + " " + noun
 }
 
 // thousands writes a number with commas.

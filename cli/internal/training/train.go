@@ -36,7 +36,6 @@ type Train struct {
 	serving.Flags
 }
 
-// Run trains, or checks the config.
 func (c *Train) Run(ctx context.Context, s *ui.Streams) error {
 	settings, overrides, err := c.Config()
 	if err != nil {
@@ -70,7 +69,6 @@ func (c *Train) Run(ctx context.Context, s *ui.Streams) error {
 	return c.Serving(ctx, s, c.folder(), func() error { return c.train(ctx, s, settings) })
 }
 
-// train trains in the folder and prints the results.
 func (c *Train) train(ctx context.Context, s *ui.Streams, settings train.Config) error {
 	ui.Allow(ctx, ui.SavePatience)
 	result, err := train.Run(ctx, settings, train.Options{Dir: c.Dir, Resume: c.Resume, Wait: true, Log: plain.Logger(s.Log), Terminal: plain.Terminal(s.Log)})
@@ -147,8 +145,7 @@ func (c *Train) Config() (read train.Config, overrides []string, err error) {
 	return read, overrides, err
 }
 
-// folderOf returns the default folder of a run. Runs with other settings have other folders. For a resumed run whose
-// start has lost its source, the start recorded in the folder counts.
+// folderOf returns the default folder of a run. For a resumed run without its source, the recorded start counts.
 func folderOf(c train.Config, overrides []string, resume bool) (string, error) {
 	var settings []sweep.Setting
 	for _, o := range overrides {
@@ -169,7 +166,7 @@ func folderOf(c train.Config, overrides []string, resume bool) (string, error) {
 	}), nil
 }
 
-// withFlags adds to an error about an interrupted or existing run the flags that continue it.
+// withFlags adds the flags that continue a run to an error about an interrupted or existing run.
 func withFlags(err error, dir string) error {
 	switch {
 	case errors.Is(err, train.ErrStopped):
@@ -183,7 +180,7 @@ func withFlags(err error, dir string) error {
 	return err
 }
 
-// failureOf says why the run in a folder failed; empty if it has not.
+// failureOf returns the error of the run in a folder, or "" if the run has not failed.
 func failureOf(dir string) string {
 	r, err := rundir.ReadRecord(dir)
 	if err != nil || r == nil {
@@ -192,7 +189,7 @@ func failureOf(dir string) string {
 	return r.Error
 }
 
-// withAdvice adds to an error about a failed run the choices for its folder.
+// withAdvice adds the choices for a failed run's folder to its error.
 func withAdvice(err error, dir string) error {
 	if reason := failureOf(dir); reason == "" || !strings.Contains(err.Error(), reason) {
 		return err
@@ -204,7 +201,6 @@ func withAdvice(err error, dir string) error {
 	return fmt.Errorf("%w; to train with other settings, choose another folder with --run, or remove %s; --resume continues with the same settings %s", err, dir, from)
 }
 
-// rateFlags are the flags of a learning-rate range test.
 type rateFlags struct {
 	FindRate bool    `help:"Test learning rates on the first steps instead of training (Smith 2017)." detail:"The rate rises until the loss diverges. The command prints a rate, and writes a picture and the losses."`
 	RateLow  float64 `default:"1e-6" placeholder:"RATE" help:"Lowest rate of --find-rate."`
@@ -249,8 +245,7 @@ func (f *rateFlags) find(ctx context.Context, c train.Config, asJSON bool, s *ui
 	return nil
 }
 
-// folder returns the content of training's server: the folder of the run, or all runs if the run is in the usual
-// place.
+// folder returns the content of training's server: the run, or all runs if the run is in the usual place.
 func (c *Train) folder() serving.Content {
 	if parent, name := filepath.Split(filepath.Clean(c.Dir)); filepath.Clean(parent) == "runs" {
 		return serving.Content{Dir: "runs", Page: name}

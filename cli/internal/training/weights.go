@@ -25,10 +25,7 @@ import (
 )
 
 // Formats of weights.
-const (
-	safetensorsFormat = "safetensors"
-	onnxFormat        = "onnx"
-)
+const safetensorsFormat, onnxFormat = "safetensors", "onnx"
 
 // Export is `unravel export --run DIR`.
 type Export struct {
@@ -43,7 +40,6 @@ type Export struct {
 	JSON   bool   `name:"json" help:"Print one JSON object on standard output."`
 }
 
-// exported is the output of --json for an export.
 type exported struct {
 	File     string           `json:"file"`
 	Format   string           `json:"format"`
@@ -54,7 +50,6 @@ type exported struct {
 	Network  *weights.Network `json:"network,omitempty"` // of onnx
 }
 
-// Run writes the weights of a run.
 func (c *Export) Run(ctx context.Context, s *ui.Streams) error {
 	if err := c.chooseFormat(); err != nil {
 		return err
@@ -107,13 +102,11 @@ func (c *Export) Run(ctx context.Context, s *ui.Streams) error {
 	return nil
 }
 
-// layoutText describes layouts of safetensors.
 var layoutText = map[weights.Layout]string{
 	weights.Native:  "for images [N, H, W, C] (layout unravel; --layout pytorch writes a state_dict)",
 	weights.PyTorch: "for images [N, C, H, W] (layout pytorch: a state_dict)",
 }
 
-// chooseFormat takes the format from the name of the file.
 func (c *Export) chooseFormat() error {
 	named := strings.TrimPrefix(strings.ToLower(filepath.Ext(c.Out)), ".")
 	if named != safetensorsFormat && named != onnxFormat { // a pipe, or no name
@@ -128,7 +121,6 @@ func (c *Export) chooseFormat() error {
 	return nil
 }
 
-// weightsOf returns the model of an experiment with an export's metadata.
 func weightsOf(e *train.Experiment) (*weights.Source, error) {
 	text, err := e.Config.Encode()
 	if err != nil {
@@ -170,7 +162,6 @@ type modelCard struct {
 	Metrics []metrics.Result
 }
 
-// newCard collects the card of a run's exported weights.
 func newCard(dir string, e *train.Experiment, x exported) (*modelCard, error) {
 	h, w, channels := e.Data.ImageShape()
 	c := &modelCard{exported: x, Config: &e.Config, Shape: [3]int{h, w, channels}, Width: e.Coder.Width(), Trained: e.Model.Params().Trainable()}
@@ -204,7 +195,6 @@ type Import struct {
 	JSON    bool     `name:"json" help:"Print one JSON object on standard output."`
 }
 
-// Run makes a run from the weights in a file.
 func (c *Import) Run(s *ui.Streams) error {
 	f, err := weights.Open(c.From)
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 )
 
-// WriteFile writes a file named by the user, whole or not at all. It writes to devices and pipes and does not replace
-// them.
+// WriteFile writes a file named by the user, whole or not at all. It does not replace devices and pipes.
 func WriteFile(path string, write func(io.Writer) error) error {
 	info, err := os.Stat(path)
 	switch {
@@ -43,7 +42,6 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// checkParent checks that the folder for a file exists.
 func checkParent(path string) error {
 	dir := filepath.Dir(path)
 	err := disk.CheckDir(dir)
@@ -60,10 +58,11 @@ func checkParent(path string) error {
 const writesFolder = "folder"
 
 // fileEndings are the endings of files that commands write. A folder with such an ending is a mistake.
-var fileEndings = strings.Fields(".csv .gif .html .json .jpeg .jpg .md .npy .npz .onnx .pdf .png .safetensors .svg .tex .tsv .txt .yaml .yml")
+var fileEndings = strings.Fields(".csv .gif .h5 .hdf5 .html .json .jpeg .jpg .mat .md .npy .npz .onnx .pdf .png .safetensors .svg .tex .tsv .txt .yaml .yml")
 
-// CheckWritten checks the names of files to write, by flags with the tag `writes`. It refuses a name that promises
-// another format. It accepts names without an ending, and existing paths that are not files, such as pipes.
+// CheckWritten checks the names of files to write, by flags with the tag `writes`. It returns an error for a name with
+// the ending of another format. It accepts names without an ending, and existing paths that are not files, such as
+// pipes.
 func CheckWritten(flags []*kong.Flag) error {
 	for _, f := range flags {
 		tag, name := f.Tag.Get("writes"), f.Target.String()
@@ -84,7 +83,6 @@ func CheckWritten(flags []*kong.Flag) error {
 	return nil
 }
 
-// Exists reports whether there is a file or folder.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -13,15 +13,14 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// The time for a command to end after a signal. A command that waits for input, or computes without looking at its
-// context, is killed then.
+// The time for a command to end after a signal. After this time, the signal kills a command that still waits for input
+// or computes.
 const (
 	quitPatience  = time.Second      // the command has nothing to save
 	SavePatience  = 8 * time.Second  // the command finishes a training step and saves
 	SweepPatience = 70 * time.Second // the command's processes save
 )
 
-// stopper kills a program that does not end in time.
 type stopper struct{ patience atomic.Int64 }
 
 type stopperKey struct{}
@@ -33,8 +32,9 @@ func Allow(ctx context.Context, patience time.Duration) {
 	}
 }
 
-// OnSignals returns a context that ends with the first signal to stop. The second signal, or the end of the time,
-// kills the program. A pipe without a reader, or a limit on file sizes, becomes a write error instead.
+// OnSignals returns a context that ends with the first signal to stop. The second signal, or the end of the time, kills
+// the program. Writes to a pipe without a reader, or beyond a file size limit, return errors instead of killing the
+// program.
 func OnSignals(parent context.Context) context.Context {
 	signal.Ignore(writeSignals...)
 	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
@@ -62,14 +62,13 @@ func OnSignals(parent context.Context) context.Context {
 	return ctx
 }
 
-// exit ends the program.
 func (s *stopper) exit() {
 	text := fmt.Sprintf("unravel: %v", train.ErrStopped)
 	if time.Duration(s.patience.Load()) > quitPatience {
 		text += " before a step had ended; --resume continues from the last checkpoint"
 	}
 	said := make(chan struct{})
-	go func() { // nobody may read it
+	go func() { // standard error may have no reader
 		fmt.Fprintln(os.Stderr, text)
 		close(said)
 	}()
@@ -80,8 +79,7 @@ func (s *stopper) exit() {
 	os.Exit(ExitStopped)
 }
 
-// Yield lowers the priority of the process below training. Commands inside another program leave its priority
-// unchanged.
+// Yield lowers the priority of the process below training, except inside another program.
 func Yield(ctx context.Context) {
 	if _, ok := ctx.Value(stopperKey{}).(*stopper); ok {
 		priority.Lower()

@@ -7,5 +7,4 @@ import (
 	"syscall"
 )
 
-// writeSignals are the signals of failed writes.
-var writeSignals = []os.Signal{syscall.SIGPIPE}
+var writeSignals = []os.Signal{syscall.SIGPIPE} // signals of failed writes

@@ -13,13 +13,12 @@ import (
 	"github.com/unravel-ml/unravel/internal/plain"
 )
 
-// Transfer shows the progress of downloads and conversions: a bar with its rate on a terminal, otherwise a plain line
-// now and then.
+// Transfer shows the progress of downloads and conversions: a bar on a terminal, otherwise a line now and then.
 type Transfer struct {
 	log   io.Writer
 	w     io.Writer // the terminal, or log
 	draws bool
-	every time.Duration // time between two lines, or two drawings of a bar
+	every time.Duration // time between two lines or two updates of a bar
 
 	lock  sync.Mutex
 	what  string // name of the running transfer; empty: none
@@ -30,7 +29,6 @@ type Transfer struct {
 	shown time.Time
 }
 
-// NewTransfer shows transfers on a writer.
 func NewTransfer(w io.Writer) *Transfer {
 	if f := plain.Terminal(w); f != nil {
 		return &Transfer{log: w, w: f, draws: true, every: 100 * time.Millisecond}
@@ -60,8 +58,7 @@ func (t *Transfer) Report(what string, done, total int64) {
 			t.bar = progressbar.NewOptions64(length, progressbar.OptionSetWriter(t.w), progressbar.OptionSetDescription(plain.Text(what)), progressbar.OptionShowCount(),
 				progressbar.OptionShowBytes(inBytes(what)), progressbar.OptionUseIECUnits(true), progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(t.every),
 				progressbar.OptionSetWidth(20), progressbar.OptionClearOnFinish())
-			// An undrawable bar is no reason to end anything. Bytes from an earlier download do not count for the
-			// rate.
+			// A failure to draw ends nothing. Bytes from an earlier download do not count for the rate.
 			_ = t.bar.Set64(done)
 		} else if total == 0 && done == 0 {
 			_, _ = fmt.Fprintln(t.w, what)
@@ -78,7 +75,6 @@ func (t *Transfer) Report(what string, done, total int64) {
 	}
 }
 
-// line returns the line for a log.
 func (t *Transfer) line(now time.Time, done int64) string {
 	count := func(n int64) string { return fmt.Sprint(n) }
 	if inBytes(t.what) {
@@ -104,7 +100,6 @@ func (t *Transfer) Write(text []byte) (int, error) {
 	return t.log.Write(text)
 }
 
-// End removes the bar.
 func (t *Transfer) End() {
 	t.lock.Lock()
 	defer t.lock.Unlock()

@@ -1,4 +1,4 @@
-// Package ui holds what all commands share: their outputs, usage errors, exit codes, files, progress and signals.
+// Package ui holds the shared parts of commands: outputs, usage errors, exit codes, files, progress and signals.
 package ui
 
 import (
@@ -46,7 +46,6 @@ func Activity(w io.Writer) *train.Activity {
 // UsageError is a mistake in the command line.
 type UsageError struct{ error }
 
-// Unwrap returns the error.
 func (e UsageError) Unwrap() error { return e.error }
 
 // Usage makes an error a mistake in the command line.
@@ -54,6 +53,19 @@ func Usage(err error) error { return UsageError{err} }
 
 // Usagef returns a mistake in the command line.
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
+
+// Count is a flag for a number of at least 1; 0 means that the flag is absent.
+type Count int
+
+// UnmarshalText reads a number.
+func (c *Count) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 1 {
+		return fmt.Errorf("got %q; want 1 or more", text)
+	}
+	*c = Count(n)
+	return nil
+}
 
 // Span writes seconds with two or three digits.
 func Span(seconds float64) string {
@@ -68,7 +80,7 @@ func Span(seconds float64) string {
 	return time.Duration(math.Round(seconds/unit) * unit * float64(time.Second)).String()
 }
 
-// Some writes the first texts of a list, with the number of further ones.
+// Some joins the first texts of a list, with the number of omitted texts.
 func Some(list []string, most int) string {
 	text := strings.Join(list[:min(len(list), most)], ", ")
 	if more := len(list) - most; more > 0 {
@@ -77,7 +89,7 @@ func Some(list []string, most int) string {
 	return text
 }
 
-// SomeLines writes the first three lines, and the number of further ones.
+// SomeLines joins the first three lines, with the number of omitted lines.
 func SomeLines(list []string) string {
 	more := ""
 	if n := len(list); n > 3 {
@@ -86,7 +98,7 @@ func SomeLines(list []string) string {
 	return strings.Join(list, "\n") + more
 }
 
-// Confirm asks a question on the terminal. Without a terminal there is no answer, and the error asks for the flag instead.
+// Confirm asks a question on the terminal. Without a terminal, it returns an error that asks for the flag.
 func Confirm(ctx context.Context, log io.Writer, question, flag string) (bool, error) {
 	if plain.Terminal(log) == nil || plain.Terminal(os.Stdin) == nil {
 		return false, Usagef("%s: want %s", question, flag)
@@ -108,7 +120,7 @@ func Confirm(ctx context.Context, log io.Writer, question, flag string) (bool, e
 // PlainWidth is the width of a table without a terminal.
 const PlainWidth = 100
 
-// Width returns the width of a terminal in letters; without a terminal, PlainWidth.
+// Width returns the width of a terminal in characters, or PlainWidth without a terminal.
 func Width(w io.Writer) int {
 	if f := plain.Terminal(w); f != nil {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
@@ -121,12 +133,10 @@ func Width(w io.Writer) int {
 // Digits writes a number with all its digits.
 func Digits(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-// CSV writes records as a CSV file.
 func CSV(records [][]string) func(io.Writer) error {
 	return func(w io.Writer) error { return plain.WriteCSV(w, records) }
 }
 
-// WriteJSON writes a value as one JSON object.
 func WriteJSON(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
 
 // Patience returns the time after which a computation counts as slow. The time is shorter on a terminal.
@@ -137,7 +147,7 @@ func Patience(log io.Writer) time.Duration {
 	return 10 * time.Second
 }
 
-// Watch returns a function that logs the progress of slow repeats, at most once per patience.
+// Watch returns a function that logs the progress of slow repeats, at most once per [Patience].
 func Watch(s *Streams, format string) func(name string, done, of int) {
 	patience, last := Patience(s.Log), time.Now()
 	return func(name string, done, of int) {
@@ -148,8 +158,8 @@ func Watch(s *Streams, format string) func(name string, done, of int) {
 	}
 }
 
-// Patiently runs a computation, and calls slow once the patience is over. When the context ends it returns
-// train.ErrStopped at once; the computation ends a little later.
+// Patiently runs a computation, and calls slow once the patience is over. When the context ends, it returns
+// train.ErrStopped at once, and the computation ends a little later.
 func Patiently[T any](ctx context.Context, patience time.Duration, compute func() (T, error), slow func()) (T, error) {
 	type outcome struct {
 		value   T
@@ -173,7 +183,7 @@ func Patiently[T any](ctx context.Context, patience time.Duration, compute func(
 		select {
 		case o := <-done:
 			if o.failure != nil {
-				panic(o.failure) // run reports it
+				panic(o.failure) // [run] reports it
 			}
 			if ctx.Err() != nil && errors.Is(o.err, ctx.Err()) {
 				o.err = train.ErrStopped

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Progress without a terminal is a line at times, with the rate of what came in this session.
+// Without a terminal, progress is an occasional line with the rate of this session.
 func TestTransferLine(t *testing.T) {
 	var log bytes.Buffer
 	tr := NewTransfer(&log)
 	tr.every = 0
-	tr.Report("downloading a.npz", 1<<20, 4<<20) // 1 MiB came earlier
+	tr.Report("downloading a.npz", 1<<20, 4<<20) // 1 MiB from an earlier session
 	tr.begun = tr.begun.Add(-2 * time.Second)
 	if got, want := tr.line(tr.begun.Add(2*time.Second), 3<<20), "downloading a.npz: 3.00 MiB of 4.00 MiB (75 %), 1.00 MiB/s, 1s left"; got != want {
 		t.Errorf("%q; want %q", got, want)

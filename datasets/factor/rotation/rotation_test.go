@@ -13,7 +13,7 @@ import (
 
 const degrees = 180 / math.Pi
 
-// distance is the angle between two rotations, in degrees.
+// distance returns the angle between two rotations in degrees.
 func distance(a, b *[9]float64) float64 {
 	between := rotation.Between(a, b)
 	return rotation.Angle(&between) * degrees
@@ -25,7 +25,7 @@ func TestTables(t *testing.T) {
 		table        [][9]float64
 		size         int
 		group        bool
-		near, far    float64 // least and largest angle to the nearest other one, degrees
+		near, far    float64 // least and largest angle to the nearest other rotation, in degrees
 		mean, second float64 // bounds on the means of g_ij, and of g_ij g_kl minus its mean under the Haar measure
 	}{
 		{"octahedral", rotation.Octahedral(), 24, true, 90, 90, 1e-15, 1e-15},
@@ -101,7 +101,7 @@ func checkGroup(t *testing.T, table [][9]float64) {
 	}
 }
 
-// Groups and grids have the same bits on every machine.
+// Groups and grids have equal bits on every machine.
 func TestTableBits(t *testing.T) {
 	h := fnv.New64a()
 	for _, table := range [][][9]float64{rotation.Octahedral(), rotation.Icosahedral(), rotation.Hopf(0), rotation.Hopf(1), rotation.Hopf(2)} {
@@ -116,7 +116,7 @@ func TestTableBits(t *testing.T) {
 	}
 }
 
-// The grid leaves no hole: rotations drawn at random are within its spacing of it.
+// The grid has no holes: random rotations are within its spacing.
 func TestHopfCovers(t *testing.T) {
 	for level, most := range []float64{55, 29, 14.5} {
 		table, worst := rotation.Hopf(level), 0.0
@@ -129,8 +129,8 @@ func TestHopfCovers(t *testing.T) {
 	}
 }
 
-// The angle of rotations of the Haar measure has the density (1 - cos)/pi and the mean pi/2 + 2/pi. Their elements have
-// the moments of the group. Bounds are 4.5 standard deviations of the mean of a bounded number.
+// The angle of Haar-distributed rotations has density (1 - cos)/pi and mean pi/2 + 2/pi. Their elements have the
+// moments of the group. Bounds are 4.5 standard deviations of the mean of a bounded number.
 func TestRandom(t *testing.T) {
 	const n = 40000
 	table := rotation.Random(rng.New(1, "random"), n)
@@ -200,7 +200,7 @@ func TestAxisAngle(t *testing.T) {
 	}
 }
 
-// A pose h g is h after g in axes of the world, and the matrix of a quaternion turns i to j to k.
+// A pose h g is h after g in world axes, and the matrix of a quaternion turns i to j to k.
 func TestProducts(t *testing.T) {
 	table := rotation.Random(rng.New(4, "products"), 2)
 	g, h := &table[0], &table[1]

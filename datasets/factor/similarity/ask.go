@@ -221,7 +221,6 @@ func (x *asker) open(i, j int32) bool {
 	return i != j && !x.apart[x.between(i, j)] && x.group.find(i) != x.group.find(j)
 }
 
-// ask adds a question.
 func (x *asker) ask(i, j int32) {
 	x.group.join(i, j)
 	x.chosen = append(x.chosen, Answer{A: i, B: j, Factor: x.factor})

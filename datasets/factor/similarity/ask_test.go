@@ -10,8 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// plane returns codes of a grid of two factors of so many levels. Eight rows spread around each pair of levels: column
-// 0 follows x, column 1 follows y, and column 2 follows neither.
+// plane returns codes of a grid of two factors with the given number of levels. Eight rows scatter around each pair of
+// levels: column 0 follows x, column 1 follows y, and column 2 follows neither.
 func plane(levels int, seed uint64) (codes []float64, level func(factor string, row int) (int, error), rows int) {
 	s := rng.New(seed, "codes")
 	rows = 8 * levels * levels
@@ -26,7 +26,7 @@ func plane(levels int, seed uint64) (codes []float64, level func(factor string, 
 	}, rows
 }
 
-// implied counts the pairs of rows with an agreement that follows from answers.
+// implied counts the pairs of rows whose agreement follows from answers.
 func implied(t *testing.T, a *Answers) (pairs int) {
 	t.Helper()
 	c, err := Unite(a, Options{})
@@ -47,7 +47,8 @@ func implied(t *testing.T, a *Answers) (pairs int) {
 	return pairs
 }
 
-// TestAskBeatsRandom asks in rounds and compares what follows from the answers with what follows from as many random ones.
+// TestAskBeatsRandom asks in rounds. It compares the implications of the answers with the implications of equally many
+// random answers.
 func TestAskBeatsRandom(t *testing.T) {
 	codes, level, rows := plane(8, 1)
 	asked, random := &Answers{Rows: rows}, &Answers{Rows: rows}
@@ -76,7 +77,8 @@ func TestAskBeatsRandom(t *testing.T) {
 	}
 }
 
-// TestAskNothingKnown checks that no question follows from answers, or from the others if they are answered same.
+// TestAskNothingKnown checks that no question follows from answers, or from the other questions if their answers are
+// same.
 func TestAskNothingKnown(t *testing.T) {
 	codes, level, rows := plane(4, 2)
 	for name, given := range map[string][]float64{"codes": codes, "nothing": nil} {
@@ -112,7 +114,7 @@ func TestAskNothingKnown(t *testing.T) {
 			}
 		}
 	}
-	// all is known of two rows, and open questions are not asked again
+	// everything is known about two rows, and open questions are not asked again
 	a := &Answers{Rows: 3}
 	a.Add(0, 1, "x", true)
 	a.Open = []Answer{{A: 1, B: 2}}
@@ -121,7 +123,7 @@ func TestAskNothingKnown(t *testing.T) {
 	}
 }
 
-// The same stream asks the same questions, another one others.
+// Equal streams ask equal questions, and different streams different questions.
 func TestAskSeed(t *testing.T) {
 	codes, _, rows := plane(8, 3)
 	ask := func(seed uint64) []Answer {
@@ -136,7 +138,7 @@ func TestAskSeed(t *testing.T) {
 	}
 }
 
-// TestLikely checks the slopes of the posterior, and that answers tell which column a factor follows.
+// TestLikely checks the slopes of the posterior, and that answers reveal the column of a factor.
 func TestLikely(t *testing.T) {
 	codes, level, rows := plane(6, 4)
 	a := &Answers{Rows: rows}
@@ -197,7 +199,7 @@ func TestAskErrors(t *testing.T) {
 			}
 		}
 	}
-	// constant, enormous and equal codes are no mistake
+	// constant, enormous and equal codes are valid
 	for _, codes := range [][]float64{{1, 1, 1, 1}, {1e200, -1e200, 0, 3}, {0, 0, 1, 1}} {
 		a := &Answers{Rows: 4}
 		if err := Ask(a, Query{Count: 3, Factors: []string{"x"}, Codes: codes, Width: 1, Stream: s}); err != nil || len(a.Open) != 3 {

@@ -21,8 +21,7 @@ type vote struct {
 	excess int32
 }
 
-// newMajority clusters the classes of u with a contradiction. If least, the required excess of answers, is above 1, it
-// clusters all classes.
+// newMajority clusters the classes of u with a contradiction, or all if least, the required excess, is above 1.
 func newMajority(u *union, list []Answer, against []int, least int) *majority {
 	m := &majority{label: make([]int32, len(u.parent)), beside: map[int32][]vote{}}
 	for i := range m.label {
@@ -135,8 +134,7 @@ func (m *majority) contract() {
 	}
 }
 
-// move moves each row to the class with the largest excess of answers, or to a new class. It returns false if no row
-// moves.
+// move moves each row to the class with most excess answers, or to a new class. It returns false if no row moves.
 func (m *majority) move() bool {
 	moved, size := false, map[int32]int{}
 	for _, i := range m.rows {
@@ -167,7 +165,6 @@ func (m *majority) move() bool {
 	return moved
 }
 
-// free returns an unused label.
 func (m *majority) free(i int32, size map[int32]int) int32 {
 	if size[i] == 0 {
 		return i
@@ -180,8 +177,7 @@ func (m *majority) free(i int32, size map[int32]int) int32 {
 	return m.label[i]
 }
 
-// peel removes rows from their classes until every remaining row has an excess of answers of at least least within its
-// class.
+// peel removes rows from their classes until every other row has at least least excess answers within its class.
 func (m *majority) peel(least int32) {
 	held := map[int32]int32{}
 	var queue []int32

@@ -92,7 +92,6 @@ func (x *reader) errorf(field int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d:%d: %s", x.name, line, column, fmt.Sprintf(format, args...))
 }
 
-// line reads the fields of a line.
 func (x *reader) line(fields []string, first bool) error {
 	if first && len(fields) == 5 && table.Unnamed(fields[0]) {
 		x.skip = 1 // a leading index column
@@ -148,7 +147,6 @@ func (x *reader) line(fields []string, first bool) error {
 	return nil
 }
 
-// row parses a row.
 func (x *reader) row(field string, at int) (int32, error) {
 	n, err := strconv.Atoi(field)
 	switch {
@@ -174,8 +172,7 @@ func clip(text string) string {
 	return text
 }
 
-// Write writes answers in the format of Read, with unanswered questions last. name returns the name of a row; nil means
-// that rows are numbers.
+// Write writes answers in the format of Read, unanswered questions last. name names a row; nil means numbers.
 func Write(w io.Writer, a *Answers, name func(row int) string) error {
 	if name == nil {
 		name = strconv.Itoa

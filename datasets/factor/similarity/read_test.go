@@ -62,7 +62,7 @@ func TestReadErrors(t *testing.T) {
 	if _, err := Read(strings.NewReader(many.String()), "f.csv", Rows{Count: 5}); err == nil || err.Error() != `f.csv:1001:5: "f1000" is factor 1001; want at most 1000 factors` {
 		t.Error(err)
 	}
-	if err := (&Answers{Rows: 1 << 29, Factors: []string{"a", "b", "c"}}).Validate(); err == nil || !strings.Contains(err.Error(), "want at most 2 factors of so many rows") {
+	if err := (&Answers{Rows: 1 << 29, Factors: []string{"a", "b", "c"}}).Validate(); err == nil || !strings.Contains(err.Error(), "want at most 2 factors for this number of rows") {
 		t.Error(err)
 	}
 	named := Rows{Count: 5, Find: func(string) (int, bool) { return 0, false }}
@@ -77,7 +77,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// FuzzRead checks that answers that Read accepts can be united, and that Write and Read return them unchanged.
+// FuzzRead checks that Unite takes all accepted answers, and that Write and Read return them unchanged.
 func FuzzRead(f *testing.F) {
 	f.Add("0,1,x,same\n1,2,x,different\n2,0,x,same\n")
 	f.Add("row;row;factor;answer\n0;0;\"a\"\"b\";\n3;1;u;?\n")

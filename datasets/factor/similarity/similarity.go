@@ -48,7 +48,7 @@ func (a *Answers) Validate() error {
 		return fmt.Errorf("answers are about %d rows; want 1 to %d", a.Rows, maxRows)
 	}
 	if len(a.Factors) > maxCells/a.Rows {
-		return fmt.Errorf("answers are about %d factors of %d rows; want at most %d factors of so many rows", len(a.Factors), a.Rows, maxCells/a.Rows)
+		return fmt.Errorf("answers are about %d factors of %d rows; want at most %d factors for this number of rows", len(a.Factors), a.Rows, maxCells/a.Rows)
 	}
 	for _, list := range [][]Answer{a.List, a.Open} {
 		for n, x := range list {
@@ -78,8 +78,7 @@ func countSame(list []Answer) (n int) {
 	return n
 }
 
-// Only returns the answers about the given factors, or all answers if none are given. It returns an error for a factor
-// without answers.
+// Only returns the answers about some factors, or all if none are given. A factor without answers is an error.
 func (a *Answers) Only(factors []string) (*Answers, error) {
 	if len(factors) == 0 {
 		return a, nil

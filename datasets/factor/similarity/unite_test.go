@@ -49,7 +49,7 @@ func TestConflicts(t *testing.T) {
 	if err != nil || !slices.Equal(c.Of[0], []int32{-1, -1, -1, -1, 0, 0}) || c.Dropped != 4 || len(c.Kept) != 3 {
 		t.Errorf("drop: %+v, error %v", c, err)
 	}
-	// the shortest chain, of a repeated answer; and a row that differs from itself
+	// the shortest chain for a repeated answer, and a row that differs from itself
 	_, err = Unite(read(t, 6, append(lines[:4:4], "0,3,x,same", "3,0,x,different", "1,1,x,different", "0,2,x,different", "1,3,x,different")...), Options{})
 	for _, part := range []string{"rows 3 and 0 are different (line 6), but the same: 3 = 0 (line 5); ", "rows 1 and 1 are different (line 7), and one row; ", "; and 1 more; want"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
@@ -78,7 +78,7 @@ func agreement(list []Answer, of []int32) int {
 	return n
 }
 
-// best tries all partitions.
+// best tries all partitions of the rows from i on.
 func best(list []Answer, of []int32, i int, used int32) int {
 	if i == len(of) {
 		return agreement(list, of)
@@ -91,8 +91,8 @@ func best(list []Answer, of []int32, i int, used int32) int {
 	return most
 }
 
-// On small random questions the classes agree in nearly all cases with as many answers as the best partition, and
-// always with at least nine tenths as many. No move of a single row improves them.
+// On small random questions, the classes satisfy as many answers as the best partition in nearly all cases, and always
+// at least nine tenths as many. No move of a single row improves them.
 func TestMajorityAgreesMost(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	optimal, cases := 0, 300
@@ -124,7 +124,7 @@ func TestMajorityAgreesMost(t *testing.T) {
 	}
 }
 
-// With as many answers as people give, the true classes come back, and rows with too few answers are in none.
+// With realistic noise, the classes equal the true classes. Rows with too few answers are in no class.
 func TestNoise(t *testing.T) {
 	const rows, levels = 60, 4
 	for _, noise := range []float64{0.05, 0.1, 0.2} {
@@ -138,7 +138,7 @@ func TestNoise(t *testing.T) {
 					}
 				}
 			}
-			a.Add(rows-1, 0, "x", true) // one answer is not enough: a quarter of the pairs are the same
+			a.Add(rows-1, 0, "x", true) // one answer is not enough, because a quarter of the pairs are the same
 			c, err := Unite(a, Options{Noise: noise})
 			if err != nil {
 				t.Fatal(err)

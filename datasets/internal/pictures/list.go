@@ -65,8 +65,7 @@ func ends(name string, endings []string) bool {
 	return slices.Contains(endings, strings.ToLower(filepath.Ext(name)))
 }
 
-// listFiles lists the files with the wanted extensions below a folder, sorted by path. Error messages use what and the
-// readable extensions.
+// listFiles lists the files with some extensions below a folder, by path. Errors use what and the readable extensions.
 func listFiles(path, what string, readable, wanted []string) (*List, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -121,8 +120,7 @@ func listFiles(path, what string, readable, wanted []string) (*List, error) {
 	return l, nil
 }
 
-// Hash returns the hash of the names and contents of the files. It only reads files that have changed since the data
-// folder stored their hashes.
+// Hash returns the hash of the files' names and contents. It only reads files whose stored hash is out of date.
 func (l *List) Hash(ctx context.Context) (string, error) {
 	root, err := os.OpenRoot(l.Path)
 	if err != nil {

@@ -1,7 +1,7 @@
 package render
 
-// Turn returns the matrix, by rows, of the rotation about an axis by an angle in radians, counter-clockwise when
-// looking against the axis. An axis of length 0 gives the identity.
+// Turn returns the matrix, row by row, of the rotation about an axis by an angle in radians, counter-clockwise as seen
+// against the axis. An axis of length 0 gives the identity.
 func Turn(axis [3]float64, angle float64) [9]float64 {
 	u := vector(axis).unit()
 	if u == (vec{}) {

@@ -44,7 +44,7 @@ func hard(camera Camera) *Scene {
 	}
 }
 
-// cameras are a far one, one in the middle of the scene, and an orthographic one.
+// cameras returns a far camera, a camera in the middle of the scene, and an orthographic camera.
 func cameras() []Camera {
 	return []Camera{
 		{},

@@ -22,7 +22,7 @@ func quad(half, z float64) *Mesh {
 	}
 }
 
-// silhouette is a scene of parts that are white for any normals.
+// silhouette returns a scene of parts that are white for all normals.
 func silhouette(c Camera, meshes ...*Mesh) *Scene {
 	s := &Scene{Camera: c, Ambient: 1}
 	for _, m := range meshes {
@@ -31,8 +31,8 @@ func silhouette(c Camera, meshes ...*Mesh) *Scene {
 	return s
 }
 
-// TestNoGaps covers the picture with random triangles that share their edges, at all sizes down to less than a sample.
-// No sample may stay background. With two layers of different colours, no sample may show the layer behind.
+// TestNoGaps covers the picture with random triangles that share edges, at all sizes down to less than a sample. No
+// sample may show the background. With two layers of different colours, no sample may show the layer behind.
 func TestNoGaps(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for trial := range 20 {
@@ -54,7 +54,7 @@ func TestNoGaps(t *testing.T) {
 				if r.IntN(2) == 0 {
 					a, b, c, d = b, c, d, a
 				}
-				sheet.Triangles = append(sheet.Triangles, [3]int32{a, b, c}, [3]int32{c, a, d}) // wound both ways
+				sheet.Triangles = append(sheet.Triangles, [3]int32{a, b, c}, [3]int32{c, a, d}) // both orientations
 			}
 		}
 		s := silhouette(Camera{Half: 1}, sheet, quad(2, -1))
@@ -90,7 +90,8 @@ func TestSphereSilhouette(t *testing.T) {
 		for p := 0; p < len(got); p += 3 {
 			area += float64(got[p]) / 255
 		}
-		// Both cameras see the ball at a radius of 1/1.05 of half the picture: the perspective one sees its tangents.
+		// Both cameras see the ball at a radius of 1/1.05 of half the picture. The perspective camera sees its
+		// tangents.
 		want := math.Pi * math.Pow(size/2/1.05, 2)
 		if c.Half == 0 {
 			want = math.Pi * math.Pow(size/2*(1/math.Sqrt(8))/(0.35/math.Sqrt(1-0.35*0.35)), 2)
@@ -101,7 +102,7 @@ func TestSphereSilhouette(t *testing.T) {
 	}
 }
 
-// TestQuarterTurn turns a scene about the view: the picture turns with it, pixel by pixel.
+// TestQuarterTurn turns a scene about the view axis. The picture turns with it, pixel by pixel.
 func TestQuarterTurn(t *testing.T) {
 	const size = 48
 	for _, c := range []Camera{{}, {Half: 1.1}, {Eye: [3]float64{0, 0, 0.9}, Angle: 1.5}} {
@@ -136,7 +137,8 @@ func TestQuarterTurn(t *testing.T) {
 	}
 }
 
-// TestDepthTies draws two coloured copies of triangles at the same place, in another order of corners: the first one stays.
+// TestDepthTies draws two coloured copies of triangles at equal depth, with permuted corners. The first copy stays
+// visible.
 func TestDepthTies(t *testing.T) {
 	m := shards(100, 3)
 	turned := &Mesh{Vertices: m.Vertices}
@@ -163,7 +165,8 @@ func TestDepthTies(t *testing.T) {
 	}
 }
 
-// TestNothingToSee draws triangles without area, off the picture, behind the camera and beyond all numbers.
+// TestNothingToSee draws invisible triangles: without area, off the picture, behind the camera, or with invalid
+// numbers.
 func TestNothingToSee(t *testing.T) {
 	huge, nan, inf := 1e300, math.NaN(), math.Inf(1)
 	for name, v := range map[string][][3]float64{
@@ -186,7 +189,7 @@ func TestNothingToSee(t *testing.T) {
 	}
 }
 
-// TestThroughTheCamera puts the eye above an endless floor: its lower half of the picture is floor, up to the horizon.
+// TestThroughTheCamera puts the eye above an endless floor. The lower half of the picture is floor, up to the horizon.
 func TestThroughTheCamera(t *testing.T) {
 	for _, far := range []float64{1e3, 1e6, 1e12} {
 		floor := &Mesh{Vertices: [][3]float64{{-far, -1, far}, {far, -1, far}, {far, -1, -far}, {-far, -1, -far}}, Triangles: [][3]int32{{0, 1, 2}, {0, 2, 3}}}
@@ -199,7 +202,7 @@ func TestThroughTheCamera(t *testing.T) {
 	}
 }
 
-// TestBothSides draws a triangle from both sides: it is lit on the viewer's.
+// TestBothSides draws a triangle from both sides. The viewer's side is lit.
 func TestBothSides(t *testing.T) {
 	for _, m := range []*Mesh{quad(1, 0), {Vertices: quad(1, 0).Vertices, Triangles: [][3]int32{{2, 1, 0}, {0, 2, 3}}}} {
 		for _, side := range []float64{1, -1} {
@@ -220,7 +223,7 @@ func TestSmooth(t *testing.T) {
 	for i := range 8 {
 		cube.Vertices = append(cube.Vertices, [3]float64{float64(2*(i&1) - 1), float64(i&2 - 1), float64(i&4/2 - 1)})
 	}
-	for _, q := range [][4]int32{{0, 1, 3, 2}, {4, 6, 7, 5}, {0, 4, 5, 1}, {2, 3, 7, 6}, {0, 2, 6, 4}, {1, 3, 7, 5}} { // the last one wound the other way
+	for _, q := range [][4]int32{{0, 1, 3, 2}, {4, 6, 7, 5}, {0, 4, 5, 1}, {2, 3, 7, 6}, {0, 2, 6, 4}, {1, 3, 7, 5}} { // the last face has the other orientation
 		cube.Triangles = append(cube.Triangles, [3]int32{q[0], q[1], q[2]}, [3]int32{q[0], q[2], q[3]})
 	}
 	for degrees, vertices := range map[float64]int{0: 24, 30: 24, 89: 24} {
@@ -229,7 +232,7 @@ func TestSmooth(t *testing.T) {
 			t.Errorf("%v degrees: %d vertices, %d triangles, %v; want %d and 12", degrees, len(m.Vertices), len(m.Triangles), err, vertices)
 		}
 	}
-	// On a ball, normals point away from the centre, whether corners are shared or repeated.
+	// On a ball, normals point away from the centre, for shared and repeated corners.
 	repeated := &Mesh{}
 	for i, c := range ball(30).Triangles {
 		for _, v := range c {
@@ -240,7 +243,7 @@ func TestSmooth(t *testing.T) {
 	for _, m := range []*Mesh{ball30.Smooth(40), repeated.Smooth(40)} {
 		for i, v := range m.Vertices {
 			n := m.Normals[i]
-			if cos := math.Abs(v[0]*n[0] + v[1]*n[1] + v[2]*n[2]); cos < 0.9995 && math.Abs(v[1]) < 0.9999 { // there the corners are 1e-16 apart
+			if cos := math.Abs(v[0]*n[0] + v[1]*n[1] + v[2]*n[2]); cos < 0.9995 && math.Abs(v[1]) < 0.9999 { // the corners there are 1e-16 apart
 				t.Fatalf("vertex %v has the normal %v", v, n)
 			}
 		}
@@ -277,7 +280,7 @@ func TestDrawAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestRendererForgets draws other scenes in between, which must leave nothing behind.
+// TestRendererForgets draws other scenes between two equal scenes. They must not affect the second picture.
 func TestRendererForgets(t *testing.T) {
 	r := renderer(t, 40, 3)
 	for _, c := range cameras() {

@@ -70,7 +70,6 @@ func newText(name string, data []byte) *text {
 	return &text{name: name, data: bytes.TrimPrefix(data, []byte("\ufeff")), line: 1}
 }
 
-// errorf returns an error at the line of the last token.
 func (t *text) errorf(format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %w", t.name, t.line, fmt.Errorf(format, args...))
 }
@@ -147,7 +146,6 @@ func (t *text) next() []byte {
 	}
 }
 
-// coordinate parses a token as a coordinate.
 func (t *text) coordinate(token []byte) (float64, error) {
 	v, err := strconv.ParseFloat(string(token), 64)
 	if err != nil || !(math.Abs(v) <= maxCoordinate) {
@@ -164,4 +162,246 @@ func (m *Mesh) fan(corners []int32) {
 	for i := 2; i < len(corners); i++ {
 		m.Triangles = append(m.Triangles, [3]int32{corners[0], corners[i-1], corners[i]})
 	}
+}
+
+// obj holds the parts of an OBJ file that have been read.
+type obj struct {
+	*text
+	vertices, normals [][3]float64
+	corners           [][2]int32 // of all triangles: vertex and normal, -1: none
+	bare              bool       // at least one corner has no normal
+	ahead             []ahead
+}
+
+// ahead is a reference to a later vertex or normal of the file.
+type ahead struct {
+	line int
+	what string
+	n    int // from 0
+}
+
+// readOBJ reads the vertices, normals and faces of a Wavefront OBJ file. Indices count from 1, or backwards from -1.
+func readOBJ(name string, data []byte) (*Mesh, error) {
+	o := &obj{text: newText(name, data)}
+	o.joined = true
+	for {
+		var err error
+		switch keyword := o.token(); string(keyword) {
+		case "v":
+			o.vertices, err = o.vector(o.vertices)
+		case "vn":
+			o.normals, err = o.vector(o.normals)
+		case "f":
+			err = o.face()
+		}
+		if err != nil {
+			return nil, err
+		}
+		if !o.endLine() {
+			break
+		}
+	}
+	for _, a := range o.ahead {
+		if n := len(o.vertices); a.what == "vertex" && a.n >= n || a.what == "normal" && a.n >= len(o.normals) {
+			o.line = a.line
+			return nil, o.errorf("face with %s %d; the file has %d vertices and %d normals", a.what, a.n+1, n, len(o.normals))
+		}
+	}
+	return o.mesh(), nil
+}
+
+func (o *obj) vector(list [][3]float64) ([][3]float64, error) {
+	var v [3]float64
+	for k := range v {
+		token := o.token()
+		if token == nil {
+			return nil, o.errorf("%d coordinates; want 3", k)
+		}
+		var err error
+		if v[k], err = o.coordinate(token); err != nil {
+			return nil, err
+		}
+	}
+	if len(list) == math.MaxInt32 {
+		return nil, o.errorf("more than %d vertices or normals", math.MaxInt32)
+	}
+	return append(list, v), nil
+}
+
+// face reads the corners of a polygon. A corner is vertex, vertex/texture, vertex//normal or vertex/texture/normal.
+func (o *obj) face() error {
+	var first, last [2]int32
+	n := 0
+	for token := o.token(); token != nil; token = o.token() {
+		parts := bytes.Split(token, []byte("/"))
+		if len(parts) > 3 {
+			return o.errorf("corner %q; want vertex, vertex/texture, vertex//normal or vertex/texture/normal", shown(token))
+		}
+		v, err := o.index(parts[0], "vertex", len(o.vertices))
+		if err != nil {
+			return err
+		}
+		corner := [2]int32{v, -1}
+		if len(parts) == 3 && len(parts[2]) > 0 {
+			if corner[1], err = o.index(parts[2], "normal", len(o.normals)); err != nil {
+				return err
+			}
+		}
+		o.bare = o.bare || corner[1] < 0
+		switch n {
+		case 0:
+			first = corner
+		case 1:
+		default:
+			o.corners = append(o.corners, first, last, corner)
+		}
+		last = corner
+		n++
+	}
+	if n < 3 {
+		return o.errorf("face of %d corners; want at least 3", n)
+	}
+	return nil
+}
+
+// index parses an index into a list that has have entries so far.
+func (o *obj) index(token []byte, what string, have int) (int32, error) {
+	i, err := strconv.ParseInt(string(token), 10, 32)
+	n := int(i) - 1
+	if i < 0 {
+		n = have + int(i)
+	}
+	if err != nil || i == 0 || n < 0 {
+		return 0, o.errorf("%s %q of a face; want 1 or more, or -1 to %d", what, shown(token), -have)
+	}
+	if n >= have {
+		o.ahead = append(o.ahead, ahead{o.line, what, n})
+	}
+	return int32(n), nil
+}
+
+// mesh returns the mesh. With normals, it has one vertex for each pair of vertex and normal.
+func (o *obj) mesh() *Mesh {
+	m := &Mesh{Vertices: o.vertices, Triangles: make([][3]int32, len(o.corners)/3)}
+	if o.bare {
+		for i, c := range o.corners {
+			m.Triangles[i/3][i%3] = c[0]
+		}
+		return m
+	}
+	m.Vertices, m.Normals = nil, make([][3]float64, 0, len(o.normals))
+	number := map[[2]int32]int32{}
+	for i, c := range o.corners {
+		at, ok := number[c]
+		if !ok {
+			at = int32(len(m.Vertices))
+			number[c] = at
+			m.Vertices, m.Normals = append(m.Vertices, o.vertices[c[0]]), append(m.Normals, o.normals[c[1]])
+		}
+		m.Triangles[i/3][i%3] = at
+	}
+	return m
+}
+
+// readOFF reads the Object File Format: a header, which ModelNet40 sometimes joins to the counts; the counts of
+// vertices, faces and edges; the vertices; and the faces, each as a number of corners and their indices. It ignores
+// anything else on the line of a vertex or face, such as a colour.
+func readOFF(name string, data []byte) (*Mesh, error) {
+	t := newText(name, data)
+	first, err := t.header()
+	if err != nil {
+		return nil, err
+	}
+	// The shortest vertex is "0 0 0" and a line end, the shortest face "3 0 1 2" and a line end.
+	vertices, err := t.count(first, "vertices", 6)
+	if err != nil {
+		return nil, err
+	}
+	faces, err := t.count(t.next(), "faces", 8)
+	if err != nil {
+		return nil, err
+	}
+	t.endLine()
+	m := &Mesh{Vertices: make([][3]float64, vertices), Triangles: make([][3]int32, 0, faces)}
+	for i := range m.Vertices {
+		for k := range 3 {
+			token := t.next()
+			if token == nil {
+				return nil, t.errorf("the file ends in vertex %d; want %d vertices and %d faces, as the counts say", i, vertices, faces)
+			}
+			if m.Vertices[i][k], err = t.coordinate(token); err != nil {
+				return nil, err
+			}
+		}
+		t.endLine()
+	}
+	var corners []int32
+	for i := range faces {
+		if corners, err = t.face(corners[:0], i, faces, vertices); err != nil {
+			return nil, err
+		}
+		m.fan(corners)
+		t.endLine()
+	}
+	return m, nil
+}
+
+// header reads the header, and returns the token of the vertex count.
+func (t *text) header() ([]byte, error) {
+	token := t.next()
+	if token == nil {
+		return nil, t.errorf("an empty file; want OFF")
+	}
+	at := bytes.Index(token, []byte("OFF"))
+	if at < 0 || at > 5 {
+		return nil, t.errorf("the file begins with %q; want OFF", shown(token))
+	}
+	switch prefix := string(token[:at]); prefix {
+	case "", "C", "N", "CN", "ST", "STC", "STN", "STCN":
+	default:
+		return nil, t.errorf("the file begins with %q; want OFF with three coordinates for each vertex", shown(token))
+	}
+	if token = token[at+3:]; len(token) == 0 {
+		token = t.next()
+	}
+	if string(token) == "BINARY" {
+		return nil, t.errorf("a binary OFF file; want text")
+	}
+	return token, nil
+}
+
+// count parses a token as a number of items. An item takes at least bytes bytes of the file.
+func (t *text) count(token []byte, what string, bytes int) (int, error) {
+	n, err := strconv.Atoi(string(token))
+	switch {
+	case token == nil:
+		return 0, t.errorf("the file ends before the number of %s; want it", what)
+	case err != nil || n < 1:
+		return 0, t.errorf("%q %s; want a number of at least 1", shown(token), what)
+	case n > (len(t.data)-t.at+1)/bytes || n > math.MaxInt32:
+		return 0, t.errorf("%d %s; want at most the %d that %d further bytes can hold", n, what, (len(t.data)-t.at+1)/bytes, len(t.data)-t.at)
+	}
+	return n, nil
+}
+
+func (t *text) face(corners []int32, i, faces, vertices int) ([]int32, error) {
+	token := t.next()
+	if token == nil {
+		return nil, t.errorf("the file ends before face %d; want %d vertices and %d faces, as the counts say", i, vertices, faces)
+	}
+	n, err := strconv.Atoi(string(token))
+	if err != nil || n < 3 {
+		return nil, t.errorf("face %d of %q corners; want at least 3", i, shown(token))
+	}
+	for range n {
+		if token = t.next(); token == nil {
+			return nil, t.errorf("the file ends in face %d of %d corners; want %d faces, as the counts say", i, n, faces)
+		}
+		v, err := strconv.Atoi(string(token))
+		if err != nil || v < 0 || v >= vertices {
+			return nil, t.errorf("face %d has the vertex %q; want 0 to %d", i, shown(token), vertices-1)
+		}
+		corners = append(corners, int32(v))
+	}
+	return corners, nil
 }

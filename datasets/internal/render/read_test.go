@@ -123,7 +123,7 @@ func TestBrokenModelNet(t *testing.T) {
 	}
 }
 
-// pyramid is what most of the files below hold: a square and four triangles, as vertices 0 to 4.
+// pyramid is the mesh in most files below: a square and four triangles, with vertices 0 to 4.
 var pyramid = &Mesh{
 	Vertices:  [][3]float64{{-1, 0, -1}, {1, 0, -1}, {1, 0, 1}, {-1, 0, 1}, {0, 1.5, 0}},
 	Triangles: [][3]int32{{0, 1, 2}, {0, 2, 3}, {0, 4, 1}, {1, 4, 2}, {2, 4, 3}, {3, 4, 0}},
@@ -217,7 +217,7 @@ func TestReadSTL(t *testing.T) {
 	}
 }
 
-// ply returns the pyramid as a binary PLY file with normals and properties of every type around what matters.
+// ply returns the pyramid as a binary PLY file with normals, and with other properties of every type.
 func ply(order binary.AppendByteOrder, name string) []byte {
 	b := []byte("ply\nformat " + name + " 1.0\nobj_info x\nelement dust 2\nproperty list ushort double d\nproperty char c\n" +
 		"element vertex 5\nproperty int8 a\nproperty float x\nproperty double y\nproperty float32 z\nproperty short b\nproperty float nx\nproperty float ny\nproperty float nz\n" +
@@ -317,7 +317,7 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// fuzz checks that a reader only accepts meshes, and none larger than its file allows.
+// fuzz checks that a reader only accepts valid meshes no larger than their file allows.
 func fuzz(f *testing.F, name string) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := Decode(name, data)

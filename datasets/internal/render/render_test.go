@@ -51,7 +51,7 @@ func draw(t testing.TB, s *Scene, size, samples int) []uint8 {
 	return dst
 }
 
-// save writes a picture to look at when UNRAVEL_PICTURES names a folder.
+// save writes a picture for inspection if UNRAVEL_PICTURES names a folder.
 func save(t testing.TB, name string, picture []uint8, size int) {
 	folder := os.Getenv("UNRAVEL_PICTURES")
 	if folder == "" {
@@ -71,7 +71,7 @@ func save(t testing.TB, name string, picture []uint8, size int) {
 	}
 }
 
-// lamp is a light from a direction with the strength that the ambient light leaves.
+// lamp returns a light from a direction, with strength 1 minus the ambient light.
 func lamp(direction [3]float64, ambient float64) []Light {
 	return []Light{{Direction: direction, Colour: [3]float64{1 - ambient, 1 - ambient, 1 - ambient}}}
 }
@@ -100,7 +100,7 @@ func TestBallAgainstSphere(t *testing.T) {
 	}
 }
 
-// rings returns the number of rings of a ball of about n triangles.
+// rings returns the number of rings for a ball of about n triangles.
 func rings(n int) int { return int(math.Round(math.Sqrt(float64(n) / 4))) }
 
 func BenchmarkDraw(b *testing.B) {

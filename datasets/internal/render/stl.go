@@ -103,7 +103,6 @@ func readTextSTL(name string, data []byte) (*Mesh, error) {
 	}
 }
 
-// corner reads the coordinates of a vertex.
 func (t *text) corner() (v [3]float64, err error) {
 	for k := range v {
 		token := t.next()

@@ -251,8 +251,7 @@ func Countable(factors []factor.Factor) error {
 	return nil
 }
 
-// expecter is a data set with its images on disk. Expect reads count images ahead in the background, starting at the
-// first.
+// expecter is a data set with its images on disk. Expect reads count images ahead in the background.
 type expecter interface{ Expect(first, count int) }
 
 // Expect reads images ahead if the data set is on disk. Consecutive images are read together.

@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// benchmark runs a tape again and again, and reports the rate for a number of multiplications.
+// benchmark runs a tape repeatedly, and reports the rate for a number of multiplications.
 func benchmark(b *testing.B, products float64, record func(t *vulkan.Tape, room func(n int) vulkan.Buffer)) {
 	b.Helper()
 	d := open(b)

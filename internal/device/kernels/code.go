@@ -7,7 +7,6 @@ import "embed"
 //go:embed *.spv
 var files embed.FS
 
-// code returns the SPIR-V of a kernel.
 func code(name string) []byte {
 	b, err := files.ReadFile(name + ".spv")
 	if err != nil {

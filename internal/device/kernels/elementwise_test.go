@@ -108,13 +108,10 @@ func TestActivateAccuracy(t *testing.T) {
 		for i := range ones {
 			ones[i] = 1
 		}
-		if f.FromValue() {
+		if at = x; f.FromValue() {
 			at = doubles(singles(want))
-			numeric.ActivationGradient(f, slopes, ones, at)
-		} else {
-			at = x
-			numeric.ActivationGradientAt(f, slopes, ones, x)
 		}
+		numeric.ActivationGradient(f, slopes, ones, at)
 		y, dx := blank(t, d, len(x)), blank(t, d, len(x))
 		tape := d.NewTape()
 		kernels.Activate(tape, upload(t, d, singles(x)), y, f, len(x))
@@ -123,7 +120,7 @@ func TestActivateAccuracy(t *testing.T) {
 		for _, c := range []struct {
 			what      string
 			got, want []float64
-			absolute  float64 // part of the error that cancellation leaves
+			absolute  float64 // error due to cancellation
 		}{{"value", result(t, d, name, y, len(x)), want, 1e-36}, {"derivative", result(t, d, name, dx, len(x)), slopes,
 			1e-6}} {
 			for i, w := range c.want {
@@ -270,7 +267,7 @@ func TestCopies(t *testing.T) {
 	})
 }
 
-// concat copies three matrices with 2, 1 and 5 columns into one, or back.
+// concat copies three matrices with 2, 1 and 5 columns into one matrix, or back.
 func concat(t *vulkan.Tape, parts []vulkan.Buffer, whole vulkan.Buffer, back bool) {
 	at := 0
 	for i, w := range []int{2, 1, 5} {

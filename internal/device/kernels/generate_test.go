@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// The committed SPIR-V is what the sources compile to, with the compiler that generate.sh names.
+// generate.sh names a compiler that compiles the sources to the committed SPIR-V.
 func TestGenerated(t *testing.T) {
 	long.Only(t)
 	version, err := exec.Command("glslangValidator", "--version").Output()

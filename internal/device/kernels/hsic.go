@@ -16,7 +16,6 @@ const (
 	circularSimilarity
 )
 
-// coordinates returns the number of coordinates of a point.
 func (s Similarity) coordinates() int {
 	if s.Kind == circularSimilarity {
 		return 2 * len(s.Columns)
@@ -100,7 +99,6 @@ func recordHSIC(t *vulkan.Tape, arrays [2]vulkan.Buffer, groups, out vulkan.Buff
 	return h
 }
 
-// rows records hsic.comp with f.
 func (h similarities) rows(t *vulkan.Tape, f int) {
 	groups := min(h.n, mostGroups)
 	if f == 1 {

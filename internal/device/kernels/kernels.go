@@ -16,7 +16,6 @@ import (
 	"github.com/unravel-ml/unravel/graph/vulkan"
 )
 
-// kernel returns a kernel by the name of its file.
 func kernel(name string) vulkan.Kernel { return vulkan.Kernel{Name: name, Code: code(name)} }
 
 // mostGroups is the maximum number of workgroups of an elementwise kernel. Its threads process elements with a stride.
@@ -39,10 +38,8 @@ func sizes(n ...int) []uint32 {
 	return list
 }
 
-// float returns a number as a constant of a kernel.
 func float(v float64) uint32 { return math.Float32bits(float32(v)) }
 
-// flag returns a condition as a constant of a kernel.
 func flag(b bool) int {
 	if b {
 		return 1
@@ -50,7 +47,7 @@ func flag(b bool) int {
 	return 0
 }
 
-// or returns b, or the other buffer if b is none: a kernel needs memory for each argument, even an unused one.
+// or returns b, or other if b is none. A kernel needs memory even for an unused argument.
 func or(b, other vulkan.Buffer) vulkan.Buffer {
 	if b.IsZero() {
 		return other

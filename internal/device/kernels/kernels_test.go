@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 // device opens the first GPU, once for all tests.
 var device = sync.OnceValues(func() (*vulkan.Device, error) { return vulkan.Open(0) })
 
-// open returns the first GPU. Without one, the test is skipped.
+// open returns the first GPU, or skips the test.
 func open(t testing.TB) *vulkan.Device {
 	t.Helper()
 	d, err := device()
@@ -64,7 +64,7 @@ func (i input) constant() input { i.fixed = true; return i }
 
 func (i input) of(values ...float64) input { i.values = values; return i }
 
-// check compares an operation on the device with the CPU's.
+// check compares an operation on the device and on the CPU.
 type check struct {
 	name     string
 	inputs   []input
@@ -73,18 +73,18 @@ type check struct {
 	backward func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer)
 
 	tolerance float64 // relative to the largest element of a tensor; default 5e-6
-	floor     float64 // and at least to this number, where larger numbers cancel
+	floor     float64 // and at least this number, where larger numbers cancel
 }
 
-// numbers are the elements of a result and of gradients by the inputs; nil for inputs without one.
+// numbers are the elements of a result and of the gradients; nil for inputs without a gradient.
 type numbers struct {
 	out []float64
 	din [][]float64
 }
 
-// run compares value and gradients with the CPU's in float64 and in float32. The device runs twice, once with all
-// gradients and once for each alone, and must give the same bits. No kernel may leave out elements or write past its
-// results.
+// run compares value and gradients with the CPU in float64 and in float32. The device runs once with all gradients and
+// once for each gradient alone, and must give the same bits. Kernels must write all elements of their results, and
+// nothing behind them.
 func (c check) run(t *testing.T) {
 	d := open(t)
 	r, values := rng.New(1, c.name), make([][]float64, len(c.inputs))
@@ -219,7 +219,7 @@ func singles(x []float64) []float32 {
 	return y
 }
 
-// margin is the number of elements behind each result that no kernel may touch, and sentinel their value.
+// margin is the number of elements behind each result that kernels must not change, and sentinel is their value.
 const margin = 64
 
 var sentinel = math.Float32frombits(0x7fc12345)
@@ -264,7 +264,7 @@ func (c check) onDevice(t *testing.T, d *vulkan.Device, values [][]float64, cota
 	return n
 }
 
-// play compiles a tape and runs it.
+// play compiles and runs a tape.
 func play(t testing.TB, tape *vulkan.Tape) {
 	t.Helper()
 	if err := tape.Compile(); err != nil {
@@ -275,7 +275,7 @@ func play(t testing.TB, tape *vulkan.Tape) {
 	}
 }
 
-// upload returns a buffer with elements, which lives as long as the test.
+// upload returns a buffer with elements until the end of the test.
 func upload(t testing.TB, d *vulkan.Device, x []float32) vulkan.Buffer {
 	t.Helper()
 	b, err := d.Alloc(4 * int64(len(x)))
@@ -289,7 +289,7 @@ func upload(t testing.TB, d *vulkan.Device, x []float32) vulkan.Buffer {
 	return b
 }
 
-// blank returns a buffer for n elements and a margin, all of them sentinels.
+// blank returns a buffer for n elements and a margin, filled with sentinels.
 func blank(t testing.TB, d *vulkan.Device, n int) vulkan.Buffer {
 	t.Helper()
 	return upload(t, d, slices.Repeat([]float32{sentinel}, n+margin))
@@ -304,8 +304,8 @@ func download(t testing.TB, d *vulkan.Device, b vulkan.Buffer, n int) []float32 
 	return x
 }
 
-// result returns the n elements of a blank buffer after a run, and checks that all were written and the margin was
-// not.
+// result returns the n elements of a blank buffer after a run. It checks that the run has written all of them and
+// nothing else.
 func result(t testing.TB, d *vulkan.Device, what string, b vulkan.Buffer, n int) []float64 {
 	t.Helper()
 	x := download(t, d, b, n+margin)
@@ -354,7 +354,7 @@ func (c check) compare(t *testing.T, with string, got, want numbers, factor floa
 	}
 }
 
-// same checks that a second run gave the same bits, for the gradients that it computed.
+// same checks that a second run gave the same bits for all gradients in it.
 func (c check) same(t *testing.T, all, again numbers) {
 	t.Helper()
 	if !slices.Equal(all.out, again.out) {

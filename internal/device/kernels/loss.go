@@ -15,10 +15,8 @@ const (
 )
 
 // GaussianReconstruction records out[0] = scale sum (x - m)^2 + constant over n pixels, with the mean m =
-// sigmoid(logits), or the logits themselves if linear is true. losses.GaussianReconstruction has scale 1/(2 sigma^2
-// B).
-func GaussianReconstruction(t *vulkan.Tape, x, logits, out vulkan.Buffer, scale, constant float64, linear bool,
-	n int) {
+// sigmoid(logits), or the logits themselves if linear is true. losses.GaussianReconstruction has scale 1/(2 sigma^2 B).
+func GaussianReconstruction(t *vulkan.Tape, x, logits, out vulkan.Buffer, scale, constant float64, linear bool, n int) {
 	f := sigmoidError
 	if linear {
 		f = squaredError
@@ -44,8 +42,7 @@ func BernoulliReconstruction(t *vulkan.Tape, x, logits, out vulkan.Buffer, scale
 }
 
 // BernoulliReconstructionGradient records the gradients of [BernoulliReconstruction].
-func BernoulliReconstructionGradient(t *vulkan.Tape, x, logits, dout, dx, dlogits vulkan.Buffer, scale float64,
-	n int) {
+func BernoulliReconstructionGradient(t *vulkan.Tape, x, logits, dout, dx, dlogits vulkan.Buffer, scale float64, n int) {
 	lossGradient(t, logisticErrorLogit, scale, 0, x, logits, dout, dlogits, n)
 	lossGradient(t, logisticErrorImage, scale, 0, x, logits, dout, dx, n)
 }
@@ -82,7 +79,6 @@ func GaussianSampleGradient(t *vulkan.Tape, logSigma, noise, dz, dmu, dlogSigma 
 		Copy(t, dz, dmu, n)
 	}
 	if !dlogSigma.IsZero() {
-		each(t, "sample", n, sizes(n, 1), vulkan.Read(dz), vulkan.Read(logSigma), vulkan.Read(noise),
-			vulkan.Write(dlogSigma))
+		each(t, "sample", n, sizes(n, 1), vulkan.Read(dz), vulkan.Read(logSigma), vulkan.Read(noise), vulkan.Write(dlogSigma))
 	}
 }

@@ -11,7 +11,7 @@ type Mixtures struct {
 	Rows, Columns int
 	Blocks        [][]int // none: single columns
 	Estimator     int     // 0 minibatch, 1 weighted, 2 stratified
-	Size          int     // of the data set
+	Size          int     // number of images in the data set
 }
 
 // TotalCorrelation records losses.TotalCorrelation, losses.BlockCorrelation, or with a mask
@@ -20,8 +20,8 @@ func TotalCorrelation(t *vulkan.Tape, z, mean, logVariance, mask, out vulkan.Buf
 	m.densities(t, z, mean, logVariance, mask, out)
 }
 
-// TotalCorrelationGradient records the gradients of [TotalCorrelation] by codes, means and log variances. It computes
-// the densities again.
+// TotalCorrelationGradient records the gradients of [TotalCorrelation] by codes, means and log variances. It recomputes
+// the densities.
 func TotalCorrelationGradient(t *vulkan.Tape, z, mean, logVariance, mask, dout vulkan.Buffer, d [3]vulkan.Buffer,
 	m Mixtures) {
 	args, state, parts, places := m.densities(t, z, mean, logVariance, mask, t.Scratch(1))
@@ -33,8 +33,8 @@ func TotalCorrelationGradient(t *vulkan.Tape, z, mean, logVariance, mask, dout v
 	}
 }
 
-// densities records the value. It returns the arguments that mixture.comp reads, the state that it writes, the number
-// of parts, and the place in the table of the columns' parts.
+// densities records the value. It returns the inputs and the state of mixture.comp, the number of parts, and the index
+// in the table at which the parts of the columns begin.
 func (m Mixtures) densities(t *vulkan.Tape, z, mean, logVariance, mask, out vulkan.Buffer) (args []vulkan.Argument,
 	state vulkan.Buffer, parts, places int) {
 	table, parts, places := m.table()
@@ -53,7 +53,7 @@ func (m Mixtures) densities(t *vulkan.Tape, z, mean, logVariance, mask, out vulk
 	return args, state, parts, places
 }
 
-// table returns the parts and their columns as mixture.glsl reads them.
+// table returns the parts and their columns in the layout of mixture.glsl.
 func (m Mixtures) table() (table []float32, parts, places int) {
 	blocks := m.Blocks
 	if blocks == nil {

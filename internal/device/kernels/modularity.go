@@ -22,16 +22,15 @@ func Modularity(t *vulkan.Tape, z, labels, out vulkan.Buffer, g Groups) {
 	g.deviations(t, z, labels, out)
 }
 
-// ModularityGradient records the gradient of [Modularity] by the codes. It computes the deviations again.
+// ModularityGradient records the gradient of [Modularity] by the codes. It recomputes the deviations.
 func ModularityGradient(t *vulkan.Tape, z, labels, dout, dz vulkan.Buffer, g Groups) {
 	table, members, values := g.deviations(t, z, labels, t.Scratch(1))
 	inside := len(g.table()) - len(g.Blocks)*g.Columns
 	rowwise(t, "deviationgradient", g.Rows, sizes(g.Rows, len(g.Blocks), g.Columns, g.Deviation, inside),
-		vulkan.Read(z), vulkan.Read(table), vulkan.Read(members), vulkan.Read(values), vulkan.Read(dout),
-		vulkan.Write(dz))
+		vulkan.Read(z), vulkan.Read(table), vulkan.Read(members), vulkan.Read(values), vulkan.Read(dout), vulkan.Write(dz))
 }
 
-// deviations records the value, and returns what groups.comp and deviation.comp compute.
+// deviations records the value. It returns the table and the results of groups.comp and deviation.comp.
 func (g Groups) deviations(t *vulkan.Tape, z, labels, out vulkan.Buffer) (table, members, values vulkan.Buffer) {
 	n, blocks := g.Rows, len(g.Blocks)
 	table, members, values = t.Constant(g.table()), t.Scratch(2*n*blocks), t.Scratch(4*n*blocks)
@@ -48,7 +47,7 @@ func (g Groups) deviations(t *vulkan.Tape, z, labels, out vulkan.Buffer) (table,
 	return table, members, values
 }
 
-// table returns the blocks as groups.comp and deviationgradient.comp read them.
+// table returns the blocks in the layout of groups.comp and deviationgradient.comp.
 func (g Groups) table() []float32 {
 	x := make([]float32, 3*len(g.Blocks))
 	inside := make([]float32, len(g.Blocks)*g.Columns)

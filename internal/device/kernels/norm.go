@@ -9,7 +9,7 @@ import (
 // are parts of a batch, or its images.
 type NormShape struct {
 	Sets, Rows, Channels int
-	Groups               int  // of neighbouring channels with shared moments; 0: each channel has its own
+	Groups               int  // adjacent channels with shared moments; 0: each channel has its own moments
 	Given                bool // the moments do not depend on x
 	Epsilon              float64
 	ReLU                 bool // the result is max(y, 0)
@@ -31,7 +31,8 @@ func Moments(t *vulkan.Tape, x, moments vulkan.Buffer, s NormShape) {
 		vulkan.Write(moments))
 }
 
-// sums returns sums over the rows, [Sets, 2, Channels]: see normsums.comp. Without dy they are those of the moments.
+// sums returns sums over the rows, [Sets, 2, Channels]: see normsums.comp. Without dy, it returns the sums for the
+// moments.
 func (s NormShape) sums(t *vulkan.Tape, x, moments, y, dy vulkan.Buffer) vulkan.Buffer {
 	height := partHeight(s.Rows)
 	parts, n := divided(s.Rows, height), s.Sets*2*s.Channels
@@ -47,8 +48,8 @@ func (s NormShape) sums(t *vulkan.Tape, x, moments, y, dy vulkan.Buffer) vulkan.
 	return sums
 }
 
-// Norm records y = (x - mean)/sqrt(variance + Epsilon) gamma + beta. moments are [Sets, 2, Channels]; without them
-// Norm computes those of x. gamma and beta, [Channels], may both be none: 1 and 0.
+// Norm records y = (x - mean)/sqrt(variance + Epsilon) gamma + beta. If moments, [Sets, 2, Channels], are none, Norm
+// computes the moments of x. gamma and beta, [Channels], may both be none: 1 and 0.
 func Norm(t *vulkan.Tape, x, moments, gamma, beta, y vulkan.Buffer, s NormShape) {
 	moments = s.moments(t, x, moments)
 	n := s.Sets * s.Rows * s.Channels

@@ -5,8 +5,8 @@ import (
 	cpu "github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// Numbers is the number of elements of a buffer with the numbers of an optimiser's step. It lies in host memory,
-// because they change with the step.
+// Numbers is the number of elements of a buffer with the numbers of an optimiser's step. The buffer lies in host
+// memory, because the numbers change with each step.
 const Numbers = 9
 
 // SetAdam writes the numbers of Adam's update number step, counted from 1, with the decay of [cpu.Adam.Update].
@@ -17,19 +17,19 @@ func SetAdam(numbers vulkan.Buffer, k cpu.AdamConstants, step int, decay float64
 }
 
 // Adam records the update of n weights w with moments m and v by gradients g, as [cpu.Adam.Update], or AdamW's with
-// decay. numbers are those of [SetAdam].
+// decay. numbers are the numbers of [SetAdam].
 func Adam(t *vulkan.Tape, w, m, v, g, numbers vulkan.Buffer, n int, decay bool) {
 	each(t, "adam", n, sizes(n, flag(decay)), vulkan.Update(w), vulkan.Update(m), vulkan.Update(v), vulkan.Read(g),
 		vulkan.Read(numbers))
 }
 
-// Descent are the numbers of a step of gradient descent: see engine.SGD and engine.LARS.
+// Descent holds the numbers of a step of gradient descent: see engine.SGD and engine.LARS.
 type Descent struct {
 	Rate, Momentum float64
 	Fresh          float64 // factor of the gradient in the velocity: 1 - dampening, and 1 in the first step and in LARS
 	Clip           float64 // factor of the gradients, applied first
 	Decay          float64
-	Trust          float64 // of LARS
+	Trust          float64 // trust coefficient of LARS
 }
 
 // Set writes the numbers into host memory.
@@ -49,8 +49,8 @@ const (
 	plainStep
 )
 
-// SGD records a step of engine.SGD for n weights w with velocity v, which is none without momentum, and gradients g.
-// Without decay the numbers' decay is ignored.
+// SGD records a step of engine.SGD for n weights w with velocity v and gradients g. v is none without momentum. If
+// decay is false, the step ignores the decay in numbers.
 func SGD(t *vulkan.Tape, w, v, g, numbers vulkan.Buffer, n int, lookAhead, decay bool) {
 	f := withMomentum
 	switch {
@@ -63,8 +63,8 @@ func SGD(t *vulkan.Tape, w, v, g, numbers vulkan.Buffer, n int, lookAhead, decay
 		vulkan.Read(numbers), vulkan.Read(numbers))
 }
 
-// LARS records a step of engine.LARS for a tensor of n weights w with velocity v and gradients g. For excluded
-// tensors it is [SGD] without decay.
+// LARS records a step of engine.LARS for a tensor of n weights w with velocity v and gradients g. Excluded tensors take
+// [SGD] without decay instead.
 func LARS(t *vulkan.Tape, w, v, g, numbers vulkan.Buffer, n int) {
 	u := t.Scratch(n)
 	each(t, "decayed", n, sizes(n), vulkan.Read(w), vulkan.Read(g), vulkan.Read(numbers), vulkan.Write(u))
@@ -106,7 +106,7 @@ func LAMB(t *vulkan.Tape, w, m, v, g, numbers vulkan.Buffer, n int, decay, exclu
 		vulkan.Read(squares))
 }
 
-// RootSquare are the numbers of a step of engine.RMSProp.
+// RootSquare holds the numbers of a step of engine.RMSProp.
 type RootSquare struct {
 	Rate, Alpha, Clip, Decay, Epsilon, Momentum float64
 }
@@ -118,21 +118,21 @@ func (r RootSquare) Set(numbers vulkan.Buffer) {
 	}
 }
 
-// RMSProp records a step of engine.RMSProp for n weights w with mean squares s and gradients g. m holds the means of
-// gradients, and none if they are not centred. v is the velocity, and none without momentum. numbers are the numbers of
+// RMSProp records a step of engine.RMSProp for n weights w with mean squares s and gradients g. m is the mean gradient,
+// or none if gradients are not centred. v is the velocity, or none without momentum. numbers are the numbers of
 // [RootSquare.Set].
 func RMSProp(t *vulkan.Tape, w, s, m, v, g, numbers vulkan.Buffer, n int, decay bool) {
 	each(t, "rmsprop", n, sizes(n, flag(!m.IsZero()), flag(!v.IsZero()), flag(decay)), vulkan.Update(w), vulkan.Update(s),
 		vulkan.Update(or(m, s)), vulkan.Update(or(v, s)), vulkan.Read(g), vulkan.Read(numbers))
 }
 
-// SetAccumulate writes the numbers of a step of [Accumulate]: the factor of the gradients, and the factor of the new sum.
-// A first step does not read the old sum.
+// SetAccumulate writes the numbers of a step of [Accumulate]: the factors of the gradients and of the new sum. The
+// first step does not read the old sum.
 func SetAccumulate(numbers vulkan.Buffer, first bool, gradients, sum float64) {
 	copy(numbers.Floats(), []float32{float32(1 - flag(first)), float32(gradients), float32(sum)})
 }
 
-// Accumulate records that gradients g are added to a sum s of n elements. numbers are the numbers of [SetAccumulate].
+// Accumulate records the addition of gradients g to a sum s of n elements. numbers are the numbers of [SetAccumulate].
 func Accumulate(t *vulkan.Tape, s, g, numbers vulkan.Buffer, n int) {
 	each(t, "accumulate", n, sizes(n), vulkan.Update(s), vulkan.Read(g), vulkan.Read(numbers))
 }
@@ -143,8 +143,8 @@ func SetAverage(numbers vulkan.Buffer, momentum float64) {
 	copy(numbers.Floats(), []float32{m, 1 - m})
 }
 
-// Average records a step of an exponential moving average a of n weights w: a = m a + (1 - m) w, and a = w where the
-// momentum m is 0. numbers are those of [SetAverage].
+// Average records a step of an exponential moving average a of n weights w: a = m a + (1 - m) w. If the momentum m is
+// 0, a = w. numbers are the numbers of [SetAverage].
 func Average(t *vulkan.Tape, a, w, numbers vulkan.Buffer, n int) {
 	each(t, "average", n, sizes(n), vulkan.Update(a), vulkan.Read(w), vulkan.Read(numbers))
 }

@@ -32,7 +32,7 @@ func hostNumbers(t *testing.T, d *vulkan.Device) vulkan.Buffer {
 	return b
 }
 
-// trained returns the elements after steps of an optimiser on the device with gradients that change.
+// trained returns the elements after several steps of an optimiser on the device. The gradients change.
 func trained(t *testing.T, d *vulkan.Device, w vulkan.Buffer, n, steps int, g vulkan.Buffer,
 	record func(*vulkan.Tape), set func(step int)) []float32 {
 	t.Helper()
@@ -169,7 +169,7 @@ func TestOptimisersWithoutNorm(t *testing.T) {
 	}
 }
 
-// RMSProp and LAMB equal the CPU's, and the formulas in float64.
+// RMSProp and LAMB agree with the CPU and with the formulas in float64.
 func TestOptimisersOfMoments(t *testing.T) {
 	d := open(t)
 	lamb := func(decay, excluded bool) func(*vulkan.Tape, vulkan.Buffer, []vulkan.Buffer, vulkan.Buffer, vulkan.Buffer, int) {
@@ -240,7 +240,7 @@ func setMoments(settings engine.OptimizerSettings, numbers vulkan.Buffer, step i
 	}
 }
 
-// inFloat64 takes a step of RMSProp or LAMB by the formulas of their comments.
+// inFloat64 takes a step of RMSProp or LAMB with the documented formulas.
 func inFloat64(settings engine.OptimizerSettings, w []float64, states [3][]float64, g []float64, step int, rate,
 	clip float64, excluded bool) {
 	switch s := settings.(type) {
@@ -279,7 +279,7 @@ func inFloat64(settings engine.OptimizerSettings, w []float64, states [3][]float
 	}
 }
 
-// A sum of gradients ignores what its memory held before the first of them, even if it is not a number.
+// The old content of a sum's memory has no effect, even if it is not a number.
 func TestAccumulate(t *testing.T) {
 	d := open(t)
 	for _, n := range []int{1, 257, 70001} {

@@ -2,13 +2,13 @@ package kernels
 
 import "github.com/unravel-ml/unravel/graph/vulkan"
 
-// Side says where the windows of a pooling lie along a side of an image. Windows do not leave the image.
+// Side describes the windows of a pooling along one side of an image. Windows end at the edges of the image.
 type Side struct {
-	Pixels int // of the image
+	Pixels int // pixels of the image
 	Count  int // windows
 	Size   int // pixels of a window; unused for bins
 	Stride int // pixels between windows. 0: bin i covers the pixels floor(i Pixels/Count) to ceil((i+1) Pixels/Count)
-	Before int // pixels of the first window that lie before the image
+	Before int // pixels of the first window before the image
 }
 
 func (s Side) constants() []uint32 { return sizes(s.Pixels, s.Count, s.Size, s.Stride, s.Before) }
@@ -24,7 +24,8 @@ func MaxPool(t *vulkan.Tape, x, y vulkan.Buffer, batch, channels int, rows, colu
 	each(t, "maxpool", n, constantsOf(rows, columns, n, channels, 0), vulkan.Read(x), vulkan.Write(y))
 }
 
-// MaxPoolGradient records the gradient of [MaxPool]. The first of several largest pixels, row by row, gets it.
+// MaxPoolGradient records the gradient of [MaxPool]. Among equal largest pixels the first, row by row, gets the
+// gradient.
 func MaxPoolGradient(t *vulkan.Tape, x, dy, dx vulkan.Buffer, batch, channels int, rows, columns Side) {
 	n := batch * rows.Count * columns.Count * channels
 	places := t.Scratch(n)

@@ -53,15 +53,15 @@ func product(t *vulkan.Tape, a, b matrix, bias, c vulkan.Buffer, f cpu.Activatio
 	finish(t, c, f, m*n)
 }
 
-// finish applies the activations that the kernels of layers leave.
+// finish applies the activations that a kernel did not apply itself: see [below].
 func finish(t *vulkan.Tape, y vulkan.Buffer, f cpu.Activation, n int) {
 	if _, done := below(f); !done {
 		each(t, "activate", n, sizes(n, int(f)), vulkan.Update(y), vulkan.Update(y))
 	}
 }
 
-// addParts records y = f(sum of the parts of x in order + bias) for n elements, with a bias for every width of them
-// or none. It leaves some activations to [finish].
+// addParts records y = f(sum of the parts of x in order + bias) for n elements. The bias has width elements, or is
+// none. It leaves some activations to [finish].
 func addParts(t *vulkan.Tape, x, bias, y vulkan.Buffer, f cpu.Activation, n, parts, width int) {
 	if bias.IsZero() {
 		width = 0
@@ -87,7 +87,7 @@ func columnSums(t *vulkan.Tape, x, y vulkan.Buffer, yFrom int, s vulkan.Buffer, 
 	}
 }
 
-// partHeight returns the number of rows that a group adds up: 256 or more, and at most 64 parts.
+// partHeight returns the number of rows per group: at least 256, for at most 64 parts.
 func partHeight(rows int) int { return max(256, divided(rows, 64)) }
 
 // tile is the part of a product that a group computes. Each of its 8 by 8 threads computes rows by columns elements.
@@ -96,7 +96,7 @@ type tile struct {
 	rows, columns int
 }
 
-// fewTiles is the number of large tiles below which smaller ones occupy a device better.
+// fewTiles is the number of large tiles below which smaller tiles use a device better.
 const fewTiles = 64
 
 // leastPart is the least number of products in a part of a divided sum.
@@ -116,11 +116,10 @@ func tileOf(m, n, most int) tile {
 	return tile{"8x8", 64, 64}
 }
 
-// groups returns the numbers of tiles along both axes.
 func (s tile) groups(m, n int) (x, y int) { return divided(m, s.rows), divided(n, s.columns) }
 
-// divide splits the k products of a result's element into parts of equal length, if the result has few tiles: the
-// gradients of weights do, with sums over all pixels of a batch.
+// divide splits the k products of a result's element into parts of equal length if the result has few tiles. An example
+// is a gradient of weights, which sums over all pixels of a batch.
 func (s tile) divide(m, k, n int) (parts, part int) {
 	x, y := s.groups(m, n)
 	parts = min(k/leastPart, 4*fewTiles/(x*y))

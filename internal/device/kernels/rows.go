@@ -5,15 +5,14 @@ import (
 	cpu "github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// rowwise records a kernel with a group for each row, up to a bound; groups take every so many rows.
+// rowwise records a kernel with one group per row. Beyond mostGroups rows, each group takes several rows.
 func rowwise(t *vulkan.Tape, name string, rows int, constants []uint32, args ...vulkan.Argument) {
 	t.Dispatch(kernel(name), min(rows, mostGroups), 1, 1, constants, args...)
 }
 
 // NormaliseRows records y = x / sqrt(max(|x|^2, 1e-12)) for each row of x [rows, columns].
 func NormaliseRows(t *vulkan.Tape, x, y vulkan.Buffer, rows, columns int) {
-	rowwise(t, "normalise", rows, sizes(rows, columns, 0), vulkan.Read(x), vulkan.Read(x), vulkan.Read(x),
-		vulkan.Write(y))
+	rowwise(t, "normalise", rows, sizes(rows, columns, 0), vulkan.Read(x), vulkan.Read(x), vulkan.Read(x), vulkan.Write(y))
 }
 
 // NormaliseRowsGradient records the gradient of [NormaliseRows].
@@ -56,7 +55,7 @@ func SphereWalk(t *vulkan.Tape, mu, logT, noise, z vulkan.Buffer, steps, rows, c
 	t.CopyRange(z, 0, walk, 4*int64((steps-1)*n), 4*int64(n))
 }
 
-// walked returns the points after each step, and the squared norms before each is normalised.
+// walked returns the points after each step, and their squared norms before normalisation.
 func walked(t *vulkan.Tape, mu, logT, noise vulkan.Buffer, steps, rows, columns int) (walk, squares vulkan.Buffer) {
 	walk, squares = t.Scratch(steps*rows*columns), t.Scratch(steps*rows)
 	rowwise(t, "walk", rows, sizes(rows, columns, steps), vulkan.Read(mu), vulkan.Read(logT), vulkan.Read(noise),
@@ -64,7 +63,7 @@ func walked(t *vulkan.Tape, mu, logT, noise vulkan.Buffer, steps, rows, columns 
 	return walk, squares
 }
 
-// SphereWalkGradient records the gradients of [SphereWalk] by mu and log t. It walks again.
+// SphereWalkGradient records the gradients of [SphereWalk] by mu and log t. It recomputes the walk.
 func SphereWalkGradient(t *vulkan.Tape, mu, logT, noise, dz, dmu, dlogT vulkan.Buffer, steps, rows, columns int) {
 	walk, squares := walked(t, mu, logT, noise, steps, rows, columns)
 	if dmu.IsZero() {
@@ -74,8 +73,7 @@ func SphereWalkGradient(t *vulkan.Tape, mu, logT, noise, dz, dmu, dlogT vulkan.B
 		dlogT = t.Scratch(rows)
 	}
 	rowwise(t, "walkgradient", rows, sizes(rows, columns, steps), vulkan.Read(dz), vulkan.Read(logT),
-		vulkan.Read(noise), vulkan.Read(walk),
-		vulkan.Read(squares), vulkan.Update(dmu), vulkan.Write(dlogT))
+		vulkan.Read(noise), vulkan.Read(walk), vulkan.Read(squares), vulkan.Update(dmu), vulkan.Write(dlogT))
 }
 
 // Interval records y = c + w tanh(u) for n elements: see latent.Interval.

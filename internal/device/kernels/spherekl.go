@@ -2,9 +2,9 @@ package kernels
 
 import "github.com/unravel-ml/unravel/graph/vulkan"
 
-// Pieces is a function K of l = log t: for t up to Small it is Slope l + Constant + Powers[0] t + ... + Powers[7]
-// t^8; then, up to t = Last, the cubic interpolation of Table, which holds K and its derivative at l = First + i
-// Step; then 0. Without a table K is NaN beyond Small.
+// Pieces is a function K of l = log t. For t up to Small, K = Slope l + Constant + Powers[0] t + ... + Powers[7] t^8.
+// Up to t = Last, K is the cubic interpolation of Table, which holds K and its derivative at l = First + i Step. Beyond
+// Last, K = 0. Without a table K is NaN beyond Small.
 type Pieces struct {
 	Slope, Constant          float64
 	Powers                   [8]float64
@@ -17,8 +17,7 @@ func (p *Pieces) record(t *vulkan.Tape, logT, dout, d vulkan.Buffer, gradient in
 	if len(p.Table) > 0 {
 		table = t.Constant(p.Table)
 	}
-	constants := append(sizes(rows, gradient, len(p.Table)/2), float(scale), float(p.Small), float(p.Last),
-		float(p.First),
+	constants := append(sizes(rows, gradient, len(p.Table)/2), float(scale), float(p.Small), float(p.Last), float(p.First),
 		float(p.Step), float(p.Slope), float(p.Constant))
 	for _, c := range p.Powers {
 		constants = append(constants, float(c))

@@ -15,13 +15,13 @@ const (
 	root
 )
 
-// mostParts bounds the groups of a sum.
+// mostParts is the maximum number of groups of a sum.
 const mostParts = 256
 
-// partsOf returns the number of groups that add up n elements: it depends on n alone.
+// partsOf returns the number of groups that add up n elements. It depends only on n.
 func partsOf(n int) int { return min(divided(n, 1024), mostParts) }
 
-// reduce records the sums of terms of n elements of x and y into elements of s from at on. It returns their number.
+// reduce records the sums of terms of n elements of x and y into s, from element at on. It returns the number of sums.
 func reduce(t *vulkan.Tape, f int, a float64, x, y, s vulkan.Buffer, at, n int) (parts int) {
 	parts = partsOf(n)
 	t.Dispatch(kernel("reduce"), parts, 1, 1, append(sizes(n, f, at), float(a)), vulkan.Read(x), vulkan.Read(or(y, x)),

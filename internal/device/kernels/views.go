@@ -24,8 +24,8 @@ func CosineRegressionGradient(t *vulkan.Tape, predictions, targets, dout, dpredi
 }
 
 // CorrelationPenalty records the penalty of losses.CrossCorrelation of standardised columns z [2 n, d]: sum_c (1 -
-// C_cc)^2 + lambda sum_(c != e) C_ce^2 with C = 1/n Z_1' Z_2 for the halves Z of z. As on the CPU it takes n^2 d
-// multiplications: it does not form C.
+// C_cc)^2 + lambda sum_(c != e) C_ce^2 with C = 1/n Z_1' Z_2 for the halves Z of z. As on the CPU, it takes n^2 d
+// multiplications and does not form C.
 func CorrelationPenalty(t *vulkan.Tape, z, out vulkan.Buffer, lambda float64, n, d int) {
 	near := t.Scratch(d)
 	diagonal(t, z, near, n, d)
@@ -84,7 +84,7 @@ func InfoNCE(t *vulkan.Tape, queries, keys, negatives, out vulkan.Buffer, tau fl
 	total(t, loss, out, 0, 1/float64(n), 0, n)
 }
 
-// InfoNCEGradient records the gradients of [InfoNCE] by queries and keys. It computes the probabilities again.
+// InfoNCEGradient records the gradients of [InfoNCE] by queries and keys. It recomputes the probabilities.
 func InfoNCEGradient(t *vulkan.Tape, queries, keys, negatives, dout, dqueries, dkeys vulkan.Buffer, tau float64, n,
 	d, m int) {
 	p, _, rest := contrast(t, queries, keys, negatives, tau, n, d, m)
@@ -112,8 +112,8 @@ func contrast(t *vulkan.Tape, queries, keys, negatives vulkan.Buffer, tau float6
 	return p, loss, rest
 }
 
-// Enqueue records that keys [n, width] overwrite the oldest columns of a queue [width, capacity]. next holds the
-// index of the oldest column, and moves on. n is at most capacity.
+// Enqueue records that keys [n, width] overwrite the oldest columns of a queue [width, capacity], with n at most
+// capacity. It advances next, the index of the oldest column.
 func Enqueue(t *vulkan.Tape, keys, queue, next vulkan.Buffer, n, width, capacity int) {
 	each(t, "enqueue", n*width, sizes(n, width, capacity), vulkan.Read(keys), vulkan.Read(next), vulkan.Update(queue))
 	t.Dispatch(kernel("advance"), 1, 1, 1, sizes(n, capacity), vulkan.Update(next))

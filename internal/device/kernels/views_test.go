@@ -34,7 +34,7 @@ func TestCosineRegression(t *testing.T) {
 			},
 		})
 	}
-	// Predictions close to their targets: the loss is far below the rounding of 2.
+	// Predictions close to their targets: the loss is far below the rounding error of 2.
 	near := list[1]
 	near.name = "near"
 	near.inputs = []input{in(2, 4).of(1, 2, 3, 4, 1, 2, 3, 4.001), in(2, 4).of(1, 2, 3, 4, 1, 2, 3, 4).constant()}

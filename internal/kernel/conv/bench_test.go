@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 )
 
-// convLayers are the layers of the conv64 networks, named by the channels of the big and the small image.
+// convLayers are the layers of the conv64 networks. The names have the channels of the big and the small image.
 var convLayers = []struct{ side, big, small int }{{64, 1, 32}, {64, 3, 32}, {32, 32, 32}, {16, 32, 64}, {8, 64, 64}}
 
 func BenchmarkConv(b *testing.B) {
@@ -46,9 +46,9 @@ func BenchmarkConv(b *testing.B) {
 	}
 }
 
-// BenchmarkResNet18 times each kind of convolution of a ResNet-18 for images of 64x64x3, in a batch of 64; the rate
-// counts the operations of a direct sum. The name has side, channels, kernel and stride. -cpu 1 is one thread, -cpu 2
-// two (with a list, go test runs its first entry on the largest number of threads).
+// BenchmarkResNet18 times each kind of convolution of a ResNet-18 for batches of 64 images of 64x64x3. The rate counts
+// the operations of a direct sum. Names consist of side, channels, kernel and stride. Set one number of threads with
+// -cpu: with a list, go test runs its first entry on the largest number of threads.
 func BenchmarkResNet18(b *testing.B) {
 	const batch = 64
 	r := rand.New(rand.NewPCG(1, 1))

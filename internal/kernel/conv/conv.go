@@ -42,62 +42,53 @@ type convWorker struct {
 	ahead      prefetches
 }
 
-// Conv is a convolution with bias and activation; see [kernel.ConvShape]. It is not safe for concurrent use.
+// Conv is a convolution or a transposed convolution with bias and activation; see [kernel.ConvShape]. It is not safe
+// for concurrent use.
 type Conv struct {
-	c    convolver
-	fast *conv3 // not nil for supported shapes; c is then unused
-}
-
-// Transpose is a transposed convolution with bias and activation; see [kernel.ConvShape]. It is not safe for concurrent
-// use.
-type Transpose struct {
-	c    convolver
-	fast *conv3
+	c          convolver
+	fast       *conv3 // not nil for supported shapes; c is then unused
+	transposed bool
 }
 
 // New plans a convolution.
-func New(s kernel.ConvShape, a kernel.Activation) (*Conv, error) { return newConv(s, a, false) }
+func New(s kernel.ConvShape, a kernel.Activation) (*Conv, error) { return newConv(s, a, false, false) }
 
 // NewMixed is [New] in mixed precision, where it is faster.
-func NewMixed(s kernel.ConvShape, a kernel.Activation) (*Conv, error) { return newConv(s, a, true) }
-
-func newConv(s kernel.ConvShape, a kernel.Activation, mixed bool) (*Conv, error) {
-	if err := s.Check("convolution"); err != nil {
-		return nil, err
-	}
-	if winograd3Fits(s) {
-		return &Conv{fast: newConv3(s, a, false)}, nil
-	}
-	p := &Conv{}
-	p.c.plan(newGeometry(s, false), a, mixed)
-	p.c.bias = make([]float32, simd.NewPanels(s.OutC).Padded)
-	p.c.forwardItem = p.forward
-	p.c.backwardItems(p.backward)
-	return p, nil
+func NewMixed(s kernel.ConvShape, a kernel.Activation) (*Conv, error) {
+	return newConv(s, a, true, false)
 }
 
 // NewTranspose plans a transposed convolution.
-func NewTranspose(s kernel.ConvShape, a kernel.Activation) (*Transpose, error) {
-	return newConvTranspose(s, a, false)
+func NewTranspose(s kernel.ConvShape, a kernel.Activation) (*Conv, error) {
+	return newConv(s, a, false, true)
 }
 
 // NewMixedTranspose is [NewTranspose] in mixed precision, where it is faster.
-func NewMixedTranspose(s kernel.ConvShape, a kernel.Activation) (*Transpose, error) {
-	return newConvTranspose(s, a, true)
+func NewMixedTranspose(s kernel.ConvShape, a kernel.Activation) (*Conv, error) {
+	return newConv(s, a, true, true)
 }
 
-func newConvTranspose(s kernel.ConvShape, a kernel.Activation, mixed bool) (*Transpose, error) {
-	if err := s.Check("transposed convolution"); err != nil {
+func newConv(s kernel.ConvShape, a kernel.Activation, mixed, transposed bool) (*Conv, error) {
+	name := "convolution"
+	if transposed {
+		name = "transposed convolution"
+	}
+	if err := s.Check(name); err != nil {
 		return nil, err
 	}
+	p := &Conv{transposed: transposed}
 	if winograd3Fits(s) {
-		return &Transpose{fast: newConv3(s, a, true)}, nil
+		p.fast = newConv3(s, a, transposed)
+		return p, nil
 	}
-	p := &Transpose{}
-	p.c.plan(newGeometry(s, true), a, mixed)
+	p.c.plan(newGeometry(s, transposed), a, mixed)
 	p.c.bias = make([]float32, simd.NewPanels(s.OutC).Padded)
-	p.c.forwardItem = p.forward
-	p.c.backwardItems(p.backward)
+	p.c.forwardItem = p.gather
+	run := p.backwardGather
+	if transposed {
+		p.c.forwardItem, run = p.spread, p.backwardSpread
+	}
+	p.c.backwardItems(run)
 	return p, nil
 }
 
@@ -135,28 +126,32 @@ func (c *convolver) prepare() {
 // following returns the images of the chunk that a thread computes after item i, of one chunk, if each computes as many.
 func (c *convolver) following(i int) (from, to int) { return c.after((i + c.threads) * c.chunk) }
 
-// after returns the images of a chunk.
 func (c *convolver) after(first int) (from, to int) {
 	return min(c.batch, first), min(c.batch, first+c.chunk)
 }
 
-// Forward computes y = f(conv(x, w) + bias). x is [Batch, InH, InW, InC], w
-// [Kernel, Kernel, InC, OutC], bias [OutC], y [Batch, OutH, OutW, OutC].
+// Forward computes y = f(conv(x, w) + bias). x is [Batch, InH, InW, InC], w [Kernel, Kernel, InC, OutC], bias [OutC], y
+// [Batch, OutH, OutW, OutC]. A transposed convolution takes w [Kernel, Kernel, OutC, InC].
 func (p *Conv) Forward(x, w, bias, y []float32) {
 	if p.fast != nil {
 		p.fast.forward(x, w, bias, y)
 		return
 	}
 	c := &p.c
+	packs, pack := c.gather.packs(), c.packGather
+	if p.transposed {
+		packs, pack = c.spread.packs(), c.packSpread
+	}
 	c.prepare()
 	copy(c.bias, bias)
 	c.x, c.w, c.y = x, w[c.from:c.to], y
-	parallel.ForWorkers(len(c.workers), c.gather.packs(), c.packGather)
+	parallel.ForWorkers(len(c.workers), packs, pack)
 	parallel.ForWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.forwardItem)
 	c.x, c.w, c.y = nil, nil, nil
 }
 
-func (p *Conv) forward(worker, i int) {
+// gather is an item of a convolution.
+func (p *Conv) gather(worker, i int) {
 	c := &p.c
 	s := c.workers[worker]
 	first := i * c.chunk
@@ -179,26 +174,11 @@ func (p *Conv) Backward(x, w, y, dy, dx, dw, db []float32) {
 		p.fast.backward(x, w, y, dy, dx, dw, db)
 		return
 	}
-	p.c.backward(x, w, y, dy, dx, dw, db, dx != nil, false)
+	p.c.backward(x, w, y, dy, dx, dw, db, p.transposed)
 }
 
-// Forward computes y = f(convT(x, w) + bias). x is [Batch, InH, InW, InC], w
-// [Kernel, Kernel, OutC, InC], bias [OutC], y [Batch, OutH, OutW, OutC].
-func (p *Transpose) Forward(x, w, bias, y []float32) {
-	if p.fast != nil {
-		p.fast.forward(x, w, bias, y)
-		return
-	}
-	c := &p.c
-	c.prepare()
-	copy(c.bias, bias)
-	c.x, c.w, c.y = x, w[c.from:c.to], y
-	parallel.ForWorkers(len(c.workers), c.spread.packs(), c.packSpread)
-	parallel.ForWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.forwardItem)
-	c.x, c.w, c.y = nil, nil, nil
-}
-
-func (p *Transpose) forward(worker, i int) {
+// spread is an item of a transposed convolution.
+func (p *Conv) spread(worker, i int) {
 	c := &p.c
 	s := c.workers[worker]
 	first := i * c.chunk
@@ -216,16 +196,6 @@ func (p *Transpose) forward(worker, i int) {
 		c.spread.run(s, c.bias, out, count, c.activation.Epilogue())
 	}
 	c.activation.Rest(out)
-}
-
-// Backward computes the gradients dx, dw and db, given the gradient dy with respect to y = Forward(x, w, bias). It
-// skips gradients that are nil.
-func (p *Transpose) Backward(x, w, y, dy, dx, dw, db []float32) {
-	if p.fast != nil {
-		p.fast.backward(x, w, y, dy, dx, dw, db)
-		return
-	}
-	p.c.backward(x, w, y, dy, dx, dw, db, false, dx != nil)
 }
 
 // widen copies small image j of a chunk. The stride of its pixels becomes a multiple of 16.
@@ -314,7 +284,7 @@ func (c *convolver) backwardItems(run func(s *convWorker, j job)) {
 }
 
 // backward runs the groups of images and sums their gradients.
-func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, spread, gather bool) {
+func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, transposed bool) {
 	c.prepare()
 	if dw != nil {
 		clear(dw[:c.from])
@@ -329,11 +299,12 @@ func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, spread, gather b
 	if db != nil {
 		c.biasSums = (*memory)[c.groups*len(dw):][:c.groups*len(db)]
 	}
-	if spread {
-		parallel.ForWorkers(len(c.workers), c.spread.packs(), c.packSpread)
-	}
-	if gather {
+	switch {
+	case dx == nil:
+	case transposed:
 		parallel.ForWorkers(len(c.workers), c.gather.packs(), c.packGather)
+	default:
+		parallel.ForWorkers(len(c.workers), c.spread.packs(), c.packSpread)
 	}
 	if c.dx != nil && (c.shares > 1 || dw == nil && db == nil) {
 		parallel.ForWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.inputItem)
@@ -355,8 +326,8 @@ func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, spread, gather b
 	c.x, c.w, c.y, c.dy, c.dx, c.dw, c.sums, c.biasSums = nil, nil, nil, nil, nil, nil, nil, nil
 }
 
-// backward runs a job.
-func (p *Conv) backward(s *convWorker, job job) {
+// backwardGather runs a job of a convolution.
+func (p *Conv) backwardGather(s *convWorker, job job) {
 	c := &p.c
 	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
 	for first := job.first; first < job.end; first += c.chunk {
@@ -390,8 +361,8 @@ func (p *Conv) backward(s *convWorker, job job) {
 	}
 }
 
-// backward runs a job.
-func (p *Transpose) backward(s *convWorker, job job) {
+// backwardSpread runs a job of a transposed convolution.
+func (p *Conv) backwardSpread(s *convWorker, job job) {
 	c := &p.c
 	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
 	for first := job.first; first < job.end; first += c.chunk {

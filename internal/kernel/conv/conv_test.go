@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// convCases are odd sizes, edges and tails.
+// convCases have odd sizes, edges and tails.
 var convCases = []kernel.ConvShape{
 	{Batch: 3, InH: 8, InW: 8, InC: 1, OutH: 4, OutW: 4, OutC: 32, Kernel: 4, Stride: 2, PadH: 1, PadW: 1},
 	{Batch: 9, InH: 8, InW: 8, InC: 3, OutH: 4, OutW: 4, OutC: 16, Kernel: 4, Stride: 2, PadH: 1, PadW: 1},
@@ -42,8 +42,8 @@ var convCases = []kernel.ConvShape{
 	{Batch: 1, InH: 16, InW: 16, InC: 48, OutH: 8, OutW: 8, OutC: 16, Kernel: 4, Stride: 2, PadH: 3, PadW: 1},
 }
 
-// eachProduct calls f with the places of products of a convolution by the definition in ConvShape, with In as the big
-// image. The places are for one channel of the big image, and for the first of all channels of the small image.
+// eachProduct calls f with the positions of products in a convolution, by the definition in ConvShape. In is the big
+// image. The positions are for one channel of the big image and the first channel of the small image.
 func eachProduct(s kernel.ConvShape, f func(big, w, small int)) {
 	for b := range s.Batch {
 		for y := range s.OutH {
@@ -76,8 +76,8 @@ func TestConvolutions(t *testing.T) {
 	})
 }
 
-// checkConvolution compares a plan with the definition. s is the shape of the convolution; the transposed convolution
-// goes the other way. In mixed precision bfloat16 represents the operands exactly, and only the order of sums differs.
+// checkConvolution compares a plan with the definition. s is the shape of the convolution, also for a transposed one.
+// In mixed precision, bfloat16 represents the operands exactly, and only the order of sums differs.
 func checkConvolution(t *testing.T, s kernel.ConvShape, transposed bool, a kernel.Activation, mixed bool) [][]float32 {
 	r := rand.New(rand.NewPCG(1, 2))
 	nBig, nSmall := s.Batch*s.InH*s.InW*s.InC, s.Batch*s.OutH*s.OutW*s.OutC
@@ -140,13 +140,13 @@ func checkConvolution(t *testing.T, s kernel.ConvShape, transposed bool, a kerne
 	return all[0]
 }
 
-// definition holds a layer's results by its definition.
+// definition holds a layer's results by definition.
 type definition struct{ y, dx, dw, db []float64 }
 
-// definitions caches the results of the convolutions so far. They are the same on every instruction set.
+// definitions caches the results of convolutions. All instruction sets share them.
 var definitions = map[string]definition{}
 
-// define computes a convolution and its gradients by plain loops.
+// define computes a convolution and its gradients with plain loops.
 func define(s kernel.ConvShape, transposed bool, a kernel.Activation, x, w, bias, dy []float32) definition {
 	d := definition{make([]float64, len(dy)), make([]float64, len(x)), make([]float64, len(w)), make([]float64, len(bias))}
 	xs, ws := kerneltest.Wide(x), kerneltest.Wide(w)
@@ -197,5 +197,26 @@ func TestPlansRefuse(t *testing.T) {
 	}
 	if _, err := NewTranspose(kernel.ConvShape{Batch: 1, InH: 4, InW: 4, InC: 1, OutH: 2, OutW: 2, OutC: 3, Kernel: 2, Stride: 2, PadH: 2, PadW: 2}, kernel.LinearActivation); err == nil {
 		t.Error("a padding as large as the kernel was accepted")
+	}
+}
+
+// Items of the weight gradient follow from sizes alone: up to 5 Mi numbers or 8 groups, and shares of 64 Ki weights or more
+// until there are 16 items.
+func TestDivide(t *testing.T) {
+	for _, c := range []struct{ batch, chunk, weights, groupSize, groups, shares int }{
+		{64, 1, 1 << 16, 1, 64, 1},
+		{64, 1, 1 << 17, 2, 32, 1},
+		{8, 1, 1 << 16, 1, 8, 1},
+		{8, 1, 1 << 17, 1, 8, 2},
+		{8, 1, 1 << 20, 1, 8, 2},
+		{4, 1, 1 << 17, 1, 4, 2},
+		{4, 1, 1 << 18, 1, 4, 4},
+		{2, 1, 1 << 20, 1, 2, 4},
+		{100, 3, 1 << 20, 15, 7, 4},
+	} {
+		g := &geometry{batch: c.batch, chunk: c.chunk, kernelH: 1, kernelW: 1, bigC: c.weights / 16, smallC: 16}
+		if g.divide(); g.groupSize != c.groupSize || g.groups != c.groups || g.shares != c.shares {
+			t.Errorf("%+v: groups of %d, %d groups, %d shares", c, g.groupSize, g.groups, g.shares)
+		}
 	}
 }

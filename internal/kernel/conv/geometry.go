@@ -70,7 +70,6 @@ const (
 	groupImages   = 4         // unless that takes more images: then threads would have too few groups
 )
 
-// chunkImages returns the number of images per chunk.
 func (g *geometry) chunkImages() int {
 	if winogradFits(g) {
 		tiles := phaseTilesOf(g)

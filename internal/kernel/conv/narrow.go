@@ -126,7 +126,6 @@ type narrowTaps struct {
 	lines   []int32   // a block of rows, to prefetch
 }
 
-// narrowTapsFits reports whether narrowTaps supports a geometry.
 func narrowTapsFits(g *geometry) bool {
 	return g.kernelH == 4 && g.kernelW == 4 && g.stride == 2 && g.bigC == 1 && g.padH == 1 && g.padW == 1 && g.bigH == 2*g.smallH && g.bigW == 2*g.smallW
 }

@@ -68,13 +68,11 @@ type prefetches struct {
 	next, count int
 }
 
-// set replaces the ranges.
 func (p *prefetches) set(ranges ...[]float32) {
 	p.list, p.next = [4][]float32{}, 0
 	p.count = copy(p.list[:], ranges)
 }
 
-// add adds a range.
 func (p *prefetches) add(x []float32) {
 	p.list[p.count] = x
 	p.count++

@@ -33,7 +33,6 @@ func newWinograd(g *geometry, form *phaseTiles, tiles int) winograd {
 	return w
 }
 
-// tiles returns the number of tiles per block.
 func (w *winograd) tiles() int { return w.high * w.tilesX }
 
 // each calls f for blocks of the rows of tiles of a chunk of images.
@@ -156,7 +155,6 @@ func newWinogradSpread(g *geometry) *winogradSpread {
 // weightStride is the stride of the parts of a panel.
 func (p *winogradSpread) weightStride(width int) int { return apart(p.g.smallC * width) }
 
-// panel returns the weights of a phase's panel.
 func (p *winogradSpread) panel(phase, i int) []float32 {
 	return p.weights[(phase*p.panels.Count+i)*p.parts*p.weightStride(32):]
 }

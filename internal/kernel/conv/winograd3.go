@@ -125,7 +125,6 @@ func rowPitch(channels int) int {
 // tileScratch has transformed tiles of one thread, or of all threads if they share tiles.
 type tileScratch struct{ inputs, products []float32 }
 
-// worker3 has the scratch memory of one thread.
 type worker3 struct {
 	tile   simd.Tile
 	strip  []float32 // rows of padded images
@@ -133,7 +132,6 @@ type worker3 struct {
 	tileScratch
 }
 
-// scratch3 has the scratch memory of one pass.
 type scratch3 struct {
 	memory  *[]float32
 	workers []*worker3 // the last passes had at most so many threads
@@ -268,7 +266,10 @@ func newProduct3(c *conv3, batch int, from, to images, padH, padW int, reversed 
 	p.tiling = newTiling(batch, to.h, to.w, 36*(p.inputPitch+to.pitch), 36*p.weightStride)
 	p.inputStride, p.outputStride = apart(p.tiles()*p.inputPitch), apart(p.tiles()*to.pitch)
 	p.rows, p.cRows = simd.RowTable(p.tiles(), p.inputPitch), simd.RowTable(p.tiles(), to.pitch)
-	p.tapItem, p.packItem, p.blockItem, p.transformItem, p.multiplyItem, p.resultItem = p.tap, p.pack, p.block, p.transformShared, p.multiplyShared, p.resultShared
+	p.tapItem, p.packItem, p.blockItem = p.tap, p.pack, p.block
+	p.transformItem = func(worker, r int) { p.transform(c.scratch.workers[worker], p.first, r) }
+	p.multiplyItem = func(worker, i int) { p.multiply(c.scratch.workers[worker], i, p.count*p.across) }
+	p.resultItem = func(worker, r int) { p.result(c.scratch.workers[worker], p.first, r) }
 	return p
 }
 
@@ -336,7 +337,6 @@ func (p *product3) pack(_, i int) {
 	filters36.run(p.weights[first*p.from.c+k*width:], src[k*p.to.pitch+first:], width, p.weightStride, 3*tap, tap, min(packRows, p.from.c-k), width, p.to.pitch)
 }
 
-// block computes a block of rows of tiles.
 func (p *product3) block(worker, i int) {
 	w := p.c.scratch.workers[worker]
 	first := i * p.high
@@ -350,18 +350,6 @@ func (p *product3) block(worker, i int) {
 	for r := range count {
 		p.result(w, first, r)
 	}
-}
-
-func (p *product3) transformShared(worker, r int) {
-	p.transform(p.c.scratch.workers[worker], p.first, r)
-}
-
-func (p *product3) multiplyShared(worker, i int) {
-	p.multiply(p.c.scratch.workers[worker], i, p.count*p.across)
-}
-
-func (p *product3) resultShared(worker, r int) {
-	p.result(p.c.scratch.workers[worker], p.first, r)
 }
 
 // transform transforms the inputs of row first+r of the tiles, to row r of the scratch.

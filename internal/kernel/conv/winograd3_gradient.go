@@ -42,7 +42,11 @@ func newGradient3(c *conv3, batch, padH, padW int) *gradient3 {
 		}
 		p.groups, p.groupRows = (batch+size-1)/size, size*p.down
 	}
-	p.groupItem, p.totalItem, p.transformItem, p.partItem = p.group, p.total, p.transformShared, p.partShared
+	p.groupItem, p.totalItem = p.group, p.total
+	p.transformItem = func(worker, r int) { p.transform(c.scratch.workers[worker], p.first, r) }
+	p.partItem = func(worker, i int) {
+		p.part(c.scratch.workers[worker], p.sums, i, p.count*p.across, p.first == 0)
+	}
 	return p
 }
 
@@ -75,7 +79,6 @@ func (p *gradient3) run(x, gateX, y, gateY, dw []float32) {
 	p.x, p.gateX, p.y, p.gateY, p.dw, p.sums, p.taps = nil, nil, nil, nil, nil, nil, nil
 }
 
-// group computes the gradient of a group of images.
 func (p *gradient3) group(worker, group int) {
 	w := p.c.scratch.workers[worker]
 	sums := w.products[36*p.smallStride:]
@@ -96,14 +99,6 @@ func (p *gradient3) group(worker, group int) {
 func (p *gradient3) toTaps(dst, sums []float32, first, count int) {
 	from, tap := first*p.small.pitch, p.big.c*p.small.pitch
 	taps36.run(dst[from:], sums[from:], nil, p.small.pitch, p.sumStride, 3*tap, tap, count, p.small.pitch, p.small.pitch, noFloor)
-}
-
-func (p *gradient3) transformShared(worker, r int) {
-	p.transform(p.c.scratch.workers[worker], p.first, r)
-}
-
-func (p *gradient3) partShared(worker, i int) {
-	p.part(p.c.scratch.workers[worker], p.sums, i, p.count*p.across, p.first == 0)
 }
 
 // transform transforms row first+r of the tiles, to row r of the scratch.

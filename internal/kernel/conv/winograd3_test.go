@@ -20,7 +20,7 @@ func sameShape(batch, h, w, in, out, side, stride int) kernel.ConvShape {
 	return s
 }
 
-// All kernels and strides, on odd sizes, with channels that fill panels or not.
+// The test covers all kernels and strides, on odd sizes and with channels that do and do not fill panels.
 func TestConvolutionSizes(t *testing.T) {
 	long.NotShort(t)
 	channels := [][2]int{{1, 16}, {3, 17}, {16, 48}, {17, 16}, {48, 3}, {64, 64}, {16, 1}}
@@ -58,8 +58,8 @@ func relative(got []float32, want []float64) float64 {
 	return worst / math.Sqrt(square/float64(len(want)))
 }
 
-// Threads share tiles if the filters are large. The number of tiles at a time does not change the images, and the
-// order of sums only of the filters' gradient.
+// Threads share tiles if the filters are large. The number of tiles at a time does not change the images. It only
+// changes the order of sums in the filters' gradient.
 func TestWinograd3Shared(t *testing.T) {
 	long.NotShort(t)
 	s := sameShape(4, 9, 4, 256, 144, 3, 1)
@@ -93,8 +93,8 @@ func TestWinograd3Shared(t *testing.T) {
 	})
 }
 
-// The errors of the transforms, with many channels and inputs after a ReLU, which have a mean other than 0: at most
-// 3e-5 of the results' root mean square.
+// The transforms have errors of at most 3e-5 relative to the results' root mean square. There are many channels, and
+// the inputs come from a ReLU, so their mean is not 0.
 func TestWinograd3Accuracy(t *testing.T) {
 	s := sameShape(1, 12, 16, 512, 32, 3, 1)
 	definitions := map[bool]definition{}
@@ -136,7 +136,7 @@ func TestWinograd3Accuracy(t *testing.T) {
 	})
 }
 
-// The method depends on kernel, stride, channels and sides alone.
+// The method depends only on kernel, stride, channels and sides.
 func TestWinograd3Fits(t *testing.T) {
 	for _, c := range []struct {
 		shape kernel.ConvShape
@@ -156,7 +156,7 @@ func TestWinograd3Fits(t *testing.T) {
 	}
 }
 
-// An image has the bits of its result in any batch.
+// The result of an image has the same bits in any batch.
 func TestConvBatches(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 7))
 	random := func(n int) []float32 {

@@ -26,7 +26,8 @@ func TestForwardZeros(t *testing.T) {
 	})
 }
 
-// checkZeros runs a convolution with kernel 4 and stride 2, and its transpose, on images that are 0 but for a patch in their middle.
+// checkZeros tests a convolution with kernel 4 and stride 2, and its transpose. The images are 0 except for a patch in
+// the middle.
 func checkZeros(t *testing.T, side, big, small int) {
 	const batch = 2
 	r := rand.New(rand.NewPCG(1, 4))
@@ -59,8 +60,8 @@ func checkZeros(t *testing.T, side, big, small int) {
 	outside(t, "transposed convolution", x, side, big, 2*(half/2-1)-1, 2*(half/2+1)+2)
 }
 
-// checkZeros3 runs a convolution with kernel 3 and stride 1, and its transpose, on images with one pixel that is not 0.
-// All results that do not see this pixel are the bias, or 0 if a ReLU cuts the bias off.
+// checkZeros3 tests a convolution with kernel 3 and stride 1, and its transpose, on images with one nonzero pixel.
+// Results that do not depend on this pixel are the bias, or 0 if a ReLU cuts the bias off.
 func checkZeros3(t *testing.T, in, out, padding int) {
 	const side, pixel = 13, 6
 	for _, a := range []kernel.Activation{kernel.LinearActivation, kernel.ReLUActivation} {
@@ -114,7 +115,7 @@ func checkZeros3(t *testing.T, in, out, padding int) {
 	}
 }
 
-// outside wants zeros in the rows and columns outside of from to to, and others within.
+// outside checks that y is zero outside the rows and columns between from and to, and nonzero somewhere inside.
 func outside(t *testing.T, name string, y []float32, side, channels, from, to int) {
 	t.Helper()
 	within := false

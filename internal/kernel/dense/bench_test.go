@@ -12,8 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// BenchmarkDense times the passes of a dense layer, named by rows, inputs and outputs. peak is the part of the
-// micro-kernel's rate on operands of one line that the pass reaches, both on all threads.
+// BenchmarkDense times the passes of a dense layer. Names consist of rows, inputs and outputs. peak is the ratio of a
+// pass's rate to the micro-kernel's rate on operands of one cache line, both on all threads.
 func BenchmarkDense(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, s := range [][3]int{{64, 1024, 256}, {64, 256, 1024}, {64, 256, 20}, {128, 1000, 4096}, {128, 4096, 1000}, {256, 1000, 1000}, {512, 1000, 1000},
@@ -43,8 +43,7 @@ func BenchmarkDense(b *testing.B) {
 	}
 }
 
-// peakRate returns the GFLOP/s of the micro-kernel on all threads without moving operands: only multiplications and
-// additions take time.
+// peakRate returns the GFLOP/s of the micro-kernel on all threads if operands do not move: only arithmetic takes time.
 func peakRate() float64 {
 	const steps, calls = 2000, 80
 	best := 0.0

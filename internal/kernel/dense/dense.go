@@ -53,7 +53,6 @@ func plan(rows, in, out int, a kernel.Activation, matmul func(m, k, n int) *matm
 	return d, nil
 }
 
-// blocks returns the number of blocks of rowBlock rows.
 func blocks(n int) int { return (n + rowBlock - 1) / rowBlock }
 
 // Forward computes y = f(x w + bias). x is [rows, in], w [in, out], bias [out], y [rows, out].

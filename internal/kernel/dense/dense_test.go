@@ -27,7 +27,7 @@ func TestDense(t *testing.T) {
 	})
 }
 
-// checkDense compares a plan with the definition, in mixed precision as checkConvolution does.
+// checkDense compares a plan with the definition. For mixed precision, see checkConvolution.
 func checkDense(t *testing.T, rows, in, out int, a kernel.Activation, mixed bool) [][]float32 {
 	r := rand.New(rand.NewPCG(3, 4))
 	x, w, bias, dy := kerneltest.Random(r, rows*in), kerneltest.Random(r, in*out), kerneltest.Random(r, out), kerneltest.Random(r, rows*out)
@@ -84,7 +84,7 @@ func checkDense(t *testing.T, rows, in, out int, a kernel.Activation, mixed bool
 	return all[0]
 }
 
-// A row has the same bits with any neighbouring rows: a program of another batch size encodes alike.
+// The bits of a row do not depend on other rows: programs with other batch sizes give the same codes.
 func TestDenseComputesRowsAlone(t *testing.T) {
 	kerneltest.Levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(4, 4))
@@ -106,7 +106,7 @@ func TestDenseComputesRowsAlone(t *testing.T) {
 	})
 }
 
-// The processor changes the items and copies of a product, but no bit.
+// Other processors use other items and copies for a product, but get the same bits.
 func TestDenseOnAnyProcessor(t *testing.T) {
 	const rows, in, out = 313, 400, 1000
 	r := rand.New(rand.NewPCG(6, 6))
@@ -134,7 +134,7 @@ func TestDenseOnAnyProcessor(t *testing.T) {
 	}
 }
 
-// A number that is not finite reaches the sums with it as a term, and no other sums.
+// A number that is not finite affects only sums that contain it.
 func TestDenseKeepsNonFinite(t *testing.T) {
 	kerneltest.Levels(t, func(t *testing.T) {
 		for _, a := range []kernel.Activation{kernel.LinearActivation, kernel.ReLUActivation, kernel.LeakyActivation} {
@@ -182,5 +182,14 @@ func TestMixedDense(t *testing.T) {
 		t.Run(fmt.Sprint(s, a), func(t *testing.T) {
 			kerneltest.Emulated(t, func() [][]float32 { return checkDense(t, s[0], s[1], s[2], a, true) })
 		})
+	}
+}
+
+// Small products are one item of work. The rows of larger ones are divided into multiples of 12.
+func TestItems(t *testing.T) {
+	for _, c := range []struct{ m, k, n, block int }{{24, 8, 16, 24}, {25, 8, 16, 36}, {264, 4, 16, 264}, {265, 1, 16, 144}} {
+		if p := newMatmul(c.m, c.k, c.n); p.block != c.block {
+			t.Errorf("%+v: items of %d rows", c, p.block)
+		}
 	}
 }

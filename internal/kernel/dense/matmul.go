@@ -38,7 +38,6 @@ type matmul struct {
 	item, layItem, leftItem func(worker, i int)
 }
 
-// matmulWorker is the state of a thread.
 type matmulWorker struct {
 	panel   simd.Panel
 	scratch *[]float32 // nil until an item needs it
@@ -58,7 +57,6 @@ const (
 	manyItems, leastWork = 32, 1 << 17 // multiplications
 )
 
-// newMatmul plans a product.
 func newMatmul(m, k, n int) *matmul {
 	p := &matmul{m: m, k: k, n: n, panels: simd.NewPanelsOf(n, simd.PanelWidth())}
 	work := m * k * p.panels.Width
@@ -73,7 +71,6 @@ func newMatmul(m, k, n int) *matmul {
 	return p
 }
 
-// compute multiplies.
 func (p *matmul) compute() {
 	for len(p.workers) < parallel.Threads() {
 		p.workers = append(p.workers, &matmulWorker{})
@@ -153,7 +150,6 @@ func (p *matmul) layPiece(dst []float32, first, width, columns, begin, end int) 
 	}
 }
 
-// run computes an item of work.
 func (p *matmul) run(worker, i int) {
 	w := p.workers[worker]
 	from := i / p.panels.Count * p.block

@@ -16,7 +16,6 @@ type mixedOperands struct {
 	item  func(worker, i int)
 }
 
-// newMixedMatmul is newMatmul in mixed precision.
 func newMixedMatmul(m, k, n int) *matmul {
 	p := newMatmul(m, (k+1)/2, n)
 	x := &mixedOperands{terms: k, left: make([]float32, m*p.k), zeros: make([]float32, max(m, 32))}

@@ -77,7 +77,6 @@ func Near(t *testing.T, what string, got []float32, want []float64, terms int) {
 	}
 }
 
-// Wide converts numbers to float64.
 func Wide(x []float32) []float64 {
 	y := make([]float64, len(x))
 	for i, v := range x {

@@ -5,8 +5,8 @@
 // takes a table of row offsets. Both exist in assembly for each instruction set (written by tools/external/kernelgen)
 // and in Go.
 //
-// All other assembly functions take pointers to elements, which the caller has checked. They require Vectors to be
-// true; otherwise their callers use Go code.
+// All other assembly functions take pointers to elements that the caller has checked. They require Vectors to be true.
+// Otherwise their callers use Go code.
 package simd
 
 //go:generate go run -C ../../../tools/external ./kernelgen -isa avx512 -out ../../internal/kernel/simd/avx512_amd64.s -stubs ../../internal/kernel/simd/avx512_amd64.go -pkg simd

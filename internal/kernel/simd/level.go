@@ -9,7 +9,6 @@ import (
 // Variable is the environment variable that forces an instruction set.
 const Variable = "UNRAVEL_KERNEL"
 
-// Level is an instruction set.
 type Level int
 
 const (
@@ -26,7 +25,7 @@ func (l Level) String() string { return levelNames[l] }
 // active is the instruction set in use; only tests change it.
 var active, activeErr = choose(os.Getenv(Variable), Available())
 
-// Vectors reports whether assembly runs, and not Go.
+// Vectors reports whether assembly is in use instead of Go.
 func Vectors() bool { return active != Go }
 
 // choose returns the level called name if has contains it, or the last level of has if name is empty.
@@ -45,7 +44,6 @@ func choose(name string, has []Level) (Level, error) {
 	return best, fmt.Errorf("%s=%s: this processor only has %s", Variable, name, list(has, "and"))
 }
 
-// list joins the names of levels.
 func list(levels []Level, last string) string {
 	text := levels[0].String()
 	for i, l := range levels[1:] {
@@ -64,16 +62,16 @@ func InstructionSet() (string, error) { return active.String(), activeErr }
 
 // CPU describes the processor as far as the kernels know it. Sizes of caches are in bytes, for one core; 0: unknown.
 type CPU struct {
-	Vendor        string // as GenuineIntel
+	Vendor        string // such as GenuineIntel
 	Family, Model int
 	L1, L2, L3    int // data caches
 }
 
-// processor is what the processor says about itself.
+// processor is the processor as identified by CPUID.
 var processor = identify()
 
-// caches is the processor that products divide their work for; only tests change it. A processor that says nothing is
-// taken for one with a usual cache.
+// caches is the processor for which products divide their work. Only tests change it. An unknown second-level cache
+// counts as 1 MiB.
 var caches = assumed(processor)
 
 func assumed(c CPU) CPU {
@@ -86,12 +84,11 @@ func assumed(c CPU) CPU {
 // Choices are the sizes of the parts of matrix products.
 type Choices struct {
 	Rows, Columns int // of a block of sums in registers
-	Depth         int // approximate terms of a sum that are computed at a time, the same on every processor
-	Packed        int // least rows of an item that copies its right operand
-	Left          int // most bytes of the left operand that an item of work keeps in the second-level cache
+	Depth         int // approximate number of terms of a sum that are computed at a time, equal on all processors
+	Packed        int // minimum rows of an item that copies its right operand
+	Left          int // maximum bytes of the left operand that an item of work keeps in the second-level cache
 }
 
-// Processor returns the processor, and the choices for it.
 func Processor() (CPU, Choices) {
 	rows := 8
 	switch active {
@@ -105,24 +102,17 @@ func Processor() (CPU, Choices) {
 	return processor, Choices{rows, PanelWidth(), Depth, WorthLaying(), 4 * LeftElements()}
 }
 
-// Force sets the instruction set for a test, until the function that it returns is called.
-func Force(l Level) (restore func()) {
-	old := active
-	active = l
-	return func() { active = old }
-}
+// Force sets the instruction set for a test, until the test calls restore.
+func Force(l Level) (restore func()) { return set(&active, l) }
 
-// PlanFor makes products divide their work for another processor in a test, until the function that it returns is
-// called.
-func PlanFor(c CPU) (restore func()) {
-	old := caches
-	caches = c
-	return func() { caches = old }
-}
+// PlanFor makes products divide their work for another processor in a test, until the test calls restore.
+func PlanFor(c CPU) (restore func()) { return set(&caches, c) }
 
-// Emulate leaves the instructions for pairs unused in a test, until the function that it returns is called.
-func Emulate() (restore func()) {
-	old := hasBF16
-	hasBF16 = false
-	return func() { hasBF16 = old }
+// Emulate disables the instructions for pairs in a test, until the test calls restore.
+func Emulate() (restore func()) { return set(&hasBF16, false) }
+
+func set[T any](p *T, v T) (restore func()) {
+	old := *p
+	*p = v
+	return func() { *p = old }
 }

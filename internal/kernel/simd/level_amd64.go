@@ -7,10 +7,9 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// architecture holds the levels of this architecture, the best one last.
+// architecture lists the levels of this architecture in ascending order.
 var architecture = []Level{Go, AVX2, AVX512}
 
-// Available returns this processor's levels.
 func Available() []Level {
 	x := cpu.X86
 	switch {
@@ -62,7 +61,7 @@ func family(signature uint32) (family, model int) {
 	return family, model
 }
 
-// add adds a cache from the registers eax, ebx and ecx of its leaf.
+// add adds a cache from registers of its CPUID leaf: eax (kind), ebx (ways) and ecx (sets).
 func (p *CPU) add(kind, ways, sets uint32) {
 	if kind&31 == 2 { // instructions
 		return

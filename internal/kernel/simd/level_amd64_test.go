@@ -2,8 +2,8 @@ package simd
 
 import "testing"
 
-// The registers are of an Intel Ice Lake server (leaf 4) and of an AMD Zen 5 (leaf 8000001D), by the manuals' fields:
-// ways, partitions and line size less one in ebx, sets less one in ecx.
+// The registers are from an Intel Ice Lake server (leaf 4) and an AMD Zen 5 (leaf 8000001D). In the manuals, ebx has
+// ways, partitions and line size, all minus 1, and ecx has sets minus 1.
 func TestCaches(t *testing.T) {
 	for _, c := range []struct {
 		registers [][3]uint32

@@ -2,10 +2,9 @@
 
 package simd
 
-// architecture holds the levels of this architecture, the best one last.
+// architecture lists the levels of this architecture in ascending order.
 var architecture = []Level{Go}
 
-// Available returns this processor's levels.
 func Available() []Level { return architecture }
 
 // identify returns nothing: only amd64 has CPUID.

@@ -6,15 +6,15 @@ import (
 	"math"
 )
 
-// Products in mixed precision take pairs of bfloat16 numbers, neighbours along the sum, instead of float32 numbers. An
-// array of pairs is a []float32 that holds bits instead of numbers. A pair's first number is in the low half.
+// Products in mixed precision take pairs of bfloat16 numbers, adjacent along the sum, instead of float32 numbers. An
+// array of pairs is a []float32 whose elements hold the bits. A pair's first number is in the low half.
 //
 // The bits are as in AVX512_BF16 on every machine. Conversions round to nearest, ties to even, and take denormal
 // numbers as zeros. A sum adds the product of the second numbers of two pairs, then the product of the first numbers,
 // each rounded once to float32, and replaces denormal sums by zeros.
 
-// Mixed returns nil if products in mixed precision run on instructions of the processor, and otherwise an error for the
-// user who asks for it. Without these instructions products have the same bits, but are slow.
+// Mixed returns nil if the processor has instructions for mixed precision, and otherwise an error for the user. Without
+// these instructions, products have the same bits but are slow.
 func Mixed() error {
 	switch {
 	case !hasBF16:
@@ -27,7 +27,6 @@ func Mixed() error {
 
 func fastPairs() bool { return hasBF16 && active == AVX512 }
 
-// bfloat rounds a number to bfloat16.
 func bfloat(x float32) uint32 {
 	bits := math.Float32bits(x)
 	switch {
@@ -39,7 +38,6 @@ func bfloat(x float32) uint32 {
 	return (bits + 0x7fff + bits>>16&1) >> 16
 }
 
-// pair returns two numbers as a pair.
 func pair(low, high float32) float32 { return math.Float32frombits(bfloat(low) | bfloat(high)<<16) }
 
 // dot2 adds the products of two pairs to a sum.
@@ -88,8 +86,8 @@ func PairColumns(dst, low, high []float32, count, columns, dstStep, step int) {
 	}
 }
 
-// PairRows computes dst[k*dstStep+i] = (src[k*step+2*i], src[k*step+2*i+1]) for k < count and 2*i < columns. Behind the
-// last of an odd number of columns is a zero.
+// PairRows computes dst[k*dstStep+i] = (src[k*step+2*i], src[k*step+2*i+1]) for k < count and 2*i < columns. An odd
+// last column is paired with 0.
 func PairRows(dst, src []float32, count, columns, dstStep, step int) {
 	if count == 0 || columns == 0 {
 		return

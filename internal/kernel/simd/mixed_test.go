@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
-// patterns returns numbers of all sizes: finite ones, denormal, zero, at the limits and halfway between two bfloat16.
+// patterns returns finite numbers of all sizes: denormal, zero, at the limits and halfway between two bfloat16 numbers.
 func patterns(r *rand.Rand, n int) []float32 {
 	x := make([]float32, n)
 	for i := range x {

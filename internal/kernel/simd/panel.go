@@ -22,12 +22,12 @@ type Panel struct {
 
 	Rows, Steps int
 	Flags       int
-	Ahead       []float32 // memory to prefetch in passing, of a later piece or panel
-	Lines       []int32   // the distances of the lines to prefetch from ahead, in bytes: one for each step
-	Columns     int       // columns of b and c that are read and written, where panelMasks: otherwise all
+	Ahead       []float32 // memory to prefetch, of a later piece or panel
+	Lines       []int32   // distances from Ahead of the lines to prefetch, in bytes: one per step
+	Columns     int       // columns of b and c to read and write, if PanelMasks; otherwise all
 	Width       int
-	AheadRow    int     // elements by which ahead moves on with each row
-	aheadAt     uintptr // where it is
+	AheadRow    int     // elements by which Ahead advances per row
+	aheadAt     uintptr // current position of Ahead
 	Pairs       bool    // a and b are pairs of bfloat16 numbers
 }
 
@@ -39,10 +39,10 @@ func PanelWidth() int {
 	return 32
 }
 
-// PanelMasks reports whether the active instruction set can leave the last columns of a panel alone.
+// PanelMasks reports whether the active instruction set can skip the last columns of a panel.
 func PanelMasks() bool { return active == AVX512 }
 
-// LastWidth is the width of the last panel of a matrix with few enough columns left.
+// LastWidth is the width of the last panel of a matrix with at most 16 columns left.
 const LastWidth = 16
 
 // computeGo is the micro-kernel in Go. It works in blocks of 2 rows and 4 columns: 8 sums fit into registers.
@@ -65,7 +65,7 @@ func (p *Panel) computeGo() {
 	}
 }
 
-// blockGo computes the sums of 2 rows and 4 columns; a row beyond the last row repeats it.
+// blockGo computes the sums of 2 rows and 4 columns. A row beyond the last row repeats it.
 func (p *Panel) blockGo(row, column int, sums *[8]float32) {
 	var s00, s01, s02, s03, s10, s11, s12, s13 float32
 	r0, r1 := p.A[row*p.ARow:], p.A[min(row+1, p.Rows-1)*p.ARow:]
@@ -81,7 +81,7 @@ func (p *Panel) blockGo(row, column int, sums *[8]float32) {
 	*sums = [8]float32{s00, s01, s02, s03, s10, s11, s12, s13}
 }
 
-// finishGo applies flags to a sum; old is the element before.
+// finishGo applies flags to a sum. old is the previous value of the element.
 func finishGo(flags int, sum, old float32, bias []float32, column int) float32 {
 	if flags&Accumulate != 0 {
 		sum += old
@@ -105,8 +105,8 @@ func CopyRowsGo(dst, src []float32, columns, width, step, n int) {
 	}
 }
 
-// Sweep computes rows, and prefetches lines of next meanwhile: one with each step. All at once would keep the operands
-// of the blocks waiting.
+// Sweep computes rows and prefetches lines of next, one with each step. All prefetches at once would delay the operands
+// of the blocks.
 func (p *Panel) Sweep(rows int, next []float32, lines []int32) {
 	const block = 12
 	idle := len(lines) - p.Steps
@@ -120,7 +120,7 @@ func (p *Panel) Sweep(rows int, next []float32, lines []int32) {
 	p.Multiply()
 }
 
-// Masks reports whether the micro-kernel can leave the last columns of a panel alone.
+// Masks reports whether the micro-kernel can skip the last columns of a panel.
 func (p *Panel) Masks() bool { return PanelMasks() && (!p.Pairs || fastPairs()) }
 
 // Multiply runs the micro-kernel for the operands.

@@ -19,7 +19,7 @@ func (p *Panel) Compute() {
 	}
 }
 
-// transpose16 transposes 16 rows, if the active instruction set has registers for them.
+// transpose16 transposes 16 rows and returns true if the active instruction set has registers for them.
 func transpose16(dst, src []float32, dstStride, srcStride, columns int) bool {
 	if active != AVX512 {
 		return false
@@ -28,7 +28,7 @@ func transpose16(dst, src []float32, dstStride, srcStride, columns int) bool {
 	return true
 }
 
-// CopyRows copies n runs of panelWidth elements, step apart, to runs that follow each other.
+// CopyRows copies n runs of panelWidth elements, step apart, to consecutive runs.
 func CopyRows(dst, src []float32, step, n int) {
 	switch active {
 	case AVX512:

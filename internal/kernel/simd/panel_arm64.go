@@ -1,6 +1,6 @@
 package simd
 
-// Compute runs the micro-kernel of the active instruction set; NEON's is the tile's.
+// Compute runs the micro-kernel of the active instruction set. NEON uses the micro-kernel of tiles.
 func (p *Panel) Compute() {
 	if active == Go {
 		p.computeGo()
@@ -20,7 +20,7 @@ func (p *Panel) Compute() {
 
 func transpose16([]float32, []float32, int, int, int) bool { return false }
 
-// CopyRows copies n runs of panelWidth elements, step apart, to runs that follow each other.
+// CopyRows copies n runs of panelWidth elements, step apart, to consecutive runs.
 func CopyRows(dst, src []float32, step, n int) {
 	CopyRowsGo(dst, src, PanelWidth(), PanelWidth(), step, n)
 }

@@ -7,7 +7,7 @@ func (p *Panel) Compute() { p.computeGo() }
 
 func transpose16([]float32, []float32, int, int, int) bool { return false }
 
-// CopyRows copies n runs of panelWidth elements, step apart, to runs that follow each other.
+// CopyRows copies n runs of panelWidth elements, step apart, to consecutive runs.
 func CopyRows(dst, src []float32, step, n int) {
 	CopyRowsGo(dst, src, PanelWidth(), PanelWidth(), step, n)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
-// The micro-kernels of all instruction sets give the results of the Go version, and touch no other element.
+// The micro-kernels of all instruction sets agree with the Go version, and change no other element.
 func TestPanel(t *testing.T) {
 	kerneltest.Levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(5, 6))

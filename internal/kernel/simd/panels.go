@@ -13,7 +13,7 @@ func NewPanelsOf(n, width int) Panels {
 	return Panels{n: n, Width: width, Count: (padded + width - 1) / width, Padded: padded}
 }
 
-// At returns the first column of panel p, its width and how many columns are real.
+// At returns the first column of panel i, its width, and its number of columns within n.
 func (p Panels) At(i int) (first, width, columns int) {
 	first = p.Width * i
 	width = min(p.Width, p.Padded-first)

@@ -2,15 +2,13 @@ package simd
 
 import "unsafe"
 
-// Tile is one call of the micro-kernel. With width w = 16 or 32 it computes, for
-// r < 8 and n < w,
+// Tile is one call of the micro-kernel. With width w = 16 or 32 it computes, for r < 8 and n < w,
 //
 //	sum over k in [0, blocks), s in [0, segs), i in [0, steps) of
 //	a[rows[r] + k*aBlk + s*aSeg + i*aStep] * b[k*bBlk + s*bSeg + i*bStep + n]
 //
-// adds the old c[cRows[r]+n] and bias[n] and applies an activation as flags say, and stores it to
-// c[cRows[r]+n]. Offsets are in elements. steps, segs and blocks are at least 1. The assembly depends
-// on this layout.
+// adds the old c[cRows[r]+n] and bias[n] and applies an activation as flags say, and stores it to c[cRows[r]+n].
+// Offsets are in elements. steps, segs and blocks are at least 1. The assembly depends on this layout.
 type Tile struct {
 	A, B, C, Bias []float32
 	Rows, CRows   []int
@@ -25,14 +23,14 @@ type Tile struct {
 
 	scratch [6]uintptr // the assembly's loop counters
 
-	ahead, last uintptr // the next line to prefetch, 4 with each segment, and the last element; NEON prefetches nothing
+	ahead, last uintptr // next line to prefetch (4 lines per segment) and last element; NEON does not prefetch
 
 	Width   int
 	Pairs   bool            // a and b are pairs of bfloat16 numbers
-	edge    [8 * 32]float32 // result of a tile at the border
+	edge    [8 * 32]float32 // result of an incomplete tile
 	clamp   [8]int
 	lines   [8]int
-	Columns [16]float32 // the bias of narrow's columns
+	Columns [16]float32 // bias of narrow's columns
 }
 
 const (
@@ -62,7 +60,7 @@ func (t *Tile) Compute() {
 	}
 }
 
-// Prefetch asks for the memory of x during the next calls.
+// Prefetch prefetches the memory of x during the next calls.
 func (t *Tile) Prefetch(x []float32) {
 	t.ahead, t.last = uintptr(unsafe.Pointer(&x[0])), uintptr(unsafe.Pointer(&x[len(x)-1]))
 }
@@ -70,10 +68,10 @@ func (t *Tile) Prefetch(x []float32) {
 // Lines returns the number of lines of 16 elements that a call prefetches.
 func (t *Tile) Lines() int { return 4 * t.Segs * t.Blocks }
 
-// Sweep computes n rows, listed in rows and cRows, of the first columns columns
-// (at most width) of a product. Only these elements of c are touched.
+// Sweep computes n rows, listed in rows and cRows, of the first columns columns (at most width) of a product. It
+// touches only these elements of c.
 func (t *Tile) Sweep(rows, cRows []int, n, columns int) {
-	if t.last == 0 { // nothing is wanted
+	if t.last == 0 { // nothing to prefetch
 		t.Prefetch(t.A[:1])
 	}
 	i := 0
@@ -88,19 +86,19 @@ func (t *Tile) Sweep(rows, cRows []int, n, columns int) {
 	}
 }
 
-// Depth is the approximate number of steps of a long product that are computed at a time. These steps of the right
+// Depth is the approximate number of steps of a long product that are computed at a time. The steps of the right
 // operand's panel stay in the first-level cache for all rows.
 const Depth = 256
 
-// Product is sweep for a long product of one segment and block. It computes depth steps of all rows, then the next, and
-// applies the flags with the last.
+// Product is Sweep for a long product of one segment and block. It computes Depth steps of all rows at a time, and
+// applies the flags with the last steps.
 func (t *Tile) Product(rows, cRows []int, n, columns int) {
 	b := t.B
 	t.productOf(rows, cRows, n, columns, func(from, _ int) []float32 { return b[from*t.BStep:] })
 	t.B = b
 }
 
-// ProductPieces returns the number of pieces of a long product.
+// ProductPieces returns the number of pieces of a product with the given number of steps.
 func ProductPieces(steps int) int { return max(1, (steps+Depth/2)/Depth) }
 
 // PieceFlags returns the flags of piece i: the first begins the sums, the last finishes them.
@@ -114,7 +112,7 @@ func PieceFlags(flags, i, pieces int) int {
 	return flags
 }
 
-// productOf is product where piece returns the steps [from, to) of the right operand.
+// productOf is Product with piece, which returns the steps [from, to) of the right operand.
 func (t *Tile) productOf(rows, cRows []int, n, columns int, piece func(from, to int) []float32) {
 	a, steps, flags := t.A, t.Steps, t.Flags
 	pieces := ProductPieces(steps)
@@ -126,7 +124,7 @@ func (t *Tile) productOf(rows, cRows []int, n, columns int, piece func(from, to 
 	t.A, t.Steps, t.Flags = a, steps, flags
 }
 
-// border computes up to 8 rows that do not fill a tile: it repeats the last row and works on a copy.
+// border computes up to 8 rows that do not fill a tile. It repeats the last row and works on a copy.
 func (t *Tile) border(rows, cRows []int, columns int) {
 	count := min(8, len(rows))
 	for r := range 8 {

@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 )
 
-// The micro-kernels compute the sums of their definition. Small whole numbers make these exact.
+// The micro-kernels compute their sums by definition. The sums of small integers are exact.
 func TestTile(t *testing.T) {
 	kerneltest.Levels(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(7, 8))

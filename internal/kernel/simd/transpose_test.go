@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Transpose sets the elements of the turned matrix, and no others, also of matrices without elements.
+// Transpose sets only the elements of the transposed matrix, also for empty matrices.
 func TestTranspose(t *testing.T) {
 	sizes := []int{0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 50}
 	for _, rows := range sizes {

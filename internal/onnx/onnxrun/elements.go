@@ -23,7 +23,6 @@ func mapped(x *value, f func(dst, src []float32)) *value {
 	return y
 }
 
-// unary is an operator without attributes.
 func unary(f func(dst, src []float32)) operator {
 	return operator{1, 1, func(*attributes) compute {
 		return func(in []*value) *value { return mapped(in[0], f) }
@@ -300,7 +299,6 @@ func kernelOrder(x *value) *value {
 	return &value{shape: []int{x.shape[0], x.shape[2], x.shape[3], x.shape[1]}, floats: x.floats}
 }
 
-// imageOrder is the inverse of kernelOrder.
 func imageOrder(x *value) *value {
 	return &value{shape: []int{x.shape[0], x.shape[3], x.shape[1], x.shape[2]}, floats: x.floats, last: true}
 }
@@ -326,7 +324,6 @@ func apply(x, y *value, floats func(a, b float32) float32, ints func(a, b int64)
 	return z
 }
 
-// binary is an operator on two arrays.
 func binary(floats func(a, b float32) float32, ints func(a, b int64) int64) operator {
 	return operator{2, 2, func(a *attributes) compute {
 		divides := a.node.Op == "Div"
@@ -339,7 +336,6 @@ func binary(floats func(a, b float32) float32, ints func(a, b int64) int64) oper
 	}, 0}
 }
 
-// several is an operator on any number of arrays.
 func several(floats func(a, b float32) float32, ints func(a, b int64) int64) operator {
 	return operator{1, many, func(*attributes) compute {
 		return func(in []*value) (z *value) {

@@ -194,7 +194,7 @@ func convTranspose(a *attributes) compute {
 		panic(failed("auto_pad %s of a transposed convolution is not computed here", w.auto))
 	}
 	var weights cached
-	plans := map[kernel.ConvShape]*conv.Transpose{}
+	plans := map[kernel.ConvShape]*conv.Conv{}
 	return func(in []*value) *value {
 		bias := checkConv(in, 1, 0, 1)
 		x, filters := in[0].channelsLast(), in[1]

@@ -33,7 +33,6 @@ type Network struct {
 	steps  []step
 }
 
-// step computes one value.
 type step struct {
 	node *onnx.Node
 	run  compute
@@ -78,7 +77,6 @@ func New(m *onnx.Model, output string) (*Network, error) {
 	return n, nil
 }
 
-// chooseOutput returns the name of the output to compute.
 func chooseOutput(g *onnx.Graph, name string) (string, error) {
 	var names []string
 	for _, v := range g.Outputs {
@@ -97,10 +95,8 @@ func chooseOutput(g *onnx.Graph, name string) (string, error) {
 	return name, nil
 }
 
-// mostNamed is the maximum number of names in an error.
 const mostNamed = 12
 
-// quoted formats names for an error.
 func quoted(names []string) string {
 	var list []string
 	for _, n := range names {
@@ -117,7 +113,6 @@ func shortened(list []string, what string) []string {
 	return append(slices.Clone(list[:mostNamed]), fmt.Sprintf("and %d more%s", len(list)-mostNamed, what))
 }
 
-// planner determines the order of the nodes.
 type planner struct {
 	graph   *onnx.Graph
 	opset   int
@@ -128,7 +123,6 @@ type planner struct {
 // maker identifies an output of a node.
 type maker struct{ node, output int }
 
-// number returns the number of the value with the given name.
 func (p *planner) number(n *Network, name string) int {
 	i, ok := p.numbers[name]
 	if !ok {
@@ -257,7 +251,6 @@ func (p *planner) order(output string) (list []maker, err error) {
 	return list, nil
 }
 
-// unknown returns an error that lists all nodes with an unknown operator.
 func (p *planner) unknown(order []maker) error {
 	nodes := map[string][]string{}
 	var ops []string
@@ -310,7 +303,6 @@ func (p *planner) add(n *Network, m maker) error {
 	return nil
 }
 
-// compute runs the step.
 func (s *step) compute(values []*value) (v *value, err error) {
 	defer func() {
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/onnx"
 )
 
-// operator describes an operator and computes its nodes.
 type operator struct {
 	least, most int // numbers of inputs
 	prepare1    func(a *attributes) compute
@@ -110,7 +109,6 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// catch recovers a failure as an error.
 func catch(err *error) {
 	switch p := recover().(type) {
 	case nil:
@@ -142,5 +140,4 @@ func (a *attributes) word(name string, words ...string) string {
 	return got
 }
 
-// Operators lists the names of the operators.
 func Operators() []string { return slices.Sorted(maps.Keys(operators)) }

@@ -2,6 +2,8 @@ package onnxrun
 
 import (
 	"slices"
+
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // taken gathers elements of x along each axis: y[i, j, ...] = x[places[0][i], places[1][j], ...]. For a place of -1,
@@ -156,7 +158,7 @@ func slice(a *attributes) compute {
 // slicePlaces lists the indices of a slice along each axis. nil axes mean the first axes, and nil steps mean 1.
 func slicePlaces(shape, starts, ends, axes, steps []int) [][]int {
 	if axes == nil {
-		axes = countUp(len(starts))
+		axes = numeric.UpTo(len(starts))
 	}
 	if steps == nil {
 		steps = slices.Repeat([]int{1}, len(starts))
@@ -174,15 +176,6 @@ func slicePlaces(shape, starts, ends, axes, steps []int) [][]int {
 		places[k] = sliced(shape[k], starts[i], ends[i], steps[i])
 	}
 	return places
-}
-
-// countUp returns 0, 1, ..., n-1.
-func countUp(n int) []int {
-	list := make([]int, n)
-	for k := range list {
-		list[k] = k
-	}
-	return list
 }
 
 // sliced lists the indices of a slice of n elements.
@@ -287,7 +280,7 @@ func pad(a *attributes) compute {
 	return func(in []*value) *value {
 		pads := givenInts(in, 1, pads, "the list of pads")
 		fill := givenNumber(in, 2, fill)
-		axes := givenInts(in, 3, countUp(len(in[0].shape)), "the list of axes")
+		axes := givenInts(in, 3, numeric.UpTo(len(in[0].shape)), "the list of axes")
 		return taken(in[0], padPlaces(in[0].shape, pads, axes, mode), fill)
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// reduction reduces a row of numbers to one number.
 type reduction func(row []float32) float32
 
 func sum(row []float32) float32 { return float32(total(row)) }
@@ -37,7 +37,6 @@ func least(row []float32) float32 {
 	return low
 }
 
-// reduced reduces each row with n elements.
 func reduced(x []float32, rows, n int, f reduction) []float32 {
 	y := make([]float32, rows)
 	block := max(1, elementBlock/max(1, n))
@@ -66,7 +65,7 @@ func reduce(f reduction, since int) func(a *attributes) compute {
 				if none {
 					return x
 				}
-				axes = countUp(rank)
+				axes = numeric.UpTo(rank)
 			}
 			return reduceAxes(x, axes, keep, f)
 		}
@@ -141,9 +140,8 @@ func argExtreme(before func(a, b float32) bool) func(a *attributes) compute {
 	}
 }
 
-// lastAxis moves an axis to the end.
 func lastAxis(x *value, k int) *value {
-	return permuted(x, append(slices.Delete(countUp(len(x.shape)), k, k+1), k))
+	return permuted(x, append(slices.Delete(numeric.UpTo(len(x.shape)), k, k+1), k))
 }
 
 // softmax is e^x / sum e^x along an axis, or its logarithm. Before operator set 13, the sum is over all axes from one
@@ -174,7 +172,7 @@ func softmax(log bool) func(a *attributes) compute {
 			y := &value{shape: turned.shape, floats: slices.Clone(turned.floats)}
 			normalise(y.floats, x.shape[k], log)
 			last := len(x.shape) - 1
-			return permuted(y, slices.Insert(countUp(last), k, last)) // the inverse of lastAxis
+			return permuted(y, slices.Insert(numeric.UpTo(last), k, last)) // the inverse of lastAxis
 		}
 	}
 }

@@ -89,7 +89,6 @@ func (r resizing) source(i, n, m int, factor float64) float64 {
 	return (float64(i)+0.5)/factor - 0.5
 }
 
-// along resizes an axis to m elements.
 func (r resizing) along(x *value, k, m int, factor float64) *value {
 	n := x.shape[k]
 	first, second, share := make([]int, m), make([]int, m), make([]float32, m)

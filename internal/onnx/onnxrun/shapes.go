@@ -192,7 +192,6 @@ func shapeOf(a *attributes) compute {
 	}
 }
 
-// ofInts returns integers as a value.
 func ofInts(list []int) *value {
 	v := &value{shape: []int{len(list)}, ints: make([]int64, len(list))}
 	for i, n := range list {
@@ -201,7 +200,6 @@ func ofInts(list []int) *value {
 	return v
 }
 
-// constant is the node's attribute as a constant.
 func constant(a *attributes) compute {
 	var v *value
 	switch {
@@ -251,7 +249,6 @@ func expanded(x *value, to []int) *value {
 	return y
 }
 
-// repeated broadcasts an array to a shape.
 func repeated[T any](shape, of []int, x []T) []T {
 	zero := []T{*new(T)}
 	return combine(shape, of, nil, x, zero, func(a, _ T) T { return a })

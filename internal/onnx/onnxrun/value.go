@@ -22,7 +22,6 @@ type value struct {
 	last bool
 }
 
-// count returns the number of elements of a shape; see [checkedCount].
 func count(shape []int) int { return must(checkedCount(shape)) }
 
 // checkedCount returns the number of elements of a shape, or an error above the limit. For the limit, sizes of 0 count
@@ -40,7 +39,6 @@ func checkedCount(shape []int) (int, error) {
 	return product(shape), nil
 }
 
-// newFloats returns a value of zeros.
 func newFloats(shape []int) *value {
 	return &value{shape: slices.Clone(shape), floats: make([]float32, count(shape))}
 }
@@ -53,7 +51,6 @@ func (v *value) like() *value {
 	return &value{shape: v.shape, floats: make([]float32, len(v.floats)), last: v.last}
 }
 
-// len returns the number of elements.
 func (v *value) len() int { return max(len(v.floats), len(v.ints)) }
 
 // reshaped returns the elements of a plain value in another shape with the same number of elements.
@@ -61,7 +58,6 @@ func (v *value) reshaped(shape []int) *value {
 	return &value{shape: shape, floats: v.floats, ints: v.ints}
 }
 
-// product multiplies dimensions of a value.
 func product(shape []int) int {
 	n := 1
 	for _, d := range shape {
@@ -127,7 +123,6 @@ func asImages(v *value, what string) {
 	}
 }
 
-// asFloats fails if a value is not float32.
 func asFloats(in ...*value) {
 	for i, v := range in {
 		if v != nil && v.ints != nil {
@@ -136,7 +131,6 @@ func asFloats(in ...*value) {
 	}
 }
 
-// asInts returns the integers of an input.
 func asInts(v *value, what string) []int {
 	if v.ints == nil || len(v.shape) > 1 {
 		panic(failed("%s has shape %v of float32 or more than one axis; want a list of integers", what, v.shape))
@@ -172,7 +166,6 @@ func axesOf(axes []int, rank int) []int {
 	return list
 }
 
-// ofTensor converts a constant to a value.
 func ofTensor(t *onnx.Tensor) *value {
 	return &value{shape: t.Shape, floats: t.Floats, ints: t.Ints}
 }

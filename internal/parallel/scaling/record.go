@@ -90,10 +90,8 @@ func (r *Recorder) mark(m mark) {
 	r.last = time.Now()
 }
 
-// Threads implements parallel.Recorder.
 func (r *Recorder) Threads() int { return r.threads }
 
-// Section implements parallel.Recorder.
 func (r *Recorder) Section(threads, n int, body func(worker, i int)) {
 	r.span()
 	r.marks = append(r.marks, mark{section, int32(n), int32(threads), r.place()})
@@ -107,7 +105,6 @@ func (r *Recorder) Section(threads, n int, body func(worker, i int)) {
 	r.mark(mark{kind: done})
 }
 
-// Background implements parallel.Recorder.
 func (r *Recorder) Background(work func() *parallel.Panic) (wait func(), failed *parallel.Panic) {
 	n := r.tasks
 	r.tasks++

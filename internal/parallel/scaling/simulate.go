@@ -43,7 +43,6 @@ type sectionWork struct {
 	begun, ended time.Duration
 }
 
-// taskWork is a piece of background work.
 type taskWork struct {
 	parts    []part
 	finished bool
@@ -76,7 +75,6 @@ type ticket struct {
 	task *taskWork
 }
 
-// schedule is a simulation of a trace on a number of threads.
 type schedule struct {
 	costs   Costs
 	ready   []*agent
@@ -87,7 +85,6 @@ type schedule struct {
 // On returns the time of the work on the given number of threads.
 func (t *Trace) On(threads int, c Costs) time.Duration { return t.run(t.parse(), threads, c) }
 
-// run simulates the parts of a trace.
 func (t *Trace) run(parts []part, threads int, c Costs) time.Duration {
 	s := &schedule{costs: c}
 	root := &agent{stack: []frame{{parts: parts}}}

@@ -11,7 +11,6 @@ import (
 
 func TestGroupSheet(t *testing.T) {
 	d := build(t, &drawn.Sprites{Size: 16, Channels: 1, Scales: 2, Orientations: 4, Positions: 4})
-	rows := 0
 	for _, s := range []supervision.Kind{&supervision.Changes{Law: "uniform", Redraw: "any", Rate: 1, K: 2}, supervision.NewChanges()} {
 		split, err := s.Split(d, rng.New(1, "supervision"))
 		if err != nil {
@@ -21,10 +20,8 @@ func TestGroupSheet(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if size := picture.Bounds(); size.Dy() < 5*16 || rows != 0 && size.Dy() != rows {
-			t.Errorf("a sheet of %v", size)
-		} else {
-			rows = size.Dy()
+		if size := picture.Bounds().Size(); size.Y != 14+2*20+5*16+4*4+14 {
+			t.Errorf("a sheet of %v; want two lines and five rows", size)
 		}
 	}
 	if got := differing(d, []int{0, 1}); strings.Contains(got, ",") || got == "none" {

@@ -2,6 +2,7 @@
 package sheet
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"image"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/unravel-ml/unravel/internal/numeric"
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
@@ -52,7 +55,6 @@ func Contact(d datasets.Dataset, o Options) (image.Image, error) {
 	return t.Draw(), nil
 }
 
-// counted returns the options with the default numbers of rows and columns.
 func (o Options) counted() Options {
 	if o.Rows <= 0 {
 		o.Rows = 8
@@ -187,7 +189,6 @@ func moreCategorical(a, b factor.Factor) bool {
 	return a.Kind == factor.Categorical && b.Kind != factor.Categorical
 }
 
-// manyFactors reports whether more than two factors vary.
 func manyFactors(d datasets.Dataset) bool {
 	n := 0
 	for _, f := range d.Factors() {
@@ -198,7 +199,6 @@ func manyFactors(d datasets.Dataset) bool {
 	return n > 2
 }
 
-// fixedLevels returns the levels of the factors that do not vary on the sheet.
 func fixedLevels(d datasets.Dataset, fixed map[string]int) ([]int, error) {
 	levels := make([]int, len(d.Factors()))
 	for k, f := range d.Factors() {
@@ -255,8 +255,7 @@ func imagesOf(d datasets.Dataset, rows [][]int) ([][]image.Image, raster.Picture
 	return out, limits, nil
 }
 
-// levelsShown returns up to most levels of a factor, evenly spaced. For a pose, the levels are scattered, because equal
-// steps in a grid of rotations repeat similar poses.
+// levelsShown returns up to most levels: evenly spaced, or scattered for a pose, whose steps repeat similar poses.
 func levelsShown(f factor.Factor, most int) []int {
 	levels := evenly(f.Size, most)
 	if f.Rotations == nil || len(levels) == f.Size {
@@ -286,8 +285,7 @@ func Level(f factor.Factor, level int) string {
 	return strconv.FormatFloat(f.Value(level), 'g', 3, 64)
 }
 
-// subtitleLetters is the maximum number of characters in a line of a sheet's subtitle.
-const subtitleLetters = 165
+const subtitleLetters = 165 // maximum number of characters in a line of a sheet's subtitle
 
 // subtitle describes the factors, and the levels of the fixed factors.
 func subtitle(d datasets.Dataset, row, column int, levels []int) string {
@@ -314,7 +312,6 @@ func subtitle(d datasets.Dataset, row, column int, levels []int) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
-// factorNamed finds a factor by its name.
 func factorNamed(d datasets.Dataset, name string) (int, error) {
 	var names []string
 	for k, f := range d.Factors() {
@@ -326,8 +323,7 @@ func factorNamed(d datasets.Dataset, name string) (int, error) {
 	return 0, fmt.Errorf("dataset %s has no factor %q%s", d.Name(), name, registry.Suggest(name, names))
 }
 
-// firstImages returns, for each level of the row factor (-1: none) and of the column factor, the first image with these
-// levels and the fixed levels, or -1 if there is none.
+// firstImages returns the first image with each level of row (-1: none) and column, and the fixed levels, or -1.
 func firstImages(d datasets.Dataset, row, column int, rows, columns []int, fixed map[string]int) [][]int {
 	found := make([][]int, len(rows))
 	for r := range found {
@@ -349,7 +345,6 @@ func firstImages(d datasets.Dataset, row, column int, rows, columns []int, fixed
 	return found
 }
 
-// hasLevels reports whether levels agree with the fixed factors.
 func hasLevels(d datasets.Dataset, levels []int, fixed map[string]int) bool {
 	for k, f := range d.Factors() {
 		if level, ok := fixed[f.Name]; ok && levels[k] != level {
@@ -374,16 +369,11 @@ func firstSubtitle(d datasets.Dataset, row, column int, fixed map[string]int) st
 	return fmt.Sprintf("%d x %d x %d; the first image of each of %s", h, w, c, strings.Join(parts, ", "))
 }
 
-// pathSheet is the contact sheet of a hierarchical data set.
 func pathSheet(d datasets.Hierarchical, o Options) (t *raster.Tiles, err error) {
 	if o.Row != "" || o.Column != "" || len(o.Fixed) > 0 {
 		return nil, fmt.Errorf("the dimensions of dataset %s are a hierarchy, and its sheet has a row for every path; choose or hold no factors", d.Name())
 	}
-	images := make([]int, d.Len())
-	for i := range images {
-		images[i] = i
-	}
-	path, choices := datasets.PathsOf(d, images)
+	path, choices := datasets.PathsOf(d, numeric.UpTo(d.Len()))
 	members := make([][]int, len(choices))
 	for i, p := range path {
 		if len(members[p]) < o.Columns {
@@ -412,8 +402,7 @@ func pixelsOf(d datasets.Dataset, list []int) []float32 {
 	return pixels
 }
 
-// Views shows random images of a data set with their augmented views. A row starts with the image itself. A
-// normalisation at the end of the pipeline is skipped.
+// Views shows random images and their augmented views, without a normalisation at the end of the pipeline.
 func Views(d datasets.Dataset, p augment.Pipeline, o Options) (image.Image, error) {
 	h, w, c := d.ImageShape()
 	p = p[:len(p)-len(p.Plain())]
@@ -504,8 +493,5 @@ func differing(d datasets.Dataset, group []int) string {
 			names = append(names, f.Name)
 		}
 	}
-	if names == nil {
-		return "none"
-	}
-	return strings.Join(names, ", ")
+	return cmp.Or(strings.Join(names, ", "), "none")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// build builds a data set. Without the flag -long it makes slow data sets smaller.
+// build builds a data set. Without the flag -long, it reduces slow data sets.
 func build(t *testing.T, s datasets.Builder) datasets.Dataset {
 	t.Helper()
 	if !long.Enabled() {
@@ -81,7 +81,7 @@ func TestContactSheet(t *testing.T) {
 	}
 }
 
-// Of many factors, the sheet shows the two most telling ones, and the others at their middle levels.
+// If there are many factors, the sheet shows the two most informative ones. The others have their middle levels.
 func TestSheetFactors(t *testing.T) {
 	long.NotShort(t)
 	for set, want := range map[string]string{
@@ -112,7 +112,7 @@ func TestSheetFactors(t *testing.T) {
 	}
 }
 
-// Images that levels do not tell apart are shown in their order.
+// Images with equal levels are shown in their order.
 func TestSheetInOrder(t *testing.T) {
 	const n = 40
 	pixels := make([]uint8, n*4)

@@ -18,8 +18,7 @@ const (
 	thumbnailBytes = 450_000
 )
 
-// Thumbnails returns a sheet of the first of some images of a data set. It shows as many as the limits allow, and
-// prefers many small pictures to few large ones.
+// Thumbnails returns a sheet of the first images, as many as the limits allow: rather many than large pictures.
 func Thumbnails(d datasets.Dataset, images []int) (*web.Thumbnails, error) {
 	if d == nil || len(images) == 0 {
 		return nil, nil
@@ -52,8 +51,7 @@ func Thumbnails(d datasets.Dataset, images []int) (*web.Thumbnails, error) {
 	}
 }
 
-// thumbnailSheet lays pictures side by side on an almost square sheet, reduced by an integer factor. It uses a palette
-// if there are few colours.
+// thumbnailSheet lays pictures on an almost square sheet, reduced by an integer factor, with a palette if it can.
 func thumbnailSheet(pictures []image.Image, by int) (image.Image, web.Thumbnails) {
 	size := pictures[0].Bounds()
 	t := web.Thumbnails{Width: (size.Dx() + by - 1) / by, Height: (size.Dy() + by - 1) / by, Across: 1, Count: len(pictures)}
@@ -72,7 +70,6 @@ func thumbnailSheet(pictures []image.Image, by int) (image.Image, web.Thumbnails
 	return fewColours(sheet), t
 }
 
-// meanColour returns the mean colour of a block of pixels, restricted to the picture.
 func meanColour(p image.Image, left, top, side int) color.RGBA {
 	var sum [3]uint32
 	size, n := p.Bounds(), uint32(0)
@@ -85,8 +82,7 @@ func meanColour(p image.Image, left, top, side int) color.RGBA {
 	return color.RGBA{uint8((sum[0] + n/2) / n), uint8((sum[1] + n/2) / n), uint8((sum[2] + n/2) / n), 255}
 }
 
-// fewColours converts a picture of at most 256 colours to a palette, which takes a quarter of the space. It returns
-// other pictures unchanged.
+// fewColours converts a picture of at most 256 colours to a palette, which takes a quarter of the space.
 func fewColours(img *image.RGBA) image.Image {
 	known := map[color.RGBA]uint8{}
 	out := image.NewPaletted(img.Bounds(), nil)

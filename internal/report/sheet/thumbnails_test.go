@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// Thumbnails stay within their bounds for all images.
+// Thumbnails of any images remain within their bounds.
 func TestThumbnails(t *testing.T) {
 	long.NotShort(t)
 	for _, size := range long.Sample([]struct{ h, w, c int }{{200, 100, 3}, {64, 64, 1}, {1, 50, 2}, {1, 1, 7}, {8, 8, 5}}, 3) {
@@ -43,7 +43,7 @@ func TestThumbnails(t *testing.T) {
 	}
 }
 
-// noise is a set of images that no file format makes smaller.
+// noise is a set of incompressible images.
 type noise struct{ h, w, c int }
 
 func (noise) Name() string                { return "noise" }

@@ -93,8 +93,7 @@ type Map struct {
 	Unit    string   `json:"unit"`             // quantity; may be empty
 }
 
-// Explore is the data of the widget explore: controls of a decoder's codes, start codes, and the decoder itself or
-// sheets of decoded pictures.
+// Explore is the data of the widget explore: controls, start codes, and the decoder or sheets of its pictures.
 type Explore struct {
 	Image    Image      `json:"image"`
 	Columns  int        `json:"columns"` // number of columns of a code
@@ -167,8 +166,7 @@ func PNG(file []byte) string {
 	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(file)
 }
 
-// Array is an array of numbers in the format of pages: little-endian bytes in base64, in row-major order. In
-// JavaScript, Unravel.array decodes it.
+// Array is an array as little-endian bytes in base64, in row-major order. In JavaScript, Unravel.array decodes it.
 type Array struct {
 	Shape []int  `json:"shape"`
 	Type  string `json:"type"` // f32, f16 or i32
@@ -184,8 +182,7 @@ func Floats[T float32 | float64](values []T, shape ...int) Array {
 	return Array{shape, "f32", data}
 }
 
-// halves returns numbers as an f16 array, rounded to 11 significant bits, ties to even. Numbers beyond 65504 become
-// infinite.
+// halves returns numbers as an f16 array, ties to even. Numbers beyond 65504 become infinite.
 func halves(values []float32, shape ...int) Array {
 	data := make([]byte, 0, 2*len(values))
 	for _, v := range values {
@@ -194,7 +191,6 @@ func halves(values []float32, shape ...int) Array {
 	return Array{shape, "f16", data}
 }
 
-// Integers returns integers as an i32 array.
 func Integers[T int | int32](values []T, shape ...int) Array {
 	data := make([]byte, 0, 4*len(values))
 	for _, v := range values {
@@ -220,11 +216,9 @@ func half(v float32) uint16 {
 	return sign | uint16((size-0x38000000)>>13)
 }
 
-// Number is a JSON number that may be NaN or infinite. These are the strings "NaN", "Inf" and "-Inf", because JSON
-// numbers cannot represent them.
+// Number is a JSON number that may be NaN or infinite, as the strings "NaN", "Inf" and "-Inf".
 type Number float64
 
-// MarshalJSON writes the number, or a string for NaN and infinity.
 func (n Number) MarshalJSON() ([]byte, error) {
 	switch v := float64(n); {
 	case math.IsNaN(v):
@@ -314,7 +308,6 @@ const (
 	largestHalf  = 65504
 )
 
-// halvable reports whether numbers are suitable for half precision.
 func halvable(values []float32) bool {
 	most := 0.0
 	for _, v := range values {

@@ -10,7 +10,7 @@ import (
 // defined matches the names that a script adds to the global of pages.
 var defined = regexp.MustCompile(`(?m)^\s*Unravel\.([A-Za-z]+) = (?:async )?(?:function|\(|class|[a-z]+ =>)`)
 
-// Scripts on a page share one global: if two define a name, the last one wins.
+// Scripts on a page share one global object: the last definition of a name wins.
 func TestNamesAreDefinedOnce(t *testing.T) {
 	files, err := fs.Glob(files, "*.js")
 	if err != nil {

@@ -25,8 +25,7 @@ func Style() string {
 %s`, colours.CSS(), lists(&colours.Light), lists(&colours.Dark), lists(&colours.Dark), Text("uplot/uPlot.min.css"), Text("style.css"))
 }
 
-// pointsFrom is the position in the sequential colour map where the map for points begins.
-const pointsFrom = 0.3
+const pointsFrom = 0.3 // position in the sequential colour map where the map for points begins
 
 // lists returns the CSS properties of palettes and colour maps.
 func lists(theme *colours.Theme) string {

@@ -27,8 +27,7 @@ var widgets = map[string][]string{
 	"neighbours": {"points.js", "neighbours.js"},
 }
 
-// Scripts returns the scripts of widgets in loading order, starting with Base. It panics for an unknown widget, which
-// is a programming error.
+// Scripts returns the scripts of widgets in loading order, starting with Base. It panics for an unknown widget.
 func Scripts(names ...string) []string {
 	list := []string{Base}
 	for _, name := range names {

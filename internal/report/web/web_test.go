@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Half agrees with the definition at hard points: ties, subnormal numbers, overflow, signs.
+// Half agrees with the definition at difficult points: ties, subnormal numbers, overflow and signs.
 func TestHalf(t *testing.T) {
 	for v, want := range map[float32]uint16{
 		0: 0, 1: 0x3c00, -2: 0xc000, 65504: 0x7bff, 65519: 0x7bff, 65520: 0x7c00, 1e30: 0x7c00, float32(math.Inf(-1)): 0xfc00,
@@ -51,7 +51,7 @@ func TestArray(t *testing.T) {
 	}
 }
 
-// Pages contain scripts unchanged: a script must not end its element. The files of each widget exist.
+// Pages contain scripts unchanged, so scripts must not contain tags that end them. The files of each widget exist.
 func TestScripts(t *testing.T) {
 	end := regexp.MustCompile(`(?i)</script|<!--|<script`)
 	var names []string
@@ -93,7 +93,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// uPlot is the file of version 1.6.32 in the registry of npm, with its licence.
+// uPlot is the file of version 1.6.32 in the npm registry, with its licence.
 func TestUPlot(t *testing.T) {
 	for name, want := range map[string]string{
 		"uplot/uPlot.iife.min.js": "19c8d4c6ad88929a79f4ae49d6f7161566dfd0ba3d15cc495e974f787eb78f1f",
@@ -106,7 +106,7 @@ func TestUPlot(t *testing.T) {
 	}
 }
 
-// JavaScript reads the written numbers from arrays; node runs base.js without a page.
+// JavaScript reads the written numbers from arrays. node runs base.js without a page.
 func TestReadArrays(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {

@@ -74,7 +74,7 @@ Serve.compare = {
     this.data = data;
     let text = data.matched === 1 ? "1 run" : `${data.matched} runs`;
     if (data.runs.length < data.matched) text += `; the first ${data.runs.length} are compared`;
-    if (data.missing?.length) text += `; not there: ${data.missing.join(", ")}`;
+    if (data.missing?.length) text += `; missing: ${data.missing.join(", ")}`;
     document.getElementById("summary").textContent = data.matched ? text : "No run passes the filters.";
     document.getElementById("all").hidden = !this.runs.length;
     this.options("by", [["", "nothing: every run by itself"], ["-seed", "seeds (runs that differ in the seed only)"], ...data.settings.map((s) => [s, "runs with the same " + s])]);
@@ -151,7 +151,7 @@ Serve.compare = {
   brushed(passing, some) {
     this.marked = passing;
     const n = passing.filter(Boolean).length;
-    document.getElementById("parallel-run").textContent = some ? `${n} of ${passing.length} runs are between all marks` : "";
+    document.getElementById("parallel-run").textContent = some ? `${n} of ${passing.length} runs are between all markers` : "";
     document.getElementById("keep").disabled = !some || !n;
     document.getElementById("clear").disabled = !some;
     for (const row of document.querySelectorAll("#table tbody tr")) row.classList.toggle("out", !passing[row.dataset.at]);

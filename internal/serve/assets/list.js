@@ -56,7 +56,7 @@ Serve.list = {
     for (const name of this.chosen) q.append("run", name);
     const link = document.getElementById("compare");
     link.href = "compare?" + q;
-    link.textContent = this.chosen.size ? `Compare the ${this.chosen.size} chosen` : "Compare these";
+    link.textContent = this.chosen.size ? `Compare the ${this.chosen.size} chosen runs` : "Compare these";
   },
 
   // ask shows another list, which has an address of its own.

@@ -1,7 +1,7 @@
 "use strict";
 
 // parallel draws runs as lines over parallel axes, with marks on every axis between which runs pass. axes are {name, values, numeric}, one
-// value for each run, null for none; runs are {name, colour}. changed(passing) is called with the runs between all marks, hovered(run) with
+// value for each run, null for none; runs are {name, colour}. changed(passing) is called with the runs between all markers, hovered(run) with
 // the place of a run, or -1. It returns {update, highlight, clear, destroy}.
 Serve.parallel = function (element, axes, runs, changed, hovered) {
   const marks = axes.map(() => null); // [low, high] from 0 to 1
@@ -69,7 +69,7 @@ Serve.parallel = function (element, axes, runs, changed, hovered) {
 
   function handle(axis, which, side) {
     const made = svgElement("path", { d: side ? "M -9 0 L 9 0 L 0 -9 Z" : "M -9 0 L 9 0 L 0 9 Z", class: "handle", tabindex: 0, role: "slider",
-      "aria-label": `${axes[axis].name}, ${which} mark`, "aria-orientation": "vertical", "aria-valuemin": 0, "aria-valuemax": 100 });
+      "aria-label": `${axes[axis].name}, ${which} marker`, "aria-orientation": "vertical", "aria-valuemin": 0, "aria-valuemax": 100 });
     made.addEventListener("keydown", (event) => {
       const range = marks[axis] || [0, 1];
       const by = { ArrowUp: 0.02, ArrowRight: 0.02, ArrowDown: -0.02, ArrowLeft: -0.02, PageUp: 0.1, PageDown: -0.1, Home: -1, End: 1 }[event.key];

@@ -31,7 +31,7 @@ Serve.tables = {
     const heads = ["table", "what", "source", "runs"].map((h) => Unravel.element("th", { scope: "col" }, h));
     document.getElementById("tables").replaceChildren(Unravel.element("div", { className: "wide" }, Unravel.element("table", {},
       Unravel.element("thead", {}, Unravel.element("tr", {}, ...heads)), Unravel.element("tbody", {}, ...rows))));
-    document.getElementById("summary").textContent = `${all.length} tables come with Unravel. Runs of this folder fill those that are trained; unravel table NAME makes the others.`;
+    document.getElementById("summary").textContent = `${all.length} tables come with Unravel. Finished runs in this folder fill the tables of trained models; unravel table NAME computes the other tables.`;
     for (const [i, t] of all.entries()) {
       if (t.trains) rows[i].lastChild.replaceChildren(await this.progress(t));
     }
@@ -78,7 +78,7 @@ Serve.tables = {
     const running = t.running ? `, ${t.running} running` : "";
     document.getElementById("filled").replaceChildren(t.trains
       ? this.bar(t, `${t.finished} of ${t.needed} runs are finished${running}; ${t.needed - t.finished} are missing`)
-      : "No row of this table is trained: the command computes all of it.");
+      : "No row of this table needs training: the command computes the whole table.");
     this.table(t);
     const shown = new Set(t.lines.flatMap((line) => line.cells).filter((c) => c.status !== "missing").flatMap((c) => this.marks(t, c)));
     document.getElementById("marks").replaceChildren(...[...shown].flatMap((n) => [Unravel.element("dt", {}, n.mark), Unravel.element("dd", {}, n.text)]));

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // Blocks checks blocks of columns of codes and labels, the two inputs.
@@ -40,8 +41,7 @@ func Blocks(blocks []factor.Block, in []tensor.Shape) error {
 	return nil
 }
 
-// OrEven returns a copy of blocks. If there are none, it divides the columns of codes z evenly among the columns of
-// labels.
+// OrEven returns a copy of blocks. If there are none, it divides the columns of z evenly among the columns of labels.
 func OrEven(blocks []factor.Block, z, labels *gorgonia.Node) ([]factor.Block, error) {
 	if len(blocks) > 0 {
 		blocks = slices.Clone(blocks)
@@ -67,18 +67,9 @@ func OrEven(blocks []factor.Block, z, labels *gorgonia.Node) ([]factor.Block, er
 func Shares(width, factors int) []factor.Block {
 	blocks, each := make([]factor.Block, factors), width/factors
 	for i := range blocks {
-		blocks[i] = factor.Block{Factor: i, Columns: UpTo(width)[i*each : (i+1)*each]}
+		blocks[i] = factor.Block{Factor: i, Columns: numeric.UpTo(width)[i*each : (i+1)*each]}
 	}
 	return blocks
-}
-
-// UpTo returns the numbers from 0 to n-1.
-func UpTo(n int) []int {
-	s := make([]int, n)
-	for i := range s {
-		s[i] = i
-	}
-	return s
 }
 
 // Optional returns the inputs of an operation, without the last input if it is nil.

@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/internal/dependence"
 )
 
-// dipOf is the regulariser by its definition; logVariance may be nil.
+// dipOf computes the regulariser by definition. logVariance may be nil.
 func dipOf(n, d int, mean, logVariance []float64, off, diagonal float64) float64 {
 	sum := 0.0
 	for i := range d {
@@ -40,7 +40,7 @@ func dipOf(n, d int, mean, logVariance []float64, off, diagonal float64) float64
 func TestDIP(t *testing.T) {
 	dip := func(name string, n, d int, second bool, mean gradcheck.Input) gradcheck.Case {
 		mean.Shape = []int{n, d}
-		// The mean of equal numbers rounds in float64.
+		// The mean of equal numbers has a rounding error in float64.
 		c := gradcheck.Case{Name: name, Inputs: []gradcheck.Input{mean}, Floor32: 1e-9,
 			Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) {
 				if second {

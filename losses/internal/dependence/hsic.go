@@ -84,7 +84,7 @@ func (k Kernel) similarity(width int) kernels.Similarity {
 // columns returns the columns of the kernel, or all if none are set.
 func (k Kernel) columns(width int) []int {
 	if len(k.Columns) == 0 {
-		return check.UpTo(width)
+		return numeric.UpTo(width)
 	}
 	return k.Columns
 }
@@ -106,8 +106,7 @@ type hsic[T graph.Float] struct {
 	totals    [2]float64 // sums of the similarities
 }
 
-// hsicBlock is the scratch memory for a block of rows: tiles of both sides' similarities, a tile of weights, and sums
-// of lanes.
+// hsicBlock is the scratch memory for a block of rows: tiles of both sides' similarities and of weights, and sums.
 type hsicBlock[T graph.Float] struct{ k, l, w, lanes []T }
 
 func newHSIC[T graph.Float](kx, ky Kernel) func(in []tensor.Shape) *hsic[T] {
@@ -151,8 +150,7 @@ func (f *hsic[T]) Forward(in [][]T, out []T) {
 	out[0] = T(products/(n*n) - 2*cross/(n*n*n) + f.totals[0]/(n*n)*f.totals[1]/(n*n))
 }
 
-// valueBlock computes the sums of similarities by row, and returns the sum of the products
-// of both sides' similarities.
+// valueBlock computes the sums of similarities by row, and returns the sum of the products of both sides.
 func (f *hsic[T]) valueBlock(lo, hi int) float64 {
 	b, sum := &f.blocks[lo/kernel.PairLanes], 0.0
 	for i := range f.sides {

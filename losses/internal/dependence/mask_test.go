@@ -20,7 +20,7 @@ func TestActiveMask(t *testing.T) {
 			return gorgonia.HadamardProd(mask, n[1])
 		},
 		Want: func(in [][]float64) []float64 {
-			mask := []float64{1, 1, 1, 0, 0, 1, 1, 0, 1, 0, 0, 1} // the third row's second label is unknown, the fourth's first
+			mask := []float64{1, 1, 1, 0, 0, 1, 1, 0, 1, 0, 0, 1} // unknown: second label of row 3, first label of row 4
 			for i, z := range in[1] {
 				mask[i] *= z
 			}

@@ -98,8 +98,7 @@ func (m *mixture[T]) tile(tile []T, lo, hi int, t pairs.Tile) {
 	}
 }
 
-// addSlopes adds the gradient of the weighted sum of L to the elements of rows and columns. It uses the lse that
-// density computed.
+// addSlopes adds the gradient of the weighted sum of L to the rows and columns. It uses the lse that density computed.
 func (m *mixture[T]) addSlopes(b *gaussians[T], rows, columns []int, dz, dMean, dLogVariance []T) {
 	m.dx.Zero(len(rows))
 	m.backward.Run()

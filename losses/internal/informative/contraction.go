@@ -82,7 +82,7 @@ func (s Settings) record(in []tensor.Shape, _ tensor.Shape) (graph.Recording, er
 // completed replaces unset columns and factors by all of them, and the period 0 by 1.
 func (s Settings) completed(in []tensor.Shape) Settings {
 	if len(s.Columns) == 0 {
-		s.Columns = check.UpTo(in[0][1])
+		s.Columns = numeric.UpTo(in[0][1])
 	}
 	s.Factors = slices.Clone(s.Factors)
 	if len(s.Factors) == 0 {
@@ -384,8 +384,7 @@ func (c *contraction[T]) sampledValue(lo, hi int) float64 {
 	return sum
 }
 
-// sampledGradient sets the slopes of rows to half the slopes of their pairs, because gradientBlock visits every pair in
-// both orders.
+// sampledGradient sets the slopes of rows to half the pairs' slopes: gradientBlock visits every pair in both orders.
 func (c *contraction[T]) sampledGradient(lo, hi int) float64 {
 	n := len(c.rows)
 	for r := lo; r < hi; r++ {

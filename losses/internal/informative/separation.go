@@ -80,7 +80,7 @@ func (s *separation[T]) Forward(in [][]T, out []T) {
 				square += d * d
 			}
 			p := rowPair{r, o, math.Sqrt(square)}
-			s.pairs, s.hinges = append(s.pairs, p), append(s.hinges, hinge(s.margin-p.distance))
+			s.pairs, s.hinges = append(s.pairs, p), append(s.hinges, max(s.margin-p.distance, 0))
 		}
 		sum += s.aggregate.Of(s.hinges[first:])
 	}
@@ -116,12 +116,4 @@ func (s *separation[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 type rowPair struct {
 	a, b     int
 	distance float64
-}
-
-// hinge is max(x, 0), or NaN if x is NaN.
-func hinge(x float64) float64 {
-	if x < 0 {
-		return 0
-	}
-	return x
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// draws are numbers of the normal distribution.
+// draws returns standard normal numbers.
 func draws[T graph.Float](n int) []T {
 	r, x := rand.New(rand.NewPCG(1, uint64(n))), make([]T, n)
 	for i := range x {
@@ -22,7 +22,7 @@ func draws[T graph.Float](n int) []T {
 
 func rowDistance(a, b []float64) float64 { return math.Sqrt(numeric.SquaredError(a, b)) }
 
-// mpdOf and diameterOf are the deviations by definition.
+// mpdOf and diameterOf compute the deviations by definition.
 func mpdOf(x []float64, rows int) float64 {
 	sum, c := 0.0, len(x)/rows
 	for i := range rows {
@@ -43,8 +43,8 @@ func diameterOf(x []float64, rows int) float64 {
 	return largest
 }
 
-// checkDeviation compares an instance for up to maxRows rows with its definition, its
-// gradient with central differences, float32 with float64, and thread counts.
+// checkDeviation compares an instance for up to maxRows rows with the definition, its gradient with central
+// differences, float32 with float64, and thread counts.
 func checkDeviation(t *testing.T, name string, build func(maxRows, columns int) deviation[float64], single func(maxRows, columns int) deviation[float32],
 	definition func(x []float64, rows int) float64, maxRows, rows, columns int) {
 	t.Helper()
@@ -102,7 +102,7 @@ func TestPairDeviations(t *testing.T) {
 	}
 }
 
-// One instance measures groups of different sizes, one after the other.
+// One instance measures groups of different sizes in turn.
 func TestPairDeviationsReused(t *testing.T) {
 	for _, build := range []func(rows, columns int) deviation[float32]{newMPD[float32], newDiameter[float32]} {
 		reused := build(200, 3)
@@ -165,7 +165,7 @@ func TestPairDeviationsHardPoints(t *testing.T) {
 	}
 }
 
-// Close points far from zero keep their distances: they are not taken from products.
+// Close points far from zero keep their distances, because the code does not compute them from products.
 func TestClosePoints(t *testing.T) {
 	x := []float32{1000, 1000.0625, 1000, 1000.125}
 	if got := newMPD[float32](2, 2).value(x, 2); got != 0.0625/4 {

@@ -1,5 +1,4 @@
-// Package total has operations for the parts of an objective: weighted sums, absolute differences, half the sum of
-// squares.
+// Package total has operations for parts of an objective: weighted sums, absolute differences, half the sum of squares.
 package total
 
 import (
@@ -119,8 +118,7 @@ func (s weighted[T]) record() graph.Recording {
 	}
 }
 
-// Difference returns the sum over elements of |a - b|, for nodes with the same number of elements. The gradient is 0
-// where a = b.
+// Difference returns the sum of |a - b| over the elements of two equally large nodes. The gradient is 0 where a = b.
 func Difference(a, b *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "absolute difference",

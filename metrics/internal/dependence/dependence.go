@@ -351,8 +351,7 @@ func ConditionalTC(
 	return patterns, few, nil
 }
 
-// activeUnits divides each column by its standard deviation over the rows where the column is active. Constant columns
-// become 0.
+// activeUnits divides each column by its standard deviation over its active rows. Constant columns become 0.
 func activeUnits(codes matrix.Matrix, active [][]bool) matrix.Matrix {
 	units := matrix.Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: make([]float64, len(codes.Data))}
 	for c := range codes.Cols {

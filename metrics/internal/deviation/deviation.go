@@ -69,8 +69,7 @@ func Variance(points []float64, columns int) (sum float64) {
 	return sum
 }
 
-// Func measures points, given row by row, and may reorder them. The points may be a random sample of a group with count
-// points.
+// Func measures points, row by row, and may reorder them. They may be a random sample of a group of count points.
 type Func func(points []float64, count int) (float64, error)
 
 // New returns the deviation d for points with the given number of columns.
@@ -272,8 +271,7 @@ func Draw(all [][]int, most int, s *rng.Stream) (groups [][]int, freedom int) {
 	return groups, freedom
 }
 
-// LargestShare returns the largest variance of a code column as a fraction of the sum of all variances, or NaN if all
-// are 0.
+// LargestShare returns the largest variance of a column as a fraction of all variances, or NaN if all are 0.
 func LargestShare(variances []float64) float64 {
 	var sum, most float64
 	for _, v := range variances {
@@ -307,8 +305,7 @@ func Assign(ctx context.Context, codes matrix.Matrix, t levels.Table) ([]factor.
 }
 
 // fractionLeft uses the rows with a known level. It returns the sum of squared distances from the mean of the level,
-// divided by the sum of squared distances from the overall mean. If the divisor is 0, it returns 1. levels has stride
-// k.
+// divided by the sum of squared distances from the overall mean. It is 1 for a divisor of 0. levels has stride k.
 func fractionLeft(x []float64, levels []int, k, size int) float64 {
 	sums, counts := make([]float64, size), make([]float64, size)
 	first, known := 0.0, false // differences of a constant column are exactly 0

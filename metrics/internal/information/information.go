@@ -60,8 +60,7 @@ func columnProduct(rows [][]float64, i, j int) (sum float64) {
 	return sum
 }
 
-// Cosines returns the cosines of all pairs of factors. It also returns the factors without information in any row;
-// their cosines are 0.
+// Cosines returns the cosines of all pairs of factors, 0 for factors without information, which it also returns.
 func Cosines(rows [][]float64, factors int) (cosines [][]float64, silent []int) {
 	cosines = make([][]float64, factors)
 	for i := range cosines {

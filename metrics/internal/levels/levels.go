@@ -191,8 +191,7 @@ func (t Table) Groups(j int, rows []int) *Groups {
 	return g
 }
 
-// Differing returns, by factor, the pairs of rows with different known levels: all pairs, or random pairs in the given
-// number.
+// Differing returns, by factor, pairs of rows with different known levels: all, or random ones in the given number.
 func (t Table) Differing(ctx context.Context, most int, s *rng.Stream) ([][][2]int, error) {
 	n, k := t.Rows(), len(t.Factors)
 	differ := make([][][2]int, k)

@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
-// Tables with levels, groups or values that do not belong together are refused, each for one reason.
+// Tables with inconsistent levels, groups or values give an error, one reason each.
 func TestValidate(t *testing.T) {
 	turn := [9]float64{0, -1, 0, 1, 0, 0, 0, 0, 1}
 	same := [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1}

@@ -80,8 +80,7 @@ func (c Numbers) even(levels []int, f factor.Factor) bool {
 	return f.Even()
 }
 
-// distinct numbers the distinct values in ascending order. It compares Ints, if set, because float64 cannot represent
-// all integers.
+// distinct numbers the distinct values in ascending order, of Ints if set: float64 cannot represent all integers.
 func (c Numbers) distinct() (levels []int, distinct []float64) {
 	if c.Ints == nil {
 		return number(c.Values)

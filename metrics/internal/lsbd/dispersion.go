@@ -44,7 +44,7 @@ func (s *Sample) notes() (notes []string) {
 			notes = append(notes, fmt.Sprintf("%s: %d rows do not count, as no other row has the same other factors", name, dropped))
 		}
 		if effects > 1 {
-			notes = append(notes, fmt.Sprintf("%s: too few rows agree in all other factors; the sum of an effect of each is subtracted", name))
+			notes = append(notes, fmt.Sprintf("%s: too few rows agree in all other factors; an additive effect of each other factor is subtracted", name))
 		}
 	}
 	return notes

@@ -14,14 +14,12 @@ import (
 )
 
 // harmonics holds h harmonics for each level of a factor. Over the group they have mean 0, and the identity as second
-// moments. The group is all levels of a circle for evenly spaced levels, the whole circle for other angles, or all
-// rotations.
+// moments. The group is all evenly spaced levels of a circle, the whole circle for other angles, or all rotations.
 type harmonics struct {
 	h      int
 	values []float64 // by level
 }
 
-// of returns the harmonics of a level.
 func (u *harmonics) of(level int) []float64 { return u.values[level*u.h : (level+1)*u.h] }
 
 // harmonicsOf returns cosine and sine of w turns, times sqrt(2). For rotations it returns the matrix elements, times

@@ -159,7 +159,6 @@ func (r *irreducible) products(b []float64, d, dims int, c *geometry.Components)
 	return list
 }
 
-// stacked returns the harmonics of all representations.
 func stacked(all []irreducible, levels int) *harmonics {
 	u := &harmonics{}
 	for _, r := range all {
@@ -204,8 +203,7 @@ func (o *orbit) fitAll(z []float64, d int, u *harmonics) (*fitted, error) {
 	return f, nil
 }
 
-// significant returns the number of directions in which the factor moves the codes more than twice as far as noise
-// alone would.
+// significant returns the number of directions in which the factor moves codes over twice as far as noise would.
 func (o *orbit) significant(f *fitted, d, h int) int {
 	moved := mat.NewSymDense(d, nil)
 	for a := range h {
@@ -299,6 +297,6 @@ func (s *Sample) SumNote(codes matrix.Matrix, k int, values []float64) string {
 	if 2*count <= tried {
 		return ""
 	}
-	return fmt.Sprintf("codes turn with %s in more columns than D_LSBD measures: the sum of representations %s leaves %.3f%s",
+	return fmt.Sprintf("codes turn with %s in more columns than D_LSBD measures: for the sum of representations %s, D_LSBD is %.3f%s",
 		s.elements.Factors[s.moving[k]].Name, strings.Join(names, " + "), sum/float64(count), counted(count, tried))
 }

@@ -280,8 +280,7 @@ func (o *orbit) project(x []float64, d int) {
 	}
 }
 
-// subtractMeans removes group means from rows x of d numbers each. With several groupings it cycles through them until
-// the means vanish.
+// subtractMeans removes group means from rows x of d numbers. It cycles through several groupings until they vanish.
 func (o *orbit) subtractMeans(x []float64, d int) {
 	const sweeps = 2000
 	for range sweeps {

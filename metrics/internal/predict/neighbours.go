@@ -12,8 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// Neighbours are the k nearest train rows of each test row, nearest first; equally near rows are in the order of the
-// table.
+// Neighbours are the k nearest train rows of each test row, nearest first, equally near rows in table order.
 type Neighbours struct {
 	Rows   []int     // positions among the train rows
 	Scores []float64 // cosine similarities, or -|x - y|^2/2 up to a constant factor
@@ -77,8 +76,7 @@ func Vote(levels []int, similarities []float64, temperature float64, sums []floa
 }
 
 // neighbourSearch finds nearest neighbours. Scores are x.y + c_x. Single precision finds the candidates: a kernel
-// multiplies blocks of test rows by blocks of train rows. Double precision decides all cases that rounding could
-// change.
+// multiplies blocks of test rows by blocks of train rows. Double precision decides cases that rounding could change.
 type neighbourSearch struct {
 	k, columns  int
 	train, test []float64 // normalised by row, or centred and divided by one number

@@ -94,8 +94,7 @@ func Labels(ctx context.Context, model *linear.Logistic, x []float64, d int) ([]
 	return labels, err
 }
 
-// foldBounds returns the first row of each fold of n rows, and n at the end. The first folds get one more row if the
-// division has a remainder.
+// foldBounds returns the first row of each fold of n rows, and n. The first folds get the remainder's rows.
 func foldBounds(n int) []int {
 	count := min(folds, n)
 	bounds := []int{0}
@@ -109,8 +108,7 @@ func foldBounds(n int) []int {
 	return bounds
 }
 
-// CrossValidate returns, for every factor, the weight C with the best mean accuracy over folds; ties go to the smallest
-// C.
+// CrossValidate returns every factor's weight C with the best mean accuracy over folds; ties go to the smallest C.
 func CrossValidate(ctx context.Context, x []float64, labels [][]int, d int) ([]float64, error) {
 	weights := weightsOfLoss()
 	sums := numeric.Zeros(len(labels), len(weights))
@@ -150,8 +148,7 @@ func CrossValidate(ctx context.Context, x []float64, labels [][]int, d int) ([]f
 	return chosen, nil
 }
 
-// Standardise returns the codes of the train and the test rows, standardised with mean and standard deviation of the
-// train rows.
+// Standardise returns the codes of train and test rows, standardised with statistics of the train rows.
 func Standardise(codes matrix.Matrix, train, test []int) (x, y []float64) {
 	d := codes.Cols
 	x, y = make([]float64, len(train)*d), make([]float64, len(test)*d)
@@ -355,8 +352,7 @@ func Vary[T comparable](values []T) bool {
 	return slices.ContainsFunc(values, func(v T) bool { return v != values[0] })
 }
 
-// Majority is the fraction of test levels that equal the most frequent train level; of equally frequent levels it takes
-// the smallest.
+// Majority is the fraction of test levels equal to the most frequent train level, of ties the smallest.
 func Majority(train, test []int, levels int) float64 {
 	count := make([]int, levels)
 	for _, l := range train {

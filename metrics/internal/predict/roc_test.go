@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The area is what counting all pairs gives, also where scores are equal, close or far apart.
+// The area equals the count over all pairs, also for equal, close and distant scores.
 func FuzzROCArea(f *testing.F) {
 	for seed := range uint64(40) {
 		f.Add(seed, uint8(seed), uint8(seed/8))

@@ -40,7 +40,7 @@ func tableOf(t *testing.T, column []float64) *gbt.Columns {
 	return c
 }
 
-// slowPredict computes the score by its definition, with trees of a table of one column.
+// slowPredict computes the score by definition, with trees of a table of one column.
 func slowPredict(t *testing.T, from, to []float64, rows []bool, order []int) float64 {
 	t.Helper()
 	var chosen []int
@@ -76,7 +76,7 @@ func slowPredict(t *testing.T, from, to []float64, rows []bool, order []int) flo
 	return 1 - residual/variance
 }
 
-// slowRegress estimates y of rows by x alone, one row at a time; package gbt checks its columns against whole tables.
+// slowRegress estimates y of rows from x alone, one row at a time. Package gbt checks its columns against whole tables.
 func slowRegress(t *testing.T, x, y, at []float64) (estimates []float64) {
 	t.Helper()
 	order := make([]int, len(x))
@@ -147,7 +147,7 @@ func TestPredict(t *testing.T) {
 				}
 				if want := slowPredict(t, from, to, rows, order); math.Abs(got-want) > 1e-9 {
 					off++
-					if name == "number" || name == "halves" || name == "eleven" { // classifiers have equal cuts, and rounding takes one
+					if name == "number" || name == "halves" || name == "eleven" { // classifiers have equal cuts, and rounding chooses
 						t.Errorf("%s, %d rows: %v, want %v", name, n, got, want)
 					}
 				}

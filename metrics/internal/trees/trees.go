@@ -41,8 +41,7 @@ func (m *Importances) Join(x *Importances, factors []int) {
 	}
 }
 
-// Classify fits a classifier for each factor to the train rows and scores it on the test rows. Splits are exact, or at
-// the edges of bins.
+// Classify fits a classifier of each factor to the train rows and scores it on the test rows. Splits may be binned.
 func Classify(
 	ctx context.Context, codes matrix.Matrix, t levels.Table, train, test []int, bins int, o gbt.Options,
 ) (*Importances, error) {

@@ -32,7 +32,6 @@ func NewDraw(t levels.Table, known [][]int, s *rng.Stream) *Draw {
 	return d
 }
 
-// factor draws a factor, uniformly.
 func (d *Draw) factor() int { return d.stream.IntN(len(d.table.Factors)) }
 
 // row draws one of the rows where factor j is known, uniformly, so a level is drawn with its frequency.
@@ -81,8 +80,7 @@ func (draw *Draw) Differences(
 	return x, labels, nil
 }
 
-// Standardise divides the columns of train points x and test points y by the standard deviation over x; constant
-// columns stay.
+// Standardise divides the columns of points x and y by the standard deviation over x; constant columns stay.
 func Standardise(x, y []float64, columns int) {
 	points := matrix.Matrix{Rows: len(x) / columns, Cols: columns, Data: x}
 	scales, unit := make([]float64, columns), make([]float64, points.Rows)
@@ -190,8 +188,7 @@ type leastVariance struct {
 	beaten   float64 // a smaller variance wins; one between beaten and variance counts as equal
 }
 
-// Columns holds columns of codes in blocks of kernel.MomentColumns, row by row. A row of a block fits in one or two
-// cache lines.
+// Columns holds columns of codes in blocks of kernel.MomentColumns, row by row, so a row fits a cache line or two.
 type Columns struct {
 	width   int   // number of columns of the codes
 	columns []int // columns that can be voted for

@@ -18,10 +18,10 @@ func TestLink(t *testing.T) {
 	link(components, [][]float64{
 		{inf, inf, inf, inf, inf, inf},
 		{inf, inf, inf, inf, inf, inf},
-		{2, 1, inf, inf, inf, inf},   // encloses both lines; the second is nearer
-		{10, 11, inf, inf, inf, inf}, // the first just so
-		{0.1, 1, 9, 20, inf, inf},    // the first line is near, but its plane is not
-		{inf, 1, 9, 8, inf, inf},     // two planes: the second; the line is the first plane's
+		{2, 1, inf, inf, inf, inf},   // encloses both lines; the second line is nearer
+		{10, 11, inf, inf, inf, inf}, // encloses the first line just barely
+		{0.1, 1, 9, 20, inf, inf},    // the first line is near, but its plane is far
+		{inf, 1, 9, 8, inf, inf},     // encloses two planes, and the second is nearer; the line belongs to the first plane
 	}, 10)
 	for i, want := range []int{-1, -1, 1, 0, 0, 3} {
 		if components[i].Parent != want {
@@ -50,7 +50,7 @@ func TestBuild(t *testing.T) {
 	checkChoices(t, r)
 }
 
-// Parts are merged, transitively, if the mean of both overlaps of their edges is large enough.
+// Parts merge, transitively, if the mean of both overlaps of their edges is large enough.
 func TestMerge(t *testing.T) {
 	const x, y = 0, 1 // directions of planes
 	type edge struct {

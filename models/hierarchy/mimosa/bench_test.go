@@ -13,8 +13,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
-// curved returns codes of chopsticks like an encoder's (whitened, rotated, slightly bent, one more column), and the
-// path of every row.
+// curved returns codes of chopsticks like an encoder's, with the path of every row. The codes are whitened, rotated and
+// slightly bent, with one more column.
 func curved(t testing.TB, c drawn.Chopsticks, n int) (codes []float64, d int, path []int) {
 	t.Helper()
 	c.Samples, c.Overwrite = n, "none"

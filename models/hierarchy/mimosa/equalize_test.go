@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// Equalizing raises the standard deviations along principal axes to a power.
+// Equalising raises the standard deviations along principal axes to a power.
 func TestEqualized(t *testing.T) {
 	s := rng.New(4, "equalize")
 	const d = 3
@@ -62,7 +62,7 @@ func TestEqualizedFlat(t *testing.T) {
 	}
 }
 
-// A thin box looks like a plane, until all axes count.
+// A thin box looks like a plane unless all axes count.
 func TestEqualizeFindsThinDimensions(t *testing.T) {
 	s := rng.New(6, "equalize")
 	codes := slices.Concat(cloud(s, 6000, []float64{0, 0, 0}, []float64{1, 1, 0.03}), cloud(s, 3000, []float64{0, 0, 0}, []float64{1, 1, 0}))

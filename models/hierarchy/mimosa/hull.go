@@ -144,8 +144,7 @@ func (h *hull) solve(points []float64, scale float64) bool {
 	return true
 }
 
-// clean subtracts from v its components along the first k directions of the basis, and adds these components to
-// parts.
+// clean subtracts from v its components along the first k directions of the basis, and adds them to parts.
 func (h *hull) clean(v []float64, k int, parts []float64) {
 	for range 2 {
 		for i := range k {

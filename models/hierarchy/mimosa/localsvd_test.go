@@ -66,8 +66,8 @@ func TestLocalSVDErrors(t *testing.T) {
 	}
 }
 
-// Cos returns |det(U V^T)| of the axes of two planes (algorithm 4): the product of the cosines of the angles between
-// them. It is 0 if their dimensions differ, and 1 if both fill the space.
+// Cos returns |det(U V^T)| of the axes of two planes (algorithm 4), the product of the cosines of their angles. It is 0
+// if their dimensions differ, and 1 if both fill the space.
 func (p Plane) Cos(q Plane) float64 {
 	if p.Dim != q.Dim {
 		return 0

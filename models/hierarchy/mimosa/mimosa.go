@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/parallel"
@@ -232,8 +233,7 @@ type run struct {
 	similar   []bool    // n x Neighbors: whether code and neighbour have similar planes
 }
 
-// each calls body for pieces of 0..n-1, on all threads, and reports progress. The pieces are the same at any number
-// of threads.
+// each calls body for pieces of 0..n-1 on all threads, with progress. The pieces do not depend on the threads.
 func (r *run) each(ctx context.Context, stage string, n, piece int, body func(from, to int)) error {
 	const pieces = 64 // between checks of the context
 	for from := 0; from < n; from += pieces * piece {
@@ -316,7 +316,39 @@ func upTo(n int) []int32 {
 	return list
 }
 
-// larger returns the parts of at least least codes.
 func larger(parts [][]int32, least int) [][]int32 {
 	return slices.DeleteFunc(slices.Clone(parts), func(p []int32) bool { return len(p) < least })
+}
+
+// Timing is the duration of a stage of a run.
+type Timing struct {
+	Stage   string
+	Seconds float64
+}
+
+// Timed returns a progress that calls another progress, which may be nil. It also returns a function that lists the
+// duration of each stage so far, in order. The first stage begins now.
+func Timed(p Progress) (Progress, func() []Timing) {
+	var list []Timing
+	since := time.Now()
+	end := func() {
+		now := time.Now()
+		if len(list) > 0 {
+			list[len(list)-1].Seconds += now.Sub(since).Seconds()
+			since = now
+		}
+	}
+	timed := func(stage string, done, total int) {
+		if len(list) == 0 || list[len(list)-1].Stage != stage {
+			end()
+			list = append(list, Timing{Stage: stage})
+		}
+		if p != nil {
+			p(stage, done, total)
+		}
+	}
+	return timed, func() []Timing {
+		end()
+		return append([]Timing(nil), list...)
+	}
 }

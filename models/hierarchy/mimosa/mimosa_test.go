@@ -33,7 +33,7 @@ func learn(t testing.TB, codes []float64, d int, o Options) *Result {
 	return r
 }
 
-// cloud draws n points uniformly from a box around a centre, by default along all axes.
+// cloud draws n points uniformly from a box with a centre and half widths.
 func cloud(s *rng.Stream, n int, centre, half []float64) []float64 {
 	var points []float64
 	for range n {
@@ -67,7 +67,7 @@ func TestKnownShapes(t *testing.T) {
 		codes []float64
 		dims  []int
 		want  string
-		least float64 // least coverage
+		least float64 // minimum coverage
 	}{
 		{"a cluster", cloud(s, 1000, zero, []float64{1, 1, 1}), []int{3}, `[` + c + c + c + `]`, 0.99},
 		{"a plane", cloud(s, 1000, zero, []float64{1, 1, 0}), []int{2}, `[` + c + c + `]`, 1},
@@ -148,7 +148,7 @@ func checkChoices(t *testing.T, r *Result) {
 	}
 }
 
-// Codes like an encoder's, made from true data, give the paper's hierarchies, with purity and coverage near table 1.
+// Codes like an encoder's, from true data, give the paper's hierarchies, with purity and coverage near table 1.
 func TestChopsticks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
@@ -179,7 +179,7 @@ func TestChopsticks(t *testing.T) {
 	}
 }
 
-// purity returns the fraction of the codes that have the most frequent path of their component.
+// purity returns the fraction of codes with the most frequent path of their component.
 func purity(r *Result, path []int) float64 {
 	right, all := 0, 0
 	for _, component := range r.Components {
@@ -208,7 +208,7 @@ func TestDegenerateCodes(t *testing.T) {
 			t.Errorf("%s: %+v", name, r.Hierarchy)
 		}
 	}
-	// a point with more copies than a neighbourhood has no direction, and does not belong to the plane
+	// a point with more copies than a neighbourhood has no direction, so it is not in the plane
 	r := learn(t, append(slices.Clone(plane), slices.Repeat(plane[:3], 100)...), 3, quick())
 	if len(r.Components) != 1 || r.Labels[1599] != -1 {
 		t.Errorf("100 copies of a code: %d components, label %d", len(r.Components), r.Labels[1599])

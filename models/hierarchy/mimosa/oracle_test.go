@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// The tree finds the same points as sorting all distances, with ties to the lower number.
+// The tree finds the same points as sorting all distances. Ties go to the lower number.
 func TestTreeFindsTheNearest(t *testing.T) {
 	s := rng.New(1, "tree")
 	for trial := range 60 {
@@ -59,7 +59,7 @@ func TestTreeFindsTheNearest(t *testing.T) {
 	}
 }
 
-// Half of 40,000 codes are equal. A tree without pruning by numbers would take minutes.
+// Half of 40,000 codes are equal. A tree without pruning by point numbers would take minutes.
 func TestTreeOfEqualPoints(t *testing.T) {
 	const n = 40000
 	points := make([]float64, 2*n)
@@ -165,7 +165,7 @@ func TestHull(t *testing.T) {
 		for i := range points {
 			points[i] = s.NormFloat64()
 			if trial%5 == 0 {
-				points[i] = math.Round(2*points[i]) / 2 // ties, repeated points, the origin itself
+				points[i] = math.Round(2*points[i]) / 2 // ties, repeated points and the origin
 			}
 			if i%m == 0 {
 				points[i] = (points[i] + shift*float64(m)) * stretch
@@ -315,7 +315,7 @@ func TestEdgesUseSoManyNeighbours(t *testing.T) {
 	}
 }
 
-// A hull in any direction from the origin excludes it, even if very near.
+// A hull on one side of the origin excludes the origin, even if very near.
 func TestHullNearAFace(t *testing.T) {
 	s := rng.New(10, "face")
 	for trial := range 2000 {

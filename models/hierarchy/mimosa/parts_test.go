@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
-// Each part lies within one component and has its dimension. Planes that cross are cut into parts.
+// Each part lies within one component and has its dimension. Crossing planes split into parts.
 func TestParts(t *testing.T) {
 	s := rng.New(1, "shapes")
 	zero := []float64{0, 0, 0}

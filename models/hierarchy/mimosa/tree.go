@@ -26,7 +26,6 @@ type treeNode struct {
 	right    int32 // the second child; the first child follows the node; 0: a leaf
 }
 
-// newTree returns a tree of the given rows of all points.
 func newTree(all []float64, d int, rows []int32) *tree {
 	nodes := nodesOf(len(rows))
 	t := &tree{
@@ -189,7 +188,6 @@ func (t *tree) search(at int, square float64, q []float64, n *nearest) {
 	t.search(right, b, q, n)
 }
 
-// squareDistance returns the squared distance of two points.
 func squareDistance(a, b []float64) float64 {
 	sum := 0.0
 	for c, v := range a {

@@ -9,8 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// A tree of several branches is the same at any number of threads. Its nodes have the same order as nodes grown one
-// by one.
+// A tree of several branches is equal for any number of threads. Its nodes have the order of sequential growth.
 func TestTreeThreads(t *testing.T) {
 	const n, d = 5*branchSize + 7, 3
 	s := rng.New(1, "tree")

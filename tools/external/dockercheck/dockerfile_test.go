@@ -12,7 +12,7 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/parser"
 )
 
-// The image has the program without a shell, runs as a user without rights, and keeps runs and data in volumes.
+// The image has the program and no shell, runs as an unprivileged user, and keeps runs and data in volumes.
 func TestDockerfile(t *testing.T) {
 	f, err := os.Open("../../../Dockerfile")
 	if err != nil {

@@ -12,11 +12,12 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// bf16 is AVX-512 with AVX512_BF16: its tiles multiply pairs of bfloat16 numbers. Neither avo nor Go's assembler
-// supports the two instructions. Instructions with the same operands stand for them until encodeBF16 replaces these.
+// bf16 is AVX-512 with AVX512_BF16. Its tiles multiply pairs of bfloat16 numbers. Neither avo nor Go's assembler
+// supports the two instructions. Instructions with the same operands stand in for them, and encodeBF16 replaces the
+// stand-ins.
 var bf16 = isa{"BF16", 16}
 
-// VPDPWSSD stands for VDPBF16PS, VPERMT2W for VCVTNE2PS2BF16.
+// VPDPWSSD stands in for VDPBF16PS, and VPERMT2W for VCVTNE2PS2BF16.
 func dotBF16(x, y, sum Op)        { VPDPWSSD(x, y, sum) }
 func convertBF16(low, high, r Op) { VPERMT2W(low, high, r) }
 
@@ -89,7 +90,7 @@ func tailMask(columns Register, mask uint8) Register {
 	return k
 }
 
-// pairRowsBF16 writes the conversion of neighbouring elements of a row to pairs.
+// pairRowsBF16 writes the conversion of adjacent elements of a row to pairs.
 func pairRowsBF16() {
 	TEXT("pairRowsBF16", NOSPLIT, "func(dst, src *float32, count, columns, dstStep, step int)")
 	Pragma("noescape")
@@ -147,7 +148,7 @@ func pairRowsBF16() {
 	RET()
 }
 
-// standIn matches an instruction on three registers that stands for an instruction of AVX512_BF16.
+// standIn matches a stand-in for an instruction of AVX512_BF16 on three registers.
 var standIn = regexp.MustCompile(`^\t(VPDPWSSD|VPERMT2W) +Z(\d+), Z(\d+), Z(\d+)$`)
 
 // encodeBF16 replaces the stand-ins in a generated file with the encoded instructions of AVX512_BF16.

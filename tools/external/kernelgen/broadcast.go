@@ -9,9 +9,9 @@ import (
 // instruction splits a line of assembly into opcode and operands.
 var instruction = regexp.MustCompile(`^\t([A-Z][A-Z0-9.]*) +(.*)$`)
 
-// broadcast rewrites a generated file, so that instructions read constants as 4 bytes and broadcast them. Go aligns
-// data to at most 32 bytes. Some linkers place constants at odd multiples of 32, where blocks of 64 bytes cross cache
-// lines. exp then took 1.6 times as long.
+// broadcast rewrites a generated file so that instructions read constants as 4 bytes and broadcast them. Go aligns data
+// to at most 32 bytes. Some linkers place constants at odd multiples of 32, where blocks of 64 bytes cross cache lines.
+// In that case exp took 1.6 times as long.
 func broadcast(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -38,7 +38,7 @@ func broadcast(path string) error {
 	return os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o644)
 }
 
-// align aligns the operands of neighbouring instructions.
+// align aligns the operands of adjacent instructions.
 func align(lines []string) {
 	for from := 0; from < len(lines); from++ {
 		width, to := 0, from

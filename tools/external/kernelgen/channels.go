@@ -8,8 +8,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// channels writes the functions on rows of 16 and of 32 channels; see kernel.ChannelSums. Sums of 32 channels take as
-// long as sums of 16, because each row waits for the sums of the previous row.
+// channels writes the functions on rows of 16 and 32 channels; see kernel.ChannelSums. Sums of 32 channels take as long
+// as sums of 16, because each row waits for the sums of the previous row.
 func channels(v isa) {
 	for _, n := range []int{16, 32} {
 		channelSums(v, n, "channelSquares", "adds to sums over rows of d = x - shift and of d^2", "func(sum, square, x, shift *float32, rows, stride int)", "square", false)
@@ -105,7 +105,7 @@ func (v isa) channels(parameter string, n int) (list []VecVirtual) {
 	return list
 }
 
-// store writes vectors to where a parameter points.
+// store writes vectors to the address in a parameter.
 func (v isa) store(parameter string, list []VecVirtual) {
 	to := Load(Param(parameter), GP64())
 	for j, r := range list {
@@ -113,7 +113,7 @@ func (v isa) store(parameter string, list []VecVirtual) {
 	}
 }
 
-// rows writes a loop over rows of arrays. at gives vector j of an array's row.
+// rows writes a loop over rows of arrays. at returns vector j of an array's row.
 func (v isa) rows(arrays []string, body func(at func(array string, j int) Mem)) {
 	pointers := map[string]Register{}
 	for _, a := range arrays {

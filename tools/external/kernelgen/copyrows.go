@@ -5,7 +5,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// copyRows writes the copy of a panel to neighbouring rows.
+// copyRows writes the copy of a panel to consecutive rows.
 func copyRows(v isa) {
 	TEXT("copyRows"+v.suffix, NOSPLIT, "func(dst, src *float32, step, n int)")
 	Pragma("noescape")

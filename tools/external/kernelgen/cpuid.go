@@ -5,7 +5,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// cpuid writes the function that asks the processor.
+// cpuid writes the function that executes CPUID.
 func cpuid() {
 	TEXT("cpuid", NOSPLIT, "func(leaf, index uint32) (eax, ebx, ecx, edx uint32)")
 	Doc("cpuid returns a leaf of the processor's description of itself.")

@@ -17,7 +17,7 @@ type isa struct {
 var (
 	avx512  = isa{"AVX512", 16}
 	avx2    = isa{"AVX2", 8}
-	neonISA = isa{"NEON", 8} // as AVX2: package neon translates it, or half as wide where registers are too few
+	neonISA = isa{"NEON", 8} // like AVX2: package neon translates it, or half as wide where registers are too few
 )
 
 func (v isa) bytes() int { return 4 * v.lanes }
@@ -49,7 +49,7 @@ func (v isa) zero(r Op) {
 	}
 }
 
-// multiply adds a product to a sum: of float32 numbers, or of pairs of bfloat16.
+// multiply adds a product of float32 numbers, or of pairs of bfloat16, to a sum.
 func (v isa) multiply(x, y, sum Op) {
 	if v == bf16 {
 		dotBF16(x, y, sum)
@@ -76,7 +76,7 @@ func constantBits(bits uint32) Mem {
 	return m
 }
 
-// suffix keeps the constants of the two generated files apart.
+// suffix distinguishes the constants of the generated files.
 var suffix string
 
 func hex(x uint32) string {
@@ -88,7 +88,7 @@ func hex(x uint32) string {
 	return string(b)
 }
 
-// broadcast64 sets all lanes to a float64.
+// broadcast64 copies a float64 to all lanes.
 func (v isa) broadcast64(from, to Op) {
 	if v.lanes == 4 {
 		VMOVDDUP(from, to)

@@ -10,7 +10,7 @@ import (
 
 // The polynomials below come from the Cephes library (S. Moshier, single precision: expf, logf, tanhf).
 
-// polynomial evaluates c[0] x^k + ... + c[k] by Horner's rule.
+// polynomial evaluates c[0] x^k + ... + c[k] with Horner's method.
 func polynomial(v isa, x VecVirtual, c ...float32) VecVirtual {
 	r := v.virtual()
 	VMOVUPS(constant(c[0]), r)
@@ -28,7 +28,7 @@ func (v isa) round(x, r VecVirtual) {
 	}
 }
 
-// abs and the sign bit.
+// and computes r = x & bits, for the absolute value and the sign bit.
 func (v isa) and(bits uint32, x, r VecVirtual) {
 	if v.lanes == 16 {
 		VPANDD(constantBits(bits), x, r)
@@ -45,7 +45,7 @@ func (v isa) or(a, b, r VecVirtual) {
 	}
 }
 
-// blend returns yes where a < b and no elsewhere.
+// blendLess returns yes where a < b and no elsewhere.
 func (v isa) blendLess(a VecVirtual, b Op, yes, no VecVirtual) VecVirtual {
 	r := v.virtual()
 	if v.lanes == 16 {
@@ -81,7 +81,7 @@ func exp(v isa, x VecVirtual) VecVirtual {
 		VSCALEFPS(n, p, p)
 		return p
 	}
-	// 2^n in two factors: n itself can be below and above the range of the exponent
+	// compute 2^n as two factors, because n may exceed the range of the exponent
 	whole, half := v.virtual(), v.virtual()
 	VCVTPS2DQ(n, whole)
 	VPSRAD(Imm(1), whole, half)
@@ -110,7 +110,7 @@ func log(v isa, x VecVirtual) VecVirtual {
 	} else {
 		kept = v.virtual()
 		VMOVAPS(x, kept)
-		// subnormal numbers are scaled by 2^23
+		// scale subnormal numbers by 2^23
 		big, shift, zero, mask := v.virtual(), v.virtual(), v.virtual(), v.virtual()
 		VMULPS(constant(8388608), x, big)
 		VCMPPS(Imm(17), constant(1.17549435e-38), x, mask)
@@ -149,14 +149,14 @@ func log(v isa, x VecVirtual) VecVirtual {
 		VCMPPS(Imm(s.predicate), constant(s.limit), kept, mask)
 		VBLENDVPS(mask, special, y, y)
 	}
-	// Inf and NaN do not change
+	// keep Inf and NaN
 	VCMPPS(Imm(6), constant(3.4028234e38), kept, mask) // not <=
 	VADDPS(kept, kept, special)
 	VBLENDVPS(mask, special, y, y)
 	return y
 }
 
-// special512 lets +Inf stay: its mantissa is 1 and its exponent infinite, but the low part of ln 2 is negative.
+// special512 keeps +Inf. Its mantissa is 1 and its exponent infinite, but the low part of ln 2 is negative.
 func special512(x, y VecVirtual) VecVirtual {
 	k := K()
 	VCMPPS(Imm(0), constantBits(0x7f800000), x, k)

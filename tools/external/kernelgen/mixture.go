@@ -29,7 +29,7 @@ func shiftedExp(v isa, at func(string) Mem) VecVirtual {
 	return exp(v, x)
 }
 
-// sumRows writes the sums of the rows of a tile.
+// sumRows writes the row sums of a tile.
 func sumRows(v isa) {
 	TEXT("pairSumRows"+v.suffix, NOSPLIT, "func(sums, x *float32, n int)")
 	Pragma("noescape")

@@ -33,8 +33,8 @@ func pairs(v isa) {
 	hinges(v)
 }
 
-// squares writes squared distances of groups of 4 sources and a tile's lanes or, as
-// a density, a constant of the source minus the weighted squares.
+// squares writes squared distances of groups of 4 sources and a tile's lanes. For a density, it writes a constant of
+// the source minus the weighted squares.
 func squares(v isa, density bool) {
 	if density {
 		TEXT("pairDensities"+v.suffix, NOSPLIT, "func(dst, x, s *float32, columns, stride, groups, lanes int, h, constant *float32)")
@@ -66,7 +66,7 @@ func squares(v isa, density bool) {
 	}
 }
 
-// squareLoops are the loops of squares.
+// squareLoops holds the registers of squares.
 type squareLoops struct {
 	isa
 	density                  bool
@@ -106,7 +106,7 @@ func (v squareLoops) emit(n int, label string) {
 	RET()
 }
 
-// start returns the accumulators of 4 sources: 0 or the sources' constants.
+// start returns the accumulators of 4 sources. They begin at 0, or at the sources' constants.
 func (v squareLoops) start(n int, q, from Register) (acc [4][]VecVirtual) {
 	if v.density {
 		MOVQ(NewParamAddr("constant", 64), q)
@@ -190,13 +190,13 @@ func weighted(v isa) {
 	RET()
 }
 
-// weightedLoops are the loops of weighted.
+// weightedLoops holds the registers of weighted.
 type weightedLoops struct {
 	isa
 	g, x, s, w, stride, stride3, columns Register
 }
 
-// at returns vector j of column c, counted from p.
+// at returns vector j of column c, relative to p.
 func (v weightedLoops) at(p Register, c, j int) Mem {
 	m := Mem{Base: p, Disp: j * v.bytes()}
 	switch c {
@@ -278,7 +278,7 @@ func (v weightedLoops) sources(acc [][2]VecVirtual, points [][2]Op, lane Registe
 	JNZ(LabelRef(label + "source"))
 }
 
-// premetric writes the addition to a tile of a premetric of one column, of u = |x - s|.
+// premetric writes the addition of a premetric of one column to a tile, with u = |x - s|.
 func premetric(v isa, name, doc string, add func(t, to VecVirtual)) {
 	TEXT("pairPremetric"+name+v.suffix, NOSPLIT, "func(dst, x, s *float32, n int, c *[3]float32)")
 	Pragma("noescape")

@@ -31,11 +31,10 @@ func pairs64(v isa) {
 	})
 }
 
-// shrunk is the result of the last shrink64.
+// shrunk is the result of the last call of shrink64.
 var shrunk VecVirtual
 
-// shrink64 computes max(sqrt y - sqrt z, 0), and jumps to next where it is 0 in all lanes: roots are
-// expensive.
+// shrink64 computes max(sqrt y - sqrt z, 0), and jumps to next if it is 0 in all lanes, because roots are expensive.
 func shrink64(v isa, at func(string) Mem, next string) {
 	y, z := v.virtual(), v.virtual()
 	VMOVUPD(at("y"), y)
@@ -127,8 +126,7 @@ func squares64(v isa) {
 	RET()
 }
 
-// premetric64 writes the addition to a tile of the square of a premetric of one column, of u = |x -
-// s|.
+// premetric64 writes the addition of the square of a premetric of one column to a tile, with u = |x - s|.
 func premetric64(v isa) {
 	TEXT("pairPremetricSquare64"+v.suffix, NOSPLIT, "func(dst, x, s *float64, n int, c *[3]float64)")
 	Pragma("noescape")
@@ -167,8 +165,8 @@ func premetric64(v isa) {
 	RET()
 }
 
-// folds64 writes a loop over the n rows of tiles with an accumulator for each lane. A step may jump to
-// the label that it gets, the end of the step.
+// folds64 writes a loop over the n rows of tiles with an accumulator for each lane. A step may jump to next, the label
+// at its end.
 func folds64(v isa, name, doc string, arrays []string, step func(at func(string) Mem, acc VecVirtual, next string)) {
 	signature := "lanes, "
 	for _, a := range arrays {

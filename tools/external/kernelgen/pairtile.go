@@ -61,7 +61,7 @@ func rows(v isa, name, doc string, arrays, fixed []string, fold bool, step func(
 
 // roots returns the square roots of numbers and, if asked, their inverses. Both are 0 for numbers below the normal
 // numbers. Goldschmidt's iteration from an estimate is several times as fast as the instructions for roots and
-// quotients. Its last step makes the root the nearest number, which makes the root of a square exact.
+// quotients. Its last step rounds to the nearest number, so the root of a square is exact.
 func roots(v isa, at Mem, invert bool) (root, inverse VecVirtual) {
 	x, half, g, h, r := v.virtual(), v.virtual(), v.virtual(), v.virtual(), v.virtual()
 	VMOVUPS(at, x)
@@ -87,7 +87,7 @@ func roots(v isa, at Mem, invert bool) (root, inverse VecVirtual) {
 	VFNMADD231PS(g, g, r)
 	VFMADD231PS(h, r, g)
 	VADDPS(h, h, h)
-	// not below the normal numbers: also NaN
+	// not below the normal numbers, or NaN
 	if v.lanes == 16 {
 		k := K()
 		VCMPPS(Imm(21), constant(1.17549435e-38), x, k)

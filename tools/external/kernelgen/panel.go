@@ -8,7 +8,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// Byte offsets of the fields of kernel.panel; a test there compares them with unsafe.Offsetof.
+// Byte offsets of the fields of simd.Panel. A test in package simd compares them with unsafe.Offsetof.
 const (
 	panelA        = 0
 	panelB        = 24
@@ -28,7 +28,7 @@ const (
 	panelAheadAt  = 224 // scratch
 )
 
-// The registers of a panel. Rows of a are 4 to a pointer: p, p + row, p + 2 row, p + 3 row.
+// The registers of a panel. Each pointer serves 4 rows of a: p, p + row, p + 2 row, p + 3 row.
 var (
 	panelPointers         = []GPPhysical{R8, R9, R10}
 	panelRow, panelRow3   = RDX, R11
@@ -37,7 +37,7 @@ var (
 	panelRightStep        = R12
 	panelOut, panelOutRow = R13, R14
 	panelOutRow3          = R15
-	panelAheadLines       = R14 // during the steps, which do not need panelOutRow and panelOutRow3
+	panelAheadLines       = R14 // during the steps, which do not use panelOutRow and panelOutRow3
 	panelAheadLine        = R15
 )
 
@@ -53,7 +53,7 @@ func panels(v isa) {
 	panel(v, 2, false, []int{6, 4, 2, 1})
 }
 
-// panel writes the micro-kernel for n vectors of columns, all of them or as many as masks select. heights are its
+// panel writes the micro-kernel for n vectors of columns. masked selects the first columns only. heights are its
 // numbers of rows, descending.
 func panel(v isa, n int, masked bool, heights []int) {
 	name, masks := fmt.Sprintf("panel%d%s", n*v.lanes, v.suffix), panelMasks{}
@@ -106,19 +106,19 @@ func panel(v isa, n int, masked bool, heights []int) {
 	RET()
 }
 
-// loadStrides loads the distance of rows from a field of the panel, and three times this distance.
+// loadStrides loads the distance of rows from a field of the panel, and triples it in row3.
 func loadStrides(row GPPhysical, offset int, row3 GPPhysical) {
 	MOVQ(Mem{Base: RDI, Disp: offset}, row)
 	SHLQ(Imm(2), row)
 	LEAQ(Mem{Base: row, Index: row, Scale: 2}, row3)
 }
 
-// panelMasks are the masks of the vectors of a panel, nil without.
+// panelMasks are the masks of the vectors of a panel, or nil without masks.
 type panelMasks [2]Register
 
 func (k panelMasks) load(m Mem, j int, r VecPhysical) {
 	if k[j] != nil {
-		VMOVUPS_Z(m, k[j], r) // a masked load takes a slot of the multiplications'
+		VMOVUPS_Z(m, k[j], r) // a masked load takes an arithmetic slot
 	} else {
 		VMOVUPS(m, r)
 	}
@@ -154,7 +154,7 @@ func panelAt(pointers []GPPhysical, row, row3 GPPhysical, i int) Mem {
 	return m
 }
 
-// panelBlock computes a number of rows of n vectors, and moves R8 and panelOut to the rows after them.
+// panelBlock computes a number of rows of n vectors, and advances R8 and panelOut to the next rows.
 func panelBlock(v isa, rows, n int, masks panelMasks, label string) {
 	field := func(offset int) Mem { return Mem{Base: RDI, Disp: offset} }
 	sum := func(i, j int) VecPhysical { return v.reg(i*n + j) }
@@ -201,7 +201,7 @@ func panelBlock(v isa, rows, n int, masks panelMasks, label string) {
 	panelFinish(v, rows, n, masks, sum, b, x, label)
 }
 
-// panelPrefetch asks for the rows of c, which the sums meet in the end.
+// panelPrefetch prefetches the rows of c, which panelFinish reads.
 func panelPrefetch(rows, bytes int) {
 	MOVQ(panelOut, RAX)
 	for i := range rows {

@@ -8,8 +8,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// products writes the matrix products of transformed tiles: of each part, rows at equal distances times a panel of 32
-// columns. Within one call no time is lost between blocks of rows, which the short sums of Winograd's method need.
+// products writes the matrix products of transformed tiles. In each part, it multiplies rows at equal distances by a
+// panel of 32 columns. One call processes all blocks of rows, because the sums of Winograd's method are short.
 func products(v isa) {
 	TEXT("products32"+v.suffix, NOSPLIT, "func(a, b, c *float32, parts, blocks, steps, aPart, aRow, aStep, bPart, bStep, cPart, cRow, add int, ahead, last *float32)")
 	Pragma("noescape")
@@ -75,8 +75,8 @@ func products(v isa) {
 	RET()
 }
 
-// productBlock computes the sums of some rows and vectors of columns, and does something in passing in each step. a and c are the
-// first row's.
+// productBlock computes the sums of some rows and vectors of columns, and calls pass in each step. a and c point to the
+// first row.
 func productBlock(v isa, pass func(), rows, vectors int, label string, c Mem, a, b, aRow, aStep, bStep, cRow Register, steps, add Mem) {
 	sums := make([]VecVirtual, rows*vectors)
 	for i := range sums {
@@ -134,7 +134,7 @@ func productBlock(v isa, pass func(), rows, vectors int, label string, c Mem, a,
 	}
 }
 
-// fromRow addresses row i < 4 behind a base.
+// fromRow returns the address of row i < 4 from a base.
 func fromRow(base, row, three Register, i int) Mem {
 	switch i {
 	case 0:

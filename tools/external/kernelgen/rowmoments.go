@@ -6,8 +6,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// rowMoments writes sums over chosen rows of 16 columns of float64, in differences from the
-// first of them; see kernel.RowMoments.
+// rowMoments writes sums over chosen rows of 16 columns of float64, as differences from the first row; see
+// kernel.RowMoments.
 func rowMoments(v isa) {
 	TEXT("rowMoments"+v.suffix, NOSPLIT, "func(sum, square, x *float64, rows *int32, n int)")
 	Pragma("noescape")

@@ -8,7 +8,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// Byte offsets of the fields of kernel.tile; a test there compares them with unsafe.Offsetof.
+// Byte offsets of the fields of simd.Tile. A test in package simd compares them with unsafe.Offsetof.
 const (
 	tileA     = 0
 	tileB     = 24
@@ -64,7 +64,7 @@ func subtile(v isa, row, rows, column, n int, label string) {
 	pointers := []GPPhysical{R8, R9, R10, R11, R12, R13, R14, R15}[:rows]
 	accumulator := func(i, j int) VecPhysical { return v.reg(i*n + j) }
 	b := func(j int) VecPhysical { return v.reg(rows*n + j) }
-	// two broadcast registers in turn
+	// two alternating broadcast registers
 	broadcast := func(i int) VecPhysical { return v.reg(rows*n + n + i%2) }
 
 	MOVQ(field(tileA), RSI)

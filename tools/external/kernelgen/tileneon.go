@@ -7,13 +7,13 @@ import (
 	"github.com/unravel-ml/unravel/tools/external/kernelgen/neon"
 )
 
-// Blocks of a tile: 4 rows and 16 columns have 16 accumulators, and leave 16 registers to operands.
+// Block size within a tile. 4 rows and 16 columns take 16 accumulators and leave 16 registers for operands.
 const (
 	blockRows    = 4
 	blockVectors = 4
 )
 
-// neonTile is the state of writing the micro-kernel; see subtile for the loops on other architectures.
+// neonTile writes the micro-kernel. See subtile for the loops on other architectures.
 type neonTile struct {
 	*neon.Function
 	t           neon.Reg // the tile
@@ -43,7 +43,7 @@ func tileNEON(columns int) *neon.Function {
 	return f.Function
 }
 
-// next adds to a counter and jumps to a label below a limit.
+// next increments a counter and jumps to a label if the counter is below a limit.
 func (f *neonTile) next(counter neon.Reg, by, limit int, label string) {
 	f.Go(1, fmt.Sprintf("ADD $%d, %%s, %%s", by), counter, counter)
 	f.Go(0, fmt.Sprintf("CMP $%d, %%s", limit), counter)
@@ -60,8 +60,7 @@ func (f *neonTile) field(offset, shift int) neon.Reg {
 	return r
 }
 
-// lines returns pointers to the block's rows. A list of the tile holds the rows' offsets in elements from the start of
-// a slice.
+// lines returns pointers to the block's rows. list holds the rows' offsets in elements from the start of slice.
 func (f *neonTile) lines(slice, list int) (pointers [blockRows]neon.Reg) {
 	base, rows := f.field(slice, 0), f.field(list, 0)
 	f.Go(1, "ADD %s, %s, %s", f.row, rows, rows)
@@ -86,8 +85,8 @@ func (f *neonTile) begin() {
 	}
 }
 
-// steps writes the loops over blocks, segments and steps. Where the left operand's steps are neighbours, 4 of them are loaded
-// at a time.
+// steps writes the loops over blocks, segments and steps. If the left operand's steps are adjacent, it loads 4 steps at
+// a time.
 func (f *neonTile) steps() {
 	blocks, segments, n := f.field(tileBlks, 0), f.X(), f.X()
 	aBlock, bBlock, aSegment, bSegment := f.X(), f.X(), f.X(), f.X()
@@ -129,7 +128,7 @@ func (f *neonTile) steps() {
 	f.Jump("NE", "block")
 }
 
-// right loads the right operand of a step and goes to the next.
+// right loads the right operand of a step and advances.
 func (f *neonTile) right() (b [blockVectors]neon.Reg) {
 	for j := range b {
 		b[j] = f.V()

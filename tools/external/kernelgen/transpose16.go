@@ -57,7 +57,7 @@ func transpose16(v isa) {
 	RET()
 }
 
-// transposed16 reads 16 rows of 16 and leaves their columns in the first 16 registers.
+// transposed16 loads 16 rows of 16 elements and leaves their columns in the first 16 registers.
 func transposed16(v isa, load func(m Mem, r VecPhysical)) {
 	r := func(i int) VecPhysical { return v.reg(i) }
 	t := func(i int) VecPhysical { return v.reg(16 + i) }
@@ -82,7 +82,7 @@ func transposed16(v isa, load func(m Mem, r VecPhysical)) {
 	for c := range 4 {
 		VSHUFF32X4(Imm(0x88), r(4+c), r(c), t(c))      // quarters 0 and 2 of rows 0 to 7
 		VSHUFF32X4(Imm(0xdd), r(4+c), r(c), t(4+c))    // quarters 1 and 3
-		VSHUFF32X4(Imm(0x88), r(12+c), r(8+c), t(8+c)) // the same of rows 8 to 15
+		VSHUFF32X4(Imm(0x88), r(12+c), r(8+c), t(8+c)) // the same for rows 8 to 15
 		VSHUFF32X4(Imm(0xdd), r(12+c), r(8+c), t(12+c))
 	}
 	for c := range 4 {

@@ -66,7 +66,7 @@ func vectors(v isa) {
 	transpose(v)
 }
 
-// function writes a loop over arrays, one vector at a time. at gives the current place in an array.
+// function writes a loop over arrays, one vector at a time. at returns the current vector of an array.
 func function(v isa, name, doc, signature string, arrays []string, body func(at func(string) Mem)) {
 	TEXT(name+v.suffix, NOSPLIT, signature)
 	Pragma("noescape")
@@ -76,7 +76,7 @@ func function(v isa, name, doc, signature string, arrays []string, body func(at 
 	RET()
 }
 
-// loop emits a loop over n elements of arrays; before runs once.
+// loop writes a loop over n elements of arrays. before runs once.
 func loop(v isa, arrays []string, before func(), body func(at func(string) Mem)) {
 	pointers := map[string]Register{}
 	for _, a := range arrays {
@@ -156,7 +156,7 @@ func scaled(v isa) {
 	RET()
 }
 
-// columnSum writes the sum of rows of 16 columns, added to dst.
+// columnSum writes the addition of the sums of 16 columns to dst.
 func columnSum(v isa) {
 	TEXT("columnSum"+v.suffix, NOSPLIT, "func(dst, src *float32, rows, stride int)")
 	Pragma("noescape")

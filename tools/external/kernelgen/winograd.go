@@ -57,7 +57,7 @@ func load(v isa, n int, src func(r, s int) Mem) [][]VecVirtual {
 	return d
 }
 
-// grid writes a function that reads a grid of src for every tile and writes 9 values.
+// grid writes a function that reads a grid of src for each tile and writes 9 values.
 func grid(v isa, name, doc, signature string, body func(src func(r, s int) Mem, dst func(i int) Mem)) {
 	TEXT(name+v.suffix, NOSPLIT, signature)
 	Pragma("noescape")
@@ -112,7 +112,7 @@ func grid(v isa, name, doc, signature string, body func(src func(r, s int) Mem, 
 	RET()
 }
 
-// contract writes the transform of 9 products to 2x2 outputs, plus bias, at least floor.
+// contract writes the transform of 9 products to 2x2 outputs, plus bias, with a minimum of floor.
 func contract(v isa) {
 	TEXT("contract9"+v.suffix, NOSPLIT, "func(dst, src, bias *float32, n, srcStride, dstRow, dstCol, count, dstStep, srcStep int, floor float32)")
 	Pragma("noescape")

@@ -18,8 +18,8 @@ const (
 	squareB        = pointB * pointB
 )
 
-// term is a coefficient times a value of a transform. The value is an input, or (numbered after the inputs) a sum that
-// the group shares.
+// term is a coefficient times a value of a transform. The value is an input or, numbered after the inputs, a shared sum
+// of the group.
 type term struct {
 	coefficient float64
 	value       int
@@ -27,14 +27,14 @@ type term struct {
 
 type sum []term
 
-// group computes some of the results of a transform of one dimension, by way of sums that they share.
+// group computes some results of a one-dimensional transform from shared sums.
 type group struct {
 	shared []sum
 	at     []int // the results' places
 	result []sum
 }
 
-// tileTransform applies a transform of one dimension, from in to out values, to columns and rows.
+// tileTransform applies a one-dimensional transform, from in to out values, to columns and rows.
 type tileTransform struct {
 	name, doc string
 	in, out   int
@@ -82,7 +82,7 @@ func winograd3(v isa) {
 		{shared: differences, at: []int{1}, result: []sum{{{pointA, 6}, {pointB, 7}}}}}}.write(v)
 }
 
-// constantsOf returns the coefficients other than 1, without their signs unless they begin a sum.
+// constantsOf returns the coefficients other than 1. It keeps a sign only at the beginning of a sum.
 func (t tileTransform) constantsOf() []float64 {
 	all := map[float64]bool{}
 	for _, g := range t.groups {
@@ -122,7 +122,7 @@ func (t tileTransform) combiner(v isa) combiner {
 	return c
 }
 
-// load returns a register with a value, which must not be changed.
+// load returns a read-only register with a value.
 func (c combiner) load(x Op) VecVirtual {
 	if r, ok := x.(VecVirtual); ok {
 		return r
@@ -174,7 +174,7 @@ func (c combiner) sum(s sum, value func(i int) Op) VecVirtual {
 	return r
 }
 
-// group computes the results of a group and hands over each at once.
+// group computes the results of a group and calls result for each at once.
 func (c combiner) group(g group, inputs int, input func(i int) Op, result func(at int, r VecVirtual)) {
 	var shared []VecVirtual
 	value := func(i int) Op {
@@ -191,7 +191,7 @@ func (c combiner) group(g group, inputs int, input func(i int) Op, result func(a
 	}
 }
 
-// multiples holds a distance and its multiples that addresses need.
+// multiples holds a distance and its multiples for addresses.
 type multiples struct{ one, three, five Register }
 
 func multiplesOf(one Register) multiples {
@@ -201,7 +201,7 @@ func multiplesOf(one Register) multiples {
 	return s
 }
 
-// from returns the address i times the distance behind a base.
+// from returns the address at i times the distance from a base.
 func (s multiples) from(base Register, i int) Mem {
 	switch i {
 	case 0:
@@ -214,8 +214,8 @@ func (s multiples) from(base Register, i int) Mem {
 	return Mem{Base: base, Index: s.one, Scale: uint8(i)}
 }
 
-// write writes the function. For each tile and vector of channels it computes group after group of rows of the result,
-// and stores each row at once.
+// write writes the function. For each tile and vector of channels it computes one group of rows of the result at a
+// time, and stores each row at once.
 func (t tileTransform) write(v isa) {
 	signature := "func(dst, src *float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int)"
 	if t.bias {

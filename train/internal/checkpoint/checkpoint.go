@@ -48,8 +48,7 @@ type Best struct {
 // StateKey is the metadata key of the state in a checkpoint.
 const StateKey = "unravel.state"
 
-// parameters is the prefix of a model's parameters in a checkpoint.
-const parameters = "model/"
+const parameters = "model/" // prefix of a model's parameters in a checkpoint
 
 // ErrOtherModel is the error for a checkpoint whose model or config differs from its folder's.
 var ErrOtherModel = errors.New("the checkpoint does not fit the config")
@@ -81,8 +80,7 @@ type Checkpoint struct {
 	Warning string // describes the damaged ones
 }
 
-// Read reads the checkpoint of a run's folder. If the newest one is damaged, it warns and reads the newest undamaged
-// one.
+// Read reads the checkpoint of a run's folder. If the newest is damaged, it warns and reads the newest undamaged.
 func Read(dir string) (c Checkpoint, err error) {
 	var damaged, missing error
 	for newer := 0; ; newer++ {
@@ -109,7 +107,6 @@ func Read(dir string) (c Checkpoint, err error) {
 	}
 }
 
-// ReadFile reads one checkpoint.
 func ReadFile(path string) (c Checkpoint, err error) {
 	if _, err := os.Stat(path); err != nil {
 		return c, err
@@ -123,8 +120,7 @@ func ReadFile(path string) (c Checkpoint, err error) {
 	return c, nil
 }
 
-// ReadState returns the state of the newest checkpoint with a readable header, without reading tensors. It returns nil
-// if there is none.
+// ReadState returns the state of the newest checkpoint with a readable header, without its tensors, or nil.
 func ReadState(dir string) *State {
 	for newer := 0; newer <= 2; newer++ { // a checkpoint may be missing while a newer one is written
 		metadata, err := safetensors.ReadMetadata(filepath.Join(dir, rundir.Version(rundir.CheckpointFile, newer)))
@@ -138,7 +134,6 @@ func ReadState(dir string) *State {
 	return nil
 }
 
-// stateIn returns the state in a checkpoint's metadata.
 func stateIn(metadata map[string]string) (*State, error) {
 	var s State
 	if err := json.Unmarshal([]byte(metadata[StateKey]), &s); err != nil {

@@ -3,6 +3,7 @@ package choices
 
 import (
 	"bytes"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -48,8 +49,7 @@ func Inherit(choices []metrics.Choice, from []losses.Choice, explicit func(i int
 	return list, nil
 }
 
-// variants returns the metric of a choice once for each loss of the same property, with the settings of the loss, or
-// unchanged if there is no such loss. set reports whether the choice itself sets one of some keys.
+// variants returns a metric once for each loss of the same property, or unchanged. set reports its own keys.
 func variants(choice metrics.Choice, from []losses.Choice, set func(keys ...string) bool) (
 	list []metrics.Choice, err error) {
 	for _, loss := range from {
@@ -85,12 +85,10 @@ func Inherits(choices []metrics.Choice, from []losses.Choice) bool {
 	})
 }
 
-// oneMetric is a metric in a config.
 type oneMetric struct {
 	Metric metrics.Choice `yaml:"metric"`
 }
 
-// copyOf returns a deep copy of a metric.
 func copyOf(c metrics.Choice) (metrics.Choice, error) {
 	text, err := config.Encode(oneMetric{c})
 	if err != nil {
@@ -101,7 +99,6 @@ func copyOf(c metrics.Choice) (metrics.Choice, error) {
 	return read.Metric, err
 }
 
-// sameText reports whether two metrics have the same settings in a config.
 func sameText(a, b metrics.Choice) (bool, error) {
 	x, err := config.Encode(oneMetric{a})
 	if err != nil {
@@ -111,8 +108,7 @@ func sameText(a, b metrics.Choice) (bool, error) {
 	return bytes.Equal(x, y), err
 }
 
-// inherit copies the settings of a loss to a metric, except for explicit ones. It reports whether the loss trains the
-// metric's property.
+// inherit copies a loss's settings to a metric, except explicit settings. It reports whether the properties match.
 func inherit(m metrics.Metric, l losses.Loss, set func(keys ...string) bool) bool {
 	switch l := l.(type) {
 	case *losses.ModularityLoss:
@@ -178,8 +174,7 @@ func unless[T any](own bool, to *T, value T) {
 	}
 }
 
-// inheritInverse copies the units, and the kind of the largest error, from a loss to a metric for the error of affine
-// maps.
+// inheritInverse copies the units and the kind of the largest error from a loss to a metric.
 func inheritInverse(m metrics.Metric, l *losses.LeftInverseLoss, set func(keys ...string) bool) bool {
 	switch m := m.(type) {
 	case *metrics.LeftInverse:
@@ -215,13 +210,10 @@ func inheritSentence(m *metrics.Logic, l *losses.LogicLoss, set func(keys ...str
 	return true
 }
 
-// planesOf returns the columns of each factor that rotates a plane or a sphere of the loss. If it is nil, the metric
-// uses the model's own spaces.
+// planesOf returns the columns of each factor that rotates a plane or a sphere of the loss; nil: the model's spaces.
 func planesOf(l *losses.LSBDLoss) factor.SubCodes {
 	codes := factor.SubCodes{}
-	for name, columns := range l.Planes {
-		codes[name] = columns
-	}
+	maps.Copy(codes, l.Planes)
 	for _, s := range l.Spheres {
 		if s.Factor != "" {
 			codes[s.Factor] = s.Columns

@@ -25,7 +25,6 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: the run began with %s, now %s", d.Key, inline(d.Began), inline(d.Goes))
 }
 
-// inline writes a config's value on one line.
 func inline(v any) string {
 	if text, ok := v.(string); ok {
 		return text
@@ -37,7 +36,6 @@ func inline(v any) string {
 	return string(text[:len(text)-1])
 }
 
-// Configs lists the differences of two encoded configs.
 func Configs(a, b []byte) ([]Difference, error) {
 	var x, y any
 	for _, one := range []struct {
@@ -51,7 +49,6 @@ func Configs(a, b []byte) ([]Difference, error) {
 	return differ("", x, y), nil
 }
 
-// differ lists the differences between two values of a key.
 func differ(key string, a, b any) (list []Difference) {
 	if x, ok := a.(yaml.MapSlice); ok {
 		if y, ok := b.(yaml.MapSlice); ok {
@@ -72,8 +69,7 @@ func differ(key string, a, b any) (list []Difference) {
 	return []Difference{{key, a, b}}
 }
 
-// differKeys lists the differences of two mappings. If each has a single key and the keys differ, they select different
-// parts.
+// differKeys lists the differences of two mappings. Single keys that differ select different parts.
 func differKeys(key string, a, b yaml.MapSlice) (list []Difference) {
 	if len(a) == 1 && len(b) == 1 && a[0].Key != b[0].Key {
 		return []Difference{{key, fmt.Sprint(a[0].Key), fmt.Sprint(b[0].Key)}}

@@ -9,6 +9,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
+
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/report"
@@ -52,10 +54,9 @@ type Decoder interface {
 	Decode(codes []float32) ([]float32, error)
 }
 
-// Figures lists the pictures of a run.
 func (d *Drawing) Figures(names []report.LossNames, log []rundir.Line) []Figure {
 	return []Figure{
-		{Name: "losses", Caption: "Losses: the weighted sum and its parts, as means over epochs.",
+		{Name: "losses", Caption: "Losses: the weighted sum and its parts, as the mean of each epoch.",
 			Draw: func(w io.Writer) error { return report.LossCurves(w, d.title("Losses during training"), names, log) }},
 		{Name: "reconstructions", Caption: "Images and their reconstructions.", Codes: true, Draw: d.decoding(d.drawReconstructions)},
 		{Name: "torus", Caption: "The circles of the latent space against the true factors.", Codes: true, Draw: d.drawTorus},
@@ -185,7 +186,6 @@ func (d *Drawing) drawCodes(w io.Writer) error {
 // ComponentsName is the figure of the components found by the stage before training.
 const ComponentsName = "components"
 
-// File returns the name of the figure's file in a run's folder.
 func (f Figure) File() string {
 	if f.Moves {
 		return rundir.FiguresDir + "/" + f.Name + ".gif"
@@ -250,12 +250,8 @@ func (d *Drawing) drawRetrieval(w io.Writer) error {
 	images := report.Shown(d.Codes.Rows)
 	return report.Retrieval(w, d.title("Nearest neighbours by the codes"), d.Shown(), report.Images{Height: height, Width: width, Channels: channels,
 		Pixels: func(rows []int) []float32 {
-			list := make([]int, len(rows))
-			for i, r := range rows {
-				list[i] = images[r]
-			}
-			pixels := make([]float32, len(list)*height*width*channels)
-			datasets.Fill(d.Data, list, pixels)
+			pixels := make([]float32, len(rows)*height*width*channels)
+			datasets.Fill(d.Data, Gather(images, rows), pixels)
 			return pixels
 		}})
 }
@@ -316,10 +312,7 @@ func (d *Drawing) Decoded(ctx context.Context) (list []report.Figure, err error)
 
 // Numbers of images on a page with an interactive decoder: starting images, and images whose codes give the ranges of
 // the controls.
-const (
-	exploreStarts = 24
-	exploreRanged = 5000
-)
+const exploreStarts, exploreRanged = 24, 5000
 
 // Explore returns the data of a page with the model's interactive decoder, or nil without a decoder or codes. of maps
 // the images to indices in the config's data set; nil: the identity.
@@ -359,14 +352,9 @@ func Apart(n, count int) []int {
 		slices.Sort(list)
 		return slices.Compact(list)
 	}
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
+	return numeric.UpTo(n)
 }
 
-// Rows returns some rows of a matrix.
 func Rows(m matrix.Matrix, rows []int) matrix.Matrix {
 	return matrix.Matrix{Rows: len(rows), Cols: m.Cols, Data: m.Take(rows)}
 }

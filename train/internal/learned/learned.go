@@ -17,8 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// Draw draws the components that a stage found in the codes of images, next to the images' true dimensions if they are
-// known.
+// Draw draws the components that a stage found in codes, next to the images' true dimensions if they are known.
 func Draw(name string, d datasets.Dataset, codes matrix.Matrix, l *models.Learned, images []int) ([]byte, error) {
 	m := report.Manifolds{Codes: codes, Components: report.NumberedGroups(ints(l.Components), nil)}
 	if l.Parts != nil {

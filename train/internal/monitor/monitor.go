@@ -44,7 +44,6 @@ func (m *Monitor) Direction(result string) metrics.Direction {
 	return metrics.HigherIsBetter // the metric does not suit the data
 }
 
-// Measure computes the metrics.
 func (m *Monitor) Measure(ctx context.Context) ([]metrics.Result, error) {
 	codes, err := m.Coder.Encode(ctx, m.Data, m.Images)
 	if err != nil {

@@ -128,11 +128,10 @@ func FindLoss(all []engine.ObjectiveLoss, name string) (value float64, err error
 	case 0:
 		return 0, fmt.Errorf("there is no loss %q; want one of %s", name, strings.Join(known, ", "))
 	}
-	return 0, fmt.Errorf("%q is of %d objectives; want one of %s", name, len(found), strings.Join(found, ", "))
+	return 0, fmt.Errorf("%q is a loss of %d objectives; want one of %s", name, len(found), strings.Join(found, ", "))
 }
 
-// chosenColumns returns the code columns of a watched sentence for each factor if its metric chose them, and otherwise
-// "".
+// chosenColumns returns the code columns of a watched sentence if its metric chose them, and otherwise "".
 func chosenColumns(r metrics.Result) string {
 	if r.Sentence == "" {
 		return ""

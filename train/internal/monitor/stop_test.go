@@ -14,7 +14,7 @@ func TestStop(t *testing.T) {
 		stop   Stop
 		better metrics.Direction
 		values []float64
-		ends   int // after so many evaluations; 0: never
+		ends   int // number of evaluations; 0: never
 		why    string
 	}{
 		{"reached, lower", Stop{Reach: &reach}, metrics.LowerIsBetter, []float64{0.9, 0.7, 0.5}, 3, "m is 0.5, and 0.5 was to be reached"},

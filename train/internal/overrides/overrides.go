@@ -41,8 +41,7 @@ func standIns(parse func() (*config.Node, error), overrides []string) []string {
 	return all
 }
 
-// realSettings lists, as overrides, the settings that a public data set takes over from its imitation in a config; nil
-// if there are none.
+// realSettings lists, as overrides, the settings that a public data set takes over from its twin in a config.
 func realSettings(n *config.Node, name string) (list []string) {
 	var c catalog.Choice
 	if n == nil || n.Decode(&c) != nil {
@@ -78,8 +77,7 @@ func settingsOf(c catalog.Choice) *config.Node {
 	return n
 }
 
-// longMetrics converts a short list of metrics to a mapping with the key final if overrides set other keys of metrics.
-// It modifies the source and the overrides.
+// longMetrics converts a short list of metrics to a mapping with the key final, if overrides set other keys.
 func longMetrics(n *config.Node, measureKeys, overrides []string) []string {
 	if !slices.ContainsFunc(overrides, func(o string) bool {
 		path, _, _ := strings.Cut(o, "=")

@@ -97,7 +97,7 @@ func (c *Content) facts(m models.Model) []report.Fact {
 			r.Machine.OS, r.Machine.Arch, r.Machine.Kernels, wording.Count(r.Machine.Threads, "thread"), r.Machine.Cores)
 		add("version", "%s, %s", r.Version, r.Machine.Go)
 		if other := r.History.Other(); other != "" {
-			add("not the run of its config", "%s", other)
+			add("does not match its config", "%s", other)
 		}
 	}
 	return list

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A shell reads the command that repeats a run as the intended words.
+// A shell parses the command that repeats a run into the intended words.
 func TestAgain(t *testing.T) {
 	for dir, want := range map[string]string{
 		"runs/quickstart":   "unravel train runs/quickstart/config.yaml --run runs/quickstart-again",

@@ -10,8 +10,7 @@ import (
 // smaller ones. In train.BenchmarkEncoder a single image takes a third of the time of eight.
 var batches = []struct{ images, least int }{{128, 128}, {8, 4}, {1, 1}}
 
-// Pools holds compiled programs of one kind for several batch sizes. It compiles programs when they are needed, at most
-// one of each size per thread. Several goroutines may use it.
+// Pools holds compiled programs for several batch sizes, at most one of each per thread. It is safe for concurrent use.
 type Pools struct {
 	lock    sync.Mutex // held while a program is compiled
 	closed  bool

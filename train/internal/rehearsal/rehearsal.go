@@ -20,8 +20,7 @@ const (
 	growTime      = 250 * time.Millisecond
 )
 
-// warmSteps is the number of untimed first steps of an objective, which touch memory for the first time.
-const warmSteps = 2
+const warmSteps = 2 // number of untimed first steps of an objective, which touch memory for the first time
 
 // Steps times training steps, without the first steps of each objective.
 type Steps struct {

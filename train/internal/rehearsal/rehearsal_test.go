@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Time grows by a power of the rows between the first and the second power.
+// Time grows with a power of the rows between 1 and 2.
 func TestGrown(t *testing.T) {
 	for _, c := range []struct {
 		before, last time.Duration
@@ -32,13 +32,13 @@ func TestGrown(t *testing.T) {
 	}
 }
 
-// Work is tried on more and more rows, up to all, until two sizes are known and the time is enough. Work that fails on few
+// Rehearsals use more and more rows, up to all, until two sizes are known and the time suffices. Work that fails on few
 // rows is tried on more.
 func TestGrow(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		rows  int
-		fails int // on fewer rows
+		fails int // fails on fewer rows
 		begin time.Duration
 		row   time.Duration
 		tried []int

@@ -14,8 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/plain"
 )
 
-// Activity shows the progress of encoding, measuring and drawing: a bar on a terminal, or otherwise an occasional
-// event.
+// Activity shows the progress of encoding, measuring and drawing: a bar on a terminal, or an occasional event.
 type Activity struct {
 	log   *slog.Logger
 	bars  io.Writer     // nil: no bars
@@ -66,7 +65,6 @@ func (a *Activity) Begin(what string, all int) {
 	})
 }
 
-// Step shows the number of finished parts and the current part.
 func (a *Activity) Step(done int, part string) {
 	a.lock.Lock()
 	defer a.lock.Unlock()
@@ -101,7 +99,6 @@ func (a *Activity) show() {
 
 func (a *Activity) label() string { return strings.TrimSpace(a.what + " " + a.part) }
 
-// End removes the activity.
 func (a *Activity) End() {
 	if a.what == "" {
 		return

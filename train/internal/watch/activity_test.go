@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/plain"
 )
 
-// Work after training shows its progress, even while one part takes long.
+// Work after training shows its progress, even during a long part.
 func TestActivity(t *testing.T) {
 	lines := make(chan string)
 	a := &Activity{log: plain.Logger(writerFunc(func(p []byte) { lines <- string(p) })), every: time.Millisecond}
@@ -22,7 +22,7 @@ func TestActivity(t *testing.T) {
 		}
 	}
 	go func() {
-		for range lines { // until it has ended
+		for range lines { // until it ends
 		}
 	}()
 	a.End()

@@ -26,8 +26,7 @@ const maxBoardBytes = 1 << 20
 
 var boardSides = []int{2048, 1024, 512}
 
-// openEvents opens TensorBoard's file. It removes the end of the previous session, and the pictures of that end,
-// because a continued run ends again.
+// openEvents opens TensorBoard's file without the end of the previous session, because a run ends again.
 func (g *Logs) openEvents(step int64) error {
 	old, err := tfevents.Find(g.Store.Dir())
 	if err != nil {
@@ -65,7 +64,6 @@ func (g *Logs) openEvents(step int64) error {
 	return errors.Join(g.Events.Write(0, tfevents.SessionStart(g.Settings, begun)), g.Events.Flush())
 }
 
-// Settings returns the settings of a config, by key path.
 func Settings(text string) ([]tfevents.Setting, error) {
 	root, err := config.Parse("", []byte(text))
 	if err != nil {

@@ -17,8 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// quietInterval is the interval of progress lines without a terminal.
-const quietInterval = 10 * time.Second
+const quietInterval = 10 * time.Second // interval of progress lines without a terminal
 
 // Console logs the events of a run and draws its progress.
 type Console struct {
@@ -49,7 +48,6 @@ func (c *Console) write(level slog.Level, event, text string, values []any) {
 	c.Log.Log(context.Background(), level, text, append([]any{"event", event}, values...)...)
 }
 
-// Hook shows the progress of training.
 func (c *Console) Hook(priority int) engine.Hook {
 	var d *Display
 	return engine.Hook{Name: "progress", Priority: priority, NoParams: true,
@@ -82,8 +80,7 @@ type Display struct {
 	End   func() // leaves the losses of the last epoch on the screen
 }
 
-// barInterval is the minimum interval of redrawing a bar.
-const barInterval = 100 * time.Millisecond
+const barInterval = 100 * time.Millisecond // minimum interval of redrawing a bar
 
 // newDisplay draws a bar on a terminal, or otherwise logs an occasional epoch.
 func newDisplay(l *engine.Loop, c *Console) *Display {
@@ -117,7 +114,7 @@ func BarDisplay(l *engine.Loop, c *Console, w io.Writer, columns int, interval t
 		options = append(options, progressbar.OptionSetWidth(narrowBar))
 	}
 	epochs, bar := l.Settings().Epochs, progressbar.NewOptions(max(1, l.Steps()-before), options...)
-	meter, last := newMeter(), epochEvent{}
+	meter, last := &meter{since: time.Now()}, epochEvent{}
 	current := l.Losses()
 	for i := range current {
 		current[i].Values = nil
@@ -140,8 +137,7 @@ func BarDisplay(l *engine.Loop, c *Console, w io.Writer, columns int, interval t
 	}}
 }
 
-// describe returns a line on the epoch and the losses of every objective's last step, with as much detail as fits into
-// the columns.
+// describe returns a line on the epoch and the losses of the last steps, as far as the columns allow.
 func describe(epoch, epochs int, losses []engine.ObjectiveLoss, rate float64, columns int) string {
 	short := fmt.Sprintf("epoch %d/%d", epoch, epochs)
 	var parts, sums, numbers []string
@@ -168,10 +164,8 @@ func describe(epoch, epochs int, losses []engine.ObjectiveLoss, rate float64, co
 	return short
 }
 
-// maxLeft is the maximum remaining time to show, in seconds: a century.
-const maxLeft = 100 * 365 * 24 * 3600
+const maxLeft = 100 * 365 * 24 * 3600 // maximum remaining time to show, in seconds: a century
 
-// LineDisplay logs an occasional epoch.
 func LineDisplay(l *engine.Loop, c *Console) *Display {
 	last := time.Now()
 	begin, beginStep := last, l.Step()
@@ -199,7 +193,6 @@ type epochEvent struct {
 	values []any
 }
 
-// log logs the event, with more text and values.
 func (e epochEvent) log(c *Console, more string, values ...any) {
 	if e.text != "" {
 		c.Info("epoch", e.text+more, append(e.values, values...)...)
@@ -219,7 +212,6 @@ func eventOf(r *engine.EpochReport) epochEvent {
 	return epochEvent{epochText(r), values}
 }
 
-// epochText returns a line on the mean losses of an epoch.
 func epochText(r *engine.EpochReport) string {
 	var parts []string
 	for _, l := range r.Losses {
@@ -228,8 +220,7 @@ func epochText(r *engine.EpochReport) string {
 	return fmt.Sprintf("epoch %d/%d  %s  %.0f images/s", r.Epoch, r.Of, strings.Join(parts, "; "), float64(r.Images)/r.Seconds)
 }
 
-// objectiveName returns the prefix for the losses of an objective. A single objective needs no name: "unsupervised"
-// would be wrong for losses from labels.
+// objectiveName returns the prefix for an objective's losses; "" for a single objective.
 func objectiveName(name string, objectives int) string {
 	if objectives == 1 {
 		return ""
@@ -264,8 +255,6 @@ type meter struct {
 	images int
 	rate   float64
 }
-
-func newMeter() *meter { return &meter{since: time.Now()} }
 
 func (m *meter) add(r *engine.StepReport) {
 	m.images += r.Images

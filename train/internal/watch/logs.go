@@ -40,7 +40,6 @@ func (g *Logs) Open(l *engine.Loop) (err error) {
 	return g.openEvents(step)
 }
 
-// Hook logs every epoch.
 func (g *Logs) Hook(priority int) engine.Hook {
 	return engine.Hook{Name: "log", Priority: priority,
 		OnEpoch: func(_ context.Context, _ *engine.Loop, r *engine.EpochReport) error { return g.epoch(r) }}
@@ -67,8 +66,7 @@ func (g *Logs) epoch(r *engine.EpochReport) error {
 	return g.lines.Append(line)
 }
 
-// Metrics logs an evaluation unless the logs already have it, such as the last epoch's evaluation, or the evaluation of
-// a resumed finished run.
+// Metrics logs an evaluation unless the logs already have it, such as the last epoch's evaluation.
 func (g *Logs) Metrics(epoch, step int, results []metrics.Result) error {
 	if len(results) == 0 {
 		return nil
@@ -89,7 +87,6 @@ func (g *Logs) Metrics(epoch, step int, results []metrics.Result) error {
 	return g.lines.Append(line)
 }
 
-// remember records an evaluation that is already in the log.
 func (g *Logs) remember(line rundir.Line) {
 	if len(g.measured) > 0 && g.measured[0].Step != line.Step {
 		g.measured = nil
@@ -97,7 +94,6 @@ func (g *Logs) remember(line rundir.Line) {
 	g.measured = append(g.measured, line)
 }
 
-// Sync waits until the open logs are on disk.
 func (g *Logs) Sync() error {
 	if g.lines == nil {
 		return nil
@@ -108,7 +104,6 @@ func (g *Logs) Sync() error {
 	return g.Events.Flush()
 }
 
-// Close closes the logs.
 func (g *Logs) Close() {
 	if g.lines != nil {
 		_ = g.lines.Close()

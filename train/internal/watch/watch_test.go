@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
-// A large picture is reduced, or left out.
+// A large picture is reduced or omitted.
 func TestBoardImage(t *testing.T) {
 	stream := rand.New(rand.NewPCG(1, 2))
 	noise := image.NewGray(image.Rect(0, 0, 1500, 700))

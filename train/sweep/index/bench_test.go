@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// many writes the folders of n runs; one in ten has not begun.
+// many writes the folders of n runs. One run in ten has not begun.
 func many(b *testing.B, n int) (dir string) {
 	b.Helper()
 	dir = b.TempDir()
@@ -36,7 +36,7 @@ func many(b *testing.B, n int) (dir string) {
 	return dir
 }
 
-// touch replaces the records of some runs, as a run does when it ends.
+// touch replaces the records of some runs, like runs that end.
 func touch(b *testing.B, dir string, n int) {
 	b.Helper()
 	records, err := filepath.Glob(filepath.Join(dir, "*_seed7", "run.json"))
@@ -68,8 +68,8 @@ func open(b *testing.B, dir string, want int) []*index.Run {
 	return runs
 }
 
-// What `unravel runs` takes: without an index, with one, and with one and 300 runs that have changed. UNRAVEL_MANY=DIR keeps the folders
-// there, as 100,000 runs take 3 GB; without it 2,000 are measured.
+// BenchmarkIndex times `unravel runs` without an index, with one, and with one after changes to 300 runs.
+// UNRAVEL_MANY=DIR keeps the folders, because 100,000 runs take 3 GB. Without it, there are 2,000 runs.
 func BenchmarkIndex(b *testing.B) {
 	sizes := []int{2000}
 	if os.Getenv("UNRAVEL_MANY") != "" {

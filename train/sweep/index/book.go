@@ -39,7 +39,6 @@ func newBook() *book {
 		map[int64]*machine{}, map[machine]int64{}, map[string]*names{}, map[*sweep.Setting]int64{}, sums{shared: map[any]uint32{}}}
 }
 
-// read calls scan for each row of a query.
 func (x *Index) read(ctx context.Context, query string, scan func(*sql.Rows) error) error {
 	rows, err := x.db.QueryContext(ctx, query)
 	if err != nil {
@@ -112,8 +111,7 @@ func (b *book) load(ctx context.Context, x *Index) error {
 	})
 }
 
-// kindOf returns the kind with the given values of keys, which are in alphabetical order, with positions for name and
-// seed.
+// kindOf returns the kind with the given values of sorted keys, with positions for name and seed.
 func (b *book) kindOf(keys []string, values []unique.Handle[string]) *kind {
 	for _, own := range []string{nameKey, seedKey} {
 		at, _ := slices.BinarySearch(keys, own)
@@ -143,7 +141,6 @@ func (r row) number(ctx context.Context, tx *sql.Tx) (id int64, err error) {
 	return id, err
 }
 
-// kind returns the number of a run's kind. It inserts the kind if it is new.
 func (b *book) kind(ctx context.Context, tx *sql.Tx, e sweep.Entry) (int64, error) {
 	list, err := e.Settings()
 	if err != nil || len(list) == 0 {
@@ -201,7 +198,6 @@ func (b *book) named(ctx context.Context, tx *sql.Tx, r Results) (int64, error) 
 	return id, nil
 }
 
-// machine returns the number of a machine. It inserts the machine if it is new.
 func (b *book) machine(ctx context.Context, tx *sql.Tx, m machine) (int64, error) {
 	id := b.machIDs[m]
 	if id == 0 {

@@ -50,7 +50,6 @@ func Filter(runs []*Run, filters ...string) ([]*Run, error) {
 	return runs, nil
 }
 
-// criterion returns the test of a value by a filter.
 func criterion(filter, sign, value string) (func(text string, ok bool) bool, error) {
 	want, err := strconv.ParseFloat(value, 64)
 	equal := func(text string, ok bool) bool {

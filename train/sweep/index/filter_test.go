@@ -12,7 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// some returns three runs; the last has no results.
+// some returns three runs. The last run has no results.
 func some() []*index.Run {
 	run := func(dir, seed, weight string, mig float64) *index.Run {
 		r := &index.Run{Dir: dir, State: sweep.Finished, Ended: "now", Seconds: 2, Results: index.NewResults(map[string]float64{"mig": mig, "mig.x": 1}),
@@ -85,7 +85,7 @@ func TestGroupBy(t *testing.T) {
 	}
 }
 
-// Columns are fixed ones, choices, settings and results; Differing lists only differing settings and choices.
+// Columns are fixed columns, choices, settings and results. Differing lists only differing settings and choices.
 func TestColumns(t *testing.T) {
 	names := func(list []index.Column) (names []string) {
 		for _, c := range list {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// On a full disk runs are listed without a database.
+// On a full disk, runs are listed without a database.
 func TestIndexOnFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=2m"); err != nil {
@@ -22,7 +22,7 @@ func TestIndexOnFullDisk(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_ = os.WriteFile(fill, make([]byte, 4<<20), 0o600) // as much as there is space for
+		_ = os.WriteFile(fill, make([]byte, 4<<20), 0o600) // fill the available space
 		if info, err := os.Stat(fill); err != nil || os.Truncate(fill, max(0, info.Size()-free)) != nil {
 			t.Fatal(err)
 		}

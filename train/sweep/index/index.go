@@ -25,8 +25,7 @@ import (
 // File is the name of the database in a folder of runs.
 const File = "runs.sqlite"
 
-// version is the version of the schema; a database of another version is rebuilt.
-const version = 3
+const version = 3 // version of the schema; a database of another version is rebuilt
 
 // application is SQLite's application_id of an index of runs. The first versions did not set it.
 const application = 0x756e7276 // "unrv"
@@ -81,7 +80,6 @@ func unwritable(err error) bool {
 	return ok && slices.Contains([]int{sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}, failed.Code()&0xff)
 }
 
-// discard removes an unusable database.
 func discard(ctx context.Context, dir, path string) error {
 	unlock, err := rundir.Lock(ctx, dir)
 	if err != nil {
@@ -94,8 +92,7 @@ func discard(ctx context.Context, dir, path string) error {
 	return errors.Join(err, unlock())
 }
 
-// damaged returns nil if a file begins with SQLite's header and our mark, with at most one wrong byte, and errForeign
-// otherwise.
+// damaged returns nil for SQLite's header and our mark, with at most one wrong byte, and errForeign otherwise.
 func damaged(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -123,8 +120,7 @@ func damaged(path string) error {
 	return nil
 }
 
-// escapes quotes paths in the name of a database.
-var escapes = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23")
+var escapes = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23") // quotes paths in the name of a database
 
 func open(ctx context.Context, dir, path string) (x *Index, err error) {
 	db, err := sql.Open("sqlite", "file:"+escapes.Replace(path)+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=synchronous(NORMAL)")

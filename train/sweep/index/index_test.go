@@ -95,7 +95,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// Results that are edited in place count as edited, also if the file has the size and the time that it had.
+// Results edited in place count as edited, even if the file keeps its size and time.
 func TestEditedInPlace(t *testing.T) {
 	dir := t.TempDir()
 	makeRuns(t, dir, "0")
@@ -121,7 +121,7 @@ func TestEditedInPlace(t *testing.T) {
 	}
 }
 
-// A run with a part that this program lacks is read again by a program that has it, though no file of it has changed.
+// A run with a part that this program lacks is read again by a program with this part, even if its files are unchanged.
 func TestIndexOfOtherPrograms(t *testing.T) {
 	dir := t.TempDir()
 	makeRuns(t, dir, "0")
@@ -137,7 +137,7 @@ func TestIndexOfOtherPrograms(t *testing.T) {
 	}
 }
 
-// The index follows what happens to the folders, and is the same when it is made anew.
+// The index follows changes of the folders, and equals a new index.
 func TestIndexFollows(t *testing.T) {
 	dir := t.TempDir()
 	makeRuns(t, dir, "0", "1", "2")
@@ -192,7 +192,7 @@ CREATE TABLE settings (dir TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL
 CREATE TABLE results (dir TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (dir, name)) STRICT, WITHOUT ROWID;
 `
 
-// The views of the database agree with the list about every run.
+// The views of the database agree with the list for every run.
 func TestIndexViews(t *testing.T) {
 	dir := t.TempDir()
 	makeRuns(t, dir, "0", "18446744073709551615")
@@ -264,7 +264,7 @@ func execute(path, statements string) error {
 	return errors.Join(err, db.Close())
 }
 
-// A file of another program is left unchanged.
+// Another program's file remains unchanged.
 func TestIndexForeign(t *testing.T) {
 	for name, make := range map[string]func(path string) error{
 		"a database": func(path string) error { return execute(path, "CREATE TABLE thesis (chapter TEXT)") },
@@ -302,7 +302,7 @@ func TestIndexForeign(t *testing.T) {
 	}
 }
 
-// Several programs may ask at once.
+// Several programs may list runs at once.
 func TestIndexTogether(t *testing.T) {
 	dir := t.TempDir()
 	makeRuns(t, dir, "0", "1", "2")

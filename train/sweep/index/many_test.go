@@ -19,7 +19,8 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// planOf returns a sweep of n runs, a multiple of 10 up to 100,000: ten seeds of each of n/10 combinations of two settings.
+// planOf returns a sweep of n runs, a multiple of 10 up to 100,000: ten seeds for each of n/10 combinations of two
+// settings.
 func planOf(n int) (*sweep.Plan, error) {
 	side := 1
 	for side*side < n/10 {
@@ -42,8 +43,8 @@ product: {losses.1.kl.weight: [%s], train.optimizer.adam.lr: [%s]}
 `, numbers(side, "%d"), numbers(n/10/side, "%de-4")))
 }
 
-// writeMany makes the folders of ended runs: configs, records, logs and results, which depend on the position in the list.
-// Every rest-th run gets only a config, as if it had not begun; with rest 0 no run does.
+// writeMany makes the folders of ended runs: configs, records, logs and results, which depend on the position in the
+// list. Every rest-th run has only a config, as if not begun. If rest is 0, all runs have ended.
 func writeMany(dir string, runs []sweep.Run, rest int) error {
 	errs := make([]error, len(runs))
 	disk.Each(context.Background(), len(runs), func(i int) {
@@ -85,7 +86,7 @@ func writeOne(dir string, run sweep.Run, i int, waiting bool) error {
 	return nil
 }
 
-// inventedResults invents results from a run's position.
+// inventedResults derives results from a run's position.
 func inventedResults(i int) (list []metrics.Result) {
 	at := func(k int) float64 { return float64((i*37+k*101)%1009) / 1009 }
 	for k, name := range []string{"mig", "sap", "dci", "modularity", "factor-vae", "beta-vae", "explicitness"} {

@@ -29,8 +29,7 @@ type Run struct {
 	Stamp string `json:"-"` // see the function Stamp
 }
 
-// Read reads the run of a folder without a database. The name of the run is the path of its folder relative to the
-// folder of runs, with slashes.
+// Read reads the run of a folder without a database. name is its path relative to the folder of runs, with slashes.
 func Read(path, name string) *Run {
 	stamp := Stamp(path) // computed before reading the files, so the next update sees a concurrent change
 	e := sweep.Read(path)
@@ -51,7 +50,6 @@ func Read(path, name string) *Run {
 	return r
 }
 
-// runOf returns the run of an entry without settings and results.
 func runOf(name, stamp string, e sweep.Entry) *Run {
 	r := &Run{Dir: name, State: e.State, Hash: e.Hash, Stamp: stamp, Problem: e.Other}
 	if e.Damaged() { // includes runs with unreadable results, although a sweep completes them again
@@ -80,7 +78,6 @@ func (x *Index) Runs(context.Context) ([]*Run, error) {
 	return list, nil
 }
 
-// resultsOf returns the results of a finished run.
 func resultsOf(e sweep.Entry) Results {
 	all := map[string]float64{}
 	for _, m := range e.Metrics {
@@ -106,7 +103,6 @@ func resultsOf(e sweep.Entry) Results {
 	return NewResults(all)
 }
 
-// varying lists the settings that differ between runs, sorted.
 func varying(runs []*Run) []string {
 	differ, seen := map[string]bool{}, map[*kind]bool{}
 	for _, r := range runs {

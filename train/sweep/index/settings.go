@@ -27,10 +27,7 @@ func newNames(list []string) *names {
 }
 
 // Settings that differ between most runs.
-const (
-	nameKey = "name"
-	seedKey = "seed"
-)
+const nameKey, seedKey = "name", "seed"
 
 // Settings are the settings of a run, by key path. To save memory, runs that differ only in name and seed share all
 // other settings. Settings are immutable. The zero value is empty and belongs to a damaged run.
@@ -82,7 +79,6 @@ func (s Settings) Get(key string) (string, bool) {
 	return s.value(i), true
 }
 
-// value returns the i-th setting.
 func (s Settings) value(i int) string {
 	switch s.kind.names.list[i] {
 	case nameKey:
@@ -115,8 +111,7 @@ func (s *Settings) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Results are the results of a run by name: metrics, parts of a metric as name.part, and fit.*. Results are immutable;
-// the zero value is empty.
+// Results are a run's metrics, their parts as name.part, and fit.*. They are immutable; the zero value is empty.
 type Results struct {
 	names  *names
 	values string // numbers separated by commas, which are parsed on use

@@ -5,8 +5,7 @@ import (
 	"hash/crc32"
 )
 
-// sums computes checksums of the rows of runs, which detect flipped bits in the database. A checksum covers the row of
-// a run and the values that the run shares with other runs.
+// sums computes checksums of the row of a run and its shared values, which detect flipped bits.
 type sums struct {
 	shared map[any]uint32 // by the pointer to a kind, names or a machine
 	row    []byte         // buffer for the last row

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// A flipped bit in the database changes nothing that is shown.
+// A flipped bit in the database does not change the shown runs.
 func TestFlippedBits(t *testing.T) {
 	dir := t.TempDir()
 	makeRuns(t, dir, "0", "1", "2")

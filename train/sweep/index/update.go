@@ -20,14 +20,12 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// stored is a run in the database.
 type stored struct {
 	*Run
 	folder int64 // time of the last change of the folder; 0: the folder may have changed after it was read
 }
 
-// unsound reports whether a run must always be read again. A damaged run may have parts that another program knows, and
-// another run may have unreadable files.
+// unsound reports whether a run must always be read again: damaged, or with unreadable files.
 func (s *stored) unsound() bool {
 	return s.State == sweep.Damaged || s.State == sweep.Unfinished && s.Problem != ""
 }
@@ -174,7 +172,6 @@ func Stamp(path string) string {
 
 const timeLayout = "2006-01-02T15:04:05Z"
 
-// writer writes runs in a transaction.
 type writer struct {
 	book *book
 	tx   *sql.Tx
@@ -279,7 +276,6 @@ type fields struct {
 	bad  bool
 }
 
-// text returns the next string.
 func (f *fields) text() (text string) {
 	if len(f.rest) < 2 || f.rest[1] != '"' {
 		f.bad = true
@@ -305,7 +301,6 @@ func (f *fields) text() (text string) {
 	return text
 }
 
-// number returns the next number.
 func (f *fields) number() string {
 	if len(f.rest) < 2 {
 		f.bad = true

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -123,10 +124,7 @@ func newClient(s Server) (*client, error) {
 
 func (c *client) name() string { return c.base.String() }
 
-// onceKey marks the context of a request that must not be retried blindly.
-type onceKey struct{}
-
-func once(ctx context.Context) context.Context { return context.WithValue(ctx, onceKey{}, true) }
+type onceKey struct{} // marks the context of a request that must not be retried blindly
 
 func (c *client) checkRetry(ctx context.Context, r *http.Response, err error) (bool, error) {
 	var dial *net.OpError
@@ -169,9 +167,7 @@ func (c *client) do(ctx context.Context, method, name string, at *url.URL, body 
 	if err != nil {
 		return err
 	}
-	for key, values := range c.header {
-		request.Header[key] = values
-	}
+	maps.Copy(request.Header, c.header)
 	if method != http.MethodGet {
 		request.Header.Set("Content-Type", kind)
 		if err := request.SetBody(body); err != nil {
@@ -207,7 +203,6 @@ func (c *client) do(ctx context.Context, method, name string, at *url.URL, body 
 	return nil
 }
 
-// refusal returns the error for a response.
 func (c *client) refusal(what string, r *http.Response, text []byte) error {
 	e := &serverError{Server: c.name(), Request: what, Status: r.StatusCode}
 	var answer struct {
@@ -260,7 +255,6 @@ func (c *client) experiment(ctx context.Context, name string) (id string, delete
 	return "", false, fmt.Errorf("%s: GET experiments/get-by-name: there is no experiment %s after it was made", c.name(), name)
 }
 
-// remoteRun is a run on a server.
 type remoteRun struct {
 	Info struct {
 		RunID       string `json:"run_id"`
@@ -285,8 +279,7 @@ type pair struct {
 	Value string `json:"value"`
 }
 
-// integer is an int64 in JSON, as a number or a string (https://protobuf.dev/programming-guides/json/).
-type integer int64
+type integer int64 // int64 in JSON, as a number or a string (https://protobuf.dev/programming-guides/json/)
 
 func (i *integer) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(bytes.Trim(text, `"`), (*int64)(i))

@@ -116,8 +116,7 @@ func paramsOf(r *index.Run) (params map[string]string, note string) {
 	return params, note
 }
 
-// keepParams returns the parameters that the server lacks. MLflow never changes a parameter, so the note contains the
-// new values.
+// keepParams returns the parameters that the server lacks. MLflow changes no parameter, so the note has new values.
 func keepParams(params, has map[string]string, note string) (lacking map[string]string, with string) {
 	lacking = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(params)) {
@@ -161,12 +160,8 @@ func pairs(all map[string]string) (list []pair) {
 
 // A group is the part before the / in the name of a metric, unless it is a loss. MLflow's page has one section per
 // group.
-const (
-	metricsGroup = "metrics"
-	fitGroup     = "fit"
-)
+const metricsGroup, fitGroup = "metrics", "fit"
 
-// point is a value of a metric at a step.
 type point struct {
 	Key       string  `json:"key"`
 	Value     float64 `json:"value"`
@@ -174,8 +169,7 @@ type point struct {
 	Step      int     `json:"step"`
 }
 
-// metricsOf returns the metrics of a run by step: losses by objective, and metrics of evaluations. Values that are only
-// known at the end, such as parts of metrics, are at the last step.
+// metricsOf returns the metrics of a run by step. Values that are only known at the end are at the last step.
 func metricsOf(r *index.Run, folder string, log []rundir.Line, begun time.Time) (all []point) {
 	type source struct{ group, name string }
 	var sources []source
@@ -224,8 +218,7 @@ func metricsOf(r *index.Run, folder string, log []rundir.Line, begun time.Time) 
 	return all
 }
 
-// missing returns the points that the server lacks. Points are sent by step, so the last step of a metric determines
-// which points the server has.
+// missing returns the points that the server lacks. Points are sent by step, so its last step decides.
 func missing(all []point, has []latest) []point {
 	last := map[string]int{}
 	for _, m := range has {

@@ -71,7 +71,6 @@ func (s *sender) note(format string, args ...any) {
 	s.sum.Notes = append(s.sum.Notes, fmt.Sprintf(format, args...))
 }
 
-// job is a run to send.
 type job struct {
 	run    *index.Run
 	folder string
@@ -112,8 +111,7 @@ func (s *sender) prepare(runs []*index.Run) map[string][]*job {
 	return jobs
 }
 
-// experimentName returns the name of the experiment for the runs of a folder: the folder's path relative to the parent
-// of dir.
+// experimentName returns the folder's path relative to the parent of dir.
 func (s *sender) experimentName(folder string) string {
 	name := filepath.Base(folder)
 	if rel, err := filepath.Rel(s.dir, folder); err == nil && filepath.IsLocal(rel) {
@@ -171,12 +169,10 @@ func local(err error) bool {
 	return errors.As(err, new(unreadableError))
 }
 
-// unreadableError is an error in the files of a run.
-type unreadableError struct{ error }
+type unreadableError struct{ error } // error in the files of a run
 
 func (e unreadableError) Unwrap() error { return e.error }
 
-// find finds runs on the server by their tags.
 func (s *sender) find(ctx context.Context, experiment string, jobs []*job) error {
 	byKey := map[string]*job{}
 	for _, j := range jobs {
@@ -234,15 +230,14 @@ func (s *sender) send(ctx context.Context, experiment string, j *job) error {
 	return s.client.log(ctx, j.remote.Info.RunID, nil, nil, tags)
 }
 
-// create creates a run on the server. If a request gets no response, the server may still have created the run. create
-// then looks for the run.
+// create creates a run on the server. Without a response, it looks for the run, which may exist.
 func (s *sender) create(ctx context.Context, experiment string, j *job) error {
 	request := map[string]any{"experiment_id": experiment, "run_name": cut(filepath.Base(j.folder), maxTag),
 		"start_time": j.begun.UnixMilli(),
 		"tags":       pairs(map[string]string{runTag: j.key, kindTag: "LOCAL", sourceTag: "unravel train"})}
 	for try := 1; ; try++ {
 		var answer struct{ Run remoteRun }
-		err := s.client.call(once(ctx), http.MethodPost, "runs/create", nil, request, &answer)
+		err := s.client.call(context.WithValue(ctx, onceKey{}, true), http.MethodPost, "runs/create", nil, request, &answer)
 		if err == nil && answer.Run.Info.RunID == "" {
 			return fmt.Errorf("%s: POST runs/create: the answer has no run_id; want a server of MLflow", s.client.name())
 		}

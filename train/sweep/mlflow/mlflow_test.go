@@ -184,7 +184,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// A running run sends what is new. Edits of MLflow's users stay.
+// A running run sends new data. Edits by MLflow's users remain.
 func TestSendAgain(t *testing.T) {
 	dir, s := filepath.Join(t.TempDir(), "runs"), mlflowtest.New(t)
 	r := begun(t, filepath.Join(dir, "one"))
@@ -216,8 +216,8 @@ func TestSendAgain(t *testing.T) {
 	}
 }
 
-// A call that stops at any of its requests continues, and sends nothing twice. A server that is away for a moment, or
-// loses answers, changes nothing.
+// A call stopped at any request continues and sends nothing twice. A server that is briefly unavailable or loses
+// answers changes nothing.
 func TestInterrupted(t *testing.T) {
 	dir, whole := filepath.Join(t.TempDir(), "runs"), mlflowtest.New(t)
 	for _, name := range []string{"one", "two"} {
@@ -274,7 +274,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// Names and values that MLflow forbids are mapped, and requests keep to MLflow's limits.
+// Forbidden names and values are mapped, and requests respect MLflow's limits.
 func TestHostile(t *testing.T) {
 	dir, s := filepath.Join(t.TempDir(), "runs"), mlflowtest.New(t)
 	name := "x\"\n[é\u0085] %41#?"
@@ -297,7 +297,7 @@ func TestHostile(t *testing.T) {
 		long: "7", long + "x": "8", "long": long, "bad": "\xff\x00", "f.g": "", "end.": "9", "日本": "10"}
 	for i := range 230 {
 		settings[fmt.Sprintf("a%03d", i)] = "small"
-		settings[fmt.Sprintf("z%03d", i)] = strings.Repeat("<", 1663) // 100 have a little more than a megabyte
+		settings[fmt.Sprintf("z%03d", i)] = strings.Repeat("<", 1663) // 100 of them have slightly more than a megabyte
 	}
 	run := &index.Run{Dir: name, State: "stopped", Hash: "h", Settings: index.NewSettings(settings), Problem: long,
 		Results: index.NewResults(map[string]float64{"m(1)": 1, "m[1]": 2, "../x": 3, "fit.": 4, "fit.a/b": 5})}
@@ -333,7 +333,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// Errors name the server, the request and the answer. No redirect gets the token, and no message has it.
+// Errors name the server, the request and the answer. Redirects do not get the token, and messages do not contain it.
 func TestRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs")
 	r := begun(t, filepath.Join(dir, "one"))
@@ -382,7 +382,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A user and a password go before a token; also in an address, without a trace in messages.
+// A user and a password take precedence over a token, also in an address, and do not appear in messages.
 func TestCredentials(t *testing.T) {
 	dir, s := filepath.Join(t.TempDir(), "runs"), mlflowtest.New(t)
 	r := begun(t, filepath.Join(dir, "one"))
@@ -408,7 +408,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// Without the proxy of artifacts the rest is sent. Unreadable files and refused values stop no other run.
+// Without an artifact proxy, the rest is sent. Unreadable files and rejected values do not stop other runs.
 func TestOthersGoOn(t *testing.T) {
 	dir, s := filepath.Join(t.TempDir(), "runs"), mlflowtest.New(t)
 	s.ArtifactURI = "/mnt/artifacts"
@@ -443,7 +443,7 @@ func TestOthersGoOn(t *testing.T) {
 	}
 }
 
-// Artifacts go to the tracking server alone, also behind a path.
+// Artifacts go only to the tracking server, also behind a path.
 func TestArtifacts(t *testing.T) {
 	dir, s := filepath.Join(t.TempDir(), "runs"), mlflowtest.New(t)
 	r := begun(t, filepath.Join(dir, "one"))

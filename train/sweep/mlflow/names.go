@@ -11,13 +11,9 @@ import (
 )
 
 // Limits of names in bytes, without a suffix of 9 bytes. MLflow allows 250 characters, and GROUP/NAME for metrics.
-const (
-	maxName = 200
-	maxPart = 110
-)
+const maxName, maxPart = 200, 110
 
-// mapNames maps names to distinct names that MLflow allows for parameters, metrics and tags. Letters, digits,
-// underscores, hyphens, points and spaces stay. Allowed names of up to most bytes do not change.
+// mapNames maps names to distinct names that MLflow allows. Allowed names of up to most bytes do not change.
 func mapNames(list []string, most int) map[string]string {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b string) int {

@@ -18,7 +18,7 @@ type object struct {
 	parts []render.Part
 }
 
-// drawn lists the objects that data sets draw, and a few more.
+// drawn lists the objects of data sets, and a few more.
 var drawn = sync.OnceValue(func() (list []object) {
 	add := func(parts []render.Part, name ...any) { list = append(list, object{fmt.Sprint(name...), parts}) }
 	for seed := range uint64(183) {
@@ -37,7 +37,7 @@ var drawn = sync.OnceValue(func() (list []object) {
 	return list
 })
 
-// parts lists the objects that pictures put together, and the objects of tests.
+// parts lists the component objects of pictures, and the objects of tests.
 func parts() (list []object) {
 	add := func(name string, parts []render.Part) { list = append(list, object{name, parts}) }
 	foot, shoulder, link := Arm()
@@ -54,7 +54,7 @@ func parts() (list []object) {
 	return list
 }
 
-// every calls do for objects.
+// every runs do for each object.
 func every(t *testing.T, objects []object, do func(t *testing.T, parts []render.Part)) {
 	t.Helper()
 	for _, o := range objects {
@@ -62,8 +62,8 @@ func every(t *testing.T, objects []object, do func(t *testing.T, parts []render.
 	}
 }
 
-// Every surface is closed: an edge that one triangle has, another one has in the other direction. Triangles run counter-clockwise around
-// normals that point out of the volume.
+// Every surface is closed: each edge of a triangle occurs in another triangle in the opposite direction. Triangles run
+// counter-clockwise around outward normals.
 func TestSurfacesAreClosed(t *testing.T) {
 	long.NotShort(t)
 	every(t, long.Sample(drawn(), 60), func(t *testing.T, parts []render.Part) {
@@ -126,7 +126,7 @@ func pieces(m *render.Mesh) map[[3]float64]int {
 	return piece
 }
 
-// Objects fill the unit sphere, and stay within it.
+// Objects touch the unit sphere and stay within it.
 func TestSizes(t *testing.T) {
 	every(t, drawn(), func(t *testing.T, parts []render.Part) {
 		most, triangles := 0.0, 0
@@ -145,7 +145,7 @@ func TestSizes(t *testing.T) {
 	})
 }
 
-// Objects have the same bits on every machine.
+// Objects have equal bits on every machine.
 func TestObjectsAreTheSame(t *testing.T) {
 	for _, c := range []struct {
 		objects []object
@@ -206,7 +206,7 @@ func BenchmarkCar(b *testing.B) {
 	}
 }
 
-// picture draws an object that shows the side at an azimuth, in degrees.
+// picture draws an object seen from an azimuth in degrees.
 func picture(t testing.TB, r *render.Renderer, parts []render.Part, azimuth float64) []uint8 {
 	t.Helper()
 	scene := render.Scene{Parts: parts, Ambient: 0.4, Background: [3]float64{0.9, 0.9, 0.9}, Lights: []render.Light{{Direction: [3]float64{-0.5, 1, 0.6}, Colour: [3]float64{0.6, 0.6, 0.6}}}}
@@ -225,7 +225,7 @@ func apart(a, b []uint8) (sum float64) {
 	return sum
 }
 
-// Objects of a kind look different, one from the other and each from all its sides.
+// Objects of a kind look different from each other and from each side.
 func TestObjectsDiffer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")

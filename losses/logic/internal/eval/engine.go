@@ -143,7 +143,6 @@ func (e *Engine) newEvaluator() *evaluator {
 	return &evaluator{engine: e, data: &e.data, index: make([]int32, e.program.Variables), difference: make([]float64, chunk)}
 }
 
-// makePieces creates evaluators for n parts of the work.
 func (e *Engine) makePieces(n int) {
 	for len(e.pieces) < n {
 		p := e.newEvaluator()
@@ -178,8 +177,7 @@ func (e *Engine) Set(rows [][]float64, at int) {
 // Column returns column k of the batch, so callers can set it.
 func (e *Engine) Column(k int) []float64 { return e.data.columns[k] }
 
-// Slope returns the gradient of the last computation with respect to a column of the batch. It is empty for columns
-// without a gradient.
+// Slope returns the last gradient with respect to a column of the batch; it is empty for columns without a gradient.
 func (e *Engine) Slope(k int) []float64 { return e.main.slopes[k] }
 
 // Value computes the quantity of the current batch.
@@ -378,7 +376,6 @@ func (e *Engine) relate() {
 	}
 }
 
-// rotate computes a matrix for every row.
 func (d *data) rotate(m program.Matrix) {
 	if !m.Space {
 		cos, sin := d.columns[m.At], d.columns[m.At+1]

@@ -1,9 +1,9 @@
 package eval
 
 import (
-	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"math"
 
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
@@ -14,8 +14,7 @@ type equality struct {
 	coordinates []split
 }
 
-// split is a coordinate of a difference: a constant, slow parts that are constant over the current tuples, and fast
-// parts that vary.
+// split is a coordinate of a difference: a constant, slow parts that the current tuples share, and fast parts.
 type split struct {
 	offset     float64
 	slow, fast []program.Part
@@ -215,8 +214,7 @@ func (b *builder) split(term []program.Coordinate) (all []split) {
 	return all
 }
 
-// monomial is a part with several entries, for tuples that differ in one variable: the entries of other variables are
-// constant over these tuples.
+// monomial is a part with several entries, for tuples that differ in one variable: other variables' entries are fixed.
 type monomial struct {
 	program.Part
 	own  bool            // the first entry varies
@@ -253,7 +251,6 @@ func (p *monomial) scaled(m *evaluator, x float64, t int) float64 {
 	return x
 }
 
-// addMonomials adds the monomials of n tuples.
 func (s *split) addMonomials(m *evaluator, d []float64) {
 	for i := range s.monomials {
 		p := &s.monomials[i]
@@ -295,3 +292,94 @@ func (p *monomial) scatter(m *evaluator, d []float64) {
 	}
 	to[m.index[p.Variable]] += sum
 }
+
+// cosine is the cosine distance of two terms. It computes half the squared distance between their unit vectors, which
+// is exactly 0 for equal terms.
+type cosine struct {
+	base
+	*program.Cosine
+	a, b    []split
+	lengths [2][]float64 // lengths of the terms
+}
+
+func (f *cosine) cost(*data) float64 { return 2 }
+
+// measure computes the lengths of a term at n tuples without overflow.
+func (f *cosine) measure(m *evaluator, term []split, sizes []float64) []float64 {
+	n := len(sizes)
+	most, d := f.seconds[:n], m.difference[:n]
+	clear(most)
+	for k := range term {
+		term[k].differences(m, d)
+		for t, x := range d {
+			most[t] = max(most[t], math.Abs(x))
+		}
+	}
+	clear(sizes)
+	for k := range term {
+		term[k].differences(m, d)
+		for t, x := range d {
+			if most[t] != 0 {
+				x /= most[t]
+				sizes[t] += x * x
+			}
+		}
+	}
+	for t := range sizes {
+		sizes[t] = most[t] * math.Sqrt(sizes[t])
+	}
+	return sizes
+}
+
+func (f *cosine) value(m *evaluator, n int) []float64 {
+	out, a, b := f.values[:n], f.measure(m, f.a, f.lengths[0][:n]), f.measure(m, f.b, f.lengths[1][:n])
+	x, y := m.difference[:n], f.seconds[:n]
+	clear(out)
+	for k := range f.a {
+		f.a[k].differences(m, x)
+		f.b[k].differences(m, y)
+		for t := range out {
+			d := unit(x[t], a[t]) - unit(y[t], b[t])
+			out[t] += d * d / 2
+		}
+	}
+	for t := range out {
+		if (a[t] == 0) != (b[t] == 0) {
+			out[t] = 1
+		}
+	}
+	return out
+}
+
+// unit returns a coordinate of a vector after scaling it to length 1; a zero vector stays 0.
+func unit(x, length float64) float64 {
+	if length == 0 {
+		return 0
+	}
+	return x / length
+}
+
+func (f *cosine) gradient(m *evaluator, n int, g []float64) {
+	if !f.Codes {
+		return
+	}
+	value, a, b := f.values[:n], f.lengths[0][:n], f.lengths[1][:n]
+	x, y := m.difference[:n], f.seconds[:n]
+	for k := range f.a {
+		f.a[k].differences(m, x)
+		f.b[k].differences(m, y)
+		for t := range x {
+			if a[t] == 0 || b[t] == 0 || g[t] == 0 {
+				x[t], y[t] = 0, 0
+				continue
+			}
+			p, q := x[t]/a[t], y[t]/b[t]
+			x[t] = g[t] * steep((p-q-value[t]*p)/a[t])
+			y[t] = g[t] * steep((q-p-value[t]*q)/b[t])
+		}
+		f.a[k].scatter(m, x)
+		f.b[k].scatter(m, y)
+	}
+}
+
+func steep(x float64) float64 { return min(max(x, -steepest), steepest) }

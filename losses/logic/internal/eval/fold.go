@@ -18,7 +18,6 @@ type gathered struct {
 	infinite    float64
 }
 
-// count returns the number of all quantities.
 func (s *gathered) count() float64 { return s.summed + s.zeros + s.infinite }
 
 // add adds a quantity with a multiplicity. It reports whether this is the first 0 of a disjunction.
@@ -126,7 +125,6 @@ func (s *gathered) term(a float64) float64 {
 	return math.Log1p(a)
 }
 
-// result returns the aggregate.
 func (s *gathered) result() float64 {
 	m := s.extreme
 	switch {

@@ -30,7 +30,7 @@ func (s gathered) of(all ...float64) float64 {
 	return s.result()
 }
 
-// samples are lists of quantities of all sizes.
+// lists returns lists of quantities of all sizes.
 func lists() [][]float64 {
 	r := rng.New(3, "fold")
 	all := [][]float64{{0.5}, {0.5, 0.5}, {2, 0.3, 0.7}, {1e-9, 3, 1}, {40, 40.5, 39}, {1e3, 1.001e3, 2e3}, {1e300, 2e300}, {5e-320, 7e-320, 1e-310}}
@@ -124,7 +124,7 @@ func TestFoldLaws(t *testing.T) {
 	}
 }
 
-// checkZeros tests that exists is 0 where one is, and forall and the soft minimum where all are.
+// checkZeros tests that exists is 0 if any quantity is 0, and that forall and the soft minimum are 0 if all are.
 func checkZeros(t *testing.T, s gathered, list []float64) {
 	t.Helper()
 	zeros := make([]float64, len(list))
@@ -144,7 +144,7 @@ func checkZeros(t *testing.T, s gathered, list []float64) {
 	}
 }
 
-// checkSlopes compares slopes with differences.
+// checkSlopes compares slopes with finite differences.
 func checkSlopes(t *testing.T, s gathered, list []float64, v float64) {
 	t.Helper()
 	all := s
@@ -160,13 +160,13 @@ func checkSlopes(t *testing.T, s gathered, list []float64, v float64) {
 		up, down := slices.Clone(list), slices.Clone(list)
 		up[i], down[i] = a+h, a-h
 		want := (s.of(up...) - s.of(down...)) / (2 * h)
-		if slices.Max(list) < 1e4 && slices.Min(list) > 1e-6 && v < 1e6 && math.Abs(got-want) > 1e-5*want+1e-14*v/h { // of rounding
+		if slices.Max(list) < 1e4 && slices.Min(list) > 1e-6 && v < 1e6 && math.Abs(got-want) > 1e-5*want+1e-14*v/h { // rounding error
 			t.Errorf("%v %v of %v has the slope %v in %v, differences give %v", s.fold, s.temperature, list, got, a, want)
 		}
 	}
 }
 
-// TestSoft tests the limits of the soft minimum: the least, and the mean.
+// TestSoft tests the limits of the soft minimum: the minimum and the mean.
 func TestSoft(t *testing.T) {
 	for _, list := range lists() {
 		least, mean := slices.Min(list), 0.0
@@ -194,7 +194,7 @@ func TestSoft(t *testing.T) {
 	}
 }
 
-// TestLargeFolds tests that many quantities neither overflow nor vanish.
+// TestLargeFolds tests that folds of many quantities neither overflow nor vanish.
 func TestLargeFolds(t *testing.T) {
 	const n = 1 << 20
 	for _, c := range []struct {

@@ -131,8 +131,7 @@ func (f *fit) slopes(m *evaluator) (dt, dx []float64) {
 	return f.g, f.dx
 }
 
-// pull sets dx to the gradient with respect to the argument of a fixed function, given the gradient g with respect to
-// the target.
+// pull sets dx to the gradient with respect to the argument of a fixed function, given the target's gradient g.
 func (f *fit) pull(g, dx []float64) {
 	w := f.regression.Weights
 	if f.Class == syntax.Isometry {
@@ -319,8 +318,7 @@ func (f *fit) centres(m *evaluator) (float64, error) {
 	return value, nil
 }
 
-// deviate finds the centre of points. It returns their deviation, and sets g to its gradient with respect to the
-// points.
+// deviate finds the centre of points. It returns their deviation, and sets g to its gradient in the points.
 func (f *fit) deviate(points, g []float64) (v float64, err error) {
 	width, n := len(f.Target), len(points)/len(f.Target)
 	switch f.Method {

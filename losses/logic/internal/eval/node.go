@@ -43,8 +43,7 @@ type builder struct {
 }
 
 func (b *builder) numbers() []float64 { return make([]float64, b.width) }
-
-func (b *builder) base() base { return base{b.numbers(), b.numbers(), b.numbers()} }
+func (b *builder) base() base         { return base{b.numbers(), b.numbers(), b.numbers()} }
 
 func (b *builder) node(n program.Node) node {
 	switch n := n.(type) {
@@ -84,7 +83,6 @@ func (b *builder) node(n program.Node) node {
 	panic(fmt.Sprintf("logic: %T is not a node", n))
 }
 
-// operationOf returns the operation of a connective.
 func operationOf(n *program.Connective) operation {
 	switch n.Kind {
 	case syntax.AndKind:

@@ -28,8 +28,7 @@ func operations() map[string]operation {
 	return all
 }
 
-// TestOperations compares the operations with the paper's isomorphisms, where these
-// neither overflow nor cancel.
+// TestOperations compares the operations with the paper's isomorphisms, if these neither overflow nor cancel.
 func TestOperations(t *testing.T) {
 	for k := range 6 {
 		q := syntax.Quantale{And: syntax.Conjunction(k), Or: syntax.Disjunction(min(k, 4)), Implies: syntax.Implication(k), Not: syntax.NotComplement}
@@ -50,8 +49,8 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestLaws tests what every operation must keep: units, zeros, the adjunction of
-// implications, and that nothing is NaN or negative, nor a slope infinite, up to infinity.
+// TestLaws tests the laws of every operation: units, zeros, the adjunction of implications, no NaN, no negative result,
+// no infinite slope, up to infinity.
 func TestLaws(t *testing.T) {
 	all := append([]float64{math.Inf(1), 5e-324, 1e300}, grid...)
 	for name, o := range operations() {
@@ -116,7 +115,7 @@ func lawOf(name string, a, b, r float64) string {
 	return ""
 }
 
-// TestSlopes compares slopes with differences, off the kinks.
+// TestSlopes compares slopes with finite differences away from kinks.
 func TestSlopes(t *testing.T) {
 	for name, o := range operations() {
 		for _, a := range []float64{0.2, 0.5, 1.1, 2.3, 7} {

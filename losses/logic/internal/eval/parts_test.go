@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// distances is `forall i, j: z(i) = z(j)` by a premetric and an aggregate, for codes of two columns.
+// distances is `forall i, j: z(i) = z(j)` with a premetric and an aggregate, for codes of two columns.
 func distances(p syntax.Premetric, a factor.Aggregate, tests ...program.Test) *program.Program {
 	b := program.New(2, 0)
 	b.Variables = 2
@@ -23,7 +23,7 @@ func distances(p syntax.Premetric, a factor.Aggregate, tests ...program.Test) *p
 	return b
 }
 
-// TestParts tests that large work is cut into parts, small work not.
+// TestParts tests that only large work is divided into parts.
 func TestParts(t *testing.T) {
 	for rows, want := range map[int]int{100: 0, 200: 2, 1000: pieces} {
 		e, err := New(distances(syntax.Euclidean, factor.Mean, &program.Not{Test: &program.SameRow{A: 0, B: 1}}), rows)
@@ -42,7 +42,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestPairs tests which quantifiers are computed by groups of rows.
+// TestPairs tests which quantifiers run by groups of rows.
 func TestPairs(t *testing.T) {
 	for _, c := range []struct {
 		p    *program.Program

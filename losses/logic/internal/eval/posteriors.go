@@ -7,8 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// posteriors is the divergence or distance between the Gaussian posteriors of two rows, from their means and log
-// variances.
+// posteriors is a divergence of the Gaussian posteriors of two rows, from their means and log variances.
 type posteriors struct {
 	base
 	*program.Posteriors

@@ -10,8 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// quantifier aggregates the quantities of a body over the tuples of its variables, and stores the results of its last
-// computation.
+// quantifier aggregates the quantities of a body over the tuples of its variables, and stores its last results.
 type quantifier struct {
 	base
 	*program.Quantifier
@@ -339,7 +338,6 @@ func (q *quantifier) bestOf(v []float64) int {
 	return best
 }
 
-// add adds quantities.
 func (q *quantifier) add(m *evaluator, v []float64, rows []int32) {
 	sum, count, weight := 0.0, float64(len(rows)), 1.0
 	if q.Symmetric {
@@ -372,7 +370,6 @@ func (q *quantifier) add(m *evaluator, v []float64, rows []int32) {
 	q.count += count
 }
 
-// addFold adds the quantity of a tuple to a fold.
 func (q *quantifier) addFold(m *evaluator, v, weight float64, last int32) {
 	if q.gathered.add(v, weight) {
 		q.keep(m, last)

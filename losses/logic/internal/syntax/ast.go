@@ -212,8 +212,7 @@ func Bare(t Term) Term {
 	return t
 }
 
-// Function is a variable for a function between codes and factors: `h: z -> y in affine` or `m.shape: y.shape ->
-// z.shape`.
+// Function is a variable for a function, as in `h: z -> y in affine` or `m.shape: y.shape -> z.shape`.
 type Function struct {
 	Place
 	Name     string // a name, or two with a dot between: m.shape

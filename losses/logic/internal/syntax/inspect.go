@@ -112,8 +112,7 @@ func IsCrisp(f Formula) bool {
 	return false
 }
 
-// Guards splits the body of a quantifier into crisp formulas that restrict its
-// domain, and the rest.
+// Guards splits the body of a quantifier into crisp formulas that restrict its domain, and the rest.
 func (q *Quantified) Guards() (crisp []Formula, rest Formula) {
 	switch {
 	case q.Domain.Set == FunctionSet, !q.Universal && IsCrisp(q.Body):
@@ -140,7 +139,6 @@ func (q *Quantified) Guards() (crisp []Formula, rest Formula) {
 	return crisp, rest
 }
 
-// conjuncts lists the operands of a conjunction.
 func conjuncts(f Formula, list []Formula) []Formula {
 	if c, ok := f.(*Connective); ok && c.Kind == AndKind {
 		return conjuncts(c.B, conjuncts(c.A, list))

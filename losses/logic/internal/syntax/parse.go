@@ -24,8 +24,7 @@ func Parse(text string) (s Sentence, err error) {
 	return p.sentence(), nil
 }
 
-// parser is a recursive-descent parser with precedence climbing for operators. It panics with the [*Error] of the first
-// invalid token.
+// parser is a recursive-descent parser. It panics with the [*Error] of the first invalid token.
 type parser struct {
 	text   string
 	tokens []token
@@ -48,8 +47,7 @@ func (p *parser) fail(offset int, format string, values ...any) {
 
 // found fails at a token, with an error that names the expected token.
 func (p *parser) found(t token, want string) { p.fail(t.offset, "found %v, want %s", t, want) }
-
-func (p *parser) peek() token { return p.tokens[p.i] }
+func (p *parser) peek() token                { return p.tokens[p.i] }
 
 func (p *parser) next() token {
 	t := p.tokens[p.i]
@@ -59,9 +57,7 @@ func (p *parser) next() token {
 	return t
 }
 
-func (p *parser) place() Place { return p.peek().place() }
-
-// at reports whether a symbol is next.
+func (p *parser) place() Place        { return p.peek().place() }
 func (p *parser) at(text string) bool { return p.peek().is(text) }
 
 // accept reads a symbol or keyword if it is next.

@@ -236,7 +236,6 @@ func (p *parser) functionSpace() *Access {
 	return p.space(t)
 }
 
-// class reads the class of a function.
 func (p *parser) class(f *Function) {
 	t := p.next()
 	known := classNames()[1:]

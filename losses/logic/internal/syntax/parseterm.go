@@ -142,8 +142,7 @@ func (p *parser) number(want string) float64 {
 	return t.value
 }
 
-// application reads `h(z(i))` or `m.shape(y.shape(i))` after its first name. It returns nil, and reads nothing, if no
-// such function exists.
+// application reads `h(z(i))` or `m.shape(y.shape(i))` after its first name, or nothing, for nil, without a function.
 func (p *parser) application(t token) Term {
 	name, start := t.text, p.i
 	if !p.bound(name) && p.at(".") {

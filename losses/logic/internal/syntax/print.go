@@ -49,7 +49,6 @@ func (w *writer) text(write func(*writer)) string {
 	return v.String()
 }
 
-// operands writes the operands of an operator.
 func (w *writer) operands(name string, commutes bool, a, b func(*writer)) {
 	left, right := w.text(a), w.text(b)
 	if w.names != nil && commutes && right < left {
@@ -299,7 +298,6 @@ func (w *writer) independence(f *Independence) {
 	w.add("(", f.list(), ")")
 }
 
-// list writes the sub-codes.
 func (f *Independence) list() string {
 	return joined(f.Codes, func(a *Access) string { return TextOf(a) })
 }

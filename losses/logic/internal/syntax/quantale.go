@@ -7,8 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 )
 
-// Quantale holds the operations that replace the connectives (Zhang and Sugiyama 2024,
-// appendices B.5 to B.9).
+// Quantale holds the operations that replace the connectives (Zhang and Sugiyama 2024, appendices B.5 to B.9).
 type Quantale struct {
 	And     Conjunction
 	Or      Disjunction

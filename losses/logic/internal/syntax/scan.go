@@ -26,8 +26,7 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Recover stops a panic with an [*Error] and sets err to it. The parser and the compiler panic with the error of the
-// first invalid part.
+// Recover stops a panic with an [*Error], as the parser and the compiler raise, and sets err to it.
 func Recover(err *error) {
 	switch e := recover().(type) {
 	case nil:
@@ -73,12 +72,10 @@ type token struct {
 	joined bool // without a space before it
 }
 
-// is reports whether the token is a symbol.
 func (t token) is(text string) bool { return t.kind == symbol && t.text == text }
 
 // named reports whether the token is a word that is not a keyword.
-func (t token) named() bool { return t.kind == word && !isKeyword(t.text) }
-
+func (t token) named() bool  { return t.kind == word && !isKeyword(t.text) }
 func (t token) place() Place { return Place(t.offset + 1) }
 
 func (t token) String() string {

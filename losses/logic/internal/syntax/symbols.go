@@ -2,8 +2,7 @@ package syntax
 
 import "strings"
 
-// Formula returns the sentence in the symbols of logic, without premetrics, aggregates
-// and multiples.
+// Formula returns the sentence in the symbols of logic, without premetrics, aggregates and multiples.
 func (s Sentence) Formula() string {
 	w := &writer{}
 	if s.Sampled {
@@ -19,7 +18,6 @@ func (s Sentence) Quantity() string {
 	return w.formula(s.Body)
 }
 
-// logical writes a formula of logic.
 func logical(w *writer, f Formula, level int) {
 	switch f := f.(type) {
 	case *Equality:

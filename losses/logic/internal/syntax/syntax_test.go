@@ -108,7 +108,7 @@ func TestMentions(t *testing.T) {
 	}
 }
 
-// TestNames tests that every operation has a name that sets it.
+// TestNames tests that every operation has a name, and that the name sets the operation.
 func TestNames(t *testing.T) {
 	for c, n := range map[string]int{"and": 6, "or": 5, "->": 7, "not": 3} {
 		for i := range n {

@@ -28,8 +28,7 @@ func named(results []metrics.Result, names []string) (list []metrics.Result, all
 	return list, true
 }
 
-// read reads the file of an analysis from a run's folder or from the ledger. ok is false if the file is missing or
-// damaged.
+// read reads the file of an analysis from a run's folder or the ledger. ok is false without a sound file.
 func read(run sweep.Entry, file string, x any) (ok bool, err error) {
 	if run.Dir == "" {
 		text, ok := run.Stored[file]
@@ -46,7 +45,6 @@ func read(run sweep.Entry, file string, x any) (ok bool, err error) {
 	return json.Unmarshal(text, x) == nil, nil
 }
 
-// write writes the result of an analysis to a file in the run's folder.
 func write(dir, file string, x any) error {
 	store, err := rundir.Open(dir)
 	if err != nil {

@@ -19,7 +19,6 @@ type Best struct {
 	K int `yaml:"k" doc:"number of best columns of every factor"`
 }
 
-// Validate checks the settings.
 func (b *Best) Validate() error {
 	if b.K < 1 {
 		return config.Invalid("k", "%d columns; want 1 or more", b.K)
@@ -63,7 +62,6 @@ func (b *Best) Results(ctx context.Context, run sweep.Entry, choices []metrics.C
 	return x.Results, write(run.Dir, b.file(), x)
 }
 
-// measure computes metrics of the best columns of codes.
 func (b *Best) measure(ctx context.Context, in *metrics.Input, seed uint64, choices []metrics.Choice) (x topped, err error) {
 	named, err := metrics.Named(medName)
 	if err != nil {
@@ -99,7 +97,6 @@ func (b *Best) measure(ctx context.Context, in *metrics.Input, seed uint64, choi
 	return x, nil
 }
 
-// medName is the name of the metric that selects columns.
 const medName = "med"
 
 // settings returns the metrics with the settings for selected columns.
@@ -124,5 +121,4 @@ func (b *Best) settings(choices []metrics.Choice) []metrics.Choice {
 	return list
 }
 
-// file returns the name of the file in the run's folder.
 func (b *Best) file() string { return fmt.Sprintf("top-%d.json", b.K) }

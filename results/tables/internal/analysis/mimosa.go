@@ -15,8 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Mimosa learns components and a hierarchy from the codes of a run's training images. Metrics compare both with the
-// true ones.
+// Mimosa learns components and a hierarchy from the codes of training images, and compares both with the truth.
 type Mimosa struct {
 	mimosa.Options `yaml:",inline"`
 }
@@ -64,7 +63,6 @@ func (m *Mimosa) Results(ctx context.Context, run sweep.Entry, list []metrics.Ch
 	return results, write(run.Dir, m.file(), x)
 }
 
-// explore runs MIMOSA on the codes of images.
 func (m *Mimosa) explore(ctx context.Context, e *train.Experiment, images []int) (*mimosa.Result, error) {
 	codes, err := e.Encode(ctx, images)
 	if err != nil {
@@ -92,10 +90,8 @@ func (x *explored) defined(choices []metrics.Choice) []metrics.Choice {
 	return slices.DeleteFunc(slices.Clone(choices), func(c metrics.Choice) bool { return c.Name == purity })
 }
 
-// purity is the name of the metric.
 const purity = "purity"
 
-// empty reports whether MIMOSA found no component.
 func (x *explored) empty() bool {
 	return !slices.ContainsFunc(x.Components, func(c int) bool { return c >= 0 })
 }

@@ -31,7 +31,6 @@ type Entangled struct {
 	Subset              int `yaml:"subset" doc:"number of random rows of the codes to measure, drawn anew for every seed; 0: all"`
 }
 
-// Validate checks the settings.
 func (e *Entangled) Validate() error {
 	if err := e.Entangled.Validate(); err != nil {
 		return err
@@ -42,10 +41,8 @@ func (e *Entangled) Validate() error {
 	return nil
 }
 
-// Random reports whether the codes depend on the seed.
 func (e *Entangled) Random() bool { return e.Encoder == "random" || e.Subset > 0 }
 
-// Sample returns the codes for a seed.
 func (e *Entangled) Sample(_ context.Context, seed uint64) (*Sample, error) {
 	codes, columns, err := e.Codes(seed)
 	if err != nil {
@@ -97,12 +94,8 @@ type Linear struct {
 }
 
 // Limits of Linear.
-const (
-	maxKnownRows    = 1 << 20
-	maxKnownColumns = 1 << 16
-)
+const maxKnownRows, maxKnownColumns = 1 << 20, 1 << 16
 
-// Validate checks the settings.
 func (l *Linear) Validate() error {
 	switch {
 	case l.Columns < 1 || l.Columns > maxKnownColumns:
@@ -127,7 +120,6 @@ func (l *Linear) Validate() error {
 	return nil
 }
 
-// validWeights checks that there are k finite weights in each row.
 func validWeights(key string, rows [][]float64, k int) error {
 	for i, row := range rows {
 		if len(row) != k || k == 0 {
@@ -142,7 +134,6 @@ func validWeights(key string, rows [][]float64, k int) error {
 	return nil
 }
 
-// weights returns the weights of a column.
 func (l *Linear) weights(column int) []float64 {
 	if column < len(l.First) {
 		return l.First[column]
@@ -150,10 +141,8 @@ func (l *Linear) weights(column int) []float64 {
 	return l.Rest[(column-len(l.First))%len(l.Rest)]
 }
 
-// Random reports whether the codes depend on the seed.
 func (l *Linear) Random() bool { return false }
 
-// Sample returns the codes for a seed.
 func (l *Linear) Sample(_ context.Context, _ uint64) (*Sample, error) {
 	var grid factor.Grid
 	for j := range l.weights(0) {
@@ -188,10 +177,8 @@ type ImportanceCase struct {
 	Rows   [][]float64 `yaml:"rows" doc:"importances of each code column for every factor; columns without importance need no row"`
 }
 
-// SetDefaults implements config.Defaulter.
 func (c *ImportanceCase) SetDefaults() { c.Weight = 1 }
 
-// Validate checks the settings.
 func (m *Importances) Validate() error {
 	sum := 0.0
 	for i, c := range m.Cases {
@@ -220,7 +207,6 @@ func (m *Importances) Validate() error {
 	return nil
 }
 
-// Random reports whether the result depends on the seed.
 func (m *Importances) Random() bool { return false }
 
 // Score returns the result of dci, with disentanglement only.
@@ -250,12 +236,8 @@ type Timed struct {
 }
 
 // Limits of Timed.
-const (
-	maxTimedRows   = 1 << 20
-	maxTimedLevels = 1 << 16
-)
+const maxTimedRows, maxTimedLevels = 1 << 20, 1 << 16
 
-// Validate checks the settings.
 func (s *Timed) Validate() error {
 	switch {
 	case s.Rows < 2 || s.Rows > maxTimedRows:
@@ -273,13 +255,10 @@ func (s *Timed) Validate() error {
 	return nil
 }
 
-// Random reports whether the codes depend on the seed.
 func (s *Timed) Random() bool { return true }
 
-// timedNoise is the standard deviation of the noise.
 const timedNoise = 0.1
 
-// Sample returns the codes for a seed.
 func (s *Timed) Sample(_ context.Context, seed uint64) (*Sample, error) {
 	stream := rng.New(seed, "table/timed")
 	in := &metrics.Input{Codes: matrix.Matrix{Rows: s.Rows, Cols: s.Columns}}

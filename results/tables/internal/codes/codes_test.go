@@ -10,7 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 )
 
-// Codes are sums of the factors, each combination once, and columns repeat.
+// Codes are sums of the factors, with one row per combination. Columns repeat.
 func TestLinear(t *testing.T) {
 	l := &Linear{First: [][]float64{{1, 0, 0}}, Rest: [][]float64{{0, 2, 0}, {0, 1, -1}}, Columns: 4, Levels: 3}
 	if err := l.Validate(); err != nil {
@@ -29,7 +29,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// DCI's formula scores assumed importances; no other metric accepts them.
+// DCI's formula scores given importances. Other metrics reject them.
 func TestImportances(t *testing.T) {
 	m := &Importances{Cases: []ImportanceCase{{Weight: 1, Rows: [][]float64{{1, 0}, {2, 2}}}, {Weight: 3, Rows: [][]float64{{3, 0}}}, {Weight: 0, Rows: [][]float64{{1, 1}}}}}
 	if err := m.Validate(); err != nil {

@@ -20,8 +20,7 @@ type size struct {
 	images float64
 }
 
-// Share returns the number of images that a run sees, divided by the number at the scale full. It returns NaN if either
-// run does not train, or if its data set cannot be opened.
+// Share returns the images that a run sees, divided by the images at the scale full; NaN without training or data set.
 func (x *Sizes) Share(here, full train.Config) float64 {
 	a, b := float64(here.Train.Epochs), float64(full.Train.Epochs)
 	if h, f := here.Train, full.Train; h.EpochSteps != f.EpochSteps || h.Batch != f.Batch || !reflect.DeepEqual(here.Dataset, full.Dataset) {

@@ -8,7 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/train"
 )
 
-// The number of images of a set that draws its images when opened is known without opening it.
+// Some data sets draw their images when opened. The number of their images is known before.
 func TestImagesUnopened(t *testing.T) {
 	for _, text := range []string{"room: {size: 16, hues: 3, scales: 2, orientations: 5}", "cars: {size: 16, elevations: 2, azimuths: 3, objects: 5}",
 		"chopsticks: {samples: 7}", "spaceshapes: {samples: 7}"} {

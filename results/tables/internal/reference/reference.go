@@ -47,14 +47,12 @@ func (d Decimal) Half() float64 {
 	return half
 }
 
-// slack allows for rounding errors when a printed value is halfway between two of our values.
-const slack = 1e-9
+const slack = 1e-9 // allows for rounding errors when a printed value is halfway between two of our values
 
 // Rounding returns the maximum difference between the printed value and a value that rounds to it.
 func (c *Cell) Rounding() float64 { return c.Mean.Half() * (1 + slack) }
 
-// header is the first line of a file.
-var header = []string{"table", "dataset", "row", "column", "mean", "std", "note"}
+var header = []string{"table", "dataset", "row", "column", "mean", "std", "note"} // first line of a file
 
 // Parse reads the printed cells of a table. A file is UTF-8 text with the header
 //
@@ -121,7 +119,7 @@ func plainLines(file string, src []byte) error {
 		case bytes.ContainsFunc(line[:len(line)-1], func(r rune) bool { return r < ' ' || r == 0x7f }):
 			return fmt.Errorf("%s:%d: a control character; want lines that end in a line feed only", file, i+1)
 		case line[len(line)-1] != '\n':
-			return fmt.Errorf("%s:%d: the last line has no end: the file may be cut off", file, i+1)
+			return fmt.Errorf("%s:%d: the last line does not end with a line break: the file may be cut off", file, i+1)
 		}
 	}
 	return nil
@@ -156,8 +154,7 @@ func parseCell(fields []string) (p Cell, err error) {
 	return p, nil
 }
 
-// maxDigits is the maximum number of digits of a printed number that are exact.
-const maxDigits = 15
+const maxDigits = 15 // maximum number of digits of a printed number that are exact
 
 // parseDecimal parses a number such as -0.40. An empty text gives an empty Decimal.
 func parseDecimal(text string) (Decimal, error) {
@@ -178,7 +175,6 @@ func parseDecimal(text string) (Decimal, error) {
 	return Decimal{Value: value, Text: text, Decimals: len(fraction)}, nil
 }
 
-// maxFile is the maximum size of a reference file in bytes.
 const maxFile = 64 << 20
 
 func readBounded(fsys fs.FS, path, shown string) ([]byte, error) {
@@ -223,7 +219,6 @@ func (r *File) Find(dataset, row, column string) *Cell {
 
 func meant(name, of string) bool { return name == of || name == Any }
 
-// Names lists the distinct names in the cells of a data set; of selects the name.
 func (r *File) Names(dataset string, of func(*Cell) string) []string {
 	var names []string
 	for i := range r.Cells {
@@ -234,7 +229,6 @@ func (r *File) Names(dataset string, of func(*Cell) string) []string {
 	return names
 }
 
-// Sets lists the data sets of the cells.
 func (r *File) Sets() []string {
 	var sets []string
 	for i := range r.Cells {

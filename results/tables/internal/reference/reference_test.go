@@ -48,7 +48,7 @@ func TestParseDamaged(t *testing.T) {
 		"head alone":      {head, "r.csv: there are no cells"},
 		"no head":         {"T,D,r,c,0.40,,\n", `r.csv:1: the header is "T,D,r,c,0.40,,"; want table,dataset,`},
 		"other head":      {strings.Replace(good, "mean,std", "std,mean", 1), "r.csv:1: the header is"},
-		"cut off":         {good + "T,D,r,d,0.4", "r.csv:3: the last line has no end"},
+		"cut off":         {good + "T,D,r,d,0.4", "r.csv:3: the last line does not end with a line break"},
 		"Windows lines":   {strings.ReplaceAll(good, "\n", "\r\n"), "r.csv:1: a control character"},
 		"byte order mark": {"\ufeff" + good, "r.csv:1: a byte order mark"},
 		"binary":          {good + "T,D,r,\x00,1,,\n", "r.csv:3: a control character"},
@@ -80,7 +80,7 @@ func TestParseDamaged(t *testing.T) {
 	}
 }
 
-// The files of Unravel hold as many cells as the papers' tables.
+// Unravel's files have as many cells as the papers' tables.
 func TestFiles(t *testing.T) {
 	want := map[string]int{"dialects": 0, "pairs-check": 0, "enriching-sentences": 100, "enriching-table2": 160, "enriching-table3": 30, "enriching-table4": 30, "enriching-table5": 256, "enriching-table5-printed": 80, "enriching-table5-digits": 256, "enriching-table6": 256, "enriching-table6-printed": 256, "enriching-table7": 56, "enriching-table8": 60, "enriching-table9": 100, "enriching-table10": 120, "enriching-table11": 140, "hierarchical-ablation": 10, "hierarchical-benchmark": 0,
 		"hierarchical-figurea1": 0, "hierarchical-figurea2": 0, "hierarchical-figurea3": 0, "hierarchical-figurea6": 0, "hierarchical-figurea7": 0, "hierarchical-sensitivity": 0, "hierarchical-table1": 27, "lsbd-groups": 0, "lsbd-metric-table1": 6, "lsbd-vae-figure5": 79, "lsbd-vae-figure6": 0, "lsbd-vae-flatland": 1, "lsbd-vae-table5": 127, "lsbd-vae-table6": 127, "lsbd-vae-table7": 127, "lsbd-vae-table8": 77, "lsbd-vae-table9": 77, "modularity-ablation": 0, "negative-free-analytic": 62, "negative-free-figure6": 0,
@@ -110,7 +110,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// No input makes Parse panic, and errors name the file. Accepted input can be written and read again.
+// Parse never panics, and its errors name the file. Accepted input can be written and read again.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"", head, head + "T,D,r,c,0.40,,\n", head + "T,D,\"r,1\",c,-1,0.2,n\nT,D,r,d,,,x\n", head + "T,D,r,c,1.,,\n", "\ufeff" + head} {
 		f.Add([]byte(s))

@@ -44,7 +44,6 @@ type Settings struct {
 	Unhashed  bool             // the run needs no hash, which is slow to compute
 }
 
-// Run returns the run of a config with settings.
 func (c *Cache) Run(b *Base, name string, s Settings) (sweep.Run, error) {
 	text, err := c.textOf(s.Metrics)
 	if err != nil {
@@ -120,8 +119,7 @@ func (p *prototype) of(name string, seed uint64) sweep.Run {
 	return sweep.Run{Name: name, Config: c, Hash: rundir.FileHash(append(text, p.after...))}
 }
 
-// prototypeOf returns the part of a config that other seeds share. It returns nil for a config with a start, because
-// the start often depends on the seed.
+// prototypeOf returns the part of a config that other seeds share; nil with a start, which often depends on the seed.
 func prototypeOf(c train.Config) (*prototype, error) {
 	if c.Init != nil {
 		return nil, nil
@@ -137,7 +135,6 @@ func prototypeOf(c train.Config) (*prototype, error) {
 	return &prototype{c, before, after}, nil
 }
 
-// textOf returns the text of a list of metrics.
 func (c *Cache) textOf(list []metrics.Choice) (string, error) {
 	if len(list) == 0 {
 		return "", nil
@@ -153,7 +150,6 @@ func (c *Cache) Text(m metrics.Choice) (string, error) {
 	return c.texts.Get(m.Value, func() (string, error) { return MetricText(m) })
 }
 
-// MetricText returns a metric with all its options as text.
 func MetricText(c metrics.Choice) (string, error) {
 	text, err := config.Encode(struct{ Metric metrics.Choice }{c})
 	return string(text), err
@@ -212,7 +208,6 @@ func (m *Memo[K, V]) Get(key K, make func() (V, error)) (V, error) {
 	return v, err
 }
 
-// Find returns a cached value, or false if there is none.
 func (m *Memo[K, V]) Find(key K) (v V, ok bool) {
 	if known, ok := m.values.Load(key); ok {
 		return known.(V), true
@@ -220,5 +215,4 @@ func (m *Memo[K, V]) Find(key K) (v V, ok bool) {
 	return v, false
 }
 
-// Put caches a value.
 func (m *Memo[K, V]) Put(key K, v V) { m.values.Store(key, v) }

@@ -17,7 +17,6 @@ func Mean(values []float64) float64 {
 	return sum / float64(len(values))
 }
 
-// Median returns the median of values.
 func Median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
@@ -36,8 +35,7 @@ func Deviation(values []float64) float64 {
 	return math.Sqrt(square / float64(len(values)-1))
 }
 
-// MeanTau returns the mean over data sets of Kendall's tau-b between two orders. It skips a data set if one order has
-// only ties. If there is no other data set, it returns NaN.
+// MeanTau returns the mean of Kendall's tau-b over data sets where both orders differ; NaN without one.
 func MeanTau(a, b [][]float64) float64 {
 	var all []float64
 	for i := range a {

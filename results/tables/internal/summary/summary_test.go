@@ -2,7 +2,7 @@ package summary
 
 import "testing"
 
-// The median of an even number of values is the mean of the two in the middle.
+// The median of an even number of values is the mean of the two middle values.
 func TestMedian(t *testing.T) {
 	for _, test := range []struct {
 		values []float64

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// generalRegisters are the registers that Go leaves to functions in assembly. Go keeps R18 (the system's), R27 (the
-// assembler's), R28 (the goroutine), R29 and R30.
+// generalRegisters are the registers that assembly functions may use in Go. R18 belongs to the system, R27 to the
+// assembler and R28 to the goroutine. R29 and R30 are the frame pointer and the link register.
 var generalRegisters = []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 21, 22, 23, 24, 25, 26}
 
 // set is a set of small numbers.
@@ -49,7 +49,7 @@ func (n instruction) chosen(mask uint) (list []Reg) {
 	return list
 }
 
-// live returns the registers that are read later, after each instruction of code.
+// live returns, for each instruction of code, the registers that later instructions read.
 func live(code []instruction, registers int) []set {
 	labels := map[string]int{}
 	for i, n := range code {
@@ -85,7 +85,7 @@ func live(code []instruction, registers int) []set {
 	return after
 }
 
-// withoutDead returns code without instructions with unread results.
+// withoutDead removes instructions with unread results from code.
 func withoutDead(code []instruction, registers int) []instruction {
 	for {
 		after := live(code, registers)
@@ -106,8 +106,7 @@ func withoutDead(code []instruction, registers int) []instruction {
 	}
 }
 
-// allocate chooses the registers of a function and returns them by Reg. It removes copies from a register to itself
-// from the code.
+// allocate chooses the registers of a function and returns them by Reg. It removes copies from a register to itself.
 func (f *Function) allocate() ([]int, error) {
 	f.code = append(slices.Clone(f.entry), f.code...)
 	f.entry = nil
@@ -122,7 +121,7 @@ func (f *Function) allocate() ([]int, error) {
 	return chosen, nil
 }
 
-// graph knows which registers hold values at the same time.
+// graph is the interference graph: it records the registers that hold values at the same time.
 type graph struct {
 	vectors []bool
 	same    []Reg // union-find of coalesced registers
@@ -169,7 +168,7 @@ func (g *graph) find(r Reg) Reg {
 	return r
 }
 
-// coalesce lets the two registers of a copy be one where they never differ.
+// coalesce merges the two registers of a copy unless they interfere.
 func (g *graph) coalesce(code []instruction) {
 	for i := len(code) - 1; i >= 0; i-- { // inner loops come last
 		n := code[i]
@@ -200,7 +199,7 @@ func (g *graph) colour(chosen []int) error {
 	}
 	for len(rest) > 0 {
 		at := 0
-		for i, r := range rest { // the lowest degree
+		for i, r := range rest { // node of least degree
 			if degree[r]-g.room(r) < degree[rest[at]]-g.room(rest[at]) {
 				at = i
 			}

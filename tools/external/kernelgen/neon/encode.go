@@ -33,7 +33,7 @@ type encoding struct {
 	tied bool
 }
 
-// encodings has them by mnemonic and arrangement of lanes, as the Arm Architecture Reference Manual has them (C7.2).
+// encodings lists the instructions by mnemonic and arrangement of lanes (Arm Architecture Reference Manual, C7.2).
 var encodings = map[string]encoding{
 	"fadd.4s": {three, 0x4e20d400, false}, "fadd.2d": {three, 0x4e60d400, false},
 	"fsub.4s": {three, 0x4ea0d400, false}, "fsub.2d": {three, 0x4ee0d400, false},
@@ -81,8 +81,7 @@ var encodings = map[string]encoding{
 // bytesOf is the number of bytes of a register's part.
 var bytesOf = map[string]int{"q": 16, "d": 8, "s": 4}
 
-// encode returns the bits of an instruction and how disassemblers print it. registers are the text's registers, in its
-// order.
+// encode returns the bits of an instruction and its text in disassemblers. registers are in the order of the text.
 func encode(name string, registers []int, i int) (uint32, string, error) {
 	e, ok := encodings[name]
 	if !ok {
@@ -99,7 +98,7 @@ func encode(name string, registers []int, i int) (uint32, string, error) {
 		return e.bits | r(2)<<16 | r(1)<<5 | r(0), fmt.Sprintf("%s %s, %s, %s", op, v(0), v(1), v(2)), nil
 	case two:
 		bits := e.bits | r(1)<<5 | r(0)
-		if op == "mov" { // the or of a register and itself
+		if op == "mov" { // mov is the or of a register and itself
 			bits |= r(1) << 16
 		}
 		return bits, fmt.Sprintf("%s %s, %s", op, v(0), v(1)), nil
@@ -131,7 +130,7 @@ func encode(name string, registers []int, i int) (uint32, string, error) {
 	return e.memory(op, lanes, registers, i)
 }
 
-// memory encodes an instruction that reads or writes memory; the last registers form the address.
+// memory encodes an instruction that reads or writes memory. The last registers form the address.
 func (e encoding) memory(op, lanes string, registers []int, i int) (uint32, string, error) {
 	r := func(n int) uint32 { return uint32(registers[n]) }
 	size, _, _ := strings.Cut(lanes, ".")
@@ -165,5 +164,5 @@ func (e encoding) memory(op, lanes string, registers []int, i int) (uint32, stri
 	return 0, "", fmt.Errorf("%s: no form", op)
 }
 
-// isPairOffset reports whether loads and stores of two registers reach an offset.
+// isPairOffset reports whether an offset fits loads and stores of two registers.
 func isPairOffset(i int) bool { return i%16 == 0 && i >= -1024 && i < 1024 }

@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// disassemble returns what objdump prints for words, and skips the test where there is none for arm64.
+// disassemble returns objdump's output for words. Without an objdump for arm64, it skips the test.
 func disassemble(t *testing.T, words []uint32) []string {
 	t.Helper()
 	program, err := exec.LookPath("aarch64-linux-gnu-objdump")
@@ -76,7 +76,7 @@ func TestEncodings(t *testing.T) {
 				i = bytesOf[lanes] * random.IntN(1<<12)
 			case pairs:
 				i = 16 * (random.IntN(128) - 64)
-				registers[1] = registers[0] ^ 1 // two loads into one register are undefined
+				registers[1] = registers[0] ^ 1 // two loads to the same register are undefined
 			case prefetch:
 				i = 8 * random.IntN(1<<12)
 			}
@@ -104,7 +104,7 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
-// TestWords compares the words of the generated file with their comments.
+// TestWords compares the words in the generated file with their comments.
 func TestWords(t *testing.T) {
 	text, err := os.ReadFile("../../../../internal/kernel/simd/neon_arm64.s")
 	if err != nil {

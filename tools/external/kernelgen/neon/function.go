@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Reg is a register before allocate has chosen one; 0 is none.
+// Reg is a virtual register before allocation; 0 is none.
 type Reg int
 
-// instruction is one instruction of code: a vector instruction by its name in encodings, or Go's text with a %s for
-// each register.
+// instruction is one instruction of code: a vector instruction by its name in encodings, or text for Go's assembler
+// with a %s for each register.
 type instruction struct {
 	name          string
 	text          string
@@ -19,14 +19,14 @@ type instruction struct {
 	writes, reads uint // bit i for registers[i]
 	i             int  // immediate
 
-	move   bool   // copies registers[1] to registers[0], or for text the other way round
-	effect bool   // has an effect besides the registers it writes
-	label  string // a label at this place; then all other fields are empty
-	target string // jumps there
-	always bool   // and never further
+	move   bool   // copies registers[1] to registers[0]; for text, registers[0] to registers[1]
+	effect bool   // has an effect besides writing registers
+	label  string // a label; all other fields are empty
+	target string // label of a jump
+	always bool   // the jump is unconditional
 }
 
-// Function is a function in the making.
+// Function is a function under construction.
 type Function struct {
 	Name, Doc, Signature string
 	Arguments            int // bytes
@@ -36,7 +36,7 @@ type Function struct {
 	vectors []bool        // by register: whether it is a vector
 	pool    Reg           // address of constants
 	held    map[uint32]Reg
-	hold    map[uint32]bool // constants that have a register in all of the function
+	hold    map[uint32]bool // constants with a register throughout the function
 	uses    map[uint32]int  // uses of constants in code
 	slots   map[int]Reg     // parameters by offset
 }
@@ -58,7 +58,7 @@ func (f *Function) register(vector bool) Reg {
 	return Reg(len(f.vectors) - 1)
 }
 
-// vector returns the vector instruction of a name, with its registers in the order of the text.
+// vector returns the vector instruction with a name. Its registers are in the order of the text.
 func vector(name string, i int, registers ...Reg) instruction {
 	e, ok := encodings[name]
 	if !ok {
@@ -80,7 +80,7 @@ func vector(name string, i int, registers ...Reg) instruction {
 	return n
 }
 
-// Do adds a vector instruction: its result, if it has one, comes first.
+// Do adds a vector instruction. Its result, if any, comes first.
 func (f *Function) Do(name string, registers ...Reg) {
 	f.code = append(f.code, vector(name, 0, registers...))
 }
@@ -90,7 +90,7 @@ func (f *Function) DoAt(name string, i int, registers ...Reg) {
 	f.code = append(f.code, vector(name, i, registers...))
 }
 
-// Go adds an instruction of Go's assembler. text has a %s for each register; the instruction writes the last n
+// Go adds an instruction of Go's assembler. text has a %s for each register. The instruction writes the last n
 // registers.
 func (f *Function) Go(n int, text string, registers ...Reg) {
 	f.code = append(f.code, general(n, text, registers...))
@@ -108,10 +108,11 @@ func (f *Function) Count(r Reg, by int) {
 	f.code = append(f.code, n)
 }
 
-// Label stands at this place.
+// Label adds a label.
 func (f *Function) Label(name string) { f.code = append(f.code, instruction{label: name}) }
 
-// Jump goes to a label if a condition of Go's assembler holds: EQ, NE, LT, GT, GE, LE; always if it is empty.
+// Jump jumps to a label if a condition of Go's assembler holds: EQ, NE, LT, GT, GE or LE. An empty condition always
+// holds.
 func (f *Function) Jump(condition, label string) {
 	text := "B " + label
 	if condition != "" {
@@ -125,7 +126,7 @@ func (f *Function) Return() {
 	f.code = append(f.code, instruction{text: "RET", always: true, effect: true})
 }
 
-// Parameter returns the register of a parameter, which is loaded at the beginning.
+// Parameter returns the register of a parameter. The function loads it at the beginning.
 func (f *Function) Parameter(name string, offset int, float bool) Reg {
 	if r, ok := f.slots[offset]; ok {
 		return r
@@ -150,7 +151,7 @@ func (f *Function) Broadcast(name string, offset int) Reg {
 	return r
 }
 
-// Constant returns a register with a float32 of these bits in all lanes, which must not be written.
+// Constant returns a read-only register with the float32 of these bits in all lanes.
 func (f *Function) Constant(bits uint32) Reg {
 	f.uses[bits]++
 	if !f.hold[bits] {
@@ -167,10 +168,10 @@ func (f *Function) Constant(bits uint32) Reg {
 	return r
 }
 
-// SetConstant sets a register to a float32 of these bits in all lanes.
+// SetConstant sets all lanes of a register to the float32 of these bits.
 func (f *Function) SetConstant(r Reg, bits uint32) { f.code = append(f.code, f.constant(bits, r)) }
 
-// constant returns the instruction that loads a constant. All functions of a file share the pool, see File.
+// constant returns the instruction that loads a constant. All functions of a file share the pool; see File.
 func (f *Function) constant(bits uint32, r Reg) instruction {
 	if bits == 0 {
 		return vector("movi.4s", 0, r)
@@ -184,10 +185,10 @@ func (f *Function) constant(bits uint32, r Reg) instruction {
 	return n
 }
 
-// poolName is the name of the constants of a file.
+// poolName is the name of a file's constants.
 const poolName = "neonConstants"
 
-// poolBits are the constants of a file, in the order of their first use.
+// poolBits are the constants of a file in order of first use.
 var poolBits []uint32
 
 func poolOffset(bits uint32) int {

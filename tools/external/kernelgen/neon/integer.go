@@ -9,7 +9,7 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// conditions are the conditions of jumps after comparisons and counts.
+// conditions maps jumps to their conditions in Go's assembler for arm64.
 var conditions = map[string]string{"JMP": "", "JE": "EQ", "JZ": "EQ", "JEQ": "EQ", "JNZ": "NE", "JNE": "NE", "JL": "LT", "JLT": "LT", "JG": "GT", "JGT": "GT", "JGE": "GE", "JLE": "LE"}
 
 // integer translates an instruction on general registers.
@@ -90,7 +90,7 @@ func (t *translator) arithmetic(op string, a, to operand.Op) {
 	t.assign(op+" %s, %s, %s", t.gpWritten(to), x, y)
 }
 
-// assign writes a general register and forgets the facts that depended on it.
+// assign writes a general register and invalidates the facts that depended on it.
 func (t *translator) assign(text string, to Reg, from ...Reg) {
 	t.Go(1, text, append(from, to)...)
 	t.changed(to)
@@ -99,7 +99,7 @@ func (t *translator) assign(text string, to Reg, from ...Reg) {
 	}
 }
 
-// gp returns the register of a general operand or of a parameter; for a copy the register that was copied.
+// gp returns the register of a general operand or of a parameter. For a copy, it returns the copied register.
 func (t *translator) gp(o operand.Op) Reg {
 	r := t.generalOf(o, false)
 	if from, ok := t.copies[r]; ok {
@@ -125,7 +125,7 @@ func (t *translator) generalOf(o operand.Op, written bool) Reg {
 	var r Reg
 	if isMemory {
 		for _, d := range w.definitions {
-			if d == nil { // it begins with the parameter's value
+			if d == nil { // the web begins with the parameter's value
 				r = t.Parameter(m.Symbol.Name, m.Disp, false)
 			}
 		}

@@ -7,13 +7,13 @@ import (
 	"github.com/mmcloughlin/avo/operand"
 )
 
-// key names the address of an operand by its registers.
+// key identifies the address of an operand by its registers.
 type key struct {
 	base, index Reg
 	scale       uint8
 }
 
-// address returns a register and an offset of an operand. The sum of base and index is computed once in a stretch of code.
+// address returns a register and an offset for an operand. It reuses the sum of base and index until the next label.
 func (t *translator) address(m operand.Mem) (Reg, int) {
 	base := t.gp(m.Base)
 	if m.Index == nil {
@@ -34,14 +34,14 @@ func (t *translator) address(m operand.Mem) (Reg, int) {
 	return r, m.Disp
 }
 
-// offset returns a register with a register plus a number.
+// offset returns a new register with the value of base plus n.
 func (t *translator) offset(base Reg, n int) Reg {
 	r := t.X()
 	t.Go(1, fmt.Sprintf("ADD $%d, %%s, %%s", n), base, r)
 	return r
 }
 
-// changed forgets the addresses that contain a register.
+// changed invalidates the addresses that contain a register.
 func (t *translator) changed(r Reg) {
 	for k, sum := range t.sums {
 		if k.base == r || k.index == r || sum == r {

@@ -12,7 +12,7 @@ type File struct {
 	text      bytes.Buffer
 }
 
-// Add chooses the registers of a function and writes it.
+// Add allocates the registers of a function and writes the function.
 func (t *File) Add(f *Function) error {
 	chosen, err := f.allocate()
 	if err != nil {
@@ -30,7 +30,7 @@ func (t *File) Add(f *Function) error {
 	return nil
 }
 
-// print returns the line of an instruction.
+// print formats the line of an instruction.
 func (n instruction) print(chosen []int) (string, error) {
 	if n.label != "" {
 		return "\n" + n.label + ":\n", nil

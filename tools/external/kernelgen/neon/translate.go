@@ -13,15 +13,15 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// value stands for a register of AVX2. It is a constant, or two vector registers for the halves. Both halves are the
-// same register if all lanes are equal or if the value has only one half.
+// value is a register of AVX2: a constant, or two vector registers for the halves. Both halves are the same register if
+// all lanes are equal or if the value has only one half.
 type value struct {
 	half     [2]Reg
 	constant bool
 	bits     uint32
-	inverted bool // a mask with the bits of its complement
-	uniform  bool // all lanes are the same
-	scalar   bool // only lane 0 is set, all others stand for the same
+	inverted bool // a mask that holds its complement
+	uniform  bool // all lanes are equal
+	scalar   bool // only lane 0 is set, and stands for all lanes
 }
 
 // single reports whether a value has one register.
@@ -33,14 +33,15 @@ type translator struct {
 	webs
 	vectors map[*web]value
 	general map[*web]Reg
-	uniform map[*web]bool // all lanes are the same
+	uniform map[*web]bool // all lanes are equal
 	n       *ir.Instruction
 
-	sums   map[key]Reg // computed in this stretch of code without labels
-	copies map[Reg]Reg // copies of registers in this stretch of code, and their originals
+	sums   map[key]Reg // sums of registers since the last label
+	copies map[Reg]Reg // copies of registers since the last label, with their originals
 }
 
-// translate returns a function of AVX2 for NEON; its name gets another suffix. hold are the constants that have a register.
+// translate translates an AVX2 function to NEON and changes the suffix of its name. hold lists the constants with a
+// register.
 func translate(f *ir.Function, hold map[uint32]bool) (*Function, error) {
 	name := strings.TrimSuffix(f.Name, suffix) + suffix
 	doc := strings.Join(f.Doc, " ")
@@ -76,8 +77,8 @@ func printed(n *ir.Instruction) string {
 	return text
 }
 
-// Translate returns the best of a function's forms with 8 and 4 lanes: the form with the fewest instructions in loops
-// per lane. It keeps as many constants in registers as fit.
+// Translate returns the better form of a function, with 8 or 4 lanes: the form with fewer instructions in loops per
+// lane. It keeps as many constants in registers as fit.
 func Translate(forms map[int]*ir.Function) (*Function, error) {
 	var best *Function
 	var least float64
@@ -98,7 +99,7 @@ func Translate(forms map[int]*ir.Function) (*Function, error) {
 	return best, nil
 }
 
-// fit translates a function with as many constants in registers as fit, the most used constants first.
+// fit translates a function and keeps as many constants in registers as fit, the most used constants first.
 func fit(f *ir.Function) (*Function, error) {
 	first, err := translate(f, nil)
 	if err != nil {
@@ -124,7 +125,7 @@ func fit(f *ir.Function) (*Function, error) {
 	}
 }
 
-// try chooses registers for a copy of a function.
+// try allocates registers for a copy of a function.
 func (f *Function) try() error {
 	copied := *f
 	_, err := copied.allocate()
@@ -155,7 +156,7 @@ func (f *Function) inLoops() float64 {
 	return sum
 }
 
-// forget discards all facts about registers at the end of a stretch of code.
+// forget invalidates all facts about registers at a label.
 func (t *translator) forget() { t.sums, t.copies = map[key]Reg{}, map[Reg]Reg{} }
 
 // constantBits returns the bits of a constant in memory.
@@ -171,7 +172,7 @@ func constantBits(o operand.Op) (uint32, bool) {
 // isZero reports whether an instruction sets a register to 0.
 func isZero(n *ir.Instruction) bool { return n.Opcode == "VXORPS" && n.Operands[0] == n.Operands[1] }
 
-// source returns the constant that an instruction copies.
+// source returns the constant that an instruction copies to a register.
 func source(n *ir.Instruction) (uint32, bool) {
 	if isZero(n) {
 		return 0, true
@@ -182,7 +183,7 @@ func source(n *ir.Instruction) (uint32, bool) {
 	return 0, false
 }
 
-// findUniform finds the webs with equal lanes: broadcasts, and webs computed from uniform webs alone.
+// findUniform finds the webs with equal lanes: broadcasts, and webs computed only from uniform webs.
 func (t *translator) findUniform(f *ir.Function) {
 	for _, w := range t.webs {
 		t.uniform[w] = true
@@ -222,7 +223,7 @@ func (t *translator) makesUniform(n *ir.Instruction) bool {
 	return true
 }
 
-// read returns the value of a vector operand, which is loaded if it is in memory.
+// read returns the value of a vector operand. It loads an operand in memory.
 func (t *translator) read(o operand.Op) value {
 	if bits, ok := constantBits(o); ok {
 		return value{constant: true, bits: bits}
@@ -307,7 +308,7 @@ func (t *translator) register(v value, half int) Reg {
 	return v.half[half]
 }
 
-// halves calls f for the halves of a value that differ.
+// halves calls f for each distinct half of a value.
 func (t *translator) halves(v value, f func(half int)) {
 	f(0)
 	if !v.single() {

@@ -10,7 +10,7 @@ import (
 )
 
 // lanewise maps the instructions that compute lane by lane to their names in encodings. Operands are in Go's order, the
-// reverse of the manual's.
+// reverse of the manual's order.
 var lanewise = map[string]string{
 	"VADDPS": "fadd.4s", "VADDPD": "fadd.2d", "VSUBPS": "fsub.4s", "VSUBPD": "fsub.2d", "VMULPD": "fmul.2d",
 	"VDIVPS": "fdiv.4s", "VDIVPD": "fdiv.2d", "VPADDD": "add.4s", "VPSUBD": "sub.4s", "VORPS": "orr.16b",
@@ -109,7 +109,7 @@ func (t *translator) binary(name string, a, b value) error {
 // set copies a value.
 func (t *translator) set(to, x value) {
 	if to.constant {
-		return // every read knows it
+		return // every read knows the constant
 	}
 	t.halves(to, func(h int) {
 		if x.constant {
@@ -141,7 +141,7 @@ func (t *translator) moveVector(from, to operand.Op) error {
 	return nil
 }
 
-// broadcast sets all lanes to a number.
+// broadcast copies a number to all lanes.
 func (t *translator) broadcast(from operand.Op) error {
 	to := t.write()
 	if !to.single() {
@@ -168,8 +168,8 @@ func (t *translator) broadcast(from operand.Op) error {
 	return nil
 }
 
-// isFactor reports whether a web is a number in memory that instructions only use as a factor. They can multiply by one
-// lane, and loading all lanes takes a slot of arithmetic on many processors.
+// isFactor reports whether a web is a number in memory that instructions use only as a factor. A product can use one
+// lane, and loading all lanes takes an arithmetic slot on many processors.
 func isFactor(w *web) bool {
 	if len(w.definitions) != 1 || w.definitions[0] == nil || w.definitions[0].Opcode != "VBROADCASTSS" {
 		return false
@@ -223,8 +223,8 @@ func (t *translator) multiply(a, b value) error {
 
 var errOneLane = errors.New("both factors are in one lane")
 
-// extreme computes the larger or smaller of a and b as AVX does: b if either is not a number. A constant or a value
-// with equal lanes is a number. If the other value is NaN, fmax returns NaN and fmaxnm the number.
+// extreme computes the larger or smaller of a and b like AVX: b if either is NaN. A constant or a value with equal
+// lanes is never NaN. If the other value is NaN, fmax returns NaN and fmaxnm the number.
 func (t *translator) extreme(op, lanes string, a, b value) {
 	to := t.write()
 	t.halves(to, func(h int) {
@@ -247,7 +247,7 @@ func (t *translator) extreme(op, lanes string, a, b value) {
 	})
 }
 
-// compare sets a mask; predicates are as in VCMPPS.
+// compare sets a mask. Predicates are as in VCMPPS.
 func (t *translator) compare(predicate, lanes string, a, b value) error {
 	to := t.write()
 	var err error
@@ -274,7 +274,7 @@ func (t *translator) compare(predicate, lanes string, a, b value) error {
 	return err
 }
 
-// blend takes yes where the mask is set.
+// blend selects yes where the mask is set, and no elsewhere.
 func (t *translator) blend(mask, yes, no value) {
 	if mask.inverted {
 		yes, no = no, yes
@@ -307,7 +307,7 @@ func (t *translator) and(a, b value) {
 	})
 }
 
-// multiplyAdd computes ±(x y) ± z. The digits of an instruction's name say which operands are multiplied, 1 being the last.
+// multiplyAdd computes ±(x y) ± z. The digits in an instruction's name give the order of operands, 1 being the last.
 func (t *translator) multiplyAdd(op string, operands []operand.Op) error {
 	at := func(digit byte) value { return t.read(operands[3-(digit-'0')]) }
 	digits := strings.TrimLeft(op, "VFNMADSUB")
@@ -344,7 +344,7 @@ func (t *translator) multiplyAdd(op string, operands []operand.Op) error {
 	return nil
 }
 
-// inverseRoot has 16 bits, an estimate of 8 and a step; AVX has 12.
+// inverseRoot computes 16 bits, from an 8-bit estimate and one Newton step. AVX has 12 bits.
 func (t *translator) inverseRoot(x value) {
 	to := t.write()
 	t.halves(to, func(h int) {
@@ -356,7 +356,7 @@ func (t *translator) inverseRoot(x value) {
 	})
 }
 
-// anyLane sets a general register to something other than 0 if a mask has a bit.
+// anyLane sets a general register to a nonzero number if any bit of a mask is set.
 func (t *translator) anyLane(mask value) {
 	all := mask.half[0]
 	if !mask.single() {

@@ -6,24 +6,24 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// web is a part of a register's life: definitions and the reads that they reach. Registers are used again and again; a web
-// is one value, or one variable of a loop.
+// web is a set of definitions of a register with the reads that they reach. A function reuses registers, and a web is
+// one value or one loop variable.
 type web struct {
 	definitions []*ir.Instruction
 	readers     []*ir.Instruction
 }
 
-// place is where an instruction names a register.
+// place is one operand of an instruction: a register that it reads or writes.
 type place struct {
 	instruction *ir.Instruction
 	register    reg.ID
 	written     bool
 }
 
-// webs are the webs of a function, by place.
+// webs maps places to their webs.
 type webs map[place]*web
 
-// parameter is the register that stands for a parameter in memory.
+// parameter is the pseudo-register of a parameter in memory.
 func parameter(offset int) reg.ID { return reg.ID(1<<31 | offset) }
 
 // isParameter reports whether an operand is a parameter.
@@ -32,7 +32,7 @@ func isParameter(o operand.Op) (operand.Mem, bool) {
 	return m, ok && m.Base == reg.FramePointer
 }
 
-// names returns the registers, parameters included, that an instruction reads and writes.
+// names returns the registers that an instruction reads and writes, including parameters.
 func names(n *ir.Instruction) (read, written []reg.ID) {
 	for _, r := range n.InputRegisters() {
 		if r != reg.FramePointer && r != reg.StaticBase {
@@ -55,7 +55,7 @@ func names(n *ir.Instruction) (read, written []reg.ID) {
 	return read, written
 }
 
-// definition is where a register is written; instruction is nil for parameters.
+// definition is a write to a register. For parameters, instruction is nil.
 type definition struct {
 	register    reg.ID
 	instruction *ir.Instruction

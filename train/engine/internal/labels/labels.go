@@ -37,7 +37,6 @@ type span struct {
 	low, high float64
 }
 
-// New returns the inputs for known labels of a data set.
 func New(known *supervision.Labels, data datasets.Dataset) *Inputs {
 	l := &Inputs{known: known}
 	l.data, _ = data.(datasets.Hierarchical)
@@ -74,8 +73,7 @@ func (l *Inputs) spans() []span {
 	return list
 }
 
-// Offer returns the inputs for losses, with the given number of rows. There is a row for each image and, in a model of
-// two views, another for its second view.
+// Offer returns the inputs for losses: a row for each image and, in a model of two views, for its second view.
 func (l *Inputs) Offer(g *nn.Graph, rows int) *losses.Labels {
 	k := len(l.known.Factors)
 	input := func(n **gorgonia.Node, name string) (*gorgonia.Node, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// TestLabelInputs checks what losses see of the factors of a batch.
+// TestLabelInputs checks the inputs of losses for the factors of a batch.
 func TestLabelInputs(t *testing.T) {
 	known := &supervision.Labels{Factors: []factor.Factor{
 		{Name: "size", Size: 3, Kind: factor.Ordinal, Values: []float64{2, 4, 6}},
@@ -20,7 +20,7 @@ func TestLabelInputs(t *testing.T) {
 	l := New(known, nil)
 	g := nn.NewGraph(nn.NewParams(1))
 	labels := l.Offer(g, 2)
-	l.Fill(supervision.Batch{Levels: []int32{0, 0, 0, 1, 1, 1}}) // no loss has asked for an input
+	l.Fill(supervision.Batch{Levels: []int32{0, 0, 0, 1, 1, 1}}) // no loss has requested an input
 	groups, err := labels.Groups()
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestLabelInputs(t *testing.T) {
 	if got, want := nn.Data(values), []float32{1, 0.75, 1, 0, 0.25, 0}; !slices.Equal(got, want) {
 		t.Errorf("values %v, want %v", got, want)
 	}
-	l.Fill(supervision.Batch{}) // a batch about which nothing is known
+	l.Fill(supervision.Batch{}) // a batch without labels
 	if got, want := nn.Data(groups), []float32{-1, -1, -1, -1, -1, -1}; !slices.Equal(got, want) {
 		t.Errorf("groups %v, want %v", got, want)
 	}
