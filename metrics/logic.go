@@ -140,6 +140,11 @@ func (l *Logic) compile(
 	in *Input, best func() ([]factor.Block, error),
 ) (q *logic.Quantity, blocks []factor.Block, err error) {
 	s := logic.Schema{Codes: in.Codes.Cols, SubCodes: l.Codes, Factors: factor.Names(in.Factors), Levels: logic.LevelNames(in.Factors)}
+	for k, exact := range in.Exact {
+		if exact != nil && l.Units == unitsAsGiven {
+			delete(s.Levels, in.Factors[k].Name) // the factor has its own values, not levels
+		}
+	}
 	s.Turns = logic.Turns(in.Factors)
 	if err := l.Codes.Within("codes", s.Codes); err != nil {
 		return nil, nil, err

@@ -171,9 +171,21 @@ func TestLogicLevelNames(t *testing.T) {
 	} {
 		near(t, text, compute(t, sentence(t, text), in).Value, want, 1e-12)
 	}
-	if _, err := sentence(t, `forall i: y.f0(i) = "hart" -> z(i) =[squared] 0`).Compute(ctx, in); err == nil || !strings.Contains(err.Error(), `has no level "hart"; did you mean "heart"?`) {
-		t.Errorf("error %v", err)
+	for text, want := range map[string]string{
+		`forall i: y.f0(i) = "hart" -> z(i) =[squared] 0`:                    `has no level "hart"; did you mean "heart"?`,
+		`forall i: y.f1(i) = 7 -> z(i) =[squared] 0`:                         `the levels of the factor f1 are mapped to [0, 1], so none is 7; want a level in quotes, such as "7"`,
+		`forall i: y(i) = [0, -3] -> z(i) =[squared] 0`:                      `mapped to [0, 1], so none is -3; want a level in quotes, such as "7"`,
+		`forall i: 1.5 != y.f0(i) and y.f1(i) = 1 -> z(i) =[squared] 0`:      `of the factor f0 are mapped to [0, 1], so none is 1.5; want a level in quotes, such as "square"`,
+		`forall[mean] v in y.f1: forall[mean] i: v = 2 -> z(i) =[squared] 0`: `so none is 2`,
+	} {
+		if _, err := sentence(t, text).Compute(ctx, in); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %s", text, err, want)
+		}
 	}
+	in.Exact = [][]float64{nil, make([]float64, in.Codes.Rows)}
+	m := sentence(t, `forall i: y.f1(i) = 7 -> z(i) =[squared] 0`)
+	m.Units = "as-given"
+	compute(t, m, in)
 }
 
 // Turns relate rows that agree in the other factors. Codes that turn have the value 0; other codes have the value over
@@ -375,7 +387,7 @@ func TestLogicErrors(t *testing.T) {
 		"forall i: z.y4(i) =[squared] 0":                            `1:11: there is no sub-code "y4"`,
 		"forall i: z[3](i) =[squared] 0":                            "1:11: columns 3:4 do not exist: the codes have 3 columns",
 		"forall i: y.y5(i) =[squared] 0":                            `1:11: there is no factor "y5"`,
-		"exists i: y.y1(i) = 7 and z(i) =[squared] 0":               "the quantity is infinite",
+		"exists i: y.y1(i) = 0.123 and z(i) =[squared] 0":           "the quantity is infinite",
 		"with not = inverse: forall i, j: not z(i) =[squared] z(j)": "or not = inverse negates a quantity of 0",
 		"forall i, j: z(i) =[kl] z(j)":                              "the sentence is about posteriors",
 		"with z ~ q: forall i: z(i) =[squared] 0":                   "the sentence is about samples of posteriors",

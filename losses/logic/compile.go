@@ -2,6 +2,7 @@ package logic
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -300,8 +301,19 @@ func (c *compiler) sameNumbers(e *syntax.Equality, a, b side) program.Test {
 			panic(c.widthsDiffer(e, len(a.values), len(b.values)))
 		}
 	}
-	if len(a.labels) > 0 {
+	for i, f := range a.labels {
 		c.program.NeedsValues = true
+		name := c.schema.Factors[f]
+		known, constant := c.schema.Levels[name], b.values[i]
+		if len(known) == 0 || constant.Column >= 0 || constant.Constant >= 0 && constant.Constant <= 1 {
+			continue
+		}
+		example := strconv.FormatFloat(constant.Constant, 'g', -1, 64)
+		if !slices.Contains(known, example) {
+			example = known[len(known)-1]
+		}
+		const fault = "the levels of the factor %s are mapped to [0, 1], so none is %v; want a level in quotes, such as %q"
+		panic(c.wrong(e, fault, name, constant.Constant, example))
 	}
 	return &program.SameNumbers{A: a.values, B: b.values, Single: true}
 }
