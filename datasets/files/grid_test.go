@@ -91,6 +91,15 @@ func TestGridFolderText(t *testing.T) {
 	if reads := set.Reads(); len(reads) != 2 || reads[1] != (datasets.Read{Key: "path/factors", Path: filepath.Join(dir, "factors.csv")}) {
 		t.Errorf("it reads %v", reads)
 	}
+	mixed := write(t, map[string][]byte{"images": encode(t, []int{4, 2, 3}, ramp(24))})
+	if err := os.WriteFile(filepath.Join(mixed, "factors.csv"), []byte("id,size\na,1\n7,2\na,1\n7,2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, kinds := range []factor.ColumnKinds{{List: []string{"categorical", "ordinal"}}, {Named: map[string]string{"id": "categorical"}}} {
+		if f := datatest.Build(t, &GridFolder{Path: mixed, Kinds: kinds}).Factors(); !slices.Equal(f[0].Names, []string{"7", "a"}) {
+			t.Errorf("words and numbers by %v: factors %+v", kinds, f)
+		}
+	}
 	for _, path := range []string{dir, filepath.Join(dir, "images.npy")} {
 		other := datatest.Build(t, &GridFolder{Path: path, Arrays: GridArrays{Factors: "other.tsv"}})
 		if f := other.Factors(); len(f) != 1 || f[0].Name != "factor1" || f[0].Value(1) != 3 {
