@@ -23,7 +23,107 @@ func benchmark(b *testing.B, products float64, record func(t *vulkan.Tape, room 
 			b.Fatal(err)
 		}
 	}
-	b.ReportMetric(2e-9*products*float64(b.N)/b.Elapsed().Seconds(), "GFLOP/s")
+	if products > 0 {
+		b.ReportMetric(2e-9*products*float64(b.N)/b.Elapsed().Seconds(), "GFLOP/s")
+	}
+}
+
+// BenchmarkCosts times the parts of the model of a step in docs/gpu.md.
+func BenchmarkCosts(b *testing.B) {
+	const repeats = 1000
+	run := func(name string, times int, metric string, record func(t *vulkan.Tape, room func(n int) vulkan.Buffer)) {
+		b.Run(name, func(b *testing.B) {
+			benchmark(b, 0, record)
+			b.ReportMetric(b.Elapsed().Seconds()*1e6/float64(times*b.N), metric)
+		})
+	}
+	run("submission", 1, "us", func(t *vulkan.Tape, room func(n int) vulkan.Buffer) {
+		kernels.Scale(t, 2, room(64), room(64), 64)
+	})
+	run("launches", repeats, "us/launch", func(t *vulkan.Tape, room func(n int) vulkan.Buffer) {
+		for range repeats {
+			kernels.Scale(t, 2, room(64), room(64), 64)
+		}
+	})
+	run("launches and barriers", repeats, "us/launch", func(t *vulkan.Tape, room func(n int) vulkan.Buffer) {
+		x, y := room(64), room(64)
+		for range repeats {
+			kernels.Scale(t, 1, x, y, 64)
+			x, y = y, x
+		}
+	})
+	const big = 1 << 24
+	run("copy of 64 MiB on the device", 10, "us", func(t *vulkan.Tape, room func(n int) vulkan.Buffer) {
+		x, y := room(big), room(big)
+		for range 10 {
+			kernels.Copy(t, x, y, big)
+			x, y = y, x
+		}
+	})
+}
+
+// BenchmarkCopies times copies between the host's memory and the device's.
+func BenchmarkCopies(b *testing.B) {
+	d := open(b)
+	const n = 1 << 22
+	x, err := d.AllocHost(4 * n)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer d.Free(x)
+	y := upload(b, d, make([]float32, n))
+	numbers := make([]float32, n)
+	rate := func(b *testing.B) { b.ReportMetric(4e-9*n*float64(b.N)/b.Elapsed().Seconds(), "GB/s") }
+	for name, pair := range map[string][2]vulkan.Buffer{"up": {y, x}, "down": {x, y}} {
+		b.Run(name, func(b *testing.B) {
+			tape := d.NewTape()
+			defer tape.Close()
+			tape.Copy(pair[0], pair[1])
+			play(b, tape)
+			for b.Loop() {
+				if err := tape.Run(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			rate(b)
+		})
+	}
+	b.Run("host", func(b *testing.B) {
+		for b.Loop() {
+			copy(x.Floats(), numbers)
+		}
+		rate(b)
+	})
+}
+
+// BenchmarkRows times operations that read much and compute little, on the sizes of a VAE's first layer.
+func BenchmarkRows(b *testing.B) {
+	const rows, width, repeats = 64 * 32 * 32, 32, 20
+	for name, record := range map[string]func(t *vulkan.Tape, x, y, z vulkan.Buffer){
+		"sums of columns": func(t *vulkan.Tape, x, y, z vulkan.Buffer) {
+			kernels.DenseGradient(t, x, y, x, x, vulkan.Buffer{}, vulkan.Buffer{}, z, kernel.LinearActivation, rows, width, width)
+		},
+		"gradient of relu": func(t *vulkan.Tape, x, y, z vulkan.Buffer) {
+			kernels.ActivateGradient(t, x, y, z, kernel.ReLUActivation, rows*width)
+		},
+		"bernoulli": func(t *vulkan.Tape, x, y, z vulkan.Buffer) {
+			kernels.BernoulliReconstruction(t, x, y, z, 1, 64*64*64)
+		},
+		"norm": func(t *vulkan.Tape, x, y, z vulkan.Buffer) {
+			kernels.SquaredNorm(t, []vulkan.Buffer{x, y}, []int{rows, rows}, z)
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			benchmark(b, 0, func(t *vulkan.Tape, room func(n int) vulkan.Buffer) {
+				x, y, z := room(rows*width), room(rows*width), room(rows*width)
+				for range repeats {
+					record(t, x, y, z)
+					t.EndOperation()
+				}
+			})
+			b.ReportMetric(b.Elapsed().Seconds()*1e6/float64(repeats*b.N), "us")
+		})
+	}
 }
 
 func BenchmarkDense(b *testing.B) {

@@ -64,9 +64,8 @@ func ConvTransposeGradient(t *vulkan.Tape, x, w, y, dy, dx, dw, db vulkan.Buffer
 	}
 }
 
-// constants returns the constants of conv.glsl. part is the number of pixels of a group's sum.
-func (c *geometry) constants(part int, biased bool, f cpu.Activation) []uint32 {
-	slope, _ := below(f)
+// constants returns the constants of conv.glsl. part is the length of a group's sum.
+func (c *geometry) constants(part int, biased bool, slope float64) []uint32 {
 	list := sizes(c.batch, c.bigH, c.bigW, c.bigC, c.smallH, c.smallW, c.smallC, c.kernel, c.stride, c.padH, c.padW,
 		part, flag(biased))
 	return append(list, float(slope))
@@ -74,22 +73,29 @@ func (c *geometry) constants(part int, biased bool, f cpu.Activation) []uint32 {
 
 // gather computes the small image from the big one.
 func (c geometry) gather(t *vulkan.Tape, big, w, bias, small vulkan.Buffer, f cpu.Activation) {
-	pixels := c.batch * c.smallH * c.smallW
-	tile := tileOf(pixels, c.smallC, 1)
+	pixels, k := c.batch*c.smallH*c.smallW, c.kernel*c.kernel*c.bigC
+	tile := tileOf(pixels, c.smallC, k/leastPart)
 	x, y := tile.groups(pixels, c.smallC)
-	t.Dispatch(kernel("gather-"+tile.name), x, y, 1, c.constants(0, !bias.IsZero(), f), vulkan.Read(big),
-		vulkan.Read(w), vulkan.Read(or(bias, w)), vulkan.Write(small))
-	finish(t, small, f, pixels*c.smallC)
+	inParts(t, x*y, k, bias, small, f, pixels*c.smallC, c.smallC,
+		func(parts, part int, bias, small vulkan.Buffer, slope float64) {
+			t.Dispatch(tile.kernel("gather"), x, y, parts, c.constants(part, !bias.IsZero(), slope),
+				vulkan.Read(big), vulkan.Read(w), vulkan.Read(or(bias, w)), vulkan.Write(small))
+		})
 }
 
 // spread computes the big image from the small one.
 func (c geometry) spread(t *vulkan.Tape, small, w, bias, big vulkan.Buffer, f cpu.Activation) {
-	pixels := c.batch * divided(c.bigH, c.stride) * divided(c.bigW, c.stride) // of the first phase, which has the largest number
-	tile := tileOf(pixels*c.stride*c.stride, c.bigC, 1)
+	// of the first phase, which has the largest numbers
+	pixels := c.batch * divided(c.bigH, c.stride) * divided(c.bigW, c.stride)
+	taps, phases := divided(c.kernel, c.stride), c.stride*c.stride
+	k := taps * taps * c.smallC
+	tile := tileOf(pixels*phases, c.bigC, k/leastPart)
 	x, y := tile.groups(pixels, c.bigC)
-	t.Dispatch(kernel("spread-"+tile.name), x, y, c.stride*c.stride, c.constants(0, !bias.IsZero(), f),
-		vulkan.Read(small), vulkan.Read(w), vulkan.Read(or(bias, w)), vulkan.Write(big))
-	finish(t, big, f, c.batch*c.bigH*c.bigW*c.bigC)
+	inParts(t, x*y*phases, k, bias, big, f, c.batch*c.bigH*c.bigW*c.bigC, c.bigC,
+		func(parts, part int, bias, big vulkan.Buffer, slope float64) {
+			t.Dispatch(tile.kernel("spread"), x, y, phases*parts, c.constants(part, !bias.IsZero(), slope),
+				vulkan.Read(small), vulkan.Read(w), vulkan.Read(or(bias, w)), vulkan.Write(big))
+		})
 }
 
 // weights computes the gradient of the weights from the big image, or its gradient, and the small one.
@@ -98,14 +104,9 @@ func (c geometry) weights(t *vulkan.Tape, big, small, dw vulkan.Buffer) {
 	k := c.batch * c.smallH * c.smallW
 	tile := tileOf(m, n, k/leastPart)
 	x, y := tile.groups(m, n)
-	parts, part := tile.divide(m, k, n)
-	to := dw
-	if parts > 1 {
-		to = t.Scratch(parts * m * n)
-	}
-	t.Dispatch(kernel("weights-"+tile.name), x, y, parts, c.constants(part, false, cpu.LinearActivation),
-		vulkan.Read(big), vulkan.Read(small), vulkan.Write(to))
-	if parts > 1 {
-		addParts(t, to, vulkan.Buffer{}, dw, cpu.LinearActivation, m*n, parts, 0)
-	}
+	inParts(t, x*y, k, vulkan.Buffer{}, dw, cpu.LinearActivation, m*n, 0,
+		func(parts, part int, _, dw vulkan.Buffer, slope float64) {
+			t.Dispatch(tile.kernel("weights"), x, y, parts, c.constants(part, false, slope), vulkan.Read(big),
+				vulkan.Read(small), vulkan.Write(dw))
+		})
 }

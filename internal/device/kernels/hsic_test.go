@@ -61,6 +61,9 @@ func TestHSIC(t *testing.T) {
 	add("one known", 5, nil, nil, []float64{-1, -1, 3, -1, -1}, median, given)
 	add("zero distances", 6, []float64{1.5}, nil, nil, median, given)
 	add("both constant", 6, []float64{1.5}, []float64{3}, nil, median, equal)
+	for i := len(list) - 2; i < len(list); i++ { // drivers round 0 = mean - mean in their own ways, for kernels up to 1
+		list[i].floor = 1e-3
+	}
 	add("a median of 0", 7, []float64{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, nil, nil, median, given)
 	add("ties", 8, []float64{0, 0, 1, 1, 1, 0, 0, 1}, nil, nil, median, given)
 	add("far from 0", 9, []float64{1000, 1000.25, 999.5, 1001, 1000.5}, nil, nil, median, given)

@@ -1,6 +1,8 @@
 package kernels
 
 import (
+	"fmt"
+
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	cpu "github.com/unravel-ml/unravel/internal/kernel"
 )
@@ -36,21 +38,28 @@ func DenseGradient(t *vulkan.Tape, x, w, y, dy, dx, dw, db vulkan.Buffer, f cpu.
 func product(t *vulkan.Tape, a, b matrix, bias, c vulkan.Buffer, f cpu.Activation, m, k, n int) {
 	tile := tileOf(m, n, k/leastPart)
 	x, y := tile.groups(m, n)
-	parts, part := tile.divide(m, k, n)
-	to, add, slope := c, bias, 1.0
-	if parts > 1 {
-		to, add = t.Scratch(parts*m*n), vulkan.Buffer{}
+	inParts(t, x*y, k, bias, c, f, m*n, n, func(parts, part int, bias, c vulkan.Buffer, slope float64) {
+		constants := append(sizes(m, k, n, a.row, a.column, b.row, b.column, part, flag(!bias.IsZero()), a.from, b.from),
+			float(slope))
+		t.Dispatch(tile.kernel("product"), x, y, parts, constants, vulkan.Read(a.Buffer), vulkan.Read(b.Buffer),
+			vulkan.Read(or(bias, a.Buffer)), vulkan.Write(c))
+	})
+}
+
+// inParts records c = f(product + bias) for sums of k terms, with a kernel that records into c. If the kernel has few
+// groups, it computes parts of the sums instead. An example is a gradient of weights, which sums over all pixels of a
+// batch. c has size elements and the bias width elements, or it is none.
+func inParts(t *vulkan.Tape, groups, k int, bias, c vulkan.Buffer, f cpu.Activation, size, width int,
+	record func(parts, part int, bias, c vulkan.Buffer, slope float64)) {
+	if parts, part := divide(groups, k); parts > 1 {
+		terms := t.Scratch(parts * size)
+		record(parts, part, vulkan.Buffer{}, terms, 1)
+		addParts(t, terms, bias, c, f, size, parts, width)
 	} else {
-		slope, _ = below(f)
+		slope, _ := below(f)
+		record(1, k, bias, c, slope)
 	}
-	constants := append(sizes(m, k, n, a.row, a.column, b.row, b.column, part, flag(!add.IsZero()), a.from, b.from),
-		float(slope))
-	t.Dispatch(kernel("product-"+tile.name), x, y, parts, constants, vulkan.Read(a.Buffer), vulkan.Read(b.Buffer),
-		vulkan.Read(or(add, a.Buffer)), vulkan.Write(to))
-	if parts > 1 {
-		addParts(t, to, bias, c, f, m*n, parts, n)
-	}
-	finish(t, c, f, m*n)
+	finish(t, c, f, size)
 }
 
 // finish applies the activations that a kernel did not apply itself: see [below].
@@ -90,39 +99,48 @@ func columnSums(t *vulkan.Tape, x, y vulkan.Buffer, yFrom int, s vulkan.Buffer, 
 // partHeight returns the number of rows per group: at least 256, for at most 64 parts.
 func partHeight(rows int) int { return max(256, divided(rows, 64)) }
 
-// tile is the part of a product that a group computes. Each of its 8 by 8 threads computes rows by columns elements.
-type tile struct {
-	name          string
-	rows, columns int
-}
+// tile is the part of a product that a group of threads computes.
+type tile struct{ rows, columns int }
 
-// fewTiles is the number of large tiles below which smaller tiles use a device better.
-const fewTiles = 64
+// fewTiles is the number of groups that keep a large GPU busy. Below twice this number, sums are divided into parts or
+// tiles are smaller.
+const fewTiles = 256
+
+// smallTiles is the number of groups below which the smallest tiles are better than parts of sums.
+const smallTiles = 64
 
 // leastPart is the least number of products in a part of a divided sum.
-const leastPart = 256
+const leastPart = 128
 
 // tileOf chooses the tile for a result [m, n] with sums that may be divided into most parts. The choice does not change
 // the order of a part's sums.
 func tileOf(m, n, most int) tile {
+	groups := func(s tile) int { x, y := s.groups(m, n); return x * y }
 	switch {
 	case n <= 16:
-		return tile{"8x2", 64, 16}
-	case divided(m, 64)*divided(n, 64)*max(1, most) < fewTiles:
-		return tile{"4x4", 32, 32}
+		return tile{64, 16}
+	case groups(tile{64, 64})*max(1, most) < smallTiles:
+		return tile{32, 32}
+	case n <= 32 && groups(tile{128, 32}) < 2*fewTiles:
+		return tile{64, 32}
 	case n <= 32:
-		return tile{"8x4", 64, 32}
+		return tile{128, 32}
+	case groups(tile{128, 64}) < 2*fewTiles:
+		return tile{64, 64}
 	}
-	return tile{"8x8", 64, 64}
+	return tile{128, 64}
+}
+
+// kernel returns the kernel of a product with this tile.
+func (s tile) kernel(name string) vulkan.Kernel {
+	return kernel(fmt.Sprintf("%s-%dx%d", name, s.rows, s.columns))
 }
 
 func (s tile) groups(m, n int) (x, y int) { return divided(m, s.rows), divided(n, s.columns) }
 
-// divide splits the k products of a result's element into parts of equal length if the result has few tiles. An example
-// is a gradient of weights, which sums over all pixels of a batch.
-func (s tile) divide(m, k, n int) (parts, part int) {
-	x, y := s.groups(m, n)
-	parts = min(k/leastPart, 4*fewTiles/(x*y))
+// divide splits sums of k terms into parts of equal length if a product has few groups.
+func divide(groups, k int) (parts, part int) {
+	parts = min(k/leastPart, 2*fewTiles/groups)
 	if parts < 2 {
 		return 1, k
 	}
