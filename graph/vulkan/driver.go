@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 	"unsafe"
 )
@@ -16,10 +17,14 @@ const wait = 10 * time.Minute
 type instance struct {
 	handle uintptr
 	vk     struct {
-		DestroyInstance, EnumeratePhysicalDevices, GetPhysicalDeviceProperties, GetPhysicalDeviceQueueFamilyProperties,
+		EnumeratePhysicalDevices, GetPhysicalDeviceProperties, GetPhysicalDeviceQueueFamilyProperties,
 		GetPhysicalDeviceMemoryProperties, CreateDevice, GetDeviceProcAddr uintptr
 	}
 }
+
+// theInstance returns the process's only instance, which is never closed: NVIDIA's driver cannot be loaded again after
+// about thirty instances have loaded and unloaded it.
+var theInstance = sync.OnceValues(newInstance)
 
 func newInstance() (*instance, error) {
 	var get uintptr
@@ -54,8 +59,6 @@ func newInstance() (*instance, error) {
 	}
 	return in, nil
 }
-
-func (in *instance) close() { void(in.vk.DestroyInstance, in.handle, 0) }
 
 // physical is a physical device of an instance.
 type physical struct {
@@ -145,11 +148,10 @@ func (in *instance) describe(h uintptr) *physical {
 
 // Devices lists the available GPUs.
 func Devices() ([]Adapter, error) {
-	in, err := newInstance()
+	in, err := theInstance()
 	if err != nil {
 		return nil, err
 	}
-	defer in.close()
 	list, err := in.adapters()
 	var adapters []Adapter
 	for _, p := range list {
@@ -160,13 +162,12 @@ func Devices() ([]Adapter, error) {
 
 // Open opens the GPU with the given index in [Devices].
 func Open(index int) (*Device, error) {
-	in, err := newInstance()
+	in, err := theInstance()
 	if err != nil {
 		return nil, err
 	}
 	d, a, err := in.open(index)
 	if err != nil {
-		in.close()
 		return nil, err
 	}
 	return newDevice(a, d), nil
@@ -370,7 +371,6 @@ func (g *gpu) close() error {
 		g.closePipeline(p)
 	}
 	void(g.vk.DestroyDevice, g.handle, 0)
-	g.instance.close()
 	if errors.Is(err, ErrLost) {
 		return nil // already reported
 	}
