@@ -15,7 +15,7 @@ import (
 )
 
 // needsGPU skips a test without a usable GPU.
-func needsGPU(t *testing.T) {
+func needsGPU(t testing.TB) {
 	t.Helper()
 	if _, err := vulkan.Devices(); errors.Is(err, vulkan.ErrNoLoader) || errors.Is(err, vulkan.ErrNoDriver) {
 		t.Skip(err)
