@@ -218,3 +218,32 @@ class BYOL:
 
     def ema(self):
         return list(self.target.parameters()), list(self.online.parameters())
+
+
+class Block(nn.Module):
+    def __init__(self, channels, out, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels, out, 3, stride, 1, bias=False)
+        self.norm1 = nn.BatchNorm2d(out)
+        self.conv2 = nn.Conv2d(out, out, 3, 1, 1, bias=False)
+        self.norm2 = nn.BatchNorm2d(out)
+        self.projection = None
+        if stride > 1 or channels != out:
+            self.projection = nn.Sequential(nn.Conv2d(channels, out, 1, stride, bias=False), nn.BatchNorm2d(out))
+
+    def forward(self, x):
+        y = F.relu(self.norm1(self.conv1(x)), inplace=True)
+        y = self.norm2(self.conv2(y))
+        y += x if self.projection is None else self.projection(x)
+        return F.relu(y, inplace=True)
+
+
+def resnet18():
+    """The encoder resnet18, for small images."""
+    layers = [nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True)]
+    channels = 64
+    for i in range(4):
+        for stride in (1 + (i > 0), 1):
+            layers.append(Block(channels, 64 << i, stride))
+            channels = 64 << i
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten())

@@ -34,40 +34,13 @@ for option in (-1, -3):  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD: no page faults in
     libc.mallopt(option, 2**31 - 1)
 
 import torch  # noqa: E402
-import torch.nn as nn  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
 torch.set_num_threads(args.threads)
 torch.set_flush_denormal(True)
 torch.manual_seed(0)
 
-
-class Block(nn.Module):
-    def __init__(self, channels, out, stride):
-        super().__init__()
-        self.conv1 = nn.Conv2d(channels, out, 3, stride, 1, bias=False)
-        self.norm1 = nn.BatchNorm2d(out)
-        self.conv2 = nn.Conv2d(out, out, 3, 1, 1, bias=False)
-        self.norm2 = nn.BatchNorm2d(out)
-        self.projection = None
-        if stride > 1 or channels != out:
-            self.projection = nn.Sequential(nn.Conv2d(channels, out, 1, stride, bias=False), nn.BatchNorm2d(out))
-
-    def forward(self, x):
-        y = F.relu(self.norm1(self.conv1(x)), inplace=True)
-        y = self.norm2(self.conv2(y))
-        y += x if self.projection is None else self.projection(x)
-        return F.relu(y, inplace=True)
-
-
-def resnet18():
-    layers = [nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True)]
-    channels = 64
-    for i in range(4):
-        for stride in (1 + (i > 0), 1):
-            layers.append(Block(channels, 64 << i, stride))
-            channels = 64 << i
-    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten())
+from networks import resnet18  # noqa: E402
 
 
 def images(*shape):

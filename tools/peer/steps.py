@@ -1,10 +1,14 @@
-"""Times a training step (forward, backward, Adam) in PyTorch on the CPU: one JSON line, with milliseconds.
+"""Times a training step (forward, backward, Adam) in PyTorch: one JSON line, with milliseconds.
 
   python3 steps.py --model vae --channels 1 --batch 64 --threads 1
+  python3 steps.py --model vae --batch 64 --device cuda [--graph] [--tf32]
 
-Models: vae, lsbd (LSBD-VAE, two images a pair), cofhae (a discriminator of 6 x 1000 units), byol. --batch counts images.
-Convolutions are channels-last. Transposed convolutions are the input gradients of convolutions, so oneDNN computes all
-their products; --plain leaves both as PyTorch has them. Freed memory is kept and denormals are flushed.
+Models: vae, lsbd (LSBD-VAE, two images a pair), cofhae (a discriminator of 6 x 1000 units), byol, resnet18. --batch
+counts images.
+On the CPU convolutions are channels-last. Transposed convolutions are the input gradients of convolutions, so oneDNN
+computes all their products; --plain leaves both as PyTorch has them. Freed memory is kept and denormals are flushed.
+On a GPU each step copies the images from pinned memory. --graph replays a CUDA graph of the step, and --tf32 lets
+cuDNN and cuBLAS round the factors of products to 10 bits.
 """
 import argparse
 import ctypes
@@ -14,14 +18,17 @@ import statistics
 import time
 
 p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-p.add_argument("--model", choices=["vae", "lsbd", "cofhae", "byol"], default="vae")
+p.add_argument("--model", choices=["vae", "lsbd", "cofhae", "byol", "resnet18"], default="vae")
 p.add_argument("--channels", type=int, default=1)
 p.add_argument("--batch", type=int, default=64)
 p.add_argument("--threads", type=int, default=1)
 p.add_argument("--plain", action="store_true")
+p.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+p.add_argument("--graph", action="store_true")
+p.add_argument("--tf32", action="store_true")
 p.add_argument("--seconds", type=float, default=3)
 args = p.parse_args()
-tuned = args.model in ("vae", "lsbd") and not args.plain
+tuned = args.model in ("vae", "lsbd", "resnet18") and not args.plain and args.device == "cpu"
 
 # Before torch is loaded, which reads these. With oneDNN's convolutions, threads of OpenBLAS would only be in their way.
 os.environ["OMP_NUM_THREADS"] = str(args.threads)
@@ -45,10 +52,20 @@ import networks  # noqa: E402
 if tuned:
     networks.CONV_TRANSPOSE = networks.FastConvTranspose
 FORMAT = torch.channels_last if tuned else torch.contiguous_format
+if args.device == "cuda":
+    torch.set_default_device("cuda")
+torch.backends.cudnn.benchmark = True
+torch.backends.cudnn.allow_tf32 = torch.backends.cuda.matmul.allow_tf32 = args.tf32
+uploads = []  # images on the GPU, and the same in pinned memory
 
 
-def images(channels):
-    return torch.rand(args.batch, channels, 64, 64).contiguous(memory_format=FORMAT)
+def images(*shape):
+    x = torch.rand(args.batch, *shape)
+    if x.dim() == 4:
+        x = x.contiguous(memory_format=FORMAT)
+    if args.device == "cuda":
+        uploads.append((x, x.cpu().pin_memory()))
+    return x
 
 
 def minimise(net, loss):
@@ -59,37 +76,75 @@ def minimise(net, loss):
         optimiser.zero_grad(set_to_none=True)
         value.backward()
         optimiser.step()
-    return step
+    return step, [optimiser]
 
 
 def step_of(model):
     if model == "vae":
-        net, x = networks.VAE(args.channels, 10).to(memory_format=FORMAT), images(args.channels)
+        net, x = networks.VAE(args.channels, 10).to(memory_format=FORMAT), images(args.channels, 64, 64)
         return minimise(net, lambda: net.loss(x))
     if model == "lsbd":
-        net, x = networks.LSBDVAE(args.channels).to(memory_format=FORMAT), images(args.channels)
+        net, x = networks.LSBDVAE(args.channels).to(memory_format=FORMAT), images(args.channels, 64, 64)
         angle = torch.rand(args.batch // 2, 2, 2) * 6.28
         angle[:, 0] = 0
         return minimise(net, lambda: net.labelled(x, angle))
+    if model == "resnet18":
+        net, x = networks.resnet18().to(memory_format=FORMAT), images(3, 64, 64)
+        return minimise(net, lambda: net(x).square().mean())
     if model == "cofhae":
-        net, x = networks.COFHAE(), torch.rand(args.batch, 64)
-        return lambda: net.step(x)
-    net, x, y = networks.BYOL(layout=FORMAT), images(3), images(3)
-    return lambda: net.step(x, y)
+        net, x = networks.COFHAE(), images(64)
+        return lambda: net.step(x), [net.opt, net.dopt]
+    net, x, y = networks.BYOL(layout=FORMAT), images(3, 64, 64), images(3, 64, 64)
+    return lambda: net.step(x, y), [net.opt]
 
 
-step = step_of(args.model)
+def graphed(step, optimisers):
+    """The replay of a CUDA graph of a step."""
+    for group in (g for o in optimisers for g in o.param_groups):
+        group["capturable"] = True
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        for _ in range(5):
+            step()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        step()
+    return graph.replay
+
+
+step, optimisers = step_of(args.model)
+if args.graph:
+    step = graphed(step, optimisers)
+block = 20 if args.device == "cuda" else 1  # launches of a step overlap with the work of earlier ones
+
+
+def steps():
+    for _ in range(block):
+        for x, pinned in uploads:
+            x.copy_(pinned, non_blocking=True)
+        step()
+    if args.device == "cuda":
+        torch.cuda.synchronize()
+
+
 for _ in range(3):
-    step()
+    steps()
 times, used, end = [], time.process_time(), time.perf_counter() + args.seconds
 while len(times) < 5 or time.perf_counter() < end:
     start = time.perf_counter()
-    step()
-    times.append(time.perf_counter() - start)
+    steps()
+    times.append((time.perf_counter() - start) / block)
 used = time.process_time() - used
-blas = ctypes.CDLL("libblas.so.3")
-blas.openblas_get_corename.restype = ctypes.c_char_p
+if args.device == "cuda":
+    kernels = torch.cuda.get_device_name()
+else:
+    blas = ctypes.CDLL("libblas.so.3")
+    blas.openblas_get_corename.restype = ctypes.c_char_p
+    kernels = blas.openblas_get_corename().decode()
 print(json.dumps({
     "model": args.model, "channels": args.channels, "batch": args.batch, "threads": args.threads, "plain": args.plain,
+    "device": args.device, "graph": args.graph, "tf32": args.tf32,
     "median_ms": round(statistics.median(times) * 1e3, 3), "best_ms": round(min(times) * 1e3, 3),
-    "cpu_ms": round(used / len(times) * 1e3, 3), "steps": len(times), "torch": torch.__version__, "kernels": blas.openblas_get_corename().decode()}))
+    "cpu_ms": round(used / len(times) / block * 1e3, 3), "steps": len(times) * block, "torch": torch.__version__,
+    "kernels": kernels}))
