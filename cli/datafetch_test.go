@@ -72,7 +72,7 @@ func TestDataFetch(t *testing.T) {
 	if o := succeed(t, "data", "fetch", "dsprites"); !strings.Contains(o.out, "dsprites is here already") {
 		t.Error(o)
 	}
-	if o := succeed(t, "data", "list"); !strings.Contains(words(o.out), "dsprites here: 1.51 MiB converted, 12.9 KiB of downloads") {
+	if o := succeed(t, "data", "list"); !strings.Contains(words(o.out), "dsprites here: 1.51 MiB converted, 12.9 KiB of downloads") || !strings.Contains(words(o.out), "cars3d not here: download of") {
 		t.Error(o)
 	}
 	if o := succeed(t, "data", "check"); strings.Count(o.out, "whole\n") != 2 {
@@ -136,12 +136,18 @@ func TestDataBroken(t *testing.T) {
 	succeed(t, "data", "fetch", "dsprites", "--from", s.URL+"/")
 	images := filepath.Join(root, "sets", "dsprites", "images.npy")
 	whole := readFile(t, images)
-	for _, broken := range [][]byte{whole[:1000], append(append([]byte{}, whole[:len(whole)-1]...), 7)} {
-		writeFile(t, images, broken)
+	for _, c := range []struct {
+		broken []byte
+		want   string
+	}{
+		{whole[:1000], "dsprites broken: "},
+		{append(append([]byte{}, whole[:len(whole)-1]...), 7), "dsprites modified since the conversion; want `unravel data check dsprites`"},
+	} {
+		writeFile(t, images, c.broken)
 		if err := os.Chtimes(images, time.Time{}, time.Unix(1_700_000_000, 0)); err != nil {
 			t.Fatal(err)
 		}
-		if o := succeed(t, "data", "list"); !strings.Contains(o.out, "want `unravel data ") {
+		if o := succeed(t, "data", "list"); !strings.Contains(words(o.out), c.want) {
 			t.Error(o)
 		}
 		if o := call(t, "data", "check", "dsprites"); o.code != 1 || !strings.Contains(o.out, images) || !strings.Contains(o.out, "unravel data fetch dsprites") {
