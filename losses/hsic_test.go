@@ -186,6 +186,7 @@ func TestHSICErrors(t *testing.T) {
 		want         string
 	}{
 		{node(4), node(4, 1), nil, losses.Kernel{}, "x of shape"},
+		{node(4, 1), gorgonia.NewScalar(g, tensor.Float64, gorgonia.WithName("y")), nil, losses.Kernel{}, "y of shape"},
 		{node(4, 1), node(3, 1), nil, losses.Kernel{}, "equal numbers of rows"},
 		{node(4, 1), node(4, 1), node(3), losses.Kernel{}, "a number for each row"},
 		{node(4, 1), node(4, 2), nil, losses.Kernel{Columns: []int{1}}, "different columns from 0 to 0"},
