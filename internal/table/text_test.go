@@ -158,6 +158,24 @@ func TestFactors(t *testing.T) {
 	}
 }
 
+// A column may have 50 different words, or more if each occurs twice on average.
+func TestManyWords(t *testing.T) {
+	for i, c := range []struct {
+		text string
+		want bool
+	}{
+		{differentWords(50), true},
+		{differentWords(51), false},
+		{differentWords(51) + differentWords(51), true},
+		{differentWords(51) + differentWords(50), false},
+	} {
+		got, err := readTable("a\n"+c.text, true)
+		if (err == nil) != c.want || c.want && len(got.Words[0]) < 50 {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+}
+
 func differentWords(n int) string {
 	var b strings.Builder
 	for i := range n {
