@@ -221,6 +221,8 @@ var mistakes = []struct{ src, want string }{
 	{"train: {epochs: true}", "want an integer, got true"},
 	{"train: {epochs: [1]}", "want an integer, got a list"},
 	{"train: {epochs: {a: 1}}", "want an integer, got a mapping"},
+	{"train: {rate: " + strings.Repeat("ä", 60) + "}", `got the text "` + strings.Repeat("ä", 60) + `"`},
+	{"train: {rate: " + strings.Repeat("ä", 61) + "}", `got the text "` + strings.Repeat("ä", 57) + `..."`},
 	{"train: {rate: abc}", `x.yaml:1:15: train.rate: want a number, got the text "abc"`},
 	{"train: {rate: .nan}", "want a number, got .nan (not a number)"},
 	{"train: {rate: 1e999}", "want a number, got 1e999, which is too large for 64 bits"},
