@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
@@ -99,5 +100,29 @@ func TestColumns(t *testing.T) {
 	}
 	if got := names(index.Differing(some())); !slices.Equal(got, []string{"losses.1.kl.weight", "seed"}) {
 		t.Errorf("differing columns %q", got)
+	}
+}
+
+// A run without a value has no cell in a column, even for columns of numbers.
+func TestCells(t *testing.T) {
+	cells := func(r *index.Run) string {
+		var list []string
+		for _, c := range index.Columns([]*index.Run{r}) {
+			if text := c.Cell(r); text != nil {
+				list = append(list, c.Name+"="+*text)
+			}
+		}
+		return strings.Join(list, " ")
+	}
+	machine := rundir.Machine{OS: "linux", Arch: "amd64", Kernels: "avx2", Cores: 8, Threads: 4, Go: "go1"}
+	for want, r := range map[string]*index.Run{
+		"run=a state=planned":                                                     {Dir: "a", State: "planned", Seconds: 3, Epochs: 2, Steps: 1},
+		"run=a state=x problem=p begun=b version=v hash=h":                        {Dir: "a", State: "x", Problem: "p", Begun: "b", Version: "v", Hash: "h"},
+		"run=a state=x seconds=1.5 epochs_done=2 steps_done=3 ended=e":            {Dir: "a", State: "x", Seconds: 1.5, Epochs: 2, Steps: 3, Ended: "e"},
+		"run=a state=x os=linux arch=amd64 kernels=avx2 cores=8 threads=4 go=go1": {Dir: "a", State: "x", Machine: machine},
+	} {
+		if got := cells(r); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
