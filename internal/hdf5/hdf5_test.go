@@ -560,3 +560,53 @@ func TestConsistent(t *testing.T) {
 		}
 	}
 }
+
+// The numbers of chunks fit the shape of the array, its largest shape and the size of the file.
+func TestChunkCounts(t *testing.T) {
+	const most = 100/8 + 1<<20 // of a file of 100 bytes
+	for i, c := range []struct {
+		shape, chunk []int
+		most         []uint64
+		index        int
+		want         string // the number of chunks that an index counts, or the error
+	}{
+		{[]int{5, 4}, []int{2, 4}, nil, fixedIndex, "3"},
+		{[]int{0, 4}, []int{2, 4}, nil, fixedIndex, "0"},
+		{[]int{5, 4}, []int{2, 2}, []uint64{5, 9}, fixedIndex, "15"},
+		{[]int{5, 4}, []int{2, 2}, []uint64{5, 9}, btree1Index, "6"},
+		{[]int{5, 4}, []int{2, 2}, []uint64{5, 9}, btree2Index, "6"},
+		{[]int{5, 4}, []int{2, 2}, []uint64{undefined, 9}, extensibleIndex, "15"},
+		{[]int{5, 4}, []int{2, 2}, []uint64{4, 9}, fixedIndex, "dimension 0 is 5 and may be 4 at most: the file is damaged"},
+		{[]int{5, 4}, []int{2, 2}, []uint64{5, 1 << 62}, fixedIndex, "dimension 1 is 4 and may be 4611686018427387904 at most"},
+		{[]int{5, 4}, []int{2, 2}, []uint64{undefined, undefined}, extensibleIndex, "an index for one dimension that grows, and 2 that do"},
+		{[]int{5, 4}, []int{2, 2}, []uint64{5, 9}, extensibleIndex, "an index for one dimension that grows, and 0 that do"},
+		{[]int{most}, []int{1}, nil, fixedIndex, strconv.Itoa(most)},
+		{[]int{most + 1}, []int{1}, nil, fixedIndex, fmt.Sprintf("a grid of [%d] chunks; want at most %d in a file of 100 bytes", most+1, most)},
+		{[]int{1}, []int{1}, []uint64{most + 1}, fixedIndex, fmt.Sprintf("an index of 1 x %d chunks or more; want at most %d in a file of 100 bytes", most+1, most)},
+		{[]int{3, most / 2}, []int{1, 1}, nil, fixedIndex, "a grid of [3 "},
+	} {
+		a := &Array{Shape: c.shape, Chunk: c.chunk, most: c.most, file: &File{size: 100}, Type: dtype.Type{Size: 1}, place: layout{addr: undefined, index: c.index}}
+		x, err := newIndex(a)
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = strconv.Itoa(x.counted())
+		}
+		if got != c.want && (err == nil || !strings.Contains(got, c.want)) {
+			t.Errorf("%d: %s, want %s", i, got, c.want)
+		}
+	}
+	x := &index{Array: &Array{file: &File{size: 100}}, grid: []int{2, 3}, chunks: make([]chunk, 6)}
+	for _, at := range [][]int{{2, 0}, {0, 3}, {-1, 0}} {
+		if err := x.set(at, chunk{}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("a chunk at %v of a grid of [2 3]", at)) {
+			t.Errorf("%v: %v", at, err)
+		}
+	}
+	if err := x.set([]int{1, 2}, chunk{addr: 7}); err != nil || x.chunks[5].addr != 7 {
+		t.Errorf("%v, %v", x.chunks, err)
+	}
+	for n := range 6 {
+		if err := x.visit(); (err == nil) != (n < 5) {
+			t.Errorf("node %d: %v", n+1, err)
+		}
+	}
+}
