@@ -246,8 +246,9 @@ func TestFolderNames(t *testing.T) {
 
 func TestFolderMistakes(t *testing.T) {
 	long.NotShort(t)
-	dir := t.TempDir()
+	dir, flat := t.TempDir(), t.TempDir()
 	writePictures(t, dir, "a.png", "b.png", "s/b.png")
+	writePictures(t, flat, "a.png")
 	words := "file,v,w\n"
 	for i := range 120 {
 		writePictures(t, dir, fmt.Sprintf("many/%d.png", i))
@@ -273,6 +274,11 @@ func TestFolderMistakes(t *testing.T) {
 		{"no folder", "", func(f *Folder) { f.Path = filepath.Join(dir, "none") }, "none"},
 		{"no pictures", "", func(f *Folder) { f.Path = t.TempDir() }, "has no pictures"},
 		{"a file for a folder", "", func(f *Folder) { f.Path = filepath.Join(dir, "a.png") }, "is a file"},
+		{"repeated factors", "", func(f *Folder) { f.Factors = []string{"u", "v", "u"} }, `factors: name 2, "u", is empty or repeated; want distinct names`},
+		{"an empty factor", "", func(f *Folder) { f.Factors = []string{""} }, `factors: name 0, "", is empty or repeated`},
+		{"factors without labels", "", func(f *Folder) { f.Labels, f.Factors = withoutLabels, []string{"u"} }, "factors: there are no labels"},
+		{"names of folders", "", func(f *Folder) { f.Labels, f.Factors = "folders", []string{"u", "v"} }, "factors: has 2 names; want one for each of the 1 levels of folders"},
+		{"no folders", "", func(f *Folder) { f.Labels, f.Path = "folders", flat }, "labels: there are no pictures in folders below " + flat},
 		{"fit", "", func(f *Folder) { f.Fit = "squeeze" }, "fit: "},
 		{"filter", "", func(f *Folder) { f.Filter = "nearest" }, "filter: "},
 		{"channels", "", func(f *Folder) { f.Channels = 4 }, "channels: "},
