@@ -119,6 +119,19 @@ func TestQuotedLines(t *testing.T) {
 	}
 }
 
+// Spaces before a field do not count. A tab between tabs is not such a space, but an empty field.
+func TestSpaces(t *testing.T) {
+	for text, want := range map[string][]string{"a, b,,\tc\n": {"a", "b", "", "c"}, "a; b\n": {"a", "b"}, `a, "b,c"`: {"a", "b,c"}, "a\t b\t\tc\n": {"a", "b", "", "c"}} {
+		lines, err := NewLines(strings.NewReader(text), "t.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := lines.Read(); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %q, %v; want %q", text, got, err, want)
+		}
+	}
+}
+
 func TestFactors(t *testing.T) {
 	nan := math.NaN()
 	for text, want := range map[string]struct {
