@@ -390,3 +390,14 @@ func TestValidateDefaults(t *testing.T) {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
 	}
 }
+
+// A config of the largest size is read whole, and a larger one is an error.
+func TestReadAll(t *testing.T) {
+	const most = 1 << 18
+	for n, want := range map[int]bool{most: true, most + 1: false, 2 * most: false} {
+		got, err := ReadAll(strings.NewReader(strings.Repeat("#", n)), "x.yaml")
+		if (err == nil) != want || want && len(got) != n || !want && err.Error() != "x.yaml: it is too large for a config; at most 262144 bytes are read" {
+			t.Errorf("%d bytes: %d are read, %v", n, len(got), err)
+		}
+	}
+}

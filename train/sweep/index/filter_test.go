@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -100,6 +101,19 @@ func TestColumns(t *testing.T) {
 	}
 	if got := names(index.Differing(some())); !slices.Equal(got, []string{"losses.1.kl.weight", "seed"}) {
 		t.Errorf("differing columns %q", got)
+	}
+	for history, want := range map[string]string{"": "losses.1.kl.weight seed", "same": "losses.1.kl.weight seed history", "one": "history losses.1.kl.weight seed"} {
+		runs := some()
+		for i, r := range runs {
+			settings := map[string]string{"seed": strconv.Itoa(i % 2), "losses.1.kl.weight": strconv.Itoa(i)}
+			if history == "same" || history == "one" && i == 0 {
+				settings["history"] = "edited"
+			}
+			r.Settings = index.NewSettings(settings)
+		}
+		if got := strings.Join(names(index.Shown(runs)), " "); got != want {
+			t.Errorf("history %q: columns %s, want %s", history, got, want)
+		}
 	}
 }
 
