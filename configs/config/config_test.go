@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -399,5 +400,40 @@ func TestReadAll(t *testing.T) {
 		if (err == nil) != want || want && len(got) != n || !want && err.Error() != "x.yaml: it is too large for a config; at most 262144 bytes are read" {
 			t.Errorf("%d bytes: %d are read, %v", n, len(got), err)
 		}
+	}
+}
+
+// Leaves are scalars, lists of scalars and empty nodes. Values are numbers, truth values and texts.
+func TestLeaves(t *testing.T) {
+	n, err := Parse("x.yaml", []byte("{a: {b: 1}, c: [1, 2], d: [{e: true, f: 0x10}, 3], g: {}, h: [], i: [[2]], j: -1.5e3, k: '7', l: 99999999999999999999, m: word, n: False}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range n.Leaves() {
+		got = append(got, fmt.Sprintf("%s=%v(%T)", l.Path(), l.Value(), l.Value()))
+	}
+	want := "a.b=1(float64) c=[1, 2](string) d.0.e=true(bool) d.0.f=16(float64) d.1=3(float64) g={}(string) h=[](string) i.0=[2](string) " +
+		"j=-1500(float64) k=7(string) l=1e+20(float64) m=word(string) n=false(bool)"
+	if text := strings.Join(got, " "); text != want {
+		t.Errorf("%s\nwant %s", text, want)
+	}
+	for path, want := range map[string]string{"a.b": "{a: {}, c: [1, 2]}", "a": "{c: [1, 2]}", "c": "{a: {b: 1}}", "x": "{a: {b: 1}, c: [1, 2]}"} {
+		n, err := Parse("x.yaml", []byte("{a: {b: 1}, c: [1, 2]}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := n.Without(strings.Split(path, ".")...).Inline(); got != want || n.Inline() != "{a: {b: 1}, c: [1, 2]}" {
+			t.Errorf("without %s: %s, want %s; before %s", path, got, want, n.Inline())
+		}
+	}
+	list, err := Parse("x.yaml", []byte("{a: 1, c: [1, 2]}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list.Get("a").Nest("x")
+	list.Get("c").Nest("x")
+	if got := list.Inline(); got != "{a: 1, c: {x: [1, 2]}}" {
+		t.Errorf("nested: %s", got)
 	}
 }
