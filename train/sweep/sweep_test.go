@@ -428,3 +428,20 @@ func TestProgressLook(t *testing.T) {
 		t.Errorf("with retry: %+v, %v", again, err)
 	}
 }
+
+// An unfinished run is damaged only if one of its files is.
+func TestDamaged(t *testing.T) {
+	broken := fmt.Errorf("results: %w", &rundir.DamagedError{Path: "x", Err: errors.New("why")})
+	for _, c := range []struct {
+		state   State
+		problem error
+		want    bool
+	}{
+		{Damaged, nil, true}, {Damaged, broken, true}, {Unfinished, broken, true}, {Unfinished, nil, false}, {Unfinished, errors.New("late"), false},
+		{Finished, nil, false}, {Failed, errors.New("late"), false}, {Failed, broken, false},
+	} {
+		if e := (Entry{State: c.state, Problem: c.problem}); e.Damaged() != c.want {
+			t.Errorf("%s, %v: damaged is %v", c.state, c.problem, e.Damaged())
+		}
+	}
+}
