@@ -437,3 +437,17 @@ func TestLeaves(t *testing.T) {
 		t.Errorf("nested: %s", got)
 	}
 }
+
+// Mistakes come in the order of their files and places. Mistakes without a line, in arguments, come last.
+func TestErrorOrder(t *testing.T) {
+	at := func(file string, line, column int) *Error {
+		return &Error{File: file, Line: line, Column: column, Err: errors.New("x")}
+	}
+	var got []string
+	for _, e := range (Errors{at("argument", 0, 4), at("b", 1, 9), at("a", 2, 3), at("argument", 0, 2), at("a", 2, 1), at("a", 1, 5)}).err().(Errors) {
+		got = append(got, fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column))
+	}
+	if text := strings.Join(got, " "); text != "a:1:5 a:2:1 a:2:3 b:1:9 argument:0:2 argument:0:4" {
+		t.Errorf("order %s", text)
+	}
+}
