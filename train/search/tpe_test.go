@@ -50,3 +50,27 @@ func TestCategorical(t *testing.T) {
 		t.Errorf("probabilities %v", got)
 	}
 }
+
+// Densities are truncated to the range: they integrate to the root of 2 pi, and those of integers sum to 1.
+func TestParzen(t *testing.T) {
+	for _, observed := range [][]float64{nil, {1}, {1, 9.5}, {2, 2.5, 9}} {
+		const steps = 4000
+		p, sum := newParzen(Range{Kind: Linear, Low: 0.5, High: 10}, observed), 0.0
+		for i := range steps {
+			sum += math.Exp(p.logDensity(0.5+9.5*(float64(i)+0.5)/steps)) * 9.5 / steps
+		}
+		if last := len(observed); p.mean[last] != 5.25 || p.wide[last] != 9.5 || !slices.Equal(p.mean[:last], observed) {
+			t.Errorf("%v: means %v, widths %v", observed, p.mean, p.wide)
+		}
+		if want := math.Sqrt(2 * math.Pi); math.Abs(sum-want) > 1e-5 {
+			t.Errorf("%v: the integral is %v, want %v", observed, sum, want)
+		}
+		whole, all := newParzen(Range{Kind: Integer, Low: 1, High: 10}, observed), 0.0
+		for v := range 10 {
+			all += math.Exp(whole.logDensity(float64(v + 1)))
+		}
+		if math.Abs(all-1) > 1e-12 {
+			t.Errorf("%v: the sum is %v, want 1", observed, all)
+		}
+	}
+}
