@@ -251,7 +251,7 @@ func (f *Folder) factor(text *table.Text, column int, kind *factor.ColumnKind) (
 	case kind.Continuous || kind.Kind == factor.Circular:
 		return of, nil, nil, text.Errorf(column, "has words such as %q; want numbers, or kind categorical", c.Words[0])
 	}
-	of, levels, err = factor.FromNumbers(name, c.Values, kind, f.Bins)
+	of, levels, err = factor.FromNumbers(name, c.Values, c.Ints, kind, f.Bins)
 	if err != nil {
 		err = text.Errorf(column, "%w", err)
 	}

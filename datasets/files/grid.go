@@ -208,9 +208,9 @@ func (g *GridFolder) namesOf(k int, own []string) ([]string, error) {
 }
 
 // nameFactors names the factors of a table and returns their kinds.
-func (g *GridFolder) nameFactors(d *stored.Set, t levelTable) ([]factor.ColumnKind, error) {
-	k := t.cols
-	names, err := g.namesOf(k, t.names)
+func (g *GridFolder) nameFactors(d *stored.Set, t *table.Table) ([]factor.ColumnKind, error) {
+	k := t.Cols
+	names, err := g.namesOf(k, t.Names)
 	if err != nil {
 		return nil, err
 	}
@@ -222,10 +222,10 @@ func (g *GridFolder) nameFactors(d *stored.Set, t levelTable) ([]factor.ColumnKi
 	kinds := make([]factor.ColumnKind, k)
 	for j := range kinds {
 		kinds[j].Kind = factor.Ordinal
-		if words := t.wordsOf(j); words != nil {
+		if t.Words != nil && t.Words[j] != nil {
 			kinds[j].Kind = factor.Categorical
 			if given[j] != nil && given[j].Kind != factor.Categorical {
-				return nil, config.Invalid("kinds", "factor %s has words such as %q; want categorical", names[j], words[0])
+				return nil, config.Invalid("kinds", "factor %s has words such as %q; want categorical", names[j], t.Words[j][0])
 			}
 		}
 		if given[j] != nil {

@@ -292,6 +292,7 @@ func TestGridErrors(t *testing.T) {
 		{"range", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []float32{0, 1, 0, 255})}, GridFolder{}, "image 1 has a pixel 255; want 0 to 1"},
 		{"negative float", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []float32{0, 1, -1, 1})}, GridFolder{}, "image 1 has a pixel -1; want 0 to 1, or real: true for real numbers"},
 		{"NaN pixel", map[string][]byte{"images": encode(t, []int{1, 1, 1}, []float64{math.NaN()})}, GridFolder{}, "image 0 has a pixel NaN; want finite numbers"},
+		{"large factors", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []int64{0, 1, 1 << 60, 1<<60 + 1})}, GridFolder{}, "has 1152921504606846976 and 1152921504606846977, which are too large to tell apart"},
 		{"rows", map[string][]byte{"images": images, "factors": encode(t, []int{3, 2}, make([]int64, 6))}, GridFolder{}, "factors.npy has shape [3 2]; want 4 x K"},
 		{"infinite factor", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []float64{0, math.Inf(1), 1, 2})}, GridFolder{}, "row 1, column 0 is +Inf; want finite numbers, or NaN"},
 		{"no known factor", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []float64{math.NaN(), math.NaN(), math.NaN(), math.NaN()})}, GridFolder{}, "column 0: all numbers are NaN"},
@@ -329,6 +330,7 @@ func TestGridErrors(t *testing.T) {
 	}{
 		{"a,b\n0,1\n", "factors.csv has 1 rows; want a row for each of the 4 images", GridFolder{}},
 		{"", "factors.csv is empty", GridFolder{}},
+		{"a,b\n9007199254740992,.5\n9007199254740993,1\n1,2\n2,\n", "column 0: has 9007199254740992 and 9007199254740993, which are too large to tell apart", GridFolder{}},
 		{"a,b\n0,x\n0,y\n1,x\n1,2\n", `factors.csv: line 2, field 2: "x" is a word, and 2 in line 5 a number`, GridFolder{}},
 		{"a\nx\ny\nx\ny\n", `kinds: factor a has words such as "x"; want categorical`, GridFolder{Kinds: factor.ColumnKinds{List: []string{"ordinal"}}}},
 		{"a\n1\n2\n3\n4\n", "other.csv: no such file", GridFolder{Arrays: GridArrays{Factors: "other.csv"}}},

@@ -424,7 +424,7 @@ func (x *labelColumn) levels() (factor.Factor, []int32, error) {
 	case least > most:
 		return factor.Factor{}, nil, fmt.Errorf("column %d holds no label; want some from 0 on", x.column)
 	case measured || x.kind.Kind == factor.Circular && most >= float64(x.turn):
-		of, levels, err := factor.FromNumbers("", numbers, &x.kind, 0)
+		of, levels, err := factor.FromNumbers("", numbers, nil, &x.kind, 0)
 		if err != nil {
 			err = fmt.Errorf("column %d: %w", x.column, err)
 		}

@@ -105,18 +105,10 @@ func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Colu
 	}
 	columns := make([]metrics.Column, t.Cols)
 	for j := range columns {
-		c := metrics.Column{Name: fmt.Sprint("factor", j), Values: make([]float64, t.Rows), Type: metrics.ColumnType{Found: true}}
+		column := t.Column(j)
+		c := metrics.Column{Name: fmt.Sprint("factor", j), Values: column.Values, Ints: column.Ints, Type: metrics.ColumnType{Found: true}}
 		if t.Names != nil {
 			c.Name = t.Names[j]
-		}
-		if t.Ints != nil {
-			c.Ints = make([]int64, t.Rows)
-		}
-		for i := range c.Values {
-			c.Values[i] = t.Data[i*t.Cols+j]
-			if t.Ints != nil {
-				c.Ints[i] = t.Ints[i*t.Cols+j]
-			}
 		}
 		if len(types) > 0 {
 			var err error
@@ -124,11 +116,11 @@ func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Colu
 				return nil, fmt.Errorf("--types: %w", err)
 			}
 		}
-		if t.Words != nil && t.Words[j] != nil {
+		if column.Words != nil {
 			if c.Type.Found {
 				c.Type = metrics.ColumnType{Kind: factor.Categorical}
 			} else if c.Type.Continuous || c.Type.Kind == factor.Circular {
-				return nil, fmt.Errorf("--types: column %s has words such as %q, which are not numbers; want categorical", c.Name, t.Words[j][0])
+				return nil, fmt.Errorf("--types: column %s has words such as %q, which are not numbers; want categorical", c.Name, column.Words[0])
 			}
 		}
 		columns[j] = c
