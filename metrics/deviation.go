@@ -248,23 +248,27 @@ var errNoSubCodes = errors.New("there are no factors; want at least one, to have
 
 // planBlocks returns the sub-codes of factors, or nil if [Input.assigned] has to find them.
 func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, error) {
-	d, k := in.Codes.Cols, len(in.Factors)
+	d, k, all := in.Codes.Cols, len(in.Factors), in.shares()
 	switch {
 	case k == 0:
 		return nil, errNoSubCodes
 	case len(codes) > 0:
-		return codes.Blocks("codes", in.Factors, d)
-	case a == AssignBest || a == AssignAuto && d%k != 0:
+		blocks, err := codes.Blocks("codes", all, d)
+		if blocks = in.own(blocks); err == nil && len(blocks) == 0 {
+			err = errors.New("codes: no factor with columns has a known level; want columns of another factor")
+		}
+		return blocks, err
+	case a == AssignBest || a == AssignAuto && d%len(all) != 0:
 		if d < k {
 			return nil, fmt.Errorf("codes have %d columns; want at least one for each of the %d factors", d, k)
 		}
 		return nil, nil
 	}
-	blocks, err := factor.EvenBlocks(in.Factors, d)
+	blocks, err := factor.EvenBlocks(all, d)
 	if err != nil {
 		return nil, fmt.Errorf("%w, or assign: best", err)
 	}
-	return blocks, nil
+	return in.own(blocks), nil
 }
 
 func (in *Input) assigned(ctx context.Context) ([]factor.Block, error) {
@@ -333,7 +337,7 @@ func (p Projection) project(ctx context.Context, in *Input) (matrix.Matrix, []fa
 	}
 	width := 1
 	if p == projectBlocks {
-		width = in.Codes.Cols / len(in.Factors)
+		width = in.Codes.Cols / len(in.shares())
 	}
 	x, err := in.information(ctx, mutual.Library())
 	if err != nil {

@@ -195,6 +195,50 @@ func TestAssignedColumn(t *testing.T) {
 	}
 }
 
+// Factors without a known level change neither the columns nor the values of the other factors.
+func TestColumnsOfKnownFactors(t *testing.T) {
+	s := rng.New(3, "columns")
+	in := &Input{Codes: matrix.Matrix{Rows: 200, Cols: 8}, Factors: ordinals(4, 3, 5, 4)}
+	for range in.Codes.Rows {
+		for _, f := range in.Factors {
+			level := s.IntN(f.Size)
+			in.Levels = append(in.Levels, level)
+			in.Codes.Data = append(in.Codes.Data, float64(level)+0.1*s.NormFloat64(), 0.1*s.NormFloat64())
+		}
+	}
+	some := *in
+	some.Levels = slices.Clone(in.Levels)
+	for at := range some.Levels {
+		if j := at % len(in.Factors); j == 0 || j == 2 {
+			some.Levels[at] = factor.Unknown
+		}
+	}
+	codes := factor.SubCodes{"f0": {1}, "f1": {2, 5}, "f3": {7}}
+	for name, m := range map[string]Metric{
+		"order":  NewSubCodeDeviation(factor.Variance),
+		"named":  &SubCodeDeviation{Deviation: factor.MPD, Codes: codes},
+		"blocks": &SubCodeDeviation{Deviation: factor.MAD, Project: "blocks"},
+		"pairs":  &Separation{Margin: 1, Pairs: 1 << 20, Codes: codes},
+	} {
+		whole, part := evaluated(t, in, []Choice{{name, m}}), evaluated(t, &some, []Choice{{name, m}})
+		want := map[string]float64{}
+		for i, label := range whole.Parts[0].Labels {
+			want[label] = whole.Parts[0].Values[i]
+		}
+		if got := part.Parts[0]; !slices.Equal(got.Labels, []string{"f1", "f3"}) || got.Values[0] != want["f1"] || got.Values[1] != want["f3"] {
+			t.Errorf("%s: %v of %v; want the values of %v", name, got.Values, got.Labels, want)
+		}
+	}
+	few := some
+	few.Codes = in.Codes.Columns([]int{0, 2, 4, 6})
+	if r := evaluated(t, &few, []Choice{{"direct", &FactorVAE{Batch: 8, Train: 100, Test: 100, Direct: true}}}); r.Value != 1 {
+		t.Errorf("votes for the columns of their factors: %v; want 1", r.Value)
+	}
+	if _, err := Evaluate(ctx, &some, 3, []Choice{{"unknown", &SubCodeDeviation{Codes: factor.SubCodes{"f0": {1}}}}}); err == nil || !strings.Contains(err.Error(), "no factor with columns has a known level") {
+		t.Errorf("columns of an unknown factor: %v", err)
+	}
+}
+
 func evaluated(t *testing.T, in *Input, c []Choice) Result {
 	t.Helper()
 	r, err := Evaluate(ctx, in, 3, c)

@@ -148,7 +148,9 @@ const defaultBins = 20
 // FromNumbers converts numbers to a factor, and to one level per number; NaN becomes [Unknown]. Without a given kind,
 // the factor is ordinal, or continuous if it has too many levels. ints are the exact values of integers, or nil. It is
 // an error if numbers are equal and their exact values differ.
-func FromNumbers(name string, numbers []float64, ints []int64, given *ColumnKind, bins int) (f Factor, levels []int32, err error) {
+func FromNumbers(
+	name string, numbers []float64, ints []int64, given *ColumnKind, bins int,
+) (f Factor, levels []int32, err error) {
 	large := map[float64]int64{}
 	for i, n := range ints {
 		if math.Abs(numbers[i]) < 1<<53 {

@@ -132,8 +132,10 @@ func (s *gridSource) setTable(d *stored.Set, label string, t *table.Table, sizes
 	d.Levels = make([]int32, d.Count*k)
 	for j := range k {
 		column := t.Column(j)
-		if i := slices.IndexFunc(column.Values, func(v float64) bool { return math.IsInf(v, 0) }); i >= 0 {
-			return fmt.Errorf("%s: row %d, column %d is %v; want finite numbers, or NaN for unknown levels", label, i, j, column.Values[i])
+		for i, v := range column.Values {
+			if math.IsInf(v, 0) {
+				return fmt.Errorf("%s: row %d, column %d is %v; want finite numbers, or NaN for unknown levels", label, i, j, v)
+			}
 		}
 		size := 0
 		if sizes != nil {
