@@ -196,6 +196,27 @@ func TestCompareImages(t *testing.T) {
 	if x, log := compare(t, "a", "c"); x.UDR != nil || log != "left out: udr: c and a are runs with other images: their factors differ\n" {
 		t.Errorf("%+v, log %q", x, log)
 	}
+	writeFile(t, "bare.yaml", []byte("{name: bare, dataset: {grid: {path: one.npy}}, supervision: none, model: {vae: {encoder: {mlp: {hidden: [4]}}, latent: 2}}, "+
+		"losses: [{reconstruction: {likelihood: gaussian}}, kl], train: {epochs: 1, figures: false}, metrics: [mutual-information]}"))
+	pixels := make([]uint8, 60*9)
+	for i := range pixels {
+		pixels[i] = uint8(i * i)
+	}
+	writeNPY(t, "one.npy", []int{60, 3, 3}, pixels)
+	slices.Reverse(pixels)
+	writeNPY(t, "two.npy", []int{60, 3, 3}, pixels)
+	for run, settings := range map[string]string{"bare0": "seed=0", "bare1": "seed=1", "some0": "metrics.sample=30 seed=0", "some1": "metrics.sample=30 seed=1", "two": "dataset.grid.path=two.npy"} {
+		succeed(t, append([]string{"train", "bare.yaml", "-q", "--run", run}, strings.Fields(settings)...)...)
+	}
+	for runs, want := range map[string]string{
+		"bare0 bare1": "",
+		"some0 some1": "left out: udr: some1 and some0 have codes of other random images (metrics.sample); want codes of all images, from unravel encode\n",
+		"bare0 two":   "left out: udr: two and bare0 are runs with other images: their files differ\n",
+	} {
+		if o := succeed(t, append([]string{"compare"}, strings.Fields(runs)...)...); strings.Contains(o.out, "udr") != (want == "") || o.log != want {
+			t.Errorf("%s: out %q, log %q, want %q", runs, o.out, o.log, want)
+		}
+	}
 }
 
 // runFolders writes folders of runs of the tiny experiment from overrides, a value of mig and a value of dci.
