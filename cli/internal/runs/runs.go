@@ -175,14 +175,19 @@ func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
 		row := append(slices.Clone(g.Values), strconv.Itoa(g.Runs))
 		for _, name := range names {
 			mean, ok := g.Mean[name]
+			std, several := g.Std[name]
 			switch {
+			case c.CSV && several:
+				row = append(row, ui.Digits(mean), ui.Digits(std))
 			case c.CSV && ok:
-				row = append(row, ui.Digits(mean), ui.Digits(g.Std[name]))
+				row = append(row, ui.Digits(mean), "")
 			case c.CSV:
 				row = append(row, "", "")
 			case strings.Contains(name, ".") && name != "fit.converged":
+			case several:
+				row = append(row, fmt.Sprintf("%.4g±%.2g", mean, std))
 			case ok:
-				row = append(row, fmt.Sprintf("%.4g±%.2g", mean, g.Std[name]))
+				row = append(row, fmt.Sprintf("%.4g", mean))
 			default:
 				row = append(row, "-")
 			}
