@@ -317,7 +317,8 @@ func (c *Compare) rank(ctx context.Context, runs []*compared, settings []*index.
 			fmt.Fprintf(s.Log, "left out: udr: %s has codes of %d images, and %s of %d\n", r.name, r.codes.Rows, runs[0].name, runs[0].codes.Rows)
 			return nil, nil
 		case !r.varies() && sampledApart(settings[0], settings[i], r.codes.Rows):
-			fmt.Fprintf(s.Log, "left out: udr: %s and %s have codes of other random images (metrics.sample); want codes of all images, from unravel encode\n", r.name, runs[0].name)
+			fmt.Fprintf(s.Log, "left out: udr: %s and %s have codes of other random images (metrics.sample); "+
+				"want codes of all images, from unravel encode\n", r.name, runs[0].name)
 			return nil, nil
 		case !r.varies() && otherFiles(runs[0].name, r.name):
 			fmt.Fprintf(s.Log, "left out: udr: %s and %s are runs with other images: their files differ\n", r.name, runs[0].name)
