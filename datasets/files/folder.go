@@ -148,6 +148,7 @@ func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Se
 		return nil, fmt.Errorf("%s: no picture is left; want at least 1", list.Path)
 	}
 	text := table.NewText(labels.source, labels.columns, rows, lines, labels.comma)
+	text.Exact = f.Labels == labelsOfFolders // NA is the name of a folder
 	if err := f.setFactors(d, labels, text); err != nil {
 		return nil, err
 	}

@@ -329,6 +329,21 @@ func TestFolderSkipsBroken(t *testing.T) {
 	}
 }
 
+// Names of folders are labels, also if they stand for missing values in tables.
+func TestFolderNamesAsLabels(t *testing.T) {
+	dir := t.TempDir()
+	writePictures(t, dir, "na/x.png", "null/x.png", "us/x.png", "x.png")
+	f := newFolder(t, dir)
+	f.Labels = "folders"
+	d, err := f.Build(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if of := d.Factors()[0]; !slices.Equal(of.Names, []string{"na", "null", "us"}) || !slices.Equal(datasets.Levels(d), []int{0, 1, 2, -1}) {
+		t.Errorf("%+v, levels %v", of, datasets.Levels(d))
+	}
+}
+
 // Two folders with files of equal names, sizes and times have separate pixels. A copy of a folder shares its cached
 // set.
 func TestFolderSameNames(t *testing.T) {

@@ -23,6 +23,8 @@ var missing = []string{"", "na", "n/a", "#n/a", "<na>", "nan", "null", "?"}
 // Missing reports whether a field means a missing value: empty, NA, N/A, #N/A, <NA>, NaN, null or ?.
 func Missing(field string) bool { return slices.Contains(missing, strings.ToLower(field)) }
 
+func (t *Text) missing(field string) bool { return field == "" || !t.Exact && Missing(field) }
+
 // fewWords is the number of different words that every column may have as levels.
 const fewWords = 50
 
@@ -39,7 +41,7 @@ func (t *Text) Numbers(column int, gaps bool) (*Column, error) {
 	point, comma := -1, -1 // a row with a decimal point, a row with a decimal comma
 	for r, row := range t.Rows {
 		field := row[column]
-		if gaps && Missing(field) {
+		if gaps && t.missing(field) {
 			c.Values[r] = math.NaN()
 			continue
 		}
@@ -120,7 +122,7 @@ func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
 	words, first, number := 0, -1, -1 // how many, and rows
 	for r, row := range t.Rows {
 		switch _, err := t.number(row[column]); {
-		case Missing(row[column]):
+		case t.missing(row[column]):
 		case err == nil || errors.Is(err, strconv.ErrRange):
 			if number < 0 {
 				number = r
@@ -154,7 +156,7 @@ func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
 func (t *Text) Levels(column int) *Column {
 	c := &Column{Values: make([]float64, len(t.Rows)), Ints: make([]int64, len(t.Rows))}
 	for _, row := range t.Rows {
-		if !Missing(row[column]) {
+		if !t.missing(row[column]) {
 			c.Words = append(c.Words, row[column])
 		}
 	}
@@ -162,7 +164,7 @@ func (t *Text) Levels(column int) *Column {
 	c.Words = slices.Compact(c.Words)
 	for r, row := range t.Rows {
 		c.Values[r] = math.NaN()
-		if !Missing(row[column]) {
+		if !t.missing(row[column]) {
 			at, _ := slices.BinarySearch(c.Words, row[column])
 			c.Values[r], c.Ints[r] = float64(at), int64(at)
 		}

@@ -18,6 +18,7 @@ type Text struct {
 	Lines []int      // line of each row in the file, from 1
 	Notes []string   // remarks on how the file was read
 	Comma bool       // numbers may have a decimal comma
+	Exact bool       // only an empty field is a missing value
 
 	file  string
 	first []int // column number in the file, from 1, for each column of Rows; nil: unknown
