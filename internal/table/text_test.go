@@ -128,6 +128,7 @@ func TestFactors(t *testing.T) {
 		"shape,size\nheart,1\nellipse,\nNA,3\nheart,null\n": {[]float64{1, 1, 0, nan, nan, 3, 1, nan}, []string{"ellipse", "heart"}},
 		"heart,1\nellipse,2\n":                              {[]float64{1, 1, 0, 2}, []string{"ellipse", "heart"}},
 		"0,1\nheart,1\nellipse,2\n":                         {[]float64{1, 1, 0, 2}, []string{"ellipse", "heart"}},
+		"a;b\n1,234;-1,250\n3,5;3\n2;0,125\n":               {[]float64{1.234, -1.25, 3.5, 3, 2, .125}, nil},
 		"0,1\n3,1\n2,2\n":                                   {[]float64{0, 1, 3, 1, 2, 2}, nil},
 		"\"a\nb\"\n1\n":                                     {[]float64{1}, nil},
 	} {
@@ -146,6 +147,7 @@ func TestFactors(t *testing.T) {
 		"day\n31.1.2024 10:00\n":      "looks like a date",
 		"# a b\n0 1\n2 1\n":           `x.csv: line 2, field 1: "0 1" is several numbers; want commas, semicolons or tabs between them, or kind categorical (column # a b)`,
 		"a;b\n1,5;1\n1.5;2\n":         "line 3, field 1: 1.5 beside 1,5 in line 2; want decimal points or decimal commas",
+		"a;b\n999;1\n1,234;2\n":       "line 3, field 1: 1,234 beside 999 in line 2; want decimals in all lines, or no marks of thousands (column a)",
 		"a\n" + differentWords(60):    "60 different words in 60 rows",
 		"a\ninf\n":                    "line 2, field 1: inf is not finite; want a finite number (column a)",
 		"a,,b\n1,5,2\n":               `column 2 is called ""; want a name`,
