@@ -179,6 +179,25 @@ func TestCompareStored(t *testing.T) {
 	}
 }
 
+// A first line that numbers the columns is no row, which the factors show.
+func TestCompareNumberedColumns(t *testing.T) {
+	t.Chdir(t.TempDir())
+	factors := "k\n"
+	for _, name := range []string{"a", "b"} {
+		codes := ""
+		for i := range 20 {
+			codes += fmt.Sprintf("%d,%d\n", 40+i*len(name)%7, i*i%(11+int(name[0]-'a')))
+		}
+		writeFile(t, name+".csv", []byte(codes))
+		writeFile(t, name+"0.csv", []byte("0,1\n"+codes))
+	}
+	writeFile(t, "k.csv", []byte(factors+strings.Repeat("0\n1\n", 10)))
+	plain, _ := compare(t, "a.csv", "b.csv", "--factors", "k.csv", "--metrics", "mig")
+	if numbered, _ := compare(t, "a0.csv", "b0.csv", "--factors", "k.csv", "--metrics", "mig"); !slices.Equal(numbered.UDR.Scores, plain.UDR.Scores) {
+		t.Errorf("udr %v; without numbers of columns %v", numbered.UDR.Scores, plain.UDR.Scores)
+	}
+}
+
 // Runs on different images, even if equal in number, are not ranked by agreement. A run needs only results and codes.
 func TestCompareImages(t *testing.T) {
 	t.Chdir(t.TempDir())

@@ -38,9 +38,7 @@ func (t *Text) number(field string) (float64, error) {
 // Numbers reads a column of finite numbers. With gaps, missing values are allowed.
 func (t *Text) Numbers(column int, gaps bool) (*Column, error) {
 	c := &Column{Values: make([]float64, len(t.Rows)), Ints: make([]int64, len(t.Rows))}
-	// a row with a decimal point, with a decimal comma, with no more than digits, and with a comma as in 1,234
-	point, comma, whole, thousand := -1, -1, -1, -1
-	decimals := false // a comma does not separate thousands
+	point, comma := -1, -1 // a row with a decimal point, a row with a decimal comma
 	for r, row := range t.Rows {
 		field := row[column]
 		if gaps && t.missing(field) {
@@ -64,32 +62,39 @@ func (t *Text) Numbers(column int, gaps bool) (*Column, error) {
 		}
 		switch {
 		case strings.Contains(field, ","):
-			if comma = r; grouped(field) {
-				thousand = r
-			} else {
-				decimals = true
-			}
+			comma = r
 		case strings.Contains(field, "."):
 			point = r
-		default:
-			whole = r
 		}
 		if point >= 0 && comma >= 0 {
 			return nil, t.errorf(r, column, "%s beside %s in line %d; want decimal points or decimal commas, not both, and no marks of thousands",
 				field, t.Rows[min(point, comma)][column], t.Lines[min(point, comma)])
 		}
 	}
-	if thousand >= 0 && whole >= 0 && !decimals {
-		return nil, t.errorf(thousand, column, "%s beside %s in line %d; want decimals in all lines, or no marks of thousands",
-			t.Rows[thousand][column], t.Rows[whole][column], t.Lines[whole])
-	}
-	return c, nil
+	return c, t.noThousands(column)
 }
 
-// grouped reports whether the comma of a number may separate thousands.
-func grouped(field string) bool {
-	left, right, _ := strings.Cut(strings.TrimLeft(field, "+-"), ",")
-	return len(right) == 3 && left != "" && len(left) <= 3 && left[0] != '0'
+// noThousands returns an error for a column of numbers such as 999 and 1,234: with that many commas before three digits
+// in all cases, and with whole numbers, the commas hardly are decimal commas.
+func (t *Text) noThousands(column int) error {
+	const many = 10
+	whole, thousand, grouped, commas := -1, -1, 0, 0
+	for r, row := range t.Rows {
+		left, right, comma := strings.Cut(strings.TrimLeft(row[column], "+-"), ",")
+		switch {
+		case comma && len(right) == 3 && left != "" && len(left) <= 3 && left[0] != '0':
+			thousand, grouped, commas = r, grouped+1, commas+1
+		case comma:
+			commas++
+		case left != "" && strings.Trim(left, "0123456789") == "":
+			whole = r
+		}
+	}
+	if whole < 0 || grouped < many || grouped < commas {
+		return nil
+	}
+	return t.errorf(thousand, column, "%s beside %s in line %d; want decimals in all lines, or no marks of thousands",
+		t.Rows[thousand][column], t.Rows[whole][column], t.Lines[whole])
 }
 
 func (t *Text) errorf(row, column int, format string, args ...any) error {

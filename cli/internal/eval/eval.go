@@ -23,6 +23,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -226,6 +227,9 @@ func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) 
 	}
 	return e, nil
 }
+
+// Codes returns the codes to measure.
+func (e *Evaluation) Codes() *matrix.Matrix { return &e.in.Codes }
 
 // openRun reads the model and codes of a run. Metrics take the settings of its losses, unless set reports the key.
 func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set func(i int, key string) bool) error {

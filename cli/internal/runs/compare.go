@@ -184,20 +184,16 @@ func (c *Compare) open(ctx context.Context, source string, s *ui.Streams) (*comp
 		return &compared{name: source, results: results}, err
 	}
 	r, factors := &compared{name: source}, c.factorsOf(source)
-	measured := factors != "" || len(c.Metrics) > 0
-	log := s.Log
-	if measured { // measuring reads the file again
-		log = nil
+	if factors != "" || len(c.Metrics) > 0 {
+		r.results, r.codes, err = c.measure(ctx, &eval.Command{Codes: source, Factors: factors, Types: c.Types, Bins: c.Bins}, s)
+		return r, err
 	}
-	t, err := inputs.ReadCodes(source, log)
+	t, err := inputs.ReadCodes(source, s.Log)
 	if err != nil {
 		return nil, err
 	}
 	r.codes = &matrix.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}
-	if measured {
-		r.results, err = c.measure(ctx, &eval.Command{Codes: source, Factors: factors, Types: c.Types, Bins: c.Bins}, s)
-	}
-	return r, err
+	return r, nil
 }
 
 // factorsOf returns the file with the factors for a file of codes, or "" if there is none.
@@ -253,16 +249,19 @@ func (c *Compare) folderResults(ctx context.Context, dir string, s *ui.Streams) 
 			return stored, nil
 		}
 	}
-	return c.measure(ctx, &eval.Command{Dir: dir}, s)
+	results, _, err := c.measure(ctx, &eval.Command{Dir: dir}, s)
+	return results, err
 }
 
-func (c *Compare) measure(ctx context.Context, e *eval.Command, s *ui.Streams) ([]metrics.Result, error) {
+// measure returns the results and the measured codes.
+func (c *Compare) measure(ctx context.Context, e *eval.Command, s *ui.Streams) ([]metrics.Result, *matrix.Matrix, error) {
 	e.Metrics, e.Blocks, e.Chance = c.Metrics, c.Blocks, c.Chance
 	opened, err := e.Open(ctx, s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return opened.Results(ctx, s)
+	results, err := opened.Results(ctx, s)
+	return results, opened.Codes(), err
 }
 
 func readResults(path string) ([]metrics.Result, error) {
@@ -303,7 +302,9 @@ func named(results []metrics.Result, texts []string) ([]metrics.Result, error) {
 }
 
 // rank computes UDR if all runs have codes of the same images. Otherwise it logs the reason.
-func (c *Compare) rank(ctx context.Context, runs []*compared, settings []*index.Run, s *ui.Streams) (*ranking.Agreement, error) {
+func (c *Compare) rank(
+	ctx context.Context, runs []*compared, settings []*index.Run, s *ui.Streams,
+) (*ranking.Agreement, error) {
 	if c.UDR == "none" {
 		return nil, nil
 	}
@@ -364,7 +365,8 @@ func otherFiles(a, b string) bool {
 		hashes := map[string]string{}
 		if d, err := rundir.ReadData(dir); err == nil && d != nil {
 			for _, in := range d.Inputs {
-				if place := strings.TrimPrefix(in.Key, "dataset."); place != in.Key && (strings.HasSuffix(place, "path") || strings.Contains(place, "path/images")) {
+				place, of := strings.CutPrefix(in.Key, "dataset.")
+				if of && (strings.HasSuffix(place, "path") || strings.Contains(place, "path/images")) {
 					hashes[in.Key] = in.SHA256
 				}
 			}
