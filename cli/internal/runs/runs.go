@@ -172,7 +172,13 @@ func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
 		}
 	}
 	for _, g := range groups {
-		row := append(slices.Clone(g.Values), strconv.Itoa(g.Runs))
+		row := slices.Clone(g.Values)
+		for i, text := range row {
+			if v, err := strconv.ParseFloat(text, 64); err == nil && !c.CSV {
+				row[i] = ui.Digits(v) // 0 instead of 0.0, as in a table of runs
+			}
+		}
+		row = append(row, strconv.Itoa(g.Runs))
 		for _, name := range names {
 			mean, ok := g.Mean[name]
 			switch {
