@@ -49,6 +49,23 @@ func TestColumnLevels(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "0, 15, 45 are not evenly spaced; want their period, such as circular:360") {
 		t.Errorf("values with a gap: %v", err)
 	}
+	quarters := []float64{-turn / 4, 0, turn / 4, turn / 2, 3 * turn / 4, turn}
+	for text, want := range map[string]string{
+		"circular:6.28":        "the angles 0 and 0.00318531 may be one angle",
+		"circular:6.2832":      "as the period 6.2832 is a rounded full turn; want circular:6.283185307",
+		"circular:6.283":       "the angles 0 and 0.000185307 may be one angle",
+		"circular:6.283185307": "",
+		"circular:6.2":         "",
+	} {
+		k, _ := ParseColumnKind(text)
+		f, _, err := k.Levels(quarters)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, %d levels; want %q", text, err, f.Size, want)
+		}
+		if _, _, err := k.Levels(quarters[1:4]); err != nil {
+			t.Errorf("%s, angles within a turn: %v", text, err)
+		}
+	}
 	for _, text := range []string{"round", "ordinal:3", "circular:0", "circular:x", ""} {
 		if _, err := ParseColumnKind(text); err == nil {
 			t.Errorf("%q is read", text)

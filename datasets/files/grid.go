@@ -86,6 +86,8 @@ func (g *GridFolder) Validate() error {
 		}
 	}
 	switch {
+	case g.Arrays.isText() && !filepath.IsLocal(g.Arrays.Factors):
+		return config.Invalid("arrays.factors", "%q is not a table beside the images; want a file such as labels.csv there", g.Arrays.Factors)
 	case !(g.Scale >= 0) || g.Scale > 1<<64:
 		return config.Invalid("scale", "%v is out of range; want the value of white, or 0 for the usual value", g.Scale)
 	case g.Real && g.Scale != 0:
@@ -97,7 +99,8 @@ func (g *GridFolder) Validate() error {
 }
 
 func (g *GridFolder) Reads() []datasets.Read {
-	text := datasets.ReadOf("path/factors", g.textFactors())
+	table, _ := g.textFactors()
+	text := datasets.ReadOf("path/factors", table)
 	if info, err := os.Stat(g.Path); err != nil || !info.IsDir() {
 		return append(datasets.ReadOf("path", g.Path), text...)
 	}
@@ -157,7 +160,12 @@ func (g *GridFolder) describe() (*gridSource, *stored.Set, error) {
 		return nil, nil, err
 	}
 	s, d := &gridSource{GridFolder: g, file: f, names: g.Arrays.withDefaults()}, &stored.Set{Title: g.name(), Real: g.Real}
-	if path := g.textFactors(); path != "" {
+	path, unread := g.textFactors()
+	for _, other := range unread {
+		d.Remarks = append(d.Remarks, fmt.Sprintf("%s is not read, as %s has the factors; arrays: {factors: %s} would read it",
+			other, cmp.Or(path, f.Label(s.names.Factors)), filepath.Base(other)))
+	}
+	if path != "" {
 		if s.text, err = table.ReadFactors(path, "factors", g.Kinds.Categorical(g.Names)); err != nil {
 			f.Close() // nothing was written
 			return nil, nil, err

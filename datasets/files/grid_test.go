@@ -91,6 +91,18 @@ func TestGridFolderText(t *testing.T) {
 	if reads := set.Reads(); len(reads) != 2 || reads[1] != (datasets.Read{Key: "path/factors", Path: filepath.Join(dir, "factors.csv")}) {
 		t.Errorf("it reads %v", reads)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "factors.txt"), []byte("1\n2\n3\n4\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 1 || !strings.Contains(notes[0], "factors.txt is not read, as ") || !strings.Contains(notes[0], "factors.csv has the factors; arrays: {factors: factors.txt} would read it") {
+		t.Errorf("two tables: notes %q", notes)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "factors.npy"), encode(t, []int{4, 1}, []int64{0, 1, 0, 1}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 2 || !strings.Contains(notes[0], "factors.npy has the factors; arrays: {factors: factors.csv}") {
+		t.Errorf("an array and two tables: notes %q", notes)
+	}
 	mixed := write(t, map[string][]byte{"images": encode(t, []int{4, 2, 3}, ramp(24))})
 	if err := os.WriteFile(filepath.Join(mixed, "factors.csv"), []byte("id,size\na,1\n7,2\na,1\n7,2\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -298,6 +310,7 @@ func TestGridErrors(t *testing.T) {
 		{"scale of real numbers", nil, GridFolder{Real: true, Scale: 2}, "scale: is for pixels"},
 		{"rounded real numbers", nil, GridFolder{Real: true, Round: true}, "round: is for pixels"},
 		{"scale", nil, GridFolder{Scale: -1}, "scale: -1 is out of range"},
+		{"another folder", nil, GridFolder{Arrays: GridArrays{Factors: "../x.csv"}}, `arrays.factors: "../x.csv" is not a table beside the images; want a file`},
 		{"axis", nil, GridFolder{Channels: "middle"}, `channels: "middle" is not known; want auto, first, last`},
 		{"white 1", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []uint8{0, 1, 1, 0})}, GridFolder{}, "the largest number is 1; want scale: 1 if that is white, or scale: 255"},
 		{"white 255", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []uint16{0, 1, 200, 0})}, GridFolder{}, "the largest number is 200; want scale: 255 if that is white, or scale: 65535"},

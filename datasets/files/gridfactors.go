@@ -51,27 +51,35 @@ func (s *gridSource) readFactors(d *stored.Set) error {
 // textEndings are the endings of text tables.
 var textEndings = []string{".csv", ".tsv", ".txt"}
 
+// isText reports whether the name of the factors is the name of a text table.
+func (g GridArrays) isText() bool {
+	return slices.Contains(textEndings, strings.ToLower(filepath.Ext(g.Factors)))
+}
+
 // textFactors returns the text table of the factors, or "" if there is none: a file that Arrays names, beside the other
-// arrays, or a file such as factors.csv in a folder without factors.npy.
-func (g *GridFolder) textFactors() string {
+// arrays, or a file such as factors.csv in a folder without factors.npy. unread are other tables that could be meant.
+func (g *GridFolder) textFactors() (path string, unread []string) {
 	name, dir := g.Arrays.withDefaults().Factors, g.Path
 	info, err := os.Stat(g.Path)
 	folder := err == nil && info.IsDir()
-	if slices.Contains(textEndings, strings.ToLower(filepath.Ext(name))) {
+	if g.Arrays.isText() {
 		if !folder {
 			dir = filepath.Dir(g.Path)
 		}
-		return filepath.Join(dir, name)
+		return filepath.Join(dir, name), nil
 	}
-	if !folder || len(arrays.Shards(dir, name)) > 0 || exists(filepath.Join(dir, name+".npy")) {
-		return ""
+	if !folder {
+		return "", nil
 	}
 	for _, ending := range textEndings {
 		if path := filepath.Join(dir, name+ending); exists(path) {
-			return path
+			unread = append(unread, path)
 		}
 	}
-	return ""
+	if len(unread) == 0 || len(arrays.Shards(dir, name)) > 0 || exists(filepath.Join(dir, name+".npy")) {
+		return "", unread
+	}
+	return unread[0], unread[1:]
 }
 
 func exists(path string) bool {
@@ -81,7 +89,8 @@ func exists(path string) bool {
 
 // readText reads one line per image from the text table. The first line may name the factors.
 func (s *gridSource) readText(d *stored.Set, sizes []int) error {
-	t, path := s.text, s.textFactors()
+	t := s.text
+	path, _ := s.textFactors()
 	if t.WantRows(d.Count); t.Rows != d.Count {
 		return fmt.Errorf("%s has %d rows; want a row for each of the %d images", path, t.Rows, d.Count)
 	}
