@@ -171,7 +171,7 @@ func TestDataOwn(t *testing.T) {
 	labels := string(readFile(t, "labels.csv"))
 	writeFile(t, "labels.csv", []byte(strings.Replace(labels, "7.png,2,0", "7.png,,0", 1)))
 	show := []string{"data", "show", "folder", "path=photos", "labels=labels.csv"}
-	if o := succeed(t, show...); !strings.Contains(o.log, "brightness: 5 levels, ordinal, unknown of 1 images\n  half: 2 levels, ordinal\n") {
+	if o := succeed(t, show...); !strings.Contains(o.log, "brightness: 5 levels, ordinal, unknown of 1 image\n  half: 2 levels, ordinal\n") {
 		t.Error(o)
 	}
 	_, own, _ := strings.Cut(succeed(t, "data", "list").out, "other converted sets in ")

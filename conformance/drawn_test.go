@@ -55,7 +55,7 @@ func TestDrawnGroupsFindFaults(t *testing.T) {
 		"keeps state":        "of dataset ring is another after a resume",
 		"wrong angle":        `factor "angle" turns by 0`,
 		"no name":            "action 0 is {Name: Factor:0 Step:1}",
-		"too few actions":    "group 0 of 2 images has 1 action;",
+		"too few actions":    "group 0 of 2 images has 1 actions",
 	} {
 		wantFinding(t, fault, conformance.CheckSplit("faulty", &faultyDraws{fault}, d), "supervision faulty: ", want)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics/internal/deviation"
 	"github.com/unravel-ml/unravel/metrics/internal/information"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
@@ -256,7 +257,7 @@ func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, err
 		return codes.Blocks("codes", in.Factors, d)
 	case a == AssignBest || a == AssignAuto && d%k != 0:
 		if d < k {
-			return nil, fmt.Errorf("codes have %d columns; want at least one for each of the %d factors", d, k)
+			return nil, fmt.Errorf("codes have %s; want at least one for each of the %d factors", wording.Count(d, "column"), k)
 		}
 		return nil, nil
 	}
@@ -319,7 +320,8 @@ func (p Projection) suits(d, k int) error {
 	case k == 0:
 		return errNoSubCodes
 	case p == projectBest && d < k:
-		return fmt.Errorf("codes have %d columns; want at least one for each of the %d factors, or project: linear", d, k)
+		return fmt.Errorf("codes have %s; want at least one for each of the %d factors, or project: linear",
+			wording.Count(d, "column"), k)
 	case p == projectBlocks && (d < k || d%k != 0):
 		return fmt.Errorf("%d code columns cannot be divided evenly among %d factors; want a multiple of them, or project: linear or best", d, k)
 	}

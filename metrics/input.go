@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
@@ -206,7 +207,8 @@ func NewInput(codes matrix.Matrix, levels [][]int, factors []factor.Factor) (*In
 // Errors: the errors of [Bin], and a number of values that differs from the number of images.
 func (in *Input) AddContinuous(name string, values []float64, bins int) error {
 	if len(values) != in.Codes.Rows {
-		return fmt.Errorf("factor %q has %d values; want one for each of the %d codes", name, len(values), in.Codes.Rows)
+		return fmt.Errorf("factor %q has %s; want one for each of the %d codes",
+			name, wording.Count(len(values), "value"), in.Codes.Rows)
 	}
 	if slices.ContainsFunc(in.Factors, func(f factor.Factor) bool { return f.Name == name }) {
 		return fmt.Errorf("there is a factor %q already; want another name", name)

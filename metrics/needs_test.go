@@ -290,10 +290,10 @@ func TestNothingKnown(t *testing.T) {
 			}
 			switch {
 			case e.Name == "conditional-tc": // it needs a hierarchy
-			case unsupervised[e.Name] && err != nil:
+			case unsupervised(e.Name) && err != nil:
 				t.Errorf("%s, %s: %v", name, e.Name, err)
 			case e.Name == "h-error" || e.Name == "coverage" || e.Name == "description-length":
-			case !unsupervised[e.Name] && !errors.Is(err, MissingFactors):
+			case !unsupervised(e.Name) && !errors.Is(err, MissingFactors):
 				t.Errorf("%s, %s: error %v, want %v", name, e.Name, err, MissingFactors)
 			}
 		}

@@ -88,7 +88,7 @@ func TestSizesOfCodes(t *testing.T) {
 				continue
 			}
 			if !(math.Abs(got-want) <= tolerance*math.Abs(want)) {
-				t.Errorf("%s of codes times %g: %v, want %v", e.Name, size, got, want)
+				t.Errorf("%s of codes times %g: %v, want %v; the lists of this test name the metrics whose value depends on the scale", e.Name, size, got, want)
 			}
 		}
 	}

@@ -230,7 +230,8 @@ func BatchNote(asked int, s PlanSchedule) string {
 	if asked <= s.EpochImages {
 		return ""
 	}
-	return fmt.Sprintf("train.batch is %d, but an epoch has fewer images: the largest batch has %s", asked, wording.Count(s.Batch, "image"))
+	return fmt.Sprintf("train.batch is %d, but an epoch has fewer images: the largest batch has %s",
+		asked, wording.Count(s.Batch, "image"))
 }
 
 // describe fills in everything except the time.

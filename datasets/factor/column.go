@@ -87,8 +87,8 @@ func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 	return f, levels, nil
 }
 
-// checkRadians returns an error if the period is a rounded 2 pi, and two angles differ by no more than its rounding: they
-// may be one angle in different turns.
+// checkRadians returns an error if the period is a rounded 2 pi and two angles differ by no more than its rounding. The
+// two may be one angle in different turns.
 func (f *Factor) checkRadians(period float64) error {
 	rounding := math.Abs(period - 2*math.Pi)
 	if rounding > 2*math.Pi*roundedTurn {

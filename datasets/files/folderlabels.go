@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/internal/pictures"
 	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -188,7 +189,8 @@ func (f *Folder) folderLabels(list *pictures.List) (*labelTable, error) {
 		return nil, config.Invalid("labels", "there are no pictures in folders below %s; want folders, a table, or no labels", list.Path)
 	}
 	if len(f.Factors) > 0 && len(f.Factors) != depth {
-		return nil, config.Invalid("factors", "has %d names; want one for each of the %d levels of folders", len(f.Factors), depth)
+		return nil, config.Invalid("factors", "has %s; want one for each of the %d levels of folders",
+			wording.Count(len(f.Factors), "name"), depth)
 	}
 	for c := range depth {
 		t.factors = append(t.factors, c)

@@ -19,6 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
 	"github.com/unravel-ml/unravel/internal/arrays"
 	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // GridFolder is a data set of the user's arrays. The arrays are in a NumPy file (.npz), an HDF5 file (.h5, .hdf5), a
@@ -87,7 +88,8 @@ func (g *GridFolder) Validate() error {
 	}
 	switch {
 	case g.Arrays.isText() && !filepath.IsLocal(g.Arrays.Factors):
-		return config.Invalid("arrays.factors", "%q is not a table beside the images; want a file such as labels.csv there", g.Arrays.Factors)
+		return config.Invalid("arrays.factors", "%q is not a table beside the images; want a file such as labels.csv there",
+			g.Arrays.Factors)
 	case !(g.Scale >= 0) || g.Scale > 1<<64:
 		return config.Invalid("scale", "%v is out of range; want the value of white, or 0 for the usual value", g.Scale)
 	case g.Real && g.Scale != 0:
@@ -201,7 +203,8 @@ func (g *GridFolder) name() string {
 func (g *GridFolder) namesOf(k int, own []string) ([]string, error) {
 	if len(g.Names) > 0 {
 		if len(g.Names) != k {
-			return nil, config.Invalid("names", "has %d names; want one for each of the %d factors of %s", len(g.Names), k, g.Path)
+			return nil, config.Invalid("names", "has %s; want one for each of the %d factors of %s",
+				wording.Count(len(g.Names), "name"), k, g.Path)
 		}
 		return g.Names, nil
 	}

@@ -322,7 +322,7 @@ func TestGridErrors(t *testing.T) {
 		{"sizes shape", map[string][]byte{"images": images, "factors": factors, "sizes": encode(t, []int{1, 2}, []int64{2, 2})}, GridFolder{}, "sizes.npy has shape [1 2]"},
 		{"not the sizes", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []float64{0, 1, 2.5, 3}), "sizes": encode(t, []int{1}, []int64{3})}, GridFolder{}, "4 distinct values from 0 to 3; want levels 0 to 2"},
 		{"not full", map[string][]byte{"images": images, "sizes": encode(t, []int{2}, []int64{2, 3})}, GridFolder{}, "the 4 images of"},
-		{"names", map[string][]byte{"images": images, "factors": factors}, GridFolder{Names: []string{"a"}}, "names: has 1 names; want one for each of the 2 factors"},
+		{"names", map[string][]byte{"images": images, "factors": factors}, GridFolder{Names: []string{"a"}}, "names: has 1 name; want one for each of the 2 factors"},
 		{"kinds", map[string][]byte{"images": images, "factors": factors}, GridFolder{Kinds: factor.ColumnKinds{List: []string{"circular"}}}, "kinds: has 1 kinds"},
 		{"twins", map[string][]byte{"images": images, "factors": factors}, GridFolder{Names: []string{"a", "a"}}, "repeated"},
 		{"truncated", map[string][]byte{"images": images[:len(images)-1], "factors": factors}, GridFolder{}, "truncated"},
@@ -340,7 +340,7 @@ func TestGridErrors(t *testing.T) {
 		text, want string
 		set        GridFolder
 	}{
-		{"a,b\n0,1\n", "factors.csv has 1 rows; want a row for each of the 4 images", GridFolder{}},
+		{"a,b\n0,1\n", "factors.csv has 1 row; want a row for each of the 4 images", GridFolder{}},
 		{"", "factors.csv is empty", GridFolder{}},
 		{"a,b\n0,x\n0,y\n1,x\n1,2\n", `factors.csv: line 2, field 2: "x" is a word, and 2 in line 5 a number`, GridFolder{}},
 		{"a\nx\ny\nx\ny\n", `kinds: factor a has words such as "x"; want categorical`, GridFolder{Kinds: factor.ColumnKinds{List: []string{"ordinal"}}}},

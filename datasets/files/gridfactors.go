@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
 	"github.com/unravel-ml/unravel/internal/arrays"
 	"github.com/unravel-ml/unravel/internal/dims"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 func (s *gridSource) readFactors(d *stored.Set) error {
@@ -92,7 +93,7 @@ func (s *gridSource) readText(d *stored.Set, sizes []int) error {
 	t := s.text
 	path, _ := s.textFactors()
 	if t.WantRows(d.Count); t.Rows != d.Count {
-		return fmt.Errorf("%s has %d rows; want a row for each of the %d images", path, t.Rows, d.Count)
+		return fmt.Errorf("%s has %s; want a row for each of the %d images", path, wording.Count(t.Rows, "row"), d.Count)
 	}
 	if len(s.Names) != t.Cols {
 		t.DropCounter()
@@ -147,7 +148,8 @@ func (t levelTable) wordsOf(column int) []string {
 func (s *gridSource) setTable(d *stored.Set, label string, t levelTable, sizes []int) error {
 	k := t.cols
 	if sizes != nil && len(sizes) != k {
-		return fmt.Errorf("%s has %d columns, but %s has %d numbers; want one for each factor", label, k, s.file.Label(s.names.Sizes), len(sizes))
+		return fmt.Errorf("%s has %s, but %s has %s; want one for each factor",
+			label, wording.Count(k, "column"), s.file.Label(s.names.Sizes), wording.Count(len(sizes), "number"))
 	}
 	kinds, err := s.nameFactors(d, t)
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
-	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // Walks are episodes with known actions (Quessard et al. 2020; Caselles-Dupré et al. 2019). An episode starts at a
@@ -327,7 +326,7 @@ func (g *Drawn) validate(d datasets.Dataset, actions int) error {
 // checkActions returns an error if the actions of group g do not match its m images.
 func checkActions(g int, taken []int32, m, actions int) error {
 	if len(taken) != m {
-		return fmt.Errorf("group %d of %s has %s; want one for each", g, wording.Count(m, "image"), wording.Count(len(taken), "action"))
+		return fmt.Errorf("group %d of %d images has %d actions; want one for each", g, m, len(taken))
 	}
 	for i, a := range taken {
 		if a < -1 || int(a) >= actions || i == 0 && a != -1 {

@@ -40,7 +40,7 @@ func TestNumbers(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                  "x.csv is empty",
 		"a,b\n":             "no lines below",
-		"1,2\n3\n":          "x.csv: line 2 has 1 fields; want 2",
+		"1,2\n3\n":          "x.csv: line 2 has 1 field; want 2",
 		"a,b\n\n1,2\n3,x\n": `x.csv: line 4, field 2: "x" is not a number (column b)`,
 		",1\n0,1\n":         `line 1, field 1: "" is not a number`,
 		"1,1e999\n":         "line 1, field 2: 1e999 is too large a number",

@@ -396,7 +396,8 @@ func describeClasses(a *similarity.Answers, c *similarity.Classes) []string {
 		}
 		parts = append(parts, fmt.Sprintf("%s %d %s of %s", name, c.Count[k], map[bool]string{true: "class", false: "classes"}[c.Count[k] == 1], wording.Count(rows, "row")))
 	}
-	lines := []string{fmt.Sprintf("pairs: %d answers, %d of them same: %s", len(a.List), a.Same(), strings.Join(parts, ", "))}
+	lines := []string{fmt.Sprintf("pairs: %s, %d of them same: %s",
+		wording.Count(len(a.List), "answer"), a.Same(), strings.Join(parts, ", "))}
 	if c.Dropped+c.Overruled > 0 {
 		lines = append(lines, fmt.Sprintf("pairs: %d answers are dropped and %d overruled by others; %d rows have too few answers", c.Dropped, c.Overruled, c.Unsure))
 	}
