@@ -160,6 +160,17 @@ func TestFolderWithoutLabels(t *testing.T) {
 	if h, w, c := d.ImageShape(); h != 64 || w != 64 || c != 3 {
 		t.Errorf("%d x %d x %d", h, w, c)
 	}
+	for labels, want := range map[string]string{"": "labels=folders would take", "none": ""} {
+		f.Labels = labels
+		if got := strings.Join(datatest.Build(t, f).(datasets.Noted).Notes(), "\n"); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("labels %q: notes %q; want %q", labels, got, want)
+		}
+	}
+	placed(t, dir, "labels.csv", "file,size\na.PNG,1\n")
+	f.Labels = ""
+	if got := datatest.Build(t, f).(datasets.Noted).Notes(); len(got) != 1 || !strings.Contains(got[0], "labels=labels.csv would read them from "+dir) {
+		t.Errorf("a table: notes %q", got)
+	}
 	if _, err := (&GridFolder{Path: dir}).Build(0); err == nil || !strings.Contains(err.Error(), "folder: {path: ") {
 		t.Errorf("grid: %v; want how to read pictures", err)
 	}
