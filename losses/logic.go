@@ -146,7 +146,7 @@ func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 	switch {
 	case err == nil:
 	case subCodes && len(schema.SubCodes) == 0 && in.Labels != nil:
-		return nil, fmt.Errorf("%w, as %d code columns cannot be divided evenly among %d factors; want codes with the columns of each name",
+		return nil, fmt.Errorf("%w, as %d code columns cannot be divided evenly among %d factors; want the columns in codes",
 			err, schema.Codes, len(schema.Factors))
 	case subCodes && len(schema.SubCodes) == 0:
 		return nil, fmt.Errorf("%w; want codes with the columns of each name, or a supervision with labels", err)
