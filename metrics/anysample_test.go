@@ -344,7 +344,7 @@ func TestAnySample(t *testing.T) {
 		trials[i] = uint64(i)
 	}
 	compared := 0
-	for _, trial := range long.Sample(trials, 8) {
+	for _, trial := range long.Sample(trials, 5) {
 		s := rand.New(rand.NewPCG(trial, 5))
 		c := drawCodes(s, 0)
 		if r := compute(t, dlsbd(), c.in); r.Value > 1e-10 {

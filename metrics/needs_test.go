@@ -154,7 +154,7 @@ func TestUnknownRows(t *testing.T) {
 	whole, some := gappy()
 	for name, in := range map[string]*Input{"whole": kept(whole, 0, 1, 2), "gaps": some} {
 		more := withUnknownRows(in)
-		for _, e := range entries() {
+		for i, e := range entries() {
 			c := []Choice{fewRows(e.Name)}
 			if c[0].Value.(Needy).Needs() == NoLevels || Suits(in, c) != nil {
 				continue
@@ -163,6 +163,9 @@ func TestUnknownRows(t *testing.T) {
 				m.SetCodes(nil, AssignBest)
 			}
 			near(t, name+" "+e.Name, evaluated(t, more, c).Value, evaluated(t, in, c).Value, 1e-14)
+			if i%2 == 1 && !long.Enabled() {
+				continue // the default test takes every other interval
+			}
 			add := Intervals{Percent: 95, Repeats: 8}
 			a, b := []Result{{Name: e.Name, Value: 1}}, []Result{{Name: e.Name, Value: 1}}
 			if err := errors.Join(add.Add(ctx, in, 1, c, a), add.Add(ctx, more, 1, c, b)); err != nil {
