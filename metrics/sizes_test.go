@@ -34,6 +34,7 @@ func sizedCodes(size float64) *Input {
 // with the unit of the codes or its square scale along, or state that the square overflows. No value is NaN or
 // infinite.
 func TestSizesOfCodes(t *testing.T) {
+	long.NotShort(t)
 	linear := strings.Fields("mad radius diameter mpd")
 	trees := strings.Fields("dci dci-regression r4")
 	square := strings.Fields("variance wasserstein-correlation")

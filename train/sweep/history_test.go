@@ -49,6 +49,7 @@ func edited(t testing.TB, dir, name, old, now string) {
 // A sweep does not accept a run with the same config but a different history. It trains its run in another folder. It
 // accepts a run with the same parameters.
 func TestHistory(t *testing.T) {
+	long.NotShort(t)
 	const lr = "set: {train.optimizer.adam.lr: 0.3}"
 	for _, x := range long.Sample([]struct {
 		name, plan string
