@@ -34,6 +34,7 @@ func checkWhole(t *testing.T, after string) {
 
 // The check finds a wrong bit in any file of a run, and missing and extra files. Edited results never count.
 func TestCheckFinds(t *testing.T) {
+	long.NotShort(t)
 	trainSmall(t)
 	checkWhole(t, "training")
 	files := 0

@@ -60,7 +60,7 @@ func TestWithoutSlurm(t *testing.T) {
 	succeed(t, "sweep", file, "--out", dir)
 	absent := filepath.Join(filepath.Dir(dir), "absent")
 	t.Setenv("PATH", t.TempDir())
-	if o := succeed(t, "sweep", file, "--out", dir, "--on", "slurm", "--print"); o.out != "" || !strings.Contains(o.log, "nothing to submit: 1 runs finished, 0 failed") {
+	if o := succeed(t, "sweep", file, "--out", dir, "--on", "slurm", "--print"); o.out != "" || !strings.Contains(o.log, "nothing to submit: 1 run finished, 0 failed") {
 		t.Error(o)
 	}
 	o := succeed(t, "sweep", file, "--out", absent, "--on", "slurm", "--print")

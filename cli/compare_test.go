@@ -179,6 +179,25 @@ func TestCompareStored(t *testing.T) {
 	}
 }
 
+// A first line that numbers the columns is no row, which the factors show.
+func TestCompareNumberedColumns(t *testing.T) {
+	t.Chdir(t.TempDir())
+	factors := "k\n"
+	for _, name := range []string{"a", "b"} {
+		codes := ""
+		for i := range 20 {
+			codes += fmt.Sprintf("%d,%d\n", 40+i*len(name)%7, i*i%(11+int(name[0]-'a')))
+		}
+		writeFile(t, name+".csv", []byte(codes))
+		writeFile(t, name+"0.csv", []byte("0,1\n"+codes))
+	}
+	writeFile(t, "k.csv", []byte(factors+strings.Repeat("0\n1\n", 10)))
+	plain, _ := compare(t, "a.csv", "b.csv", "--factors", "k.csv", "--metrics", "mig")
+	if numbered, _ := compare(t, "a0.csv", "b0.csv", "--factors", "k.csv", "--metrics", "mig"); !slices.Equal(numbered.UDR.Scores, plain.UDR.Scores) {
+		t.Errorf("udr %v; without numbers of columns %v", numbered.UDR.Scores, plain.UDR.Scores)
+	}
+}
+
 // Runs on different images, even if equal in number, are not ranked by agreement. A run needs only results and codes.
 func TestCompareImages(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -195,6 +214,27 @@ func TestCompareImages(t *testing.T) {
 	}
 	if x, log := compare(t, "a", "c"); x.UDR != nil || log != "left out: udr: c and a are runs with other images: their factors differ\n" {
 		t.Errorf("%+v, log %q", x, log)
+	}
+	writeFile(t, "bare.yaml", []byte("{name: bare, dataset: {grid: {path: one.npy}}, supervision: none, model: {vae: {encoder: {mlp: {hidden: [4]}}, latent: 2}}, "+
+		"losses: [{reconstruction: {likelihood: gaussian}}, kl], train: {epochs: 1, figures: false}, metrics: [mutual-information]}"))
+	pixels := make([]uint8, 60*9)
+	for i := range pixels {
+		pixels[i] = uint8(i * i)
+	}
+	writeNPY(t, "one.npy", []int{60, 3, 3}, pixels)
+	slices.Reverse(pixels)
+	writeNPY(t, "two.npy", []int{60, 3, 3}, pixels)
+	for run, settings := range map[string]string{"bare0": "seed=0", "bare1": "seed=1", "some0": "metrics.sample=30 seed=0", "some1": "metrics.sample=30 seed=1", "two": "dataset.grid.path=two.npy"} {
+		succeed(t, append([]string{"train", "bare.yaml", "-q", "--run", run}, strings.Fields(settings)...)...)
+	}
+	for runs, want := range map[string]string{
+		"bare0 bare1": "",
+		"some0 some1": "left out: udr: some1 and some0 have codes of other random images (metrics.sample); want codes of all images, from unravel encode\n",
+		"bare0 two":   "left out: udr: two and bare0 are runs with other images: their files differ\n",
+	} {
+		if o := succeed(t, append([]string{"compare"}, strings.Fields(runs)...)...); strings.Contains(o.out, "udr") != (want == "") || o.log != want {
+			t.Errorf("%s: out %q, log %q, want %q", runs, o.out, o.log, want)
+		}
 	}
 }
 

@@ -173,6 +173,16 @@ func TestEvalAssigns(t *testing.T) {
 	if v := all["variance"]; v.Value != 0 || len(v.Parts) < 2 || fmt.Sprint(v.Parts[1].Values) != "[3 1]" {
 		t.Errorf("best columns: %+v", v)
 	}
+	for _, args := range [][]string{
+		{"variance: {codes: {a: [0, 2], b: [1]}}"},
+		{"variance", "--option", "variance.codes={a: [0, 2], b: [1]}"},
+		{"variance: {assign: order}", "--option", "variance.codes={a: [0, 2], b: [1]}", "--blocks", "3;1"},
+	} {
+		all, _ = measure(t, append([]string{"--codes", "four.csv", "--factors", "two.csv", "--metrics"}, args...)...)
+		if v := all["variance"]; fmt.Sprint(v.PerFactor) != fmt.Sprint([]float64{2. / 3, 0}) {
+			t.Errorf("%v: %+v; want the variances of columns 0 and 1", args, v)
+		}
+	}
 	writeFile(t, "swapped.csv", []byte("b,a\n"+strings.Repeat("0,0\n0,1\n1,0\n1,1\n", 3)))
 	if all, _ = measure(t, "--codes", "swapped.csv", "--factors", "two.csv", "--metrics", "variance"); all["variance"].Value != 0.5 {
 		t.Errorf("one column each, in order: %+v", all)
@@ -241,7 +251,11 @@ func TestEvalOut(t *testing.T) {
 	}
 	writeFile(t, "deep/out/made-by-eval.txt", []byte("mine"))
 	checkMistake(t, call(t, append(files, "--metrics", "sap", "--out", "deep/out")...), 1, "made-by-eval.txt is no list of files that unravel has made; want another folder")
-	succeed(t, "eval", "--run", finished(t), "--out", "run")
+	ofRun := []string{"eval", "--run", finished(t), "--out", "run"}
+	if !long.Enabled() {
+		ofRun = append(ofRun, "--metrics", "dlsbd,manipulation")
+	}
+	succeed(t, ofRun...)
 	if !strings.Contains(string(readFile(t, "run/metrics.csv")), "dlsbd,") {
 		t.Error("a run's metrics are not written")
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/training"
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
@@ -41,6 +42,7 @@ func parsed(t *testing.T, args []string) error {
 // These are mistakes of users of other programs: keys, values, names and flags. The test follows the suggestion in a
 // message, and the suggestion must work.
 func TestNewcomers(t *testing.T) {
+	long.NotShort(t)
 	t.Chdir(t.TempDir())
 	for name, content := range map[string]string{
 		"seeds.yaml": "base: quickstart\nseeds: 3\n", "seed.yaml": "base: quickstart\nseed: [0, 1]\n", "set.yaml": "base: quickstart\ntrain.epochs: 3\n", "train.yaml": "base: quickstart\ntrain: {epochs: 3}\n",
@@ -395,6 +397,7 @@ var (
 
 // Commands and overrides suggested in messages exist.
 func TestPrintedHints(t *testing.T) {
+	long.NotShort(t)
 	var found int
 	literals(t, func(where, text string) {
 		text = strings.NewReplacer("%s", "x", "%q", "x", "%v", "x", "%d", "1").Replace(text)

@@ -70,7 +70,7 @@ func TestIrregularFiles(t *testing.T) {
 			places = append(places, place{file, kind})
 		}
 	}
-	for _, p := range long.Sample(places, 12) {
+	for _, p := range long.Sample(places, 8) {
 		t.Run(p.file+" "+p.kind, func(t *testing.T) {
 			bad := finished(t)
 			dir := filepath.Dir(bad)

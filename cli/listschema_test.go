@@ -315,6 +315,7 @@ var mutations = []struct {
 
 // TestSchemaAgrees changes configs at random. The schema and the strict reader must accept the same configs.
 func TestSchemaAgrees(t *testing.T) {
+	long.NotShort(t)
 	schema := schemaOf(t, "experiment")
 	var text bytes.Buffer
 	if err := docs.WriteSchema(&text, ""); err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -34,7 +35,7 @@ func planeFiles(t *testing.T) {
 			y = 0
 		}
 		codes = append(codes, x, y, x-y, 0)
-		factors.WriteString(map[bool]string{true: "1,0\n", false: "1,1\n"}[i%2 == 0])
+		fmt.Fprintf(&factors, "%d,1,%d\n", i, i%2) // an index of the rows, and two factors
 	}
 	writeNPY(t, "codes.npy", []int{2400, 4}, codes)
 	writeFile(t, "factors.csv", []byte(factors.String()))

@@ -165,7 +165,7 @@ func TestUsageMistakes(t *testing.T) {
 		{files + " --chance 1", []string{"--chance: shuffles: 1 is out of range; want 2 to 1000, or 0 for no chance levels"}},
 		{files + " --types round", []string{`unknown kind "round"; want ordinal, circular, circular:PERIOD, categorical or continuous`}},
 		{files + " --types ordinal,ordinal,ordinal", []string{"--types has 3 kinds", "each of the 2 columns"}},
-		{files + " --blocks 0", []string{`--blocks "0" has 1 blocks; want 2`}},
+		{files + " --blocks 0", []string{`--blocks "0" has 1 block; want 2`}},
 		{files + " --blocks 0;1-9", []string{"block 1, of factor1: 1-9: codes have columns 0 to 3"}},
 		{files + " --blocks 0;2-1", []string{"2-1 ends before it begins"}},
 		{files + " --blocks 0-1;1", []string{"column 1 is given to factor0 and to factor1"}},

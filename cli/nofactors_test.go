@@ -66,11 +66,12 @@ func TestWithoutFactors(t *testing.T) {
 	convolutions := []string{"model.vae.encoder=conv64", "model.vae.decoder=conv64"}
 	features := func(model string) string { return "model." + model + ".encoder={conv64-norm: {features: 32}}" }
 	families := []family{
-		{"vae/sprites", nil}, {"delta-vae/square", []string{"supervision=none"}}, {"factorvae/chopsticks", convolutions},
-		{"byol/sprites", []string{features("byol"), "model.byol.hidden=32", "model.byol.predictor=32"}}, {"moco/sprites", []string{features("moco"), "model.moco.queue=64"}},
+		{"vae/sprites", nil}, {"delta-vae/square", []string{"supervision=none"}},
+		{"byol/sprites", []string{features("byol"), "model.byol.hidden=32", "model.byol.predictor=32"}},
 	}
 	if long.Enabled() {
-		families = append(families, family{"tcvae/chopsticks", convolutions}, family{"simsiam/sprites", nil}, family{"barlow-twins/sprites", nil}, family{"moco-v2/sprites", nil})
+		families = append(families, family{"factorvae/chopsticks", convolutions}, family{"moco/sprites", []string{features("moco"), "model.moco.queue=64"}},
+			family{"tcvae/chopsticks", convolutions}, family{"simsiam/sprites", nil}, family{"barlow-twins/sprites", nil}, family{"moco-v2/sprites", nil})
 	}
 	t.Chdir(t.TempDir())
 	for _, set := range []string{"test-plain", "test-gaps"} {
@@ -100,14 +101,10 @@ func TestWithoutFactors(t *testing.T) {
 		if set == "test-plain" || long.Enabled() {
 			succeed(t, "train", "vae/sprites", "--run", "dry", "--dry-run", "dataset="+set, "metrics=[]")
 		}
-		all, log := measure(t, fewTrees("--run", run, "--metrics", "all")...)
+		all, log := measure(t, fewTrees("--run", run, "--metrics", "all", "--out", set+"-figures")...)
 		lines := strings.Count(log, "the images have no known factor of several levels")
 		if _, ok := all["mutual-information"]; !ok || (set == "test-plain") != (lines == 1) || (set == "test-plain") != needNoLevels(t, all) {
 			t.Errorf("%s: %d metrics, log %s", set, len(all), log)
-		}
-		o := call(t, fewTrees("eval", "--run", run, "--metrics", "all", "--out", set+"-figures")...)
-		if o.code != 0 {
-			t.Errorf("%s: %v", set, o)
 		}
 		files, _ := measure(t, "--codes", "codes.npy", "--factors", "factors.npy", "--types", map[string]string{"test-plain": "categorical", "test-gaps": "circular:8,ordinal,categorical"}[set])
 		for _, name := range []string{"mig", "dci", "sap", "factor-vae"} {

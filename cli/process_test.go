@@ -112,12 +112,12 @@ func busy(t testing.TB, epochs int) []string {
 		"train.schedule=cosine", "train.clip=100"}
 }
 
-// kills returns the number of kills of a run: ten, or four in the default test. One kill comes during the start.
+// kills returns the number of kills of a run: ten, or three in the default test. One kill comes during the start.
 func kills() int {
 	if long.Enabled() {
 		return 10
 	}
-	return 4
+	return 3
 }
 
 // killed runs a command line repeatedly, and kills it at random moments of its epochs. Then it lets the run end. It
@@ -216,7 +216,7 @@ func TestSignals(t *testing.T) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP) // under nohup, tests would start processes that ignore the signal
 	defer signal.Stop(hangups)
-	for _, stop := range long.Sample([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, 2) {
+	for _, stop := range long.Sample([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, 1) {
 		t.Run(stop.String(), func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
 			command := append([]string{"train", "--resume", "--run", dir, "--json"}, args...)

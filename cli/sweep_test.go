@@ -210,6 +210,9 @@ func TestRunsCommand(t *testing.T) {
 	if len(compared.Groups) != 2 || compared.Groups[0].Runs != 2 || compared.Groups[0].Std["dlsbd"] == 0 {
 		t.Errorf("%+v", compared)
 	}
+	if o := succeed(t, "runs", dir, "--by", "train.optimizer.adam.decay"); strings.Contains(o.out, "0.0 ") {
+		t.Error(o)
+	}
 	if o := succeed(t, "runs", dir, "--by", "seed"); strings.Count(o.out, "±") != 4 {
 		t.Error(o)
 	}

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,33 +16,38 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 )
 
-// killedTable writes a table of six short runs.
-func killedTable(t *testing.T) (file string) {
+// killedTable writes a table of six short runs, or of four in the default test.
+func killedTable(t *testing.T) (file string, runs int) {
 	t.Helper()
+	seeds := 2
+	if long.Enabled() {
+		seeds = 3
+	}
 	folder := t.TempDir()
 	text := strings.Replace(sweepExperiment, "epochs: 2,", "epochs: 150, checkpoint: 0.02,", 1)
 	writeFile(t, filepath.Join(folder, "tiny.yaml"), []byte(text))
 	file = filepath.Join(folder, "own.yaml")
-	writeFile(t, file, []byte(`name: own
+	writeFile(t, file, fmt.Appendf(nil, `name: own
 title: Runs that are killed
 source: nobody
 reference: {file: own.csv, dataset: D}
-scales: {quick: {seeds: 3}}
+scales: {quick: {seeds: %d}}
 rows:
   - {label: r, from: {runs: {config: tiny.yaml}}}
   - {label: s, from: {runs: {config: tiny.yaml, set: {losses.1.kl.weight: 2}}}}
 columns: [{label: c, metric: dlsbd}, {label: d, metric: mig}]
 boxes: {title: Runs, column: c, rows: [r, s]}
-`))
+`, seeds))
 	writeFile(t, filepath.Join(folder, "own.csv"), []byte("table,dataset,row,column,mean,std,note\nT,D,r,c,0.97,,\nT,D,r,d,0.1,,\nT,D,s,c,0.97,,\nT,D,s,d,,,none\n"))
-	return file
+	return file, 2 * seeds
 }
 
 // Two processes make a table at once, and both are killed at random moments. The table ends like after an uninterrupted
 // run: equal files, and no repeated or lost run.
 func TestTableKilled(t *testing.T) {
 	long.NotShort(t)
-	file, base := killedTable(t), t.TempDir()
+	file, runs := killedTable(t)
+	base := t.TempDir()
 	command := func(name string) []string {
 		return []string{"table", file, "--runs", filepath.Join(base, name), "--out", filepath.Join(base, name+"-out"), "--jobs", "2"}
 	}
@@ -79,7 +85,7 @@ func TestTableKilled(t *testing.T) {
 	if last.out != calm.out {
 		t.Errorf("it shows\n%s\nwant\n%s", last.out, calm.out)
 	}
-	if names := folders(t, filepath.Join(base, "killed")); len(names) != 6 || len(ended) != 6 || strings.Join(names, " ") != strings.Join(folders(t, filepath.Join(base, "calm")), " ") {
+	if names := folders(t, filepath.Join(base, "killed")); len(names) != runs || len(ended) != runs || strings.Join(names, " ") != strings.Join(folders(t, filepath.Join(base, "calm")), " ") {
 		t.Errorf("runs %v, of which %d are finished", names, len(ended))
 	}
 	for _, extension := range []string{".md", ".csv", ".tex", ".html", ".png"} {
@@ -122,7 +128,7 @@ func folders(t *testing.T, dir string) (names []string) {
 // If a reference file is cut off at any byte, its table reports this before any run.
 func TestTableDamagedReference(t *testing.T) {
 	long.NotShort(t)
-	file := killedTable(t)
+	file, _ := killedTable(t)
 	reference := strings.TrimSuffix(file, ".yaml") + ".csv"
 	whole, runs := readFile(t, reference), filepath.Join(t.TempDir(), "runs")
 	for n := range whole {

@@ -1,4 +1,6 @@
 // Package configs has the experiments and the papers' tables that come with Unravel.
+//
+// [Names] lists the experiments. [Read] returns the YAML of one, which train.Load reads.
 package configs
 
 import (

@@ -21,7 +21,25 @@ import (
 type faultyLoss struct {
 	Weight losses.Weight `yaml:"weight" doc:"factor in the total"`
 	Power  float64       `yaml:"power" doc:"factor of squares"`
+	Again  int           `yaml:"again" doc:"how often to add the squares again"`
+	Half   bool          `yaml:"half" doc:"halve the squares"`
 	Fault  string        `yaml:"fault" doc:"what is wrong"`
+}
+
+func (l *faultyLoss) Validate() error {
+	if l.Again < 0 {
+		return errors.New("again: want 0 or more")
+	}
+	return nil
+}
+
+// factor is the factor of the squares.
+func (l *faultyLoss) factor() float64 {
+	f := l.Power * float64(1+l.Again)
+	if l.Half {
+		f /= 2
+	}
+	return f
 }
 
 func (l *faultyLoss) Weighting() losses.Weight {
@@ -48,9 +66,14 @@ func (l *faultyLoss) Add(in *losses.Input) (*gorgonia.Node, error) {
 	case "of nothing":
 		return graph.Scale(1, gorgonia.NewScalar(in.Codes.Graph(), in.Codes.Dtype(), gorgonia.WithName("x"), gorgonia.WithValue(one(in.Codes.Dtype()))))
 	}
-	key := graph.Key(l.Power, l.Fault)
-	if l.Fault == "a key without a parameter" {
-		key = ""
+	key := graph.Key(l.Power, l.Again, l.Half, l.Fault)
+	switch l.Fault {
+	case "a key without a parameter":
+		key = graph.Key(l.Again, l.Half)
+	case "a key without a count":
+		key = graph.Key(l.Power, l.Half)
+	case "a key without a choice":
+		key = graph.Key(l.Power, l.Again)
 	}
 	a, b := in.Codes, in.Sample
 	columns := 1
@@ -89,7 +112,7 @@ func (f faultyBody[T]) Forward(in [][]T, out []T) {
 	sum := 0.0
 	for i, x := range in[0][:min(len(in[0]), len(in[1]))] {
 		d := float64(x - in[1][i])
-		sum += f.Power * d * d
+		sum += f.factor() * d * d
 	}
 	switch {
 	case f.Fault == "another value in float32" && f.single:
@@ -105,7 +128,7 @@ func (f faultyBody[T]) Forward(in [][]T, out []T) {
 }
 
 func (f faultyBody[T]) Backward(in [][]T, out, dout []T, din [][]T) {
-	scale := 2 * f.Power / float64(f.rows) * float64(dout[0])
+	scale := 2 * f.factor() / float64(f.rows) * float64(dout[0])
 	switch {
 	case f.Fault == "a gradient 17 times too large":
 		scale *= 17
@@ -137,7 +160,9 @@ func TestLossesFindFaults(t *testing.T) {
 		"adds to gradients":             "central differences give",
 		"another gradient in float32":   "in float32",
 		"another value in float32":      "in float32",
-		"a key without a parameter":     "nodes of two settings are merged; want every parameter in the Key",
+		"a key without a parameter":     "with another power: its value is",
+		"a key without a count":         "with another again: its value is",
+		"a key without a choice":        "nodes of two settings are merged; want every parameter in the Key",
 		"panics":                        "it panics if codes have the shape [16]",
 		"any shape":                     "codes of shape [20 6] beside others of 16 rows are no error",
 		"another optimum":               "its value at the optimum is",

@@ -56,7 +56,7 @@ func (f *faultySupervision) Split(d datasets.Dataset, s *rng.Stream) (*supervisi
 	case "image out of range":
 		split.Groups[1][0] = d.Len()
 	case "group of three":
-		split.Groups[1] = append(split.Groups[1], 0)
+		split.Groups[1], split.Transformations[1] = append(split.Groups[1], 0), make([]float32, 6)
 	case "shared images":
 		split.Unlabelled = []int{min(order[0], order[1]), max(order[0], order[1])}
 	case "nothing":
@@ -94,10 +94,10 @@ func TestSupervisionsFindFaults(t *testing.T) {
 		"another source of chance": "two splits of dataset torus by the same stream are different",
 		"wrong angle":              `group 3, image 1: factor "column" turns by`,
 		"first image turns":        `group 0, image 0: factor "row" turns by 0.1`,
-		"image out of range":       "group 1 has image 4096 of dataset torus; want 0 to 4095",
+		"image out of range":       "group 1 has image 4096; want an image of dataset torus, 0 to 4095",
 		"group of three":           "groups of 2 images begin at group 2",
 		"shared images":            "is in a group and among Unlabelled",
-		"nothing":                  "there are no groups and no unlabelled images",
+		"nothing":                  "supervision leaves nothing to train on",
 		"wrong label":              `has level 5 of factor "row"`,
 		"pairs that differ":        `images 0 and 4000 agree in factor "row"; their levels are 0 and 62`,
 		"refuses all":              "group 0 has 2 images; want 3",

@@ -12,12 +12,14 @@ package datasets
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
@@ -207,6 +209,53 @@ type hierarchicalSample struct {
 func (s hierarchicalSample) Hierarchy() hierarchy.Hierarchy { return s.of.Hierarchy() }
 func (s hierarchicalSample) Choices(i int, dst []int)       { s.of.Choices(s.indices[i], dst) }
 func (s hierarchicalSample) Values(i int, dst []float64)    { s.of.Values(s.indices[i], dst) }
+
+// Like returns a data set of the same images with the levels of other factors: each of the given names stands for the
+// same factor in both sets. Levels are equal if their names, angles or values are. It returns an error for an image
+// with a level that the other factor lacks.
+func Like(d Dataset, factors []factor.Factor, names []string) (Dataset, error) {
+	same, own := true, d.Factors()
+	s := likeSample{sample{d, numeric.UpTo(d.Len()), Missing(d)}, slices.Clone(own), make([][]int, len(own))}
+	for j, f := range own {
+		k := slices.IndexFunc(factors, func(other factor.Factor) bool { return other.Name == f.Name })
+		if k < 0 || !slices.Contains(names, f.Name) || reflect.DeepEqual(f, factors[k]) {
+			continue
+		}
+		s.factors[j], s.levels[j], same = factors[k], f.LevelsIn(factors[k]), false
+	}
+	if _, ok := d.(Hierarchical); ok || same {
+		return d, nil
+	}
+	levels := make([]int, len(s.factors))
+	for i := range d.Len() {
+		d.FactorsAt(i, levels)
+		for j, level := range levels {
+			if level >= 0 && s.levels[j] != nil && s.levels[j][level] < 0 {
+				return nil, fmt.Errorf("image %d has a level of factor %s, %s, that the other data set lacks",
+					i, own[j].Name, own[j].LevelName(level))
+			}
+		}
+	}
+	return s, nil
+}
+
+// likeSample is a data set with the levels of other factors.
+type likeSample struct {
+	sample
+	factors []factor.Factor
+	levels  [][]int // by factor: the number of each level in the other factor, or -1; nil: the same numbers
+}
+
+func (s likeSample) Factors() []factor.Factor { return s.factors }
+
+func (s likeSample) FactorsAt(i int, dst []int) {
+	s.sample.FactorsAt(i, dst)
+	for j, levels := range s.levels {
+		if levels != nil && dst[j] >= 0 {
+			dst[j] = levels[dst[j]]
+		}
+	}
+}
 
 // Fill writes images to dst, len(indices) x H x W x C, on all processors. It does not allocate.
 func Fill(d Dataset, indices []int, dst []float32) {

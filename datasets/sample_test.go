@@ -1,11 +1,15 @@
 package datasets_test
 
 import (
+	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/datasets/factor"
 )
 
 // The images of a sample are the images at its indices, with all properties.
@@ -54,5 +58,37 @@ func TestSample(t *testing.T) {
 				t.Errorf("%s: row %d has other dimensions than image %d", name, row, i)
 			}
 		}
+	}
+}
+
+// The levels of another set's factors have the same names, values or angles.
+func TestLike(t *testing.T) {
+	size := factor.Factor{Name: "size", Size: 3, Kind: factor.Ordinal, Values: []float64{1, 2, 10}}
+	animal := factor.Factor{Name: "animal", Size: 3, Kind: factor.Categorical, Names: []string{"cat", "dog", "owl"}}
+	hour := factor.Factor{Name: "hour", Size: 24, Kind: factor.Circular}
+	small, pets, shift := size, animal, hour
+	small.Size, small.Values = 2, []float64{2, 10}
+	pets.Size, pets.Names = 2, []string{"dog", "newt"}
+	shift.Size, shift.Angles = 2, []float64{math.Pi / 12, 11 * math.Pi / 6}
+	d, err := FromPixels("few", make([]uint8, 3), 1, 1, 1, []factor.Factor{small, pets, shift}, [][]int{{0, 0, 1}, {1, Unknown, 0}, {1, 0, Unknown}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	like, err := Like(d, []factor.Factor{animal, size, hour}, []string{"size", "animal", "hour"})
+	if err != nil || like.Len() != 3 {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(Levels(like), factor.Names(like.Factors())); got != "[1 1 22 2 -1 1 2 1 -1] [size animal hour]" || like.Factors()[0].Values[2] != 10 {
+		t.Errorf("levels and factors %s", got)
+	}
+	if same, err := Like(d, []factor.Factor{animal, size}, nil); err != nil || same != d {
+		t.Errorf("without names: %v, %v; want the set itself", same, err)
+	}
+	pets.Names = []string{"newt", "owl"}
+	if d, err = FromPixels("few", make([]uint8, 1), 1, 1, 1, []factor.Factor{pets}, [][]int{{0}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = Like(d, []factor.Factor{animal}, []string{"animal"}); err == nil || !strings.Contains(err.Error(), "image 0 has a level of factor animal, newt, that the other data set lacks") {
+		t.Errorf("another animal: %v", err)
 	}
 }

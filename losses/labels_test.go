@@ -202,7 +202,9 @@ func TestWrongNames(t *testing.T) {
 	}
 	three := batch(t)
 	three.Labels.Factors = append(three.Labels.Factors, factor.Factor{Name: "x", Size: 2})
-	if _, err := losses.ComposeInput(three, choose(t, "[variance]")); err == nil || !strings.Contains(err.Error(), "2 code columns cannot be divided evenly among 3 factors") {
-		t.Errorf("error %v", err)
+	for _, source := range []string{"[variance]", "[{logic: {sentence: 'forall i: z.size(i) =[squared] 0'}}]"} {
+		if _, err := losses.ComposeInput(three, choose(t, source)); err == nil || !strings.Contains(err.Error(), "2 code columns cannot be divided evenly among 3 factors") {
+			t.Errorf("%s: error %v", source, err)
+		}
 	}
 }

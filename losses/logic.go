@@ -141,11 +141,16 @@ func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if factors && in.Labels == nil {
 		return nil, errNoLabels
 	}
-	q, err := logic.Compile(l.sentence(), l.schema(in, z.Shape()[1]))
-	if err != nil && subCodes && in.Labels == nil && l.Codes == nil {
+	schema := l.schema(in, z.Shape()[1])
+	q, err := logic.Compile(l.sentence(), schema)
+	switch {
+	case err == nil:
+	case subCodes && len(schema.SubCodes) == 0 && in.Labels != nil:
+		return nil, fmt.Errorf("%w, as %d code columns cannot be divided evenly among %d factors; want the columns in codes",
+			err, schema.Codes, len(schema.Factors))
+	case subCodes && len(schema.SubCodes) == 0:
 		return nil, fmt.Errorf("%w; want codes with the columns of each name, or a supervision with labels", err)
-	}
-	if err != nil {
+	default:
 		return nil, err
 	}
 	if !q.Differentiable() {

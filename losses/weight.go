@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/losses/internal/total"
 )
 
@@ -232,7 +233,7 @@ func positive(key string, v float64) error {
 // distinctColumns checks a list of code columns; count is the required length, or 0 for any length.
 func distinctColumns(columns []int, count int) error {
 	if count > 0 && len(columns) != count {
-		return fmt.Errorf("%v has %d columns; want %d", columns, len(columns), count)
+		return fmt.Errorf("%v has %s; want %d", columns, wording.Count(len(columns), "column"), count)
 	}
 	for i, c := range columns {
 		if c < 0 || slices.Contains(columns[:i], c) {

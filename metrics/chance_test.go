@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
@@ -24,6 +25,7 @@ func withChance(t *testing.T, in *Input, c Choice) Result {
 // TestChanceLevels checks every metric of factors on codes that determine the factors, and on codes without information
 // about them.
 func TestChanceLevels(t *testing.T) {
+	long.NotShort(t)
 	sizes := []factor.Factor{{Name: "a", Size: 8, Kind: factor.Circular}, {Name: "b", Size: 8, Kind: factor.Circular}}
 	good := gridInput(sizes, 4, func(l []int, z []float64) {
 		for j, v := range l {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/similarity"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -56,7 +57,8 @@ func (in *Input) SetFactors(columns []Column, bins int) error {
 		case c.Name == "" || first < j:
 			return fmt.Errorf("the name %q of column %d is empty or repeated; want distinct names of factors", c.Name, j)
 		case len(c.Values) != n:
-			return fmt.Errorf("factor %s has %d values; want %d, one for each row of the codes", c.Name, len(c.Values), n)
+			return fmt.Errorf("factor %s has %s; want %d, one for each row of the codes",
+				c.Name, wording.Count(len(c.Values), "value"), n)
 		}
 		kind := factor.ColumnKind{Kind: c.Type.Kind, Continuous: c.Type.Continuous, Period: c.Type.Period}
 		f, own, exact, err := levels.Numbers{Values: c.Values, Ints: c.Ints}.Factor(kind, c.Type.Found, bins)

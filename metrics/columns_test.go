@@ -61,6 +61,7 @@ func TestSetFactors(t *testing.T) {
 		"whole numbers":            {metrics.Column{Values: []float64{5, -1, 5, 9}, Type: found}, 2, "ordinal [-1 5 9] [1 0 1 2] exact false"},
 		"few numbers":              {metrics.Column{Values: []float64{0.5, 0.25, 0.5}, Type: found}, 2, "ordinal [0.25 0.5] [1 0 1] exact false"},
 		"many numbers":             {metrics.Column{Values: []float64{0, 0.25, 1}, Type: found}, 2, "ordinal [0.25 0.75] [0 0 1] exact true"},
+		"nothing known":            {metrics.Column{Values: []float64{math.NaN()}, Type: found}, 2, "ordinal [] [-1] exact false"},
 		"continuous":               {metrics.Column{Values: []float64{0, 1, 4}, Type: metrics.ColumnType{Continuous: true}}, 4, "ordinal [0.5 1.5 3.5] [0 1 2] exact true"},
 		"large whole numbers":      {metrics.Column{Values: []float64{1 << 60, 1 << 60}, Ints: []int64{1<<60 + 1, 1 << 60}, Type: found}, 2, "ordinal [1.152921504606847e+18 1.152921504606847e+18] [1 0] exact false"},
 		"two angles, not four":     {metrics.Column{Values: []float64{0, 4.5, -1.5, 3}, Type: metrics.ColumnType{Kind: factor.Circular, Period: 4.5}}, 2, "circular [0 1.5 3] [0 0 2 2] exact false"},
@@ -71,7 +72,7 @@ func TestSetFactors(t *testing.T) {
 		in := set(c.column, c.bins)
 		f := in.Factors[0]
 		got := fmt.Sprintf("%v %v %v exact %v", f.Kind, f.Values, in.Levels, in.Exact != nil)
-		if got != c.want || f.Size != len(f.Values) {
+		if got != c.want || f.Size != max(1, len(f.Values)) {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics/internal/dependence"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
@@ -242,7 +243,7 @@ func (*MutualInformation) Suits(in *Input) error {
 
 func (*TotalCorrelation) Suits(in *Input) error {
 	if n, d := in.Codes.Rows, in.Codes.Cols; n <= d {
-		return fmt.Errorf("there are %d codes of %d columns; want at least %d, or their covariance has no inverse", n, d, d+1)
+		return fmt.Errorf("%s of %d columns; want at least %d, or their covariance has no inverse", wording.Count(n, "code"), d, d+1)
 	}
 	return nil
 }

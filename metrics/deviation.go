@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics/internal/deviation"
 	"github.com/unravel-ml/unravel/metrics/internal/information"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
@@ -248,23 +249,27 @@ var errNoSubCodes = errors.New("there are no factors; want at least one, to have
 
 // planBlocks returns the sub-codes of factors, or nil if [Input.assigned] has to find them.
 func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, error) {
-	d, k := in.Codes.Cols, len(in.Factors)
+	d, k, all := in.Codes.Cols, len(in.Factors), in.shares()
 	switch {
 	case k == 0:
 		return nil, errNoSubCodes
 	case len(codes) > 0:
-		return codes.Blocks("codes", in.Factors, d)
-	case a == AssignBest || a == AssignAuto && d%k != 0:
+		blocks, err := codes.Blocks("codes", all, d)
+		if blocks = in.own(blocks); err == nil && len(blocks) == 0 {
+			err = errors.New("codes: no factor with columns has a known level; want columns of another factor")
+		}
+		return blocks, err
+	case a == AssignBest || a == AssignAuto && d%len(all) != 0:
 		if d < k {
-			return nil, fmt.Errorf("codes have %d columns; want at least one for each of the %d factors", d, k)
+			return nil, fmt.Errorf("codes have %s; want at least one for each of the %d factors", wording.Count(d, "column"), k)
 		}
 		return nil, nil
 	}
-	blocks, err := factor.EvenBlocks(in.Factors, d)
+	blocks, err := factor.EvenBlocks(all, d)
 	if err != nil {
 		return nil, fmt.Errorf("%w, or assign: best", err)
 	}
-	return blocks, nil
+	return in.own(blocks), nil
 }
 
 func (in *Input) assigned(ctx context.Context) ([]factor.Block, error) {
@@ -319,7 +324,8 @@ func (p Projection) suits(d, k int) error {
 	case k == 0:
 		return errNoSubCodes
 	case p == projectBest && d < k:
-		return fmt.Errorf("codes have %d columns; want at least one for each of the %d factors, or project: linear", d, k)
+		return fmt.Errorf("codes have %s; want at least one for each of the %d factors, or project: linear",
+			wording.Count(d, "column"), k)
 	case p == projectBlocks && (d < k || d%k != 0):
 		return fmt.Errorf("%d code columns cannot be divided evenly among %d factors; want a multiple of them, or project: linear or best", d, k)
 	}
@@ -333,7 +339,7 @@ func (p Projection) project(ctx context.Context, in *Input) (matrix.Matrix, []fa
 	}
 	width := 1
 	if p == projectBlocks {
-		width = in.Codes.Cols / len(in.Factors)
+		width = in.Codes.Cols / len(in.shares())
 	}
 	x, err := in.information(ctx, mutual.Library())
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -172,6 +173,12 @@ func TestDegenerateCodes(t *testing.T) {
 				t.Errorf("notes %q do not hold %q", r.Notes, test.note)
 			}
 		})
+	}
+	for _, c := range tests[:2] { // constant codes of a sample instead of a grid
+		r := compute(t, dlsbd(), subset(input(c.encode, 8, 10), numeric.UpTo(79)))
+		if !slices.Equal(r.Part("per_subgroup"), c.want) || !slices.Contains(r.Notes, c.note) {
+			t.Errorf("%s, sampled: %v, notes %q", c.name, r.Part("per_subgroup"), r.Notes)
+		}
 	}
 	w := compute(t, &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}, input(constant, 8, 10))
 	near(t, "workshop form of constant codes", w.Value, 0, 0)

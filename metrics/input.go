@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
@@ -59,6 +60,11 @@ type Input struct {
 	arcs int
 
 	principal bool // the columns are principal components (see Reduction)
+
+	// for some of the factors: all factors, which share the code columns, and the number of each of Factors among them;
+	// nil: Factors are all
+	all    []factor.Factor
+	places []int
 
 	shared *mutual.Shared // bins that the halves of an [Interval] have in common; nil: not a half
 	spans  []levels.Span  // for a subset of the rows: the range of each factor's Exact values over all rows
@@ -206,7 +212,8 @@ func NewInput(codes matrix.Matrix, levels [][]int, factors []factor.Factor) (*In
 // Errors: the errors of [Bin], and a number of values that differs from the number of images.
 func (in *Input) AddContinuous(name string, values []float64, bins int) error {
 	if len(values) != in.Codes.Rows {
-		return fmt.Errorf("factor %q has %d values; want one for each of the %d codes", name, len(values), in.Codes.Rows)
+		return fmt.Errorf("factor %q has %s; want one for each of the %d codes",
+			name, wording.Count(len(values), "value"), in.Codes.Rows)
 	}
 	if slices.ContainsFunc(in.Factors, func(f factor.Factor) bool { return f.Name == name }) {
 		return fmt.Errorf("there is a factor %q already; want another name", name)

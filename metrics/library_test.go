@@ -148,7 +148,7 @@ func TestUnsupervisedOracles(t *testing.T) {
 		want string
 	}{
 		{"total-correlation", twice, "infinite"},
-		{"total-correlation", subset(mixed, []int{1, 2}), "there are 2 codes of 2 columns; want at least 3"},
+		{"total-correlation", subset(mixed, []int{1, 2}), "2 codes of 2 columns; want at least 3"},
 		{"wasserstein-correlation", subset(mixed, []int{1}), "there is 1 code"},
 		{"wasserstein-correlation", huge, "too large"},
 		{"mutual-information", gridInput(factors, 1, func(l []int, z []float64) {}), "there is 1 code column"},

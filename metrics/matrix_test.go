@@ -114,7 +114,7 @@ func TestInputFromGo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check("few values", in.AddContinuous("x", []float64{1}, 2), "1 values; want one for each of the 2 codes")
+	check("few values", in.AddContinuous("x", []float64{1}, 2), "1 value; want one for each of the 2 codes")
 	check("no number", in.AddContinuous("x", []float64{1, math.NaN()}, 2), `factor "x": value 1 is NaN`)
 	check("no bins", in.AddContinuous("x", []float64{1, 2}, 0), "bins")
 	check("a name twice", in.AddContinuous(in.Factors[0].Name, []float64{1, 2}, 2), "already; want another name")

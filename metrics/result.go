@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics/interval"
 )
 
@@ -152,7 +153,7 @@ func (b *Basis) Remarkable() bool {
 func (b *Basis) String() string {
 	text := fmt.Sprintf("%d of %d rows", b.Rows, b.Of)
 	if b.Rows == b.Of {
-		text = fmt.Sprintf("%d rows", b.Rows)
+		text = wording.Count(b.Rows, "row")
 	}
 	var left []string
 	for _, e := range b.Excluded {
@@ -172,7 +173,7 @@ func (b *Basis) String() string {
 	case b.Groups == 1:
 		parts = append(parts, "one group")
 	case b.Groups > 0:
-		parts = append(parts, fmt.Sprintf("%d groups of at least %d rows", b.Groups, b.Smallest))
+		parts = append(parts, fmt.Sprintf("%s of at least %d rows", wording.Count(b.Groups, "group"), b.Smallest))
 	}
 	switch {
 	case b.Train > 0 && b.Shared:

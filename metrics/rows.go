@@ -100,6 +100,10 @@ func (in *Input) choose(factors, rows []int) *Input {
 	some.Levels = make([]int, 0, len(rows)*len(factors))
 	if len(factors) < k {
 		some.TrueHierarchy = nil // it has one dimension for each of the old factors
+		some.all, some.places = in.shares(), make([]int, len(factors))
+		for at, j := range factors {
+			some.places[at] = in.place(j)
+		}
 	}
 	for _, i := range rows {
 		for _, j := range factors {
@@ -120,6 +124,34 @@ func (in *Input) choose(factors, rows []int) *Input {
 	some.Components, some.Paths = levels.Chosen(in.Components, rows), levels.Chosen(in.Paths, rows)
 	some.Differ = levels.Among(levels.Chosen(in.Differ, factors), rows)
 	return &some
+}
+
+// shares returns all factors that share the code columns.
+func (in *Input) shares() []factor.Factor {
+	if in.all != nil {
+		return in.all
+	}
+	return in.Factors
+}
+
+// place returns the number of factor j among all factors that share the code columns.
+func (in *Input) place(j int) int {
+	if in.places != nil {
+		return in.places[j]
+	}
+	return j
+}
+
+// own returns the blocks of the input's factors, from blocks of all factors.
+func (in *Input) own(all []factor.Block) (blocks []factor.Block) {
+	for j := range in.Factors {
+		for _, b := range all {
+			if b.Factor == in.place(j) {
+				blocks = append(blocks, factor.Block{Factor: j, Columns: b.Columns})
+			}
+		}
+	}
+	return blocks
 }
 
 // knownPart is an input with some factors and without unknown levels.

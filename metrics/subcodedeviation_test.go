@@ -211,7 +211,7 @@ func TestSpreadErrors(t *testing.T) {
 		{SubCodeDeviation{Aggregate: factor.Mean, Samples: -1}, in, "samples: -1 is negative"},
 		{SubCodeDeviation{Aggregate: factor.Mean, Assign: "worst"}, in, `unknown assignment "worst"`},
 		{SubCodeDeviation{Aggregate: factor.Mean, Assign: AssignOrder}, in, "3 code columns cannot be divided evenly among 2 factors"},
-		{SubCodeDeviation{Aggregate: factor.Mean}, few, "codes have 1 columns; want at least one for each of the 2 factors"},
+		{SubCodeDeviation{Aggregate: factor.Mean}, few, "codes have 1 column; want at least one for each of the 2 factors"},
 		{SubCodeDeviation{Aggregate: factor.Mean, Codes: factor.SubCodes{"f3": {0}}}, in, `there is no factor "f3"; known: f0, f1`},
 		{SubCodeDeviation{Aggregate: factor.Mean, Codes: factor.SubCodes{"f1": {3}}}, in, "codes.f1: column 3 does not exist; codes have columns 0 to 2"},
 	}

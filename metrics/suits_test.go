@@ -107,7 +107,7 @@ func TestNoFactors(t *testing.T) {
 	for _, e := range entries() {
 		m := e.New()
 		if _, err := m.Compute(ctx, in); err == nil || err.Error() != "there are no factors; want at least one" {
-			t.Errorf("%s: %v", e.Name, err)
+			t.Errorf("%s without factors: error %v; Compute begins with ready", e.Name, err)
 		}
 		before := *in
 		before.Codes.Data = nil

@@ -9,7 +9,6 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
-	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/internal/votes"
 )
 
@@ -66,7 +65,12 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 		return r, nil
 	}
 	columns := votes.NewColumns(in.Codes, active, scales)
-	stands := numeric.UpTo(d) // the factor that each column is assigned to
+	stands := slices.Repeat([]int{-1}, d) // the factor that each column is assigned to; -1: none
+	for j := range in.Factors {
+		if at := in.place(j); at < d {
+			stands[at] = j
+		}
+	}
 	g := in.byFactor("votes", nil)
 	r.Basis = Basis{Train: m.Train, Test: m.Test, Shared: true}
 	var err error

@@ -219,7 +219,7 @@ func (m *Projected) Suits(in *Input) error {
 // projectedInput is the input with different codes for the same rows, without facts about the old columns.
 func projectedInput(in *Input, codes matrix.Matrix) *Input {
 	other := *in
-	other.Codes, other.Hierarchy, other.Spaces, other.shared = codes, nil, nil, nil
+	other.Codes, other.Hierarchy, other.Spaces, other.shared, other.all, other.places = codes, nil, nil, nil, nil, nil
 	return &other
 }
 

@@ -67,6 +67,7 @@ type Objective struct {
 
 // Model is a representation learner.
 type Model interface {
+	// Params returns the parameters, which all graphs of the model share.
 	Params() *nn.Params
 
 	// Objectives lists the objectives for training: at most one for labelled and one for unlabelled batches.

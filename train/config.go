@@ -1,5 +1,9 @@
 // Package train runs experiments: it reads their config, trains and measures the model, and stores everything in the
 // run's folder.
+//
+// [Load] reads a config, and [Run] trains and measures it. [Planned] estimates its time and memory first. [OpenEncoder]
+// opens a finished run to encode and decode, and [OpenExperiment] opens its data set, model and codes. [NewExperiment]
+// builds all of these without training. [NewCoder] encodes with a model that the program trained by itself.
 package train
 
 import (

@@ -33,6 +33,7 @@ func TestDiscreteResumed(t *testing.T) {
 			}
 			dir := t.TempDir()
 			whole := filepath.Join(dir, "whole")
+			c.Train.Figures = long.Enabled()
 			trainIn(t, whole, c, false)
 			want, wantLog := bits(t, whole), logged(t, whole)
 			c.Train.Figures = false // the figures exist already

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/metrics"
@@ -222,6 +223,9 @@ func (e *Experiment) newValidation(l *engine.Loop) (*engine.Validation, error) {
 		if err := e.suitsModel(d); err != nil {
 			return nil, e.Config.mistake("train.validation.dataset", err)
 		}
+		if d, err = e.labelledAlike(d); err != nil {
+			return nil, e.Config.mistake("train.validation.dataset", err)
+		}
 		images = all(d)
 	}
 	split, err := e.Config.Supervision.Split(d, e.Config.Seed) // training has dropped held-out labels
@@ -242,6 +246,23 @@ func (e *Experiment) newValidation(l *engine.Loop) (*engine.Validation, error) {
 		return nil, e.Config.mistake("train.validation", err)
 	}
 	return made, nil
+}
+
+// labelledAlike returns a data set for validation whose labels have the numbers of the training labels.
+func (e *Experiment) labelledAlike(d datasets.Dataset) (datasets.Dataset, error) {
+	if e.Split.Known == nil {
+		return d, nil
+	}
+	for _, s := range e.Config.Supervision {
+		if r, ok := s.Value.(datasets.FileReader); ok && len(r.Reads()) > 0 {
+			return nil, fmt.Errorf("the files of supervision %s are about the images of dataset %s; want fraction, or supervision without files", s.Name, e.Data.Name())
+		}
+	}
+	alike, err := datasets.Like(d, e.Data.Factors(), factor.Names(e.Split.Known.Factors))
+	if err != nil {
+		err = fmt.Errorf("%w; want levels of the training data, fraction, or supervision of other factors", err)
+	}
+	return alike, err
 }
 
 // losses lists the losses of every objective in the order of the config, followed by the validation losses.

@@ -68,7 +68,7 @@ func trainIn(t testing.TB, dir string, c Config, resume bool) *Result {
 }
 
 // trainInParts runs an experiment in sessions. The first session stops after a number of looks at its context, and each
-// later session after a few more looks. By default, sessions of more than ten looks also grow by half.
+// later session after a few more looks. By default, sessions of more than five looks also grow by half.
 func trainInParts(t testing.TB, dir string, c Config, first, more int) {
 	t.Helper()
 	for looks, resume := first, false; ; resume = true {
@@ -79,7 +79,7 @@ func trainInParts(t testing.TB, dir string, c Config, first, more int) {
 		if !errors.Is(err, ErrStopped) {
 			t.Fatal(err)
 		}
-		if looks += more; looks > 10 && !long.Enabled() {
+		if looks += more; looks > 5 && !long.Enabled() {
 			looks += looks / 2
 		}
 	}

@@ -76,6 +76,24 @@ func TestInherit(t *testing.T) {
 	}
 }
 
+// Metrics on another data set inherit, too, and its entry moves no settings of other metrics.
+func TestInheritOn(t *testing.T) {
+	const loss, own = "[{variance: {codes: {row: [0], column: [1]}}}]", "{variance: {codes: {row: [2], column: [3]}}}"
+	want := func(measures string) []metrics.Choice { return inheriting(t, "[kl]", measures).Metrics.Final }
+	inherited := want("[{variance: {codes: {row: [0], column: [1]}}}]")
+	for measures, on := range map[string][]metrics.Choice{
+		"[{dataset: square, metrics: [mig, variance]}, " + own + "]":                                  append(want("[mig]"), inherited...),
+		"[{dataset: square}, " + own + "]":                                                            want("[" + own + "]"),
+		"{final: [" + own + "], on: [{dataset: square, metrics: [variance]}]}":                        inherited,
+		"{final: [" + own + "], on: [{dataset: square, metrics: [{variance: {codes: {row: [3]}}}]}]}": want("[{variance: {codes: {row: [3]}}}]"),
+	} {
+		c := inheriting(t, loss, measures)
+		if !reflect.DeepEqual(c.Metrics.Final, want("["+own+"]")) || !reflect.DeepEqual(c.Metrics.On[0].Metrics, on) {
+			t.Errorf("%s: %+v", measures, c.Metrics)
+		}
+	}
+}
+
 // TestInheritNames checks that two losses with one name give two named results.
 func TestInheritNames(t *testing.T) {
 	c := inheriting(t, "[{variance: {codes: {row: [0], column: [1]}}}, {variance: {codes: {row: [2], column: [3]}}}]", "[variance]")

@@ -101,7 +101,7 @@ func writeKernelResult(t *testing.T, file string) {
 	r := kernelResult{Models: map[string]map[string][]float64{}}
 	r.Kernel, _ = kernel.InstructionSet() // another instruction set if the processor lacks it
 	const small = "model={ae: {latent: 4, encoder: {mlp: {hidden: [32]}}}}"
-	convolutions, epochs, images := []string{"dataset.square.size=32", "dataset.square.side=8", "model.lsbd-vae.encoder=conv64", "train.batch=32"}, 4, 16
+	convolutions, epochs, images := []string{"dataset.square.size=32", "dataset.square.side=8", "model.lsbd-vae.encoder=conv64", "train.batch=32"}, 2, 16
 	if long.Enabled() {
 		convolutions, epochs, images = []string{"dataset.square.size=64", "dataset.square.side=16", "model.lsbd-vae.encoder=conv64", "train.batch=8"}, 5, 64
 	}

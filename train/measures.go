@@ -74,7 +74,7 @@ func (m *Measures) DecodeConfig(n *config.Node) error {
 func (m *Measures) decodeList(items []*config.Node) error {
 	m.Final, m.On = []metrics.Choice{}, nil
 	for _, item := range items {
-		if item.IsMap() && item.Get("dataset") != nil {
+		if ofOther(item) {
 			var on MeasuredOn
 			if err := item.Decode(&on); err != nil {
 				return err
@@ -373,8 +373,19 @@ func (c *Config) ownLabels() bool {
 
 func (c *Config) inheritAll(n *config.Node) (err error) {
 	final, during := n.Get("metrics"), (*config.Node)(nil)
+	others := slices.DeleteFunc(itemsOf(final), func(item *config.Node) bool { return !ofOther(item) })
 	if final != nil && final.IsMap() {
-		final, during = final.Get("final"), final.Get("during")
+		final, during, others = final.Get("final"), final.Get("during"), itemsOf(final.Get("on"))
+	}
+	for i := range min(len(c.Metrics.On), len(others)) {
+		own := others[i].Get("metrics")
+		if len(itemsOf(own)) == 0 { // the final metrics
+			own = final
+		}
+		m := &c.Metrics.On[i].Metrics
+		if *m, err = c.Inherit(*m, explicitIn(own)); err != nil {
+			return err
+		}
 	}
 	if c.Metrics.Final, err = c.Inherit(c.Metrics.Final, explicitIn(final)); err != nil {
 		return err
@@ -385,16 +396,21 @@ func (c *Config) inheritAll(n *config.Node) (err error) {
 	return err
 }
 
-// explicitIn reports which keys the metrics of a config's list set. The word fast is not a metric.
-func explicitIn(list *config.Node) func(i int, key string) bool {
-	var items []*config.Node
-	if list != nil && list.IsList() {
-		for _, item := range list.Items() {
-			if !item.IsScalar() || item.Text() != fastWord {
-				items = append(items, item)
-			}
-		}
+// ofOther reports whether an item of a list of metrics has metrics on another data set.
+func ofOther(item *config.Node) bool { return item.IsMap() && item.Get("dataset") != nil }
+
+func itemsOf(list *config.Node) []*config.Node {
+	if list == nil || !list.IsList() {
+		return nil
 	}
+	return slices.Clone(list.Items())
+}
+
+// explicitIn reports which keys the metrics of a config's list set. The word fast and other data sets are no metrics.
+func explicitIn(list *config.Node) func(i int, key string) bool {
+	items := slices.DeleteFunc(itemsOf(list), func(item *config.Node) bool {
+		return ofOther(item) || item.IsScalar() && item.Text() == fastWord
+	})
 	return func(i int, key string) bool {
 		if i >= len(items) || !items[i].IsMap() || len(items[i].Keys()) != 1 {
 			return false

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/internal/monitor"
@@ -229,7 +230,8 @@ func BatchNote(asked int, s PlanSchedule) string {
 	if asked <= s.EpochImages {
 		return ""
 	}
-	return fmt.Sprintf("train.batch is %d, but an epoch has fewer images: the largest batch has %d images", asked, s.Batch)
+	return fmt.Sprintf("train.batch is %d, but an epoch has fewer images: the largest batch has %s",
+		asked, wording.Count(s.Batch, "image"))
 }
 
 // describe fills in everything except the time.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -61,6 +62,14 @@ func TestPlannedErrors(t *testing.T) {
 		_, err := Planned(context.Background(), load(t, overrides...))
 		if err == nil || !errors.As(err, new(*config.Error)) {
 			t.Errorf("%v: error %v", overrides, err)
+		}
+	}
+}
+
+func TestBatchNote(t *testing.T) {
+	for images, want := range map[int]string{1: "the largest batch has 1 image", 5: "the largest batch has 5 images", 9: ""} {
+		if got := BatchNote(8, PlanSchedule{EpochImages: images, Batch: images}); !strings.HasSuffix(got, want) || (got == "") != (want == "") {
+			t.Errorf("%d images: %q; want %q", images, got, want)
 		}
 	}
 }

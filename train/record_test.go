@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -118,6 +119,9 @@ func TestRecordCPU(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := rundir.ReadRecord(dir)
+	if _, err := os.Stat(filepath.Join(dir, rundir.DataFile)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a run on drawn images records files of its data: %v", err)
+	}
 	if err != nil || r.CPU <= 0 || r.CPU > 2*r.Ended.Sub(r.Begun).Seconds()*float64(r.Machine.Cores) {
 		t.Errorf("%+v, %v", r, err)
 	}

@@ -33,7 +33,7 @@ func TestStopAnywhere(t *testing.T) {
 	whole := filepath.Join(dir, "whole")
 	trainIn(t, whole, c, false)
 	want, wantLog := bits(t, whole), logged(t, whole)
-	step := 7
+	step := 11
 	if long.Enabled() {
 		step = 1
 	}
@@ -68,7 +68,7 @@ func TestStopOften(t *testing.T) {
 	whole := filepath.Join(dir, "whole")
 	trainIn(t, whole, c, false)
 	want, wantLog, wantEvents := bits(t, whole), logged(t, whole), scalars(t, whole)
-	for n := 72; n <= 108; n += 12 { // the two final evaluations, which a resumed run restarts, take fewer than 72 looks
+	for _, n := range long.Sample([]int{72, 84, 96, 108}, 2) { // the two final evaluations, which a resumed run restarts, take fewer than 72 looks
 		at := filepath.Join(dir, fmt.Sprint(n))
 		stops := 0
 		for stops < 100 {
@@ -103,7 +103,7 @@ func TestKilledAnywhere(t *testing.T) {
 			dir := t.TempDir()
 			whole := filepath.Join(dir, "whole")
 			var killed []string
-			every := 9 // looks
+			every := 15 // looks
 			if long.Enabled() {
 				every = 1
 			}

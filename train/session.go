@@ -265,8 +265,8 @@ func (s *session) introduce(o Options, resumed bool) {
 		log.Note("training", note)
 	}
 	if n := l.LeftOut(); n > 0 {
-		log.Note("left out", fmt.Sprintf("%d images are in no labelled group, so they are not used: "+
-			"all losses need groups", n), "images", n)
+		log.Note("left out", fmt.Sprintf("%s in no labelled group: all losses need groups", wording.Count(n, "image")), "images",
+			n)
 	}
 	if note := BatchNote(c.Train.Batch, scheduleOf(c, l)); note != "" {
 		log.Note("batch", note)

@@ -160,6 +160,10 @@ func TestValidationResumes(t *testing.T) {
 }
 
 func TestValidationMistakes(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "labels.csv")
+	if err := os.WriteFile(file, []byte("label\n"+strings.Repeat("0\n1\n", 2048)), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		set  []string
 		want string
@@ -169,6 +173,10 @@ func TestValidationMistakes(t *testing.T) {
 		{[]string{"train.validation={fraction: 0.1, every: 0}"}, "train.validation.every"},
 		{[]string{"train.validation={fraction: 0.00001}"}, "leaves no image for validation"},
 		{[]string{"train.validation={dataset: square}"}, "square has images of 64 x 64 x 1 (height, width, channels); want"},
+		{[]string{"dataset={square: {size: 8, side: 2, step: 2}}", "train.validation={dataset: {square: {size: 8, side: 2}}}", "supervision={labels: {fraction: 1}}", "losses=[contraction]", "model={encoder: {encoder: {mlp: {hidden: [8]}}}}"},
+			"train.validation.dataset: image 1 has a level of factor column, 1, that the other data set lacks; want levels of the training data"},
+		{[]string{"train.validation={dataset: bumps}", "supervision={labels: {fraction: 1, file: " + file + "}}", "losses=[reconstruction, kl, variance]"},
+			"train.validation.dataset: the files of supervision labels are about the images of dataset bumps; want fraction"},
 		{[]string{"train.validation={fraction: 0.1}", "train.stop={loss: loss, patience: 1}"}, "want one of unsupervised/loss, validation/loss"},
 		{[]string{"train.validation={fraction: 0.1}", "supervision={pairs: {count: 4}}", "dataset=square", "model=lsbd-vae", "losses=[reconstruction, kl, lsbd]"}, "groups of images"},
 	} {

@@ -62,6 +62,7 @@ var cuts = []struct {
 	{regexp.MustCompile(`rows: \d\d+`), "rows: 200"},
 	{regexp.MustCompile(`metrics\.sample=\d+`), "metrics.sample=200"},
 	{regexp.MustCompile(`^(runs/\w+/[a-z]+)_seed0$`), "$1"}, // the only seed
+	{regexp.MustCompile(`dataset=square$`), "dataset={square: {step: 2}}"},
 	{regexp.MustCompile(`dataset=room$`), "dataset={room: {hues: 3, scales: 2, orientations: 3}}"},
 }
 

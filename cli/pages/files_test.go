@@ -78,10 +78,28 @@ func writeModule(t *testing.T, root string) {
 	clitest.WriteFile(t, "go.sum", clitest.ReadFile(t, filepath.Join(from, "go.sum")))
 }
 
-// runGo runs the program or the tests of a page's files. By default it only checks the types of tests.
+// runGo runs the program or the tests of a page's files. By default it only checks the types of tests, and of programs
+// that would link Unravel.
 func runGo(t *testing.T, words []string) {
 	t.Helper()
+	pattern := "*.go"
+	if words[1] == "run" && words[2] != "." {
+		pattern = words[2]
+	}
+	var sources []string
+	files, err := filepath.Glob(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		sources = append(sources, string(clitest.ReadFile(t, f)))
+	}
 	switch {
+	case !long.Enabled() && (words[1] == "test" || strings.Contains(strings.Join(sources, ""), module)):
+		if err := typeCheck(t, sources...); err != nil {
+			t.Errorf("%s: %v", strings.Join(words, " "), err)
+		}
+		return
 	case words[1] == "run": // built once, without debug tables
 		program := "./program-" + strings.Trim(words[2], ".") + ".exe"
 		if _, err := os.Stat(program); err != nil {
@@ -91,19 +109,6 @@ func runGo(t *testing.T, words []string) {
 			}
 		}
 		words = append([]string{program}, words[3:]...)
-	case !long.Enabled():
-		var sources []string
-		files, err := filepath.Glob("*.go")
-		for _, f := range files {
-			sources = append(sources, string(clitest.ReadFile(t, f)))
-		}
-		if err == nil {
-			err = typeCheck(t, sources...)
-		}
-		if err != nil {
-			t.Errorf("%s: %v", strings.Join(words, " "), err)
-		}
-		return
 	}
 	c := exec.Command(words[0], words[1:]...)
 	c.Env = append(os.Environ(), asProgram+"=")

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -221,6 +222,8 @@ var mistakes = []struct{ src, want string }{
 	{"train: {epochs: true}", "want an integer, got true"},
 	{"train: {epochs: [1]}", "want an integer, got a list"},
 	{"train: {epochs: {a: 1}}", "want an integer, got a mapping"},
+	{"train: {rate: " + strings.Repeat("ä", 60) + "}", `got the text "` + strings.Repeat("ä", 60) + `"`},
+	{"train: {rate: " + strings.Repeat("ä", 61) + "}", `got the text "` + strings.Repeat("ä", 57) + `..."`},
 	{"train: {rate: abc}", `x.yaml:1:15: train.rate: want a number, got the text "abc"`},
 	{"train: {rate: .nan}", "want a number, got .nan (not a number)"},
 	{"train: {rate: 1e999}", "want a number, got 1e999, which is too large for 64 bits"},
@@ -386,5 +389,65 @@ func TestValidateDefaults(t *testing.T) {
 		"x.yaml:1:1: train.epochs: must be positive, got 0 (the default; the config does not set it)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got\n%v\nwant\n%s", err, want)
+	}
+}
+
+// A config of the largest size is read whole, and a larger one is an error.
+func TestReadAll(t *testing.T) {
+	const most = 1 << 18
+	for n, want := range map[int]bool{most: true, most + 1: false, 2 * most: false} {
+		got, err := ReadAll(strings.NewReader(strings.Repeat("#", n)), "x.yaml")
+		if (err == nil) != want || want && len(got) != n || !want && err.Error() != "x.yaml: it is too large for a config; at most 262144 bytes are read" {
+			t.Errorf("%d bytes: %d are read, %v", n, len(got), err)
+		}
+	}
+}
+
+// Leaves are scalars, lists of scalars and empty nodes. Values are numbers, truth values and texts.
+func TestLeaves(t *testing.T) {
+	n, err := Parse("x.yaml", []byte("{a: {b: 1}, c: [1, 2], d: [{e: true, f: 0x10}, 3], g: {}, h: [], i: [[2]], j: -1.5e3, k: '7', l: 99999999999999999999, m: word, n: False}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, l := range n.Leaves() {
+		got = append(got, fmt.Sprintf("%s=%v(%T)", l.Path(), l.Value(), l.Value()))
+	}
+	want := "a.b=1(float64) c=[1, 2](string) d.0.e=true(bool) d.0.f=16(float64) d.1=3(float64) g={}(string) h=[](string) i.0=[2](string) " +
+		"j=-1500(float64) k=7(string) l=1e+20(float64) m=word(string) n=false(bool)"
+	if text := strings.Join(got, " "); text != want {
+		t.Errorf("%s\nwant %s", text, want)
+	}
+	for path, want := range map[string]string{"a.b": "{a: {}, c: [1, 2]}", "a": "{c: [1, 2]}", "c": "{a: {b: 1}}", "x": "{a: {b: 1}, c: [1, 2]}"} {
+		n, err := Parse("x.yaml", []byte("{a: {b: 1}, c: [1, 2]}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := n.Without(strings.Split(path, ".")...).Inline(); got != want || n.Inline() != "{a: {b: 1}, c: [1, 2]}" {
+			t.Errorf("without %s: %s, want %s; before %s", path, got, want, n.Inline())
+		}
+	}
+	list, err := Parse("x.yaml", []byte("{a: 1, c: [1, 2]}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list.Get("a").Nest("x")
+	list.Get("c").Nest("x")
+	if got := list.Inline(); got != "{a: 1, c: {x: [1, 2]}}" {
+		t.Errorf("nested: %s", got)
+	}
+}
+
+// Mistakes come in the order of their files and places. Mistakes without a line, in arguments, come last.
+func TestErrorOrder(t *testing.T) {
+	at := func(file string, line, column int) *Error {
+		return &Error{File: file, Line: line, Column: column, Err: errors.New("x")}
+	}
+	var got []string
+	for _, e := range (Errors{at("argument", 0, 4), at("b", 1, 9), at("a", 2, 3), at("argument", 0, 2), at("a", 2, 1), at("a", 1, 5)}).err().(Errors) {
+		got = append(got, fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column))
+	}
+	if text := strings.Join(got, " "); text != "a:1:5 a:2:1 a:2:3 b:1:9 argument:0:2 argument:0:4" {
+		t.Errorf("order %s", text)
 	}
 }

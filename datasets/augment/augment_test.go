@@ -238,7 +238,7 @@ func TestPointwise(t *testing.T) {
 }
 
 func TestFlip(t *testing.T) {
-	for _, shape := range [][3]int{{3, 4, 3}, {2, 5, 3}, {4, 3, 1}, {3, 6, 2}, {1, 1, 3}} {
+	for _, shape := range [][3]int{{3, 4, 3}, {2, 5, 3}, {4, 3, 1}, {3, 6, 2}, {2, 3, 4}, {1, 1, 3}} {
 		h, w, c := shape[0], shape[1], shape[2]
 		src := noise(h * w * c)
 		got := applied(always(&Flip{Chance{1}}), src, h, w, c, rng.New(1, "flip"))
@@ -253,7 +253,7 @@ func TestFlip(t *testing.T) {
 
 // A blur is the weighted sum over the square, with borders reflected.
 func TestBlur(t *testing.T) {
-	for _, test := range []struct{ h, w, c, kernel int }{{9, 7, 3, 3}, {4, 5, 1, 7}, {2, 2, 3, 3}, {6, 8, 2, 5}, {3, 3, 3, 1}, {40, 33, 3, 63}} {
+	for _, test := range []struct{ h, w, c, kernel int }{{9, 7, 3, 3}, {4, 5, 1, 7}, {2, 2, 3, 3}, {6, 8, 2, 5}, {5, 4, 4, 3}, {3, 3, 3, 1}, {40, 33, 3, 63}} {
 		b := &Blur{Chance{1}, test.kernel, [2]float64{0.5, 3}}
 		src := noise(test.h * test.w * test.c)
 		s, same := rng.New(3, "blur"), rng.New(3, "blur")

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/files"
 	"github.com/unravel-ml/unravel/datasets/public"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // Registry lists the data sets that a config can name: the built-in sets, and the sets that a program registers with
@@ -136,7 +137,8 @@ func (c Choice) Build(seed uint64) (datasets.Dataset, error) {
 	h, w, channels := d.ImageShape()
 	switch {
 	case d.Len() < 1 || h < 1 || w < 1 || channels < 1:
-		return nil, fmt.Errorf("dataset %s has %d images of %d x %d x %d; want 1 or more of each", d.Name(), d.Len(), h, w, channels)
+		return nil, fmt.Errorf("dataset %s has %s of %d x %d x %d; want 1 or more of each",
+			d.Name(), wording.Count(d.Len(), "image"), h, w, channels)
 	case len(d.Factors()) == 0:
 		return nil, fmt.Errorf("dataset %s has no factors; want at least one, of one level if nothing is known about the images", d.Name())
 	}
@@ -163,7 +165,8 @@ func checkMissing(d datasets.Dataset) error {
 	}
 	factors := d.Factors()
 	if len(missing) != len(factors) {
-		return fmt.Errorf("its Missing has %d numbers; want one for each of the %d factors", len(missing), len(factors))
+		return fmt.Errorf("its Missing has %s; want one for each of the %d factors",
+			wording.Count(len(missing), "number"), len(factors))
 	}
 	for k, n := range missing {
 		if n < 0 || n > d.Len() {

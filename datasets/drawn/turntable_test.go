@@ -100,7 +100,11 @@ func TestTurntableKeepsObjectsInside(t *testing.T) {
 // sides. The other solids do not depend on the fraction.
 func TestTurntableRound(t *testing.T) {
 	long.NotShort(t)
-	const objects, sides = 20, 9
+	const sides = 9
+	objects := 10
+	if long.Enabled() {
+		objects = 20
+	}
 	of := func(part float64) datasets.Dataset {
 		return datatest.Build(t, turntableWith(func(t *Turntable) {
 			t.Draw, t.Objects, t.Hues, t.Views, t.Round, t.Size = "solid", objects, 1, sides, part, 32
@@ -124,7 +128,7 @@ func TestTurntableRound(t *testing.T) {
 				t.Errorf("part %v: solid %d turns, and is not that of part 0", part, object)
 			}
 		}
-		if want := int(math.Round(part * objects)); round != want {
+		if want := int(math.Round(part * float64(objects))); round != want {
 			t.Errorf("part %v: %d solids look the same from all sides, want %d", part, round, want)
 		}
 	}

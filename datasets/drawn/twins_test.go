@@ -63,14 +63,14 @@ func TestTwinsSettings(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
 	}
-	for _, b := range []datasets.Builder{
+	for _, b := range long.Sample([]datasets.Builder{
 		&Cars{Size: 32, Elevations: 1, Azimuths: 3, Objects: 2},
 		&Cars{Size: 97, Elevations: 2, Azimuths: 1, Objects: 1},
 		&Norb{Size: 16, Instances: 2, Elevations: 1, Azimuths: 3, Lightings: 2},
 		&Norb{Size: 40, Instances: 3, Elevations: 2, Azimuths: 2, Lightings: 6, Instance: true},
-		&Arm{Size: 32, Colours: 2, Shapes: 1, Sizes: 1, Heights: 1, Backgrounds: 1, Horizontal: 1, Vertical: 3},
 		&Arm{Size: 256, Colours: 1, Shapes: 2, Sizes: 2, Heights: 4, Backgrounds: 2, Horizontal: 2, Vertical: 1},
-	} {
+		&Arm{Size: 32, Colours: 2, Shapes: 1, Sizes: 1, Heights: 1, Backgrounds: 1, Horizontal: 1, Vertical: 3},
+	}, 4) {
 		conform(t, datatest.Build(t, b))
 	}
 	for text, want := range map[string]string{
@@ -119,6 +119,10 @@ func TestTwinsFactorsShow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
 	}
+	pictures := 10
+	if long.Enabled() {
+		pictures = 30
+	}
 	for _, name := range twinNames {
 		d := twin(t, name)
 		if name == "norb" {
@@ -130,7 +134,7 @@ func TestTwinsFactorsShow(t *testing.T) {
 		s := rng.New(4, "twins")
 		for k, f := range grid {
 			least := math.Inf(1)
-			for range 30 {
+			for range pictures {
 				levels := make([]int, len(grid))
 				for j, g := range grid {
 					levels[j] = s.IntN(g.Size)

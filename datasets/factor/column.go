@@ -46,11 +46,12 @@ func ParseColumnKind(text string) (ColumnKind, error) {
 // the equal steps of a turn, they are these steps. Circular numbers without a period must be evenly spaced, because
 // otherwise the circumference is unknown. Levels does not bin continuous numbers.
 func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
-	f := Factor{Kind: k.Kind}
+	f, turned := Factor{Kind: k.Kind}, false
 	if k.Period > 0 {
 		numbers = slices.Clone(numbers)
 		for i, v := range numbers {
 			numbers[i] = reduced(v, k.Period)
+			turned = turned || v < 0 || v > k.Period
 		}
 	}
 	for _, v := range numbers {
@@ -61,6 +62,11 @@ func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 	slices.Sort(f.Values)
 	f.Values = slices.CompactFunc(f.Values, func(a, b float64) bool { return math.Abs(b-a) <= k.Period*sameAngle })
 	f.Size = len(f.Values)
+	if turned {
+		if err := f.checkRadians(k.Period); err != nil {
+			return f, nil, err
+		}
+	}
 	if k.Kind == Circular && k.Period == 0 && !f.Even() {
 		return f, nil, fmt.Errorf("the circular values %s are not evenly spaced; want their period, such as circular:360 for degrees, or another kind", someValues(f.Values))
 	}
@@ -81,11 +87,28 @@ func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 	return f, levels, nil
 }
 
+// checkRadians returns an error if the period is a rounded 2 pi and two angles differ by no more than its rounding. The
+// two may be one angle in different turns.
+func (f *Factor) checkRadians(period float64) error {
+	rounding := math.Abs(period - 2*math.Pi)
+	if rounding > 2*math.Pi*roundedTurn {
+		return nil
+	}
+	for i, v := range f.Values {
+		next := f.Values[(i+1)%f.Size]
+		if gap := math.Mod(next-v+period, period); gap > 0 && gap <= 1.01*rounding {
+			return fmt.Errorf("the angles %.6g and %.6g may be one angle, as the period %v is a rounded full turn; want circular:%.9f", v, next, period, 2*math.Pi)
+		}
+	}
+	return nil
+}
+
 // Tolerances for rounded angles, as fractions of a turn.
 const (
-	sameAngle = 1e-7 // between equal angles
-	fullTurn  = 1e-5 // between a full turn and its angle, as 6.2832 is a rounded turn in radians
-	offStep   = 1e-4 // between an angle and its step; at most a hundredth of a step
+	sameAngle   = 1e-7 // between equal angles
+	fullTurn    = 1e-5 // between a full turn and its angle, as 6.2832 is a rounded turn in radians
+	roundedTurn = 1e-3 // between 2 pi and a period that rounds it, as 6.28 does
+	offStep     = 1e-4 // between an angle and its step; at most a hundredth of a step
 )
 
 // reduced returns an angle reduced to [0, period).

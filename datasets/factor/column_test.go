@@ -49,6 +49,23 @@ func TestColumnLevels(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "0, 15, 45 are not evenly spaced; want their period, such as circular:360") {
 		t.Errorf("values with a gap: %v", err)
 	}
+	quarters := []float64{-turn / 4, 0, turn / 4, turn / 2, 3 * turn / 4, turn}
+	for text, want := range map[string]string{
+		"circular:6.28":        "the angles 0 and 0.00318531 may be one angle",
+		"circular:6.2832":      "as the period 6.2832 is a rounded full turn; want circular:6.283185307",
+		"circular:6.283":       "the angles 0 and 0.000185307 may be one angle",
+		"circular:6.283185307": "",
+		"circular:6.2":         "",
+	} {
+		k, _ := ParseColumnKind(text)
+		f, _, err := k.Levels(quarters)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, %d levels; want %q", text, err, f.Size, want)
+		}
+		if _, _, err := k.Levels(quarters[1:4]); err != nil {
+			t.Errorf("%s, angles within a turn: %v", text, err)
+		}
+	}
 	for _, text := range []string{"round", "ordinal:3", "circular:0", "circular:x", ""} {
 		if _, err := ParseColumnKind(text); err == nil {
 			t.Errorf("%q is read", text)
@@ -61,5 +78,93 @@ func TestScaledAngles(t *testing.T) {
 	f := Factor{Kind: Circular, Size: 3, Angles: []float64{0, math.Pi / 2, -math.Pi / 2}}
 	if got := []float64{f.Scaled(0), f.Scaled(1), f.Scaled(2)}; !slices.Equal(got, []float64{0, 0.25, 0.75}) {
 		t.Error(got)
+	}
+}
+
+// Numbers become levels, or bins if there are too many of them. Bins without numbers are no levels.
+func TestFromNumbers(t *testing.T) {
+	steps := func(n int, step float64) (list []float64) {
+		for i := range n {
+			list = append(list, step*float64(i))
+		}
+		return list
+	}
+	nan := math.NaN()
+	for i, c := range []struct {
+		kind    string
+		bins    int
+		numbers []float64
+		size    int
+		want    string // values and levels; empty: any
+	}{
+		{"", 0, []float64{2, 0, 1, nan}, 3, "[] [2 0 1 -1]"},
+		{"", 0, []float64{8, 3, nan}, 2, "[3 8] [1 0 -1]"},
+		{"continuous", 4, []float64{0.5, 1, 10.5, 3, nan}, 3, "[1.75 4.25 9.25] [0 0 2 1 -1]"},
+		{"continuous", 4, []float64{5, 5}, 1, "[5] [0 0]"},
+		{"continuous", 2, []float64{-math.MaxFloat64, 0, math.MaxFloat64}, 2, ""},
+		{"continuous", 0, steps(3, 1), 3, ""},
+		{"", 3, steps(3, 0.5), 3, "[0 0.5 1] [0 1 2]"},
+		{"", 3, steps(4, 0.5), 3, "[0.25 0.75 1.25] [0 1 2 2]"},
+		{"ordinal", 3, steps(4, 0.5), 4, "[0 0.5 1 1.5] [0 1 2 3]"},
+		{"", 0, steps(20, 0.5), 20, ""},
+		{"", 0, steps(30, 0.5), 20, ""},
+		{"", 0, steps(256, 1), 256, ""},
+		{"", 0, steps(257, 1), 20, ""},
+	} {
+		var given *ColumnKind
+		if c.kind != "" {
+			k, err := ParseColumnKind(c.kind)
+			if err != nil {
+				t.Fatal(err)
+			}
+			given = &k
+		}
+		f, levels, err := FromNumbers("size", c.numbers, nil, given, c.bins)
+		got := fmt.Sprint(f.Values, levels)
+		if err != nil || f.Name != "size" || f.Size != c.size || c.want != "" && got != c.want {
+			t.Errorf("%d: %d levels, %s, %v; want %d, %s", i, f.Size, got, err, c.size, c.want)
+		}
+	}
+	if _, _, err := FromNumbers("size", []float64{nan}, nil, nil, 0); err == nil || !strings.Contains(err.Error(), "has no value in any row") {
+		t.Errorf("no numbers: %v", err)
+	}
+}
+
+// Kinds belong to columns by order, or by name. One column more than names or kinds is an index.
+func TestCategorical(t *testing.T) {
+	byName := ColumnKinds{Named: map[string]string{"shape": "categorical", "size": "ordinal"}}
+	inOrder := ColumnKinds{List: []string{"ordinal", "discrete"}}
+	for i, c := range []struct {
+		kinds           ColumnKinds
+		names           []string
+		name            string
+		column, columns int
+		want            bool
+	}{
+		{byName, nil, "shape", 3, 4, true},
+		{byName, nil, "size", 3, 4, false},
+		{byName, nil, "other", 0, 1, false},
+		{byName, []string{"shape", "size"}, "", 0, 2, true},
+		{byName, []string{"shape", "size"}, "", 1, 2, false},
+		{byName, []string{"shape", "size"}, "", 1, 3, true},
+		{byName, []string{"shape", "size"}, "", 0, 3, false},
+		{inOrder, nil, "", 1, 2, true},
+		{inOrder, nil, "", 0, 2, false},
+		{inOrder, nil, "", 2, 3, true},
+		{inOrder, nil, "", 1, 3, false},
+		{inOrder, nil, "", 0, 3, false},
+		{inOrder, nil, "", 2, 4, false},
+	} {
+		if got := c.kinds.Categorical(c.names)(c.name, c.column, c.columns); got != c.want {
+			t.Errorf("%d: categorical is %v", i, got)
+		}
+	}
+	for size, want := range map[int]bool{100: false, 101: true} {
+		if note, ok := KindNote(Factor{Name: "pose", Kind: Ordinal, Size: size}, "kinds"); ok != want || !strings.Contains(note, fmt.Sprintf("factor pose has %d levels; kinds={pose: circular:360}", size)) {
+			t.Errorf("%d levels: %q, %v", size, note, ok)
+		}
+	}
+	if _, ok := KindNote(Factor{Kind: Circular, Size: 101}, "kinds"); ok {
+		t.Error("a note on a factor with a kind")
 	}
 }

@@ -146,8 +146,21 @@ const maxWholeLevels = 256
 const defaultBins = 20
 
 // FromNumbers converts numbers to a factor, and to one level per number; NaN becomes [Unknown]. Without a given kind,
-// the factor is ordinal, or continuous if it has too many levels.
-func FromNumbers(name string, numbers []float64, given *ColumnKind, bins int) (f Factor, levels []int32, err error) {
+// the factor is ordinal, or continuous if it has too many levels. ints are the exact values of integers, or nil. It is
+// an error if numbers are equal and their exact values differ.
+func FromNumbers(
+	name string, numbers []float64, ints []int64, given *ColumnKind, bins int,
+) (f Factor, levels []int32, err error) {
+	large := map[float64]int64{}
+	for i, n := range ints {
+		if math.Abs(numbers[i]) < 1<<53 {
+			continue
+		}
+		if other, known := large[numbers[i]]; known && other != n {
+			return f, nil, fmt.Errorf("has %d and %d, which are too large to tell apart; want smaller numbers, or words", other, n)
+		}
+		large[numbers[i]] = n
+	}
 	bins = cmp.Or(bins, defaultBins)
 	kind := ColumnKind{Kind: Ordinal}
 	if given != nil {

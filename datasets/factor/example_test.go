@@ -27,23 +27,6 @@ func ExampleGrid_All() {
 	// 20 shape 2, scale 1, angle 0
 }
 
-// One image of every scale, with the shape and the angle of image 5.
-func ExampleGrid_Traversal() {
-	for item := range sprites.Traversal(5, 1) {
-		fmt.Println(item)
-	}
-	// Output:
-	// 1
-	// 5
-}
-
-func ExampleGrid_Traversals() {
-	for items := range sprites.Traversals(0) {
-		fmt.Print(items, " ")
-	}
-	// Output: [0 8 16] [1 9 17] [2 10 18] [3 11 19] [4 12 20] [5 13 21] [6 14 22] [7 15 23]
-}
-
 // Images that agree in the shape, as in a vote of FactorVAE.
 func ExampleGrid_Resample() {
 	s, levels := rng.New(1, "example"), make([]int, len(sprites))

@@ -101,6 +101,50 @@ func (f Factor) Angle(level int) float64 {
 	return 2 * math.Pi * float64(level) / float64(f.Size)
 }
 
+// LevelName returns the name of a level, or else its value as text.
+func (f Factor) LevelName(level int) string {
+	if f.Names != nil {
+		return f.Names[level]
+	}
+	return fmt.Sprint(f.Value(level))
+}
+
+// LevelsIn returns the number of each level in another factor, or -1 if it lacks the level. Equal levels have the same
+// name or, without names, the same rotation, angle or value.
+func (f Factor) LevelsIn(other Factor) []int {
+	levels := make([]int, f.Size)
+	for l := range levels {
+		levels[l] = -1
+		if l < other.Size && f.equal(l, other, l) {
+			levels[l] = l
+			continue
+		}
+		for m := range other.Size {
+			if f.equal(l, other, m) {
+				levels[l] = m
+				break
+			}
+		}
+	}
+	return levels
+}
+
+// equal reports whether level l stands for the same as level m of another factor.
+func (f Factor) equal(l int, other Factor, m int) bool {
+	named, turned := other.Names != nil, other.Rotations != nil
+	switch {
+	case f.Kind != other.Kind || f.Names != nil != named || f.Rotations != nil != turned:
+		return false
+	case f.Names != nil:
+		return f.Names[l] == other.Names[m]
+	case f.Rotations != nil:
+		return f.Rotations[l] == other.Rotations[m]
+	case f.Kind == Circular:
+		return math.Abs(math.Remainder(f.Angle(l)-other.Angle(m), 2*math.Pi)) < 2*math.Pi*sameAngle
+	}
+	return f.Value(l) == other.Value(m)
+}
+
 // Turns reports whether the levels of a factor are rotations: angles of a circular factor, or rotations in space. Then
 // there is a transformation from each level to every other level.
 func (f Factor) Turns() bool { return f.Kind == Circular || f.Rotations != nil }

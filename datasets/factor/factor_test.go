@@ -56,38 +56,6 @@ func panics(t *testing.T, want string, f func()) {
 	f()
 }
 
-func TestTraversals(t *testing.T) {
-	for k, f := range sprites {
-		seen := map[int]bool{}
-		for items := range sprites.Traversals(k) {
-			if len(items) != f.Size {
-				t.Fatalf("a traversal of %s has %d items; want %d", f.Name, len(items), f.Size)
-			}
-			first, levels := make([]int, len(sprites)), make([]int, len(sprites))
-			sprites.At(items[0], first)
-			for level, item := range items {
-				seen[item] = true
-				first[k] = level
-				if sprites.At(item, levels); !slices.Equal(levels, first) {
-					t.Errorf("traversal %v of %s: item %d has %v; want %v", items, f.Name, item, levels, first)
-				}
-				if one := slices.Collect(sprites.Traversal(item, k)); !slices.Equal(one, items) {
-					t.Errorf("the traversal of %s through item %d is %v; want %v", f.Name, item, one, items)
-				}
-			}
-		}
-		if len(seen) != sprites.Len() {
-			t.Errorf("traversals of %s have %d items; want all %d", f.Name, len(seen), sprites.Len())
-		}
-	}
-	for range sprites.Traversals(0) { // the loop may end early
-		break
-	}
-	for range sprites.All() {
-		break
-	}
-}
-
 func TestSample(t *testing.T) {
 	s, levels, counts := rng.New(3, "grid"), make([]int, len(sprites)), make([]int, sprites.Len())
 	const draws = 24000

@@ -97,39 +97,6 @@ func (g Grid) All() iter.Seq2[int, []int] {
 	}
 }
 
-// Traversal yields the items with each level of factor k in turn, and the levels of item i for all other factors.
-func (g Grid) Traversal(i, k int) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		stride := g[k+1:].Len()
-		first := i - i/stride%g[k].Size*stride
-		for level := range g[k].Size {
-			if !yield(first + level*stride) {
-				return
-			}
-		}
-	}
-}
-
-// Traversals yields every traversal of factor k, one per combination of the levels of the other factors. The items are
-// valid until the next traversal.
-func (g Grid) Traversals(k int) iter.Seq[[]int] {
-	return func(yield func([]int) bool) {
-		items := make([]int, g[k].Size)
-		stride := g[k+1:].Len()
-		for first := 0; first < g.Len(); first++ {
-			if first/stride%g[k].Size != 0 {
-				continue
-			}
-			for level := range items {
-				items[level] = first + level*stride
-			}
-			if !yield(items) {
-				return
-			}
-		}
-	}
-}
-
 // Sample draws the level of every factor independently and uniformly.
 func (g Grid) Sample(s *rng.Stream, dst []int) {
 	for k, f := range g {

@@ -84,6 +84,54 @@ func TestFrom(t *testing.T) {
 	}
 }
 
+// A wrong file is fetched again, or trusted where it is.
+func TestTrustInPlace(t *testing.T) {
+	f := wanted("")
+	for name, b := range map[string][]byte{"wrong": content[:9], "right": content} {
+		dir, o := t.TempDir(), quick(t)
+		if err := os.WriteFile(filepath.Join(dir, f.Name), b, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		o.Trust, f.URL = true, "http://nowhere.invalid"
+		r, err := Files(t.Context(), dir, []File{f}, o)
+		if err != nil || !r[0].Already || r[0].Trusted != (name == "wrong") || r[0].Found.Size != int64(len(b)) {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+		if found, err := Verify(t.Context(), dir, f); err != nil || found.Trusted != (name == "wrong") {
+			t.Errorf("%s, later: %+v, %v", name, found, err)
+		}
+	}
+}
+
+// Addresses and paths that no file can come from are errors.
+func TestSourceErrors(t *testing.T) {
+	f, second := wanted(""), wanted("")
+	f.URL, second.Name = "", "second.bin"
+	single := filepath.Join(t.TempDir(), "x")
+	if err := os.WriteFile(single, content, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for from, want := range map[string]string{
+		"":          f.Name + " has no address; want --from",
+		"https:///": `"https:///" is not an address; want one such as https://host/folder/`,
+		single:      single + " is one file; want a folder with " + f.Name,
+	} {
+		o := Options{From: from}
+		if _, err := o.source(f, []File{f, second}); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", from, err, want)
+		}
+	}
+	for from, want := range map[string]string{
+		"https://h/a/set.bin": "https://h/a/second.bin", "https://h/a": "https://h/a/second.bin", "https://h": "https://h/second.bin",
+		"https://h/second.bin": "https://h/second.bin", "https://h/a/": "https://h/a/second.bin",
+	} {
+		o := Options{From: from}
+		if got, err := o.source(second, []File{f, second}); err != nil || got != want {
+			t.Errorf("%s: %s, %v; want %s", from, got, err, want)
+		}
+	}
+}
+
 // A file placed by hand is hashed once, and a changed file is hashed again.
 func TestVerify(t *testing.T) {
 	dir, f := t.TempDir(), wanted("")

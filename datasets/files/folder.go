@@ -148,6 +148,7 @@ func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Se
 		return nil, fmt.Errorf("%s: no picture is left; want at least 1", list.Path)
 	}
 	text := table.NewText(labels.source, labels.columns, rows, lines, labels.comma)
+	text.Exact = f.Labels == labelsOfFolders // NA is the name of a folder
 	if err := f.setFactors(d, labels, text); err != nil {
 		return nil, err
 	}
@@ -251,7 +252,7 @@ func (f *Folder) factor(text *table.Text, column int, kind *factor.ColumnKind) (
 	case kind.Continuous || kind.Kind == factor.Circular:
 		return of, nil, nil, text.Errorf(column, "has words such as %q; want numbers, or kind categorical", c.Words[0])
 	}
-	of, levels, err = factor.FromNumbers(name, c.Values, kind, f.Bins)
+	of, levels, err = factor.FromNumbers(name, c.Values, c.Ints, kind, f.Bins)
 	if err != nil {
 		err = text.Errorf(column, "%w", err)
 	}

@@ -160,6 +160,17 @@ func TestFolderWithoutLabels(t *testing.T) {
 	if h, w, c := d.ImageShape(); h != 64 || w != 64 || c != 3 {
 		t.Errorf("%d x %d x %d", h, w, c)
 	}
+	for labels, want := range map[string]string{"": "labels=folders would take", "none": ""} {
+		f.Labels = labels
+		if got := strings.Join(datatest.Build(t, f).(datasets.Noted).Notes(), "\n"); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("labels %q: notes %q; want %q", labels, got, want)
+		}
+	}
+	placed(t, dir, "labels.csv", "file,size\na.PNG,1\n")
+	f.Labels = ""
+	if got := datatest.Build(t, f).(datasets.Noted).Notes(); len(got) != 1 || !strings.Contains(got[0], "labels=labels.csv would read them from "+dir) {
+		t.Errorf("a table: notes %q", got)
+	}
 	if _, err := (&GridFolder{Path: dir}).Build(0); err == nil || !strings.Contains(err.Error(), "folder: {path: ") {
 		t.Errorf("grid: %v; want how to read pictures", err)
 	}
@@ -246,8 +257,9 @@ func TestFolderNames(t *testing.T) {
 
 func TestFolderMistakes(t *testing.T) {
 	long.NotShort(t)
-	dir := t.TempDir()
+	dir, flat := t.TempDir(), t.TempDir()
 	writePictures(t, dir, "a.png", "b.png", "s/b.png")
+	writePictures(t, flat, "a.png")
 	words := "file,v,w\n"
 	for i := range 120 {
 		writePictures(t, dir, fmt.Sprintf("many/%d.png", i))
@@ -273,6 +285,11 @@ func TestFolderMistakes(t *testing.T) {
 		{"no folder", "", func(f *Folder) { f.Path = filepath.Join(dir, "none") }, "none"},
 		{"no pictures", "", func(f *Folder) { f.Path = t.TempDir() }, "has no pictures"},
 		{"a file for a folder", "", func(f *Folder) { f.Path = filepath.Join(dir, "a.png") }, "is a file"},
+		{"repeated factors", "", func(f *Folder) { f.Factors = []string{"u", "v", "u"} }, `factors: name 2, "u", is empty or repeated; want distinct names`},
+		{"an empty factor", "", func(f *Folder) { f.Factors = []string{""} }, `factors: name 0, "", is empty or repeated`},
+		{"factors without labels", "", func(f *Folder) { f.Labels, f.Factors = withoutLabels, []string{"u"} }, "factors: there are no labels"},
+		{"names of folders", "", func(f *Folder) { f.Labels, f.Factors = "folders", []string{"u", "v"} }, "factors: has 2 names; want one for each of the 1 levels of folders"},
+		{"no folders", "", func(f *Folder) { f.Labels, f.Path = "folders", flat }, "labels: there are no pictures in folders below " + flat},
 		{"fit", "", func(f *Folder) { f.Fit = "squeeze" }, "fit: "},
 		{"filter", "", func(f *Folder) { f.Filter = "nearest" }, "filter: "},
 		{"channels", "", func(f *Folder) { f.Channels = 4 }, "channels: "},
@@ -326,6 +343,21 @@ func TestFolderSkipsBroken(t *testing.T) {
 	f.Labels, f.Unlabelled = "labels.csv", "skip" // in the folder
 	if d, err = f.Build(0); err != nil || !slices.Equal(byPixel(d), []int{3, 2}) || !slices.Equal(datasets.Levels(d), []int{1, 0}) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Names of folders are labels, also if they stand for missing values in tables.
+func TestFolderNamesAsLabels(t *testing.T) {
+	dir := t.TempDir()
+	writePictures(t, dir, "na/x.png", "null/x.png", "us/x.png", "x.png")
+	f := newFolder(t, dir)
+	f.Labels = "folders"
+	d, err := f.Build(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if of := d.Factors()[0]; !slices.Equal(of.Names, []string{"na", "null", "us"}) || !slices.Equal(datasets.Levels(d), []int{0, 1, 2, -1}) {
+		t.Errorf("%+v, levels %v", of, datasets.Levels(d))
 	}
 }
 

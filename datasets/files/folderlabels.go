@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/internal/pictures"
 	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -29,6 +30,20 @@ type labelTable struct {
 	notes    []string
 }
 
+// possibleLabels returns a note on a table or on folders that could be the labels of pictures without labels.
+func possibleLabels(list *pictures.List) []string {
+	const without = "the pictures have no labels (labels=none drops this note)"
+	for _, ending := range []string{".csv", ".tsv"} {
+		if found, _ := filepath.Glob(filepath.Join(list.Path, "*"+ending)); len(found) > 0 { // only a bad pattern is an error
+			return []string{fmt.Sprintf("%s; labels=%s would read them from %s", without, filepath.Base(found[0]), found[0])}
+		}
+	}
+	if slices.ContainsFunc(list.Files, func(p pictures.File) bool { return strings.Contains(p.Name, "/") }) {
+		return []string{without + "; labels=folders would take the names of their folders"}
+	}
+	return nil
+}
+
 func (f *Folder) readLabels(list *pictures.List) (*labelTable, error) {
 	switch f.Labels {
 	case "", withoutLabels:
@@ -38,6 +53,9 @@ func (f *Folder) readLabels(list *pictures.List) (*labelTable, error) {
 		t := &labelTable{source: list.Path, rows: make([][]string, len(list.Files)), lines: make([]int, len(list.Files))}
 		for i := range list.Files {
 			t.pictures = append(t.pictures, i)
+		}
+		if f.Labels == "" {
+			t.notes = possibleLabels(list)
 		}
 		return t, nil
 	case labelsOfFolders:
@@ -188,7 +206,8 @@ func (f *Folder) folderLabels(list *pictures.List) (*labelTable, error) {
 		return nil, config.Invalid("labels", "there are no pictures in folders below %s; want folders, a table, or no labels", list.Path)
 	}
 	if len(f.Factors) > 0 && len(f.Factors) != depth {
-		return nil, config.Invalid("factors", "has %d names; want one for each of the %d levels of folders", len(f.Factors), depth)
+		return nil, config.Invalid("factors", "has %s; want one for each of the %d levels of folders",
+			wording.Count(len(f.Factors), "name"), depth)
 	}
 	for c := range depth {
 		t.factors = append(t.factors, c)

@@ -19,6 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
 	"github.com/unravel-ml/unravel/internal/arrays"
 	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // GridFolder is a data set of the user's arrays. The arrays are in a NumPy file (.npz), an HDF5 file (.h5, .hdf5), a
@@ -86,6 +87,9 @@ func (g *GridFolder) Validate() error {
 		}
 	}
 	switch {
+	case g.Arrays.isText() && !filepath.IsLocal(g.Arrays.Factors):
+		return config.Invalid("arrays.factors", "%q is not a table beside the images; want a file such as labels.csv there",
+			g.Arrays.Factors)
 	case !(g.Scale >= 0) || g.Scale > 1<<64:
 		return config.Invalid("scale", "%v is out of range; want the value of white, or 0 for the usual value", g.Scale)
 	case g.Real && g.Scale != 0:
@@ -97,7 +101,8 @@ func (g *GridFolder) Validate() error {
 }
 
 func (g *GridFolder) Reads() []datasets.Read {
-	text := datasets.ReadOf("path/factors", g.textFactors())
+	table, _ := g.textFactors()
+	text := datasets.ReadOf("path/factors", table)
 	if info, err := os.Stat(g.Path); err != nil || !info.IsDir() {
 		return append(datasets.ReadOf("path", g.Path), text...)
 	}
@@ -157,7 +162,12 @@ func (g *GridFolder) describe() (*gridSource, *stored.Set, error) {
 		return nil, nil, err
 	}
 	s, d := &gridSource{GridFolder: g, file: f, names: g.Arrays.withDefaults()}, &stored.Set{Title: g.name(), Real: g.Real}
-	if path := g.textFactors(); path != "" {
+	path, unread := g.textFactors()
+	for _, other := range unread {
+		d.Remarks = append(d.Remarks, fmt.Sprintf("%s is not read, as %s has the factors; arrays: {factors: %s} would read it",
+			other, cmp.Or(path, f.Label(s.names.Factors)), filepath.Base(other)))
+	}
+	if path != "" {
 		if s.text, err = table.ReadFactors(path, "factors", g.Kinds.Categorical(g.Names)); err != nil {
 			f.Close() // nothing was written
 			return nil, nil, err
@@ -193,7 +203,8 @@ func (g *GridFolder) name() string {
 func (g *GridFolder) namesOf(k int, own []string) ([]string, error) {
 	if len(g.Names) > 0 {
 		if len(g.Names) != k {
-			return nil, config.Invalid("names", "has %d names; want one for each of the %d factors of %s", len(g.Names), k, g.Path)
+			return nil, config.Invalid("names", "has %s; want one for each of the %d factors of %s",
+				wording.Count(len(g.Names), "name"), k, g.Path)
 		}
 		return g.Names, nil
 	}
@@ -208,9 +219,9 @@ func (g *GridFolder) namesOf(k int, own []string) ([]string, error) {
 }
 
 // nameFactors names the factors of a table and returns their kinds.
-func (g *GridFolder) nameFactors(d *stored.Set, t levelTable) ([]factor.ColumnKind, error) {
-	k := t.cols
-	names, err := g.namesOf(k, t.names)
+func (g *GridFolder) nameFactors(d *stored.Set, t *table.Table) ([]factor.ColumnKind, error) {
+	k := t.Cols
+	names, err := g.namesOf(k, t.Names)
 	if err != nil {
 		return nil, err
 	}
@@ -222,10 +233,10 @@ func (g *GridFolder) nameFactors(d *stored.Set, t levelTable) ([]factor.ColumnKi
 	kinds := make([]factor.ColumnKind, k)
 	for j := range kinds {
 		kinds[j].Kind = factor.Ordinal
-		if words := t.wordsOf(j); words != nil {
+		if t.Words != nil && t.Words[j] != nil {
 			kinds[j].Kind = factor.Categorical
 			if given[j] != nil && given[j].Kind != factor.Categorical {
-				return nil, config.Invalid("kinds", "factor %s has words such as %q; want categorical", names[j], words[0])
+				return nil, config.Invalid("kinds", "factor %s has words such as %q; want categorical", names[j], t.Words[j][0])
 			}
 		}
 		if given[j] != nil {

@@ -91,6 +91,18 @@ func TestGridFolderText(t *testing.T) {
 	if reads := set.Reads(); len(reads) != 2 || reads[1] != (datasets.Read{Key: "path/factors", Path: filepath.Join(dir, "factors.csv")}) {
 		t.Errorf("it reads %v", reads)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "factors.txt"), []byte("1\n2\n3\n4\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 1 || !strings.Contains(notes[0], "factors.txt is not read, as ") || !strings.Contains(notes[0], "factors.csv has the factors; arrays: {factors: factors.txt} would read it") {
+		t.Errorf("two tables: notes %q", notes)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "factors.npy"), encode(t, []int{4, 1}, []int64{0, 1, 0, 1}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 2 || !strings.Contains(notes[0], "factors.npy has the factors; arrays: {factors: factors.csv}") {
+		t.Errorf("an array and two tables: notes %q", notes)
+	}
 	mixed := write(t, map[string][]byte{"images": encode(t, []int{4, 2, 3}, ramp(24))})
 	if err := os.WriteFile(filepath.Join(mixed, "factors.csv"), []byte("id,size\na,1\n7,2\na,1\n7,2\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -292,12 +304,14 @@ func TestGridErrors(t *testing.T) {
 		{"range", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []float32{0, 1, 0, 255})}, GridFolder{}, "image 1 has a pixel 255; want 0 to 1"},
 		{"negative float", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []float32{0, 1, -1, 1})}, GridFolder{}, "image 1 has a pixel -1; want 0 to 1, or real: true for real numbers"},
 		{"NaN pixel", map[string][]byte{"images": encode(t, []int{1, 1, 1}, []float64{math.NaN()})}, GridFolder{}, "image 0 has a pixel NaN; want finite numbers"},
+		{"large factors", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []int64{0, 1, 1 << 60, 1<<60 + 1})}, GridFolder{}, "has 1152921504606846976 and 1152921504606846977, which are too large to tell apart"},
 		{"rows", map[string][]byte{"images": images, "factors": encode(t, []int{3, 2}, make([]int64, 6))}, GridFolder{}, "factors.npy has shape [3 2]; want 4 x K"},
 		{"infinite factor", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []float64{0, math.Inf(1), 1, 2})}, GridFolder{}, "row 1, column 0 is +Inf; want finite numbers, or NaN"},
 		{"no known factor", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []float64{math.NaN(), math.NaN(), math.NaN(), math.NaN()})}, GridFolder{}, "column 0: all numbers are NaN"},
 		{"scale of real numbers", nil, GridFolder{Real: true, Scale: 2}, "scale: is for pixels"},
 		{"rounded real numbers", nil, GridFolder{Real: true, Round: true}, "round: is for pixels"},
 		{"scale", nil, GridFolder{Scale: -1}, "scale: -1 is out of range"},
+		{"another folder", nil, GridFolder{Arrays: GridArrays{Factors: "../x.csv"}}, `arrays.factors: "../x.csv" is not a table beside the images; want a file`},
 		{"axis", nil, GridFolder{Channels: "middle"}, `channels: "middle" is not known; want auto, first, last`},
 		{"white 1", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []uint8{0, 1, 1, 0})}, GridFolder{}, "the largest number is 1; want scale: 1 if that is white, or scale: 255"},
 		{"white 255", map[string][]byte{"images": encode(t, []int{2, 1, 2}, []uint16{0, 1, 200, 0})}, GridFolder{}, "the largest number is 200; want scale: 255 if that is white, or scale: 65535"},
@@ -309,7 +323,7 @@ func TestGridErrors(t *testing.T) {
 		{"sizes shape", map[string][]byte{"images": images, "factors": factors, "sizes": encode(t, []int{1, 2}, []int64{2, 2})}, GridFolder{}, "sizes.npy has shape [1 2]"},
 		{"not the sizes", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []float64{0, 1, 2.5, 3}), "sizes": encode(t, []int{1}, []int64{3})}, GridFolder{}, "4 distinct values from 0 to 3; want levels 0 to 2"},
 		{"not full", map[string][]byte{"images": images, "sizes": encode(t, []int{2}, []int64{2, 3})}, GridFolder{}, "the 4 images of"},
-		{"names", map[string][]byte{"images": images, "factors": factors}, GridFolder{Names: []string{"a"}}, "names: has 1 names; want one for each of the 2 factors"},
+		{"names", map[string][]byte{"images": images, "factors": factors}, GridFolder{Names: []string{"a"}}, "names: has 1 name; want one for each of the 2 factors"},
 		{"kinds", map[string][]byte{"images": images, "factors": factors}, GridFolder{Kinds: factor.ColumnKinds{List: []string{"circular"}}}, "kinds: has 1 kinds"},
 		{"twins", map[string][]byte{"images": images, "factors": factors}, GridFolder{Names: []string{"a", "a"}}, "repeated"},
 		{"truncated", map[string][]byte{"images": images[:len(images)-1], "factors": factors}, GridFolder{}, "truncated"},
@@ -327,8 +341,9 @@ func TestGridErrors(t *testing.T) {
 		text, want string
 		set        GridFolder
 	}{
-		{"a,b\n0,1\n", "factors.csv has 1 rows; want a row for each of the 4 images", GridFolder{}},
+		{"a,b\n0,1\n", "factors.csv has 1 row; want a row for each of the 4 images", GridFolder{}},
 		{"", "factors.csv is empty", GridFolder{}},
+		{"a,b\n9007199254740992,.5\n9007199254740993,1\n1,2\n2,\n", "column 0: has 9007199254740992 and 9007199254740993, which are too large to tell apart", GridFolder{}},
 		{"a,b\n0,x\n0,y\n1,x\n1,2\n", `factors.csv: line 2, field 2: "x" is a word, and 2 in line 5 a number`, GridFolder{}},
 		{"a\nx\ny\nx\ny\n", `kinds: factor a has words such as "x"; want categorical`, GridFolder{Kinds: factor.ColumnKinds{List: []string{"ordinal"}}}},
 		{"a\n1\n2\n3\n4\n", "other.csv: no such file", GridFolder{Arrays: GridArrays{Factors: "other.csv"}}},

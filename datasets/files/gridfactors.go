@@ -16,6 +16,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
 	"github.com/unravel-ml/unravel/internal/arrays"
 	"github.com/unravel-ml/unravel/internal/dims"
+	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 func (s *gridSource) readFactors(d *stored.Set) error {
@@ -51,27 +53,35 @@ func (s *gridSource) readFactors(d *stored.Set) error {
 // textEndings are the endings of text tables.
 var textEndings = []string{".csv", ".tsv", ".txt"}
 
+// isText reports whether the name of the factors is the name of a text table.
+func (g GridArrays) isText() bool {
+	return slices.Contains(textEndings, strings.ToLower(filepath.Ext(g.Factors)))
+}
+
 // textFactors returns the text table of the factors, or "" if there is none: a file that Arrays names, beside the other
-// arrays, or a file such as factors.csv in a folder without factors.npy.
-func (g *GridFolder) textFactors() string {
+// arrays, or a file such as factors.csv in a folder without factors.npy. unread are other tables that could be meant.
+func (g *GridFolder) textFactors() (path string, unread []string) {
 	name, dir := g.Arrays.withDefaults().Factors, g.Path
 	info, err := os.Stat(g.Path)
 	folder := err == nil && info.IsDir()
-	if slices.Contains(textEndings, strings.ToLower(filepath.Ext(name))) {
+	if g.Arrays.isText() {
 		if !folder {
 			dir = filepath.Dir(g.Path)
 		}
-		return filepath.Join(dir, name)
+		return filepath.Join(dir, name), nil
 	}
-	if !folder || len(arrays.Shards(dir, name)) > 0 || exists(filepath.Join(dir, name+".npy")) {
-		return ""
+	if !folder {
+		return "", nil
 	}
 	for _, ending := range textEndings {
 		if path := filepath.Join(dir, name+ending); exists(path) {
-			return path
+			unread = append(unread, path)
 		}
 	}
-	return ""
+	if len(unread) == 0 || len(arrays.Shards(dir, name)) > 0 || exists(filepath.Join(dir, name+".npy")) {
+		return "", unread
+	}
+	return unread[0], unread[1:]
 }
 
 func exists(path string) bool {
@@ -81,15 +91,16 @@ func exists(path string) bool {
 
 // readText reads one line per image from the text table. The first line may name the factors.
 func (s *gridSource) readText(d *stored.Set, sizes []int) error {
-	t, path := s.text, s.textFactors()
+	t := s.text
+	path, _ := s.textFactors()
 	if t.WantRows(d.Count); t.Rows != d.Count {
-		return fmt.Errorf("%s has %d rows; want a row for each of the %d images", path, t.Rows, d.Count)
+		return fmt.Errorf("%s has %s; want a row for each of the %d images", path, wording.Count(t.Rows, "row"), d.Count)
 	}
 	if len(s.Names) != t.Cols {
 		t.DropCounter()
 	}
 	d.Remarks = append(d.Remarks, t.Notes...)
-	return s.setTable(d, path, levelTable{t.Data, t.Cols, t.Names, t.Words}, sizes)
+	return s.setTable(d, path, t, sizes)
 }
 
 // otherFactors returns an error if the factors are missing but another array could contain them.
@@ -111,45 +122,30 @@ func (s *gridSource) readTable(d *stored.Set, a *arrays.Array, sizes []int) erro
 	if len(shape) != 2 || shape[0] != d.Count || shape[1] < 1 {
 		return fmt.Errorf("%s has shape %v; want %d x K, a row for each image", a.Label, a.Shape, d.Count)
 	}
-	table, err := arrays.ReadAll[float64](a)
+	t, err := table.OfArray(a, d.Count, shape[1])
 	if err != nil {
 		return err
 	}
-	return s.setTable(d, fmt.Sprintf("%s (%v)", a.Label, a.Shape), levelTable{data: table, cols: shape[1]}, sizes)
-}
-
-// levelTable is a table of factors, one row per image.
-type levelTable struct {
-	data  []float64
-	cols  int
-	names []string   // nil: none
-	words [][]string // by column: words of levels 0, 1, ...; nil, for one column or all: numbers
-}
-
-// wordsOf returns the words of a column; nil: it has numbers.
-func (t levelTable) wordsOf(column int) []string {
-	if t.words == nil {
-		return nil
-	}
-	return t.words[column]
+	return s.setTable(d, fmt.Sprintf("%s (%v)", a.Label, a.Shape), t, sizes)
 }
 
 // setTable sets the factors and levels of the images. label describes the table in errors.
-func (s *gridSource) setTable(d *stored.Set, label string, t levelTable, sizes []int) error {
-	k := t.cols
+func (s *gridSource) setTable(d *stored.Set, label string, t *table.Table, sizes []int) error {
+	k := t.Cols
 	if sizes != nil && len(sizes) != k {
-		return fmt.Errorf("%s has %d columns, but %s has %d numbers; want one for each factor", label, k, s.file.Label(s.names.Sizes), len(sizes))
+		return fmt.Errorf("%s has %s, but %s has %s; want one for each factor",
+			label, wording.Count(k, "column"), s.file.Label(s.names.Sizes), wording.Count(len(sizes), "number"))
 	}
 	kinds, err := s.nameFactors(d, t)
 	if err != nil {
 		return err
 	}
 	d.Levels = make([]int32, d.Count*k)
-	column := make([]float64, d.Count)
 	for j := range k {
-		for i := range column {
-			if column[i] = t.data[i*k+j]; math.IsInf(column[i], 0) {
-				return fmt.Errorf("%s: row %d, column %d is %v; want finite numbers, or NaN for unknown levels", label, i, j, column[i])
+		column := t.Column(j)
+		for i, v := range column.Values {
+			if math.IsInf(v, 0) {
+				return fmt.Errorf("%s: row %d, column %d is %v; want finite numbers, or NaN for unknown levels", label, i, j, v)
 			}
 		}
 		size := 0
@@ -159,8 +155,8 @@ func (s *gridSource) setTable(d *stored.Set, label string, t levelTable, sizes [
 		if err := setLevels(d, j, column, kinds[j], size); err != nil {
 			return fmt.Errorf("%s: column %d: %w", label, j, err)
 		}
-		if words := t.wordsOf(j); words != nil {
-			d.Columns[j].NameLevels(words)
+		if column.Words != nil {
+			d.Columns[j].NameLevels(column.Words)
 		}
 	}
 	for _, f := range d.Columns {
@@ -176,15 +172,15 @@ func (s *gridSource) setTable(d *stored.Set, label string, t levelTable, sizes [
 }
 
 // setLevels converts a column of values to levels; NaN becomes an unknown level. size is 0 if the file has no sizes.
-func setLevels(d *stored.Set, j int, column []float64, kind factor.ColumnKind, size int) error {
+func setLevels(d *stored.Set, j int, column *table.Column, kind factor.ColumnKind, size int) error {
 	k := len(d.Columns)
-	known := slices.DeleteFunc(slices.Clone(column), math.IsNaN)
+	known := slices.DeleteFunc(slices.Clone(column.Values), math.IsNaN)
 	if kind.Continuous || kind.Period > 0 && kind.Period != float64(size) {
 		size = 0
 	}
 	if size > 0 && !slices.ContainsFunc(known, func(v float64) bool { return v != float64(int(v)) || v < 0 || v >= float64(size) }) {
 		d.Columns[j].Size = size
-		for i, v := range column {
+		for i, v := range column.Values {
 			if d.Levels[i*k+j] = datasets.Unknown; !math.IsNaN(v) {
 				d.Levels[i*k+j] = int32(v)
 			}
@@ -194,7 +190,7 @@ func setLevels(d *stored.Set, j int, column []float64, kind factor.ColumnKind, s
 	if len(known) == 0 {
 		return errors.New("all numbers are NaN; want known levels")
 	}
-	f, levels, err := factor.FromNumbers(d.Columns[j].Name, column, &kind, 0)
+	f, levels, err := factor.FromNumbers(d.Columns[j].Name, column.Values, column.Ints, &kind, 0)
 	if err != nil {
 		return err
 	}
@@ -213,7 +209,7 @@ func (s *gridSource) fullGrid(d *stored.Set, sizes []int) error {
 	if product, err := dims.Count(sizes, 1); err != nil || product != d.Count {
 		return fmt.Errorf("%s is missing, and the %d images of %s are not the full grid of sizes %v; want factors", s.file.Label(s.names.Factors), d.Count, s.images.Label, sizes)
 	}
-	kinds, err := s.nameFactors(d, levelTable{cols: len(sizes)})
+	kinds, err := s.nameFactors(d, &table.Table{Cols: len(sizes)})
 	if err != nil {
 		return err
 	}

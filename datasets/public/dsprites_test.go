@@ -292,3 +292,51 @@ func BenchmarkDSprites(b *testing.B) {
 		})
 	}
 }
+
+// The classes form the full grid, with the last column fastest and one colour.
+func TestGridOfClasses(t *testing.T) {
+	whole := []int32{0, 0, 0, 0, 0, 0 /**/, 0, 0, 0, 0, 0, 1 /**/, 0, 0, 1, 0, 0, 0 /**/, 0, 0, 1, 0, 0, 1}
+	if g, err := gridOfClasses(whole); err != nil || g.Len() != 4 || g[2].Size != 2 || g[5].Size != 2 {
+		t.Errorf("%+v, %v", g, err)
+	}
+	for want, change := range map[string]map[int]int32{
+		"the classes of image 1 have -1 in column 5; want 0 to 3":                                      {11: -1},
+		"the classes of image 3 have 4 in column 2; want 0 to 3":                                       {20: 4},
+		"there are classes of 4 images, with [1 1 2 1 1 1] levels; want one colour, and the full grid": {11: 0, 23: 0},
+		"there are classes of 4 images, with [2 1 1 1 1 2] levels; want one colour, and the full grid": {12: 1, 18: 1, 14: 0, 20: 0},
+		"the classes of image 0 have 1 in column 5; want 0, as in the grid with the last column":       {5: 1, 11: 0},
+	} {
+		c := slices.Clone(whole)
+		for at, v := range change {
+			c[at] = v
+		}
+		if _, err := gridOfClasses(c); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %s", change, err, want)
+		}
+	}
+}
+
+// Images of a level have equal values.
+func TestNamedDSprites(t *testing.T) {
+	grid := gridOf([]int{1, 1, 2, 1, 1, 2})
+	whole := []float64{0, 0, 0.5, 0, 0.25, 3 /**/, 0, 0, 0.5, 0, 0.25, 4 /**/, 0, 0, 1, 0, 0.25, 3 /**/, 0, 0, 1, 0, 0.25, 4}
+	f, err := namedDSprites(grid, whole)
+	if err != nil || len(f) != 5 || !slices.Equal(f[1].Values, []float64{0.5, 1}) || !slices.Equal(f[4].Values, []float64{3, 4}) {
+		t.Errorf("%+v, %v", f, err)
+	}
+	for want, change := range map[string]map[int]float64{
+		"image 2 has 3.5 in column 5; want 3, as for others of its class":  {17: 3.5},
+		"image 3 has 0.5 in column 2; want 1, as for others of its class":  {20: 0.5},
+		"image 1 has 0 in column 4; want 0.25, as for others of its class": {10: 0},
+		"image 0 has NaN in column 3":                                      {3: math.NaN()},
+		"image 2 has +Inf in column 2":                                     {14: math.Inf(1), 20: math.Inf(1)},
+	} {
+		v := slices.Clone(whole)
+		for at, x := range change {
+			v[at] = x
+		}
+		if _, err := namedDSprites(grid, v); err == nil || !strings.Contains(err.Error(), "latents_values of "+want) {
+			t.Errorf("%v: %v, want %s", change, err, want)
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // Changes draws pairs of images that differ in few factors, with new pairs in every epoch (Locatello et al. 2020,
@@ -406,7 +407,7 @@ func readPairs(path string, d datasets.Dataset) ([]int, error) {
 	}
 	const want = "want at most %d rows of two, the images of a pair"
 	if rows >= 0 && cols != 2 && cols != 3 || rows > maxWalked/2 { // check the shape before reading
-		return nil, fmt.Errorf("file: %s has %d rows of %d numbers; "+want, path, rows, cols, maxWalked/2)
+		return nil, fmt.Errorf("file: %s has %s of %s; "+want, path, wording.Count(rows, "row"), wording.Count(cols, "number"), maxWalked/2)
 	}
 	t, err := table.Read(path, "pairs")
 	if err != nil {
@@ -416,7 +417,7 @@ func readPairs(path string, d datasets.Dataset) ([]int, error) {
 		t.DropCounter()
 	}
 	if t.Cols != 2 || t.Rows > maxWalked/2 {
-		return nil, fmt.Errorf("file: %s has %d rows of %d numbers; "+want, path, t.Rows, t.Cols, maxWalked/2)
+		return nil, fmt.Errorf("file: %s has %s of %s; "+want, path, wording.Count(t.Rows, "row"), wording.Count(t.Cols, "number"), maxWalked/2)
 	}
 	pairs := make([]int, len(t.Data))
 	for at, v := range t.Data {

@@ -162,6 +162,28 @@ func TestChangesLaplace(t *testing.T) {
 	}
 }
 
+// A nuisance factor has any level, also with the law laplace and without a full grid.
+func TestChangesLaplaceNuisance(t *testing.T) {
+	full := ordinals(5, 3)
+	gaps := sparse(t, factor.Grid{{Name: "f0", Size: 1 << 12, Kind: factor.Ordinal}, {Name: "f1", Size: 3, Kind: factor.Ordinal}, {Name: "f2", Size: 1 << 12, Kind: factor.Ordinal}},
+		[]int{0, 0, 0}, []int{0, 1, 0}, []int{0, 2, 0}, []int{1, 0, 0}, []int{1, 1, 0}, []int{1, 2, 0})
+	for name, d := range map[string]datasets.Dataset{"full": full, "gaps": gaps} {
+		n, counts := 20_000, make([]int, 9)
+		if name == "gaps" { // it draws from many levels
+			n = 1000
+		}
+		drawnPairs(t, changed(func(s *Changes) { s.Law, s.Rate, s.Nuisance = "laplace", 30, []string{"f1"} }), d, n, func(a, b, _ []int) {
+			counts[3*a[1]+b[1]]++
+			if a[0] == b[0] {
+				t.Fatalf("%s: levels %v and %v", name, a, b)
+			}
+		})
+		for l, c := range counts {
+			wantShare(t, fmt.Sprint(name, ": nuisance levels ", l), c, n, 1./9)
+		}
+	}
+}
+
 // TestChangesIndependent checks the passes of independent pairs.
 func TestChangesIndependent(t *testing.T) {
 	s := datatest.Split(t, changed(func(s *Changes) { s.Law = "independent" }), ordinals(3, 5))

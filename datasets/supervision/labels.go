@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // Labels holds the known facts about factors: the levels of some images, or pairs of images with the same unknown level
@@ -335,9 +336,9 @@ func (f *FactorLabels) readTable(d datasets.Dataset) (*table.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	const want = "%s has %d rows of %d numbers; want a row for each of the %d images of dataset %s"
+	const want = "%s has %s of %s; want a row for each of the %d images of dataset %s"
 	if rows >= 0 && (rows != d.Len() || cols < 1) { // check the shape before reading
-		return nil, fmt.Errorf(want, f.File, rows, cols, d.Len(), d.Name())
+		return nil, fmt.Errorf(want, f.File, wording.Count(rows, "row"), wording.Count(cols, "number"), d.Len(), d.Name())
 	}
 	t, err := table.ReadFactors(f.File, "labels", f.Kinds.Categorical(f.Names))
 	if err != nil {
@@ -347,7 +348,7 @@ func (f *FactorLabels) readTable(d datasets.Dataset) (*table.Table, error) {
 		return nil, fmt.Errorf("%s: %w", f.File, err)
 	}
 	if t.WantRows(d.Len()); t.Rows != d.Len() {
-		err := fmt.Errorf(want, f.File, t.Rows, t.Cols, d.Len(), d.Name())
+		err := fmt.Errorf(want, f.File, wording.Count(t.Rows, "row"), wording.Count(t.Cols, "number"), d.Len(), d.Name())
 		if t.Rows == d.Len()-1 && t.Names != nil {
 			err = fmt.Errorf("%w; its first line (%s) names the columns", err, registry.Some(t.Names, 4))
 		}
@@ -369,7 +370,8 @@ func (f *FactorLabels) columns(t *table.Table) ([]factor.Factor, []factor.Column
 		names = append(names, fmt.Sprint("label", c))
 	}
 	if len(names) != t.Cols {
-		return nil, nil, config.Invalid("names", "has %d names; want one for each of the %d columns of %s", len(names), t.Cols, f.File)
+		return nil, nil, config.Invalid("names", "has %s; want one for each of the %d columns of %s",
+			wording.Count(len(names), "name"), t.Cols, f.File)
 	}
 	if err := distinct("names", names); err != nil {
 		return nil, nil, err
@@ -424,7 +426,7 @@ func (x *labelColumn) levels() (factor.Factor, []int32, error) {
 	case least > most:
 		return factor.Factor{}, nil, fmt.Errorf("column %d holds no label; want some from 0 on", x.column)
 	case measured || x.kind.Kind == factor.Circular && most >= float64(x.turn):
-		of, levels, err := factor.FromNumbers("", numbers, &x.kind, 0)
+		of, levels, err := factor.FromNumbers("", numbers, nil, &x.kind, 0)
 		if err != nil {
 			err = fmt.Errorf("column %d: %w", x.column, err)
 		}

@@ -140,7 +140,7 @@ func TestLabelErrors(t *testing.T) {
 		{&FactorLabels{Fraction: 1, Factors: []string{"x", "x"}}, `factors: name 1, "x", is empty or repeated`},
 		{&FactorLabels{Fraction: 1, Factors: []string{"z"}}, `labels: factors[0]: there is no factor "z"`},
 		{&FactorLabels{Fraction: 1, File: "nothing.npy"}, "nothing.npy"},
-		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{5}, 0, 1, 2, 3, 4)}, "labels.npy has 5 rows of 1 numbers; want a row for each of the 6 images of dataset toy"},
+		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{5}, 0, 1, 2, 3, 4)}, "labels.npy has 5 rows of 1 number; want a row for each of the 6 images of dataset toy"},
 		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 1, 1}, 0, 1, 2, 3, 4, 5)}, "labels.npy: the array has shape [6 1 1]; want two dimensions"},
 		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 0}, []int{}...)}, "labels.npy has 6 rows of 0 numbers"},
 		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6}, 0.5, 1, 2, 3, 4, 5)}, "labels.npy: row 0, column 0 is 0.5; want whole numbers, negative where a label is not known, or kind circular:PERIOD"},
@@ -338,7 +338,7 @@ func TestLabelTables(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"a\n0\n1\n-1\n2\n": "line 4, column 0 (a) is -1, which may be an angle or not known", "a\n0\n1\n": "has 2 rows of 1 numbers; want a row for each of the 4 images",
+		"a\n0\n1\n-1\n2\n": "line 4, column 0 (a) is -1, which may be an angle or not known", "a\n0\n1\n": "has 2 rows of 1 number; want a row for each of the 4 images",
 		"cat\ncow\ncat\ncow\n": "want a row for each of the 4 images of dataset toy; its first line (cat) names the columns",
 		"a\n0\nx\n1\n2\n":      `line 3, field 1: "x" is a word, and 0 in line 2 a number`,
 	} {

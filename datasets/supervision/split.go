@@ -108,9 +108,9 @@ func NewSplit(d datasets.Dataset, m int, groups [][]int, unlabelled bool) (*Spli
 	return split, nil
 }
 
-// validate returns an error for images outside the data set and for groups without their transformations. A split may
-// come from a Kind in another package.
-func (s *Split) validate(d datasets.Dataset) error {
+// Validate returns an error if the split does not suit the data set: images outside it or out of order, groups without
+// their transformations or actions, and nothing to train on. [Choices.Split] validates the split of every [Kind].
+func (s *Split) Validate(d datasets.Dataset) error {
 	if len(s.Transformations) != len(s.Groups) {
 		return fmt.Errorf("there are %d groups and transformations of %d; want one for each", len(s.Groups), len(s.Transformations))
 	}

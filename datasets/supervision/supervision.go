@@ -61,7 +61,7 @@ func (s Choices) Split(d datasets.Dataset, seed uint64) (*Split, error) {
 		if splits[i] == nil {
 			return nil, fmt.Errorf("supervision %s made no split", c.Name)
 		}
-		if err := splits[i].validate(d); err != nil {
+		if err := splits[i].Validate(d); err != nil {
 			return nil, fmt.Errorf("supervision %s: %w", c.Name, err)
 		}
 	}

@@ -282,7 +282,7 @@ func MovesOf(d datasets.Dataset) (moves func(images []int, moves []float32), col
 }
 
 // sampled is the number of test draws that check Draw.
-const sampled = 16
+const sampled = 100
 
 // validate returns an error for groups that cannot fill an epoch, and for images outside the data set.
 func (g *Drawn) validate(d datasets.Dataset, actions int) error {

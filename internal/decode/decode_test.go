@@ -161,6 +161,12 @@ func TestBetween(t *testing.T) {
 			t.Errorf("%s: %v, want %v half way", name, got, x.half)
 		}
 	}
+	if two := c.Between(a, b, 2, nil); len(two) != 2 || !near(two[0], a) || !near(two[1], b) {
+		t.Errorf("two steps: %v", two)
+	}
+	if one := c.Between(a, b, 1, nil); len(one) != 1 || !near(one[0], a) {
+		t.Errorf("one step: %v", one)
+	}
 	opposite := c.Between([]float64{1, 0, 0, 0, 1, 0, 0}, []float64{-1, 0, 0, 0, -1, 0, 0}, 3, nil)
 	if want := []float64{0, 1, 1, 0, 0, 0, 0}; !near(opposite[1], want) || !near(opposite[2], []float64{-1, 0, 0, 0, -1, 0, 0}) {
 		t.Errorf("to the opposite point by %v, want %v", opposite, want)

@@ -2,6 +2,7 @@ package hdf5
 
 import (
 	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -385,5 +387,226 @@ func TestFilters(t *testing.T) {
 	}
 	if n := numberBytes(255); n != 1 || numberBytes(256) != 2 || numberBytes(math.MaxUint32) != 4 {
 		t.Error(n)
+	}
+}
+
+// unhex returns the bytes of hexadecimal digits. A digit pair after x is repeated: 00x8 means eight zero bytes.
+func unhex(t *testing.T, text string) []byte {
+	t.Helper()
+	var b []byte
+	for _, word := range strings.Fields(text) {
+		digits, times, repeated := strings.Cut(word, "x")
+		n := 1
+		if repeated {
+			n, _ = strconv.Atoi(times)
+		}
+		some, err := hex.DecodeString(digits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = append(b, bytes.Repeat(some, n)...)
+	}
+	return b
+}
+
+// Each reader of a message checks the numbers that it reads. An empty want means no error.
+func TestMessages(t *testing.T) {
+	short := dtype.Type{Name: "uint16", Kind: 'u', Size: 2}
+	array := func(read func(*Array, *cursor) error) func(*cursor) error {
+		return func(r *cursor) error { return read(&Array{Type: short}, r) }
+	}
+	space, fill, oldFill := array((*Array).readSpace), array((*Array).readFill), array((*Array).readOldFill)
+	layout, filters := array((*Array).readLayout), array((*Array).readFilters)
+	kind := func(r *cursor) error { _, _, err := readType(r); return err }
+	super := func(r *cursor) error { return new(File).readSuperblock(r.bytes(len(r.b))) }
+	link := func(r *cursor) error { return readLink(r.bytes(len(r.b)), map[string]member{}) }
+	for i, c := range []struct {
+		read    func(*cursor) error
+		message string
+		want    string
+	}{
+		{space, "00 00 00 00x5", "dataspace of version 0"},
+		{space, "01 20 00 00x5 00x256", ""},
+		{space, "01 21 00 00x5 00x264", "33 dimensions; want at most 32"},
+		{space, "02 01 00 01 ffx7 3f", ""},
+		{space, "02 01 00 01 00x7 40", "a dimension of 4611686018427387904"},
+		{space, "02 01 01 01 03 00x7 05 00x6", "ends early"},
+		{space, "02 00 00 02", "is empty"},
+		{space, "03 00 00", "dataspace of version 3; want 1 or 2"},
+		{oldFill, "02 00x3 0102", ""},
+		{oldFill, "04 00x3 01020304", "a fill value of 4 bytes; want 2"},
+		{fill, "00 00x8", "a fill value of version 0"},
+		{fill, "01 0000 00 04000000 01020304", "of 4 bytes; want 2"},
+		{fill, "02 0000 00 04000000 01020304", ""},
+		{fill, "02 0000 01 04000000 01020304", "of 4 bytes; want 2"},
+		{fill, "03 00 04000000 01020304", ""},
+		{fill, "03 20 04000000 01020304", "of 4 bytes; want 2"},
+		{fill, "03 20 02000000 01", "ends early"},
+		{fill, "03 20 00000000", ""},
+		{fill, "04 20", "a fill value of version 4; want 1 to 3"},
+		{kind, "10 000000 02000000 0000 1000", ""},
+		{kind, "10 000000 02000000 0100 1000", "16 bits in 2 bytes"},
+		{kind, "10 000000 02000000 0000 0f00", "15 bits in 2 bytes"},
+		{kind, "10 000000 03000000 0000 1800", "24 bits in 3 bytes"},
+		{kind, "10 000000 02000000 0000", "ends early"},
+		{kind, "12 000000 08000000", "holds times; want booleans, integers or floats"},
+		{kind, "1a 000000 08000000", "holds arrays"},
+		{kind, "1b 000000 08000000", "unknown class 11"},
+		{kind, "11 201f00 04000000 0000 2000 17 08 00 17", ""},
+		{kind, "11 201f00 04000000 0000 2000 17 08 00 16", "floats of 32 bits with 8 bits of exponent"},
+		{kind, "11 601f00 04000000 0000 2000 17 08 00 17", "VAX floats"},
+		{kind, "11 611f00 04000000 0000 2000 17 08 00 17", "VAX floats"},
+		{kind, "11 201f00 04000000 0000 2000 17 08 00", "ends early"},
+		{kind, "38 010000 01000000 10 000000 01000000 0000 0800 4141", "ends early"},
+		{kind, "18 010000 01000000 10 000000 01000000 0000 0800 410000", "ends early"},
+		{kind, "38 010000 01000000 12 000000 01000000", "holds times"},
+		{layout, "00 00x20", "data layout of version 0; want 1 to 4"},
+		{layout, "05 00x20", "data layout of version 5"},
+		{layout, "01 02 03 00x20", "data layout of class 3; want 0 to 2"},
+		{layout, "03 00 0400 01020304", ""},
+		{layout, "03 00 0400 010203", "ends early"},
+		{layout, "03 03", "is put together from other arrays"},
+		{layout, "03 04", "data layout of class 4"},
+		{layout, "03 02 02 00x8 03000000 02000000", ""},
+		{layout, "03 02 01 00x8 02000000", "chunks without dimensions"},
+		{layout, "03 02 02 00x8 03000000 04000000", "chunks with elements of 4 bytes; want 2"},
+		{layout, "03 02 02 00x8 00000000 02000000", "chunks of shape [0]; want at most"},
+		{layout, "03 02 02 00x8 00000020 02000000", ""},
+		{layout, "03 02 02 00x8 01000020 02000000", "chunks of shape [536870913 2]; want at most 1073741824 bytes"},
+		{layout, "03 02 02 00x8 03000000 0200", "ends early"},
+		{layout, "04 02 00 02 00", "chunks without dimensions"},
+		{layout, "04 02 00 02 09", "chunks without dimensions"},
+		{layout, "04 02 00 02 08 03 00x7 02 00x7 02 00x8", ""},
+		{layout, "04 02 00 02 01 03 02 00 00x8", "index of chunks of type 0; want 1 to 5"},
+		{layout, "04 02 00 02 01 03 02 06 00x8", "index of chunks of type 6"},
+		{filters, "00 01", "filters of version 0"},
+		{filters, "03 01", "filters of version 3; want 1 or 2"},
+		{filters, "02 01 0100 0000 0100 09000000", ""},
+		{filters, "02 01 0100 0000 0100 090000", "ends early"},
+		{filters, "01 01 00x6 0100 0300 0000 0100 616200 00x5 09000000 00x4", ""},
+		{filters, "01 01 00x6 0100 0300 0000 0100 616200 00x5 09000000 00x3", "ends early"},
+		{filters, "01 01 00x6 0100 0300 0000 0100 616200 00x4", "ends early"},
+		{filters, "02 01 ff00 0000 0000", "filter 255 ()"},
+		{filters, "02 01 0001 0200 0000 0000 6162", "filter 256 (ab), which is not read"},
+		{filters, "02 01 3301 0200 0000 0000 6162", "filter 307 (bzip2)"},
+		{super, "00x13 08 08 00x57", ""},
+		{super, "00x13 08 08 00x56", "ends early"},
+		{super, "00x8 01 00x4 08 08 00x61", ""},
+		{super, "00x8 01 00x4 08 08 00x60", "ends early"},
+		{super, "00x13 04 08 00x60", "addresses of 4 bytes and lengths of 8 bytes; want 8"},
+		{super, "00x13 08 04 00x60", "addresses of 8 bytes and lengths of 4 bytes; want 8"},
+		{super, "00x8 02 04 08 00x60", "addresses of 4 bytes"},
+		{super, "00x8 03 08 04 00x60", "lengths of 4 bytes"},
+		{super, "00x8 03 08 08 00x60", "the checksum of the superblock is wrong"},
+		{super, "00x8 04 00x60", "a superblock of version 4; want 0 to 3"},
+		{link, "01 00 01 61 00x8", ""},
+		{link, "01 00 01 61 00x7", "ends early"},
+		{link, "01 1d 40 00x8 00 0100 61 00x2", ""}, // with all optional fields
+		{link, "01 1d 01 00x8 00 0100 61 00x1", "ends early"},
+	} {
+		r := &cursor{b: unhex(t, c.message)}
+		err := errors.Join(c.read(r), r.err)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%d: %s: %v, want %q", i, c.message, err, c.want)
+		}
+	}
+}
+
+// An enumeration has the type of its numbers. Only the names FALSE and TRUE of one byte mean booleans.
+func TestEnumerations(t *testing.T) {
+	const one, two = "10 000000 01000000 0000 0800", "10 010000 02000000 0000 1000"
+	for text, want := range map[string]string{
+		"38 020000 01000000 " + one + " 46414c534500 5452554500":                 "bool false",
+		"18 020000 01000000 " + one + " 46414c534500 00x2 5452554500 00x3":       "bool false",
+		"38 020000 02000000 " + two + " 46414c534500 5452554500":                 "uint16 true",
+		"38 020000 01000000 " + one + " 4100 4200":                               "uint8 false",
+		"38 020000 01000000 " + one + " 5452554500 46414c534500":                 "uint8 false",
+		"18 010000 01000000 " + one + " 4142434445464700":                        "uint8 false",
+		"38 030000 01000000 " + one + " 46414c534500 5452554500 4d4159424500 00": "uint8 false",
+	} {
+		kind, bigEndian, err := readType(&cursor{b: unhex(t, text)})
+		if got := fmt.Sprint(kind.Name, " ", bigEndian); err != nil || got != want {
+			t.Errorf("%s: %s, %v; want %s", text, got, err, want)
+		}
+	}
+}
+
+// The messages of an array fit each other and the size of the file.
+func TestConsistent(t *testing.T) {
+	short, file := dtype.Type{Name: "uint16", Kind: 'u', Size: 2}, &File{size: 100}
+	for i, c := range []struct {
+		shape, chunk []int
+		place        layout
+		want         string
+	}{
+		{[]int{50}, nil, layout{class: contiguousLayout}, ""},
+		{[]int{51}, nil, layout{class: contiguousLayout}, "the file has 100 bytes, but says that 102 are at 0"},
+		{[]int{51}, nil, layout{class: contiguousLayout, addr: undefined}, ""},
+		{[]int{2}, nil, layout{class: contiguousLayout, addr: 96}, ""},
+		{[]int{2}, nil, layout{class: contiguousLayout, addr: 97}, "says that 4 are at 97"},
+		{[]int{0}, nil, layout{class: contiguousLayout, addr: 101}, "says that 0 are at 101"},
+		{[]int{2, 1}, nil, layout{compact: make([]byte, 4)}, ""},
+		{[]int{2, 1}, nil, layout{compact: make([]byte, 5)}, "5 bytes of data; want 4"},
+		{[]int{2, 1}, []int{2}, layout{class: chunkedLayout}, "has chunks of shape [2]; want as many dimensions as the array"},
+		{nil, nil, layout{class: chunkedLayout}, "want as many dimensions"},
+		{[]int{2, 1}, []int{2, 1}, layout{class: chunkedLayout}, ""},
+		{[]int{(104000 + 1<<26) / 2}, []int{1}, layout{class: chunkedLayout}, ""},
+		{[]int{(104000+1<<26)/2 + 1}, []int{1}, layout{class: chunkedLayout}, "more than a file of 100 bytes can hold"},
+		{[]int{1 << 40, 1 << 40}, []int{1, 1}, layout{class: chunkedLayout}, "1099511627776"},
+	} {
+		a := &Array{file: file, Shape: c.shape, Chunk: c.chunk, Type: short, place: c.place}
+		if err := a.check(); c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%d: %v, want %q", i, err, c.want)
+		}
+	}
+}
+
+// The numbers of chunks fit the shape of the array, its largest shape and the size of the file.
+func TestChunkCounts(t *testing.T) {
+	const most = 100/8 + 1<<20 // of a file of 100 bytes
+	for i, c := range []struct {
+		shape, chunk []int
+		most         []uint64
+		index        int
+		want         string // the number of chunks that an index counts, or the error
+	}{
+		{[]int{5, 4}, []int{2, 4}, nil, fixedIndex, "3"},
+		{[]int{0, 4}, []int{2, 4}, nil, fixedIndex, "0"},
+		{[]int{5, 4}, []int{2, 2}, []uint64{5, 9}, fixedIndex, "15"},
+		{[]int{5, 4}, []int{2, 2}, []uint64{5, 9}, btree1Index, "6"},
+		{[]int{5, 4}, []int{2, 2}, []uint64{5, 9}, btree2Index, "6"},
+		{[]int{5, 4}, []int{2, 2}, []uint64{undefined, 9}, extensibleIndex, "15"},
+		{[]int{5, 4}, []int{2, 2}, []uint64{4, 9}, fixedIndex, "dimension 0 is 5 and may be 4 at most: the file is damaged"},
+		{[]int{5, 4}, []int{2, 2}, []uint64{5, 1 << 62}, fixedIndex, "dimension 1 is 4 and may be 4611686018427387904 at most"},
+		{[]int{5, 4}, []int{2, 2}, []uint64{undefined, undefined}, extensibleIndex, "an index for one dimension that grows, and 2 that do"},
+		{[]int{5, 4}, []int{2, 2}, []uint64{5, 9}, extensibleIndex, "an index for one dimension that grows, and 0 that do"},
+		{[]int{most}, []int{1}, nil, fixedIndex, strconv.Itoa(most)},
+		{[]int{most + 1}, []int{1}, nil, fixedIndex, fmt.Sprintf("a grid of [%d] chunks; want at most %d in a file of 100 bytes", most+1, most)},
+		{[]int{1}, []int{1}, []uint64{most + 1}, fixedIndex, fmt.Sprintf("an index of 1 x %d chunks or more; want at most %d in a file of 100 bytes", most+1, most)},
+		{[]int{3, most / 2}, []int{1, 1}, nil, fixedIndex, "a grid of [3 "},
+	} {
+		a := &Array{Shape: c.shape, Chunk: c.chunk, most: c.most, file: &File{size: 100}, Type: dtype.Type{Size: 1}, place: layout{addr: undefined, index: c.index}}
+		x, err := newIndex(a)
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = strconv.Itoa(x.counted())
+		}
+		if got != c.want && (err == nil || !strings.Contains(got, c.want)) {
+			t.Errorf("%d: %s, want %s", i, got, c.want)
+		}
+	}
+	x := &index{Array: &Array{file: &File{size: 100}}, grid: []int{2, 3}, chunks: make([]chunk, 6)}
+	for _, at := range [][]int{{2, 0}, {0, 3}, {-1, 0}} {
+		if err := x.set(at, chunk{}); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("a chunk at %v of a grid of [2 3]", at)) {
+			t.Errorf("%v: %v", at, err)
+		}
+	}
+	if err := x.set([]int{1, 2}, chunk{addr: 7}); err != nil || x.chunks[5].addr != 7 {
+		t.Errorf("%v, %v", x.chunks, err)
+	}
+	for n := range 6 {
+		if err := x.visit(); (err == nil) != (n < 5) {
+			t.Errorf("node %d: %v", n+1, err)
+		}
 	}
 }

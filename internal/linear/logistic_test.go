@@ -339,3 +339,16 @@ func TestLogisticThreads(t *testing.T) {
 		t.Errorf("%v %v, %v %v", a, err, b, again)
 	}
 }
+
+// For equal logits, the first label wins.
+func TestLogisticTies(t *testing.T) {
+	for _, c := range []struct {
+		weights []float64 // only intercepts
+		want    int
+	}{{[]float64{1}, 5}, {[]float64{0}, 3}, {[]float64{0, 0, 0}, 3}, {[]float64{0, 1, 1}, 5}, {[]float64{-2, -1, 0}, 9}, {nil, 3}} {
+		m := &Logistic{Classes: []int{3, 5, 9}[:min(3, len(c.weights)+1)], outputs: len(c.weights), weights: c.weights}
+		if got := m.Predict(nil, make([]float64, 3)); got != c.want {
+			t.Errorf("%v: label %d, want %d", c.weights, got, c.want)
+		}
+	}
+}

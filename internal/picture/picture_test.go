@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -236,5 +237,36 @@ func BenchmarkDecode(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// Chroma of rarer subsamplings. Between two rows, the near row has the weight 3/4.
+func TestChromaRows(t *testing.T) {
+	for _, c := range []struct {
+		ratio image.YCbCrSubsampleRatio
+		plane []uint8 // rows of 8 samples
+		y, h  int
+		want  []uint8
+	}{
+		{image.YCbCrSubsampleRatio444, []uint8{0, 40, 80, 120, 160}, 0, 1, []uint8{0, 40, 80, 120, 160}},
+		{image.YCbCrSubsampleRatio440, []uint8{0, 40, 80, 120, 160, 0, 0, 0, 100, 0, 0, 0, 0}, 0, 4, []uint8{0, 40, 80, 120, 160}},
+		{image.YCbCrSubsampleRatio440, []uint8{0, 40, 80, 120, 160, 0, 0, 0, 100, 0, 0, 0, 0}, 1, 4, []uint8{25, 30, 60, 90, 120}},
+		{image.YCbCrSubsampleRatio440, []uint8{0, 40, 80, 120, 160, 0, 0, 0, 100, 0, 0, 0, 0}, 2, 4, []uint8{75, 10, 20, 30, 40}},
+		{image.YCbCrSubsampleRatio440, []uint8{0, 40, 80, 120, 160, 0, 0, 0, 100, 0, 0, 0, 0}, 3, 4, []uint8{100, 0, 0, 0, 0}},
+		{image.YCbCrSubsampleRatio411, []uint8{10, 20, 0, 0, 0, 0, 0, 0, 30, 40}, 1, 2, []uint8{30, 30, 30, 30, 40}},
+		{image.YCbCrSubsampleRatio410, []uint8{10, 20, 0, 0, 0, 0, 0, 0, 30, 40}, 1, 4, []uint8{10, 10, 10, 10, 20}},
+		{image.YCbCrSubsampleRatio410, []uint8{10, 20, 0, 0, 0, 0, 0, 0, 30, 40}, 2, 4, []uint8{30, 30, 30, 30, 40}},
+	} {
+		got := make([]uint8, 6)
+		plane := append(c.plane, make([]uint8, 16)...)
+		new(planes).row(got, plane, &image.YCbCr{CStride: 8, SubsampleRatio: c.ratio}, c.y, c.h, 5)
+		if !slices.Equal(got[:5], c.want) {
+			t.Errorf("%v, row %d of %d: %v, want %v", c.ratio, c.y, c.h, got[:5], c.want)
+		}
+	}
+	for v, want := range map[int32]uint8{-1: 0, 0: 0, 255: 255, 256: 255, 1 << 20: 255, -1 << 20: 0} {
+		if got := clip(v); got != want {
+			t.Errorf("%d: %d, want %d", v, got, want)
+		}
 	}
 }

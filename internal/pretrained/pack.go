@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/report"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/results"
@@ -181,9 +182,10 @@ func (a *Archive) card(m Model, e *train.Experiment, config []byte) []byte {
 		fmt.Fprintf(&b, "| %s | %s |\n", name, fmt.Sprintf(format, values...))
 	}
 	row("data set", "`%s`, %d images of %d x %d x %d, drawn by Unravel", m.Dataset, e.Data.Len(), h, w, c)
-	row("code", "%d columns", e.Coder.Width())
+	row("code", "%s", wording.Count(e.Coder.Width(), "column"))
 	row("parameters", "%d, each rounded to the nearest float16, ties to even", e.Model.Params().Count())
-	row("training", "%d epochs, %d steps, seed %d", a.Training.Epochs, a.Training.Steps, a.Ledger.Seed)
+	row("training", "%s, %s, seed %d",
+		wording.Count(a.Training.Epochs, "epoch"), wording.Count(a.Training.Steps, "step"), a.Ledger.Seed)
 	row("scale", "`%s` of the table, which trains less than the paper", m.Scale)
 	row("ledger", "run `%s` in `results/%s`", m.Run, m.Folder)
 	row("trained by", "unravel %s, instruction set %s", a.Training.Version, a.Training.Machine.Kernels)

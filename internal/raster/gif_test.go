@@ -108,6 +108,14 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// The colour of a box is the mean of its pixels, rounded.
+func TestMean(t *testing.T) {
+	b := colorBox{{[3]uint8{0, 1, 2}, 1}, {[3]uint8{1, 2, 3}, 1}}
+	if got := b.mean(); got != (color.RGBA{1, 2, 3, 255}) {
+		t.Errorf("%v", got)
+	}
+}
+
 func TestMosaic(t *testing.T) {
 	dot := func(v uint8) image.Image {
 		return gradient(1, 1, func(int, int) color.RGBA { return color.RGBA{v, v, v, 255} })

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/internal/wording"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -52,9 +53,9 @@ func NumberedGroups(labels, dims []int) Grouping {
 		}
 	}
 	for i, size := range sizes {
-		name := fmt.Sprintf("%d: %d codes", i, size)
+		name := fmt.Sprintf("%d: %s", i, wording.Count(size, "code"))
 		if i < len(dims) && dims[i] > 0 {
-			name = fmt.Sprintf("%d: dimension %d, %d codes", i, dims[i], size)
+			name = fmt.Sprintf("%d: dimension %d, %s", i, dims[i], wording.Count(size, "code"))
 		}
 		g.Names = append(g.Names, name)
 	}

@@ -147,3 +147,28 @@ func TestHeatNumbers(t *testing.T) {
 		}
 	}
 }
+
+// Sorted rows follow the column of their largest absolute value, and frames follow their rows.
+func TestHeatmapSort(t *testing.T) {
+	rows := []string{"a", "b", "c", "d", "e"}
+	h := Heat{Title: "t", ColumnTitle: "factor", Rows: rows, Columns: []string{"x", "y"}, Sort: true, Framed: []int{0, 3},
+		Values: [][]float64{{0, math.NaN()}, {1, -3}, {-2, 2}, {1, 4}, {3, math.Inf(1)}}}
+	m, err := h.heatmap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(m.Rows, " "); got != "e c d b a" || m.Values[3][1] != -3 || !slices.Equal(m.Framed, []int{2, 4}) || m.Title != "t, sorted by the factor that they follow" {
+		t.Errorf("rows %s, values %v, frames %v, title %q", got, m.Values, m.Framed, m.Title)
+	}
+	if h.Rows[0] != "a" || h.Title != "t" {
+		t.Error("the heatmap's input has changed")
+	}
+	h.Values = [][]float64{{1, 0}, {0.5, 0}, {0, 1}, {0, 0}, {0, 0}}
+	if m, err = h.heatmap(); err != nil || m.Title != "t" || !slices.Equal(m.Rows, rows) {
+		t.Errorf("rows in order: %v, title %q, %v", m.Rows, m.Title, err)
+	}
+	h.Values = slices.Repeat([][]float64{{math.NaN(), math.NaN()}}, 5)
+	if m, err = h.heatmap(); err != nil || m.low != 0 || m.high != 1 {
+		t.Errorf("no numbers: %v to %v, %v", m.low, m.high, err)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/interval"
 )
 
 func TestMetrics(t *testing.T) {
@@ -29,5 +30,38 @@ func TestMetrics(t *testing.T) {
 	text, err := json.Marshal(results[0])
 	if err != nil || !strings.Contains(string(text), `"better":"lower"`) {
 		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// Intervals name their repeats, and the corrected value if they exclude the value. Chance levels name fewer rows.
+func TestIntervalsAndChance(t *testing.T) {
+	for _, c := range []struct {
+		way   interval.Way
+		value float64
+		want  string
+	}{
+		{interval.Draws, 1, "1 to 3 (95 %), estimate 2, of 40 draws"},
+		{interval.Rows, 3, "1 to 3 (95 %), estimate 2, of 40 halves of the rows"},
+		{interval.Draws, 0.5, "of the corrected value 2: 1 to 3 (95 %), of 40 draws; 0.5 is biased by the number of rows"},
+		{interval.Rows, 3.5, "of the corrected value 2: 1 to 3 (95 %), of 40 halves of the rows; 3.5 is biased by the number of rows"},
+	} {
+		r := metrics.Result{Value: c.value, Interval: &interval.Interval{Percent: 95, Low: 1, High: 3, Estimate: 2, Way: c.way, Repeats: 40}}
+		if got := intervalLine(&r); got != c.want {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		rows    int
+		differs bool
+		want    string
+	}{
+		{9, true, "0.5 with the rows shuffled (± 0.25, of 8 shuffles)"},
+		{8, true, "0.5 with the rows shuffled (± 0.25, of 8 shuffles of 8 rows)"},
+		{9, false, "0.5 with the rows shuffled (± 0.25, of 8 shuffles); the value is no better than chance"},
+	} {
+		r := metrics.Result{Basis: metrics.Basis{Rows: 9}, Chance: &metrics.Chance{Mean: 0.5, Deviation: 0.25, Shuffles: 8, Rows: c.rows, Differs: c.differs}}
+		if got := chance(&r); got != c.want {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
 	}
 }

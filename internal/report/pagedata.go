@@ -150,16 +150,21 @@ func pageFactor(in *metrics.Input, j int) web.Factor {
 }
 
 // RunCurves returns the curves of a run's log by epoch: the losses of each objective, and every metric measured during
-// training. It returns nil for an empty log. Losses in first come first, in this order; nil means the sum, loss.
+// training. A single objective has no name in its title, because "unsupervised" would be wrong for losses from labels. It returns nil for an empty log. Losses in first come first, in this order; nil means the sum, loss.
 func RunCurves(first []string, log []rundir.Line) *web.Curves {
 	if first == nil {
 		first = []string{"loss"}
 	}
 	var list []web.Panel
-	for _, o := range keys(log, func(line rundir.Line) map[string]map[string]float64 { return line.Losses }) {
+	objectives := keys(log, func(line rundir.Line) map[string]map[string]float64 { return line.Losses })
+	for _, o := range objectives {
 		losses := seriesOf(log, func(line rundir.Line) map[string]float64 { return line.Losses[o] })
 		slices.SortStableFunc(losses, func(a, b web.Series) int { return cmp.Compare(place(first, a.Name), place(first, b.Name)) })
-		list = append(list, web.Panel{Title: "Losses, " + o, X: "epoch", Y: "loss (parts without weights)", Log: true, Series: losses})
+		title := "Losses"
+		if len(objectives) > 1 {
+			title += ", " + o
+		}
+		list = append(list, web.Panel{Title: title, X: "epoch", Y: "loss (parts without weights)", Log: true, Series: losses})
 	}
 	if measured := seriesOf(log, func(line rundir.Line) map[string]float64 { return line.Metrics }); measured != nil {
 		list = append(list, web.Panel{Title: "Metrics during training", X: "epoch", Y: "value", Lines: true, Series: measured})

@@ -5,6 +5,7 @@ import (
 	"image/color"
 	"image/gif"
 	"image/png"
+	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/decode"
@@ -102,5 +103,31 @@ func TestAnimatedVectors(t *testing.T) {
 		if g, err := gif.DecodeConfig(&b); err != nil || g.Height != drawn+26 {
 			t.Errorf("images of %d pixels: an animation of %d, %v; want %d and a label", side, g.Height, err, drawn)
 		}
+	}
+}
+
+// Rows play forwards and backwards. Circular rows play forwards, once in all frames or several times.
+func TestFrameStep(t *testing.T) {
+	for _, c := range []struct {
+		steps, frames int
+		cyclic        bool
+		want          []int
+	}{
+		{3, 6, false, []int{0, 1, 2, 2, 1, 0}},
+		{2, 6, false, []int{0, 0, 1, 1, 0, 0}},
+		{2, 5, false, []int{0, 0, 1, 0, 0}},
+		{3, 6, true, []int{0, 1, 2, 0, 1, 2}},
+		{4, 6, true, []int{0, 0, 1, 2, 2, 3}},
+	} {
+		var got []int
+		for f := range c.frames {
+			got = append(got, frameStep(f, c.frames, c.steps, c.cyclic))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%+v: steps %v", c, got)
+		}
+	}
+	if period(3, false) != 6 || period(3, true) != 3 {
+		t.Errorf("periods %d and %d", period(3, false), period(3, true))
 	}
 }

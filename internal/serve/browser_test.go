@@ -89,7 +89,7 @@ func TestHostileNames(t *testing.T) {
 	if err := rundir.RecordFailure(filepath.Join(dir, "plain"), errors.New(nasty+"</td>"), time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	write(t, `{"step":1,"epoch":1,"losses":{"`+strings.ReplaceAll(nasty, `"`, `\"`)+`":{"</script>":1}}}`+"\n", dir, "config", rundir.LogFile)
+	write(t, `{"step":1,"epoch":1,"losses":{"`+strings.ReplaceAll(nasty, `"`, `\"`)+`":{"</script>":1},"other":{"</script>":1}}}`+"\n", dir, "config", rundir.LogFile)
 	write(t, `<!doctype html><title>r</title><script>let cookie = "";
 try { cookie = document.cookie + localStorage.length; } catch { }
 fetch("/api/runs").then(() => { document.title = "read"; }, () => { document.title = cookie + "kept out"; });</script>`, dir, "plain", rundir.ReportFile)

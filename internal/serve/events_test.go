@@ -84,7 +84,7 @@ func TestEvents(t *testing.T) {
 	defer held.Close()
 	_, h := started(t, dir, Options{})
 	c := value[curvesAnswer](t, h.URL+"/api/curves?dir=one")
-	if p := c.Curves.Panels; len(p) != 1 || p[0].Title != "Losses, unsupervised" || p[0].Series[0].Y.Shape[0] != 2 {
+	if p := c.Curves.Panels; len(p) != 1 || p[0].Title != "Losses" || p[0].Series[0].Y.Shape[0] != 2 {
 		t.Fatalf("%+v", c)
 	}
 	l := listen(t, fmt.Sprintf("%s/api/events?dir=one&from=%d", h.URL, c.At))

@@ -23,6 +23,8 @@ var missing = []string{"", "na", "n/a", "#n/a", "<na>", "nan", "null", "?"}
 // Missing reports whether a field means a missing value: empty, NA, N/A, #N/A, <NA>, NaN, null or ?.
 func Missing(field string) bool { return slices.Contains(missing, strings.ToLower(field)) }
 
+func (t *Text) missing(field string) bool { return field == "" || !t.Exact && Missing(field) }
+
 // fewWords is the number of different words that every column may have as levels.
 const fewWords = 50
 
@@ -39,7 +41,7 @@ func (t *Text) Numbers(column int, gaps bool) (*Column, error) {
 	point, comma := -1, -1 // a row with a decimal point, a row with a decimal comma
 	for r, row := range t.Rows {
 		field := row[column]
-		if gaps && Missing(field) {
+		if gaps && t.missing(field) {
 			c.Values[r] = math.NaN()
 			continue
 		}
@@ -69,7 +71,30 @@ func (t *Text) Numbers(column int, gaps bool) (*Column, error) {
 				field, t.Rows[min(point, comma)][column], t.Lines[min(point, comma)])
 		}
 	}
-	return c, nil
+	return c, t.noThousands(column)
+}
+
+// noThousands returns an error for a column of numbers such as 999 and 1,234: with that many commas before three digits
+// in all cases, and with whole numbers, the commas hardly are decimal commas.
+func (t *Text) noThousands(column int) error {
+	const many = 10
+	whole, thousand, grouped, commas := -1, -1, 0, 0
+	for r, row := range t.Rows {
+		left, right, comma := strings.Cut(strings.TrimLeft(row[column], "+-"), ",")
+		switch {
+		case comma && len(right) == 3 && left != "" && len(left) <= 3 && left[0] != '0':
+			thousand, grouped, commas = r, grouped+1, commas+1
+		case comma:
+			commas++
+		case left != "" && strings.Trim(left, "0123456789") == "":
+			whole = r
+		}
+	}
+	if whole < 0 || grouped < many || grouped < commas {
+		return nil
+	}
+	return t.errorf(thousand, column, "%s beside %s in line %d; want decimals in all lines, or no marks of thousands",
+		t.Rows[thousand][column], t.Rows[whole][column], t.Lines[whole])
 }
 
 func (t *Text) errorf(row, column int, format string, args ...any) error {
@@ -120,7 +145,7 @@ func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
 	words, first, number := 0, -1, -1 // how many, and rows
 	for r, row := range t.Rows {
 		switch _, err := t.number(row[column]); {
-		case Missing(row[column]):
+		case t.missing(row[column]):
 		case err == nil || errors.Is(err, strconv.ErrRange):
 			if number < 0 {
 				number = r
@@ -154,7 +179,7 @@ func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
 func (t *Text) Levels(column int) *Column {
 	c := &Column{Values: make([]float64, len(t.Rows)), Ints: make([]int64, len(t.Rows))}
 	for _, row := range t.Rows {
-		if !Missing(row[column]) {
+		if !t.missing(row[column]) {
 			c.Words = append(c.Words, row[column])
 		}
 	}
@@ -162,7 +187,7 @@ func (t *Text) Levels(column int) *Column {
 	c.Words = slices.Compact(c.Words)
 	for r, row := range t.Rows {
 		c.Values[r] = math.NaN()
-		if !Missing(row[column]) {
+		if !t.missing(row[column]) {
 			at, _ := slices.BinarySearch(c.Words, row[column])
 			c.Values[r], c.Ints[r] = float64(at), int64(at)
 		}

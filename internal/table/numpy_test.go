@@ -27,10 +27,10 @@ func TestReadNumPy(t *testing.T) {
 			}
 		}
 		wide, err := Read(file+":wide", "codes")
-		if err != nil || wide.Ints[11] != 1<<60+11 {
+		if err != nil || wide.Ints[2][3] != 1<<60+11 {
 			t.Errorf("%s: %+v, %v", file, wide, err)
 		}
-		if column, err := Read(file+":column", "codes"); err != nil || column.Rows != 4 || column.Cols != 1 || column.Ints[3] != 9 {
+		if column, err := Read(file+":column", "codes"); err != nil || column.Rows != 4 || column.Cols != 1 || column.Ints[0][3] != 9 {
 			t.Errorf("%s: %+v, %v", file, column, err)
 		}
 		if found, err := Read(file, "codes"); err != nil || found.Data[1] != 0.25 {

@@ -20,7 +20,7 @@ type Table struct {
 	Rows, Cols int
 	Names      []string   // column names in the first line of a .csv file; nil: none
 	Data       []float64  // Rows*Cols numbers in row-major order
-	Ints       []int64    // exact values if all numbers are integers, 0 for NaN from ReadFactors; nil otherwise
+	Ints       [][]int64  // by column: exact values of integers, 0 for NaN from ReadFactors; nil: the column has other numbers
 	Lines      []int      // line of each row in a .csv file, from 1; nil for other files
 	Words      [][]string // by column: words of levels 0, 1, ...; nil, for one column or all: numbers
 	Notes      []string   // remarks on how the file was read
@@ -81,7 +81,7 @@ func (t *Text) table(column func(*Text, int) (*Column, error)) (*Table, error) {
 		return nil, err
 	}
 	n, k := len(t.Rows), len(t.Rows[0])
-	m := &Table{Rows: n, Cols: k, Names: t.Names, Lines: t.Lines, Notes: t.Notes, Data: make([]float64, n*k), Ints: make([]int64, n*k), file: t.file, counted: t.counted, reals: t.reals}
+	m := &Table{Rows: n, Cols: k, Names: t.Names, Lines: t.Lines, Notes: t.Notes, Data: make([]float64, n*k), Ints: make([][]int64, k), file: t.file, counted: t.counted, reals: t.reals}
 	if counts(m.Names) {
 		m.Names = nil
 	}
@@ -93,15 +93,7 @@ func (t *Text) table(column func(*Text, int) (*Column, error)) (*Table, error) {
 		for i, v := range c.Values {
 			m.Data[i*k+j] = v
 		}
-		if c.Ints == nil {
-			m.Ints = nil
-		}
-		if m.Ints != nil {
-			for i, v := range c.Ints {
-				m.Ints[i*k+j] = v
-			}
-		}
-		if c.Words != nil {
+		if m.Ints[j] = c.Ints; c.Words != nil {
 			if m.Words == nil {
 				m.Words = make([][]string, k)
 			}
@@ -129,8 +121,8 @@ func (t *Table) WantRows(n int) {
 	case t.Rows == n+1:
 		t.Notes = append(t.Notes, fmt.Sprintf("%s: line %d counts from 0 and is taken for the numbers of the columns, as there are %d rows below", t.file, t.Lines[0], n))
 		t.Rows, t.Lines, t.Data = n, t.Lines[1:], t.Data[t.Cols:]
-		if t.Ints != nil {
-			t.Ints = t.Ints[t.Cols:]
+		for j, ints := range t.Ints {
+			t.Ints[j] = ints[min(1, len(ints)):]
 		}
 	case t.Cols > 1:
 		t.Notes = append(t.Notes, fmt.Sprintf("%s: line %d counts from 0 and is read as a row; leave it out if it numbers the columns", t.file, t.Lines[0]))
@@ -154,19 +146,27 @@ func (t *Table) DropCounter() {
 		return
 	}
 	t.Notes = append(t.Notes, fmt.Sprintf("%s: the first column counts the rows, 0 to %d, is taken for an index and left out; a name above it would keep it", t.file, t.Rows-1))
-	t.Data, t.Ints = withoutFirst(t.Data, t.Cols), withoutFirst(t.Ints, t.Cols)
-	if t.Cols--; t.Words != nil {
-		t.Words = t.Words[1:]
+	var rest []float64
+	for i := 0; i < len(t.Data); i += t.Cols {
+		rest = append(rest, t.Data[i+1:i+t.Cols]...)
 	}
+	t.Cols--
+	t.Data, t.Ints, t.Words = rest, t.Ints[min(1, len(t.Ints)):], t.Words[min(1, len(t.Words)):]
 }
 
-// withoutFirst returns rows of n numbers without their first number. For nil it returns nil.
-func withoutFirst[T any](list []T, n int) []T {
-	var rest []T
-	for i := 0; i < len(list); i += n {
-		rest = append(rest, list[i+1:i+n]...)
+// Column returns a column.
+func (t *Table) Column(column int) *Column {
+	c := &Column{Values: make([]float64, t.Rows)}
+	for i := range c.Values {
+		c.Values[i] = t.Data[i*t.Cols+column]
 	}
-	return rest
+	if t.Ints != nil {
+		c.Ints = t.Ints[column]
+	}
+	if t.Words != nil {
+		c.Words = t.Words[column]
+	}
+	return c
 }
 
 // Size returns the size of the array that Read would read. It reads only the header. A text table has -1 rows: the
@@ -288,19 +288,25 @@ func readArray(a *arrays.Array, blocks bool) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
+	return OfArray(a, rows, cols)
+}
+
+// OfArray reads all elements of an array as a table of the given size.
+func OfArray(a *arrays.Array, rows, cols int) (*Table, error) {
 	t := &Table{Rows: rows, Cols: cols, file: a.Label}
 	if a.Type.Kind == 'f' {
-		if t.Data, err = arrays.ReadAll[float64](a); err != nil {
-			return nil, err
-		}
-		return t, nil
+		var err error
+		t.Data, err = arrays.ReadAll[float64](a)
+		return t, err
 	}
-	if t.Ints, err = arrays.ReadAll[int64](a); err != nil {
+	all, err := arrays.ReadAll[int64](a)
+	if err != nil {
 		return nil, err
 	}
-	t.Data = make([]float64, len(t.Ints))
-	for i, v := range t.Ints {
+	t.Data, t.Ints = make([]float64, len(all)), make([][]int64, cols)
+	for i, v := range all {
 		t.Data[i] = float64(v)
+		t.Ints[i%cols] = append(t.Ints[i%cols], v)
 	}
 	return t, nil
 }

@@ -17,7 +17,7 @@ import (
 
 func TestNumbers(t *testing.T) {
 	numbers := []float64{1, 2, 3, 4}
-	ints := []int64{1, 2, 3, 4}
+	ints := [][]int64{{1, 3}, {2, 4}}
 	for name, c := range map[string]struct {
 		text string
 		want Table
@@ -27,9 +27,10 @@ func TestNumbers(t *testing.T) {
 		"semicolons":  {"1;2\n3;4\n", Table{Rows: 2, Cols: 2, Data: numbers, Ints: ints, Lines: []int{1, 2}}},
 		"tabs":        {"1\t2\n\n3\t4\n", Table{Rows: 2, Cols: 2, Data: numbers, Ints: ints, Lines: []int{1, 3}}},
 		"header":      {"\ufeffx,\"the y\"\n1, 2\n 3,4 \n", Table{Rows: 2, Cols: 2, Names: []string{"x", "the y"}, Data: numbers, Ints: ints, Lines: []int{2, 3}}},
-		"one column":  {"size\n1\n2\n3\n4\n", Table{Rows: 4, Cols: 1, Names: []string{"size"}, Data: numbers, Ints: ints, Lines: []int{2, 3, 4, 5}}},
-		"floats":      {"\n0.1,-2e300\n3,1e-320\n", Table{Rows: 2, Cols: 2, Data: []float64{0.1, -2e300, 3, 1e-320}, Lines: []int{2, 3}}},
-		"exact":       {"9007199254740993\n-9223372036854775808\n", Table{Rows: 2, Cols: 1, Data: []float64{1 << 53, math.MinInt64}, Ints: []int64{1<<53 + 1, math.MinInt64}, Lines: []int{1, 2}}},
+		"one column":  {"size\n1\n2\n3\n4\n", Table{Rows: 4, Cols: 1, Names: []string{"size"}, Data: numbers, Ints: [][]int64{{1, 2, 3, 4}}, Lines: []int{2, 3, 4, 5}}},
+		"floats":      {"\n0.1,-2e300\n3,1e-320\n", Table{Rows: 2, Cols: 2, Data: []float64{0.1, -2e300, 3, 1e-320}, Ints: make([][]int64, 2), Lines: []int{2, 3}}},
+		"mixed":       {"1,.5\n9007199254740993,1\n", Table{Rows: 2, Cols: 2, Data: []float64{1, .5, 1 << 53, 1}, Ints: [][]int64{{1, 1<<53 + 1}, nil}, Lines: []int{1, 2}}},
+		"exact":       {"9007199254740993\n-9223372036854775808\n", Table{Rows: 2, Cols: 1, Data: []float64{1 << 53, math.MinInt64}, Ints: [][]int64{{1<<53 + 1, math.MinInt64}}, Lines: []int{1, 2}}},
 	} {
 		c.want.file = "x.csv"
 		got, err := readTable(c.text, false)
@@ -40,7 +41,7 @@ func TestNumbers(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                  "x.csv is empty",
 		"a,b\n":             "no lines below",
-		"1,2\n3\n":          "x.csv: line 2 has 1 fields; want 2",
+		"1,2\n3\n":          "x.csv: line 2 has 1 field; want 2",
 		"a,b\n\n1,2\n3,x\n": `x.csv: line 4, field 2: "x" is not a number (column b)`,
 		",1\n0,1\n":         `line 1, field 1: "" is not a number`,
 		"1,1e999\n":         "line 1, field 2: 1e999 is too large a number",
@@ -115,10 +116,10 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	floats := &Table{Rows: 2, Cols: 2, Data: []float64{0.1, math.Pi, 3, 4}}
-	whole := &Table{Rows: 2, Cols: 2, Data: []float64{1, 2, 3, 4}, Ints: []int64{1, 2, 3, 4}}
+	whole := &Table{Rows: 2, Cols: 2, Data: []float64{1, 2, 3, 4}, Ints: [][]int64{{1, 3}, {2, 4}}}
 	lines := *whole
 	lines.Lines = []int{1, 2}
-	column := &Table{Rows: 2, Cols: 1, Data: []float64{1, 0}, Ints: []int64{1, 0}}
+	column := &Table{Rows: 2, Cols: 1, Data: []float64{1, 0}, Ints: [][]int64{{1, 0}}}
 	big := array(">i2", true, "(2, 2)", "\x00\x01\x00\x03\x00\x02\x00\x04")
 	flags := array("|b1", false, "(2,)", "\x01\x00")
 	write("floats.npy", plain.String())

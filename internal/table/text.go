@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/internal/memory"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // Text is a table of words and numbers as strings.
@@ -18,6 +19,7 @@ type Text struct {
 	Lines []int      // line of each row in the file, from 1
 	Notes []string   // remarks on how the file was read
 	Comma bool       // numbers may have a decimal comma
+	Exact bool       // only an empty field is a missing value
 
 	file  string
 	first []int // column number in the file, from 1, for each column of Rows; nil: unknown
@@ -66,7 +68,8 @@ func ReadText(r io.Reader, name string, named bool) (*Text, error) {
 		}
 		line, _ := lines.Pos(0)
 		if len(t.Rows) > 0 && len(fields) != len(t.Rows[0]) {
-			return nil, fmt.Errorf("%s: line %d has %d fields; want %d, as line %d has", name, line, len(fields), len(t.Rows[0]), t.Lines[0])
+			return nil, fmt.Errorf("%s: line %d has %s; want %d, as line %d has",
+				name, line, wording.Count(len(fields), "field"), len(t.Rows[0]), t.Lines[0])
 		}
 		t.Rows, t.Lines = append(t.Rows, slices.Clone(fields)), append(t.Lines, line)
 	}

@@ -29,7 +29,7 @@ func TestReadText(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "is empty", "a,b\n": "no lines", "a,a\n1,2\n": `two columns are called "a"`, "a,b\n1,2\n3\n": "line 3 has 1 fields; want 2",
+		"": "is empty", "a,b\n": "no lines", "a,a\n1,2\n": `two columns are called "a"`, "a,b\n1,2\n3\n": "line 3 has 1 field; want 2",
 		"a,b\n1,\"2\n": "line 2, column", "a\x00,\x00": "UTF-16 without a byte-order mark",
 	} {
 		if _, err := ReadText(strings.NewReader(text), "name", true); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "name") {
@@ -119,6 +119,19 @@ func TestQuotedLines(t *testing.T) {
 	}
 }
 
+// Spaces before a field do not count. A tab between tabs is not such a space, but an empty field.
+func TestSpaces(t *testing.T) {
+	for text, want := range map[string][]string{"a, b,,\tc\n": {"a", "b", "", "c"}, "a; b\n": {"a", "b"}, `a, "b,c"`: {"a", "b,c"}, "a\t b\t\tc\n": {"a", "b", "", "c"}} {
+		lines, err := NewLines(strings.NewReader(text), "t.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := lines.Read(); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %q, %v; want %q", text, got, err, want)
+		}
+	}
+}
+
 func TestFactors(t *testing.T) {
 	nan := math.NaN()
 	for text, want := range map[string]struct {
@@ -128,6 +141,7 @@ func TestFactors(t *testing.T) {
 		"shape,size\nheart,1\nellipse,\nNA,3\nheart,null\n": {[]float64{1, 1, 0, nan, nan, 3, 1, nan}, []string{"ellipse", "heart"}},
 		"heart,1\nellipse,2\n":                              {[]float64{1, 1, 0, 2}, []string{"ellipse", "heart"}},
 		"0,1\nheart,1\nellipse,2\n":                         {[]float64{1, 1, 0, 2}, []string{"ellipse", "heart"}},
+		"a;b\n1,234;-1,250\n3,5;3\n2;0,125\n":               {[]float64{1.234, -1.25, 3.5, 3, 2, .125}, nil},
 		"0,1\n3,1\n2,2\n":                                   {[]float64{0, 1, 3, 1, 2, 2}, nil},
 		"\"a\nb\"\n1\n":                                     {[]float64{1}, nil},
 	} {
@@ -141,19 +155,38 @@ func TestFactors(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"a,b\n1,x\n2,7\n":             `x.csv: line 2, field 2: "x" is a word, and 7 in line 3 a number; want numbers (empty where one is not known) or words in all lines, or kind categorical (column b)`,
-		"day\n2024-01-31\n":           `x.csv: line 2, field 1: "2024-01-31" looks like a date; want numbers, such as days, or kind categorical (column day)`,
-		"day\n31.1.2024 10:00\n":      "looks like a date",
-		"# a b\n0 1\n2 1\n":           `x.csv: line 2, field 1: "0 1" is several numbers; want commas, semicolons or tabs between them, or kind categorical (column # a b)`,
-		"a;b\n1,5;1\n1.5;2\n":         "line 3, field 1: 1.5 beside 1,5 in line 2; want decimal points or decimal commas",
-		"a\n" + differentWords(60):    "60 different words in 60 rows",
-		"a\ninf\n":                    "line 2, field 1: inf is not finite; want a finite number (column a)",
-		"a,,b\n1,5,2\n":               `column 2 is called ""; want a name`,
-		"a,b\n1,2\n1,2,3\n":           "line 3 has 3 fields; want 2, as line 1 has",
-		"name,v\n\"a\nb\",1\nc,2,1\n": "line 4 has 3 fields",
+		"a,b\n1,x\n2,7\n":                                `x.csv: line 2, field 2: "x" is a word, and 7 in line 3 a number; want numbers (empty where one is not known) or words in all lines, or kind categorical (column b)`,
+		"day\n2024-01-31\n":                              `x.csv: line 2, field 1: "2024-01-31" looks like a date; want numbers, such as days, or kind categorical (column day)`,
+		"day\n31.1.2024 10:00\n":                         "looks like a date",
+		"# a b\n0 1\n2 1\n":                              `x.csv: line 2, field 1: "0 1" is several numbers; want commas, semicolons or tabs between them, or kind categorical (column # a b)`,
+		"a;b\n1,5;1\n1.5;2\n":                            "line 3, field 1: 1.5 beside 1,5 in line 2; want decimal points or decimal commas",
+		"a;b\n999;1\n" + strings.Repeat("1,234;2\n", 10): "line 12, field 1: 1,234 beside 999 in line 2; want decimals in all lines, or no marks of thousands (column a)",
+		"a\n" + differentWords(60):                       "60 different words in 60 rows",
+		"a\ninf\n":                                       "line 2, field 1: inf is not finite; want a finite number (column a)",
+		"a,,b\n1,5,2\n":                                  `column 2 is called ""; want a name`,
+		"a,b\n1,2\n1,2,3\n":                              "line 3 has 3 fields; want 2, as line 1 has",
+		"name,v\n\"a\nb\",1\nc,2,1\n":                    "line 4 has 3 fields",
 	} {
 		if _, err := readTable(text, true); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v does not say %q", text, err, want)
+		}
+	}
+}
+
+// A column may have 50 different words, or more if each occurs twice on average.
+func TestManyWords(t *testing.T) {
+	for i, c := range []struct {
+		text string
+		want bool
+	}{
+		{differentWords(50), true},
+		{differentWords(51), false},
+		{differentWords(51) + differentWords(51), true},
+		{differentWords(51) + differentWords(50), false},
+	} {
+		got, err := readTable("a\n"+c.text, true)
+		if (err == nil) != c.want || c.want && len(got.Words[0]) < 50 {
+			t.Errorf("%d: %v", i, err)
 		}
 	}
 }
@@ -196,7 +229,7 @@ func TestDropCounter(t *testing.T) {
 	if got, err = readTable("0,a,c\n1,b,c\n2,a,d\n", true); err != nil {
 		t.Fatal(err)
 	}
-	if got.DropCounter(); fmt.Sprint(got.Words, got.Data, got.Ints) != "[[a b] [c d]] [0 0 1 0 0 1] [0 0 1 0 0 1]" {
+	if got.DropCounter(); fmt.Sprint(got.Words, got.Data, got.Ints) != "[[a b] [c d]] [0 0 1 0 0 1] [[0 1 0] [0 0 1]]" {
 		t.Errorf("words %q, levels %v, %v", got.Words, got.Data, got.Ints)
 	}
 }
@@ -276,7 +309,7 @@ func FuzzReadText(f *testing.F) {
 			}
 			m.WantRows(m.Rows - 1)
 			m.DropCounter()
-			if len(m.Data) != m.Rows*m.Cols || m.Cols < 1 || m.Ints != nil && len(m.Ints) != len(m.Data) || len(m.Lines) != m.Rows || m.Names != nil && len(m.Names) != m.Cols || m.Words != nil && len(m.Words) != m.Cols {
+			if len(m.Data) != m.Rows*m.Cols || m.Cols < 1 || len(m.Ints) != m.Cols || len(m.Lines) != m.Rows || m.Names != nil && len(m.Names) != m.Cols || m.Words != nil && len(m.Words) != m.Cols {
 				t.Errorf("%+v", m)
 			}
 		}

@@ -16,7 +16,7 @@ const modulePath = "github.com/unravel-ml/unravel"
 
 // Code returns the version of this module's code, in a program of this module or in a program that imports it. It is
 // the revision, with a + for modified files, or the module's version. If both are unknown, as with go run, it is
-// "devel-" and the start of the program's hash.
+// "devel-" and the start of a hash, of the program's build ID if it has one.
 func Code() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -94,9 +94,27 @@ var programHash = sync.OnceValue(func() string {
 		return ""
 	}
 	defer f.Close() // it was only read
-	hash := sha256.New()
-	if _, err := io.Copy(hash, f); err != nil {
+	return hashOf(f)
+})
+
+// buildID matches Go's build ID, a hash of all that the linker read: in a note of ELF, or before the code.
+var buildID = regexp.MustCompile(`Go\x00\x00[\w/-]{40,}|Go build ID: "[\w/-]{40,}"`)
+
+// hashOf returns "-" and twelve digits of the hash of a program's build ID or, without one, of the whole program.
+func hashOf(program io.Reader) string {
+	const start = 64 << 10 // linkers write the build ID here
+	head, err := io.ReadAll(io.LimitReader(program, start))
+	if err != nil {
 		return ""
 	}
+	hash := sha256.New()
+	if id := buildID.Find(head); id != nil {
+		hash.Write(id)
+	} else {
+		hash.Write(head)
+		if _, err := io.Copy(hash, program); err != nil {
+			return ""
+		}
+	}
 	return "-" + hex.EncodeToString(hash.Sum(nil)[:6])
-})
+}

@@ -1,8 +1,10 @@
 package version
 
 import (
+	"os"
 	"regexp"
 	"runtime/debug"
+	"strings"
 	"testing"
 )
 
@@ -34,6 +36,39 @@ func TestVersion(t *testing.T) {
 	}
 	if v := Code(); !regexp.MustCompile(`^(devel-)?[0-9a-f]{12,40}\+?$`).MatchString(v) {
 		t.Errorf("the version of this test is %q", v)
+	}
+}
+
+// The hash needs only the start of a program with a build ID, and otherwise the whole program.
+func TestHash(t *testing.T) {
+	const id = "ZNDyKjYTVRmJvg8yzrWF/jWKVJ79KREAL7QVpApyj/T-z7N9ZIC9p8c5Lcp3e1"
+	long := strings.Repeat("x", 1<<20)
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"Go\x00\x00" + id + "\x00" + long + "1", "Go\x00\x00" + id + "\x00" + long + "2", true},
+		{long[:9] + `Go build ID: "` + id + `"` + long, `Go build ID: "` + id + `"`, true},
+		{"Go\x00\x00" + id, "Go\x00\x00" + id[1:], false},
+		{`Go build ID: "` + id + `"`, `Go build ID: "` + id[1:] + `"`, false},
+		{`Go build ID: ""` + long + "1", `Go build ID: ""` + long + "2", false},
+		{long, long[1:], false},
+	} {
+		a, b := hashOf(strings.NewReader(c.a)), hashOf(strings.NewReader(c.b))
+		if (a == b) != c.same || len(a) != len("-123456789abc") {
+			t.Errorf("%.50q of %d bytes: %s, %.50q of %d bytes: %s; want equal hashes: %t", c.a, len(c.a), a, c.b, len(c.b), b, c.same)
+		}
+	}
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !buildID.Match(content[:min(len(content), 64<<10)]) {
+		t.Error("this test has no build ID in its first 64 KB")
 	}
 }
 

@@ -69,6 +69,8 @@ func TestIndependentCodes(t *testing.T) {
 		holds    bool
 	}{
 		"a grid":            {func(i, j float64) [3]float64 { return [3]float64{i, i * i, j} }, isZero, isZero, true},
+		"a small grid":      {func(i, j float64) [3]float64 { return [3]float64{i / 1e4, i * i / 1e4, j / 1e4} }, isZero, isZero, true},
+		"a large function":  {func(i, j float64) [3]float64 { return [3]float64{1e6 * i, 1e6 * j, 1e6 * (i - j)} }, positive, infinite, false},
 		"one is constant":   {func(i, j float64) [3]float64 { return [3]float64{i, j, 7} }, isZero, isZero, true},
 		"collinear block":   {func(i, j float64) [3]float64 { return [3]float64{i, 2*i + 1, j} }, isZero, isZero, true},
 		"uncorrelated":      {func(i, j float64) [3]float64 { return [3]float64{i, j, i*i + j*j} }, positive, isZero, false},

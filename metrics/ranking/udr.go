@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -145,7 +146,8 @@ func (u *UDR) Compare(ctx context.Context, codes []matrix.Matrix) (*Agreement, e
 // checkCodes returns an error if codes i do not have n rows, or if a number is not finite.
 func checkCodes(i int, c matrix.Matrix, n int) error {
 	if c.Rows != n || c.Rows < 2 || len(c.Data) != c.Rows*c.Cols {
-		return fmt.Errorf("udr: representation %d has %d rows, and the first has %d; want the same images, at least two", i, c.Rows, n)
+		return fmt.Errorf("udr: representation %d has %s, and the first has %d; want the same images, at least two",
+			i, wording.Count(c.Rows, "row"), n)
 	}
 	for at, v := range c.Data {
 		if v-v != 0 {

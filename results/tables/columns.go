@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train"
@@ -70,7 +71,8 @@ func (c *Column) number(r metrics.Result) (float64, error) {
 		if len(part.Values) == 1 {
 			return part.Values[0], nil
 		}
-		return 0, fmt.Errorf("metric %s: its part %q has %d numbers; want one, or of: its label", c.Metric.Name, c.Part, len(part.Values))
+		return 0, fmt.Errorf("metric %s: its part %q has %s; want one, or of: its label",
+			c.Metric.Name, c.Part, wording.Count(len(part.Values), "number"))
 	}
 	return 0, fmt.Errorf("metric %s: its part %q has 0 numbers; want one", c.Metric.Name, c.Part)
 }

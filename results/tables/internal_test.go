@@ -1,9 +1,11 @@
 package tables
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results/tables/internal/reference"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -102,3 +104,26 @@ func (t *Table) Print(text string) (err error) {
 
 // Reference returns the printed values.
 func (t *Table) Reference() *reference.File { return t.reference }
+
+// Metrics take the sub-codes and components of a data set. The metrics of the column stay as they are.
+func TestMeasuring(t *testing.T) {
+	variance, gap := &metrics.SubCodeDeviation{Codes: factor.SubCodes{"a": {0}}}, &metrics.MIG{}
+	distance, none := &metrics.DLSBD{}, &metrics.SAP{}
+	gap.Components = 10
+	list := []metrics.Choice{{Value: variance}, {Value: distance}, {Value: gap}, {Value: none}}
+	for _, c := range []struct {
+		set  DataSet
+		want string
+	}{
+		{DataSet{}, "map[a:[0]] map[] 10 0"},
+		{DataSet{Codes: factor.SubCodes{"b": {1}}}, "map[b:[1]] map[b:[1]] 10 0"},
+		{DataSet{Components: 1}, "map[a:[0]] map[] 1 0"},
+		{DataSet{Codes: factor.SubCodes{"b": {1}, "c": {2}}, Components: 20}, "map[b:[1] c:[2]] map[b:[1] c:[2]] 20 0"},
+	} {
+		got := c.set.measuring(list)
+		text := fmt.Sprint(got[0].Value.(*metrics.SubCodeDeviation).Codes, got[1].Value.(*metrics.DLSBD).Codes, got[2].Value.(*metrics.MIG).Components, got[3].Value.(*metrics.SAP).Components)
+		if text != c.want || variance.Codes["a"] == nil || distance.Codes != nil || gap.Components != 10 {
+			t.Errorf("%+v: %s, want %s", c.set, text, c.want)
+		}
+	}
+}

@@ -83,6 +83,7 @@ var braced = regexp.MustCompile(`\{([^}]*)\}`)
 
 // Numbers on pages agree with the ledger.
 func TestQuotedNumbers(t *testing.T) {
+	long.NotShort(t)
 	known, numbers := ledgerResults{}, 0
 	for _, q := range quotes(t) {
 		r := known.of(t, q.Table, q.Scale)

@@ -38,6 +38,7 @@ func TestPlaces(t *testing.T) {
 
 // A row can have additional metrics, and a data set can have a separate number of principal components.
 func TestAlso(t *testing.T) {
+	long.NotShort(t)
 	table, err := openSeveral(t, severalCSV, "{runs: {config: $kind.yaml,", "{runs: {also: [code-spread, {mig: {components: 3}}, {mig: {bins: 5}}], config: $kind.yaml,", "label: large,", "label: large, components: 7,")
 	if err != nil {
 		t.Fatal(err)

@@ -191,6 +191,7 @@ func TestLedger(t *testing.T) {
 
 // A run in the ledger is found, even if a row writes the same settings differently.
 func TestLedgerOtherWords(t *testing.T) {
+	long.NotShort(t)
 	base, dir := t.TempDir(), keptRuns(t)
 	table := mustOpen(t, base)
 	put(t, table, contributed(t, table, dir))

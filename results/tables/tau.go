@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results/tables/internal/runconfig"
 	"github.com/unravel-ml/unravel/results/tables/internal/summary"
@@ -113,7 +114,8 @@ func (t *tau) Plan(p *Planner, _ string, seed uint64) ([]sweep.Run, error) {
 				return nil, fmt.Errorf("row %q of table %s: %w", row.Label, t.Table, err)
 			}
 			if len(runs) != 1 {
-				return nil, fmt.Errorf("row %q of table %s has %d runs for a seed; want one", row.Label, t.Table, len(runs))
+				return nil, fmt.Errorf("row %q of table %s has %s for a seed; want one",
+					row.Label, t.Table, wording.Count(len(runs), "run"))
 			}
 			all = append(all, runs[0])
 		}
@@ -220,7 +222,7 @@ func valuesOf(runs []sweep.Entry, at int, part, of string, sign float64) ([]floa
 	var values []float64
 	for _, run := range runs {
 		if at >= len(run.Metrics) {
-			return nil, fmt.Errorf("run %s has %d metrics; want at least %d", run.Name, len(run.Metrics), at+1)
+			return nil, fmt.Errorf("run %s has %s; want at least %d", run.Name, wording.Count(len(run.Metrics), "metric"), at+1)
 		}
 		r := run.Metrics[at]
 		v, err := (&Column{Part: part, Of: of, Metric: metrics.Choice{Name: r.Name}}).number(r)

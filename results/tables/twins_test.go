@@ -170,7 +170,7 @@ func TestTablesOnReal(t *testing.T) {
 	}
 	standIns(t)
 	done, found := map[string]bool{}, 0
-	for _, name := range long.Sample(Names(), 12) {
+	for _, name := range long.Sample(Names(), 8) {
 		table, err := Open(name)
 		if err != nil {
 			t.Fatal(err)

@@ -195,7 +195,7 @@ type objective struct {
 	losses    []string // see program.lossNames
 	notes     []string
 	drops     bool // its programs have dropout masks
-	huge      bool // its memory is in huge pages, see memory.HugePages
+	steps     int  // steps in this process
 }
 
 type batchShape struct {

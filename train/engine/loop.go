@@ -289,10 +289,12 @@ func (l *Loop) stepError(p *program, err error) error {
 	return fmt.Errorf("step %d, objective %s: %w", l.at.step+1, p.objective.Name, err)
 }
 
+// worthHuge is the step of an objective from which on huge pages save more time than their advice takes.
+const worthHuge = 20
+
 func (l *Loop) count(o *objective, values []float64, images int) {
-	if !o.huge { // the first step has allocated the memory of all steps
+	if o.steps++; o.steps == worthHuge {
 		memory.HugePages()
-		o.huge = true
 	}
 	l.at.step++
 	l.at.inEpoch++

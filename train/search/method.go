@@ -6,6 +6,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // Method chooses the next step of a search. It has no state: the choice only depends on its settings and the arguments.
@@ -90,11 +91,11 @@ func (s *Settings) Validate() error {
 func (s *Settings) Budget() string {
 	switch {
 	case s.CoreHours == 0:
-		return fmt.Sprintf("%d trials", s.Runs)
+		return wording.Count(s.Runs, "trial")
 	case s.Runs == 0:
 		return fmt.Sprintf("%v core-hours", s.CoreHours)
 	}
-	return fmt.Sprintf("%d trials or %v core-hours", s.Runs, s.CoreHours)
+	return fmt.Sprintf("%s or %v core-hours", wording.Count(s.Runs, "trial"), s.CoreHours)
 }
 
 // Objective returns the name of the metric or loss.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -74,7 +75,8 @@ func (e *Entry) readResults() error {
 		return err
 	}
 	if len(e.Metrics) < len(e.Config.Metrics.Final) {
-		return fmt.Errorf("%s has %d metrics; the config names %d", filepath.Join(e.Dir, rundir.MetricsFile), len(e.Metrics), len(e.Config.Metrics.Final))
+		return fmt.Errorf("%s has %s; the config names %d",
+			filepath.Join(e.Dir, rundir.MetricsFile), wording.Count(len(e.Metrics), "metric"), len(e.Config.Metrics.Final))
 	}
 	err := e.readJSON(rundir.FitFile, &e.Fit)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -48,8 +49,9 @@ func edited(t testing.TB, dir, name, old, now string) {
 // A sweep does not accept a run with the same config but a different history. It trains its run in another folder. It
 // accepts a run with the same parameters.
 func TestHistory(t *testing.T) {
+	long.NotShort(t)
 	const lr = "set: {train.optimizer.adam.lr: 0.3}"
-	for _, x := range []struct {
+	for _, x := range long.Sample([]struct {
 		name, plan string
 		prepare    func(dir string)
 		own        bool
@@ -123,7 +125,7 @@ func TestHistory(t *testing.T) {
 			made(t, dir, false)
 			withoutHashes(t, dir, func(r *rundir.Record) { r.History = nil })
 		}, true},
-	} {
+	}, 8) {
 		t.Run(x.name, func(t *testing.T) {
 			dir, direct := t.TempDir(), t.TempDir()
 			x.prepare(filepath.Join(dir, "old"))

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/search"
 )
@@ -94,7 +95,8 @@ func (p *Plan) Validate() error {
 	}
 	for _, a := range p.Zip {
 		if len(a.Values) != len(p.Zip[0].Values) {
-			return config.Invalid("zip", "%s has %d values, %s %d; want lists of equal length", p.Zip[0].Key, len(p.Zip[0].Values), a.Key, len(a.Values))
+			return config.Invalid("zip", "%s has %s, %s %d; want lists of equal length",
+				p.Zip[0].Key, wording.Count(len(p.Zip[0].Values), "value"), a.Key, len(a.Values))
 		}
 	}
 	if p.Search.Value != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
 	. "github.com/unravel-ml/unravel/train/sweep"
 )
 
@@ -397,5 +398,50 @@ func TestForecastsWeights(t *testing.T) {
 	plan := "product: {losses.0.reconstruction.weight: [0.5, 2.5, 1e-7], train.optimizer: [{adam: {lr: 1e-7}}, {adam: {lr: 0.25}}]}\n"
 	if list, err := Forecasts(t.Context(), t.TempDir(), runsOf(t, plan), Forecasting{Rehearse: rehearse}); err != nil || len(list) != 6 || count != 1 {
 		t.Errorf("%d rehearsals of %d runs, %v", count, len(list), err)
+	}
+}
+
+// Progress follows the runs that have not ended, also if several end between two looks.
+func TestProgressLook(t *testing.T) {
+	dir, runs := t.TempDir(), runsOf(t, "seeds: [1, 2, 3, 4]")
+	p, err := Prepare(t.Context(), dir, runs, false, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mark := p.Mark()
+	for n, ends := range [][]int{nil, {1}, {0, 3}, {2}} {
+		for _, i := range ends {
+			if err := rundir.RecordFailure(p.Outcomes()[i].Dir, errors.New("why"), time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := []int{4, 3, 1, 0}[n]
+		if done, err := p.Look(); err != nil || done != (want == 0) || p.Missing() != want || (p.Mark() == mark) != (n == 0) {
+			t.Errorf("look %d: done %v, %v; %d are missing, want %d", n, done, err, p.Missing(), want)
+		}
+		mark = p.Mark()
+	}
+	if again, err := Prepare(t.Context(), dir, runs, false, nil); err != nil || again.Missing() != 0 || !again.Outcomes()[2].Before {
+		t.Errorf("later: %+v, %v", again, err)
+	}
+	if again, err := Prepare(t.Context(), dir, runs, true, nil); err != nil || again.Missing() != 4 {
+		t.Errorf("with retry: %+v, %v", again, err)
+	}
+}
+
+// An unfinished run is damaged only if one of its files is.
+func TestDamaged(t *testing.T) {
+	broken := fmt.Errorf("results: %w", &rundir.DamagedError{Path: "x", Err: errors.New("why")})
+	for _, c := range []struct {
+		state   State
+		problem error
+		want    bool
+	}{
+		{Damaged, nil, true}, {Damaged, broken, true}, {Unfinished, broken, true}, {Unfinished, nil, false}, {Unfinished, errors.New("late"), false},
+		{Finished, nil, false}, {Failed, errors.New("late"), false}, {Failed, broken, false},
+	} {
+		if e := (Entry{State: c.state, Problem: c.problem}); e.Damaged() != c.want {
+			t.Errorf("%s, %v: damaged is %v", c.state, c.problem, e.Damaged())
+		}
 	}
 }

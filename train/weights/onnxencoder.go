@@ -212,7 +212,8 @@ func (o *ONNXOptions) normalisation(c int) (scale, rest []float32, err error) {
 			list = []float64{otherwise}
 		case 1:
 		default:
-			return nil, fmt.Errorf("%s has %d numbers; want one for all channels, or %d, one for each", what, len(list), c)
+			return nil, fmt.Errorf("%s has %s; want one for all channels, or %d, one for each",
+				what, wording.Count(len(list), "number"), c)
 		}
 		return slices.Repeat(list[:1], c), nil
 	}

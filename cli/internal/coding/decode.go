@@ -20,6 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/report"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
@@ -129,7 +130,7 @@ func (c *Decode) check() error {
 		list []int
 	}{{"images", c.Images}, {"objects", c.Objects}} {
 		if len(f.list) > maxChosen {
-			return ui.Usagef("--%s: %d numbers; want at most %d", f.flag, len(f.list), maxChosen)
+			return ui.Usagef("--%s: %s; want at most %d", f.flag, wording.Count(len(f.list), "number"), maxChosen)
 		}
 	}
 	return nil
@@ -288,7 +289,7 @@ func (d *decoding) write(ctx context.Context, s *decode.Sheet, all [][]float64, 
 		}
 	}
 	d.result.Files = append(d.result.Files, r)
-	fmt.Fprintf(d.log, "%s: %d images of %d x %d x %d\n", r.PNG, n, h, w, channels)
+	fmt.Fprintf(d.log, "%s: %s of %d x %d x %d\n", r.PNG, wording.Count(n, "image"), h, w, channels)
 	return nil
 }
 
@@ -368,7 +369,7 @@ func (d *decoding) foreign(ctx context.Context, m matrix.Matrix) error {
 	for i := range codes {
 		codes[i] = m.Row(i)
 	}
-	return d.table(ctx, "decoded", fmt.Sprintf("%d codes", m.Rows), codes, projected)
+	return d.table(ctx, "decoded", wording.Count(m.Rows, "code"), codes, projected)
 }
 
 // table decodes codes and shows the first of them.

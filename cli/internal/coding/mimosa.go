@@ -147,15 +147,16 @@ func (c *Mimosa) open(ctx context.Context, s *ui.Streams) (*exploration, error) 
 		if err := f.Finite(); err != nil {
 			return nil, fmt.Errorf("factors: %s: %w", c.Factors, err)
 		}
+		f.DropCounter()
 		table.Settle(t, f)
 		t.Notes = append(t.Notes, f.Notes...)
 		if f.Rows != t.Rows {
 			return nil, inputs.OtherRows(c.Codes, t.Rows, t.Cols, c.Factors, f.Rows, f.Cols)
 		}
-		if f.Ints == nil {
+		if slices.ContainsFunc(f.Ints, func(ints []int64) bool { return ints == nil }) || len(f.Ints) == 0 {
 			return nil, fmt.Errorf("%s: factors are not whole numbers; want integer factors that say which dimensions a code has", c.Factors)
 		}
-		x.paths, x.names = numberRows(f.Ints, f.Cols)
+		x.paths, x.names = numberRows(f.Ints, f.Rows)
 	}
 	for _, note := range t.Notes {
 		fmt.Fprintln(s.Log, note)
@@ -197,10 +198,14 @@ func openExploredRun(ctx context.Context, dir string, s *ui.Streams) (*explorati
 }
 
 // numberRows numbers the distinct rows of a table in the order of first occurrence.
-func numberRows(data []int64, cols int) (number []int, names []string) {
+func numberRows(columns [][]int64, rows int) (number []int, names []string) {
 	known := map[string]int{}
-	for i := 0; i < len(data); i += cols {
-		name := strings.Trim(fmt.Sprint(data[i:i+cols]), "[]")
+	for i := range rows {
+		row := make([]int64, len(columns))
+		for c := range row {
+			row[c] = columns[c][i]
+		}
+		name := strings.Trim(fmt.Sprint(row), "[]")
 		at, ok := known[name]
 		if !ok {
 			at = len(names)

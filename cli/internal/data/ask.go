@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/internal/report/sheet"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 const mostShown = 200 // maximum number of pairs on a sheet
@@ -77,12 +78,14 @@ func (c *askCommand) Run(ctx context.Context, s *ui.Streams) error {
 		}
 	}
 	if c.Fill {
-		fmt.Fprintf(s.Log, "%d questions in %s, with answers: %d of %d are same\n", len(asked), c.Out, answers.Same(), len(answers.List))
+		fmt.Fprintf(s.Log, "%s in %s, with answers: %d of %d are same\n",
+			wording.Count(len(asked), "question"), c.Out, answers.Same(), len(answers.List))
 	} else {
-		fmt.Fprintf(s.Log, "%d questions in %s; write same or different after each\n", len(asked), c.Out)
+		fmt.Fprintf(s.Log, "%s in %s; write same or different after each\n", wording.Count(len(asked), "question"), c.Out)
 	}
 	if n := c.Count - len(asked); n > 0 {
-		fmt.Fprintf(s.Log, "%d questions fewer than requested: the examined rows have no more open pairs\n", n)
+		fmt.Fprintf(s.Log, "%s fewer than requested: the examined rows have no more open pairs\n",
+			wording.Count(n, "question"))
 	}
 	return nil
 }
@@ -118,7 +121,8 @@ func (c *askCommand) open(ctx context.Context, q *similarity.Query, s *ui.Stream
 		return nil, err
 	}
 	if d != nil && t.Rows != d.Len() {
-		return nil, fmt.Errorf("%s: codes have %d rows; want %d, one for each image of dataset %s", c.Codes, t.Rows, d.Len(), d.Name())
+		return nil, fmt.Errorf("%s: codes have %s; want %d, one for each image of dataset %s",
+			c.Codes, wording.Count(t.Rows, "row"), d.Len(), d.Name())
 	}
 	q.Codes, q.Width = t.Data, t.Cols
 	return d, nil

@@ -30,6 +30,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/internal/report/sheet"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // Command is `unravel data`.
@@ -150,14 +151,14 @@ func (c *showCommand) Run(ctx context.Context, s *ui.Streams) error {
 		return err
 	}
 	h, w, channels := d.ImageShape()
-	fmt.Fprintf(s.Log, "%s: %d images of %dx%dx%d\n", c.Name, d.Len(), h, w, channels)
+	fmt.Fprintf(s.Log, "%s: %s of %dx%dx%d\n", c.Name, wording.Count(d.Len(), "image"), h, w, channels)
 	missing := datasets.Missing(d)
 	for i, f := range d.Factors() {
 		unknown := ""
 		if missing != nil && missing[i] > 0 {
-			unknown = fmt.Sprintf(", unknown of %d images", missing[i])
+			unknown = fmt.Sprintf(", unknown of %s", wording.Count(missing[i], "image"))
 		}
-		fmt.Fprintf(s.Log, "  %s: %d levels, %v%s\n", f.Name, f.Size, f.Kind, unknown)
+		fmt.Fprintf(s.Log, "  %s: %s, %v%s\n", f.Name, wording.Count(f.Size, "level"), f.Kind, unknown)
 	}
 	fmt.Fprintln(s.Out, c.Out)
 	return nil
@@ -227,7 +228,8 @@ func (c *exportCommand) Run(ctx context.Context, s *ui.Streams) error {
 		return ui.WriteJSON(s.Out, set)
 	}
 	n, shape := set.Shape[0], set.Shape[1:]
-	fmt.Fprintf(s.Log, "%d images of %d x %d x %d, %s, in %s\n", n, shape[0], shape[1], shape[2], set.Type, c.Out)
+	fmt.Fprintf(s.Log, "%s of %d x %d x %d, %s, in %s\n",
+		wording.Count(n, "image"), shape[0], shape[1], shape[2], set.Type, c.Out)
 	fmt.Fprintf(s.Out, "dataset: %s\n", set.Config(c.Out))
 	return nil
 }

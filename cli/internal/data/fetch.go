@@ -19,6 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 type fetchCommand struct {
@@ -163,7 +164,8 @@ func describeSet(ctx context.Context, s *ui.Streams, choice catalog.Choice, o da
 		return err
 	}
 	h, w, c := d.ImageShape()
-	fmt.Fprintf(s.Out, "%s: %d images of %dx%dx%d in %s\n", choice.Name, d.Len(), h, w, c, filepath.Join(cache.Root(), "sets"))
+	fmt.Fprintf(s.Out, "%s: %s of %dx%dx%d in %s\n",
+		choice.Name, wording.Count(d.Len(), "image"), h, w, c, filepath.Join(cache.Root(), "sets"))
 	for _, line := range []struct{ what, text string }{{"licence", o.Licence}, {"terms", o.Terms}, {"cite", o.Citation}} {
 		if line.text != "" {
 			fmt.Fprintf(s.Out, "  %s: %s\n", line.what, line.text)

@@ -23,6 +23,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -190,9 +191,10 @@ func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) 
 	if len(chosen.LeftOut) > 0 {
 		e.remarks = append(e.remarks, fmt.Sprintf("left out: %s: not in %s", strings.Join(chosen.LeftOut, ", "), c.Like))
 	}
+	set := chosen.sets(c.Option, c.Like)
 	switch {
 	case c.Dir != "":
-		err = c.openRun(ctx, e, s, chosen.sets(c.Option, c.Like))
+		err = c.openRun(ctx, e, s, set)
 	case c.Encoder != "":
 		err = c.openEncoder(ctx, e, s)
 	default:
@@ -215,16 +217,19 @@ func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) 
 		if err != nil {
 			return nil, ui.Usage(err)
 		}
-		if !e.setCodes(codes, metrics.AssignAuto) {
+		if !e.setCodes(codes, metrics.AssignAuto, set) {
 			return nil, ui.Usagef("--blocks: none of the metrics has sub-codes; want one such as variance or mpd")
 		}
 	case c.Pairs != "":
 		e.matchCodes()
 	case c.Dir == "" && e.in.Codes.Cols != len(e.in.Factors): // it is unknown which columns form a sub-code
-		e.setCodes(nil, metrics.AssignBest)
+		e.setCodes(nil, metrics.AssignBest, set)
 	}
 	return e, nil
 }
+
+// Codes returns the codes to measure.
+func (e *Evaluation) Codes() *matrix.Matrix { return &e.in.Codes }
 
 // openRun reads the model and codes of a run. Metrics take the settings of its losses, unless set reports the key.
 func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set func(i int, key string) bool) error {
@@ -264,13 +269,14 @@ func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set
 	return c.readPairs(e, supervision.RowsOf(x.Data))
 }
 
-// setCodes sets sub-codes in the metrics with this setting, and reports whether there is such a metric.
-func (e *Evaluation) setCodes(codes factor.SubCodes, assign metrics.Assign) (used bool) {
+// setCodes sets sub-codes in the metrics with this setting, and reports whether there is such a metric. A metric keeps
+// the columns that the user has set, as set reports.
+func (e *Evaluation) setCodes(codes factor.SubCodes, assign metrics.Assign, set func(i int, key string) bool) (used bool) {
 	e.codes, e.assign = codes, assign
-	for _, c := range e.chosen {
-		if m, ok := c.Value.(metrics.SubCoded); ok {
+	for i, c := range e.chosen {
+		m, ok := c.Value.(metrics.SubCoded)
+		if used = used || ok; ok && !set(i, "codes") && !set(i, "assign") {
 			m.SetCodes(codes, assign)
-			used = true
 		}
 	}
 	return used
@@ -396,7 +402,8 @@ func describeClasses(a *similarity.Answers, c *similarity.Classes) []string {
 		}
 		parts = append(parts, fmt.Sprintf("%s %d %s of %s", name, c.Count[k], map[bool]string{true: "class", false: "classes"}[c.Count[k] == 1], wording.Count(rows, "row")))
 	}
-	lines := []string{fmt.Sprintf("pairs: %d answers, %d of them same: %s", len(a.List), a.Same(), strings.Join(parts, ", "))}
+	lines := []string{fmt.Sprintf("pairs: %s, %d of them same: %s",
+		wording.Count(len(a.List), "answer"), a.Same(), strings.Join(parts, ", "))}
 	if c.Dropped+c.Overruled > 0 {
 		lines = append(lines, fmt.Sprintf("pairs: %d answers are dropped and %d overruled by others; %d rows have too few answers", c.Dropped, c.Overruled, c.Unsure))
 	}

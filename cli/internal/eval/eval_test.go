@@ -47,6 +47,10 @@ func TestEvalNames(t *testing.T) {
 	if f := e.in.Factors; !slices.Equal(f[0].Names, []string{"cat", "owl"}) || f[1].Names != nil {
 		t.Errorf("names %q and %q; want cat and owl, and none", f[0].Names, f[1].Names)
 	}
+	clitest.WriteFile(t, "ids.csv", []byte("id,size\n1152921504606846977,1.5\n1152921504606846978,2\n1152921504606846977,\n"))
+	if err := (&Command{Codes: "codes.csv", Factors: "ids.csv"}).readFiles(&e); err != nil || e.in.Factors[0].Size != 2 {
+		t.Errorf("%+v, %v; want two ids", e.in.Factors, err)
+	}
 }
 
 // waiting is a metric that calls a test's function.

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -101,22 +102,15 @@ func (c *Command) setFactors(e *Evaluation, factors *table.Table) error {
 // columnsOfTable lists the columns of a table of factors. Without types, the values decide. One type applies to all.
 func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Column, error) {
 	if len(types) > 1 && len(types) != t.Cols {
-		return nil, fmt.Errorf("--types has %d kinds; want one for all, or one for each of the %d columns of %s", len(types), t.Cols, file)
+		return nil, fmt.Errorf("--types has %s; want one for all, or one for each of the %d columns of %s",
+			wording.Count(len(types), "kind"), t.Cols, file)
 	}
 	columns := make([]metrics.Column, t.Cols)
 	for j := range columns {
-		c := metrics.Column{Name: fmt.Sprint("factor", j), Values: make([]float64, t.Rows), Type: metrics.ColumnType{Found: true}}
+		column := t.Column(j)
+		c := metrics.Column{Name: fmt.Sprint("factor", j), Values: column.Values, Ints: column.Ints, Type: metrics.ColumnType{Found: true}}
 		if t.Names != nil {
 			c.Name = t.Names[j]
-		}
-		if t.Ints != nil {
-			c.Ints = make([]int64, t.Rows)
-		}
-		for i := range c.Values {
-			c.Values[i] = t.Data[i*t.Cols+j]
-			if t.Ints != nil {
-				c.Ints[i] = t.Ints[i*t.Cols+j]
-			}
 		}
 		if len(types) > 0 {
 			var err error
@@ -124,11 +118,11 @@ func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Colu
 				return nil, fmt.Errorf("--types: %w", err)
 			}
 		}
-		if t.Words != nil && t.Words[j] != nil {
+		if column.Words != nil {
 			if c.Type.Found {
 				c.Type = metrics.ColumnType{Kind: factor.Categorical}
 			} else if c.Type.Continuous || c.Type.Kind == factor.Circular {
-				return nil, fmt.Errorf("--types: column %s has words such as %q, which are not numbers; want categorical", c.Name, t.Words[j][0])
+				return nil, fmt.Errorf("--types: column %s has words such as %q, which are not numbers; want categorical", c.Name, column.Words[0])
 			}
 		}
 		columns[j] = c
@@ -175,7 +169,7 @@ func addRotations(in *metrics.Input, path string) (notes []string, err error) {
 func describeFactors(in *metrics.Input) string {
 	var parts []string
 	for j, f := range in.Factors {
-		kind := fmt.Sprintf("%s (%d levels)", f.Kind, f.Size)
+		kind := fmt.Sprintf("%s (%s)", f.Kind, wording.Count(f.Size, "level"))
 		if in.Exact != nil && in.Exact[j] != nil {
 			kind = fmt.Sprintf("continuous (%d bins with values)", f.Size)
 		}
@@ -209,7 +203,8 @@ func describeGaps(in *metrics.Input) string {
 func parseBlocks(text string, in *metrics.Input) (factor.SubCodes, error) {
 	blocks := strings.Split(text, ";")
 	if len(blocks) != len(in.Factors) {
-		return nil, fmt.Errorf("--blocks %q has %d blocks; want %d with semicolons between them, one for each factor", text, len(blocks), len(in.Factors))
+		return nil, fmt.Errorf("--blocks %q has %s; want %d with semicolons between them, one for each factor",
+			text, wording.Count(len(blocks), "block"), len(in.Factors))
 	}
 	codes, owner := factor.SubCodes{}, map[int]string{}
 	for j, block := range blocks {

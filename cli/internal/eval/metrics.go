@@ -178,9 +178,13 @@ func decodeChoice(name string, settings []string) (metrics.Choice, error) {
 	return c.Metrics[0], nil
 }
 
-// sets reports which keys of the i-th metric are set. A dialect sets all keys except code columns.
+// sets reports which keys of the i-th metric are set: none without --metrics. A dialect sets all keys except code
+// columns.
 func (c Choice) sets(options []string, like string) func(i int, key string) bool {
 	return func(i int, key string) bool {
+		if i >= len(c.Items) {
+			return false
+		}
 		m := c.Items[i]
 		if slices.ContainsFunc(options, func(o string) bool { return strings.HasPrefix(o, m.name+"."+key+"=") }) {
 			return true

@@ -392,7 +392,9 @@ func (e *Evaluation) writeConstancy(ctx context.Context, write writeFile) error 
 	if rows == nil {
 		return nil
 	}
-	return write("constancy.png", func(w io.Writer) error { return report.Spaces(w, "Levels by their sub-codes", rows) })
+	return write("constancy.png", func(w io.Writer) error {
+		return report.Spaces(w, "Levels by their sub-codes; dark: last levels", rows)
+	})
 }
 
 func (e *Evaluation) hierarchyFigures(results []metrics.Result) map[string]func(io.Writer) error {

@@ -21,3 +21,33 @@ func TestEffort(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// A cell counts once, by its key. Cells computed from printed numbers may count separately.
+func TestSummaryCount(t *testing.T) {
+	one, other := 1.0, 1.5
+	difference := -0.5
+	cell := func(ours, theirs *float64, s tables.Status) tables.Cell {
+		return tables.Cell{Ours: ours, Theirs: theirs, Difference: &difference, Status: s}
+	}
+	const pair = tables.KeyPair + "x"
+	r := &tables.Result{Table: &tables.Table{}, Rows: []tables.ResultRow{{Cells: []tables.Cell{
+		cell(&one, nil, tables.Missing), cell(&one, &one, tables.Same), cell(&one, &one, tables.Same), cell(&one, &other, tables.Near),
+		cell(&one, &other, tables.Differs), cell(&one, &other, tables.Differs), cell(nil, &one, tables.Missing), cell(&one, &one, tables.Measured), cell(nil, &one, tables.Missing),
+	}}}}
+	keysOf := [][][]string{{{"a"}, {tables.KeyItself}, {tables.KeyPrinted}, {"b"}, {pair}, {pair}, {"c"}, {"d", "e"}, {pair}}}
+	for _, c := range []struct {
+		distinct bool
+		known    keys
+		want     Summary
+	}{
+		{false, keys{}, Summary{Printed: 5, Computed: 3, Same: 1, Near: 1, Repeated: 1}},
+		{true, keys{}, Summary{Printed: 4, Computed: 2, Near: 1, Repeated: 1, FromPrinted: 1}},
+		{true, keys{"b": true, "e": true}, Summary{Printed: 2, Computed: 1, Repeated: 2, FromPrinted: 1}},
+	} {
+		var got Summary
+		got.count(r, keysOf, c.known, c.distinct)
+		if got != c.want || got.Differs() != 1 || !c.known.some([]string{"z", "c"}) || c.known["a"] || c.known[tables.KeyPrinted] == c.distinct {
+			t.Errorf("distinct %v: %+v, want %+v; known %v", c.distinct, got, c.want, c.known)
+		}
+	}
+}

@@ -84,3 +84,18 @@ func BenchmarkListTables(b *testing.B) {
 		}
 	}
 }
+
+// A task of a cluster gets the flags that decide which runs it makes.
+func TestJob(t *testing.T) {
+	table := &tables.Table{Name: "own"}
+	for want, c := range map[string]*Command{
+		"table own --scale full --runs dir":                {Name: "own", Scale: "full", Runs: "dir"},
+		"table own --scale quick --runs dir --fresh":       {Name: "own", Scale: "quick", Runs: "dir", Fresh: true},
+		"table own --scale full --runs dir --fresh --real": {Name: "own", Scale: "full", Runs: "dir", Fresh: true, Real: true},
+	} {
+		job, err := c.job(table)
+		if err != nil || strings.Join(job.Command[1:], " ") != want {
+			t.Errorf("%v, %v; want %s", job.Command, err, want)
+		}
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/unravel-ml/unravel/cli/internal/eval"
@@ -67,12 +68,6 @@ func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 	if len(failed) > 0 && len(runs) < 2 {
 		return failed[0]
 	}
-	agreement, err := c.rank(ctx, runs, s)
-	if err != nil {
-		return err
-	}
-	x := newComparison(runs, agreement)
-	x.Notes = append(x.Notes, c.narrowColumns(runs, agreement)...)
 	settings := make([]*index.Run, len(runs))
 	for i, r := range runs {
 		settings[i] = &index.Run{Dir: r.name} // without settings
@@ -80,6 +75,12 @@ func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 			settings[i] = index.Read(r.name, r.name)
 		}
 	}
+	agreement, err := c.rank(ctx, runs, settings, s)
+	if err != nil {
+		return err
+	}
+	x := newComparison(runs, agreement)
+	x.Notes = append(x.Notes, c.narrowColumns(runs, agreement)...)
 	x.compareSettings(settings)
 	if len(x.Metrics) == 0 {
 		return errors.New("there is nothing to compare; want metrics, or codes of the same images")
@@ -183,20 +184,16 @@ func (c *Compare) open(ctx context.Context, source string, s *ui.Streams) (*comp
 		return &compared{name: source, results: results}, err
 	}
 	r, factors := &compared{name: source}, c.factorsOf(source)
-	measured := factors != "" || len(c.Metrics) > 0
-	log := s.Log
-	if measured { // measuring reads the file again
-		log = nil
+	if factors != "" || len(c.Metrics) > 0 {
+		r.results, r.codes, err = c.measure(ctx, &eval.Command{Codes: source, Factors: factors, Types: c.Types, Bins: c.Bins}, s)
+		return r, err
 	}
-	t, err := inputs.ReadCodes(source, log)
+	t, err := inputs.ReadCodes(source, s.Log)
 	if err != nil {
 		return nil, err
 	}
 	r.codes = &matrix.Matrix{Rows: t.Rows, Cols: t.Cols, Data: t.Data}
-	if measured {
-		r.results, err = c.measure(ctx, &eval.Command{Codes: source, Factors: factors, Types: c.Types, Bins: c.Bins}, s)
-	}
-	return r, err
+	return r, nil
 }
 
 // factorsOf returns the file with the factors for a file of codes, or "" if there is none.
@@ -252,16 +249,19 @@ func (c *Compare) folderResults(ctx context.Context, dir string, s *ui.Streams) 
 			return stored, nil
 		}
 	}
-	return c.measure(ctx, &eval.Command{Dir: dir}, s)
+	results, _, err := c.measure(ctx, &eval.Command{Dir: dir}, s)
+	return results, err
 }
 
-func (c *Compare) measure(ctx context.Context, e *eval.Command, s *ui.Streams) ([]metrics.Result, error) {
+// measure returns the results and the measured codes.
+func (c *Compare) measure(ctx context.Context, e *eval.Command, s *ui.Streams) ([]metrics.Result, *matrix.Matrix, error) {
 	e.Metrics, e.Blocks, e.Chance = c.Metrics, c.Blocks, c.Chance
 	opened, err := e.Open(ctx, s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return opened.Results(ctx, s)
+	results, err := opened.Results(ctx, s)
+	return results, opened.Codes(), err
 }
 
 func readResults(path string) ([]metrics.Result, error) {
@@ -302,18 +302,27 @@ func named(results []metrics.Result, texts []string) ([]metrics.Result, error) {
 }
 
 // rank computes UDR if all runs have codes of the same images. Otherwise it logs the reason.
-func (c *Compare) rank(ctx context.Context, runs []*compared, s *ui.Streams) (*ranking.Agreement, error) {
+func (c *Compare) rank(
+	ctx context.Context, runs []*compared, settings []*index.Run, s *ui.Streams,
+) (*ranking.Agreement, error) {
 	if c.UDR == "none" {
 		return nil, nil
 	}
 	var codes []matrix.Matrix
-	for _, r := range runs {
+	for i, r := range runs {
 		switch {
 		case r.codes == nil:
 			fmt.Fprintf(s.Log, "left out: udr: %s has no codes\n", r.name)
 			return nil, nil
 		case r.codes.Rows != runs[0].codes.Rows:
 			fmt.Fprintf(s.Log, "left out: udr: %s has codes of %d images, and %s of %d\n", r.name, r.codes.Rows, runs[0].name, runs[0].codes.Rows)
+			return nil, nil
+		case !r.varies() && sampledApart(settings[0], settings[i], r.codes.Rows):
+			fmt.Fprintf(s.Log, "left out: udr: %s and %s have codes of other random images (metrics.sample); "+
+				"want codes of all images, from unravel encode\n", r.name, runs[0].name)
+			return nil, nil
+		case !r.varies() && otherFiles(runs[0].name, r.name):
+			fmt.Fprintf(s.Log, "left out: udr: %s and %s are runs with other images: their files differ\n", r.name, runs[0].name)
 			return nil, nil
 		case r.factors != nil && runs[0].factors != nil && !slices.EqualFunc(r.factors.Data, runs[0].factors.Data, func(x, y float64) bool { return x == y || x != x && y != y }):
 			fmt.Fprintf(s.Log, "left out: udr: %s and %s are runs with other images: their factors differ\n", r.name, runs[0].name)
@@ -322,6 +331,55 @@ func (c *Compare) rank(ctx context.Context, runs []*compared, s *ui.Streams) (*r
 		codes = append(codes, *r.codes)
 	}
 	return c.ranking().Compare(ctx, codes)
+}
+
+// varies reports whether factors are known that tell the images apart.
+func (r *compared) varies() bool {
+	if r.factors == nil {
+		return false
+	}
+	last := make([]float64, r.factors.Cols)
+	for at, v := range r.factors.Data {
+		if at >= len(last) && v != last[at%len(last)] && v == v {
+			return true
+		}
+		last[at%len(last)] = v
+	}
+	return false
+}
+
+// sampledApart reports whether two runs have codes of different random images: the seed draws them.
+func sampledApart(a, b *index.Run, rows int) bool {
+	drawn := func(r *index.Run) bool {
+		sample, _ := r.Settings.Get("metrics.sample")
+		return sample == strconv.Itoa(rows)
+	}
+	one, known := a.Settings.Get(seedColumn)
+	other, too := b.Settings.Get(seedColumn)
+	return known && too && one != other && (drawn(a) || drawn(b))
+}
+
+// otherFiles reports whether two runs read different files of images with the same key of the config.
+func otherFiles(a, b string) bool {
+	images := func(dir string) map[string]string {
+		hashes := map[string]string{}
+		if d, err := rundir.ReadData(dir); err == nil && d != nil {
+			for _, in := range d.Inputs {
+				place, of := strings.CutPrefix(in.Key, "dataset.")
+				if of && (strings.HasSuffix(place, "path") || strings.Contains(place, "path/images")) {
+					hashes[in.Key] = in.SHA256
+				}
+			}
+		}
+		return hashes
+	}
+	of := images(a)
+	for key, hash := range images(b) {
+		if of[key] != "" && of[key] != hash {
+			return true
+		}
+	}
+	return false
 }
 
 // narrowColumns returns a note on the code columns that UDR ignores.

@@ -167,24 +167,23 @@ func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
 	for _, name := range names {
 		if c.CSV {
 			rows[0] = append(rows[0], name+"_mean", name+"_std")
-		} else if !strings.Contains(name, ".") || name == "fit.converged" {
+		} else if mainResult(name) {
 			rows[0] = append(rows[0], name)
 		}
 	}
 	for _, g := range groups {
-		row := append(slices.Clone(g.Values), strconv.Itoa(g.Runs))
+		row := slices.Clone(g.Values)
+		for i, text := range row {
+			if v, err := strconv.ParseFloat(text, 64); err == nil && !c.CSV {
+				row[i] = ui.Digits(v) // 0 instead of 0.0, as in a table of runs
+			}
+		}
+		row = append(row, strconv.Itoa(g.Runs))
 		for _, name := range names {
-			mean, ok := g.Mean[name]
-			switch {
-			case c.CSV && ok:
-				row = append(row, ui.Digits(mean), ui.Digits(g.Std[name]))
-			case c.CSV:
-				row = append(row, "", "")
-			case strings.Contains(name, ".") && name != "fit.converged":
-			case ok:
-				row = append(row, fmt.Sprintf("%.4g±%.2g", mean, g.Std[name]))
-			default:
-				row = append(row, "-")
+			if c.CSV {
+				row = append(row, digitsIn(g.Mean, name), digitsIn(g.Std, name))
+			} else if mainResult(name) {
+				row = append(row, resultOf(g, name))
 			}
 		}
 		rows = append(rows, row)
@@ -200,6 +199,27 @@ func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
 	}
 	printFitted(s, list)
 	return nil
+}
+
+func mainResult(name string) bool { return !strings.Contains(name, ".") || name == "fit.converged" }
+
+func digitsIn(values map[string]float64, name string) string {
+	if v, ok := values[name]; ok {
+		return ui.Digits(v)
+	}
+	return ""
+}
+
+// resultOf returns the mean of a result, with its deviation if the group has several.
+func resultOf(g *index.Group, name string) string {
+	mean, ok := g.Mean[name]
+	if !ok {
+		return "-"
+	}
+	if std, several := g.Std[name]; several {
+		return fmt.Sprintf("%.4g±%.2g", mean, std)
+	}
+	return fmt.Sprintf("%.4g", mean)
 }
 
 // sendMLflow sends runs to an MLflow server. The credentials are in MLflow's environment variables.

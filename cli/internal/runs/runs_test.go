@@ -79,3 +79,56 @@ func TestColumnsFit(t *testing.T) {
 		t.Errorf("shown: %v, left out: %q", fitting, left)
 	}
 }
+
+// A comparison notes options that differ between runs.
+func TestOtherOptions(t *testing.T) {
+	with := func(options ...map[string]any) (list []runResult) {
+		for i, o := range options {
+			list = append(list, runResult{2 * i, metrics.Result{Options: o}})
+		}
+		return list
+	}
+	codes := func(columns ...int) map[string]any {
+		return map[string]any{"codes": map[string]any{"y": columns, "x": 5}}
+	}
+	for i, c := range []struct {
+		list []runResult
+		want string
+	}{
+		{with(map[string]any{"bins": 20}, map[string]any{"bins": 20}), "[]"},
+		{with(map[string]any{"bins": 20}, nil), "[]"},
+		{with(map[string]any{"bins": 20, "c": 1}, map[string]any{"bins": 30, "c": 1}), "[mig has different bins: 20 in run 1, 30 in run 3]"},
+		{with(codes(1, 2), codes(3)), "[mig is measured on different columns: x 5 y [1 2] in run 1, x 5 y [3] in run 3; --blocks gives all runs the same columns]"},
+		{with(codes(1), map[string]any{"codes": map[string]any{}}),
+			"[mig is measured on different columns: x 5 y [1] in run 1, equal shares or the best columns in run 3; --blocks gives all runs the same columns]"},
+	} {
+		if got := fmt.Sprint(otherOptions("mig", c.list)); got != c.want {
+			t.Errorf("%d: %s, want %s", i, got, c.want)
+		}
+	}
+}
+
+// A comparison warns of codes that are more than twice as wide as others.
+func TestOtherScales(t *testing.T) {
+	result := func(run int, scale float64, fractions ...float64) runResult {
+		r := runResult{run, metrics.Result{Scale: scale}}
+		if fractions != nil {
+			r.result.Parts = []metrics.Part{{Name: "fraction", Values: fractions}}
+		}
+		return r
+	}
+	for i, c := range []struct {
+		list []runResult
+		want string
+	}{
+		{[]runResult{result(0, 1), result(1, 2)}, "[]"},
+		{[]runResult{result(0, 1), result(1, 0)}, "[]"},
+		{[]runResult{result(0, 1), result(1, 3, 0.5), result(2, 2)}, "[mad depends on the scale of the codes, which are 3 times as wide in run 2 as in run 1]"},
+		{[]runResult{result(0, 4, 0.25), result(1, 0), result(2, 1, 0.5, 1)}, "[mad depends on the scale of the codes, which are 4 times as wide in run 1 as in run 3; " +
+			"the mean fraction of the remaining variance does not depend on it: 0.25 in run 1, 0.75 in run 3]"},
+	} {
+		if got := fmt.Sprint(otherScales("mad", c.list)); got != c.want {
+			t.Errorf("%d: %s, want %s", i, got, c.want)
+		}
+	}
+}

@@ -22,6 +22,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/lock"
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -216,7 +217,7 @@ func (f *ClusterFlags) PrintJob(ctx context.Context, s *ui.Streams, j cluster.Jo
 		return err
 	}
 	if missing == 0 {
-		fmt.Fprintf(s.Log, "nothing to submit: %d runs finished, %d failed\n", finished, failed)
+		fmt.Fprintf(s.Log, "nothing to submit: %s finished, %d failed\n", wording.Count(finished, "run"), failed)
 		return nil
 	}
 	scheduler := f.scheduler()

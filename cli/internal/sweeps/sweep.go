@@ -362,7 +362,8 @@ func (c *Command) previewSearch(ctx context.Context, s *ui.Streams, found *sweep
 	if _, ok := found.Method.Value.(*search.TPE); ok && more && len(next) < maxPreview {
 		fmt.Fprintln(s.Out, "further trials follow from results")
 	}
-	fmt.Fprintf(s.Out, "%d trials ended, %.3g core-hours used; budget: %s\n", ended(trials), trials.CoreHours, own.Budget())
+	fmt.Fprintf(s.Out, "%s ended, %.3g core-hours used; budget: %s\n",
+		wording.Count(ended(trials), "trial"), trials.CoreHours, own.Budget())
 	return nil
 }
 

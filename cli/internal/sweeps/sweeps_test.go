@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -91,5 +92,58 @@ func TestPrepare(t *testing.T) {
 	}
 	if err := Prepare(t.Context(), runs, &log); !errors.Is(err, datasets.ErrNotFetched) {
 		t.Errorf("error %v, want the absent dsprites", err)
+	}
+}
+
+// Long times are rounded to minutes, and short times to milliseconds.
+func TestRounded(t *testing.T) {
+	for seconds, want := range map[float64]string{0.0126: "13ms", 60: "1m0s", 60.4: "1m0s", 61.6: "1m2s", 3600: "1h0m0s", 3629: "1h0m0s", 3631: "1h1m0s"} {
+		if got := Rounded(seconds).String(); got != want {
+			t.Errorf("%v s: %s, want %s", seconds, got, want)
+		}
+	}
+}
+
+// Flags accept their values up to the limits. An empty want is an error.
+func TestClusterFlags(t *testing.T) {
+	name := func(text string) (string, error) {
+		var n nameFlag
+		err := n.UnmarshalText([]byte(text))
+		return string(n), err
+	}
+	volume := func(text string) (string, error) {
+		var v volumeFlag
+		err := v.UnmarshalText([]byte(text))
+		return v.claim + " " + v.path, err
+	}
+	atMost := func(text string) (string, error) {
+		var d timeFlag
+		err := d.UnmarshalText([]byte(text))
+		return time.Duration(d).String(), err
+	}
+	memory := func(text string) (string, error) {
+		var m memoryFlag
+		err := m.UnmarshalText([]byte(text))
+		return strconv.FormatInt(int64(m), 10), err
+	}
+	index := func(text string) (string, error) {
+		f := &indexFlag{text: text}
+		n, err := f.number()
+		return strconv.Itoa(n), err
+	}
+	for _, c := range []struct {
+		read       func(string) (string, error)
+		text, want string
+	}{
+		{name, "a", "a"}, {name, "gpu-long", "gpu-long"}, {name, "", ""}, {name, "a b", ""}, {name, "a\t", ""}, {name, `"a"`, ""}, {name, "it's", ""}, {name, "a\n", ""},
+		{volume, "data:/shared", "data /shared"}, {volume, ":/shared", ""}, {volume, "data:shared", ""}, {volume, "/shared", ""},
+		{atMost, "2m", "2m0s"}, {atMost, "119s", ""}, {atMost, "1-00", "24h0m0s"}, {atMost, "0", ""},
+		{memory, "1K", "1024"}, {memory, "1.5M", "1572864"}, {memory, "2GB", "2147483648"}, {memory, "1TiB", "1099511627776"}, {memory, "1048576T", "1152921504606846976"},
+		{memory, "1048577T", ""}, {memory, "0K", ""}, {memory, "1", ""}, {memory, "1g", ""},
+		{index, "0", "0"}, {index, "12", "12"}, {index, "-1", ""}, {index, "x", ""},
+	} {
+		if got, err := c.read(c.text); (err != nil) != (c.want == "") || err == nil && got != c.want {
+			t.Errorf("%q: %s, %v; want %q", c.text, got, err, c.want)
+		}
 	}
 }

@@ -88,7 +88,9 @@ func (c *Train) train(ctx context.Context, s *ui.Streams, settings train.Config)
 
 // dryTrain prints the config of a run, and logs its plan from a rehearsal. With asJSON it prints both as one object.
 func dryTrain(ctx context.Context, c train.Config, dir string, asJSON bool, s *ui.Streams) error {
+	fast := ui.Unless(s.Log, "preparing the data set, then training some steps to estimate memory and time")
 	plan, err := train.Planned(ctx, c)
+	fast()
 	if err != nil {
 		return err
 	}

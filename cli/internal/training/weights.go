@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/internal/version"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train"
@@ -97,7 +98,7 @@ func (c *Export) Run(ctx context.Context, s *ui.Streams) error {
 	if c.Format == onnxFormat {
 		fmt.Fprintf(s.Log, "%s of %s in %s: from %s to %s\n", part, c.Dir, r.File, sizes(r.Network.Input, layout), sizes(r.Network.Output, layout))
 	} else {
-		fmt.Fprintf(s.Log, "%d tensors of %s in %s, %s\n", r.Tensors, c.Dir, r.File, layoutText[layout])
+		fmt.Fprintf(s.Log, "%s of %s in %s, %s\n", wording.Count(r.Tensors, "tensor"), c.Dir, r.File, layoutText[layout])
 	}
 	return nil
 }
@@ -228,15 +229,15 @@ func (c *Import) Run(s *ui.Streams) error {
 			*weights.Loaded
 		}{c.Dir, loaded})
 	}
-	fmt.Fprintf(s.Log, "%d tensors of %s in %s\n", loaded.Tensors, c.From, c.Dir)
+	fmt.Fprintf(s.Log, "%s of %s in %s\n", wording.Count(loaded.Tensors, "tensor"), c.From, c.Dir)
 	if n := len(loaded.Missing); n > 0 {
-		fmt.Fprintf(s.Log, "%d tensors of the model are not in the file, such as %s\n", n, loaded.Missing[0])
+		fmt.Fprintf(s.Log, "not in the file: %s of the model, such as %s\n", wording.Count(n, "tensor"), loaded.Missing[0])
 	}
 	if n := len(loaded.Counters); n > 0 {
 		fmt.Fprintf(s.Log, "%d batch counters are left out, such as %s: no network needs them\n", n, loaded.Counters[0])
 	}
 	if n := len(loaded.Unknown); n > 0 {
-		fmt.Fprintf(s.Log, "%d tensors of the file are left out, such as %s\n", n, loaded.Unknown[0])
+		fmt.Fprintf(s.Log, "left out: %s of the file, such as %s\n", wording.Count(n, "tensor"), loaded.Unknown[0])
 	}
 	return nil
 }

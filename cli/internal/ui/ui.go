@@ -147,6 +147,20 @@ func Patience(log io.Writer) time.Duration {
 	return 10 * time.Second
 }
 
+// Unless logs a text once the patience is over, unless the returned function is called before.
+func Unless(log io.Writer, text string) (fast func()) {
+	logged := make(chan struct{})
+	timer := time.AfterFunc(Patience(log), func() {
+		defer close(logged)
+		fmt.Fprintln(log, text)
+	})
+	return func() {
+		if !timer.Stop() {
+			<-logged
+		}
+	}
+}
+
 // Watch returns a function that logs the progress of slow repeats, at most once per [Patience].
 func Watch(s *Streams, format string) func(name string, done, of int) {
 	patience, last := Patience(s.Log), time.Now()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -27,5 +28,19 @@ func TestTransferLine(t *testing.T) {
 	tr.End()
 	if text := log.String(); !strings.HasPrefix(text, "downloading a.npz: 3.00 MiB of 4.00 MiB (75 %)") || !strings.HasSuffix(text, "waiting for another process\n") {
 		t.Errorf("%q", text)
+	}
+}
+
+// Only slow work gets a line.
+func TestUnless(t *testing.T) {
+	for work, want := range map[time.Duration]string{time.Second: "", time.Minute: "slow\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			var log bytes.Buffer
+			fast := Unless(&log, "slow")
+			time.Sleep(work)
+			if fast(); log.String() != want {
+				t.Errorf("work of %v logs %q; want %q", work, log.String(), want)
+			}
+		})
 	}
 }

@@ -182,6 +182,31 @@ func TestLikely(t *testing.T) {
 	}
 }
 
+// Random questions are about all pairs of different rows, in both orders and of all factors in turn.
+func TestRandomPairs(t *testing.T) {
+	for _, rows := range []int{2, 3} {
+		a := &Answers{Rows: rows}
+		if err := Random(a, Query{Count: 200, Factors: []string{"x", "y"}, Stream: rng.New(5, "random")}); err != nil {
+			t.Fatal(err)
+		}
+		seen := map[[3]int32]bool{}
+		for n, q := range a.Open {
+			seen[[3]int32{q.A, q.B, int32(q.Factor)}] = true
+			if q.A == q.B || a.Factors[q.Factor] != [2]string{"x", "y"}[n%2] {
+				t.Errorf("question %d: %+v", n, q)
+			}
+		}
+		if len(seen) != 2*rows*(rows-1) {
+			t.Errorf("%d rows: %d different questions", rows, len(seen))
+		}
+		for name, ask := range map[string]func(*Answers, Query) error{"ask": Ask, "random": Random} {
+			if err := ask(&Answers{Rows: 1}, Query{Count: 1, Factors: []string{"x"}, Stream: rng.New(5, "one")}); err == nil || !strings.Contains(err.Error(), "there is one row") {
+				t.Errorf("%s about one row: %v", name, err)
+			}
+		}
+	}
+}
+
 func TestAskErrors(t *testing.T) {
 	s := rng.New(0, "ask")
 	for want, q := range map[string]Query{

@@ -37,19 +37,21 @@ func TestRead(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"0,1,x":                        "f.csv:1:1: there are 3 fields; want four, row,row,factor,answer",
-		"0,1,x,same,5":                 "f.csv:1:1: there are 5 fields",
-		"0,1,x,same\n0,9,x,same":       "f.csv:2:3: there is no row 9; want 0 to 4",
-		"0,1,x,same\n-1,0,x,same":      "f.csv:2:1: there is no row -1; want 0 to 4",
-		"99999999999999999999,0,x,":    "f.csv:1:1: there is no row 99999999999999999999; want 0 to 4",
-		"0,1.5,x,same":                 `f.csv:1:3: "1.5" is not a row; want a whole number from 0 to 4`,
-		"0,1,x,sane":                   `f.csv:1:7: "sane" is no answer; want same or different`,
-		"0,1,x,same\n0,1,f,answer":     `f.csv:2:7: "answer" is no answer`,
-		"0,1,,same":                    "f.csv:1:5: the factor has no name",
-		"0,1,\"x,same":                 "f.csv:1:12: extraneous or missing \" in quoted-field; want row,row,factor,answer",
-		"0,1,x\"y,same":                "f.csv:1:6: bare \" in non-quoted-field",
-		"nothing":                      "f.csv:1:1: there are 1 fields",
-		strings.Repeat("x", 100) + ",": "f.csv:1:1: there are 2 fields",
+		"0,1,x":                            "f.csv:1:1: there are 3 fields; want four, row,row,factor,answer",
+		"0,1,x,same,5":                     "f.csv:1:1: there are 5 fields",
+		"0,1,x,same\n0,9,x,same":           "f.csv:2:3: there is no row 9; want 0 to 4",
+		"0,1,x,same\n-1,0,x,same":          "f.csv:2:1: there is no row -1; want 0 to 4",
+		"99999999999999999999,0,x,":        "f.csv:1:1: there is no row 99999999999999999999; want 0 to 4",
+		"0,1.5,x,same":                     `f.csv:1:3: "1.5" is not a row; want a whole number from 0 to 4`,
+		"0,1,x," + strings.Repeat("é", 60): `f.csv:1:7: "` + strings.Repeat("é", 60) + `" is no answer`,
+		"0,1,x," + strings.Repeat("é", 61): `f.csv:1:7: "` + strings.Repeat("é", 57) + `..." is no answer`,
+		"0,1,x,sane":                       `f.csv:1:7: "sane" is no answer; want same or different`,
+		"0,1,x,same\n0,1,f,answer":         `f.csv:2:7: "answer" is no answer`,
+		"0,1,,same":                        "f.csv:1:5: the factor has no name",
+		"0,1,\"x,same":                     "f.csv:1:12: extraneous or missing \" in quoted-field; want row,row,factor,answer",
+		"0,1,x\"y,same":                    "f.csv:1:6: bare \" in non-quoted-field",
+		"nothing":                          "f.csv:1:1: there are 1 fields",
+		strings.Repeat("x", 100) + ",":     "f.csv:1:1: there are 2 fields",
 	} {
 		if _, err := Read(strings.NewReader(text), "f.csv", Rows{Count: 5}); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)

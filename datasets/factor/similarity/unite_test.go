@@ -167,6 +167,38 @@ func TestNoise(t *testing.T) {
 	}
 }
 
+// A class keeps only rows with enough answers. Rows that depend on a removed row go with it.
+func TestTooFewAnswers(t *testing.T) {
+	a := &Answers{Rows: 8, Factors: []string{"x"}}
+	for _, p := range [][3]int{{0, 1, 2}, {1, 2, 2}, {2, 0, 2}, {2, 3, 1}, {3, 6, 1}, {4, 5, 1}} {
+		for range p[2] {
+			a.Add(p[0], p[1], "x", true)
+		}
+	}
+	for n := range 13 {
+		a.Add(n%3, 4+n%2, "x", false)
+	}
+	c, err := Unite(a, Options{Noise: 0.3})
+	if err != nil || c.Least[0] != 2 || c.Unsure != 4 || c.Overruled != 3 || len(c.Kept) != 19 || c.Count[0] != 1 ||
+		!slices.Equal(c.Of[0], []int32{0, 0, 0, -1, -1, -1, -1, -1}) {
+		t.Errorf("%+v, %v", c, err)
+	}
+}
+
+// Rules of conflicts are their names, and noise needs majority.
+func TestPolicy(t *testing.T) {
+	for o, want := range map[Options]Conflicts{{}: ConflictsError, {Noise: 0.1}: ConflictsMajority, {Conflicts: "majority", Noise: 0.1}: ConflictsMajority, {Conflicts: "drop"}: ConflictsDrop} {
+		if got, err := o.policy(); err != nil || got != want {
+			t.Errorf("%+v: %s, %v", o, got, err)
+		}
+	}
+	for _, noise := range []float64{-0.1, 0.5, math.NaN()} {
+		if err := (Options{Noise: noise}).Validate(); err == nil || !strings.Contains(err.Error(), "want 0 or more, and less than 0.5") {
+			t.Errorf("noise %v: %v", noise, err)
+		}
+	}
+}
+
 func TestEmptyAnswers(t *testing.T) {
 	for _, o := range []Options{{}, {Conflicts: ConflictsDrop}, {Noise: 0.3}} {
 		c, err := Unite(&Answers{Rows: 3, Factors: []string{"x"}}, o)

@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/pages"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // Set is a data set in memory. The methods of datasets.Dataset return its fields: Name returns Title, Len Count,
@@ -216,7 +217,7 @@ func (d *Set) SetFactors(factors []factor.Factor, levels [][]int) error {
 	d.Columns, d.Levels = append([]factor.Factor(nil), factors...), make([]int32, d.Count*k)
 	for i, row := range levels {
 		if len(row) != k {
-			return fmt.Errorf("image %d has %d levels; want one for each of the %d factors", i, len(row), k)
+			return fmt.Errorf("image %d has %s; want one for each of the %d factors", i, wording.Count(len(row), "level"), k)
 		}
 		for j, l := range row {
 			if l != factor.Unknown && (l < 0 || l >= factors[j].Size) {

@@ -20,6 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/raster"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // Options select the images of a contact sheet. The zero value shows up to 8 x 12 images along the first two factors.
@@ -84,7 +85,8 @@ func contact(d datasets.Dataset, o Options) (*raster.Tiles, error) {
 		return orderSheet(d, o)
 	}
 	rows, columns := []int{0}, levelsShown(factors[column], o.Columns)
-	t := &raster.Tiles{Title: fmt.Sprintf("%s: %d images", d.Name(), d.Len()), Subtitle: subtitle(d, row, column, levels), Scale: o.Scale}
+	t := &raster.Tiles{Title: fmt.Sprintf("%s: %s",
+		d.Name(), wording.Count(d.Len(), "image")), Subtitle: subtitle(d, row, column, levels), Scale: o.Scale}
 	if !unique {
 		t.Subtitle = firstSubtitle(d, row, column, o.Fixed)
 	}
@@ -117,7 +119,7 @@ func orderSheet(d datasets.Dataset, o Options) (t *raster.Tiles, err error) {
 	n := d.Len()
 	shown := evenly(n, min(o.Rows, n)*min(o.Columns, n))
 	h, w, c := d.ImageShape()
-	t = &raster.Tiles{Title: fmt.Sprintf("%s: %d images", d.Name(), n), Scale: o.Scale,
+	t = &raster.Tiles{Title: fmt.Sprintf("%s: %s", d.Name(), wording.Count(n, "image")), Scale: o.Scale,
 		Subtitle: fmt.Sprintf("%d x %d x %d; %d of the images, in their order", h, w, c, len(shown))}
 	inRows := slices.Collect(slices.Chunk(shown, o.Columns))
 	for _, row := range inRows {
@@ -382,7 +384,7 @@ func pathSheet(d datasets.Hierarchical, o Options) (t *raster.Tiles, err error) 
 	}
 	rows := evenly(len(choices), o.Rows)
 	h, w, c := d.ImageShape()
-	t = &raster.Tiles{Title: fmt.Sprintf("%s: %d images", d.Name(), d.Len()), Scale: o.Scale,
+	t = &raster.Tiles{Title: fmt.Sprintf("%s: %s", d.Name(), wording.Count(d.Len(), "image")), Scale: o.Scale,
 		Subtitle: fmt.Sprintf("%d x %d x %d; a row for each path: %d of %d", h, w, c, len(rows), len(choices))}
 	var shown [][]int
 	for _, p := range rows {

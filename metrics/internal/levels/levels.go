@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // Table holds the levels of factors, row by row.
@@ -310,7 +311,8 @@ func (t Table) Validate(exact [][]float64) error {
 // validGroup checks the angles or rotations that belong to a factor's levels.
 func validGroup(f factor.Factor) error {
 	if f.Angles != nil && (len(f.Angles) != f.Size || f.Kind != factor.Circular) {
-		return fmt.Errorf("factor %q, %s with %d levels, has %d angles; want one for each level of a circular factor", f.Name, f.Kind, f.Size, len(f.Angles))
+		return fmt.Errorf("factor %q, %s with %s, has %s; want one for each level of a circular factor",
+			f.Name, f.Kind, wording.Count(f.Size, "level"), wording.Count(len(f.Angles), "angle"))
 	}
 	if f.Rotations == nil {
 		return nil

@@ -34,7 +34,7 @@ func TestValidate(t *testing.T) {
 		{"a level above", ordinal, []int{0, 2}, nil, `row 1 has level 2 of factor "a"; want 0 to 1, or -1`},
 		{"a level below", ordinal, []int{-2, 0}, nil, "row 0 has level -2"},
 		{"angles", angled(factor.Circular, 0, 1), []int{0}, nil, ""},
-		{"few angles", angled(factor.Circular, 0), []int{0}, nil, "has 1 angles; want one for each level of a circular factor"},
+		{"few angles", angled(factor.Circular, 0), []int{0}, nil, "has 1 angle; want one for each level of a circular factor"},
 		{"angles of an order", angled(factor.Ordinal, 0, 1), []int{0}, nil, "has 2 angles"},
 		{"rotations", turned(factor.Categorical, same, turn), []int{0}, nil, ""},
 		{"few rotations", turned(factor.Categorical, turn), []int{0}, nil, "has 1 rotations; want one for each level of a categorical factor"},

@@ -25,6 +25,9 @@ type Numbers struct {
 func (c Numbers) Factor(
 	kind factor.ColumnKind, found bool, bins int,
 ) (f factor.Factor, levels []int, exact []float64, err error) {
+	if found {
+		kind = factor.ColumnKind{Kind: factor.Ordinal}
+	}
 	levels = slices.Repeat([]int{factor.Unknown}, len(c.Values))
 	rows := c.known()
 	if len(rows) == 0 {
@@ -37,7 +40,7 @@ func (c Numbers) Factor(
 	numbers, distinct := c.distinct()
 	if found {
 		integers := !slices.ContainsFunc(distinct, func(v float64) bool { return v != math.Trunc(v) })
-		kind = factor.ColumnKind{Kind: factor.Ordinal, Continuous: !integers && len(distinct) > bins}
+		kind.Continuous = !integers && len(distinct) > bins
 	}
 	if kind.Continuous {
 		if numbers, distinct, err = Bin(c.Values, bins); err != nil {

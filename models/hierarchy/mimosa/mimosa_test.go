@@ -321,6 +321,7 @@ func TestLeastMerged(t *testing.T) {
 
 // Results do not depend on the number of threads or on the unit of the codes.
 func TestSameResults(t *testing.T) {
+	long.NotShort(t)
 	codes, d, _ := curved(t, drawn.Chopsticks{Variant: "inter", Depth: 2}, 6000)
 	o := Defaults()
 	first := learn(t, codes, d, o)
@@ -346,6 +347,7 @@ func TestSameResults(t *testing.T) {
 }
 
 func TestStops(t *testing.T) {
+	long.NotShort(t)
 	codes, d, _ := curved(t, drawn.Chopsticks{Variant: "either", Depth: 2}, 6000)
 	stages := map[string]bool{}
 	learnAll := func(stop string) error {

@@ -75,7 +75,7 @@ type Group struct {
 	Values  []string           `json:"values"`
 	Runs    int                `json:"runs"`
 	Mean    map[string]float64 `json:"mean"` // mean of each result
-	Std     map[string]float64 `json:"std"`  // standard deviation of each result, with divisor n-1
+	Std     map[string]float64 `json:"std"`  // standard deviation of each result of several runs, with divisor n-1
 	members []*Run
 }
 
@@ -129,7 +129,7 @@ func sortNumbers(groups []*Group) {
 	slices.SortStableFunc(groups, func(a, b *Group) int { return slices.Compare(numbers[a], numbers[b]) })
 }
 
-// moments returns the means and the standard deviations (divisor n-1) of the results.
+// moments returns the means of the results, and the standard deviations (divisor n-1) of results of several runs.
 func moments(runs []*Run) (mean, std map[string]float64) {
 	values, lists := map[string]*[]float64{}, map[*names][]*[]float64{}
 	for _, r := range runs {
@@ -156,7 +156,9 @@ func moments(runs []*Run) (mean, std map[string]float64) {
 		for _, v := range *list {
 			squares += (v - sum) * (v - sum)
 		}
-		mean[name], std[name] = sum, math.Sqrt(squares/float64(max(1, len(*list)-1)))
+		if mean[name] = sum; len(*list) > 1 {
+			std[name] = math.Sqrt(squares / float64(len(*list)-1))
+		}
 	}
 	return mean, std
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
@@ -68,8 +70,10 @@ func TestGroupBy(t *testing.T) {
 	if err != nil || len(groups) != 2 {
 		t.Fatal(groups, err)
 	}
-	if g := groups[0]; g.Runs != 2 || fmt.Sprint(g.Values) != "[0 reconstruction+kl]" || g.Mean["mig"] != 0.25 || g.Std["mig"] != 0 {
+	if g := groups[0]; g.Runs != 2 || fmt.Sprint(g.Values) != "[0 reconstruction+kl]" || g.Mean["mig"] != 0.25 {
 		t.Errorf("first group %+v", g)
+	} else if std, ok := g.Std["mig"]; ok { // of one run
+		t.Errorf("one result has the deviation %v", std)
 	}
 	all, err := index.GroupBy(some(), "model")
 	if err != nil || len(all) != 1 || all[0].Mean["mig"] != 0.5 || math.Abs(all[0].Std["mig"]-math.Sqrt(0.125)) > 1e-15 {
@@ -99,5 +103,42 @@ func TestColumns(t *testing.T) {
 	}
 	if got := names(index.Differing(some())); !slices.Equal(got, []string{"losses.1.kl.weight", "seed"}) {
 		t.Errorf("differing columns %q", got)
+	}
+	for history, want := range map[string]string{"": "losses.1.kl.weight seed", "same": "losses.1.kl.weight seed history", "one": "history losses.1.kl.weight seed"} {
+		runs := some()
+		for i, r := range runs {
+			settings := map[string]string{"seed": strconv.Itoa(i % 2), "losses.1.kl.weight": strconv.Itoa(i)}
+			if history == "same" || history == "one" && i == 0 {
+				settings["history"] = "edited"
+			}
+			r.Settings = index.NewSettings(settings)
+		}
+		if got := strings.Join(names(index.Shown(runs)), " "); got != want {
+			t.Errorf("history %q: columns %s, want %s", history, got, want)
+		}
+	}
+}
+
+// A run without a value has no cell in a column, even for columns of numbers.
+func TestCells(t *testing.T) {
+	cells := func(r *index.Run) string {
+		var list []string
+		for _, c := range index.Columns([]*index.Run{r}) {
+			if text := c.Cell(r); text != nil {
+				list = append(list, c.Name+"="+*text)
+			}
+		}
+		return strings.Join(list, " ")
+	}
+	machine := rundir.Machine{OS: "linux", Arch: "amd64", Kernels: "avx2", Cores: 8, Threads: 4, Go: "go1"}
+	for want, r := range map[string]*index.Run{
+		"run=a state=planned":                                                     {Dir: "a", State: "planned", Seconds: 3, Epochs: 2, Steps: 1},
+		"run=a state=x problem=p begun=b version=v hash=h":                        {Dir: "a", State: "x", Problem: "p", Begun: "b", Version: "v", Hash: "h"},
+		"run=a state=x seconds=1.5 epochs_done=2 steps_done=3 ended=e":            {Dir: "a", State: "x", Seconds: 1.5, Epochs: 2, Steps: 3, Ended: "e"},
+		"run=a state=x os=linux arch=amd64 kernels=avx2 cores=8 threads=4 go=go1": {Dir: "a", State: "x", Machine: machine},
+	} {
+		if got := cells(r); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }

@@ -1,0 +1,93 @@
+package show
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/report"
+	"github.com/unravel-ml/unravel/results/tables"
+)
+
+// compared is a table of two columns on two data sets. It compares the columns, and has every kind of mark.
+func compared() *tables.Result {
+	cell := func(column, printed string, ours, theirs, rank float64, s tables.Status, notes ...string) tables.Cell {
+		difference := ours - theirs
+		return tables.Cell{Column: column, Ours: &ours, Theirs: &theirs, Difference: &difference, Printed: printed, Status: s, Rank: rank, Notes: notes}
+	}
+	zero := 0
+	table := &tables.Table{Name: "own", Decimals: 2, Remarks: []string{"First remark."},
+		Columns:  []tables.Column{{Label: "MIG", Doc: "mutual information"}, {Label: "D|CI", Decimals: &zero}},
+		DataSets: []tables.DataSet{{Label: "room"}, {Label: "cars"}}}
+	nan := math.NaN()
+	return &tables.Result{Name: "own", Title: "Own *table*", Source: "us", Scale: "quick", Seeds: 2, Table: table, Remark: "Scale quick.", Printed: 7,
+		Rows: []tables.ResultRow{
+			{Label: "a_1", Cells: []tables.Cell{
+				cell("MIG, room", "0.5", 0.5, 0.5, 1, tables.Same), cell("MIG, cars", "0.25", 0.5, 0.25, 2, tables.Near, "one run failed"),
+				cell("D|CI, room", "3", 2, 3, 1.5, tables.Differs), cell("D|CI, cars", "3", 3.004, 3, 1, tables.Stale)}},
+			{Label: "b", Cells: []tables.Cell{
+				cell("MIG, room", "0.5", -0.001, 0.5, 2, tables.Known, "one run failed", "slow"), cell("MIG, cars", "1", 1.5, 1, 1, tables.Unfit),
+				cell("D|CI, room", "3", 4, 3, 1.5, tables.Differs), {Column: "D|CI, cars", Status: tables.Missing, Reason: "no <runs>"}}}},
+		Agreement: &tables.Agreement{Groups: []string{"", "other"}, Ranks: [][][]float64{{{1, 2}, {2, 1}}, {{1.5, 1}, {1.5, nan}}},
+			Columns: []string{"MIG", "D|CI"}, Tau: [][]float64{{1, -0.5}, {-0.5, nan}}}}
+}
+
+// Tables of several data sets have a group of columns for each metric. Texts at several widths break between groups.
+// The expected texts were checked by hand.
+func TestFormats(t *testing.T) {
+	files := Files(compared())
+	for _, width := range []int{200, 40, 10} {
+		files = append(files, File{fmt.Sprintf("own-%d.txt", width), func(w io.Writer) error { return Text(w, compared(), width) }})
+	}
+	var seen int
+	for _, f := range files {
+		want, err := os.ReadFile(filepath.Join("testdata", f.Name+".want"))
+		if errors.Is(err, fs.ErrNotExist) { // pictures, and the page with them
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := f.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if seen++; b.String() != string(want) {
+			t.Errorf("%s: %s", f.Name, b.String())
+		}
+	}
+	if seen != 8 {
+		t.Errorf("%d files were compared, want 8", seen)
+	}
+}
+
+// The steps between ticks are 1, 0.5 or 0.25 times a power of ten, at least four in a range.
+func TestTickStep(t *testing.T) {
+	for high, want := range map[float64]float64{0.9: 0.1, 1: 0.25, 2: 0.5, 3: 0.5, 4: 1, 9: 1, 10: 2.5} {
+		if got := tickStep(0, high); math.Abs(got-want) > 1e-12 {
+			t.Errorf("0 to %v: steps of %v, want %v", high, got, want)
+		}
+	}
+}
+
+// A series has the values of its rows, in their order. Rows without a series or a value do not count.
+func TestSeriesOf(t *testing.T) {
+	one, two := 1.0, 2.0
+	r := &tables.Result{Table: &tables.Table{Rows: []tables.Row{
+		{Label: "a", Series: "s", At: 10}, {Label: "b"}, {Label: "c", Series: "t", At: 10}, {Label: "d", Series: "s", At: 20}, {Label: "e", Series: "s", At: 30}}}}
+	for i, ours := range []*float64{&one, &one, &two, &two, nil} {
+		r.Rows = append(r.Rows, tables.ResultRow{Label: r.Table.Rows[i].Label, Cells: []tables.Cell{{Column: "MIG", Ours: ours}}})
+	}
+	if got := fmt.Sprintf("%+v", seriesOf(r, "MIG")); got != fmt.Sprintf("%+v", []report.Series{{Name: "s", X: []float64{10, 20}, Y: []float64{1, 2}}, {Name: "t", X: []float64{10}, Y: []float64{2}}}) {
+		t.Errorf("series %s", got)
+	}
+	if got := seriesOf(r, "SAP"); got != nil {
+		t.Errorf("series %+v of another column", got)
+	}
+}
