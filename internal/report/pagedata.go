@@ -150,7 +150,8 @@ func pageFactor(in *metrics.Input, j int) web.Factor {
 }
 
 // RunCurves returns the curves of a run's log by epoch: the losses of each objective, and every metric measured during
-// training. A single objective has no name in its title, because "unsupervised" would be wrong for losses from labels. It returns nil for an empty log. Losses in first come first, in this order; nil means the sum, loss.
+// training. A single objective has no name in its title, because "unsupervised" would be wrong for losses from labels.
+// It returns nil for an empty log. Losses in first come first, in this order; nil means the sum, loss.
 func RunCurves(first []string, log []rundir.Line) *web.Curves {
 	if first == nil {
 		first = []string{"loss"}

@@ -147,7 +147,7 @@ func Patience(log io.Writer) time.Duration {
 	return 10 * time.Second
 }
 
-// Unless logs a text once the patience is over, unless the returned function is called before.
+// Unless logs a text after [Patience], unless the returned function is called before.
 func Unless(log io.Writer, text string) (fast func()) {
 	logged := make(chan struct{})
 	timer := time.AfterFunc(Patience(log), func() {
