@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // Node is a part of a parsed config.
@@ -238,16 +240,9 @@ func (n *Node) describe() string {
 		if n.plain && classify(n.text) != isText {
 			return n.text
 		}
-		return "the text " + strconv.Quote(shorten(n.text))
+		return "the text " + strconv.Quote(wording.Shorten(n.text, 60))
 	}
 	return "an unsupported value"
-}
-
-func shorten(s string) string {
-	if r := []rune(s); len(r) > 60 {
-		return string(r[:57]) + "..."
-	}
-	return s
 }
 
 // joinPath appends a key to a path. It quotes a key that could be misinterpreted.

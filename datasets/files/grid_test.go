@@ -114,7 +114,7 @@ func TestGridFolderText(t *testing.T) {
 	}
 	for _, path := range []string{dir, filepath.Join(dir, "images.npy")} {
 		other := datatest.Build(t, &GridFolder{Path: path, Arrays: GridArrays{Factors: "other.tsv"}})
-		if f := other.Factors(); len(f) != 1 || f[0].Name != "factor1" || f[0].Value(1) != 3 {
+		if f := other.Factors(); len(f) != 1 || f[0].Name != "factor0" || f[0].Value(1) != 3 {
 			t.Errorf("%s: factors %+v", path, f)
 		}
 	}
@@ -184,7 +184,7 @@ func TestGridFolderForms(t *testing.T) {
 			pixels, levels := make([]float32, 1), make([]int, len(d.Factors()))
 			d.Image(3, pixels)
 			d.FactorsAt(3, levels)
-			if pixels[0] != test.pixel || levels[0] != test.level || d.Factors()[0].Size != test.size || d.Factors()[0].Name != "factor1" {
+			if pixels[0] != test.pixel || levels[0] != test.level || d.Factors()[0].Size != test.size || d.Factors()[0].Name != "factor0" {
 				t.Errorf("pixel %v, levels %v, factors %+v", pixels, levels, d.Factors())
 			}
 		})
