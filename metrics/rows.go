@@ -192,13 +192,22 @@ func (in *Input) varying() (some *Input, notes []string) {
 	if len(factors) == len(in.Factors) {
 		return in, nil
 	}
+	return in.choose(factors, numeric.UpTo(in.Codes.Rows)), in.constantFactors("and is left out")
+}
+
+// constantFactors returns a note on each factor with only one level, which ends in effect.
+func (in *Input) constantFactors(effect string) (notes []string) {
+	varying := in.table().Varying(in.Codes.Rows)
 	for j, f := range in.Factors {
-		if !slices.Contains(factors, j) {
-			notes = append(notes, fmt.Sprintf("factor %s has only one level and is left out", f.Name))
+		if !slices.Contains(varying, j) {
+			notes = append(notes, fmt.Sprintf("factor %s has only one level %s", f.Name, effect))
 		}
 	}
-	return in.choose(factors, numeric.UpTo(in.Codes.Rows)), notes
+	return notes
 }
+
+// countsAll ends the note on a factor with one level for metrics that do not leave it out.
+const countsAll = "and counts nevertheless; leave it out if it should not"
 
 // part returns the input with some rows, and all facts about them. Continuous factors keep their range over all rows.
 func (in *Input) part(rows []int) *Input {
