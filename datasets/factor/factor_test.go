@@ -206,3 +206,23 @@ func TestNameLevels(t *testing.T) {
 		t.Error("three names of two levels are valid")
 	}
 }
+
+// Evenly spaced values imply a full turn, unless they are angles or level numbers.
+func TestFullTurn(t *testing.T) {
+	for _, c := range []struct {
+		f    factor.Factor
+		want float64
+	}{
+		{factor.Factor{Size: 3, Kind: factor.Circular, Values: []float64{10, 20, 30}}, 30},
+		{factor.Factor{Size: 2, Kind: factor.Circular, Values: []float64{-90, 90}}, 360},
+		{factor.Factor{Size: 3, Kind: factor.Circular, Values: []float64{0, 1, 2}}, 0},
+		{factor.Factor{Size: 3, Kind: factor.Circular}, 0},
+		{factor.Factor{Size: 1, Kind: factor.Circular, Values: []float64{90}}, 0},
+		{factor.Factor{Size: 2, Kind: factor.Circular, Values: []float64{0, 90}, Angles: []float64{0, 1}}, 0},
+		{factor.Factor{Size: 3, Kind: factor.Ordinal, Values: []float64{10, 20, 30}}, 0},
+	} {
+		if got := c.f.FullTurn(); got != c.want {
+			t.Errorf("%+v: %v, want %v", c.f, got, c.want)
+		}
+	}
+}

@@ -140,6 +140,9 @@ func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []strin
 			remarks = append(remarks, fmt.Sprintf("factor %s: %s", f.Name, factor.NumberedWords(t.Words[j])))
 		case len(types) == 0 && f.Kind == factor.Ordinal && f.Size > manyLevels:
 			remarks = append(remarks, fmt.Sprintf("factor %s has %d levels; --types continuous would bin them, and circular:360 read them as degrees", f.Name, f.Size))
+		case len(types) > 0 && !strings.Contains(types[min(j, len(types)-1)], ":") && f.FullTurn() > 0:
+			remarks = append(remarks, fmt.Sprintf("factor %s: values from %v to %v are taken as a full turn of %.6g; --types circular:360 would read degrees",
+				f.Name, f.Value(0), f.Value(f.Size-1), f.FullTurn()))
 		}
 	}
 	if slices.ContainsFunc(t.Words, func(words []string) bool { return len(words) > 2 }) {
