@@ -104,13 +104,16 @@ func (m *HSIC) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r.Basis.Rows, r.Notes = drawn, in.constantFactors(countsAll)
+	r.Basis.Rows = drawn
 	if m.Bandwidth == 0 {
 		in = in.sized(matrix.Matrix.ForSquares)
 	}
 	blocks, err := m.blocks(ctx, in)
 	if err != nil {
 		return Result{}, err
+	}
+	if !m.alone(in) {
+		r.Notes = in.countedBlocks(blocks)
 	}
 	if m.Between == betweenFactors {
 		r.Grids, err = m.withFactors(ctx, in, blocks)

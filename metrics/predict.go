@@ -434,7 +434,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	r := Result{Notes: in.constantFactors(countsAll)}
+	r := Result{Notes: in.counted()}
 	if m.Predictor == boostedTrees {
 		r.Notes = append(r.Notes, in.sized(matrix.Matrix.ForTrees).coarseForTrees()...)
 	}

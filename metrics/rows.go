@@ -192,22 +192,36 @@ func (in *Input) varying() (some *Input, notes []string) {
 	if len(factors) == len(in.Factors) {
 		return in, nil
 	}
-	return in.choose(factors, numeric.UpTo(in.Codes.Rows)), in.constantFactors("and is left out")
+	notes = in.constantFactors(numeric.UpTo(len(in.Factors)), "is left out")
+	return in.choose(factors, numeric.UpTo(in.Codes.Rows)), notes
 }
 
-// constantFactors returns a note on each factor with only one level, which ends in effect.
-func (in *Input) constantFactors(effect string) (notes []string) {
+// constantFactors returns a note on each of some factors with only one level. The note ends in effect.
+func (in *Input) constantFactors(factors []int, effect string) (notes []string) {
 	varying := in.table().Varying(in.Codes.Rows)
-	for j, f := range in.Factors {
+	for _, j := range factors {
 		if !slices.Contains(varying, j) {
-			notes = append(notes, fmt.Sprintf("factor %s has only one level %s", f.Name, effect))
+			notes = append(notes, fmt.Sprintf("factor %s has only one level and %s", in.Factors[j].Name, effect))
 		}
 	}
 	return notes
 }
 
-// countsAll ends the note on a factor with one level for metrics that do not leave it out.
-const countsAll = "and counts nevertheless; leave it out if it should not"
+// counted returns a note on each factor with only one level, for a metric that does not leave it out.
+func (in *Input) counted() []string {
+	return in.constantFactors(numeric.UpTo(len(in.Factors)), countsNevertheless)
+}
+
+// countedBlocks is counted for the factors of sub-codes.
+func (in *Input) countedBlocks(blocks []factor.Block) []string {
+	var factors []int
+	for _, b := range blocks {
+		factors = append(factors, b.Factor)
+	}
+	return in.constantFactors(factors, countsNevertheless)
+}
+
+const countsNevertheless = "counts nevertheless; leave it out if it should not"
 
 // part returns the input with some rows, and all facts about them. Continuous factors keep their range over all rows.
 func (in *Input) part(rows []int) *Input {
