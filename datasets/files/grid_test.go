@@ -97,10 +97,11 @@ func TestGridFolderText(t *testing.T) {
 	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 1 || !strings.Contains(notes[0], "factors.txt is not read, as ") || !strings.Contains(notes[0], "factors.csv has the factors; arrays: {factors: factors.txt} would read it") {
 		t.Errorf("two tables: notes %q", notes)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "factors.npy"), encode(t, []int{4, 1}, []int64{0, 1, 0, 1}), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "factors.npy"), encode(t, []int{4, 2}, []int64{0, 7, 1, 5, 0, 7, 1, 5}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 2 || !strings.Contains(notes[0], "factors.npy has the factors; arrays: {factors: factors.csv}") {
+	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 3 || !strings.Contains(notes[0], "factors.npy has the factors; arrays: {factors: factors.csv}") ||
+		notes[2] != "factors factor0 and factor1 divide the images into the same groups, so metrics count them twice" {
 		t.Errorf("an array and two tables: notes %q", notes)
 	}
 	mixed := write(t, map[string][]byte{"images": encode(t, []int{4, 2, 3}, ramp(24))})

@@ -160,7 +160,8 @@ func (x *reader) row(field string, at int) (int32, error) {
 	}
 	row, ok := x.rows.Find(field)
 	if !ok || row < 0 || row >= x.rows.Count {
-		return 0, x.errorf(at, "there is no row of the name %q; want the name of a file, or a number from 0 to %d", wording.Shorten(field, 60), x.rows.Count-1)
+		return 0, x.errorf(at, "there is no row of the name %q; want the name of a file, or a number from 0 to %d",
+			wording.Shorten(field, 60), x.rows.Count-1)
 	}
 	return int32(row), nil
 }
