@@ -262,6 +262,9 @@ type gridSource struct {
 func (s *gridSource) openImages(d *stored.Set) (err error) {
 	if s.images, err = s.file.Open(s.names.Images); err != nil {
 		if errors.Is(err, fs.ErrNotExist) && s.Arrays.Images == "" {
+			if len(s.file.Names()) == 0 {
+				return fmt.Errorf("%s has no arrays; want images.npy (N x H x W x C) and factors.npy (N x K), or arrays: {images: NAME}", s.Path)
+			}
 			err = fmt.Errorf("%w; want the images' name, such as arrays: {images: %s}", err, cmp.Or(s.likelyImages(), "NAME"))
 		}
 		return err

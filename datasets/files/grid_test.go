@@ -226,7 +226,9 @@ func TestGridArchive(t *testing.T) {
 	if n := d.(datasets.Noted).Notes(); d.Len() != 4 || len(n) == 0 || !strings.Contains(n[0], "mine.npz: its only array, arr_0, is read as images without factors") {
 		t.Errorf("%d images, notes %q", d.Len(), n)
 	}
+	empty := t.TempDir()
 	for want, path := range map[string]string{
+		empty + " has no arrays; want images.npy (N x H x W x C)":                               empty,
 		"members 1 and 3 of the archive are both called images.npy; want one":                   archive(t, "images", images, "factors", factors, "images", images),
 		`no array "images"; there are factors; want the images' name`:                           archive(t, "factors", factors),
 		`no array "images"; there are y, x; want the images' name, such as arrays: {images: x}`: archive(t, "y", factors, "x", images),
