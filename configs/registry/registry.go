@@ -68,7 +68,8 @@ func (t *Registry[T]) suggest(name string) string {
 			return "; " + hint
 		}
 	}
-	if words := strings.Fields(name); len(words) > 1 && !slices.ContainsFunc(words, func(w string) bool { return !slices.Contains(t.Names(), w) }) {
+	unknown := func(word string) bool { return !slices.Contains(t.Names(), word) }
+	if words := strings.Fields(name); len(words) > 1 && !slices.ContainsFunc(words, unknown) {
 		return "; want commas between names: " + strings.Join(words, ", ")
 	}
 	return Suggest(name, t.Names())
