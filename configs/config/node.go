@@ -200,7 +200,11 @@ func (n *Node) invalid(key string, err error) *Error {
 			break
 		}
 		if below == nil {
-			err = fmt.Errorf("%w (the default; the config does not set it)", err)
+			note := "the config does not set it"
+			if strings.Contains(err.Error(), "got ") { // the message has the default
+				note = "the default; " + note
+			}
+			err = fmt.Errorf("%w (%s)", err, note)
 			break
 		}
 		n = below
