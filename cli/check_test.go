@@ -134,6 +134,7 @@ func TestCheckLearned(t *testing.T) {
 
 // Commands that write files of a run put the hashes into the record. Runs without hashes are valid.
 func TestCheckHealthy(t *testing.T) {
+	long.NotShort(t)
 	trainSmall(t)
 	for _, args := range []string{"eval --run run --metrics total-correlation --chance 0", "encode --run run", "encode --run run --out run/other.npy", "report --run run", "train --run run --resume", "train --run run --resume train.epochs=3"} {
 		succeed(t, strings.Fields(args)...)
@@ -168,6 +169,7 @@ func TestCheckHealthy(t *testing.T) {
 
 // An imported run has hashes and has not ended.
 func TestCheckImported(t *testing.T) {
+	long.NotShort(t)
 	trainSmall(t)
 	succeed(t, "export", "--run", "run", "--out", "weights.safetensors")
 	if err := os.RemoveAll("run"); err != nil {

@@ -352,6 +352,7 @@ func TestCompareMistakes(t *testing.T) {
 		{2, []string{"good.csv", "bad.csv", "--threshold", "-1"}, "--threshold"},
 		{2, []string{"good.csv", "bad.csv", "--udr", "r2"}, "--udr"},
 		{1, []string{"good.csv", "missing.npy"}, "missing.npy"},
+		{1, []string{"good.csv", "runs/missing"}, "runs/missing: the folder does not exist; want the folder of a run"},
 		{1, []string{"good.csv", "broken.json"}, "broken.json: results of metrics"},
 		{1, []string{"empty.json", "good.csv", "--metrics", "mig"}, "empty.json: the metric mig is not among its 0 metrics"},
 		{1, []string{"good.csv", "bad.csv", "--out", "good.csv"}, "is a file; want a folder"},

@@ -280,6 +280,11 @@ func TestEvalOut(t *testing.T) {
 	if got := string(readFile(t, "constant/ranks.csv")); !strings.Contains(got, "irs,irs,factor0,z0,,\n") {
 		t.Errorf("ranks.csv: %s", got)
 	}
+	writeFile(t, "flat.csv", []byte(strings.Repeat("1,5\n", 60)))
+	succeed(t, "eval", "--codes", "constant.csv", "--factors", "flat.csv", "--metrics", "irs", "--out", "flat")
+	if ui.Exists("flat/approximation.png") {
+		t.Error("codes are approximated by functions of factors that never vary")
+	}
 	// many rows and factors
 	writeFile(t, "many.csv", []byte(strings.Repeat("1,2,3,4,5,6,7,8,9\n2,1,2,1,2,1,2,1,2\n", 1100)))
 	succeed(t, "eval", "--codes", "many.csv", "--factors", "many.csv", "--metrics", "mse", "--out", "many")

@@ -7,10 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // TestEvalGaps measures codes with partly unknown factors: empty fields of a table, or NaN.
 func TestEvalGaps(t *testing.T) {
+	long.NotShort(t)
 	t.Chdir(t.TempDir())
 	var codes, known, array []float64
 	var gaps, rows strings.Builder

@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // Each row has a group element: levels or angles of a period, or rotations as matrices or quaternions.
 func TestEvalGroups(t *testing.T) {
+	long.NotShort(t)
 	t.Chdir(t.TempDir())
 	s := rng.New(1, "groups")
 	var codes, levels, degrees, quaternions, matrices, hues, pose, inverse strings.Builder

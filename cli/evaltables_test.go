@@ -108,4 +108,15 @@ func TestEvalAngles(t *testing.T) {
 	if _, log = measure(t, "--codes", source, "--factors", "degrees.csv", "--metrics", "variance"); !strings.Contains(log, "factor angle has 207 levels; --types continuous would bin them, and circular:360 read them as degrees") {
 		t.Errorf("log %q", log)
 	}
+	writeFile(t, "repeated.csv", []byte("name,size,number\n"+strings.Repeat("a,1,7\nb,1,3\na,2,7\nb,2,3\n", 125)))
+	if _, log = measure(t, "--codes", source, "--factors", "repeated.csv", "--metrics", "mig"); !strings.Contains(log, "factors name and number divide the images into the same groups, so metrics count them twice") {
+		t.Errorf("log %q", log)
+	}
+	writeFile(t, "half.csv", []byte("angle\n"+strings.Repeat("0\n45\n90\n135\n", 125)))
+	const turn = "factor angle: values from 0 to 135 are taken as a full turn of 180; --types circular:360 would read degrees"
+	for kind, want := range map[string]bool{"circular": true, "circular:180": false} {
+		if _, log = measure(t, "--codes", source, "--factors", "half.csv", "--types", kind, "--metrics", "dlsbd"); strings.Contains(log, turn) != want {
+			t.Errorf("%s: log %q", kind, log)
+		}
+	}
 }

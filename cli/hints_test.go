@@ -133,6 +133,7 @@ func TestNewcomers(t *testing.T) {
 		// names
 		{"train  vae/square  metrics=[fid]", `unknown metric "fid"; known: dlsbd`},
 		{"train  vae/square  metrics=[mic]", `unknown metric "mic"; known: dlsbd`},
+		{"train  vae/square  metrics=[dci_disentanglement]", "it is a part of the metric dci: [dci]"},
 		{"train  vae/square  metrics=[betavae]", `did you mean "beta-vae"?`},
 		{"train  vae/square  metrics=[sap_score]", `did you mean "sap"?`},
 		{"train  vae/square  metrics=[factor_vae_metric]", `did you mean "factor-vae"?`},

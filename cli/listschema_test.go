@@ -62,6 +62,7 @@ func readYAML(t *testing.T, source []byte) any {
 
 // TestSchemaAccepts checks that the schemas accept all files of Unravel.
 func TestSchemaAccepts(t *testing.T) {
+	long.NotShort(t)
 	experiments, sweeps, papers := schemaOf(t, "experiment"), schemaOf(t, "sweep"), schemaOf(t, "table")
 	for _, name := range configs.Names() {
 		source, err := configs.Read(name)

@@ -136,7 +136,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		command, err = k.Selected(), foreignWord(k)
 	}
 	if err != nil {
-		fmt.Fprintf(log, "unravel: %s\nSee unravel --help.\n", usageMessage(err, command, args))
+		fmt.Fprintf(log, "unravel: %s\nSee %s --help.\n", usageMessage(err, command, args), helpOf(command))
 		return ui.ExitUsage
 	}
 	if err := cmp.Or(ui.CheckWritten(k.Flags()), line.Table.CheckRoot(k.Command(), line.Root)); err != nil {

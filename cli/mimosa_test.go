@@ -105,6 +105,7 @@ func TestMimosa(t *testing.T) {
 
 // Without components, the command still has a result, and a remark.
 func TestMimosaFindsNothing(t *testing.T) {
+	long.NotShort(t)
 	planeFiles(t)
 	o := succeed(t, "mimosa", "--codes", "codes.npy", "--factors", "factors.csv", "--truth", "truth.json", "--out", "found", "min_merged=2000")
 	if !strings.Contains(o.log, "no component is left") || !strings.Contains(o.out, "coverage  0.0000") || !strings.Contains(o.out, "H-error   ") {
@@ -145,6 +146,7 @@ metrics: []
 
 // A run with a hierarchy writes the true values of its factors. R4 from these files equals the run's R4.
 func TestHierarchicalFactors(t *testing.T) {
+	long.NotShort(t)
 	t.Chdir(t.TempDir())
 	config := `
 name: sticks

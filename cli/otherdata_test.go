@@ -11,11 +11,13 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
 // Codes of another data set equal the codes after exporting the weights and importing them into a run on this data set.
 func TestOtherData(t *testing.T) {
+	long.NotShort(t)
 	dir := finished(t)
 	t.Chdir(t.TempDir())
 	const set = "dataset.square.side=3"

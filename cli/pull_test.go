@@ -85,6 +85,7 @@ func TestPullList(t *testing.T) {
 
 // A mirror serves archives. Wrong archives change nothing.
 func TestPullMistakes(t *testing.T) {
+	long.NotShort(t)
 	ownData(t)
 	good := readFile(t, filepath.Join(modelArchives, "cofhae-chopsticks.zip"))
 	dir := t.TempDir()

@@ -42,6 +42,7 @@ func TestDefaultFolder(t *testing.T) {
 
 // --dry-run prints the config with all defaults and writes nothing. The printed config trains the same run.
 func TestTrainDryRun(t *testing.T) {
+	long.NotShort(t)
 	config := tinyFile(t)
 	t.Chdir(t.TempDir())
 	o := succeed(t, "train", config, "train.epochs=7", "--dry-run")

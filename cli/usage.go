@@ -20,6 +20,9 @@ import (
 var (
 	unknownFlag    = regexp.MustCompile(`^unknown flag (--?[\w.-]+)`)
 	unexpectedWord = regexp.MustCompile(`^unexpected argument (.+)`)
+	missingWord    = regexp.MustCompile(`^expected "(<[^>]+>.*)"$`)
+	missingValue   = regexp.MustCompile(`^(--[\w.-]+): (?:expected \w+ value but got "EOL"|missing value)`)
+	notOneOf       = regexp.MustCompile(`^(\S+) must be one of (.+) but got (".*")$`)
 )
 
 // failedCommand returns the command of a parser error, or the program if the error has no command.
@@ -56,6 +59,16 @@ func usageMessage(err error, command *kong.Node, args []string) string {
 		if flag := flagBefore(command, m[1], args); flag != "" {
 			text = "unknown flag " + flag
 		}
+	}
+	if m := missingWord.FindStringSubmatch(text); m != nil {
+		return fmt.Sprintf("the argument %s is missing", m[1])
+	}
+	if m := missingValue.FindStringSubmatch(text); m != nil {
+		return m[1] + " is without its value"
+	}
+	if m := notOneOf.FindStringSubmatch(text); m != nil {
+		known := strings.Split(strings.ReplaceAll(strings.TrimSuffix(m[2], `,""`), `"`, ""), ",")
+		return fmt.Sprintf("%s: unknown value %s; want %s", m[1], m[3], strings.Join(known, ", "))
 	}
 	hint := ""
 	if m := unknownFlag.FindStringSubmatch(text); m != nil {
@@ -197,4 +210,12 @@ var otherCommands = map[string]string{
 	"sample": "decode", "traverse": "decode", "visualize": "decode", "reconstruct": "decode", "tune": "sweep", "search": "sweep", "multirun": "sweep", "grid": "sweep",
 	"ls": "runs", "gui": "serve", "ui": "serve", "dashboard": "serve", "tensorboard": "serve", "diff": "compare", "convert": "export", "tables": "table", "reproduce": "table",
 	"show": "data show", "resume": "train --resume", "doc": "docs",
+}
+
+// helpOf returns the words before --help for a failed command, or the program's name.
+func helpOf(command *kong.Node) string {
+	if command == nil || command.Type == kong.ApplicationNode {
+		return "unravel"
+	}
+	return command.FullPath()
 }

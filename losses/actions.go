@@ -2,7 +2,6 @@ package losses
 
 import (
 	"errors"
-	"fmt"
 
 	"gorgonia.org/gorgonia"
 
@@ -68,7 +67,7 @@ func (*EntanglementLoss) Variants() []Loss {
 
 func (l *EntanglementLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.ActionAngles == nil {
-		return nil, fmt.Errorf("%w; want the model quessard", missing("actions that rotate the codes"))
+		return nil, missing("actions that rotate the codes", "quessard")
 	}
 	return Entanglement(in.ActionAngles, l.Target)
 }
@@ -114,7 +113,7 @@ func (l *PredictionLoss) Optimum(x *Example) bool {
 
 func (l *PredictionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.Predicted == nil {
-		return nil, fmt.Errorf("%w; want the model forward-vae", missing("codes predicted by actions"))
+		return nil, missing("codes predicted by actions", "forward-vae")
 	}
 	if in.Actions == nil {
 		return nil, errors.New("it needs the actions between images; want the supervision walks")

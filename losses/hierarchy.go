@@ -54,7 +54,7 @@ func (*AssignmentLoss) Optimum(x *Example) bool {
 func (l *AssignmentLoss) Add(in *Input) (*gorgonia.Node, error) {
 	switch {
 	case in.Hierarchy == nil:
-		return nil, missing("a hierarchy of codes")
+		return nil, missing("a hierarchy of codes", "joint-vae", "cofhae")
 	case in.Options == nil:
 		in.Note(fmt.Sprintf("the loss %s is 0: the hierarchy of the codes has no categorical dimension, and there is nothing to assign", in.Name))
 		return nothing(in)
@@ -119,7 +119,7 @@ func (*RegressionLoss) Optimum(x *Example) bool {
 func (l *RegressionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	switch {
 	case in.Hierarchy == nil:
-		return nil, missing("a hierarchy of codes")
+		return nil, missing("a hierarchy of codes", "joint-vae", "cofhae")
 	case in.Labels == nil:
 		return nil, errNoLabels
 	case in.Labels.Exact == nil:

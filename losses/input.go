@@ -195,6 +195,12 @@ func subCodes(c factor.SubCodes, in *Input) ([]factor.Block, error) {
 		return nil, err
 	}
 	if len(c) == 0 {
+		for _, f := range in.Labels.Factors {
+			if f.Size == 1 {
+				in.Note(fmt.Sprintf("the loss %s gives factor %s an equal share of the columns, although it has only one level; "+
+					"its key codes chooses the columns of factors", in.Name, f.Name))
+			}
+		}
 		return factor.EvenBlocks(in.Labels.Factors, width)
 	}
 	return c.Blocks("codes", in.Labels.Factors, width)

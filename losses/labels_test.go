@@ -2,6 +2,7 @@ package losses_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -205,6 +206,18 @@ func TestWrongNames(t *testing.T) {
 	for _, source := range []string{"[variance]", "[{logic: {sentence: 'forall i: z.size(i) =[squared] 0'}}]"} {
 		if _, err := losses.ComposeInput(three, choose(t, source)); err == nil || !strings.Contains(err.Error(), "2 code columns cannot be divided evenly among 3 factors") {
 			t.Errorf("%s: error %v", source, err)
+		}
+	}
+}
+
+// Equal shares give columns to factors of one level, too, and a note says so.
+func TestShareOfOneLevel(t *testing.T) {
+	const note = "the loss variance gives factor shape an equal share of the columns, although it has only one level; its key codes chooses the columns of factors"
+	for source, want := range map[string][]string{"[variance]": {note}, "[{variance: {codes: {size: [0, 1]}}}]": nil} {
+		in := batch(t)
+		in.Labels.Factors[0].Size = 1
+		if _, err := losses.ComposeInput(in, choose(t, source)); err != nil || !slices.Equal(in.Asked().Notes, want) {
+			t.Errorf("%s: error %v, notes %q, want %q", source, err, in.Asked().Notes, want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ package losses
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"gorgonia.org/gorgonia"
 
@@ -196,9 +197,13 @@ func checkNode(n *gorgonia.Node) error {
 	return nil
 }
 
-// missing returns the error for an output that the model does not have.
-func missing(output string) error {
-	return fmt.Errorf("it needs %s, which this model does not have", output)
+// missing returns the error for an output that the model does not have. models are built-in models that have it.
+func missing(output string, models ...string) error {
+	err := fmt.Errorf("it needs %s, which this model does not have", output)
+	if len(models) > 0 {
+		err = fmt.Errorf("%w; want the model %s", err, strings.Join(models, " or "))
+	}
+	return err
 }
 
 // errNoMoves is the error of a loss that needs transformations, if the groups of the batch have none.

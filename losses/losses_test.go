@@ -158,8 +158,8 @@ func TestMissingOutputs(t *testing.T) {
 		"separation":     labels,
 		"tc":             needs("samples of the codes"),
 		"conditional-tc": needs("masks of active codes") + "; want active, such as [{columns: [2, 3], factor: shape, levels: [0]}]",
-		"assignment":     needs("a hierarchy of codes"),
-		"regression":     needs("a hierarchy of codes"),
+		"assignment":     needs("a hierarchy of codes") + "; want the model joint-vae or cofhae",
+		"regression":     needs("a hierarchy of codes") + "; want the model joint-vae or cofhae",
 		"dip-i":          needs("codes"),
 		"dip-ii":         needs("codes"),
 		"hsic":           needs("codes"),
@@ -170,9 +170,9 @@ func TestMissingOutputs(t *testing.T) {
 		"entanglement": needs("actions that rotate the codes") + "; want the model quessard",
 		"prediction":   needs("codes predicted by actions") + "; want the model forward-vae",
 
-		"cosine-regression": needs("predictions of another view"),
-		"cross-correlation": needs("projections of two views"),
-		"info-nce":          needs("a queue of keys"),
+		"cosine-regression": needs("predictions of another view") + "; want the model byol or simsiam",
+		"cross-correlation": needs("projections of two views") + "; want the model byol or simsiam or barlow-twins",
+		"info-nce":          needs("a queue of keys") + "; want the model moco or moco-v2",
 		"score-matching":    needs("an energy of images") + "; want the model ice-beem",
 	}
 	for _, name := range losses.Registry.Names() {

@@ -67,7 +67,7 @@ func (l *ScoreMatchingLoss) Variants() []Loss {
 func (l *ScoreMatchingLoss) Add(in *Input) (*gorgonia.Node, error) {
 	switch {
 	case in.Energy == nil || in.Images == nil:
-		return nil, fmt.Errorf("%w; want the model ice-beem", missing("an energy of images"))
+		return nil, missing("an energy of images", "ice-beem")
 	case in.Images.Dims() < 2 || in.Images.Shape()[0] != in.Rows:
 		return nil, graph.Wanted(fmt.Sprintf("images of %d rows", in.Rows), in.Images.Shape())
 	case in.Real && l.Dequantise:

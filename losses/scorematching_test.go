@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"os"
+	"slices"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -13,8 +14,10 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/losses/internal/density"
 )
 
 // floats adds a node with values in an element type.
@@ -235,6 +238,7 @@ func TestScoreMatchingOfLinearEnergy(t *testing.T) {
 
 // For images N(0, s^2 I) the best energy a |y|^2/2 has a = 1/(s^2 + sigma^2), the inverse variance of noisy images.
 func TestScoreMatchingOfGaussian(t *testing.T) {
+	long.NotShort(t)
 	const rows, pixels, s, sigma = 20000, 4, 0.5, 0.4
 	r := rng.New(1, "gaussian")
 	x, noise := make([]float64, rows*pixels), make([]float64, rows*pixels)
@@ -315,4 +319,34 @@ func dotOf[T graph.Float](a, b []T) (sum float64) {
 		sum += float64(v) * float64(b[i])
 	}
 	return sum
+}
+
+// The greatest uniform noise takes a white pixel to 1.
+func TestNoised(t *testing.T) {
+	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
+		g := gorgonia.NewGraph()
+		x, noise := floats(g, dt, "x", []float64{0, 1, 0.5}, 1, 3), floats(g, dt, "noise", []float64{2, 0, -4}, 1, 3)
+		for name, c := range map[string]struct {
+			uniform *gorgonia.Node
+			want    []float64
+		}{
+			"noise alone": {nil, []float64{0.5, 1, -0.5}},
+			"dequantised": {floats(g, dt, "uniform", []float64{0.5, 1, 0}, 1, 3), []float64{0.5 + 0.5/256, 1, 255./512 - 1}},
+		} {
+			y, err := density.Noised(x, noise, c.uniform, 0.25)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := machine.New(g, y)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := m.RunAll(); err != nil {
+				t.Fatal(err)
+			}
+			if got := doubles(m, y); !slices.Equal(got, c.want) {
+				t.Errorf("%v, %s: %v, want %v", dt, name, got, c.want)
+			}
+		}
+	}
 }

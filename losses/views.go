@@ -38,7 +38,7 @@ func (*CosineRegressionLoss) Optimum(x *Example) bool {
 
 func (l *CosineRegressionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.Views == nil || in.Views.Predictions == nil {
-		return nil, missing("predictions of another view")
+		return nil, missing("predictions of another view", "byol", "simsiam")
 	}
 	return CosineRegression(in.Views.Predictions, in.Views.Targets)
 }
@@ -80,7 +80,7 @@ func (*CrossCorrelationLoss) Optimum(x *Example) bool {
 
 func (l *CrossCorrelationLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.Views == nil || in.Views.Projections == nil {
-		return nil, missing("projections of two views")
+		return nil, missing("projections of two views", "byol", "simsiam", "barlow-twins")
 	}
 	return CrossCorrelation(in.Views.Projections, l.Lambda)
 }
@@ -121,7 +121,7 @@ func (l *InfoNCELoss) Optimum(x *Example) bool {
 
 func (l *InfoNCELoss) Add(in *Input) (*gorgonia.Node, error) {
 	if in.Views == nil || in.Views.Negatives == nil {
-		return nil, missing("a queue of keys")
+		return nil, missing("a queue of keys", "moco", "moco-v2")
 	}
 	return InfoNCE(in.Views.Queries, in.Views.Keys, in.Views.Negatives, l.Temperature)
 }

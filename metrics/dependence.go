@@ -112,6 +112,9 @@ func (m *HSIC) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if !m.alone(in) {
+		r.Notes = in.countedBlocks(blocks)
+	}
 	if m.Between == betweenFactors {
 		r.Grids, err = m.withFactors(ctx, in, blocks)
 	} else {
@@ -267,8 +270,11 @@ func (m *MutualInformation) Compute(ctx context.Context, in *Input) (Result, err
 	}
 	names := in.columnNames(nil)
 	g := Grid{Name: "mutual_information", Rows: names, Columns: names, Values: information}
-	part := Part{Name: "per_column", Labels: names}
+	part, constant := Part{Name: "per_column", Labels: names}, 0
 	for c, row := range g.Values {
+		if row[c] == 0 {
+			constant++
+		}
 		var sum float64
 		for b, v := range row {
 			if b != c {
@@ -277,7 +283,11 @@ func (m *MutualInformation) Compute(ctx context.Context, in *Input) (Result, err
 		}
 		part.Values = append(part.Values, sum/float64(len(row)-1))
 	}
-	return Result{Value: factor.Mean.Of(part.Values), Parts: []Part{part}, Grids: []Grid{g}}, nil
+	r := Result{Value: factor.Mean.Of(part.Values), Parts: []Part{part}, Grids: []Grid{g}}
+	if constant > 0 {
+		r.note("%d of %d columns are constant and count as 0", constant, in.Codes.Cols)
+	}
+	return r, nil
 }
 
 // Compute returns the grid correlation of the non-constant columns.

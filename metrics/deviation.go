@@ -140,6 +140,7 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 		r.Value += values[i]
 	}
 	r.Parts = append([]Part{perFactor}, r.Parts...)
+	r.Notes = append(r.Notes, in.countedBlocks(blocks)...)
 	if r, err = r.scored(); err != nil || s.Deviation != factor.Variance || s.Aggregate != factor.Mean || rows != nil {
 		return r, err
 	}
@@ -451,7 +452,7 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 		}
 	}
 	columns.Labels, deviations.Labels = g.Rows, g.Rows
-	var r Result
+	r := Result{Notes: in.counted()}
 	if n := d - len(g.Rows); n > 0 {
 		r.note("%d of %d columns are constant and left out", n, d)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/long"
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
@@ -136,6 +137,7 @@ func TestDialectMEDGolden(t *testing.T) {
 }
 
 func TestDialectEnrichingGolden(t *testing.T) {
+	long.NotShort(t)
 	const source = "enriching"
 	var golden, sampled map[string]map[string]expectation
 	readJSON(t, "testdata/enriching/expected.json", &golden)

@@ -197,6 +197,7 @@ func TestDownstreamErrors(t *testing.T) {
 
 // The value depends on the seed, but not on the number of threads or the order of sizes.
 func TestDownstreamThreads(t *testing.T) {
+	long.NotShort(t)
 	in := kept(wide(300, 4), 0, 1)
 	value := func(seed uint64) Result {
 		r, err := Evaluate(ctx, in, seed, []Choice{{Name: "downstream", Value: downstream("logistic-cv", 10, 90)}})

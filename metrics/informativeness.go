@@ -97,6 +97,9 @@ func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	n := in.Codes.Rows
 	var r Result
+	if len(in.table().Varying(n)) == 0 {
+		r.Notes = in.counted()
+	}
 	s := &pairs.Contraction{Codes: in.Codes, Factors: in.Factors, Positions: in.factorRows(c.Units), Numbers: c.numbers}
 	possible := float64(n) * float64(n-1) / 2
 	if c.Pairs > 0 && possible > allForRandom*float64(c.Pairs) {
@@ -322,7 +325,8 @@ func recovered(
 	if err != nil {
 		return Result{}, fmt.Errorf("affine map from codes to factors: %w", err)
 	}
-	r := Result{Value: value, Parts: []Part{in.perFactor(errors)}, Basis: Basis{Rows: drawn, Shared: true}}
+	r := Result{Value: value, Parts: []Part{in.perFactor(errors)}, Notes: in.counted()}
+	r.Basis.Rows, r.Basis.Shared = drawn, true
 	r.Basis.affine(in.Codes.Rows, in.Codes.Cols)
 	return r.scored()
 }

@@ -38,3 +38,25 @@ func TestFactorsOfOneLevel(t *testing.T) {
 		}
 	}
 }
+
+// A factor with one level leaves the value of a metric as it is, or a note names it.
+func TestNoteOfOneLevel(t *testing.T) {
+	code := func(l []int, z []float64) {
+		z[0], z[1], z[2] = float64(l[0]), float64(l[1])+0.1*float64(l[0]), float64(l[0]*l[1])
+	}
+	two, three := gridInput(ordinals(25, 20), 3, code), gridInput(ordinals(25, 20, 1), 3, code)
+	for _, e := range entries() {
+		c := []Choice{fewRows(e.Name)}
+		if Suits(two, c) != nil || Suits(three, c) != nil {
+			continue
+		}
+		want, got := evaluated(t, two, c), evaluated(t, three, c)
+		if notes := strings.Join(got.Notes, "; "); got.Value != want.Value && !strings.Contains(notes, "f2") && !strings.Contains(notes, "only one level") {
+			t.Errorf("%s: %v, without the factor of one level %v; notes %q", e.Name, got.Value, want.Value, notes)
+		}
+	}
+	some := gridInput(ordinals(25, 20), 4, code)
+	if got := evaluated(t, some, []Choice{choice("mutual-information")}); strings.Join(got.Notes, "; ") != "1 of 4 columns are constant and count as 0" {
+		t.Errorf("a constant column: notes %q", got.Notes)
+	}
+}

@@ -434,9 +434,9 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	var r Result
+	r := Result{Notes: in.counted()}
 	if m.Predictor == boostedTrees {
-		r.Notes = in.sized(matrix.Matrix.ForTrees).coarseForTrees()
+		r.Notes = append(r.Notes, in.sized(matrix.Matrix.ForTrees).coarseForTrees()...)
 	}
 	fitting, others := m.sizes(in)
 	if len(others) > 0 {

@@ -163,6 +163,7 @@ var Registry = &registry.Registry[Metric]{Kind: "metric", Entries: []registry.En
 	"beta-vae-sklearn": didYouMean("beta-vae"), "beta-vae-metric": didYouMean("beta-vae"), "beta-vae-score": didYouMean("beta-vae"),
 	"factor-vae-metric": didYouMean("factor-vae"), "factor-vae-score": didYouMean("factor-vae"),
 	"disentanglement": byDCI, "completeness": byDCI, "informativeness": byDCI,
+	"dci-disentanglement": byDCI, "dci-completeness": byDCI, "dci-informativeness": byDCI,
 	"modularity-explicitness": "they are two metrics: [modularity, explicitness]",
 	"dataset":                 "metrics of another data set belong under the key metrics.on",
 	"unsupervised":            "want [mutual-information, total-correlation, wasserstein-correlation]",

@@ -192,13 +192,36 @@ func (in *Input) varying() (some *Input, notes []string) {
 	if len(factors) == len(in.Factors) {
 		return in, nil
 	}
-	for j, f := range in.Factors {
-		if !slices.Contains(factors, j) {
-			notes = append(notes, fmt.Sprintf("factor %s has only one level and is left out", f.Name))
-		}
-	}
+	notes = in.constantFactors(numeric.UpTo(len(in.Factors)), "is left out")
 	return in.choose(factors, numeric.UpTo(in.Codes.Rows)), notes
 }
+
+// constantFactors returns a note on each of some factors with only one level. The note ends in effect.
+func (in *Input) constantFactors(factors []int, effect string) (notes []string) {
+	varying := in.table().Varying(in.Codes.Rows)
+	for _, j := range factors {
+		if !slices.Contains(varying, j) {
+			notes = append(notes, fmt.Sprintf("factor %s has only one level and %s", in.Factors[j].Name, effect))
+		}
+	}
+	return notes
+}
+
+// counted returns a note on each factor with only one level, for a metric that does not leave it out.
+func (in *Input) counted() []string {
+	return in.constantFactors(numeric.UpTo(len(in.Factors)), countsNevertheless)
+}
+
+// countedBlocks is counted for the factors of sub-codes.
+func (in *Input) countedBlocks(blocks []factor.Block) []string {
+	var factors []int
+	for _, b := range blocks {
+		factors = append(factors, b.Factor)
+	}
+	return in.constantFactors(factors, countsNevertheless)
+}
+
+const countsNevertheless = "counts nevertheless; leave it out if it should not"
 
 // part returns the input with some rows, and all facts about them. Continuous factors keep their range over all rows.
 func (in *Input) part(rows []int) *Input {

@@ -225,6 +225,9 @@ func TestSpreadErrors(t *testing.T) {
 			}
 		}
 	}
+	if err := (&Contraction{Columns: []int{2, 3}}).Suits(in); err == nil || !strings.Contains(err.Error(), "there is no column 3; codes have columns 0 to 2") {
+		t.Errorf("contraction: %v", err)
+	}
 	for text, want := range map[string]string{
 		"metrics: [{mpd: {codes: {x: [0, 0]}}}]":           "[0 0] has a negative or repeated column",
 		"metrics: [{mpd: {codes: {x: []}}}]":               "there are no columns",

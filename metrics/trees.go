@@ -454,7 +454,7 @@ func (p *Predictions) compute(
 	}
 	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: drawn, Train: n - n/4, Test: n / 4}, Notes: in.coarseForTrees()}
 	if c == nil {
-		r.Grids = r.Grids[:3]
+		r.Grids, r.Notes = r.Grids[:3], append(r.Notes, in.counted()...)
 	}
 	per := in.perFactor(nil)
 	for j, group := range groups {

@@ -55,6 +55,7 @@ func TestDiscreteResumed(t *testing.T) {
 // JointVAE's choice distinguishes images even if the continuous code may be empty: a square, an ellipse and a heart do
 // not all get one category.
 func TestJointVAEChooses(t *testing.T) {
+	long.NotShort(t)
 	c, err := Load("chooses.yaml", []byte(`name: chooses
 dataset: {sprites: {size: 16, positions: 1, orientations: 1, scales: 1}}
 model: {joint-vae: {latent: 1, categorical: [3], encoder: {mlp: {hidden: [32]}}}}

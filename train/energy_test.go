@@ -3,6 +3,8 @@ package train
 import (
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // energy is a small conditional energy-based model with dropout. Only some images have labels.
@@ -19,6 +21,7 @@ train: {epochs: 2, batch: 64, figures: false}
 // TestEnergyResumes stops a run at any step and resumes it on one thread. It ends with the bits of an uninterrupted
 // run, because its noise comes from the run's random streams. The test also checks that conditions matter.
 func TestEnergyResumes(t *testing.T) {
+	long.NotShort(t)
 	load := func(overrides ...string) Config {
 		c, err := Load("energy.yaml", []byte(energy), overrides...)
 		if err != nil {

@@ -72,6 +72,7 @@ func editConfig(t testing.TB, dir string, c Config) {
 
 // A run does not resume with a config other than its checkpoint's, whether or not the folder's config shows the change.
 func TestResumeOtherConfig(t *testing.T) {
+	long.NotShort(t)
 	finished, half := filepath.Join(t.TempDir(), "finished"), filepath.Join(t.TempDir(), "half")
 	trainIn(t, finished, loadHistorical(t), false)
 	stopAt(t, half, loadHistorical(t), 3)

@@ -6,10 +6,13 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // A model trained without labels is measured on other data sets, including metrics of factors.
 func TestMeasuredOn(t *testing.T) {
+	long.NotShort(t)
 	const on = "metrics={final: [mutual-information], on: [{dataset: {bumps: {}}, metrics: [mig, {dci: {bins: 8}}], sample: 600}, {dataset: {entangled: {}}, metrics: [total-correlation]}]}"
 	dir := filepath.Join(t.TempDir(), "run")
 	if _, err := runOf(t, validated, Options{Dir: dir}, "metrics=[mutual-information]"); err != nil {

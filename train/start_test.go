@@ -301,6 +301,7 @@ func TestInitResumes(t *testing.T) {
 
 // A start that loads all parameters also resumes without its source. An omitted setting does not change the start.
 func TestInitOfAllResumes(t *testing.T) {
+	long.NotShort(t)
 	dir, _ := trainSource(t, weights.Native)
 	c, err := Load("source.yaml", []byte(source), "seed=3", "init.run="+dir)
 	if err != nil {
@@ -350,6 +351,7 @@ func hashesAgree(t *testing.T, stored, c Config, elsewhere string) {
 
 // A folder with a config but no checkpoint, as made by sweeps, begins with the start.
 func TestInitOfPreparedFolder(t *testing.T) {
+	long.NotShort(t)
 	dir, _ := trainSource(t, weights.Native)
 	c, err := startedConfig(t, "init.run="+dir, "init.only=[encoder/*]").Resolve()
 	if err != nil {

@@ -6,11 +6,13 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // Two concurrent runs with different numbers of threads give the bits of single runs, and do not change GOMAXPROCS.
 func TestConcurrentThreads(t *testing.T) {
+	long.NotShort(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	configs := []Config{load(t, "train.threads=1"), load(t, "train.threads=3", "seed=2")}
 	want := make([]map[string]string, len(configs))

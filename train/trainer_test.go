@@ -156,6 +156,7 @@ func checkRoundTrip(t *testing.T, c Config) {
 
 // A shortened epoch takes the given number of steps, and a run of such epochs resumes to the same bits.
 func TestEpochSteps(t *testing.T) {
+	long.NotShort(t)
 	c := load(t, "train.epoch_steps=3")
 	whole, dir := t.TempDir(), t.TempDir()
 	if r := trainIn(t, whole, c, false); r.Epochs != 3 || r.Steps != 9 {

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // Node is a part of a parsed config.
@@ -200,7 +202,11 @@ func (n *Node) invalid(key string, err error) *Error {
 			break
 		}
 		if below == nil {
-			err = fmt.Errorf("%w (the default; the config does not set it)", err)
+			note := "the config does not set it"
+			if strings.Contains(err.Error(), "got ") { // the message has the default
+				note = "the default; " + note
+			}
+			err = fmt.Errorf("%w (%s)", err, note)
 			break
 		}
 		n = below
@@ -238,16 +244,9 @@ func (n *Node) describe() string {
 		if n.plain && classify(n.text) != isText {
 			return n.text
 		}
-		return "the text " + strconv.Quote(shorten(n.text))
+		return "the text " + strconv.Quote(wording.Shorten(n.text, 60))
 	}
 	return "an unsupported value"
-}
-
-func shorten(s string) string {
-	if r := []rune(s); len(r) > 60 {
-		return string(r[:57]) + "..."
-	}
-	return s
 }
 
 // joinPath appends a key to a path. It quotes a key that could be misinterpreted.

@@ -59,11 +59,11 @@ func TestNode(t *testing.T) {
 		t.Errorf("list %+v", list)
 	}
 	for want, err := range map[string]error{
-		"x.yaml:1:8: a.b: wrong 3": list.Errorf("wrong %d", 3),
-		"x.yaml:1:9: a.b.0: wrong": n.Invalid("a.b.0", "wrong"),
-		"x.yaml:1:5: a.b: wrong":   n.Get("a").Invalid("b", "wrong"),
-		"x.yaml:1:1: a.x.y: wrong (the default; the config does not set it)": n.Invalid("a.x.y", "wrong"),
-		"x.yaml:1:5: a.b.7: wrong (the default; the config does not set it)": n.Invalid("a.b.7", "wrong"),
+		"x.yaml:1:8: a.b: wrong 3":                              list.Errorf("wrong %d", 3),
+		"x.yaml:1:9: a.b.0: wrong":                              n.Invalid("a.b.0", "wrong"),
+		"x.yaml:1:5: a.b: wrong":                                n.Get("a").Invalid("b", "wrong"),
+		"x.yaml:1:1: a.x.y: wrong (the config does not set it)": n.Invalid("a.x.y", "wrong"),
+		"x.yaml:1:5: a.b.7: wrong (the config does not set it)": n.Invalid("a.b.7", "wrong"),
 	} {
 		if err.Error() != want {
 			t.Errorf("got %v, want %s", err, want)

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // syntaxError explains why the source is not valid YAML. It quotes the wrong line.
@@ -38,10 +40,7 @@ const shownLine = 100 // maximum number of characters of a line in a message
 
 // shown returns a line, shortened for a message.
 func (s *source) shown(line int) string {
-	text := strings.TrimRight(s.lines[line-1], " \r")
-	if r := []rune(text); len(r) > shownLine {
-		text = string(r[:shownLine]) + "..."
-	}
+	text := wording.Shorten(strings.TrimRight(s.lines[line-1], " \r"), shownLine)
 	if strings.Contains(text, `"`) && strconv.CanBackquote(text) {
 		return "`" + text + "`"
 	}

@@ -34,6 +34,8 @@ func TestSyntax(t *testing.T) {
 		{"losses: [kl, lsbd]]\nseed: 1\n", "x.yaml:1:19: this ] closes nothing"},
 		{"losses: [kl, {lsbd: {weight: 3}]\n", "x.yaml:1:32: this ] cannot close the bracket at 1:14; want } before it"},
 		{"name: \"abc\nseed: 1\n", "x.yaml:1:7: this quote is not closed; want a second \"; line 1 is `name: \"abc`"},
+		{"name: \"" + strings.Repeat("ä", 93), "line 1 is `name: \"" + strings.Repeat("ä", 93) + "`"},
+		{"name: \"" + strings.Repeat("ä", 94), "line 1 is `name: \"" + strings.Repeat("ä", 90) + "...`"},
 		{"train:\n\tepochs: 3\n", `x.yaml:2:1: a tab indents this line; want spaces; line 2 is "\tepochs: 3"`},
 	} {
 		got := defaults()

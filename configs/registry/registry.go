@@ -68,6 +68,10 @@ func (t *Registry[T]) suggest(name string) string {
 			return "; " + hint
 		}
 	}
+	unknown := func(word string) bool { return !slices.Contains(t.Names(), word) }
+	if words := strings.Fields(name); len(words) > 1 && !slices.ContainsFunc(words, unknown) {
+		return "; want commas between names: " + strings.Join(words, ", ")
+	}
 	return Suggest(name, t.Names())
 }
 

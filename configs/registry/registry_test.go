@@ -87,6 +87,9 @@ func TestNear(t *testing.T) {
 	if _, err := hinted.Lookup("Two_D"); err == nil || err.Error() != `unknown shape "Two_D"; a hint` {
 		t.Error(err)
 	}
+	if _, err := hinted.Lookup("square circle"); err == nil || err.Error() != `unknown shape "square circle"; want commas between names: square, circle` {
+		t.Error(err)
+	}
 	if _, err := hinted.Lookup("squire"); err == nil || err.Error() != `unknown shape "squire"; known: square, circle` {
 		t.Error(err)
 	}

@@ -8,10 +8,12 @@ import (
 
 	. "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // The order by luminance contains the same cars, starting with the darkest.
 func TestCarsOrder(t *testing.T) {
+	long.NotShort(t)
 	const n = 40
 	pictures := func(order string) (list [][]float32, light []float64) {
 		d := datatest.Build(t, &Cars{Size: 32, Elevations: 1, Azimuths: 1, Objects: n, Order: order})

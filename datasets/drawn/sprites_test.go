@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/configtest"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
@@ -55,6 +56,7 @@ func TestSpritesFacts(t *testing.T) {
 }
 
 func TestSpritesDrawing(t *testing.T) {
+	long.NotShort(t)
 	area := []float64{4 * 11.2 * 11.2, math.Pi * 15.6 * 9.1, 3.6597 * 12.2 * 12.2} // at scale 1; the heart's area by numerical integration
 	for _, antialias := range []bool{false, true} {
 		d := sprites(t, antialias)
@@ -142,6 +144,7 @@ func TestSpritesExtent(t *testing.T) {
 
 // The centre of a shape's bounding box moves one pixel right with x, and one pixel down with y.
 func TestSpritesMove(t *testing.T) {
+	long.NotShort(t)
 	d := sprites(t, true)
 	stream := rng.New(5, "sprites")
 	for range 100 {
@@ -169,6 +172,7 @@ func TestSpritesMove(t *testing.T) {
 }
 
 func TestSpritesTurn(t *testing.T) {
+	long.NotShort(t)
 	for _, antialias := range []bool{false, true} {
 		d := sprites(t, antialias)
 		for o := range 40 {

@@ -101,6 +101,7 @@ func TestFromNumbers(t *testing.T) {
 		{"", 0, []float64{8, 3, nan}, 2, "[3 8] [1 0 -1]"},
 		{"continuous", 4, []float64{0.5, 1, 10.5, 3, nan}, 3, "[1.75 4.25 9.25] [0 0 2 1 -1]"},
 		{"continuous", 4, []float64{5, 5}, 1, "[5] [0 0]"},
+		{"continuous", 30, []float64{0, 1.6, 1.7, 3}, 3, "[0.05 1.6500000000000001 2.9499999999999997] [0 1 1 2]"}, // as in NumPy, 17 * 0.1 is more than 1.7
 		{"continuous", 2, []float64{-math.MaxFloat64, 0, math.MaxFloat64}, 2, ""},
 		{"continuous", 0, steps(3, 1), 3, ""},
 		{"", 3, steps(3, 0.5), 3, "[0 0.5 1] [0 1 2]"},

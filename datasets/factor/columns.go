@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/bins"
 )
 
 // ColumnKinds are the kinds of label columns: ordinal, circular, circular:PERIOD (values are angles, and PERIOD is a
@@ -146,10 +147,11 @@ const maxWholeLevels = 256
 const defaultBins = 20
 
 // FromNumbers converts numbers to a factor, and to one level per number; NaN becomes [Unknown]. Without a given kind,
-// the factor is ordinal, or continuous if it has too many levels. ints are the exact values of integers, or nil. It is
-// an error if numbers are equal and their exact values differ.
+// the factor is ordinal, or continuous if it has too many levels. The levels of a continuous factor are n bins of equal
+// width (0: 20). ints are the exact values of integers, or nil. It is an error if numbers are equal and their exact
+// values differ.
 func FromNumbers(
-	name string, numbers []float64, ints []int64, given *ColumnKind, bins int,
+	name string, numbers []float64, ints []int64, given *ColumnKind, n int,
 ) (f Factor, levels []int32, err error) {
 	large := map[float64]int64{}
 	for i, n := range ints {
@@ -161,7 +163,7 @@ func FromNumbers(
 		}
 		large[numbers[i]] = n
 	}
-	bins = cmp.Or(bins, defaultBins)
+	n = cmp.Or(n, defaultBins)
 	kind := ColumnKind{Kind: Ordinal}
 	if given != nil {
 		kind = *given
@@ -174,8 +176,8 @@ func FromNumbers(
 		return f, nil, errors.New("has no value in any row; want some, or other columns in factors")
 	}
 	whole := !slices.ContainsFunc(f.Values, func(v float64) bool { return v != math.Trunc(v) })
-	if kind.Continuous || given == nil && f.Size > bins && !(whole && f.Size <= maxWholeLevels) {
-		f.Values, list = binned(numbers, f.Values, bins)
+	if kind.Continuous || given == nil && f.Size > n && !(whole && f.Size <= maxWholeLevels) {
+		list, f.Values = bins.Levels(numbers, n)
 		f.Size = len(f.Values)
 	}
 	if f.Size > MaxSize {
@@ -199,37 +201,6 @@ func identity(values []float64) bool {
 		}
 	}
 	return true
-}
-
-// binned divides the range of the numbers into n bins of equal width. It returns the centres of the non-empty bins, and
-// the level of each number. The level of NaN is [Unknown].
-func binned(numbers, sorted []float64, n int) (centres []float64, levels []int) {
-	low, high := sorted[0], sorted[len(sorted)-1]
-	bin := func(v float64) int {
-		t := v/2 - low/2 // halved, because the range itself may overflow
-		if high == low {
-			return 0
-		}
-		return min(int(t/(high/2-low/2)*float64(n)), n-1)
-	}
-	level := make([]int, n)
-	for _, v := range sorted {
-		level[bin(v)] = 1
-	}
-	for b, used := range level {
-		level[b] = len(centres)
-		if used == 1 {
-			t := (float64(b) + 0.5) / float64(n)
-			centres = append(centres, low*(1-t)+high*t)
-		}
-	}
-	levels = make([]int, len(numbers))
-	for i, v := range numbers {
-		if levels[i] = Unknown; v == v {
-			levels[i] = level[bin(v)]
-		}
-	}
-	return centres, levels
 }
 
 // NumberedWords returns the levels of a categorical factor with their words, as text.

@@ -166,6 +166,15 @@ func IsRotation(g *[9]float64) bool {
 	return g[0]*(g[4]*g[8]-g[5]*g[7])-g[1]*(g[3]*g[8]-g[5]*g[6])+g[2]*(g[3]*g[7]-g[4]*g[6]) > 0
 }
 
+// FullTurn returns the full turn of a circular factor with evenly spaced values, in the units of these values: the
+// number of levels times their step. It is 0 if the factor is not circular, or its values are 0, 1, 2, ...
+func (f Factor) FullTurn() float64 {
+	if f.Kind != Circular || f.Angles != nil || len(f.Values) < 2 || identity(f.Values) {
+		return 0
+	}
+	return float64(f.Size) * (f.Values[f.Size-1] - f.Values[0]) / float64(f.Size-1)
+}
+
 // Scaled returns the value of a level, mapped linearly from the range of the factor's values to [0, 1]. For a circular
 // factor, it returns the angle in turns, and for a categorical factor level/(Size-1). It is 0 if all values are equal.
 func (f Factor) Scaled(level int) float64 {

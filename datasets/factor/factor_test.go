@@ -206,3 +206,49 @@ func TestNameLevels(t *testing.T) {
 		t.Error("three names of two levels are valid")
 	}
 }
+
+// Evenly spaced values imply a full turn, unless they are angles or level numbers.
+func TestFullTurn(t *testing.T) {
+	for _, c := range []struct {
+		f    factor.Factor
+		want float64
+	}{
+		{factor.Factor{Size: 3, Kind: factor.Circular, Values: []float64{10, 20, 30}}, 30},
+		{factor.Factor{Size: 2, Kind: factor.Circular, Values: []float64{-90, 90}}, 360},
+		{factor.Factor{Size: 3, Kind: factor.Circular, Values: []float64{0, 1, 2}}, 0},
+		{factor.Factor{Size: 3, Kind: factor.Circular}, 0},
+		{factor.Factor{Size: 1, Kind: factor.Circular, Values: []float64{90}}, 0},
+		{factor.Factor{Size: 2, Kind: factor.Circular, Values: []float64{0, 90}, Angles: []float64{0, 1}}, 0},
+		{factor.Factor{Size: 3, Kind: factor.Ordinal, Values: []float64{10, 20, 30}}, 0},
+	} {
+		if got := c.f.FullTurn(); got != c.want {
+			t.Errorf("%+v: %v, want %v", c.f, got, c.want)
+		}
+	}
+}
+
+// A note names factors with the same groups of images, in any order of levels.
+func TestRepeatNotes(t *testing.T) {
+	factors := []factor.Factor{{Name: "a", Size: 3}, {Name: "b", Size: 4}, {Name: "c", Size: 3}, {Name: "d", Size: 1}}
+	const u = factor.Unknown
+	for _, c := range []struct {
+		levels []int
+		want   []string
+	}{
+		{[]int{0, 3, 0, 0, 1, 0, 1, 0, 2, 1, 1, 0, 0, 3, 0, 0}, []string{"factors a and b divide the images into the same groups, so metrics count them twice"}},
+		{[]int{0, 3, 2, 0, 1, 0, 1, 0, 1, 0, 1, 0, u, u, u, 0}, []string{
+			"factors a and b divide the images into the same groups, so metrics count them twice",
+			"factors a and c divide the images into the same groups, so metrics count them twice",
+		}},
+		{[]int{0, 0, u, 0, 1, 1, u, 0, 1, 2, u, 0}, nil}, // a level of a has two of b
+		{[]int{0, 0, u, 0, 1, 1, u, 0, 2, 1, u, 0}, nil}, // a level of b has two of a
+		{[]int{0, 0, u, 0, 1, 1, u, 0, u, 2, u, 0}, nil},
+		{[]int{0, 0, 0, 0, 0, 0, 0, 0}, nil}, // one level each
+		{[]int{0, 1, u, 0, 1, 0, u, 0}, nil}, // a level for each image
+		{nil, nil},
+	} {
+		if got := factor.RepeatNotes(factors, c.levels); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %q, want %q", c.levels, got, c.want)
+		}
+	}
+}

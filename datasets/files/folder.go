@@ -234,6 +234,7 @@ func (f *Folder) setFactors(d *stored.Set, labels *labelTable, text *table.Text)
 		return fmt.Errorf("%s: its %w", labels.source, err)
 	}
 	d.Unknown = stored.CountMissing(d.Levels, k)
+	d.Remarks = append(d.Remarks, factor.RepeatNotes(d.Columns, d.Levels)...)
 	return nil
 }
 

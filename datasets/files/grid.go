@@ -50,7 +50,7 @@ type GridFolder struct {
 	Rows     string             `yaml:"rows" doc:"image axis: first, last (H x W x C x N, as in some MATLAB files), or auto (guessed from factors and shape)"`
 	Scale    float64            `yaml:"scale" doc:"pixel value of white; 0: 255 for unsigned 8-bit integers, 65535 for unsigned 16-bit integers, 1 for floats"`
 	Round    bool               `yaml:"round" doc:"round pixels to 8 bits; a large set then needs no memory"`
-	Names    []string           `yaml:"names" doc:"names of the factors; empty: factor1, factor2, ..."`
+	Names    []string           `yaml:"names" doc:"names of the factors; empty: factor0, factor1, ..."`
 	Kinds    factor.ColumnKinds `yaml:"kinds" doc:"kinds of the factors, by name or in order: ordinal, circular (evenly spaced), circular:360 (degrees), categorical or continuous (20 bins); empty: all ordinal"`
 	Real     bool               `yaml:"real" doc:"images hold real numbers, not pixels in [0, 1]; decoders end without a sigmoid"`
 }
@@ -213,7 +213,7 @@ func (g *GridFolder) namesOf(k int, own []string) ([]string, error) {
 	}
 	names := make([]string, k)
 	for i := range names {
-		names[i] = fmt.Sprint("factor", i+1)
+		names[i] = fmt.Sprint("factor", i)
 	}
 	return names, nil
 }
@@ -262,6 +262,10 @@ type gridSource struct {
 func (s *gridSource) openImages(d *stored.Set) (err error) {
 	if s.images, err = s.file.Open(s.names.Images); err != nil {
 		if errors.Is(err, fs.ErrNotExist) && s.Arrays.Images == "" {
+			if len(s.file.Names()) == 0 {
+				return fmt.Errorf("%s has no arrays; want images.npy (N x H x W x C) and factors.npy (N x K), "+
+					"or arrays: {images: NAME}", s.Path)
+			}
 			err = fmt.Errorf("%w; want the images' name, such as arrays: {images: %s}", err, cmp.Or(s.likelyImages(), "NAME"))
 		}
 		return err

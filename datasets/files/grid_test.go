@@ -97,10 +97,11 @@ func TestGridFolderText(t *testing.T) {
 	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 1 || !strings.Contains(notes[0], "factors.txt is not read, as ") || !strings.Contains(notes[0], "factors.csv has the factors; arrays: {factors: factors.txt} would read it") {
 		t.Errorf("two tables: notes %q", notes)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "factors.npy"), encode(t, []int{4, 1}, []int64{0, 1, 0, 1}), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "factors.npy"), encode(t, []int{4, 2}, []int64{0, 7, 1, 5, 0, 7, 1, 5}), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 2 || !strings.Contains(notes[0], "factors.npy has the factors; arrays: {factors: factors.csv}") {
+	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 3 || !strings.Contains(notes[0], "factors.npy has the factors; arrays: {factors: factors.csv}") ||
+		notes[2] != "factors factor0 and factor1 divide the images into the same groups, so metrics count them twice" {
 		t.Errorf("an array and two tables: notes %q", notes)
 	}
 	mixed := write(t, map[string][]byte{"images": encode(t, []int{4, 2, 3}, ramp(24))})
@@ -114,7 +115,7 @@ func TestGridFolderText(t *testing.T) {
 	}
 	for _, path := range []string{dir, filepath.Join(dir, "images.npy")} {
 		other := datatest.Build(t, &GridFolder{Path: path, Arrays: GridArrays{Factors: "other.tsv"}})
-		if f := other.Factors(); len(f) != 1 || f[0].Name != "factor1" || f[0].Value(1) != 3 {
+		if f := other.Factors(); len(f) != 1 || f[0].Name != "factor0" || f[0].Value(1) != 3 {
 			t.Errorf("%s: factors %+v", path, f)
 		}
 	}
@@ -184,7 +185,7 @@ func TestGridFolderForms(t *testing.T) {
 			pixels, levels := make([]float32, 1), make([]int, len(d.Factors()))
 			d.Image(3, pixels)
 			d.FactorsAt(3, levels)
-			if pixels[0] != test.pixel || levels[0] != test.level || d.Factors()[0].Size != test.size || d.Factors()[0].Name != "factor1" {
+			if pixels[0] != test.pixel || levels[0] != test.level || d.Factors()[0].Size != test.size || d.Factors()[0].Name != "factor0" {
 				t.Errorf("pixel %v, levels %v, factors %+v", pixels, levels, d.Factors())
 			}
 		})
@@ -226,7 +227,9 @@ func TestGridArchive(t *testing.T) {
 	if n := d.(datasets.Noted).Notes(); d.Len() != 4 || len(n) == 0 || !strings.Contains(n[0], "mine.npz: its only array, arr_0, is read as images without factors") {
 		t.Errorf("%d images, notes %q", d.Len(), n)
 	}
+	empty := t.TempDir()
 	for want, path := range map[string]string{
+		empty + " has no arrays; want images.npy (N x H x W x C)":                               empty,
 		"members 1 and 3 of the archive are both called images.npy; want one":                   archive(t, "images", images, "factors", factors, "images", images),
 		`no array "images"; there are factors; want the images' name`:                           archive(t, "factors", factors),
 		`no array "images"; there are y, x; want the images' name, such as arrays: {images: x}`: archive(t, "y", factors, "x", images),

@@ -165,6 +165,7 @@ func (s *gridSource) setTable(d *stored.Set, label string, t *table.Table, sizes
 		}
 	}
 	d.Unknown = stored.CountMissing(d.Levels, k)
+	d.Remarks = append(d.Remarks, factor.RepeatNotes(d.Columns, d.Levels)...)
 	if err := stored.Countable(d.Columns); err != nil {
 		return fmt.Errorf("%s: its %w", label, err)
 	}

@@ -31,6 +31,9 @@ func hash(t *testing.T, path, memory string) Sum {
 
 // A file that is changed in place with the same size and time has another hash, even if the old hash is cached.
 func TestChangedInPlace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second or two")
+	}
 	t.Parallel() // it waits
 	dir := t.TempDir()
 	path, memory := filepath.Join(dir, "data"), filepath.Join(dir, "hashes", "memory")
@@ -57,6 +60,9 @@ func TestChangedInPlace(t *testing.T) {
 
 // A memory with a flipped bit is empty.
 func TestDamagedMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second or two")
+	}
 	t.Parallel() // it waits
 	dir := t.TempDir()
 	path, memory := filepath.Join(dir, "data"), filepath.Join(dir, "memory")

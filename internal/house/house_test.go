@@ -22,7 +22,7 @@ const (
 // floors lists the top-level folders from the ground up, and inner folders on another floor than their parent. A
 // package may only import packages of its own folder and of lower floors.
 var floors = [][]string{
-	{".", "configs/registry", "results", "graph/rng", "graph/vulkan"}, // . are the documents
+	{".", "configs/registry", "results", "graph/rng", "graph/vulkan", "internal/bins", "internal/wording"}, // . are the documents
 	{"configs/config"},
 	{"configs"},
 	{"datasets/factor", "internal"},

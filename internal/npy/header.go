@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/unravel-ml/unravel/internal/dtype"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 const (
@@ -54,7 +55,7 @@ func readHeader(r io.Reader) (h Header, dt dtype.Type, length int64, err error) 
 	}
 	h, dt, err = parseHeader(string(text))
 	if err != nil {
-		return h, dt, 0, fmt.Errorf("header %q: %w", shorten(strings.TrimSpace(string(text))), err)
+		return h, dt, 0, fmt.Errorf("header %q: %w", wording.Shorten(strings.TrimSpace(string(text)), 200), err)
 	}
 	return h, dt, int64(8 + size + n), nil
 }
@@ -65,13 +66,6 @@ func unexpected(err, meaning error) error {
 		return meaning
 	}
 	return err
-}
-
-func shorten(s string) string {
-	if len(s) > 200 {
-		return s[:200] + "..."
-	}
-	return s
 }
 
 // parseHeader parses a Python dictionary with exactly the keys descr, fortran_order and shape, in any order.
@@ -108,7 +102,7 @@ func parseHeader(text string) (h Header, dt dtype.Type, err error) {
 		}
 	}
 	if p.skip(); p.err == nil && p.text != "" {
-		p.fail("%q after the dictionary", shorten(p.text))
+		p.fail("%q after the dictionary", wording.Shorten(p.text, 200))
 	}
 	if p.err == nil && len(seen) != 3 {
 		p.fail("want the keys descr, fortran_order and shape")

@@ -237,6 +237,8 @@ func TestHostileHeaders(t *testing.T) {
 		{npyFile(1, "\xff", 0), "not text"},
 		{npyFile(1, "", 0), "want {"},
 		{npyFile(1, "{}", 0), "want the keys descr, fortran_order and shape"},
+		{npyFile(1, strings.Repeat("x", 200), 0), `header "` + strings.Repeat("x", 200) + `":`},
+		{npyFile(1, strings.Repeat("x", 201), 0), `header "` + strings.Repeat("x", 197) + `...":`},
 		{npyFile(1, "{'descr'", 0), "want :"},
 		{npyFile(1, "{'descr", 0), "a string without end"},
 		{npyFile(1, "{3: 4}", 0), "want a string"},

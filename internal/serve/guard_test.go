@@ -248,6 +248,7 @@ func TestBounds(t *testing.T) {
 
 // Visitors without the token do not block connections of other visitors.
 func TestStrangersMakeRoom(t *testing.T) {
+	long.NotShort(t)
 	const tries = 5 // a busy machine may be slow once
 	for i := range tries {
 		took := besideStrangers(t)

@@ -1,4 +1,4 @@
-// Package wording formats counts for people, and commands for shells.
+// Package wording formats counts and texts for people, and commands for shells.
 package wording
 
 import (
@@ -13,6 +13,14 @@ func Count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Shorten returns a text of at most most characters; a longer text ends in "...".
+func Shorten(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-3]) + "..."
+	}
+	return text
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:=,@%+-]+$`)

@@ -79,6 +79,7 @@ func TestFunctionsNotFinite(t *testing.T) {
 
 // TestDegenerateFunctions tests that values and gradients are finite, and values nonnegative, for all batches.
 func TestDegenerateFunctions(t *testing.T) {
+	long.NotShort(t)
 	for _, text := range functionSentences() {
 		q := compiled(t, parsed(t, text))
 		for _, rows := range long.Sample([]int{1, 2, 3, 9, 40}, 3) {

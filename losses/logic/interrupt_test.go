@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
@@ -35,6 +36,7 @@ func drawnBatch(n int) logic.Batch {
 
 // An interrupt ends every kind of loop soon and returns its error. Without an interrupt, the value is unchanged.
 func TestInterrupt(t *testing.T) {
+	long.NotShort(t)
 	b := drawnBatch(3000)
 	for name, text := range sentencesOfLoops {
 		t.Run(name, func(t *testing.T) {

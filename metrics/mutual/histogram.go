@@ -2,11 +2,10 @@ package mutual
 
 import (
 	"context"
-	"math"
 	"slices"
-	"sort"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/bins"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -46,13 +45,11 @@ func (h Histogram) Check() error {
 // edges returns the left edges of the bins of a column in ascending order. It rounds like NumPy's histogram (edge j at
 // j*step + low), because codes of a grid lie exactly on edges.
 func (h Histogram) edges(column []float64) []float64 {
-	bins := h.Bins
-	left := make([]float64, bins)
 	if h.Binning == EqualCount {
-		sorted := slices.Clone(column)
+		left, sorted := make([]float64, h.Bins), slices.Clone(column)
 		slices.Sort(sorted)
 		for j := range left {
-			left[j] = sorted[j*len(sorted)/bins]
+			left[j] = sorted[j*len(sorted)/h.Bins]
 		}
 		return slices.Compact(left)
 	}
@@ -65,52 +62,7 @@ func (h Histogram) edges(column []float64) []float64 {
 			high = v
 		}
 	}
-	if low == high {
-		low, high = low-0.5, high+0.5
-	}
-	step := (high - low) / float64(bins)
-	for j := range left {
-		left[j] = float64(float64(j)*step) + low // two roundings on every machine, no fused multiply-add
-		if math.IsInf(step, 0) {
-			t := float64(j) / float64(bins)
-			left[j] = low*(1-t) + high*t
-		}
-	}
-	return left
-}
-
-// Bin sorts values into bins of equal width from the minimum to the maximum. It returns the bin of every value.
-func Bin(values []float64, bins int) []int32 {
-	ids := make([]int32, len(values))
-	assignBins(values, Histogram{Bins: bins, Binning: EqualWidth}.edges(values), ids)
-	return ids
-}
-
-// assignBins sets each number's id to the last bin with a left edge at most the number, and returns how many bins.
-func assignBins(column, left []float64, ids []int32) int {
-	bins, low := len(left), left[0]
-	scale := 0.0
-	if width := left[bins-1] - low; width > 0 && !math.IsInf(width, 0) {
-		scale = float64(bins-1) / width
-	}
-	for i, v := range column {
-		b := 0
-		if scale > 0 && !math.IsInf(scale, 0) {
-			// correct up to rounding for equal widths, otherwise a first guess
-			b = int(min((v-low)*scale, float64(bins-1)))
-		}
-		if b+1 < bins && v >= left[b+1] || v < left[b] {
-			if b+2 < bins && v >= left[b+2] || b > 0 && v < left[b-1] {
-				b = sort.Search(bins, func(j int) bool { return left[j] > v }) - 1
-			} else if v < left[b] {
-				b--
-			} else {
-				b++
-			}
-		}
-		ids[i] = int32(max(b, 0))
-	}
-	return bins
+	return bins.EqualWidth(low, high, h.Bins)
 }
 
 // binned is a binned code column, with scratch memory for counts.
@@ -152,8 +104,8 @@ func binColumns(
 			} else {
 				left = h.edges(scratch.column)
 			}
-			used := assignBins(scratch.column, left, scratch.ids)
-			use(scratch, first+c, used)
+			bins.Assign(scratch.ids, scratch.column, left)
+			use(scratch, first+c, len(left))
 		}
 		return nil
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/bins"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -48,10 +49,6 @@ func TestInformation(t *testing.T) {
 // A number on an edge falls in the bin to its right, and the largest number in the last bin. Bins of equal counts keep
 // ties together.
 func TestBins(t *testing.T) {
-	grid := make([]float64, 31) // steps of 0.1, whose sums round differently
-	for i := range grid {
-		grid[i] = float64(i) / 10
-	}
 	for _, c := range []struct {
 		name   string
 		column []float64
@@ -71,17 +68,9 @@ func TestBins(t *testing.T) {
 		{"more bins than rows", []float64{3, 1, 2}, Histogram{7, EqualCount}, []int32{2, 0, 1}, 3},
 	} {
 		ids := make([]int32, len(c.column))
-		if used := assignBins(c.column, c.h.edges(c.column), ids); used != c.used || !slices.Equal(ids, c.want) {
-			t.Errorf("%s: %v of %d, want %v of %d", c.name, ids, used, c.want, c.used)
-		}
-	}
-	for i, id := range Bin(grid, 30) { // numpy.digitize(grid, numpy.histogram(grid, 30)[1][:-1]) - 1
-		want := min(i, 29)
-		if edge := float64(i)*(3./30) + 0; want == i && grid[i] < edge {
-			want--
-		}
-		if int(id) != want {
-			t.Errorf("%v is in bin %d, want %d", grid[i], id, want)
+		left := c.h.edges(c.column)
+		if bins.Assign(ids, c.column, left); len(left) != c.used || !slices.Equal(ids, c.want) {
+			t.Errorf("%s: %v of %d, want %v of %d", c.name, ids, len(left), c.want, c.used)
 		}
 	}
 }

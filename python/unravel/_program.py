@@ -109,7 +109,7 @@ def _error(code: int, lines: list[str]) -> Error:
     log = "\n".join(lines)
     starts = [i for i, line in enumerate(lines) if line.startswith("unravel: ")]
     last = lines[starts[-1]:] if starts else lines[-1:]
-    message = "\n".join(line for line in last if line != "See unravel --help.")
+    message = "\n".join(line for line in last if not (line.startswith("See unravel ") and line.endswith("--help.")))
     message = message.removeprefix("unravel: ") or f"unravel ended with the exit code {code}"
     return ConfigError(message, code, log) if code == _USAGE else Error(message, code, log)
 

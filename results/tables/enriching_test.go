@@ -129,6 +129,7 @@ func TestTable2(t *testing.T) {
 }
 
 func TestTable2Threads(t *testing.T) {
+	long.NotShort(t)
 	table := open(t, "enriching-table2")
 	table.Scales[0].Seeds = 2
 	table.Rows = table.Rows[:2]
@@ -194,6 +195,7 @@ func TestTable3(t *testing.T) {
 }
 
 func TestTable4(t *testing.T) {
+	long.NotShort(t)
 	for _, full := range []bool{false, true} {
 		r := compute(t, open(t, "enriching-table4"), full)
 		for _, row := range r.Rows {

@@ -226,6 +226,7 @@ func printedOfKept() string {
 // A recorded run is stale if it comes from code of another generation, or if its config has changed. An additional
 // metric does not make it stale.
 func TestStale(t *testing.T) {
+	long.NotShort(t)
 	base, dir := t.TempDir(), keptRuns(t)
 	printed := []string{"reference: {file: ref.csv}", "reference: {file: printed.csv}"}
 	if err := os.WriteFile(filepath.Join(base, "printed.csv"), []byte(printedOfKept()), 0o666); err != nil {

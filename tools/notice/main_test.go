@@ -10,6 +10,9 @@ import (
 
 // TestNoticeIsCurrent checks that the stored notice names the modules that are linked into the program.
 func TestNoticeIsCurrent(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes a second or two")
+	}
 	const root = "../.."
 	stored, err := os.ReadFile(filepath.Join(root, "NOTICE"))
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 // ramped has one term with a weight that starts at 0, and one with a cyclic weight.
@@ -78,6 +80,7 @@ func TestChangingWeightsResume(t *testing.T) {
 // A parameter of only a term with weight 0 is trained once the weight grows. A ramp with one value gives the bits of a
 // constant weight.
 func TestWeightFromZero(t *testing.T) {
+	long.NotShort(t)
 	alone := []string{"supervision=none", "model={vae: {encoder: {mlp: {hidden: [16]}}, latent: 4}}"}
 	ramp := func(from, to float64) *Loop {
 		return runLoop(t, tiny, nil, append(alone, fmt.Sprintf("losses=[{reconstruction: {weight: {from: %v, to: %v, steps: 3}}}, {kl: {weight: 0.5}}]", from, to))...)

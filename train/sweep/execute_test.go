@@ -160,6 +160,7 @@ set: {supervision: {pairs: {count: 4}}, model: {lsbd-vae: {encoder: {mlp: {hidde
 
 // A damaged run is trained again, unless the folder may contain something else.
 func TestDamage(t *testing.T) {
+	long.NotShort(t)
 	planned, clean := runsOf(t, four), t.TempDir()
 	if _, err := Execute(context.Background(), clean, planned, Options{}); err != nil {
 		t.Fatal(err)
@@ -196,6 +197,7 @@ func TestDamage(t *testing.T) {
 
 // Two sweeps of one folder share the runs.
 func TestTwoAtOnce(t *testing.T) {
+	long.NotShort(t)
 	planned, dir := runsOf(t, "seeds: [0, 1, 2, 3, 4, 5]"), t.TempDir()
 	var made [2]atomic.Int64
 	done := make(chan error, 2)

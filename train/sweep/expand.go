@@ -86,6 +86,9 @@ func (a *Axes) DecodeConfig(n *config.Node) error {
 		if item.IsList() && len(item.Items()) == 0 {
 			return item.Errorf("the list is empty; want a list of values for %s", axis.Key)
 		}
+		if item.IsMap() && len(item.Keys()) > 0 {
+			return item.Errorf("want a list of values; keys are whole paths, such as %s.%s: [...]", axis.Key, item.Keys()[0])
+		}
 		if !item.IsList() {
 			return item.NotList("a list of values for "+axis.Key, new([]any))
 		}

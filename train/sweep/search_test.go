@@ -64,6 +64,7 @@ search:
 
 // Random trials do not depend on the number of jobs, and a larger search starts with the trials of a smaller one.
 func TestSearch(t *testing.T) {
+	long.NotShort(t)
 	dir := t.TempDir()
 	one, four := execute(t, searchOf(t, strings.Replace(randomSearch, "runs: 6", "runs: 3", 1)), dir, 1), execute(t, searchOf(t, randomSearch), t.TempDir(), 4)
 	if len(one.List) != 3 || len(four.List) != 6 || !slices.Equal(settingsOf(one), settingsOf(four)[:3]) {

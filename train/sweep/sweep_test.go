@@ -130,6 +130,7 @@ func TestMistakes(t *testing.T) {
 		{"zip: {seed: [1]}", "zip: seed belongs under seeds; want seeds: [0, 1]"},
 		{"zip: {train.epochs: [1, 2], train.batch: [1]}", "train.epochs has 2 values, train.batch 1; want lists of equal length"},
 		{"product: {train.epochs: 3}", "want a list of values for train.epochs"},
+		{"product: {train: {epochs: [1, 2]}}", "want a list of values; keys are whole paths, such as train.epochs: [...]"},
 		{"product: {train.epochs: []}", "want a list of values for train.epochs"},
 		{"set: {train.epochs: 1}\nproduct: {train.epochs: [3]}", "train.epochs is set by"},
 		{"list: [{train.epochs: 3}]", "list.0: want a mapping with a name"},

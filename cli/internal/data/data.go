@@ -158,7 +158,11 @@ func (c *showCommand) Run(ctx context.Context, s *ui.Streams) error {
 		if missing != nil && missing[i] > 0 {
 			unknown = fmt.Sprintf(", unknown of %s", wording.Count(missing[i], "image"))
 		}
-		fmt.Fprintf(s.Log, "  %s: %s, %v%s\n", f.Name, wording.Count(f.Size, "level"), f.Kind, unknown)
+		kind := f.Kind.String()
+		if turn := f.FullTurn(); turn > 0 {
+			kind += fmt.Sprintf(" with a full turn of %.6g", turn)
+		}
+		fmt.Fprintf(s.Log, "  %s: %s, %s%s\n", f.Name, wording.Count(f.Size, "level"), kind, unknown)
 	}
 	fmt.Fprintln(s.Out, c.Out)
 	return nil

@@ -173,6 +173,8 @@ type compared struct {
 func (c *Compare) open(ctx context.Context, source string, s *ui.Streams) (*compared, error) {
 	info, err := os.Stat(source)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && filepath.Ext(source) == "":
+		return nil, errors.New("the folder does not exist; want the folder of a run, or a file of codes or metrics")
 	case err == nil && info.IsDir():
 		return c.openFolder(ctx, source, s)
 	case filepath.Ext(source) == ".json":

@@ -291,7 +291,8 @@ func (x *Comparison) writeFiles(dir string) error {
 
 const widest = 2 // minimum ratio between scales of codes for a warning
 
-// comparability lists reasons why values are hard to compare: other options of a metric, or other scales of codes.
+// comparability lists reasons why values are hard to compare: other rows or factors, other options of a metric, or other
+// scales of codes.
 func comparability(runs []*compared) (notes []string) {
 	all := map[string][]runResult{}
 	var names []string
@@ -303,6 +304,7 @@ func comparability(runs []*compared) (notes []string) {
 			all[result.Name] = append(all[result.Name], runResult{i, result})
 		}
 	}
+	notes = otherData(names, all)
 	for _, name := range names {
 		notes = append(notes, otherOptions(name, all[name])...)
 		notes = append(notes, otherScales(name, all[name])...)
@@ -313,6 +315,44 @@ func comparability(runs []*compared) (notes []string) {
 type runResult struct {
 	run    int
 	result metrics.Result
+}
+
+// otherData says once if a metric has other numbers of rows or other factors in some run.
+func otherData(names []string, all map[string][]runResult) (notes []string) {
+	for _, about := range []struct {
+		text string
+		of   func(r metrics.Result) string // empty: unknown
+	}{
+		{"numbers of rows", func(r metrics.Result) string {
+			if r.Basis.Rows == 0 {
+				return ""
+			}
+			return strconv.Itoa(r.Basis.Rows)
+		}},
+		{"factors", func(r metrics.Result) string {
+			for _, p := range r.Parts {
+				if p.Name == "per_factor" {
+					return strings.Join(p.Labels, ", ")
+				}
+			}
+			return ""
+		}},
+	} {
+		for _, name := range names {
+			var list []string
+			found := map[string]bool{}
+			for _, m := range all[name] {
+				if text := about.of(m.result); text != "" {
+					list, found[text] = append(list, fmt.Sprintf("%s in run %d", text, m.run+1)), true
+				}
+			}
+			if len(found) > 1 {
+				notes = append(notes, fmt.Sprintf("%s is measured on different %s: %s", name, about.text, strings.Join(list, "; ")))
+				break
+			}
+		}
+	}
+	return notes
 }
 
 // otherOptions names options of a metric that differ between runs, with the value in each run.

@@ -108,6 +108,30 @@ func TestOtherOptions(t *testing.T) {
 	}
 }
 
+// A comparison notes other numbers of rows and other factors once.
+func TestOtherData(t *testing.T) {
+	result := func(run, rows int, factors ...string) runResult {
+		r := runResult{run, metrics.Result{Basis: metrics.Basis{Rows: rows}}}
+		if factors != nil {
+			r.result.Parts = []metrics.Part{{Name: "columns"}, {Name: "per_factor", Labels: factors}}
+		}
+		return r
+	}
+	for i, c := range []struct {
+		mig, dci []runResult
+		want     string
+	}{
+		{[]runResult{result(0, 9, "x"), result(1, 9, "x")}, []runResult{result(0, 9), result(1, 0)}, "[]"},
+		{[]runResult{result(0, 9, "x"), result(2, 8, "x")}, []runResult{result(0, 9), result(2, 8)}, "[mig is measured on different numbers of rows: 9 in run 1; 8 in run 3]"},
+		{[]runResult{result(0, 0), result(1, 9, "x"), result(2, 9, "x", "y")}, nil, "[mig is measured on different factors: x in run 2; x, y in run 3]"},
+		{[]runResult{result(0, 9)}, []runResult{result(0, 9), result(1, 5)}, "[dci is measured on different numbers of rows: 9 in run 1; 5 in run 2]"},
+	} {
+		if got := fmt.Sprint(otherData([]string{"mig", "dci"}, map[string][]runResult{"mig": c.mig, "dci": c.dci})); got != c.want {
+			t.Errorf("%d: %s, want %s", i, got, c.want)
+		}
+	}
+}
+
 // A comparison warns of codes that are more than twice as wide as others.
 func TestOtherScales(t *testing.T) {
 	result := func(run int, scale float64, fractions ...float64) runResult {

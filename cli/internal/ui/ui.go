@@ -76,8 +76,7 @@ func Span(seconds float64) string {
 	case d <= 0:
 		return "0 s"
 	}
-	unit := math.Pow(10, math.Floor(math.Log10(seconds))-2)
-	return time.Duration(math.Round(seconds/unit) * unit * float64(time.Second)).String()
+	return d.Round(time.Duration(math.Pow(10, math.Floor(math.Log10(float64(d)))-2))).String()
 }
 
 // Some joins the first texts of a list, with the number of omitted texts.

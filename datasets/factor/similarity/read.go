@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // Rows describes the rows that a file of answers can name.
@@ -111,7 +112,7 @@ func (x *reader) line(fields []string, first bool) error {
 	case first && strings.EqualFold(said, "answer"):
 		return nil
 	default:
-		return x.errorf(3, "%q is no answer; want same or different, nothing where it is not known, or, in a first line of names, answer", clip(said))
+		return x.errorf(3, "%q is no answer; want same or different, nothing where it is not known, or, in a first line of names, answer", wording.Shorten(said, 60))
 	}
 	var err error
 	if a.A, err = x.row(fields[0], 0); err != nil {
@@ -127,7 +128,7 @@ func (x *reader) line(fields []string, first bool) error {
 	k, ok := x.factors[factor]
 	if !ok {
 		if len(x.factors) == maxFactors {
-			return x.errorf(2, "%q is factor %d; want at most %d factors", clip(factor), maxFactors+1, maxFactors)
+			return x.errorf(2, "%q is factor %d; want at most %d factors", wording.Shorten(factor, 60), maxFactors+1, maxFactors)
 		}
 		factor = strings.Clone(factor)
 		k = int32(len(x.answers.Factors))
@@ -153,23 +154,17 @@ func (x *reader) row(field string, at int) (int32, error) {
 	case err == nil && n >= 0 && n < x.rows.Count:
 		return int32(n), nil
 	case err == nil || errors.Is(err, strconv.ErrRange):
-		return 0, x.errorf(at, "there is no row %s; want 0 to %d", clip(field), x.rows.Count-1)
+		return 0, x.errorf(at, "there is no row %s; want 0 to %d", wording.Shorten(field, 60), x.rows.Count-1)
 	case x.rows.Find == nil:
-		return 0, x.errorf(at, "%q is not a row; want a whole number from 0 to %d", clip(field), x.rows.Count-1)
+		field = wording.Shorten(field, 60)
+		return 0, x.errorf(at, "%q is not a row; want a whole number from 0 to %d", field, x.rows.Count-1)
 	}
 	row, ok := x.rows.Find(field)
 	if !ok || row < 0 || row >= x.rows.Count {
-		return 0, x.errorf(at, "there is no row of the name %q; want the name of a file, or a number from 0 to %d", clip(field), x.rows.Count-1)
+		return 0, x.errorf(at, "there is no row of the name %q; want the name of a file, or a number from 0 to %d",
+			wording.Shorten(field, 60), x.rows.Count-1)
 	}
 	return int32(row), nil
-}
-
-// clip shortens a text for an error message.
-func clip(text string) string {
-	if runes := []rune(text); len(runes) > 60 {
-		return string(runes[:57]) + "..."
-	}
-	return text
 }
 
 // Write writes answers in the format of Read, unanswered questions last. name names a row; nil means numbers.

@@ -108,7 +108,7 @@ func (s Settings) check(in []tensor.Shape) error {
 		return err
 	}
 	if len(in) > 2 && !slices.Equal(in[2], in[1]) {
-		return graph.Wanted(fmt.Sprintf("groups of the shape of the labels, %v,", in[1]), in[2])
+		return graph.Wanted(fmt.Sprintf("groups of the shape %v of the labels", in[1]), in[2])
 	}
 	if err := check.Distinct("columns", s.Columns, width); err != nil {
 		return err

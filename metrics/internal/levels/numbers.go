@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
+	"github.com/unravel-ml/unravel/internal/bins"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
@@ -116,7 +117,7 @@ func number[T int64 | float64](values []T) (levels []int, distinct []T) {
 
 // Bin cuts the range of values into bins of equal width. It returns the level of every value, counting non-empty bins
 // only, and the centres of these bins. Errors: no values, values that are NaN or infinite, and bins out of range.
-func Bin(values []float64, bins int) (levels []int, centres []float64, err error) {
+func Bin(values []float64, n int) (levels []int, centres []float64, err error) {
 	if len(values) == 0 {
 		return nil, nil, fmt.Errorf("there are no values to bin")
 	}
@@ -125,45 +126,27 @@ func Bin(values []float64, bins int) (levels []int, centres []float64, err error
 			return nil, nil, fmt.Errorf("value %d is %v; want finite numbers", i, v)
 		}
 	}
-	if bins < 1 || bins > mutual.MaxBins {
-		return nil, nil, config.Invalid("bins", "%d is out of range; want 1 to %d", bins, mutual.MaxBins)
+	if n < 1 || n > mutual.MaxBins {
+		return nil, nil, config.Invalid("bins", "%d is out of range; want 1 to %d", n, mutual.MaxBins)
 	}
-	ids, used := mutual.Bin(values, bins), make([]int, bins)
-	for _, b := range ids {
-		used[b] = 1
-	}
-	low, high := slices.Min(values), slices.Max(values)
-	for b, found := range used {
-		if used[b] = len(centres); found == 1 {
-			t := (float64(b) + 0.5) / float64(bins)
-			centres = append(centres, low*(1-t)+high*t) // the range itself may overflow
-		}
-	}
-	levels = make([]int, len(ids))
-	for i, b := range ids {
-		levels[i] = used[b]
-	}
+	levels, centres = bins.Levels(values, n)
 	return levels, centres, nil
 }
 
-// Binned groups the rows by the level of factor j, after grouping levels into bins of equal width (0 bins: every level
+// Binned groups the rows by the level of factor j, after grouping levels into n bins of equal width (0 bins: every level
 // is a group). Rows with an unknown level are left out.
-func (t Table) Binned(j, bins int) *Groups {
-	if bins == 0 {
+func (t Table) Binned(j, n int) *Groups {
+	if n == 0 {
 		return t.Groups(j, nil)
 	}
-	var known []int
-	var values []float64
-	for i := range t.Rows() {
-		if l := t.Levels[i*len(t.Factors)+j]; l >= 0 {
-			known, values = append(known, i), append(values, float64(l))
+	values := make([]float64, t.Rows())
+	for i := range values {
+		if values[i] = float64(t.Levels[i*len(t.Factors)+j]); values[i] == factor.Unknown {
+			values[i] = math.NaN()
 		}
 	}
-	binned := Table{Factors: []factor.Factor{{Size: bins}}, Levels: slices.Repeat([]int{factor.Unknown}, t.Rows())}
-	for at, b := range mutual.Bin(values, bins) {
-		binned.Levels[known[at]] = int(b)
-	}
-	return binned.Groups(0, nil)
+	binned, centres := bins.Levels(values, n)
+	return Table{Factors: []factor.Factor{{Size: len(centres)}}, Levels: binned}.Groups(0, nil)
 }
 
 // sameRotation is the maximum difference of matrix elements between rotations that count as equal. It allows for

@@ -60,6 +60,7 @@ func cat(options ...string) string {
 }
 
 func TestKnownShapes(t *testing.T) {
+	long.NotShort(t)
 	s := rng.New(1, "shapes")
 	zero := []float64{0, 0, 0}
 	for _, test := range []struct {

@@ -11,6 +11,7 @@ import (
 
 // A flipped bit in the database does not change the shown runs.
 func TestFlippedBits(t *testing.T) {
+	long.NotShort(t)
 	dir := t.TempDir()
 	makeRuns(t, dir, "0", "1", "2")
 	path := filepath.Join(dir, File)

@@ -128,6 +128,7 @@ func pieces(m *render.Mesh) map[[3]float64]int {
 
 // Objects touch the unit sphere and stay within it.
 func TestSizes(t *testing.T) {
+	long.NotShort(t)
 	every(t, drawn(), func(t *testing.T, parts []render.Part) {
 		most, triangles := 0.0, 0
 		for _, part := range parts {
