@@ -345,6 +345,10 @@ func TestDataShow(t *testing.T) {
 		t.Errorf("data show: %v", o)
 	}
 	decodePNG(t, "g.png")
+	writeNPY(t, "mine/factors.npy", []int{6, 1}, []int64{0, 45, 90, 135, 0, 45})
+	if o := succeed(t, "data", "show", "grid", "path=mine", "kinds=[circular]", "--out=g.png"); !strings.Contains(o.log, "  factor0: 4 levels, circular with a full turn of 180\n") {
+		t.Errorf("data show: %v", o)
+	}
 	for _, args := range [][]string{{"--augment", "--out=v.png"}, {"--augment", "byol", "--out=v.png"}, {"--out=v.png", "--augment=[flip]"}, {"--out", "v.png", "--count=3", "--augment"}} {
 		if o := succeed(t, append([]string{"data", "show", "arrow", "size=16", "hues=8"}, args...)...); o.out != "v.png\n" {
 			t.Errorf("%v: %v", args, o)

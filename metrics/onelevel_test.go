@@ -51,8 +51,15 @@ func TestNoteOfOneLevel(t *testing.T) {
 			continue
 		}
 		want, got := evaluated(t, two, c), evaluated(t, three, c)
-		if notes := strings.Join(got.Notes, "; "); got.Value != want.Value && !strings.Contains(notes, "f2") && !strings.Contains(notes, "only one level") {
+		notes := strings.Join(got.Notes, "; ")
+		if got.Value != want.Value && !strings.Contains(notes, "f2") && !strings.Contains(notes, "only one level") {
 			t.Errorf("%s: %v, without the factor of one level %v; notes %q", e.Name, got.Value, want.Value, notes)
+		}
+	}
+	for _, name := range []string{"contraction-mean", "contraction-max"} { // of many factors, one with one level adds 0
+		got := evaluated(t, gridInput(ordinals(1), 3, func([]int, []float64) {}), []Choice{choice(name)})
+		if !strings.Contains(strings.Join(got.Notes, "; "), "f0 has only one level") {
+			t.Errorf("%s without a factor that varies: notes %q", name, got.Notes)
 		}
 	}
 	some := gridInput(ordinals(25, 20), 4, code)

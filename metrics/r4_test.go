@@ -340,3 +340,31 @@ func TestR4CPrintedWeights(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// The unit and the origin of a factor do not change r4, although trees see steps of 1e-7 or of single precision only.
+func TestR4UnitsOfFactors(t *testing.T) {
+	for _, levels := range []int{4, 12} { // predicted as classes, and as numbers
+		var want float64
+		for _, at := range []struct{ unit, offset float64 }{
+			{1, 0}, {1e-8, 0}, {1e-8, 4e-7}, {1, 1.7e9}, {60, 1.7e9}, {1e30, 0},
+		} {
+			noise := rng.New(3, "noise")
+			in := gridInput(ordinals(levels, 10), 2, func(l []int, z []float64) {
+				z[0], z[1] = float64(l[0])+noise.NormFloat64()/5, float64(l[1])+noise.NormFloat64()/5
+			})
+			for j := range in.Factors {
+				f := &in.Factors[j]
+				for l := range f.Size {
+					f.Values = append(f.Values, at.offset+at.unit*float64(l))
+				}
+			}
+			got := evaluated(t, in, []Choice{choice("r4")})
+			if want == 0 {
+				want = got.Value
+			}
+			if math.Abs(got.Value-want) > 0.03 || got.Value < 0.8 { // other units may be predicted as numbers, not as classes
+				t.Errorf("%d levels times %g plus %g: %v, want about %v", levels, at.unit, at.offset, got.Value, want)
+			}
+		}
+	}
+}

@@ -291,16 +291,10 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 
 // coarseForTrees notes columns with few steps for trees, which take numbers that differ by at most 1e-7 for equal.
 func (in *Input) coarseForTrees() []string {
-	const steps = 100 // in a standard deviation; with fewer, importances and accuracies fall
-	first, coarse := "", 0
-	column := make([]float64, in.Codes.Rows)
+	first, coarse, all := "", 0, numeric.UpTo(in.Codes.Rows)
 	for c := range in.Codes.Cols {
-		deviation, step := in.Codes.UnitColumn(c, column), 1e-7
-		for i := range column {
-			column[i] = in.Codes.Row(i)[c]
-			step = max(step, math.Abs(column[i])*0x1p-23)
-		}
-		if deviation == 0 || deviation >= steps*step || !joinedByTrees(column) {
+		deviation, step, joined := trees.Coarse(in.Codes.Column(c, all))
+		if !joined {
 			continue
 		}
 		if coarse++; coarse == 1 {
@@ -314,17 +308,6 @@ func (in *Input) coarseForTrees() []string {
 		coarse, in.Codes.Cols, first)}
 }
 
-// joinedByTrees reports whether trees take some different numbers for equal. It sorts the numbers.
-func joinedByTrees(numbers []float64) bool {
-	slices.Sort(numbers)
-	for i, v := range numbers[1:] {
-		if last := numbers[i]; v > last && float32(v)-float32(last) <= 1e-7 {
-			return true
-		}
-	}
-	return false
-}
-
 // R4 is the right-representation R^2 of Ross and Doshi-Velez 2021, equations 2 and 3, 0 to 1. It is the mean over
 // factors V of the maximum over code columns Z of
 //
@@ -333,7 +316,8 @@ func joinedByTrees(numbers []float64) bool {
 // where R2(X -> Y) is the coefficient of determination on a quarter of the rows, averaged over random splits. Boosted
 // trees, fitted to the other rows, predict Y from X alone. If Y is categorical (at most 10 values, all whole numbers),
 // the trees are a classifier and R2 is its accuracy. The trees have 100 rounds and depth 3; they do not see differences
-// of at most 1e-7 in X. As in the authors' code, R2 is 1 if Y has a single value in either part, and 0 with fewer than
+// of at most 1e-7 in X. A factor with fewer than 100 steps of single precision, or of 1e-7, in its standard deviation
+// is mapped to [0, 1]. As in the authors' code, R2 is 1 if Y has a single value in either part, and 0 with fewer than
 // two rows.
 //
 // R4 is 1 if for every factor some code column is a bijection of the factor.
@@ -492,7 +476,7 @@ func (in *Input) predictors(rows []int) (factors, codes []*trees.Column, err err
 		for at, i := range rows {
 			values[at] = all[i]
 		}
-		p, err := trees.NewColumn(values)
+		p, err := trees.NewFactor(values)
 		if err != nil {
 			return nil, nil, fmt.Errorf("factor %q: %w", f.Name, err)
 		}

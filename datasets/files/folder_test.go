@@ -248,6 +248,11 @@ func TestFolderNames(t *testing.T) {
 	if some := datasets.Sample(d, []int{2, 0}); datasets.FileName(some, 0) != "b/z.png" || datasets.FileName(d, 1) != "a/y.png" {
 		t.Errorf("files %q, %q", datasets.FileName(some, 0), datasets.FileName(d, 1))
 	}
+	placed(t, dir, "labels.csv", "file,animal,number\na/x.png,owl,7\na/y.png,owl,7\nb/z.png,cat,3\n")
+	f.Kinds = factor.ColumnKinds{}
+	if notes := datatest.Build(t, f).(datasets.Noted).Notes(); !slices.Contains(notes, "factors animal and number divide the images into the same groups, so metrics count them twice") {
+		t.Errorf("notes %q", notes)
+	}
 	set := d.(*folderSet)
 	set.Columns[0].Names = nil
 	if hash := labelsHash(set.Set); hash != set.LabelsHash {
