@@ -118,6 +118,8 @@ func TestEncodePictures(t *testing.T) {
 	if !bytes.Equal(readFile(t, "again.npy"), all) {
 		t.Error("codes without the broken picture differ")
 	}
+	writeFile(t, "pictures/names.txt", []byte("b.png, the first picture"))
+	checkMistake(t, call(t, "encode", "--run", dir, "--images", "pictures/names.txt", "--out", "x.npy"), 1, "--images pictures/names.txt: it is no picture; want PNG", "folder of pictures")
 	checkMistake(t, call(t, "encode", "--run", dir, "--images", "nowhere", "--out", "x.npy"), 1, "nowhere")
 	checkMistake(t, call(t, "encode", "--run", dir, "--option", "size=3", "--out", "x.npy"), 2, "--option belongs to --images")
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -90,7 +91,7 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 		p.X.Label.Text += fmt.Sprintf("  (means of %d)", stride)
 	}
 	p.Y.Tick.Marker = linearTicks{}
-	p.X.Tick.Marker = linearTicks{whole: wholeX(series)}
+	p.X.Tick.Marker = sparseTicks{linearTicks{whole: wholeX(series)}}
 	settleAxis(&p.X)
 	settleAxis(&p.Y)
 	if o.LogX {
@@ -271,14 +272,35 @@ func (l linearTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 	return ticks
 }
 
+// tickLabel writes a multiple of a step without the rounding of the product.
 func tickLabel(v float64) string {
-	switch a := math.Abs(v); {
-	case a == 0:
-		return "0"
-	case a >= 1e6 || a < 1e-3:
-		return fmt.Sprintf("%.3g", v)
+	const digits = 14
+	if short, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64); err == nil {
+		v = short + 0 // no -0
 	}
-	return fmt.Sprintf("%.10g", math.Round(v*1e9)/1e9)
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
+// sparseTicks are linearTicks with fewer labels if not all fit below a small panel.
+type sparseTicks struct{ linearTicks }
+
+func (s sparseTicks) Ticks(lo, hi float64) []plot.Tick {
+	ticks := s.linearTicks.Ticks(lo, hi)
+	letters := 0.0
+	for _, t := range ticks {
+		letters += float64(len(t.Label) + 1)
+	}
+	const room = 34
+	if letters <= room {
+		return ticks
+	}
+	step, every := ticks[1].Value-ticks[0].Value, math.Ceil(letters/room)
+	for i, t := range ticks {
+		if math.Mod(math.Round(t.Value/step), every) != 0 {
+			ticks[i].Label = ""
+		}
+	}
+	return ticks
 }
 
 type logTicks struct{} // labels powers of ten. If there are only a few, it also labels 2 and 5 times these powers.

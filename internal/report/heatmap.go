@@ -399,5 +399,5 @@ func (s *scale) ticks(low, high float64) []plot.Tick {
 	if ticks := (linearTicks{}).Ticks(low, high); len(ticks) > 1 {
 		return ticks
 	}
-	return []plot.Tick{{Value: low, Label: tickLabel(low)}, {Value: high, Label: tickLabel(high)}}
+	return []plot.Tick{{Value: low, Label: fmt.Sprintf("%.3g", low)}, {Value: high, Label: fmt.Sprintf("%.3g", high)}}
 }

@@ -140,9 +140,7 @@ func CodesAgainstFactors(w io.Writer, title string, codes, factors []Column) err
 			for i, y := range c.Values {
 				points.add(f.Values[i], y, palette[0])
 			}
-			p := pointPlot("", f.Name, c.Name, points)
-			p.X.Tick.Marker = linearTicks{}
-			row = append(row, p)
+			row = append(row, pointPlot("", f.Name, c.Name, points))
 		}
 		plots = append(plots, row)
 	}

@@ -225,22 +225,6 @@ func planePlot(title string, a, b Column, tints []color.RGBA) *plot.Plot {
 	return pointPlot(title, a.Name, b.Name, points)
 }
 
-type sparseTicks struct{} // linearTicks, but without every other label if not all labels fit
-
-func (sparseTicks) Ticks(lo, hi float64) []plot.Tick {
-	ticks := linearTicks{}.Ticks(lo, hi)
-	letters := 0
-	for _, t := range ticks {
-		letters += len(t.Label) + 1
-	}
-	if letters > 34 {
-		for i := 1; i < len(ticks); i += 2 {
-			ticks[i].Label = ""
-		}
-	}
-	return ticks
-}
-
 // mixed returns the names of the factors behind the colours of [mix].
 func mixed(factors []Column) string {
 	switch len(factors) {

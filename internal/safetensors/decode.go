@@ -75,7 +75,7 @@ func readHeader(r io.ReaderAt, size int64) (entries []named, metadata map[string
 	}
 	n := binary.LittleEndian.Uint64(start[:])
 	if n > maxHeader {
-		return nil, nil, int64(len(start)), fmt.Errorf("a header of %d bytes; at most %d are possible", n, maxHeader)
+		return nil, nil, int64(len(start)), errTooLong(n)
 	}
 	head := make([]byte, min(int64(n), size-int64(len(start))))
 	whole = int64(len(start) + len(head))
@@ -84,6 +84,10 @@ func readHeader(r io.ReaderAt, size int64) (entries []named, metadata map[string
 	}
 	entries, metadata, err = parseHeader(head)
 	return entries, metadata, whole, err
+}
+
+func errTooLong(header uint64) error {
+	return fmt.Errorf("damaged or not a safetensors file: a header of %d bytes; at most %d are possible", header, maxHeader)
 }
 
 // split separates the header from the elements.
@@ -98,7 +102,7 @@ func split(data []byte) (head, body []byte, err error) {
 	case n > maxHeader && zip:
 		return nil, nil, errors.New("a ZIP archive, such as torch.save or numpy.savez writes; want a safetensors file")
 	case n > maxHeader:
-		return nil, nil, fmt.Errorf("damaged or not a safetensors file: a header of %d bytes; at most %d are possible", n, maxHeader)
+		return nil, nil, errTooLong(n)
 	case n > uint64(len(data)):
 		return nil, nil, fmt.Errorf("truncated or damaged: %d bytes of header; want %d", len(data), n)
 	}

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/internal/picture"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train"
@@ -150,12 +150,19 @@ func imagesOf(e *train.Experiment, path string, options []string) (choice catalo
 		return choice, clean, err
 	}
 	if !info.IsDir() { // the data set folder reads folders
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return choice, clean, fmt.Errorf("--images: %w", err)
+		}
+		if _, err := picture.Read(data); err != nil {
+			return choice, clean, fmt.Errorf("--images %s: %w, or a folder of pictures, or arrays (%s)", path, err, strings.Join(arrayEndings, " "))
+		}
 		dir, err := os.MkdirTemp("", "unravel-picture")
 		if err != nil {
 			return choice, clean, err
 		}
 		clean = func() { _ = os.RemoveAll(dir) }
-		if err := copyFile(filepath.Join(dir, filepath.Base(path)), path); err != nil {
+		if err := ui.WriteFile(filepath.Join(dir, filepath.Base(path)), rundir.Bytes(data)); err != nil {
 			return choice, clean, err
 		}
 		path = dir
@@ -167,16 +174,4 @@ func imagesOf(e *train.Experiment, path string, options []string) (choice catalo
 	own := []string{fmt.Sprintf("path=%q", path), "labels=none", fmt.Sprintf("size=[%d,%d]", h, w), fmt.Sprintf("channels=%d", channels)}
 	choice, err = inputs.ChooseData("folder", append(own, options...))
 	return choice, clean, err
-}
-
-func copyFile(to, from string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	return ui.WriteFile(to, func(w io.Writer) error {
-		_, err := io.Copy(w, in)
-		return err
-	})
 }

@@ -62,6 +62,14 @@ Unravel.format = function (v, digits = 4) {
   return text.replace(/-/g, "−");
 };
 
+// formatTicks formats ticks with as many digits as make their texts distinct.
+Unravel.formatTicks = function (ticks) {
+  for (let digits = 4; ; digits++) {
+    const texts = ticks.map((v) => Unravel.format(v, digits));
+    if (digits === 15 || new Set(texts).size === ticks.length) return texts;
+  }
+};
+
 // data reads the JSON of a page's element script of type application/json and id data-NAME; undefined if there is none.
 Unravel.data = function (name) {
   const element = document.getElementById("data-" + name);

@@ -168,17 +168,22 @@ Unravel.frame = function (context, frame, chosen, x, y) {
   context.lineWidth = 1;
   context.beginPath();
   context.textAlign = "center";
-  for (const v of Unravel.ticks(chosen.x, x.low, x.high, (frame.right - frame.left) / Unravel.rem(5))) {
+  const texts = (axis, ticks) => (axis.circle || axis.levels ? ticks.map((v) => Unravel.level(axis, v)) : Unravel.formatTicks(ticks));
+  const across = Unravel.ticks(chosen.x, x.low, x.high, (frame.right - frame.left) / Unravel.rem(5));
+  const acrossTexts = texts(chosen.x, across);
+  across.forEach((v, i) => {
     context.moveTo(x.at(v), frame.top);
     context.lineTo(x.at(v), frame.bottom);
-    context.fillText(Unravel.level(chosen.x, v), x.at(v), frame.bottom + Unravel.rem(1));
-  }
+    context.fillText(acrossTexts[i], x.at(v), frame.bottom + Unravel.rem(1));
+  });
   context.textAlign = "right";
-  for (const v of Unravel.ticks(chosen.y, y.low, y.high, (frame.bottom - frame.top) / Unravel.rem(3.2))) {
+  const up = Unravel.ticks(chosen.y, y.low, y.high, (frame.bottom - frame.top) / Unravel.rem(3.2));
+  const upTexts = texts(chosen.y, up);
+  up.forEach((v, i) => {
     context.moveTo(frame.left, y.at(v));
     context.lineTo(frame.right, y.at(v));
-    context.fillText(Unravel.level(chosen.y, v).slice(0, 9), frame.left - 6, y.at(v) + 4);
-  }
+    context.fillText(chosen.y.levels ? upTexts[i].slice(0, 9) : upTexts[i], frame.left - 6, y.at(v) + 4);
+  });
   context.stroke();
   context.fillStyle = Unravel.css("--ink");
   context.textAlign = "center";

@@ -141,7 +141,7 @@ Unravel.curvesOptions = function (panel, width, log, xs, whole) {
   });
   const last = (column) => column.findLast((v) => v !== null && v !== undefined);
   const value = (plot, v, series, at) => Unravel.curvesValue(at == null ? last(plot.data[series]) : v);
-  const texts = (plot, ticks) => ticks.map((v) => Unravel.format(v));
+  const texts = (plot, ticks) => Unravel.formatTicks(ticks);
   return {
     width,
     height: Unravel.rem(19),
