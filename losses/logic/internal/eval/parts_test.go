@@ -1,6 +1,8 @@
 package eval
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -62,5 +64,25 @@ func TestPairs(t *testing.T) {
 		if got := b.newPairs(q) != nil; got != c.want {
 			t.Errorf("%v by %v: groups %v, want %v", q.Aggregate, q.Body.(*program.Equality).Premetric, got, c.want)
 		}
+	}
+}
+
+func TestStartOfNetwork(t *testing.T) {
+	p := &perceptron{sizes: []int{3, 5, 1}}
+	w := p.start(rng.New(0, "network"))
+	for l, in := range p.sizes[:2] {
+		out := p.sizes[l+1]
+		limit := math.Sqrt(6 / float64(in+out))
+		weights, biases := w[:in*out], w[in*out:(in+1)*out]
+		if low, high := slices.Min(weights), slices.Max(weights); low < -limit || high > limit || low > 0 || high < 0 {
+			t.Errorf("layer %d: weights from %v to %v; want both signs and at most %v", l, low, high, limit)
+		}
+		if slices.ContainsFunc(biases, func(b float64) bool { return b != 0 }) {
+			t.Errorf("layer %d: biases %v; want 0", l, biases)
+		}
+		w = w[(in+1)*out:]
+	}
+	if len(w) != 0 {
+		t.Errorf("%d parameters too many", len(w))
 	}
 }
