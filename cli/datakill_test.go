@@ -38,6 +38,7 @@ func TestDataKilled(t *testing.T) {
 				late := time.Now().Add(time.Minute)
 				p.until(func() bool { return partSize(root) >= 500*(n-1) || time.Now().After(late) }) // earlier pieces are stored, even on a busy machine
 				_ = p.Process.Kill()
+				<-p.done // it ends before the next piece
 			}
 		}
 	})

@@ -77,7 +77,7 @@ func Served(t *testing.T, run Run, args ...string) (log, page string) {
 				return
 			}
 			ofRun := args[0] == "train" || strings.Contains(found[1], "run?dir=")
-			if !ofRun || strings.Contains(page, "data-run=") {
+			if !ofRun || strings.Contains(page, "data-run=") && !strings.Contains(page, `data-run=""`) {
 				return
 			}
 			time.Sleep(100 * time.Millisecond)
