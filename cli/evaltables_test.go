@@ -112,6 +112,10 @@ func TestEvalAngles(t *testing.T) {
 	if _, log = measure(t, "--codes", source, "--factors", "repeated.csv", "--metrics", "mig"); !strings.Contains(log, "factors name and number divide the images into the same groups, so metrics count them twice") {
 		t.Errorf("log %q", log)
 	}
+	writeFile(t, "onehot.csv", []byte("red,green,blue\n"+strings.Repeat("1,0,0\n0,0,1\n0,0,1\n0,1,0\n", 125)))
+	if _, log = measure(t, "--codes", source, "--factors", "onehot.csv", "--metrics", "mig"); !strings.Contains(log, "factors red to blue are the one-hot columns of one factor") {
+		t.Errorf("log %q", log)
+	}
 	writeFile(t, "half.csv", []byte("angle\n"+strings.Repeat("0\n45\n90\n135\n", 125)))
 	const turn = "factor angle: values from 0 to 135 are taken as a full turn of 180; --types circular:360 would read degrees"
 	for kind, want := range map[string]bool{"circular": true, "circular:180": false} {

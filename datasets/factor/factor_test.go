@@ -227,6 +227,27 @@ func TestFullTurn(t *testing.T) {
 	}
 }
 
+// A note names one-hot columns of one factor. A factor of two levels beside them belongs to none.
+func TestOneHotNotes(t *testing.T) {
+	factors := []factor.Factor{{Name: "wall", Size: 2}, {Name: "a", Size: 2}, {Name: "b", Size: 2}, {Name: "c", Size: 2}, {Name: "x", Size: 3}}
+	const u = factor.Unknown
+	for _, c := range []struct {
+		levels []int
+		want   int
+	}{
+		{[]int{0, 1, 0, 0, 2, 1, 0, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0}, 1},
+		{[]int{0, 1, 0, 0, 2, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 0, 0}, 0}, // none in row 2
+		{[]int{0, 1, 0, 0, 2, 1, 0, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0}, 0}, // two in row 1
+		{[]int{0, 1, 0, 0, 2, 1, 0, 1, 0, 0, 0, 0, 0, u, 1, 1, 1, 0, 0, 0}, 0},
+		{nil, 0},
+	} {
+		got := slices.DeleteFunc(factor.RepeatNotes(factors, c.levels), func(note string) bool { return !strings.Contains(note, "one-hot") })
+		if len(got) != c.want || c.want == 1 && !strings.HasPrefix(got[0], "factors a to c are the one-hot columns of one factor, so metrics count it 3 times") {
+			t.Errorf("%v: %q, want %d", c.levels, got, c.want)
+		}
+	}
+}
+
 // A note names factors with the same groups of images, in any order of levels.
 func TestRepeatNotes(t *testing.T) {
 	factors := []factor.Factor{{Name: "a", Size: 3}, {Name: "b", Size: 4}, {Name: "c", Size: 3}, {Name: "d", Size: 1}}

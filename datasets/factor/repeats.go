@@ -2,8 +2,9 @@ package factor
 
 import "fmt"
 
-// RepeatNotes returns a note on each factor with the same groups of images as an earlier factor, such as numbers beside
-// names. levels has a row for each image. Factors with one level, or a level for each image, have no note.
+// RepeatNotes returns notes on columns that metrics count as several factors although they are one: one-hot columns,
+// and factors with the same groups of images, such as numbers beside names. levels has a row for each image. Factors
+// with one level, or a level for each image, have no note.
 func RepeatNotes[L int | int32](factors []Factor, levels []L) (notes []string) {
 	for j := range factors {
 		for i := range j {
@@ -14,7 +15,36 @@ func RepeatNotes[L int | int32](factors []Factor, levels []L) (notes []string) {
 			}
 		}
 	}
+	for j := 0; j < len(factors); j++ {
+		if n := oneHot(factors, levels, j); n > 2 {
+			note := fmt.Sprintf("factors %s to %s are the one-hot columns of one factor", factors[j].Name, factors[j+n-1].Name)
+			const want = "want one column of its levels, such as np.argmax(a, 1)"
+			notes = append(notes, fmt.Sprintf("%s, so metrics count it %d times; %s", note, n, want))
+			j += n - 1
+		}
+	}
 	return notes
+}
+
+// oneHot returns the number of columns from j on in which each row has the upper of two levels exactly once, or 0.
+func oneHot[L int | int32](factors []Factor, levels []L, j int) int {
+	rows := len(levels) / max(len(factors), 1)
+	chosen, count := make([]bool, rows), 0
+	for i := j; i < len(factors) && factors[i].Size <= 2; i++ {
+		for r := range rows {
+			switch l := levels[r*len(factors)+i]; {
+			case l == Unknown || l == 1 && chosen[r]:
+				return 0
+			case l == 1:
+				chosen[r] = true
+				count++
+			}
+		}
+		if count == rows && rows > 0 {
+			return i - j + 1
+		}
+	}
+	return 0
 }
 
 // sameGroups reports whether each known level of factor i occurs with one level of factor j, and the reverse.
