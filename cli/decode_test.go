@@ -107,6 +107,9 @@ func TestDecodeLinear(t *testing.T) {
 	if want := "samples traversals-5 traversals-0 traversals-7 grid interpolation"; strings.Join(names, " ") != want || len(r.LeftOut) > 0 {
 		t.Errorf("sheets %v, want %s; left out %v", names, want, r.LeftOut)
 	}
+	if s := r.Files[4]; s.Shape[0] != 4*4 || len(s.Rows) != 4 { // two parts of the code, not images, in rows and columns
+		t.Errorf("grid of %v, rows %v; want 4 steps of two parts", s.Shape, s.Rows)
+	}
 	if s := r.Files[0]; s.Shape[0] != 130 || len(s.Rows) != 10 || s.GIF != "" {
 		t.Errorf("samples %+v", s)
 	}

@@ -197,6 +197,7 @@ func TestFolderLabels(t *testing.T) {
 				f.Kinds = factor.ColumnKinds{Named: map[string]string{"v": "circular:360"}}
 			}, "v 4 circular [0 90 180 270]", []int{0, 1, 2, 1}, []int{1, 2, 4, 3}},
 		{"bins", "file,v\na/x.png,0.5\na/y.png,1\nb/x.png,10.5\nb/z.png,3\n", func(f *Folder) { f.Bins = 2 }, "v 2 ordinal [3 8]", []int{0, 0, 1, 0}, []int{1, 2, 4, 3}},
+		{"one bin", "file,v\na/x.png,0\na/y.png,1\nb/x.png,10.5\nb/z.png,3\n", func(f *Folder) { f.Bins = 1 }, "v 1 ordinal [5.25]", []int{0, 0, 0, 0}, []int{1, 2, 4, 3}},
 		{"unlabelled are kept", "file,v\nb/z.png,4\n", func(f *Folder) { f.Unlabelled = "keep" }, "v 1 ordinal [4]", []int{0, -1, -1, -1}, []int{3, 1, 2, 4}},
 		{"unlabelled are skipped", "file,v\nb/z.png,4\nc/z.png,5\na/x.png,6\n", func(f *Folder) { f.Unlabelled = "skip" }, "v 2 ordinal [4 6]", []int{0, 1}, []int{3, 1}},
 		{"folders", "", func(f *Folder) { f.Labels = "folders" }, "folder1 2 categorical []", []int{0, 0, 1, 1}, []int{1, 2, 4, 3}},
