@@ -30,6 +30,9 @@ func TestScale(t *testing.T) {
 		if a.Scale > 0 && math.Abs(a.Scale/b.Scale-128) > 1e-9 {
 			t.Errorf("%s: scales %v and %v", e.Name, a.Scale, b.Scale)
 		}
+		if fractions := a.Part("fraction"); (fractions != nil) != (e.Name == "variance") {
+			t.Errorf("%s: fractions %v; want them for the mean variance only", e.Name, fractions)
+		}
 		if e.Name != "variance" {
 			continue
 		}

@@ -296,3 +296,20 @@ func TestNamesOfParameters(t *testing.T) {
 		t.Errorf("parameters\n%v, want\n%v", names, want)
 	}
 }
+
+// The inner convolutions of a bottleneck have a quarter of its channels, and at least one.
+func TestBottleneckChannels(t *testing.T) {
+	for channels, inner := range map[int]int{2: 1, 8: 2} {
+		list := fmt.Sprintf(`[{conv: %d}, {residual: {channels: %[1]d, kind: bottleneck, norm: none}}, {dense: 3}]`, channels)
+		b := build(t, encoderOf(t, list), tensor.Shape{5, 7, 1})
+		var sizes []int
+		for i, name := range b.names {
+			if strings.HasPrefix(name, "net/residual1/conv") && strings.HasSuffix(name, "/weight") {
+				sizes = append(sizes, len(b.values[i]))
+			}
+		}
+		if want := []int{channels * inner, inner * inner * 9, inner * channels}; !slices.Equal(sizes, want) {
+			t.Errorf("%d channels: weights of %v numbers, want %v", channels, sizes, want)
+		}
+	}
+}

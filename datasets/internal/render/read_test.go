@@ -139,6 +139,7 @@ func TestReadText(t *testing.T) {
 		{"colours of vertices and faces", "a.off", "COFF\n5 5 8\n-1 0 -1 255 0 0 1\n1 0 -1 255 0 0 1\n1 0 1 0 0 0 1\n-1 0 1 1 1 1 1\n0 1.5 0 0 0 0 0\n4 0 1 2 3 255 0 0\n3 0 4 1 0.5 0.5 0.5 1\n3 1 4 2 7\n3 2 4 3\n3 3 4 0"},
 		{"a face over two lines", "a.off", "OFF 5 5 0\n" + strings.Replace(offBody, "4 0 1", "4 0\n1", 1)},
 		{"obj", "a.obj", "# c\nmtllib a.mtl\no x\nv -1 0 -1\nv 1 0 -1 1.0\nv 1 0 1 0.5 0.5 0.5\nv -1 0 1\nv 0 1.5 0\nvt 0 0\ns 1\nusemtl q\ng a b\nf 1 2 3 4\nf 1/1 5/1 2/1\nf 2 5 3\nl 1 2\nf 3 5 \\\n 4\nf -2 -1 -5\n"},
+		{"obj, CRLF and a divided line", "a.obj", "v -1 0 -1\r\nv 1 0 -1\r\nv 1 0 1\r\nv -1 0 1\r\nv 0 1.5 0\r\nf 1 2 \\\r\n 3 4\r\nf 1 5 2\r\nf 2 5 3\r\nf 3 5 4\r\nf 4 5 1\r\n"},
 		{"obj, faces first", "a.obj", "f 1 2 3 4\nf 1 5 2\nf 2 5 3\nf 3 5 4\nf 4 5 1\nv -1 0 -1\nv 1 0 -1\nv 1 0 1\nv -1 0 1\nv 0 1.5 0"},
 		{"obj, normals of some", "a.obj", "v -1 0 -1\nv 1 0 -1\nv 1 0 1\nv -1 0 1\nv 0 1.5 0\nvn 0 -1 0\nf 1//1 2//1 3//1 4//1\nf 1 5 2\nf 2 5 3\nf 3 5 4\nf 4 5 1"},
 		{"ply", "a.ply", "ply\nformat ascii 1.0\ncomment c\nelement vertex 5\nproperty float x\nproperty float y\nproperty uchar red\nproperty double z\nelement face 5\nproperty uchar q\nproperty list uchar int vertex_indices\nelement edge 1\nproperty int a\nproperty list char short b\nend_header\n" +
