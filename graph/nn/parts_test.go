@@ -313,3 +313,16 @@ func TestBottleneckChannels(t *testing.T) {
 		}
 	}
 }
+
+// Two rows of three columns times [3, 4] need a gradient of [2, 4], transposed weights and copies of the rows.
+func TestScratch(t *testing.T) {
+	g := nn.NewGraph(nn.NewParams(7))
+	in := must[*gorgonia.Node](t)(g.Input("in", 2, 1, 3, 1))
+	out, err := encoderOf(t, `[{dense: 4}]`).Encode(g, in, "net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := nn.Scratch(out), 4*(2*4+3*4+2*3.0); got != want {
+		t.Errorf("%v bytes, want %v", got, want)
+	}
+}
