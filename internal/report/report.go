@@ -83,7 +83,7 @@ func (f figure) render(w io.Writer, body func(c draw.Canvas)) (err error) {
 	style := textStyle(titleSize)
 	style.YAlign = draw.YTop
 	width := vg.Length(f.width) * vg.Inch
-	lines := wrapped(style, f.title, width-vg.Points(24))
+	lines := balanced(style, f.title, width-vg.Points(24))
 	height := vg.Length(f.height)*vg.Inch + vg.Points(titleStep*float64(max(0, len(lines)-1)))
 	canvas := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
 	c := draw.New(canvas)

@@ -89,7 +89,7 @@ func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Spher
 		row := halves(name, points, tints)
 		if s.Factor >= 0 {
 			key, tints := key()
-			row = append(row, halves(in.Factors[s.Factor].Name+": direction of the axis "+fmt.Sprintf("(%.2f, %.2f, %.2f)", s.Axis[0]+0, s.Axis[1]+0, s.Axis[2]+0), key, tints)...)
+			row = append(row, halves(in.Factors[s.Factor].Name+": direction of the axis "+vector(s.Axis), key, tints)...)
 		}
 		plots = append(plots, row)
 	}
@@ -179,3 +179,6 @@ func (globe) Plot(c draw.Canvas, p *plot.Plot) {
 	style.Color = faint
 	curve(style, func(a float64) (float64, float64, float64) { return math.Cos(a), math.Sin(a), 0 })
 }
+
+// vector formats a vector without -0.
+func vector(v [3]float64) string { return fmt.Sprintf("(%.2f, %.2f, %.2f)", v[0]+0, v[1]+0, v[2]+0) }

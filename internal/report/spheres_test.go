@@ -167,3 +167,10 @@ func TestPoseColumns(t *testing.T) {
 		}
 	}
 }
+
+func TestVector(t *testing.T) {
+	minus := math.Copysign(0, -1)
+	if got, want := vector([3]float64{minus, 0.25, -1}), "(0.00, 0.25, -1.00)"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

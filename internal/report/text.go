@@ -76,6 +76,20 @@ func widest(style draw.TextStyle, lines []string) (width vg.Length) {
 
 const maxTitleLines = 4
 
+// balanced is [wrapped] with lines of similar width.
+func balanced(style draw.TextStyle, text string, width vg.Length) []string {
+	lines := wrapped(style, text, width)
+	whole := strings.Join(lines, " ")
+	for narrow := width - vg.Points(6); len(lines) > 1; narrow -= vg.Points(6) {
+		closer := wrapped(style, text, narrow)
+		if len(closer) != len(lines) || strings.Join(closer, " ") != whole { // more lines, or a word that is cut
+			return lines
+		}
+		lines = closer
+	}
+	return lines
+}
+
 // wrapped breaks a text into lines no wider than width, between words if possible.
 func wrapped(style draw.TextStyle, text string, width vg.Length) (lines []string) {
 	line := ""

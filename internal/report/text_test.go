@@ -35,6 +35,12 @@ func TestFit(t *testing.T) {
 	}
 }
 
+func TestBalanced(t *testing.T) {
+	if got, want := balanced(textStyle(10), "a long title is broken", vg.Inch+vg.Points(15)), []string{"a long title", "is broken"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // Titles are broken between words into a few lines.
 func TestWrapped(t *testing.T) {
 	style := textStyle(10)
@@ -51,6 +57,9 @@ func TestWrapped(t *testing.T) {
 		got := wrapped(style, test.text, vg.Inch)
 		if test.want != nil && !slices.Equal(got, test.want) {
 			t.Errorf("%q: %q, want %q", test.text, got, test.want)
+		}
+		if even := balanced(style, test.text, vg.Inch); len(even) != len(got) || strings.Join(even, " ") != strings.Join(got, " ") {
+			t.Errorf("%q: balanced lines %q, want the words of %q", test.text, even, got)
 		}
 		if len(got) > maxTitleLines || widest(style, got) > vg.Inch {
 			t.Errorf("%q: %d lines, %v wide", test.text, len(got), widest(style, got))
