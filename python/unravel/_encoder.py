@@ -32,7 +32,9 @@ class Encoder:
 
         uint8 counts from 0 to 255, and floats from 0 to 1. Images of a real-valued data set are any floats.
         """
-        array = np.asarray(_unmasked(images))
+        if np.ma.is_masked(images):
+            raise ConfigError("images have masked values; want a number for each pixel")
+        array = np.asarray(images)
         if array.ndim == 3:
             array = array[..., None]
         if array.ndim != 4:
