@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // compareJSON is the output of compare --json.
@@ -179,6 +181,19 @@ func TestCompareStored(t *testing.T) {
 	}
 }
 
+// The stored results of a run that has not ended are of an earlier end: the newest checkpoint counts.
+func TestCompareUnfinished(t *testing.T) {
+	ended, stopped := finished(t), finished(t)
+	if err := os.Remove(stopped + "/run.json"); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, stopped+"/metrics.json", []byte(`[{"name": "dlsbd", "value": 7, "better": "lower"}]`))
+	x, log := compare(t, ended, stopped)
+	if v := x.Metrics[0].Values; *v[0] != *v[1] || log != stopped+": the run has not ended; the newest checkpoint is measured\n" {
+		t.Errorf("values %s, log %q", values(v), log)
+	}
+}
+
 // A first line that numbers the columns is no row, which the factors show.
 func TestCompareNumberedColumns(t *testing.T) {
 	t.Chdir(t.TempDir())
@@ -255,6 +270,13 @@ func runFolders(t *testing.T, runs map[string][]string) {
 		}
 		writeFile(t, dir+"/config.yaml", text)
 		writeFile(t, dir+"/metrics.json", []byte(fmt.Sprintf(`[{"name":"mig","value":%s,"better":"higher"},{"name":"dci","value":0.5,"better":"higher"}]`, overrides[0])))
+		run, err := rundir.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(new(rundir.Record).Write(run), run.Close()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -186,6 +186,12 @@ class Training(Case):
         self.assertEqual(run.metrics["dlsbd"].value, unravel.evaluate(run=run, metrics="dlsbd")["dlsbd"].value)
         self.assertIn("epochs: 2", run.config)
 
+        (run.folder / "run.json").rename("aside")  # as in a run that trains on
+        for name in "metrics", "codes", "factors":
+            with self.assertRaisesRegex(unravel.Error, "the run has not ended"):
+                getattr(run, name)
+        Path("aside").rename(run.folder / "run.json")
+
         data = unravel.dataset("square", size=16, side=4)
         encoder = unravel.Encoder(run)
         for images in (data.images, data.images[..., 0], (data.images / 255).astype(np.float32)):

@@ -203,10 +203,16 @@ func (c *Compare) factorsOf(source string) string {
 	return cmp.Or(c.Factors, table.Beside(source, "factors"))
 }
 
-// openFolder reads a run's folder. The codes come from training or encode.
+// openFolder reads a run's folder. The codes come from training or encode. It measures the newest checkpoint of a run
+// that has not ended.
 func (c *Compare) openFolder(ctx context.Context, dir string, s *ui.Streams) (*compared, error) {
 	r := &compared{name: dir}
 	var err error
+	if inputs.IsRun(dir) && !rundir.Ended(dir) {
+		fmt.Fprintf(s.Log, "%s: the run has not ended; the newest checkpoint is measured\n", dir)
+		r.results, r.codes, err = c.measure(ctx, &eval.Command{Dir: dir}, s)
+		return r, err
+	}
 	if r.results, err = c.folderResults(ctx, dir, s); err != nil {
 		return nil, err
 	}

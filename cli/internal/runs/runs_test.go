@@ -156,3 +156,14 @@ func TestOtherScales(t *testing.T) {
 		}
 	}
 }
+
+// A mean of fewer runs than the group has says so.
+func TestResultOf(t *testing.T) {
+	g := &index.Group{Runs: 3, Mean: map[string]float64{"all": 1, "two": 2, "one": 3}, Std: map[string]float64{"all": 0.5, "two": 0.25},
+		Count: map[string]int{"all": 3, "two": 2, "one": 1}}
+	for name, want := range map[string]string{"all": "1±0.5", "two": "2±0.25 (2)", "one": "3 (1)", "none": "-"} {
+		if got := resultOf(g, name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

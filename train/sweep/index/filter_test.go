@@ -70,7 +70,7 @@ func TestGroupBy(t *testing.T) {
 	if err != nil || len(groups) != 2 {
 		t.Fatal(groups, err)
 	}
-	if g := groups[0]; g.Runs != 2 || fmt.Sprint(g.Values) != "[0 reconstruction+kl]" || g.Mean["mig"] != 0.25 {
+	if g := groups[0]; g.Runs != 2 || fmt.Sprint(g.Values) != "[0 reconstruction+kl]" || g.Mean["mig"] != 0.25 || g.Count["mig"] != 1 {
 		t.Errorf("first group %+v", g)
 	} else if std, ok := g.Std["mig"]; ok { // of one run
 		t.Errorf("one result has the deviation %v", std)
