@@ -261,6 +261,7 @@ class Data(Case):
         d = unravel.dataset("chopsticks", samples=20, seed=3, folder="sticks")
         self.assertTrue(d.real and d.images.dtype == np.float32 and isinstance(d.images, np.memmap))
         self.assertEqual(d.factors.dtype, np.float64)
+        self.assertEqual(list(d.kinds), ["categorical", "continuous", "continuous"])  # of the exact values
         other = unravel.dataset("chopsticks", samples=20, seed=4)
         self.assertFalse(np.array_equal(d.images, other.images))
 
