@@ -152,6 +152,12 @@ class Evaluate(Case):
         self.assertEqual(list(table.index), list(got))
         self.assertEqual(table.loc["mig", "value"], got["mig"].value)
         self.assertEqual(table.loc["mig", "chance"], got["mig"].chance["mean"])
+        codes = pandas.DataFrame(self.codes, index=np.arange(300) + 7)  # another index: rows belong together by position
+        self.assertEqual(unravel.evaluate(codes, frame, "mig")["mig"].value, got["mig"].value)
+        other = frame.iloc[::-1]
+        for factors in other, {"a": other["a"], "b": frame["b"]}:
+            with self.assertRaisesRegex(unravel.ConfigError, "the same index in different orders"):
+                unravel.evaluate(pandas.DataFrame(self.codes), factors, "mig")
 
     @unittest.skipIf(pandas is None, "there is no pandas")
     def test_ordered_words(self):

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import tempfile
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence, Union
@@ -110,6 +111,7 @@ def evaluate(
 
     The other arguments, and the defaults, are those of ``unravel eval``.
     """
+    _same_order(codes, *(factors.values() if isinstance(factors, Mapping) else [factors]))
     run = getattr(run, "folder", run)
     if metrics == "all" and run is not None:
         metrics = ()  # the metrics of the run's config
@@ -155,6 +157,14 @@ def _joined(names: Names | None) -> str:
 
 def _blocks(blocks: Sequence[Sequence[int]]) -> str:
     return ";".join(",".join(str(int(c)) for c in block) for block in blocks)
+
+
+def _same_order(*tables: Any) -> None:
+    """Check that tables of pandas with the same index have it in the same order: rows belong together by position."""
+    indices = [t.index for t in tables if hasattr(getattr(t, "index", None), "equals")]
+    for index in indices[1:]:
+        if not index.equals(indices[0]) and Counter(index) == Counter(indices[0]):
+            raise ConfigError("rows have the same index in different orders; want one order, such as factors.loc[codes.index]")
 
 
 def _codes(path: Path, codes: ArrayLike) -> str:
