@@ -168,6 +168,12 @@ func TestCompareStored(t *testing.T) {
 	if x.Tau[0][1] != nil || *x.Tau[0][0] != 1 || log != "left out: udr: other.json has no codes\n" {
 		t.Errorf("tau %v, log %q", x.Tau, log)
 	}
+	writeFile(t, "opposite.json", []byte(`[{"name": "dlsbd", "value": 0.5, "better": "higher"}, {"name": "mig", "value": null}]`))
+	x, _ = compare(t, "other.json", "opposite.json")
+	want := "run 2 says that higher values of dlsbd are better; the ranks take lower values for better"
+	if !slices.Contains(x.Notes, want) || values(x.Metrics[1].Values) != "0.25 -" {
+		t.Errorf("notes %q, want %q; values %+v", x.Notes, want, x.Metrics)
+	}
 	x, _ = compare(t, dir, "other.json", "--metrics", "mig")
 	if len(x.Metrics) != 1 || x.Metrics[0].Values[0] == nil {
 		t.Errorf("mig was not computed: %+v", x.Metrics)

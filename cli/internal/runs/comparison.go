@@ -63,6 +63,10 @@ func newComparison(runs []*compared, agreement *ranking.Agreement) *Comparison {
 		x.Runs = append(x.Runs, r.name)
 		for _, result := range r.results {
 			m := x.metric(at, result.Name, result.Better, len(runs))
+			if m.Better != result.Better {
+				x.Notes = append(x.Notes, fmt.Sprintf("run %d says that %s values of %s are better; the ranks take %s values for better",
+					i+1, result.Better, m.Name, m.Better))
+			}
 			m.Values[i] = cell(result.Value)
 			m.Intervals = with(m.Intervals, len(runs), i, result.Interval)
 			m.Chances = with(m.Chances, len(runs), i, result.Chance)

@@ -26,6 +26,10 @@ func TestParseResults(t *testing.T) {
 	if err != nil || len(got) != 2 || got[0].Name != "dlsbd" || got[0].Better != metrics.LowerIsBetter || got[1].Value != 0.5 {
 		t.Errorf("%+v, %v", got, err)
 	}
+	got, err = ParseResults([]byte(`[{"name": "mig", "value": null}, {"name": "dci"}, {"name": "dlsbd", "value": 0}, {"name": "mine", "value": 1}]`))
+	if err != nil || len(got) != 2 || got[0].Better != metrics.LowerIsBetter || got[1].Better != metrics.HigherIsBetter {
+		t.Errorf("without a value or a direction: %+v, %v", got, err)
+	}
 	for text, want := range map[string]string{
 		"":                             "unexpected end",
 		"{}":                           `no key "metrics"`,
