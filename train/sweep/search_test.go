@@ -279,6 +279,8 @@ func TestSearchMistakes(t *testing.T) {
 		{"search: {random: {metric: dlsbd, runs: 3, " + space + "}}\nseeds: [1, 2]", "2 seeds; want at most one"},
 		{"search: {random: {metric: dlsbd, runs: 3, " + space + "}}\nproduct: {train.epochs: [1]}", "want it without list, zip and product"},
 		{"search: {random: {loss: mse, runs: 3, " + space + "}}", `plan.yaml:2:19: search.random.loss: there is no loss "mse"; want one of`},
+		{"search: {random: {loss: validation/loss, runs: 3, " + space + "}}\nset: {train.epochs: 3, train.validation: {every: 2, dataset: {square: {size: 8, side: 2}}}}",
+			"plan.yaml:2:19: search.random.loss: validation/loss is measured every 2 epochs, and not after 3; want train.validation.every: 1"},
 		{"search: {asha: {metric: dlsbd, runs: 3, max: 2, space: {train.schedule: {choice: [constant, cosine]}}}}", "search.asha.max: the runs cannot go on to more epochs: the rates of the schedule"},
 		{"search: {asha: {metric: dlsbd, runs: 3, max: 2, space: {train.schedule: {choice: [cosine, constant]}}}}", "search.asha.max: the runs cannot go on to more epochs: the rates of the schedule"},
 		{"search: {asha: {metric: dlsbd, runs: 3, max: 2, " + space + "}}\nset: {train.schedule: cosine}", "plan.yaml:2:41: search.asha.max: the runs cannot go on to more epochs: the rates of the schedule"},
