@@ -111,6 +111,15 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// A trial that train.stop ends early has fewer epochs than its config.
+func TestSearchStopped(t *testing.T) {
+	text := strings.Replace(randomSearch, "runs: 6", "runs: 1", 1)
+	text = strings.Replace(text, "train.epochs: 1", "train.epochs: 5, train.stop: {loss: loss, reach: 1.0e+9}", 1)
+	if one := execute(t, searchOf(t, text), t.TempDir(), 1).List[0]; one.Epochs != 1 || one.Config.Train.Epochs != 5 {
+		t.Errorf("%d of %d epochs, want 1 of 5", one.Epochs, one.Config.Train.Epochs)
+	}
+}
+
 const tpeSearch = `
 set: {train.epochs: 1}
 search:
