@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // compareJSON is the output of compare --json.
@@ -166,6 +168,12 @@ func TestCompareStored(t *testing.T) {
 	if x.Tau[0][1] != nil || *x.Tau[0][0] != 1 || log != "left out: udr: other.json has no codes\n" {
 		t.Errorf("tau %v, log %q", x.Tau, log)
 	}
+	writeFile(t, "opposite.json", []byte(`[{"name": "dlsbd", "value": 0.5, "better": "higher"}, {"name": "mig", "value": null}]`))
+	x, _ = compare(t, "other.json", "opposite.json")
+	want := "run 2 says that higher values of dlsbd are better; the ranks take lower values for better"
+	if !slices.Contains(x.Notes, want) || values(x.Metrics[1].Values) != "0.25 -" {
+		t.Errorf("notes %q, want %q; values %+v", x.Notes, want, x.Metrics)
+	}
 	x, _ = compare(t, dir, "other.json", "--metrics", "mig")
 	if len(x.Metrics) != 1 || x.Metrics[0].Values[0] == nil {
 		t.Errorf("mig was not computed: %+v", x.Metrics)
@@ -176,6 +184,19 @@ func TestCompareStored(t *testing.T) {
 	}
 	if _, log = compare(t, dir, "good.csv"); !strings.Contains(log, "left out: udr: good.csv has codes of 48 images") {
 		t.Errorf("log %q", log)
+	}
+}
+
+// The stored results of a run that has not ended are of an earlier end: the newest checkpoint counts.
+func TestCompareUnfinished(t *testing.T) {
+	ended, stopped := finished(t), finished(t)
+	if err := os.Remove(stopped + "/run.json"); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, stopped+"/metrics.json", []byte(`[{"name": "dlsbd", "value": 7, "better": "lower"}]`))
+	x, log := compare(t, ended, stopped)
+	if v := x.Metrics[0].Values; *v[0] != *v[1] || log != stopped+": the run has not ended; the newest checkpoint is measured\n" {
+		t.Errorf("values %s, log %q", values(v), log)
 	}
 }
 
@@ -255,6 +276,13 @@ func runFolders(t *testing.T, runs map[string][]string) {
 		}
 		writeFile(t, dir+"/config.yaml", text)
 		writeFile(t, dir+"/metrics.json", []byte(fmt.Sprintf(`[{"name":"mig","value":%s,"better":"higher"},{"name":"dci","value":0.5,"better":"higher"}]`, overrides[0])))
+		run, err := rundir.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(new(rundir.Record).Write(run), run.Close()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -270,6 +298,7 @@ func TestCompareSettings(t *testing.T) {
 		{"a1 a2 a3", "", "[0 1 2] 0.5±0.25 0.25..0.75 of 3"},
 		{"a1 a2 a3 other.json", "", "[0 1 2] 0.5±0.25 0.25..0.75 of 3"},
 		{"a1 same", "", ""},
+		{"a1 same a2", "", "[0 2] 0.375±0.1768 0.25..0.5 of 2"},
 		{"a1 b1", "losses.1.kl.weight=1.0,4.0 train.epochs=3,7", ""},
 		{"a1 b1 other.json", "losses.1.kl.weight=1.0,4.0,- train.epochs=3,7,-", ""},
 		{"a1 b1 a2 b2", "losses.1.kl.weight=1.0,4.0,1.0,4.0 seed=1,1,2,2 train.epochs=3,7,3,7", "[0 2] 0.375±0.1768 0.25..0.5 of 2 [1 3] 0.75±0.3536 0.5..1 of 2"},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -85,6 +86,14 @@ func TestModelCard(t *testing.T) {
 	}
 	if strings.Contains(card, "last weights") {
 		t.Errorf("a card of the last weights: %s", card)
+	}
+	stopped := finished(t) // with results of an earlier end
+	if err := os.Remove(stopped + "/run.json"); err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, "export", "--run", stopped, "--out", "stopped.safetensors", "--card", "stopped.md")
+	if card := string(readFile(t, "stopped.md")); strings.Contains(card, "## Metrics") {
+		t.Errorf("a card of an unfinished run has metrics: %s", card)
 	}
 	succeed(t, "import", "--from", "w.safetensors", "--run", "runs/again")
 	checkMistake(t, call(t, "export", "--run", finished(t), "--card", "card.txt"), 2, "--card card.txt", ".md")

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
@@ -30,12 +31,27 @@ func fits(h hierarchy.Hierarchy, whose string, cols int) error {
 	return nil
 }
 
-// optionsFit checks that the categorical columns of the codes contain 0 or option numbers, which start at 1.
+// optionsFit checks that the categorical columns of the codes contain option numbers, which start at 1, or 0 where an
+// enclosing option is not chosen.
 func (in *Input) optionsFit() error {
-	for c, options := range in.Hierarchy.Categoricals() {
-		for i := range in.Codes.Rows {
-			if v := in.Codes.Row(i)[c]; v != math.Trunc(v) || v < 0 || v > float64(options) {
-				return fmt.Errorf("codes: row %d, column %d is %v; want an option of its categorical dimension, 1 to %d, or 0 (inactive)", i, c, v, options)
+	options := in.Hierarchy.Categoricals()
+	under, _ := in.Hierarchy.Places()
+	var opens []bool // whether the row has chosen each option
+	for i := range in.Codes.Rows {
+		opens = opens[:0]
+		for c, n := range options {
+			v := in.Codes.Row(i)[c]
+			active := under[c] < 0 || opens[under[c]]
+			switch {
+			case v != math.Trunc(v) || v < 0 || v > float64(n):
+				return fmt.Errorf("codes: row %d, column %d is %v; "+
+					"want an option of its categorical dimension, 1 to %d, or 0 (inactive)", i, c, v, n)
+			case v == 0 && active:
+				return fmt.Errorf("codes: row %d, column %d is 0 (inactive), "+
+					"but its categorical dimension is active; want an option, 1 to %d", i, c, n)
+			}
+			for o := range n {
+				opens = append(opens, active && int(v) == o+1)
 			}
 		}
 	}
@@ -53,8 +69,9 @@ func (in *Input) categoricalFactors() (list []int, err error) {
 		}
 		return list, nil
 	}
+	unknown := in.table().Unknown()
 	for j := range in.Factors {
-		if in.Exact == nil || in.Exact[j] == nil {
+		if (in.Exact == nil || in.Exact[j] == nil) && (unknown == nil || unknown[j] < in.Codes.Rows) {
 			list = append(list, j)
 		}
 	}
@@ -94,8 +111,11 @@ func (m *HError) Compute(ctx context.Context, in *Input) (Result, error) {
 // and Doshi-Velez 2021, section 6.2). It is at most 1:
 //
 //	1 - (rows without the majority path of their component)/(rows in components)
+//
+// Rows without a known path are left out. An unknown level of a categorical dimension below an option of another one
+// counts as inactive.
 type Purity struct {
-	allLevels
+	knownLevels
 	share
 }
 
@@ -131,27 +151,45 @@ func (*Coverage) Suits(in *Input) error {
 	return nil
 }
 
-// found returns the components and the true paths of the explored images, or of the rows if no images were explored.
-// Paths are numbered from 0. Without Paths, rows with equal values of all categorical factors have the same path.
-func (in *Input) found() (components, paths []int, count int, err error) {
+// found returns the components and the true paths of the explored images, or of the rows with a known path if no images
+// were explored. Paths are numbered from 0. Without Paths, rows with equal values of all categorical factors have the
+// same path. The notes name factors with unknown levels that count as inactive.
+func (in *Input) found() (components, paths []int, count int, notes []string, err error) {
 	switch {
 	case in.Explored != nil:
 		paths, count = levels.Renumber(in.Explored.Paths)
-		return in.Explored.Components, paths, count, nil
+		return in.Explored.Components, paths, count, nil, nil
 	case in.Paths != nil:
 		paths, count = levels.Renumber(in.Paths)
-		return in.Components, paths, count, nil
+		return in.Components, paths, count, nil, nil
 	}
 	categorical, err := in.categoricalFactors()
 	if err != nil {
-		return nil, nil, 0, err
+		return nil, nil, 0, nil, err
 	}
-	var columns [][]float64
-	for _, j := range categorical {
-		columns = append(columns, in.FactorValues(j))
+	under, _ := in.TrueHierarchy.Places()
+	known := numeric.UpTo(in.Codes.Rows)
+	columns := make([][]float64, len(categorical))
+	for at, j := range categorical {
+		columns[at] = slices.Clone(in.FactorValues(j))
+		unknown := func(i int) bool { return math.IsNaN(columns[at][i]) }
+		switch {
+		case len(under) == 0 || under[j] < 0:
+			known = slices.DeleteFunc(known, unknown)
+		case slices.ContainsFunc(known, unknown):
+			notes = append(notes, fmt.Sprintf("unknown levels of factor %s count as inactive", in.Factors[j].Name))
+			for i, v := range columns[at] {
+				if math.IsNaN(v) {
+					columns[at][i] = 0
+				}
+			}
+		}
 	}
-	paths, count = levels.Paths(in.Codes.Rows, columns)
-	return in.Components, paths, count, nil
+	for at := range columns {
+		columns[at] = levels.Chosen(columns[at], known)
+	}
+	paths, count = levels.Paths(len(known), columns)
+	return levels.Chosen(in.Components, known), paths, count, notes, nil
 }
 
 // Compute returns the parts per_component (purity) and size (rows), and the grid rows, by component and path. If all
@@ -160,9 +198,12 @@ func (m *Purity) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	components, paths, count, err := in.found()
+	components, paths, count, notes, err := in.found()
 	if err != nil {
 		return Result{}, err
+	}
+	if len(components) == 0 {
+		return Result{}, fmt.Errorf("no row has a known path")
 	}
 	members := map[int]map[int]int{} // rows by component and path
 	for i, label := range components {
@@ -177,7 +218,12 @@ func (m *Purity) Compute(ctx context.Context, in *Input) (Result, error) {
 	if len(members) == 0 {
 		return Result{}, fmt.Errorf("all %d rows are discarded; want one in a component", len(components))
 	}
-	return purityResult(members, count), nil
+	r := purityResult(members, count)
+	if r.Notes = notes; in.Explored == nil && len(components) < in.Codes.Rows {
+		without := in.Codes.Rows - len(components)
+		r.Basis = Basis{Rows: len(components), Excluded: []Exclusion{{Rows: without, Why: whyUnknown}}}
+	}
+	return r, nil
 }
 
 func purityResult(members map[int]map[int]int, paths int) Result {

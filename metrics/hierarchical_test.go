@@ -1,9 +1,11 @@
 package metrics_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -74,6 +76,49 @@ func TestPurityPaths(t *testing.T) {
 	}
 	in.Paths = []int{8, 8, 8, 3}
 	near(t, "given", value(t, "purity", in), 0.75, 0)
+}
+
+// TestPurityUnknown checks unknown levels: an outer one hides the path, an inner one is inactive, and the value of a
+// continuous dimension does not matter.
+func TestPurityUnknown(t *testing.T) {
+	const no = factor.Unknown
+	in := labelled([]int{0, 0, 0, 0, 1, 1}, 0, no, no, 1, 0, 0, 1, 1, no, no, 0, 0, 0, no, no, 1, 0, no)
+	in.Factors = ordinals(3, 3, 3)
+	for _, test := range []struct {
+		name string
+		h    hierarchy.Hierarchy
+		want float64
+		rows int
+	}{
+		{"one dimension", hierarchy.Hierarchy{options(none, hierarchy.Hierarchy{c}), c}, 0.6, 5},
+		{"a nested dimension", hierarchy.Hierarchy{options(none, hierarchy.Hierarchy{options(none, none)}), c}, 0.4, 5},
+		{"without the hierarchy", nil, 1, 1},
+	} {
+		in.TrueHierarchy = test.h
+		r := evaluated(t, in, []Choice{choice("purity")})
+		if near(t, test.name, r.Value, test.want, 1e-15); r.Basis.Rows != test.rows {
+			t.Errorf("%s: basis %+v, want %d rows", test.name, r.Basis, test.rows)
+		}
+	}
+}
+
+// TestR4CUnknown checks that an unknown value of an inactive dimension counts as inactive.
+func TestR4CUnknown(t *testing.T) {
+	in := exactRows(t, 300, 3, 3, func(s *rng.Stream, v, z []float64) {
+		v[0], v[1+s.IntN(2)] = 1+float64(s.IntN(2)), 1+s.Float64()
+		if v[0] = 2; v[1] != 0 {
+			v[0] = 1
+		}
+		copy(z, v)
+	})
+	in.Hierarchy = hierarchy.Hierarchy{options(hierarchy.Hierarchy{c}, hierarchy.Hierarchy{c})}
+	want := evaluated(t, in, []Choice{choice("r4c")}).Value
+	for at := range in.Levels {
+		if j := at % 3; j > 0 && in.Exact[j][at/3] == 0 {
+			in.Levels[at], in.Exact[j][at/3] = factor.Unknown, math.NaN()
+		}
+	}
+	near(t, "unknown where inactive", evaluated(t, in, []Choice{choice("r4c")}).Value, want, 0.01)
 }
 
 func TestHierarchicalMistakes(t *testing.T) {

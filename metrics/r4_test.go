@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,8 +91,12 @@ func TestR4FewRows(t *testing.T) {
 	}
 	inactive := exactRows(t, 30, 1, 1, func(s *rng.Stream, v, z []float64) { z[0] = s.Float64() })
 	inactive.Hierarchy = hierarchy.Hierarchy{c}
-	near(t, "a factor that is never active", value(t, "r4c", inactive), 0, 0)
-	nothing := exactRows(t, 30, 1, 1, func(s *rng.Stream, v, z []float64) { v[0] = s.Float64(); z[0] = float64(s.IntN(3)) })
+	r := compute(t, named("r4c"), inactive)
+	near(t, "a factor that is never active", r.Value, 0, 0)
+	if want := []string{"factor v0 is inactive in all rows and counts as 0; leave it out if it should not"}; !slices.Equal(r.Notes, want) {
+		t.Errorf("notes %q, want %q", r.Notes, want)
+	}
+	nothing := exactRows(t, 30, 1, 1, func(s *rng.Stream, v, z []float64) { v[0] = s.Float64(); z[0] = 1 + float64(s.IntN(2)) })
 	nothing.Hierarchy = hierarchy.Hierarchy{options(none, none)}
 	if v := value(t, "r4c", nothing); v > 0.2 {
 		t.Errorf("empty options score %v", v)
@@ -248,6 +253,8 @@ func TestR4Mistakes(t *testing.T) {
 			named("r4c"), with(func(in *Input) { in.Hierarchy = hierarchy.Hierarchy{c, options(none)} })},
 		"row 3, column 0 is 3; want an option of its categorical dimension, 1 to 2, or 0 (inactive)": {
 			named("r4c"), with(func(in *Input) { in.Codes.Row(3)[0] = 3 })},
+		"row 2, column 0 is 0 (inactive), but its categorical dimension is active; want an option, 1 to 2": {
+			named("r4c"), with(func(in *Input) { in.Codes.Row(2)[0] = 0 })},
 		"row 2, column 0 is 1.5":                                  {named("r4c"), with(func(in *Input) { in.Codes.Row(2)[0] = 1.5 })},
 		"row 2, column 0 is -1":                                   {named("r4c"), with(func(in *Input) { in.Codes.Row(2)[0] = -1 })},
 		"codes: column 5: the value 1e+39 is too large for trees": {named("r4"), with(func(in *Input) { in.Codes.Row(2)[5] = 1e39 })},

@@ -324,6 +324,9 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 	if len(factors) == 0 {
 		return nil, MissingFactors
 	}
+	if _, ofPaths := m.(*Purity); ofPaths { // it chooses its rows
+		return whole, suits(m, in)
+	}
 	if needs == AllLevels {
 		some := in.restrict(factors)
 		if some.Codes.Rows == 0 {

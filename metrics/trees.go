@@ -344,7 +344,7 @@ func newR4() *R4 { return &R4{Predictions: Predictions{Splits: 5, Samples: 10000
 //
 // Input.Hierarchy gives the layout of the code columns (see [hierarchy.Hierarchy.Row]).
 type R4C struct {
-	allLevels
+	eachLevel
 	share
 
 	Predictions `yaml:",inline"`
@@ -418,14 +418,20 @@ func (p *Predictions) compute(
 	if err != nil {
 		return Result{}, err
 	}
-	active, of := make([][]bool, len(factors)), make([]int, len(factors))
+	active, of, notes := make([][]bool, len(factors)), make([]int, len(factors)), in.coarseForTrees()
 	for j, v := range factors {
 		active[j] = make([]bool, len(rows))
+		some := false
 		for i, value := range v.Values {
 			active[j][i] = c == nil || math.Abs(value) > inactive
 			if active[j][i] && c != nil && c.Weights == weightsPrinted {
 				of[j]++
 			}
+			some = some || active[j][i]
+		}
+		if !some {
+			notes = append(notes,
+				fmt.Sprintf("factor %s is inactive in all rows and counts as 0; leave it out if it should not", in.Factors[j].Name))
 		}
 	}
 	orders := make([][]int, p.Splits) // the first quarter of any subset is for testing
@@ -436,7 +442,7 @@ func (p *Predictions) compute(
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: drawn, Train: n - n/4, Test: n / 4}, Notes: in.coarseForTrees()}
+	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: drawn, Train: n - n/4, Test: n / 4}, Notes: notes}
 	if c == nil {
 		r.Grids, r.Notes = r.Grids[:3], append(r.Notes, in.counted()...)
 	}

@@ -97,9 +97,19 @@ class Evaluate(Case):
         self.assertEqual(got["mig"].value, unravel.evaluate(self.codes, masked, "mig", types="ordinal")["mig"].value)
         with self.assertRaisesRegex(unravel.Error, "row 0, column 0 is NaN"):
             unravel.evaluate(np.ma.masked_equal(self.codes, self.codes[0, 0]), self.factors, "mig")
+        fields = np.ma.array([tuple(f) for f in self.factors], dtype=[("a", int), ("b", int)])
+        fields["b"][:10] = np.ma.masked
+        self.assertEqual(got["mig"].value, unravel.evaluate(self.codes, fields, "mig", types="ordinal")["mig"].value)
         if pandas is not None:
             frame = pandas.DataFrame(factors, columns=["a", "b"]).convert_dtypes()  # unknown levels are NA
             self.assertEqual(got["mig"].value, unravel.evaluate(self.codes, frame, "mig", types="ordinal")["mig"].value)
+
+    def test_columns(self):
+        want = unravel.evaluate(self.codes, {"a": self.factors[:, 0] > 1, "b": self.factors[:, 1]}, "mig", chance=0)
+        self.assertIn("a ordinal (2 levels), b ordinal", want.log)
+        truth = np.array([np.bool_(v) if i % 2 else bool(v) for i, v in enumerate(self.factors[:, 0] > 1)], object)
+        got = unravel.evaluate(self.codes, {"a": truth, "b": self.factors[:, 1:]}, "mig", chance=0)
+        self.assertEqual((got["mig"].value, got.log), (want["mig"].value, want.log))
 
     def test_options(self):
         angles = self.factors[:, 1] * 72.0
@@ -123,6 +133,8 @@ class Evaluate(Case):
             ("want \\[n, d\\]", self.codes[0], self.factors, {}),
             ("want numbers", self.codes.astype(complex), self.factors, {}),
             ("one for each of the 2", self.codes, self.factors, {"names": ["a"]}),
+            ("factor a has shape \\[300, 2\\]", self.codes, {"a": self.factors}, {}),
+            ("want real numbers or text", self.codes, self.factors.astype(complex), {}),
         ]:
             with self.assertRaisesRegex(unravel.ConfigError, message) as caught:
                 unravel.evaluate(codes, factors, **kwargs)
@@ -140,6 +152,21 @@ class Evaluate(Case):
         self.assertEqual(list(table.index), list(got))
         self.assertEqual(table.loc["mig", "value"], got["mig"].value)
         self.assertEqual(table.loc["mig", "chance"], got["mig"].chance["mean"])
+        codes = pandas.DataFrame(self.codes, index=np.arange(300) + 7)  # another index: rows belong together by position
+        self.assertEqual(unravel.evaluate(codes, frame, "mig")["mig"].value, got["mig"].value)
+        other = frame.iloc[::-1]
+        for factors in other, {"a": other["a"], "b": frame["b"]}:
+            with self.assertRaisesRegex(unravel.ConfigError, "the same index in different orders"):
+                unravel.evaluate(pandas.DataFrame(self.codes), factors, "mig")
+
+    @unittest.skipIf(pandas is None, "there is no pandas")
+    def test_ordered_words(self):
+        words = ["tiny", "small", "medium", "large", "vast"]
+        column = pandas.Categorical([words[i] for i in self.factors[:, 1]], words, ordered=True)
+        want = unravel.evaluate(self.codes, {"a": self.factors[:, 0], "b": self.factors[:, 1]}, "dci-regression", chance=0)
+        for b in column, pandas.Series(column):
+            got = unravel.evaluate(self.codes, {"a": self.factors[:, 0], "b": b}, "dci-regression", chance=0)
+            self.assertEqual((got["dci-regression"].value, got.log), (want["dci-regression"].value, want.log))
 
 
 class Pull(Case):
@@ -165,6 +192,12 @@ class Training(Case):
         self.assertEqual(run.metrics["dlsbd"].value, unravel.evaluate(run=run, metrics="dlsbd")["dlsbd"].value)
         self.assertIn("epochs: 2", run.config)
 
+        (run.folder / "run.json").rename("aside")  # as in a run that trains on
+        for name in "metrics", "codes", "factors":
+            with self.assertRaisesRegex(unravel.Error, "the run has not ended"):
+                getattr(run, name)
+        Path("aside").rename(run.folder / "run.json")
+
         data = unravel.dataset("square", size=16, side=4)
         encoder = unravel.Encoder(run)
         for images in (data.images, data.images[..., 0], (data.images / 255).astype(np.float32)):
@@ -174,6 +207,9 @@ class Training(Case):
         images = encoder.decode(run.codes[:5])
         self.assertEqual(images.shape, (5, 16, 16, 1))
         self.assertTrue(0 <= images.min() and images.max() <= 1)
+        for call, array in (encoder.encode, data.images), (encoder.decode, run.codes):
+            with self.assertRaisesRegex(unravel.Error, "NaN; want finite|masked values"):
+                call(np.ma.masked_equal(array, array.flat[7]))
         with self.assertRaisesRegex(unravel.Error, "want 16 x 16 x 1"):
             encoder.encode(data.images[:, :8])
         with self.assertRaisesRegex(unravel.ConfigError, "want uint8 or floats"):
@@ -231,6 +267,7 @@ class Data(Case):
         d = unravel.dataset("chopsticks", samples=20, seed=3, folder="sticks")
         self.assertTrue(d.real and d.images.dtype == np.float32 and isinstance(d.images, np.memmap))
         self.assertEqual(d.factors.dtype, np.float64)
+        self.assertEqual(list(d.kinds), ["categorical", "continuous", "continuous"])  # of the exact values
         other = unravel.dataset("chopsticks", samples=20, seed=4)
         self.assertFalse(np.array_equal(d.images, other.images))
 

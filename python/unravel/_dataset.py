@@ -70,12 +70,14 @@ def _read(about: Mapping[str, Any], folder: Path, mode: Any) -> DataSet:
     parts = [np.load(folder / file, mmap_mode=mode) for file in about["images"]]
     if len(parts) > 1:  # one array of several files needs a copy
         parts = [np.concatenate(parts)]
-    factors = about["factors"]
+    factors, kinds = about["factors"], [f["column"] for f in about["factors"]]
     values = folder / "values.npy"  # exact values of a hierarchical set
+    if values.exists():
+        kinds = [k if k == "categorical" else "continuous" for k in kinds]
     return DataSet(
         name=about["dataset"], images=parts[0], levels=np.load(folder / "levels.npy"),
         factors=np.load(values if values.exists() else folder / "factors.npy"),
-        names=[f["name"] for f in factors], kinds=[f["column"] for f in factors],
+        names=[f["name"] for f in factors], kinds=kinds,
         description=[_factor(f) for f in factors], real=about["real"], raw=about)
 
 

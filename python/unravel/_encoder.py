@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ._evaluate import _codes, _unmasked
 from ._program import ConfigError, call
 from ._train import Run
 
@@ -31,6 +32,8 @@ class Encoder:
 
         uint8 counts from 0 to 255, and floats from 0 to 1. Images of a real-valued data set are any floats.
         """
+        if np.ma.is_masked(images):
+            raise ConfigError("images have masked values; want a number for each pixel")
         array = np.asarray(images)
         if array.ndim == 3:
             array = array[..., None]
@@ -51,11 +54,9 @@ class Encoder:
 
     def decode(self, codes: ArrayLike) -> NDArray[np.float32]:
         """Return the images [n, height, width, channels] of codes [n, d]; an Error if the model has no decoder."""
-        array = np.asarray(codes)
+        array = np.asarray(_unmasked(codes))
         if array.ndim != 2:
             raise ConfigError(f"codes have shape {list(array.shape)}; want [n, d], a row for each image")
-        from ._evaluate import _codes
-
         with tempfile.TemporaryDirectory(prefix="unravel") as temporary:
             path = _codes(Path(temporary) / "codes", array)
             call(["decode", *self._flags, "--no-gif", f"--codes={path}", f"--out={temporary}"], temporary=temporary)

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import tempfile
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence, Union
@@ -110,6 +111,7 @@ def evaluate(
 
     The other arguments, and the defaults, are those of ``unravel eval``.
     """
+    _same_order(codes, *(factors.values() if isinstance(factors, Mapping) else [factors]))
     run = getattr(run, "folder", run)
     if metrics == "all" and run is not None:
         metrics = ()  # the metrics of the run's config
@@ -130,7 +132,7 @@ def evaluate(
             args += ["--factors", _factors(folder / "factors", factors, names)]
         for flag, array in {"rotations": rotations, "components": components}.items():
             if array is not None:
-                np.save(folder / flag, np.asarray(array))
+                np.save(folder / flag, np.asarray(_unmasked(array)))
                 args += [f"--{flag}", str(folder / f"{flag}.npy")]
         for flag, tree in {"hierarchy": hierarchy, "true-hierarchy": true_hierarchy}.items():
             if tree is not None:
@@ -157,6 +159,14 @@ def _blocks(blocks: Sequence[Sequence[int]]) -> str:
     return ";".join(",".join(str(int(c)) for c in block) for block in blocks)
 
 
+def _same_order(*tables: Any) -> None:
+    """Check that tables of pandas with the same index have it in the same order: rows belong together by position."""
+    indices = [t.index for t in tables if hasattr(getattr(t, "index", None), "equals")]
+    for index in indices[1:]:
+        if not index.equals(indices[0]) and Counter(index) == Counter(indices[0]):
+            raise ConfigError("rows have the same index in different orders; want one order, such as factors.loc[codes.index]")
+
+
 def _codes(path: Path, codes: ArrayLike) -> str:
     """Write codes. A first column 0, 1, 2, ... needs a name, or the program takes it for an index."""
     array = np.asarray(_unmasked(codes))
@@ -172,11 +182,27 @@ def _codes(path: Path, codes: ArrayLike) -> str:
 
 def _unmasked(array: Any) -> Any:
     """Return an array with NaN, or None for text, at its masked values."""
-    if not isinstance(array, np.ma.MaskedArray) or not np.ma.is_masked(array):
+    if not isinstance(array, np.ma.MaskedArray) or array.dtype.names is not None or not np.ma.is_masked(array):
         return array
     if array.dtype.kind in "fiub":
         return array.astype(np.float64).filled(np.nan)
     return array.astype(object).filled(None)
+
+
+def _column(values: Any, name: Any) -> NDArray[Any]:
+    """Return a factor's values; words of an ordered categorical of pandas count 0, 1, 2, ... in its order."""
+    kind = getattr(values, "dtype", None)
+    if getattr(kind, "ordered", False) and getattr(kind, "categories").dtype.kind == "O":
+        codes = np.asarray(getattr(values, "cat", values).codes, dtype=np.float64)
+        return np.where(codes < 0, np.nan, codes)
+    array = np.asarray(_unmasked(values))
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ConfigError(f"factor {name} has shape {list(array.shape)}; want [n], a value for each row of the codes")
+    if array.dtype.kind == "c":
+        raise ConfigError(f"factor {name} is of type {array.dtype}; want real numbers or text")
+    return array
 
 
 def _counts(array: NDArray[Any]) -> bool:
@@ -188,12 +214,14 @@ def _factors(path: Path, factors: Any, names: Sequence[str] | None) -> str:
     columns: Any = None
     if hasattr(factors, "columns") and hasattr(factors, "itertuples"):  # a DataFrame
         names = list(factors.columns) if names is None else names
-        columns = [np.asarray(factors.iloc[:, i]) for i in range(factors.shape[1])]
+        columns = [factors.iloc[:, i] for i in range(factors.shape[1])]
     elif isinstance(factors, Mapping):
         names = list(factors) if names is None else names
-        columns = [np.asarray(_unmasked(c)) for c in factors.values()]
+        columns = list(factors.values())
     else:
-        array = np.asarray(_unmasked(factors))
+        array = _unmasked(factors)
+        if not isinstance(array, np.ma.MaskedArray):  # fields have masks of their own
+            array = np.asarray(array)
         if array.dtype.names is not None:
             names = list(array.dtype.names) if names is None else names
             columns = [array[n] for n in array.dtype.names]
@@ -210,6 +238,7 @@ def _factors(path: Path, factors: Any, names: Sequence[str] | None) -> str:
         names = [f"factor{j}" for j in range(len(columns))]
     if len(names) != len(columns):
         raise ConfigError(f"names has {len(names)} names; want one for each of the {len(columns)} factors")
+    columns = [_column(c, n) for c, n in zip(columns, names)]
     if len({len(c) for c in columns}) > 1:
         raise ConfigError(f"factors have columns of {[len(c) for c in columns]} rows; want equally many")
     return _table(path.with_suffix(".csv"), [_name(n) for n in names], zip(*(c.tolist() for c in columns)))
@@ -240,7 +269,7 @@ def _field(value: Any) -> Any:
         value = value.decode("utf-8", "replace")
     if value is None or type(value).__name__ == "NAType" or value != value:  # pandas' NA, NaN or NaT
         return ""
-    return int(value) if isinstance(value, bool) else value
+    return int(value) if isinstance(value, (bool, np.bool_)) else value
 
 
 def _json(path: Path, tree: Any) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._evaluate import Results, flags, metrics_of
-from ._program import ConfigError, assignments, call, plain
+from ._program import ConfigError, Error, assignments, call, plain
 
 
 class Run:
@@ -26,6 +26,17 @@ class Run:
     def __repr__(self) -> str:
         return f"Run({str(self.folder)!r})"
 
+    def _result(self, name: str) -> Path:
+        """Return the path of a result file. Files of a run that has not ended may be of an earlier end."""
+        try:
+            record = json.loads((self.folder / "run.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            record = {"begins": True}
+        if record.get("begins") or record.get("error"):
+            raise Error(f"{self.folder}: the run has not ended; train(run=..., resume=True) continues it, "
+                        "and evaluate(run=...) measures its newest checkpoint")
+        return self.folder / name
+
     @property
     def log(self) -> dict[str, NDArray[np.float64]]:
         """Columns of log.jsonl, such as epoch, supervised/loss or metrics/dlsbd; NaN where a row lacks a column."""
@@ -37,19 +48,19 @@ class Run:
     @property
     def codes(self) -> NDArray[np.float32]:
         """Codes of the images that the run has encoded at its end, [n, d]."""
-        codes: NDArray[np.float32] = np.load(self.folder / "codes.npy")
+        codes: NDArray[np.float32] = np.load(self._result("codes.npy"))
         return codes
 
     @property
     def factors(self) -> NDArray[Any]:
         """Levels of the factors of these images, [n, k]."""
-        factors: NDArray[Any] = np.load(self.folder / "factors.npy")
+        factors: NDArray[Any] = np.load(self._result("factors.npy"))
         return factors
 
     @property
     def metrics(self) -> Results:
         """Results of the metrics at the end of the training."""
-        read = json.loads((self.folder / "metrics.json").read_text(encoding="utf-8"))
+        read = json.loads(self._result("metrics.json").read_text(encoding="utf-8"))
         return metrics_of(read.values() if isinstance(read, dict) else read)
 
     @property

@@ -103,6 +103,13 @@ func RecordOf(dir string, config []byte) (*Record, error) {
 	return record(dir, func() ([]byte, error) { return config, nil })
 }
 
+// Ended reports whether the result files of a run belong to its weights. An unfinished or failed run may have files of
+// an earlier end. A run with an unreadable record counts as ended; [Edited] reports it.
+func Ended(dir string) bool {
+	r, err := ReadRecord(dir)
+	return err != nil || r != nil && r.Error == ""
+}
+
 func record(dir string, config func() ([]byte, error)) (*Record, error) {
 	var r Record
 	text, err := ReadJSON(dir, RecordFile, &r)

@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/search"
 )
@@ -150,6 +151,14 @@ func (s *Search) checkTrial(p search.Point) error {
 	r, err := s.run(0, s.settings(p), len(rungs)-1)
 	if err != nil {
 		return err
+	}
+	if v := r.Config.Train.Validation; v != nil && strings.HasPrefix(own.Loss, engine.ValidationName+"/") {
+		for _, end := range slices.Concat(rungs, []int{r.Config.Train.Epochs}) {
+			if end%v.Every != 0 {
+				return s.node.Invalid("loss", "%s is measured every %d epochs, and not after %d; "+
+					"want train.validation.every: 1, or a multiple of it as epochs", own.Loss, v.Every, end)
+			}
+		}
 	}
 	err = train.CheckSearch(r.Config, own.Loss, rungs)
 	var mistake *config.Error

@@ -111,6 +111,15 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// A trial that train.stop ends early has fewer epochs than its config.
+func TestSearchStopped(t *testing.T) {
+	text := strings.Replace(randomSearch, "runs: 6", "runs: 1", 1)
+	text = strings.Replace(text, "train.epochs: 1", "train.epochs: 5, train.stop: {loss: loss, reach: 1.0e+9}", 1)
+	if one := execute(t, searchOf(t, text), t.TempDir(), 1).List[0]; one.Epochs != 1 || one.Config.Train.Epochs != 5 {
+		t.Errorf("%d of %d epochs, want 1 of 5", one.Epochs, one.Config.Train.Epochs)
+	}
+}
+
 const tpeSearch = `
 set: {train.epochs: 1}
 search:
@@ -279,6 +288,8 @@ func TestSearchMistakes(t *testing.T) {
 		{"search: {random: {metric: dlsbd, runs: 3, " + space + "}}\nseeds: [1, 2]", "2 seeds; want at most one"},
 		{"search: {random: {metric: dlsbd, runs: 3, " + space + "}}\nproduct: {train.epochs: [1]}", "want it without list, zip and product"},
 		{"search: {random: {loss: mse, runs: 3, " + space + "}}", `plan.yaml:2:19: search.random.loss: there is no loss "mse"; want one of`},
+		{"search: {random: {loss: validation/loss, runs: 3, " + space + "}}\nset: {train.epochs: 3, train.validation: {every: 2, dataset: {square: {size: 8, side: 2}}}}",
+			"plan.yaml:2:19: search.random.loss: validation/loss is measured every 2 epochs, and not after 3; want train.validation.every: 1"},
 		{"search: {asha: {metric: dlsbd, runs: 3, max: 2, space: {train.schedule: {choice: [constant, cosine]}}}}", "search.asha.max: the runs cannot go on to more epochs: the rates of the schedule"},
 		{"search: {asha: {metric: dlsbd, runs: 3, max: 2, space: {train.schedule: {choice: [cosine, constant]}}}}", "search.asha.max: the runs cannot go on to more epochs: the rates of the schedule"},
 		{"search: {asha: {metric: dlsbd, runs: 3, max: 2, " + space + "}}\nset: {train.schedule: cosine}", "plan.yaml:2:41: search.asha.max: the runs cannot go on to more epochs: the rates of the schedule"},

@@ -293,6 +293,9 @@ func (t *Trial) measure(m search.Method) error {
 	}
 	if t.State != Failed {
 		t.Epochs, t.Value = ends[len(ends)-1], t.values[len(ends)-1]
+		if m.Rungs() == nil && t.Record != nil { // train.stop may end a run early
+			t.Epochs = t.Record.Epochs
+		}
 	}
 	return nil
 }

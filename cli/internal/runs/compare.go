@@ -203,10 +203,16 @@ func (c *Compare) factorsOf(source string) string {
 	return cmp.Or(c.Factors, table.Beside(source, "factors"))
 }
 
-// openFolder reads a run's folder. The codes come from training or encode.
+// openFolder reads a run's folder. The codes come from training or encode. It measures the newest checkpoint of a run
+// that has not ended.
 func (c *Compare) openFolder(ctx context.Context, dir string, s *ui.Streams) (*compared, error) {
 	r := &compared{name: dir}
 	var err error
+	if inputs.IsRun(dir) && !rundir.Ended(dir) {
+		fmt.Fprintf(s.Log, "%s: the run has not ended; the newest checkpoint is measured\n", dir)
+		r.results, r.codes, err = c.measure(ctx, &eval.Command{Dir: dir}, s)
+		return r, err
+	}
 	if r.results, err = c.folderResults(ctx, dir, s); err != nil {
 		return nil, err
 	}
@@ -399,17 +405,18 @@ func (c *Compare) narrowColumns(runs []*compared, a *ranking.Agreement) []string
 }
 
 // ParseResults reads results from metrics.json. A run writes a list; eval writes an object with the results by name
-// below the key metrics. The result keeps the list's order, or takes the order of [metrics.Registry].
+// below the key metrics. A result without a value (null) is left out. The results keep the list's order, or take the
+// order of [metrics.Registry].
 func ParseResults(src []byte) ([]metrics.Result, error) {
-	var list []metrics.Result
+	var list []storedResult
 	if text := bytes.TrimLeft(src, " \t\r\n"); len(text) > 0 && text[0] == '[' {
 		if err := json.Unmarshal(src, &list); err != nil {
 			return nil, fmt.Errorf("results of metrics: %w", err)
 		}
-		return list, validResults(list)
+		return known(list)
 	}
 	var all struct {
-		Metrics map[string]metrics.Result `json:"metrics"`
+		Metrics map[string]storedResult `json:"metrics"`
 	}
 	if err := json.Unmarshal(src, &all); err != nil {
 		return nil, fmt.Errorf("results of metrics: %w", err)
@@ -422,19 +429,36 @@ func ParseResults(src []byte) ([]metrics.Result, error) {
 		r.Name = name
 		list = append(list, r)
 	}
-	slices.SortFunc(list, func(a, b metrics.Result) int {
+	slices.SortFunc(list, func(a, b storedResult) int {
 		return cmp.Or(slices.Index(names, a.Name)-slices.Index(names, b.Name), strings.Compare(a.Name, b.Name))
 	})
-	return list, validResults(list)
+	return known(list)
 }
 
-func validResults(list []metrics.Result) error {
+// storedResult is a result whose value and direction may be missing.
+type storedResult struct {
+	metrics.Result
+	Value  *float64           `json:"value"`
+	Better *metrics.Direction `json:"better"`
+}
+
+// known returns the results that have a value. A result without a direction has the direction of its metric.
+func known(list []storedResult) (results []metrics.Result, err error) {
 	names := map[string]bool{}
 	for i, r := range list {
 		if r.Name == "" || names[r.Name] {
-			return fmt.Errorf("results of metrics: the name %q of result %d is empty or repeated; want distinct names", r.Name, i)
+			return nil, fmt.Errorf("results of metrics: the name %q of result %d is empty or repeated; want distinct names", r.Name, i)
 		}
 		names[r.Name] = true
+		if r.Value == nil {
+			continue
+		}
+		if r.Result.Value = *r.Value; r.Better != nil {
+			r.Result.Better = *r.Better
+		} else if m, err := metrics.Registry.Lookup(r.Name); err == nil {
+			r.Result.Better = m.New().Better()
+		}
+		results = append(results, r.Result)
 	}
-	return nil
+	return results, nil
 }

@@ -63,6 +63,10 @@ func newComparison(runs []*compared, agreement *ranking.Agreement) *Comparison {
 		x.Runs = append(x.Runs, r.name)
 		for _, result := range r.results {
 			m := x.metric(at, result.Name, result.Better, len(runs))
+			if m.Better != result.Better {
+				x.Notes = append(x.Notes, fmt.Sprintf("run %d says that %s values of %s are better; the ranks take %s values for better",
+					i+1, result.Better, m.Name, m.Better))
+			}
 			m.Values[i] = cell(result.Value)
 			m.Intervals = with(m.Intervals, len(runs), i, result.Interval)
 			m.Chances = with(m.Chances, len(runs), i, result.Chance)
@@ -481,7 +485,7 @@ func (x *Comparison) compareSettings(runs []*index.Run) {
 	x.Seeds = x.seedGroups(runs, columns)
 }
 
-// seedGroups lists groups of at least two runs that differ only in the seed.
+// seedGroups lists groups of at least two runs that differ only in the seed. Of runs with the same seed, the first counts.
 func (x *Comparison) seedGroups(runs []*index.Run, columns []index.Column) (groups []seedGroup) {
 	at := map[string]int{}
 	var all []seedGroup
@@ -502,10 +506,13 @@ func (x *Comparison) seedGroups(runs []*index.Run, columns []index.Column) (grou
 			at[key.String()] = j
 			all = append(all, seedGroup{})
 		}
-		all[j].Runs = append(all[j].Runs, i)
+		seed, _ := r.Settings.Get(seedColumn)
+		if !slices.ContainsFunc(all[j].Runs, func(i int) bool { s, _ := runs[i].Settings.Get(seedColumn); return s == seed }) {
+			all[j].Runs = append(all[j].Runs, i)
+		}
 	}
 	for _, g := range all {
-		if len(g.Runs) < 2 || !severalSeeds(runs, g.Runs) {
+		if len(g.Runs) < 2 {
 			continue
 		}
 		for _, m := range x.Metrics {
@@ -518,11 +525,6 @@ func (x *Comparison) seedGroups(runs []*index.Run, columns []index.Column) (grou
 		groups = append(groups, g)
 	}
 	return groups
-}
-
-func severalSeeds(runs []*index.Run, group []int) bool {
-	seed := func(i int) string { text, _ := runs[i].Settings.Get(seedColumn); return text }
-	return slices.ContainsFunc(group, func(i int) bool { return seed(i) != seed(group[0]) })
 }
 
 func (x *Comparison) printSeeds(w io.Writer) {

@@ -163,33 +163,23 @@ func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
 		return ui.WriteJSON(s.Out, map[string]any{"by": c.By, "groups": groups})
 	}
 	names := index.ResultNames(runs)
-	rows := [][]string{append(slices.Clone(c.By), "runs")}
-	for _, name := range names {
-		if c.CSV {
-			rows[0] = append(rows[0], name+"_mean", name+"_std")
-		} else if mainResult(name) {
-			rows[0] = append(rows[0], name)
-		}
+	if c.CSV {
+		return plain.WriteCSV(s.Out, groupRecords(c.By, groups, names))
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !mainResult(name) })
+	rows := [][]string{slices.Concat(c.By, []string{"runs"}, names)}
 	for _, g := range groups {
 		row := slices.Clone(g.Values)
 		for i, text := range row {
-			if v, err := strconv.ParseFloat(text, 64); err == nil && !c.CSV {
+			if v, err := strconv.ParseFloat(text, 64); err == nil {
 				row[i] = ui.Digits(v) // 0 instead of 0.0, as in a table of runs
 			}
 		}
 		row = append(row, strconv.Itoa(g.Runs))
 		for _, name := range names {
-			if c.CSV {
-				row = append(row, digitsIn(g.Mean, name), digitsIn(g.Std, name))
-			} else if mainResult(name) {
-				row = append(row, resultOf(g, name))
-			}
+			row = append(row, resultOf(g, name))
 		}
 		rows = append(rows, row)
-	}
-	if c.CSV {
-		return plain.WriteCSV(s.Out, rows)
 	}
 	list := columnsOf(rows)
 	for i := range list {
@@ -201,6 +191,27 @@ func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
 	return nil
 }
 
+// groupRecords returns a header and a row for each group.
+func groupRecords(by []string, groups []*index.Group, names []string) [][]string {
+	rows := [][]string{append(slices.Clone(by), "runs")}
+	for _, g := range groups {
+		rows = append(rows, append(slices.Clone(g.Values), strconv.Itoa(g.Runs)))
+	}
+	for _, name := range names {
+		rows[0] = append(rows[0], name+"_mean", name+"_std")
+		for i, g := range groups {
+			rows[i+1] = append(rows[i+1], digitsIn(g.Mean, name), digitsIn(g.Std, name))
+		}
+	}
+	for _, name := range names {
+		rows[0] = append(rows[0], name+"_runs")
+		for i, g := range groups {
+			rows[i+1] = append(rows[i+1], strconv.Itoa(g.Count[name]))
+		}
+	}
+	return rows
+}
+
 func mainResult(name string) bool { return !strings.Contains(name, ".") || name == "fit.converged" }
 
 func digitsIn(values map[string]float64, name string) string {
@@ -210,16 +221,21 @@ func digitsIn(values map[string]float64, name string) string {
 	return ""
 }
 
-// resultOf returns the mean of a result, with its deviation if the group has several.
+// resultOf returns the mean of a result, with its deviation if the group has several, and the number of runs with the
+// result if others lack it.
 func resultOf(g *index.Group, name string) string {
 	mean, ok := g.Mean[name]
 	if !ok {
 		return "-"
 	}
+	text := fmt.Sprintf("%.4g", mean)
 	if std, several := g.Std[name]; several {
-		return fmt.Sprintf("%.4g±%.2g", mean, std)
+		text += fmt.Sprintf("±%.2g", std)
 	}
-	return fmt.Sprintf("%.4g", mean)
+	if n := g.Count[name]; n < g.Runs {
+		text += fmt.Sprintf(" (%d)", n)
+	}
+	return text
 }
 
 // sendMLflow sends runs to an MLflow server. The credentials are in MLflow's environment variables.

@@ -26,6 +26,10 @@ func TestParseResults(t *testing.T) {
 	if err != nil || len(got) != 2 || got[0].Name != "dlsbd" || got[0].Better != metrics.LowerIsBetter || got[1].Value != 0.5 {
 		t.Errorf("%+v, %v", got, err)
 	}
+	got, err = ParseResults([]byte(`[{"name": "mig", "value": null}, {"name": "dci"}, {"name": "dlsbd", "value": 0}, {"name": "mine", "value": 1}]`))
+	if err != nil || len(got) != 2 || got[0].Better != metrics.LowerIsBetter || got[1].Better != metrics.HigherIsBetter {
+		t.Errorf("without a value or a direction: %+v, %v", got, err)
+	}
 	for text, want := range map[string]string{
 		"":                             "unexpected end",
 		"{}":                           `no key "metrics"`,
@@ -153,6 +157,17 @@ func TestOtherScales(t *testing.T) {
 	} {
 		if got := fmt.Sprint(otherScales("mad", c.list)); got != c.want {
 			t.Errorf("%d: %s, want %s", i, got, c.want)
+		}
+	}
+}
+
+// A mean of fewer runs than the group has says so.
+func TestResultOf(t *testing.T) {
+	g := &index.Group{Runs: 3, Mean: map[string]float64{"all": 1, "two": 2, "one": 3}, Std: map[string]float64{"all": 0.5, "two": 0.25},
+		Count: map[string]int{"all": 3, "two": 2, "one": 1}}
+	for name, want := range map[string]string{"all": "1±0.5", "two": "2±0.25 (2)", "one": "3 (1)", "none": "-"} {
+		if got := resultOf(g, name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
 }

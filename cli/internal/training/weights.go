@@ -175,6 +175,10 @@ func newCard(dir string, e *train.Experiment, x exported) (*modelCard, error) {
 	if c.Record, err = rundir.ReadRecord(dir); err != nil {
 		return nil, err
 	}
+	if !rundir.Ended(dir) {
+		c.Record = nil
+		return c, nil
+	}
 	stored, err := rundir.ReadFile(dir, rundir.MetricsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, nil

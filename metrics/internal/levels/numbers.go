@@ -19,10 +19,10 @@ type Numbers struct {
 	Ints   []int64   // the values as integers that float64 may not represent exactly; nil: Values are exact
 }
 
-// Factor makes a factor from the column, with the level of every row. The levels are the distinct values, ascending. A
-// continuous factor has bins as levels and also gets exact values. Circular values need a period unless they are evenly
-// spaced. With found, whole numbers or few distinct values are ordinal, others continuous. A column with only NaN
-// becomes a factor with one level.
+// Factor makes a factor from the column, with the level of every row. The levels are the distinct values, ascending, or
+// the distances from the least value of integers that float64 cannot tell apart. A continuous factor has bins as levels
+// and also gets exact values. Circular values need a period unless they are evenly spaced. With found, whole numbers or
+// few distinct values are ordinal, others continuous. A column with only NaN becomes a factor with one level.
 func (c Numbers) Factor(
 	kind factor.ColumnKind, found bool, bins int,
 ) (f factor.Factor, levels []int, exact []float64, err error) {
@@ -34,6 +34,7 @@ func (c Numbers) Factor(
 	if len(rows) == 0 {
 		return factor.Factor{Kind: kind.Kind, Size: 1}, levels, nil, nil
 	}
+	c = c.apart(rows)
 	whole := c
 	if len(rows) < len(c.Values) {
 		c = Numbers{Chosen(c.Values, rows), Chosen(c.Ints, rows)}
@@ -59,6 +60,21 @@ func (c Numbers) Factor(
 		levels[i] = numbers[at]
 	}
 	return f, levels, exact, nil
+}
+
+// apart returns the column with integers counted from the least one, if float64 cannot tell them apart otherwise.
+func (c Numbers) apart(rows []int) Numbers {
+	_, order := number(Chosen(c.Ints, rows))
+	_, different := number(Chosen(c.Values, rows))
+	if n := len(order); len(different) >= n || uint64(order[n-1])-uint64(order[0]) >= 1<<53 {
+		return c
+	}
+	from := Numbers{slices.Clone(c.Values), slices.Clone(c.Ints)}
+	for _, i := range rows {
+		from.Ints[i] -= order[0]
+		from.Values[i] = float64(from.Ints[i])
+	}
+	return from
 }
 
 // known lists the rows with known values.

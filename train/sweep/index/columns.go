@@ -110,17 +110,19 @@ func (e *UnknownColumnError) Error() string {
 	return fmt.Sprintf("no run has %q; did you mean %q?", e.Name, e.Nearest)
 }
 
-// FindColumn returns the column with a name, or an [UnknownColumnError].
+// FindColumn returns the column with a name, or an [UnknownColumnError]. The path of several settings, such as
+// model.vae.encoder, is a column of the names below it.
 func FindColumn(runs []*Run, name string) (Column, error) {
+	has := func(r *Run) bool { _, ok := branch(name).Of(r); return ok }
+	if len(runs) == 0 || slices.ContainsFunc(runs, has) {
+		return branch(name), nil
+	}
 	var names []string
 	for _, c := range Columns(runs) {
 		if c.Name == name {
 			return c, nil
 		}
 		names = append(names, c.Name)
-	}
-	if len(runs) == 0 {
-		return setting(name), nil
 	}
 	return Column{}, &UnknownColumnError{name, nearestColumn(name, names)}
 }
@@ -141,39 +143,83 @@ func choiceColumn(key string) Column {
 
 // choicesOf returns the chosen names for each key, joined by +, for runs with these settings.
 func choicesOf(settings []string) map[string]string {
-	at := map[string]map[int][]string{}
-	for _, path := range settings {
-		key, rest, ok := strings.Cut(path, ".")
-		if !ok || !slices.Contains(choiceKeys, key) {
-			continue
-		}
-		place := 0
-		first, more, _ := strings.Cut(rest, ".")
-		if n, err := strconv.Atoi(first); err == nil { // in a list
-			place = n
-			first, _, _ = strings.Cut(more, ".")
-		}
-		if at[key] == nil {
-			at[key] = map[int][]string{}
-		}
-		if !slices.Contains(at[key][place], first) {
-			at[key][place] = append(at[key][place], first)
-		}
-	}
 	chosen := map[string]string{}
-	for key, places := range at {
-		var names []string
-		for _, place := range slices.Sorted(maps.Keys(places)) {
-			slices.Sort(places[place])
-			names = append(names, places[place]...)
+	for _, key := range choiceKeys {
+		if names := below(settings, key); names != "" {
+			chosen[key] = names
 		}
-		chosen[key] = strings.Join(names, "+")
 	}
 	return chosen
 }
 
+// below returns the names below a path in a sorted list of settings, joined by +, without list positions.
+func below(settings []string, path string) string {
+	at := map[int][]string{}
+	path += "."
+	first, _ := slices.BinarySearch(settings, path)
+	for _, key := range settings[first:] {
+		rest, ok := strings.CutPrefix(key, path)
+		if !ok {
+			break
+		}
+		place := 0
+		name, more, _ := strings.Cut(rest, ".")
+		if n, err := strconv.Atoi(name); err == nil { // in a list
+			place = n
+			name, _, _ = strings.Cut(more, ".")
+		}
+		if !slices.Contains(at[place], name) {
+			at[place] = append(at[place], name)
+		}
+	}
+	var names []string
+	for _, place := range slices.Sorted(maps.Keys(at)) {
+		slices.Sort(at[place])
+		names = append(names, at[place]...)
+	}
+	return strings.Join(names, "+")
+}
+
+// branch shows a setting, or the names below its path, such as the layers of an encoder.
+func branch(path string) Column {
+	return Column{path, func(r *Run) (string, bool) {
+		text, ok := r.Settings.Get(path)
+		if k := r.Settings.kind; !ok && k != nil {
+			text = below(k.names.list, path)
+		}
+		return text, ok || text != ""
+	}}
+}
+
+// branchesOf lists the longest parts of a key of a choice that runs without this setting have, apart from the parts that
+// the columns of choices show.
+func branchesOf(runs []*Run, key string) (paths []string) {
+	seen := map[*names]bool{}
+	for _, r := range runs {
+		k := r.Settings.kind
+		if k == nil || seen[k.names] {
+			continue
+		}
+		seen[k.names] = true
+		if _, ok := k.names.at[key]; ok {
+			continue
+		}
+		path := key
+		for _, ok := k.names.at[path]; !ok && below(k.names.list, path) == ""; _, ok = k.names.at[path] {
+			path = path[:max(0, strings.LastIndexByte(path, '.'))]
+		}
+		_, rest, nested := strings.Cut(path, ".")
+		if _, err := strconv.Atoi(rest); nested && err != nil && !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
 // Differing lists the columns that differ between runs: the names of choices, and the settings. It skips metrics and
-// settings that do not affect results. For a setting of a choice, only runs with this choice are compared.
+// settings that do not affect results. For a setting of a choice, only runs with this choice are compared. Where choices
+// within a choice differ, such as encoders, their path shows the names.
 func Differing(runs []*Run) (list []Column) {
 	for _, key := range choiceKeys {
 		if c := choiceColumn(key); differs(runs, c, true) {
@@ -185,8 +231,21 @@ func Differing(runs []*Run) (list []Column) {
 		if key == "name" || key == "train.threads" || key == "train.figures" || key == "train.checkpoint" || top == "metrics" {
 			continue
 		}
-		if c := setting(key); differs(runs, c, !slices.Contains(choiceKeys, top)) {
-			list = append(list, c)
+		if !slices.Contains(choiceKeys, top) {
+			if c := setting(key); differs(runs, c, true) {
+				list = append(list, c)
+			}
+			continue
+		}
+		paths := []string{key}
+		if !differs(runs, setting(key), false) {
+			paths = branchesOf(runs, key)
+		}
+		for _, path := range paths {
+			known := slices.ContainsFunc(list, func(c Column) bool { return c.Name == path })
+			if c := branch(path); !known && differs(runs, c, false) {
+				list = append(list, c)
+			}
 		}
 	}
 	return list

@@ -74,8 +74,9 @@ func criterion(filter, sign, value string) (func(text string, ok bool) bool, err
 type Group struct {
 	Values  []string           `json:"values"`
 	Runs    int                `json:"runs"`
-	Mean    map[string]float64 `json:"mean"` // mean of each result
-	Std     map[string]float64 `json:"std"`  // standard deviation of each result of several runs, with divisor n-1
+	Mean    map[string]float64 `json:"mean"`  // mean of each result
+	Std     map[string]float64 `json:"std"`   // standard deviation of each result of several runs, with divisor n-1
+	Count   map[string]int     `json:"count"` // number of runs with each result; failed and unfinished runs have none
 	members []*Run
 }
 
@@ -108,7 +109,7 @@ func GroupBy(runs []*Run, by ...string) ([]*Group, error) {
 	}
 	for _, g := range groups {
 		g.Runs = len(g.members)
-		g.Mean, g.Std = moments(g.members)
+		g.moments()
 	}
 	sortNumbers(groups)
 	return groups, nil
@@ -129,10 +130,10 @@ func sortNumbers(groups []*Group) {
 	slices.SortStableFunc(groups, func(a, b *Group) int { return slices.Compare(numbers[a], numbers[b]) })
 }
 
-// moments returns the means of the results, and the standard deviations (divisor n-1) of results of several runs.
-func moments(runs []*Run) (mean, std map[string]float64) {
+// moments sets Mean, Std and Count.
+func (g *Group) moments() {
 	values, lists := map[string]*[]float64{}, map[*names][]*[]float64{}
-	for _, r := range runs {
+	for _, r := range g.members {
 		n := r.Results.names
 		if n != nil && lists[n] == nil {
 			for _, name := range n.list {
@@ -146,7 +147,7 @@ func moments(runs []*Run) (mean, std map[string]float64) {
 			*lists[n][i] = append(*lists[n][i], v)
 		}
 	}
-	mean, std = map[string]float64{}, map[string]float64{}
+	g.Mean, g.Std, g.Count = map[string]float64{}, map[string]float64{}, map[string]int{}
 	for name, list := range values {
 		sum, squares := 0.0, 0.0
 		for _, v := range *list {
@@ -156,9 +157,9 @@ func moments(runs []*Run) (mean, std map[string]float64) {
 		for _, v := range *list {
 			squares += (v - sum) * (v - sum)
 		}
-		if mean[name] = sum; len(*list) > 1 {
-			std[name] = math.Sqrt(squares / float64(len(*list)-1))
+		g.Count[name] = len(*list)
+		if g.Mean[name] = sum; len(*list) > 1 {
+			g.Std[name] = math.Sqrt(squares / float64(len(*list)-1))
 		}
 	}
-	return mean, std
 }

@@ -70,7 +70,7 @@ func TestGroupBy(t *testing.T) {
 	if err != nil || len(groups) != 2 {
 		t.Fatal(groups, err)
 	}
-	if g := groups[0]; g.Runs != 2 || fmt.Sprint(g.Values) != "[0 reconstruction+kl]" || g.Mean["mig"] != 0.25 {
+	if g := groups[0]; g.Runs != 2 || fmt.Sprint(g.Values) != "[0 reconstruction+kl]" || g.Mean["mig"] != 0.25 || g.Count["mig"] != 1 {
 		t.Errorf("first group %+v", g)
 	} else if std, ok := g.Std["mig"]; ok { // of one run
 		t.Errorf("one result has the deviation %v", std)
@@ -115,6 +115,51 @@ func TestColumns(t *testing.T) {
 		}
 		if got := strings.Join(names(index.Shown(runs)), " "); got != want {
 			t.Errorf("history %q: columns %s, want %s", history, got, want)
+		}
+	}
+}
+
+// TestChoicesWithinChoices checks columns of runs that have the same choices, but differ within them.
+func TestChoicesWithinChoices(t *testing.T) {
+	for name, test := range map[string]struct {
+		runs []string // settings of each run
+		want string   // differing columns
+	}{
+		"encoders": {[]string{"model.vae.encoder.mlp.hidden=8 model.vae.latent=4", "model.vae.encoder.conv64.features=9 model.vae.latent=4"},
+			"model.vae.encoder=mlp,conv64"},
+		"a ramp":         {[]string{"losses.0.kl.weight=1", "losses.0.kl.weight.from=0 losses.0.kl.weight.to=1"}, "losses.0.kl.weight=1,from+to"},
+		"no columns":     {[]string{"losses.0.tc.codes={}", "losses.0.tc.codes.x=[0]"}, "losses.0.tc.codes={},x"},
+		"layers":         {[]string{"model.ae.layers.0.dense.n=1", "model.ae.layers.0.dense.n=1 model.ae.layers.1.conv.n=1"}, "model.ae.layers=dense,dense+conv"},
+		"other models":   {[]string{"model.vae.latent=1", "model.ae.latent=1"}, "model=vae,ae"},
+		"other losses":   {[]string{"losses.0.kl.weight=1", "losses.0.tc.weight=1 losses.1.kl.weight=1"}, "losses=kl,tc+kl"},
+		"no validation":  {[]string{"train.validation=null", "train.validation.every=1"}, "train.validation=null,- train.validation.every=-,1"},
+		"common setting": {[]string{"dataset.a.x=1 dataset.a.y.b.z=1", "dataset.a.x=2 dataset.a.y.b.z=1"}, "dataset.a.x=1,2"},
+	} {
+		var runs []*index.Run
+		for _, text := range test.runs {
+			settings := map[string]string{}
+			for _, one := range strings.Fields(text) {
+				settings[one[:strings.Index(one, "=")]] = one[strings.Index(one, "=")+1:]
+			}
+			runs = append(runs, &index.Run{Settings: index.NewSettings(settings)})
+		}
+		var got []string
+		for _, c := range index.Differing(runs) {
+			var cells []string
+			for _, r := range runs {
+				text, ok := c.Of(r)
+				if !ok {
+					text = "-"
+				}
+				cells = append(cells, text)
+			}
+			got = append(got, c.Name+"="+strings.Join(cells, ","))
+		}
+		if strings.Join(got, " ") != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+		if groups, err := index.GroupBy(runs, strings.Split(test.want, "=")[0]); err != nil || len(groups) != 2 {
+			t.Errorf("%s: groups %v, error %v", name, groups, err)
 		}
 	}
 }
