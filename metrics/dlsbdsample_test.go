@@ -186,6 +186,41 @@ func TestAngles(t *testing.T) {
 	}
 }
 
+// Unevenly spaced angles are a sample of the circle: the noise of many rows has the weight of a full circle, and
+// fewer than five angles determine no turn.
+func TestUnevenAngles(t *testing.T) {
+	degrees := []float64{0, 10, 35, 100, 170, 175, 260, 300, 345}
+	measure := func(angles []float64, unit, noise float64) (Result, error) {
+		random, values, codes := rng.New(3, "uneven"), []float64{}, [][]float64{}
+		for i := range 4000 {
+			a := angles[i%len(angles)]
+			sin, cos := math.Sincos(a * math.Pi / 180)
+			codes = append(codes, []float64{cos + noise*random.NormFloat64(), sin + noise*random.NormFloat64()})
+			values = append(values, a*unit)
+		}
+		z, err := FromRows(codes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := &Input{Codes: z}
+		turn := Column{Name: "turn", Values: values, Type: ColumnType{Kind: factor.Circular, Period: 360 * unit}}
+		if err := in.SetFactors([]Column{turn}, 0); err != nil {
+			t.Fatal(err)
+		}
+		return dlsbd().Compute(ctx, in)
+	}
+	for _, unit := range []float64{1, math.Pi / 180, 0.01} {
+		r, err := measure(degrees, unit, 0.2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, fmt.Sprint("noise, unit ", unit), r.Value, 0.04/0.54, 0.003)
+		if r, err = measure(degrees[:4], unit, 0); err == nil || !strings.Contains(err.Error(), "has 4 different levels; want at least 5") {
+			t.Errorf("four angles, unit %v: %v, error %v", unit, r.Value, err)
+		}
+	}
+}
+
 // A sample estimates the value of the grid, and the bootstrap interval contains it.
 func TestSampledNoise(t *testing.T) {
 	if testing.Short() {

@@ -17,8 +17,8 @@ import (
 //
 // where u are the harmonics of the group element: cosine and sine of w times an angle, or the nine elements of a
 // rotation. [orbit.fit] finds B by least squares. The mean and the covariance of B u are taken over the whole group
-// even if the rows cover only a part of it. The noise is scaled as if the mean over all levels had been subtracted. For
-// a grid the value equals the value of [Grid], up to rounding. Perfect codes score 0 on every sample.
+// even if the rows cover only a part of it. The noise is scaled as if the mean over the whole group had been subtracted.
+// For a grid the value equals the value of [Grid], up to rounding. Perfect codes score 0 on every sample.
 //
 // If rows agree in all other factors, f can be any function of them. Otherwise f is a sum of functions, one for each
 // other factor. Each can be any function of the factor's levels, or a combination of harmonics up to omega turns if
@@ -33,7 +33,7 @@ type Sample struct {
 	left     int        // number of objects left out because they have too few rows
 }
 
-// The minimum number of distinct levels of a measured object, or all levels of a factor with fewer.
+// The minimum number of distinct levels of a measured object, or all levels of a [complete] factor with fewer.
 const (
 	leastAngles    = 5
 	leastRotations = 20
@@ -88,9 +88,12 @@ func (s *Sample) measurable(rows []int) (orbits []*orbit, err error) {
 		for _, i := range rows {
 			seen[s.elements.Row(i)[j]] = true
 		}
-		least := min(f.Size, leastAngles)
+		least := leastAngles
 		if f.Rotations != nil {
-			least = min(f.Size, leastRotations)
+			least = leastRotations
+		}
+		if complete(f) {
+			least = min(f.Size, least)
 		}
 		if len(seen) < least {
 			return nil, fmt.Errorf("factor %q has %d different levels; want at least %d", f.Name, len(seen), least)
@@ -105,6 +108,12 @@ func (s *Sample) measurable(rows []int) (orbits []*orbit, err error) {
 		orbits = append(orbits, o)
 	}
 	return orbits, nil
+}
+
+// complete reports whether the levels of a factor are a full turn in equal steps, or rotations with the moments of the
+// whole group. Other levels are a sample of the circle, or of all rotations.
+func complete(f factor.Factor) bool {
+	return f.Angles == nil && (f.Rotations == nil || uniform(f.Rotations))
 }
 
 // orbit holds the rows of one object that show how the codes follow one factor.
