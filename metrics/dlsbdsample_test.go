@@ -335,4 +335,21 @@ func TestSampledRotations(t *testing.T) {
 	if _, err := dlsbd().Compute(ctx, in); err == nil || !strings.Contains(err.Error(), `"pose": level 7`) {
 		t.Errorf("error %v, want one about level 7", err)
 	}
+	random := rng.New(4, "few rotations")
+	var few Input
+	few.Codes = matrix.Matrix{Rows: 60, Cols: 3}
+	turns := matrix.Matrix{Rows: 60, Cols: 4}
+	for range 3 * 60 {
+		few.Codes.Data = append(few.Codes.Data, random.NormFloat64())
+	}
+	for range 4 * 5 {
+		turns.Data = append(turns.Data, random.NormFloat64())
+	}
+	turns.Data = slices.Repeat(turns.Data, 12)
+	if err := few.AddRotations(turns); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dlsbd().Compute(ctx, &few); err == nil || !strings.Contains(err.Error(), "has 5 different levels; want at least 20") {
+		t.Errorf("five rotations: error %v", err)
+	}
 }
