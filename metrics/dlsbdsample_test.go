@@ -190,13 +190,13 @@ func TestAngles(t *testing.T) {
 // fewer than five angles determine no turn.
 func TestUnevenAngles(t *testing.T) {
 	degrees := []float64{0, 10, 35, 100, 170, 175, 260, 300, 345}
-	measure := func(angles []float64, unit, noise float64) (Result, error) {
+	measure := func(angles []float64, unit, noise, jitter float64) (Result, error) {
 		random, values, codes := rng.New(3, "uneven"), []float64{}, [][]float64{}
 		for i := range 4000 {
 			a := angles[i%len(angles)]
 			sin, cos := math.Sincos(a * math.Pi / 180)
 			codes = append(codes, []float64{cos + noise*random.NormFloat64(), sin + noise*random.NormFloat64()})
-			values = append(values, a*unit)
+			values = append(values, (a+jitter*random.Float64())*unit)
 		}
 		z, err := FromRows(codes)
 		if err != nil {
@@ -210,13 +210,15 @@ func TestUnevenAngles(t *testing.T) {
 		return dlsbd().Compute(ctx, in)
 	}
 	for _, unit := range []float64{1, math.Pi / 180, 0.01} {
-		r, err := measure(degrees, unit, 0.2)
+		r, err := measure(degrees, unit, 0.2, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		near(t, fmt.Sprint("noise, unit ", unit), r.Value, 0.04/0.54, 0.003)
-		if r, err = measure(degrees[:4], unit, 0); err == nil || !strings.Contains(err.Error(), "has 4 different levels; want at least 5") {
-			t.Errorf("four angles, unit %v: %v, error %v", unit, r.Value, err)
+		for jitter, want := range map[float64]string{0: "has 4 different levels; want at least 5", 0.2: "has 4 different levels (angles closer"} {
+			if r, err = measure([]float64{0, 10, 100, 350}, unit, 0, jitter); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("four angles, unit %v, jitter %v: %v, error %v", unit, jitter, r.Value, err)
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package lsbd
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -95,8 +96,12 @@ func (s *Sample) measurable(rows []int) (orbits []*orbit, err error) {
 		if complete(f) {
 			least = min(f.Size, least)
 		}
-		if len(seen) < least {
-			return nil, fmt.Errorf("factor %q has %d different levels; want at least %d", f.Name, len(seen), least)
+		if n := different(f, slices.Collect(maps.Keys(seen))); n < least {
+			merged := ""
+			if n < len(seen) {
+				merged = " (angles closer than a hundredth of their range count as one)"
+			}
+			return nil, fmt.Errorf("factor %q has %d different levels%s; want at least %d", f.Name, n, merged, least)
 		}
 		o := s.orbit(rows, j)
 		if o.freedom() <= 0 {
@@ -114,6 +119,38 @@ func (s *Sample) measurable(rows []int) (orbits []*orbit, err error) {
 // whole group. Other levels are a sample of the circle, or of all rotations.
 func complete(f factor.Factor) bool {
 	return f.Angles == nil && (f.Rotations == nil || uniform(f.Rotations))
+}
+
+// different returns the number of different levels. Measured angles of few positions differ by small errors, so angles
+// closer than a hundredth of their range count as one.
+func different(f factor.Factor, seen []int) (count int) {
+	if f.Angles == nil {
+		return len(seen)
+	}
+	turns := make([]float64, 0, len(seen)+1)
+	for _, l := range seen {
+		t := f.Angles[l] / (2 * math.Pi)
+		turns = append(turns, t-math.Floor(t))
+	}
+	slices.Sort(turns)
+	turns = append(turns, turns[0]+1)
+	start, gap := 0, 0.0 // the arc of all angles starts after the largest gap
+	for i, t := range turns[1:] {
+		if t-turns[i] > gap {
+			start, gap = i+1, t-turns[i]
+		}
+	}
+	last := math.Inf(-1)
+	for i := range seen {
+		t := turns[(start+i)%len(seen)]
+		if start+i >= len(seen) {
+			t++
+		}
+		if t-last > (1-gap)/100 {
+			count, last = count+1, t
+		}
+	}
+	return count
 }
 
 // orbit holds the rows of one object that show how the codes follow one factor.
