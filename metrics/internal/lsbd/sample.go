@@ -18,8 +18,8 @@ import (
 //
 // where u are the harmonics of the group element: cosine and sine of w times an angle, or the nine elements of a
 // rotation. [orbit.fit] finds B by least squares. The mean and the covariance of B u are taken over the whole group
-// even if the rows cover only a part of it. The noise is scaled as if the mean over the whole group had been subtracted.
-// For a grid the value equals the value of [Grid], up to rounding. Perfect codes score 0 on every sample.
+// even if the rows cover only a part of it. The noise is scaled as if the mean over the group had been subtracted. For
+// a grid the value equals the value of [Grid], up to rounding. Perfect codes score 0 on every sample.
 //
 // If rows agree in all other factors, f can be any function of them. Otherwise f is a sum of functions, one for each
 // other factor. Each can be any function of the factor's levels, or a combination of harmonics up to omega turns if
