@@ -124,12 +124,12 @@ func complete(f factor.Factor) bool {
 // different returns the number of different levels. Measured angles of few positions differ by small errors, so angles
 // closer than a hundredth of their range count as one.
 func different(f factor.Factor, seen []int) (count int) {
-	if f.Angles == nil {
+	if f.Rotations != nil {
 		return len(seen)
 	}
 	turns := make([]float64, 0, len(seen)+1)
 	for _, l := range seen {
-		t := f.Angles[l] / (2 * math.Pi)
+		t := f.Angle(l) / (2 * math.Pi)
 		turns = append(turns, t-math.Floor(t))
 	}
 	slices.Sort(turns)
