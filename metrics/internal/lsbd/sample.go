@@ -74,7 +74,7 @@ func NewSample(e levels.Table, set Settings) (*Sample, error) {
 	}
 	if len(s.objects) == 0 {
 		if len(groups) > 1 {
-			reason = fmt.Errorf("none of the %d objects (combinations of the other factors) has enough rows, %.3g on average: %w; want more rows, or objects: together",
+			reason = fmt.Errorf("none of the %d objects (combinations of the other factors) has enough rows, %.3g on average: %w, or objects: together",
 				len(groups), float64(e.Rows())/float64(len(groups)), reason)
 		}
 		return nil, reason
