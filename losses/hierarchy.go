@@ -19,8 +19,9 @@ import (
 //	sum_o (1[label_c = 1 + o] - weight_co)^2
 //
 // sizes holds the number of options of each dimension, and columns each dimension's column of the labels. Label 0 means
-// that the dimension is inactive: the target of all its weights is 0. Label -1 means unknown: the row does not count.
-// The result is a scalar, differentiable in the weights, and 0 where the weights equal the one-hot labels.
+// that the dimension is inactive: the target of all its weights is 0. Label -1 means unknown: the row adds 0, and the
+// mean still divides by all rows of the batch. The result is a scalar, differentiable in the weights, and 0 where the
+// weights equal the one-hot labels.
 //
 // Source: Ross and Doshi-Velez 2021, section 5.2 (the loss L_a), as in their code.
 func Assignment(weights, labels *gorgonia.Node, sizes, columns []int) (*gorgonia.Node, error) {

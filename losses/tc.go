@@ -26,7 +26,7 @@ import (
 //	minibatch    1
 //	weighted     1/(n N)
 //	stratified   1/N for i = j, (N-M)/(N M) for the row after j, cyclically, and
-//	             1/M for the others, M = n-1
+//	             1/M for the others, M = n-1; 1 if n = 1
 //
 // The minibatch estimate therefore differs from the weighted one by the constant (D-1) log(n N), and needs no N. The
 // result is a scalar, in nats, differentiable everywhere in z, means and log variances. The total correlation is 0 if

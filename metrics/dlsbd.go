@@ -42,8 +42,10 @@ import (
 // 3 is not in the paper's text but in its authors' code.
 //
 // Each combination of the other factors' levels is an object. Every object is measured separately, and D_k is the mean
-// over objects (appendix E). In a sample, objects with fewer than 5 different angles (20 rotations) are left out. With
-// Objects together, all objects have one plane in common, and each object has its own centre.
+// over objects (appendix E). In a sample, objects with fewer than 5 different angles (20 rotations) are left out.
+// Angles closer than a hundredth of their range count as one. If a factor has fewer levels, but they are equal steps of
+// a full turn, all of them suffice. With Objects together, all objects have one plane in common, and each object has
+// its own centre.
 //
 // A principal component counts as noise, not as a perfect fit, if its standard deviation is below 1e-12 of the codes'
 // root mean square. It adds 1/2 (n-1)/n (1/3 for rotations), as noise with the variance of step 3 does. If all

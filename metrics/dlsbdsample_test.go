@@ -186,6 +186,47 @@ func TestAngles(t *testing.T) {
 	}
 }
 
+// Unevenly spaced angles are a sample of the circle: the noise of many rows has the weight of a full circle, and
+// fewer than five angles determine no turn.
+func TestUnevenAngles(t *testing.T) {
+	degrees := []float64{0, 10, 35, 100, 170, 175, 260, 300, 345}
+	measure := func(angles []float64, unit, noise, jitter float64) (Result, error) {
+		random, values, codes := rng.New(3, "uneven"), []float64{}, [][]float64{}
+		for i := range 4000 {
+			a := angles[i%len(angles)]
+			sin, cos := math.Sincos(a * math.Pi / 180)
+			codes = append(codes, []float64{cos + noise*random.NormFloat64(), sin + noise*random.NormFloat64()})
+			if a += jitter * random.Float64(); jitter == 2 {
+				a = math.Floor(a)
+			}
+			values = append(values, a*unit)
+		}
+		z, err := FromRows(codes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := &Input{Codes: z}
+		turn := Column{Name: "turn", Values: values, Type: ColumnType{Kind: factor.Circular, Period: 360 * unit}}
+		if err := in.SetFactors([]Column{turn}, 0); err != nil {
+			t.Fatal(err)
+		}
+		return dlsbd().Compute(ctx, in)
+	}
+	for _, unit := range []float64{1, math.Pi / 180, 0.01} {
+		r, err := measure(degrees, unit, 0.2, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near(t, fmt.Sprint("noise, unit ", unit), r.Value, 0.04/0.54, 0.003)
+		merged := "has 4 different levels (angles closer"
+		for jitter, want := range map[float64]string{0: "has 4 different levels; want at least 5", 0.2: merged, 2: merged} {
+			if r, err = measure([]float64{0, 10, 100, 240}, unit, 0, jitter); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("four angles, unit %v, jitter %v: %v, error %v", unit, jitter, r.Value, err)
+			}
+		}
+	}
+}
+
 // A sample estimates the value of the grid, and the bootstrap interval contains it.
 func TestSampledNoise(t *testing.T) {
 	if testing.Short() {
@@ -299,5 +340,22 @@ func TestSampledRotations(t *testing.T) {
 	in.Factors[0].Rotations[7][2] += 0.01
 	if _, err := dlsbd().Compute(ctx, in); err == nil || !strings.Contains(err.Error(), `"pose": level 7`) {
 		t.Errorf("error %v, want one about level 7", err)
+	}
+	random := rng.New(4, "few rotations")
+	var few Input
+	few.Codes = matrix.Matrix{Rows: 60, Cols: 3}
+	turns := matrix.Matrix{Rows: 60, Cols: 4}
+	for range 3 * 60 {
+		few.Codes.Data = append(few.Codes.Data, random.NormFloat64())
+	}
+	for range 4 * 5 {
+		turns.Data = append(turns.Data, random.NormFloat64())
+	}
+	turns.Data = slices.Repeat(turns.Data, 12)
+	if err := few.AddRotations(turns); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dlsbd().Compute(ctx, &few); err == nil || !strings.Contains(err.Error(), "has 5 different levels; want at least 20") {
+		t.Errorf("five rotations: error %v", err)
 	}
 }

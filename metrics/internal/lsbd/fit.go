@@ -174,7 +174,10 @@ func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
 		return nil, err
 	}
 	f.b = b.RawMatrix().Data
-	kept := math.Sqrt((1 - 1/float64(o.factor.Size)) / o.freedom())
+	kept := math.Sqrt(1 / o.freedom())
+	if complete(o.factor) { // otherwise a mean over the group removes no noise
+		kept *= math.Sqrt(1 - 1/float64(o.factor.Size))
+	}
 	if o.redrawn {
 		kept /= math.Sqrt(o.freedom())
 	}

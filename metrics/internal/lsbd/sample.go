@@ -2,6 +2,7 @@ package lsbd
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -17,7 +18,7 @@ import (
 //
 // where u are the harmonics of the group element: cosine and sine of w times an angle, or the nine elements of a
 // rotation. [orbit.fit] finds B by least squares. The mean and the covariance of B u are taken over the whole group
-// even if the rows cover only a part of it. The noise is scaled as if the mean over all levels had been subtracted. For
+// even if the rows cover only a part of it. The noise is scaled as if the mean over the group had been subtracted. For
 // a grid the value equals the value of [Grid], up to rounding. Perfect codes score 0 on every sample.
 //
 // If rows agree in all other factors, f can be any function of them. Otherwise f is a sum of functions, one for each
@@ -33,7 +34,7 @@ type Sample struct {
 	left     int        // number of objects left out because they have too few rows
 }
 
-// The minimum number of distinct levels of a measured object, or all levels of a factor with fewer.
+// The minimum number of distinct levels of a measured object, or all levels of a [complete] factor with fewer.
 const (
 	leastAngles    = 5
 	leastRotations = 20
@@ -73,7 +74,7 @@ func NewSample(e levels.Table, set Settings) (*Sample, error) {
 	}
 	if len(s.objects) == 0 {
 		if len(groups) > 1 {
-			reason = fmt.Errorf("none of the %d objects (combinations of the other factors) has enough rows, %.3g on average: %w; want more rows, or objects: together",
+			reason = fmt.Errorf("none of the %d objects (combinations of the other factors) has enough rows, %.3g on average: %w, or objects: together",
 				len(groups), float64(e.Rows())/float64(len(groups)), reason)
 		}
 		return nil, reason
@@ -88,12 +89,19 @@ func (s *Sample) measurable(rows []int) (orbits []*orbit, err error) {
 		for _, i := range rows {
 			seen[s.elements.Row(i)[j]] = true
 		}
-		least := min(f.Size, leastAngles)
+		least := leastAngles
 		if f.Rotations != nil {
-			least = min(f.Size, leastRotations)
+			least = leastRotations
 		}
-		if len(seen) < least {
-			return nil, fmt.Errorf("factor %q has %d different levels; want at least %d", f.Name, len(seen), least)
+		if complete(f) {
+			least = min(f.Size, least)
+		}
+		if n := different(f, slices.Collect(maps.Keys(seen))); n < least {
+			merged := ""
+			if n < len(seen) {
+				merged = " (angles closer than a hundredth of their range count as one)"
+			}
+			return nil, fmt.Errorf("factor %q has %d different levels%s; want at least %d", f.Name, n, merged, least)
 		}
 		o := s.orbit(rows, j)
 		if o.freedom() <= 0 {
@@ -105,6 +113,44 @@ func (s *Sample) measurable(rows []int) (orbits []*orbit, err error) {
 		orbits = append(orbits, o)
 	}
 	return orbits, nil
+}
+
+// complete reports whether the levels of a factor are a full turn in equal steps, or rotations with the moments of the
+// whole group. Other levels are a sample of the circle, or of all rotations.
+func complete(f factor.Factor) bool {
+	return f.Angles == nil && (f.Rotations == nil || uniform(f.Rotations))
+}
+
+// different returns the number of different levels. Measured angles of few positions differ by small errors, so angles
+// closer than a hundredth of their range count as one.
+func different(f factor.Factor, seen []int) (count int) {
+	if f.Rotations != nil {
+		return len(seen)
+	}
+	turns := make([]float64, 0, len(seen)+1)
+	for _, l := range seen {
+		t := f.Angle(l) / (2 * math.Pi)
+		turns = append(turns, t-math.Floor(t))
+	}
+	slices.Sort(turns)
+	turns = append(turns, turns[0]+1)
+	start, gap := 0, 0.0 // the arc of all angles starts after the largest gap
+	for i, t := range turns[1:] {
+		if t-turns[i] > gap {
+			start, gap = i+1, t-turns[i]
+		}
+	}
+	last := math.Inf(-1)
+	for i := range seen {
+		t := turns[(start+i)%len(seen)]
+		if start+i >= len(seen) {
+			t++
+		}
+		if t-last > (1-gap)/100 {
+			count, last = count+1, t
+		}
+	}
+	return count
 }
 
 // orbit holds the rows of one object that show how the codes follow one factor.
