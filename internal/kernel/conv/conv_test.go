@@ -200,6 +200,37 @@ func TestPlansRefuse(t *testing.T) {
 	}
 }
 
+// A group of several chunks, as in a large batch, adds their weight gradients.
+func TestChunks(t *testing.T) {
+	kerneltest.Levels(t, func(t *testing.T) {
+		for _, s := range convCases {
+			if winograd3Fits(s) || s.Batch == 1 {
+				continue
+			}
+			r := rand.New(rand.NewPCG(1, 2))
+			x, w := kerneltest.Random(r, s.Batch*s.InH*s.InW*s.InC), kerneltest.Random(r, s.Kernel*s.Kernel*s.InC*s.OutC)
+			dy := kerneltest.Random(r, s.Batch*s.OutH*s.OutW*s.OutC)
+			gradient := func(change func(g *geometry)) []float32 {
+				p, err := New(s, kernel.LinearActivation)
+				if err != nil {
+					t.Fatal(err)
+				}
+				change(p.c.geometry)
+				p.c.plan(p.c.geometry, kernel.LinearActivation, false)
+				y, dw := make([]float32, len(dy)), kerneltest.Stale(len(w))
+				p.Forward(x, w, make([]float32, s.OutC), y)
+				p.Backward(x, w, y, dy, nil, dw, nil)
+				return dw
+			}
+			want := gradient(func(*geometry) {})
+			for shares := 1; shares <= 4; shares *= 2 {
+				got := gradient(func(g *geometry) { g.chunk, g.groups, g.groupSize, g.shares = 1, 1, g.batch, shares })
+				kerneltest.Near(t, fmt.Sprintf("%+v, %d shares", s, shares), got, kerneltest.Wide(want), len(dy))
+			}
+		}
+	})
+}
+
 // Items of the weight gradient follow from sizes alone: up to 5 Mi numbers or 8 groups, and shares of 64 Ki weights or more
 // until there are 16 items.
 func TestDivide(t *testing.T) {
