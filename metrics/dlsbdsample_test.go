@@ -341,6 +341,14 @@ func TestSampledRotations(t *testing.T) {
 	if _, err := dlsbd().Compute(ctx, in); err == nil || !strings.Contains(err.Error(), `"pose": level 7`) {
 		t.Errorf("error %v, want one about level 7", err)
 	}
+	line := rotationsInput(t, "icosahedral_perfect", "icosahedral") // codes are one coordinate of a point that rotates
+	for i := range line.Codes.Rows {
+		z := line.Codes.Row(i)
+		clear(z)
+		z[2] = line.Factors[0].Rotations[line.Levels[2*i]][5]
+	}
+	n := float64(line.Codes.Rows)
+	near(t, "a line", subgroupOf(t, dlsbd(), line, 0), 8./9*(n-1)/n, 1e-12) // 2/9 for the line, and 1/3 for each missing dimension
 	random := rng.New(4, "few rotations")
 	var few Input
 	few.Codes = matrix.Matrix{Rows: 60, Cols: 3}
