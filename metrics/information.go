@@ -101,12 +101,12 @@ func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// columnName returns the name of a code column: z0, z1, ..., or pc0, pc1, ... for principal components.
+// columnName returns the name of a code column, as the hierarchy names it, or pc0, pc1, ... for principal components.
 func (in *Input) columnName(c int) string {
 	if in.principal {
 		return fmt.Sprint("pc", c)
 	}
-	return fmt.Sprint("z", c)
+	return in.Hierarchy.ColumnName(c)
 }
 
 // columnNames returns the names of some code columns (nil: all).

@@ -375,3 +375,23 @@ func TestR4UnitsOfFactors(t *testing.T) {
 		}
 	}
 }
+
+// All metrics name a column of hierarchical codes alike: z0 is the first continuous column, after the options.
+func TestNamesOfHierarchicalColumns(t *testing.T) {
+	in := exactRows(t, 200, 2, 3, func(s *rng.Stream, v, z []float64) {
+		v[0], v[1] = s.Float64(), s.Float64()
+		z[0], z[1], z[2] = 1+math.Floor(2*v[0]), v[0], v[1]
+	})
+	in.Hierarchy = hierarchy.Hierarchy{c, options(none, none), c}
+	for _, name := range []string{"r4c", "r4", "med", "dci-regression"} {
+		results, err := Evaluate(ctx, in, 1, []Choice{choice(name)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range results[0].Grids {
+			if !slices.Equal(g.Rows, []string{"a0", "z0", "z1"}) {
+				t.Errorf("%s, %s: rows %q", name, g.Name, g.Rows)
+			}
+		}
+	}
+}

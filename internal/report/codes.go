@@ -12,7 +12,6 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
-	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
 const maxShown = 10000 // maximum number of images in a figure of codes
@@ -87,7 +86,7 @@ func TrainedCodes(w io.Writer, title string, before matrix.Matrix, in *metrics.I
 	}
 	stages := []Stage{{Name: "before training"}, {Name: "after training"}}
 	for c := range in.Codes.Cols {
-		name := codeName(in.Hierarchy, c)
+		name := in.Hierarchy.ColumnName(c)
 		stages[0].Codes = append(stages[0].Codes, Column{Name: name, Values: column(before, c)})
 		stages[1].Codes = append(stages[1].Codes, Column{Name: name, Values: column(in.Codes, c)})
 	}
@@ -147,7 +146,7 @@ func CodeHistograms(w io.Writer, title string, in *metrics.Input, results []metr
 		rows = append(rows, active(f.Name, in.FactorValues(j), in.TrueHierarchy != nil))
 	}
 	for c := range in.Codes.Cols {
-		columns = append(columns, active(codeName(in.Hierarchy, c), column(in.Codes, c), in.Hierarchy != nil))
+		columns = append(columns, active(in.Hierarchy.ColumnName(c), column(in.Codes, c), in.Hierarchy != nil))
 	}
 	return histograms(w, title, rows, columns, factorScores(results, len(rows)))
 }
@@ -162,13 +161,4 @@ func factorScores(results []metrics.Result, factors int) RowScores {
 		}
 	}
 	return RowScores{}
-}
-
-// codeName returns the name of a code column: a0, a1, ... for options, and z0, z1, ... for values.
-func codeName(h hierarchy.Hierarchy, column int) string {
-	options := len(h.Categoricals())
-	if column < options {
-		return fmt.Sprintf("a%d", column)
-	}
-	return fmt.Sprintf("z%d", column-options)
 }

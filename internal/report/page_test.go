@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/report/sheet"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/models/hierarchy"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -90,6 +91,16 @@ func TestPageNames(t *testing.T) {
 type inFiles struct{ datasets.Dataset }
 
 func (inFiles) FileName(i int) string { return fmt.Sprint(i, ".png") }
+
+// The codes of a page have the names of its maps and of its decoder's controls.
+func TestNamesOfPageCodes(t *testing.T) {
+	in, d, rows, _ := coded(t, 2, []string{"x"})
+	in.Hierarchy = hierarchy.Hierarchy{{}, {Options: make([]hierarchy.Hierarchy, 2)}}
+	c, err := PageCodes(in, d, rows, nil, nil)
+	if err != nil || !slices.Equal(c.Columns, []string{"a0", "z0"}) {
+		t.Errorf("columns %q, %v", c.Columns, err)
+	}
+}
 
 // For very large matrices, a page shows the rows and columns with the largest numbers in their original order.
 func TestGridMap(t *testing.T) {

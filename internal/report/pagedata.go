@@ -48,7 +48,7 @@ func PageCodes(in *metrics.Input, d datasets.Dataset, images, names []int, space
 	}
 	c := &web.Codes{Codes: web.Floats(in.Codes.Data, in.Codes.Rows, in.Codes.Cols), Factors: []web.Factor{}, Spaces: pageSpaces(spaces), Rows: web.Integers(names, len(names))}
 	for i := range in.Codes.Cols {
-		c.Columns = append(c.Columns, fmt.Sprint("z", i))
+		c.Columns = append(c.Columns, in.Hierarchy.ColumnName(i))
 	}
 	for j := range in.Factors {
 		if f := pageFactor(in, j); f.Size != 1 {

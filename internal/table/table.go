@@ -8,6 +8,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/unravel-ml/unravel/internal/arrays"
@@ -26,7 +27,8 @@ type Table struct {
 	Notes      []string   // remarks on how the file was read
 
 	file           string
-	counted, reals bool // as in Text
+	dropped        []string // fields of the index that was left out; nil: none
+	counted, reals bool     // as in Text
 }
 
 // Read reads a file. The extension determines the format: a text table (.csv, .tsv or .txt, see [ReadText]), a file of
@@ -81,7 +83,7 @@ func (t *Text) table(column func(*Text, int) (*Column, error)) (*Table, error) {
 		return nil, err
 	}
 	n, k := len(t.Rows), len(t.Rows[0])
-	m := &Table{Rows: n, Cols: k, Names: t.Names, Lines: t.Lines, Notes: t.Notes, Data: make([]float64, n*k), Ints: make([][]int64, k), file: t.file, counted: t.counted, reals: t.reals}
+	m := &Table{Rows: n, Cols: k, Names: t.Names, Lines: t.Lines, Notes: t.Notes, Data: make([]float64, n*k), Ints: make([][]int64, k), file: t.file, dropped: t.dropped, counted: t.counted, reals: t.reals}
 	if counts(m.Names) {
 		m.Names = nil
 	}
@@ -103,13 +105,18 @@ func (t *Text) table(column func(*Text, int) (*Column, error)) (*Table, error) {
 	return m, nil
 }
 
-// Settle is [Table.WantRows] for codes and their factors, which have equal numbers of rows.
-func Settle(codes, factors *Table) {
+// Settle is [Table.WantRows] for codes and their factors, which have equal numbers of rows. It returns an error if both
+// tables have the same index in different orders: rows belong together by position.
+func Settle(codes, factors *Table) error {
 	if codes.counted && codes.reals && factors.counted && factors.Cols > 1 && codes.Rows == factors.Rows { // both by chance is unlikely
 		codes.WantRows(codes.Rows - 1)
 	}
 	codes.WantRows(factors.Rows)
 	factors.WantRows(codes.Rows)
+	if !slices.Equal(codes.dropped, factors.dropped) && slices.Equal(slices.Sorted(slices.Values(codes.dropped)), slices.Sorted(slices.Values(factors.dropped))) {
+		return fmt.Errorf("rows of %s and %s have the same index in different orders; want one order", codes.file, factors.file)
+	}
+	return nil
 }
 
 // WantRows decides whether a first line 0, 1, 2, ... is a row or the numbers of the columns. The caller expects n rows.
@@ -146,6 +153,9 @@ func (t *Table) DropCounter() {
 		return
 	}
 	t.Notes = append(t.Notes, fmt.Sprintf("%s: the first column counts the rows, 0 to %d, is taken for an index and left out; a name above it would keep it", t.file, t.Rows-1))
+	for i := range t.Rows {
+		t.dropped = append(t.dropped, strconv.Itoa(i))
+	}
 	var rest []float64
 	for i := 0; i < len(t.Data); i += t.Cols {
 		rest = append(rest, t.Data[i+1:i+t.Cols]...)

@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -21,8 +22,9 @@ type Text struct {
 	Comma bool       // numbers may have a decimal comma
 	Exact bool       // only an empty field is a missing value
 
-	file  string
-	first []int // column number in the file, from 1, for each column of Rows; nil: unknown
+	file    string
+	dropped []string // fields of the index that DropUnnamed dropped; nil: none
+	first   []int    // column number in the file, from 1, for each column of Rows; nil: unknown
 
 	counted, reals bool // the first row is 0, 1, 2, ..., and may number the columns; the numbers below all have a point or an exponent
 }
@@ -201,7 +203,11 @@ func (t *Text) DropUnnamed(keep int) error {
 		case !Unnamed(name) || c == keep || len(t.Names) == 1:
 			kept = append(kept, c)
 		case front && c < len(t.Names)-1:
-			t.Notes = append(t.Notes, fmt.Sprintf("%s: column %d, called %q, is taken for an index of the rows and left out", t.file, c+1, name))
+			note := fmt.Sprintf("%s: column %d, called %q, is taken for an index of the rows and left out", t.file, c+1, name)
+			if t.dropped = t.column(c); keep < 0 && !ascends(t.dropped) {
+				note += "; its numbers are not in ascending order, and the rows keep the order of the file"
+			}
+			t.Notes = append(t.Notes, note)
 		case keep >= 0 || !slices.ContainsFunc(t.Rows, func(row []string) bool { return row[c] != "" }):
 			t.Notes = append(t.Notes, fmt.Sprintf("%s: column %d has no name and is left out", t.file, c+1))
 		default:
@@ -219,6 +225,29 @@ func (t *Text) DropUnnamed(keep int) error {
 		t.Rows[r] = pick(row, kept)
 	}
 	return nil
+}
+
+func (t *Text) column(c int) []string {
+	fields := make([]string, len(t.Rows))
+	for r, row := range t.Rows {
+		fields[r] = row[c]
+	}
+	return fields
+}
+
+// ascends reports whether the numbers among the fields never decrease.
+func ascends(fields []string) bool {
+	last := math.Inf(-1)
+	for _, text := range fields {
+		v, err := strconv.ParseFloat(text, 64)
+		if err == nil && v < last {
+			return false
+		}
+		if err == nil {
+			last = v
+		}
+	}
+	return true
 }
 
 func pick[T any](list []T, at []int) []T {

@@ -269,8 +269,38 @@ func TestSettle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if Settle(codes, factors); codes.Rows != c.rows || factors.Rows != c.rows || len(codes.Data) != c.rows*codes.Cols || len(codes.Notes) != 1 {
+		if err := Settle(codes, factors); err != nil || codes.Rows != c.rows || factors.Rows != c.rows || len(codes.Data) != c.rows*codes.Cols || len(codes.Notes) != 1 {
 			t.Errorf("%q, %q: %d and %d rows, want %d; remarks %q", c.codes, c.factors, codes.Rows, factors.Rows, c.rows, codes.Notes)
+		}
+	}
+}
+
+// Rows belong together by position, so an index in another order is an error, or a remark if only one table has it.
+func TestIndexOrder(t *testing.T) {
+	const remark = "not in ascending order"
+	for _, c := range []struct {
+		codes, factors string
+		fails, remarks bool
+	}{
+		{",a\n0,5\n1,6\n2,7\n", ",x\n0,1\n1,2\n2,3\n", false, false},
+		{",a\n2,5\n0,6\n1,7\n", "Unnamed: 0,x\n2,1\n0,2\n1,3\n", false, true},
+		{",a\n0,5\n1,6\n2,7\n", ",x\n2,1\n0,2\n1,3\n", true, true},
+		{"0,5.5\n1,6.5\n2,7.5\n", ",x\n2,1\n0,2\n1,3\n", true, true},
+		{",a\nu,5\nv,6\n", ",x\nv,1\nu,2\n", true, false},
+		{"a\n5\n6\n7\n", ",x\n2,1\n0,2\n1,3\n", false, true},
+		{",a\n0,5\n1,6\n2,7\n", ",x\n3,1\n5,2\n9,3\n", false, false},
+	} {
+		codes, err := readTable(c.codes, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		factors, err := readTable(c.factors, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		codes.DropCounter()
+		if err := Settle(codes, factors); (err != nil) != c.fails || strings.Contains(fmt.Sprint(factors.Notes), remark) != c.remarks {
+			t.Errorf("%q, %q: error %v, remarks %q", c.codes, c.factors, err, factors.Notes)
 		}
 	}
 }

@@ -75,13 +75,19 @@ func (p *printer) options(n Node, indent string) {
 // Names returns the names of the columns of the layout for metrics: a0, a1, ... and z0, z1, ...
 func (h Hierarchy) Names() []string {
 	var names []string
-	for at := range h.Categoricals() {
-		names = append(names, Labels{}.Name(true, at))
-	}
-	for at := range h.Continuous() {
-		names = append(names, Labels{}.Name(false, at))
+	for c := range h.Dimensions() {
+		names = append(names, h.ColumnName(c))
 	}
 	return names
+}
+
+// ColumnName returns the name of a column of the layout: a0, a1, ... for categorical dimensions, and then z0, z1, ...
+// Without a hierarchy all columns are continuous.
+func (h Hierarchy) ColumnName(c int) string {
+	if k := len(h.Categoricals()); c >= k {
+		return Labels{}.Name(false, c-k)
+	}
+	return Labels{}.Name(true, c)
 }
 
 func branches(last bool) (branch, next string) {

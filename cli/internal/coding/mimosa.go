@@ -148,7 +148,9 @@ func (c *Mimosa) open(ctx context.Context, s *ui.Streams) (*exploration, error) 
 			return nil, fmt.Errorf("factors: %s: %w", c.Factors, err)
 		}
 		f.DropCounter()
-		table.Settle(t, f)
+		if err := table.Settle(t, f); err != nil {
+			return nil, err
+		}
 		t.Notes = append(t.Notes, f.Notes...)
 		if f.Rows != t.Rows {
 			return nil, inputs.OtherRows(c.Codes, t.Rows, t.Cols, c.Factors, f.Rows, f.Cols)

@@ -63,7 +63,10 @@ func (c *Command) readTables() (codes, factors *table.Table, err error) {
 			factors.DropCounter()
 		}
 	}
-	if table.Settle(codes, factors); factors.Rows != codes.Rows {
+	if err := table.Settle(codes, factors); err != nil {
+		return nil, nil, err
+	}
+	if factors.Rows != codes.Rows {
 		return nil, nil, fmt.Errorf("%w%s", inputs.OtherRows(c.Codes, codes.Rows, codes.Cols, c.Factors, factors.Rows, factors.Cols), headed(codes, c.Codes)+headed(factors, c.Factors))
 	}
 	return codes, factors, nil

@@ -115,7 +115,7 @@ func (e *Evaluation) rankRecords(results []metrics.Result) [][]string {
 func (e *Evaluation) ofCodes(g metrics.Grid) bool {
 	columns := map[string]bool{}
 	for c := range e.in.Codes.Cols {
-		columns[fmt.Sprint("z", c)] = true
+		columns[e.in.Hierarchy.ColumnName(c)] = true
 	}
 	factors := factor.Names(e.in.Factors)
 	return !slices.ContainsFunc(g.Rows, func(row string) bool { return !columns[row] }) &&
@@ -171,7 +171,7 @@ func (e *Evaluation) drawCodes(w io.Writer) error {
 	}
 	var codes, factors []report.Column
 	for c := range e.in.Codes.Cols {
-		codes = append(codes, column(fmt.Sprint("z", c), rows, func(i int) float64 { return e.in.Codes.Row(i)[c] }))
+		codes = append(codes, column(e.in.Hierarchy.ColumnName(c), rows, func(i int) float64 { return e.in.Codes.Row(i)[c] }))
 	}
 	for j, f := range e.in.Factors[:min(k, maxShownFactors)] {
 		if f.Rotations != nil {
@@ -337,7 +337,7 @@ func (e *Evaluation) codeSpaces(a *metrics.Approximation, blocks []factor.Block,
 	for _, b := range blocks {
 		if width <= 3 || len(b.Columns) == 1 {
 			for _, c := range b.Columns {
-				name := fmt.Sprint("z", c)
+				name := e.in.Hierarchy.ColumnName(c)
 				codes.Axes, product.Axes = append(codes.Axes, of(name, e.in.Codes, c)), append(product.Axes, of(name, a.Product, c))
 			}
 			continue
