@@ -261,18 +261,23 @@ func TestSettle(t *testing.T) {
 		{"0,1,2\n0.5,1.5,1.0\n0.25,2.0,1.0\n", "0\n2\n1\n", 2},
 		{"0,1,2\n0.5,1.5,1.0\n0.25,2.0,1.0\n", "x,y\n2,w\n1,v\n", 2},
 	} {
-		codes, err := readTable(c.codes, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		factors, err := readTable(c.factors, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		codes, factors := readBoth(t, c.codes, c.factors)
 		if err := Settle(codes, factors); err != nil || codes.Rows != c.rows || factors.Rows != c.rows || len(codes.Data) != c.rows*codes.Cols || len(codes.Notes) != 1 {
 			t.Errorf("%q, %q: %d and %d rows, want %d; remarks %q", c.codes, c.factors, codes.Rows, factors.Rows, c.rows, codes.Notes)
 		}
 	}
+}
+
+func readBoth(t *testing.T, codeText, factorText string) (codes, factors *Table) {
+	t.Helper()
+	codes, err := readTable(codeText, false)
+	if err == nil {
+		factors, err = readTable(factorText, true)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return codes, factors
 }
 
 // Rows belong together by position, so an index in another order is an error, or a remark if only one table has it.
@@ -290,14 +295,7 @@ func TestIndexOrder(t *testing.T) {
 		{"a\n5\n6\n7\n", ",x\n2,1\n0,2\n1,3\n", false, true},
 		{",a\n0,5\n1,6\n2,7\n", ",x\n3,1\n5,2\n9,3\n", false, false},
 	} {
-		codes, err := readTable(c.codes, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		factors, err := readTable(c.factors, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		codes, factors := readBoth(t, c.codes, c.factors)
 		codes.DropCounter()
 		if err := Settle(codes, factors); (err != nil) != c.fails || strings.Contains(fmt.Sprint(factors.Notes), remark) != c.remarks {
 			t.Errorf("%q, %q: error %v, remarks %q", c.codes, c.factors, err, factors.Notes)
