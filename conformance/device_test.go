@@ -6,16 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 
 	"gorgonia.org/gorgonia"
-	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/vulkan"
-	"github.com/unravel-ml/unravel/losses"
-	"github.com/unravel-ml/unravel/models"
 )
 
 // openGPU opens the first GPU, or skips the test.
@@ -79,84 +75,14 @@ func onBoth(d *machine.Device, tolerance float64, nodes ...*gorgonia.Node) (mach
 	return placed, nil
 }
 
-// Every loss and its gradients have the same values on a GPU and on the CPU.
-func TestLossesOnDevice(t *testing.T) {
+// Every loss and model has the same values and gradients on a GPU and on the CPU.
+func TestOnDevice(t *testing.T) {
 	d := openGPU(t)
-	for _, e := range losses.Registry.Entries {
-		t.Run(e.Name, func(t *testing.T) {
-			f := &findings{part: "loss " + e.Name}
-			l, ok := entryOf(f, e)
-			var all []losses.Loss
-			if ok {
-				all = append(all, l)
-			}
-			if v, varied := l.(losses.Varied); varied {
-				all = append(all, v.Variants()...)
-			}
-			for i, l := range all {
-				x := &lossCheck{findings: f, loss: l, entry: e}
-				list := arrays(drawExample("first"))
-				nodes := arrayNodes(gorgonia.NewGraph(), tensor.Float32, list)
-				total, err := x.node(nodes)
-				if err != nil {
-					t.Fatal(err)
-				}
-				used := reached(total, nodes)
-				var free gorgonia.Nodes
-				for _, a := range list {
-					if used[a.name] && !a.held {
-						free = append(free, nodes[a.name])
-					}
-				}
-				gradients, err := gorgonia.Grad(total, free...)
-				if err != nil {
-					t.Fatal(err)
-				}
-				placed, err := onBoth(d, 1e-4, append(gradients, total)...)
-				if err != nil {
-					t.Errorf("variant %d: %v", i, err)
-				}
-				t.Logf("variant %d: %d operations on the GPU, on the CPU: %v", i, placed.Device, placed.OnCPU)
-			}
-		})
-	}
-}
-
-// Every model has the same outputs and gradients on a GPU and on the CPU.
-func TestModelsOnDevice(t *testing.T) {
-	d := openGPU(t)
-	for _, e := range models.Registry.Entries {
-		t.Run(e.Name, func(t *testing.T) {
-			x := &modelCheck{findings: &findings{part: "model " + e.Name}, entry: e, data: exampleData()}
-			x.run(x.shrink)
-			if x.err() != nil {
-				t.Fatal(x.err())
-			}
-			for _, o := range x.first.Objectives() {
-				group := 1
-				if o.Labelled {
-					group = 2
-				}
-				var trained *trained
-				if x.run(func() { trained = x.compile("objective "+o.Name, x.model(seed), o, 6, group) }); x.err() != nil {
-					t.Fatal(x.err())
-				}
-				trained.fill(0, func(row int) int { return row })
-				if trained.early != nil {
-					if err := trained.program.Prelude.Decide(trained.early); err != nil {
-						t.Fatal(err)
-					}
-				}
-				nodes := append(slices.Clone(trained.grads), trained.total)
-				for _, r := range trained.graph.Running() {
-					nodes = append(nodes, r.Moments)
-				}
-				placed, err := onBoth(d, 1e-3, nodes...)
-				if err != nil {
-					t.Errorf("objective %s: %v", o.Name, err)
-				}
-				t.Logf("objective %s: %d operations on the GPU, on the CPU: %v", o.Name, placed.Device, placed.OnCPU)
-			}
-		})
-	}
+	deviceGraphs(t, func(t *testing.T, name string, tolerance float64, nodes gorgonia.Nodes) {
+		placed, err := onBoth(d, tolerance, nodes...)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		t.Logf("%s: %d operations on the GPU, on the CPU: %v", name, placed.Device, placed.OnCPU)
+	})
 }

@@ -57,6 +57,11 @@ func TestManipulation(t *testing.T) {
 	if want := (2.0 + 18) / 3; math.Abs(g.Values[0][0]-want) > 1e-12 {
 		t.Errorf("%v, want %v", g.Values[0][0], want)
 	}
+	// One pair of images suffices.
+	in = &Input{Factors: in.Factors, Levels: []int{0, 0, 1, 0}, Codes: matrix.Matrix{Rows: 2, Cols: 1, Data: []float64{1, 3}}}
+	if g = manipulation(t, in, "manipulation"); g.Values[0][0] != 2 || !math.IsNaN(g.Values[0][1]) {
+		t.Errorf("%v, want 2 and NaN", g.Values)
+	}
 	// Rows with equal levels have no variance to measure.
 	in = &Input{Factors: in.Factors, Levels: []int{0, 0, 0, 0, 1, 1}, Codes: matrix.Matrix{Rows: 3, Cols: 1, Data: []float64{1, 2, 3}}}
 	if g = manipulation(t, in, "manipulation"); !math.IsNaN(g.Values[0][0]) || !math.IsNaN(g.Values[0][1]) {

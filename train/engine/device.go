@@ -114,8 +114,8 @@ func (d Device) Open() (*machine.Device, error) {
 // GPU returns the name of the loop's GPU, or "".
 func (l *Loop) GPU() string { return l.gpu }
 
-func (l *Loop) useDevice() error {
-	d, err := l.settings.Device.Open()
+func (l *Loop) useDevice(open func() (*machine.Device, error)) error {
+	d, err := open()
 	if err == nil && d != nil {
 		// commas separate the kernels of sessions
 		l.plan.device, l.gpu = d, strings.ReplaceAll(d.GPU().Adapter.Name, ",", "")

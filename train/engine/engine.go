@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
@@ -101,7 +102,10 @@ func population(s *supervision.Split, d datasets.Dataset) int {
 }
 
 // New prepares training. It compiles the programs for the first batches, so it reports tasks that cannot work.
-func New(t Task, s Settings) (*Loop, error) {
+func New(t Task, s Settings) (*Loop, error) { return prepared(t, s, s.Device.Open) }
+
+// prepared is New on the device that open returns.
+func prepared(t Task, s Settings, open func() (*machine.Device, error)) (*Loop, error) {
 	if err := t.validate(&s); err != nil {
 		return nil, err
 	}
@@ -131,7 +135,7 @@ func New(t Task, s Settings) (*Loop, error) {
 	if l.feed.loader, err = newLoader(t.Data, l.feed.sampler, views, t.Seed, "views"); err != nil {
 		return nil, err
 	}
-	if err = l.useDevice(); err == nil {
+	if err = l.useDevice(open); err == nil {
 		err = l.compile(t, s)
 	}
 	if err != nil {

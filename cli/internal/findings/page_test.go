@@ -20,6 +20,10 @@ func TestEffort(t *testing.T) {
 	if e := effortOf(list[3:5], map[string]bool{}); e != (effort{Runs: 2, unknown: 2}) || e.Missing() != "not known" {
 		t.Errorf("%+v", e)
 	}
+	sum := effort{Runs: 1, Held: 2, spent: 3, remaining: 3600, unknown: 5}
+	if sum.add(effort{Runs: 10, Held: 20, spent: 30, remaining: 7200, unknown: 50}); sum != (effort{Runs: 11, Held: 22, spent: 33, remaining: 10800, unknown: 55}) || sum.Missing() != "3.0, and 55 runs" {
+		t.Errorf("sum %+v, %s", sum, sum.Missing())
+	}
 }
 
 // A cell counts once, by its key. Cells computed from printed numbers may count separately.
