@@ -101,6 +101,15 @@ func TestForwardVAEColumns(t *testing.T) {
 			t.Errorf("element %d of the matrices is %v", i, v)
 		}
 	}
+	// Otherwise they start near the identity.
+	if m, err = models.NewForwardVAE().New(acted(1, 0, 1), 1); err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range m.Params().Get("actions/blocks").Float32s() {
+		if want := []float64{1, 0, 0, 1}[i%4]; math.Abs(float64(v)-want) > 0.5 {
+			t.Errorf("element %d of the matrices is %v, want about %v", i, v, want)
+		}
+	}
 }
 
 func TestActionMistakes(t *testing.T) {

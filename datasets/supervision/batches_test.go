@@ -161,7 +161,13 @@ func TestSamplerResume(t *testing.T) {
 			t.Fatalf("restored after %d batches, it deals others", after)
 		}
 	}
-	for _, bad := range []State{{Epoch: -1}, {Epoch: 1, Position: 12}, {Epoch: 0, Position: 3}, {Epoch: 1, Stream: []byte("x")}} {
+	good := b.State()
+	last := State{Epoch: 1, Position: b.Batches(), Stream: good.Stream}
+	if err := b.Restore(last); err != nil {
+		t.Error(err)
+	}
+	for _, bad := range []State{{Epoch: -1, Stream: good.Stream}, {Epoch: 1, Position: b.Batches() + 1, Stream: good.Stream}, {Epoch: 0, Position: 3, Stream: good.Stream},
+		{Epoch: 1, Position: -1, Stream: good.Stream}, {Epoch: 1, Stream: []byte("x")}} {
 		if err := b.Restore(bad); err == nil {
 			t.Errorf("state %+v is accepted", bad)
 		}

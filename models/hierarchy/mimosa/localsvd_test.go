@@ -52,6 +52,20 @@ func TestLocalSVDKeeps(t *testing.T) {
 	}
 }
 
+// A zero on the diagonal needs a swap of rows. The cosine of equal and of perpendicular planes is 1 and 0.
+func TestDeterminant(t *testing.T) {
+	for want, a := range map[float64][]float64{1: {0, 1, 1, 0}, 6: {0, 2, 0, 0, 0, 3, 1, 0, 0}, 0: {1, 2, 2, 4}} {
+		n := int(math.Sqrt(float64(len(a))))
+		if got := math.Abs(determinant(slices.Clone(a), n)); got != want {
+			t.Errorf("%v: %v, want %v", a, got, want)
+		}
+	}
+	xy, yx, zw := []float64{1, 0, 0, 0, 0, 1, 0, 0}, []float64{0, 1, 0, 0, 1, 0, 0, 0}, []float64{0, 0, 1, 0, 0, 0, 0, 1}
+	if same, apart := cosine(xy, yx, 2, 4, make([]float64, 4)), cosine(xy, zw, 2, 4, make([]float64, 4)); same != 1 || apart != 0 {
+		t.Errorf("cosines %v and %v, want 1 and 0", same, apart)
+	}
+}
+
 // Errors count the missing axes. A point far along the third axis is worse than a point far along the first.
 func TestLocalSVDErrors(t *testing.T) {
 	var points []float64
