@@ -161,27 +161,30 @@ func (p *program) gradientBytes() (bytes float64) {
 // footprint estimates the memory of a program without parameters.
 func (p *program) footprint() Footprint {
 	var f Footprint
-	add := func(m *machine.Machine, params *nn.Params) {
+	parameter := func(n *gorgonia.Node) bool {
+		return p.asked.Graph.Params.Get(n.Name()) != nil || p.asked.Discriminators.Get(n.Name()) != nil
+	}
+	add := func(m *machine.Machine) {
 		if m == nil {
 			return
 		}
-		s := m.Sizes(func(n *gorgonia.Node) bool { return params.Get(n.Name()) != nil })
+		s := m.Sizes(parameter)
 		f.Batches += s.Inputs
 		f.Activations += s.Values
 		f.Gradients += s.Gradients
 	}
-	add(p.machine, p.asked.Graph.Params)
+	add(p.machine)
 	f.Scratch = nn.Scratch(p.loss.Total)
 	for _, a := range p.adversaries {
-		add(a.machine, p.asked.Discriminators)
+		add(a.machine)
 	}
 	if p.prelude != nil {
 		for _, m := range p.prelude.early.Machines() {
-			add(m, p.asked.Graph.Params)
+			add(m)
 		}
 	}
 	if p.second != nil {
-		add(p.second.machine, p.asked.Graph.Params)
+		add(p.second.machine)
 	}
 	return f
 }
