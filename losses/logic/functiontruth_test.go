@@ -49,6 +49,47 @@ func TestFunctionTruth(t *testing.T) {
 	}
 }
 
+// The minimum over functions passes through weights, and through conjunctions whose parts add up.
+func TestFunctionsOfParts(t *testing.T) {
+	const h = `exists h: z[0] -> z[1] in affine: `
+	for _, c := range []struct {
+		text  string
+		parts map[string]float64 // weights of sentences with the same sum
+	}{
+		{h + `forall[mean-square] i: 3 * (h(z[0](i)) =[euclidean] z[1](i))`, map[string]float64{h + `forall[mean-square] i: h(z[0](i)) =[euclidean] z[1](i)`: 9}},
+		{h + `forall[mean] i: 3 * (h(z[0](i)) =[squared] z[1](i))`, map[string]float64{h + `forall[mean] i: h(z[0](i)) =[squared] z[1](i)`: 3}},
+		{h + `forall[sum] i: h(z[0](i)) =[squared] z[1](i) and z[2](i) =[absolute] z[3](i)`,
+			map[string]float64{h + `forall[sum] i: h(z[0](i)) =[squared] z[1](i)`: 1, `forall[sum] i: z[2](i) =[absolute] z[3](i)`: 1}},
+		{h + `forall[mean] i: y.shape(i) = 0 and y.hue(i) = 1 -> (h(z[0](i)) =[squared] z[1](i)) and 2 * (z[2](i) =[absolute] z[3](i))`,
+			map[string]float64{h + `forall[mean] i: y.shape(i) = 0 and y.hue(i) = 1 -> h(z[0](i)) =[squared] z[1](i)`: 1,
+				`forall[mean] i: y.shape(i) = 0 and y.hue(i) = 1 -> z[2](i) =[absolute] z[3](i)`: 2}},
+	} {
+		for name, b := range batches(30, 4) {
+			value := func(text string) float64 {
+				v, err := compiled(t, parsed(t, text)).Value(b.z, b.y, b.labels)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return v
+			}
+			got, want := value(c.text), 0.0
+			for text, weight := range c.parts {
+				want += weight * value(text)
+			}
+			if math.Abs(got-want) > 1e-9*max(1, want) {
+				t.Errorf("%s on %s: %v, want %v", c.text, name, got, want)
+			}
+		}
+	}
+	for want, text := range map[string]string{
+		"differs from the minima of the parts": h + `forall[mean] i: h(z[0](i)) =[squared] z[1](i) or z[2](i) =[absolute] z[3](i)`,
+	} {
+		if _, err := Compile(parsed(t, text), testSchema); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, want %q", text, err, want)
+		}
+	}
+}
+
 // TestRanks tests the truth of classes at points that distinguish the classes.
 func TestRanks(t *testing.T) {
 	line, turned := [][]float64{{0, 0, 1, 1}, {1, 0, 1, 2}, {0, 1, 0, 1}, {1, 1, 0, 2}}, [][]float64{{0, 0, 5, 5}, {1, 0, 5, 6}, {0, 2, 3, 5}}
