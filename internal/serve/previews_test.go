@@ -104,3 +104,20 @@ func TestPreviewRests(t *testing.T) {
 		t.Errorf("%d were opened before the rest was over", o.calls.Load())
 	}
 }
+
+// Output of a process is limited, and the limit itself is allowed. A message loses only its further lines.
+func TestBounded(t *testing.T) {
+	for _, c := range []struct {
+		most    int
+		forgive bool
+		want    string
+		fails   bool
+	}{{6, false, "abcdef", false}, {5, false, "abc", true}, {5, true, "abc", false}, {2, false, "", true}} {
+		b := bounded{most: c.most, forgive: c.forgive}
+		_, first := b.Write([]byte("abc"))
+		_, second := b.Write([]byte("def"))
+		if failed := first != nil || second != nil; b.String() != c.want || failed != c.fails {
+			t.Errorf("%d bytes: %q, errors %v and %v", c.most, b.String(), first, second)
+		}
+	}
+}

@@ -171,3 +171,16 @@ func TestResultOf(t *testing.T) {
 		}
 	}
 }
+
+// A table of groups has a line for each group: the columns, the number of runs, then means and deviations, then counts.
+func TestGroupRecords(t *testing.T) {
+	groups := []*index.Group{
+		{Values: []string{"1", "a"}, Runs: 3, Mean: map[string]float64{"mig": 0.5, "dci": 0.25}, Std: map[string]float64{"mig": 0.125}, Count: map[string]int{"mig": 3, "dci": 1}},
+		{Values: []string{"2", "b"}, Runs: 1, Mean: map[string]float64{"mig": 1}, Count: map[string]int{"mig": 1}},
+	}
+	want := [][]string{{"seed", "model", "runs", "dci_mean", "dci_std", "mig_mean", "mig_std", "dci_runs", "mig_runs"},
+		{"1", "a", "3", "0.25", "", "0.5", "0.125", "1", "3"}, {"2", "b", "1", "", "", "1", "", "0", "1"}}
+	if got := groupRecords([]string{"seed", "model"}, groups, []string{"dci", "mig"}); !reflect.DeepEqual(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
