@@ -325,6 +325,12 @@ func TestSampledObjects(t *testing.T) {
 	if _, err := dlsbd().Compute(ctx, few); err == nil || !strings.Contains(err.Error(), "objects: together") {
 		t.Errorf("1.7 rows of each object: error %v", err)
 	}
+	part := &Input{Factors: in.Factors, Levels: in.Levels[:2*(4*24+3)], Codes: matrix.Matrix{Rows: 4*24 + 3, Cols: in.Codes.Cols, Data: in.Codes.Data[:(4*24+3)*in.Codes.Cols]}}
+	r := compute(t, dlsbd(), part)
+	near(t, "without the fifth object", r.Value, 0, 1e-18)
+	if !slices.Contains(r.Notes, "1 of 5 objects have too few rows and are left out") {
+		t.Errorf("notes %q", r.Notes)
+	}
 	together := &DLSBD{Omega: 10, Aggregate: factor.Mean, Objects: "together"}
 	near(t, "together", compute(t, together, few).Value, 0, 1e-18)
 	near(t, "all together", compute(t, together, in).Value, 0, 1e-18)
