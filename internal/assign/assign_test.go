@@ -205,14 +205,14 @@ func TestExtremes(t *testing.T) {
 	if of, err = Balanced(make([]float64, 8), 2, 0); err != nil || slices.Max(of) != 0 {
 		t.Errorf("of equal costs %v, %v; want the first category", of, err)
 	}
-	for name, bad := range map[string]struct {
+	for want, bad := range map[string]struct {
 		costs   []float64
 		k       int
 		balance float64
-	}{"no categories": {nil, 0, 0}, "part of a row": {make([]float64, 3), 2, 0}, "not a number": {[]float64{1, math.NaN()}, 2, 0},
-		"infinite": {[]float64{math.Inf(1)}, 1, 0}, "negative balance": {[]float64{1}, 1, -1}, "infinite balance": {[]float64{1}, 1, math.Inf(1)}} {
-		if _, err := Balanced(bad.costs, bad.k, bad.balance); err == nil {
-			t.Errorf("%s: no error", name)
+	}{"0 categories": {nil, 0, 0}, "3 costs": {make([]float64, 3), 2, 0}, "the cost of item 1 in category 0 is NaN": {[]float64{1, 2, math.NaN(), 3}, 2, 0},
+		"the cost of item 0 in category 2 is +Inf": {[]float64{1, 2, math.Inf(1)}, 3, 0}, "a balance of -1": {[]float64{1}, 1, -1}, "a balance of +Inf": {[]float64{1}, 1, math.Inf(1)}} {
+		if _, err := Balanced(bad.costs, bad.k, bad.balance); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v; want %q", err, want)
 		}
 	}
 }
