@@ -166,6 +166,12 @@ func TestRead(t *testing.T) {
 			t.Errorf("%s: error %v does not say %q", path, err, want)
 		}
 	}
+	for path, want := range map[string]string{"two.npz:flags": "two.npz:big", "role.npz:codes": "role.npz:big", "two.npz:big": "", "two.npz": "two.npz:big", "one.npz:flags": "", "role.npz:x": "role.npz:big",
+		"none.npz:x": "", "missing.npz:x": "", "floats.npy": ""} {
+		if got := Beside(path, "big"); got != want {
+			t.Errorf("the array big beside %s is %q, want %q", path, got, want)
+		}
+	}
 	floats.Data[3] = math.Inf(-1)
 	if err := floats.Finite(); err == nil || err.Error() != "row 1, column 1 is -Inf; want finite numbers" {
 		t.Error(err)
