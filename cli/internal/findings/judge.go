@@ -20,10 +20,10 @@ type Verdict string
 // each side is two standard errors. If its runs trained for less than a tenth of the paper's length, the distance from
 // the printed value is added. Runs that have not learned the images ([tables.Unlearned]) decide nothing.
 const (
-	Holds     Verdict = "holds"     // all tests agree with the paper
-	Fails     Verdict = "does not"  // a test contradicts the paper
-	Undecided Verdict = "undecided" // a test's difference is within the uncertainty, and no test fails
-	Missing   Verdict = "no values" // values of a test are missing, and no test fails
+	Holds     Verdict = "holds"         // all tests agree with the paper
+	Fails     Verdict = "does not hold" // a test contradicts the paper
+	Undecided Verdict = "undecided"     // a test's difference is within the uncertainty, and no test fails
+	Missing   Verdict = "no values"     // values of a test are missing, and no test fails
 )
 
 // Judged is a finding with its verdict by our values.
