@@ -1,10 +1,10 @@
 "use strict";
 
-// Unravel is the one global of pages: what widgets share, and the widgets, functions (element, data) that return {update, destroy}.
+// Unravel is the only global of pages. It has shared functions and the widgets: functions (element, data) that return {update, destroy}.
 const Unravel = {};
 
 // element makes an element with properties and children, which are elements or texts. Texts are never parsed as HTML.
-// Properties that are no properties of elements in JavaScript, such as aria-label, become attributes.
+// A property that elements lack in JavaScript, such as aria-label, becomes an attribute.
 Unravel.element = function (tag, properties = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -15,10 +15,10 @@ Unravel.element = function (tag, properties = {}, ...children) {
   return made;
 };
 
-// types are the views of bytes by type of array; f16 is widened by hand.
+// types has the typed array for each element type. JavaScript has none for f16; half converts it.
 Unravel.types = { f32: Float32Array, i32: Int32Array };
 
-// half widens the bits of a half-precision number.
+// half returns the number with the given half-precision bits.
 Unravel.half = function (bits) {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;
@@ -28,8 +28,8 @@ Unravel.half = function (bits) {
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 };
 
-// array reads an array of JSON: {shape, type, data}. The result is a typed array with the property shape.
-// Arrays that scripts have made are returned as they are.
+// array reads an array from JSON, {shape, type, data}, into a typed array with the property shape.
+// It returns typed arrays unchanged.
 Unravel.array = function (stored) {
   if (Array.isArray(stored) || ArrayBuffer.isView(stored)) return stored;
   const text = atob(stored.data || "");
@@ -45,13 +45,13 @@ Unravel.array = function (stored) {
   return values;
 };
 
-// number reads a number of JSON that may be null or one of "NaN", "Inf" and "-Inf".
+// number reads a number from JSON. It can also be null, "NaN", "Inf" or "-Inf".
 Unravel.number = function (stored) {
   if (typeof stored === "number") return stored;
   return { Inf: Infinity, "-Inf": -Infinity }[stored] ?? NaN;
 };
 
-// format writes a number to some significant digits, as the tables of pages do.
+// format writes a number with a few significant digits, like the tables of pages.
 Unravel.format = function (v, digits = 4) {
   if (Number.isNaN(v)) return "unknown";
   if (!Number.isFinite(v)) return v > 0 ? "∞" : "−∞";
@@ -76,18 +76,18 @@ Unravel.data = function (name) {
   return element ? JSON.parse(element.textContent) : undefined;
 };
 
-// isolate keeps the direction of writing of a name from that of the text around it.
+// isolate keeps the writing direction of a name separate from the surrounding text.
 Unravel.isolate = (text) => `\u2068${text}\u2069`;
 
 // imageName names the image of row i: its file, or its number in the data set.
 Unravel.imageName = (names, rows, i) => (names ? Unravel.isolate(names[i]) : "image " + rows[i]);
 
-// css returns a custom property of the style sheet, such as --ink, as it is in the theme now.
+// css returns a custom property of the style sheet, such as --ink, in the current theme.
 Unravel.css = function (name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 };
 
-// theme says which theme is on, and changes it. Canvases redraw on the document's event "unravel-theme".
+// theme reads and changes the theme. Canvases redraw on the document's event "unravel-theme".
 Unravel.theme = {
   media: matchMedia("(prefers-color-scheme: dark)"),
 
@@ -97,7 +97,7 @@ Unravel.theme = {
     return chosen ? chosen === "dark" : this.media.matches;
   },
 
-  // choose sets "light" or "dark" and remembers it.
+  // choose sets the theme "light" or "dark" and stores it.
   choose(name) {
     document.documentElement.dataset.theme = name;
     try {
@@ -108,7 +108,7 @@ Unravel.theme = {
     this.changed();
   },
 
-  // restore chooses what was chosen last.
+  // restore sets the stored theme.
   restore() {
     try {
       const name = localStorage.getItem("unravel-theme");
@@ -123,7 +123,7 @@ Unravel.theme = {
     document.dispatchEvent(new CustomEvent("unravel-theme"));
   },
 
-  // button makes the control that changes the theme.
+  // button returns a button that changes the theme.
   button() {
     const control = Unravel.element("button", { type: "button", className: "theme" });
     const name = () => {
@@ -138,7 +138,7 @@ Unravel.theme = {
 };
 Unravel.theme.media.addEventListener("change", () => Unravel.theme.changed());
 
-// Paper is white: pages are printed in light colours.
+// Pages print in light colours, because paper is white.
 addEventListener("beforeprint", () => {
   Unravel.theme.before = document.documentElement.dataset.theme;
   document.documentElement.dataset.theme = "light";
@@ -150,7 +150,7 @@ addEventListener("afterprint", () => {
   Unravel.theme.changed();
 });
 
-// palettes holds the colours of the theme as [r, g, b], read from the style sheet when they are first asked for.
+// palettes holds the theme's colours as [r, g, b]. The first use reads them from the style sheet.
 Unravel.palettes = {};
 
 // palette returns the colours of a list of the style sheet: category, sequential, diverging or cyclic.
@@ -159,7 +159,7 @@ Unravel.palette = function (name) {
   return Unravel.palettes[name];
 };
 
-// category is the colour of number i of a categorical palette, as CSS.
+// category returns colour i of the categorical palette, as CSS.
 Unravel.category = function (i) {
   const colours = Unravel.palette("category");
   return Unravel.rgb(colours[i % colours.length]);
@@ -168,7 +168,7 @@ Unravel.category = function (i) {
 // rgb writes a colour [r, g, b] as CSS.
 Unravel.rgb = (c) => `rgb(${c.map(Math.round).join(" ")})`;
 
-// mix is the colour of a map at t from 0 to 1, between its two nearest colours.
+// mix interpolates a colour map at t from 0 to 1.
 Unravel.mix = function (name, t) {
   const colours = Unravel.palette(name);
   const at = Math.min(Math.max(t, 0), 1) * (colours.length - 1);
@@ -176,13 +176,13 @@ Unravel.mix = function (name, t) {
   return colours[i].map((v, channel) => v + (colours[i + 1][channel] - v) * (at - i));
 };
 
-// rem is so many times the size of the page's text, in CSS pixels.
+// rem returns n times the page's font size, in CSS pixels.
 Unravel.rem = (times) => times * parseFloat(getComputedStyle(document.documentElement).fontSize);
 
-// font is the font of texts on canvases.
+// font returns the font for texts on canvases.
 Unravel.font = () => `${Unravel.rem(0.75)}px ${getComputedStyle(document.body).fontFamily}`;
 
-// resized calls a function when the width of an element has changed. It returns a function that ends that.
+// resized calls a function after each change of an element's width. It returns a function that stops this.
 Unravel.resized = function (element, call) {
   let width = element.clientWidth;
   const observer = new ResizeObserver(() => {
@@ -194,8 +194,8 @@ Unravel.resized = function (element, call) {
   return () => observer.disconnect();
 };
 
-// seen calls a function once, when an element comes near what is seen of the page, or the page is printed. It returns a function that
-// ends that.
+// seen calls a function once, when an element comes near the visible part of the page, or when the page prints. It returns a function
+// that stops this.
 Unravel.seen = function (element, call) {
   const observer = new IntersectionObserver((entries) => entries.some((e) => e.isIntersecting) && now(), { rootMargin: "400px" });
   function end() {
@@ -211,7 +211,7 @@ Unravel.seen = function (element, call) {
   return end;
 };
 
-// canvas sizes a canvas in CSS pixels for the resolution of the screen and returns its context, in CSS pixels.
+// canvas sets the size of a canvas in CSS pixels, at the screen's resolution. It returns the context, which draws in CSS pixels.
 Unravel.canvas = function (canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
   canvas.width = Math.round(width * ratio);
@@ -223,7 +223,7 @@ Unravel.canvas = function (canvas, width, height) {
   return context;
 };
 
-// begin starts the widget of an element, <div data-widget="NAME" data-from="DATA">; data-from is NAME where it is left out.
+// begin starts the widget of an element, <div data-widget="NAME" data-from="DATA">. The default of data-from is NAME.
 Unravel.begin = function (element) {
   const name = element.dataset.widget;
   const data = Unravel.data(element.dataset.from || name);
@@ -236,7 +236,7 @@ Unravel.begin = function (element) {
   }
 };
 
-// copier makes a button that copies the text of an element.
+// copier returns a button that copies the text of an element.
 Unravel.copier = function (name) {
   const button = Unravel.element("button", { type: "button", "aria-label": "Copy the " + name }, "Copy");
   button.addEventListener("click", async () => {
@@ -255,7 +255,7 @@ Unravel.copier = function (name) {
   return button;
 };
 
-// start makes the page live.
+// start starts all widgets of the page.
 Unravel.start = function () {
   document.documentElement.classList.add("live");
   for (const place of document.querySelectorAll("[data-theme-button]")) place.append(Unravel.theme.button());

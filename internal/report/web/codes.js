@@ -1,7 +1,7 @@
 "use strict";
 
-// codes draws points of codes: any axis against any other in a plane, coloured by any factor, and on a torus of two
-// circles or a sphere that turns. Under the pointer is the picture of a point with its levels; a click shows its neighbours.
+// codes draws codes as points, coloured by any factor: in a plane of any two axes, and on a turning torus of two circles or
+// sphere. The pointer shows the picture and the levels of a point. A click shows its neighbours.
 Unravel.codes = function (element, data) {
   let parts = [];
 
@@ -15,7 +15,7 @@ Unravel.codes = function (element, data) {
   return { update, destroy: () => update(null) };
 };
 
-// codesParts fills the element and returns its parts, which can be destroyed.
+// codesParts fills the element and returns the created widgets.
 Unravel.codesParts = function (element, points) {
   const chosen = Unravel.codesDefaults(points);
   const names = points.axes.map((a) => a.name);
@@ -45,8 +45,8 @@ Unravel.codesParts = function (element, points) {
   return [...parts, { destroy: () => document.removeEventListener("unravel-theme", draw) }];
 };
 
-// codesDefaults chooses what is drawn at first: circles against each other or against a factor, of many columns principal
-// components, and otherwise the two columns that vary most, in the colours of the factor that they tell most of.
+// codesDefaults chooses the first axes: circles against each other or against a factor; principal components of many columns;
+// otherwise the two columns with the largest variance. The colour is the factor that these axes explain best.
 Unravel.codesDefaults = function (points) {
   const angles = points.axes.filter((a) => a.circle);
   const factors = points.axes.filter((a) => a.factor);
@@ -62,14 +62,14 @@ Unravel.codesDefaults = function (points) {
   return { x: columns[0], y: factors[0] || last, colour };
 };
 
-// bestTold returns the factor whose levels differ most in the means of some axes, undefined if there are no factors.
+// bestTold returns the factor that explains most of the variance of some axes, or undefined without factors.
 Unravel.bestTold = function (axes, factors) {
   const told = new Map(factors.map((f) => [f, Math.max(...axes.map((a) => Unravel.explained(a, f)))]));
   return [...factors].sort((a, b) => told.get(b) - told.get(a))[0];
 };
 
-// explained is the share of an axis's variance that lies between the levels of a factor, of continuous ones in 20 bins, less what
-// chance gives: (between/(k-1)) / (between/(k-1) + within/(n-k)).
+// explained returns the share of an axis's variance between the levels of a factor, corrected for chance:
+// (between/(k-1)) / (between/(k-1) + within/(n-k)). Continuous factors have 20 bins.
 Unravel.explained = function (axis, factor) {
   const [low, high] = Unravel.limits(factor);
   const bin = (v) => (factor.size ? v : Math.min(19, Math.floor((20 * (v - low)) / (high - low || 1))));
@@ -93,7 +93,7 @@ Unravel.explained = function (axis, factor) {
   return a / (a + b) || 0;
 };
 
-// byVariance lists the axes of columns, those that vary most first.
+// byVariance lists the axes of columns by decreasing variance.
 Unravel.byVariance = function (points) {
   const variance = new Map();
   const columns = points.axes.filter((a) => a.column !== undefined);
@@ -141,7 +141,7 @@ Unravel.codesPlane = function (parent, points, chosen, status) {
   };
 };
 
-// codesScales draws the frame with titles and ticks, and sets the places of the points.
+// codesScales draws the frame with titles and ticks, and computes the places of the points.
 Unravel.codesScales = function (context, width, height, chosen, points, places) {
   const frame = { left: Unravel.rem(3.9), right: width - Unravel.rem(1), top: Unravel.rem(0.6), bottom: height - Unravel.rem(2.9) };
   const scale = (axis, from, to) => {
@@ -195,7 +195,7 @@ Unravel.frame = function (context, frame, chosen, x, y) {
   context.restore();
 };
 
-// ticks chooses about so many round values between two; of circles quarter turns, of levels whole numbers.
+// ticks chooses about n round values in an interval: quarter turns on circles, and integers for levels.
 Unravel.ticks = function (axis, low, high, about) {
   if (axis.circle) return [0, 1, 2, 3, 4].map((quarter) => (quarter * Math.PI) / 2);
   const rough = (high - low) / Math.max(about, 2);
@@ -209,7 +209,7 @@ Unravel.ticks = function (axis, low, high, about) {
   return list;
 };
 
-// dots draws points at places, those that are not finite left out, and a ring around the marked one.
+// dots draws the points with finite places, and a ring around the marked point.
 Unravel.dots = function (context, places, colour, marked, radius = Unravel.rem(0.19)) {
   for (let i = 0; i < places.length / 2; i++) {
     const x = places[2 * i];
@@ -229,8 +229,8 @@ Unravel.dots = function (context, places, colour, marked, radius = Unravel.rem(0
   }
 };
 
-// pointing follows the pointer and the keyboard over points on a canvas: mark(i) is called with the point, -1 for none. A
-// click or Enter asks for its neighbours. It returns a function that ends it.
+// pointing follows the pointer and the keyboard over points on a canvas. It calls mark(i) with the point, or with -1 for none. A
+// click or Enter shows the neighbours. pointing returns a function that stops it.
 Unravel.pointing = function (canvas, points, places, order, mark, status) {
   const ending = new AbortController();
   const on = (name, call) => canvas.addEventListener(name, call, { signal: ending.signal });

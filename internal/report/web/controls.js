@@ -1,16 +1,16 @@
-// Controls of explore.js by kind. Each is a function (state, control) that returns {element, refresh, step}: refresh shows the code of the
-// state, and step(turns, before) moves the control while it plays; a turn there and back takes six seconds.
+// Controls of explore.js by kind. Each is a function (state, control) that returns {element, refresh, step}. refresh shows the code of
+// the state. step(turns, before) moves the control during its animation, which takes six seconds for a turn there and back.
 "use strict";
 
 (function () {
-  // Unravel.exploreName is the name of a control in words.
+  // Unravel.exploreName returns the name of a control in words.
   Unravel.exploreName = function (control) {
     const [, word, number] = /^([a-z]+)(\d*)$/.exec(control.name) || [null, control.name, ""];
     const names = {z: "z" + number, a: "choice a" + number, circle: "circle " + number, sphere: "sphere " + number, spheres: "all spheres"};
     return names[word] || control.name;
   };
 
-  // label writes the name of a control, and the factor that it follows.
+  // label returns the name of a control with the factor that the control follows.
   function label(element, control, name) {
     element.replaceChildren(name);
     if (!control.factor) return;
@@ -19,7 +19,7 @@
     element.append(Unravel.element("small", {title}, `${control.factor}, ${share}\u00a0%`));
   }
 
-  // Unravel.exploreRow is a control with its name, its value and a button that plays it.
+  // Unravel.exploreRow returns a control with its name, its value and a button for its animation.
   Unravel.exploreRow = function (state, control, body, value) {
     const name = Unravel.exploreName(control);
     const play = Unravel.element("button", {type: "button", className: "play", "aria-label": "Play " + name, "aria-pressed": "false", title: "play"}, "▶");
@@ -33,10 +33,10 @@
     return row;
   };
 
-  // there is 0 to 1 and back, as smooth as a pendulum.
+  // there moves from 0 to 1 and back, like a pendulum.
   const there = (turns) => (1 - Math.cos(2 * Math.PI * turns)) / 2;
 
-  // slider moves what get and set read and write, within a range, which may change.
+  // slider moves the value of get and set within a range, which may change.
   function slider(state, control, label, range, get, set) {
     const input = Unravel.element("input", {type: "range", "aria-label": label});
     const value = Unravel.element("output", {});
@@ -72,7 +72,7 @@
 
   const degree = Math.PI / 180, namespace = "http://www.w3.org/2000/svg";
 
-  // svg makes an element of a drawing.
+  // svg returns an SVG element.
   function svg(tag, attributes, ...children) {
     const made = document.createElementNS(namespace, tag);
     for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
@@ -80,7 +80,7 @@
     return made;
   }
 
-  // face is the drawing of a dial: hand is what turns.
+  // face draws a dial with a turning hand.
   function face() {
     const ticks = [];
     for (let a = 0; a < 360; a += 30) {
@@ -133,7 +133,7 @@
     };
   }
 
-  // sphere of more than three dimensions: a slider for each coordinate, which scales the others.
+  // A sphere of more than three dimensions has a slider for each coordinate. A slider scales the other coordinates.
   function coordinates(state, control) {
     const {columns} = control, sliders = columns.map((at, axis) => slider(state, control, `${Unravel.exploreName(control)}, axis ${axis}`, () => [-1, 1], () => state.code[at], (v) => {
       const others = columns.filter((c) => c !== at), length = Math.hypot(...others.map((c) => state.code[c])), left = Math.sqrt(1 - v * v);
@@ -153,7 +153,7 @@
     };
   }
 
-  // choice has a radio button for each option, and under the chosen one the controls that it opens.
+  // choice has a radio button for each option. Below the chosen option are the controls that it opens.
   function choice(state, control) {
     const [at] = control.columns, name = Unravel.exploreName(control), group = `${state.id}-${control.name}`;
     const options = control.options.map((option, i) => {
@@ -197,7 +197,7 @@
     };
   }
 
-  // Unravel.exploreControl makes a control of any kind.
+  // Unravel.exploreControl returns a control of any kind.
   Unravel.exploreControl = function (state, control) {
     const kinds = {line, circle: dial, choice, turn: Unravel.exploreBall, sphere: control.columns.length === 3 ? Unravel.exploreBall : coordinates};
     const made = kinds[control.kind](state, control);

@@ -1,8 +1,8 @@
 "use strict";
 
-// curves draws panels of curves with a legend that follows the pointer, zoom along x (drag, double click for all), and
-// linear or logarithmic axes. Panels with lines are left out until a curve has two points. update(data) keeps the panels of the same titles, with their axes and zoom.
-// Of many panels late draws each only when it comes into view.
+// curves draws panels of curves with linear or logarithmic axes, a legend that follows the pointer, and zoom along x (drag; double
+// click for all). A panel with lines appears when a curve has two points. update(data) keeps panels with equal titles, their axes and
+// their zoom. With late, each panel draws when it comes into view.
 Unravel.curves = function (element, data, late = false) {
   const grid = Unravel.element("div", { className: "panels" });
   let panels = [];
@@ -31,7 +31,7 @@ Unravel.curves = function (element, data, late = false) {
   };
 };
 
-// curvesTable aligns series on one ascending list of x, as uPlot wants them: [x, y of series 0, ...], null for gaps.
+// curvesTable aligns series on one ascending list of x, as uPlot needs: [x, y of series 0, ...], with null for gaps.
 Unravel.curvesTable = function (series) {
   const xs = [...new Set(series.flatMap((s) => [...Unravel.array(s.x)]))].filter(Number.isFinite).sort((a, b) => a - b);
   const place = new Map(xs.map((x, i) => [x, i]));
@@ -59,7 +59,7 @@ Unravel.curvesPanel = function (parent, panel, late) {
   let plot = null; // not drawn yet
   let waits = () => {};
 
-  // shown are the points that the axis has a place for.
+  // shown returns the points that the axis can show.
   function shown() {
     return check.checked ? table.map((column, i) => (i ? column.map((y) => (y === undefined || y > 0 ? y : null)) : column)) : table;
   }
@@ -72,7 +72,7 @@ Unravel.curvesPanel = function (parent, panel, late) {
     Unravel.curvesKeys(plot);
   }
 
-  // update shows more points; a zoomed axis stays as it is.
+  // update shows new points and keeps the zoom of an axis.
   function update(next) {
     const same = next.series.map((s) => s.name).join("\n") === panel.series.map((s) => s.name).join("\n");
     panel = next;
@@ -109,7 +109,7 @@ Unravel.curvesPanel = function (parent, panel, late) {
   };
 };
 
-// curvesSummary says in words what a panel shows: the last value of each curve.
+// curvesSummary describes a panel in words: the last value of each curve.
 Unravel.curvesSummary = function (panel) {
   const most = 8;
   const parts = panel.series.slice(0, most).map((s) => `${s.name} ends at ${Unravel.format(Unravel.array(s.y).at(-1) ?? NaN)}`);
@@ -129,7 +129,7 @@ Unravel.curvesKeys = function (plot) {
   }
 };
 
-// curvesOptions are uPlot's options of a panel. whole is a button that is shown while the panel is zoomed.
+// curvesOptions returns uPlot's options for a panel. The button whole is visible while the panel is zoomed.
 Unravel.curvesOptions = function (panel, width, log, xs, whole) {
   const axis = (label) => ({
     label,
@@ -166,12 +166,12 @@ Unravel.curvesOptions = function (panel, width, log, xs, whole) {
   };
 };
 
-// steps are the steps between ticks of whole numbers.
+// steps returns the steps between integer ticks.
 Unravel.steps = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11].flatMap((e) => [1, 2, 5].map((m) => m * 10 ** e));
 
 Unravel.curvesValue = (v) => (v === null || v === undefined ? "–" : Unravel.format(v));
 
-// powers lists the ticks of a logarithmic axis: powers of ten, and 2 and 5 times them where there are few.
+// powers lists the ticks of a logarithmic axis: powers of ten and, if they are few, 2 and 5 times these powers.
 Unravel.powers = function (plot, axis, low, high) {
   const decades = Math.log10(high / low);
   const every = Math.max(1, Math.ceil(decades / 8));

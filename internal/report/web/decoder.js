@@ -4,7 +4,7 @@
 (function () {
   const count = (shape) => shape.reduce((n, k) => n * k, 1);
 
-  // prepared makes the value of an operation: data that it shares or a new array, and what computes it.
+  // prepared returns the value of an operation: shared data or a new array, and the function that computes it.
   function prepared(operation, operands) {
     const make = Unravel.operations[operation.op];
     if (!make) throw new Error(`the operation ${operation.op} is not known`);
@@ -18,8 +18,8 @@
     return value;
   }
 
-  // Unravel.decoder(data) makes the arrays of a network once. It returns {shape, decode}: decode(code) returns the image's pixels, of
-  // that shape, [height, width, channels], in an array that the next call overwrites.
+  // Unravel.decoder(data) allocates the arrays of a network. It returns {shape, decode}. decode(code) returns the image's pixels with
+  // shape [height, width, channels], in an array that the next call overwrites.
   Unravel.decoder = function (data) {
     const values = new Map(), steps = [], code = {shape: data.arguments, data: new Float32Array(count(data.arguments)), constant: false};
     values.set(data.input, code);

@@ -4,7 +4,7 @@
 (function () {
   let widgets = 0;
 
-  // every calls a function with controls and those under their options.
+  // every calls a function with all controls, including controls of options.
   function every(controls, call) {
     for (const c of controls) {
       call(c);
@@ -12,7 +12,7 @@
     }
   }
 
-  // used marks the columns that a code uses: options leave out what they do not open.
+  // used marks the columns that a code uses: columns that no chosen option opens are unused.
   function used(controls, code, marks = new Set()) {
     for (const c of controls) {
       c.columns.forEach((at) => marks.add(at));
@@ -22,7 +22,7 @@
     return marks;
   }
 
-  // nearest is the known code with an option that is nearest in the columns that both use, with the same other options if there is one.
+  // nearest returns the nearest known code with an option, in the columns that both codes use. It prefers codes with the same other options.
   function nearest(controls, known, code, column, number) {
     const choices = new Set(), before = used(controls, code);
     every(controls, (c) => { if (c.kind === "choice") choices.add(c.columns[0]); });
@@ -39,7 +39,7 @@
     return best;
   }
 
-  // chosen returns a code with another option, from 0. What the option opens is that of the nearest known code with it.
+  // chosen returns a code with another option, from 0. A newly opened column takes the value of the nearest known code with this option.
   function chosen(controls, known, code, column, option) {
     const before = used(controls, code), from = nearest(controls, known, code, column, option + 1), next = code.slice();
     const choices = new Set();
@@ -79,14 +79,14 @@
       this.show(0);
     }
 
-    // read takes the codes of data.
+    // read reads the codes of data.
     read(data) {
       this.data = data;
       this.starts = rows(data.starts.codes);
       this.known = rows(data.known).concat(this.starts);
     }
 
-    // learn takes a decoder that has learned more, with the same controls, whose elements stay as they are.
+    // learn replaces the decoder by a newer one with the same controls, and keeps the elements.
     learn(next) {
       const untouched = this.code.every((v, i) => v === this.starts[this.start][i]), controls = this.data.controls;
       every(next.controls, (c) => {
@@ -101,7 +101,7 @@
       this.draw();
     }
 
-    // build makes the elements.
+    // build creates the elements.
     build() {
       const {data} = this, make = Unravel.element;
       this.canvas = make("canvas", {className: "explore-picture", role: "img", "aria-label": "decoded image"});
@@ -123,7 +123,7 @@
       this.sheet.src = data.pictures.src;
     }
 
-    // thumbnail is the button of a start image.
+    // thumbnail returns the button of a start image.
     thumbnail(image, i) {
       const canvas = document.createElement("canvas");
       const button = Unravel.element("button", {type: "button", "aria-label": "Start from " + image, title: image}, canvas);
@@ -132,7 +132,7 @@
       return button;
     }
 
-    // stamps draws the start images from their sheet.
+    // stamps draws the start images from their contact sheet.
     stamps() {
       this.thumbnails.forEach((button, i) => this.stamp(button.canvas, i));
       this.stamp(this.original, this.start);
@@ -156,18 +156,18 @@
       this.draw();
     }
 
-    // ballNames are the numbers of the spheres that begin at columns.
+    // ballNames has the number of each sphere by its first column.
     ballNames(starts) {
       const spheres = [...this.named.values()].filter((c) => c.kind === "sphere");
       return starts.map((at) => spheres.find((c) => c.columns[0] === at).name.replace(/\D/g, ""));
     }
 
-    // choose takes another option of a choice, from 0.
+    // choose sets the option of a choice, from 0.
     choose(column, option) {
       this.code = chosen(this.data.controls, this.known, this.code, column, option);
     }
 
-    // moved draws the code after a control has changed it. Sheets have two controls at a time: others go back to the start.
+    // moved draws the code after a control has changed it. Stored sheets show two controls at a time; the other controls return to the start.
     moved(control) {
       const pair = [control.name, ...this.last.filter((name) => name !== control.name)].slice(0, 2);
       const next = this.picture.has(pair) ? pair : [control.name];
@@ -195,7 +195,7 @@
       });
     }
 
-    // play animates one control, or stops it. Who wants little motion sees steps, not a movement.
+    // play starts or stops the animation of a control. With reduced motion it moves in steps.
     play(control) {
       const on = this.playing !== control.name;
       this.stop();
@@ -225,7 +225,7 @@
       this.playing = undefined;
     }
 
-    // destroy ends what goes on.
+    // destroy stops animations and listeners.
     destroy() {
       this.stop();
       cancelAnimationFrame(this.waiting);
@@ -234,12 +234,12 @@
     }
   }
 
-  // shape tells data apart whose controls and start images differ in more than what is learned.
+  // shape returns a text that is equal for data with the same controls and start images.
   const learned = ["low", "high", "share", "factor"];
   const shape = (data) => JSON.stringify([data.columns, !data.sheets, data.image, data.starts.rows, data.controls], (key, v) => (learned.includes(key) ? undefined : v));
 
-  // Unravel.explore(element, data) shows the widget. It returns {update, destroy, code, frames}: update(data) takes a decoder that has learned
-  // more, and leaves controls and code alone if they still fit. The element hears "unravel-frame" after every picture.
+  // Unravel.explore(element, data) shows the widget. It returns {update, destroy, code, frames}. update(data) sets a newer decoder, and keeps
+  // controls and code if they still fit. The element receives "unravel-frame" after every picture.
   Unravel.explore = function (element, data) {
     let player = new Player(element, data);
     return {

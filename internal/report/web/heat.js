@@ -1,6 +1,6 @@
 "use strict";
 
-// heat draws maps of numbers whose rows and columns can be sorted: by the lists beside a map, or by a click on a name.
+// heat draws heat maps. The lists next to a map, or a click on a name, sort rows and columns.
 Unravel.heat = function (element, data) {
   const open = 6; // maps that are drawn at once; others are folded away
   let parts = [];
@@ -70,8 +70,8 @@ Unravel.heatMap = function (parent, data) {
   };
 };
 
-// heatRead reads a map. down and across hold the order of rows and of columns, and by what they are sorted: -2 not at all, -1 the
-// largest cell, else a column or a row.
+// heatRead reads a map. down and across hold the order of rows and columns, and their sort key: -2 none, -1 the largest cell, otherwise
+// a column or a row.
 Unravel.heatRead = function (data) {
   const values = Unravel.array(data.values);
   const n = data.columns.length;
@@ -92,14 +92,14 @@ Unravel.heatRead = function (data) {
   return map;
 };
 
-// heatSort sorts rows and columns as they are to be.
+// heatSort sorts rows and columns by their keys.
 Unravel.heatSort = function (map) {
   const size = (v) => (Number.isNaN(v) ? -Infinity : v);
   const sorted = (side, count, other, cell) => {
     side.order = [...Array(count).keys()];
     if (side.by >= 0) side.order.sort((a, b) => size(cell(b, side.by)) - size(cell(a, side.by)));
     if (side.by !== -1) return;
-    // by the place of the largest cell in the order of the other side, and there by its size: blocks along the diagonal
+    // by the place of the largest cell in the order of the other side, then by its size: this gives blocks along the diagonal
     const best = side.order.map((i) => {
       let at = 0;
       for (let k = 1; k < other.order.length; k++) if (size(cell(i, other.order[k])) > size(cell(i, other.order[at]))) at = k;
@@ -124,13 +124,13 @@ Unravel.heatLayout = function (map, available) {
   return { left, top, cellWidth, cellHeight, upright, width: available, height: Math.ceil(top + cellHeight * map.rows.length + 2) };
 };
 
-// heatColour is the colour [r, g, b] of a value; undefined if it is not finite.
+// heatColour returns the colour [r, g, b] of a value, or undefined if the value is not finite.
 Unravel.heatColour = function (map, v) {
   if (!Number.isFinite(v)) return undefined;
   return Unravel.mix(map.signed ? "diverging" : "sequential", (v - map.low) / (map.high - map.low));
 };
 
-// heatDraw draws cells, with their numbers where there is room, and names.
+// heatDraw draws names and cells, with numbers if they fit.
 Unravel.heatDraw = function (context, map) {
   const l = map.layout;
   context.font = Unravel.font();
@@ -157,7 +157,7 @@ Unravel.heatDraw = function (context, map) {
   context.strokeRect(l.left + map.at[1] * l.cellWidth - 0.5, l.top + map.at[0] * l.cellHeight - 0.5, l.cellWidth, l.cellHeight);
 };
 
-// dark tells whether white is easier to read on a colour than black, by relative luminance.
+// dark reports whether white has more contrast with a colour than black, by relative luminance.
 Unravel.dark = function (colour) {
   const [r, g, b] = colour.map((v) => ((v / 255 + 0.055) / 1.055) ** 2.4);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b < 0.179;
@@ -171,7 +171,7 @@ Unravel.shorten = function (context, text, width) {
   return letters.join("") + "…";
 };
 
-// heatNames draws the names of rows and columns, as many as have room.
+// heatNames draws the names of rows and columns that fit.
 Unravel.heatNames = function (context, map) {
   const l = map.layout;
   const skip = (size) => Math.max(1, Math.ceil(Unravel.rem(0.9) / size));
@@ -192,14 +192,14 @@ Unravel.heatNames = function (context, map) {
   });
 };
 
-// heatBar explains the colours.
+// heatBar draws the colour bar.
 Unravel.heatBar = function (bar, map) {
   const ramp = Unravel.element("span", { className: "ramp" });
   ramp.style.background = `linear-gradient(to right, ${Unravel.palette(map.signed ? "diverging" : "sequential").map(Unravel.rgb).join(", ")})`;
   bar.replaceChildren(Unravel.format(map.low, 3), ramp, `${Unravel.format(map.high, 3)} ${map.unit || ""}`);
 };
 
-// heatPointing reads cells under the pointer and by arrow keys, and sorts by a click on a name.
+// heatPointing shows the cell under the pointer or chosen by arrow keys, and sorts after a click on a name.
 Unravel.heatPointing = function (canvas, map, said, sorted, draw) {
   const ending = new AbortController();
   const on = (name, call) => canvas.addEventListener(name, call, { signal: ending.signal });

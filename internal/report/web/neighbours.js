@@ -1,6 +1,6 @@
 "use strict";
 
-// neighbours shows the images whose codes are nearest to that of a chosen one, with what differs between their levels.
+// neighbours shows the images with the nearest codes to a chosen image, and marks levels that differ.
 Unravel.neighbours = function (element, data) {
   let stop = () => {};
 
@@ -20,7 +20,7 @@ Unravel.neighbours = function (element, data) {
   };
 };
 
-// distances are the ways to measure how near two codes are, from row i to row j of points.
+// distances lists the distances between the codes of rows i and j.
 Unravel.distances = {
   Euclidean(points, i, j) {
     const { codes, width } = points;
@@ -41,7 +41,7 @@ Unravel.distances = {
   },
 };
 
-// neighboursOf fills the element, and returns a function that ends it.
+// neighboursOf fills the element. It returns a function that destroys the widget.
 Unravel.neighboursOf = function (element, points) {
   const pool = points.pictures ? points.pictures.count : points.count;
   const offered = Math.min(pool, 24);
@@ -89,14 +89,14 @@ Unravel.neighboursOf = function (element, points) {
   return () => document.removeEventListener("unravel-picture", hear);
 };
 
-// face is a point's picture, or the name of the image where there is none.
+// face returns the picture of a point, or the image's name if there is no picture.
 Unravel.face = function (points, i, width) {
   const name = Unravel.imageName(points.names, points.rows, i);
   if (points.pictures && i < points.pictures.count) return points.pictures.element(i, width, name);
   return Unravel.element("span", { className: "faceless" }, name);
 };
 
-// nearestRows lists the nearest rows {j, d} to row i of the first so many, nearest first.
+// nearestRows lists the nearest rows {j, d} to row i among the first n rows, nearest first.
 Unravel.nearestRows = function (points, i, pool, distance) {
   const most = 12;
   const list = [];
@@ -107,7 +107,7 @@ Unravel.nearestRows = function (points, i, pool, distance) {
   return list.sort((a, b) => a.d - b.d).slice(0, most);
 };
 
-// neighbour is the entry of row j beside row i: picture, distance and levels.
+// neighbour returns the entry of row j in the list of row i: picture, distance and levels.
 Unravel.neighbour = function (points, i, j, d) {
   const most = 8;
   const item = Unravel.element("li", { className: i === j ? "chosen" : "" }, Unravel.face(points, j, 80));

@@ -1,5 +1,5 @@
-// Operations on arrays for decoder.js, as ONNX (operator set 17) defines them. An operation takes its operands, {shape, data, constant},
-// and its attributes, and returns the shape of its result with a function that computes it, or with data that it shares.
+// Operations on arrays for decoder.js, as in ONNX (operator set 17). An operation has operands, {shape, data, constant}, and attributes.
+// It returns the shape of the result, and a function that computes it or shared data.
 "use strict";
 
 (function () {
@@ -10,7 +10,7 @@
   // axisOf counts axes from the end if they are negative.
   const axisOf = (axis, shape) => (axis < 0 ? axis + shape.length : axis);
 
-  // known returns the numbers of an operand that shapes depend on.
+  // known returns the numbers of a constant operand, because shapes depend on them.
   function known(x) {
     if (!x.constant) throw new Error("a shape depends on the code; want one that does not");
     return Array.from(x.data);
@@ -18,7 +18,7 @@
 
   // Functions of single elements.
 
-  // erf is that of Abramowitz and Stegun 7.1.26 near 1, and its series near 0: both to 2e-7.
+  // erf uses Abramowitz and Stegun 7.1.26 near 1, and the series near 0. Both have an error of at most 2e-7.
   function erf(x) {
     const a = Math.abs(x);
     if (a < 0.5) {
@@ -64,7 +64,7 @@
     return shape;
   }
 
-  // places lists, for every element of a shape, the element of an operand that is broadcast to it.
+  // places lists, for every element of a shape, the element of the broadcast operand.
   function places(from, shape) {
     const strides = new Array(shape.length).fill(0);
     for (let i = 1, stride = 1; i <= from.length; i++) {
@@ -199,7 +199,7 @@
 
   // Reductions.
 
-  // reduction reduces the axes of groups of elements, of which f makes a number.
+  // reduction computes f of each group of elements along the reduced axes.
   function reduction(f) {
     return ([x, axes], w) => {
       const along = (axes ? known(axes) : w.axes).map((a) => axisOf(a, x.shape)), strides = stridesOf(x.shape);
@@ -222,7 +222,7 @@
     return m;
   }
 
-  // best returns the place of the number that comes before all others, the first of equals.
+  // best returns the first place of the largest number by the given order.
   const best = (before) => (x, first, offsets) => {
     let at = 0;
     for (let i = 1; i < offsets.length; i++) if (before(x[first + offsets[i]], x[first + offsets[at]])) at = i;
@@ -236,7 +236,7 @@
   operations.ArgMax = arg(reduction(best((a, b) => a > b)));
   operations.ArgMin = arg(reduction(best((a, b) => a < b)));
 
-  // softmax is that of an axis, or its logarithm.
+  // softmax computes the softmax along an axis, or its logarithm.
   const softmax = (log) => ([x], w) => {
     const axis = axisOf(w.axis, x.shape), strides = stridesOf(x.shape), n = x.shape[axis];
     const starts = walk(x.shape.map((size, a) => (a === axis ? 1 : size)), strides, 0), step = strides[axis];

@@ -1,11 +1,11 @@
-// The picture of explore.js: what a decoder, or sheets of its answers, show of a code.
+// The picture of explore.js: the image of a code, from a decoder or from stored sheets of images.
 "use strict";
 
 (function () {
-  // byte is the brightness of a number from low, black, to high.
+  // byte returns the brightness of a number: black at low, white at high.
   const byte = (v, low, high) => Math.round(255 * Math.min(Math.max((v - low) / (high - low), 0), 1));
 
-  // pixels shows images of one to three channels, or the channels of others side by side, in grey.
+  // pixels draws images of one to three channels. It draws more channels as grey images in a row.
   function pixels(canvas, image) {
     const {height, width, channels} = image, [low, high] = [Unravel.number(image.low), Unravel.number(image.high)];
     const tiled = channels > 3, across = tiled ? Math.min(channels, Math.ceil(Math.sqrt(channels * height / width))) : 1;
@@ -36,7 +36,7 @@
     };
   }
 
-  // curves shows sequences and vectors, a curve for each channel.
+  // curves draws sequences and vectors, with a curve for each channel.
   function curves(canvas, image) {
     const length = image.width === 1 ? image.channels : image.width, channels = image.width === 1 ? 1 : image.channels;
     const [low, high] = [Unravel.number(image.low), Unravel.number(image.high)], [width, height] = [480, 320];
@@ -60,7 +60,7 @@
     };
   }
 
-  // nearest is the step of a control whose values are nearest to a code's.
+  // nearest returns the step of a control with the values nearest to a code.
   function nearest(steps, columns, code) {
     const n = columns.length;
     let best = 0, least = Infinity;
@@ -80,7 +80,7 @@
     return image;
   }
 
-  // sheets shows the stored picture that is nearest to a code in which one or two controls have moved.
+  // sheets draws the stored picture that is nearest to a code, after moves of one or two controls.
   function sheets(canvas, data, controls, redraw) {
     const steps = new Map(data.steps.map((s) => [s.name, Unravel.array(s.values)]));
     const maps = data.maps.map((m) => ({...m, image: loaded(m.pictures, redraw)}));
@@ -103,8 +103,8 @@
     };
   }
 
-  // Unravel.picture(canvas, data, controls, redraw) returns {draw(code, moved), has(names)}: draw shows a code, of which the named controls
-  // have moved last; has reports whether these can move together. redraw is called when a sheet has been loaded.
+  // Unravel.picture(canvas, data, controls, redraw) returns {draw(code, moved), has(names)}. draw shows a code after moves of the named
+  // controls. has reports whether controls can move together. picture calls redraw when it has loaded a sheet.
   Unravel.picture = function (canvas, data, controls, redraw) {
     if (data.sheets) return sheets(canvas, data.sheets, controls, redraw);
     const decoder = Unravel.decoder(data.decoder), show = (data.image.curves ? curves : pixels)(canvas, data.image);

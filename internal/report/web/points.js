@@ -1,9 +1,9 @@
 "use strict";
 
-// points reads the data of codes: what the widgets about points share.
+// points reads the data of codes for the widgets about points.
 //   count, width  numbers of rows and of columns
 //   codes         [count, width]
-//   axes          what a point can be drawn or coloured by: {name, kind, values, size, levels}
+//   axes          axes and colours of points: {name, kind, values, size, levels}
 //   pictures      see Unravel.pictures; null: there are none
 Unravel.points = function (data) {
   const codes = Unravel.array(data.codes);
@@ -15,7 +15,7 @@ Unravel.points = function (data) {
   return points;
 };
 
-// column returns numbers of column j of a matrix, row by row.
+// column returns column j of a matrix.
 Unravel.column = function (values, width, j) {
   return Float32Array.from({ length: values.length / width }, (unused, i) => values[i * width + j]);
 };
@@ -38,7 +38,7 @@ Unravel.pointAxes = function (points, data) {
   return axes;
 };
 
-// limits are the least and the largest finite number of an axis.
+// limits returns the smallest and the largest finite number of an axis.
 Unravel.limits = function (axis) {
   let low = Infinity;
   let high = -Infinity;
@@ -57,8 +57,8 @@ Unravel.level = function (axis, v) {
   return Unravel.format(v);
 };
 
-// colouring returns a function from a row to a colour of CSS, by an axis: the palette for categories, the cyclic map for
-// circles, the sequential one for what has an order, and grey for what is not known.
+// colouring returns a function from a row to a CSS colour, by an axis: the palette for categories, the cyclic map for circles,
+// the sequential map for ordered values, and grey for unknown values.
 Unravel.colouring = function (axis) {
   if (!axis) return () => Unravel.category(0);
   const unknown = Unravel.css("--missing");
@@ -71,7 +71,7 @@ Unravel.colouring = function (axis) {
   };
 };
 
-// shading returns a function from a finite value of an axis to a colour of CSS.
+// shading returns a function from a finite value of an axis to a CSS colour.
 Unravel.shading = function (axis) {
   if (axis.kind === "categorical") return (v) => Unravel.category(v);
   if (axis.kind === "circular") return (v) => Unravel.rgb(Unravel.mix("cyclic", (v / axis.turn) % 1));
@@ -119,7 +119,7 @@ Unravel.pictures = function (sheet) {
       const top = Math.floor(i / sheet.across) * sheet.height;
       canvas.getContext("2d").drawImage(image, left, top, sheet.width, sheet.height, 0, 0, sheet.width, sheet.height);
     },
-    // element makes a canvas of picture i, so many CSS pixels wide.
+    // element returns a canvas with picture i, of the given width in CSS pixels.
     element(i, width, label) {
       const canvas = Unravel.element("canvas", { className: "picture", role: "img", "aria-label": label });
       canvas.style.width = width + "px";
@@ -130,12 +130,12 @@ Unravel.pictures = function (sheet) {
   };
 };
 
-// describe lists what is known of a point, one line for each factor.
+// describe lists the known levels of a point, one line for each factor.
 Unravel.describe = function (points, i) {
   return [Unravel.imageName(points.names, points.rows, i), ...points.factors.map((f) => `${Unravel.isolate(f.name)}: ${Unravel.level(f, f.values[i])}`)];
 };
 
-// tip makes the box that shows a point beside the pointer: show(i, x, y) and hide(), in pixels of its parent.
+// tip creates a box for the point under the pointer: show(i, x, y) and hide(), in pixels of its parent.
 Unravel.tip = function (parent, points) {
   const most = 12;
   const box = Unravel.element("div", { className: "tip", hidden: true });
@@ -158,7 +158,7 @@ Unravel.tip = function (parent, points) {
   };
 };
 
-// nearest returns the point nearest to a place on the screen, -1 if none is within some pixels. places holds x and y by point.
+// nearest returns the nearest point to a place on the screen, or -1 if no point is within a few pixels. places holds x and y by point.
 Unravel.nearest = function (places, x, y, within = 16) {
   let best = -1;
   let least = within * within;
@@ -172,7 +172,7 @@ Unravel.nearest = function (places, x, y, within = 16) {
   return best;
 };
 
-// choose makes a labelled list to choose from. entries are texts; chosen is a number; change is called with the new one.
+// choose returns a labelled list of texts, with number chosen selected. It calls change with the new number.
 Unravel.choose = function (label, entries, chosen, change) {
   const select = Unravel.element("select", {}, ...entries.map((text, i) => Unravel.element("option", { value: i }, text)));
   select.value = chosen;

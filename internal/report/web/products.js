@@ -4,7 +4,7 @@
 (function () {
   const operations = Unravel.operations = Unravel.operations || {};
 
-  // multiply sets c [m, n] to the product of a, transposed, [k, m], and b [k, n]. Tiles of 4 x 4 sums stay in registers.
+  // multiply sets c [m, n] to a' b for a [k, m] and b [k, n]. Tiles of 4 x 4 sums stay in registers.
   function multiply(m, n, k, a, b, c) {
     const wholeM = m - m % 4, wholeN = n - n % 4;
     for (let j = 0; j < wholeN; j += 4) {
@@ -47,7 +47,7 @@
     }
   }
 
-  // transposed returns a function that writes the transpose of x [rows, columns]; of constants it runs once.
+  // transposed returns a function that writes the transpose of x [rows, columns]. For constants it runs once.
   function transposed(x, rows, columns) {
     const y = new Float32Array(rows * columns);
     const run = () => {
@@ -57,7 +57,7 @@
     return {data: y, run: x.constant ? () => {} : run};
   }
 
-  // affine is x w + b of rows: the columns of w are added up with the weights that a row has.
+  // affine computes x w + b for rows, as sums of the rows of w with the weights in a row of x.
   function affine(x, w, bias, out) {
     const [k, n] = w.shape, rows = x.shape[0];
     for (let row = 0; row < rows; row++) {
@@ -79,7 +79,7 @@
 
   operations.Gemm = ([x, w, bias]) => ({shape: [x.shape[0], w.shape[1]], run: (out) => affine(x, w, bias, out)});
 
-  // MatMul takes matrices, a matrix and a vector, or a matrix for every one of a stack of matrices.
+  // MatMul multiplies matrices, a matrix and a vector, or stacks of matrices.
   operations.MatMul = ([x, y]) => {
     if (y.shape.length === 1) {
       const w = {shape: [y.shape[0], 1], data: y.data};
@@ -100,7 +100,7 @@
     };
   };
 
-  // window describes how a window of h x w pixels goes over images; pads are before height and width, then after.
+  // window describes the positions of a window of h x w pixels on images. pads come before height and width, then after them.
   function window(shape, size, w) {
     const [, channels, height, width] = shape, [h, wide] = size;
     const [sy, sx] = w.strides || [1, 1], [dy, dx] = w.dilations || [1, 1], [top, left, bottom, right] = w.pads || [0, 0, 0, 0];
@@ -152,7 +152,7 @@
     }
   }
 
-  // ConvTranspose multiplies every pixel with all filters, and adds up what falls on a pixel of the result.
+  // ConvTranspose multiplies every pixel with all filters, and sums the products for each pixel of the result.
   operations.ConvTranspose = ([x, filters, bias], w) => {
     const [channels, out, h, wide] = filters.shape, [, , height, width] = x.shape, pixels = height * width;
     const [sy, sx] = w.strides || [1, 1], [top, left, bottom, right] = w.pads || [0, 0, 0, 0], [moreH, moreW] = w.output_padding || [0, 0];
@@ -175,7 +175,7 @@
     };
   };
 
-  // scatter adds an image to every sy-th row and sx-th column of another one, from a row and a column that may be outside.
+  // scatter adds an image to every sy-th row and sx-th column of another image. The first row and column may be outside.
   function scatter(from, at, height, width, to, base, outH, outW, top, left, sy, sx) {
     const first = Math.max(0, Math.ceil(-left / sx)), last = Math.min(width, Math.floor((outW - 1 - left) / sx) + 1);
     for (let y = 0; y < height; y++) {
@@ -186,7 +186,7 @@
     }
   }
 
-  // pooled reduces the pixels under a window; what is outside of the image does not count.
+  // pooled reduces the pixels under a window. Pixels outside the image do not count.
   function pooled(x, o, out, mean) {
     let at = 0;
     for (let c = 0; c < o.channels; c++) {
@@ -218,7 +218,7 @@
   operations.GlobalMaxPool = pool(false, true);
   operations.GlobalAveragePool = pool(true, true);
 
-  // weightsAlong lists for every pixel along a side the two pixels of a smaller image that it mixes, and the share of the second.
+  // weightsAlong lists, for every pixel along a side, the two pixels of a smaller image that it mixes, and the share of the second.
   function weightsAlong(n, times, linear) {
     return Array.from({length: n * times}, (_, i) => {
       const at = linear ? Math.min(Math.max((i + 0.5) / times - 0.5, 0), n - 1) : Math.floor(i / times), first = Math.floor(at);

@@ -1,6 +1,6 @@
 "use strict";
 
-// turningShapes lists the surfaces that codes lie on: a torus for each two circles, and each sphere.
+// turningShapes lists the surfaces of codes: a torus for each two circles, and each sphere.
 Unravel.turningShapes = function (points) {
   const shapes = [];
   const circles = points.axes.filter((a) => a.circle);
@@ -12,7 +12,7 @@ Unravel.turningShapes = function (points) {
   return shapes;
 };
 
-// torus is the surface of two angles: the first goes around the axis, the second around the tube.
+// torus is a surface of two angles: the first around the axis, the second around the tube.
 Unravel.torus = function (first, second) {
   const tube = 0.42;
   const at = (a, b) => [(1 - tube + tube * Math.cos(b)) * Math.cos(a), (1 - tube + tube * Math.cos(b)) * Math.sin(a), tube * Math.sin(b)];
@@ -38,7 +38,7 @@ Unravel.ball = function (points, space) {
   return { name: space.name, lines, point: (i) => columns.map((c) => c[i]) };
 };
 
-// turning draws points on a surface that turns: by itself, unless little motion is wanted, or by dragging and arrow keys.
+// turning draws points on a turning surface. Dragging and arrow keys turn it; without reduced motion it also turns by itself.
 Unravel.turning = function (parent, points, shapes, chosen, status) {
   const canvas = Unravel.element("canvas", { tabIndex: 0, role: "application", className: "turning" });
   const button = Unravel.element("button", { type: "button" });
@@ -74,7 +74,7 @@ Unravel.turning = function (parent, points, shapes, chosen, status) {
   };
 };
 
-// turningDraw draws lines and points behind, then in front.
+// turningDraw draws lines and points at the back, then at the front.
 Unravel.turningDraw = function (context, side, points, view, colour) {
   const [cy, sy, cp, sp] = [Math.cos(view.yaw), Math.sin(view.yaw), Math.cos(view.pitch), Math.sin(view.pitch)];
   const scale = side * 0.46;
@@ -107,7 +107,7 @@ Unravel.turningDraw = function (context, side, points, view, colour) {
   if (view.marked >= 0) Unravel.dots(context, view.places.slice(2 * view.marked, 2 * view.marked + 2), colour, 0);
 };
 
-// turningMotion turns the view frame by frame while it is seen and wanted. It returns a function that ends it.
+// turningMotion turns the visible view frame by frame. It returns a function that stops it.
 Unravel.turningMotion = function (canvas, button, view, draw) {
   let frame = 0;
   let before = 0;

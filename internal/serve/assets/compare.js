@@ -1,6 +1,6 @@
 "use strict";
 
-// The page that compares runs: which, and how, is in its address.
+// The page that compares runs. Its address has the chosen runs and settings.
 Serve.compare = {
   pause: 4000,
   waits: [], // for metrics to be seen: functions that end that
@@ -43,7 +43,7 @@ Serve.compare = {
     return q;
   },
 
-  // ask shows another comparison, which has an address of its own.
+  // ask shows another comparison with a separate address.
   ask() {
     const q = this.parameters().toString();
     history.pushState(null, "", q ? "?" + q : location.pathname);
@@ -86,7 +86,7 @@ Serve.compare = {
     this.groups(data);
   },
 
-  // options fills a control, and keeps what is chosen.
+  // options fills a control, and keeps the chosen entry.
   options(name, list) {
     if (this[name] && !list.some(([value]) => value === this[name])) list.push([this[name], this[name]]);
     const control = document.getElementById(name);
@@ -104,7 +104,7 @@ Serve.compare = {
     }));
   },
 
-  // metrics draws results with intervals: means of groups, or of runs what was stored with them.
+  // metrics draws results with intervals: means of groups, or the stored intervals of runs.
   metrics(data) {
     this.legend(data);
     for (const end of this.waits) end();
@@ -125,7 +125,7 @@ Serve.compare = {
     }));
   },
 
-  // colourOf is the colour of a group: that of its runs, if they have one.
+  // colourOf returns the colour of a group's runs.
   colourOf(data, group) {
     return data.runs.find((r) => r.group === group)?.colour ?? group;
   },
@@ -199,7 +199,7 @@ Serve.compare = {
     Serve.sortable(document.getElementById("groups"), ["group", "runs", ...data.metrics.map((m) => m.name)], rows);
   },
 
-  // curves draws curves over each other, when they have changed.
+  // curves draws all curves in one panel if they have changed.
   async curves(q, data) {
     const key = q + JSON.stringify(data.runs.map((r) => [r.dir, r.progress]));
     if (key === this.drawn) return;
@@ -214,7 +214,7 @@ Serve.compare = {
   },
 };
 
-// number reads an estimate of the server: {value, low, high}; value is null for none.
+// number reads an estimate from the server: {value, low, high}. value is null without an estimate.
 Serve.number = function (e) {
   if (!e) return { value: null };
   const read = { value: Unravel.number(e.value) };
@@ -223,7 +223,7 @@ Serve.number = function (e) {
   return read;
 };
 
-// shortKey is the shortest end of a key path that no other has.
+// shortKey returns the shortest unique end of a key path.
 Serve.shortKey = function (name, all) {
   const parts = name.split(".");
   for (let n = 1; n < parts.length; n++) {
@@ -233,12 +233,12 @@ Serve.shortKey = function (name, all) {
   return name;
 };
 
-// sortable fills a table whose heads sort it. rows are {at, cells: [{node, key}]}; each(row, at) may add to a row's element.
+// sortable fills a table with heads that sort it. rows are {at, cells: [{node, key}]}. each(row, at) may change a row's element.
 Serve.sortable = function (table, heads, rows, each = () => {}) {
   const order = table.order || { column: -1, down: false };
   table.order = order;
 
-  // compare orders numbers before texts, and nothing last.
+  // compare orders numbers before texts, and missing values last.
   function compare(a, b) {
     const [x, y] = [a.cells[order.column].key, b.cells[order.column].key];
     if (x === null || y === null) return (x === null) - (y === null);

@@ -38,7 +38,7 @@ Serve.intervals = function (title, better, rows) {
   return box;
 };
 
-// most rows of a metric are drawn; the table has all.
+// The drawing has at most this many rows of a metric; the table has all rows.
 Serve.intervals.most = 30;
 
 // estimate writes a number with its interval.

@@ -1,6 +1,6 @@
 "use strict";
 
-// The list of runs: sorted and filtered by the server, looked at again every two seconds.
+// The list of runs. The server sorts and filters it, and the page asks for it every two seconds.
 Serve.list = {
   pause: 2000,
   count: 100,
@@ -27,7 +27,7 @@ Serve.list = {
     this.look = Serve.while(this.pause, () => this.load());
   },
 
-  // parameters are those of the list that is asked for.
+  // parameters returns the parameters of the requested list.
   parameters() {
     const q = new URLSearchParams();
     for (const f of this.filter.split(/\s+/).filter(Boolean)) q.append("filter", f);
@@ -37,7 +37,7 @@ Serve.list = {
 
   chosen: new Set(),
 
-  // box makes the checkbox that chooses a run.
+  // box returns the checkbox that chooses a run.
   box(run) {
     const made = Unravel.element("input", { type: "checkbox", checked: this.chosen.has(run.dir), "aria-label": "choose " + run.dir });
     made.addEventListener("change", () => {
@@ -48,7 +48,7 @@ Serve.list = {
     return made;
   },
 
-  // choices leads to the page that compares the chosen runs, or without any all that pass the filters.
+  // choices links to the comparison of the chosen runs. Without chosen runs, it links to all runs that pass the filters.
   choices() {
     const q = this.parameters();
     q.delete("sort");
@@ -59,7 +59,7 @@ Serve.list = {
     link.textContent = this.chosen.size ? `Compare the ${this.chosen.size} chosen runs` : "Compare these";
   },
 
-  // ask shows another list, which has an address of its own.
+  // ask shows another list with a separate address.
   ask() {
     const q = this.parameters().toString();
     history.replaceState(null, "", q ? "?" + q : location.pathname);
@@ -105,7 +105,7 @@ Serve.list = {
     if (place.textContent !== text) place.textContent = text;
   },
 
-  // sorts lists the columns in the control that sorts.
+  // sorts lists the columns in the control for sorting.
   sorts(list) {
     const names = ["run", "state", "progress", "loss", ...list.columns.map((c) => c.name), "seconds", "ended"];
     const options = [["", "running, then newest"]];

@@ -1,8 +1,8 @@
 "use strict";
 
-// parallel draws runs as lines over parallel axes, with marks on every axis between which runs pass. axes are {name, values, numeric}, one
-// value for each run, null for none; runs are {name, colour}. changed(passing) is called with the runs between all markers, hovered(run) with
-// the place of a run, or -1. It returns {update, highlight, clear, destroy}.
+// parallel draws runs as lines over parallel axes. Two marks on an axis select the runs between them. axes are {name, values, numeric},
+// with a value or null for each run. runs are {name, colour}. parallel calls changed(passing) with the selected runs, and hovered(run)
+// with the index of a run, or -1. It returns {update, highlight, clear, destroy}.
 Serve.parallel = function (element, axes, runs, changed, hovered) {
   const marks = axes.map(() => null); // [low, high] from 0 to 1
   const scales = axes.map(Serve.parallelScale);
@@ -14,7 +14,7 @@ Serve.parallel = function (element, axes, runs, changed, hovered) {
   };
   let svg, lines, parts, step, left;
 
-  // svgElement makes an element of SVG with attributes.
+  // svgElement returns an SVG element with attributes.
   function svgElement(name, attributes = {}, ...children) {
     const made = document.createElementNS("http://www.w3.org/2000/svg", name);
     for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -82,7 +82,7 @@ Serve.parallel = function (element, axes, runs, changed, hovered) {
     return made;
   }
 
-  // moved returns marks of which one is elsewhere: the lower one stays below the upper one.
+  // moved returns the marks after one of them has moved. The lower mark stays below the upper mark.
   function moved([low, high], side, to) {
     to = Math.min(Math.max(to, 0), 1);
     return side ? [low, Math.max(to, low)] : [Math.min(to, high), high];
@@ -112,7 +112,7 @@ Serve.parallel = function (element, axes, runs, changed, hovered) {
     target.addEventListener("pointercancel", end);
   }
 
-  // mark sets the marks of an axis; those at both ends are none.
+  // mark sets the marks of an axis. Marks at both ends select all runs, so the axis then has none.
   function mark(axis, range) {
     marks[axis] = range && (range[0] > 0 || range[1] < 1) ? range : null;
     place(axis);
@@ -120,7 +120,7 @@ Serve.parallel = function (element, axes, runs, changed, hovered) {
     changed(passing(), marks.some(Boolean));
   }
 
-  // place puts the marks of an axis where they are.
+  // place draws the marks of an axis.
   function place(axis) {
     const range = marks[axis] || [0, 1];
     const { range: area, handles } = parts[axis];
@@ -147,7 +147,7 @@ Serve.parallel = function (element, axes, runs, changed, hovered) {
     passing().forEach((pass, i) => lines[i].classList.toggle("out", !pass));
   }
 
-  // highlight brings one run to the front; -1: none.
+  // highlight brings a run to the front; -1: no run.
   function highlight(run) {
     lines.forEach((one, i) => one.classList.toggle("on", i === run));
     svg.classList.toggle("one", run >= 0);
@@ -174,8 +174,7 @@ Serve.parallel = function (element, axes, runs, changed, hovered) {
   };
 };
 
-// parallelScale puts the values of an axis between 0 and 1: numbers by size, or by their logarithms where they span much, texts one
-// after the other.
+// parallelScale maps the values of an axis to 0 to 1: numbers linearly, or by their logarithms for a wide range; texts in order.
 Serve.parallelScale = function (axis) {
   const known = axis.values.filter((v) => v !== null);
   if (!axis.numeric) {

@@ -1,6 +1,6 @@
 "use strict";
 
-// The page of a run: its state, curves that grow while it trains, and what is shown of its newest checkpoint.
+// The page of a run: its state, curves that grow during training, and pictures of its newest checkpoint.
 Serve.run = {
   dir: "",
   drawn: null, // the data of the curves
@@ -33,7 +33,7 @@ Serve.run = {
     clearTimeout(this.again);
   },
 
-  // describe shows what is known of the run in words.
+  // describe describes the run in words.
   async describe() {
     const run = await Serve.get("run", { dir: this.dir });
     document.getElementById("parts").hidden = false;
@@ -122,7 +122,7 @@ Serve.run = {
     this.widget = Unravel.curves(place, this.drawn);
   },
 
-  // follow listens to what happens to the run.
+  // follow listens to events of the run.
   follow() {
     if (this.events) this.events.close();
     if (document.hidden) return;
@@ -173,7 +173,7 @@ Serve.run = {
     }
   },
 
-  // explore plays with the decoder of the checkpoint; controls stay where they are when a newer one comes.
+  // explore shows the decoder of the checkpoint with controls. The controls stay when a newer checkpoint arrives.
   explore(data) {
     if (!data) return;
     if (this.player) this.player.update(data);

@@ -1,6 +1,6 @@
 "use strict";
 
-// searches shows the searches of the folder below the list: the objective over the trials with the best so far, and over every setting.
+// searches shows the folder's searches below the list: the objective by trial, with the best so far, and by each setting.
 Serve.searches = async function () {
   const place = document.getElementById("searches");
   const list = await Serve.get("searches");
@@ -32,7 +32,7 @@ Serve.search = function (search) {
 
 Serve.trialLink = (trial) => Unravel.element("a", { href: "run?dir=" + encodeURIComponent(trial.dir) }, trial.dir);
 
-// scatter draws the objective of trials over values; record adds the line of the best so far.
+// scatter draws the objective of trials over values. With record, it adds the line of the best so far.
 Serve.scatter = function (search, trials, name, values, record) {
   const make = (what, attributes, ...children) => {
     const made = document.createElementNS("http://www.w3.org/2000/svg", what);

@@ -1,9 +1,9 @@
 "use strict";
 
-// Serve is what the pages of unravel serve share.
+// Serve has the functions that all pages of unravel serve share.
 const Serve = {};
 
-// get reads the JSON of an address below api/. An answer without content is null; an error is thrown with its text.
+// get reads JSON from an address below api/. It returns null for an answer without content, and throws the text of an error.
 Serve.get = async function (name, parameters = {}) {
   const answer = await fetch("api/" + name + "?" + new URLSearchParams(parameters));
   if (answer.status === 202) return null;
@@ -13,14 +13,14 @@ Serve.get = async function (name, parameters = {}) {
   return value;
 };
 
-// fail shows an error at the top of the page, or takes it away.
+// fail shows or removes an error at the top of the page.
 Serve.fail = function (text) {
   const place = document.getElementById("failure");
   place.textContent = text || "";
   place.hidden = !text;
 };
 
-// duration writes seconds as people say them.
+// duration writes seconds in a readable form.
 Serve.duration = function (seconds) {
   if (!(seconds >= 0)) return "";
   if (seconds < 60) return Unravel.format(seconds, seconds < 10 ? 2 : 3) + " s";
@@ -30,20 +30,20 @@ Serve.duration = function (seconds) {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 };
 
-// moment writes a time of the server as reports do.
+// moment writes a time of the server like reports.
 Serve.moment = (text) => (text ? text.replace(/^(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:[\d.]+)?Z$/, "$1 $2 UTC") : "");
 
-// state makes the element that shows a state.
+// state returns the element that shows a state.
 Serve.state = (name) => Unravel.element("span", { className: "state " + name }, name);
 
-// progress makes the bar of a run, or nothing for one that has not begun.
+// progress returns the bar of a run, or nothing before its start.
 Serve.progress = function (run) {
   if (!run.epochs) return "";
   const bar = Unravel.element("progress", { max: 1, value: run.progress, "aria-label": "progress of training" });
   return Unravel.element("span", {}, bar, ` ${run.epoch}/${run.epochs}`);
 };
 
-// cell writes what a run has in a column: numbers rounded, texts as they are.
+// cell writes the value of a run in a column: rounded numbers and unchanged texts.
 Serve.cell = function (text) {
   if (text === null || text === undefined) return "–";
   const number = Number(text);
@@ -56,7 +56,7 @@ Serve.loss = function (losses) {
   return Object.values(losses).reduce((sum, parts) => sum + (parts.loss ?? 0), 0);
 };
 
-// while calls a function again and again, pause milliseconds after it has ended, while the page is seen.
+// while calls a function repeatedly, pause milliseconds after its last end, while the page is visible.
 Serve.while = function (pause, call) {
   let timer = 0;
   async function turn() {

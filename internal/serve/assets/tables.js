@@ -1,6 +1,6 @@
 "use strict";
 
-// The tables of papers, as far as the runs of the folder fill them: the list, or one table.
+// The tables of papers with values from the folder's runs: the list, or one table.
 Serve.tables = {
   start() {
     const q = new URLSearchParams(location.search);
@@ -19,7 +19,7 @@ Serve.tables = {
     this.look = Serve.while(5000, () => this.load());
   },
 
-  // list shows all tables, and asks for one after the other how far it is.
+  // list shows all tables, and asks for their progress one after the other.
   async list() {
     const all = await Serve.get("tables");
     const row = (t) => {
@@ -38,7 +38,7 @@ Serve.tables = {
     document.getElementById("tables").dataset.ready = "true";
   },
 
-  // progress says how many runs of a table are there, at the scale that has most.
+  // progress shows how many runs a table has, at the scale with most runs.
   async progress(t) {
     let best = null;
     for (const scale of t.scales) {
@@ -94,7 +94,7 @@ Serve.tables = {
       cell("th", line.label, { scope: "row" }), ...line.cells.map((c) => this.cell(t, c)))));
   },
 
-  // cell shows our value, the printed one, and how they compare.
+  // cell shows our value, the printed value, and their comparison.
   cell(t, c) {
     const there = (text) => text && text !== "-";
     const made = Unravel.element("td", { className: c.status }, Unravel.element("span", { className: "ours" }, there(c.ours) ? c.ours : "–"));
@@ -105,7 +105,7 @@ Serve.tables = {
     return made;
   },
 
-  // marks are the footnotes of a cell.
+  // marks lists the footnotes of a cell.
   marks(t, c) {
     const list = (c.mark || "").split(",");
     return (t.notes || []).filter((n) => list.includes(n.mark));
