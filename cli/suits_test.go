@@ -113,7 +113,7 @@ func TestTooLarge(t *testing.T) {
 		args := []string{"train", tinyFile(t), "--run", filepath.Join(t.TempDir(), "run"), "supervision=none", "losses=[reconstruction]", vae}
 		o := call(t, append(args, strings.SplitAfter(c.override, "}} ")...)...)
 		checkMistake(t, o, 2, c.words)
-		if !regexp.MustCompile(`would take \S+ \w+ of memory.*; this machine has \S+ \w+, of which`).MatchString(o.log) {
+		if !regexp.MustCompile(`would take \S+ \w+ of memory.*; this machine has \S+ \w+, and Unravel uses at most`).MatchString(o.log) {
 			t.Error(o)
 		}
 	}

@@ -175,7 +175,7 @@ func (x *views) results(kind string, image []float32) {
 		x.pipeline.Apply(inPlace, inPlace, x.h, x.w, x.c, x.stream(n))
 		x.pipeline.Apply(plain, image, x.h, x.w, x.c, x.stream(n))
 		if !sameBits(inPlace, plain) {
-			x.fatal("a view in place of its image is another than one beside it")
+			x.fatal("a view differs when it overwrites its image")
 		}
 	}
 }
@@ -206,7 +206,7 @@ func (x *views) random(source string) {
 		}
 	}
 	if source == "probability: 1" && draws && len(views) == 1 {
-		x.add("it draws from its stream, and the views of all streams are the same; want what is drawn to count")
+		x.add("it draws from its stream, but all streams give the same views; want views that depend on the draws")
 	}
 	if x.normalises && x.op != nil {
 		x.op.Happens(nil)

@@ -62,7 +62,7 @@ func TestAugmentationsFindFaults(t *testing.T) {
 		"clock":                 "two views of one image by the same stream are different",
 		"range":                 "image of 16 x 16 x 1 has 1.01 at number",
 		"settings":              "its settings change from",
-		"ignores what it draws": "the views of all streams are the same",
+		"ignores what it draws": "all streams give the same views",
 		"draws by pixel":        "want that not to depend on pixels",
 		"allocates":             "a view allocates 1 times; want 0",
 		"panics":                "it panics: torn canvas",

@@ -87,7 +87,7 @@ func newImages(f *findings, d datasets.Dataset) *images {
 	}
 	for n, i := range x.list {
 		if !sameBits(given[n], x.pixels[n]) {
-			f.fatal("Image keeps the slice that it is given: that of image %d has changed after later calls", i)
+			f.fatal("Image retains its argument: the slice of image %d has changed after later calls", i)
 		}
 	}
 	return x

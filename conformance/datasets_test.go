@@ -128,7 +128,7 @@ func TestDatasetsFindFaults(t *testing.T) {
 		"pixel out of range":  "image 0 has 1.5 at number 1; want 0 to 1",
 		"unwritten pixel":     "leaves number 1 of image 0 unwritten",
 		"allocates":           "Image allocates 1 times; want 0",
-		"keeps its slice":     "Image keeps the slice that it is given: that of image 0",
+		"keeps its slice":     "Image retains its argument: the slice of image 0",
 		"level out of range":  `image 3 has level 4 of factor "a"; want 0 to 3`,
 		"unknown level":       `image 0 has level -1 of factor "a"; want 0 to 3, or -1 where it is unknown in a set that is datasets.Incomplete`,
 		"twins":               "images 0 and 1 both have a 0",

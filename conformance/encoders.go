@@ -126,7 +126,7 @@ func (c *netCheck) size(image tensor.Shape) bool {
 	n, err := c.build(p, image, false)
 	if err != nil {
 		if text := err.Error(); !strings.Contains(text, fmt.Sprint(image[0])) || !strings.Contains(text, fmt.Sprint(image[1])) {
-			c.add("images of %v: error %w; want one that names their size", image, err)
+			c.add("images of %v: error %w; want an error with their size", image, err)
 		}
 		return false
 	}
@@ -233,7 +233,7 @@ func (c *netCheck) slopes(n *network, image tensor.Shape) {
 		}
 		got := c.along(n, forward, n.graph.Params.Get(name).Float32s(), values[i], slope)
 		if !near(got, slope) {
-			c.add("images of %v: the loss falls by %.4g along the gradient of %q, whose length is %.4g; want the same", image, got, name, slope)
+			c.add("images of %v: the loss falls by %.4g along the gradient of %q, of length %.4g; want equal numbers", image, got, name, slope)
 		}
 	}
 }

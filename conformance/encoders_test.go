@@ -100,7 +100,7 @@ func (f *faultyNet) layer(g *nn.Graph, h *gorgonia.Node, name string, out int) (
 func TestNetworksFindFaults(t *testing.T) {
 	for fault, want := range map[string]string{
 		"":                               "",
-		"refuses":                        "error no; want one that names their size",
+		"refuses":                        "error no; want an error with their size",
 		"refuses all":                    "it suits no size of images",
 		"no number of a constant":        "not finite",
 		"flat":                           "the result of 4 rows has shape (4, 16, 16, 1)",

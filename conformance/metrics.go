@@ -64,7 +64,7 @@ func CheckMetric(e registry.Entry[metrics.Metric]) error {
 
 func (x *metricCheck) checkAll() {
 	if x.entry.Units == "" {
-		x.add("it has no Units; want those of its value, or \"none\"")
+		x.add("it has no Units; want the units of its value, or \"none\"")
 	}
 	x.run(x.roundTrip)
 	suited := 0
@@ -268,10 +268,10 @@ func (x *metricCheck) stopped(in *metrics.Input) {
 		_, _, err := x.compute(ctx, in)
 		switch ended := ctx.left.Load() < 0; {
 		case n == 0 && (err == nil || !errors.Is(err, context.Canceled)):
-			x.add("the context has ended, and Compute returns the error %v; want one that wraps the context's", err)
+			x.add("the context has ended, and Compute returns the error %v; want an error that wraps the context's error", err)
 			return
 		case ended && !errors.Is(err, context.Canceled):
-			x.add("the context ends at look %d, and Compute returns the error %v; want one that wraps the context's", n+1, err)
+			x.add("the context ends at look %d, and Compute returns the error %v; want an error that wraps the context's error", n+1, err)
 			return
 		case !ended:
 			return

@@ -225,7 +225,7 @@ func (x *modelCheck) discrete(s models.Space, codes []float64, width int, late b
 	}
 	for at := s.First; at < len(codes); at += width {
 		if v := codes[at]; v != math.Trunc(v) || v < 0 || v > float64(s.Options) {
-			x.fatal("Encode: space %q has the number %v; want that of one of %d options, or 0", s.Name, v, s.Options)
+			x.fatal("Encode: space %q has the number %v; want the number of one of %d options, or 0", s.Name, v, s.Options)
 		}
 	}
 }

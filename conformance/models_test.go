@@ -153,7 +153,7 @@ func TestModelsFindFaults(t *testing.T) {
 		"another width":           "Encode gives 10 columns; want the 11 of Spaces",
 		"options of many columns": "has 3 options, 10 columns from column 0",
 		"negative options":        "has -1 options, 1 columns from column 0",
-		"options of a number":     "want that of one of 3 options, or 0",
+		"options of a number":     "want the number of one of 3 options, or 0",
 		"options last":            `"last" has 3 options, 1 columns from column 9`,
 		"codes by the call":       "Encode gives other codes at the second call",
 		"one code":                "gives different images one code",

@@ -133,7 +133,7 @@ func (x *optimizerCheck) restores() {
 		}
 		names[p.Name] = true
 		if len(again) != len(tensors) || again[i].Name != p.Name || len(p.Value) > 0 && &again[i].Value[0] != &p.Value[0] {
-			x.fatal("State returns other tensors at every call; want those that the optimiser uses, which may be written to")
+			x.fatal("State returns new tensors at every call; want the tensors that the optimiser uses, because callers write to them")
 		}
 	}
 	other := x.quadratic(optimizerSizes)
@@ -248,7 +248,7 @@ func checkRates(f *findings, s, other engine.Schedule, epochs float64) {
 	for i := parts; i >= 0; i-- {
 		at := epochs * float64(i) / parts
 		if a, b := s.Rate(at, epochs), other.Rate(at, epochs); a != rates[i] || b != rates[i] {
-			f.fatal("the rate at %v of %v epochs is %v, and then %v and %v; want one that depends on the progress alone", at, epochs, rates[i], a, b)
+			f.fatal("the rate at %v of %v epochs is %v, and then %v and %v; want a rate that depends only on the progress", at, epochs, rates[i], a, b)
 		}
 	}
 	if _, ok := s.(engine.Continuous); !ok {

@@ -109,7 +109,7 @@ func TestOptimizerFaults(t *testing.T) {
 		"still":     "multiplier of 1 moves no parameter",
 		"gradients": "changes the gradients that it is given",
 		"names":     `two tensors of its state are called "velocity"`,
-		"copies":    "State returns other tensors at every call",
+		"copies":    "State returns new tensors at every call",
 		"forgets":   "does not take the same steps; want all that steps depend on in State",
 	} {
 		err := conformance.CheckOptimizer(registry.Entry[engine.OptimizerSettings]{Name: "momentum", Doc: "gradient descent with momentum",
@@ -158,8 +158,8 @@ func (r *ramp) Rate(progress, epochs float64) float64 {
 func TestScheduleFaults(t *testing.T) {
 	for fault, want := range map[string]string{
 		"":         "",
-		"clock":    "depends on the progress alone",
-		"calls":    "depends on the progress alone",
+		"clock":    "depends only on the progress",
+		"calls":    "depends only on the progress",
 		"range":    "its range is 0 to 1",
 		"negative": "want a finite number from 0 on",
 		"infinite": "is +Inf; want a finite number from 0 on",

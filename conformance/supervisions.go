@@ -31,7 +31,7 @@ func CheckSupervision(e registry.Entry[supervision.Kind]) error {
 			checkSplit(f, s, d)
 		}
 		if len(refused) == len(sets) {
-			f.add("it suits no data set of the test: %s; test it with CheckSplit on one that it suits", strings.Join(refused, "; "))
+			f.add("it suits no data set of the test: %s; want a test by CheckSplit on a data set that it suits", strings.Join(refused, "; "))
 		}
 	})
 }
@@ -117,7 +117,7 @@ func (x *splits) ordered() {
 			break
 		}
 		if seen[kind.M] || n == 0 && kind.M != x.split.M || kind.M == 0 {
-			x.fatal("groups of %d images begin at group %d; want M (%d) images first, and those of one number together", kind.M, kind.First, x.split.M)
+			x.fatal("groups of %d images begin at group %d; want groups of M (%d) images first, and groups of equal size together", kind.M, kind.First, x.split.M)
 		}
 		seen[kind.M] = true
 	}
@@ -205,7 +205,7 @@ func (x *splits) labels(l *supervision.Labels) {
 		for k, f := range l.Factors {
 			at := x.place(f)
 			if own[k] < -1 || int(own[k]) >= f.Size || own[k] >= 0 && at >= 0 && int(own[k]) != levels[at] {
-				x.add("labels: image %d has level %d of factor %q; want that of the data set, or -1 where it is not known", i, own[k], f.Name)
+				x.add("labels: image %d has level %d of factor %q; want the data set's level, or -1 if it is unknown", i, own[k], f.Name)
 			}
 		}
 	}

@@ -22,7 +22,7 @@ func JVP(y, x, v *gorgonia.Node) (*gorgonia.Node, error) {
 		return nil, fmt.Errorf("jvp: %w", err)
 	}
 	if v == nil || !slices.Equal(v.Shape(), x.Shape()) {
-		return nil, fmt.Errorf("jvp: %w", Wanted(fmt.Sprintf("a direction of shape %v, that of the input", x.Shape()), shapeOf(v)))
+		return nil, fmt.Errorf("jvp: %w", Wanted(fmt.Sprintf("a direction with the input's shape %v", x.Shape()), shapeOf(v)))
 	}
 	w := tangents{x: v}
 	t, err := w.of(y)
@@ -98,7 +98,7 @@ func VJP(y, dy, x *gorgonia.Node) (*gorgonia.Node, error) {
 		return nil, fmt.Errorf("vjp: %w", err)
 	}
 	if dy == nil || !slices.Equal(dy.Shape(), y.Shape()) {
-		return nil, fmt.Errorf("vjp: %w", Wanted(fmt.Sprintf("a cotangent of shape %v, that of the result", y.Shape()), shapeOf(dy)))
+		return nil, fmt.Errorf("vjp: %w", Wanted(fmt.Sprintf("a cotangent with the result's shape %v", y.Shape()), shapeOf(dy)))
 	}
 	order, err := between(x, y)
 	if err != nil {

@@ -84,7 +84,7 @@ type Discriminator struct {
 	Beta2  float64 `yaml:"beta2" doc:"decay of the mean of squared gradients"`
 	Renew  bool    `yaml:"renew" doc:"recompute the training codes with the updated parameters"`
 
-	SecondBatch bool `yaml:"second_batch" doc:"permute the codes of a second, independent batch (Kim and Mnih 2018, algorithm 2), not those of the step (disentanglement_lib)"`
+	SecondBatch bool `yaml:"second_batch" doc:"permute the codes of a second, independent batch (Kim and Mnih 2018, algorithm 2), not of the step's batch (disentanglement_lib)"`
 }
 
 // NewDiscriminator returns the settings of FactorVAE (Kim and Mnih 2018): six layers of 1000 units and a softmax.

@@ -99,7 +99,7 @@ var equals = regexp.MustCompile(`^([\w.-]+)\s*=\s*([^\s\[=].*)$`)
 // colonHint corrects a key and a value without ": " between them. YAML reads them as one text.
 func colonHint(text string) string {
 	if m := equals.FindStringSubmatch(text); m != nil {
-		return fmt.Sprintf("write a colon in place of the =: %s: %s", m[1], m[2])
+		return fmt.Sprintf("write a colon instead of the =: %s: %s", m[1], m[2])
 	}
 	if m := noSpace.FindStringSubmatch(text); m != nil {
 		return fmt.Sprintf("write a space after the colon: %s: %s", m[1], m[2])

@@ -17,7 +17,7 @@ func TestSyntax(t *testing.T) {
 		{"train:\n  batch: 3\n  epochs:100\n", `x.yaml:3:3: write a space after the colon: epochs: 100; line 3 is "  epochs:100"`},
 		{"train:\r\n  epochs:100\r\n  batch: 3\r\n", `x.yaml:2:3: write a space after the colon: epochs: 100; line 2 is "  epochs:100"`},
 		{"train:\n  epochs:100\n", `x.yaml:2:3: train: want a mapping, got the text "epochs:100"; write a space after the colon: epochs: 100`},
-		{"seed = 3\n", `x.yaml:1:1: want a mapping, got the text "seed = 3"; write a colon in place of the =: seed: 3`},
+		{"seed = 3\n", `x.yaml:1:1: want a mapping, got the text "seed = 3"; write a colon instead of the =: seed: 3`},
 		{"losses:\n- kl\n-lsbd\n", "x.yaml:3:1: write a space after the dash: - lsbd"},
 		{"losses:\n  - kl:4\n", `x.yaml:2:5: losses.0: "kl:4" is no loss; write a space after the colon: kl: 4`},
 		{"losses:\n  - kl\n   - lsbd\n", `"kl - lsbd" is no loss; the dash of lsbd belongs below the dash of kl`},

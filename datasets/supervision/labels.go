@@ -66,7 +66,7 @@ func (l *Labels) checkClasses(n int) error {
 	for k, of := range l.Classes {
 		name := l.Factors[k].Name
 		if of != nil && len(of) != n {
-			return fmt.Errorf("classes of factor %q are those of %d images; want %d", name, len(of), n)
+			return fmt.Errorf("classes of factor %q cover %d images; want %d", name, len(of), n)
 		}
 		most := maxLabel - l.Factors[k].Size - 1
 		for i, c := range of {

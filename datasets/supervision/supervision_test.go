@@ -239,7 +239,7 @@ func TestSplitsAreChecked(t *testing.T) {
 		"pair 0 is {A:0 B:3 Factor:9 Different:false}":                                        {Unlabelled: []int{0}, Known: &Labels{Factors: d.Factors(), Pairs: []SimilarPair{{A: 0, B: 3, Factor: 9}}}},
 		"pair 0 is {A:0 B:9 Factor:0 Different:false}; want images from 0 to 7":               {Unlabelled: []int{0}, Known: &Labels{Pairs: []SimilarPair{{A: 0, B: 9}}}},
 		"there are classes of 2 factors; want one list for each of the 0 factors":             {Unlabelled: []int{0}, Known: &Labels{Classes: make([][]int32, 2)}},
-		"classes of factor \"a\" are those of 1 images; want 8":                               {Unlabelled: []int{0}, Known: &Labels{Factors: factors, Classes: [][]int32{{0}}}},
+		"classes of factor \"a\" cover 1 images; want 8":                                      {Unlabelled: []int{0}, Known: &Labels{Factors: factors, Classes: [][]int32{{0}}}},
 		"image 1 is in class -2 of factor \"a\"; want 0 to 16777213, or -1 where it has none": {Unlabelled: []int{0}, Known: &Labels{Factors: factors, Classes: [][]int32{{0, -2, 0, 0, 0, 0, 0, 0}}}},
 	} {
 		if _, err := Of("own", &bad{split}).Split(d, 0); err == nil || !strings.Contains(err.Error(), want) {

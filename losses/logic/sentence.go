@@ -67,7 +67,7 @@ func (s Sentence) MarshalText() ([]byte, error) {
 	return []byte(s.String()), nil
 }
 
-var errNoSentence = errors.New("logic: a sentence without a formula; want one that Parse made")
+var errNoSentence = errors.New("logic: a sentence without a formula; want a sentence of Parse")
 
 // IsZero reports whether there is no sentence.
 func (s Sentence) IsZero() bool { return s.tree.Body == nil }

@@ -146,7 +146,7 @@ func TestLedgerMetrics(t *testing.T) {
 
 	few := mustOpen(t, base, "columns:\n", sap, "  - {label: Var., group: modularity, metric: variance, transform: exp(-x)}\n", "")
 	makeRuns(t, few, other, false, 1)
-	if err := few.Accept(contributed(t, few, other)); err == nil || !strings.Contains(err.Error(), "metrics: it lacks one that the ledger's record has; want it in also of the table or of the row: variance: ") {
+	if err := few.Accept(contributed(t, few, other)); err == nil || !strings.Contains(err.Error(), "metrics: it lacks a metric of the ledger's record; want this metric in the key also of the table or the row: variance: ") {
 		t.Errorf("without the variance: %v", err)
 	}
 	also := mustOpen(t, base, "columns:\n", "also: [sap]\ncolumns:\n")

@@ -164,7 +164,7 @@ func (l *recorded) keeps(r *ledger.Run, planned sweep.Run) error {
 	}
 	for _, text := range was.metrics {
 		if !slices.Contains(has, text) {
-			return fmt.Errorf("metrics: it lacks one that the ledger's record has; want it in also of the table or of the row: %s", strings.Join(strings.Fields(text)[1:], " "))
+			return fmt.Errorf("metrics: it lacks a metric of the ledger's record; want this metric in the key also of the table or the row: %s", strings.Join(strings.Fields(text)[1:], " "))
 		}
 	}
 	return nil

@@ -233,7 +233,7 @@ func TestByScaleMistakes(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := openSeveral(t, severalCSV, "label: large,", "label: large, scales: [full],", "label: small,", "label: small, scales: [full],"); err == nil ||
-		!strings.Contains(err.Error(), "datasets: none of them is at the scale quick; want one that is") {
+		!strings.Contains(err.Error(), "datasets: none of them is at the scale quick; want at least one") {
 		t.Error(err)
 	}
 }

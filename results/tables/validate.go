@@ -131,7 +131,7 @@ func (t *Table) validScales() error {
 	}
 	for _, s := range t.Scales {
 		if len(t.DataSets) > 0 && !slices.ContainsFunc(t.DataSets, func(d DataSet) bool { return belongs(s.Name, d.Scales) }) {
-			return config.Invalid("datasets", "none of them is at the scale %s; want one that is", s.Name)
+			return config.Invalid("datasets", "none of them is at the scale %s; want at least one", s.Name)
 		}
 	}
 	return nil
@@ -349,7 +349,7 @@ func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
 		}
 		for _, c := range t.Columns {
 			if ref.Find(set, r.name(), c.Label) == nil {
-				return at, fmt.Errorf("%s: there is no cell of row %q, column %q; want a line for it, with a note in place of a number that is not printed", ref.Name, r.name(), c.Label)
+				return at, fmt.Errorf("%s: there is no cell of row %q, column %q; want a line for it, with a note if the number is not printed", ref.Name, r.name(), c.Label)
 			}
 		}
 	}

@@ -90,7 +90,7 @@ func FileHash(text []byte) string {
 
 // ErrChanged is the error of [ReadRecord] and [RecordOf] for a run with a changed config. Restore the config, or train
 // the changed config in another folder.
-var ErrChanged = errors.New("the config has changed since the run ended; want it as it was, or the other run in another folder")
+var ErrChanged = errors.New("the config has changed since the run ended; want the old config, or another folder for the new run")
 
 // ReadRecord reads how the run in a folder ended, or returns nil if it has not ended. For a record that is unreadable
 // or that the run did not write in this form, the error is a [DamagedError].

@@ -219,7 +219,7 @@ func (s *Search) Trials(ctx context.Context, dir string) (*Trials, error) {
 		}
 		return found, nil
 	}
-	const want = "want the search as it was, or another folder (--out)"
+	const want = "want the old search, or another folder (--out)"
 	if other := differentSearch(found.Method, s.Method); other != "" {
 		return nil, fmt.Errorf("%s holds trials of another search: there %s; %s", dir, other, want)
 	}

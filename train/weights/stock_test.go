@@ -208,7 +208,7 @@ func TestNoTranslation(t *testing.T) {
 		"rows of an input": {func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
 			h := dense(g, x)
 			return graph.Add(h, must(g.Input("noise", h.Shape()...)))
-		}, `the input "noise" has a row for each image, (2, 4); want one that does not depend on their number`},
+		}, `the input "noise" has a row for each image, (2, 4); want a shape that does not depend on the number of images`},
 		"another network": {func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
 			if h := dense(g, x); x.Shape()[0] == 2 {
 				return h, nil

@@ -190,7 +190,7 @@ func (s *step) elements() ([]float32, error) {
 		return []float32{float32(*v)}, nil
 	case *tensor.Dense:
 		if slices.ContainsFunc(s.shape, func(n int) bool { return n < 0 }) {
-			return nil, fmt.Errorf("%s has a row for each image, %v; want one that does not depend on their number", s.label(), v.Shape())
+			return nil, fmt.Errorf("%s has a row for each image, %v; want a shape that does not depend on the number of images", s.label(), v.Shape())
 		}
 		switch data := v.Data().(type) {
 		case []float32:

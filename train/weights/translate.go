@@ -191,7 +191,7 @@ func (t *translator) step(s *step) (value string) {
 		panic(failed("the operation %s has no translation to ONNX%s", s.label(), where))
 	}
 	if s.varies && !s.stock && s.operation != "reshape" { // Gorgonia's operations and reshapes contain shapes
-		panic(failed("the operation %s%s depends on the number of images; want one that does not", s.label(), where))
+		panic(failed("the operation %s%s depends on the number of images; want an operation that does not", s.label(), where))
 	}
 	t.layer = cmp.Or(layer, strings.ReplaceAll(s.operation, " ", "-"))
 	if err := try(func() { value = r(t, s) }); err != nil {

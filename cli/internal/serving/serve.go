@@ -53,7 +53,7 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return ui.Usagef("%s is not a folder; want one that holds runs, or a run", c.Dir)
+		return ui.Usagef("%s is not a folder; want a folder of runs, or a run", c.Dir)
 	}
 	for _, name := range c.Host {
 		if _, err := netip.ParseAddr(name); err != nil && !hostName.MatchString(name) {

@@ -195,7 +195,7 @@ func (f *SimulateFlag) Show(w io.Writer, asJSON bool, name string, s *sweep.Simu
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "runs\t%d, %d at a time in %d places (%.0f nodes of %.0f cores, %.0f for a run)\n", s.Runs, s.Tasks, s.Places, m.Nodes, m.Cores, m.Threads)
-	fmt.Fprintf(t, "wall time\t%s, of which tasks need %s to begin\n", Rounded(s.Wall), Rounded(s.Begin))
+	fmt.Fprintf(t, "wall time\t%s; tasks need %s of it to begin\n", Rounded(s.Wall), Rounded(s.Begin))
 	fmt.Fprintf(t, "core-hours\t%.4g\n", s.CoreHours)
 	fmt.Fprintf(t, "longest run\t%s\n", Rounded(s.Longest))
 	fmt.Fprintf(t, "use of cores\t%.3g %%\n", 100*s.Use)

@@ -308,7 +308,7 @@ func scaledSum(y *value, alpha float32, c *value, beta float32) *value {
 		return y
 	}
 	if shape, ok := broadcast(y.shape, c.shape); !ok || !slices.Equal(shape, y.shape) {
-		panic(failed("its input C has shape %v; want one that can be repeated to %v", c.shape, y.shape))
+		panic(failed("its input C has shape %v; want a shape that broadcasts to %v", c.shape, y.shape))
 	}
 	return apply(y, c, func(a, b float32) float32 { return a + beta*b }, nil)
 }

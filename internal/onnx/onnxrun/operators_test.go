@@ -297,7 +297,7 @@ func TestSmallArrays(t *testing.T) {
 		{"Gemm", 0, nil, "f1x2:1 2|f3x2:1 2 3 4 5 6", "its input has 2 columns; want 3, for weights of shape [3 2]"},
 		{"Gemm", 0, attributes{"transB": 1, "alpha": float32(2)}, "f1x2:1 2|f3x2:1 2 3 4 5 6", "f1x3:10 22 34"},
 		{"Gemm", 0, attributes{"transA": 1, "beta": float32(3)}, "f2x1:1 2|f2x1:3 4|f:5", "f1x1:26"},
-		{"Gemm", 0, nil, "f1x1:1|f1x1:3|f2x1:5 6", "its input C has shape [2 1]; want one that can be repeated to [1 1]"},
+		{"Gemm", 0, nil, "f1x1:1|f1x1:3|f2x1:5 6", "its input C has shape [2 1]; want a shape that broadcasts to [1 1]"},
 		{"Gemm", 0, nil, "f1x0:|f0x2:|f2:5 6", "f1x2:5 6"},
 		{"MatMul", 0, nil, "f2:1 2|f2:3 4", "f:11"},
 		{"MatMul", 0, nil, "f2:1 2|f2x1:3 4", "f1:11"},

@@ -82,7 +82,7 @@ Unravel.neighboursOf = function (element, points) {
   });
   const hear = (event) => choose(event.detail);
   document.addEventListener("unravel-picture", hear);
-  const about = `Among ${pool} images. Levels that differ from those of the chosen image are marked.`;
+  const about = `Among ${pool} images. Marked levels differ from the chosen image.`;
   element.append(Unravel.element("div", { className: "controls" }, select, others), picker, title, Unravel.element("p", { className: "part" }, about), found);
   offer();
   choose(0);

@@ -202,7 +202,7 @@ func (m *Importances) Validate() error {
 		}
 	}
 	if !(sum > 0) {
-		return config.Invalid("cases", "there is none with a weight of more than 0")
+		return config.Invalid("cases", "no case has a weight greater than 0; want at least one")
 	}
 	return nil
 }
