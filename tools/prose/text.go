@@ -19,8 +19,8 @@ type sentence struct {
 
 func (s sentence) length() int { return strings.Count(s.text, " ") + 1 }
 
-// read returns the sentences of the pages and Go comments in a folder, by the path of the page or package. It skips
-// tests, test data and generated Go files.
+// read returns the sentences of the pages and of comments in Go and JavaScript in a folder, by the path of the page or
+// package. It skips tests, test data, generated files and other projects' scripts.
 func read(root fs.FS) (map[string][]sentence, error) {
 	groups := map[string][]sentence{}
 	err := fs.WalkDir(root, ".", func(p string, d fs.DirEntry, err error) error {
@@ -28,7 +28,7 @@ func read(root fs.FS) (map[string][]sentence, error) {
 			return err
 		}
 		if d.IsDir() {
-			if slices.Contains([]string{".git", "testdata", "node_modules", "runs"}, d.Name()) {
+			if slices.Contains([]string{".git", "testdata", "node_modules", "runs", "uplot"}, d.Name()) {
 				return fs.SkipDir
 			}
 			return nil
@@ -36,7 +36,7 @@ func read(root fs.FS) (map[string][]sentence, error) {
 		var group string
 		var lines func(string) []string
 		switch {
-		case strings.HasSuffix(p, ".go") && !strings.HasSuffix(p, "_test.go"):
+		case strings.HasSuffix(p, ".go") && !strings.HasSuffix(p, "_test.go"), path.Ext(p) == ".js":
 			lines, group = comments, path.Dir(p)
 		case path.Ext(p) == ".md":
 			lines, group = markdown, p
@@ -65,7 +65,7 @@ func together(groups map[string][]sentence) map[string][]sentence {
 
 var comment = regexp.MustCompile(`^\s*//\s?(.*)$`)
 
-// comments returns the text of the comments in each line of a Go file, or nil for a generated file.
+// comments returns the text of the comments in each line of a program, or nil for a generated file.
 func comments(file string) []string {
 	if strings.Contains(file[:min(400, len(file))], "DO NOT EDIT") {
 		return nil

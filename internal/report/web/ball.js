@@ -138,7 +138,7 @@
       state.moved(control);
     };
     const turn = (axis, angle) => set(points().map((p) => turned(p, axis, angle)));
-    // put turns the ball as little as possible, so that the first point comes to a place
+    // put turns the ball by the smallest rotation that brings the first point to a place
     const put = (to) => {
       const [a, ...rest] = points(), axis = [a[1] * to[2] - a[2] * to[1], a[2] * to[0] - a[0] * to[2], a[0] * to[1] - a[1] * to[0]];
       const sin = Math.hypot(...axis), angle = Math.atan2(sin, a[0] * to[0] + a[1] * to[1] + a[2] * to[2]);

@@ -82,7 +82,7 @@ Serve.parallel = function (element, axes, runs, changed, hovered) {
     return made;
   }
 
-  // moved returns the marks after one of them has moved. The lower mark stays below the upper mark.
+  // moved returns the marks after a move of one mark. The lower mark stays below the upper mark.
   function moved([low, high], side, to) {
     to = Math.min(Math.max(to, 0), 1);
     return side ? [low, Math.max(to, low)] : [Math.min(to, high), high];

@@ -1,6 +1,6 @@
 "use strict";
 
-// search looks for words in all pages. Its index is a script that is loaded when the field is first used, so that it works without a server.
+// search finds words in all pages. It loads its index as a script at the first use of the field, because this works without a server.
 const search = { root: document.documentElement.dataset.root, most: 20, loading: null };
 
 // words splits text into words in lower case.
@@ -20,7 +20,7 @@ search.load = function () {
   return search.loading;
 };
 
-// begins reports how a word stands in a text: 2 as a word or the beginning of one, 1 within one, 0 not at all.
+// begins returns 2 if a text has a word that begins with the given word, 1 if the given word is inside another word, and otherwise 0.
 search.begins = function (text, word) {
   let found = 0;
   for (let at = text.indexOf(word); at >= 0; at = text.indexOf(word, at + 1)) {
@@ -30,7 +30,7 @@ search.begins = function (text, word) {
   return found;
 };
 
-// score says how well a section suits all words; 0: one of them is missing.
+// score rates how well a section matches all words; 0: a word is missing.
 search.score = function (section, words) {
   let sum = 0;
   for (const w of words) {
@@ -43,7 +43,7 @@ search.score = function (section, words) {
   return sum;
 };
 
-// find lists the sections that suit a question, the best first.
+// find lists the sections that match a query, best first.
 search.find = function (pages, question) {
   const words = search.words(question);
   if (!words.length) return [];
@@ -54,7 +54,7 @@ search.find = function (pages, question) {
     .map((f) => f.section);
 };
 
-// snippet is the text around the first word that is found, with words marked.
+// snippet returns the text around the first match, with marked words.
 search.snippet = function (section, words) {
   const places = words.map((w) => section.all.x.indexOf(w)).filter((at) => at >= 0);
   let start = Math.max(0, Math.min(...places, section.x.length) - 40);
@@ -64,7 +64,7 @@ search.snippet = function (section, words) {
   return [start > 0 ? "... " : "", ...search.marked(text, words), start + 150 < section.x.length ? " ..." : ""];
 };
 
-// marked cuts a text into strings and marked elements.
+// marked splits a text into strings and marked elements.
 search.marked = function (text, words) {
   const parts = [];
   const low = text.toLowerCase();
@@ -83,7 +83,7 @@ search.marked = function (text, words) {
   return parts;
 };
 
-// field makes the field and the list of what it finds.
+// field creates the search field and the list of results.
 search.field = function (place) {
   const input = Unravel.element("input", {
     type: "search", placeholder: "Search (press /)", role: "combobox", "aria-label": "Search the documents", "aria-expanded": "false",

@@ -1,9 +1,9 @@
 "use strict";
 
-// site holds what every page of the documents does besides search.
+// site has the functions of every page of the documents, except search.
 const site = {};
 
-// copies gives blocks of code a button that copies them.
+// copies adds a copy button to blocks of code.
 site.copies = function () {
   for (const block of document.querySelectorAll(".code")) {
     const button = Unravel.element("button", { type: "button", "aria-label": "Copy this code" }, "Copy");
@@ -15,7 +15,7 @@ site.copies = function () {
   }
 };
 
-// copy puts code on the clipboard; without leave to, it selects the code.
+// copy copies code to the clipboard. Without permission, it selects the code.
 site.copy = async function (code) {
   try {
     await navigator.clipboard.writeText(code.textContent);
@@ -26,7 +26,7 @@ site.copy = async function (code) {
   }
 };
 
-// menu shows the pages where they have no column of their own.
+// menu shows the list of pages on screens without a column for it.
 site.menu = function () {
   const pages = document.getElementById("pages");
   const button = Unravel.element("button", { type: "button", className: "menu", "aria-controls": "pages", "aria-expanded": "false" }, "Menu");
@@ -50,7 +50,7 @@ site.menu = function () {
   if (here) pages.scrollTop = Math.max(0, here.offsetTop - pages.clientHeight / 2);
 };
 
-// follow marks, in the table of contents, the section that is read.
+// follow marks the visible section in the table of contents.
 site.follow = function () {
   const links = [...document.querySelectorAll(".contents a")];
   const sections = links.map((a) => document.getElementById(decodeURIComponent(a.hash.slice(1))));
