@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
@@ -240,6 +241,16 @@ func (e *Experiment) newValidation(l *engine.Loop) (*engine.Validation, error) {
 	}
 	if e.Learned != nil && v.Dataset != nil {
 		return nil, e.Config.mistake("train.validation.dataset", errors.New("the earlier stage only labels images of this run; want fraction"))
+	}
+	if v.Dataset == nil && known != nil {
+		others := slices.Repeat([]bool{true}, d.Len()) // the images that train, and those held out for metrics
+		for _, i := range images {
+			others[i] = false
+		}
+		if !known.Without(others) {
+			err := errors.New("the images for validation have no label, or no pair; want a larger fraction, or more labels")
+			return nil, e.Config.mistake("train.validation.fraction", err)
+		}
 	}
 	made, err := l.NewValidation(d, &supervision.Split{Unlabelled: images, Known: known}, e.Config.Seed)
 	if err != nil {

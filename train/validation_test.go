@@ -7,9 +7,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -122,11 +125,33 @@ func TestValidationHoldsOut(t *testing.T) {
 			t.Errorf("%s is %v, then %v of the same model", first.Names[i], first.Values[i], again.Values[i])
 		}
 	}
+	e.Data = &measured{Dataset: e.Data, counts: make([]atomic.Int32, n)}
+	if e.validation, err = e.newValidation(l); err == nil {
+		_, err = e.validation.Measure(context.Background())
+	}
+	for i := range n {
+		if held, count := slices.Contains(e.validated, i), e.Data.(*measured).counts[i].Load(); err != nil || held != (count > 0) {
+			t.Fatalf("%v: image %d was measured %d times; held out for validation: %v", err, i, count, held)
+		}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := e.validation.Measure(ctx); !errors.Is(err, ErrStopped) {
 		t.Errorf("%v; want ErrStopped", err)
 	}
+}
+
+// measured counts how often each image of a data set is read.
+type measured struct {
+	datasets.Dataset
+	counts []atomic.Int32
+}
+
+func (s *measured) RealValued() bool { return datasets.RealValued(s.Dataset) }
+
+func (s *measured) Image(i int, dst []float32) {
+	s.counts[i].Add(1)
+	s.Dataset.Image(i, dst)
 }
 
 // A stopped and resumed run has the log of an uninterrupted run.
@@ -179,6 +204,8 @@ func TestValidationMistakes(t *testing.T) {
 			"train.validation.dataset: the files of supervision labels are about the images of dataset bumps; want fraction"},
 		{[]string{"train.validation={fraction: 0.1}", "train.stop={loss: loss, patience: 1}"}, "want one of unsupervised/loss, validation/loss"},
 		{[]string{"train.validation={fraction: 0.1}", "supervision={pairs: {count: 4}}", "dataset=square", "model=lsbd-vae", "losses=[reconstruction, kl, lsbd]"}, "groups of images"},
+		{[]string{"train.validation={fraction: 0.001}", "supervision={labels: {fraction: 0.001}}", "losses=[variance]", "model.vae.latent=4"}, "train.validation.fraction: the images for validation have no label"},
+		{[]string{"train.hold_out=0.99", "supervision={similarity: {count: 1}}", "losses=[variance]", "model.vae.latent=4"}, "train.hold_out: the images left to train on have no label, or no pair"},
 	} {
 		config, err := Load("validated.yaml", []byte(validated), c.set...)
 		if err == nil {
