@@ -141,6 +141,29 @@ func TestValidationHoldsOut(t *testing.T) {
 	}
 }
 
+// A model that decides before each step also decides about images for validation. Validation on the images of the
+// training, at a rate near 0, has the losses of the training, and changes no bit of it.
+func TestValidationDecides(t *testing.T) {
+	dir := t.TempDir()
+	plain, with := filepath.Join(dir, "plain"), filepath.Join(dir, "with")
+	const data = "{square: {size: 8, side: 2}}"
+	set := []string{"dataset=" + data, "losses=[reconstruction, kl]", "train.optimizer.adam.lr=1e-9", "train.epoch_steps=0",
+		"model={cascade-vae: {latent: 4, categories: 3, closed: 1, phases: 3, encoder: {mlp: {hidden: [16]}}, decoder: {mlp: {hidden: [16]}}}}"}
+	if _, err := runOf(t, validated, Options{Dir: plain}, set...); err != nil {
+		t.Fatal(err)
+	}
+	r, err := runOf(t, validated, Options{Dir: with}, append(set, "train.validation.dataset="+data)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameBits(t, "with validation", bits(t, with), bits(t, plain))
+	for name, v := range validationLosses(t, with) {
+		if got, want := v[2], r.Losses["unsupervised"][name]; math.Abs(got-want) > 0.02*want {
+			t.Errorf("validation/%s is %v, in training %v", name, got, want)
+		}
+	}
+}
+
 // measured counts how often each image of a data set is read.
 type measured struct {
 	datasets.Dataset
