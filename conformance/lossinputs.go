@@ -141,7 +141,11 @@ func lossInput(nodes map[string]*gorgonia.Node) *losses.Input {
 			Views:      &losses.Views{Projections: n("projections"), Predictions: n("predictions"), Targets: n("targets"), Queries: n("queries"), Keys: n("keys"), Negatives: n("negatives")},
 			Energy:     &losses.Energy{Columns: energyColumns(nodes["energy"])}},
 		Batch: losses.Batch{Population: 100, Group: exampleGroup,
-			Labels: &losses.Labels{Factors: exampleFactors(), Groups: given("groups"), Exact: given("exact"), Different: given("different"),
+			Labels: &losses.Labels{Factors: exampleFactors(), Groups: given("groups"), Different: given("different"),
+				Exact: func() (values, known *gorgonia.Node, err error) {
+					ones := numbers(nodes["exact"].Graph(), nodes["exact"].Dtype(), "exact known", func(int) float64 { return 1 }, exampleRows, exampleWidth)
+					return nodes["exact"], ones, nil
+				},
 				Values: func(losses.Units) (values, known *gorgonia.Node, err error) {
 					return nodes["values"], nodes["levels"], nil
 				}},
