@@ -164,6 +164,25 @@ func TestValidationDecides(t *testing.T) {
 	}
 }
 
+// Validation computes in float32, also for training in mixed precision.
+func TestValidationPrecision(t *testing.T) {
+	needsMixed(t)
+	dir := t.TempDir()
+	single, mixed := filepath.Join(dir, "float32"), filepath.Join(dir, "mixed")
+	for _, run := range []string{single, mixed} {
+		set := []string{"train.validation.dataset=bumps", "train.optimizer.adam.lr=1e-30", "train.precision=" + filepath.Base(run)}
+		if _, err := runOf(t, validated, Options{Dir: run}, set...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := validationLosses(t, single)
+	for name, v := range validationLosses(t, mixed) {
+		if v[0] != want[name][0] {
+			t.Errorf("%s is %v, in float32 %v", name, v[0], want[name][0])
+		}
+	}
+}
+
 // measured counts how often each image of a data set is read.
 type measured struct {
 	datasets.Dataset

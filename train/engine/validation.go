@@ -39,7 +39,7 @@ func (l *Loop) NewValidation(d datasets.Dataset, split *supervision.Split, seed 
 		return nil, errors.New("there are no images for validation")
 	}
 	p := *l.plan
-	p.data, p.factors = d, d.Factors()
+	p.data, p.factors, p.precision = d, d.Factors(), Float32 // as in encoding
 	p.split = &supervision.Split{Unlabelled: split.Unlabelled, Known: split.Known}
 	p.population = population(p.split, d)
 	v := &Validation{loop: l, plan: &p, objective: o, seed: seed, programs: map[int]*program{}}
