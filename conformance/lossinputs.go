@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path"
+	"slices"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -44,7 +45,7 @@ func arrays(x *losses.Example) []array {
 		{"queries", []int{n / 2, d}, x.Queries, false}, {"keys", []int{n / 2, d}, x.Keys, false}, {"negatives", []int{d, 10}, x.Negatives, true},
 		{"energy", []int{4, d}, x.Energy, false},
 		{"groups", []int{n, 3}, x.Groups, true}, {"values", []int{n, 3}, x.Values, true}, {"levels", []int{n, 3}, x.Levels, true}, {"different", []int{n, 3}, x.Different, true},
-		{"exact", []int{n, d}, x.Exact, true}, {"angles", []int{n, 1}, x.Angles, true}, {"rotations", []int{n, 4}, x.Rotations, true},
+		{"exact", []int{n, d}, x.Exact, true}, {"exact known", []int{n, d}, slices.Repeat([]float64{1}, n*d), true}, {"angles", []int{n, 1}, x.Angles, true}, {"rotations", []int{n, 4}, x.Rotations, true},
 	}
 }
 
@@ -141,7 +142,8 @@ func lossInput(nodes map[string]*gorgonia.Node) *losses.Input {
 			Views:      &losses.Views{Projections: n("projections"), Predictions: n("predictions"), Targets: n("targets"), Queries: n("queries"), Keys: n("keys"), Negatives: n("negatives")},
 			Energy:     &losses.Energy{Columns: energyColumns(nodes["energy"])}},
 		Batch: losses.Batch{Population: 100, Group: exampleGroup,
-			Labels: &losses.Labels{Factors: exampleFactors(), Groups: given("groups"), Exact: given("exact"), Different: given("different"),
+			Labels: &losses.Labels{Factors: exampleFactors(), Groups: given("groups"), Different: given("different"),
+				Exact: func() (values, known *gorgonia.Node, err error) { return nodes["exact"], nodes["exact known"], nil },
 				Values: func(losses.Units) (values, known *gorgonia.Node, err error) {
 					return nodes["values"], nodes["levels"], nil
 				}},

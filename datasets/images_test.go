@@ -37,6 +37,8 @@ func TestFromImages(t *testing.T) {
 		"colour":  {[]image.Image{painted(image.NewNRGBA(at), wine, color.White)}, []float32{0.4, 0, 0.2, 1, 1, 1}},
 		"palette": {[]image.Image{painted(image.NewPaletted(at, color.Palette{color.Black, wine}), color.Black, wine)}, []float32{0, 0, 0, 0.4, 0, 0.2}},
 		"mixed":   {[]image.Image{painted(image.NewRGBA(at), wine, wine), painted(image.NewGray(at), color.White, grey)}, []float32{1, 1, 1, 0.2, 0.2, 0.2}},
+		"rounded": {[]image.Image{painted(image.NewNRGBA(at), color.NRGBA{103, 0, 255, 51}, color.Transparent)},
+			[]float32{21. / 255, 0, 0.2, 0, 0, 0}}, // 20.6
 		"half transparent": {[]image.Image{painted(image.NewNRGBA(at), color.NRGBA{255, 0, 0, 51}, color.Transparent)},
 			[]float32{0.2, 0, 0, 0, 0, 0}},
 	} {

@@ -101,7 +101,8 @@ func nothing(in *Input) (*gorgonia.Node, error) {
 
 // RegressionLoss is the mean over the batch of the squared distance between a hierarchical model's masked values and
 // the true values of the continuous dimensions. Each dimension is divided by its largest absolute value. This is the
-// variant H + A + Z of Ross and Doshi-Velez 2021, figure 5. The hierarchy must be the true hierarchy of the data set.
+// variant H + A + Z of Ross and Doshi-Velez 2021, figure 5. The hierarchy must be the true hierarchy of the data set. A
+// dimension without a label adds 0, and the mean still divides by all rows of the batch.
 type RegressionLoss struct {
 	Weight Weight `yaml:"weight" doc:"factor in the total"`
 }
@@ -126,7 +127,7 @@ func (l *RegressionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	case in.Labels.Exact == nil:
 		return nil, errors.New("it needs exact values, which this data set does not have; want a hierarchical data set, such as chopsticks")
 	}
-	values, err := in.Labels.Exact()
+	values, known, err := in.Labels.Exact()
 	if err != nil {
 		return nil, err
 	}
@@ -141,5 +142,9 @@ func (l *RegressionLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if got != want {
 		return nil, fmt.Errorf("the codes have %d continuous dimensions, the data %d; want the hierarchy of the data set", got, want)
 	}
-	return GaussianReconstruction(values, in.Sample, Gaussian{Linear: true})
+	sample, err := gorgonia.HadamardProd(in.Sample, known)
+	if err != nil {
+		return nil, err
+	}
+	return GaussianReconstruction(values, sample, Gaussian{Linear: true})
 }

@@ -131,9 +131,10 @@ type Labels struct {
 	// Assigned lists the factors that label the hierarchy's categorical dimensions. nil: the categorical factors.
 	Assigned []int
 
-	// Exact returns [batch, n]: the values of the continuous dimensions of a hierarchical data set, each divided by the
-	// largest absolute value of its dimension. It is 0 if an image lacks it. nil: the data set has no hierarchy.
-	Exact func() (*gorgonia.Node, error)
+	// Exact returns the values of the continuous dimensions of a hierarchical data set, each divided by the largest
+	// absolute value of its dimension, and 1 where the dimension has a label, [batch, n] each. Without a label, both are
+	// 0. The value of a dimension that an image lacks is 0. nil: the data set has no hierarchy.
+	Exact func() (values, known *gorgonia.Node, err error)
 }
 
 // Units names, in a config, the units of the continuous factors of hierarchical data sets. Ordinal levels are always

@@ -180,7 +180,7 @@ func (l *ConditionalTCLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups, err := in.Labels.Groups()
+	_, levels, err := in.Labels.Values(UnitsRange)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (l *ConditionalTCLoss) Add(in *Input) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	active, err := dependence.Mask(groups, width, rules)
+	active, err := dependence.Mask(levels, width, rules)
 	if err != nil {
 		return nil, err
 	}

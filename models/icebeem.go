@@ -106,7 +106,7 @@ func (m *iceBeeM) condition(g *nn.Graph, l *losses.Labels) (weights, known *gorg
 		at[i] = conditionColumn{c, first, f.Size}
 		first += f.Size
 	}
-	labels, err := l.Groups()
+	_, labels, err := l.Values(losses.UnitsRange)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -124,8 +124,7 @@ func (m *iceBeeM) condition(g *nn.Graph, l *losses.Labels) (weights, known *gorg
 // conditionColumn locates a condition: its column of labels, and its rows in the table.
 type conditionColumn struct{ labels, first, size int }
 
-// level returns the level of a condition in a row of labels, or -1 if it is unknown. Larger numbers than the levels
-// mark groups of similar images.
+// level returns the level of a condition in a row of labels, or -1 if it is unknown.
 func level[T graph.Float](row []T, c conditionColumn) int {
 	if v := int(row[c.labels]); v >= 0 && v < c.size {
 		return v

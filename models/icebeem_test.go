@@ -48,11 +48,11 @@ func match(m Model, n int, sigma float64, factors []factor.Factor) (*matched, er
 	p.asked, p.images = losses.Requests{Graph: p.graph}, built.Outputs.Images
 	batch := losses.Batch{Group: 1}
 	if factors != nil {
-		batch.Labels = &losses.Labels{Factors: factors, Groups: func() (*gorgonia.Node, error) {
+		batch.Labels = &losses.Labels{Factors: factors, Values: func(losses.Units) (values, known *gorgonia.Node, err error) {
 			if p.labels == nil {
 				p.labels, err = p.graph.Input("labels", n, len(factors))
 			}
-			return p.labels, err
+			return p.labels, p.labels, err
 		}}
 	}
 	o, err := losses.Compose(built.Outputs, batch, &p.asked, []losses.Choice{{Name: "score-matching", Value: &losses.ScoreMatchingLoss{Weight: losses.Constant(1), Sigma: sigma, Dequantise: true}}})

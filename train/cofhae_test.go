@@ -191,6 +191,7 @@ func TestLearnedHierarchy(t *testing.T) {
 	for override, want := range map[string]string{
 		"model.cofhae.mimosa.min_merged=100000": "found no component of at least 100000",
 		"losses=[assignment]":                   "needs the loss reconstruction",
+		"train.validation.fraction=0.5":         "the earlier stage labels only the images that train",
 	} {
 		if _, err := Run(context.Background(), sticksConfig(t, append(learned, override)...), Options{Dir: filepath.Join(t.TempDir(), "x")}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", override, err, want)

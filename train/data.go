@@ -210,8 +210,8 @@ func (e *Experiment) holdOut() error {
 	if len(e.Split.Unlabelled) == 0 {
 		return fmt.Errorf("%d of %d images are held out, and no image is left to train on; want a smaller fraction", len(e.HeldOut)+len(e.validated), n)
 	}
-	if known := e.Split.Known; known != nil {
-		known.Without(held)
+	if known := e.Split.Known; known != nil && !known.Without(held) {
+		return errors.New("the images left to train on have no label, or no pair; want a smaller fraction, or more labels")
 	}
 	return nil
 }

@@ -47,3 +47,20 @@ func TestEnergyResumes(t *testing.T) {
 		t.Error("the codes have no weights")
 	}
 }
+
+// Similar pairs have no levels. Losses and models that need levels refuse them, and would learn nothing.
+func TestLevelsOfPairs(t *testing.T) {
+	const similar, want = "supervision={similarity: {count: 40}}", "the supervision only has similarities"
+	for _, c := range []struct{ source, override string }{
+		{energy, "name=energy"},
+		{tiny, "losses=[{conditional-tc: {active: [{columns: [0, 1], factor: row, levels: [0]}]}}]"},
+	} {
+		loaded, err := Load("pairs.yaml", []byte(c.source), similar, c.override)
+		if err == nil {
+			err = Check(loaded)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v; want %q", c.override, err, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
@@ -214,6 +215,9 @@ func (e *Experiment) newValidation(l *engine.Loop) (*engine.Validation, error) {
 	if v == nil {
 		return nil, nil
 	}
+	if e.Learned != nil {
+		return nil, e.Config.mistake("train.validation", errStageLabels)
+	}
 	d, images := e.Data, e.validated
 	if v.Dataset != nil {
 		var err error
@@ -233,13 +237,15 @@ func (e *Experiment) newValidation(l *engine.Loop) (*engine.Validation, error) {
 		return nil, e.Config.mistake("train.validation", fmt.Errorf("supervision of its images: %w", err))
 	}
 	known := split.Known
-	if e.Learned != nil && v.Dataset == nil {
-		if known, err = learned.Join(e.Learned, known); err != nil {
-			return nil, e.Config.mistake("train.validation", err)
+	if v.Dataset == nil && known != nil {
+		others := slices.Repeat([]bool{true}, d.Len()) // the images that train, and those held out for metrics
+		for _, i := range images {
+			others[i] = false
 		}
-	}
-	if e.Learned != nil && v.Dataset != nil {
-		return nil, e.Config.mistake("train.validation.dataset", errors.New("the earlier stage only labels images of this run; want fraction"))
+		if !known.Without(others) {
+			err := errors.New("the images for validation have no label, or no pair; want a larger fraction, or more labels")
+			return nil, e.Config.mistake("train.validation.fraction", err)
+		}
 	}
 	made, err := l.NewValidation(d, &supervision.Split{Unlabelled: images, Known: known}, e.Config.Seed)
 	if err != nil {

@@ -27,11 +27,16 @@ func (c *Config) stage() *models.Stage {
 	return m.Stage()
 }
 
+var errStageLabels = errors.New("the earlier stage labels only the images that train; want no validation, or the true hierarchy")
+
 // InitialConfig returns the config of the stage before training: the stage's model and losses on the same data set.
 func (c Config) InitialConfig() (Config, error) {
 	stage := c.stage()
 	if stage == nil {
 		return Config{}, fmt.Errorf("the model of %s has no stage before its training", c.Name)
+	}
+	if c.Train.Validation != nil {
+		return Config{}, c.mistake("train.validation", errStageLabels)
 	}
 	key := "model." + c.Model.Name + "." + stage.Key
 	c.Name += initialSuffix

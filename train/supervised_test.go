@@ -123,3 +123,27 @@ func TestFed(t *testing.T) {
 	}
 	loopOf(t, load(t, "supervision.pairs.count=0")) // a sweep of counts may begin with 0
 }
+
+// Labelled groups come first in an epoch. A note counts the images that short epochs never reach.
+func TestUnreached(t *testing.T) {
+	const pairs, both = "supervision={pairs: {count: 32}}", "supervision=[{pairs: {count: 32}}, {paths: {count: 4, length: 10, step: 1}}]"
+	for _, c := range []struct {
+		supervision string
+		steps       int
+		want        string // images
+	}{{pairs, 0, ""}, {pairs, 3, ""}, {pairs, 2, "192 images"}, {pairs, 1, "192 images"}, {both, 2, "211 images"}, {both, 3, "171 images"}} {
+		e, err := NewExperiment(load(t, c.supervision, fmt.Sprint("train.epoch_steps=", c.steps)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := e.Loop()
+		if err != nil {
+			t.Fatal(err)
+		}
+		notes := strings.Join(l.Notes(), "\n")
+		l.Close()
+		if got, unreached := strings.CutPrefix(notes, "no step uses "); unreached != (c.want != "") || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s, %d steps: notes %q; want %q", c.supervision, c.steps, notes, c.want)
+		}
+	}
+}

@@ -7,9 +7,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -122,11 +125,75 @@ func TestValidationHoldsOut(t *testing.T) {
 			t.Errorf("%s is %v, then %v of the same model", first.Names[i], first.Values[i], again.Values[i])
 		}
 	}
+	e.Data = &measured{Dataset: e.Data, counts: make([]atomic.Int32, n)}
+	if e.validation, err = e.newValidation(l); err == nil {
+		_, err = e.validation.Measure(context.Background())
+	}
+	for i := range n {
+		if held, count := slices.Contains(e.validated, i), e.Data.(*measured).counts[i].Load(); err != nil || held != (count > 0) {
+			t.Fatalf("%v: image %d was measured %d times; held out for validation: %v", err, i, count, held)
+		}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := e.validation.Measure(ctx); !errors.Is(err, ErrStopped) {
 		t.Errorf("%v; want ErrStopped", err)
 	}
+}
+
+// A model that decides before each step also decides about images for validation. Validation on the images of the
+// training, at a rate near 0, has the losses of the training, and changes no bit of it.
+func TestValidationDecides(t *testing.T) {
+	dir := t.TempDir()
+	plain, with := filepath.Join(dir, "plain"), filepath.Join(dir, "with")
+	const data = "{square: {size: 8, side: 2}}"
+	set := []string{"dataset=" + data, "losses=[reconstruction, kl]", "train.optimizer.adam.lr=1e-9", "train.epoch_steps=0",
+		"model={cascade-vae: {latent: 4, categories: 3, closed: 1, phases: 3, encoder: {mlp: {hidden: [16]}}, decoder: {mlp: {hidden: [16]}}}}"}
+	if _, err := runOf(t, validated, Options{Dir: plain}, set...); err != nil {
+		t.Fatal(err)
+	}
+	r, err := runOf(t, validated, Options{Dir: with}, append(set, "train.validation.dataset="+data)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameBits(t, "with validation", bits(t, with), bits(t, plain))
+	for name, v := range validationLosses(t, with) {
+		if got, want := v[2], r.Losses["unsupervised"][name]; math.Abs(got-want) > 0.02*want {
+			t.Errorf("validation/%s is %v, in training %v", name, got, want)
+		}
+	}
+}
+
+// Validation computes in float32, also for training in mixed precision.
+func TestValidationPrecision(t *testing.T) {
+	needsMixed(t)
+	dir := t.TempDir()
+	single, mixed := filepath.Join(dir, "float32"), filepath.Join(dir, "mixed")
+	for _, run := range []string{single, mixed} {
+		set := []string{"train.validation.dataset=bumps", "train.optimizer.adam.lr=1e-30", "train.precision=" + filepath.Base(run)}
+		if _, err := runOf(t, validated, Options{Dir: run}, set...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := validationLosses(t, single)
+	for name, v := range validationLosses(t, mixed) {
+		if v[0] != want[name][0] {
+			t.Errorf("%s is %v, in float32 %v", name, v[0], want[name][0])
+		}
+	}
+}
+
+// measured counts how often each image of a data set is read.
+type measured struct {
+	datasets.Dataset
+	counts []atomic.Int32
+}
+
+func (s *measured) RealValued() bool { return datasets.RealValued(s.Dataset) }
+
+func (s *measured) Image(i int, dst []float32) {
+	s.counts[i].Add(1)
+	s.Dataset.Image(i, dst)
 }
 
 // A stopped and resumed run has the log of an uninterrupted run.
@@ -179,6 +246,8 @@ func TestValidationMistakes(t *testing.T) {
 			"train.validation.dataset: the files of supervision labels are about the images of dataset bumps; want fraction"},
 		{[]string{"train.validation={fraction: 0.1}", "train.stop={loss: loss, patience: 1}"}, "want one of unsupervised/loss, validation/loss"},
 		{[]string{"train.validation={fraction: 0.1}", "supervision={pairs: {count: 4}}", "dataset=square", "model=lsbd-vae", "losses=[reconstruction, kl, lsbd]"}, "groups of images"},
+		{[]string{"train.validation={fraction: 0.001}", "supervision={labels: {fraction: 0.001}}", "losses=[variance]", "model.vae.latent=4"}, "train.validation.fraction: the images for validation have no label"},
+		{[]string{"train.hold_out=0.99", "supervision={similarity: {count: 1}}", "losses=[variance]", "model.vae.latent=4"}, "train.hold_out: the images left to train on have no label, or no pair"},
 	} {
 		config, err := Load("validated.yaml", []byte(validated), c.set...)
 		if err == nil {

@@ -22,7 +22,7 @@ const (
 )
 
 // folderVersion is the version of the conversion of pictures.
-const folderVersion = 1
+const folderVersion = 2
 
 // decodeMemory is the maximum bytes of pictures that are decoded at the same time. A larger picture is decoded alone.
 const decodeMemory = 1 << 30

@@ -156,9 +156,6 @@ func (p *Changes) changer(d datasets.Dataset) (*changer, error) {
 	return c, c.prepare()
 }
 
-// errNoneKnown is the error for a data set without an image of known levels.
-var errNoneKnown = errors.New("no image has known levels of all factors; want some, or law: independent")
-
 // ChangedCount is the number of factors that change; 0: random.
 type ChangedCount int
 
@@ -205,7 +202,7 @@ type changer struct {
 	nuisance  []int
 
 	known    []int             // images with known levels; nil: all
-	index    *datasets.Index   // nil: most combinations of levels are missing, or several images have the same levels
+	index    *datasets.Index   // nil: several images have the same levels, or, except by laplace, most levels none
 	postings func() *postings  // created on first use
 	near     map[int][]float64 // law laplace, by factor: weight of each distance
 }
@@ -213,18 +210,18 @@ type changer struct {
 const (
 	lookups  = 256  // combinations of levels to try before the images are listed by their levels
 	attempts = 4096 // first images to try
-	sparse   = 16   // combinations of levels per image; with more, images are listed by their levels from the start
+	sparse   = 16   // combinations of levels per image; with more, images are listed by their levels; tries with lists
 )
 
 // prepare indexes the images. It returns an error if only few pairs are possible.
 func (c *changer) prepare() error {
 	if datasets.Missing(c.set) != nil {
 		if c.known = known(c.set); len(c.known) == 0 {
-			return errNoneKnown
+			return errors.New("no image has known levels of all factors; want some, or law: independent")
 		}
 	}
 	grid := factor.Grid(c.factors)
-	if stored.Countable(grid) == nil && grid.Len()/sparse <= c.set.Len() {
+	if stored.Countable(grid) == nil && (grid.Len()/sparse <= c.set.Len() || c.law.Law == "laplace") {
 		c.index, _ = datasets.NewIndex(c.set) // error: several images have equal levels
 	}
 	c.postings = sync.OnceValue(func() *postings { return newPostings(c.set) })
@@ -352,25 +349,28 @@ func (c *changer) redrawn(s *rng.Stream, levels, target, chosen []int) (int, boo
 	return c.postings().draw(s, levels, free, chosen)
 }
 
-// nearby returns an image with levels that the law laplace has changed.
-func (c *changer) nearby(s *rng.Stream, levels, target []int) (int, bool) {
-	copy(target, levels)
-	changed := false
-	for _, k := range c.moving {
-		target[k] = c.stepFrom(s, k, levels[k], true)
-		changed = changed || target[k] != levels[k]
+// nearby returns an image with levels that the law laplace has changed. It draws again while there is no such image: a
+// new first image instead would make images with few neighbours rare.
+func (c *changer) nearby(s *rng.Stream, levels, target []int) (image int, ok bool) {
+	for n := 0; !ok && (n < sparse || c.index != nil && n < lookups); n++ {
+		copy(target, levels)
+		for _, k := range c.moving {
+			target[k] = c.stepFrom(s, k, levels[k], true)
+		}
+		if slices.Equal(target, levels) {
+			k := c.moving[s.IntN(len(c.moving))]
+			target[k] = c.stepFrom(s, k, levels[k], false)
+		}
+		for _, k := range c.nuisance {
+			target[k] = s.IntN(c.factors[k].Size)
+		}
+		if c.index != nil {
+			image, ok = c.index.Find(target)
+		} else {
+			image, ok = c.postings().draw(s, target, nil, nil)
+		}
 	}
-	if !changed {
-		k := c.moving[s.IntN(len(c.moving))]
-		target[k] = c.stepFrom(s, k, levels[k], false)
-	}
-	for _, k := range c.nuisance {
-		target[k] = s.IntN(c.factors[k].Size)
-	}
-	if c.index != nil {
-		return c.index.Find(target)
-	}
-	return c.postings().draw(s, target, nil, nil)
+	return image, ok
 }
 
 // stepFrom draws the level of a factor around a level by the law laplace. Unless stay is true, the level must change.

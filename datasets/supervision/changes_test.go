@@ -259,11 +259,16 @@ func TestChangesHoles(t *testing.T) {
 	})
 	wantShare(t, "the same image", same, n, 1./3)
 	law := changed(func(s *Changes) { s.Law, s.Rate = "laplace", 0.3 })
-	drawnPairs(t, law, d, 2000, func(a, b []int, _ []int) {
-		if differing(a, b) == 0 {
+	d = sparse(t, d.Factors(), []int{0, 0}, []int{0, 1}, []int{1, 0}, []int{1, 1}, []int{3, 3}) // the last has few neighbours
+	firsts := make([]int, d.Len())
+	drawnPairs(t, law, d, n, func(a, b []int, pair []int) {
+		if firsts[pair[0]]++; differing(a, b) == 0 {
 			t.Fatal("nothing has changed")
 		}
 	})
+	for i, count := range firsts {
+		wantShare(t, fmt.Sprint("laplace, first image ", i), count, n, 1/float64(d.Len()))
+	}
 }
 
 func TestChangesMistakes(t *testing.T) {

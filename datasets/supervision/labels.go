@@ -93,13 +93,15 @@ func (l *Labels) sources() []*Labels {
 	return l.parts
 }
 
-// Without removes the labels and pairs of the marked images.
-func (l *Labels) Without(images []bool) {
+// Without removes the labels and pairs of the marked images. It returns false if a source then has none.
+func (l *Labels) Without(images []bool) (left bool) {
+	left = true
 	for _, part := range l.parts {
-		part.Without(images)
+		left = part.Without(images) && left
 	}
 	l.Images = slices.DeleteFunc(l.Images, func(i int) bool { return images[i] })
 	l.Pairs = slices.DeleteFunc(l.Pairs, func(p SimilarPair) bool { return images[p.A] || images[p.B] })
+	return left && len(l.Images) > 0 && (l.Pairs == nil || len(l.Pairs) > 0)
 }
 
 // maxLabel is the maximum level: graphs store levels as float32, which represents integers up to 2^24 exactly.

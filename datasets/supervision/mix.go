@@ -1,6 +1,7 @@
 package supervision
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -96,10 +97,7 @@ func newUnits(known *Labels, batch, room int) *units {
 	if room < u.width {
 		return nil
 	}
-	count := len(known.Images)
-	if known.Pairs != nil {
-		count = len(known.Pairs)
-	}
+	count := cmp.Or(len(known.Pairs), len(known.Images))
 	share := math.Round(known.Share*float64(batch)) / float64(u.width)
 	u.full = max(1, min(int(share), room/u.width))
 	u.order = make([]int32, count)

@@ -187,8 +187,15 @@ func TestJoinedImages(t *testing.T) {
 	}
 	held := make([]bool, d.Len())
 	held[s.Known.Images[0]] = true
-	if s.Known.Without(held); s.Known.At(slices.Index(held, true), make([]int32, 2)) {
-		t.Error("a label that was to be forgotten is known")
+	if !s.Known.Without(held) || s.Known.At(slices.Index(held, true), make([]int32, 2)) {
+		t.Error("a label that was to be forgotten is known, or others are not")
+	}
+	pair := datatest.Split(t, several{&Similarity{Count: 1, Share: 0.1}, &FactorLabels{Fraction: 1}}, d).Known
+	for i := range held {
+		held[i] = i == pair.Pairs[0].A
+	}
+	if pair.Without(held) || len(pair.Pairs) > 0 {
+		t.Error("the only pair has lost an image, and there is one")
 	}
 	if s := datatest.Split(t, several{&Pairs{Count: 0}, &FactorLabels{Fraction: 1, Share: 0.5}}, d); s.M != 2 || len(s.Unlabelled) != d.Len() {
 		t.Errorf("no pairs: groups of %d, %d unlabelled images", s.M, len(s.Unlabelled))

@@ -27,7 +27,7 @@ func (p *planes) rgb(dst []uint8, m *image.YCbCr, h, w int, narrow bool, alpha [
 		if alpha != nil {
 			for x, a := range alpha[y*alphaStride:][:w] {
 				for c, v := range line[3*x:][:3] {
-					line[3*x+c] = uint8(uint32(v) * 0x101 * uint32(a) / 0xff >> 8)
+					line[3*x+c] = uint8((uint32(v)*uint32(a) + 127) / 255)
 				}
 			}
 		}

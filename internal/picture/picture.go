@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"image/color"
 	"image/draw"
 	"image/gif"
 	"image/jpeg"
@@ -203,14 +204,52 @@ func (d *Decoder) convert(m image.Image, h, w, channels int) {
 	}
 }
 
-// draw converts other colour models to RGB.
+// draw converts other colour models to RGB. Blends with black and inks are rounded; [draw.Draw] would cut them off.
 func (d *Decoder) draw(dst []uint8, m image.Image, h, w int) {
-	d.canvas = image.RGBA{Pix: grown(d.canvas.Pix, h*w*4), Stride: w * 4, Rect: image.Rect(0, 0, w, h)}
-	draw.Draw(&d.canvas, d.canvas.Rect, m, m.Bounds().Min, draw.Src)
-	from := d.canvas.Pix
-	for i := 0; 4*i < len(from); i++ {
-		copy(dst[3*i:3*i+3], from[4*i:])
+	var colour func(x, y int) [3]uint8
+	switch m := m.(type) {
+	case *image.NRGBA:
+		colour = func(x, y int) [3]uint8 { return over(m.NRGBAAt(x, y).RGBA()) }
+	case *image.NRGBA64:
+		colour = func(x, y int) [3]uint8 {
+			c := m.NRGBA64At(x, y)
+			return over(color.NRGBA{uint8(c.R >> 8), uint8(c.G >> 8), uint8(c.B >> 8), uint8(c.A >> 8)}.RGBA())
+		}
+	case *image.CMYK:
+		colour = func(x, y int) [3]uint8 {
+			r, g, b, _ := m.CMYKAt(x, y).RGBA()
+			return over(r, g, b, 0)
+		}
+	case *image.Paletted:
+		var palette [256][3]uint8
+		for i, c := range m.Palette {
+			palette[i] = over(c.RGBA())
+		}
+		colour = func(x, y int) [3]uint8 { return palette[m.ColorIndexAt(x, y)] }
+	default:
+		d.canvas = image.RGBA{Pix: grown(d.canvas.Pix, h*w*4), Stride: w * 4, Rect: image.Rect(0, 0, w, h)}
+		draw.Draw(&d.canvas, d.canvas.Rect, m, m.Bounds().Min, draw.Src)
+		for from := d.canvas.Pix; len(from) > 0; dst, from = dst[3:], from[4:] {
+			copy(dst[:3], from)
+		}
+		return
 	}
+	from := m.Bounds().Min
+	for y := range h {
+		for x := range w {
+			c := colour(from.X+x, from.Y+y)
+			copy(dst[3*(y*w+x):], c[:])
+		}
+	}
+}
+
+// over reduces a colour of [color.Color.RGBA] to 8 bits. Products with alpha are rounded. Opaque colours keep their upper 8
+// bits.
+func over(r, g, b, a uint32) [3]uint8 {
+	if a == 0xffff {
+		return [3]uint8{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8)}
+	}
+	return [3]uint8{uint8((r + 128) / 257), uint8((g + 128) / 257), uint8((b + 128) / 257)}
 }
 
 // place copies the pixels of a frame to its position on a black canvas of h x w pixels.

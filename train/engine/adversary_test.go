@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -13,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/losses"
+	"github.com/unravel-ml/unravel/train/engine/internal/labels"
 )
 
 // TestJudgeOfParts checks that a step trains the model with the unchanged discriminator, and then the discriminator on
@@ -193,23 +195,33 @@ func TestRenewedCodes(t *testing.T) {
 	}
 }
 
-// Regression learns the values of the batch's images.
+// Regression learns the values of the labelled images in a batch.
 func TestExactLabels(t *testing.T) {
 	loop := loopOf(t, sticks, "losses=[reconstruction, regression]")
 	l := loop.programs[batchShape{false, 100, 1}].labels
 	images := []int{7, 3, 399}
-	exact, err := l.Offer(nil, 100).Exact() // the loss has created the input
+	exact, known, err := l.Offer(nil, 100).Exact() // the loss has created the inputs
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.Fill(supervision.Batch{Indices: images, Levels: make([]int32, 9)})
-	want, f := make([]float64, 2), loop.Data().Factors()[1]
+	l.Fill(supervision.Batch{Indices: images, Levels: []int32{0, 0, 0, -1, -1, -1, 0, -1, 0}}) // the second is unlabelled
+	values, f := make([]float64, 2), loop.Data().Factors()[1]
 	size := f.Value(f.Size - 1)
 	for row, i := range images {
-		loop.Data().(datasets.Hierarchical).Values(i, want)
-		if got := nn.Data(exact)[2*row : 2*row+2]; got[0] != float32(want[0]/size) || got[1] != float32(want[1]/size) {
-			t.Errorf("image %d has the values %v, want %v", i, got, want)
+		loop.Data().(datasets.Hierarchical).Values(i, values)
+		for c, v := range values {
+			want, labelled := float32(v/size), float32(1)
+			if row == 1 || row == 2 && c == 0 {
+				want, labelled = 0, 0
+			}
+			if got, is := nn.Data(exact)[2*row+c], nn.Data(known)[2*row+c]; got != want || is != labelled {
+				t.Errorf("image %d, dimension %d: value %v, known %v; want %v, %v", i, c, got, is, want, labelled)
+			}
 		}
+	}
+	task, _ := taskOf(t, sticks, "supervision={similarity: {count: 20}}")
+	if _, _, err := labels.New(task.Split.Known, task.Data).Offer(nil, 3).Exact(); err == nil || !strings.Contains(err.Error(), "no labels of them") {
+		t.Errorf("values of similar pairs: %v", err)
 	}
 }
 

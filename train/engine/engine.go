@@ -9,8 +9,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/unravel-ml/unravel/internal/numeric"
-
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
@@ -18,6 +16,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 )
@@ -280,8 +280,31 @@ func (l *Loop) Notes() []string {
 	for _, o := range l.objectives {
 		notes = append(notes, o.notes...)
 	}
+	if n := l.unreached(); n > 0 {
+		notes = append(notes, fmt.Sprintf("no step uses %s: every epoch ends after %s, which labelled groups take; "+
+			"want a larger train.epoch_steps", wording.Count(n, "image"), wording.Count(l.settings.EpochSteps, "step")))
+	}
 	slices.Sort(notes)
 	return slices.Compact(notes)
+}
+
+// unreached counts the images of an epoch in the passes that begin after its last step.
+func (l *Loop) unreached() (images int) {
+	limit, steps := l.settings.EpochSteps, 0
+	if limit == 0 {
+		return 0
+	}
+	for _, k := range l.feed.split.Kinds() {
+		if steps >= limit {
+			images += k.Count * k.M
+		}
+		per := min(max(1, l.settings.Batch/k.M), k.Count)
+		steps += (k.Count + per - 1) / per
+	}
+	if steps >= limit {
+		images += len(l.feed.split.Unlabelled)
+	}
+	return images
 }
 
 // MaxBatch returns the number of images in the largest batch. It is smaller than the setting if there are fewer images.

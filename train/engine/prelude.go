@@ -32,24 +32,43 @@ func (l *Loop) begin(o *objective, p *program, of int) error {
 	if p.prelude == nil {
 		return nil
 	}
-	for _, pass := range p.prelude.Passes {
-		for _, m := range pass.Graph.Masks() {
-			m.Fill(p.dropout)
-		}
-	}
-	e := p.prelude.early
-	e.Updates, e.Restart = l.at.updates, false
-	e.Progress = (float64(l.at.epoch) + float64(l.at.inEpoch)/float64(of)) / float64(l.settings.Epochs)
-	if err := p.prelude.Decide(e); err != nil {
+	if err := p.decide(l.at.updates, l.progress(l.at.epoch, l.at.inEpoch, of)); err != nil {
 		return err
 	}
-	if e.Restart {
+	if p.prelude.early.Restart {
 		if err := l.settle(); err != nil {
 			return err
 		}
 		forget(o.optimizer)
 	}
 	return nil
+}
+
+// progress returns the fraction of training before a step.
+func (l *Loop) progress(epoch, inEpoch, of int) float64 {
+	return (float64(epoch) + float64(inEpoch)/float64(of)) / float64(l.settings.Epochs)
+}
+
+// decide makes the decisions of a prelude.
+func (p *program) decide(updates int, progress float64) error {
+	for _, pass := range p.prelude.Passes {
+		for _, m := range pass.Graph.Masks() {
+			m.Fill(p.dropout)
+		}
+	}
+	e := p.prelude.early
+	e.Updates, e.Progress, e.Restart = updates, progress, false
+	return p.prelude.Decide(e)
+}
+
+// decideAgain makes decisions about images outside training as in the last step of the finished epochs, so they change
+// no state of the model.
+func (v *Validation) decideAgain(p *program) error {
+	if p.prelude == nil {
+		return nil
+	}
+	l, of := v.loop, v.loop.EpochSteps()
+	return p.decide(max(0, l.at.updates-1), l.progress(max(0, l.at.epoch-1), of-1, of))
 }
 
 func forget(o Optimizer) {

@@ -57,6 +57,9 @@ func (*Constant) Continuous() {}
 // Range is 1.
 func (*Constant) Range() (low, high float64) { return 1, 1 }
 
+// later is a factor against rounding: 0.6/0.2 is less than 3, and 0.55 of 100 epochs is more than 55.
+const later = 1 + 1e-12
+
 // Step is the schedule of that name.
 type Step struct {
 	Every  Span    `yaml:"every" doc:"epochs between changes, or {steps: N}"`
@@ -80,7 +83,7 @@ func (s *Step) Rate(progress, _ float64) float64 {
 	if s.Every.Steps > 0 {
 		return 1
 	}
-	return math.Pow(s.Factor, math.Floor(progress/s.Every.Epochs))
+	return math.Pow(s.Factor, math.Floor(progress/s.Every.Epochs*later))
 }
 
 // RateAt is Factor to the power of the number of whole periods of Every that have passed.
@@ -122,7 +125,7 @@ func (m *Milestones) Validate() error {
 func (m *Milestones) Rate(progress, epochs float64) float64 {
 	rate := 1.0
 	for _, at := range m.At {
-		if progress >= at*epochs {
+		if progress*later >= at*epochs {
 			rate *= m.Factor
 		}
 	}

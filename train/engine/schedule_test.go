@@ -13,6 +13,8 @@ func TestSchedules(t *testing.T) {
 	}{
 		{"constant", map[float64]float64{0: 1, 7.5: 1, 20: 1}},
 		{"step", map[float64]float64{0: 1, 9.99: 1, 10: 0.5, 19: 0.5, 20: 0.25}},
+		{"{step: {every: 0.2, factor: 0.1}}", map[float64]float64{0.59: 0.01, 0.6: 1e-3, 1.4: 1e-7}},
+		{"{milestones: {at: [0.29, 0.55], factor: 0.1}}", map[float64]float64{5.79: 1, 5.8: 0.1, 10.99: 0.1, 11: 0.01}},
 		{"{step: {every: 4, factor: 0.1}}", map[float64]float64{3.9: 1, 4: 0.1, 8.5: 0.01}},
 		{"cosine", map[float64]float64{0: 1, 5: (1 + math.Sqrt2/2) / 2, 10: 0.5, 15: (1 - math.Sqrt2/2) / 2, 20: 0, 25: 0}},
 		{"linear", map[float64]float64{0: 1, 5: 0.75, 20: 0, 25: 0}},

@@ -39,7 +39,7 @@ func (l *Loop) NewValidation(d datasets.Dataset, split *supervision.Split, seed 
 		return nil, errors.New("there are no images for validation")
 	}
 	p := *l.plan
-	p.data, p.factors = d, d.Factors()
+	p.data, p.factors, p.precision = d, d.Factors(), Float32 // as in encoding
 	p.split = &supervision.Split{Unlabelled: split.Unlabelled, Known: split.Known}
 	p.population = population(p.split, d)
 	v := &Validation{loop: l, plan: &p, objective: o, seed: seed, programs: map[int]*program{}}
@@ -71,8 +71,11 @@ func (v *Validation) program(images int) (*program, error) {
 
 // measured builds the losses of an objective without gradients, in evaluation mode.
 func (l *plan) measured(o models.Objective, images int) (*program, error) {
-	p, _, err := l.assemble(o, images, 1, false)
+	p, built, err := l.assemble(o, images, 1, false)
 	if err != nil {
+		return nil, err
+	}
+	if p.prelude, err = l.newPrelude(built.Prelude); err != nil {
 		return nil, err
 	}
 	p.losses = append(append(p.losses, p.loss.Total), p.loss.Nodes()...)
@@ -109,7 +112,10 @@ func (v *Validation) Measure(ctx context.Context) (ObjectiveLoss, error) {
 			return ObjectiveLoss{}, err
 		}
 		p.fill(images, loader.Views(), batch, 0, v.loop.at.updates, noise)
-		if err := p.measure(); err != nil {
+		if err = v.decideAgain(p); err == nil {
+			err = p.measure()
+		}
+		if err != nil {
 			return ObjectiveLoss{}, fmt.Errorf("validation: %w", err)
 		}
 		for i, x := range p.values {

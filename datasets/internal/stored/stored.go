@@ -156,13 +156,16 @@ func (d *Set) convert(m image.Image, at int) {
 	bounds := m.Bounds()
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
-			r, g, b, _ := m.At(x, y).RGBA()
+			r, g, b, alpha := m.At(x, y).RGBA()
 			colour := [3]uint32{r, g, b}
 			for _, v := range colour[:d.Shape[2]] {
-				if d.Bytes == nil {
+				switch {
+				case d.Bytes == nil:
 					d.Floats[at] = float32(v) / 0xffff
-				} else {
+				case alpha == 0xffff:
 					d.Bytes[at] = uint8(v >> 8)
+				default: // a blend with black has lower bits of its own
+					d.Bytes[at] = uint8((v + 128) / 257)
 				}
 				at++
 			}

@@ -26,9 +26,11 @@ type Inputs struct {
 
 	data       datasets.Hierarchical // nil: the data set is not hierarchical
 	exact      *gorgonia.Node
-	row        []float64 // scratch: the dimensions of an image
-	sizes      []float64 // largest level of each dimension
-	continuous []span    // by factor
+	labelled   *gorgonia.Node // 1 where exact is known
+	columns    []int          // by dimension: its factor among those of the labels; -1: none
+	row        []float64      // scratch: the dimensions of an image
+	sizes      []float64      // largest level of each dimension
+	continuous []span         // by factor
 }
 
 // span locates the exact values of a factor, and holds their range in the data set.
@@ -111,14 +113,11 @@ func (l *Inputs) Offer(g *nn.Graph, rows int) *losses.Labels {
 		offered.Different = func() (*gorgonia.Node, error) { return input(&l.different, "labels/different") }
 	}
 	if l.data != nil {
-		offered.Exact = func() (*gorgonia.Node, error) {
-			var err error
+		offered.Exact = func() (values, known *gorgonia.Node, err error) {
 			if l.exact == nil {
-				n := l.data.Hierarchy().Continuous()
-				l.sizes = levelSizes(l.data.Factors()[len(l.data.Factors())-n:])
-				l.exact, err = g.Input("labels/exact", rows, n)
+				err = l.offerExact(g, rows)
 			}
-			return l.exact, err
+			return l.exact, l.labelled, err
 		}
 	}
 	return offered
@@ -133,12 +132,39 @@ func (l *Inputs) Fill(b supervision.Batch) {
 	l.writeDifferent(b)
 	l.writeExact(l.values, b, true)
 	l.writeExact(l.given, b, false)
-	if l.exact != nil {
-		to, width := nn.Data(l.exact), len(l.row)
-		for row := range len(to) / width {
-			l.data.Values(b.Indices[row%len(b.Indices)], l.row)
-			for c, v := range l.row {
-				to[row*width+c] = float32(v / l.sizes[c])
+	l.fillExact(b)
+}
+
+// offerExact creates the inputs of exact values. It returns an error if no dimension has labels.
+func (l *Inputs) offerExact(g *nn.Graph, rows int) (err error) {
+	n := l.data.Hierarchy().Continuous()
+	own := l.data.Factors()[len(l.data.Factors())-n:]
+	l.sizes, l.columns = levelSizes(own), make([]int, n)
+	for c, f := range own {
+		l.columns[c] = slices.IndexFunc(l.known.Factors, func(k factor.Factor) bool { return k.Name == f.Name })
+	}
+	if !l.known.KnowsLevels() || n > 0 && slices.Max(l.columns) < 0 {
+		return errors.New("it needs values of continuous dimensions, but there are no labels of them; want {labels: ...}")
+	}
+	if l.exact, err = g.Input("labels/exact", rows, n); err == nil {
+		l.labelled, err = g.Input("labels/exact-known", rows, n)
+	}
+	return err
+}
+
+func (l *Inputs) fillExact(b supervision.Batch) {
+	if l.exact == nil {
+		return
+	}
+	to, known, width, k := nn.Data(l.exact), nn.Data(l.labelled), len(l.row), len(l.known.Factors)
+	clear(to)
+	clear(known)
+	for row := 0; row*width < len(to) && len(b.Levels) > 0; row++ {
+		n := row % len(b.Indices)
+		l.data.Values(b.Indices[n], l.row)
+		for c, v := range l.row {
+			if f := l.columns[c]; f >= 0 && l.level(f, b.Levels[n*k+f]) >= 0 {
+				to[row*width+c], known[row*width+c] = float32(v/l.sizes[c]), 1
 			}
 		}
 	}
