@@ -1,6 +1,7 @@
 package hdf5
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -119,13 +120,14 @@ func (a *Array) read(addr uint64) error {
 	readers := map[uint16]func(*cursor) error{
 		dataspaceMessage: a.readSpace, datatypeMessage: a.readType, layoutMessage: a.readLayout, filterMessage: a.readFilters,
 		oldFillMessage: a.readOldFill, fillMessage: a.readFill, externalMessage: refuseExternal,
+		attributeMessage: refuseMATLAB,
 	}
 	// The type is needed to read the other messages, and errors contain the shape and type of the array.
 	slices.SortStableFunc(messages, func(x, y message) int { return int(x.kind) - int(y.kind) })
 	seen := map[uint16]bool{}
 	for _, m := range messages {
 		read, ok := readers[m.kind]
-		if !ok {
+		if !ok || m.kind == attributeMessage && m.shared {
 			continue
 		}
 		seen[m.kind] = true
@@ -142,6 +144,34 @@ func (a *Array) read(addr uint64) error {
 		return errors.New("is a group, not an array")
 	}
 	return a.check()
+}
+
+// refuseMATLAB returns an error for arrays of MATLAB 7.3 whose attributes say that they hold no numbers: texts, which are
+// stored as integers, and empty arrays, which are stored as their shapes.
+func refuseMATLAB(r *cursor) error {
+	version := r.uint(1)
+	r.skip(1)
+	sizes := [3]int{r.int(2), r.int(2), r.int(2)} // of the name, the type and the shape
+	if version == 3 {
+		r.skip(1)
+	}
+	var name []byte
+	for i, n := range sizes {
+		if version == 1 {
+			n = (n + 7) &^ 7
+		}
+		if b := r.bytes(n); i == 0 {
+			name = bytes.TrimRight(b, "\x00")
+		}
+	}
+	switch value := string(bytes.TrimRight(r.b, "\x00")); {
+	case string(name) == "MATLAB_class" && value == "char":
+		return errors.New("is text; want numbers")
+	case string(name) == "MATLAB_empty" && value != "":
+		return errors.New("is empty; want numbers")
+	}
+	r.err = nil // other attributes do not matter
+	return nil
 }
 
 // check checks that the messages are consistent with each other and with the size of the file.

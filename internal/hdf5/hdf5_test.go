@@ -203,6 +203,26 @@ func TestUnwritten(t *testing.T) {
 	}
 }
 
+// MATLAB 7.3 stores texts and empty arrays as arrays of integers with attributes.
+func TestMATLAB(t *testing.T) {
+	for _, file := range []string{"matlab_earliest.h5", "matlab_latest.h5"} {
+		h := open(t, file)
+		for name, want := range map[string]string{"numbers": "[3 1 2]", "truth": "[1 0 1]", "text": "text ([3], uint16): is text; want numbers", "none": "none ([2], uint64): is empty; want numbers"} {
+			a, err := h.Array(name)
+			got := fmt.Sprint(err)
+			if err == nil {
+				values, err := readAll[float64](a)
+				if got = fmt.Sprint(values); err != nil {
+					t.Error(err)
+				}
+			}
+			if !strings.HasSuffix(got, want) {
+				t.Errorf("%s: %s: %s, want %s", file, name, got, want)
+			}
+		}
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for name, want := range map[string]string{
 		"strings":       "strings ([2]): holds variable-length strings; want booleans, integers or floats",

@@ -17,6 +17,7 @@ const (
 	externalMessage     = 0x7
 	layoutMessage       = 0x8
 	filterMessage       = 0xb
+	attributeMessage    = 0xc
 	continuationMessage = 0x10
 	symbolTableMessage  = 0x11
 )
