@@ -53,7 +53,7 @@ func TestMixedParts(t *testing.T) {
 	}
 	together, _ := c.Part("spheres.x")
 	circle, _ := c.Part("circle1")
-	if p, _ := c.Liveliest(together, circle, Part{kind: option, width: 1}); p.Name != "z8" {
+	if p, _ := c.Liveliest(base, together, circle, Part{kind: option, width: 1}); p.Name != "z8" {
 		t.Errorf("what moves beside the choice, the circle and all spheres: %s, want z8", p.Name)
 	}
 }
@@ -70,6 +70,12 @@ func TestMixedGrid(t *testing.T) {
 			if got := valueLabel(code[4], 10.04, 49.6, 3); got != s.Columns[i] {
 				t.Errorf("row %s: %s in the column %s of %v", r.Label, got, s.Columns[i], s.Columns)
 			}
+		}
+	}
+	choice, _ := c.Part("a0")
+	for want, code := range map[string][]float64{"z2": a, "a1": b} { // option 1 of a0 closes a1
+		if p, ok := c.Liveliest(code, choice); !ok || p.Name != want {
+			t.Errorf("beside a0 of %v: %s, want %s", code, p.Name, want)
 		}
 	}
 	opened, _ := c.Part("z0")

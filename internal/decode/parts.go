@@ -42,6 +42,11 @@ func (p Part) Chooses() bool { return p.kind == option }
 // Columns returns the part's first column and its number of columns. The number is 0 for the rotations of all spheres.
 func (p Part) Columns() (first, width int) { return p.first, p.width }
 
+// UsesPart reports whether a part of a code is in use: its options may close a coordinate or a choice.
+func (c *Codes) UsesPart(code []float64, p Part) bool {
+	return p.kind == together || c.Uses(code, p.first)
+}
+
 // meets reports whether two parts change the same space.
 func (p Part) meets(q Part) bool {
 	if p.kind == together || q.kind == together {
@@ -282,14 +287,14 @@ func (c *Codes) nearest(code []float64, column, chosen int) (best []float64) {
 
 // Liveliest returns the part whose changes are most visible: the first circle, otherwise the first choice, otherwise
 // the first sphere, otherwise the coordinate with the largest variance over the known codes. It skips parts in the same
-// space as a part in except. ok is false if there is no other part.
-func (c *Codes) Liveliest(except ...Part) (best Part, ok bool) {
+// space as a part in except, and parts that the code does not use. ok is false if there is no other part.
+func (c *Codes) Liveliest(code []float64, except ...Part) (best Part, ok bool) {
 	order := []kind{circle, option, towards, coordinate}
 	rank, most := len(order), 0.0
 	for _, p := range c.Parts() {
 		r := slices.Index(order, p.kind)
 		taken := slices.ContainsFunc(except, func(e Part) bool { return e.meets(p) })
-		if r < 0 || r > rank || taken {
+		if r < 0 || r > rank || taken || !c.UsesPart(code, p) {
 			continue
 		}
 		spread := 0.0
