@@ -225,7 +225,13 @@ func (g *grid) markdown(b *strings.Builder) {
 // grids returns the agreement as tables of text: mean ranks over all columns and for each group, then Kendall's tau.
 func grids(r *tables.Result) []grid {
 	a := r.Agreement
-	ranks := grid{Title: "Mean ranks by group of columns, 1 for the best of " + wording.Count(len(r.Rows), "row")}
+	ranked := 0
+	for _, row := range r.Rows {
+		if slices.ContainsFunc(row.Cells, func(c tables.Cell) bool { return c.Rank > 0 }) {
+			ranked++
+		}
+	}
+	ranks := grid{Title: "Mean ranks by group of columns, 1 for the best of " + wording.Count(ranked, "row")}
 	for _, g := range a.Groups {
 		for _, set := range setsOf(r.Table) {
 			ranks.Heads = append(ranks.Heads, head{g, cmp.Or(set, "rank")})
