@@ -141,6 +141,10 @@ func TestCompareUDR(t *testing.T) {
 	if got := strings.Join(none.Notes, "; "); !strings.HasPrefix(got, "udr leaves out columns with a standard deviation below 100 (--threshold): ") {
 		t.Errorf("notes %q", got)
 	}
+	writeFile(t, "copy.csv", readFile(t, "good.csv"))
+	if same, _ := compare(t, "good.csv", "fair.csv", "copy.csv"); fmt.Sprint(same.Notes) != "[runs 1 and 3 have the same codes, which raises their udr]" {
+		t.Errorf("notes %q", same.Notes)
+	}
 	checkMistake(t, call(t, "compare", "good.csv", "fair.csv", "--udr", "none"), 1, "nothing to compare")
 
 	// the kinds of factors in an archive

@@ -123,8 +123,8 @@ func readTransformations(file string, groups, m, columns int) ([][]float32, erro
 	}
 	row := m * a.Shape[2]
 	for i, v := range values {
-		if v-v != 0 {
-			return nil, fmt.Errorf("%s: group %d, element %d is %v; want finite numbers", file, i/row, i%row, v)
+		if angle := columns > 0 || i%4 == 3; v-v != 0 || angle && math.Abs(float64(v)) > 8*math.Pi { // hardly radians
+			return nil, fmt.Errorf("%s: group %d, element %d is %v; want finite numbers, and angles of at most four turns in radians", file, i/row, i%row, v)
 		}
 	}
 	return slices.Collect(slices.Chunk(values, row)), nil

@@ -233,10 +233,10 @@ func TestSheets(t *testing.T) {
 	if s = c.BetweenImages([]Point{{"1", base}, {"2", far}}, 3); len(s.Rows) != 3 || s.Rows[1].Label != "1 to 2, R^n alone" || strings.Join(s.Columns, " ") != "0 0.5 1" {
 		t.Errorf("between images %+v", s)
 	}
-	best, ok := c.Liveliest()
-	next, _ := c.Liveliest(best)
+	best, ok := c.Liveliest(base)
+	next, _ := c.Liveliest(base, best)
 	straight := &Codes{Spaces: []models.Space{{Width: 7}}, Known: c.Known}
-	if z, _ := straight.Liveliest(); !ok || best.Name != "circle1" || next.Name != "sphere1.x" || z.Name != "z5" {
+	if z, _ := straight.Liveliest(base); !ok || best.Name != "circle1" || next.Name != "sphere1.x" || z.Name != "z5" {
 		t.Errorf("liveliest parts %v, %v and %v", best, next, z)
 	}
 	if s := Table("samples", "x", [][]float64{{1}, {2}, {3}}, 2); len(s.Rows) != 2 || s.Rows[1].Label != "2" || s.Moves {

@@ -53,8 +53,35 @@ func TestMixedParts(t *testing.T) {
 	}
 	together, _ := c.Part("spheres.x")
 	circle, _ := c.Part("circle1")
-	if p, _ := c.Liveliest(together, circle, Part{kind: option, width: 1}); p.Name != "z8" {
+	if p, _ := c.Liveliest(base, together, circle, Part{kind: option, width: 1}); p.Name != "z8" {
 		t.Errorf("what moves beside the choice, the circle and all spheres: %s, want z8", p.Name)
+	}
+}
+
+// A grid has the values of its columns in each row, although codes with option 1 have other values than codes with
+// option 2. A row that does not use the column keeps its code.
+func TestMixedGrid(t *testing.T) {
+	c := tree()
+	top, _ := c.Part("z2")
+	a, b := []float64{1, 0, 0.7, 0, 12}, []float64{2, 2, 0, 8, 28}
+	s := c.Grid([]Point{{"1", a}, {"2", b}}, top, 3)
+	for _, r := range s.Rows {
+		for i, code := range r.Codes {
+			if got := valueLabel(code[4], 10.04, 49.6, 3); got != s.Columns[i] {
+				t.Errorf("row %s: %s in the column %s of %v", r.Label, got, s.Columns[i], s.Columns)
+			}
+		}
+	}
+	choice, _ := c.Part("a0")
+	for want, code := range map[string][]float64{"z2": a, "a1": b} { // option 1 of a0 closes a1
+		if p, ok := c.Liveliest(code, choice); !ok || p.Name != want {
+			t.Errorf("beside a0 of %v: %s, want %s", code, p.Name, want)
+		}
+	}
+	opened, _ := c.Part("z0")
+	s = c.Grid([]Point{{"1", a}, {"2", b}}, opened, 3)
+	if got := s.Rows[1].Codes[2]; !near(got, b) || strings.Join(s.Columns, " ") != "0.52 1.5 2.5" {
+		t.Errorf("columns %v, and the code %v of a row that does not use the part; want %v", s.Columns, got, b)
 	}
 }
 
@@ -87,7 +114,7 @@ func TestValueLabels(t *testing.T) {
 		"-1.1005 -1.0999": {-1.1005, -1.0993}, "-2 0": {-2, 2}, "0 50": {0, 100}, "-1000 0": {-1000, 1000}, "3 3": {3, 3}, "0 5e-07": {0, 1e-6},
 	} {
 		c := &Codes{Spaces: []models.Space{{Width: 1}}, Known: matrix.Matrix{Rows: 2, Cols: 1, Data: []float64{x.low, x.high}}}
-		low, high := c.rangeOf([]float64{0}, 0)
+		low, high := c.rangeOf([][]float64{{0}}, 0)
 		if math.Abs(low-x.low) > 0.011*(x.high-x.low) || math.Abs(high-x.high) > 0.011*(x.high-x.low) {
 			t.Errorf("range %v to %v", low, high)
 		}

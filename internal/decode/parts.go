@@ -42,6 +42,11 @@ func (p Part) Chooses() bool { return p.kind == option }
 // Columns returns the part's first column and its number of columns. The number is 0 for the rotations of all spheres.
 func (p Part) Columns() (first, width int) { return p.first, p.width }
 
+// UsesPart reports whether a part of a code is in use: its options may close a coordinate or a choice.
+func (c *Codes) UsesPart(code []float64, p Part) bool {
+	return p.kind == together || c.Uses(code, p.first)
+}
+
 // meets reports whether two parts change the same space.
 func (p Part) meets(q Part) bool {
 	if p.kind == together || q.kind == together {
@@ -113,11 +118,17 @@ func (c *Codes) Part(name string) (Part, error) {
 //
 // The labels are angles in degrees, values, or numbers of options from 1.
 func (c *Codes) Walk(code []float64, p Part, steps int) (r Row, labels []string) {
+	return c.walk(code, p, steps, [][]float64{code})
+}
+
+// walk is Walk, with a coordinate's range from the known codes with the same options as one of the codes in like.
+func (c *Codes) walk(code []float64, p Part, steps int, like [][]float64) (r Row, labels []string) {
 	switch p.kind {
 	case option:
 		return c.choose(code, p)
 	case coordinate:
-		return c.line(code, p, steps)
+		low, high := c.rangeOf(like, p.first)
+		return c.line(code, p, steps, low, high)
 	}
 	r = Row{Label: p.Name, Cyclic: true}
 	for i := range steps {
@@ -154,18 +165,21 @@ func (c *Codes) turn(code []float64, axis int, angle float64) {
 	}
 }
 
-// line moves a coordinate along its range.
-func (c *Codes) line(code []float64, p Part, steps int) (r Row, labels []string) {
-	low, high := c.rangeOf(code, p.first)
+// line moves a coordinate from low to high. A code that does not use the coordinate keeps its value.
+func (c *Codes) line(code []float64, p Part, steps int, low, high float64) (r Row, labels []string) {
+	used := c.Uses(code, p.first)
 	r.Label = fmt.Sprintf("%s %s to %s", p.Name, valueLabel(low, low, high, 100), valueLabel(high, low, high, 100))
 	for i := range steps {
-		moved := slices.Clone(code)
-		moved[p.first] = (low + high) / 2
+		v := (low + high) / 2
 		if steps > 1 {
-			moved[p.first] = low + (high-low)*float64(i)/float64(steps-1)
+			v = low + (high-low)*float64(i)/float64(steps-1)
+		}
+		moved := slices.Clone(code)
+		if used {
+			moved[p.first] = v
 		}
 		r.Codes = append(r.Codes, moved)
-		labels = append(labels, valueLabel(moved[p.first], low, high, steps))
+		labels = append(labels, valueLabel(v, low, high, steps))
 	}
 	return r, labels
 }
@@ -184,17 +198,18 @@ func valueLabel(v, low, high float64, steps int) string {
 	return strconv.FormatFloat(v, 'g', digits, 64)
 }
 
-// rangeOf returns the 1st and the 99th percentile of a column. It uses the known codes with the same options as code if
-// there are two or more of them. Otherwise it uses all known codes that use the column.
-func (c *Codes) rangeOf(code []float64, column int) (low, high float64) {
+// rangeOf returns the 1st and the 99th percentile of a column over the known codes that use it. It takes the
+// known codes with the same options as a code in like. With fewer than two of them, it takes all.
+func (c *Codes) rangeOf(like [][]float64, column int) (low, high float64) {
 	var same, used []float64
 	for i := range c.Known.Rows {
 		row := c.Known.Row(i)
-		if slices.Equal(c.choice(row), c.choice(code)) {
-			same = append(same, row[column])
+		if !c.Uses(row, column) {
+			continue
 		}
-		if c.active(row)[column] {
-			used = append(used, row[column])
+		used = append(used, row[column])
+		if slices.ContainsFunc(like, func(code []float64) bool { return slices.Equal(c.choice(row), c.choice(code)) }) {
+			same = append(same, row[column])
 		}
 	}
 	if len(same) < 2 {
@@ -272,14 +287,14 @@ func (c *Codes) nearest(code []float64, column, chosen int) (best []float64) {
 
 // Liveliest returns the part whose changes are most visible: the first circle, otherwise the first choice, otherwise
 // the first sphere, otherwise the coordinate with the largest variance over the known codes. It skips parts in the same
-// space as a part in except. ok is false if there is no other part.
-func (c *Codes) Liveliest(except ...Part) (best Part, ok bool) {
+// space as a part in except, and parts that the code does not use. ok is false if there is no other part.
+func (c *Codes) Liveliest(code []float64, except ...Part) (best Part, ok bool) {
 	order := []kind{circle, option, towards, coordinate}
 	rank, most := len(order), 0.0
 	for _, p := range c.Parts() {
 		r := slices.Index(order, p.kind)
 		taken := slices.ContainsFunc(except, func(e Part) bool { return e.meets(p) })
-		if r < 0 || r > rank || taken {
+		if r < 0 || r > rank || taken || !c.UsesPart(code, p) {
 			continue
 		}
 		spread := 0.0

@@ -62,14 +62,19 @@ func (c *Codes) ways() (list []string) {
 	return list
 }
 
-// Grid varies one part of several codes. Rows are codes, and columns are the steps of the part.
+// Grid varies one part of several codes. Rows are codes, and columns are the steps of the part. A coordinate has one
+// range for all rows, even if they differ in options.
 func (c *Codes) Grid(rows []Point, p Part, steps int) *Sheet {
 	s := &Sheet{Name: "grid", Moves: true, ColumnTitle: map[kind]string{coordinate: "value of " + p.Name, option: "option of " + p.Name}[p.kind]}
 	if s.ColumnTitle == "" {
 		s.ColumnTitle = p.Name + ", degrees"
 	}
+	like := make([][]float64, len(rows))
+	for i, from := range rows {
+		like[i] = from.Code
+	}
 	for _, from := range rows {
-		r, labels := c.Walk(from.Code, p, steps)
+		r, labels := c.walk(from.Code, p, steps, like)
 		r.Label, s.Columns = from.Label, labels
 		s.Rows = append(s.Rows, r)
 	}

@@ -20,7 +20,13 @@ import (
 // the 1st to the 99th percentile of the known codes. There are at most 32 rows. The Q of the first sphere determines
 // the axes of S^2: if the codes follow a pose, they are the axes of the world.
 func CodeTraversals(w io.Writer, codes *decode.Codes, spheres []Sphere, d Decoder) error {
-	t := traversals{code: codes.Known.Row(0), codes: codes}
+	t := traversalsOf(codes, spheres)
+	labels, title := t.axis()
+	return traversalSheet(w, "Decoded images while one part of the code moves and the rest is fixed", title, t.names, labels, t.rows, d)
+}
+
+func traversalsOf(codes *decode.Codes, spheres []Sphere) *traversals {
+	t := &traversals{code: codes.Known.Row(0), codes: codes}
 	parts := codes.Parts()
 	for _, p := range parts {
 		if p.Chooses() {
@@ -45,8 +51,7 @@ func CodeTraversals(w io.Writer, codes *decode.Codes, spheres []Sphere, d Decode
 			t.sweep(p)
 		}
 	}
-	labels, title := t.axis()
-	return traversalSheet(w, "Decoded images while one part of the code moves and the rest is fixed", title, t.names, labels, t.rows, d)
+	return t
 }
 
 type traversals struct {
@@ -69,10 +74,14 @@ func (t *traversals) row(name string, at func(step int) []float64) {
 	}
 }
 
-// choose cycles through the options of a choice. The name of the row contains their number.
+// choose cycles through the options of a choice. The name of the row has the last option that the row shows.
 func (t *traversals) choose(p decode.Part) {
 	r, _ := t.codes.Walk(t.code, p, 0)
-	t.row(fmt.Sprintf("%s: 1 to %d", p.Name, len(r.Codes)), func(step int) []float64 { return r.Codes[step%len(r.Codes)] })
+	name := fmt.Sprintf("%s: 1 to %d", p.Name, min(len(r.Codes), traversalSteps))
+	if len(r.Codes) > traversalSteps {
+		name += fmt.Sprint(" of ", len(r.Codes))
+	}
+	t.row(name, func(step int) []float64 { return r.Codes[step%len(r.Codes)] })
 	t.choices++
 }
 
@@ -229,9 +238,17 @@ func appendRow(dst []float32, row []float64) []float32 {
 // and Doshi-Velez 2021, figure A.9). It shows at most 32 rows, and starts with the paths with the most codes. Without
 // active dimensions, it writes nothing.
 func PathTraversals(w io.Writer, codes matrix.Matrix, h hierarchy.Hierarchy, d Decoder) error {
+	labels, rows := pathTraversals(codes, h)
+	if len(labels) == 0 {
+		return nil
+	}
+	return traversalSheet(w, "Decoded images while one dimension of each path moves and the rest is fixed",
+		"percentile of the dimension on its path; rows: options [a0 a1 ...] and dimension", labels, percentileLabels(), rows, d)
+}
+
+// pathTraversals returns the codes of all traversals. A label has the options as in a code: from 1, and 0 for none.
+func pathTraversals(codes matrix.Matrix, h hierarchy.Hierarchy) (labels []string, rows []float32) {
 	options := len(h.Categoricals())
-	var rows []float32
-	var labels []string
 	for _, p := range pathsOf(codes, options) {
 		mask := make([]bool, h.Continuous())
 		h.Masks(p.choice, mask)
@@ -245,13 +262,10 @@ func PathTraversals(w io.Writer, codes matrix.Matrix, h hierarchy.Hierarchy, d D
 				rows = appendRow(rows, base)
 				rows[at+options+j] = float32(v)
 			}
-			labels = append(labels, fmt.Sprintf("%v z%d", p.choice, j))
+			labels = append(labels, fmt.Sprintf("%v z%d", base[:options], j))
 		}
 	}
-	if len(labels) == 0 {
-		return nil
-	}
-	return traversalSheet(w, "Decoded images while one dimension of each path moves and the rest is fixed", "percentile of the dimension on its path; rows: options [a0 a1 ...] and dimension", labels, percentileLabels(), rows, d)
+	return labels, rows
 }
 
 // codePath is a combination of options, with the rows of the codes that have these options.

@@ -55,6 +55,25 @@ func TestTraversalsOfMixes(t *testing.T) {
 	}
 }
 
+// Names of rows have the options that the rows show, counted from 1 as in codes.
+func TestTraversalNames(t *testing.T) {
+	for options, want := range map[int]string{3: "a0: 1 to 3", 12: "a0: 1 to 12", 20: "a0: 1 to 12 of 20"} {
+		names := traversalsOf(&decode.Codes{
+			Hierarchy: hierarchy.Hierarchy{{Options: make([]hierarchy.Hierarchy, options)}},
+			Spaces:    []models.Space{{Width: 1, Options: options}},
+			Known:     matrix.Matrix{Rows: 1, Cols: 1, Data: []float64{2}},
+		}, nil).names
+		if !slices.Equal(names, []string{want}) {
+			t.Errorf("%d options: rows %q, want %q", options, names, want)
+		}
+	}
+	h := hierarchy.Hierarchy{{Options: []hierarchy.Hierarchy{{{}}, {{Options: make([]hierarchy.Hierarchy, 2)}}}}, {}}
+	codes := matrix.Matrix{Rows: 3, Cols: 4, Data: []float64{1, 0, 5, 6, 1, 0, 6, 7, 2, 1, 0, 8}}
+	if names, _ := pathTraversals(codes, h); !slices.Equal(names, []string{"[1 0] z0", "[1 0] z1", "[2 1] z1"}) {
+		t.Errorf("rows %q", names)
+	}
+}
+
 // Codes on a sphere of any dimension remain on it.
 func TestTraversalsOnSphere(t *testing.T) {
 	got := traversed(t, &decode.Codes{

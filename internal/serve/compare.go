@@ -24,6 +24,7 @@ type comparison struct {
 	Version  int        `json:"version"`
 	Matched  int        `json:"matched"` // number of chosen runs; the first maxCompared are compared
 	Missing  []string   `json:"missing"` // chosen runs that do not exist
+	Repeats  []string   `json:"repeats"` // runs that repeat another run, and do not count in means
 	Settings []string   `json:"settings"`
 	Metrics  []measured `json:"metrics"`
 	By       []string   `json:"by"` // settings with equal values in a group; none: no groups
@@ -98,7 +99,7 @@ func (s *Server) compare(now *snapshot, c choice) (*comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &comparison{Version: now.version, Matched: len(list), Missing: missing, Settings: []string{}, Metrics: []measured{}, By: []string{}, Groups: []group{}, Runs: []compared{}}
+	v := &comparison{Version: now.version, Matched: len(list), Missing: missing, Repeats: []string{}, Settings: []string{}, Metrics: []measured{}, By: []string{}, Groups: []group{}, Runs: []compared{}}
 	list = list[:min(len(list), maxCompared)]
 	entries := entriesOf(list)
 	c.differing = index.Differing(entries)
@@ -214,10 +215,11 @@ func (v *comparison) groupBy(c *choice, list []*run) error {
 			v.Groups, members = append(v.Groups, group{Name: name}), append(members, nil)
 		}
 		v.Runs[i].Group = g
-		v.Groups[g].Runs++
 		members[g] = append(members[g], i)
 	}
 	for g := range v.Groups {
+		members[g] = v.distinct(list, members[g])
+		v.Groups[g].Runs = len(members[g])
 		for m := range v.Metrics {
 			var values []float64
 			for _, i := range members[g] {
@@ -229,6 +231,23 @@ func (v *comparison) groupBy(c *choice, list []*run) error {
 		}
 	}
 	return nil
+}
+
+// distinct returns the members of a group that do not repeat another member. It adds the others to v.Repeats.
+func (v *comparison) distinct(list []*run, members []int) (distinct []int) {
+	entries := make([]*index.Run, len(members))
+	for i, at := range members {
+		entries[i] = list[at].Run
+	}
+	_, repeats := index.Distinct(entries)
+	for i, at := range members {
+		if slices.Contains(repeats, entries[i]) {
+			v.Repeats = append(v.Repeats, entries[i].Dir)
+			continue
+		}
+		distinct = append(distinct, at)
+	}
+	return distinct
 }
 
 // groupName returns a name for a group: the values that its runs share.

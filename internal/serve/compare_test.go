@@ -95,6 +95,24 @@ func answered[T any](t testing.TB, address string) (v T) {
 	return v
 }
 
+// A copy of a run does not count in the mean of its group.
+func TestCompareCopies(t *testing.T) {
+	long.NotShort(t)
+	dir := varied(t, 2, 10)
+
+	if err := os.CopyFS(filepath.Join(dir, "zcopy"), os.DirFS(filepath.Join(dir, "weight10_seed0"))); err != nil {
+		t.Fatal(err)
+	}
+	_, h := started(t, dir, Options{})
+	v := answered[comparison](t, h.URL+"/api/compare?by=-seed")
+	if len(v.Runs) != 3 || len(v.Groups) != 1 || v.Groups[0].Runs != 2 || !slices.Equal(v.Repeats, []string{"zcopy"}) {
+		t.Fatalf("groups %+v, repeats %q", v.Groups, v.Repeats)
+	}
+	if e := v.Groups[0].Results[0]; e.Runs != 2 || math.Abs(float64(e.Value)-0.015) > 1e-12 {
+		t.Errorf("mean %+v, want 0.015 of 2 runs", e)
+	}
+}
+
 func TestCompare(t *testing.T) {
 	long.NotShort(t)
 	_, h := started(t, varied(t, 3, 10, 20), Options{})

@@ -95,7 +95,7 @@ func TestStates(t *testing.T) {
 	states := map[string]sweep.State{}
 	for _, r := range list.Rows {
 		states[r.Dir] = r.State
-		if r.Dir == "begun" && (r.Epoch != 3 || r.Epochs != 3 || len(r.Losses) == 0) {
+		if r.Dir == "begun" && (r.Epoch != 3 || r.Epochs != 3 || r.Loss == nil) {
 			t.Errorf("begun: %+v", r)
 		}
 		if r.Dir == "broken" && r.Problem != "out of <b>luck</b>" {
@@ -124,6 +124,17 @@ func TestStates(t *testing.T) {
 	})
 	if a, _ := ask(t, "GET", h.URL+"/api/run?dir=done"); a.StatusCode != http.StatusNotFound {
 		t.Errorf("a run that is gone: %d", a.StatusCode)
+	}
+}
+
+// The loss of a run is the sum over its objectives. Losses of held-out images do not count.
+func TestListedLoss(t *testing.T) {
+	dir := t.TempDir()
+	write(t, tiny, dir, "one", rundir.Config)
+	write(t, `{"step":4,"epoch":1,"losses":{"supervised":{"loss":3,"kl":1},"unsupervised":{"loss":2},"validation":{"loss":40}}}`+"\n", dir, "one", rundir.LogFile)
+	_, h := started(t, dir, Options{})
+	if l := value[listing](t, h.URL+"/api/runs"); len(l.Rows) != 1 || l.Rows[0].Loss == nil || *l.Rows[0].Loss != 5 {
+		t.Errorf("%+v; want the loss 5", l.Rows)
 	}
 }
 

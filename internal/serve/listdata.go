@@ -2,7 +2,6 @@ package serve
 
 import (
 	"cmp"
-	"encoding/json"
 	"math"
 	"net/http"
 	"path"
@@ -35,17 +34,17 @@ type column struct {
 }
 
 type row struct {
-	Dir      string          `json:"dir"`
-	State    sweep.State     `json:"state"`
-	Problem  string          `json:"problem,omitempty"`
-	Epoch    int             `json:"epoch"`
-	Epochs   int             `json:"epochs"`
-	Progress float64         `json:"progress"` // from 0 to 1
-	Losses   json.RawMessage `json:"losses,omitempty"`
-	Seconds  float64         `json:"seconds,omitempty"` // duration of the run
-	Left     float64         `json:"left,omitempty"`    // remaining time
-	Ended    string          `json:"ended,omitempty"`
-	Cells    []*string       `json:"cells"` // by column; null: no value
+	Dir      string      `json:"dir"`
+	State    sweep.State `json:"state"`
+	Problem  string      `json:"problem,omitempty"`
+	Epoch    int         `json:"epoch"`
+	Epochs   int         `json:"epochs"`
+	Progress float64     `json:"progress"`          // from 0 to 1
+	Loss     *float64    `json:"loss,omitempty"`    // loss of the last epoch; nil: unknown
+	Seconds  float64     `json:"seconds,omitempty"` // duration of the run
+	Left     float64     `json:"left,omitempty"`    // remaining time
+	Ended    string      `json:"ended,omitempty"`
+	Cells    []*string   `json:"cells"` // by column; null: no value
 }
 
 // Limits of a listing.
@@ -123,8 +122,12 @@ func (l *lists) list(now *snapshot, q query) (*listing, error) {
 
 func rowOf(one *run, columns []index.Column, moment time.Time) row {
 	p := &one.progress
-	return row{Dir: one.Dir, State: p.state, Problem: one.Problem, Epoch: p.epoch, Epochs: p.epochs, Progress: p.part(), Losses: json.RawMessage(p.losses),
+	line := row{Dir: one.Dir, State: p.state, Problem: one.Problem, Epoch: p.epoch, Epochs: p.epochs, Progress: p.part(),
 		Seconds: one.Seconds, Left: p.left(moment).Seconds(), Ended: one.Ended, Cells: cellsOf(one, columns)}
+	if p.logged {
+		line.Loss = new(p.loss)
+	}
+	return line
 }
 
 // choose returns the runs that pass the filters, with their progress in the snapshot.
@@ -232,7 +235,7 @@ func sortKey(c *chosen, name string) (func(*run) cell, error) {
 	switch name {
 	case "loss":
 		return func(one *run) cell {
-			if one.losses == "" {
+			if !one.logged {
 				return cell{kind: noCell}
 			}
 			return cell{value: one.loss}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 	"github.com/unravel-ml/unravel/train/sweep/index"
@@ -313,8 +314,8 @@ type progress struct {
 	log     fileStamp
 	epoch   int     // finished epochs
 	epochs  int     // epochs in the config
-	loss    float64 // loss of the last epoch: the sum of the objectives' totals
-	losses  string  // losses of the last epoch, as JSON
+	logged  bool    // the log has losses of an epoch
+	loss    float64 // loss of the last epoch: the sum of the totals of the objectives, without validation
 	seconds float64 // duration of the last epoch
 	written time.Time
 }
@@ -361,7 +362,7 @@ func (r *runs) progressOf(one *run, dir string, holders *rundir.Holders) progres
 const logTail = 64 << 10 // number of bytes at the end of a log that the list reads
 
 func (p *progress) readLog(r *runs, one *run, stamp fileStamp) {
-	p.log, p.epoch, p.loss, p.losses, p.seconds = stamp, 0, 0, "", 0
+	p.log, p.epoch, p.logged, p.loss, p.seconds = stamp, 0, false, 0, 0
 	p.written = time.Time{}
 	if stamp.size < 0 {
 		return
@@ -389,11 +390,12 @@ func (p *progress) readLog(r *runs, one *run, stamp fileStamp) {
 		if line.Losses == nil {
 			continue
 		}
-		for _, parts := range line.Losses {
-			p.loss += parts["loss"]
+		for objective, parts := range line.Losses {
+			if objective != engine.ValidationName {
+				p.loss += parts["loss"]
+			}
 		}
-		losses, _ := json.Marshal(line.Losses) // it came from JSON
-		p.losses, p.seconds = string(losses), line.Seconds
+		p.logged, p.seconds = true, line.Seconds
 		return
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/internal/report/web"
+	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -143,8 +144,9 @@ func boxPlot(r *tables.Result) *report.BoxPlot {
 		}
 		p.Boxes = append(p.Boxes, box)
 	}
+	higher := slices.ContainsFunc(r.Table.Columns, func(c tables.Column) bool { return c.Label == f.Column && c.Better() == metrics.HigherIsBetter })
 	for _, row := range f.Best {
-		if c := r.Cell(row, f.Column); c != nil && c.Ours != nil && (p.Line == nil || *c.Ours < *p.Line) {
+		if c := r.Cell(row, f.Column); c != nil && c.Ours != nil && (p.Line == nil || (*c.Ours > *p.Line) == higher) {
 			p.Line = c.Ours
 		}
 	}

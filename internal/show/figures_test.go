@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/report"
+	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -72,6 +73,24 @@ func TestBoxLabels(t *testing.T) {
 		p := boxPlot(r)
 		if p == nil || len(p.Boxes) != 2 || p.Boxes[0].Label != want[0] || p.Boxes[1].Label != want[1] || !slices.Equal(p.Boxes[0].Values, []float64{1, 2}) {
 			t.Errorf("labels %v: %+v", labels, p)
+		}
+	}
+}
+
+// The line marks the best mean in the direction of the column.
+func TestBoxLine(t *testing.T) {
+	for name, want := range map[string]float64{"mig": 0.75, "dlsbd": 0.25} {
+		metric, err := metrics.Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &tables.Result{Table: &tables.Table{Columns: []tables.Column{{Label: "M", Metric: metric}}}}
+		r.Table.Boxes = &tables.Boxes{Column: "M", Rows: []string{"b"}, Best: []string{"a", "b", "c"}}
+		for label, v := range map[string]float64{"a": 0.5, "b": 0.75, "c": 0.25} {
+			r.Rows = append(r.Rows, tables.ResultRow{Label: label, Cells: []tables.Cell{{Column: "M", Ours: &v, Runs: []float64{v}}}})
+		}
+		if p := boxPlot(r); p == nil || p.Line == nil || *p.Line != want {
+			t.Errorf("%s: %+v, want a line at %v", name, p, want)
 		}
 	}
 }

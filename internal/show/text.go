@@ -225,7 +225,19 @@ func (g *grid) markdown(b *strings.Builder) {
 // grids returns the agreement as tables of text: mean ranks over all columns and for each group, then Kendall's tau.
 func grids(r *tables.Result) []grid {
 	a := r.Agreement
-	ranks := grid{Title: "Mean ranks by group of columns, 1 for the best of " + wording.Count(len(r.Rows), "row")}
+	ranked, most := 0, 0 // rows with ranks, and the ranks of a row without gaps
+	list := make([][]float64, len(r.Rows))
+	for i, row := range r.Rows {
+		for _, c := range row.Cells {
+			if c.Rank > 0 {
+				list[i] = append(list[i], c.Rank)
+			}
+		}
+		if most = max(most, len(list[i])); list[i] != nil {
+			ranked++
+		}
+	}
+	ranks := grid{Title: "Mean ranks by group of columns, 1 for the best of " + wording.Count(ranked, "row")}
 	for _, g := range a.Groups {
 		for _, set := range setsOf(r.Table) {
 			ranks.Heads = append(ranks.Heads, head{g, cmp.Or(set, "rank")})
@@ -233,18 +245,17 @@ func grids(r *tables.Result) []grid {
 	}
 	ranks.Heads = append(ranks.Heads, head{"all", "mean"})
 	for i, row := range r.Rows {
-		cells, all := []string{row.Label}, []float64(nil)
+		cells := []string{row.Label}
 		for g := range a.Groups {
 			for _, v := range a.Ranks[g][i] {
 				cells = append(cells, number(v, 1))
 			}
 		}
-		for _, c := range row.Cells {
-			if c.Rank > 0 {
-				all = append(all, c.Rank)
-			}
+		mean := number(stat.Mean(list[i], nil), 1)
+		if n := len(list[i]); n > 0 && n < most {
+			mean += fmt.Sprintf(" (%d of %d)", n, most)
 		}
-		ranks.Lines = append(ranks.Lines, append(cells, number(stat.Mean(all, nil), 1)))
+		ranks.Lines = append(ranks.Lines, append(cells, mean))
 	}
 	tau := grid{Title: "Kendall's tau between columns, 1 for the same order of the rows from good to bad"}
 	for i, name := range a.Columns {

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/report"
@@ -64,6 +65,18 @@ func TestFormats(t *testing.T) {
 	}
 	if seen != 8 {
 		t.Errorf("%d files were compared, want 8", seen)
+	}
+}
+
+// The heading of ranks counts the rows with ranks.
+func TestRankedRows(t *testing.T) {
+	r := compared()
+	r.Rows = append(r.Rows, tables.ResultRow{Label: "missing", Cells: make([]tables.Cell, 4)})
+	for g := range r.Agreement.Ranks {
+		r.Agreement.Ranks[g] = append(r.Agreement.Ranks[g], []float64{math.NaN(), math.NaN()})
+	}
+	if title := grids(r)[0].Title; !strings.HasSuffix(title, "1 for the best of 2 rows") {
+		t.Error(title)
 	}
 }
 

@@ -140,7 +140,8 @@ func isDate(field string) bool {
 }
 
 // Factor reads a column of numbers or words with missing values. Without mixed, a column with both words and numbers is
-// an error. Without many, dates, several numbers in a field, and words that rarely repeat are errors.
+// an error. Without many, dates, several numbers in a field, words that rarely repeat, and different whole numbers that
+// round to one number are errors.
 func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
 	words, first, number := 0, -1, -1 // how many, and rows
 	for r, row := range t.Rows {
@@ -163,7 +164,17 @@ func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
 	}
 	switch {
 	case words == 0:
-		return t.Numbers(column, true)
+		c, err := t.Numbers(column, true)
+		if err != nil {
+			return nil, err
+		}
+		if row, other := t.rounded(column, c); row >= 0 && !many {
+			return nil, t.errorf(row, column, "%s rounds to the same number as %s in line %d; want fewer digits, or kind categorical",
+				t.Rows[row][column], t.Rows[other][column], t.Lines[other])
+		} else if row >= 0 {
+			return t.Levels(column), nil
+		}
+		return c, nil
 	case number >= 0 && !mixed:
 		return nil, t.errorf(first, column, "%q is a word, and %s in line %d a number; want numbers (empty where one is not known) or words in all lines, or kind categorical",
 			t.Rows[first][column], t.Rows[number][column], t.Lines[number])
@@ -173,6 +184,27 @@ func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
 		return nil, t.errorf(first, column, "the column has %d different words in %d rows, which are no levels; want columns of factors alone", n, words)
 	}
 	return c, nil
+}
+
+// rounded returns two rows with different whole numbers of more than 15 digits that have one value in the column; -1: none.
+func (t *Text) rounded(column int, c *Column) (row, other int) {
+	if c.Ints != nil { // exact
+		return -1, -1
+	}
+	const exact = 1 << 53
+	first := map[float64]int{}
+	for r, v := range c.Values {
+		digits := strings.TrimLeft(t.Rows[r][column], "+-0")
+		if !(math.Abs(v) >= exact) || strings.Trim(digits, "0123456789") != "" {
+			continue
+		}
+		if at, ok := first[v]; !ok {
+			first[v] = r
+		} else if strings.TrimLeft(t.Rows[at][column], "+-0") != digits {
+			return r, at
+		}
+	}
+	return -1, -1
 }
 
 // Levels assigns numbers to the different fields of a column, words or numbers, in byte order.

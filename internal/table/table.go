@@ -138,21 +138,33 @@ func (t *Table) WantRows(n int) {
 }
 
 // DropCounter drops a first column 0, 1, 2, ... that numbers the rows, if the columns have no names: it is an index. It
-// keeps the only column of a table. It also keeps the column in a table with names, and adds a remark.
+// keeps the only column of a table. It also keeps the column in a table with names, and adds a remark. Other columns with
+// the numbers of all rows in any order, from 0 or 1, get a remark, too.
 func (t *Table) DropCounter() {
 	if t.Cols < 2 || t.Rows < 3 {
 		return
 	}
-	for i := range t.Rows {
-		if t.Data[i*t.Cols] != float64(i) {
-			return
+	first, ascending := t.numbersRows(0)
+	index := first == 0 && ascending
+	for c := range t.Cols {
+		if index && c == 0 && t.Names == nil {
+			continue
+		}
+		if first, ascending := t.numbersRows(c); first >= 0 && (index && c == 0 || t.Rows >= fewRows) {
+			name, how := strconv.Itoa(c), "counts the rows"
+			if t.Names != nil {
+				name = t.Names[c]
+			}
+			if !ascending {
+				how = "has the numbers of all rows in another order"
+			}
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: column %s %s, %d to %d; leave it out if it is an index", t.file, name, how, first, first+t.Rows-1))
 		}
 	}
-	if t.Names != nil {
-		t.Notes = append(t.Notes, fmt.Sprintf("%s: column %s counts the rows, 0 to %d; leave it out if it is an index", t.file, t.Names[0], t.Rows-1))
+	if !index || t.Names != nil {
 		return
 	}
-	t.Notes = append(t.Notes, fmt.Sprintf("%s: the first column counts the rows, 0 to %d, is taken for an index and left out; a name above it would keep it", t.file, t.Rows-1))
+	t.Notes = append(t.Notes, fmt.Sprintf("%s: the first column counts the rows, 0 to %d, is taken for an index and left out; a text table with names of columns would keep it", t.file, t.Rows-1))
 	for i := range t.Rows {
 		t.dropped = append(t.dropped, strconv.Itoa(i))
 	}
@@ -162,6 +174,33 @@ func (t *Table) DropCounter() {
 	}
 	t.Cols--
 	t.Data, t.Ints, t.Words = rest, t.Ints[min(1, len(t.Ints)):], t.Words[min(1, len(t.Words)):]
+}
+
+// fewRows is the number of rows that distinct levels may count by chance.
+const fewRows = 20
+
+// numbersRows reports whether a column has each number from first, 0 or 1, to the last row once; otherwise first is -1.
+func (t *Table) numbersRows(c int) (first int, ascending bool) {
+	if t.Words != nil && t.Words[c] != nil {
+		return -1, false
+	}
+	seen := make([]bool, t.Rows+1)
+	ascending = true
+	for i := range t.Rows {
+		v := t.Data[i*t.Cols+c]
+		if !(v >= 0 && v <= float64(t.Rows)) || v != math.Trunc(v) || seen[int(v)] {
+			return -1, false
+		}
+		seen[int(v)] = true
+		ascending = ascending && (i == 0 || v > t.Data[(i-1)*t.Cols+c])
+	}
+	if !seen[0] {
+		return 1, ascending
+	}
+	if seen[t.Rows] {
+		return -1, false
+	}
+	return 0, ascending
 }
 
 // Column returns a column.

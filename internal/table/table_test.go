@@ -180,3 +180,66 @@ func TestRead(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A column with the numbers of all rows gets a remark, in any order and also among names.
+func TestNumberedRows(t *testing.T) {
+	const n = 30
+	column := func(value func(i int) int) (list []float64) {
+		for i := range n {
+			list = append(list, float64(value(i)))
+		}
+		return list
+	}
+	level := column(func(i int) int { return i % 3 })
+	for _, test := range []struct {
+		name    string
+		values  []float64
+		names   bool
+		want    string
+		columns int
+	}{
+		{"shuffled from 1", column(func(i int) int { return 7*i%n + 1 }), true, "t.csv: column id has the numbers of all rows in another order, 1 to 30; leave it out if it is an index", 2},
+		{"shuffled from 0", column(func(i int) int { return 7 * i % n }), true, "t.csv: column id has the numbers of all rows in another order, 0 to 29; leave it out if it is an index", 2},
+		{"from 1", column(func(i int) int { return i + 1 }), false, "t.csv: column 0 counts the rows, 1 to 30; leave it out if it is an index", 2},
+		{"from 0", column(func(i int) int { return i }), true, "t.csv: column id counts the rows, 0 to 29; leave it out if it is an index", 2},
+		{"without names", column(func(i int) int { return i }), false, "a text table with names of columns would keep it", 1},
+		{"from 2", column(func(i int) int { return i + 2 }), true, "", 2},
+		{"with a gap", column(func(i int) int { return 2 * i }), true, "", 2},
+		{"twice", column(func(i int) int { return i / 2 }), true, "", 2},
+	} {
+		m := &Table{Rows: n, Cols: 2, file: "t.csv"}
+		for i := range n {
+			m.Data = append(m.Data, test.values[i], level[i])
+		}
+		if test.names {
+			m.Names = []string{"id", "level"}
+		}
+		m.DropCounter()
+		if got := strings.Join(m.Notes, "; "); (got == "") != (test.want == "") || !strings.Contains(got, test.want) || m.Cols != test.columns {
+			t.Errorf("%s: %d columns, %q; want %d, %q", test.name, m.Cols, got, test.columns, test.want)
+		}
+	}
+}
+
+// Whole numbers that round to one number are no levels of a factor, except as words of a categorical factor.
+func TestRoundedLevels(t *testing.T) {
+	for text, want := range map[string]string{
+		"12345678901234567890 12345678901234567891":    "line 2, field 1: 12345678901234567891 rounds to the same number as 12345678901234567890 in line 1; want fewer digits, or kind categorical",
+		"9007199254740993 9007199254740992 0.5":        "9007199254740992 rounds to the same number as 9007199254740993",
+		"9007199254740993 9007199254740992":            "", // exact integers
+		"12345678901234567890 12345678901234567890":    "",
+		"+0012345678901234567890 12345678901234567890": "",
+		"1e30 1.0e30 100000000000000000000":            "",
+	} {
+		x := NewText("t", nil, nil, nil, false)
+		for i, field := range strings.Fields(text) {
+			x.Rows, x.Lines, x.first = append(x.Rows, []string{field}), append(x.Lines, i+1), []int{1}
+		}
+		if _, err := x.Factor(0, false, false); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+		if c, err := x.Factor(0, true, true); err != nil || want != "" && len(c.Words) != len(x.Rows) {
+			t.Errorf("%s, categorical: %+v, %v", text, c, err)
+		}
+	}
+}

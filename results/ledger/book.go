@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // Extensions of the files of a ledger, without and with gzip.
@@ -137,10 +138,19 @@ func (t configText) touched(c *version.Change) bool {
 	return found == len(c.Parts) || found > 0 && !c.All
 }
 
-// load returns the config of a run, with its name and seed.
+// hash returns the hash that [train.Config.Hash] returned when the text was resolved.
+func (t configText) hash(seed uint64) string {
+	return rundir.FileHash(fmt.Appendf(nil, "name: \"\"\nseed: %d\n%s", seed, t.yaml))
+}
+
+// load returns the config of a run, with its name and seed. The recorded hash must match the recorded text. Today's hash
+// may be another one: later keys with defaults change the text of a resolved config, but not its results.
 func (t configText) load(r *Run) (train.Config, error) {
 	if t.yaml == "" {
 		return train.Config{}, fmt.Errorf("run %s: there is no config %q", r.Name, r.Config)
+	}
+	if hash := t.hash(r.Seed); r.Hash != "" && hash != r.Hash {
+		return train.Config{}, fmt.Errorf("run %s: hash: the hash of its config is %s; got %s", r.Name, hash, r.Hash)
 	}
 	c, err := train.LoadWhole("ledger", []byte(t.yaml), "name="+r.Name, fmt.Sprint("seed=", r.Seed), fmt.Sprint("train.keep.last=", train.Defaults().Train.Keep.Last))
 	if err != nil {

@@ -25,8 +25,8 @@ func (f *File) Check(r *Run, planned sweep.Run) error {
 	switch {
 	case err != nil:
 		return err
-	case hash != r.Hash:
-		return fmt.Errorf("hash: the hash of its config is %s; got %s", hash, r.Hash)
+	case r.Hash == "":
+		return fmt.Errorf("hash: there is none; want %s", hash)
 	case hash != planned.Hash:
 		return fmt.Errorf("config: the table plans another one; want the hash %s, got %s", planned.Hash, hash)
 	case changed != "":

@@ -26,7 +26,7 @@ func oneFile() *File {
 	f, c := &File{}, Config{idOf(yamlText), yamlText}
 	for seed := range uint64(2) {
 		f.Put(c, Run{
-			Name: "a_seed" + string(rune('0'+seed)), Config: c.ID, Seed: seed, Hash: strings.Repeat("a", 31) + string(rune('0'+seed)), Settings: strings.Repeat("b", 15) + string(rune('0'+seed)),
+			Name: "a_seed" + string(rune('0'+seed)), Config: c.ID, Seed: seed, Hash: textOf(yamlText).hash(seed), Settings: strings.Repeat("b", 15) + string(rune('0'+seed)),
 			Scale: "quick", Generation: version.Generation(), Version: "v", Machine: &rundir.Machine{OS: "linux"}, Seconds: 1.5, Steps: 3,
 			Fit: &train.Fit{Reconstruction: 0.1, Variance: 0.3, Converged: true}, Codes: strings.Repeat("c", 64), Parameters: strings.Repeat("d", 64),
 			Metrics: []metrics.Result{{Name: "mig", Value: 0.30000000000000004, Better: metrics.HigherIsBetter, Parts: []metrics.Part{{Name: "per_factor", Labels: []string{"x<y"}, Values: []float64{1e-300}}}}},
@@ -68,6 +68,13 @@ func TestFile(t *testing.T) {
 	if err != nil || c.Seed != 1 || c.Name != "a_seed1" || c.Train.Keep.Last < 1 {
 		t.Errorf("%+v, %v", c, err)
 	}
+	if hash, err := c.Hash(); err != nil || hash == f.Runs[1].Hash {
+		t.Errorf("hash %s, %v; want another one, as the text lacks keys", hash, err)
+	}
+	f.Runs[1].Seed = 2
+	if _, err := textOf(yamlText).load(&f.Runs[1]); err == nil || !strings.Contains(err.Error(), "hash: the hash of its config is ") {
+		t.Errorf("another seed: %v", err)
+	}
 }
 
 func TestFileMistakes(t *testing.T) {
@@ -85,7 +92,7 @@ func TestFileMistakes(t *testing.T) {
 		{strings.Replace(text, `"run":"a_seed0"`, `"run":"../a"`, 1), `f:2: run: "../a" is not a folder's name`},
 		{strings.Replace(text, `"generation":`, `"generation":9`, 1), "f:2: generation: 9"},
 		{strings.Replace(text, fmt.Sprintf(`"generation":%d`, version.Generation()), `"generation":0`, 1), "f:2: generation: 0 is out of range; want 1 to"},
-		{strings.Replace(text, `"hash":"a`, `"hash":"A`, 1), "f:2: hash: "},
+		{strings.Replace(text, `"hash":"`, `"hash":"A`, 1), "f:2: hash: "},
 		{strings.Replace(text, `"settings":"b`, `"settings":"`, 1), "f:2: settings: "},
 		{strings.Replace(text, `"codes":"c`, `"codes":"`, 1), "f:2: codes: "},
 		{strings.Replace(text, "top-2.json", "../run.json", 1), `f:2: stored: no analysis is stored as "../run.json"`},

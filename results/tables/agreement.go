@@ -60,7 +60,7 @@ func (r *Result) agree() {
 			a.Groups = append(a.Groups, c.Group)
 		}
 		sign := 1.0
-		if c.better() == metrics.LowerIsBetter {
+		if c.Better() == metrics.LowerIsBetter {
 			sign = -1
 		}
 		good[i] = make([][]float64, places)

@@ -77,7 +77,8 @@ func (c *Column) number(r metrics.Result) (float64, error) {
 	return 0, fmt.Errorf("metric %s: its part %q has 0 numbers; want one", c.Metric.Name, c.Part)
 }
 
-func (c *Column) better() metrics.Direction {
+// Better returns which values of the column are better.
+func (c *Column) Better() metrics.Direction {
 	direction := metrics.LowerIsBetter // fits and times
 	if c.Metric.Value != nil {
 		direction = c.Metric.Value.Better()

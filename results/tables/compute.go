@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"reflect"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -522,20 +524,54 @@ func (m *tally) notes(seeds int) (list []string) {
 	return list
 }
 
-// unconverged returns remarks on runs that did not converge: one on runs with a black decoder and one on the others.
+// unconverged returns remarks on runs that did not converge: one for each kind of reason, with the range of its numbers.
+// Black decoders come first.
 func unconverged(d drawn) (list []string) {
 	for _, black := range []bool{true, false} {
-		count, why := 0, ""
+		var kinds []string
+		reasons := map[string][]string{}
 		for _, f := range d.fits {
 			if f != nil && !f.Converged && f.Black() == black {
-				if count++; count == 1 {
-					why = f.Why
+				kind := numberIn.ReplaceAllString(f.Why, "")
+				if reasons[kind] == nil {
+					kinds = append(kinds, kind)
 				}
+				reasons[kind] = append(reasons[kind], f.Why)
 			}
 		}
-		if count > 0 {
-			list = append(list, fmt.Sprintf("%d of %s not converged: %s", count, wording.Count(len(d.fits), "run"), why))
+		for _, kind := range kinds {
+			count := fmt.Sprintf("%d of %s", len(reasons[kind]), wording.Count(len(d.fits), "run"))
+			list = append(list, count+" not converged: "+ranged(reasons[kind]))
 		}
 	}
 	return list
+}
+
+// numberIn matches a number of a reason.
+var numberIn = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?`)
+
+// ranged joins reasons that differ in their first number: "1 to 3 % of it" for "3 % of it" and "1 % of it".
+func ranged(reasons []string) string {
+	at := numberIn.FindStringIndex(reasons[0])
+	if at == nil {
+		return reasons[0]
+	}
+	value := func(text string) float64 {
+		v, _ := strconv.ParseFloat(text, 64) // it matches numberIn
+		return v
+	}
+	low := reasons[0][at[0]:at[1]]
+	high := low
+	for _, r := range reasons {
+		switch text := numberIn.FindString(r); {
+		case value(text) < value(low):
+			low = text
+		case value(text) > value(high):
+			high = text
+		}
+	}
+	if low != high {
+		low += " to " + high
+	}
+	return reasons[0][:at[0]] + low + reasons[0][at[1]:]
 }

@@ -115,7 +115,7 @@ func (t *printedTable) columnsOf(c metrics.Choice) (list []*Column, err error) {
 // numbers returns the printed numbers of a column, by row and data set. Unless raw, larger is better.
 func (t *printedTable) numbers(c *Column, raw bool) ([]float64, error) {
 	sign := 1.0
-	if raw && c.Transform == expMinus || !raw && c.better() == metrics.LowerIsBetter {
+	if raw && c.Transform == expMinus || !raw && c.Better() == metrics.LowerIsBetter {
 		sign = -1
 	}
 	var values []float64

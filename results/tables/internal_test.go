@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results/tables/internal/reference"
+	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
@@ -125,5 +126,26 @@ func TestMeasuring(t *testing.T) {
 		if text != c.want || variance.Codes["a"] == nil || distance.Codes != nil || gap.Components != 10 {
 			t.Errorf("%+v: %s, want %s", c.set, text, c.want)
 		}
+	}
+}
+
+// A remark on runs that have not converged covers the numbers of all of them, for each kind of reason.
+func TestUnconverged(t *testing.T) {
+	leave := func(percent string) *train.Fit {
+		return &train.Fit{Why: "reconstructions leave " + percent + " % of the variance of the images"}
+	}
+	black := &train.Fit{Why: "the decoder is black: the mean square of its pixels is 3e-05 of the images'", Square: 1}
+	wrong := &train.Fit{Why: "the assignment error is 0.25"}
+	fits := []*train.Fit{leave("86"), {Converged: true}, leave("1586"), black, nil, leave("64"), wrong}
+	want := []string{
+		"1 of 7 runs not converged: the decoder is black: the mean square of its pixels is 3e-05 of the images'",
+		"3 of 7 runs not converged: reconstructions leave 64 to 1586 % of the variance of the images",
+		"1 of 7 runs not converged: the assignment error is 0.25",
+	}
+	if got := unconverged(drawn{fits: fits}); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := unconverged(drawn{fits: []*train.Fit{leave("70"), leave("70")}}); !slices.Equal(got, []string{"2 of 2 runs not converged: " + leave("70").Why}) {
+		t.Errorf("equal reasons: %q", got)
 	}
 }

@@ -267,11 +267,7 @@ func again(book *ledger.Book, r *ledger.Run) (sweep.Run, error) {
 	if err != nil {
 		return sweep.Run{}, err
 	}
-	run, err := sweep.NewRun(r.Name, c)
-	if err == nil && run.Hash != r.Hash {
-		err = fmt.Errorf("run %s: the hash of its config is %s; its record says %s", r.Name, run.Hash, r.Hash)
-	}
-	return run, err
+	return sweep.NewRun(r.Name, c)
 }
 
 // Check compares a repeated run in a folder of runs with its record. It first repeats the recorded analyses.
@@ -285,7 +281,7 @@ func (c *Checkable) Check(ctx context.Context, dir string) (ledger.Comparison, e
 	if err != nil {
 		return ledger.Comparison{}, err
 	}
-	e, ok := sweep.Find(entries)[c.Record.Hash]
+	e, ok := sweep.Find(entries)[c.Run.Hash]
 	if !ok {
 		return ledger.Comparison{}, fmt.Errorf("run %s: %w", c.Record.Name, ErrNotRun)
 	}

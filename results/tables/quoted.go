@@ -324,7 +324,7 @@ func (s *ranked) quote(ctx context.Context, o *others, p place, c Column) (d dra
 		return d, fmt.Errorf("the table %s has no column %q", p.Name, s.Column)
 	}
 	sign := 1.0
-	if p.Columns[at].better() != c.better() {
+	if p.Columns[at].Better() != c.Better() {
 		sign = -1
 	}
 	var x, y []float64

@@ -427,3 +427,25 @@ func TestDataSetValueMistakes(t *testing.T) {
 		}
 	}
 }
+
+// Records whose resolved config has more keys today can be repeated.
+func TestCheckOldRecords(t *testing.T) {
+	table, err := Open("hierarchical-benchmark")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Choice{Count: 64}
+	found, err := Checkables([]*Table{table}, c)
+	if err != nil || len(found) == 0 {
+		t.Fatalf("%d runs of %+v, %v", len(found), c, err)
+	}
+	older := 0
+	for _, one := range found {
+		if one.Run.Hash != one.Record.Hash {
+			older++
+		}
+	}
+	if older == 0 {
+		t.Error("all records have the hash of today's config; want another example")
+	}
+}

@@ -194,14 +194,20 @@ func (r *Runs) Random() bool { return true }
 
 // Results implements Trained.
 func (r *Runs) Results(_ context.Context, runs []sweep.Entry, _ []metrics.Choice, _ Options) ([]metrics.Result, *train.Fit, error) {
-	chosen := r.choose(runs)
-	return chosen.Metrics, chosen.Fit, nil
+	chosen, err := r.choose(runs)
+	return chosen.Metrics, chosen.Fit, err
 }
 
-// choose selects one of the finished runs of a seed. Runs without the quantities come last.
-func (r *Runs) choose(entries []sweep.Entry) sweep.Entry {
+// choose selects one of the finished runs of a seed. Runs without the quantities come last. It returns an error if all
+// runs lack one.
+func (r *Runs) choose(entries []sweep.Entry) (sweep.Entry, error) {
 	if r.Select == nil || len(entries) == 1 {
-		return entries[0]
+		return entries[0], nil
+	}
+	for _, v := range []FitValue{r.Select.By, r.Select.Then} {
+		if !slices.ContainsFunc(entries, func(e sweep.Entry) bool { _, ok := v.of(e.Fit); return ok }) {
+			return sweep.Entry{}, fmt.Errorf("its select: the runs have no %s", v)
+		}
 	}
 	by := func(v FitValue) func(a, b sweep.Entry) int {
 		return func(a, b sweep.Entry) int {
@@ -218,7 +224,7 @@ func (r *Runs) choose(entries []sweep.Entry) sweep.Entry {
 	}
 	sorted := slices.SortedStableFunc(slices.Values(entries), by(r.Select.By))
 	kept := sorted[:max(1, int(math.Round(r.Select.Keep*float64(len(sorted)))))]
-	return slices.MinFunc(kept, by(r.Select.Then))
+	return slices.MinFunc(kept, by(r.Select.Then)), nil
 }
 
 // top only measures the best code columns of trained models.
@@ -231,7 +237,10 @@ type top struct {
 func (s *top) Validate() error { return cmp.Or(s.Best.Validate(), s.Runs.Validate()) }
 
 func (s *top) Results(ctx context.Context, runs []sweep.Entry, choices []metrics.Choice, o Options) ([]metrics.Result, *train.Fit, error) {
-	run := s.choose(runs)
+	run, err := s.choose(runs)
+	if err != nil {
+		return nil, nil, err
+	}
 	results, err := s.Best.Results(ctx, run, choices, o.Explore)
 	return results, run.Fit, err
 }

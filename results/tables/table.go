@@ -204,7 +204,7 @@ type Boxes struct {
 	Rows   []string `yaml:"rows" doc:"rows, one box each, from left to right"`
 	Axis   string   `yaml:"axis" doc:"label of the horizontal axis: the difference between the rows"`
 	Labels []string `yaml:"labels" doc:"labels of the boxes; if absent, the row labels"`
-	Best   []string `yaml:"best" doc:"other rows; a line marks their lowest mean over runs"`
+	Best   []string `yaml:"best" doc:"other rows; a line marks the best of their means over runs"`
 	Line   string   `yaml:"line" doc:"label of the line"`
 }
 

@@ -278,6 +278,28 @@ func TestGrid(t *testing.T) {
 	}
 }
 
+// A grid cannot select by a quantity that no run has. Runs without it come last.
+func TestGridWithoutQuantity(t *testing.T) {
+	fits := []*train.Fit{{Reconstruction: 3}, {Reconstruction: 2}, {Reconstruction: 1, HeldOut: new(5.0)}}
+	for by, want := range map[FitValue]string{"held_out": "1", "reconstruction": "1", "assignment": "the runs have no assignment"} {
+		r := &Runs{Select: &Selection{Keep: 0.4, By: by, Then: "reconstruction"}}
+		var runs []sweep.Entry
+		for _, f := range fits {
+			runs = append(runs, sweep.Entry{Fit: f})
+		}
+		_, fit, err := r.Results(context.Background(), runs, nil, Options{})
+		got := ""
+		if fit != nil {
+			got = fmt.Sprint(fit.Reconstruction)
+		} else if err != nil {
+			got = err.Error()
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("by %s: %q, %v; want %q", by, got, err, want)
+		}
+	}
+}
+
 func TestTrainedMistakes(t *testing.T) {
 	for _, test := range []struct{ old, new, want string }{
 		{"{config: tiny.yaml}", "{}", "config: want a .yaml file"},

@@ -408,6 +408,15 @@ func (d *decoding) grid(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var unused []string
+	for _, r := range rows {
+		if !d.codes.UsesPart(r.Code, column) {
+			unused = append(unused, r.Label)
+		}
+	}
+	if len(unused) > 0 {
+		fmt.Fprintf(d.log, "grid: %s does not move in rows that do not use it: %s\n", column.Name, ui.Some(unused, 6))
+	}
 	s := d.codes.Grid(rows, column, d.Steps)
 	s.Title = fmt.Sprintf("Decoded images: %s in rows, %s in columns", what, column.Name)
 	return d.write(ctx, s, nil, 0)
@@ -415,7 +424,7 @@ func (d *decoding) grid(ctx context.Context) error {
 
 func (d *decoding) column() (decode.Part, error) {
 	if d.Columns == "" {
-		p, _ := d.codes.Liveliest()
+		p, _ := d.codes.Liveliest(d.points[0].Code)
 		return p, nil
 	}
 	p, err := d.codes.Part(d.Columns)
@@ -426,7 +435,8 @@ func (d *decoding) column() (decode.Part, error) {
 }
 
 func (d *decoding) gridRows(column decode.Part) (rows []decode.Point, what string, err error) {
-	part, ok := d.codes.Liveliest(column)
+	from := d.points[0]
+	part, ok := d.codes.Liveliest(from.Code, column)
 	switch {
 	case d.Rows == "objects" || d.Rows == "" && column.Round() && d.objectFactor() >= 0:
 		rows, err = d.objects(8)
@@ -443,8 +453,12 @@ func (d *decoding) gridRows(column decode.Part) (rows []decode.Point, what strin
 		if part, err = d.codes.Part(d.Rows); err != nil {
 			return nil, "", ui.Usage(fmt.Errorf("--rows: %w; or objects, images or prior", err))
 		}
+		if !d.codes.UsesPart(from.Code, part) {
+			return nil, "", ui.Usagef("--rows: the options of image %s close %s; name another image first in --images",
+				from.Label, part.Name)
+		}
 	}
-	return d.codes.Steps(d.points[0].Code, part, d.Steps), part.Name, nil
+	return d.codes.Steps(from.Code, part, d.Steps), part.Name, nil
 }
 
 // objectFactor returns the factor that distinguishes objects, or -1 if there is none.

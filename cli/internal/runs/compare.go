@@ -81,6 +81,9 @@ func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 	}
 	x := newComparison(runs, agreement)
 	x.Notes = append(x.Notes, c.narrowColumns(runs, agreement)...)
+	if agreement != nil {
+		x.Notes = append(x.Notes, equalCodes(runs)...)
+	}
 	x.compareSettings(settings)
 	if len(x.Metrics) == 0 {
 		return errors.New("there is nothing to compare; want metrics, or codes of the same images")
@@ -388,6 +391,17 @@ func otherFiles(a, b string) bool {
 		}
 	}
 	return false
+}
+
+// equalCodes returns a note for each run with the codes of an earlier run.
+func equalCodes(runs []*compared) (notes []string) {
+	for i, r := range runs {
+		same := func(other *compared) bool { return slices.Equal(other.codes.Data, r.codes.Data) }
+		if at := slices.IndexFunc(runs[:i], same); at >= 0 {
+			notes = append(notes, fmt.Sprintf("runs %d and %d have the same codes, which raises their udr", at+1, i+1))
+		}
+	}
+	return notes
 }
 
 // narrowColumns returns a note on the code columns that UDR ignores.

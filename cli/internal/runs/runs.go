@@ -162,6 +162,11 @@ func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
 	if c.JSON {
 		return ui.WriteJSON(s.Out, map[string]any{"by": c.By, "groups": groups})
 	}
+	for _, g := range groups {
+		if n := len(g.Repeats); n > 0 {
+			fmt.Fprintf(s.Log, "left out, with the config, seed and results of another run: %s\n", ui.Some(g.Repeats, 6))
+		}
+	}
 	names := index.ResultNames(runs)
 	if c.CSV {
 		return plain.WriteCSV(s.Out, groupRecords(c.By, groups, names))

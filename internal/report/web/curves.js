@@ -31,7 +31,8 @@ Unravel.curves = function (element, data, late = false) {
   };
 };
 
-// curvesTable aligns series on one ascending list of x, as uPlot needs: [x, y of series 0, ...], with null for gaps.
+// curvesTable aligns series on one ascending list of x, as uPlot needs: [x, y of series 0, ...], with null for gaps. The first of two
+// values at one x counts, because a run measures a metric again at its end, perhaps on other images.
 Unravel.curvesTable = function (series) {
   const xs = [...new Set(series.flatMap((s) => [...Unravel.array(s.x)]))].filter(Number.isFinite).sort((a, b) => a - b);
   const place = new Map(xs.map((x, i) => [x, i]));
@@ -39,7 +40,8 @@ Unravel.curvesTable = function (series) {
     const column = new Array(xs.length).fill(undefined); // undefined: no point here; null: a gap
     const x = Unravel.array(s.x);
     Unravel.array(s.y).forEach((y, i) => {
-      if (place.has(x[i])) column[place.get(x[i])] = Number.isFinite(y) ? y : null;
+      const at = place.get(x[i]);
+      if (at !== undefined && column[at] === undefined) column[at] = Number.isFinite(y) ? y : null;
     });
     return column;
   })];
@@ -112,7 +114,8 @@ Unravel.curvesPanel = function (parent, panel, late) {
 // curvesSummary describes a panel in words: the last value of each curve.
 Unravel.curvesSummary = function (panel) {
   const most = 8;
-  const parts = panel.series.slice(0, most).map((s) => `${s.name} ends at ${Unravel.format(Unravel.array(s.y).at(-1) ?? NaN)}`);
+  const last = (s) => Unravel.array(s.y)[Unravel.array(s.x).indexOf(Unravel.array(s.x).at(-1))];
+  const parts = panel.series.slice(0, most).map((s) => `${s.name} ends at ${Unravel.format(last(s) ?? NaN)}`);
   return `${panel.title}, by ${panel.x}: ${parts.join(", ")}`;
 };
 

@@ -106,6 +106,23 @@ func TestUPlot(t *testing.T) {
 	}
 }
 
+// Of two values of a curve at one epoch, the value measured during training counts. node runs the scripts without a page.
+func TestCurvesTable(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("no node here")
+	}
+	script := `globalThis.matchMedia = () => ({ addEventListener() {} }); globalThis.document = { addEventListener() {} }; globalThis.addEventListener = () => {}; globalThis.localStorage = { getItem() {} };
+` + Text(Base) + Text("curves.js") + `
+const series = [{ name: "mig", x: [1, 2, 2, 3, 3], y: [0.1, 0.2, 0.9, 0.3, 0.8] }, { name: "dci", x: [2], y: [0.5] }];
+console.log(JSON.stringify(Unravel.curvesTable(series)), Unravel.curvesSummary({ title: "t", x: "epoch", series }));`
+	out, err := exec.Command(node, "-e", script).CombinedOutput()
+	want := "[[1,2,3],[0.1,0.2,0.3],[null,0.5,null]] t, by epoch: mig ends at 0.3, dci ends at 0.5\n"
+	if err != nil || string(out) != want {
+		t.Errorf("%s%v; want %s", out, err, want)
+	}
+}
+
 // JavaScript reads the written numbers from arrays. node runs base.js without a page.
 func TestReadArrays(t *testing.T) {
 	node, err := exec.LookPath("node")

@@ -75,6 +75,7 @@ Serve.compare = {
     let text = data.matched === 1 ? "1 run" : `${data.matched} runs`;
     if (data.runs.length < data.matched) text += `; the first ${data.runs.length} are compared`;
     if (data.missing?.length) text += `; missing: ${data.missing.join(", ")}`;
+    if (data.repeats?.length) text += `; not in means, with the config, seed and results of another run: ${data.repeats.join(", ")}`;
     document.getElementById("summary").textContent = data.matched ? text : "No run passes the filters.";
     document.getElementById("all").hidden = !this.runs.length;
     this.options("by", [["", "nothing: every run by itself"], ["-seed", "seeds (runs that differ in the seed only)"], ...data.settings.map((s) => [s, "runs with the same " + s])]);

@@ -135,11 +135,10 @@ Serve.list = {
     const cell = (...children) => Unravel.element("td", {}, ...children);
     const state = cell(Serve.state(run.state));
     if (run.problem) state.append(Unravel.element("span", { className: "problem", title: run.problem }, run.problem));
-    const loss = Serve.loss(run.losses);
     const left = run.left ? `${Serve.duration(run.left)} left` : Serve.duration(run.seconds || NaN);
     return Unravel.element("tr", {},
       cell(this.box(run), " ", Unravel.element("a", { href: "run?dir=" + encodeURIComponent(run.dir), title: run.dir }, run.dir)),
-      state, cell(Serve.progress(run)), cell(Number.isNaN(loss) ? "–" : Unravel.format(loss)),
+      state, cell(Serve.progress(run)), cell(run.loss === undefined ? "–" : Unravel.format(run.loss)),
       ...(run.cells || []).map((text) => cell(Serve.cell(text))), cell(left || "–"));
   },
 };

@@ -50,12 +50,6 @@ Serve.cell = function (text) {
   return text.trim() !== "" && Number.isFinite(number) && text.includes(".") ? Unravel.format(number) : text;
 };
 
-// loss is the sum of the totals of the objectives of an epoch.
-Serve.loss = function (losses) {
-  if (!losses) return NaN;
-  return Object.values(losses).reduce((sum, parts) => sum + (parts.loss ?? 0), 0);
-};
-
 // while calls a function repeatedly, pause milliseconds after its last end, while the page is visible.
 Serve.while = function (pause, call) {
   let timer = 0;

@@ -78,6 +78,8 @@ type Group struct {
 	Std     map[string]float64 `json:"std"`   // standard deviation of each result of several runs, with divisor n-1
 	Count   map[string]int     `json:"count"` // number of runs with each result; failed and unfinished runs have none
 	members []*Run
+
+	Repeats []string `json:"repeats,omitempty"` // folders of other runs, which repeat a run and do not count
 }
 
 // GroupBy groups runs with equal values in some columns. It sorts the groups by these values if all values are numbers.
@@ -108,11 +110,32 @@ func GroupBy(runs []*Run, by ...string) ([]*Group, error) {
 		g.members = append(g.members, r)
 	}
 	for _, g := range groups {
+		var repeats []*Run
+		g.members, repeats = Distinct(g.members)
+		for _, r := range repeats {
+			g.Repeats = append(g.Repeats, r.Dir)
+		}
 		g.Runs = len(g.members)
 		g.moments()
 	}
 	sortNumbers(groups)
 	return groups, nil
+}
+
+// Distinct separates runs from repeats: runs with the config, including the seed, and the results of an earlier run. A
+// copied folder is a repeat. Repeats would make deviations over seeds too small.
+func Distinct(runs []*Run) (distinct, repeats []*Run) {
+	seen := map[[2]string]bool{}
+	for _, r := range runs {
+		key := [2]string{r.Hash, r.Results.values}
+		if r.Hash != "" && r.Results.Len() > 0 && seen[key] {
+			repeats = append(repeats, r)
+			continue
+		}
+		seen[key] = true
+		distinct = append(distinct, r)
+	}
+	return distinct, repeats
 }
 
 // sortNumbers sorts groups by their values if all values are numbers.

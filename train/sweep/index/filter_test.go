@@ -84,6 +84,23 @@ func TestGroupBy(t *testing.T) {
 	if sorted, err := index.GroupBy(runs, "losses.1.kl.weight"); err != nil || sorted[len(sorted)-1].Values[0] != "4" {
 		t.Errorf("numbers are not in their order: %+v, %v", sorted, err)
 	}
+	copied := *runs[len(runs)-1]
+	copied.Dir = "copy"
+	again := copied
+	again.Dir, again.Results = "again", index.NewResults(map[string]float64{"mig": 0.5})
+	for hash, want := range map[string]string{"": "4 [] map[mig:4 mig.x:3]", "h": "3 [copy] map[mig:3 mig.x:2]"} {
+		list := some()[:2]
+		for _, r := range []index.Run{copied, again} {
+			list = append(list, &r)
+		}
+		for _, r := range list {
+			r.Hash = hash
+		}
+		got, err := index.GroupBy(list, "model")
+		if err != nil || len(got) != 1 || fmt.Sprint(got[0].Runs, got[0].Repeats, got[0].Count) != want {
+			t.Errorf("hash %q: %+v, %v; want %s", hash, got, err, want)
+		}
+	}
 	if _, err := index.GroupBy(some(), "sead"); err == nil {
 		t.Error("no error for an unknown column")
 	}
