@@ -79,13 +79,13 @@ func checkResultsOfLedger(t *testing.T, page string) {
 		t.Fatal(err)
 	}
 	page = findingNumber.ReplaceAllString(page, "1. ")
-	unprinted := regexp.MustCompile(`(?m)^Without printed values: .*`).FindString(page)
+	unprinted := regexp.MustCompile(`(?m)^These tables have no printed values: .*`).FindString(page)
 	count := 0
 	for line := range strings.Lines(findingNumber.ReplaceAllString(made.String(), "1. ")) {
 		if strings.HasPrefix(line, "Of the ") || strings.HasPrefix(line, "| [") || strings.HasPrefix(line, "| **all** |") {
 			continue // they count all tables or findings
 		}
-		if strings.HasPrefix(line, "Without printed values: ") { // a part of the names
+		if strings.HasPrefix(line, "These tables have no printed values: ") { // a part of the names
 			for name := range strings.FieldsSeq(strings.TrimSuffix(line, ".\n")) {
 				if !strings.Contains(unprinted, strings.TrimSuffix(name, ",")) {
 					t.Errorf("docs/papers/results.md: %s is not among the tables without printed values", name)

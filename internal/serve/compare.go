@@ -99,7 +99,8 @@ func (s *Server) compare(now *snapshot, c choice) (*comparison, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &comparison{Version: now.version, Matched: len(list), Missing: missing, Repeats: []string{}, Settings: []string{}, Metrics: []measured{}, By: []string{}, Groups: []group{}, Runs: []compared{}}
+	v := &comparison{Version: now.version, Matched: len(list), Missing: missing, Repeats: []string{}, Settings: []string{},
+		Metrics: []measured{}, By: []string{}, Groups: []group{}, Runs: []compared{}}
 	list = list[:min(len(list), maxCompared)]
 	entries := entriesOf(list)
 	c.differing = index.Differing(entries)
