@@ -202,8 +202,8 @@ func (l *Inputs) writeDifferent(b supervision.Batch) {
 	}
 }
 
-// exactly reports whether the exact value of a factor is known. Images that share a level may differ in their values, so
-// the image in own needs its own label.
+// exactly reports whether the exact value of a factor is known. Images that share a level may differ in their values,
+// so the image in own needs its own label.
 func (l *Inputs) exactly(factor int, number int32) bool {
 	return l.own[factor] >= 0 && l.level(factor, number) >= 0
 }
