@@ -76,6 +76,8 @@ func PermuteBlocks(dst, codes []float32, widths []int, shuffle func(n int, swap 
 // permutes its codes. The code of Locatello et al. 2019 (disentanglement_lib) permutes the codes of the step itself,
 // which saves a pass through the encoder. Codes and permuted codes then have equal values in each column. COFHAE (Ross
 // and Doshi-Velez 2021) also permutes the codes of the step, but recomputes them with the updated parameters: Renew.
+//
+// If an update accumulates the gradients of several batches, its last batch alone is encoded with updated parameters.
 type Discriminator struct {
 	Hidden []int   `yaml:"hidden" doc:"widths of the hidden layers, with leaky ReLU of slope 0.2"`
 	Logits int     `yaml:"logits" doc:"1: the log density ratio; 2: logits of a softmax"`

@@ -104,6 +104,22 @@ func labelsOf(d datasets.Dataset, answers *similarity.Answers, o similarity.Opti
 	return l, nil
 }
 
+// Without removes the labels and pairs of the marked images, also from chains. It returns false if none is left.
+func (l *Labels) Without(images []bool) (left bool) {
+	left = true
+	for _, part := range l.parts {
+		left = part.Without(images) && left
+	}
+	l.Images = slices.DeleteFunc(l.Images, func(i int) bool { return images[i] })
+	l.Pairs = slices.DeleteFunc(l.Pairs, func(p SimilarPair) bool { return images[p.A] || images[p.B] })
+	list := make([]similarity.Answer, len(l.Pairs))
+	for n, p := range l.Pairs {
+		list[n] = similarity.Answer{A: int32(p.A), B: int32(p.B), Factor: int32(p.Factor), Same: !p.Different}
+	}
+	l.Classes = similarity.Rejoin(l.Classes, list)
+	return left && len(l.Images) > 0 && (l.Pairs == nil || len(l.Pairs) > 0)
+}
+
 // notesOf counts the dropped and the overruled answers, and the images without a class.
 func notesOf(c *similarity.Classes, count int) []string {
 	var notes []string

@@ -45,6 +45,21 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// An image that is held out joins no others.
+func TestAnswersWithout(t *testing.T) {
+	d := datatest.ToyOf(ordinal("x", 3), ordinal("y", 4))
+	path := answerFile(t, "0,1,x,same", "1,2,x,same", "2,3,x,same", "4,5,x,same", "5,6,x,same", "4,6,x,same", "0,4,x,different")
+	known := datatest.Split(t, &Answers{File: path, Share: 0.5, Union: true}, d).Known
+	held := make([]bool, d.Len())
+	held[1], held[5] = true, true
+	if !known.Without(held) {
+		t.Error("no pair is left")
+	}
+	if want := []int32{-1, -1, 0, 0, 1, -1, 1, -1, -1, -1, -1, -1}; !slices.Equal(known.Classes[0], want) {
+		t.Errorf("classes %v without images 1 and 5, want %v", known.Classes[0], want)
+	}
+}
+
 // The images of a class share a number in every batch, even without a pair. The images of a different pair refer to
 // each other.
 func TestAnswerBatches(t *testing.T) {

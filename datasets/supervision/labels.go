@@ -1,6 +1,7 @@
 package supervision
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -91,17 +92,6 @@ func (l *Labels) sources() []*Labels {
 		return []*Labels{l}
 	}
 	return l.parts
-}
-
-// Without removes the labels and pairs of the marked images. It returns false if a source then has none.
-func (l *Labels) Without(images []bool) (left bool) {
-	left = true
-	for _, part := range l.parts {
-		left = part.Without(images) && left
-	}
-	l.Images = slices.DeleteFunc(l.Images, func(i int) bool { return images[i] })
-	l.Pairs = slices.DeleteFunc(l.Pairs, func(p SimilarPair) bool { return images[p.A] || images[p.B] })
-	return left && len(l.Images) > 0 && (l.Pairs == nil || len(l.Pairs) > 0)
 }
 
 // maxLabel is the maximum level: graphs store levels as float32, which represents integers up to 2^24 exactly.
@@ -211,11 +201,10 @@ func (l *Labels) labelled(n int) []int {
 // knowing returns a split without groups, with the given labels.
 func knowing(d datasets.Dataset, known *Labels) (*Split, error) {
 	split, err := NewSplit(d, 0, nil, true)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		split.Known = known
 	}
-	split.Known = known
-	return split, nil
+	return split, err
 }
 
 // TableLabels returns the labels of a table with a row per image and a column per factor. Negative numbers are unknown.
@@ -243,19 +232,15 @@ type FactorLabels struct {
 }
 
 func (f *FactorLabels) Validate() error {
-	if !(f.Fraction > 0 && f.Fraction <= 1) {
+	switch {
+	case !(f.Fraction > 0 && f.Fraction <= 1):
 		return config.Invalid("fraction", "%v is out of range; want more than 0, and at most 1 (all images)", f.Fraction)
-	}
-	if f.File == "" && len(f.Names) > 0 {
+	case f.File == "" && len(f.Names) > 0:
 		return config.Invalid("names", "they name the columns of a file, and there is no file")
-	}
-	if f.File == "" && len(f.Kinds.List)+len(f.Kinds.Named) > 0 {
+	case f.File == "" && len(f.Kinds.List)+len(f.Kinds.Named) > 0:
 		return config.Invalid("kinds", "they belong to the columns of a file, and there is no file")
 	}
-	if err := distinct("names", f.Names); err != nil {
-		return err
-	}
-	return validShare(f.Share, f.Factors)
+	return cmp.Or(distinct("names", f.Names), validShare(f.Share, f.Factors))
 }
 
 func (f *FactorLabels) Reads() []datasets.Read { return datasets.ReadOf("file", f.File) }

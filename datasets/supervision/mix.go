@@ -241,10 +241,9 @@ func (s *Sampler) numberClasses(b Batch, source *Labels, place []int, base int32
 		}
 		column, levels := place[f], map[int32]int32{}
 		for row, i := range b.Indices {
-			if l := b.Levels[row*k+column]; l >= 0 && of[i] >= 0 {
-				if _, known := levels[of[i]]; !known {
-					levels[of[i]] = l
-				}
+			_, known := levels[of[i]]
+			if l := b.Levels[row*k+column]; l >= 0 && of[i] >= 0 && !known {
+				levels[of[i]] = l
 			}
 		}
 		for row, i := range b.Indices {

@@ -83,15 +83,21 @@ func (l *Loop) join(o *objective, images, of int) *BatchGroup {
 }
 
 // timeOf returns the time of a group's update. The next batch to join is the last of the group.
-func (l *Loop) timeOf(g *BatchGroup, of int) Time {
+func (l *Loop) timeOf(g *BatchGroup, of int) moment {
 	k, labelled := max(1, l.settings.Accumulate), min(l.feed.sampler.LabelledBatches(), of)
 	first := l.at.inEpoch + 1 - g.Batches
 	place := first / k
 	if first >= labelled {
 		place = groupsOf(labelled, k) + (first-labelled)/k
 	}
-	updates := float64(l.epochUpdates(of))
-	return Time{Progress: float64(l.at.epoch) + float64(place)/updates, Epochs: float64(l.settings.Epochs), Length: 1 / updates, Update: l.at.updates}
+	return l.momentOf(l.at.epoch, place, l.epochUpdates(of))
+}
+
+// momentOf returns the time of an update, given its place among the updates of an epoch.
+func (l *Loop) momentOf(epoch, place, of int) moment {
+	t := Time{Epochs: float64(l.settings.Epochs), Length: 1 / float64(of), Update: l.at.updates}
+	t.Progress = float64(epoch) + float64(place)/float64(of)
+	return moment{t, t.Progress / t.Epochs}
 }
 
 // epochUpdates returns the number of updates in an epoch of batches. Labelled batches have separate groups.

@@ -170,3 +170,15 @@ func TestAccumulateFollows(t *testing.T) {
 		last = now
 	}, "train.epochs=1", "train.accumulate=2")
 }
+
+// Phases of a cascade begin with an update, so all batches of an update belong to one phase.
+func TestAccumulatePhases(t *testing.T) {
+	var opened []float32
+	runLoop(t, opening, func(l *Loop, _ *StepReport) {
+		opened = append(opened, l.Params().Get("cascade/opened").Float32s()[0])
+	}, "model.cascade-vae.categories=0", "model.cascade-vae.phase_steps=0", "model.cascade-vae.phases=2",
+		"train.batch=32", "train.accumulate=3")
+	if want := []float32{1, 1, 1, 1, 1, 1, 2, 2}; !slices.Equal(opened, want) {
+		t.Errorf("two phases of three updates: %v open dimensions after the steps, want %v", opened, want)
+	}
+}

@@ -173,3 +173,37 @@ func TestValuesAsGiven(t *testing.T) {
 		}
 	}
 }
+
+// TestValuesOfPartners checks that a similar image without a label gets the level of its partner, and no exact value.
+func TestValuesOfPartners(t *testing.T) {
+	e, _ := taskOf(t, sticks, "supervision={labels: {fraction: 0.25}}")
+	known := e.Split.Known
+	labelled, own := 0, make([]int32, len(known.Factors))
+	for !known.At(labelled, own) {
+		labelled++
+	}
+	other := labelled
+	for known.At(other, make([]int32, len(own))) {
+		other++
+	}
+	l, g := labels.New(known, e.Data), nn.NewGraph(nn.NewParams(1))
+	values, _, err := l.Offer(g, 2).Values(losses.UnitsRange)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact, labelledExactly, err := l.Offer(g, 2).Exact()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Fill(supervision.Batch{Indices: []int{labelled, other}, Levels: slices.Concat(own, own)})
+	k := len(own)
+	for j, f := range known.Factors {
+		if got, want := nn.Data(values)[k+j], float32(f.Scaled(int(own[j]))); got != want {
+			t.Errorf("%s: the partner has the value %v, want %v, the value of its level", f.Name, got, want)
+		}
+	}
+	n := len(nn.Data(exact)) / 2
+	if is := nn.Data(labelledExactly); slices.Min(is[:n]) != 1 || slices.Max(is[n:]) != 0 {
+		t.Errorf("exact values are known: %v; want those of the labelled image alone", is)
+	}
+}

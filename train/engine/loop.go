@@ -218,7 +218,9 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 		return err
 	}
 	p.fill(images, l.feed.loader.Views(), b, l.feed.split.K(), l.at.updates, l.feed.noise)
-	if err := l.begin(o, p, of); err != nil {
+	group := l.join(o, len(b.Indices), of)
+	at := l.timeOf(group, of)
+	if err := l.begin(o, p, at.progress); err != nil {
 		return l.stepError(p, err)
 	}
 	if err := l.attach(o, p); err != nil {
@@ -227,7 +229,6 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 	if err := p.run(); err != nil {
 		return l.stepError(p, err)
 	}
-	group := l.join(o, len(b.Indices), of)
 	norm, err := p.learner.take(len(b.Indices), group)
 	if err != nil {
 		return l.stepError(p, err)
@@ -235,8 +236,6 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 	if !finite(p.values[0]) || !finite(norm) {
 		return l.explainNotFinite(p)
 	}
-	at := moment{Time: l.timeOf(group, of)}
-	at.progress = at.Progress / float64(l.settings.Epochs)
 	rate := l.settings.rate(at.Time)
 	if group.complete {
 		clip := 1.0

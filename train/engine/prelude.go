@@ -27,12 +27,12 @@ func (l *plan) newPrelude(m *models.Prelude) (*prelude, error) {
 	return &prelude{m, early}, nil
 }
 
-// begin makes the decisions of a step, after its inputs are set. of is the number of steps in the epoch.
-func (l *Loop) begin(o *objective, p *program, of int) error {
+// begin makes the decisions of a step, after its inputs are set. progress is the fraction of training before the update.
+func (l *Loop) begin(o *objective, p *program, progress float64) error {
 	if p.prelude == nil {
 		return nil
 	}
-	if err := p.decide(l.at.updates, l.progress(l.at.epoch, l.at.inEpoch, of)); err != nil {
+	if err := p.decide(l.at.updates, progress); err != nil {
 		return err
 	}
 	if p.prelude.early.Restart {
@@ -42,11 +42,6 @@ func (l *Loop) begin(o *objective, p *program, of int) error {
 		forget(o.optimizer)
 	}
 	return nil
-}
-
-// progress returns the fraction of training before a step.
-func (l *Loop) progress(epoch, inEpoch, of int) float64 {
-	return (float64(epoch) + float64(inEpoch)/float64(of)) / float64(l.settings.Epochs)
 }
 
 // decide makes the decisions of a prelude.
@@ -67,8 +62,9 @@ func (v *Validation) decideAgain(p *program) error {
 	if p.prelude == nil {
 		return nil
 	}
-	l, of := v.loop, v.loop.EpochSteps()
-	return p.decide(max(0, l.at.updates-1), l.progress(max(0, l.at.epoch-1), of-1, of))
+	l := v.loop
+	of := l.epochUpdates(l.EpochSteps())
+	return p.decide(max(0, l.at.updates-1), l.momentOf(max(0, l.at.epoch-1), of-1, of).progress)
 }
 
 func forget(o Optimizer) {

@@ -123,6 +123,21 @@ func Unite(a *Answers, o Options) (*Classes, error) {
 	return c, nil
 }
 
+// Rejoin returns the classes, by factor and row, that the answers in list join, such as those that are left of all
+// answers. The answers agree with of, the classes so far. If a factor has no classes in of, it gets none.
+func Rejoin(of [][]int32, list []Answer) [][]int32 {
+	if of == nil {
+		return nil
+	}
+	a, classes := Answers{Factors: make([]string, len(of)), List: list}, make([][]int32, len(of))
+	for k, own := range a.of() {
+		if of[k] != nil {
+			classes[k], _ = newUnion(len(of[k]), own).classes(own)
+		}
+	}
+	return classes
+}
+
 // keep appends the answers that agree with the classes of a factor to Kept, and counts the others as overruled.
 func (c *Classes) keep(of []int32, list []Answer) {
 	for _, x := range list {

@@ -29,6 +29,7 @@ type Inputs struct {
 	labelled   *gorgonia.Node // 1 where exact is known
 	columns    []int          // by dimension: its factor among those of the labels; -1: none
 	row        []float64      // scratch: the dimensions of an image
+	own        []int32        // scratch: the levels of an image
 	sizes      []float64      // largest level of each dimension
 	continuous []span         // by factor
 }
@@ -49,7 +50,7 @@ func New(known *supervision.Labels, data datasets.Dataset) *Inputs {
 		}
 		l.scaled = append(l.scaled, scaled)
 	}
-	if l.data != nil {
+	if l.own = make([]int32, len(known.Factors)); l.data != nil {
 		l.row = make([]float64, l.data.Hierarchy().Continuous())
 	}
 	l.continuous = l.spans()
@@ -162,8 +163,9 @@ func (l *Inputs) fillExact(b supervision.Batch) {
 	for row := 0; row*width < len(to) && len(b.Levels) > 0; row++ {
 		n := row % len(b.Indices)
 		l.data.Values(b.Indices[n], l.row)
+		l.known.At(b.Indices[n], l.own)
 		for c, v := range l.row {
-			if f := l.columns[c]; f >= 0 && l.level(f, b.Levels[n*k+f]) >= 0 {
+			if f := l.columns[c]; f >= 0 && l.exactly(f, b.Levels[n*k+f]) {
 				to[row*width+c], known[row*width+c] = float32(v/l.sizes[c]), 1
 			}
 		}
@@ -200,17 +202,27 @@ func (l *Inputs) writeDifferent(b supervision.Batch) {
 	}
 }
 
-// writeExact writes the exact values of continuous factors where their levels are known.
+// exactly reports whether the exact value of a factor is known. Images that share a level may differ in their values,
+// so the image in own needs its own label.
+func (l *Inputs) exactly(factor int, number int32) bool {
+	return l.own[factor] >= 0 && l.level(factor, number) >= 0
+}
+
+// writeExact writes the exact values of continuous factors where they are known.
 func (l *Inputs) writeExact(n *gorgonia.Node, b supervision.Batch, scaled bool) {
 	if n == nil || l.data == nil || len(b.Levels) == 0 {
 		return
 	}
 	for i, data, k := 0, nn.Data(n), len(l.continuous); i < len(data); i++ {
 		s, number := l.continuous[i%k], b.Levels[i%len(b.Levels)]
-		if s.dimension < 0 || number < 0 || int(number) >= len(l.scaled[i%k]) {
+		image := b.Indices[i/k%len(b.Indices)]
+		if i%k == 0 {
+			l.known.At(image, l.own)
+		}
+		if s.dimension < 0 || !l.exactly(i%k, number) {
 			continue
 		}
-		l.data.Values(b.Indices[i/k%len(b.Indices)], l.row)
+		l.data.Values(image, l.row)
 		v := l.row[s.dimension]
 		if scaled {
 			v = (v - s.low) / (s.high - s.low)
