@@ -64,7 +64,10 @@ func TestFromData(t *testing.T) {
 		{Epoch: 1, Losses: rundir.Losses{"all": {"loss": 3}}}, {Epoch: 1, Metrics: map[string]float64{"mig": 1}},
 		{Epoch: 2, Losses: rundir.Losses{"all": {"loss": 2}}},
 	}
-	scores := []metrics.Result{{Name: "r4", Parts: []metrics.Part{{Name: "per_factor", Values: []float64{0.1, 0.9}}}}, {Name: "r4c", Parts: []metrics.Part{{Name: "per_factor", Values: []float64{0.25, 1}}}}}
+	scores := []metrics.Result{
+		{Name: "r4", Parts: []metrics.Part{{Name: "per_factor", Values: []float64{0.1, 0.9}}}},
+		{Name: "r4c", Parts: []metrics.Part{{Name: "per_factor", Values: []float64{0.25, 1}}}},
+	}
 	names := []LossNames{{Objective: "all", Names: []string{"loss"}}}
 	for name, figure := range map[string]func(w io.Writer) error{
 		"torus":      func(w io.Writer) error { return LatentTorus(w, "torus", in, []int{0}) },
