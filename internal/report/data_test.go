@@ -82,10 +82,11 @@ func TestFromData(t *testing.T) {
 	} {
 		show(t, name+" of data", figure)
 	}
+	single := &metrics.Input{Codes: matrix.Matrix{Rows: 1, Cols: 1, Data: []float64{0}}}
 	for name, nothing := range map[string]error{
 		"no circle":  LatentTorus(failing{}, "", in, nil),
 		"no epoch":   LossCurves(failing{}, "", names, log[1:2]),
-		"one column": TrainedCodes(failing{}, "", matrix.Matrix{}, &metrics.Input{Codes: matrix.Matrix{Rows: 1, Cols: 1, Data: []float64{0}}}),
+		"one column": TrainedCodes(failing{}, "", matrix.Matrix{}, single),
 	} {
 		if nothing != nil {
 			t.Errorf("%s: %v", name, nothing)

@@ -161,7 +161,8 @@ func TestRunCurves(t *testing.T) {
 		{Epoch: 1, Metrics: map[string]float64{"mig": 0.1}},
 		{Epoch: 1, Metrics: map[string]float64{"mig": 0.2}},
 		{Epoch: 2, Losses: rundir.Losses{"b": {"loss": math.NaN(), "kl": 1}}}}
-	if c := RunCurves(nil, []rundir.Line{{Epoch: 1, Losses: rundir.Losses{"unsupervised": {"loss": 1}}}}); c.Panels[0].Title != "Losses" {
+	one := []rundir.Line{{Epoch: 1, Losses: rundir.Losses{"unsupervised": {"loss": 1}}}}
+	if c := RunCurves(nil, one); c.Panels[0].Title != "Losses" {
 		t.Errorf("one objective: %q", c.Panels[0].Title)
 	}
 	c := RunCurves([]string{"loss", "kl"}, log)
