@@ -349,6 +349,11 @@ func TestDataShow(t *testing.T) {
 	if o := succeed(t, "data", "show", "grid", "path=mine", "kinds=[circular]", "--out=g.png"); !strings.Contains(o.log, "  factor0: 4 levels, circular with a full turn of 180\n") {
 		t.Errorf("data show: %v", o)
 	}
+	writeNPY(t, "mine/factors.npy", []int{6, 1}, []float64{0, 1, 2, 3, 4, 5.4}) // radians, but called degrees
+	const radians = "  factor0: 6 levels, circular, from 0 to 0.015 of a turn\n"
+	if o := succeed(t, "data", "show", "grid", "path=mine", "kinds=[circular:360]", "--out=g.png"); !strings.Contains(o.log, radians) {
+		t.Errorf("data show: %v; want %s", o, radians)
+	}
 	for _, args := range [][]string{{"--augment", "--out=v.png"}, {"--augment", "byol", "--out=v.png"}, {"--out=v.png", "--augment=[flip]"}, {"--out", "v.png", "--count=3", "--augment"}} {
 		if o := succeed(t, append([]string{"data", "show", "arrow", "size=16", "hues=8"}, args...)...); o.out != "v.png\n" {
 			t.Errorf("%v: %v", args, o)

@@ -108,7 +108,7 @@ func TestCompareCodes(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"compare.json": `{"runs":["good.csv"`, "metrics.csv": "metric,good.csv,bad.csv,fair.csv\nmig,", "ranks.csv": "rank,good.csv,bad.csv,fair.csv\nmig,1,3,2\nmse,1,3,2\n",
-		"kendall.csv": "kendall_tau,mig,mse,sap,udr\nmig,1,1,", "udr.csv": "udr,good.csv,bad.csv,fair.csv\ngood.csv,0,",
+		"kendall.csv": "kendall_tau,mig,mse,sap,udr\nmig,1,1,", "udr.csv": "udr,good.csv,bad.csv,fair.csv\ngood.csv,NaN,",
 		"ranks.png": "\x89PNG", "kendall.png": "\x89PNG", "udr.png": "\x89PNG",
 	} {
 		if got := string(readFile(t, "out/"+name)); !strings.HasPrefix(got, want) {

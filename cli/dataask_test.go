@@ -144,6 +144,7 @@ func TestDataAskMistakes(t *testing.T) {
 		{"--fill: codes have no levels", 2, []string{"--codes", "codes.npy", "--factors", "mood", "--fill"}},
 		{"--sheet: codes have no images", 2, []string{"--codes", "codes.npy", "--factors", "mood", "--sheet", "s.png"}},
 		{`factor 1, "y1", is empty or repeated`, 2, []string{"entangled", "--factors", "y1,y1"}},
+		{`factor 1, "y1", is empty or repeated`, 2, []string{"entangled", "--factors", "y1, y1"}},
 	} {
 		checkMistake(t, call(t, append([]string{"data", "ask"}, c.args...)...), c.code, c.want)
 	}

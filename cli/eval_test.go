@@ -184,8 +184,14 @@ func TestEvalAssigns(t *testing.T) {
 		}
 	}
 	writeFile(t, "swapped.csv", []byte("b,a\n"+strings.Repeat("0,0\n0,1\n1,0\n1,1\n", 3)))
-	if all, _ = measure(t, "--codes", "swapped.csv", "--factors", "two.csv", "--metrics", "variance"); all["variance"].Value != 0.5 {
-		t.Errorf("one column each, in order: %+v", all)
+	all, _ = measure(t, "--codes", "swapped.csv", "--factors", "two.csv", "--metrics", "variance")
+	const note = "factors get the columns in order; with assign: best the value is 0 (columns of factors: a 1, b 0)"
+	if v := all["variance"]; v.Value != 0.5 || !slices.Contains(v.Notes, note) {
+		t.Errorf("one column each, in order: %+v; want the note %s", all, note)
+	}
+	all, _ = measure(t, "--codes", "two.csv", "--factors", "two.csv", "--metrics", "variance")
+	if v := all["variance"]; v.Value != 0 || v.Notes != nil {
+		t.Errorf("columns in the order of the factors: %+v; want no note", v)
 	}
 }
 

@@ -78,6 +78,9 @@ func TestEvalRunPairs(t *testing.T) {
 	long.NotShort(t)
 	t.Chdir(t.TempDir())
 	succeed(t, "train", "entangled/both", "train.epochs=1", "metrics=[]", "--run", "r")
+	if o := succeed(t, "eval", "--run", "r"); o.out != "" || !strings.Contains(o.log, "the config of the run has no metrics; --metrics all") {
+		t.Errorf("eval of a run without metrics: %v", o)
+	}
 	var pairs strings.Builder
 	for i := range 121 {
 		fmt.Fprintf(&pairs, "%d,%d,y1,same\n", i, (i+1)%121)

@@ -22,6 +22,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -161,7 +162,21 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 
 func newParser(line *commands, options ...kong.Option) (*kong.Kong, error) {
 	return kong.New(line, append(options, kong.Name("unravel"),
-		kong.Description("Trains and measures disentangled representations."), kong.UsageOnError())...)
+		kong.Description("Trains and measures disentangled representations."), kong.UsageOnError(),
+		kong.KindMapper(reflect.Slice, kong.MapperFunc(decodeList)))...)
+}
+
+// decodeList decodes lists like kong, and also accepts spaces around the separators of a flag: "a, b" is "a,b".
+func decodeList(ctx *kong.DecodeContext, target reflect.Value) error {
+	text, ok := ctx.Scan.Peek().Value.(string)
+	if sep := ctx.Value.Tag.Sep; ok && sep != -1 && ctx.Value.Flag != nil && ctx.Scan.Peek().IsValue() {
+		parts := kong.SplitEscaped(text, sep)
+		for i := range parts {
+			parts[i] = strings.TrimSpace(parts[i])
+		}
+		ctx.Scan.PushTyped(kong.JoinEscaped(parts, sep), ctx.Scan.Pop().Type)
+	}
+	return kong.NewRegistry().RegisterDefaults().ForType(target.Type()).Decode(ctx, target)
 }
 
 func exitCode(err error, out *plain.Writer, log io.Writer) int {

@@ -35,7 +35,7 @@ type HSIC struct {
 	loss
 
 	Codes     factor.SubCodes `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
-	Assign    Assign          `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best"`
+	Assign    Assign          `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best; eval of files takes order only for one column each"`
 	Between   Between         `yaml:"between" doc:"codes (pairs of sub-codes) or factors (a sub-code and the other factors)"`
 	Bandwidth float64         `yaml:"bandwidth" doc:"bandwidth of the codes' kernels, in units of the codes; 0: the median distance"`
 	Samples   int             `yaml:"samples" doc:"largest number of rows to measure, chosen at random; 0: all rows"`

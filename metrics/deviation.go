@@ -57,7 +57,7 @@ type SubCodeDeviation struct {
 
 	Deviation   factor.Deviation `yaml:"-"`
 	Codes       factor.SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
-	Assign      Assign           `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best"`
+	Assign      Assign           `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best; eval of files takes order only for one column each"`
 	Project     Projection       `yaml:"project" doc:"instead of codes and assign: linear (each factor's best affine prediction from all columns, in [0, 1]), or by most mutual information: best (one column per factor) or blocks (equal shares)"`
 	Aggregate   factor.Aggregate `yaml:"aggregate" doc:"aggregate over a factor's levels: mean, max, sum or mean-square"`
 	Standardise bool             `yaml:"standardise" doc:"divide every column by its standard deviation first"`
@@ -141,12 +141,36 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 	}
 	r.Parts = append([]Part{perFactor}, r.Parts...)
 	r.Notes = append(r.Notes, in.countedBlocks(blocks)...)
+	notes, err := s.better(ctx, in, r.Value)
+	if err != nil {
+		return Result{}, err
+	}
+	r.Notes = append(r.Notes, notes...)
 	if r, err = r.scored(); err != nil || s.Deviation != factor.Variance || s.Aggregate != factor.Mean || rows != nil {
 		return r, err
 	}
 	fraction, err := s.fractions(ctx, in, codes, blocks, values)
 	r.Parts = append(r.Parts, fraction)
 	return r, err
+}
+
+// better returns a note if the factors' best columns halve the value of the columns in order. Otherwise codes with columns
+// in no order, such as codes of another program, look entangled.
+func (s *SubCodeDeviation) better(ctx context.Context, in *Input, value float64) ([]string, error) {
+	if len(s.Codes) > 0 || s.Assign != AssignAuto || s.Project != projectNone || in.Codes.Cols != len(in.Factors) {
+		return nil, nil
+	}
+	blocks, err := in.assigned(ctx)
+	if err != nil || !slices.ContainsFunc(blocks, func(b factor.Block) bool { return b.Columns[0] != b.Factor }) {
+		return nil, err
+	}
+	best := *s
+	best.Assign = AssignBest
+	r, err := best.Compute(ctx, in)
+	if err != nil || r.Value >= value/2 {
+		return nil, err
+	}
+	return []string{fmt.Sprintf("factors get the columns in order; with assign: best the value is %.4g (%s)", r.Value, describe(in, blocks))}, nil
 }
 
 // Levels returns a part for every factor: the deviation of its sub-code at each level that occurs. The metric

@@ -147,7 +147,7 @@ type Separation struct {
 	Margin    float64          `yaml:"margin" doc:"distance required between sub-codes of rows that differ, in units of the codes"`
 	Aggregate factor.Aggregate `yaml:"aggregate" doc:"aggregate over a factor's pairs: mean, max, sum or mean-square"`
 	Codes     factor.SubCodes  `yaml:"codes" doc:"columns of each factor's sub-code, such as {shape: [0, 1]}; empty: see assign"`
-	Assign    Assign           `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best"`
+	Assign    Assign           `yaml:"assign" doc:"without codes: order (equal shares, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best; eval of files takes order only for one column each"`
 	Pairs     int              `yaml:"pairs" doc:"number of random row pairs to measure for factors with levels, from a larger set"`
 }
 

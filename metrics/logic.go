@@ -37,7 +37,7 @@ type Logic struct {
 	Sentence *logic.Sentence `yaml:"sentence" doc:"sentence to measure, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"`
 	Name     string          `yaml:"name" doc:"name of the result, in lower-case letters, digits and hyphens; empty: logic"`
 	Codes    factor.SubCodes `yaml:"codes" doc:"names of code columns for the sentence, such as {shape: [0, 1], x: [2]}; empty: see assign"`
-	Assign   Assign          `yaml:"assign" doc:"without codes: order (equal shares of the columns, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best"`
+	Assign   Assign          `yaml:"assign" doc:"without codes: order (equal shares of the columns, in order) or best (the best column for each factor); empty: order if the shares come out equal, otherwise best; eval of files takes order only for one column each"`
 	Units    Units           `yaml:"units" doc:"units of continuous factors: range (maps the range over all rows to [0, 1], as in the loss) or as-given; levels are always mapped to [0, 1]"`
 	Samples  int             `yaml:"samples" doc:"largest number of rows to measure, chosen at random from a larger set; 0: the number that tuples allows"`
 	Tuples   int             `yaml:"tuples" doc:"largest number of row tuples to measure; a sentence over more tuples is measured on fewer, random rows"`

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/datasets/factor"
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
@@ -61,6 +62,12 @@ func TestNoteOfOneLevel(t *testing.T) {
 		if !strings.Contains(strings.Join(got.Notes, "; "), "f0 has only one level") {
 			t.Errorf("%s without a factor that varies: notes %q", name, got.Notes)
 		}
+	}
+	gap := gridInput(ordinals(5, 4, 1), 3, code)
+	gap.Levels[0] = factor.Unknown // each factor is measured on its own rows
+	const note = "factor f2 has only one level and counts nevertheless; leave it out if it should not"
+	if got := evaluated(t, gap, []Choice{choice("mse")}); strings.Join(got.Notes, "; ") != note {
+		t.Errorf("mse with an unknown level: notes %q; want %q", got.Notes, note)
 	}
 	some := gridInput(ordinals(25, 20), 4, code)
 	if got := evaluated(t, some, []Choice{choice("mutual-information")}); strings.Join(got.Notes, "; ") != "1 of 4 columns are constant and count as 0" {

@@ -428,7 +428,10 @@ func (x *inputs) join(results []Result) Result {
 		joined.Basis.join(r.Basis)
 		joined.Value += r.Value / float64(len(results))
 		for _, note := range r.Notes {
-			joined.Notes = append(joined.Notes, x.list[i].Factors[0].Name+": "+note)
+			if name := x.list[i].Factors[0].Name; !strings.HasPrefix(note, "factor "+name+" ") {
+				note = name + ": " + note
+			}
+			joined.Notes = append(joined.Notes, note)
 		}
 	}
 	for _, p := range results[0].Parts {

@@ -159,3 +159,12 @@ func TestEncodeConfig(t *testing.T) {
 		}
 	}
 }
+
+// A run whose groups are drawn anew in every epoch says how well it reconstructs the images, as others do.
+func TestFitOfDrawnGroups(t *testing.T) {
+	const vae = "{ada-gvae: {encoder: {mlp: {hidden: [4]}}, latent: 2}}"
+	c := load(t, "supervision={changes: {k: 1, count: 12}}", "model="+vae, "losses=[reconstruction, kl]", "metrics=[mig]", "train.epochs=1")
+	if r := trainIn(t, t.TempDir(), c, false); r.Fit == nil || r.Fit.Images != 256 || r.Fit.Converged {
+		t.Errorf("fit %+v; want 256 images, not converged", r.Fit)
+	}
+}

@@ -261,11 +261,8 @@ func (f *Fit) WithoutSquares() *Fit {
 
 // fit measures how well the model reconstructs its images; nil without a decoder.
 func (e *Experiment) fit(ctx context.Context, codes matrix.Matrix) (*Fit, error) {
-	if !e.Coder.Decodes() {
-		return nil, nil
-	}
 	trained := e.trained()
-	if len(trained) == 0 { // a small sample may contain only held-out images
+	if !e.Coder.Decodes() || len(trained) == 0 { // a small sample may contain only held-out images
 		return nil, nil
 	}
 	f := &Fit{Images: len(trained)}
@@ -312,6 +309,9 @@ func (f *Fit) decide() {
 
 func (e *Experiment) trained() []int {
 	list := append(slices.Concat(e.Split.Groups...), e.Split.Unlabelled...)
+	if len(list) == 0 && e.Split.Drawn != nil { // every epoch draws its groups from all images
+		list = all(e.Data)
+	}
 	return sampled(list, fitImages, e.Config.Seed, "fit")
 }
 

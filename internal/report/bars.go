@@ -41,7 +41,8 @@ func Bars(w io.Writer, o BarOptions, labels []string, list []BarPanel) error {
 	}
 	rows := slices.Collect(slices.Chunk(plots, columns))
 	width := max(2.6, 0.9+0.3*float64(len(labels)))
-	return figure{o.Title, width*float64(columns) + 0.3, 2.5*float64(len(rows)) + 0.6, vg.Points(8)}.render(w, panels(rows))
+	f := figure{o.Title, width*float64(columns) + 0.3, 2.5*float64(len(rows)) + 0.6, vg.Points(8)}
+	return f.render(w, panels(rows))
 }
 
 func barPlot(panel BarPanel, labels []string, o BarOptions) *plot.Plot {

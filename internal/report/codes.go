@@ -98,10 +98,15 @@ func column(m matrix.Matrix, c int) []float64 {
 	return m.Columns([]int{c}).Data
 }
 
-// levelColumns returns the values of each factor's levels, NaN for unknown levels, or [PoseColumns] for rotations.
+// levelColumns returns the values of each factor's levels, NaN for unknown levels, or [PoseColumns] for rotations. It
+// leaves out factors with a single level if there are others, as such a factor has no colours.
 func levelColumns(in *metrics.Input) []Column {
 	var list []Column
+	several := slices.ContainsFunc(in.Factors, func(f factor.Factor) bool { return f.Size > 1 })
 	for k, f := range in.Factors {
+		if f.Size < 2 && several {
+			continue
+		}
 		if f.Rotations != nil {
 			list = append(list, PoseColumns(f, in.Codes.Rows, func(r int) int { return in.Levels[r*len(in.Factors)+k] })...)
 		} else {

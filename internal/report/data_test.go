@@ -60,8 +60,14 @@ func TestFromData(t *testing.T) {
 	long.NotShort(t)
 	in := codesOfGrid()
 	grey := Decoder{Height: 4, Width: 4, Channels: 1, Decode: func(codes []float32) ([]float32, error) { return make([]float32, len(codes)/4*16), nil }}
-	log := []rundir.Line{{Epoch: 1, Losses: rundir.Losses{"all": {"loss": 3}}}, {Epoch: 1, Metrics: map[string]float64{"mig": 1}}, {Epoch: 2, Losses: rundir.Losses{"all": {"loss": 2}}}}
-	scores := []metrics.Result{{Name: "r4", Parts: []metrics.Part{{Name: "per_factor", Values: []float64{0.1, 0.9}}}}, {Name: "r4c", Parts: []metrics.Part{{Name: "per_factor", Values: []float64{0.25, 1}}}}}
+	log := []rundir.Line{
+		{Epoch: 1, Losses: rundir.Losses{"all": {"loss": 3}}}, {Epoch: 1, Metrics: map[string]float64{"mig": 1}},
+		{Epoch: 2, Losses: rundir.Losses{"all": {"loss": 2}}},
+	}
+	scores := []metrics.Result{
+		{Name: "r4", Parts: []metrics.Part{{Name: "per_factor", Values: []float64{0.1, 0.9}}}},
+		{Name: "r4c", Parts: []metrics.Part{{Name: "per_factor", Values: []float64{0.25, 1}}}},
+	}
 	names := []LossNames{{Objective: "all", Names: []string{"loss"}}}
 	for name, figure := range map[string]func(w io.Writer) error{
 		"torus":      func(w io.Writer) error { return LatentTorus(w, "torus", in, []int{0}) },
@@ -76,10 +82,11 @@ func TestFromData(t *testing.T) {
 	} {
 		show(t, name+" of data", figure)
 	}
+	single := &metrics.Input{Codes: matrix.Matrix{Rows: 1, Cols: 1, Data: []float64{0}}}
 	for name, nothing := range map[string]error{
 		"no circle":  LatentTorus(failing{}, "", in, nil),
 		"no epoch":   LossCurves(failing{}, "", names, log[1:2]),
-		"one column": TrainedCodes(failing{}, "", matrix.Matrix{}, &metrics.Input{Codes: matrix.Matrix{Rows: 1, Cols: 1, Data: []float64{0}}}),
+		"one column": TrainedCodes(failing{}, "", matrix.Matrix{}, single),
 	} {
 		if nothing != nil {
 			t.Errorf("%s: %v", name, nothing)
@@ -89,6 +96,19 @@ func TestFromData(t *testing.T) {
 	grey.Decode = func([]float32) ([]float32, error) { return nil, broken }
 	if err := CodeTraversals(io.Discard, flat(in.Codes), nil, grey); !errors.Is(err, broken) {
 		t.Errorf("a decoder that fails: %v", err)
+	}
+}
+
+// A factor with a single level takes no colour from others.
+func TestLevelColumns(t *testing.T) {
+	in := &metrics.Input{Codes: matrix.Matrix{Rows: 2}, Levels: []int{0, 0, 0, 1}}
+	in.Factors = []factor.Factor{{Name: "one", Size: 1}, {Name: "two", Size: 2}}
+	if list := levelColumns(in); len(list) != 1 || list[0].Name != "two" {
+		t.Errorf("%+v; want two alone", list)
+	}
+	in.Factors[1].Size, in.Levels[3] = 1, 0
+	if list := levelColumns(in); len(list) != 2 {
+		t.Errorf("%+v; want both, as no factor varies", list)
 	}
 }
 

@@ -157,12 +157,18 @@ func TestRunCurves(t *testing.T) {
 	if c := RunCurves(nil, nil); c != nil {
 		t.Errorf("%+v of an empty log", c)
 	}
-	log := []rundir.Line{{Epoch: 1, Losses: rundir.Losses{"b": {"loss": 2, "kl": 1, "aux": 3}, "a": {"loss": 1}}}, {Epoch: 1, Metrics: map[string]float64{"mig": 0.1}},
+	log := []rundir.Line{{Epoch: 1, Losses: rundir.Losses{"b": {"loss": 2, "kl": 1, "aux": 3}, "a": {"loss": 1}}},
+		{Epoch: 1, Metrics: map[string]float64{"mig": 0.1}},
+		{Epoch: 1, Metrics: map[string]float64{"mig": 0.2}},
 		{Epoch: 2, Losses: rundir.Losses{"b": {"loss": math.NaN(), "kl": 1}}}}
-	if c := RunCurves(nil, []rundir.Line{{Epoch: 1, Losses: rundir.Losses{"unsupervised": {"loss": 1}}}}); c.Panels[0].Title != "Losses" {
+	one := []rundir.Line{{Epoch: 1, Losses: rundir.Losses{"unsupervised": {"loss": 1}}}}
+	if c := RunCurves(nil, one); c.Panels[0].Title != "Losses" {
 		t.Errorf("one objective: %q", c.Panels[0].Title)
 	}
 	c := RunCurves([]string{"loss", "kl"}, log)
+	if mig := c.Panels[len(c.Panels)-1].Series[0]; fmt.Sprint(mig.X.Shape) != "[1]" {
+		t.Errorf("mig of epoch 1 during training and at the end: %v points; want the first", mig.X.Shape)
+	}
 	if len(c.Panels) != 3 || c.Panels[0].Title != "Losses, a" || c.Panels[0].Lines || !c.Panels[2].Lines { // one evaluation gives no curve
 		t.Fatalf("%+v", c.Panels)
 	}

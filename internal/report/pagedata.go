@@ -195,12 +195,13 @@ func keys[V any](log []rundir.Line, of func(rundir.Line) map[string]V) []string 
 	return slices.Sorted(maps.Keys(all))
 }
 
-// seriesOf returns the curves of values by name, over the epochs of the lines with these values.
+// seriesOf returns the curves of values by name, over the epochs of the lines with these values. An epoch's first value
+// counts: the end of a run may measure a metric again, on other images than the curve.
 func seriesOf(log []rundir.Line, values func(rundir.Line) map[string]float64) (list []web.Series) {
 	for _, name := range keys(log, values) {
 		var x, y []float64
 		for _, line := range log {
-			if v, ok := values(line)[name]; ok {
+			if v, ok := values(line)[name]; ok && (x == nil || x[len(x)-1] != float64(line.Epoch)) {
 				x, y = append(x, float64(line.Epoch)), append(y, v)
 			}
 		}

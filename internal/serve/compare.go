@@ -373,7 +373,10 @@ func curvesOf(lines []rundir.Line) map[panelKey]*points {
 			p = &points{}
 			all[key] = p
 		}
-		p.x, p.y = append(p.x, float32(epoch)), append(p.y, float32(value))
+		// The end of a run may measure a metric again, on other images than the curve.
+		if n := len(p.x); n == 0 || p.x[n-1] != float32(epoch) {
+			p.x, p.y = append(p.x, float32(epoch)), append(p.y, float32(value))
+		}
 	}
 	for _, line := range lines {
 		for objective, parts := range line.Losses {

@@ -352,3 +352,13 @@ func BenchmarkCompare(b *testing.B) {
 		}
 	})
 }
+
+// The end of a run may measure a metric again, on other images than the curve.
+func TestCurvesOf(t *testing.T) {
+	mig := func(v float64) map[string]float64 { return map[string]float64{"mig": v} }
+	log := []rundir.Line{{Epoch: 1, Metrics: mig(0.1)}, {Epoch: 2, Metrics: mig(0.2)}, {Epoch: 2, Metrics: mig(0.9)}}
+	curves := curvesOf(log)
+	if p := curves[panelKey{"", "mig"}]; fmt.Sprint(p.x, p.y) != "[1 2] [0.1 0.2]" {
+		t.Errorf("%v; want the first value of each epoch", p)
+	}
+}

@@ -143,7 +143,7 @@ func Files() []File {
 		{ReportFile, "figures and results on one page"},
 		{FiguresDir + "/*", "the figures"},
 		{MetricsFile, "the metrics with all their parts"},
-		{TableFile, "losses and metrics of every epoch and of the end, as rows of epoch, step, name and value"},
+		{TableFile, "losses and metrics of every epoch and of the end (which replace others): epoch, step, name, value"},
 		{CodesFile, "codes of the images, float32 [n, d]"},
 		{FactorsFile, "levels of the images' factors [n, k], of hierarchical data their values; NaN where one is not known"},
 		{LevelsFile, "of hierarchical data the levels, int64 [n, k]"},

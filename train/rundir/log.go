@@ -136,7 +136,8 @@ type Line struct {
 }
 
 // WriteTable returns a function that writes the lines of a log as CSV, with one row per number: epoch, step, name and
-// value. The name of a loss is loss/OBJECTIVE/NAME, and the name of a metric is metric/NAME.
+// value. The name of a loss is loss/OBJECTIVE/NAME, and the name of a metric is metric/NAME. Of a metric measured twice
+// after the same step, the table has the last value.
 func WriteTable(lines []Line) func(io.Writer) error {
 	return func(w io.Writer) error {
 		c := csv.NewWriter(w)
@@ -149,15 +150,31 @@ func WriteTable(lines []Line) func(io.Writer) error {
 			return nil
 		}
 		err := c.Write([]string{"epoch", "step", "name", "value"})
-		for _, l := range lines {
+		for i, l := range lines {
 			for _, objective := range slices.Sorted(maps.Keys(l.Losses)) {
 				err = errors.Join(err, add(l, "loss/"+objective+"/", l.Losses[objective]))
 			}
-			err = errors.Join(err, add(l, "metric/", l.Metrics))
+			last := maps.Clone(l.Metrics)
+			maps.DeleteFunc(last, func(name string, _ float64) bool { return l.Again(lines[i+1:], name) })
+			err = errors.Join(err, add(l, "metric/", last))
 		}
 		c.Flush()
 		return errors.Join(err, c.Error())
 	}
+}
+
+// Again reports whether the lines after l have a metric of l's step, as the end of a run does that measured other
+// images during training.
+func (l Line) Again(after []Line, metric string) bool {
+	for _, next := range after {
+		if next.Step != l.Step {
+			break
+		}
+		if _, ok := next.Metrics[metric]; ok {
+			return true
+		}
+	}
+	return false
 }
 
 // ReadLog calls f for every line of the log.

@@ -117,6 +117,7 @@ func FuzzResumeLog(f *testing.F) {
 func TestWriteTable(t *testing.T) {
 	lines := []Line{
 		{Step: 20, Epoch: 1, Losses: Losses{"unsupervised": {"loss": 2.5, "kl": 0.1}, "supervised": {"loss": 3}}},
+		{Step: 20, Epoch: 1, Metrics: map[string]float64{"mig": 0.5, "med": 0.2}}, // during training, of fewer images
 		{Step: 20, Epoch: 1, Metrics: map[string]float64{"mig": 1e-9, `a,"b"`: 1}},
 	}
 	var b strings.Builder
@@ -124,7 +125,7 @@ func TestWriteTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "epoch,step,name,value\n1,20,loss/supervised/loss,3\n1,20,loss/unsupervised/kl,0.1\n1,20,loss/unsupervised/loss,2.5\n" +
-		"1,20,\"metric/a,\"\"b\"\"\",1\n1,20,metric/mig,1e-09\n"
+		"1,20,metric/med,0.2\n1,20,\"metric/a,\"\"b\"\"\",1\n1,20,metric/mig,1e-09\n"
 	if b.String() != want {
 		t.Errorf("%q; want %q", b.String(), want)
 	}

@@ -28,7 +28,7 @@ type askCommand struct {
 	Dir     string   `name:"run" xor:"codes" placeholder:"DIR" help:"Folder of a run; its codes decide which pairs of its data set are useful."`
 	inputs.WeightFlags
 	Codes   string   `xor:"codes" placeholder:"FILE" help:"File of codes that decide which pairs are useful, with a row for each image." detail:"The formats are the same as for eval."`
-	Factors []string `placeholder:"NAME" help:"Factors to ask about, separated by commas, with any names (default: the factors of --answers or of the data set)."`
+	Factors []string `placeholder:"NAME" help:"Factors to ask about, separated by commas (\\, in a name), with any names (default: the factors of --answers or of the data set)."`
 	Answers string   `placeholder:"FILE" help:"File of earlier answers; questions that they already answer are left out."`
 	Count   int      `default:"100" help:"Number of questions, divided evenly among the factors."`
 	Explore float64  `default:"0.1" help:"Fraction of random questions, to estimate the probability of the answer same."`

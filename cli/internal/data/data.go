@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"image"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -161,6 +162,9 @@ func (c *showCommand) Run(ctx context.Context, s *ui.Streams) error {
 		kind := f.Kind.String()
 		if turn := f.FullTurn(); turn > 0 {
 			kind += fmt.Sprintf(" with a full turn of %.6g", turn)
+		}
+		if n := len(f.Angles); n > 0 {
+			kind += fmt.Sprintf(", from %.3g to %.3g of a turn", f.Angles[0]/(2*math.Pi), f.Angles[n-1]/(2*math.Pi))
 		}
 		fmt.Fprintf(s.Log, "  %s: %s, %s%s\n", f.Name, wording.Count(f.Size, "level"), kind, unknown)
 	}

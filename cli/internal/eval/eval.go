@@ -238,7 +238,9 @@ func (c *Command) openRun(ctx context.Context, e *Evaluation, s *ui.Streams, set
 		return err
 	}
 	if e.chosen == nil {
-		e.chosen = x.Final()
+		if e.chosen = x.Final(); len(e.chosen) == 0 {
+			e.remarks = append(e.remarks, "the config of the run has no metrics; --metrics all computes all that apply")
+		}
 	} else {
 		named := e.chosen
 		if e.chosen, err = x.Config.Inherit(named, set); err != nil {

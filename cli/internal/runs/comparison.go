@@ -282,7 +282,12 @@ func (x *Comparison) writeFiles(dir string) error {
 			report.Heat{Title: "Agreement of the metrics' rankings of the runs: Kendall's tau", RowTitle: "metric", ColumnTitle: "metric", Unit: "Kendall's tau", Signed: true}})
 	}
 	if x.UDR != nil {
-		drawn = append(drawn, figure{"udr", metrics.Grid{Name: "udr", Rows: x.Runs, Columns: x.Runs, Values: x.UDR.Pairs},
+		pairs := make([][]float64, len(x.Runs))
+		for i, row := range x.UDR.Pairs {
+			pairs[i] = slices.Clone(row)
+			pairs[i][i] = math.NaN() // a run is not compared with itself
+		}
+		drawn = append(drawn, figure{"udr", metrics.Grid{Name: "udr", Rows: x.Runs, Columns: x.Runs, Values: pairs},
 			report.Heat{Title: "Agreement of the codes of pairs of runs (UDR)", RowTitle: "run", ColumnTitle: "run", Unit: "agreement"}})
 	}
 	for _, d := range drawn {

@@ -186,7 +186,9 @@ func metricsOf(r *index.Run, folder string, log []rundir.Line, begun time.Time) 
 			}
 		}
 		for name, value := range line.Metrics {
-			add(metricsGroup, name, at[i], value, line.Step)
+			if !line.Again(log[i+1:], name) {
+				add(metricsGroup, name, at[i], value, line.Step)
+			}
 			measured[name] = true
 		}
 		last = line

@@ -462,3 +462,14 @@ func TestArtifacts(t *testing.T) {
 		}
 	}
 }
+
+// A metric that the end of a run measures again is sent once: MLflow would show the larger of two values of a step.
+func TestMetricsOf(t *testing.T) {
+	log := []rundir.Line{
+		{Step: 5, Epoch: 1, Metrics: map[string]float64{"mig": 0.4}},
+		{Step: 5, Epoch: 1, Metrics: map[string]float64{"mig": 0.2}},
+	}
+	if all := metricsOf(&index.Run{}, t.TempDir(), log, time.Unix(0, 0)); len(all) != 1 || all[0].Value != 0.2 {
+		t.Errorf("%+v; want the value of the end", all)
+	}
+}
