@@ -170,7 +170,8 @@ func (s *SubCodeDeviation) better(ctx context.Context, in *Input, value float64)
 	if err != nil || r.Value >= value/2 {
 		return nil, err
 	}
-	return []string{fmt.Sprintf("factors get the columns in order; with assign: best the value is %.4g (%s)", r.Value, describe(in, blocks))}, nil
+	return []string{fmt.Sprintf("factors get the columns in order; with assign: best the value is %.4g (%s)",
+		r.Value, describe(in, blocks))}, nil
 }
 
 // Levels returns a part for every factor: the deviation of its sub-code at each level that occurs. The metric
