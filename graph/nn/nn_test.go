@@ -233,7 +233,7 @@ func TestNetworkErrors(t *testing.T) {
 		"of shape (2); want images [batch, height, width, channels]": second(nn.NewConvEncoder().Encode(g, row, "e")),
 		"input is of shape (2); want images [batch":                  second(nn.NewMLP().Encode(g, row, "e")),
 		"of shape (2, 28, 28, 1); want rows [batch, columns]":        second(nn.NewMLP().Decode(g, odd, "d", tensor.Shape{2, 2, 1})),
-		"shape (32768, 32769, 1); want at most 1073741824 elements":  second(nn.NewMLP().Decode(g, codes, "d", tensor.Shape{1 << 15, 1<<15 + 1, 1})),
+		"shape (32768, 1, 32769); want at most 1073741824 elements":  second(nn.NewMLP().Decode(g, codes, "d", tensor.Shape{1 << 15, 1, 1<<15 + 1})),
 		"positive sizes":      second(nn.NewMLP().Decode(g, codes, "d", tensor.Shape{0, 2, 1})),
 		"unknown activation":  second((&nn.MLP{Hidden: []int{2}, Init: "glorot"}).Encode(g, odd, "e")),
 		"unknown initialiser": second((&nn.ConvEncoder{Features: 2, Activation: "relu"}).Encode(g, ok(g.Input("even", 2, 16, 16, 1)), "e")),
