@@ -63,6 +63,16 @@ func TestCascadePhases(t *testing.T) {
 	}
 }
 
+// TestCascadePhasesStart checks that a phase starts at its first step, whatever the rounding of its fraction.
+func TestCascadePhasesStart(t *testing.T) {
+	k := &cascade{cascadeVAE: &cascadeVAE{settings: CascadeVAE{Latent: 100, Phases: 100}}}
+	for p := range 100 {
+		if opened, _ := k.phase(&Early{Progress: float64(p) / 100}); opened != p+1 {
+			t.Errorf("%d dimensions are open at the start of phase %d", opened, p)
+		}
+	}
+}
+
 // TestCascadeStep runs decisions of steps. It compares the categories with costs from a separate graph.
 func TestCascadeStep(t *testing.T) {
 	for _, balance := range []float64{0, 0.001, 3} {
