@@ -284,3 +284,20 @@ func TestCascadeCodes(t *testing.T) {
 		t.Errorf("without categories the spaces are %v; want R^2", fmt.Sprint(plain.Spaces()))
 	}
 }
+
+func TestPreludeErrors(t *testing.T) {
+	decide := func(*Early) error { return nil }
+	const noOutputs = "pass 0 before a step has no outputs; want a graph and the nodes to read"
+	for _, c := range []struct {
+		prelude Prelude
+		want    string
+	}{
+		{Prelude{}, "the prelude of a step lacks the function Decide"},
+		{Prelude{Decide: decide, Passes: []Pass{{Outputs: make([]*gorgonia.Node, 1)}}}, noOutputs},
+		{Prelude{Decide: decide, Passes: []Pass{{Graph: nn.NewGraph(nn.NewParams(1))}}}, noOutputs},
+	} {
+		if _, err := c.prelude.Compile(); err == nil || err.Error() != c.want {
+			t.Errorf("error %v, want %s", err, c.want)
+		}
+	}
+}
