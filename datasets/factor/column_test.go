@@ -19,7 +19,7 @@ func TestColumnLevels(t *testing.T) {
 	}{
 		"from 1":                  {"ordinal", []float64{1, 4, 2, nan}, "[1 2 4] [] [0 2 1 -1]"},
 		"rounded":                 {"ordinal", []float64{0.3, 0.1 * three, nan, 0, 0.1}, "[0 0.1 0.3] [] [2 2 -1 0 1]"},
-		"rounded to float32":      {"categorical", []float64{float64(float32(0.3)), float64(3 * float32(0.1)), -1}, "[-1 0.30000001192092896] [] [1 1 0]"},
+		"rounded to float32":      {"categorical", []float64{float64(float32(0.3)), float64(math.Nextafter32(0.3, 1)), -1}, "[-1 0.30000001192092896] [] [1 1 0]"},
 		"far from 0":              {"ordinal", []float64{1e6 + 0.25, 1e6 + 0.125, 1e6}, "[1e+06 1.000000125e+06 1.00000025e+06] [] [2 1 0]"},
 		"large and whole":         {"ordinal", []float64{1 << 30, 1<<30 + 128, 0}, "[0 1.073741824e+09 1.073741952e+09] [] [1 2 0]"},
 		"two angles, not four":    {"circular:360", []float64{0, 360, -90, 270}, "[0 90 180 270] [] [0 0 3 3]"},
