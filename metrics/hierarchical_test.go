@@ -92,6 +92,7 @@ func TestPurityUnknown(t *testing.T) {
 	}{
 		{"one dimension", hierarchy.Hierarchy{options(none, hierarchy.Hierarchy{c}), c}, 0.6, 5},
 		{"a nested dimension", hierarchy.Hierarchy{options(none, hierarchy.Hierarchy{options(none, none)}), c}, 0.4, 5},
+		{"under the first option", hierarchy.Hierarchy{options(hierarchy.Hierarchy{options(none, none)}, none), c}, 0.4, 5},
 		{"without the hierarchy", nil, 1, 1},
 	} {
 		in.TrueHierarchy = test.h
