@@ -12,10 +12,10 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/safetensors"
+	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 // asProgram makes the test binary act as the program, for tests that need a process.
@@ -61,17 +61,17 @@ func tinyFile(t testing.TB) string {
 
 func writeFile(t testing.TB, path string, content []byte) {
 	t.Helper()
-	clitest.WriteFile(t, path, content)
+	testfile.Write(t, path, content)
 }
 
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
-	return clitest.ReadFile(t, path)
+	return testfile.Read(t, path)
 }
 
 func writeNPY[T npy.Element](t testing.TB, path string, shape []int, data []T) {
 	t.Helper()
-	clitest.WriteNPY(t, path, shape, data)
+	testfile.WriteNPY(t, path, shape, data)
 }
 
 // outcome is the result of a command line.

@@ -2,7 +2,6 @@ package models
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -127,14 +127,9 @@ func TestFlatHierarchy(t *testing.T) {
 }
 
 func TestHierarchySources(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "h.json")
-	if err := os.WriteFile(file, []byte(`[{"type": "continuous"}, {"type": "categorical", "options": [[], [{"type": "continuous"}]]}]`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := testfile.Write(t, filepath.Join(t.TempDir(), "h.json"), `[{"type": "continuous"}, {"type": "categorical", "options": [[], [{"type": "continuous"}]]}]`)
 	none := file + "none"
-	if err := os.WriteFile(none, []byte(`[{"type": "categorical", "options": [[], []]}]`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, none, `[{"type": "categorical", "options": [[], []]}]`)
 	s := NewCOFHAE()
 	s.Networks, s.Hierarchy = small(4), file
 	m, err := s.New(data(row), 1)

@@ -1,9 +1,7 @@
 package models
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
 )
@@ -109,14 +108,8 @@ type sharedGolden struct {
 }
 
 func TestPairGolden(t *testing.T) {
-	b, err := os.ReadFile("testdata/ada_pairs.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var want pairGolden
-	if err := json.Unmarshal(b, &want); err != nil {
-		t.Fatal(err)
-	}
+	testfile.ReadJSON(t, "testdata/ada_pairs.json", &want)
 	ml, product := mergeRule{Private: adaptive, Precise: true}, mergeRule{Private: adaptive, Precise: true, Product: true}
 	known := func(r mergeRule, k int) mergeRule { r.Private = k; return r }
 	for name, c := range map[string]struct {

@@ -1,7 +1,6 @@
 package files
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/internal/pictures"
 	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 // Answers name the rows of a folder of pictures by their files.
@@ -26,10 +26,7 @@ func TestAnswersAboutFiles(t *testing.T) {
 		t.Fatalf("the third file of %v has no name", d)
 	}
 	of := func(text string) *supervision.Answers {
-		path := filepath.Join(t.TempDir(), "pairs.csv")
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		path := testfile.Write(t, filepath.Join(t.TempDir(), "pairs.csv"), text)
 		return &supervision.Answers{File: path, Share: 0.5, Union: true}
 	}
 	s, err := of("a.png,c,colour,same\n1,sub/c.png,colour,different").Split(d, nil)

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/image/bmp"
+
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -20,7 +22,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/pictures"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/table"
-	"golang.org/x/image/bmp"
+	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 // newFolder returns the default settings of a folder with a temporary cache.
@@ -57,9 +59,7 @@ func placed(t *testing.T, dir, name, content string) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, content)
 }
 
 // byPixel identifies the images of drawn pictures by their first pixel.
@@ -124,10 +124,7 @@ func TestFolderBroken(t *testing.T) {
 		dir := t.TempDir()
 		for _, name := range []string{"pictures/img_1.png", "pictures/img_2.png", "pictures/img_3.png", "broken/size.png", "broken/text.png"} {
 			if base := strings.TrimPrefix(name, "broken/"); base == name || table == "smallsize.csv" && base == "size.png" || table == "notpicture.csv" && base == "text.png" {
-				content, err := os.ReadFile("testdata/images/" + name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				content := testfile.Read(t, "testdata/images/"+name)
 				placed(t, dir, filepath.Base(name), string(content))
 			}
 		}
@@ -500,10 +497,7 @@ func FuzzFolderTable(f *testing.F) {
 	f.Add("file,v\na.png,1e308\nb.png,-1e308\n", "continuous")
 	list := &pictures.List{Path: "photos", Files: []pictures.File{{Name: "a.png"}, {Name: "b.png"}, {Name: "s/b.png"}}}
 	f.Fuzz(func(t *testing.T, text, kind string) {
-		name := filepath.Join(t.TempDir(), "labels.csv")
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		name := testfile.Write(t, filepath.Join(t.TempDir(), "labels.csv"), text)
 		settings := &Folder{Path: "photos", Labels: name, Bins: 20, Unlabelled: "keep"}
 		labels, err := settings.readLabels(list)
 		if err != nil {

@@ -2,13 +2,13 @@ package files
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 // Images in several files are converted once, and again after a change of any file.
@@ -21,9 +21,7 @@ func TestGridShards(t *testing.T) {
 		if err := npy.Write(&b, []int{n, 1, 2, 1}, pixels); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(dir, name), b.Bytes())
 	}
 	write("images-000.npy", 2, 1, 2, 3, 4)
 	write("images-001.npy", 1, 5, 255)

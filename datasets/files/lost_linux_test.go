@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/pages"
+	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 // TestFileCutShort cuts a mapped file short. Reading a lost image is an error with the file's name, and other images
@@ -20,9 +21,7 @@ func TestFileCutShort(t *testing.T) {
 	if err := npy.Write(&whole, []int{n, 64, 64, 1}, bytes.Repeat([]byte{0, 255, 7, 99}, n*size/4)); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, whole.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, path, whole.Bytes())
 	set := GridFolder{Path: path}
 	d, err := set.read(t.Context(), 0)
 	if err != nil || d.Mapped != path {

@@ -2,7 +2,6 @@ package supervision
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,21 +9,13 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 // arrayFile writes an array to a file of a temporary folder.
 func arrayFile[T npy.Element](t *testing.T, name string, shape []int, data ...T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := npy.Write(f, shape, data); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return testfile.WriteNPY(t, filepath.Join(t.TempDir(), name), shape, data)
 }
 
 func TestGroupsFromFiles(t *testing.T) {

@@ -9,9 +9,11 @@ import (
 	"testing"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/graph/rng"
-	"golang.org/x/sys/unix"
+	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 // BenchmarkStream loads batches of 64 images of a cached set in random order, from the page cache and from the disk.
@@ -73,10 +75,7 @@ func BenchmarkStream(b *testing.B) {
 // ownMemory returns the memory of the process without mapped files, in MiB (RssAnon).
 func ownMemory(b *testing.B) float64 {
 	b.Helper()
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		b.Fatal(err)
-	}
+	text := testfile.Read(b, "/proc/self/status")
 	for line := range strings.Lines(string(text)) {
 		if value, ok := strings.CutPrefix(line, "RssAnon:"); ok {
 			n, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 64)

@@ -12,8 +12,10 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
+
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 func TestMain(m *testing.M) { os.Exit(browser.Main(m)) }
@@ -262,10 +264,7 @@ func TestWithoutScripts(t *testing.T) {
 	if err := WritePage(&b, wholePage(t, 4, nil)); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(t.TempDir(), "report.html")
-	if err := os.WriteFile(path, scripts.ReplaceAll(b.Bytes(), nil), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := testfile.Write(t, filepath.Join(t.TempDir(), "report.html"), scripts.ReplaceAll(b.Bytes(), nil))
 	p := openBrowser(t).Page(browser.File(path))
 	var sections, figures string
 	p.Eval(`[...document.querySelectorAll("section")].filter((s) => s.checkVisibility()).map((s) => s.id).join(" ")`, &sections)

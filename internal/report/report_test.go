@@ -25,6 +25,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
@@ -47,9 +48,7 @@ func show(t *testing.T, name string, figure func(w io.Writer) error) image.Image
 		t.Errorf("%s: the same data give other bytes", name)
 	}
 	if dir := os.Getenv("UNRAVEL_FIGURES"); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, name+".png"), a.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(dir, name+".png"), a.Bytes())
 	}
 	img, err := png.Decode(&a)
 	if err != nil {
@@ -73,10 +72,7 @@ const fieldsX, fieldsY = 48, 36 // of a thumbnail
 // checkThumbnail compares a figure with its stored thumbnail. Other machines round the edges of shapes differently.
 func checkThumbnail(t *testing.T, name string, img image.Image) {
 	t.Helper()
-	text, err := os.ReadFile(pinned)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, pinned)
 	got, all := thumbnail(img), map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		of, fields, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
@@ -88,9 +84,7 @@ func checkThumbnail(t *testing.T, name string, img image.Image) {
 		for _, of := range slices.Sorted(maps.Keys(all)) {
 			lines.WriteString(of + "\t" + all[of] + "\n")
 		}
-		if err := os.WriteFile(pinned, []byte(lines.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, pinned, lines.String())
 		return
 	}
 	want, err := base64.StdEncoding.DecodeString(all[name])

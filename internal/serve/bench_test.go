@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -22,10 +22,7 @@ func many(b testing.TB, n int) string {
 	}
 	files := map[string]string{}
 	for _, name := range []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile, rundir.LogFile} {
-		text, err := os.ReadFile(filepath.Join(from, name))
-		if err != nil {
-			b.Fatal(err)
-		}
+		text := testfile.Read(b, filepath.Join(from, name))
 		files[name] = string(text)
 	}
 	dir := b.TempDir()

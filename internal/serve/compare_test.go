@@ -17,6 +17,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/interval"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -41,10 +42,7 @@ func varied(t testing.TB, seeds int, weights ...int) string {
 		edit(t, filepath.Join(dir, name, rundir.Config), func(s string) string {
 			return strings.Replace(strings.Replace(s, "weight: 100", fmt.Sprint("weight: ", w), 1), "seed: 1", fmt.Sprint("seed: ", seed), 1)
 		})
-		config, err := os.ReadFile(filepath.Join(dir, name, rundir.Config))
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := testfile.Read(t, filepath.Join(dir, name, rundir.Config))
 		edit(t, filepath.Join(dir, name, rundir.RecordFile), func(s string) string {
 			var r rundir.Record
 			if err := json.Unmarshal([]byte(s), &r); err != nil {
@@ -73,13 +71,8 @@ func varied(t testing.TB, seeds int, weights ...int) string {
 // edit changes a file.
 func edit(t testing.TB, path string, change func(string) string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(change(string(text))), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, path)
+	testfile.Write(t, path, change(string(text)))
 }
 
 // answered requests JSON.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -66,10 +67,7 @@ func TestFigures(t *testing.T) {
 		t.Errorf("report %v, machine %+v, config %q", d.Report, d.Machine, d.Config)
 	}
 	list := d.Figures
-	page, err := os.ReadFile(filepath.Join(dir, "one", rundir.ReportFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testfile.Read(t, filepath.Join(dir, "one", rundir.ReportFile))
 	at, names := 0, []string{}
 	for _, f := range list {
 		names = append(names, f.Name)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -30,15 +31,12 @@ func TestPreviewLeavesCache(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "one", rundir.Config))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, filepath.Join(dir, "one", rundir.Config))
 	at := strings.Index(string(text), "\nsupervision:")
 	write(t, "name: one\nseed: 1\ndataset:\n  folder:\n    path: "+pictures+string(text)[at:], dir, "one", rundir.Config)
 	data := filepath.Join(t.TempDir(), "data")
 	t.Setenv("UNRAVEL_DATA", data)
-	_, err = NewPreview(t.Context(), filepath.Join(dir, "one"))
+	_, err := NewPreview(t.Context(), filepath.Join(dir, "one"))
 	if !errors.Is(err, cache.ErrAbsent) || !strings.Contains(err.Error(), "unravel eval --run") {
 		t.Error(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/leak"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -159,7 +160,5 @@ func write(t testing.TB, text string, path ...string) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, text)
 }

@@ -3,10 +3,11 @@ package hierarchy
 import (
 	"encoding/json"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 func TestParseMistakes(t *testing.T) {
@@ -84,9 +85,7 @@ func TestParse(t *testing.T) {
 func TestRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.json")
 	for text, want := range map[string]string{"[]": "", "\n[}": path + ":2:2: not JSON", strings.Repeat(" ", maxBytes+5): "the text is longer"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, text)
 		if _, err := Read(path); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}

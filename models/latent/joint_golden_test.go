@@ -1,9 +1,7 @@
 package latent_test
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -14,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
 )
@@ -57,13 +56,7 @@ func readReference(t *testing.T) *reference {
 		r.inputs[name] = gorgonia.NewTensor(r.g, tensor.Float64, 2, gorgonia.WithShape(a.Shape...), gorgonia.WithName(name),
 			gorgonia.WithValue(tensor.New(tensor.WithShape(a.Shape...), tensor.WithBacking(a.Data))))
 	}
-	text, err := os.ReadFile("testdata/joint_vae/expected.json")
-	if err == nil {
-		err = json.Unmarshal(text, &r.want)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	testfile.ReadJSON(t, "testdata/joint_vae/expected.json", &r.want)
 	return r
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results"
@@ -252,14 +253,9 @@ func TestMerge(t *testing.T) {
 		if err != nil || b.Len() != 1 {
 			t.Errorf("%s: %d runs, %v", extension, b.Len(), err)
 		}
-		whole, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := testfile.Read(t, path)
 		for _, damaged := range []string{"x", string(whole[:len(whole)-3])} {
-			if err := os.WriteFile(path, []byte(damaged), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			testfile.Write(t, path, damaged)
 			if _, _, err := Merge(path, f); err == nil || !strings.Contains(err.Error(), path) {
 				t.Errorf("%s: it replaced what it could not read: %v", extension, err)
 			}

@@ -3,12 +3,12 @@ package tables_test
 import (
 	"bytes"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/results/ledger"
 	. "github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -25,20 +25,13 @@ func TestContributionEdited(t *testing.T) {
 		if err != nil || len(files) == 0 {
 			t.Fatal(files, err)
 		}
-		text, err := os.ReadFile(files[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(files[0], append(slices.Clone(text), ' '), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		text := testfile.Read(t, files[0])
+		testfile.Write(t, files[0], append(slices.Clone(text), ' '))
 		_, err = table.Contribution(Options{Scale: QuickScale, Runs: dir, Ledger: table.Ledger()})
 		if err == nil || !strings.Contains(err.Error(), filepath.Dir(files[0])+": files changed after the run: "+name+" (changed)") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := os.WriteFile(files[0], text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, files[0], text)
 	}
 	contributed(t, table, dir)
 }

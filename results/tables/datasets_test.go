@@ -5,13 +5,13 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/show"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	. "github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -43,13 +43,9 @@ curves: {x: width, columns: [D]}
 func openSeveral(t *testing.T, csv string, replace ...string) (*Table, error) {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{
+	testfile.WriteAll(t, dir, map[string]string{
 		"tiny.yaml": tinyConfig, "table.yaml": strings.NewReplacer(replace...).Replace(severalTable), "ref.csv": csv,
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	return Open(filepath.Join(dir, "table.yaml"))
 }
 

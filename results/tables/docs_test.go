@@ -1,13 +1,13 @@
 package tables_test
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/unravel-ml/unravel/internal/show"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -17,18 +17,9 @@ func TestDocs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
 	}
-	source, err := os.ReadFile("../../docs/papers/tables.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	contrastive, err := os.ReadFile("../../docs/papers/contrastive.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sentences, err := os.ReadFile("../../docs/sentences.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testfile.Read(t, "../../docs/papers/tables.md")
+	contrastive := testfile.Read(t, "../../docs/papers/contrastive.md")
+	sentences := testfile.Read(t, "../../docs/sentences.md")
 	page := strings.ReplaceAll(string(source)+string(contrastive)+string(sentences), "\r\n", "\n")
 	for _, name := range Names() {
 		if table := open(t, name); table.Trains() || table.Quotes() || table.Timed() { // the output depends on runs or on the machine
@@ -59,10 +50,7 @@ func TestDocs(t *testing.T) {
 
 // The page's rows for trained tables are valid, and name runs.
 func TestDocsTrained(t *testing.T) {
-	source, err := os.ReadFile("../../docs/papers/tables.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testfile.Read(t, "../../docs/papers/tables.md")
 	blocks := regexp.MustCompile("(?s)```yaml\r?\n(.*?)```").FindAllSubmatch(source, -1)
 	if len(blocks) != 5 {
 		t.Fatalf("%d examples", len(blocks))
@@ -98,10 +86,7 @@ func TestDocsTrained(t *testing.T) {
 
 // The examples of times and of a figure are valid.
 func TestDocsTimes(t *testing.T) {
-	source, err := os.ReadFile("../../docs/papers/tables.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testfile.Read(t, "../../docs/papers/tables.md")
 	blocks := regexp.MustCompile("(?s)```yaml\r?\n(.*?)```").FindAllSubmatch(source, -1)
 	head, columns := "name: x\ntitle: x\nsource: x\nreference: {file: r.csv}\n", "columns: [{label: DLSBD, metric: mse}]\n"
 	csv := "table,dataset,row,column,mean,std,note\nT,Square,Computation time,DLSBD,1.0,,\nT,Airplane,Computation time,DLSBD,1.0,,\n"

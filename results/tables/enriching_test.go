@@ -2,10 +2,8 @@ package tables_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -16,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	. "github.com/unravel-ml/unravel/results/tables"
@@ -57,17 +56,6 @@ var (
 	quickResults = map[string]*Result{}
 )
 
-func readJSON(t *testing.T, path string, into any) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // replaced uses the codes of the reference values for the row random.
 type replaced struct{ codes.Entangled }
 
@@ -91,7 +79,7 @@ func TestTable2Golden(t *testing.T) {
 	var golden map[string]map[string]struct {
 		Value any
 	}
-	readJSON(t, "../../metrics/testdata/enriching/expected.json", &golden)
+	testfile.ReadJSON(t, "../../metrics/testdata/enriching/expected.json", &golden)
 	table := open(t, "enriching-table2")
 	table.Columns = slices.DeleteFunc(table.Columns, func(c Column) bool { return goldenKeys[c.Label] == "" })
 	table.Notes = nil
@@ -241,7 +229,7 @@ func TestTable4Golden(t *testing.T) {
 		Subsets   [][]int
 		PerSubset map[string][][]float64 `json:"per_subset"`
 	}
-	readJSON(t, "../../metrics/testdata/enriching/subsets.json", &golden)
+	testfile.ReadJSON(t, "../../metrics/testdata/enriching/subsets.json", &golden)
 	table := open(t, "enriching-table4")
 	for i, row := range table.Rows {
 		source := row.From.Value

@@ -1,7 +1,6 @@
 package tables_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/show"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -49,10 +49,7 @@ func (l ledgerResults) of(t *testing.T, name, scale string) *Result {
 // quotes reads testdata/quoted.yaml.
 func quotes(t *testing.T) []quote {
 	t.Helper()
-	source, err := os.ReadFile("testdata/quoted.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testfile.Read(t, "testdata/quoted.yaml")
 	root, err := config.Parse("testdata/quoted.yaml", source)
 	if err != nil {
 		t.Fatal(err)
@@ -69,10 +66,7 @@ func quotes(t *testing.T) []quote {
 // page reads a page of docs. With joined, all white space becomes single spaces.
 func page(t *testing.T, name string, joined bool) string {
 	t.Helper()
-	source, err := os.ReadFile(filepath.Join("../../docs", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := testfile.Read(t, filepath.Join("../../docs", name))
 	if joined {
 		return strings.Join(strings.Fields(string(source)), " ")
 	}

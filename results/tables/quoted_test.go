@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/show"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -36,9 +37,7 @@ func openQuoting(t *testing.T, dir string, replace ...string) (*Table, error) {
 	csv := "table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\nT,d,a,D,0.5,,\n"
 	text := strings.NewReplacer(append(replace, "TABLE", filepath.Join(dir, "table.yaml"))...).Replace(quotingTable)
 	for name, text := range map[string]string{"quoting.yaml": text, "ref.csv": csv} {
-		if err := os.WriteFile(filepath.Join(dir, "q", name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(dir, "q", name), text)
 	}
 	return Open(filepath.Join(dir, "q", "quoting.yaml"))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/cputime"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/show"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/results"
 	"github.com/unravel-ml/unravel/results/ledger"
 	. "github.com/unravel-ml/unravel/results/tables"
@@ -47,13 +48,9 @@ columns:
 // openKept writes the table into a folder, and opens it.
 func openKept(t *testing.T, dir string, replace ...string) (*Table, error) {
 	t.Helper()
-	for name, text := range map[string]string{
+	testfile.WriteAll(t, dir, map[string]string{
 		"tiny.yaml": tinyConfig, "table.yaml": strings.NewReplacer(replace...).Replace(keptTable), "ref.csv": "table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	return Open(filepath.Join(dir, "table.yaml"))
 }
 
@@ -229,9 +226,7 @@ func TestStale(t *testing.T) {
 	long.NotShort(t)
 	base, dir := t.TempDir(), keptRuns(t)
 	printed := []string{"reference: {file: ref.csv}", "reference: {file: printed.csv}"}
-	if err := os.WriteFile(filepath.Join(base, "printed.csv"), []byte(printedOfKept()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(base, "printed.csv"), printedOfKept())
 	table := mustOpen(t, base, printed...)
 	f := contributed(t, table, dir)
 	for i := range f.Runs {

@@ -2,11 +2,11 @@ package tables_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/testfile"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -23,9 +23,7 @@ func judged(t *testing.T, away float64, replace ...string) *Cell {
 	ours := *computeFrom(t, table, folder).Cell("a", "D").Ours
 	printed := strings.Replace(trainedCSV, "a,D,1.0,0.5,", fmt.Sprintf("a,D,%.9f,0.5,", ours+away), 1)
 	text := printed + strings.ReplaceAll(strings.SplitN(printed, "\n", 2)[1], "small", "big")
-	if err := os.WriteFile(filepath.Join(dir, "ref.csv"), []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "ref.csv"), text)
 	if table, err = Open(filepath.Join(dir, "table.yaml")); err != nil {
 		t.Fatal(err)
 	}

@@ -2,11 +2,11 @@ package tables_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/models"
 	. "github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -63,9 +63,7 @@ func record(t *testing.T, e sweep.Entry) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(e.Dir, rundir.RecordFile), text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(e.Dir, rundir.RecordFile), text)
 }
 
 func TestSecondsMistakes(t *testing.T) {

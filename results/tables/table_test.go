@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
@@ -134,11 +134,7 @@ func TestOpen(t *testing.T) {
 		t.Error(err)
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{"small.yaml": small, "small.csv": smallCSV} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	testfile.WriteAll(t, dir, map[string]string{"small.yaml": small, "small.csv": smallCSV})
 	if table, err := Open(filepath.Join(dir, "small.yaml")); err != nil || table.Name != "small" {
 		t.Errorf("%+v, %v", table, err)
 	}
@@ -146,9 +142,7 @@ func TestOpen(t *testing.T) {
 	if table, err := Open("small.yaml"); err != nil || table.Name != "small" {
 		t.Errorf("%+v, %v", table, err)
 	}
-	if err := os.WriteFile("small.csv", []byte(smallCSV[:len(smallCSV)-3]), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, "small.csv", smallCSV[:len(smallCSV)-3])
 	if _, err := Open("small.yaml"); err == nil || !strings.HasPrefix(err.Error(), "small.csv:5: the last line does not end with a line break") {
 		t.Error(err)
 	}

@@ -2,12 +2,12 @@ package tables_test
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train"
@@ -19,7 +19,7 @@ func TestTop(t *testing.T) {
 	dir := t.TempDir()
 	csv := "table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\n"
 	const run = `config: vae/square, set: {dataset: {square: {size: 16, side: 4, step: 2}}, model.vae: {encoder: {mlp: {hidden: [16]}}, latent: 7}, train: {epochs: 1, batch: 32}, metrics.sample: 50}`
-	for name, text := range map[string]string{"ref.csv": csv, "table.yaml": `
+	testfile.WriteAll(t, dir, map[string]string{"ref.csv": csv, "table.yaml": `
 name: m
 title: m
 source: nobody
@@ -32,11 +32,7 @@ columns:
   - {label: MED, metric: {med: {bins: 5}}}
   - {label: MIG, metric: {mig: {components: 2}}}
   - {label: Modularity, metric: modularity}
-`} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+`})
 	table, err := Open(filepath.Join(dir, "table.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -64,9 +60,7 @@ columns:
 	if err != nil || *again.Cell("top", "Modularity").Ours != *r.Cell("top", "Modularity").Ours {
 		t.Errorf("from the file: %v, %+v", err, again)
 	}
-	if err := os.WriteFile(stored[0], []byte("{"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, stored[0], "{")
 	if again, err = table.Compute(context.Background(), Options{Runs: folder}); err != nil || again.Cell("top", "MED").Status != Missing {
 		t.Errorf("from a damaged file: %v, %+v", err, again)
 	}

@@ -13,6 +13,7 @@ import (
 	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/show"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	. "github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -81,14 +82,10 @@ func writeTable(t *testing.T, table string, replace ...string) (*Table, error) {
 // writeTableIn writes a table and its files to a folder and opens it.
 func writeTableIn(t *testing.T, dir, table string, replace ...string) (*Table, error) {
 	t.Helper()
-	for name, text := range map[string]string{
+	testfile.WriteAll(t, dir, map[string]string{
 		"tiny.yaml": tinyConfig, "table.yaml": strings.NewReplacer(replace...).Replace(table),
 		"ref.csv": trainedCSV + strings.ReplaceAll(strings.SplitN(trainedCSV, "\n", 2)[1], "small", "big"),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	return Open(filepath.Join(dir, "table.yaml"))
 }
 
@@ -207,22 +204,15 @@ func TestTrainedFailures(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	other := sweep.Find(scan(t, dir))[made[2].Hash].Dir
-	kept, err := os.ReadFile(filepath.Join(other, rundir.RecordFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := testfile.Read(t, filepath.Join(other, rundir.RecordFile))
 	if err := os.Remove(filepath.Join(other, rundir.RecordFile)); err != nil {
 		t.Fatal(err)
 	}
 	if c := computeFrom(t, table, dir).Cell("a", "D"); c.Status != Missing || c.Reason != "1 of 2 runs failed: no memory" {
 		t.Errorf("one failed, one is not made: %+v", c)
 	}
-	if err := os.WriteFile(filepath.Join(other, rundir.RecordFile), kept, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(path, rundir.RecordFile), []byte("x"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(other, rundir.RecordFile), kept)
+	testfile.Write(t, filepath.Join(path, rundir.RecordFile), "x")
 	if c := computeFrom(t, table, dir).Cell("a", "D"); !strings.HasPrefix(c.Notes[0], "1 of 2 runs failed: "+filepath.Join(path, rundir.RecordFile)+": the file is damaged") {
 		t.Errorf("%+v", c)
 	}
@@ -392,7 +382,7 @@ func TestMimosa(t *testing.T) {
 	for _, column := range []string{"Purity", "Coverage", "H-error"} {
 		csv += "T,s,r," + column + ",1.0,0.0,\nT,s,none," + column + ",1.0,0.0,\n"
 	}
-	for name, text := range map[string]string{"ref.csv": csv, "table.yaml": `
+	testfile.WriteAll(t, dir, map[string]string{"ref.csv": csv, "table.yaml": `
 name: m
 title: m
 source: nobody
@@ -407,11 +397,7 @@ columns:
   - {label: Purity, metric: purity}
   - {label: Coverage, metric: coverage}
   - {label: H-error, metric: h-error}
-`} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+`})
 	table, err := Open(filepath.Join(dir, "table.yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -446,9 +432,7 @@ columns:
 		}
 	}
 	for _, file := range stored {
-		if err := os.WriteFile(file, []byte("{"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, file, "{")
 	}
 	if again := computeFrom(t, table, folder); *again.Cell("r", "Purity").Ours != *purity.Ours {
 		t.Errorf("a damaged file: %+v", again)

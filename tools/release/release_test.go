@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/tools/internal/linked"
 )
 
@@ -149,9 +150,7 @@ func TestRefusals(t *testing.T) {
 	if err := r.checkTree(t.Context()); err == nil || !strings.Contains(err.Error(), "the tag v0.1.0 is on") {
 		t.Errorf("a tag elsewhere: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "left.txt"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "left.txt"), "")
 	if err := r.checkTree(t.Context()); err == nil || !strings.Contains(err.Error(), "left.txt") {
 		t.Errorf("a changed tree: %v", err)
 	}
@@ -219,9 +218,7 @@ func TestLicences(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "LICENSE"), []byte("mine alone"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "LICENSE"), "mine alone")
 	if _, err := licenceOf(dir); err == nil || !strings.Contains(err.Error(), "the licence in LICENSE is unknown") {
 		t.Errorf("an unknown licence: %v", err)
 	}

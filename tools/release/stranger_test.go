@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 // snapshot commits the files of this working tree, including changes, to a temporary repository.
@@ -42,9 +43,7 @@ func snapshot(t *testing.T) string {
 		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(to, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, to, content)
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-q", "-m", "a release"}} {
 		if _, err := command(t.Context(), dir, nil, "git", args...); err != nil {
@@ -75,10 +74,7 @@ func TestRelease(t *testing.T) {
 		t.Errorf("%d files, want %d; %v", len(entries), want, err)
 	}
 	for _, e := range entries {
-		one, err := os.ReadFile(filepath.Join(dirs[0], e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := testfile.Read(t, filepath.Join(dirs[0], e.Name()))
 		two, err := os.ReadFile(filepath.Join(dirs[1], e.Name()))
 		if err != nil || !bytes.Equal(one, two) {
 			t.Errorf("%s: other bytes the second time, %v", e.Name(), err)
@@ -109,10 +105,7 @@ func strangersTest(t *testing.T, archive string) {
 		out, err := c.CombinedOutput()
 		return string(out), err
 	}
-	readme, err := os.ReadFile(filepath.Join(folder, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := testfile.Read(t, filepath.Join(folder, "README.md"))
 	count := 0
 	for _, block := range shellBlock.FindAllStringSubmatch(string(readme), -1) {
 		for line := range strings.Lines(block[1]) {

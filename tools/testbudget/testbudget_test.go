@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 const recorded = `{"Action":"start","Package":"github.com/unravel-ml/unravel/a"}
@@ -95,9 +97,7 @@ func TestBudgetsFile(t *testing.T) {
 	if err != nil || b["default"].Total != 3 || b["default"].Packages["x"] != 2 {
 		t.Errorf("%v, %v", b, err)
 	}
-	if err := os.WriteFile(name, []byte(`{"default": {"totals": 3}}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, name, `{"default": {"totals": 3}}`)
 	if _, err := readBudgets(name); err == nil || !strings.Contains(err.Error(), "totals") {
 		t.Errorf("an unknown key: %v", err)
 	}

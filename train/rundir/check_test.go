@@ -3,9 +3,10 @@ package rundir
 import (
 	"errors"
 	"io"
-	"os"
 	"testing"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 // Files written after the end of a run have hashes, even if a process is killed or fails between the record and the
@@ -67,9 +68,7 @@ func TestHashesOfLaterFiles(t *testing.T) {
 	write(CodesFile, "three")
 	whole("another content")
 	for _, text := range []string{"one", "two"} { // the earlier content
-		if err := os.WriteFile(r.Path(CodesFile), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, r.Path(CodesFile), text)
 		if list, err := Check(r.Dir()); err != nil || len(list) != 1 || list[0].File != CodesFile {
 			t.Errorf("codes %s: %v, %v", text, list, err)
 		}
@@ -77,24 +76,18 @@ func TestHashesOfLaterFiles(t *testing.T) {
 	write(CodesFile, "three")
 	fail(Config, "a: 2\n")
 	whole("a config that was not written")
-	if err := os.WriteFile(r.Path(Config), []byte("a: 2\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, r.Path(Config), "a: 2\n")
 	if list, err := Check(r.Dir()); len(list) > 0 || !errors.Is(err, ErrNoHashes) {
 		t.Errorf("after a config that was written: %v, %v", list, err)
 	}
 	if record, err := ReadRecord(r.Dir()); record != nil || err != nil {
 		t.Errorf("a run that goes on has the record %v, %v", record, err)
 	}
-	if err := os.WriteFile(r.Path(Config), []byte("a: 3\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, r.Path(Config), "a: 3\n")
 	if record, err := ReadRecord(r.Dir()); record != nil || !errors.Is(err, ErrChanged) {
 		t.Errorf("an edited config: %v, %v", record, err)
 	}
-	if err := os.WriteFile(r.Path(Config), []byte("a: 2\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, r.Path(Config), "a: 2\n")
 	write(CodesFile, "four") // a killed process continues
 	if r.Has(RecordFile) {
 		t.Error("a file of a run with another config kept the old record")

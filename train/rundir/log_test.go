@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 type line struct {
@@ -68,9 +70,7 @@ func TestResumeLog(t *testing.T) {
 		{"empty", "", 3, ""},
 		{"null", `{"step":null}` + "\n", 3, `{"step":null}` + "\n"},
 	} {
-		if err := os.WriteFile(r.Path("log.jsonl"), []byte(test.before), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, r.Path("log.jsonl"), test.before)
 		l, err := r.ResumeLog("log.jsonl", test.step)
 		if err != nil {
 			t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 // text returns a function that writes a string.
@@ -104,9 +105,7 @@ func TestLife(t *testing.T) {
 func TestCreateAndOpenErrors(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, file, "")
 	for _, test := range []struct {
 		err  error
 		is   error
@@ -133,9 +132,7 @@ func second[T any](_ T, err error) error { return err }
 func TestCreateAfterKill(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{lockName, ".config.yaml" + disk.TemporarySuffix} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(dir, name), "x")
 	}
 	r, err := Create(dir)
 	if err != nil {
@@ -250,9 +247,7 @@ func TestOpenCleans(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{".state.json" + disk.TemporarySuffix, "figures/.b" + disk.TemporarySuffix} {
-		if err := os.WriteFile(r.Path(name), []byte("half"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, r.Path(name), "half")
 	}
 	again, err := Open(r.Dir())
 	if err != nil {
@@ -368,10 +363,7 @@ func TestLock(t *testing.T) {
 	if err := again(); err != nil {
 		t.Error(err)
 	}
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := testfile.Write(t, filepath.Join(t.TempDir(), "file"), "")
 	if _, err := Lock(t.Context(), file); err == nil || errors.Is(err, ErrLocked) {
 		t.Errorf("a file: %v", err)
 	}

@@ -1,20 +1,17 @@
 package sweep_test
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/testfile"
 	. "github.com/unravel-ml/unravel/train/sweep"
 )
 
 // The example sweep in docs/sweeps.md has the number of runs that the page states.
 func TestDocs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/sweeps.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testfile.Read(t, "../../docs/sweeps.md")
 	found := regexp.MustCompile("(?s)```yaml\r?\n(.*?)```").FindSubmatch(page)
 	if found == nil {
 		t.Fatal("there is no example")

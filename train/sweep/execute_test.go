@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	. "github.com/unravel-ml/unravel/train/sweep"
@@ -179,9 +180,7 @@ func TestDamage(t *testing.T) {
 		if err := os.CopyFS(dir, os.DirFS(clean)); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, planned[0].Name, test.file), []byte(test.text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(dir, planned[0].Name, test.file), test.text)
 		var made atomic.Int64
 		outcomes, err := Execute(context.Background(), dir, planned, Options{Start: counting(&made)})
 		if err != nil || made.Load() != test.made || outcomes[0].State != Finished {

@@ -21,6 +21,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/leak"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/plain"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	. "github.com/unravel-ml/unravel/train/sweep"
@@ -96,11 +97,7 @@ const (
 // plan writes a plan with short runs.
 func plan(t testing.TB, runs string) string {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"tiny.yaml": tiny, "plan.yaml": "base: tiny.yaml\n" + runs + "set: {train.epochs: 150, train.checkpoint: 0.02, metrics: [dlsbd, mig]}\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	testfile.WriteAll(t, dir, map[string]string{"tiny.yaml": tiny, "plan.yaml": "base: tiny.yaml\n" + runs + "set: {train.epochs: 150, train.checkpoint: 0.02, metrics: [dlsbd, mig]}\n"})
 	return filepath.Join(dir, "plan.yaml")
 }
 

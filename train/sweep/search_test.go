@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -257,9 +258,7 @@ func TestSearchOther(t *testing.T) {
 	}
 	file := filepath.Join(dir, "trial000", rundir.TrialFile)
 	for _, text := range []string{"", "{", `{"trial": -1}`, `{"trial": 0, "search": "search: {"}`, `{"trial": 0}`} {
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, file, text)
 		if _, err := searchOf(t, randomSearch).Trials(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "trial.json") {
 			t.Errorf("%q: %v", text, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	. "github.com/unravel-ml/unravel/train/sweep"
@@ -33,9 +34,7 @@ metrics: [dlsbd]
 func load(t testing.TB, text string) (*Plan, error) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "tiny.yaml"), []byte(tiny), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "tiny.yaml"), tiny)
 	return Load(filepath.Join(dir, "plan.yaml"), []byte("base: tiny.yaml\n"+text))
 }
 
@@ -101,11 +100,7 @@ product:
 // TestBaseOfBase checks that the base of a sweep may build on another config.
 func TestBaseOfBase(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"tiny.yaml": tiny, "wide.yaml": "base: tiny.yaml\nname: wide\nset: {losses.1.kl.weight: 3}\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	testfile.WriteAll(t, dir, map[string]string{"tiny.yaml": tiny, "wide.yaml": "base: tiny.yaml\nname: wide\nset: {losses.1.kl.weight: 3}\n"})
 	p, err := Load(filepath.Join(dir, "plan.yaml"), []byte("base: wide.yaml\nset: {losses.0.reconstruction.weight: 2}\nseeds: [5]\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -236,9 +231,7 @@ func TestNames(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "tiny"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "tiny", "notes.txt"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "tiny", "notes.txt"), "")
 	for i, list := range [][]Run{runs, other, runs} {
 		outcomes, err := Execute(context.Background(), dir, list, Options{})
 		if want := []string{"tiny-2", "tiny-3", "tiny-2"}[i]; err != nil || filepath.Base(outcomes[0].Dir) != want {

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -38,8 +38,8 @@ func TestChosen(t *testing.T) {
 // Levels given as words have these names in reports.
 func TestEvalNames(t *testing.T) {
 	t.Chdir(t.TempDir())
-	clitest.WriteFile(t, "codes.csv", []byte("0,1\n1,0\n0.5,2\n"))
-	clitest.WriteFile(t, "factors.csv", []byte("animal,size\nowl,1\ncat,2\nowl,1\n"))
+	testfile.Write(t, "codes.csv", "0,1\n1,0\n0.5,2\n")
+	testfile.Write(t, "factors.csv", "animal,size\nowl,1\ncat,2\nowl,1\n")
 	var e Evaluation
 	if err := (&Command{Codes: "codes.csv", Factors: "factors.csv"}).readFiles(&e); err != nil {
 		t.Fatal(err)
@@ -47,7 +47,7 @@ func TestEvalNames(t *testing.T) {
 	if f := e.in.Factors; !slices.Equal(f[0].Names, []string{"cat", "owl"}) || f[1].Names != nil {
 		t.Errorf("names %q and %q; want cat and owl, and none", f[0].Names, f[1].Names)
 	}
-	clitest.WriteFile(t, "ids.csv", []byte("id,size\n1152921504606846977,1.5\n1152921504606846978,2\n1152921504606846977,\n"))
+	testfile.Write(t, "ids.csv", "id,size\n1152921504606846977,1.5\n1152921504606846978,2\n1152921504606846977,\n")
 	if err := (&Command{Codes: "codes.csv", Factors: "ids.csv"}).readFiles(&e); err != nil || e.in.Factors[0].Size != 2 {
 		t.Errorf("%+v, %v; want two ids", e.in.Factors, err)
 	}

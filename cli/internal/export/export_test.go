@@ -19,6 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 func TestMain(m *testing.M) { os.Exit(long.Run(m)) }
@@ -166,9 +167,7 @@ func TestDark(t *testing.T) {
 
 func TestForeignFolder(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "images.npy"), []byte("mine"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "images.npy"), "mine")
 	_, err := export.Write(context.Background(), dir, build(t, "{square: {size: 8, side: 3}}"), export.Source{}, 2<<30, func(int) {})
 	if err == nil || !strings.Contains(err.Error(), "images.npy: no export has written this array") {
 		t.Error(err)
@@ -189,17 +188,12 @@ func TestShardErrors(t *testing.T) {
 		return err
 	}
 	second := filepath.Join(dir, s.Images[1])
-	text, err := os.ReadFile(second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, second)
 	for _, damage := range []struct {
 		text []byte
 		want string
 	}{{text[:len(text)-8], s.Images[1]}, {nil, "want"}} {
-		if err := os.WriteFile(second, damage.text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, second, damage.text)
 		if damage.text == nil {
 			if err := os.Remove(second); err != nil {
 				t.Fatal(err)

@@ -2,11 +2,11 @@ package inputs
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 // The error for a wrong number of rows states the likely mistake.
@@ -32,9 +32,7 @@ func TestEmptyCodes(t *testing.T) {
 		if err := npy.Write(&b, shape, []float32{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, path, b.Bytes())
 		if _, err := ReadCodes(path, nil); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -61,9 +62,7 @@ func TestCountedTables(t *testing.T) {
 			fmt.Fprintf(&text, "\n%q: %s", name, line)
 		}
 		text.WriteString("\n}}\n")
-		if err := os.WriteFile(file, text.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, file, text.Bytes())
 		return
 	}
 	const remedy = "go test ./cli/internal/papers -run TestCountedTables -update writes counted.json"

@@ -15,6 +15,7 @@ import (
 	"testing/fstest"
 
 	"github.com/unravel-ml/unravel/internal/report/web"
+	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 // small is a source of three pages.
@@ -154,9 +155,7 @@ func TestWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := filepath.Join(dir, "CNAME")
-	if err := os.WriteFile(own, []byte("mine"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, own, "mine")
 	if err := write("index.html", "docs/c.html"); err != nil {
 		t.Fatal(err)
 	}
@@ -181,17 +180,13 @@ func TestWrite(t *testing.T) {
 		t.Errorf("it is %q now, %v", text, err)
 	}
 	for _, text := range []string{"mine\n", manifest.Head + "\n../secret\n", manifest.Head + "\n/etc/passwd\n", manifest.Head + "\n.\n", ""} {
-		if err := os.WriteFile(filepath.Join(dir, Manifest), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testfile.Write(t, filepath.Join(dir, Manifest), text)
 		if err := write("index.html"); err == nil {
 			t.Errorf("no error of the manifest %q", text)
 		}
 	}
 	foreign := t.TempDir()
-	if err := os.WriteFile(filepath.Join(foreign, "thesis.tex"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(foreign, "thesis.tex"), "")
 	if err := Write(foreign, map[string][]byte{"index.html": nil}); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "thesis.tex") {
 		t.Errorf("a folder of somebody else: %v", err)
 	}

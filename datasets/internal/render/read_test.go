@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets/internal/render"
+	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 const modelnet = "../../public/testdata/modelnet"
@@ -42,14 +42,8 @@ func files(t testing.TB) map[string][]byte {
 }
 
 func TestReadModelNet(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(modelnet, "expected.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var expected map[string]json.RawMessage
-	if err := json.Unmarshal(data, &expected); err != nil {
-		t.Fatal(err)
-	}
+	testfile.ReadJSON(t, filepath.Join(modelnet, "expected.json"), &expected)
 	members, seen := files(t), 0
 	for name, raw := range expected {
 		if !strings.HasSuffix(name, ".off") {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/train/sweep"
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
@@ -44,10 +45,7 @@ func touch(b *testing.B, dir string, n int) {
 		b.Fatal(len(records), err)
 	}
 	for _, name := range records[:min(n, len(records))] {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			b.Fatal(err)
-		}
+		text := testfile.Read(b, name)
 		if err := disk.WriteFile(name, func(w io.Writer) error { _, err := w.Write(text); return err }, false); err != nil {
 			b.Fatal(err)
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/internal/content"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -108,10 +109,7 @@ func TestEditedInPlace(t *testing.T) {
 		t.Skip("the system does not tell when inodes change")
 	}
 	list(t, dir)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfile.Read(t, path)
 	text[bytes.IndexByte(text, '.')+1] ^= 1
 	if err := errors.Join(os.WriteFile(path, text, 0o666), os.Chtimes(path, before.ModTime(), before.ModTime())); err != nil {
 		t.Fatal(err)
@@ -148,9 +146,7 @@ func TestIndexFollows(t *testing.T) {
 	if err := rundir.RecordFailure(filepath.Join(dir, "seed1"), errors.New("why"), sweep.Read(filepath.Join(dir, "seed1")).Record.Begun); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "seed2", "config.yaml"), []byte("name: ["), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "seed2", "config.yaml"), "name: [")
 	makeRuns(t, dir, "3")
 	runs := list(t, dir)
 	if len(runs) != 3 || runs[0].State != sweep.Failed || runs[0].Problem != "why" || runs[0].Results.Len() != 0 || runs[1].State != sweep.Damaged || runs[2].State != sweep.Finished {
@@ -202,9 +198,7 @@ func TestIndexViews(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(dir, "x"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "x", "config.yaml"), []byte("name: ["), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "x", "config.yaml"), "name: [")
 	list(t, dir)
 	runs := list(t, dir)
 	if len(runs) != 3 {
@@ -288,10 +282,7 @@ func TestIndexForeign(t *testing.T) {
 			if err := make(path); err != nil {
 				t.Fatal(err)
 			}
-			before, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := testfile.Read(t, path)
 			if _, err := Open(context.Background(), dir); !errors.Is(err, errForeign) || !strings.Contains(err.Error(), path) {
 				t.Errorf("error %v", err)
 			}
@@ -324,10 +315,7 @@ func TestIndexTogether(t *testing.T) {
 }
 
 func TestIndexMistakes(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	file := testfile.Write(t, filepath.Join(t.TempDir(), "file"), "")
 	for _, dir := range []string{file, filepath.Join(file, "x"), filepath.Join(t.TempDir(), "none")} {
 		if _, err := Open(context.Background(), dir); err == nil {
 			t.Errorf("%s: no error", dir)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/mlflowtest"
+	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep/index"
@@ -121,9 +122,7 @@ func TestSend(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "damaged"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "damaged", rundir.Config), []byte("x: ["), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfile.Write(t, filepath.Join(dir, "damaged", rundir.Config), "x: [")
 	sum := sent(t, s, dir)
 	if sum.Runs != 4 || sum.Changed != 4 || sum.Experiments != 2 || len(sum.Notes) != 2 || !strings.Contains(sum.Notes[0], "1 damaged") || !strings.Contains(sum.Notes[1], "1 runs that have not begun") {
 		t.Errorf("%+v", sum)

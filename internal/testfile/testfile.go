@@ -1,0 +1,57 @@
+// Package testfile reads and writes the files of tests.
+package testfile
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/npy"
+)
+
+// Write writes a file, which may replace another one, and returns its path.
+func Write[T string | []byte](t testing.TB, path string, content T) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// WriteAll writes texts by the names of their files into an existing folder.
+func WriteAll(t testing.TB, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		Write(t, filepath.Join(dir, name), text)
+	}
+}
+
+// WriteNPY writes an array as a .npy file, and returns the path.
+func WriteNPY[T npy.Element](t testing.TB, path string, shape []int, data []T) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := npy.Write(&b, shape, data); err != nil {
+		t.Fatal(err)
+	}
+	return Write(t, path, b.Bytes())
+}
+
+// Read returns the content of a file.
+func Read(t testing.TB, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// ReadJSON reads a file of JSON, such as values of another implementation.
+func ReadJSON(t testing.TB, path string, into any) {
+	t.Helper()
+	if err := json.Unmarshal(Read(t, path), into); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+}
