@@ -30,10 +30,7 @@ func TestLogSoftplus(t *testing.T) {
 func cascadeOf(t *testing.T, s *CascadeVAE) *cascadeVAE {
 	t.Helper()
 	s.Networks = small(8)
-	m, err := s.New(data(row), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, s, data(row), 1)
 	return m.(*cascadeVAE)
 }
 
@@ -70,10 +67,7 @@ func TestCascadeStep(t *testing.T) {
 		const n = 12
 		g := nn.NewGraph(m.Params())
 		g.Training = true
-		p, err := m.Build(g, m.Objectives()[0], n, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := built(t, g, m, m.Objectives()[0], n, 1)
 		early, err := p.Prelude.Compile()
 		if err != nil {
 			t.Fatal(err)
@@ -163,10 +157,7 @@ func TestDiscreteCodes(t *testing.T) {
 	cascade := newCascadeVAE()
 	cascade.Networks, cascade.Latent = small(8), 2
 	for name, s := range map[string]Settings{"joint-vae": joint, "cascade-vae": cascade} {
-		m, err := s.New(data(row), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := newModel(t, s, data(row), 1)
 		if state := m.Params().Get(cascadeCategories); state != nil {
 			state.Float32s()[0] = 1
 		}

@@ -20,10 +20,7 @@ func hierarchical(t *testing.T, tau float64, h hierarchy.Hierarchy) Model {
 	t.Helper()
 	d := data(row, column)
 	d.Hierarchy = h
-	m, err := (&COFHAE{Networks: small(16), Hierarchy: trueHierarchy, Tau: tau}).New(d, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, &COFHAE{Networks: small(16), Hierarchy: trueHierarchy, Tau: tau}, d, 3)
 	return m
 }
 
@@ -32,10 +29,7 @@ func TestHierarchicalCodes(t *testing.T) {
 	const n = 64
 	m := hierarchical(t, hardTau, sticks)
 	g := nn.NewGraph(m.Params())
-	p, err := m.Build(g, m.Objectives()[0], n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, g, m, m.Objectives()[0], n, 1)
 	rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
 	codes, err := m.Encode(g, p.Outputs.Images)
 	if err != nil {
@@ -78,10 +72,7 @@ func TestSoftOptions(t *testing.T) {
 	const n = 5
 	m := hierarchical(t, 0.7, sticks)
 	g := nn.NewGraph(m.Params())
-	p, err := m.Build(g, m.Objectives()[0], n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, g, m, m.Objectives()[0], n, 1)
 	rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
 	free, _, err := m.(*cofhae).heads(g, p.Outputs.Images)
 	if err != nil {
@@ -117,10 +108,7 @@ func TestSoftOptions(t *testing.T) {
 func TestFlatHierarchy(t *testing.T) {
 	m := hierarchical(t, 1, make(hierarchy.Hierarchy, 3))
 	g := nn.NewGraph(m.Params())
-	p, err := m.Build(g, m.Objectives()[0], 2, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, g, m, m.Objectives()[0], 2, 1)
 	if p.Outputs.Options != nil || !slices.Equal(nn.Data(p.Outputs.Active), []float32{1, 1, 1, 1, 1, 1}) {
 		t.Errorf("options %v, active %v", p.Outputs.Options, p.Outputs.Active.Value())
 	}

@@ -178,10 +178,7 @@ func TestScoreMatchingStart(t *testing.T) {
 func TestConditions(t *testing.T) {
 	s := energyOf(t, "{width: 4, encoder: {mlp: {hidden: [9], activation: tanh}}, conditions: [column, object]}")
 	factors := []factor.Factor{object, row, column}
-	m, err := s.New(data(factors...), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, s, data(factors...), 1)
 	at := func(n int, labels ...float32) (value float64, table []float32, p *matched) {
 		t.Helper()
 		p, err := match(m, n, 0.5, factors)

@@ -20,15 +20,9 @@ import (
 
 // TestDecodesTransported checks that the model decodes images of labelled groups from g_m . zbar, not from the samples.
 func TestDecodesTransported(t *testing.T) {
-	m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewEuclidean())}).New(data(row), 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, &LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewEuclidean())}, data(row), 3)
 	g := nn.NewGraph(m.Params())
-	p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 4, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, g, m, Objective{Name: "supervised", Labelled: true}, 4, 2)
 	rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
 	copy(nn.Data(p.Transformations[0].Node), []float32{0, 1, 0, 2})
 	for i, n := range p.Noise {
@@ -55,15 +49,9 @@ func TestDecodesTransported(t *testing.T) {
 // TestStopGradient checks that the reconstruction of labelled groups trains the encoder, unless the option prevents it.
 func TestStopGradient(t *testing.T) {
 	for _, stop := range []bool{false, true} {
-		m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere()), StopGradient: stop}).New(data(row), 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := newModel(t, &LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere()), StopGradient: stop}, data(row), 3)
 		g := nn.NewGraph(m.Params())
-		p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 4, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := built(t, g, m, Objective{Name: "supervised", Labelled: true}, 4, 2)
 		loss, err := losses.BernoulliReconstruction(p.Outputs.Images, p.Outputs.Logits)
 		if err != nil {
 			t.Fatal(err)
@@ -81,15 +69,9 @@ func TestStopGradient(t *testing.T) {
 // TestLSBDOfMoves checks the loss on a group with equal images and equal noise. Without moves the points agree and
 // the loss is 0. With a move the loss is known.
 func TestLSBDOfMoves(t *testing.T) {
-	m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}).New(data(row, object, column), 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, &LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}, data(row, object, column), 3)
 	g := nn.NewGraph(m.Params())
-	p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 4, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, g, m, Objective{Name: "supervised", Labelled: true}, 4, 2)
 	if got := [2]int{p.Transformations[0].Columns[0], p.Transformations[1].Columns[0]}; got != [2]int{0, 2} {
 		t.Errorf("circles follow factors %v, want row (0) and column (2)", got)
 	}
@@ -143,10 +125,7 @@ func TestLSBDTurns(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := nn.NewGraph(m.Params())
-		p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 2, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := built(t, g, m, Objective{Name: "supervised", Labelled: true}, 2, 2)
 		moves := nn.Data(p.Transformations[0].Node)
 		copy(moves[len(moves)/2:], c.moves)
 		images := nn.Data(p.Outputs.Images)
@@ -221,15 +200,9 @@ func TestOrthogonalSpheres(t *testing.T) {
 	d := data(pose)
 	d.Rotations = 1
 	for _, orthogonal := range []bool{false, true} {
-		m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(sphere(), sphere(), sphere()), Orthogonal: orthogonal}).New(d, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := newModel(t, &LSBDVAE{Networks: small(16), Latent: latent.Of(sphere(), sphere(), sphere()), Orthogonal: orthogonal}, d, 3)
 		g := nn.NewGraph(m.Params())
-		p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 4, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := built(t, g, m, Objective{Name: "supervised", Labelled: true}, 4, 2)
 		rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
 		z := values(t, p.Outputs.Codes)[0]
 		for r := range 4 {
@@ -299,15 +272,9 @@ func TestLSBDVAERefuses(t *testing.T) {
 func TestLSBDOfGroups(t *testing.T) {
 	for _, moves := range [][]float64{{0, 0.3}, {0, 0.3, -0.5}, {0, 0.3, -0.5, 1.2}, {0, 1, 2, -1, -2, 0.1, 0.2, 0.4}} {
 		n := len(moves)
-		m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), &latent.Euclidean{Dim: 2})}).New(data(row, object), 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := newModel(t, &LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), &latent.Euclidean{Dim: 2})}, data(row, object), 3)
 		g := nn.NewGraph(m.Params())
-		p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 2*n, n) // two groups of M
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := built(t, g, m, Objective{Name: "supervised", Labelled: true}, 2*n, n) // two groups of M
 		loss, err := losses.LSBD(p.Outputs.Transports[0].Points, p.Outputs.Transports[0].Moved)
 		if err != nil {
 			t.Fatal(err)

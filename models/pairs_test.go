@@ -224,10 +224,7 @@ func runPairs(t *testing.T, m Model, labelled bool, images, noise []float32) pai
 	t.Helper()
 	n := len(images) / 64
 	g := nn.NewGraph(m.Params())
-	p, err := m.Build(g, Objective{Name: "o", Labelled: labelled}, n, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, g, m, Objective{Name: "o", Labelled: labelled}, n, 2)
 	copy(nn.Data(p.Outputs.Images), images)
 	copy(nn.Data(p.Noise[0]), noise)
 	must := gradcheck.Must(t)
@@ -270,10 +267,7 @@ func pairInputs(n int) (images, noise []float32) {
 
 func pairModel(t *testing.T, s Settings) Model {
 	t.Helper()
-	m, err := s.New(data(row, column), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, s, data(row, column), 1)
 	return m
 }
 

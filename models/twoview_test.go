@@ -49,10 +49,7 @@ func TestTwoViews(t *testing.T) {
 		"moco":         {encoder + first, encoder + first + 5*8 + 1},
 		"moco-v2":      {encoder + second, encoder + second + 5*8 + 1},
 	} {
-		m, err := tiny()[name].New(data(row, column), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := newModel(t, tiny()[name], data(row, column), 1)
 		got := [2]int{}
 		p := m.Params()
 		for _, n := range p.Names() {
@@ -68,10 +65,7 @@ func TestTwoViews(t *testing.T) {
 		before := p.Count()
 		g := nn.NewGraph(p)
 		g.Training = true
-		program, err := m.Build(g, m.Objectives()[0], 4, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		program := built(t, g, m, m.Objectives()[0], 4, 1)
 		if p.Count() != before {
 			t.Errorf("%s: a program makes parameters that New did not", name)
 		}
@@ -87,16 +81,10 @@ func TestTwoViews(t *testing.T) {
 // A BYOL program treats both views alike: swapped views give swapped predictions and targets. This needs separate
 // moments for each view.
 func TestViewsApart(t *testing.T) {
-	m, err := tiny()["byol"].New(data(row, column), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, tiny()["byol"], data(row, column), 1)
 	g := nn.NewGraph(m.Params())
 	g.Training = true
-	p, err := m.Build(g, m.Objectives()[0], 4, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, g, m, m.Objectives()[0], 4, 1)
 	a, b := nn.Data(p.Views[0]), nn.Data(p.Views[1])
 	r := rng.New(1, "views")
 	r.Normals(a)
@@ -123,16 +111,10 @@ func TestViewsApart(t *testing.T) {
 // equal to the network.
 func TestQueriesAndKeys(t *testing.T) {
 	for _, name := range []string{"moco", "moco-v2"} {
-		m, err := tiny()[name].New(data(row, column), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := newModel(t, tiny()[name], data(row, column), 1)
 		g := nn.NewGraph(m.Params())
 		g.Training = true
-		p, err := m.Build(g, m.Objectives()[0], 3, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := built(t, g, m, m.Objectives()[0], 3, 1)
 		a, b := nn.Data(p.Views[0]), nn.Data(p.Views[1])
 		r := rng.New(1, "views")
 		r.Normals(a)
@@ -156,10 +138,7 @@ func TestQueriesAndKeys(t *testing.T) {
 }
 
 func TestTwoViewErrors(t *testing.T) {
-	m, err := tiny()["moco"].New(data(row, column), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, tiny()["moco"], data(row, column), 1)
 	if _, err := m.Build(nn.NewGraph(m.Params()), m.Objectives()[0], 9, 1); err == nil || !strings.Contains(err.Error(), "9 images does not fit in a queue of 8") {
 		t.Errorf("error %v", err)
 	}
@@ -227,16 +206,10 @@ func TestCodeViews(t *testing.T) {
 			case *BarlowTwins:
 				s.Of = of
 			}
-			m, err := s.New(data(row, column), 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := newModel(t, s, data(row, column), 1)
 			g := nn.NewGraph(m.Params())
 			g.Training = true
-			p, err := m.Build(g, m.Objectives()[0], 3, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := built(t, g, m, m.Objectives()[0], 3, 1)
 			stream := rng.New(4, "views")
 			for _, v := range p.Views {
 				stream.Normals(nn.Data(v))

@@ -1,4 +1,4 @@
-// Package clitest has code shared by tests of the command line and of documentation pages. It writes files of data, shortens
+// Package clitest has code shared by tests of the command line and of documentation pages. It writes data, shortens
 // Unravel's experiments, and reads served pages.
 package clitest
 
