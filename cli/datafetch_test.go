@@ -19,7 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/internal/testfile"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 const spritesFile = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
@@ -269,12 +269,12 @@ func TestInputsRecord(t *testing.T) {
 		settings  string
 	}{
 		"arrays": {"data.npy", "dataset.grid.path", func(n int) {
-			testfile.WriteNPY(t, "data.npy", []int{32, 8, 8}, bytes.Repeat([]byte{uint8(n)}, 32*8*8))
+			must.WriteNPY(t, "data.npy", []int{32, 8, 8}, bytes.Repeat([]byte{uint8(n)}, 32*8*8))
 		}, "dataset: {grid: {path: data.npy}}\nmodel: {vae: {latent: 2, encoder: mlp}}"},
 		"folder of arrays": {filepath.Join("data", "factors.npy"), "dataset.grid.path/factors", func(n int) {
 			_ = os.Mkdir("data", 0o777)
-			testfile.WriteNPY(t, filepath.Join("data", "images.npy"), []int{32, 8, 8}, make([]uint8, 32*8*8))
-			testfile.WriteNPY(t, filepath.Join("data", "factors.npy"), []int{32, 1}, bytes.Repeat([]byte{0, uint8(n)}, 16))
+			must.WriteNPY(t, filepath.Join("data", "images.npy"), []int{32, 8, 8}, make([]uint8, 32*8*8))
+			must.WriteNPY(t, filepath.Join("data", "factors.npy"), []int{32, 1}, bytes.Repeat([]byte{0, uint8(n)}, 16))
 		}, "dataset: {grid: {path: data}}\nmodel: {vae: {latent: 2, encoder: mlp}}"},
 		"labels": {"labels.csv", "supervision.labels.file", func(n int) {
 			writeFile(t, "labels.csv", []byte("kind\n"+strings.Repeat(fmt.Sprintf("%d\n0\n", n), 32)))

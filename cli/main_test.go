@@ -15,7 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/safetensors"
-	"github.com/unravel-ml/unravel/internal/testfile"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // asProgram makes the test binary act as the program, for tests that need a process.
@@ -61,17 +61,17 @@ func tinyFile(t testing.TB) string {
 
 func writeFile(t testing.TB, path string, content []byte) {
 	t.Helper()
-	testfile.Write(t, path, content)
+	must.Write(t, path, content)
 }
 
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
-	return testfile.Read(t, path)
+	return must.Read(t, path)
 }
 
 func writeNPY[T npy.Element](t testing.TB, path string, shape []int, data []T) {
 	t.Helper()
-	testfile.WriteNPY(t, path, shape, data)
+	must.WriteNPY(t, path, shape, data)
 }
 
 // outcome is the result of a command line.

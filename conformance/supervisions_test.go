@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestSupervisions(t *testing.T) {
@@ -108,9 +109,7 @@ func TestSupervisionsFindFaults(t *testing.T) {
 			levels[i] = []int{i / 64, i % 64}
 		}
 		d, err := datasets.FromPixels("torus", make([]uint8, torus.Len()), 1, 1, 1, torus, levels)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		wantFinding(t, fault, conformance.CheckSplit("faulty", &faultySupervision{fault}, d), "supervision faulty: ", want)
 	}
 	e := registry.Entry[supervision.Kind]{Name: "faulty", Doc: "a supervision with a fault", New: func() supervision.Kind { return &faultySupervision{"refuses all"} }}
@@ -141,9 +140,7 @@ func TestMovesOfPosesAreChecked(t *testing.T) {
 		levels[i] = []int{i / 8, i % 8}
 	}
 	d, err := datasets.FromPixels("poses", make([]uint8, poses.Len()), 1, 1, 1, poses, levels)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	wantFinding(t, "right", conformance.CheckSplit("pairs", &supervision.Pairs{Count: 20}, d), "supervision pairs: ", "")
 	wantFinding(t, "inverse", conformance.CheckSplit("faulty", &turnedOver{}, d), "supervision faulty: ", `the rotation of factor "pose" takes level`)
 	wantFinding(t, "lost", conformance.CheckSplit("faulty", &turnedOver{lost: true}, d), "supervision faulty: ", `there is no rotation in space for factor "pose"`)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
-	"github.com/unravel-ml/unravel/internal/testfile"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -32,13 +32,9 @@ func TestHierarchicalCodes(t *testing.T) {
 	p := built(t, g, m, m.Objectives()[0], n, 1)
 	rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
 	codes, err := m.Encode(g, p.Outputs.Images)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	decoded, err := m.(Decoder).Decode(g, codes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	v := values(t, codes, p.Outputs.Logits, decoded, p.Outputs.Active, p.Outputs.Sample)
 	for i, want := range v[1] {
 		if math.Abs(float64(v[2][i]-want)) > 1e-6 {
@@ -75,13 +71,9 @@ func TestSoftOptions(t *testing.T) {
 	p := built(t, g, m, m.Objectives()[0], n, 1)
 	rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
 	free, _, err := m.(*cofhae).heads(g, p.Outputs.Images)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	codes, err := m.Encode(g, p.Outputs.Images)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	v := values(t, p.Outputs.Options, p.Outputs.Sample, free, codes)
 	for i := range n { // codes for metrics have hard options at any tau
 		if a := v[3][7*i]; a != 1 && a != 2 {
@@ -115,9 +107,9 @@ func TestFlatHierarchy(t *testing.T) {
 }
 
 func TestHierarchySources(t *testing.T) {
-	file := testfile.Write(t, filepath.Join(t.TempDir(), "h.json"), `[{"type": "continuous"}, {"type": "categorical", "options": [[], [{"type": "continuous"}]]}]`)
+	file := must.Write(t, filepath.Join(t.TempDir(), "h.json"), `[{"type": "continuous"}, {"type": "categorical", "options": [[], [{"type": "continuous"}]]}]`)
 	none := file + "none"
-	testfile.Write(t, none, `[{"type": "categorical", "options": [[], []]}]`)
+	must.Write(t, none, `[{"type": "categorical", "options": [[], []]}]`)
 	s := NewCOFHAE()
 	s.Networks, s.Hierarchy = small(4), file
 	m, err := s.New(data(row), 1)

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
 )
@@ -30,13 +31,9 @@ func TestDecodesTransported(t *testing.T) {
 	}
 	decoded := func(part func(losses.Transport) *gorgonia.Node) *gorgonia.Node {
 		z, err := graph.ConcatColumns(part(p.Outputs.Transports[0]), part(p.Outputs.Transports[1]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		logits, err := m.(Decoder).Decode(g, z)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return logits
 	}
 	v := values(t, p.Outputs.Logits, decoded(func(x losses.Transport) *gorgonia.Node { return x.Moved }),
@@ -53,13 +50,9 @@ func TestStopGradient(t *testing.T) {
 		g := nn.NewGraph(m.Params())
 		p := built(t, g, m, Objective{Name: "supervised", Labelled: true}, 4, 2)
 		loss, err := losses.BernoulliReconstruction(p.Outputs.Images, p.Outputs.Logits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		weight, err := g.Param("encoder/dense1/weight", tensor.Shape{64, 16}, nn.Zeros)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if _, err := gorgonia.Grad(loss, weight); (err != nil) != stop {
 			t.Errorf("stop_gradient %v: gradient of the encoder's weight: %v", stop, err)
 		}
@@ -76,9 +69,7 @@ func TestLSBDOfMoves(t *testing.T) {
 		t.Errorf("circles follow factors %v, want row (0) and column (2)", got)
 	}
 	loss, err := losses.LSBD(p.Outputs.Transports[0].Points, p.Outputs.Transports[0].Moved)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	images := nn.Data(p.Outputs.Images)
 	for i := range images {
 		images[i] = float32(i%64) / 64
@@ -121,9 +112,7 @@ func TestLSBDTurns(t *testing.T) {
 			spaces = latent.Of(c.space, latent.NewSphere())
 		}
 		m, err := (&LSBDVAE{Networks: small(16), Latent: spaces}).New(c.data, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		g := nn.NewGraph(m.Params())
 		p := built(t, g, m, Objective{Name: "supervised", Labelled: true}, 2, 2)
 		moves := nn.Data(p.Transformations[0].Node)
@@ -276,9 +265,7 @@ func TestLSBDOfGroups(t *testing.T) {
 		g := nn.NewGraph(m.Params())
 		p := built(t, g, m, Objective{Name: "supervised", Labelled: true}, 2*n, n) // two groups of M
 		loss, err := losses.LSBD(p.Outputs.Transports[0].Points, p.Outputs.Transports[0].Moved)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		images := nn.Data(p.Outputs.Images)
 		for i := range images {
 			images[i] = float32(i%64) / 64

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
@@ -36,9 +37,7 @@ func data(factors ...factor.Factor) Data {
 func newModel(t testing.TB, s Settings, d Data, seed uint64) Model {
 	t.Helper()
 	m, err := s.New(d, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return m
 }
 
@@ -46,9 +45,7 @@ func newModel(t testing.TB, s Settings, d Data, seed uint64) Model {
 func built(t testing.TB, g *nn.Graph, m Model, o Objective, n, group int) *Program {
 	t.Helper()
 	p, err := m.Build(g, o, n, group)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return p
 }
 
@@ -56,12 +53,8 @@ func built(t testing.TB, g *nn.Graph, m Model, o Objective, n, group int) *Progr
 func values(t *testing.T, nodes ...*gorgonia.Node) [][]float32 {
 	t.Helper()
 	m, err := machine.New(nodes[0].Graph(), nodes...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, m.RunAll())
 	var all [][]float32
 	for _, n := range nodes {
 		switch v := m.Value(n).(type) {
@@ -153,13 +146,9 @@ func checkCodes(t *testing.T, m Model, p *Program) {
 	t.Helper()
 	g := nn.NewGraph(m.Params())
 	images, err := g.Input("images", p.Outputs.Images.Shape()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	codes, err := m.Encode(g, images)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	stream := rng.New(1, "test")
 	stream.Normals(nn.Data(images))
 	copy(nn.Data(p.Outputs.Images), nn.Data(images))
@@ -182,14 +171,10 @@ func TestEncodeIsDeterministic(t *testing.T) {
 	for i := range codes {
 		g := nn.NewGraph(m.Params())
 		images, err := g.Input("images", 5, 8, 8, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		rng.New(1, "images").Normals(nn.Data(images))
 		z, err := m.Encode(g, images)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		codes[i] = values(t, z)[0]
 	}
 	width := len(codes[0]) / 5
@@ -224,13 +209,9 @@ func TestVAESample(t *testing.T) {
 	noise := nn.Data(p.Noise[0])
 	rng.New(1, "noise").Normals(noise)
 	codes, err := g.Input("codes", 4, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	decoded, err := m.(Decoder).Decode(g, codes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	q := p.Outputs.Posteriors[0].(gaussian)
 	v := values(t, q.mean, q.logVariance)
 	for i := range noise {

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestMomentum(t *testing.T) {
@@ -169,9 +170,7 @@ func TestTwoViewErrors(t *testing.T) {
 func TestTwoViewDefaults(t *testing.T) {
 	for name, norm := range map[string]string{"byol": nn.GroupNorm, "simsiam": nn.BatchNorm, "barlow-twins": nn.BatchNorm, "moco": nn.BatchNorm, "moco-v2": nn.BatchNorm} {
 		e, err := Registry.Lookup(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		var choice nn.EncoderChoice
 		switch s := e.New().(type) {
 		case *BYOL:
@@ -215,12 +214,8 @@ func TestCodeViews(t *testing.T) {
 				stream.Normals(nn.Data(v))
 			}
 			machine, err := machine.New(p.Outputs.Codes.Graph(), p.Outputs.Codes)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := machine.RunAll(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
+			must.OK(t, machine.RunAll())
 			codes[of] = slices.Clone(machine.Value(p.Outputs.Codes).Data().([]float32))
 			if rows := p.Outputs.Codes.Shape()[0]; p.Outputs.Rows != rows || p.Outputs.Sample != p.Outputs.Codes {
 				t.Errorf("%s, %s: a batch of %d, %d rows of codes", name, of, p.Outputs.Rows, rows)

@@ -21,7 +21,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/table"
-	"github.com/unravel-ml/unravel/internal/testfile"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Every command line of README.md and of the pages works, in the order of its page. Configs, sweeps and tables are
@@ -45,7 +45,7 @@ func TestDocs(t *testing.T) {
 	count := 0
 	for _, page := range list {
 		t.Run(filepath.Base(page), func(t *testing.T) {
-			text := string(testfile.Read(t, page))
+			text := string(must.Read(t, page))
 			lines := commandLines(text)
 			if len(lines) == 0 {
 				return
@@ -77,7 +77,7 @@ func TestDocsPrograms(t *testing.T) {
 	}
 	count := 0
 	for _, page := range pages(t) {
-		for _, block := range goBlock.FindAllStringSubmatch(string(testfile.Read(t, page)), -1) {
+		for _, block := range goBlock.FindAllStringSubmatch(string(must.Read(t, page)), -1) {
 			count++
 			check := goRun
 			switch {
@@ -193,9 +193,9 @@ func runLine(t *testing.T, root, line string, run func(testing.TB, ...string) ou
 		t.Errorf("%s: %v", line, o)
 	}
 	if into != "" {
-		testfile.Write(t, into, o.out)
+		must.Write(t, into, o.out)
 		if strings.Contains(line, "list configs") { // the output is the whole experiment
-			testfile.Write(t, into, clitest.Short(t, strings.TrimSuffix(words[2], ".yaml")))
+			must.Write(t, into, clitest.Short(t, strings.TrimSuffix(words[2], ".yaml")))
 		}
 	}
 }
@@ -214,7 +214,7 @@ func checkGoTest(t *testing.T, root string, words []string) {
 				t.Errorf("go test %s: no package with tests %s", strings.Join(words, " "), w)
 			}
 			for _, f := range files {
-				for _, m := range declared.FindAllStringSubmatch(string(testfile.Read(t, f)), -1) {
+				for _, m := range declared.FindAllStringSubmatch(string(must.Read(t, f)), -1) {
 					names = append(names, m[1])
 				}
 			}
@@ -238,13 +238,13 @@ func writeShared(t *testing.T, root string) {
 	t.Helper()
 	clitest.HierarchicalFiles(t)
 	writeArrays(t)
-	testfile.Write(t, "dsprites.npz", testfile.Read(t, filepath.Join(root, "datasets", "public", "testdata", "dsprites", "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz")))
+	must.Write(t, "dsprites.npz", must.Read(t, filepath.Join(root, "datasets", "public", "testdata", "dsprites", "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz")))
 	clitest.WritePhotos(t)
 	for _, name := range configs.Names() {
 		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 			t.Fatal(err)
 		}
-		testfile.Write(t, name, clitest.Short(t, name))
+		must.Write(t, name, clitest.Short(t, name))
 	}
 	printed, err := fs.Sub(configs.Tables(), "reference")
 	if err == nil {
@@ -257,7 +257,7 @@ func writeShared(t *testing.T, root string) {
 		shortTable(t, name, "scales={quick: {seeds: 1}, medium: {seeds: 1}, full: {seeds: 1}}")
 	}
 	shortTable(t, "modularity-ablation", "scales={quick: {seeds: 1, set: {dataset: $small}}, medium: {seeds: 1, set: {dataset: $small}}, full: {seeds: 1}}")
-	testfile.Write(t, "mine-sweep.yaml", "base: mine.yaml\nset: {train.epochs: 1}\nseeds: [1, 2]\n")
+	must.Write(t, "mine-sweep.yaml", "base: mine.yaml\nset: {train.epochs: 1}\nseeds: [1, 2]\n")
 }
 
 // copyShared copies shared files to the current folder: all files with -long, otherwise only files that the page names,
@@ -289,7 +289,7 @@ func copyShared(t *testing.T, shared, page string) {
 		if path.Ext(name) == "" { // a config or a table
 			page += string(content)
 		}
-		testfile.Write(t, name, content)
+		must.Write(t, name, content)
 		return err
 	}
 	for range 2 { // tables name configs
@@ -314,7 +314,7 @@ func writeSweeps(t *testing.T, page string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		testfile.Write(t, plan[1], root.Inline())
+		must.Write(t, plan[1], root.Inline())
 	}
 }
 
@@ -325,10 +325,10 @@ func writeArrays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testfile.WriteNPY(t, "z.npy", []int{factors.Rows, factors.Cols}, factors.Data)
-	testfile.WriteNPY(t, "v.npy", []int{factors.Rows, factors.Cols}, factors.Data)
+	must.WriteNPY(t, "z.npy", []int{factors.Rows, factors.Cols}, factors.Data)
+	must.WriteNPY(t, "v.npy", []int{factors.Rows, factors.Cols}, factors.Data)
 	for _, name := range []string{"learned.json", "true.json"} {
-		testfile.Write(t, name, clitest.HierarchyText)
+		must.Write(t, name, clitest.HierarchyText)
 	}
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
@@ -349,7 +349,7 @@ func writeArrays(t *testing.T) {
 	if err := z.Close(); err != nil {
 		t.Fatal(err)
 	}
-	testfile.Write(t, "all.npz", archive.Bytes())
+	must.Write(t, "all.npz", archive.Bytes())
 }
 
 // shortTable writes a file of an Unravel table with its first row and one draw. The file overrides the embedded table.
@@ -366,7 +366,7 @@ func shortTable(t *testing.T, name, scales string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testfile.Write(t, name, root.Inline())
+	must.Write(t, name, root.Inline())
 }
 
 // shortPlan writes the sweep of a page about sweeps, with one seed and without zip.
@@ -386,5 +386,5 @@ func shortPlan(t *testing.T, page string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	testfile.Write(t, plan[2]+".yaml", root.Inline())
+	must.Write(t, plan[2]+".yaml", root.Inline())
 }

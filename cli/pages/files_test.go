@@ -11,7 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/internal/testfile"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // fileBlock matches blocks that are files: their first line is a comment with the file's name.
@@ -33,7 +33,7 @@ func writeFiles(t *testing.T, root, page string) {
 		}
 	}
 	for _, m := range csvBlock.FindAllStringSubmatch(page, -1) {
-		testfile.Write(t, m[1], m[2])
+		must.Write(t, m[1], m[2])
 	}
 	for _, m := range fileBlock.FindAllStringSubmatch(page, -1) {
 		switch {
@@ -42,7 +42,7 @@ func writeFiles(t *testing.T, root, page string) {
 			if !long.Enabled() {
 				text = strings.Replace(text, "range 2000", "range 200", 1)
 			}
-			testfile.Write(t, m[2], text)
+			must.Write(t, m[2], text)
 		case !strings.Contains(m[1], "\nbase:"): // a short experiment or table
 			root, err := config.Parse(m[2], []byte(m[1]))
 			if err == nil && root.Get("rows") != nil {
@@ -53,7 +53,7 @@ func writeFiles(t *testing.T, root, page string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			testfile.Write(t, m[2], root.Inline())
+			must.Write(t, m[2], root.Inline())
 		}
 		switch m[2] {
 		case "main.go":
@@ -71,11 +71,11 @@ func writeFiles(t *testing.T, root, page string) {
 func writeModule(t *testing.T, root string) {
 	t.Helper()
 	from := filepath.Join(root, "examples", "ownparts")
-	text := string(testfile.Read(t, filepath.Join(from, "go.mod")))
+	text := string(must.Read(t, filepath.Join(from, "go.mod")))
 	text = strings.Replace(text, "module example.org/ownparts", "module example.org/mine", 1)
 	text = strings.Replace(text, "=> ../..", "=> "+root, 1)
-	testfile.Write(t, "go.mod", text)
-	testfile.Write(t, "go.sum", testfile.Read(t, filepath.Join(from, "go.sum")))
+	must.Write(t, "go.mod", text)
+	must.Write(t, "go.sum", must.Read(t, filepath.Join(from, "go.sum")))
 }
 
 // runGo runs the program or the tests of a page's files. By default it only checks the types of tests, and of programs
@@ -92,7 +92,7 @@ func runGo(t *testing.T, words []string) {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		sources = append(sources, string(testfile.Read(t, f)))
+		sources = append(sources, string(must.Read(t, f)))
 	}
 	switch {
 	case !long.Enabled() && (words[1] == "test" || strings.Contains(strings.Join(sources, ""), module)):
@@ -132,7 +132,7 @@ func writeCodes(t *testing.T) {
 		before = append(before, math.Sin(a+b), math.Cos(b+c), math.Sin(a*c), a+b+c, math.Cos(a), b*c)
 		after = append(after, a+b, b-c, a-c, math.Sin(a), math.Cos(b), c*c)
 	}
-	testfile.WriteNPY(t, "factors.npy", []int{512, 3}, levels)
-	testfile.WriteNPY(t, "before.npy", []int{512, 6}, before)
-	testfile.WriteNPY(t, "after.npy", []int{512, 6}, after)
+	must.WriteNPY(t, "factors.npy", []int{512, 3}, levels)
+	must.WriteNPY(t, "before.npy", []int{512, 6}, before)
+	must.WriteNPY(t, "after.npy", []int{512, 6}, after)
 }

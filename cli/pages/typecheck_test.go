@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/testfile"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // compiled finds the exports of all packages that the pages' programs import.
@@ -50,7 +50,7 @@ func goCommand(t *testing.T, command string, sources []string) error {
 	c := exec.Command("go", command)
 	c.Dir = filepath.Join("..", "..")
 	for i, s := range sources {
-		file := testfile.Write(t, filepath.Join(t.TempDir(), fmt.Sprintf("file%d.go", i)), s)
+		file := must.Write(t, filepath.Join(t.TempDir(), fmt.Sprintf("file%d.go", i)), s)
 		c.Args = append(c.Args, file)
 	}
 	if out, err := c.CombinedOutput(); err != nil {

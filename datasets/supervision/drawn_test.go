@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	. "github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // drawing is a supervision that draws groups of consecutive images, with the parity of the step as the action.
@@ -45,9 +46,7 @@ func (w drawing) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 func dealt(t testing.TB, b *Sampler, epochs int) (list []string) {
 	t.Helper()
 	for range epochs {
-		if err := b.StartEpoch(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, b.StartEpoch())
 		for batch, ok := b.Next(); ok; batch, ok = b.Next() {
 			list = append(list, fmt.Sprint(batch))
 		}
@@ -70,9 +69,7 @@ func TestDrawnGroups(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for range 2 {
-			if err := b.StartEpoch(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, b.StartEpoch())
 			var sizes []string
 			for batch, ok := b.Next(); ok; batch, ok = b.Next() {
 				if !batch.Labelled {
@@ -165,26 +162,16 @@ func TestDrawnResume(t *testing.T) {
 		one := datatest.Sampler(t, s, 6)
 		for at := range want {
 			if at%one.Batches() == 0 {
-				if err := one.StartEpoch(); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, one.StartEpoch())
 			}
 			one.Next()
 			text, err := json.Marshal(one.State())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			var state State
-			if err := json.Unmarshal(text, &state); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, json.Unmarshal(text, &state))
 			other, err := NewSampler(s, 6, rng.New(99, "other"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := other.Restore(state); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
+			must.OK(t, other.Restore(state))
 			var got []string
 			for batch, ok := other.Next(); ok; batch, ok = other.Next() {
 				got = append(got, fmt.Sprint(batch))

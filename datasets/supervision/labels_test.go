@@ -14,8 +14,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	. "github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 func ordinal(name string, size int) factor.Factor {
@@ -61,9 +61,7 @@ func TestFactorLabelsSeed(t *testing.T) {
 	d := datatest.Build(t, &drawn.Square{Size: 16, Side: 4, Step: 1})
 	draw := func(seed uint64, fraction float64) []int {
 		s, err := (&FactorLabels{Fraction: fraction}).Split(d, rng.New(seed, "supervision"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return s.Known.Images
 	}
 	few, more := draw(1, 0.1), draw(1, 0.3)
@@ -79,7 +77,7 @@ func TestFactorLabelsSeed(t *testing.T) {
 
 func labelFile[T npy.Element](t *testing.T, shape []int, data ...T) string {
 	t.Helper()
-	return testfile.WriteNPY(t, filepath.Join(t.TempDir(), "labels.npy"), shape, data)
+	return must.WriteNPY(t, filepath.Join(t.TempDir(), "labels.npy"), shape, data)
 }
 
 func TestLabelFile(t *testing.T) {
@@ -304,7 +302,7 @@ func TestLabelTables(t *testing.T) {
 		{"words and numbers", "a\n7\nx\nNA\n7\n", "categorical", "a 2 [0 1 -1 0] [] 7 x"},
 		{"a gap", "a\n0\n3\n1\n0\n", "circular:4", "a 4 [0 3 1 0] []"},
 	} {
-		path := testfile.Write(t, filepath.Join(t.TempDir(), "labels.csv"), c.text)
+		path := must.Write(t, filepath.Join(t.TempDir(), "labels.csv"), c.text)
 		s := &FactorLabels{Fraction: 1, File: path}
 		if c.kind != "" {
 			s.Kinds.List = []string{c.kind}
@@ -328,7 +326,7 @@ func TestLabelTables(t *testing.T) {
 		"cat\ncow\ncat\ncow\n": "want a row for each of the 4 images of dataset toy; its first line (cat) names the columns",
 		"a\n0\nx\n1\n2\n":      `line 3, field 1: "x" is a word, and 0 in line 2 a number`,
 	} {
-		path := testfile.Write(t, filepath.Join(t.TempDir(), "labels.csv"), text)
+		path := must.Write(t, filepath.Join(t.TempDir(), "labels.csv"), text)
 		if _, err := (&FactorLabels{Fraction: 1, File: path, Kinds: factor.ColumnKinds{List: []string{"circular:360"}}}).Split(d, rng.New(0, "")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	. "github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -46,9 +47,7 @@ func TestPanicsReachTheCaller(t *testing.T) {
 		t.Errorf("Fill: %s", text)
 	}
 	l := NewLoader(d, datatest.Sampler(t, datatest.Split(t, &None{}, d), 20))
-	if err := l.StartEpoch(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, l.StartEpoch())
 	dealt := 0
 	text := caught(func() {
 		for _, _, ok := l.Next(); ok; _, _, ok = l.Next() {

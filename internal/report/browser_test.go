@@ -15,7 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/internal/testfile"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestMain(m *testing.M) { os.Exit(browser.Main(m)) }
@@ -261,10 +261,8 @@ var scripts = regexp.MustCompile(`(?s)<script.*?</script>`)
 // Without scripts, a page has its text and all figures, and nothing that waits for scripts.
 func TestWithoutScripts(t *testing.T) {
 	var b bytes.Buffer
-	if err := WritePage(&b, wholePage(t, 4, nil)); err != nil {
-		t.Fatal(err)
-	}
-	path := testfile.Write(t, filepath.Join(t.TempDir(), "report.html"), scripts.ReplaceAll(b.Bytes(), nil))
+	must.OK(t, WritePage(&b, wholePage(t, 4, nil)))
+	path := must.Write(t, filepath.Join(t.TempDir(), "report.html"), scripts.ReplaceAll(b.Bytes(), nil))
 	p := openBrowser(t).Page(browser.File(path))
 	var sections, figures string
 	p.Eval(`[...document.querySelectorAll("section")].filter((s) => s.checkVisibility()).map((s) => s.id).join(" ")`, &sections)

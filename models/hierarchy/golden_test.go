@@ -4,14 +4,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/testfile"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestDistanceGolden(t *testing.T) {
 	var hierarchies map[string]Hierarchy
 	var want map[string]struct{ Value, Tolerance float64 }
-	testfile.ReadJSON(t, "testdata/hierarchies.json", &hierarchies)
-	testfile.ReadJSON(t, "testdata/expected.json", &want)
+	must.ReadJSON(t, "testdata/hierarchies.json", &hierarchies)
+	must.ReadJSON(t, "testdata/expected.json", &want)
 	if len(want) != 81 {
 		t.Fatalf("%d pairs; want 81", len(want))
 	}

@@ -12,9 +12,9 @@ import (
 
 	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
-	"github.com/unravel-ml/unravel/internal/testfile"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	. "github.com/unravel-ml/unravel/results/tables"
@@ -34,9 +34,7 @@ var notReproduced = []string{
 func open(t testing.TB, name string) *Table {
 	t.Helper()
 	table, err := Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return table
 }
 
@@ -79,7 +77,7 @@ func TestTable2Golden(t *testing.T) {
 	var golden map[string]map[string]struct {
 		Value any
 	}
-	testfile.ReadJSON(t, "../../metrics/testdata/enriching/expected.json", &golden)
+	must.ReadJSON(t, "../../metrics/testdata/enriching/expected.json", &golden)
 	table := open(t, "enriching-table2")
 	table.Columns = slices.DeleteFunc(table.Columns, func(c Column) bool { return goldenKeys[c.Label] == "" })
 	table.Notes = nil
@@ -229,7 +227,7 @@ func TestTable4Golden(t *testing.T) {
 		Subsets   [][]int
 		PerSubset map[string][][]float64 `json:"per_subset"`
 	}
-	testfile.ReadJSON(t, "../../metrics/testdata/enriching/subsets.json", &golden)
+	must.ReadJSON(t, "../../metrics/testdata/enriching/subsets.json", &golden)
 	table := open(t, "enriching-table4")
 	for i, row := range table.Rows {
 		source := row.From.Value

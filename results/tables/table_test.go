@@ -12,7 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
-	"github.com/unravel-ml/unravel/internal/testfile"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
@@ -37,9 +37,7 @@ func load(yaml, csv string) (*Table, error) {
 
 func TestLoad(t *testing.T) {
 	table, err := load(small, smallCSV)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if reproduced, printed := table.Coverage(); reproduced != 1 || printed != 3 {
 		t.Errorf("coverage %d of %d", reproduced, printed)
 	}
@@ -52,9 +50,7 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	noted, err := load(small+"notes: [{rows: [r], columns: [c], reason: so it is}]\n", smallCSV)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if reproduced, printed := noted.Coverage(); reproduced != 0 || printed != 3 {
 		t.Errorf("with a note: coverage %d of %d", reproduced, printed)
 	}
@@ -134,7 +130,7 @@ func TestOpen(t *testing.T) {
 		t.Error(err)
 	}
 	dir := t.TempDir()
-	testfile.WriteAll(t, dir, map[string]string{"small.yaml": small, "small.csv": smallCSV})
+	must.WriteAll(t, dir, map[string]string{"small.yaml": small, "small.csv": smallCSV})
 	if table, err := Open(filepath.Join(dir, "small.yaml")); err != nil || table.Name != "small" {
 		t.Errorf("%+v, %v", table, err)
 	}
@@ -142,7 +138,7 @@ func TestOpen(t *testing.T) {
 	if table, err := Open("small.yaml"); err != nil || table.Name != "small" {
 		t.Errorf("%+v, %v", table, err)
 	}
-	testfile.Write(t, "small.csv", smallCSV[:len(smallCSV)-3])
+	must.Write(t, "small.csv", smallCSV[:len(smallCSV)-3])
 	if _, err := Open("small.yaml"); err == nil || !strings.HasPrefix(err.Error(), "small.csv:5: the last line does not end with a line break") {
 		t.Error(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/testfile"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestPlan(t *testing.T) {
@@ -33,12 +33,12 @@ func TestPlan(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	t.Chdir(t.TempDir())
-	testfile.Write(t, "a.go", "package a\n")
+	must.Write(t, "a.go", "package a\n")
 	var out bytes.Buffer
 	if err := run(t.Context(), &out, "gofmt -l ."); err != nil || out.String() != "$ gofmt -l .\n" {
 		t.Errorf("a formatted file: %q, %v", &out, err)
 	}
-	testfile.Write(t, "b.go", "package  a\n")
+	must.Write(t, "b.go", "package  a\n")
 	if err := run(t.Context(), &out, "gofmt -l ."); err == nil || !strings.HasSuffix(out.String(), "\nb.go\n") {
 		t.Errorf("an unformatted file: %q, %v", &out, err)
 	}

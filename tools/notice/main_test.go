@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/testfile"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // TestNoticeIsCurrent checks that the stored notice names the modules that are linked into the program.
@@ -15,7 +15,7 @@ func TestNoticeIsCurrent(t *testing.T) {
 		t.Skip("takes a second or two")
 	}
 	const root = "../.."
-	stored := testfile.Read(t, filepath.Join(root, "NOTICE"))
+	stored := must.Read(t, filepath.Join(root, "NOTICE"))
 	var made bytes.Buffer
 	if err := write(&made, root); err != nil {
 		t.Skipf("modules of other systems are not at hand: %v", err)

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/internal/testfile"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // snapshot commits the files of this working tree, including changes, to a temporary repository.
@@ -36,14 +36,10 @@ func snapshot(t *testing.T) string {
 		if os.IsNotExist(err) { // the file was deleted without a commit
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		to := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		testfile.Write(t, to, content)
+		must.OK(t, os.MkdirAll(filepath.Dir(to), 0o777))
+		must.Write(t, to, content)
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-q", "-m", "a release"}} {
 		if _, err := command(t.Context(), dir, nil, "git", args...); err != nil {
@@ -62,9 +58,7 @@ func TestRelease(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "dist")
 		r := release{version: "v0.1.0", out: dir, systems: []string{host}, root: tree}
 		var log bytes.Buffer
-		if err := r.make(t.Context(), &log); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.make(t.Context(), &log))
 		t.Log(log.String())
 		dirs = append(dirs, dir)
 	}
@@ -74,7 +68,7 @@ func TestRelease(t *testing.T) {
 		t.Errorf("%d files, want %d; %v", len(entries), want, err)
 	}
 	for _, e := range entries {
-		one := testfile.Read(t, filepath.Join(dirs[0], e.Name()))
+		one := must.Read(t, filepath.Join(dirs[0], e.Name()))
 		two, err := os.ReadFile(filepath.Join(dirs[1], e.Name()))
 		if err != nil || !bytes.Equal(one, two) {
 			t.Errorf("%s: other bytes the second time, %v", e.Name(), err)
@@ -105,7 +99,7 @@ func strangersTest(t *testing.T, archive string) {
 		out, err := c.CombinedOutput()
 		return string(out), err
 	}
-	readme := testfile.Read(t, filepath.Join(folder, "README.md"))
+	readme := must.Read(t, filepath.Join(folder, "README.md"))
 	count := 0
 	for _, block := range shellBlock.FindAllStringSubmatch(string(readme), -1) {
 		for line := range strings.Lines(block[1]) {

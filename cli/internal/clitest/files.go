@@ -14,7 +14,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
-	"github.com/unravel-ml/unravel/internal/testfile"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // HierarchyText is the hierarchy of HierarchicalFiles: z1 is active with option 2 alone.
@@ -38,11 +38,11 @@ func HierarchicalFiles(t *testing.T) {
 		components = append(components, int64(kind+4))
 	}
 	components[7] = -1
-	testfile.WriteNPY(t, "codes.npy", []int{400, 3}, codes)
-	testfile.WriteNPY(t, "components.npy", []int{400}, components)
-	testfile.Write(t, "factors.csv", factors.String())
-	testfile.Write(t, "hierarchy.json", HierarchyText)
-	testfile.Write(t, "flat.json", `[{"type": "continuous"}, {"type": "continuous"}]`)
+	must.WriteNPY(t, "codes.npy", []int{400, 3}, codes)
+	must.WriteNPY(t, "components.npy", []int{400}, components)
+	must.Write(t, "factors.csv", factors.String())
+	must.Write(t, "hierarchy.json", HierarchyText)
+	must.Write(t, "flat.json", `[{"type": "continuous"}, {"type": "continuous"}]`)
 }
 
 // WritePhotos writes pictures and a table of labels, with a cache for the test.
@@ -63,8 +63,8 @@ func WritePhotos(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := fmt.Sprintf("%d.png", i)
-		testfile.Write(t, filepath.Join("photos", name), b.Bytes())
+		must.Write(t, filepath.Join("photos", name), b.Bytes())
 		labels += fmt.Sprintf("%s,%d,%d\n", name, i%5, i/20)
 	}
-	testfile.Write(t, "labels.csv", labels)
+	must.Write(t, "labels.csv", labels)
 }

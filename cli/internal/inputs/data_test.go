@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/internal/testfile"
 )
 
 // The error for a wrong number of rows states the likely mistake.
@@ -29,10 +29,8 @@ func TestEmptyCodes(t *testing.T) {
 		"codes: " + path + " has shape [3 0]; want at least one row and one column": {3, 0},
 	} {
 		var b bytes.Buffer
-		if err := npy.Write(&b, shape, []float32{}); err != nil {
-			t.Fatal(err)
-		}
-		testfile.Write(t, path, b.Bytes())
+		must.OK(t, npy.Write(&b, shape, []float32{}))
+		must.Write(t, path, b.Bytes())
 		if _, err := ReadCodes(path, nil); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/testfile"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestLicences(t *testing.T) {
@@ -16,10 +16,8 @@ func TestLicences(t *testing.T) {
 	}
 	for _, name := range []string{"LICENSE-GO", "licenses/ftl.txt", "license.go", "sub/LICENSE", "COPYING", "readme"} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		testfile.Write(t, path, "")
+		must.OK(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must.Write(t, path, "")
 	}
 	names, err := Licences(dir)
 	if got := filepath.ToSlash(strings.Join(names, " ")); err != nil || got != "COPYING LICENSE-GO licenses/ftl.txt" {

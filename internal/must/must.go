@@ -1,5 +1,5 @@
-// Package testfile reads and writes the files of tests.
-package testfile
+// Package must has steps of tests, which end a test if they fail.
+package must
 
 import (
 	"bytes"
@@ -11,12 +11,18 @@ import (
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
+// OK ends a test if there is an error.
+func OK(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Write writes a file, which may replace another one, and returns its path.
 func Write[T string | []byte](t testing.TB, path string, content T) string {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	OK(t, os.WriteFile(path, []byte(content), 0o666))
 	return path
 }
 
@@ -32,9 +38,7 @@ func WriteAll(t testing.TB, dir string, files map[string]string) {
 func WriteNPY[T npy.Element](t testing.TB, path string, shape []int, data []T) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := npy.Write(&b, shape, data); err != nil {
-		t.Fatal(err)
-	}
+	OK(t, npy.Write(&b, shape, data))
 	return Write(t, path, b.Bytes())
 }
 
@@ -42,9 +46,7 @@ func WriteNPY[T npy.Element](t testing.TB, path string, shape []int, data []T) s
 func Read(t testing.TB, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	OK(t, err)
 	return content
 }
 
