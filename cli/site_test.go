@@ -129,7 +129,6 @@ func TestSiteLinks(t *testing.T) {
 // The site works in a browser from files: no page is wider than its window, the search finds pages, colours change, and
 // all controls have names.
 func TestSitePages(t *testing.T) {
-	long.NotShort(t)
 	b := browser.Open(t)
 	dir := filepath.Join(t.TempDir(), "a site")
 	files := siteFiles(t)

@@ -126,7 +126,7 @@ func shows(t testing.TB, p *browser.Page, e *Experiment, after string) []int {
 // Every control of every kind of latent space changes the picture, with keyboard, pointer and buttons. The picture
 // comes from the decoder.
 func TestExploreInBrowser(t *testing.T) {
-	b := openBrowser(t)
+	b := browser.Open(t)
 	for _, name := range long.Sample(slices.Sorted(maps.Keys(played)), 3) {
 		x := played[name]
 		t.Run(name, func(t *testing.T) {

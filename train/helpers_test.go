@@ -40,13 +40,6 @@ func TestMain(m *testing.M) {
 	os.Exit(leak.Main(func() int { return browser.Main(m) }))
 }
 
-// openBrowser opens the browser for the package's tests.
-func openBrowser(t testing.TB) *browser.Browser {
-	t.Helper()
-	long.NotShort(t)
-	return browser.Open(t)
-}
-
 // load reads the tiny config with overrides.
 func load(t testing.TB, overrides ...string) Config {
 	t.Helper()

@@ -92,7 +92,7 @@ func TestStoredPage(t *testing.T) {
 
 // Pages with a decoder render for every kind of latent space, and fit on a phone.
 func TestWholePagesInBrowser(t *testing.T) {
-	b := openBrowser(t)
+	b := browser.Open(t)
 	kinds := map[string]func() (*Experiment, error){"two views": func() (*Experiment, error) { return NewExperiment(seenConfig(t, "simsiam")) },
 		"planes": func() (*Experiment, error) {
 			return playedExperiment(t, "delta-vae/square", "model.delta-vae.latent=[{euclidean: {dim: 2}}, {euclidean: {dim: 3}}]"), nil

@@ -23,16 +23,7 @@ func TestMain(m *testing.M) { os.Exit(browser.Main(m)) }
 // open opens an empty tab in the browser of the package's tests.
 func open(t *testing.T) *browser.Page {
 	t.Helper()
-	return openBrowser(t).Tab()
-}
-
-// openBrowser opens the browser of the package's tests.
-func openBrowser(t *testing.T) *browser.Browser {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("opens pages in a browser")
-	}
-	return browser.Open(t)
+	return browser.Open(t).Tab()
 }
 
 // changes checks that an action changes the canvases of a section.
@@ -180,7 +171,7 @@ func TestHostileNamesInBrowser(t *testing.T) {
 
 // Pages have no sections for missing parts of a run.
 func TestPartialPagesInBrowser(t *testing.T) {
-	b := openBrowser(t)
+	b := browser.Open(t)
 	whole := wholePage(t, 4, nil)
 	one, wide, still := wholePage(t, 1, nil), wholePage(t, 1000, nil), wholePage(t, 4, nil)
 	still.Codes.Thumbnails, still.Codes.Factors = nil, nil
@@ -263,7 +254,7 @@ func TestWithoutScripts(t *testing.T) {
 	var b bytes.Buffer
 	must.OK(t, WritePage(&b, wholePage(t, 4, nil)))
 	path := must.Write(t, filepath.Join(t.TempDir(), "report.html"), scripts.ReplaceAll(b.Bytes(), nil))
-	p := openBrowser(t).Page(browser.File(path))
+	p := browser.Open(t).Page(browser.File(path))
 	var sections, figures string
 	p.Eval(`[...document.querySelectorAll("section")].filter((s) => s.checkVisibility()).map((s) => s.id).join(" ")`, &sections)
 	p.Eval(`[...document.querySelectorAll("figure")].filter((s) => s.checkVisibility()).map((s) => s.textContent).join(" ")`, &figures)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/raster"
@@ -80,7 +81,7 @@ func TestCoarseSheetsInBrowser(t *testing.T) {
 	s.out.Maps = nil
 	must.OK(t, s.add(&stepped{Control: controls[0], values: stepsOf(controls[0])}, &stepped{Control: controls[1], values: stepsOf(controls[1])}, coarse))
 	e.Sheets.Maps = append(e.Sheets.Maps[:2], s.out.Maps...)
-	p := openBrowser(t).Page(save(t, Page{Title: "x", Explore: e}))
+	p := browser.Open(t).Page(save(t, Page{Title: "x", Explore: e}))
 	low, high := controls[1].Low, controls[1].High
 	for _, c := range []struct{ turn, line, wantTurn, wantLine float64 }{{0, 0, 0, 0}, {0.19, 0.99, 0.2, 1}, {0.4, 0.26, 0.4, 0.25}, {0.9, 0.5, 0, 0.5}} {
 		code := func(turn, line float64) []float64 {

@@ -15,18 +15,9 @@ import (
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// chromium opens a browser. It skips the test in short mode.
-func chromium(t *testing.T) *browser.Browser {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("opens pages in a browser")
-	}
-	return browser.Open(t)
-}
-
 // The pages at three widths, light and dark.
 func TestPages(t *testing.T) {
-	b := chromium(t)
+	b := browser.Open(t)
 	_, h := started(t, folder(t, "one", "deep/er/two"), Options{})
 	for name, page := range map[string]struct{ address, ready string }{
 		"list": {"/", `document.querySelectorAll("#runs tbody tr").length === 2`},
@@ -61,7 +52,7 @@ func TestPages(t *testing.T) {
 
 // Long names and problems of runs leave enough space for state, progress and loss.
 func TestListFits(t *testing.T) {
-	b := chromium(t)
+	b := browser.Open(t)
 	long := strings.Repeat("long-name_", 12)
 	dir := folder(t, long, "plain")
 	must.OK(t, rundir.RecordFailure(filepath.Join(dir, "plain"), errors.New(strings.Repeat("a long story ", 20)), time.Now()))
@@ -82,7 +73,7 @@ const nasty = `<img src=x onerror=alert(1)>'"&#{{7}}`
 
 // Names and texts of runs appear as plain text on every page, whatever they contain.
 func TestHostileNames(t *testing.T) {
-	b := chromium(t)
+	b := browser.Open(t)
 	dir := folder(t, nasty, "plain")
 	write(t, strings.Replace(tiny, "name: tiny", `name: "</script><script>alert(1)</script>"`, 1), dir, "config", rundir.Config)
 	must.OK(t, rundir.RecordFailure(filepath.Join(dir, "plain"), errors.New(nasty+"</td>"), time.Now()))
@@ -117,7 +108,7 @@ fetch("/api/runs").then(() => { document.title = "read"; }, () => { document.tit
 
 // The page of a run in training is updated: new points, state and decoder appear, and the zoom stays.
 func TestLive(t *testing.T) {
-	b := chromium(t)
+	b := browser.Open(t)
 	dir := folder(t, "one")
 	path := filepath.Join(dir, "one")
 	for _, name := range []string{rundir.RecordFile, rundir.ReportFile} {
@@ -158,7 +149,7 @@ func TestLive(t *testing.T) {
 
 // The list supports filters and an order, and shows changes.
 func TestLiveList(t *testing.T) {
-	b := chromium(t)
+	b := browser.Open(t)
 	dir, _ := everyState(t)
 	_, h := started(t, dir, Options{})
 	p := b.Page(h.URL)

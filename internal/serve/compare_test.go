@@ -214,7 +214,7 @@ func TestTableFills(t *testing.T) {
 
 // The pages in a browser: selection by keyboard, choice in the address, sorted tables.
 func TestComparePages(t *testing.T) {
-	b := chromium(t)
+	b := browser.Open(t)
 	_, h := started(t, varied(t, 3, 10, 20, 4000), Options{})
 	p := b.Page("about:blank")
 	p.Resize(390, 400)
@@ -298,7 +298,7 @@ func TestCompareHostile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no such names of folders")
 	}
-	b := chromium(t)
+	b := browser.Open(t)
 	name := `"><img src=x onerror=alert(1)>&run=%2e%2e é`
 	_, h := started(t, folder(t, name, "one"), Options{})
 	p := b.Page(h.URL + "/compare?by=run&run=one&run=" + url.QueryEscape(name))
