@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
@@ -43,9 +44,7 @@ func near(a, b []float64) bool {
 func TestExploreOptions(t *testing.T) {
 	e := playedExperiment(t, "cofhae/chopsticks", "dataset={chopsticks: {variant: both, depth: 2, samples: 400}}", "metrics=[]")
 	x, err := e.exploreSome(context.Background(), 150)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	known := slices.Concat(numbers(x.Known), numbers(x.Starts.Codes))
 	codes := &decode.Codes{Spaces: e.Model.Spaces(), Hierarchy: models.HierarchyOf(e.Model), Known: matrix.Matrix{Rows: len(known) / x.Columns, Cols: x.Columns, Data: known}}
 	p := opened(t, browser.Open(t), e)
@@ -136,13 +135,9 @@ func TestExploreUpdate(t *testing.T) {
 		}
 	}
 	learned, err := e.exploreSome(context.Background(), 150)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	text, err := json.Marshal(learned)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	p.Eval(widget+".update("+string(text)+")", nil)
 	if after := code(p); !near(before, after) {
 		t.Errorf("the code %v becomes %v", before, after)

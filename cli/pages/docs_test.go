@@ -19,9 +19,9 @@ import (
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/table"
-	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Every command line of README.md and of the pages works, in the order of its page. Configs, sweeps and tables are
@@ -33,15 +33,11 @@ func TestDocs(t *testing.T) {
 	}
 	t.Setenv(asProgram, "1") // for the processes of sweeps
 	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	list := pages(t)
 	writeShared(t, root)
 	shared, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	count := 0
 	for _, page := range list {
 		t.Run(filepath.Base(page), func(t *testing.T) {
@@ -105,15 +101,11 @@ var goBlock = regexp.MustCompile("(?ms)^```go\n(package main\n.*?)^```")
 func pages(t *testing.T) []string {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	list := []string{filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")}
 	for _, pattern := range []string{"docs/*.md", "docs/papers/*.md", "docs/reference/commands.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		list = append(list, found...)
 	}
 	return list
@@ -176,9 +168,7 @@ func runLine(t *testing.T, root, line string, run func(testing.TB, ...string) ou
 	}
 	if slices.Contains(words, "--check") { // for Unravel's tables and configs, not the short ones here
 		back, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		t.Chdir(t.TempDir())
 		defer t.Chdir(back)
 	}
@@ -241,18 +231,14 @@ func writeShared(t *testing.T, root string) {
 	must.Write(t, "dsprites.npz", must.Read(t, filepath.Join(root, "datasets", "public", "testdata", "dsprites", "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz")))
 	clitest.WritePhotos(t)
 	for _, name := range configs.Names() {
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(filepath.Dir(name), 0o777))
 		must.Write(t, name, clitest.Short(t, name))
 	}
 	printed, err := fs.Sub(configs.Tables(), "reference")
 	if err == nil {
 		err = os.CopyFS("reference", printed)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, name := range []string{"dialects", "enriching-table2", "lsbd-vae-table5", "hierarchical-ablation", "hierarchical-table1"} {
 		shortTable(t, name, "scales={quick: {seeds: 1}, medium: {seeds: 1}, full: {seeds: 1}}")
 	}
@@ -266,9 +252,7 @@ func copyShared(t *testing.T, shared, page string) {
 	t.Helper()
 	files := os.DirFS(shared)
 	if long.Enabled() {
-		if err := os.CopyFS(".", files); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.CopyFS(".", files))
 		return
 	}
 	page += configs.Quickstart // the config of a command without one
@@ -293,9 +277,7 @@ func copyShared(t *testing.T, shared, page string) {
 		return err
 	}
 	for range 2 { // tables name configs
-		if err := fs.WalkDir(files, ".", copyNamed); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, fs.WalkDir(files, ".", copyNamed))
 	}
 }
 
@@ -311,9 +293,7 @@ func writeSweeps(t *testing.T, page string) {
 		if err == nil && root.Get("search") == nil {
 			err = root.Override("seeds=" + seeds(plan[2]))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		must.Write(t, plan[1], root.Inline())
 	}
 }
@@ -322,9 +302,7 @@ func writeSweeps(t *testing.T, page string) {
 func writeArrays(t *testing.T) {
 	t.Helper()
 	factors, err := table.Read("factors.csv", "factors")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	must.WriteNPY(t, "z.npy", []int{factors.Rows, factors.Cols}, factors.Data)
 	must.WriteNPY(t, "v.npy", []int{factors.Rows, factors.Cols}, factors.Data)
 	for _, name := range []string{"learned.json", "true.json"} {
@@ -342,13 +320,9 @@ func writeArrays(t *testing.T) {
 		if err == nil {
 			err = npy.Write(w, []int{60, len(columns) / 60}, columns)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, z.Close())
 	must.Write(t, "all.npz", archive.Bytes())
 }
 
@@ -356,16 +330,12 @@ func writeArrays(t *testing.T) {
 func shortTable(t *testing.T, name, scales string) {
 	t.Helper()
 	source, err := fs.ReadFile(configs.Tables(), name+".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	root, err := config.Parse(name, source)
 	if err == nil {
 		err = root.Override("rows=["+root.Get("rows").Items()[0].Inline()+"]", "notes=[]", "boxes=null", scales)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	must.Write(t, name, root.Inline())
 }
 
@@ -383,8 +353,6 @@ func shortPlan(t *testing.T, page string) {
 	if err == nil && !long.Enabled() {
 		err = root.Override("product={}")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	must.Write(t, plan[2]+".yaml", root.Inline())
 }

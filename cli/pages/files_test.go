@@ -28,9 +28,7 @@ func writeFiles(t *testing.T, root, page string) {
 		writeCodes(t)
 	}
 	if strings.Contains(page, "--from results/models") {
-		if err := os.CopyFS("results/models", os.DirFS(filepath.Join(root, "results", "models"))); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.CopyFS("results/models", os.DirFS(filepath.Join(root, "results", "models"))))
 	}
 	for _, m := range csvBlock.FindAllStringSubmatch(page, -1) {
 		must.Write(t, m[1], m[2])
@@ -50,18 +48,14 @@ func writeFiles(t *testing.T, root, page string) {
 			} else if err == nil {
 				err = root.Override(ownLength()...)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			must.Write(t, m[2], root.Inline())
 		}
 		switch m[2] {
 		case "main.go":
 			writeModule(t, root)
 		case "pictures.go": // it draws the page's folder
-			if err := os.RemoveAll("photos"); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.RemoveAll("photos"))
 		}
 	}
 }
@@ -88,9 +82,7 @@ func runGo(t *testing.T, words []string) {
 	}
 	var sources []string
 	files, err := filepath.Glob(pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, f := range files {
 		sources = append(sources, string(must.Read(t, f)))
 	}

@@ -63,9 +63,7 @@ func goCommand(t *testing.T, command string, sources []string) error {
 func typeCheck(t *testing.T, sources ...string) error {
 	t.Helper()
 	c, err := exports()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var files []*ast.File
 	for i, s := range sources {
 		f, err := parser.ParseFile(c.files, fmt.Sprintf("file%d.go", i), s, parser.SkipObjectResolution)

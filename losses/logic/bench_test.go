@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
@@ -42,9 +43,7 @@ func BenchmarkSentence(b *testing.B) {
 		{"general", `forall[mean] i, j: y.shape(i) != y.shape(j) -> 1 =[absolute] 0 or z.pair(i) =[absolute] z.pair(j)`, nil},
 	} {
 		q, err := logic.Compile(logic.Parsed(b, c.text), schema)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, err)
 		for _, n := range []int{256, 4096} {
 			b.Run(fmt.Sprintf("%s/%d/sentence", c.name, n), func(b *testing.B) { benchmark(b, n, named(q)) })
 			b.Run(fmt.Sprintf("%s/%d/engine", c.name, n), func(b *testing.B) { benchmark(b, n, q.Node) })
@@ -75,21 +74,13 @@ func benchmark(b *testing.B, n int, build func(z, y, labels *gorgonia.Node) (*go
 	y := input("y", 2, r.Float64)
 	labels := input("labels", 2, func() float64 { return float64(r.IntN(4)) })
 	out, err := build(z, y, labels)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	grads, err := gorgonia.Grad(out, z)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	m, err := machine.New(out.Graph(), out, grads[0])
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	step := func() {
-		if err := m.RunAll(); err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, m.RunAll())
 	}
 	for b.Loop() {
 		step()
