@@ -135,6 +135,27 @@ func TestArcs(t *testing.T) {
 	}
 }
 
+// Rotations that differ by the rounding of float32 share a level.
+func TestRoundedRotations(t *testing.T) {
+	const rotations, copies = 100, 20
+	r := rng.New(1, "rounded rotations")
+	m := matrix.Matrix{Rows: rotations * copies, Cols: 4, Data: make([]float64, 4*rotations*copies)}
+	for i := range m.Data {
+		if m.Data[i] = r.NormFloat64(); i >= 4*rotations {
+			m.Data[i] = m.Data[i%(4*rotations)] * (1 + 2e-7*(r.Float64()-0.5))
+		}
+	}
+	in := &metrics.Input{Codes: matrix.Matrix{Rows: m.Rows}}
+	if err := in.AddRotations(m); err != nil || in.Factors[0].Size != rotations {
+		t.Fatalf("%d levels of %d rotations, error %v", in.Factors[0].Size, rotations, err)
+	}
+	for i, level := range in.Levels {
+		if level != i%rotations {
+			t.Fatalf("row %d has level %d", i, level)
+		}
+	}
+}
+
 // Rotations are matrices or quaternions of any length. Equal rotations share a level. The factor gets an unused name.
 func TestAddRotations(t *testing.T) {
 	in := &metrics.Input{Codes: matrix.Matrix{Rows: 3}, Levels: []int{0, 1, 0}, Factors: []factor.Factor{{Name: "rotation", Size: 2}}}

@@ -61,6 +61,16 @@ func TestCascadePhases(t *testing.T) {
 	}
 }
 
+// TestCascadePhasesStart checks that a phase starts at its first step, whatever the rounding of its fraction.
+func TestCascadePhasesStart(t *testing.T) {
+	k := &cascade{cascadeVAE: &cascadeVAE{settings: CascadeVAE{Latent: 100, Phases: 100}}}
+	for p := range 100 {
+		if opened, _ := k.phase(&Early{Progress: float64(p) / 100}); opened != p+1 {
+			t.Errorf("%d dimensions are open at the start of phase %d", opened, p)
+		}
+	}
+}
+
 // TestCascadeStep runs decisions of steps. It compares the categories with costs from a separate graph.
 func TestCascadeStep(t *testing.T) {
 	for _, balance := range []float64{0, 0.001, 3} {
@@ -236,5 +246,22 @@ func TestCascadeCodes(t *testing.T) {
 	}
 	if plain := cascadeOf(t, &CascadeVAE{Latent: 2, Phases: 15}); len(plain.Spaces()) != 1 || plain.Spaces()[0].Width != 2 || HierarchyOf(plain) != nil {
 		t.Errorf("without categories the spaces are %v; want R^2", fmt.Sprint(plain.Spaces()))
+	}
+}
+
+func TestPreludeErrors(t *testing.T) {
+	decide := func(*Early) error { return nil }
+	const noOutputs = "pass 0 before a step has no outputs; want a graph and the nodes to read"
+	for _, c := range []struct {
+		prelude Prelude
+		want    string
+	}{
+		{Prelude{}, "the prelude of a step lacks the function Decide"},
+		{Prelude{Decide: decide, Passes: []Pass{{Outputs: make([]*gorgonia.Node, 1)}}}, noOutputs},
+		{Prelude{Decide: decide, Passes: []Pass{{Graph: nn.NewGraph(nn.NewParams(1))}}}, noOutputs},
+	} {
+		if _, err := c.prelude.Compile(); err == nil || err.Error() != c.want {
+			t.Errorf("error %v, want %s", err, c.want)
+		}
 	}
 }

@@ -344,7 +344,8 @@ func (c *cascade) decide(e *Early) error {
 // phase returns the number of open dimensions, and whether categories are open.
 func (c *cascade) phase(e *Early) (opened int, open bool) {
 	s := &c.settings
-	p := int(e.Progress * float64(s.Phases))
+	const rounding = 1 + 1e-12 // 0.29*100 is less than 29
+	p := int(e.Progress * float64(s.Phases) * rounding)
 	if s.PhaseSteps > 0 {
 		p = e.Updates / s.PhaseSteps
 	}

@@ -2,7 +2,6 @@ package drawn_test
 
 import (
 	"fmt"
-	"hash/fnv"
 	"math"
 	"slices"
 	"strings"
@@ -262,25 +261,6 @@ func TestSpritesGrids(t *testing.T) {
 		}
 	}
 }
-
-// Pixels never change between versions.
-func TestSpritesAreTheSame(t *testing.T) {
-	d := sprites(t, false)
-	pixels, h := make([]float32, 64*64), fnv.New64a()
-	row := make([]byte, 64*64)
-	for n := range 720 {
-		d.Image(n*1024+n%1024, pixels)
-		for i, v := range pixels {
-			row[i] = byte(v)
-		}
-		h.Write(row)
-	}
-	if got := h.Sum64(); got != spritesHash {
-		t.Errorf("hash %#x, want %#x", got, uint64(spritesHash))
-	}
-}
-
-const spritesHash = 0x1bf68ce613db6727
 
 // Build must be fast, so it draws no image for each position.
 func TestSpritesBuildFast(t *testing.T) {

@@ -434,34 +434,50 @@ func TestFolderLinks(t *testing.T) {
 	}
 }
 
-// TestFits fits a wide picture with three vertical stripes to a square.
+// TestFits fits a wide picture with three vertical stripes, and a high picture with three horizontal stripes.
 func TestFits(t *testing.T) {
-	dir := t.TempDir()
-	m := image.NewGray(image.Rect(0, 0, 12, 4))
-	for x := range 12 {
-		for y := range 4 {
-			m.SetGray(x, y, color.Gray{uint8(100 + 50*(x/4))})
+	dirs := []string{t.TempDir(), t.TempDir()}
+	for high, dir := range dirs {
+		m := image.NewGray(image.Rect(0, 0, 12-8*high, 4+8*high))
+		for x := range m.Rect.Dx() {
+			for y := range m.Rect.Dy() {
+				m.SetGray(x, y, color.Gray{uint8(100 + 50*(max(x, y*high)/4))})
+			}
 		}
+		var b bytes.Buffer
+		must.OK(t, png.Encode(&b, m))
+		placed(t, dir, "a.png", b.String())
 	}
-	var b bytes.Buffer
-	must.OK(t, png.Encode(&b, m))
-	placed(t, dir, "a.png", b.String())
-	for fit, want := range map[string][]int{
-		"crop":    {150, 150, 150, 150, 150, 150, 150, 150, 150},
-		"stretch": {100, 150, 200, 100, 150, 200, 100, 150, 200},
-		"pad":     {0, 0, 0, 100, 150, 200, 0, 0, 0},
+	for _, c := range []struct {
+		fit           string
+		height, width int
+		want          []int
+	}{
+		{"crop", 3, 3, []int{150, 150, 150, 150, 150, 150, 150, 150, 150}},
+		{"crop", 2, 5, []int{100, 125, 150, 175, 200, 100, 125, 150, 175, 200}},
+		{"stretch", 3, 3, []int{100, 150, 200, 100, 150, 200, 100, 150, 200}},
+		{"pad", 3, 3, []int{0, 0, 0, 100, 150, 200, 0, 0, 0}},
+		{"pad", 3, 5, []int{100, 117, 150, 183, 200, 100, 117, 150, 183, 200, 0, 0, 0, 0, 0}},
 	} {
-		f := newFolder(t, dir)
-		f.Size, f.Channels, f.Fit, f.Filter = datasets.PictureSize{3, 3}, 1, fit, "box"
-		d, err := f.Build(0)
-		must.OK(t, err)
-		pixels, got := make([]float32, 9), make([]int, 9)
-		d.Image(0, pixels)
-		for i, v := range pixels {
-			got[i] = int(v*255 + 0.5)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %v; want %v", fit, got, want)
+		for high, dir := range dirs {
+			f := newFolder(t, dir)
+			f.Size, f.Channels, f.Fit, f.Filter = datasets.PictureSize{c.height, c.width}, 1, c.fit, "box"
+			if high == 1 {
+				f.Size = datasets.PictureSize{c.width, c.height}
+			}
+			d, err := f.Build(0)
+			must.OK(t, err)
+			pixels, got := make([]float32, c.height*c.width), make([]int, c.height*c.width)
+			d.Image(0, pixels)
+			for i, v := range pixels {
+				if high == 1 {
+					i = i%c.height*c.width + i/c.height
+				}
+				got[i] = int(v*255 + 0.5)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%s to %v: %v; want %v", c.fit, f.Size, got, c.want)
+			}
 		}
 	}
 }

@@ -125,7 +125,7 @@ func SameRows(codes, factors string) error {
 // OtherRows is the error of factors, m x k, with other rows than codes, n x d.
 func OtherRows(codes string, n, d int, factors string, m, k int) error {
 	hint := ""
-	if d == m {
+	if d == m && d > n {
 		hint = fmt.Sprintf("; %s has shape [%d %d]: want it transposed", codes, n, d)
 	}
 	return fmt.Errorf("%s: factors have shape [%d %d], want [%d, k], a row for each row of %s%s", factors, m, k, n, codes, hint)

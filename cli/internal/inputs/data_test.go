@@ -14,6 +14,7 @@ func TestOtherRows(t *testing.T) {
 	for want, c := range map[string]struct{ n, d, m, k int }{
 		"y.npy: factors have shape [40 2], want [39, k], a row for each row of z.npy":                                            {39, 3, 40, 2},
 		"y.npy: factors have shape [40 2], want [3, k], a row for each row of z.npy; z.npy has shape [3 40]: want it transposed": {3, 40, 40, 2},
+		"y.npy: factors have shape [3 3], want [40, k], a row for each row of z.npy":                                             {40, 3, 3, 3},
 	} {
 		if got := OtherRows("z.npy", c.n, c.d, "y.npy", c.m, c.k).Error(); got != want {
 			t.Errorf("%q, want %q", got, want)

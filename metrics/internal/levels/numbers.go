@@ -170,27 +170,46 @@ func (t Table) Binned(j, n int) *Groups {
 const sameRotation = 1e-5
 
 // Rotations returns a factor of rotations in space, with the level of every row. A row has the 9 numbers of a matrix or
-// the 4 numbers of a quaternion; equal rotations get the same level.
+// the 4 numbers of a quaternion. A row within sameRotation of an earlier level gets this level.
 func Rotations(m matrix.Matrix) (f factor.Factor, levels []int, err error) {
 	f.Kind = factor.Categorical
-	levels, at := make([]int, m.Rows), map[[9]int64]int{}
+	levels, near := make([]int, m.Rows), map[int64][]int{} // levels by the sum of their matrix
 	for i := range levels {
 		g, err := rotationOf(m.Row(i))
 		if err != nil {
 			return f, nil, fmt.Errorf("row %d: %w", i, err)
 		}
-		var key [9]int64
+		sum := 0.0
 		for e, v := range g {
-			key[e] = int64(math.Round(v / sameRotation))
+			sum += v / float64(e+1) // weights, because the elements of many rotations have the same sum
 		}
-		level, known := at[key]
-		if !known {
-			level, at[key] = f.Size, f.Size
+		cell := int64(math.Floor(sum / (3 * sameRotation))) // equal rotations differ by less than the width of a cell
+		level := -1
+		for c := cell - 1; c <= cell+1 && level < 0; c++ {
+			for _, l := range near[c] {
+				if sameMatrix(&g, &f.Rotations[l]) {
+					level = l
+					break
+				}
+			}
+		}
+		if level < 0 {
+			level = f.Size
 			f.Rotations, f.Size = append(f.Rotations, g), f.Size+1
+			near[cell] = append(near[cell], level)
 		}
 		levels[i] = level
 	}
 	return f, levels, nil
+}
+
+func sameMatrix(a, b *[9]float64) bool {
+	for e, v := range a {
+		if math.Abs(v-b[e]) > sameRotation {
+			return false
+		}
+	}
+	return true
 }
 
 // rotationOf returns the rotation matrix for 9 numbers, or for a quaternion of any length.
