@@ -59,7 +59,6 @@ func TestPull(t *testing.T) {
 // The list names every model, and the usual folder of existing models.
 func TestPullList(t *testing.T) {
 	t.Chdir(t.TempDir())
-	must.OK(t, os.MkdirAll("runs/vae-sprites", 0o777))
 	must.Write(t, "runs/vae-sprites/config.yaml", "")
 	var list struct {
 		Models []struct {

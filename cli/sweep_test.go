@@ -152,7 +152,6 @@ func TestSweepMistakes(t *testing.T) {
 func TestRunsOfOtherPrograms(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b"} {
-		must.OK(t, os.Mkdir(filepath.Join(dir, name), 0o777))
 		must.Write(t, filepath.Join(dir, name, "config.yaml"), "dataset: square\nmodel: lent\nlosses: [kl]\n")
 	}
 	o := succeed(t, "runs", dir)

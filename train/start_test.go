@@ -315,7 +315,6 @@ func TestInitOfPreparedFolder(t *testing.T) {
 	text, err := c.Encode()
 	must.OK(t, err)
 	prepared := filepath.Join(root, "prepared")
-	must.OK(t, os.Mkdir(prepared, 0o755))
 	must.Write(t, filepath.Join(prepared, rundir.Config), text)
 	trainIn(t, prepared, c, true)
 	sameBits(t, "prepared", bits(t, prepared), bits(t, filepath.Join(root, "whole")))

@@ -231,7 +231,6 @@ func writeShared(t *testing.T, root string) {
 	must.Write(t, "dsprites.npz", must.Read(t, filepath.Join(root, "datasets", "public", "testdata", "dsprites", "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz")))
 	clitest.WritePhotos(t)
 	for _, name := range configs.Names() {
-		must.OK(t, os.MkdirAll(filepath.Dir(name), 0o777))
 		must.Write(t, name, clitest.Short(t, name))
 	}
 	printed, err := fs.Sub(configs.Tables(), "reference")

@@ -3,7 +3,6 @@ package drawn
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -161,7 +160,6 @@ func TestTurntableFolder(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, data string) {
 		t.Helper()
-		must.OK(t, os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755))
 		must.Write(t, filepath.Join(folder, name), data)
 	}
 	set := turntableWith(func(t *Turntable) { t.Path, t.Hues, t.Views, t.Size = folder, 2, 4, 16 })

@@ -53,9 +53,7 @@ func writePictures(t *testing.T, dir string, names ...string) {
 
 func placed(t *testing.T, dir, name, content string) {
 	t.Helper()
-	path := filepath.Join(dir, filepath.FromSlash(name))
-	must.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
-	must.Write(t, path, content)
+	must.Write(t, filepath.Join(dir, filepath.FromSlash(name)), content)
 }
 
 // byPixel identifies the images of drawn pictures by their first pixel.

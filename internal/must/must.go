@@ -19,14 +19,15 @@ func OK(t testing.TB, err error) {
 	}
 }
 
-// Write writes a file, which may replace another one, and returns its path.
+// Write writes a file, which may replace another one, with the folders above it. It returns the path.
 func Write[T string | []byte](t testing.TB, path string, content T) string {
 	t.Helper()
+	OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
 	OK(t, os.WriteFile(path, []byte(content), 0o666))
 	return path
 }
 
-// WriteAll writes texts by the names of their files into an existing folder.
+// WriteAll writes texts into a folder, by the names of their files.
 func WriteAll(t testing.TB, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {

@@ -2,8 +2,6 @@ package tables_test
 
 import (
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -56,7 +54,6 @@ func TestLengths(t *testing.T) {
 // A table that quotes other tables uses the lengths of the quoted rows.
 func TestQuotedLengths(t *testing.T) {
 	dir := t.TempDir()
-	must.OK(t, os.Mkdir(filepath.Join(dir, "q"), 0o777))
 	if _, err := writeTableIn(t, dir, trainedTable, ", part: mig_0", ""); err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package tables_test
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,15 +35,12 @@ func openQuoting(t *testing.T, dir string, replace ...string) (*Table, error) {
 	t.Helper()
 	csv := "table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\nT,d,a,D,0.5,,\n"
 	text := strings.NewReplacer(append(replace, "TABLE", filepath.Join(dir, "table.yaml"))...).Replace(quotingTable)
-	for name, text := range map[string]string{"quoting.yaml": text, "ref.csv": csv} {
-		must.Write(t, filepath.Join(dir, "q", name), text)
-	}
+	must.WriteAll(t, filepath.Join(dir, "q"), map[string]string{"quoting.yaml": text, "ref.csv": csv})
 	return Open(filepath.Join(dir, "q", "quoting.yaml"))
 }
 
 func TestQuoted(t *testing.T) {
 	quotedDir, runs := t.TempDir(), t.TempDir()
-	must.OK(t, os.Mkdir(filepath.Join(quotedDir, "q"), 0o777))
 	trained, err := writeTableIn(t, quotedDir, trainedTable)
 	must.OK(t, err)
 	makeRuns(t, trained, filepath.Join(runs, "trained"), false, 0)
@@ -85,7 +81,6 @@ func TestQuoted(t *testing.T) {
 
 func TestQuotedMistakes(t *testing.T) {
 	dir := t.TempDir()
-	must.OK(t, os.Mkdir(filepath.Join(dir, "q"), 0o777))
 	if _, err := writeTableIn(t, dir, trainedTable); err != nil {
 		t.Fatal(err)
 	}

@@ -37,9 +37,7 @@ func snapshot(t *testing.T) string {
 			continue
 		}
 		must.OK(t, err)
-		to := filepath.Join(dir, name)
-		must.OK(t, os.MkdirAll(filepath.Dir(to), 0o777))
-		must.Write(t, to, content)
+		must.Write(t, filepath.Join(dir, name), content)
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-q", "-m", "a release"}} {
 		if _, err := command(t.Context(), dir, nil, "git", args...); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -208,7 +207,6 @@ const four = "seeds: [0, 1]\nproduct: {losses.1.kl.weight: [1, 2]}"
 func TestNames(t *testing.T) {
 	runs, dir := runsOf(t, "seeds: [0]"), t.TempDir()
 	other := runsOf(t, "seeds: [1]")
-	must.OK(t, os.MkdirAll(filepath.Join(dir, "tiny"), 0o777))
 	must.Write(t, filepath.Join(dir, "tiny", "notes.txt"), "")
 	for i, list := range [][]Run{runs, other, runs} {
 		outcomes, err := Execute(context.Background(), dir, list, Options{})

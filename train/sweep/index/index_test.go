@@ -175,7 +175,6 @@ func TestIndexViews(t *testing.T) {
 	dir := t.TempDir()
 	makeRuns(t, dir, "0", "18446744073709551615")
 	must.OK(t, rundir.RecordFailure(filepath.Join(dir, "seed0"), errors.New("quoted \"why\"\n\\ <&>"), sweep.Read(filepath.Join(dir, "seed0")).Record.Begun))
-	must.OK(t, os.Mkdir(filepath.Join(dir, "x"), 0o777))
 	must.Write(t, filepath.Join(dir, "x", "config.yaml"), "name: [")
 	list(t, dir)
 	runs := list(t, dir)

@@ -101,7 +101,6 @@ func TestSend(t *testing.T) {
 	logged(t, stopped.Dir(), `{"step":1,"epoch":1,"seconds":2,"losses":{"o":{"loss":1}}}`+"\n{\"st")
 	failed := begun(t, filepath.Join(dir, "failed"), "seed=6")
 	must.OK(t, errors.Join(stopped.Close(), failed.Close(), rundir.RecordFailure(failed.Dir(), fmt.Errorf("too hot"), time.Now())))
-	must.OK(t, os.MkdirAll(filepath.Join(dir, "damaged"), 0o777))
 	must.Write(t, filepath.Join(dir, "damaged", rundir.Config), "x: [")
 	sum := sent(t, s, dir)
 	if sum.Runs != 4 || sum.Changed != 4 || sum.Experiments != 2 || len(sum.Notes) != 2 || !strings.Contains(sum.Notes[0], "1 damaged") || !strings.Contains(sum.Notes[1], "1 runs that have not begun") {
