@@ -53,7 +53,7 @@ func TestSetFactors(t *testing.T) {
 		}
 		return in
 	}
-	found := metrics.ColumnType{Found: true}
+	found, three := metrics.ColumnType{Found: true}, 3.0
 	for name, c := range map[string]struct {
 		column metrics.Column
 		bins   int
@@ -61,6 +61,7 @@ func TestSetFactors(t *testing.T) {
 	}{
 		"whole numbers":            {metrics.Column{Values: []float64{5, -1, 5, 9}, Type: found}, 2, "ordinal [-1 5 9] [1 0 1 2] exact false"},
 		"few numbers":              {metrics.Column{Values: []float64{0.5, 0.25, 0.5}, Type: found}, 2, "ordinal [0.25 0.5] [1 0 1] exact false"},
+		"rounded numbers":          {metrics.Column{Values: []float64{0.3, 0.1 * three, 0.1}, Type: found}, 2, "ordinal [0.1 0.3] [1 1 0] exact false"},
 		"many numbers":             {metrics.Column{Values: []float64{0, 0.25, 1}, Type: found}, 2, "ordinal [0.25 0.75] [0 0 1] exact true"},
 		"nothing known":            {metrics.Column{Values: []float64{math.NaN()}, Type: found}, 2, "ordinal [] [-1] exact false"},
 		"continuous":               {metrics.Column{Values: []float64{0, 1, 4}, Type: metrics.ColumnType{Continuous: true}}, 4, "ordinal [0.5 1.5 3.5] [0 1 2] exact true"},

@@ -10,11 +10,13 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/internal/configtest"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Images and factors of drawn sets never change between versions, and are equal on every machine.
 func TestImagesAreTheSame(t *testing.T) {
+	long.NotShort(t)
 	for config, want := range map[string]string{
 		"square":                                 "b2d6eb90c6e96efe",
 		"{square: {size: 32, side: 5, step: 2}}": "1e3e30e9eee361e5",

@@ -42,9 +42,10 @@ func ParseColumnKind(text string) (ColumnKind, error) {
 }
 
 // Levels converts numbers to a factor without a name, and to one level per number; NaN becomes Unknown. The levels are
-// the distinct numbers, ascending. With a period, they are the distinct angles; if the angles cover at least half of
-// the equal steps of a turn, they are these steps. Circular numbers without a period must be evenly spaced, because
-// otherwise the circumference is unknown. Levels does not bin continuous numbers.
+// the distinct numbers, ascending. Numbers that differ by rounding, such as 0.3 and 3*0.1, are one level. With a period,
+// the levels are the distinct angles; if the angles cover at least half of the equal steps of a turn, they are these
+// steps. Circular numbers without a period must be evenly spaced, because otherwise the circumference is unknown. Levels
+// does not bin continuous numbers.
 func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 	f, turned := Factor{Kind: k.Kind}, false
 	if k.Period > 0 {
@@ -60,7 +61,11 @@ func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 		}
 	}
 	slices.Sort(f.Values)
-	f.Values = slices.CompactFunc(f.Values, func(a, b float64) bool { return math.Abs(b-a) <= k.Period*sameAngle })
+	same := k.Period * sameAngle
+	if k.Period == 0 {
+		same = rounding(f.Values)
+	}
+	f.Values = slices.CompactFunc(f.Values, func(a, b float64) bool { return math.Abs(b-a) <= same })
 	f.Size = len(f.Values)
 	if turned {
 		if err := f.checkRadians(k.Period); err != nil {
@@ -78,13 +83,30 @@ func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 		case found:
 			levels[i] = at
 		default:
-			levels[i] = at - 1 // equal to the previous angle except for rounding
+			levels[i] = at - 1 // equal to the previous number except for rounding
 		}
 	}
 	if k.Period > 0 && f.Size > 0 {
 		f.turn(k, levels)
 	}
 	return f, levels, nil
+}
+
+// rounding returns the maximum difference between sorted numbers that differ by rounding. It is 0 for integers. Numbers
+// that float32 represents exactly may have been rounded to float32.
+func rounding(sorted []float64) float64 {
+	unit, whole := 0x1p-22, true // a few units in the last place of 1
+	for _, v := range sorted {
+		if v != float64(float32(v)) {
+			unit = 0x1p-48
+		}
+		whole = whole && v == math.Trunc(v)
+	}
+	if whole {
+		return 0
+	}
+	least, largest := sorted[0], sorted[len(sorted)-1]
+	return min(unit*max(-least, largest), 1e-6*(largest-least)) // numbers far from 0 may differ by little
 }
 
 // checkRadians returns an error if the period is a rounded 2 pi and two angles differ by no more than its rounding. The

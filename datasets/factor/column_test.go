@@ -12,13 +12,17 @@ import (
 )
 
 func TestColumnLevels(t *testing.T) {
-	nan, turn := math.NaN(), 2*math.Pi
+	nan, turn, three := math.NaN(), 2*math.Pi, 3.0
 	for name, c := range map[string]struct {
 		kind    string
 		numbers []float64
 		want    string // values, angles in turns, levels
 	}{
 		"from 1":                  {"ordinal", []float64{1, 4, 2, nan}, "[1 2 4] [] [0 2 1 -1]"},
+		"rounded":                 {"ordinal", []float64{0.3, 0.1 * three, nan, 0, 0.1}, "[0 0.1 0.3] [] [2 2 -1 0 1]"},
+		"rounded to float32":      {"categorical", []float64{float64(float32(0.3)), float64(math.Nextafter32(0.3, 1)), -1}, "[-1 0.30000001192092896] [] [1 1 0]"},
+		"far from 0":              {"ordinal", []float64{1e6 + 0.25, 1e6 + 0.125, 1e6}, "[1e+06 1.000000125e+06 1.00000025e+06] [] [2 1 0]"},
+		"large and whole":         {"ordinal", []float64{1 << 30, 1<<30 + 128, 0}, "[0 1.073741824e+09 1.073741952e+09] [] [1 2 0]"},
 		"two angles, not four":    {"circular:360", []float64{0, 360, -90, 270}, "[0 90 180 270] [] [0 0 3 3]"},
 		"rounded radians":         {"circular:6.283185307179586", []float64{-turn / 4, 3 * turn / 4, turn, 0}, "[0 1.5707963267948966 3.141592653589793 4.71238898038469] [] [3 3 0 0]"},
 		"a full turn":             {"circular:360", []float64{90, 0, 180, 270}, "[0 90 180 270] [] [1 0 2 3]"},

@@ -100,6 +100,7 @@ func TestTuples(t *testing.T) {
 		`forall[sum] i: y(i) = 1 or 0 = y(i) -> z(i) =[absolute] 0`:                                        5,
 		`forall[sum] i: [0, 0, 1] = y(i) -> z(i) =[absolute] 0`:                                            2,
 		`forall[sum] i: y[0:2](i) = [1, 1] and y.hue(i) = 0.1 -> z(i) =[absolute] 0`:                       8,
+		`forall[sum] c in {0, 1}: forall[sum] i: y[0:2](i) = c -> z(i) =[absolute] 2 * c`:                  23,
 		`forall[sum] c in {[0, 0], [1, 1]}: forall[sum] i: y[0:2](i) = c and c != 0 -> z(i) =[absolute] 0`: 12,
 	} {
 		q := compiled(t, parsed(t, text))

@@ -57,8 +57,7 @@ func TestONNXEncoder(t *testing.T) {
 			file, err := onnx.Encode(&onnx.Model{Graph: onnx.Graph{Name: "g", Nodes: []onnx.Node{{Op: "Flatten", Inputs: []string{"x"}, Outputs: []string{"y"}}},
 				Inputs: []onnx.Value{{Name: "x", Shape: c.shape}}, Outputs: []onnx.Value{{Name: "y", Shape: []int{n, n}}}}})
 			must.OK(t, err)
-			path := filepath.Join(t.TempDir(), "e.onnx")
-			must.Write(t, path, file)
+			path := must.Write(t, filepath.Join(t.TempDir(), "e.onnx"), file)
 			e, err := weights.ReadONNX(path, weights.ONNXOptions{Mean: c.mean, Std: c.std})
 			must.OK(t, err)
 			d := counted{images: 150, channels: c.channels}

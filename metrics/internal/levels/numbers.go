@@ -103,7 +103,8 @@ func (c Numbers) even(levels []int, f factor.Factor) bool {
 // distinct numbers the distinct values in ascending order, of Ints if set: float64 cannot represent all integers.
 func (c Numbers) distinct() (levels []int, distinct []float64) {
 	if c.Ints == nil {
-		return number(c.Values)
+		f, levels, _ := (factor.ColumnKind{Kind: factor.Ordinal}).Levels(c.Values) // only circular numbers can be wrong
+		return levels, f.Values
 	}
 	levels, order := number(c.Ints)
 	for _, v := range order {
