@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 func TestSupervisions(t *testing.T) {
@@ -35,9 +36,7 @@ func (f *faultySupervision) Split(d datasets.Dataset, s *rng.Stream) (*supervisi
 	order := s.Perm(d.Len())
 	switch f.Fault {
 	case "ignores its stream":
-		for i := range order {
-			order[i] = i
-		}
+		order = numeric.UpTo(d.Len())
 	case "another source of chance":
 		order = rand.Perm(d.Len())
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -324,10 +325,7 @@ func gradientOf(t *testing.T, m measure, columns int, z, labels []float64) (valu
 		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, columns), tensor.WithBacking(z))))
 	y := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("y"), gorgonia.WithShape(rows),
 		gorgonia.WithValue(tensor.New(tensor.WithShape(rows), tensor.WithBacking(labels))))
-	b := factor.Block{}
-	for j := range columns {
-		b.Columns = append(b.Columns, j)
-	}
+	b := factor.Block{Columns: numeric.UpTo(columns)}
 	n, err := modularityOn(m.d, m.a, m.e, []factor.Block{b}, x, y)
 	must.OK(t, err)
 	return valueAndGradient(t, n, x)

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
@@ -32,11 +33,7 @@ func hierarchical(t testing.TB, b datasets.Builder) datasets.Hierarchical {
 
 // pathsOfAll lists the paths in a data set.
 func pathsOfAll(d datasets.Hierarchical) [][]int {
-	all := make([]int, d.Len())
-	for i := range all {
-		all[i] = i
-	}
-	_, choices := datasets.PathsOf(d, all)
+	_, choices := datasets.PathsOf(d, numeric.UpTo(d.Len()))
 	return choices
 }
 

@@ -13,6 +13,7 @@ import (
 	. "github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // drawing is a supervision that draws groups of consecutive images, with the parity of the step as the action.
@@ -155,7 +156,7 @@ func TestDrawnResume(t *testing.T) {
 	d := datatest.ToyOf(circle("a", 8), circle("b", 6))
 	for name, s := range map[string]*Split{
 		"drawn":  datatest.Split(t, drawing{m: 3, count: 7, moves: true}, d),
-		"pass":   {M: 2, Drawn: &Drawn{M: 2, Count: 10, Pass: known48()}, Unlabelled: []int{3, 4, 9}},
+		"pass":   {M: 2, Drawn: &Drawn{M: 2, Count: 10, Pass: numeric.UpTo(48)}, Unlabelled: []int{3, 4, 9}},
 		"joined": datatest.Split(t, seeded{Choices{{Name: "pairs", Value: &Pairs{Count: 9}}, {Name: "drawn", Value: drawing{m: 2, count: 7}}, {Name: "labels", Value: &FactorLabels{Fraction: 0.5, Share: 0.3}}}, 3}, d),
 	} {
 		want := dealt(t, datatest.Sampler(t, s, 6), 3)
@@ -182,14 +183,6 @@ func TestDrawnResume(t *testing.T) {
 			}
 		}
 	}
-}
-
-func known48() []int {
-	list := make([]int, 48)
-	for i := range list {
-		list[i] = i
-	}
-	return list
 }
 
 // seeded applies several kinds of supervision as a config does.

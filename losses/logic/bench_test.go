@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
@@ -18,10 +19,7 @@ import (
 
 // benchSchema has codes of 16 columns. The first columns are the sub-code of shape.
 func benchSchema() logic.Schema {
-	all := make([]int, 16)
-	for i := range all {
-		all[i] = i
-	}
+	all := numeric.UpTo(16)
 	return logic.Schema{Codes: 16, SubCodes: map[string][]int{"shape": all, "pair": all[:2]}, Factors: []string{"shape", "x"}}
 }
 

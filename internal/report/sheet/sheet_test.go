@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // build builds a data set. Without the flag -long, it reduces slow data sets.
@@ -32,14 +33,6 @@ func build(t *testing.T, s datasets.Builder) datasets.Dataset {
 	return d
 }
 
-func seq(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
-}
-
 func TestContactSheet(t *testing.T) {
 	long.NotShort(t)
 	for _, e := range catalog.Registry.All() {
@@ -53,7 +46,7 @@ func TestContactSheet(t *testing.T) {
 		must.OK(t, err)
 		rows, columns := min(8, d.Factors()[row].Size), min(12, d.Factors()[column].Size)
 		if h, ok := d.(datasets.Hierarchical); ok {
-			_, choices := datasets.PathsOf(h, seq(h.Len()))
+			_, choices := datasets.PathsOf(h, numeric.UpTo(h.Len()))
 			rows, columns = min(8, len(choices)), 12
 		}
 		if b := img.Bounds(); b.Dx() < columns*64 || b.Dy() < rows*64 || b.Dx() > 1400 {

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/gbt"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // pick returns some values of a column.
@@ -78,10 +79,7 @@ func slowPredict(t *testing.T, from, to []float64, rows []bool, order []int) flo
 // slowRegress estimates y of rows from x alone, one row at a time. Package gbt checks its columns against whole tables.
 func slowRegress(t *testing.T, x, y, at []float64) (estimates []float64) {
 	t.Helper()
-	order := make([]int, len(x))
-	for i := range order {
-		order[i] = i
-	}
+	order := numeric.UpTo(len(x))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
 	column, err := gbt.NewColumn(pick(order, x))
 	must.OK(t, err)
