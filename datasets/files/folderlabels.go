@@ -52,8 +52,8 @@ func (f *Folder) readLabels(list *pictures.List) (*labelTable, error) {
 		if len(f.Factors) > 0 {
 			return nil, config.Invalid("factors", "there are no labels; want labels, a table or folders")
 		}
-		t := &labelTable{source: list.Path, rows: make([][]string, len(list.Files)), lines: make([]int, len(list.Files)),
-			pictures: numeric.UpTo(len(list.Files))}
+		n := len(list.Files)
+		t := &labelTable{source: list.Path, rows: make([][]string, n), lines: make([]int, n), pictures: numeric.UpTo(n)}
 		if f.Labels == "" {
 			t.notes = possibleLabels(list)
 		}
@@ -196,8 +196,8 @@ func (f *Folder) report(t *labelTable, list *pictures.List, lost, bare []string)
 
 // folderLabels creates labels from folder names, with one column per folder level.
 func (f *Folder) folderLabels(list *pictures.List) (*labelTable, error) {
-	t := &labelTable{source: list.Path, columns: f.Factors, lines: make([]int, len(list.Files)), pictures: numeric.UpTo(len(list.Files))}
-	depth := 0
+	n, depth := len(list.Files), 0
+	t := &labelTable{source: list.Path, columns: f.Factors, lines: make([]int, n), pictures: numeric.UpTo(n)}
 	for _, p := range list.Files {
 		depth = max(depth, strings.Count(p.Name, "/"))
 	}
