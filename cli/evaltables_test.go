@@ -116,6 +116,10 @@ func TestEvalAngles(t *testing.T) {
 	if _, log = measure(t, "--codes", source, "--factors", "onehot.csv", "--metrics", "mig"); !strings.Contains(log, "factors red to blue are the one-hot columns of one factor") {
 		t.Errorf("log %q", log)
 	}
+	writeFile(t, "marker.csv", []byte("size\n"+strings.Repeat("1\n-1\n2\n0\n", 125)))
+	if _, log = measure(t, "--codes", source, "--factors", "marker.csv", "--metrics", "variance"); !strings.Contains(log, "factor size is -1 in 125 rows and 0 to 2 in the others; if -1 means unknown") {
+		t.Errorf("log %q", log)
+	}
 	writeFile(t, "half.csv", []byte("angle\n"+strings.Repeat("0\n45\n90\n135\n", 125)))
 	const turn = "factor angle: values from 0 to 135 are taken as a full turn of 180; --types circular:360 would read degrees"
 	for kind, want := range map[string]bool{"circular": true, "circular:180": false} {

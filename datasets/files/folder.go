@@ -207,16 +207,20 @@ func (f *Folder) setFactors(d *stored.Set, labels *labelTable, text *table.Text)
 	k := len(names)
 	d.Columns, d.Levels = make([]factor.Factor, k), make([]int32, d.Count*k)
 	for j, name := range names {
-		of, levels, words, err := f.factor(text, labels.factors[j], kinds[j])
+		of, levels, column, err := f.factor(text, labels.factors[j], kinds[j])
 		if err != nil {
 			return err
 		}
+		words := column.Words
 		of.NameLevels(words)
 		d.Columns[j] = of
 		for i, l := range levels {
 			d.Levels[i*k+j] = l
 		}
 		if note, ok := factor.KindNote(of, "dataset.folder.kinds"); ok && kinds[j] == nil && len(words) == 0 {
+			d.Remarks = append(d.Remarks, note)
+		}
+		if note, ok := factor.MarkerNote(name, column.Values); ok && len(words) == 0 {
 			d.Remarks = append(d.Remarks, note)
 		}
 		if len(words) > 0 {
@@ -234,10 +238,10 @@ func (f *Folder) setFactors(d *stored.Set, labels *labelTable, text *table.Text)
 	return nil
 }
 
-// factor converts a column to a factor and one level per row. words lists values of the levels that are not numbers.
-func (f *Folder) factor(text *table.Text, column int, kind *factor.ColumnKind) (of factor.Factor, levels []int32, words []string, err error) {
+// factor reads a column, and converts it to a factor and one level per row.
+func (f *Folder) factor(text *table.Text, column int, kind *factor.ColumnKind) (of factor.Factor, levels []int32, c *table.Column, err error) {
 	categorical := kind != nil && kind.Kind == factor.Categorical
-	c, err := text.Factor(column, categorical || f.Labels == labelsOfFolders, categorical || len(f.Factors) > 0)
+	c, err = text.Factor(column, categorical || f.Labels == labelsOfFolders, categorical || len(f.Factors) > 0)
 	if err != nil {
 		return of, nil, nil, err
 	}
@@ -253,5 +257,5 @@ func (f *Folder) factor(text *table.Text, column int, kind *factor.ColumnKind) (
 	if err != nil {
 		err = text.Errorf(column, "%w", err)
 	}
-	return of, levels, c.Words, err
+	return of, levels, c, err
 }

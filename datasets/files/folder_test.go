@@ -414,6 +414,19 @@ func TestFolderChanges(t *testing.T) {
 	}
 }
 
+// A note names a number that may stand for unknown.
+func TestFolderMarker(t *testing.T) {
+	dir := t.TempDir()
+	writePictures(t, dir, "a.png", "b.png", "c.png", "d.png", "e.png")
+	placed(t, dir, "labels.csv", "file,size\na.png,-1\nb.png,0\nc.png,1\nd.png,2\ne.png,-1\n")
+	f := newFolder(t, dir)
+	f.Labels = "labels.csv"
+	want := []string{"factor size is -1 in 2 rows and 0 to 2 in the others; if -1 means unknown, want an empty field or NaN instead"}
+	if notes := datatest.Build(t, f).(datasets.Noted).Notes(); !slices.Equal(notes, want) {
+		t.Errorf("notes %q", notes)
+	}
+}
+
 func TestFolderLinks(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	writePictures(t, dir, "a.png")

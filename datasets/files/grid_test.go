@@ -93,6 +93,10 @@ func TestGridFolderText(t *testing.T) {
 		notes[2] != "factors factor0 and factor1 divide the images into the same groups, so metrics count them twice" {
 		t.Errorf("an array and two tables: notes %q", notes)
 	}
+	marked := &GridFolder{Path: write(t, map[string][]byte{"images": encode(t, []int{5, 2, 3}, ramp(30)), "factors": encode(t, []int{5, 1}, []int64{-1, 0, 1, 2, -1})})}
+	if notes := datatest.Build(t, marked).(datasets.Noted).Notes(); len(notes) != 1 || !strings.HasPrefix(notes[0], "factor factor0 is -1 in 2 rows and 0 to 2 in the others") {
+		t.Errorf("a number for unknown: notes %q", notes)
+	}
 	mixed := write(t, map[string][]byte{"images": encode(t, []int{4, 2, 3}, ramp(24))})
 	must.Write(t, filepath.Join(mixed, "factors.csv"), "id,size\na,1\n7,2\na,1\n7,2\n")
 	for _, kinds := range []factor.ColumnKinds{{List: []string{"categorical", "ordinal"}}, {Named: map[string]string{"id": "categorical"}}} {

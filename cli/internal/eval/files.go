@@ -147,6 +147,9 @@ func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []strin
 			remarks = append(remarks, fmt.Sprintf("factor %s: values from %v to %v are taken as a full turn of %.6g; --types circular:360 would read degrees",
 				f.Name, f.Value(0), f.Value(f.Size-1), f.FullTurn()))
 		}
+		if note, ok := factor.MarkerNote(in.Factors[j].Name, t.Column(j).Values); ok && (t.Words == nil || t.Words[j] == nil) {
+			remarks = append(remarks, note)
+		}
 	}
 	remarks = append(remarks, factor.RepeatNotes(in.Factors, in.Levels)...)
 	if slices.ContainsFunc(t.Words, func(words []string) bool { return len(words) > 2 }) {

@@ -1,6 +1,35 @@
 package factor
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// MarkerNote returns a note on a number that may stand for unknown. It is the least or the greatest number of several
+// rows: the only negative number and -1, or more than ten times the range of the other numbers from them, such as -999.
+func MarkerNote(name string, numbers []float64) (note string, ok bool) {
+	sorted := slices.DeleteFunc(slices.Clone(numbers), math.IsNaN)
+	slices.Sort(sorted)
+	distinct := slices.Compact(slices.Clone(sorted))
+	n := len(distinct)
+	if n < 4 {
+		return "", false
+	}
+	for _, c := range []struct{ marker, from, to float64 }{{distinct[0], distinct[1], distinct[n-1]}, {distinct[n-1], distinct[0], distinct[n-2]}} {
+		far := max(c.from-c.marker, c.marker-c.to) > 10*(c.to-c.from)
+		if !far && !(c.marker == -1 && c.from >= 0) {
+			continue
+		}
+		first, _ := slices.BinarySearch(sorted, c.marker)
+		end, _ := slices.BinarySearch(sorted, math.Nextafter(c.marker, math.Inf(1)))
+		if rows := end - first; rows > 1 {
+			return fmt.Sprintf("factor %s is %v in %d rows and %.6g to %.6g in the others; if %v means unknown, want an empty field or NaN instead",
+				name, c.marker, rows, c.from, c.to, c.marker), true
+		}
+	}
+	return "", false
+}
 
 // RepeatNotes returns notes on columns that metrics count as several factors although they are one: one-hot columns,
 // and factors with the same groups of images, such as numbers beside names. levels has a row for each image. Factors
