@@ -120,6 +120,17 @@ func TestEvalAngles(t *testing.T) {
 	if _, log = measure(t, "--codes", source, "--factors", "marker.csv", "--metrics", "variance"); !strings.Contains(log, "factor size is -1 in 125 rows and 0 to 2 in the others; if -1 means unknown") {
 		t.Errorf("log %q", log)
 	}
+	for name, row := range map[string]string{"far.csv": "1e4,0", "near.csv": "2,0", "huge.csv": "1.7e308,0\n-1.7e308,0", "few.csv": "0,7"} {
+		writeFile(t, name, []byte("a,b\n"+strings.Repeat("0,0\n1,0\n0.5,0\n", 100)+row+"\n"))
+		_, log = measure(t, "--codes", name, "--metrics", "code-spread")
+		if told := strings.Contains(log, "code column z0 is 0 to 1 in 300 rows, and 0 to 1e+04 in all; metrics with bins of equal width"); told != (name == "far.csv") || strings.Contains(log, "z1") {
+			t.Errorf("%s: log %q", name, log)
+		}
+	}
+	writeFile(t, "farther.csv", []byte("length\n9e6\n"+strings.Repeat("0.125\n0.25\n0.375\n", 166)+"1\n"))
+	if _, log = measure(t, "--codes", source, "--factors", "farther.csv", "--types", "continuous", "--metrics", "variance"); !strings.Contains(log, "factor length is 0.125 to 1 in 499 rows, and 0.125 to 9e+06 in all; its bins") {
+		t.Errorf("log %q", log)
+	}
 	writeFile(t, "half.csv", []byte("angle\n"+strings.Repeat("0\n45\n90\n135\n", 125)))
 	const turn = "factor angle: values from 0 to 135 are taken as a full turn of 180; --types circular:360 would read degrees"
 	for kind, want := range map[string]bool{"circular": true, "circular:180": false} {

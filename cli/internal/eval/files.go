@@ -31,6 +31,7 @@ func (c *Command) readFiles(e *Evaluation) error {
 	}
 	e.remarks = slices.Concat(e.remarks, codes.Notes, factors.Notes)
 	e.in = &metrics.Input{Codes: matrix.Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: codes.Data}}
+	e.remarks = append(e.remarks, remarksOnCodes(codes, e.in)...)
 	switch {
 	case codes.Rows == 0 || codes.Cols == 0 || c.Factors != "" && factors.Cols == 0 && c.Rotations == "":
 		return e.in.Validate()
@@ -131,36 +132,6 @@ func columnsOfTable(t *table.Table, types []string, file string) ([]metrics.Colu
 		columns[j] = c
 	}
 	return columns, nil
-}
-
-// remarksOnColumns returns remarks on the numbering of words, and on columns of numbers with a doubtful kind.
-func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []string {
-	const manyLevels = 100
-	var remarks []string
-	for j := range t.Cols {
-		switch f := in.Factors[j]; {
-		case t.Words != nil && t.Words[j] != nil:
-			remarks = append(remarks, fmt.Sprintf("factor %s: %s", f.Name, factor.NumberedWords(t.Words[j])))
-		case len(types) == 0 && f.Kind == factor.Ordinal && f.Size > manyLevels:
-			remarks = append(remarks, fmt.Sprintf("factor %s has %d levels; --types continuous would bin them, and circular:360 read them as degrees", f.Name, f.Size))
-		case len(types) > 0 && !strings.Contains(types[min(j, len(types)-1)], ":") && unusualTurn(f.FullTurn()):
-			remarks = append(remarks, fmt.Sprintf("factor %s: values from %v to %v are taken as a full turn of %.6g; --types circular:360 would read degrees",
-				f.Name, f.Value(0), f.Value(f.Size-1), f.FullTurn()))
-		}
-		if note, ok := factor.MarkerNote(in.Factors[j].Name, t.Column(j).Values); ok && (t.Words == nil || t.Words[j] == nil) {
-			remarks = append(remarks, note)
-		}
-	}
-	remarks = append(remarks, factor.RepeatNotes(in.Factors, in.Levels)...)
-	if slices.ContainsFunc(t.Words, func(words []string) bool { return len(words) > 2 }) {
-		remarks = append(remarks, "mse, mae, me and dci-regression take the numbers of words for values, so they depend on the order of the words")
-	}
-	return remarks
-}
-
-// unusualTurn reports whether a full turn is other than 360 degrees, 2 pi or 1.
-func unusualTurn(turn float64) bool {
-	return turn > 0 && !slices.ContainsFunc([]float64{360, 2 * math.Pi, 1}, func(known float64) bool { return math.Abs(turn-known) <= 1e-3*known })
 }
 
 // addRotations adds a file's factor of rotations to an input, and returns remarks on the file.
