@@ -248,24 +248,28 @@ func TestOneHotNotes(t *testing.T) {
 	}
 }
 
-// A note names a number that may stand for unknown.
-func TestMarkerNote(t *testing.T) {
+// A note names a number that may stand for unknown, or bins that are too wide.
+func TestNumberNotes(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
+		size    int
 		numbers []float64
 		want    string
 	}{
-		{[]float64{-1, 0, 2, nan, 1, -1}, "factor a is -1 in 2 rows and 0 to 2 in the others; if -1 means unknown, want an empty field or NaN instead"},
-		{[]float64{0.5, -999, 0.25, -999, 1, -999}, "factor a is -999 in 3 rows and 0.25 to 1 in the others; if -999 means unknown, want an empty field or NaN instead"},
-		{[]float64{99, 3, 99, 5, 4}, "factor a is 99 in 2 rows and 3 to 5 in the others; if 99 means unknown, want an empty field or NaN instead"},
-		{[]float64{99, 3, 99, 13, 4}, ""}, // not far enough
-		{[]float64{-1, 0, 2, 1}, ""},      // in one row
-		{[]float64{-1, 0, 1, -1}, ""},     // few values
-		{[]float64{-1, -2, 0, 1, -1, -2}, ""},
-		{nil, ""},
+		{9, []float64{-1, 0, 2, nan, 1, -1}, "factor a is -1 in 2 rows and 0 to 2 in the others; if -1 means unknown, want an empty field or NaN instead"},
+		{9, []float64{0.5, -999, 0.25, -999, 1, -999}, "factor a is -999 in 3 rows and 0.25 to 1 in the others; if -999 means unknown, want an empty field or NaN instead"},
+		{9, []float64{99, 3, 99, 5, 4}, "factor a is 99 in 2 rows and 3 to 5 in the others; if 99 means unknown, want an empty field or NaN instead"},
+		{9, []float64{99, 3, 99, 13, 4}, ""}, // not far enough
+		{9, []float64{-1, 0, 2, 1}, ""},      // in one row
+		{9, []float64{-1, 0, 1, -1}, ""},     // few values
+		{9, []float64{-1, -2, 0, 1, -1, -2}, ""},
+		{2, append(slices.Repeat([]float64{0.5, 0.75}, 50), 900), "factor a is 0.5 to 0.75 in 100 rows, and 0.5 to 900 in all; its bins of equal width see little of it"},
+		{3, append(slices.Repeat([]float64{0.5, 0.75}, 50), 900), ""}, // a level for each number
+		{2, append(slices.Repeat([]float64{0.5, 0.75}, 50), 2), ""},   // several bins
+		{0, nil, ""},
 	} {
-		if got, ok := factor.MarkerNote("a", c.numbers); got != c.want || ok != (c.want != "") {
-			t.Errorf("%v: %q, %v; want %q", c.numbers, got, ok, c.want)
+		if got := strings.Join(factor.NumberNotes(factor.Factor{Name: "a", Size: c.size}, c.numbers), "; "); got != c.want {
+			t.Errorf("%v: %q; want %q", c.numbers, got, c.want)
 		}
 	}
 }

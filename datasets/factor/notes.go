@@ -6,15 +6,30 @@ import (
 	"slices"
 )
 
-// MarkerNote returns a note on a number that may stand for unknown. It is the least or the greatest number of several
-// rows: the only negative number and -1, or more than ten times the range of the other numbers from them, such as -999.
-func MarkerNote(name string, numbers []float64) (note string, ok bool) {
+// NumberNotes returns notes on numbers that became the levels of a factor: a number that may stand for unknown, and bins
+// that a few distant numbers make too wide. NaN is unknown.
+func NumberNotes(f Factor, numbers []float64) []string {
 	sorted := slices.DeleteFunc(slices.Clone(numbers), math.IsNaN)
 	slices.Sort(sorted)
 	distinct := slices.Compact(slices.Clone(sorted))
+	if note := markerNote(f.Name, sorted, distinct); note != "" {
+		return []string{note}
+	}
+	if binned := len(distinct) > f.Size; binned {
+		if found := DistantRows(sorted); found != "" {
+			return []string{fmt.Sprintf("factor %s %s; its bins of equal width see little of it", f.Name, found)}
+		}
+	}
+	return nil
+}
+
+// markerNote returns a note on a number that may stand for unknown, or "". It is the least or the greatest number of
+// several rows: the only negative number and -1, or more than ten times the range of the other numbers from them, such
+// as -999.
+func markerNote(name string, sorted, distinct []float64) string {
 	n := len(distinct)
 	if n < 4 {
-		return "", false
+		return ""
 	}
 	for _, c := range []struct{ marker, from, to float64 }{{distinct[0], distinct[1], distinct[n-1]}, {distinct[n-1], distinct[0], distinct[n-2]}} {
 		far := max(c.from-c.marker, c.marker-c.to) > 10*(c.to-c.from)
@@ -25,10 +40,40 @@ func MarkerNote(name string, numbers []float64) (note string, ok bool) {
 		end, _ := slices.BinarySearch(sorted, math.Nextafter(c.marker, math.Inf(1)))
 		if rows := end - first; rows > 1 {
 			return fmt.Sprintf("factor %s is %v in %d rows and %.6g to %.6g in the others; if %v means unknown, want an empty field or NaN instead",
-				name, c.marker, rows, c.from, c.to, c.marker), true
+				name, c.marker, rows, c.from, c.to, c.marker)
 		}
 	}
-	return "", false
+	return ""
+}
+
+// DistantRows says that a few distant rows leave nearly all rows of a column in one of 20 bins of equal width, or
+// returns "".
+func DistantRows(values []float64) string {
+	const bins, nearlyAll = 20, 0.98
+	if len(values) == 0 {
+		return ""
+	}
+	least, largest := slices.Min(values), slices.Max(values)
+	width := (largest - least) / bins
+	if !(width > 0) || math.IsInf(width, 0) {
+		return ""
+	}
+	bin := func(v float64) int { return min(int((v-least)/width), bins-1) }
+	var count [bins]int
+	for _, v := range values {
+		count[bin(v)]++
+	}
+	n := slices.Max(count[:])
+	if float64(n) < nearlyAll*float64(len(values)) {
+		return ""
+	}
+	full := slices.Index(count[:], n)
+	inside := slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return bin(v) != full })
+	low, high := slices.Min(inside), slices.Max(inside)
+	if low == high {
+		return ""
+	}
+	return fmt.Sprintf("is %.4g to %.4g in %d rows, and %.4g to %.4g in all", low, high, n, least, largest)
 }
 
 // RepeatNotes returns notes on columns that metrics count as several factors although they are one: one-hot columns,

@@ -220,11 +220,10 @@ func (f *Folder) setFactors(d *stored.Set, labels *labelTable, text *table.Text)
 		if note, ok := factor.KindNote(of, "dataset.folder.kinds"); ok && kinds[j] == nil && len(words) == 0 {
 			d.Remarks = append(d.Remarks, note)
 		}
-		if note, ok := factor.MarkerNote(name, column.Values); ok && len(words) == 0 {
-			d.Remarks = append(d.Remarks, note)
-		}
 		if len(words) > 0 {
 			d.Remarks = append(d.Remarks, fmt.Sprintf("factor %s: %s", name, factor.NumberedWords(words)))
+		} else {
+			d.Remarks = append(d.Remarks, factor.NumberNotes(of, column.Values)...)
 		}
 	}
 	if err := factor.Validate(d.Columns); err != nil {

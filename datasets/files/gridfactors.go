@@ -157,8 +157,8 @@ func (s *gridSource) setTable(d *stored.Set, label string, t *table.Table, sizes
 		}
 		if column.Words != nil {
 			d.Columns[j].NameLevels(column.Words)
-		} else if note, ok := factor.MarkerNote(d.Columns[j].Name, column.Values); ok {
-			d.Remarks = append(d.Remarks, note)
+		} else {
+			d.Remarks = append(d.Remarks, factor.NumberNotes(d.Columns[j], column.Values)...)
 		}
 	}
 	for _, f := range d.Columns {

@@ -26,12 +26,8 @@ func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []strin
 			remarks = append(remarks, fmt.Sprintf("factor %s: values from %v to %v are taken as a full turn of %.6g; --types circular:360 would read degrees",
 				f.Name, f.Value(0), f.Value(f.Size-1), f.FullTurn()))
 		}
-		if note, ok := factor.MarkerNote(f.Name, t.Column(j).Values); ok && (t.Words == nil || t.Words[j] == nil) {
-			remarks = append(remarks, note)
-		} else if in.Exact != nil && in.Exact[j] != nil {
-			if found := distantRows(slices.DeleteFunc(slices.Clone(in.Exact[j]), math.IsNaN)); found != "" {
-				remarks = append(remarks, fmt.Sprintf("factor %s %s; its bins of equal width see little of it", f.Name, found))
-			}
+		if t.Words == nil || t.Words[j] == nil {
+			remarks = append(remarks, factor.NumberNotes(f, t.Column(j).Values)...)
 		}
 	}
 	remarks = append(remarks, factor.RepeatNotes(in.Factors, in.Levels)...)
@@ -50,7 +46,7 @@ func unusualTurn(turn float64) bool {
 func remarksOnCodes(t *table.Table, in *metrics.Input) (remarks []string) {
 	const most = 3
 	for c := range t.Cols {
-		found := distantRows(t.Column(c).Values)
+		found := factor.DistantRows(t.Column(c).Values)
 		if found != "" && len(remarks) == most {
 			return append(remarks, "other code columns have distant rows, too")
 		}
@@ -59,34 +55,4 @@ func remarksOnCodes(t *table.Table, in *metrics.Input) (remarks []string) {
 		}
 	}
 	return remarks
-}
-
-// distantRows says that a few distant rows leave nearly all rows of a column in one of 20 bins of equal width, or
-// returns "".
-func distantRows(values []float64) string {
-	const bins, nearlyAll = 20, 0.98
-	if len(values) == 0 {
-		return ""
-	}
-	least, largest := slices.Min(values), slices.Max(values)
-	width := (largest - least) / bins
-	if !(width > 0) || math.IsInf(width, 0) {
-		return ""
-	}
-	bin := func(v float64) int { return min(int((v-least)/width), bins-1) }
-	var count [bins]int
-	for _, v := range values {
-		count[bin(v)]++
-	}
-	n := slices.Max(count[:])
-	if float64(n) < nearlyAll*float64(len(values)) {
-		return ""
-	}
-	full := slices.Index(count[:], n)
-	inside := slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return bin(v) != full })
-	low, high := slices.Min(inside), slices.Max(inside)
-	if low == high {
-		return ""
-	}
-	return fmt.Sprintf("is %.4g to %.4g in %d rows, and %.4g to %.4g in all", low, high, n, least, largest)
 }

@@ -1,7 +1,8 @@
 // Hinges h = max(d_Y - d_Z, 0) of two rows, with the distance d_Z of codes and d_Y of labels. table holds the columns of
 // the codes, then 3 numbers for each factor: its column, its distance (0 absolute, 1 discrete, 2 circular) and its
-// period, then for each column of z whether it is a column of the codes. Distances of factors are joined by their sum if add is 1, otherwise by the Euclidean norm.
-// chosen is that of choose.comp. With pairs > 0, a known row a has the partners a+1 to a+pairs.
+// period, then for each column of z whether it is a column of the codes. Distances of factors are joined by their sum if
+// add is 1, otherwise by the Euclidean norm.
+// chosen has the layout of choose.comp. With pairs > 0, a known row a has the partners a+1 to a+pairs.
 uint row(uint a) { return uint(chosen[1u + a]); }
 float codesApart(uint i, uint j) {
   float sum = 0.0;

@@ -6,7 +6,7 @@
 // With f 1, for the first row of each group:
 //   values[block, i] = c/(2 size^2) sum_j terms[block, j, 0] or c max_j terms[block, j, 0], then the first pair of rows
 //   at the maximum, and a place for the weight. c is 1, or size/(size - 1) if unbiased is 1.
-// members and table are those of groups.comp.
+// members and table have the layout of groups.comp.
 #include "rows.glsl"
 layout(set = 0, binding = 0) readonly buffer Z_ { float z[]; };
 layout(set = 0, binding = 1) readonly buffer T_ { float table[]; };

@@ -3,7 +3,7 @@
 // The gradient of modularity: dz[i, c] = dout[0] sum over the blocks with column c of w sum_j a_ij (z[i, c] - z[j, c]),
 // with w the weight of row i's group in values, and a_ij for the rows j of the group by deviation:
 //   0 2/size^2     1 1/d_ij for the group's farthest pair, 0 at distance 0     2 1/(size^2 d_ij), 0 at distance 0
-// members, table and values are those of deviation.comp. From inside on, table says for each block and column whether
+// members, table and values have the layout of deviation.comp. From inside on, table says for each block and column whether
 // the block has the column. A group of threads computes a row.
 #include "rows.glsl"
 layout(set = 0, binding = 0) readonly buffer Z_ { float z[]; };

@@ -1,6 +1,7 @@
 #version 450
 #extension GL_GOOGLE_include_directive : require
-// dx of a pixel is the sum of dy over the windows, in order, whose largest pixel it is: at holds their indices.
+// dx of a pixel is the sum of dy, in order, over the windows with this pixel as their largest. at holds the index of
+// the largest pixel of each window.
 layout(local_size_x = 256) in;
 layout(set = 0, binding = 0) readonly buffer A_ { uint at[]; };
 layout(set = 0, binding = 1) readonly buffer G_ { float dy[]; };

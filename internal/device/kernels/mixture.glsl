@@ -1,5 +1,5 @@
 // Mixtures of normal distributions for a minibatch estimate of total correlation. Part 0 has the columns of all blocks,
-// part p those of block p. table holds for each part the place and number of its columns, the columns, and for each
+// and part p has the columns of block p. table holds for each part the place and number of its columns, the columns, and for each
 // column of z its block's part, or 0. With masked 1, a column of a row counts only where mask > 1/2.
 bool on(uint row, uint c) { return masked == 0u || mask[row * d + c] > 0.5; }
 // log N(z_j; mean_i, e^logVariance_i), summed over the columns of a part that are on for row j
