@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/runs"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -69,9 +70,7 @@ func TestCheckFinds(t *testing.T) {
 		t.Fatal(files, err)
 	}
 	checkWhole(t, "repairs")
-	if err := os.Mkdir("run/mimosa", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir("run/mimosa", 0o777))
 	writeFile(t, "run/mimosa/components.npy", nil)
 	var found runs.ComparedFiles
 	if o := call(t, "check", "run", "--json"); o.code != 1 || json.Unmarshal([]byte(o.out), &found) != nil || len(found.Differences) != 1 || found.Differences[0].File != "mimosa/components.npy" {
@@ -82,9 +81,7 @@ func TestCheckFinds(t *testing.T) {
 // Edited results are not results of a finished run, and commands that read them report this.
 func TestCheckEdited(t *testing.T) {
 	trainSmall(t)
-	if err := os.CopyFS("two", os.DirFS("run")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.CopyFS("two", os.DirFS("run")))
 	path := filepath.Join("run", rundir.MetricsFile)
 	writeFile(t, path, append(readFile(t, path), ' '))
 	if o := call(t, "runs", ".", "--filter", "state!=finished"); o.code != 0 || !strings.Contains(o.out, "run") || strings.Contains(o.out, "two") || !strings.Contains(o.log, "the run did not write it so") {
@@ -146,22 +143,16 @@ func TestCheckHealthy(t *testing.T) {
 	}
 	path := filepath.Join("run", rundir.RecordFile)
 	var record map[string]any
-	if err := json.Unmarshal(readFile(t, path), &record); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(readFile(t, path), &record))
 	delete(record, "files")
 	delete(record, "sum")
 	old, err := json.Marshal(record)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	writeFile(t, path, old)
 	if o := call(t, "check", "run"); o.code != 0 || o.out != "run: there is nothing to check against: the run failed, or an earlier version made it\n" {
 		t.Error(o)
 	}
-	if err := os.Remove(path); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(path))
 	if o := call(t, "check", "run"); o.code != 0 || o.out != "run: there is nothing to check against: the run has not ended\n" {
 		t.Error(o)
 	}
@@ -172,9 +163,7 @@ func TestCheckImported(t *testing.T) {
 	long.NotShort(t)
 	trainSmall(t)
 	succeed(t, "export", "--run", "run", "--out", "weights.safetensors")
-	if err := os.RemoveAll("run"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.RemoveAll("run"))
 	succeed(t, "import", "--from", "weights.safetensors", "--run", "run")
 	checkWhole(t, "import")
 	if o := succeed(t, "runs", ".", "--filter", "state=unfinished"); o.out == "" {

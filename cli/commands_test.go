@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/docs"
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
@@ -91,9 +92,7 @@ func checkFolder(t *testing.T, dir string) {
 	want := regexp.MustCompile(`^(\.lock|checkpoint\.safetensors|codes\.npy|config\.yaml|events\.out\.tfevents\.\d+\.unravel|factors\.npy|` +
 		`figures|fit\.json|log\.jsonl|metrics\.(csv|json)|report\.html|run\.json|state\.json)$`)
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, e := range entries {
 		if !want.MatchString(e.Name()) {
 			t.Errorf("there is a file %s", e.Name())
@@ -123,9 +122,7 @@ func checkConfig(t *testing.T, dir string) {
 	stored := filepath.Join(dir, "config.yaml")
 	text := readFile(t, stored)
 	c, err := train.Load(stored, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if again, err := c.Encode(); err != nil || string(again) != string(text) {
 		t.Errorf("the stored config is not its own encoding: %v\n%s\nbecomes\n%s", err, text, again)
 	}
@@ -172,13 +169,9 @@ func checkLog(t *testing.T, dir string, last float64) {
 func checkCodes(t *testing.T, codesFile, factorsFile string) {
 	t.Helper()
 	codes, err := npy.ReadFile[float32](codesFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	factors, err := npy.ReadFile[int64](factorsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if fmt.Sprint(codes.Shape, factors.Shape) != "[256 4] [256 2]" {
 		t.Fatalf("shapes %v and %v", codes.Shape, factors.Shape)
 	}
@@ -237,9 +230,7 @@ func TestEval(t *testing.T) {
 		t.Errorf("eval: %v", table)
 	}
 	var stored []map[string]any
-	if err := json.Unmarshal(readFile(t, filepath.Join(dir, "metrics.json")), &stored); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(readFile(t, filepath.Join(dir, "metrics.json")), &stored))
 	want := stored[0]["value"].(float64)
 	type metric struct {
 		Name, Better string
@@ -286,9 +277,7 @@ func TestEvalFactorValues(t *testing.T) {
 	codes, factors := filepath.Join(dir, "codes.npy"), filepath.Join(dir, "factors.npy")
 	want := succeed(t, "eval", "--codes", codes, "--factors", factors, "--types=circular", "--metrics", chosen)
 	a, err := npy.ReadFile[int64](factors)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i := range a.Data {
 		a.Data[i] = a.Data[i] + math.MaxInt64 - 100
 		if i%2 == 1 {
@@ -307,9 +296,7 @@ func TestEncode(t *testing.T) {
 	dir := finished(t)
 	want := readFile(t, filepath.Join(dir, "codes.npy"))
 	for _, name := range []string{"codes.npy", "factors.npy"} {
-		if err := os.Remove(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(filepath.Join(dir, name)))
 	}
 	o := succeed(t, "encode", "--run", dir)
 	if o.out != "" || !strings.Contains(o.log, "256 codes of 4 columns in "+filepath.Join(dir, "codes.npy")) {
@@ -336,9 +323,7 @@ func TestDataShow(t *testing.T) {
 	if large := decodePNG(t, "a.png"); large <= small {
 		t.Errorf("a sheet of 8x8 images is %d pixels wide, one of 4x4 %d", large, small)
 	}
-	if err := os.MkdirAll("mine", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll("mine", 0o777))
 	writeNPY(t, "mine/images.npy", []int{6, 4, 4}, make([]uint8, 96))
 	writeNPY(t, "mine/factors.npy", []int{6, 2}, []int64{0, 0, 0, 1, 0, 2, 1, 0, 1, 1, 1, 2})
 	if o := succeed(t, "data", "show", "grid", "path=mine", "names=[kind, size]", "--out=g.png"); !strings.Contains(o.log, "grid: 6 images of 4x4x1\n  kind: 2 levels, ordinal\n  size: 3 levels, ordinal\n") {
@@ -382,9 +367,7 @@ func TestDataShow(t *testing.T) {
 func decodePNG(t *testing.T, path string) (width int) {
 	t.Helper()
 	picture, err := png.Decode(bytes.NewReader(readFile(t, path)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return picture.Bounds().Dx()
 }
 
@@ -414,9 +397,7 @@ func TestList(t *testing.T) {
 		t.Errorf("the options of lsbd:\n%s", one)
 	}
 	source, err := configs.Read(configs.Quickstart)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if one := succeed(t, "list", "configs", configs.Quickstart).out; one != "# yaml-language-server: $schema=unravel.schema.json\n"+string(source) {
 		t.Errorf("the quickstart:\n%s", one)
 	}

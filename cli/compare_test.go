@@ -13,6 +13,7 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/runs"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -163,9 +164,7 @@ func TestCompareStored(t *testing.T) {
 	writeFile(t, "other.json", []byte(`{"metrics": {"dlsbd": {"value": 0.5, "better": "lower"}, "mig": {"value": 0.25, "better": "higher"}}}`))
 	x, log := compare(t, dir, "other.json")
 	var stored []struct{ Value float64 }
-	if err := json.Unmarshal(readFile(t, dir+"/metrics.json"), &stored); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(readFile(t, dir+"/metrics.json"), &stored))
 	if len(x.Metrics) != 2 || *x.Metrics[0].Values[0] != stored[0].Value || values(x.Metrics[1].Values) != "- 0.25" || values(x.Metrics[1].Ranks) != "- 1" {
 		t.Errorf("%+v", x.Metrics)
 	}
@@ -194,9 +193,7 @@ func TestCompareStored(t *testing.T) {
 // The stored results of a run that has not ended are of an earlier end: the newest checkpoint counts.
 func TestCompareUnfinished(t *testing.T) {
 	ended, stopped := finished(t), finished(t)
-	if err := os.Remove(stopped + "/run.json"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(stopped+"/run.json"))
 	writeFile(t, stopped+"/metrics.json", []byte(`[{"name": "dlsbd", "value": 7, "better": "lower"}]`))
 	x, log := compare(t, ended, stopped)
 	if v := x.Metrics[0].Values; *v[0] != *v[1] || log != stopped+": the run has not ended; the newest checkpoint is measured\n" {
@@ -227,9 +224,7 @@ func TestCompareNumberedColumns(t *testing.T) {
 func TestCompareImages(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, level := range map[string]int64{"a": 0, "b": 0, "c": 1} {
-		if err := os.Mkdir(name, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Mkdir(name, 0o777))
 		writeFile(t, name+"/metrics.json", []byte(`[{"name":"mig","value":0.5,"better":"higher"}]`))
 		writeNPY(t, name+"/codes.npy", []int{3, 1}, []float32{1, 2, 4})
 		writeNPY(t, name+"/factors.npy", []int{3, 1}, []int64{0, 1, level})
@@ -268,25 +263,15 @@ func runFolders(t *testing.T, runs map[string][]string) {
 	t.Helper()
 	for dir, overrides := range runs {
 		c, err := train.Load("tiny.yaml", []byte(tiny), overrides[1:]...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		text, err := c.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Mkdir(dir, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
+		must.OK(t, os.Mkdir(dir, 0o777))
 		writeFile(t, dir+"/config.yaml", text)
 		writeFile(t, dir+"/metrics.json", []byte(fmt.Sprintf(`[{"name":"mig","value":%s,"better":"higher"},{"name":"dci","value":0.5,"better":"higher"}]`, overrides[0])))
 		run, err := rundir.Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(new(rundir.Record).Write(run), run.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
+		must.OK(t, errors.Join(new(rundir.Record).Write(run), run.Close()))
 	}
 }
 
@@ -350,9 +335,7 @@ func TestCompareFolder(t *testing.T) {
 	var want []string
 	for _, name := range []string{"a", "b", "c"} {
 		run := filepath.Join(dir, name)
-		if err := os.CopyFS(run, os.DirFS(from)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.CopyFS(run, os.DirFS(from)))
 		want = append(want, run)
 	}
 	succeed(t, "runs", dir)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Completion offers commands, flags, configs, keys and names, and otherwise files.
@@ -34,9 +36,7 @@ func TestComplete(t *testing.T) {
 // The scripts work in their shells, if this machine has the shells.
 func TestCompletionScripts(t *testing.T) {
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	folder := t.TempDir()
 	if err := os.Symlink(program, filepath.Join(folder, "unravel")); err != nil {
 		t.Skip("no links here:", err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 )
 
@@ -89,15 +90,11 @@ func TestDamagedCheckpoint(t *testing.T) {
 func TestMissingCheckpoint(t *testing.T) {
 	good, dir := filepath.Join(t.TempDir(), "whole"), finished(t)
 	succeed(t, "train", tinyFile(t), "--run", good)
-	if err := os.Remove(filepath.Join(dir, checkpoint)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(filepath.Join(dir, checkpoint)))
 	if o := call(t, "eval", "--run", dir); o.code != 0 || !strings.HasPrefix(o.log, "warning: ") || !strings.Contains(o.log, "no such file") {
 		t.Errorf("eval: %v", o)
 	}
-	if err := os.Remove(filepath.Join(dir, checkpoint+".prev")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(filepath.Join(dir, checkpoint+".prev")))
 	for _, command := range []string{"eval", "encode"} {
 		checkMistake(t, call(t, command, "--run", dir), 1, "there is no checkpoint in "+dir)
 	}
@@ -136,18 +133,12 @@ func TestOtherCheckpoint(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := finished(t)
-			if err := os.Remove(filepath.Join(dir, checkpoint+".prev")); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Remove(filepath.Join(dir, checkpoint+".prev")))
 			f, err := safetensors.ReadFile(filepath.Join(dir, checkpoint))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			f.Metadata["unravel.state"] = c.state
 			content, err := safetensors.Encode(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			writeFile(t, filepath.Join(dir, checkpoint), content)
 			checkMistake(t, call(t, "eval", "--run", dir), 1, filepath.Join(dir, checkpoint), c.word)
 			checkMistake(t, call(t, "train", "--resume", "--run", dir), 1, filepath.Join(dir, checkpoint), c.word)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/files"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/internal/report/sheet"
 )
@@ -20,9 +21,7 @@ import (
 func TestDataAsk(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("UNRAVEL_DATA", t.TempDir())
-	if err := os.Mkdir("photos", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir("photos", 0o777))
 	shades := map[string]int{}
 	for i := range 12 {
 		name := fmt.Sprintf("p%02d.png", i)
@@ -32,9 +31,7 @@ func TestDataAsk(t *testing.T) {
 			m.Pix[p] = uint8(100 * (i % 3))
 		}
 		var b bytes.Buffer
-		if err := png.Encode(&b, m); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, png.Encode(&b, m))
 		writeFile(t, "photos/"+name, b.Bytes())
 	}
 	o := succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--factors", "shade", "--count", "8", "--sheet", "sheet.png")
@@ -96,9 +93,7 @@ func checkSheet(t *testing.T) {
 	s := files.NewFolder()
 	s.Path, s.Size = "photos", datasets.PictureSize{8, 8}
 	d, err := s.Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var pairs [][2]int
 	var labels []string
 	for n, line := range strings.Split(strings.TrimSpace(string(readFile(t, "pairs.csv"))), "\n") {
@@ -111,13 +106,9 @@ func checkSheet(t *testing.T) {
 		}
 	}
 	m, err := sheet.Pairs(d, fmt.Sprintf("%s: %d of %[2]d questions", d.Name(), len(pairs)), "same or different", pairs, labels, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var want bytes.Buffer
-	if err := raster.WritePNG(&want, m); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, raster.WritePNG(&want, m))
 	if !bytes.Equal(readFile(t, "sheet.png"), want.Bytes()) {
 		t.Errorf("sheet.png does not show the questions %q of pairs.csv", labels)
 	}

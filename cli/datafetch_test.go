@@ -18,6 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -35,9 +36,7 @@ func words(text string) string { return strings.Join(strings.Fields(text), " ") 
 func ownData(t *testing.T) string {
 	t.Helper()
 	root, err := os.MkdirTemp("", "unravel-data")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(root) }) // mapped files remain on Windows
 	t.Setenv(cache.RootVariable, root)
 	return root
@@ -92,9 +91,7 @@ func TestDataFetch(t *testing.T) {
 	for _, variant := range []string{"", " dataset.dsprites.variant=noise"} {
 		args := strings.Fields("train encoder/sprites dataset=dsprites train.epochs=1 train.epoch_steps=2 train.batch=16 train.figures=false metrics=[] --run " + dir + variant)
 		succeed(t, args...)
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.RemoveAll(dir))
 	}
 }
 
@@ -146,9 +143,7 @@ func TestDataBroken(t *testing.T) {
 		{append(append([]byte{}, whole[:len(whole)-1]...), 7), "dsprites modified since the conversion; want `unravel data check dsprites`"},
 	} {
 		writeFile(t, images, c.broken)
-		if err := os.Chtimes(images, time.Time{}, time.Unix(1_700_000_000, 0)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Chtimes(images, time.Time{}, time.Unix(1_700_000_000, 0)))
 		if o := succeed(t, "data", "list"); !strings.Contains(words(o.out), c.want) {
 			t.Error(o)
 		}
@@ -166,9 +161,7 @@ func TestDataBroken(t *testing.T) {
 	if o := call(t, "data", "check"); o.code != 1 || strings.Count(o.out, "unravel data fetch dsprites") != 2 {
 		t.Error(o)
 	}
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(file))
 	checkMistake(t, call(t, "data", "show", "dsprites"), 1, images, "it has 1000 bytes", "unravel data fetch dsprites")
 }
 
@@ -268,12 +261,12 @@ func TestInputsRecord(t *testing.T) {
 		settings  string
 	}{
 		"arrays": {"data.npy", "dataset.grid.path", func(n int) {
-			clitest.WriteNPY(t, "data.npy", []int{32, 8, 8}, bytes.Repeat([]byte{uint8(n)}, 32*8*8))
+			must.WriteNPY(t, "data.npy", []int{32, 8, 8}, bytes.Repeat([]byte{uint8(n)}, 32*8*8))
 		}, "dataset: {grid: {path: data.npy}}\nmodel: {vae: {latent: 2, encoder: mlp}}"},
 		"folder of arrays": {filepath.Join("data", "factors.npy"), "dataset.grid.path/factors", func(n int) {
 			_ = os.Mkdir("data", 0o777)
-			clitest.WriteNPY(t, filepath.Join("data", "images.npy"), []int{32, 8, 8}, make([]uint8, 32*8*8))
-			clitest.WriteNPY(t, filepath.Join("data", "factors.npy"), []int{32, 1}, bytes.Repeat([]byte{0, uint8(n)}, 16))
+			must.WriteNPY(t, filepath.Join("data", "images.npy"), []int{32, 8, 8}, make([]uint8, 32*8*8))
+			must.WriteNPY(t, filepath.Join("data", "factors.npy"), []int{32, 1}, bytes.Repeat([]byte{0, uint8(n)}, 16))
 		}, "dataset: {grid: {path: data}}\nmodel: {vae: {latent: 2, encoder: mlp}}"},
 		"labels": {"labels.csv", "supervision.labels.file", func(n int) {
 			writeFile(t, "labels.csv", []byte("kind\n"+strings.Repeat(fmt.Sprintf("%d\n0\n", n), 32)))
@@ -314,21 +307,15 @@ func TestInputsRecord(t *testing.T) {
 func otherSprites(t *testing.T) []byte {
 	t.Helper()
 	z, err := npy.OpenNPZ("one.npz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer z.Close()
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
 	for _, name := range []string{"imgs", "latents_classes"} {
 		r, err := z.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		a, err := npy.ReadAll[uint8](r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if name == "imgs" {
 			a.Data[5] ^= 1
 		}
@@ -336,13 +323,9 @@ func otherSprites(t *testing.T) []byte {
 		if err == nil {
 			err = npy.Write(to, a.Shape, a.Data)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, w.Close())
 	return archive.Bytes()
 }
 
@@ -350,9 +333,7 @@ func otherSprites(t *testing.T) []byte {
 func TestDataFile(t *testing.T) {
 	root := ownData(t)
 	folder, err := filepath.Abs(filepath.Join("..", "datasets", "public", "testdata", "dsprites"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	hdf5 := strings.TrimSuffix(spritesFile, ".npz") + ".hdf5"
 	if o := call(t, "data", "fetch", "dsprites", "--from", filepath.Join(folder, hdf5)); o.code != 1 || !strings.Contains(o.log, "it has 205312 bytes; want 28024106") {
 		t.Error(o)

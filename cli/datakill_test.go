@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // A fetch killed at any moment of the download or conversion continues. It ends with the bytes of an uninterrupted
@@ -133,9 +134,7 @@ func TestDataAtOnce(t *testing.T) {
 	if n := pieces.Load(); n > 27 {
 		t.Errorf("%d pieces were sent; want 27, once", n)
 	}
-	if err := os.RemoveAll(filepath.Join(root, "sets")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.RemoveAll(filepath.Join(root, "sets")))
 	pieces.Store(0)
 	a, b := start(t, "data", "fetch", "dsprites"), start(t, "data", "show", "dsprites", "--out", filepath.Join(t.TempDir(), "a.png"))
 	for _, p := range []*process{a, b} {

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/coding"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 )
@@ -50,9 +51,7 @@ func trained(t *testing.T, text string) string {
 func array(t *testing.T, path string) *npy.Array[float32] {
 	t.Helper()
 	a, err := npy.ReadFile[float32](path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return a
 }
 
@@ -63,17 +62,11 @@ func TestDecodeLinear(t *testing.T) {
 	weights := filepath.Join(t.TempDir(), "w.safetensors")
 	succeed(t, "export", "--run", dir, "--out", weights)
 	f, err := safetensors.ReadFile(weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	matrix, err := f.Float32s("decoder/image1/weight", 3, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	offset, err := f.Float32s("decoder/image1/bias", 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	out, again := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "again")
 	var r, other coding.Decoded
 	args := []string{"decode", "--run", dir, "--images", "5,0,7", "--samples", "130", "--steps", "4", "--json", "--out"}
@@ -222,9 +215,7 @@ func TestDecodeMistakes(t *testing.T) {
 	}
 	// The files of a run and other files in the folder remain unchanged.
 	kept := filepath.Join(dir, "decoded", "notes.txt")
-	if err := os.MkdirAll(filepath.Dir(kept), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(filepath.Dir(kept), 0o777))
 	writeFile(t, kept, []byte("mine"))
 	before := fmt.Sprint(topFiles(t, dir))
 	succeed(t, "decode", "--run", dir, "--what", "samples")
@@ -236,9 +227,7 @@ func TestDecodeMistakes(t *testing.T) {
 	if o := call(t, "decode", "--run", dir, "--out", file); o.code != 1 || !strings.Contains(o.log, file) {
 		t.Errorf("--out is a file: %v", o)
 	}
-	if err := os.Remove(filepath.Join(dir, "checkpoint.safetensors")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(filepath.Join(dir, "checkpoint.safetensors")))
 	_ = os.Remove(filepath.Join(dir, "checkpoint.safetensors.prev")) // it may not exist
 	checkMistake(t, call(t, "decode", "--run", dir), 1, "there is no checkpoint in "+dir)
 }
@@ -247,9 +236,7 @@ func TestDecodeMistakes(t *testing.T) {
 func topFiles(t *testing.T, dir string) (list []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, e := range entries {
 		if !e.IsDir() {
 			list = append(list, fmt.Sprintf("%s %x", e.Name(), readFile(t, filepath.Join(dir, e.Name()))))

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/docs"
 	"github.com/unravel-ml/unravel/cli/internal/findings"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -18,18 +18,13 @@ import (
 // lines without training, measuring or computing, and one small table.
 func TestResultsPage(t *testing.T) {
 	long.NotShort(t)
-	got, err := os.ReadFile("../docs/papers/results.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Read(t, "../docs/papers/results.md")
 	if !long.Enabled() {
 		checkResultsOfLedger(t, string(got))
 		return
 	}
 	want, err := docs.ResultsPage(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	a, b := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
 	for i := range b {
 		if i >= len(a) || a[i] != b[i] {
@@ -50,22 +45,16 @@ func checkResultsOfLedger(t *testing.T, page string) {
 	var all []*tables.Result
 	for _, name := range tables.Names() {
 		table, err := tables.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if name != "enriching-table3" && (!table.Trains() || name == "dialects") { // the table dialects takes long to measure
 			continue
 		}
 		r, err := docs.Recorded(t.Context(), table)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		all = append(all, r)
 	}
 	papers, err := findings.Papers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	computed := func(x findings.Test) bool {
 		return slices.ContainsFunc(all, func(r *tables.Result) bool { return r.Name == x.Table })
 	}
@@ -75,9 +64,7 @@ func checkResultsOfLedger(t *testing.T, page string) {
 		})
 	}
 	var made bytes.Buffer
-	if err := findings.Write(&made, all, papers); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, findings.Write(&made, all, papers))
 	page = findingNumber.ReplaceAllString(page, "1. ")
 	unprinted := regexp.MustCompile(`(?m)^These tables have no printed values: .*`).FindString(page)
 	count := 0

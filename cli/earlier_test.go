@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -20,26 +21,18 @@ import (
 func copyEarlier(t *testing.T, name string) {
 	t.Helper()
 	from, err := filepath.Abs(filepath.Join("testdata/earlier", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Chdir(t.TempDir())
-	if err := os.CopyFS("run", os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.CopyFS("run", os.DirFS(from)))
 }
 
 // sameCodes wants the codes of two files to differ only by rounding.
 func sameCodes(t *testing.T, got, want string) {
 	t.Helper()
 	a, err := npy.ReadFile[float32](got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	b, err := npy.ReadFile[float32](want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if !slices.EqualFunc(a.Data, b.Data, func(x, y float32) bool { return math.Abs(float64(x-y)) <= 1e-5 }) {
 		t.Errorf("codes %v, want %v", a.Data, b.Data)
 	}

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // A job contains the settings from a sweep's environment. A task records missing features of its processor for its run.
@@ -36,9 +36,7 @@ func TestTasksOfAnotherMachine(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--", "-f.yaml"}, {"--out=-r", "--", "-f.yaml"}} {
 		data := readFile(t, file)
-		if err := os.WriteFile(filepath.Join(filepath.Dir(file), "-f.yaml"), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(filepath.Dir(file), "-f.yaml"), data)
 		o := startWith(t, func(cmd *exec.Cmd) { cmd.Dir = filepath.Dir(file) }, append([]string{"sweep", "--on", "slurm", "--print"}, args...)...).end()
 		if o.code != 0 || !strings.Contains(o.out, " sweep ./-f.yaml --out ") || strings.Contains(o.out, "--out -r") {
 			t.Errorf("a path that begins with a dash: %v", o)

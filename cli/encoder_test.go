@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/coding"
 	"github.com/unravel-ml/unravel/cli/internal/inputs"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -19,25 +20,17 @@ func TestEncoder(t *testing.T) {
 	file := filepath.Join(here, "e.onnx")
 	succeed(t, "export", "--run", dir, "--out", file)
 	c, err := train.ReadConfig(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	d, err := c.Dataset.Build(c.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	set := []string{"--encoder", file, "dataset={square: {size: 16, side: 4}}"}
 	run, own := filepath.Join(here, "run.npy"), filepath.Join(here, "own.npy")
 	succeed(t, "encode", "--run", dir, "--out", run)
 	succeed(t, append([]string{"encode", "--out", own}, set...)...)
 	a, err := inputs.ReadCodes(run, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	b, err := inputs.ReadCodes(own, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if a.Rows != b.Rows || a.Cols != b.Cols || a.Rows != d.Len() {
 		t.Fatalf("codes [%d %d], want [%d %d]", b.Rows, b.Cols, a.Rows, a.Cols)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/interval"
@@ -56,9 +57,7 @@ func needNoLevels(t *testing.T, all map[string]measured) bool {
 	t.Helper()
 	for name := range all {
 		m, err := metrics.Named(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if n, ok := m.Value.(metrics.Needy); !ok || n.Needs() != metrics.NoLevels {
 			return false
 		}
@@ -309,13 +308,9 @@ func writeNPZ(t *testing.T, file string, arrays map[string][][]float64) {
 		if err == nil {
 			err = npy.Write(to, []int{len(rows), len(rows[0])}, slices.Concat(rows...))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, w.Close())
 	writeFile(t, file, archive.Bytes())
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -27,9 +28,7 @@ func TestEvalGroups(t *testing.T) {
 			q = [4]float64{other.NormFloat64(), other.NormFloat64(), other.NormFloat64(), other.NormFloat64()}
 		}
 		one := &metrics.Input{Codes: matrix.Matrix{Rows: 1}}
-		if err := one.AddRotations(matrix.Matrix{Rows: 1, Cols: 4, Data: q[:]}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, one.AddRotations(matrix.Matrix{Rows: 1, Cols: 4, Data: q[:]}))
 		g := one.Factors[0].Rotations[0]
 		sinB, cosB := math.Sincos(2 * math.Pi * float64(b) / 16)
 		fmt.Fprintf(&codes, "%v,%v,%v,%v\n", 3*cos+sin, sin, cosB+cos, sinB)

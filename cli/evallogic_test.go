@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/eval"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -85,13 +86,9 @@ func TestEvalApproximation(t *testing.T) {
 		t.Error(err)
 	}
 	product, err := npy.ReadFile[float64](filepath.Join("out", "product-approximation.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	inverse, err := npy.ReadFile[float64](filepath.Join("out", "left-inverse.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i := range 60 {
 		a, b := float64(i%5), float64(i/5%4)
 		for at, want := range []float64{a + 0.15, b - 0.2} { // means over the other factor

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // inUTF16 returns a text as saved by spreadsheets: UTF-16 with a byte-order mark.
@@ -84,9 +86,7 @@ func TestEvalForms(t *testing.T) {
 // gives the variance 1.949 or 1.968, depending on the assignment of columns to factors.
 func TestEvalAngles(t *testing.T) {
 	source, err := filepath.Abs(filepath.Join("testdata", "tables", "angles.npz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	got, _ := measure(t, "--codes", source, "--types", "circular:360", "--metrics", "variance,explicitness")
 	if v := got["variance"].Value; math.Abs(v-1.968) > 5e-4 || !strings.Contains(strings.Join(got["variance"].Notes, ";"), "500 angles in 500 rows are levels as 20 equal arcs") {
 		t.Errorf("variance %v, notes %q", v, got["variance"].Notes)

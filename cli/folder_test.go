@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // No command writes through links in a run's folder.
@@ -35,9 +36,7 @@ func TestPlantedLinks(t *testing.T) {
 				target = outside
 			}
 			path := filepath.Join(dir, name)
-			if err := errors.Join(os.RemoveAll(path), os.Symlink(target, path)); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, errors.Join(os.RemoveAll(path), os.Symlink(target, path)))
 			o := call(t, "train", config, "train.figures=true", "train.epochs=4", "--resume", "--run", dir)
 			if name != "output.txt" { // output.txt belongs to sweeps
 				checkMistake(t, outcome{o.code, o.out, o.log[strings.LastIndex(o.log, "unravel: "):]}, 1, path, "link", "remove it")
@@ -48,10 +47,8 @@ func TestPlantedLinks(t *testing.T) {
 					t.Fatal(o)
 				}
 				again := filepath.Join(filepath.Dir(dir), "tiny")
-				if err := errors.Join(os.Remove(filepath.Join(again, "output.txt")), os.Remove(filepath.Join(again, "run.json")),
-					os.Symlink(victim, filepath.Join(again, "output.txt"))); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, errors.Join(os.Remove(filepath.Join(again, "output.txt")), os.Remove(filepath.Join(again, "run.json")),
+					os.Symlink(victim, filepath.Join(again, "output.txt"))))
 				if o := start(t, "sweep", plan, "--out", filepath.Dir(dir)).end(); o.code != 1 || !strings.Contains(o.log, "output.txt is a link") {
 					t.Error(o)
 				}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Every file that a run writes as a whole meets a full disk: the device /dev/full replaces the file's new version.
@@ -24,9 +25,7 @@ func TestFullDisk(t *testing.T) {
 			figures := strings.HasSuffix(name, ".html") || strings.HasSuffix(name, ".png")
 			dir := finished(t)
 			path := filepath.Join(dir, filepath.FromSlash(name))
-			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
 			const charDevice, full = 0o20000 | 0o666, 1<<8 | 7 // links are errors
 			if err := syscall.Mknod(filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".unravel-tmp"), charDevice, full); err != nil {
 				t.Skip("devices cannot be made here:", err)

@@ -8,6 +8,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/unravel-ml/unravel/cli/internal/docs"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // helpWords is the maximum number of words in a help text. The tag detail allows more.
@@ -17,9 +18,7 @@ const helpWords = 25
 func TestHelpIsShort(t *testing.T) {
 	var line commands
 	parser, err := newParser(&line)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	sentences := regexp.MustCompile(`[.?!](\s|$)`)
 	texts := 0
 	check := func(what, help string) {

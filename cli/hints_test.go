@@ -19,6 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/training"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models"
@@ -32,9 +33,7 @@ func parsed(t *testing.T, args []string) error {
 	t.Helper()
 	var line commands
 	p, err := newParser(&line, kong.Exit(func(int) {}), kong.Writers(io.Discard, io.Discard))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	_, err = p.Parse(flagsLast(p.Model, asCommand(args)))
 	return err
 }
@@ -54,9 +53,7 @@ func TestNewcomers(t *testing.T) {
 		writeFile(t, name, []byte(content))
 	}
 	writeFile(t, "codes.npy", nil)
-	if err := os.MkdirAll("runs/x", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll("runs/x", 0o777))
 	done := 0
 	for _, c := range []struct {
 		args string // words are separated by two spaces
@@ -379,9 +376,7 @@ func literals(t *testing.T, visit func(where, text string)) {
 		})
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 }
 
 func errOr(err, other error) error {

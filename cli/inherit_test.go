@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
@@ -20,9 +21,7 @@ type someCompared struct {
 
 func comparedAs(t *testing.T, text string) (x someCompared) {
 	t.Helper()
-	if err := json.Unmarshal([]byte(text), &x); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal([]byte(text), &x))
 	return x
 }
 

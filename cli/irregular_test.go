@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/mlflowtest"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -75,9 +76,7 @@ func TestIrregularFiles(t *testing.T) {
 			bad := finished(t)
 			dir := filepath.Dir(bad)
 			good := filepath.Join(dir, "good")
-			if err := os.CopyFS(good, os.DirFS(bad)); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.CopyFS(good, os.DirFS(bad)))
 			replaceFile(t, filepath.Join(bad, p.file), p.kind)
 			for _, args := range [][]string{
 				{"runs", dir}, {"runs", dir, "--mlflow", mlflowtest.New(t).URL}, {"compare", bad, good}, {"report", "--run", bad, "--out", filepath.Join(t.TempDir(), "page.html")},
@@ -118,9 +117,7 @@ func TestDamagedAmongOthers(t *testing.T) {
 	var good []string
 	for _, name := range []string{"one", "two"} {
 		good = append(good, filepath.Join(dir, name))
-		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(bad)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.CopyFS(filepath.Join(dir, name), os.DirFS(bad)))
 	}
 	writeFile(t, filepath.Join(bad, rundir.MetricsFile), []byte("[{"))
 	o := call(t, "compare", "--udr=none", good[0], bad, good[1])

@@ -20,6 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -32,16 +33,12 @@ func startedBy(t testing.TB, dir string, kill int, args ...string) (o outcome, c
 	var files [3]*os.File
 	for i := range files {
 		f, err := os.Create(filepath.Join(base, fmt.Sprint(i)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		defer f.Close() // read by name
 		files[i] = f
 	}
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	attr := &syscall.ProcAttr{Dir: dir, Env: append(os.Environ(), asProgram+"=1", fmt.Sprint("GOMAXPROCS=", runtime.GOMAXPROCS(0))), Sys: &syscall.SysProcAttr{Ptrace: true}}
 	for _, f := range files {
 		attr.Files = append(attr.Files, f.Fd())
@@ -59,9 +56,7 @@ func startedBy(t testing.TB, dir string, kill int, args ...string) (o outcome, c
 		}
 		done <- err
 	}()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, <-done)
 	return outcome{w.code, string(readFile(t, files[1].Name())), string(readFile(t, files[2].Name()))}, w.calls
 }
 
@@ -276,7 +271,7 @@ var ownBytes = regexp.MustCompile(`(^|/)(run\.json|log\.jsonl|output\.txt|timing
 func madeFiles(t *testing.T) map[string]string {
 	t.Helper()
 	list := map[string]string{}
-	if err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+	must.OK(t, filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil || e.IsDir():
 			return err
@@ -289,9 +284,7 @@ func madeFiles(t *testing.T) map[string]string {
 			list[path] = string(readFile(t, path))
 		}
 		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return list
 }
 

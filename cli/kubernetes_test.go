@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // kubectlScript simulates a cluster: the first job fails without a step, and the second job makes its tasks in
@@ -39,15 +40,11 @@ esac
 func TestKubernetes(t *testing.T) {
 	long.NotShort(t)
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	file, dir := writeSweep(t, "seeds: [0, 1]\n")
 	shared, cluster := filepath.Dir(file), t.TempDir()
 	t.Chdir(shared)
-	if err := os.WriteFile(filepath.Join(cluster, "kubectl"), []byte(kubectlScript), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(filepath.Join(cluster, "kubectl"), []byte(kubectlScript), 0o755))
 	t.Setenv("CLUSTER", cluster)
 	t.Setenv("PROGRAM", program)
 	t.Setenv(asProgram, "1")

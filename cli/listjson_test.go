@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/data"
 	"github.com/unravel-ml/unravel/cli/internal/docs"
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestListJSON(t *testing.T) {
@@ -88,9 +89,7 @@ func TestModelCard(t *testing.T) {
 		t.Errorf("a card of the last weights: %s", card)
 	}
 	stopped := finished(t) // with results of an earlier end
-	if err := os.Remove(stopped + "/run.json"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(stopped+"/run.json"))
 	succeed(t, "export", "--run", stopped, "--out", "stopped.safetensors", "--card", "stopped.md")
 	if card := string(readFile(t, "stopped.md")); strings.Contains(card, "## Metrics") {
 		t.Errorf("a card of an unfinished run has metrics: %s", card)

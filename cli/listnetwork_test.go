@@ -2,12 +2,12 @@ package cli
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/docs"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestListNetworks(t *testing.T) {
@@ -24,9 +24,7 @@ func TestListNetworks(t *testing.T) {
 	}
 	var s docs.Summary
 	out := succeed(t, "list", "--json", "decoders", "small-conv", "width=4", "norm=batch", "--image", "28x20x1", "--codes", "3").out
-	if err := json.Unmarshal([]byte(out), &s); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal([]byte(out), &s))
 	parameters := 0
 	for _, l := range s.Layers {
 		parameters += l.Parameters
@@ -43,9 +41,7 @@ func TestListNetworks(t *testing.T) {
 func TestListNetworksOfConfigs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mine.yaml")
 	source := "dataset: {square: {size: 18, side: 6}}\nmodel: {vae: {latent: 3, encoder: {layers: [{conv: {channels: 4, stride: 2}}, {pool: {to: 1}}]}}}\nlosses: [reconstruction, kl]\n"
-	if err := os.WriteFile(file, []byte(source), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, file, source)
 	encoder, decoder := succeed(t, "list", "encoder", file, "model.vae.latent=2").out, succeed(t, "list", "decoder", file).out
 	for _, c := range []struct{ text, want string }{
 		{encoder, " of 18x18x1\n"}, {encoder, "  encoder/conv1  convolution 3x3, stride 2  9x9x4 "}, {encoder, "latent/"},
@@ -61,14 +57,10 @@ func TestListNetworksOfConfigs(t *testing.T) {
 func TestListWorkOfConfigs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "mine.yaml")
 	source := "dataset: {square: {size: 18, side: 6}}\nmodel: {ae: {latent: 3, encoder: {mlp: {hidden: [5]}}, decoder: {mlp: {hidden: [7]}}}}\nlosses: [reconstruction]\n"
-	if err := os.WriteFile(file, []byte(source), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, file, source)
 	for part, want := range map[string]float64{"encoder": 2*18*18*5 + 2*5*3, "decoder": 2*3*7 + 2*7*18*18} {
 		var s docs.Summary
-		if err := json.Unmarshal([]byte(succeed(t, "list", "--json", part, file).out), &s); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, json.Unmarshal([]byte(succeed(t, "list", "--json", part, file).out), &s))
 		if s.FLOP != want {
 			t.Errorf("%s: %v FLOP, want %v in %+v", part, s.FLOP, want, s.Layers)
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/docs"
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -25,21 +26,13 @@ import (
 func schemaOf(t *testing.T, kind string) *jsonschema.Schema {
 	t.Helper()
 	var out bytes.Buffer
-	if err := docs.WriteSchema(&out, kind); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, docs.WriteSchema(&out, kind))
 	document, err := jsonschema.UnmarshalJSON(&out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource(kind, document); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.AddResource(kind, document))
 	s, err := c.Compile(kind)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return s
 }
 
@@ -47,13 +40,9 @@ func schemaOf(t *testing.T, kind string) *jsonschema.Schema {
 func readYAML(t *testing.T, source []byte) any {
 	t.Helper()
 	var v any
-	if err := yaml.Unmarshal(source, &v); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, yaml.Unmarshal(source, &v))
 	text, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if v, err = jsonschema.UnmarshalJSON(bytes.NewReader(text)); err != nil {
 		t.Fatal(err)
 	}
@@ -66,16 +55,12 @@ func TestSchemaAccepts(t *testing.T) {
 	experiments, sweeps, papers := schemaOf(t, "experiment"), schemaOf(t, "sweep"), schemaOf(t, "table")
 	for _, name := range configs.Names() {
 		source, err := configs.Read(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if err := experiments.Validate(readYAML(t, source)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		c, err := train.Load(name, source)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if source, err = c.Encode(); err != nil { // a run's config with all defaults
 			t.Fatal(err)
 		}
@@ -89,9 +74,7 @@ func TestSchemaAccepts(t *testing.T) {
 	}
 	for _, name := range names {
 		source, err := fs.ReadFile(configs.Tables(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if err := papers.Validate(readYAML(t, source)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -120,9 +103,7 @@ func TestSchemaAccepts(t *testing.T) {
 // lists no forms (ConfigForms).
 func TestSchemaOpen(t *testing.T) {
 	var text bytes.Buffer
-	if err := docs.WriteSchema(&text, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, docs.WriteSchema(&text, ""))
 	var open []string
 	for _, p := range places(readYAML(t, text.Bytes()), "") {
 		m, ok := p.value().(map[string]any)
@@ -319,9 +300,7 @@ func TestSchemaAgrees(t *testing.T) {
 	long.NotShort(t)
 	schema := schemaOf(t, "experiment")
 	var text bytes.Buffer
-	if err := docs.WriteSchema(&text, ""); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, docs.WriteSchema(&text, ""))
 	words := map[string]bool{}
 	enums(readYAML(t, text.Bytes()), words)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -329,9 +308,7 @@ func TestSchemaAgrees(t *testing.T) {
 	sources := map[string]any{}
 	for _, name := range names {
 		source, err := configs.Read(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		sources[name] = readYAML(t, source)
 	}
 	each := 13
@@ -349,14 +326,10 @@ func TestSchemaAgrees(t *testing.T) {
 		}
 		n++
 		changed, err := json.Marshal(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		_, reading := train.LoadWhole(name, changed)
 		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(changed))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		checking := schema.Validate(document)
 		if (reading == nil) != (checking == nil) {
 			t.Errorf("%s: %s at %s: the reader says %v, and the schema %v", name, m.name, p.path, reading, checking)

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/browser"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 )
@@ -61,17 +61,17 @@ func tinyFile(t testing.TB) string {
 
 func writeFile(t testing.TB, path string, content []byte) {
 	t.Helper()
-	clitest.WriteFile(t, path, content)
+	must.Write(t, path, content)
 }
 
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
-	return clitest.ReadFile(t, path)
+	return must.Read(t, path)
 }
 
 func writeNPY[T npy.Element](t testing.TB, path string, shape []int, data []T) {
 	t.Helper()
-	clitest.WriteNPY(t, path, shape, data)
+	must.WriteNPY(t, path, shape, data)
 }
 
 // outcome is the result of a command line.
@@ -141,9 +141,7 @@ func finished(t testing.TB) string {
 	t.Helper()
 	finishedOnce.Do(func() {
 		dir, err := os.MkdirTemp("", "unravel")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		config := filepath.Join(dir, "tiny.yaml")
 		writeFile(t, config, []byte(tiny))
 		finishedDir = filepath.Join(dir, "run")
@@ -151,9 +149,7 @@ func finished(t testing.TB) string {
 		succeed(t, "train", config, "--resume", "--run", finishedDir)
 	})
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := os.CopyFS(dir, os.DirFS(finishedDir)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.CopyFS(dir, os.DirFS(finishedDir)))
 	return dir
 }
 
@@ -166,15 +162,11 @@ var (
 func tensors(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	f, err := safetensors.ReadFile(filepath.Join(dir, "checkpoint.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	all := map[string]string{}
 	for _, x := range f.Tensors {
 		one, err := safetensors.Encode(&safetensors.File{Tensors: []safetensors.Tensor{x}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		all[x.Name] = string(one)
 	}
 	if len(all) < 10 {

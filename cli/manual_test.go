@@ -6,18 +6,15 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/docs"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // The manual page has every command and flag, no text that roff takes for a request, and no groff warning.
 func TestManual(t *testing.T) {
 	parser, err := newParser(&commands{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	page, err := docs.Manual(parser.Model)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, want := range []string{".TH UNRAVEL 1", "\n.SS train ", "\\fB\\-\\-dry\\-run\\fR", "\n.SS data fetch ", ".SH EXIT STATUS", "\\fB130\\fR", "UNRAVEL_DATA", "run.json"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)

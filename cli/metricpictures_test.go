@@ -26,6 +26,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/colours"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/metrics"
 )
@@ -97,13 +98,9 @@ func (e example) input(t *testing.T, kind factor.Kind) *metrics.Input {
 	t.Helper()
 	rows, levels := e.rows()
 	codes, err := metrics.FromRows(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	in, err := metrics.NewInput(codes, levels, []factor.Factor{{Name: "a", Size: side, Kind: kind}, {Name: "b", Size: side, Kind: kind}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return in
 }
 
@@ -122,9 +119,7 @@ func valuesOf(t *testing.T, e example, kind factor.Kind, names []string) []float
 	for i, name := range names {
 		values[i] = math.NaN()
 		choice, err := metrics.Named(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if m, ok := choice.Value.(metrics.SubCoded); ok { // like eval with codes from files
 			m.SetCodes(nil, metrics.AssignBest)
 		}
@@ -225,9 +220,7 @@ func strip(t *testing.T, examples []example, values []string) []byte {
 	few := image.NewPaletted(full.Rect, raster.Palette([]*image.RGBA{full}, 32))
 	imagedraw.Draw(few, few.Rect, full, image.Point{}, imagedraw.Src)
 	var b bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, few); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&b, few))
 	return b.Bytes()
 }
 

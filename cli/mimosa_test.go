@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
@@ -56,9 +57,7 @@ func TestMimosa(t *testing.T) {
 	var got coding.MimosaSummary
 	decodeOne(t, o.out, &got)
 	h, err := hierarchy.Parse([]byte(planeAndLine))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if !got.Hierarchy.Equal(h) || len(got.Components) != 2 || got.HError == nil || *got.HError != 0 || got.Purity == nil || *got.Purity < 0.9 || got.Coverage < 0.9 {
 		t.Errorf("%+v", got)
 	}
@@ -171,13 +170,9 @@ metrics: [r4]
 		t.Errorf("R4 %v of the files, %v of the run", got, want)
 	}
 	values, err := npy.ReadFile[float64]("runs/sticks/factors.npy")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	levels, err := npy.ReadFile[int64]("runs/sticks/factor_levels.npy")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i := 0; i < len(levels.Data); i += 3 {
 		v, l := values.Data[i:i+3], levels.Data[i:i+3]
 		if v[0] != float64(l[0]) || (v[0] == 1) != (v[2] == 0) { // the first option has no second intercept
@@ -187,9 +182,7 @@ metrics: [r4]
 	// A folder of an older version has levels in factors.npy, and is comparable with a new one.
 	succeed(t, "train", "sticks.yaml", "--run", "runs/old", "model.ae.encoder.mlp.hidden=[9]")
 	writeNPY(t, "runs/old/factors.npy", levels.Shape, levels.Data)
-	if err := os.Remove("runs/old/factor_levels.npy"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove("runs/old/factor_levels.npy"))
 	if o := succeed(t, "compare", "runs/sticks", "runs/old"); strings.Contains(o.log, "factors differ") {
 		t.Errorf("the same images are other ones: %s", o.log)
 	}

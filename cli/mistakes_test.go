@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/onnx"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -101,9 +102,7 @@ func TestConfigFiles(t *testing.T) {
 	} {
 		writeFile(t, name, []byte(content))
 	}
-	if err := os.Mkdir("folder.yaml", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir("folder.yaml", 0o777))
 	for name, words := range map[string][]string{
 		"missing.yaml":           {"there is no file missing.yaml"},
 		"missing":                {`neither a file nor an experiment "missing"`, "`unravel list configs` lists the experiments"},
@@ -233,14 +232,10 @@ func TestRunFolders(t *testing.T) {
 	}
 	checkMistake(t, call(t, "train", "--resume", "--run", taken, "seed=5"), 2, "resumed with the config it was started with", "seed: the run began with 1, now 5")
 	held, err := rundir.Open(taken)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	checkMistake(t, call(t, "train", "--resume", "--run", taken, "train.epochs=9"), 1, taken, "another process holds the run")
 	succeed(t, "eval", "--run", taken) // reading is possible
-	if err := held.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, held.Close())
 	if string(before) != string(readFile(t, filepath.Join(taken, "checkpoint.safetensors"))) {
 		t.Error("the checkpoint changed")
 	}
@@ -275,9 +270,7 @@ func unwritable(t *testing.T) string {
 		return "/proc/run"
 	}
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Chmod(dir, 0o555))
 	return filepath.Join(dir, "run")
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -77,27 +78,19 @@ func TestEncodePictures(t *testing.T) {
 		}
 	}
 	var wide bytes.Buffer
-	if err := npy.Write(&wide, []int{2, 8, 9, 1}, make([]float32, 2*8*9)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, npy.Write(&wide, []int{2, 8, 9, 1}, make([]float32, 2*8*9)))
 	writeFile(t, "wide.npy", wide.Bytes())
 	checkMistake(t, call(t, "encode", "--run", dir, "--images", "wide.npy", "--out=x.npy"), 1, "--images:", "8 x 9 x 1", "want 16 x 16 x 1")
 	checkMistake(t, call(t, "encode", "--run", dir, "--images=own", "--option=scael=1", "--out=x.npy"), 2, `unknown key "scael"`)
-	if err := os.Mkdir("pictures", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir("pictures", 0o777))
 	for i, name := range []string{"b.png", "a.png"} {
 		picture := image.NewGray(image.Rect(0, 0, 40, 30))
 		for x := range 20 {
 			picture.SetGray(x+10*i, 9, color.Gray{255})
 		}
 		var b bytes.Buffer
-		if err := png.Encode(&b, picture); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join("pictures", name), b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, png.Encode(&b, picture))
+		must.Write(t, filepath.Join("pictures", name), b.Bytes())
 	}
 	succeed(t, "encode", "--run", dir, "--images", "pictures", "--out", "all.npy")
 	if names := string(readFile(t, "all-files.txt")); names != "a.png\nb.png\n" || ui.Exists("all-factors.npy") {
@@ -110,9 +103,7 @@ func TestEncodePictures(t *testing.T) {
 	if n := (len(all) - len(one)); n <= 0 || !bytes.Equal(all[len(all)-n:], one[len(one)-n:]) {
 		t.Error("the code of one picture is not its code in the folder")
 	}
-	if err := os.WriteFile("pictures/c.png", all[:60], 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, "pictures/c.png", all[:60])
 	checkMistake(t, call(t, "encode", "--run", dir, "--images", "pictures", "--out", "x.npy"), 1, "1 of 3 pictures cannot be read: pictures/c.png", "skip_broken", "--option KEY=VALUE")
 	succeed(t, "encode", "--run", dir, "--images", "pictures", "--option", "skip_broken=true", "--out", "again.npy")
 	if !bytes.Equal(readFile(t, "again.npy"), all) {

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -64,9 +65,7 @@ func startWith(t testing.TB, change func(*exec.Cmd), args ...string) *process {
 	p.Env = append(os.Environ(), asProgram+"=1")
 	p.Stdout, p.Stderr = &p.out, &p.log
 	change(p.Cmd)
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, p.Start())
 	go func() {
 		_ = p.Wait() // the exit code reports the error
 		close(p.done)
@@ -231,9 +230,7 @@ func TestSignals(t *testing.T) {
 					}
 					checkMistake(t, call(t, command...), 1, "another process holds the run")
 				}
-				if err := p.Process.Signal(stop); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, p.Process.Signal(stop))
 				o := p.end()
 				if o.code != 130 || o.out != "" || !regexp.MustCompile(`\nsaved after step \d+ in \S+\nunravel: stopped by a signal; continue with --resume\n$`).MatchString(o.log) {
 					t.Fatalf("part %d: %v", part, o)

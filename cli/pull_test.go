@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // modelArchives is the folder with the archives of trained models.
@@ -58,12 +59,7 @@ func TestPull(t *testing.T) {
 // The list names every model, and the usual folder of existing models.
 func TestPullList(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.MkdirAll("runs/vae-sprites", 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile("runs/vae-sprites/config.yaml", nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, "runs/vae-sprites/config.yaml", "")
 	var list struct {
 		Models []struct {
 			Name, Method, Dataset, Metric, Run string
@@ -100,9 +96,7 @@ func TestPullMistakes(t *testing.T) {
 		{good[:len(good)/2], "bytes; want 3"},
 		{append(append([]byte{}, good[:len(good)-1]...), 1), "its SHA-256 is"},
 	} {
-		if err := os.WriteFile(archive, test.content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, archive, test.content)
 		for _, from := range []string{dir, archive, s.URL + "/"} {
 			checkMistake(t, call(t, "pull", "cofhae-chopsticks", "--from", from, "--out", run), 1, test.want, "want cofhae-chopsticks.zip (")
 		}
@@ -111,9 +105,7 @@ func TestPullMistakes(t *testing.T) {
 	if _, err := os.Stat(run); err == nil {
 		t.Error("a run of a wrong archive")
 	}
-	if err := os.WriteFile(archive, good, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, archive, good)
 	o := succeed(t, "pull", "cofhae-chopsticks", "--from", s.URL+"/", "--out", run)
 	if want := " from " + s.URL + "/cofhae-chopsticks.zip, with the known hash\n"; !strings.Contains(o.log, want) {
 		t.Errorf("%v; want %q", o, want)

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/mlflowtest"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -48,9 +49,7 @@ func TestRunsExport(t *testing.T) {
 		t.Errorf("%q", o.out)
 	}
 	f, err := os.Open(filepath.Join(dir, runs.BoardFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer f.Close()
 	r := tfevents.NewReader(f)
 	if _, err := r.Next(); err != nil {
@@ -103,25 +102,17 @@ func TestRunStates(t *testing.T) {
 		t.Fatal(runs, err)
 	}
 	for i, path := range runs[1:] {
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(path))
 		runs[i+1] = filepath.Dir(path)
 	}
-	if err := os.Remove(filepath.Join(runs[3], "log.jsonl")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(filepath.Join(runs[3], "log.jsonl")))
 	held, err := rundir.Open(runs[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer held.Close()
 	for filter, want := range map[string]string{"state=finished": "0", "state=running": "1", "state=stopped": "2", "state=waiting": "3", "state=unfinished": "1 2 3",
 		"state!=unfinished": "0", "state!=stopped": "0 1 3"} {
 		var list []struct{ Settings map[string]string }
-		if err := json.Unmarshal([]byte(succeed(t, "runs", dir, "--json", "--filter", filter).out), &list); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, json.Unmarshal([]byte(succeed(t, "runs", dir, "--json", "--filter", filter).out), &list))
 		var seeds []string
 		for _, r := range list {
 			seeds = append(seeds, r.Settings["seed"])

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/serving"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -20,9 +21,7 @@ func TestServe(t *testing.T) {
 	checkMistake(t, call(t, "serve"), 2, "there is no folder runs")
 	writeFile(t, "file", nil)
 	checkMistake(t, call(t, "serve", "file"), 2, "not a folder")
-	if err := os.Mkdir("runs", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir("runs", 0o777))
 	checkMistake(t, call(t, "serve", "--listen", "7007"), 2, "want HOST:PORT")
 	checkMistake(t, call(t, "serve", "--listen", "127.0.0.1:http"), 2, "want HOST:PORT")
 	if l, err := net.Listen("tcp", serving.DefaultAddress); err == nil {
@@ -33,9 +32,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("%s\n%.200s", log, page)
 	}
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer taken.Close()
 	checkMistake(t, call(t, "serve", "--listen", taken.Addr().String()), 1, "--listen "+taken.Addr().String()+": the port is in use; want another one, or port 0 for any that is free")
 	checkMistake(t, call(t, "serve", "--host", "a b/c"), 2, `--host "a b/c" is not the name of a machine`)

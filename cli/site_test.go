@@ -23,6 +23,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -31,9 +32,7 @@ import (
 func siteFiles(t *testing.T) map[string][]byte {
 	t.Helper()
 	files, err := builtSite()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return files
 }
 
@@ -54,9 +53,7 @@ var builtSite = sync.OnceValues(func() (map[string][]byte, error) {
 func madePages(t *testing.T) []docs.ReferencePage {
 	t.Helper()
 	pages, err := currentPages()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return pages
 }
 
@@ -129,13 +126,10 @@ func TestSiteLinks(t *testing.T) {
 // The site works in a browser from files: no page is wider than its window, the search finds pages, colours change, and
 // all controls have names.
 func TestSitePages(t *testing.T) {
-	long.NotShort(t)
 	b := browser.Open(t)
 	dir := filepath.Join(t.TempDir(), "a site")
 	files := siteFiles(t)
-	if err := site.Write(dir, files); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, site.Write(dir, files))
 	address := func(name string) string { return browser.File(filepath.Join(dir, filepath.FromSlash(name))) }
 	p := b.Page(address("index.html"))
 	for _, width := range []int64{390, 1280, 3840} {
@@ -285,9 +279,7 @@ func TestCitation(t *testing.T) {
 		Keywords   []string `yaml:"keywords"`
 		References []work   `yaml:"references"`
 	}
-	if err := config.Load("CITATION.cff", readFile(t, filepath.Join("..", "CITATION.cff")), &c); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, config.Load("CITATION.cff", readFile(t, filepath.Join("..", "CITATION.cff")), &c))
 	if c.Version != "1.2.0" || c.Message == "" || c.Title == "" || len(c.Authors) == 0 || c.Type != "software" || !strings.HasPrefix(docs.Repository, c.Code) {
 		t.Errorf("%+v", c)
 	}

@@ -13,18 +13,15 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // gone returns a pipe without a reader.
 func gone(t *testing.T) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, r.Close())
 	t.Cleanup(func() { _ = w.Close() })
 	return w
 }
@@ -130,9 +127,7 @@ func signalled(t *testing.T, wait time.Duration, signal os.Signal, twice bool, a
 	t.Helper()
 	p := start(t, args...)
 	time.Sleep(wait) // it waits soon; the test also works if not yet
-	if err := p.Process.Signal(signal); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, p.Process.Signal(signal))
 	if twice {
 		time.Sleep(100 * time.Millisecond)
 		_ = p.Process.Signal(signal) // it may have ended

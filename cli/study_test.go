@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // TestLongObjectives trains the experiment entangled/both with every pair of a modularity and an informativeness loss.
@@ -29,9 +30,7 @@ func TestLongObjectives(t *testing.T) {
 			Seconds float64
 			Metrics []struct{ Value float64 }
 		}
-		if err := json.Unmarshal([]byte(o.out), &result); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, json.Unmarshal([]byte(o.out), &result))
 		scores := make([]float64, len(metrics))
 		cells := []string{strings.Join(list, ", "), fmt.Sprintf("%.1f", result.Seconds)}
 		for i, m := range result.Metrics {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -119,9 +120,7 @@ func TestTooLarge(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	f, err := os.Create("huge.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if err := errors.Join(f.Truncate(1<<40), f.Close()); err != nil { // a sparse file of zeros
 		t.Skip(err)
 	}
@@ -130,12 +129,8 @@ func TestTooLarge(t *testing.T) {
 	}
 	// an archive of 20 kB with 160 MB of content
 	var small, large bytes.Buffer
-	if err := npy.Write(&small, []int{8, 1}, make([]int8, 8)); err != nil {
-		t.Fatal(err)
-	}
-	if err := npy.Write(&large, []int{20_000_000, 1}, make([]int8, 20_000_000)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, npy.Write(&small, []int{8, 1}, make([]int8, 8)))
+	must.OK(t, npy.Write(&large, []int{20_000_000, 1}, make([]int8, 20_000_000)))
 	writeFile(t, "codes.npy", small.Bytes())
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
@@ -143,9 +138,7 @@ func TestTooLarge(t *testing.T) {
 	if err == nil {
 		_, err = w.Write(large.Bytes())
 	}
-	if err := errors.Join(err, z.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(err, z.Close()))
 	writeFile(t, "factors.npz", archive.Bytes())
 	large = bytes.Buffer{}
 	var before, after runtime.MemStats

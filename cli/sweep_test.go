@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/sweeps"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/sweep"
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
@@ -151,12 +152,7 @@ func TestSweepMistakes(t *testing.T) {
 func TestRunsOfOtherPrograms(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a", "b"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name, "config.yaml"), []byte("dataset: square\nmodel: lent\nlosses: [kl]\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(dir, name, "config.yaml"), "dataset: square\nmodel: lent\nlosses: [kl]\n")
 	}
 	o := succeed(t, "runs", dir)
 	for _, want := range []string{"a is damaged: ", `a program with the model "lent", which this program has not registered`, "\nalso damaged: 1; --json gives the reasons\n"} {
@@ -261,9 +257,7 @@ func TestTableTrains(t *testing.T) {
 		t.Error(o)
 	}
 	info, err := os.Stat(filepath.Join(dir, "r_quick_seed0", "run.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if again := succeed(t, "table", own, "--runs", dir); again.out != o.out {
 		t.Errorf("%v\nfirst %v", again, o)
 	}

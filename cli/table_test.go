@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/papers"
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -39,9 +40,7 @@ func TestTableList(t *testing.T) {
 	var list []papers.ListedTable
 	decodeOne(t, succeed(t, "table", "--json").out, &list)
 	var short, all bytes.Buffer
-	if err := errors.Join(papers.PrintTables(&short, list), papers.PrintScales(&all, list)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(papers.PrintTables(&short, list), papers.PrintScales(&all, list)))
 	if long.Enabled() { // counting takes a second
 		for o, want := range map[outcome]string{succeed(t, "table"): short.String(), succeed(t, "table", "--all"): all.String()} {
 			if o.out != want || o.log != "" {
@@ -150,9 +149,7 @@ func TestTableMistakes(t *testing.T) {
 	reference := strings.TrimSuffix(own, ".yaml") + ".csv"
 	writeFile(t, reference, bytes.TrimSuffix(readFile(t, reference), []byte(",,\n")))
 	checkMistake(t, call(t, "table", own), 1, reference+":2: the last line does not end with a line break: the file may be cut off")
-	if err := os.Remove(reference); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(reference))
 	checkMistake(t, call(t, "table", own), 2, reference+": ")
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // onTerminal runs a command line on a terminal with a number of columns, and returns the drawn text.
@@ -36,16 +37,12 @@ func typing(t *testing.T, typed string, columns uint16, args ...string) string {
 		t.Skip("there are no terminals here:", err)
 	}
 	number, err := unix.IoctlGetInt(int(control.Fd()), unix.TIOCGPTN)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	terminal, err := os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Skip("there are no terminals here:", err)
 	}
-	if err := unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}))
 	defer func(before *os.File) { os.Stdin = before }(os.Stdin)
 	os.Stdin = terminal
 	if _, err := control.WriteString(typed); err != nil {
@@ -58,9 +55,7 @@ func typing(t *testing.T, typed string, columns uint16, args ...string) string {
 		close(drawn)
 	}()
 	code := Run(context.Background(), args, terminal, terminal)
-	if err := terminal.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, terminal.Close())
 	<-drawn
 	if code != 0 {
 		t.Fatalf("unravel %s: exit code %d\n%s", strings.Join(args, " "), code, text.String())

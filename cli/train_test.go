@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -90,9 +91,7 @@ func TestHelpAndVersion(t *testing.T) {
 	}
 	checkMistake(t, call(t, "help", "trian"), 2, "trian")
 	var record struct{ Version string }
-	if err := json.Unmarshal(readFile(t, filepath.Join(finished(t), "run.json")), &record); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(readFile(t, filepath.Join(finished(t), "run.json")), &record))
 	if o := succeed(t, "version"); record.Version == "" || !strings.HasPrefix(o.out, "unravel "+record.Version+"\ngo1.") {
 		t.Errorf("run.json has version %q; %v", record.Version, o)
 	}
@@ -215,9 +214,7 @@ func TestFailedRun(t *testing.T) {
 	for _, dir := range []string{good, again} {
 		succeed(t, "train", config, "--run", dir, "train.epochs=2")
 	}
-	if err := rundir.RecordFailure(again, errors.New("the disk was full"), time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, rundir.RecordFailure(again, errors.New("the disk was full"), time.Now()))
 	for _, dir := range []string{good, again} {
 		succeed(t, "train", config, "--run", dir, "--resume")
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/onnx"
 	"github.com/unravel-ml/unravel/internal/safetensors"
@@ -90,9 +91,7 @@ func TestExportFiles(t *testing.T) {
 			continue
 		}
 		f, err := safetensors.Decode(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		of := "decoder/"
 		if all := slices.ContainsFunc(f.Tensors, func(x safetensors.Tensor) bool { return !strings.HasPrefix(x.Name, of) }); all != (args == "") {
 			t.Errorf("%s has other tensors than those of its part: %v", file, all)
@@ -107,15 +106,11 @@ func TestImportForeign(t *testing.T) {
 	succeed(t, "export", "--run", dir, "--out", file)
 	change := func(name string, f func(*safetensors.File)) string {
 		w, err := safetensors.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		w.Metadata = nil
 		f(w)
 		data, err := safetensors.Encode(w)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		path := filepath.Join(here, name)
 		writeFile(t, path, data)
 		return path
@@ -191,9 +186,7 @@ func TestExportMetadata(t *testing.T) {
 	dir := finished(t)
 	succeed(t, "export", "--run", dir)
 	f, err := safetensors.ReadFile(filepath.Join(dir, "weights.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var networks map[string]struct {
 		Input, Output []int
 		Layers        []struct {
@@ -203,9 +196,7 @@ func TestExportMetadata(t *testing.T) {
 			Output     []int
 		}
 	}
-	if err := json.Unmarshal([]byte(f.Metadata["unravel.networks"]), &networks); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal([]byte(f.Metadata["unravel.networks"]), &networks))
 	names := map[string]bool{}
 	for _, n := range networks {
 		if len(n.Layers) == 0 || n.Input[0] != -1 || n.Output[0] != -1 {
@@ -245,9 +236,7 @@ func TestImportBatchNorm(t *testing.T) {
 	}
 	succeed(t, "encode", "--run", run, "--out", out)
 	want, err := npy.ReadFile[float32]("codes.npy")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	got, err := npy.ReadFile[float32](out)
 	if err != nil || !slices.Equal(got.Shape, want.Shape) {
 		t.Fatalf("codes of shape %v, want %v: %v", got.Shape, want.Shape, err)
@@ -267,14 +256,9 @@ func TestImportBatchNorm(t *testing.T) {
 		{"encoder.norm1.running_mean", func(x *safetensors.Tensor) { x.Data.([]float32)[1] = float32(math.NaN()) }, `tensor "encoder.norm1.running_mean": element 1 is NaN`},
 		{"encoder.norm1.num_batches_tracked", func(x *safetensors.Tensor) { x.Name = "encoder.norm2.num_batches_tracked" }, "tensors that the model does not have: encoder.norm2.num_batches_tracked"},
 	} {
-		data, err := os.ReadFile("weights.safetensors")
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Read(t, "weights.safetensors")
 		f, err := safetensors.DecodeForeign(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		c.change(&f.Tensors[slices.IndexFunc(f.Tensors, func(x safetensors.Tensor) bool { return x.Name == c.tensor })])
 		if data, err = safetensors.Encode(f); err != nil {
 			t.Fatal(err)

@@ -12,28 +12,23 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/race"
 )
 
 func TestDatasets(t *testing.T) {
 	grid, err := catalog.Registry.Lookup("grid")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if err := conformance.CheckDataset(grid); !errors.Is(err, conformance.ErrNeedsSettings) {
 		t.Errorf("grid: %v", err)
 	}
 	d, err := datasets.FromPixels("own", []uint8{1, 2, 3, 4, 5, 6}, 1, 3, 1, []factor.Factor{{Name: "a", Size: 2}}, [][]int{{1}, {0}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if err := conformance.CheckImages(d); err != nil {
 		t.Error(err)
 	}
 	d, err = datasets.FromPixels("gaps", []uint8{1, 2}, 1, 1, 1, []factor.Factor{{Name: "a", Size: 2}}, [][]int{{1}, {datasets.Unknown}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if err := conformance.CheckImages(d); err != nil {
 		t.Error(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // openGPU opens the first GPU, or skips the test.
@@ -21,9 +22,7 @@ func openGPU(t *testing.T) *machine.Device {
 	if errors.Is(err, vulkan.ErrNoLoader) || errors.Is(err, vulkan.ErrNoDriver) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	d := machine.NewDevice(gpu)
 	t.Cleanup(func() { d.Close() })
 	return d

@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // faultyDraws draws pairs for every epoch with one fault.
@@ -44,9 +45,7 @@ func (f *faultyDraws) Split(d datasets.Dataset, _ *rng.Stream) (*supervision.Spl
 
 func TestDrawnGroupsFindFaults(t *testing.T) {
 	d, err := datasets.FromPixels("ring", make([]uint8, 8), 1, 1, 1, factor.Grid{{Name: "angle", Size: 8}}, [][]int{{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for fault, want := range map[string]string{
 		"":                   "",
 		"image out of range": "drawn: group 0 has image 100",

@@ -321,7 +321,7 @@ var known = regexp.MustCompile(`known: (.*)$`)
 
 // changed calls f with settings that differ in one option. A number changes a little. For a name it tries each name
 // that the error for an unknown name lists.
-func changed(e registry.Entry[losses.Loss], base losses.Loss, f func(what string, l losses.Loss)) {
+func changed(base losses.Loss, f func(what string, l losses.Loss)) {
 	if reflect.TypeOf(base).Kind() != reflect.Pointer {
 		return
 	}
@@ -411,7 +411,7 @@ func checkKeys(f *findings, all []losses.Loss, e registry.Entry[losses.Loss]) {
 	}
 	for i, l := range all {
 		add(fmt.Sprintf("settings %d", i), l)
-		changed(e, l, func(key string, l losses.Loss) { add(fmt.Sprintf("settings %d with another %s", i, key), l) })
+		changed(l, func(key string, l losses.Loss) { add(fmt.Sprintf("settings %d with another %s", i, key), l) })
 	}
 	for i, v := range f.results("many settings in one graph", slices.Clone(together)...) {
 		if apart(v[0], alone[i]) {

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/conformance"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -196,9 +197,7 @@ func TestWeightsCanChange(t *testing.T) {
 // The defaults of logic are not valid settings, so CheckLoss checks its variants.
 func TestLogicIsTested(t *testing.T) {
 	e, err := losses.Registry.Lookup("logic")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if all := e.New().(losses.Varied).Variants(); len(all) != 9 {
 		t.Errorf("%d variants, want 9", len(all))
 	}

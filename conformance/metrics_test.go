@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/conformance"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
@@ -122,9 +123,7 @@ func TestMetricsFindFaults(t *testing.T) {
 // The defaults of logic are not valid settings, so CheckMetric checks its variants.
 func TestLogicMetricIsTested(t *testing.T) {
 	e, err := metrics.Registry.Lookup("logic")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if all := e.New().(metrics.Varied).Variants(); len(all) != 2 {
 		t.Errorf("%d variants, want 2", len(all))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // TestLayers checks networks of every kind of layer against the rules of encoders and decoders: gradients at odd
@@ -54,9 +55,7 @@ func entry[T any](t *testing.T, list string) registry.Entry[T] {
 	return registry.Entry[T]{Name: "layers", Doc: "layers of a test", New: func() T {
 		var l nn.Layers
 		l.Init = nn.DefaultLayerInit
-		if err := config.Load("layers", []byte(list), &l); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, config.Load("layers", []byte(list), &l))
 		return any(&l).(T)
 	}}
 }
@@ -71,9 +70,7 @@ func (l *noisyLayer) Build(_ nn.Place, x *gorgonia.Node) (*gorgonia.Node, error)
 
 func TestLayersFindFaults(t *testing.T) {
 	e := registry.Entry[nn.Layer]{Name: "noisy", Doc: "a layer", New: func() nn.Layer { return &noisyLayer{} }}
-	if err := nn.RegisterLayer(e); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, nn.RegisterLayer(e))
 	defer func() { nn.Parts.Entries = nn.Parts.Entries[:len(nn.Parts.Entries)-1] }()
 	if err := conformance.CheckLayer(e); err == nil || !strings.Contains(err.Error(), "a second graph of the same parameters: is its result the same? false") {
 		t.Error(err)

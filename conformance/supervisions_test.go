@@ -12,6 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 func TestSupervisions(t *testing.T) {
@@ -34,9 +36,7 @@ func (f *faultySupervision) Split(d datasets.Dataset, s *rng.Stream) (*supervisi
 	order := s.Perm(d.Len())
 	switch f.Fault {
 	case "ignores its stream":
-		for i := range order {
-			order[i] = i
-		}
+		order = numeric.UpTo(d.Len())
 	case "another source of chance":
 		order = rand.Perm(d.Len())
 	}
@@ -108,9 +108,7 @@ func TestSupervisionsFindFaults(t *testing.T) {
 			levels[i] = []int{i / 64, i % 64}
 		}
 		d, err := datasets.FromPixels("torus", make([]uint8, torus.Len()), 1, 1, 1, torus, levels)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		wantFinding(t, fault, conformance.CheckSplit("faulty", &faultySupervision{fault}, d), "supervision faulty: ", want)
 	}
 	e := registry.Entry[supervision.Kind]{Name: "faulty", Doc: "a supervision with a fault", New: func() supervision.Kind { return &faultySupervision{"refuses all"} }}
@@ -141,9 +139,7 @@ func TestMovesOfPosesAreChecked(t *testing.T) {
 		levels[i] = []int{i / 8, i % 8}
 	}
 	d, err := datasets.FromPixels("poses", make([]uint8, poses.Len()), 1, 1, 1, poses, levels)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	wantFinding(t, "right", conformance.CheckSplit("pairs", &supervision.Pairs{Count: 20}, d), "supervision pairs: ", "")
 	wantFinding(t, "inverse", conformance.CheckSplit("faulty", &turnedOver{}, d), "supervision faulty: ", `the rotation of factor "pose" takes level`)
 	wantFinding(t, "lost", conformance.CheckSplit("faulty", &turnedOver{lost: true}, d), "supervision faulty: ", `there is no rotation in space for factor "pose"`)

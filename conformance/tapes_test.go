@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/tapetest"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 )
@@ -23,14 +24,10 @@ func TestTapes(t *testing.T) {
 	tapes := map[string][]string{}
 	deviceGraphs(t, func(t *testing.T, name string, _ float64, nodes gorgonia.Nodes) {
 		m, err := machine.New(nodes[0].Graph(), nodes...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		defer m.Close()
 		r := vulkan.NewRecorder()
-		if err := m.SetDevice(machine.NewDevice(r.Device)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, m.SetDevice(machine.NewDevice(r.Device)))
 		tapes[name] = r.Tapes()
 	})
 	tapetest.Check(t, "testdata/tapes.txt", *update, tapes)
@@ -54,9 +51,7 @@ func deviceGraphs(t *testing.T, check func(t *testing.T, name string, tolerance 
 				list := arrays(drawExample("first"))
 				nodes := arrayNodes(gorgonia.NewGraph(), tensor.Float32, list)
 				total, err := x.node(nodes)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				used := reached(total, nodes)
 				var free gorgonia.Nodes
 				for _, a := range list {
@@ -65,9 +60,7 @@ func deviceGraphs(t *testing.T, check func(t *testing.T, name string, tolerance 
 					}
 				}
 				gradients, err := gorgonia.Grad(total, free...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				check(t, fmt.Sprintf("%s, variant %d", e.Name, i), 1e-4, append(gradients, total))
 			}
 		})
@@ -90,9 +83,7 @@ func deviceGraphs(t *testing.T, check func(t *testing.T, name string, tolerance 
 				}
 				trained.fill(0, func(row int) int { return row })
 				if trained.early != nil {
-					if err := trained.program.Prelude.Decide(trained.early); err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, trained.program.Prelude.Decide(trained.early))
 				}
 				nodes := append(slices.Clone(trained.grads), trained.total)
 				for _, r := range trained.graph.Running() {

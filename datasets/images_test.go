@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // two has two levels.
@@ -64,9 +65,7 @@ func TestFromImages(t *testing.T) {
 func TestFromPixels(t *testing.T) {
 	levels := [][]int{{1}, {0}}
 	d, err := FromPixels("mine", []uint8{0, 51, 102, 255}, 1, 2, 1, two, levels)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	levels[0][0] = 0 // the set has copies
 	image, level := make([]float32, 2), make([]int, 1)
 	d.Image(1, image)

@@ -111,7 +111,7 @@ func (o *Origin) Needed() []fetch.File {
 type Files struct {
 	Name    string         `json:"name"`
 	Options string         `json:"options,omitempty"` // settings that affect the cached set
-	Hash    string         `json:"hash,omitempty"`    // SHA-256 of images, levels and factors; empty: the set is not cached
+	Hash    string         `json:"hash,omitempty"`    // SHA-256 of images, levels and factors; empty: not cached
 	Sources []cache.Source `json:"sources,omitempty"`
 	Labels  string         `json:"labels,omitempty"` // SHA-256 of the order of the images, levels and factors if these are not cached; empty: unknown
 

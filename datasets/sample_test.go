@@ -10,19 +10,16 @@ import (
 	. "github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // The images of a sample are the images at its indices, with all properties.
 func TestSample(t *testing.T) {
 	for _, name := range []string{"square", "chopsticks"} {
 		e, err := catalog.Registry.Lookup(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		d, err := e.New().Build(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		indices := []int{7, 3, d.Len() - 1}
 		s := Sample(d, indices)
 		if s.Len() != 3 || RealValued(s) != RealValued(d) || s.Name() != d.Name() {
@@ -71,9 +68,7 @@ func TestLike(t *testing.T) {
 	pets.Size, pets.Names = 2, []string{"dog", "newt"}
 	shift.Size, shift.Angles = 2, []float64{math.Pi / 12, 11 * math.Pi / 6}
 	d, err := FromPixels("few", make([]uint8, 3), 1, 1, 1, []factor.Factor{small, pets, shift}, [][]int{{0, 0, 1}, {1, Unknown, 0}, {1, 0, Unknown}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	like, err := Like(d, []factor.Factor{animal, size, hour}, []string{"size", "animal", "hour"})
 	if err != nil || like.Len() != 3 {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/layer"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // A node knows the name and the parameters of its operation. Inputs and Gorgonia's operations have none.
@@ -20,17 +21,11 @@ func TestOperation(t *testing.T) {
 	x := matrix("x", 2, 3)
 	w, b := matrix("w", 3, 4), gorgonia.NewVector(g, tensor.Float32, gorgonia.WithShape(4), gorgonia.WithName("b"))
 	dense, err := layer.Dense(x, w, b, graph.Tanh)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	rows, err := graph.Reshape(dense, 4, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	stock, err := gorgonia.Tanh(rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, c := range []struct {
 		node       *gorgonia.Node
 		name       string

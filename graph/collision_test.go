@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Gorgonia's graph merges nodes of one operation with equal 32-bit hashes, even if their inputs differ.
@@ -31,16 +32,10 @@ func TestHashCollision(t *testing.T) {
 	}
 	difference := ok(graph.WeightedSum([]float64{1, -1}, x, y))
 	grads, err := gorgonia.Grad(difference, a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(grads[0].Graph(), grads...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, m.RunAll())
 	if da, db := m.Value(grads[0]).Data().(float32), m.Value(grads[1]).Data().(float32); da != 1 || db > -2.71 {
 		t.Errorf("gradients %v and %v, want 1 and -e", da, db)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // constant returns a constant that belongs to no graph, with n equal elements except the middle one.
@@ -37,9 +38,7 @@ func TestConstantsOfOneName(t *testing.T) {
 		if err == nil {
 			err = m.RunAll()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got := m.Value(n).Data(); got != x.want {
 			t.Errorf("distance of the constant from 0: %v, want %v", got, x.want)
 		}
@@ -71,10 +70,10 @@ func TestAmongStockOperations(t *testing.T) {
 		Name:   "stock operations around ours",
 		Inputs: []gradcheck.Input{gradcheck.In(4, 3), gradcheck.In(3, 2), {Shape: []int{4, 2}, Constant: true}},
 		Build: func(n nodes) (*gorgonia.Node, error) {
-			must := gradcheck.Must(t)
-			h := must(gorgonia.Tanh(must(gorgonia.Mul(n[0], n[1]))))
-			a, b := must(distance(h, must(graph.Scale(-0.5, h)))), must(distance(h, n[2]))
-			return gorgonia.Mul(a, must(gorgonia.Square(b)))
+			node := gradcheck.Must(t)
+			h := node(gorgonia.Tanh(node(gorgonia.Mul(n[0], n[1]))))
+			a, b := node(distance(h, node(graph.Scale(-0.5, h)))), node(distance(h, n[2]))
+			return gorgonia.Mul(a, node(gorgonia.Square(b)))
 		},
 	})
 }
@@ -85,9 +84,7 @@ func TestNoSecondDerivatives(t *testing.T) {
 	x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(2, 2), gorgonia.WithName("x"), gorgonia.WithInit(gorgonia.Ones()))
 	loss := gradcheck.Must(t)(distance(x, constantOf(2, 2)))
 	grads, err := gorgonia.Grad(loss, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	total := gorgonia.Must(gorgonia.Sum(grads[0]))
 	if err := gorgonia.NewLispMachine(g.SubgraphRoots(total)).RunAll(); err == nil || !strings.Contains(err.Error(), "second derivatives are not available") {
 		t.Errorf("error %v", err)

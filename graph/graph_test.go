@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
@@ -95,12 +96,8 @@ func TestNodesAreMergedByKey(t *testing.T) {
 		t.Error("nodes of distinct inputs are one node")
 	}
 	m, err := machine.New(square.Graph(), square, cube, other)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, m.RunAll())
 	for i, n := range []*gorgonia.Node{square, cube, other} {
 		want := [][]float32{{4, 9}, {8, 27}, {16, 25}}[i]
 		if got := m.Value(n).Data().([]float32); !slices.Equal(got, want) {
@@ -130,21 +127,15 @@ func TestGradientsAreShared(t *testing.T) {
 	x, y := matrix(g, "x", 2, 2, 1, 2, 3, 4), matrix(g, "y", 2, 2, 5, 6, 7, 9)
 	loss := ok(distance(x, y))
 	grads, err := gorgonia.Grad(loss, x, y)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	first, second := grads[0].Op().(graph.Gradient), grads[1].Op().(graph.Gradient)
 	if !first.Root() || second.Root() || second.Group() != first.Group() || first.Input() != 0 || second.Input() != 1 || first.Inputs() != 2 {
 		t.Error("the gradients of x and y are not a root and its sibling")
 	}
 	for _, want := range []nodes{{grads[0]}, {grads[1]}, {grads[0], grads[1]}} {
 		m, err := machine.New(want[0].Graph(), want...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := m.RunAll(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
+		must.OK(t, m.RunAll())
 		for i, n := range grads {
 			v := m.Value(n)
 			if !slices.Contains(want, n) {
@@ -174,16 +165,10 @@ func TestStopGradient(t *testing.T) {
 	x := matrix(g, "x", 1, 2, 3, 4)
 	loss := ok(distance(ok(graph.Scale(2, x)), ok(graph.StopGradient(x)))) // |2x - c|^2 at c = x
 	grads, err := gorgonia.Grad(loss, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(grads[0].Graph(), grads[0], loss)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, m.RunAll())
 	if got := m.Value(grads[0]).Data().([]float32); !slices.Equal(got, []float32{12, 16}) || m.Value(loss).Data().(float32) != 25 {
 		t.Errorf("loss %v, gradient %v, want 25 and 4x", m.Value(loss), got)
 	}
@@ -196,17 +181,11 @@ func TestNewIsCalledOnce(t *testing.T) {
 	y := gradcheck.Must(t)(graph.Apply(power{exponent: 2, calls: &calls}.spec(), x))
 	sum := gradcheck.Must(t)(gorgonia.Sum(y))
 	grads, err := gorgonia.Grad(sum, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(sum.Graph(), sum, grads[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for range 2 {
-		if err := m.RunAll(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, m.RunAll())
 	}
 	if want := []string{"new", "forward", "backward [true]", "forward", "backward [true]"}; !slices.Equal(calls, want) {
 		t.Errorf("calls %q, want %q", calls, want)
@@ -229,9 +208,7 @@ func TestErrorsOfRuns(t *testing.T) {
 		g := gorgonia.NewGraph()
 		y := gradcheck.Must(t)(graph.Apply(c.power.spec(), matrix(g, "x", 1, 2, 2, 3)))
 		m, err := machine.New(y.Graph(), y)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for name, err := range map[string]error{"vm": m.RunAll(), "TapeMachine": gorgonia.NewTapeMachine(g).RunAll()} {
 			if err == nil {
 				t.Errorf("%s: no error", name)

@@ -10,18 +10,19 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // An operation without a tangent gives an error that names operations with one.
 func TestTangentErrors(t *testing.T) {
-	must := gradcheck.Must(t)
+	node := gradcheck.Must(t)
 	g := gorgonia.NewGraph()
 	x := gradcheck.Node(g, tensor.Float64, "x", 3, 2)
 	other := gradcheck.Node(g, tensor.Float64, "other", 3, 2)
-	y := must(graph.Activate(x, graph.Tanh))
-	stopped := must(graph.Scale(2, must(graph.StopGradient(x))))
-	foreign := must(gorgonia.Square(x))
-	unit := must(graph.NormaliseRows(x))
+	y := node(graph.Activate(x, graph.Tanh))
+	stopped := node(graph.Scale(2, node(graph.StopGradient(x))))
+	foreign := node(gorgonia.Square(x))
+	unit := node(graph.NormaliseRows(x))
 	elsewhere := gradcheck.Node(gorgonia.NewGraph(), tensor.Float64, "x", 3, 2)
 	narrow := gradcheck.Node(g, tensor.Float64, "narrow", 3, 1)
 	for _, c := range []struct {
@@ -49,29 +50,25 @@ func TestTangentErrors(t *testing.T) {
 
 // A gradient by VJP cannot be differentiated. Behind StopGradient it is a constant.
 func TestGradientOfGradient(t *testing.T) {
-	must := gradcheck.Must(t)
+	node := gradcheck.Must(t)
 	g := gorgonia.NewGraph()
 	x, dy := gradcheck.Node(g, tensor.Float64, "x", 3, 2), gradcheck.Node(g, tensor.Float64, "dy", 3, 2)
-	slope := must(graph.VJP(must(graph.Activate(x, graph.Tanh)), dy, x))
-	total := func(n *gorgonia.Node) *gorgonia.Node { return must(gorgonia.Sum(must(gorgonia.HadamardProd(n, x)))) }
+	slope := node(graph.VJP(node(graph.Activate(x, graph.Tanh)), dy, x))
+	total := func(n *gorgonia.Node) *gorgonia.Node { return node(gorgonia.Sum(node(gorgonia.HadamardProd(n, x)))) }
 	if _, err := gorgonia.Grad(total(slope), x); err == nil || !strings.Contains(err.Error(), "want StopGradient after VJP") {
 		t.Errorf("the gradient of a gradient: error %v; want one", err)
 	}
 	g = gorgonia.NewGraph()
 	x, dy = gradcheck.Node(g, tensor.Float64, "x", 3, 2), gradcheck.Node(g, tensor.Float64, "dy", 3, 2)
-	slope = must(graph.VJP(must(graph.Activate(x, graph.Tanh)), dy, x))
-	loss := total(must(graph.StopGradient(slope)))
+	slope = node(graph.VJP(node(graph.Activate(x, graph.Tanh)), dy, x))
+	loss := total(node(graph.StopGradient(slope)))
 	grads, err := gorgonia.Grad(loss, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(g, grads[0], slope)
 	if err == nil {
 		err = m.RunAll()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	got, want := m.Value(grads[0]).Data().([]float64), m.Value(slope).Data().([]float64)
 	for i := range want {
 		if got[i] != want[i] {

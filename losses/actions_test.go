@@ -1,9 +1,7 @@
 package losses_test
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -12,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -79,9 +78,7 @@ func TestEntanglement(t *testing.T) {
 		g := gorgonia.NewGraph()
 		x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(2, 2), gorgonia.WithName("x"), gorgonia.WithValue(tensor.New(tensor.WithShape(2, 2), tensor.WithBacking(c.angles))))
 		loss, err := losses.Entanglement(x, c.target)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		got := valuesOf(t, gorgonia.Must(gradient(loss, x)))
 		for i, v := range got[0] {
 			if v != c.want[i] {
@@ -104,12 +101,8 @@ func gradient(y, x *gorgonia.Node) (*gorgonia.Node, error) {
 func valuesOf(t *testing.T, nodes ...*gorgonia.Node) [][]float64 {
 	t.Helper()
 	m, err := machine.New(nodes[0].Graph(), nodes...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, m.RunAll())
 	var list [][]float64
 	for _, n := range nodes {
 		switch v := m.Value(n).Data().(type) {
@@ -157,13 +150,7 @@ type stored struct {
 
 func readGolden(t *testing.T, name string, v any) stored {
 	t.Helper()
-	b, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, v); err != nil {
-		t.Fatal(err)
-	}
+	must.ReadJSON(t, "testdata/"+name, v)
 	return stored{gorgonia.NewGraph(), t}
 }
 
@@ -202,13 +189,9 @@ func TestRotationWalkGolden(t *testing.T) {
 	taken := append(append([]int{-1}, want.Actions[:5]...), append([]int{-1}, want.Actions[5:]...)...)
 	angles, c := g.input("angles", 6, want.Angles), g.input("c", 4, want.C)
 	walk, err := losses.RotationWalk(g.input("z", 4, want.Z), angles, g.input("actions", 3, oneHot(3, taken...).Values), 6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	loss, err := losses.Entanglement(angles, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	total := gorgonia.Must(gorgonia.Add(loss, gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.HadamardProd(c, walk))))))
 	got := valuesOf(t, walk, loss, total, gorgonia.Must(gradient(total, angles)))
 	g.near("walk", got[0], want.Walk, 1e-12)
@@ -226,9 +209,7 @@ func matrixOf(t *testing.T, n int, angles []float64) []float64 {
 		basis[i*n+i], choice[i] = 1, 1
 	}
 	walk, err := losses.RotationWalk(g.input("basis", n, basis), g.input("angles", len(angles), angles), g.input("actions", 1, choice), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return turned(valuesOf(t, walk)[0], n, n)
 }
 
@@ -251,18 +232,12 @@ func TestPredictionGolden(t *testing.T) {
 		std := gorgonia.Must(gorgonia.Exp(gorgonia.Must(graph.Scale(half, logVariance))))
 		z := gorgonia.Must(gorgonia.Add(mu, gorgonia.Must(gorgonia.HadamardProd(std, g.input("noise", 4, want.Noise)))))
 		predicted, err := losses.PredictByBlocks(z, blocks, actions, want.Columns)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		loss, err := losses.Prediction(predicted, mu, actions)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		kl := gorgonia.Must(graph.Scale(0.25, gorgonia.Must(losses.KLGaussianLogVariance(mu, logVariance))))
 		grads, err := gorgonia.Grad(gorgonia.Must(gorgonia.Add(loss, kl)), mu, logVariance, blocks)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		got := valuesOf(t, append(nodes{loss, kl}, grads...)...)
 		g.near(name+" prediction", got[0], []float64{v.Prediction}, 1e-9)
 		g.near(name+" mean divergence", got[1], []float64{v.KLMean}, 1e-9)

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
@@ -38,12 +39,8 @@ func hierarchicalOutputs(factors ...factor.Factor) *losses.Input {
 func scalarOf(t *testing.T, n *gorgonia.Node) float64 {
 	t.Helper()
 	m, err := machine.New(n.Graph(), n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, m.RunAll())
 	return m.Value(n).Data().(float64)
 }
 
@@ -56,9 +53,7 @@ func TestHierarchicalLosses(t *testing.T) {
 		"[{regression: {weight: 2}}]": 2 * 0.25 / 2,
 	} {
 		o, err := losses.ComposeInput(hierarchicalOutputs(number, stick), choose(t, source))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got := scalarOf(t, o.Total); math.Abs(got-want) > 1e-12 {
 			t.Errorf("%s: %v, want %v", source, got, want)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/losses"
 )
@@ -179,16 +179,10 @@ func runScalar(t *testing.T, build func(in nodes) (*gorgonia.Node, error), value
 	}
 	n := ok(build(in))
 	grads, err := gorgonia.Grad(n, in[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(n.Graph(), n, grads[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, m.RunAll())
 	return m.Value(n).Data().(float64), slices.Clone(m.Value(grads[0]).Data().([]float64))
 }
 
@@ -233,26 +227,17 @@ func TestContractionHardPoints(t *testing.T) {
 func TestContractionGolden(t *testing.T) {
 	long.NotShort(t)
 	const folder = "testdata/enriching"
-	text, err := os.ReadFile(filepath.Join(folder, "contraction.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Read(t, filepath.Join(folder, "contraction.json"))
 	var expected map[string]struct {
 		Max  float64 `json:"contraction_max"`
 		Mean float64 `json:"contraction_mean"`
 	}
-	if err := json.Unmarshal(text, &expected); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(text, &expected))
 	y, err := npy.ReadFile[float64](filepath.Join(folder, "factors.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for name, want := range expected {
 		z, err := npy.ReadFile[float64](filepath.Join(folder, name, "codes.npy"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		n := y.Shape[0]
 		for _, c := range []struct {
 			a    factor.Aggregate

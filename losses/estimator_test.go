@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -25,21 +26,15 @@ func means(t *testing.T, loss modularity, rows, batches int, draw func(r *rng.St
 	groups := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("levels"), gorgonia.WithShape(rows),
 		gorgonia.WithValue(tensor.New(tensor.WithShape(rows), tensor.WithBacking(levels))))
 	n, err := loss(codes, groups)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(n.Graph(), n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	r, sum, squares := rng.New(7, "batches"), 0.0, 0.0
 	for range batches {
 		for i := range z {
 			z[i], levels[i] = draw(r)
 		}
-		if err := m.RunAll(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, m.RunAll())
 		v := m.Value(n).Data().(float64)
 		sum, squares = sum+v, squares+v*v
 	}
@@ -117,13 +112,9 @@ func TestUnbiasedHard(t *testing.T) {
 		g := gorgonia.NewGraph()
 		z, groups := matrix(g, "z", 4, 1, 3, 3, 3, 3), matrix(g, "groups", 4, 1, 0, 0, 0, 1)
 		n, err := loss(z, groups)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		grads, err := gorgonia.Grad(n, z)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		run(g)
 		for _, v := range append(grads[0].Value().Data().([]float64), n.Value().Data().(float64)) {
 			if v != 0 {

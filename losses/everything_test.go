@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
 )
@@ -77,17 +78,11 @@ func everything(t *testing.T, dt tensor.Dtype) (loss *gorgonia.Node, wrt gorgoni
 func TestWholeGradient(t *testing.T) {
 	loss, wrt := everything(t, tensor.Float64)
 	grads, err := gorgonia.Grad(loss, wrt...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(loss.Graph(), append(grads, loss)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	value := func() float64 {
-		if err := m.RunAll(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, m.RunAll())
 		return m.Value(loss).Data().(float64)
 	}
 	value()

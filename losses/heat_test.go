@@ -10,6 +10,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -19,9 +20,7 @@ func sphereKL(t *testing.T, dim int, logT float64) (kl, slope float64) {
 	x := gorgonia.NewMatrix(gorgonia.NewGraph(), tensor.Float64, gorgonia.WithShape(1, 1), gorgonia.WithName("log t"),
 		gorgonia.WithValue(tensor.New(tensor.WithShape(1, 1), tensor.WithBacking([]float64{logT}))))
 	n, err := losses.KLSphere(x, dim)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	kl, gradient := valueAndGradient(t, n, x)
 	return kl, gradient[0]
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -14,16 +15,10 @@ import (
 func valueAndGradient(t *testing.T, n, x *gorgonia.Node) (float64, []float64) {
 	t.Helper()
 	grads, err := gorgonia.Grad(n, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(n.Graph(), n, grads[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, m.RunAll())
 	return m.Value(n).Data().(float64), m.Value(grads[0]).Data().([]float64)
 }
 

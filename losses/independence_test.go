@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
 )
@@ -33,9 +34,7 @@ func TestBlockCorrelation(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(text, &data)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	p := data.Posteriors
 	var in []gradcheck.Input
 	for _, x := range [][][]float64{p.Sample, data.Z, p.LogVariance} {
@@ -54,16 +53,12 @@ func TestBlockCorrelation(t *testing.T) {
 	}
 	n := gradcheck.Must(t)(build(nodes))
 	grads, err := gorgonia.Grad(n, nodes...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(g, append(grads, n)...)
 	if err == nil {
 		err = m.RunAll()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i, grad := range grads {
 		for k, x := range m.Value(grad).Data().([]float64) {
 			if want := slices.Concat(p.Gradients[i]...)[k]; math.Abs(x-want) > 1e-12 {
@@ -86,13 +81,9 @@ func TestIndependenceOperations(t *testing.T) {
 	schema := logic.Schema{Codes: 5, SubCodes: map[string][]int{"a": {4, 0}, "b": {2}, "c": {1, 3}}}
 	for i, text := range []string{"independent(z.a, z.b)", "2 * independent(z.a, z.b, z.c) and 0.5 * independent(z.a, z.c)"} {
 		s, err := logic.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		q, err := logic.Compile(s, schema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, rows := range []int{5, 33, 400} { // for many rows the median is of a sample of pairs
 			if rows == 400 && i == 0 && !long.Enabled() {
 				continue
@@ -106,9 +97,7 @@ func TestIndependenceOperations(t *testing.T) {
 						z = append(z, row)
 					}
 					v, err := q.ValueOf(logic.Batch{Codes: z})
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, err)
 					return []float64{v}
 				}})
 		}

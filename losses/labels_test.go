@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -21,9 +22,7 @@ func batch(t *testing.T) *losses.Input {
 	g := nn.NewGraph(nn.NewParams(1))
 	input := func(name string, columns int, values ...float32) *gorgonia.Node {
 		n, err := g.Input(name, len(values)/columns, columns)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		copy(nn.Data(n), values)
 		return n
 	}
@@ -49,9 +48,7 @@ func valueOf(t *testing.T, source string) float64 {
 		t.Fatalf("%s: %v", source, err)
 	}
 	m, err := machine.New(objective.Total.Graph(), objective.Total)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if err := m.RunAll(); err != nil {
 		t.Fatalf("%s: %v", source, err)
 	}
@@ -153,12 +150,8 @@ func TestTotalCorrelations(t *testing.T) {
 		t.Errorf("parameters %v", o.Asked().Discriminators.Names())
 	}
 	m, err := machine.New(a.Codes.Graph(), a.Codes, a.Active)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, m.RunAll())
 	for i, want := range []float32{0, 0, 2, 0, 1, 0, 4, 0, 2, 3, 5, 0} { // only the fifth row has size 2
 		if got := m.Value(a.Codes).Data().([]float32)[i]; got != want {
 			t.Errorf("the discriminator sees %v, want %v", m.Value(a.Codes).Data(), want)

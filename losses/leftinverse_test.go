@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/losses"
 )
@@ -147,9 +148,7 @@ func inverseGradient(t *testing.T, kind losses.Inverse, columns int, z, y []floa
 	}
 	x := node("z", z)
 	n, err := losses.LeftInverse(kind, 0, x, node("y", y), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return valueAndGradient(t, n, x)
 }
 
@@ -230,9 +229,7 @@ func TestLeftInverseAllocations(t *testing.T) {
 	for _, kind := range inverses {
 		m := graphOf(t, 200, 6, 2, 4, func(z, y *gorgonia.Node) (*gorgonia.Node, error) { return losses.LeftInverse(kind, 0, z, y, y) })
 		run := func() {
-			if err := m.RunAll(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, m.RunAll())
 		}
 		run()
 		if n := testing.AllocsPerRun(10, run); n >= 1 {
@@ -246,9 +243,7 @@ func BenchmarkLeftInverse(b *testing.B) {
 		b.Run(kind.String(), func(b *testing.B) {
 			m := graphOf(b, 4096, 16, 5, 40, func(z, y *gorgonia.Node) (*gorgonia.Node, error) { return losses.LeftInverse(kind, 0, z, y, nil) })
 			step := func() {
-				if err := m.RunAll(); err != nil {
-					b.Fatal(err)
-				}
+				must.OK(b, m.RunAll())
 			}
 			for b.Loop() {
 				step()
@@ -271,9 +266,7 @@ func TestPaperLeftInverse(t *testing.T) {
 		var nodes nodes
 		for _, kind := range []losses.Inverse{losses.LeastSquares, losses.LeastAbsolute, losses.MinimaxByFactor} {
 			n, err := losses.LeftInverse(kind, 0, codes, factors, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			nodes = append(nodes, n)
 		}
 		got := values(t, nodes...)
@@ -298,13 +291,9 @@ func TestLeftInverseLoss(t *testing.T) {
 		"{on: sample}":               0,
 	} {
 		l := losses.NewLeftInverse()
-		if err := config.Load("l.yaml", []byte(source), l); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, config.Load("l.yaml", []byte(source), l))
 		n, err := l.Add(labelled())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if v := values(t, n); math.Abs(v[0]-want) > 1e-8 {
 			t.Errorf("%s: %v, want %v", source, v[0], want)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -88,25 +89,17 @@ func choose(t *testing.T, source string) []losses.Choice {
 	var s struct {
 		Losses []losses.Choice `yaml:"losses"`
 	}
-	if err := config.Load("l.yaml", []byte("losses: "+source), &s); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, config.Load("l.yaml", []byte("losses: "+source), &s))
 	return s.Losses
 }
 
 func TestCompose(t *testing.T) {
 	choices := choose(t, "[reconstruction, {reconstruction: {likelihood: bernoulli}}, {kl: {weight: 0.5}}, {lsbd: {}}, {lsbd: {identity: false}}, {lsbd: {variant: public-code, weight: 10}}]")
 	objective, err := losses.ComposeInput(outputs(), choices)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(objective.Total.Graph(), append(objective.Nodes(), objective.Total)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, m.RunAll())
 	total := 0.0
 	// lsbd of the circle: |(0,1)-(1,0)|^2 / 2 = 1; of R^1 with the identity: (1 + 1) / 2. Public code: z.y = 3 and 6,
 	// clipped to 1; distances of whole vectors: 1 and sqrt 3.
@@ -177,9 +170,7 @@ func TestMissingOutputs(t *testing.T) {
 	}
 	for _, name := range losses.Registry.Names() {
 		c, err := losses.Named(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if _, err := losses.ComposeInput(&losses.Input{}, []losses.Choice{c}); err == nil || err.Error() != "loss "+name+": "+want[name] {
 			t.Errorf("%s: error %v, and the map want of this test has %q", name, err, want[name])
 		}

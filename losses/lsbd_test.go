@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -54,15 +55,11 @@ func TestLSBDOfSpaces(t *testing.T) {
 func onCylinder(t *testing.T, n nodes, m int) *losses.Input {
 	t.Helper()
 	y, err := losses.CircleTransport(n[0], n[1], m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	o := losses.Outputs{Transports: []losses.Transport{{Points: n[0], Moved: y, Sphere: true, Acts: true}}}
 	if len(n) > 2 {
 		mean, err := losses.MeanTransport(n[2], m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		o.Transports = append(o.Transports, losses.Transport{Points: n[2], Moved: mean})
 	}
 	return &losses.Input{Outputs: o, Batch: losses.Batch{Group: m}}
@@ -94,9 +91,7 @@ func wantCylinder(m int, identity bool) func(in [][]float64) []float64 {
 func TestLSBDIdentityInConfigs(t *testing.T) {
 	for source, written := range map[string]bool{"{}": false, "{identity: true}": false, "{identity: false}": true} {
 		l := losses.NewLSBD()
-		if err := config.Load("l.yaml", []byte(source), l); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, config.Load("l.yaml", []byte(source), l))
 		text, err := config.Encode(l)
 		if err != nil || bool(l.Identity) == written || strings.Contains(string(text), "identity: false") != written {
 			t.Errorf("%s: %v, %v\n%s", source, l.Identity, err, text)

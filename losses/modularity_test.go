@@ -16,6 +16,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -263,22 +265,16 @@ func TestEvenBlocks(t *testing.T) {
 		gorgonia.WithValue(tensor.New(tensor.WithBacking([]float64{0, 0, 1, 1}))))
 	two := matrix(g, "two", 4, 2, 0, 0, 0, 1, 1, 0, 1, 1)
 	all, err := losses.Variance(z, one)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	each, err := losses.Variance(z, two)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	// Group 0 has variances 2 and 8. The groups of the second column have 0, 1 and 4, 1.
 	if v := values(t, all, each); v[0] != (2+8)/2. || v[1] != 2/2.+(0.5+4.5)/2 {
 		t.Errorf("variances %v, want 5 and 3.5", v)
 	}
 	wide := matrix(g, "wide", 2, 4, 0, 0, 0, 0, 2, 4, 6, 8)
 	shared, err := losses.Variance(wide, matrix(g, "half", 2, 2, 0, 0, 1, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if v := values(t, shared); v[0] != 18+32 {
 		t.Errorf("variance %v, want that of the last two columns, 50", v)
 	}
@@ -329,14 +325,9 @@ func gradientOf(t *testing.T, m measure, columns int, z, labels []float64) (valu
 		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, columns), tensor.WithBacking(z))))
 	y := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("y"), gorgonia.WithShape(rows),
 		gorgonia.WithValue(tensor.New(tensor.WithShape(rows), tensor.WithBacking(labels))))
-	b := factor.Block{}
-	for j := range columns {
-		b.Columns = append(b.Columns, j)
-	}
+	b := factor.Block{Columns: numeric.UpTo(columns)}
 	n, err := modularityOn(m.d, m.a, m.e, []factor.Block{b}, x, y)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return valueAndGradient(t, n, x)
 }
 
@@ -404,17 +395,11 @@ func TestModularityOfOtherLabels(t *testing.T) {
 		y := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("y"), gorgonia.WithShape(30),
 			gorgonia.WithValue(tensor.New(tensor.WithShape(30), tensor.WithBacking(labels))))
 		n, err := modularityOn(s.d, s.a, s.e, []factor.Block{{Columns: []int{0, 1}}}, x, y)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		grads, err := gorgonia.Grad(n, x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		m, err := machine.New(n.Graph(), n, grads[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for run, levels := range []int{2, 40, 1, 8, 0} {
 			for i := range z {
 				z[i] = stream.NormFloat64()
@@ -422,9 +407,7 @@ func TestModularityOfOtherLabels(t *testing.T) {
 			for i := range labels {
 				labels[i] = float64(stream.IntN(levels+1)) - float64(run%2)
 			}
-			if err := m.RunAll(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, m.RunAll())
 			got, dz := m.Value(n).Data().(float64), m.Value(grads[0]).Data().([]float64)
 			want, dwant := gradientOf(t, s, 2, slices.Clone(z), slices.Clone(labels))
 			if got != want || !slices.Equal(dz, dwant) {
@@ -441,9 +424,7 @@ func TestModularityKeys(t *testing.T) {
 		gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName("y"), gorgonia.WithShape(4, 2))
 	seen := map[*gorgonia.Node]string{}
 	add := func(what string, n *gorgonia.Node, err error) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if seen[n] != "" {
 			t.Errorf("%s is the node of %s", what, seen[n])
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -27,17 +28,11 @@ func graphOf(t testing.TB, rows, columns, factors, levels int, build func(z, lab
 	y := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithName("y"), gorgonia.WithShape(rows, factors),
 		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, factors), tensor.WithBacking(labels))))
 	n, err := build(z, y)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	grads, err := gorgonia.Grad(n, z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(n.Graph(), n, grads[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return m
 }
 
@@ -56,9 +51,7 @@ func TestModularityAllocations(t *testing.T) {
 			return modularityOn(d, factor.Mean, losses.Plain, blocksOf(6, 2), z, y)
 		})
 		run := func() {
-			if err := m.RunAll(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, m.RunAll())
 		}
 		run()
 		run()
@@ -77,9 +70,7 @@ func BenchmarkModularity(b *testing.B) {
 					return modularityOn(d, factor.Mean, losses.Plain, blocksOf(columns, factors), z, y)
 				})
 				for b.Loop() {
-					if err := m.RunAll(); err != nil {
-						b.Fatal(err)
-					}
+					must.OK(b, m.RunAll())
 				}
 			})
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -49,13 +50,9 @@ func TestModularityLoss(t *testing.T) {
 		{losses.NewRadius(), "{}", 1 + 1.5},
 		{losses.NewMAD(), "{weight: 3}", (1+0)/2. + (1.5+0)/2.},
 	} {
-		if err := config.Load("l.yaml", []byte(c.source), c.loss); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, config.Load("l.yaml", []byte(c.source), c.loss))
 		n, err := c.loss.Add(labelled())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if v := values(t, n); math.Abs(v[0]-c.want) > 1e-12 {
 			t.Errorf("%s: %v, want %v", c.source, v[0], c.want)
 		}
@@ -74,29 +71,19 @@ func TestDefaultEstimator(t *testing.T) {
 	for source, want := range map[string]string{"{}": "unbiased", "{aggregate: max}": "plain", "{estimator: plain}": "plain"} {
 		o := labelled()
 		l := losses.NewVariance()
-		if err := config.Load("l.yaml", []byte(source), l); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, config.Load("l.yaml", []byte(source), l))
 		got, err := l.Add(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		e := losses.Unbiased
 		if want == "plain" {
 			e = losses.Plain
 		}
 		groups, err := o.Labels.Groups()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		same, err := losses.Modularity(factor.Variance, l.Aggregate, e, o.Codes, groups)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		machine := gorgonia.NewTapeMachine(got.Graph())
-		if err := machine.RunAll(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, machine.RunAll())
 		if fmt.Sprint(got.Value()) != fmt.Sprint(same.Value()) {
 			t.Errorf("%s: %v, want %v", source, got.Value(), same.Value())
 		}

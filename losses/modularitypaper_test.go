@@ -1,9 +1,7 @@
 package losses_test
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -12,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/losses"
 )
@@ -43,14 +42,8 @@ type golden struct {
 
 func loadGolden(t *testing.T) golden {
 	t.Helper()
-	b, err := os.ReadFile("testdata/modularity.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var g golden
-	if err := json.Unmarshal(b, &g); err != nil {
-		t.Fatal(err)
-	}
+	must.ReadJSON(t, "testdata/modularity.json", &g)
 	return g
 }
 
@@ -58,14 +51,10 @@ func loadGolden(t *testing.T) golden {
 func encoded(t *testing.T, encoder string) (z []float64, columns int, levels []float64) {
 	t.Helper()
 	z, columns, err := (&drawn.Entangled{Encoder: encoder, Levels: 11}).Codes(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if encoder == "random" {
 		a, err := npy.ReadFile[float64]("testdata/random.npy")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		z = a.Data
 	}
 	for i := range 11 * 11 * 11 {
@@ -78,12 +67,8 @@ func encoded(t *testing.T, encoder string) (z []float64, columns int, levels []f
 func values(t *testing.T, nodes ...*gorgonia.Node) []float64 {
 	t.Helper()
 	m, err := machine.New(nodes[0].Graph(), nodes...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, m.RunAll())
 	var v []float64
 	for _, n := range nodes {
 		v = append(v, m.Value(n).Data().(float64))
@@ -104,9 +89,7 @@ func fiveOf(t *testing.T, z []float64, columns int, levels []float64, subCodes [
 	var nodes nodes
 	for _, f := range []modularity{losses.Radius, losses.MAD, plain(factor.Variance, factor.Mean), losses.Diameter, plain(factor.MPD, factor.Mean)} {
 		n, err := f(codes, labels, blocks...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		nodes = append(nodes, n)
 	}
 	return values(t, nodes...)

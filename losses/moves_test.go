@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
 )
@@ -23,14 +24,10 @@ func TestLSBDIsASentence(t *testing.T) {
 		{logic.Turn{Name: "x", Space: true}, 3, losses.SpaceTransport},
 	} {
 		s, err := logic.Parse("forall[mean] i, j, g(i, j): z(j) =[squared] act(g, z(i))")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		columns := []int{0, 1, 2}[:c.width]
 		q, err := logic.Compile(s, logic.Schema{Codes: c.width, SubCodes: map[string][]int{"x": columns}, Turns: []logic.Turn{c.turn}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		const groups, m = 5, 4
 		in := []gradcheck.Input{{Shape: []int{groups * m, c.width}}, {Shape: []int{groups * m, c.turn.Columns()}, Lo: -3, Hi: 3, Constant: true}}
 		// The difference and its gradients are 0, so the codes are added to compare a value in float32.

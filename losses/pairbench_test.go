@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
@@ -26,22 +27,14 @@ func benchmarkLoss(b *testing.B, build func(z, y *gorgonia.Node) (*gorgonia.Node
 		}
 		z, y := input("z", size[1]), input("y", 5)
 		loss, err := build(z, y)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, err)
 		grads, err := gorgonia.Grad(loss, z)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, err)
 		m, err := machine.New(loss.Graph(), loss, grads[0])
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, err)
 		b.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(b *testing.B) {
 			step := func() {
-				if err := m.RunAll(); err != nil {
-					b.Fatal(err)
-				}
+				must.OK(b, m.RunAll())
 			}
 			for b.Loop() {
 				step()

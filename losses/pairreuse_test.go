@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -34,24 +35,16 @@ func operation(t *testing.T, build func(in nodes) (*gorgonia.Node, error), diff 
 			gorgonia.WithValue(tensor.New(tensor.WithShape(s...), tensor.WithBacking(data[i]))))
 	}
 	n, err := build(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	grads, err := gorgonia.Grad(n, in[:diff]...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(g, append(gorgonia.Nodes{n}, grads...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return func(values [][]float32) [][]float32 {
 		for i, v := range values {
 			copy(data[i], v)
 		}
-		if err := m.RunAll(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, m.RunAll())
 		out := [][]float32{{m.Value(n).Data().(float32)}}
 		for _, g := range grads {
 			out = append(out, append([]float32(nil), m.Value(g).Data().([]float32)...))

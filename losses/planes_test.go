@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 var turningFactors = []factor.Factor{
@@ -69,9 +70,7 @@ func TestLSBDOfPlanes(t *testing.T) {
 		if change != nil {
 			change(l)
 		}
-		if err := l.Validate(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, l.Validate())
 		return l
 	}
 	both := func(l *LSBDLoss) { l.Planes = factor.SubCodes{"row": {1, 2}, "hue": {3, 0}} }

@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/internal/density"
@@ -55,16 +56,12 @@ func doubles(m *machine.Machine, n *gorgonia.Node) []float64 {
 func evaluate(t testing.TB, loss *gorgonia.Node, wrt ...*gorgonia.Node) (value float64, gradients [][]float64) {
 	t.Helper()
 	grads, err := gorgonia.Grad(loss, wrt...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(loss.Graph(), append(grads, loss)...)
 	if err == nil {
 		err = m.RunAll()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, g := range grads {
 		gradients = append(gradients, doubles(m, g))
 	}
@@ -93,14 +90,10 @@ func TestScoreMatchingGolden(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(b, &expected)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	read := func(name string) []float64 {
 		a, err := npy.ReadFile[float64]("testdata/ebm_dsm/" + name + ".npy")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return a.Data
 	}
 	const rows, pixels, hidden, width = 3, 16, 6, 5
@@ -125,9 +118,7 @@ func TestScoreMatchingGolden(t *testing.T) {
 				}
 				return layer.Dense(h, w2, floats(g, dt, "b2", make([]float64, width), width), graph.Linear)
 			}, nil, nil, x, noise, c.sigma)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			wrt := []*gorgonia.Node{w1, w2}
 			if c.a == graph.Softplus {
 				wrt = append(wrt, b1)
@@ -173,9 +164,7 @@ func TestScoreMatchingGolden(t *testing.T) {
 func flat(t *testing.T, raw json.RawMessage) (list []float64) {
 	t.Helper()
 	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(raw, &v))
 	var walk func(v any)
 	walk = func(v any) {
 		switch v := v.(type) {
@@ -210,9 +199,7 @@ func TestScoreMatchingOfLinearEnergy(t *testing.T) {
 		loss, err := losses.ScoreMatching(func(y *gorgonia.Node) (*gorgonia.Node, error) {
 			return layer.Dense(y, weights, floats(g, tensor.Float64, "b", []float64{0}, 1), graph.Linear)
 		}, nil, nil, floats(g, tensor.Float64, "x", x, rows, pixels), floats(g, tensor.Float64, "noise", noise, rows, pixels), sigma)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		value, gradients := evaluate(t, loss, weights)
 		return value, gradients[0]
 	}
@@ -250,9 +237,7 @@ func TestScoreMatchingOfGaussian(t *testing.T) {
 		factor := floats(g, tensor.Float64, "a", []float64{a}, 1, 1)
 		loss, err := losses.ScoreMatching(func(y *gorgonia.Node) (*gorgonia.Node, error) { return halfSquares(y, factor) }, nil, nil,
 			floats(g, tensor.Float64, "x", x, rows, pixels), floats(g, tensor.Float64, "noise", noise, rows, pixels), sigma)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		_, gradients := evaluate(t, loss, factor)
 		return gradients[0][0]
 	}
@@ -334,16 +319,10 @@ func TestNoised(t *testing.T) {
 			"dequantised": {floats(g, dt, "uniform", []float64{0.5, 1, 0}, 1, 3), []float64{0.5 + 0.5/256, 1, 255./512 - 1}},
 		} {
 			y, err := density.Noised(x, noise, c.uniform, 0.25)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			m, err := machine.New(g, y)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := m.RunAll(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
+			must.OK(t, m.RunAll())
 			if got := doubles(m, y); !slices.Equal(got, c.want) {
 				t.Errorf("%v, %s: %v, want %v", dt, name, got, c.want)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
 )
@@ -46,9 +47,7 @@ func newPosteriors(rows, columns int) *posteriors {
 func logicOf(t *testing.T, text string) *losses.LogicLoss {
 	t.Helper()
 	s, err := logic.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	l := losses.NewLogic()
 	l.Sentence = &s
 	return l
@@ -58,16 +57,12 @@ func logicOf(t *testing.T, text string) *losses.LogicLoss {
 func (p *posteriors) value(t *testing.T, n *gorgonia.Node, of ...*gorgonia.Node) (float64, [][]float32) {
 	t.Helper()
 	grads, err := gorgonia.Grad(n, of...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(n.Graph(), append(gorgonia.Nodes{n}, grads...)...)
 	if err == nil {
 		err = m.RunAll()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var all [][]float32
 	for _, g := range grads {
 		all = append(all, m.Value(g).Data().([]float32))
@@ -86,27 +81,19 @@ func TestLogicSamples(t *testing.T) {
 		on := logicOf(t, body)
 		on.On = losses.OnSample
 		q, err := logic.Compile(*sampled.Sentence, logic.Schema{Codes: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		p := newPosteriors(5, 3)
 		want, err := q.ValueOf(logic.Batch{Codes: p.means, LogVariances: p.logVariances, Samples: p.samples})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		of, err := logic.Compile(*logicOf(t, body).Sentence, logic.Schema{Codes: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if codes, err := of.ValueOf(logic.Batch{Codes: p.means, LogVariances: p.logVariances}); err != nil || math.Abs(codes-want) < 1e-3 {
 			t.Errorf("%s: %v of codes, %v, and %v of samples", body, codes, err, want)
 		}
 		for _, l := range []*losses.LogicLoss{sampled, on} {
 			p := newPosteriors(5, 3)
 			n, err := l.Add(p.in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if v, _ := p.value(t, n, p.sample); math.Abs(v-want) > 1e-5*want {
 				t.Errorf("%s: %v, want %v", l.Sentence, v, want)
 			}
@@ -121,21 +108,15 @@ func TestLogicMoreSamples(t *testing.T) {
 	l := logicOf(t, "with z ~ q: forall[mean] i, j: z(i) =[squared] z(j)")
 	l.Samples = 3
 	n, err := l.Add(p.in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	q, err := logic.Compile(*l.Sentence, logic.Schema{Codes: columns})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if len(p.requests.Noises) != l.Samples-1 {
 		t.Fatalf("%d inputs of noise", len(p.requests.Noises))
 	}
 	b := logic.Batch{Codes: p.means, LogVariances: p.logVariances, Samples: p.samples}
 	want, err := q.ValueOf(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	r := rng.New(9, "noise")
 	for _, noise := range p.requests.Noises {
 		noise.Fill(r)
@@ -148,9 +129,7 @@ func TestLogicMoreSamples(t *testing.T) {
 			b.Samples = append(b.Samples, row)
 		}
 		v, err := q.ValueOf(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		want += v
 	}
 	v, gradients := p.value(t, n, p.mean, p.logVariance)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
 )
@@ -31,13 +31,7 @@ func TestSeparationGolden(t *testing.T) {
 			Value       float64
 		}
 	}
-	text, err := os.ReadFile("testdata/separation.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &golden); err != nil {
-		t.Fatal(err)
-	}
+	must.ReadJSON(t, "testdata/separation.json", &golden)
 	positive := 0
 	for i, c := range golden.Cases {
 		blocks := make([]factor.Block, len(c.Blocks))
@@ -111,9 +105,7 @@ func separationOf(t *testing.T, f func(z, different *gorgonia.Node) (*gorgonia.N
 	}
 	codes := node("z", z, width)
 	n, err := f(codes, node("different", different, factors))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return valueAndGradient(t, n, codes)
 }
 
@@ -154,13 +146,9 @@ func TestSeparationErrors(t *testing.T) {
 // TestSeparationIsASentence compares separation with the equivalent sentence.
 func TestSeparationIsASentence(t *testing.T) {
 	sentence, err := logic.Parse("forall[mean] i, j: y.a(i) != y.a(j) -> (z(i) =[euclidean] z(j) -> y.a(i) =[discrete] y.a(j))")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	q, err := logic.Compile(sentence, logic.Schema{Codes: 2, Factors: []string{"a"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, z := range [][]float64{{0.1, 0.4, -0.2, 0.5}, {0.1, 0.4, 3, 0.5}} {
 		g := gorgonia.NewGraph()
 		codes := gorgonia.NodeFromAny(g, tensor.New(tensor.WithShape(2, 2), tensor.WithBacking(slices.Clone(z))), gorgonia.WithName("z"))
@@ -168,9 +156,7 @@ func TestSeparationIsASentence(t *testing.T) {
 			return gorgonia.NodeFromAny(g, tensor.New(tensor.WithShape(2, 1), tensor.WithBacking([]float64{0, 1})), gorgonia.WithName(name))
 		}
 		n, err := losses.Logic(q, codes, levels("values"), levels("levels"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		want, slopes := valueAndGradient(t, n, codes)
 		value, gradient := separationOf(t, func(z, different *gorgonia.Node) (*gorgonia.Node, error) {
 			return losses.Separation(factor.Mean, 1, z, different, factor.Block{Columns: []int{0, 1}})

@@ -3,13 +3,13 @@ package losses_test
 import (
 	"encoding/json"
 	"math"
-	"os"
 	"testing"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -84,17 +84,11 @@ func TestSlowHardPoints(t *testing.T) {
 			}
 			mu, l := input("mu", c.mu), input("log variance", c.logVariance)
 			loss, err := losses.SlowStep(mu, l, 2, 6, "public-code")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			grads, err := gorgonia.Grad(loss, mu, l)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			vm := gorgonia.NewTapeMachine(g)
-			if err := vm.RunAll(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, vm.RunAll())
 			got := []float64{numberOf(loss.Value(), 0), numberOf(grads[0].Value(), 0), numberOf(grads[0].Value(), 1), numberOf(grads[1].Value(), 0), numberOf(grads[1].Value(), 1)}
 			for i, want := range []float64{c.value, c.slope, -c.slope, c.spread, c.spread} {
 				if !(math.Abs(got[i]-want) <= 1e-6*max(1, math.Abs(want))) {
@@ -123,10 +117,7 @@ func numberOf(v gorgonia.Value, i int) float64 {
 
 // TestSlowGolden compares the loss with reference values; see testdata/README.md.
 func TestSlowGolden(t *testing.T) {
-	b, err := os.ReadFile("testdata/slow.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Read(t, "testdata/slow.json")
 	var want struct {
 		Columns     int
 		Rate        float64
@@ -138,9 +129,7 @@ func TestSlowGolden(t *testing.T) {
 		CrossFirst  []float64 `json:"cross_0_given_1"`
 		CrossSecond []float64 `json:"cross_1_given_0"`
 	}
-	if err := json.Unmarshal(b, &want); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(b, &want))
 	rows, d := len(want.Mu)/want.Columns, want.Columns
 	for v, value := range map[losses.SlowVariant]float64{"public-code": want.PublicCode, "consistent": want.Consistent} {
 		g := gorgonia.NewGraph()
@@ -150,17 +139,11 @@ func TestSlowGolden(t *testing.T) {
 		}
 		mu, l := input("mu", want.Mu), input("log variance", want.LogVar)
 		loss, err := losses.SlowStep(mu, l, 2, want.Rate, v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		grads, err := gorgonia.Grad(loss, mu, l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		vm := gorgonia.NewTapeMachine(g)
-		if err := vm.RunAll(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, vm.RunAll())
 		if got := numberOf(loss.Value(), 0); !(math.Abs(got-value) <= 1e-9) {
 			t.Errorf("%s: %v, want %v", v, got, value)
 		}
@@ -183,13 +166,9 @@ func TestSlowGolden(t *testing.T) {
 				gorgonia.WithValue(tensor.New(tensor.WithShape(2, 1), tensor.WithBacking([]float64{values[a], values[b]}))))
 		}
 		loss, err := losses.SlowStep(pair("mu", want.Mu), pair("log variance", want.LogVar), 2, want.Rate, "public-code")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		vm := gorgonia.NewTapeMachine(g)
-		if err := vm.RunAll(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, vm.RunAll())
 		entropies := (want.LogVar[a]+want.LogVar[b])/2 + math.Log(2*math.Pi*math.E)
 		if got := numberOf(loss.Value(), 0) + entropies/2; !(math.Abs(got-cross-want.CrossSecond[p]) <= 1e-8) {
 			t.Errorf("element %d: the cross-entropies are %v, want %v", p, got, cross+want.CrossSecond[p])

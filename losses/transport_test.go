@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"math"
 	"math/cmplx"
-	"os"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/internal/symmetry"
 )
@@ -100,19 +100,14 @@ func wantCircle(m int) func(in [][]float64) []float64 {
 // TestSphereTransportGolden compares three results with reference values: the points after rotations in space, their
 // LSBD, and the gradient of LSBD plus <c, moved points>. See testdata/README.md.
 func TestSphereTransportGolden(t *testing.T) {
-	b, err := os.ReadFile("testdata/sphere_transport.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Read(t, "testdata/sphere_transport.json")
 	var want struct {
 		M               int
 		Z, Rotations, C []float64
 		Moved, GradZ    []float64
 		LSBD            float64
 	}
-	if err := json.Unmarshal(bytes.ReplaceAll(b, []byte("grad_z"), []byte("GradZ")), &want); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(bytes.ReplaceAll(b, []byte("grad_z"), []byte("GradZ")), &want))
 	g := gorgonia.NewGraph()
 	input := func(name string, columns int, values []float64) *gorgonia.Node {
 		shape := tensor.WithShape(len(values)/columns, columns)
@@ -121,25 +116,15 @@ func TestSphereTransportGolden(t *testing.T) {
 	}
 	z, c := input("z", 3, want.Z), input("c", 3, want.C)
 	moved, err := losses.SphereTransport(z, input("rotations", 4, want.Rotations), want.M)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	loss, err := losses.LSBD(z, moved)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	total := gorgonia.Must(gorgonia.Add(loss, gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.HadamardProd(c, moved))))))
 	grads, err := gorgonia.Grad(total, z)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(g, moved, loss, grads[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, m.RunAll())
 	if got := m.Value(loss).Data().(float64); math.Abs(got-want.LSBD) > 1e-10 {
 		t.Errorf("lsbd is %v, want %v", got, want.LSBD)
 	}

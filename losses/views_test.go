@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/internal/contrast"
 )
@@ -62,16 +63,12 @@ func TestCosineRegressionOfNothing(t *testing.T) {
 	copy(p.Value().Data().([]float64), []float64{3e-13, 0, 2, 0})
 	copy(target.Value().Data().([]float64), []float64{1, 0, 4, 3})
 	grads, err := gorgonia.Grad(gradcheck.Must(t)(losses.CosineRegression(p, target)), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(grads[0].Graph(), grads...)
 	if err == nil {
 		err = m.RunAll()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i, want := range []float64{-2 * 0.8e12, -2 * 0.6e12, 0, 0} {
 		if got := m.Value(grads[0]).Data().([]float64)[i]; math.Abs(got-want) > 1e-9*max(1, math.Abs(want)) {
 			t.Errorf("element %d of the gradient is %v, want %v", i, got, want)

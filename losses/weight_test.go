@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -78,9 +79,7 @@ func TestWeightConfig(t *testing.T) {
 			continue
 		}
 		text, err := config.Encode(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		again := settings{losses.Constant(3)}
 		if err := config.Load("again.yaml", text, &again); err != nil || again.Weight.At(2) != s.Weight.At(2) || again.Weight.Constant() != s.Weight.Constant() {
 			t.Errorf("%q is written as %s, which reads as %+v, %v", c.source, text, again.Weight, err)
@@ -131,24 +130,14 @@ func TestCapacityAtEquality(t *testing.T) {
 		g := gorgonia.NewGraph()
 		mu, logSigma, c := matrix(g, "mu", 1, 1, 2), matrix(g, "log sigma", 1, 1, 0), matrix(g, "c", 1, 1, capacity)
 		kl, err := losses.KLGaussian(mu, logSigma)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		loss, err := losses.Capacity(kl, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		slopes, err := gorgonia.Grad(loss, mu, logSigma)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		m, err := machine.New(g, append(slopes, loss)...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := m.RunAll(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
+		must.OK(t, m.RunAll())
 		slope, scale, value := m.Value(slopes[0]).Data(), m.Value(slopes[1]).Data(), m.Value(loss).Data()
 		if slope.([]float64)[0] != want || scale.([]float64)[0] != 0 || value.(float64) != math.Abs(2-capacity) {
 			t.Errorf("capacity %v: value %v, slopes %v and %v, want %v and 0", capacity, value, slope, scale, want)

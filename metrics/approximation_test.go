@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -17,9 +18,7 @@ func TestApproximate(t *testing.T) {
 	for _, name := range []string{"entanglement", "rotation", "misalignment"} {
 		in, sub := encoded(t, name)
 		a, err := Approximate(ctx, in, sub, AssignAuto)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		square := func(x, y matrix.Matrix) (sum float64) {
 			for i, v := range x.Data {
 				sum += (v - y.Data[i]) * (v - y.Data[i])
@@ -42,9 +41,7 @@ func TestApproximateUnknown(t *testing.T) {
 	}
 	some.Levels = levels
 	a, err := Approximate(ctx, some, factor.SubCodes{some.Factors[0].Name: {0}, some.Factors[2].Name: {2, 3}}, AssignAuto)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i := range some.Codes.Rows {
 		unknown := some.Levels[3*i] < 0
 		if row := a.Product.Row(i); math.IsNaN(row[0]) != unknown || row[1] != some.Codes.Row(i)[1] || math.IsNaN(row[2]) || math.IsNaN(a.LeftInverse.Row(i)[0]) {

@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
@@ -16,9 +17,7 @@ import (
 func withChance(t *testing.T, in *Input, c Choice) Result {
 	t.Helper()
 	r := []Result{evaluated(t, in, []Choice{c})}
-	if err := (Chances{Shuffles: DefaultShuffles}).Add(ctx, in, 3, []Choice{c}, r); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, (Chances{Shuffles: DefaultShuffles}).Add(ctx, in, 3, []Choice{c}, r))
 	return r[0]
 }
 

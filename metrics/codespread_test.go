@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
@@ -50,9 +51,7 @@ func TestResultNames(t *testing.T) {
 	}
 	in := gridInput(ordinals(4, 3), 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), float64(l[1]) })
 	results, err := Evaluate(ctx, in, 0, choices)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i, r := range results {
 		if r.Name != want[i] {
 			t.Errorf("%q, want %q", r.Name, want[i])

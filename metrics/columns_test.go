@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -114,17 +115,13 @@ func TestArcs(t *testing.T) {
 		angles[i] = 360 * s.Float64()
 		in.Codes.Data[2*i], in.Codes.Data[2*i+1] = s.NormFloat64(), s.NormFloat64()
 	}
-	if err := in.SetFactors([]metrics.Column{{Name: "angle", Values: angles, Type: metrics.ColumnType{Kind: factor.Circular, Period: 360}}}, 20); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, in.SetFactors([]metrics.Column{{Name: "angle", Values: angles, Type: metrics.ColumnType{Kind: factor.Circular, Period: 360}}}, 20))
 	if f := in.Factors[0]; f.Size != n || len(f.Angles) != n {
 		t.Errorf("%d levels, %d angles; want %d", f.Size, len(f.Angles), n)
 	}
 	choices := []metrics.Choice{choice("variance"), choice("explicitness"), choice("dlsbd")}
 	results, err := metrics.Evaluate(context.Background(), in, 1, choices)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if v := results[0].Value; !(v > 1.8 && v < 2.1) || !slices.ContainsFunc(results[0].Notes, func(n string) bool { return strings.Contains(n, "500 angles in 500 rows are levels as 20 equal arcs") }) {
 		t.Errorf("variance %v, notes %q", v, results[0].Notes)
 	}
@@ -163,9 +160,7 @@ func TestRoundedRotations(t *testing.T) {
 // Rotations are matrices or quaternions of any length. Equal rotations share a level. The factor gets an unused name.
 func TestAddRotations(t *testing.T) {
 	in := &metrics.Input{Codes: matrix.Matrix{Rows: 3}, Levels: []int{0, 1, 0}, Factors: []factor.Factor{{Name: "rotation", Size: 2}}}
-	if err := in.AddRotations(matrix.Matrix{Rows: 3, Cols: 4, Data: []float64{2, 0, 0, 0, 1, 0, 0, 1, -1, 0, 0, 0}}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, in.AddRotations(matrix.Matrix{Rows: 3, Cols: 4, Data: []float64{2, 0, 0, 0, 1, 0, 0, 1, -1, 0, 0, 0}}))
 	f := in.Factors[1]
 	want := [][9]float64{{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, -1, 0, 1, 0, 0, 0, 0, 1}}
 	if f.Name != "rotation-2" || fmt.Sprint(in.Levels) != "[0 0 1 1 0 0]" || fmt.Sprint(f.Rotations) != fmt.Sprint(want) {

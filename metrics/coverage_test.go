@@ -7,6 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/interval"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -126,9 +127,7 @@ func trueValue(t testing.TB, c Choice, way interval.Way) float64 {
 	}
 	in := rowsFor(c.Name, m, rng.New(99, "truth"))
 	r, err := Evaluate(ctx, in, 1, []Choice{c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	switch c.Name {
 	case "med", "modularity", "co-occurrence": // even this many rows leave a bias in columns without information
 		return intervals(t, in, 1, Intervals{Percent: 95, Repeats: 8, Rows: m / 2}, c)[0].Interval.Estimate

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
@@ -17,9 +18,7 @@ import (
 func like[M Metric](t testing.TB, dialect, name string) M {
 	t.Helper()
 	c, err := Like(dialect, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return c.Value.(M)
 }
 
@@ -42,9 +41,7 @@ func TestDialects(t *testing.T) {
 				t.Errorf("%s gives %+v; want %+v", text, read.Metrics[0].Value, c.Value)
 			}
 			written, err := config.Encode(read)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if err := config.Load("again.yaml", written, &read); err != nil || strings.Contains(string(written), "like") {
 				t.Errorf("%s resolves to %s, %v", text, written, err)
 			}
@@ -73,9 +70,7 @@ func TestDialectErrors(t *testing.T) {
 	var read struct {
 		Metrics []Choice `yaml:"metrics"`
 	}
-	if err := config.Load("like.yaml", []byte("metrics: [{mig: {bins: 10, like: enriching}}]"), &read); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, config.Load("like.yaml", []byte("metrics: [{mig: {bins: 10, like: enriching}}]"), &read))
 	if m := read.Metrics[0].Value.(*MIG); m.Bins != 10 || m.Gap != "factors" {
 		t.Errorf("a changed option gives %+v", m)
 	}
@@ -89,9 +84,7 @@ func TestResultDefinition(t *testing.T) {
 	sub := choice("variance")
 	sub.Value.(SubCoded).SetCodes(nil, AssignBest)
 	results, err := Evaluate(ctx, in, 1, []Choice{choice("mig"), ten, sub})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i, want := range [][]string{{"disentanglement_lib", "disent", "lsbd-vae", "hierarchical"}, nil, {"enriching"}} {
 		if !slices.Equal(results[i].Like, want) {
 			t.Errorf("%s is like %v; want %v", results[i].Name, results[i].Like, want)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/numeric"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -67,9 +68,7 @@ func dlsbd() *DLSBD { return &DLSBD{Omega: 10, Aggregate: factor.Mean} }
 func compute(t testing.TB, m Metric, in *Input) Result {
 	t.Helper()
 	r, err := m.Compute(ctx, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return r
 }
 
@@ -284,9 +283,7 @@ func TestEvaluate(t *testing.T) {
 	in := input(noisy(0.2, perfect), 8, 8)
 	before := slices.Clone(in.Codes.Data)
 	results, err := Evaluate(ctx, in, 0, []Choice{{Name: "dlsbd", Value: dlsbd()}, {Name: "dlsbd-workshop", Value: &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if len(results) != 2 || results[0].Name != "dlsbd" || results[0].Better != LowerIsBetter {
 		t.Errorf("results %+v", results)
 	}

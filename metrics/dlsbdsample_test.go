@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -36,14 +36,8 @@ func rotationsInput(t *testing.T, name, group string) *Input {
 }
 
 func TestRotationsGolden(t *testing.T) {
-	text, err := os.ReadFile("testdata/dlsbd_so3/expected.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var cases map[string]json.RawMessage
-	if err := json.Unmarshal(text, &cases); err != nil {
-		t.Fatal(err)
-	}
+	must.ReadJSON(t, "testdata/dlsbd_so3/expected.json", &cases)
 	delete(cases, "note")
 	if len(cases) != 8 {
 		t.Fatalf("%d cases, want 8", len(cases))
@@ -54,9 +48,7 @@ func TestRotationsGolden(t *testing.T) {
 			SO2   expectation `json:"dlsbd_so2"`
 			Group string
 		}
-		if err := json.Unmarshal(raw, &want); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, json.Unmarshal(raw, &want))
 		in := rotationsInput(t, name, want.Group)
 		shuffleRows(in)
 		for path, compute := range map[string]func(m *DLSBD, in *Input) (Result, error){
@@ -202,21 +194,15 @@ func TestUnevenAngles(t *testing.T) {
 			values = append(values, a*unit)
 		}
 		z, err := FromRows(codes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		in := &Input{Codes: z}
 		turn := Column{Name: "turn", Values: values, Type: ColumnType{Kind: factor.Circular, Period: 360 * unit}}
-		if err := in.SetFactors([]Column{turn}, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, in.SetFactors([]Column{turn}, 0))
 		return dlsbd().Compute(ctx, in)
 	}
 	for _, unit := range []float64{1, math.Pi / 180, 0.01} {
 		r, err := measure(degrees, unit, 0.2, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		near(t, fmt.Sprint("noise, unit ", unit), r.Value, 0.04/0.54, 0.003)
 		merged := "has 4 different levels (angles closer"
 		for jitter, want := range map[float64]string{0: "has 4 different levels; want at least 5", 0.2: merged, 2: merged} {
@@ -246,9 +232,7 @@ func TestSampledNoise(t *testing.T) {
 			m.Bootstrap = 100
 			measure := func(seed uint64) Result {
 				r, err := Evaluate(ctx, rowsOf(in, rows), seed, []Choice{{Name: "dlsbd", Value: m}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				return r[0]
 			}
 			r := measure(1)
@@ -366,9 +350,7 @@ func TestSampledRotations(t *testing.T) {
 		turns.Data = append(turns.Data, random.NormFloat64())
 	}
 	turns.Data = slices.Repeat(turns.Data, 12)
-	if err := few.AddRotations(turns); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, few.AddRotations(turns))
 	if _, err := dlsbd().Compute(ctx, &few); err == nil || !strings.Contains(err.Error(), "has 5 different levels; want at least 20") {
 		t.Errorf("five rotations: error %v", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -58,9 +59,7 @@ func TestDownstreamGolden(t *testing.T) {
 			}
 		}
 		weights, err := CrossValidate(in, w.TrainRows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for j, c := range w.LogisticCVC {
 			near(t, "weight of "+in.Factors[j].Name, weights[j]/c, 1, 1e-12)
 		}
@@ -90,9 +89,7 @@ func TestDownstreamOracles(t *testing.T) {
 		near(t, "the largest size", r4.Value, 1, 0)
 		near(t, "the smallest size", r4.Part("per_size")[0], average(r4.Grids[0].Values[0]), 1e-12)
 		r, err := Evaluate(ctx, in, 1, []Choice{{Name: "downstream", Value: downstream(p, 12, 6, 100)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		g := r[0].Grids[0]
 		if !slices.Equal(g.Rows, []string{"6", "12"}) || len(g.Values[1]) != 2 || !slices.Contains(r[0].Notes, "there are 12 rows for training: the sizes 100 are left out") {
 			t.Errorf("%s: %+v", p, r[0])
@@ -201,9 +198,7 @@ func TestDownstreamThreads(t *testing.T) {
 	in := kept(wide(300, 4), 0, 1)
 	value := func(seed uint64) Result {
 		r, err := Evaluate(ctx, in, seed, []Choice{{Name: "downstream", Value: downstream("logistic-cv", 10, 90)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return r[0]
 	}
 	before := runtime.GOMAXPROCS(1)

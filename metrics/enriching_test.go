@@ -1,15 +1,14 @@
 package metrics_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
 	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
@@ -24,13 +23,9 @@ func encoded(t testing.TB, name string) (*Input, factor.SubCodes) {
 		}
 		s := &drawnsets.Entangled{Encoder: name, Levels: 11}
 		codes, d, err := s.Codes(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		set, err := s.Build(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		in := &Input{Codes: matrix.Matrix{Rows: set.Len(), Cols: d, Data: codes}, Levels: datasets.Levels(set), Factors: set.Factors()}
 		if name == "random" {
 			in.Codes.Data = readArray[float64](t, "testdata/enriching/"+name+".npy").Data
@@ -47,13 +42,7 @@ func encoded(t testing.TB, name string) (*Input, factor.SubCodes) {
 
 func readJSON(t testing.TB, path string, into any) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
+	must.ReadJSON(t, path, into)
 }
 
 var measures = map[string]factor.Deviation{"rad": factor.Radius, "mad": factor.MAD, "var": factor.Variance, "diam": factor.Diameter, "mpd": factor.MPD}

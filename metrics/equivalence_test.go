@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/similarity"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -47,20 +48,14 @@ func TestPairsGolden(t *testing.T) {
 		in, sub := encoded(t, encoder)
 		for s, rows := range golden.Subsets {
 			classes, err := similarity.Unite(answersOf(in, rows), similarity.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			weak := &Input{Codes: in.Codes}
-			if err := weak.SetClasses(classes); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, weak.SetClasses(classes))
 			for c, d := range []factor.Deviation{factor.Radius, factor.MAD, factor.Variance, factor.Diameter, factor.MPD} {
 				m := NewSubCodeDeviation(d)
 				m.Codes = sub
 				r, err := Evaluate(context.Background(), weak, 0, []Choice{{Name: "m", Value: m}})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				near(t, fmt.Sprintf("%s, subset %d, %v", encoder, s, d), math.Exp(-r[0].Value), values[s][c], 1e-6)
 				checked++
 			}
@@ -80,12 +75,8 @@ func TestClassesAreNotLevels(t *testing.T) {
 		a.Add(i, i+2, "y", !same)
 	}
 	classes, err := similarity.Unite(a, similarity.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := in.SetClasses(classes); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, in.SetClasses(classes))
 	if names := factor.Names(in.Factors); !slices.Equal(names, []string{"x", "y"}) {
 		t.Errorf("factors %v", names)
 	}

@@ -1,16 +1,15 @@
 package metrics_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -40,13 +39,7 @@ func TestGolden(t *testing.T) {
 	for _, file := range cases {
 		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
 			var want map[string]expectation
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := json.Unmarshal(text, &want); err != nil {
-				t.Fatal(err)
-			}
+			must.ReadJSON(t, file, &want)
 			in := goldenInput(t, filepath.Dir(file))
 			shuffleRows(in)
 			for name, m := range map[string]Metric{
@@ -90,9 +83,7 @@ func goldenInput(t *testing.T, dir string) *Input {
 func golden[T npy.Element](t *testing.T, dir, name string) *npy.Array[T] {
 	t.Helper()
 	a, err := npy.ReadFile[T](filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return a
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -34,9 +35,7 @@ func exactInput(t testing.TB, codes, factors *npy.Array[float64]) *Input {
 			values[i] = factors.Data[i*k+j]
 		}
 		levels, centres, err := Bin(values, 20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for i, l := range levels {
 			in.Levels[i*k+j] = l
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -53,16 +54,12 @@ func TestHSICLoss(t *testing.T) {
 		{z, y, gauss(1.5, 0, 1), losses.Kernel{Kind: losses.CircularKernel}}, {z, c, gauss(1.5, 2, 3), losses.Kernel{Kind: losses.EqualKernel}}, // between factors
 	} {
 		n, err := losses.HSIC(pair.x, pair.y, nil, pair.kx, pair.ky)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		nodes = append(nodes, n)
 	}
 	machine := gorgonia.NewTapeMachine(g)
 	defer machine.Close()
-	if err := machine.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, machine.RunAll())
 	value := func(i int) float64 { return nodes[i].Value().Data().(float64) }
 	r := compute(t, &HSIC{Codes: blocks, Between: "codes"}, in)
 	near(t, "between codes", r.Value, value(0)+value(1)+value(2), 1e-12)

@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -17,9 +18,7 @@ import (
 func value(t *testing.T, name string, in *Input) float64 {
 	t.Helper()
 	r, err := Evaluate(ctx, in, 1, []Choice{choice(name)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return r[0].Value
 }
 
@@ -104,9 +103,7 @@ func TestContractionSamples(t *testing.T) {
 		c := choice("contraction-mean")
 		c.Value = &Contraction{Max: max, Pairs: pairs}
 		r, err := Evaluate(ctx, in, 3, []Choice{c})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return r[0]
 	}
 	r := sampled(false, 100000)
@@ -131,9 +128,7 @@ func TestContractionPairs(t *testing.T) {
 	var mean float64
 	for seed := range 2000 {
 		r, err := Evaluate(ctx, in, uint64(seed), []Choice{{Name: "contraction-mean", Value: &Contraction{Pairs: 9}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		mean += r[0].Value / 2000
 	}
 	near(t, "mean", mean, 31./90, 0.01) // mean of |i-j|/29 over all pairs, including a row with itself: (n+1)/3n

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/interval"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -23,12 +24,8 @@ import (
 func intervals(t testing.TB, in *Input, seed uint64, s Intervals, choices ...Choice) []Result {
 	t.Helper()
 	results, err := Evaluate(ctx, in, seed, choices)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Add(ctx, in, seed, choices, results); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, s.Add(ctx, in, seed, choices, results))
 	return results
 }
 
@@ -81,9 +78,7 @@ func TestIntervalOfWeakInformation(t *testing.T) {
 	}
 	choices := []Choice{choice("med"), choice("co-occurrence")}
 	truth, err := Evaluate(ctx, weak(100000, rng.New(1, "truth")), 1, choices)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	const times = 20
 	held := map[string]int{}
 	for seed := range uint64(times) {
@@ -184,9 +179,7 @@ func TestIntervalOfRanges(t *testing.T) {
 			var read struct {
 				Metrics []Choice `yaml:"metrics"`
 			}
-			if err := config.Load("units.yaml", []byte("metrics: [{"+strings.Replace(text, "U", units, 1)+"}]"), &read); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, config.Load("units.yaml", []byte("metrics: [{"+strings.Replace(text, "U", units, 1)+"}]"), &read))
 			values = append(values, intervals(t, in, 1, Intervals{Percent: 95, Repeats: 8}, read.Metrics...)[0].Interval.Estimate)
 		}
 		near(t, text, values[0], values[1], 1e-9)
@@ -204,9 +197,7 @@ func TestIntervalOfSentences(t *testing.T) {
 		var read struct {
 			Metrics []Choice `yaml:"metrics"`
 		}
-		if err := config.Load("sentence.yaml", []byte(fmt.Sprintf("metrics: [{logic: %q}]", text)), &read); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, config.Load("sentence.yaml", []byte(fmt.Sprintf("metrics: [{logic: %q}]", text)), &read))
 		r := intervals(t, in, 1, Intervals{Percent: 95, Repeats: 8}, read.Metrics...)[0]
 		if notes := strings.Join(r.Notes, ", "); (r.Interval != nil) != (want == "") || !strings.Contains(notes, want) {
 			t.Errorf("%s: interval %+v, notes %s", text, r.Interval, notes)
@@ -251,9 +242,7 @@ func TestIntervalStopped(t *testing.T) {
 	for name, way := range map[string]interval.Way{"mse": interval.Rows, "sap": interval.Draws} {
 		c := []Choice{choice(name)}
 		results, err := Evaluate(ctx, in, 1, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		some, stop := context.WithCancel(ctx)
 		s := Intervals{Percent: 95, Watch: func(_ string, done, _ int) {
 			if done == 12 {

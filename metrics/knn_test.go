@@ -13,6 +13,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -127,9 +128,7 @@ func TestNeighbours(t *testing.T) {
 				m := named("knn").(*KNN)
 				m.K, m.Distance = k, distance
 				rows, scores, err := Neighbours(m, codes, train, test)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				for at := range test {
 					want := all[at]
 					got, s := rows[at*k:(at+1)*k], scores[at*k:(at+1)*k]
@@ -345,9 +344,7 @@ func TestApart(t *testing.T) {
 		a := Apart{TestShare: share}
 		in.Stream = rng.New(3, "apart")
 		train, test, err := Rows(a, in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		all := append(slices.Clone(train), test...)
 		slices.Sort(all)
 		if len(test) != want || len(slices.Compact(all)) != 500 || !slices.IsSorted(test) || !slices.IsSorted(train) {

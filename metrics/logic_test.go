@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses/logic"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -23,9 +24,7 @@ import (
 func sentence(t testing.TB, text string) *Logic {
 	t.Helper()
 	s, err := logic.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	l := NewLogic()
 	l.Sentence = &s
 	return l
@@ -338,21 +337,15 @@ func TestLogicConfig(t *testing.T) {
   - logic: {name: own, sentence: "forall i: z.a(i) =[squared] 0", codes: {a: [1, 2]}, tuples: 100}
   - logic: {sentence: "forall i: z(i) =[squared] 0"}
 `
-	if err := config.Load("metrics.yaml", []byte(src), &c); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, config.Load("metrics.yaml", []byte(src), &c))
 	if names := ResultNames(c.Metrics); !slices.Equal(names, []string{"logic", "own", "logic-2"}) {
 		t.Errorf("names %q", names)
 	}
 	text, err := config.Encode(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	first := slices.Clone(c.Metrics)
 	c.Metrics = nil
-	if err := config.Load("again.yaml", text, &c); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, config.Load("again.yaml", text, &c))
 	for i, m := range c.Metrics {
 		a, b := first[i].Value.(*Logic), m.Value.(*Logic)
 		if a.Sentence.String() != b.Sentence.String() || a.Name != b.Name || fmt.Sprint(a.Codes) != fmt.Sprint(b.Codes) || a.Tuples != b.Tuples || a.Units != b.Units {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses/logic"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -26,9 +27,7 @@ func TestDLSBDIsASentence(t *testing.T) {
 	whiten(codes)
 	in := &Input{Codes: matrix.Matrix{Data: codes, Rows: n, Cols: 2}, Levels: levels, Factors: factors}
 	want, err := (&DLSBD{Omega: 4, Codes: factor.SubCodes{"x": {0, 1}}}).Compute(context.Background(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	least := math.Inf(1)
 	for _, text := range []string{"act[-4](", "act[-3](", "act[-2](", "act[-1](", "", "act(", "act[2](", "act[3](", "act[4]("} {
 		term := text + "g, z.x(i))"
@@ -36,15 +35,11 @@ func TestDLSBDIsASentence(t *testing.T) {
 			term = "z.x(i)"
 		}
 		s, err := logic.Parse("forall[mean] i, j, g(i, j): z.x(j) =[squared] " + term)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		l := NewLogic()
 		l.Sentence, l.Codes = &s, factor.SubCodes{"x": {0, 1}}
 		got, err := l.Compute(context.Background(), in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		least = min(least, got.Value)
 	}
 	if math.Abs(least-2*want.Value) > 1e-12 || least < 0.01 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics/internal/deviation"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -14,9 +15,7 @@ import (
 func manipulation(t *testing.T, in *Input, stream string) Grid {
 	t.Helper()
 	g, err := Manipulation(t.Context(), in, rng.New(1, stream))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return g
 }
 
@@ -97,13 +96,9 @@ func TestMEDSelect(t *testing.T) {
 	entry, _ := Registry.Lookup("med")
 	m := entry.New().(*MED)
 	g, selected, err := m.Select(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	full, err := m.Compute(t.Context(), in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for c, row := range full.Grids[0].Values {
 		if !slices.Equal(row, g.Values[c]) || g.Rows[c] != full.Grids[0].Rows[c] {
 			t.Errorf("column %d: %v, want %v", c, g.Values[c], row)

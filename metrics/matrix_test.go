@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
@@ -49,13 +50,9 @@ func ExampleInput_AddContinuous() {
 func TestFromTensor(t *testing.T) {
 	whole := tensor.New(tensor.WithShape(2, 3), tensor.WithBacking([]float32{1, 2, 3, 4, 5, 6}))
 	column, err := whole.Slice(nil, tensor.S(1, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	turned := tensor.New(tensor.WithShape(2, 2), tensor.WithBacking([]float64{1, 2, 3, 4}))
-	if err := turned.T(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, turned.T())
 	for name, c := range map[string]struct {
 		from tensor.Tensor
 		want string
@@ -99,9 +96,7 @@ func TestInputFromGo(t *testing.T) {
 	_, err = metrics.FromTensor(nil)
 	check("no tensor", err, "the tensor is nil")
 	codes, err := metrics.FromRows([][]float64{{1}, {2}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	_, err = metrics.NewInput(codes, [][]int{{0}}, nil)
 	check("few levels", err, "levels of 1 images and codes of 2")
 	_, err = metrics.NewInput(codes, [][]int{{0}, {1, 1}}, nil)
@@ -111,9 +106,7 @@ func TestInputFromGo(t *testing.T) {
 	_, err = metrics.NewInput(codes, [][]int{{0}, {-2}}, nil)
 	check("negative level", err, "level -2")
 	in, err := metrics.NewInput(codes, [][]int{{0}, {1}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	check("few values", in.AddContinuous("x", []float64{1}, 2), "1 value; want one for each of the 2 codes")
 	check("no number", in.AddContinuous("x", []float64{1, math.NaN()}, 2), `factor "x": value 1 is NaN`)
 	check("no bins", in.AddContinuous("x", []float64{1, 2}, 0), "bins")

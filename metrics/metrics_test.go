@@ -6,6 +6,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
@@ -15,12 +16,8 @@ func TestConfig(t *testing.T) {
 	}
 	text := "metrics: [dlsbd, {dlsbd-workshop: {whiten: true, omega: 5}}]\n"
 	n, err := config.Parse("test.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Decode(&got); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, n.Decode(&got))
 	d, w := got.Metrics[0].Value.(*DLSBD), got.Metrics[1].Value.(*DLSBDWorkshop)
 	if d.Omega != 10 || d.Aggregate != factor.Mean || !w.Whiten || w.Omega != 5 || w.Aggregate != factor.Sum {
 		t.Errorf("%+v %+v", d, w)
@@ -43,9 +40,7 @@ func TestConfig(t *testing.T) {
 func TestDirectionText(t *testing.T) {
 	for _, d := range []Direction{HigherIsBetter, LowerIsBetter} {
 		text, err := d.MarshalText()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		again := Direction(7)
 		if err := again.UnmarshalText(text); err != nil || again != d {
 			t.Errorf("%s: %v, %v", text, again, err)

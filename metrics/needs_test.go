@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -168,9 +169,7 @@ func TestUnknownRows(t *testing.T) {
 			}
 			add := Intervals{Percent: 95, Repeats: 8}
 			a, b := []Result{{Name: e.Name, Value: 1}}, []Result{{Name: e.Name, Value: 1}}
-			if err := errors.Join(add.Add(ctx, in, 1, c, a), add.Add(ctx, more, 1, c, b)); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, errors.Join(add.Add(ctx, in, 1, c, a), add.Add(ctx, more, 1, c, b)))
 			if needs := c[0].Value.(Needy).Needs(); needs != EachLevel && !reflect.DeepEqual(a[0].Interval, b[0].Interval) {
 				t.Errorf("%s %s: intervals %v and %v", name, e.Name, a[0].Interval, b[0].Interval)
 			}
@@ -245,9 +244,7 @@ func TestColumnsOfKnownFactors(t *testing.T) {
 func evaluated(t *testing.T, in *Input, c []Choice) Result {
 	t.Helper()
 	r, err := Evaluate(ctx, in, 3, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return r[0]
 }
 

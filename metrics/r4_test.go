@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	. "github.com/unravel-ml/unravel/metrics"
@@ -385,9 +386,7 @@ func TestNamesOfHierarchicalColumns(t *testing.T) {
 	in.Hierarchy = hierarchy.Hierarchy{c, options(none, none), c}
 	for _, name := range []string{"r4c", "r4", "med", "dci-regression"} {
 		results, err := Evaluate(ctx, in, 1, []Choice{choice(name)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, g := range results[0].Grids {
 			if !slices.Equal(g.Rows, []string{"a0", "z0", "z1"}) {
 				t.Errorf("%s, %s: rows %q", name, g.Name, g.Rows)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	. "github.com/unravel-ml/unravel/metrics"
 )
@@ -101,9 +102,7 @@ func TestSplit(t *testing.T) {
 	in := gridInput(ordinals(10, 9), 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), math.Sin(float64(l[1])) })
 	value := func(seed uint64) Result {
 		r, err := Evaluate(ctx, in, seed, []Choice{{Name: "sap", Value: sap()}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return r[0]
 	}
 	a, b, c := value(1), value(1), value(2)

@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/similarity"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -32,9 +33,7 @@ func answered(t *testing.T, codes []float64) *Input {
 	if err == nil {
 		err = in.SetClasses(classes)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return in
 }
 
@@ -58,9 +57,7 @@ func TestSeparationOfAnswers(t *testing.T) {
 		m.Codes = columns
 		test.change(m, in)
 		r, err := Evaluate(ctx, in, 1, []Choice{{Name: "separation", Value: m}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		near(t, test.name, r[0].Value, test.want, 1e-12)
 		near(t, test.name+": score", r[0].Part("score")[0], math.Exp(-test.want), 1e-12)
 		if !slices.Equal(r[0].Part("pairs"), []float64{2, 1}) || r[0].Basis.Rows != 6 {
@@ -113,13 +110,9 @@ func TestSeparationChance(t *testing.T) {
 		}
 	}
 	classes, err := similarity.Unite(a, similarity.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	in := &Input{Codes: matrix.Matrix{Rows: 100, Cols: 2, Data: codes}}
-	if err := in.SetClasses(classes); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, in.SetClasses(classes))
 	m := named("separation").(*Separation)
 	m.Assign = AssignBest
 	choices := []Choice{{Name: "separation", Value: m}}
@@ -127,9 +120,7 @@ func TestSeparationChance(t *testing.T) {
 	if err == nil {
 		err = Chances{Shuffles: 5}.Add(ctx, in, 1, choices, results)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if c := results[0].Chance; results[0].Value != 0 || c == nil || math.Abs(c.Mean-0.5) > 0.1 || !c.Differs {
 		t.Errorf("%+v, chance %+v; want 0, of shuffled rows 1/2", results[0], c)
 	}

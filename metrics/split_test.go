@@ -6,6 +6,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -32,9 +33,7 @@ func TestHeldOut(t *testing.T) {
 	}
 	for _, name := range []string{"dci", "sap", "explicitness", "downstream"} {
 		c, err := Like("disentanglement_lib", name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if name == "downstream" {
 			c.Value.(*Downstream).Predictor = "logistic"
 		}

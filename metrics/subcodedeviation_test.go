@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -163,9 +164,7 @@ func TestSpreadSamples(t *testing.T) {
 		var mean float64
 		for seed := range repeats {
 			r, err := Evaluate(ctx, in, uint64(seed), []Choice{{Name: m.String(), Value: s}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if r[0].Basis.Rows != 400 || r[0].Basis.Of != 4000 {
 				t.Fatalf("basis %v", &r[0].Basis)
 			}
@@ -186,9 +185,7 @@ func TestSpreadSamples(t *testing.T) {
 		}
 		s.Codes = factor.SubCodes{"f0": {0}, "f1": {2, 3}} // a single column uses all rows
 		r, err := Evaluate(ctx, in, 1, []Choice{{Name: m.String(), Value: s}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		s.Codes = factor.SubCodes{"f0": {0}}
 		alone := compute(t, s, in)
 		near(t, m.String(), r[0].Part("per_factor")[0], alone.Value, 0)
@@ -265,16 +262,10 @@ func TestSpreadConfig(t *testing.T) {
 	}
 	text := "metrics: [mpd, radius, {variance: {codes: {shape: [0, 2]}, aggregate: max, assign: best, standardise: true}}, me, {mig: {binning: count}}, contraction-max]\n"
 	n, err := config.Parse("test.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Decode(&got); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, n.Decode(&got))
 	again, err := config.Encode(got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var second struct {
 		Metrics []Choice `yaml:"metrics"`
 	}

@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -102,13 +103,9 @@ func TestLossesHaveTheUnitsOfMetrics(t *testing.T) {
 			"minimax by factor": {&MaxError{Fit: FitMinimaxByFactor}, func() (*gorgonia.Node, error) { return losses.LeftInverse(losses.MinimaxByFactor, 0, z, y, nil) }},
 		} {
 			n, err := want.node()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			m := gorgonia.NewTapeMachine(g)
-			if err := m.RunAll(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, m.RunAll())
 			m.Close()
 			metric := compute(t, want.metric, in).Value
 			near(t, name+": "+loss, n.Value().Data().(float64), metric, 1e-9*(1+math.Abs(metric)))

@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/models"
 )
 
@@ -25,19 +26,13 @@ func acted(factors ...int) models.Data {
 func TestQuessardEpisodes(t *testing.T) {
 	s := models.NewQuessard()
 	m, err := s.New(acted(0, 2), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	const episodes, group = 2, 4
 	g := nn.NewGraph(m.Params())
 	p, err := m.Build(g, m.Objectives()[0], episodes*group, group)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	alone, err := m.Encode(g, p.Outputs.Images)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i, pixels := 0, nn.Data(p.Outputs.Images); i < len(pixels); i++ {
 		pixels[i] = float32(i*i%97) / 97
 	}
@@ -46,12 +41,8 @@ func TestQuessardEpisodes(t *testing.T) {
 		taken[at] = 1
 	}
 	run, err := machine.New(g.ExprGraph, p.Outputs.Codes, alone, p.Outputs.Logits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := run.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, run.RunAll())
 	codes, encoded := run.Value(p.Outputs.Codes).Data().([]float32), run.Value(alone).Data().([]float32)
 	row := func(x []float32, i int) []float32 { return x[4*i : 4*i+4] }
 	for i, same := range map[int][]float32{0: row(encoded, 0), 4: row(encoded, 4), 3: row(codes, 2), 6: row(codes, 5), 7: row(codes, 5)} {
@@ -83,9 +74,7 @@ func TestForwardVAEColumns(t *testing.T) {
 		s := models.NewForwardVAE()
 		s.Latent = latent
 		m, err := s.New(acted(2, 0), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got := m.Spaces()[0].Width; got != want {
 			t.Errorf("latent %d: %d columns, want %d", latent, got, want)
 		}
@@ -93,9 +82,7 @@ func TestForwardVAEColumns(t *testing.T) {
 	ones := models.NewForwardVAE()
 	ones.Init = "ones"
 	m, err := ones.New(acted(1), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i, v := range m.Params().Get("actions/blocks").Float32s() {
 		if v != 1 {
 			t.Errorf("element %d of the matrices is %v", i, v)

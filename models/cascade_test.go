@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/assign"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -30,10 +31,7 @@ func TestLogSoftplus(t *testing.T) {
 func cascadeOf(t *testing.T, s *CascadeVAE) *cascadeVAE {
 	t.Helper()
 	s.Networks = small(8)
-	m, err := s.New(data(row), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, s, data(row), 1)
 	return m.(*cascadeVAE)
 }
 
@@ -80,14 +78,9 @@ func TestCascadeStep(t *testing.T) {
 		const n = 12
 		g := nn.NewGraph(m.Params())
 		g.Training = true
-		p, err := m.Build(g, m.Objectives()[0], n, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := built(t, g, m, m.Objectives()[0], n, 1)
 		early, err := p.Prelude.Compile()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		r := rng.New(4, "cascade")
 		for i := range nn.Data(p.Outputs.Images) {
 			nn.Data(p.Outputs.Images)[i] = r.Float32()
@@ -104,9 +97,7 @@ func TestCascadeStep(t *testing.T) {
 		restarts := []bool{}
 		for _, progress := range []float64{0, 0.05, 0.15, 0.25, 0.35, 0.95} {
 			early.Progress, early.Restart = progress, false
-			if err := p.Prelude.Decide(early); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, p.Prelude.Decide(early))
 			restarts = append(restarts, early.Restart)
 			if total := sum(choice); progress < 0.2 && total != 0 || progress > 0.2 && total != n {
 				t.Errorf("progress %v: %v categories are chosen", progress, total)
@@ -123,34 +114,24 @@ func TestCascadeStep(t *testing.T) {
 		for k := range 4 {
 			other := nn.NewGraph(m.Params())
 			points, err := other.Input("points", n, 7)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			images, err := m.images(other, n)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			copy(nn.Data(images), nn.Data(p.Outputs.Images))
 			for row := range n {
 				nn.Data(points)[row*7+k] = 1
 				copy(nn.Data(points)[row*7+4:], z[row*3:row*3+3])
 			}
 			logits, err := m.autoencoder.Decode(other, points)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			cost, err := losses.NewReconstruction().Costs(images, logits, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			for row, c := range values(t, cost)[0] {
 				costs[row*4+k] = float64(c)
 			}
 		}
 		want, err := assign.Balanced(costs, 4, balance)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for row, k := range want {
 			if choice[row*4+k] != 1 {
 				t.Errorf("balance %v: image %d has the choice %v; want category %d", balance, row, choice[row*4:row*4+4], k)
@@ -173,10 +154,7 @@ func TestDiscreteCodes(t *testing.T) {
 	cascade := newCascadeVAE()
 	cascade.Networks, cascade.Latent = small(8), 2
 	for name, s := range map[string]Settings{"joint-vae": joint, "cascade-vae": cascade} {
-		m, err := s.New(data(row), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := newModel(t, s, data(row), 1)
 		if state := m.Params().Get(cascadeCategories); state != nil {
 			state.Float32s()[0] = 1
 		}
@@ -206,14 +184,10 @@ func TestDiscreteCodes(t *testing.T) {
 		decoded := func(code ...float32) []float32 {
 			g := nn.NewGraph(m.Params())
 			in, err := g.Input("codes", 1, width)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			copy(nn.Data(in), code)
 			out, err := m.(Decoder).Decode(g, in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			return values(t, out)[0]
 		}
 		code := slices.Repeat([]float32{1}, width)
@@ -241,28 +215,18 @@ func TestCascadeCodes(t *testing.T) {
 	m := cascadeOf(t, &CascadeVAE{Latent: 2, Categories: 3, Phases: 15, Closed: 4})
 	g := nn.NewGraph(m.Params())
 	images, err := m.images(g, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	rng.New(5, "images").Normals(nn.Data(images))
 	codes, err := m.Encode(g, images)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	mean, _, err := m.heads(g, images)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var all []*gorgonia.Node
 	for k := range 3 {
 		points, err := withCategory(mean, k, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		cost, err := m.costs(g, images, points)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		all = append(all, cost)
 	}
 	for _, open := range []float32{0, 1} {

@@ -2,7 +2,6 @@ package models
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -20,10 +20,7 @@ func hierarchical(t *testing.T, tau float64, h hierarchy.Hierarchy) Model {
 	t.Helper()
 	d := data(row, column)
 	d.Hierarchy = h
-	m, err := (&COFHAE{Networks: small(16), Hierarchy: trueHierarchy, Tau: tau}).New(d, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, &COFHAE{Networks: small(16), Hierarchy: trueHierarchy, Tau: tau}, d, 3)
 	return m
 }
 
@@ -32,19 +29,12 @@ func TestHierarchicalCodes(t *testing.T) {
 	const n = 64
 	m := hierarchical(t, hardTau, sticks)
 	g := nn.NewGraph(m.Params())
-	p, err := m.Build(g, m.Objectives()[0], n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, g, m, m.Objectives()[0], n, 1)
 	rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
 	codes, err := m.Encode(g, p.Outputs.Images)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	decoded, err := m.(Decoder).Decode(g, codes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	v := values(t, codes, p.Outputs.Logits, decoded, p.Outputs.Active, p.Outputs.Sample)
 	for i, want := range v[1] {
 		if math.Abs(float64(v[2][i]-want)) > 1e-6 {
@@ -78,19 +68,12 @@ func TestSoftOptions(t *testing.T) {
 	const n = 5
 	m := hierarchical(t, 0.7, sticks)
 	g := nn.NewGraph(m.Params())
-	p, err := m.Build(g, m.Objectives()[0], n, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, g, m, m.Objectives()[0], n, 1)
 	rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
 	free, _, err := m.(*cofhae).heads(g, p.Outputs.Images)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	codes, err := m.Encode(g, p.Outputs.Images)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	v := values(t, p.Outputs.Options, p.Outputs.Sample, free, codes)
 	for i := range n { // codes for metrics have hard options at any tau
 		if a := v[3][7*i]; a != 1 && a != 2 {
@@ -117,24 +100,16 @@ func TestSoftOptions(t *testing.T) {
 func TestFlatHierarchy(t *testing.T) {
 	m := hierarchical(t, 1, make(hierarchy.Hierarchy, 3))
 	g := nn.NewGraph(m.Params())
-	p, err := m.Build(g, m.Objectives()[0], 2, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, g, m, m.Objectives()[0], 2, 1)
 	if p.Outputs.Options != nil || !slices.Equal(nn.Data(p.Outputs.Active), []float32{1, 1, 1, 1, 1, 1}) {
 		t.Errorf("options %v, active %v", p.Outputs.Options, p.Outputs.Active.Value())
 	}
 }
 
 func TestHierarchySources(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "h.json")
-	if err := os.WriteFile(file, []byte(`[{"type": "continuous"}, {"type": "categorical", "options": [[], [{"type": "continuous"}]]}]`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := must.Write(t, filepath.Join(t.TempDir(), "h.json"), `[{"type": "continuous"}, {"type": "categorical", "options": [[], [{"type": "continuous"}]]}]`)
 	none := file + "none"
-	if err := os.WriteFile(none, []byte(`[{"type": "categorical", "options": [[], []]}]`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, none, `[{"type": "categorical", "options": [[], []]}]`)
 	s := NewCOFHAE()
 	s.Networks, s.Hierarchy = small(4), file
 	m, err := s.New(data(row), 1)

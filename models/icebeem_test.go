@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -20,9 +21,7 @@ import (
 func energyOf(t testing.TB, text string) *ICEBeeM {
 	t.Helper()
 	s := NewICEBeeM()
-	if err := config.Load("ice-beem", []byte(text), s); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, config.Load("ice-beem", []byte(text), s))
 	return s
 }
 
@@ -87,9 +86,7 @@ func (p *matched) run(t testing.TB) (value float64, grads [][]float32) {
 	if err == nil {
 		err = m.RunAll()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, g := range p.grads {
 		grads = append(grads, slices.Clone(m.Value(g).Data().([]float32)))
 	}
@@ -107,13 +104,9 @@ func TestScoreMatchingSlopes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			m, err := energyOf(t, "{width: 4, encoder: "+encoder+"}").New(Data{Height: 16, Width: 16, Channels: 1, Factors: []factor.Factor{row, column}}, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			p, err := match(m, 6, 0.5, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			p.fill("slopes")
 			for _, n := range m.Params().Names() { // with larger energies, their part of the loss exceeds rounding errors
 				for i := range m.Params().Get(n).Float32s() {
@@ -159,13 +152,9 @@ func TestScoreMatchingSlopes(t *testing.T) {
 func TestScoreMatchingStart(t *testing.T) {
 	for channels, want := range map[int]float64{1: 0.2048, 3: 0.6144} {
 		m, err := NewICEBeeM().New(Data{Height: 64, Width: 64, Channels: channels}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		p, err := match(m, 8, 0.01, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		p.fill("start")
 		if value, _ := p.run(t); math.Abs(value-want) > 0.03*want {
 			t.Errorf("%d channels: the loss starts at %v; want about %v", channels, value, want)
@@ -178,16 +167,11 @@ func TestScoreMatchingStart(t *testing.T) {
 func TestConditions(t *testing.T) {
 	s := energyOf(t, "{width: 4, encoder: {mlp: {hidden: [9], activation: tanh}}, conditions: [column, object]}")
 	factors := []factor.Factor{object, row, column}
-	m, err := s.New(data(factors...), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, s, data(factors...), 1)
 	at := func(n int, labels ...float32) (value float64, table []float32, p *matched) {
 		t.Helper()
 		p, err := match(m, n, 0.5, factors)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		copy(nn.Data(p.labels), labels)
 		p.fill("conditions")
 		value, grads := p.run(t)
@@ -243,17 +227,13 @@ func TestEnergyRefusals(t *testing.T) {
 		{"{conditions: [row]}", "want a supervision with labels"},
 	} {
 		m, err := energyOf(t, c.settings).New(images, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if _, err = match(m, 4, 0.1, nil); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "score-matching") {
 			t.Errorf("%s: error %v; want one of score-matching with %q", c.settings, err, c.want)
 		}
 	}
 	m, err := energyOf(t, "{conditions: [row]}").New(images, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := match(m, 4, 0.1, []factor.Factor{column}); err == nil || !strings.Contains(err.Error(), "the labels lack the condition row") {
 		t.Errorf("labels of another factor: error %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
@@ -128,10 +129,7 @@ func (s *LSBDVAE) factors(data Data) (angles, poses []int, err error) {
 				angles = append(angles, i)
 			}
 		}
-		for r := range data.Rotations {
-			poses = append(poses, r)
-		}
-		return angles, poses, nil
+		return angles, numeric.UpTo(data.Rotations), nil
 	}
 	names := factor.Names(data.Factors)
 	for _, name := range s.Factors {

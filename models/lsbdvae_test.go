@@ -14,21 +14,16 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
 // TestDecodesTransported checks that the model decodes images of labelled groups from g_m . zbar, not from the samples.
 func TestDecodesTransported(t *testing.T) {
-	m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewEuclidean())}).New(data(row), 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, &LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewEuclidean())}, data(row), 3)
 	g := nn.NewGraph(m.Params())
-	p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 4, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, g, m, Objective{Name: "supervised", Labelled: true}, 4, 2)
 	rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
 	copy(nn.Data(p.Transformations[0].Node), []float32{0, 1, 0, 2})
 	for i, n := range p.Noise {
@@ -36,13 +31,9 @@ func TestDecodesTransported(t *testing.T) {
 	}
 	decoded := func(part func(losses.Transport) *gorgonia.Node) *gorgonia.Node {
 		z, err := graph.ConcatColumns(part(p.Outputs.Transports[0]), part(p.Outputs.Transports[1]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		logits, err := m.(Decoder).Decode(g, z)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return logits
 	}
 	v := values(t, p.Outputs.Logits, decoded(func(x losses.Transport) *gorgonia.Node { return x.Moved }),
@@ -55,23 +46,13 @@ func TestDecodesTransported(t *testing.T) {
 // TestStopGradient checks that the reconstruction of labelled groups trains the encoder, unless the option prevents it.
 func TestStopGradient(t *testing.T) {
 	for _, stop := range []bool{false, true} {
-		m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere()), StopGradient: stop}).New(data(row), 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := newModel(t, &LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere()), StopGradient: stop}, data(row), 3)
 		g := nn.NewGraph(m.Params())
-		p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 4, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := built(t, g, m, Objective{Name: "supervised", Labelled: true}, 4, 2)
 		loss, err := losses.BernoulliReconstruction(p.Outputs.Images, p.Outputs.Logits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		weight, err := g.Param("encoder/dense1/weight", tensor.Shape{64, 16}, nn.Zeros)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if _, err := gorgonia.Grad(loss, weight); (err != nil) != stop {
 			t.Errorf("stop_gradient %v: gradient of the encoder's weight: %v", stop, err)
 		}
@@ -81,22 +62,14 @@ func TestStopGradient(t *testing.T) {
 // TestLSBDOfMoves checks the loss on a group with equal images and equal noise. Without moves the points agree and
 // the loss is 0. With a move the loss is known.
 func TestLSBDOfMoves(t *testing.T) {
-	m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}).New(data(row, object, column), 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, &LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewSphere())}, data(row, object, column), 3)
 	g := nn.NewGraph(m.Params())
-	p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 4, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, g, m, Objective{Name: "supervised", Labelled: true}, 4, 2)
 	if got := [2]int{p.Transformations[0].Columns[0], p.Transformations[1].Columns[0]}; got != [2]int{0, 2} {
 		t.Errorf("circles follow factors %v, want row (0) and column (2)", got)
 	}
 	loss, err := losses.LSBD(p.Outputs.Transports[0].Points, p.Outputs.Transports[0].Moved)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	images := nn.Data(p.Outputs.Images)
 	for i := range images {
 		images[i] = float32(i%64) / 64
@@ -139,14 +112,9 @@ func TestLSBDTurns(t *testing.T) {
 			spaces = latent.Of(c.space, latent.NewSphere())
 		}
 		m, err := (&LSBDVAE{Networks: small(16), Latent: spaces}).New(c.data, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		g := nn.NewGraph(m.Params())
-		p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 2, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := built(t, g, m, Objective{Name: "supervised", Labelled: true}, 2, 2)
 		moves := nn.Data(p.Transformations[0].Node)
 		copy(moves[len(moves)/2:], c.moves)
 		images := nn.Data(p.Outputs.Images)
@@ -221,15 +189,9 @@ func TestOrthogonalSpheres(t *testing.T) {
 	d := data(pose)
 	d.Rotations = 1
 	for _, orthogonal := range []bool{false, true} {
-		m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(sphere(), sphere(), sphere()), Orthogonal: orthogonal}).New(d, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := newModel(t, &LSBDVAE{Networks: small(16), Latent: latent.Of(sphere(), sphere(), sphere()), Orthogonal: orthogonal}, d, 3)
 		g := nn.NewGraph(m.Params())
-		p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 4, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := built(t, g, m, Objective{Name: "supervised", Labelled: true}, 4, 2)
 		rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
 		z := values(t, p.Outputs.Codes)[0]
 		for r := range 4 {
@@ -299,19 +261,11 @@ func TestLSBDVAERefuses(t *testing.T) {
 func TestLSBDOfGroups(t *testing.T) {
 	for _, moves := range [][]float64{{0, 0.3}, {0, 0.3, -0.5}, {0, 0.3, -0.5, 1.2}, {0, 1, 2, -1, -2, 0.1, 0.2, 0.4}} {
 		n := len(moves)
-		m, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), &latent.Euclidean{Dim: 2})}).New(data(row, object), 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := newModel(t, &LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), &latent.Euclidean{Dim: 2})}, data(row, object), 3)
 		g := nn.NewGraph(m.Params())
-		p, err := m.Build(g, Objective{Name: "supervised", Labelled: true}, 2*n, n) // two groups of M
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := built(t, g, m, Objective{Name: "supervised", Labelled: true}, 2*n, n) // two groups of M
 		loss, err := losses.LSBD(p.Outputs.Transports[0].Points, p.Outputs.Transports[0].Moved)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		images := nn.Data(p.Outputs.Images)
 		for i := range images {
 			images[i] = float32(i%64) / 64

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
@@ -32,16 +33,28 @@ func data(factors ...factor.Factor) Data {
 	return Data{Height: 8, Width: 8, Channels: 1, Factors: factors}
 }
 
+// newModel makes a model, and fails the test if there is an error.
+func newModel(t testing.TB, s Settings, d Data, seed uint64) Model {
+	t.Helper()
+	m, err := s.New(d, seed)
+	must.OK(t, err)
+	return m
+}
+
+// built builds a program in a graph of the model's parameters.
+func built(t testing.TB, g *nn.Graph, m Model, o Objective, n, group int) *Program {
+	t.Helper()
+	p, err := m.Build(g, o, n, group)
+	must.OK(t, err)
+	return p
+}
+
 // values runs nodes of one graph and copies their values.
 func values(t *testing.T, nodes ...*gorgonia.Node) [][]float32 {
 	t.Helper()
 	m, err := machine.New(nodes[0].Graph(), nodes...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, m.RunAll())
 	var all [][]float32
 	for _, n := range nodes {
 		switch v := m.Value(n).(type) {
@@ -74,10 +87,7 @@ func TestEveryModel(t *testing.T) {
 		{"encoder", &Encoder{Encoder: small(16).Encoder, Latent: 3}, "unsupervised", 3, 64*16 + 16 + 16*3 + 3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			m, err := c.settings.New(data(row, column), 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := newModel(t, c.settings, data(row, column), 1)
 			if got := m.Params().Count(); got != c.parameters {
 				t.Errorf("%d parameters, want %d", got, c.parameters)
 			}
@@ -105,10 +115,7 @@ func checkObjective(t *testing.T, m Model, o Objective, width int) {
 		group = 2
 	}
 	g := nn.NewGraph(m.Params())
-	p, err := m.Build(g, o, 4, group)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, g, m, o, 4, group)
 	want := tensor.Shape{4, 8, 8, 1}
 	_, decodes := m.(Decoder)
 	if !p.Outputs.Images.Shape().Eq(want) || decodes != (p.Outputs.Logits != nil) || decodes && !p.Outputs.Logits.Shape().Eq(want) {
@@ -139,13 +146,9 @@ func checkCodes(t *testing.T, m Model, p *Program) {
 	t.Helper()
 	g := nn.NewGraph(m.Params())
 	images, err := g.Input("images", p.Outputs.Images.Shape()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	codes, err := m.Encode(g, images)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	stream := rng.New(1, "test")
 	stream.Normals(nn.Data(images))
 	copy(nn.Data(p.Outputs.Images), nn.Data(images))
@@ -163,22 +166,15 @@ func checkCodes(t *testing.T, m Model, p *Program) {
 
 // TestEncodeIsDeterministic checks that codes are locations: noise does not change them, and circles have norm 1.
 func TestEncodeIsDeterministic(t *testing.T) {
-	m, err := (&DeltaVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewEuclidean())}).New(data(), 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, &DeltaVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), latent.NewEuclidean())}, data(), 3)
 	var codes [2][]float32
 	for i := range codes {
 		g := nn.NewGraph(m.Params())
 		images, err := g.Input("images", 5, 8, 8, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		rng.New(1, "images").Normals(nn.Data(images))
 		z, err := m.Encode(g, images)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		codes[i] = values(t, z)[0]
 	}
 	width := len(codes[0]) / 5
@@ -206,26 +202,16 @@ func TestNetworksThatDoNotFit(t *testing.T) {
 
 // TestVAESample checks that a VAE decodes mean + e^(log variance/2) noise.
 func TestVAESample(t *testing.T) {
-	m, err := (&VAE{Networks: small(16), Latent: 3}).New(data(), 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, &VAE{Networks: small(16), Latent: 3}, data(), 5)
 	g := nn.NewGraph(m.Params())
-	p, err := m.Build(g, m.Objectives()[0], 4, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, g, m, m.Objectives()[0], 4, 1)
 	rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
 	noise := nn.Data(p.Noise[0])
 	rng.New(1, "noise").Normals(noise)
 	codes, err := g.Input("codes", 4, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	decoded, err := m.(Decoder).Decode(g, codes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	q := p.Outputs.Posteriors[0].(gaussian)
 	v := values(t, q.mean, q.logVariance)
 	for i := range noise {
@@ -241,10 +227,7 @@ func TestVAESample(t *testing.T) {
 
 // TestMirrorImage checks the decoder of a model that names none.
 func TestMirrorImage(t *testing.T) {
-	m, err := (&VAE{Networks: small(16, 8), Latent: 3}).New(data(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, &VAE{Networks: small(16, 8), Latent: 3}, data(), 1)
 	for name, want := range map[string]tensor.Shape{"encoder/dense1/weight": {64, 16}, "encoder/dense2/weight": {16, 8},
 		"decoder/dense1/weight": {3, 8}, "decoder/dense2/weight": {8, 16}} {
 		if p := m.Params().Get(name); p == nil || !p.Shape().Eq(want) {

@@ -1,9 +1,7 @@
 package models
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
 )
@@ -42,19 +41,13 @@ func masksOf(t *testing.T, r mergeRule, rows ...[]float32) []float32 {
 	d := len(rows[0])
 	g := nn.NewGraph(nn.NewParams(1))
 	mu, err := g.Input("mu", 2, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	l, err := g.Input("log variance", 2, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	copy(nn.Data(mu), slices.Concat(rows[0], rows[1]))
 	copy(nn.Data(l), slices.Concat(rows[2], rows[3]))
 	mask, err := pairMask(mu, l, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	v := values(t, mask)[0]
 	if !slices.Equal(v[:d], v[d:]) {
 		t.Errorf("the rows of a pair have the masks %v", v)
@@ -109,14 +102,8 @@ type sharedGolden struct {
 }
 
 func TestPairGolden(t *testing.T) {
-	b, err := os.ReadFile("testdata/ada_pairs.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var want pairGolden
-	if err := json.Unmarshal(b, &want); err != nil {
-		t.Fatal(err)
-	}
+	must.ReadJSON(t, "testdata/ada_pairs.json", &want)
 	ml, product := mergeRule{Private: adaptive, Precise: true}, mergeRule{Private: adaptive, Precise: true, Product: true}
 	known := func(r mergeRule, k int) mergeRule { r.Private = k; return r }
 	for name, c := range map[string]struct {
@@ -151,23 +138,19 @@ func checkGolden(t *testing.T, name string, dt tensor.Dtype, in *pairGolden, r m
 		}
 		return gorgonia.NewMatrix(g, dt, gorgonia.WithShape(rows, d), gorgonia.WithName(name), gorgonia.WithValue(tensor.New(tensor.WithShape(rows, d), backing)))
 	}
-	must := gradcheck.Must(t)
+	node := gradcheck.Must(t)
 	mu, l, eps := input("mu", in.Mu), input("log variance", in.LogVar), input("eps", in.Eps)
-	private := must(pairMask(mu, l, r))
-	mean, logVariance := must(sharedMeans(private, mu, l, r)), must(sharedLogVariances(private, l, r))
-	z := must(latent.GaussianSample(mean, must(graph.Scale(0.5, logVariance)), eps))
-	linear := must(gorgonia.Mean(must(gorgonia.Sum(must(gorgonia.HadamardProd(input("c", in.C), z)), 1))))
-	kl := must(losses.KLGaussianLogVariance(mean, logVariance))
-	total := must(gorgonia.Add(kl, linear))
+	private := node(pairMask(mu, l, r))
+	mean, logVariance := node(sharedMeans(private, mu, l, r)), node(sharedLogVariances(private, l, r))
+	z := node(latent.GaussianSample(mean, node(graph.Scale(0.5, logVariance)), eps))
+	linear := node(gorgonia.Mean(node(gorgonia.Sum(node(gorgonia.HadamardProd(input("c", in.C), z)), 1))))
+	kl := node(losses.KLGaussianLogVariance(mean, logVariance))
+	total := node(gorgonia.Add(kl, linear))
 	grads, err := gorgonia.Grad(total, mu, l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	vm := gorgonia.NewTapeMachine(g)
 	defer vm.Close()
-	if err := vm.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, vm.RunAll())
 	for p := range rows / 2 {
 		for i := range d {
 			if got := elementsOf(private)[2*p*d+i]; got != mask[p*d+i] {
@@ -231,19 +214,14 @@ func runPairs(t *testing.T, m Model, labelled bool, images, noise []float32) pai
 	t.Helper()
 	n := len(images) / 64
 	g := nn.NewGraph(m.Params())
-	p, err := m.Build(g, Objective{Name: "o", Labelled: labelled}, n, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, g, m, Objective{Name: "o", Labelled: labelled}, n, 2)
 	copy(nn.Data(p.Outputs.Images), images)
 	copy(nn.Data(p.Noise[0]), noise)
-	must := gradcheck.Must(t)
-	total := must(gorgonia.Add(must(losses.BernoulliReconstruction(p.Outputs.Images, p.Outputs.Logits)), must(p.Outputs.Posteriors[0].KL())))
+	node := gradcheck.Must(t)
+	total := node(gorgonia.Add(node(losses.BernoulliReconstruction(p.Outputs.Images, p.Outputs.Logits)), node(p.Outputs.Posteriors[0].KL())))
 	_, learnables := g.Reached(total)
 	grads, err := gorgonia.Grad(total, learnables...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	v := values(t, append([]*gorgonia.Node{total, p.Outputs.Codes, p.Outputs.LogVariance}, grads...)...)
 	return pairRun{v[0], v[1], v[2], v[3:]}
 }
@@ -277,10 +255,7 @@ func pairInputs(n int) (images, noise []float32) {
 
 func pairModel(t *testing.T, s Settings) Model {
 	t.Helper()
-	m, err := s.New(data(row, column), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, s, data(row, column), 1)
 	return m
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestSpread(t *testing.T) {
@@ -42,9 +43,7 @@ func TestSpread(t *testing.T) {
 			if err == nil {
 				err = m.RunAll()
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if got := numberOf(m.Value(n)); math.Abs(got-c.want) > 1e-6 {
 				t.Errorf("%s, %v: spread %v, want %v", name, dt, got, c.want)
 			}

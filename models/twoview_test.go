@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestMomentum(t *testing.T) {
@@ -49,10 +50,7 @@ func TestTwoViews(t *testing.T) {
 		"moco":         {encoder + first, encoder + first + 5*8 + 1},
 		"moco-v2":      {encoder + second, encoder + second + 5*8 + 1},
 	} {
-		m, err := tiny()[name].New(data(row, column), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := newModel(t, tiny()[name], data(row, column), 1)
 		got := [2]int{}
 		p := m.Params()
 		for _, n := range p.Names() {
@@ -68,10 +66,7 @@ func TestTwoViews(t *testing.T) {
 		before := p.Count()
 		g := nn.NewGraph(p)
 		g.Training = true
-		program, err := m.Build(g, m.Objectives()[0], 4, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		program := built(t, g, m, m.Objectives()[0], 4, 1)
 		if p.Count() != before {
 			t.Errorf("%s: a program makes parameters that New did not", name)
 		}
@@ -87,16 +82,10 @@ func TestTwoViews(t *testing.T) {
 // A BYOL program treats both views alike: swapped views give swapped predictions and targets. This needs separate
 // moments for each view.
 func TestViewsApart(t *testing.T) {
-	m, err := tiny()["byol"].New(data(row, column), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, tiny()["byol"], data(row, column), 1)
 	g := nn.NewGraph(m.Params())
 	g.Training = true
-	p, err := m.Build(g, m.Objectives()[0], 4, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := built(t, g, m, m.Objectives()[0], 4, 1)
 	a, b := nn.Data(p.Views[0]), nn.Data(p.Views[1])
 	r := rng.New(1, "views")
 	r.Normals(a)
@@ -123,16 +112,10 @@ func TestViewsApart(t *testing.T) {
 // equal to the network.
 func TestQueriesAndKeys(t *testing.T) {
 	for _, name := range []string{"moco", "moco-v2"} {
-		m, err := tiny()[name].New(data(row, column), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := newModel(t, tiny()[name], data(row, column), 1)
 		g := nn.NewGraph(m.Params())
 		g.Training = true
-		p, err := m.Build(g, m.Objectives()[0], 3, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := built(t, g, m, m.Objectives()[0], 3, 1)
 		a, b := nn.Data(p.Views[0]), nn.Data(p.Views[1])
 		r := rng.New(1, "views")
 		r.Normals(a)
@@ -156,10 +139,7 @@ func TestQueriesAndKeys(t *testing.T) {
 }
 
 func TestTwoViewErrors(t *testing.T) {
-	m, err := tiny()["moco"].New(data(row, column), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := newModel(t, tiny()["moco"], data(row, column), 1)
 	if _, err := m.Build(nn.NewGraph(m.Params()), m.Objectives()[0], 9, 1); err == nil || !strings.Contains(err.Error(), "9 images does not fit in a queue of 8") {
 		t.Errorf("error %v", err)
 	}
@@ -190,9 +170,7 @@ func TestTwoViewErrors(t *testing.T) {
 func TestTwoViewDefaults(t *testing.T) {
 	for name, norm := range map[string]string{"byol": nn.GroupNorm, "simsiam": nn.BatchNorm, "barlow-twins": nn.BatchNorm, "moco": nn.BatchNorm, "moco-v2": nn.BatchNorm} {
 		e, err := Registry.Lookup(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		var choice nn.EncoderChoice
 		switch s := e.New().(type) {
 		case *BYOL:
@@ -227,27 +205,17 @@ func TestCodeViews(t *testing.T) {
 			case *BarlowTwins:
 				s.Of = of
 			}
-			m, err := s.New(data(row, column), 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := newModel(t, s, data(row, column), 1)
 			g := nn.NewGraph(m.Params())
 			g.Training = true
-			p, err := m.Build(g, m.Objectives()[0], 3, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			p := built(t, g, m, m.Objectives()[0], 3, 1)
 			stream := rng.New(4, "views")
 			for _, v := range p.Views {
 				stream.Normals(nn.Data(v))
 			}
 			machine, err := machine.New(p.Outputs.Codes.Graph(), p.Outputs.Codes)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := machine.RunAll(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
+			must.OK(t, machine.RunAll())
 			codes[of] = slices.Clone(machine.Value(p.Outputs.Codes).Data().([]float32))
 			if rows := p.Outputs.Codes.Shape()[0]; p.Outputs.Rows != rows || p.Outputs.Sample != p.Outputs.Codes {
 				t.Errorf("%s, %s: a batch of %d, %d rows of codes", name, of, p.Outputs.Rows, rows)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestMain(m *testing.M) { os.Exit(long.Run(m)) }
@@ -88,9 +89,7 @@ func TestNotebooks(t *testing.T) {
 	long.Only(t)
 	python := interpreter(t, "numpy, torch, matplotlib, pandas, nbclient, ipykernel")
 	source, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	notebooks, err := filepath.Glob("examples/*.ipynb")
 	if err != nil || len(notebooks) == 0 {
 		t.Fatalf("%q, %v", notebooks, err)
@@ -98,9 +97,7 @@ func TestNotebooks(t *testing.T) {
 	env := []string{"UNRAVEL=" + program(t), "PYTHONPATH=" + source, "PYTHONDONTWRITEBYTECODE=1"}
 	for _, notebook := range notebooks {
 		path, err := filepath.Abs(notebook)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		command(t, t.TempDir(), env, python, "-c", "import nbclient, nbformat, sys; "+
 			"nbclient.NotebookClient(nbformat.read(sys.argv[1], 4), timeout=300, kernel_name='python3').execute()", path)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // walkingModels are models that learn from walks, each with its losses.
@@ -74,14 +75,10 @@ func TestWalkingMistakes(t *testing.T) {
 func TestGridWorld(t *testing.T) {
 	long.NotShort(t)
 	source, err := configs.Read("quessard/grid")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, seed := range long.Sample([]int{0, 1, 2, 3, 4}, 2) {
 		c, err := Load("grid.yaml", source, fmt.Sprint("seed=", seed), "train.figures=false")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		r := trainIn(t, t.TempDir(), c, false)
 		if got := r.Metrics[0].Value; !(got < 0.01) {
 			t.Errorf("seed %d: D_LSBD is %v, want less than 0.01", seed, got)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -27,9 +28,7 @@ train: {epochs: 3, batch: 100, figures: false}
 func judgedConfig(t *testing.T, overrides ...string) Config {
 	t.Helper()
 	c, err := Load("judged.yaml", []byte(judged), overrides...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return c
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 const viewsConfig = `
@@ -24,9 +25,7 @@ metrics: [mig]
 func loadViews(t testing.TB, overrides ...string) Config {
 	t.Helper()
 	c, err := Load("views.yaml", []byte(viewsConfig), overrides...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return c
 }
 
@@ -69,9 +68,7 @@ func TestViewsOfImages(t *testing.T) {
 // Metrics normalise images like training views.
 func TestViewsNormalise(t *testing.T) {
 	e, err := NewExperiment(loadViews(t, "views.pipeline=[flip, {normalise: {mean: [0.25], deviation: [0.5]}}]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	list := all(e.Data)
 	if _, err := e.Coder.Encode(t.Context(), e.Data, list[:5]); err != nil {
@@ -96,13 +93,9 @@ func TestNoEpochs(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	e, err := NewExperiment(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	codes, err := e.Codes(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	want, err := e.Evaluate(t.Context(), codes, c.Metrics.Final)
 	if err != nil || want[0].Value != r.Metrics[0].Value {
 		t.Errorf("%v, %v; want %v", r.Metrics, err, want)

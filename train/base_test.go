@@ -2,13 +2,13 @@ package train
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/internal/hints"
 )
 
@@ -16,15 +16,7 @@ import (
 func writeConfigs(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range files {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	must.WriteAll(t, dir, files)
 	return dir
 }
 
@@ -41,9 +33,7 @@ func loadFile(dir, name string, overrides ...string) (Config, error) {
 // TestBase compares a config with a base with the base and equal overrides.
 func TestBase(t *testing.T) {
 	quickstart, err := configs.Read(configs.Quickstart)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, c := range []struct {
 		name, child string
 		arguments   []string
@@ -75,13 +65,9 @@ func TestBase(t *testing.T) {
 				"stopping.yaml": "base: quickstart\ntrain: {stop: {loss: loss, patience: 3}}\n",
 			})
 			got, err := loadFile(dir, "child.yaml", c.arguments...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			want, err := Load("quickstart.yaml", quickstart, c.overrides...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			a, errA := got.Encode()
 			b, errB := want.Encode()
 			if errA != nil || errB != nil || string(a) != string(b) {
@@ -117,9 +103,7 @@ func TestBaseErrors(t *testing.T) {
 		{"base: quickstart\nseeds: [1, 2]\n", "DIR/child.yaml:2:1: seeds: unknown key \"seeds\"; " + hints.Key("seeds")},
 	} {
 		dir := writeConfigs(t, files)
-		if err := os.WriteFile(filepath.Join(dir, "child.yaml"), []byte(c.child), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(dir, "child.yaml"), c.child)
 		_, err := loadFile(dir, "child.yaml")
 		if got := strings.ReplaceAll(fmt.Sprint(err), dir, "DIR"); got != c.want {
 			t.Errorf("%q gives\n%s\nwant\n%s", c.child, got, c.want)

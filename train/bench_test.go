@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/train/engine"
 )
@@ -17,17 +18,13 @@ func BenchmarkMeasure(b *testing.B) {
 			e, t := loopOfConfig(b, name, "metrics.during=fast", "train.epochs=1000000")
 			defer t.Close()
 			w, err := newMonitor(e, t.EpochImages())
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, err)
 			ctx := context.Background()
 			var training, measuring time.Duration
 			round := func() {
 				begin := time.Now()
 				for range w.Every {
-					if err := t.RunEpoch(ctx); err != nil {
-						b.Fatal(err)
-					}
+					must.OK(b, t.RunEpoch(ctx))
 				}
 				middle := time.Now()
 				if _, err := w.Measure(ctx); err != nil {
@@ -54,20 +51,12 @@ func BenchmarkMeasure(b *testing.B) {
 func loopOfConfig(b *testing.B, name string, overrides ...string) (*Experiment, *engine.Loop) {
 	b.Helper()
 	source, err := configs.Read(name)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	c, err := Load(name, source, overrides...)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	e, err := NewExperiment(c)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	t, err := e.Loop()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	return e, t
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/internal/watch"
@@ -26,18 +27,14 @@ func events(t testing.TB, dir string) (list []*tfevents.Event) {
 		t.Fatalf("files of events: %v, %v", files, err)
 	}
 	f, err := os.Open(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer f.Close()
 	for r := tfevents.NewReader(f); ; {
 		e, err := r.Next()
 		if err == io.EOF {
 			return list
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		list = append(list, e)
 	}
 }
@@ -137,9 +134,7 @@ func TestBoardSession(t *testing.T) {
 	}
 	at := slices.IndexFunc(list, func(e *tfevents.Event) bool { return e.Tag() == tfevents.SessionStartTag })
 	settings, err := watch.Settings(string(readRunFile(t, dir, "config.yaml")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if want := tfevents.SessionStart(settings, list[0].Time()); !bytes.Equal(list[at].Values[0].Plugin.Content, want.Plugin.Content) {
 		t.Error("the settings are not those of the longer training")
 	}
@@ -147,10 +142,7 @@ func TestBoardSession(t *testing.T) {
 
 func readRunFile(t *testing.T, dir, name string) []byte {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Read(t, filepath.Join(dir, name))
 	return text
 }
 

@@ -5,15 +5,15 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Goroutines that share a Coder get the same results as alone.
 func TestCoderIsShared(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	e, err := NewExperiment(load(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	compute := func(images []int) (codes, decoded []float32) {
 		codes, err := e.Coder.Encode(t.Context(), e.Data, images)
 		if err == nil {

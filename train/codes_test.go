@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -91,9 +92,7 @@ func TestKeptImages(t *testing.T) {
 	var of [2]*Experiment
 	for seed := range of {
 		e, err := NewExperiment(unmeasured(t, fmt.Sprint("seed=", seed)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		of[seed] = e.encoded()
 	}
 	chosen := regexp.MustCompile(`\[(\d+ ){99,}\d+\]`) // numbers of the images
@@ -136,9 +135,7 @@ func TestEncodeConfig(t *testing.T) {
 			t.Errorf("%s is %d, want %d", text, c.Metrics.Encode, want)
 		}
 		again, err := c.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if d, err := Load("again.yaml", again); err != nil || d.Metrics.Encode != want {
 			t.Errorf("%s is %d when read again, %v", text, d.Metrics.Encode, err)
 		}

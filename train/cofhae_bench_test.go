@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
@@ -49,9 +50,7 @@ func benchmarkSteps(b *testing.B, name string, overrides ...string) {
 	defer t.Close()
 	ctx := context.Background()
 	step := func() {
-		if err := t.RunEpoch(ctx); err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, t.RunEpoch(ctx))
 	}
 	for range 3 {
 		step()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
@@ -37,9 +38,7 @@ metrics: [r4c, med]
 func sticksConfig(t testing.TB, overrides ...string) Config {
 	t.Helper()
 	c, err := Load("sticks.yaml", []byte(sticks), overrides...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return c
 }
 
@@ -60,13 +59,9 @@ func TestCOFHAE(t *testing.T) {
 		t.Fatalf("fit %+v", f)
 	}
 	e, _, err := OpenExperiment(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	codes, err := e.Codes(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	in := e.Input(codes)
 	if in.Codes.Rows != 40 || len(e.HeldOut) != 40 || !in.Hierarchy.Equal(in.TrueHierarchy) || len(in.Exact[1]) != 40 || in.Exact[0] != nil || len(in.Paths) != 40 {
 		t.Errorf("metrics see %d rows, %+v", in.Codes.Rows, in)
@@ -116,9 +111,7 @@ func TestFitJudge(t *testing.T) {
 func TestCOFHAEHash(t *testing.T) {
 	hash := func(overrides ...string) string {
 		h, err := sticksConfig(t, overrides...).Hash()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return h
 	}
 	for hierarchy, same := range map[string]bool{"truth": true, "tree.json": true, "mimosa": false} {
@@ -142,9 +135,7 @@ func TestLearnedHierarchy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	trainInParts(t, dir, c, 3, 7)
 	e, _, err := OpenExperiment(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	h := e.Model.(models.Hierarchical).Hierarchy()
 	if e.Learned == nil || !h.Equal(e.Learned.Hierarchy) || len(h.Categoricals()) == 0 {
 		t.Fatalf("hierarchy %s, learned %+v", h, e.Learned)
@@ -178,9 +169,7 @@ func TestLearnedHierarchy(t *testing.T) {
 	if _, err := os.Stat(other + "-initial"); err != nil {
 		t.Errorf("another autoencoder was not trained: %v", err)
 	}
-	if err := os.RemoveAll(again + "-initial"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.RemoveAll(again+"-initial"))
 	trainIn(t, again, sticksConfig(t, append(learned, "train.epochs=3")...), true)
 	if _, err := os.Stat(again + "-initial"); err == nil {
 		t.Error("a resumed run learned its hierarchy again")
@@ -203,9 +192,7 @@ func TestLearnedHierarchy(t *testing.T) {
 func checkTimings(t *testing.T, dir string) {
 	t.Helper()
 	r, err := rundir.ReadRecord(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var names []string
 	for _, timing := range r.Timings {
 		names = append(names, timing.Name)
@@ -251,13 +238,9 @@ func TestComponentsFigure(t *testing.T) {
 func checkExplored(t *testing.T, e *Experiment) {
 	t.Helper()
 	codes, err := e.Codes(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	results, err := e.Evaluate(t.Context(), codes, e.Final())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	got := map[string]float64{}
 	for _, r := range results {
 		got[r.Name] = r.Value
@@ -298,24 +281,16 @@ func checkExplored(t *testing.T, e *Experiment) {
 // A flat hierarchy has no options to assign. Training continues with a loss of 0 and logs this.
 func TestFlatHierarchy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
-	if err := os.MkdirAll(filepath.Join(dir, "mimosa"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(filepath.Join(dir, "mimosa"), 0o777))
 	c := sticksConfig(t, "supervision=none", "model.cofhae.hierarchy=mimosa", "metrics=[h-error]")
 	text, err := c.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for name, content := range map[string][]byte{rundir.Config: text, "mimosa/hierarchy.json": []byte(`[{"type": "continuous"}, {"type": "continuous"}]`)} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(dir, name), content)
 	}
 	var log bytes.Buffer
 	r, err := Run(t.Context(), c, Options{Dir: dir, Resume: true, Log: plain.Logger(&log)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	parts := r.Losses["unsupervised"]
 	if v, ok := parts["assignment"]; !ok || v != 0 || !(parts["reconstruction"] > 0) {
 		t.Errorf("losses %v, want assignment 0", parts)
@@ -352,13 +327,9 @@ func TestHoldOut(t *testing.T) {
 // The assignment error of chosen options, computed by hand for dimensions that may be inactive.
 func TestMisassigned(t *testing.T) {
 	e, err := NewExperiment(sticksConfig(t, "dataset.chopsticks.depth=3"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	codes, err := e.Codes(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	d := e.Data.(datasets.Hierarchical)
 	images, choice := e.Split.Unlabelled, make([]int, 2)
 	var sum float64

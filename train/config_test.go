@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/mutual"
@@ -23,9 +24,7 @@ import (
 
 func TestDefaults(t *testing.T) {
 	c, err := Load("least.yaml", []byte("dataset: square\nmodel: vae\nlosses: [reconstruction, kl]\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	s := c.Train
 	if c.Name != "run" || c.Seed != 0 || c.Supervision.String() != "none" || c.Metrics.Final != nil {
 		t.Errorf("%+v", c)
@@ -117,17 +116,11 @@ func TestMistakes(t *testing.T) {
 func TestStoredConfigs(t *testing.T) {
 	for _, name := range configs.Names() {
 		source, err := configs.Read(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		c, err := Load(name, source)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		text, err := c.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		again, err := Load("stored", text)
 		again.source, c.source = nil, nil // their places differ
 		if err != nil || !reflect.DeepEqual(again, c) {
@@ -139,9 +132,7 @@ func TestStoredConfigs(t *testing.T) {
 // Validate checks a program's config like a config from a file, including its parts.
 func TestValidateParts(t *testing.T) {
 	c := load(t)
-	if err := c.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, c.Validate())
 	for want, spoil := range map[string]func(c *Config){
 		"dataset.square.side: ":                            func(c *Config) { c.Dataset.Value = &drawn.Square{Size: 16, Side: 40, Step: 1} },
 		"dataset: no data set is chosen":                   func(c *Config) { c.Dataset.Value = nil },
@@ -192,9 +183,7 @@ losses: [reconstruction, lent, lent]
 // The error for a run names the part of its config that this program lacks.
 func TestUnregistered(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, rundir.Config), []byte(borrowed), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, rundir.Config), borrowed)
 	want := `config.yaml:3:9: model: unknown model "borrowed"`
 	why := `the run was trained by a program with the model "borrowed", the loss "lent", which this program has not registered; want that program, or another that registers it`
 	_, _, opening := OpenExperiment(dir)

@@ -7,15 +7,14 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Configs without the key and configs with the CPU are equal.
 func TestDeviceKey(t *testing.T) {
 	hash := func(overrides ...string) string {
 		h, err := load(t, overrides...).Hash()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return h
 	}
 	if hash() != hash("train.device=cpu") || hash() == hash("train.device=gpu") || hash("train.device=gpu") == hash("train.device=gpu:1") {

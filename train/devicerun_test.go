@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -39,9 +40,7 @@ func TestDeviceRun(t *testing.T) {
 	trainIn(t, mixed, load(t), true)
 	for at, want := range map[string]string{whole: "", mixed: "train.device was gpu, and is cpu now"} {
 		r, err := rundir.ReadRecord(at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if other := r.History.Other(); !strings.Contains(other, want) || want == "" && other != "" {
 			t.Errorf("%s: the history says %q, want %q", at, other, want)
 		}
@@ -50,20 +49,12 @@ func TestDeviceRun(t *testing.T) {
 		}
 	}
 	e, _, err := OpenExperiment(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	want, err := e.Codes(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Coder.UseDevice("gpu"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, e.Coder.UseDevice("gpu"))
 	got, err := e.Codes(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i, w := range want.Data {
 		if math.Abs(got.Data[i]-w) > 1e-4 {
 			t.Fatalf("element %d of the codes: %v on the GPU, %v on the CPU", i, got.Data[i], w)

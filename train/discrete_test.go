@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -28,9 +29,7 @@ func TestDiscreteResumed(t *testing.T) {
 	for name, model := range discreteModels {
 		t.Run(name, func(t *testing.T) {
 			c, err := Load("discrete.yaml", []byte(fmt.Sprintf("name: discrete\ndataset: {square: {size: 8, side: 2}}\nmodel:\n  %s\ntrain: {epochs: 3, epoch_steps: 6, batch: 8, checkpoint: 1.0e-9}\nmetrics: [mig, sap, med, r4]\n", model)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			dir := t.TempDir()
 			whole := filepath.Join(dir, "whole")
 			c.Train.Figures = long.Enabled()
@@ -66,15 +65,11 @@ losses:
 train: {epochs: 4000, batch: 32, figures: false, optimizer: {adam: {lr: 5.0e-4}}}
 metrics: [r4]
 `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	dir := t.TempDir()
 	trainIn(t, dir, c, false)
 	codes, err := npy.ReadFile[float32](filepath.Join(dir, rundir.CodesFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	chosen := map[float32]bool{}
 	for i := 0; i < len(codes.Data); i += codes.Shape[1] {
 		chosen[codes.Data[i]] = true

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -38,17 +39,11 @@ func openServed(t testing.TB, c Config) (e *Encoder, pixels, codes []float32, n 
 	dir := filepath.Join(t.TempDir(), "run")
 	trainIn(t, dir, c, false)
 	e, err := OpenEncoder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	f, err := npy.ReadFile[float32](filepath.Join(dir, rundir.CodesFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	d, err := c.Dataset.Build(c.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	h, w, k := e.ImageShape()
 	n = d.Len()
 	pixels = make([]float32, n*h*w*k)
@@ -69,9 +64,7 @@ func TestEncoder(t *testing.T) {
 			for at := 0; at < n; {
 				count := min(n-at, []int{1, 2, 5, 8, 13, 64, 65, 129}[stream.IntN(8)])
 				got, err := e.Encode(pixels[at*size:(at+count)*size], count)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				if want := codes[at*e.Width() : (at+count)*e.Width()]; !slices.Equal(got, want) {
 					t.Fatalf("%d images from %d on have the codes %v, want %v", count, at, got, want)
 				}
@@ -81,9 +74,7 @@ func TestEncoder(t *testing.T) {
 				return
 			}
 			whole, err := e.Decode(codes[:40*e.Width()], 40)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			for i := range 40 {
 				one, err := e.Decode(codes[i*e.Width():(i+1)*e.Width()], 1)
 				if err != nil || !slices.Equal(one, whole[i*size:(i+1)*size]) {
@@ -99,9 +90,7 @@ func TestEncoderMistakes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	trainIn(t, dir, load(t, "train.epochs=1"), false)
 	e, err := OpenEncoder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if h, w, c := e.ImageShape(); h != 16 || w != 16 || c != 1 || e.Width() != 4 {
 		t.Errorf("images of %d x %d x %d, codes of %d columns", h, w, c, e.Width())
 	}
@@ -121,17 +110,13 @@ func TestEncoderMistakes(t *testing.T) {
 	if codes, err := e.Encode(nil, 0); err != nil || len(codes) != 0 {
 		t.Errorf("no images: %v, %v", codes, err)
 	}
-	if err := e.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, e.Close())
 	if _, err := e.Encode(broken[:256], 1); err == nil || err.Error() != "encode: the encoder is closed" {
 		t.Errorf("after Close: %v", err)
 	}
 	alone := filepath.Join(t.TempDir(), "run")
 	c, err := Load("regularised.yaml", []byte(regularised))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	trainIn(t, alone, c, false)
 	if e, err = OpenEncoder(alone); err != nil || e.Decodes() {
 		t.Fatal(e, err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // energy is a small conditional energy-based model with dropout. Only some images have labels.
@@ -24,9 +25,7 @@ func TestEnergyResumes(t *testing.T) {
 	long.NotShort(t)
 	load := func(overrides ...string) Config {
 		c, err := Load("energy.yaml", []byte(energy), overrides...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return c
 	}
 	whole, dir, without := t.TempDir(), t.TempDir(), t.TempDir()

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/report"
 )
 
@@ -38,17 +39,11 @@ var played = map[string]struct {
 func playedExperiment(t testing.TB, name string, overrides ...string) *Experiment {
 	t.Helper()
 	text, err := configs.Read(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	c, err := Load(name, text, overrides...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	e, err := NewExperiment(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, name := range e.Model.Params().Names() {
 		times := float32(1)
 		switch {
@@ -69,18 +64,12 @@ func playedExperiment(t testing.TB, name string, overrides ...string) *Experimen
 func opened(t testing.TB, b *browser.Browser, e *Experiment) *browser.Page {
 	t.Helper()
 	x, err := e.exploreSome(context.Background(), 150)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	path := filepath.Join(t.TempDir(), "report.html")
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer f.Close()
-	if err := report.WritePage(f, report.Page{Title: e.Config.Name, Explore: x}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, report.WritePage(f, report.Page{Title: e.Config.Name, Explore: x}))
 	p := b.Page(browser.File(path))
 	p.Wait(frames + " > 0")
 	return p
@@ -101,9 +90,7 @@ func shows(t testing.TB, p *browser.Page, e *Experiment, after string) []int {
 	var got []int
 	p.Eval(`(() => { const c = document.querySelector(".explore-picture"); return Array.from(c.getContext("2d").getImageData(0, 0, c.width, c.height).data); })()`, &got)
 	want, err := e.Coder.Decode(code)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	h, w, c := e.Data.ImageShape()
 	if len(got) != 4*h*w {
 		t.Fatalf("a picture of %d numbers; want %d", len(got), 4*h*w)
@@ -126,7 +113,7 @@ func shows(t testing.TB, p *browser.Page, e *Experiment, after string) []int {
 // Every control of every kind of latent space changes the picture, with keyboard, pointer and buttons. The picture
 // comes from the decoder.
 func TestExploreInBrowser(t *testing.T) {
-	b := openBrowser(t)
+	b := browser.Open(t)
 	for _, name := range long.Sample(slices.Sorted(maps.Keys(played)), 3) {
 		x := played[name]
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
@@ -43,12 +44,10 @@ func near(a, b []float64) bool {
 func TestExploreOptions(t *testing.T) {
 	e := playedExperiment(t, "cofhae/chopsticks", "dataset={chopsticks: {variant: both, depth: 2, samples: 400}}", "metrics=[]")
 	x, err := e.exploreSome(context.Background(), 150)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	known := slices.Concat(numbers(x.Known), numbers(x.Starts.Codes))
 	codes := &decode.Codes{Spaces: e.Model.Spaces(), Hierarchy: models.HierarchyOf(e.Model), Known: matrix.Matrix{Rows: len(known) / x.Columns, Cols: x.Columns, Data: known}}
-	p := opened(t, openBrowser(t), e)
+	p := opened(t, browser.Open(t), e)
 	tried := 0
 	for range 4 {
 		for i := range codes.Hierarchy.Categoricals() {
@@ -82,7 +81,7 @@ func TestExploreOptions(t *testing.T) {
 func TestExploreButtons(t *testing.T) {
 	x := played["circle and plane"]
 	e := playedExperiment(t, x.config, x.overrides...)
-	p := opened(t, openBrowser(t), e)
+	p := opened(t, browser.Open(t), e)
 	first := code(p)
 	p.Click(".explore-starts button:nth-child(2)")
 	second := code(p)
@@ -127,7 +126,7 @@ func TestExploreButtons(t *testing.T) {
 func TestExploreUpdate(t *testing.T) {
 	x := played["circles"]
 	e := playedExperiment(t, x.config, x.overrides...)
-	p := opened(t, openBrowser(t), e)
+	p := opened(t, browser.Open(t), e)
 	p.Press(`[data-control="circle1"] .dial`, kb.Home)
 	before, picture := code(p), shows(t, p, e, "the start")
 	for _, name := range e.Model.Params().Names() {
@@ -136,13 +135,9 @@ func TestExploreUpdate(t *testing.T) {
 		}
 	}
 	learned, err := e.exploreSome(context.Background(), 150)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	text, err := json.Marshal(learned)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	p.Eval(widget+".update("+string(text)+")", nil)
 	if after := code(p); !near(before, after) {
 		t.Errorf("the code %v becomes %v", before, after)
@@ -173,7 +168,7 @@ func TestExploreUpdate(t *testing.T) {
 func TestExploreSheets(t *testing.T) {
 	x := played["circle and plane"]
 	e := playedExperiment(t, x.config, append(x.overrides, "model.delta-vae.encoder={mlp: {hidden: [600, 3000]}}")...)
-	p := opened(t, openBrowser(t), e)
+	p := opened(t, browser.Open(t), e)
 	start := code(p)
 	p.Wait(`Array.from(document.images).every((i) => i.complete)`)
 	p.Press(`[data-control="z2"] input`, kb.Home)
@@ -199,7 +194,7 @@ func TestExploreSheets(t *testing.T) {
 
 // On sheets of spheres and options, a moved control changes the picture.
 func TestExploreSheetsOfAllKinds(t *testing.T) {
-	b := openBrowser(t)
+	b := browser.Open(t)
 	for _, c := range long.Sample([]struct{ name, model string }{{"hierarchy", "cofhae"}, {"spheres", "delta-vae"}}, 1) {
 		name, x := c.name, played[c.name]
 		p := opened(t, b, playedExperiment(t, x.config, append(x.overrides, "model."+c.model+".encoder={mlp: {hidden: [600, 3000]}}")...))
@@ -238,7 +233,7 @@ func BenchmarkExploreFrame(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			x := played[name]
 			e := playedExperiment(b, x.config, x.overrides...)
-			p := opened(b, openBrowser(b), e)
+			p := opened(b, browser.Open(b), e)
 			p.Eval(`window.times = []; addEventListener("unravel-frame", (e) => times.push(e.detail.milliseconds))`, nil)
 			for b.Loop() {
 				p.Eval(`times.length = 0; new Promise((done) => {

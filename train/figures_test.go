@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -19,15 +20,10 @@ func drawnBy(t *testing.T, c Config) map[string][]byte {
 	dir := t.TempDir()
 	trainIn(t, dir, c, false)
 	entries, err := os.ReadDir(filepath.Join(dir, rundir.FiguresDir))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	files := map[string][]byte{}
 	for _, e := range entries {
-		text, err := os.ReadFile(filepath.Join(dir, rundir.FiguresDir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Read(t, filepath.Join(dir, rundir.FiguresDir, e.Name()))
 		files[e.Name()] = text
 	}
 	return files

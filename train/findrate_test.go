@@ -9,15 +9,15 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // rates tests the rates of the tiny experiment.
 func rates(t *testing.T, test RateTest, overrides ...string) *Rates {
 	t.Helper()
 	r, err := FindRate(context.Background(), load(t, overrides...), test)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return r
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/leak"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/train/internal/checkpoint"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -40,20 +41,11 @@ func TestMain(m *testing.M) {
 	os.Exit(leak.Main(func() int { return browser.Main(m) }))
 }
 
-// openBrowser opens the browser for the package's tests.
-func openBrowser(t testing.TB) *browser.Browser {
-	t.Helper()
-	long.NotShort(t)
-	return browser.Open(t)
-}
-
 // load reads the tiny config with overrides.
 func load(t testing.TB, overrides ...string) Config {
 	t.Helper()
 	c, err := Load("tiny.yaml", []byte(tiny), overrides...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return c
 }
 
@@ -61,9 +53,7 @@ func load(t testing.TB, overrides ...string) Config {
 func trainIn(t testing.TB, dir string, c Config, resume bool) *Result {
 	t.Helper()
 	r, err := Run(context.Background(), c, Options{Dir: dir, Resume: resume})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return r
 }
 
@@ -89,9 +79,7 @@ func trainInParts(t testing.TB, dir string, c Config, first, more int) {
 func bits(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	f, s, err := readOne(filepath.Join(dir, rundir.CheckpointFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	all := map[string]string{}
 	for _, x := range f.Tensors {
 		all[x.Name] = fmt.Sprint(x.Shape, " ", floatBits(x))
@@ -132,10 +120,7 @@ func sameBits(t testing.TB, what string, got, want map[string]string) {
 // logged reads a run's log without the times.
 func logged(t testing.TB, dir string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(dir, rundir.LogFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Read(t, filepath.Join(dir, rundir.LogFile))
 	return seconds.ReplaceAllString(string(text), "")
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/internal/checkpoint"
@@ -29,9 +30,7 @@ metrics: {final: [mse], during: [mse], every: 1}
 func loadHistorical(t testing.TB, overrides ...string) Config {
 	t.Helper()
 	c, err := Load("x.yaml", []byte(historical), overrides...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return c
 }
 
@@ -40,22 +39,14 @@ func rewriteState(t testing.TB, dir string, change func(s *checkpoint.State)) {
 	t.Helper()
 	path := filepath.Join(dir, rundir.CheckpointFile)
 	f, s, err := readOne(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	change(s)
 	text, err := json.Marshal(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	f.Metadata[checkpoint.StateKey] = string(text)
 	out, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(safetensors.Write(out, f), out.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, errors.Join(safetensors.Write(out, f), out.Close()))
 }
 
 // editConfig replaces the config of a folder, like a manual edit.
@@ -65,9 +56,7 @@ func editConfig(t testing.TB, dir string, c Config) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, rundir.Config), text, 0o666)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 }
 
 // A run does not resume with a config other than its checkpoint's, whether or not the folder's config shows the change.
@@ -91,16 +80,11 @@ func TestResumeOtherConfig(t *testing.T) {
 		for _, from := range []string{finished, half} {
 			for _, edited := range []bool{false, true} {
 				dir, c := filepath.Join(t.TempDir(), "run"), loadHistorical(t, o)
-				if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, os.CopyFS(dir, os.DirFS(from)))
 				if edited {
 					editConfig(t, dir, c)
 				}
-				before, err := os.ReadFile(filepath.Join(dir, rundir.CheckpointFile))
-				if err != nil {
-					t.Fatal(err)
-				}
+				before := must.Read(t, filepath.Join(dir, rundir.CheckpointFile))
 				if _, err := Run(context.Background(), c, Options{Dir: dir, Resume: true}); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "another folder") {
 					t.Errorf("%s, edited %v: %v, want %q", o, edited, err, want)
 				}
@@ -150,9 +134,7 @@ func TestResumeOtherCheckpoint(t *testing.T) {
 			if err == nil {
 				err = os.WriteFile(filepath.Join(dir, rundir.CheckpointFile), text, 0o666)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 		}, "seed: the run began with 5, now 0"},
 		"fewer steps": {func(dir string) { rewriteState(t, dir, func(s *checkpoint.State) { s.Step -= 2 }) }, "history: its segments end at step 8; want 6"},
 		"a gap":       {func(dir string) { rewriteState(t, dir, func(s *checkpoint.State) { s.History[0].From = 1 }) }, "history: segment 1 has the steps 1 to 8; want it to begin at 0"},
@@ -219,9 +201,7 @@ func TestLongerHistory(t *testing.T) {
 				t.Errorf("history %+v: %q, want %q", r.History, got, x.other)
 			}
 			hash, err := c.Hash()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if same := r.History.Identity(hash) == hash; same != (x.other == "") {
 				t.Errorf("the identity of a direct run: %v", same)
 			}
@@ -286,9 +266,7 @@ func TestHistoryOfVersions(t *testing.T) {
 	})
 	trainIn(t, dir, c, true)
 	r, err := rundir.ReadRecord(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if len(r.History) != 2 || !strings.HasPrefix(r.Version, "v0.1.0, ") || r.Generation != 1 || r.History[0].To != 3 || r.History[1].Kernels == "neon" {
 		t.Errorf("record %+v", r)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
@@ -15,9 +16,7 @@ func inheriting(t *testing.T, losses, measures string) Config {
 	t.Helper()
 	c, err := Load("run.yaml", []byte("dataset: square\nmodel: {encoder: {encoder: {mlp: {hidden: [8]}}, latent: 4}}\nsupervision: {labels: {fraction: 1}}\n"+
 		"losses: "+losses+"\nmetrics: "+measures+"\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return c
 }
 
@@ -27,9 +26,7 @@ func listed(t *testing.T, list []metrics.Choice) string {
 	text, err := config.Encode(struct {
 		List []metrics.Choice `yaml:"list"`
 	}{list})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return string(text)
 }
 
@@ -62,9 +59,7 @@ func TestInherit(t *testing.T) {
 			t.Errorf("losses %s, metrics %s:\n%s\nwant\n%s", test.losses, test.metrics, listed(t, got.Metrics.Final), listed(t, want.Metrics.Final))
 		}
 		text, err := got.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		again, err := Load("config.yaml", text)
 		if err != nil || !reflect.DeepEqual(again.Metrics.Final, got.Metrics.Final) {
 			t.Errorf("%s, read again: %v, %v", test.metrics, again.Metrics.Final, err)

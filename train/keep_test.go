@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -19,16 +20,12 @@ import (
 func measuredIn(t *testing.T, dir, metric string) (values []float64) {
 	t.Helper()
 	run, err := rundir.View(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := run.ReadLog(func(l rundir.Line) {
+	must.OK(t, err)
+	must.OK(t, run.ReadLog(func(l rundir.Line) {
 		if v, ok := l.Metrics[metric]; ok {
 			values = append(values, v)
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return values
 }
 
@@ -55,9 +52,7 @@ func TestKeepBest(t *testing.T) {
 			t.Fatalf("%s: kept %+v, want epoch %d of %v", metric, r.Best, want, values)
 		}
 		e, _, err := OpenKept(at, Weights{Best: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got := resultOf(t, e, metric); got != r.Best.Value {
 			t.Errorf("the kept checkpoint has a %s of %v, want %v", metric, got, r.Best.Value)
 		}
@@ -68,13 +63,9 @@ func TestKeepBest(t *testing.T) {
 func resultOf(t *testing.T, e *Experiment, name string) float64 {
 	t.Helper()
 	codes, err := e.Codes(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	results, err := e.Evaluate(context.Background(), codes, e.Final())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	i := slices.IndexFunc(results, func(r metrics.Result) bool { return r.Name == name })
 	return results[i].Value
 }
@@ -100,9 +91,7 @@ func TestKeepBestKilled(t *testing.T) {
 	}
 	best := func(dir string) string {
 		f, s, err := readOne(filepath.Join(dir, rundir.BestFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		text := fmt.Sprintf("%+v %+v %d", *s.Best, s.Watch, s.Step)
 		for _, x := range f.Tensors {
 			text += x.Name + floatBits(x)
@@ -128,9 +117,7 @@ func TestAverageMeasured(t *testing.T) {
 	}
 	for _, average := range []bool{false, true} {
 		e, _, err := OpenKept(dir, Weights{Average: average})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		want := r.Metrics[0].Value
 		if average {
 			want = r.Metrics[1].Value
@@ -174,18 +161,14 @@ func TestKeepLast(t *testing.T) {
 	steps := []int{}
 	for i := range 4 {
 		_, s, err := readOne(filepath.Join(dir, rundir.Version(rundir.CheckpointFile, i)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		steps = append(steps, s.Step)
 	}
 	if fmt.Sprint(steps) != "[24 24 24 23]" { // last step, last epoch and end
 		t.Errorf("checkpoints of steps %v", steps)
 	}
 	for i := range 3 {
-		if err := os.WriteFile(filepath.Join(dir, rundir.Version(rundir.CheckpointFile, i)), []byte("damaged"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(dir, rundir.Version(rundir.CheckpointFile, i)), "damaged")
 	}
 	if _, warning, err := OpenExperiment(dir); err != nil || !strings.Contains(warning, "using the checkpoint before it, of step 23") {
 		t.Errorf("%q, %v", warning, err)
@@ -202,9 +185,7 @@ func TestKeepLast(t *testing.T) {
 func TestKeepHash(t *testing.T) {
 	hash := func(overrides ...string) string {
 		h, err := load(t, overrides...).Hash()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return h
 	}
 	plain := hash()

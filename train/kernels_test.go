@@ -15,6 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -56,14 +57,8 @@ func TestInstructionSets(t *testing.T) {
 		if out, err := command.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v\n%s", set, err, out)
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
 		var r kernelResult
-		if err := json.Unmarshal(text, &r); err != nil {
-			t.Fatal(err)
-		}
+		must.ReadJSON(t, file, &r)
 		if r.Kernel == set { // this processor has the instruction set
 			results = append(results, r)
 		}
@@ -112,18 +107,12 @@ func writeKernelResult(t *testing.T, file string) {
 		"total correlation": {"supervision=none", strings.Replace(small, "ae", "vae", 1), "losses=[reconstruction, kl, tc, hsic]", "metrics=[]"},
 	} {
 		e, err := NewExperiment(load(t, append(overrides, fmt.Sprint("train.epochs=", epochs), "train.epoch_steps=1")...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		loop, err := e.Loop()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		codes := func() []float64 {
 			c, err := e.Coder.Encode(t.Context(), e.Data, all(e.Data)[:images])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			wide := make([]float64, len(c))
 			for i, x := range c {
 				wide[i] = float64(x)
@@ -140,9 +129,7 @@ func writeKernelResult(t *testing.T, file string) {
 			arrays["last losses"] = values
 			return nil
 		}})
-		if err := loop.Run(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, loop.Run(context.Background()))
 		loop.Close()
 		arrays["last codes"] = codes()
 	}
@@ -150,35 +137,27 @@ func writeKernelResult(t *testing.T, file string) {
 	if err == nil {
 		err = os.WriteFile(file, text, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 }
 
 // A run that continues with other kernels logs this, and its record lists both.
 func TestKernelsChange(t *testing.T) {
 	dir, c := t.TempDir(), load(t)
 	set, err := kernel.InstructionSet()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := Run(endAfter(8), c, Options{Dir: dir}); !errors.Is(err, ErrStopped) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, rundir.CheckpointFile)
 	f, _, err := readOne(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	had := `"kernels":"` + set + `"`
 	if !strings.Contains(f.Metadata[checkpoint.StateKey], had) {
 		t.Fatalf("the checkpoint does not have %s: %s", had, f.Metadata[checkpoint.StateKey])
 	}
 	f.Metadata[checkpoint.StateKey] = strings.Replace(f.Metadata[checkpoint.StateKey], had, `"kernels":"other"`, 1)
 	var text bytes.Buffer
-	if err := errors.Join(safetensors.Write(&text, f), os.WriteFile(path, text.Bytes(), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(safetensors.Write(&text, f), os.WriteFile(path, text.Bytes(), 0o600)))
 	for _, note := range []bool{true, false} { // the second time the kernels are unchanged
 		var log strings.Builder
 		ctx := t.Context()

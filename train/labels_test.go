@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/plain"
 )
 
@@ -31,9 +32,7 @@ func TestRegularised(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := Load("regularised.yaml", []byte(regularised), overrides...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			whole, dir := t.TempDir(), t.TempDir()
 			first := trainIn(t, whole, c, false)
 			if v := first.Losses["unsupervised"]["variance"]; !(v > 0) || math.IsInf(v, 0) {
@@ -48,9 +47,7 @@ func TestRegularised(t *testing.T) {
 // TestExplained checks that a run prints an explanation of its sentences.
 func TestExplained(t *testing.T) {
 	c, err := Load("explained.yaml", []byte(regularised), `losses=[{logic: {sentence: "forall[mean] i, j: y.row(i) = y.row(j) -> z.row(i) =[squared] z.row(j)"}}]`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var log bytes.Buffer
 	if _, err := Run(context.Background(), c, Options{Dir: t.TempDir() + "/run", Log: plain.Logger(&log)}); err != nil {
 		t.Fatal(err)

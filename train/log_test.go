@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // The logger of a run receives events with names and values, and sentences for people.
@@ -20,9 +22,7 @@ func TestLog(t *testing.T) {
 	events := map[string]map[string]any{}
 	for line := range strings.Lines(text.String()) {
 		var e map[string]any
-		if err := json.Unmarshal([]byte(line), &e); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, json.Unmarshal([]byte(line), &e))
 		name, ok := e["event"].(string)
 		if !ok || e["msg"] == "" {
 			t.Errorf("an event without name or message: %s", line)

@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/drawn"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/pages"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -30,18 +31,12 @@ func (d losing) Image(i int, dst []float32) {
 // can resume.
 func TestLostFile(t *testing.T) {
 	whole, err := (&drawn.Square{Size: 16, Side: 4, Step: 1}).Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	left := &atomic.Int64{}
-	if err := datasets.Register(registry.Entry[datasets.Builder]{Name: "test-losing", Doc: "images of a test", New: func() datasets.Builder { return &datasets.Given{Set: losing{whole, left}} }}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, datasets.Register(registry.Entry[datasets.Builder]{Name: "test-losing", Doc: "images of a test", New: func() datasets.Builder { return &datasets.Given{Set: losing{whole, left}} }}))
 	c, err := Load("lost.yaml", []byte("name: lost\ndataset: test-losing\nmodel: {vae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}\nlosses: [reconstruction, kl]\n"+
 		"train: {epochs: 3, batch: 64, checkpoint: 0.000001, figures: false}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	dir := filepath.Join(t.TempDir(), "run")
 	left.Store(int64(2 * whole.Len()))
 	var lost *pages.LostError

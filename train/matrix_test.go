@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -172,10 +172,7 @@ func TestEveryLossWithEveryModel(t *testing.T) {
 			rows++
 		}
 	}
-	page, err := os.ReadFile("../docs/objectives.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Read(t, "../docs/objectives.md")
 	if want := "| loss | models |\n|---|---|\n" + strings.Join(table, ""); !strings.Contains(string(page), want) {
 		t.Errorf("docs/objectives.md does not have this table:\n%s", want)
 	}
@@ -183,10 +180,7 @@ func TestEveryLossWithEveryModel(t *testing.T) {
 
 // matrixHierarchy writes the hierarchy for COFHAE in the test of every loss.
 func matrixHierarchy(t *testing.T) string {
-	file := filepath.Join(t.TempDir(), "hierarchy.json")
-	if err := os.WriteFile(file, []byte(`[{"type": "continuous"}, {"type": "continuous"}, {"type": "categorical", "options": [[{"type": "continuous"}], [{"type": "continuous"}]]}]`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	file := must.Write(t, filepath.Join(t.TempDir(), "hierarchy.json"), `[{"type": "continuous"}, {"type": "continuous"}, {"type": "categorical", "options": [[{"type": "continuous"}], [{"type": "continuous"}]]}]`)
 	return file
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // A model trained without labels is measured on other data sets, including metrics of factors.
@@ -43,18 +44,14 @@ func TestMeasuredOn(t *testing.T) {
 		"{final: [mutual-information], on: [{dataset: bumps, metrics: [mig]}, {dataset: bumps, metrics: [mutual-information]}]}",
 	} {
 		c, err := Load("validated.yaml", []byte(validated), "metrics="+text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		on := c.Metrics.On
 		if len(c.Metrics.Final) != 1 || len(on) != 2 || on[0].Dataset.Name != "bumps" || on[0].Metrics[0].Name != "mig" || on[1].Metrics[0].Name != "mutual-information" {
 			t.Errorf("metrics: %s: %+v", text, c.Metrics)
 		}
 	}
 	r, err := runOf(t, validated, Options{Dir: dir + "3"}, "metrics={final: [mutual-information], on: [{dataset: bumps, metrics: [mig, {dci: {bins: 8}}], sample: 600}]}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var names []string
 	for _, m := range r.Metrics {
 		names = append(names, m.Name)
@@ -63,18 +60,12 @@ func TestMeasuredOn(t *testing.T) {
 		t.Errorf("results %v of %d rows; want %v of 600", names, r.Metrics[1].Basis.Rows, want)
 	}
 	e, _, err := OpenExperiment(dir + "3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	other, err := e.On(e.Config.Metrics.On[0].Dataset, e.Data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	other = other.Some(600)
 	codes, err := other.Codes(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	again, err := other.Evaluate(context.Background(), codes, e.Config.Metrics.On[0].Metrics)
 	if err != nil || again[0].Value != r.Metrics[1].Value || again[1].Value != r.Metrics[2].Value {
 		t.Errorf("%v, %v; want the values of the run", again, err)

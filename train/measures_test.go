@@ -13,6 +13,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
@@ -97,9 +98,7 @@ func TestMeasureDuringTraining(t *testing.T) {
 	count := 0
 	for _, text := range strings.Split(strings.TrimSpace(logged(t, watched)), "\n") {
 		var line rundir.Line
-		if err := json.Unmarshal([]byte(text), &line); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, json.Unmarshal([]byte(text), &line))
 		if len(line.Metrics) > 1 {
 			last, count = line.Metrics, count+1
 		}
@@ -108,18 +107,12 @@ func TestMeasureDuringTraining(t *testing.T) {
 		t.Fatalf("%d measurements, the last %v; want 3 of %v", count, last, metrics.FastNames())
 	}
 	e, _, err := OpenExperiment(watched)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	codes, err := e.Codes(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	mig := metrics.Choice{Name: "mig", Value: &metrics.MIG{Histogram: mutual.Histogram{Bins: 7, Binning: mutual.EqualWidth}, Gap: "columns"}}
 	want, err := e.Evaluate(t.Context(), codes, []metrics.Choice{mig})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if last["dlsbd"] != r.Metrics[0].Value || last["mig"] != want[0].Value {
 		t.Errorf("measured %v; want dlsbd %v, mig %v", last, r.Metrics[0].Value, want[0].Value)
 	}
@@ -129,9 +122,7 @@ func TestMonitor(t *testing.T) {
 	open := func(overrides ...string) (*monitor.Monitor, error) {
 		c := load(t, overrides...)
 		e, err := NewExperiment(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return newMonitor(e, 256)
 	}
 	if w, err := open(); w != nil || err != nil {

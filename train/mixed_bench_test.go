@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -47,9 +48,7 @@ func BenchmarkMixed(b *testing.B) {
 			}
 			round := func() {
 				for _, l := range loops {
-					if err := l.RunEpoch(context.Background()); err != nil {
-						b.Fatal(err)
-					}
+					must.OK(b, l.RunEpoch(context.Background()))
 				}
 			}
 			for b.Loop() {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/train/internal/page"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -24,9 +25,7 @@ import (
 func sectionOf(t *testing.T, data any) string {
 	t.Helper()
 	text, err := json.Marshal(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return string(text)
 }
 
@@ -34,9 +33,7 @@ func sectionOf(t *testing.T, data any) string {
 func storedPage(t *testing.T, dir string) (report.Page, []string) {
 	t.Helper()
 	p, remarks, err := readPage(context.Background(), dir, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return p, remarks
 }
 
@@ -46,10 +43,7 @@ func TestStoredPage(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a run")
 	c := load(t, "train.figures=true", "metrics.sample=200", "train.epochs=2")
 	trainIn(t, dir, c, false)
-	made, err := os.ReadFile(filepath.Join(dir, rundir.ReportFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must.Read(t, filepath.Join(dir, rundir.ReportFile))
 	p, remarks := storedPage(t, dir)
 	if len(remarks) > 0 || p.Curves == nil || p.Codes == nil || p.Heat == nil || p.Explore == nil || len(p.Figures) < 3 || len(p.Metrics) != 1 {
 		t.Fatalf("%q, %d figures, %d results", remarks, len(p.Figures), len(p.Metrics))
@@ -75,16 +69,12 @@ func TestStoredPage(t *testing.T) {
 	}
 
 	// Missing codes are computed. A run in progress shows no results from an earlier end.
-	if err := os.Remove(filepath.Join(dir, rundir.CodesFile)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(filepath.Join(dir, rundir.CodesFile)))
 	again, _ := storedPage(t, dir)
 	if !reflect.DeepEqual(again.Codes, p.Codes) {
 		t.Error("computed codes differ from stored ones")
 	}
-	if err := rundir.RecordFailure(dir, errors.New("the disk is full"), time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, rundir.RecordFailure(dir, errors.New("the disk is full"), time.Now()))
 	if p, remarks = storedPage(t, dir); len(remarks) != 1 || len(p.Metrics) > 0 || len(p.Figures) > 0 || p.Codes == nil || !slices.Contains(p.Notes, "The run failed: the disk is full") {
 		t.Errorf("a run that failed: %q, %d results, %d figures, %q", remarks, len(p.Metrics), len(p.Figures), p.Notes)
 	}
@@ -92,7 +82,7 @@ func TestStoredPage(t *testing.T) {
 
 // Pages with a decoder render for every kind of latent space, and fit on a phone.
 func TestWholePagesInBrowser(t *testing.T) {
-	b := openBrowser(t)
+	b := browser.Open(t)
 	kinds := map[string]func() (*Experiment, error){"two views": func() (*Experiment, error) { return NewExperiment(seenConfig(t, "simsiam")) },
 		"planes": func() (*Experiment, error) {
 			return playedExperiment(t, "delta-vae/square", "model.delta-vae.latent=[{euclidean: {dim: 2}}, {euclidean: {dim: 3}}]"), nil
@@ -105,28 +95,18 @@ func TestWholePagesInBrowser(t *testing.T) {
 		made := kinds[name]
 		t.Run(name, func(t *testing.T) {
 			e, err := made()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			e = e.sampleOf(80, 0)
 			codes, err := e.Codes(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			content := e.pageContent(&page.Content{Dir: "run", Config: "a: b\n", Log: log})
 			page, err := content.Page(t.Context(), e.drawing(codes, nil, nil))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			path := filepath.Join(t.TempDir(), "report.html")
 			f, err := os.Create(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			defer f.Close()
-			if err := report.WritePage(f, page); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, report.WritePage(f, page))
 			want := "explore curves codes neighbours heat config"
 			if page.Explore == nil {
 				want = "curves codes neighbours heat config"

@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // needsMixed skips a test if the processor cannot train in mixed precision.
@@ -76,16 +77,12 @@ func TestPrecisionKey(t *testing.T) {
 	hash := func(overrides ...string) string {
 		c := load(t, overrides...)
 		text, err := c.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if named := strings.Contains(string(text), "precision: mixed"); named != (len(overrides) > 0 && overrides[0] == "train.precision=mixed") {
 			t.Errorf("%v: the config names its precision: %v\n%s", overrides, named, text)
 		}
 		h, err := c.Hash()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return h
 	}
 	plain, single, mixed := hash(), hash("train.precision=float32"), hash("train.precision=mixed")

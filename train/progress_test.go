@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/internal/watch"
@@ -25,14 +26,10 @@ func hookOf(d *watch.Display) engine.Hook {
 func TestBar(t *testing.T) {
 	loop := loopOf(t, load(t, "train.epochs=2"))
 	var w bytes.Buffer
-	if err := loop.RunEpoch(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, loop.RunEpoch(context.Background()))
 	d := watch.BarDisplay(loop, &watch.Console{Log: plain.Logger(&w)}, &w, 300, 0)
 	loop.AddHook(hookOf(d))
-	if err := loop.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, loop.Run(context.Background()))
 	text := w.String()
 	if !regexp.MustCompile(`epoch 2/2  supervised loss \d+\.\d+ \(reconstruction \S+, kl \S+, lsbd \S+\); unsupervised loss \S+ \(.*?\)  \d+ images/s +\d+% \|`).MatchString(text) || !strings.Contains(text, "/8, ") {
 		t.Errorf("bar: %q", text)
@@ -53,9 +50,7 @@ func TestNarrowBar(t *testing.T) {
 	loop := loopOf(t, load(t, "train.epochs=2"))
 	var w bytes.Buffer
 	loop.AddHook(hookOf(watch.BarDisplay(loop, &watch.Console{}, &w, 80, 0)))
-	if err := loop.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, loop.Run(context.Background()))
 	if !regexp.MustCompile(`epoch 2/2  (loss )?\S+, \S+ +\d+% \|`).MatchString(w.String()) {
 		t.Errorf("no losses of both objectives: %q", w.String())
 	}
@@ -71,9 +66,7 @@ func TestLine(t *testing.T) {
 	loop := loopOf(t, load(t, "train.epochs=1000000000"))
 	d := watch.LineDisplay(loop, &watch.Console{Log: plain.Logger(&w)})
 	loop.AddHook(hookOf(d))
-	if err := loop.RunEpoch(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, loop.RunEpoch(context.Background()))
 	if err := loop.RunEpoch(context.Background()); err != nil { // too early for another line
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/cputime"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -25,9 +26,7 @@ train: {epochs: 3, batch: 32, figures: false}
 func loadRecorded(t *testing.T, overrides ...string) Config {
 	t.Helper()
 	c, err := Load("x.yaml", []byte(recorded), overrides...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return c
 }
 
@@ -53,9 +52,7 @@ func TestRecord(t *testing.T) {
 	if r, err := rundir.ReadRecord(dir); r != nil || err != nil {
 		t.Errorf("a run that was stopped: %+v, %v", r, err)
 	}
-	if err := rundir.RecordFailure(dir, errors.New("why"), time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, rundir.RecordFailure(dir, errors.New("why"), time.Now()))
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	if _, err := Run(stopped, c, Options{Dir: dir, Resume: true}); !errors.Is(err, ErrStopped) {
@@ -72,9 +69,7 @@ func TestRecord(t *testing.T) {
 	if err != nil || r == nil || r.Epochs != 3 || r.Steps != 6 || r.Error != "" || r.Seconds <= 0 || r.CPU != 0 || !r.Ended.After(r.Begun) || r.Machine.OS == "" || r.Machine.Threads < 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if err := rundir.RecordFailure(dir, errors.New("why"), time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, rundir.RecordFailure(dir, errors.New("why"), time.Now()))
 	if r, err := rundir.ReadRecord(dir); err != nil || r == nil || r.Error != "why" {
 		t.Errorf("failed: %+v, %v", r, err)
 	}
@@ -91,15 +86,11 @@ func TestRecord(t *testing.T) {
 	if _, err := Run(t.Context(), longer, Options{Dir: dir, Resume: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, rundir.Config), []byte(recorded), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, rundir.Config), recorded)
 	if r, err := rundir.ReadRecord(dir); r != nil || !errors.Is(err, rundir.ErrChanged) {
 		t.Errorf("its config was changed: %+v, %v", r, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, rundir.RecordFile), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, rundir.RecordFile), "{")
 	if _, err := rundir.ReadRecord(dir); err == nil || !strings.HasPrefix(err.Error(), filepath.Join(dir, rundir.RecordFile)+": ") {
 		t.Errorf("damaged: %v", err)
 	}

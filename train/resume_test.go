@@ -15,6 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/tfevents"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -141,9 +142,7 @@ func scalars(t testing.TB, dir string) string {
 		t.Fatalf("files of events: %v, %v", files, err)
 	}
 	f, err := os.Open(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer f.Close()
 	r := tfevents.NewReader(f)
 	var b strings.Builder
@@ -152,9 +151,7 @@ func scalars(t testing.TB, dir string) string {
 		if err == io.EOF {
 			return b.String()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, v := range e.Values {
 			fmt.Fprintln(&b, e.Step, v.Tag, v.Scalar)
 		}
@@ -271,9 +268,7 @@ func TestFolderIsTaken(t *testing.T) {
 		t.Errorf("a second run in a folder: %v", err)
 	}
 	held, err := rundir.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer held.Close()
 	if _, err = Run(context.Background(), load(t), Options{Dir: dir, Resume: true}); !errors.Is(err, rundir.ErrLocked) {
 		t.Errorf("a run that another process holds: %v", err)

@@ -1,6 +1,10 @@
 package train
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
+)
 
 // sentences is a small experiment with a sentence that also trains a function and a discriminator.
 const sentences = `
@@ -26,9 +30,7 @@ metrics: []
 func TestSentenceNetworks(t *testing.T) {
 	config := func(overrides ...string) Config {
 		c, err := Load("sentences.yaml", []byte(sentences), overrides...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return c
 	}
 	whole, dir := t.TempDir(), t.TempDir()

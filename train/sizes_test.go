@@ -13,6 +13,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/train/internal/program"
 )
@@ -37,12 +38,8 @@ func waves(t *testing.T, h, w, c int) string {
 		"factors": func(b *bytes.Buffer) error { return npy.Write(b, []int{levels * levels, 2}, factors) },
 	} {
 		var b bytes.Buffer
-		if err := write(&b); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name+".npy"), b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, write(&b))
+		must.Write(t, filepath.Join(dir, name+".npy"), b.Bytes())
 	}
 	return dir
 }
@@ -80,20 +77,14 @@ func TestSizes(t *testing.T) {
 				}
 			}
 			e, err := OpenEncoder(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			x, _, err := OpenExperiment(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			n := x.Data.Len()
 			pixels := make([]float32, n*h*w*c)
 			datasets.Fill(x.Data, all(x.Data), pixels)
 			want, err := x.Coder.Encode(context.Background(), x.Data, all(x.Data))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			codes, err := e.Encode(pixels, n)
 			if err != nil || !slices.Equal(codes, want) {
 				t.Errorf("%v %s: codes that are served differ (%v)", shape, model, err)
@@ -114,13 +105,9 @@ func TestSizes(t *testing.T) {
 func TestEncodeBatches(t *testing.T) {
 	long.NotShort(t)
 	x, err := NewExperiment(load(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	want, err := x.Coder.Encode(context.Background(), x.Data, all(x.Data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, n := range []int{1, 7, 100} {
 		if x.Coder.encoder, err = program.Encoder(x.Model, x.modelData(), n); err != nil || x.Coder.encoder.Images != n {
 			t.Fatal(x.Coder.encoder, err)

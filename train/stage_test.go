@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -63,9 +64,7 @@ func (s *signed) learn(_ context.Context, codes []float32, width int, say func(s
 func TestStagedModelFromOutside(t *testing.T) {
 	n := len(models.Registry.Entries)
 	t.Cleanup(func() { models.Registry.Entries = models.Registry.Entries[:n] })
-	if err := models.Register(registry.Entry[models.Settings]{Name: "signed", Doc: "two stages", New: func() models.Settings { return &signed{} }}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, models.Register(registry.Entry[models.Settings]{Name: "signed", Doc: "two stages", New: func() models.Settings { return &signed{} }}))
 	overrides := []string{"model=signed", "supervision=none", "losses=[reconstruction, {assignment: {weight: 1}}]", "metrics=[h-error]"}
 	dir := filepath.Join(t.TempDir(), "run")
 	var log bytes.Buffer
@@ -81,9 +80,7 @@ func TestStagedModelFromOutside(t *testing.T) {
 		}
 	}
 	e, _, err := OpenExperiment(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if l := e.Learned; l == nil || len(l.Labels) != e.Data.Len() || l.Components != nil || len(l.Hierarchy.Categoricals()) != 1 {
 		t.Fatalf("learned %+v", l)
 	}

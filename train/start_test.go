@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -46,19 +47,13 @@ func trainSource(t *testing.T, layout weights.Layout) (dir, file string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "byol")
 	c, err := Load("source.yaml", []byte(source))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	trainIn(t, dir, c, false)
 	e, _, err := OpenExperiment(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	file = filepath.Join(t.TempDir(), "w.safetensors")
 	f, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer f.Close()
 	if _, err := (&weights.Source{Model: e.Model, Data: models.DataOf(e.Data)}).WriteSafetensors(f, "", layout); err != nil {
 		t.Fatal(err)
@@ -69,9 +64,7 @@ func trainSource(t *testing.T, layout weights.Layout) (dir, file string) {
 func startedConfig(t *testing.T, overrides ...string) Config {
 	t.Helper()
 	c, err := Load("started.yaml", []byte(started), overrides...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return c
 }
 
@@ -81,16 +74,10 @@ func TestInit(t *testing.T) {
 	dir, native := trainSource(t, weights.Native)
 	_, torch := trainSource(t, weights.PyTorch)
 	from, _, err := OpenExperiment(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	fresh, err := NewExperiment(startedConfig(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(dir+"4", os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, os.CopyFS(dir+"4", os.DirFS(dir)))
 	contents := map[string]string{}
 	for name, c := range map[string]struct {
 		overrides []string
@@ -141,13 +128,9 @@ func TestInitTargets(t *testing.T) {
 	dir, _ := trainSource(t, weights.Native)
 	for only, copies := range map[string]bool{"[encoder/*]": true, "[encoder/*, target/encoder/*]": false} {
 		c, err := Load("source.yaml", []byte(source), "seed=9", "init.run="+dir, "init.only="+only)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		e, err := NewExperiment(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		p := e.Model.Params()
 		if same := slices.Equal(p.Get("target/encoder/conv3/weight").Float32s(), p.Get("encoder/conv3/weight").Float32s()); same != copies || copies != (len(e.Start.Derived) > 0) {
 			t.Errorf("%s: the target is a copy: %v, want %v; derived %v", only, same, copies, e.Start.Derived)
@@ -162,12 +145,8 @@ func TestInitTargets(t *testing.T) {
 func TestInitMistakes(t *testing.T) {
 	dir, file := trainSource(t, weights.Native)
 	damaged := filepath.Join(t.TempDir(), "damaged")
-	if err := os.CopyFS(damaged, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(damaged, rundir.CheckpointFile), []byte("broken"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.CopyFS(damaged, os.DirFS(dir)))
+	must.Write(t, filepath.Join(damaged, rundir.CheckpointFile), "broken")
 	for _, c := range []struct {
 		overrides []string
 		want      []string
@@ -215,9 +194,7 @@ func TestInitMistakes(t *testing.T) {
 	}
 	loose := startedConfig(t, "init.run="+dir, "init.strict=false", "model.encoder.encoder.conv64-norm.features=13")
 	e, err := NewExperiment(loose)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if !slices.Equal(e.Start.Misfits, []string{"encoder/conv6/weight ([128 12], want [128 13])", "encoder/conv6/bias ([12], want [13])"}) {
 		t.Errorf("misfits %q", e.Start.Misfits)
 	}
@@ -243,13 +220,9 @@ func TestInitResumes(t *testing.T) {
 			t.Fatal(err)
 		}
 		gone := dir + "-gone"
-		if err := os.Rename(dir, gone); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Rename(dir, gone))
 		trainIn(t, at, c, true)
-		if err := os.Rename(gone, dir); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Rename(gone, dir))
 		sameBits(t, "resumed without the source", bits(t, at), want)
 		again, err := rundir.ReadRecord(at)
 		if err != nil || !reflect.DeepEqual(again.Start, record.Start) {
@@ -261,25 +234,17 @@ func TestInitResumes(t *testing.T) {
 	if _, err := Run(context.Background(), c, Options{Dir: killed, Hooks: []engine.Hook{crash}}); err == nil {
 		t.Fatal("the run did not crash")
 	}
-	if err := os.Rename(dir, dir+"-gone"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Rename(dir, dir+"-gone"))
 	trainIn(t, killed, c, true)
 	sameBits(t, "killed in the first step", bits(t, killed), want)
-	if err := os.Rename(dir+"-gone", dir); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Rename(dir+"-gone", dir))
 	stored, err := ReadConfig(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if stored.Init.Content != record.Start.Content {
 		t.Errorf("content %q, want %q", stored.Init.Content, record.Start.Content)
 	}
 	elsewhere := filepath.Join(t.TempDir(), "moved")
-	if err := os.CopyFS(elsewhere, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.CopyFS(elsewhere, os.DirFS(dir)))
 	trainIn(t, filepath.Join(root, "moved"), startedConfig(t, "init.run="+elsewhere, "init.only=[encoder/*]", "freeze=[encoder/conv1/*, encoder/norm1/*]"), false)
 	sameBits(t, "from a copy", bits(t, filepath.Join(root, "moved")), want)
 	hashesAgree(t, stored, c, elsewhere)
@@ -304,16 +269,12 @@ func TestInitOfAllResumes(t *testing.T) {
 	long.NotShort(t)
 	dir, _ := trainSource(t, weights.Native)
 	c, err := Load("source.yaml", []byte(source), "seed=3", "init.run="+dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	at := filepath.Join(t.TempDir(), "run")
 	if _, err := Run(endAfter(1), c, Options{Dir: at}); !errors.Is(err, ErrStopped) {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.RemoveAll(dir))
 	trainIn(t, at, c, true)
 }
 
@@ -322,22 +283,16 @@ func hashesAgree(t *testing.T, stored, c Config, elsewhere string) {
 	t.Helper()
 	hash := func(c Config) string {
 		h, err := c.Hash()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return h
 	}
 	resolved, err := c.Resolve()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	moved := *c.Init
 	moved.Run = elsewhere
 	c.Init = &moved
 	there, err := c.Resolve()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if hash(stored) != hash(resolved) || hash(stored) != hash(there) {
 		t.Errorf("hashes %s, %s and %s differ", hash(stored), hash(resolved), hash(there))
 	}
@@ -354,22 +309,13 @@ func TestInitOfPreparedFolder(t *testing.T) {
 	long.NotShort(t)
 	dir, _ := trainSource(t, weights.Native)
 	c, err := startedConfig(t, "init.run="+dir, "init.only=[encoder/*]").Resolve()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	root := t.TempDir()
 	trainIn(t, filepath.Join(root, "whole"), c, false)
 	text, err := c.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	prepared := filepath.Join(root, "prepared")
-	if err := os.Mkdir(prepared, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(prepared, rundir.Config), text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(prepared, rundir.Config), text)
 	trainIn(t, prepared, c, true)
 	sameBits(t, "prepared", bits(t, prepared), bits(t, filepath.Join(root, "whole")))
 }

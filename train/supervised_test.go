@@ -3,12 +3,12 @@ package train
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -37,9 +37,7 @@ func TestAnswersResume(t *testing.T) {
 	for i := 3; i < 200; i += 2 {
 		lines += fmt.Sprintf("%d,%d,row,same\n%d,%d,column,different\n", i, i-3, i, i+1)
 	}
-	if err := os.WriteFile(file, []byte(lines), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, file, lines)
 	overrides := []string{"supervision={answers: {file: " + file + ", conflicts: majority}}", "losses=[reconstruction, kl, variance, separation]",
 		"model={vae: {encoder: {mlp: {hidden: [12]}}, latent: 4}}"}
 	whole, dir := t.TempDir(), filepath.Join(t.TempDir(), "run")
@@ -47,9 +45,7 @@ func TestAnswersResume(t *testing.T) {
 	trainInParts(t, dir, load(t, append(overrides, "train.threads=1")...), 2, 3)
 	sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
 	e, err := NewExperiment(load(t, overrides...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if notes := e.Split.Known.Notes; len(notes) != 1 || !strings.Contains(notes[0], "1 of 201 answers are overruled") {
 		t.Errorf("notes %v", notes)
 	}
@@ -83,9 +79,7 @@ func TestPlanesAlone(t *testing.T) {
 		}
 		return nil
 	}})
-	if err := loop.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, loop.Run(context.Background()))
 	if !(last < first/10) {
 		t.Errorf("the loss is %v after the first epoch and %v after the last", first, last)
 	}
@@ -114,9 +108,7 @@ func TestFed(t *testing.T) {
 		"it needs labels of the factors":                {"losses=[reconstruction, kl, lsbd, variance]"},
 	} {
 		e, err := NewExperiment(load(t, overrides...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if _, err := e.Loop(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want %q", overrides, err, want)
 		}
@@ -133,13 +125,9 @@ func TestUnreached(t *testing.T) {
 		want        string // images
 	}{{pairs, 0, ""}, {pairs, 3, ""}, {pairs, 2, "192 images"}, {pairs, 1, "192 images"}, {both, 2, "211 images"}, {both, 3, "171 images"}} {
 		e, err := NewExperiment(load(t, c.supervision, fmt.Sprint("train.epoch_steps=", c.steps)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		l, err := e.Loop()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		notes := strings.Join(l.Notes(), "\n")
 		l.Close()
 		if got, unreached := strings.CutPrefix(notes, "no step uses "); unreached != (c.want != "") || !strings.HasPrefix(got, c.want) {

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -23,13 +24,9 @@ import (
 func loopOf(t testing.TB, c Config) *engine.Loop {
 	t.Helper()
 	e, err := NewExperiment(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	loop, err := e.Loop()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(loop.Close)
 	return loop
 }
@@ -47,13 +44,9 @@ func TestEmbedded(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			source, err := configs.Read(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			c, err := Load(name, source)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			checkRoundTrip(t, c)
 			if !long.Enabled() {
 				if !first && c.Dataset.Name != "folder" {
@@ -65,16 +58,12 @@ func TestEmbedded(t *testing.T) {
 				writePhotos(t)
 			}
 			e, err := NewExperiment(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if err := e.suits(c.Metrics.Final, e.Data.Len()); err != nil {
 				t.Error(err)
 			}
 			loop, err := e.Loop()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			defer loop.Close()
 			var loss float64
 			enough := errors.New("enough")
@@ -112,43 +101,31 @@ func writePhotos(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	t.Setenv(cache.RootVariable, t.TempDir())
-	if err := os.Mkdir("photos", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir("photos", 0o777))
 	labels := "file,brightness,half\n"
 	for i := range 8 {
 		m := image.NewGray(image.Rect(0, 0, 10, 10))
 		m.Pix[0] = uint8(i)
 		var b bytes.Buffer
-		if err := png.Encode(&b, m); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, png.Encode(&b, m))
 		name := fmt.Sprintf("%d.png", i)
-		if err := os.WriteFile(filepath.Join("photos", name), b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join("photos", name), b.Bytes())
 		labels += fmt.Sprintf("%s,%d,%d\n", name, i%4, i/4)
 	}
-	if err := os.WriteFile("labels.csv", []byte(labels), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, "labels.csv", labels)
 }
 
 // checkRoundTrip compares the text of a config with the text after reading it.
 func checkRoundTrip(t *testing.T, c Config) {
 	t.Helper()
 	text, err := c.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	again, err := Load("again", text)
 	if err != nil {
 		t.Fatalf("the config cannot be read back: %v\n%s", err, text)
 	}
 	second, err := again.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if string(second) != string(text) {
 		t.Errorf("the config becomes\n%s\nafter\n%s", second, text)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -29,26 +30,20 @@ metrics: []
 func validationLosses(t *testing.T, dir string) (values map[string][]float64) {
 	t.Helper()
 	r, err := rundir.View(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	values = map[string][]float64{}
-	if err := r.ReadLog(func(l rundir.Line) {
+	must.OK(t, r.ReadLog(func(l rundir.Line) {
 		for name, v := range l.Losses["validation"] {
 			values[name] = append(values[name], v)
 		}
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return values
 }
 
 func runOf(t *testing.T, text string, o Options, overrides ...string) (*Result, error) {
 	t.Helper()
 	c, err := Load("validated.yaml", []byte(text), overrides...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return Run(context.Background(), c, o)
 }
 
@@ -85,13 +80,9 @@ func TestValidation(t *testing.T) {
 // cancelled context stops the measurement.
 func TestValidationHoldsOut(t *testing.T) {
 	c, err := Load("validated.yaml", []byte(validated), "train.validation.fraction=0.25", "train.hold_out=0.5", "supervision={labels: {fraction: 0.5}}", "losses=[reconstruction, kl, variance]", "model.vae.latent=4")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	e, err := NewExperiment(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	n := e.Data.Len()
 	if len(e.HeldOut) != n/2 || len(e.validated) != n/8 || len(e.Split.Unlabelled) != n-n/2-n/8 {
 		t.Errorf("%d held out, %d to validate on, %d to train on of %d", len(e.HeldOut), len(e.validated), len(e.Split.Unlabelled), n)
@@ -108,14 +99,10 @@ func TestValidationHoldsOut(t *testing.T) {
 		}
 	}
 	l, _, err := e.compile()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer l.Close()
 	first, err := e.validation.Measure(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	again, err := e.validation.Measure(context.Background())
 	if err != nil || len(again.Values) != 4 || again.Values[3] == 0 {
 		t.Fatalf("%v, %v; want the variance of labelled images", again, err)
@@ -153,9 +140,7 @@ func TestValidationDecides(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := runOf(t, validated, Options{Dir: with}, append(set, "train.validation.dataset="+data)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	sameBits(t, "with validation", bits(t, with), bits(t, plain))
 	for name, v := range validationLosses(t, with) {
 		if got, want := v[2], r.Losses["unsupervised"][name]; math.Abs(got-want) > 0.02*want {
@@ -205,9 +190,7 @@ func TestValidationResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := Load("validated.yaml", []byte(validated), set)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	if _, err := Run(ctx, c, Options{Dir: parts, Progress: func(done, _ int) {
 		if done == 8 {
@@ -227,10 +210,7 @@ func TestValidationResumes(t *testing.T) {
 }
 
 func TestValidationMistakes(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "labels.csv")
-	if err := os.WriteFile(file, []byte("label\n"+strings.Repeat("0\n1\n", 2048)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := must.Write(t, filepath.Join(t.TempDir(), "labels.csv"), "label\n"+strings.Repeat("0\n1\n", 2048))
 	for _, c := range []struct {
 		set  []string
 		want string
@@ -262,9 +242,7 @@ func TestValidationMistakes(t *testing.T) {
 // Runs and the ledger are older than the key. A config without validation has the same text and hash as before.
 func TestWithoutValidation(t *testing.T) {
 	c, err := Load("validated.yaml", []byte(validated))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	text, err := c.Encode()
 	if err != nil || bytes.Contains(text, []byte("validation")) {
 		t.Errorf("%v:\n%s", err, text)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/models"
@@ -48,9 +49,7 @@ func seenConfig(t testing.TB, name string, overrides ...string) Config {
 		source = strings.ReplaceAll(source, "{"+m[1]+"}", m[1])
 	}
 	c, err := Load("seen.yaml", []byte(source), overrides...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return c
 }
 
@@ -141,9 +140,7 @@ func TestTarget(t *testing.T) {
 			before = now
 			return nil
 		}})
-		if err := loop.Run(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, loop.Run(context.Background()))
 	}
 }
 
@@ -154,18 +151,12 @@ func TestSampledEnd(t *testing.T) {
 	c := seenConfig(t, "byol", "metrics={final: [mig], sample: 60}", "train.hold_out=0.5", "train.epochs=1")
 	trainIn(t, dir, c, false)
 	e, _, err := OpenExperiment(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	some := e.Sample()
 	codes, err := some.Codes(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	f, err := npy.ReadFile[float32](filepath.Join(dir, rundir.CodesFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if some.Data.Len() != 60 || codes.Rows != 60 || f.Shape[0] != 60 || f.Shape[1] != 12 {
 		t.Errorf("%d images, %d codes, a file of shape %v", some.Data.Len(), codes.Rows, f.Shape)
 	}
@@ -201,24 +192,16 @@ func TestRunningMoments(t *testing.T) {
 	if running[0] != 0 || running[len(running)-1] != 1 {
 		t.Errorf("running moments begin as %v", running)
 	}
-	if err := loop.RunEpoch(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, loop.RunEpoch(context.Background()))
 	if running[0] == 0 || running[len(running)-1] == 1 {
 		t.Errorf("running moments stay %v", running)
 	}
 	coder, err := NewCoder(loop.Model(), models.DataOf(loop.Data()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	all, err := coder.Encode(context.Background(), loop.Data(), []int{0, 1, 2, 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	one, err := coder.Encode(context.Background(), loop.Data(), []int{2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if !slices.Equal(one, all[2*12:3*12]) {
 		t.Errorf("image 2 alone has the code %v, among others %v", one, all[24:36])
 	}

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -31,7 +31,7 @@ var codeBlock = regexp.MustCompile("(?ms)^([ ]*)```(\\w+)[^\n]*\n(.*?)^[ ]*```")
 func blocks(t *testing.T, language string) (list []block) {
 	t.Helper()
 	for _, page := range pages(t) {
-		for _, m := range codeBlock.FindAllStringSubmatch(string(clitest.ReadFile(t, page)), -1) {
+		for _, m := range codeBlock.FindAllStringSubmatch(string(must.Read(t, page)), -1) {
 			if m[2] == language {
 				list = append(list, block{filepath.Base(page), m[2], dedent(m[3])})
 			}

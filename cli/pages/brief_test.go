@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // wholePages have most commands, so their lines run to the end even by default. With -long, the lines of all pages do.
@@ -91,7 +92,7 @@ func brief(words []string) []string {
 // and names of parts.
 func TestBegun(t *testing.T) {
 	clitest.HierarchicalFiles(t)
-	clitest.WriteFile(t, "study.yaml", []byte("base: none.yaml\nseeds: [0]\n"))
+	must.Write(t, "study.yaml", "base: none.yaml\nseeds: [0]\n")
 	for _, line := range []string{
 		"trane", "train none/such", "train train.epoch=1", "train --dry-run quickstart model.vea=1", "train metrics=[mgi]", "train --rnu x", "train none.yaml", "train --find-rate none",
 		"eval --run runs/none", "eval --codes none.npy --factors factors.csv", "eval --codes codes.npy --factors factors.csv --metrics mgi", "eval --codes codes.npy --facs factors.csv",

@@ -19,6 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/table"
 )
@@ -32,19 +33,15 @@ func TestDocs(t *testing.T) {
 	}
 	t.Setenv(asProgram, "1") // for the processes of sweeps
 	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	list := pages(t)
 	writeShared(t, root)
 	shared, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	count := 0
 	for _, page := range list {
 		t.Run(filepath.Base(page), func(t *testing.T) {
-			text := string(clitest.ReadFile(t, page))
+			text := string(must.Read(t, page))
 			lines := commandLines(text)
 			if len(lines) == 0 {
 				return
@@ -76,7 +73,7 @@ func TestDocsPrograms(t *testing.T) {
 	}
 	count := 0
 	for _, page := range pages(t) {
-		for _, block := range goBlock.FindAllStringSubmatch(string(clitest.ReadFile(t, page)), -1) {
+		for _, block := range goBlock.FindAllStringSubmatch(string(must.Read(t, page)), -1) {
 			count++
 			check := goRun
 			switch {
@@ -104,15 +101,11 @@ var goBlock = regexp.MustCompile("(?ms)^```go\n(package main\n.*?)^```")
 func pages(t *testing.T) []string {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	list := []string{filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")}
 	for _, pattern := range []string{"docs/*.md", "docs/papers/*.md", "docs/reference/commands.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		list = append(list, found...)
 	}
 	return list
@@ -175,9 +168,7 @@ func runLine(t *testing.T, root, line string, run func(testing.TB, ...string) ou
 	}
 	if slices.Contains(words, "--check") { // for Unravel's tables and configs, not the short ones here
 		back, err := os.Getwd()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		t.Chdir(t.TempDir())
 		defer t.Chdir(back)
 	}
@@ -192,9 +183,9 @@ func runLine(t *testing.T, root, line string, run func(testing.TB, ...string) ou
 		t.Errorf("%s: %v", line, o)
 	}
 	if into != "" {
-		clitest.WriteFile(t, into, []byte(o.out))
+		must.Write(t, into, o.out)
 		if strings.Contains(line, "list configs") { // the output is the whole experiment
-			clitest.WriteFile(t, into, clitest.Short(t, strings.TrimSuffix(words[2], ".yaml")))
+			must.Write(t, into, clitest.Short(t, strings.TrimSuffix(words[2], ".yaml")))
 		}
 	}
 }
@@ -213,7 +204,7 @@ func checkGoTest(t *testing.T, root string, words []string) {
 				t.Errorf("go test %s: no package with tests %s", strings.Join(words, " "), w)
 			}
 			for _, f := range files {
-				for _, m := range declared.FindAllStringSubmatch(string(clitest.ReadFile(t, f)), -1) {
+				for _, m := range declared.FindAllStringSubmatch(string(must.Read(t, f)), -1) {
 					names = append(names, m[1])
 				}
 			}
@@ -237,26 +228,21 @@ func writeShared(t *testing.T, root string) {
 	t.Helper()
 	clitest.HierarchicalFiles(t)
 	writeArrays(t)
-	clitest.WriteFile(t, "dsprites.npz", clitest.ReadFile(t, filepath.Join(root, "datasets", "public", "testdata", "dsprites", "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz")))
+	must.Write(t, "dsprites.npz", must.Read(t, filepath.Join(root, "datasets", "public", "testdata", "dsprites", "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz")))
 	clitest.WritePhotos(t)
 	for _, name := range configs.Names() {
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		clitest.WriteFile(t, name, clitest.Short(t, name))
+		must.Write(t, name, clitest.Short(t, name))
 	}
 	printed, err := fs.Sub(configs.Tables(), "reference")
 	if err == nil {
 		err = os.CopyFS("reference", printed)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, name := range []string{"dialects", "enriching-table2", "lsbd-vae-table5", "hierarchical-ablation", "hierarchical-table1"} {
 		shortTable(t, name, "scales={quick: {seeds: 1}, medium: {seeds: 1}, full: {seeds: 1}}")
 	}
 	shortTable(t, "modularity-ablation", "scales={quick: {seeds: 1, set: {dataset: $small}}, medium: {seeds: 1, set: {dataset: $small}}, full: {seeds: 1}}")
-	clitest.WriteFile(t, "mine-sweep.yaml", []byte("base: mine.yaml\nset: {train.epochs: 1}\nseeds: [1, 2]\n"))
+	must.Write(t, "mine-sweep.yaml", "base: mine.yaml\nset: {train.epochs: 1}\nseeds: [1, 2]\n")
 }
 
 // copyShared copies shared files to the current folder: all files with -long, otherwise only files that the page names,
@@ -265,9 +251,7 @@ func copyShared(t *testing.T, shared, page string) {
 	t.Helper()
 	files := os.DirFS(shared)
 	if long.Enabled() {
-		if err := os.CopyFS(".", files); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.CopyFS(".", files))
 		return
 	}
 	page += configs.Quickstart // the config of a command without one
@@ -288,13 +272,11 @@ func copyShared(t *testing.T, shared, page string) {
 		if path.Ext(name) == "" { // a config or a table
 			page += string(content)
 		}
-		clitest.WriteFile(t, name, content)
+		must.Write(t, name, content)
 		return err
 	}
 	for range 2 { // tables name configs
-		if err := fs.WalkDir(files, ".", copyNamed); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, fs.WalkDir(files, ".", copyNamed))
 	}
 }
 
@@ -310,10 +292,8 @@ func writeSweeps(t *testing.T, page string) {
 		if err == nil && root.Get("search") == nil {
 			err = root.Override("seeds=" + seeds(plan[2]))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		clitest.WriteFile(t, plan[1], []byte(root.Inline()))
+		must.OK(t, err)
+		must.Write(t, plan[1], root.Inline())
 	}
 }
 
@@ -321,13 +301,11 @@ func writeSweeps(t *testing.T, page string) {
 func writeArrays(t *testing.T) {
 	t.Helper()
 	factors, err := table.Read("factors.csv", "factors")
-	if err != nil {
-		t.Fatal(err)
-	}
-	clitest.WriteNPY(t, "z.npy", []int{factors.Rows, factors.Cols}, factors.Data)
-	clitest.WriteNPY(t, "v.npy", []int{factors.Rows, factors.Cols}, factors.Data)
+	must.OK(t, err)
+	must.WriteNPY(t, "z.npy", []int{factors.Rows, factors.Cols}, factors.Data)
+	must.WriteNPY(t, "v.npy", []int{factors.Rows, factors.Cols}, factors.Data)
 	for _, name := range []string{"learned.json", "true.json"} {
-		clitest.WriteFile(t, name, []byte(clitest.HierarchyText))
+		must.Write(t, name, clitest.HierarchyText)
 	}
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
@@ -341,31 +319,23 @@ func writeArrays(t *testing.T) {
 		if err == nil {
 			err = npy.Write(w, []int{60, len(columns) / 60}, columns)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	clitest.WriteFile(t, "all.npz", archive.Bytes())
+	must.OK(t, z.Close())
+	must.Write(t, "all.npz", archive.Bytes())
 }
 
 // shortTable writes a file of an Unravel table with its first row and one draw. The file overrides the embedded table.
 func shortTable(t *testing.T, name, scales string) {
 	t.Helper()
 	source, err := fs.ReadFile(configs.Tables(), name+".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	root, err := config.Parse(name, source)
 	if err == nil {
 		err = root.Override("rows=["+root.Get("rows").Items()[0].Inline()+"]", "notes=[]", "boxes=null", scales)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	clitest.WriteFile(t, name, []byte(root.Inline()))
+	must.OK(t, err)
+	must.Write(t, name, root.Inline())
 }
 
 // shortPlan writes the sweep of a page about sweeps, with one seed and without zip.
@@ -382,8 +352,6 @@ func shortPlan(t *testing.T, page string) {
 	if err == nil && !long.Enabled() {
 		err = root.Override("product={}")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	clitest.WriteFile(t, plan[2]+".yaml", []byte(root.Inline()))
+	must.OK(t, err)
+	must.Write(t, plan[2]+".yaml", root.Inline())
 }

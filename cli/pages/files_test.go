@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // fileBlock matches blocks that are files: their first line is a comment with the file's name.
@@ -28,12 +28,10 @@ func writeFiles(t *testing.T, root, page string) {
 		writeCodes(t)
 	}
 	if strings.Contains(page, "--from results/models") {
-		if err := os.CopyFS("results/models", os.DirFS(filepath.Join(root, "results", "models"))); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.CopyFS("results/models", os.DirFS(filepath.Join(root, "results", "models"))))
 	}
 	for _, m := range csvBlock.FindAllStringSubmatch(page, -1) {
-		clitest.WriteFile(t, m[1], []byte(m[2]))
+		must.Write(t, m[1], m[2])
 	}
 	for _, m := range fileBlock.FindAllStringSubmatch(page, -1) {
 		switch {
@@ -42,7 +40,7 @@ func writeFiles(t *testing.T, root, page string) {
 			if !long.Enabled() {
 				text = strings.Replace(text, "range 2000", "range 200", 1)
 			}
-			clitest.WriteFile(t, m[2], []byte(text))
+			must.Write(t, m[2], text)
 		case !strings.Contains(m[1], "\nbase:"): // a short experiment or table
 			root, err := config.Parse(m[2], []byte(m[1]))
 			if err == nil && root.Get("rows") != nil {
@@ -50,18 +48,14 @@ func writeFiles(t *testing.T, root, page string) {
 			} else if err == nil {
 				err = root.Override(ownLength()...)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			clitest.WriteFile(t, m[2], []byte(root.Inline()))
+			must.OK(t, err)
+			must.Write(t, m[2], root.Inline())
 		}
 		switch m[2] {
 		case "main.go":
 			writeModule(t, root)
 		case "pictures.go": // it draws the page's folder
-			if err := os.RemoveAll("photos"); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.RemoveAll("photos"))
 		}
 	}
 }
@@ -71,11 +65,11 @@ func writeFiles(t *testing.T, root, page string) {
 func writeModule(t *testing.T, root string) {
 	t.Helper()
 	from := filepath.Join(root, "examples", "ownparts")
-	text := string(clitest.ReadFile(t, filepath.Join(from, "go.mod")))
+	text := string(must.Read(t, filepath.Join(from, "go.mod")))
 	text = strings.Replace(text, "module example.org/ownparts", "module example.org/mine", 1)
 	text = strings.Replace(text, "=> ../..", "=> "+root, 1)
-	clitest.WriteFile(t, "go.mod", []byte(text))
-	clitest.WriteFile(t, "go.sum", clitest.ReadFile(t, filepath.Join(from, "go.sum")))
+	must.Write(t, "go.mod", text)
+	must.Write(t, "go.sum", must.Read(t, filepath.Join(from, "go.sum")))
 }
 
 // runGo runs the program or the tests of a page's files. By default it only checks the types of tests, and of programs
@@ -88,11 +82,9 @@ func runGo(t *testing.T, words []string) {
 	}
 	var sources []string
 	files, err := filepath.Glob(pattern)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, f := range files {
-		sources = append(sources, string(clitest.ReadFile(t, f)))
+		sources = append(sources, string(must.Read(t, f)))
 	}
 	switch {
 	case !long.Enabled() && (words[1] == "test" || strings.Contains(strings.Join(sources, ""), module)):
@@ -132,7 +124,7 @@ func writeCodes(t *testing.T) {
 		before = append(before, math.Sin(a+b), math.Cos(b+c), math.Sin(a*c), a+b+c, math.Cos(a), b*c)
 		after = append(after, a+b, b-c, a-c, math.Sin(a), math.Cos(b), c*c)
 	}
-	clitest.WriteNPY(t, "factors.npy", []int{512, 3}, levels)
-	clitest.WriteNPY(t, "before.npy", []int{512, 6}, before)
-	clitest.WriteNPY(t, "after.npy", []int{512, 6}, after)
+	must.WriteNPY(t, "factors.npy", []int{512, 3}, levels)
+	must.WriteNPY(t, "before.npy", []int{512, 6}, before)
+	must.WriteNPY(t, "after.npy", []int{512, 6}, after)
 }

@@ -15,7 +15,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/unravel-ml/unravel/cli/internal/clitest"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // compiled finds the exports of all packages that the pages' programs import.
@@ -50,8 +50,7 @@ func goCommand(t *testing.T, command string, sources []string) error {
 	c := exec.Command("go", command)
 	c.Dir = filepath.Join("..", "..")
 	for i, s := range sources {
-		file := filepath.Join(t.TempDir(), fmt.Sprintf("file%d.go", i))
-		clitest.WriteFile(t, file, []byte(s))
+		file := must.Write(t, filepath.Join(t.TempDir(), fmt.Sprintf("file%d.go", i)), s)
 		c.Args = append(c.Args, file)
 	}
 	if out, err := c.CombinedOutput(); err != nil {
@@ -64,9 +63,7 @@ func goCommand(t *testing.T, command string, sources []string) error {
 func typeCheck(t *testing.T, sources ...string) error {
 	t.Helper()
 	c, err := exports()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var files []*ast.File
 	for i, s := range sources {
 		f, err := parser.ParseFile(c.files, fmt.Sprintf("file%d.go", i), s, parser.SkipObjectResolution)

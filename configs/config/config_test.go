@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // experiment holds the settings for decoding tests: a small experiment.
@@ -175,9 +176,7 @@ level: 3
 
 func TestDecode(t *testing.T) {
 	got := defaults()
-	if err := Load("full.yaml", []byte(full), &got); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, Load("full.yaml", []byte(full), &got))
 	note := "two lines"
 	want := experiment{
 		Name: "5", Seed: math.MaxUint64,
@@ -406,9 +405,7 @@ func TestReadAll(t *testing.T) {
 // Leaves are scalars, lists of scalars and empty nodes. Values are numbers, truth values and texts.
 func TestLeaves(t *testing.T) {
 	n, err := Parse("x.yaml", []byte("{a: {b: 1}, c: [1, 2], d: [{e: true, f: 0x10}, 3], g: {}, h: [], i: [[2]], j: -1.5e3, k: '7', l: 99999999999999999999, m: word, n: False}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var got []string
 	for _, l := range n.Leaves() {
 		got = append(got, fmt.Sprintf("%s=%v(%T)", l.Path(), l.Value(), l.Value()))
@@ -420,17 +417,13 @@ func TestLeaves(t *testing.T) {
 	}
 	for path, want := range map[string]string{"a.b": "{a: {}, c: [1, 2]}", "a": "{c: [1, 2]}", "c": "{a: {b: 1}}", "x": "{a: {b: 1}, c: [1, 2]}"} {
 		n, err := Parse("x.yaml", []byte("{a: {b: 1}, c: [1, 2]}"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got := n.Without(strings.Split(path, ".")...).Inline(); got != want || n.Inline() != "{a: {b: 1}, c: [1, 2]}" {
 			t.Errorf("without %s: %s, want %s; before %s", path, got, want, n.Inline())
 		}
 	}
 	list, err := Parse("x.yaml", []byte("{a: 1, c: [1, 2]}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	list.Get("a").Nest("x")
 	list.Get("c").Nest("x")
 	if got := list.Inline(); got != "{a: 1, c: {x: [1, 2]}}" {

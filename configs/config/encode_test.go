@@ -7,17 +7,15 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestEncodeExperiment(t *testing.T) {
 	want := defaults()
-	if err := Load("full.yaml", []byte(full), &want); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, Load("full.yaml", []byte(full), &want))
 	text, err := Encode(&want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	const golden = `name: "5"
 seed: 18446744073709551615
 dataset:
@@ -64,9 +62,7 @@ level: 3.0
 		t.Errorf("got\n%s", text)
 	}
 	got := defaults()
-	if err := Load("again.yaml", text, &got); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, Load("again.yaml", text, &got))
 	got.Raw, want.Raw = nil, nil
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -103,9 +99,7 @@ func TestEncodeRoundTrip(t *testing.T) {
 		P:       &third,
 	}
 	text, err := Encode(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var got values
 	got.Nested = [][]int{{9}}
 	if err := Load("x.yaml", text, &got); err != nil {

@@ -5,6 +5,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // FuzzDecode checks that Parse and Decode never panic, and that every error has a place. A decoded config must survive
@@ -41,9 +43,7 @@ func checkLoad(t *testing.T, err error, got *experiment) {
 		return
 	}
 	text, err := Encode(got)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	again := defaults()
 	if err := Load("again.yaml", text, &again); err != nil {
 		t.Fatalf("%v in\n%s", err, text)

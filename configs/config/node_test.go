@@ -12,13 +12,12 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestDecodeNeedsPointer(t *testing.T) {
 	n, err := Parse("x.yaml", []byte("a: 1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, dst := range []any{nil, 3, experiment{}, (*experiment)(nil)} {
 		if err := n.Decode(dst); err == nil {
 			t.Errorf("%T: no error", dst)
@@ -38,9 +37,7 @@ func TestPointers(t *testing.T) {
 	type inner struct{ A, B int }
 	shared := &inner{1, 2}
 	v := struct{ P, Q, R *inner }{P: shared, Q: shared}
-	if err := Load("x", []byte("p: {a: 5}\nq: null\nr: {b: 1}"), &v); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, Load("x", []byte("p: {a: 5}\nq: null\nr: {b: 1}"), &v))
 	if *v.P != (inner{5, 2}) || v.Q != nil || *v.R != (inner{0, 1}) || *shared != (inner{1, 2}) {
 		t.Errorf("got %+v %+v %+v, shared %+v", v.P, v.Q, v.R, shared)
 	}
@@ -48,9 +45,7 @@ func TestPointers(t *testing.T) {
 
 func TestNode(t *testing.T) {
 	n, err := Parse("x.yaml", []byte("a: {b: [1, null]}\nc: text"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if !n.IsMap() || !reflect.DeepEqual(n.Keys(), []string{"a", "c"}) || n.Get("x") != nil || !n.Get("c").IsScalar() {
 		t.Errorf("node %+v", n)
 	}
@@ -78,9 +73,7 @@ func TestNumbers(t *testing.T) {
 		I []int
 	}
 	src := "f: [0x10, 0b11, 0o17, -.inf, .Inf, +1, 1., .5e-3, -0]\ni: [0x10, 0b11, 0o17, -0, +7]"
-	if err := Load("x", []byte(src), &v); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, Load("x", []byte(src), &v))
 	wantF := []float64{16, 3, 15, math.Inf(-1), math.Inf(1), 1, 1, 5e-4, 0}
 	if !reflect.DeepEqual(v.F, wantF) || !reflect.DeepEqual(v.I, []int{16, 3, 15, 0, 7}) {
 		t.Errorf("got %v %v", v.F, v.I)
@@ -95,9 +88,7 @@ func TestInline(t *testing.T) {
 		"- a, b\n- c]": `["a, b", "c]"]`, "k: x{y": `{k: "x{y"}`, "- 1e3\n- yes": "[1e3, yes]",
 	} {
 		n, err := Parse("x", []byte(src))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if n.Inline() != want {
 			t.Errorf("%q: got %s, want %s", src, n.Inline(), want)
 		}
@@ -114,9 +105,7 @@ func TestInline(t *testing.T) {
 // An error about a missing file says where relative paths begin.
 func TestNearMissingFile(t *testing.T) {
 	n, err := Parse("x.yaml", []byte("a: {b: 1}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	dir := t.TempDir()
 	t.Chdir(dir)
 	here := "; relative paths begin in the current folder, " + dir

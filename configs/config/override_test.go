@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 const base = `
@@ -53,9 +54,7 @@ func TestOverride(t *testing.T) {
 		{[]string{"note="}, func(e *experiment) {}},
 	} {
 		got, want := defaults(), defaults()
-		if err := Load("x.yaml", []byte(base), &want); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, Load("x.yaml", []byte(base), &want))
 		test.change(&want)
 		if err := Load("x.yaml", []byte(base), &got, test.args...); err != nil {
 			t.Errorf("%q: %v", test.args, err)

@@ -1,23 +1,19 @@
 package config
 
 import (
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // The error for each removed key names its replacement, and docs/promise.md lists the key.
 func TestRemovedKeys(t *testing.T) {
-	page, err := os.ReadFile("../../docs/promise.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Read(t, "../../docs/promise.md")
 	_, list, _ := strings.Cut(string(page), "These keys are gone:")
 	for key, instead := range removed {
 		n, err := Parse("a.yaml", []byte("name: a\n"+key+": 1\n"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		var settings struct {
 			Name string `yaml:"name" doc:"name"`
 		}

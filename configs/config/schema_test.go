@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // axis is a text type with two words.
@@ -73,13 +74,9 @@ func TestSchema(t *testing.T) {
 		Scene scene `yaml:"scene" doc:"what to see"`
 	}{scene{Filter: "box", Class: "bed", Rows: 3, Axis: "row"}}
 	text, err := Document{Title: "picture", Settings: []any{&s}, Required: []string{"scene"}}.Schema()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var got map[string]any
-	if err := json.Unmarshal(text, &got); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(text, &got))
 	at := func(path string) any {
 		var v any = got
 		for key := range strings.SplitSeq(path, "/") {

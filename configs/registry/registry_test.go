@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 type settings struct{ Size int }
@@ -36,9 +38,7 @@ func TestMore(t *testing.T) {
 	own := &Registry[*settings]{Kind: "shape"}
 	all := Registry[*settings]{Kind: "shape", Entries: table.Entries, More: own}
 	for _, name := range []string{"star", "circle"} {
-		if err := own.Register(Entry[*settings]{Name: name, Doc: "a shape", New: func() *settings { return &settings{Size: 7} }}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, own.Register(Entry[*settings]{Name: name, Doc: "a shape", New: func() *settings { return &settings{Size: 7} }}))
 	}
 	if got := strings.Join(all.Names(), " "); got != "square circle star circle" {
 		t.Errorf("names %s", got)
@@ -103,9 +103,7 @@ func ExampleSuggest() {
 func TestRegister(t *testing.T) {
 	own := Registry[*settings]{Kind: "shape"}
 	good := Entry[*settings]{Name: "my-shape", Doc: "a shape", New: func() *settings { return &settings{} }}
-	if err := own.Register(good); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, own.Register(good))
 	if c, err := own.Named("my-shape"); err != nil || c.Name != "my-shape" || c.Value == nil {
 		t.Errorf("the registered shape is %v, %v", c, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // always returns a pipeline of one operation with probability 1.
@@ -257,9 +258,7 @@ func TestBlur(t *testing.T) {
 		b := &Blur{Chance{1}, test.kernel, [2]float64{0.5, 3}}
 		src := noise(test.h * test.w * test.c)
 		s, same := rng.New(3, "blur"), rng.New(3, "blur")
-		if err := b.Suits(test.h, test.w, test.c); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, b.Suits(test.h, test.w, test.c))
 		got := applied(always(b), src, test.h, test.w, test.c, s)
 		same.Float64()
 		sigma, r := 0.5+2.5*same.Float64(), test.kernel/2

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/race"
 )
 
@@ -30,9 +31,7 @@ func TestConfig(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	v, err = load("views: {count: 3, pipeline: [flip, {jitter: {hue: 0.1, probability: 0.5}}, {normalise: {mean: [0.5], deviation: [0.25]}}], second: [{grayscale: {probability: 1}}, {normalise: {mean: [0.5], deviation: [0.25]}}], shared: true}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	want := Pipeline{pick("flip", &Flip{Chance{0.5}}), pick("jitter", &Jitter{Chance{0.5}, 0.8, 0.8, 0.8, 0.1}), pick("normalise", &Normalise{[]float64{0.5}, []float64{0.25}})}
 	second := Pipeline{pick("grayscale", &Grayscale{Chance{1}}), want[2]}
 	if v.Count != 3 || !v.Shared || !reflect.DeepEqual(v.Pipeline, want) || !reflect.DeepEqual(v.Second, second) {
@@ -47,9 +46,7 @@ func TestConfig(t *testing.T) {
 	// a stored config gives the same views: no second pipeline differs from an empty one
 	for _, want := range []*Views{{Pipeline: negativeFree(), Count: 2}, {Pipeline: Pipeline{}, Second: Pipeline{}, Count: 2}, {Pipeline: Pipeline{pick("normalise", NewNormalise())}, Count: 2}} {
 		text, err := config.Encode(settings{want})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if again, err := load(string(text)); err != nil || !reflect.DeepEqual(again, want) {
 			t.Errorf("%+v, %v of\n%s", again, err, text)
 		}
@@ -63,9 +60,7 @@ func TestConfig(t *testing.T) {
 			t.Errorf("%s: %v", e.Name, err)
 		}
 		text, err := config.Encode(settings{&Views{Pipeline: p, Second: p, Count: 2}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if again, err := load(string(text)); err != nil || !reflect.DeepEqual(again, &Views{Pipeline: p, Second: p, Count: 2}) {
 			t.Errorf("%s: %+v, %v of\n%s", e.Name, again, err, text)
 		}
@@ -80,9 +75,7 @@ func TestConfig(t *testing.T) {
 // The settings of Cao et al. 2022, appendix A.1.
 func TestNegativeFree(t *testing.T) {
 	preset, err := Presets.Lookup("negative-free-normalised")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	p := preset.New()
 	text, _ := config.Encode(struct {
 		P Pipeline `yaml:"p"`
@@ -235,9 +228,7 @@ func FuzzPipeline(f *testing.F) {
 			return
 		}
 		encoded, err := config.Encode(got)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if err := config.Load("again.yaml", encoded, &again); err != nil || fmt.Sprint(len(again.P)) != fmt.Sprint(len(got.P)) {
 			t.Fatalf("%v in\n%s", err, encoded)
 		}

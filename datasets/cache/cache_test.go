@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -98,17 +99,13 @@ func TestEnsure(t *testing.T) {
 		}
 	})
 	s, err := Ensure(ctx, k, convert)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	checkTest(t, s)
 	if want := []string{"converting test", "checking test", "checking test"}; !slices.Equal(whats, want) {
 		t.Errorf("progress %q; want %q", whats, want)
 	}
 	again, err := Ensure(t.Context(), k, func(context.Context, *Writer) error { return errors.New("converted again") })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	checkTest(t, again)
 	if again.Hash != s.Hash {
 		t.Error("the hash differs")
@@ -147,9 +144,7 @@ func TestLevels(t *testing.T) {
 	s, err := Ensure(t.Context(), k, func(ctx context.Context, w *Writer) error {
 		return errors.Join(convert(ctx, w), w.SetLevels(levels))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer closeSet(t, s)
 	if !slices.Equal(s.Missing, []int{1, 2}) || !slices.Equal(s.Levels, levels) {
 		t.Errorf("missing %v, levels %v", s.Missing, s.Levels)
@@ -158,9 +153,7 @@ func TestLevels(t *testing.T) {
 	s, err = Ensure(t.Context(), k, func(ctx context.Context, w *Writer) error {
 		return errors.Join(w.Begin(1, 1, 1, 1, nil), w.WriteAt(ctx, 0, []uint8{9}))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer closeSet(t, s)
 	if len(s.Factors) != 1 || s.Factors[0].Name != "unknown" || s.Missing != nil || s.Images[0] != 9 {
 		t.Errorf("%+v", s)
@@ -170,9 +163,7 @@ func TestLevels(t *testing.T) {
 	s, err = Ensure(t.Context(), k, func(ctx context.Context, w *Writer) error {
 		return errors.Join(w.Begin(2, 1, 1, 1, []factor.Factor{named}), w.WriteAt(ctx, 0, []uint8{9, 8}), w.SetLevels([]int32{0, 1}))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer closeSet(t, s)
 	if !slices.Equal(s.Factors[0].Names, named.Names) {
 		t.Errorf("names %q; want %q", s.Factors[0].Names, named.Names)
@@ -228,9 +219,7 @@ func TestWriterMistakes(t *testing.T) {
 		}
 	}
 	entries, err := os.ReadDir(filepath.Dir(k.Dir()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, e := range entries {
 		if e.IsDir() {
 			t.Errorf("%s is left", e.Name())
@@ -306,9 +295,7 @@ func TestStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"new", "old"} {
-		if err := os.MkdirAll(filepath.Join(filepath.Dir(k.Dir()), halfMade(k)+name, "below"), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(filepath.Join(filepath.Dir(k.Dir()), halfMade(k)+name, "below"), 0o777))
 	}
 	made(t, k)
 	entries, err := os.ReadDir(filepath.Dir(k.Dir()))
@@ -328,19 +315,11 @@ func BenchmarkOpen(b *testing.B) {
 		w.done.Store(n) // a hole in the file: nothing is written
 		return nil
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
+	must.OK(b, s.Close())
 	for b.Loop() {
 		s, err := Open(b.Context(), k)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, err)
+		must.OK(b, s.Close())
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/progress"
 )
 
@@ -17,9 +18,7 @@ import (
 func made(t *testing.T, k Key) (hash string) {
 	t.Helper()
 	s, err := Ensure(t.Context(), k, convert)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	closeSet(t, s)
 	return s.Hash
 }
@@ -34,9 +33,7 @@ func TestBroken(t *testing.T) {
 			if err == nil {
 				err = os.WriteFile(path, change(b), 0o666)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 		}
 	}
 	flip := rewrite(ImagesFile, func(b []byte) []byte { b[len(b)-1]++; return b })
@@ -81,9 +78,7 @@ func TestBroken(t *testing.T) {
 				t.Errorf("Ensure without a source: %v", err)
 			}
 			s, err := Ensure(t.Context(), k, convert)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			checkTest(t, s)
 			if s.Hash != hash {
 				t.Error("the hash differs")
@@ -98,9 +93,7 @@ func swap(old, with string) func([]byte) []byte {
 }
 
 func remove(t *testing.T, k Key, name string) {
-	if err := os.Remove(filepath.Join(k.Dir(), name)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(filepath.Join(k.Dir(), name)))
 }
 
 // Ensure makes a set with a wrong bit, of equal size and time, again and logs a remark. The times of inodes reveal
@@ -111,25 +104,16 @@ func TestWrongBit(t *testing.T) {
 		hash := made(t, k)
 		path := filepath.Join(k.Dir(), name)
 		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		s, err := Open(t.Context(), k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if err := s.verify(t.Context(), k, 0); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		closeSet(t, s)
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Read(t, path)
 		b[len(b)-1] ^= 1
-		if err := errors.Join(os.WriteFile(path, b, 0o666), os.Chtimes(path, info.ModTime(), info.ModTime())); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, errors.Join(os.WriteFile(path, b, 0o666), os.Chtimes(path, info.ModTime(), info.ModTime())))
 		if _, err := Open(t.Context(), k); !errors.Is(err, errBroken) || !strings.Contains(err.Error(), path+": the cached set is damaged: its SHA-256 is ") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -158,30 +142,22 @@ func TestTouched(t *testing.T) {
 	made(t, k)
 	path := filepath.Join(k.Dir(), ImagesFile)
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	never := func(context.Context, *Writer) error { return errors.New("converted again") }
 	for _, unit := range []time.Duration{time.Second, 2 * time.Second} {
-		if err := os.Chtimes(path, time.Time{}, info.ModTime().Truncate(unit)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Chtimes(path, time.Time{}, info.ModTime().Truncate(unit)))
 		if s, err := Open(t.Context(), k); err != nil {
 			t.Errorf("rounded to %v: %v", unit, err)
 		} else {
 			closeSet(t, s)
 		}
 	}
-	if err := os.Chtimes(path, time.Time{}, info.ModTime().Add(-time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Chtimes(path, time.Time{}, info.ModTime().Add(-time.Hour)))
 	if _, err := Open(t.Context(), k); !errors.Is(err, ErrTouched) || !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
 	s, err := Ensure(t.Context(), k, never)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	checkTest(t, s)
 	closeSet(t, s)
 	if s, err = Open(t.Context(), k); err != nil {

@@ -10,13 +10,12 @@ import (
 	"github.com/unravel-ml/unravel/datasets/files"
 	"github.com/unravel-ml/unravel/datasets/internal/configtest"
 	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestConfig(t *testing.T) {
 	s, err := configtest.Decode("dataset: {square: {size: 32, side: 8}}\nsupervision: {pairs: {count: 512}}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if q := s.Dataset.Value.(*drawn.Square); *q != (drawn.Square{Size: 32, Side: 8, Step: 1}) {
 		t.Errorf("%+v", q)
 	}
@@ -24,9 +23,7 @@ func TestConfig(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	text, err := config.Encode(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	again, err := configtest.Decode(string(text))
 	if err != nil || *again.Dataset.Value.(*drawn.Square) != (drawn.Square{Size: 32, Side: 8, Step: 1}) {
 		t.Errorf("%s: %v", text, err)

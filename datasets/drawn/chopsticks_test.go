@@ -1,10 +1,8 @@
 package drawn_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,7 +12,9 @@ import (
 	. "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
@@ -22,9 +22,7 @@ import (
 func readArray[T npy.Element](t *testing.T, path string) []T {
 	t.Helper()
 	a, err := npy.ReadFile[T](path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return a.Data
 }
 
@@ -35,11 +33,7 @@ func hierarchical(t testing.TB, b datasets.Builder) datasets.Hierarchical {
 
 // pathsOfAll lists the paths in a data set.
 func pathsOfAll(d datasets.Hierarchical) [][]int {
-	all := make([]int, d.Len())
-	for i := range all {
-		all[i] = i
-	}
-	_, choices := datasets.PathsOf(d, all)
+	_, choices := datasets.PathsOf(d, numeric.UpTo(d.Len()))
 	return choices
 }
 
@@ -60,14 +54,8 @@ type golden struct {
 
 func goldenChopsticks(t *testing.T) map[string]golden {
 	t.Helper()
-	text, err := os.ReadFile("testdata/chopsticks/expected.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all map[string]golden
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	must.ReadJSON(t, "testdata/chopsticks/expected.json", &all)
 	if len(all) != 4 {
 		t.Fatalf("%d variants", len(all))
 	}
@@ -265,9 +253,7 @@ func TestHierarchicalSetsAreDeterministic(t *testing.T) {
 		image := func(seed uint64, threads int) []float32 {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
 			d, err := b.Build(seed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			h, w, c := d.ImageShape()
 			all := make([]float32, d.Len()*h*w*c)
 			for i := range d.Len() {

@@ -131,8 +131,8 @@ func encoderNamed(name string) (AnalyticEncoder, bool) {
 	return all[at], true
 }
 
-// Codes returns m(y) for every combination of levels, with the last factor fastest: Levels^3 x d numbers. Only the encoder
-// random uses the seed.
+// Codes returns m(y) for every combination of levels, with the last factor fastest: Levels^3 x d numbers. Only the
+// encoder random uses the seed.
 func (e *Entangled) Codes(seed uint64) (codes []float64, d int, err error) {
 	if err := e.Validate(); err != nil {
 		return nil, 0, err

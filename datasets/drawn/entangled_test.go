@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,13 +11,11 @@ import (
 	. "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/internal/configtest"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestEncodersGolden(t *testing.T) {
-	text, err := os.ReadFile("testdata/entangled.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Read(t, "testdata/entangled.json")
 	var golden struct {
 		Rows     []int
 		Encoders map[string]struct {
@@ -26,9 +23,7 @@ func TestEncodersGolden(t *testing.T) {
 			Codes    [][]float64
 		}
 	}
-	if err := json.Unmarshal(text, &golden); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(text, &golden))
 	checked := 0
 	for _, e := range AnalyticEncoders() {
 		want, ok := golden.Encoders[e.Name]
@@ -83,9 +78,7 @@ func TestEntangledSet(t *testing.T) {
 func TestEntangledSeed(t *testing.T) {
 	codes := func(encoder string, seed uint64) []float64 {
 		c, _, err := (&Entangled{Encoder: encoder, Levels: 3}).Codes(seed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return c
 	}
 	if !slices.Equal(codes("random", 1), codes("random", 1)) || slices.Equal(codes("random", 1), codes("random", 2)) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	. "github.com/unravel-ml/unravel/datasets/drawn"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 func TestHoldOut(t *testing.T) {
@@ -23,7 +24,7 @@ func TestHoldOut(t *testing.T) {
 
 func TestDimensionsAndLevels(t *testing.T) {
 	d := hierarchical(t, &Chopsticks{Variant: "either", Depth: 2, Samples: 300, Overwrite: "none"})
-	images := append(seq(d.Len()), 5)
+	images := append(numeric.UpTo(d.Len()), 5)
 	k := len(d.Factors())
 	rows := datasets.Dimensions(d, images)
 	if k != 9 || len(rows) != 301*k || !slices.Equal(rows[5*k:6*k], rows[300*k:]) {
@@ -52,7 +53,7 @@ func TestDimensionsAndLevels(t *testing.T) {
 
 func TestExact(t *testing.T) {
 	d := hierarchical(t, &Spaceshapes{Samples: 40})
-	columns, values := datasets.Exact(d, seq(d.Len())), make([]float64, 6)
+	columns, values := datasets.Exact(d, numeric.UpTo(d.Len())), make([]float64, 6)
 	if len(columns) != 8 || columns[0] != nil || columns[1] != nil || len(columns[2]) != 40 {
 		t.Fatalf("%d columns", len(columns))
 	}
@@ -83,13 +84,4 @@ func TestPathsOf(t *testing.T) {
 	if all := pathsOfAll(d); len(all) != 6 || !slices.Equal(all[0], []int{0, 0, -1}) || !slices.Equal(all[5], []int{1, -1, 2}) {
 		t.Error(all)
 	}
-}
-
-// seq returns 0 .. n-1.
-func seq(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
 }

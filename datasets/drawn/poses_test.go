@@ -3,7 +3,6 @@ package drawn
 import (
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // buildPoses builds the data set with changed defaults.
@@ -19,9 +19,7 @@ func buildPoses(t *testing.T, change func(p *Poses)) datasets.Dataset {
 	p := NewPoses()
 	change(p)
 	d, err := p.Build(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return d
 }
 
@@ -131,9 +129,7 @@ func TestPosesSymmetry(t *testing.T) {
 		p := NewPoses()
 		p.Object = object
 		parts, err := p.parts()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		far := 0.0
 		for _, v := range parts[0].Mesh.Vertices {
 			far = max(far, math.Sqrt(v[0]*v[0]+v[1]*v[1]+v[2]*v[2]))
@@ -182,9 +178,7 @@ func TestRandomPoses(t *testing.T) {
 func TestPosesOfMesh(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pyramid.off")
 	write := func(text string) {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, file, text)
 	}
 	write("OFF\n5 4 0\n12 12 3\n8 12 3\n8 8 3\n12 8 3\n10 10 4\n3 0 1 4\n3 1 2 4\n3 2 3 4\n3 3 0 4\n") // a flat pyramid, seen from its tip
 	var images [2][]float32
@@ -250,9 +244,7 @@ func TestPosesErrors(t *testing.T) {
 
 func BenchmarkPoses(b *testing.B) {
 	d, err := NewPoses().Build(0)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	dst := make([]float32, 64*64*3)
 	for i := range d.Len() { // each pose is drawn once
 		d.Image(i, dst)

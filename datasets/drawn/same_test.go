@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/configtest"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Images and factors of drawn sets never change between versions, and are equal on every machine.
@@ -48,9 +49,7 @@ func TestImagesAreTheSame(t *testing.T) {
 		"{spaceshapes: {size: 32, samples: 30, binary: true}}": "eb7e2cd93ef4222d",
 	} {
 		s, err := configtest.Decode("dataset: " + config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got := imagesHash(datatest.Build(t, s.Dataset.Value)); got != want {
 			t.Errorf("%s: hash %s, want %s", config, got, want)
 		}

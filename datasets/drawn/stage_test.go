@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/render"
 	"github.com/unravel-ml/unravel/datasets/internal/render/objects"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/race"
 )
 
@@ -53,9 +54,7 @@ func TestStageLeavesOutHiddenTriangles(t *testing.T) {
 // cases do not allocate.
 func TestArmKeepsDrawings(t *testing.T) {
 	built, err := (&Arm{Size: 64, Colours: 6, Shapes: 6, Sizes: 2, Heights: 3, Backgrounds: 3, Horizontal: 40, Vertical: 40}).Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	d := built.(*arm)
 	first, again := make([]float32, 64*64*3), make([]float32, 64*64*3)
 	for n := range 40 {

@@ -3,7 +3,6 @@ package drawn
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // turntableWith returns the default turntable with changes.
@@ -136,10 +136,7 @@ func TestTurntableRound(t *testing.T) {
 
 // TestTurntableTurns looks from above at a wedge that points right, and sees it turn counter-clockwise.
 func TestTurntableTurns(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "wedge.obj")
-	if err := os.WriteFile(path, []byte("v 0 0 -0.1\nv 1 0 0\nv 0 0 0.1\nf 1 2 3\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	path := must.Write(t, filepath.Join(t.TempDir(), "wedge.obj"), "v 0 0 -0.1\nv 1 0 0\nv 0 0 0.1\nf 1 2 3\n")
 	d := datatest.Build(t, turntableWith(func(t *Turntable) { t.Path, t.Up, t.Elevation, t.Hues, t.Views = path, "y", 90, 1, 4 }))
 	centre := func(view int) (x, y float64) {
 		total := 0.0
@@ -163,12 +160,7 @@ func TestTurntableFolder(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name, data string) {
 		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(folder, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(folder, name), []byte(data), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(folder, name), data)
 	}
 	set := turntableWith(func(t *Turntable) { t.Path, t.Hues, t.Views, t.Size = folder, 2, 4, 16 })
 	if _, err := set.Build(0); err == nil || !strings.Contains(err.Error(), "has no meshes, and 0 other files; want files that end in .off .obj .stl .ply") {
@@ -206,10 +198,7 @@ func TestTurntableFolder(t *testing.T) {
 // The axis up of a file points up.
 func TestTurntableUp(t *testing.T) {
 	for axis, up := range map[int]string{1: "y", 2: "z"} {
-		path := filepath.Join(t.TempDir(), "pole.off")
-		if err := os.WriteFile(path, []byte(datatest.Pole(axis)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := must.Write(t, filepath.Join(t.TempDir(), "pole.off"), datatest.Pole(axis))
 		datatest.CheckUpright(t, datatest.Build(t, turntableWith(func(t *Turntable) { t.Path, t.Up, t.Hues, t.Views = path, up, 1, 8 })))
 		t.Setenv(cache.RootVariable, t.TempDir())
 		datatest.CheckUpright(t, datatest.Build(t, turntableWith(func(t *Turntable) { t.Path, t.Up, t.Hues, t.Views = filepath.Dir(path), up, 1, 8 })))

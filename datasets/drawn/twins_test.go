@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // twin returns a rendered twin of a public set with default settings. Tests share drawn images; benchmarks build a new
@@ -26,9 +27,7 @@ func twin(t testing.TB, name string) datasets.Dataset {
 		return built[name]
 	}
 	c, err := catalog.Named(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	built[name] = datatest.Build(t, c.Value)
 	return built[name]
 }
@@ -201,9 +200,7 @@ func benchmarkEpoch(b *testing.B, name string, later bool) {
 		s := datatest.Sampler(b, datatest.Split(b, &supervision.None{}, d), batch)
 		l := supervision.NewLoader(d, s)
 		defer l.Close()
-		if err := l.StartEpoch(); err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, l.StartEpoch())
 		for range batches {
 			if _, _, ok := l.Next(); !ok {
 				b.Fatal("the epoch has ended")

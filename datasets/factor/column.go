@@ -42,10 +42,10 @@ func ParseColumnKind(text string) (ColumnKind, error) {
 }
 
 // Levels converts numbers to a factor without a name, and to one level per number; NaN becomes Unknown. The levels are
-// the distinct numbers, ascending. Numbers that differ by rounding, such as 0.3 and 3*0.1, are one level. With a period,
-// the levels are the distinct angles; if the angles cover at least half of the equal steps of a turn, they are these
-// steps. Circular numbers without a period must be evenly spaced, because otherwise the circumference is unknown. Levels
-// does not bin continuous numbers.
+// the distinct numbers, ascending. Numbers that differ by rounding, such as 0.3 and 3*0.1, are one level. With a
+// period, the levels are the distinct angles; if the angles cover at least half of the equal steps of a turn, they are
+// these steps. Circular numbers without a period must be evenly spaced, because otherwise the circumference is
+// unknown. Levels does not bin continuous numbers.
 func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 	f, turned := Factor{Kind: k.Kind}, false
 	if k.Period > 0 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestColumnLevels(t *testing.T) {
@@ -37,9 +38,7 @@ func TestColumnLevels(t *testing.T) {
 		"even, without a period":  {"angular", []float64{3, 5, 7}, "[3 5 7] [] [0 1 2]"},
 	} {
 		k, err := ParseColumnKind(c.kind)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		f, levels, err := k.Levels(c.numbers)
 		turns := slices.Clone(f.Angles)
 		for i := range turns {
@@ -119,9 +118,7 @@ func TestFromNumbers(t *testing.T) {
 		var given *ColumnKind
 		if c.kind != "" {
 			k, err := ParseColumnKind(c.kind)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			given = &k
 		}
 		f, levels, err := FromNumbers("size", c.numbers, nil, given, c.bins)

@@ -93,9 +93,9 @@ func (k ColumnKinds) texts(names []string) ([]string, error) {
 	return kinds, nil
 }
 
-// Categorical returns a function that tells whether a column of a file is categorical. The file has a number of columns,
-// and may name each. names are the configured names of the factors, or empty. One column more than names or kinds means
-// that the first column is an index.
+// Categorical returns a function that tells whether a column of a file is categorical. The file has a number of
+// columns, and may name each. names are the configured names of the factors, or empty. One column more than names or
+// kinds means that the first column is an index.
 func (k ColumnKinds) Categorical(names []string) func(name string, column, columns int) bool {
 	return func(name string, column, columns int) bool {
 		if max(len(names), len(k.List)) == columns-1 {

@@ -40,7 +40,7 @@ type part struct {
 // partState is the content of NAME.part.json: the server's information about the file of a part.
 type partState struct {
 	URL       string `json:"url"`
-	Validator string `json:"validator"`       // a strong ETag or a date, for If-Range; empty: the download cannot be resumed
+	Validator string `json:"validator"`       // a strong ETag or a date, for If-Range; empty: no download can continue
 	Total     int64  `json:"total,omitempty"` // bytes; 0: unknown
 }
 

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/progress"
 )
@@ -133,9 +134,7 @@ func TestFetch(t *testing.T) {
 			s, dir := serve(t, c.answer), t.TempDir()
 			f := wanted(s.URL)
 			r, err := one(t, t.Context(), dir, f, quick(t))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			continued := 0
 			for _, span := range s.ranges {
 				if span != "" {
@@ -242,13 +241,9 @@ func TestUnreachable(t *testing.T) {
 		t.Error(err)
 	}
 	from, err := http.NewRequest("GET", "https://host/a", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	to, err := http.NewRequest("GET", "http://host/a", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if err := checkRedirect(to, []*http.Request{from}); !errors.Is(err, errRedirect) {
 		t.Error(err)
 	}
@@ -267,30 +262,19 @@ func TestResume(t *testing.T) {
 		{"unchanged", func(*testing.T, string, *File, *server) {}, "bytes=100000-"},
 		{"without a hash", func(_ *testing.T, _ string, f *File, _ *server) { f.SHA256, f.Size = "", 0 }, "bytes=100000-"},
 		{"a damaged part", func(t *testing.T, dir string, f *File, _ *server) {
-			b, err := os.ReadFile(filepath.Join(dir, "set.bin.part"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Read(t, filepath.Join(dir, "set.bin.part"))
 			b[17]++
-			if err := os.WriteFile(filepath.Join(dir, "set.bin.part"), b, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Write(t, filepath.Join(dir, "set.bin.part"), b)
 		}, "bytes=100000-"},
 		{"no state", func(t *testing.T, dir string, _ *File, _ *server) {
-			if err := os.Remove(filepath.Join(dir, "set.bin.part.json")); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Remove(filepath.Join(dir, "set.bin.part.json")))
 		}, ""},
 		{"another address", func(_ *testing.T, _ string, f *File, _ *server) { f.URL += "?again" }, ""},
 		{"a whole part", func(t *testing.T, dir string, _ *File, _ *server) {
-			if err := os.WriteFile(filepath.Join(dir, "set.bin.part"), content, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Write(t, filepath.Join(dir, "set.bin.part"), content)
 		}, "none"},
 		{"a part that is too long", func(t *testing.T, dir string, _ *File, _ *server) {
-			if err := os.WriteFile(filepath.Join(dir, "set.bin.part"), append(content, 1), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Write(t, filepath.Join(dir, "set.bin.part"), append(content, 1))
 		}, "bytes=300001-"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

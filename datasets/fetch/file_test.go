@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/progress"
 )
 
@@ -20,9 +21,7 @@ import (
 func TestFrom(t *testing.T) {
 	there := t.TempDir()
 	for name, b := range map[string][]byte{"set.bin": content, "other.bin": content, "wrong.bin": content[:9], "second.bin": content} {
-		if err := os.WriteFile(filepath.Join(there, name), b, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(there, name), b)
 	}
 	s := serve(t, func(_ int, w http.ResponseWriter, r *http.Request) {
 		http.ServeFile(w, r, filepath.Join(there, filepath.Base(r.URL.Path)))
@@ -89,9 +88,7 @@ func TestTrustInPlace(t *testing.T) {
 	f := wanted("")
 	for name, b := range map[string][]byte{"wrong": content[:9], "right": content} {
 		dir, o := t.TempDir(), quick(t)
-		if err := os.WriteFile(filepath.Join(dir, f.Name), b, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(dir, f.Name), b)
 		o.Trust, f.URL = true, "http://nowhere.invalid"
 		r, err := Files(t.Context(), dir, []File{f}, o)
 		if err != nil || !r[0].Already || r[0].Trusted != (name == "wrong") || r[0].Found.Size != int64(len(b)) {
@@ -107,10 +104,7 @@ func TestTrustInPlace(t *testing.T) {
 func TestSourceErrors(t *testing.T) {
 	f, second := wanted(""), wanted("")
 	f.URL, second.Name = "", "second.bin"
-	single := filepath.Join(t.TempDir(), "x")
-	if err := os.WriteFile(single, content, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	single := must.Write(t, filepath.Join(t.TempDir(), "x"), content)
 	for from, want := range map[string]string{
 		"":          f.Name + " has no address; want --from",
 		"https:///": `"https:///" is not an address; want one such as https://host/folder/`,
@@ -139,9 +133,7 @@ func TestVerify(t *testing.T) {
 		t.Error(err)
 	}
 	path := filepath.Join(dir, f.Name)
-	if err := os.WriteFile(path, content, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, content)
 	hashed := 0
 	ctx := progress.With(t.Context(), func(string, int64, int64) { hashed++ })
 	for range 2 {
@@ -156,12 +148,8 @@ func TestVerify(t *testing.T) {
 		t.Errorf("Check: %v, %d pieces", err, hashed)
 	}
 	wrong := append([]byte{content[0] + 1}, content[1:]...)
-	if err := os.WriteFile(path, wrong, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chtimes(path, time.Time{}, time.Unix(1_700_000_000, 0)); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, wrong)
+	must.OK(t, os.Chtimes(path, time.Time{}, time.Unix(1_700_000_000, 0)))
 	if _, err := Verify(t.Context(), dir, f); !errors.Is(err, errWrong) {
 		t.Error(err)
 	}

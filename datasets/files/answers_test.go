@@ -1,7 +1,6 @@
 package files
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/internal/pictures"
 	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Answers name the rows of a folder of pictures by their files.
@@ -18,24 +18,17 @@ func TestAnswersAboutFiles(t *testing.T) {
 	writePictures(t, dir, "b.png", "a.png", "sub/c.png")
 	f := &Folder{Path: dir, Size: datasets.PictureSize{8, 8}, Channels: 1, Fit: pictures.FitCrop, Filter: "box", Bins: 20, Unlabelled: "refuse"}
 	d, err := f.Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	named, ok := d.(datasets.FileNamed)
 	if !ok || named.FileName(2) != "sub/c.png" {
 		t.Fatalf("the third file of %v has no name", d)
 	}
 	of := func(text string) *supervision.Answers {
-		path := filepath.Join(t.TempDir(), "pairs.csv")
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		path := must.Write(t, filepath.Join(t.TempDir(), "pairs.csv"), text)
 		return &supervision.Answers{File: path, Share: 0.5, Union: true}
 	}
 	s, err := of("a.png,c,colour,same\n1,sub/c.png,colour,different").Split(d, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if p := s.Known.Pairs; len(p) != 2 || p[0] != (supervision.SimilarPair{A: 0, B: 2}) || p[1] != (supervision.SimilarPair{A: 1, B: 2, Different: true}) {
 		t.Errorf("pairs %+v", p)
 	}

@@ -112,14 +112,10 @@ func (f *Folder) build(ctx context.Context) (datasets.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := f.assemble(list, labels, set)
-	if err != nil {
-		return nil, err
-	}
-	return d, nil
+	return f.assemble(list, labels, set)
 }
 
-func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Set) (*folderSet, error) {
+func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Set) (datasets.Dataset, error) {
 	d := stored.FromCache(set)
 	if whole, err := filepath.Abs(list.Path); err == nil { // "." has no base name
 		d.Title = filepath.Base(whole)

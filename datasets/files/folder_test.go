@@ -13,14 +13,16 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/image/bmp"
+
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	"github.com/unravel-ml/unravel/datasets/internal/pictures"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/table"
-	"golang.org/x/image/bmp"
 )
 
 // newFolder returns the default settings of a folder with a temporary cache.
@@ -44,22 +46,14 @@ func writePictures(t *testing.T, dir string, names ...string) {
 			}
 		}
 		var b bytes.Buffer
-		if err := png.Encode(&b, m); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, png.Encode(&b, m))
 		placed(t, dir, name, b.String())
 	}
 }
 
 func placed(t *testing.T, dir, name, content string) {
 	t.Helper()
-	path := filepath.Join(dir, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, filepath.FromSlash(name)), content)
 }
 
 // byPixel identifies the images of drawn pictures by their first pixel.
@@ -81,9 +75,7 @@ func TestFolderSample(t *testing.T) {
 		f := newFolder(t, "testdata/images/pictures")
 		f.Labels, f.Size = "testdata/images/"+table, nil
 		d, err := f.Build(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		h, w, c := d.ImageShape()
 		if shape := []int{d.Len(), h, w, c}; !slices.Equal(shape, want.Shape) {
 			t.Fatalf("shape %v; want %v", shape, want.Shape)
@@ -124,10 +116,7 @@ func TestFolderBroken(t *testing.T) {
 		dir := t.TempDir()
 		for _, name := range []string{"pictures/img_1.png", "pictures/img_2.png", "pictures/img_3.png", "broken/size.png", "broken/text.png"} {
 			if base := strings.TrimPrefix(name, "broken/"); base == name || table == "smallsize.csv" && base == "size.png" || table == "notpicture.csv" && base == "text.png" {
-				content, err := os.ReadFile("testdata/images/" + name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				content := must.Read(t, "testdata/images/"+name)
 				placed(t, dir, filepath.Base(name), string(content))
 			}
 		}
@@ -151,9 +140,7 @@ func TestFolderWithoutLabels(t *testing.T) {
 	placed(t, dir, "notes.txt", "text")
 	f := newFolder(t, dir)
 	d, err := f.Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if got := byPixel(d); !slices.Equal(got, []int{2, 1, 3}) || d.Factors()[0].Size != 1 || d.Name() != filepath.Base(dir) {
 		t.Errorf("pictures %v, factors %v", got, d.Factors())
 	}
@@ -236,9 +223,7 @@ func TestFolderNames(t *testing.T) {
 	placed(t, dir, "labels.csv", "file,animal,count,size\na/x.png,owl,1,small\na/y.png,,2,big\nb/z.png,cat,3,small\n")
 	f.Kinds = factor.ColumnKinds{Named: map[string]string{"size": "ordinal"}}
 	d, err := f.Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var names []string
 	for _, of := range d.Factors() {
 		names = append(names, fmt.Sprint(of.Name, of.Names))
@@ -359,9 +344,7 @@ func TestFolderNamesAsLabels(t *testing.T) {
 	f := newFolder(t, dir)
 	f.Labels = "folders"
 	d, err := f.Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if of := d.Factors()[0]; !slices.Equal(of.Names, []string{"na", "null", "us"}) || !slices.Equal(datasets.Levels(d), []int{0, 1, 2, -1}) {
 		t.Errorf("%+v, levels %v", of, datasets.Levels(d))
 	}
@@ -381,23 +364,17 @@ func TestFolderSameNames(t *testing.T) {
 				m.Pix[p] = level | uint8(p%4/3*255)
 			}
 			var b bytes.Buffer
-			if err := bmp.Encode(&b, m); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, bmp.Encode(&b, m))
 			name := fmt.Sprintf("%d.bmp", i)
 			placed(t, dir, name, b.String())
-			if err := os.Chtimes(filepath.Join(dir, name), fixed, fixed); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Chtimes(filepath.Join(dir, name), fixed, fixed))
 		}
 		return dir
 	}
 	for _, levels := range [][]uint8{{40, 50, 60}, {200, 210, 220}, {40, 50, 60}} {
 		f.Path = folder(levels...)
 		d, err := f.Build(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		pixels := make([]float32, 4*4*3)
 		for i, want := range levels {
 			if d.Image(i, pixels); pixels[0] != float32(want)/255 {
@@ -417,9 +394,7 @@ func TestFolderChanges(t *testing.T) {
 	f := newFolder(t, dir)
 	built := func() []int {
 		d, err := f.Build(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return byPixel(d)
 	}
 	if got := built(); !slices.Equal(got, []int{1, 2}) {
@@ -481,9 +456,7 @@ func TestFits(t *testing.T) {
 			}
 		}
 		var b bytes.Buffer
-		if err := png.Encode(&b, m); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, png.Encode(&b, m))
 		placed(t, dir, "a.png", b.String())
 	}
 	for _, c := range []struct {
@@ -504,9 +477,7 @@ func TestFits(t *testing.T) {
 				f.Size = datasets.PictureSize{c.width, c.height}
 			}
 			d, err := f.Build(0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			pixels, got := make([]float32, c.height*c.width), make([]int, c.height*c.width)
 			d.Image(0, pixels)
 			for i, v := range pixels {
@@ -529,10 +500,7 @@ func FuzzFolderTable(f *testing.F) {
 	f.Add("file,v\na.png,1e308\nb.png,-1e308\n", "continuous")
 	list := &pictures.List{Path: "photos", Files: []pictures.File{{Name: "a.png"}, {Name: "b.png"}, {Name: "s/b.png"}}}
 	f.Fuzz(func(t *testing.T, text, kind string) {
-		name := filepath.Join(t.TempDir(), "labels.csv")
-		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		name := must.Write(t, filepath.Join(t.TempDir(), "labels.csv"), text)
 		settings := &Folder{Path: "photos", Labels: name, Bins: 20, Unlabelled: "keep"}
 		labels, err := settings.readLabels(list)
 		if err != nil {
@@ -571,9 +539,7 @@ func TestFolderChanged(t *testing.T) {
 		t.Helper()
 		placed(t, dir, f.Labels, table)
 		d, err := f.Build(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return datasets.FilesOf(d)
 	}
 	began := files("file,v\na.png,1\nb.png,2\nc.png,1\n")

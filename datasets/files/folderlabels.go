@@ -10,12 +10,14 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/internal/pictures"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/internal/wording"
-	"golang.org/x/text/unicode/norm"
 )
 
 // labelTable holds the labels of pictures as text.
@@ -50,10 +52,8 @@ func (f *Folder) readLabels(list *pictures.List) (*labelTable, error) {
 		if len(f.Factors) > 0 {
 			return nil, config.Invalid("factors", "there are no labels; want labels, a table or folders")
 		}
-		t := &labelTable{source: list.Path, rows: make([][]string, len(list.Files)), lines: make([]int, len(list.Files))}
-		for i := range list.Files {
-			t.pictures = append(t.pictures, i)
-		}
+		n := len(list.Files)
+		t := &labelTable{source: list.Path, rows: make([][]string, n), lines: make([]int, n), pictures: numeric.UpTo(n)}
 		if f.Labels == "" {
 			t.notes = possibleLabels(list)
 		}
@@ -196,11 +196,10 @@ func (f *Folder) report(t *labelTable, list *pictures.List, lost, bare []string)
 
 // folderLabels creates labels from folder names, with one column per folder level.
 func (f *Folder) folderLabels(list *pictures.List) (*labelTable, error) {
-	t := &labelTable{source: list.Path, columns: f.Factors, lines: make([]int, len(list.Files))}
-	depth := 0
-	for i, p := range list.Files {
+	n, depth := len(list.Files), 0
+	t := &labelTable{source: list.Path, columns: f.Factors, lines: make([]int, n), pictures: numeric.UpTo(n)}
+	for _, p := range list.Files {
 		depth = max(depth, strings.Count(p.Name, "/"))
-		t.pictures = append(t.pictures, i)
 	}
 	if depth == 0 {
 		return nil, config.Invalid("labels", "there are no pictures in folders below %s; want folders, a table, or no labels", list.Path)

@@ -16,15 +16,14 @@ import (
 	. "github.com/unravel-ml/unravel/datasets/files"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
 func encode[T npy.Element](t testing.TB, shape []int, data []T) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := npy.Write(&b, shape, data); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, npy.Write(&b, shape, data))
 	return b.Bytes()
 }
 
@@ -33,9 +32,7 @@ func write(t testing.TB, files map[string][]byte) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name+".npy"), content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(dir, name+".npy"), content)
 	}
 	return dir
 }
@@ -73,11 +70,7 @@ func TestGridFolder(t *testing.T) {
 // Factors in a text table have the names of its first line, and words are levels.
 func TestGridFolderText(t *testing.T) {
 	dir := write(t, map[string][]byte{"images": encode(t, []int{4, 2, 3}, ramp(24))})
-	for name, text := range map[string]string{"factors.csv": "colour,size\r\nred,2.5\r\nblue,1\r\n,1\r\nred,2.5\r\n", "other.tsv": "3\n3\n3\n1\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	must.WriteAll(t, dir, map[string]string{"factors.csv": "colour,size\r\nred,2.5\r\nblue,1\r\n,1\r\nred,2.5\r\n", "other.tsv": "3\n3\n3\n1\n"})
 	set := &GridFolder{Path: dir}
 	d := datatest.Build(t, set)
 	conform(t, d)
@@ -91,15 +84,11 @@ func TestGridFolderText(t *testing.T) {
 	if reads := set.Reads(); len(reads) != 2 || reads[1] != (datasets.Read{Key: "path/factors", Path: filepath.Join(dir, "factors.csv")}) {
 		t.Errorf("it reads %v", reads)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "factors.txt"), []byte("1\n2\n3\n4\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, "factors.txt"), "1\n2\n3\n4\n")
 	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 1 || !strings.Contains(notes[0], "factors.txt is not read, as ") || !strings.Contains(notes[0], "factors.csv has the factors; arrays: {factors: factors.txt} would read it") {
 		t.Errorf("two tables: notes %q", notes)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "factors.npy"), encode(t, []int{4, 2}, []int64{0, 7, 1, 5, 0, 7, 1, 5}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, "factors.npy"), encode(t, []int{4, 2}, []int64{0, 7, 1, 5, 0, 7, 1, 5}))
 	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 3 || !strings.Contains(notes[0], "factors.npy has the factors; arrays: {factors: factors.csv}") ||
 		notes[2] != "factors factor0 and factor1 divide the images into the same groups, so metrics count them twice" {
 		t.Errorf("an array and two tables: notes %q", notes)
@@ -109,9 +98,7 @@ func TestGridFolderText(t *testing.T) {
 		t.Errorf("a number for unknown: notes %q", notes)
 	}
 	mixed := write(t, map[string][]byte{"images": encode(t, []int{4, 2, 3}, ramp(24))})
-	if err := os.WriteFile(filepath.Join(mixed, "factors.csv"), []byte("id,size\na,1\n7,2\na,1\n7,2\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(mixed, "factors.csv"), "id,size\na,1\n7,2\na,1\n7,2\n")
 	for _, kinds := range []factor.ColumnKinds{{List: []string{"categorical", "ordinal"}}, {Named: map[string]string{"id": "categorical"}}} {
 		if f := datatest.Build(t, &GridFolder{Path: mixed, Kinds: kinds}).Factors(); !slices.Equal(f[0].Names, []string{"7", "a"}) {
 			t.Errorf("words and numbers by %v: factors %+v", kinds, f)
@@ -203,20 +190,13 @@ func archive(t *testing.T, members ...any) string {
 	z := zip.NewWriter(&b)
 	for i := 0; i < len(members); i += 2 {
 		w, err := z.Create(members[i].(string) + ".npy")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if _, err := w.Write(members[i+1].([]byte)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "mine.npz")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, z.Close())
+	path := must.Write(t, filepath.Join(t.TempDir(), "mine.npz"), b.Bytes())
 	return path
 }
 
@@ -355,9 +335,7 @@ func TestGridErrors(t *testing.T) {
 		{"a\nx\ny\nx\ny\n", `kinds: factor a has words such as "x"; want categorical`, GridFolder{Kinds: factor.ColumnKinds{List: []string{"ordinal"}}}},
 		{"a\n1\n2\n3\n4\n", "other.csv: no such file", GridFolder{Arrays: GridArrays{Factors: "other.csv"}}},
 	} {
-		if err := os.WriteFile(filepath.Join(text, "factors.csv"), []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(text, "factors.csv"), c.text)
 		c.set.Path = text
 		if _, err := c.set.Build(0); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("factors.csv of %q: error %v, want %q", c.text, err, c.want)
@@ -366,10 +344,7 @@ func TestGridErrors(t *testing.T) {
 	if _, err := (&GridFolder{Path: text, Arrays: GridArrays{Factors: "none"}}).Build(0); err != nil {
 		t.Errorf("without factors: %v", err)
 	}
-	other := filepath.Join(t.TempDir(), "images.txt")
-	if err := os.WriteFile(other, []byte("images"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	other := must.Write(t, filepath.Join(t.TempDir(), "images.txt"), "images")
 	for path, want := range map[string]string{"": "path: is missing", "/no/such/place": "no such file", other: "is no file of arrays; want .npy, .npz, HDF5"} {
 		if _, err := (&GridFolder{Path: path}).Build(0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("path %q: error %v, want %q", path, err, want)
@@ -427,9 +402,7 @@ func FuzzGridFolder(f *testing.F) {
 			if len(content) == 0 {
 				continue
 			}
-			if err := os.WriteFile(path, content, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must.Write(t, path, content)
 		}
 		real := len(images)%2 == 1 // read half of the inputs as real numbers
 		d, err := (&GridFolder{Path: dir, Real: real}).Build(0)

@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
 	"github.com/unravel-ml/unravel/internal/arrays"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -120,13 +121,9 @@ func TestGridReplaced(t *testing.T) {
 	fixed := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, level := range []uint8{40, 200, 40} {
 		writeNPZ(t, set.Path, "images.npy", []int{2, 3, 3}, bytes.Repeat([]uint8{level}, 18))
-		if err := os.Chtimes(set.Path, fixed, fixed); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Chtimes(set.Path, fixed, fixed))
 		d, err := set.read(t.Context(), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		pixels := make([]float32, 9)
 		if d.Image(0, pixels); d.Mapped == "" || pixels[0] != float32(level)/255 {
 			t.Errorf("pixel %v; want %d", pixels[0]*255, level)
@@ -141,17 +138,13 @@ func TestGridReplaced(t *testing.T) {
 func writeNPZ[T npy.Element](t *testing.T, path, name string, shape []int, data []T) {
 	t.Helper()
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	z := zip.NewWriter(f)
 	w, err := z.CreateHeader(&zip.FileHeader{Name: name})
 	if err == nil {
 		err = npy.Write(w, shape, data)
 	}
-	if err := errors.Join(err, z.Close(), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(err, z.Close(), f.Close()))
 }
 
 // Errors ask for facts that a file does not state.
@@ -215,20 +208,12 @@ func TestGridUnknown(t *testing.T) {
 		"sizes": func(f *os.File) error { return npy.Write(f, []int{2}, []int32{3, 2}) },
 	} {
 		f, err := os.Create(filepath.Join(dir, name+".npy"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := write(f); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
+		must.OK(t, write(f))
+		must.OK(t, f.Close())
 	}
 	d, err := (&GridFolder{Path: dir, Kinds: factor.ColumnKinds{List: []string{"ordinal", "circular"}}}).Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if got, want := datasets.Levels(d), []int{0, 0, datasets.Unknown, 1, 1, datasets.Unknown, 0, datasets.Unknown}; !slices.Equal(got, want) || !slices.Equal(datasets.Missing(d), []int{1, 2}) {
 		t.Errorf("levels %v, missing %v; want %v", got, datasets.Missing(d), want)
 	}

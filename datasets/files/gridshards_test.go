@@ -2,12 +2,12 @@ package files
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -18,12 +18,8 @@ func TestGridShards(t *testing.T) {
 	write := func(name string, n int, pixels ...uint8) {
 		t.Helper()
 		var b bytes.Buffer
-		if err := npy.Write(&b, []int{n, 1, 2, 1}, pixels); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, npy.Write(&b, []int{n, 1, 2, 1}, pixels))
+		must.Write(t, filepath.Join(dir, name), b.Bytes())
 	}
 	write("images-000.npy", 2, 1, 2, 3, 4)
 	write("images-001.npy", 1, 5, 255)
@@ -32,9 +28,7 @@ func TestGridShards(t *testing.T) {
 		write("images-001.npy", 1, 5, last)
 		for _, inMemory := range []int{0, maxInMemory} {
 			d, err := set.read(t.Context(), inMemory)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if want := []uint8{1, 2, 3, 4, 5, last}; !slices.Equal(d.Bytes, want) || d.Count != 3 {
 				t.Errorf("%d bytes in memory: pixels %v of %d images, want %v", inMemory, d.Bytes, d.Count, want)
 			}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/pages"
 )
@@ -17,20 +18,14 @@ func TestFileCutShort(t *testing.T) {
 	const n, size = 64, 64 * 64
 	path := filepath.Join(t.TempDir(), "images.npy")
 	var whole bytes.Buffer
-	if err := npy.Write(&whole, []int{n, 64, 64, 1}, bytes.Repeat([]byte{0, 255, 7, 99}, n*size/4)); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, whole.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, npy.Write(&whole, []int{n, 64, 64, 1}, bytes.Repeat([]byte{0, 255, 7, 99}, n*size/4)))
+	must.Write(t, path, whole.Bytes())
 	set := GridFolder{Path: path}
 	d, err := set.read(t.Context(), 0)
 	if err != nil || d.Mapped != path {
 		t.Fatalf("mapped %q, %v", d.Mapped, err)
 	}
-	if err := os.Truncate(path, int64(whole.Len()/2)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Truncate(path, int64(whole.Len()/2)))
 	pixels := make([]float32, size)
 	image := func(i int) (err error) {
 		defer pages.Recover(&err)

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Cars3D with three cars has the pixels of SciPy, resized by Pillow.
@@ -32,13 +33,9 @@ func TestCars3D(t *testing.T) {
 		checkGolden(t, name, d, want)
 	}
 	twin, err := (&drawn.Cars{Size: 64, Elevations: 4, Azimuths: 24, Objects: 3}).Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	d, err := (&Cars3D{}).Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for k, f := range twin.Factors() {
 		if g := d.Factors()[k]; g.Name != f.Name || g.Kind != f.Kind || g.Size != f.Size {
 			t.Errorf("factor %v; want that of the twin, %v", g, f)
@@ -58,53 +55,36 @@ func carArchive(t *testing.T, mat []byte) { carArchiveOf(t, mat, "x.mat\r\n") }
 func carArchiveOf(t *testing.T, mat []byte, list string) {
 	t.Helper()
 	t.Setenv(cache.RootVariable, t.TempDir())
-	if err := os.MkdirAll(cache.Downloads("cars3d"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.MkdirAll(cache.Downloads("cars3d"), 0o777))
 	path := filepath.Join(cache.Downloads("cars3d"), cars3DFile)
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	z := gzip.NewWriter(f)
 	w := tar.NewWriter(z)
 	for _, member := range []struct {
 		name string
 		data []byte
 	}{{"data/cars/x.mat", mat}, {"data/cars/list.txt", []byte(list)}} {
-		if err := w.WriteHeader(&tar.Header{Name: member.name, Mode: 0o644, Size: int64(len(member.data))}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, w.WriteHeader(&tar.Header{Name: member.name, Mode: 0o644, Size: int64(len(member.data))}))
 		if _, err := w.Write(member.data); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, close := range []func() error{w.Close, z.Close, f.Close} {
-		if err := close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, close())
 	}
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	trusted := map[string]map[string]any{cars3DFile: {"size": info.Size(), "modified": info.ModTime().UTC(), "trusted": true}}
 	text, err := json.Marshal(trusted)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "sources.json"), text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.Write(t, filepath.Join(filepath.Dir(path), "sources.json"), text)
 }
 
 // Errors for broken archives and broken files in archives give the reason.
 func TestCars3DBroken(t *testing.T) {
 	read := func(name string) []byte {
-		data, err := os.ReadFile(filepath.Join("testdata/cars3d", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Read(t, filepath.Join("testdata/cars3d", name))
 		return data
 	}
 	car := read("car_001_mesh.mat")
@@ -147,9 +127,6 @@ func TestCars3DBroken(t *testing.T) {
 // writeTemp writes a file to a temporary folder.
 func writeTemp(t *testing.T, data []byte) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := must.Write(t, filepath.Join(t.TempDir(), "file"), data)
 	return path
 }

@@ -2,13 +2,13 @@ package public
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func rowOf(t *testing.T, text string) int {
@@ -45,9 +45,7 @@ func TestCelebA(t *testing.T) {
 	} {
 		publicFiles(t, "celeba", celebaSample(map[string]string{celebaAttributes: c.attributes}))
 		d, err := c.settings.Build(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		checkLevels(t, d, files[celebaImages])
 		h, w, channels := d.ImageShape()
 		pixels := make([]float32, h*w*channels)
@@ -86,18 +84,13 @@ func TestCelebABroken(t *testing.T) {
 
 func FuzzCelebAttributes(f *testing.F) {
 	for _, name := range []string{celebaAttributes, "list_attr_celeba_lf.txt", "broken/value_attr.txt", "broken/count_attr.txt"} {
-		data, err := os.ReadFile(filepath.Join("testdata", "celeba", name))
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Read(f, filepath.Join("testdata", "celeba", name))
 		f.Add(data)
 	}
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file := filepath.Join(dir, "table.txt")
-		if err := os.WriteFile(file, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, file, data)
 		table, err := readCelebAttributes(file)
 		if err == nil && len(table.levels) != len(table.images)*len(table.names) {
 			t.Errorf("%d levels of %d images", len(table.levels), len(table.images))

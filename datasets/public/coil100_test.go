@@ -6,15 +6,14 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestCOIL100(t *testing.T) {
 	files, _ := datatest.ReadGolden(t, "coil-100")
 	publicFiles(t, "coil100", map[string]string{coilFile: filepath.Join("coil-100", coilFile)})
 	d, err := (&COIL100{}).Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	checkRows(t, d, files[coilFile])
 	if f := d.Factors(); f[0].Value(3) != 100 || f[1].Value(71) != 355 {
 		t.Errorf("values of %+v", f)

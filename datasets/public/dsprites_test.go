@@ -21,6 +21,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // dSprites of smaller grids has the pixels and levels of NumPy and h5py, and the factors of its twin.
@@ -33,9 +34,7 @@ func TestDSprites(t *testing.T) {
 		}
 		publicFiles(t, "dsprites", map[string]string{name: filepath.Join("dsprites", file)})
 		d, err := (&DSprites{}).Build(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		h, w, c := d.ImageShape()
 		if shape := []int{d.Len(), h, w, c}; !slices.Equal(shape, want.Shape) {
 			t.Errorf("%s: shape %v; want %v", file, shape, want.Shape)
@@ -46,9 +45,7 @@ func TestDSprites(t *testing.T) {
 		sizes, levels := want.Sizes[1:], make([]int, 5)
 		for row, of := range want.Labels {
 			i, err := strconv.Atoi(row)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if d.FactorsAt(i, levels); !slices.Equal(levels, of[1:]) {
 				t.Errorf("%s: levels of image %d are %v; want %v", file, i, levels, of[1:])
 			}
@@ -59,9 +56,7 @@ func TestDSprites(t *testing.T) {
 			}
 		}
 		twin, err := (&drawn.Sprites{Size: 64, Scales: sizes[1], Orientations: sizes[2], Positions: sizes[3]}).Build(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for k, f := range twin.Factors() {
 			if g := d.Factors()[k]; g.Name != f.Name || g.Kind != f.Kind || g.Size != f.Size {
 				t.Errorf("%s: factor %d is %v; want that of the twin, %v", file, k, g, f)
@@ -75,9 +70,7 @@ func smallSprites(t *testing.T, d DSprites, seed uint64) datasets.Dataset {
 	t.Helper()
 	publicFiles(t, "dsprites", map[string]string{dspritesNPZ: filepath.Join("dsprites", dspritesNPZ)})
 	set, err := d.Build(seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return set
 }
 
@@ -94,12 +87,8 @@ func writePicture(t *testing.T, h, w int) (path string, m *image.NRGBA) {
 	}
 	path = filepath.Join(t.TempDir(), "picture.png")
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(png.Encode(f, m), f.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, errors.Join(png.Encode(f, m), f.Close()))
 	return path, m
 }
 
@@ -275,15 +264,11 @@ func TestDSpritesBroken(t *testing.T) {
 func BenchmarkDSprites(b *testing.B) {
 	b.Setenv(cache.RootVariable, b.TempDir())
 	file := fetch.File{Name: dspritesNPZ}
-	if err := fetch.Place(b.Context(), cache.Downloads("dsprites"), file, filepath.Join("testdata", "dsprites", dspritesNPZ), true); err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, fetch.Place(b.Context(), cache.Downloads("dsprites"), file, filepath.Join("testdata", "dsprites", dspritesNPZ), true))
 	for _, variant := range []string{"plain", "color", "noise"} {
 		b.Run(variant, func(b *testing.B) {
 			d, err := (&DSprites{Variant: variant, Channels: 3}).Build(0)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, err)
 			image, i := make([]float32, 64*64*3), 0
 			for b.Loop() {
 				d.Image(i%d.Len(), image)

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func modelnet(change func(*ModelNet40)) *ModelNet40 {
@@ -61,25 +62,17 @@ func meshes(t *testing.T, files map[string]string) {
 	publicFiles(t, "modelnet40", nil)
 	path := filepath.Join(t.TempDir(), modelnetFile)
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	z := zip.NewWriter(f)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		w, err := z.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if _, err := w.Write([]byte(files[name])); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(z.Close(), f.Close()); err != nil {
-		t.Fatal(err)
-	}
-	if err := fetch.Place(t.Context(), cache.Downloads("modelnet40"), fetch.File{Name: modelnetFile}, path, true); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(z.Close(), f.Close()))
+	must.OK(t, fetch.Place(t.Context(), cache.Downloads("modelnet40"), fetch.File{Name: modelnetFile}, path, true))
 }
 
 // Meshes stand upright, with z up, in numerical order.

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/fetch"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // publicFiles places files of testdata as the source files of a public data set, under the given names or their own. It
@@ -17,15 +18,11 @@ import (
 func publicFiles(t *testing.T, set string, files map[string]string) {
 	t.Helper()
 	root, err := os.MkdirTemp("", "unravel-data")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(root) }) // mapped files stay on Windows
 	t.Setenv(cache.RootVariable, root)
 	for name, from := range files {
-		if err := fetch.Place(t.Context(), cache.Downloads(set), fetch.File{Name: name}, filepath.Join("testdata", from), true); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, fetch.Place(t.Context(), cache.Downloads(set), fetch.File{Name: name}, filepath.Join("testdata", from), true))
 	}
 }
 

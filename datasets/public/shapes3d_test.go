@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // checkGolden compares a data set with another program's arrays.
@@ -47,9 +48,7 @@ func TestShapes3D(t *testing.T) {
 	files, _ := datatest.ReadGolden(t, "3dshapes")
 	files["broken/lzf.h5"] = files["3dshapes_fletcher.h5"] // the same images
 	twin, err := (&drawn.Room{Size: 16, Hues: 10, Scales: 8, Orientations: 15}).Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, file := range []string{"3dshapes.h5", "3dshapes_extensible.h5", "3dshapes_btree2.h5", "3dshapes_fletcher.h5", "3dshapes_latest_single.h5", "broken/lzf.h5"} {
 		publicFiles(t, "shapes3d", map[string]string{shapes3DFile: filepath.Join("3dshapes", file)})
 		d, err := (&Shapes3D{}).Build(0)
@@ -75,17 +74,10 @@ func TestShapes3D(t *testing.T) {
 // Errors for broken files give the reason, and leave no files.
 func TestShapes3DBroken(t *testing.T) {
 	half := filepath.Join(t.TempDir(), "half.h5")
-	whole, err := os.ReadFile("testdata/3dshapes/3dshapes.h5")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(half, whole[:len(whole)/2], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Read(t, "testdata/3dshapes/3dshapes.h5")
+	must.Write(t, half, whole[:len(whole)/2])
 	relative, err := filepath.Rel(filepath.Join(mustGetwd(t), "testdata"), half)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for file, words := range map[string]string{
 		relative:                       "cut off",
 		"3dshapes/broken/deflate.h5":   "images ([480 64 64 3], uint8): rows 0 to 480: chunk 0: deflate: ",
@@ -111,8 +103,6 @@ func TestShapes3DBroken(t *testing.T) {
 func mustGetwd(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return dir
 }

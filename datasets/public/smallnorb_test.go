@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // norbFiles returns the files of SmallNORB's sample by name, with replacements.
@@ -31,21 +32,15 @@ func TestSmallNORB(t *testing.T) {
 	want := files["training_then_testing_64_lanczos"]
 	publicFiles(t, "smallnorb", norbFiles(nil))
 	d, err := (&SmallNORB{Part: "all", Instance: true, Size: datasets.PictureSize{64, 64}}).Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	checkRows(t, d, want)
 	native, err := (&SmallNORB{Part: "training", Instance: true}).Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if h, _, _ := native.ImageShape(); h != norbSide || native.Len() != 120 {
 		t.Errorf("training: %d images of side %d; want 120 of %d", native.Len(), h, norbSide)
 	}
 	testing, err := (&SmallNORB{Part: "testing", Size: datasets.PictureSize{64, 64}}).Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if got := factorNames(testing); !slices.Equal(got, []string{"category", "elevation", "azimuth", "lighting"}) || testing.Len() != 120 {
 		t.Errorf("%d images of %v", testing.Len(), got)
 	}
@@ -128,9 +123,7 @@ func TestSmallNORBBroken(t *testing.T) {
 func TestNORBFile(t *testing.T) {
 	folder := filepath.Join("testdata", "smallnorb", "broken")
 	n, err := openNORB(filepath.Join(folder, "short-dat.mat.gz"), norbBytes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer n.close()
 	pair := make([]uint8, 2*norbSide*norbSide)
 	for i := range 4 {

@@ -2,7 +2,6 @@ package supervision_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,16 +12,13 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	. "github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // answerFile writes lines of answers to a file.
 func answerFile(t *testing.T, lines ...string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "pairs.csv")
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return must.Write(t, filepath.Join(t.TempDir(), "pairs.csv"), strings.Join(lines, "\n"))
 }
 
 func TestAnswers(t *testing.T) {
@@ -71,14 +67,10 @@ func TestAnswerBatches(t *testing.T) {
 	lines = append(lines, "16,17,x,same", "0,16,x,different", "3,17,x,different", "20,40,y,different")
 	s := datatest.Split(t, &Answers{File: answerFile(t, lines...), Share: 0.5, Union: true}, d)
 	sampler, err := NewSampler(s, 8, rng.New(3, "batches"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	apart := 0
 	for range 20 {
-		if err := sampler.StartEpoch(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, sampler.StartEpoch())
 		for b, ok := sampler.Next(); ok; b, ok = sampler.Next() {
 			for row, i := range b.Indices {
 				want := int32(-1)
@@ -122,13 +114,9 @@ func TestAnswersWithLabels(t *testing.T) {
 	}
 	path = answerFile(t, "0,1,x,same", "1,2,x,same", "4,5,x,same")
 	s, err = append(Of("labels", &FactorLabels{Fraction: 0.4, Share: 0.2}), Of("answers", &Answers{File: path, Share: 0.5, Union: true})...).Split(d, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	sampler, err := NewSampler(s, 6, rng.New(3, "batches"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	level := map[int]int32{}
 	own := make([]int32, 1)
 	for _, i := range []int{0, 1, 2, 3, 4, 5} {
@@ -136,9 +124,7 @@ func TestAnswersWithLabels(t *testing.T) {
 			level[i] = own[0]
 		}
 	}
-	if err := sampler.StartEpoch(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, sampler.StartEpoch())
 	for b, ok := sampler.Next(); ok; b, ok = sampler.Next() {
 		for row, i := range b.Indices {
 			if l, known := level[i]; known && b.Levels[row] != l {

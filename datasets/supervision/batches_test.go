@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	. "github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/internal/race"
 )
@@ -22,9 +23,7 @@ import (
 // epoch returns a copy of the batches of an epoch.
 func epoch(t testing.TB, s *Sampler) (batches []Batch) {
 	t.Helper()
-	if err := s.StartEpoch(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, s.StartEpoch())
 	for b, ok := s.Next(); ok; b, ok = s.Next() {
 		batches = append(batches, clone(b))
 	}
@@ -122,17 +121,13 @@ func TestSamplerResume(t *testing.T) {
 	b := datatest.Sampler(t, s, 25)
 	note := func() {
 		text, err := json.Marshal(b.State())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		states = append(states, text)
 	}
 	deal := func(b *Sampler, upTo int, start bool, note func()) (dealt []string) {
 		for len(dealt) < upTo {
 			if start {
-				if err := b.StartEpoch(); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, b.StartEpoch())
 			}
 			start = true
 			for batch, ok := b.Next(); ok; batch, ok = b.Next() {
@@ -146,16 +141,10 @@ func TestSamplerResume(t *testing.T) {
 	want = deal(b, 33, true, note)
 	for after, text := range states[:33] {
 		var state State
-		if err := json.Unmarshal(text, &state); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, json.Unmarshal(text, &state))
 		other, err := NewSampler(s, 25, rng.New(999, "other"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := other.Restore(state); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
+		must.OK(t, other.Restore(state))
 		got := deal(other, 33-after, after == 0, func() {})
 		if !slices.Equal(got, want[after:33]) {
 			t.Fatalf("restored after %d batches, it deals others", after)
@@ -194,17 +183,11 @@ func TestLoader(t *testing.T) {
 	var middle State
 	for round := range 3 {
 		want := epoch(t, plain)
-		if err := l.StartEpoch(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, l.StartEpoch())
 		if round == 2 { // leave the epoch, and return to the middle of the previous one
 			l.Next()
-			if err := l.Restore(middle); err != nil {
-				t.Fatal(err)
-			}
-			if err := plain.Restore(middle); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, l.Restore(middle))
+			must.OK(t, plain.Restore(middle))
 			want = nil
 			for b, ok := plain.Next(); ok; b, ok = plain.Next() {
 				want = append(want, clone(b))
@@ -238,9 +221,7 @@ func TestLoaderAllocatesNothing(t *testing.T) {
 	d := datatest.Build(t, &drawn.Square{Size: 16, Side: 5, Step: 1})
 	l := NewLoader(d, datatest.Sampler(t, datatest.Split(t, &None{}, d), 2))
 	defer l.Close()
-	if err := l.StartEpoch(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, l.StartEpoch())
 	l.Next()
 	if n := testing.AllocsPerRun(50, func() { l.Next() }); n > 0 {
 		t.Errorf("%v allocations a batch", n)
@@ -301,9 +282,7 @@ func BenchmarkLoader(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, _, ok := l.Next(); !ok {
-			if err := l.StartEpoch(); err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, l.StartEpoch())
 		}
 	}
 }
@@ -317,9 +296,7 @@ func TestViewLoader(t *testing.T) {
 	v.SetDefaults()
 	start := func() *Loader {
 		l, err := NewViewLoader(d, datatest.Sampler(t, s, 9), v, 5)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		t.Cleanup(l.Close)
 		return l
 	}
@@ -345,35 +322,25 @@ func TestViewLoader(t *testing.T) {
 	for _, threads := range []int{1, 4} {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
 		for range 2 {
-			if err := l.StartEpoch(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, l.StartEpoch())
 			if n := check(l, l.State()); n != 8 { // 20 labelled images and 44 others
 				t.Errorf("%d batches", n)
 			}
 		}
 	}
-	if err := l.StartEpoch(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, l.StartEpoch())
 	l.Next()
 	l.Next()
 	middle := l.State()
 	again := start()
-	if err := again.Restore(middle); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, again.Restore(middle))
 	if n := check(again, middle); n == 0 {
 		t.Error("nothing follows the middle of an epoch")
 	}
 	small, err := NewViewLoader(d, datatest.Sampler(t, s, 1), v, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer small.Close()
-	if err := small.StartEpoch(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, small.StartEpoch())
 	small.Next()
 	if n := testing.AllocsPerRun(50, func() { small.Next() }); n > 0 && !race.Enabled { // emptied pools do not count
 		t.Errorf("%v allocations a batch", n)
@@ -405,14 +372,10 @@ func BenchmarkViews(b *testing.B) {
 				}
 			}
 			defer l.Close()
-			if err := l.StartEpoch(); err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, l.StartEpoch())
 			next := func() {
 				if _, _, ok := l.Next(); !ok {
-					if err := l.StartEpoch(); err != nil {
-						b.Fatal(err)
-					}
+					must.OK(b, l.StartEpoch())
 				}
 			}
 			for b.Loop() {

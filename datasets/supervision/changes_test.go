@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	. "github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // changed returns the default settings with changes.
@@ -71,10 +71,7 @@ func differing(a, b []int) (n int) {
 func TestChangesGolden(t *testing.T) {
 	long.NotShort(t)
 	const n = 100_000
-	text, err := os.ReadFile("testdata/pairs/expected.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Read(t, "testdata/pairs/expected.json")
 	var cases map[string]struct {
 		Value    []float64
 		Settings struct {
@@ -200,9 +197,7 @@ func TestChangesIndependent(t *testing.T) {
 func sparse(t *testing.T, grid factor.Grid, levels ...[]int) datasets.Dataset {
 	t.Helper()
 	d, err := datasets.FromPixels("sparse", make([]uint8, len(levels)), 1, 1, 1, grid, levels)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return d
 }
 

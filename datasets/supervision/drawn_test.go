@@ -12,6 +12,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	. "github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // drawing is a supervision that draws groups of consecutive images, with the parity of the step as the action.
@@ -45,9 +47,7 @@ func (w drawing) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 func dealt(t testing.TB, b *Sampler, epochs int) (list []string) {
 	t.Helper()
 	for range epochs {
-		if err := b.StartEpoch(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, b.StartEpoch())
 		for batch, ok := b.Next(); ok; batch, ok = b.Next() {
 			list = append(list, fmt.Sprint(batch))
 		}
@@ -70,9 +70,7 @@ func TestDrawnGroups(t *testing.T) {
 		}
 		seen := map[string]bool{}
 		for range 2 {
-			if err := b.StartEpoch(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, b.StartEpoch())
 			var sizes []string
 			for batch, ok := b.Next(); ok; batch, ok = b.Next() {
 				if !batch.Labelled {
@@ -158,33 +156,23 @@ func TestDrawnResume(t *testing.T) {
 	d := datatest.ToyOf(circle("a", 8), circle("b", 6))
 	for name, s := range map[string]*Split{
 		"drawn":  datatest.Split(t, drawing{m: 3, count: 7, moves: true}, d),
-		"pass":   {M: 2, Drawn: &Drawn{M: 2, Count: 10, Pass: known48()}, Unlabelled: []int{3, 4, 9}},
+		"pass":   {M: 2, Drawn: &Drawn{M: 2, Count: 10, Pass: numeric.UpTo(48)}, Unlabelled: []int{3, 4, 9}},
 		"joined": datatest.Split(t, seeded{Choices{{Name: "pairs", Value: &Pairs{Count: 9}}, {Name: "drawn", Value: drawing{m: 2, count: 7}}, {Name: "labels", Value: &FactorLabels{Fraction: 0.5, Share: 0.3}}}, 3}, d),
 	} {
 		want := dealt(t, datatest.Sampler(t, s, 6), 3)
 		one := datatest.Sampler(t, s, 6)
 		for at := range want {
 			if at%one.Batches() == 0 {
-				if err := one.StartEpoch(); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, one.StartEpoch())
 			}
 			one.Next()
 			text, err := json.Marshal(one.State())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			var state State
-			if err := json.Unmarshal(text, &state); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, json.Unmarshal(text, &state))
 			other, err := NewSampler(s, 6, rng.New(99, "other"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := other.Restore(state); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
+			must.OK(t, other.Restore(state))
 			var got []string
 			for batch, ok := other.Next(); ok; batch, ok = other.Next() {
 				got = append(got, fmt.Sprint(batch))
@@ -195,14 +183,6 @@ func TestDrawnResume(t *testing.T) {
 			}
 		}
 	}
-}
-
-func known48() []int {
-	list := make([]int, 48)
-	for i := range list {
-		list[i] = i
-	}
-	return list
 }
 
 // seeded applies several kinds of supervision as a config does.

@@ -2,52 +2,37 @@ package supervision
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/drawn"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
 // arrayFile writes an array to a file of a temporary folder.
 func arrayFile[T npy.Element](t *testing.T, name string, shape []int, data ...T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if err := npy.Write(f, shape, data); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return must.WriteNPY(t, filepath.Join(t.TempDir(), name), shape, data)
 }
 
 func TestGroupsFromFiles(t *testing.T) {
 	d, err := (&drawn.Square{Size: 8, Side: 2, Step: 1}).Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	images := arrayFile(t, "images.npy", []int{2, 2}, int64(0), 9, 3, 5)
 	moves := arrayFile(t, "moves.npy", []int{2, 2, 2}, float64(0), 0, 0.25, 0.5, 0, 0, 1, 2)
 	rotations := arrayFile(t, "rotations.npy", []int{2, 2, 4}, float32(0), 0, 1, 0, 0, 0, 1, 0.75, 1, 0, 0, 0, 1, 0, 0, 2)
 
 	split, err := (&Groups{Images: images}).Split(d, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	step := float32(2 * math.Pi / 8)
 	if want := []float32{0, 0, step, step}; !slices.Equal(split.Transformations[0], want) || split.M != 2 || len(split.Unlabelled) != 0 || split.Rotations != 0 {
 		t.Errorf("transformations %v of the first group, M %d, %d unlabelled images, %d rotations; want %v, 2, 0, 0", split.Transformations[0], split.M, len(split.Unlabelled), split.Rotations, want)
 	}
 	split, err = (&Groups{Images: images, Transformations: moves, Rotations: rotations, Unlabelled: true}).Split(d, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if want := []float32{0, 0, 1, 0, 0, 0, 1, 2, 1, 0, 0, 2}; !slices.Equal(split.Transformations[1], want) || split.Rotations != 1 || split.K() != 6 || len(split.Unlabelled) != 60 {
 		t.Errorf("transformations %v of the second group, %d rotations, %d columns, %d unlabelled images; want %v, 1, 6, 60", split.Transformations[1], split.Rotations, split.K(), len(split.Unlabelled), want)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	. "github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // incomplete returns the grid of an angle of 6 levels, an object of 3 and a size of 2. Unknown are the angle of image
@@ -31,9 +32,7 @@ func incomplete(t *testing.T) (d datasets.Dataset, levels [][]int) {
 		levels = append(levels, row)
 	}
 	d, err := datasets.FromPixels("some", make([]uint8, grid.Len()), 1, 1, 1, grid, levels)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return d, levels
 }
 

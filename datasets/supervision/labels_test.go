@@ -3,7 +3,6 @@ package supervision_test
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	. "github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -61,9 +61,7 @@ func TestFactorLabelsSeed(t *testing.T) {
 	d := datatest.Build(t, &drawn.Square{Size: 16, Side: 4, Step: 1})
 	draw := func(seed uint64, fraction float64) []int {
 		s, err := (&FactorLabels{Fraction: fraction}).Split(d, rng.New(seed, "supervision"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return s.Known.Images
 	}
 	few, more := draw(1, 0.1), draw(1, 0.3)
@@ -79,18 +77,7 @@ func TestFactorLabelsSeed(t *testing.T) {
 
 func labelFile[T npy.Element](t *testing.T, shape []int, data ...T) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "labels.npy")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := npy.Write(f, shape, data); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return must.WriteNPY(t, filepath.Join(t.TempDir(), "labels.npy"), shape, data)
 }
 
 func TestLabelFile(t *testing.T) {
@@ -315,10 +302,7 @@ func TestLabelTables(t *testing.T) {
 		{"words and numbers", "a\n7\nx\nNA\n7\n", "categorical", "a 2 [0 1 -1 0] [] 7 x"},
 		{"a gap", "a\n0\n3\n1\n0\n", "circular:4", "a 4 [0 3 1 0] []"},
 	} {
-		path := filepath.Join(t.TempDir(), "labels.csv")
-		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := must.Write(t, filepath.Join(t.TempDir(), "labels.csv"), c.text)
 		s := &FactorLabels{Fraction: 1, File: path}
 		if c.kind != "" {
 			s.Kinds.List = []string{c.kind}
@@ -342,10 +326,7 @@ func TestLabelTables(t *testing.T) {
 		"cat\ncow\ncat\ncow\n": "want a row for each of the 4 images of dataset toy; its first line (cat) names the columns",
 		"a\n0\nx\n1\n2\n":      `line 3, field 1: "x" is a word, and 0 in line 2 a number`,
 	} {
-		path := filepath.Join(t.TempDir(), "labels.csv")
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		path := must.Write(t, filepath.Join(t.TempDir(), "labels.csv"), text)
 		if _, err := (&FactorLabels{Fraction: 1, File: path, Kinds: factor.ColumnKinds{List: []string{"circular:360"}}}).Split(d, rng.New(0, "")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	. "github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // checkMixed checks the plan and the levels of an epoch over all images of d. It returns the drawn images.
@@ -189,9 +190,7 @@ func TestMixedEpochsAtRandom(t *testing.T) {
 // epochWithLevels returns a copy of an epoch.
 func epochWithLevels(t testing.TB, s *Sampler) (batches []Batch) {
 	t.Helper()
-	if err := s.StartEpoch(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, s.StartEpoch())
 	for b, ok := s.Next(); ok; b, ok = s.Next() {
 		c := clone(b)
 		c.Levels = slices.Clone(b.Levels)
@@ -243,21 +242,15 @@ func TestMixedSamplerErrors(t *testing.T) {
 		}
 	}
 	b := datatest.Sampler(t, datatest.Split(t, &FactorLabels{Fraction: 0.5, Share: 0.5}, d), 8)
-	if err := b.StartEpoch(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, b.StartEpoch())
 	state := b.State()
 	state.Epoch = math.MaxInt // a manipulated checkpoint
-	if err := b.Restore(state); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, b.Restore(state))
 	if _, ok := b.Next(); !ok {
 		t.Error("no batch")
 	}
 	var old State
-	if err := json.Unmarshal([]byte(`{"epoch":1,"position":2,"stream":"cGNnOgAAAAAAAAADAAAAAAAAAAQ="}`), &old); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal([]byte(`{"epoch":1,"position":2,"stream":"cGNnOgAAAAAAAAADAAAAAAAAAAQ="}`), &old))
 	plain := datatest.Sampler(t, datatest.Split(t, &None{}, d), 8)
 	if err := plain.Restore(old); err != nil {
 		t.Errorf("a state without the new field: %v", err)
@@ -277,14 +270,10 @@ func TestMixedSamplerResume(t *testing.T) {
 		var want []string
 		var states []string
 		for range 4 {
-			if err := b.StartEpoch(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, b.StartEpoch())
 			for {
 				text, err := json.Marshal(b.State())
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				batch, ok := b.Next()
 				if !ok {
 					break
@@ -294,25 +283,17 @@ func TestMixedSamplerResume(t *testing.T) {
 		}
 		for at, text := range states {
 			var state State
-			if err := json.Unmarshal([]byte(text), &state); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, json.Unmarshal([]byte(text), &state))
 			other, err := NewSampler(s, 9, rng.New(uint64(at), "other"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if err := other.StartEpoch(); err != nil { // it has returned other batches before
 				t.Fatal(err)
 			}
-			if err := other.Restore(state); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, other.Restore(state))
 			for n := at; n < len(want); {
 				batch, ok := other.Next()
 				if !ok {
-					if err := other.StartEpoch(); err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, other.StartEpoch())
 					continue
 				}
 				if fmt.Sprint(batch) != want[n] {
@@ -334,9 +315,7 @@ func TestMixedLoader(t *testing.T) {
 		image := make([]float32, 256)
 		for range 2 {
 			want := epochWithLevels(t, plain)
-			if err := l.StartEpoch(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, l.StartEpoch())
 			for _, w := range want {
 				b, images, ok := l.Next()
 				if !ok || fmt.Sprint(b) != fmt.Sprint(w) || len(images) != 256*len(b.Indices) {
@@ -351,9 +330,7 @@ func TestMixedLoader(t *testing.T) {
 		}
 		small := NewLoader(d, datatest.Sampler(t, s, 3))
 		defer small.Close()
-		if err := small.StartEpoch(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, small.StartEpoch())
 		small.Next()
 		if n := testing.AllocsPerRun(50, func() { small.Next() }); n > 0 {
 			t.Errorf("%T: %v allocations a batch", supervision, n)
@@ -374,18 +351,14 @@ func BenchmarkLabels(b *testing.B) {
 		s := datatest.Sampler(b, datatest.Split(b, supervision, d), 64)
 		b.Run(name+"/epoch", func(b *testing.B) {
 			for b.Loop() {
-				if err := s.StartEpoch(); err != nil {
-					b.Fatal(err)
-				}
+				must.OK(b, s.StartEpoch())
 			}
 		})
 		b.Run(name+"/next", func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, ok := s.Next(); !ok {
-					if err := s.StartEpoch(); err != nil {
-						b.Fatal(err)
-					}
+					must.OK(b, s.StartEpoch())
 				}
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // posed is a data set of one pixel with poses, hues and two objects, in an order unlike a grid's.
@@ -22,9 +23,7 @@ func posed(t *testing.T, table [][9]float64) datasets.Dataset {
 		grid.At(i, levels[row])
 	}
 	d, err := datasets.FromPixels("posed", make([]uint8, grid.Len()), 1, 1, 1, grid, levels)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return d
 }
 
@@ -137,9 +136,7 @@ func TestPathsOfPoses(t *testing.T) {
 	} {
 		d := posed(t, c.table)
 		split, err := (&Paths{Count: 40, Length: 50, Step: c.step}).Split(d, rng.New(1, "paths"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		seen, from, to := map[[9]int]bool{}, make([]int, 3), make([]int, 3)
 		for _, path := range split.Groups {
 			for m := 1; m < len(path); m++ {
@@ -197,18 +194,12 @@ func TestGroupsOfPoses(t *testing.T) {
 	moves := arrayFile(t, "moves.npy", []int{2, 3, 3}, float64(0), 0, 0, 0.5, 0, 0, 0.25, 0, 0, 0, 0, 0, 1, 0, 0, 2, 0, 0)
 	turns := arrayFile(t, "turns.npy", []int{2, 3, 4}, float32(0), 0, 1, 0, 0, 0, 1, 0.75, 1, 0, 0, 0.5, 0, 0, 1, 0, 0, 0, 1, 0.25, 1, 0, 0, 1.5)
 	derived, err := (&Groups{Images: images}).Split(d, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	checkMoves(t, d, derived)
 	angles, err := (&Groups{Images: images, Transformations: moves}).Split(d, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	both, err := (&Groups{Images: images, Transformations: moves, Rotations: turns}).Split(d, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	row := both.Transformations[1][2*7:]
 	if want := []float32{2, 0, 0, 1, 0, 0, 1.5}; !slices.Equal(row, want) || both.Rotations != 1 {
 		t.Errorf("the last image of the second group moves by %v, want %v", row, want)

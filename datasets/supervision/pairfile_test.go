@@ -1,7 +1,6 @@
 package supervision_test
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,15 +9,13 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	. "github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // pairFile writes a file of pairs.
 func pairFile(t testing.TB, name, text string) *Changes {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := must.Write(t, filepath.Join(t.TempDir(), name), text)
 	return changed(func(s *Changes) { s.File = path })
 }
 
@@ -99,9 +96,7 @@ func FuzzPairFile(f *testing.F) {
 			return
 		}
 		b, err := NewSampler(s, 8, rng.New(1, "batch"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, batch := range epoch(t, b) {
 			for _, i := range batch.Indices {
 				if i < 0 || i >= d.Len() {

@@ -9,9 +9,11 @@ import (
 	"testing"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/graph/rng"
-	"golang.org/x/sys/unix"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // BenchmarkStream loads batches of 64 images of a cached set in random order, from the page cache and from the disk.
@@ -24,21 +26,15 @@ func BenchmarkStream(b *testing.B) {
 		b.Run(kind, func(b *testing.B) {
 			s, d := mappedSet(b, 16384)
 			split, err := (&None{}).Split(d, nil)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, err)
 			sampler, err := NewSampler(split, 64, rng.New(1, "batch"))
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, err)
 			l := NewLoader(d, sampler)
 			defer l.Close()
 			deal := func(batches int) {
 				for range batches {
 					if _, _, ok := l.Next(); !ok {
-						if err := l.StartEpoch(); err != nil {
-							b.Fatal(err)
-						}
+						must.OK(b, l.StartEpoch())
 					}
 				}
 			}
@@ -73,16 +69,11 @@ func BenchmarkStream(b *testing.B) {
 // ownMemory returns the memory of the process without mapped files, in MiB (RssAnon).
 func ownMemory(b *testing.B) float64 {
 	b.Helper()
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		b.Fatal(err)
-	}
+	text := must.Read(b, "/proc/self/status")
 	for line := range strings.Lines(string(text)) {
 		if value, ok := strings.CutPrefix(line, "RssAnon:"); ok {
 			n, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 64)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, err)
 			return n / 1024
 		}
 	}
@@ -93,15 +84,9 @@ func ownMemory(b *testing.B) float64 {
 func dropPages(b *testing.B, path string, mapped []byte) {
 	b.Helper()
 	before := uintptr(unsafe.Pointer(unsafe.SliceData(mapped))) % uintptr(os.Getpagesize()) // the header
-	if err := unix.Madvise(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(mapped)), -int(before))), len(mapped)+int(before)), unix.MADV_DONTNEED); err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, unix.Madvise(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(mapped)), -int(before))), len(mapped)+int(before)), unix.MADV_DONTNEED))
 	f, err := os.Open(path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	defer f.Close()
-	if err := unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED); err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED))
 }

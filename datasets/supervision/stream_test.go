@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // mappedSet returns a cached set of images of 64 x 64 x 3: n images of noise, or in a benchmark 3D Shapes if fetched.
@@ -39,9 +40,7 @@ func mappedSet(t testing.TB, n int) (*cache.Set, *stored.Set) {
 		}
 		return w.SetLevels(levels)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s, stored.FromCache(s)
 }
@@ -51,21 +50,15 @@ func mappedSet(t testing.TB, n int) (*cache.Set, *stored.Set) {
 func TestMappedLoader(t *testing.T) {
 	s, d := mappedSet(t, 200)
 	plain, err := datasets.FromPixels("memory", slices.Clone(s.Images), 64, 64, 3, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	order := rng.New(2, "order").Perm(200)[:150]
 	for name, sets := range map[string][2]datasets.Dataset{"whole": {d, plain}, "sample": {datasets.Sample(d, order), datasets.Sample(plain, order)}} {
 		loaders := [2]*Loader{}
 		for i, set := range sets {
 			split, err := (&None{}).Split(set, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			sampler, err := NewSampler(split, 64, rng.New(1, "batch"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			loaders[i] = NewLoader(set, sampler)
 			defer loaders[i].Close()
 		}
@@ -81,15 +74,11 @@ func TestMappedLoader(t *testing.T) {
 		}
 		for epoch := range 2 {
 			for _, l := range loaders {
-				if err := l.StartEpoch(); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, l.StartEpoch())
 			}
 			compare(fmt.Sprint("epoch ", epoch), 2)
 			for _, l := range loaders {
-				if err := l.Restore(l.State()); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, l.Restore(l.State()))
 			}
 			compare("restored", 3)
 		}

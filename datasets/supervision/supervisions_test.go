@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	. "github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // several is a supervision of several kinds.
@@ -34,9 +35,7 @@ func TestPairsAndLabels(t *testing.T) {
 	pairs, labels := &Pairs{Count: 5}, &FactorLabels{Fraction: 0.5, Share: 0.5}
 	s := datatest.Split(t, several{pairs, labels}, d)
 	alone, err := Of("pairs", pairs).Split(d, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if fmt.Sprint(s.Groups, s.Transformations, s.M, s.Unlabelled) != fmt.Sprint(alone.Groups, alone.Transformations, alone.M, alone.Unlabelled) {
 		t.Error("pairs beside labels are other pairs")
 	}
@@ -44,9 +43,7 @@ func TestPairsAndLabels(t *testing.T) {
 		t.Errorf("%d labelled images, %+v", n, s.Known)
 	}
 	b := datatest.Sampler(t, s, 6)
-	if err := b.StartEpoch(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, b.StartEpoch())
 	want, labelled := make([]int32, len(d.Factors())), 0
 	for {
 		batch, ok := b.Next()
@@ -89,9 +86,7 @@ func TestLabelsAndSimilarities(t *testing.T) {
 	levels := make([]int, 3)
 	spread, own, passed := 0, 0, map[int]bool{}
 	for range 8 {
-		if err := b.StartEpoch(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, b.StartEpoch())
 		for {
 			batch, ok := b.Next()
 			if !ok {
@@ -152,9 +147,7 @@ func TestSourcesAreDealtApart(t *testing.T) {
 		return &FactorLabels{Fraction: 1, Share: 0.3, File: labelFile(t, []int{d.Len(), 1}, levels...), Names: []string{name}}
 	}
 	b := datatest.Sampler(t, datatest.Split(t, several{file("p"), file("q")}, d), 10)
-	if err := b.StartEpoch(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, b.StartEpoch())
 	var first, second []int
 	for {
 		batch, ok := b.Next()
@@ -214,9 +207,7 @@ func TestPairsAndPaths(t *testing.T) {
 		t.Errorf("an epoch of %d images, want %d", got, want)
 	}
 	for range 3 {
-		if err := b.StartEpoch(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, b.StartEpoch())
 		var sizes []string
 		dealt := map[string]int{}
 		for {
@@ -271,20 +262,14 @@ func TestSupervisionsConfig(t *testing.T) {
 		t.Fatalf("%v, %v", s.Supervision, err)
 	}
 	text, err := config.Encode(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	again, err := configtest.Decode(string(text))
 	if err != nil || again.Supervision.String() != "pairs, labels" {
 		t.Errorf("%s: %v, %v", text, again.Supervision, err)
 	}
 	n, err := config.Parse("test.yaml", []byte("supervision: [{pairs: {count: 7}}, labels]"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Override("supervision.1.labels.fraction=0.3"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, n.Override("supervision.1.labels.fraction=0.3"))
 	if err := n.Decode(&s); err != nil || s.Supervision[1].Value.(*FactorLabels).Fraction != 0.3 {
 		t.Errorf("%v, %v", s.Supervision, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	. "github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // walked returns a set of pixels with the levels of a grid, except for omitted images.
@@ -25,9 +26,7 @@ func walked(t *testing.T, grid factor.Grid, leave ...int) datasets.Dataset {
 		}
 	}
 	d, err := datasets.FromPixels("walked", make([]uint8, len(levels)), 1, 1, 1, grid, levels)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return d
 }
 
@@ -47,9 +46,7 @@ func TestWalksSteps(t *testing.T) {
 			t.Error(err)
 		}
 		split, err := w.Split(d, rng.New(1, "walks"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got, want := fmt.Sprint(split.Actions), fmt.Sprintf("[{turn+%[1]d 2 %[1]d} {turn-%[1]d 2 -%[1]d} {size+%[1]d 1 %[1]d} {size-%[1]d 1 -%[1]d}]", w.Step); got != want {
 			t.Errorf("actions %s, want %s", got, want)
 		}
@@ -111,9 +108,7 @@ func TestWalksFixed(t *testing.T) {
 	d := walked(t, walkedGrid[1:])
 	w := &Walks{Episodes: 50, Actions: 3, Step: 1, Ends: "stay", Fixed: true, Factors: []string{"size", "turn"}}
 	split, err := w.Split(d, rng.New(1, "walks"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	last, first := make([]int, 2), make([]int, 2)
 	for g := 1; g < len(split.Groups); g++ {
 		d.FactorsAt(split.Groups[g-1][3], last)
@@ -133,9 +128,7 @@ func TestWalksMoves(t *testing.T) {
 	w := NewWalks()
 	for _, w.Fixed = range []bool{false, true} {
 		split, err := w.Split(walked(t, walkedGrid), rng.New(1, "walks"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if !split.Moves() || len(split.Actions) != 2 {
 			t.Errorf("fixed %v: moves known: %v, %d actions", w.Fixed, split.Moves(), len(split.Actions))
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // free is a scalar at no cost: its value is 0, and it writes gradients of 1 only once.
@@ -64,25 +65,19 @@ func BenchmarkPixels(b *testing.B) {
 			return layer.Dropout(x, gradcheck.Node(x.Graph(), tensor.Float32, "mask", x.Shape()...))
 		}},
 	} {
-		must := gradcheck.Must(b)
+		node := gradcheck.Must(b)
 		x := gradcheck.Node(gorgonia.NewGraph(), tensor.Float32, "x", 64, 32, 32, c.channels)
-		y := must(c.build(x))
-		g, err := gorgonia.Grad(must(free(y)), x)
-		if err != nil {
-			b.Fatal(err)
-		}
+		y := node(c.build(x))
+		g, err := gorgonia.Grad(node(free(y)), x)
+		must.OK(b, err)
 		bytes := int64(4 * (x.Shape().TotalSize() + y.Shape().TotalSize()))
 		for name, outputs := range map[string]gorgonia.Nodes{"forward": {y}, "both": {y, g[0]}} {
 			m, err := machine.New(x.Graph(), outputs...)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, err)
 			b.Run(c.name+"/"+name, func(b *testing.B) {
 				b.SetBytes(bytes * int64(len(outputs)))
 				for b.Loop() {
-					if err := m.RunAll(); err != nil {
-						b.Fatal(err)
-					}
+					must.OK(b, m.RunAll())
 				}
 			})
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // smallNet returns the parameters and the loss of an autoencoder with every kind of layer with weights.
@@ -20,9 +21,7 @@ func smallNet(t *testing.T, dt tensor.Dtype) (loss *gorgonia.Node, parameters go
 	g := gorgonia.NewGraph()
 	ok := func(n *gorgonia.Node, err error) *gorgonia.Node {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return n
 	}
 	input := func(name string, size float64, shape ...int) *gorgonia.Node {
@@ -58,18 +57,12 @@ func smallNet(t *testing.T, dt tensor.Dtype) (loss *gorgonia.Node, parameters go
 func TestMixed(t *testing.T) {
 	loss, parameters := smallNet(t, tensor.Float32)
 	gradients, err := gorgonia.Grad(loss, parameters...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(loss.Graph(), append(gradients, loss)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	run := func(mixed bool) [][]float32 {
 		m.SetMixed(mixed)
-		if err := m.RunAll(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, m.RunAll())
 		values := [][]float32{{float32(*m.Value(loss).(*gorgonia.F32))}}
 		for _, g := range gradients {
 			values = append(values, slices.Clone(m.Value(g).Data().([]float32)))
@@ -104,15 +97,11 @@ func TestMixed(t *testing.T) {
 func TestMixedDouble(t *testing.T) {
 	loss, _ := smallNet(t, tensor.Float64)
 	m, err := machine.New(loss.Graph(), loss)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var values [2]float64
 	for i := range values {
 		m.SetMixed(i == 1)
-		if err := m.RunAll(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, m.RunAll())
 		values[i] = float64(*m.Value(loss).(*gorgonia.F64))
 	}
 	if values[0] != values[1] {

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -173,9 +174,7 @@ func TestBatchMoments(t *testing.T) {
 	if err == nil {
 		err = m.RunAll()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	got := m.Value(n).Data().([]float32)
 	for part := range 2 {
 		var mean, variance [3]float64
@@ -215,9 +214,7 @@ func TestNormErrors(t *testing.T) {
 	v, w := gradcheck.Node(g, tensor.Float32, "v", 6), gradcheck.Node(g, tensor.Float32, "w", 5)
 	o := layer.NormOptions{Epsilon: epsilon}
 	m, err := layer.BatchMoments(x, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	second := func(_ *gorgonia.Node, err error) error { return err }
 	for want, err := range map[string]error{
 		"a batch of 3 equal parts":                second(layer.BatchMoments(x, 3)),

@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // images lists the sizes [batch, height, width, channels] of the checks: odd sizes, one pixel, one image, one row,
@@ -120,22 +121,16 @@ func TestAdaptivePool(t *testing.T) {
 // gradients returns the value of an operation on images and the gradient of its sum.
 func gradients(t *testing.T, values []float32, shape []int, build func(x *gorgonia.Node) (*gorgonia.Node, error)) (value, gradient []float32) {
 	t.Helper()
-	must := gradcheck.Must(t)
+	node := gradcheck.Must(t)
 	x := gorgonia.NewTensor(gorgonia.NewGraph(), tensor.Float32, 4, gorgonia.WithShape(shape...), gorgonia.WithName("x"),
 		gorgonia.WithValue(tensor.New(tensor.WithShape(shape...), tensor.WithBacking(values))))
-	y := must(build(x))
-	total := must(gorgonia.Sum(must(graph.Reshape(y, y.Shape().TotalSize()))))
+	y := node(build(x))
+	total := node(gorgonia.Sum(node(graph.Reshape(y, y.Shape().TotalSize()))))
 	g, err := gorgonia.Grad(total, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(y.Graph(), y, g[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, m.RunAll())
 	read := func(n *gorgonia.Node) []float32 { return m.Value(n).(*tensor.Dense).Float32s() }
 	return read(y), read(g[0])
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // tangentCase is an operation. Its first input is x, and its other inputs are parameters.
@@ -141,25 +142,15 @@ func TestTangentIsAdjointOfGradient(t *testing.T) {
 				in = append(in, drawn(g, fmt.Sprint("input ", i), input))
 			}
 			y, err := c.apply(in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			v, dy := drawn(g, "v", gradcheck.Input{Shape: c.inputs[0].Shape}), drawn(g, "dy", gradcheck.Input{Shape: y.Shape()})
 			along, err := graph.JVP(y, in[0], v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			back, err := graph.VJP(y, dy, in[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			m, err := machine.New(y.Graph(), along, back, v, dy)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := m.RunAll(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
+			must.OK(t, m.RunAll())
 			value := func(n *gorgonia.Node) []float64 { return m.Value(n).Data().([]float64) }
 			left, right := dot(value(dy), value(along)), dot(value(back), value(v))
 			if math.Abs(left-right) > 1e-10*max(1, math.Abs(left)) || left == 0 {

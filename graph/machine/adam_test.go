@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -40,12 +41,8 @@ func (x training) steps(t testing.TB, n int, m gorgonia.VM, s gorgonia.Solver) {
 	t.Helper()
 	model := gorgonia.NodesToValueGrads(x.weights)
 	for range n {
-		if err := m.RunAll(); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Step(model); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, m.RunAll())
+		must.OK(t, s.Step(model))
 		m.Reset()
 	}
 }
@@ -121,9 +118,7 @@ func TestDualValues(t *testing.T) {
 	b := newBuilder(t)
 	x := b.scalarFit(tensor.Float64)
 	tape := gorgonia.NewTapeMachine(b.g, gorgonia.BindDualValues(x.weights...))
-	if err := tape.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, tape.RunAll())
 	x.weights[0].Value().(*tensor.Dense).Set(0, 3.)
 	run(t, b.machine(x.grads...))
 	for i, w := range x.weights {
@@ -177,9 +172,7 @@ func TestAdamMovedValue(t *testing.T) {
 		a, m := machine.NewAdam(), b.machine(x.grads...)
 		x.steps(t, 3, m, a)
 		if move {
-			if err := gorgonia.Let(x.weights[0], x.weights[0].Value().(*tensor.Dense).Clone().(*tensor.Dense)); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, gorgonia.Let(x.weights[0], x.weights[0].Value().(*tensor.Dense).Clone().(*tensor.Dense)))
 		}
 		x.steps(t, 3, m, a)
 		return wide(x.weights[0].Value())
@@ -198,9 +191,7 @@ func TestAdamErrors(t *testing.T) {
 	var none *gorgonia.Node
 	used := machine.NewAdam()
 	run(t, b.machine(x.grads...))
-	if err := used.Step(model); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, used.Step(model))
 	for want, err := range map[string]error{
 		"value 0 (free): No Gradient node":       machine.NewAdam().Step([]gorgonia.ValueGrad{free}),
 		"value 0 (whole): it has no value":       machine.NewAdam().Step([]gorgonia.ValueGrad{whole}),
@@ -326,12 +317,8 @@ func BenchmarkTraining(b *testing.B) {
 			model := gorgonia.NodesToValueGrads(x.weights)
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := vm.RunAll(); err != nil {
-					b.Fatal(err)
-				}
-				if err := solver.Step(model); err != nil {
-					b.Fatal(err)
-				}
+				must.OK(b, vm.RunAll())
+				must.OK(b, solver.Step(model))
 				vm.Reset()
 			}
 		})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // classifier is a network made from Gorgonia's layers and loss.
@@ -42,9 +43,7 @@ func TestStockLayers(t *testing.T) {
 				m = gorgonia.NewTapeMachine(b.g)
 			case "all":
 				all, err := machine.New(b.g)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				m = all
 			default:
 				m = b.machine(x.grads...)
@@ -52,15 +51,11 @@ func TestStockLayers(t *testing.T) {
 			for i := range 3 {
 				input := b.g.ByName("x")[0]
 				input.Value().(*tensor.Dense).Set(i, dtOne(dt, float64(i)))
-				if err := m.RunAll(); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, m.RunAll())
 				got := [][]float64{slices.Clone(wide(into)), slices.Clone(wide(x.loss.Value()))}
 				for _, w := range x.weights {
 					g, err := w.Grad()
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, err)
 					got = append(got, slices.Clone(wide(g)))
 				}
 				if name == "tape" {
@@ -134,9 +129,7 @@ func TestNewAll(t *testing.T) {
 	e, s := b.ok(gorgonia.Exp(x)), b.ok(gorgonia.Sum(x))
 	gorgonia.Set(x, e)
 	m, err := machine.New(b.g)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	run(t, m)
 	v := wide(x.Value())
 	if got := wide(e.Value()); math.Abs(got[1]-math.Exp(v[1])) > 1e-12 || wide(s.Value())[0] != v[0]+v[1] || unused.Value() != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // A kept output has a buffer, and a value only if it is listed twice. Copies are counted. An operation on the CPU sees a
@@ -23,9 +24,7 @@ func TestDeviceKept(t *testing.T) {
 	if errors.Is(err, vulkan.ErrNoLoader) || errors.Is(err, vulkan.ErrNoDriver) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	d := machine.NewDevice(gpu)
 	defer d.Close()
 	weights, other := []float32{-1, 2, 3}, []float32{5}
@@ -41,26 +40,18 @@ func TestDeviceKept(t *testing.T) {
 	squares := gorgonia.Must(gorgonia.Square(x)) // without a device form
 	for times, down := range map[int]int64{1: 3, 2: 3 + 3} {
 		m, err := machine.New(g, append(slices.Repeat([]*gorgonia.Node{y}, times), squares)...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		defer m.Close()
 		m.Keep(machine.Kept{Values: gorgonia.Nodes{y}})
-		if err := m.SetDevice(d); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, m.SetDevice(d))
 		if p := m.Placement(); p.Up != 0 || p.Down != 4*down || p.Device != 2 || p.CPU != 1 {
 			t.Errorf("listed %d times: %+v; want %d bytes down and none up", times, p, 4*down)
 		}
 		double := d.NewTape()
 		kernels.Scale(double.Tape, 2, double.Reads(weights), double.Changes(weights), 3)
-		if err := double.Compile(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, double.Compile())
 		for range 2 {
-			if err := m.RunAll(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, m.RunAll())
 			w := weights[1]
 			if got, want := m.Value(squares).Data().([]float32), []float32{w * w / 4, w * w, 9 * w * w / 4}; !slices.Equal(got, want) {
 				t.Errorf("squares %v of weights %v, want %v", got, weights, want)
@@ -72,14 +63,10 @@ func TestDeviceKept(t *testing.T) {
 			if v := m.Value(y); (v != nil) != (times > 1) || v != nil && !slices.Equal(v.Data().([]float32), want) {
 				t.Errorf("listed %d times: the value is %v, want %v", times, v, want)
 			}
-			if err := double.Run(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, double.Run())
 		}
 		other[0]++
-		if err := d.Settle(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, d.Settle())
 	}
 	if want := []float32{-16, 32, 48}; !slices.Equal(weights, want) || other[0] != 7 {
 		t.Errorf("weights %v and other %v, want %v and 7", weights, other, want)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -29,9 +30,7 @@ func TestInputsAreReadAgain(t *testing.T) {
 	expect(10, 20)
 	v.Data().([]float64)[1] = 5
 	expect(10, 50)
-	if err := gorgonia.Let(x, tensor.New(tensor.WithShape(1, 2), tensor.WithBacking([]float64{3, 4}))); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, gorgonia.Let(x, tensor.New(tensor.WithShape(1, 2), tensor.WithBacking([]float64{3, 4}))))
 	expect(30, 40)
 }
 
@@ -48,9 +47,7 @@ func TestSharedParameter(t *testing.T) {
 		x, zero := b.hold("p", p), b.hold("zero", tensor.New(tensor.Of(tensor.Float64), tensor.WithShape(1, 3)))
 		loss := b.ok(losses.LSBD(b.ok(graph.Scale(factor, x)), zero)) // factor^2 |p|^2
 		grads, err := gorgonia.Grad(loss, x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		programs = append(programs, program{b.machine(loss, grads[0]), grads[0]})
 	}
 	want := []float64{1, -2, 3}

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -67,9 +68,7 @@ func (b *builder) machine(outputs ...*gorgonia.Node) *machine.Machine {
 
 func run(t testing.TB, m *machine.Machine) {
 	t.Helper()
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, m.RunAll())
 }
 
 // mlp is a network made from Gorgonia's operations, with a squared error.
@@ -88,22 +87,16 @@ func TestEqualsTapeMachine(t *testing.T) {
 		b := newBuilder(t)
 		loss, weights := b.mlp(dt)
 		grads, err := gorgonia.Grad(loss, weights...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		tape := newBuilder(t)
 		tapeLoss, tapeWeights := tape.mlp(dt)
 		tapeGrads, err := gorgonia.Grad(tapeLoss, tapeWeights...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		want := make([]gorgonia.Value, 4)
 		for i, n := range append(tapeGrads, tapeLoss) {
 			gorgonia.Read(n, &want[i])
 		}
-		if err := gorgonia.NewTapeMachine(tape.g).RunAll(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, gorgonia.NewTapeMachine(tape.g).RunAll())
 		m := b.machine(append(grads, loss)...)
 		for i := range 3 {
 			run(t, m)
@@ -144,9 +137,7 @@ func TestReshapeAliasing(t *testing.T) {
 	tape := newBuilder(t)
 	var got gorgonia.Value
 	gorgonia.Read(build(tape), &got)
-	if err := gorgonia.NewTapeMachine(tape.g).RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, gorgonia.NewTapeMachine(tape.g).RunAll())
 	if slices.Equal(got.Data().([]float64), want) {
 		t.Error("TapeMachine is right here: this test no longer shows what it is for")
 	}
@@ -184,9 +175,7 @@ func TestUnwantedGradients(t *testing.T) {
 	}
 	loss := b.ok(gorgonia.Sum(b.ok(graph.Apply(spec, x, w))))
 	grads, err := gorgonia.Grad(loss, x, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, c := range []struct {
 		outputs gorgonia.Nodes
 		want    []bool
@@ -232,9 +221,7 @@ func TestPanicsAndErrorsAreNamed(t *testing.T) {
 	b := newBuilder(t)
 	x := b.input(tensor.Float32, "x", 2, 3)
 	n, err := gorgonia.ApplyOp(broken{}, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	err = b.machine(n).RunAll()
 	if err == nil {
 		t.Fatal("no error")
@@ -299,9 +286,7 @@ func TestNoGrowth(t *testing.T) {
 	k := b.ok(layer.Dense(x, w, bias, graph.Sigmoid))
 	loss := b.ok(gorgonia.Add(b.ok(losses.LSBD(h, k)), b.ok(losses.KLGaussian(h, k))))
 	grads, err := gorgonia.Grad(loss, w, bias)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m := b.machine(append(grads, loss)...)
 	run(t, m)
 	if n := testing.AllocsPerRun(100, func() { run(t, m) }); n >= 1 {
@@ -310,9 +295,7 @@ func TestNoGrowth(t *testing.T) {
 	b = newBuilder(t)
 	stock, weights := b.mlp(tensor.Float32)
 	grads, err = gorgonia.Grad(stock, weights...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m = b.machine(append(grads, stock)...)
 	heap := func() uint64 {
 		var s runtime.MemStats
@@ -359,9 +342,7 @@ func BenchmarkRun(b *testing.B) {
 	build := newBuilder(b)
 	loss, weights := build.mlp(tensor.Float32)
 	grads, err := gorgonia.Grad(loss, weights...)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	m := build.machine(append(grads, loss)...)
 	b.ReportAllocs()
 	for b.Loop() {

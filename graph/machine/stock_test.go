@@ -5,6 +5,8 @@ import (
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // TestStockOps checks which Gorgonia operations stockOp recognises. Gorgonia does not export their types.
@@ -27,9 +29,7 @@ func TestStockOps(t *testing.T) {
 		"neg":       {func() (*gorgonia.Node, error) { return gorgonia.Neg(a) }, false, false},
 	} {
 		n, err := c.node()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if add, reuse := stockOp(n.Op()); add != c.add || reuse != c.reuse {
 			t.Errorf("%s (%T, %v): add %v, reuse %v", name, n.Op(), n.Op(), add, reuse)
 		}

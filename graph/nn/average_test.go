@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestAverage(t *testing.T) {
@@ -20,9 +21,7 @@ func TestAverage(t *testing.T) {
 		}
 	}
 	a, err := nn.NewAverage(p, "target/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	source, target := p.Get("w").Float32s(), p.Get("target/w").Float32s()
 	want := make([]float64, n)
 	for i := range want {
@@ -72,9 +71,7 @@ func TestTargets(t *testing.T) {
 		t.Fatal(err)
 	}
 	a, err := nn.NewAverage(p, "target/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	b := p.Get("target/b").Float32s()[0]
 	none := p.Get("target/none").Float32s()[0]
 	a.Without(func(name string) bool { return name == "b" }).Step(0.5)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
@@ -20,26 +21,16 @@ func BenchmarkResNet18Step(b *testing.B) {
 	g := nn.NewGraph(nn.NewParams(1))
 	g.Training = true
 	x, err := g.Input("images", batch, 64, 64, 3)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	features, err := nn.NewResNet18().Encode(g, x, "encoder")
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	loss, err := meanSquare(features)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	_, weights := g.Learnables()
 	grads, err := gorgonia.Grad(loss, weights...)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	m, err := machine.New(x.Graph(), append(grads, loss)...)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	r := rand.New(rand.NewPCG(1, 1))
 	images := nn.Data(x)
 	for i := range images {
@@ -47,9 +38,7 @@ func BenchmarkResNet18Step(b *testing.B) {
 	}
 	adam, model := machine.NewAdam(), gorgonia.NodesToValueGrads(weights)
 	step := func() {
-		if err := errors.Join(m.RunAll(), adam.Step(model)); err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, errors.Join(m.RunAll(), adam.Step(model)))
 	}
 	step() // allocates memory
 	b.ReportAllocs()

@@ -13,11 +13,12 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Dropout multiplies by its mask in training. It does nothing in EMA targets, in frozen parts and at rate 0.
 func TestDropout(t *testing.T) {
-	must := gradcheck.Must(t)
+	node := gradcheck.Must(t)
 	p := nn.NewParams(1)
 	for name, c := range map[string]struct {
 		graph func(*nn.Graph) *nn.Graph
@@ -34,11 +35,11 @@ func TestDropout(t *testing.T) {
 		"rate 0": {func(g *nn.Graph) *nn.Graph { g.Training = true; return g }, 0, 0},
 	} {
 		g := c.graph(nn.NewGraph(p))
-		x := must(g.Input("x", 3, 5))
+		x := node(g.Input("x", 3, 5))
 		for i := range nn.Data(x) {
 			nn.Data(x)[i] = float32(i + 1)
 		}
-		y := must(nn.Dropout(g, x, "d", c.rate))
+		y := node(nn.Dropout(g, x, "d", c.rate))
 		if len(g.Masks()) != c.masks || (y == x) != (c.masks == 0) {
 			t.Errorf("%s: %d masks, the result is the input: %v", name, len(g.Masks()), y == x)
 		}
@@ -48,12 +49,8 @@ func TestDropout(t *testing.T) {
 		mask := g.Masks()[0]
 		mask.Fill(rng.New(1, "dropout"))
 		m, err := machine.New(g.ExprGraph, y)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := m.RunAll(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
+		must.OK(t, m.RunAll())
 		for i, v := range m.Value(y).(*tensor.Dense).Float32s() {
 			if v != nn.Data(x)[i]*nn.Data(mask.Node)[i] || v != 0 && v != 2*float32(i+1) {
 				t.Errorf("element %d is %v, of %v", i, v, nn.Data(x)[i])
@@ -64,7 +61,7 @@ func TestDropout(t *testing.T) {
 		}
 	}
 	g := nn.NewGraph(p)
-	x := must(g.Input("x", 2))
+	x := node(g.Input("x", 2))
 	for _, rate := range []float64{-0.1, 1, math.NaN()} {
 		if _, err := nn.Dropout(g, x, "d", rate); err == nil || !strings.Contains(err.Error(), `layer "d": rate`) {
 			t.Errorf("rate %v: error %v", rate, err)

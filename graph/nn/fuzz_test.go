@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // FuzzLayers checks arbitrary lists of layers. A list must give an error, or build an encoder, its mirror image, and a
@@ -38,17 +39,13 @@ func FuzzLayers(f *testing.F) {
 		image := tensor.Shape{height, width, channels}
 		g := nn.NewGraph(nn.NewParams(1))
 		images, err := g.Input("images", append(tensor.Shape{2}, image...)...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		features, err := e.Encode(g, images, "encoder")
 		if err == nil && (features.Dims() != 2 || features.Shape()[0] != 2) {
 			t.Errorf("features of shape %v", features.Shape())
 		}
 		codes, err := g.Input("codes", 2, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for name, d := range map[string]nn.Decoder{"decoder": c.Decoder.Value, "mirror": e.Mirror()} {
 			if d == nil {
 				continue

@@ -15,14 +15,13 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
-func must[T any](t testing.TB) func(T, error) T {
+func need[T any](t testing.TB) func(T, error) T {
 	return func(x T, err error) T {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return x
 	}
 }
@@ -31,7 +30,7 @@ func TestParamsDoNotDependOnOrder(t *testing.T) {
 	create := func(names ...string) *nn.Params {
 		p := nn.NewParams(3)
 		for _, n := range names {
-			must[*tensor.Dense](t)(p.Create(n, tensor.Shape{4, 5}, nn.GlorotUniform))
+			need[*tensor.Dense](t)(p.Create(n, tensor.Shape{4, 5}, nn.GlorotUniform))
 		}
 		return p
 	}
@@ -45,13 +44,13 @@ func TestParamsDoNotDependOnOrder(t *testing.T) {
 		t.Error("two parameters are drawn alike")
 	}
 	other := nn.NewParams(4)
-	if c := must[*tensor.Dense](t)(other.Create("x", tensor.Shape{4, 5}, nn.GlorotUniform)); slices.Equal(c.Float32s(), a.Get("x").Float32s()) {
+	if c := need[*tensor.Dense](t)(other.Create("x", tensor.Shape{4, 5}, nn.GlorotUniform)); slices.Equal(c.Float32s(), a.Get("x").Float32s()) {
 		t.Error("two seeds draw alike")
 	}
 	if !slices.Equal(b.Names(), []string{"y", "x"}) || b.Count() != 40 || b.Get("z") != nil {
 		t.Errorf("names %v, %d elements", b.Names(), b.Count())
 	}
-	if again := must[*tensor.Dense](t)(a.Create("x", tensor.Shape{4, 5}, nn.Zeros)); again != a.Get("x") || again.Float32s()[0] == 0 {
+	if again := need[*tensor.Dense](t)(a.Create("x", tensor.Shape{4, 5}, nn.Zeros)); again != a.Get("x") || again.Float32s()[0] == 0 {
 		t.Error("a parameter is made twice")
 	}
 	for _, s := range []tensor.Shape{{5, 4}, {20}} {
@@ -77,7 +76,7 @@ func TestInitialisers(t *testing.T) {
 		{"fan-in", math.Sqrt(1.0 / 3 / 512), math.Sqrt(1.0 / 512), shape},
 		{"glorot", math.Sqrt(2.0 / 700), math.Sqrt(6.0 / 700), tensor.Shape{300, 400}},
 	} {
-		init := must[nn.Init](t)(nn.ParseInit(c.name))
+		init := need[nn.Init](t)(nn.ParseInit(c.name))
 		w := make([]float32, c.shape.TotalSize())
 		init(rng.New(1, "w"), c.shape, w)
 		var mean, square, greatest float64
@@ -113,16 +112,16 @@ func TestInitialisers(t *testing.T) {
 func TestGraph(t *testing.T) {
 	p := nn.NewParams(1)
 	g, h := nn.NewGraph(p), nn.NewGraph(p)
-	x := must[*gorgonia.Node](t)(g.Input("x", 2, 3))
-	y := must[*gorgonia.Node](t)(nn.Dense(g, x, "layer", 4, graph.ReLU))
-	again := must[*gorgonia.Node](t)(nn.Dense(g, x, "layer", 4, graph.ReLU))
+	x := need[*gorgonia.Node](t)(g.Input("x", 2, 3))
+	y := need[*gorgonia.Node](t)(nn.Dense(g, x, "layer", 4, graph.ReLU))
+	again := need[*gorgonia.Node](t)(nn.Dense(g, x, "layer", 4, graph.ReLU))
 	if y != again {
 		t.Error("a layer used twice on one input is two nodes")
 	}
 	if y.Name() != "layer" {
 		t.Errorf("the node of a layer is called %q", y.Name())
 	}
-	other := must[*gorgonia.Node](t)(nn.Dense(h, must[*gorgonia.Node](t)(h.Input("x", 5, 3)), "layer", 4, graph.ReLU))
+	other := need[*gorgonia.Node](t)(nn.Dense(h, need[*gorgonia.Node](t)(h.Input("x", 5, 3)), "layer", 4, graph.ReLU))
 	if !other.Shape().Eq(tensor.Shape{5, 4}) {
 		t.Errorf("shape %v", other.Shape())
 	}
@@ -144,8 +143,8 @@ func TestGraph(t *testing.T) {
 		`"x"`:            second(g.Input("x", 2, 3)),
 		"positive sizes": second(g.Input("z", 0)),
 		`want one size`:  second(g.Input("w")),
-		`layer "other"`:  second(nn.Dense(g, must[*gorgonia.Node](t)(g.Input("image", 1, 2, 2, 1)), "other", 2, graph.ReLU)),
-		`"layer/weight" has shape (3, 4); want (9, 4)`: second(nn.Dense(g, must[*gorgonia.Node](t)(g.Input("wide", 2, 9)), "layer", 4, graph.ReLU)),
+		`layer "other"`:  second(nn.Dense(g, need[*gorgonia.Node](t)(g.Input("image", 1, 2, 2, 1)), "other", 2, graph.ReLU)),
+		`"layer/weight" has shape (3, 4); want (9, 4)`: second(nn.Dense(g, need[*gorgonia.Node](t)(g.Input("wide", 2, 9)), "layer", 4, graph.ReLU)),
 		"[batch, height":                second(nn.Conv(g, x, "conv", nn.ConvOptions{Out: 2, Kernel: 4})),
 		"input is nothing; want images": second(nn.ConvTranspose(g, nil, "conv", nn.ConvOptions{Out: 2, Kernel: 4})),
 		"has an input":                  second(g.Param("x", tensor.Shape{2, 3}, nn.Zeros)),
@@ -188,7 +187,7 @@ func TestNetworks(t *testing.T) {
 		{"mlp", mlp, mlp, tensor.Shape{5, 6, 2}, 7, 60*20 + 20 + 20*7 + 7 + 3*20 + 20 + 20*7 + 7 + 7*60 + 60},
 	} {
 		g := nn.NewGraph(nn.NewParams(1))
-		ok := must[*gorgonia.Node](t)
+		ok := need[*gorgonia.Node](t)
 		x := ok(g.Input("images", append([]int{2}, c.image...)...))
 		z := ok(g.Input("codes", 2, 3))
 		h := ok(c.encoder.Encode(g, x, "encoder"))
@@ -201,10 +200,8 @@ func TestNetworks(t *testing.T) {
 		}
 		rng.New(1, "x").Normals(nn.Data(x))
 		rng.New(1, "z").Normals(nn.Data(z))
-		m := must[*machine.Machine](t)(machine.New(h.Graph(), h, logits))
-		if err := m.RunAll(); err != nil {
-			t.Fatal(err)
-		}
+		m := need[*machine.Machine](t)(machine.New(h.Graph(), h, logits))
+		must.OK(t, m.RunAll())
 		negative := 0
 		for _, v := range m.Value(logits).Data().([]float32) {
 			if v < 0 {
@@ -224,7 +221,7 @@ func TestNetworks(t *testing.T) {
 
 func TestNetworkErrors(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
-	ok := must[*gorgonia.Node](t)
+	ok := need[*gorgonia.Node](t)
 	odd, row, codes := ok(g.Input("odd", 2, 28, 28, 1)), ok(g.Input("row", 2)), ok(g.Input("codes", 2, 3))
 	for want, err := range map[string]error{
 		"images of shape (28, 28, 1); want [height, width, channels] with sides that 16 divides, or small-conv, which takes any": second(nn.NewConvEncoder().Encode(g, odd, "e")),
@@ -250,17 +247,13 @@ func TestConfig(t *testing.T) {
 		Decoder nn.DecoderChoice `yaml:"decoder"`
 	}
 	decoder, err := nn.NamedDecoder("conv64")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	load := func(source string) (settings, error) {
 		s := settings{nn.DefaultEncoder(), decoder}
 		return s, config.Load("m.yaml", []byte(source), &s)
 	}
 	s, err := load("encoder: {mlp: {hidden: [256, 128], activation: softplus}}\ndecoder: conv64\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if m, ok := s.Encoder.Value.(*nn.MLP); !ok || !slices.Equal(m.Hidden, []int{256, 128}) || m.Activation != "softplus" || m.Init != "glorot" {
 		t.Errorf("encoder %+v", s.Encoder.Value)
 	}
@@ -268,9 +261,7 @@ func TestConfig(t *testing.T) {
 		t.Errorf("decoder %+v", s.Decoder.Value)
 	}
 	text, err := config.Encode(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if again, err := load(string(text)); err != nil || again.Encoder.Value.(*nn.MLP).Activation != "softplus" {
 		t.Errorf("%s: %v", text, err)
 	}
@@ -299,8 +290,6 @@ func TestConfig(t *testing.T) {
 func entry[T any](t *testing.T, r *registry.Registry[T], name string) T {
 	t.Helper()
 	e, err := r.Lookup(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return e.New()
 }

@@ -13,15 +13,14 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // runOf runs nodes.
 func runOf(t *testing.T, nodes ...*gorgonia.Node) *machine.Machine {
 	t.Helper()
-	m := must[*machine.Machine](t)(machine.New(nodes[0].Graph(), nodes...))
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	m := need[*machine.Machine](t)(machine.New(nodes[0].Graph(), nodes...))
+	must.OK(t, m.RunAll())
 	return m
 }
 
@@ -58,9 +57,9 @@ func TestNormKinds(t *testing.T) {
 		p := nn.NewParams(1)
 		g := nn.NewGraph(p)
 		g.Training = true
-		x := must[*gorgonia.Node](t)(g.Input("x", 6, 3, 2, 8))
+		x := need[*gorgonia.Node](t)(g.Input("x", 6, 3, 2, 8))
 		rng.New(1, "x").Normals(nn.Data(x))
-		y := must[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: kind, Groups: 4}))
+		y := need[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: kind, Groups: 4}))
 		out := values(runOf(t, y), y)
 		for s := range 3 {
 			mean, variance := moments(out, func(i int) bool { return set(i) == s })
@@ -87,12 +86,12 @@ func TestNormKinds(t *testing.T) {
 // Norm with kind none changes nothing. Instance norm does not change images of one pixel.
 func TestNoNorm(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
-	x := must[*gorgonia.Node](t)(g.Input("x", 6, 8))
+	x := need[*gorgonia.Node](t)(g.Input("x", 6, 8))
 	for _, kind := range []string{nn.NoNorm, nn.InstanceNorm} {
-		if y := must[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: kind})); y != x {
+		if y := need[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: kind})); y != x {
 			t.Errorf("%s: another node", kind)
 		}
-		y := must[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: kind, ReLU: true}))
+		y := need[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: kind, ReLU: true}))
 		nn.Data(x)[3], nn.Data(x)[4] = -2, 2
 		if out := values(runOf(t, y), y); out[3] != 0 || out[4] != 2 {
 			t.Errorf("%s: %v", kind, out)
@@ -108,13 +107,13 @@ func TestNoNorm(t *testing.T) {
 func TestInstancePixelNorm(t *testing.T) {
 	p := nn.NewParams(1)
 	g := nn.NewGraph(p)
-	x := must[*gorgonia.Node](t)(g.Input("x", 5, 64, 64, 3))
+	x := need[*gorgonia.Node](t)(g.Input("x", 5, 64, 64, 3))
 	rng.New(1, "x").Normals(nn.Data(x))
 	e := nn.NewNormedEncoder()
 	e.Features = 7
 	for _, norm := range []string{nn.InstanceNorm, nn.InstancePixelNorm} {
 		e.Norm = norm
-		z := must[*gorgonia.Node](t)(e.Encode(g, x, norm))
+		z := need[*gorgonia.Node](t)(e.Encode(g, x, norm))
 		codes := values(runOf(t, z), z)
 		same := true
 		for i, v := range codes {
@@ -133,9 +132,9 @@ func TestRunning(t *testing.T) {
 	build := func(training bool) (*nn.Graph, *gorgonia.Node, *gorgonia.Node) {
 		g := nn.NewGraph(p)
 		g.Training, g.Views = training, 2
-		x := must[*gorgonia.Node](t)(g.Input("x", 4, 1))
+		x := need[*gorgonia.Node](t)(g.Input("x", 4, 1))
 		copy(nn.Data(x), []float32{1, 3, 10, 20})
-		return g, x, must[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm}))
+		return g, x, need[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm}))
 	}
 	g, _, y := build(true)
 	r := g.Running()
@@ -174,10 +173,10 @@ func TestFrozenNorm(t *testing.T) {
 		g := nn.NewGraph(p)
 		g.Training, g.Views = true, 2
 		g.Frozen = func(name string) bool { return slices.Contains(frozen, name) }
-		x := must[*gorgonia.Node](t)(g.Input("x", 4, 1))
+		x := need[*gorgonia.Node](t)(g.Input("x", 4, 1))
 		copy(nn.Data(x), []float32{1, 3, 10, 20})
-		y := must[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm}))
-		z := must[*gorgonia.Node](t)(nn.Norm(g.Targets("target/"), x, "target/n", nn.NormOptions{Kind: nn.BatchNorm}))
+		y := need[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm}))
+		z := need[*gorgonia.Node](t)(nn.Norm(g.Targets("target/"), x, "target/n", nn.NormOptions{Kind: nn.BatchNorm}))
 		copy(p.Get("n/running").Float32s(), []float32{2, 4})
 		m := runOf(t, y, z)
 		for i, x := range []float64{1, 3, 10, 20} {
@@ -196,8 +195,8 @@ func TestFrozenNorm(t *testing.T) {
 	p := nn.NewParams(1) // freezing only one of gamma and beta is not enough
 	g := nn.NewGraph(p)
 	g.Training, g.Frozen = true, func(name string) bool { return name == "n/gamma" }
-	x := must[*gorgonia.Node](t)(g.Input("x", 4, 1))
-	must[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm}))
+	x := need[*gorgonia.Node](t)(g.Input("x", 4, 1))
+	need[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm}))
 	if names, _ := g.Learnables(); len(g.Running()) != 1 || !slices.Equal(names, []string{"n/beta"}) {
 		t.Errorf("frozen factors alone: learnables %v and %d running moments", names, len(g.Running()))
 	}
@@ -208,11 +207,11 @@ func TestFollowing(t *testing.T) {
 	p := nn.NewParams(1)
 	g := nn.NewGraph(p)
 	g.Training = true
-	x := must[*gorgonia.Node](t)(g.Input("x", 4, 3))
+	x := need[*gorgonia.Node](t)(g.Input("x", 4, 3))
 	f := g.Following()
-	h := must[*gorgonia.Node](t)(nn.DenseFanIn(f, x, "target/d", 5, true))
-	must[*gorgonia.Node](t)(nn.Norm(f, h, "target/n", nn.NormOptions{Kind: nn.BatchNorm}))
-	must[*gorgonia.Node](t)(g.State("s", tensor.Shape{2}, nn.Zeros))
+	h := need[*gorgonia.Node](t)(nn.DenseFanIn(f, x, "target/d", 5, true))
+	need[*gorgonia.Node](t)(nn.Norm(f, h, "target/n", nn.NormOptions{Kind: nn.BatchNorm}))
+	need[*gorgonia.Node](t)(g.State("s", tensor.Shape{2}, nn.Zeros))
 	if names, _ := g.Learnables(); len(names) != 0 || len(g.Running()) != 0 {
 		t.Errorf("learnables %v", names)
 	}
@@ -229,8 +228,8 @@ func TestFollowing(t *testing.T) {
 // The parts of an input share its elements.
 func TestParts(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
-	x := must[*gorgonia.Node](t)(g.Input("x", 4, 3))
-	parts := must[[]*gorgonia.Node](t)(g.Parts(x, 2))
+	x := need[*gorgonia.Node](t)(g.Input("x", 4, 3))
+	parts := need[[]*gorgonia.Node](t)(g.Parts(x, 2))
 	nn.Data(parts[1])[1] = 7
 	if len(parts) != 2 || !parts[0].Shape().Eq(tensor.Shape{2, 3}) || nn.Data(x)[7] != 7 {
 		t.Errorf("parts %v, the input is %v", parts, nn.Data(x))
@@ -259,9 +258,9 @@ func TestNormedEncoder(t *testing.T) {
 		c.settings.Init = "fan-in"
 		g := nn.NewGraph(nn.NewParams(1))
 		g.Training = true
-		x := must[*gorgonia.Node](t)(g.Input("x", 3, 64, 64, 3))
+		x := need[*gorgonia.Node](t)(g.Input("x", 3, 64, 64, 3))
 		rng.New(1, "x").Normals(nn.Data(x))
-		y := must[*gorgonia.Node](t)(c.settings.Encode(g, x, "encoder"))
+		y := need[*gorgonia.Node](t)(c.settings.Encode(g, x, "encoder"))
 		if !y.Shape().Eq(tensor.Shape{3, 1000}) {
 			t.Errorf("%+v: shape %v", c.settings, y.Shape())
 		}
@@ -281,14 +280,14 @@ func TestNormedEncoder(t *testing.T) {
 
 func TestNormErrors(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
-	x, row := must[*gorgonia.Node](t)(g.Input("x", 4, 6)), must[*gorgonia.Node](t)(g.Input("row", 4))
+	x, row := need[*gorgonia.Node](t)(g.Input("x", 4, 6)), need[*gorgonia.Node](t)(g.Input("row", 4))
 	for want, err := range map[string]error{
 		`layer "n": unknown normalisation "bach"; did you mean "batch"?`: second(nn.Norm(g, x, "n", nn.NormOptions{Kind: "bach"})),
 		"want images [batch, height, width, channels] or rows":           second(nn.Norm(g, row, "n", nn.NormOptions{Kind: nn.BatchNorm})),
 		"that divides 6 channels":                                        second(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.GroupNorm, Groups: 4})),
 		"want rows [batch, columns]":                                     second(nn.DenseFanIn(g, row, "d", 2, true)),
 		"the graph has another input with this name":                     func() error { g.Input("e/no bias", 2); return second(nn.DenseFanIn(g, x, "e", 2, false)) }(),
-		"with sides that 16 divides":                                     second(nn.NewNormedEncoder().Encode(g, must[*gorgonia.Node](t)(g.Input("i", 1, 20, 16, 3)), "e")),
+		"with sides that 16 divides":                                     second(nn.NewNormedEncoder().Encode(g, need[*gorgonia.Node](t)(g.Input("i", 1, 20, 16, 3)), "e")),
 		"groups: want a number that":                                     (&nn.NormedEncoder{Features: 2, Norm: nn.GroupNorm, Groups: 3, Init: "fan-in"}).Validate(),
 		"divides the 2 features":                                         (&nn.NormedEncoder{Features: 2, Norm: nn.GroupNorm, Groups: 4, FinalNorm: true, Init: "fan-in"}).Validate(),
 		"features: want 1 to 1048576":                                    (&nn.NormedEncoder{Norm: nn.GroupNorm, Groups: 4, Init: "fan-in"}).Validate(),
@@ -309,9 +308,9 @@ func TestRunningTwice(t *testing.T) {
 	g.Training = true
 	var results, moments []*gorgonia.Node
 	for i, batch := range [][]float32{{1, 3}, {10, 20, 30}} {
-		x := must[*gorgonia.Node](t)(g.Input(fmt.Sprint("x", i), len(batch), 1))
+		x := need[*gorgonia.Node](t)(g.Input(fmt.Sprint("x", i), len(batch), 1))
 		copy(nn.Data(x), batch)
-		results = append(results, must[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm})))
+		results = append(results, need[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm})))
 	}
 	for _, r := range g.Running() {
 		moments = append(moments, r.Moments)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Residual blocks with stride 2 pad as PyTorch's conv2d with padding 1. The expected result is from PyTorch. Mirror
@@ -13,34 +14,24 @@ import (
 func TestSymmetricPadding(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
 	x, err := g.Input("images", 1, 4, 4, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i := range nn.Data(x) {
 		nn.Data(x)[i] = float32(i + 1)
 	}
 	y, err := encoderOf(t, "[{residual: {channels: 1, stride: 2, norm: none, activation: linear}}]").Encode(g, x, "encoder")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for name, filter := range map[string][]float32{"conv1": {1, 0, 0, 0, 10, 0, 0, 0, 100}, "conv2": {0, 0, 0, 0, 1, 0, 0, 0, 0}, "projection": {0}} {
 		copy(g.Params.Get("encoder/residual1/"+name+"/weight").Float32s(), filter)
 	}
 	m, err := machine.New(g.ExprGraph, y)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, m.RunAll())
 	if got, want := m.Value(y).Data().([]float32), []float32{610, 830, 1490, 1716}; !slices.Equal(got, want) {
 		t.Errorf("residual block %v; want %v", got, want)
 	}
 	mirror := encoderOf(t, "[{conv: {channels: 2, kernel: 4, stride: 2, padding: symmetric}}, {dense: 3}]").(nn.Mirrored).Mirror()
 	codes, err := g.Input("codes", 1, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := mirror.Decode(g, codes, "decoder", []int{7, 8, 1}); err != nil {
 		t.Error(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // networks is a config with networks from lists of layers.
@@ -58,20 +59,16 @@ func build(t *testing.T, network any, image tensor.Shape) built {
 	var err error
 	switch n := network.(type) {
 	case nn.Encoder:
-		in = must[*gorgonia.Node](t)(g.Input("in", append([]int{2}, image...)...))
+		in = need[*gorgonia.Node](t)(g.Input("in", append([]int{2}, image...)...))
 		out, err = n.Encode(g, in, "net")
 	case nn.Decoder:
-		in = must[*gorgonia.Node](t)(g.Input("in", 2, 5))
+		in = need[*gorgonia.Node](t)(g.Input("in", 2, 5))
 		out, err = n.Decode(g, in, "net", image)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	rng.New(1, "in").Normals(nn.Data(in))
-	m := must[*machine.Machine](t)(machine.New(out.Graph(), out))
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	m := need[*machine.Machine](t)(machine.New(out.Graph(), out))
+	must.OK(t, m.RunAll())
 	b := built{names: g.Params.Names(), result: slices.Clone(values(m, out))}
 	for _, name := range b.names {
 		b.values = append(b.values, g.Params.Get(name).Float32s())
@@ -103,13 +100,9 @@ func TestPresetsAreLists(t *testing.T) {
 	} {
 		preset := parse(t, text)
 		encoder, err := preset.Encoder.Value.(nn.EncoderParts).EncoderLayers().YAML("encoder")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		decoder, err := preset.Decoder.Value.(nn.DecoderParts).DecoderLayers().YAML("decoder")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		list := parse(t, encoder+decoder)
 		image := tensor.Shape{16, 32, 3}
 		same(t, text, build(t, preset.Encoder.Value, image), build(t, list.Encoder.Value, image))
@@ -170,7 +163,7 @@ func TestDecodersEndInTheSize(t *testing.T) {
 	for name, d := range decoders {
 		for _, image := range long.Sample(sizes, 8) {
 			g := nn.NewGraph(nn.NewParams(1))
-			codes := must[*gorgonia.Node](t)(g.Input("codes", 2, 3))
+			codes := need[*gorgonia.Node](t)(g.Input("codes", 2, 3))
 			out, err := d.Decode(g, codes, "decoder", image)
 			if err != nil {
 				t.Errorf("%s, %v: %v", name, image, err)
@@ -232,7 +225,7 @@ func TestMirror(t *testing.T) {
 		"[{conv: 8}, {residual: {channels: 8, upsample: 2}}]": "it makes images larger; want a decoder",
 	} {
 		g := nn.NewGraph(nn.NewParams(1))
-		_, err := encoderOf(t, list).(nn.Mirrored).Mirror().Decode(g, must[*gorgonia.Node](t)(g.Input("z", 2, 3)), "decoder", tensor.Shape{16, 16, 1})
+		_, err := encoderOf(t, list).(nn.Mirrored).Mirror().Decode(g, need[*gorgonia.Node](t)(g.Input("z", 2, 3)), "decoder", tensor.Shape{16, 16, 1})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", list, err, want)
 		}
@@ -257,9 +250,7 @@ func (d *doubled) Build(p nn.Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 
 func TestLayersFromOutside(t *testing.T) {
 	e := registry.Entry[nn.Layer]{Name: "doubled", Doc: "times a number", New: func() nn.Layer { return &doubled{Times: 2} }}
-	if err := nn.RegisterLayer(e); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, nn.RegisterLayer(e))
 	defer func() { nn.Parts.Entries = nn.Parts.Entries[:len(nn.Parts.Entries)-1] }()
 	if err := nn.RegisterLayer(e); err == nil {
 		t.Error("no error about a second entry")
@@ -269,7 +260,7 @@ func TestLayersFromOutside(t *testing.T) {
 		t.Errorf("parameters %v, want %v", b.names, want)
 	}
 	g := nn.NewGraph(nn.NewParams(1))
-	_, err := encoderOf(t, "[{dense: 3}, {doubled: {times: 0}}]").Encode(g, must[*gorgonia.Node](t)(g.Input("x", 2, 4, 4, 1)), "encoder")
+	_, err := encoderOf(t, "[{dense: 3}, {doubled: {times: 0}}]").Encode(g, need[*gorgonia.Node](t)(g.Input("x", 2, 4, 4, 1)), "encoder")
 	if err == nil || err.Error() != `layer "encoder/doubled1": times is 0; want another number` {
 		t.Error(err)
 	}
@@ -317,11 +308,9 @@ func TestBottleneckChannels(t *testing.T) {
 // Two rows of three columns times [3, 4] need a gradient of [2, 4], transposed weights and copies of the rows.
 func TestScratch(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(7))
-	in := must[*gorgonia.Node](t)(g.Input("in", 2, 1, 3, 1))
+	in := need[*gorgonia.Node](t)(g.Input("in", 2, 1, 3, 1))
 	out, err := encoderOf(t, `[{dense: 4}]`).Encode(g, in, "net")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if got, want := nn.Scratch(out), 4*(2*4+3*4+2*3.0); got != want {
 		t.Errorf("%v bytes, want %v", got, want)
 	}

@@ -76,7 +76,7 @@ func TestMisfits(t *testing.T) {
 		"[{conv: 4}, {residual: {channels: 6, norm: group}}]": `layer "encoder/residual1/norm1": group norm: want a number of groups that divides 6 channels`,
 	} {
 		g := nn.NewGraph(nn.NewParams(1))
-		_, err := encoderOf(t, list).Encode(g, must[*gorgonia.Node](t)(g.Input("images", 1, 32, 30, 2)), "encoder")
+		_, err := encoderOf(t, list).Encode(g, need[*gorgonia.Node](t)(g.Input("images", 1, 32, 30, 2)), "encoder")
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n%v, want\n%s", list, err, want)
 		}
@@ -90,7 +90,7 @@ func TestMisfits(t *testing.T) {
 		"[{residual: 4}]":                                  `layer "decoder/residual1": its input is of shape (1, 5); want images`,
 	} {
 		g := nn.NewGraph(nn.NewParams(1))
-		_, err := decoderOf(t, list).Decode(g, must[*gorgonia.Node](t)(g.Input("codes", 1, 5)), "decoder", tensor.Shape{32, 30, 2})
+		_, err := decoderOf(t, list).Decode(g, need[*gorgonia.Node](t)(g.Input("codes", 1, 5)), "decoder", tensor.Shape{32, 30, 2})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s:\n%v, want\n%s", list, err, want)
 		}
@@ -109,7 +109,7 @@ func TestLayersOfPrograms(t *testing.T) {
 		`conv has no settings; want the settings that its entry's New`: nn.NewLayers(nn.LayerChoice{Name: "conv"}),
 	} {
 		g := nn.NewGraph(nn.NewParams(1))
-		images, codes := must[*gorgonia.Node](t)(g.Input("images", 1, 4, 4, 1)), must[*gorgonia.Node](t)(g.Input("codes", 1, 5))
+		images, codes := need[*gorgonia.Node](t)(g.Input("images", 1, 4, 4, 1)), need[*gorgonia.Node](t)(g.Input("codes", 1, 5))
 		for _, err := range []error{second(l.Encode(g, images, "net")), second(l.Decode(g, codes, "net", tensor.Shape{4, 4, 1}))} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want %q", err, want)

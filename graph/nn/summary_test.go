@@ -12,7 +12,7 @@ import (
 )
 
 func TestSummaries(t *testing.T) {
-	rows := must[[]nn.LayerSummary](t)(nn.SummariseEncoder(encoderOf(t, `[{dropout: 0.5}, {conv: {channels: 4, stride: 2}}, {norm: batch}, {activation: gelu}, {dropout: 0.2},
+	rows := need[[]nn.LayerSummary](t)(nn.SummariseEncoder(encoderOf(t, `[{dropout: 0.5}, {conv: {channels: 4, stride: 2}}, {norm: batch}, {activation: gelu}, {dropout: 0.2},
 		{pool: {kind: max, size: 3}}, {residual: {layers: [{conv: {channels: 4, kernel: 1}}]}}, {dense: {units: 5, bias: false}}]`), tensor.Shape{7, 6, 3}))
 	want := []nn.LayerSummary{
 		{"encoder/dropout1", "dropout 0.5, in training", []int{7, 6, 3}, 0, 0},
@@ -26,7 +26,7 @@ func TestSummaries(t *testing.T) {
 		{"encoder/dense1", "dense", []int{5}, 40, 80},
 	}
 	compare(t, rows, want)
-	rows = must[[]nn.LayerSummary](t)(nn.SummariseDecoder(decoderOf(t, "[{image: 4}, {deconv: {channels: image, activation: tanh}}]"), 2, tensor.Shape{3, 4, 1}))
+	rows = need[[]nn.LayerSummary](t)(nn.SummariseDecoder(decoderOf(t, "[{image: 4}, {deconv: {channels: image, activation: tanh}}]"), 2, tensor.Shape{3, 4, 1}))
 	compare(t, rows, []nn.LayerSummary{
 		{"decoder/image1", "dense", []int{2, 2, 4}, 3 * 16, 2 * 2 * 16},
 		{"decoder/deconv1", "transposed convolution 4x4, stride 2, tanh", []int{4, 4, 1}, 4*16 + 1, 2 * 16 * 4 * 4},
@@ -50,7 +50,7 @@ func compare(t *testing.T, rows, want []nn.LayerSummary) {
 // TestResNet18 compares with known numbers: the parameters of PyTorch's resnet18 with a 3x3 stem and without its last
 // layer, and the multiplications for images of side 32.
 func TestResNet18(t *testing.T) {
-	rows := must[[]nn.LayerSummary](t)(nn.SummariseEncoder(nn.NewResNet18(), tensor.Shape{32, 32, 3}))
+	rows := need[[]nn.LayerSummary](t)(nn.SummariseEncoder(nn.NewResNet18(), tensor.Shape{32, 32, 3}))
 	parameters, products := 0, 0.0
 	for _, r := range rows {
 		parameters += r.Parameters
@@ -81,7 +81,7 @@ func (outside) Encode(g *nn.Graph, images *gorgonia.Node, name string) (*gorgoni
 }
 
 func TestSummaryOfOutside(t *testing.T) {
-	rows := must[[]nn.LayerSummary](t)(nn.SummariseEncoder(outside{}, tensor.Shape{2, 2, 1}))
+	rows := need[[]nn.LayerSummary](t)(nn.SummariseEncoder(outside{}, tensor.Shape{2, 2, 1}))
 	names := []string{}
 	for _, r := range rows {
 		names = append(names, r.Name)

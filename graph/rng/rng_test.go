@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestStreams(t *testing.T) {
@@ -32,15 +34,11 @@ func TestState(t *testing.T) {
 	dst := make([]float32, 33) // the state may be taken anywhere
 	s.Normals(dst)
 	state, err := s.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	want := make([]float32, 100)
 	s.Normals(want)
 	fresh := New(0, "")
-	if err := fresh.UnmarshalBinary(state); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, fresh.UnmarshalBinary(state))
 	got := make([]float32, 100)
 	fresh.Normals(got)
 	for i := range want {

@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // open opens the first GPU, or skips the test.
@@ -18,9 +20,7 @@ func open(t *testing.T) *Device {
 	if errors.Is(err, ErrNoLoader) || errors.Is(err, ErrNoDriver) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
 			t.Error(err)
@@ -31,10 +31,7 @@ func open(t *testing.T) *Device {
 
 func stepKernel(t *testing.T) Kernel {
 	t.Helper()
-	code, err := os.ReadFile("testdata/step.spv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := must.Read(t, "testdata/step.spv")
 	return Kernel{Name: "step", Code: code}
 }
 
@@ -45,32 +42,22 @@ func TestRun(t *testing.T) {
 	const n = 1000
 	x, y, host := mustAlloc(t, d, 4*n), mustAlloc(t, d, 4*n), Buffer{}
 	host, err := d.AllocHost(4 * n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	tape := d.NewTape()
 	tape.Fill(y, 0)
 	tape.Dispatch(k, (n+63)/64, 1, 1, []uint32{n, math.Float32bits(2)}, Read(x), Update(y)) // y = 2x
 	tape.Dispatch(k, (n+63)/64, 1, 1, []uint32{n, math.Float32bits(3)}, Read(y), Update(x)) // x = 7x
 	tape.Copy(host, x)
-	if err := tape.Compile(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, tape.Compile())
 	values := make([]float32, n)
 	for round := range 3 {
 		for i := range values {
 			values[i] = float32(i + round)
 		}
-		if err := d.Upload(x, values); err != nil {
-			t.Fatal(err)
-		}
-		if err := tape.Run(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, d.Upload(x, values))
+		must.OK(t, tape.Run())
 		back := make([]float32, n)
-		if err := d.Download(back, x); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, d.Download(back, x))
 		for i, v := range host.Floats() {
 			if want := 7 * float32(i+round); v != want || back[i] != want {
 				t.Fatalf("round %d, element %d: %v and %v; want %v", round, i, v, back[i], want)
@@ -110,9 +97,7 @@ func TestTwoDevices(t *testing.T) {
 	a, b := open(t), open(t)
 	for i, d := range []*Device{a, b} {
 		x := mustAlloc(t, d, 4)
-		if err := d.Upload(x, []float32{float32(i)}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, d.Upload(x, []float32{float32(i)}))
 		var got [1]float32
 		if err := d.Download(got[:], x); err != nil || got[0] != float32(i) {
 			t.Errorf("device %d: %v, %v", i, got, err)

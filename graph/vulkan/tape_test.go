@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // memoryOnly is a driver with memory whose tapes do nothing.
@@ -42,9 +44,7 @@ func testDevice(room int64) (*Device, *memoryOnly) {
 func mustAlloc(t *testing.T, d *Device, bytes int64) Buffer {
 	t.Helper()
 	b, err := d.Alloc(bytes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return b
 }
 
@@ -194,9 +194,7 @@ func TestFloats(t *testing.T) {
 	var buffers []Buffer
 	for k, bytes := range []int64{8, 5, 400, 1} {
 		b, err := d.AllocHost(bytes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if n := (bytes + 3) / 4; int64(len(b.Floats())) != n || b.Bytes() != 4*n {
 			t.Errorf("%d bytes: %d elements in %d bytes", bytes, len(b.Floats()), b.Bytes())
 		}
@@ -265,9 +263,7 @@ func TestLost(t *testing.T) {
 		m.fault = c.fault
 		tape := d.NewTape()
 		tape.Fill(a, 0)
-		if err := tape.Compile(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, tape.Compile())
 		if err := tape.Run(); !errors.Is(err, c.fault) {
 			t.Errorf("run: %v, want %v", err, c.fault)
 		}

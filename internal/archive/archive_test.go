@@ -8,11 +8,12 @@ import (
 	"encoding/binary"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // zipOf returns a zip file with the given members, with data descriptors.
@@ -25,13 +26,9 @@ func zipOf(t testing.TB, members ...zip.FileHeader) []byte {
 		if err == nil && !strings.HasSuffix(members[i].Name, "/") {
 			_, err = io.WriteString(f, strings.Repeat("text of "+members[i].Name, 50))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, w.Close())
 	return b.Bytes()
 }
 
@@ -43,13 +40,9 @@ func TestZip(t *testing.T) {
 	link := stored("folder/link")
 	link.SetMode(fs.ModeSymlink | 0o777)
 	data := zipOf(t, stored("folder/"), deflated("folder/b.txt"), stored("./a.txt"))
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, data)
 	z, err := OpenZip(path, Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer z.Close()
 	if want := []string{"folder/b.txt", "a.txt"}; !slices.Equal(z.Names(), want) {
 		t.Fatalf("names %q; want %q", z.Names(), want)
@@ -171,17 +164,11 @@ func tarOf(t testing.TB, compressed bool, headers ...tar.Header) []byte {
 		if err == nil {
 			_, err = io.WriteString(w, content)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, w.Close())
 	if compressed {
-		if err := packed.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, packed.Close())
 	}
 	return b.Bytes()
 }
@@ -209,10 +196,7 @@ func TestTar(t *testing.T) {
 		if _, err := readAll(data, Limits{Member: 100}); err == nil || !strings.Contains(err.Error(), "at most 100") {
 			t.Errorf("limit of a member: %v", err)
 		}
-		path := filepath.Join(t.TempDir(), "a.tar")
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		path := must.Write(t, filepath.Join(t.TempDir(), "a.tar"), data)
 		seen := 0
 		err = WalkTar(path, Limits{}, func(string, int64, io.Reader) error { seen++; return fs.SkipAll })
 		if seen != 1 || err != nil {
@@ -232,9 +216,7 @@ func TestRefusedTars(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, w.Close())
 	for _, c := range []struct {
 		name   string
 		data   []byte

@@ -3,21 +3,19 @@ package arrays
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/dtype"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func open(t testing.TB, path string) File {
 	t.Helper()
 	f, err := Open(filepath.Join("testdata", path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -135,19 +133,12 @@ func checkOrders(t *testing.T, a *Array) {
 
 // A variable that occurs twice in a MATLAB file is an error, because it is ambiguous.
 func TestTwice(t *testing.T) {
-	data, err := os.ReadFile("testdata/plain.mat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Read(t, "testdata/plain.mat")
 	path := filepath.Join(t.TempDir(), "twice.mat")
 	const header = 128
-	if err := os.WriteFile(path, append(data, data[header:]...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, append(data, data[header:]...))
 	f, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer f.Close()
 	name := f.Names()[0]
 	if _, err := f.Open(name); err == nil || !strings.Contains(err.Error(), "several variables are called "+name+"; want one") {
@@ -174,10 +165,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("%s has no names", path)
 		}
 	}
-	other := filepath.Join(t.TempDir(), "x.txt")
-	if err := os.WriteFile(other, []byte("text"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	other := must.Write(t, filepath.Join(t.TempDir(), "x.txt"), "text")
 	if _, err := Open(other); err == nil || !strings.Contains(err.Error(), "is no file of arrays; want .npy") {
 		t.Error(err)
 	}
@@ -189,14 +177,10 @@ func TestErrors(t *testing.T) {
 // A big-endian array in Fortran order is read as little-endian elements in C order.
 func TestBigEndianFortran(t *testing.T) {
 	f, err := Open(filepath.Join("..", "npy", "testdata", "fortran_be.npy"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer f.Close()
 	a, err := f.Open("")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	got, err := ReadAll[float64](a)
 	if err != nil || !slices.Equal(a.Shape, []int{2, 3}) || !slices.Equal(got, []float64{0, 1, 2, 3, 4, 5}) {
 		t.Errorf("%v of shape %v, %v", got, a.Shape, err)

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -26,21 +26,14 @@ func cost(costs []float64, k int, balance float64, of []int) float64 {
 // TestReference compares with the reference implementation's assignments of 8 images to 3 categories.
 func TestReference(t *testing.T) {
 	a, err := npy.ReadFile[float64]("testdata/cost.npy")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	costs := a.Data
-	text, err := os.ReadFile("testdata/expected.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Read(t, "testdata/expected.json")
 	var want map[string]struct {
 		Assignment struct{ Value []int }
 		Cost       struct{ Value, Tolerance float64 }
 	}
-	if err := json.Unmarshal(text, &want); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(text, &want))
 	if len(want) != 5 {
 		t.Fatalf("%d cases; want 5", len(want))
 	}
@@ -50,9 +43,7 @@ func TestReference(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := Balanced(costs, 3, balance)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if !slices.Equal(got, w.Assignment.Value) {
 			t.Errorf("%s: assignment %v; want %v", name, got, w.Assignment.Value)
 		}
@@ -96,9 +87,7 @@ func TestBruteForce(t *testing.T) {
 		n, k := 1+r.IntN(6), 1+r.IntN(4)
 		costs, balance := drawn(r, n, k), []float64{0, 0.001, 0.5, 2, 50}[trial%5]
 		of, err := Balanced(costs, k, balance)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got, want := cost(costs, k, balance, of), least(costs, k, balance); !(math.Abs(got-want) <= 1e-9) {
 			t.Fatalf("trial %d, %d items, %d categories, balance %v: cost %v; want %v", trial, n, k, balance, got, want)
 		}
@@ -169,9 +158,7 @@ func FuzzSlots(f *testing.F) {
 		}
 		costs := drawn(rng.New(seed, "slots"), int(n), int(k))
 		of, err := Balanced(costs, int(k), balance)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		got, want := cost(costs, int(k), balance, of), slots(costs, int(k), balance)
 		if !(math.Abs(got-want) <= 1e-8*max(1, want)) {
 			t.Fatalf("cost %v; want %v", got, want)
@@ -183,9 +170,7 @@ func TestExtremes(t *testing.T) {
 	r := rng.New(2, "assign")
 	costs := drawn(r, 20, 3)
 	of, err := Balanced(costs, 3, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i, c := range of {
 		row := costs[i*3 : i*3+3]
 		if row[c] != slices.Min(row) {

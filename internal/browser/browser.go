@@ -61,10 +61,11 @@ func Main(m *testing.M) int {
 	return long.Run(m)
 }
 
-// Open starts Chromium until the end of the test, or opens a profile in the Chromium shared by Main. Without Chromium,
-// the test is skipped, or fails if RequiredVariable requires a browser.
+// Open starts Chromium until the end of the test, or opens a profile in the Chromium shared by Main. In short mode it
+// skips the test. Without Chromium it also skips the test, or fails if RequiredVariable requires a browser.
 func Open(t testing.TB) *Browser {
 	t.Helper()
+	long.NotShort(t)
 	path, ok := find()
 	if !ok {
 		const missing = "no Chromium here: the test of pages in a browser is left out; to run it, install Chromium or Chrome (Debian: apt-get install chromium)"

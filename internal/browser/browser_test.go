@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 const text1 = `<!doctype html><html lang="en"><title>t</title><meta name="viewport" content="width=device-width">
@@ -27,10 +28,7 @@ window.still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 // write creates a page with a script and returns its address.
 func write(t *testing.T, script string) string {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "a page#1.html")
-	if err := os.WriteFile(path, fmt.Appendf(nil, text1, script), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	path := must.Write(t, filepath.Join(t.TempDir(), "a page#1.html"), fmt.Appendf(nil, text1, script))
 	return File(path)
 }
 

@@ -6,26 +6,22 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // file writes a file with a given time.
 func file(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, text)
 	fixed := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
-	if err := os.Chtimes(path, fixed, fixed); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Chtimes(path, fixed, fixed))
 }
 
 func hash(t *testing.T, path, memory string) Sum {
 	t.Helper()
 	sum, err := HashFile(t.Context(), path, memory, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return sum
 }
 
@@ -44,9 +40,7 @@ func TestChangedInPlace(t *testing.T) {
 			t.Errorf("one after %v: %v", pause, got)
 		}
 		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		_, supported := identify(info)
 		if _, known := Open(memory).Known(info); pause > settled && known != supported {
 			t.Errorf("remembered after %v: %v; want %v", pause, known, supported)
@@ -75,18 +69,14 @@ func TestDamagedMemory(t *testing.T) {
 	}
 	for _, at := range []int{0, len(heading), len(text) / 2, len(text) - 1} {
 		text[at] ^= 1
-		if err := os.WriteFile(memory, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, memory, text)
 		text[at] ^= 1
 		if m := Open(memory); len(m.known) != 0 {
 			t.Errorf("bit of byte %d: %v", at, m.known)
 		}
 	}
 	for _, n := range []int{0, len(heading), len(text) - 1} {
-		if err := os.WriteFile(memory, text[:n], 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, memory, text[:n])
 		if m := Open(memory); len(m.known) != 0 {
 			t.Errorf("first %d bytes: %v", n, m.known)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 )
@@ -50,9 +51,7 @@ func TestControlsFollowParts(t *testing.T) {
 			continue
 		}
 		p, err := c.Part(control.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		r, _ := c.Walk(c.Known.Row(0), p, 2)
 		at := control.Columns[0]
 		if math.Abs(r.Codes[0][at]-control.Low) > 1e-12 || math.Abs(r.Codes[1][at]-control.High) > 1e-12 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -79,9 +80,7 @@ func TestWalk(t *testing.T) {
 	} {
 		c := cylinder()
 		p, err := c.Part(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		r, labels := c.Walk(base, p, 4)
 		if len(r.Codes) != 4 || len(labels) != 4 || r.Cyclic != p.Round() || p.Turns() != (name == "circle1") {
 			t.Errorf("%s: %d codes, %d labels, cyclic %v", name, len(r.Codes), len(labels), r.Cyclic)
@@ -122,9 +121,7 @@ func TestWalkOptions(t *testing.T) {
 		{"z2", []float64{2, 1, 0, 0, 40}, []float64{2, 1, 0, 0, 10.05, 2, 1, 0, 0, 30, 2, 1, 0, 0, 49.5}}, // the only code with these options: range over all codes
 	} {
 		p, err := c.Part(x.part)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		r, _ := c.Walk(x.base, p, 3)
 		got := slices.Concat(r.Codes...)
 		if x.part == "z2" {

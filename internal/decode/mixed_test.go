@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -38,9 +39,7 @@ func TestMixedParts(t *testing.T) {
 		"z8":        {1, 0, 1, 0, 0, 1, 1, 0, 0, 1 + 98./3}, // among the codes with the same option: 0, 2, ..., 100
 	} {
 		p, err := c.Part(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		r, _ := c.Walk(base, p, 4)
 		if !near(r.Codes[1], want) {
 			t.Errorf("%s: %v, want %v", name, r.Codes[1], want)

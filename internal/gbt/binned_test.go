@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // wavy returns a regression problem in which two of four columns matter. If values is positive, it is the number of
@@ -29,9 +30,7 @@ func wavy(rows, values int) (data, targets []float64) {
 func binned(t testing.TB, rows, cols int, data []float64, bins int) *Columns {
 	t.Helper()
 	x, err := NewBinned(rows, cols, data, bins)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return x
 }
 
@@ -45,9 +44,7 @@ func TestBinsOfValues(t *testing.T) {
 		near(t, "importance", v, want.Importance()[j], 1e-9)
 	}
 	predicted, err := got.Predict(ctx, exact)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i, v := range want.Fitted() {
 		near(t, "estimate", got.Fitted()[i], v, 1e-9)
 		near(t, "predicted estimate", predicted[i], v, 1e-9)

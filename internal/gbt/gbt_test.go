@@ -9,32 +9,27 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func columns(t testing.TB, rows, cols int, data []float64) *Columns {
 	t.Helper()
 	x, err := NewColumns(rows, cols, data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return x
 }
 
 func classify(t testing.TB, x *Columns, classes []int, o Options) *Classifier {
 	t.Helper()
 	c, err := FitClassifier(ctx, x, classes, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return c
 }
 
 func regress(t testing.TB, x *Columns, targets []float64, o Options) *Regressor {
 	t.Helper()
 	r, err := FitRegressor(ctx, x, targets, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return r
 }
 
@@ -213,9 +208,7 @@ func checkClassifier(t *testing.T, x *Columns, classes, all []int) {
 		near(t, "importance", v, check.importance[j]/sum, 1e-9)
 	}
 	predicted, err := c.model.predict(ctx, x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i := range rows {
 		for k := range outputs {
 			near(t, "score", c.model.scores[k][i], scores[i][k], 1e-9)

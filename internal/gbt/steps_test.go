@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // made returns n numbers from a named random stream.
@@ -42,9 +43,7 @@ func TestColumnRegress(t *testing.T) {
 	for name, values := range ascendingColumns(n) {
 		table := columns(t, n, 1, values)
 		column, err := NewColumn(values)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for target, of := range map[string]func(s *rng.Stream, i int) float64{
 			"wave":  func(s *rng.Stream, i int) float64 { return math.Sin(5*values[i]) + 0.3*s.NormFloat64() },
 			"noise": func(s *rng.Stream, _ int) float64 { return s.NormFloat64() },
@@ -59,9 +58,7 @@ func TestColumnRegress(t *testing.T) {
 			for _, o := range []Options{Defaults(), {Rounds: 30, Depth: 1, Rate: 1}, {Rounds: 20, Depth: 7, Rate: 0.5}} {
 				r := regress(t, table, targets, o)
 				got, err := column.Regress(ctx, targets, o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				near := 1e-9*(slices.Max(targets)-slices.Min(targets)) + 1e-15*float64(o.Rounds)*math.Abs(targets[0])
 				for i, want := range r.Fitted() {
 					if v := got[column.group[i]]; math.Abs(v-want) > near {
@@ -80,9 +77,7 @@ func TestColumnClassify(t *testing.T) {
 	for name, values := range ascendingColumns(n) {
 		table := columns(t, n, 1, values)
 		column, err := NewColumn(values)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, classes := range []int{2, 3, 7} {
 			stream, labels := rng.New(uint64(classes), name), make([]int, n)
 			for i := range labels {
@@ -94,9 +89,7 @@ func TestColumnClassify(t *testing.T) {
 			want := classify(t, table, labels, o)
 			f := checkClassFit(t, fmt.Sprintf("%d classes of %s", classes, name), column, labels, want.classes, o)
 			got, err := column.Classify(ctx, labels, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			scores := f.byGroup(f.scores)
 			decided := decide(scores)
 			right, wantRight := 0, 0
@@ -249,9 +242,7 @@ func sumsOf(rows []float64) (sum, squares float64) {
 func TestColumnGroups(t *testing.T) {
 	values := []float64{0, 0, 1, 1 + 5e-8, 2, 4}
 	c, err := NewColumn(values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if !slices.Equal(c.group, []int32{0, 0, 1, 1, 2, 3}) {
 		t.Errorf("groups %v", c.group)
 	}
@@ -262,14 +253,10 @@ func TestColumnGroups(t *testing.T) {
 	targets := []float64{1, 2, 3, 5, 8, 13}
 	r := regress(t, columns(t, len(values), 1, values), targets, Defaults())
 	mine, err := c.Regress(ctx, targets, Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	others := []float64{-1, 0.25, 0.5, 0.75, 1.4, 1.6, 3, 3.0001, 7}
 	want, err := r.Predict(ctx, columns(t, len(others), 1, others))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i, g := range c.Groups(others) {
 		if math.Abs(mine[g]-want[i]) > 1e-12 {
 			t.Errorf("at %v: %v, want %v", others[i], mine[g], want[i])
@@ -280,23 +267,17 @@ func TestColumnGroups(t *testing.T) {
 // Calculated by hand: the first of equal cuts, and no cuts in pure nodes.
 func TestColumnTrees(t *testing.T) {
 	c, err := NewColumn([]float64{0, 1, 2, 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	o := Options{Rounds: 1, Depth: 1, Rate: 0.1}
 	got, err := c.Regress(ctx, []float64{0, 4, 4, 8}, o) // mean 4; cuts after 1 and 3 rows are equally good
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for g, want := range []float64{3.6, 4 + 0.4/3, 4 + 0.4/3, 4 + 0.4/3} {
 		near(t, "estimate", got[g], want, 1e-15)
 	}
 	o.Depth = 3
 	for _, classes := range [][]int{{5, 5, 7, 7}, {5, 5, 7, 7, 7, 8, 8, 8}} {
 		c, err := NewColumn([]float64{0, 1, 2, 3, 4, 5, 6, 7}[:len(classes)])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		f := newClassFit(c, classes, slices.Compact(slices.Clone(classes)))
 		f.expect()
 		f.boost(0, o)
@@ -308,9 +289,7 @@ func TestColumnTrees(t *testing.T) {
 
 func TestColumnMistakes(t *testing.T) {
 	c, err := NewColumn([]float64{1, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	second := func(_ any, err error) error { return err }
 	for want, err := range map[string]error{
 		"no rows":                    second(NewColumn(nil)),
@@ -333,9 +312,7 @@ func BenchmarkColumn(b *testing.B) {
 	const n = 7500
 	values := ascendingColumns(n)["continuous"]
 	column, err := NewColumn(values)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	targets, classes := make([]float64, n), make([]int, n)
 	stream := rng.New(5, "targets")
 	for i, v := range values {

@@ -1,17 +1,16 @@
 package geometry_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 type expected struct {
@@ -21,13 +20,7 @@ type expected struct {
 
 func load(t *testing.T, file string, dst any) {
 	t.Helper()
-	b, err := os.ReadFile("testdata/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(b, dst); err != nil {
-		t.Fatal(err)
-	}
+	must.ReadJSON(t, "testdata/"+file, dst)
 }
 
 func (e expected) compare(t *testing.T, name string, got ...float64) {
@@ -55,17 +48,11 @@ func TestSets(t *testing.T) {
 	for _, s := range sets {
 		t.Run(s.Name, func(t *testing.T) {
 			ball, err := enclosingBall(s.Points, s.Columns)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			median, err := geometricMedian(s.Points, s.Columns)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			diameter, i, j, err := diameter(s.Points, s.Columns)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if d := distance(s.Points, s.Columns, i, s.Points[j*s.Columns:]); math.Abs(d-diameter) > 1e-12*d {
 				t.Errorf("diameter %v between points %d and %d, whose distance is %v", diameter, i, j, d)
 			}
@@ -219,14 +206,10 @@ func TestDrawnSets(t *testing.T) {
 		points := draw(r, n, columns, c)
 		t.Run(fmt.Sprintf("case %d, %d x %d", c, n, columns), func(t *testing.T) {
 			ball, err := enclosingBall(points, columns)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			checkBall(t, points, columns, ball)
 			median, err := geometricMedian(points, columns)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			checkMedian(t, points, columns, median)
 		})
 	}
@@ -239,27 +222,19 @@ func TestReuse(t *testing.T) {
 	for c := range 200 {
 		columns, n := 1+r.IntN(4), 1+r.IntN(20)
 		points, y := draw(r, n, columns, c), draw(r, n, 1, c/10)
-		if err := ball.Enclose(points, columns); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, ball.Enclose(points, columns))
 		if fresh, _ := enclosingBall(points, columns); fresh.Radius != ball.Radius {
 			t.Errorf("case %d: radius %v with used memory, %v with new", c, ball.Radius, fresh.Radius)
 		}
-		if err := median.Fit(points, columns); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, median.Fit(points, columns))
 		if fresh, _ := geometricMedian(points, columns); fresh.MeanDistance != median.MeanDistance {
 			t.Errorf("case %d: mean distance %v with used memory, %v with new", c, median.MeanDistance, fresh.MeanDistance)
 		}
-		if err := fit.LeastAbsolute(points, columns, y, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, fit.LeastAbsolute(points, columns, y, 1))
 		if fresh, _ := leastAbsolute(points, columns, y, 1); fresh.Errors[0] != fit.Errors[0] {
 			t.Errorf("case %d: least absolute deviation %v with used memory, %v with new", c, fit.Errors[0], fresh.Errors[0])
 		}
-		if err := fit.Minimax(points, columns, y, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, fit.Minimax(points, columns, y, 1))
 		if fresh, _ := minimax(points, columns, y, 1); fresh.Errors[0] != fit.Errors[0] {
 			t.Errorf("case %d: largest error %v with used memory, %v with new", c, fit.Errors[0], fresh.Errors[0])
 		}
@@ -344,9 +319,7 @@ func TestErrors(t *testing.T) {
 func codes(t testing.TB, encoder string) (x []float64, columns int, y []float64) {
 	t.Helper()
 	x, columns, err := (&drawn.Entangled{Encoder: encoder, Levels: 11}).Codes(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i := range 11 * 11 * 11 {
 		y = append(y, float64(i/121)/10, float64(i/11%11)/10, float64(i%11)/10)
 	}
@@ -363,24 +336,16 @@ func TestPaperRegressions(t *testing.T) {
 		t.Run(encoder, func(t *testing.T) {
 			x, columns, y := codes(t, encoder)
 			squares, err := leastSquares(x, columns, y, 3, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			e["mse_per_factor_raw"].compare(t, "mse", squares.Errors...)
 			ball, err := enclosingBall(squares.Residuals, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			e["me_paper"].compare(t, "me", math.Exp(-ball.Radius))
 			absolute, err := leastAbsolute(x, columns, y, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			e["mae_per_factor_raw"].compare(t, "mae", absolute.Errors...)
 			largest, err := minimax(x, columns, y, 3)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			e["me_chebyshev_per_factor_raw"].compare(t, "chebyshev", largest.Errors...)
 			for k, f := range []*geometry.Regression{squares, absolute, largest} {
 				checkFit(t, x, columns, y, 3, f, k)

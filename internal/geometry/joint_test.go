@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // checkJoint proves by duality that no map has a smaller maximum length of the residuals.
@@ -70,15 +71,11 @@ func TestDrawnJointMinimax(t *testing.T) {
 		t.Run(fmt.Sprintf("case %d, %d x %d to %d", c, n, columns, targets), func(t *testing.T) {
 
 			f, err := jointMinimax(x, columns, y, targets)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			checkJoint(t, x, columns, y, targets, f)
 			if targets == 1 {
 				one, err := minimax(x, columns, y, 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				if d := math.Abs(one.Errors[0] - f.Largest); d > 1e-10*f.Largest+1e-13*extent(y, 1) {
 					t.Errorf("largest error %v, by linear programming %v", f.Largest, one.Errors[0])
 				}
@@ -98,9 +95,7 @@ func TestJointMinimaxOfConstants(t *testing.T) {
 			t.Fatalf("case %d: %v", c, err)
 		}
 		ball, err := enclosingBall(y, targets)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if d := math.Abs(f.Largest - ball.Radius); d > 1e-10*ball.Radius+1e-13*extent(y, targets) {
 			t.Errorf("case %d: largest length %v, that of a ball %v", c, f.Largest, ball.Radius)
 		}
@@ -147,13 +142,9 @@ func TestJointMinimaxIsJoint(t *testing.T) {
 	for range 100 {
 		x, y := draw(r, 40, 2, 0), draw(r, 40, 3, 5)
 		f, err := jointMinimax(x, 2, y, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		apart, err := minimax(x, 2, y, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		square := 0.0
 		for _, e := range apart.Errors {
 			square += e * e
@@ -176,9 +167,7 @@ func TestJointMinimaxGradient(t *testing.T) {
 	const n, columns, targets = 25, 3, 2
 	x, y := draw(r, n, columns, 0), draw(r, n, targets, 0)
 	f, err := jointMinimax(x, columns, y, targets)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i := range x {
 		want := 0.0
 		for k := range targets {
@@ -231,9 +220,7 @@ func BenchmarkJointMinimax(b *testing.B) {
 		f := new(geometry.Regression)
 		b.Run(fmt.Sprintf("%dx%d to %d of kind %d", c.rows, c.columns, c.targets, c.kind), func(b *testing.B) {
 			for b.Loop() {
-				if err := f.JointMinimax(x, c.columns, y, c.targets); err != nil {
-					b.Fatal(err)
-				}
+				must.OK(b, f.JointMinimax(x, c.columns, y, c.targets))
 			}
 		})
 	}

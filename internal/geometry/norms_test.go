@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // checkNorms proves by duality that no map has a smaller mean length of the residuals.
@@ -55,15 +56,11 @@ func TestDrawnLeastNorms(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("case %d, %d x %d to %d", c, n, columns, targets), func(t *testing.T) {
 			f, err := leastNorms(x, columns, y, targets)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			checkNorms(t, x, columns, y, targets, f)
 			if targets == 1 {
 				one, err := leastAbsolute(x, columns, y, 1)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				if d := math.Abs(one.Errors[0] - f.Mean); d > 1e-9*f.Mean+1e-12*extent(y, 1) {
 					t.Errorf("mean length %v, by linear programming %v", f.Mean, one.Errors[0])
 				}
@@ -83,9 +80,7 @@ func TestLeastNormsOfConstants(t *testing.T) {
 			t.Fatalf("case %d: %v", c, err)
 		}
 		median, err := geometricMedian(y, targets)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if d := math.Abs(f.Mean - median.MeanDistance); d > 1e-9*median.MeanDistance+1e-12*extent(y, targets) {
 			t.Errorf("case %d: mean length %v, that of a median %v", c, f.Mean, median.MeanDistance)
 		}
@@ -99,9 +94,7 @@ func BenchmarkLeastNorms(b *testing.B) {
 		var f geometry.Regression
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
-				if err := f.LeastNorms(x, 10, y, 5); err != nil {
-					b.Fatal(err)
-				}
+				must.OK(b, f.LeastNorms(x, 10, y, 5))
 			}
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Mean distance and diameter agree with a loop over all pairs, for every number of points near the tile sizes.
@@ -17,9 +18,7 @@ func TestPairs(t *testing.T) {
 		for i := range points {
 			points[i] = 1e3 + r.NormFloat64()
 		}
-		if err := p.Set(points, 3); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, p.Set(points, 3))
 		var sum, most float64
 		for i := range n {
 			for j := range i {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Points with known principal axes, and the same points after a rotation.
@@ -17,9 +19,7 @@ func TestPCA(t *testing.T) {
 		x = append(x, 7+cos*a-sin*b, -1e3+sin*a+cos*b, 4)
 	}
 	c, err := PCA(x, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if math.Abs(c.Sigma[0]-5) > 0.5 || math.Abs(c.Sigma[1]-1) > 0.2 || c.Sigma[2] > 1e-12 || math.Abs(c.Axes[0][0]-cos) > 0.02 || math.Abs(c.Axes[0][1]-sin) > 0.02 {
 		t.Errorf("%+v", c)
 	}

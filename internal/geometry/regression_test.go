@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/geometry"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // The criteria of a fit.
@@ -122,9 +123,7 @@ func TestDrawnRegressions(t *testing.T) {
 				func() (*geometry.Regression, error) { return minimax(x, columns, y, 2) },
 			} {
 				fit, err := f()
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				checkFit(t, x, columns, y, 2, fit, sense)
 			}
 		})
@@ -162,13 +161,9 @@ func TestLinearProgram(t *testing.T) {
 		columns, n := 1+r.IntN(3), 6+r.IntN(10)
 		x, y := draw(r, n, columns, 0), draw(r, n, 1, 0)
 		fit, err := leastAbsolute(x, columns, y, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		best, err := minimax(x, columns, y, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got, want := fit.Errors[0]*float64(n), leastAbsoluteLP(t, x, columns, y); math.Abs(got-want) > 1e-8 {
 			t.Errorf("case %d: sum of absolute deviations %v, want %v", c, got, want)
 		}
@@ -196,9 +191,7 @@ func leastAbsoluteLP(t *testing.T, x []float64, columns int, y []float64) float6
 		cost[2*p+i], cost[2*p+n+i] = 1, 1
 	}
 	value, _, err := lp.Simplex(cost, a, y, 1e-12, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return value
 }
 
@@ -224,9 +217,7 @@ func minimaxLP(t *testing.T, x []float64, columns int, y []float64) float64 {
 		a.Set(n+i, 2*p+1+n+i, -1)
 	}
 	value, _, err := lp.Simplex(cost, a, append(append([]float64{}, y...), y...), 1e-12, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return value
 }
 
@@ -239,9 +230,7 @@ func TestMinimumNorm(t *testing.T) {
 		y = append(y, 6*v+1)
 	}
 	f, err := leastSquares(x, 4, y, 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for j, want := range []float64{1, 1, 0, 2} {
 		if math.Abs(f.Weights[j]-want) > 1e-12 {
 			t.Fatalf("weights %v, want the shortest, 1 1 0 2", f.Weights)
@@ -274,9 +263,7 @@ func TestRidge(t *testing.T) {
 		return sum
 	}
 	f, err := leastSquares(x, 3, y, 2, ridge)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	best := value(f)
 	if none, _ := leastSquares(x, 3, y, 2, 0); value(none) < best+1e-6 || magnitude(none.Weights) < 1.1*magnitude(f.Weights) {
 		t.Errorf("the ridge makes no difference: value %v, %v without; weights %v, %v without", best, value(none), f.Weights, none.Weights)
@@ -310,9 +297,7 @@ func TestRegressionGradients(t *testing.T) {
 		{func() (*geometry.Regression, error) { return minimax(x, columns, y, 1) }, 1},
 	} {
 		f, err := c.solve()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for i := range x {
 			want := -c.factor * f.Signs[i/columns] * f.Weights[i%columns]
 			was := x[i]
@@ -340,9 +325,7 @@ func BenchmarkRegressions(b *testing.B) {
 		} {
 			b.Run(fmt.Sprintf("%s of kind %d", name, kind), func(b *testing.B) {
 				for b.Loop() {
-					if err := solve(); err != nil {
-						b.Fatal(err)
-					}
+					must.OK(b, solve())
 				}
 			})
 		}
@@ -355,16 +338,12 @@ func BenchmarkSets(b *testing.B) {
 	ball, median := new(geometry.Ball), new(geometry.Median)
 	b.Run("ball", func(b *testing.B) {
 		for b.Loop() {
-			if err := ball.Enclose(x, 16); err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, ball.Enclose(x, 16))
 		}
 	})
 	b.Run("median", func(b *testing.B) {
 		for b.Loop() {
-			if err := median.Fit(x, 16); err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, median.Fit(x, 16))
 		}
 	})
 }
@@ -383,9 +362,7 @@ func TestAllocations(t *testing.T) {
 		"minimax":  func() error { return fit.Minimax(x, 4, y, 2) },
 		"joint":    func() error { return fit.JointMinimax(x, 4, y, 2) },
 	} {
-		if err := run(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, run())
 		if n := testing.AllocsPerRun(5, func() { run() }); n > 0 {
 			t.Errorf("%s: %v allocations, want 0", name, n)
 		}
@@ -403,8 +380,6 @@ func BenchmarkLeastSquares(b *testing.B) {
 	}
 	var r geometry.Regression
 	for b.Loop() {
-		if err := r.LeastSquares(points, 10, targets, 5, 0); err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, r.LeastSquares(points, 10, targets, 5, 0))
 	}
 }

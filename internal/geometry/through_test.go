@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // fit is a map with residuals and with gradients through the map.
@@ -48,9 +49,7 @@ func TestThrough(t *testing.T) {
 			g := draw(r, n, targets, 0) // the function is the inner product with g
 			at := func() (fit, float64) {
 				f, residuals, err := solve(x, columns, y, targets)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				sum := 0.0
 				for i, v := range residuals {
 					sum += g[i] * v
@@ -92,9 +91,7 @@ func TestIsometries(t *testing.T) {
 		x, y := draw(r, n, columns, c), draw(r, n, targets, c/10)
 		t.Run(fmt.Sprintf("case %d, %d x %d to %d", c, n, columns, targets), func(t *testing.T) {
 			var f, again geometry.Isometry
-			if err := f.Fit(x, columns, y, targets); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, f.Fit(x, columns, y, targets))
 			for i := range columns {
 				for j := range columns {
 					want, got := 0.0, 0.0

@@ -3,11 +3,12 @@ package hdf5
 import (
 	"bytes"
 	"encoding/binary"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/klauspost/compress/zlib"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // thinChunks writes a file with one array of images of 64 x 64 x 3 in deflated chunks of rows x 4 x 4 x 1, like the
@@ -37,9 +38,7 @@ func thinChunks(t testing.TB, rows, perChunk int) string {
 		if _, err := z.Write(chunk.Bytes()); err != nil {
 			t.Fatal(err)
 		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, z.Close())
 		entries = le.AppendUint64(entries, uint64(file.Len()))
 		entries = append(le.AppendUint32(entries, uint32(packed.Len())), 0, 0, 0, 0)
 		file.Write(packed.Bytes())
@@ -78,28 +77,19 @@ func thinChunks(t testing.TB, rows, perChunk int) string {
 	}
 	out := file.Bytes()
 	binary.Encode(out[copy(out, head):], le, lookup3(head)) // out is large enough
-	path := filepath.Join(t.TempDir(), "images.h5")
-	if err := os.WriteFile(path, out, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := must.Write(t, filepath.Join(t.TempDir(), "images.h5"), out)
 	return path
 }
 
 // Images read from thin chunks have the pixels that were written.
 func TestThinChunks(t *testing.T) {
 	h, err := Open(thinChunks(t, 30, 20))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer h.Close()
 	a, err := h.Array("images")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	got, err := readAll[uint8](a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for at, v := range got {
 		c, x, y, row := at%3, at/3%64, at/3/64%64, at/3/64/64
 		i := ((row/20*16+y/4)*16+x/4)*3 + c
@@ -114,26 +104,18 @@ func TestThinChunks(t *testing.T) {
 func BenchmarkThinChunks(b *testing.B) {
 	const rows = 4000
 	h, err := Open(thinChunks(b, rows, rows/2))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	defer h.Close()
 	a, err := h.Array("images")
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	r, err := a.NewReader()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	slab := r.Slab()
 	pixels := make([]byte, slab*a.RowBytes())
 	b.SetBytes(int64(a.Bytes()))
 	for b.Loop() {
 		for from := 0; from < rows; from += slab {
-			if err := r.ReadRows(pixels[:(min(from+slab, rows)-from)*a.RowBytes()], from, min(from+slab, rows)); err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, r.ReadRows(pixels[:(min(from+slab, rows)-from)*a.RowBytes()], from, min(from+slab, rows)))
 		}
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,14 +15,13 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/dtype"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func open(t testing.TB, name string) *File {
 	t.Helper()
 	h, err := Open(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() { h.Close() })
 	return h
 }
@@ -144,9 +142,7 @@ func TestArrays(t *testing.T) {
 	}
 	for _, file := range []string{"userblock.h5", "old_contiguous.h5", "old_chunked.h5"} {
 		a, err := open(t, file).Array("x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		check(t, a, ramp(13*5*6*3, a.Type))
 	}
 }
@@ -180,9 +176,7 @@ func TestUnwritten(t *testing.T) {
 			"none":              nil,
 		} {
 			a, err := h.Array(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			want := make([]float64, a.Bytes()/a.Type.Size)
 			for i := range want {
 				want[i] = 517
@@ -275,13 +269,9 @@ func TestRefused(t *testing.T) {
 
 func TestReadErrors(t *testing.T) {
 	a, err := open(t, "earliest.h5").Array("le_u2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	r, err := a.NewReader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, bad := range [][3]int{{6, 1, 3}, {6, -1, 0}, {7, 0, 1}, {6, 1, 0}} {
 		if err := r.ReadRows(make([]byte, bad[0]), bad[1], bad[2]); err == nil || !strings.Contains(err.Error(), "there are 2 rows of 6 bytes") {
 			t.Errorf("%v: %v", bad, err)
@@ -295,10 +285,7 @@ func TestReadErrors(t *testing.T) {
 // TestDamaged modifies and truncates files: errors are allowed, but no panic and no large allocation.
 func TestDamaged(t *testing.T) {
 	for _, name := range []string{"userblock.h5", "old_chunked.h5", "refused.h5"} {
-		whole, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := must.Read(t, filepath.Join("testdata", name))
 		path := filepath.Join(t.TempDir(), name)
 		step := 205
 		if long.Enabled() {
@@ -318,9 +305,7 @@ func TestDamaged(t *testing.T) {
 // readEverything writes a file and reads its arrays, ignoring errors.
 func readEverything(t testing.TB, path string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, path, data)
 	h, err := Open(path)
 	if err != nil {
 		return
@@ -353,10 +338,7 @@ func readEverything(t testing.TB, path string, data []byte) {
 
 func FuzzFile(f *testing.F) {
 	for _, name := range []string{"userblock.h5", "old_chunked.h5", "old_contiguous.h5", "refused.h5"} {
-		data, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Read(f, filepath.Join("testdata", name))
 		f.Add(data)
 	}
 	path := filepath.Join(f.TempDir(), "x.h5")
@@ -421,9 +403,7 @@ func unhex(t *testing.T, text string) []byte {
 			n, _ = strconv.Atoi(times)
 		}
 		some, err := hex.DecodeString(digits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		b = append(b, bytes.Repeat(some, n)...)
 	}
 	return b

@@ -6,10 +6,11 @@ import (
 	"go/ast"
 	"go/printer"
 	"go/token"
-	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 var update = flag.Bool("update", false, "write the exported API to testdata/api.txt, and lower the limits of testdata/limits.txt")
@@ -21,14 +22,9 @@ const apiFile = "testdata/api.txt"
 func TestAPI(t *testing.T) {
 	got := api(t)
 	if *update {
-		if err := os.WriteFile(apiFile, []byte(strings.Join(got, "\n")+"\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, apiFile, strings.Join(got, "\n")+"\n")
 	}
-	text, err := os.ReadFile(apiFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Read(t, apiFile)
 	want := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
 	for _, change := range changes(want, got) {
 		t.Error(change)

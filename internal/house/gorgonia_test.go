@@ -23,6 +23,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 const gorgoniaFile = "testdata/gorgonia.txt"
@@ -49,9 +50,7 @@ func TestGorgonia(t *testing.T) {
 	slices.Sort(got)
 	got = slices.Compact(got)
 	if *update {
-		if err := os.WriteFile(gorgoniaFile, []byte(strings.Join(got, "\n")+"\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, gorgoniaFile, strings.Join(got, "\n")+"\n")
 		return
 	}
 	for _, change := range changes(want, got) {
@@ -156,9 +155,7 @@ func selected(t *testing.T) []string {
 		var syntax []*ast.File
 		for _, name := range p.GoFiles {
 			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			syntax = append(syntax, f)
 		}
 		info := &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}}

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"go/ast"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 const (
@@ -33,10 +34,7 @@ type measure struct {
 func measures(t *testing.T) map[string]measure {
 	list := map[string]measure{}
 	for _, f := range files(t) {
-		text, err := os.ReadFile(filepath.Join(root, f.path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Read(t, filepath.Join(root, f.path))
 		if bytes.Contains(text[:min(400, len(text))], []byte("DO NOT EDIT")) {
 			continue
 		}
@@ -97,10 +95,7 @@ func worst(where []string, most int) []string {
 }
 
 func readLimits(t *testing.T) map[string]int {
-	text, err := os.ReadFile(limitsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Read(t, limitsFile)
 	limits := map[string]int{}
 	for l := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(l, ": ")
@@ -122,9 +117,7 @@ func TestLimits(t *testing.T) {
 		for _, name := range slices.Sorted(maps.Keys(limits)) {
 			fmt.Fprintf(&b, "%s: %d\n", name, limits[name])
 		}
-		if err := os.WriteFile(limitsFile, []byte(b.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, limitsFile, b.String())
 	}
 	for _, w := range exceeded(limits, list) {
 		t.Error(w)

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // names holds the names in the module's Go files, including tests and tools.
@@ -164,10 +166,7 @@ func TestDocumentsName(t *testing.T) {
 		}
 	}
 	for _, p := range append(pages, filepath.Join(root, "ARCHITECTURE.md")) {
-		text, err := os.ReadFile(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Read(t, p)
 		for _, m := range quoted.FindAllSubmatch(fence.ReplaceAll(text, nil), -1) {
 			if why := n.missing(string(m[1])); why != "" {
 				t.Errorf("%s: `%s`: %s", filepath.Base(p), m[1], why)

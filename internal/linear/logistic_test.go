@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
@@ -115,16 +116,12 @@ func TestLossSlopes(t *testing.T) {
 			}
 		}
 		in, err := NewInputs(x, d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if (in.diagonal != nil) != test.diagonal {
 			t.Fatalf("%d columns have a diagonal penalty: %v", d, in.diagonal != nil)
 		}
 		m, err := in.Fit(ctx, labels, 1, 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		f := newLogisticLoss(in, m.Classes, m.outputs, labels)
 		f.c = 1
 		r := rand.New(rand.NewPCG(1, 1))
@@ -152,13 +149,9 @@ func TestLossSlopes(t *testing.T) {
 func TestLineSearch(t *testing.T) {
 	x, labels := sample(3, 300, 3, 3)
 	in, err := NewInputs(x, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := in.Fit(ctx, labels, 1, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	f := newLogisticLoss(in, m.Classes, m.outputs, labels)
 	f.c = 1e-6 // the objective is nearly quadratic: the slope after the step equals the slope before it
 	n := m.outputs * in.rows.Columns
@@ -206,9 +199,7 @@ func TestLogisticLeastPenalty(t *testing.T) {
 		twice[2*i], twice[2*i+1] = v, 2*v
 	}
 	m, err := FitLogistic(ctx, twice, 2, labels, 1, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for j := range 3 {
 		if a, b := m.weights[j], m.weights[3+j]; math.Abs(b-2*a) > 1e-9*(math.Abs(a)+1e-3) {
 			t.Errorf("weights %v and %v", a, b)
@@ -227,9 +218,7 @@ func TestLogisticSmallDifference(t *testing.T) {
 		labels = append(labels, i%2)
 	}
 	m, err := FitLogistic(ctx, x, 3, labels, 1e12, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	scratch := make([]float64, 2)
 	for i, label := range labels {
 		if m.Predict(x[3*i:3*i+3], scratch) != label {
@@ -247,9 +236,7 @@ func TestLogisticConverged(t *testing.T) {
 	early := &Logistic{}
 	for iterations := 1; !early.Converged && iterations < 100; iterations++ {
 		m, err := FitLogistic(ctx, x, 3, labels, 1, iterations)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		early = m
 	}
 	late, err := FitLogistic(ctx, x, 3, labels, 1, 1000)
@@ -262,9 +249,7 @@ func TestLogisticConverged(t *testing.T) {
 func TestLogisticPath(t *testing.T) {
 	x, labels := sample(8, 500, 3, 4)
 	in, err := NewInputs(x, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	cs := []float64{1e-3, 0.1, 10}
 	path, err := in.Path(ctx, labels, cs, 1000)
 	if err != nil || len(path) != 3 {
@@ -273,9 +258,7 @@ func TestLogisticPath(t *testing.T) {
 	p, q := make([]float64, 4), make([]float64, 4)
 	for i, c := range cs {
 		alone, err := in.Fit(ctx, labels, c, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for row := range 500 {
 			path[i].Probabilities(x[3*row:3*row+3], p)
 			alone.Probabilities(x[3*row:3*row+3], q)
@@ -292,9 +275,7 @@ func TestLogisticPath(t *testing.T) {
 func TestLogisticByHand(t *testing.T) {
 	x, labels := []float64{-1, -1, 1, 1}, []int{0, 0, 5, 5}
 	m, err := FitLogistic(ctx, x, 1, labels, 1, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	low, high := 0.0, 10.0
 	for range 100 {
 		if w := (low + high) / 2; w < 4/(1+math.Exp(w)) {

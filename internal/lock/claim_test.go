@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // work is a run with a number of steps. A process that holds the claim stores each step; commits are the stored steps
@@ -158,9 +159,7 @@ func TestClaimPatience(t *testing.T) {
 		return w
 	}
 	owner, err := free("a").claim("run/lock", false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	waiter := free("b")
 	try := func() bool {
 		c, err := waiter.claim("run/lock", false)

@@ -8,15 +8,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Only one process at a time holds a lock. The error names the holder and the reason for the end of the wait.
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	l, err := NewWatch().Try(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var held *HeldError
 	if _, err := NewWatch().Try(path); !errors.Is(err, ErrHeld) || !errors.As(err, &held) || held.Ended != nil || !strings.Contains(err.Error(), fmt.Sprintf("(process %d)", os.Getpid())) {
 		t.Errorf("locked twice: %v", err)

@@ -5,7 +5,6 @@ package lock
 import (
 	"errors"
 	"fmt"
-	"github.com/unravel-ml/unravel/internal/long"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -16,6 +15,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // stepsEnv is the environment variable that makes the test binary one of the processes that store the steps of a
@@ -82,9 +84,7 @@ func makeSteps(dir string, steps int) error {
 func TestProcessesWithoutLocks(t *testing.T) {
 	long.NotShort(t)
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "made"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(filepath.Join(dir, "made"), 0o777))
 	random := rand.New(rand.NewPCG(4, 2))
 	ended := make(chan error)
 	running := map[*exec.Cmd]bool{}
@@ -93,9 +93,7 @@ func TestProcessesWithoutLocks(t *testing.T) {
 		c.Env = append(os.Environ(), stepsEnv+"="+dir, ClaimsVariable+"="+only, AfterVariable+"=100ms")
 		var log strings.Builder
 		c.Stderr = &log
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, c.Start())
 		t.Cleanup(func() { _ = c.Process.Kill() })
 		running[c] = true
 		go func() {
@@ -171,9 +169,7 @@ func TestLocksThatDoNotWork(t *testing.T) {
 				t.Errorf("held twice: %v", err)
 			}
 			close(one.end) // the process dies, and the system ends its lock
-			if err := one.kernel.close(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, one.kernel.close())
 			two, err := watch().Try(path)
 			if works := name == "works"; works != (err == nil) {
 				t.Fatalf("after the death of the holder: %v", err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/crc32"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -12,14 +11,13 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/dtype"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func open(t testing.TB, name string) *File {
 	t.Helper()
 	f, err := Open(filepath.Join("testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -193,10 +191,7 @@ func readEverything(t testing.TB, data []byte) (read int, sum uint32) {
 // Damaged files give errors or other numbers; truncated files give errors.
 func TestDamaged(t *testing.T) {
 	for _, name := range []string{"smaller.mat", "smaller_packed.mat", "big_endian_packed.mat"} {
-		whole, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := must.Read(t, filepath.Join("testdata", name))
 		all, sum := readEverything(t, whole)
 		step := 31 * 5
 		if long.Enabled() {
@@ -217,16 +212,11 @@ func TestDamaged(t *testing.T) {
 
 // An impossible size gives an error without an allocation.
 func TestHuge(t *testing.T) {
-	data, err := os.ReadFile("testdata/smaller.mat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Read(t, "testdata/smaller.mat")
 	at := bytes.Index(data, []byte{3, 0, 0, 0, 5, 0, 0, 0})
 	binary.LittleEndian.PutUint32(data[at:], 1<<30)
 	f, err := New(bytes.NewReader(data), int64(len(data)), "x.mat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := f.list[0].NewReader(); err == nil || !strings.Contains(err.Error(), "bytes of numbers stored as int8; want 5368709120") {
 		t.Error(err)
 	}
@@ -234,10 +224,7 @@ func TestHuge(t *testing.T) {
 
 func FuzzFile(f *testing.F) {
 	for _, name := range []string{"smaller.mat", "smaller_packed.mat", "big_endian.mat", "plain.mat", "packed.mat"} {
-		data, err := os.ReadFile(filepath.Join("testdata", name))
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := must.Read(f, filepath.Join("testdata", name))
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) { readEverything(t, data) })

@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/onnx"
 )
 
@@ -28,9 +29,7 @@ func sample() *onnx.Model {
 // A model is equal to its encoded and decoded copy, except for the versions of the format.
 func TestRoundTrip(t *testing.T) {
 	data, err := onnx.Encode(sample())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	got, err := onnx.Decode(data)
 	if err != nil || got.IR != 8 || got.Opset != 17 || !reflect.DeepEqual(got.Graph, sample().Graph) || !reflect.DeepEqual(got.Metadata, sample().Metadata) {
 		t.Errorf("%v: %+v", err, got)
@@ -168,9 +167,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 	dimension := func(parts ...[]byte) []byte { return fields(1, parts...) }
 	m, err := onnx.Decode(append(fields(8, number(2, 9)), value(fields(1, number(1, 1), fields(2, dimension(text(2, "N")), dimension(number(1, 3)), dimension(), text(5, "?"))))...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if in := m.Graph.Inputs[0]; m.Opset != 9 || in.Type != 0 || !slices.Equal(in.Shape, []int{onnx.Any, 3, onnx.Any}) {
 		t.Errorf("operator set %d, input %+v", m.Opset, in)
 	}

@@ -17,35 +17,26 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // TestPillow compares with Pillow in colour and in grey, with one Decoder for all files.
 func TestPillow(t *testing.T) {
 	f, err := os.Open("testdata/expected.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer f.Close()
 	lines, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var d Decoder
 	for _, line := range lines[1:] {
-		data, err := os.ReadFile(filepath.Join("testdata", line[0]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := must.Read(t, filepath.Join("testdata", line[0]))
 		h, _ := strconv.Atoi(line[1])
 		w, _ := strconv.Atoi(line[2])
 		tolerance, err := strconv.Atoi(line[3])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		want, err := hex.DecodeString(line[4])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		pixels, info, err := d.Decode(data, 3)
 		if err != nil || info.H != h || info.W != w || len(pixels) != len(want) {
 			t.Errorf("%s: %+v, %v", line[0], info, err)
@@ -123,9 +114,7 @@ func TestColourModels(t *testing.T) {
 func encoded(t testing.TB, m image.Image) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := png.Encode(&b, m); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, png.Encode(&b, m))
 	return b.Bytes()
 }
 
@@ -135,14 +124,8 @@ func TestBroken(t *testing.T) {
 	copy(huge[16:], []byte{0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60}) // 60000 x 60000; its checksum is now wrong
 	crc := []byte{0x16, 0x3e, 0x46, 0x21}
 	copy(huge[29:], crc)
-	whole, err := os.ReadFile("testdata/rgb.jpg")
-	if err != nil {
-		t.Fatal(err)
-	}
-	moving, err := os.ReadFile("testdata/part.webp")
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Read(t, "testdata/rgb.jpg")
+	moving := must.Read(t, "testdata/part.webp")
 	outside, still, packed := bytes.Clone(moving), bytes.Clone(moving[:62]), make([]byte, 60)
 	outside[bytes.Index(moving, []byte("ANMF"))+8] = 5 // at column 10
 	binary.LittleEndian.PutUint32(still[4:], uint32(len(still)-8))
@@ -150,10 +133,7 @@ func TestBroken(t *testing.T) {
 	for at, v := range map[int]uint32{14: 40, 18: 2, 22: 2, 26: 8<<16 | 1, 30: 1} {
 		binary.LittleEndian.PutUint32(packed[at:], v)
 	}
-	planar, err := os.ReadFile("testdata/planar.tif")
-	if err != nil {
-		t.Fatal(err)
-	}
+	planar := must.Read(t, "testdata/planar.tif")
 	lab := readDirectory(planar).with(map[uint16][]uint32{tagPhotometric: {8}})
 	zstd := readDirectory(planar).with(map[uint16][]uint32{tagCompression: {50000}})
 	for _, c := range []struct {
@@ -189,15 +169,10 @@ func TestBroken(t *testing.T) {
 
 // TestNoEnd reads a JPEG without its end marker, which other programs also accept.
 func TestNoEnd(t *testing.T) {
-	whole, err := os.ReadFile("testdata/rgb.jpg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Read(t, "testdata/rgb.jpg")
 	var d, e Decoder
 	want, _, err := d.Decode(whole, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if got, _, err := e.Decode(whole[:len(whole)-2], 3); err != nil || !bytes.Equal(got, want) {
 		t.Errorf("%v", err)
 	}
@@ -237,9 +212,7 @@ func BenchmarkDecode(b *testing.B) {
 		}
 	}
 	var packed bytes.Buffer
-	if err := jpeg.Encode(&packed, m, &jpeg.Options{Quality: 90}); err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, jpeg.Encode(&packed, m, &jpeg.Options{Quality: 90}))
 	for name, data := range map[string][]byte{"jpeg": packed.Bytes(), "png": encoded(b, m)} {
 		b.Run(name, func(b *testing.B) {
 			var d Decoder

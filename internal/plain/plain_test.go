@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestText(t *testing.T) {
@@ -57,12 +59,10 @@ func TestErrors(t *testing.T) {
 
 func TestCSV(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteCSV(&b, [][]string{
+	must.OK(t, WriteCSV(&b, [][]string{
 		{"=1+1", "+x", "-x", "@SUM(A1)", " =1", "\t=1", "\uff1dcmd", "'=1"},
 		{"-1.5", "+1e9", "-Inf", "-", "", "x", "a=b", "x\x1b[1m"},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	const want = "'=1+1,'+x,'-x,'@SUM(A1),' =1,'\t=1,'\uff1dcmd,'=1\n-1.5,+1e9,-Inf,-,,x,a=b,x\\x1b[1m\n"
 	if b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -28,9 +29,7 @@ var archives = filepath.Join("..", "..", "results", "models")
 func opened(t testing.TB, name string) *Archive {
 	t.Helper()
 	a, err := Open(filepath.Join(archives, name+".zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return a
 }
 
@@ -40,19 +39,14 @@ func TestModels(t *testing.T) {
 	var names []string
 	for _, m := range Models() {
 		names = append(names, m.Archive())
-		content, err := os.ReadFile(filepath.Join(archives, m.Archive()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must.Read(t, filepath.Join(archives, m.Archive()))
 		size := int64(len(content))
 		if all += size; size != m.Size || size > 2e6 || sumOf(content) != m.SHA256 {
 			t.Errorf("%s: %d bytes, SHA-256 %s; want %d, at most 2 MB, %s", m.Name, size, sumOf(content), m.Size, m.SHA256)
 		}
 		a := opened(t, m.Name)
 		c, r, err := m.Record()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if text, err := c.Encode(); err != nil || !bytes.Equal(text, a.files[rundir.Config]) {
 			t.Errorf("%s: %v, the config is not the config of the ledger's run", m.Name, err)
 		}
@@ -94,9 +88,7 @@ func near(got, want float64) bool { return math.Abs(got-want) <= 0.001*max(1, ma
 // default test computes the fast metrics of one model.
 func TestMeasures(t *testing.T) {
 	set, err := kernel.InstructionSet()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	list := []string{"cofhae-chopsticks"}
 	if long.Enabled() {
 		list = nil
@@ -116,9 +108,7 @@ func TestMeasures(t *testing.T) {
 			}
 			e = e.Sample()
 			codes, err := e.Codes(context.Background())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			choices := e.Final()
 			if !long.Enabled() {
 				choices = slices.DeleteFunc(choices, func(c metrics.Choice) bool {
@@ -150,13 +140,9 @@ func TestInstall(t *testing.T) {
 	dir := filepath.Join(parent, "runs", "model")
 	left := filepath.Join(parent, "runs", ".model.unravel-tmp", "run")
 	for _, d := range []string{dir, left} { // an empty folder, and the files of a killed process
-		if err := os.MkdirAll(d, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(d, 0o777))
 	}
-	if err := os.WriteFile(filepath.Join(left, rundir.Config), []byte("half"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(left, rundir.Config), "half")
 	install := func(dir string) (already bool, err error) {
 		already, err = a.Install(dir)
 		if there, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), ".*.unravel-tmp")); there != nil {
@@ -184,9 +170,7 @@ func TestInstall(t *testing.T) {
 		t.Error(already, err)
 	}
 	card := filepath.Join(dir, rundir.CardFile)
-	if err := os.WriteFile(card, []byte("mine"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, card, "mine")
 	if _, err := install(dir); err == nil || !strings.Contains(err.Error(), "holds the model, changed: README.md") {
 		t.Error(err)
 	}
@@ -206,9 +190,7 @@ func TestInstallReadOnly(t *testing.T) {
 		t.Skip("everybody or root writes into every folder")
 	}
 	closed := filepath.Join(t.TempDir(), "closed")
-	if err := os.Mkdir(closed, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(closed, 0o555))
 	_, err := opened(t, "cofhae-chopsticks").Install(filepath.Join(closed, "run"))
 	if err == nil || !strings.Contains(err.Error(), "permission denied") {
 		t.Error(err)
@@ -225,13 +207,9 @@ func zipped(t testing.TB, names []string, content map[string][]byte) []byte {
 		if err == nil {
 			_, err = f.Write(content[name])
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, z.Close())
 	return b.Bytes()
 }
 
@@ -239,9 +217,7 @@ func zipped(t testing.TB, names []string, content map[string][]byte) []byte {
 func TestDamagedArchives(t *testing.T) {
 	good := opened(t, "cofhae-chopsticks")
 	manifest, err := good.manifest()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, test := range []struct {
 		what, want string
 		change     func(files map[string][]byte)
@@ -277,10 +253,7 @@ func TestDamagedArchives(t *testing.T) {
 		slices.Sort(names)
 		refused(t, test.what, test.want, zipped(t, names, files))
 	}
-	content, err := os.ReadFile(filepath.Join(archives, "cofhae-chopsticks.zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := must.Read(t, filepath.Join(archives, "cofhae-chopsticks.zip"))
 	refused(t, "half an archive", "want a whole zip file", content[:len(content)/2])
 	content[len(content)/2] ^= 1
 	refused(t, "a changed bit", "weights.safetensors", content)
@@ -299,10 +272,7 @@ func TestDamagedArchives(t *testing.T) {
 // refused checks the error of Open for an archive.
 func refused(t *testing.T, what, want string, content []byte) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "model.zip")
-	if err := os.WriteFile(path, content, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	path := must.Write(t, filepath.Join(t.TempDir(), "model.zip"), content)
 	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
 		t.Errorf("%s: %v; want %q", what, err, want)
 	}
@@ -313,14 +283,9 @@ func TestWrite(t *testing.T) {
 	a := small()
 	var one, two bytes.Buffer
 	for _, b := range []*bytes.Buffer{&one, &two} {
-		if err := a.Write(b); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, a.Write(b))
 	}
-	path := filepath.Join(t.TempDir(), "model.zip")
-	if err := os.WriteFile(path, one.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	path := must.Write(t, filepath.Join(t.TempDir(), "model.zip"), one.Bytes())
 	back, err := Open(path)
 	if err != nil || !bytes.Equal(one.Bytes(), two.Bytes()) || len(back.files) != len(a.files) {
 		t.Errorf("%v, %d and %d bytes", err, one.Len(), two.Len())
@@ -340,17 +305,12 @@ func FuzzOpen(f *testing.F) {
 	f.Add(b.Bytes())
 	f.Add(b.Bytes()[:b.Len()/2])
 	f.Fuzz(func(t *testing.T, content []byte) {
-		path := filepath.Join(t.TempDir(), "model.zip")
-		if err := os.WriteFile(path, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		path := must.Write(t, filepath.Join(t.TempDir(), "model.zip"), content)
 		a, err := Open(path)
 		if err != nil {
 			return
 		}
 		var b bytes.Buffer
-		if err := a.Write(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, a.Write(&b))
 	})
 }

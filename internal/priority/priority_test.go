@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 const asProgram = "UNRAVEL_TEST_AS_PROGRAM"
@@ -42,18 +44,13 @@ func TestLower(t *testing.T) {
 // nicenessOf reads the niceness from a process table entry.
 func nicenessOf(t *testing.T, path string) int {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Read(t, path)
 	_, after, _ := strings.Cut(string(text), ") ")
 	fields := strings.Fields(after)
 	if len(fields) < 17 {
 		t.Fatalf("%s: %q", path, text)
 	}
 	n, err := strconv.Atoi(fields[16])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return n
 }

@@ -6,6 +6,8 @@ import (
 	"image/color"
 	"image/gif"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // gradient has as many colours as pixels, up to 256 of them grey.
@@ -29,9 +31,7 @@ func TestWriteGIF(t *testing.T) {
 		frames := []*image.RGBA{gradient(16, 16, at), gradient(16, 16, func(x, y int) color.RGBA { return at(15-x, y) })}
 		var a, b bytes.Buffer
 		for _, w := range []*bytes.Buffer{&a, &b} {
-			if err := WriteGIF(w, frames, 9); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, WriteGIF(w, frames, 9))
 		}
 		if !bytes.Equal(a.Bytes(), b.Bytes()) {
 			t.Errorf("%s: bytes differ", name)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/colours"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestFromFloats(t *testing.T) {
@@ -29,9 +30,7 @@ func TestFromFloats(t *testing.T) {
 	}
 	for _, test := range tests {
 		img, err := FromFloats(append(make([]float32, test.channels), test.pixel...), 1, 2, test.channels)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got := img.RGBAAt(1, 0); got != test.want {
 			t.Errorf("%v: %v, want %v", test.pixel, got, test.want)
 		}
@@ -132,9 +131,7 @@ func TestPNGBytesAreTheSame(t *testing.T) {
 	img := (&Tiles{Title: "x", Rows: [][]image.Image{{image.NewRGBA(image.Rect(0, 0, 3, 3))}}}).Draw()
 	var a, b bytes.Buffer
 	for _, w := range []*bytes.Buffer{&a, &b} {
-		if err := WritePNG(w, img); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, WritePNG(w, img))
 	}
 	if !bytes.Equal(a.Bytes(), b.Bytes()) {
 		t.Error("bytes differ")

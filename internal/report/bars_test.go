@@ -3,11 +3,12 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"github.com/unravel-ml/unravel/internal/long"
 	"io"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
 )
 
 func TestBars(t *testing.T) {

@@ -63,7 +63,7 @@ func (b *BoxPlot) WritePNG(w io.Writer) error {
 	if b.Line != nil && !finite(*b.Line) {
 		return fmt.Errorf("report: the line %q is at %v; want a finite number", b.LineLabel, *b.Line)
 	}
-	p := newPlot("", b.X, b.Y)
+	p := newPlot(b.X, b.Y)
 	p.X.Min, p.X.Max = -0.6, float64(len(b.Boxes))-0.4
 	p.Y.Min, p.Y.Max = b.limits()
 	p.Add(grid(), boxes{b})

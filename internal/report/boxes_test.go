@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Quartiles are interpolated like NumPy's percentiles, and whiskers end at values.
@@ -63,9 +65,7 @@ func TestBoxPlot(t *testing.T) {
 		}
 	}
 	var with, without bytes.Buffer
-	if err := p.WritePNG(&with); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, p.WritePNG(&with))
 	p.Line = nil
 	if err := p.WritePNG(&without); err != nil || bytes.Equal(with.Bytes(), without.Bytes()) {
 		t.Error("the line is not drawn", err)

@@ -12,8 +12,10 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp/kb"
+
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestMain(m *testing.M) { os.Exit(browser.Main(m)) }
@@ -21,16 +23,7 @@ func TestMain(m *testing.M) { os.Exit(browser.Main(m)) }
 // open opens an empty tab in the browser of the package's tests.
 func open(t *testing.T) *browser.Page {
 	t.Helper()
-	return openBrowser(t).Tab()
-}
-
-// openBrowser opens the browser of the package's tests.
-func openBrowser(t *testing.T) *browser.Browser {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("opens pages in a browser")
-	}
-	return browser.Open(t)
+	return browser.Open(t).Tab()
 }
 
 // changes checks that an action changes the canvases of a section.
@@ -178,7 +171,7 @@ func TestHostileNamesInBrowser(t *testing.T) {
 
 // Pages have no sections for missing parts of a run.
 func TestPartialPagesInBrowser(t *testing.T) {
-	b := openBrowser(t)
+	b := browser.Open(t)
 	whole := wholePage(t, 4, nil)
 	one, wide, still := wholePage(t, 1, nil), wholePage(t, 1000, nil), wholePage(t, 4, nil)
 	still.Codes.Thumbnails, still.Codes.Factors = nil, nil
@@ -259,14 +252,9 @@ var scripts = regexp.MustCompile(`(?s)<script.*?</script>`)
 // Without scripts, a page has its text and all figures, and nothing that waits for scripts.
 func TestWithoutScripts(t *testing.T) {
 	var b bytes.Buffer
-	if err := WritePage(&b, wholePage(t, 4, nil)); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "report.html")
-	if err := os.WriteFile(path, scripts.ReplaceAll(b.Bytes(), nil), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	p := openBrowser(t).Page(browser.File(path))
+	must.OK(t, WritePage(&b, wholePage(t, 4, nil)))
+	path := must.Write(t, filepath.Join(t.TempDir(), "report.html"), scripts.ReplaceAll(b.Bytes(), nil))
+	p := browser.Open(t).Page(browser.File(path))
 	var sections, figures string
 	p.Eval(`[...document.querySelectorAll("section")].filter((s) => s.checkVisibility()).map((s) => s.id).join(" ")`, &sections)
 	p.Eval(`[...document.querySelectorAll("figure")].filter((s) => s.checkVisibility()).map((s) => s.textContent).join(" ")`, &figures)

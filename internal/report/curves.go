@@ -62,7 +62,7 @@ const maxPoints = 1500
 // as means of neighbouring points. Many or long names in the legend make the figure larger.
 func Curves(w io.Writer, o CurveOptions, series []Series) error {
 	log := o.Log && anyPositive(series)
-	p := newPlot("", o.XLabel, o.YLabel)
+	p := newPlot(o.XLabel, o.YLabel)
 	p.X.Label.Text, p.Y.Label.Text = fit(p.X.Label.TextStyle, o.XLabel, 2.4*panelText), fit(p.Y.Label.TextStyle, o.YLabel, 1.6*panelText)
 	var l lineLegend
 	p.Add(grid())

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
@@ -139,14 +140,10 @@ func TestTraversalsByPercentile(t *testing.T) {
 			}
 		}
 	}
-	if err := CodeTraversals(io.Discard, flat(codes), nil, d); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, CodeTraversals(io.Discard, flat(codes), nil, d))
 	check([][3]float32{{1, 0, 0}, {2, 0, 0}, {1, 0, 0}, {1, 979.9, 0}, {1, 0, -97.99}, {1, 0, 97.99}})
 	h := hierarchy.Hierarchy{{Options: []hierarchy.Hierarchy{{}, {{}}}}, {}}
-	if err := PathTraversals(io.Discard, codes, h, d); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, PathTraversals(io.Discard, codes, h, d))
 	check([][3]float32{{1, 0, 1}, {1, 0, 99}, {2, 10, -50}, {2, 990, -50}, {2, 500, -99}, {2, 500, -1}})
 }
 

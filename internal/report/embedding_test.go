@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -74,9 +75,7 @@ func TestPrincipalPlane(t *testing.T) {
 			codes.Row(i)[0], codes.Row(i)[d-1] = 7+0.8*a[i]-0.6*b[i], 0.6*a[i]+0.8*b[i]-1
 		}
 		p, err := principalPlane(codes, rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if want := "principal component 1 (80 %)"; p.names[0] != want {
 			t.Errorf("%d columns: %q, want %q", d, p.names[0], want)
 		}
@@ -93,9 +92,7 @@ func BenchmarkEmbedding(b *testing.B) {
 	in := manyCodes(10000, 1000)
 	b.Run("embedding", func(b *testing.B) {
 		for b.Loop() {
-			if err := Embedding(io.Discard, "Principal components", in); err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, Embedding(io.Discard, "Principal components", in))
 		}
 	})
 	b.Run("neighbours", func(b *testing.B) {

@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/decode"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -53,9 +55,7 @@ func TestSheetBytes(t *testing.T) {
 		return pixels, nil
 	}}
 	e, err := Explore(x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	size, pairs := 0, 0
 	for _, m := range e.Sheets.Maps {
 		if size += len(m.Pictures.Source); m.Columns != "" {
@@ -74,20 +74,14 @@ func TestSheetBytes(t *testing.T) {
 func TestCoarseSheetsInBrowser(t *testing.T) {
 	x := explored([]models.Space{{Width: 2, Circle: true, Unit: true}, {First: 2, Width: 1}})
 	e, err := Explore(x)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	s, err := x.sheets(raster.PicturesOf(4, 4, 1, x.Pixels))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	controls := x.Codes.Controls()
 	s.out.Maps = nil
-	if err := s.add(&stepped{Control: controls[0], values: stepsOf(controls[0])}, &stepped{Control: controls[1], values: stepsOf(controls[1])}, coarse); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, s.add(&stepped{Control: controls[0], values: stepsOf(controls[0])}, &stepped{Control: controls[1], values: stepsOf(controls[1])}, coarse))
 	e.Sheets.Maps = append(e.Sheets.Maps[:2], s.out.Maps...)
-	p := openBrowser(t).Page(save(t, Page{Title: "x", Explore: e}))
+	p := browser.Open(t).Page(save(t, Page{Title: "x", Explore: e}))
 	low, high := controls[1].Low, controls[1].High
 	for _, c := range []struct{ turn, line, wantTurn, wantLine float64 }{{0, 0, 0, 0}, {0.19, 0.99, 0.2, 1}, {0.4, 0.26, 0.4, 0.25}, {0.9, 0.5, 0, 0.5}} {
 		code := func(turn, line float64) []float64 {
@@ -147,17 +141,13 @@ func TestExploreSheets(t *testing.T) {
 		{[]models.Space{{Width: 20}}, "z0 z1 z2 z3 z4 z5 z6 z7 z8 z9 z10 z11 z12 z13 z14 z15 z16 z17 z18 z19", 20 + 10}, // 180 pictures, and pairs of 81
 	} {
 		e, err := Explore(explored(x.spaces))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got := names(e.Controls); got != x.controls || len(e.Sheets.Maps) != x.maps || e.Decoder != nil || e.Note != "it is of another module" {
 			t.Errorf("controls %s and %d sheets; want %s and %d", got, len(e.Sheets.Maps), x.controls, x.maps)
 		}
 	}
 	e, err := Explore(explored([]models.Space{{Width: 300}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	pictures := 0
 	for _, m := range e.Sheets.Maps {
 		pictures += m.Pictures.Count
@@ -221,9 +211,7 @@ func TestExploreOptions(t *testing.T) {
 	for option, pictures := range map[float64][]int{1: {2, 9, 9, 18, 18, 81}, 2: {2, 9, 9, 18, 18, 81}} {
 		x.At.Data = slices.Repeat([]float64{option, 3, 4}, 2)
 		e, err := Explore(x)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if names(e.Controls) != "a0 z1" || len(e.Controls[0].Options) != 2 || names(e.Controls[0].Options[0].Controls) != "z0" || len(e.Controls[0].Options[1].Controls) != 0 || e.Controls[0].Options[0].Share != 0.96 {
 			t.Errorf("controls %+v", e.Controls)
 		}

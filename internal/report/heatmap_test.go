@@ -17,6 +17,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/colours"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // growing returns a matrix with values that grow along rows and columns.
@@ -86,9 +87,7 @@ func TestHeatmap(t *testing.T) {
 	} {
 		h := &Heat{Rows: []string{"z0"}, Columns: make([]string, len(test.values)), Values: [][]float64{test.values}, Signed: test.signed}
 		m, err := h.heatmap()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for i, v := range test.values {
 			if got := m.colour(v); got != test.want[i] {
 				t.Errorf("%v: %v is %v, want %v", test.values, v, got, test.want[i])
@@ -121,9 +120,7 @@ func TestHeatNumbers(t *testing.T) {
 			h.Values = append(h.Values, slices.Repeat([]float64{0.123}, c.columns))
 		}
 		m, err := h.heatmap()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		var pen recorder.Canvas
 		m.draw(draw.NewCanvas(&pen, 20*vg.Inch, 20*vg.Inch))
 		n := 0
@@ -154,9 +151,7 @@ func TestHeatmapSort(t *testing.T) {
 	h := Heat{Title: "t", ColumnTitle: "factor", Rows: rows, Columns: []string{"x", "y"}, Sort: true, Framed: []int{0, 3},
 		Values: [][]float64{{0, math.NaN()}, {1, -3}, {-2, 2}, {1, 4}, {3, math.Inf(1)}}}
 	m, err := h.heatmap()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if got := strings.Join(m.Rows, " "); got != "e c d b a" || m.Values[3][1] != -3 || !slices.Equal(m.Framed, []int{2, 4}) || m.Title != "t, sorted by the factor that they follow" {
 		t.Errorf("rows %s, values %v, frames %v, title %q", got, m.Values, m.Framed, m.Title)
 	}

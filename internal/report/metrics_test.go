@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/interval"
 )
@@ -19,9 +20,7 @@ func TestMetrics(t *testing.T) {
 		{Name: "mig", Value: 1},
 	}
 	var b bytes.Buffer
-	if err := Metrics(&b, results); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, Metrics(&b, results))
 	for _, want := range []string{"0.001235", "(lower is better)", "row 0.001, column 2", "and 8 more", "a remark", "(higher is better)"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/report/sheet"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -43,9 +44,7 @@ func TestPageCodes(t *testing.T) {
 	in, d, rows, spaces := coded(t, 6, nil)
 	in.Factors[0].Size = 1
 	c, err := PageCodes(in, d, rows, nil, spaces)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if len(c.Factors) != 2 || c.Factors[1].Name != "corner" || c.Factors[1].Kind != "categorical" || len(c.Columns) != 6 || len(c.Spaces) != 2 || c.Spaces[1].Name != "circle 2" || !slices.Equal(c.Spaces[1].Columns, []int{2, 3}) {
 		t.Errorf("%+v", c.Spaces)
 	}
@@ -70,9 +69,7 @@ func TestPageNames(t *testing.T) {
 	in.Factors[2].Names = []string{"left", "right", "top"}
 	in.Factors[1].Size, in.Factors[1].Values = 2, []float64{0.5, 1}
 	c, err := PageCodes(in, inFiles{d}, rows, nil, spaces)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if f := c.Factors; len(f[0].Levels) != f[0].Size || !slices.Equal(f[1].Levels, []string{"0.5", "1"}) || !slices.Equal(f[2].Levels, in.Factors[2].Names) {
 		t.Errorf("levels %q, %q, %q", f[0].Levels, f[1].Levels, f[2].Levels)
 	}
@@ -123,9 +120,7 @@ func TestGridMap(t *testing.T) {
 func TestPageHeat(t *testing.T) {
 	in, _, _, _ := coded(t, 4, nil)
 	results, err := metrics.Evaluate(t.Context(), in, 0, []metrics.Choice{{Name: "mig", Value: metricNamed(t, "mig")}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	h, err := PageHeat(t.Context(), in, append(results, metrics.Result{Name: "again", Grids: results[0].Grids}))
 	if err != nil || len(h.Maps) != 3 || !strings.HasPrefix(h.Maps[0].Title, "mig: mutual information") {
 		t.Fatalf("%v, %d maps", err, len(h.Maps))
@@ -147,9 +142,7 @@ func TestPageHeat(t *testing.T) {
 func metricNamed(t *testing.T, name string) metrics.Metric {
 	t.Helper()
 	e, err := metrics.Registry.Lookup(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return e.New()
 }
 

@@ -6,7 +6,6 @@ import (
 	"image"
 	"image/color"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/browser"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/raster"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -32,13 +32,8 @@ var hostile = []string{
 func save(t *testing.T, p Page) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := WritePage(&b, p); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "report.html")
-	if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WritePage(&b, p))
+	path := must.Write(t, filepath.Join(t.TempDir(), "report.html"), b.Bytes())
 	return browser.File(path)
 }
 
@@ -55,9 +50,7 @@ func trained(epochs int) (log []rundir.Line) {
 func coded(t *testing.T, width int, names []string) (in *metrics.Input, d datasets.Dataset, rows []int, spaces []models.Space) {
 	t.Helper()
 	d, err := (&drawn.Square{Size: 32, Side: 8, Step: 1}).Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	factors := append(d.Factors()[:2:2], factor.Factor{Name: "corner", Kind: factor.Categorical, Size: 3})
 	for i, n := range names {
 		factors[i%3].Name = n
@@ -113,9 +106,7 @@ func wholePage(t *testing.T, width int, names []string) Page {
 	if p.Codes, err = PageCodes(in, d, rows, nil, spaces); err == nil {
 		p.Heat, err = PageHeat(t.Context(), in, p.Metrics)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i := 0; len(names) > 0 && i < len(rows); i++ {
 		p.Codes.Names = append(p.Codes.Names, names[i%len(names)])
 	}
@@ -137,9 +128,7 @@ func dot(t *testing.T) []byte {
 	img := image.NewRGBA(image.Rect(0, 0, 1, 1))
 	img.SetRGBA(0, 0, color.RGBA{200, 100, 0, 255})
 	var b bytes.Buffer
-	if err := raster.WritePNG(&b, img); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, raster.WritePNG(&b, img))
 	return b.Bytes()
 }
 

@@ -32,12 +32,10 @@ var (
 const panelText = 2.2 * vg.Inch // maximum width of the names of axes and panels
 
 // newPlot returns an empty plot in our style. It truncates names that are too long for a panel.
-func newPlot(title, x, y string) *plot.Plot {
+func newPlot(x, y string) *plot.Plot {
 	p := plot.New()
-	p.Title.TextStyle.Font = sans(12)
 	p.Title.TextStyle.Color = ink
 	p.Title.Padding = vg.Points(6)
-	p.Title.Text = fit(p.Title.TextStyle, title, panelText)
 	for _, a := range []struct {
 		axis  *plot.Axis
 		label string
@@ -120,7 +118,7 @@ func panels(plots [][]*plot.Plot) func(draw.Canvas) {
 
 // pointPlot returns a panel of points on a grid, with a title and axis labels.
 func pointPlot(title, x, y string, points *cloud) *plot.Plot {
-	p := newPlot("", x, y)
+	p := newPlot(x, y)
 	subtitle(p, title)
 	p.Add(grid(), points)
 	p.X.Tick.Marker, p.Y.Tick.Marker = sparseTicks{}, linearTicks{}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
@@ -47,14 +48,10 @@ func show(t *testing.T, name string, figure func(w io.Writer) error) image.Image
 		t.Errorf("%s: the same data give other bytes", name)
 	}
 	if dir := os.Getenv("UNRAVEL_FIGURES"); dir != "" {
-		if err := os.WriteFile(filepath.Join(dir, name+".png"), a.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(dir, name+".png"), a.Bytes())
 	}
 	img, err := png.Decode(&a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if s := img.Bounds().Size(); s.X < 100 || s.Y < 60 || s.X > 4000 || s.Y > 6000 {
 		t.Errorf("%s measures %v", name, s)
 	}
@@ -73,10 +70,7 @@ const fieldsX, fieldsY = 48, 36 // of a thumbnail
 // checkThumbnail compares a figure with its stored thumbnail. Other machines round the edges of shapes differently.
 func checkThumbnail(t *testing.T, name string, img image.Image) {
 	t.Helper()
-	text, err := os.ReadFile(pinned)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Read(t, pinned)
 	got, all := thumbnail(img), map[string]string{}
 	for line := range strings.Lines(string(text)) {
 		of, fields, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
@@ -88,9 +82,7 @@ func checkThumbnail(t *testing.T, name string, img image.Image) {
 		for _, of := range slices.Sorted(maps.Keys(all)) {
 			lines.WriteString(of + "\t" + all[of] + "\n")
 		}
-		if err := os.WriteFile(pinned, []byte(lines.String()), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, pinned, lines.String())
 		return
 	}
 	want, err := base64.StdEncoding.DecodeString(all[name])
@@ -349,9 +341,7 @@ func TestImages(t *testing.T) {
 func TestReport(t *testing.T) {
 	var figure bytes.Buffer
 	circles, factors := torus(8)
-	if err := drawTorus(&figure, "torus", circles, factors); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, drawTorus(&figure, "torus", circles, factors))
 	r := Page{
 		Title:   "lsbd-vae-square <1>",
 		Summary: []Fact{{"seed", "0"}, {"time", "52 s"}},
@@ -362,9 +352,7 @@ func TestReport(t *testing.T) {
 		Figures: []Figure{{Name: "torus", Caption: "latent torus", PNG: figure.Bytes()}},
 	}
 	var b bytes.Buffer
-	if err := WritePage(&b, r); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WritePage(&b, r))
 	for _, want := range []string{
 		"<h1>lsbd-vae-square &lt;1&gt;</h1>", "0.0009123", "row 0.0009, column 0.0009246", "and 16 more",
 		"&lt;row&gt;", "lsbd &amp; vae", `src="data:image/png;base64,iVBORw0KGgo`, "52 s",
@@ -388,9 +376,7 @@ func TestReport(t *testing.T) {
 func BenchmarkTorus(b *testing.B) {
 	circles, factors := torus(64)
 	for b.Loop() {
-		if err := drawTorus(io.Discard, "", circles, factors); err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, drawTorus(io.Discard, "", circles, factors))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/decode"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 )
@@ -29,9 +30,7 @@ func TestDecodedSheet(t *testing.T) {
 	}
 	d := &Decoded{Sheet: s, Images: images, Height: 2, Width: 2, Channels: 1, Scale: 3}
 	var b bytes.Buffer
-	if err := d.WriteGIF(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, d.WriteGIF(&b))
 	g, err := gif.DecodeAll(&b)
 	if err != nil || len(g.Image) != 6 || g.LoopCount != 0 {
 		t.Fatalf("%v, %d frames", err, len(g.Image))
@@ -52,13 +51,9 @@ func TestDecodedSheet(t *testing.T) {
 		}
 	}
 	var picture bytes.Buffer
-	if err := d.WritePNG(&picture); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, d.WritePNG(&picture))
 	m, err := png.Decode(&picture)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	counts := map[uint8]int{}
 	for y := range m.Bounds().Dy() {
 		for x := range m.Bounds().Dx() {
@@ -85,9 +80,7 @@ func TestAnimatedVectors(t *testing.T) {
 	codes := &decode.Codes{Spaces: []models.Space{{Name: "plane", Width: 2}}, Known: matrix.Matrix{Rows: 1, Cols: 2, Data: []float64{0, 1}}}
 	decoder := Decoder{Height: 1, Width: 1, Channels: 8, Decode: func(z []float32) ([]float32, error) { return make([]float32, 4*len(z)), nil }}
 	var b bytes.Buffer
-	if err := AnimatedTraversals(&b, codes, decoder); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, AnimatedTraversals(&b, codes, decoder))
 	g, err := gif.DecodeConfig(&b)
 	if err != nil || g.Width > 1000 || g.Height > 1000 {
 		t.Errorf("%d x %d pixels, %v; want two small curves", g.Width, g.Height, err)
@@ -97,9 +90,7 @@ func TestAnimatedVectors(t *testing.T) {
 			return make([]float32, len(z)/2*side*side), nil
 		}}
 		b.Reset()
-		if err := AnimatedTraversals(&b, codes, decoder); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, AnimatedTraversals(&b, codes, decoder))
 		if g, err := gif.DecodeConfig(&b); err != nil || g.Height != drawn+26 {
 			t.Errorf("images of %d pixels: an animation of %d, %v; want %d and a label", side, g.Height, err, drawn)
 		}

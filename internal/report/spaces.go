@@ -111,7 +111,7 @@ func seen(x, y, z float64) plotter.XY {
 
 // solidPlot draws three coordinates in a cube given by their limits. Near points cover far ones.
 func solidPlot(name string, axes []Column, limits [][2]float64, tints []color.RGBA) *plot.Plot {
-	p := newPlot("", "", "")
+	p := newPlot("", "")
 	subtitle(p, name)
 	p.HideAxes()
 	for _, e := range cubeEdges() {

@@ -135,7 +135,7 @@ func halves(name string, points [][3]float64, tints []color.RGBA) []*plot.Plot {
 		if side < 0 {
 			title = name + ", back"
 		}
-		p := newPlot("", "", "")
+		p := newPlot("", "")
 		subtitle(p, title)
 		p.HideAxes()
 		half := &cloud{radius: vg.Points(1.9)}

@@ -80,7 +80,7 @@ func wrap(d float64) float64 {
 }
 
 func followPlot(circle, factor Column, unwrap bool) *plot.Plot {
-	p := newPlot("", factor.Name+", degrees", circle.Name+", degrees")
+	p := newPlot(factor.Name+", degrees", circle.Name+", degrees")
 	p.Add(grid())
 	points := &cloud{radius: vg.Points(1.3)}
 	for i, a := range circle.Values {
@@ -105,7 +105,7 @@ func followPlot(circle, factor Column, unwrap bool) *plot.Plot {
 }
 
 func pairPlot(a, b, factor Column) *plot.Plot {
-	p := newPlot("", a.Name+", degrees", b.Name+", degrees")
+	p := newPlot(a.Name+", degrees", b.Name+", degrees")
 	subtitle(p, "coloured by "+factor.Name)
 	points := &cloud{radius: vg.Points(1.9)}
 	for i, angle := range factor.Values {

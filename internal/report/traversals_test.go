@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/decode"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -21,9 +22,7 @@ func traversed(t *testing.T, codes *decode.Codes) (list [][]float32) {
 		}
 		return make([]float32, len(list)), nil
 	}}
-	if err := CodeTraversals(io.Discard, codes, nil, d); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, CodeTraversals(io.Discard, codes, nil, d))
 	return list
 }
 

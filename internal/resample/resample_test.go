@@ -7,6 +7,8 @@ import (
 	"os"
 	"strconv"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // made returns pixels with the formula of testdata/generate.py: noise, or black and white.
@@ -27,14 +29,10 @@ func made(n, seed int, steps bool) []uint8 {
 // TestPillow compares with hashes of Pillow's images, all with one Resizer.
 func TestPillow(t *testing.T) {
 	f, err := os.Open("testdata/pillow.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer f.Close()
 	lines, err := csv.NewReader(f).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var r Resizer
 	for _, line := range lines[1:] {
 		filter, ok := Parse(line[1])

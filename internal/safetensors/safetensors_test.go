@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/dtype"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func sample() *File {
@@ -33,23 +34,16 @@ func sample() *File {
 func encode(t testing.TB, f *File) []byte {
 	t.Helper()
 	data, err := Encode(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return data
 }
 
 func TestRoundTrip(t *testing.T) {
 	data := encode(t, sample())
-	path := filepath.Join(t.TempDir(), "x.safetensors")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := must.Write(t, filepath.Join(t.TempDir(), "x.safetensors"), data)
 	for _, read := range []func(string) (*File, error){ReadFile, ReadForeign} {
 		got, err := read(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		want := sample()
 		if !reflect.DeepEqual(got.Metadata, want.Metadata) || len(got.Tensors) != len(want.Tensors) {
 			t.Errorf("got %+v", got)
@@ -136,10 +130,7 @@ func TestIntegrity(t *testing.T) {
 	if _, err := DecodeForeign(data); !errors.Is(err, ErrDamaged) {
 		t.Errorf("foreign: got %v", err)
 	}
-	path := filepath.Join(t.TempDir(), "x.safetensors")
-	if err := os.WriteFile(path, data[:len(data)-5], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := must.Write(t, filepath.Join(t.TempDir(), "x.safetensors"), data[:len(data)-5])
 	if _, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), path+": truncated: 50 bytes of data; want 55") {
 		t.Errorf("truncated: %v", err)
 	}
@@ -245,9 +236,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		text, err := Encode(got)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		again, err := Decode(text)
 		if err != nil || len(again.Tensors) != len(got.Tensors) || len(again.Metadata) != len(got.Metadata) {
 			t.Fatalf("%v: got %v, want %v", err, again, got)
@@ -276,9 +265,7 @@ func TestHalves(t *testing.T) {
 			data := foreign(`{"x":{"dtype":"`+dtype+`","shape":[1],"data_offsets":[0,2]}}`, 2)
 			binary.LittleEndian.PutUint16(data[len(data)-2:], bits)
 			f, err := DecodeForeign(data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			got, err := f.Float32s("x", 1)
 			if err != nil || math.Float32bits(got[0]) != math.Float32bits(want) {
 				t.Errorf("%s %#04x: got %v, %v, want %v", dtype, bits, got, err, want)
@@ -307,13 +294,9 @@ func TestWritesHalves(t *testing.T) {
 	}
 	f := &File{Tensors: []Tensor{{"w", []int{3}, Half{1.0 / 3, -65519, 1e-9}}, {"b", []int{1}, []float32{1.0 / 3}}}}
 	text, err := Encode(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	back, err := Decode(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if w, err := back.Float32s("w", 3); err != nil || !slices.Equal(w, []float32{0.333251953125, -65504, 0}) {
 		t.Errorf("%v, %v", w, err)
 	}

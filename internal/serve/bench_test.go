@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -17,15 +17,10 @@ import (
 func many(b testing.TB, n int) string {
 	b.Helper()
 	from, err := trained()
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	files := map[string]string{}
 	for _, name := range []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile, rundir.LogFile} {
-		text, err := os.ReadFile(filepath.Join(from, name))
-		if err != nil {
-			b.Fatal(err)
-		}
+		text := must.Read(b, filepath.Join(from, name))
 		files[name] = string(text)
 	}
 	dir := b.TempDir()
@@ -53,9 +48,7 @@ const manyRuns = 5000
 func BenchmarkList(b *testing.B) {
 	dir := many(b, manyRuns)
 	s, err := New(b.Context(), dir, Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	defer s.runs.close()
 	if n := s.runs.now.Load().states()[sweep.Finished]; n != manyRuns {
 		b.Fatalf("%d finished runs", n)
@@ -86,16 +79,12 @@ func BenchmarkList(b *testing.B) {
 func BenchmarkScan(b *testing.B) {
 	dir := many(b, manyRuns)
 	r, err := openRuns(b.Context(), dir, false)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	r.cancel()
 	r.done.Wait()
 	defer r.root.Load().Close()
 	for b.Loop() {
-		if err := r.scan(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, r.scan(b.Context()))
 	}
 }
 
@@ -104,21 +93,15 @@ func BenchmarkOpen(b *testing.B) {
 	dir := many(b, manyRuns)
 	for b.Loop() {
 		r, err := openRuns(b.Context(), dir, false)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := r.close(); err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, err)
+		must.OK(b, r.close())
 	}
 }
 
 // BenchmarkRequest answers a request for unchanged data.
 func BenchmarkRequest(b *testing.B) {
 	s, err := New(b.Context(), folder(b, "one"), Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	defer s.runs.close()
 	for _, address := range []string{"/", "/api/runs", "/api/run?dir=one", "/api/curves?dir=one", "/assets/base.js"} {
 		b.Run(strings.NewReplacer("/", "", "?dir=", "-").Replace(address)+"_", func(b *testing.B) {

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/priority"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -97,14 +98,10 @@ func besideTraining(b *testing.B, program, dir string, steps int) (seconds float
 		b.Fatalf("%v\n%s", err, out)
 	}
 	f, err := os.Open(filepath.Join(dir, rundir.LogFile))
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	defer f.Close()
 	lines, _, err := readLines(f, maxShown)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	for _, line := range lines {
 		seconds += line.Seconds
 	}
@@ -119,9 +116,7 @@ func besideServer(b *testing.B, program, dir, name string) func() visits {
 	if err == nil {
 		err = server.Start()
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	first, err := bufio.NewReader(said).ReadString('\n')
 	_, address, ok := strings.Cut(first, "see ")
 	if err != nil || !ok {
@@ -136,17 +131,11 @@ func besideServer(b *testing.B, program, dir, name string) func() visits {
 	if errIn != nil || errOut != nil {
 		b.Fatal(errIn, errOut)
 	}
-	if err := visitors.Start(); err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, visitors.Start())
 	return func() (v visits) {
 		_ = in.Close() // the visitors end
-		if err := json.NewDecoder(out).Decode(&v); err != nil {
-			b.Fatal(err)
-		}
-		if err := visitors.Wait(); err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, json.NewDecoder(out).Decode(&v))
+		must.OK(b, visitors.Wait())
 		_ = server.Process.Kill() // works on every system
 		_ = server.Wait()         // the process was killed
 		return v

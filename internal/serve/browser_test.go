@@ -11,21 +11,13 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/browser"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
-// chromium opens a browser. It skips the test in short mode.
-func chromium(t *testing.T) *browser.Browser {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("opens pages in a browser")
-	}
-	return browser.Open(t)
-}
-
 // The pages at three widths, light and dark.
 func TestPages(t *testing.T) {
-	b := chromium(t)
+	b := browser.Open(t)
 	_, h := started(t, folder(t, "one", "deep/er/two"), Options{})
 	for name, page := range map[string]struct{ address, ready string }{
 		"list": {"/", `document.querySelectorAll("#runs tbody tr").length === 2`},
@@ -60,12 +52,10 @@ func TestPages(t *testing.T) {
 
 // Long names and problems of runs leave enough space for state, progress and loss.
 func TestListFits(t *testing.T) {
-	b := chromium(t)
+	b := browser.Open(t)
 	long := strings.Repeat("long-name_", 12)
 	dir := folder(t, long, "plain")
-	if err := rundir.RecordFailure(filepath.Join(dir, "plain"), errors.New(strings.Repeat("a long story ", 20)), time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, rundir.RecordFailure(filepath.Join(dir, "plain"), errors.New(strings.Repeat("a long story ", 20)), time.Now()))
 	_, h := started(t, dir, Options{})
 	p := b.Page("about:blank")
 	p.Resize(1000, 800)
@@ -83,12 +73,10 @@ const nasty = `<img src=x onerror=alert(1)>'"&#{{7}}`
 
 // Names and texts of runs appear as plain text on every page, whatever they contain.
 func TestHostileNames(t *testing.T) {
-	b := chromium(t)
+	b := browser.Open(t)
 	dir := folder(t, nasty, "plain")
 	write(t, strings.Replace(tiny, "name: tiny", `name: "</script><script>alert(1)</script>"`, 1), dir, "config", rundir.Config)
-	if err := rundir.RecordFailure(filepath.Join(dir, "plain"), errors.New(nasty+"</td>"), time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, rundir.RecordFailure(filepath.Join(dir, "plain"), errors.New(nasty+"</td>"), time.Now()))
 	write(t, `{"step":1,"epoch":1,"losses":{"`+strings.ReplaceAll(nasty, `"`, `\"`)+`":{"</script>":1},"other":{"</script>":1}}}`+"\n", dir, "config", rundir.LogFile)
 	write(t, `<!doctype html><title>r</title><script>let cookie = "";
 try { cookie = document.cookie + localStorage.length; } catch { }
@@ -120,20 +108,16 @@ fetch("/api/runs").then(() => { document.title = "read"; }, () => { document.tit
 
 // The page of a run in training is updated: new points, state and decoder appear, and the zoom stays.
 func TestLive(t *testing.T) {
-	b := chromium(t)
+	b := browser.Open(t)
 	dir := folder(t, "one")
 	path := filepath.Join(dir, "one")
 	for _, name := range []string{rundir.RecordFile, rundir.ReportFile} {
-		if err := os.Remove(filepath.Join(path, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(filepath.Join(path, name)))
 	}
 	measured := func(epoch int) string { return fmt.Sprintf(`{"epoch":%d,"metrics":{"mig":0.1}}`, epoch) + "\n" }
 	write(t, epochLine(1)+epochLine(2)+measured(2), path, rundir.LogFile)
 	held, err := rundir.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	_, h := started(t, dir, Options{})
 	p := b.Page(h.URL + "/run?dir=one")
 	p.Wait(`document.querySelector("#status .state")?.textContent === "running" && Serve.run.player && Serve.run.widget`)
@@ -145,37 +129,27 @@ func TestLive(t *testing.T) {
 	}
 	p.Eval(`window.canvas = document.querySelector("#curves canvas"); Serve.run.player.set(Serve.run.player.code.map(() => 0.5)); 0`, nil)
 	f, err := os.OpenFile(filepath.Join(path, rundir.LogFile), os.O_APPEND|os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := f.WriteString(epochLine(3) + measured(3)); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, f.Close())
 	p.Wait(points + ` === 3 && document.querySelector("#curves canvas") === window.canvas && document.querySelectorAll("#curves .panel").length === 2`)
 	checkpoint := filepath.Join(path, rundir.CheckpointFile)
-	if err := os.Chtimes(checkpoint, time.Time{}, time.Now().Add(time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Chtimes(checkpoint, time.Time{}, time.Now().Add(time.Hour)))
 	var before string
 	p.Eval(`Serve.run.shown`, &before)
 	p.Wait(`Serve.run.shown !== ` + strconv.Quote(before) + ` && Serve.run.player.code.every(v => v === 0.5)`)
-	if err := held.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, held.Close())
 	p.Wait(`document.querySelector("#status .state").textContent === "stopped"`)
-	if err := os.RemoveAll(path); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.RemoveAll(path))
 	p.Forgive("404")
 	p.Wait(`!document.getElementById("failure").hidden`)
 }
 
 // The list supports filters and an order, and shows changes.
 func TestLiveList(t *testing.T) {
-	b := chromium(t)
+	b := browser.Open(t)
 	dir, _ := everyState(t)
 	_, h := started(t, dir, Options{})
 	p := b.Page(h.URL)
@@ -192,9 +166,7 @@ func TestLiveList(t *testing.T) {
 	p.Eval("location.search", &address)
 	p.Go(h.URL + "/" + address) // the address contains filter and order
 	p.Wait(rows + ` === "done deep/er/two" && document.getElementById("filter").value === "state=finished"`)
-	if err := os.RemoveAll(filepath.Join(dir, "done")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.RemoveAll(filepath.Join(dir, "done")))
 	p.Wait(rows + ` === "deep/er/two"`)
 	p.Forgive("400")
 	p.Eval(`document.getElementById("filter").value = "sead=1"; 0`, nil)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/interval"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -41,24 +42,17 @@ func varied(t testing.TB, seeds int, weights ...int) string {
 		edit(t, filepath.Join(dir, name, rundir.Config), func(s string) string {
 			return strings.Replace(strings.Replace(s, "weight: 100", fmt.Sprint("weight: ", w), 1), "seed: 1", fmt.Sprint("seed: ", seed), 1)
 		})
-		config, err := os.ReadFile(filepath.Join(dir, name, rundir.Config))
-		if err != nil {
-			t.Fatal(err)
-		}
+		config := must.Read(t, filepath.Join(dir, name, rundir.Config))
 		edit(t, filepath.Join(dir, name, rundir.RecordFile), func(s string) string {
 			var r rundir.Record
-			if err := json.Unmarshal([]byte(s), &r); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, json.Unmarshal([]byte(s), &r))
 			r.Config, r.Files, r.Before, r.Sum = rundir.FileHash(config), nil, nil, "" // it came from JSON
 			text, _ := json.Marshal(r)                                                 // it came from JSON
 			return string(text)
 		})
 		edit(t, filepath.Join(dir, name, rundir.MetricsFile), func(s string) string {
 			var list []metrics.Result
-			if err := json.Unmarshal([]byte(s), &list); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, json.Unmarshal([]byte(s), &list))
 			list[0].Value = float64(w)/1000 + float64(seed)/100
 			if w == weights[0] && seed == 0 {
 				list[0].Interval = &interval.Interval{Percent: 95, Low: list[0].Value - 0.003, High: list[0].Value + 0.001}
@@ -73,13 +67,8 @@ func varied(t testing.TB, seeds int, weights ...int) string {
 // edit changes a file.
 func edit(t testing.TB, path string, change func(string) string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(change(string(text))), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Read(t, path)
+	must.Write(t, path, change(string(text)))
 }
 
 // answered requests JSON.
@@ -100,9 +89,7 @@ func TestCompareCopies(t *testing.T) {
 	long.NotShort(t)
 	dir := varied(t, 2, 10)
 
-	if err := os.CopyFS(filepath.Join(dir, "zcopy"), os.DirFS(filepath.Join(dir, "weight10_seed0"))); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.CopyFS(filepath.Join(dir, "zcopy"), os.DirFS(filepath.Join(dir, "weight10_seed0"))))
 	_, h := started(t, dir, Options{})
 	v := answered[comparison](t, h.URL+"/api/compare?by=-seed")
 	if len(v.Runs) != 3 || len(v.Groups) != 1 || v.Groups[0].Runs != 2 || !slices.Equal(v.Repeats, []string{"zcopy"}) {
@@ -227,7 +214,7 @@ func TestTableFills(t *testing.T) {
 
 // The pages in a browser: selection by keyboard, choice in the address, sorted tables.
 func TestComparePages(t *testing.T) {
-	b := chromium(t)
+	b := browser.Open(t)
 	_, h := started(t, varied(t, 3, 10, 20, 4000), Options{})
 	p := b.Page("about:blank")
 	p.Resize(390, 400)
@@ -311,7 +298,7 @@ func TestCompareHostile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no such names of folders")
 	}
-	b := chromium(t)
+	b := browser.Open(t)
 	name := `"><img src=x onerror=alert(1)>&run=%2e%2e é`
 	_, h := started(t, folder(t, name, "one"), Options{})
 	p := b.Page(h.URL + "/compare?by=run&run=one&run=" + url.QueryEscape(name))

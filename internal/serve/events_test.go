@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -27,16 +28,12 @@ type listener struct {
 func listen(t *testing.T, address string, header ...string) *listener {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), "GET", address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
 	a, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() { _ = a.Body.Close() })
 	return &listener{t, a, bufio.NewReader(a.Body)}
 }
@@ -78,9 +75,7 @@ func TestEvents(t *testing.T) {
 	log := filepath.Join(dir, "one", rundir.LogFile)
 	write(t, epochLine(1)+"nonsense\n"+epochLine(2), log)
 	held, err := rundir.Open(filepath.Join(dir, "one"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer held.Close()
 	_, h := started(t, dir, Options{})
 	c := value[curvesAnswer](t, h.URL+"/api/curves?dir=one")
@@ -94,15 +89,11 @@ func TestEvents(t *testing.T) {
 	}
 	add := func(text string) {
 		f, err := os.OpenFile(log, os.O_APPEND|os.O_WRONLY, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if _, err := f.WriteString(text); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.Close())
 	}
 	third := epochLine(3)
 	add(third[:20])
@@ -121,9 +112,7 @@ func TestEvents(t *testing.T) {
 		t.Error("the log was rewritten, and nothing said so")
 	}
 	gone := listen(t, h.URL+"/api/events?dir=one")
-	if err := os.RemoveAll(filepath.Join(dir, "one")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.RemoveAll(filepath.Join(dir, "one")))
 	if data, _ := gone.next("gone"); data == "" {
 		t.Error("the run is gone, and nothing said so")
 	}

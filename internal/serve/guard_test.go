@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -39,9 +40,7 @@ func around(t *testing.T) string {
 		}
 	}
 	write(t, "", runs, "config", "x") // not a run
-	if err := os.Symlink("../../secret/config.yaml", filepath.Join(runs, "config", rundir.Config)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Symlink("../../secret/config.yaml", filepath.Join(runs, "config", rundir.Config)))
 	return runs
 }
 
@@ -86,9 +85,7 @@ func TestNoEscape(t *testing.T) {
 func raw(t *testing.T, at, request string) (code int, text string) {
 	t.Helper()
 	c, err := net.Dial("tcp", at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer c.Close()
 	if _, err := c.Write([]byte(request)); err != nil {
 		return 0, err.Error()
@@ -204,13 +201,9 @@ func TestToken(t *testing.T) {
 func TestBounds(t *testing.T) {
 	long.NotShort(t)
 	s, err := New(t.Context(), folder(t, "one"), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- s.Serve(ctx, l) }()
@@ -224,9 +217,7 @@ func TestBounds(t *testing.T) {
 	var idle []net.Conn
 	for i := range 60 {
 		c, err := net.Dial("tcp", at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		idle = append(idle, c)
 		if i%2 == 0 {
 			fmt.Fprintf(c, "GET /api/events?dir=one HTTP/1.1\r\nHost: localhost\r\n\r\n") // and does not read
@@ -266,22 +257,16 @@ func besideStrangers(t *testing.T) time.Duration {
 	t.Helper()
 	const token = "right-horse"
 	s, err := New(t.Context(), folder(t, "one"), Options{Token: token})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	at := inner.Addr().String()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- s.Serve(ctx, inner) }()
 	for i := range maxConnections + 8 {
 		c, err := net.Dial("tcp", at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		defer c.Close()
 		if i%2 == 0 {
 			fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") // refused
@@ -293,9 +278,7 @@ func besideStrangers(t *testing.T) time.Duration {
 	}
 	took := time.Since(begin)
 	c, err := net.Dial("tcp", at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer c.Close()
 	fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	_ = c.SetReadDeadline(time.Now().Add(idlePatience / 2)) // the server closes a kept connection after idlePatience

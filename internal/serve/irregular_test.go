@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -19,16 +20,12 @@ func TestPipesOfRuns(t *testing.T) {
 	dir := folder(t, "bad", "good")
 	for _, name := range []string{rundir.LogFile, rundir.ReportFile, rundir.MetricsFile, rundir.StateFile} {
 		path := filepath.Join(dir, "bad", name)
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(path))
 		if err := syscall.Mkfifo(path, 0o600); err != nil {
 			t.Skip(err)
 		}
 	}
-	if err := os.Truncate(filepath.Join(dir, "bad", rundir.FitFile), 1<<43); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Truncate(filepath.Join(dir, "bad", rundir.FitFile), 1<<43))
 	_, h := started(t, dir, Options{})
 	until(t, h.URL+"/api/runs", func(l listing) bool { return len(l.Rows) == 2 && !l.Reading })
 	d := value[description](t, h.URL+"/api/run?dir=bad")

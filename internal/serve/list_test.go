@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -21,18 +22,12 @@ func everyState(t *testing.T) (dir string, running *rundir.Run) {
 	t.Helper()
 	dir = folder(t, "done", "deep/er/two", "begun", "killed", "broken", "half")
 	for _, name := range []string{"begun", "killed"} {
-		if err := os.Remove(filepath.Join(dir, name, rundir.RecordFile)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(filepath.Join(dir, name, rundir.RecordFile)))
 	}
 	running, err := rundir.Open(filepath.Join(dir, "begun"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() { _ = running.Close() })
-	if err := rundir.RecordFailure(filepath.Join(dir, "broken"), errors.New("out of <b>luck</b>"), time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, rundir.RecordFailure(filepath.Join(dir, "broken"), errors.New("out of <b>luck</b>"), time.Now()))
 	write(t, tiny[:len(tiny)/2]+"\nnonsense: [", dir, "half", rundir.Config)
 	write(t, strings.Replace(tiny, "seed: 1", "seed: 7", 1), dir, "sweep", "later", rundir.Config)
 	return dir, running
@@ -66,10 +61,7 @@ func TestFigures(t *testing.T) {
 		t.Errorf("report %v, machine %+v, config %q", d.Report, d.Machine, d.Config)
 	}
 	list := d.Figures
-	page, err := os.ReadFile(filepath.Join(dir, "one", rundir.ReportFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Read(t, filepath.Join(dir, "one", rundir.ReportFile))
 	at, names := 0, []string{}
 	for _, f := range list {
 		names = append(names, f.Name)
@@ -112,12 +104,8 @@ func TestStates(t *testing.T) {
 	}
 
 	// The list shows changes: runs that end, disappear or start. A scan that started earlier may miss the last two.
-	if err := held.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(filepath.Join(dir, "done")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, held.Close())
+	must.OK(t, os.RemoveAll(filepath.Join(dir, "done")))
 	write(t, tiny, dir, "new", rundir.Config)
 	until(t, h.URL+"/api/runs?sort=run", func(l listing) bool {
 		return l.Total == 7 && l.Rows[5].Dir == "new" && l.Rows[0].Dir == "begun" && l.Rows[0].State == sweep.Stopped && l.States[sweep.Finished] == 1 && l.States[sweep.Waiting] == 2
@@ -211,20 +199,14 @@ func TestSingle(t *testing.T) {
 	}
 	value[description](t, h.URL+"/api/run?dir=one")
 	empty := filepath.Join(t.TempDir(), "later")
-	if err := os.Mkdir(empty, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(empty, 0o777))
 	_, h = started(t, empty, Options{Single: true})
 	if l := value[listing](t, h.URL+"/api/runs"); l.Total != 0 {
 		t.Errorf("%+v", l)
 	}
 	r, err := rundir.Create(empty) // Create needs an empty folder
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(r.Write(rundir.Config, rundir.Bytes([]byte(tiny))), r.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, errors.Join(r.Write(rundir.Config, rundir.Bytes([]byte(tiny))), r.Close()))
 	until(t, h.URL+"/api/runs", func(l listing) bool { return l.Total == 1 && l.Rows[0].Dir == "later" })
 	for _, d := range []string{dir, empty} {
 		if _, err := os.Stat(filepath.Join(d, "runs.sqlite")); err == nil {
@@ -247,9 +229,7 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("before\n%s\nafter\n%s", before, after)
 	}
 	closed := folder(t, "one")
-	if err := os.Chmod(closed, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Chmod(closed, 0o555))
 	t.Cleanup(func() { _ = os.Chmod(closed, 0o777) })
 	_, h = started(t, closed, Options{})
 	if l := value[listing](t, h.URL+"/api/runs"); l.Total != 1 {
@@ -267,8 +247,6 @@ func listOf(t *testing.T, dir string) string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return b.String()
 }

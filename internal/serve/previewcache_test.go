@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -19,26 +20,17 @@ func TestPreviewLeavesCache(t *testing.T) {
 	pictures := filepath.Join(t.TempDir(), "pictures")
 	for _, name := range []string{"a/0.png", "b/0.png"} {
 		path := filepath.Join(pictures, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
 		f, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(png.Encode(f, image.NewGray(image.Rect(0, 0, 16, 16))), f.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
+		must.OK(t, errors.Join(png.Encode(f, image.NewGray(image.Rect(0, 0, 16, 16))), f.Close()))
 	}
-	text, err := os.ReadFile(filepath.Join(dir, "one", rundir.Config))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Read(t, filepath.Join(dir, "one", rundir.Config))
 	at := strings.Index(string(text), "\nsupervision:")
 	write(t, "name: one\nseed: 1\ndataset:\n  folder:\n    path: "+pictures+string(text)[at:], dir, "one", rundir.Config)
 	data := filepath.Join(t.TempDir(), "data")
 	t.Setenv("UNRAVEL_DATA", data)
-	_, err = NewPreview(t.Context(), filepath.Join(dir, "one"))
+	_, err := NewPreview(t.Context(), filepath.Join(dir, "one"))
 	if !errors.Is(err, cache.ErrAbsent) || !strings.Contains(err.Error(), "unravel eval --run") {
 		t.Error(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -72,9 +73,7 @@ func TestPreviewOnce(t *testing.T) {
 	if o.calls.Load() != 4 {
 		t.Errorf("a new checkpoint: %d were opened, want 4", o.calls.Load())
 	}
-	if err := os.Remove(filepath.Join(dir, "two", rundir.CheckpointFile)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(filepath.Join(dir, "two", rundir.CheckpointFile)))
 	if a, _ := ask(t, "GET", h.URL+"/api/preview?dir=two"); a.StatusCode != http.StatusNotFound {
 		t.Errorf("none: %d", a.StatusCode)
 	}
@@ -84,13 +83,9 @@ func TestPreviewOnce(t *testing.T) {
 func TestPreviewRests(t *testing.T) {
 	o := &opened{begin: make(chan struct{})}
 	dir := folder(t, "one")
-	if err := os.Remove(filepath.Join(dir, "one", rundir.RecordFile)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Remove(filepath.Join(dir, "one", rundir.RecordFile)))
 	held, err := rundir.Open(filepath.Join(dir, "one"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer held.Close()
 	s, h := started(t, dir, Options{Preview: o.preview})
 	close(o.begin)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -52,7 +53,7 @@ func TestSearches(t *testing.T) {
 
 // The list of runs plots the objective over the trials and over every setting.
 func TestSearchPanels(t *testing.T) {
-	b := chromium(t)
+	b := browser.Open(t)
 	_, h := started(t, searched(t), Options{})
 	p := b.Page(h.URL + "/")
 	p.Wait(`document.querySelectorAll("#searches svg").length === 2 && document.querySelectorAll("#searches svg circle").length === 4 && document.querySelector("#searches a") !== null`)

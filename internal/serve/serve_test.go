@@ -15,6 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/browser"
 	"github.com/unravel-ml/unravel/internal/leak"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -66,14 +67,10 @@ func TestMain(m *testing.M) {
 func folder(t testing.TB, names ...string) string {
 	t.Helper()
 	from, err := trained()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	dir := t.TempDir()
 	for _, name := range names {
-		if err := os.CopyFS(filepath.Join(dir, filepath.FromSlash(name)), os.DirFS(from)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.CopyFS(filepath.Join(dir, filepath.FromSlash(name)), os.DirFS(from)))
 	}
 	return dir
 }
@@ -82,9 +79,7 @@ func folder(t testing.TB, names ...string) string {
 func started(t testing.TB, dir string, o Options) (*Server, *httptest.Server) {
 	t.Helper()
 	s, err := New(t.Context(), dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	h := httptest.NewServer(s)
 	t.Cleanup(func() {
 		close(s.ended)
@@ -101,9 +96,7 @@ func started(t testing.TB, dir string, o Options) (*Server, *httptest.Server) {
 func ask(t testing.TB, method, address string, header ...string) (*http.Response, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
@@ -112,14 +105,10 @@ func ask(t testing.TB, method, address string, header ...string) (*http.Response
 	}
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	answer, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return answer, string(text)
 }
 
@@ -155,11 +144,5 @@ func until[T any](t testing.TB, address string, wanted func(T) bool) T {
 // write writes a file of a run.
 func write(t testing.TB, text string, path ...string) {
 	t.Helper()
-	file := filepath.Join(path...)
-	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(path...), text)
 }

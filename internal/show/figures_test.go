@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results/tables"
@@ -46,9 +47,7 @@ func TestRankFiles(t *testing.T) {
 	}
 	for _, f := range files {
 		var b bytes.Buffer
-		if err := f.Write(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.Write(&b))
 		if _, err := png.Decode(&b); err != nil {
 			t.Errorf("%s: %v", f.Name, err)
 		}
@@ -81,9 +80,7 @@ func TestBoxLabels(t *testing.T) {
 func TestBoxLine(t *testing.T) {
 	for name, want := range map[string]float64{"mig": 0.75, "dlsbd": 0.25} {
 		metric, err := metrics.Named(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		r := &tables.Result{Table: &tables.Table{Columns: []tables.Column{{Label: "M", Metric: metric}}}}
 		r.Table.Boxes = &tables.Boxes{Column: "M", Rows: []string{"b"}, Best: []string{"a", "b", "c"}}
 		for label, v := range map[string]float64{"a": 0.5, "b": 0.75, "c": 0.25} {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/results/tables"
 )
@@ -52,13 +53,9 @@ func TestFormats(t *testing.T) {
 		if errors.Is(err, fs.ErrNotExist) { // pictures, and the page with them
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		var b bytes.Buffer
-		if err := f.Write(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.Write(&b))
 		if seen++; b.String() != string(want) {
 			t.Errorf("%s: %s", f.Name, b.String())
 		}

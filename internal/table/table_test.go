@@ -6,12 +6,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -84,15 +84,11 @@ func matRow(name string, values ...float64) string {
 
 func TestRead(t *testing.T) {
 	arrayFiles, err := filepath.Abs("../arrays/testdata")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	arrayFiles += string(filepath.Separator)
 	t.Chdir(t.TempDir())
 	write := func(name, content string) {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, name, content)
 	}
 	archive := func(name string, members map[string]string, order ...string) {
 		var b bytes.Buffer
@@ -102,19 +98,13 @@ func TestRead(t *testing.T) {
 			if err == nil {
 				_, err = w.Write([]byte(members[m]))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, z.Close())
 		write(name, b.String())
 	}
 	var plain bytes.Buffer
-	if err := npy.Write(&plain, []int{2, 2}, []float64{0.1, math.Pi, 3, 4}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, npy.Write(&plain, []int{2, 2}, []float64{0.1, math.Pi, 3, 4}))
 	floats := &Table{Rows: 2, Cols: 2, Data: []float64{0.1, math.Pi, 3, 4}}
 	whole := &Table{Rows: 2, Cols: 2, Data: []float64{1, 2, 3, 4}, Ints: [][]int64{{1, 3}, {2, 4}}}
 	lines := *whole

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -71,9 +72,7 @@ func readTable(text string, factors bool) (*Table, error) {
 func TestForms(t *testing.T) {
 	const plain = "x,y\n0.5,-2\n1.25,3.5\n7,40\n"
 	want, err := readTable(plain, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	german := "x;y\r\n0,5;-2\r\n1,25;3,5\r\n7;40\r\n"
 	for name, text := range map[string]string{
 		"decimal commas": german, "decimal commas, no names": german[5:], "tabs and decimal commas": strings.ReplaceAll(german, ";", "\t"),
@@ -123,9 +122,7 @@ func TestQuotedLines(t *testing.T) {
 func TestSpaces(t *testing.T) {
 	for text, want := range map[string][]string{"a, b,,\tc\n": {"a", "b", "", "c"}, "a; b\n": {"a", "b"}, `a, "b,c"`: {"a", "b,c"}, "a\t b\t\tc\n": {"a", "b", "", "c"}} {
 		lines, err := NewLines(strings.NewReader(text), "t.csv")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got, err := lines.Read(); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %q, %v; want %q", text, got, err, want)
 		}
@@ -204,9 +201,7 @@ func TestDropCounter(t *testing.T) {
 		"0,0.5\n1,0.25\n2,4\n": {0.5, 0.25, 4}, "0\n1\n2\n": {0, 1, 2}, "id,x\n0,5\n1,6\n2,7\n": {0, 5, 1, 6, 2, 7}, "0,5\n1,6\n3,7\n": {0, 5, 1, 6, 3, 7},
 	} {
 		got, err := readTable(text, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got.DropCounter(); !slices.Equal(got.Data, want) || got.Cols != len(want)/3 {
 			t.Errorf("%q: %d columns, %v; want %v", text, got.Cols, got.Data, want)
 		}
@@ -216,13 +211,9 @@ func TestDropCounter(t *testing.T) {
 	}
 	name := t.TempDir() + "/x.npy"
 	var b bytes.Buffer
-	if err := errors.Join(npy.Write(&b, []int{3, 2}, []float64{0, .5, 1, .25, 2, 4}), os.WriteFile(name, b.Bytes(), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(npy.Write(&b, []int{3, 2}, []float64{0, .5, 1, .25, 2, 4}), os.WriteFile(name, b.Bytes(), 0o600)))
 	got, err := Read(name, "codes")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if got.DropCounter(); got.Cols != 1 || !slices.Equal(got.Data, []float64{.5, .25, 4}) || len(got.Notes) != 1 {
 		t.Errorf("%+v", got)
 	}
@@ -238,9 +229,7 @@ func TestDropCounter(t *testing.T) {
 func TestWantRows(t *testing.T) {
 	for rows, want := range map[int][]float64{3: {0, 1, 3, 1, 2, 2}, 2: {3, 1, 2, 2}} {
 		got, err := readTable("0,1\n3,1\n2,2\n", true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got.WantRows(rows); got.Rows != rows || !slices.Equal(got.Data, want) || len(got.Notes) != 1 {
 			t.Errorf("%d rows: %+v; want %v", rows, got, want)
 		}
@@ -274,9 +263,7 @@ func readBoth(t *testing.T, codeText, factorText string) (codes, factors *Table)
 	if err == nil {
 		factors, err = readTable(factorText, true)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return codes, factors
 }
 

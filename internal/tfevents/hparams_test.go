@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // schema has the names of the fields of a message, as in the .proto files of TensorFlow, TensorBoard and Protocol
@@ -148,25 +150,17 @@ func TestResumeDrops(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events")
 	for _, drop := range []string{"start", "mid", "end", "none"} {
 		w, err := Create(path, clock())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		var want []string
 		for i, tag := range []string{"start", "x", "mid", "y", "end"} {
-			if err := w.Write(int64(i), Value{Tag: tag, Image: &Image{Width: 1, Height: 1, PNG: []byte(tag)}}); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, w.Write(int64(i), Value{Tag: tag, Image: &Image{Width: 1, Height: 1, PNG: []byte(tag)}}))
 			if tag != drop {
 				want = append(want, tag)
 			}
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, w.Close())
 		w, err = Resume(path, 9, clock(), func(e *Event) bool { return e.Tag() == drop })
-		if err := errors.Join(err, w.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, errors.Join(err, w.Close()))
 		var got []string
 		for _, e := range readAll(t, path) {
 			if e.Tag() != "" {

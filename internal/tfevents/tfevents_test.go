@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"github.com/unravel-ml/unravel/internal/long"
 	"hash/crc32"
 	"io"
 	"math"
@@ -15,6 +14,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // clock returns a clock that advances by one second per call, from a fixed time.
@@ -26,9 +28,7 @@ func clock() func() time.Time {
 func readAll(t *testing.T, path string) []Event {
 	t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer f.Close()
 	var all []Event
 	for r := NewReader(f); ; {
@@ -36,9 +36,7 @@ func readAll(t *testing.T, path string) []Event {
 		if err == io.EOF {
 			return all
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		all = append(all, *e)
 	}
 }
@@ -63,9 +61,7 @@ func TestBytes(t *testing.T) {
 		{Event{WallTime: 1, Step: 300, Values: []Value{{Tag: "ab", Scalar: 1}}}, "09 000000000000f03f 10ac02 2a0b 0a09 0a026162 150000803f"},
 	} {
 		want, err := hex.DecodeString(strings.ReplaceAll(test.want, " ", ""))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got := test.e.marshal(); !bytes.Equal(got, want) {
 			t.Errorf("%+v:\n got %x\nwant %x", test.e, got, want)
 		}
@@ -78,18 +74,14 @@ func TestBytes(t *testing.T) {
 func TestWriteAndRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.out.tfevents.x")
 	w, err := Create(path, clock())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	err = errors.Join(
 		w.Scalar("loss/kl", 1, 0.5),
 		w.Write(2, Value{Tag: "a", Scalar: float32(math.Inf(-1))}, Value{Tag: "b", Scalar: -1}),
 		w.Scalar("late", math.MaxInt64, 2),
 		w.Scalar("negative", -5, 0),
 		w.Close())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	got := readAll(t, path)
 	if len(got) != 5 || got[0].FileVersion != "brain.Event:2" || got[0].WallTime != 1_700_000_001.25 || got[4].WallTime != 1_700_000_005.25 {
 		t.Fatalf("got %+v", got)
@@ -121,21 +113,12 @@ func TestWriteAndRead(t *testing.T) {
 func steps(t *testing.T, path string, list ...int64) []byte {
 	t.Helper()
 	w, err := Create(path, clock())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, s := range list {
-		if err := w.Scalar("x", s, float32(s)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, w.Scalar("x", s, float32(s)))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, w.Close())
+	data := must.Read(t, path)
 	return data
 }
 
@@ -164,12 +147,8 @@ func TestResume(t *testing.T) {
 	} {
 		steps(t, path, test.written...)
 		w, err := Resume(path, test.step, clock(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(w.Scalar("x", 99, 1), w.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
+		must.OK(t, errors.Join(w.Scalar("x", 99, 1), w.Close()))
 		events := readAll(t, path)
 		if got := stepsOf(events); !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%v resumed at %d: %v, want %v", test.written, test.step, got, test.want)
@@ -189,16 +168,10 @@ func TestResumeTorn(t *testing.T) {
 	data := steps(t, path, 1, 2, 3)
 	size := (len(data) - 40) / 3
 	for cut := range len(data) + 1 {
-		if err := os.WriteFile(path, data[:cut], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, path, data[:cut])
 		w, err := Resume(path, 10, clock(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(w.Scalar("x", 99, 1), w.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
+		must.OK(t, errors.Join(w.Scalar("x", 99, 1), w.Close()))
 		complete := max(cut-40, 0) / size
 		want := append([]int64{1, 2, 3}[:complete:complete], 99)
 		if got := stepsOf(readAll(t, path)); !reflect.DeepEqual(got, want) {
@@ -210,12 +183,8 @@ func TestResumeTorn(t *testing.T) {
 func TestResumeMissing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events")
 	w, err := Resume(path, 3, clock(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, w.Close())
 	if got := readAll(t, path); len(got) != 1 || got[0].FileVersion == "" {
 		t.Errorf("got %+v", got)
 	}
@@ -239,15 +208,11 @@ func TestTooLong(t *testing.T) {
 	long.NotShort(t)
 	path := filepath.Join(t.TempDir(), "events")
 	w, err := Create(path, clock())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if err := w.Write(1, Value{Tag: strings.Repeat("x", maxRecord)}); err == nil || !strings.Contains(err.Error(), "at most 67108864 are read again") {
 		t.Errorf("got %v", err)
 	}
-	if err := errors.Join(w.Scalar("x", 2, 1), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(w.Scalar("x", 2, 1), w.Close()))
 	if got := stepsOf(readAll(t, path)); !reflect.DeepEqual(got, []int64{2}) {
 		t.Errorf("steps %v", got)
 	}
@@ -321,13 +286,9 @@ func FuzzReader(f *testing.F) {
 
 func BenchmarkScalar(b *testing.B) {
 	w, err := Create(filepath.Join(b.TempDir(), "x"), func() time.Time { return time.Unix(0, 0) })
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	defer w.Close()
 	for b.Loop() {
-		if err := w.Scalar("loss/total", 3, 1); err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, w.Scalar("loss/total", 3, 1))
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestVersion(t *testing.T) {
@@ -60,13 +62,8 @@ func TestHash(t *testing.T) {
 		}
 	}
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	content, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	content := must.Read(t, program)
 	if !buildID.Match(content[:min(len(content), 64<<10)]) {
 		t.Error("this test has no build ID in its first 64 KB")
 	}

@@ -10,6 +10,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
@@ -17,10 +19,7 @@ import (
 
 // benchSchema has codes of 16 columns. The first columns are the sub-code of shape.
 func benchSchema() logic.Schema {
-	all := make([]int, 16)
-	for i := range all {
-		all[i] = i
-	}
+	all := numeric.UpTo(16)
 	return logic.Schema{Codes: 16, SubCodes: map[string][]int{"shape": all, "pair": all[:2]}, Factors: []string{"shape", "x"}}
 }
 
@@ -42,9 +41,7 @@ func BenchmarkSentence(b *testing.B) {
 		{"general", `forall[mean] i, j: y.shape(i) != y.shape(j) -> 1 =[absolute] 0 or z.pair(i) =[absolute] z.pair(j)`, nil},
 	} {
 		q, err := logic.Compile(logic.Parsed(b, c.text), schema)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, err)
 		for _, n := range []int{256, 4096} {
 			b.Run(fmt.Sprintf("%s/%d/sentence", c.name, n), func(b *testing.B) { benchmark(b, n, named(q)) })
 			b.Run(fmt.Sprintf("%s/%d/engine", c.name, n), func(b *testing.B) { benchmark(b, n, q.Node) })
@@ -75,21 +72,13 @@ func benchmark(b *testing.B, n int, build func(z, y, labels *gorgonia.Node) (*go
 	y := input("y", 2, r.Float64)
 	labels := input("labels", 2, func() float64 { return float64(r.IntN(4)) })
 	out, err := build(z, y, labels)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	grads, err := gorgonia.Grad(out, z)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	m, err := machine.New(out.Graph(), out, grads[0])
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	step := func() {
-		if err := m.RunAll(); err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, m.RunAll())
 	}
 	for b.Loop() {
 		step()

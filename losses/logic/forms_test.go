@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
@@ -192,9 +193,7 @@ func TestRandomForms(t *testing.T) {
 				t.Fatalf("sentence %d, %v: %v", seed, s, err)
 			}
 			holds, err := q.HoldsOf(all[name])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			h, b = h || holds, b || !holds
 			switch {
 			case math.IsNaN(v) || v < 0:

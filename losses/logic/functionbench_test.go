@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
 )
@@ -33,9 +34,7 @@ func BenchmarkFunctions(b *testing.B) {
 		{"by", `exists h: z -> y in affine by least squares: forall i: h(z(i)) =[euclidean] y(i)`, nil},
 	} {
 		q, err := logic.Compile(logic.Parsed(b, c.text), schema)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, err)
 		for _, n := range []int{64, 512} {
 			b.Run(fmt.Sprintf("%s/%d/sentence", c.name, n), func(b *testing.B) { benchmark(b, n, named(q)) })
 			if c.named != nil {

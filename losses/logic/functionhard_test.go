@@ -9,6 +9,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // TestFunctionsAtHardPoints tests values and gradients for few, equal and unknown rows, and for ties.
@@ -98,10 +99,7 @@ func TestDegenerateFunctions(t *testing.T) {
 // A map fitted to all columns at once has a limit on the number of parameters. Fits of single columns and functions of
 // levels have none.
 func TestLargeFunctions(t *testing.T) {
-	var all []int
-	for k := range 50 {
-		all = append(all, k)
-	}
+	all := numeric.UpTo(50)
 	schema := Schema{Codes: 50, SubCodes: map[string][]int{"most": all[:39], "less": all[:38]}, Factors: []string{"a"}}
 	const large = "a map of 2000 numbers, want fewer than 2000 for forall["
 	for text, want := range map[string]string{

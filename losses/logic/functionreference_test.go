@@ -3,12 +3,13 @@ package logic
 import (
 	"encoding/json"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // fitting is testdata/functions.json: a batch with sentences, values, gradients and functions.
@@ -24,14 +25,8 @@ type fitting struct {
 
 // TestFunctionReferences compares values, gradients and functions with another program's results.
 func TestFunctionReferences(t *testing.T) {
-	text, err := os.ReadFile("testdata/functions.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var m fitting
-	if err := json.Unmarshal(text, &m); err != nil {
-		t.Fatal(err)
-	}
+	must.ReadJSON(t, "testdata/functions.json", &m)
 	b := batch{z: m.Z, y: m.Y, labels: m.Labels}
 	for _, want := range m.Sentences {
 		q := compiled(t, parsed(t, want.Text))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // TestFunctionTruth compares quantities of sentences with functions with their truth, in exact arithmetic. Zero, up to
@@ -22,13 +23,9 @@ func TestFunctionTruth(t *testing.T) {
 		for _, rows := range []int{1, 3, 7, 30} {
 			for name, b := range batches(rows, rows) {
 				v, err := q.Value(b.z, b.y, b.labels)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				holds, err := q.Holds(b.z, b.y, b.labels)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				largest := 1.0
 				for _, x := range slices.Concat(slices.Concat(b.z...), slices.Concat(b.y...)) {
 					largest = max(largest, math.Abs(x))
@@ -67,9 +64,7 @@ func TestFunctionsOfParts(t *testing.T) {
 		for name, b := range batches(30, 4) {
 			value := func(text string) float64 {
 				v, err := compiled(t, parsed(t, text)).Value(b.z, b.y, b.labels)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				return v
 			}
 			got, want := value(c.text), 0.0
@@ -135,9 +130,7 @@ func TestApproximation(t *testing.T) {
 		`exists m.a: y.a -> z[0] by least squares, m.b: y.b -> z[1] by max: forall[mean] i: z[0](i) =[absolute] m.a(y.a(i)) and z[1](i) =[absolute] m.b(y.b(i))`,
 	} {
 		q, err := Compile(parsed(t, text), schema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		f, err := q.Approximation(Batch{Codes: z, Values: labels, Labels: labels})
 		if err != nil || len(f) != 2 || f[0].Name != "m.a" || f[1].Name != "m.b" {
 			t.Fatalf("%s: %v, %v", text, f, err)
@@ -152,9 +145,7 @@ func TestApproximation(t *testing.T) {
 		}
 	}
 	q, err := Compile(parsed(t, `forall[mean] v in y.a: exists h: z[0] -> z[1] in affine: forall[mean] i: y.a(i) = v -> h(z[0](i)) =[squared] z[1](i)`), schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	f, err := q.Approximation(Batch{Codes: z, Labels: labels})
 	if err != nil || len(f) != 2 || !near(f[0].Matrix[0][0], 1) || !near(f[0].Offset[0], 2) || !near(f[1].Offset[0], 0) || !near(f[1].Values[4][0], 100) {
 		t.Errorf("%v, %v, want the lines z + 2 and z", f, err)
@@ -196,9 +187,7 @@ func TestApproximationNotFinite(t *testing.T) {
 		{`exists h: y -> z in mlp {layers: [1]}: forall[mean] i: h(y(i)) =[squared] z(i)`, true, true},
 	} {
 		q, err := Compile(parsed(t, f.text), schema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, c := range []struct {
 			z, y, label float64
 			want        string // a part of the error

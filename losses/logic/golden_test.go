@@ -3,21 +3,18 @@ package logic
 import (
 	"encoding/json"
 	"math"
-	"os"
 	"testing"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // TestAggregators compares values and gradients of sentences with testdata/aggregators.json.
 func TestAggregators(t *testing.T) {
-	text, err := os.ReadFile("testdata/aggregators.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Read(t, "testdata/aggregators.json")
 	var g struct {
 		Z, Means, Y, Labels [][]float64
 		LogVariances        [][]float64 `json:"log_variances"`
@@ -28,9 +25,7 @@ func TestAggregators(t *testing.T) {
 			LogVariances [][]float64 `json:"log_variances"`
 		}
 	}
-	if err := json.Unmarshal(text, &g); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(text, &g))
 	if len(g.Sentences) < 27 {
 		t.Fatalf("%d sentences", len(g.Sentences))
 	}
@@ -91,20 +86,14 @@ func slopesOfAll(t *testing.T, dt tensor.Dtype, q *Quantity, b batch) (float64, 
 		}
 	}
 	n, err := build(q)(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	grads, err := gorgonia.Grad(n, smooth...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(n.Graph(), append(gorgonia.Nodes{n}, grads...)...)
 	if err == nil {
 		err = m.RunAll()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	all := map[string][]float64{}
 	for i, name := range of {
 		all[name] = elements(m.Value(grads[i]))

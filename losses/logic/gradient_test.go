@@ -1,11 +1,13 @@
 package logic
 
 import (
-	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
-	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
+	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -18,9 +20,7 @@ import (
 func load(t *testing.T, q *Quantity, b batch) *eval.Engine {
 	t.Helper()
 	e, err := eval.New(q.program, len(b.z))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	q.fill(e, b.of(q))
 	return e
 }
@@ -35,9 +35,7 @@ func TestRandomGradients(t *testing.T) {
 		e := load(t, q, batches(seed, 5)["continuous"])
 		at := func() float64 {
 			v, err := e.Value(true)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			return v
 		}
 		if v := at(); v > 1e4 || !q.Differentiable() {
@@ -118,9 +116,7 @@ func TestRandomNodes(t *testing.T) {
 		for _, name := range []string{"grid", "continuous"} {
 			b := all[name]
 			want, err := q.ValueOf(b.of(q))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			for _, dt := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
 				tolerance := 1e-14
 				if dt == tensor.Float32 {
@@ -157,20 +153,14 @@ func evaluateInputs(t testing.TB, dt tensor.Dtype, inputs []gradcheck.Input, bui
 		in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(valueOf(dt, x)), gorgonia.WithName([]string{"z", "y", "labels", "more", "means"}[i])))
 	}
 	n, err := build(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	grads, err := gorgonia.Grad(n, in[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, err := machine.New(n.Graph(), n, grads[0])
 	if err == nil {
 		err = m.RunAll()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return elements(m.Value(n))[0], elements(m.Value(grads[0]))
 }
 

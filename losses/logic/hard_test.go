@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // column returns rows of one number each.
@@ -213,9 +214,7 @@ func TestNodeErrors(t *testing.T) {
 // TestLabelVector has labels of one factor as a vector.
 func TestLabelVector(t *testing.T) {
 	q, err := Compile(parsed(t, `forall[mean] i, j: y.a(i) = y.a(j) -> z(i) =[euclidean] z(j)`), lineSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	gradcheck.Check(t, gradcheck.Case{
 		Name: "vector", Inputs: []gradcheck.Input{{Shape: []int{5, 1}}, {Shape: []int{5}, Values: []float64{0, 1, 0, -1, 1}, Constant: true}},
 		Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) { return q.Node(in[0], nil, in[1]) },
@@ -237,21 +236,13 @@ func TestAllocations(t *testing.T) {
 				in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(v), gorgonia.WithName([]string{"z", "y", "labels", "log variances", "means"}[i])))
 			}
 			n, err := q.NodeOf(Named{}, Inputs{Codes: in[0], Values: in[1], Labels: in[2]})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			grads, err := gorgonia.Grad(n, in[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			m, err := machine.New(n.Graph(), n, grads[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			run := func() {
-				if err := m.RunAll(); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, m.RunAll())
 			}
 			run()
 			if n := testing.AllocsPerRun(5, run); n >= 1 {
@@ -300,9 +291,7 @@ func TestTruth(t *testing.T) {
 	// Zero without truth: theorem 1 overlooks this case.
 	s := parsed(t, `not (forall i: z(i) =[absolute] 0 -> 2 =[absolute] 0)`)
 	q, err := Compile(s, lineSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	z := column(0.5)
 	v, _ := q.Value(z, nil, nil)
 	if holds, _ := q.Holds(z, nil, nil); v != 0 || holds || s.Truth().Implied {

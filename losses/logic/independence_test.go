@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
@@ -33,14 +34,10 @@ func TestIndependence(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(text, &data)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, want := range data.Sentences {
 		q, err := Compile(parsed(t, want.Text), independentSchema())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if again := q.Sentence().String(); again != want.Text {
 			t.Errorf("%s is printed as %s", want.Text, again)
 		}
@@ -87,9 +84,7 @@ func TestIndependentCodes(t *testing.T) {
 		}
 		for text, want := range map[string]func(float64) bool{hsic: c.hsic, tc: c.tc} {
 			q, err := Compile(parsed(t, text), Schema{Codes: 3, SubCodes: map[string][]int{"a": {0, 1}, "b": {2}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			v, err := q.ValueOf(b)
 			if err != nil || !want(v) {
 				t.Errorf("%s: %s is %v, %v", name, text, v, err)
@@ -138,9 +133,7 @@ func TestIndependenceErrors(t *testing.T) {
 		}
 	}
 	q, err := Compile(parsed(t, "2 * independent[discriminator](z.a, z.b) and independent(z.a, z.b)"), independentSchema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := q.ValueOf(Batch{Codes: [][]float64{make([]float64, 6)}}); err == nil || !strings.Contains(err.Error(), "want independent[hsic] or independent[tc] in a metric") {
 		t.Errorf("a discriminator as a metric: %v", err)
 	}

@@ -1,15 +1,14 @@
 package logic_test
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"testing"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
@@ -29,14 +28,8 @@ type independent struct {
 
 // TestIndependentValues compares values and gradients of sentences with another program's results.
 func TestIndependentValues(t *testing.T) {
-	text, err := os.ReadFile("testdata/sentences.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var data independent
-	if err := json.Unmarshal(text, &data); err != nil {
-		t.Fatal(err)
-	}
+	must.ReadJSON(t, "testdata/sentences.json", &data)
 	for _, c := range data.Cases {
 		t.Run(c.Sentence, func(t *testing.T) {
 			schema := logic.Schema{Codes: 4, SubCodes: data.SubCodes, Factors: data.Factors}
@@ -45,13 +38,9 @@ func TestIndependentValues(t *testing.T) {
 				schema.Turns, b.Moves = turnsOf(data)
 			}
 			q, err := logic.Compile(logic.Parsed(t, c.Sentence), schema)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			v, err := q.ValueOf(b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if !(math.Abs(v-c.Value) <= c.Tolerance) {
 				t.Errorf("value %v, want %v", v, c.Value)
 			}
@@ -107,19 +96,13 @@ func gradientOf(t *testing.T, q *logic.Quantity, b logic.Batch) (float64, []floa
 	in := logic.Inputs{Codes: input("z", b.Codes), Values: input("y", b.Values), Labels: input("labels", b.Labels),
 		LogVariances: input("log variances", b.LogVariances), Moves: input("moves", b.Moves), Group: len(b.Codes)}
 	loss, err := q.NodeOf(logic.Named{}, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := gorgonia.Grad(loss, in.Codes); err != nil {
 		t.Fatal(err)
 	}
 	slope := in.Codes.Deriv()
 	m, err := machine.New(g, loss, slope)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, m.RunAll())
 	return m.Value(loss).Data().(float64), m.Value(slope).Data().([]float64)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses/logic"
 )
 
@@ -41,13 +42,9 @@ func TestInterrupt(t *testing.T) {
 	for name, text := range sentencesOfLoops {
 		t.Run(name, func(t *testing.T) {
 			q, err := logic.Compile(logic.Parsed(t, text), benchSchema())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			want, err := q.ValueOf(b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			for _, until := range []int64{0, 1, 4, 1 << 40} {
 				stop, asked := errors.New("enough"), atomic.Int64{}
 				mine := b
@@ -80,17 +77,13 @@ func TestTuples(t *testing.T) {
 		`forall[mean] i, j: y.shape(i) = y.shape(j) -> z.pair(i) =[absolute] z.pair(j)`: 400 * 10 / 2,
 	} {
 		q, err := logic.Compile(logic.Parsed(t, text), schema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got, err := q.Tuples(drawnBatch(400)); err != nil || got != want {
 			t.Errorf("%s: %v tuples, %v; want %v", text, got, err, want)
 		}
 	}
 	q, err := logic.Compile(logic.Parsed(t, `forall[mean] i, j, k: z(i) - z(j) =[absolute] z(k)`), schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if got, err := q.Tuples(drawnBatch(1500)); err != nil || got != 1500*1500*1500 {
 		t.Errorf("%v tuples, %v; want the cube of 1500, more than have a value", got, err)
 	}

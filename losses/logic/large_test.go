@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 )
 
@@ -48,9 +49,7 @@ func TestLargeBatches(t *testing.T) {
 		s := parsed(t, text)
 		q := compiled(t, s)
 		v, err := q.Value(b.z, b.y, b.labels)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if !strings.Contains(text, "c in z") && !strings.Contains(text, "k") { // slow tuple by tuple
 			w := q.world(Batch{Codes: b.z, Values: b.y, Labels: b.labels})
 			if want := w.reference(s.tree.Quantale, s.tree.Body); !(math.Abs(v-want) <= 1e-11*max(1, want)) {

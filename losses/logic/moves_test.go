@@ -1,13 +1,13 @@
 package logic
 
 import (
-	"encoding/json"
 	"fmt"
-	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
 	"math"
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/losses/logic/internal/eval"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -37,14 +37,8 @@ type moving struct {
 
 func readMoving(t *testing.T) (moving, Batch) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/moves.json")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var m moving
-	if err := json.Unmarshal(text, &m); err != nil {
-		t.Fatal(err)
-	}
+	must.ReadJSON(t, "testdata/moves.json", &m)
 	b := Batch{Codes: m.Z, Values: m.Y, Labels: m.Labels, Groups: m.Groups}
 	for _, row := range m.Moves {
 		var numbers []float64
@@ -79,9 +73,7 @@ func TestMoves(t *testing.T) {
 			t.Errorf("%s: %v, and %v tuple by tuple", want.Text, v, w)
 		}
 		e, err := eval.New(q.program, len(b.Codes))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		q.fill(e, b)
 		if _, err := e.Value(true); err != nil {
 			t.Fatal(err)
@@ -107,13 +99,9 @@ func TestMovingNodes(t *testing.T) {
 	}
 	for _, s := range m.Sentences {
 		q, err := Compile(parsed(t, s.Text), movingSchema())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		want, err := q.ValueOf(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		in := []gradcheck.Input{flat(b.Codes, false), flat(b.Moves, true)}
 		if q.NeedsValues() || q.NeedsLabels() {
 			in = append(in, flat(b.Values, true), flat(b.Labels, true))
@@ -169,9 +157,7 @@ func TestEquivariantCodes(t *testing.T) {
 			t.Fatalf("%s: %v", text, err)
 		}
 		v, err := q.ValueOf(b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		is, err := q.HoldsOf(b)
 		if err != nil || is != holds || (v < 1e-20) != holds {
 			t.Errorf("%s: %v, %v, %v, want %v", text, v, is, err, holds)
@@ -223,9 +209,7 @@ func TestMoveErrors(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 	q, err := Compile(parsed(t, "forall i, j, g(i, j): z.hue(i) =[squared] act(g, z.hue(j))"), movingSchema())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	z := [][]float64{make([]float64, 9)}
 	for want, b := range map[string]Batch{
 		"the sentence needs moves, and there are none":    {Codes: z},

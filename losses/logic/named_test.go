@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
 )
@@ -148,9 +149,7 @@ func TestNamedAmongOthers(t *testing.T) {
 		}
 		for name, b := range logic.Batches(7, 19) {
 			want, err := q.Value(b.Arrays())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			got, slope := logic.Evaluate(t, tensor.Float64, b, func(in nodes) (*gorgonia.Node, error) { return losses.Logic(q, in[0], in[1], in[2]) })
 			if math.Abs(got-want) > 1e-11*max(1, want) {
 				t.Errorf("%s of %s: %v with named losses, want %v", text, name, got, want)

@@ -18,6 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 type networkData struct {
@@ -34,9 +35,7 @@ func readNetworks(t *testing.T) (d networkData, b Batch) {
 	if err == nil {
 		err = json.Unmarshal(text, &d)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return d, Batch{Codes: d.Z, Values: d.Y}
 }
 
@@ -50,9 +49,7 @@ func TestNetworks(t *testing.T) {
 	d, b := readNetworks(t)
 	for _, want := range long.Sample(d.Sentences, 1) {
 		q, err := Compile(parsed(t, want.Text), networkSchema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if again := q.Sentence().String(); again != want.Text {
 			t.Errorf("%s is printed as %s", want.Text, again)
 		}
@@ -75,13 +72,9 @@ func TestNetworks(t *testing.T) {
 		b.Stream = nil
 	}
 	q, err := Compile(parsed(t, d.Sentences[0].Text), networkSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	found, err := q.Approximation(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	v, sum := 0.0, 0.0
 	if v, err = q.ValueOf(b); err != nil {
 		t.Fatal(err)
@@ -106,13 +99,9 @@ func TestNetworkWithoutLayers(t *testing.T) {
 		var values []float64
 		for _, class := range []string{"affine", "mlp {layers: []}"} {
 			q, err := Compile(parsed(t, "exists h: z -> y in "+class+": "+body), networkSchema)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			v, err := q.ValueOf(b)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			values = append(values, v)
 		}
 		if math.Abs(values[0]-values[1]) > 1e-6*values[0] {
@@ -120,9 +109,7 @@ func TestNetworkWithoutLayers(t *testing.T) {
 		}
 	}
 	q, err := Compile(parsed(t, "exists h: z -> z in mlp: forall i: h(z(i)) =[squared] z(i)"), networkSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	b.Interrupt = func() error { return errors.New("enough") }
 	if v, err := q.ValueOf(b); err == nil {
 		t.Errorf("%v of an interrupted fit", v)
@@ -143,9 +130,7 @@ func TestNetworkNodes(t *testing.T) {
 		"2 * (exists h: y -> z[1:3] in mlp: forall i: h(y(i)) =[absolute] z[1:3](i))":                                2,
 	} {
 		q, err := Compile(parsed(t, text), networkSchema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		in := []gradcheck.Input{flat(b.Codes, false), {Shape: []int{width, 5}}, gradcheck.In(5), {Shape: []int{5, 2}}, gradcheck.In(2)}
 		if q.NeedsValues() {
 			in = append(in, flat(b.Values, true), flat(labels, true))
@@ -194,9 +179,7 @@ func TestNetworkErrors(t *testing.T) {
 		}
 	}
 	q, err := Compile(parsed(t, "exists h: z -> z in mlp: forall i: h(z(i)) =[squared] z(i)"), networkSchema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := q.NodeOf(Named{}, Inputs{Codes: gradcheck.Node(gorgonia.NewGraph(), tensor.Float64, "z", 4, 3)}); err == nil || !strings.Contains(err.Error(), "the function h in mlp is trained together with a model") {
 		t.Errorf("a network without a trainer: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
@@ -55,9 +56,7 @@ func TestRandomSentences(t *testing.T) {
 				t.Errorf("sentence %d, %v: the gradient of %s is %v", seed, s, name, g)
 			}
 			holds, err := q.HoldsOf(d.of(q))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			w := q.world(d.of(q))
 			want := w.reference(s.tree.Quantale, s.tree.Body)
 			if math.IsNaN(want) || want > 200 {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"gorgonia.org/tensor"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // TestUnnamed tests sentences that resemble named losses. The machine of sentences computes them literally.
@@ -41,9 +43,7 @@ func TestUnnamed(t *testing.T) {
 	} {
 		s := parsed(t, text)
 		q, err := Compile(s, schema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if len(q.summands) > 0 {
 			t.Errorf("%s is taken for a named loss", text)
 		}

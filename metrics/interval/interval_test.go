@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // The interval of a mean follows from its standard error. A bias of c/n is extrapolated to 0.
@@ -28,9 +29,7 @@ func TestHalves(t *testing.T) {
 	got, err := Settings{Percent: 95}.Halves(context.Background(), v, s, func(rows []int, _ int, _ string) (float64, error) {
 		return of(rows), nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if want := math.Sqrt(square / n); !(math.Abs(got.Error/want-1) <= 0.1) || !(math.Abs(got.Estimate) <= 1e-12) || got.Way != Rows {
 		t.Errorf("%+v; want the standard error %v, around 0", got, want)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/bins"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -25,9 +26,7 @@ func TestInformation(t *testing.T) {
 	}
 	h := Histogram{Bins: 8, Binning: EqualWidth}
 	x, err := New(ctx, codes, factors, levels, h, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if got := x.Mutual[0][0]; !(math.Abs(got-math.Log(4)) <= 1e-12) || !(math.Abs(x.Entropy[0]-math.Log(4)) <= 1e-12) {
 		t.Errorf("mutual information %v, entropy %v; want ln 4", got, x.Entropy[0])
 	}
@@ -37,9 +36,7 @@ func TestInformation(t *testing.T) {
 	}
 	half := matrix.Matrix{Rows: n / 2, Cols: 2, Data: codes.Data[:n]}
 	counted, err := New(ctx, half, factors, levels[:n/2], h, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	masked, err := New(ctx, half, factors, levels[:n/2], h, shared)
 	if err != nil || masked.Mutual[1][0] != 0 || counted.Mutual[1][0] == 0 || masked.Mutual[0][0] != counted.Mutual[0][0] {
 		t.Errorf("counted %v, with tested pairs %v, error %v", counted.Mutual, masked.Mutual, err)
@@ -173,13 +170,9 @@ func TestBetween(t *testing.T) {
 	}
 	h := Histogram{Bins: 2, Binning: EqualWidth}
 	m, err := Between(t.Context(), codes, h, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	x, err := New(t.Context(), codes, []factor.Factor{{Name: "a", Size: 2}, {Name: "b", Size: 3}}, levels, h, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	known := math.Log(3) - 2./3*math.Log(2) // probabilities 2/3 and 1/3
 	if !(math.Abs(x.Entropy[0]-math.Log(2)) <= 1e-12) || !(math.Abs(x.Entropy[1]-known) <= 1e-12) {
 		t.Errorf("entropies %v", x.Entropy)

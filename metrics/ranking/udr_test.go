@@ -2,16 +2,15 @@ package ranking_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"reflect"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	. "github.com/unravel-ml/unravel/metrics/ranking"
@@ -28,13 +27,7 @@ type goldenUDR struct {
 }
 
 func readUDR(t *testing.T) (want goldenUDR, codes []matrix.Matrix) {
-	text, err := os.ReadFile("testdata/udr.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &want); err != nil {
-		t.Fatal(err)
-	}
+	must.ReadJSON(t, "testdata/udr.json", &want)
 	for _, rows := range want.Codes {
 		m := matrix.Matrix{Rows: len(rows), Cols: len(rows[0])}
 		for _, row := range rows {
@@ -52,9 +45,7 @@ func TestUDRGolden(t *testing.T) {
 	want, codes := readUDR(t)
 	for relation, w := range map[Relation]Agreement{Lasso: want.Lasso, Spearman: want.Spearman} {
 		got, err := NewUDR(relation).Compare(t.Context(), codes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for i, row := range w.Pairs {
 			near(t, fmt.Sprint(relation, i), got.Scores[i], w.Scores[i], 1e-9)
 			for j, v := range row {
@@ -81,9 +72,7 @@ func TestUDROracles(t *testing.T) {
 	})
 	still := gridCodes(2, func([]int, []float64) {})
 	got, err := NewUDR(Spearman).Compare(t.Context(), []matrix.Matrix{a, b})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	near(t, "the same in other words", got.Scores[0], 1, 1e-12)
 	got, err = NewUDR(Lasso).Compare(t.Context(), []matrix.Matrix{a, b, still})
 	if err != nil || got.Pairs[0][2] != 0 || got.Pairs[2][0] != 0 || got.Scores[2] != 0 || got.Used[2] != 0 {

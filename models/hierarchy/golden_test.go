@@ -1,24 +1,17 @@
 package hierarchy
 
 import (
-	"encoding/json"
-	"os"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestDistanceGolden(t *testing.T) {
 	var hierarchies map[string]Hierarchy
 	var want map[string]struct{ Value, Tolerance float64 }
-	for path, into := range map[string]any{"testdata/hierarchies.json": &hierarchies, "testdata/expected.json": &want} {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(text, into); err != nil {
-			t.Fatal(err)
-		}
-	}
+	must.ReadJSON(t, "testdata/hierarchies.json", &hierarchies)
+	must.ReadJSON(t, "testdata/expected.json", &want)
 	if len(want) != 81 {
 		t.Fatalf("%d pairs; want 81", len(want))
 	}

@@ -3,10 +3,11 @@ package hierarchy
 import (
 	"encoding/json"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestParseMistakes(t *testing.T) {
@@ -67,9 +68,7 @@ func TestParse(t *testing.T) {
 	for range 100 {
 		h := randomHierarchy(r, 5, 4)
 		text, err := json.Marshal(h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		var back Hierarchy
 		if err := json.Unmarshal(text, &back); err != nil || !back.Equal(h) {
 			t.Fatalf("%s: %v, %v", text, back, err)
@@ -84,9 +83,7 @@ func TestParse(t *testing.T) {
 func TestRead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "h.json")
 	for text, want := range map[string]string{"[]": "", "\n[}": path + ":2:2: not JSON", strings.Repeat(" ", maxBytes+5): "the text is longer"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, path, text)
 		if _, err := Read(path); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)
 		}
@@ -114,9 +111,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("not valid: %v", err)
 		}
 		text, err := h.MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		back, err := Parse(text)
 		if err != nil || !back.Equal(h) || !json.Valid(src) {
 			t.Fatalf("%s: %v, %v", text, back, err)

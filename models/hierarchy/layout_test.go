@@ -3,15 +3,15 @@ package hierarchy
 import (
 	"slices"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Places agree with Masks: a dimension is active exactly if its option is chosen.
 func TestPlaces(t *testing.T) {
 	h, err := Parse([]byte(`[{"type":"continuous"},{"type":"categorical","options":[[],[{"type":"continuous"},
 		{"type":"categorical","options":[[{"type":"continuous"}],[]]}]]},{"type":"categorical","options":[[{"type":"continuous"}],[]]},{"type":"continuous"}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	categorical, continuous := h.Places()
 	if !slices.Equal(categorical, []int{-1, 1, -1}) || !slices.Equal(continuous, []int{-1, 1, 2, 4, -1}) {
 		t.Errorf("%v, %v", categorical, continuous)

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
@@ -29,17 +30,13 @@ func BenchmarkStep(b *testing.B) {
 	} {
 		b.Run(fmt.Sprintf("%s/%dx64x64x%d", c.name, c.batch, c.channels), func(b *testing.B) {
 			m, err := program(c.list, c.batch, c.group, c.channels)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, err)
 			if err := m.RunAll(); err != nil { // buffers are allocated here
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
 			step := func() {
-				if err := m.RunAll(); err != nil {
-					b.Fatal(err)
-				}
+				must.OK(b, m.RunAll())
 			}
 			for b.Loop() {
 				step()

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
 )
@@ -92,29 +93,19 @@ func choices(t *testing.T, c *latent.Categorical, logits []float32, rows int) (l
 	c.Options = len(logits)
 	g := nn.NewGraph(nn.NewParams(1))
 	in, err := g.Input("logits", rows, len(logits))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i := range nn.Data(in) {
 		nn.Data(in)[i] = logits[i%len(logits)]
 	}
 	noise, err := g.Input("noise", c.NoiseShape(rows)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	rng.New(3, "choices").Normals(nn.Data(noise))
 	p, err := graph.SoftmaxRows(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	logs, err := graph.LogSoftmaxRows(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	y, err := c.Sample(p, logs, noise)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m := run(t, p, y)
 	return floats(m, p), floats(m, y)
 }
@@ -173,14 +164,10 @@ func TestChoices(t *testing.T) {
 func TestUniform(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
 	in, err := g.Input("normal", 7, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	copy(nn.Data(in), []float32{-40, -5, -1, 0, 1, 5, 40})
 	u, err := latent.Uniform(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i, v := range floats(run(t, u), u) {
 		if want := math.Erfc(-float64(nn.Data(in)[i])/math.Sqrt2) / 2; math.Abs(float64(v)-want) > 1e-7 || v < 1.0/(1<<24) || v >= 1 {
 			t.Errorf("the distribution function at %v is %v; want %v within [2^-24, 1)", nn.Data(in)[i], v, want)
@@ -203,9 +190,7 @@ func TestTemperatures(t *testing.T) {
 		{"{from: 4, to: 1, steps: 100, shape: exponential}", map[int]float64{0: 4, 50: 2, 100: 1, 1000: 1}},
 	} {
 		tau, err := read(c.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for step, want := range c.at {
 			if got := tau.At(step); !(math.Abs(got-want) <= 1e-12) {
 				t.Errorf("%s: %v after %d updates; want %v", c.text, got, step, want)

@@ -7,6 +7,7 @@ import (
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
@@ -38,9 +39,7 @@ func TestSphereDensity(t *testing.T) {
 			value := tensor.New(tensor.WithShape(1, 1), tensor.WithBacking([]float64{logT}))
 			scale := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(1, 1), gorgonia.WithName("scale"), gorgonia.WithValue(value))
 			node, err := s.KL(nil, scale)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			want := run(t, node).Value(node).Data().(float64)
 			if math.Abs(mass-1) > 2e-3 || math.Abs(kl-want) > 5e-3*math.Max(1, want) {
 				t.Errorf("S^%d at log t = %v: mass %v, divergence %v, want %v", dim, logT, mass, kl, want)

@@ -1,9 +1,7 @@
 package latent_test
 
 import (
-	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -13,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
@@ -51,19 +50,11 @@ func readReference(t *testing.T) *reference {
 	r := &reference{t: t, g: gorgonia.NewGraph(), inputs: map[string]*gorgonia.Node{}}
 	for _, name := range []string{"logits0", "logits1", "u0", "u1", "c0", "c1", "mu", "logvar"} {
 		a, err := npy.ReadFile[float64](filepath.Join("testdata/joint_vae", name+".npy"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		r.inputs[name] = gorgonia.NewTensor(r.g, tensor.Float64, 2, gorgonia.WithShape(a.Shape...), gorgonia.WithName(name),
 			gorgonia.WithValue(tensor.New(tensor.WithShape(a.Shape...), tensor.WithBacking(a.Data))))
 	}
-	text, err := os.ReadFile("testdata/joint_vae/expected.json")
-	if err == nil {
-		err = json.Unmarshal(text, &r.want)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.ReadJSON(t, "testdata/joint_vae/expected.json", &r.want)
 	return r
 }
 
@@ -118,15 +109,11 @@ func TestJointReference(t *testing.T) {
 	}
 	part := func(spaces, capacity string, weight string) losses.Choice {
 		l := losses.NewKL()
-		if err := config.Load("kl", []byte("spaces: "+spaces+"\nweight: "+weight+"\ncapacity: {from: 0, to: "+capacity+"}\n"), l); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, config.Load("kl", []byte("spaces: "+spaces+"\nweight: "+weight+"\ncapacity: {from: 0, to: "+capacity+"}\n"), l))
 		return losses.Choice{Name: "kl", Value: l}
 	}
 	objective, err := losses.Compose(&losses.Outputs{Posteriors: posteriors, Rows: 4}, losses.Batch{}, doubles{g: r.g}, []losses.Choice{part("continuous", "10", "3"), part("categorical", "0.5", "2")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	total := objective.Total
 	for i, c := range []string{"c0", "c1"} {
 		product := gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.HadamardProd(r.inputs[c], samples[i]))))
@@ -138,18 +125,12 @@ func TestJointReference(t *testing.T) {
 		wrt = append(wrt, r.inputs[name])
 	}
 	grads, err := gorgonia.Grad(total, wrt...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	klz := r.must(posteriors[0].KL())
 	klc := r.must(graph.WeightedSum([]float64{1, 1}, r.must(posteriors[1].KL()), r.must(posteriors[2].KL())))
 	m, err := machine.New(r.g, append(append(append(gorgonia.Nodes{}, grads...), samples...), total, klz, klc)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, m.RunAll())
 	numbers := func(n *gorgonia.Node) []float64 {
 		switch v := m.Value(n).(type) {
 		case *tensor.Dense:
@@ -210,9 +191,7 @@ func TestCapacities(t *testing.T) {
 			spaces = "categorical"
 		}
 		l := losses.NewKL()
-		if err := config.Load("kl", []byte("spaces: "+spaces+"\ncapacity: "+ramp+"\n"), l); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, config.Load("kl", []byte("spaces: "+spaces+"\ncapacity: "+ramp+"\n"), l))
 		var found func(step int) float64
 		if _, err := l.Add(&losses.Input{Outputs: *out, Trainer: recorder{doubles{g: r.g}, &found}, Name: ramp + spaces}); err != nil {
 			t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
 )
@@ -38,14 +39,10 @@ func build(t *testing.T, l latent.List, batch int) (*nn.Graph, []*latent.Variabl
 	t.Helper()
 	g := nn.NewGraph(nn.NewParams(5))
 	features, err := g.Input("features", batch, 6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	rng.New(1, "features").Normals(nn.Data(features))
 	v, err := l.Variables(g, features)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i, v := range v {
 		rng.New(uint64(i), "noise").Normals(nn.Data(v.Noise))
 	}
@@ -55,12 +52,8 @@ func build(t *testing.T, l latent.List, batch int) (*nn.Graph, []*latent.Variabl
 func run(t *testing.T, nodes ...*gorgonia.Node) *machine.Machine {
 	t.Helper()
 	m, err := machine.New(nodes[0].Graph(), nodes...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, m.RunAll())
 	return m
 }
 
@@ -74,22 +67,16 @@ func TestSpaces(t *testing.T) {
 		_, vs := build(t, latent.Of(s), batch)
 		v := vs[0]
 		kl, err := v.KL()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		var moves *gorgonia.Node
 		if c := s.Columns(); c > 0 {
 			moves = gorgonia.NewMatrix(v.Sample.Graph(), tensor.Float32, gorgonia.WithShape(batch, c), gorgonia.WithName("moves"))
 			value := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(batch, c))
 			rng.New(2, "moves").Normals(value.Float32s())
-			if err := gorgonia.Let(moves, value); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, gorgonia.Let(moves, value))
 		}
 		moved, err := v.Transport(moves, m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		machine := run(t, v.Location, v.Scale, v.Sample, kl, moved.Moved)
 		if moved.Acts != (s.Columns() > 0) || moved.Points != v.Sample {
 			t.Errorf("%s: transport %+v", name, moved)
@@ -178,13 +165,9 @@ func TestNamesAndCodes(t *testing.T) {
 		t.Errorf("parameters %v", names)
 	}
 	locations, err := latent.Locations(vs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	samples, err := latent.Samples(vs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if l.Width() != 7 || !locations.Shape().Eq(tensor.Shape{2, 7}) || !samples.Shape().Eq(tensor.Shape{2, 7}) {
 		t.Errorf("width %d, codes %v", l.Width(), locations.Shape())
 	}
@@ -287,9 +270,7 @@ func TestConfig(t *testing.T) {
 		Latent latent.List `yaml:"latent"`
 	}
 	source := "latent: [{sphere: {dim: 1, log_t: [-10, -9]}}, euclidean, {euclidean: {dim: 5}}]"
-	if err := config.Load("m.yaml", []byte(source), &s, "latent.2.euclidean.dim=4"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, config.Load("m.yaml", []byte(source), &s, "latent.2.euclidean.dim=4"))
 	if c, ok := s.Latent[0].Value.(*latent.Sphere); !ok || !reflect.DeepEqual(*c, latent.Sphere{Dim: 1, LogT: [2]float64{-10, -9}, Steps: 10, Omega: 1}) {
 		t.Errorf("sphere %+v", s.Latent[0].Value)
 	}
@@ -297,9 +278,7 @@ func TestConfig(t *testing.T) {
 		t.Errorf("width %d", s.Latent.Width())
 	}
 	text, err := config.Encode(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	again := s
 	again.Latent = nil
 	if err := config.Load("m.yaml", text, &again); err != nil || fmt.Sprint(again.Latent[0].Value) != fmt.Sprint(s.Latent[0].Value) || again.Latent.Width() != 16 {
@@ -324,9 +303,7 @@ func TestConfig(t *testing.T) {
 func TestErrors(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
 	features, err := g.Input("features", 2, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	l := latent.Of(sphere(1))
 	if _, err := l.Variables(g, features); err != nil {
 		t.Fatal(err)

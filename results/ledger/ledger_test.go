@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results"
@@ -39,9 +40,7 @@ func oneFile() *File {
 func written(t *testing.T, f *File) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := f.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, f.Write(&b))
 	return b.String()
 }
 
@@ -151,9 +150,7 @@ func TestBook(t *testing.T) {
 	few := oneFile()
 	few.Runs[0].Metrics, few.Runs[0].Seconds = few.Runs[0].Metrics[:len(few.Runs[0].Metrics)-1], 6
 	b, err = Open(fstest.MapFS{"x/a.jsonl": {Data: []byte(written(t, few))}, "x/b.jsonl": {Data: []byte(written(t, first))}}, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if r := b.Settings(first.Runs[0].Settings); r.Seconds != 8 || b.Hash(r.Hash) != r {
 		t.Errorf("of two records of a generation that of fewer metrics counts: %+v", r)
 	}
@@ -174,9 +171,7 @@ func TestChanged(t *testing.T) {
 	f := oneFile()
 	f.Runs[0].Generation = 1
 	b, err := Open(fstest.MapFS{"x/a.jsonl": {Data: []byte(written(t, f))}}, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, test := range []struct {
 		parts []string
 		all   bool
@@ -252,14 +247,9 @@ func TestMerge(t *testing.T) {
 		if err != nil || b.Len() != 1 {
 			t.Errorf("%s: %d runs, %v", extension, b.Len(), err)
 		}
-		whole, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := must.Read(t, path)
 		for _, damaged := range []string{"x", string(whole[:len(whole)-3])} {
-			if err := os.WriteFile(path, []byte(damaged), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Write(t, path, damaged)
 			if _, _, err := Merge(path, f); err == nil || !strings.Contains(err.Error(), path) {
 				t.Errorf("%s: it replaced what it could not read: %v", extension, err)
 			}
@@ -301,15 +291,11 @@ func TestShipped(t *testing.T) {
 	folders, err := results.Files().(interface {
 		ReadDir(string) ([]os.DirEntry, error)
 	}).ReadDir(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	size := 0
 	for _, folder := range folders {
 		b, err := Open(results.Files(), folder.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, r := range b.Runs() {
 			if err := Clean(Config{r.Config, b.configs[r.Config].yaml}, *r); err != nil {
 				t.Errorf("%s: %v", folder.Name(), err)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Ranks follow the direction of a column's shown values, and tau follows the ranks. Radii are .83, 1.52, 2.12 and 0,
@@ -26,9 +28,7 @@ columns:
   - {label: gap, group: b, metric: {mig: {gap: factors}}}
   - {label: kept, group: b, metric: contraction-max, transform: x<0.1}
 `, header+"T,D,*,*,,,none\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	r := compute(t, table, false)
 	for column, want := range map[string][]float64{"raw": {2, 3, 4, 1, 0}, "score": {2, 3, 4, 1, 0}, "gap": {2, 3, 1, 4, 0}, "kept": {3.5, 1.5, 1.5, 3.5, 0}} {
 		for i, label := range []string{"e", "r", "c", "k", "none"} {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/internal/show"
 	. "github.com/unravel-ml/unravel/results/tables"
@@ -18,9 +19,7 @@ const someBoxes = "boxes: {title: D of <runs>, column: R, rows: [a, none, b/β],
 func TestBoxes(t *testing.T) {
 	long.NotShort(t)
 	table, err := writeTable(t, trainedTable+someBoxes, ", part: mig_0", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	dir := t.TempDir()
 	empty := computeFrom(t, table, dir)
 	if len(pictures(empty)) != 0 || strings.Contains(written(t, empty, show.HTML), "D of") {

@@ -11,6 +11,7 @@ import (
 
 	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	. "github.com/unravel-ml/unravel/results/tables"
@@ -75,9 +76,7 @@ func table(t *testing.T, source Source, metric metrics.Metric, printed string) *
 		Rows:    []Row{{Label: "r", From: SourceChoice{Name: "seeded", Value: source}}},
 		Columns: []Column{{Label: "c", Metric: metrics.Choice{Name: "reading", Value: metric}, Transform: "x"}},
 	}
-	if err := x.Print(header + printed + "\n"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, x.Print(header+printed+"\n"))
 	return x
 }
 
@@ -94,9 +93,7 @@ func scaleOf(full bool) string {
 func compute(t *testing.T, table *Table, full bool) *Result {
 	t.Helper()
 	r, err := table.Compute(t.Context(), Options{Scale: scaleOf(full)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return r
 }
 
@@ -145,9 +142,7 @@ func TestComputeColumns(t *testing.T) {
 	r, err := x.Compute(t.Context(), Options{Progress: func(done, all int, row, metric string) {
 		steps = append(steps, fmt.Sprint(done, all, row, metric))
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if calls != 8 || !slices.Equal(steps, []string{"0 2rreading", "1 2rreading"}) {
 		t.Errorf("%d calls, %q", calls, steps)
 	}

@@ -3,12 +3,12 @@ package tables_test
 import (
 	"bytes"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/results/ledger"
 	. "github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -25,20 +25,13 @@ func TestContributionEdited(t *testing.T) {
 		if err != nil || len(files) == 0 {
 			t.Fatal(files, err)
 		}
-		text, err := os.ReadFile(files[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(files[0], append(slices.Clone(text), ' '), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		text := must.Read(t, files[0])
+		must.Write(t, files[0], append(slices.Clone(text), ' '))
 		_, err = table.Contribution(Options{Scale: QuickScale, Runs: dir, Ledger: table.Ledger()})
 		if err == nil || !strings.Contains(err.Error(), filepath.Dir(files[0])+": files changed after the run: "+name+" (changed)") {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := os.WriteFile(files[0], text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, files[0], text)
 	}
 	contributed(t, table, dir)
 }
@@ -49,9 +42,7 @@ func TestAcceptMistakes(t *testing.T) {
 	table := mustOpen(t, t.TempDir())
 	makeRuns(t, table, dir, false, 1)
 	var good bytes.Buffer
-	if err := contributed(t, table, dir).Write(&good); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, contributed(t, table, dir).Write(&good))
 	for _, test := range []struct {
 		change func(r *ledger.Run)
 		want   string
@@ -75,9 +66,7 @@ func TestAcceptMistakes(t *testing.T) {
 		{func(r *ledger.Run) { r.Metrics[2].Value = math.NaN() }, "metrics: mig has an infinite or NaN number"},
 	} {
 		f, err := ledger.Read("f", bytes.NewReader(good.Bytes()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		test.change(&f.Runs[0])
 		if err := table.Accept(f); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v; want %s", err, test.want)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -19,9 +20,7 @@ func TestCurves(t *testing.T) {
 	for _, f := range pictures(r) {
 		names = append(names, f.Name)
 		var first, second bytes.Buffer
-		if err := f.Write(&first); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, f.Write(&first))
 		picture, err := png.Decode(bytes.NewReader(first.Bytes()))
 		if err != nil || picture.Bounds().Dx() < 300 {
 			t.Errorf("%s: %v", f.Name, err)

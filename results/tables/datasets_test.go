@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/csv"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/show"
 	. "github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -43,13 +43,9 @@ curves: {x: width, columns: [D]}
 func openSeveral(t *testing.T, csv string, replace ...string) (*Table, error) {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{
+	must.WriteAll(t, dir, map[string]string{
 		"tiny.yaml": tinyConfig, "table.yaml": strings.NewReplacer(replace...).Replace(severalTable), "ref.csv": csv,
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	return Open(filepath.Join(dir, "table.yaml"))
 }
 
@@ -63,9 +59,7 @@ func names(runs []sweep.Run) string {
 
 func TestDataSets(t *testing.T) {
 	table, err := openSeveral(t, severalCSV)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	full, err := table.Runs(FullScale)
 	if err != nil || len(full) != 2*5 { // at this scale, b on the large data set is the same run as a
 		t.Fatalf("%d runs, %v: %s", len(full), err, names(full))
@@ -77,9 +71,7 @@ func TestDataSets(t *testing.T) {
 	}
 	for i, want := range []struct{ width, side, batch int }{{2, 2, 16}, {3, 4, 32}, {3, 2, 8}, {3, 4, 8}} {
 		c, err := runs[i].Config.Encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, part := range []string{fmt.Sprint("latent: ", want.width), fmt.Sprint("side: ", want.side), fmt.Sprint("batch: ", want.batch), "epochs: 2"} {
 			if !bytes.Contains(c, []byte(part)) {
 				t.Errorf("%s: no %s in\n%s", runs[i].Name, part, c)
@@ -145,9 +137,7 @@ func checkSeveralWritten(t *testing.T, r *Result) {
 // The label of a data set selects its printed values.
 func TestDataSetsPrinted(t *testing.T) {
 	table, err := openSeveral(t, severalCSV+"F,large,a,D,0.50,,\nF,other,a,D,0.50,,\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	r, err := table.Compute(context.Background(), Options{})
 	if err != nil || r.Printed != 1 || r.Cell("a", "D, large").Theirs == nil || r.Cell("a", "D, small").Theirs != nil {
 		t.Errorf("%v, %+v", err, r)
@@ -161,9 +151,7 @@ func TestDataSetsPrinted(t *testing.T) {
 func TestDataSetsShare(t *testing.T) {
 	table, err := openSeveral(t, severalCSV, "set: {model.vae.latent: 3, dataset.square.side: 1}, by_scale: {quick: {train.batch: 8}}", "set: {model.vae.latent: $width}",
 		"set: {dataset.square.side: 4}", "set: {dataset.square.side: 2}", "width: 3", "width: 2", ", by_scale: {quick: {train.batch: 16}}", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if runs, err := table.Runs(QuickScale); err != nil || names(runs) != "a_small_quick_seed0" {
 		t.Errorf("%v: %s", err, names(runs))
 	}

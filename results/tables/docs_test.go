@@ -1,12 +1,12 @@
 package tables_test
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/show"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
@@ -17,18 +17,9 @@ func TestDocs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
 	}
-	source, err := os.ReadFile("../../docs/papers/tables.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	contrastive, err := os.ReadFile("../../docs/papers/contrastive.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sentences, err := os.ReadFile("../../docs/sentences.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Read(t, "../../docs/papers/tables.md")
+	contrastive := must.Read(t, "../../docs/papers/contrastive.md")
+	sentences := must.Read(t, "../../docs/sentences.md")
 	page := strings.ReplaceAll(string(source)+string(contrastive)+string(sentences), "\r\n", "\n")
 	for _, name := range Names() {
 		if table := open(t, name); table.Trains() || table.Quotes() || table.Timed() { // the output depends on runs or on the machine
@@ -47,9 +38,7 @@ func TestDocs(t *testing.T) {
 		return []byte(found[1])
 	}
 	table, err := Load(fstest.MapFS{"mine.yaml": {Data: block("yaml")}, "mine.csv": {Data: block("csv")}}, "mine.yaml", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	table.Scales[0].Seeds = 1
 	r := compute(t, table, false)
 	if r.Printed != 3 || r.Cell("rotation", "MPD").Status != Same || r.Cell("rotation", "Com.").Status != Known || r.Cell("VAE", "MPD").Status != Missing {
@@ -59,10 +48,7 @@ func TestDocs(t *testing.T) {
 
 // The page's rows for trained tables are valid, and name runs.
 func TestDocsTrained(t *testing.T) {
-	source, err := os.ReadFile("../../docs/papers/tables.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Read(t, "../../docs/papers/tables.md")
 	blocks := regexp.MustCompile("(?s)```yaml\r?\n(.*?)```").FindAllSubmatch(source, -1)
 	if len(blocks) != 5 {
 		t.Fatalf("%d examples", len(blocks))
@@ -77,18 +63,14 @@ func TestDocsTrained(t *testing.T) {
 	}
 	head := "name: x\ntitle: x\nsource: x\nreference: {file: r.csv, dataset: d}\n"
 	table, err := Load(fstest.MapFS{"x.yaml": {Data: append([]byte(head), blocks[1][1]...)}, "r.csv": {Data: []byte(csv)}}, "x.yaml", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	runs, err := table.Runs(QuickScale)
 	if err != nil || len(runs) != 3*(1+27+1) {
 		t.Errorf("%d runs, %v", len(runs), err)
 	}
 	several := "name: x\ntitle: x\nsource: x\nscales: {quick: {seeds: 1}, full: {seeds: 1}}\ncolumns: [{label: R, fit: reconstruction}]\n"
 	table, err = Load(fstest.MapFS{"x.yaml": {Data: append([]byte(several), blocks[2][1]...)}, "mine.csv": {Data: []byte("table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\n")}}, "x.yaml", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for scale, want := range map[string]int{QuickScale: 1, FullScale: 2} {
 		if runs, err := table.Runs(scale); err != nil || len(runs) != want {
 			t.Errorf("several data sets: %d runs, %v", len(runs), err)
@@ -98,18 +80,13 @@ func TestDocsTrained(t *testing.T) {
 
 // The examples of times and of a figure are valid.
 func TestDocsTimes(t *testing.T) {
-	source, err := os.ReadFile("../../docs/papers/tables.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Read(t, "../../docs/papers/tables.md")
 	blocks := regexp.MustCompile("(?s)```yaml\r?\n(.*?)```").FindAllSubmatch(source, -1)
 	head, columns := "name: x\ntitle: x\nsource: x\nreference: {file: r.csv}\n", "columns: [{label: DLSBD, metric: mse}]\n"
 	csv := "table,dataset,row,column,mean,std,note\nT,Square,Computation time,DLSBD,1.0,,\nT,Airplane,Computation time,DLSBD,1.0,,\n"
 	load := func(text, reference string) *Table {
 		table, err := Load(fstest.MapFS{"x.yaml": {Data: []byte(head + columns + text)}, "r.csv": {Data: []byte(reference)}}, "x.yaml", "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return table
 	}
 	if table := load(string(blocks[3][1]), csv); !table.Timed() || len(table.Rows) != 2 {

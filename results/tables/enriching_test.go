@@ -2,10 +2,8 @@ package tables_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -14,6 +12,7 @@ import (
 
 	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/metrics"
@@ -35,9 +34,7 @@ var notReproduced = []string{
 func open(t testing.TB, name string) *Table {
 	t.Helper()
 	table, err := Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return table
 }
 
@@ -56,17 +53,6 @@ var (
 	quickOnce    sync.Mutex
 	quickResults = map[string]*Result{}
 )
-
-func readJSON(t *testing.T, path string, into any) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // replaced uses the codes of the reference values for the row random.
 type replaced struct{ codes.Entangled }
@@ -91,7 +77,7 @@ func TestTable2Golden(t *testing.T) {
 	var golden map[string]map[string]struct {
 		Value any
 	}
-	readJSON(t, "../../metrics/testdata/enriching/expected.json", &golden)
+	must.ReadJSON(t, "../../metrics/testdata/enriching/expected.json", &golden)
 	table := open(t, "enriching-table2")
 	table.Columns = slices.DeleteFunc(table.Columns, func(c Column) bool { return goldenKeys[c.Label] == "" })
 	table.Notes = nil
@@ -241,7 +227,7 @@ func TestTable4Golden(t *testing.T) {
 		Subsets   [][]int
 		PerSubset map[string][][]float64 `json:"per_subset"`
 	}
-	readJSON(t, "../../metrics/testdata/enriching/subsets.json", &golden)
+	must.ReadJSON(t, "../../metrics/testdata/enriching/subsets.json", &golden)
 	table := open(t, "enriching-table4")
 	for i, row := range table.Rows {
 		source := row.From.Value

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/results/tables/internal/reference"
 	"github.com/unravel-ml/unravel/train"
@@ -16,13 +17,9 @@ import (
 // compares the orders from good to bad.
 func TestOverColumns(t *testing.T) {
 	distance, err := metrics.Named("dlsbd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	gap, err := metrics.Named("mig")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	on := place{&Table{Name: "quoting", Columns: []Column{{Label: "D", Metric: distance}, {Label: "G", Metric: gap}}}, nil}
 	quoted := &Table{Name: "x", Scales: Scales{{Name: QuickScale, Seeds: 1}}}
 	r := &Result{Name: "x", Table: quoted}
@@ -70,25 +67,19 @@ func (t *Table) Digests() ([]string, error) {
 // settings at each scale, and not on the order in which scales are planned.
 func TestDigestsOfScales(t *testing.T) {
 	table, err := Open("dialects")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	table.Scales[0].Set = sweep.Settings{{Key: "train.epochs", Value: "3"}, {Key: "train.batch", Value: "64"}}
 	table.Scales[1].Set = sweep.Settings{{Key: "train.batch", Value: "64"}, {Key: "train.epochs", Value: "3"}}
 	table.Scales[1].Seeds = table.Scales[0].Seeds
 	plan := func(scale string) (*Planner, []sweep.Run) {
 		p, runs, err := table.plan(scale, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return p, runs
 	}
 	quick, runs := plan(QuickScale)
 	full, _ := plan(FullScale)
 	_, outlines, err := table.plan(QuickScale, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i, r := range runs {
 		a, b := quick.planned[r.Hash].digest, full.planned[r.Hash].digest
 		if a == "" || b == "" || a == b || a != outlines[i].Hash {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -14,13 +15,9 @@ func TestKeys(t *testing.T) {
 	keys := func(name, scale string) (*Result, [][][]string) {
 		table := open(t, name)
 		r, err := table.Compute(t.Context(), Options{Scale: scale, RunsOnly: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		all, err := r.Keys()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return r, all
 	}
 	for _, c := range []struct {

@@ -1,7 +1,6 @@
 package tables_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/show"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
@@ -38,9 +38,7 @@ func (l ledgerResults) of(t *testing.T, name, scale string) *Result {
 	if l[key] == nil {
 		table := open(t, name)
 		r, err := table.Compute(t.Context(), Options{Scale: scale, Ledger: table.Ledger(), RunsOnly: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		l[key] = r
 	}
 	return l[key]
@@ -49,30 +47,20 @@ func (l ledgerResults) of(t *testing.T, name, scale string) *Result {
 // quotes reads testdata/quoted.yaml.
 func quotes(t *testing.T) []quote {
 	t.Helper()
-	source, err := os.ReadFile("testdata/quoted.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Read(t, "testdata/quoted.yaml")
 	root, err := config.Parse("testdata/quoted.yaml", source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var all struct {
 		Quotes []quote `yaml:"quotes"`
 	}
-	if err := root.Decode(&all); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, root.Decode(&all))
 	return all.Quotes
 }
 
 // page reads a page of docs. With joined, all white space becomes single spaces.
 func page(t *testing.T, name string, joined bool) string {
 	t.Helper()
-	source, err := os.ReadFile(filepath.Join("../../docs", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Read(t, filepath.Join("../../docs", name))
 	if joined {
 		return strings.Join(strings.Fields(string(source)), " ")
 	}
@@ -227,9 +215,7 @@ func TestDocsLedger(t *testing.T) {
 			}
 			shown[file]++
 			scale, err := table.Held(Options{Ledger: table.Ledger()})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			_, written, _ := strings.Cut(markdownOf(t, ledgerResults{}.of(t, name, scale)), "\n")
 			if !strings.Contains(text, strings.TrimSpace(written)) {
 				t.Errorf("docs/%s does not show what unravel table %s --out DIR writes", file, name)

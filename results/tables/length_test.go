@@ -2,11 +2,10 @@ package tables_test
 
 import (
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train"
 )
@@ -55,20 +54,13 @@ func TestLengths(t *testing.T) {
 // A table that quotes other tables uses the lengths of the quoted rows.
 func TestQuotedLengths(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "q"), 0o777); err != nil {
-		t.Fatal(err)
-	}
 	if _, err := writeTableIn(t, dir, trainedTable, ", part: mig_0", ""); err != nil {
 		t.Fatal(err)
 	}
 	table, err := openQuoting(t, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	r := computeFrom(t, table, t.TempDir())
-	if err := r.FindLengths(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.FindLengths())
 	for row, want := range map[string]float64{"a": 2, "low": 2. / 7, "nobody": 0} {
 		if got := r.Cell(row, "D").Length; math.Abs(got-want) > 1e-12 {
 			t.Errorf("row %s: %v; want %v", row, got, want)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/public"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
@@ -15,9 +16,7 @@ import (
 // Rows name their data sets. Public data sets without a twin are only computed on request.
 func TestPlaces(t *testing.T) {
 	table, err := openSeveral(t, severalCSV, "{label: b,", "{label: b, on: [large],", "label: large,", "label: large, real: true,")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, test := range []struct {
 		table               *Table
 		runs, small, larger string
@@ -40,9 +39,7 @@ func TestPlaces(t *testing.T) {
 func TestAlso(t *testing.T) {
 	long.NotShort(t)
 	table, err := openSeveral(t, severalCSV, "{runs: {config: $kind.yaml,", "{runs: {also: [code-spread, {mig: {components: 3}}, {mig: {bins: 5}}], config: $kind.yaml,", "label: large,", "label: large, components: 7,")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	runs, err := table.Runs(QuickScale)
 	if err != nil || len(runs) != 4 {
 		t.Fatalf("%s, %v", names(runs), err)
@@ -70,9 +67,7 @@ func TestAlso(t *testing.T) {
 func TestNoteOnDataSet(t *testing.T) {
 	csv := "table,dataset,row,column,mean,std,note\nF,small,a,D,9.00,,\nF,large,a,D,9.00,,\nF,*,*,*,,,a figure\n"
 	table, err := openSeveral(t, csv, "\ncurves:", "\nnotes: [{rows: [a], columns: [D], on: [large], reason: too few images}]\ncurves:")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	dir := t.TempDir()
 	makeRuns(t, table, dir, false, 0)
 	r := computeFrom(t, table, dir)
@@ -86,9 +81,7 @@ func TestNoteOnDataSet(t *testing.T) {
 func TestNoteMoves(t *testing.T) {
 	csv := "table,dataset,row,column,mean,std,note\nF,small,a,D,9.00,,\nF,large,a,D,9.00,,\nF,*,*,*,,,a figure\n"
 	table, err := openSeveral(t, csv)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	dir := t.TempDir()
 	makeRuns(t, table, dir, false, 0)
 	difference := math.Abs(*computeFrom(t, table, dir).Cell("a", "D, small").Difference)
@@ -152,9 +145,7 @@ func TestNegativeFreeShares(t *testing.T) {
 			continue
 		}
 		runs, err := table.Runs("medium")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		hashes[name] = map[string]bool{}
 		for _, r := range runs {
 			hashes[name][r.Hash] = true
@@ -179,9 +170,7 @@ func TestNegativeFreeShares(t *testing.T) {
 		}
 	}
 	byol, err := open(t, "negative-free-table1").Runs("medium")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, r := range byol {
 		if r.Name != "BYOL_sprites_medium_seed0" {
 			continue
@@ -204,9 +193,7 @@ func TestCelebA(t *testing.T) {
 			table = table.OnReal()
 		}
 		runs, err := table.Runs(QuickScale)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		found := false
 		for _, r := range runs {
 			if _, ok := r.Config.Dataset.Value.(*public.CelebA); !ok {

@@ -2,11 +2,11 @@ package tables_test
 
 import (
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/show"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
@@ -35,36 +35,21 @@ func openQuoting(t *testing.T, dir string, replace ...string) (*Table, error) {
 	t.Helper()
 	csv := "table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\nT,d,a,D,0.5,,\n"
 	text := strings.NewReplacer(append(replace, "TABLE", filepath.Join(dir, "table.yaml"))...).Replace(quotingTable)
-	for name, text := range map[string]string{"quoting.yaml": text, "ref.csv": csv} {
-		if err := os.WriteFile(filepath.Join(dir, "q", name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	must.WriteAll(t, filepath.Join(dir, "q"), map[string]string{"quoting.yaml": text, "ref.csv": csv})
 	return Open(filepath.Join(dir, "q", "quoting.yaml"))
 }
 
 func TestQuoted(t *testing.T) {
 	quotedDir, runs := t.TempDir(), t.TempDir()
-	if err := os.Mkdir(filepath.Join(quotedDir, "q"), 0o777); err != nil {
-		t.Fatal(err)
-	}
 	trained, err := writeTableIn(t, quotedDir, trainedTable)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	makeRuns(t, trained, filepath.Join(runs, "trained"), false, 0)
 	theirs, err := trained.Compute(t.Context(), Options{Runs: filepath.Join(runs, "trained")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	table, err := openQuoting(t, quotedDir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	r, err := table.Compute(t.Context(), Options{Runs: filepath.Join(runs, "quoting")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	want := theirs.Cell("a", "D")
 	if c := r.Cell("a", "D"); c.Ours == nil || *c.Ours != *want.Ours || c.Draws != 2 || c.Deviation != want.Deviation || *c.Theirs != 0.5 || c.Status == Unprinted {
 		t.Errorf("%+v, want %+v", c, want)
@@ -96,9 +81,6 @@ func TestQuoted(t *testing.T) {
 
 func TestQuotedMistakes(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "q"), 0o777); err != nil {
-		t.Fatal(err)
-	}
 	if _, err := writeTableIn(t, dir, trainedTable); err != nil {
 		t.Fatal(err)
 	}

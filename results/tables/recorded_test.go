@@ -15,6 +15,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/cputime"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/show"
 	"github.com/unravel-ml/unravel/results"
 	"github.com/unravel-ml/unravel/results/ledger"
@@ -47,13 +48,9 @@ columns:
 // openKept writes the table into a folder, and opens it.
 func openKept(t *testing.T, dir string, replace ...string) (*Table, error) {
 	t.Helper()
-	for name, text := range map[string]string{
+	must.WriteAll(t, dir, map[string]string{
 		"tiny.yaml": tinyConfig, "table.yaml": strings.NewReplacer(replace...).Replace(keptTable), "ref.csv": "table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	return Open(filepath.Join(dir, "table.yaml"))
 }
 
@@ -61,9 +58,7 @@ func openKept(t *testing.T, dir string, replace ...string) (*Table, error) {
 func mustOpen(t *testing.T, dir string, replace ...string) *Table {
 	t.Helper()
 	table, err := openKept(t, dir, replace...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return table
 }
 
@@ -74,21 +69,17 @@ func keptRuns(t *testing.T) string {
 		dir := t.TempDir()
 		makeRuns(t, mustOpen(t, t.TempDir()), dir, false, 0)
 		files := os.DirFS(dir)
-		if err := fs.WalkDir(files, ".", func(path string, e fs.DirEntry, err error) error {
+		must.OK(t, fs.WalkDir(files, ".", func(path string, e fs.DirEntry, err error) error {
 			if err != nil || e.IsDir() {
 				return err
 			}
 			data, err := fs.ReadFile(files, path)
 			keptFiles[path] = &fstest.MapFile{Data: data, Mode: 0o666}
 			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 	})
 	dir := t.TempDir()
-	if err := os.CopyFS(dir, keptFiles); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.CopyFS(dir, keptFiles))
 	return dir
 }
 
@@ -101,9 +92,7 @@ var (
 func contributed(t *testing.T, table *Table, dir string) *ledger.File {
 	t.Helper()
 	f, err := table.Contribution(Options{Scale: QuickScale, Runs: dir, Ledger: table.Ledger()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return f
 }
 
@@ -124,9 +113,7 @@ func put(t *testing.T, table *Table, f *ledger.File) {
 func fromLedger(t *testing.T, table *Table) *Result {
 	t.Helper()
 	r, err := table.Compute(context.Background(), Options{Ledger: table.Ledger()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return r
 }
 
@@ -229,9 +216,7 @@ func TestStale(t *testing.T) {
 	long.NotShort(t)
 	base, dir := t.TempDir(), keptRuns(t)
 	printed := []string{"reference: {file: ref.csv}", "reference: {file: printed.csv}"}
-	if err := os.WriteFile(filepath.Join(base, "printed.csv"), []byte(printedOfKept()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(base, "printed.csv"), printedOfKept())
 	table := mustOpen(t, base, printed...)
 	f := contributed(t, table, dir)
 	for i := range f.Runs {
@@ -295,9 +280,7 @@ func TestLedgerFailed(t *testing.T) {
 	dir := t.TempDir()
 	table := mustOpen(t, t.TempDir(), "config: tiny.yaml, set: {losses: [$more..., {reconstruction: {}}]}", "config: tiny.yaml, set: {train.optimizer.adam.lr: 1e30}")
 	runs, err := table.Runs(QuickScale)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	outcomes, err := sweep.Execute(context.Background(), dir, runs[4:5], sweep.Options{})
 	if err != nil || outcomes[0].State != sweep.Failed {
 		t.Fatalf("%+v, %v", outcomes, err)
@@ -336,14 +319,10 @@ func TestLedgerOfTables(t *testing.T) {
 		folders[table.RunsFolder()] = append(folders[table.RunsFolder()], table)
 	}
 	list, err := fs.ReadDir(results.Files(), ".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, folder := range list {
 		book, err := ledger.Open(results.Files(), folder.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		left := map[string]bool{}
 		for _, r := range book.Runs() {
 			left[r.Settings] = true
@@ -351,9 +330,7 @@ func TestLedgerOfTables(t *testing.T) {
 		for _, table := range folders[folder.Name()] {
 			for _, t2 := range []*Table{table, table.OnReal()} {
 				known, err := t2.Digests()
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				for _, digest := range known {
 					delete(left, digest)
 				}
@@ -395,13 +372,9 @@ func checkKeptWritten(t *testing.T, r *Result) {
 // The columns of a data set measure every sub-code.
 func TestDataSetCodes(t *testing.T) {
 	table, err := openKept(t, t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	runs, err := table.Runs(QuickScale)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i, want := range []string{"column: [1], row: [0]", "column: [0], row: [1]"} {
 		c, err := runs[i].Config.Encode()
 		compact := strings.Join(strings.Fields(string(c)), " ")
@@ -431,9 +404,7 @@ func TestDataSetValueMistakes(t *testing.T) {
 // Records whose resolved config has more keys today can be repeated.
 func TestCheckOldRecords(t *testing.T) {
 	table, err := Open("hierarchical-benchmark")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	c := &Choice{Count: 64}
 	found, err := Checkables([]*Table{table}, c)
 	if err != nil || len(found) == 0 {

@@ -2,11 +2,11 @@ package tables_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -16,16 +16,12 @@ func judged(t *testing.T, away float64, replace ...string) *Cell {
 	t.Helper()
 	dir, folder := t.TempDir(), t.TempDir()
 	table, err := writeTableIn(t, dir, trainedTable, append(replace, ", part: mig_0", "")...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	makeRuns(t, table, folder, false, 1)
 	ours := *computeFrom(t, table, folder).Cell("a", "D").Ours
 	printed := strings.Replace(trainedCSV, "a,D,1.0,0.5,", fmt.Sprintf("a,D,%.9f,0.5,", ours+away), 1)
 	text := printed + strings.ReplaceAll(strings.SplitN(printed, "\n", 2)[1], "small", "big")
-	if err := os.WriteFile(filepath.Join(dir, "ref.csv"), []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, "ref.csv"), text)
 	if table, err = Open(filepath.Join(dir, "table.yaml")); err != nil {
 		t.Fatal(err)
 	}

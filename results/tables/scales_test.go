@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/show"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
@@ -14,9 +15,7 @@ func TestScales(t *testing.T) {
 	table, err := writeTable(t, trainedTable, "  full: {seeds: 3}", `  long: {seeds: 1, set: {train.epochs: 9}, dataset: small, label: others, draws: 7}
   full: {seeds: 3}
   medium: {}`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if got := table.Scales.Names(); !slices.Equal(got, []string{"quick", "long", "medium", "full"}) {
 		t.Fatalf("scales %q", got)
 	}
@@ -87,14 +86,10 @@ func TestScaleMistakes(t *testing.T) {
 func TestColumnsOfRuns(t *testing.T) {
 	table, err := writeTable(t, trainedTable, "metric: mig, part: mig_0", "metric: {med: {k: 1}}, part: weights, of: z9",
 		"fit: reconstruction", "metric: med", "by_scale: {quick: {train.batch: 16}}", "by_scale: {quick: {metrics.sample: 3}}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	dir := t.TempDir()
 	runs, err := table.Runs(QuickScale)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	makeRuns(t, table, dir, false, 1) // dlsbd cannot measure a sample
 	if c := runs[0].Config.Metrics; len(c.Final) != 3 || c.Final[1].Name != "med" || c.Final[2].Name != "med" || c.Sample != 0 || runs[1].Config.Metrics.Sample != 3 {
 		t.Errorf("%+v", c)
@@ -116,20 +111,14 @@ func TestColumnsOfRuns(t *testing.T) {
 func TestShared(t *testing.T) {
 	const columns = "columns:\n  - {label: D, metric: dlsbd}\n  - {label: 2D, metric: dlsbd, transform: 2x}\n  - {label: P, metric: mig, part: mig_0}\n"
 	first, err := writeTable(t, trainedTable, columns, "runs: both\nalso: [{med: {k: 1}}]\n"+strings.Replace(columns, "mig, part: mig_0", "mig", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	second, err := writeTable(t, trainedTable, columns, "runs: both\nalso: [dlsbd, mig]\ncolumns:\n  - {label: D, metric: {med: {k: 1}}}\n  - {label: 2D, metric: mig}\n  - {label: P, metric: mig, transform: 2x}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if first.Folder != "both" || second.Folder != "both" {
 		t.Errorf("folders %q and %q", first.Folder, second.Folder)
 	}
 	a, err := first.Runs(QuickScale)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	b, err := second.Runs(QuickScale)
 	if err != nil || len(a) != len(b) {
 		t.Fatal(len(a), len(b), err)
@@ -171,9 +160,7 @@ func TestByScale(t *testing.T) {
 	table, err := writeTable(t, trainedTable, "  full: {seeds: 3}", "  medium: {seeds: 1, set: {train.batch: 4}}\n  full: {seeds: 3}",
 		"by_scale: {quick: {train.batch: 16}}", "by_scale: {medium: {train.batch: 8}, full: {train.epochs: 9}}",
 		"label: long, scales: [full]", "label: long, scales: [medium, full]")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for scale, want := range map[string]struct{ runs, batch, epochs int }{QuickScale: {4, 32, 2}, "medium": {3, 8, 7}, FullScale: {9, 32, 9}} {
 		runs, err := table.Runs(scale)
 		if err != nil || len(runs) != want.runs || runs[1].Config.Train.Batch != want.batch || runs[1].Config.Train.Epochs != want.epochs {
@@ -189,9 +176,7 @@ func TestByScale(t *testing.T) {
 // Data sets name the scales that show them.
 func TestDataSetsByScale(t *testing.T) {
 	table, err := openSeveral(t, severalCSV, "label: large,", "label: large, scales: [full], by_scale: {full: {train.batch: 7}},")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for scale, want := range map[string]bool{QuickScale: false, FullScale: true} {
 		runs, err := table.Runs(scale)
 		if err != nil || strings.Contains(names(runs), "large") != want {

@@ -2,11 +2,11 @@ package tables_test
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/models"
 	. "github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -22,9 +22,7 @@ func TestSeconds(t *testing.T) {
   - {label: Both, share: [ae, training], transform: 2x}
   - {label: None, seconds: [nothing]}
 `)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	dir := t.TempDir()
 	makeRuns(t, table, dir, false, 0)
 	for _, e := range scan(t, dir) {
@@ -60,12 +58,8 @@ func record(t *testing.T, e sweep.Entry) {
 	t.Helper()
 	e.Record.Files, e.Record.Sum = nil, ""
 	text, err := json.Marshal(e.Record)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(e.Dir, rundir.RecordFile), text, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.Write(t, filepath.Join(e.Dir, rundir.RecordFile), text)
 }
 
 func TestSecondsMistakes(t *testing.T) {

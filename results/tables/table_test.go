@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
@@ -37,9 +37,7 @@ func load(yaml, csv string) (*Table, error) {
 
 func TestLoad(t *testing.T) {
 	table, err := load(small, smallCSV)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if reproduced, printed := table.Coverage(); reproduced != 1 || printed != 3 {
 		t.Errorf("coverage %d of %d", reproduced, printed)
 	}
@@ -52,9 +50,7 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	noted, err := load(small+"notes: [{rows: [r], columns: [c], reason: so it is}]\n", smallCSV)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if reproduced, printed := noted.Coverage(); reproduced != 0 || printed != 3 {
 		t.Errorf("with a note: coverage %d of %d", reproduced, printed)
 	}
@@ -134,11 +130,7 @@ func TestOpen(t *testing.T) {
 		t.Error(err)
 	}
 	dir := t.TempDir()
-	for name, text := range map[string]string{"small.yaml": small, "small.csv": smallCSV} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	must.WriteAll(t, dir, map[string]string{"small.yaml": small, "small.csv": smallCSV})
 	if table, err := Open(filepath.Join(dir, "small.yaml")); err != nil || table.Name != "small" {
 		t.Errorf("%+v, %v", table, err)
 	}
@@ -146,9 +138,7 @@ func TestOpen(t *testing.T) {
 	if table, err := Open("small.yaml"); err != nil || table.Name != "small" {
 		t.Errorf("%+v, %v", table, err)
 	}
-	if err := os.WriteFile("small.csv", []byte(smallCSV[:len(smallCSV)-3]), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, "small.csv", smallCSV[:len(smallCSV)-3])
 	if _, err := Open("small.yaml"); err == nil || !strings.HasPrefix(err.Error(), "small.csv:5: the last line does not end with a line break") {
 		t.Error(err)
 	}

@@ -3,12 +3,12 @@ package tables_test
 import (
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics/ranking"
 	. "github.com/unravel-ml/unravel/results/tables"
 )
@@ -55,18 +55,12 @@ columns:
 func openTau(t *testing.T, replace ...string) (compared, tau *Table) {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{
+	must.WriteAll(t, dir, map[string]string{
 		"tiny.yaml": tinyConfig, "compared.yaml": comparedTable, "tau.yaml": strings.NewReplacer(replace...).Replace(tauTable),
 		"ref.csv": "table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	compared, err := Open(filepath.Join(dir, "compared.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if tau, err = Open(filepath.Join(dir, "tau.yaml")); err != nil {
 		t.Fatal(err)
 	}
@@ -161,29 +155,21 @@ func printedTables(t *testing.T, digits string) *Table {
 	for i, row := range []string{"a", "b", "c"} {
 		ref += fmt.Sprintf("T,D,%s,Var.,0.%d0,,\nT,D,%s,MIG,0.%d0,,\n", row, 9-i, row, []int{2, 2, 4}[i])
 	}
-	if err := os.WriteFile(filepath.Join(dir, "of.yaml"), []byte("name: of\n"+head+`reference: {file: of.csv, dataset: D}
+	must.Write(t, filepath.Join(dir, "of.yaml"), "name: of\n"+head+`reference: {file: of.csv, dataset: D}
 rows: [{label: a, missing: x}, {label: b, missing: x}, {label: c, missing: x}]
 columns: [{label: Var., metric: variance, transform: exp(-x)}, {label: MIG, metric: mig}]
-`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+`)
 	of := filepath.Join(dir, "of.yaml")
-	for name, text := range map[string]string{
+	must.WriteAll(t, dir, map[string]string{
 		"of.csv": ref, "ref.csv": "table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\n",
 		"it.yaml": "name: it\n" + head + "reference: {file: ref.csv, dataset: D}\nrows:\n" +
 			"  - {label: tau, from: {printed-tau: {table: " + of + ", column: Var." + digits + "}}}\n" +
 			"  - {label: raw, from: {printed-tau: {table: " + of + ", column: Var., raw: true}}}\n" +
 			"  - {label: product, from: {printed-product: {table: " + of + ", row: b}}}\n" +
 			"columns: [{label: of MIG, metric: mig}, {label: of Var., metric: variance}]\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	table, err := Open(filepath.Join(dir, "it.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return table
 }
 
@@ -214,9 +200,7 @@ func TestEnrichingShareRuns(t *testing.T) {
 	for _, scale := range []string{QuickScale, "medium", FullScale} {
 		known := map[string]bool{}
 		runs, err := open(t, "enriching-table5").Runs(scale)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, r := range runs {
 			known[r.Hash] = true
 		}

@@ -2,12 +2,12 @@ package tables_test
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train"
@@ -19,7 +19,7 @@ func TestTop(t *testing.T) {
 	dir := t.TempDir()
 	csv := "table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\n"
 	const run = `config: vae/square, set: {dataset: {square: {size: 16, side: 4, step: 2}}, model.vae: {encoder: {mlp: {hidden: [16]}}, latent: 7}, train: {epochs: 1, batch: 32}, metrics.sample: 50}`
-	for name, text := range map[string]string{"ref.csv": csv, "table.yaml": `
+	must.WriteAll(t, dir, map[string]string{"ref.csv": csv, "table.yaml": `
 name: m
 title: m
 source: nobody
@@ -32,15 +32,9 @@ columns:
   - {label: MED, metric: {med: {bins: 5}}}
   - {label: MIG, metric: {mig: {components: 2}}}
   - {label: Modularity, metric: modularity}
-`} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+`})
 	table, err := Open(filepath.Join(dir, "table.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	folder := filepath.Join(dir, "runs")
 	runs := makeRuns(t, table, folder, false, 0)
 	if len(runs) != 1 {
@@ -64,9 +58,7 @@ columns:
 	if err != nil || *again.Cell("top", "Modularity").Ours != *r.Cell("top", "Modularity").Ours {
 		t.Errorf("from the file: %v, %+v", err, again)
 	}
-	if err := os.WriteFile(stored[0], []byte("{"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, stored[0], "{")
 	if again, err = table.Compute(context.Background(), Options{Runs: folder}); err != nil || again.Cell("top", "MED").Status != Missing {
 		t.Errorf("from a damaged file: %v, %+v", err, again)
 	}
@@ -82,37 +74,27 @@ columns:
 func chosenBy(t *testing.T, dir string) map[string]float64 {
 	t.Helper()
 	e, _, err := train.OpenExperiment(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	e = e.Sample()
 	codes, err := e.Codes(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	in := e.Input(codes)
 	choice := func(name string) metrics.Choice {
 		c, err := metrics.Named(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return c
 	}
 	best := choice("med")
 	med := best.Value.(*metrics.MED)
 	med.Bins, med.TopK = 5, 2
 	whole, err := metrics.Evaluate(t.Context(), in, e.Config.Seed, []metrics.Choice{best})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	_, columns, err := choice("med").Value.(*metrics.MED).Select(t.Context(), in) // the default is two columns
 	if err != nil || len(columns) < 3 || len(columns) > 4 || !slices.IsSorted(columns) {
 		t.Fatalf("%v, %v: the best two columns of two factors", columns, err)
 	}
 	in.Codes, in.Spaces = in.Codes.Columns(columns), nil
 	some, err := metrics.Evaluate(t.Context(), in, e.Config.Seed, []metrics.Choice{choice("mig"), choice("modularity")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return map[string]float64{"MED": whole[0].Value, "MIG": some[0].Value, "Modularity": some[1].Value}
 }

@@ -12,6 +12,7 @@ import (
 
 	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/show"
 	. "github.com/unravel-ml/unravel/results/tables"
 	"github.com/unravel-ml/unravel/train"
@@ -81,14 +82,10 @@ func writeTable(t *testing.T, table string, replace ...string) (*Table, error) {
 // writeTableIn writes a table and its files to a folder and opens it.
 func writeTableIn(t *testing.T, dir, table string, replace ...string) (*Table, error) {
 	t.Helper()
-	for name, text := range map[string]string{
+	must.WriteAll(t, dir, map[string]string{
 		"tiny.yaml": tinyConfig, "table.yaml": strings.NewReplacer(replace...).Replace(table),
 		"ref.csv": trainedCSV + strings.ReplaceAll(strings.SplitN(trainedCSV, "\n", 2)[1], "small", "big"),
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
 	return Open(filepath.Join(dir, "table.yaml"))
 }
 
@@ -96,16 +93,12 @@ func writeTableIn(t *testing.T, dir, table string, replace ...string) (*Table, e
 func makeRuns(t *testing.T, table *Table, dir string, full bool, first int) []sweep.Run {
 	t.Helper()
 	runs, err := table.Runs(scaleOf(full))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if first > 0 {
 		runs = runs[:first]
 	}
 	outcomes, err := sweep.Execute(context.Background(), dir, runs, sweep.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, o := range outcomes {
 		if o.State != sweep.Finished {
 			t.Fatalf("%s: %v", o.Run.Name, o.Problem)
@@ -117,17 +110,13 @@ func makeRuns(t *testing.T, table *Table, dir string, full bool, first int) []sw
 func computeFrom(t *testing.T, table *Table, dir string) *Result {
 	t.Helper()
 	r, err := table.Compute(context.Background(), Options{Runs: dir, Explore: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return r
 }
 
 func TestTrained(t *testing.T) {
 	table, err := writeTable(t, trainedTable, "  - {label: P, metric: mig, part: mig_0}\n", "  - {label: P, metric: mig}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	full, err := table.Runs(FullScale)
 	if err != nil || len(full) != 9 || full[0].Config.Train.Epochs != 1 || full[1].Config.Train.Epochs != 7 || full[1].Config.Train.Batch != 32 {
 		t.Errorf("full scale: %v, %+v", err, full)
@@ -182,47 +171,32 @@ func TestTrained(t *testing.T) {
 func scan(t *testing.T, dir string) []sweep.Entry {
 	t.Helper()
 	entries, err := sweep.Scan(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return entries
 }
 
 // A table distinguishes failed runs and damaged folders from missing runs.
 func TestTrainedFailures(t *testing.T) {
 	table, err := writeTable(t, trainedTable, ", part: mig_0", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	dir := t.TempDir()
 	made := makeRuns(t, table, dir, false, 0)
 	good := *computeFrom(t, table, dir).Cell("a", "D").Ours
 	path := sweep.Find(scan(t, dir))[made[0].Hash].Dir
 	begun := sweep.Read(path).Record.Begun
-	if err := rundir.RecordFailure(path, errors.New("no memory\nat all"), begun); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, rundir.RecordFailure(path, errors.New("no memory\nat all"), begun))
 	c := computeFrom(t, table, dir).Cell("a", "D")
 	if c.Draws != 1 || c.Notes[0] != "1 of 2 runs failed: no memory" || *c.Ours == good {
 		t.Errorf("%+v", c)
 	}
 	other := sweep.Find(scan(t, dir))[made[2].Hash].Dir
-	kept, err := os.ReadFile(filepath.Join(other, rundir.RecordFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(other, rundir.RecordFile)); err != nil {
-		t.Fatal(err)
-	}
+	kept := must.Read(t, filepath.Join(other, rundir.RecordFile))
+	must.OK(t, os.Remove(filepath.Join(other, rundir.RecordFile)))
 	if c := computeFrom(t, table, dir).Cell("a", "D"); c.Status != Missing || c.Reason != "1 of 2 runs failed: no memory" {
 		t.Errorf("one failed, one is not made: %+v", c)
 	}
-	if err := os.WriteFile(filepath.Join(other, rundir.RecordFile), kept, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(path, rundir.RecordFile), []byte("x"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(other, rundir.RecordFile), kept)
+	must.Write(t, filepath.Join(path, rundir.RecordFile), "x")
 	if c := computeFrom(t, table, dir).Cell("a", "D"); !strings.HasPrefix(c.Notes[0], "1 of 2 runs failed: "+filepath.Join(path, rundir.RecordFile)+": the file is damaged") {
 		t.Errorf("%+v", c)
 	}
@@ -241,9 +215,7 @@ func TestGrid(t *testing.T) {
 	rows := trainedTable[strings.Index(trainedTable, "  - {label: a,"):strings.Index(trainedTable, "  - {label: b")]
 	table, err := writeTable(t, trainedTable, ", part: mig_0", "", "metric: dlsbd", "metric: modularity", rows,
 		"  - {label: a, from: {runs: {config: tiny.yaml, grid: {losses.1.kl.weight: [1, 2, 3], train.batch: [8, 16]}, select: {keep: 0.5, by: held_out, then: reconstruction}, set: {train.hold_out: 0.2}}}}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	dir := t.TempDir()
 	makeRuns(t, table, dir, false, 3)
 	if c := computeFrom(t, table, dir).Cell("a", "R"); c.Status != Missing || c.Reason != "not run yet (3 of 6 runs of a grid are there)" {
@@ -372,9 +344,7 @@ func checkSteps(t *testing.T, r sweep.Run, images map[string]int) {
 			c.Dataset.Value = &small
 		}
 		d, err := c.Dataset.Build(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		images[key] = d.Len()
 	}
 	if images[key] < wanted {
@@ -392,7 +362,7 @@ func TestMimosa(t *testing.T) {
 	for _, column := range []string{"Purity", "Coverage", "H-error"} {
 		csv += "T,s,r," + column + ",1.0,0.0,\nT,s,none," + column + ",1.0,0.0,\n"
 	}
-	for name, text := range map[string]string{"ref.csv": csv, "table.yaml": `
+	must.WriteAll(t, dir, map[string]string{"ref.csv": csv, "table.yaml": `
 name: m
 title: m
 source: nobody
@@ -407,15 +377,9 @@ columns:
   - {label: Purity, metric: purity}
   - {label: Coverage, metric: coverage}
   - {label: H-error, metric: h-error}
-`} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+`})
 	table, err := Open(filepath.Join(dir, "table.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	folder := filepath.Join(dir, "runs")
 	runs := makeRuns(t, table, folder, false, 0)
 	r, err := table.Compute(context.Background(), Options{Runs: folder})
@@ -446,9 +410,7 @@ columns:
 		}
 	}
 	for _, file := range stored {
-		if err := os.WriteFile(file, []byte("{"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, file, "{")
 	}
 	if again := computeFrom(t, table, folder); *again.Cell("r", "Purity").Ours != *purity.Ours {
 		t.Errorf("a damaged file: %+v", again)

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
@@ -36,21 +37,13 @@ func standIns(t *testing.T) {
 		{"mpi3d", "variant=toy", &drawnsets.Arm{Size: 64, Colours: 2, Shapes: 2, Sizes: 2, Heights: 2, Backgrounds: 2, Horizontal: 3, Vertical: 3}},
 	} {
 		d, err := s.twin.Build(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		real, err := catalog.Named(s.name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		key := cache.Key{Name: s.name, Options: s.options, Version: real.Value.(datasets.Public).Origin().Version}
 		set, err := cache.Ensure(t.Context(), key, func(ctx context.Context, w *cache.Writer) error { return writeSet(ctx, w, d, s.name == "smallnorb") })
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := set.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
+		must.OK(t, set.Close())
 	}
 }
 
@@ -125,13 +118,9 @@ func TestConfigsOnReal(t *testing.T) {
 	trained, found := map[string]bool{}, 0
 	for _, name := range configs.Names() {
 		source, err := configs.Read(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		c, err := train.Load(name, source)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		stands, ok := catalog.RealOf(c.Dataset.Value)
 		if !ok {
 			continue
@@ -172,13 +161,9 @@ func TestTablesOnReal(t *testing.T) {
 	done, found := map[string]bool{}, 0
 	for _, name := range long.Sample(Names(), 8) {
 		table, err := Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		stands, err := table.Stands(QuickScale)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		twins := slices.DeleteFunc(stands, func(s Stand) bool { return s.Real == "" })
 		if len(twins) == 0 {
 			continue
@@ -186,13 +171,9 @@ func TestTablesOnReal(t *testing.T) {
 		found++
 		checkStanding(t, table, twins)
 		before, err := table.Runs(QuickScale)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		runs, err := table.OnReal().Runs(QuickScale)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		runs = slices.DeleteFunc(runs, func(r sweep.Run) bool { return r.Config.Dataset.Name == "celeba" }) // CelebA has no twin and no stand-in here
 		if len(runs) != len(before) {
 			t.Fatalf("%s: %d runs, and %d on public data sets with twins", name, len(before), len(runs))
@@ -225,19 +206,13 @@ func TestTablesOnReal(t *testing.T) {
 func checkStanding(t *testing.T, table *Table, twins []Stand) {
 	t.Helper()
 	source, err := readConfig(configs.Tables(), table.Name+".yaml", table.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	comment, _, _ := strings.Cut(string(source), "name:")
 	comment = strings.Join(strings.Fields(strings.ReplaceAll(comment, "#", "")), " ")
 	r, err := table.Compute(t.Context(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	real, err := table.OnReal().Compute(t.Context(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, s := range twins {
 		for _, want := range []string{s.Name, published[s.Real], "drawn twin", "--real"} {
 			if !strings.Contains(comment, want) {
@@ -256,9 +231,7 @@ func checkStanding(t *testing.T, table *Table, twins []Stand) {
 // TestSweepOnReal plans a sweep over a twin with options and its public data set.
 func TestSweepOnReal(t *testing.T) {
 	plan, err := sweep.Load("sweep.yaml", []byte("base: byol/sprites\nset: {train.epochs: 1}\nproduct: {dataset: [{sprites: {channels: 3}}, dsprites]}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	runs, err := plan.Runs()
 	if err != nil || len(runs) != 2 {
 		t.Fatalf("%d runs, %v", len(runs), err)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/show"
 	"github.com/unravel-ml/unravel/metrics"
 	. "github.com/unravel-ml/unravel/results/tables"
@@ -50,9 +51,7 @@ func fileOf(t *testing.T, r *Result, name string) string {
 func text(t *testing.T, write func(io.Writer) error) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := write(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, write(&b))
 	return b.String()
 }
 
@@ -258,9 +257,7 @@ func TestFootnotes(t *testing.T) {
 		lines.WriteString("T,D," + label + ",c,1,,\n")
 		x.Rows = append(x.Rows, Row{Label: label, Missing: "reason " + label + "."})
 	}
-	if err := x.Print(header + lines.String()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, x.Print(header+lines.String()))
 	got := asText(t, compute(t, x, false), 200)
 	for mark, n := range map[string]int{"a": 1, "z": 26, "aa": 27, "az": 52, "ba": 53, "bb": 54} {
 		if want := "\n" + mark + " reason " + strings.Repeat("r", n) + ".\n"; !strings.Contains(got, want) {
@@ -272,9 +269,7 @@ func TestFootnotes(t *testing.T) {
 func TestWriteJSON(t *testing.T) {
 	r := marked(t)
 	var back Result
-	if err := json.Unmarshal([]byte(text(t, r.WriteJSON)), &back); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal([]byte(text(t, r.WriteJSON)), &back))
 	if back.Name != "x" || back.Printed != 10 || len(back.Rows) != 3 || !reflect.DeepEqual(*back.Cell("β", "e").Theirs, 1.5) || back.Cell("gone", "e").Ours != nil {
 		t.Errorf("%+v", back)
 	}

@@ -2,10 +2,11 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestPlan(t *testing.T) {
@@ -32,16 +33,12 @@ func TestPlan(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("a.go", []byte("package a\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, "a.go", "package a\n")
 	var out bytes.Buffer
 	if err := run(t.Context(), &out, "gofmt -l ."); err != nil || out.String() != "$ gofmt -l .\n" {
 		t.Errorf("a formatted file: %q, %v", &out, err)
 	}
-	if err := os.WriteFile("b.go", []byte("package  a\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, "b.go", "package  a\n")
 	if err := run(t.Context(), &out, "gofmt -l ."); err == nil || !strings.HasSuffix(out.String(), "\nb.go\n") {
 		t.Errorf("an unformatted file: %q, %v", &out, err)
 	}

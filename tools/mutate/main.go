@@ -17,7 +17,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -71,25 +70,9 @@ func run(ctx context.Context) error {
 		rand.New(rand.NewPCG(*seed, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	}
 	t := tester{graph: dependents(packages), long: *long, limit: *limit, near: *near}
-	var survivors []mutant
-	done := 0
-	for _, m := range all {
-		if done == *count {
-			break
-		}
-		killer, err := t.kill(ctx, m)
-		if errors.Is(err, errInvalid) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		done++
-		if killer == "" {
-			survivors = append(survivors, m)
-			killer = "NOT FOUND"
-		}
-		fmt.Printf("%d %s: %s\n", done, m, killer)
+	survivors, done, err := t.killAll(ctx, all, *count)
+	if err != nil {
+		return err
 	}
 	if done == 0 {
 		return errors.New("there is nothing to change")
@@ -105,6 +88,29 @@ func run(ctx context.Context) error {
 		return fmt.Errorf("want at least %.1f %%", 100*(*need))
 	}
 	return nil
+}
+
+// killAll tests the first count valid mutants, and returns the mutants that no test found, and the number of valid ones.
+func (t *tester) killAll(ctx context.Context, all []mutant, count int) (survivors []mutant, done int, err error) {
+	for _, m := range all {
+		if done == count {
+			break
+		}
+		killer, err := t.kill(ctx, m)
+		if errors.Is(err, errInvalid) {
+			continue
+		}
+		if err != nil {
+			return nil, done, err
+		}
+		done++
+		if killer == "" {
+			survivors = append(survivors, m)
+			killer = "NOT FOUND"
+		}
+		fmt.Printf("%d %s: %s\n", done, m, killer)
+	}
+	return survivors, done, nil
 }
 
 // chosen returns the mutants that a file lists, in the order of the file.
@@ -127,16 +133,11 @@ func chosen(name string, all []mutant) ([]mutant, error) {
 }
 
 func write(name string, list []mutant) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
+	var text strings.Builder
 	for _, m := range list {
-		if _, err := io.WriteString(f, m.String()+"\n"); err != nil {
-			return errors.Join(err, f.Close())
-		}
+		fmt.Fprintln(&text, m)
 	}
-	return f.Close()
+	return os.WriteFile(name, []byte(text.String()), 0o666)
 }
 
 // relative returns a path relative to the working folder, for messages.

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestMutantsOf(t *testing.T) {
@@ -24,9 +26,7 @@ func f(x, y int) bool {
 }
 `
 	found, err := mutantsOf("p.go", []byte(source))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var got []string
 	for _, m := range found {
 		got = append(got, fmt.Sprintf("%d: %s -> %s", m.line, m.old, m.new))

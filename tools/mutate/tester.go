@@ -31,8 +31,6 @@ type goPackage struct {
 // longPackage is a package that test files import if they accept -long.
 const longPackage = "github.com/unravel-ml/unravel/internal/long"
 
-func (p *goPackage) tested() bool { return len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 }
-
 func (p *goPackage) takesLong() bool {
 	return slices.Contains(p.TestImports, longPackage) || slices.Contains(p.XTestImports, longPackage)
 }
@@ -63,7 +61,7 @@ func dependents(packages []*goPackage) map[string][]*goPackage {
 		for _, i := range p.Imports {
 			importers[i] = append(importers[i], p)
 		}
-		if p.tested() {
+		if len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 {
 			for _, i := range slices.Concat([]string{p.ImportPath}, p.Imports, p.TestImports, p.XTestImports) {
 				testers[i] = append(testers[i], p)
 			}

@@ -2,10 +2,11 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // TestNoticeIsCurrent checks that the stored notice names the modules that are linked into the program.
@@ -14,10 +15,7 @@ func TestNoticeIsCurrent(t *testing.T) {
 		t.Skip("takes a second or two")
 	}
 	const root = "../.."
-	stored, err := os.ReadFile(filepath.Join(root, "NOTICE"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := must.Read(t, filepath.Join(root, "NOTICE"))
 	var made bytes.Buffer
 	if err := write(&made, root); err != nil {
 		t.Skipf("modules of other systems are not at hand: %v", err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/tools/internal/linked"
 )
 
@@ -30,12 +31,8 @@ func TestArchivesRepeat(t *testing.T) {
 	for name, write := range map[string]func(io.Writer, []file, time.Time) error{"tar": writeTar, "zip": writeZip} {
 		var one, two bytes.Buffer
 		turned := []file{someFiles[2], someFiles[1], someFiles[0]}
-		if err := write(&one, someFiles, someDate); err != nil {
-			t.Fatal(err)
-		}
-		if err := write(&two, turned, someDate.In(time.UTC).Add(500*time.Millisecond)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, write(&one, someFiles, someDate))
+		must.OK(t, write(&two, turned, someDate.In(time.UTC).Add(500*time.Millisecond)))
 		if !bytes.Equal(one.Bytes(), two.Bytes()) {
 			t.Errorf("%s: other bytes for the files in another order", name)
 		}
@@ -44,22 +41,16 @@ func TestArchivesRepeat(t *testing.T) {
 
 func TestTar(t *testing.T) {
 	var b bytes.Buffer
-	if err := writeTar(&b, someFiles, someDate); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, writeTar(&b, someFiles, someDate))
 	z, err := gzip.NewReader(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var got []string
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if h.Uid != 0 || h.Uname != "" || !h.ModTime.Equal(someDate.Truncate(time.Second)) {
 			t.Errorf("%s: owner %d %q, date %v", h.Name, h.Uid, h.Uname, h.ModTime)
 		}
@@ -72,13 +63,9 @@ func TestTar(t *testing.T) {
 
 func TestZip(t *testing.T) {
 	var b bytes.Buffer
-	if err := writeZip(&b, someFiles, someDate); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, writeZip(&b, someFiles, someDate))
 	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var got []string
 	for _, f := range z.File {
 		got = append(got, f.Mode().String()+" "+f.Name)
@@ -149,9 +136,7 @@ func TestRefusals(t *testing.T) {
 	if err := r.checkTree(t.Context()); err == nil || !strings.Contains(err.Error(), "the tag v0.1.0 is on") {
 		t.Errorf("a tag elsewhere: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "left.txt"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, "left.txt"), "")
 	if err := r.checkTree(t.Context()); err == nil || !strings.Contains(err.Error(), "left.txt") {
 		t.Errorf("a changed tree: %v", err)
 	}
@@ -164,9 +149,7 @@ func TestRefusals(t *testing.T) {
 // A release contains the trained models of the repository.
 func TestReleasedModels(t *testing.T) {
 	r := release{copy: "../..", out: t.TempDir()}
-	if err := r.models(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.models())
 	content, err := os.ReadFile(filepath.Join(r.out, "vae-sprites.zip"))
 	if err != nil || len(content) < 500_000 {
 		t.Errorf("%d bytes, %v", len(content), err)
@@ -182,9 +165,7 @@ func TestMaterials(t *testing.T) {
 		t.Skipf("modules of other systems are not at hand: %v", err)
 	}
 	var b bill
-	if err := json.Unmarshal(text, &b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(text, &b))
 	if !regexp.MustCompile(`^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`).MatchString(b.Serial) {
 		t.Errorf("serial %s", b.Serial)
 	}
@@ -219,9 +200,7 @@ func TestLicences(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "LICENSE"), []byte("mine alone"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, "LICENSE"), "mine alone")
 	if _, err := licenceOf(dir); err == nil || !strings.Contains(err.Error(), "the licence in LICENSE is unknown") {
 		t.Errorf("an unknown licence: %v", err)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // snapshot commits the files of this working tree, including changes, to a temporary repository.
@@ -35,16 +36,8 @@ func snapshot(t *testing.T) string {
 		if os.IsNotExist(err) { // the file was deleted without a commit
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		to := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(to), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(to, content, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
+		must.Write(t, filepath.Join(dir, name), content)
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-q", "-m", "a release"}} {
 		if _, err := command(t.Context(), dir, nil, "git", args...); err != nil {
@@ -63,9 +56,7 @@ func TestRelease(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "dist")
 		r := release{version: "v0.1.0", out: dir, systems: []string{host}, root: tree}
 		var log bytes.Buffer
-		if err := r.make(t.Context(), &log); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.make(t.Context(), &log))
 		t.Log(log.String())
 		dirs = append(dirs, dir)
 	}
@@ -75,10 +66,7 @@ func TestRelease(t *testing.T) {
 		t.Errorf("%d files, want %d; %v", len(entries), want, err)
 	}
 	for _, e := range entries {
-		one, err := os.ReadFile(filepath.Join(dirs[0], e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		one := must.Read(t, filepath.Join(dirs[0], e.Name()))
 		two, err := os.ReadFile(filepath.Join(dirs[1], e.Name()))
 		if err != nil || !bytes.Equal(one, two) {
 			t.Errorf("%s: other bytes the second time, %v", e.Name(), err)
@@ -109,10 +97,7 @@ func strangersTest(t *testing.T, archive string) {
 		out, err := c.CombinedOutput()
 		return string(out), err
 	}
-	readme, err := os.ReadFile(filepath.Join(folder, "README.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	readme := must.Read(t, filepath.Join(folder, "README.md"))
 	count := 0
 	for _, block := range shellBlock.FindAllStringSubmatch(string(readme), -1) {
 		for line := range strings.Lines(block[1]) {

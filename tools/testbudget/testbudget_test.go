@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 const recorded = `{"Action":"start","Package":"github.com/unravel-ml/unravel/a"}
@@ -26,9 +28,7 @@ const recorded = `{"Action":"start","Package":"github.com/unravel-ml/unravel/a"}
 
 func TestRead(t *testing.T) {
 	r, err := read(strings.NewReader(recorded))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if got := r.failed(); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("failed: %v", got)
 	}
@@ -88,16 +88,12 @@ func TestBudget(t *testing.T) {
 
 func TestBudgetsFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "budgets.json")
-	if err := (budgets{"default": {3, map[string]float64{"x": 2}}}).write(name); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, (budgets{"default": {3, map[string]float64{"x": 2}}}).write(name))
 	b, err := readBudgets(name)
 	if err != nil || b["default"].Total != 3 || b["default"].Packages["x"] != 2 {
 		t.Errorf("%v, %v", b, err)
 	}
-	if err := os.WriteFile(name, []byte(`{"default": {"totals": 3}}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, name, `{"default": {"totals": 3}}`)
 	if _, err := readBudgets(name); err == nil || !strings.Contains(err.Error(), "totals") {
 		t.Errorf("an unknown key: %v", err)
 	}

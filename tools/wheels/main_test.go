@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/tools/internal/linked"
 )
 
@@ -17,9 +18,7 @@ import (
 func TestWheel(t *testing.T) {
 	for _, system := range linked.Systems {
 		name, content, err := wheel("../..", system, "", []byte("a program"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if _, again, _ := wheel("../..", system, "", []byte("a program")); !bytes.Equal(content, again) {
 			t.Errorf("%s: other bytes the second time", system)
 		}
@@ -36,19 +35,13 @@ func TestWheel(t *testing.T) {
 func checkWheel(t *testing.T, content []byte, program string) {
 	t.Helper()
 	z, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	lines, record, have := map[string]bool{}, "", map[string]bool{}
 	for _, f := range z.File {
 		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		text, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		_, base, _ := strings.Cut(f.Name, ".dist-info/")
 		have[base], have[f.Name] = true, true
 		if (f.Mode()&0o111 != 0) != (f.Name == program) {

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"github.com/unravel-ml/unravel/internal/long"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // small has 64 images and a loss that averages over images.
@@ -29,9 +31,7 @@ func runLoop(t *testing.T, source string, onStep func(*Loop, *StepReport), overr
 		}
 		return nil
 	}})
-	if err := l.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, l.Run(context.Background()))
 	return l
 }
 
@@ -111,9 +111,7 @@ func TestAccumulateResume(t *testing.T) {
 					waiting++
 				}
 				var b bytes.Buffer
-				if err := l.Save(&b); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, l.Save(&b))
 				states = append(states, b.Bytes())
 			}, overrides...)
 			want := weightsOf(whole)
@@ -122,12 +120,8 @@ func TestAccumulateResume(t *testing.T) {
 			}
 			for _, stop := range stops(len(states)) {
 				l := loopOf(t, c.source, overrides...)
-				if err := l.Load(bytes.NewReader(states[stop-1])); err != nil {
-					t.Fatal(err)
-				}
-				if err := l.Run(context.Background()); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, l.Load(bytes.NewReader(states[stop-1])))
+				must.OK(t, l.Run(context.Background()))
 				if got := weightsOf(l); !sameWeights(got, want) {
 					t.Errorf("stopped after step %d: other weights", stop)
 				}

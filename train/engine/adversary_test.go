@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/train/engine/internal/labels"
 )
@@ -35,9 +36,7 @@ func TestJudgeOfParts(t *testing.T) {
 	p := loop.programs[batchShape{false, 100, 1}]
 	a := p.adversaries[0]
 	before := snapshot(loop.plan.discriminators)
-	if err := loop.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, loop.Run(context.Background()))
 	if first := values[4]; math.Abs(first-math.Ln2) > 0.3 { // no information at first
 		t.Errorf("the discriminator begins with a loss of %v, want about log 2", first)
 	}
@@ -88,12 +87,8 @@ func TestSecondBatch(t *testing.T) {
 	for name, overrides := range map[string][]string{"tc": secondBatch, "conditional-tc": secondMasks} {
 		loop := loopOf(t, judged, append(overrides, "train.epochs=1")...)
 		first, err := supervision.NewSampler(loop.feed.split, 100, rng.New(3, "batch")) // returns the loop's batches
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := first.StartEpoch(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
+		must.OK(t, first.StartEpoch())
 		dealt, second, same := map[int]int{}, map[int]int{}, 0
 		loop.AddHook(Hook{Name: "look", OnStep: func(_ context.Context, _ *Loop, r *StepReport) error {
 			p := loop.programs[batchShape{false, r.Images, 1}]
@@ -133,17 +128,13 @@ func TestSecondBatch(t *testing.T) {
 				t.Errorf("%s: the codes of the second batch are not permuted", name)
 			}
 			// The model already has the parameters after the step.
-			if err := p.second.machine.RunAll(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, p.second.machine.RunAll())
 			if !slices.Equal(codes, a.second) {
 				t.Errorf("%s: the second batch was not encoded with the new parameters", name)
 			}
 			return nil
 		}})
-		if err := loop.Run(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, loop.Run(context.Background()))
 		if same > 20 {
 			t.Errorf("%s: %d of 256 images come at the same place in both orders", name, same)
 		}
@@ -173,9 +164,7 @@ func TestCapacityRises(t *testing.T) {
 func TestRenewedCodes(t *testing.T) {
 	for _, renew := range []bool{true, false} {
 		loop := loopOf(t, sticks, fmt.Sprint("losses.2.conditional-tc.discriminator.renew=", renew))
-		if err := loop.RunEpoch(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, loop.RunEpoch(context.Background()))
 		p := loop.programs[batchShape{false, 100, 1}]
 		a := p.adversaries[0]
 		n := len(a.input) / 2
@@ -201,9 +190,7 @@ func TestExactLabels(t *testing.T) {
 	l := loop.programs[batchShape{false, 100, 1}].labels
 	images := []int{7, 3, 399}
 	exact, known, err := l.Offer(nil, 100).Exact() // the loss has created the inputs
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	l.Fill(supervision.Batch{Indices: images, Levels: []int32{0, 0, 0, -1, -1, -1, 0, -1, 0}}) // the second is unlabelled
 	values, f := make([]float64, 2), loop.Data().Factors()[1]
 	size := f.Value(f.Size - 1)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // averages returns the averages of a loop's weights by name.
@@ -74,9 +76,7 @@ func TestAverageStates(t *testing.T) {
 	var state bytes.Buffer
 	l := runLoop(t, queued, func(l *Loop, r *StepReport) {
 		if r.Step == 4 {
-			if err := l.Save(&state); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, l.Save(&state))
 		}
 	}, overrides...)
 	if !sameWeights(weightsOf(l), weightsOf(plain)) {
@@ -96,12 +96,8 @@ func TestAverageStates(t *testing.T) {
 		t.Error("there are no running moments")
 	}
 	again := loopOf(t, queued, overrides...)
-	if err := again.Load(&state); err != nil {
-		t.Fatal(err)
-	}
-	if err := again.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, again.Load(&state))
+	must.OK(t, again.Run(context.Background()))
 	if !sameWeights(averages(again), got) {
 		t.Error("a restored loop has other averages")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/memory"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
@@ -61,21 +62,15 @@ func BenchmarkTrainStep(b *testing.B) {
 
 func mustLoss(b *testing.B, name string) losses.Choice {
 	c, err := losses.Named(name)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	return c
 }
 
 func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objective, list []losses.Choice, images, group int, flops float64) {
 	m, err := s.New(benchData(channels), 1)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	p, err := (&plan{model: m, split: &supervision.Split{}, losses: list}).compile(o, images, group)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	stream := rng.New(1, "bench")
 	pixels := make([]float32, images*64*64*channels)
 	for i := range pixels {
@@ -84,15 +79,11 @@ func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objec
 	batch := supervision.Batch{Labelled: o.Labelled, Indices: make([]int, images), Transformations: make([]float32, images*2)}
 	stream.Normals(batch.Transformations)
 	adam, err := Optimizers.Lookup("adam")
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	optimizer := adam.New().New(parametersOf(m.Params(), p.names))
 	step := func() {
 		p.fill(pixels, nil, batch, 2, 0, stream)
-		if err := p.run(); err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, p.run())
 		optimizer.Norm(p.gradients)
 		optimizer.Update(p.gradients, 1, 1)
 	}
@@ -130,14 +121,10 @@ func BenchmarkTwoViews(b *testing.B) {
 
 func benchmarkViews(b *testing.B, s models.Settings, loss losses.Choice) {
 	m, err := s.New(benchData(3), 1)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	const n = 64
 	p, err := (&plan{model: m, split: &supervision.Split{}, views: twoOf(), losses: []losses.Choice{loss}}).compile(m.Objectives()[0], n, 1)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	stream := rng.New(1, "bench")
 	views := [][]float32{make([]float32, n*64*64*3), make([]float32, n*64*64*3)}
 	for _, v := range views {
@@ -146,17 +133,13 @@ func benchmarkViews(b *testing.B, s models.Settings, loss losses.Choice) {
 		}
 	}
 	adam, err := Optimizers.Lookup("adam")
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	settings := adam.New().(*Adam)
 	settings.LR = 3e-4
 	optimizer := settings.New(parametersOf(m.Params(), p.names))
 	step := func() {
 		p.fill(nil, views, supervision.Batch{Indices: make([]int, n)}, 0, 0, stream)
-		if err := p.run(); err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, p.run())
 		optimizer.Norm(p.gradients)
 		optimizer.Update(p.gradients, 1, 1)
 		p.move(0, false)
@@ -198,26 +181,16 @@ func BenchmarkEncode(b *testing.B) {
 	for _, channels := range []int{1, 3} {
 		atThreads(b, fmt.Sprintf("channels=%d/batch=256", channels), func(b *testing.B) {
 			m, err := models.NewVAE().New(benchData(channels), 1)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, err)
 			g := nn.NewGraph(m.Params())
 			in, err := g.Input("images", 256, 64, 64, channels)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, err)
 			out, err := m.Encode(g, in)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, err)
 			machine, err := machine.New(out.Graph(), out)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, err)
 			run := func() {
-				if err := machine.RunAll(); err != nil {
-					b.Fatal(err)
-				}
+				must.OK(b, machine.RunAll())
 			}
 			run()
 			b.ResetTimer()

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // needsGPU skips a test without a usable GPU.
@@ -37,9 +38,7 @@ func trace(t *testing.T, of []string, device Device, steps int) (values [][]floa
 		}
 		return nil
 	}})
-	if err := l.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, l.Run(context.Background()))
 	return values, stateOf(t, l)
 }
 
@@ -47,9 +46,7 @@ func trace(t *testing.T, of []string, device Device, steps int) (values [][]floa
 func stateOf(t *testing.T, l *Loop) stored {
 	t.Helper()
 	_, tensors, err := l.State()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return tensorsOf(tensors)
 }
 
@@ -111,16 +108,10 @@ func TestDeviceResume(t *testing.T) {
 				}
 				return nil
 			}})
-			if err := first.Run(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, first.Run(context.Background()))
 			state, tensors, err := first.State()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := second.Restore(state, tensorsOf(tensors)); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
+			must.OK(t, second.Restore(state, tensorsOf(tensors)))
 			second.AddHook(Hook{NoParams: true, OnStep: func(_ context.Context, l *Loop, r *StepReport) error {
 				for k, w := range want[r.Step-1] {
 					g := append(slices.Clone(r.Values), r.GradientNorm)[k]
@@ -133,9 +124,7 @@ func TestDeviceResume(t *testing.T) {
 				}
 				return nil
 			}})
-			if err := second.Run(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, second.Run(context.Background()))
 			if second.Step() != steps {
 				t.Errorf("%d steps, want %d", second.Step(), steps)
 			}
@@ -153,9 +142,7 @@ func onDeviceLoop(t *testing.T, of []string, device Device) *Loop {
 	task, settings := taskOf(t, of[0], of[1:]...)
 	settings.Device = device
 	l, err := New(task, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(l.Close)
 	return l
 }

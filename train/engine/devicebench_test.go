@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Tasks of tools/peer/steps.py and resnet18.py.
@@ -74,26 +76,18 @@ func BenchmarkDeviceStep(b *testing.B) {
 			}
 			b.Run(name+"/step", func(b *testing.B) {
 				l := benchmarkLoop(b, c.task, c.overrides, device, threads)
-				if err := l.feed.startEpoch(); err != nil {
-					b.Fatal(err)
-				}
+				must.OK(b, l.feed.startEpoch())
 				batch, images, _, err := l.feed.next()
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.OK(b, err)
 				for b.Loop() {
-					if err := l.trainStep(context.Background(), batch, images, benchSteps); err != nil {
-						b.Fatal(err)
-					}
+					must.OK(b, l.trainStep(context.Background(), batch, images, benchSteps))
 				}
 				b.ReportMetric(b.Elapsed().Seconds()*1e3/float64(b.N), "ms/step")
 			})
 			b.Run(name+"/epoch", func(b *testing.B) {
 				l := benchmarkLoop(b, c.task, c.overrides, device, threads)
 				for b.Loop() {
-					if err := l.RunEpoch(context.Background()); err != nil {
-						b.Fatal(err)
-					}
+					must.OK(b, l.RunEpoch(context.Background()))
 				}
 				b.ReportMetric(b.Elapsed().Seconds()*1e3/float64(benchSteps*b.N), "ms/step")
 			})
@@ -117,8 +111,6 @@ func benchmarkLoop(b *testing.B, source string, overrides []string, device Devic
 		b.Cleanup(l.Close)
 		err = l.RunEpoch(context.Background())
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	return l
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 )
@@ -50,9 +51,7 @@ train: {epochs: 2, batch: 64}
 func drawnLoop(t testing.TB, moves bool, source string, overrides ...string) *Loop {
 	t.Helper()
 	l, err := New(drawnTask(t, moves, source, overrides...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(l.Close)
 	return l
 }
@@ -79,15 +78,11 @@ func resumes(t *testing.T, steps int, loop func() *Loop) {
 	t.Helper()
 	bits := func(l *Loop) []byte {
 		var b bytes.Buffer
-		if err := l.Save(&b); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, l.Save(&b))
 		return parameters(t, b.Bytes())
 	}
 	whole := loop()
-	if err := whole.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, whole.Run(context.Background()))
 	if got := whole.EpochSteps(); got != steps {
 		t.Errorf("%d steps in an epoch, want %d", got, steps)
 	}
@@ -100,9 +95,7 @@ func resumes(t *testing.T, steps int, loop func() *Loop) {
 			return nil
 		}})
 		var saved bytes.Buffer
-		if err := errors.Join(first.Run(context.Background()), first.Save(&saved), second.Load(&saved), second.Run(context.Background())); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, errors.Join(first.Run(context.Background()), first.Save(&saved), second.Load(&saved), second.Run(context.Background())))
 		if !bytes.Equal(bits(second), bits(whole)) {
 			t.Errorf("resumed after step %d, the bits differ", stop)
 		}
@@ -167,18 +160,12 @@ func TestActions(t *testing.T) {
 	var asked *gorgonia.Node
 	task.Losses = append(task.Losses, losses.Choice{Name: "acts", Value: actionLoss{func(n *gorgonia.Node) { asked = n }}})
 	l, err := New(task, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer l.Close()
 	p, batches := l.programs[batchShape{true, 16, 2}], 0
 	sampler, err := supervision.NewSampler(task.Split, 16, rng.New(task.Seed, "batch"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := sampler.StartEpoch(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, sampler.StartEpoch())
 	l.AddHook(Hook{Name: "look", OnStep: func(_ context.Context, _ *Loop, r *StepReport) error {
 		b, _ := sampler.Next()
 		if r.Images != 16 || r.Objective != "acted" {

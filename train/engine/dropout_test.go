@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/models"
 )
 
@@ -44,9 +45,7 @@ func loopWithDropout(t *testing.T, source string, rate float64) *Loop {
 		t.Fatal(err)
 	}
 	l, err := New(task, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(l.Close)
 	return l
 }
@@ -62,12 +61,8 @@ func TestDropout(t *testing.T) {
 			}
 			return nil
 		}})
-		if err := errors.Join(whole.Run(context.Background()), whole.Save(&want), first.Run(context.Background()), first.Save(&saved)); err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(second.Load(&saved), second.Run(context.Background()), second.Save(&got)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, errors.Join(whole.Run(context.Background()), whole.Save(&want), first.Run(context.Background()), first.Save(&saved)))
+		must.OK(t, errors.Join(second.Load(&saved), second.Run(context.Background()), second.Save(&got)))
 		if !bytes.Equal(parameters(t, got.Bytes()), parameters(t, want.Bytes())) {
 			t.Errorf("%s: a continued run ends with other bits", name)
 		}
@@ -98,9 +93,7 @@ func TestDropout(t *testing.T) {
 func TestDropoutState(t *testing.T) {
 	var plain bytes.Buffer
 	without, with := loopWithDropout(t, judged, 0), loopWithDropout(t, judged, 0.5)
-	if err := without.Save(&plain); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, without.Save(&plain))
 	if bytes.Contains(plain.Bytes(), []byte("dropout")) {
 		t.Error("the state of a task without dropout names it")
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // live returns the reachable bytes on the heap.
@@ -37,14 +38,10 @@ func TestFootprint(t *testing.T) {
 			task, settings := taskOf(t, tiny, overrides...)
 			before := live()
 			l, err := New(task, settings)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			defer l.Close()
 			want := l.Footprint()
-			if err := l.RunEpoch(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, l.RunEpoch(context.Background()))
 			got := live() - before
 			if total := want.Total() - want.Parameters; !(got > 0.7*total && got < 1.15*total+1<<20) {
 				t.Errorf("the heap grew by %.2f MiB, estimated %.2f: %+v", got/(1<<20), total/(1<<20), want)
@@ -59,9 +56,7 @@ func TestFits(t *testing.T) {
 	task, settings := taskOf(t, tiny, "dataset.square.size=128", "dataset.square.side=16", "dataset.square.step=1", "supervision=none", "losses=[reconstruction, kl]",
 		"model={vae: {encoder: {mlp: {hidden: [16]}}, latent: 2}}", "train.batch=32")
 	l, err := New(task, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer l.Close()
 	s := stepMemory{images: 1 << 30, bytes: 1 << 62, fixed: 1 << 10}
 	err = l.plan.fits(s)

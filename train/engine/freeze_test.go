@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // followed has an EMA target and batch norms.
@@ -63,18 +64,12 @@ func TestFreeze(t *testing.T) {
 				}
 				return nil
 			}})
-			if err := l.Run(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, l.Run(context.Background()))
 			checkFrozen(t, l, before, c.stays, c.moves)
 
 			again := loopOf(t, c.source, overrides...)
-			if err := again.Load(&saved); err != nil {
-				t.Fatal(err)
-			}
-			if err := again.Run(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, again.Load(&saved))
+			must.OK(t, again.Run(context.Background()))
 			for _, n := range params.Names() {
 				if !slices.Equal(params.Get(n).Float32s(), again.Params().Get(n).Float32s()) {
 					t.Errorf("%s differs after loading", n)
@@ -169,14 +164,10 @@ train: {epochs: 1000000, batch: 64}
 	} {
 		atThreads(b, c.name, func(b *testing.B) {
 			l := loopOf(b, source, "freeze="+c.freeze)
-			if err := l.RunEpoch(context.Background()); err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, l.RunEpoch(context.Background()))
 			b.ResetTimer()
 			for b.Loop() {
-				if err := l.RunEpoch(context.Background()); err != nil {
-					b.Fatal(err)
-				}
+				must.OK(b, l.RunEpoch(context.Background()))
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*l.EpochSteps())/1e3, "ms/step")
 		})

@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 )
@@ -118,31 +119,19 @@ func taskOf(t testing.TB, source string, overrides ...string) (Task, Settings) {
 	var c taskConfig
 	c.Supervision = supervision.Of("none", &supervision.None{})
 	adam, err := Optimizers.Named("adam")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	constant, err := Schedules.Named("constant")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	c.Train.Optimizer, c.Train.Schedule = OptimizerChoice(adam), ScheduleChoice(constant)
-	if err := config.Load("task.yaml", []byte(source), &c, overrides...); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, config.Load("task.yaml", []byte(source), &c, overrides...))
 	d, err := c.Dataset.Build(c.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	split, err := c.Supervision.Split(d, c.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	data := models.DataOf(d)
 	data.Rotations, data.Actions = split.Rotations, split.Actions
 	m, err := c.Model.Value.New(data, c.Seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return Task{Model: m, Data: d, Split: split, Views: c.Views, Losses: c.Losses, Freeze: c.Freeze, Seed: c.Seed}, Settings{Epochs: c.Train.Epochs, Batch: c.Train.Batch,
 		Optimizer: c.Train.Optimizer.Value, Parts: c.Train.Parts, Schedule: c.Train.Schedule.Value, Warmup: c.Train.Warmup, Clip: c.Train.Clip, Accumulate: c.Train.Accumulate, Average: c.Train.Average}
 }
@@ -152,9 +141,7 @@ func loopOf(t testing.TB, source string, overrides ...string) *Loop {
 	t.Helper()
 	task, settings := taskOf(t, source, overrides...)
 	l, err := New(task, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(l.Close)
 	return l
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -40,9 +41,7 @@ func TestHooks(t *testing.T) {
 		told = append(told, fmt.Sprint("images ", r.Step*32))
 		return nil
 	})})
-	if err := l.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, l.Run(context.Background()))
 	var want []string
 	for _, what := range []string{"start 0/16", "step 5 5 5", "images 224", "step 10 10 2", "images 416", "step 15 15 7", "epoch 2 2", "end <nil>"} {
 		if strings.HasPrefix(what, "images") {
@@ -98,17 +97,11 @@ func TestSave(t *testing.T) {
 		}
 		whole := loopOf(t, source, "train.epochs=2")
 		steps := remembering(whole, 0)
-		if err := whole.Run(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, whole.Run(context.Background()))
 		var want bytes.Buffer
-		if err := whole.Save(&want); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, whole.Save(&want))
 		state, _, err := whole.State()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if state.Step != *steps || state.Epoch != 2 || string(state.Hooks["count"]) != fmt.Sprint(*steps) {
 			t.Errorf("%d steps: state %+v", *steps, state)
 		}
@@ -117,12 +110,8 @@ func TestSave(t *testing.T) {
 			remembering(first, stop)
 			seen := remembering(second, 0)
 			var saved, got bytes.Buffer
-			if err := errors.Join(first.Run(context.Background()), first.Save(&saved), second.Load(&saved)); err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join(second.Run(context.Background()), second.Save(&got)); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, errors.Join(first.Run(context.Background()), first.Save(&saved), second.Load(&saved)))
+			must.OK(t, errors.Join(second.Run(context.Background()), second.Save(&got)))
 			if *seen != *steps || !bytes.Equal(parameters(t, got.Bytes()), parameters(t, want.Bytes())) {
 				t.Errorf("stopped after step %d: %d steps are remembered, or the bits differ", stop, *seen)
 			}
@@ -152,9 +141,7 @@ func parameters(t *testing.T, file []byte) []byte {
 func TestTaskMistakes(t *testing.T) {
 	task, settings := taskOf(t, tiny)
 	pixels, err := datasets.FromPixels("others", make([]uint8, task.Data.Len()*4*4*3), 4, 4, 3, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	task.Split, task.Losses = nil, losses.Unsupervised(task.Losses)
 	for want, change := range map[string]func(*Task, *Settings){
 		"model: there is none":                func(t *Task, _ *Settings) { t.Model = nil },
@@ -174,9 +161,7 @@ func TestTaskMistakes(t *testing.T) {
 	}
 	alone := Task{Model: task.Model, Data: task.Data, Losses: losses.Unsupervised(task.Losses), Seed: 1}
 	l, err := New(alone, NewSettings())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer l.Close()
 	if l.EpochImages() != 256 {
 		t.Errorf("%d images, want all 256", l.EpochImages())

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/train/engine/internal/labels"
@@ -37,13 +38,9 @@ func TestRotations(t *testing.T) {
 	write := func(name string, write func(f *os.File) error) string {
 		path := filepath.Join(dir, name)
 		f, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		defer f.Close()
-		if err := write(f); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, write(f))
 		return path
 	}
 	images := write("images.npy", func(f *os.File) error { return npy.Write(f, []int{2, 2}, []int64{1, 5, 7, 9}) })
@@ -78,19 +75,13 @@ func TestRotations(t *testing.T) {
 func TestLabelsOfTwoViews(t *testing.T) {
 	known := &supervision.Labels{Factors: []factor.Factor{{Name: "size", Size: 3, Kind: factor.Ordinal}, {Name: "x", Size: 4, Kind: factor.Ordinal}}, Images: []int{0}}
 	known, err := supervision.JoinLabels(known, &supervision.Labels{Factors: known.Factors, Pairs: []supervision.SimilarPair{{A: 0, B: 1}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	l, g := labels.New(known, nil), nn.NewGraph(nn.NewParams(1))
 	offered := l.Offer(g, 4)
 	groups, err := offered.Groups()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	values, levels, err := offered.Values(losses.UnitsAsGiven)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	l.Fill(supervision.Batch{Indices: []int{0, 1}, Levels: []int32{2, 4, -1, 1}})
 	for name, c := range map[string]struct{ got, want []float32 }{
 		"groups": {nn.Data(groups), []float32{2, 4, -1, 1, 2, 4, -1, 1}},
@@ -104,13 +95,9 @@ func TestLabelsOfTwoViews(t *testing.T) {
 	moves := &moveInputs{factors: known.Factors, rotations: 1, nodes: map[int]*gorgonia.Node{}}
 	offer := moves.offer(g, 4)
 	x, err := offer.Angles(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	rotation, err := offer.Rotation(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if again, err := offer.Angles(1); err != nil || again != x {
 		t.Error("the second loss that asks gets another input")
 	}
@@ -131,13 +118,9 @@ func TestValuesAsGiven(t *testing.T) {
 	l, g := labels.New(e.Split.Known, e.Data), nn.NewGraph(nn.NewParams(1))
 	offered := l.Offer(g, 3)
 	given, known, err := offered.Values(losses.UnitsAsGiven)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	scaled, _, err := offered.Values(losses.UnitsRange)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	images := []int{5, 17, 300}
 	k := len(e.Data.Factors())
 	b := supervision.Batch{Indices: images, Levels: make([]int32, 3*k)}
@@ -188,13 +171,9 @@ func TestValuesOfPartners(t *testing.T) {
 	}
 	l, g := labels.New(known, e.Data), nn.NewGraph(nn.NewParams(1))
 	values, _, err := l.Offer(g, 2).Values(losses.UnitsRange)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	exact, labelledExactly, err := l.Offer(g, 2).Exact()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	l.Fill(supervision.Batch{Indices: []int{labelled, other}, Levels: slices.Concat(own, own)})
 	k := len(own)
 	for j, f := range known.Factors {

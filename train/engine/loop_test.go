@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/race"
 )
 
@@ -16,9 +17,7 @@ func TestStepAllocations(t *testing.T) {
 	loop := loopOf(t, tiny, "train.epochs=9")
 	ctx := context.Background()
 	epoch := func() {
-		if err := loop.RunEpoch(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, loop.RunEpoch(ctx))
 	}
 	epoch() // the first epoch allocates buffers
 	var before, after runtime.MemStats
@@ -70,9 +69,7 @@ func TestReports(t *testing.T) {
 		}
 		return nil
 	}})
-	if err := loop.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, loop.Run(context.Background()))
 	if step != tinySteps {
 		t.Errorf("%d steps", step)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // standard is an encoder that first normalises images with the batch moments.
@@ -113,9 +115,7 @@ func TestMomentsOfOneRow(t *testing.T) {
 	const source = "dataset: {square: {size: 10, side: 3}}\nmodel: {ae: {encoder: {layers: [{dense: 5}, {norm: batch}]}, decoder: mlp, latent: 3}}\nlosses: [reconstruction]\ntrain: {epochs: 1, batch: 1}"
 	l := loopOf(t, source)
 	before := slices.Clone(l.Params().Get("encoder/dense1/weight").Float32s())
-	if err := l.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, l.Run(context.Background()))
 	running := l.Params().Get("encoder/norm1/running").Float32s()
 	for c := range 5 {
 		if running[5+c] != 1 || running[c] == 0 {

@@ -2,14 +2,13 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // near compares float32 results.
@@ -102,9 +101,7 @@ func TestClip(t *testing.T) {
 			norms = append(norms, s.GradientNorm)
 			return nil
 		}})
-		if err := loop.Run(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, loop.Run(context.Background()))
 		clipped := 0
 		for i, applied := range append(r.norms, u.norms...) {
 			want := norms[i]
@@ -136,20 +133,12 @@ func TestOptimizersGolden(t *testing.T) {
 		Gradients []map[string][]float64
 		Cases     []trajectory
 	}
-	text, err := os.ReadFile("testdata/optimizers.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &golden); err != nil {
-		t.Fatal(err)
-	}
+	must.ReadJSON(t, "testdata/optimizers.json", &golden)
 	tested := map[string]bool{"adam": true} // tested by TestAdam
 	for _, c := range golden.Cases {
 		t.Run(c.Settings, func(t *testing.T) {
 			var choice struct{ O OptimizerChoice }
-			if err := config.Load("", []byte("o: {"+c.Settings+"}"), &choice); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, config.Load("", []byte("o: {"+c.Settings+"}"), &choice))
 			tested[choice.O.Name] = true
 			w, b := singles(golden.Start["w"]), singles(golden.Start["b"])
 			o := choice.O.Value.New([]Parameter{{"w", w, []int{3, 4}}, {"b", b, []int{5}}})

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // weightsOf copies all parameters of a loop's model.
@@ -26,9 +28,7 @@ func moved(t *testing.T, overrides ...string) map[string][]float32 {
 	l := loopOf(t, viewed, append([]string{"views.count=1", "train.epochs=1", "train.optimizer={sgd: {lr: 0.125, momentum: 0}}"}, overrides...)...)
 	l.AddHook(Hook{OnStep: func(_ context.Context, l *Loop, _ *StepReport) error { l.Stop("one step"); return nil }})
 	before := weightsOf(l)
-	if err := l.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, l.Run(context.Background()))
 	after := weightsOf(l)
 	for name, x := range after {
 		for i := range x {
@@ -81,9 +81,7 @@ func TestPartDecay(t *testing.T) {
 		list, gradients = append(list, Parameter{Name: name, Value: x[name]}), append(gradients, []float32{0.125})
 	}
 	o, err := s.newOptimizer(list)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	near(t, "norm", o.Norm(gradients), 0.25)
 	o.Update(gradients, 1, 1)
 	for name, want := range map[string]float32{"a": 1 - 0.5*(0.125+0.25), "ab": 1 - 2*(0.125+0.25), "b": 1 - 2*0.125, "c": 1 - 0.125} {

@@ -7,6 +7,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 )
@@ -14,26 +15,18 @@ import (
 // TestFill checks that a step's inputs are its batch's images and moves, and new noise.
 func TestFill(t *testing.T) {
 	m, err := models.NewLSBDVAE().New(benchData(1), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var list []losses.Choice
 	for _, name := range []string{"kl", "reconstruction"} {
 		c, err := losses.Named(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		list = append(list, c)
 	}
 	supervised := models.Objective{Name: "supervised", Labelled: true}
 	d, err := (&drawn.Square{Size: 64, Side: 16, Step: 1}).Build(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	p, err := (&plan{model: m, data: d, split: &supervision.Split{}, losses: list}).compile(supervised, 2, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	images := make([]float32, len(p.images))
 	rng.New(1, "images").Normals(images)
 	batch := supervision.Batch{Labelled: true, Indices: []int{3, 4}, Transformations: []float32{0, 0, 0.5, 1.5}} // two factors
@@ -64,9 +57,7 @@ func TestPopulation(t *testing.T) {
 	task, settings := taskOf(t, source)
 	task.Split = &supervision.Split{Unlabelled: []int{3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23}}
 	l, err := New(task, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer l.Close()
 	if l.plan.population != 11 {
 		t.Errorf("%d images held in; the losses see a population of %d", 11, l.plan.population)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"math"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestSchedules(t *testing.T) {
@@ -45,9 +47,7 @@ func TestWarmup(t *testing.T) {
 		}
 		return nil
 	}})
-	if err := loop.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, loop.Run(context.Background()))
 	if loop.Step() != 4*tinySteps {
 		t.Errorf("%d steps", loop.Step())
 	}

@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 )
@@ -20,21 +21,15 @@ func TestViewsArrive(t *testing.T) {
 	task, settings := taskOf(t, viewed)
 	task.Model = twins{task.Model, task.Model.(models.Decoder)}
 	loop, err := New(task, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer loop.Close()
-	if err := loop.feed.loader.StartEpoch(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, loop.feed.loader.StartEpoch())
 	for range 4 {
 		b, images, ok := loop.feed.loader.Next()
 		if !ok {
 			break
 		}
-		if err := loop.trainStep(t.Context(), b, images, 4); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, loop.trainStep(t.Context(), b, images, 4))
 		p := loop.programs[batchShape{b.Labelled, len(b.Indices), b.Group}]
 		for i, v := range loop.feed.loader.Views() {
 			if !slices.Equal(p.views[i], v) || slices.Equal(v, images) {
@@ -96,9 +91,7 @@ func TestQueue(t *testing.T) {
 		copy(before, queue)
 		return nil
 	}})
-	if err := loop.Run(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, loop.Run(context.Background()))
 }
 
 // twins has two views of an image as inputs, and decodes the first from the codes of the second.

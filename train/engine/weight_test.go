@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // ramped has one term with a weight that starts at 0, and one with a cyclic weight.
@@ -60,16 +61,12 @@ func TestChangingWeightsResume(t *testing.T) {
 		var states []bytes.Buffer
 		save := func(l *Loop, _ *StepReport) {
 			states = append(states, bytes.Buffer{})
-			if err := l.Save(&states[len(states)-1]); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, l.Save(&states[len(states)-1]))
 		}
 		want := weightsOf(runLoop(t, tiny, save, overrides...))
 		for i := range states[:len(states)-1] {
 			l := loopOf(t, tiny, overrides...)
-			if err := errors.Join(l.Load(&states[i]), l.Run(context.Background())); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, errors.Join(l.Load(&states[i]), l.Run(context.Background())))
 			if !sameWeights(weightsOf(l), want) {
 				t.Errorf("%s: other weights after stopping at step %d", accumulate, i+1)
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
@@ -18,9 +19,7 @@ func TestBeginAfterKill(t *testing.T) {
 	killed := errors.New("killed")
 	for _, names := range [][]string{nil, {CheckpointFile}, {CheckpointFile, StateFile}} {
 		r, err := Create(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		err = r.Begin(func() error {
 			wantNames(t, dir, beginName, ".lock")
 			for _, name := range names {
@@ -35,12 +34,8 @@ func TestBeginAfterKill(t *testing.T) {
 		}
 	}
 	r, err := Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(r.Begin(func() error { return r.Write(CheckpointFile, Bytes([]byte("x"))) }), r.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, errors.Join(r.Begin(func() error { return r.Write(CheckpointFile, Bytes([]byte("x"))) }), r.Close()))
 	wantNames(t, dir, ".lock", CheckpointFile)
 	if _, err := Create(dir); err == nil || !strings.Contains(err.Error(), "it contains "+CheckpointFile) {
 		t.Errorf("a checkpoint without a config was taken for nothing: %v", err)
@@ -54,25 +49,17 @@ func TestLearnedTogether(t *testing.T) {
 		Parts: []int32{0, 0, 1}, Timings: []models.Timing{{Name: "a", Seconds: 1}}}
 	for _, name := range []string{ComponentsFile, PartsFile, timingsFile, AssignmentsFile, hierarchyFile} {
 		r := newRun(t)
-		if err := r.Write(Config, Bytes(nil)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.Write(Config, Bytes(nil)))
 		obstacle := filepath.Join(r.Path(stage), name)
-		if err := os.MkdirAll(obstacle, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(obstacle, 0o777))
 		if err := r.WriteLearned(stage, l); err == nil {
 			t.Fatal("no error at", name)
 		}
-		if err := os.Remove(obstacle); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.Remove(obstacle))
 		if got, err := ReadLearned(r.Dir(), stage); got != nil || err != nil {
 			t.Errorf("stopped at %s: %+v, %v", name, got, err)
 		}
-		if err := r.WriteLearned(stage, l); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.WriteLearned(stage, l))
 		if got, err := ReadLearned(r.Dir(), stage); err != nil || len(got.Labels) != 3 || len(got.Parts) != 3 {
 			t.Errorf("%+v, %v", got, err)
 		}

@@ -114,8 +114,7 @@ func Others(dir string) (list []string, err error) {
 
 // Wrote reports whether the run wrote this text to a file. It returns true if the record has no hashes.
 func (r *Record) Wrote(name string, text []byte) bool {
-	sum := sha256.Sum256(text)
-	is := hex.EncodeToString(sum[:])
+	is := hashOf(text)
 	return r.Files == nil || r.Files[name] == is || r.Before[name] == is
 }
 
@@ -285,8 +284,7 @@ func sumOf(text []byte, has string) string {
 	if len(has) != 2*sha256.Size {
 		return ""
 	}
-	sum := sha256.Sum256(bytes.Replace(text, []byte(has), bytes.Repeat([]byte{'0'}, len(has)), 1))
-	return hex.EncodeToString(sum[:])
+	return hashOf(bytes.Replace(text, []byte(has), bytes.Repeat([]byte{'0'}, len(has)), 1))
 }
 
 func hashFile(name string) (string, error) {

@@ -3,31 +3,26 @@ package rundir
 import (
 	"errors"
 	"io"
-	"os"
 	"testing"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Files written after the end of a run have hashes, even if a process is killed or fails between the record and the
 // file.
 func TestHashesOfLaterFiles(t *testing.T) {
 	r, err := Create(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer r.Close()
 	failure := errors.New("the disk is full")
 	write := func(name, text string) {
 		t.Helper()
-		if err := r.Write(name, Bytes([]byte(text))); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.Write(name, Bytes([]byte(text))))
 	}
 	fail := func(name, text string) { // after the record has the hash
 		t.Helper()
-		if err := r.note(name, FileHash([]byte(text))); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.note(name, FileHash([]byte(text))))
 		if err := r.Write(name, func(io.Writer) error { return failure }); !errors.Is(err, failure) {
 			t.Fatal(err)
 		}
@@ -42,21 +37,13 @@ func TestHashesOfLaterFiles(t *testing.T) {
 	write(CodesFile, "one")
 	for step := range 2 {
 		log, err := r.ResumeLog(LogFile, int64(step))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for i := range 2 { // remove the second line, and append others
-			if err := log.Append(map[string]int{"step": step + i + 1}); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, log.Append(map[string]int{"step": step + i + 1}))
 		}
-		if err := log.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, log.Close())
 	}
-	if err := NewRecord(time.Now()).Write(r); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, NewRecord(time.Now()).Write(r))
 	whole("the end")
 	fail(CodesFile, "two")
 	whole("a failure")
@@ -67,9 +54,7 @@ func TestHashesOfLaterFiles(t *testing.T) {
 	write(CodesFile, "three")
 	whole("another content")
 	for _, text := range []string{"one", "two"} { // the earlier content
-		if err := os.WriteFile(r.Path(CodesFile), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, r.Path(CodesFile), text)
 		if list, err := Check(r.Dir()); err != nil || len(list) != 1 || list[0].File != CodesFile {
 			t.Errorf("codes %s: %v, %v", text, list, err)
 		}
@@ -77,24 +62,18 @@ func TestHashesOfLaterFiles(t *testing.T) {
 	write(CodesFile, "three")
 	fail(Config, "a: 2\n")
 	whole("a config that was not written")
-	if err := os.WriteFile(r.Path(Config), []byte("a: 2\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, r.Path(Config), "a: 2\n")
 	if list, err := Check(r.Dir()); len(list) > 0 || !errors.Is(err, ErrNoHashes) {
 		t.Errorf("after a config that was written: %v, %v", list, err)
 	}
 	if record, err := ReadRecord(r.Dir()); record != nil || err != nil {
 		t.Errorf("a run that goes on has the record %v, %v", record, err)
 	}
-	if err := os.WriteFile(r.Path(Config), []byte("a: 3\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, r.Path(Config), "a: 3\n")
 	if record, err := ReadRecord(r.Dir()); record != nil || !errors.Is(err, ErrChanged) {
 		t.Errorf("an edited config: %v, %v", record, err)
 	}
-	if err := os.WriteFile(r.Path(Config), []byte("a: 2\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, r.Path(Config), "a: 2\n")
 	write(CodesFile, "four") // a killed process continues
 	if r.Has(RecordFile) {
 		t.Error("a file of a run with another config kept the old record")

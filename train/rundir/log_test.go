@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 type line struct {
@@ -18,13 +20,9 @@ type line struct {
 func TestLog(t *testing.T) {
 	r := newRun(t)
 	l, err := r.ResumeLog("log.jsonl", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for i := range 3 {
-		if err := l.Append(line{i, 0.5}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, l.Append(line{i, 0.5}))
 	}
 	if err := l.Append(line{4, math.NaN()}); err == nil || !strings.Contains(err.Error(), "writing "+r.Path("log.jsonl")) {
 		t.Errorf("NaN: %v", err)
@@ -32,18 +30,14 @@ func TestLog(t *testing.T) {
 	if err := l.Append(3); err == nil || !strings.Contains(err.Error(), "int is not a JSON object") {
 		t.Errorf("3: %v", err)
 	}
-	if err := errors.Join(l.Sync(), l.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(l.Sync(), l.Close()))
 	wantFile(t, r.Path("log.jsonl"), `{"step":0,"loss":0.5}`+"\n"+`{"step":1,"loss":0.5}`+"\n"+`{"step":2,"loss":0.5}`+"\n")
 	for _, err := range []error{l.Append(line{}), l.Sync(), l.Close()} {
 		if err == nil || !strings.Contains(err.Error(), "writing "+r.Path("log.jsonl")) {
 			t.Errorf("after Close: %v", err)
 		}
 	}
-	if err := os.Mkdir(r.Path("folder"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(r.Path("folder"), 0o777))
 	if _, err := r.ResumeLog("folder", 3); err == nil || !strings.Contains(err.Error(), "continuing "+r.Path("folder")) {
 		t.Errorf("a folder: %v", err)
 	}
@@ -68,26 +62,16 @@ func TestResumeLog(t *testing.T) {
 		{"empty", "", 3, ""},
 		{"null", `{"step":null}` + "\n", 3, `{"step":null}` + "\n"},
 	} {
-		if err := os.WriteFile(r.Path("log.jsonl"), []byte(test.before), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, r.Path("log.jsonl"), test.before)
 		l, err := r.ResumeLog("log.jsonl", test.step)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(l.Append(line{9, 1}), l.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
+		must.OK(t, errors.Join(l.Append(line{9, 1}), l.Close()))
 		t.Log(test.name)
 		wantFile(t, r.Path("log.jsonl"), test.want+`{"step":9,"loss":1}`+"\n")
 	}
 	l, err := r.ResumeLog("new/log.jsonl", 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(l.Append(line{1, 1}), l.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, errors.Join(l.Append(line{1, 1}), l.Close()))
 	wantNames(t, r.Dir(), ".lock", Config, "log.jsonl", "new")
 }
 
@@ -121,9 +105,7 @@ func TestWriteTable(t *testing.T) {
 		{Step: 20, Epoch: 1, Metrics: map[string]float64{"mig": 1e-9, `a,"b"`: 1}},
 	}
 	var b strings.Builder
-	if err := WriteTable(lines)(&b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, WriteTable(lines)(&b))
 	want := "epoch,step,name,value\n1,20,loss/supervised/loss,3\n1,20,loss/unsupervised/kl,0.1\n1,20,loss/unsupervised/loss,2.5\n" +
 		"1,20,metric/med,0.2\n1,20,\"metric/a,\"\"b\"\"\",1\n1,20,metric/mig,1e-09\n"
 	if b.String() != want {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // A link or pipe in place of a run's file is an error and remains.
@@ -24,9 +25,7 @@ func TestForeign(t *testing.T) {
 			t.Run(name+" "+kind, func(t *testing.T) {
 				folder, dir := t.TempDir(), filepath.Join(t.TempDir(), "run")
 				victim := filepath.Join(folder, "victim")
-				if err := errors.Join(os.WriteFile(victim, []byte("precious"), 0o666), os.MkdirAll(dir, 0o777)); err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, errors.Join(os.WriteFile(victim, []byte("precious"), 0o666), os.MkdirAll(dir, 0o777)))
 				path := filepath.Join(dir, name)
 				switch name {
 				case "state.json": // its new version has this path
@@ -39,21 +38,15 @@ func TestForeign(t *testing.T) {
 					victim = folder
 				}
 				if name == lockName {
-					if err := plant(path, victim); err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, plant(path, victim))
 					if _, err := Create(dir); !errors.Is(err, disk.ErrForeign) {
 						t.Errorf("error %v", err)
 					}
 				} else {
 					r, err := Create(dir)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, err)
 					defer r.Close()
-					if err := plant(path, victim); err != nil {
-						t.Fatal(err)
-					}
+					must.OK(t, plant(path, victim))
 					if name == "log.jsonl" {
 						var l *Log
 						if l, err = r.ResumeLog(name, 5); err == nil {
@@ -89,13 +82,9 @@ func TestMoved(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
 			r, err := Create(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			defer r.Close()
-			if err := errors.Join(r.Present(), r.Write("a", text("1")), leave(dir)); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, errors.Join(r.Present(), r.Write("a", text("1")), leave(dir)))
 			_, resumed := r.ResumeLog("log.jsonl", 0)
 			for i, err := range []error{r.Present(), r.Write("a", text("2")), r.WriteLast("figures/b", 2, text("2")), r.Remove("a"), r.RestoreVersion("a", 1), resumed} {
 				if !errors.Is(err, errMoved) || !strings.Contains(err.Error(), dir) {

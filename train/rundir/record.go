@@ -83,9 +83,11 @@ type Machine struct {
 }
 
 // FileHash returns the first 16 bytes of a text's SHA-256 hash, in hexadecimal.
-func FileHash(text []byte) string {
+func FileHash(text []byte) string { return hashOf(text)[:32] }
+
+func hashOf(text []byte) string {
 	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16])
+	return hex.EncodeToString(sum[:])
 }
 
 // ErrChanged is the error of [ReadRecord] and [RecordOf] for a run with a changed config. Restore the config, or train

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // text returns a function that writes a string.
@@ -28,13 +29,9 @@ func text(s string) func(io.Writer) error {
 func newRun(t *testing.T) *Run {
 	t.Helper()
 	r, err := Create(filepath.Join(t.TempDir(), "runs", "a"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() { r.Close() })
-	if err := r.Write(Config, text("name: a\n")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.Write(Config, text("name: a\n")))
 	return r
 }
 
@@ -49,9 +46,7 @@ func wantNames(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	var got []string
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, e := range entries {
 		got = append(got, e.Name())
 	}
@@ -63,9 +58,7 @@ func wantNames(t *testing.T, dir string, want ...string) {
 func TestLife(t *testing.T) {
 	r := newRun(t)
 	dir := r.Dir()
-	if err := r.Write("figures/loss.png", text("picture")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.Write("figures/loss.png", text("picture")))
 	if !r.Has("figures/loss.png") || r.Has("x") {
 		t.Error("Has is wrong")
 	}
@@ -76,25 +69,19 @@ func TestLife(t *testing.T) {
 		t.Errorf("Open twice: %v", err)
 	}
 	view, err := View(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if got, err := view.Read(Config); err != nil || string(got) != "name: a\n" {
 		t.Errorf("view: %q, %v", got, err)
 	}
 	if err := view.Write("x", text("")); err == nil || !strings.Contains(err.Error(), "not open for writing") {
 		t.Errorf("writing to a view: %v", err)
 	}
-	if err := errors.Join(view.Close(), r.Close(), r.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(view.Close(), r.Close(), r.Close()))
 	if err := r.Write("x", text("")); err == nil {
 		t.Error("written after Close")
 	}
 	again, err := Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if err := errors.Join(again.Write("x", text("y")), again.Close()); err != nil {
 		t.Error(err)
 	}
@@ -104,9 +91,7 @@ func TestLife(t *testing.T) {
 func TestCreateAndOpenErrors(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, file, "")
 	for _, test := range []struct {
 		err  error
 		is   error
@@ -133,14 +118,10 @@ func second[T any](_ T, err error) error { return err }
 func TestCreateAfterKill(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{lockName, ".config.yaml" + disk.TemporarySuffix} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(dir, name), "x")
 	}
 	r, err := Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer r.Close()
 	wantNames(t, dir, ".lock")
 }
@@ -160,18 +141,14 @@ func TestNames(t *testing.T) {
 func TestPrevious(t *testing.T) {
 	r := newRun(t)
 	for i := range 3 {
-		if err := r.WriteLast("state.json", 2, text(fmt.Sprint(i))); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.WriteLast("state.json", 2, text(fmt.Sprint(i))))
 		wantFile(t, r.Path("state.json"), fmt.Sprint(i))
 		if i > 0 {
 			wantFile(t, r.Path("state.json.prev"), fmt.Sprint(i-1))
 		}
 	}
 	wantNames(t, r.Dir(), ".lock", Config, "state.json", "state.json.prev")
-	if err := r.RestoreVersion("state.json", 1); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.RestoreVersion("state.json", 1))
 	wantFile(t, r.Path("state.json"), "1")
 	if err := r.RestoreVersion("state.json", 1); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("nothing to restore: %v", err)
@@ -183,9 +160,7 @@ func TestWriteLast(t *testing.T) {
 	r := newRun(t)
 	write := func(last, version int) {
 		t.Helper()
-		if err := r.WriteLast("a", last, text(fmt.Sprint(version))); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.WriteLast("a", last, text(fmt.Sprint(version))))
 	}
 	for i := range 6 {
 		write(4, i)
@@ -198,9 +173,7 @@ func TestWriteLast(t *testing.T) {
 	wantFile(t, r.Path("a.prev"), "5")
 	wantNames(t, r.Dir(), ".lock", "a", "a.prev", Config)
 	write(3, 7)
-	if err := r.RestoreVersion("a", 2); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.RestoreVersion("a", 2))
 	wantFile(t, r.Path("a"), "5")
 	write(1, 8)
 	wantNames(t, r.Dir(), ".lock", "a", Config)
@@ -210,9 +183,7 @@ func TestWriteLast(t *testing.T) {
 func TestWriteFails(t *testing.T) {
 	r := newRun(t)
 	for _, s := range []string{"old", "new"} {
-		if err := r.WriteLast("state.json", 2, text(s)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.WriteLast("state.json", 2, text(s)))
 	}
 	full := func(w io.Writer) error {
 		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
@@ -229,9 +200,7 @@ func TestWriteFails(t *testing.T) {
 		wantFile(t, r.Path("state.json.prev"), "old")
 		wantNames(t, r.Dir(), ".lock", Config, "state.json", "state.json.prev")
 	}
-	if err := os.Mkdir(r.Path("folder"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(r.Path("folder"), 0o777))
 	if err := r.Write("folder", text("x")); err == nil || !strings.Contains(err.Error(), r.Path("folder")) {
 		t.Errorf("onto a folder: %v", err)
 	}
@@ -246,18 +215,12 @@ func TestWriteFails(t *testing.T) {
 // Opening a run removes the temporary files of a killed process.
 func TestOpenCleans(t *testing.T) {
 	r := newRun(t)
-	if err := errors.Join(r.Write("figures/a", text("x")), r.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(r.Write("figures/a", text("x")), r.Close()))
 	for _, name := range []string{".state.json" + disk.TemporarySuffix, "figures/.b" + disk.TemporarySuffix} {
-		if err := os.WriteFile(r.Path(name), []byte("half"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, r.Path(name), "half")
 	}
 	again, err := Open(r.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer again.Close()
 	wantNames(t, r.Dir(), ".lock", Config, "figures")
 	wantNames(t, r.Path("figures"), "a")
@@ -283,9 +246,7 @@ func TestMain(m *testing.M) {
 // A killed process releases the run and leaves complete files.
 func TestKilled(t *testing.T) {
 	r := newRun(t)
-	if err := errors.Join(r.WriteLast("state.json", 2, text("first")), r.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(r.WriteLast("state.json", 2, text("first")), r.Close()))
 	for range 3 {
 		holder := exec.Command(os.Args[0])
 		holder.Env = append(os.Environ(), helperEnv+"="+r.Dir())
@@ -293,40 +254,30 @@ func TestKilled(t *testing.T) {
 		if err == nil {
 			err = holder.Start()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "<nil>\n" {
 			t.Errorf("the other process: %q, %v", line, err)
 		}
 		if _, err := Open(r.Dir()); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprint(holder.Process.Pid)) {
 			t.Errorf("held by another process: %v", err)
 		}
-		if err := holder.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, holder.Process.Kill())
 		if err := holder.Wait(); err == nil {
 			t.Error("the other process was not killed")
 		}
 		again, err := Open(r.Dir())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		state, err := again.Read("state.json")
 		if err != nil || len(state) != 9000 && string(state) != "first" {
 			t.Errorf("%d bytes, %v", len(state), err)
 		}
-		if err := again.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, again.Close())
 	}
 }
 
 func TestRemove(t *testing.T) {
 	r := newRun(t)
-	if err := r.Write("a", text("x")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.Write("a", text("x")))
 	for range 2 { // a missing file is no error
 		if err := r.Remove("a"); err != nil || r.Has("a") {
 			t.Errorf("%v", err)
@@ -336,9 +287,7 @@ func TestRemove(t *testing.T) {
 		t.Error("a file outside was removed")
 	}
 	view, err := View(r.Dir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if err := view.Remove(Config); err == nil || !r.Has(Config) {
 		t.Errorf("removed through a view: %v", err)
 	}
@@ -348,9 +297,7 @@ func TestRemove(t *testing.T) {
 func TestLock(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	unlock, err := Lock(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	short, cancel := context.WithTimeout(t.Context(), 60*time.Millisecond)
 	defer cancel()
 	if _, err := Lock(short, dir); !errors.Is(err, ErrLocked) || !errors.Is(err, context.DeadlineExceeded) {
@@ -362,16 +309,11 @@ func TestLock(t *testing.T) {
 		}
 	})
 	again, err := Lock(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if err := again(); err != nil {
 		t.Error(err)
 	}
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := must.Write(t, filepath.Join(t.TempDir(), "file"), "")
 	if _, err := Lock(t.Context(), file); err == nil || errors.Is(err, ErrLocked) {
 		t.Errorf("a file: %v", err)
 	}
@@ -381,9 +323,7 @@ func TestLock(t *testing.T) {
 func TestEmptiedWhileWriting(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	r, err := Create(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer r.Close()
 	err = r.Write("state.json", func(io.Writer) error {
 		entries, err := os.ReadDir(dir)

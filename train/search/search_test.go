@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/train/search"
 )
 
@@ -325,13 +326,9 @@ func TestPromotions(t *testing.T) {
 func TestSpace(t *testing.T) {
 	const text = "a.b: {log: [1e-4, 0.1]}\nc: {choice: [[1, 2], {x: y}, z]}\nd: {integer: [-3, 4]}\n"
 	n, err := config.Parse("s.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var s Space
-	if err := n.Decode(&s); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, n.Decode(&s))
 	if len(s) != 3 || s[0].String() != "a.b: {log: [0.0001, 0.1]}" || s[1].String() != "c: {choice: [[1, 2], {x: y}, z]}" || s[2].Low != -3 {
 		t.Errorf("%v", s)
 	}

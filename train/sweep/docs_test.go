@@ -1,28 +1,23 @@
 package sweep_test
 
 import (
-	"os"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/train/sweep"
 )
 
 // The example sweep in docs/sweeps.md has the number of runs that the page states.
 func TestDocs(t *testing.T) {
-	page, err := os.ReadFile("../../docs/sweeps.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Read(t, "../../docs/sweeps.md")
 	found := regexp.MustCompile("(?s)```yaml\r?\n(.*?)```").FindSubmatch(page)
 	if found == nil {
 		t.Fatal("there is no example")
 	}
 	p, err := Load("pairs.yaml", found[1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	runs, err := p.Runs()
 	if err != nil || len(runs) != 36 {
 		t.Fatalf("%d runs, %v", len(runs), err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -35,9 +36,7 @@ func counting(count *atomic.Int64) Starter {
 func metricsOf(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	entries, err := Scan(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	files := map[string]string{}
 	for _, e := range entries {
 		if text, err := os.ReadFile(filepath.Join(e.Dir, rundir.MetricsFile)); err == nil {
@@ -73,9 +72,7 @@ func TestExecute(t *testing.T) {
 		t.Errorf("no runs: %v", err)
 	}
 	// A renamed folder still contains the same run.
-	if err := os.Rename(filepath.Join(dir, planned[0].Name), filepath.Join(dir, "other")); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Rename(filepath.Join(dir, planned[0].Name), filepath.Join(dir, "other")))
 	if _, err := Execute(context.Background(), dir, planned, o); err != nil || made.Load() != 6 {
 		t.Errorf("renamed: %v, %d made", err, made.Load())
 	}
@@ -176,12 +173,8 @@ func TestDamage(t *testing.T) {
 		{rundir.FitFile, "x", 1, 4}, {rundir.Config, "name: [", 1, 5}, {"checkpoint.safetensors", "x", 0, 4}, {"log.jsonl", "x\n", 0, 4},
 	}, 5) {
 		dir := filepath.Join(t.TempDir(), "sweep")
-		if err := os.CopyFS(dir, os.DirFS(clean)); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, planned[0].Name, test.file), []byte(test.text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.CopyFS(dir, os.DirFS(clean)))
+		must.Write(t, filepath.Join(dir, planned[0].Name, test.file), test.text)
 		var made atomic.Int64
 		outcomes, err := Execute(context.Background(), dir, planned, Options{Start: counting(&made)})
 		if err != nil || made.Load() != test.made || outcomes[0].State != Finished {

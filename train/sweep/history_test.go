@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -22,9 +23,7 @@ import (
 func made(t testing.TB, dir string, resume bool, overrides ...string) {
 	t.Helper()
 	c, err := train.Load("tiny.yaml", []byte(tiny), overrides...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err = train.Run(context.Background(), c, train.Options{Dir: dir, Resume: resume}); err != nil && !resume {
 		t.Fatal(err)
 	}
@@ -41,9 +40,7 @@ func edited(t testing.TB, dir, name, old, now string) {
 	if err == nil {
 		err = os.WriteFile(path, []byte(strings.Replace(string(text), old, now, 1)), 0o666)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 }
 
 // A sweep does not accept a run with the same config but a different history. It trains its run in another folder. It
@@ -68,16 +65,12 @@ func TestHistory(t *testing.T) {
 		{"an edited config of a failed run", lr, func(dir string) {
 			made(t, dir, false)
 			edited(t, dir, rundir.Config, "lr: 0.001", "lr: 0.3")
-			if err := rundir.RecordFailure(dir, errors.New("why"), time.Now()); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, rundir.RecordFailure(dir, errors.New("why"), time.Now()))
 		}, false},
 		{"an edited config of an unfinished run without the copy of its state", lr, func(dir string) {
 			made(t, dir, false)
 			edited(t, dir, rundir.Config, "lr: 0.001", "lr: 0.3")
-			if err := errors.Join(os.Remove(filepath.Join(dir, rundir.RecordFile)), os.Remove(filepath.Join(dir, rundir.StateFile))); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, errors.Join(os.Remove(filepath.Join(dir, rundir.RecordFile)), os.Remove(filepath.Join(dir, rundir.StateFile))))
 		}, false},
 		{"another seed", "seeds: [3]", func(dir string) {
 			made(t, dir, false)
@@ -134,9 +127,7 @@ func TestHistory(t *testing.T) {
 			runs := runsOf(t, x.plan)
 			for again := range 2 {
 				outcomes, err := Execute(context.Background(), dir, runs, Options{Log: plain.Logger(&said)})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				o := outcomes[0]
 				if own := filepath.Base(o.Dir) == "old"; own != x.own || o.State != Finished || o.Before != (x.own || again == 1) || o.Entry.Hash != o.Run.Hash || o.Other != "" {
 					t.Errorf("%s: %s, before %v: %v %q", o.Dir, o.State, o.Before, o.Problem, o.Other)
@@ -189,15 +180,11 @@ func withoutHashes(t testing.TB, dir string, change func(*rundir.Record)) {
 		err = json.Unmarshal(text, &r)
 	}
 	config, also := os.ReadFile(filepath.Join(dir, rundir.Config))
-	if err := errors.Join(err, also); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(err, also))
 	r.Config, r.Files, r.Sum = rundir.FileHash(config), nil, ""
 	change(&r)
 	if text, err = json.Marshal(r); err == nil {
 		err = os.WriteFile(path, text, 0o666)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/leak"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -96,11 +97,7 @@ const (
 // plan writes a plan with short runs.
 func plan(t testing.TB, runs string) string {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"tiny.yaml": tiny, "plan.yaml": "base: tiny.yaml\n" + runs + "set: {train.epochs: 150, train.checkpoint: 0.02, metrics: [dlsbd, mig]}\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	must.WriteAll(t, dir, map[string]string{"tiny.yaml": tiny, "plan.yaml": "base: tiny.yaml\n" + runs + "set: {train.epochs: 150, train.checkpoint: 0.02, metrics: [dlsbd, mig]}\n"})
 	return filepath.Join(dir, "plan.yaml")
 }
 
@@ -109,9 +106,7 @@ func program(t testing.TB, file, dir string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	cmd, log := exec.Command(os.Args[0], file, dir), &bytes.Buffer{}
 	cmd.Env, cmd.Stderr = append(os.Environ(), helperEnv+"=sweep"), log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	return cmd, log
 }
@@ -218,13 +213,9 @@ func TestCrash(t *testing.T) {
 // A stopped sweep lets its runs save, and reports this.
 func TestStopped(t *testing.T) {
 	p, err := Open(plan(t, fiveSeeds))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	planned, err := p.Runs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Setenv(helperEnv, "worker")
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -246,13 +237,9 @@ func TestStopped(t *testing.T) {
 // A process saves its run and ends if its parent has died. If another process holds the run, it reports this.
 func TestWork(t *testing.T) {
 	p, err := Open(plan(t, fiveSeeds))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	planned, err := p.Runs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -271,9 +258,7 @@ func TestWork(t *testing.T) {
 		t.Errorf("the starter has died: %v, %s", err, out.String())
 	}
 	held, err := rundir.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer held.Close()
 	t.Setenv(helperEnv, "worker")
 	if err := Processes(os.Args[0])(context.Background(), path, 1, func(int, int) {}); !errors.Is(err, rundir.ErrLocked) {
@@ -290,13 +275,9 @@ func TestWork(t *testing.T) {
 // A process rehearses a run. An invalid response and a crash are errors.
 func TestRehearseProcesses(t *testing.T) {
 	p, err := Open(plan(t, fiveSeeds))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	planned, err := p.Runs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Setenv(helperEnv, "rehearse")
 	rehearse := RehearseProcesses(os.Args[0])
 	for _, alone := range []bool{false, true} {

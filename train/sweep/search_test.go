@@ -12,6 +12,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -22,22 +23,16 @@ import (
 func searchOf(t testing.TB, text string) *Search {
 	t.Helper()
 	p, err := load(t, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	s, err := p.NewSearch()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return s
 }
 
 func execute(t testing.TB, s *Search, dir string, jobs int) *Trials {
 	t.Helper()
 	found, err := s.Execute(t.Context(), dir, Options{Jobs: jobs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return found
 }
 
@@ -93,9 +88,7 @@ func TestSearch(t *testing.T) {
 		t.Errorf("%v\n%q", preview, settingsOf(four))
 	}
 	// A removed trial is trained again.
-	if err := os.RemoveAll(six.List[1].Dir); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.RemoveAll(six.List[1].Dir))
 	again := execute(t, searchOf(t, randomSearch), dir, 1)
 	if !slices.Equal(settingsOf(again), settingsOf(four)) || again.List[1].Value != four.List[1].Value {
 		t.Errorf("after a removal: %q", settingsOf(again))
@@ -103,9 +96,7 @@ func TestSearch(t *testing.T) {
 	// Command repeats the same run.
 	command := searchOf(t, randomSearch).Command(best)
 	c, err := train.Load("tiny.yaml", []byte(tiny), command[3:]...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if hash, err := c.Hash(); err != nil || hash != best.ConfigHash {
 		t.Errorf("%q makes another run: %v", command, err)
 	}
@@ -153,9 +144,7 @@ func TestSearchTPE(t *testing.T) {
 	}
 	random := searchOf(t, strings.Replace(strings.Replace(tpeSearch, "tpe", "random", 1), "startup: 3", "seed: 0", 1))
 	none, err := random.Trials(t.Context(), filepath.Join(dir, "none"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	drawn := random.Preview(none, 6)
 	for i, s := range settingsOf(want) {
 		if (s == drawn[i].String()) != (i < 3) {
@@ -193,9 +182,7 @@ func TestSearchASHA(t *testing.T) {
 		}
 		whole := t.TempDir()
 		c, err := train.Load("tiny.yaml", []byte(tiny), searchOf(t, ashaSearch).Command(best)[3:]...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if _, err := train.Run(t.Context(), c, train.Options{Dir: filepath.Join(whole, "run")}); err != nil {
 			t.Fatal(err)
 		}
@@ -257,9 +244,7 @@ func TestSearchOther(t *testing.T) {
 	}
 	file := filepath.Join(dir, "trial000", rundir.TrialFile)
 	for _, text := range []string{"", "{", `{"trial": -1}`, `{"trial": 0, "search": "search: {"}`, `{"trial": 0}`} {
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, file, text)
 		if _, err := searchOf(t, randomSearch).Trials(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "trial.json") {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -309,9 +294,7 @@ func TestSearchMistakes(t *testing.T) {
 		}
 	}
 	p, err := load(t, randomSearch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := p.Runs(); err == nil {
 		t.Error("a search has runs")
 	}
@@ -331,13 +314,9 @@ search:
 `
 	open := func(method, set string) *Search {
 		p, err := Load("plan.yaml", []byte(strings.NewReplacer("METHOD", method, "EPOCHS", set).Replace(plan)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		s, err := p.NewSearch()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return s
 	}
 	asha := execute(t, open("asha:\n    min: 4\n    max: 60", "train.checkpoint: 60"), t.TempDir(), 1)

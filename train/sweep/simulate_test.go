@@ -4,15 +4,15 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // machines parses a list. Only runs take time on these machines.
 func machines(t *testing.T, text string) *Machines {
 	t.Helper()
 	m, err := ParseMachines(text + ",start=0,spread=0,latency=0,folder=0,run=0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m.Array = 1e9
 	return m
 }
@@ -78,9 +78,7 @@ func TestSimulateLimits(t *testing.T) {
 		"nodes=1,cores=2,start=0.5,spread=0,latency=0":     "the number of cores",
 	} {
 		m, err := ParseMachines(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		s, err := m.Simulate(equalRuns(20000, 60))
 		if err != nil || s.Limit(m) != want {
 			t.Errorf("%s: %q, %v; want %q (%+v)", text, s.Limit(m), err, want, s)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	. "github.com/unravel-ml/unravel/train/sweep"
@@ -33,22 +33,16 @@ metrics: [dlsbd]
 func load(t testing.TB, text string) (*Plan, error) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "tiny.yaml"), []byte(tiny), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, "tiny.yaml"), tiny)
 	return Load(filepath.Join(dir, "plan.yaml"), []byte("base: tiny.yaml\n"+text))
 }
 
 func runsOf(t testing.TB, text string) []Run {
 	t.Helper()
 	p, err := load(t, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	runs, err := p.Runs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return runs
 }
 
@@ -101,23 +95,13 @@ product:
 // TestBaseOfBase checks that the base of a sweep may build on another config.
 func TestBaseOfBase(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"tiny.yaml": tiny, "wide.yaml": "base: tiny.yaml\nname: wide\nset: {losses.1.kl.weight: 3}\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
+	must.WriteAll(t, dir, map[string]string{"tiny.yaml": tiny, "wide.yaml": "base: tiny.yaml\nname: wide\nset: {losses.1.kl.weight: 3}\n"})
 	p, err := Load(filepath.Join(dir, "plan.yaml"), []byte("base: wide.yaml\nset: {losses.0.reconstruction.weight: 2}\nseeds: [5]\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	runs, err := p.Runs()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	want, err := train.Load("tiny.yaml", []byte(tiny), "name=wide", "losses.1.kl.weight=3", "losses.0.reconstruction.weight=2", "seed=5")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	hash, err := want.Hash()
 	if err != nil || len(runs) != 1 || runs[0].Hash != hash || runs[0].Name != "wide" {
 		t.Errorf("runs %+v, want one of the hash %s (%v)", runs, hash, err)
@@ -153,9 +137,7 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 	p, err := Load("x.yaml", []byte("base: lsbd-vae/squar"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if _, err := p.Runs(); err == nil || !strings.Contains(err.Error(), `x.yaml:1:1: base: there is neither a file nor an experiment "lsbd-vae/squar"; did you mean "lsbd-vae/square"?`) {
 		t.Error(err)
 	}
@@ -189,24 +171,16 @@ func TestHash(t *testing.T) {
 	hash := func(text string, overrides ...string) string {
 		t.Helper()
 		c, err := train.Load("x.yaml", []byte(text), overrides...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		h, err := c.Hash()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return h
 	}
 	want := hash(tiny)
 	c, err := train.Load("x.yaml", []byte(tiny))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	resolved, err := c.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	older := strings.Replace(string(resolved), "  warmup: 0.0\n", "", 1) // a key that did not exist when the run was made
 	if older == string(resolved) {
 		t.Fatal("nothing was left out")
@@ -233,12 +207,7 @@ const four = "seeds: [0, 1]\nproduct: {losses.1.kl.weight: [1, 2]}"
 func TestNames(t *testing.T) {
 	runs, dir := runsOf(t, "seeds: [0]"), t.TempDir()
 	other := runsOf(t, "seeds: [1]")
-	if err := os.MkdirAll(filepath.Join(dir, "tiny"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "tiny", "notes.txt"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, "tiny", "notes.txt"), "")
 	for i, list := range [][]Run{runs, other, runs} {
 		outcomes, err := Execute(context.Background(), dir, list, Options{})
 		if want := []string{"tiny-2", "tiny-3", "tiny-2"}[i]; err != nil || filepath.Base(outcomes[0].Dir) != want {
@@ -336,9 +305,7 @@ func TestForecasts(t *testing.T) {
 		t.Fatal(err)
 	}
 	before, err := Folders(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	list, err := Forecasts(context.Background(), dir, runs, Forecasting{Jobs: 2, Rehearse: rehearseHere})
 	if err != nil || len(list) != 4 {
 		t.Fatal(err)
@@ -406,15 +373,11 @@ func TestForecastsWeights(t *testing.T) {
 func TestProgressLook(t *testing.T) {
 	dir, runs := t.TempDir(), runsOf(t, "seeds: [1, 2, 3, 4]")
 	p, err := Prepare(t.Context(), dir, runs, false, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	mark := p.Mark()
 	for n, ends := range [][]int{nil, {1}, {0, 3}, {2}} {
 		for _, i := range ends {
-			if err := rundir.RecordFailure(p.Outcomes()[i].Dir, errors.New("why"), time.Now()); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, rundir.RecordFailure(p.Outcomes()[i].Dir, errors.New("why"), time.Now()))
 		}
 		want := []int{4, 3, 1, 0}[n]
 		if done, err := p.Look(); err != nil || done != (want == 0) || p.Missing() != want || (p.Mark() == mark) != (n == 0) {

@@ -21,6 +21,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 	"github.com/unravel-ml/unravel/train/weights"
@@ -155,9 +156,7 @@ func (s setting) build(t *testing.T) testCase {
 	if strings.HasPrefix(s.more, "latent:") {
 		both = s.more
 	}
-	if err := config.Load(s.String(), fmt.Appendf(nil, "model: {%s: {%s}}", s.model, both), &read); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, config.Load(s.String(), fmt.Appendf(nil, "model: {%s: {%s}}", s.model, both), &read))
 	data := models.Data{Height: s.h, Width: s.w, Channels: s.c, Hierarchy: tree, Rotations: 1, Actions: []supervision.Action{{Name: "a+1", Step: 1}, {Name: "a-1", Step: -1}},
 		Factors: []factor.Factor{{Name: "a", Size: 4, Kind: factor.Circular}, {Name: "b", Size: 4, Kind: factor.Circular},
 			{Name: "pose", Size: 24, Kind: factor.Categorical, Rotations: rotation.Octahedral()}}}
@@ -242,13 +241,9 @@ func (c *testCase) encode(t *testing.T, n int) []float32 {
 	d := c.source.Data
 	g := nn.NewGraph(c.source.Model.Params())
 	in, err := g.Input("images", n, d.Height, d.Width, d.Channels)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	out, err := c.source.Model.Encode(g, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	images := c.images(n)
 	if c.source.Views != nil {
 		c.source.Views.Plain(images, d.Height, d.Width, d.Channels)
@@ -261,13 +256,9 @@ func (c *testCase) decode(t *testing.T, codes []float32, n int) []float32 {
 	t.Helper()
 	g := nn.NewGraph(c.source.Model.Params())
 	in, err := g.Input("codes", n, len(codes)/n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	out, err := c.source.Model.(models.Decoder).Decode(g, in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	images := run(t, in, out, codes)
 	kernel.Sigmoid(images, images)
 	return images
@@ -276,13 +267,9 @@ func (c *testCase) decode(t *testing.T, codes []float32, n int) []float32 {
 func run(t *testing.T, in, out *gorgonia.Node, values []float32) []float32 {
 	t.Helper()
 	m, err := machine.New(out.Graph(), out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	copy(nn.Data(in), values)
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, m.RunAll())
 	return slices.Clone(m.Value(out).Data().([]float32))
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/train/weights"
 )
@@ -183,9 +184,7 @@ func singles(x []float64) (y []float32) {
 func (c *testCase) file(t *testing.T, p weights.Part, l weights.Layout) *safetensors.File {
 	t.Helper()
 	f, err := safetensors.Decode(c.safetensors(t, p, l))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return f
 }
 
@@ -206,16 +205,14 @@ func TestRoundTrip(t *testing.T) {
 		c := s.build(t)
 		params := c.source.Model.Params()
 		for _, l := range []weights.Layout{weights.Native, weights.PyTorch} {
-			write(t, path, c.safetensors(t, "", l))
+			must.Write(t, path, c.safetensors(t, "", l))
 			want := map[string][]float32{}
 			for _, name := range params.Names() {
 				want[name] = slices.Clone(params.Get(name).Float32s())
 				clear(params.Get(name).Float32s())
 			}
 			f, err := weights.Open(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			loaded, err := c.source.Load(f, weights.LoadOptions{})
 			if err != nil {
 				t.Errorf("%s: layout %s: %v", c.name, l, err)
@@ -241,7 +238,7 @@ func TestOpenONNX(t *testing.T) {
 	if _, err := c.source.WriteONNX(&b, weights.Encoder, weights.Native); err != nil {
 		t.Fatal(err)
 	}
-	write(t, path, b.Bytes())
+	must.Write(t, path, b.Bytes())
 	if _, err := weights.Open(path); err == nil || !strings.Contains(err.Error(), "want its weights as safetensors") {
 		t.Errorf("error %v", err)
 	}

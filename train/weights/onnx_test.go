@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/onnx"
 	"github.com/unravel-ml/unravel/internal/onnx/onnxrun"
 	"github.com/unravel-ml/unravel/train/weights"
@@ -60,15 +61,13 @@ func runONNX(t *testing.T, node string, list []exported) []float64 {
 		for _, name := range []*string{&j.Model, &j.Input, &j.Output} {
 			*name = filepath.Join(dir, *name)
 		}
-		write(t, j.Model, e.model)
-		write(t, j.Input, bytesOf(e.in))
+		must.Write(t, j.Model, e.model)
+		must.Write(t, j.Input, bytesOf(e.in))
 		jobs = append(jobs, j)
 	}
 	text, err := json.Marshal(jobs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(dir, "jobs.json"), text)
+	must.OK(t, err)
+	must.Write(t, filepath.Join(dir, "jobs.json"), text)
 	command := exec.Command(node, "check.mjs", filepath.Join(dir, "jobs.json"))
 	command.Dir = runtimeFolder
 	if output, err := command.CombinedOutput(); err != nil {
@@ -102,13 +101,6 @@ func difference(got, want []float32) float64 {
 		scale = math.Max(scale, math.Abs(float64(w)))
 	}
 	return most / scale
-}
-
-func write(t *testing.T, path string, data []byte) {
-	t.Helper()
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // onnxruntime gives our codes and pixels for every model with every network, and every network with all activations and

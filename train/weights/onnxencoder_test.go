@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/onnx"
 	"github.com/unravel-ml/unravel/train/weights"
 )
@@ -55,15 +56,10 @@ func TestONNXEncoder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			file, err := onnx.Encode(&onnx.Model{Graph: onnx.Graph{Name: "g", Nodes: []onnx.Node{{Op: "Flatten", Inputs: []string{"x"}, Outputs: []string{"y"}}},
 				Inputs: []onnx.Value{{Name: "x", Shape: c.shape}}, Outputs: []onnx.Value{{Name: "y", Shape: []int{n, n}}}}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			path := filepath.Join(t.TempDir(), "e.onnx")
-			write(t, path, file)
+			must.OK(t, err)
+			path := must.Write(t, filepath.Join(t.TempDir(), "e.onnx"), file)
 			e, err := weights.ReadONNX(path, weights.ONNXOptions{Mean: c.mean, Std: c.std})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			d := counted{images: 150, channels: c.channels}
 			var done []int
 			codes, err := e.Encode(t.Context(), d, func(n int) { done = append(done, n) })
@@ -73,9 +69,7 @@ func TestONNXEncoder(t *testing.T) {
 				}
 				return
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if codes.Rows != 150 || codes.Cols != h*w*c.channels {
 				t.Fatalf("codes have shape [%d, %d]", codes.Rows, codes.Cols)
 			}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
@@ -22,9 +23,7 @@ func TestProducts(t *testing.T) {
 	} {
 		c := newCase(t, "ae", x.more, x.h, x.w, x.c)
 		o, err := c.source.Operations(x.part)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if o.Products != x.want {
 			t.Errorf("%s: %d products, want %d", x.more, o.Products, x.want)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/browser"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/train/weights"
 )
@@ -68,7 +69,7 @@ func TestPageComputesNetworks(t *testing.T) {
 	for _, name := range web.Scripts("explore") {
 		html += "<script>" + web.Text(name) + "</script>"
 	}
-	write(t, path, []byte(html))
+	must.Write(t, path, []byte(html))
 	page := browser.Open(t).Page(browser.File(path))
 	const n = 3
 	count, worst, used := 0, 0.0, map[string]bool{}
@@ -113,9 +114,7 @@ func computed(t *testing.T, page *browser.Page, c *testCase, p weights.Part, in 
 		}
 	}
 	text, err := json.Marshal([]any{d, web.Floats(in, n, len(in)/n)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var out []float32
 	page.Eval(fmt.Sprintf(`(() => {
 		const [network, rows] = %s, x = Unravel.array(rows), [n, width] = x.shape, d = Unravel.decoder(network), out = [];

@@ -42,27 +42,27 @@ func pixelEncoders() map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.N
 	for i, name := range kernel.ActivationNames() {
 		operations["activation "+name] = func(x *gorgonia.Node) (*gorgonia.Node, error) { return graph.Activate(x, graph.Activation(i)) }
 		operations["residual sum, "+name] = func(x *gorgonia.Node) (*gorgonia.Node, error) {
-			return layer.Add(x, must(graph.Activate(x, graph.Tanh)), graph.Activation(i))
+			return layer.Add(x, node(graph.Activate(x, graph.Tanh)), graph.Activation(i))
 		}
 	}
 	encoders := map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error){}
 	for name, f := range operations {
 		encoders[name] = func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
-			x = must(layer.Crop(x, 7, 7))
-			x, err := f(must(nn.Conv(g, x, "before", nn.ConvOptions{Out: 8, Kernel: 3})))
+			x = node(layer.Crop(x, 7, 7))
+			x, err := f(node(nn.Conv(g, x, "before", nn.ConvOptions{Out: 8, Kernel: 3})))
 			if err != nil {
 				return nil, err
 			}
-			x = must(nn.Conv(g, x, "after", nn.ConvOptions{Out: 2, Kernel: 3, Activation: graph.SiLU}))
-			return nn.Dropout(g, must(graph.Flatten(x)), "dropout", 0.5) // no effect outside training
+			x = node(nn.Conv(g, x, "after", nn.ConvOptions{Out: 2, Kernel: 3, Activation: graph.SiLU}))
+			return nn.Dropout(g, node(graph.Flatten(x)), "dropout", 0.5) // no effect outside training
 		}
 	}
 	encoders["residual sum of rows"] = func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
-		x = must(nn.Dense(g, must(graph.Flatten(x)), "dense", 5, graph.GELU))
+		x = node(nn.Dense(g, node(graph.Flatten(x)), "dense", 5, graph.GELU))
 		return layer.Add(x, x, graph.ELU)
 	}
 	encoders["interval of rows"] = func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
-		return latent.Interval(must(nn.Dense(g, must(graph.Flatten(x)), "dense", 5, graph.Linear)), -10, -6)
+		return latent.Interval(node(nn.Dense(g, node(graph.Flatten(x)), "dense", 5, graph.Linear)), -10, -6)
 	}
 	return encoders
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/weights"
 )
@@ -20,9 +21,7 @@ func smallSource(t *testing.T) (s weights.Source, tensors []weights.Tensor) {
 	settings.Encoder, settings.Latent = nn.EncoderChoice{Name: "mlp", Value: mlp}, 2
 	data := models.Data{Height: 2, Width: 2, Channels: 1}
 	model, err := settings.New(data, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, name := range model.Params().Names() {
 		p := model.Params().Get(name)
 		x := weights.Tensor{Name: name, Shape: slices.Clone(p.Shape()), Data: make([]float32, p.DataSize())}
@@ -133,9 +132,7 @@ func TestDigest(t *testing.T) {
 		_, list := smallSource(t)
 		change(list)
 		d, err := weights.NewFile("file", list).Digest(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return d
 	}
 	same := func([]weights.Tensor) {}

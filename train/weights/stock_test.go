@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/weights"
 )
@@ -47,8 +48,8 @@ func (c *chain) then(f func(x *gorgonia.Node) (*gorgonia.Node, error)) *chain {
 	return c
 }
 
-// must returns the node of a parameter or of an operation that cannot fail.
-func must(n *gorgonia.Node, err error) *gorgonia.Node {
+// node returns the node of a parameter or of an operation that cannot fail.
+func node(n *gorgonia.Node, err error) *gorgonia.Node {
 	if err != nil {
 		panic(err)
 	}
@@ -58,14 +59,14 @@ func must(n *gorgonia.Node, err error) *gorgonia.Node {
 // ownEncoders are networks of stock operations on 8x8 images with 3 channels.
 func ownEncoders() map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
 	param := func(g *nn.Graph, name string, shape ...int) *gorgonia.Node {
-		return must(g.Param(name, shape, nn.FanInUniform))
+		return node(g.Param(name, shape, nn.FanInUniform))
 	}
 	positive := func(x *gorgonia.Node) *gorgonia.Node { // above 1.5
-		return must(gorgonia.Add(must(gorgonia.Square(x)), gorgonia.NewConstant(float32(1.5))))
+		return node(gorgonia.Add(node(gorgonia.Square(x)), gorgonia.NewConstant(float32(1.5))))
 	}
 	rows := func(g *nn.Graph, x *gorgonia.Node, width int) *gorgonia.Node { // [N, width]
-		x = must(gorgonia.Reshape(x, tensor.Shape{x.Shape()[0], 192}))
-		return must(gorgonia.Mul(x, param(g, "in", 192, width)))
+		x = node(gorgonia.Reshape(x, tensor.Shape{x.Shape()[0], 192}))
+		return node(gorgonia.Mul(x, param(g, "in", 192, width)))
 	}
 	all := map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error){
 		"convolution": func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
@@ -84,7 +85,7 @@ func ownEncoders() map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Nod
 				}).x, c.err
 		},
 		"residual block": func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
-			h, err := nn.Dense(g, must(graph.Flatten(x)), "first", 6, graph.Tanh)
+			h, err := nn.Dense(g, node(graph.Flatten(x)), "first", 6, graph.Tanh)
 			if err != nil {
 				return nil, err
 			}
@@ -95,10 +96,10 @@ func ownEncoders() map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Nod
 			if y, err = graph.Add(y, h); err != nil {
 				return nil, err
 			}
-			return graph.ConcatColumns(y, must(graph.SliceColumns(h, 1, 3)), must(graph.StopGradient(must(graph.Scale(2, h)))))
+			return graph.ConcatColumns(y, node(graph.SliceColumns(h, 1, 3)), node(graph.StopGradient(node(graph.Scale(2, h)))))
 		},
 		"padding of a sequence": func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) { // height and width have separate padding
-			c := chain{x: must(gorgonia.Reshape(x, tensor.Shape{x.Shape()[0], 1, 16, 12}))}
+			c := chain{x: node(gorgonia.Reshape(x, tensor.Shape{x.Shape()[0], 1, 16, 12}))}
 			return c.then(func(x *gorgonia.Node) (*gorgonia.Node, error) {
 				return nn.Conv(g, x, "down", nn.ConvOptions{Out: 5, Kernel: 3, Stride: 2})
 			}).then(func(x *gorgonia.Node) (*gorgonia.Node, error) {
@@ -108,22 +109,22 @@ func ownEncoders() map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Nod
 			}).then(graph.Flatten).x, c.err
 		},
 		"softmax and sums": func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
-			h := must(gorgonia.SoftMax(rows(g, x, 6), 1))
-			sum := must(gorgonia.Sum(must(gorgonia.HadamardProd(h, h)), 1)) // [N]
-			sum = must(gorgonia.Reshape(sum, tensor.Shape{x.Shape()[0], 1}))
-			most := must(gorgonia.Reshape(must(gorgonia.Max(h, 1)), tensor.Shape{x.Shape()[0], 1}))
+			h := node(gorgonia.SoftMax(rows(g, x, 6), 1))
+			sum := node(gorgonia.Sum(node(gorgonia.HadamardProd(h, h)), 1)) // [N]
+			sum = node(gorgonia.Reshape(sum, tensor.Shape{x.Shape()[0], 1}))
+			most := node(gorgonia.Reshape(node(gorgonia.Max(h, 1)), tensor.Shape{x.Shape()[0], 1}))
 			wide, _, err := gorgonia.Broadcast(sum, h, gorgonia.NewBroadcastPattern([]byte{1}, nil))
 			if err != nil {
 				return nil, err
 			}
-			return gorgonia.Concat(1, must(gorgonia.HadamardDiv(h, wide)), most)
+			return gorgonia.Concat(1, node(gorgonia.HadamardDiv(h, wide)), most)
 		},
 		"products": func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
 			h := rows(g, x, 5)
-			v := must(gorgonia.Mul(h, param(g, "vector", 5))) // [N]
-			v = must(gorgonia.Reshape(v, tensor.Shape{x.Shape()[0], 1}))
-			back := must(gorgonia.Mul(h, must(gorgonia.Transpose(param(g, "other", 3, 5), 1, 0))))
-			return gorgonia.Concat(1, must(gorgonia.Sub(back, gorgonia.NewConstant(float32(0.25)))), v)
+			v := node(gorgonia.Mul(h, param(g, "vector", 5))) // [N]
+			v = node(gorgonia.Reshape(v, tensor.Shape{x.Shape()[0], 1}))
+			back := node(gorgonia.Mul(h, node(gorgonia.Transpose(param(g, "other", 3, 5), 1, 0))))
+			return gorgonia.Concat(1, node(gorgonia.Sub(back, gorgonia.NewConstant(float32(0.25)))), v)
 		},
 	}
 	tenth := gorgonia.NewConstant(float32(0.1))
@@ -137,7 +138,7 @@ func ownEncoders() map[string]func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Nod
 		"less": gorgonia.Lt, "greater": gorgonia.Gt, "at most": gorgonia.Lte, "at least": gorgonia.Gte,
 	} {
 		all["comparison "+name] = func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
-			return f(must(gorgonia.Tanh(rows(g, x, 5))), tenth, true)
+			return f(node(gorgonia.Tanh(rows(g, x, 5))), tenth, true)
 		}
 	}
 	for name, f := range map[string]func(*gorgonia.Node) (*gorgonia.Node, error){
@@ -159,9 +160,7 @@ func ownCase(t *testing.T, name string, encode func(g *nn.Graph, x *gorgonia.Nod
 	m := &own{params: nn.NewParams(1), encode: encode}
 	g := nn.NewGraph(m.params)
 	in, err := g.Input("images", 2, 8, 8, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	out, err := encode(g, in)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
@@ -189,7 +188,7 @@ func TestStockOperations(t *testing.T) {
 // Errors name the operations that cannot be exported.
 func TestNoTranslation(t *testing.T) {
 	dense := func(g *nn.Graph, x *gorgonia.Node) *gorgonia.Node {
-		return must(nn.Dense(g, must(graph.Flatten(x)), "net/dense", 4, graph.Linear))
+		return node(nn.Dense(g, node(graph.Flatten(x)), "net/dense", 4, graph.Linear))
 	}
 	for name, c := range map[string]struct {
 		encode func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error)
@@ -203,11 +202,11 @@ func TestNoTranslation(t *testing.T) {
 		}, "has no translation to ONNX"},
 		"moments of the batch": {func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
 			h := dense(g, x)
-			return layer.BatchNorm(h, must(layer.BatchMoments(h, 1)), nil, nil, layer.NormOptions{Epsilon: 1e-5})
+			return layer.BatchNorm(h, node(layer.BatchMoments(h, 1)), nil, nil, layer.NormOptions{Epsilon: 1e-5})
 		}, `the operation "batch moments" has no translation to ONNX`},
 		"rows of an input": {func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
 			h := dense(g, x)
-			return graph.Add(h, must(g.Input("noise", h.Shape()...)))
+			return graph.Add(h, node(g.Input("noise", h.Shape()...)))
 		}, `the input "noise" has a row for each image, (2, 4); want a shape that does not depend on the number of images`},
 		"another network": {func(g *nn.Graph, x *gorgonia.Node) (*gorgonia.Node, error) {
 			if h := dense(g, x); x.Shape()[0] == 2 {

@@ -1,4 +1,4 @@
-// Package clitest has code shared by tests of the command line and of documentation pages. It writes files, shortens
+// Package clitest has code shared by tests of the command line and of documentation pages. It writes data, shortens
 // Unravel's experiments, and reads served pages.
 package clitest
 
@@ -14,33 +14,8 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
-	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/must"
 )
-
-func WriteFile(t testing.TB, path string, content []byte) {
-	t.Helper()
-	if err := os.WriteFile(path, content, 0o666); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func ReadFile(t testing.TB, path string) []byte {
-	t.Helper()
-	content, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return content
-}
-
-func WriteNPY[T npy.Element](t testing.TB, path string, shape []int, data []T) {
-	t.Helper()
-	var b bytes.Buffer
-	if err := npy.Write(&b, shape, data); err != nil {
-		t.Fatal(err)
-	}
-	WriteFile(t, path, b.Bytes())
-}
 
 // HierarchyText is the hierarchy of HierarchicalFiles: z1 is active with option 2 alone.
 const HierarchyText = `[{"type": "categorical", "options": [[], [{"type": "continuous"}]]}, {"type": "continuous"}]`
@@ -63,11 +38,11 @@ func HierarchicalFiles(t *testing.T) {
 		components = append(components, int64(kind+4))
 	}
 	components[7] = -1
-	WriteNPY(t, "codes.npy", []int{400, 3}, codes)
-	WriteNPY(t, "components.npy", []int{400}, components)
-	WriteFile(t, "factors.csv", []byte(factors.String()))
-	WriteFile(t, "hierarchy.json", []byte(HierarchyText))
-	WriteFile(t, "flat.json", []byte(`[{"type": "continuous"}, {"type": "continuous"}]`))
+	must.WriteNPY(t, "codes.npy", []int{400, 3}, codes)
+	must.WriteNPY(t, "components.npy", []int{400}, components)
+	must.Write(t, "factors.csv", factors.String())
+	must.Write(t, "hierarchy.json", HierarchyText)
+	must.Write(t, "flat.json", `[{"type": "continuous"}, {"type": "continuous"}]`)
 }
 
 // WritePhotos writes pictures and a table of labels, with a cache for the test.
@@ -88,8 +63,8 @@ func WritePhotos(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := fmt.Sprintf("%d.png", i)
-		WriteFile(t, filepath.Join("photos", name), b.Bytes())
+		must.Write(t, filepath.Join("photos", name), b.Bytes())
 		labels += fmt.Sprintf("%s,%d,%d\n", name, i%5, i/20)
 	}
-	WriteFile(t, "labels.csv", []byte(labels))
+	must.Write(t, "labels.csv", labels)
 }

@@ -202,18 +202,19 @@ func (f *follower) find(ctx context.Context) (string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
+	id := ""
 	if err == nil && json.Unmarshal(text, &k) == nil && k.Scheduler == f.scheduler.Name() && k.ID != "" {
 		t, err := f.scheduler.Look(ctx, k.ID)
 		if err != nil && !errors.Is(err, ErrUnknown) {
 			return "", err
 		}
 		if t.Active() {
-			f.id = k.ID
-			f.say("job %s was submitted before; following it", f.id)
-			return f.id, nil
+			id = k.ID
 		}
 	}
-	id, err := f.scheduler.Find(ctx, f.job.Name)
+	if id == "" {
+		id, err = f.scheduler.Find(ctx, f.job.Name)
+	}
 	if id != "" {
 		f.id = id
 		f.say("job %s was submitted before; following it", id)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // kubernetesTest returns a job with texts that need quotes.
@@ -26,13 +28,9 @@ func kubernetesTest() (*Kubernetes, *Job) {
 func TestKubernetesText(t *testing.T) {
 	k, j := kubernetesTest()
 	text, err := k.Text(j)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	var m map[string]any
-	if err := yaml.Unmarshal(text, &m); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, yaml.Unmarshal(text, &m))
 	dig := func(path string) any {
 		var at any = m
 		for key := range strings.SplitSeq(path, ".") {
@@ -63,9 +61,7 @@ func TestKubernetesText(t *testing.T) {
 				j.Time, j.Limit, k.Namespace, k.User, j.Env = 0, 0, "", 0, nil
 			}
 			text, err := k.Text(j)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			cmd := exec.Command(program)
 			cmd.Stdin = bytes.NewReader(text)
 			if out, err := cmd.CombinedOutput(); err != nil {
@@ -98,9 +94,7 @@ func TestKubernetesCheck(t *testing.T) {
 func fakeKubectl(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "kubectl"), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.WriteFile(filepath.Join(dir, "kubectl"), []byte("#!/bin/sh\n"+script), 0o755))
 	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 

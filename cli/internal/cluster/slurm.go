@@ -51,7 +51,8 @@ func (Slurm) Most(ctx context.Context) (int, error) {
 
 // Text implements Scheduler. It returns the script of a job array.
 func (Slurm) Text(j *Job) ([]byte, error) {
-	if i := slices.IndexFunc(slices.Concat(j.Command, j.Env, []string{j.Work, j.Dir, j.Partition}), unprintable); i >= 0 {
+	texts := slices.Concat(j.Command, j.Env, []string{j.Work, j.Dir, j.Partition})
+	if strings.ContainsAny(strings.Join(texts, ""), "\n\r\x00") {
 		return nil, errors.New("a path, a variable or an argument of the job has a line break; Slurm's scripts cannot hold it")
 	}
 	script := struct {
@@ -84,9 +85,6 @@ func scriptOption(value string) string {
 	}
 	return value
 }
-
-// unprintable reports whether a text cannot be part of a line in a script.
-func unprintable(text string) bool { return strings.ContainsAny(text, "\n\r\x00") }
 
 // slurmTime formats a time as D-HH:MM:SS.
 func slurmTime(d time.Duration) string {

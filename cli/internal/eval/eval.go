@@ -125,9 +125,10 @@ func (c *Command) check() error {
 		return ui.Usagef("--best and --average choose weights of a run; want --run DIR")
 	case c.Encoder != "":
 		return nil
-	case c.Codes == "" && c.ofHierarchies():
-		return nil
 	case c.Codes == "" && slices.Equal(c.Metrics, []string{"h-error"}):
+		if c.Hierarchy != "" && c.TrueHierarchy != "" && c.Factors == "" {
+			return nil
+		}
 		return ui.Usagef("h-error compares two hierarchies; want --hierarchy FILE and --true-hierarchy FILE, or --run DIR")
 	case c.Codes == "":
 		return ui.Usagef("nothing to evaluate; want --run DIR, --encoder FILE dataset=NAME, or --codes FILE, with --factors FILE for metrics of factors")
@@ -153,11 +154,6 @@ func (c *Command) checkRepeats() error {
 		}
 	}
 	return nil
-}
-
-// ofHierarchies reports whether the metrics only compare two hierarchies and need no codes.
-func (c *Command) ofHierarchies() bool {
-	return c.Hierarchy != "" && c.TrueHierarchy != "" && c.Factors == "" && slices.Equal(c.Metrics, []string{"h-error"})
 }
 
 // Evaluation has the input of metrics, and the metrics to compute.

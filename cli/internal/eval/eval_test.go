@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -25,9 +25,7 @@ func (w waiting) Compute(context.Context, *metrics.Input) (metrics.Result, error
 
 func TestChosen(t *testing.T) {
 	h, err := hierarchy.Parse([]byte(`[{"type": "categorical", "options": [[], []]}, {"type": "continuous"}, {"type": "categorical", "options": [[], [], []]}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	table := [][]float64{{1, 3, 9}, {2, 0, 9}, {2, 1.5, 9}, {3, 3, 9}, {0, -1, 9}}
 	got := chosen(h, len(table), func(i, column int) float64 { return table[i][column] })
 	if fmt.Sprint(got) != "[[1 2] [0 0 2]]" {
@@ -38,16 +36,14 @@ func TestChosen(t *testing.T) {
 // Levels given as words have these names in reports.
 func TestEvalNames(t *testing.T) {
 	t.Chdir(t.TempDir())
-	clitest.WriteFile(t, "codes.csv", []byte("0,1\n1,0\n0.5,2\n"))
-	clitest.WriteFile(t, "factors.csv", []byte("animal,size\nowl,1\ncat,2\nowl,1\n"))
+	must.Write(t, "codes.csv", "0,1\n1,0\n0.5,2\n")
+	must.Write(t, "factors.csv", "animal,size\nowl,1\ncat,2\nowl,1\n")
 	var e Evaluation
-	if err := (&Command{Codes: "codes.csv", Factors: "factors.csv"}).readFiles(&e); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, (&Command{Codes: "codes.csv", Factors: "factors.csv"}).readFiles(&e))
 	if f := e.in.Factors; !slices.Equal(f[0].Names, []string{"cat", "owl"}) || f[1].Names != nil {
 		t.Errorf("names %q and %q; want cat and owl, and none", f[0].Names, f[1].Names)
 	}
-	clitest.WriteFile(t, "ids.csv", []byte("id,size\n1152921504606846977,1.5\n1152921504606846978,2\n1152921504606846977,\n"))
+	must.Write(t, "ids.csv", "id,size\n1152921504606846977,1.5\n1152921504606846978,2\n1152921504606846977,\n")
 	if err := (&Command{Codes: "codes.csv", Factors: "ids.csv"}).readFiles(&e); err != nil || e.in.Factors[0].Size != 2 {
 		t.Errorf("%+v, %v; want two ids", e.in.Factors, err)
 	}

@@ -15,7 +15,6 @@ package export
 import (
 	"context"
 	_ "embed" // for the README
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +29,7 @@ import (
 	"text/template"
 
 	"github.com/unravel-ml/unravel/internal/numeric"
+	"github.com/unravel-ml/unravel/train/rundir"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -102,11 +102,7 @@ func Write(ctx context.Context, dir string, d datasets.Dataset, from Source, sha
 	if err := writeFactors(files, s, d); err != nil {
 		return nil, err
 	}
-	_ = files.Write("set.json", func(w io.Writer) error { // Finish returns its error
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(s)
-	})
+	_ = files.Write("set.json", rundir.JSON(s)) // Finish returns its error
 	_ = files.Write("README.md", func(w io.Writer) error { return readmeTemplate.Execute(w, s) })
 	return s, files.Finish()
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestMain(m *testing.M) { os.Exit(long.Run(m)) }
@@ -29,18 +30,14 @@ func choice(t *testing.T, text string) catalog.Choice {
 	var c struct {
 		Dataset catalog.Choice `yaml:"dataset"`
 	}
-	if err := config.Load("test", []byte("dataset: "+text), &c); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, config.Load("test", []byte("dataset: "+text), &c))
 	return c.Dataset
 }
 
 func build(t *testing.T, text string) datasets.Dataset {
 	t.Helper()
 	d, err := choice(t, text).Build(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return d
 }
 
@@ -48,9 +45,7 @@ func write(t *testing.T, dir string, d datasets.Dataset, shard int64) *export.Se
 	t.Helper()
 	done := 0
 	s, err := export.Write(context.Background(), dir, d, export.Source{Dataset: d.Name()}, shard, func(n int) { done = n })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if done != d.Len() {
 		t.Errorf("progress ends at %d of %d images", done, d.Len())
 	}
@@ -142,9 +137,7 @@ func TestIncomplete(t *testing.T) {
 	}
 	levels := [][]int{{0, 0, 0}, {3, 1, datasets.Unknown}, {datasets.Unknown, 2, 1}, {0, 0, 1}}
 	want, err := datasets.FromPixels("mine", []uint8{0, 1, 2, 3, 4, 5, 6, 255}, 1, 2, 1, factors, levels)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	dir := t.TempDir()
 	s := write(t, dir, want, 2<<30)
 	if s.Type != "uint8" || len(s.Lost) > 0 {
@@ -156,9 +149,7 @@ func TestIncomplete(t *testing.T) {
 // Without a scale, bytes of 0 and 1 would be read as black and white.
 func TestDark(t *testing.T) {
 	want, err := datasets.FromPixels("dark", []uint8{0, 1, 1, 0}, 1, 2, 1, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	dir := t.TempDir()
 	s := write(t, dir, want, 2<<30)
 	same(t, build(t, s.Config(dir)), want, true)
@@ -166,9 +157,7 @@ func TestDark(t *testing.T) {
 
 func TestForeignFolder(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "images.npy"), []byte("mine"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(dir, "images.npy"), "mine")
 	_, err := export.Write(context.Background(), dir, build(t, "{square: {size: 8, side: 3}}"), export.Source{}, 2<<30, func(int) {})
 	if err == nil || !strings.Contains(err.Error(), "images.npy: no export has written this array") {
 		t.Error(err)
@@ -189,21 +178,14 @@ func TestShardErrors(t *testing.T) {
 		return err
 	}
 	second := filepath.Join(dir, s.Images[1])
-	text, err := os.ReadFile(second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Read(t, second)
 	for _, damage := range []struct {
 		text []byte
 		want string
 	}{{text[:len(text)-8], s.Images[1]}, {nil, "want"}} {
-		if err := os.WriteFile(second, damage.text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, second, damage.text)
 		if damage.text == nil {
-			if err := os.Remove(second); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.Remove(second))
 		}
 		if err := read(); err == nil || !strings.Contains(err.Error(), damage.want) {
 			t.Errorf("%d bytes: %v", len(damage.text), err)

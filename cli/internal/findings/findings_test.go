@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/cli/internal/findings"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -114,13 +115,9 @@ func TestOrders(t *testing.T) {
 // A column has no values if the scale does not show its data set. A column outside all scales is an error.
 func TestColumnElsewhere(t *testing.T) {
 	table, err := tables.Open("hierarchical-benchmark")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	r, err := table.Compute(t.Context(), tables.Options{RunsOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for column, want := range map[string]bool{"R4_c, both 3": true, "R4_c, both 4": false} {
 		zero := 0.0
 		f := Finding{Tests: []Test{{Table: r.Name, Column: column, Rows: []string{"AE"}, Above: &Bound{Value: &zero}}}}
@@ -134,9 +131,7 @@ func TestColumnElsewhere(t *testing.T) {
 // Unravel's papers name existing tables, rows and columns.
 func TestPapers(t *testing.T) {
 	papers, err := Papers()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	known := map[string]*tables.Result{}
 	for _, p := range papers {
 		for i := range p.Findings {

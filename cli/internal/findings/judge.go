@@ -89,7 +89,7 @@ func sideOf(name string, p *placed) side {
 	case c.Exact:
 	case c.Draws > 1:
 		s.error = c.Deviation / math.Sqrt(float64(c.Draws))
-	case p.trained():
+	case len(p.Runs) > 0:
 		s.error = p.spread()
 	}
 	if share := c.Length; share > 0 && share < enough {
@@ -106,9 +106,6 @@ type placed struct {
 	in     *tables.Result
 	column int
 }
-
-// trained reports whether the cell comes from runs.
-func (p *placed) trained() bool { return len(p.Runs) > 0 }
 
 // spread returns the assumed standard deviation of a single run of the cell. It is the printed deviation, if there is
 // one. Otherwise it is the largest deviation of the column's cells with several runs. Otherwise it is the standard

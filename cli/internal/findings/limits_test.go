@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/cli/internal/findings"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -56,9 +57,7 @@ func TestLimits(t *testing.T) {
 			"Kendall's tau of a and the printed order over 3 rows: -1.00, -1.00 to 0.33 with the pairs that may go either way"},
 	} {
 		papers, err := Load("f.yaml", []byte("papers: [{paper: p, title: t, findings: [{claim: c, section: s, tests: ["+c.test+"]}]}]"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		j, err := Judge(&papers[0].Findings[0], func(string) (*tables.Result, error) { return c.r, nil })
 		if err != nil || j.Verdict != c.verdict || j.Tests[0].Numbers != c.numbers {
 			t.Errorf("%s: %+v, %v; want %s, %q", name, j, err, c.verdict, c.numbers)
@@ -69,16 +68,10 @@ func TestLimits(t *testing.T) {
 // A printed deviation gives the variation of a single run.
 func TestPrintedSpread(t *testing.T) {
 	table, err := tables.Open("negative-free-figure4")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	r, err := table.Compute(t.Context(), tables.Options{Scale: tables.MediumScale, Ledger: table.Ledger(), RunsOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.FindLengths(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, r.FindLengths())
 	for i := range r.Rows { // as if all runs had trained for long
 		for j := range r.Rows[i].Cells {
 			r.Rows[i].Cells[j].Length = 1
@@ -102,13 +95,9 @@ func TestPrintedSpread(t *testing.T) {
 // A table that compares sixteen orders with themselves counts half of its cells, without the diagonal.
 func TestSummariseSymmetric(t *testing.T) {
 	table, err := tables.Open("enriching-table6")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	r, err := table.Compute(t.Context(), tables.Options{Scale: tables.MediumScale, Ledger: table.Ledger(), RunsOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	s, err := Summarise(r)
 	if err != nil || s.Printed != 120 || s.Computed != 120 || s.Repeated != 120 || s.Same+s.Near+s.Differs() != 120 || s.Opposite < 1 || s.Opposite > s.Differs()+s.Near || s.Shuffled < 1 {
 		t.Errorf("%+v, %v", s, err)

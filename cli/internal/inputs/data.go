@@ -68,17 +68,21 @@ func (c *EncoderFlags) Encode(ctx context.Context, s *ui.Streams) (d datasets.Da
 }
 
 func ChooseData(name string, options []string) (catalog.Choice, error) {
-	var settings struct {
-		Dataset catalog.Choice `yaml:"dataset"`
-	}
 	overrides := []string{"dataset=" + name}
 	for _, o := range options {
 		if !strings.Contains(o, "=") {
-			return settings.Dataset, ui.Usagef("%q is not an option; want name=value", o)
+			return catalog.Choice{}, ui.Usagef("%q is not an option; want name=value", o)
 		}
 		// the full key of a config is also accepted
 		key := strings.TrimPrefix(strings.TrimPrefix(o, "dataset."), name+".")
 		overrides = append(overrides, "dataset."+name+"."+key)
+	}
+	return loadData(overrides)
+}
+
+func loadData(overrides []string) (catalog.Choice, error) {
+	var settings struct {
+		Dataset catalog.Choice `yaml:"dataset"`
 	}
 	err := config.Load("", []byte("{}"), &settings, overrides...)
 	return settings.Dataset, err

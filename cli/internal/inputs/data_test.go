@@ -2,10 +2,10 @@ package inputs
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 )
 
@@ -30,12 +30,8 @@ func TestEmptyCodes(t *testing.T) {
 		"codes: " + path + " has shape [3 0]; want at least one row and one column": {3, 0},
 	} {
 		var b bytes.Buffer
-		if err := npy.Write(&b, shape, []float32{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, npy.Write(&b, shape, []float32{}))
+		must.Write(t, path, b.Bytes())
 		if _, err := ReadCodes(path, nil); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -87,11 +87,7 @@ func (o *OtherData) choose() (choice catalog.Choice, err error) {
 	if !strings.HasPrefix(name, "{") {
 		return ChooseData(name, options)
 	}
-	var settings struct {
-		Dataset catalog.Choice `yaml:"dataset"`
-	}
-	err = config.Load("", []byte("{}"), &settings, o.Set...)
-	return settings.Dataset, err
+	return loadData(o.Set)
 }
 
 // OpenData opens a run with the chosen weights on a device, and on the data set of the arguments if there is one.

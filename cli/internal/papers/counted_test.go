@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -21,9 +22,7 @@ var updateCounted = flag.Bool("update", false, "write counted.json, the counts o
 // runs, and of quotes.
 func TestCountedTables(t *testing.T) {
 	file, err := filepath.Abs("counted.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Chdir(t.TempDir()) // a folder without runs
 	names := []string{"enriching-table2", "hierarchical-table1", "lsbd-metric-table1", "enriching-table6"}
 	if long.Enabled() || *updateCounted {
@@ -35,9 +34,7 @@ func TestCountedTables(t *testing.T) {
 	}
 	for _, name := range names {
 		table, err := tables.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		var c countedTable
 		if c.Folders, err = table.RunsFolders(); err != nil {
 			t.Fatal(err)
@@ -52,18 +49,14 @@ func TestCountedTables(t *testing.T) {
 		fmt.Fprintf(&text, "{\"digest\": %q, \"tables\": {", made.Digest)
 		for i, name := range names {
 			line, err := json.Marshal(made.Tables[name])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if i > 0 {
 				text.WriteByte(',')
 			}
 			fmt.Fprintf(&text, "\n%q: %s", name, line)
 		}
 		text.WriteString("\n}}\n")
-		if err := os.WriteFile(file, text.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, file, text.Bytes())
 		return
 	}
 	const remedy = "go test ./cli/internal/papers -run TestCountedTables -update writes counted.json"
@@ -89,9 +82,7 @@ func TestCountedTablesWithRuns(t *testing.T) {
 		t.Fatal("the counts do not hold")
 	}
 	makeRuns := func(name string) {
-		if err := os.MkdirAll(filepath.Join(tableRuns, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.MkdirAll(filepath.Join(tableRuns, name), 0o755))
 	}
 	makeRuns("hierarchical-table1")
 	var recounted []string

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
@@ -16,9 +17,7 @@ func TestTableProgress(t *testing.T) {
 	s := &ui.Streams{Out: &out, Log: &log}
 	c := &Command{Scale: "quick"}
 	table, err := tables.Open("enriching-table4")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	table.Scales[0].Seeds = 30
 	if _, err := c.compute(t.Context(), table, s, time.Nanosecond); err != nil {
 		t.Fatal(err)

@@ -300,8 +300,8 @@ func (x *Comparison) writeFiles(dir string) error {
 
 const widest = 2 // minimum ratio between scales of codes for a warning
 
-// comparability lists reasons why values are hard to compare: other rows or factors, other options of a metric, or other
-// scales of codes.
+// comparability lists reasons why values are hard to compare: other rows or factors, other options of a metric, or
+// other scales of codes.
 func comparability(runs []*compared) (notes []string) {
 	all := map[string][]runResult{}
 	var names []string
@@ -490,7 +490,8 @@ func (x *Comparison) compareSettings(runs []*index.Run) {
 	x.Seeds = x.seedGroups(runs, columns)
 }
 
-// seedGroups lists groups of at least two runs that differ only in the seed. Of runs with the same seed, the first counts.
+// seedGroups lists groups of at least two runs that differ only in the seed. Of runs with the same seed, the first
+// counts.
 func (x *Comparison) seedGroups(runs []*index.Run, columns []index.Column) (groups []seedGroup) {
 	at := map[string]int{}
 	var all []seedGroup

@@ -121,7 +121,7 @@ func shownColumns(runs []*index.Run) []index.Column {
 			list = append(list, c)
 		case c.Name == "seconds":
 			list = append(append(list, index.Shown(runs)...), c)
-		case isResult(runs, c.Name) && (!strings.Contains(c.Name, ".") || c.Name == "fit.converged"):
+		case isResult(runs, c.Name) && mainResult(c.Name):
 			list = append(list, c)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train/sweep"
 	"github.com/unravel-ml/unravel/train/sweep/index"
@@ -15,9 +16,7 @@ import (
 func TestParseResults(t *testing.T) {
 	results := []metrics.Result{{Name: "mig", Value: 0.5}, {Name: "dlsbd", Value: 0.1, Better: metrics.LowerIsBetter, Notes: []string{"x"}}}
 	list, err := json.Marshal(results)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	got, err := ParseResults(list)
 	if err != nil || !reflect.DeepEqual(got, results) {
 		t.Errorf("%+v, %v", got, err)
@@ -53,9 +52,7 @@ func FuzzParseResults(f *testing.F) {
 			return
 		}
 		again, err := json.Marshal(list)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if len(list) == 0 {
 			return
 		}

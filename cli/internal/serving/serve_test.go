@@ -4,6 +4,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestReachable(t *testing.T) {
@@ -18,9 +20,7 @@ func TestReachable(t *testing.T) {
 		var list []net.Addr
 		for _, one := range strings.Fields(text) {
 			ip, network, err := net.ParseCIDR(one)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			list = append(list, &net.IPNet{IP: ip, Mask: network.Mask})
 		}
 		if got := reachable(list).String(); got != want {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/report/web"
 )
 
@@ -21,9 +22,7 @@ import (
 func small(t *testing.T) Source {
 	t.Helper()
 	var dot bytes.Buffer
-	if err := png.Encode(&dot, image.NewGray(image.Rect(0, 0, 30, 20))); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, png.Encode(&dot, image.NewGray(image.Rect(0, 0, 30, 20))))
 	return Source{
 		Name: "Small", Version: "v1", Front: "README.md", Repository: "https://example.com/blob/main/",
 		Groups: []Group{{"Start", []string{"README.md"}}, {"More", []string{"docs/a.md", "docs/deep/b.md"}}},
@@ -39,9 +38,7 @@ func small(t *testing.T) Source {
 
 func TestBuild(t *testing.T) {
 	files, err := Build(small(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for name, wanted := range map[string][]string{
 		"index.html": {`<title>Small</title>`, `href="docs/a.html#two-words"`, `href="https://example.com/blob/main/LICENSE"`, `<a class="picture" href="docs/dot.png">`,
 			`alt="a dot" width="30" height="20"`, `<span class="key">a</span>: <span class="text">&#34;#&#34;</span> <span class="comment"># &lt;b&gt;</span>`,
@@ -68,9 +65,7 @@ func TestBuild(t *testing.T) {
 // Every colour and font of the frame comes from the style of all pages.
 func TestStyle(t *testing.T) {
 	frame, err := assets.ReadFile("assets/site.css")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	names := regexp.MustCompile(`var\(--([a-z-]+)\)`).FindAllSubmatch(frame, -1)
 	for _, m := range names {
 		if !strings.Contains(web.Style(), "--"+string(m[1])+":") {
@@ -150,22 +145,14 @@ func TestWrite(t *testing.T) {
 		}
 		return Write(dir, all)
 	}
-	if err := write("index.html", "docs/a.html", "old/b.html"); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, write("index.html", "docs/a.html", "old/b.html"))
 	own := filepath.Join(dir, "CNAME")
-	if err := os.WriteFile(own, []byte("mine"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := write("index.html", "docs/c.html"); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, own, "mine")
+	must.OK(t, write("index.html", "docs/c.html"))
 	var names []string
 	for _, pattern := range []string{"*", "docs/*", "old/*"} {
 		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, f := range found {
 			rel, _ := filepath.Rel(dir, f)
 			names = append(names, filepath.ToSlash(rel))
@@ -181,17 +168,13 @@ func TestWrite(t *testing.T) {
 		t.Errorf("it is %q now, %v", text, err)
 	}
 	for _, text := range []string{"mine\n", manifest.Head + "\n../secret\n", manifest.Head + "\n/etc/passwd\n", manifest.Head + "\n.\n", ""} {
-		if err := os.WriteFile(filepath.Join(dir, Manifest), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(dir, Manifest), text)
 		if err := write("index.html"); err == nil {
 			t.Errorf("no error of the manifest %q", text)
 		}
 	}
 	foreign := t.TempDir()
-	if err := os.WriteFile(filepath.Join(foreign, "thesis.tex"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Write(t, filepath.Join(foreign, "thesis.tex"), "")
 	if err := Write(foreign, map[string][]byte{"index.html": nil}); !errors.Is(err, ErrForeign) || !strings.Contains(err.Error(), "thesis.tex") {
 		t.Errorf("a folder of somebody else: %v", err)
 	}

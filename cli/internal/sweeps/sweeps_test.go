@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
@@ -65,9 +66,7 @@ func TestSweepProgressRepeats(t *testing.T) {
 // An unfinished run has no seconds.
 func TestSweepListsUnfinishedRuns(t *testing.T) {
 	var b bytes.Buffer
-	if err := new(Command).print(&b, []sweep.Outcome{{Run: sweep.Run{Name: "a"}, Entry: sweep.Entry{State: sweep.Unfinished}}}); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, new(Command).print(&b, []sweep.Outcome{{Run: sweep.Run{Name: "a"}, Entry: sweep.Entry{State: sweep.Unfinished}}}))
 	if want := []string{"RUN", "STATE", "SECONDS", "RESULT", "a", "unfinished", "-", "-"}; !slices.Equal(strings.Fields(b.String()), want) {
 		t.Errorf("it prints %q, want the words %q", b.String(), want)
 	}
@@ -79,9 +78,7 @@ func TestPrepare(t *testing.T) {
 	var runs []sweep.Run
 	for _, name := range []string{"square", "square", "dsprites"} {
 		d, err := catalog.Registry.Named(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		var r sweep.Run
 		r.Config.Dataset = catalog.Choice(d)
 		runs = append(runs, r)

@@ -83,7 +83,7 @@ func (c *Export) Run(ctx context.Context, s *ui.Streams) error {
 		return err
 	}
 	if c.Card != "" {
-		card, err := newCard(c.Dir, e, r)
+		card, err := newCard(c.Dir, e, source, r)
 		if err == nil {
 			card.Best, card.Average = c.Best, c.Average
 			err = ui.WriteFile(c.Card, func(w io.Writer) error { return cardTemplate.Execute(w, card) })
@@ -163,15 +163,11 @@ type modelCard struct {
 	Metrics []metrics.Result
 }
 
-func newCard(dir string, e *train.Experiment, x exported) (*modelCard, error) {
+func newCard(dir string, e *train.Experiment, source *weights.Source, x exported) (*modelCard, error) {
 	h, w, channels := e.Data.ImageShape()
-	c := &modelCard{exported: x, Config: &e.Config, Shape: [3]int{h, w, channels}, Width: e.Coder.Width(), Trained: e.Model.Params().Trainable()}
+	c := &modelCard{exported: x, Config: &e.Config, Text: source.Config, Shape: [3]int{h, w, channels}, Width: e.Coder.Width(), Trained: e.Model.Params().Trainable()}
 	c.File = filepath.Base(x.File)
-	text, err := e.Config.Encode()
-	if err != nil {
-		return nil, err
-	}
-	c.Text = string(text)
+	var err error
 	if c.Record, err = rundir.ReadRecord(dir); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // plane returns codes of a grid of two factors with the given number of levels. Eight rows scatter around each pair of
@@ -30,9 +31,7 @@ func plane(levels int, seed uint64) (codes []float64, level func(factor string, 
 func implied(t *testing.T, a *Answers) (pairs int) {
 	t.Helper()
 	c, err := Unite(a, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for k, of := range c.Of {
 		size := make([]int, c.Count[k])
 		for _, class := range of {
@@ -54,19 +53,11 @@ func TestAskBeatsRandom(t *testing.T) {
 	asked, random := &Answers{Rows: rows}, &Answers{Rows: rows}
 	for round := range 4 {
 		q := Query{Count: 60, Factors: []string{"x", "y"}, Codes: codes, Width: 3, Explore: 0.1, Stream: rng.New(uint64(round), "ask")}
-		if err := Ask(asked, q); err != nil {
-			t.Fatal(err)
-		}
-		if err := asked.Fill(level); err != nil {
-			t.Fatal(err)
-		}
-		if err := Random(random, q); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, Ask(asked, q))
+		must.OK(t, asked.Fill(level))
+		must.OK(t, Random(random, q))
 	}
-	if err := random.Fill(level); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, random.Fill(level))
 	if len(asked.List) != 240 || len(random.List) != 240 || len(asked.Open)+len(random.Open) > 0 {
 		t.Fatalf("%d and %d answers", len(asked.List), len(random.List))
 	}
@@ -92,9 +83,7 @@ func TestAskNothingKnown(t *testing.T) {
 					apart[[2]int32{min(i, j), max(i, j)}] = true
 				}
 			}
-			if err := Ask(a, Query{Count: 40, Factors: []string{"x"}, Codes: given, Width: 3, Stream: rng.New(uint64(round), "ask")}); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, Ask(a, Query{Count: 40, Factors: []string{"x"}, Codes: given, Width: 3, Stream: rng.New(uint64(round), "ask")}))
 			joined := newUnion(rows, a.List)
 			for _, x := range a.Open {
 				i, j := before.find(x.A), before.find(x.B)
@@ -109,9 +98,7 @@ func TestAskNothingKnown(t *testing.T) {
 				}
 				break
 			}
-			if err := a.Fill(level); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, a.Fill(level))
 		}
 	}
 	// everything is known about two rows, and open questions are not asked again
@@ -128,9 +115,7 @@ func TestAskSeed(t *testing.T) {
 	codes, _, rows := plane(8, 3)
 	ask := func(seed uint64) []Answer {
 		a := &Answers{Rows: rows}
-		if err := Ask(a, Query{Count: 50, Factors: []string{"x"}, Codes: codes, Width: 3, Explore: 0.5, Stream: rng.New(seed, "ask")}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, Ask(a, Query{Count: 50, Factors: []string{"x"}, Codes: codes, Width: 3, Explore: 0.5, Stream: rng.New(seed, "ask")}))
 		return a.Open
 	}
 	if first := ask(1); !slices.Equal(first, ask(1)) || slices.Equal(first, ask(2)) {
@@ -142,12 +127,8 @@ func TestAskSeed(t *testing.T) {
 func TestLikely(t *testing.T) {
 	codes, level, rows := plane(6, 4)
 	a := &Answers{Rows: rows}
-	if err := Random(a, Query{Count: 400, Factors: []string{"x"}, Stream: rng.New(5, "ask")}); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Fill(level); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, Random(a, Query{Count: 400, Factors: []string{"x"}, Stream: rng.New(5, "ask")}))
+	must.OK(t, a.Fill(level))
 	z, width := standardised(codes, rows, 3)
 	l := newLikely(z, width, a.List, rng.New(6, "likely"))
 	if w := l.weights; !(w[0] > 5*w[1] && w[0] > 5*w[2]) {
@@ -186,9 +167,7 @@ func TestLikely(t *testing.T) {
 func TestRandomPairs(t *testing.T) {
 	for _, rows := range []int{2, 3} {
 		a := &Answers{Rows: rows}
-		if err := Random(a, Query{Count: 200, Factors: []string{"x", "y"}, Stream: rng.New(5, "random")}); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, Random(a, Query{Count: 200, Factors: []string{"x", "y"}, Stream: rng.New(5, "random")}))
 		seen := map[[3]int32]bool{}
 		for n, q := range a.Open {
 			seen[[3]int32{q.A, q.B, int32(q.Factor)}] = true

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestRead(t *testing.T) {
@@ -90,9 +92,7 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		var out bytes.Buffer
-		if err := Write(&out, a, nil); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, Write(&out, a, nil))
 		again, err := Read(&out, "g.csv", Rows{Count: 8})
 		if err != nil || len(again.List) != len(a.List) || len(again.Open) != len(a.Open) {
 			t.Fatalf("%q was read, then %+v: %v", text, again, err)
@@ -131,9 +131,7 @@ func many(count, rows, levels int, wrong float64) *Answers {
 
 func BenchmarkRead(b *testing.B) {
 	var text bytes.Buffer
-	if err := Write(&text, many(1<<20, 500000, 10, 0), nil); err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, Write(&text, many(1<<20, 500000, 10, 0), nil))
 	b.SetBytes(int64(text.Len()))
 	for b.Loop() {
 		if _, err := Read(bytes.NewReader(text.Bytes()), "f.csv", Rows{Count: 500000}); err != nil {

@@ -28,15 +28,6 @@ func Build(t testing.TB, b datasets.Builder) datasets.Dataset {
 	return d
 }
 
-// All lists the indices of all images.
-func All(d datasets.Dataset) []int {
-	list := make([]int, d.Len())
-	for i := range list {
-		list[i] = i
-	}
-	return list
-}
-
 // Toy is a data set of 1 x 1 images with any factors. The pixel of image i is i/Grid.Len().
 type Toy struct {
 	Grid    factor.Grid

@@ -8,13 +8,13 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets/internal/render"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 const modelnet = "../../public/testdata/modelnet"
@@ -23,16 +23,12 @@ const modelnet = "../../public/testdata/modelnet"
 func files(t testing.TB) map[string][]byte {
 	t.Helper()
 	z, err := zip.OpenReader(filepath.Join(modelnet, "ModelNet40.zip"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer z.Close()
 	found := map[string][]byte{}
 	for _, f := range z.File {
 		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if found[f.Name], err = io.ReadAll(r); err != nil {
 			t.Fatal(err)
 		}
@@ -42,14 +38,8 @@ func files(t testing.TB) map[string][]byte {
 }
 
 func TestReadModelNet(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(modelnet, "expected.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var expected map[string]json.RawMessage
-	if err := json.Unmarshal(data, &expected); err != nil {
-		t.Fatal(err)
-	}
+	must.ReadJSON(t, filepath.Join(modelnet, "expected.json"), &expected)
 	members, seen := files(t), 0
 	for name, raw := range expected {
 		if !strings.HasSuffix(name, ".off") {
@@ -62,9 +52,7 @@ func TestReadModelNet(t *testing.T) {
 			First               [3]float64 `json:"first_vertex"`
 			Last                [3]int32   `json:"last_triangle"`
 		}
-		if err := json.Unmarshal(raw, &want); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, json.Unmarshal(raw, &want))
 		seen++
 		m, err := Decode(name, members[name])
 		if err != nil {
@@ -157,9 +145,7 @@ func TestReadText(t *testing.T) {
 
 func TestOBJNormals(t *testing.T) {
 	m, err := Decode("a.obj", []byte("v 0 0 0\nv 1 0 0\nv 0 1 0\nvn 0 0 1\nvn 0 1 0\nf 1//1 2//1 3//1\nf 1//2 3/7/-1 -2//2\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	want := &Mesh{
 		Vertices:  [][3]float64{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 0}, {0, 1, 0}, {1, 0, 0}},
 		Normals:   [][3]float64{{0, 0, 1}, {0, 0, 1}, {0, 0, 1}, {0, 1, 0}, {0, 1, 0}, {0, 1, 0}},

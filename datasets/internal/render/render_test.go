@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets/internal/render"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // ball returns a sphere of radius 1 with flat triangles, rings from pole to pole.
@@ -35,17 +36,13 @@ func ball(rings int) *Mesh {
 func renderer(t testing.TB, size, samples int) *Renderer {
 	t.Helper()
 	r, err := NewRenderer(size, size, samples)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return r
 }
 
 func draw(t testing.TB, s *Scene, size, samples int) []uint8 {
 	t.Helper()
-	if err := s.Check(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, s.Check())
 	dst := make([]uint8, 3*size*size)
 	renderer(t, size, samples).Draw(s, dst)
 	return dst
@@ -62,13 +59,9 @@ func save(t testing.TB, name string, picture []uint8, size int) {
 		m.Set(i%size, i/size, color.RGBA{picture[3*i], picture[3*i+1], picture[3*i+2], 255})
 	}
 	f, err := os.Create(folder + "/" + name + ".png")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer f.Close()
-	if err := png.Encode(f, m); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, png.Encode(f, m))
 }
 
 // lamp returns a light from a direction, with strength 1 minus the ambient light.

@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // benchmark runs a tape repeatedly, and reports the rate for a number of multiplications.
@@ -19,9 +20,7 @@ func benchmark(b *testing.B, products float64, record func(t *vulkan.Tape, room 
 	record(tape, func(n int) vulkan.Buffer { return upload(b, d, normals(1, n)) })
 	play(b, tape)
 	for b.Loop() {
-		if err := tape.Run(); err != nil {
-			b.Fatal(err)
-		}
+		must.OK(b, tape.Run())
 	}
 	if products > 0 {
 		b.ReportMetric(2e-9*products*float64(b.N)/b.Elapsed().Seconds(), "GFLOP/s")
@@ -67,9 +66,7 @@ func BenchmarkCopies(b *testing.B) {
 	d := open(b)
 	const n = 1 << 22
 	x, err := d.AllocHost(4 * n)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	defer d.Free(x)
 	y := upload(b, d, make([]float32, n))
 	numbers := make([]float32, n)
@@ -81,9 +78,7 @@ func BenchmarkCopies(b *testing.B) {
 			tape.Copy(pair[0], pair[1])
 			play(b, tape)
 			for b.Loop() {
-				if err := tape.Run(); err != nil {
-					b.Fatal(err)
-				}
+				must.OK(b, tape.Run())
 			}
 			rate(b)
 		})

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // generate.sh names a compiler that compiles the sources to the committed SPIR-V.
@@ -32,10 +33,7 @@ func TestGenerated(t *testing.T) {
 		t.Errorf("%d files are kept; want %d", len(kept), len(made))
 	}
 	for _, path := range made {
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Read(t, path)
 		if got, err := os.ReadFile(filepath.Base(path)); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s differs from its source (%v); want: go generate ./internal/device/kernels", filepath.Base(path), err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -25,9 +26,7 @@ func zeros(n int) []float32 { return make([]float32, n) }
 func hostNumbers(t *testing.T, d *vulkan.Device) vulkan.Buffer {
 	t.Helper()
 	b, err := d.AllocHost(4 * kernels.Numbers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	t.Cleanup(func() { d.Free(b) })
 	return b
 }
@@ -39,17 +38,11 @@ func trained(t *testing.T, d *vulkan.Device, w vulkan.Buffer, n, steps int, g vu
 	tape := d.NewTape()
 	defer tape.Close()
 	record(tape)
-	if err := tape.Compile(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, tape.Compile())
 	for step := range steps {
-		if err := d.Upload(g, normals(uint64(100+step), n)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, d.Upload(g, normals(uint64(100+step), n)))
 		set(step)
-		if err := tape.Run(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, tape.Run())
 	}
 	return download(t, d, w, n)
 }
@@ -340,9 +333,7 @@ func TestSums(t *testing.T) {
 			if e := math.Abs(got - want); e > 1e-7*squares {
 				t.Errorf("sum %d of %d elements: %v; want %v", i, n, got, want)
 			}
-			if err := tape.Run(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, tape.Run())
 			if again := result(t, d, "sum", out[i], 1)[0]; again != got {
 				t.Errorf("sum %d of %d elements: %v, and %v in another run", i, n, got, again)
 			}

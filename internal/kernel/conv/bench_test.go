@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // convLayers are the layers of the conv64 networks. The names have the channels of the big and the small image.
@@ -69,9 +70,7 @@ func BenchmarkResNet18(b *testing.B) {
 				plan = NewMixed
 			}
 			p, err := plan(s, kernel.LinearActivation)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must.OK(b, err)
 			run := func(pass string, f func()) {
 				b.Run(fmt.Sprintf("%dx%d-%d-k%ds%d/%s%s", l.side, l.in, l.out, l.kernel, l.stride, precision, pass), func(b *testing.B) {
 					for b.Loop() {

@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // convCases have odd sizes, edges and tails.
@@ -109,9 +110,7 @@ func checkConvolution(t *testing.T, s kernel.ConvShape, transposed bool, a kerne
 		} else {
 			p, err = plan(shape, a)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		p.Forward(x, w, bias, y)
 		p.Backward(x, w, y, dy, dx, dw, db)
 		p.Forward(x, w, bias, y)
@@ -212,9 +211,7 @@ func TestChunks(t *testing.T) {
 			dy := kerneltest.Random(r, s.Batch*s.OutH*s.OutW*s.OutC)
 			gradient := func(change func(g *geometry)) []float32 {
 				p, err := New(s, kernel.LinearActivation)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				change(p.c.geometry)
 				p.c.plan(p.c.geometry, kernel.LinearActivation, false)
 				y, dw := make([]float32, len(dy)), kerneltest.Stale(len(w))

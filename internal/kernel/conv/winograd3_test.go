@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // sameShape is a SAME convolution.
@@ -72,9 +73,7 @@ func TestWinograd3Shared(t *testing.T) {
 		var dws [][]float32
 		for _, high := range long.Sample([]int{12, 5, 1}, 2) {
 			p, err := New(s, kernel.LinearActivation)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if !p.fast.gather.shared || !p.fast.spread.shared || !p.fast.gradient.shared {
 				t.Fatal("the threads do not share tiles")
 			}
@@ -112,9 +111,7 @@ func TestWinograd3Accuracy(t *testing.T) {
 				w[i] *= float32(math.Sqrt(2.0 / 9 / 512))
 			}
 			p, err := New(shape, kernel.LinearActivation)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			y, dx, dw := kerneltest.Stale(len(dy)), kerneltest.Stale(len(x)), kerneltest.Stale(len(w))
 			bias := make([]float32, shape.OutC)
 			p.Forward(x, w, bias, y)
@@ -147,9 +144,7 @@ func TestWinograd3Fits(t *testing.T) {
 		{sameShape(64, 1, 64, 64, 64, 3, 1), false}, {sameShape(64, 2, 2, 64, 64, 3, 1), false}, {sameShape(1, 8, 8, 512, 512, 3, 1), true}, {sameShape(1, 64, 64, 64, 15, 3, 1), false},
 	} {
 		p, err := New(c.shape, kernel.LinearActivation)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got := p.fast != nil; got != c.want {
 			t.Errorf("%+v: by tiles %v, want %v", c.shape, got, c.want)
 		}
@@ -176,9 +171,7 @@ func TestConvBatches(t *testing.T) {
 		run := func(n int) []float32 {
 			s.Batch = n
 			c, err := New(s, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			y := make([]float32, n*result)
 			c.Forward(x[:n*size], w, bias, y)
 			return y

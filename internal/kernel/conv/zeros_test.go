@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // In the forward pass a pixel is exactly 0 if all its inputs are 0. Otherwise rounding would decide whether a ReLU lets
@@ -43,18 +44,14 @@ func checkZeros(t *testing.T, side, big, small int) {
 	}
 	s := kernel.ConvShape{Batch: batch, InH: side, InW: side, InC: big, OutH: half, OutW: half, OutC: small, Kernel: 4, Stride: 2, PadH: 1, PadW: 1}
 	p, err := New(s, kernel.LinearActivation)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	y := kerneltest.Stale(batch * half * half * small)
 	p.Forward(patch(side, big), kerneltest.Random(r, 16*big*small), make([]float32, small), y)
 	outside(t, "convolution", y, half, small, (side/2-3)/2, (side/2+3)/2)
 
 	s.InH, s.InW, s.InC, s.OutH, s.OutW, s.OutC = s.OutH, s.OutW, s.OutC, s.InH, s.InW, s.InC
 	q, err := NewTranspose(s, kernel.LinearActivation)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	x := kerneltest.Stale(batch * side * side * big)
 	q.Forward(patch(half, small), kerneltest.Random(r, 16*big*small), make([]float32, big), x)
 	outside(t, "transposed convolution", x, side, big, 2*(half/2-1)-1, 2*(half/2+1)+2)
@@ -83,15 +80,11 @@ func checkZeros3(t *testing.T, in, out, padding int) {
 			y := kerneltest.Stale(2 * s.OutH * s.OutW * out)
 			if transposed {
 				p, err := NewTranspose(s, a)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				p.Forward(x, w, bias, y)
 			} else {
 				p, err := New(s, a)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				p.Forward(x, w, bias, y)
 			}
 			seen := 0

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
 	"github.com/unravel-ml/unravel/internal/kernel/simd"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // denseCases are sizes at and near the edges of panels, blocks of rows and pieces of long sums. Some have rows that
@@ -48,9 +49,7 @@ func checkDense(t *testing.T, rows, in, out int, a kernel.Activation, mixed bool
 		} else {
 			d, err = New(rows, in, out, a)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		y, dx, dw, db := kerneltest.Stale(rows*out), kerneltest.Stale(rows*in), kerneltest.Stale(in*out), kerneltest.Stale(out)
 		for range 2 {
 			d.Forward(x, w, bias, y)

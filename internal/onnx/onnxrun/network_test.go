@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/onnx"
 	"github.com/unravel-ml/unravel/internal/onnx/onnxrun"
 )
@@ -100,9 +101,7 @@ func TestRunErrors(t *testing.T) {
 		{`node ReduceMax "r": axis 2 is out of range for a value of 2 axes`, node("ReduceMax", "r", "x", "y", "axes", []int{2}), []int{2, 2}},
 	} {
 		n, err := onnxrun.New(model(c.node), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		size := 1
 		for _, d := range c.shape {
 			size *= d
@@ -112,9 +111,7 @@ func TestRunErrors(t *testing.T) {
 		}
 	}
 	n, err := onnxrun.New(model(node("Relu", "r", "x", "y")), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := n.Run(ctx, &onnx.Tensor{Shape: []int{1}, Floats: []float32{1}}); !errors.Is(err, context.Canceled) {
@@ -132,9 +129,7 @@ func TestOrder(t *testing.T) {
 	}
 	m.Graph.Nodes = append(m.Graph.Nodes, node("Neg", "first", "x", "v0"))
 	n, err := onnxrun.New(m, "y")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	y, err := n.Run(t.Context(), &onnx.Tensor{Shape: []int{2}, Floats: []float32{1, -3}})
 	if err != nil || !slices.Equal(y.Floats, []float32{-2, 6}) {
 		t.Errorf("%v, %v", y, err)
@@ -146,9 +141,7 @@ func TestThreads(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	data := goldenCases(t)["torch_layers_unfolded"]
 	m, err := onnx.Decode(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	const n, c, h, w = 7, 2, 15, 14
 	first, last := make([]float32, n*c*h*w), make([]float32, n*c*h*w)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -164,17 +157,11 @@ func TestThreads(t *testing.T) {
 	for _, threads := range []int{1, 2, 5} {
 		runtime.GOMAXPROCS(threads)
 		net, err := onnxrun.New(m, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		y, err := net.Run(t.Context(), &onnx.Tensor{Shape: []int{n, c, h, w}, Floats: first})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		z, err := net.RunImages(t.Context(), &onnx.Tensor{Shape: []int{n, h, w, c}, Floats: last})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if want == nil {
 			want = y.Floats
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/onnx"
 	"github.com/unravel-ml/unravel/internal/onnx/onnxrun"
 )
@@ -19,20 +20,14 @@ import (
 func goldenCases(t testing.TB) map[string][]byte {
 	t.Helper()
 	archive, err := zip.OpenReader("testdata/operators.zip")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer archive.Close()
 	cases := map[string][]byte{}
 	for _, f := range archive.File {
 		r, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		data, err := io.ReadAll(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		cases[strings.TrimSuffix(f.Name, ".onnx")] = data
 	}
 	return cases
@@ -50,20 +45,14 @@ func TestOperators(t *testing.T) {
 	for name, data := range goldenCases(t) {
 		t.Run(name, func(t *testing.T) {
 			m, err := onnx.Decode(data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			for _, n := range m.Graph.Nodes {
 				seen[n.Op] = true
 			}
 			n, err := onnxrun.New(m, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			y, err := n.Run(t.Context(), weight(m, "test.given"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, err)
 			if err := compare(y, weight(m, "test.want")); err != nil {
 				t.Error(err)
 			}
@@ -103,9 +92,7 @@ func tensor(t *testing.T, text string) onnx.Tensor {
 	x := onnx.Tensor{Shape: []int{}}
 	number := func(s string) float64 {
 		v, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return v
 	}
 	for _, d := range strings.FieldsFunc(head[1:], func(r rune) bool { return r == 'x' }) {

@@ -7,19 +7,16 @@ import (
 	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestGroupSheet(t *testing.T) {
 	d := build(t, &drawn.Sprites{Size: 16, Channels: 1, Scales: 2, Orientations: 4, Positions: 4})
 	for _, s := range []supervision.Kind{&supervision.Changes{Law: "uniform", Redraw: "any", Rate: 1, K: 2}, supervision.NewChanges()} {
 		split, err := s.Split(d, rng.New(1, "supervision"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		picture, err := Groups(d, split, Options{Rows: 5, Scale: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if size := picture.Bounds().Size(); size.Y != 14+2*20+5*16+4*4+14 {
 			t.Errorf("a sheet of %v; want two lines and five rows", size)
 		}

@@ -11,6 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // build builds a data set. Without the flag -long, it reduces slow data sets.
@@ -27,18 +29,8 @@ func build(t *testing.T, s datasets.Builder) datasets.Dataset {
 		}
 	}
 	d, err := s.Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return d
-}
-
-func seq(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = i
-	}
-	return list
 }
 
 func TestContactSheet(t *testing.T) {
@@ -49,16 +41,12 @@ func TestContactSheet(t *testing.T) {
 		}
 		d := build(t, e.New())
 		img, err := Contact(d, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		row, column, err := factorsOf(d, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		rows, columns := min(8, d.Factors()[row].Size), min(12, d.Factors()[column].Size)
 		if h, ok := d.(datasets.Hierarchical); ok {
-			_, choices := datasets.PathsOf(h, seq(h.Len()))
+			_, choices := datasets.PathsOf(h, numeric.UpTo(h.Len()))
 			rows, columns = min(8, len(choices)), 12
 		}
 		if b := img.Bounds(); b.Dx() < columns*64 || b.Dy() < rows*64 || b.Dx() > 1400 {
@@ -89,9 +77,7 @@ func TestSheetFactors(t *testing.T) {
 		"cars": "object azimuth", "norb": "category azimuth", "arm": "object_color horizontal_axis",
 	} {
 		c, err := catalog.Named(set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		d := build(t, c.Value)
 		row, column, err := factorsOf(d, Options{})
 		if got := d.Factors()[row].Name + " " + d.Factors()[column].Name; got != want || err != nil {
@@ -124,18 +110,12 @@ func TestSheetInOrder(t *testing.T) {
 		levels[i] = []int{i / 10}
 	}
 	plain, err := datasets.FromPixels("plain", pixels, 2, 2, 1, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	groups, err := datasets.FromPixels("groups", pixels, 2, 2, 1, []factor.Factor{{Name: "group", Size: 4}}, levels)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, d := range []datasets.Dataset{plain, groups} {
 		few, err := Contact(d, Options{Rows: 2, Columns: 3, Scale: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		found := map[uint32]bool{} // the greys of the sheet
 		for y := range few.Bounds().Dy() {
 			for x := range few.Bounds().Dx() {
@@ -155,9 +135,7 @@ func TestSheetInOrder(t *testing.T) {
 	}
 	levels[0], levels[10] = []int{datasets.Unknown}, []int{datasets.Unknown}
 	gaps, err := datasets.FromPixels("gaps", pixels, 2, 2, 1, []factor.Factor{{Name: "group", Size: 4}}, levels)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for d, first := range map[datasets.Dataset][]int{groups: {0, 10, 20, 30}, gaps: {1, 11, 20, 30}} {
 		if got := firstImages(d, -1, 0, []int{0}, []int{0, 1, 2, 3}, nil); !slices.Equal(got[0], first) {
 			t.Errorf("%s: first images %v, want %v", d.Name(), got, first)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // Thumbnails of any images remain within their bounds.
@@ -17,11 +18,7 @@ func TestThumbnails(t *testing.T) {
 	long.NotShort(t)
 	for _, size := range long.Sample([]struct{ h, w, c int }{{200, 100, 3}, {64, 64, 1}, {1, 50, 2}, {1, 1, 7}, {8, 8, 5}}, 3) {
 		d := noise{size.h, size.w, size.c}
-		images := make([]int, 500)
-		for i := range images {
-			images[i] = i
-		}
-		s, err := Thumbnails(d, images)
+		s, err := Thumbnails(d, numeric.UpTo(500))
 		if err != nil {
 			t.Fatal(size, err)
 		}

@@ -5,6 +5,8 @@ import (
 	"path"
 	"regexp"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // defined matches the names that a script adds to the global of pages.
@@ -13,9 +15,7 @@ var defined = regexp.MustCompile(`(?m)^\s*Unravel\.([A-Za-z]+) = (?:async )?(?:f
 // Scripts on a page share one global object: the last definition of a name wins.
 func TestNamesAreDefinedOnce(t *testing.T) {
 	files, err := fs.Glob(files, "*.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	at := map[string]string{}
 	for _, file := range files {
 		for _, m := range defined.FindAllStringSubmatch(Text(file), -1) {

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Half agrees with the definition at difficult points: ties, subnormal numbers, overflow and signs.
@@ -80,9 +82,7 @@ func TestScripts(t *testing.T) {
 		t.Errorf("%q comes first", list[0])
 	}
 	all, err := fs.Glob(files, "*.js")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, name := range all {
 		if !seen[name] {
 			t.Errorf("no widget has %s", name)
@@ -143,9 +143,7 @@ const read = (text) => Unravel.array(JSON.parse(text));
 		{halves([]float32{0, -1.5, 65504, 1.0 / (1 << 24), float32(math.Inf(1)), float32(math.NaN())}, 6), "[0, -1.5, 65504, 2 ** -24, Infinity, NaN]"},
 	} {
 		text, err := json.Marshal(c.array)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		script += "same(read('" + string(text) + "'), " + c.want + ");\n"
 	}
 	for v, want := range map[string]string{"0": "0", "1234.56": "1235", "-0.5": "−0.5", "1e-9": "1e−9", "1.25e9": "1.25e+9", "NaN": "unknown", "-Infinity": "−∞", "100": "100", "0.1 + 0.2": "0.3"} {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/gbt"
+	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // pick returns some values of a column.
@@ -34,9 +36,7 @@ func distinct(values []float64) (different []float64, whole bool) {
 func tableOf(t *testing.T, column []float64) *gbt.Columns {
 	t.Helper()
 	c, err := gbt.NewColumns(len(column), 1, column)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return c
 }
 
@@ -79,19 +79,12 @@ func slowPredict(t *testing.T, from, to []float64, rows []bool, order []int) flo
 // slowRegress estimates y of rows from x alone, one row at a time. Package gbt checks its columns against whole tables.
 func slowRegress(t *testing.T, x, y, at []float64) (estimates []float64) {
 	t.Helper()
-	order := make([]int, len(x))
-	for i := range order {
-		order[i] = i
-	}
+	order := numeric.UpTo(len(x))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
 	column, err := gbt.NewColumn(pick(order, x))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	groups, err := column.Regress(context.Background(), pick(order, y), gbt.Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for _, v := range at {
 		estimates = append(estimates, groups[column.Groups([]float64{v})[0]])
 	}
@@ -105,13 +98,9 @@ func slowAccuracy(t *testing.T, x, testX *gbt.Columns, y, testY []float64) float
 		classes = append(classes, int(v))
 	}
 	c, err := gbt.FitClassifier(context.Background(), x, classes, gbt.Defaults())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	predicted, err := c.Predict(context.Background(), testX)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	right := 0.0
 	for i, class := range predicted {
 		if class == int(testY[i]) {
@@ -142,9 +131,7 @@ func TestPredict(t *testing.T) {
 				}
 				order := stream.Perm(n)
 				got, err := score(from, to, rows, order)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.OK(t, err)
 				if want := slowPredict(t, from, to, rows, order); math.Abs(got-want) > 1e-9 {
 					off++
 					if name == "number" || name == "halves" || name == "eleven" { // classifiers have equal cuts, and rounding chooses

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // The parent is the nearest enclosed component that is not an ancestor of another enclosed component.
@@ -95,9 +97,7 @@ func TestEnclosuresOfRepeatedCodes(t *testing.T) {
 	groups := [][]int32{{0, 1}, {2, 3, 4, 5}, {6, 7}, {8, 9}}
 	result := &Result{Components: []Component{{Dim: 1}, {Dim: 2}, {Dim: 2}, {Dim: 3}}, Labels: []int{0, 0, 1, 1, 1, 1, 2, 2, 3, 3}}
 	got, err := r.enclosures(context.Background(), result, groups)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	inf := math.Inf(1)
 	want := [][]float64{{inf, inf, inf, inf}, {0, inf, inf, inf}, {inf, inf, inf, inf}, {(2 + 1) / 2.0 / 4, (2 + 2 + 1 + 1) / 4.0 / 4, 1 / 4.0, inf}}
 	if !slices.EqualFunc(got, want, slices.Equal) {

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
@@ -19,9 +20,7 @@ func curved(t testing.TB, c drawn.Chopsticks, n int) (codes []float64, d int, pa
 	t.Helper()
 	c.Samples, c.Overwrite = n, "none"
 	set, err := c.Build(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	row, images, all := make([]float32, 64), make([]int, n), make([]float64, 64*n)
 	for i := range n {
 		images[i] = i
@@ -79,9 +78,7 @@ func BenchmarkRun(b *testing.B) {
 						last, at = stage, time.Now()
 					}
 				})
-				if err != nil {
-					b.Fatal(err)
-				}
+				must.OK(b, err)
 				b.Logf("%d parts, %d to merge, %d components, coverage %.3f, purity %.3f\n%v", r.Initial, r.Merging, len(r.Components), r.Coverage, purity(r, path), r.Hierarchy)
 			}
 			scaling.Report(b, func() {

@@ -2,13 +2,12 @@ package mimosa
 
 import (
 	"context"
-	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
@@ -17,21 +16,8 @@ import (
 func readMatrix(t testing.TB, path string) (data []float64, cols int) {
 	t.Helper()
 	a, err := npy.ReadFile[float64](path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return a.Data, a.Shape[len(a.Shape)-1]
-}
-
-func readJSON(t testing.TB, path string, v any) {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err == nil {
-		err = json.Unmarshal(text, v)
-	}
-	if err != nil {
-		t.Fatalf("%s: %v", path, err)
-	}
 }
 
 // TestLocalSVDGolden compares planes with the paper's code.
@@ -47,7 +33,7 @@ func TestLocalSVDGolden(t *testing.T) {
 		Ransac    float64     `json:"ransac_frac"`
 		MinCosine float64     `json:"cos_simil_thresh"`
 	}
-	readJSON(t, "testdata/local_svd/expected.json", &cases)
+	must.ReadJSON(t, "testdata/local_svd/expected.json", &cases)
 	if len(cases) < 15 {
 		t.Fatalf("%d cases", len(cases))
 	}
@@ -120,11 +106,9 @@ func TestMimosaGolden(t *testing.T) {
 		codes, d := readMatrix(t, filepath.Join(dir, "codes.npy"))
 		labels, _ := readMatrix(t, filepath.Join(dir, "component_label.npy"))
 		var want expected
-		readJSON(t, filepath.Join(dir, "expected.json"), &want)
+		must.ReadJSON(t, filepath.Join(dir, "expected.json"), &want)
 		got, err := Run(context.Background(), codes, d, goldenOptions(want), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		var dims, sizes []int
 		for _, c := range got.Components {
 			dims = append(dims, c.Dim)

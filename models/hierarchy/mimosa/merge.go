@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
@@ -124,10 +125,7 @@ func (r *run) merge(ctx context.Context, parts, edges [][]int32) ([][]int32, err
 	if err != nil {
 		return nil, err
 	}
-	root := make([]int, len(parts)) // the first part of a group
-	for p := range root {
-		root[p] = p
-	}
+	root := numeric.UpTo(len(parts)) // the first part of a group
 	find := func(p int) int {
 		for root[p] != p {
 			p = root[p]

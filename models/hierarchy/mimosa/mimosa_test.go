@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -27,9 +28,7 @@ func quick() Options {
 func learn(t testing.TB, codes []float64, d int, o Options) *Result {
 	t.Helper()
 	r, err := Run(context.Background(), codes, d, o, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return r
 }
 
@@ -47,9 +46,7 @@ func cloud(s *rng.Stream, n int, centre, half []float64) []float64 {
 func parse(t testing.TB, text string) hierarchy.Hierarchy {
 	t.Helper()
 	h, err := hierarchy.Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return h
 }
 
@@ -167,9 +164,7 @@ func TestChopsticks(t *testing.T) {
 		r := learn(t, codes, d, o)
 		set.Samples, set.Overwrite = 1, "none"
 		one, err := set.Build(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got := hierarchy.Distance(r.Hierarchy, one.(datasets.Hierarchical).Hierarchy()); got != 0 {
 			t.Errorf("%s %d: H-error %d\n%v", test.variant, test.depth, got, r.Hierarchy)
 		}
@@ -366,9 +361,7 @@ func TestStops(t *testing.T) {
 		})
 		return err
 	}
-	if err := learnAll(""); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, learnAll(""))
 	if len(stages) != 6 {
 		t.Errorf("stages %v", stages)
 	}

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // The tree finds the same points as sorting all distances. Ties go to the lower number.
@@ -306,9 +307,7 @@ func TestEdgesUseSoManyNeighbours(t *testing.T) {
 			neighbors: make([]int32, n*40), dim: slices.Repeat([]int32{1}, n), axes: slices.Repeat([]float64{1}, n),
 		}
 		edges, err := r.findEdges(context.Background(), [][]int32{upTo(n)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		if got := slices.Contains(edges[0], 0); got != want {
 			t.Errorf("%d on the right: edge %v, want %v", right, got, want)
 		}

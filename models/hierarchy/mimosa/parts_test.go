@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -18,9 +19,7 @@ func TestParts(t *testing.T) {
 	o.MinMerged = 1000
 	progress, timings := Timed(nil)
 	r, err := Run(t.Context(), codes, 3, o, progress)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	of := r.PartOf()
 	if len(r.Parts) != r.Merging || len(r.Parts) <= len(r.Components) || len(of) != 6000 {
 		t.Fatalf("%d parts of %d, %d components, %d labels", len(r.Parts), r.Merging, len(r.Components), len(of))

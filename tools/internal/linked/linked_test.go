@@ -1,10 +1,11 @@
 package linked
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestLicences(t *testing.T) {
@@ -13,13 +14,7 @@ func TestLicences(t *testing.T) {
 		t.Error("no error of a module without a licence")
 	}
 	for _, name := range []string{"LICENSE-GO", "licenses/ftl.txt", "license.go", "sub/LICENSE", "COPYING", "readme"} {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, filepath.Join(dir, filepath.FromSlash(name)), "")
 	}
 	names, err := Licences(dir)
 	if got := filepath.ToSlash(strings.Join(names, " ")); err != nil || got != "COPYING LICENSE-GO licenses/ftl.txt" {

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -103,9 +104,7 @@ func assigned(l *models.Learned) *supervision.Labels {
 		return nil
 	}
 	known := supervision.TableLabels(factors, l.Labels)
-	for k := range factors {
-		known.Assigned = append(known.Assigned, k)
-	}
+	known.Assigned = numeric.UpTo(len(factors))
 	return known
 }
 

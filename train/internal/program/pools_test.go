@@ -1,13 +1,15 @@
 package program
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
+)
 
 // The next rows take the largest batch that is not mostly empty, and the last program serves single rows.
 func TestPoolFor(t *testing.T) {
 	s, err := NewPools(func(n int) (*Program, error) { return &Program{Images: n}, nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	for rows, want := range map[int]int{1: 1, 3: 1, 4: 8, 127: 8, 128: 128, 1000: 128} {
 		if p := s.poolFor(rows); p.images != want {
 			t.Errorf("%d rows: a batch of %d, want %d", rows, p.images, want)

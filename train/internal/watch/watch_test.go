@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -19,9 +20,7 @@ func TestBoardImage(t *testing.T) {
 		noise.Pix[i] = uint8(stream.Uint32())
 	}
 	var b bytes.Buffer
-	if err := png.Encode(&b, noise); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, png.Encode(&b, noise))
 	for _, test := range []struct{ most, width, height int }{
 		{b.Len(), 1500, 700}, {b.Len() - 1, 512, 238}, {1000, 0, 0},
 	} {

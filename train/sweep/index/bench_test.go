@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/sweep"
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
@@ -23,16 +24,10 @@ func many(b *testing.B, n int) (dir string) {
 		return dir
 	}
 	plan, err := planOf(n)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	runs, err := plan.Runs()
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := writeMany(dir, runs, 10); err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
+	must.OK(b, writeMany(dir, runs, 10))
 	return dir
 }
 
@@ -44,22 +39,15 @@ func touch(b *testing.B, dir string, n int) {
 		b.Fatal(len(records), err)
 	}
 	for _, name := range records[:min(n, len(records))] {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			b.Fatal(err)
-		}
-		if err := disk.WriteFile(name, func(w io.Writer) error { _, err := w.Write(text); return err }, false); err != nil {
-			b.Fatal(err)
-		}
+		text := must.Read(b, name)
+		must.OK(b, disk.WriteFile(name, func(w io.Writer) error { _, err := w.Write(text); return err }, false))
 	}
 }
 
 func open(b *testing.B, dir string, want int) []*index.Run {
 	b.Helper()
 	x, err := index.Open(b.Context(), dir)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.OK(b, err)
 	defer x.Close()
 	runs, err := x.Runs(b.Context())
 	if err != nil || len(runs) != want {
@@ -79,9 +67,7 @@ func BenchmarkIndex(b *testing.B) {
 		dir := many(b, n)
 		b.Run(fmt.Sprintf("cold-%d", n), func(b *testing.B) {
 			for b.Loop() {
-				if err := os.RemoveAll(filepath.Join(dir, index.File)); err != nil {
-					b.Fatal(err)
-				}
+				must.OK(b, os.RemoveAll(filepath.Join(dir, index.File)))
 				open(b, dir, n)
 			}
 		})

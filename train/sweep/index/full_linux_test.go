@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // On a full disk, runs are listed without a database.
@@ -18,9 +20,7 @@ func TestIndexOnFullDisk(t *testing.T) {
 	fill := filepath.Join(dir, "fill")
 	for _, free := range []int64{0, 8 << 10, 40 << 10} {
 		for _, name := range []string{File, fill} {
-			if err := os.RemoveAll(filepath.Join(dir, filepath.Base(name))); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, os.RemoveAll(filepath.Join(dir, filepath.Base(name))))
 		}
 		_ = os.WriteFile(fill, make([]byte, 4<<20), 0o600) // fill the available space
 		if info, err := os.Stat(fill); err != nil || os.Truncate(fill, max(0, info.Size()-free)) != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/internal/content"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
@@ -36,13 +37,9 @@ func makeRuns(t *testing.T, dir string, seeds ...string) {
 	var runs []sweep.Run
 	for _, s := range seeds {
 		c, err := train.Load("tiny.yaml", []byte(tiny), "seed="+s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		r, err := sweep.NewRun("seed"+s, c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		runs = append(runs, r)
 	}
 	if _, err := sweep.Execute(context.Background(), dir, runs, sweep.Options{}); err != nil {
@@ -53,14 +50,10 @@ func makeRuns(t *testing.T, dir string, seeds ...string) {
 func list(t *testing.T, dir string) []*Run {
 	t.Helper()
 	x, err := Open(context.Background(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer x.Close()
 	runs, err := x.Runs(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return runs
 }
 
@@ -101,21 +94,14 @@ func TestEditedInPlace(t *testing.T) {
 	makeRuns(t, dir, "0")
 	path := filepath.Join(dir, "seed0", rundir.MetricsFile)
 	before, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if content.Changed(before) == 0 {
 		t.Skip("the system does not tell when inodes change")
 	}
 	list(t, dir)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Read(t, path)
 	text[bytes.IndexByte(text, '.')+1] ^= 1
-	if err := errors.Join(os.WriteFile(path, text, 0o666), os.Chtimes(path, before.ModTime(), before.ModTime())); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(os.WriteFile(path, text, 0o666), os.Chtimes(path, before.ModTime(), before.ModTime())))
 	if r := list(t, dir)[0]; r.State != sweep.Damaged || !strings.Contains(r.Problem, "the run did not write it so") {
 		t.Errorf("%s, %s", r.State, r.Problem)
 	}
@@ -142,15 +128,9 @@ func TestIndexFollows(t *testing.T) {
 	dir := t.TempDir()
 	makeRuns(t, dir, "0", "1", "2")
 	list(t, dir)
-	if err := os.RemoveAll(filepath.Join(dir, "seed0")); err != nil {
-		t.Fatal(err)
-	}
-	if err := rundir.RecordFailure(filepath.Join(dir, "seed1"), errors.New("why"), sweep.Read(filepath.Join(dir, "seed1")).Record.Begun); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "seed2", "config.yaml"), []byte("name: ["), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.RemoveAll(filepath.Join(dir, "seed0")))
+	must.OK(t, rundir.RecordFailure(filepath.Join(dir, "seed1"), errors.New("why"), sweep.Read(filepath.Join(dir, "seed1")).Record.Begun))
+	must.Write(t, filepath.Join(dir, "seed2", "config.yaml"), "name: [")
 	makeRuns(t, dir, "3")
 	runs := list(t, dir)
 	if len(runs) != 3 || runs[0].State != sweep.Failed || runs[0].Problem != "why" || runs[0].Results.Len() != 0 || runs[1].State != sweep.Damaged || runs[2].State != sweep.Finished {
@@ -176,9 +156,7 @@ func TestIndexFollows(t *testing.T) {
 			return errors.Join(err, f.Close())
 		},
 	} {
-		if err := damage(filepath.Join(dir, File)); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, damage(filepath.Join(dir, File)))
 		if again := list(t, dir); !reflect.DeepEqual(again, runs) {
 			t.Errorf("%s: %+v", what, again)
 		}
@@ -196,37 +174,24 @@ CREATE TABLE results (dir TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL
 func TestIndexViews(t *testing.T) {
 	dir := t.TempDir()
 	makeRuns(t, dir, "0", "18446744073709551615")
-	if err := rundir.RecordFailure(filepath.Join(dir, "seed0"), errors.New("quoted \"why\"\n\\ <&>"), sweep.Read(filepath.Join(dir, "seed0")).Record.Begun); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "x"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "x", "config.yaml"), []byte("name: ["), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, rundir.RecordFailure(filepath.Join(dir, "seed0"), errors.New("quoted \"why\"\n\\ <&>"), sweep.Read(filepath.Join(dir, "seed0")).Record.Begun))
+	must.Write(t, filepath.Join(dir, "x", "config.yaml"), "name: [")
 	list(t, dir)
 	runs := list(t, dir)
 	if len(runs) != 3 {
 		t.Fatal(runs)
 	}
 	db, err := sql.Open("sqlite", filepath.Join(dir, File))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer db.Close()
 	text := func(query, dir string) string {
 		rows, err := db.Query(query, dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		defer rows.Close()
 		var lines []string
 		for rows.Next() {
 			var key, value string
-			if err := rows.Scan(&key, &value); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, rows.Scan(&key, &value))
 			lines = append(lines, key+"="+value)
 		}
 		slices.Sort(lines)
@@ -285,13 +250,8 @@ func TestIndexForeign(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, File)
-			if err := make(path); err != nil {
-				t.Fatal(err)
-			}
-			before, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, make(path))
+			before := must.Read(t, path)
 			if _, err := Open(context.Background(), dir); !errors.Is(err, errForeign) || !strings.Contains(err.Error(), path) {
 				t.Errorf("error %v", err)
 			}
@@ -324,10 +284,7 @@ func TestIndexTogether(t *testing.T) {
 }
 
 func TestIndexMistakes(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	file := must.Write(t, filepath.Join(t.TempDir(), "file"), "")
 	for _, dir := range []string{file, filepath.Join(file, "x"), filepath.Join(t.TempDir(), "none")} {
 		if _, err := Open(context.Background(), dir); err == nil {
 			t.Errorf("%s: no error", dir)

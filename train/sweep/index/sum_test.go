@@ -2,11 +2,11 @@ package index
 
 import (
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // A flipped bit in the database does not change the shown runs.
@@ -17,25 +17,16 @@ func TestFlippedBits(t *testing.T) {
 	path := filepath.Join(dir, File)
 	list := func() string {
 		x, err := Open(t.Context(), dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		defer x.Close()
 		runs, err := x.Runs(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		text, err := json.Marshal(runs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return string(text)
 	}
 	want := list()
-	sound, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sound := must.Read(t, path)
 	var places []int
 	for at, b := range sound {
 		if b != 0 {
@@ -51,9 +42,7 @@ func TestFlippedBits(t *testing.T) {
 	for _, at := range append(long.Sample(some, 80), 0, 7, 68, 71) { // also in SQLite's header and our mark
 		flipped := append([]byte(nil), sound...)
 		flipped[at] ^= 1 << (at % 7)
-		if err := os.WriteFile(path, flipped, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Write(t, path, flipped)
 		if got := list(); got != want {
 			t.Fatalf("byte %d:\n%s\nwant\n%s", at, got, want)
 		}

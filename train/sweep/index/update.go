@@ -118,10 +118,11 @@ func (x *Index) readAgain(ctx context.Context, folders []sweep.Folder, which []i
 			return ctx.Err()
 		}
 		if err := x.transact(ctx, func(tx *sql.Tx) error {
-			w, err := x.book.writer(ctx, tx)
+			put, err := tx.PrepareContext(ctx, "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
 			if err != nil {
 				return err
 			}
+			w := &writer{x.book, tx, put}
 			for i, at := range part {
 				f := folders[at]
 				if begin.Sub(time.Unix(0, f.Changed)) < settled {
@@ -176,11 +177,6 @@ type writer struct {
 	book *book
 	tx   *sql.Tx
 	put  *sql.Stmt
-}
-
-func (b *book) writer(ctx context.Context, tx *sql.Tx) (*writer, error) {
-	put, err := tx.PrepareContext(ctx, "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
-	return &writer{b, tx, put}, err
 }
 
 func (w *writer) write(ctx context.Context, f sweep.Folder, stamp string, e sweep.Entry) (s stored, err error) {

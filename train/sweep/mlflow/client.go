@@ -285,9 +285,6 @@ func (i *integer) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(bytes.Trim(text, `"`), (*int64)(i))
 }
 
-func (r *remoteRun) tags() map[string]string   { return mapOf(r.Data.Tags) }
-func (r *remoteRun) params() map[string]string { return mapOf(r.Data.Params) }
-
 func mapOf(list []pair) map[string]string {
 	all := map[string]string{}
 	for _, p := range list {

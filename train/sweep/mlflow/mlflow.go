@@ -179,7 +179,7 @@ func (s *sender) find(ctx context.Context, experiment string, jobs []*job) error
 		byKey[j.key] = j
 	}
 	return s.client.search(ctx, experiment, func(r *remoteRun) {
-		tags := r.tags()
+		tags := mapOf(r.Data.Tags)
 		j := byKey[tags[runTag]]
 		if j == nil || j.remote.Info.RunID != "" && !j.deleted {
 			return
@@ -210,7 +210,7 @@ func (s *sender) send(ctx context.Context, experiment string, j *job) error {
 		}
 	}
 	params, note := paramsOf(j.run)
-	params, note = keepParams(params, j.remote.params(), note)
+	params, note = keepParams(params, mapOf(j.remote.Data.Params), note)
 	points := missing(metricsOf(j.run, j.folder, log, j.begun), j.remote.Data.Metrics)
 	if err := s.client.log(ctx, j.remote.Info.RunID, points, params, nil); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/internal/mlflowtest"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep/index"
@@ -34,9 +35,7 @@ metrics: {final: [dlsbd, variance], every: 1}
 func load(t *testing.T, overrides ...string) train.Config {
 	t.Helper()
 	c, err := train.Load("tiny.yaml", []byte(tiny), overrides...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return c
 }
 
@@ -52,16 +51,12 @@ func trained(t *testing.T, dir string, overrides ...string) {
 func begun(t *testing.T, dir string, overrides ...string) *rundir.Run {
 	t.Helper()
 	text, err := load(t, overrides...).Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	r, err := rundir.Create(dir)
 	if err == nil {
 		err = r.Write(rundir.Config, rundir.Bytes(text))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return r
 }
 
@@ -73,22 +68,16 @@ func logged(t *testing.T, dir, lines string) {
 		_, err = f.WriteString(lines)
 		err = errors.Join(err, f.Close())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 }
 
 func send(t *testing.T, to Server, dir string) (Summary, error) {
 	t.Helper()
 	x, err := index.Open(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	defer x.Close()
 	runs, err := x.Runs(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	to.Wait = time.Millisecond
 	return Send(t.Context(), to, dir, runs)
 }
@@ -97,9 +86,7 @@ func send(t *testing.T, to Server, dir string) (Summary, error) {
 func sent(t *testing.T, s *mlflowtest.Server, dir string) Summary {
 	t.Helper()
 	sum, err := send(t, Server{URL: s.URL}, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return sum
 }
 
@@ -109,21 +96,12 @@ func TestSend(t *testing.T) {
 	trained(t, filepath.Join(dir, "one"), "seed=1", "train.figures=true")
 	held := begun(t, filepath.Join(dir, "sweep", "held"), "seed=3")
 	defer held.Close()
-	if err := begun(t, filepath.Join(dir, "sweep", "waiting"), "seed=4").Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, begun(t, filepath.Join(dir, "sweep", "waiting"), "seed=4").Close())
 	stopped := begun(t, filepath.Join(dir, "stopped"), "seed=5")
 	logged(t, stopped.Dir(), `{"step":1,"epoch":1,"seconds":2,"losses":{"o":{"loss":1}}}`+"\n{\"st")
 	failed := begun(t, filepath.Join(dir, "failed"), "seed=6")
-	if err := errors.Join(stopped.Close(), failed.Close(), rundir.RecordFailure(failed.Dir(), fmt.Errorf("too hot"), time.Now())); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "damaged"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "damaged", rundir.Config), []byte("x: ["), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, errors.Join(stopped.Close(), failed.Close(), rundir.RecordFailure(failed.Dir(), fmt.Errorf("too hot"), time.Now())))
+	must.Write(t, filepath.Join(dir, "damaged", rundir.Config), "x: [")
 	sum := sent(t, s, dir)
 	if sum.Runs != 4 || sum.Changed != 4 || sum.Experiments != 2 || len(sum.Notes) != 2 || !strings.Contains(sum.Notes[0], "1 damaged") || !strings.Contains(sum.Notes[1], "1 runs that have not begun") {
 		t.Errorf("%+v", sum)
@@ -151,12 +129,8 @@ func TestSend(t *testing.T) {
 	}
 	var log []rundir.Line
 	view, err := rundir.View(filepath.Join(dir, "one"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := view.ReadLog(func(l rundir.Line) { log = append(log, l) }); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
+	must.OK(t, view.ReadLog(func(l rundir.Line) { log = append(log, l) }))
 	if got, want := one.Metrics["supervised/lsbd"][0].Value, log[0].Losses["supervised"]["lsbd"]; got != want {
 		t.Errorf("lsbd after the first epoch is %v, want %v", got, want)
 	}
@@ -193,9 +167,7 @@ func TestSendAgain(t *testing.T) {
 	one := s.Run("one")
 	one.Name, one.Tags["mlflow.runName"], one.Tags["mlflow.note.content"], one.Params["train.batch"] = "best", "best", "look", "31"
 	logged(t, r.Dir(), `{"step":2,"losses":{"o":{"loss":0.5}}}`+"\n"+`{"step":2,"metrics":{"n":3}}`+"\n")
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.Close())
 	if sum := sent(t, s, dir); sum.Changed != 1 || len(s.Runs) != 1 {
 		t.Errorf("%+v, %d runs", sum, len(s.Runs))
 	}
@@ -223,9 +195,7 @@ func TestInterrupted(t *testing.T) {
 	for _, name := range []string{"one", "two"} {
 		r := begun(t, filepath.Join(dir, name))
 		logged(t, r.Dir(), `{"step":1,"losses":{"o":{"loss":1}}}`+"\n"+`{"step":2,"losses":{"o":{"loss":2}}}`+"\n")
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.Close())
 	}
 	sent(t, whole, dir)
 	same := func(s *mlflowtest.Server) bool {
@@ -285,13 +255,9 @@ func TestHostile(t *testing.T) {
 	}
 	logged(t, r.Dir(), log.String())
 	for _, figure := range []string{"50% [a].png", ".hidden.png"} {
-		if err := r.Write("figures/"+figure, rundir.Bytes([]byte("x"))); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.Write("figures/"+figure, rundir.Bytes([]byte("x"))))
 	}
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.Close())
 	long := strings.Repeat("é", 7000)
 	settings := map[string]string{"a:b": "1", "a_b": "2", "a/../b": "3", "..": "4", "A_B": "5", "": "6",
 		long: "7", long + "x": "8", "long": long, "bad": "\xff\x00", "f.g": "", "end.": "9", "日本": "10"}
@@ -415,13 +381,9 @@ func TestOthersGoOn(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d"} {
 		r := begun(t, filepath.Join(dir, name))
 		logged(t, r.Dir(), `{"step":1}`+"\n")
-		if err := r.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, r.Close())
 	}
-	if err := os.Mkdir(filepath.Join(dir, "a", rundir.ReportFile), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir(filepath.Join(dir, "a", rundir.ReportFile), 0o777))
 	creations := 0
 	s.Before = func(w http.ResponseWriter, r *http.Request) bool {
 		if strings.HasSuffix(r.URL.Path, "runs/create") {
@@ -448,9 +410,7 @@ func TestArtifacts(t *testing.T) {
 	dir, s := filepath.Join(t.TempDir(), "runs"), mlflowtest.New(t)
 	r := begun(t, filepath.Join(dir, "one"))
 	logged(t, r.Dir(), `{"step":1}`+"\n")
-	if err := r.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, r.Close())
 	behind := httptest.NewServer(http.StripPrefix("/a b", s))
 	defer behind.Close()
 	for uri, want := range map[string]int{"mlflow-artifacts:": 2, strings.Replace(behind.URL, "http", "mlflow-artifacts", 1): 2,

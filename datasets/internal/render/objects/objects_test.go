@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/internal/render"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // object is an object with its name.
@@ -69,9 +70,7 @@ func TestSurfacesAreClosed(t *testing.T) {
 	every(t, long.Sample(drawn(), 60), func(t *testing.T, parts []render.Part) {
 		for p, part := range parts {
 			m := part.Mesh
-			if err := m.Check(); err != nil {
-				t.Fatal(err)
-			}
+			must.OK(t, m.Check())
 			edges := map[[2][3]float64]int{}
 			volume := map[int]float64{} // by connected piece
 			piece := pieces(m)
@@ -232,9 +231,7 @@ func TestObjectsDiffer(t *testing.T) {
 		t.Skip("it computes for long")
 	}
 	r, err := render.NewRenderer(64, 64, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	kinds := map[string]func(n int) []render.Part{
 		"car":      func(n int) []render.Part { return Car(uint64(n)) },
 		"airplane": func(n int) []render.Part { return Airplane(uint64(n)) },

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses/logic/internal/program"
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
@@ -29,9 +30,7 @@ func distances(p syntax.Premetric, a factor.Aggregate, tests ...program.Test) *p
 func TestParts(t *testing.T) {
 	for rows, want := range map[int]int{100: 0, 200: 2, 1000: pieces} {
 		e, err := New(distances(syntax.Euclidean, factor.Mean, &program.Not{Test: &program.SameRow{A: 0, B: 1}}), rows)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		s := rng.New(1, "parts")
 		for k := range 2 {
 			for i := range e.Column(k) {

@@ -6,15 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
 func parsed(t *testing.T, text string) syntax.Sentence {
 	t.Helper()
 	s, err := syntax.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return s
 }
 

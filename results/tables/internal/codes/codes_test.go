@@ -7,15 +7,14 @@ import (
 	"testing"
 
 	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
 // Codes are sums of the factors, with one row per combination. Columns repeat.
 func TestLinear(t *testing.T) {
 	l := &Linear{First: [][]float64{{1, 0, 0}}, Rest: [][]float64{{0, 2, 0}, {0, 1, -1}}, Columns: 4, Levels: 3}
-	if err := l.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, l.Validate())
 	s, err := l.Sample(t.Context(), 5)
 	if err != nil || s.Input.Validate() != nil || s.Input.Codes.Rows != 27 || s.Input.Codes.Cols != 4 || len(s.Input.Factors) != 3 {
 		t.Fatalf("%+v, %v", s, err)
@@ -32,9 +31,7 @@ func TestLinear(t *testing.T) {
 // DCI's formula scores given importances. Other metrics reject them.
 func TestImportances(t *testing.T) {
 	m := &Importances{Cases: []ImportanceCase{{Weight: 1, Rows: [][]float64{{1, 0}, {2, 2}}}, {Weight: 3, Rows: [][]float64{{3, 0}}}, {Weight: 0, Rows: [][]float64{{1, 1}}}}}
-	if err := m.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, m.Validate())
 	dci := metrics.NewDCI()
 	dci.Floor = 0
 	r, err := m.Score(t.Context(), metrics.Choice{Name: "dci", Value: dci}, 0)
@@ -53,9 +50,7 @@ func TestImportances(t *testing.T) {
 // Codes have the requested shape, and their factors have all levels.
 func TestTimedSample(t *testing.T) {
 	source := &Timed{Rows: 3000, Columns: 4, Factors: []int{3, 7}}
-	if err := source.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, source.Validate())
 	s, err := source.Sample(t.Context(), 1)
 	if err != nil || s.Input.Validate() != nil || !s.Timed || !source.Random() {
 		t.Fatalf("%v, %v", err, s)
@@ -81,9 +76,7 @@ func TestTimedSample(t *testing.T) {
 func TestEntangledSource(t *testing.T) {
 	random := &Entangled{Entangled: drawnsets.Entangled{Encoder: "random", Levels: 3}}
 	a, err := random.Sample(t.Context(), 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	b, err := random.Sample(t.Context(), 2)
 	if err != nil || reflect.DeepEqual(a, b) || !random.Random() {
 		t.Errorf("%v; seeds do not differ", err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -13,13 +14,9 @@ func TestImagesUnopened(t *testing.T) {
 	for _, text := range []string{"room: {size: 16, hues: 3, scales: 2, orientations: 5}", "cars: {size: 16, elevations: 2, azimuths: 3, objects: 5}",
 		"chopsticks: {samples: 7}", "spaceshapes: {samples: 7}"} {
 		var c struct{ Dataset catalog.Choice }
-		if err := config.Load("test", []byte("dataset: {"+text+"}"), &c); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, config.Load("test", []byte("dataset: {"+text+"}"), &c))
 		set, err := c.Dataset.Build(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		x := &Sizes{}
 		if got := x.images(train.Config{Dataset: c.Dataset}); got != float64(set.Len()) || len(x.known) > 0 {
 			t.Errorf("%s: %v images, %d sets opened; want %d and none", text, got, len(x.known), set.Len())

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 const head = "table,dataset,row,column,mean,std,note\n"
@@ -92,9 +93,7 @@ func TestFiles(t *testing.T) {
 	}
 	for _, file := range files {
 		r, err := Read(configs.Tables(), file, file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		printed := 0
 		for _, c := range r.Cells {
 			if c.Mean.Text != "" {

@@ -8,6 +8,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -22,13 +23,9 @@ func TestLabelInputs(t *testing.T) {
 	labels := l.Offer(g, 2)
 	l.Fill(supervision.Batch{Levels: []int32{0, 0, 0, 1, 1, 1}}) // no loss has requested an input
 	groups, err := labels.Groups()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	values, levels, err := labels.Values(losses.UnitsAsGiven)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	if levels != groups {
 		t.Error("levels are another input than groups, and no similarity is known")
 	}
