@@ -214,7 +214,7 @@ func EvaluateWatched(
 		}
 		r, err := x.compute(ctx, c.Value, seed, "metric/"+c.Name)
 		if err == nil {
-			err = r.finite()
+			err = r.check()
 		}
 		if err != nil {
 			return nil, fmt.Errorf("metric %s: %w", names[i], err)
