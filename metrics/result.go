@@ -50,7 +50,8 @@ func (r *Result) check() error {
 	}
 	for _, g := range r.Grids {
 		lists["grid "+g.Name] = slices.Concat(g.Values...)
-		if len(g.Values) != len(g.Rows) || slices.ContainsFunc(g.Values, func(row []float64) bool { return len(row) != len(g.Columns) }) {
+		ragged := slices.ContainsFunc(g.Values, func(row []float64) bool { return len(row) != len(g.Columns) })
+		if ragged || len(g.Values) != len(g.Rows) {
 			return fmt.Errorf("the grid %s has not the %d x %d values of its labels", g.Name, len(g.Rows), len(g.Columns))
 		}
 	}
