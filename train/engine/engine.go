@@ -90,7 +90,11 @@ func (t *Task) validate(s *Settings) error {
 	case s.Schedule == nil:
 		return config.Invalid("train.schedule", "there is none; want, for example, &Constant{}")
 	}
-	return nil
+	return config.ValidateParts(&struct {
+		Losses    []losses.Choice   `yaml:"losses"`
+		Optimizer OptimizerSettings `yaml:"train.optimizer"`
+		Schedule  Schedule          `yaml:"train.schedule"`
+	}{t.Losses, s.Optimizer, s.Schedule})
 }
 
 // population returns the number of images that batches are drawn from. Groups may hold any image of the data set.

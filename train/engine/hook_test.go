@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -165,6 +166,12 @@ func TestTaskMistakes(t *testing.T) {
 		"has images of 4 x 4 x 3; want a mod": func(t *Task, _ *Settings) { t.Data = pixels },
 		"train.optimizer: there is none; wan": func(_ *Task, s *Settings) { s.Optimizer = nil },
 		"train.schedule: there is none; want": func(_ *Task, s *Settings) { s.Schedule = nil },
+		"train.optimizer.lr: 0 is out of ran": func(_ *Task, s *Settings) { s.Optimizer = &Adam{} },
+		"train.optimizer.lr: NaN is out of r": func(_ *Task, s *Settings) { s.Optimizer = &LARS{LR: math.NaN()} },
+		"train.schedule.every: 0 epochs; wan": func(_ *Task, s *Settings) { s.Schedule = &Step{} },
+		"losses.0.kl.weight: want a number fr": func(t *Task, _ *Settings) {
+			t.Losses = []losses.Choice{{Name: "kl", Value: &losses.KLLoss{Weight: losses.Constant(-1)}}}
+		},
 	} {
 		other, changed := task, settings
 		change(&other, &changed)
