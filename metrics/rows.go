@@ -388,8 +388,11 @@ func (in *Input) unknownOf(factors, unknown []int) string {
 	return strings.Join(parts, ", ")
 }
 
-// suits returns the error of a metric that cannot measure an input.
+// suits returns the error of a metric that cannot measure an input. Suits may rely on valid settings.
 func suits(m Metric, in *Input) error {
+	if err := validate(m); err != nil {
+		return err
+	}
 	if s, ok := m.(Selective); ok {
 		return s.Suits(in)
 	}
