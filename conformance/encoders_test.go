@@ -41,6 +41,15 @@ func (f *faultyNet) Encode(g *nn.Graph, images *gorgonia.Node, name string) (*go
 		return images, nil
 	case "panics":
 		panic("torn weights")
+	case "returns nothing":
+		return nil, nil
+	case "few units": // all of them may be dead
+		return nn.Dense(g, h, name+"/dense", 4, graph.ReLU)
+	case "blind":
+		if h, err = graph.Scale(0, h); err != nil {
+			return nil, err
+		}
+		return nn.DenseWith(g, h, name+"/dense", 4, graph.Tanh, nn.GlorotUniform)
 	}
 	return f.layer(g, h, name, 4)
 }
@@ -105,6 +114,9 @@ func TestNetworksFindFaults(t *testing.T) {
 		"no number of a constant":        "not finite",
 		"flat":                           "the result of 4 rows has shape (4, 16, 16, 1)",
 		"panics":                         "it panics: torn weights",
+		"returns nothing":                "it returns neither a node nor an error",
+		"few units":                      "",
+		"blind":                          "different inputs have the same result",
 		"rows":                           "the result of 4 rows has shape (4, 256); want",
 		"another name":                   `parameter "mine/dense/weight"`,
 		"constant weights":               "a model of another seed: is its result the same? true",
@@ -118,7 +130,7 @@ func TestNetworksFindFaults(t *testing.T) {
 		if fault != "rows" {
 			errs = append(errs, conformance.CheckEncoder(registry.Entry[nn.Encoder]{Name: "faulty", Doc: "a layer", New: func() nn.Encoder { return &faultyNet{fault: fault} }}))
 		}
-		if !strings.Contains(" refuses refuses all no number of a constant flat panics", " "+fault) || fault == "" {
+		if !strings.Contains(" refuses refuses all no number of a constant flat panics returns nothing few units blind", " "+fault) || fault == "" {
 			errs = append(errs, conformance.CheckDecoder(registry.Entry[nn.Decoder]{Name: "faulty", Doc: "a layer", New: func() nn.Decoder { return &faultyNet{fault: fault} }}))
 		}
 		for _, err := range errs {

@@ -132,7 +132,7 @@ func (*SubCodeDeviation) FromClasses() bool { return true }
 
 // SetClasses replaces the factors of the input by the factors of the classes. Rows of one class have equal values of
 // the factor, and the class number is the level. Answers "different" that do not contradict the classes become Differ.
-// Factors without a class are left out; it is an error if no factor remains.
+// Factors without any of both are left out; it is an error if no factor remains.
 func (in *Input) SetClasses(c *similarity.Classes) error {
 	in.Levels, in.Factors, in.Exact, in.TrueHierarchy, in.Paths, in.Classes, in.Differ = nil, nil, nil, nil, nil, true, nil
 	var of [][]int32
@@ -146,13 +146,13 @@ func (in *Input) SetClasses(c *similarity.Classes) error {
 		if len(c.Of[k]) != in.Codes.Rows {
 			return fmt.Errorf("classes are about %d rows; want %d, the rows of the codes", len(c.Of[k]), in.Codes.Rows)
 		}
-		if c.Count[k] > 0 {
-			in.Factors, of = append(in.Factors, factor.Factor{Name: name, Size: c.Count[k], Kind: factor.Categorical}), append(of, c.Of[k])
-			in.Differ = append(in.Differ, differ[k])
+		if c.Count[k] > 0 || len(differ[k]) > 0 {
+			f := factor.Factor{Name: name, Size: max(1, c.Count[k]), Kind: factor.Categorical}
+			in.Factors, of, in.Differ = append(in.Factors, f), append(of, c.Of[k]), append(in.Differ, differ[k])
 		}
 	}
 	if len(of) == 0 {
-		return errors.New("no two rows are known to agree in a factor; want at least one answer same")
+		return errNoClass
 	}
 	in.Levels = slices.Repeat([]int{factor.Unknown}, in.Codes.Rows*len(of))
 	for k, classes := range of {
@@ -162,6 +162,8 @@ func (in *Input) SetClasses(c *similarity.Classes) error {
 	}
 	return nil
 }
+
+var errNoClass = errors.New("no two rows are known to agree in a factor; want at least one answer same")
 
 // Bin cuts the range of values into bins of equal width, for metrics of levels. It returns the level of every value,
 // counting non-empty bins only, and the centres of these bins. Errors: no values, values that are NaN or infinite, and

@@ -176,6 +176,12 @@ func (m *Separation) Suits(in *Input) error {
 	return err
 }
 
+// named reports whether the columns of each factor are known without its classes.
+func (m *Separation) named(in *Input) bool {
+	blocks, err := planBlocks(in, m.Codes, m.Assign)
+	return blocks != nil || err != nil
+}
+
 // Compute returns the parts per_factor, pairs (the number of differing pairs for each factor) and score. If the metric
 // assigns columns, it adds columns.
 func (m *Separation) Compute(ctx context.Context, in *Input) (Result, error) {

@@ -222,18 +222,35 @@ func TestIntervalErrors(t *testing.T) {
 	if few.Interval != nil || !strings.Contains(few.Notes[0], "no interval: 20 rows are too few") {
 		t.Errorf("20 rows: %+v", few)
 	}
-	stranger := intervals(t, population(100, rng.New(1, "few")), 1, Intervals{Percent: 95}, Choice{Name: "own", Value: own{}})[0]
+	stranger := intervals(t, population(100, rng.New(1, "few")), 1, Intervals{Percent: 95}, Choice{Name: "own", Value: own{Result{Value: 1}}})[0]
 	if stranger.Interval != nil || !strings.Contains(stranger.Notes[0], "the metric does not say how") {
 		t.Errorf("a metric without a way: %+v", stranger)
 	}
 }
 
-// own is a metric without intervals.
-type own struct{}
+// own is a metric with a given result, without intervals.
+type own struct{ result Result }
 
 func (own) Better() Direction { return HigherIsBetter }
-func (own) Compute(context.Context, *Input) (Result, error) {
-	return Result{Value: 1}, nil
+func (o own) Compute(context.Context, *Input) (Result, error) {
+	return o.result, nil
+}
+
+// Results of a program's own metrics have finite numbers, and labels that fit them: reports show both side by side.
+func TestOwnResults(t *testing.T) {
+	for want, r := range map[string]Result{
+		"": {Value: 1, Parts: []Part{{Name: "p", Values: []float64{2}}, {Name: "q", Labels: []string{"a", "b"}, Values: []float64{2, 1}}},
+			Grids: []Grid{{Name: "g", Rows: []string{"a"}, Columns: []string{"b", "c"}, Values: [][]float64{{1, 2}}}}},
+		"the value, number 0, is NaN":                                       {Value: math.NaN()},
+		"the part p has 2 values and 1 labels; want a label for each value": {Parts: []Part{{Name: "p", Labels: []string{"a"}, Values: []float64{2, 1}}}},
+		"the grid g has not the 1 x 2 values of its labels":                 {Grids: []Grid{{Name: "g", Rows: []string{"a"}, Columns: []string{"b", "c"}}}},
+		"the grid h has not the 1 x 1 values of its labels":                 {Grids: []Grid{{Name: "h", Rows: []string{"a"}, Columns: []string{"b"}, Values: [][]float64{{1, 2}}}}},
+	} {
+		_, err := Evaluate(ctx, population(20, rng.New(1, "few")), 1, []Choice{{Name: "own", Value: own{r}}})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: error %v, want %q", r, err, want)
+		}
+	}
 }
 
 // If the context ends, the interval of the finished repeats remains.

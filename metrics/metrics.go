@@ -125,10 +125,8 @@ func bounds(m Metric) (least, most float64) {
 
 // ready checks the settings of a metric, the input, whether the metric suits the input, and the context.
 func ready(ctx context.Context, m Metric, in *Input) error {
-	if v, ok := m.(interface{ Validate() error }); ok {
-		if err := v.Validate(); err != nil {
-			return err
-		}
+	if err := validate(m); err != nil { // before errors of the input
+		return err
 	}
 	if err := in.Validate(); err != nil {
 		return err
@@ -142,6 +140,14 @@ func ready(ctx context.Context, m Metric, in *Input) error {
 		return err
 	}
 	return ctx.Err()
+}
+
+// validate checks the settings of a metric.
+func validate(m Metric) error {
+	if v, ok := m.(interface{ Validate() error }); ok {
+		return v.Validate()
+	}
+	return nil
 }
 
 // readyWithSome is ready for a metric that needs a known level of each factor.
@@ -214,7 +220,7 @@ func EvaluateWatched(
 		}
 		r, err := x.compute(ctx, c.Value, seed, "metric/"+c.Name)
 		if err == nil {
-			err = r.finite()
+			err = r.check()
 		}
 		if err != nil {
 			return nil, fmt.Errorf("metric %s: %w", names[i], err)

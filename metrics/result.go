@@ -39,14 +39,21 @@ type Result struct {
 	Truth    string `json:"truth,omitempty"`
 }
 
-// finite returns an error for the first number of a result that is NaN or infinite.
-func (r *Result) finite() error {
+// check returns an error for labels that do not fit their values, and for the first number that is NaN or infinite.
+func (r *Result) check() error {
 	lists := map[string][]float64{"value": {r.Value}}
 	for _, p := range r.Parts {
 		lists["part "+p.Name] = p.Values
+		if n, of := len(p.Labels), len(p.Values); n != of && !(n == 0 && of == 1) {
+			return fmt.Errorf("the part %s has %d values and %d labels; want a label for each value", p.Name, of, n)
+		}
 	}
 	for _, g := range r.Grids {
 		lists["grid "+g.Name] = slices.Concat(g.Values...)
+		ragged := slices.ContainsFunc(g.Values, func(row []float64) bool { return len(row) != len(g.Columns) })
+		if ragged || len(g.Values) != len(g.Rows) {
+			return fmt.Errorf("the grid %s has not the %d x %d values of its labels", g.Name, len(g.Rows), len(g.Columns))
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(lists)) {
 		for i, v := range lists[name] {

@@ -309,7 +309,9 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 		return nil, MissingFactors
 	}
 	unknown := in.table().Unknown()
-	if _, ofPairs := m.(*Separation); unknown == nil || ofPairs && in.Classes { // a row without a class may differ
+	apart, ofPairs := m.(*Separation)
+	ofPairs = ofPairs && in.Classes // a row, or a factor, without a class may differ
+	if unknown == nil || ofPairs && apart.named(in) {
 		return whole, suits(m, in)
 	}
 	x := &inputs{of: in.Codes.Rows}
@@ -321,8 +323,20 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 			x.exclude(in.Factors[j].Name, n, whyNone)
 		}
 	}
-	if len(factors) == 0 {
+	switch {
+	case len(factors) == 0 && ofPairs:
+		return nil, fmt.Errorf("%w, or the columns of each factor", errNoClass)
+	case len(factors) == 0 && in.Classes:
+		return nil, errNoClass
+	case len(factors) == 0:
 		return nil, MissingFactors
+	case ofPairs:
+		for _, e := range x.excluded {
+			x.notes = append(x.notes, fmt.Sprintf("factor %s is left out: no two rows are known to agree in it; want its columns", e.Factor))
+		}
+		some := in.choose(factors, numeric.UpTo(in.Codes.Rows))
+		x.list, x.rows = []*Input{some}, in.Codes.Rows
+		return x, suits(m, some)
 	}
 	if _, ofPaths := m.(*Purity); ofPaths { // it chooses its rows
 		return whole, suits(m, in)
@@ -388,8 +402,11 @@ func (in *Input) unknownOf(factors, unknown []int) string {
 	return strings.Join(parts, ", ")
 }
 
-// suits returns the error of a metric that cannot measure an input.
+// suits returns the error of a metric that cannot measure an input. Suits may rely on valid settings.
 func suits(m Metric, in *Input) error {
+	if err := validate(m); err != nil {
+		return err
+	}
 	if s, ok := m.(Selective); ok {
 		return s.Suits(in)
 	}

@@ -1,6 +1,7 @@
 package metrics_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -123,5 +124,50 @@ func TestSeparationChance(t *testing.T) {
 	must.OK(t, err)
 	if c := results[0].Chance; results[0].Value != 0 || c == nil || math.Abs(c.Mean-0.5) > 0.1 || !c.Differs {
 		t.Errorf("%+v, chance %+v; want 0, of shuffled rows 1/2", results[0], c)
+	}
+}
+
+// Answers different count for a factor without answers same, if its columns are known.
+func TestSeparationWithoutClasses(t *testing.T) {
+	a := &similarity.Answers{Rows: 4}
+	a.Add(0, 1, "b", false)
+	a.Add(2, 3, "a", true)
+	a.Add(1, 2, "a", false)
+	both, err := similarity.Unite(a, similarity.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a = &similarity.Answers{Rows: 4}
+	a.Add(0, 1, "b", false)
+	alone, err := similarity.Unite(a, similarity.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := factor.SubCodes{"b": {0}, "a": {1}}
+	only := factor.SubCodes{"b": {0}}
+	for name, c := range map[string]struct {
+		classes *similarity.Classes
+		metric  Metric
+		want    string // per_factor, notes or the error
+	}{
+		"named":           {both, &Separation{Margin: 1, Codes: named, Pairs: 1}, "[0.75 0.5] []"},
+		"best":            {both, &Separation{Margin: 1, Assign: AssignBest, Pairs: 1}, "[0] [columns of factors: a 0 factor b is left out: no two rows are known to agree in it; want its columns]"},
+		"no class, named": {alone, &Separation{Margin: 1, Codes: only, Pairs: 1}, "[0.75] []"},
+		"no class":        {alone, &Separation{Margin: 1, Assign: AssignBest, Pairs: 1}, "metric m: no two rows are known to agree in a factor; want at least one answer same, or the columns of each factor"},
+		"variance":        {alone, &SubCodeDeviation{Codes: only}, "metric m: no two rows are known to agree in a factor; want at least one answer same"},
+	} {
+		in := &Input{Codes: matrix.Matrix{Rows: 4, Cols: 2, Data: []float64{0, 0.5, 0.25, 0.5, 9, 1, 3, 1}}}
+		if err := in.SetClasses(c.classes); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		results, err := Evaluate(ctx, in, 1, []Choice{{Name: "m", Value: c.metric}})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = fmt.Sprint(results[0].Part("per_factor"), results[0].Notes)
+		}
+		if got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
 	}
 }

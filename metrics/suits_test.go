@@ -3,6 +3,8 @@ package metrics_test
 import (
 	"fmt"
 	"math"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -98,6 +100,17 @@ func TestSuitsIsEnough(t *testing.T) {
 			}
 			t.Logf("suits %d inputs of %d", suited, suited+refused)
 		})
+	}
+}
+
+// Settings that a program leaves at zero are an error or a metric, but no panic.
+func TestZeroSettings(t *testing.T) {
+	in := population(60, rng.New(1, "rows"))
+	for _, e := range entries() {
+		zero := reflect.New(reflect.TypeOf(e.New()).Elem()).Interface().(Metric)
+		if _, err := Evaluate(ctx, in, 1, []Choice{{Name: e.Name, Value: zero}}); err != nil && !strings.HasPrefix(err.Error(), "metric "+e.Name) {
+			t.Errorf("%s: error %v", e.Name, err)
+		}
 	}
 }
 

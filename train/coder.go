@@ -61,13 +61,17 @@ func (c *Coder) bytes() float64 { return c.encoder.Bytes() + c.decoder.Bytes() }
 // Width returns the number of columns of a code.
 func (c *Coder) Width() int { return c.width }
 
-// Encode returns the codes of images of a data set, [len(indices), Width()].
+// Encode returns the codes of images of a data set, [len(indices), Width()]. The images must have the shape of the
+// model's images.
 func (c *Coder) Encode(ctx context.Context, d datasets.Dataset, indices []int) ([]float32, error) {
 	return c.encode(ctx, d, indices, func(int) {})
 }
 
 // encode is Encode, and calls watch before every batch with the number of encoded images.
 func (c *Coder) encode(ctx context.Context, d datasets.Dataset, indices []int, watch func(done int)) ([]float32, error) {
+	if err := c.check(ctx, d, indices); err != nil {
+		return nil, fmt.Errorf("encode: %w", err)
+	}
 	codes, batch := make([]float32, 0, len(indices)*c.width), c.encoder.Images
 	for from := 0; from < len(indices); from += batch {
 		if ctx.Err() != nil {
@@ -90,11 +94,31 @@ func (c *Coder) encode(ctx context.Context, d datasets.Dataset, indices []int, w
 	return codes, nil
 }
 
+// check returns an error for images that the data set or the encoder does not have.
+func (c *Coder) check(ctx context.Context, d datasets.Dataset, indices []int) error {
+	if ctx == nil || d == nil {
+		return errors.New("the context or the data set is nil; want both")
+	}
+	if err := c.suits(d); err != nil {
+		return err
+	}
+	for _, i := range indices {
+		if i < 0 || i >= d.Len() {
+			return fmt.Errorf("dataset %s has no image %d; want 0 to %d", d.Name(), i, d.Len()-1)
+		}
+	}
+	return nil
+}
+
 // Decodes reports whether the model has a decoder.
 func (c *Coder) Decodes() bool { return c.decoder != nil }
 
 // Decode returns the images of codes, [n, H, W, C], with pixels in [0, 1] unless the data set is real-valued.
 func (c *Coder) Decode(codes []float32) ([]float32, error) {
+	if c.decoder == nil || len(codes)%c.width != 0 {
+		return nil, fmt.Errorf("decode: %d numbers; want a model with a decoder, and codes of %d numbers",
+			len(codes), c.width)
+	}
 	size := c.data.Height * c.data.Width * c.data.Channels
 	n := len(codes) / c.width
 	images := make([]float32, 0, n*size)

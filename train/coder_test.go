@@ -1,11 +1,15 @@
 package train
 
 import (
+	"context"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
+	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
@@ -43,4 +47,33 @@ func TestCoderIsShared(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// A coder refuses images and codes that do not fit.
+func TestCoderErrors(t *testing.T) {
+	e, err := NewExperiment(load(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	small, err := (&drawn.Square{Size: 8, Side: 2, Step: 1}).Build(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	encode := func(ctx context.Context, d datasets.Dataset, images ...int) func() ([]float32, error) {
+		return func() ([]float32, error) { return e.Coder.Encode(ctx, d, images) }
+	}
+	bare := *e.Coder
+	bare.decoder = nil
+	for want, f := range map[string]func() ([]float32, error){
+		"the context or the data set is nil":                       encode(nil, e.Data, 0),
+		"the context or the data set is nil; want both":            encode(t.Context(), nil, 0),
+		"square has images of 8 x 8 x 1 (height, width, channels)": encode(t.Context(), small, 0),
+		"dataset square has no image -1; want 0 to":                encode(t.Context(), e.Data, 0, -1),
+		"decode: 1 numbers; want":                                  func() ([]float32, error) { return e.Coder.Decode(make([]float32, 1)) },
+		"want a model with a decoder":                              func() ([]float32, error) { return bare.Decode(make([]float32, e.Coder.Width())) },
+	} {
+		if _, err := f(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v does not say %q", err, want)
+		}
+	}
 }

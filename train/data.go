@@ -238,7 +238,7 @@ func (e *Experiment) TrainingImages() []int {
 // On returns the experiment on another data set, for encoding and measuring. The images must have the shape, channels
 // and pixel range of the model's images; factors may differ. All images are measured, and none is held out.
 func (e *Experiment) On(c catalog.Choice, d datasets.Dataset) (*Experiment, error) {
-	if err := e.suitsModel(d); err != nil {
+	if err := e.Coder.suits(d); err != nil {
 		return nil, err
 	}
 	other := *e
@@ -248,10 +248,10 @@ func (e *Experiment) On(c catalog.Choice, d datasets.Dataset) (*Experiment, erro
 	return &other, nil
 }
 
-// suitsModel returns an error for a data set with images that the model cannot encode.
-func (e *Experiment) suitsModel(d datasets.Dataset) error {
+// suits returns an error for a data set with images that the model cannot encode.
+func (c *Coder) suits(d datasets.Dataset) error {
 	h, w, channels := d.ImageShape()
-	want := e.Coder.data
+	want := c.data
 	switch {
 	case h != want.Height || w != want.Width || channels != want.Channels:
 		return fmt.Errorf("%s has images of %s; want %s, the images of the model", d.Name(), shapeText(h, w, channels), shapeText(want.Height, want.Width, want.Channels))

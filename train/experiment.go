@@ -224,7 +224,7 @@ func (e *Experiment) newValidation(l *engine.Loop) (*engine.Validation, error) {
 		if d, err = v.Dataset.Build(e.Config.Seed); err != nil {
 			return nil, e.Config.mistake("train.validation.dataset."+v.Dataset.Name, err)
 		}
-		if err := e.suitsModel(d); err != nil {
+		if err := e.Coder.suits(d); err != nil {
 			return nil, e.Config.mistake("train.validation.dataset", err)
 		}
 		if d, err = e.labelledAlike(d); err != nil {

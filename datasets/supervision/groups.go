@@ -30,11 +30,8 @@ func (g *Groups) Validate() error {
 }
 
 func (g *Groups) Reads() []datasets.Read {
-	return slices.Concat(
-		datasets.ReadOf("images", g.Images),
-		datasets.ReadOf("moves", g.Transformations),
-		datasets.ReadOf("rotations", g.Rotations),
-	)
+	return slices.Concat(datasets.ReadOf("images", g.Images), datasets.ReadOf("moves", g.Transformations),
+		datasets.ReadOf("rotations", g.Rotations))
 }
 
 // Split reads the files. If the file has rotations, Rotations is set, and the columns of the rotations follow the
@@ -126,6 +123,9 @@ func readTransformations(file string, groups, m, columns int) ([][]float32, erro
 		if angle := columns > 0 || i%4 == 3; v-v != 0 || angle && math.Abs(float64(v)) > 8*math.Pi { // hardly radians
 			return nil, fmt.Errorf("%s: group %d, element %d is %v; want finite numbers, and angles of at most four turns in radians", file, i/row, i%row, v)
 		}
+	}
+	if columns == 0 && rotation.AreQuaternions(values) {
+		return nil, fmt.Errorf("%s has unit quaternions; want the axis and the angle of each rotation, in radians", file)
 	}
 	return slices.Collect(slices.Chunk(values, row)), nil
 }

@@ -49,6 +49,7 @@ func TestGroupsFromFiles(t *testing.T) {
 		"moves of shape":     {Groups{Images: images, Transformations: rotations}, "shape [2 2 4]; want 2 x 2 x 2, an angle for each factor of the data set"},
 		"rotations of shape": {Groups{Images: images, Rotations: moves}, "want 2 x 2 x a multiple of 4, an axis and an angle for each rotation"},
 		"moves that are nan": {Groups{Images: images, Transformations: arrayFile(t, "nan.npy", []int{2, 2, 2}, 0, 0, 0, 0, 0, 0, math.NaN(), 0)}, "group 1, element 2 is NaN"},
+		"quaternions":        {Groups{Images: images, Rotations: arrayFile(t, "quaternions.npy", []int{2, 2, 4}, 1.0, 0, 0, 0, 0.8, 0, 0, 0.6, 1, 0, 0, 0, 0.6, 0, -0.8, 0)}, "has unit quaternions; want the axis and the angle of each rotation, in radians"},
 		"moves in degrees":   {Groups{Images: images, Transformations: arrayFile(t, "degrees.npy", []int{2, 2, 2}, 0.0, 0, 25, -25, 0, 0, -45, 0)}, "group 1, element 2 is -45; want finite numbers, and angles of at most four turns in radians"},
 		"turns in degrees": {Groups{Images: images, Rotations: arrayFile(t, "turns.npy", []int{2, 2, 4}, 0.0, 0, 1, 0, 0, 0, 100, 1.5, 1, 0, 0, 0, 0, 1, 0, 90)},
 			"group 1, element 7 is 90; want finite"},

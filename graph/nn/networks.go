@@ -14,7 +14,8 @@ import (
 // Encoder describes a network from images to features.
 type Encoder interface {
 	// Encode adds the network to a graph, for images [batch, height, width, channels]. It returns the features [batch,
-	// columns]. The names of its parameters start with name.
+	// columns]. The names of its parameters start with name. Parameters come from layers such as [Dense], or from
+	// [Graph.Param]: other inputs with a value do not train, and no checkpoint has them.
 	Encode(g *Graph, images *gorgonia.Node, name string) (*gorgonia.Node, error)
 }
 

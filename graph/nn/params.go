@@ -145,7 +145,7 @@ func (g *Graph) State(name string, shape tensor.Shape, init Init) (*gorgonia.Nod
 	return g.Following().Param(name, shape, init)
 }
 
-// Param returns the node of a parameter. The value of the node is the shared tensor.
+// Param returns the node of a parameter, to which init gives its first values. The value of the node is the shared tensor.
 func (g *Graph) Param(name string, shape tensor.Shape, init Init) (*gorgonia.Node, error) {
 	if g == nil || g.Params == nil {
 		return nil, fmt.Errorf("parameter %q: the graph has no parameters; want one of NewGraph(NewParams(seed))", name)

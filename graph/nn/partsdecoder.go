@@ -95,6 +95,9 @@ func (l *ImageLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := l.To.valid("to"); err != nil {
+		return nil, err
+	}
 	size := p.Size
 	if l.To != nil {
 		size = [2]int{l.To[0], l.To[1]}

@@ -1,6 +1,7 @@
 package nn_test
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -114,6 +115,32 @@ func TestLayersOfPrograms(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("error %v, want %q", err, want)
 			}
+		}
+	}
+}
+
+// A layer of a program without its sides, or with one side, is an error.
+func TestLayerSides(t *testing.T) {
+	g, one := nn.NewGraph(nn.NewParams(1)), reflect.ValueOf(nn.Sides{3})
+	for name, shape := range map[string][]int{"crop": {2, 8, 8, 4}, "pool": {2, 8, 8, 4}, "image": {2, 16}} {
+		e, err := nn.Parts.Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := g.Input(name, shape...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := e.New()
+		sides := reflect.ValueOf(l).Elem().FieldByName("To")
+		if i, ok := l.(*nn.ImageLayer); ok {
+			i.Channels = 1
+		}
+		if sides.Set(one); name == "crop" {
+			sides.SetZero()
+		}
+		if _, err := l.Build(nn.Place{Graph: g, Name: "l"}, x); err == nil || !strings.Contains(err.Error(), "[height, width]") {
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }

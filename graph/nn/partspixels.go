@@ -112,6 +112,9 @@ func (l *PoolLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	if _, err := imagesIn(x); err != nil {
 		return nil, err
 	}
+	if err := l.To.valid("to"); err != nil {
+		return nil, err
+	}
 	if l.To != nil {
 		if s := x.Shape(); l.To[0] > s[1] || l.To[1] > s[2] {
 			return nil, fmt.Errorf("to is %d by %d pixels, and the images have shape %v; want at most their height and width", l.To[0], l.To[1], s[1:])
@@ -195,6 +198,9 @@ func (*cropLayer) Forms() (in, out Form) { return Images, Images }
 
 func (l *cropLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	if _, err := imagesIn(x); err != nil {
+		return nil, err
+	}
+	if err := l.Validate(); err != nil {
 		return nil, err
 	}
 	return layer.Crop(x, l.To[0], l.To[1])

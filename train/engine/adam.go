@@ -67,7 +67,7 @@ func NewAdamW() *AdamW {
 //	m = Beta1 m + (1-Beta1) g
 //	v = Beta2 v + (1-Beta2) g^2
 //	u = m/(1-Beta1^t) / (sqrt(v/(1-Beta2^t)) + Epsilon) + Decay w
-//	w = w - LR |w|/|u| u                      where |w| or |u| is 0: w - LR u
+//	w = w - LR |w|/|u| u                      where |w|/|u| is 0 or overflows: w - LR u
 //
 // with Euclidean norms. Excluded tensors have neither weight decay nor scaling.
 type LAMB struct {

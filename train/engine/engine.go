@@ -90,7 +90,12 @@ func (t *Task) validate(s *Settings) error {
 	case s.Schedule == nil:
 		return config.Invalid("train.schedule", "there is none; want, for example, &Constant{}")
 	}
-	return nil
+	return config.ValidateParts(&struct {
+		Losses    []losses.Choice   `yaml:"losses"`
+		Optimizer OptimizerSettings `yaml:"train.optimizer"`
+		Schedule  Schedule          `yaml:"train.schedule"`
+		Views     *augment.Views    `yaml:"views"`
+	}{t.Losses, s.Optimizer, s.Schedule, t.Views})
 }
 
 // population returns the number of images that batches are drawn from. Groups may hold any image of the data set.
@@ -115,6 +120,9 @@ func prepared(t Task, s Settings, open func() (*machine.Device, error)) (*Loop, 
 	split, views := t.Split, t.Views
 	if split == nil {
 		split = &supervision.Split{Unlabelled: numeric.UpTo(t.Data.Len())}
+	}
+	if err := split.Validate(t.Data); err != nil {
+		return nil, &Error{"supervision", err}
 	}
 	l := &Loop{settings: s, programs: map[batchShape]*program{}, discriminators: map[string]Optimizer{}, pending: map[string]*accumulator{}, judgeNames: map[string][]string{},
 		feed: &feed{split: split, noise: rng.New(t.Seed, "noise"), permute: rng.New(t.Seed, "permute")}, at: position{sums: map[string]*LossSum{}},

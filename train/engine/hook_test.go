@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
@@ -144,14 +147,23 @@ func TestTaskMistakes(t *testing.T) {
 	must.OK(t, err)
 	task.Split, task.Losses = nil, losses.Unsupervised(task.Losses)
 	for want, change := range map[string]func(*Task, *Settings){
-		"model: there is none":                func(t *Task, _ *Settings) { t.Model = nil },
-		"dataset: there is none":              func(t *Task, _ *Settings) { t.Data = nil },
-		"losses: there are none":              func(t *Task, _ *Settings) { t.Losses = nil },
-		"train.batch: 0 images; want 1":       func(_ *Task, s *Settings) { s.Batch = 0 },
-		"train.epochs: -1; want 0 or more":    func(_ *Task, s *Settings) { s.Epochs = -1 },
-		"has images of 4 x 4 x 3; want a mod": func(t *Task, _ *Settings) { t.Data = pixels },
-		"train.optimizer: there is none; wan": func(_ *Task, s *Settings) { s.Optimizer = nil },
-		"train.schedule: there is none; want": func(_ *Task, s *Settings) { s.Schedule = nil },
+		"model: there is none":                 func(t *Task, _ *Settings) { t.Model = nil },
+		"dataset: there is none":               func(t *Task, _ *Settings) { t.Data = nil },
+		"losses: there are none":               func(t *Task, _ *Settings) { t.Losses = nil },
+		"train.batch: 0 images; want 1":        func(_ *Task, s *Settings) { s.Batch = 0 },
+		"train.epochs: -1; want 0 or more":     func(_ *Task, s *Settings) { s.Epochs = -1 },
+		"has images of 4 x 4 x 3; want a mod":  func(t *Task, _ *Settings) { t.Data = pixels },
+		"train.optimizer: there is none; wan":  func(_ *Task, s *Settings) { s.Optimizer = nil },
+		"train.schedule: there is none; want":  func(_ *Task, s *Settings) { s.Schedule = nil },
+		"train.optimizer.lr: 0 is out of ran":  func(_ *Task, s *Settings) { s.Optimizer = &Adam{} },
+		"train.optimizer.lr: NaN is out of r":  func(_ *Task, s *Settings) { s.Optimizer = &LARS{LR: math.NaN()} },
+		"train.schedule.every: 0 epochs; wan":  func(_ *Task, s *Settings) { s.Schedule = &Step{} },
+		"Unlabelled has image 999 after -1; w": func(t *Task, _ *Settings) { t.Split = &supervision.Split{Unlabelled: []int{999}} },
+		"there are 1 groups and transformatio": func(t *Task, _ *Settings) { t.Split = &supervision.Split{M: 2, Groups: [][]int{{0, 1}}} },
+		"views.count: 0 is out of range; want": func(t *Task, _ *Settings) { t.Views = &augment.Views{} },
+		"losses.0.kl.weight: want a number fr": func(t *Task, _ *Settings) {
+			t.Losses = []losses.Choice{{Name: "kl", Value: &losses.KLLoss{Weight: losses.Constant(-1)}}}
+		},
 	} {
 		other, changed := task, settings
 		change(&other, &changed)

@@ -237,6 +237,9 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 		return l.explainNotFinite(p)
 	}
 	rate := l.settings.rate(at.Time)
+	if !(rate >= 0 && finite(rate)) {
+		return l.stepError(p, fmt.Errorf("the schedule multiplies the learning rate by %v; want a number from 0 on", rate))
+	}
 	if group.complete {
 		clip := 1.0
 		if limit := l.settings.Clip; limit > 0 && norm > limit {
@@ -348,7 +351,11 @@ func (l *Loop) explainNotFinite(p *program) error {
 	err := p.machine.RunAll()
 	var first *machine.NotFinite
 	if errors.As(err, &first) {
-		return fmt.Errorf("%s: the loss or its gradient is not finite: %w; %s", where, err, l.advice(", or train.clip"))
+		advice := l.advice(", or train.clip")
+		if first.Op == "input" && first.Node == "images" {
+			advice = "look at the images of the data"
+		}
+		return fmt.Errorf("%s: the loss or its gradient is not finite: %w; %s", where, err, advice)
 	}
 	return fmt.Errorf("%s: the norm of the gradient is too large for a number (loss %v); %s", where, p.values[0], l.advice(", or train.clip"))
 }

@@ -3,11 +3,13 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"runtime"
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/race"
@@ -107,9 +109,40 @@ func TestNotFinite(t *testing.T) {
 			t.Errorf("%q lacks %q", err, want)
 		}
 	}
+	task, settings := taskOf(t, tiny)
+	task.Data = unset{task.Data}
+	dark, err := New(task, settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dark.Close()
+	if err := dark.Run(context.Background()); err == nil || !strings.Contains(err.Error(), `of node "images" (input); look at the images of the data`) {
+		t.Errorf("images that are not finite: %v", err)
+	}
+	for _, rate := range []wrongRate{-0.5, wrongRate(math.NaN()), wrongRate(math.Inf(1))} {
+		loop := loopOf(t, tiny)
+		loop.settings.Schedule = rate
+		if err := loop.Run(context.Background()); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("by %v; want a number from 0 on", float64(rate))) {
+			t.Errorf("a schedule of %v: %v", rate, err)
+		}
+	}
 	broken := loopOf(t, tiny)
 	broken.Params().Get("encoder/dense1/weight").Float32s()[5] = float32(math.Inf(1))
 	if _, _, err := broken.State(); err == nil || !strings.Contains(err.Error(), `element 5 of parameter "encoder/dense1/weight" is +Inf`) {
 		t.Errorf("a checkpoint of parameters that are not finite: %v", err)
 	}
 }
+
+// unset is a data set whose later images have NaN.
+type unset struct{ datasets.Dataset }
+
+func (u unset) Image(i int, dst []float32) {
+	if u.Dataset.Image(i, dst); i >= 64 {
+		dst[0] = float32(math.NaN())
+	}
+}
+
+// wrongRate is a schedule of a constant rate.
+type wrongRate float64
+
+func (w wrongRate) Rate(_, _ float64) float64 { return float64(w) }

@@ -172,3 +172,25 @@ func singles(x []float64) (list []float32) {
 	}
 	return list
 }
+
+// Weights stay finite if a gradient vanishes: the moments decay until the ratio of the norms overflows.
+func TestTrustOverflow(t *testing.T) {
+	for name, s := range map[string]OptimizerSettings{
+		"lamb": &LAMB{LR: 1e-3, Beta1: 0.5, Beta2: 0.999, Epsilon: 1e-6},
+		"lars": &LARS{LR: 0.2, Momentum: 0.9, Trust: 1e-3},
+	} {
+		w := []float32{1, 2, 3, 4}
+		o := s.New([]Parameter{{"w", w, []int{2, 2}}})
+		for g := float32(1); g > 0; g /= 2 {
+			o.Update([][]float32{{g, 0, -g, g}}, 1, 1)
+		}
+		for range 200 {
+			o.Update([][]float32{{0, 0, 0, 0}}, 1, 1)
+		}
+		for i, v := range w {
+			if !finite(float64(v)) {
+				t.Errorf("%s: weight %d is %v", name, i, v)
+			}
+		}
+	}
+}

@@ -99,7 +99,7 @@ func descend(w, g []float32, rate, clip, decay float32) {
 // of BYOL (Grill et al. 2020, section 3.3). A step updates a tensor w with gradient g to
 //
 //	g = g + Decay w
-//	v = Momentum v + Trust |w|/|g| g          where |w| or |g| is 0: Momentum v + g
+//	v = Momentum v + Trust |w|/|g| g          where |w|/|g| is 0 or overflows: Momentum v + g
 //	w = w - LR v
 //
 // with Euclidean norms. Excluded tensors have neither weight decay nor scaling. Two details differ from the paper, as
@@ -191,14 +191,14 @@ func newTrust(u *updater) *trust {
 	return t
 }
 
-// measure sets the ratios to factor |w|/|update|, or to 1 if a norm is 0 or the tensor is excluded.
+// measure sets the ratios to factor |w|/|update|, or to 1 if a ratio is 0 or overflows, or the tensor is excluded.
 func (t *trust) measure(factor float64) {
 	t.pieces.Norms(t.values, t.weights)
 	t.pieces.Norms(t.update, t.norms)
 	for i := range t.ratio {
 		t.ratio[i] = 1
-		if r := factor * t.weights[i] / t.norms[i]; !t.excluded[i] && r > 0 && !math.IsInf(r, 1) {
-			t.ratio[i] = float32(r)
+		if r := float32(factor * t.weights[i] / t.norms[i]); !t.excluded[i] && r > 0 && r <= math.MaxFloat32 {
+			t.ratio[i] = r
 		}
 	}
 }

@@ -73,6 +73,23 @@ func AboutAxis(k [3]float64, angle float64) [9]float64 {
 // still is the sine of the angle below which a rotation counts as the identity: its axis is only rounding error.
 const still = 1e-12
 
+// AreQuaternions reports whether rows of four numbers look like unit quaternions instead of axes and angles: all have
+// norm 1, and some have a last number other than 0. A unit axis with an angle other than 0 has a larger norm.
+func AreQuaternions(rows []float32) bool {
+	some := false
+	for r := range slices.Chunk(rows, 4) {
+		square := 0.0
+		for _, v := range r {
+			square += float64(v) * float64(v)
+		}
+		if math.Abs(square-1) > 1e-3 {
+			return false
+		}
+		some = some || r[len(r)-1] != 0
+	}
+	return some
+}
+
 // AxisAngle returns the unit axis and the angle of a rotation, in radians from 0 to pi. For the identity, both are 0. A
 // half turn has two axes; the result is the axis with a positive largest component.
 //
