@@ -26,6 +26,7 @@ const (
 	EachLevel
 	// the known levels: rows without any known level are left out, other rows may have unknown levels
 	KnownLevels
+	AllRows  // the known levels: all rows are measured, also rows without any known level
 	NoLevels // no levels: it measures codes, not factors
 )
 
@@ -72,6 +73,13 @@ func (in *Input) wantKnown() error {
 	}
 	k := len(in.Factors)
 	return fmt.Errorf("row %d has an unknown level of factor %q; want known levels, as Evaluate gives", at/k, in.Factors[at%k].Name)
+}
+
+// labelled returns the rows where some factor is known.
+func (in *Input) labelled() []int {
+	return in.rowsWhere(func(levels []int) bool {
+		return slices.ContainsFunc(levels, func(l int) bool { return l != factor.Unknown })
+	})
 }
 
 // restrict returns the input with only some factors, and with the rows where all of these are known.
@@ -336,9 +344,11 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 		x.exclude("", in.Codes.Rows-x.rows, whyUnknown)
 		return x, suits(m, some)
 	}
-	some := in.choose(factors, in.rowsWhere(func(levels []int) bool { // other rows must not affect bins and deviations
-		return slices.ContainsFunc(factors, func(j int) bool { return levels[j] != factor.Unknown })
-	}))
+	rows := numeric.UpTo(in.Codes.Rows)
+	if needs != AllRows {
+		rows = in.labelled() // other rows must not affect bins and deviations
+	}
+	some := in.choose(factors, rows)
 	x.rows = some.Codes.Rows
 	without := in.Codes.Rows - x.rows
 	x.exclude("", without, whyNone)
