@@ -251,6 +251,24 @@ func evaluated(t *testing.T, in *Input, c []Choice) Result {
 	return r[0]
 }
 
+// A metric of some factors measures the rows where these are known.
+func TestContractionOfSomeFactors(t *testing.T) {
+	_, some := gappy()
+	for _, list := range [][]int{{0}, {1}, {2}, {1, 2}} {
+		for _, largest := range []bool{false, true} {
+			c := &Contraction{Max: largest}
+			for _, j := range list {
+				c.Factors = append(c.Factors, some.Factors[j].Name)
+			}
+			got, known := evaluated(t, some, []Choice{{Name: "contraction", Value: c}}), kept(some, list...)
+			near(t, fmt.Sprint(c.Factors), got.Value, compute(t, &Contraction{Max: largest}, known).Value, 1e-12)
+			if got.Basis.Rows != known.Codes.Rows {
+				t.Errorf("%v: %d rows; want %d", c.Factors, got.Basis.Rows, known.Codes.Rows)
+			}
+		}
+	}
+}
+
 // Compute rejects a factor without a known level, which Evaluate omits.
 func TestFactorUnknown(t *testing.T) {
 	_, in := gappy()

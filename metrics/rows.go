@@ -336,13 +336,7 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 		return whole, suits(m, in)
 	}
 	if needs == AllLevels {
-		some := in.restrict(factors)
-		if some.Codes.Rows == 0 {
-			return nil, fmt.Errorf("no row has known levels of all factors: %s", in.unknownOf(factors, unknown))
-		}
-		x.list, x.rows = []*Input{some}, some.Codes.Rows
-		x.exclude("", in.Codes.Rows-x.rows, whyUnknown)
-		return x, suits(m, some)
+		return x, x.together(m, in, factors)
 	}
 	rows := numeric.UpTo(in.Codes.Rows)
 	if needs != AllRows {
@@ -367,6 +361,22 @@ func (x *inputs) exclude(factor string, rows int, why string) {
 	if rows > 0 {
 		x.excluded = append(x.excluded, Exclusion{Factor: factor, Rows: rows, Why: why})
 	}
+}
+
+// together measures the rows where all factors are known, or all that the metric names.
+func (x *inputs) together(m Metric, in *Input, factors []int) error {
+	if c, ok := m.(*Contraction); ok && len(c.Factors) > 0 {
+		if list, err := c.factors(in); err == nil {
+			factors = list
+		}
+	}
+	some := in.restrict(factors)
+	if some.Codes.Rows == 0 {
+		return fmt.Errorf("no row has known levels of all factors: %s", in.unknownOf(factors, in.table().Unknown()))
+	}
+	x.list, x.rows = []*Input{some}, some.Codes.Rows
+	x.exclude("", in.Codes.Rows-x.rows, whyUnknown)
+	return suits(m, some)
 }
 
 // apart measures each factor separately, if the metric suits it.
