@@ -269,6 +269,24 @@ func TestContractionOfSomeFactors(t *testing.T) {
 	}
 }
 
+// The range of a continuous factor is over all rows, also rows where another factor is unknown.
+func TestRangeOfAllRows(t *testing.T) {
+	continuous := factor.Factor{Name: "size", Size: 3, Kind: factor.Ordinal}
+	codes := matrix.Matrix{Rows: 3, Cols: 1, Data: []float64{0, 0, 0}}
+	in := &Input{Codes: codes, Factors: append(ordinals(2), continuous),
+		Levels: []int{0, 0, 1, 1, factor.Unknown, 2}, Exact: [][]float64{nil, {0, 1, 10}}}
+	for name, m := range map[string]Metric{
+		"contraction": &Contraction{Max: true, Units: "range"}, // the distance of the two known factors
+		"me":          &MaxError{Fit: FitLeastSquares, Units: "range"},
+	} {
+		want := math.Sqrt(1 + 0.01)
+		if name == "me" {
+			want /= 2 // the radius
+		}
+		near(t, name, evaluated(t, in, []Choice{{Name: name, Value: m}}).Value, want, 1e-12)
+	}
+}
+
 // Compute rejects a factor without a known level, which Evaluate omits.
 func TestFactorUnknown(t *testing.T) {
 	_, in := gappy()

@@ -100,7 +100,8 @@ func (in *Input) rowsWhere(keep func(levels []int) bool) (rows []int) {
 	return rows
 }
 
-// choose returns the input with only some factors and rows; the rows are ascending.
+// choose returns the input with only some factors and rows; the rows are ascending. Continuous factors keep their range
+// over all rows.
 func (in *Input) choose(factors, rows []int) *Input {
 	k := len(in.Factors)
 	some := *in
@@ -128,7 +129,10 @@ func (in *Input) choose(factors, rows []int) *Input {
 			some.Exact[at] = levels.Chosen(in.Exact[j], rows)
 		}
 	}
-	some.spans = levels.Chosen(in.spans, factors)
+	if some.spans == nil && in.Exact != nil {
+		some.spans = in.ranges()
+	}
+	some.spans = levels.Chosen(some.spans, factors)
 	some.Components, some.Paths = levels.Chosen(in.Components, rows), levels.Chosen(in.Paths, rows)
 	some.Differ = levels.Among(levels.Chosen(in.Differ, factors), rows)
 	return &some
@@ -231,13 +235,9 @@ func (in *Input) countedBlocks(blocks []factor.Block) []string {
 
 const countsNevertheless = "counts nevertheless; leave it out if it should not"
 
-// part returns the input with some rows, and all facts about them. Continuous factors keep their range over all rows.
+// part returns the input with some rows, and all facts about them.
 func (in *Input) part(rows []int) *Input {
-	some := in.choose(numeric.UpTo(len(in.Factors)), slices.Sorted(slices.Values(rows)))
-	if in.Exact != nil && in.spans == nil {
-		some.spans = in.ranges()
-	}
-	return some
+	return in.choose(numeric.UpTo(len(in.Factors)), slices.Sorted(slices.Values(rows)))
 }
 
 // sample draws n rows without replacement, in ascending order.
