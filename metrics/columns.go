@@ -131,28 +131,30 @@ type Equational interface {
 func (*SubCodeDeviation) FromClasses() bool { return true }
 
 // SetClasses replaces the factors of the input by the factors of the classes. Rows of one class have equal values of
-// the factor, and the class number is the level. Answers "different" that do not contradict the classes become Differ.
-// Factors without a class are left out; it is an error if no factor remains.
+// the factor, and the class number is the level. Answers "different" that do not contradict the classes become Differ,
+// each pair once. Factors without an answer are left out; it is an error if no factor remains.
 func (in *Input) SetClasses(c *similarity.Classes) error {
 	in.Levels, in.Factors, in.Exact, in.TrueHierarchy, in.Paths, in.Classes, in.Differ = nil, nil, nil, nil, nil, true, nil
 	var of [][]int32
 	differ := make([][][2]int, len(c.Factors))
 	for _, x := range c.Kept {
 		if !x.Same {
-			differ[x.Factor] = append(differ[x.Factor], [2]int{int(x.A), int(x.B)})
+			differ[x.Factor] = append(differ[x.Factor], [2]int{int(min(x.A, x.B)), int(max(x.A, x.B))})
 		}
 	}
 	for k, name := range c.Factors {
 		if len(c.Of[k]) != in.Codes.Rows {
 			return fmt.Errorf("classes are about %d rows; want %d, the rows of the codes", len(c.Of[k]), in.Codes.Rows)
 		}
-		if c.Count[k] > 0 {
-			in.Factors, of = append(in.Factors, factor.Factor{Name: name, Size: c.Count[k], Kind: factor.Categorical}), append(of, c.Of[k])
-			in.Differ = append(in.Differ, differ[k])
+		if c.Count[k] > 0 || len(differ[k]) > 0 {
+			f := factor.Factor{Name: name, Size: max(1, c.Count[k]), Kind: factor.Categorical}
+			in.Factors, of = append(in.Factors, f), append(of, c.Of[k])
+			slices.SortFunc(differ[k], func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
+			in.Differ = append(in.Differ, slices.Compact(differ[k]))
 		}
 	}
 	if len(of) == 0 {
-		return errors.New("no two rows are known to agree in a factor; want at least one answer same")
+		return errors.New("no two rows are known to agree or to differ in a factor; want an answer same or different")
 	}
 	in.Levels = slices.Repeat([]int{factor.Unknown}, in.Codes.Rows*len(of))
 	for k, classes := range of {
