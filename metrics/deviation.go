@@ -298,7 +298,11 @@ func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, err
 	return in.own(blocks), nil
 }
 
+// assigned returns the best columns, by the rows where some factor is known.
 func (in *Input) assigned(ctx context.Context) ([]factor.Block, error) {
+	if rows := in.labelled(); len(rows) > 0 && len(rows) < in.Codes.Rows {
+		in = in.choose(numeric.UpTo(len(in.Factors)), rows)
+	}
 	return deviation.Assign(ctx, in.Codes, in.table())
 }
 

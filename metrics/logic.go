@@ -93,12 +93,16 @@ func (l *Logic) SetCodes(c factor.SubCodes, a Assign) {
 	}
 }
 
-// Needs returns KnownLevels, or NoLevels for a sentence about codes alone.
+// Needs returns KnownLevels, AllRows if a variable has no factor, or NoLevels for a sentence about codes alone.
 func (l *Logic) Needs() Needs {
-	if l.Sentence != nil {
-		if factors, subCodes := l.Sentence.Mentions(); !factors && !(subCodes && len(l.Codes) == 0) {
-			return NoLevels
-		}
+	if l.Sentence == nil {
+		return KnownLevels
+	}
+	switch factors, subCodes := l.Sentence.Mentions(); {
+	case !factors && !(subCodes && len(l.Codes) == 0):
+		return NoLevels
+	case l.Sentence.AllRows():
+		return AllRows
 	}
 	return KnownLevels
 }

@@ -157,6 +157,25 @@ func TestLogicUnknownLevels(t *testing.T) {
 	}
 }
 
+// A variable without a factor ranges over all rows, also if no level of a row is known.
+func TestLogicAllRows(t *testing.T) {
+	factors := ordinals(2, 2)
+	codes := matrix.Matrix{Rows: 4, Cols: 1, Data: []float64{0, 1, 2, 7}}
+	alone := &Input{Codes: codes, Factors: factors[:1], Levels: []int{0, 1, 1, -1}}
+	beside := &Input{Codes: codes, Factors: factors, Levels: []int{0, 0, 1, 0, 1, 1, -1, 1}}
+	for text, want := range map[string]float64{
+		`forall[sum] i, j: y.f0(i) = 0 -> z(i) =[squared] z(j)`:                                         1 + 4 + 49,
+		`forall[sum] i: y.f0(i) = 1 -> forall j: z(i) =[absolute] z(j)`:                                 6 + 5,
+		`(forall[sum] i: z(i) =[absolute] y.f0(i)) and (forall[sum] j: z(j) =[squared] 0)`:              1 + 1 + 4 + 49,
+		`forall[sum] v in y.f0: forall[sum] i: z(i) =[absolute] v`:                                      10 + 8,
+		`forall[sum] v in y.f0: forall[sum] i: y.f0(i) = v -> forall[max] j: z(i) - z(j) =[absolute] v`: 7 + 7 + 6,
+	} {
+		for _, in := range []*Input{alone, beside} {
+			near(t, text, evaluated(t, in, []Choice{{Name: "logic", Value: sentence(t, text)}}).Value, want, 1e-12)
+		}
+	}
+}
+
 // Names of levels, or values of levels without names, choose rows.
 func TestLogicLevelNames(t *testing.T) {
 	factors := ordinals(3, 4)

@@ -248,6 +248,42 @@ func evaluated(t *testing.T, in *Input, c []Choice) Result {
 	return r[0]
 }
 
+// A metric of some factors measures the rows where these are known.
+func TestContractionOfSomeFactors(t *testing.T) {
+	_, some := gappy()
+	for _, list := range [][]int{{0}, {1}, {2}, {1, 2}} {
+		for _, largest := range []bool{false, true} {
+			c := &Contraction{Max: largest}
+			for _, j := range list {
+				c.Factors = append(c.Factors, some.Factors[j].Name)
+			}
+			got, known := evaluated(t, some, []Choice{{Name: "contraction", Value: c}}), kept(some, list...)
+			near(t, fmt.Sprint(c.Factors), got.Value, compute(t, &Contraction{Max: largest}, known).Value, 1e-12)
+			if got.Basis.Rows != known.Codes.Rows {
+				t.Errorf("%v: %d rows; want %d", c.Factors, got.Basis.Rows, known.Codes.Rows)
+			}
+		}
+	}
+}
+
+// The range of a continuous factor is over all rows, also rows where another factor is unknown.
+func TestRangeOfAllRows(t *testing.T) {
+	continuous := factor.Factor{Name: "size", Size: 3, Kind: factor.Ordinal}
+	codes := matrix.Matrix{Rows: 3, Cols: 1, Data: []float64{0, 0, 0}}
+	in := &Input{Codes: codes, Factors: append(ordinals(2), continuous),
+		Levels: []int{0, 0, 1, 1, factor.Unknown, 2}, Exact: [][]float64{nil, {0, 1, 10}}}
+	for name, m := range map[string]Metric{
+		"contraction": &Contraction{Max: true, Units: "range"}, // the distance of the two known factors
+		"me":          &MaxError{Fit: FitLeastSquares, Units: "range"},
+	} {
+		want := math.Sqrt(1 + 0.01)
+		if name == "me" {
+			want /= 2 // the radius
+		}
+		near(t, name, evaluated(t, in, []Choice{{Name: name, Value: m}}).Value, want, 1e-12)
+	}
+}
+
 // Compute rejects a factor without a known level, which Evaluate omits.
 func TestFactorUnknown(t *testing.T) {
 	_, in := gappy()

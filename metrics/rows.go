@@ -26,6 +26,7 @@ const (
 	EachLevel
 	// the known levels: rows without any known level are left out, other rows may have unknown levels
 	KnownLevels
+	AllRows  // the known levels: all rows are measured, also rows without any known level
 	NoLevels // no levels: it measures codes, not factors
 )
 
@@ -74,6 +75,13 @@ func (in *Input) wantKnown() error {
 	return fmt.Errorf("row %d has an unknown level of factor %q; want known levels, as Evaluate gives", at/k, in.Factors[at%k].Name)
 }
 
+// labelled returns the rows where some factor is known.
+func (in *Input) labelled() []int {
+	return in.rowsWhere(func(levels []int) bool {
+		return slices.ContainsFunc(levels, func(l int) bool { return l != factor.Unknown })
+	})
+}
+
 // restrict returns the input with only some factors, and with the rows where all of these are known.
 func (in *Input) restrict(factors []int) *Input {
 	return in.choose(factors, in.rowsWhere(func(levels []int) bool {
@@ -92,7 +100,8 @@ func (in *Input) rowsWhere(keep func(levels []int) bool) (rows []int) {
 	return rows
 }
 
-// choose returns the input with only some factors and rows; the rows are ascending.
+// choose returns the input with only some factors and rows; the rows are ascending. Continuous factors keep their range
+// over all rows.
 func (in *Input) choose(factors, rows []int) *Input {
 	k := len(in.Factors)
 	some := *in
@@ -120,7 +129,10 @@ func (in *Input) choose(factors, rows []int) *Input {
 			some.Exact[at] = levels.Chosen(in.Exact[j], rows)
 		}
 	}
-	some.spans = levels.Chosen(in.spans, factors)
+	if some.spans == nil && in.Exact != nil {
+		some.spans = in.ranges()
+	}
+	some.spans = levels.Chosen(some.spans, factors)
 	some.Components, some.Paths = levels.Chosen(in.Components, rows), levels.Chosen(in.Paths, rows)
 	some.Differ = levels.Among(levels.Chosen(in.Differ, factors), rows)
 	return &some
@@ -223,13 +235,9 @@ func (in *Input) countedBlocks(blocks []factor.Block) []string {
 
 const countsNevertheless = "counts nevertheless; leave it out if it should not"
 
-// part returns the input with some rows, and all facts about them. Continuous factors keep their range over all rows.
+// part returns the input with some rows, and all facts about them.
 func (in *Input) part(rows []int) *Input {
-	some := in.choose(numeric.UpTo(len(in.Factors)), slices.Sorted(slices.Values(rows)))
-	if in.Exact != nil && in.spans == nil {
-		some.spans = in.ranges()
-	}
-	return some
+	return in.choose(numeric.UpTo(len(in.Factors)), slices.Sorted(slices.Values(rows)))
 }
 
 // sample draws n rows without replacement, in ascending order.
@@ -342,17 +350,13 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 		return whole, suits(m, in)
 	}
 	if needs == AllLevels {
-		some := in.restrict(factors)
-		if some.Codes.Rows == 0 {
-			return nil, fmt.Errorf("no row has known levels of all factors: %s", in.unknownOf(factors, unknown))
-		}
-		x.list, x.rows = []*Input{some}, some.Codes.Rows
-		x.exclude("", in.Codes.Rows-x.rows, whyUnknown)
-		return x, suits(m, some)
+		return x, x.together(m, in, factors)
 	}
-	some := in.choose(factors, in.rowsWhere(func(levels []int) bool { // other rows must not affect bins and deviations
-		return slices.ContainsFunc(factors, func(j int) bool { return levels[j] != factor.Unknown })
-	}))
+	rows := numeric.UpTo(in.Codes.Rows)
+	if needs != AllRows {
+		rows = in.labelled() // other rows must not affect bins and deviations
+	}
+	some := in.choose(factors, rows)
 	x.rows = some.Codes.Rows
 	without := in.Codes.Rows - x.rows
 	x.exclude("", without, whyNone)
@@ -371,6 +375,22 @@ func (x *inputs) exclude(factor string, rows int, why string) {
 	if rows > 0 {
 		x.excluded = append(x.excluded, Exclusion{Factor: factor, Rows: rows, Why: why})
 	}
+}
+
+// together measures the rows where all factors are known, or all that the metric names.
+func (x *inputs) together(m Metric, in *Input, factors []int) error {
+	if c, ok := m.(*Contraction); ok && len(c.Factors) > 0 {
+		if list, err := c.factors(in); err == nil {
+			factors = list
+		}
+	}
+	some := in.restrict(factors)
+	if some.Codes.Rows == 0 {
+		return fmt.Errorf("no row has known levels of all factors: %s", in.unknownOf(factors, in.table().Unknown()))
+	}
+	x.list, x.rows = []*Input{some}, some.Codes.Rows
+	x.exclude("", in.Codes.Rows-x.rows, whyUnknown)
+	return suits(m, some)
 }
 
 // apart measures each factor separately, if the metric suits it.

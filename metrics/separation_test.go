@@ -72,6 +72,32 @@ func TestSeparationOfAnswers(t *testing.T) {
 	}
 }
 
+// A repeated answer counts once, and a factor needs no answer same.
+func TestSeparationOfDifferences(t *testing.T) {
+	in := &Input{Codes: matrix.Matrix{Rows: 4, Cols: 2, Data: []float64{0, 0, 0.25, 0, 1, 0.5, 1, 0.75}}}
+	a := &similarity.Answers{Rows: 4}
+	for _, pair := range [][2]int{{0, 1}, {2, 3}, {1, 0}, {0, 1}} {
+		a.Add(pair[0], pair[1], "x", false)
+	}
+	a.Add(0, 1, "y", true)
+	a.Add(0, 2, "y", false)
+	classes, err := similarity.Unite(a, similarity.Options{})
+	if err == nil {
+		err = in.SetClasses(classes)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, v := named("separation").(*Separation), NewSubCodeDeviation(factor.Variance)
+	m.Codes, v.Codes = factor.SubCodes{"x": {0}, "y": {1}}, factor.SubCodes{"x": {1}, "y": {0}}
+	got := evaluated(t, in, []Choice{{Name: "separation", Value: m}})
+	near(t, "separation", got.Value, (0.75+1)/2+0.5, 1e-12)
+	if !slices.Equal(got.Part("pairs"), []float64{2, 1}) {
+		t.Errorf("pairs %v; want 2 and 1", got.Part("pairs"))
+	}
+	near(t, "variance of y", evaluated(t, in, []Choice{{Name: "variance", Value: v}}).Value, 1/64., 1e-12)
+}
+
 // Rows with different levels differ. Random pairs give a value near the value of all pairs.
 func TestSeparationOfLevels(t *testing.T) {
 	in := gridInput(ordinals(3, 2, 200), 3, func(l []int, z []float64) {

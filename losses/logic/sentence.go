@@ -87,6 +87,10 @@ func (s Sentence) Moves() bool { return s.tree.Moves() }
 // Mentions reports whether the sentence uses factors, and whether it uses named sub-codes, such as z.shape.
 func (s Sentence) Mentions() (factors, subCodes bool) { return s.tree.Mentions() }
 
+// AllRows reports whether a variable without factors ranges over all rows, also where all factors are unknown.
+// Sub-codes that must be independent range over all rows, too.
+func (s Sentence) AllRows() bool { return s.tree.AllRows() }
+
 // Truth relates a quantity of 0 to the truth of the sentence (Zhang and Sugiyama 2024, theorem 1).
 type Truth struct {
 	Implied    bool   // if the quantity is 0, the sentence is true

@@ -95,6 +95,28 @@ func (s Sentence) Mentions() (factors, subCodes bool) {
 	return factors, subCodes
 }
 
+// AllRows reports whether a variable or an independence ranges over all rows, also where all factors are unknown.
+func (s Sentence) AllRows() bool {
+	return contains(s.Body, func(p Part) bool {
+		switch p := p.(type) {
+		case *Independence:
+			return true
+		case *Quantified:
+			return p.Domain.Set == RowSet && slices.ContainsFunc(p.Domain.Names, p.free)
+		}
+		return false
+	})
+}
+
+// free reports whether no factor and no move restricts a variable over rows.
+func (q *Quantified) free(name string) bool {
+	moved := func(m PairMove) bool { return string(m.From) == name || string(m.To) == name }
+	return !slices.ContainsFunc(q.Domain.Moves, moved) && !contains(q.Body, func(p Part) bool {
+		a, ok := p.(*Access)
+		return ok && !a.Codes && string(a.Row) == name
+	})
+}
+
 // IsCrisp reports whether a formula is 0 or infinity: it has no premetric.
 func IsCrisp(f Formula) bool {
 	switch f := f.(type) {
