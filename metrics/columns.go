@@ -131,13 +131,8 @@ type Equational interface {
 func (*SubCodeDeviation) FromClasses() bool { return true }
 
 // SetClasses replaces the factors of the input by the factors of the classes. Rows of one class have equal values of
-<<<<<<< HEAD
-// the factor, and the class number is the level. Answers "different" that do not contradict the classes become Differ.
-// Factors without any of both are left out; it is an error if no factor remains.
-=======
 // the factor, and the class number is the level. Answers "different" that do not contradict the classes become Differ,
 // each pair once. Factors without an answer are left out; it is an error if no factor remains.
->>>>>>> h-huntQ
 func (in *Input) SetClasses(c *similarity.Classes) error {
 	in.Levels, in.Factors, in.Exact, in.TrueHierarchy, in.Paths, in.Classes, in.Differ = nil, nil, nil, nil, nil, true, nil
 	var of [][]int32
@@ -153,13 +148,6 @@ func (in *Input) SetClasses(c *similarity.Classes) error {
 		}
 		if c.Count[k] > 0 || len(differ[k]) > 0 {
 			f := factor.Factor{Name: name, Size: max(1, c.Count[k]), Kind: factor.Categorical}
-<<<<<<< HEAD
-			in.Factors, of, in.Differ = append(in.Factors, f), append(of, c.Of[k]), append(in.Differ, differ[k])
-		}
-	}
-	if len(of) == 0 {
-		return errNoClass
-=======
 			in.Factors, of = append(in.Factors, f), append(of, c.Of[k])
 			slices.SortFunc(differ[k], func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 			in.Differ = append(in.Differ, slices.Compact(differ[k]))
@@ -167,7 +155,6 @@ func (in *Input) SetClasses(c *similarity.Classes) error {
 	}
 	if len(of) == 0 {
 		return errors.New("no two rows are known to agree or to differ in a factor; want an answer same or different")
->>>>>>> h-huntQ
 	}
 	in.Levels = slices.Repeat([]int{factor.Unknown}, in.Codes.Rows*len(of))
 	for k, classes := range of {
