@@ -92,10 +92,13 @@ func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 	return f, levels, nil
 }
 
+// roundedUnit is a few units in the last place of 1 in float32.
+const roundedUnit = 0x1p-22
+
 // rounding returns the maximum difference between sorted numbers that differ by rounding. It is 0 for integers. Numbers
 // that float32 represents exactly may have been rounded to float32.
 func rounding(sorted []float64) float64 {
-	unit, whole := 0x1p-22, true // a few units in the last place of 1
+	unit, whole := roundedUnit, true
 	for _, v := range sorted {
 		if v != float64(float32(v)) {
 			unit = 0x1p-48

@@ -110,7 +110,7 @@ func (f Factor) LevelName(level int) string {
 }
 
 // LevelsIn returns the number of each level in another factor, or -1 if it lacks the level. Equal levels have the same
-// name or, without names, the same rotation, angle or value.
+// name or, without names, the same rotation, angle or value, except for the rounding of float32.
 func (f Factor) LevelsIn(other Factor) []int {
 	levels := make([]int, f.Size)
 	for l := range levels {
@@ -138,11 +138,13 @@ func (f Factor) equal(l int, other Factor, m int) bool {
 	case f.Names != nil:
 		return f.Names[l] == other.Names[m]
 	case f.Rotations != nil:
-		return f.Rotations[l] == other.Rotations[m]
+		return slices.EqualFunc(f.Rotations[l][:], other.Rotations[m][:], func(a, b float64) bool { return math.Abs(a-b) <= 1e-5 })
 	case f.Kind == Circular:
 		return math.Abs(math.Remainder(f.Angle(l)-other.Angle(m), 2*math.Pi)) < 2*math.Pi*sameAngle
 	}
-	return f.Value(l) == other.Value(m)
+	a, b := f.Value(l), other.Value(m)
+	whole := a == math.Trunc(a) && b == math.Trunc(b)
+	return a == b || !whole && math.Abs(a-b) <= roundedUnit*max(math.Abs(a), math.Abs(b))
 }
 
 // Turns reports whether the levels of a factor are rotations: angles of a circular factor, or rotations in space. Then

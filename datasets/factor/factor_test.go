@@ -227,6 +227,29 @@ func TestFullTurn(t *testing.T) {
 	}
 }
 
+// Levels of two factors are equal if their names, rotations, angles or values are, except for rounding.
+func TestLevelsIn(t *testing.T) {
+	turn := [9]float64{0, -1, 0, 1, 0, 0, 0, 0, 1}
+	near := turn
+	near[0] = 4e-8
+	for _, c := range []struct {
+		of, in factor.Factor
+		want   []int
+	}{
+		{factor.Factor{Size: 3, Kind: factor.Ordinal, Values: []float64{0.1, 0.2, 0.5}}, factor.Factor{Size: 3, Kind: factor.Ordinal, Values: []float64{float64(float32(0.2)), 0.30000001, float64(float32(0.1))}}, []int{2, 0, -1}},
+		{factor.Factor{Size: 2, Kind: factor.Ordinal, Values: []float64{1e9, 1e9 + 1}}, factor.Factor{Size: 2, Kind: factor.Ordinal, Values: []float64{1e9 + 1, 1e9 + 2}}, []int{-1, 0}},
+		{factor.Factor{Size: 2, Names: []string{"owl", "cat"}}, factor.Factor{Size: 2, Names: []string{"cat", "dog"}}, []int{-1, 0}},
+		{factor.Factor{Size: 2, Names: []string{"owl", "cat"}}, factor.Factor{Size: 2}, []int{-1, -1}},
+		{factor.Factor{Size: 2, Kind: factor.Circular}, factor.Factor{Size: 4, Kind: factor.Circular}, []int{0, 2}},
+		{factor.Factor{Size: 2}, factor.Factor{Size: 2, Kind: factor.Categorical}, []int{-1, -1}},
+		{factor.Factor{Size: 1, Rotations: [][9]float64{turn}}, factor.Factor{Size: 2, Rotations: [][9]float64{{1, 0, 0, 0, 1, 0, 0, 0, 1}, near}}, []int{1}},
+	} {
+		if got := c.of.LevelsIn(c.in); !slices.Equal(got, c.want) {
+			t.Errorf("%+v in %+v: %v, want %v", c.of, c.in, got, c.want)
+		}
+	}
+}
+
 // A note names one-hot columns of one factor. A factor of two levels beside them belongs to none.
 func TestOneHotNotes(t *testing.T) {
 	factors := []factor.Factor{{Name: "wall", Size: 2}, {Name: "a", Size: 2}, {Name: "b", Size: 2}, {Name: "c", Size: 2}, {Name: "x", Size: 3}}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/unravel-ml/unravel/internal/bins"
 )
 
 // NumberNotes returns notes on numbers that became the levels of a factor: a number that may stand for unknown, and bins
@@ -16,7 +18,7 @@ func NumberNotes(f Factor, numbers []float64) []string {
 		return []string{note}
 	}
 	if binned := len(distinct) > f.Size; binned {
-		if found := DistantRows(sorted); found != "" {
+		if found := bins.Distant(sorted); found != "" {
 			return []string{fmt.Sprintf("factor %s %s; its bins of equal width see little of it", f.Name, found)}
 		}
 	}
@@ -44,36 +46,6 @@ func markerNote(name string, sorted, distinct []float64) string {
 		}
 	}
 	return ""
-}
-
-// DistantRows says that a few distant rows leave nearly all rows of a column in one of 20 bins of equal width, or
-// returns "".
-func DistantRows(values []float64) string {
-	const bins, nearlyAll = 20, 0.98
-	if len(values) == 0 {
-		return ""
-	}
-	least, largest := slices.Min(values), slices.Max(values)
-	width := (largest - least) / bins
-	if !(width > 0) || math.IsInf(width, 0) {
-		return ""
-	}
-	bin := func(v float64) int { return min(int((v-least)/width), bins-1) }
-	var count [bins]int
-	for _, v := range values {
-		count[bin(v)]++
-	}
-	n := slices.Max(count[:])
-	if float64(n) < nearlyAll*float64(len(values)) {
-		return ""
-	}
-	full := slices.Index(count[:], n)
-	inside := slices.DeleteFunc(slices.Clone(values), func(v float64) bool { return bin(v) != full })
-	low, high := slices.Min(inside), slices.Max(inside)
-	if low == high {
-		return ""
-	}
-	return fmt.Sprintf("is %.4g to %.4g in %d rows, and %.4g to %.4g in all", low, high, n, least, largest)
 }
 
 // RepeatNotes returns notes on columns that metrics count as several factors although they are one: one-hot columns,

@@ -39,3 +39,25 @@ func TestLevels(t *testing.T) {
 		t.Errorf("0, 0.1, ... 3 are in bins %v, want %v", ids, want)
 	}
 }
+
+func TestDistant(t *testing.T) {
+	nan, inf := math.NaN(), math.MaxFloat64
+	near := slices.Repeat([]float64{1, 2}, 50)
+	for _, c := range []struct {
+		values []float64
+		want   string
+	}{
+		{append([]float64{1000, nan}, near...), "is 1 to 2 in 100 rows, and 1 to 1000 in all"},
+		{append([]float64{-inf, inf}, near...), "is 1 to 2 in 100 rows, and -1.798e+308 to 1.798e+308 in all"},
+		{append([]float64{3}, near...), ""},
+		{append([]float64{1000, 900, 800}, near...), ""}, // 97 %
+		{append([]float64{5}, slices.Repeat([]float64{2}, 99)...), ""},
+		{[]float64{7, 7}, ""},
+		{[]float64{nan}, ""},
+		{nil, ""},
+	} {
+		if got := Distant(c.values); got != c.want {
+			t.Errorf("%v: %q; want %q", c.values, got, c.want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/bins"
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
 )
@@ -46,7 +47,7 @@ func unusualTurn(turn float64) bool {
 func remarksOnCodes(t *table.Table, in *metrics.Input) (remarks []string) {
 	const most = 3
 	for c := range t.Cols {
-		found := factor.DistantRows(t.Column(c).Values)
+		found := bins.Distant(t.Column(c).Values)
 		if found != "" && len(remarks) == most {
 			return append(remarks, "other code columns have distant rows, too")
 		}

@@ -188,7 +188,7 @@ func Rotations(m matrix.Matrix) (f factor.Factor, levels []int, err error) {
 		level := -1
 		for c := cell - 1; c <= cell+1 && level < 0; c++ {
 			for _, l := range near[c] {
-				if sameMatrix(&g, &f.Rotations[l]) {
+				if slices.EqualFunc(g[:], f.Rotations[l][:], func(a, b float64) bool { return math.Abs(a-b) <= sameRotation }) {
 					level = l
 					break
 				}
@@ -202,15 +202,6 @@ func Rotations(m matrix.Matrix) (f factor.Factor, levels []int, err error) {
 		levels[i] = level
 	}
 	return f, levels, nil
-}
-
-func sameMatrix(a, b *[9]float64) bool {
-	for e, v := range a {
-		if math.Abs(v-b[e]) > sameRotation {
-			return false
-		}
-	}
-	return true
 }
 
 // rotationOf returns the rotation matrix for 9 numbers, or for a quaternion of any length.
