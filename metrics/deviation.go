@@ -570,9 +570,15 @@ const gridOfVariances = "manipulation"
 // images minus the number of groups. Groups are drawn at random, without replacement, until they contain 20,000 images.
 // The grid has a row for each code column and a column for each factor; it is NaN if no two images differ in that
 // factor alone. Images with an unknown level are left out, and so are factors without a known level. If squares of
-// codes would overflow or vanish, the codes are divided by a power of two, which the grid's name states. The only
-// possible error is the context's.
+// codes would overflow or vanish, the codes are divided by a power of two, which the grid's name states. Errors: an
+// invalid input, no stream, and the end of the context.
 func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
+	if err := in.Validate(); err != nil {
+		return Grid{}, err
+	}
+	if s == nil {
+		return Grid{}, errNoStream
+	}
 	in = in.complete()
 	k, name := len(in.Factors), gridOfVariances
 	if sized := in.sized(matrix.Matrix.ForSquares); sized != in {

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ func (s Intervals) Validate() error { return interval.Settings(s).Validate() }
 // ends, the current metric gets an interval from its finished repeats, if there are enough, and the error wraps
 // ctx.Err().
 func (s Intervals) Add(ctx context.Context, in *Input, seed uint64, choices []Choice, results []Result) error {
-	if err := s.Validate(); err != nil {
+	if err := cmp.Or(s.Validate(), addable(ctx, in, choices, results)); err != nil {
 		return err
 	}
 	for i, c := range choices {
@@ -34,6 +35,15 @@ func (s Intervals) Add(ctx context.Context, in *Input, seed uint64, choices []Ch
 		}
 	}
 	return nil
+}
+
+// addable checks that the arguments of Add are those of Evaluate, with its results.
+func addable(ctx context.Context, in *Input, choices []Choice, results []Result) error {
+	if ctx == nil || len(results) != len(choices) {
+		return fmt.Errorf("metrics: %d results of %d metrics; want the results of Evaluate, and a context",
+			len(results), len(choices))
+	}
+	return in.Validate()
 }
 
 func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r *Result) error {
@@ -228,7 +238,7 @@ func (s Chances) Validate() error { return within("shuffles", s.Shuffles, 2, mos
 // factors. Other results get a note with the reason. in, seed and choices are the arguments of Evaluate. The same seed
 // gives the same levels.
 func (s Chances) Add(ctx context.Context, in *Input, seed uint64, choices []Choice, results []Result) error {
-	if err := s.Validate(); err != nil {
+	if err := cmp.Or(s.Validate(), addable(ctx, in, choices, results)); err != nil {
 		return err
 	}
 	for i, c := range choices {

@@ -271,7 +271,7 @@ type Approximation struct {
 // Approximate returns the best product approximation of codes and the best affine left inverse. codes assigns columns
 // to factors; without it, assign does. When the context ends, it returns ctx.Err().
 func Approximate(ctx context.Context, in *Input, codes factor.SubCodes, assign Assign) (*Approximation, error) {
-	if err := in.Validate(); err != nil {
+	if err := cmp.Or(in.Validate(), assign.validate()); err != nil {
 		return nil, err
 	}
 	blocks, err := planBlocks(in, codes, assign)

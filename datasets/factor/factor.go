@@ -249,6 +249,11 @@ func (f Factor) validate() error {
 			}
 		}
 	}
+	for l, a := range f.Angles {
+		if math.Abs(a) > 8*math.Pi { // hardly radians
+			return fmt.Errorf("level %d has the angle %v; want at most four turns in radians", l, a)
+		}
+	}
 	for l := range f.Rotations {
 		if !IsRotation(&f.Rotations[l]) {
 			return fmt.Errorf("level %d: %v is no rotation", l, f.Rotations[l])

@@ -24,6 +24,7 @@ func TestValidate(t *testing.T) {
 		"1 values; want none, or one for each":  {{Name: "a", Size: 2, Values: []float64{1}}},
 		"it is ordinal and has angles":          {{Name: "a", Size: 1, Kind: Ordinal, Angles: []float64{1}}},
 		"it is circular and has rotations":      {{Name: "a", Size: 1, Rotations: [][9]float64{identity}}},
+		"level 1 has the angle -90; want at mo": {{Name: "a", Size: 2, Angles: []float64{0, -90}}},
 		"level 1 stands for NaN":                {{Name: "a", Size: 2, Values: []float64{1, math.NaN()}}},
 		"level 0: [1 1 1 1 1 1 1 1 1] is no ro": {{Name: "a", Size: 1, Kind: Categorical, Rotations: [][9]float64{{1, 1, 1, 1, 1, 1, 1, 1, 1}}}},
 	} {

@@ -2,6 +2,7 @@ package mutual
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -82,6 +83,12 @@ func binColumns(
 	ctx context.Context, codes matrix.Matrix, h Histogram, given [][]float64, use func(scratch *binned, c, used int),
 ) error {
 	n, d := codes.Rows, codes.Cols
+	if err := h.Check(); err != nil {
+		return err
+	}
+	if n < 1 || d < 1 || len(codes.Data) != n*d {
+		return fmt.Errorf("codes hold %d numbers; want %d x %d, at least one of each", len(codes.Data), n, d)
+	}
 	blocks := (d + columnsAtOnce - 1) / columnsAtOnce
 	return parallel.Each(ctx, blocks, func(block int) error {
 		first := block * columnsAtOnce

@@ -29,6 +29,9 @@ func New(
 	ctx context.Context, codes matrix.Matrix, factors []factor.Factor, levels []int, h Histogram, shared *Shared,
 ) (*Information, error) {
 	k := len(factors)
+	if len(levels) != codes.Rows*k {
+		return nil, fmt.Errorf("there are %d levels; want %d of each of %d codes", len(levels), k, codes.Rows)
+	}
 	x := &Information{Mutual: make([][]float64, codes.Cols), Entropy: make([]float64, k)}
 	columns, known := make([][]int32, k), make([]int, k)
 	for j, f := range factors {
@@ -36,6 +39,9 @@ func New(
 		columns[j] = make([]int32, codes.Rows)
 		for i := range columns[j] {
 			l := levels[i*k+j]
+			if l >= f.Size {
+				return nil, fmt.Errorf("row %d has level %d of factor %q; want less than %d", i, l, f.Name, f.Size)
+			}
 			columns[j][i] = int32(l)
 			if l >= 0 {
 				counts[l]++
@@ -50,10 +56,11 @@ func New(
 			x.Mutual[c][j] = scratch.mutual(used, columns[j], f.Size, known[j])
 		}
 	})
-	if err == nil {
-		shared.mask(x, factors)
+	if err != nil {
+		return nil, err
 	}
-	return x, err
+	shared.mask(x, factors)
+	return x, nil
 }
 
 // Between returns the mutual information between code columns, in nats, with entropies on the diagonal.

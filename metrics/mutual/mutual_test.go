@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -247,5 +248,24 @@ func TestShare(t *testing.T) {
 	cancel()
 	if _, err := ShareWithFactors(ctx, all, factors, levels, h, true, s); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	codes := matrix.Matrix{Rows: 3, Cols: 1, Data: []float64{1, 2, 3}}
+	factors := []factor.Factor{{Name: "a", Size: 2}}
+	for want, c := range map[string]struct {
+		codes  matrix.Matrix
+		levels []int
+		h      Histogram
+	}{
+		"there are 2 levels; want 1 of each of 3 codes":      {codes, []int{0, 1}, Library()},
+		`row 2 has level 2 of factor "a"; want less than 2`:  {codes, []int{0, 1, 2}, Library()},
+		"bins: 0 is out of range":                            {codes, []int{0, 1, 1}, Histogram{}},
+		"codes hold 2 numbers; want 3 x 1, at least one of ": {matrix.Matrix{Rows: 3, Cols: 1, Data: codes.Data[:2]}, []int{0, 1, 1}, Library()},
+	} {
+		if x, err := New(context.Background(), c.codes, factors, c.levels, c.h, nil); x != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, error %v, want %q", x, err, want)
+		}
 	}
 }

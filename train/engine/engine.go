@@ -234,7 +234,7 @@ func (l *Loop) prepare(labelled bool) error {
 			return err
 		}
 	}
-	o := &objective{Objective: found, names: p.names, losses: p.lossNames(), notes: append(p.asked.Notes, p.lonely()...), drops: len(p.masks) > 0}
+	o := &objective{Objective: found, names: p.names, losses: p.lossNames(), notes: slices.Concat(p.asked.Notes, p.lonely(), p.idle()), drops: len(p.masks) > 0}
 	parameters := parametersOf(l.plan.model.Params(), p.names)
 	if o.optimizer, err = l.settings.newOptimizer(parameters); err != nil {
 		return err

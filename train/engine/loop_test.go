@@ -6,13 +6,17 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+
+	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/race"
+	"github.com/unravel-ml/unravel/losses"
 )
 
 func TestStepAllocations(t *testing.T) {
@@ -146,3 +150,26 @@ func (u unset) Image(i int, dst []float32) {
 type wrongRate float64
 
 func (w wrongRate) Rate(_, _ float64) float64 { return float64(w) }
+
+// still is a loss of the images alone, which no parameter can lower.
+type still struct{}
+
+func (still) Weighting() losses.Weight                     { return losses.Constant(1) }
+func (still) Add(in *losses.Input) (*gorgonia.Node, error) { return gorgonia.Sum(in.Images) }
+
+func TestIdleLoss(t *testing.T) {
+	task, settings := taskOf(t, tiny)
+	for _, idle := range []bool{false, true} {
+		if idle {
+			task.Losses = append(task.Losses, losses.Choice{Name: "still", Value: still{}})
+		}
+		l, err := New(task, settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		if got := slices.Contains(l.Notes(), "the loss still depends on no parameter that trains; it is only logged"); got != idle || len(l.Notes()) > 0 != idle {
+			t.Errorf("notes %q", l.Notes())
+		}
+	}
+}

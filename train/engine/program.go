@@ -353,6 +353,16 @@ func (p *program) lonely() []string {
 	return nil
 }
 
+// idle says which losses no parameter can lower.
+func (p *program) idle() (notes []string) {
+	for _, part := range p.loss.Parts {
+		if names, _ := p.asked.Graph.Reached(part.Node); len(names) == 0 {
+			notes = append(notes, fmt.Sprintf("the loss %s depends on no parameter that trains; it is only logged", part.Name))
+		}
+	}
+	return notes
+}
+
 // move applies the updates that are not gradient steps, on the CPU: the running statistics of batch norm, EMA targets and
 // the queue. progress is the fraction of training before the step; accumulating says that the parameters have not
 // changed.
