@@ -311,3 +311,30 @@ func TestTraits(t *testing.T) {
 		}
 	}
 }
+
+// The bias of a deviation in small groups is not of order 1/n: halves have groups of one row.
+func TestIntervalsOfSmallGroups(t *testing.T) {
+	s := rng.New(3, "groups")
+	in := &Input{Codes: matrix.Matrix{Rows: 360, Cols: 2}, Factors: ordinals(36, 40)}
+	for i := range in.Codes.Rows {
+		in.Levels = append(in.Levels, i%36, i%40)
+		in.Codes.Data = append(in.Codes.Data, s.NormFloat64(), s.NormFloat64())
+	}
+	for name, want := range map[string]string{
+		"f0": "", "f1": "no interval: 360 rows are too few for 40 levels of f1; want at least 400",
+	} {
+		v := NewSubCodeDeviation(factor.Variance)
+		v.Codes = factor.SubCodes{name: {0}}
+		choices := []Choice{{Name: "variance", Value: v}}
+		results, err := Evaluate(ctx, in, 1, choices)
+		if err == nil {
+			err = (Intervals{Percent: 95, Repeats: 8}).Add(ctx, in, 1, choices, results)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := results[0]; (r.Interval == nil) != (want != "") || want != "" && !slices.Contains(r.Notes, want) {
+			t.Errorf("%s: interval %v, notes %q; want the note %q", name, r.Interval, r.Notes, want)
+		}
+	}
+}

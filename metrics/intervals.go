@@ -47,6 +47,9 @@ func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r 
 	if n := x.in.Codes.Rows; way != interval.None && way != interval.Draws && n < interval.FewestRows {
 		way, why = interval.None, fmt.Sprintf("%d rows are too few; want at least %d", n, interval.FewestRows)
 	}
+	if few := x.fewRows(); way == interval.Rows && few != "" {
+		way, why = interval.None, few
+	}
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
 		way, why = interval.None, fmt.Sprintf("the value is %v", r.Value)
 	}
@@ -66,6 +69,27 @@ func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r 
 		return nil
 	}
 	return err
+}
+
+// fewestOfLevel is the mean number of rows with a level from which halves show the bias of a deviation.
+const fewestOfLevel = 10
+
+// fewRows names a factor of a deviation with too few rows for each level. It returns "" if there is none.
+func (x *repeating) fewRows() string {
+	s, ok := x.choice.Value.(*SubCodeDeviation)
+	for j, f := range x.in.Factors {
+		if !ok || len(s.Codes) > 0 && s.Codes[f.Name] == nil {
+			continue
+		}
+		rows, levels := 0, 0
+		for _, n := range x.in.table().Counts(j) {
+			rows, levels = rows+n, levels+min(n, 1)
+		}
+		if rows < fewestOfLevel*levels {
+			return fmt.Sprintf("%d rows are too few for %d levels of %s; want at least %d", rows, levels, f.Name, fewestOfLevel*levels)
+		}
+	}
+	return ""
 }
 
 // repeating measures one metric repeatedly.
