@@ -325,7 +325,8 @@ func TestIntervalsOfSmallGroups(t *testing.T) {
 	} {
 		v := NewSubCodeDeviation(factor.Variance)
 		v.Codes = factor.SubCodes{name: {0}}
-		choices := []Choice{{Name: "variance", Value: v}}
+		text := strings.ReplaceAll("forall[mean] i, j: y.F(i) = y.F(j) -> z[0](i) =[squared] z[0](j)", "F", name)
+		choices := []Choice{{Name: "variance", Value: v}, {Name: "logic", Value: sentence(t, text)}}
 		results, err := Evaluate(ctx, in, 1, choices)
 		if err == nil {
 			err = (Intervals{Percent: 95, Repeats: 8}).Add(ctx, in, 1, choices, results)
@@ -333,8 +334,10 @@ func TestIntervalsOfSmallGroups(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r := results[0]; (r.Interval == nil) != (want != "") || want != "" && !slices.Contains(r.Notes, want) {
-			t.Errorf("%s: interval %v, notes %q; want the note %q", name, r.Interval, r.Notes, want)
+		for _, r := range results {
+			if (r.Interval == nil) != (want != "") || want != "" && !slices.Contains(r.Notes, want) {
+				t.Errorf("%s of %s: interval %v, notes %q; want the note %q", r.Name, name, r.Interval, r.Notes, want)
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -74,11 +75,22 @@ func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r 
 // fewestOfLevel is the mean number of rows with a level from which halves show the bias of a deviation.
 const fewestOfLevel = 10
 
-// fewRows names a factor of a deviation with too few rows for each level. It returns "" if there is none.
+// fewRows names a factor with too few rows for each level, if the metric is a deviation of rows with one level. It
+// returns "" if there is none.
 func (x *repeating) fewRows() string {
-	s, ok := x.choice.Value.(*SubCodeDeviation)
+	names := factor.Names(x.in.Factors)
+	switch m := x.choice.Value.(type) {
+	case *SubCodeDeviation:
+		if len(m.Codes) > 0 {
+			names = slices.Collect(maps.Keys(m.Codes))
+		}
+	case *Logic:
+		names = m.Sentence.Compared()
+	default:
+		return ""
+	}
 	for j, f := range x.in.Factors {
-		if !ok || len(s.Codes) > 0 && s.Codes[f.Name] == nil {
+		if !slices.Contains(names, f.Name) {
 			continue
 		}
 		rows, levels := 0, 0
