@@ -340,3 +340,33 @@ func TestAddMistakes(t *testing.T) {
 		}
 	}
 }
+
+// The bias of a deviation in small groups is not of order 1/n: halves have groups of one row.
+func TestIntervalsOfSmallGroups(t *testing.T) {
+	s := rng.New(3, "groups")
+	in := &Input{Codes: matrix.Matrix{Rows: 360, Cols: 2}, Factors: ordinals(36, 40)}
+	for i := range in.Codes.Rows {
+		in.Levels = append(in.Levels, i%36, i%40)
+		in.Codes.Data = append(in.Codes.Data, s.NormFloat64(), s.NormFloat64())
+	}
+	for name, want := range map[string]string{
+		"f0": "", "f1": "no interval: 360 rows are too few for 40 levels of f1; want at least 400",
+	} {
+		v := NewSubCodeDeviation(factor.Variance)
+		v.Codes = factor.SubCodes{name: {0}}
+		text := strings.ReplaceAll("forall[mean] i, j: y.F(i) = y.F(j) -> z[0](i) =[squared] z[0](j)", "F", name)
+		choices := []Choice{{Name: "variance", Value: v}, {Name: "logic", Value: sentence(t, text)}}
+		results, err := Evaluate(ctx, in, 1, choices)
+		if err == nil {
+			err = (Intervals{Percent: 95, Repeats: 8}).Add(ctx, in, 1, choices, results)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range results {
+			if (r.Interval == nil) != (want != "") || want != "" && !slices.Contains(r.Notes, want) {
+				t.Errorf("%s of %s: interval %v, notes %q; want the note %q", r.Name, name, r.Interval, r.Notes, want)
+			}
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -57,6 +58,9 @@ func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r 
 	if n := x.in.Codes.Rows; way != interval.None && way != interval.Draws && n < interval.FewestRows {
 		way, why = interval.None, fmt.Sprintf("%d rows are too few; want at least %d", n, interval.FewestRows)
 	}
+	if few := x.fewRows(); way == interval.Rows && few != "" {
+		way, why = interval.None, few
+	}
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
 		way, why = interval.None, fmt.Sprintf("the value is %v", r.Value)
 	}
@@ -76,6 +80,39 @@ func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r 
 		return nil
 	}
 	return err
+}
+
+// fewestOfLevel is the mean number of rows with a level from which halves show the bias of a deviation.
+const fewestOfLevel = 10
+
+// fewRows names a factor with too few rows for each level, if the metric is a deviation of rows with one level. It
+// returns "" if there is none.
+func (x *repeating) fewRows() string {
+	names := factor.Names(x.in.Factors)
+	switch m := x.choice.Value.(type) {
+	case *SubCodeDeviation:
+		if len(m.Codes) > 0 {
+			names = slices.Collect(maps.Keys(m.Codes))
+		}
+	case *Logic:
+		names = m.Sentence.Compared()
+	default:
+		return ""
+	}
+	for j, f := range x.in.Factors {
+		if !slices.Contains(names, f.Name) {
+			continue
+		}
+		rows, levels := 0, 0
+		for _, n := range x.in.table().Counts(j) {
+			rows, levels = rows+n, levels+min(n, 1)
+		}
+		if rows < fewestOfLevel*levels {
+			return fmt.Sprintf("%d rows are too few for %d levels of %s; want at least %d",
+				rows, levels, f.Name, fewestOfLevel*levels)
+		}
+	}
+	return ""
 }
 
 // repeating measures one metric repeatedly.

@@ -284,6 +284,31 @@ func TestRangeOfAllRows(t *testing.T) {
 	}
 }
 
+// A sample is drawn from the rows that the other metric measures.
+func TestSampledRows(t *testing.T) {
+	_, some := gappy()
+	for _, name := range []string{"total-correlation", "mig", "mse", "contraction-mean"} {
+		own := evaluated(t, some, []Choice{choice(name)})
+		m := &Sampled{Rows: 20000, Draws: 1, Of: choice(name)}
+		got := evaluated(t, some, []Choice{{Name: "sampled", Value: m}})
+		if got.Basis.Rows != own.Basis.Rows {
+			t.Errorf("%s: %d rows; want %d", name, got.Basis.Rows, own.Basis.Rows)
+		}
+		near(t, name, got.Value, own.Value, 0.02)
+		if err := Suits(lost(some), []Choice{{Name: "sampled", Value: m}}); (err == nil) != (name == "total-correlation") {
+			t.Errorf("%s without factors: %v", name, err)
+		}
+	}
+}
+
+// lost returns an input where no level is known.
+func lost(in *Input) *Input {
+	none := *in
+	none.Factors = []factor.Factor{{Name: "lost", Size: 1, Kind: factor.Categorical}}
+	none.Levels = slices.Repeat([]int{factor.Unknown}, in.Codes.Rows)
+	return &none
+}
+
 // Compute rejects a factor without a known level, which Evaluate omits.
 func TestFactorUnknown(t *testing.T) {
 	_, in := gappy()

@@ -340,7 +340,8 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 		return nil, MissingFactors
 	case ofPairs:
 		for _, e := range x.excluded {
-			x.notes = append(x.notes, fmt.Sprintf("factor %s is left out: no two rows are known to agree in it; want its columns", e.Factor))
+			x.notes = append(x.notes,
+				fmt.Sprintf("factor %s is left out: no two rows are known to agree in it; want its columns", e.Factor))
 		}
 		some := in.choose(factors, numeric.UpTo(in.Codes.Rows))
 		x.list, x.rows = []*Input{some}, in.Codes.Rows

@@ -18,8 +18,6 @@ import (
 //
 // The values of SAP, DCI and MIG in table 5 of Tonnaer et al. 2022 are near the values for 100 rows.
 type Sampled struct {
-	allLevels
-
 	Rows  int    `yaml:"rows" doc:"number of rows of a sample"`
 	Draws int    `yaml:"draws" doc:"number of samples; the value is their mean"`
 	Of    Choice `yaml:"of" doc:"metric to compute on the sample"`
@@ -30,6 +28,12 @@ func (*Sampled) Variants() []Metric {
 		&Sampled{Rows: 100, Draws: 3, Of: Choice{"mig", &MIG{Histogram: mutual.Library(), Gap: gapColumns}}},
 		&Sampled{Rows: 50, Draws: 1, Of: Choice{"factor-vae", &FactorVAE{Batch: 8, Train: 1000, Test: 500, Direct: true, Raw: true}}},
 	}
+}
+
+// Needs returns the needs of the other metric.
+func (m *Sampled) Needs() Needs {
+	needs, _ := needsOf(m.Of.Value)
+	return needs
 }
 
 func (m *Sampled) Title() string                { return m.Of.title("sampled-") }

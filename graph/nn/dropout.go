@@ -26,7 +26,7 @@ func Dropout(g *Graph, x *gorgonia.Node, name string, rate float64) (*gorgonia.N
 		return nil, inLayer(name, fmt.Errorf("rate %v; want at least 0 and less than 1", rate))
 	case x == nil || x.Dims() < 1:
 		return nil, inLayer(name, fmt.Errorf("input is %s; want rows or images", shapeOf(x)))
-	case rate == 0 || !g.Training || g.follows || g.IsFrozen(name):
+	case rate == 0 || !g.Training || g.follows || g.isFrozen(name):
 		g.idle = append(g.idle, idleDropout{x, name, rate})
 		return x, nil
 	}

@@ -137,8 +137,8 @@ func (g *Graph) Targets(prefix string) *Graph {
 	return &Graph{ExprGraph: g.ExprGraph, Params: g.Params, nodes: g.nodes, Training: g.Training, Views: g.Views, Frozen: g.Frozen, follows: true, prefix: prefix}
 }
 
-// IsFrozen reports whether a parameter is frozen; see [Graph.Frozen].
-func (g *Graph) IsFrozen(name string) bool { return g.Frozen != nil && g.Frozen(name) }
+// isFrozen reports whether a parameter is frozen; see [Graph.Frozen].
+func (g *Graph) isFrozen(name string) bool { return g.Frozen != nil && g.Frozen(name) }
 
 // State returns the node of a state. A state is not a learnable of the graph.
 func (g *Graph) State(name string, shape tensor.Shape, init Init) (*gorgonia.Node, error) {
@@ -213,7 +213,7 @@ func (g *Graph) hold(name string, t *tensor.Dense) *gorgonia.Node {
 // parameters.
 func (g *Graph) Learnables() (names []string, nodes gorgonia.Nodes) {
 	for _, name := range g.names {
-		if !g.IsFrozen(name) {
+		if !g.isFrozen(name) {
 			names, nodes = append(names, name), append(nodes, g.nodes[name])
 		}
 	}

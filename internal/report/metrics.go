@@ -40,17 +40,17 @@ func Metrics(w io.Writer, results []metrics.Result) error {
 	return nil
 }
 
-// intervalLine returns a line with the interval of a result and its method. A value is biased because the number of
-// rows is finite. If the interval excludes the value, the line says that the interval belongs to the corrected
-// estimate.
+// intervalLine returns a line with the interval of a result and its method. If the interval excludes the value, the line
+// says that the interval belongs to the estimate: the value is biased because the number of rows is finite, or is one
+// draw of random numbers.
 func intervalLine(r *metrics.Result) string {
-	i, of := r.Interval, "halves of the rows"
+	i, of, estimate, value := r.Interval, "halves of the rows", "corrected value", "is biased by the number of rows"
 	if i.Way == interval.Draws {
-		of = "draws"
+		of, estimate, value = "draws", "mean", "is one draw"
 	}
 	if r.Value < i.Low || r.Value > i.High {
-		return fmt.Sprintf("of the corrected value %s: %s to %s (%v %%), of %d %s; %s is biased by the number of rows",
-			Number(i.Estimate), Number(i.Low), Number(i.High), i.Percent, i.Repeats, of, Number(r.Value))
+		return fmt.Sprintf("of the %s %s: %s to %s (%v %%), of %d %s; %s %s",
+			estimate, Number(i.Estimate), Number(i.Low), Number(i.High), i.Percent, i.Repeats, of, Number(r.Value), value)
 	}
 	return fmt.Sprintf("%s to %s (%v %%), estimate %s, of %d %s", Number(i.Low), Number(i.High), i.Percent, Number(i.Estimate), i.Repeats, of)
 }

@@ -32,7 +32,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// Intervals name their repeats, and the corrected value if they exclude the value. Chance levels name fewer rows.
+// Intervals name their repeats, and the estimate if they exclude the value. Chance levels name fewer rows.
 func TestIntervalsAndChance(t *testing.T) {
 	for _, c := range []struct {
 		way   interval.Way
@@ -41,7 +41,7 @@ func TestIntervalsAndChance(t *testing.T) {
 	}{
 		{interval.Draws, 1, "1 to 3 (95 %), estimate 2, of 40 draws"},
 		{interval.Rows, 3, "1 to 3 (95 %), estimate 2, of 40 halves of the rows"},
-		{interval.Draws, 0.5, "of the corrected value 2: 1 to 3 (95 %), of 40 draws; 0.5 is biased by the number of rows"},
+		{interval.Draws, 0.5, "of the mean 2: 1 to 3 (95 %), of 40 draws; 0.5 is one draw"},
 		{interval.Rows, 3.5, "of the corrected value 2: 1 to 3 (95 %), of 40 halves of the rows; 3.5 is biased by the number of rows"},
 	} {
 		r := metrics.Result{Value: c.value, Interval: &interval.Interval{Percent: 95, Low: 1, High: 3, Estimate: 2, Way: c.way, Repeats: 40}}

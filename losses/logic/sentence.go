@@ -91,6 +91,9 @@ func (s Sentence) Mentions() (factors, subCodes bool) { return s.tree.Mentions()
 // Sub-codes that must be independent range over all rows, too.
 func (s Sentence) AllRows() bool { return s.tree.AllRows() }
 
+// Compared lists the factors whose levels group rows: factors of crisp equalities and arguments of functions.
+func (s Sentence) Compared() []string { return s.tree.Compared() }
+
 // Truth relates a quantity of 0 to the truth of the sentence (Zhang and Sugiyama 2024, theorem 1).
 type Truth struct {
 	Implied    bool   // if the quantity is 0, the sentence is true

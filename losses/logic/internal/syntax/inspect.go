@@ -117,6 +117,32 @@ func (q *Quantified) free(name string) bool {
 	})
 }
 
+// Compared lists the factors by whose levels the sentence groups rows, in any order.
+func (s Sentence) Compared() (factors []string) {
+	add := func(part Part) {
+		if a, ok := part.(*Access); ok && !a.Codes && a.Name != "" && !slices.Contains(factors, a.Name) {
+			factors = append(factors, a.Name)
+		}
+	}
+	Inspect(s.Body, func(p Part) bool {
+		switch p := p.(type) {
+		case *Equality:
+			if p.Premetric == Crisp && !p.Not {
+				add(Bare(p.A))
+				add(Bare(p.B))
+			}
+		case *Quantified:
+			for _, f := range p.Domain.Functions {
+				if f.Class == AnyFunction {
+					add(f.From)
+				}
+			}
+		}
+		return true
+	})
+	return factors
+}
+
 // IsCrisp reports whether a formula is 0 or infinity: it has no premetric.
 func IsCrisp(f Formula) bool {
 	switch f := f.(type) {

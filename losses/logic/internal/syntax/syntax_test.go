@@ -3,6 +3,7 @@ package syntax_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -103,6 +104,20 @@ func TestMentions(t *testing.T) {
 	} {
 		if factors, subCodes := parsed(t, text).Mentions(); [2]bool{factors, subCodes} != want {
 			t.Errorf("%s: mentions factors %v, sub-codes %v; want %v", text, factors, subCodes, want)
+		}
+	}
+}
+
+func TestCompared(t *testing.T) {
+	for text, want := range map[string][]string{
+		`forall i: z(i) =[absolute] y.a(i)`:                                                        nil,
+		`forall i, j: y.a(i) != y.a(j) -> z(i) =[squared] z(j)`:                                    nil,
+		`forall i, j: y.a(i) = y.a(j) and y.b(i) = 0 -> z(i) =[squared] y.c(j)`:                    {"a", "b"},
+		`forall v in y.a: forall i: y.a(i) = v -> z(i) =[squared] 0`:                               {"a"},
+		`exists m: y.a -> z.a, h: y.b -> z in affine: forall[mean] i: m(y.a(i)) =[squared] z.a(i)`: {"a"},
+	} {
+		if got := parsed(t, text).Compared(); !slices.Equal(got, want) {
+			t.Errorf("%s: %q; want %q", text, got, want)
 		}
 	}
 }
