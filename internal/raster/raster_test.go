@@ -79,6 +79,13 @@ func TestTiles(t *testing.T) {
 	if img.RGBAAt(x, y) != (color.RGBA{255, 255, 255, 255}) || img.RGBAAt(x-33, y) != border {
 		t.Errorf("the first image is not where it belongs: %v, %v", img.RGBAAt(x, y), img.RGBAAt(x-33, y))
 	}
+	table.Framed = [][]bool{{true}}
+	framed := table.Draw()
+	for distance, want := range map[int]color.RGBA{1: colours.Light.Accent, 3: colours.Light.Accent, 4: framed.RGBAAt(1, 1)} {
+		if got := framed.RGBAAt(x-32-distance, y); got != want {
+			t.Errorf("%d pixels from a framed image: %v; want %v", distance, got, want)
+		}
+	}
 	if gap := l.rowTop(table, 1) - l.rowTop(table, 0); gap != l.cellH+3*l.gap {
 		t.Errorf("rows are %d apart", gap)
 	}
