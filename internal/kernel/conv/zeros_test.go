@@ -57,24 +57,25 @@ func checkZeros(t *testing.T, side, big, small int) {
 	outside(t, "transposed convolution", x, side, big, 2*(half/2-1)-1, 2*(half/2+1)+2)
 }
 
-// checkZeros3 tests a convolution with kernel 3 and stride 1, and its transpose, on images with one nonzero pixel.
+// checkZeros3 tests a convolution with kernel 3 and stride 1, and its transpose, on images with one nonzero pixel each.
 // Results that do not depend on this pixel are the bias, or 0 if a ReLU cuts the bias off.
 func checkZeros3(t *testing.T, in, out, padding int) {
-	const side, pixel = 13, 6
+	const side = 13
+	pixels := []int{6, 3} // row and column in each image
 	for _, a := range []kernel.Activation{kernel.LinearActivation, kernel.ReLUActivation} {
 		for _, transposed := range []bool{false, true} {
 			r := rand.New(rand.NewPCG(1, 3))
 			s := kernel.ConvShape{Batch: 2, InH: side, InW: side, InC: in, OutH: side - 2 + 2*padding, OutW: side - 2 + 2*padding, OutC: out, Kernel: 3, Stride: 1, PadH: padding, PadW: padding}
-			first := pixel - 2 + padding // result that sees the pixel
+			before := 2 - padding // results before the pixel that see it
 			if transposed {
 				s.OutH, s.OutW = side+2-2*padding, side+2-2*padding
-				first = pixel - padding
+				before = padding
 			}
 			if !winograd3Fits(s) {
 				t.Fatalf("%+v is not computed by Winograd's products", s)
 			}
 			x, w, bias := make([]float32, 2*side*side*in), kerneltest.Random(r, 9*in*out), kerneltest.Random(r, out)
-			for image := range 2 {
+			for image, pixel := range pixels {
 				copy(x[((image*side+pixel)*side+pixel)*in:], kerneltest.Random(r, in))
 			}
 			y := kerneltest.Stale(2 * s.OutH * s.OutW * out)
@@ -93,7 +94,7 @@ func checkZeros3(t *testing.T, in, out, padding int) {
 				if a == kernel.ReLUActivation {
 					want = max(want, 0)
 				}
-				if min(row, column) >= first && max(row, column) <= first+2 {
+				if first := pixels[i/out/s.OutW/s.OutH] - before; min(row, column) >= first && max(row, column) <= first+2 {
 					if v != want {
 						seen++
 					}
