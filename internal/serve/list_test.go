@@ -50,6 +50,20 @@ func TestRunPage(t *testing.T) {
 	}
 }
 
+// A new folder of runs in the place of the old one is served, too.
+func TestReplacedFolder(t *testing.T) {
+	dir := folder(t, "one")
+	s, h := started(t, dir, Options{})
+	if err := os.Rename(dir, dir+" of yesterday"); err != nil {
+		t.Skip(err) // Windows keeps open folders
+	}
+	must.OK(t, os.Rename(folder(t, "two"), dir))
+	must.OK(t, s.runs.scan(t.Context()))
+	if d := value[description](t, h.URL+"/api/run?dir=two"); d.Config == "" {
+		t.Errorf("the run in the new folder has no config: %+v", d)
+	}
+}
+
 // The pictures of a run have the captions of its report, in the same order, including animations.
 func TestFigures(t *testing.T) {
 	dir := folder(t, "one")
