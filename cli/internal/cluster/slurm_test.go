@@ -95,7 +95,7 @@ func TestSlurmCommands(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", c, got, err)
 		}
 	}
-	for text, want := range map[string]int{"MaxArraySize            = 401": 401, "nothing": UsualArray, "MaxArraySize = 0": -1} {
+	for text, want := range map[string]int{"MaxArraySize            = 401": 401, "nothing": UsualArray, "MaxArraySize = 1": -1, "MaxArraySize = 2": 2} {
 		commands(t, map[string]string{"sbatch": "", "scontrol": "echo '" + text + "'"})
 		if n, err := (Slurm{}).Most(ctx); n != want && want > 0 || (err != nil) != (want < 0) {
 			t.Errorf("%s: %d, %v", text, n, err)
