@@ -274,6 +274,28 @@ func TestNumberNotes(t *testing.T) {
 	}
 }
 
+// A note names two spellings of a word, and a word that may stand for unknown.
+func TestWordNotes(t *testing.T) {
+	for _, c := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"Red", "blue", "red"}, `factor a has "Red" and "red" as two levels; want one spelling if they are one`},
+		{[]string{"3 cm", "3cm"}, `factor a has "3 cm" and "3cm" as two levels; want one spelling if they are one`},
+		{[]string{"'x1'", "x1"}, `factor a has "'x1'" and "x1" as two levels; want one spelling if they are one`},
+		{[]string{"cafe\u0301", "caf\u00e9"}, `factor a has "cafe\u0301" and "caf\u00e9" as two levels; want one spelling if they are one`},
+		{[]string{"Unknown", "x", "y", "z"}, `factor a has the level "Unknown"; if it means unknown, want an empty field instead`},
+		{[]string{"+", "-", "0"}, ""},
+		{[]string{"A", "A-", "a", "b"}, ""}, // letters and grades
+		{[]string{"light blue", "lightblue2"}, ""},
+		{nil, ""},
+	} {
+		if got := strings.Join(factor.WordNotes("a", c.words), "; "); got != c.want {
+			t.Errorf("%q: %q; want %q", c.words, got, c.want)
+		}
+	}
+}
+
 // A note names factors with the same groups of images, in any order of levels.
 func TestRepeatNotes(t *testing.T) {
 	factors := []factor.Factor{{Name: "a", Size: 3}, {Name: "b", Size: 4}, {Name: "c", Size: 3}, {Name: "d", Size: 1}}

@@ -4,7 +4,43 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
 )
+
+// WordNotes returns notes on words that became the levels of a factor: several spellings of one word, and a word that
+// may stand for unknown.
+func WordNotes(name string, words []string) (notes []string) {
+	first := map[string]string{}
+	for _, w := range words {
+		key := spelling(w)
+		if other, known := first[key]; known {
+			notes = append(notes, fmt.Sprintf("factor %s has %+q and %+q as two levels; want one spelling if they are one", name, other, w))
+			break
+		}
+		first[key] = w
+	}
+	for _, w := range words {
+		if len(words) > 3 && slices.Contains(unknownWords, strings.ToLower(w)) {
+			notes = append(notes, fmt.Sprintf("factor %s has the level %q; if it means unknown, want an empty field instead", name, w))
+		}
+	}
+	return notes
+}
+
+// unknownWords are words for an unknown level, in lower case, that tables also use as levels.
+var unknownWords = []string{"-", "--", ".", "unknown", "missing", "undefined", "n.a.", "nil", "not available", "#value!", "#ref!"}
+
+// spelling returns a text that spellings of one word share: without case, spaces, quotes and forms of characters. Single
+// characters keep their case, as a and A are different letters.
+func spelling(word string) string {
+	key := strings.Join(strings.Fields(strings.Trim(norm.NFKC.String(word), `'"`)), "")
+	if len([]rune(key)) > 1 {
+		key = strings.ToLower(key)
+	}
+	return key
+}
 
 // NumberNotes returns notes on numbers that became the levels of a factor: a number that may stand for unknown, and bins
 // that a few distant numbers make too wide. NaN is unknown.

@@ -222,6 +222,7 @@ func (f *Folder) setFactors(d *stored.Set, labels *labelTable, text *table.Text)
 		}
 		if len(words) > 0 {
 			d.Remarks = append(d.Remarks, fmt.Sprintf("factor %s: %s", name, factor.NumberedWords(words)))
+			d.Remarks = append(d.Remarks, factor.WordNotes(name, words)...)
 		} else {
 			d.Remarks = append(d.Remarks, factor.NumberNotes(of, column.Values)...)
 		}

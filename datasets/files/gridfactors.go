@@ -157,6 +157,7 @@ func (s *gridSource) setTable(d *stored.Set, label string, t *table.Table, sizes
 		}
 		if column.Words != nil {
 			d.Columns[j].NameLevels(column.Words)
+			d.Remarks = append(d.Remarks, factor.WordNotes(d.Columns[j].Name, column.Words)...)
 		} else {
 			d.Remarks = append(d.Remarks, factor.NumberNotes(d.Columns[j], column.Values)...)
 		}

@@ -308,6 +308,7 @@ func (f *FactorLabels) readFile(d datasets.Dataset, l *Labels) ([]factor.Factor,
 		if t.Words != nil && t.Words[c] != nil {
 			of.NameLevels(t.Words[c])
 			l.Notes = append(l.Notes, fmt.Sprintf("factor %s: %s", of.Name, factor.NumberedWords(t.Words[c])))
+			l.Notes = append(l.Notes, factor.WordNotes(of.Name, t.Words[c])...)
 		}
 		columns[c] = of
 		for i, level := range levels {

@@ -20,6 +20,7 @@ func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []strin
 		switch {
 		case t.Words != nil && t.Words[j] != nil:
 			remarks = append(remarks, fmt.Sprintf("factor %s: %s", f.Name, factor.NumberedWords(t.Words[j])))
+			remarks = append(remarks, factor.WordNotes(f.Name, t.Words[j])...)
 		case len(types) == 0 && f.Kind == factor.Ordinal && f.Size > manyLevels:
 			remarks = append(remarks, fmt.Sprintf("factor %s has %d levels; --types continuous would bin them, and circular:360 read them as degrees", f.Name, f.Size))
 		case len(types) > 0 && !strings.Contains(types[min(j, len(types)-1)], ":") && unusualTurn(f.FullTurn()):
