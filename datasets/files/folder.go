@@ -148,6 +148,7 @@ func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Se
 	if err := f.setFactors(d, labels, text); err != nil {
 		return nil, err
 	}
+	d.Remarks = append(d.Remarks, d.PixelNotes()...)
 	d.LabelsHash = labelsHash(d)
 	return &folderSet{Set: d, list: list}, nil
 }

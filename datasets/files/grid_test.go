@@ -232,6 +232,34 @@ func TestGridOneImage(t *testing.T) {
 	}
 }
 
+// Notes name images that are all equal or nearly black, and black images at the end.
+func TestGridPixelNotes(t *testing.T) {
+	for _, c := range []struct {
+		n     int
+		pixel func(i int) float32
+		real  bool
+		want  string
+	}{
+		{20, func(i int) float32 { return float32(i) / 20 }, false, ""},
+		{20, func(int) float32 { return 0.5 }, false, "all 20 images are equal; a model learns nothing from them"},
+		{9, func(int) float32 { return 0.5 }, false, ""}, // few
+		{20, func(i int) float32 { return float32(i) / 400 }, false, "all 20 images are nearly black, with pixels up to 0.047 of white; want lighter pixels, such as each times 21"},
+		{20, func(i int) float32 { return float32(i) / 400 }, true, ""},
+		{200, func(i int) float32 { return float32(i) / 4000 }, false, "64 of 200 images, seen as a sample, are nearly black, with pixels up to 0.05 of white; want lighter pixels, such as each times 20"},
+		{20, func(i int) float32 { return float32(max(0, 17-i)) / 20 }, false, "the last 3 of 20 images are 0 in all pixels; leave them out if they were never filled"},
+		{20, func(i int) float32 { return float32(19-i) / 20 }, false, ""}, // one
+	} {
+		var pixels []float32
+		for i := range c.n {
+			pixels = append(pixels, 0, c.pixel(i))
+		}
+		g := &GridFolder{Path: write(t, map[string][]byte{"images": encode(t, []int{c.n, 1, 2}, pixels)}), Real: c.real}
+		if got := strings.Join(datatest.Build(t, g).(datasets.Noted).Notes(), "; "); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
 // Floats slightly outside 0 to 1 by rounding are black or white. Others are errors.
 func TestGridRounding(t *testing.T) {
 	pixels := func(v ...float32) map[string][]byte { return map[string][]byte{"images": encode(t, []int{1, 1, 2}, v)} }
