@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
@@ -43,9 +44,16 @@ func unusualTurn(turn float64) bool {
 	return turn > 0 && !slices.ContainsFunc([]float64{360, 2 * math.Pi, 1}, func(known float64) bool { return math.Abs(turn-known) <= 1e-3*known })
 }
 
-// remarksOnCodes returns remarks on code columns with distant rows.
+// remarksOnCodes returns remarks on code columns with distant rows, on equal columns, and on rows that were never filled.
 func remarksOnCodes(t *table.Table, in *metrics.Input) (remarks []string) {
 	const most = 3
+	if zero := zeroRows(t); zero > 1 {
+		remarks = append(remarks, fmt.Sprintf("%d of %d code rows are 0 in all columns, and other rows have no 0; leave them out if they were never filled", zero, t.Rows))
+	}
+	if a, b, n := equalColumns(t); n > 0 {
+		remarks = append(remarks, fmt.Sprintf("%s of the codes, such as %s, equal to %s; mig and sap take the gap between equal columns",
+			wording.Count(n, "repeated column"), in.Hierarchy.ColumnName(b), in.Hierarchy.ColumnName(a)))
+	}
 	for c := range t.Cols {
 		found := factor.DistantRows(t.Column(c).Values)
 		if found != "" && len(remarks) == most {
@@ -56,4 +64,51 @@ func remarksOnCodes(t *table.Table, in *metrics.Input) (remarks []string) {
 		}
 	}
 	return remarks
+}
+
+// zeroRows counts the rows of zeros in a table of several columns. It returns 0 if other rows have a zero, too.
+func zeroRows(t *table.Table) (n int) {
+	if t.Cols < 2 {
+		return 0
+	}
+	for at := 0; at < len(t.Data); at += t.Cols {
+		row := t.Data[at : at+t.Cols]
+		filled := func(v float64) bool { return v != 0 }
+		switch {
+		case !slices.ContainsFunc(row, filled):
+			n++
+		case slices.Contains(row, 0):
+			return 0
+		}
+	}
+	return n
+}
+
+// equalColumns returns the first column that repeats another one, and how many do. Constant columns do not count.
+func equalColumns(t *table.Table) (first, repeat, n int) {
+	known := map[float64][]int{} // different columns by their sum
+	for c := range t.Cols {
+		sum, varies := 0.0, false
+		for at := c; at < len(t.Data); at += t.Cols {
+			sum += t.Data[at]
+			varies = varies || t.Data[at] != t.Data[c]
+		}
+		if !varies {
+			continue
+		}
+		same := slices.IndexFunc(known[sum], func(other int) bool {
+			for at := 0; at < len(t.Data); at += t.Cols {
+				if t.Data[at+c] != t.Data[at+other] {
+					return false
+				}
+			}
+			return true
+		})
+		if same < 0 {
+			known[sum] = append(known[sum], c)
+		} else if n++; n == 1 {
+			first, repeat = known[sum][same], c
+		}
+	}
+	return first, repeat, n
 }
