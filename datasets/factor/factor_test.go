@@ -248,7 +248,17 @@ func TestOneHotNotes(t *testing.T) {
 	}
 }
 
-// A note names a number that may stand for unknown, or bins that are too wide.
+// measured returns ten numbers from each number on.
+func measured(step float64, from ...float64) (list []float64) {
+	for _, v := range from {
+		for i := range 10 {
+			list = append(list, v+step*float64(i))
+		}
+	}
+	return list
+}
+
+// A note names a number that may stand for unknown, bins that are too wide or divide groups, and numbers of rows.
 func TestNumberNotes(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
@@ -266,6 +276,14 @@ func TestNumberNotes(t *testing.T) {
 		{2, append(slices.Repeat([]float64{0.5, 0.75}, 50), 900), "factor a is 0.5 to 0.75 in 100 rows, and 0.5 to 900 in all; its bins of equal width see little of it"},
 		{3, append(slices.Repeat([]float64{0.5, 0.75}, 50), 900), ""}, // a level for each number
 		{2, append(slices.Repeat([]float64{0.5, 0.75}, 50), 2), ""},   // several bins
+		{6, measured(0.001, 0, 1, 4), "factor a has 30 numbers in 3 groups of width 0.009 at most, which bins may divide; want one number for each group, such as rounded ones"},
+		{6, measured(0.01, 0, 1, 4), ""},   // too wide
+		{30, measured(0.001, 0, 1, 4), ""}, // a level for each number
+		{6, measured(0.001, 4), ""},
+		{20, measured(11, 0, 2000, 3000, 4000, 5500, 6000, 7100, 8000, 9000, 9500), "factor a has another whole number in each row, 0 to 9599; leave it out if it is an index"},
+		{20, measured(10, 0, 100, 200, 300, 400, 500, 600, 700, 800, 900), ""}, // equal steps
+		{20, measured(1, 0, 10, 20, 30, 40, 50, 60, 70, 80, 90), ""},           // numbers of the rows
+		{20, measured(11, 0, 2000, 3000, 4000, 5500), ""},                      // few rows
 		{0, nil, ""},
 	} {
 		if got := strings.Join(factor.NumberNotes(factor.Factor{Name: "a", Size: c.size}, c.numbers), "; "); got != c.want {
@@ -285,6 +303,8 @@ func TestWordNotes(t *testing.T) {
 		{[]string{"'x1'", "x1"}, `factor a has "'x1'" and "x1" as two levels; want one spelling if they are one`},
 		{[]string{"cafe\u0301", "caf\u00e9"}, `factor a has "cafe\u0301" and "caf\u00e9" as two levels; want one spelling if they are one`},
 		{[]string{"Unknown", "x", "y", "z"}, `factor a has the level "Unknown"; if it means unknown, want an empty field instead`},
+		{[]string{"no", "unknown", "yes"}, `factor a has the level "unknown"; if it means unknown, want an empty field instead`},
+		{[]string{"off", "-"}, ""}, // two
 		{[]string{"+", "-", "0"}, ""},
 		{[]string{"A", "A-", "a", "b"}, ""}, // letters and grades
 		{[]string{"light blue", "lightblue2"}, ""},

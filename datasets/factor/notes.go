@@ -22,7 +22,7 @@ func WordNotes(name string, words []string) (notes []string) {
 		first[key] = w
 	}
 	for _, w := range words {
-		if len(words) > 3 && slices.Contains(unknownWords, strings.ToLower(w)) {
+		if len(words) > 2 && slices.Contains(unknownWords, strings.ToLower(w)) && !slices.Contains(words, "+") {
 			notes = append(notes, fmt.Sprintf("factor %s has the level %q; if it means unknown, want an empty field instead", name, w))
 		}
 	}
@@ -42,8 +42,8 @@ func spelling(word string) string {
 	return key
 }
 
-// NumberNotes returns notes on numbers that became the levels of a factor: a number that may stand for unknown, and bins
-// that a few distant numbers make too wide. NaN is unknown.
+// NumberNotes returns notes on numbers that became the levels of a factor: a number that may stand for unknown, bins that
+// a few distant numbers make too wide or that divide groups of numbers, and numbers of rows. NaN is unknown.
 func NumberNotes(f Factor, numbers []float64) []string {
 	sorted := slices.DeleteFunc(slices.Clone(numbers), math.IsNaN)
 	slices.Sort(sorted)
@@ -55,8 +55,55 @@ func NumberNotes(f Factor, numbers []float64) []string {
 		if found := DistantRows(sorted); found != "" {
 			return []string{fmt.Sprintf("factor %s %s; its bins of equal width see little of it", f.Name, found)}
 		}
+		if n, width := narrowGroups(distinct); n > 0 {
+			return []string{fmt.Sprintf("factor %s has %d numbers in %d groups of width %.2g at most, which bins may divide; want one number for each group, such as rounded ones",
+				f.Name, len(distinct), n, width)}
+		}
+	}
+	if isID(sorted, distinct) {
+		return []string{fmt.Sprintf("factor %s has another whole number in each row, %.10g to %.10g; leave it out if it is an index", f.Name, distinct[0], distinct[len(distinct)-1])}
 	}
 	return nil
+}
+
+// narrowGroups returns how many groups sorted numbers form, and the greatest width of a group, if there are at most 20
+// groups with many numbers each, and the gaps between groups are 20 times as wide. Otherwise it returns 0.
+func narrowGroups(sorted []float64) (n int, width float64) {
+	const most, many, wider = 20, 3, 20
+	gaps := make([]float64, len(sorted)-1)
+	for i := range gaps {
+		gaps[i] = sorted[i+1] - sorted[i]
+	}
+	least := slices.Max(gaps) / most // of the gaps between groups
+	gap := math.Inf(1)
+	for i, from := 0, 0; i <= len(gaps); i++ {
+		if i < len(gaps) && gaps[i] < least {
+			continue
+		}
+		n++
+		width = max(width, sorted[i]-sorted[from])
+		if from = i + 1; i < len(gaps) {
+			gap = min(gap, gaps[i])
+		}
+	}
+	if n < 2 || n > most || n*many > len(sorted) || width*wider > gap {
+		return 0, 0
+	}
+	return n, width
+}
+
+// isID reports whether many whole numbers are all different. They are no numbers of rows, which tables report, and no
+// scale with equal steps.
+func isID(sorted, distinct []float64) bool {
+	const many = 100
+	n := len(sorted)
+	if n < many || len(distinct) < n || slices.ContainsFunc(sorted, func(v float64) bool { return v != math.Trunc(v) }) {
+		return false
+	}
+	if step := sorted[1] - sorted[0]; step > 1 && sorted[n-1]-sorted[0] == step*float64(n-1) {
+		return false
+	}
+	return sorted[n-1] > float64(n) || sorted[0] < 0
 }
 
 // markerNote returns a note on a number that may stand for unknown, or "". It is the least or the greatest number of
