@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestGridIndex(t *testing.T) {
@@ -287,6 +288,28 @@ func TestNumberNotes(t *testing.T) {
 		{0, nil, ""},
 	} {
 		if got := strings.Join(factor.NumberNotes(factor.Factor{Name: "a", Size: c.size}, c.numbers), "; "); got != c.want {
+			t.Errorf("%v: %q; want %q", c.numbers, got, c.want)
+		}
+	}
+}
+
+// A note names degrees that are taken for radians.
+func TestRadiansNote(t *testing.T) {
+	for _, c := range []struct {
+		numbers []float64
+		period  float64
+		want    string
+	}{
+		{[]float64{0, 30, 90, 120, 270}, 2 * math.Pi, "factor a has the whole numbers 0 to 270 as radians; if they are degrees, want circular:360"},
+		{[]float64{-90, 0, 90, 180}, 6.283, "factor a has the whole numbers -90 to 180 as radians; if they are degrees, want circular:360"},
+		{[]float64{0, 30, 90, 120, 270}, 360, ""},
+		{[]float64{0, 1, 2, 3, 4, 5, 6}, 2 * math.Pi, ""},
+		{[]float64{0, 2.5, 8.5, 30.25}, 2 * math.Pi, ""}, // several turns
+	} {
+		f, _, err := factor.ColumnKind{Kind: factor.Circular, Period: c.period}.Levels(c.numbers)
+		must.OK(t, err)
+		f.Name = "a"
+		if got := strings.Join(factor.NumberNotes(f, c.numbers), "; "); got != c.want {
 			t.Errorf("%v: %q; want %q", c.numbers, got, c.want)
 		}
 	}

@@ -51,6 +51,9 @@ func NumberNotes(f Factor, numbers []float64) []string {
 	if note := markerNote(f.Name, sorted, distinct); note != "" {
 		return []string{note}
 	}
+	if n := len(distinct); f.inRadians() && max(-distinct[0], distinct[n-1]) > 7 && allWhole(distinct) {
+		return []string{fmt.Sprintf("factor %s has the whole numbers %v to %v as radians; if they are degrees, want circular:360", f.Name, distinct[0], distinct[n-1])}
+	}
 	if binned := len(distinct) > f.Size; binned {
 		if found := DistantRows(sorted); found != "" {
 			return []string{fmt.Sprintf("factor %s %s; its bins of equal width see little of it", f.Name, found)}
@@ -66,10 +69,27 @@ func NumberNotes(f Factor, numbers []float64) []string {
 	return nil
 }
 
+// inRadians reports whether the levels are angles with a period of about 2 pi.
+func (f Factor) inRadians() bool {
+	at := slices.IndexFunc(f.Angles, func(a float64) bool { return a > 0 })
+	period := f.FullTurn()
+	if at >= 0 {
+		period = 2 * math.Pi * f.Values[at] / f.Angles[at]
+	}
+	return math.Abs(period-2*math.Pi) <= 2*math.Pi*roundedTurn
+}
+
+func allWhole(numbers []float64) bool {
+	return !slices.ContainsFunc(numbers, func(v float64) bool { return v != math.Trunc(v) })
+}
+
 // narrowGroups returns how many groups sorted numbers form, and the greatest width of a group, if there are at most 20
 // groups with many numbers each, and the gaps between groups are 20 times as wide. Otherwise it returns 0.
 func narrowGroups(sorted []float64) (n int, width float64) {
 	const most, many, wider = 20, 3, 20
+	if len(sorted) < 2 {
+		return 0, 0
+	}
 	gaps := make([]float64, len(sorted)-1)
 	for i := range gaps {
 		gaps[i] = sorted[i+1] - sorted[i]
@@ -97,7 +117,7 @@ func narrowGroups(sorted []float64) (n int, width float64) {
 func isID(sorted, distinct []float64) bool {
 	const many = 100
 	n := len(sorted)
-	if n < many || len(distinct) < n || slices.ContainsFunc(sorted, func(v float64) bool { return v != math.Trunc(v) }) {
+	if n < many || len(distinct) < n || !allWhole(distinct) {
 		return false
 	}
 	if step := sorted[1] - sorted[0]; step > 1 && sorted[n-1]-sorted[0] == step*float64(n-1) {
