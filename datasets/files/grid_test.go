@@ -243,6 +243,7 @@ func TestGridPixelNotes(t *testing.T) {
 		{20, func(i int) float32 { return float32(i) / 20 }, false, ""},
 		{20, func(int) float32 { return 0.5 }, false, "all 20 images are equal; a model learns nothing from them"},
 		{9, func(int) float32 { return 0.5 }, false, ""}, // few
+		{20, func(int) float32 { return 0 }, false, "all 20 images are black; a model learns nothing from them"},
 		{20, func(i int) float32 { return float32(i) / 400 }, false, "all 20 images are nearly black, with pixels up to 0.047 of white; want lighter pixels, such as each times 21"},
 		{20, func(i int) float32 { return float32(i) / 400 }, true, ""},
 		{200, func(i int) float32 { return float32(i) / 4000 }, false, "64 of 200 images, seen as a sample, are nearly black, with pixels up to 0.05 of white; want lighter pixels, such as each times 20"},

@@ -99,7 +99,7 @@ var shades = func() (list [256]float32) {
 // PixelNotes returns notes on images that can hardly train a model: all are equal, nearly black, or the last ones are
 // black. It reads the last images, and a sample of the others.
 func (d *Set) PixelNotes() (notes []string) {
-	const few, sample, dark = 10, 64, 0.07 // 12-bit numbers in 16 bits are below dark
+	const few, sample, dark = 10, 64, 0.1 // 12-bit numbers in 16 bits are below dark, also after resizing
 	if d.Count < few {
 		return nil
 	}
@@ -117,6 +117,8 @@ func (d *Set) PixelNotes() (notes []string) {
 		seen = fmt.Sprintf("%d of %d images, seen as a sample, are", n, d.Count)
 	}
 	switch {
+	case equal && largest == 0 && !d.Real:
+		return []string{seen + " black; a model learns nothing from them"}
 	case equal:
 		return []string{seen + " equal; a model learns nothing from them"}
 	case largest < dark && !d.Real:
