@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/internal/table"
@@ -69,6 +70,32 @@ func TestRemarksOnCodes(t *testing.T) {
 		codes := &table.Table{Rows: len(c.codes) / c.cols, Cols: c.cols, Data: c.codes}
 		if got := strings.Join(remarksOnCodes(codes, &metrics.Input{}), "; "); got != c.want {
 			t.Errorf("%v: %q, want %q", c.codes, got, c.want)
+		}
+	}
+}
+
+// A remark says that codes and factors are a row apart.
+func TestRemarksOnOrder(t *testing.T) {
+	for shift, want := range map[int]string{
+		0:  "",
+		1:  "the codes fit the factors of the row below better",
+		-1: "the codes fit the factors of the row above better",
+		2:  "",
+	} {
+		random := rng.New(1, "codes")
+		const n = 300
+		in := &metrics.Input{Codes: matrix.Matrix{Rows: n, Cols: 2}, Factors: []factor.Factor{{Name: "a", Size: 6}, {Name: "b", Size: 4}}, Exact: [][]float64{nil, nil}}
+		for range n {
+			in.Levels = append(in.Levels, random.IntN(6), random.IntN(4))
+		}
+		in.Levels[7] = factor.Unknown
+		for i := range n {
+			for j := range 2 {
+				in.Codes.Data = append(in.Codes.Data, float64(in.Levels[(i+shift+n)%n*2+j])+0.1*random.NormFloat64())
+			}
+		}
+		if got := strings.Join(remarksOnOrder(in), "; "); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("shifted by %d: %q, want %q", shift, got, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // remarksOnColumns returns remarks on the numbering of words, and on columns of numbers with a doubtful kind.
@@ -111,4 +113,48 @@ func equalColumns(t *table.Table) (first, repeat, n int) {
 		}
 	}
 	return first, repeat, n
+}
+
+// remarksOnOrder returns a remark if the codes fit the factors of the row before or after much better.
+func remarksOnOrder(in *metrics.Input) []string {
+	const least, most, small = 100, 2000, 1e-4
+	rows := min(in.Codes.Rows, most) - 1
+	if rows < least || 4*in.Codes.Cols > rows { // an affine map of many columns fits any factors
+		return nil
+	}
+	here := shiftedError(in, rows, 0, 0)
+	if here < small {
+		return nil
+	}
+	for _, c := range []struct {
+		codes, factors int
+		row            string
+	}{{0, 1, "below"}, {1, 0, "above"}} {
+		if there := shiftedError(in, rows, c.codes, c.factors); 2*there < here {
+			return []string{fmt.Sprintf("the codes fit the factors of the row %s better: mse %.2g instead of %.2g; want codes and factors in the same order", c.row, there, here)}
+		}
+	}
+	return nil
+}
+
+// shiftedError returns the metric mse of some rows of codes and factors, from different first rows, or NaN.
+func shiftedError(in *metrics.Input, rows, codes, factors int) float64 {
+	d, k := in.Codes.Cols, len(in.Factors)
+	some := &metrics.Input{
+		Codes:   matrix.Matrix{Rows: rows, Cols: d, Data: in.Codes.Data[codes*d : (codes+rows)*d]},
+		Levels:  in.Levels[factors*k : (factors+rows)*k],
+		Factors: in.Factors,
+	}
+	for _, exact := range in.Exact {
+		some.Exact = append(some.Exact, exact[min(factors, len(exact)):min(factors+rows, len(exact))])
+	}
+	mse, err := metrics.Named("mse")
+	if err != nil {
+		return math.NaN()
+	}
+	r, err := metrics.Evaluate(context.Background(), some, 0, []metrics.Choice{mse})
+	if err != nil { // it does not apply
+		return math.NaN()
+	}
+	return r[0].Value
 }
