@@ -455,7 +455,8 @@ func (in *Input) penalised() []string {
 	if first == "" {
 		return nil
 	}
-	return []string{"columns are small or far from 0, such as " + first + ", so the penalty of the support vector machine lowers the value; want codes around 0, of size 1"}
+	return []string{"columns are small or far from 0, such as " + first +
+		", so the penalty of the support vector machine lowers the value; want codes around 0, of size 1"}
 }
 
 // values returns, by factor, the numbers to correlate with columns, from the labels of the train rows. It returns nil

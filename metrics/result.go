@@ -237,7 +237,8 @@ func (in *Input) repeats() []string {
 			values[in.Codes.Data[i*d+c]] = true
 		}
 		if 2*len(values) >= len(seen) {
-			return []string{fmt.Sprintf("%d of %d rows repeat the codes and levels of another row, so the predictor knows many test rows from training", repeated, n)}
+			const known = "so the predictor knows many test rows from training"
+			return []string{fmt.Sprintf("%d of %d rows repeat the codes and levels of another row, %s", repeated, n, known)}
 		}
 	}
 	return nil

@@ -287,7 +287,7 @@ func TestNumberNotes(t *testing.T) {
 		{20, measured(11, 0, 2000, 3000, 4000, 5500), ""},                      // few rows
 		{0, nil, ""},
 	} {
-		if got := strings.Join(factor.NumberNotes(factor.Factor{Name: "a", Size: c.size}, c.numbers), "; "); got != c.want {
+		if got := strings.Join(factor.ColumnNotes(factor.Factor{Name: "a", Size: c.size}, c.numbers, nil), "; "); got != c.want {
 			t.Errorf("%v: %q; want %q", c.numbers, got, c.want)
 		}
 	}
@@ -309,7 +309,7 @@ func TestRadiansNote(t *testing.T) {
 		f, _, err := factor.ColumnKind{Kind: factor.Circular, Period: c.period}.Levels(c.numbers)
 		must.OK(t, err)
 		f.Name = "a"
-		if got := strings.Join(factor.NumberNotes(f, c.numbers), "; "); got != c.want {
+		if got := strings.Join(factor.ColumnNotes(f, c.numbers, nil), "; "); got != c.want {
 			t.Errorf("%v: %q; want %q", c.numbers, got, c.want)
 		}
 	}
@@ -333,7 +333,8 @@ func TestWordNotes(t *testing.T) {
 		{[]string{"light blue", "lightblue2"}, ""},
 		{nil, ""},
 	} {
-		if got := strings.Join(factor.WordNotes("a", c.words), "; "); got != c.want {
+		notes := factor.ColumnNotes(factor.Factor{Name: "a"}, nil, c.words)
+		if got := strings.Join(notes[min(1, len(notes)):], "; "); got != c.want { // behind the numbers of the words
 			t.Errorf("%q: %q; want %q", c.words, got, c.want)
 		}
 	}

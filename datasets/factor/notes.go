@@ -9,31 +9,44 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// WordNotes returns notes on words that became the levels of a factor: several spellings of one word, and a word that
-// may stand for unknown.
-func WordNotes(name string, words []string) (notes []string) {
+// ColumnNotes returns notes on a column that became the levels of a factor. Words, if there are any: their numbers,
+// several spellings of one word, and a word that may stand for unknown. Otherwise numbers: one that may stand for
+// unknown, bins that a few distant numbers make too wide or that divide groups of numbers, and numbers of rows. NaN is
+// unknown.
+func ColumnNotes(f Factor, numbers []float64, words []string) []string {
+	if len(words) > 0 {
+		return append([]string{fmt.Sprintf("factor %s: %s", f.Name, numberedWords(words))}, wordNotes(f.Name, words)...)
+	}
+	return numberNotes(f, numbers)
+}
+
+func wordNotes(name string, words []string) (notes []string) {
 	first := map[string]string{}
 	for _, w := range words {
 		key := spelling(w)
 		if other, known := first[key]; known {
-			notes = append(notes, fmt.Sprintf("factor %s has %+q and %+q as two levels; want one spelling if they are one", name, other, w))
+			const want = "want one spelling if they are one"
+			notes = append(notes, fmt.Sprintf("factor %s has %+q and %+q as two levels; %s", name, other, w, want))
 			break
 		}
 		first[key] = w
 	}
 	for _, w := range words {
 		if len(words) > 2 && slices.Contains(unknownWords, strings.ToLower(w)) && !slices.Contains(words, "+") {
-			notes = append(notes, fmt.Sprintf("factor %s has the level %q; if it means unknown, want an empty field instead", name, w))
+			const want = "if it means unknown, want an empty field instead"
+			notes = append(notes, fmt.Sprintf("factor %s has the level %q; %s", name, w, want))
 		}
 	}
 	return notes
 }
 
 // unknownWords are words for an unknown level, in lower case, that tables also use as levels.
-var unknownWords = []string{"-", "--", ".", "unknown", "missing", "undefined", "n.a.", "nil", "not available", "#value!", "#ref!"}
+var unknownWords = []string{
+	"-", "--", ".", "unknown", "missing", "undefined", "n.a.", "nil", "not available", "#value!", "#ref!",
+}
 
-// spelling returns a text that spellings of one word share: without case, spaces, quotes and forms of characters. Single
-// characters keep their case, as a and A are different letters.
+// spelling returns a text that spellings of one word share: without case, spaces, quotes and forms of characters.
+// Single characters keep their case, as a and A are different letters.
 func spelling(word string) string {
 	key := strings.Join(strings.Fields(strings.Trim(norm.NFKC.String(word), `'"`)), "")
 	if len([]rune(key)) > 1 {
@@ -42,9 +55,7 @@ func spelling(word string) string {
 	return key
 }
 
-// NumberNotes returns notes on numbers that became the levels of a factor: a number that may stand for unknown, bins that
-// a few distant numbers make too wide or that divide groups of numbers, and numbers of rows. NaN is unknown.
-func NumberNotes(f Factor, numbers []float64) []string {
+func numberNotes(f Factor, numbers []float64) []string {
 	sorted := slices.DeleteFunc(slices.Clone(numbers), math.IsNaN)
 	slices.Sort(sorted)
 	distinct := slices.Compact(slices.Clone(sorted))
@@ -52,19 +63,24 @@ func NumberNotes(f Factor, numbers []float64) []string {
 		return []string{note}
 	}
 	if n := len(distinct); f.inRadians() && max(-distinct[0], distinct[n-1]) > 7 && allWhole(distinct) {
-		return []string{fmt.Sprintf("factor %s has the whole numbers %v to %v as radians; if they are degrees, want circular:360", f.Name, distinct[0], distinct[n-1])}
+		const want = "if they are degrees, want circular:360"
+		return []string{fmt.Sprintf("factor %s has the whole numbers %v to %v as radians; %s",
+			f.Name, distinct[0], distinct[n-1], want)}
 	}
 	if binned := len(distinct) > f.Size; binned {
 		if found := DistantRows(sorted); found != "" {
 			return []string{fmt.Sprintf("factor %s %s; its bins of equal width see little of it", f.Name, found)}
 		}
 		if n, width := narrowGroups(distinct); n > 0 {
-			return []string{fmt.Sprintf("factor %s has %d numbers in %d groups of width %.2g at most, which bins may divide; want one number for each group, such as rounded ones",
-				f.Name, len(distinct), n, width)}
+			const want = "want one number for each group, such as rounded ones"
+			return []string{fmt.Sprintf("factor %s has %d numbers in %d groups of width %.2g at most, which bins may divide; %s",
+				f.Name, len(distinct), n, width, want)}
 		}
 	}
 	if isID(sorted, distinct) {
-		return []string{fmt.Sprintf("factor %s has another whole number in each row, %.10g to %.10g; leave it out if it is an index", f.Name, distinct[0], distinct[len(distinct)-1])}
+		const want = "leave it out if it is an index"
+		return []string{fmt.Sprintf("factor %s has another whole number in each row, %.10g to %.10g; %s",
+			f.Name, distinct[0], distinct[len(distinct)-1], want)}
 	}
 	return nil
 }

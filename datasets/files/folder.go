@@ -207,7 +207,7 @@ func (f *Folder) setFactors(d *stored.Set, labels *labelTable, text *table.Text)
 	}
 	k := len(names)
 	d.Columns, d.Levels = make([]factor.Factor, k), make([]int32, d.Count*k)
-	for j, name := range names {
+	for j := range names {
 		of, levels, column, err := f.factor(text, labels.factors[j], kinds[j])
 		if err != nil {
 			return err
@@ -221,12 +221,7 @@ func (f *Folder) setFactors(d *stored.Set, labels *labelTable, text *table.Text)
 		if note, ok := factor.KindNote(of, "dataset.folder.kinds"); ok && kinds[j] == nil && len(words) == 0 {
 			d.Remarks = append(d.Remarks, note)
 		}
-		if len(words) > 0 {
-			d.Remarks = append(d.Remarks, fmt.Sprintf("factor %s: %s", name, factor.NumberedWords(words)))
-			d.Remarks = append(d.Remarks, factor.WordNotes(name, words)...)
-		} else {
-			d.Remarks = append(d.Remarks, factor.NumberNotes(of, column.Values)...)
-		}
+		d.Remarks = append(d.Remarks, factor.ColumnNotes(of, column.Values, words)...)
 	}
 	if err := factor.Validate(d.Columns); err != nil {
 		return fmt.Errorf("%s: %w", labels.source, err)

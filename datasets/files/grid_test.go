@@ -85,7 +85,7 @@ func TestGridFolderText(t *testing.T) {
 		t.Errorf("it reads %v", reads)
 	}
 	must.Write(t, filepath.Join(dir, "factors.txt"), "1\n2\n3\n4\n")
-	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 1 || !strings.Contains(notes[0], "factors.txt is not read, as ") || !strings.Contains(notes[0], "factors.csv has the factors; arrays: {factors: factors.txt} would read it") {
+	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 2 || notes[1] != "factor colour: 0 is blue, 1 is red" || !strings.Contains(notes[0], "factors.txt is not read, as ") || !strings.Contains(notes[0], "factors.csv has the factors; arrays: {factors: factors.txt} would read it") {
 		t.Errorf("two tables: notes %q", notes)
 	}
 	must.Write(t, filepath.Join(dir, "factors.npy"), encode(t, []int{4, 2}, []int64{0, 7, 1, 5, 0, 7, 1, 5}))

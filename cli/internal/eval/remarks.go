@@ -22,17 +22,14 @@ func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []strin
 		f := in.Factors[j]
 		switch {
 		case t.Words != nil && t.Words[j] != nil:
-			remarks = append(remarks, fmt.Sprintf("factor %s: %s", f.Name, factor.NumberedWords(t.Words[j])))
-			remarks = append(remarks, factor.WordNotes(f.Name, t.Words[j])...)
 		case len(types) == 0 && f.Kind == factor.Ordinal && f.Size > manyLevels:
 			remarks = append(remarks, fmt.Sprintf("factor %s has %d levels; --types continuous would bin them, and circular:360 read them as degrees", f.Name, f.Size))
 		case len(types) > 0 && !strings.Contains(types[min(j, len(types)-1)], ":") && unusualTurn(f.FullTurn()):
 			remarks = append(remarks, fmt.Sprintf("factor %s: values from %v to %v are taken as a full turn of %.6g; --types circular:360 would read degrees",
 				f.Name, f.Value(0), f.Value(f.Size-1), f.FullTurn()))
 		}
-		if t.Words == nil || t.Words[j] == nil {
-			remarks = append(remarks, factor.NumberNotes(f, t.Column(j).Values)...)
-		}
+		column := t.Column(j)
+		remarks = append(remarks, factor.ColumnNotes(f, column.Values, column.Words)...)
 	}
 	remarks = append(remarks, factor.RepeatNotes(in.Factors, in.Levels)...)
 	if slices.ContainsFunc(t.Words, func(words []string) bool { return len(words) > 2 }) {
@@ -46,15 +43,17 @@ func unusualTurn(turn float64) bool {
 	return turn > 0 && !slices.ContainsFunc([]float64{360, 2 * math.Pi, 1}, func(known float64) bool { return math.Abs(turn-known) <= 1e-3*known })
 }
 
-// remarksOnCodes returns remarks on code columns with distant rows, on equal columns, and on rows that were never filled.
+// remarksOnCodes returns remarks on code columns with distant rows, on equal columns, and on rows of zeros.
 func remarksOnCodes(t *table.Table, in *metrics.Input) (remarks []string) {
 	const most = 3
 	if zero := zeroRows(t); zero > 1 {
-		remarks = append(remarks, fmt.Sprintf("%d of %d code rows are 0 in all columns, and other rows have no 0; leave them out if they were never filled", zero, t.Rows))
+		const what = "are 0 in all columns, and other rows have no 0; leave them out if they were never filled"
+		remarks = append(remarks, fmt.Sprintf("%d of %d code rows %s", zero, t.Rows, what))
 	}
 	if a, b, n := equalColumns(t); n > 0 {
-		remarks = append(remarks, fmt.Sprintf("%s of the codes, such as %s, equal to %s; mig and sap take the gap between equal columns",
-			wording.Count(n, "repeated column"), in.Hierarchy.ColumnName(b), in.Hierarchy.ColumnName(a)))
+		const why = "mig and sap take the gap between equal columns"
+		remarks = append(remarks, fmt.Sprintf("%s of the codes, such as %s, equal to %s; %s",
+			wording.Count(n, "repeated column"), in.Hierarchy.ColumnName(b), in.Hierarchy.ColumnName(a), why))
 	}
 	for c := range t.Cols {
 		found := factor.DistantRows(t.Column(c).Values)
@@ -131,7 +130,9 @@ func remarksOnOrder(in *metrics.Input) []string {
 		row            string
 	}{{0, 1, "below"}, {1, 0, "above"}} {
 		if there := shiftedError(in, rows, c.codes, c.factors); 2*there < here {
-			return []string{fmt.Sprintf("the codes fit the factors of the row %s better: mse %.2g instead of %.2g; want codes and factors in the same order", c.row, there, here)}
+			const want = "want codes and factors in the same order"
+			return []string{fmt.Sprintf("the codes fit the factors of the row %s better: mse %.2g instead of %.2g; %s",
+				c.row, there, here, want)}
 		}
 	}
 	return nil

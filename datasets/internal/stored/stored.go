@@ -98,7 +98,7 @@ var shades = func() (list [256]float32) {
 
 // PixelNotes returns notes on images that can hardly train a model: all are equal, nearly black, or the last ones are
 // black. It reads the last images, and a sample of the others.
-func (d *Set) PixelNotes() (notes []string) {
+func (d *Set) PixelNotes() []string {
 	const few, sample, dark = 10, 64, 0.1 // 12-bit numbers in 16 bits are below dark, also after resizing
 	if d.Count < few {
 		return nil
@@ -122,7 +122,9 @@ func (d *Set) PixelNotes() (notes []string) {
 	case equal:
 		return []string{seen + " equal; a model learns nothing from them"}
 	case largest < dark && !d.Real:
-		return []string{fmt.Sprintf("%s nearly black, with pixels up to %.2g of white; want lighter pixels, such as each times %.0f", seen, largest, 1/largest)}
+		const want = "want lighter pixels, such as each times"
+		return []string{fmt.Sprintf("%s nearly black, with pixels up to %.2g of white; %s %.0f",
+			seen, largest, want, 1/largest)}
 	}
 	black := 0
 	for black < d.Count {
@@ -132,9 +134,10 @@ func (d *Set) PixelNotes() (notes []string) {
 		black++
 	}
 	if black > 1 && black*100 >= d.Count {
-		notes = append(notes, fmt.Sprintf("the last %d of %d images are 0 in all pixels; leave them out if they were never filled", black, d.Count))
+		const want = "leave them out if they were never filled"
+		return []string{fmt.Sprintf("the last %d of %d images are 0 in all pixels; %s", black, d.Count, want)}
 	}
-	return notes
+	return nil
 }
 
 // Expect reads memory-mapped images ahead.
