@@ -328,6 +328,11 @@ func TestWordNotes(t *testing.T) {
 		{[]string{"Unknown", "x", "y", "z"}, `factor a has the level "Unknown"; if it means unknown, want an empty field instead`},
 		{[]string{"no", "unknown", "yes"}, `factor a has the level "unknown"; if it means unknown, want an empty field instead`},
 		{[]string{"off", "-"}, ""}, // two
+		{[]string{"10 cm", "2.5 cm", "5cm"}, `factor a has numbers with the unit "cm" as words; want numbers alone, which have an order`},
+		{[]string{"1 m", "2 cm", "3 m"}, ""},
+		{[]string{"2d", "3d"}, ""},
+		{[]string{"10:30", "11:30", "9:30"}, ""},
+		{[]string{"1", "2", "x"}, ""},
 		{[]string{"+", "-", "0"}, ""},
 		{[]string{"A", "A-", "a", "b"}, ""}, // letters and grades
 		{[]string{"light blue", "lightblue2"}, ""},

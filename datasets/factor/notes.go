@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -31,6 +33,10 @@ func wordNotes(name string, words []string) (notes []string) {
 		}
 		first[key] = w
 	}
+	if unit := unitOf(words); unit != "" && len(words) > 2 {
+		const want = "want numbers alone, which have an order"
+		notes = append(notes, fmt.Sprintf("factor %s has numbers with the unit %q as words; %s", name, unit, want))
+	}
 	for _, w := range words {
 		if len(words) > 2 && slices.Contains(unknownWords, strings.ToLower(w)) && !slices.Contains(words, "+") {
 			const want = "if it means unknown, want an empty field instead"
@@ -38,6 +44,20 @@ func wordNotes(name string, words []string) (notes []string) {
 		}
 	}
 	return notes
+}
+
+// unitOf returns the text behind the number in each word if it is the same, such as cm, or "".
+func unitOf(words []string) (unit string) {
+	for i, w := range words {
+		end := len(strings.TrimRightFunc(w, func(r rune) bool { return !unicode.IsDigit(r) }))
+		_, err := strconv.ParseFloat(w[:end], 64)
+		behind := strings.TrimSpace(w[end:])
+		if err != nil || i > 0 && behind != unit {
+			return ""
+		}
+		unit = behind
+	}
+	return unit
 }
 
 // unknownWords are words for an unknown level, in lower case, that tables also use as levels.
