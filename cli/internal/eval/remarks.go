@@ -116,9 +116,9 @@ func equalColumns(t *table.Table) (first, repeat, n int) {
 
 // remarksOnOrder returns a remark if the codes fit the factors of the row before or after much better.
 func remarksOnOrder(in *metrics.Input) []string {
-	const least, most, small = 100, 2000, 1e-4
+	const least, most, small = 100, 1000, 1e-4
 	rows := min(in.Codes.Rows, most) - 1
-	if rows < least || 4*in.Codes.Cols > rows { // an affine map of many columns fits any factors
+	if rows < least || 10*in.Codes.Cols > rows { // an affine map of many columns fits any factors
 		return nil
 	}
 	here := shiftedError(in, rows, 0, 0)
