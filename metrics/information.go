@@ -430,7 +430,33 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 		part.Values = append(part.Values, gap)
 	}
 	r.Value, r.Parts, r.Grids = factor.Mean.Of(part.Values), []Part{part}, []Grid{g}
+	if m.Score == scoreSVM {
+		r.Notes = append(r.Notes, in.penalised()...)
+	}
 	return r, nil
+}
+
+// penalised returns a note if the penalty of support vector machines decides their scores: every varying column is
+// small or far from 0, which needs large weights.
+func (in *Input) penalised() []string {
+	const small, far = 0.3, 3
+	first, column := "", make([]float64, in.Codes.Rows)
+	for c := range in.Codes.Cols {
+		deviation := in.Codes.UnitColumn(c, column)
+		mean := in.Codes.Data[c] - column[0]*deviation
+		switch away := max(mean, -mean); {
+		case deviation == 0:
+		case deviation >= small && away <= far*deviation:
+			return nil
+		case first == "":
+			first = fmt.Sprintf("%s (mean %.2g, standard deviation %.2g)", in.columnName(c), mean, deviation)
+		}
+	}
+	if first == "" {
+		return nil
+	}
+	return []string{"columns are small or far from 0, such as " + first +
+		", so the penalty of the support vector machine lowers the value; want codes around 0, of size 1"}
 }
 
 // values returns, by factor, the numbers to correlate with columns, from the labels of the train rows. It returns nil

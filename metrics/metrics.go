@@ -225,6 +225,9 @@ func EvaluateWatched(
 		if err != nil {
 			return nil, fmt.Errorf("metric %s: %w", names[i], err)
 		}
+		if b := r.Basis; b.Train > 0 && !b.Shared {
+			r.Notes = append(r.Notes, x.list[0].repeats()...)
+		}
 		r.Name, r.Better = names[i], c.Value.Better()
 		if traitsOf(c.Value).scaled {
 			r.Scale = in.Codes.Scale()

@@ -1,7 +1,9 @@
 package metrics
 
 import (
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"math"
 	"slices"
@@ -204,6 +206,42 @@ func (b *Basis) fitted(train, test []int) {
 		seen[i] = true
 	}
 	b.Shared = slices.ContainsFunc(test, func(i int) bool { return seen[i] })
+}
+
+// repeats returns a note on rows that a predictor may know from training, as another row has the same codes and levels.
+// Codes that take few values repeat in any table, and have no note.
+func (in *Input) repeats() []string {
+	const few = 20 // fewer than one in 20 rows hardly change a value
+	n, d, k := in.Codes.Rows, in.Codes.Cols, len(in.Factors)
+	seen, hash := make(map[uint64]bool, n), fnv.New64a()
+	row := make([]byte, 0, 8*(d+k))
+	for i := range n {
+		row = row[:0]
+		for _, v := range in.Codes.Data[i*d : (i+1)*d] {
+			row = binary.LittleEndian.AppendUint64(row, math.Float64bits(v))
+		}
+		for _, l := range in.Levels[i*k : (i+1)*k] {
+			row = binary.LittleEndian.AppendUint64(row, uint64(l))
+		}
+		hash.Reset()
+		hash.Write(row) // never fails
+		seen[hash.Sum64()] = true
+	}
+	repeated := n - len(seen)
+	if repeated*few < n || len(seen)*4 < n {
+		return nil
+	}
+	for c := range d {
+		values := make(map[float64]bool, len(seen))
+		for i := range n {
+			values[in.Codes.Data[i*d+c]] = true
+		}
+		if 2*len(values) >= len(seen) {
+			const known = "so the predictor knows many test rows from training"
+			return []string{fmt.Sprintf("%d of %d rows repeat the codes and levels of another row, %s", repeated, n, known)}
+		}
+	}
+	return nil
 }
 
 // fittedToAll records that the affine maps of a projection are fitted to the measured rows.

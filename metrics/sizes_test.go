@@ -125,6 +125,35 @@ func TestCoarseForTrees(t *testing.T) {
 	}
 }
 
+// SAP notes codes whose value the penalty of its machines decides.
+func TestPenalised(t *testing.T) {
+	for _, c := range []struct {
+		size, offset float64
+		want         string
+	}{
+		{1, 0, ""},
+		{1, 1, ""},
+		{1, 100, "such as z0 (mean 1e+02, standard deviation 1.7)"},
+		{0.1, 0, "standard deviation 0.17)"},
+		{1e-320, 0, "standard deviation 1.7e-320)"},
+		{1e300, 0, ""},
+		{0, 5, ""}, // constant
+	} {
+		in := gridInput(ordinals(6, 4), 3, func(l []int, z []float64) {
+			copy(z, []float64{c.size*(float64(l[0])-2.5) + c.offset, c.size*(float64(l[1])-1.5) + c.offset, c.offset})
+		})
+		got := strings.Join(evaluated(t, in, []Choice{choice("sap")}).Notes, "; ")
+		if !strings.Contains(got, c.want) || c.want == "" && strings.Contains(got, "penalty") {
+			t.Errorf("codes times %v plus %v: note %q, want %q", c.size, c.offset, got, c.want)
+		}
+		correlation := choice("sap")
+		correlation.Value.(*SAP).Score = "correlation"
+		if notes := evaluated(t, in, []Choice{correlation}).Notes; strings.Contains(strings.Join(notes, "; "), "penalty") {
+			t.Errorf("correlation: notes %q", notes)
+		}
+	}
+}
+
 // Concentrations of equal importances are 0, and rounding does not make them negative.
 func TestEntropyIsNotNegative(t *testing.T) {
 	for n := 2; n < 40; n++ {

@@ -1,6 +1,8 @@
 package metrics_test
 
 import (
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -29,6 +31,27 @@ func TestHeldOut(t *testing.T) {
 		}
 		if v := r.Part("informativeness_test"); name == "dci" && (len(v) != 1 || v[0] > 0.35) {
 			t.Errorf("accuracy of random codes %v; chance is .225", v)
+		}
+	}
+	twice := *in // each image twice: a predictor remembers test rows
+	twice.Codes.Data, twice.Levels = slices.Clone(in.Codes.Data), slices.Clone(in.Levels)
+	copy(twice.Codes.Data[1500:], in.Codes.Data[:1500])
+	copy(twice.Levels[300:], in.Levels[:300])
+	rounded := twice // to few values: rows repeat by chance
+	rounded.Codes.Data = slices.Clone(twice.Codes.Data)
+	for i, v := range rounded.Codes.Data {
+		rounded.Codes.Data[i] = math.Round(v)
+	}
+	for _, name := range []string{"dci", "knn", "r4"} {
+		for _, c := range []struct {
+			in   *Input
+			want bool
+		}{{in, false}, {&twice, true}, {&rounded, false}} {
+			r := evaluated(t, c.in, []Choice{choice(name)})
+			const note = "150 of 300 rows repeat the codes and levels of another row, so the predictor knows many test rows from training"
+			if got := slices.Contains(r.Notes, note); got != c.want {
+				t.Errorf("%s: notes %q", name, r.Notes)
+			}
 		}
 	}
 	for _, name := range []string{"dci", "sap", "explicitness", "downstream"} {

@@ -203,8 +203,8 @@ func identity(values []float64) bool {
 	return true
 }
 
-// NumberedWords returns the levels of a categorical factor with their words, as text.
-func NumberedWords(words []string) string {
+// numberedWords returns the levels of a categorical factor with their words, as text.
+func numberedWords(words []string) string {
 	list := make([]string, len(words))
 	for l, w := range words {
 		list[l] = fmt.Sprintf("%d is %s", l, w)

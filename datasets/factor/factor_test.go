@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestGridIndex(t *testing.T) {
@@ -271,7 +272,17 @@ func TestOneHotNotes(t *testing.T) {
 	}
 }
 
-// A note names a number that may stand for unknown, or bins that are too wide.
+// measured returns ten numbers from each number on.
+func measured(step float64, from ...float64) (list []float64) {
+	for _, v := range from {
+		for i := range 10 {
+			list = append(list, v+step*float64(i))
+		}
+	}
+	return list
+}
+
+// A note names a number that may stand for unknown, bins that are too wide or divide groups, and numbers of rows.
 func TestNumberNotes(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
@@ -289,10 +300,72 @@ func TestNumberNotes(t *testing.T) {
 		{2, append(slices.Repeat([]float64{0.5, 0.75}, 50), 900), "factor a is 0.5 to 0.75 in 100 rows, and 0.5 to 900 in all; its bins of equal width see little of it"},
 		{3, append(slices.Repeat([]float64{0.5, 0.75}, 50), 900), ""}, // a level for each number
 		{2, append(slices.Repeat([]float64{0.5, 0.75}, 50), 2), ""},   // several bins
+		{6, measured(0.001, 0, 1, 4), "factor a has 30 numbers in 3 groups of width 0.009 at most, which bins may divide; want one number for each group, such as rounded ones"},
+		{6, measured(0.01, 0, 1, 4), ""},   // too wide
+		{30, measured(0.001, 0, 1, 4), ""}, // a level for each number
+		{6, measured(0.001, 4), ""},
+		{20, measured(11, 0, 2000, 3000, 4000, 5500, 6000, 7100, 8000, 9000, 9500), "factor a has another whole number in each row, 0 to 9599; leave it out if it is an index"},
+		{20, measured(10, 0, 100, 200, 300, 400, 500, 600, 700, 800, 900), ""}, // equal steps
+		{20, measured(1, 0, 10, 20, 30, 40, 50, 60, 70, 80, 90), ""},           // numbers of the rows
+		{20, measured(11, 0, 2000, 3000, 4000, 5500), ""},                      // few rows
+		{0, []float64{nan}, ""},
 		{0, nil, ""},
 	} {
-		if got := strings.Join(factor.NumberNotes(factor.Factor{Name: "a", Size: c.size}, c.numbers), "; "); got != c.want {
+		if got := strings.Join(factor.ColumnNotes(factor.Factor{Name: "a", Size: c.size}, c.numbers, nil), "; "); got != c.want {
 			t.Errorf("%v: %q; want %q", c.numbers, got, c.want)
+		}
+	}
+}
+
+// A note names degrees that are taken for radians.
+func TestRadiansNote(t *testing.T) {
+	for _, c := range []struct {
+		numbers []float64
+		period  float64
+		want    string
+	}{
+		{[]float64{0, 30, 90, 120, 270}, 2 * math.Pi, "factor a has the whole numbers 0 to 270 as radians; if they are degrees, want circular:360"},
+		{[]float64{-90, 0, 90, 180}, 6.283, "factor a has the whole numbers -90 to 180 as radians; if they are degrees, want circular:360"},
+		{[]float64{0, 30, 90, 120, 270}, 360, ""},
+		{[]float64{0, 1, 2, 3, 4, 5, 6}, 2 * math.Pi, ""},
+		{[]float64{0, 2.5, 8.5, 30.25}, 2 * math.Pi, ""}, // several turns
+		{[]float64{0, 1, 2}, 100, ""},                    // a factor without Values
+	} {
+		kind := factor.ColumnKind{Kind: factor.Circular, Period: c.period}
+		f, _, err := factor.FromNumbers("a", c.numbers, nil, &kind, 0)
+		must.OK(t, err)
+		if got := strings.Join(factor.ColumnNotes(f, c.numbers, nil), "; "); got != c.want {
+			t.Errorf("%v: %q; want %q", c.numbers, got, c.want)
+		}
+	}
+}
+
+// A note names two spellings of a word, and a word that may stand for unknown.
+func TestWordNotes(t *testing.T) {
+	for _, c := range []struct {
+		words []string
+		want  string
+	}{
+		{[]string{"Red", "blue", "red"}, `factor a has "Red" and "red" as two levels; want one spelling if they are one`},
+		{[]string{"3 cm", "3cm"}, `factor a has "3 cm" and "3cm" as two levels; want one spelling if they are one`},
+		{[]string{"'x1'", "x1"}, `factor a has "'x1'" and "x1" as two levels; want one spelling if they are one`},
+		{[]string{"cafe\u0301", "caf\u00e9"}, `factor a has "cafe\u0301" and "caf\u00e9" as two levels; want one spelling if they are one`},
+		{[]string{"Unknown", "x", "y", "z"}, `factor a has the level "Unknown"; if it means unknown, want an empty field instead`},
+		{[]string{"no", "unknown", "yes"}, `factor a has the level "unknown"; if it means unknown, want an empty field instead`},
+		{[]string{"off", "-"}, ""}, // two
+		{[]string{"10 cm", "2.5 cm", "5cm"}, `factor a has numbers with the unit "cm" as words; want numbers alone, which have an order`},
+		{[]string{"1 m", "2 cm", "3 m"}, ""},
+		{[]string{"2d", "3d"}, ""},
+		{[]string{"10:30", "11:30", "9:30"}, ""},
+		{[]string{"1", "2", "x"}, ""},
+		{[]string{"+", "-", "0"}, ""},
+		{[]string{"A", "A-", "a", "b"}, ""}, // letters and grades
+		{[]string{"light blue", "lightblue2"}, ""},
+		{nil, ""},
+	} {
+		notes := factor.ColumnNotes(factor.Factor{Name: "a"}, nil, c.words)
+		if got := strings.Join(notes[min(1, len(notes)):], "; "); got != c.want { // behind the numbers of the words
+			t.Errorf("%q: %q; want %q", c.words, got, c.want)
 		}
 	}
 }

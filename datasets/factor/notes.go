@@ -4,25 +4,167 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/unravel-ml/unravel/internal/bins"
 )
 
-// NumberNotes returns notes on numbers that became the levels of a factor: a number that may stand for unknown, and bins
-// that a few distant numbers make too wide. NaN is unknown.
-func NumberNotes(f Factor, numbers []float64) []string {
+// ColumnNotes returns notes on a column that became the levels of a factor. Words, if there are any: their numbers,
+// several spellings of one word, and a word that may stand for unknown. Otherwise numbers: one that may stand for
+// unknown, bins that a few distant numbers make too wide or that divide groups of numbers, and numbers of rows. NaN is
+// unknown.
+func ColumnNotes(f Factor, numbers []float64, words []string) []string {
+	if len(words) > 0 {
+		return append([]string{fmt.Sprintf("factor %s: %s", f.Name, numberedWords(words))}, wordNotes(f.Name, words)...)
+	}
+	return numberNotes(f, numbers)
+}
+
+func wordNotes(name string, words []string) (notes []string) {
+	first := map[string]string{}
+	for _, w := range words {
+		key := spelling(w)
+		if other, known := first[key]; known {
+			const want = "want one spelling if they are one"
+			notes = append(notes, fmt.Sprintf("factor %s has %+q and %+q as two levels; %s", name, other, w, want))
+			break
+		}
+		first[key] = w
+	}
+	if unit := unitOf(words); unit != "" && len(words) > 2 {
+		const want = "want numbers alone, which have an order"
+		notes = append(notes, fmt.Sprintf("factor %s has numbers with the unit %q as words; %s", name, unit, want))
+	}
+	for _, w := range words {
+		if len(words) > 2 && slices.Contains(unknownWords, strings.ToLower(w)) && !slices.Contains(words, "+") {
+			const want = "if it means unknown, want an empty field instead"
+			notes = append(notes, fmt.Sprintf("factor %s has the level %q; %s", name, w, want))
+		}
+	}
+	return notes
+}
+
+// unitOf returns the text behind the number in each word if it is the same, such as cm, or "".
+func unitOf(words []string) (unit string) {
+	for i, w := range words {
+		end := len(strings.TrimRightFunc(w, func(r rune) bool { return !unicode.IsDigit(r) }))
+		_, err := strconv.ParseFloat(w[:end], 64)
+		behind := strings.TrimSpace(w[end:])
+		if err != nil || i > 0 && behind != unit {
+			return ""
+		}
+		unit = behind
+	}
+	return unit
+}
+
+// unknownWords are words for an unknown level, in lower case, that tables also use as levels.
+var unknownWords = []string{
+	"-", "--", ".", "unknown", "missing", "undefined", "n.a.", "nil", "not available", "#value!", "#ref!",
+}
+
+// spelling returns a text that spellings of one word share: without case, spaces, quotes and forms of characters.
+// Single characters keep their case, as a and A are different letters.
+func spelling(word string) string {
+	key := strings.Join(strings.Fields(strings.Trim(norm.NFKC.String(word), `'"`)), "")
+	if len([]rune(key)) > 1 {
+		key = strings.ToLower(key)
+	}
+	return key
+}
+
+func numberNotes(f Factor, numbers []float64) []string {
 	sorted := slices.DeleteFunc(slices.Clone(numbers), math.IsNaN)
 	slices.Sort(sorted)
 	distinct := slices.Compact(slices.Clone(sorted))
+	if len(distinct) == 0 {
+		return nil
+	}
 	if note := markerNote(f.Name, sorted, distinct); note != "" {
 		return []string{note}
+	}
+	if n := len(distinct); f.inRadians() && max(-distinct[0], distinct[n-1]) > 7 && allWhole(distinct) {
+		const want = "if they are degrees, want circular:360"
+		return []string{fmt.Sprintf("factor %s has the whole numbers %v to %v as radians; %s",
+			f.Name, distinct[0], distinct[n-1], want)}
 	}
 	if binned := len(distinct) > f.Size; binned {
 		if found := bins.Distant(sorted); found != "" {
 			return []string{fmt.Sprintf("factor %s %s; its bins of equal width see little of it", f.Name, found)}
 		}
+		if n, width := narrowGroups(distinct); n > 0 {
+			const want = "want one number for each group, such as rounded ones"
+			return []string{fmt.Sprintf("factor %s has %d numbers in %d groups of width %.2g at most, which bins may divide; %s",
+				f.Name, len(distinct), n, width, want)}
+		}
+	}
+	if isID(sorted, distinct) {
+		const want = "leave it out if it is an index"
+		return []string{fmt.Sprintf("factor %s has another whole number in each row, %.10g to %.10g; %s",
+			f.Name, distinct[0], distinct[len(distinct)-1], want)}
 	}
 	return nil
+}
+
+// inRadians reports whether the levels are angles with a period of about 2 pi.
+func (f Factor) inRadians() bool {
+	at := slices.IndexFunc(f.Angles, func(a float64) bool { return a > 0 })
+	period := f.FullTurn()
+	if at >= 0 {
+		period = 2 * math.Pi * f.Value(at) / f.Angles[at]
+	}
+	return math.Abs(period-2*math.Pi) <= 2*math.Pi*roundedTurn
+}
+
+func allWhole(numbers []float64) bool {
+	return !slices.ContainsFunc(numbers, func(v float64) bool { return v != math.Trunc(v) })
+}
+
+// narrowGroups returns how many groups sorted numbers form, and the greatest width of a group, if there are at most 20
+// groups with many numbers each, and the gaps between groups are 20 times as wide. Otherwise it returns 0.
+func narrowGroups(sorted []float64) (n int, width float64) {
+	const most, many, wider = 20, 3, 20
+	if len(sorted) < 2 {
+		return 0, 0
+	}
+	gaps := make([]float64, len(sorted)-1)
+	for i := range gaps {
+		gaps[i] = sorted[i+1] - sorted[i]
+	}
+	least := slices.Max(gaps) / most // of the gaps between groups
+	gap := math.Inf(1)
+	for i, from := 0, 0; i <= len(gaps); i++ {
+		if i < len(gaps) && gaps[i] < least {
+			continue
+		}
+		n++
+		width = max(width, sorted[i]-sorted[from])
+		if from = i + 1; i < len(gaps) {
+			gap = min(gap, gaps[i])
+		}
+	}
+	if n < 2 || n > most || n*many > len(sorted) || width*wider > gap {
+		return 0, 0
+	}
+	return n, width
+}
+
+// isID reports whether many whole numbers are all different. They are no numbers of rows, which tables report, and no
+// scale with equal steps.
+func isID(sorted, distinct []float64) bool {
+	const many = 100
+	n := len(sorted)
+	if n < many || len(distinct) < n || !allWhole(distinct) {
+		return false
+	}
+	if step := sorted[1] - sorted[0]; step > 1 && sorted[n-1]-sorted[0] == step*float64(n-1) {
+		return false
+	}
+	return sorted[n-1] > float64(n) || sorted[0] < 0
 }
 
 // markerNote returns a note on a number that may stand for unknown, or "". It is the least or the greatest number of

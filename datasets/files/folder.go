@@ -148,6 +148,7 @@ func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Se
 	if err := f.setFactors(d, labels, text); err != nil {
 		return nil, err
 	}
+	d.Remarks = append(d.Remarks, d.PixelNotes()...)
 	d.LabelsHash = labelsHash(d)
 	return &folderSet{Set: d, list: list}, nil
 }
@@ -206,7 +207,7 @@ func (f *Folder) setFactors(d *stored.Set, labels *labelTable, text *table.Text)
 	}
 	k := len(names)
 	d.Columns, d.Levels = make([]factor.Factor, k), make([]int32, d.Count*k)
-	for j, name := range names {
+	for j := range names {
 		of, levels, column, err := f.factor(text, labels.factors[j], kinds[j])
 		if err != nil {
 			return err
@@ -220,11 +221,7 @@ func (f *Folder) setFactors(d *stored.Set, labels *labelTable, text *table.Text)
 		if note, ok := factor.KindNote(of, "dataset.folder.kinds"); ok && kinds[j] == nil && len(words) == 0 {
 			d.Remarks = append(d.Remarks, note)
 		}
-		if len(words) > 0 {
-			d.Remarks = append(d.Remarks, fmt.Sprintf("factor %s: %s", name, factor.NumberedWords(words)))
-		} else {
-			d.Remarks = append(d.Remarks, factor.NumberNotes(of, column.Values)...)
-		}
+		d.Remarks = append(d.Remarks, factor.ColumnNotes(of, column.Values, words)...)
 	}
 	if err := factor.Validate(d.Columns); err != nil {
 		return fmt.Errorf("%s: %w", labels.source, err)

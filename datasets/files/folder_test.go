@@ -414,6 +414,24 @@ func TestFolderChanges(t *testing.T) {
 	}
 }
 
+// A note names pictures that are nearly black, such as 12-bit numbers in 16 bits.
+func TestFolderDark(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 10 {
+		m := image.NewGray16(image.Rect(0, 0, 4, 4))
+		m.SetGray16(0, 0, color.Gray16{Y: uint16(400 * i)})
+		var b bytes.Buffer
+		must.OK(t, png.Encode(&b, m))
+		placed(t, dir, fmt.Sprint(i, ".png"), b.String())
+	}
+	want := []string{"all 10 images are nearly black, with pixels up to 0.055 of white; want lighter pixels, such as each times 18"}
+	f := newFolder(t, dir)
+	f.Labels, f.Size = "none", nil
+	if notes := datatest.Build(t, f).(datasets.Noted).Notes(); !slices.Equal(notes, want) {
+		t.Errorf("notes %q", notes)
+	}
+}
+
 // A note names a number that may stand for unknown.
 func TestFolderMarker(t *testing.T) {
 	dir := t.TempDir()

@@ -149,7 +149,11 @@ func (g *GridFolder) read(ctx context.Context, inMemory int) (*stored.Set, error
 		return nil, err
 	}
 	defer s.file.Close() // nothing was written
-	return d, s.readImages(ctx, d, inMemory)
+	if err := s.readImages(ctx, d, inMemory); err != nil {
+		return nil, err
+	}
+	d.Remarks = append(d.Remarks, d.PixelNotes()...)
+	return d, nil
 }
 
 // describe opens the file, and reads everything except the images. The caller closes the file.

@@ -85,7 +85,7 @@ func TestGridFolderText(t *testing.T) {
 		t.Errorf("it reads %v", reads)
 	}
 	must.Write(t, filepath.Join(dir, "factors.txt"), "1\n2\n3\n4\n")
-	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 1 || !strings.Contains(notes[0], "factors.txt is not read, as ") || !strings.Contains(notes[0], "factors.csv has the factors; arrays: {factors: factors.txt} would read it") {
+	if notes := datatest.Build(t, set).(datasets.Noted).Notes(); len(notes) != 2 || notes[1] != "factor colour: 0 is blue, 1 is red" || !strings.Contains(notes[0], "factors.txt is not read, as ") || !strings.Contains(notes[0], "factors.csv has the factors; arrays: {factors: factors.txt} would read it") {
 		t.Errorf("two tables: notes %q", notes)
 	}
 	must.Write(t, filepath.Join(dir, "factors.npy"), encode(t, []int{4, 2}, []int64{0, 7, 1, 5, 0, 7, 1, 5}))
@@ -229,6 +229,35 @@ func TestGridOneImage(t *testing.T) {
 	d := datatest.Build(t, &GridFolder{Path: write(t, map[string][]byte{"images": encode(t, []int{1, 2, 3}, ramp(6)), "factors": encode(t, []int{1, 3}, []int64{5, 6, 7})})})
 	if f := d.Factors(); d.Len() != 1 || len(f) != 3 || f[2].Value(0) != 7 {
 		t.Errorf("%d images, factors %+v", d.Len(), f)
+	}
+}
+
+// Notes name images that are all equal or nearly black, and black images at the end.
+func TestGridPixelNotes(t *testing.T) {
+	for _, c := range []struct {
+		n     int
+		pixel func(i int) float32
+		real  bool
+		want  string
+	}{
+		{20, func(i int) float32 { return float32(i) / 20 }, false, ""},
+		{20, func(int) float32 { return 0.5 }, false, "all 20 images are equal; a model learns nothing from them"},
+		{9, func(int) float32 { return 0.5 }, false, ""}, // few
+		{20, func(int) float32 { return 0 }, false, "all 20 images are black; a model learns nothing from them"},
+		{20, func(i int) float32 { return float32(i) / 400 }, false, "all 20 images are nearly black, with pixels up to 0.047 of white; want lighter pixels, such as each times 21"},
+		{20, func(i int) float32 { return float32(i) / 400 }, true, ""},
+		{200, func(i int) float32 { return float32(i) / 4000 }, false, "64 of 200 images, seen as a sample, are nearly black, with pixels up to 0.05 of white; want lighter pixels, such as each times 20"},
+		{20, func(i int) float32 { return float32(max(0, 17-i)) / 20 }, false, "the last 3 of 20 images are 0 in all pixels; leave them out if they were never filled"},
+		{20, func(i int) float32 { return float32(19-i) / 20 }, false, ""}, // one
+	} {
+		var pixels []float32
+		for i := range c.n {
+			pixels = append(pixels, 0, c.pixel(i))
+		}
+		g := &GridFolder{Path: write(t, map[string][]byte{"images": encode(t, []int{c.n, 1, 2}, pixels)}), Real: c.real}
+		if got := strings.Join(datatest.Build(t, g).(datasets.Noted).Notes(), "; "); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
 	}
 }
 

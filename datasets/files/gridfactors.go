@@ -157,9 +157,8 @@ func (s *gridSource) setTable(d *stored.Set, label string, t *table.Table, sizes
 		}
 		if column.Words != nil {
 			d.Columns[j].NameLevels(column.Words)
-		} else {
-			d.Remarks = append(d.Remarks, factor.NumberNotes(d.Columns[j], column.Values)...)
 		}
+		d.Remarks = append(d.Remarks, factor.ColumnNotes(d.Columns[j], column.Values, column.Words)...)
 	}
 	for _, f := range d.Columns {
 		if note, ok := factor.KindNote(f, "dataset.grid.kinds"); ok && sizes == nil && s.Kinds.List == nil && s.Kinds.Named == nil {

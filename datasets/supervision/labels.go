@@ -307,7 +307,7 @@ func (f *FactorLabels) readFile(d datasets.Dataset, l *Labels) ([]factor.Factor,
 		of.Name = columns[c].Name
 		if t.Words != nil && t.Words[c] != nil {
 			of.NameLevels(t.Words[c])
-			l.Notes = append(l.Notes, fmt.Sprintf("factor %s: %s", of.Name, factor.NumberedWords(t.Words[c])))
+			l.Notes = append(l.Notes, factor.ColumnNotes(of, nil, t.Words[c])...)
 		}
 		columns[c] = of
 		for i, level := range levels {

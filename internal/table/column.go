@@ -122,9 +122,9 @@ func notNumber(field string, err error) error {
 	return fmt.Errorf("%q is not a number", field)
 }
 
-// isRow reports whether a field has several numbers separated by spaces.
+// isRow reports whether a field has several numbers separated by spaces or by |.
 func isRow(field string) bool {
-	parts := strings.Fields(field)
+	parts := strings.Fields(strings.ReplaceAll(field, "|", " "))
 	return len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
 		_, err := strconv.ParseFloat(part, 64)
 		return err != nil

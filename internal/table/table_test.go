@@ -49,6 +49,7 @@ func TestNumbers(t *testing.T) {
 		"1,2\n1,-inf\n":     "line 2, field 2: -inf is not finite",
 		"x,y\n1,NA\n":       `line 2, field 2: "NA" is not a number (column y)`,
 		"1,2024-1-31\n":     "looks like a date",
+		"a|b\n3|4\n":        `x.csv: line 2, field 1: "3|4" is several numbers; want commas, semicolons or tabs between them (column a|b)`,
 		"1 2e0\n3 4\n":      `x.csv: line 2, field 1: "3 4" is several numbers; want commas, semicolons or tabs between them (column 1 2e0)`,
 	} {
 		if _, err := readTable(text, false); err == nil || !strings.Contains(err.Error(), want) {

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/parallel"
+	"github.com/unravel-ml/unravel/internal/table"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -46,6 +49,54 @@ func TestEvalNames(t *testing.T) {
 	must.Write(t, "ids.csv", "id,size\n1152921504606846977,1.5\n1152921504606846978,2\n1152921504606846977,\n")
 	if err := (&Command{Codes: "codes.csv", Factors: "ids.csv"}).readFiles(&e); err != nil || e.in.Factors[0].Size != 2 {
 		t.Errorf("%+v, %v; want two ids", e.in.Factors, err)
+	}
+}
+
+// Remarks name rows of codes that were never filled, and equal columns.
+func TestRemarksOnCodes(t *testing.T) {
+	for _, c := range []struct {
+		cols  int
+		codes []float64
+		want  string
+	}{
+		{2, []float64{1, 2, 0, 0, 3, 5, 0, 0}, "2 of 4 code rows are 0 in all columns, and other rows have no 0; leave them out if they were never filled"},
+		{2, []float64{1, 2, 0, 0, 3, 5, 1, 1}, ""}, // one
+		{2, []float64{1, 0, 0, 0, 3, 5, 0, 0}, ""}, // 0 is a usual code
+		{1, []float64{1, 0, 0, 2}, ""},             // one column
+		{3, []float64{1, 2, 1, 2, 5, 2}, "1 repeated column of the codes, such as z2, equal to z0; mig and sap take the gap between equal columns"},
+		{4, []float64{1, 1, 2, 1, 2, 2, 5, 2}, "2 repeated columns of the codes, such as z1, equal to z0; mig and sap take the gap between equal columns"},
+		{3, []float64{1, 2, 1, 1, 2, 2}, ""}, // constant, and equal sums
+	} {
+		codes := &table.Table{Rows: len(c.codes) / c.cols, Cols: c.cols, Data: c.codes}
+		if got := strings.Join(remarksOnCodes(codes, &metrics.Input{}), "; "); got != c.want {
+			t.Errorf("%v: %q, want %q", c.codes, got, c.want)
+		}
+	}
+}
+
+// A remark says that codes and factors are a row apart.
+func TestRemarksOnOrder(t *testing.T) {
+	for shift, want := range map[int]string{
+		0:  "",
+		1:  "the codes fit the factors of the row below better",
+		-1: "the codes fit the factors of the row above better",
+		2:  "",
+	} {
+		random := rng.New(1, "codes")
+		const n = 300
+		in := &metrics.Input{Codes: matrix.Matrix{Rows: n, Cols: 2}, Factors: []factor.Factor{{Name: "a", Size: 6}, {Name: "b", Size: 4}}, Exact: [][]float64{nil, nil}}
+		for range n {
+			in.Levels = append(in.Levels, random.IntN(6), random.IntN(4))
+		}
+		in.Levels[7] = factor.Unknown
+		for i := range n {
+			for j := range 2 {
+				in.Codes.Data = append(in.Codes.Data, float64(in.Levels[(i+shift+n)%n*2+j])+0.1*random.NormFloat64())
+			}
+		}
+		if got := strings.Join(remarksOnOrder(in), "; "); !strings.HasPrefix(got, want) || want == "" && got != "" {
+			t.Errorf("shifted by %d: %q, want %q", shift, got, want)
+		}
 	}
 }
 

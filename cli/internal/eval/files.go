@@ -93,6 +93,7 @@ func (c *Command) setFactors(e *Evaluation, factors *table.Table) error {
 		}
 		e.remarks = append(e.remarks, notes...)
 	}
+	e.remarks = append(e.remarks, remarksOnOrder(in)...)
 	if len(c.Types) == 0 && c.Factors != "" {
 		e.remarks = append(e.remarks, fmt.Sprintf("factors are taken as %s; --types sets other kinds", describeFactors(in)))
 	}

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -9,7 +10,9 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/bins"
 	"github.com/unravel-ml/unravel/internal/table"
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
 // remarksOnColumns returns remarks on the numbering of words, and on columns of numbers with a doubtful kind.
@@ -20,16 +23,14 @@ func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []strin
 		f := in.Factors[j]
 		switch {
 		case t.Words != nil && t.Words[j] != nil:
-			remarks = append(remarks, fmt.Sprintf("factor %s: %s", f.Name, factor.NumberedWords(t.Words[j])))
 		case len(types) == 0 && f.Kind == factor.Ordinal && f.Size > manyLevels:
 			remarks = append(remarks, fmt.Sprintf("factor %s has %d levels; --types continuous would bin them, and circular:360 read them as degrees", f.Name, f.Size))
 		case len(types) > 0 && !strings.Contains(types[min(j, len(types)-1)], ":") && unusualTurn(f.FullTurn()):
 			remarks = append(remarks, fmt.Sprintf("factor %s: values from %v to %v are taken as a full turn of %.6g; --types circular:360 would read degrees",
 				f.Name, f.Value(0), f.Value(f.Size-1), f.FullTurn()))
 		}
-		if t.Words == nil || t.Words[j] == nil {
-			remarks = append(remarks, factor.NumberNotes(f, t.Column(j).Values)...)
-		}
+		column := t.Column(j)
+		remarks = append(remarks, factor.ColumnNotes(f, column.Values, column.Words)...)
 	}
 	remarks = append(remarks, factor.RepeatNotes(in.Factors, in.Levels)...)
 	if slices.ContainsFunc(t.Words, func(words []string) bool { return len(words) > 2 }) {
@@ -43,9 +44,18 @@ func unusualTurn(turn float64) bool {
 	return turn > 0 && !slices.ContainsFunc([]float64{360, 2 * math.Pi, 1}, func(known float64) bool { return math.Abs(turn-known) <= 1e-3*known })
 }
 
-// remarksOnCodes returns remarks on code columns with distant rows.
+// remarksOnCodes returns remarks on code columns with distant rows, on equal columns, and on rows of zeros.
 func remarksOnCodes(t *table.Table, in *metrics.Input) (remarks []string) {
 	const most = 3
+	if zero := zeroRows(t); zero > 1 {
+		const what = "are 0 in all columns, and other rows have no 0; leave them out if they were never filled"
+		remarks = append(remarks, fmt.Sprintf("%d of %d code rows %s", zero, t.Rows, what))
+	}
+	if a, b, n := equalColumns(t); n > 0 {
+		const why = "mig and sap take the gap between equal columns"
+		remarks = append(remarks, fmt.Sprintf("%s of the codes, such as %s, equal to %s; %s",
+			wording.Count(n, "repeated column"), in.Hierarchy.ColumnName(b), in.Hierarchy.ColumnName(a), why))
+	}
 	for c := range t.Cols {
 		found := bins.Distant(t.Column(c).Values)
 		if found != "" && len(remarks) == most {
@@ -56,4 +66,97 @@ func remarksOnCodes(t *table.Table, in *metrics.Input) (remarks []string) {
 		}
 	}
 	return remarks
+}
+
+// zeroRows counts the rows of zeros in a table of several columns. It returns 0 if other rows have a zero, too.
+func zeroRows(t *table.Table) (n int) {
+	if t.Cols < 2 {
+		return 0
+	}
+	for at := 0; at < len(t.Data); at += t.Cols {
+		row := t.Data[at : at+t.Cols]
+		filled := func(v float64) bool { return v != 0 }
+		switch {
+		case !slices.ContainsFunc(row, filled):
+			n++
+		case slices.Contains(row, 0):
+			return 0
+		}
+	}
+	return n
+}
+
+// equalColumns returns the first column that repeats another one, and how many do. Constant columns do not count.
+func equalColumns(t *table.Table) (first, repeat, n int) {
+	known := map[float64][]int{} // different columns by their sum
+	for c := range t.Cols {
+		sum, varies := 0.0, false
+		for at := c; at < len(t.Data); at += t.Cols {
+			sum += t.Data[at]
+			varies = varies || t.Data[at] != t.Data[c]
+		}
+		if !varies {
+			continue
+		}
+		same := slices.IndexFunc(known[sum], func(other int) bool {
+			for at := 0; at < len(t.Data); at += t.Cols {
+				if t.Data[at+c] != t.Data[at+other] {
+					return false
+				}
+			}
+			return true
+		})
+		if same < 0 {
+			known[sum] = append(known[sum], c)
+		} else if n++; n == 1 {
+			first, repeat = known[sum][same], c
+		}
+	}
+	return first, repeat, n
+}
+
+// remarksOnOrder returns a remark if the codes fit the factors of the row before or after much better.
+func remarksOnOrder(in *metrics.Input) []string {
+	const least, most, small = 100, 1000, 1e-4
+	rows := min(in.Codes.Rows, most) - 1
+	if rows < least || 10*in.Codes.Cols > rows { // an affine map of many columns fits any factors
+		return nil
+	}
+	here := shiftedError(in, rows, 0, 0)
+	if here < small {
+		return nil
+	}
+	for _, c := range []struct {
+		codes, factors int
+		row            string
+	}{{0, 1, "below"}, {1, 0, "above"}} {
+		if there := shiftedError(in, rows, c.codes, c.factors); 2*there < here {
+			const want = "want codes and factors in the same order"
+			return []string{fmt.Sprintf("the codes fit the factors of the row %s better: mse %.2g instead of %.2g; %s",
+				c.row, there, here, want)}
+		}
+	}
+	return nil
+}
+
+// shiftedError returns the metric mse of some rows of codes and factors, from different first rows, or NaN.
+func shiftedError(in *metrics.Input, rows, codes, factors int) float64 {
+	d, k := in.Codes.Cols, len(in.Factors)
+	some := &metrics.Input{
+		Codes:   matrix.Matrix{Rows: rows, Cols: d, Data: in.Codes.Data[codes*d : (codes+rows)*d]},
+		Levels:  in.Levels[factors*k : (factors+rows)*k],
+		Factors: in.Factors,
+	}
+	for _, exact := range in.Exact {
+		some.Exact = append(some.Exact, exact[min(factors, len(exact)):min(factors+rows, len(exact))])
+	}
+	mse, err := metrics.Named("mse")
+	if err != nil {
+		return math.NaN()
+	}
+	r, err := metrics.Evaluate(context.Background(), some, 0, []metrics.Choice{mse})
+	if err != nil { // it does not apply
+		return math.NaN()
+	}
+	return r[0].Value
 }

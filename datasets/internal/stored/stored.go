@@ -96,6 +96,50 @@ var shades = func() (list [256]float32) {
 	return list
 }()
 
+// PixelNotes returns notes on images that can hardly train a model: all are equal, nearly black, or the last ones are
+// black. It reads the last images, and a sample of the others.
+func (d *Set) PixelNotes() []string {
+	const few, sample, dark = 10, 64, 0.1 // 12-bit numbers in 16 bits are below dark, also after resizing
+	if d.Count < few {
+		return nil
+	}
+	first := make([]float32, d.Shape[0]*d.Shape[1]*d.Shape[2])
+	d.Image(0, first)
+	pixels, largest, equal := slices.Clone(first), slices.Max(first), true
+	n := min(sample, d.Count)
+	for i := 1; i < n; i++ {
+		d.Image(i*(d.Count-1)/(n-1), pixels)
+		largest = max(largest, slices.Max(pixels))
+		equal = equal && slices.Equal(pixels, first)
+	}
+	seen := fmt.Sprintf("all %d images are", d.Count)
+	if n < d.Count {
+		seen = fmt.Sprintf("%d of %d images, seen as a sample, are", n, d.Count)
+	}
+	switch {
+	case equal && largest == 0 && !d.Real:
+		return []string{seen + " black; a model learns nothing from them"}
+	case equal:
+		return []string{seen + " equal; a model learns nothing from them"}
+	case largest < dark && !d.Real:
+		const want = "want lighter pixels, such as each times"
+		return []string{fmt.Sprintf("%s nearly black, with pixels up to %.2g of white; %s %.0f",
+			seen, largest, want, 1/largest)}
+	}
+	black := 0
+	for black < d.Count {
+		if d.Image(d.Count-1-black, pixels); slices.ContainsFunc(pixels, func(v float32) bool { return v != 0 }) {
+			break
+		}
+		black++
+	}
+	if black > 1 && black*100 >= d.Count {
+		const want = "leave them out if they were never filled"
+		return []string{fmt.Sprintf("the last %d of %d images are 0 in all pixels; %s", black, d.Count, want)}
+	}
+	return nil
+}
+
 // Expect reads memory-mapped images ahead.
 func (d *Set) Expect(first, count int) {
 	size := d.Shape[0] * d.Shape[1] * d.Shape[2]
