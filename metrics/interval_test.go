@@ -320,6 +320,7 @@ func TestTraits(t *testing.T) {
 
 // Results, streams and rules that do not fit are errors.
 func TestAddMistakes(t *testing.T) {
+	var none context.Context
 	in, c := population(60, rng.New(1, "rows")), []Choice{choice("mig")}
 	results, err := Evaluate(ctx, in, 1, c)
 	if err != nil {
@@ -330,7 +331,7 @@ func TestAddMistakes(t *testing.T) {
 	for want, err := range map[string]error{
 		"0 results of 1 metrics; want":          Chances{Shuffles: 2}.Add(ctx, in, 1, c, nil),
 		"0 results of 1 metrics; want the resu": Intervals{Percent: 95}.Add(ctx, in, 1, c, nil),
-		"the results of Evaluate, and a contex": Chances{Shuffles: 2}.Add(nil, in, 1, c, results),
+		"the results of Evaluate, and a contex": Chances{Shuffles: 2}.Add(none, in, 1, c, results),
 		"there is no input":                     Intervals{Percent: 95}.Add(ctx, nil, 1, c, results),
 		"want a stream such as":                 stream,
 		`unknown assignment "nope"`:             assign,
