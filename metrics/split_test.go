@@ -42,7 +42,7 @@ func TestHeldOut(t *testing.T) {
 	for i, v := range rounded.Codes.Data {
 		rounded.Codes.Data[i] = math.Round(v)
 	}
-	for _, name := range []string{"dci", "knn", "r4"} {
+	for _, name := range []string{"knn", "r4"} {
 		for _, c := range []struct {
 			in   *Input
 			want bool
