@@ -293,6 +293,10 @@ func TestNumberNotes(t *testing.T) {
 		{9, []float64{-1, 0, 2, nan, 1, -1}, "factor a is -1 in 2 rows and 0 to 2 in the others; if -1 means unknown, want an empty field or NaN instead"},
 		{9, []float64{0.5, -999, 0.25, -999, 1, -999}, "factor a is -999 in 3 rows and 0.25 to 1 in the others; if -999 means unknown, want an empty field or NaN instead"},
 		{9, []float64{99, 3, 99, 5, 4}, "factor a is 99 in 2 rows and 3 to 5 in the others; if 99 means unknown, want an empty field or NaN instead"},
+		{9, []float64{-9, 0, 90, 180, -9}, "factor a is -9 in 2 rows and 0 to 180 in the others; if -9 means unknown, want an empty field or NaN instead"},
+		{9, []float64{999, 0, 342, 18, 999}, "factor a is 999 in 2 rows and 0 to 342 in the others; if 999 means unknown, want an empty field or NaN instead"},
+		{9, []float64{999, 0, 900, 998, 999}, ""},
+		{9, []float64{-8, 0, 90, 180, -8}, ""},
 		{9, []float64{99, 3, 99, 13, 4}, ""}, // not far enough
 		{9, []float64{-1, 0, 2, 1}, ""},      // in one row
 		{9, []float64{-1, 0, 1, -1}, ""},     // few values

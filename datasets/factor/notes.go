@@ -167,17 +167,19 @@ func isID(sorted, distinct []float64) bool {
 	return sorted[n-1] > float64(n) || sorted[0] < 0
 }
 
-// markerNote returns a note on a number that may stand for unknown, or "". It is the least or the greatest number of
-// several rows: the only negative number and -1, or more than ten times the range of the other numbers from them, such
-// as -999.
+// markerNote returns a note on a number that may stand for unknown, or "". It is the least or the greatest number, in
+// several rows. It is far from the others: by ten times their range, or by half of it for 999 and the like. Or it is the
+// only negative number, -1 or one of nines.
 func markerNote(name string, sorted, distinct []float64) string {
 	n := len(distinct)
 	if n < 4 {
 		return ""
 	}
 	for _, c := range []struct{ marker, from, to float64 }{{distinct[0], distinct[1], distinct[n-1]}, {distinct[n-1], distinct[0], distinct[n-2]}} {
-		far := max(c.from-c.marker, c.marker-c.to) > 10*(c.to-c.from)
-		if !far && !(c.marker == -1 && c.from >= 0) {
+		away := max(c.from-c.marker, c.marker-c.to) / (c.to - c.from)
+		nines := strings.Trim(strconv.FormatFloat(math.Abs(c.marker), 'f', -1, 64), "9") == ""
+		negative := c.marker < 0 && c.from >= 0 && (nines || c.marker == -1)
+		if !(away > 10 || negative || nines && math.Abs(c.marker) >= 999 && away > 0.5) {
 			continue
 		}
 		first, _ := slices.BinarySearch(sorted, c.marker)
