@@ -219,6 +219,15 @@ func TestCylinder(t *testing.T) {
 	mirrored := objects(4, 12, func(o int, a float64) []float64 {
 		return []float64{math.Cos(a), math.Sin(a) * float64(1-2*(o%2)), float64(o)}
 	})
+	// objects count by what their codes do
+	mixed := compute(t, dlsbd(), objects(4, 12, func(o int, a float64) []float64 {
+		return [][]float64{{0, 0}, {math.Cos(a), 0}, {0, math.Sin(a)}, {math.Cos(a), math.Sin(a)}}[o]
+	}))
+	for _, want := range []string{"codes do not depend on view (1 of 4 objects)", "codes depend on view only along a line (2 of 4 objects)"} {
+		if !slices.Contains(mixed.Notes, want) {
+			t.Errorf("notes %q do not hold %q", mixed.Notes, want)
+		}
+	}
 	near(t, "mirrored objects", compute(t, &DLSBD{Omega: 10, Aggregate: factor.Mean, SharedOmega: true}, mirrored).Value, 0, 1e-20)
 }
 

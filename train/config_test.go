@@ -42,7 +42,7 @@ func TestDefaults(t *testing.T) {
 		t.Error(err)
 	}
 	checkRoundTrip(t, c)
-	checkRoundTrip(t, load(t, "metrics.every=2", "train.stop={metric: dlsbd, reach: 0.1, patience: 3}", "train.schedule={step: {every: 3, factor: 0.1}}", "seed=18446744073709551615"))
+	checkRoundTrip(t, load(t, "metrics.every=2", "train.stop={metric: dlsbd, reach: 0.1, patience: 3}", "train.schedule={step: {every: 3, factor: 0.1}}", "seed=18446744073709551615", "train.warmup={epochs: 0.5}"))
 }
 
 // TestMistakes checks error messages with their place.

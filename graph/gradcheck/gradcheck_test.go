@@ -123,6 +123,20 @@ func TestCheckFails(t *testing.T) {
 	}
 }
 
+// The tolerance of values is relative to the wanted value.
+func TestTolerance(t *testing.T) {
+	for relative, fails := range map[float64]bool{0.5e-6: false, 2e-6: true} {
+		r := &recorder{TB: t}
+		gradcheck.Check(r, gradcheck.Case{
+			Name: "square", Inputs: []gradcheck.Input{{Values: []float64{1000}}}, Build: square{}.apply,
+			Want: func([][]float64) []float64 { return []float64{1e6 * (1 + relative)} },
+		})
+		if r.Failed() != fails {
+			t.Errorf("%v from the wanted value: errors %q", relative, r.errors)
+		}
+	}
+}
+
 func TestDrawnInputs(t *testing.T) {
 	gradcheck.Check(t, gradcheck.Case{
 		Name:     "product of drawn inputs",

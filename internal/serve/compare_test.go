@@ -97,6 +97,8 @@ func TestCompareCopies(t *testing.T) {
 	}
 	if e := v.Groups[0].Results[0]; e.Runs != 2 || math.Abs(float64(e.Value)-0.015) > 1e-12 {
 		t.Errorf("mean %+v, want 0.015 of 2 runs", e)
+	} else if half := 12.706204736174694 * 0.005; e.Low == nil || math.Abs(float64(*e.High-*e.Low)-2*half) > 1e-9 { // t with 1 degree of freedom
+		t.Errorf("interval %v to %v, want a width of %v", e.Low, e.High, 2*half)
 	}
 }
 

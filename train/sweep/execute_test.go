@@ -78,6 +78,22 @@ func TestExecute(t *testing.T) {
 	}
 }
 
+// A task of several starts with its own runs, then takes the runs behind them, and last the runs before them.
+func TestOrderOfTask(t *testing.T) {
+	planned := runsOf(t, "seeds: [0, 1, 2, 3, 4, 5]")
+	var order []int
+	start := func(_ context.Context, dir string, _ int, _ func(done, all int)) error {
+		order = append(order, slices.IndexFunc(planned, func(r Run) bool { return r.Name == filepath.Base(dir) }))
+		return errors.New("no training in this test")
+	}
+	if _, err := Execute(context.Background(), t.TempDir(), planned, Options{Jobs: 1, Start: start, Index: 2, Of: 3}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int{2, 5, 3, 4, 0, 1}; !slices.Equal(order, want) {
+		t.Errorf("order %v, want %v", order, want)
+	}
+}
+
 // A failed run is recorded, and the other runs continue. It is trained again only on request.
 func TestFailure(t *testing.T) {
 	planned, dir := runsOf(t, four), t.TempDir()

@@ -102,13 +102,14 @@ func TestLoadNamesOfPyTorch(t *testing.T) {
 	}
 }
 
-// The first matching rename counts. A rename without a tensor, or to an existing name, is an error.
+// Only the first matching rename counts. A rename without a tensor, or to an existing name, is an error.
 func TestLoadRenames(t *testing.T) {
 	for _, c := range []struct {
 		renames [][2]string
 		want    string
 	}{
 		{[][2]string{{"encoder/", "e/"}, {"enc", "none"}}, `file: no tensor begins with "enc", the prefix to rename`},
+		{[][2]string{{"encoder/", "e/"}, {"e/", "encoder/"}}, `file: no tensor begins with "e/", the prefix to rename`},
 		{[][2]string{{"encoder/dense1/weight", "latent/code/weight"}}, `file: the tensors "encoder/dense1/weight" and "latent/code/weight" are both called "latent/code/weight" in the model; want other names`},
 		{[][2]string{{"latent/code/", "encoder/dense9/"}}, ""},
 	} {

@@ -132,12 +132,11 @@ const leastCover = 0.1
 
 // Notes returns the remarks on a factor.
 func (s *Measured) Notes(factor string) (notes []string) {
-	of := counted(max(s.constant, s.line), len(s.Values))
 	if s.constant > 0 {
-		notes = append(notes, fmt.Sprintf("codes do not depend on %s%s", factor, of))
+		notes = append(notes, fmt.Sprintf("codes do not depend on %s%s", factor, counted(s.constant, len(s.Values))))
 	}
 	if s.line > 0 {
-		notes = append(notes, fmt.Sprintf("codes depend on %s only along a line%s", factor, of))
+		notes = append(notes, fmt.Sprintf("codes depend on %s only along a line%s", factor, counted(s.line, len(s.Values))))
 	}
 	if s.Near > 0 {
 		notes = append(notes, fmt.Sprintf("the plane of the codes for %s is arbitrary: the next principal component has nearly the same standard deviation%s; name its columns (codes, or --blocks of eval)", factor, counted(s.Near, len(s.Values))))
