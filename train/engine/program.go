@@ -252,7 +252,7 @@ func (l *plan) suitsViews(takes int) error {
 // objectives lists the model's objectives. Without one for groups, their images are used like all others.
 func (l *plan) objectives() []models.Objective {
 	list := l.model.Objectives()
-	if l.split.M > 0 && !slices.ContainsFunc(list, func(o models.Objective) bool { return o.Labelled }) {
+	if !slices.ContainsFunc(list, func(o models.Objective) bool { return o.Labelled }) {
 		list = append([]models.Objective{{Name: "supervised", Labelled: true}}, list...)
 	}
 	return list
