@@ -197,6 +197,23 @@ func TestAssignedColumn(t *testing.T) {
 	}
 }
 
+// A metric that measures each factor on its own rows leaves out factors that it cannot measure.
+func TestOneFactorLeft(t *testing.T) {
+	whole, _ := gappy()
+	some := kept(whole, 0, 1, 2)
+	for i := range some.Codes.Rows {
+		if i > 0 {
+			some.Levels[3*i+1], some.Levels[3*i+2] = factor.Unknown, factor.Unknown
+		}
+	}
+	for _, name := range []string{"sap", "explicitness"} {
+		r := evaluated(t, some, []Choice{choice(name)})
+		if part := r.Part("per_factor"); len(part) != 1 || part[0] != r.Value || !strings.Contains(strings.Join(r.Notes, "; "), "factor f1 is left out: ") {
+			t.Errorf("%s: per_factor %v, notes %q", name, part, r.Notes)
+		}
+	}
+}
+
 // Factors without a known level change neither the columns nor the values of the other factors.
 func TestColumnsOfKnownFactors(t *testing.T) {
 	s := rng.New(3, "columns")

@@ -302,6 +302,30 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
+// A small file whose tree has a node many times is an error before all paths through the tree are read.
+func TestManyPaths(t *testing.T) {
+	const children, depth = 24, 12
+	data := must.Read(t, filepath.Join("testdata", "old_chunked.h5"))
+	root := le.AppendUint64(nil, uint64(bytes.Index(data, []byte("TREE"))))
+	data = bytes.ReplaceAll(data, root, le.AppendUint64(nil, uint64(len(data))))
+	for range depth {
+		next := uint64(len(data) + 24 + 8 + 16*children)
+		data = append(le.AppendUint16(append(data, "TREE\x00\x01"...), children), make([]byte, 16+8)...)
+		for range children {
+			data = le.AppendUint64(le.AppendUint64(data, next), 0)
+		}
+	}
+	data = append(append(data, "SNOD"...), make([]byte, 20)...)
+	path := filepath.Join(t.TempDir(), "paths.h5")
+	must.Write(t, path, data)
+	h, err := Open(path)
+	must.OK(t, err)
+	defer h.Close()
+	if _, err := h.members(h.root); err == nil || !strings.Contains(err.Error(), "the tree of a group has no end") {
+		t.Error(err)
+	}
+}
+
 // readEverything writes a file and reads its arrays, ignoring errors.
 func readEverything(t testing.TB, path string, data []byte) {
 	t.Helper()

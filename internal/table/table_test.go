@@ -163,6 +163,13 @@ func TestRead(t *testing.T) {
 			t.Errorf("the array big beside %s is %q, want %q", path, got, want)
 		}
 	}
+	write("block.npy", array("<u1", false, "(2, 2, 2)", "\x01\x02\x03\x04\x05\x06\x07\x08"))
+	if got, err := ReadBlocks("block.npy", "codes"); err != nil || got.Rows != 2 || got.Cols != 4 {
+		t.Errorf("codes in a block: %+v, %v", got, err)
+	}
+	if _, err := ReadFactors("block.npy", "factors", nil); err == nil || !strings.Contains(err.Error(), "the array has shape [2 2 2]; want two dimensions") {
+		t.Errorf("factors in a block: %v", err)
+	}
 	floats.Data[3] = math.Inf(-1)
 	if err := floats.Finite(); err == nil || err.Error() != "row 1, column 1 is -Inf; want finite numbers" {
 		t.Error(err)
