@@ -151,6 +151,8 @@ func TestGapOfFactors(t *testing.T) {
 	}
 	in = gridInput(ordinals(2, 8), 1, func(l []int, z []float64) { z[0] = float64(l[0] + 2*(l[1]/2)) }) // 1 bit of f0, 2 of f1's 3 bits
 	near(t, "one column", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: "factors"}, in).Value, 1.0/3, 1e-12)
+	in = gridInput(ordinals(1, 8), 1, func(_ []int, z []float64) { z[0] = 7 })
+	near(t, "a constant column and a factor of one level", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: "factors"}, in).Value, 0, 0)
 }
 
 func TestMIGErrors(t *testing.T) {
