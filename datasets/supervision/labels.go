@@ -226,7 +226,7 @@ type FactorLabels struct {
 	Fraction float64            `yaml:"fraction" doc:"fraction of images with labels, chosen at random; at least one image"`
 	Share    float64            `yaml:"share" doc:"fraction of every batch to draw from the labelled images, unless all images have labels"`
 	Factors  []string           `yaml:"factors" doc:"factors with labels; empty: all"`
-	File     string             `yaml:"file" doc:"your labels: a table (.npy, .npz, .csv) with N rows of integers (negative, empty or NaN: unknown) or words; empty: the data set's factors"`
+	File     string             `yaml:"file" doc:"your labels: a table (.npy, .npz, .csv) with N rows, or with names of pictures, of integers (negative, empty or NaN: unknown) or words; empty: the data set's factors"`
 	Names    []string           `yaml:"names" doc:"names of the file's columns; empty: names in its first line, or label0, label1, ..."`
 	Kinds    factor.ColumnKinds `yaml:"kinds" doc:"kinds of the file's columns, by name or in order: ordinal, circular (evenly spaced), circular:360 (degrees, also real or negative), categorical or continuous (20 bins); empty: all categorical"`
 }
@@ -327,7 +327,7 @@ func (f *FactorLabels) readTable(d datasets.Dataset) (*table.Table, error) {
 	if rows >= 0 && (rows != d.Len() || cols < 1) { // check the shape before reading
 		return nil, fmt.Errorf(want, f.File, wording.Count(rows, "row"), wording.Count(cols, "number"), d.Len(), d.Name())
 	}
-	t, err := table.ReadFactors(f.File, "labels", f.Kinds.Categorical(f.Names))
+	t, err := table.ReadLabels(f.File, f.Kinds.Categorical(f.Names), d.Len(), RowsOf(d).Find)
 	if err != nil {
 		return nil, err
 	}
