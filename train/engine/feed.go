@@ -25,10 +25,12 @@ func newLoader(d datasets.Dataset, s *supervision.Sampler, views *augment.Views,
 	if views == nil {
 		return supervision.NewLoader(d, s), nil
 	}
-	l, err := supervision.NewViewLoader(d, s, views, rng.New(seed, stream).Uint64())
-	if err == nil && datasets.RealValued(d) {
-		err = keepNumbers(views, d.Name())
+	if datasets.RealValued(d) {
+		if err := keepNumbers(views, d.Name()); err != nil {
+			return nil, &Error{"views", err}
+		}
 	}
+	l, err := supervision.NewViewLoader(d, s, views, rng.New(seed, stream).Uint64())
 	if err != nil {
 		return nil, &Error{"views", err}
 	}
@@ -40,7 +42,7 @@ func keepNumbers(views *augment.Views, set string) error {
 	for _, o := range slices.Concat(views.Pipeline, views.Second) {
 		switch o.Value.(type) {
 		case *augment.Jitter, *augment.Solarise:
-			return fmt.Errorf("%s needs pixels in [0, 1], but dataset %s has other numbers; want a pipeline without it", o.Name, set)
+			return fmt.Errorf("%s needs pixels in [0, 1], but dataset %s has other numbers; want views without it", o.Name, set)
 		}
 	}
 	return nil
