@@ -124,7 +124,7 @@ func OnData(ctx context.Context, e *train.Experiment, choice catalog.Choice, s *
 		}
 	case *files.GridFolder:
 		if g, ok := choice.Value.(*files.GridFolder); ok && g.Scale != own.Scale {
-			fmt.Fprintf(s.Log, "note: arrays are read with scale=%v, and the run's with scale=%v\n", g.Scale, own.Scale)
+			fmt.Fprintf(s.Log, "note: arrays are read with scale=%v, and the run's with scale=%v (0: by the type of numbers)\n", g.Scale, own.Scale)
 		}
 	}
 	return e.On(choice, d)
