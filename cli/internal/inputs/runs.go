@@ -120,11 +120,13 @@ func OnData(ctx context.Context, e *train.Experiment, choice catalog.Choice, s *
 	switch own := e.Config.Dataset.Value.(type) {
 	case *files.Folder:
 		if f, ok := choice.Value.(*files.Folder); ok && (f.Fit != own.Fit || f.Filter != own.Filter) {
-			fmt.Fprintf(s.Log, "note: pictures are resized with fit=%s and filter=%s, and the run's with fit=%s and filter=%s\n", f.Fit, f.Filter, own.Fit, own.Filter)
+			fmt.Fprintf(s.Log, "note: pictures are resized with fit=%s and filter=%s, and the run's with fit=%s and filter=%s\n",
+				f.Fit, f.Filter, own.Fit, own.Filter)
 		}
 	case *files.GridFolder:
 		if g, ok := choice.Value.(*files.GridFolder); ok && g.Scale != own.Scale {
-			fmt.Fprintf(s.Log, "note: arrays are read with scale=%v, and the run's with scale=%v (0: by the type of numbers)\n", g.Scale, own.Scale)
+			const note = "note: arrays are read with scale=%v, and the run's with scale=%v (0: by the type of numbers)\n"
+			fmt.Fprintf(s.Log, note, g.Scale, own.Scale)
 		}
 	}
 	return e.On(choice, d)
