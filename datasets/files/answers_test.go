@@ -67,6 +67,9 @@ func TestLabelsAndPairsOfFiles(t *testing.T) {
 			t.Errorf("image %d: labels %v, want %v", image, got, want)
 		}
 	}
+	if notes := fmt.Sprint(s.Known.Notes); !strings.Contains(notes, "names 3 of 4 pictures") || strings.Count(notes, "kinds={v: ordinal} would order them") != 1 {
+		t.Errorf("notes %q", notes)
+	}
 	s, err = split("", "p1.png,p2.png\np10,sub/c.png\n0,3\n")
 	must.OK(t, err)
 	if !slices.Equal(s.Drawn.Groups, []int{0, 2, 1, 3, 0, 3}) {

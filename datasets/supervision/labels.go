@@ -304,10 +304,12 @@ func (f *FactorLabels) readFile(d datasets.Dataset, l *Labels) ([]factor.Factor,
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.File, err)
 		}
-		of.Name = columns[c].Name
-		if t.Words != nil && t.Words[c] != nil {
+		if of.Name = columns[c].Name; t.Words != nil && t.Words[c] != nil {
 			of.NameLevels(t.Words[c])
 			l.Notes = append(l.Notes, factor.ColumnNotes(of, nil, t.Words[c])...)
+		} else if len(f.Kinds.List)+len(f.Kinds.Named) == 0 && of.Size > 2 {
+			const note = "numbers of %s are taken for categories without order; kinds={%s: ordinal} would order them"
+			l.Notes = append(l.Notes, fmt.Sprintf(note, of.Name, of.Name))
 		}
 		columns[c] = of
 		for i, level := range levels {
@@ -396,10 +398,8 @@ func (x *labelColumn) levels() (factor.Factor, []int32, error) {
 		case measured && v == -1 && !x.negative():
 			return factor.Factor{}, nil, x.errorf(i, "-1, which may be an angle or not known; want an empty field or NaN where a label is not known, or 0 to %v", x.kind.Period)
 		case measured:
-		case v != math.Trunc(v): // also true for NaN
-			if v == v {
-				return factor.Factor{}, nil, x.errorf(i, "%v; want whole numbers, negative where a label is not known, or kind circular:PERIOD or continuous", v)
-			}
+		case v == v && v != math.Trunc(v):
+			return factor.Factor{}, nil, x.errorf(i, "%v; want whole numbers, negative where a label is not known, or kind circular:PERIOD or continuous", v)
 		case v >= maxLabel:
 			return factor.Factor{}, nil, x.errorf(i, "%.0f; want less than %d", v, maxLabel)
 		case v < 0:
