@@ -75,6 +75,9 @@ func TestLabelsAndPairsOfFiles(t *testing.T) {
 	if !slices.Equal(s.Drawn.Groups, []int{0, 2, 1, 3, 0, 3}) {
 		t.Errorf("pairs %v", s.Drawn.Groups)
 	}
+	if _, err = split("", "p1.png,p2.png\n0,p3.png\n"); err == nil || !strings.Contains(err.Error(), `line 2, field 2: "p3.png" is no picture`) {
+		t.Error(err)
+	}
 	for text, want := range map[string]string{
 		"v,file\n7,p1.png\n5,p3.png\n":      `mine.csv: line 3, field 2: "p3.png" is no picture`,
 		"file,v\np1.png,3\nc,2\np1.png,1\n": "lines 2 and 4 are both about p1.png",

@@ -16,10 +16,12 @@ func ReadPairs(path string, find Find) (*Table, error) {
 		if t.Names != nil && !slices.ContainsFunc(t.Names, func(name string) bool { return find.image(name) < 0 }) {
 			t.Rows, t.Lines, t.Names = slices.Insert(t.Rows, 0, t.Names), slices.Insert(t.Lines, 0, 1), nil
 		}
-		for _, row := range t.Rows {
+		for r, row := range t.Rows {
 			for c, field := range row {
 				if at := find.image(field); at >= 0 {
 					row[c] = strconv.Itoa(at)
+				} else if _, err := t.number(field); find != nil && err != nil {
+					return t.errorf(r, c, "%q is no picture; want the name of one, or its number from 0", field)
 				}
 			}
 		}
