@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -113,4 +114,28 @@ func TestEncodePictures(t *testing.T) {
 	checkMistake(t, call(t, "encode", "--run", dir, "--images", "pictures/names.txt", "--out", "x.npy"), 1, "--images pictures/names.txt: it is no picture; want PNG", "folder of pictures")
 	checkMistake(t, call(t, "encode", "--run", dir, "--images", "nowhere", "--out", "x.npy"), 1, "nowhere")
 	checkMistake(t, call(t, "encode", "--run", dir, "--option", "size=3", "--out", "x.npy"), 2, "--option belongs to --images")
+}
+
+// Pictures of --images are resized as the run's pictures.
+func TestEncodeResized(t *testing.T) {
+	dir := t.TempDir()
+	pictures, run, out := filepath.Join(dir, "pictures"), filepath.Join(dir, "run"), filepath.Join(dir, "codes.npy")
+	for i := range 4 {
+		picture := image.NewGray(image.Rect(0, 0, 40, 30))
+		for x := range 40 {
+			picture.SetGray(x, 7*i, color.Gray{uint8(5 * x)})
+		}
+		var b bytes.Buffer
+		must.OK(t, png.Encode(&b, picture))
+		must.Write(t, filepath.Join(pictures, fmt.Sprint(i, ".png")), b.Bytes())
+	}
+	succeed(t, "train", "vae/square", "dataset={folder: {path: "+pictures+", size: 8, channels: 1, fit: pad, filter: box}}", "supervision=none", "model={ae: {latent: 2, encoder: {mlp: {hidden: [4]}}}}",
+		"losses=[reconstruction]", "metrics=[]", "train={epochs: 0, figures: false}", "metrics.encode=true", "--run", run)
+	succeed(t, "encode", "--run", run, "--images", pictures, "--out", out)
+	if !bytes.Equal(readFile(t, out), readFile(t, filepath.Join(run, "codes.npy"))) {
+		t.Error("the codes differ from the run's codes of the same pictures")
+	}
+	if o := succeed(t, "encode", "--run", run, "--images", pictures, "--option", "fit=stretch", "--out", out); !strings.Contains(o.log, "resized with fit=stretch and filter=box, and the run's with fit=pad") {
+		t.Errorf("no note on another size: %s", o.log)
+	}
 }

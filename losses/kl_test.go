@@ -36,6 +36,7 @@ func TestCosts(t *testing.T) {
 	}{
 		"gaussian":  {losses.NewReconstruction(), false},
 		"narrow":    {&losses.ReconstructionLoss{Weight: losses.NewReconstruction().Weight, Likelihood: "gaussian", Sigma: 0.1}, false},
+		"pixel":     {&losses.ReconstructionLoss{Weight: losses.NewReconstruction().Weight, Likelihood: "gaussian", Sigma: 0.1, Per: "pixel"}, false},
 		"real":      {losses.NewReconstruction(), true},
 		"bernoulli": {&losses.ReconstructionLoss{Weight: losses.NewReconstruction().Weight, Likelihood: "bernoulli", Sigma: losses.NewReconstruction().Sigma}, false},
 	} {

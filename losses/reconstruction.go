@@ -138,6 +138,9 @@ func (l *ReconstructionLoss) Costs(images, logits *gorgonia.Node, real bool) (*g
 	if l.Likelihood == "gaussian" {
 		scale /= 2 * l.Sigma * l.Sigma
 	}
+	if s := images.Shape(); l.Per == perPixel {
+		scale *= float64(s[0]) / float64(s.TotalSize())
+	}
 	kind := l.Likelihood
 	if linear {
 		kind = "linear"

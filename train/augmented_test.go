@@ -32,9 +32,10 @@ func loadViews(t testing.TB, overrides ...string) Config {
 // A model of images trains on single views. Metrics use images without views.
 func TestViewsOfImages(t *testing.T) {
 	for want, overrides := range map[string][]string{
-		"the model takes images, and there are 2 views of each; want views.count=1":        nil,
-		"the model takes images in [0, 1]; want views.pipeline without normalise":          {"views.count=1", "views.pipeline=[{normalise: {mean: [0.5], deviation: [0.5]}}]"},
-		"views: dataset square: augmentation 0, blur: images of 16 x 16 x 1: want more th": {"views.count=1", "views.pipeline=[{blur: {kernel: 33}}]"},
+		"the model takes images, and there are 2 views of each; want views.count=1":         nil,
+		"the model takes images in [0, 1]; want views.pipeline without normalise":           {"views.count=1", "views.pipeline=[{normalise: {mean: [0.5], deviation: [0.5]}}]"},
+		"views: solarise needs pixels in [0, 1], but dataset bumps has other numbers; want": {"views.count=1", "dataset=bumps", "views.pipeline=[flip]", "views.second=[solarise]"},
+		"views: dataset square: augmentation 0, blur: images of 16 x 16 x 1: want more th":  {"views.count=1", "views.pipeline=[{blur: {kernel: 33}}]"},
 	} {
 		_, err := Run(t.Context(), loadViews(t, overrides...), Options{Dir: t.TempDir()})
 		var mistake *config.Error

@@ -303,8 +303,10 @@ func TestFlatHierarchy(t *testing.T) {
 func TestHoldOut(t *testing.T) {
 	for override, want := range map[string]string{
 		"train.hold_out=0.9999": "no image is left to train on",
+		"train.hold_out=0.0001": "0.0001 of 400 images holds out no image for metrics",
+		"metrics.sample=1":      "1 has no held-out image, and metrics use only these",
 	} {
-		if _, err := NewExperiment(sticksConfig(t, override)); err == nil || !strings.Contains(err.Error(), want) {
+		if err := Check(sticksConfig(t, override)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", override, err, want)
 		}
 	}

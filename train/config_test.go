@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/metrics"
+	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -204,13 +205,23 @@ func TestNothingGiven(t *testing.T) {
 	_, untold := Rehearse(t.Context(), Config{}, false)
 	var none context.Context
 	_, endless := Run(none, load(t), Options{Dir: filepath.Join(t.TempDir(), "run")})
+	_, planless := Planned(none, load(t))
+	_, hasty := Rehearse(none, load(t), false)
 	_, blank := NewCoder(nil, models.Data{})
+	e, err := NewExperiment(load(t))
+	must.OK(t, err)
+	_, unmeasured := e.Evaluate(none, matrix.Matrix{Rows: e.Data.Len(), Cols: 1, Data: make([]float64, e.Data.Len())}, nil)
+	if n := e.Some(-1).Data.Len(); n != e.Data.Len() || len(SampledImages(3, 5, 0)) != 3 {
+		t.Errorf("%d of %d images", n, e.Data.Len())
+	}
+	lost := InputOf(e.Data, matrix.Matrix{Rows: 1, Cols: 1, Data: []float64{1}}, []int{e.Data.Len()}).Validate()
 	for name, c := range map[string]struct {
 		err  error
 		want string
 	}{
 		"checked": {Check(Config{}), "is not a folder's name"}, "made": {made, "is not a folder's name"}, "untold": {untold, "is not a folder's name"},
-		"endless": {endless, "the context is nil"}, "blank": {blank, "there is no model"},
+		"endless": {endless, "the context is nil"}, "planless": {planless, "the context is nil"}, "hasty": {hasty, "the context is nil"},
+		"unmeasured": {unmeasured, "the context is nil"}, "lost": {lost, "there are 0 factor levels"}, "blank": {blank, "there is no model"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", name, c.err, c.want)

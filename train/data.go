@@ -191,7 +191,9 @@ func (c *Config) buildData() (datasets.Dataset, error) {
 // holdOut removes images that are held out for metrics and for validation from the split.
 func (e *Experiment) holdOut() error {
 	n, c := e.Data.Len(), &e.Config
-	e.HeldOut = datasets.HoldOut(n, c.Train.HoldOut, c.Seed)
+	if e.HeldOut = datasets.HoldOut(n, c.Train.HoldOut, c.Seed); e.HeldOut == nil && c.Train.HoldOut > 0 {
+		return fmt.Errorf("%v of %d images holds out no image for metrics; want a larger fraction, or 0", c.Train.HoldOut, n)
+	}
 	if v := c.Train.Validation; v != nil && v.Fraction > 0 {
 		rest := e.TrainingImages()
 		e.validated = figures.Gather(rest, datasets.HoldOut(len(rest), v.Fraction, c.Seed))

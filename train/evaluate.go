@@ -87,7 +87,7 @@ func (e *Experiment) Evaluate(ctx context.Context, codes matrix.Matrix, choices 
 
 // stopped replaces an error by ErrStopped if the context has ended.
 func stopped(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+	if err != nil && ctx != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return ErrStopped
 	}
 	return err
@@ -115,11 +115,16 @@ func (e *Experiment) InputOf(codes matrix.Matrix, images []int) *metrics.Input {
 	return in
 }
 
-// InputOf returns the input of metrics for codes of some images of a data set, from any encoder.
+// InputOf returns the input of metrics for codes of some images of a data set, from any encoder. An image that the data
+// set does not have leaves out all levels, which Validate reports.
 func InputOf(d datasets.Dataset, codes matrix.Matrix, images []int) *metrics.Input {
 	k := len(d.Factors())
 	in := &metrics.Input{Codes: codes, Factors: d.Factors(), Levels: make([]int, len(images)*k)}
 	for row, i := range images {
+		if i < 0 || i >= d.Len() {
+			in.Levels = nil
+			return in
+		}
 		d.FactorsAt(i, in.Levels[row*k:(row+1)*k])
 	}
 	if d, ok := d.(datasets.Hierarchical); ok {
@@ -181,9 +186,9 @@ func (e *Experiment) encoded() *Experiment {
 // Some returns the experiment on at most count of its images, drawn by the seed of the config; a count of 0 takes all.
 func (e *Experiment) Some(count int) *Experiment { return e.sampleOf(count, e.Config.Seed) }
 
-// SampledImages draws count of n images, in ascending order.
+// SampledImages draws at most count of n images, in ascending order.
 func SampledImages(n, count int, seed uint64) []int {
-	images := rng.New(seed, "dataset/sample").Perm(n)[:count]
+	images := rng.New(seed, "dataset/sample").Perm(n)[:min(max(count, 0), n)]
 	slices.Sort(images)
 	return images
 }
@@ -191,7 +196,7 @@ func SampledImages(n, count int, seed uint64) []int {
 // sampleOf returns the experiment on count of its images, drawn by a seed; a count of 0 takes all.
 func (e *Experiment) sampleOf(count int, seed uint64) *Experiment {
 	n := e.Data.Len()
-	if count == 0 || count >= n {
+	if count <= 0 || count >= n {
 		return e
 	}
 	images := SampledImages(n, count, seed)

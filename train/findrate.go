@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -65,8 +64,8 @@ func FindRate(ctx context.Context, c Config, t RateTest) (*Rates, error) {
 	if err := t.check(); err != nil {
 		return nil, fmt.Errorf("range test: %w", err)
 	}
-	if err := c.Validate(); err != nil {
-		return nil, config.AsError(err)
+	if err := c.ready(ctx); err != nil {
+		return nil, err
 	}
 	base, err := engine.LearningRate(c.Train.Optimizer.Value)
 	if err != nil {

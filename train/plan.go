@@ -163,8 +163,8 @@ func PeakMemory(ctx context.Context, c Config) (float64, error) {
 }
 
 func planned(ctx context.Context, c Config, timed bool) (*Plan, error) {
-	if err := c.Validate(); err != nil {
-		return nil, config.AsError(err)
+	if err := c.ready(ctx); err != nil {
+		return nil, err
 	}
 	whole, begin := c, time.Now()
 	p := &Plan{Name: c.Name}

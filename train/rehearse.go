@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics"
@@ -53,8 +52,8 @@ func (e *Estimate) add(o *Estimate) {
 // context ends, it returns ErrStopped.
 func Rehearse(ctx context.Context, c Config, alone bool) (*Estimate, error) {
 	begin := time.Now()
-	if err := c.Validate(); err != nil {
-		return nil, config.AsError(err)
+	if err := c.ready(ctx); err != nil {
+		return nil, err
 	}
 	if c.stage() != nil {
 		return rehearseStages(ctx, c, alone)

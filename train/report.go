@@ -179,7 +179,7 @@ func (e *Experiment) Preview(ctx context.Context) (*Preview, error) {
 
 // drawingOf encodes at most count images from the whole data set for figures.
 func (e *Experiment) drawingOf(ctx context.Context, count int) (*figures.Drawing, error) {
-	images := figures.Apart(e.Data.Len(), count)
+	images := figures.Apart(e.Data.Len(), max(count, 1))
 	codes, err := e.Coder.Encode(ctx, e.Data, images)
 	return e.drawing(metrics.NewMatrix(len(images), e.Coder.Width(), codes), images, nil), err
 }

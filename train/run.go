@@ -79,13 +79,18 @@ func Run(ctx context.Context, c Config, o Options) (r *Result, err error) {
 	return runFolder(ctx, c, o)
 }
 
+// ready checks the context and the config.
+func (c *Config) ready(ctx context.Context) error {
+	if ctx == nil {
+		return errors.New("train: the context is nil; want one, such as context.Background()")
+	}
+	return config.AsError(c.Validate())
+}
+
 func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 	begin, cpu := time.Now(), cputime.Process()
-	if ctx == nil {
-		return nil, errors.New("train: the context is nil; want one, such as context.Background()")
-	}
-	if err := c.Validate(); err != nil {
-		return nil, config.AsError(err)
+	if err := c.ready(ctx); err != nil {
+		return nil, err
 	}
 	if o.Dir == "" {
 		o.Dir = filepath.Join("runs", c.Name)

@@ -1,13 +1,16 @@
 package files
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/internal/pictures"
 	"github.com/unravel-ml/unravel/datasets/supervision"
+	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
@@ -34,5 +37,54 @@ func TestAnswersAboutFiles(t *testing.T) {
 	}
 	if _, err := of("a.png,d.png,colour,same").Split(d, nil); err == nil || !strings.Contains(err.Error(), `pairs.csv:1:7: there is no row of the name "d.png"`) {
 		t.Error(err)
+	}
+}
+
+// Labels and pairs name pictures by their files, in any order. Without names they are in the order of the paths.
+func TestLabelsAndPairsOfFiles(t *testing.T) {
+	t.Setenv("UNRAVEL_DATA", t.TempDir())
+	dir := t.TempDir()
+	writePictures(t, dir, "p1.png", "p2.png", "p10.png", "sub/c.png")
+	f := NewFolder()
+	f.Path = dir
+	d, err := f.Build(0)
+	must.OK(t, err)
+	if notes := d.(datasets.Noted).Notes(); !strings.Contains(fmt.Sprint(notes), "p10.png before p2.png") {
+		t.Errorf("notes %q", notes)
+	}
+	split := func(text, pairs string) (*supervision.Split, error) {
+		path := must.Write(t, filepath.Join(t.TempDir(), "mine.csv"), text+pairs)
+		if pairs != "" {
+			return (&supervision.Changes{File: path, Law: "redraw", Redraw: "any", Rate: 6}).Split(d, nil)
+		}
+		return (&supervision.FactorLabels{File: path, Fraction: 1, Share: 0.5}).Split(d, rng.New(1, "labels"))
+	}
+	s, err := split("v,file,w\n7,p10.png,a\n5,p2.png,b\n6,c,b\n", "")
+	must.OK(t, err)
+	for image, want := range [][]int32{{-1, -1}, {7, 0}, {5, 1}, {6, 1}} { // p1, p10, p2, sub/c
+		got := make([]int32, 2)
+		if s.Known.At(image, got); !slices.Equal(got, want) {
+			t.Errorf("image %d: labels %v, want %v", image, got, want)
+		}
+	}
+	if notes := fmt.Sprint(s.Known.Notes); !strings.Contains(notes, "names 3 of 4 pictures") || strings.Count(notes, "kinds={v: ordinal} would order them") != 1 {
+		t.Errorf("notes %q", notes)
+	}
+	s, err = split("", "p1.png,p2.png\np10,sub/c.png\n0,3\n")
+	must.OK(t, err)
+	if !slices.Equal(s.Drawn.Groups, []int{0, 2, 1, 3, 0, 3}) {
+		t.Errorf("pairs %v", s.Drawn.Groups)
+	}
+	if _, err = split("", "p1.png,p2.png\n0,p3.png\n"); err == nil || !strings.Contains(err.Error(), `line 2, field 2: "p3.png" is no picture`) {
+		t.Error(err)
+	}
+	for text, want := range map[string]string{
+		"v,file\n7,p1.png\n5,p3.png\n":      `mine.csv: line 3, field 2: "p3.png" is no picture`,
+		"file,v\np1.png,3\nc,2\np1.png,1\n": "lines 2 and 4 are both about p1.png",
+		"p1.png,red\np2.png,blue\n":         "line 1 names the picture p1.png",
+	} {
+		if _, err := split(text, ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
 	}
 }

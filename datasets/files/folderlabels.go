@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -57,6 +58,7 @@ func (f *Folder) readLabels(list *pictures.List) (*labelTable, error) {
 		if f.Labels == "" {
 			t.notes = possibleLabels(list)
 		}
+		t.notes = append(t.notes, orderNotes(list)...)
 		return t, nil
 	case labelsOfFolders:
 		return f.folderLabels(list)
@@ -198,6 +200,7 @@ func (f *Folder) report(t *labelTable, list *pictures.List, lost, bare []string)
 func (f *Folder) folderLabels(list *pictures.List) (*labelTable, error) {
 	n, depth := len(list.Files), 0
 	t := &labelTable{source: list.Path, columns: f.Factors, lines: make([]int, n), pictures: numeric.UpTo(n)}
+	t.notes = orderNotes(list)
 	for _, p := range list.Files {
 		depth = max(depth, strings.Count(p.Name, "/"))
 	}
@@ -220,6 +223,23 @@ func (f *Folder) folderLabels(list *pictures.List) (*labelTable, error) {
 		t.rows = append(t.rows, row)
 	}
 	return t, nil
+}
+
+var trailing = regexp.MustCompile(`[0-9]+$`)
+
+// orderNotes notes that the numbers in names of pictures are in another order than the pictures.
+func orderNotes(list *pictures.List) []string {
+	for i := range list.Files[1:] {
+		a, b := list.Files[i].Name, list.Files[i+1].Name
+		left, right := strings.TrimSuffix(a, path.Ext(a)), strings.TrimSuffix(b, path.Ext(b))
+		m, n := trailing.FindString(left), trailing.FindString(right)
+		longer := len(strings.TrimLeft(m, "0")) > len(strings.TrimLeft(n, "0"))
+		if longer && strings.TrimSuffix(left, m) == strings.TrimSuffix(right, n) {
+			const note = "pictures are in the order of their names, %s before %s; rows of codes and other files are, too"
+			return []string{fmt.Sprintf(note, a, b)}
+		}
+	}
+	return nil
 }
 
 // pictureIndex finds pictures by their names in tables.

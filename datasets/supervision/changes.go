@@ -41,7 +41,7 @@ type Changes struct {
 	Nuisance   []string     `yaml:"nuisance" doc:"factors that both images draw independently"`
 	Fixed      []string     `yaml:"fixed" doc:"factors that never change"`
 	Count      int          `yaml:"count" doc:"pairs in an epoch; 0: half the number of images, or all pairs of the file"`
-	File       string       `yaml:"file" doc:"your pairs, instead of a law: a .csv, .npy or .npz file with two image indices in each row"`
+	File       string       `yaml:"file" doc:"your pairs, instead of a law: a .csv, .npy or .npz file with two image indices, or names of picture files, in each row"`
 	Unlabelled bool         `yaml:"unlabelled" doc:"train also on single images"`
 }
 
@@ -399,7 +399,7 @@ func (c *changer) stepFrom(s *rng.Stream, k, from int, stay bool) int {
 	return last
 }
 
-// readPairs reads the two image indices in each row of a file.
+// readPairs reads the two images in each row of a file.
 func readPairs(path string, d datasets.Dataset) ([]int, error) {
 	rows, cols, err := table.Size(path, "pairs")
 	if err != nil {
@@ -409,7 +409,7 @@ func readPairs(path string, d datasets.Dataset) ([]int, error) {
 	if rows >= 0 && cols != 2 && cols != 3 || rows > maxWalked/2 { // check the shape before reading
 		return nil, fmt.Errorf("file: %s has %s of %s; "+want, path, wording.Count(rows, "row"), wording.Count(cols, "number"), maxWalked/2)
 	}
-	t, err := table.Read(path, "pairs")
+	t, err := table.ReadPairs(path, RowsOf(d).Find)
 	if err != nil {
 		return nil, fmt.Errorf("file: %w", err)
 	}

@@ -226,7 +226,7 @@ type FactorLabels struct {
 	Fraction float64            `yaml:"fraction" doc:"fraction of images with labels, chosen at random; at least one image"`
 	Share    float64            `yaml:"share" doc:"fraction of every batch to draw from the labelled images, unless all images have labels"`
 	Factors  []string           `yaml:"factors" doc:"factors with labels; empty: all"`
-	File     string             `yaml:"file" doc:"your labels: a table (.npy, .npz, .csv) with N rows of integers (negative, empty or NaN: unknown) or words; empty: the data set's factors"`
+	File     string             `yaml:"file" doc:"your labels: a table (.npy, .npz, .csv) with N rows, or with names of pictures, of integers (negative, empty or NaN: unknown) or words; empty: the data set's factors"`
 	Names    []string           `yaml:"names" doc:"names of the file's columns; empty: names in its first line, or label0, label1, ..."`
 	Kinds    factor.ColumnKinds `yaml:"kinds" doc:"kinds of the file's columns, by name or in order: ordinal, circular (evenly spaced), circular:360 (degrees, also real or negative), categorical or continuous (20 bins); empty: all categorical"`
 }
@@ -304,10 +304,12 @@ func (f *FactorLabels) readFile(d datasets.Dataset, l *Labels) ([]factor.Factor,
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.File, err)
 		}
-		of.Name = columns[c].Name
-		if t.Words != nil && t.Words[c] != nil {
+		if of.Name = columns[c].Name; t.Words != nil && t.Words[c] != nil {
 			of.NameLevels(t.Words[c])
 			l.Notes = append(l.Notes, factor.ColumnNotes(of, nil, t.Words[c])...)
+		} else if len(f.Kinds.List)+len(f.Kinds.Named) == 0 && of.Size > 2 {
+			const note = "numbers of %s are taken for categories without order; kinds={%s: ordinal} would order them"
+			l.Notes = append(l.Notes, fmt.Sprintf(note, of.Name, of.Name))
 		}
 		columns[c] = of
 		for i, level := range levels {
@@ -327,7 +329,7 @@ func (f *FactorLabels) readTable(d datasets.Dataset) (*table.Table, error) {
 	if rows >= 0 && (rows != d.Len() || cols < 1) { // check the shape before reading
 		return nil, fmt.Errorf(want, f.File, wording.Count(rows, "row"), wording.Count(cols, "number"), d.Len(), d.Name())
 	}
-	t, err := table.ReadFactors(f.File, "labels", f.Kinds.Categorical(f.Names))
+	t, err := table.ReadLabels(f.File, f.Kinds.Categorical(f.Names), d.Len(), RowsOf(d).Find)
 	if err != nil {
 		return nil, err
 	}
@@ -396,10 +398,8 @@ func (x *labelColumn) levels() (factor.Factor, []int32, error) {
 		case measured && v == -1 && !x.negative():
 			return factor.Factor{}, nil, x.errorf(i, "-1, which may be an angle or not known; want an empty field or NaN where a label is not known, or 0 to %v", x.kind.Period)
 		case measured:
-		case v != math.Trunc(v): // also true for NaN
-			if v == v {
-				return factor.Factor{}, nil, x.errorf(i, "%v; want whole numbers, negative where a label is not known, or kind circular:PERIOD or continuous", v)
-			}
+		case v == v && v != math.Trunc(v):
+			return factor.Factor{}, nil, x.errorf(i, "%v; want whole numbers, negative where a label is not known, or kind circular:PERIOD or continuous", v)
 		case v >= maxLabel:
 			return factor.Factor{}, nil, x.errorf(i, "%.0f; want less than %d", v, maxLabel)
 		case v < 0:

@@ -37,31 +37,41 @@ type Table struct {
 // file of several arrays. Without a name, Read uses the only array or the array called role.
 // Read drops an index before the columns of a text table: a column without a name.
 func Read(path, role string) (*Table, error) {
-	return read(path, role, false, (*Text).numbers)
+	return read(path, role, false, nil, (*Text).numbers)
 }
 
 // ReadFactors is Read for tables with missing values, which become NaN, and columns of words. A column may have both
 // words and numbers, dates, or many words, if categorical is true for its name, its number and the number of columns.
 // The name is empty in a table without names. A nil function means false.
-func ReadFactors(path, role string, categorical func(name string, column, columns int) bool) (*Table, error) {
-	return read(path, role, false, func(t *Text, c int) (*Column, error) {
-		name := ""
-		if t.Names != nil {
-			name = t.Names[c]
-		}
-		free := categorical != nil && categorical(name, c, len(t.Rows[0]))
-		return t.Factor(c, free, free)
-	})
+func ReadFactors(path, role string, categorical Categorical) (*Table, error) {
+	return read(path, role, false, nil, categorical.read)
 }
+
+// Categorical reports whether a column has kind categorical.
+type Categorical func(name string, column, columns int) bool
+
+func (categorical Categorical) read(t *Text, c int) (*Column, error) {
+	name := ""
+	if t.Names != nil {
+		name = t.Names[c]
+	}
+	free := categorical != nil && categorical(name, c, len(t.Rows[0]))
+	return t.Factor(c, free, free)
+}
+
+type columnReader func(*Text, int) (*Column, error)
 
 // ReadBlocks is Read for rows that may be blocks of numbers: all axes of an array after the first one become columns.
 func ReadBlocks(path, role string) (*Table, error) {
-	return read(path, role, true, (*Text).numbers)
+	return read(path, role, true, nil, (*Text).numbers)
 }
 
-func read(path, role string, blocks bool, column func(*Text, int) (*Column, error)) (*Table, error) {
+func read(path, role string, blocks bool, change func(*Text) error, column columnReader) (*Table, error) {
 	if isText(path) {
 		text, err := ReadTextFile(path, false)
+		if err == nil && change != nil {
+			err = change(text)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +88,7 @@ func read(path, role string, blocks bool, column func(*Text, int) (*Column, erro
 func (t *Text) numbers(c int) (*Column, error) { return t.Numbers(c, false) }
 
 // table reads the columns of a text table, without an index.
-func (t *Text) table(column func(*Text, int) (*Column, error)) (*Table, error) {
+func (t *Text) table(column columnReader) (*Table, error) {
 	if err := t.DropUnnamed(-1); err != nil {
 		return nil, err
 	}

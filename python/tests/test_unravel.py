@@ -167,6 +167,7 @@ class Evaluate(Case):
         for b in column, pandas.Series(column):
             got = unravel.evaluate(self.codes, {"a": self.factors[:, 0], "b": b}, "dci-regression", chance=0)
             self.assertEqual((got["dci-regression"].value, got.log), (want["dci-regression"].value, want.log))
+            self.assertIn("factor0 ordinal (5 levels)", unravel.evaluate(self.codes, b, "mse", chance=0).log)
 
 
 class Pull(Case):

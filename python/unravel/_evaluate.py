@@ -218,6 +218,8 @@ def _factors(path: Path, factors: Any, names: Sequence[str] | None) -> str:
     elif isinstance(factors, Mapping):
         names = list(factors) if names is None else names
         columns = list(factors.values())
+    elif getattr(getattr(factors, "dtype", None), "ordered", False):  # a categorical or a Series of pandas
+        columns = [factors]
     else:
         array = _unmasked(factors)
         if not isinstance(array, np.ma.MaskedArray):  # fields have masks of their own

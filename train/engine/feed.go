@@ -1,6 +1,9 @@
 package engine
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/augment"
 	"github.com/unravel-ml/unravel/datasets/supervision"
@@ -22,11 +25,27 @@ func newLoader(d datasets.Dataset, s *supervision.Sampler, views *augment.Views,
 	if views == nil {
 		return supervision.NewLoader(d, s), nil
 	}
+	if datasets.RealValued(d) {
+		if err := keepNumbers(views, d.Name()); err != nil {
+			return nil, &Error{"views", err}
+		}
+	}
 	l, err := supervision.NewViewLoader(d, s, views, rng.New(seed, stream).Uint64())
 	if err != nil {
 		return nil, &Error{"views", err}
 	}
 	return l, nil
+}
+
+// keepNumbers returns an error for operations that clip or invert pixels in [0, 1], if the images have other numbers.
+func keepNumbers(views *augment.Views, set string) error {
+	for _, o := range slices.Concat(views.Pipeline, views.Second) {
+		switch o.Value.(type) {
+		case *augment.Jitter, *augment.Solarise:
+			return fmt.Errorf("%s needs pixels in [0, 1], but dataset %s has other numbers; want views without it", o.Name, set)
+		}
+	}
+	return nil
 }
 
 func (f *feed) startEpoch() error {

@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/datasets/files"
 	"github.com/unravel-ml/unravel/internal/picture"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -172,6 +173,9 @@ func imagesOf(e *train.Experiment, path string, options []string) (choice catalo
 		return choice, clean, fmt.Errorf("--images %s: the model takes images of %d channels, and pictures have 1 or 3; want a file of arrays", path, channels)
 	}
 	own := []string{fmt.Sprintf("path=%q", path), "labels=none", fmt.Sprintf("size=[%d,%d]", h, w), fmt.Sprintf("channels=%d", channels)}
+	if f, ok := e.Config.Dataset.Value.(*files.Folder); ok { // resized as the pictures of the run
+		own = append(own, "fit="+f.Fit, "filter="+f.Filter)
+	}
 	choice, err = inputs.ChooseData("folder", append(own, options...))
 	return choice, clean, err
 }

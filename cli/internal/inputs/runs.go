@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/datasets/files"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/engine"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -115,6 +116,18 @@ func OnData(ctx context.Context, e *train.Experiment, choice catalog.Choice, s *
 	d, err := Build(ctx, choice, e.Config.Seed, s.Log)
 	if err != nil {
 		return nil, err
+	}
+	switch own := e.Config.Dataset.Value.(type) {
+	case *files.Folder:
+		if f, ok := choice.Value.(*files.Folder); ok && (f.Fit != own.Fit || f.Filter != own.Filter) {
+			fmt.Fprintf(s.Log, "note: pictures are resized with fit=%s and filter=%s, and the run's with fit=%s and filter=%s\n",
+				f.Fit, f.Filter, own.Fit, own.Filter)
+		}
+	case *files.GridFolder:
+		if g, ok := choice.Value.(*files.GridFolder); ok && g.Scale != own.Scale {
+			const note = "note: arrays are read with scale=%v, and the run's with scale=%v (0: by the type of numbers)\n"
+			fmt.Fprintf(s.Log, note, g.Scale, own.Scale)
+		}
 	}
 	return e.On(choice, d)
 }
