@@ -58,7 +58,7 @@ import (
 // .16 to .70. Codes with known spaces ([Input.Spaces]) are then measured in each space, and the smallest D_k counts,
 // with a note; without known spaces, a note warns. Equation 7 also allows sums of representations, which need more
 // columns than one plane has. If such a sum lowers D_k by more than .02, a note gives its name and its D_k; the value
-// stays that of the plane, as in section 4.3. The sum uses the principal components that the factor changes
+// stays D_k of the plane, as in section 4.3. The sum uses the principal components that the factor changes
 // significantly. The search is greedy: it takes the representation (up to Omega turns, or degrees 1 and 2) that
 // explains most, then the next one in the remaining components. Codes names the columns of a factor; by default a
 // factor has all columns.

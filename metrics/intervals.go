@@ -38,7 +38,7 @@ func (s Intervals) Add(ctx context.Context, in *Input, seed uint64, choices []Ch
 	return nil
 }
 
-// addable checks that the arguments of Add are those of Evaluate, with its results.
+// addable checks that Add has the arguments of Evaluate, and its results.
 func addable(ctx context.Context, in *Input, choices []Choice, results []Result) error {
 	if ctx == nil || len(results) != len(choices) {
 		return fmt.Errorf("metrics: %d results of %d metrics; want the results of Evaluate, and a context",

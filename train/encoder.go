@@ -58,8 +58,8 @@ func (e *Encoder) Close() error {
 }
 
 // Encode returns the codes, [n, Width], of n images, [n, height, width, channels]. Pixels must be in [0, 1] unless
-// the data set is real-valued. Encode applies the normalisation of the config's views. The codes equal those of
-// unravel encode, bit for bit.
+// the data set is real-valued. Encode applies the normalisation of the config's views. The command encode
+// gives the same codes, bit for bit.
 func (e *Encoder) Encode(pixels []float32, n int) ([]float32, error) {
 	h, w, c := e.ImageShape()
 	if err := checkBatch("pixels", pixels, n, h*w*c, fmt.Sprintf("%d x %d x %d", h, w, c)); err != nil {

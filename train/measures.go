@@ -334,7 +334,7 @@ func (m *Measures) measures(part, key, metric string, stop *EarlyStop) error {
 	return nil
 }
 
-// listed lists the metrics during training, except those that fast stands for.
+// listed lists the metrics during training, without the metrics of fast.
 func (m *Measures) listed(stop *EarlyStop) []metrics.Choice {
 	list := m.During.List
 	if m.During.empty() && m.Every > 0 {

@@ -35,7 +35,7 @@ func (t *Registry[T]) Names() []string {
 	return names
 }
 
-// All lists the entries, with those of More last.
+// All lists the entries, and the entries of More last.
 func (t *Registry[T]) All() []Entry[T] {
 	if t.More == nil {
 		return t.Entries

@@ -111,7 +111,7 @@ func GroupNorm(x, gamma, beta *gorgonia.Node, groups int, o NormOptions) (*gorgo
 }
 
 // normalised adds a normalisation. groups is the number of groups of channels, or 0 for a normalisation without groups.
-// The inputs are x, and those of moments, gamma and beta that are not nil.
+// The inputs are x, moments, gamma and beta, without nil nodes.
 func normalised(name string, groups int, x, moments, gamma, beta *gorgonia.Node, o NormOptions, describe func(x tensor.Shape) (normShape, error)) (*gorgonia.Node, error) {
 	if (gamma == nil) != (beta == nil) {
 		return nil, fmt.Errorf("%s: %w", name, graph.Wanted("gamma and beta", "one of them"))

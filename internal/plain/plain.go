@@ -96,8 +96,8 @@ func Terminal(w io.Writer) *os.File {
 	return nil
 }
 
-// WriteCSV writes records that contain no formulas for a spreadsheet. A text that is not a number gets an apostrophe as
-// a prefix if it starts with =, +, -, @, or white space before one of them. Control characters are escaped.
+// WriteCSV writes records that contain no formulas for a spreadsheet. A text gets an apostrophe as a prefix if it
+// starts with =, +, -, @, or white space before such a sign, and is no number. Control characters are escaped.
 func WriteCSV(w io.Writer, records [][]string) error {
 	c := csv.NewWriter(w)
 	for _, r := range records {

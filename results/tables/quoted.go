@@ -129,7 +129,7 @@ func (t *Table) quotedTables() ([]*Table, error) {
 	return list, nil
 }
 
-// RunsFolders lists the folders of the runs behind the table: its own if it trains, and those of quoted tables.
+// RunsFolders lists the folders of the runs behind the table: its own if it trains, and the folders of quoted tables.
 func (t *Table) RunsFolders() ([]string, error) {
 	var list []string
 	if t.Trains() {

@@ -23,7 +23,7 @@ type budgets map[string]budget
 
 const (
 	tolerance = 1.25 // factor by which tests may exceed their budget
-	headroom  = 1.6  // factor from the tests' time to a new budget: processors differ in what is slow, and cores share caches
+	headroom  = 1.6  // factor from the tests' time to a new budget: processors differ, and cores share caches
 	least     = 12.0 // budget, in units, of packages without an entry; times of short tests vary most
 )
 

@@ -229,7 +229,7 @@ func (e *Evaluation) writeSelected(ctx context.Context, write writeFile) ([]int,
 	return selected, write("med-selected.png", report.SelectedHeat(g, selected).WritePNG)
 }
 
-// moving lists the columns in ascending order: all of them, or those that vary most with a factor.
+// moving lists the columns in ascending order: all of them, or the columns that vary most with a factor.
 func moving(g metrics.Grid) []int {
 	list, most := numeric.UpTo(len(g.Rows)), make([]float64, len(g.Rows))
 	for c := range list {

@@ -123,7 +123,7 @@ func Unite(a *Answers, o Options) (*Classes, error) {
 	return c, nil
 }
 
-// Rejoin returns the classes, by factor and row, that the answers in list join, such as those that are left of all
+// Rejoin returns the classes, by factor and row, that the answers in list join, such as the remaining ones of all
 // answers. The answers agree with of, the classes so far. If a factor has no classes in of, it gets none.
 func Rejoin(of [][]int32, list []Answer) [][]int32 {
 	if of == nil {

@@ -27,7 +27,7 @@ type Inputs struct {
 	data       datasets.Hierarchical // nil: the data set is not hierarchical
 	exact      *gorgonia.Node
 	labelled   *gorgonia.Node // 1 where exact is known
-	columns    []int          // by dimension: its factor among those of the labels; -1: none
+	columns    []int          // by dimension: its factor in the labels; -1: none
 	row        []float64      // scratch: the dimensions of an image
 	own        []int32        // scratch: the levels of an image
 	sizes      []float64      // largest level of each dimension
