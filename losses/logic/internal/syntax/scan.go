@@ -164,7 +164,8 @@ func instead(before string, r rune) string {
 
 // words replace symbols of logic, which notes of the metric logic contain, and operators of other languages.
 var words = map[rune]string{
-	'∀': "forall", '∃': "exists", '→': "->", '⇒': "->", '∧': "and", '&': "and", '∨': "or", '|': "or", '¬': "not", '!': "not", '≠': "!=",
+	'∀': "forall", '∃': "exists", '→': "->", '⇒': "->", '≠': "!=",
+	'∧': "and", '&': "and", '∨': "or", '|': "or", '¬': "not", '!': "not",
 }
 
 func isLetter(r rune) bool { return r == '_' || unicode.IsLetter(r) }
