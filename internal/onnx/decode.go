@@ -48,7 +48,7 @@ func Decode(data []byte) (*Model, error) {
 	})
 	switch {
 	case bytes.HasPrefix(data, []byte("PK")):
-		return nil, errors.New("a ZIP archive, such as torch.save writes; want an ONNX file, such as torch.onnx.export writes")
+		return nil, errors.New("a ZIP archive, as torch.save writes; want an ONNX file, as torch.onnx.export writes")
 	case err != nil:
 		return nil, fmt.Errorf("damaged or not an ONNX file: %w", err)
 	case !graph:
