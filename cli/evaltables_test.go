@@ -49,7 +49,7 @@ func TestEvalForms(t *testing.T) {
 		"decimal commas":              {spreadsheet, factors, ""},
 		"decimal commas and no names": {withoutNames(spreadsheet), factors, ""},
 		"UTF-16":                      {inUTF16(strings.ReplaceAll(spreadsheet, ";", "\t")), inUTF16(strings.ReplaceAll(factors, ",", "\t")), ""},
-		"words":                       {codes, "x,y\n" + words, "factor x: 0 is alpha, 1 is beta, 2 is gamma\nmse, mae, me and dci-regression take the numbers of words for values"},
+		"words":                       {codes, "x,y\n" + words, "factor x: 0 is alpha, 1 is beta, 2 is gamma"},
 	} {
 		writeFile(t, "codes.csv", []byte(c.codes))
 		writeFile(t, "factors.csv", []byte(c.factors))
@@ -57,11 +57,13 @@ func TestEvalForms(t *testing.T) {
 		if math.Abs(got["mig"].Value-mig) > 1e-12 || !strings.Contains(log, c.remark) {
 			t.Errorf("%s: MIG %v, want %v; log %q, want %q", name, got["mig"].Value, mig, log, c.remark)
 		}
-		if name == "words" {
-			continue
+		words := name == "words"
+		if strings.Contains(log, "numbers of words") {
+			t.Errorf("%s: log %q of a metric without values", name, log)
 		}
-		if got, _ = measure(t, "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "mse"); math.Abs(got["mse"].Value-mse) > 1e-12 {
-			t.Errorf("%s: MSE %v, want %v", name, got["mse"].Value, mse)
+		got, log = measure(t, "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "mse")
+		if v := got["mse"].Value; !words && math.Abs(v-mse) > 1e-12 || words != strings.Contains(log, "mse, mae, me and dci-regression take the numbers of words") {
+			t.Errorf("%s: MSE %v, want %v; log %q", name, v, mse, log)
 		}
 	}
 	for kinds, name := range map[string]string{"categorical": "gamma", "categorical,ordinal": "2024-01-31"} { // words and numbers in one column

@@ -230,7 +230,7 @@ func TestRunFolders(t *testing.T) {
 			checkMistake(t, call(t, command, "--run", dir), 1, words...)
 		}
 	}
-	checkMistake(t, call(t, "train", "--resume", "--run", taken, "seed=5"), 2, "resumed with the config it was started with", "seed: the run began with 1, now 5")
+	checkMistake(t, call(t, "train", "--resume", "--run", taken, "seed=5"), 2, "resumed with the config it was started with", "seed: the run began with 1, now 5", "init={run: DIR}")
 	held, err := rundir.Open(taken)
 	must.OK(t, err)
 	checkMistake(t, call(t, "train", "--resume", "--run", taken, "train.epochs=9"), 1, taken, "another process holds the run")

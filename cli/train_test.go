@@ -39,6 +39,9 @@ func TestDefaultFolder(t *testing.T) {
 	if o := succeed(t, train("seed=5", "--resume")...); !strings.Contains(o.log, "there is no run runs/tiny_epochs0_seed5 to continue, so a new run starts; --run selects another run\n") {
 		t.Errorf("a new run with --resume: %v", o)
 	}
+	if o := succeed(t, train("--resume", "--run=new")...); !strings.Contains(o.log, "there is no run new to continue") {
+		t.Errorf("a new run with --resume and --run: %v", o)
+	}
 }
 
 // --dry-run prints the config with all defaults and writes nothing. The printed config trains the same run.

@@ -178,7 +178,7 @@ func (b *Basis) String() string {
 	parts := []string{text}
 	switch {
 	case b.Single > 0:
-		parts = append(parts, fmt.Sprintf("%d of %d groups have one row, and nothing varies in them", b.Single, b.Groups))
+		parts = append(parts, fmt.Sprintf("%d of %d groups of a single row, without variation", b.Single, b.Groups))
 	case b.Groups == 1:
 		parts = append(parts, "one group")
 	case b.Groups > 0:

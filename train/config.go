@@ -355,8 +355,8 @@ func (c Config) sameTraining(other Config) error {
 	for _, d := range list {
 		keys = append(keys, d.String())
 	}
-	return fmt.Errorf("a run is resumed with the config it was started with: %s; want the values it began with, or another folder for the new ones",
-		strings.Join(keys, "; "))
+	const want = "want the values it began with, or a new run in another folder, from this model by init={run: DIR}"
+	return fmt.Errorf("a run is resumed with the config it was started with: %s; %s", strings.Join(keys, "; "), want)
 }
 
 // Hash identifies the computation of a run. Configs have the same hash if they differ only in name, threads,

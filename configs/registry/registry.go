@@ -22,8 +22,10 @@ type Entry[T any] struct {
 type Registry[T any] struct {
 	Kind    string
 	Entries []Entry[T]
-	More    *Registry[T]      // entries that programs add, in a lower-level package; nil: programs add to Entries
-	Hints   map[string]string // hints for names from other programs; empty: no suggestion, although a known name is similar
+	More    *Registry[T] // entries that programs add, in a lower-level package; nil: programs add to Entries
+	// Hints are hints for names from other programs. An empty hint means no suggestion, although a known name is similar.
+	// The hint for "" follows a list of the known names.
+	Hints map[string]string
 }
 
 // Names lists the names of the entries in order.
@@ -72,7 +74,11 @@ func (t *Registry[T]) suggest(name string) string {
 	if words := strings.Fields(name); len(words) > 1 && !slices.ContainsFunc(words, unknown) {
 		return "; want commas between names: " + strings.Join(words, ", ")
 	}
-	return Suggest(name, t.Names())
+	hint := Suggest(name, t.Names())
+	if rest := t.Hints[""]; rest != "" && strings.HasPrefix(hint, "; known") {
+		hint += "; " + rest
+	}
+	return hint
 }
 
 // UnknownError is the error of [Registry.Lookup] for an unknown name. Its message suggests a known name. Register

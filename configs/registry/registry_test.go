@@ -93,6 +93,10 @@ func TestNear(t *testing.T) {
 	if _, err := hinted.Lookup("squire"); err == nil || err.Error() != `unknown shape "squire"; known: square, circle` {
 		t.Error(err)
 	}
+	hinted.Hints[""] = "draw others"
+	if _, err := hinted.Lookup("art"); err == nil || !strings.HasSuffix(err.Error(), "known: square, circle; draw others") {
+		t.Error(err)
+	}
 }
 
 func ExampleSuggest() {

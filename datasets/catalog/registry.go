@@ -95,7 +95,10 @@ var Registry = &registry.Registry[datasets.Builder]{Kind: "dataset", Entries: []
 		New: func() datasets.Builder { return &files.GridFolder{Channels: "auto", Rows: "auto"} }},
 	{Name: "folder", Doc: "your pictures: PNG, JPEG, GIF, WebP, BMP and TIFF files in a folder, with labels from a table or folder names, or without labels",
 		New: func() datasets.Builder { return files.NewFolder() }},
-}, More: datasets.Registered}
+}, More: datasets.Registered, Hints: map[string]string{
+	"":         "your own are {folder: {path: DIR}} of pictures and {grid: {path: FILE}} of arrays",
+	"3dshapes": `did you mean "shapes3d"?`,
+}}
 
 // Choice is a data set in a config: `square`, or `{square: {size: 32, side: 8}}`.
 type Choice struct {
@@ -104,7 +107,7 @@ type Choice struct {
 }
 
 func (c *Choice) DecodeConfig(n *config.Node) error {
-	if n.IsScalar() && strings.ContainsAny(n.Text(), `/\`) { // data set names have neither
+	if n.IsScalar() && strings.ContainsAny(n.Text(), `/\.`) { // data set names have none of them
 		return n.Errorf("want the name of a data set, got a path; pictures of a folder are {folder: {path: %s}}, and arrays of a file {grid: {path: %s}}", n.Inline(), n.Inline())
 	}
 	return config.DecodeChoice(n, Registry, (*registry.Choice[datasets.Builder])(c))

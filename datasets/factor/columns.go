@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/internal/bins"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // ColumnKinds are the kinds of label columns: ordinal, circular, circular:PERIOD (values are angles, and PERIOD is a
@@ -79,7 +80,7 @@ func (k ColumnKinds) texts(names []string) ([]string, error) {
 	kinds := make([]string, len(names))
 	if len(k.List) > 0 {
 		if len(k.List) != len(names) {
-			return nil, config.Invalid("kinds", "has %d kinds; want one for each of the %d factors %s", len(k.List), len(names), registry.Some(names, 10))
+			return nil, config.Invalid("kinds", "has %s; want one for each of the %d factors %s", wording.Count(len(k.List), "kind"), len(names), registry.Some(names, 10))
 		}
 		copy(kinds, k.List)
 	}

@@ -66,7 +66,7 @@ func (f *Folder) readLabels(list *pictures.List) (*labelTable, error) {
 	name := f.labelsPath()
 	text, err := table.ReadTextFile(name, true)
 	if errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(name) {
-		return nil, config.Invalid("labels", "there is neither %s nor %s; want a table of labels, or folders", f.Labels, filepath.Join(f.Path, f.Labels))
+		return nil, config.Invalid("labels", "there is neither %s nor %s; want a table of labels, folders or none", f.Labels, filepath.Join(f.Path, f.Labels))
 	}
 	if err != nil {
 		return nil, err
@@ -205,7 +205,7 @@ func (f *Folder) folderLabels(list *pictures.List) (*labelTable, error) {
 		depth = max(depth, strings.Count(p.Name, "/"))
 	}
 	if depth == 0 {
-		return nil, config.Invalid("labels", "there are no pictures in folders below %s; want folders, a table, or no labels", list.Path)
+		return nil, config.Invalid("labels", "there are no pictures in folders below %s; want such folders, a table of labels, or none", list.Path)
 	}
 	if len(f.Factors) > 0 && len(f.Factors) != depth {
 		return nil, config.Invalid("factors", "has %s; want one for each of the %d levels of folders",

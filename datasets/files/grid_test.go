@@ -340,7 +340,7 @@ func TestGridErrors(t *testing.T) {
 		{"not the sizes", map[string][]byte{"images": images, "factors": encode(t, []int{4}, []float64{0, 1, 2.5, 3}), "sizes": encode(t, []int{1}, []int64{3})}, GridFolder{}, "4 distinct values from 0 to 3; want levels 0 to 2"},
 		{"not full", map[string][]byte{"images": images, "sizes": encode(t, []int{2}, []int64{2, 3})}, GridFolder{}, "the 4 images of"},
 		{"names", map[string][]byte{"images": images, "factors": factors}, GridFolder{Names: []string{"a"}}, "names: has 1 name; want one for each of the 2 factors"},
-		{"kinds", map[string][]byte{"images": images, "factors": factors}, GridFolder{Kinds: factor.ColumnKinds{List: []string{"circular"}}}, "kinds: has 1 kinds"},
+		{"kinds", map[string][]byte{"images": images, "factors": factors}, GridFolder{Kinds: factor.ColumnKinds{List: []string{"circular"}}}, "kinds: has 1 kind;"},
 		{"twins", map[string][]byte{"images": images, "factors": factors}, GridFolder{Names: []string{"a", "a"}}, "repeated"},
 		{"truncated", map[string][]byte{"images": images[:len(images)-1], "factors": factors}, GridFolder{}, "truncated"},
 	}

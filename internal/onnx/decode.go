@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -46,6 +47,8 @@ func Decode(data []byte) (*Model, error) {
 		return err
 	})
 	switch {
+	case bytes.HasPrefix(data, []byte("PK")):
+		return nil, errors.New("a ZIP archive, as torch.save writes; want an ONNX file, as torch.onnx.export writes")
 	case err != nil:
 		return nil, fmt.Errorf("damaged or not an ONNX file: %w", err)
 	case !graph:

@@ -156,6 +156,7 @@ func TestDecodeErrors(t *testing.T) {
 		want  string
 	}{
 		{nil, "damaged or not an ONNX file: it has no graph"},
+		{[]byte("PK\x03\x04"), "a ZIP archive, as torch.save writes; want an ONNX file"},
 		{number(1, 8), "damaged or not an ONNX file: it has no graph"},
 		{append(text(7), text(7)...), "damaged or not an ONNX file: it has two graphs"},
 		{value(text(4, "")), `input 0, "x": it is no tensor`},

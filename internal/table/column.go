@@ -119,7 +119,7 @@ func notNumber(field string, err error) error {
 	case isRow(field):
 		return fmt.Errorf("%q is several numbers; want commas, semicolons or tabs between them", field)
 	}
-	return fmt.Errorf("%q is not a number", field)
+	return fmt.Errorf("%q is not a number; want numbers alone", field)
 }
 
 // isRow reports whether a field has several numbers separated by spaces or by |.

@@ -282,8 +282,9 @@ func open(path, role string) (f arrays.File, a *arrays.Array, err error) {
 		case len(names) == 0:
 			err = fmt.Errorf("%s: there is no array in it", file)
 		default:
+			matrix := func(name string) bool { a, err := f.Open(name); return err == nil && len(a.Shape) == 2 }
 			err = fmt.Errorf("%s: there are the arrays %s; want one called %s, or a name behind the file's, such as %s:%s",
-				file, strings.Join(names, ", "), role, file, names[0])
+				file, strings.Join(names, ", "), role, file, names[max(0, slices.IndexFunc(names, matrix))])
 		}
 	}
 	if err == nil {

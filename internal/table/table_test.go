@@ -42,12 +42,12 @@ func TestNumbers(t *testing.T) {
 		"":                  "x.csv is empty",
 		"a,b\n":             "no lines below",
 		"1,2\n3\n":          "x.csv: line 2 has 1 field; want 2",
-		"a,b\n\n1,2\n3,x\n": `x.csv: line 4, field 2: "x" is not a number (column b)`,
+		"a,b\n\n1,2\n3,x\n": `x.csv: line 4, field 2: "x" is not a number; want numbers alone (column b)`,
 		",1\n0,1\n":         `line 1, field 1: "" is not a number`,
 		"1,1e999\n":         "line 1, field 2: 1e999 is too large a number",
 		"1,2\n1,\"2\n":      "x.csv: parse error on line 2, column",
 		"1,2\n1,-inf\n":     "line 2, field 2: -inf is not finite",
-		"x,y\n1,NA\n":       `line 2, field 2: "NA" is not a number (column y)`,
+		"x,y\n1,NA\n":       `line 2, field 2: "NA" is not a number; want numbers alone (column y)`,
 		"1,2024-1-31\n":     "looks like a date",
 		"a|b\n3|4\n":        `x.csv: line 2, field 1: "3|4" is several numbers; want commas, semicolons or tabs between them (column a|b)`,
 		"1 2e0\n3 4\n":      `x.csv: line 2, field 1: "3 4" is several numbers; want commas, semicolons or tabs between them (column 1 2e0)`,
@@ -126,6 +126,7 @@ func TestRead(t *testing.T) {
 	archive("one.npz", members, "flags")
 	archive("role.npz", members, "big", "codes")
 	archive("two.npz", members, "big", "flags")
+	archive("deep.npz", map[string]string{"images": array("|u1", false, "(1, 1, 1)", "x"), "z": big}, "images", "z")
 	archive("none.npz", nil)
 	for path, want := range map[string]*Table{
 		"floats.npy": floats, "big.npy": whole, "table.CSV": &lines, "one.npz": column, "role.npz": floats, "role.npz:big": whole, "two.npz:flags": column,
@@ -143,6 +144,7 @@ func TestRead(t *testing.T) {
 	for path, want := range map[string]string{
 		"two.npz":      "two.npz: there are the arrays big, flags; want one called codes, or a name behind the file's, such as two.npz:big",
 		"two.npz:flag": `two.npz: no array "flag"; there are big, flags`,
+		"deep.npz":     "such as deep.npz:z",
 		"none.npz":     "there is no array in it",
 		"scalar.npy":   "scalar.npy: the array has shape []; want two dimensions",
 		"large.npy":    "large.npy ([1 1], uint64): element 0 does not fit",

@@ -194,13 +194,13 @@ func Unnamed(name string) bool {
 }
 
 // DropUnnamed drops columns without a name: an index before the columns, and empty columns, but not the only column.
-// Other columns without a name are an error. If keep is 0 or more, the caller finds columns by name. DropUnnamed then
-// drops these columns too, except column keep.
+// Other columns without a name are an error. A named first column of many different words is an index, too. If keep is
+// 0 or more, the caller finds columns by name. DropUnnamed then drops all columns without a name, except column keep.
 func (t *Text) DropUnnamed(keep int) error {
 	var kept []int
 	for c, name := range t.Names {
 		switch front := len(kept) == 0; {
-		case !Unnamed(name) || c == keep || len(t.Names) == 1:
+		case !Unnamed(name) && !(front && keep < 0 && t.names(c)) || c == keep || len(t.Names) == 1:
 			kept = append(kept, c)
 		case front && c < len(t.Names)-1:
 			note := fmt.Sprintf("%s: column %d, called %q, is taken for an index of the rows and left out", t.file, c+1, name)
@@ -225,6 +225,18 @@ func (t *Text) DropUnnamed(keep int) error {
 		t.Rows[r] = pick(row, kept)
 	}
 	return nil
+}
+
+// names reports whether a column has many words, all of them different, as names of files.
+func (t *Text) names(c int) bool {
+	seen := map[string]bool{}
+	for _, row := range t.Rows {
+		if _, err := t.number(row[c]); err == nil || seen[row[c]] || isRow(row[c]) {
+			return false
+		}
+		seen[row[c]] = true
+	}
+	return len(seen) > fewWords
 }
 
 func (t *Text) column(c int) []string {

@@ -186,6 +186,12 @@ func TestManyWords(t *testing.T) {
 			t.Errorf("%d: %v", i, err)
 		}
 	}
+	for n, cols := range map[int]int{50: 2, 51: 1} { // a first column of more words is an index
+		got, err := readTable("file,v\n"+strings.ReplaceAll(differentWords(n), "\n", ",1\n"), true)
+		if must.OK(t, err); got.Cols != cols || len(got.Notes) != 2-cols {
+			t.Errorf("%d words: %d columns, %q", n, got.Cols, got.Notes)
+		}
+	}
 }
 
 func differentWords(n int) string {

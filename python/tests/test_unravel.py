@@ -221,7 +221,7 @@ class Training(Case):
         same = unravel.train({**TINY, "dataset": grid}, {"train.epochs": 2}, run="same", log=None)
         np.testing.assert_array_equal(same.codes, run.codes)
 
-        with self.assertRaisesRegex(unravel.Error, "continue it with --resume"):
+        with self.assertRaisesRegex(unravel.Error, "continue it with resume=True, or choose another folder with run"):
             unravel.train(TINY, run="run", log=None)
         with self.assertRaisesRegex(unravel.ConfigError, "epochz"):
             unravel.train(TINY, {"train.epochz": 2}, run="other", log=None)

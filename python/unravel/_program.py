@@ -111,8 +111,13 @@ def _error(code: int, lines: list[str]) -> Error:
     last = lines[starts[-1]:] if starts else lines[-1:]
     message = "\n".join(line for line in last if not (line.startswith("See unravel ") and line.endswith("--help.")))
     message = message.removeprefix("unravel: ") or f"unravel ended with the exit code {code}"
+    if "`unravel " not in message:
+        message = _FLAG.sub(lambda flag: _ARGUMENTS.get(flag[1], flag[1].replace("-", "_")), message)
     return ConfigError(message, code, log) if code == _USAGE else Error(message, code, log)
 
+
+_FLAG = re.compile(r"(?<![\w-])--([a-z][a-z-]*)")
+_ARGUMENTS = {"resume": "resume=True", "option": "options"}  # flags whose arguments have other names
 
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 _WORDS = {"true", "false", "null", "yes", "no", "on", "off", "y", "n", "nan", "inf"}  # YAML reads them as other than text

@@ -63,6 +63,7 @@ func TestRemarksOnCodes(t *testing.T) {
 		{2, []float64{1, 2, 0, 0, 3, 5, 1, 1}, ""}, // one
 		{2, []float64{1, 0, 0, 0, 3, 5, 0, 0}, ""}, // 0 is a usual code
 		{1, []float64{1, 0, 0, 2}, ""},             // one column
+		{2, []float64{0, 0, 0, 0, 0, 0}, "all 3 code rows are equal, so they say nothing about the factors"},
 		{3, []float64{1, 2, 1, 2, 5, 2}, "1 repeated column of the codes, such as z2, equal to z0; mig and sap take the gap between equal columns"},
 		{4, []float64{1, 1, 2, 1, 2, 2, 5, 2}, "2 repeated columns of the codes, such as z1, equal to z0; mig and sap take the gap between equal columns"},
 		{3, []float64{1, 2, 1, 1, 2, 2}, ""}, // constant, and equal sums

@@ -100,7 +100,7 @@ func (c *Command) setFactors(e *Evaluation, factors *table.Table) error {
 	if text := describeGaps(in); text != "" {
 		e.remarks = append(e.remarks, "unknown factors: "+text)
 	}
-	e.remarks = append(e.remarks, remarksOnColumns(factors, in, c.Types)...)
+	e.remarks = append(e.remarks, remarksOnColumns(factors, in, c.Types, e.chosen)...)
 	return nil
 }
 

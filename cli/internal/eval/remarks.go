@@ -16,7 +16,7 @@ import (
 )
 
 // remarksOnColumns returns remarks on the numbering of words, and on columns of numbers with a doubtful kind.
-func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []string {
+func remarksOnColumns(t *table.Table, in *metrics.Input, types []string, chosen []metrics.Choice) []string {
 	const manyLevels = 100
 	var remarks []string
 	for j := range t.Cols {
@@ -33,7 +33,10 @@ func remarksOnColumns(t *table.Table, in *metrics.Input, types []string) []strin
 		remarks = append(remarks, factor.ColumnNotes(f, column.Values, column.Words)...)
 	}
 	remarks = append(remarks, factor.RepeatNotes(in.Factors, in.Levels)...)
-	if slices.ContainsFunc(t.Words, func(words []string) bool { return len(words) > 2 }) {
+	affine := func(m metrics.Choice) bool {
+		return slices.Contains([]string{"mse", "mae", "me", "dci-regression"}, m.Name)
+	}
+	if slices.ContainsFunc(chosen, affine) && slices.ContainsFunc(t.Words, func(words []string) bool { return len(words) > 2 }) {
 		remarks = append(remarks, "mse, mae, me and dci-regression take the numbers of words for values, so they depend on the order of the words")
 	}
 	return remarks
@@ -44,9 +47,12 @@ func unusualTurn(turn float64) bool {
 	return turn > 0 && !slices.ContainsFunc([]float64{360, 2 * math.Pi, 1}, func(known float64) bool { return math.Abs(turn-known) <= 1e-3*known })
 }
 
-// remarksOnCodes returns remarks on code columns with distant rows, on equal columns, and on rows of zeros.
+// remarksOnCodes returns remarks on code columns with distant rows, on equal rows and columns, and on rows of zeros.
 func remarksOnCodes(t *table.Table, in *metrics.Input) (remarks []string) {
 	const most = 3
+	if n := len(t.Data); t.Rows > 1 && slices.Equal(t.Data[t.Cols:], t.Data[:n-t.Cols]) {
+		return []string{fmt.Sprintf("all %d code rows are equal, so they say nothing about the factors", t.Rows)}
+	}
 	if zero := zeroRows(t); zero > 1 {
 		const what = "are 0 in all columns, and other rows have no 0; leave them out if they were never filled"
 		remarks = append(remarks, fmt.Sprintf("%d of %d code rows %s", zero, t.Rows, what))

@@ -52,9 +52,9 @@ func (c *Train) Run(ctx context.Context, s *ui.Streams) error {
 		if c.Dir, err = folderOf(settings, overrides, c.Resume); err != nil {
 			return err
 		}
-		if c.Resume && !c.DryRun && !inputs.IsRun(c.Dir) {
-			fmt.Fprintf(s.Log, "there is no run %s to continue, so a new run starts; --run selects another run\n", c.Dir)
-		}
+	}
+	if c.Resume && !c.DryRun && !inputs.IsRun(c.Dir) {
+		fmt.Fprintf(s.Log, "there is no run %s to continue, so a new run starts; --run selects another run\n", c.Dir)
 	}
 	if c.DryRun {
 		if !c.Resume && inputs.IsRun(c.Dir) { // training would refuse it, too

@@ -69,7 +69,7 @@ func ends(name string, endings []string) bool {
 func listFiles(path, what string, readable, wanted []string) (*List, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w; want a folder with %s", err, what)
 	}
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s is a file; want a folder with %s", path, what)

@@ -88,7 +88,7 @@ func chooseOutput(g *onnx.Graph, name string) (string, error) {
 	case name == "" && len(names) == 1:
 		return names[0], nil
 	case name == "":
-		return "", fmt.Errorf("it has the outputs %s; choose one of them", quoted(names))
+		return "", fmt.Errorf("it has the outputs %s; choose one of them by --output", quoted(names))
 	case !slices.Contains(names, name):
 		return "", fmt.Errorf("it has no output %q; want one of %s", name, quoted(names))
 	}

@@ -46,7 +46,7 @@ func TestNewErrors(t *testing.T) {
 		{"it has operator set 8; want 9 to 20", model(relu), func(m *onnx.Model) { m.Opset = 8 }},
 		{"it has no output", model(relu), func(m *onnx.Model) { m.Graph.Outputs = nil }},
 		{"it has no input", model(relu), func(m *onnx.Model) { m.Graph.Inputs = nil }},
-		{`it has the outputs "y", "z"; choose one`, model(relu), func(m *onnx.Model) { m.Graph.Outputs = append(m.Graph.Outputs, onnx.Value{Name: "z"}) }},
+		{`it has the outputs "y", "z"; choose one of them by --output`, model(relu), func(m *onnx.Model) { m.Graph.Outputs = append(m.Graph.Outputs, onnx.Value{Name: "z"}) }},
 		{`it has 2 inputs, "x", "z"; want one, the images`, model(relu), func(m *onnx.Model) { m.Graph.Inputs = append(m.Graph.Inputs, onnx.Value{Name: "z"}) }},
 		{`its input "x" has element type FLOAT16; want FLOAT`, model(relu), func(m *onnx.Model) { m.Graph.Inputs[0].Type = 10 }},
 		{`the value "w" is defined twice`, model(node("Relu", "r", "x", "w")), nil},

@@ -133,6 +133,9 @@ func next(text string, at int) (token, int) {
 	case r == '"':
 		return nextQuotation(text, at)
 	}
+	if strings.HasPrefix(rest, "==") {
+		panic(errorAt(text, at, "found ==, want ="))
+	}
 	for s := range strings.FieldsSeq(symbols) {
 		if strings.HasPrefix(rest, s) {
 			return token{kind: symbol, text: s}, len(s)
@@ -153,7 +156,16 @@ func instead(before string, r rune) string {
 	case r == '>' && (strings.HasSuffix(before, "-") || strings.HasSuffix(before, "=")):
 		return "; want ->"
 	}
+	if word := words[r]; word != "" {
+		return "; want " + word
+	}
 	return ""
+}
+
+// words replace symbols of logic, which notes of the metric logic contain, and operators of other languages.
+var words = map[rune]string{
+	'∀': "forall", '∃': "exists", '→': "->", '⇒': "->", '≠': "!=",
+	'∧': "and", '&': "and", '∨': "or", '|': "or", '¬': "not", '!': "not",
 }
 
 func isLetter(r rune) bool { return r == '_' || unicode.IsLetter(r) }

@@ -51,6 +51,8 @@ func TestParseErrors(t *testing.T) {
 		`forall i: (z(i))`:                                `1:11: found a term, want a formula, such as an equality of two terms`,
 		`forall i: z(i) and z(i) =[squared] 0`:            `1:16: found "and", want =, !=, or =[premetric] after a term`,
 		`forall i: z(i) < 0`:                              `1:16: found '<', which has no meaning in sentences`,
+		`∀ i: z(i) =[squared] 0`:                          `1:1: found '∀', which has no meaning in sentences; want forall`,
+		`forall i: z(i) == 0`:                             `1:16: found ==, want =`,
 		`forall i: z(i) 0`:                                `1:16: found "0", want =, !=, or =[premetric] after a term`,
 		`forall i: z(i) =[squared] (i = i)`:               `1:27: found a formula, want a term`,
 		`forall i: i = i = i`:                             `1:17: found "=", want and between two equalities`,
