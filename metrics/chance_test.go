@@ -85,7 +85,7 @@ func TestBasis(t *testing.T) {
 		"5 rows, one group": {Rows: 5, Of: 5, Groups: 1, Smallest: 5},
 		"3 of 9 rows (2 without a known level; hair: 4 with an unknown level), 4 groups of at least 2 rows": {Rows: 3, Of: 9, Groups: 4, Smallest: 2,
 			Excluded: []Exclusion{{Rows: 2, Why: "without a known level"}, {Factor: "hair", Rows: 4, Why: "with an unknown level"}}},
-		"9 rows, 3 of 4 groups of a single row, without variation, fitted to 6 and tested on 3 others":               {Rows: 9, Of: 9, Groups: 4, Smallest: 1, Single: 3, Train: 6, Test: 3},
+		"9 rows, 3 of 4 groups of a single row, without variation, fitted to 6 and tested on 3 others":                     {Rows: 9, Of: 9, Groups: 4, Smallest: 1, Single: 3, Train: 6, Test: 3},
 		"9 rows, fitted to 60 and tested on 30, which may be the same rows, too few: want at least 21 rows of each object": {Rows: 9, Of: 9, Train: 60, Test: 30, Shared: true, Want: 21, For: "rows of each object"},
 		"9 rows, fitted to the rows that are measured":                                                                     {Rows: 9, Of: 9, Shared: true},
 	} {

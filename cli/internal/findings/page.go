@@ -266,8 +266,8 @@ func Orders(r *tables.Result) ([]Order, error) {
 }
 
 // totals counts the distinct cells of tables without training, and of tables with training. It leaves out tables that
-// compare with another program or
-// quote others. It counts larger tables first, so a repeated cell counts in the largest table.
+// quote others, and tables whose reference values come from another program. It counts larger tables first, so a
+// repeated cell counts in the largest table.
 func totals(results []*tables.Result) ([]total, error) {
 	sorted := slices.Clone(results)
 	slices.SortStableFunc(sorted, func(a, b *tables.Result) int { return b.Printed - a.Printed })

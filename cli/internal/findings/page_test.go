@@ -55,10 +55,3 @@ func TestSummaryCount(t *testing.T) {
 		}
 	}
 }
-
-func TestTotalsSkipOtherPrograms(t *testing.T) {
-	r := &tables.Result{Table: &tables.Table{Printed: tables.ReferenceFile{Label: "PyTorch"}}, Printed: 1}
-	if list, err := totals([]*tables.Result{r}); err != nil || list[1].Printed != 0 || list[0].Printed != 0 {
-		t.Errorf("totals of values of another program are %+v, %v, want 0 cells", list, err)
-	}
-}
