@@ -65,9 +65,12 @@ type Normaliser interface {
 type Pipeline []Choice
 
 // Apply writes a view of the h x w x c image src to dst, which has the same length. dst may be src, but must not
-// overlap it otherwise. The pipeline must support the shape.
+// overlap it otherwise. The pipeline must support the shape. An image without pixels stays.
 func (p Pipeline) Apply(dst, src []float32, h, w, c int, s *rng.Stream) {
 	size := h * w * c
+	if size == 0 {
+		return
+	}
 	m := canvases.Get().(*Canvas)
 	if cap(m.room) < size {
 		m.room = make([]float32, size)
@@ -79,7 +82,7 @@ func (p Pipeline) Apply(dst, src []float32, h, w, c int, s *rng.Stream) {
 			o.Value.Apply(m, s)
 		}
 	}
-	if size > 0 && &m.pixels[0] != &dst[0] {
+	if &m.pixels[0] != &dst[0] {
 		copy(dst, m.pixels)
 	}
 	m.pixels, m.spare = nil, nil

@@ -214,6 +214,7 @@ func TestApply(t *testing.T) {
 func FuzzPipeline(f *testing.F) {
 	for _, e := range Presets.Entries {
 		f.Add(e.Name, uint8(5), uint8(9), uint64(1))
+		f.Add(e.Name, uint8(0), uint8(1), uint64(0))
 	}
 	for _, s := range []string{"[]", "[flip, {crop: {scale: [0.01, 1], aspect: [0.01, 100]}}]", "[{blur: {kernel: 63, sigma: [0.001, 1000]}}]", "[{jitter: {brightness: 1000, contrast: 1000}}]",
 		"[{normalise: {mean: [1e6], deviation: [1e-6]}}]", "{}", "[[flip]]", "~"} {
