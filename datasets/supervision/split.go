@@ -146,7 +146,7 @@ func (s *Split) Validate(d datasets.Dataset) error {
 	return checkImages(d, "Known.Images", s.Known.Images)
 }
 
-// validateDrawn checks that actions and drawn groups match the data set, and moves the number of columns.
+// validateDrawn checks actions and drawn groups. The transformations of an image have a number in each column.
 func (s *Split) validateDrawn(d datasets.Dataset, columns int) error {
 	for i, a := range s.Actions {
 		if a.Factor < 0 || a.Factor >= len(d.Factors()) {

@@ -123,8 +123,8 @@ func Unite(a *Answers, o Options) (*Classes, error) {
 	return c, nil
 }
 
-// Rejoin returns the classes, by factor and row, that the answers in list join, such as the remaining ones of all
-// answers. The answers agree with of, the classes so far. If a factor has no classes in of, it gets none.
+// Rejoin returns the classes, by factor and row, that the answers in list join, such as the answers without held-out
+// images. The answers agree with of, the classes so far. If a factor has no classes in of, it gets none.
 func Rejoin(of [][]int32, list []Answer) [][]int32 {
 	if of == nil {
 		return nil
