@@ -150,7 +150,7 @@ func TestNewcomers(t *testing.T) {
 		{"train  vae/square  train.optimizer=Adam", `did you mean "adam"?`},
 		{"train  vae/square  train.optimizer=nadam", `unknown optimizer "nadam"; known: adam`},
 		{"train  vae/square  dataset=dSprites", `did you mean "dsprites"?`},
-		{"train  vae/square  dataset=3dshapes", `unknown dataset "3dshapes"; known`},
+		{"train  vae/square  dataset=3dshapes", `unknown dataset "3dshapes"; did you mean "shapes3d"?`},
 		{"train  vae/square  dataset=mnist", `unknown dataset "mnist"; known: square`},
 		{"train  vae/square  model.vae.encoder=conv32", `unknown encoder "conv32"; known: layers`},
 		{"train  vae", "known: vae/arm, vae/bumps"},

@@ -32,7 +32,7 @@ func TestResumeShorter(t *testing.T) {
 	}
 	config := string(readFile(t, "out/long/config.yaml"))
 	writeFile(t, "out/long/config.yaml", []byte(strings.Replace(config, "lr: 0.001", "lr: 0.3", 1)))
-	checkMistake(t, call(t, "train", "--run", "out/long", "--resume"), 1, "the checkpoint does not fit the config", "train.optimizer.adam.lr: the run began with 0.001, now 0.3; want the values it began with, or another folder")
+	checkMistake(t, call(t, "train", "--run", "out/long", "--resume"), 1, "the checkpoint does not fit the config", "train.optimizer.adam.lr: the run began with 0.001, now 0.3; want the values it began with, or a new run in another folder, from this model by init={run: DIR}")
 	if o := call(t, "eval", "--run", "out/long"); !strings.Contains(o.log, "warning: out/long: the checkpoint does not fit the config: ") || !strings.Contains(o.log, "lr: the run began with 0.001, now 0.3") {
 		t.Error(o)
 	}

@@ -104,10 +104,10 @@ func (p *process) end() outcome {
 	return outcome{p.ProcessState.ExitCode(), p.out.String(), p.log.String()}
 }
 
-// busy is the tiny experiment with 64 steps per epoch, evaluations, and a checkpoint every 20 ms, within epochs. It
+// busy is the tiny experiment with 64 steps per epoch, evaluations, and a checkpoint every 5 ms, within epochs. It
 // runs long enough for kills.
 func busy(t testing.TB, epochs int) []string {
-	return []string{tinyFile(t), "train.batch=4", fmt.Sprint("train.epochs=", epochs), "train.checkpoint=0.02", "metrics.every=40",
+	return []string{tinyFile(t), "train.batch=4", fmt.Sprint("train.epochs=", epochs), "train.checkpoint=0.005", "metrics.every=40",
 		"train.schedule=cosine", "train.clip=100"}
 }
 
