@@ -152,6 +152,8 @@ func TestNewcomers(t *testing.T) {
 		{"train  vae/square  dataset=dSprites", `did you mean "dsprites"?`},
 		{"train  vae/square  dataset=3dshapes", `unknown dataset "3dshapes"; did you mean "shapes3d"?`},
 		{"train  vae/square  dataset=mnist", `unknown dataset "mnist"; known: square`},
+		{"train  vae/square  dataset=data.npz", "and arrays of a file {grid: {path: data.npz}}"},
+		{"train  vae/square  dataset=photos", "; your own are {folder: {path: DIR}} of pictures"},
 		{"train  vae/square  model.vae.encoder=conv32", `unknown encoder "conv32"; known: layers`},
 		{"train  vae", "known: vae/arm, vae/bumps"},
 		{"train  quickstart.yaml", "did you mean the experiment quickstart?"},
