@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -24,11 +23,8 @@ type Reader struct {
 
 // knownConfig is the common part of configs that differ only in name and seed.
 type knownConfig struct {
-	config        train.Config
-	before, after []byte // Identity of the config, before and after the seed
-
-	settings    func() ([]Setting, error)
-	hasIdentity bool
+	run      func(name string, seed uint64) Run // nil: the config has a start
+	settings func() ([]Setting, error)
 }
 
 // Read reads the folder of a run.
@@ -89,27 +85,31 @@ func (r *Reader) decode(e *Entry, text []byte) error {
 	if ok {
 		if found, there := r.known.Load(key); there {
 			e.known = found.(*knownConfig)
-			if e.known.hasIdentity {
-				e.Config = e.known.config
-				e.Config.Name, e.Config.Seed = own.Name, own.Seed
-				e.Hash = e.known.hash(own.Seed)
-				return nil
-			}
+			run := e.known.run(own.Name, own.Seed)
+			e.Config, e.Hash = run.Config, run.Hash
+			return nil
 		}
 	}
 	c, err := train.LoadRun(e.Dir, text)
-	if err != nil {
-		e.Config = c
-		return err
-	}
-	identity, err := c.Identity()
+	e.Config = c
 	if err != nil {
 		return err
 	}
-	e.Config, e.Hash = c, rundir.FileHash(identity)
-	e.known = newKnownConfig(c, identity)
-	if ok && e.known.hasIdentity {
-		r.known.Store(key, e.known)
+	c = c.WithoutSource()
+	known := &knownConfig{settings: sync.OnceValues(func() ([]Setting, error) { return settingsOf(c) })}
+	known.run, err = Family(c)
+	if err == nil && known.run == nil {
+		e.Hash, err = c.Hash()
+	}
+	if err != nil {
+		return err
+	}
+	e.known = known
+	if known.run != nil {
+		e.Hash = known.run(c.Name, c.Seed).Hash
+		if ok {
+			r.known.Store(key, known)
+		}
 	}
 	return nil
 }
@@ -145,23 +145,6 @@ func splitConfig(text []byte) (key [sha256.Size]byte, own ownLines, ok bool) {
 		return key, own, false
 	}
 	return sha256.Sum256(kept.Bytes()), own, true
-}
-
-// newKnownConfig returns the part that a config shares with configs of other names and seeds.
-func newKnownConfig(c train.Config, identity []byte) *knownConfig {
-	k := &knownConfig{config: c.WithoutSource()}
-	if c.Init == nil { // a start often depends on the seed
-		k.before, k.after, k.hasIdentity = bytes.Cut(identity, fmt.Appendf(nil, "\nseed: %d\n", c.Seed))
-	}
-	k.settings = sync.OnceValues(func() ([]Setting, error) { return settingsOf(k.config) })
-	return k
-}
-
-func (k *knownConfig) hash(seed uint64) string {
-	text := make([]byte, 0, len(k.before)+len(k.after)+32)
-	text = append(append(text, k.before...), "\nseed: "...)
-	text = append(strconv.AppendUint(text, seed, 10), '\n')
-	return rundir.FileHash(append(text, k.after...))
 }
 
 // Settings lists an entry's settings by key path, without name and seed, in the order of the config. Entries of a
