@@ -146,8 +146,7 @@ func TestCheckHealthy(t *testing.T) {
 	must.OK(t, json.Unmarshal(readFile(t, path), &record))
 	delete(record, "files")
 	delete(record, "sum")
-	old, err := json.Marshal(record)
-	must.OK(t, err)
+	old := must.Get(json.Marshal(record))(t)
 	writeFile(t, path, old)
 	if o := call(t, "check", "run"); o.code != 0 || o.out != "run: there is nothing to check against: the run failed, or an earlier version made it\n" {
 		t.Error(o)

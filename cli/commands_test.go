@@ -91,8 +91,7 @@ func checkFolder(t *testing.T, dir string) {
 	t.Helper()
 	want := regexp.MustCompile(`^(\.lock|checkpoint\.safetensors|codes\.npy|config\.yaml|events\.out\.tfevents\.\d+\.unravel|factors\.npy|` +
 		`figures|fit\.json|log\.jsonl|metrics\.(csv|json)|report\.html|run\.json|state\.json)$`)
-	entries, err := os.ReadDir(dir)
-	must.OK(t, err)
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		if !want.MatchString(e.Name()) {
 			t.Errorf("there is a file %s", e.Name())
@@ -121,8 +120,7 @@ func checkConfig(t *testing.T, dir string) {
 	t.Helper()
 	stored := filepath.Join(dir, "config.yaml")
 	text := readFile(t, stored)
-	c, err := train.Load(stored, text)
-	must.OK(t, err)
+	c := must.Get(train.Load(stored, text))(t)
 	if again, err := c.Encode(); err != nil || string(again) != string(text) {
 		t.Errorf("the stored config is not its own encoding: %v\n%s\nbecomes\n%s", err, text, again)
 	}
@@ -168,10 +166,8 @@ func checkLog(t *testing.T, dir string, last float64) {
 // checkCodes wants a point on the torus for each of 256 images, and their levels.
 func checkCodes(t *testing.T, codesFile, factorsFile string) {
 	t.Helper()
-	codes, err := npy.ReadFile[float32](codesFile)
-	must.OK(t, err)
-	factors, err := npy.ReadFile[int64](factorsFile)
-	must.OK(t, err)
+	codes := must.Get(npy.ReadFile[float32](codesFile))(t)
+	factors := must.Get(npy.ReadFile[int64](factorsFile))(t)
 	if fmt.Sprint(codes.Shape, factors.Shape) != "[256 4] [256 2]" {
 		t.Fatalf("shapes %v and %v", codes.Shape, factors.Shape)
 	}
@@ -276,8 +272,7 @@ func TestEvalFactorValues(t *testing.T) {
 	dir := finished(t)
 	codes, factors := filepath.Join(dir, "codes.npy"), filepath.Join(dir, "factors.npy")
 	want := succeed(t, "eval", "--codes", codes, "--factors", factors, "--types=circular", "--metrics", chosen)
-	a, err := npy.ReadFile[int64](factors)
-	must.OK(t, err)
+	a := must.Get(npy.ReadFile[int64](factors))(t)
 	for i := range a.Data {
 		a.Data[i] = a.Data[i] + math.MaxInt64 - 100
 		if i%2 == 1 {
@@ -366,8 +361,7 @@ func TestDataShow(t *testing.T) {
 
 func decodePNG(t *testing.T, path string) (width int) {
 	t.Helper()
-	picture, err := png.Decode(bytes.NewReader(readFile(t, path)))
-	must.OK(t, err)
+	picture := must.Get(png.Decode(bytes.NewReader(readFile(t, path))))(t)
 	return picture.Bounds().Dx()
 }
 
@@ -396,8 +390,7 @@ func TestList(t *testing.T) {
 	if one := succeed(t, "list", "losses", "lsbd").out; !regexp.MustCompile(`(?m)^  weight +number or ramp +100\S* +factor in the total: gamma$`).MatchString(one) {
 		t.Errorf("the options of lsbd:\n%s", one)
 	}
-	source, err := configs.Read(configs.Quickstart)
-	must.OK(t, err)
+	source := must.Get(configs.Read(configs.Quickstart))(t)
 	if one := succeed(t, "list", "configs", configs.Quickstart).out; one != "# yaml-language-server: $schema=unravel.schema.json\n"+string(source) {
 		t.Errorf("the quickstart:\n%s", one)
 	}

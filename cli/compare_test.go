@@ -262,15 +262,12 @@ func TestCompareImages(t *testing.T) {
 func runFolders(t *testing.T, runs map[string][]string) {
 	t.Helper()
 	for dir, overrides := range runs {
-		c, err := train.Load("tiny.yaml", []byte(tiny), overrides[1:]...)
-		must.OK(t, err)
-		text, err := c.Encode()
-		must.OK(t, err)
+		c := must.Get(train.Load("tiny.yaml", []byte(tiny), overrides[1:]...))(t)
+		text := must.Get(c.Encode())(t)
 		must.OK(t, os.Mkdir(dir, 0o777))
 		writeFile(t, dir+"/config.yaml", text)
 		writeFile(t, dir+"/metrics.json", []byte(fmt.Sprintf(`[{"name":"mig","value":%s,"better":"higher"},{"name":"dci","value":0.5,"better":"higher"}]`, overrides[0])))
-		run, err := rundir.Open(dir)
-		must.OK(t, err)
+		run := must.Get(rundir.Open(dir))(t)
 		must.OK(t, errors.Join(new(rundir.Record).Write(run), run.Close()))
 	}
 }

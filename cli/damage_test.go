@@ -134,11 +134,9 @@ func TestOtherCheckpoint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := finished(t)
 			must.OK(t, os.Remove(filepath.Join(dir, checkpoint+".prev")))
-			f, err := safetensors.ReadFile(filepath.Join(dir, checkpoint))
-			must.OK(t, err)
+			f := must.Get(safetensors.ReadFile(filepath.Join(dir, checkpoint)))(t)
 			f.Metadata["unravel.state"] = c.state
-			content, err := safetensors.Encode(f)
-			must.OK(t, err)
+			content := must.Get(safetensors.Encode(f))(t)
 			writeFile(t, filepath.Join(dir, checkpoint), content)
 			checkMistake(t, call(t, "eval", "--run", dir), 1, filepath.Join(dir, checkpoint), c.word)
 			checkMistake(t, call(t, "train", "--resume", "--run", dir), 1, filepath.Join(dir, checkpoint), c.word)

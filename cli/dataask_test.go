@@ -92,8 +92,7 @@ func checkSheet(t *testing.T) {
 	t.Helper()
 	s := files.NewFolder()
 	s.Path, s.Size = "photos", datasets.PictureSize{8, 8}
-	d, err := s.Build(0)
-	must.OK(t, err)
+	d := must.Get(s.Build(0))(t)
 	var pairs [][2]int
 	var labels []string
 	for n, line := range strings.Split(strings.TrimSpace(string(readFile(t, "pairs.csv"))), "\n") {

@@ -35,8 +35,7 @@ func words(text string) string { return strings.Join(strings.Fields(text), " ") 
 // ownData sets a temporary folder for data sets.
 func ownData(t *testing.T) string {
 	t.Helper()
-	root, err := os.MkdirTemp("", "unravel-data")
-	must.OK(t, err)
+	root := must.Get(os.MkdirTemp("", "unravel-data"))(t)
 	t.Cleanup(func() { _ = os.RemoveAll(root) }) // mapped files remain on Windows
 	t.Setenv(cache.RootVariable, root)
 	return root
@@ -306,16 +305,13 @@ func TestInputsRecord(t *testing.T) {
 // otherSprites returns the small file with one different pixel.
 func otherSprites(t *testing.T) []byte {
 	t.Helper()
-	z, err := npy.OpenNPZ("one.npz")
-	must.OK(t, err)
+	z := must.Get(npy.OpenNPZ("one.npz"))(t)
 	defer z.Close()
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
 	for _, name := range []string{"imgs", "latents_classes"} {
-		r, err := z.Open(name)
-		must.OK(t, err)
-		a, err := npy.ReadAll[uint8](r)
-		must.OK(t, err)
+		r := must.Get(z.Open(name))(t)
+		a := must.Get(npy.ReadAll[uint8](r))(t)
 		if name == "imgs" {
 			a.Data[5] ^= 1
 		}
@@ -332,8 +328,7 @@ func otherSprites(t *testing.T) []byte {
 // A single file of a set can be fetched, and an alternative replaces the required file.
 func TestDataFile(t *testing.T) {
 	root := ownData(t)
-	folder, err := filepath.Abs(filepath.Join("..", "datasets", "public", "testdata", "dsprites"))
-	must.OK(t, err)
+	folder := must.Get(filepath.Abs(filepath.Join("..", "datasets", "public", "testdata", "dsprites")))(t)
 	hdf5 := strings.TrimSuffix(spritesFile, ".npz") + ".hdf5"
 	if o := call(t, "data", "fetch", "dsprites", "--from", filepath.Join(folder, hdf5)); o.code != 1 || !strings.Contains(o.log, "it has 205312 bytes; want 28024106") {
 		t.Error(o)

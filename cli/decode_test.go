@@ -50,8 +50,7 @@ func trained(t *testing.T, text string) string {
 // array reads a float32 array.
 func array(t *testing.T, path string) *npy.Array[float32] {
 	t.Helper()
-	a, err := npy.ReadFile[float32](path)
-	must.OK(t, err)
+	a := must.Get(npy.ReadFile[float32](path))(t)
 	return a
 }
 
@@ -61,12 +60,9 @@ func TestDecodeLinear(t *testing.T) {
 	dir := trained(t, linear)
 	weights := filepath.Join(t.TempDir(), "w.safetensors")
 	succeed(t, "export", "--run", dir, "--out", weights)
-	f, err := safetensors.ReadFile(weights)
-	must.OK(t, err)
-	matrix, err := f.Float32s("decoder/image1/weight", 3, 64)
-	must.OK(t, err)
-	offset, err := f.Float32s("decoder/image1/bias", 64)
-	must.OK(t, err)
+	f := must.Get(safetensors.ReadFile(weights))(t)
+	matrix := must.Get(f.Float32s("decoder/image1/weight", 3, 64))(t)
+	offset := must.Get(f.Float32s("decoder/image1/bias", 64))(t)
 	out, again := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "again")
 	var r, other coding.Decoded
 	args := []string{"decode", "--run", dir, "--images", "5,0,7", "--samples", "130", "--steps", "4", "--json", "--out"}
@@ -235,8 +231,7 @@ func TestDecodeMistakes(t *testing.T) {
 // topFiles lists the files directly in a folder with their contents.
 func topFiles(t *testing.T, dir string) (list []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	must.OK(t, err)
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		if !e.IsDir() {
 			list = append(list, fmt.Sprintf("%s %x", e.Name(), readFile(t, filepath.Join(dir, e.Name()))))

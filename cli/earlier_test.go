@@ -20,8 +20,7 @@ import (
 // copyEarlier copies a run of an earlier version to the folder run in a temporary current folder.
 func copyEarlier(t *testing.T, name string) {
 	t.Helper()
-	from, err := filepath.Abs(filepath.Join("testdata/earlier", name))
-	must.OK(t, err)
+	from := must.Get(filepath.Abs(filepath.Join("testdata/earlier", name)))(t)
 	t.Chdir(t.TempDir())
 	must.OK(t, os.CopyFS("run", os.DirFS(from)))
 }
@@ -29,10 +28,8 @@ func copyEarlier(t *testing.T, name string) {
 // sameCodes wants the codes of two files to differ only by rounding.
 func sameCodes(t *testing.T, got, want string) {
 	t.Helper()
-	a, err := npy.ReadFile[float32](got)
-	must.OK(t, err)
-	b, err := npy.ReadFile[float32](want)
-	must.OK(t, err)
+	a := must.Get(npy.ReadFile[float32](got))(t)
+	b := must.Get(npy.ReadFile[float32](want))(t)
 	if !slices.EqualFunc(a.Data, b.Data, func(x, y float32) bool { return math.Abs(float64(x-y)) <= 1e-5 }) {
 		t.Errorf("codes %v, want %v", a.Data, b.Data)
 	}

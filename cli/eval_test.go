@@ -56,8 +56,7 @@ func measure(t *testing.T, args ...string) (map[string]measured, string) {
 func needNoLevels(t *testing.T, all map[string]measured) bool {
 	t.Helper()
 	for name := range all {
-		m, err := metrics.Named(name)
-		must.OK(t, err)
+		m := must.Get(metrics.Named(name))(t)
 		if n, ok := m.Value.(metrics.Needy); !ok || n.Needs() != metrics.NoLevels {
 			return false
 		}

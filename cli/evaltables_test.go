@@ -87,8 +87,7 @@ func TestEvalForms(t *testing.T) {
 // Random codes have no information about angles, even if every angle occurs in only one row. With 20 equal arcs, NumPy
 // gives the variance 1.949 or 1.968, depending on the assignment of columns to factors.
 func TestEvalAngles(t *testing.T) {
-	source, err := filepath.Abs(filepath.Join("testdata", "tables", "angles.npz"))
-	must.OK(t, err)
+	source := must.Get(filepath.Abs(filepath.Join("testdata", "tables", "angles.npz")))(t)
 	got, _ := measure(t, "--codes", source, "--types", "circular:360", "--metrics", "variance,explicitness")
 	if v := got["variance"].Value; math.Abs(v-1.968) > 5e-4 || !strings.Contains(strings.Join(got["variance"].Notes, ";"), "500 angles in 500 rows are levels as 20 equal arcs") {
 		t.Errorf("variance %v, notes %q", v, got["variance"].Notes)

@@ -32,13 +32,11 @@ func startedBy(t testing.TB, dir string, kill int, args ...string) (o outcome, c
 	base := t.TempDir()
 	var files [3]*os.File
 	for i := range files {
-		f, err := os.Create(filepath.Join(base, fmt.Sprint(i)))
-		must.OK(t, err)
+		f := must.Get(os.Create(filepath.Join(base, fmt.Sprint(i))))(t)
 		defer f.Close() // read by name
 		files[i] = f
 	}
-	program, err := os.Executable()
-	must.OK(t, err)
+	program := must.Get(os.Executable())(t)
 	attr := &syscall.ProcAttr{Dir: dir, Env: append(os.Environ(), asProgram+"=1", fmt.Sprint("GOMAXPROCS=", runtime.GOMAXPROCS(0))), Sys: &syscall.SysProcAttr{Ptrace: true}}
 	for _, f := range files {
 		attr.Files = append(attr.Files, f.Fd())

@@ -140,8 +140,7 @@ func checkNoTrace(t testing.TB, o outcome) {
 func finished(t testing.TB) string {
 	t.Helper()
 	finishedOnce.Do(func() {
-		dir, err := os.MkdirTemp("", "unravel")
-		must.OK(t, err)
+		dir := must.Get(os.MkdirTemp("", "unravel"))(t)
 		config := filepath.Join(dir, "tiny.yaml")
 		writeFile(t, config, []byte(tiny))
 		finishedDir = filepath.Join(dir, "run")
@@ -161,12 +160,10 @@ var (
 // tensors returns the parameters and optimiser states of a run, bit for bit.
 func tensors(t testing.TB, dir string) map[string]string {
 	t.Helper()
-	f, err := safetensors.ReadFile(filepath.Join(dir, "checkpoint.safetensors"))
-	must.OK(t, err)
+	f := must.Get(safetensors.ReadFile(filepath.Join(dir, "checkpoint.safetensors")))(t)
 	all := map[string]string{}
 	for _, x := range f.Tensors {
-		one, err := safetensors.Encode(&safetensors.File{Tensors: []safetensors.Tensor{x}})
-		must.OK(t, err)
+		one := must.Get(safetensors.Encode(&safetensors.File{Tensors: []safetensors.Tensor{x}}))(t)
 		all[x.Name] = string(one)
 	}
 	if len(all) < 10 {

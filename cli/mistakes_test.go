@@ -231,8 +231,7 @@ func TestRunFolders(t *testing.T) {
 		}
 	}
 	checkMistake(t, call(t, "train", "--resume", "--run", taken, "seed=5"), 2, "resumed with the config it was started with", "seed: the run began with 1, now 5", "init={run: DIR}")
-	held, err := rundir.Open(taken)
-	must.OK(t, err)
+	held := must.Get(rundir.Open(taken))(t)
 	checkMistake(t, call(t, "train", "--resume", "--run", taken, "train.epochs=9"), 1, taken, "another process holds the run")
 	succeed(t, "eval", "--run", taken) // reading is possible
 	must.OK(t, held.Close())

@@ -31,8 +31,7 @@ import (
 // of a link, an anchor or a picture is missing.
 func siteFiles(t *testing.T) map[string][]byte {
 	t.Helper()
-	files, err := builtSite()
-	must.OK(t, err)
+	files := must.Get(builtSite())(t)
 	return files
 }
 
@@ -52,8 +51,7 @@ var builtSite = sync.OnceValues(func() (map[string][]byte, error) {
 // madePages returns the pages made from the code.
 func madePages(t *testing.T) []docs.ReferencePage {
 	t.Helper()
-	pages, err := currentPages()
-	must.OK(t, err)
+	pages := must.Get(currentPages())(t)
 	return pages
 }
 

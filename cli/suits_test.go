@@ -119,8 +119,7 @@ func TestTooLarge(t *testing.T) {
 		}
 	}
 	t.Chdir(t.TempDir())
-	f, err := os.Create("huge.yaml")
-	must.OK(t, err)
+	f := must.Get(os.Create("huge.yaml"))(t)
 	if err := errors.Join(f.Truncate(1<<40), f.Close()); err != nil { // a sparse file of zeros
 		t.Skip(err)
 	}

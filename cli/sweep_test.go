@@ -256,8 +256,7 @@ func TestTableTrains(t *testing.T) {
 	if !strings.Contains(o.out, "2 of 2 runs not converged") || !strings.Contains(o.log, "2 of 2 runs  100 %") {
 		t.Error(o)
 	}
-	info, err := os.Stat(filepath.Join(dir, "r_quick_seed0", "run.json"))
-	must.OK(t, err)
+	info := must.Get(os.Stat(filepath.Join(dir, "r_quick_seed0", "run.json")))(t)
 	if again := succeed(t, "table", own, "--runs", dir); again.out != o.out {
 		t.Errorf("%v\nfirst %v", again, o)
 	}

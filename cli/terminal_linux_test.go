@@ -36,8 +36,7 @@ func typing(t *testing.T, typed string, columns uint16, args ...string) string {
 	if err := unix.IoctlSetPointerInt(int(control.Fd()), unix.TIOCSPTLCK, 0); err != nil {
 		t.Skip("there are no terminals here:", err)
 	}
-	number, err := unix.IoctlGetInt(int(control.Fd()), unix.TIOCGPTN)
-	must.OK(t, err)
+	number := must.Get(unix.IoctlGetInt(int(control.Fd()), unix.TIOCGPTN))(t)
 	terminal, err := os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Skip("there are no terminals here:", err)

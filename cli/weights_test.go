@@ -90,8 +90,7 @@ func TestExportFiles(t *testing.T) {
 			}
 			continue
 		}
-		f, err := safetensors.Decode(data)
-		must.OK(t, err)
+		f := must.Get(safetensors.Decode(data))(t)
 		of := "decoder/"
 		if all := slices.ContainsFunc(f.Tensors, func(x safetensors.Tensor) bool { return !strings.HasPrefix(x.Name, of) }); all != (args == "") {
 			t.Errorf("%s has other tensors than those of its part: %v", file, all)
@@ -105,12 +104,10 @@ func TestImportForeign(t *testing.T) {
 	file := filepath.Join(here, "w.safetensors")
 	succeed(t, "export", "--run", dir, "--out", file)
 	change := func(name string, f func(*safetensors.File)) string {
-		w, err := safetensors.ReadFile(file)
-		must.OK(t, err)
+		w := must.Get(safetensors.ReadFile(file))(t)
 		w.Metadata = nil
 		f(w)
-		data, err := safetensors.Encode(w)
-		must.OK(t, err)
+		data := must.Get(safetensors.Encode(w))(t)
 		path := filepath.Join(here, name)
 		writeFile(t, path, data)
 		return path
@@ -185,8 +182,7 @@ func TestImportForeign(t *testing.T) {
 func TestExportMetadata(t *testing.T) {
 	dir := finished(t)
 	succeed(t, "export", "--run", dir)
-	f, err := safetensors.ReadFile(filepath.Join(dir, "weights.safetensors"))
-	must.OK(t, err)
+	f := must.Get(safetensors.ReadFile(filepath.Join(dir, "weights.safetensors")))(t)
 	var networks map[string]struct {
 		Input, Output []int
 		Layers        []struct {
@@ -235,8 +231,7 @@ func TestImportBatchNorm(t *testing.T) {
 		t.Errorf("no remark on the counter: %v", o)
 	}
 	succeed(t, "encode", "--run", run, "--out", out)
-	want, err := npy.ReadFile[float32]("codes.npy")
-	must.OK(t, err)
+	want := must.Get(npy.ReadFile[float32]("codes.npy"))(t)
 	got, err := npy.ReadFile[float32](out)
 	if err != nil || !slices.Equal(got.Shape, want.Shape) {
 		t.Fatalf("codes of shape %v, want %v: %v", got.Shape, want.Shape, err)

@@ -67,8 +67,7 @@ func dlsbd() *DLSBD { return &DLSBD{Omega: 10, Aggregate: factor.Mean} }
 
 func compute(t testing.TB, m Metric, in *Input) Result {
 	t.Helper()
-	r, err := m.Compute(ctx, in)
-	must.OK(t, err)
+	r := must.Get(m.Compute(ctx, in))(t)
 	return r
 }
 

@@ -193,8 +193,7 @@ func TestUnevenAngles(t *testing.T) {
 			}
 			values = append(values, a*unit)
 		}
-		z, err := FromRows(codes)
-		must.OK(t, err)
+		z := must.Get(FromRows(codes))(t)
 		in := &Input{Codes: z}
 		turn := Column{Name: "turn", Values: values, Type: ColumnType{Kind: factor.Circular, Period: 360 * unit}}
 		must.OK(t, in.SetFactors([]Column{turn}, 0))
@@ -231,8 +230,7 @@ func TestSampledNoise(t *testing.T) {
 			m := dlsbd()
 			m.Bootstrap = 100
 			measure := func(seed uint64) Result {
-				r, err := Evaluate(ctx, rowsOf(in, rows), seed, []Choice{{Name: "dlsbd", Value: m}})
-				must.OK(t, err)
+				r := must.Get(Evaluate(ctx, rowsOf(in, rows), seed, []Choice{{Name: "dlsbd", Value: m}}))(t)
 				return r[0]
 			}
 			r := measure(1)

@@ -58,8 +58,7 @@ func TestDownstreamGolden(t *testing.T) {
 				near(t, string(p)+" of "+in.Factors[j].Name, got[j], v, tolerance)
 			}
 		}
-		weights, err := CrossValidate(in, w.TrainRows)
-		must.OK(t, err)
+		weights := must.Get(CrossValidate(in, w.TrainRows))(t)
 		for j, c := range w.LogisticCVC {
 			near(t, "weight of "+in.Factors[j].Name, weights[j]/c, 1, 1e-12)
 		}
@@ -88,8 +87,7 @@ func TestDownstreamOracles(t *testing.T) {
 		near(t, "the first rows have one level of three", r4.Grids[0].Values[0][0], 1.0/3, 1e-12)
 		near(t, "the largest size", r4.Value, 1, 0)
 		near(t, "the smallest size", r4.Part("per_size")[0], average(r4.Grids[0].Values[0]), 1e-12)
-		r, err := Evaluate(ctx, in, 1, []Choice{{Name: "downstream", Value: downstream(p, 12, 6, 100)}})
-		must.OK(t, err)
+		r := must.Get(Evaluate(ctx, in, 1, []Choice{{Name: "downstream", Value: downstream(p, 12, 6, 100)}}))(t)
 		g := r[0].Grids[0]
 		if !slices.Equal(g.Rows, []string{"6", "12"}) || len(g.Values[1]) != 2 || !slices.Contains(r[0].Notes, "there are 12 rows for training: the sizes 100 are left out") {
 			t.Errorf("%s: %+v", p, r[0])

@@ -24,8 +24,7 @@ func encoded(t testing.TB, name string) (*Input, factor.SubCodes) {
 		s := &drawnsets.Entangled{Encoder: name, Levels: 11}
 		codes, d, err := s.Codes(0)
 		must.OK(t, err)
-		set, err := s.Build(0)
-		must.OK(t, err)
+		set := must.Get(s.Build(0))(t)
 		in := &Input{Codes: matrix.Matrix{Rows: set.Len(), Cols: d, Data: codes}, Levels: datasets.Levels(set), Factors: set.Factors()}
 		if name == "random" {
 			in.Codes.Data = readArray[float64](t, "testdata/enriching/"+name+".npy").Data

@@ -82,8 +82,7 @@ func goldenInput(t *testing.T, dir string) *Input {
 
 func golden[T npy.Element](t *testing.T, dir, name string) *npy.Array[T] {
 	t.Helper()
-	a, err := npy.ReadFile[T](filepath.Join(dir, name))
-	must.OK(t, err)
+	a := must.Get(npy.ReadFile[T](filepath.Join(dir, name)))(t)
 	return a
 }
 

@@ -22,8 +22,7 @@ func mig() *MIG {
 
 func readArray[T npy.Element](t testing.TB, path string) *npy.Array[T] {
 	t.Helper()
-	a, err := npy.ReadFile[T](path)
-	must.OK(t, err)
+	a := must.Get(npy.ReadFile[T](path))(t)
 	return a
 }
 

@@ -101,8 +101,7 @@ func TestSAPErrors(t *testing.T) {
 func TestSplit(t *testing.T) {
 	in := gridInput(ordinals(10, 9), 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), math.Sin(float64(l[1])) })
 	value := func(seed uint64) Result {
-		r, err := Evaluate(ctx, in, seed, []Choice{{Name: "sap", Value: sap()}})
-		must.OK(t, err)
+		r := must.Get(Evaluate(ctx, in, seed, []Choice{{Name: "sap", Value: sap()}}))(t)
 		return r[0]
 	}
 	a, b, c := value(1), value(1), value(2)

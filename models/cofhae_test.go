@@ -31,10 +31,8 @@ func TestHierarchicalCodes(t *testing.T) {
 	g := nn.NewGraph(m.Params())
 	p := built(t, g, m, m.Objectives()[0], n, 1)
 	rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
-	codes, err := m.Encode(g, p.Outputs.Images)
-	must.OK(t, err)
-	decoded, err := m.(Decoder).Decode(g, codes)
-	must.OK(t, err)
+	codes := must.Get(m.Encode(g, p.Outputs.Images))(t)
+	decoded := must.Get(m.(Decoder).Decode(g, codes))(t)
 	v := values(t, codes, p.Outputs.Logits, decoded, p.Outputs.Active, p.Outputs.Sample)
 	for i, want := range v[1] {
 		if math.Abs(float64(v[2][i]-want)) > 1e-6 {
@@ -72,8 +70,7 @@ func TestSoftOptions(t *testing.T) {
 	rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
 	free, _, err := m.(*cofhae).heads(g, p.Outputs.Images)
 	must.OK(t, err)
-	codes, err := m.Encode(g, p.Outputs.Images)
-	must.OK(t, err)
+	codes := must.Get(m.Encode(g, p.Outputs.Images))(t)
 	v := values(t, p.Outputs.Options, p.Outputs.Sample, free, codes)
 	for i := range n { // codes for metrics have hard options at any tau
 		if a := v[3][7*i]; a != 1 && a != 2 {

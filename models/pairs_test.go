@@ -40,14 +40,11 @@ func masksOf(t *testing.T, r mergeRule, rows ...[]float32) []float32 {
 	t.Helper()
 	d := len(rows[0])
 	g := nn.NewGraph(nn.NewParams(1))
-	mu, err := g.Input("mu", 2, d)
-	must.OK(t, err)
-	l, err := g.Input("log variance", 2, d)
-	must.OK(t, err)
+	mu := must.Get(g.Input("mu", 2, d))(t)
+	l := must.Get(g.Input("log variance", 2, d))(t)
 	copy(nn.Data(mu), slices.Concat(rows[0], rows[1]))
 	copy(nn.Data(l), slices.Concat(rows[2], rows[3]))
-	mask, err := pairMask(mu, l, r)
-	must.OK(t, err)
+	mask := must.Get(pairMask(mu, l, r))(t)
 	v := values(t, mask)[0]
 	if !slices.Equal(v[:d], v[d:]) {
 		t.Errorf("the rows of a pair have the masks %v", v)
@@ -146,8 +143,7 @@ func checkGolden(t *testing.T, name string, dt tensor.Dtype, in *pairGolden, r m
 	linear := node(gorgonia.Mean(node(gorgonia.Sum(node(gorgonia.HadamardProd(input("c", in.C), z)), 1))))
 	kl := node(losses.KLGaussianLogVariance(mean, logVariance))
 	total := node(gorgonia.Add(kl, linear))
-	grads, err := gorgonia.Grad(total, mu, l)
-	must.OK(t, err)
+	grads := must.Get(gorgonia.Grad(total, mu, l))(t)
 	vm := gorgonia.NewTapeMachine(g)
 	defer vm.Close()
 	must.OK(t, vm.RunAll())
@@ -220,8 +216,7 @@ func runPairs(t *testing.T, m Model, labelled bool, images, noise []float32) pai
 	node := gradcheck.Must(t)
 	total := node(gorgonia.Add(node(losses.BernoulliReconstruction(p.Outputs.Images, p.Outputs.Logits)), node(p.Outputs.Posteriors[0].KL())))
 	_, learnables := g.Reached(total)
-	grads, err := gorgonia.Grad(total, learnables...)
-	must.OK(t, err)
+	grads := must.Get(gorgonia.Grad(total, learnables...))(t)
 	v := values(t, append([]*gorgonia.Node{total, p.Outputs.Codes, p.Outputs.LogVariance}, grads...)...)
 	return pairRun{v[0], v[1], v[2], v[3:]}
 }

@@ -27,8 +27,7 @@ train: {epochs: 3, batch: 100, figures: false}
 
 func judgedConfig(t *testing.T, overrides ...string) Config {
 	t.Helper()
-	c, err := Load("judged.yaml", []byte(judged), overrides...)
-	must.OK(t, err)
+	c := must.Get(Load("judged.yaml", []byte(judged), overrides...))(t)
 	return c
 }
 

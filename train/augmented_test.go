@@ -24,8 +24,7 @@ metrics: [mig]
 
 func loadViews(t testing.TB, overrides ...string) Config {
 	t.Helper()
-	c, err := Load("views.yaml", []byte(viewsConfig), overrides...)
-	must.OK(t, err)
+	c := must.Get(Load("views.yaml", []byte(viewsConfig), overrides...))(t)
 	return c
 }
 
@@ -93,10 +92,8 @@ func TestNoEpochs(t *testing.T) {
 	if r.Epochs != 0 || r.Steps != 0 || len(r.Metrics) != 1 {
 		t.Errorf("%+v", r)
 	}
-	e, err := NewExperiment(c)
-	must.OK(t, err)
-	codes, err := e.Codes(t.Context())
-	must.OK(t, err)
+	e := must.Get(NewExperiment(c))(t)
+	codes := must.Get(e.Codes(t.Context()))(t)
 	want, err := e.Evaluate(t.Context(), codes, c.Metrics.Final)
 	if err != nil || want[0].Value != r.Metrics[0].Value {
 		t.Errorf("%v, %v; want %v", r.Metrics, err, want)

@@ -26,8 +26,7 @@ func events(t testing.TB, dir string) (list []*tfevents.Event) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("files of events: %v, %v", files, err)
 	}
-	f, err := os.Open(files[0])
-	must.OK(t, err)
+	f := must.Get(os.Open(files[0]))(t)
 	defer f.Close()
 	for r := tfevents.NewReader(f); ; {
 		e, err := r.Next()
@@ -133,8 +132,7 @@ func TestBoardSession(t *testing.T) {
 		t.Errorf("%d events of settings, status %d", len(stepsOf(list, tfevents.SessionStartTag)), status())
 	}
 	at := slices.IndexFunc(list, func(e *tfevents.Event) bool { return e.Tag() == tfevents.SessionStartTag })
-	settings, err := watch.Settings(string(readRunFile(t, dir, "config.yaml")))
-	must.OK(t, err)
+	settings := must.Get(watch.Settings(string(readRunFile(t, dir, "config.yaml"))))(t)
 	if want := tfevents.SessionStart(settings, list[0].Time()); !bytes.Equal(list[at].Values[0].Plugin.Content, want.Plugin.Content) {
 		t.Error("the settings are not those of the longer training")
 	}

@@ -13,8 +13,7 @@ import (
 // Configs without the key and configs with the CPU are equal.
 func TestDeviceKey(t *testing.T) {
 	hash := func(overrides ...string) string {
-		h, err := load(t, overrides...).Hash()
-		must.OK(t, err)
+		h := must.Get(load(t, overrides...).Hash())(t)
 		return h
 	}
 	if hash() != hash("train.device=cpu") || hash() == hash("train.device=gpu") || hash("train.device=gpu") == hash("train.device=gpu:1") {

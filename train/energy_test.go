@@ -24,8 +24,7 @@ train: {epochs: 2, batch: 64, figures: false}
 func TestEnergyResumes(t *testing.T) {
 	long.NotShort(t)
 	load := func(overrides ...string) Config {
-		c, err := Load("energy.yaml", []byte(energy), overrides...)
-		must.OK(t, err)
+		c := must.Get(Load("energy.yaml", []byte(energy), overrides...))(t)
 		return c
 	}
 	whole, dir, without := t.TempDir(), t.TempDir(), t.TempDir()

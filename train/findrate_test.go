@@ -16,8 +16,7 @@ import (
 // rates tests the rates of the tiny experiment.
 func rates(t *testing.T, test RateTest, overrides ...string) *Rates {
 	t.Helper()
-	r, err := FindRate(context.Background(), load(t, overrides...), test)
-	must.OK(t, err)
+	r := must.Get(FindRate(context.Background(), load(t, overrides...), test))(t)
 	return r
 }
 

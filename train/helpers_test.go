@@ -44,16 +44,14 @@ func TestMain(m *testing.M) {
 // load reads the tiny config with overrides.
 func load(t testing.TB, overrides ...string) Config {
 	t.Helper()
-	c, err := Load("tiny.yaml", []byte(tiny), overrides...)
-	must.OK(t, err)
+	c := must.Get(Load("tiny.yaml", []byte(tiny), overrides...))(t)
 	return c
 }
 
 // trainIn runs an experiment in a folder.
 func trainIn(t testing.TB, dir string, c Config, resume bool) *Result {
 	t.Helper()
-	r, err := Run(context.Background(), c, Options{Dir: dir, Resume: resume})
-	must.OK(t, err)
+	r := must.Get(Run(context.Background(), c, Options{Dir: dir, Resume: resume}))(t)
 	return r
 }
 

@@ -31,8 +31,7 @@ func TestRegularised(t *testing.T) {
 		"similarities": {"supervision={similarity: {count: 50}}", "losses=[{variance: {weight: 10}}, dip-i]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := Load("regularised.yaml", []byte(regularised), overrides...)
-			must.OK(t, err)
+			c := must.Get(Load("regularised.yaml", []byte(regularised), overrides...))(t)
 			whole, dir := t.TempDir(), t.TempDir()
 			first := trainIn(t, whole, c, false)
 			if v := first.Losses["unsupervised"]["variance"]; !(v > 0) || math.IsInf(v, 0) {

@@ -25,8 +25,7 @@ train: {epochs: 3, batch: 32, figures: false}
 
 func loadRecorded(t *testing.T, overrides ...string) Config {
 	t.Helper()
-	c, err := Load("x.yaml", []byte(recorded), overrides...)
-	must.OK(t, err)
+	c := must.Get(Load("x.yaml", []byte(recorded), overrides...))(t)
 	return c
 }
 

@@ -29,8 +29,7 @@ metrics: []
 // bits of an uninterrupted run.
 func TestSentenceNetworks(t *testing.T) {
 	config := func(overrides ...string) Config {
-		c, err := Load("sentences.yaml", []byte(sentences), overrides...)
-		must.OK(t, err)
+		c := must.Get(Load("sentences.yaml", []byte(sentences), overrides...))(t)
 		return c
 	}
 	whole, dir := t.TempDir(), t.TempDir()

@@ -29,8 +29,7 @@ metrics: []
 // validationLosses returns the validation losses in the log of a run, by name.
 func validationLosses(t *testing.T, dir string) (values map[string][]float64) {
 	t.Helper()
-	r, err := rundir.View(dir)
-	must.OK(t, err)
+	r := must.Get(rundir.View(dir))(t)
 	values = map[string][]float64{}
 	must.OK(t, r.ReadLog(func(l rundir.Line) {
 		for name, v := range l.Losses["validation"] {
@@ -42,8 +41,7 @@ func validationLosses(t *testing.T, dir string) (values map[string][]float64) {
 
 func runOf(t *testing.T, text string, o Options, overrides ...string) (*Result, error) {
 	t.Helper()
-	c, err := Load("validated.yaml", []byte(text), overrides...)
-	must.OK(t, err)
+	c := must.Get(Load("validated.yaml", []byte(text), overrides...))(t)
 	return Run(context.Background(), c, o)
 }
 
@@ -81,8 +79,7 @@ func TestValidation(t *testing.T) {
 func TestValidationHoldsOut(t *testing.T) {
 	c, err := Load("validated.yaml", []byte(validated), "train.validation.fraction=0.25", "train.hold_out=0.5", "supervision={labels: {fraction: 0.5}}", "losses=[reconstruction, kl, variance]", "model.vae.latent=4")
 	must.OK(t, err)
-	e, err := NewExperiment(c)
-	must.OK(t, err)
+	e := must.Get(NewExperiment(c))(t)
 	n := e.Data.Len()
 	if len(e.HeldOut) != n/2 || len(e.validated) != n/8 || len(e.Split.Unlabelled) != n-n/2-n/8 {
 		t.Errorf("%d held out, %d to validate on, %d to train on of %d", len(e.HeldOut), len(e.validated), len(e.Split.Unlabelled), n)
@@ -101,8 +98,7 @@ func TestValidationHoldsOut(t *testing.T) {
 	l, _, err := e.compile()
 	must.OK(t, err)
 	defer l.Close()
-	first, err := e.validation.Measure(context.Background())
-	must.OK(t, err)
+	first := must.Get(e.validation.Measure(context.Background()))(t)
 	again, err := e.validation.Measure(context.Background())
 	if err != nil || len(again.Values) != 4 || again.Values[3] == 0 {
 		t.Fatalf("%v, %v; want the variance of labelled images", again, err)
@@ -139,8 +135,7 @@ func TestValidationDecides(t *testing.T) {
 	if _, err := runOf(t, validated, Options{Dir: plain}, set...); err != nil {
 		t.Fatal(err)
 	}
-	r, err := runOf(t, validated, Options{Dir: with}, append(set, "train.validation.dataset="+data)...)
-	must.OK(t, err)
+	r := must.Get(runOf(t, validated, Options{Dir: with}, append(set, "train.validation.dataset="+data)...))(t)
 	sameBits(t, "with validation", bits(t, with), bits(t, plain))
 	for name, v := range validationLosses(t, with) {
 		if got, want := v[2], r.Losses["unsupervised"][name]; math.Abs(got-want) > 0.02*want {
@@ -189,8 +184,7 @@ func TestValidationResumes(t *testing.T) {
 	if _, err := runOf(t, validated, Options{Dir: whole}, set); err != nil {
 		t.Fatal(err)
 	}
-	c, err := Load("validated.yaml", []byte(validated), set)
-	must.OK(t, err)
+	c := must.Get(Load("validated.yaml", []byte(validated), set))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	if _, err := Run(ctx, c, Options{Dir: parts, Progress: func(done, _ int) {
 		if done == 8 {
@@ -241,8 +235,7 @@ func TestValidationMistakes(t *testing.T) {
 
 // Runs and the ledger are older than the key. A config without validation has the same text and hash as before.
 func TestWithoutValidation(t *testing.T) {
-	c, err := Load("validated.yaml", []byte(validated))
-	must.OK(t, err)
+	c := must.Get(Load("validated.yaml", []byte(validated)))(t)
 	text, err := c.Encode()
 	if err != nil || bytes.Contains(text, []byte("validation")) {
 		t.Errorf("%v:\n%s", err, text)

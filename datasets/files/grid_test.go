@@ -189,8 +189,7 @@ func archive(t *testing.T, members ...any) string {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for i := 0; i < len(members); i += 2 {
-		w, err := z.Create(members[i].(string) + ".npy")
-		must.OK(t, err)
+		w := must.Get(z.Create(members[i].(string) + ".npy"))(t)
 		if _, err := w.Write(members[i+1].([]byte)); err != nil {
 			t.Fatal(err)
 		}

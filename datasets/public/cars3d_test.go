@@ -32,10 +32,8 @@ func TestCars3D(t *testing.T) {
 		}
 		checkGolden(t, name, d, want)
 	}
-	twin, err := (&drawn.Cars{Size: 64, Elevations: 4, Azimuths: 24, Objects: 3}).Build(0)
-	must.OK(t, err)
-	d, err := (&Cars3D{}).Build(0)
-	must.OK(t, err)
+	twin := must.Get((&drawn.Cars{Size: 64, Elevations: 4, Azimuths: 24, Objects: 3}).Build(0))(t)
+	d := must.Get((&Cars3D{}).Build(0))(t)
 	for k, f := range twin.Factors() {
 		if g := d.Factors()[k]; g.Name != f.Name || g.Kind != f.Kind || g.Size != f.Size {
 			t.Errorf("factor %v; want that of the twin, %v", g, f)
@@ -57,8 +55,7 @@ func carArchiveOf(t *testing.T, mat []byte, list string) {
 	t.Setenv(cache.RootVariable, t.TempDir())
 	must.OK(t, os.MkdirAll(cache.Downloads("cars3d"), 0o777))
 	path := filepath.Join(cache.Downloads("cars3d"), cars3DFile)
-	f, err := os.Create(path)
-	must.OK(t, err)
+	f := must.Get(os.Create(path))(t)
 	z := gzip.NewWriter(f)
 	w := tar.NewWriter(z)
 	for _, member := range []struct {
@@ -73,11 +70,9 @@ func carArchiveOf(t *testing.T, mat []byte, list string) {
 	for _, close := range []func() error{w.Close, z.Close, f.Close} {
 		must.OK(t, close())
 	}
-	info, err := os.Stat(path)
-	must.OK(t, err)
+	info := must.Get(os.Stat(path))(t)
 	trusted := map[string]map[string]any{cars3DFile: {"size": info.Size(), "modified": info.ModTime().UTC(), "trusted": true}}
-	text, err := json.Marshal(trusted)
-	must.OK(t, err)
+	text := must.Get(json.Marshal(trusted))(t)
 	must.Write(t, filepath.Join(filepath.Dir(path), "sources.json"), text)
 }
 

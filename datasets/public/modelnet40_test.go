@@ -61,12 +61,10 @@ func meshes(t *testing.T, files map[string]string) {
 	t.Helper()
 	publicFiles(t, "modelnet40", nil)
 	path := filepath.Join(t.TempDir(), modelnetFile)
-	f, err := os.Create(path)
-	must.OK(t, err)
+	f := must.Get(os.Create(path))(t)
 	z := zip.NewWriter(f)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		w, err := z.Create(name)
-		must.OK(t, err)
+		w := must.Get(z.Create(name))(t)
 		if _, err := w.Write([]byte(files[name])); err != nil {
 			t.Fatal(err)
 		}

@@ -196,8 +196,7 @@ func TestChangesIndependent(t *testing.T) {
 // sparse returns a data set with given levels.
 func sparse(t *testing.T, grid factor.Grid, levels ...[]int) datasets.Dataset {
 	t.Helper()
-	d, err := datasets.FromPixels("sparse", make([]uint8, len(levels)), 1, 1, 1, grid, levels)
-	must.OK(t, err)
+	d := must.Get(datasets.FromPixels("sparse", make([]uint8, len(levels)), 1, 1, 1, grid, levels))(t)
 	return d
 }
 

@@ -20,8 +20,7 @@ func TestAverage(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a, err := nn.NewAverage(p, "target/")
-	must.OK(t, err)
+	a := must.Get(nn.NewAverage(p, "target/"))(t)
 	source, target := p.Get("w").Float32s(), p.Get("target/w").Float32s()
 	want := make([]float64, n)
 	for i := range want {
@@ -70,8 +69,7 @@ func TestTargets(t *testing.T) {
 	if _, err := g.Param("none", tensor.Shape{3}, nn.Uniform(1)); err != nil {
 		t.Fatal(err)
 	}
-	a, err := nn.NewAverage(p, "target/")
-	must.OK(t, err)
+	a := must.Get(nn.NewAverage(p, "target/"))(t)
 	b := p.Get("target/b").Float32s()[0]
 	none := p.Get("target/none").Float32s()[0]
 	a.Without(func(name string) bool { return name == "b" }).Step(0.5)

@@ -14,22 +14,19 @@ import (
 
 func columns(t testing.TB, rows, cols int, data []float64) *Columns {
 	t.Helper()
-	x, err := NewColumns(rows, cols, data)
-	must.OK(t, err)
+	x := must.Get(NewColumns(rows, cols, data))(t)
 	return x
 }
 
 func classify(t testing.TB, x *Columns, classes []int, o Options) *Classifier {
 	t.Helper()
-	c, err := FitClassifier(ctx, x, classes, o)
-	must.OK(t, err)
+	c := must.Get(FitClassifier(ctx, x, classes, o))(t)
 	return c
 }
 
 func regress(t testing.TB, x *Columns, targets []float64, o Options) *Regressor {
 	t.Helper()
-	r, err := FitRegressor(ctx, x, targets, o)
-	must.OK(t, err)
+	r := must.Get(FitRegressor(ctx, x, targets, o))(t)
 	return r
 }
 
@@ -207,8 +204,7 @@ func checkClassifier(t *testing.T, x *Columns, classes, all []int) {
 	for j, v := range c.Importance() {
 		near(t, "importance", v, check.importance[j]/sum, 1e-9)
 	}
-	predicted, err := c.model.predict(ctx, x)
-	must.OK(t, err)
+	predicted := must.Get(c.model.predict(ctx, x))(t)
 	for i := range rows {
 		for k := range outputs {
 			near(t, "score", c.model.scores[k][i], scores[i][k], 1e-9)

@@ -55,12 +55,10 @@ func TestDrawnLeastNorms(t *testing.T) {
 			}
 		}
 		t.Run(fmt.Sprintf("case %d, %d x %d to %d", c, n, columns, targets), func(t *testing.T) {
-			f, err := leastNorms(x, columns, y, targets)
-			must.OK(t, err)
+			f := must.Get(leastNorms(x, columns, y, targets))(t)
 			checkNorms(t, x, columns, y, targets, f)
 			if targets == 1 {
-				one, err := leastAbsolute(x, columns, y, 1)
-				must.OK(t, err)
+				one := must.Get(leastAbsolute(x, columns, y, 1))(t)
 				if d := math.Abs(one.Errors[0] - f.Mean); d > 1e-9*f.Mean+1e-12*extent(y, 1) {
 					t.Errorf("mean length %v, by linear programming %v", f.Mean, one.Errors[0])
 				}
@@ -79,8 +77,7 @@ func TestLeastNormsOfConstants(t *testing.T) {
 		if err != nil {
 			t.Fatalf("case %d: %v", c, err)
 		}
-		median, err := geometricMedian(y, targets)
-		must.OK(t, err)
+		median := must.Get(geometricMedian(y, targets))(t)
 		if d := math.Abs(f.Mean - median.MeanDistance); d > 1e-9*median.MeanDistance+1e-12*extent(y, targets) {
 			t.Errorf("case %d: mean length %v, that of a median %v", c, f.Mean, median.MeanDistance)
 		}

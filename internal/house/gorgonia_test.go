@@ -154,8 +154,7 @@ func selected(t *testing.T) []string {
 	for _, p := range own {
 		var syntax []*ast.File
 		for _, name := range p.GoFiles {
-			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-			must.OK(t, err)
+			f := must.Get(parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution))(t)
 			syntax = append(syntax, f)
 		}
 		info := &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}}

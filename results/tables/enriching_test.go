@@ -33,8 +33,7 @@ var notReproduced = []string{
 
 func open(t testing.TB, name string) *Table {
 	t.Helper()
-	table, err := Open(name)
-	must.OK(t, err)
+	table := must.Get(Open(name))(t)
 	return table
 }
 

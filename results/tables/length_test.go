@@ -57,8 +57,7 @@ func TestQuotedLengths(t *testing.T) {
 	if _, err := writeTableIn(t, dir, trainedTable, ", part: mig_0", ""); err != nil {
 		t.Fatal(err)
 	}
-	table, err := openQuoting(t, dir)
-	must.OK(t, err)
+	table := must.Get(openQuoting(t, dir))(t)
 	r := computeFrom(t, table, t.TempDir())
 	must.OK(t, r.FindLengths())
 	for row, want := range map[string]float64{"a": 2, "low": 2. / 7, "nobody": 0} {

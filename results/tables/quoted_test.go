@@ -41,15 +41,11 @@ func openQuoting(t *testing.T, dir string, replace ...string) (*Table, error) {
 
 func TestQuoted(t *testing.T) {
 	quotedDir, runs := t.TempDir(), t.TempDir()
-	trained, err := writeTableIn(t, quotedDir, trainedTable)
-	must.OK(t, err)
+	trained := must.Get(writeTableIn(t, quotedDir, trainedTable))(t)
 	makeRuns(t, trained, filepath.Join(runs, "trained"), false, 0)
-	theirs, err := trained.Compute(t.Context(), Options{Runs: filepath.Join(runs, "trained")})
-	must.OK(t, err)
-	table, err := openQuoting(t, quotedDir)
-	must.OK(t, err)
-	r, err := table.Compute(t.Context(), Options{Runs: filepath.Join(runs, "quoting")})
-	must.OK(t, err)
+	theirs := must.Get(trained.Compute(t.Context(), Options{Runs: filepath.Join(runs, "trained")}))(t)
+	table := must.Get(openQuoting(t, quotedDir))(t)
+	r := must.Get(table.Compute(t.Context(), Options{Runs: filepath.Join(runs, "quoting")}))(t)
 	want := theirs.Cell("a", "D")
 	if c := r.Cell("a", "D"); c.Ours == nil || *c.Ours != *want.Ours || c.Draws != 2 || c.Deviation != want.Deviation || *c.Theirs != 0.5 || c.Status == Unprinted {
 		t.Errorf("%+v, want %+v", c, want)

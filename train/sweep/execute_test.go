@@ -35,8 +35,7 @@ func counting(count *atomic.Int64) Starter {
 // metricsOf returns the metrics files in a folder of runs, by run.
 func metricsOf(t testing.TB, dir string) map[string]string {
 	t.Helper()
-	entries, err := Scan(dir)
-	must.OK(t, err)
+	entries := must.Get(Scan(dir))(t)
 	files := map[string]string{}
 	for _, e := range entries {
 		if text, err := os.ReadFile(filepath.Join(e.Dir, rundir.MetricsFile)); err == nil {

@@ -183,8 +183,7 @@ func singles(x []float64) (y []float32) {
 // file exports a case as safetensors.
 func (c *testCase) file(t *testing.T, p weights.Part, l weights.Layout) *safetensors.File {
 	t.Helper()
-	f, err := safetensors.Decode(c.safetensors(t, p, l))
-	must.OK(t, err)
+	f := must.Get(safetensors.Decode(c.safetensors(t, p, l)))(t)
 	return f
 }
 
@@ -211,8 +210,7 @@ func TestRoundTrip(t *testing.T) {
 				want[name] = slices.Clone(params.Get(name).Float32s())
 				clear(params.Get(name).Float32s())
 			}
-			f, err := weights.Open(path)
-			must.OK(t, err)
+			f := must.Get(weights.Open(path))(t)
 			loaded, err := c.source.Load(f, weights.LoadOptions{})
 			if err != nil {
 				t.Errorf("%s: layout %s: %v", c.name, l, err)

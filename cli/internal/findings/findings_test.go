@@ -112,10 +112,8 @@ func TestOrders(t *testing.T) {
 
 // A column has no values if the scale does not show its data set. A column outside all scales is an error.
 func TestColumnElsewhere(t *testing.T) {
-	table, err := tables.Open("hierarchical-benchmark")
-	must.OK(t, err)
-	r, err := table.Compute(t.Context(), tables.Options{RunsOnly: true})
-	must.OK(t, err)
+	table := must.Get(tables.Open("hierarchical-benchmark"))(t)
+	r := must.Get(table.Compute(t.Context(), tables.Options{RunsOnly: true}))(t)
 	for column, want := range map[string]bool{"R4_c, both 3": true, "R4_c, both 4": false} {
 		zero := 0.0
 		f := Finding{Tests: []Test{{Table: r.Name, Column: column, Rows: []string{"AE"}, Above: &Bound{Value: &zero}}}}
@@ -128,8 +126,7 @@ func TestColumnElsewhere(t *testing.T) {
 
 // Unravel's papers name existing tables, rows and columns.
 func TestPapers(t *testing.T) {
-	papers, err := Papers()
-	must.OK(t, err)
+	papers := must.Get(Papers())(t)
 	known := map[string]*tables.Result{}
 	for _, p := range papers {
 		for i := range p.Findings {

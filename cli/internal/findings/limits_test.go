@@ -64,8 +64,7 @@ func TestLimits(t *testing.T) {
 
 // A printed deviation gives the variation of a single run.
 func TestPrintedSpread(t *testing.T) {
-	table, err := tables.Open("negative-free-figure4")
-	must.OK(t, err)
+	table := must.Get(tables.Open("negative-free-figure4"))(t)
 	r, err := table.Compute(t.Context(), tables.Options{Scale: tables.MediumScale, Ledger: table.Ledger(), RunsOnly: true})
 	must.OK(t, err)
 	must.OK(t, r.FindLengths())
@@ -91,8 +90,7 @@ func TestPrintedSpread(t *testing.T) {
 
 // A table that compares sixteen orders with themselves counts half of its cells, without the diagonal.
 func TestSummariseSymmetric(t *testing.T) {
-	table, err := tables.Open("enriching-table6")
-	must.OK(t, err)
+	table := must.Get(tables.Open("enriching-table6"))(t)
 	r, err := table.Compute(t.Context(), tables.Options{Scale: tables.MediumScale, Ledger: table.Ledger(), RunsOnly: true})
 	must.OK(t, err)
 	s, err := summarise(r)

@@ -16,8 +16,7 @@ func TestTableProgress(t *testing.T) {
 	var out, log bytes.Buffer
 	s := &ui.Streams{Out: &out, Log: &log}
 	c := &Command{Scale: "quick"}
-	table, err := tables.Open("enriching-table4")
-	must.OK(t, err)
+	table := must.Get(tables.Open("enriching-table4"))(t)
 	table.Scales[0].Seeds = 30
 	if _, err := c.compute(t.Context(), table, s, time.Nanosecond); err != nil {
 		t.Fatal(err)

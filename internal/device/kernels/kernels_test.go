@@ -19,6 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestMain(m *testing.M) {
@@ -42,9 +43,7 @@ func open(t testing.TB) *vulkan.Device {
 	if errors.Is(err, vulkan.ErrNoLoader) || errors.Is(err, vulkan.ErrNoDriver) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return d
 }
 
@@ -130,13 +129,7 @@ func onCPU[T float32 | float64](t *testing.T, c check, values [][]float64) (n nu
 	for i, v := range values {
 		in = append(in, node[T](g, fmt.Sprint("in", i), c.inputs[i].shape, v))
 	}
-	must := func(n *gorgonia.Node, err error) *gorgonia.Node {
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	y := must(c.build(in))
+	y := must.Get(c.build(in))(t)
 	cotangent = make([]float64, y.Shape().TotalSize())
 	r := rng.New(2, c.name)
 	for i := range cotangent {
@@ -149,17 +142,12 @@ func onCPU[T float32 | float64](t *testing.T, c check, values [][]float64) (n nu
 	outputs := []*gorgonia.Node{y}
 	for i, x := range in {
 		if c.backward != nil && !c.inputs[i].fixed {
-			outputs = append(outputs, must(graph.VJP(y, dy, x)))
+			outputs = append(outputs, must.Get(graph.VJP(y, dy, x))(t))
 		}
 	}
-	m, err := machine.New(g, outputs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(machine.New(g, outputs...))(t)
 	defer m.Close()
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, m.RunAll())
 	n.out = elements(m.Value(y))
 	n.din = make([][]float64, len(in))
 	for i := range in {
@@ -267,25 +255,16 @@ func (c check) onDevice(t *testing.T, d *vulkan.Device, values [][]float64, cota
 // play compiles and runs a tape.
 func play(t testing.TB, tape *vulkan.Tape) {
 	t.Helper()
-	if err := tape.Compile(); err != nil {
-		t.Fatal(err)
-	}
-	if err := tape.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, tape.Compile())
+	must.OK(t, tape.Run())
 }
 
 // upload returns a buffer with elements until the end of the test.
 func upload(t testing.TB, d *vulkan.Device, x []float32) vulkan.Buffer {
 	t.Helper()
-	b, err := d.Alloc(4 * int64(len(x)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(d.Alloc(4 * int64(len(x))))(t)
 	t.Cleanup(func() { d.Free(b) })
-	if err := d.Upload(b, x); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, d.Upload(b, x))
 	return b
 }
 
@@ -298,9 +277,7 @@ func blank(t testing.TB, d *vulkan.Device, n int) vulkan.Buffer {
 func download(t testing.TB, d *vulkan.Device, b vulkan.Buffer, n int) []float32 {
 	t.Helper()
 	x := make([]float32, n)
-	if err := d.Download(x, b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, d.Download(x, b))
 	return x
 }
 

@@ -25,8 +25,7 @@ func zeros(n int) []float32 { return make([]float32, n) }
 
 func hostNumbers(t *testing.T, d *vulkan.Device) vulkan.Buffer {
 	t.Helper()
-	b, err := d.AllocHost(4 * kernels.Numbers)
-	must.OK(t, err)
+	b := must.Get(d.AllocHost(4 * kernels.Numbers))(t)
 	t.Cleanup(func() { d.Free(b) })
 	return b
 }

@@ -34,8 +34,7 @@ metrics: {final: [dlsbd, variance], every: 1}
 
 func load(t *testing.T, overrides ...string) train.Config {
 	t.Helper()
-	c, err := train.Load("tiny.yaml", []byte(tiny), overrides...)
-	must.OK(t, err)
+	c := must.Get(train.Load("tiny.yaml", []byte(tiny), overrides...))(t)
 	return c
 }
 
@@ -50,8 +49,7 @@ func trained(t *testing.T, dir string, overrides ...string) {
 // begun makes a run's folder with a config.
 func begun(t *testing.T, dir string, overrides ...string) *rundir.Run {
 	t.Helper()
-	text, err := load(t, overrides...).Encode()
-	must.OK(t, err)
+	text := must.Get(load(t, overrides...).Encode())(t)
 	r, err := rundir.Create(dir)
 	if err == nil {
 		err = r.Write(rundir.Config, rundir.Bytes(text))
@@ -73,11 +71,9 @@ func logged(t *testing.T, dir, lines string) {
 
 func send(t *testing.T, to Server, dir string) (Summary, error) {
 	t.Helper()
-	x, err := index.Open(t.Context(), dir)
-	must.OK(t, err)
+	x := must.Get(index.Open(t.Context(), dir))(t)
 	defer x.Close()
-	runs, err := x.Runs(t.Context())
-	must.OK(t, err)
+	runs := must.Get(x.Runs(t.Context()))(t)
 	to.Wait = time.Millisecond
 	return Send(t.Context(), to, dir, runs)
 }
@@ -85,8 +81,7 @@ func send(t *testing.T, to Server, dir string) (Summary, error) {
 // sent sends the runs of a folder.
 func sent(t *testing.T, s *mlflowtest.Server, dir string) Summary {
 	t.Helper()
-	sum, err := send(t, Server{URL: s.URL}, dir)
-	must.OK(t, err)
+	sum := must.Get(send(t, Server{URL: s.URL}, dir))(t)
 	return sum
 }
 
@@ -128,8 +123,7 @@ func TestSend(t *testing.T) {
 		}
 	}
 	var log []rundir.Line
-	view, err := rundir.View(filepath.Join(dir, "one"))
-	must.OK(t, err)
+	view := must.Get(rundir.View(filepath.Join(dir, "one")))(t)
 	must.OK(t, view.ReadLog(func(l rundir.Line) { log = append(log, l) }))
 	if got, want := one.Metrics["supervised/lsbd"][0].Value, log[0].Losses["supervised"]["lsbd"]; got != want {
 		t.Errorf("lsbd after the first epoch is %v, want %v", got, want)

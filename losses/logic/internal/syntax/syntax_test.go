@@ -13,8 +13,7 @@ import (
 
 func parsed(t *testing.T, text string) syntax.Sentence {
 	t.Helper()
-	s, err := syntax.Parse(text)
-	must.OK(t, err)
+	s := must.Get(syntax.Parse(text))(t)
 	return s
 }
 
