@@ -50,8 +50,7 @@ func trained(t *testing.T, text string) string {
 // array reads a float32 array.
 func array(t *testing.T, path string) *npy.Array[float32] {
 	t.Helper()
-	a := must.Get(npy.ReadFile[float32](path))(t)
-	return a
+	return must.Get(npy.ReadFile[float32](path))(t)
 }
 
 // Images are the known matrix applied to the codes. Every sheet has its files, and repeats them exactly.

@@ -30,8 +30,7 @@ func schemaOf(t *testing.T, kind string) *jsonschema.Schema {
 	document := must.Get(jsonschema.UnmarshalJSON(&out))(t)
 	c := jsonschema.NewCompiler()
 	must.OK(t, c.AddResource(kind, document))
-	s := must.Get(c.Compile(kind))(t)
-	return s
+	return must.Get(c.Compile(kind))(t)
 }
 
 // readYAML decodes YAML like an editor.

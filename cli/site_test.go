@@ -31,8 +31,7 @@ import (
 // of a link, an anchor or a picture is missing.
 func siteFiles(t *testing.T) map[string][]byte {
 	t.Helper()
-	files := must.Get(builtSite())(t)
-	return files
+	return must.Get(builtSite())(t)
 }
 
 // builtSite builds the site once.
@@ -51,8 +50,7 @@ var builtSite = sync.OnceValues(func() (map[string][]byte, error) {
 // madePages returns the pages made from the code.
 func madePages(t *testing.T) []docs.ReferencePage {
 	t.Helper()
-	pages := must.Get(currentPages())(t)
-	return pages
+	return must.Get(currentPages())(t)
 }
 
 // currentPages makes the pages of the registered parts.

@@ -29,8 +29,7 @@ func graphOf(t testing.TB, rows, columns, factors, levels int, build func(z, lab
 		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, factors), tensor.WithBacking(labels))))
 	n := must.Get(build(z, y))(t)
 	grads := must.Get(gorgonia.Grad(n, z))(t)
-	m := must.Get(machine.New(n.Graph(), n, grads[0]))(t)
-	return m
+	return must.Get(machine.New(n.Graph(), n, grads[0]))(t)
 }
 
 func blocksOf(columns, factors int) []factor.Block {

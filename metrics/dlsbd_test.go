@@ -67,8 +67,7 @@ func dlsbd() *DLSBD { return &DLSBD{Omega: 10, Aggregate: factor.Mean} }
 
 func compute(t testing.TB, m Metric, in *Input) Result {
 	t.Helper()
-	r := must.Get(m.Compute(ctx, in))(t)
-	return r
+	return must.Get(m.Compute(ctx, in))(t)
 }
 
 func near(t *testing.T, what string, got, want, tolerance float64) {

@@ -109,8 +109,7 @@ func subgroupOf(t *testing.T, m Metric, in *Input, k int) float64 {
 
 // rowsOf returns random rows of an input.
 func rowsOf(in *Input, n int) *Input {
-	some := subset(in, rng.New(4, "pick").Perm(in.Codes.Rows)[:n])
-	return some
+	return subset(in, rng.New(4, "pick").Perm(in.Codes.Rows)[:n])
 }
 
 func turnedInto(encode func([]float64) []float64) func([]float64) []float64 {

@@ -14,8 +14,7 @@ import (
 
 func manipulation(t *testing.T, in *Input, stream string) Grid {
 	t.Helper()
-	g := must.Get(Manipulation(t.Context(), in, rng.New(1, stream)))(t)
-	return g
+	return must.Get(Manipulation(t.Context(), in, rng.New(1, stream)))(t)
 }
 
 // gridInput returns a full grid of two factors, 3 x 4, with codes.

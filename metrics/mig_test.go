@@ -22,8 +22,7 @@ func mig() *MIG {
 
 func readArray[T npy.Element](t testing.TB, path string) *npy.Array[T] {
 	t.Helper()
-	a := must.Get(npy.ReadFile[T](path))(t)
-	return a
+	return must.Get(npy.ReadFile[T](path))(t)
 }
 
 func ordinals(sizes ...int) (factors []factor.Factor) {

@@ -20,8 +20,7 @@ func hierarchical(t *testing.T, tau float64, h hierarchy.Hierarchy) Model {
 	t.Helper()
 	d := data(row, column)
 	d.Hierarchy = h
-	m := newModel(t, &COFHAE{Networks: small(16), Hierarchy: trueHierarchy, Tau: tau}, d, 3)
-	return m
+	return newModel(t, &COFHAE{Networks: small(16), Hierarchy: trueHierarchy, Tau: tau}, d, 3)
 }
 
 // With hard options, a program decodes the same image as Decode after Encode. Codes have the layout of the hierarchy.

@@ -31,8 +31,7 @@ func TestDecodesTransported(t *testing.T) {
 	}
 	decoded := func(part func(losses.Transport) *gorgonia.Node) *gorgonia.Node {
 		z := must.Get(graph.ConcatColumns(part(p.Outputs.Transports[0]), part(p.Outputs.Transports[1])))(t)
-		logits := must.Get(m.(Decoder).Decode(g, z))(t)
-		return logits
+		return must.Get(m.(Decoder).Decode(g, z))(t)
 	}
 	v := values(t, p.Outputs.Logits, decoded(func(x losses.Transport) *gorgonia.Node { return x.Moved }),
 		decoded(func(x losses.Transport) *gorgonia.Node { return x.Points }))

@@ -36,15 +36,13 @@ func data(factors ...factor.Factor) Data {
 // newModel makes a model, and fails the test if there is an error.
 func newModel(t testing.TB, s Settings, d Data, seed uint64) Model {
 	t.Helper()
-	m := must.Get(s.New(d, seed))(t)
-	return m
+	return must.Get(s.New(d, seed))(t)
 }
 
 // built builds a program in a graph of the model's parameters.
 func built(t testing.TB, g *nn.Graph, m Model, o Objective, n, group int) *Program {
 	t.Helper()
-	p := must.Get(m.Build(g, o, n, group))(t)
-	return p
+	return must.Get(m.Build(g, o, n, group))(t)
 }
 
 // values runs nodes of one graph and copies their values.

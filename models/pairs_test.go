@@ -250,8 +250,7 @@ func pairInputs(n int) (images, noise []float32) {
 
 func pairModel(t *testing.T, s Settings) Model {
 	t.Helper()
-	m := newModel(t, s, data(row, column), 1)
-	return m
+	return newModel(t, s, data(row, column), 1)
 }
 
 // TestPairsOfEqualImages checks that a pair of equal images has the loss of a VAE on the image, except with a product

@@ -24,8 +24,7 @@ metrics: [mig]
 
 func loadViews(t testing.TB, overrides ...string) Config {
 	t.Helper()
-	c := must.Get(Load("views.yaml", []byte(viewsConfig), overrides...))(t)
-	return c
+	return must.Get(Load("views.yaml", []byte(viewsConfig), overrides...))(t)
 }
 
 // A model of images trains on single views. Metrics use images without views.

@@ -140,8 +140,7 @@ func TestBoardSession(t *testing.T) {
 
 func readRunFile(t *testing.T, dir, name string) []byte {
 	t.Helper()
-	text := must.Read(t, filepath.Join(dir, name))
-	return text
+	return must.Read(t, filepath.Join(dir, name))
 }
 
 // Pictures of evaluations change no bits of training.

@@ -37,8 +37,7 @@ metrics: [r4c, med]
 
 func sticksConfig(t testing.TB, overrides ...string) Config {
 	t.Helper()
-	c := must.Get(Load("sticks.yaml", []byte(sticks), overrides...))(t)
-	return c
+	return must.Get(Load("sticks.yaml", []byte(sticks), overrides...))(t)
 }
 
 // A run of COFHAE, stopped anywhere and resumed on any number of threads, ends with the bits of an uninterrupted run.
@@ -108,8 +107,7 @@ func TestFitJudge(t *testing.T) {
 // Settings of MIMOSA affect a run's hash only if the hierarchy is learned.
 func TestCOFHAEHash(t *testing.T) {
 	hash := func(overrides ...string) string {
-		h := must.Get(sticksConfig(t, overrides...).Hash())(t)
-		return h
+		return must.Get(sticksConfig(t, overrides...).Hash())(t)
 	}
 	for hierarchy, same := range map[string]bool{"truth": true, "tree.json": true, "mimosa": false} {
 		key := "model.cofhae.hierarchy=" + hierarchy

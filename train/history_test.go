@@ -29,8 +29,7 @@ metrics: {final: [mse], during: [mse], every: 1}
 
 func loadHistorical(t testing.TB, overrides ...string) Config {
 	t.Helper()
-	c := must.Get(Load("x.yaml", []byte(historical), overrides...))(t)
-	return c
+	return must.Get(Load("x.yaml", []byte(historical), overrides...))(t)
 }
 
 // rewriteState changes the state in a checkpoint, like a manual edit.

@@ -181,8 +181,7 @@ func TestKeepLast(t *testing.T) {
 // Keeping checkpoints does not change the computation, but the best checkpoint is a result.
 func TestKeepHash(t *testing.T) {
 	hash := func(overrides ...string) string {
-		h := must.Get(load(t, overrides...).Hash())(t)
-		return h
+		return must.Get(load(t, overrides...).Hash())(t)
 	}
 	plain := hash()
 	for override, same := range map[string]bool{"train.keep.last=5": true, "train.accumulate=2": false, "train.average={}": false,

@@ -80,8 +80,7 @@ func TestPrecisionKey(t *testing.T) {
 		if named := strings.Contains(string(text), "precision: mixed"); named != (len(overrides) > 0 && overrides[0] == "train.precision=mixed") {
 			t.Errorf("%v: the config names its precision: %v\n%s", overrides, named, text)
 		}
-		h := must.Get(c.Hash())(t)
-		return h
+		return must.Get(c.Hash())(t)
 	}
 	plain, single, mixed := hash(), hash("train.precision=float32"), hash("train.precision=mixed")
 	if plain != single || plain == mixed {

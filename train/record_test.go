@@ -25,8 +25,7 @@ train: {epochs: 3, batch: 32, figures: false}
 
 func loadRecorded(t *testing.T, overrides ...string) Config {
 	t.Helper()
-	c := must.Get(Load("x.yaml", []byte(recorded), overrides...))(t)
-	return c
+	return must.Get(Load("x.yaml", []byte(recorded), overrides...))(t)
 }
 
 // Only a finished run has a record, not a run that is in progress, changed or continued.

@@ -61,8 +61,7 @@ func trainSource(t *testing.T, layout weights.Layout) (dir, file string) {
 
 func startedConfig(t *testing.T, overrides ...string) Config {
 	t.Helper()
-	c := must.Get(Load("started.yaml", []byte(started), overrides...))(t)
-	return c
+	return must.Get(Load("started.yaml", []byte(started), overrides...))(t)
 }
 
 // A start sets the named parameters, including running moments. The other parameters come from the seed. It reads a
@@ -273,8 +272,7 @@ func TestInitOfAllResumes(t *testing.T) {
 func hashesAgree(t *testing.T, stored, c Config, elsewhere string) {
 	t.Helper()
 	hash := func(c Config) string {
-		h := must.Get(c.Hash())(t)
-		return h
+		return must.Get(c.Hash())(t)
 	}
 	resolved := must.Get(c.Resolve())(t)
 	moved := *c.Init

@@ -48,8 +48,7 @@ func seenConfig(t testing.TB, name string, overrides ...string) Config {
 	if !strings.Contains(m[1], ":") {
 		source = strings.ReplaceAll(source, "{"+m[1]+"}", m[1])
 	}
-	c := must.Get(Load("seen.yaml", []byte(source), overrides...))(t)
-	return c
+	return must.Get(Load("seen.yaml", []byte(source), overrides...))(t)
 }
 
 // A run on two views, stopped at any step and resumed on any number of threads, ends with the bits of an uninterrupted

@@ -18,8 +18,7 @@ func buildPoses(t *testing.T, change func(p *Poses)) datasets.Dataset {
 	t.Helper()
 	p := NewPoses()
 	change(p)
-	d := must.Get(p.Build(1))(t)
-	return d
+	return must.Get(p.Build(1))(t)
 }
 
 func imageOf(d datasets.Dataset, i int) []float32 {

@@ -195,8 +195,7 @@ func archive(t *testing.T, members ...any) string {
 		}
 	}
 	must.OK(t, z.Close())
-	path := must.Write(t, filepath.Join(t.TempDir(), "mine.npz"), b.Bytes())
-	return path
+	return must.Write(t, filepath.Join(t.TempDir(), "mine.npz"), b.Bytes())
 }
 
 func TestGridArchive(t *testing.T) {

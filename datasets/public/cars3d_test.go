@@ -79,8 +79,7 @@ func carArchiveOf(t *testing.T, mat []byte, list string) {
 // Errors for broken archives and broken files in archives give the reason.
 func TestCars3DBroken(t *testing.T) {
 	read := func(name string) []byte {
-		data := must.Read(t, filepath.Join("testdata/cars3d", name))
-		return data
+		return must.Read(t, filepath.Join("testdata/cars3d", name))
 	}
 	car := read("car_001_mesh.mat")
 	carArchive(t, car)
@@ -122,6 +121,5 @@ func TestCars3DBroken(t *testing.T) {
 // writeTemp writes a file to a temporary folder.
 func writeTemp(t *testing.T, data []byte) string {
 	t.Helper()
-	path := must.Write(t, filepath.Join(t.TempDir(), "file"), data)
-	return path
+	return must.Write(t, filepath.Join(t.TempDir(), "file"), data)
 }

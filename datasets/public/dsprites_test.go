@@ -67,8 +67,7 @@ func TestDSprites(t *testing.T) {
 func smallSprites(t *testing.T, d DSprites, seed uint64) datasets.Dataset {
 	t.Helper()
 	publicFiles(t, "dsprites", map[string]string{dspritesNPZ: filepath.Join("dsprites", dspritesNPZ)})
-	set := must.Get(d.Build(seed))(t)
-	return set
+	return must.Get(d.Build(seed))(t)
 }
 
 // writePicture writes a PNG of random colours.

@@ -100,6 +100,5 @@ func TestShapes3DBroken(t *testing.T) {
 
 func mustGetwd(t *testing.T) string {
 	t.Helper()
-	dir := must.Get(os.Getwd())(t)
-	return dir
+	return must.Get(os.Getwd())(t)
 }

@@ -22,8 +22,7 @@ func posed(t *testing.T, table [][9]float64) datasets.Dataset {
 		levels[row] = make([]int, len(grid))
 		grid.At(i, levels[row])
 	}
-	d := must.Get(datasets.FromPixels("posed", make([]uint8, grid.Len()), 1, 1, 1, grid, levels))(t)
-	return d
+	return must.Get(datasets.FromPixels("posed", make([]uint8, grid.Len()), 1, 1, 1, grid, levels))(t)
 }
 
 // checkMoves checks that the moves of all groups map the first image's hue and pose to the other images' hues and

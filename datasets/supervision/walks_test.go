@@ -25,8 +25,7 @@ func walked(t *testing.T, grid factor.Grid, leave ...int) datasets.Dataset {
 			levels = append(levels, row)
 		}
 	}
-	d := must.Get(datasets.FromPixels("walked", make([]uint8, len(levels)), 1, 1, 1, grid, levels))(t)
-	return d
+	return must.Get(datasets.FromPixels("walked", make([]uint8, len(levels)), 1, 1, 1, grid, levels))(t)
 }
 
 var walkedGrid = factor.Grid{

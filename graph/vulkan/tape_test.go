@@ -16,8 +16,7 @@ func testDevice(room int64) (*Device, *Recorder) {
 
 func mustAlloc(t *testing.T, d *Device, bytes int64) Buffer {
 	t.Helper()
-	b := must.Get(d.Alloc(bytes))(t)
-	return b
+	return must.Get(d.Alloc(bytes))(t)
 }
 
 // A command waits exactly if it reads data written since the last barrier, or writes data used since then.

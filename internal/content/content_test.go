@@ -20,8 +20,7 @@ func file(t *testing.T, path, text string) {
 
 func hash(t *testing.T, path, memory string) Sum {
 	t.Helper()
-	sum := must.Get(HashFile(t.Context(), path, memory, nil))(t)
-	return sum
+	return must.Get(HashFile(t.Context(), path, memory, nil))(t)
 }
 
 // A file that is changed in place with the same size and time has another hash, even if the old hash is cached.

@@ -29,8 +29,7 @@ func wavy(rows, values int) (data, targets []float64) {
 
 func binned(t testing.TB, rows, cols int, data []float64, bins int) *Columns {
 	t.Helper()
-	x := must.Get(NewBinned(rows, cols, data, bins))(t)
-	return x
+	return must.Get(NewBinned(rows, cols, data, bins))(t)
 }
 
 // With one bin per value, the trees equal the trees of exact splits.

@@ -14,20 +14,17 @@ import (
 
 func columns(t testing.TB, rows, cols int, data []float64) *Columns {
 	t.Helper()
-	x := must.Get(NewColumns(rows, cols, data))(t)
-	return x
+	return must.Get(NewColumns(rows, cols, data))(t)
 }
 
 func classify(t testing.TB, x *Columns, classes []int, o Options) *Classifier {
 	t.Helper()
-	c := must.Get(FitClassifier(ctx, x, classes, o))(t)
-	return c
+	return must.Get(FitClassifier(ctx, x, classes, o))(t)
 }
 
 func regress(t testing.TB, x *Columns, targets []float64, o Options) *Regressor {
 	t.Helper()
-	r := must.Get(FitRegressor(ctx, x, targets, o))(t)
-	return r
+	return must.Get(FitRegressor(ctx, x, targets, o))(t)
 }
 
 func near(t *testing.T, what string, got, want, tolerance float64) {

@@ -77,8 +77,7 @@ func thinChunks(t testing.TB, rows, perChunk int) string {
 	}
 	out := file.Bytes()
 	binary.Encode(out[copy(out, head):], le, lookup3(head)) // out is large enough
-	path := must.Write(t, filepath.Join(t.TempDir(), "images.h5"), out)
-	return path
+	return must.Write(t, filepath.Join(t.TempDir(), "images.h5"), out)
 }
 
 // Images read from thin chunks have the pixels that were written.

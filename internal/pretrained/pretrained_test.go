@@ -28,8 +28,7 @@ var archives = filepath.Join("..", "..", "results", "models")
 // opened reads the archive of a model.
 func opened(t testing.TB, name string) *Archive {
 	t.Helper()
-	a := must.Get(Open(filepath.Join(archives, name+".zip")))(t)
-	return a
+	return must.Get(Open(filepath.Join(archives, name+".zip")))(t)
 }
 
 // The table is consistent with the archives and the ledger.

@@ -50,6 +50,5 @@ func nicenessOf(t *testing.T, path string) int {
 	if len(fields) < 17 {
 		t.Fatalf("%s: %q", path, text)
 	}
-	n := must.Get(strconv.Atoi(fields[16]))(t)
-	return n
+	return must.Get(strconv.Atoi(fields[16]))(t)
 }

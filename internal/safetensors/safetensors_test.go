@@ -33,8 +33,7 @@ func sample() *File {
 
 func encode(t testing.TB, f *File) []byte {
 	t.Helper()
-	data := must.Get(Encode(f))(t)
-	return data
+	return must.Get(Encode(f))(t)
 }
 
 func TestRoundTrip(t *testing.T) {

@@ -115,8 +115,7 @@ func steps(t *testing.T, path string, list ...int64) []byte {
 		must.OK(t, w.Scalar("x", s, float32(s)))
 	}
 	must.OK(t, w.Close())
-	data := must.Read(t, path)
-	return data
+	return must.Read(t, path)
 }
 
 func stepsOf(events []Event) (all []int64) {

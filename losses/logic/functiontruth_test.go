@@ -61,8 +61,7 @@ func TestFunctionsOfParts(t *testing.T) {
 	} {
 		for name, b := range batches(30, 4) {
 			value := func(text string) float64 {
-				v := must.Get(compiled(t, parsed(t, text)).Value(b.z, b.y, b.labels))(t)
-				return v
+				return must.Get(compiled(t, parsed(t, text)).Value(b.z, b.y, b.labels))(t)
 			}
 			got, want := value(c.text), 0.0
 			for text, weight := range c.parts {

@@ -33,8 +33,7 @@ func TestRandomGradients(t *testing.T) {
 		q := compiled(t, s)
 		e := load(t, q, batches(seed, 5)["continuous"])
 		at := func() float64 {
-			v := must.Get(e.Value(true))(t)
-			return v
+			return must.Get(e.Value(true))(t)
 		}
 		if v := at(); v > 1e4 || !q.Differentiable() {
 			continue

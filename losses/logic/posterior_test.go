@@ -123,8 +123,7 @@ func TestPosteriorProperties(t *testing.T) {
 	at := func(text string) float64 {
 		t.Helper()
 		q := compiled(t, parsed(t, text))
-		v := must.Get(q.ValueOf(Batch{Codes: b.z, LogVariances: b.logVariances}))(t)
-		return v
+		return must.Get(q.ValueOf(Batch{Codes: b.z, LogVariances: b.logVariances}))(t)
 	}
 	if whole, parts := at(`forall[sum] i, j: z(i) =[kl] z(j)`), at(`forall[sum] i, j: z[0:2](i) =[kl] z[0:2](j) and z[2:4](i) =[kl] z[2:4](j)`); math.Abs(whole-parts) > 1e-9*whole {
 		t.Errorf("a divergence of %v, of its columns %v", whole, parts)

@@ -92,8 +92,7 @@ func scaleOf(full bool) string {
 
 func compute(t *testing.T, table *Table, full bool) *Result {
 	t.Helper()
-	r := must.Get(table.Compute(t.Context(), Options{Scale: scaleOf(full)}))(t)
-	return r
+	return must.Get(table.Compute(t.Context(), Options{Scale: scaleOf(full)}))(t)
 }
 
 func TestComputeSeeds(t *testing.T) {

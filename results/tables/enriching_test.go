@@ -33,8 +33,7 @@ var notReproduced = []string{
 
 func open(t testing.TB, name string) *Table {
 	t.Helper()
-	table := must.Get(Open(name))(t)
-	return table
+	return must.Get(Open(name))(t)
 }
 
 // quick returns a table at the quick scale, computed once.

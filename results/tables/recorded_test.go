@@ -57,8 +57,7 @@ func openKept(t *testing.T, dir string, replace ...string) (*Table, error) {
 // mustOpen is openKept for a table without mistakes.
 func mustOpen(t *testing.T, dir string, replace ...string) *Table {
 	t.Helper()
-	table := must.Get(openKept(t, dir, replace...))(t)
-	return table
+	return must.Get(openKept(t, dir, replace...))(t)
 }
 
 // keptRuns returns a folder with the runs of the table. They are trained once.
@@ -90,8 +89,7 @@ var (
 // contributed returns the runs of a table as a contribution.
 func contributed(t *testing.T, table *Table, dir string) *ledger.File {
 	t.Helper()
-	f := must.Get(table.Contribution(Options{Scale: QuickScale, Runs: dir, Ledger: table.Ledger()}))(t)
-	return f
+	return must.Get(table.Contribution(Options{Scale: QuickScale, Runs: dir, Ledger: table.Ledger()}))(t)
 }
 
 // put adds a contribution to the ledger of a user's table.
@@ -110,8 +108,7 @@ func put(t *testing.T, table *Table, f *ledger.File) {
 // fromLedger computes a table from its ledger, without a folder of runs.
 func fromLedger(t *testing.T, table *Table) *Result {
 	t.Helper()
-	r := must.Get(table.Compute(context.Background(), Options{Ledger: table.Ledger()}))(t)
-	return r
+	return must.Get(table.Compute(context.Background(), Options{Ledger: table.Ledger()}))(t)
 }
 
 // Until a row changes, recorded results equal the results of the runs to the last digit.

@@ -168,8 +168,7 @@ columns: [{label: Var., metric: variance, transform: exp(-x)}, {label: MIG, metr
 			"  - {label: product, from: {printed-product: {table: " + of + ", row: b}}}\n" +
 			"columns: [{label: of MIG, metric: mig}, {label: of Var., metric: variance}]\n",
 	})
-	table := must.Get(Open(filepath.Join(dir, "it.yaml")))(t)
-	return table
+	return must.Get(Open(filepath.Join(dir, "it.yaml")))(t)
 }
 
 // Printed numbers have tau-b with ties. Their products sample the unprinted digits for each seed.

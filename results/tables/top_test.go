@@ -78,8 +78,7 @@ func chosenBy(t *testing.T, dir string) map[string]float64 {
 	codes := must.Get(e.Codes(t.Context()))(t)
 	in := e.Input(codes)
 	choice := func(name string) metrics.Choice {
-		c := must.Get(metrics.Named(name))(t)
-		return c
+		return must.Get(metrics.Named(name))(t)
 	}
 	best := choice("med")
 	med := best.Value.(*metrics.MED)

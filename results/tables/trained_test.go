@@ -107,8 +107,7 @@ func makeRuns(t *testing.T, table *Table, dir string, full bool, first int) []sw
 
 func computeFrom(t *testing.T, table *Table, dir string) *Result {
 	t.Helper()
-	r := must.Get(table.Compute(context.Background(), Options{Runs: dir, Explore: true}))(t)
-	return r
+	return must.Get(table.Compute(context.Background(), Options{Runs: dir, Explore: true}))(t)
 }
 
 func TestTrained(t *testing.T) {
@@ -167,8 +166,7 @@ func TestTrained(t *testing.T) {
 
 func scan(t *testing.T, dir string) []sweep.Entry {
 	t.Helper()
-	entries := must.Get(sweep.Scan(dir))(t)
-	return entries
+	return must.Get(sweep.Scan(dir))(t)
 }
 
 // A table distinguishes failed runs and damaged folders from missing runs.

@@ -61,8 +61,7 @@ func BenchmarkTrainStep(b *testing.B) {
 }
 
 func mustLoss(b *testing.B, name string) losses.Choice {
-	c := must.Get(losses.Named(name))(b)
-	return c
+	return must.Get(losses.Named(name))(b)
 }
 
 func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objective, list []losses.Choice, images, group int, flops float64) {

@@ -23,14 +23,12 @@ import (
 func searchOf(t testing.TB, text string) *Search {
 	t.Helper()
 	p := must.Get(load(t, text))(t)
-	s := must.Get(p.NewSearch())(t)
-	return s
+	return must.Get(p.NewSearch())(t)
 }
 
 func execute(t testing.TB, s *Search, dir string, jobs int) *Trials {
 	t.Helper()
-	found := must.Get(s.Execute(t.Context(), dir, Options{Jobs: jobs}))(t)
-	return found
+	return must.Get(s.Execute(t.Context(), dir, Options{Jobs: jobs}))(t)
 }
 
 // settingsOf lists the settings of trials.
@@ -307,8 +305,7 @@ search:
 `
 	open := func(method, set string) *Search {
 		p := must.Get(Load("plan.yaml", []byte(strings.NewReplacer("METHOD", method, "EPOCHS", set).Replace(plan))))(t)
-		s := must.Get(p.NewSearch())(t)
-		return s
+		return must.Get(p.NewSearch())(t)
 	}
 	asha := execute(t, open("asha:\n    min: 4\n    max: 60", "train.checkpoint: 60"), t.TempDir(), 1)
 	all := execute(t, open("random:", "train.epochs: 60"), t.TempDir(), 1)

@@ -40,8 +40,7 @@ func load(t testing.TB, text string) (*Plan, error) {
 func runsOf(t testing.TB, text string) []Run {
 	t.Helper()
 	p := must.Get(load(t, text))(t)
-	runs := must.Get(p.Runs())(t)
-	return runs
+	return must.Get(p.Runs())(t)
 }
 
 func TestRuns(t *testing.T) {
@@ -167,8 +166,7 @@ func TestHash(t *testing.T) {
 	hash := func(text string, overrides ...string) string {
 		t.Helper()
 		c := must.Get(train.Load("x.yaml", []byte(text), overrides...))(t)
-		h := must.Get(c.Hash())(t)
-		return h
+		return must.Get(c.Hash())(t)
 	}
 	want := hash(tiny)
 	c := must.Get(train.Load("x.yaml", []byte(tiny)))(t)

@@ -183,8 +183,7 @@ func singles(x []float64) (y []float32) {
 // file exports a case as safetensors.
 func (c *testCase) file(t *testing.T, p weights.Part, l weights.Layout) *safetensors.File {
 	t.Helper()
-	f := must.Get(safetensors.Decode(c.safetensors(t, p, l)))(t)
-	return f
+	return must.Get(safetensors.Decode(c.safetensors(t, p, l)))(t)
 }
 
 func (c *testCase) safetensors(t *testing.T, p weights.Part, l weights.Layout) []byte {

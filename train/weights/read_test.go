@@ -131,8 +131,7 @@ func TestDigest(t *testing.T) {
 		t.Helper()
 		_, list := smallSource(t)
 		change(list)
-		d := must.Get(weights.NewFile("file", list).Digest(o))(t)
-		return d
+		return must.Get(weights.NewFile("file", list).Digest(o))(t)
 	}
 	same := func([]weights.Tensor) {}
 	only := weights.LoadOptions{Only: []string{"encoder/*/*"}}

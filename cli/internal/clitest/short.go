@@ -96,6 +96,5 @@ func Short(t *testing.T, name string) []byte {
 	if c, err = train.Load(name, source, overrides...); err != nil {
 		t.Fatal(err)
 	}
-	text := must.Get(c.Encode())(t)
-	return text
+	return must.Get(c.Encode())(t)
 }

@@ -36,8 +36,7 @@ func choice(t *testing.T, text string) catalog.Choice {
 
 func build(t *testing.T, text string) datasets.Dataset {
 	t.Helper()
-	d := must.Get(choice(t, text).Build(1))(t)
-	return d
+	return must.Get(choice(t, text).Build(1))(t)
 }
 
 func write(t *testing.T, dir string, d datasets.Dataset, shard int64) *export.Set {

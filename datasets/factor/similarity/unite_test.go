@@ -15,8 +15,7 @@ import (
 // read reads answers from lines.
 func read(t *testing.T, rows int, lines ...string) *Answers {
 	t.Helper()
-	a := must.Get(Read(strings.NewReader(strings.Join(lines, "\n")), "pairs.csv", Rows{Count: rows}))(t)
-	return a
+	return must.Get(Read(strings.NewReader(strings.Join(lines, "\n")), "pairs.csv", Rows{Count: rows}))(t)
 }
 
 func TestUnite(t *testing.T) {

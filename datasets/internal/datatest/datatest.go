@@ -21,8 +21,7 @@ import (
 // Build builds a data set from the seed 0.
 func Build(t testing.TB, b datasets.Builder) datasets.Dataset {
 	t.Helper()
-	d := must.Get(b.Build(0))(t)
-	return d
+	return must.Get(b.Build(0))(t)
 }
 
 // Toy is a data set of 1 x 1 images with any factors. The pixel of image i is i/Grid.Len().
@@ -147,12 +146,10 @@ func count(list []bool) (n int) {
 
 func Sampler(t testing.TB, s *supervision.Split, images int) *supervision.Sampler {
 	t.Helper()
-	b := must.Get(supervision.NewSampler(s, images, rng.New(3, "batch")))(t)
-	return b
+	return must.Get(supervision.NewSampler(s, images, rng.New(3, "batch")))(t)
 }
 
 func Split(t testing.TB, s supervision.Kind, d datasets.Dataset) *supervision.Split {
 	t.Helper()
-	result := must.Get(s.Split(d, rng.New(7, "split")))(t)
-	return result
+	return must.Get(s.Split(d, rng.New(7, "split")))(t)
 }

@@ -35,8 +35,7 @@ func ball(rings int) *Mesh {
 
 func renderer(t testing.TB, size, samples int) *Renderer {
 	t.Helper()
-	r := must.Get(NewRenderer(size, size, samples))(t)
-	return r
+	return must.Get(NewRenderer(size, size, samples))(t)
 }
 
 func draw(t testing.TB, s *Scene, size, samples int) []uint8 {

@@ -85,8 +85,7 @@ func tensor(t *testing.T, text string) onnx.Tensor {
 	head, elements, _ := strings.Cut(text, ":")
 	x := onnx.Tensor{Shape: []int{}}
 	number := func(s string) float64 {
-		v := must.Get(strconv.ParseFloat(s, 64))(t)
-		return v
+		return must.Get(strconv.ParseFloat(s, 64))(t)
 	}
 	for _, d := range strings.FieldsFunc(head[1:], func(r rune) bool { return r == 'x' }) {
 		x.Shape = append(x.Shape, int(number(d)))

@@ -28,8 +28,7 @@ func build(t *testing.T, s datasets.Builder) datasets.Dataset {
 			s.Objects = min(s.Objects, 30)
 		}
 	}
-	d := must.Get(s.Build(0))(t)
-	return d
+	return must.Get(s.Build(0))(t)
 }
 
 func TestContactSheet(t *testing.T) {

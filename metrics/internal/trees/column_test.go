@@ -35,8 +35,7 @@ func distinct(values []float64) (different []float64, whole bool) {
 
 func tableOf(t *testing.T, column []float64) *gbt.Columns {
 	t.Helper()
-	c := must.Get(gbt.NewColumns(len(column), 1, column))(t)
-	return c
+	return must.Get(gbt.NewColumns(len(column), 1, column))(t)
 }
 
 // slowPredict computes the score by definition, with trees of a table of one column.

@@ -27,8 +27,7 @@ func quick() Options {
 
 func learn(t testing.TB, codes []float64, d int, o Options) *Result {
 	t.Helper()
-	r := must.Get(Run(context.Background(), codes, d, o, nil))(t)
-	return r
+	return must.Get(Run(context.Background(), codes, d, o, nil))(t)
 }
 
 // cloud draws n points uniformly from a box with a centre and half widths.
@@ -44,8 +43,7 @@ func cloud(s *rng.Stream, n int, centre, half []float64) []float64 {
 
 func parse(t testing.TB, text string) hierarchy.Hierarchy {
 	t.Helper()
-	h := must.Get(hierarchy.Parse([]byte(text)))(t)
-	return h
+	return must.Get(hierarchy.Parse([]byte(text)))(t)
 }
 
 const c = `{"type": "continuous"}`

@@ -49,8 +49,7 @@ func list(t *testing.T, dir string) []*Run {
 	t.Helper()
 	x := must.Get(Open(context.Background(), dir))(t)
 	defer x.Close()
-	runs := must.Get(x.Runs(context.Background()))(t)
-	return runs
+	return must.Get(x.Runs(context.Background()))(t)
 }
 
 func TestIndex(t *testing.T) {

@@ -34,8 +34,7 @@ metrics: {final: [dlsbd, variance], every: 1}
 
 func load(t *testing.T, overrides ...string) train.Config {
 	t.Helper()
-	c := must.Get(train.Load("tiny.yaml", []byte(tiny), overrides...))(t)
-	return c
+	return must.Get(train.Load("tiny.yaml", []byte(tiny), overrides...))(t)
 }
 
 // trained trains tiny in a folder.
@@ -81,8 +80,7 @@ func send(t *testing.T, to Server, dir string) (Summary, error) {
 // sent sends the runs of a folder.
 func sent(t *testing.T, s *mlflowtest.Server, dir string) Summary {
 	t.Helper()
-	sum := must.Get(send(t, Server{URL: s.URL}, dir))(t)
-	return sum
+	return must.Get(send(t, Server{URL: s.URL}, dir))(t)
 }
 
 func TestSend(t *testing.T) {
