@@ -72,7 +72,7 @@ func TestTrain(t *testing.T) {
 	checkConfig(t, dir)
 	checkLog(t, dir, *m[0].Value)
 	checkCodes(t, filepath.Join(dir, "codes.npy"), filepath.Join(dir, "factors.npy"))
-	if report := string(readFile(t, filepath.Join(dir, "report.html"))); !strings.Contains(report, "<html") || !strings.Contains(report, "data:image/png;base64,") || !strings.Contains(report, "dlsbd") {
+	if report := string(must.Read(t, filepath.Join(dir, "report.html"))); !strings.Contains(report, "<html") || !strings.Contains(report, "data:image/png;base64,") || !strings.Contains(report, "dlsbd") {
 		t.Errorf("the report lacks a figure or the metric")
 	}
 }
@@ -101,7 +101,7 @@ func checkFolder(t *testing.T, dir string) {
 		t.Errorf("%d files, want 14: %v", len(entries), entries)
 	}
 	for _, name := range []string{"losses", "reconstructions", "torus", "traversals"} {
-		picture, err := png.Decode(bytes.NewReader(readFile(t, filepath.Join(dir, "figures", name+".png"))))
+		picture, err := png.Decode(bytes.NewReader(must.Read(t, filepath.Join(dir, "figures", name+".png"))))
 		if err != nil || picture.Bounds().Dx() < 100 {
 			t.Errorf("figure %s: %v", name, err)
 		}
@@ -110,7 +110,7 @@ func checkFolder(t *testing.T, dir string) {
 		Step, Epoch int
 		Done        bool
 	}
-	if err := json.Unmarshal(readFile(t, filepath.Join(dir, "state.json")), &state); err != nil || state.Step != 24 || state.Epoch != 3 || !state.Done {
+	if err := json.Unmarshal(must.Read(t, filepath.Join(dir, "state.json")), &state); err != nil || state.Step != 24 || state.Epoch != 3 || !state.Done {
 		t.Errorf("state %+v, %v", state, err)
 	}
 }
@@ -119,7 +119,7 @@ func checkFolder(t *testing.T, dir string) {
 func checkConfig(t *testing.T, dir string) {
 	t.Helper()
 	stored := filepath.Join(dir, "config.yaml")
-	text := readFile(t, stored)
+	text := must.Read(t, stored)
 	c := must.Get(train.Load(stored, text))(t)
 	if again, err := c.Encode(); err != nil || string(again) != string(text) {
 		t.Errorf("the stored config is not its own encoding: %v\n%s\nbecomes\n%s", err, text, again)
@@ -136,7 +136,7 @@ func checkConfig(t *testing.T, dir string) {
 func checkLog(t *testing.T, dir string, last float64) {
 	t.Helper()
 	var got []string
-	for line := range strings.Lines(string(readFile(t, filepath.Join(dir, "log.jsonl")))) {
+	for line := range strings.Lines(string(must.Read(t, filepath.Join(dir, "log.jsonl")))) {
 		var l struct {
 			Step, Epoch, Images int
 			Seconds             float64
@@ -226,7 +226,7 @@ func TestEval(t *testing.T) {
 		t.Errorf("eval: %v", table)
 	}
 	var stored []map[string]any
-	must.OK(t, json.Unmarshal(readFile(t, filepath.Join(dir, "metrics.json")), &stored))
+	must.OK(t, json.Unmarshal(must.Read(t, filepath.Join(dir, "metrics.json")), &stored))
 	want := stored[0]["value"].(float64)
 	type metric struct {
 		Name, Better string
@@ -289,7 +289,7 @@ var digits = regexp.MustCompile(`0\.\d+`)
 
 func TestEncode(t *testing.T) {
 	dir := finished(t)
-	want := readFile(t, filepath.Join(dir, "codes.npy"))
+	want := must.Read(t, filepath.Join(dir, "codes.npy"))
 	for _, name := range []string{"codes.npy", "factors.npy"} {
 		must.OK(t, os.Remove(filepath.Join(dir, name)))
 	}
@@ -301,7 +301,7 @@ func TestEncode(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other.npy")
 	succeed(t, "encode", "--run", dir, "--out", other)
 	checkCodes(t, other, strings.TrimSuffix(other, ".npy")+"-factors.npy")
-	if !bytes.Equal(readFile(t, other), want) || !bytes.Equal(readFile(t, filepath.Join(dir, "codes.npy")), want) {
+	if !bytes.Equal(must.Read(t, other), want) || !bytes.Equal(must.Read(t, filepath.Join(dir, "codes.npy")), want) {
 		t.Error("the codes are not those that the run stored")
 	}
 }
@@ -361,7 +361,7 @@ func TestDataShow(t *testing.T) {
 
 func decodePNG(t *testing.T, path string) (width int) {
 	t.Helper()
-	picture := must.Get(png.Decode(bytes.NewReader(readFile(t, path))))(t)
+	picture := must.Get(png.Decode(bytes.NewReader(must.Read(t, path))))(t)
 	return picture.Bounds().Dx()
 }
 

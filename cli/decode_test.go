@@ -87,7 +87,7 @@ func TestDecodeLinear(t *testing.T) {
 			}
 		}
 		for _, path := range []string{s.PNG, s.GIF, s.Codes, s.Images} {
-			if path != "" && !bytes.Equal(readFile(t, path), readFile(t, filepath.Join(again, filepath.Base(path)))) {
+			if path != "" && !bytes.Equal(must.Read(t, path), must.Read(t, filepath.Join(again, filepath.Base(path)))) {
 				t.Errorf("%s differs the second time", path)
 			}
 		}
@@ -112,7 +112,7 @@ func TestDecodeLinear(t *testing.T) {
 			}
 		}
 	}
-	g, err := gif.DecodeAll(bytes.NewReader(readFile(t, r.Files[1].GIF)))
+	g, err := gif.DecodeAll(bytes.NewReader(must.Read(t, r.Files[1].GIF)))
 	if err != nil || len(g.Image) != 8 {
 		t.Errorf("%v: %d frames of four steps, there and back", err, len(g.Image))
 	}
@@ -214,7 +214,7 @@ func TestDecodeMistakes(t *testing.T) {
 	writeFile(t, kept, []byte("mine"))
 	before := fmt.Sprint(topFiles(t, dir))
 	succeed(t, "decode", "--run", dir, "--what", "samples")
-	if after := fmt.Sprint(topFiles(t, dir)); after != before || string(readFile(t, kept)) != "mine" {
+	if after := fmt.Sprint(topFiles(t, dir)); after != before || string(must.Read(t, kept)) != "mine" {
 		t.Errorf("files of the run %s, before %s", after, before)
 	}
 	file := filepath.Join(t.TempDir(), "file")
@@ -233,7 +233,7 @@ func topFiles(t *testing.T, dir string) (list []string) {
 	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		if !e.IsDir() {
-			list = append(list, fmt.Sprintf("%s %x", e.Name(), readFile(t, filepath.Join(dir, e.Name()))))
+			list = append(list, fmt.Sprintf("%s %x", e.Name(), must.Read(t, filepath.Join(dir, e.Name()))))
 		}
 	}
 	return list

@@ -63,7 +63,7 @@ func TestEarlierRunWithRemovedKey(t *testing.T) {
 	for _, args := range [][]string{{"eval", "--run", "run"}, {"encode", "--run", "run"}, {"train", "--run", "run", "--resume"}, {"report", "--run", "run"}} {
 		checkMistake(t, call(t, args...), ui.ExitUsage, "config.yaml:42:3: train.evaluate", "for evaluate: 0 delete the line")
 	}
-	config := readFile(t, "run/config.yaml")
+	config := must.Read(t, "run/config.yaml")
 	writeFile(t, "run/config.yaml", bytes.Replace(config, []byte("  evaluate: 0\n"), nil, 1))
 	succeed(t, "encode", "--run", "run", "--out", "again.npy")
 	sameCodes(t, "again.npy", "run/codes.npy")
@@ -78,7 +78,7 @@ func TestEarlierConfigs(t *testing.T) {
 	}
 	for _, name := range names {
 		path := filepath.Join("testdata/earlier/configs", name)
-		if _, err := train.LoadWhole(path, readFile(t, path)); err != nil {
+		if _, err := train.LoadWhole(path, must.Read(t, path)); err != nil {
 			t.Error(err)
 		}
 	}

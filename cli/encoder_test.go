@@ -35,7 +35,7 @@ func TestEncoder(t *testing.T) {
 			t.Fatalf("element %d of the codes is %v, want %v", i, b.Data[i], v)
 		}
 	}
-	if !bytes.Equal(readFile(t, coding.BesideCodes(own, "factors.npy")), readFile(t, coding.BesideCodes(run, "factors.npy"))) {
+	if !bytes.Equal(must.Read(t, coding.BesideCodes(own, "factors.npy")), must.Read(t, coding.BesideCodes(run, "factors.npy"))) {
 		t.Error("the factors differ from the run's")
 	}
 	m, _ := measure(t, append(set, "--metrics", "mig", "--chance", "0")...)
@@ -48,7 +48,7 @@ func TestEncoder(t *testing.T) {
 		t.Errorf("a sample: %v", o)
 	}
 	half := filepath.Join(here, "half.onnx")
-	data := readFile(t, file)
+	data := must.Read(t, file)
 	writeFile(t, half, data[:len(data)/2])
 	for _, c := range []struct {
 		args string

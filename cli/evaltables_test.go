@@ -34,7 +34,7 @@ func numbered(text, name string) string {
 // mutual_info_score over NumPy's histograms of 20 bins, and from NumPy's lstsq.
 func TestEvalForms(t *testing.T) {
 	const mig, mse = 0.4790148169101589, 0.0005073648523528069
-	read := func(name string) string { return string(readFile(t, filepath.Join("testdata", "tables", name))) }
+	read := func(name string) string { return string(must.Read(t, filepath.Join("testdata", "tables", name))) }
 	codes, factors := read("codes.csv"), read("factors.csv")
 	t.Chdir(t.TempDir())
 	withoutNames := func(text string) string { return text[strings.Index(text, "\n")+1:] }

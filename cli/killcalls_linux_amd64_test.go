@@ -55,7 +55,7 @@ func startedBy(t testing.TB, dir string, kill int, args ...string) (o outcome, c
 		done <- err
 	}()
 	must.OK(t, <-done)
-	return outcome{w.code, string(readFile(t, files[1].Name())), string(readFile(t, files[2].Name()))}, w.calls
+	return outcome{w.code, string(must.Read(t, files[1].Name())), string(must.Read(t, files[2].Name()))}, w.calls
 }
 
 // watched holds processes with counted calls.
@@ -279,7 +279,7 @@ func madeFiles(t *testing.T) map[string]string {
 		case strings.HasPrefix(e.Name(), tfevents.FilePrefix):
 			list[filepath.Join(filepath.Dir(path), tfevents.FilePrefix)] = "there"
 		default:
-			list[path] = string(readFile(t, path))
+			list[path] = string(must.Read(t, path))
 		}
 		return nil
 	}))

@@ -64,11 +64,6 @@ func writeFile(t testing.TB, path string, content []byte) {
 	must.Write(t, path, content)
 }
 
-func readFile(t testing.TB, path string) []byte {
-	t.Helper()
-	return must.Read(t, path)
-}
-
 func writeNPY[T npy.Element](t testing.TB, path string, shape []int, data []T) {
 	t.Helper()
 	must.WriteNPY(t, path, shape, data)
@@ -185,7 +180,7 @@ func sameRun(t testing.TB, what, got, want string) {
 		}
 	}
 	for _, name := range []string{"codes.npy", "factors.npy", "metrics.json"} {
-		if !bytes.Equal(readFile(t, filepath.Join(got, name)), readFile(t, filepath.Join(want, name))) {
+		if !bytes.Equal(must.Read(t, filepath.Join(got, name)), must.Read(t, filepath.Join(want, name))) {
 			t.Errorf("%s: %s differs", what, name)
 		}
 	}
@@ -205,5 +200,5 @@ var secondsInLog = regexp.MustCompile(`"seconds":[^,]*,`)
 // logOf returns a run's log without times.
 func logOf(t testing.TB, dir string) string {
 	t.Helper()
-	return secondsInLog.ReplaceAllString(string(readFile(t, filepath.Join(dir, "log.jsonl"))), "")
+	return secondsInLog.ReplaceAllString(string(must.Read(t, filepath.Join(dir, "log.jsonl"))), "")
 }

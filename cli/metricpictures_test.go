@@ -136,7 +136,7 @@ func TestMetricPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures every metric on fifteen codes")
 	}
-	page := string(readFile(t, filepath.Join("..", "docs", "metrics.md")))
+	page := string(must.Read(t, filepath.Join("..", "docs", "metrics.md")))
 	chosen := []string{"swirled", "uneven", "mixed"}
 	for _, group := range []struct {
 		examples []example

@@ -96,7 +96,7 @@ func TestMimosa(t *testing.T) {
 		}
 	}
 	var again coding.MimosaSummary
-	if err := json.Unmarshal(readFile(t, "found/here/mimosa.json"), &again); err != nil || again.Coverage != got.Coverage {
+	if err := json.Unmarshal(must.Read(t, "found/here/mimosa.json"), &again); err != nil || again.Coverage != got.Coverage {
 		t.Errorf("mimosa.json: %v, %v", again, err)
 	}
 }
@@ -185,7 +185,7 @@ metrics: [r4]
 	}
 	succeed(t, "encode", "--run", "runs/sticks", "--out", "z.npy")
 	for name, like := range map[string]string{"z-factors.npy": "factors.npy", "z-factor_levels.npy": "factor_levels.npy"} {
-		if a, b := readFile(t, name), readFile(t, "runs/sticks/"+like); !bytes.Equal(a, b) {
+		if a, b := must.Read(t, name), must.Read(t, "runs/sticks/"+like); !bytes.Equal(a, b) {
 			t.Errorf("%s is not the run's %s", name, like)
 		}
 	}

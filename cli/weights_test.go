@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/onnx"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -25,7 +26,7 @@ func TestExportImport(t *testing.T) {
 	codes := func(run string) []byte {
 		out := filepath.Join(here, "codes.npy")
 		succeed(t, "encode", "--run", run, "--out", out)
-		return readFile(t, out)
+		return must.Read(t, out)
 	}
 	want := codes(dir)
 	for _, layout := range []string{"unravel", "pytorch"} {
@@ -56,7 +57,7 @@ func TestExportImport(t *testing.T) {
 	succeed(t, "export", "--run", dir, "--half", "--out", half)
 	succeed(t, "import", "--from", half, "--run", filepath.Join(here, "half"))
 	succeed(t, "export", "--run", filepath.Join(here, "half"), "--half", "--out", again)
-	if text := readFile(t, half); !bytes.Equal(text, readFile(t, again)) || !bytes.Contains(text, []byte(`"dtype":"F16"`)) || bytes.Contains(text, []byte(`"dtype":"F32"`)) {
+	if text := must.Read(t, half); !bytes.Equal(text, must.Read(t, again)) || !bytes.Contains(text, []byte(`"dtype":"F16"`)) || bytes.Contains(text, []byte(`"dtype":"F32"`)) {
 		t.Error("rounded weights change when they are rounded again, or are not float16")
 	}
 	run := filepath.Join(here, "unravel")
@@ -79,13 +80,13 @@ func TestExportFiles(t *testing.T) {
 		if !strings.Contains(o.log, path) || o.out != "" {
 			t.Errorf("%s: %v", args, o)
 		}
-		data := readFile(t, path)
+		data := must.Read(t, path)
 		if strings.HasSuffix(file, ".onnx") {
 			m, err := onnx.Decode(data)
 			if err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
-			if m.Metadata["unravel.config"] != string(readFile(t, filepath.Join(dir, "config.yaml"))) {
+			if m.Metadata["unravel.config"] != string(must.Read(t, filepath.Join(dir, "config.yaml"))) {
 				t.Errorf("%s: metadata %v", file, m.Metadata)
 			}
 			continue
@@ -115,11 +116,7 @@ func TestImportForeign(t *testing.T) {
 	config := filepath.Join(dir, rundir.Config)
 	double := change("double", func(w *safetensors.File) {
 		for i, x := range w.Tensors {
-			var wide []float64
-			for _, v := range x.Data.([]float32) {
-				wide = append(wide, float64(v))
-			}
-			w.Tensors[i].Name, w.Tensors[i].Data = "net."+x.Name, wide
+			w.Tensors[i].Name, w.Tensors[i].Data = "net."+x.Name, numeric.Convert[float64](x.Data.([]float32))
 		}
 	})
 	succeed(t, "import", config, "--from", double, "--run", filepath.Join(here, "a"), "--rename", "net.=")
@@ -148,7 +145,7 @@ func TestImportForeign(t *testing.T) {
 		w.Tensors = []safetensors.Tensor{{Name: "x", Shape: []int{1}, Data: []int64{1}}}
 	})
 	damaged := filepath.Join(here, "damaged")
-	data := readFile(t, file)
+	data := must.Read(t, file)
 	data[len(data)-1] ^= 1
 	writeFile(t, damaged, data)
 	new := filepath.Join(here, "new")

@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/internal/density"
 )
@@ -42,11 +43,7 @@ func doubles(m *machine.Machine, n *gorgonia.Node) []float64 {
 	case float32:
 		return []float64{float64(v)}
 	case []float32:
-		list := make([]float64, len(v))
-		for i, x := range v {
-			list[i] = float64(x)
-		}
-		return list
+		return numeric.Convert[float64](v)
 	default:
 		return v.([]float64)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
 )
@@ -127,11 +128,7 @@ func checkGolden(t *testing.T, name string, dt tensor.Dtype, in *pairGolden, r m
 	input := func(name string, values []float64) *gorgonia.Node {
 		backing := tensor.WithBacking(slices.Clone(values))
 		if dt == tensor.Float32 {
-			single := make([]float32, len(values))
-			for i, v := range values {
-				single[i] = float32(v)
-			}
-			backing = tensor.WithBacking(single)
+			backing = tensor.WithBacking(numeric.Convert[float32](values))
 		}
 		return gorgonia.NewMatrix(g, dt, gorgonia.WithShape(rows, d), gorgonia.WithName(name), gorgonia.WithValue(tensor.New(tensor.WithShape(rows, d), backing)))
 	}
@@ -190,11 +187,7 @@ func elementsOf(n *gorgonia.Node) []float64 {
 	case []float64:
 		return x
 	case []float32:
-		list := make([]float64, len(x))
-		for i, v := range x {
-			list[i] = float64(v)
-		}
-		return list
+		return numeric.Convert[float64](x)
 	}
 	return nil
 }

@@ -132,15 +132,10 @@ func TestBoardSession(t *testing.T) {
 		t.Errorf("%d events of settings, status %d", len(stepsOf(list, tfevents.SessionStartTag)), status())
 	}
 	at := slices.IndexFunc(list, func(e *tfevents.Event) bool { return e.Tag() == tfevents.SessionStartTag })
-	settings := must.Get(watch.Settings(string(readRunFile(t, dir, "config.yaml"))))(t)
+	settings := must.Get(watch.Settings(string(must.Read(t, filepath.Join(dir, "config.yaml")))))(t)
 	if want := tfevents.SessionStart(settings, list[0].Time()); !bytes.Equal(list[at].Values[0].Plugin.Content, want.Plugin.Content) {
 		t.Error("the settings are not those of the longer training")
 	}
-}
-
-func readRunFile(t *testing.T, dir, name string) []byte {
-	t.Helper()
-	return must.Read(t, filepath.Join(dir, name))
 }
 
 // Pictures of evaluations change no bits of training.

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -111,11 +112,7 @@ func writeKernelResult(t *testing.T, file string) {
 		loop := must.Get(e.Loop())(t)
 		codes := func() []float64 {
 			c := must.Get(e.Coder.Encode(t.Context(), e.Data, all(e.Data)[:images]))(t)
-			wide := make([]float64, len(c))
-			for i, x := range c {
-				wide[i] = float64(x)
-			}
-			return wide
+			return numeric.Convert[float64](c)
 		}
 		arrays := map[string][]float64{"first codes": codes()}
 		r.Models[model] = arrays

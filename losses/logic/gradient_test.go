@@ -14,6 +14,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // load copies a batch into a new engine.
@@ -178,11 +179,7 @@ func elements(v gorgonia.Value) []float64 {
 	case float64:
 		return []float64{x}
 	case []float32:
-		var r []float64
-		for _, e := range x {
-			r = append(r, float64(e))
-		}
-		return r
+		return numeric.Convert[float64](x)
 	case []float64:
 		return slices.Clone(x)
 	}

@@ -213,7 +213,7 @@ func TestDocsLedger(t *testing.T) {
 			}
 			shown[file]++
 			scale := must.Get(table.Held(Options{Ledger: table.Ledger()}))(t)
-			_, written, _ := strings.Cut(markdownOf(t, ledgerResults{}.of(t, name, scale)), "\n")
+			_, written, _ := strings.Cut(written(t, ledgerResults{}.of(t, name, scale), show.Markdown), "\n")
 			if !strings.Contains(text, strings.TrimSpace(written)) {
 				t.Errorf("docs/%s does not show what unravel table %s --out DIR writes", file, name)
 			}
@@ -223,8 +223,6 @@ func TestDocsLedger(t *testing.T) {
 		t.Errorf("%v tables; want 1 on papers/square.md, 2 on papers/arrow.md and 3 on papers/turntable.md", shown)
 	}
 }
-
-func markdownOf(t *testing.T, r *Result) string { return written(t, r, show.Markdown) }
 
 // The reason for a difference comes from an experiment with the row, so a note of a trained table names one row.
 func TestNotesOfOneRow(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 func TestMain(m *testing.M) {
@@ -160,10 +161,7 @@ func onCPU[T float32 | float64](t *testing.T, c check, values [][]float64) (n nu
 }
 
 func node[T float32 | float64](g *gorgonia.ExprGraph, name string, shape []int, values []float64) *gorgonia.Node {
-	backing := make([]T, len(values))
-	for i, v := range values {
-		backing[i] = T(v)
-	}
+	backing := numeric.Convert[T](values)
 	dt := tensor.Float64
 	if _, ok := any(backing).([]float32); ok {
 		dt = tensor.Float32
@@ -184,27 +182,11 @@ func elements(v gorgonia.Value) []float64 {
 	case float64:
 		return []float64{v}
 	case []float32:
-		return doubles(v)
+		return numeric.Convert[float64](v)
 	case []float64:
 		return slices.Clone(v)
 	}
 	panic(fmt.Sprintf("%T", v))
-}
-
-func doubles(x []float32) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = float64(v)
-	}
-	return y
-}
-
-func singles(x []float64) []float32 {
-	y := make([]float32, len(x))
-	for i, v := range x {
-		y[i] = float32(v)
-	}
-	return y
 }
 
 // margin is the number of elements behind each result that kernels must not change, and sentinel is their value.
@@ -220,14 +202,14 @@ func (c check) onDevice(t *testing.T, d *vulkan.Device, values [][]float64, cota
 	defer tape.Close()
 	var in []vulkan.Buffer
 	for _, v := range values {
-		in = append(in, upload(t, d, singles(v)))
+		in = append(in, upload(t, d, numeric.Convert[float32](v)))
 	}
 	out := blank(t, d, len(cotangent))
 	c.forward(tape, in, out)
 	tape.EndOperation()
 	din := make([]vulkan.Buffer, len(in))
 	if c.backward != nil {
-		dout := upload(t, d, singles(cotangent))
+		dout := upload(t, d, numeric.Convert[float32](cotangent))
 		for i, input := range c.inputs {
 			if !input.fixed && (only == nil || slices.Contains(only, i)) {
 				din[i] = blank(t, d, len(values[i]))
@@ -238,7 +220,7 @@ func (c check) onDevice(t *testing.T, d *vulkan.Device, values [][]float64, cota
 	}
 	play(t, tape)
 	for i, v := range values {
-		if got := download(t, d, in[i], len(v)); !slices.Equal(got, singles(v)) {
+		if got := download(t, d, in[i], len(v)); !slices.Equal(got, numeric.Convert[float32](v)) {
 			t.Errorf("input %d has changed", i)
 		}
 	}
@@ -291,7 +273,7 @@ func result(t testing.TB, d *vulkan.Device, what string, b vulkan.Buffer, n int)
 			t.Fatalf("%s, element %d of %d: untouched is %v", what, i, n, same)
 		}
 	}
-	return doubles(x[:n])
+	return numeric.Convert[float64](x[:n])
 }
 
 // compare checks elements relative to the largest one of a tensor.

@@ -89,11 +89,7 @@ func slowRegress(t *testing.T, x, y, at []float64) (estimates []float64) {
 
 func slowAccuracy(t *testing.T, x, testX *gbt.Columns, y, testY []float64) float64 {
 	t.Helper()
-	var classes []int
-	for _, v := range y {
-		classes = append(classes, int(v))
-	}
-	c := must.Get(gbt.FitClassifier(context.Background(), x, classes, gbt.Defaults()))(t)
+	c := must.Get(gbt.FitClassifier(context.Background(), x, numeric.Convert[int](y), gbt.Defaults()))(t)
 	predicted := must.Get(c.Predict(context.Background(), testX))(t)
 	right := 0.0
 	for i, class := range predicted {
