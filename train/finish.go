@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train/internal/page"
@@ -143,10 +144,7 @@ func (s *session) forget(files ...string) error {
 func (e *Experiment) codesOf(codes matrix.Matrix) *Codes {
 	list := &Codes{Factors: e.Data.Factors()}
 	for i := range codes.Rows {
-		row, levels := make([]float32, codes.Cols), make([]int, len(list.Factors))
-		for j, v := range codes.Row(i) {
-			row[j] = float32(v)
-		}
+		row, levels := numeric.Convert[float32](codes.Row(i)), make([]int, len(list.Factors))
 		e.Data.FactorsAt(i, levels)
 		list.Codes, list.Levels = append(list.Codes, row), append(list.Levels, levels)
 	}

@@ -260,7 +260,8 @@ func (t *translator) scalar(v float64) string {
 
 func (t *translator) ints(values ...int) string {
 	name := t.unique(path.Join(t.layer, "indices"))
-	t.graph.Weights = append(t.graph.Weights, onnx.Tensor{Name: name, Shape: []int{len(values)}, Ints: numeric.Convert[int64](values)})
+	list := onnx.Tensor{Name: name, Shape: []int{len(values)}, Ints: numeric.Convert[int64](values)}
+	t.graph.Weights = append(t.graph.Weights, list)
 	return name
 }
 
