@@ -168,7 +168,7 @@ func TestDownstreamChoose(t *testing.T) {
 
 func TestDownstreamErrors(t *testing.T) {
 	in := gridInput(ordinals(4, 3), 2, func(l []int, z []float64) { z[0] = float64(l[0]) })
-	for want, change := range map[string]func(*Downstream){
+	refuses(t, in, func() *Downstream { return downstream("logistic", 5, 6) }, map[string]func(*Downstream){
 		"the input's Stream is nil":       func(*Downstream) {},
 		`unknown predictor "svm"`:         func(m *Downstream) { m.Predictor = "svm" },
 		"sizes: there are none":           func(m *Downstream) { m.Sizes = nil },
@@ -181,13 +181,7 @@ func TestDownstreamErrors(t *testing.T) {
 		`unknown rows "test"; want train`: func(m *Downstream) { m.Choose = "test" },
 		"train_rows: -2 is negative":      func(m *Downstream) { m.TrainRows = -2 },
 		"at least the 13 of train_rows":   func(m *Downstream) { m.TrainRows = 13 },
-	} {
-		m := downstream("logistic", 5, 6)
-		change(m)
-		if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: error %v, want %q", m, err, want)
-		}
-	}
+	})
 }
 
 // The value depends on the seed, but not on the number of threads or the order of sizes.

@@ -186,6 +186,17 @@ func draw(r *rand.Rand, n, columns, kind int) []float64 {
 	return x
 }
 
+// problem returns random points and targets. It spreads nearly equal points, which amplify rounding errors 1e9 times.
+func problem(r *rand.Rand, n, columns, targets, kind int) (x, y []float64) {
+	x, y = draw(r, n, columns, kind), draw(r, n, targets, kind/10)
+	if kind%10 == 4 || kind%10 >= 8 {
+		for i := range x {
+			x[i] = float64(float32(math.Sqrt(math.Abs(x[i])) + 1e-5*r.NormFloat64()))
+		}
+	}
+	return x, y
+}
+
 // cases returns the number of random cases to run: n/4, or n with -long.
 func cases(n int) int {
 	if long.Enabled() {

@@ -62,14 +62,8 @@ func TestDrawnJointMinimax(t *testing.T) {
 		if c%100 < 10 && c%1000 < 100 {
 			n = 1000
 		}
-		x, y := draw(r, n, columns, c), draw(r, n, targets, c/10)
-		if c%10 == 4 || c%10 >= 8 { // for nearly equal points, rounding errors are amplified 1e9 times
-			for i := range x {
-				x[i] = float64(float32(math.Sqrt(math.Abs(x[i])) + 1e-5*r.NormFloat64()))
-			}
-		}
+		x, y := problem(r, n, columns, targets, c)
 		t.Run(fmt.Sprintf("case %d, %d x %d to %d", c, n, columns, targets), func(t *testing.T) {
-
 			f := must.Get(jointMinimax(x, columns, y, targets))(t)
 			checkJoint(t, x, columns, y, targets, f)
 			if targets == 1 {
