@@ -98,9 +98,7 @@ func checkSheet(t *testing.T) {
 	for n, line := range strings.Split(strings.TrimSpace(string(must.Read(t, "pairs.csv"))), "\n") {
 		var a, b int
 		if f := strings.Split(line, ","); f[3] == "" {
-			if _, err := fmt.Sscanf(f[0]+" "+f[1], "p%d.png p%d.png", &a, &b); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(fmt.Sscanf(f[0]+" "+f[1], "p%d.png p%d.png", &a, &b))(t)
 			pairs, labels = append(pairs, [2]int{a, b}), append(labels, fmt.Sprintf("line %d: shade?", n+1))
 		}
 	}

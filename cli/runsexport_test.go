@@ -51,9 +51,7 @@ func TestRunsExport(t *testing.T) {
 	f := must.Get(os.Open(filepath.Join(dir, runs.BoardFile)))(t)
 	defer f.Close()
 	r := tfevents.NewReader(f)
-	if _, err := r.Next(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.Next())(t)
 	e, err := r.Next()
 	if err != nil || e.Tag() != "_hparams_/experiment" {
 		t.Fatal(e, err)

@@ -44,9 +44,7 @@ func typing(t *testing.T, typed string, columns uint16, args ...string) string {
 	must.OK(t, unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}))
 	defer func(before *os.File) { os.Stdin = before }(os.Stdin)
 	os.Stdin = terminal
-	if _, err := control.WriteString(typed); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(control.WriteString(typed))(t)
 	var text bytes.Buffer
 	drawn := make(chan struct{})
 	go func() {

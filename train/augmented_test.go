@@ -70,9 +70,7 @@ func TestViewsNormalise(t *testing.T) {
 	must.OK(t, err)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	list := all(e.Data)
-	if _, err := e.Coder.Encode(t.Context(), e.Data, list[:5]); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(e.Coder.Encode(t.Context(), e.Data, list[:5]))(t)
 	image := make([]float32, 16*16)
 	e.Data.Image(4, image)
 	for i, v := range image {

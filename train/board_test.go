@@ -144,9 +144,7 @@ func TestBoardBits(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	for at, figures := range map[string]string{a: "train.figures=true", b: "train.figures=false"} {
-		if _, err := Run(context.Background(), load(t, "metrics.every=1", figures), Options{Dir: at}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Run(context.Background(), load(t, "metrics.every=1", figures), Options{Dir: at}))(t)
 	}
 	sameBits(t, "with pictures", bits(t, a), bits(t, b))
 }

@@ -16,9 +16,7 @@ func TestMeasuredOn(t *testing.T) {
 	long.NotShort(t)
 	const on = "metrics={final: [mutual-information], on: [{dataset: {bumps: {}}, metrics: [mig, {dci: {bins: 8}}], sample: 600}, {dataset: {entangled: {}}, metrics: [total-correlation]}]}"
 	dir := filepath.Join(t.TempDir(), "run")
-	if _, err := runOf(t, validated, Options{Dir: dir}, "metrics=[mutual-information]"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(runOf(t, validated, Options{Dir: dir}, "metrics=[mutual-information]"))(t)
 	c, err := Load("validated.yaml", []byte(validated), on)
 	if err == nil {
 		err = Check(c)

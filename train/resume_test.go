@@ -116,9 +116,7 @@ func TestKilledAnywhere(t *testing.T) {
 				killed = append(killed, at)
 				return os.CopyFS(at, os.DirFS(whole))
 			})}
-			if _, err := Run(snapshot, c, Options{Dir: whole}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(Run(snapshot, c, Options{Dir: whole}))(t)
 			want, wantLog, wantEvents := bits(t, whole), logged(t, whole), scalars(t, whole)
 			for _, at := range killed {
 				trainIn(t, at, c, true)

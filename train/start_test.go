@@ -53,9 +53,7 @@ func trainSource(t *testing.T, layout weights.Layout) (dir, file string) {
 	file = filepath.Join(t.TempDir(), "w.safetensors")
 	f := must.Get(os.Create(file))(t)
 	defer f.Close()
-	if _, err := (&weights.Source{Model: e.Model, Data: models.DataOf(e.Data)}).WriteSafetensors(f, "", layout); err != nil {
-		t.Fatal(err)
-	}
+	must.Get((&weights.Source{Model: e.Model, Data: models.DataOf(e.Data)}).WriteSafetensors(f, "", layout))(t)
 	return dir, file
 }
 

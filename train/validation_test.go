@@ -50,9 +50,7 @@ func TestValidation(t *testing.T) {
 	dir := t.TempDir()
 	plain, with := filepath.Join(dir, "plain"), filepath.Join(dir, "with")
 	for run, overrides := range map[string][]string{plain: nil, with: {"train.validation.dataset=bumps"}} {
-		if _, err := runOf(t, validated, Options{Dir: run}, overrides...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(runOf(t, validated, Options{Dir: run}, overrides...))(t)
 	}
 	a, err := HashParameters(plain)
 	b, also := HashParameters(with)
@@ -132,9 +130,7 @@ func TestValidationDecides(t *testing.T) {
 	const data = "{square: {size: 8, side: 2}}"
 	set := []string{"dataset=" + data, "losses=[reconstruction, kl]", "train.optimizer.adam.lr=1e-9", "train.epoch_steps=0",
 		"model={cascade-vae: {latent: 4, categories: 3, closed: 1, phases: 3, encoder: {mlp: {hidden: [16]}}, decoder: {mlp: {hidden: [16]}}}}"}
-	if _, err := runOf(t, validated, Options{Dir: plain}, set...); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(runOf(t, validated, Options{Dir: plain}, set...))(t)
 	r := must.Get(runOf(t, validated, Options{Dir: with}, append(set, "train.validation.dataset="+data)...))(t)
 	sameBits(t, "with validation", bits(t, with), bits(t, plain))
 	for name, v := range validationLosses(t, with) {
@@ -151,9 +147,7 @@ func TestValidationPrecision(t *testing.T) {
 	single, mixed := filepath.Join(dir, "float32"), filepath.Join(dir, "mixed")
 	for _, run := range []string{single, mixed} {
 		set := []string{"train.validation.dataset=bumps", "train.optimizer.adam.lr=1e-30", "train.precision=" + filepath.Base(run)}
-		if _, err := runOf(t, validated, Options{Dir: run}, set...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(runOf(t, validated, Options{Dir: run}, set...))(t)
 	}
 	want := validationLosses(t, single)
 	for name, v := range validationLosses(t, mixed) {
@@ -181,9 +175,7 @@ func TestValidationResumes(t *testing.T) {
 	dir := t.TempDir()
 	whole, parts := filepath.Join(dir, "whole"), filepath.Join(dir, "parts")
 	const set = "train.validation.fraction=0.2"
-	if _, err := runOf(t, validated, Options{Dir: whole}, set); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(runOf(t, validated, Options{Dir: whole}, set))(t)
 	c := must.Get(Load("validated.yaml", []byte(validated), set))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	if _, err := Run(ctx, c, Options{Dir: parts, Progress: func(done, _ int) {
@@ -193,9 +185,7 @@ func TestValidationResumes(t *testing.T) {
 	}}); !errors.Is(err, ErrStopped) {
 		t.Fatal(err)
 	}
-	if _, err := Run(context.Background(), c, Options{Dir: parts, Resume: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Run(context.Background(), c, Options{Dir: parts, Resume: true}))(t)
 	a, err := os.ReadFile(filepath.Join(whole, rundir.TableFile))
 	b, also := os.ReadFile(filepath.Join(parts, rundir.TableFile))
 	if err != nil || also != nil || !bytes.Equal(a, b) || !bytes.Contains(a, []byte("loss/validation/kl")) {

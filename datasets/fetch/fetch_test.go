@@ -300,9 +300,7 @@ func TestResume(t *testing.T) {
 				t.Fatal(info, err)
 			}
 			c.change(t, dir, &f, s)
-			if _, err := one(t, t.Context(), dir, f, quick(t)); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(one(t, t.Context(), dir, f, quick(t)))(t)
 			span := "none"
 			if len(s.ranges) > 1 {
 				span = s.ranges[1]

@@ -190,9 +190,7 @@ func archive(t *testing.T, members ...any) string {
 	z := zip.NewWriter(&b)
 	for i := 0; i < len(members); i += 2 {
 		w := must.Get(z.Create(members[i].(string) + ".npy"))(t)
-		if _, err := w.Write(members[i+1].([]byte)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.Write(members[i+1].([]byte)))(t)
 	}
 	must.OK(t, z.Close())
 	return must.Write(t, filepath.Join(t.TempDir(), "mine.npz"), b.Bytes())

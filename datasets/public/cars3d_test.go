@@ -63,9 +63,7 @@ func carArchiveOf(t *testing.T, mat []byte, list string) {
 		data []byte
 	}{{"data/cars/x.mat", mat}, {"data/cars/list.txt", []byte(list)}} {
 		must.OK(t, w.WriteHeader(&tar.Header{Name: member.name, Mode: 0o644, Size: int64(len(member.data))}))
-		if _, err := w.Write(member.data); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.Write(member.data))(t)
 	}
 	for _, close := range []func() error{w.Close, z.Close, f.Close} {
 		must.OK(t, close())

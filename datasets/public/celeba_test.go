@@ -14,9 +14,7 @@ import (
 func rowOf(t *testing.T, text string) int {
 	t.Helper()
 	i := 0
-	if _, err := fmt.Sscan(text, &i); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Sscan(text, &i))(t)
 	return i
 }
 

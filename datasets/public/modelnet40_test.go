@@ -65,9 +65,7 @@ func meshes(t *testing.T, files map[string]string) {
 	z := zip.NewWriter(f)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		w := must.Get(z.Create(name))(t)
-		if _, err := w.Write([]byte(files[name])); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.Write([]byte(files[name])))(t)
 	}
 	must.OK(t, errors.Join(z.Close(), f.Close()))
 	must.OK(t, fetch.Place(t.Context(), cache.Downloads("modelnet40"), fetch.File{Name: modelnetFile}, path, true))

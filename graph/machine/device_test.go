@@ -29,9 +29,7 @@ func TestDeviceKept(t *testing.T) {
 	defer d.Close()
 	weights, other := []float32{-1, 2, 3}, []float32{5}
 	for _, x := range [][]float32{weights, other} {
-		if _, err := d.Hold(x); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(d.Hold(x))(t)
 	}
 	g := gorgonia.NewGraph()
 	x := gorgonia.NewVector(g, tensor.Float32, gorgonia.WithShape(3), gorgonia.WithName("x"),

@@ -211,9 +211,7 @@ func TestRefusedTars(t *testing.T) {
 	var bomb bytes.Buffer
 	w := gzip.NewWriter(&bomb)
 	for _, part := range [][]byte{tarOf(t, false, tar.Header{Name: "a"}), make([]byte, 4<<20)} {
-		if _, err := w.Write(part); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.Write(part))(t)
 	}
 	must.OK(t, w.Close())
 	for _, c := range []struct {

@@ -38,9 +38,7 @@ func TestReference(t *testing.T) {
 	}
 	for name, w := range want {
 		var balance float64
-		if _, err := fmt.Sscan(strings.TrimPrefix(name, "lambda_"), &balance); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscan(strings.TrimPrefix(name, "lambda_"), &balance))(t)
 		got := must.Get(Balanced(costs, 3, balance))(t)
 		if !slices.Equal(got, w.Assignment.Value) {
 			t.Errorf("%s: assignment %v; want %v", name, got, w.Assignment.Value)

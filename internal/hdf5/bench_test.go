@@ -35,9 +35,7 @@ func thinChunks(t testing.TB, rows, perChunk int) string {
 				chunk.WriteByte(byte(40*(i%5) + row/480%10*20 + p*(row*7+i)%97/96))
 			}
 		}
-		if _, err := z.Write(chunk.Bytes()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(z.Write(chunk.Bytes()))(t)
 		must.OK(t, z.Close())
 		entries = le.AppendUint64(entries, uint64(file.Len()))
 		entries = append(le.AppendUint32(entries, uint32(packed.Len())), 0, 0, 0, 0)

@@ -158,9 +158,7 @@ func selected(t *testing.T) []string {
 			syntax = append(syntax, f)
 		}
 		info := &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}}
-		if _, err := (&types.Config{Importer: open}).Check(p.ImportPath, fset, syntax, info); err != nil {
-			t.Fatal(err)
-		}
+		must.Get((&types.Config{Importer: open}).Check(p.ImportPath, fset, syntax, info))(t)
 		for _, s := range info.Selections {
 			if short, ok := used[pathOf(s.Obj())]; ok {
 				found[fmt.Sprintf("%s.%s.%s", short, ownerOf(s), s.Obj().Name())] = true

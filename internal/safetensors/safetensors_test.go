@@ -117,9 +117,7 @@ func TestIntegrity(t *testing.T) {
 	if _, err := Decode(append(data, 0)); err == nil {
 		t.Fatal("one more byte: no error")
 	}
-	if _, err := Decode(data); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Decode(data))(t)
 	data[len(data)-1]++
 	if _, err := Decode(data); !errors.Is(err, ErrDamaged) {
 		t.Errorf("got %v", err)

@@ -128,9 +128,7 @@ func TestLive(t *testing.T) {
 	}
 	p.Eval(`window.canvas = document.querySelector("#curves canvas"); Serve.run.player.set(Serve.run.player.code.map(() => 0.5)); 0`, nil)
 	f := must.Get(os.OpenFile(filepath.Join(path, rundir.LogFile), os.O_APPEND|os.O_WRONLY, 0))(t)
-	if _, err := f.WriteString(epochLine(3) + measured(3)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.WriteString(epochLine(3) + measured(3)))(t)
 	must.OK(t, f.Close())
 	p.Wait(points + ` === 3 && document.querySelector("#curves canvas") === window.canvas && document.querySelectorAll("#curves .panel").length === 2`)
 	checkpoint := filepath.Join(path, rundir.CheckpointFile)

@@ -86,9 +86,7 @@ func TestEvents(t *testing.T) {
 	}
 	add := func(text string) {
 		f := must.Get(os.OpenFile(log, os.O_APPEND|os.O_WRONLY, 0))(t)
-		if _, err := f.WriteString(text); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(f.WriteString(text))(t)
 		must.OK(t, f.Close())
 	}
 	third := epochLine(3)

@@ -94,9 +94,7 @@ func TestRandomSentences(t *testing.T) {
 func steepestOf(t *testing.T, q *Quantity, b batch) float64 {
 	t.Helper()
 	e := load(t, q, b)
-	if _, err := e.Value(true); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(e.Value(true))(t)
 	e.Gradient(1)
 	most := 0.0
 	for c := range q.program.First + len(q.program.More) {

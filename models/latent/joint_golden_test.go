@@ -191,9 +191,7 @@ func TestCapacities(t *testing.T) {
 		l := losses.NewKL()
 		must.OK(t, config.Load("kl", []byte("spaces: "+spaces+"\ncapacity: "+ramp+"\n"), l))
 		var found func(step int) float64
-		if _, err := l.Add(&losses.Input{Outputs: *out, Trainer: recorder{doubles{g: r.g}, &found}, Name: ramp + spaces}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(l.Add(&losses.Input{Outputs: *out, Trainer: recorder{doubles{g: r.g}, &found}, Name: ramp + spaces}))(t)
 		at = append(at, found)
 	}
 	w := r.want["capacities"]

@@ -296,9 +296,7 @@ func TestErrors(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
 	features := must.Get(g.Input("features", 2, 3))(t)
 	l := latent.Of(sphere(1))
-	if _, err := l.Variables(g, features); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Variables(g, features))(t)
 	if _, err := l.Variables(g, features); err == nil || !strings.Contains(err.Error(), "noise/0") {
 		t.Errorf("a second sample in one graph: error %v", err)
 	}

@@ -54,9 +54,7 @@ func TestLengths(t *testing.T) {
 // A table that quotes other tables uses the lengths of the quoted rows.
 func TestQuotedLengths(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := writeTableIn(t, dir, trainedTable, ", part: mig_0", ""); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(writeTableIn(t, dir, trainedTable, ", part: mig_0", ""))(t)
 	table := must.Get(openQuoting(t, dir))(t)
 	r := computeFrom(t, table, t.TempDir())
 	must.OK(t, r.FindLengths())

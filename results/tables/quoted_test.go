@@ -77,9 +77,7 @@ func TestQuoted(t *testing.T) {
 
 func TestQuotedMistakes(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := writeTableIn(t, dir, trainedTable); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(writeTableIn(t, dir, trainedTable))(t)
 	for _, test := range []struct{ old, new, want string }{
 		{"row: a}", `row: ""}`, "want the label of a row"},
 		{"of: rows", "of: columns", `"columns" is unknown; want runs, rows or printed`},

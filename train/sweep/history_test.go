@@ -135,9 +135,7 @@ func TestHistory(t *testing.T) {
 			if told := strings.Contains(said.String(), "it is not the run "); told == x.own {
 				t.Errorf("it says %q", said.String())
 			}
-			if _, err := Execute(context.Background(), direct, runs, Options{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(Execute(context.Background(), direct, runs, Options{}))(t)
 			for _, want := range metricsOf(t, direct) {
 				for name, got := range metricsOf(t, dir) {
 					if mine := (name == "old") == x.own; mine && got != want {

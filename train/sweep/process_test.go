@@ -246,9 +246,7 @@ func TestWork(t *testing.T) {
 	nothing := func(context.Context, string, int, func(int, int)) error {
 		return errors.New("only the folder is wanted")
 	}
-	if _, err := Execute(context.Background(), dir, planned[:1], Options{Start: nothing, Retry: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Execute(context.Background(), dir, planned[:1], Options{Start: nothing, Retry: true}))(t)
 	var out bytes.Buffer
 	if err := Work(context.Background(), path, 1, strings.NewReader(""), &out, nil); err != nil || !strings.HasSuffix(out.String(), `{"end":"stopped"}`+"\n") {
 		t.Errorf("the starter has died: %v, %s", err, out.String())

@@ -175,9 +175,7 @@ func TestSearchASHA(t *testing.T) {
 		}
 		whole := t.TempDir()
 		c := must.Get(train.Load("tiny.yaml", []byte(tiny), searchOf(t, ashaSearch).Command(best)[3:]...))(t)
-		if _, err := train.Run(t.Context(), c, train.Options{Dir: filepath.Join(whole, "run")}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(train.Run(t.Context(), c, train.Options{Dir: filepath.Join(whole, "run")}))(t)
 		for _, name := range []string{rundir.MetricsFile, rundir.CodesFile} {
 			got, err1 := os.ReadFile(filepath.Join(best.Dir, name))
 			want, err2 := os.ReadFile(filepath.Join(whole, "run", name))

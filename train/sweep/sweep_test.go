@@ -276,9 +276,7 @@ var rehearseHere Rehearser = func() Rehearser {
 // Without a rehearser, times come from finished runs of equal cost or from elsewhere, or are unknown.
 func TestForecastsReadOnly(t *testing.T) {
 	runs, dir := runsOf(t, "list: [{name: a}, {name: b, train.epochs: 3}, {name: c, train.epochs: 4}, {name: d, train.optimizer.adam.lr: 0.5}]\n"), t.TempDir()
-	if _, err := Execute(t.Context(), dir, runs[:1], Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Execute(t.Context(), dir, runs[:1], Options{}))(t)
 	times := func(r Run) (time.Duration, bool) { return 7 * time.Minute, r.Name == "b" }
 	list, err := Forecasts(t.Context(), dir, runs, Forecasting{Times: times})
 	if err != nil || len(list) != 4 {
@@ -291,9 +289,7 @@ func TestForecastsReadOnly(t *testing.T) {
 
 func TestForecasts(t *testing.T) {
 	runs, dir := runsOf(t, four), t.TempDir()
-	if _, err := Execute(context.Background(), dir, runs[:1], Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Execute(context.Background(), dir, runs[:1], Options{}))(t)
 	before := must.Get(Folders(dir))(t)
 	list, err := Forecasts(context.Background(), dir, runs, Forecasting{Jobs: 2, Rehearse: rehearseHere})
 	if err != nil || len(list) != 4 {

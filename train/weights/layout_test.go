@@ -219,9 +219,7 @@ func TestOpenONNX(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "encoder.onnx")
 	c := cases()[0].build(t)
 	var b bytes.Buffer
-	if _, err := c.source.WriteONNX(&b, weights.Encoder, weights.Native); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.source.WriteONNX(&b, weights.Encoder, weights.Native))(t)
 	must.Write(t, path, b.Bytes())
 	if _, err := weights.Open(path); err == nil || !strings.Contains(err.Error(), "want its weights as safetensors") {
 		t.Errorf("error %v", err)

@@ -40,9 +40,7 @@ func makeRuns(t *testing.T, dir string, seeds ...string) {
 		r := must.Get(sweep.NewRun("seed"+s, c))(t)
 		runs = append(runs, r)
 	}
-	if _, err := sweep.Execute(context.Background(), dir, runs, sweep.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(sweep.Execute(context.Background(), dir, runs, sweep.Options{}))(t)
 }
 
 func list(t *testing.T, dir string) []*Run {

@@ -40,9 +40,7 @@ func load(t *testing.T, overrides ...string) train.Config {
 // trained trains tiny in a folder.
 func trained(t *testing.T, dir string, overrides ...string) {
 	t.Helper()
-	if _, err := train.Run(context.Background(), load(t, overrides...), train.Options{Dir: dir, Resume: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(train.Run(context.Background(), load(t, overrides...), train.Options{Dir: dir, Resume: true}))(t)
 }
 
 // begun makes a run's folder with a config.
@@ -259,9 +257,7 @@ func TestHostile(t *testing.T) {
 	}
 	run := &index.Run{Dir: name, State: "stopped", Hash: "h", Settings: index.NewSettings(settings), Problem: long,
 		Results: index.NewResults(map[string]float64{"m(1)": 1, "m[1]": 2, "../x": 3, "fit.": 4, "fit.a/b": 5})}
-	if _, err := Send(t.Context(), Server{URL: s.URL}, dir, []*index.Run{run}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Send(t.Context(), Server{URL: s.URL}, dir, []*index.Run{run}))(t)
 	got := s.Runs[0]
 	for key, want := range map[string]string{"A_B": "5", "a_.._b": "3", "_.._": "4", "_": "6", "long": long[:2*5999] + "…", "bad": "\ufffd\ufffd", "f.g": "", "end._": "9", "日本": "10"} {
 		if v, ok := got.Params[key]; !ok || v != want {
