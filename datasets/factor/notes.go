@@ -94,8 +94,8 @@ func numberNotes(f Factor, numbers []float64) []string {
 		const want = "if they are degrees, want circular:360"
 		return []string{fmt.Sprintf("factor %s has the whole numbers %v to %v as radians; %s", f.Name, first, last, want)}
 	case turn > 0 && last-first > 1.5*turn:
-		return []string{fmt.Sprintf("factor %s goes from %.6g to %.6g, and a full turn is %.6g, so numbers that differ by %.6g are one level",
-			f.Name, first, last, turn, turn)}
+		const what = "factor %s goes from %.6g to %.6g, and a full turn is %.6g, so numbers that differ by %.6g are one level"
+		return []string{fmt.Sprintf(what, f.Name, first, last, turn, turn)}
 	}
 	if binned := len(distinct) > f.Size; binned {
 		if found := bins.Distant(sorted); found != "" {

@@ -53,7 +53,8 @@ func (t *Text) arrange(n int, find Find) error {
 		for r, row := range t.Rows {
 			at := find.image(row[c])
 			if name := row[c][strings.LastIndexAny(row[c], `/\`)+1:]; at < 0 && name != row[c] && find.image(name) >= 0 {
-				return t.errorf(r, c, "%q is no path below the folder of the data set; want such paths, or names like %s", row[c], name)
+				const want = "want such paths, or names like"
+				return t.errorf(r, c, "%q is no path below the folder of the data set; %s %s", row[c], want, name)
 			} else if at < 0 && r > 0 && path.Ext(first) != "" {
 				return t.errorf(r, c, "%q is no picture of the data set, and %q is one; want pictures in all lines", row[c], first)
 			} else if at < 0 {

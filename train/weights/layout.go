@@ -74,7 +74,8 @@ func (s *Source) formsOf(g *gorgonia.ExprGraph, forms map[string]form) error {
 		case "convolution", "transposed convolution":
 			w := operands[n][1]
 			v := w.Shape()
-			forms[w.Name()] = form{view: v, order: []int{3, 2, 0, 1}, shape: []int{v[3], v[2], v[0], v[1]}, note: paddingNote(n, operands[n][0].Shape(), v[0])}
+			forms[w.Name()] = form{view: v, order: []int{3, 2, 0, 1}, shape: []int{v[3], v[2], v[0], v[1]},
+				note: paddingNote(n, operands[n][0].Shape(), v[0])}
 		case "dense":
 			in, out, err := flattened(n, operands, users)
 			if err != nil {
