@@ -90,12 +90,16 @@ func TestContractionKinds(t *testing.T) {
 		}
 	}
 	near(t, "mean distance", value(t, "contraction-mean", in), sum/pairs, 1e-12)
+	wide := gridInput(factors, 2, func(l []int, z []float64) { z[0] = float64(l[0]) })
+	near(t, "mean distance to a constant column", compute(t, &Contraction{Columns: []int{1}}, wide).Value, sum/pairs, 1e-12)
 }
 
 // Random pairs estimate the mean over all pairs.
 func TestContractionSamples(t *testing.T) {
 	stream := rng.New(1, "codes")
-	in := gridInput(ordinals(17, 18, 9), 2, func(l []int, z []float64) { z[0], z[1] = stream.Float64(), stream.Float64() })
+	factors := ordinals(17, 18, 9)
+	factors[0].Kind, factors[1].Kind = factor.Circular, factor.Categorical
+	in := gridInput(factors, 2, func(l []int, z []float64) { z[0], z[1] = stream.Float64(), stream.Float64() })
 	all := compute(t, &Contraction{}, in).Value
 	most := compute(t, &Contraction{Max: true}, in).Value
 	sampled := func(max bool, pairs int) Result {

@@ -2,6 +2,7 @@ package train
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -217,7 +218,7 @@ func (e *Experiment) loadStart() error {
 	}
 	c.Init = found.Init
 	e.Start = &rundir.Start{From: c.Init.source(), Only: c.Init.Only, Content: c.Init.Content, Taken: loaded.Names, Derived: loaded.Derived,
-		Misfits: loaded.Misfits, Warning: warning}
+		Misfits: loaded.Misfits, Warning: cmp.Or(warning, loaded.Warning)}
 	for _, name := range params.Names() {
 		if !slices.Contains(loaded.Names, name) && !slices.Contains(loaded.Derived, name) {
 			e.Start.Fresh = append(e.Start.Fresh, name)

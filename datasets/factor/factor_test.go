@@ -321,8 +321,8 @@ func TestNumberNotes(t *testing.T) {
 	}
 }
 
-// A note names degrees that are taken for radians.
-func TestRadiansNote(t *testing.T) {
+// A note names degrees that are taken for radians, and angles that are apart by a full turn.
+func TestTurnNotes(t *testing.T) {
 	for _, c := range []struct {
 		numbers []float64
 		period  float64
@@ -332,8 +332,10 @@ func TestRadiansNote(t *testing.T) {
 		{[]float64{-90, 0, 90, 180}, 6.283, "factor a has the whole numbers -90 to 180 as radians; if they are degrees, want circular:360"},
 		{[]float64{0, 30, 90, 120, 270}, 360, ""},
 		{[]float64{0, 1, 2, 3, 4, 5, 6}, 2 * math.Pi, ""},
-		{[]float64{0, 2.5, 8.5, 30.25}, 2 * math.Pi, ""}, // several turns
-		{[]float64{0, 1, 2}, 100, ""},                    // a factor without Values
+		{[]float64{0, 2.5, 8.5, 30.25}, 2 * math.Pi, "factor a goes from 0 to 30.25, and a full turn is 6.28319, so numbers that differ by 6.28319 are one level"},
+		{[]float64{0, 10, 180, 190, 350}, 180, "factor a goes from 0 to 350, and a full turn is 180, so numbers that differ by 180 are one level"},
+		{[]float64{-180, -90, 0, 90, 180}, 360, ""},
+		{[]float64{0, 1, 2}, 100, ""}, // a factor without Values
 	} {
 		kind := factor.ColumnKind{Kind: factor.Circular, Period: c.period}
 		f, _, err := factor.FromNumbers("a", c.numbers, nil, &kind, 0)

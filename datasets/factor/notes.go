@@ -87,10 +87,15 @@ func numberNotes(f Factor, numbers []float64) []string {
 	if note := markerNote(f.Name, sorted, distinct); note != "" {
 		return []string{note}
 	}
-	if n := len(distinct); f.inRadians() && max(-distinct[0], distinct[n-1]) > 7 && allWhole(distinct) {
+	first, last, turn := distinct[0], distinct[len(distinct)-1], f.turnOfValues()
+	radians := math.Abs(turn-2*math.Pi) <= 2*math.Pi*roundedTurn
+	switch {
+	case radians && max(-first, last) > 7 && allWhole(distinct):
 		const want = "if they are degrees, want circular:360"
-		return []string{fmt.Sprintf("factor %s has the whole numbers %v to %v as radians; %s",
-			f.Name, distinct[0], distinct[n-1], want)}
+		return []string{fmt.Sprintf("factor %s has the whole numbers %v to %v as radians; %s", f.Name, first, last, want)}
+	case turn > 0 && last-first > 1.5*turn:
+		const what = "factor %s goes from %.6g to %.6g, and a full turn is %.6g, so numbers that differ by %.6g are one level"
+		return []string{fmt.Sprintf(what, f.Name, first, last, turn, turn)}
 	}
 	if binned := len(distinct) > f.Size; binned {
 		if found := bins.Distant(sorted); found != "" {
@@ -110,14 +115,12 @@ func numberNotes(f Factor, numbers []float64) []string {
 	return nil
 }
 
-// inRadians reports whether the levels are angles with a period of about 2 pi.
-func (f Factor) inRadians() bool {
-	at := slices.IndexFunc(f.Angles, func(a float64) bool { return a > 0 })
-	period := f.FullTurn()
-	if at >= 0 {
-		period = 2 * math.Pi * f.Value(at) / f.Angles[at]
+// turnOfValues returns a full turn in the unit of the values, or 0.
+func (f Factor) turnOfValues() float64 {
+	if at := slices.IndexFunc(f.Angles, func(a float64) bool { return a > 0 }); at >= 0 {
+		return 2 * math.Pi * f.Value(at) / f.Angles[at]
 	}
-	return math.Abs(period-2*math.Pi) <= 2*math.Pi*roundedTurn
+	return f.FullTurn()
 }
 
 func allWhole(numbers []float64) bool {

@@ -77,6 +77,8 @@ func TestLabelsAndPairsOfFiles(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"v,file\n7,p1.png\n5,p3.png\n":      `mine.csv: line 3, field 2: "p3.png" is no picture`,
+		"v,file\n7,/home/p1.png\n":          `mine.csv: line 2, field 2: "/home/p1.png" is no path below the folder of the data set; want such paths, or names like p1.png`,
+		"v,file\n7,p1.png\n5,D:\\p2.png\n":  `mine.csv: line 3, field 2: "D:\\p2.png" is no path`,
 		"file,v\np1.png,3\nc,2\np1.png,1\n": "lines 2 and 4 are both about p1.png",
 		"p1.png,red\np2.png,blue\n":         "line 1 names the picture p1.png",
 	} {

@@ -22,19 +22,25 @@ type Lines struct {
 	line int // line of the last field read
 }
 
+// peeked is the number of bytes that decide about the separator.
+const peeked = 1 << 16
+
 // NewLines starts to read UTF-8, or UTF-16 with a byte-order mark. The first line determines the separator of fields:
-// comma, semicolon or tab. Errors start with name, and count lines and fields from 1, like editors.
+// comma, semicolon, tab, or spaces between numbers. Errors start with name, and count lines and fields from 1, like
+// editors.
 func NewLines(r io.Reader, name string) (*Lines, error) {
-	const size = 1 << 16
-	src := bufio.NewReaderSize(&lineReader{r: r, name: name}, size)
+	src := bufio.NewReaderSize(&lineReader{r: r, name: name}, peeked)
 	switch mark, _ := src.Peek(3); { // shorter in an empty file
 	case string(mark) == "\ufeff":
 		src.Discard(3) // the bytes just peeked at
 	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")):
 		decoder := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder()
-		src = bufio.NewReaderSize(decoder.Reader(src), size)
+		src = bufio.NewReaderSize(decoder.Reader(src), peeked)
 	}
-	begin, _ := src.Peek(size) // shorter in a short file
+	if mark, _ := src.Peek(2); string(mark) == "# " { // before the names that numpy.savetxt writes
+		src.Discard(2)
+	}
+	begin, _ := src.Peek(peeked) // shorter in a short file
 	if bytes.IndexByte(begin, 0) >= 0 {
 		return nil, fmt.Errorf("%s has zero bytes, as UTF-16 without a byte-order mark has; want UTF-8, or UTF-16 with a mark", name)
 	}
@@ -106,6 +112,9 @@ func (l *Lines) Read() ([]string, error) {
 		return nil, fmt.Errorf("%s: %w", l.name, err)
 	}
 	l.line, _ = l.csv.FieldPos(len(fields) - 1)
+	if n := len(fields) - 1; l.Comma == ' ' && fields[n] == "" { // spaces at the end of the line
+		fields = fields[:n]
+	}
 	for i, f := range fields {
 		fields[i] = strings.TrimSpace(f)
 	}
@@ -119,6 +128,9 @@ func (l *Lines) Pos(field int) (line, column int) { return l.csv.FieldPos(field)
 // digits and the line has another separator, the commas are decimal commas.
 func separator(begin []byte) rune {
 	begin = bytes.TrimLeft(begin, "\r\n")
+	if spaced(string(begin)) {
+		return ' '
+	}
 	count, between, quoted := map[byte]int{}, 0, false
 	digit := func(i int) bool { return i >= 0 && i < len(begin) && begin[i] >= '0' && begin[i] <= '9' }
 	for i, c := range begin {
@@ -148,4 +160,18 @@ func separator(begin []byte) rune {
 		}
 	}
 	return rune(best)
+}
+
+// spaced reports whether the first line has several numbers with spaces between them and no other separator, as
+// numpy.savetxt writes. The first line may also have as many names, above such numbers.
+func spaced(begin string) bool {
+	first, rest, found := strings.Cut(begin, "\n")
+	if !found && len(begin) == peeked { // it may end within a number
+		first = first[:max(strings.LastIndexByte(first, ' '), 0)]
+	}
+	second, _, _ := strings.Cut(strings.TrimLeft(rest, "\r\n"), "\n")
+	if strings.ContainsAny(first, ",;\t|\"") || strings.Contains(second, "|") {
+		return false
+	}
+	return isRow(first) || isRow(second) && len(strings.Fields(first)) == len(strings.Fields(second))
 }

@@ -5,6 +5,7 @@ import (
 	"path"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Find returns the image of a picture's name, or false if there is none.
@@ -51,7 +52,10 @@ func (t *Text) arrange(n int, find Find) error {
 		images := make([]int, 0, len(t.Rows))
 		for r, row := range t.Rows {
 			at := find.image(row[c])
-			if at < 0 && r > 0 && path.Ext(first) != "" {
+			if name := row[c][strings.LastIndexAny(row[c], `/\`)+1:]; at < 0 && name != row[c] && find.image(name) >= 0 {
+				const want = "want such paths, or names like"
+				return t.errorf(r, c, "%q is no path below the folder of the data set; %s %s", row[c], want, name)
+			} else if at < 0 && r > 0 && path.Ext(first) != "" {
 				return t.errorf(r, c, "%q is no picture of the data set, and %q is one; want pictures in all lines", row[c], first)
 			} else if at < 0 {
 				break

@@ -18,6 +18,7 @@ import (
 func TestNumbers(t *testing.T) {
 	numbers := []float64{1, 2, 3, 4}
 	ints := [][]int64{{1, 3}, {2, 4}}
+	spaces := []string{"x.csv: spaces separate the fields"}
 	for name, c := range map[string]struct {
 		text string
 		want Table
@@ -26,6 +27,9 @@ func TestNumbers(t *testing.T) {
 		"no last end": {"1,2\r\n3,4", Table{Rows: 2, Cols: 2, Data: numbers, Ints: ints, Lines: []int{1, 2}}},
 		"semicolons":  {"1;2\n3;4\n", Table{Rows: 2, Cols: 2, Data: numbers, Ints: ints, Lines: []int{1, 2}}},
 		"tabs":        {"1\t2\n\n3\t4\n", Table{Rows: 2, Cols: 2, Data: numbers, Ints: ints, Lines: []int{1, 3}}},
+		"spaces":      {"  1 2 \r\n 3   4\n", Table{Rows: 2, Cols: 2, Data: numbers, Ints: ints, Lines: []int{1, 2}, Notes: spaces}},
+		"savetxt":     {"# x y\n1 2\n3 4\n", Table{Rows: 2, Cols: 2, Names: []string{"x", "y"}, Data: numbers, Ints: ints, Lines: []int{2, 3}, Notes: spaces}},
+		"# and names": {"# x,y\n1,2\n3,4\n", Table{Rows: 2, Cols: 2, Names: []string{"x", "y"}, Data: numbers, Ints: ints, Lines: []int{2, 3}}},
 		"header":      {"\ufeffx,\"the y\"\n1, 2\n 3,4 \n", Table{Rows: 2, Cols: 2, Names: []string{"x", "the y"}, Data: numbers, Ints: ints, Lines: []int{2, 3}}},
 		"one column":  {"size\n1\n2\n3\n4\n", Table{Rows: 4, Cols: 1, Names: []string{"size"}, Data: numbers, Ints: [][]int64{{1, 2, 3, 4}}, Lines: []int{2, 3, 4, 5}}},
 		"floats":      {"\n0.1,-2e300\n3,1e-320\n", Table{Rows: 2, Cols: 2, Data: []float64{0.1, -2e300, 3, 1e-320}, Ints: make([][]int64, 2), Lines: []int{2, 3}}},
@@ -50,7 +54,8 @@ func TestNumbers(t *testing.T) {
 		"x,y\n1,NA\n":       `line 2, field 2: "NA" is not a number; want numbers alone (column y)`,
 		"1,2024-1-31\n":     "looks like a date",
 		"a|b\n3|4\n":        `x.csv: line 2, field 1: "3|4" is several numbers; want commas, semicolons or tabs between them (column a|b)`,
-		"1 2e0\n3 4\n":      `x.csv: line 2, field 1: "3 4" is several numbers; want commas, semicolons or tabs between them (column 1 2e0)`,
+		"a\n3 4\n":          `x.csv: line 2, field 1: "3 4" is several numbers; want commas, semicolons or tabs between them (column a)`,
+		"1 2e0\n3 4 5\n":    "x.csv: line 2 has 3 fields; want 2, as line 1 has",
 	} {
 		if _, err := readTable(text, false); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v does not say %q", text, err, want)

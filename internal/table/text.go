@@ -60,6 +60,9 @@ func ReadText(r io.Reader, name string, named bool) (*Text, error) {
 		return nil, err
 	}
 	t := &Text{file: name, Comma: lines.Comma != ','}
+	if lines.Comma == ' ' {
+		t.Notes = append(t.Notes, name+": spaces separate the fields")
+	}
 	for {
 		fields, err := lines.Read()
 		if err == io.EOF {

@@ -150,11 +150,11 @@ func TestFactors(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"a,b\n1,x\n2,7\n":                                `x.csv: line 2, field 2: "x" is a word, and 7 in line 3 a number; want numbers (empty where one is not known) or words in all lines, or kind categorical (column b)`,
-		"day\n2024-01-31\n":                              `x.csv: line 2, field 1: "2024-01-31" looks like a date; want numbers, such as days, or kind categorical (column day)`,
-		"day\n31.1.2024 10:00\n":                         "looks like a date",
-		"# a b\n0 1\n2 1\n":                              `x.csv: line 2, field 1: "0 1" is several numbers; want commas, semicolons or tabs between them, or kind categorical (column # a b)`,
-		"a;b\n1,5;1\n1.5;2\n":                            "line 3, field 1: 1.5 beside 1,5 in line 2; want decimal points or decimal commas",
+		"a,b\n1,x\n2,7\n":        `x.csv: line 2, field 2: "x" is a word, and 7 in line 3 a number; want numbers (empty where one is not known) or words in all lines, or kind categorical (column b)`,
+		"day\n2024-01-31\n":      `x.csv: line 2, field 1: "2024-01-31" looks like a date; want numbers, such as days, or kind categorical (column day)`,
+		"day\n31.1.2024 10:00\n": "looks like a date",
+		"a\n0 1\n2 1\n":          `x.csv: line 2, field 1: "0 1" is several numbers; want commas, semicolons or tabs between them, or kind categorical (column a)`,
+		"a;b\n1,5;1\n1.5;2\n":    "line 3, field 1: 1.5 beside 1,5 in line 2; want decimal points or decimal commas",
 		"a;b\n999;1\n" + strings.Repeat("1,234;2\n", 10): "line 12, field 1: 1,234 beside 999 in line 2; want decimals in all lines, or no marks of thousands (column a)",
 		"a\n" + differentWords(60):                       "60 different words in 60 rows",
 		"a\ninf\n":                                       "line 2, field 1: inf is not finite; want a finite number (column a)",

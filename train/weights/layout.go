@@ -18,6 +18,8 @@ type form struct {
 	view  []int // sizes of the axes; their product is the number of elements
 	order []int // order of the axes
 	shape []int // PyTorch's shape
+
+	note string // on a convolution with other zeros around the image than PyTorch's; empty: none
 }
 
 // restore returns elements in the layout of PyTorch to their order in the model.
@@ -72,7 +74,8 @@ func (s *Source) formsOf(g *gorgonia.ExprGraph, forms map[string]form) error {
 		case "convolution", "transposed convolution":
 			w := operands[n][1]
 			v := w.Shape()
-			forms[w.Name()] = form{view: v, order: []int{3, 2, 0, 1}, shape: []int{v[3], v[2], v[0], v[1]}}
+			forms[w.Name()] = form{view: v, order: []int{3, 2, 0, 1}, shape: []int{v[3], v[2], v[0], v[1]},
+				note: paddingNote(n, operands[n][0].Shape(), v[0])}
 		case "dense":
 			in, out, err := flattened(n, operands, users)
 			if err != nil {
@@ -86,6 +89,25 @@ func (s *Source) formsOf(g *gorgonia.ExprGraph, forms map[string]form) error {
 		}
 	}
 	return nil
+}
+
+// paddingNote returns a note on a convolution of k x k filters if PyTorch's usual padding starts at other pixels.
+func paddingNote(n *gorgonia.Node, in []int, k int) string {
+	operation, attributes, _ := graph.Operation(n)
+	s := &step{attributes: attributes}
+	stride, valid, symmetric := get[int](s, "stride"), get[bool](s, "valid"), false
+	out, usual, want := n.Shape(), (k-1)/2, "results differ if the weights come from such a network"
+	if operation == "convolution" {
+		symmetric, want = get[bool](s, "symmetric"), "want padding: symmetric if the weights come from such a network"
+	} else { // the gradient of a convolution
+		in, out = out, in
+	}
+	pads := padding(in, out, k, stride, valid, symmetric)
+	if before := min(pads[0], pads[1]); !valid && before != usual {
+		return fmt.Sprintf("%dx%d filters of stride %d start %d pixels outside the image, and %d with padding=%d in PyTorch; %s",
+			k, k, stride, before, usual, usual, want)
+	}
+	return ""
 }
 
 func isOperation(n *gorgonia.Node, name string) bool {

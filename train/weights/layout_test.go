@@ -214,6 +214,38 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// Weights of another program have a warning if a convolution pads in another way than PyTorch's usual padding does.
+func TestPaddingWarning(t *testing.T) {
+	conv := "encoder: {layers: [{conv: {channels: 4, kernel: %d, stride: %d, padding: %s}}, flatten, {dense: 6}]}, decoder: {mlp: {hidden: [4]}}"
+	deconv := "encoder: {mlp: {hidden: [4]}}, decoder: {layers: [{dense: 8}, {image: 4}, {deconv: {channels: image, kernel: %d, stride: %d, padding: %s}}]}"
+	for _, x := range []struct {
+		networks, padding string
+		side, k, stride   int
+		want              string
+	}{
+		{conv, "same", 8, 3, 2, "encoder/conv1/weight: 3x3 filters of stride 2 start 0 pixels outside the image, and 1 with padding=1 in PyTorch; want padding: symmetric if the weights come from such a network"},
+		{conv, "same", 8, 5, 2, "encoder/conv1/weight: 5x5 filters of stride 2 start 1 pixels outside the image, and 2 with padding=2 in PyTorch; want padding: symmetric if the weights come from such a network"},
+		{conv, "symmetric", 8, 3, 2, ""},
+		{conv, "valid", 8, 3, 2, ""},
+		{conv, "same", 7, 3, 2, ""},
+		{conv, "same", 8, 4, 2, ""},
+		{conv, "same", 8, 3, 1, ""},
+		{deconv, "same", 8, 3, 2, "decoder/deconv1/weight: 3x3 filters of stride 2 start 0 pixels outside the image, and 1 with padding=1 in PyTorch; results differ if the weights come from such a network"},
+		{deconv, "same", 8, 4, 2, ""},
+	} {
+		c := newCase(t, "ae", fmt.Sprintf(x.networks, x.k, x.stride, x.padding), x.side, x.side, 1)
+		var tensors []weights.Tensor
+		for _, w := range c.file(t, "", weights.PyTorch).Tensors {
+			tensors = append(tensors, weights.Tensor{Name: w.Name, Shape: w.Shape, Data: w.Data.([]float32)})
+		}
+		loaded, err := c.source.Load(weights.NewFile("file", tensors), weights.LoadOptions{Layout: weights.PyTorch})
+		must.OK(t, err)
+		if loaded.Warning != x.want {
+			t.Errorf("%s: warning %q\nwant %q", c.name, loaded.Warning, x.want)
+		}
+	}
+}
+
 // An exported network cannot be read. The error names a readable format.
 func TestOpenONNX(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "encoder.onnx")

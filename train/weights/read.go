@@ -77,6 +77,7 @@ type Loaded struct {
 	Counters []string `json:"counters,omitempty"` // batch counters of PyTorch's batch norm, which no network uses
 	Names    []string `json:"-"`                  // parameters that were set
 	Derived  []string `json:"-"`                  // states that the model computed from these parameters, see [models.Starter]
+	Warning  string   `json:"warning,omitempty"`  // about a convolution that another program may pad in another way
 }
 
 // Load sets the parameters and states of a model from the tensors of a file, by name and shape. It accepts elements of
@@ -112,6 +113,9 @@ func (s *Source) Load(f *File, o LoadOptions) (*Loaded, error) {
 			copy(params.Get(name).Float32s(), v)
 			report.Elements += len(v)
 			report.Names = append(report.Names, name)
+			if note := forms[name].note; note != "" && report.Warning == "" && f.Layout() == Native {
+				report.Warning = name + ": " + note
+			}
 		}
 	}
 	if m, ok := s.Model.(models.Starter); ok {

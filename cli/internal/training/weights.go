@@ -230,6 +230,9 @@ func (c *Import) Run(s *ui.Streams) error {
 		}{c.Dir, loaded})
 	}
 	fmt.Fprintf(s.Log, "%s of %s in %s\n", wording.Count(loaded.Tensors, "tensor"), c.From, c.Dir)
+	if loaded.Warning != "" {
+		fmt.Fprintln(s.Log, "note:", loaded.Warning)
+	}
 	if n := len(loaded.Missing); n > 0 {
 		fmt.Fprintf(s.Log, "not in the file: %s of the model, such as %s\n", wording.Count(n, "tensor"), loaded.Missing[0])
 	}
