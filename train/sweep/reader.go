@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/content"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -23,7 +24,8 @@ type Reader struct {
 
 // knownConfig is the common part of configs that differ only in name and seed.
 type knownConfig struct {
-	run      func(name string, seed uint64) Run // nil: the config has a start
+	config   train.Config
+	identity func(seed uint64) []byte // nil: the config has a start, which often depends on the seed
 	settings func() ([]Setting, error)
 }
 
@@ -85,8 +87,9 @@ func (r *Reader) decode(e *Entry, text []byte) error {
 	if ok {
 		if found, there := r.known.Load(key); there {
 			e.known = found.(*knownConfig)
-			run := e.known.run(own.Name, own.Seed)
-			e.Config, e.Hash = run.Config, run.Hash
+			e.Config = e.known.config
+			e.Config.Name, e.Config.Seed = own.Name, own.Seed
+			e.Hash = rundir.FileHash(e.known.identity(own.Seed))
 			return nil
 		}
 	}
@@ -95,21 +98,18 @@ func (r *Reader) decode(e *Entry, text []byte) error {
 	if err != nil {
 		return err
 	}
-	c = c.WithoutSource()
-	known := &knownConfig{settings: sync.OnceValues(func() ([]Setting, error) { return settingsOf(c) })}
-	known.run, err = Family(c)
-	if err == nil && known.run == nil {
-		e.Hash, err = c.Hash()
-	}
+	identity, err := c.Identity()
 	if err != nil {
 		return err
 	}
-	e.known = known
-	if known.run != nil {
-		e.Hash = known.run(c.Name, c.Seed).Hash
-		if ok {
-			r.known.Store(key, known)
-		}
+	c = c.WithoutSource()
+	e.Hash = rundir.FileHash(identity)
+	e.known = &knownConfig{config: c, settings: sync.OnceValues(func() ([]Setting, error) { return settingsOf(c) })}
+	if c.Init == nil {
+		e.known.identity = content.Reseed(identity, c.Seed)
+	}
+	if ok && e.known.identity != nil {
+		r.known.Store(key, e.known)
 	}
 	return nil
 }

@@ -7,7 +7,6 @@
 package sweep
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -16,7 +15,6 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/train"
-	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/search"
 )
 
@@ -59,25 +57,6 @@ func NewRun(name string, c train.Config) (Run, error) {
 		return Run{}, fmt.Errorf("run %s: %w", name, err)
 	}
 	return Run{name, c, hash}, nil
-}
-
-// Family returns the runs of a valid config with other names and seeds, which share the pointers in the config. It is
-// nil for a config with a start, which often depends on the seed.
-func Family(c train.Config) (func(name string, seed uint64) Run, error) {
-	if c.Init != nil {
-		return nil, nil
-	}
-	identity, err := c.Identity()
-	before, after, ok := bytes.Cut(identity, fmt.Appendf(nil, "\nseed: %d\n", c.Seed))
-	if !ok {
-		return nil, err
-	}
-	return func(name string, seed uint64) Run {
-		c := c
-		c.Name, c.Seed = name, seed
-		text := fmt.Appendf(bytes.Clone(before), "\nseed: %d\n", seed)
-		return Run{name, c, rundir.FileHash(append(text, after...))}
-	}, nil
 }
 
 // Open reads a plan from a file.

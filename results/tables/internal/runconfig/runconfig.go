@@ -14,21 +14,32 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/internal/content"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
 // Cache caches configs and texts of metrics. Its keys are the complete settings. It is safe for concurrent use.
 type Cache struct {
 	bases    Memo[[2]string, *Base]       // by folder and name
-	families Memo[string, family]         // by digest of the settings without the seed
+	families Memo[string, *family]        // by digest of the settings without the seed
 	texts    Memo[metrics.Metric, string] // of metrics
 	lists    Memo[listKey, string]        // of lists of metrics
 }
 
-// family returns the runs of a config with other names and seeds.
-type family = func(name string, seed uint64) sweep.Run
+// family is the common part of runs that differ only in name and seed. They share the pointers in the config.
+type family struct {
+	config   train.Config
+	identity func(seed uint64) []byte
+}
+
+func (f *family) run(name string, seed uint64) sweep.Run {
+	c := f.config
+	c.Name, c.Seed = name, seed
+	return sweep.Run{Name: name, Config: c, Hash: rundir.FileHash(f.identity(seed))}
+}
 
 // listKey identifies a list of metrics by its memory address.
 type listKey struct {
@@ -53,7 +64,7 @@ func (c *Cache) Run(b *Base, name string, s Settings) (sweep.Run, error) {
 	last := len(s.Overrides) - 1
 	key := b.Digest(append(s.Overrides[:last:last], text), s.Real)
 	if known, ok := c.families.Find(key); ok {
-		return known(name, s.Seed), nil
+		return known.run(name, s.Seed), nil
 	}
 	all, err := train.Load(b.file, b.source, s.Overrides...)
 	if err != nil {
@@ -68,15 +79,16 @@ func (c *Cache) Run(b *Base, name string, s Settings) (sweep.Run, error) {
 	if s.Unhashed {
 		return sweep.Run{Name: name, Config: all}, nil
 	}
-	var runs family
+	var identity []byte
 	if err = all.Validate(); err == nil {
-		runs, err = sweep.Family(all)
+		identity, err = all.Identity()
 	}
-	if runs == nil || err != nil {
+	runs := &family{all, content.Reseed(identity, all.Seed)}
+	if err != nil || all.Init != nil || runs.identity == nil { // a start often depends on the seed
 		return sweep.NewRun(name, all) // with its error
 	}
 	c.families.Put(key, runs)
-	return runs(name, s.Seed), nil
+	return runs.run(name, s.Seed), nil
 }
 
 // Base is a config that rows name.
