@@ -48,7 +48,7 @@ type KernelKind uint8
 const (
 	GaussianKernel KernelKind = iota // exp(-|a - b|^2/(2 s^2))
 	EqualKernel                      // 1 if a = b, otherwise 0
-	CircularKernel                   // Gaussian kernel on a circle of circumference 1; the numbers are turns
+	CircularKernel                   // Gaussian kernel of chords in a circle of circumference 1; the numbers are turns
 )
 
 // HSICLoss is the sum of [HSIC] over pairs of sub-codes, or over pairs of a sub-code and another sub-code's factor.
