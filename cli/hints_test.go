@@ -72,6 +72,7 @@ func TestNewcomers(t *testing.T) {
 		{"train  vae/square  train.batchSize=4", `did you mean "batch"?`},
 		{"train  vae/square  epochs=4", `did you mean "train.epochs"?`},
 		{"train  vae/square  num_epochs=4", `did you mean "train.epochs"?`},
+		{"train  vae/square  dataset.square.latent=4", `unknown key "latent"; did you mean "model.vae.latent"? Known here: size, side, step`},
 		{"train  vae/square  trainer.max_epochs=4", `unknown key "trainer"; known: name, seed`},
 		{"train  vae/square  train.max_epochs=4", `did you mean "epochs"?`},
 		{"train  vae/square  max_steps=4", "train.epochs, of train.epoch_steps steps each"},

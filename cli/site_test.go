@@ -66,6 +66,7 @@ func currentPages() ([]docs.ReferencePage, error) {
 var (
 	linkAttribute = regexp.MustCompile(` (?:href|src)="([^"]*)"`)
 	idAttribute   = regexp.MustCompile(` id="([^"]*)"`)
+	listOfOne     = regexp.MustCompile(`<ol>\s*<li>([^<]*)</li>\s*</ol>`) // a line of text that begins with a number
 )
 
 // Everything that a page of the site names exists: pages, anchors, pictures and scripts in the site, other files in the
@@ -87,6 +88,9 @@ func TestSiteLinks(t *testing.T) {
 	for name, text := range files {
 		if path.Ext(name) != ".html" {
 			continue
+		}
+		if m := listOfOne.FindSubmatch(text); m != nil {
+			t.Errorf("%s: a list has one item, a line that begins with a number: %s", name, m[1])
 		}
 		for _, m := range linkAttribute.FindAllStringSubmatch(string(text), -1) {
 			count++

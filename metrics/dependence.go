@@ -26,7 +26,7 @@ import (
 // single columns if the images have no factors. With Between factors, each sub-code is paired with the factor of every
 // other sub-code, over the rows where that factor is known. Kernels of codes are Gaussian, exp(-|a - b|^2/(2 s^2)).
 // Kernels of factors, mapped to [0, 1], are Gaussian. A circular factor lies on a circle of circumference 1; the kernel
-// of a categorical factor is 1 for equal levels and 0 otherwise. For independent codes, each pair adds about 1/n.
+// of a categorical factor is 1 for equal levels and 0 otherwise. For independent columns, each pair adds about 0.2/n.
 //
 // The default bandwidth s is the lower median of the distances between rows, or 1 if that median is 0. The median uses
 // all pairs of up to 362 rows; a larger input contributes 362 evenly spaced rows. The time grows with the square of the

@@ -69,6 +69,20 @@ func TestHSICLoss(t *testing.T) {
 	near(t, "own factor", r.Grids[0].Values[2][2], 0, 0)
 }
 
+// TestHSICIndependent compares independent normal columns with the expectation (1 - k)^2/n. The median distance is
+// s = 0.954, and the mean similarity k = 1/sqrt(1 + 2/s^2) = 0.559.
+func TestHSICIndependent(t *testing.T) {
+	s, sum := rng.New(5, "independent"), 0.0
+	for range 200 {
+		in := &Input{Codes: matrix.Matrix{Rows: 60, Cols: 2}, Factors: []factor.Factor{{Name: "a", Size: 2}, {Name: "b", Size: 2}}}
+		for i := range 120 {
+			in.Codes.Data, in.Levels = append(in.Codes.Data, s.NormFloat64()), append(in.Levels, i%2)
+		}
+		sum += compute(t, &HSIC{Between: "codes"}, in).Value
+	}
+	near(t, "60 times the mean", 60*sum/200, 0.194, 0.03)
+}
+
 // TestHSICTrace compares the metric with the trace of matrices.
 func TestHSICTrace(t *testing.T) {
 	in := kernelRows(40)

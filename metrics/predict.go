@@ -20,7 +20,7 @@ import (
 )
 
 // Explicitness is the explicitness score of Ridgeway and Mozer 2018, section 2, as disentanglement_lib computes it, 0
-// to 1. It is the mean, over factors and their levels, of the area under the ROC curve on the test rows. The
+// to 1. It is the mean over factors of the mean over levels of the area under the ROC curve on the test rows. The
 // classifier's score for a level is the probability by multinomial logistic regression on all code columns. 1/2 is
 // chance level and 1 is perfect. Columns are standardised with statistics of the train rows; constant columns become 0.
 //

@@ -121,7 +121,7 @@ func withoutInterval(m Metric) traits {
 	case *Manipulated:
 		return traits{why: "it needs images that differ in one factor alone, and a part of the rows has too few of them", whole: true}
 	case *HSIC:
-		return traits{why: "it is about 1/n for independent codes, and the median distance depends on the measured rows"}
+		return traits{why: "it is about 0.2/n for independent columns, and the median distance depends on the measured rows"}
 	case *Separation:
 		return traits{why: "other rows have other pairs known to differ", scaled: true}
 	case *DLSBDWorkshop:

@@ -109,7 +109,7 @@ type BestColumns struct {
 
 	K     int    `yaml:"k" doc:"number of best columns of every factor"`
 	Whole bool   `yaml:"whole" doc:"take all columns tied with the k-th best; false: only the first"`
-	Of    Choice `yaml:"of" doc:"metric to compute on the best columns"`
+	Of    Choice `yaml:"of" doc:"metric to compute on the best columns, numbered from 0 in its parts; the part best has their numbers"`
 }
 
 func (*BestColumns) Variants() []Metric {

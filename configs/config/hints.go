@@ -121,6 +121,9 @@ func (e Errors) hint(n *Node, v reflect.Value) {
 				key.hint = near + " stands at the top level"
 			default:
 				key.hint = didYouMean(near)
+				if strings.Contains(one.Key, ".") && len(key.known) > 0 {
+					key.hint += " Known here: " + strings.Join(key.known, ", ")
+				}
 			}
 		case values != nil && errors.As(one.Err, &value):
 			if hint := values.HintValue(value.got, value.want); hint != "" {

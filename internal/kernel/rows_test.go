@@ -47,6 +47,15 @@ func TestLinear(t *testing.T) {
 			g := make([]float32, len(slopes))
 			l.Gradient(g, tiles, 0, rows.Blocks())
 			kerneltest.Near(t, "gradient", g, slopes, s.count*s.columns)
+			l.Gradient(g, tiles, 0, 1)
+			if n := rows.Blocks() - 1; n > 0 {
+				rest := make([]float32, len(g))
+				l.Gradient(rest, tiles[size:], 1, n)
+				for i, v := range rest {
+					g[i] += v
+				}
+			}
+			kerneltest.Near(t, "gradient of parts", g, slopes, s.count*s.columns)
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package tables_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -75,6 +76,38 @@ func TestDocsTrained(t *testing.T) {
 		if runs, err := table.Runs(scale); err != nil || len(runs) != want {
 			t.Errorf("several data sets: %d runs, %v", len(runs), err)
 		}
+	}
+}
+
+// The page's numbers of runs are those that the tables plan, and so is the number of distinct runs of negative-free.
+func TestDocsRuns(t *testing.T) {
+	page := string(must.Read(t, "../../docs/papers/tables.md"))
+	lines := regexp.MustCompile("(?m)^\\| `([a-z0-9-]+)` \\|.* \\| (\\d+\\b[^|]*) \\| (\\d+\\b[^|]*) \\|$").FindAllStringSubmatch(page, -1)
+	if len(lines) < 25 {
+		t.Fatalf("%d rows", len(lines))
+	}
+	for _, line := range lines {
+		if !open(t, line[1]).Trains() {
+			continue // the page says how long it takes
+		}
+		for _, part := range regexp.MustCompile(`(quick|medium|long|full): (\d+)`).FindAllStringSubmatch("quick: "+line[2]+" full: "+line[3], -1) {
+			if runs, err := open(t, line[1]).Runs(part[1]); err != nil || fmt.Sprint(len(runs)) != part[2] {
+				t.Errorf("the page says that %s has %s runs at the scale %s, it plans %d (%v)", line[1], part[2], part[1], len(runs), err)
+			}
+		}
+	}
+	shared := map[string]bool{}
+	for _, name := range Names() {
+		if table := open(t, name); table.Folder == "negative-free" {
+			planned, err := table.Planned("medium")
+			must.OK(t, err)
+			for _, p := range planned {
+				shared[p.Key] = true
+			}
+		}
+	}
+	if want := fmt.Sprintf("`negative-free`: %d at the scale medium", len(shared)); !strings.Contains(string(must.Read(t, "../../docs/papers/contrastive.md")), want) {
+		t.Errorf("docs/papers/contrastive.md does not say %s", want)
 	}
 }
 

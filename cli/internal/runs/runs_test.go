@@ -79,6 +79,17 @@ func TestColumnsFit(t *testing.T) {
 	}
 }
 
+// The header of a column is the shortest end of its key that no other key has, and that does not begin with a number.
+func TestShortName(t *testing.T) {
+	all := []string{"seed", "train.batch", "losses.0.kl.weight", "losses.1.variance.weight", "losses.2.kl.weight"}
+	for name, want := range map[string]string{"seed": "seed", "train.batch": "batch", "losses.1.variance.weight": "variance.weight",
+		"losses.2.kl.weight": "losses.2.kl.weight"} {
+		if got := shortName(name, all); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}
+
 // A comparison notes options that differ between runs.
 func TestOtherOptions(t *testing.T) {
 	with := func(options ...map[string]any) (list []runResult) {
