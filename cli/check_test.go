@@ -45,7 +45,7 @@ func TestCheckFinds(t *testing.T) {
 			return err
 		}
 		files++
-		text := readFile(t, path)
+		text := must.Read(t, path)
 		for _, at := range []int{0, len(text) / 2, len(text) - 2} {
 			text[at] ^= 4
 			writeFile(t, path, text)
@@ -83,7 +83,7 @@ func TestCheckEdited(t *testing.T) {
 	trainSmall(t)
 	must.OK(t, os.CopyFS("two", os.DirFS("run")))
 	path := filepath.Join("run", rundir.MetricsFile)
-	writeFile(t, path, append(readFile(t, path), ' '))
+	writeFile(t, path, append(must.Read(t, path), ' '))
 	if o := call(t, "runs", ".", "--filter", "state!=finished"); o.code != 0 || !strings.Contains(o.out, "run") || strings.Contains(o.out, "two") || !strings.Contains(o.log, "the run did not write it so") {
 		t.Error(o)
 	}
@@ -114,7 +114,7 @@ func TestCheckLearned(t *testing.T) {
 	succeed(t, "train", "run.yaml", "--run", "run")
 	checkWhole(t, "training")
 	path := filepath.Join("run", "mimosa", rundir.ComponentsFile)
-	good := readFile(t, path)
+	good := must.Read(t, path)
 	bad := slices.Clone(good)
 	bad[len(bad)-4] ^= 1
 	writeFile(t, path, bad)
@@ -143,11 +143,10 @@ func TestCheckHealthy(t *testing.T) {
 	}
 	path := filepath.Join("run", rundir.RecordFile)
 	var record map[string]any
-	must.OK(t, json.Unmarshal(readFile(t, path), &record))
+	must.OK(t, json.Unmarshal(must.Read(t, path), &record))
 	delete(record, "files")
 	delete(record, "sum")
-	old, err := json.Marshal(record)
-	must.OK(t, err)
+	old := must.Get(json.Marshal(record))(t)
 	writeFile(t, path, old)
 	if o := call(t, "check", "run"); o.code != 0 || o.out != "run: there is nothing to check against: the run failed, or an earlier version made it\n" {
 		t.Error(o)
@@ -171,7 +170,7 @@ func TestCheckImported(t *testing.T) {
 	}
 	for _, name := range []string{rundir.Config, rundir.StateFile, rundir.CheckpointFile, rundir.RecordFile} {
 		path := filepath.Join("run", name)
-		text := readFile(t, path)
+		text := must.Read(t, path)
 		text[len(text)/2] ^= 4
 		writeFile(t, path, text)
 		if o := call(t, "check", "run"); o.code != 1 || !strings.Contains(o.out, "run: "+name+": changed") {

@@ -72,7 +72,7 @@ func TestTrain(t *testing.T) {
 	checkConfig(t, dir)
 	checkLog(t, dir, *m[0].Value)
 	checkCodes(t, filepath.Join(dir, "codes.npy"), filepath.Join(dir, "factors.npy"))
-	if report := string(readFile(t, filepath.Join(dir, "report.html"))); !strings.Contains(report, "<html") || !strings.Contains(report, "data:image/png;base64,") || !strings.Contains(report, "dlsbd") {
+	if report := string(must.Read(t, filepath.Join(dir, "report.html"))); !strings.Contains(report, "<html") || !strings.Contains(report, "data:image/png;base64,") || !strings.Contains(report, "dlsbd") {
 		t.Errorf("the report lacks a figure or the metric")
 	}
 }
@@ -91,8 +91,7 @@ func checkFolder(t *testing.T, dir string) {
 	t.Helper()
 	want := regexp.MustCompile(`^(\.lock|checkpoint\.safetensors|codes\.npy|config\.yaml|events\.out\.tfevents\.\d+\.unravel|factors\.npy|` +
 		`figures|fit\.json|log\.jsonl|metrics\.(csv|json)|report\.html|run\.json|state\.json)$`)
-	entries, err := os.ReadDir(dir)
-	must.OK(t, err)
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		if !want.MatchString(e.Name()) {
 			t.Errorf("there is a file %s", e.Name())
@@ -102,7 +101,7 @@ func checkFolder(t *testing.T, dir string) {
 		t.Errorf("%d files, want 14: %v", len(entries), entries)
 	}
 	for _, name := range []string{"losses", "reconstructions", "torus", "traversals"} {
-		picture, err := png.Decode(bytes.NewReader(readFile(t, filepath.Join(dir, "figures", name+".png"))))
+		picture, err := png.Decode(bytes.NewReader(must.Read(t, filepath.Join(dir, "figures", name+".png"))))
 		if err != nil || picture.Bounds().Dx() < 100 {
 			t.Errorf("figure %s: %v", name, err)
 		}
@@ -111,7 +110,7 @@ func checkFolder(t *testing.T, dir string) {
 		Step, Epoch int
 		Done        bool
 	}
-	if err := json.Unmarshal(readFile(t, filepath.Join(dir, "state.json")), &state); err != nil || state.Step != 24 || state.Epoch != 3 || !state.Done {
+	if err := json.Unmarshal(must.Read(t, filepath.Join(dir, "state.json")), &state); err != nil || state.Step != 24 || state.Epoch != 3 || !state.Done {
 		t.Errorf("state %+v, %v", state, err)
 	}
 }
@@ -120,9 +119,8 @@ func checkFolder(t *testing.T, dir string) {
 func checkConfig(t *testing.T, dir string) {
 	t.Helper()
 	stored := filepath.Join(dir, "config.yaml")
-	text := readFile(t, stored)
-	c, err := train.Load(stored, text)
-	must.OK(t, err)
+	text := must.Read(t, stored)
+	c := must.Get(train.Load(stored, text))(t)
 	if again, err := c.Encode(); err != nil || string(again) != string(text) {
 		t.Errorf("the stored config is not its own encoding: %v\n%s\nbecomes\n%s", err, text, again)
 	}
@@ -138,7 +136,7 @@ func checkConfig(t *testing.T, dir string) {
 func checkLog(t *testing.T, dir string, last float64) {
 	t.Helper()
 	var got []string
-	for line := range strings.Lines(string(readFile(t, filepath.Join(dir, "log.jsonl")))) {
+	for line := range strings.Lines(string(must.Read(t, filepath.Join(dir, "log.jsonl")))) {
 		var l struct {
 			Step, Epoch, Images int
 			Seconds             float64
@@ -168,10 +166,8 @@ func checkLog(t *testing.T, dir string, last float64) {
 // checkCodes wants a point on the torus for each of 256 images, and their levels.
 func checkCodes(t *testing.T, codesFile, factorsFile string) {
 	t.Helper()
-	codes, err := npy.ReadFile[float32](codesFile)
-	must.OK(t, err)
-	factors, err := npy.ReadFile[int64](factorsFile)
-	must.OK(t, err)
+	codes := must.Get(npy.ReadFile[float32](codesFile))(t)
+	factors := must.Get(npy.ReadFile[int64](factorsFile))(t)
 	if fmt.Sprint(codes.Shape, factors.Shape) != "[256 4] [256 2]" {
 		t.Fatalf("shapes %v and %v", codes.Shape, factors.Shape)
 	}
@@ -230,7 +226,7 @@ func TestEval(t *testing.T) {
 		t.Errorf("eval: %v", table)
 	}
 	var stored []map[string]any
-	must.OK(t, json.Unmarshal(readFile(t, filepath.Join(dir, "metrics.json")), &stored))
+	must.OK(t, json.Unmarshal(must.Read(t, filepath.Join(dir, "metrics.json")), &stored))
 	want := stored[0]["value"].(float64)
 	type metric struct {
 		Name, Better string
@@ -276,8 +272,7 @@ func TestEvalFactorValues(t *testing.T) {
 	dir := finished(t)
 	codes, factors := filepath.Join(dir, "codes.npy"), filepath.Join(dir, "factors.npy")
 	want := succeed(t, "eval", "--codes", codes, "--factors", factors, "--types=circular", "--metrics", chosen)
-	a, err := npy.ReadFile[int64](factors)
-	must.OK(t, err)
+	a := must.Get(npy.ReadFile[int64](factors))(t)
 	for i := range a.Data {
 		a.Data[i] = a.Data[i] + math.MaxInt64 - 100
 		if i%2 == 1 {
@@ -294,7 +289,7 @@ var digits = regexp.MustCompile(`0\.\d+`)
 
 func TestEncode(t *testing.T) {
 	dir := finished(t)
-	want := readFile(t, filepath.Join(dir, "codes.npy"))
+	want := must.Read(t, filepath.Join(dir, "codes.npy"))
 	for _, name := range []string{"codes.npy", "factors.npy"} {
 		must.OK(t, os.Remove(filepath.Join(dir, name)))
 	}
@@ -306,7 +301,7 @@ func TestEncode(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other.npy")
 	succeed(t, "encode", "--run", dir, "--out", other)
 	checkCodes(t, other, strings.TrimSuffix(other, ".npy")+"-factors.npy")
-	if !bytes.Equal(readFile(t, other), want) || !bytes.Equal(readFile(t, filepath.Join(dir, "codes.npy")), want) {
+	if !bytes.Equal(must.Read(t, other), want) || !bytes.Equal(must.Read(t, filepath.Join(dir, "codes.npy")), want) {
 		t.Error("the codes are not those that the run stored")
 	}
 }
@@ -366,8 +361,7 @@ func TestDataShow(t *testing.T) {
 
 func decodePNG(t *testing.T, path string) (width int) {
 	t.Helper()
-	picture, err := png.Decode(bytes.NewReader(readFile(t, path)))
-	must.OK(t, err)
+	picture := must.Get(png.Decode(bytes.NewReader(must.Read(t, path))))(t)
 	return picture.Bounds().Dx()
 }
 
@@ -396,8 +390,7 @@ func TestList(t *testing.T) {
 	if one := succeed(t, "list", "losses", "lsbd").out; !regexp.MustCompile(`(?m)^  weight +number or ramp +100\S* +factor in the total: gamma$`).MatchString(one) {
 		t.Errorf("the options of lsbd:\n%s", one)
 	}
-	source, err := configs.Read(configs.Quickstart)
-	must.OK(t, err)
+	source := must.Get(configs.Read(configs.Quickstart))(t)
 	if one := succeed(t, "list", "configs", configs.Quickstart).out; one != "# yaml-language-server: $schema=unravel.schema.json\n"+string(source) {
 		t.Errorf("the quickstart:\n%s", one)
 	}

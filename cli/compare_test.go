@@ -112,7 +112,7 @@ func TestCompareCodes(t *testing.T) {
 		"kendall.csv": "kendall_tau,mig,mse,sap,udr\nmig,1,1,", "udr.csv": "udr,good.csv,bad.csv,fair.csv\ngood.csv,NaN,",
 		"ranks.png": "\x89PNG", "kendall.png": "\x89PNG", "udr.png": "\x89PNG",
 	} {
-		if got := string(readFile(t, "out/"+name)); !strings.HasPrefix(got, want) {
+		if got := string(must.Read(t, "out/"+name)); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %.200s", name, got)
 		}
 	}
@@ -142,7 +142,7 @@ func TestCompareUDR(t *testing.T) {
 	if got := strings.Join(none.Notes, "; "); !strings.HasPrefix(got, "udr leaves out columns with a standard deviation below 100 (--threshold): ") {
 		t.Errorf("notes %q", got)
 	}
-	writeFile(t, "copy.csv", readFile(t, "good.csv"))
+	writeFile(t, "copy.csv", must.Read(t, "good.csv"))
 	if same, _ := compare(t, "good.csv", "fair.csv", "copy.csv"); fmt.Sprint(same.Notes) != "[runs 1 and 3 have the same codes, which raises their udr]" {
 		t.Errorf("notes %q", same.Notes)
 	}
@@ -164,7 +164,7 @@ func TestCompareStored(t *testing.T) {
 	writeFile(t, "other.json", []byte(`{"metrics": {"dlsbd": {"value": 0.5, "better": "lower"}, "mig": {"value": 0.25, "better": "higher"}}}`))
 	x, log := compare(t, dir, "other.json")
 	var stored []struct{ Value float64 }
-	must.OK(t, json.Unmarshal(readFile(t, dir+"/metrics.json"), &stored))
+	must.OK(t, json.Unmarshal(must.Read(t, dir+"/metrics.json"), &stored))
 	if len(x.Metrics) != 2 || *x.Metrics[0].Values[0] != stored[0].Value || values(x.Metrics[1].Values) != "- 0.25" || values(x.Metrics[1].Ranks) != "- 1" {
 		t.Errorf("%+v", x.Metrics)
 	}
@@ -262,15 +262,12 @@ func TestCompareImages(t *testing.T) {
 func runFolders(t *testing.T, runs map[string][]string) {
 	t.Helper()
 	for dir, overrides := range runs {
-		c, err := train.Load("tiny.yaml", []byte(tiny), overrides[1:]...)
-		must.OK(t, err)
-		text, err := c.Encode()
-		must.OK(t, err)
+		c := must.Get(train.Load("tiny.yaml", []byte(tiny), overrides[1:]...))(t)
+		text := must.Get(c.Encode())(t)
 		must.OK(t, os.Mkdir(dir, 0o777))
 		writeFile(t, dir+"/config.yaml", text)
 		writeFile(t, dir+"/metrics.json", []byte(fmt.Sprintf(`[{"name":"mig","value":%s,"better":"higher"},{"name":"dci","value":0.5,"better":"higher"}]`, overrides[0])))
-		run, err := rundir.Open(dir)
-		must.OK(t, err)
+		run := must.Get(rundir.Open(dir))(t)
 		must.OK(t, errors.Join(new(rundir.Record).Write(run), run.Close()))
 	}
 }

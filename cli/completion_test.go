@@ -35,8 +35,7 @@ func TestComplete(t *testing.T) {
 
 // The scripts work in their shells, if this machine has the shells.
 func TestCompletionScripts(t *testing.T) {
-	program, err := os.Executable()
-	must.OK(t, err)
+	program := must.Get(os.Executable())(t)
 	folder := t.TempDir()
 	if err := os.Symlink(program, filepath.Join(folder, "unravel")); err != nil {
 		t.Skip("no links here:", err)

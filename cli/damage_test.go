@@ -45,7 +45,7 @@ func flip(b []byte, i int) []byte {
 
 func damageFile(t *testing.T, path string, damage func([]byte) []byte) {
 	t.Helper()
-	before := readFile(t, path)
+	before := must.Read(t, path)
 	after := damage(slices.Clone(before))
 	if string(before) == string(after) {
 		t.Fatal("nothing was damaged")
@@ -120,7 +120,7 @@ func TestOtherCheckpoint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir, other := finished(t), filepath.Join(t.TempDir(), "other")
 			succeed(t, append([]string{"train", config, "--run", other, "train.epochs=1"}, c.overrides...)...)
-			writeFile(t, filepath.Join(dir, checkpoint), readFile(t, filepath.Join(other, checkpoint)))
+			writeFile(t, filepath.Join(dir, checkpoint), must.Read(t, filepath.Join(other, checkpoint)))
 			for _, command := range []string{"eval", "encode"} {
 				checkMistake(t, call(t, command, "--run", dir), 1, append(c.words, dir)...)
 			}
@@ -134,11 +134,9 @@ func TestOtherCheckpoint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := finished(t)
 			must.OK(t, os.Remove(filepath.Join(dir, checkpoint+".prev")))
-			f, err := safetensors.ReadFile(filepath.Join(dir, checkpoint))
-			must.OK(t, err)
+			f := must.Get(safetensors.ReadFile(filepath.Join(dir, checkpoint)))(t)
 			f.Metadata["unravel.state"] = c.state
-			content, err := safetensors.Encode(f)
-			must.OK(t, err)
+			content := must.Get(safetensors.Encode(f))(t)
 			writeFile(t, filepath.Join(dir, checkpoint), content)
 			checkMistake(t, call(t, "eval", "--run", dir), 1, filepath.Join(dir, checkpoint), c.word)
 			checkMistake(t, call(t, "train", "--resume", "--run", dir), 1, filepath.Join(dir, checkpoint), c.word)

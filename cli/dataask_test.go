@@ -40,7 +40,7 @@ func TestDataAsk(t *testing.T) {
 	}
 	checkSheet(t)
 	answer := func() {
-		lines := strings.Split(strings.TrimSpace(string(readFile(t, "pairs.csv"))), "\n")
+		lines := strings.Split(strings.TrimSpace(string(must.Read(t, "pairs.csv"))), "\n")
 		for n, line := range lines {
 			f := strings.Split(line, ",")
 			if f[3] != "" {
@@ -77,12 +77,12 @@ train: {epochs: 2, batch: 12}
 		t.Errorf("%v, log %q", got, log)
 	}
 	succeed(t, "data", "ask", "--run", "run", "--factors", "mood", "--count", "3", "--out", "mood.csv")
-	if text := string(readFile(t, "mood.csv")); strings.Count(text, ",mood,\n") != 3 || !strings.Contains(text, ".png,") {
+	if text := string(must.Read(t, "mood.csv")); strings.Count(text, ",mood,\n") != 3 || !strings.Contains(text, ".png,") {
 		t.Errorf("%s", text)
 	}
 	succeed(t, "data", "ask", "--codes", "run/codes.npy", "--factors", "mood", "--count", "3", "--out", "codes.csv")
 	succeed(t, "data", "ask", "entangled", "--random", "--fill", "--count", "30", "--out", "filled.csv")
-	if text := string(readFile(t, "filled.csv")); strings.Count(text, "different\n")+strings.Count(text, "same\n") != 30 {
+	if text := string(must.Read(t, "filled.csv")); strings.Count(text, "different\n")+strings.Count(text, "same\n") != 30 {
 		t.Errorf("%s", text)
 	}
 }
@@ -92,16 +92,13 @@ func checkSheet(t *testing.T) {
 	t.Helper()
 	s := files.NewFolder()
 	s.Path, s.Size = "photos", datasets.PictureSize{8, 8}
-	d, err := s.Build(0)
-	must.OK(t, err)
+	d := must.Get(s.Build(0))(t)
 	var pairs [][2]int
 	var labels []string
-	for n, line := range strings.Split(strings.TrimSpace(string(readFile(t, "pairs.csv"))), "\n") {
+	for n, line := range strings.Split(strings.TrimSpace(string(must.Read(t, "pairs.csv"))), "\n") {
 		var a, b int
 		if f := strings.Split(line, ","); f[3] == "" {
-			if _, err := fmt.Sscanf(f[0]+" "+f[1], "p%d.png p%d.png", &a, &b); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(fmt.Sscanf(f[0]+" "+f[1], "p%d.png p%d.png", &a, &b))(t)
 			pairs, labels = append(pairs, [2]int{a, b}), append(labels, fmt.Sprintf("line %d: shade?", n+1))
 		}
 	}
@@ -109,7 +106,7 @@ func checkSheet(t *testing.T) {
 	must.OK(t, err)
 	var want bytes.Buffer
 	must.OK(t, raster.WritePNG(&want, m))
-	if !bytes.Equal(readFile(t, "sheet.png"), want.Bytes()) {
+	if !bytes.Equal(must.Read(t, "sheet.png"), want.Bytes()) {
 		t.Errorf("sheet.png does not show the questions %q of pairs.csv", labels)
 	}
 }

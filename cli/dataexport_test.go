@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/export"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestDataExport(t *testing.T) {
@@ -21,7 +22,7 @@ func TestDataExport(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if text := string(readFile(t, "here/square/README.md")); !strings.Contains(text, "256 images of 16 x 16 pixels and 1 channel, ") {
+	if text := string(must.Read(t, "here/square/README.md")); !strings.Contains(text, "256 images of 16 x 16 pixels and 1 channel, ") {
 		t.Errorf("README:\n%s", text)
 	}
 

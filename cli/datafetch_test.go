@@ -26,7 +26,7 @@ const spritesFile = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64.npz"
 
 // smallSprites returns a small file in the format of dSprites.
 func smallSprites(t *testing.T) []byte {
-	return readFile(t, filepath.Join("..", "datasets", "public", "testdata", "dsprites", spritesFile))
+	return must.Read(t, filepath.Join("..", "datasets", "public", "testdata", "dsprites", spritesFile))
 }
 
 // words collapses the blanks in a text.
@@ -35,8 +35,7 @@ func words(text string) string { return strings.Join(strings.Fields(text), " ") 
 // ownData sets a temporary folder for data sets.
 func ownData(t *testing.T) string {
 	t.Helper()
-	root, err := os.MkdirTemp("", "unravel-data")
-	must.OK(t, err)
+	root := must.Get(os.MkdirTemp("", "unravel-data"))(t)
 	t.Cleanup(func() { _ = os.RemoveAll(root) }) // mapped files remain on Windows
 	t.Setenv(cache.RootVariable, root)
 	return root
@@ -134,7 +133,7 @@ func TestDataBroken(t *testing.T) {
 	t.Chdir(t.TempDir())
 	succeed(t, "data", "fetch", "dsprites", "--from", s.URL+"/")
 	images := filepath.Join(root, "sets", "dsprites", "images.npy")
-	whole := readFile(t, images)
+	whole := must.Read(t, images)
 	for _, c := range []struct {
 		broken []byte
 		want   string
@@ -151,13 +150,13 @@ func TestDataBroken(t *testing.T) {
 			t.Error(o)
 		}
 		succeed(t, "data", "show", "dsprites")
-		if !bytes.Equal(readFile(t, images), whole) {
+		if !bytes.Equal(must.Read(t, images), whole) {
 			t.Error("it was not made again")
 		}
 	}
 	writeFile(t, images, whole[:1000])
 	file := filepath.Join(root, "downloads", "dsprites", spritesFile)
-	writeFile(t, file, readFile(t, file)[:5000])
+	writeFile(t, file, must.Read(t, file)[:5000])
 	if o := call(t, "data", "check"); o.code != 1 || strings.Count(o.out, "unravel data fetch dsprites") != 2 {
 		t.Error(o)
 	}
@@ -169,7 +168,7 @@ func TestDataBroken(t *testing.T) {
 func TestDataOwn(t *testing.T) {
 	t.Chdir(t.TempDir())
 	clitest.WritePhotos(t)
-	labels := string(readFile(t, "labels.csv"))
+	labels := string(must.Read(t, "labels.csv"))
 	writeFile(t, "labels.csv", []byte(strings.Replace(labels, "7.png,2,0", "7.png,,0", 1)))
 	show := []string{"data", "show", "folder", "path=photos", "labels=labels.csv"}
 	if o := succeed(t, show...); !strings.Contains(o.log, "brightness: 5 levels, ordinal, unknown of 1 image\n  half: 2 levels, ordinal\n") {
@@ -183,13 +182,13 @@ func TestDataOwn(t *testing.T) {
 	if err != nil || len(sets) != 1 {
 		t.Fatal(sets, err)
 	}
-	whole := readFile(t, sets[0])
+	whole := must.Read(t, sets[0])
 	writeFile(t, sets[0], whole[:1000])
 	if o := call(t, "data", "check"); o.code != 1 || !strings.Contains(o.out, sets[0]) || !strings.Contains(o.out, "makes it again") {
 		t.Error(o)
 	}
 	succeed(t, show...)
-	if !bytes.Equal(readFile(t, sets[0]), whole) {
+	if !bytes.Equal(must.Read(t, sets[0]), whole) {
 		t.Error("it was not made again")
 	}
 }
@@ -205,7 +204,7 @@ func TestDataRecord(t *testing.T) {
 	args := strings.Fields("train encoder/sprites dataset=dsprites train.epoch_steps=2 train.batch=16 train.figures=false metrics=[] metrics.sample=20 --run run")
 	succeed(t, append(args, "train.epochs=1")...)
 	for _, name := range []string{"run.json", "data.json"} {
-		text := string(readFile(t, filepath.Join("run", name)))
+		text := string(must.Read(t, filepath.Join("run", name)))
 		for _, w := range []string{`"name": "dsprites"`, "2011bbcdcb4f085e2ec48d0d95bae7f2a5d87e8929a706fdbcf47f46e0c2a630", spritesFile} {
 			if !strings.Contains(text, w) {
 				t.Errorf("%s: %s; want %q", name, text, w)
@@ -238,14 +237,14 @@ func TestLabelsRecord(t *testing.T) {
 	if o := call(t, eval...); o.code != 0 || strings.Contains(o.log, "warning") {
 		t.Error(o)
 	}
-	lines := strings.SplitAfter(string(readFile(t, "labels.csv")), "\n")
+	lines := strings.SplitAfter(string(must.Read(t, "labels.csv")), "\n")
 	lines[1], lines[2] = lines[2], lines[1]
 	writeFile(t, "labels.csv", []byte(strings.Join(lines, "")))
 	if o := call(t, eval...); o.code != 0 || strings.Count(o.log, warning) != 1 {
 		t.Error(o)
 	}
 	data := filepath.Join("run", "data.json")
-	text := regexp.MustCompile(`,\s*"labels": "[^"]*"`).ReplaceAll(readFile(t, data), nil)
+	text := regexp.MustCompile(`,\s*"labels": "[^"]*"`).ReplaceAll(must.Read(t, data), nil)
 	writeFile(t, data, text)
 	if o := call(t, eval...); o.code != 0 || strings.Contains(o.log, "has changed") || strings.Contains(string(text), `"labels":`) {
 		t.Error(o)
@@ -306,16 +305,13 @@ func TestInputsRecord(t *testing.T) {
 // otherSprites returns the small file with one different pixel.
 func otherSprites(t *testing.T) []byte {
 	t.Helper()
-	z, err := npy.OpenNPZ("one.npz")
-	must.OK(t, err)
+	z := must.Get(npy.OpenNPZ("one.npz"))(t)
 	defer z.Close()
 	var archive bytes.Buffer
 	w := zip.NewWriter(&archive)
 	for _, name := range []string{"imgs", "latents_classes"} {
-		r, err := z.Open(name)
-		must.OK(t, err)
-		a, err := npy.ReadAll[uint8](r)
-		must.OK(t, err)
+		r := must.Get(z.Open(name))(t)
+		a := must.Get(npy.ReadAll[uint8](r))(t)
 		if name == "imgs" {
 			a.Data[5] ^= 1
 		}
@@ -332,8 +328,7 @@ func otherSprites(t *testing.T) []byte {
 // A single file of a set can be fetched, and an alternative replaces the required file.
 func TestDataFile(t *testing.T) {
 	root := ownData(t)
-	folder, err := filepath.Abs(filepath.Join("..", "datasets", "public", "testdata", "dsprites"))
-	must.OK(t, err)
+	folder := must.Get(filepath.Abs(filepath.Join("..", "datasets", "public", "testdata", "dsprites")))(t)
 	hdf5 := strings.TrimSuffix(spritesFile, ".npz") + ".hdf5"
 	if o := call(t, "data", "fetch", "dsprites", "--from", filepath.Join(folder, hdf5)); o.code != 1 || !strings.Contains(o.log, "it has 205312 bytes; want 28024106") {
 		t.Error(o)

@@ -29,7 +29,7 @@ func TestDataKilled(t *testing.T) {
 	succeed(t, "data", "fetch", "dsprites", "--from", serveSprites(t).URL+"/")
 	root := ownData(t)
 	images := filepath.Join("sets", "dsprites", "images.npy")
-	want := readFile(t, filepath.Join(calm, images))
+	want := must.Read(t, filepath.Join(calm, images))
 	var victim atomic.Pointer[process]
 	var at, pieces atomic.Int64
 	s := dribble(t, func(n int) {
@@ -53,7 +53,7 @@ func TestDataKilled(t *testing.T) {
 		if got, err := os.ReadFile(filepath.Join(root, images)); err == nil && !bytes.Equal(got, want) {
 			t.Fatal("a half-made set is there")
 		}
-		if _, err := os.Stat(filepath.Join(root, "downloads", "dsprites", spritesFile)); err == nil && !bytes.Equal(readFile(t, filepath.Join(root, "downloads", "dsprites", spritesFile)), smallSprites(t)) {
+		if _, err := os.Stat(filepath.Join(root, "downloads", "dsprites", spritesFile)); err == nil && !bytes.Equal(must.Read(t, filepath.Join(root, "downloads", "dsprites", spritesFile)), smallSprites(t)) {
 			t.Fatal("a partial file has its name")
 		}
 		return o
@@ -91,7 +91,7 @@ func TestDataKilled(t *testing.T) {
 	if o := fetch(func(*process) {}); o.code != 0 {
 		t.Fatal(o)
 	}
-	if !bytes.Equal(readFile(t, filepath.Join(root, images)), want) {
+	if !bytes.Equal(must.Read(t, filepath.Join(root, images)), want) {
 		t.Error("the set differs")
 	}
 	left, err := filepath.Glob(filepath.Join(root, "sets", ".*"))

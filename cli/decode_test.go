@@ -50,9 +50,7 @@ func trained(t *testing.T, text string) string {
 // array reads a float32 array.
 func array(t *testing.T, path string) *npy.Array[float32] {
 	t.Helper()
-	a, err := npy.ReadFile[float32](path)
-	must.OK(t, err)
-	return a
+	return must.Get(npy.ReadFile[float32](path))(t)
 }
 
 // Images are the known matrix applied to the codes. Every sheet has its files, and repeats them exactly.
@@ -61,12 +59,9 @@ func TestDecodeLinear(t *testing.T) {
 	dir := trained(t, linear)
 	weights := filepath.Join(t.TempDir(), "w.safetensors")
 	succeed(t, "export", "--run", dir, "--out", weights)
-	f, err := safetensors.ReadFile(weights)
-	must.OK(t, err)
-	matrix, err := f.Float32s("decoder/image1/weight", 3, 64)
-	must.OK(t, err)
-	offset, err := f.Float32s("decoder/image1/bias", 64)
-	must.OK(t, err)
+	f := must.Get(safetensors.ReadFile(weights))(t)
+	matrix := must.Get(f.Float32s("decoder/image1/weight", 3, 64))(t)
+	offset := must.Get(f.Float32s("decoder/image1/bias", 64))(t)
 	out, again := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "again")
 	var r, other coding.Decoded
 	args := []string{"decode", "--run", dir, "--images", "5,0,7", "--samples", "130", "--steps", "4", "--json", "--out"}
@@ -92,7 +87,7 @@ func TestDecodeLinear(t *testing.T) {
 			}
 		}
 		for _, path := range []string{s.PNG, s.GIF, s.Codes, s.Images} {
-			if path != "" && !bytes.Equal(readFile(t, path), readFile(t, filepath.Join(again, filepath.Base(path)))) {
+			if path != "" && !bytes.Equal(must.Read(t, path), must.Read(t, filepath.Join(again, filepath.Base(path)))) {
 				t.Errorf("%s differs the second time", path)
 			}
 		}
@@ -117,7 +112,7 @@ func TestDecodeLinear(t *testing.T) {
 			}
 		}
 	}
-	g, err := gif.DecodeAll(bytes.NewReader(readFile(t, r.Files[1].GIF)))
+	g, err := gif.DecodeAll(bytes.NewReader(must.Read(t, r.Files[1].GIF)))
 	if err != nil || len(g.Image) != 8 {
 		t.Errorf("%v: %d frames of four steps, there and back", err, len(g.Image))
 	}
@@ -219,7 +214,7 @@ func TestDecodeMistakes(t *testing.T) {
 	writeFile(t, kept, []byte("mine"))
 	before := fmt.Sprint(topFiles(t, dir))
 	succeed(t, "decode", "--run", dir, "--what", "samples")
-	if after := fmt.Sprint(topFiles(t, dir)); after != before || string(readFile(t, kept)) != "mine" {
+	if after := fmt.Sprint(topFiles(t, dir)); after != before || string(must.Read(t, kept)) != "mine" {
 		t.Errorf("files of the run %s, before %s", after, before)
 	}
 	file := filepath.Join(t.TempDir(), "file")
@@ -235,11 +230,10 @@ func TestDecodeMistakes(t *testing.T) {
 // topFiles lists the files directly in a folder with their contents.
 func topFiles(t *testing.T, dir string) (list []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	must.OK(t, err)
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		if !e.IsDir() {
-			list = append(list, fmt.Sprintf("%s %x", e.Name(), readFile(t, filepath.Join(dir, e.Name()))))
+			list = append(list, fmt.Sprintf("%s %x", e.Name(), must.Read(t, filepath.Join(dir, e.Name()))))
 		}
 	}
 	return list

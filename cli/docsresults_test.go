@@ -23,8 +23,7 @@ func TestResultsPage(t *testing.T) {
 		checkResultsOfLedger(t, string(got))
 		return
 	}
-	want, err := docs.ResultsPage(t.Context())
-	must.OK(t, err)
+	want := must.Get(docs.ResultsPage(t.Context()))(t)
 	a, b := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
 	for i := range b {
 		if i >= len(a) || a[i] != b[i] {
@@ -44,13 +43,11 @@ func checkResultsOfLedger(t *testing.T, page string) {
 	t.Helper()
 	var all []*tables.Result
 	for _, name := range tables.Names() {
-		table, err := tables.Open(name)
-		must.OK(t, err)
+		table := must.Get(tables.Open(name))(t)
 		if name != "enriching-table3" && (!table.Trains() || name == "dialects") { // the table dialects takes long to measure
 			continue
 		}
-		r, err := docs.Recorded(t.Context(), table)
-		must.OK(t, err)
+		r := must.Get(docs.Recorded(t.Context(), table))(t)
 		all = append(all, r)
 		if name == "hierarchical-ablation" { // its reference values come from another program, not from the paper
 			var alone bytes.Buffer
@@ -60,8 +57,7 @@ func checkResultsOfLedger(t *testing.T, page string) {
 			}
 		}
 	}
-	papers, err := findings.Papers()
-	must.OK(t, err)
+	papers := must.Get(findings.Papers())(t)
 	computed := func(x findings.Test) bool {
 		return slices.ContainsFunc(all, func(r *tables.Result) bool { return r.Name == x.Table })
 	}

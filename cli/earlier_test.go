@@ -20,8 +20,7 @@ import (
 // copyEarlier copies a run of an earlier version to the folder run in a temporary current folder.
 func copyEarlier(t *testing.T, name string) {
 	t.Helper()
-	from, err := filepath.Abs(filepath.Join("testdata/earlier", name))
-	must.OK(t, err)
+	from := must.Get(filepath.Abs(filepath.Join("testdata/earlier", name)))(t)
 	t.Chdir(t.TempDir())
 	must.OK(t, os.CopyFS("run", os.DirFS(from)))
 }
@@ -29,10 +28,8 @@ func copyEarlier(t *testing.T, name string) {
 // sameCodes wants the codes of two files to differ only by rounding.
 func sameCodes(t *testing.T, got, want string) {
 	t.Helper()
-	a, err := npy.ReadFile[float32](got)
-	must.OK(t, err)
-	b, err := npy.ReadFile[float32](want)
-	must.OK(t, err)
+	a := must.Get(npy.ReadFile[float32](got))(t)
+	b := must.Get(npy.ReadFile[float32](want))(t)
 	if !slices.EqualFunc(a.Data, b.Data, func(x, y float32) bool { return math.Abs(float64(x-y)) <= 1e-5 }) {
 		t.Errorf("codes %v, want %v", a.Data, b.Data)
 	}
@@ -66,7 +63,7 @@ func TestEarlierRunWithRemovedKey(t *testing.T) {
 	for _, args := range [][]string{{"eval", "--run", "run"}, {"encode", "--run", "run"}, {"train", "--run", "run", "--resume"}, {"report", "--run", "run"}} {
 		checkMistake(t, call(t, args...), ui.ExitUsage, "config.yaml:42:3: train.evaluate", "for evaluate: 0 delete the line")
 	}
-	config := readFile(t, "run/config.yaml")
+	config := must.Read(t, "run/config.yaml")
 	writeFile(t, "run/config.yaml", bytes.Replace(config, []byte("  evaluate: 0\n"), nil, 1))
 	succeed(t, "encode", "--run", "run", "--out", "again.npy")
 	sameCodes(t, "again.npy", "run/codes.npy")
@@ -81,7 +78,7 @@ func TestEarlierConfigs(t *testing.T) {
 	}
 	for _, name := range names {
 		path := filepath.Join("testdata/earlier/configs", name)
-		if _, err := train.LoadWhole(path, readFile(t, path)); err != nil {
+		if _, err := train.LoadWhole(path, must.Read(t, path)); err != nil {
 			t.Error(err)
 		}
 	}

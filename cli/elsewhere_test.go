@@ -35,7 +35,7 @@ func TestTasksOfAnotherMachine(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"--", "-f.yaml"}, {"--out=-r", "--", "-f.yaml"}} {
-		data := readFile(t, file)
+		data := must.Read(t, file)
 		must.Write(t, filepath.Join(filepath.Dir(file), "-f.yaml"), data)
 		o := startWith(t, func(cmd *exec.Cmd) { cmd.Dir = filepath.Dir(file) }, append([]string{"sweep", "--on", "slurm", "--print"}, args...)...).end()
 		if o.code != 0 || !strings.Contains(o.out, " sweep ./-f.yaml --out ") || strings.Contains(o.out, "--out -r") {
@@ -55,7 +55,7 @@ func TestTasksOfAnotherMachine(t *testing.T) {
 	if o := start(t, "sweep", file, "--out", dir, "--index", "0", "--of", "2", "--no-wait").end(); o.code != 1 || strings.Count(o.out, "failed") != 2 {
 		t.Errorf("a task: %v", o)
 	}
-	if text := readFile(t, filepath.Join(dir, "seed0", "run.json")); !strings.Contains(string(text), "AVX512_BF16") {
+	if text := must.Read(t, filepath.Join(dir, "seed0", "run.json")); !strings.Contains(string(text), "AVX512_BF16") {
 		t.Errorf("the run says %s", text)
 	}
 }

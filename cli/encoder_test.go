@@ -19,18 +19,14 @@ func TestEncoder(t *testing.T) {
 	dir, here := finished(t), t.TempDir()
 	file := filepath.Join(here, "e.onnx")
 	succeed(t, "export", "--run", dir, "--out", file)
-	c, err := train.ReadConfig(dir)
-	must.OK(t, err)
-	d, err := c.Dataset.Build(c.Seed)
-	must.OK(t, err)
+	c := must.Get(train.ReadConfig(dir))(t)
+	d := must.Get(c.Dataset.Build(c.Seed))(t)
 	set := []string{"--encoder", file, "dataset={square: {size: 16, side: 4}}"}
 	run, own := filepath.Join(here, "run.npy"), filepath.Join(here, "own.npy")
 	succeed(t, "encode", "--run", dir, "--out", run)
 	succeed(t, append([]string{"encode", "--out", own}, set...)...)
-	a, err := inputs.ReadCodes(run, nil)
-	must.OK(t, err)
-	b, err := inputs.ReadCodes(own, nil)
-	must.OK(t, err)
+	a := must.Get(inputs.ReadCodes(run, nil))(t)
+	b := must.Get(inputs.ReadCodes(own, nil))(t)
 	if a.Rows != b.Rows || a.Cols != b.Cols || a.Rows != d.Len() {
 		t.Fatalf("codes [%d %d], want [%d %d]", b.Rows, b.Cols, a.Rows, a.Cols)
 	}
@@ -39,7 +35,7 @@ func TestEncoder(t *testing.T) {
 			t.Fatalf("element %d of the codes is %v, want %v", i, b.Data[i], v)
 		}
 	}
-	if !bytes.Equal(readFile(t, coding.BesideCodes(own, "factors.npy")), readFile(t, coding.BesideCodes(run, "factors.npy"))) {
+	if !bytes.Equal(must.Read(t, coding.BesideCodes(own, "factors.npy")), must.Read(t, coding.BesideCodes(run, "factors.npy"))) {
 		t.Error("the factors differ from the run's")
 	}
 	m, _ := measure(t, append(set, "--metrics", "mig", "--chance", "0")...)
@@ -52,7 +48,7 @@ func TestEncoder(t *testing.T) {
 		t.Errorf("a sample: %v", o)
 	}
 	half := filepath.Join(here, "half.onnx")
-	data := readFile(t, file)
+	data := must.Read(t, file)
 	writeFile(t, half, data[:len(data)/2])
 	for _, c := range []struct {
 		args string

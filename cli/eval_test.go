@@ -56,8 +56,7 @@ func measure(t *testing.T, args ...string) (map[string]measured, string) {
 func needNoLevels(t *testing.T, all map[string]measured) bool {
 	t.Helper()
 	for name := range all {
-		m, err := metrics.Named(name)
-		must.OK(t, err)
+		m := must.Get(metrics.Named(name))(t)
 		if n, ok := m.Value.(metrics.Needy); !ok || n.Needs() != metrics.NoLevels {
 			return false
 		}
@@ -225,7 +224,7 @@ func TestEvalOut(t *testing.T) {
 	mixedFiles(t)
 	files := []string{"eval", "--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal,continuous,circular"}
 	o := succeed(t, append(files, "--metrics", "mig,mpd", "--json", "--out", "deep/out")...)
-	if o.log != "2 metrics with tables and figures in deep/out\n" || o.out != string(readFile(t, "deep/out/metrics.json")) {
+	if o.log != "2 metrics with tables and figures in deep/out\n" || o.out != string(must.Read(t, "deep/out/metrics.json")) {
 		t.Errorf("%v", o)
 	}
 	first := map[string][]byte{}
@@ -234,7 +233,7 @@ func TestEvalOut(t *testing.T) {
 		"mig-mutual_information.png": "\x89PNG", "codes.png": "\x89PNG", "metrics.json": `{"metrics":{"mig":{"name":"mig"`,
 		"ranks.csv": "metric,matrix,factor,1,2,3,4\nmig,mutual_information,size,z0,",
 	} {
-		if first[name] = readFile(t, "deep/out/"+name); !strings.HasPrefix(string(first[name]), want) {
+		if first[name] = must.Read(t, "deep/out/"+name); !strings.HasPrefix(string(first[name]), want) {
 			t.Errorf("%s: %.200s", name, first[name])
 		}
 	}
@@ -244,7 +243,7 @@ func TestEvalOut(t *testing.T) {
 	}
 	succeed(t, append(files, "--metrics", "mig,mpd", "--out", "deep/out")...) // overwrites it
 	for name, want := range first {
-		if string(readFile(t, "deep/out/"+name)) != string(want) {
+		if string(must.Read(t, "deep/out/"+name)) != string(want) {
 			t.Errorf("%s: the same evaluation writes other bytes", name)
 		}
 	}
@@ -261,28 +260,28 @@ func TestEvalOut(t *testing.T) {
 		ofRun = append(ofRun, "--metrics", "dlsbd,manipulation")
 	}
 	succeed(t, ofRun...)
-	if !strings.Contains(string(readFile(t, "run/metrics.csv")), "dlsbd,") {
+	if !strings.Contains(string(must.Read(t, "run/metrics.csv")), "dlsbd,") {
 		t.Error("a run's metrics are not written")
 	}
-	if got := string(readFile(t, "run/manipulation.csv")); !strings.HasPrefix(got, "manipulation,row,column\nz0,") || !strings.HasPrefix(string(readFile(t, "run/manipulation.png")), "\x89PNG") {
+	if got := string(must.Read(t, "run/manipulation.csv")); !strings.HasPrefix(got, "manipulation,row,column\nz0,") || !strings.HasPrefix(string(must.Read(t, "run/manipulation.png")), "\x89PNG") {
 		t.Errorf("manipulation.csv: %.200s", got)
 	}
 	if ui.Exists("run/med-selected.png") {
 		t.Error("columns are chosen by med, which is not measured")
 	}
 	succeed(t, "eval", "--run", finished(t), "--out", "run", "--metrics", "med")
-	if !strings.HasPrefix(string(readFile(t, "run/med-selected.png")), "\x89PNG") {
+	if !strings.HasPrefix(string(must.Read(t, "run/med-selected.png")), "\x89PNG") {
 		t.Error("the columns that med chooses are not drawn")
 	}
 	// only matrices of columns and factors, with the best column first, and empty fields for omitted columns
 	succeed(t, append(files, "--metrics", "irs,mutual-information,sap", "--out", "ranks")...)
-	ranks := strings.Split(strings.TrimSpace(string(readFile(t, "ranks/ranks.csv"))), "\n")
+	ranks := strings.Split(strings.TrimSpace(string(must.Read(t, "ranks/ranks.csv"))), "\n")
 	if len(ranks) != 7 || !strings.HasPrefix(ranks[1], "irs,irs,size,z0,") || !strings.HasPrefix(ranks[5], "sap,score,depth,z1,") {
 		t.Errorf("ranks.csv: %q", ranks)
 	}
 	writeFile(t, "constant.csv", []byte(strings.Repeat("1,5,1\n2,5,1\n", 30)))
 	succeed(t, "eval", "--codes", "constant.csv", "--factors", "constant.csv", "--metrics", "irs", "--out", "constant")
-	if got := string(readFile(t, "constant/ranks.csv")); !strings.Contains(got, "irs,irs,factor0,z0,,\n") {
+	if got := string(must.Read(t, "constant/ranks.csv")); !strings.Contains(got, "irs,irs,factor0,z0,,\n") {
 		t.Errorf("ranks.csv: %s", got)
 	}
 	writeFile(t, "flat.csv", []byte(strings.Repeat("1,5\n", 60)))

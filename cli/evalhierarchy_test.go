@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/clitest"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestEvalHierarchy(t *testing.T) {
@@ -43,7 +44,7 @@ func TestEvalHierarchy(t *testing.T) {
 
 	succeed(t, append([]string{"eval", "--hierarchy", "hierarchy.json", "--true-hierarchy", "hierarchy.json", "--metrics", "r4c", "--out", "out"}, files...)...)
 	for name, want := range map[string]string{"hierarchy.png": "\x89PNG", "histograms.png": "\x89PNG", "true-hierarchy.png": "\x89PNG", "r4c-rows.csv": "rows,kind,size,x\na0,400,200,400\nz0,200,200,200\n"} {
-		if got := readFile(t, "out/"+name); !strings.HasPrefix(string(got), want) {
+		if got := must.Read(t, "out/"+name); !strings.HasPrefix(string(got), want) {
 			t.Errorf("%s: %.60q", name, got)
 		}
 	}

@@ -85,10 +85,8 @@ func TestEvalApproximation(t *testing.T) {
 	if info, err := os.Stat(filepath.Join("out", "constancy.png")); err != nil || info.Size() == 0 {
 		t.Error(err)
 	}
-	product, err := npy.ReadFile[float64](filepath.Join("out", "product-approximation.npy"))
-	must.OK(t, err)
-	inverse, err := npy.ReadFile[float64](filepath.Join("out", "left-inverse.npy"))
-	must.OK(t, err)
+	product := must.Get(npy.ReadFile[float64](filepath.Join("out", "product-approximation.npy")))(t)
+	inverse := must.Get(npy.ReadFile[float64](filepath.Join("out", "left-inverse.npy")))(t)
 	for i := range 60 {
 		a, b := float64(i%5), float64(i/5%4)
 		for at, want := range []float64{a + 0.15, b - 0.2} { // means over the other factor

@@ -34,7 +34,7 @@ func numbered(text, name string) string {
 // mutual_info_score over NumPy's histograms of 20 bins, and from NumPy's lstsq.
 func TestEvalForms(t *testing.T) {
 	const mig, mse = 0.4790148169101589, 0.0005073648523528069
-	read := func(name string) string { return string(readFile(t, filepath.Join("testdata", "tables", name))) }
+	read := func(name string) string { return string(must.Read(t, filepath.Join("testdata", "tables", name))) }
 	codes, factors := read("codes.csv"), read("factors.csv")
 	t.Chdir(t.TempDir())
 	withoutNames := func(text string) string { return text[strings.Index(text, "\n")+1:] }
@@ -87,8 +87,7 @@ func TestEvalForms(t *testing.T) {
 // Random codes have no information about angles, even if every angle occurs in only one row. With 20 equal arcs, NumPy
 // gives the variance 1.949 or 1.968, depending on the assignment of columns to factors.
 func TestEvalAngles(t *testing.T) {
-	source, err := filepath.Abs(filepath.Join("testdata", "tables", "angles.npz"))
-	must.OK(t, err)
+	source := must.Get(filepath.Abs(filepath.Join("testdata", "tables", "angles.npz")))(t)
 	got, _ := measure(t, "--codes", source, "--types", "circular:360", "--metrics", "variance,explicitness")
 	if v := got["variance"].Value; math.Abs(v-1.968) > 5e-4 || !strings.Contains(strings.Join(got["variance"].Notes, ";"), "500 angles in 500 rows are levels as 20 equal arcs") {
 		t.Errorf("variance %v, notes %q", v, got["variance"].Notes)

@@ -64,7 +64,7 @@ func TestFlippedFiles(t *testing.T) {
 		if info, err := os.Stat(name); err != nil || info.IsDir() || filepath.Base(name) == ".lock" {
 			continue
 		}
-		text := readFile(t, name)
+		text := must.Read(t, name)
 		n := min(len(text), 16)
 		for i := range n {
 			places = append(places, place{name, i * (len(text) - 1) / max(n-1, 1), len(places) % 7})
@@ -83,7 +83,7 @@ func TestFlippedFiles(t *testing.T) {
 		t.Chdir(before)
 		copyTo(t, dir)
 		t.Chdir(dir)
-		text := readFile(t, p.name)
+		text := must.Read(t, p.name)
 		text[p.at] ^= 1 << p.bit
 		writeFile(t, p.name, text)
 		file := filepath.Base(p.name)

@@ -53,7 +53,7 @@ func TestPlantedLinks(t *testing.T) {
 					t.Error(o)
 				}
 			}
-			if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 || string(readFile(t, victim)) != "precious" {
+			if entries, err := os.ReadDir(outside); err != nil || len(entries) != 1 || string(must.Read(t, victim)) != "precious" {
 				t.Errorf("written outside: %v, %v", entries, err)
 			}
 		})
@@ -104,7 +104,7 @@ func TestTableName(t *testing.T) {
 	dir := t.TempDir()
 	table := ownTable(t)
 	for _, name := range []string{"../../evil", "a/b", "..", "''", "/evil"} {
-		text := strings.Replace(string(readFile(t, table)), "name: ", "name: "+name+" #", 1)
+		text := strings.Replace(string(must.Read(t, table)), "name: ", "name: "+name+" #", 1)
 		bad := filepath.Join(filepath.Dir(table), "bad.yaml")
 		writeFile(t, bad, []byte(text))
 		checkMistake(t, call(t, "table", bad, "--out", filepath.Join(dir, "out")), 2, bad+":", "is not a folder's name")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 const historicalRun = `name: case
@@ -24,13 +25,13 @@ func TestResumeShorter(t *testing.T) {
 	writeFile(t, "run.yaml", []byte(historicalRun))
 	writeFile(t, "sweep.yaml", []byte("name: two\nbase: run.yaml\nset: {train.epochs: 2}\nseeds: [0]\n"))
 	succeed(t, "train", "run.yaml", "--run", "out/long")
-	before := string(readFile(t, "out/long/run.json"))
+	before := string(must.Read(t, "out/long/run.json"))
 	checkMistake(t, call(t, "train", "--run", "out/long", "--resume", "train.epochs=2"), 2,
 		"train.epochs: 2: the run has trained 6 epochs; want 6 or more, or another folder for a shorter run")
-	if now := string(readFile(t, "out/long/run.json")); now != before {
+	if now := string(must.Read(t, "out/long/run.json")); now != before {
 		t.Errorf("the record has changed: %s", now)
 	}
-	config := string(readFile(t, "out/long/config.yaml"))
+	config := string(must.Read(t, "out/long/config.yaml"))
 	writeFile(t, "out/long/config.yaml", []byte(strings.Replace(config, "lr: 0.001", "lr: 0.3", 1)))
 	checkMistake(t, call(t, "train", "--run", "out/long", "--resume"), 1, "the checkpoint does not fit the config", "train.optimizer.adam.lr: the run began with 0.001, now 0.3; want the values it began with, or a new run in another folder, from this model by init={run: DIR}")
 	if o := call(t, "eval", "--run", "out/long"); !strings.Contains(o.log, "warning: out/long: the checkpoint does not fit the config: ") || !strings.Contains(o.log, "lr: the run began with 0.001, now 0.3") {
@@ -40,7 +41,7 @@ func TestResumeShorter(t *testing.T) {
 	if o := succeed(t, "eval", "--run", "out/long"); strings.Contains(o.log, "warning") {
 		t.Error(o)
 	}
-	if now := string(readFile(t, "out/long/run.json")); now != before {
+	if now := string(must.Read(t, "out/long/run.json")); now != before {
 		t.Errorf("the record has changed: %s", now)
 	}
 	sameAsDirect(t, "out", "train.epochs=2")
@@ -71,7 +72,7 @@ func TestResumeLongerCosine(t *testing.T) {
 			t.Errorf("%s: %v", dir, o)
 		}
 	}
-	if o := succeed(t, "report", "--run", "out/continued", "--out", "page.html"); !strings.Contains(string(readFile(t, "page.html")), why) {
+	if o := succeed(t, "report", "--run", "out/continued", "--out", "page.html"); !strings.Contains(string(must.Read(t, "page.html")), why) {
 		t.Errorf("the report does not say it: %v", o)
 	}
 }
@@ -81,7 +82,7 @@ func sameAsDirect(t *testing.T, dir string, overrides ...string) {
 	t.Helper()
 	succeed(t, append([]string{"train", "run.yaml", "--run", "direct"}, overrides...)...)
 	o := succeed(t, "sweep", "sweep.yaml", "--out", dir)
-	got, want := string(readFile(t, filepath.Join(dir, "case", "metrics.json"))), string(readFile(t, "direct/metrics.json"))
+	got, want := string(must.Read(t, filepath.Join(dir, "case", "metrics.json"))), string(must.Read(t, "direct/metrics.json"))
 	if got != want {
 		t.Errorf("%v: the sweep reports %s, a direct run %s", o, got, want)
 	}

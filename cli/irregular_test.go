@@ -129,7 +129,7 @@ func TestDamagedAmongOthers(t *testing.T) {
 	if o := call(t, "runs", dir); o.code != 0 || !strings.Contains(o.log, "run is damaged: ") || !strings.Contains(o.out, "\ntwo ") {
 		t.Error(o)
 	}
-	writeFile(t, filepath.Join(bad, rundir.MetricsFile), readFile(t, filepath.Join(good[0], rundir.MetricsFile)))
+	writeFile(t, filepath.Join(bad, rundir.MetricsFile), must.Read(t, filepath.Join(good[0], rundir.MetricsFile)))
 	replaceFile(t, filepath.Join(bad, rundir.LogFile), "a pipe")
 	o = call(t, "runs", dir, "--mlflow", mlflowtest.New(t).URL)
 	checkMistake(t, outcome{o.code, "", o.log}, 1, "unravel: run: ", rundir.LogFile+" is a pipe")

@@ -32,13 +32,11 @@ func startedBy(t testing.TB, dir string, kill int, args ...string) (o outcome, c
 	base := t.TempDir()
 	var files [3]*os.File
 	for i := range files {
-		f, err := os.Create(filepath.Join(base, fmt.Sprint(i)))
-		must.OK(t, err)
+		f := must.Get(os.Create(filepath.Join(base, fmt.Sprint(i))))(t)
 		defer f.Close() // read by name
 		files[i] = f
 	}
-	program, err := os.Executable()
-	must.OK(t, err)
+	program := must.Get(os.Executable())(t)
 	attr := &syscall.ProcAttr{Dir: dir, Env: append(os.Environ(), asProgram+"=1", fmt.Sprint("GOMAXPROCS=", runtime.GOMAXPROCS(0))), Sys: &syscall.SysProcAttr{Ptrace: true}}
 	for _, f := range files {
 		attr.Files = append(attr.Files, f.Fd())
@@ -57,7 +55,7 @@ func startedBy(t testing.TB, dir string, kill int, args ...string) (o outcome, c
 		done <- err
 	}()
 	must.OK(t, <-done)
-	return outcome{w.code, string(readFile(t, files[1].Name())), string(readFile(t, files[2].Name()))}, w.calls
+	return outcome{w.code, string(must.Read(t, files[1].Name())), string(must.Read(t, files[2].Name()))}, w.calls
 }
 
 // watched holds processes with counted calls.
@@ -281,7 +279,7 @@ func madeFiles(t *testing.T) map[string]string {
 		case strings.HasPrefix(e.Name(), tfevents.FilePrefix):
 			list[filepath.Join(filepath.Dir(path), tfevents.FilePrefix)] = "there"
 		default:
-			list[path] = string(readFile(t, path))
+			list[path] = string(must.Read(t, path))
 		}
 		return nil
 	}))

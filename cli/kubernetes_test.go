@@ -39,8 +39,7 @@ esac
 // A sweep on Kubernetes submits a job, submits lost runs again, and shows the results.
 func TestKubernetes(t *testing.T) {
 	long.NotShort(t)
-	program, err := os.Executable()
-	must.OK(t, err)
+	program := must.Get(os.Executable())(t)
 	file, dir := writeSweep(t, "seeds: [0, 1]\n")
 	shared, cluster := filepath.Dir(file), t.TempDir()
 	t.Chdir(shared)

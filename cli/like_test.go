@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestEvalLike(t *testing.T) {
@@ -52,7 +53,7 @@ func TestEvalInterval(t *testing.T) {
 	if mse == nil || sap == nil || m["radius"].Interval != nil || mse.Percent != 90 || mse.Repeats != 8 || !(mse.Low < mse.High) || sap.Way != "draws" {
 		t.Errorf("intervals %+v, %+v", mse, sap)
 	}
-	if text := string(readFile(t, "out/metrics.csv")); !strings.HasPrefix(text, "metric,value,better,score,low,high,estimate\n") {
+	if text := string(must.Read(t, "out/metrics.csv")); !strings.HasPrefix(text, "metric,value,better,score,low,high,estimate\n") {
 		t.Errorf("metrics.csv: %s", text)
 	}
 	succeed(t, append(files, "--out", "plain")...)

@@ -79,7 +79,7 @@ func TestModelCard(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	succeed(t, "export", "--run", finished(t), "--out", "w.safetensors", "--card", "card.md")
-	card := string(readFile(t, "card.md"))
+	card := string(must.Read(t, "card.md"))
 	for _, want := range []string{"library_name: unravel", "`w.safetensors`, safetensors, layout unravel", "| `dlsbd` |", "unravel import --from w.safetensors --run runs/again", "```yaml\nname: "} {
 		if !strings.Contains(card, want) {
 			t.Errorf("the card lacks %q:\n%s", want, card)
@@ -91,7 +91,7 @@ func TestModelCard(t *testing.T) {
 	stopped := finished(t) // with results of an earlier end
 	must.OK(t, os.Remove(stopped+"/run.json"))
 	succeed(t, "export", "--run", stopped, "--out", "stopped.safetensors", "--card", "stopped.md")
-	if card := string(readFile(t, "stopped.md")); strings.Contains(card, "## Metrics") {
+	if card := string(must.Read(t, "stopped.md")); strings.Contains(card, "## Metrics") {
 		t.Errorf("a card of an unfinished run has metrics: %s", card)
 	}
 	succeed(t, "import", "--from", "w.safetensors", "--run", "runs/again")

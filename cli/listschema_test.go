@@ -27,13 +27,10 @@ func schemaOf(t *testing.T, kind string) *jsonschema.Schema {
 	t.Helper()
 	var out bytes.Buffer
 	must.OK(t, docs.WriteSchema(&out, kind))
-	document, err := jsonschema.UnmarshalJSON(&out)
-	must.OK(t, err)
+	document := must.Get(jsonschema.UnmarshalJSON(&out))(t)
 	c := jsonschema.NewCompiler()
 	must.OK(t, c.AddResource(kind, document))
-	s, err := c.Compile(kind)
-	must.OK(t, err)
-	return s
+	return must.Get(c.Compile(kind))(t)
 }
 
 // readYAML decodes YAML like an editor.
@@ -54,8 +51,7 @@ func TestSchemaAccepts(t *testing.T) {
 	long.NotShort(t)
 	experiments, sweeps, papers := schemaOf(t, "experiment"), schemaOf(t, "sweep"), schemaOf(t, "table")
 	for _, name := range configs.Names() {
-		source, err := configs.Read(name)
-		must.OK(t, err)
+		source := must.Get(configs.Read(name))(t)
 		if err := experiments.Validate(readYAML(t, source)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -73,8 +69,7 @@ func TestSchemaAccepts(t *testing.T) {
 		t.Fatalf("%d tables, %v", len(names), err)
 	}
 	for _, name := range names {
-		source, err := fs.ReadFile(configs.Tables(), name)
-		must.OK(t, err)
+		source := must.Get(fs.ReadFile(configs.Tables(), name))(t)
 		if err := papers.Validate(readYAML(t, source)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -307,8 +302,7 @@ func TestSchemaAgrees(t *testing.T) {
 	names := configs.Names()
 	sources := map[string]any{}
 	for _, name := range names {
-		source, err := configs.Read(name)
-		must.OK(t, err)
+		source := must.Get(configs.Read(name))(t)
 		sources[name] = readYAML(t, source)
 	}
 	each := 13
@@ -325,11 +319,9 @@ func TestSchemaAgrees(t *testing.T) {
 			continue
 		}
 		n++
-		changed, err := json.Marshal(config)
-		must.OK(t, err)
+		changed := must.Get(json.Marshal(config))(t)
 		_, reading := train.LoadWhole(name, changed)
-		document, err := jsonschema.UnmarshalJSON(bytes.NewReader(changed))
-		must.OK(t, err)
+		document := must.Get(jsonschema.UnmarshalJSON(bytes.NewReader(changed)))(t)
 		checking := schema.Validate(document)
 		if (reading == nil) != (checking == nil) {
 			t.Errorf("%s: %s at %s: the reader says %v, and the schema %v", name, m.name, p.path, reading, checking)

@@ -104,12 +104,7 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	defer func() {
 		if p := recover(); p != nil {
 			code = ui.ExitFailed
-			failed, _ := p.(error)
-			if lost, ok := errors.AsType[*pages.LostError](failed); ok {
-				fmt.Fprintln(log, "unravel:", lost)
-				return
-			}
-			fmt.Fprintf(log, "unravel: internal error; please report it with the following text: %v\n", parallel.Recovered(p))
+			reportPanic(log, p)
 		}
 	}()
 	exited, s := -1, &ui.Streams{Out: out, Log: log}
@@ -119,10 +114,8 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 	if err != nil {
 		return exitCode(err, out, log)
 	}
-	if _, err := kernel.InstructionSet(); err != nil {
-		return exitCode(ui.Usage(err), out, log)
-	}
-	if err := lock.CheckEnvironment(); err != nil {
+	_, err = kernel.InstructionSet()
+	if err := cmp.Or(err, lock.CheckEnvironment()); err != nil {
 		return exitCode(ui.Usage(err), out, log)
 	}
 	k, err := parser.Parse(flagsLast(parser.Model, asCommand(args)))
@@ -158,6 +151,15 @@ func Run(ctx context.Context, args []string, stdout, stderr io.Writer) (code int
 		err = train.ErrStopped
 	}
 	return exitCode(err, out, log)
+}
+
+func reportPanic(log io.Writer, p any) {
+	failed, _ := p.(error)
+	if lost, ok := errors.AsType[*pages.LostError](failed); ok {
+		fmt.Fprintln(log, "unravel:", lost)
+		return
+	}
+	fmt.Fprintf(log, "unravel: internal error; please report it with the following text: %v\n", parallel.Recovered(p))
 }
 
 func newParser(line *commands, options ...kong.Option) (*kong.Kong, error) {

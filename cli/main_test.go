@@ -64,11 +64,6 @@ func writeFile(t testing.TB, path string, content []byte) {
 	must.Write(t, path, content)
 }
 
-func readFile(t testing.TB, path string) []byte {
-	t.Helper()
-	return must.Read(t, path)
-}
-
 func writeNPY[T npy.Element](t testing.TB, path string, shape []int, data []T) {
 	t.Helper()
 	must.WriteNPY(t, path, shape, data)
@@ -140,8 +135,7 @@ func checkNoTrace(t testing.TB, o outcome) {
 func finished(t testing.TB) string {
 	t.Helper()
 	finishedOnce.Do(func() {
-		dir, err := os.MkdirTemp("", "unravel")
-		must.OK(t, err)
+		dir := must.Get(os.MkdirTemp("", "unravel"))(t)
 		config := filepath.Join(dir, "tiny.yaml")
 		writeFile(t, config, []byte(tiny))
 		finishedDir = filepath.Join(dir, "run")
@@ -161,12 +155,10 @@ var (
 // tensors returns the parameters and optimiser states of a run, bit for bit.
 func tensors(t testing.TB, dir string) map[string]string {
 	t.Helper()
-	f, err := safetensors.ReadFile(filepath.Join(dir, "checkpoint.safetensors"))
-	must.OK(t, err)
+	f := must.Get(safetensors.ReadFile(filepath.Join(dir, "checkpoint.safetensors")))(t)
 	all := map[string]string{}
 	for _, x := range f.Tensors {
-		one, err := safetensors.Encode(&safetensors.File{Tensors: []safetensors.Tensor{x}})
-		must.OK(t, err)
+		one := must.Get(safetensors.Encode(&safetensors.File{Tensors: []safetensors.Tensor{x}}))(t)
 		all[x.Name] = string(one)
 	}
 	if len(all) < 10 {
@@ -188,7 +180,7 @@ func sameRun(t testing.TB, what, got, want string) {
 		}
 	}
 	for _, name := range []string{"codes.npy", "factors.npy", "metrics.json"} {
-		if !bytes.Equal(readFile(t, filepath.Join(got, name)), readFile(t, filepath.Join(want, name))) {
+		if !bytes.Equal(must.Read(t, filepath.Join(got, name)), must.Read(t, filepath.Join(want, name))) {
 			t.Errorf("%s: %s differs", what, name)
 		}
 	}
@@ -208,5 +200,5 @@ var secondsInLog = regexp.MustCompile(`"seconds":[^,]*,`)
 // logOf returns a run's log without times.
 func logOf(t testing.TB, dir string) string {
 	t.Helper()
-	return secondsInLog.ReplaceAllString(string(readFile(t, filepath.Join(dir, "log.jsonl"))), "")
+	return secondsInLog.ReplaceAllString(string(must.Read(t, filepath.Join(dir, "log.jsonl"))), "")
 }

@@ -11,10 +11,8 @@ import (
 
 // The manual page has every command and flag, no text that roff takes for a request, and no groff warning.
 func TestManual(t *testing.T) {
-	parser, err := newParser(&commands{})
-	must.OK(t, err)
-	page, err := docs.Manual(parser.Model)
-	must.OK(t, err)
+	parser := must.Get(newParser(&commands{}))(t)
+	page := must.Get(docs.Manual(parser.Model))(t)
 	for _, want := range []string{".TH UNRAVEL 1", "\n.SS train ", "\\fB\\-\\-dry\\-run\\fR", "\n.SS data fetch ", ".SH EXIT STATUS", "\\fB130\\fR", "UNRAVEL_DATA", "run.json"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)

@@ -97,8 +97,7 @@ func (e example) rows() (codes [][]float64, levels [][]int) {
 func (e example) input(t *testing.T, kind factor.Kind) *metrics.Input {
 	t.Helper()
 	rows, levels := e.rows()
-	codes, err := metrics.FromRows(rows)
-	must.OK(t, err)
+	codes := must.Get(metrics.FromRows(rows))(t)
 	in, err := metrics.NewInput(codes, levels, []factor.Factor{{Name: "a", Size: side, Kind: kind}, {Name: "b", Size: side, Kind: kind}})
 	must.OK(t, err)
 	return in
@@ -118,8 +117,7 @@ func valuesOf(t *testing.T, e example, kind factor.Kind, names []string) []float
 	in := e.input(t, kind)
 	for i, name := range names {
 		values[i] = math.NaN()
-		choice, err := metrics.Named(name)
-		must.OK(t, err)
+		choice := must.Get(metrics.Named(name))(t)
 		if m, ok := choice.Value.(metrics.SubCoded); ok { // like eval with codes from files
 			m.SetCodes(nil, metrics.AssignBest)
 		}
@@ -138,7 +136,7 @@ func TestMetricPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("measures every metric on fifteen codes")
 	}
-	page := string(readFile(t, filepath.Join("..", "docs", "metrics.md")))
+	page := string(must.Read(t, filepath.Join("..", "docs", "metrics.md")))
 	chosen := []string{"swirled", "uneven", "mixed"}
 	for _, group := range []struct {
 		examples []example

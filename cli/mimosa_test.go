@@ -56,8 +56,7 @@ func TestMimosa(t *testing.T) {
 	o = succeed(t, "mimosa", "--codes", "codes.npy", "--factors", "factors.csv", "--truth", "truth.json", "--json", "--out", "found/here", "min_merged=150", "min_initial=15")
 	var got coding.MimosaSummary
 	decodeOne(t, o.out, &got)
-	h, err := hierarchy.Parse([]byte(planeAndLine))
-	must.OK(t, err)
+	h := must.Get(hierarchy.Parse([]byte(planeAndLine)))(t)
 	if !got.Hierarchy.Equal(h) || len(got.Components) != 2 || got.HError == nil || *got.HError != 0 || got.Purity == nil || *got.Purity < 0.9 || got.Coverage < 0.9 {
 		t.Errorf("%+v", got)
 	}
@@ -97,7 +96,7 @@ func TestMimosa(t *testing.T) {
 		}
 	}
 	var again coding.MimosaSummary
-	if err := json.Unmarshal(readFile(t, "found/here/mimosa.json"), &again); err != nil || again.Coverage != got.Coverage {
+	if err := json.Unmarshal(must.Read(t, "found/here/mimosa.json"), &again); err != nil || again.Coverage != got.Coverage {
 		t.Errorf("mimosa.json: %v, %v", again, err)
 	}
 }
@@ -169,10 +168,8 @@ metrics: [r4]
 	if got := r4("--codes", "runs/sticks/codes.npy", "--factors", "runs/sticks/factors.npy", "--types", "categorical,continuous,continuous"); math.Abs(got-want) > 1e-12 {
 		t.Errorf("R4 %v of the files, %v of the run", got, want)
 	}
-	values, err := npy.ReadFile[float64]("runs/sticks/factors.npy")
-	must.OK(t, err)
-	levels, err := npy.ReadFile[int64]("runs/sticks/factor_levels.npy")
-	must.OK(t, err)
+	values := must.Get(npy.ReadFile[float64]("runs/sticks/factors.npy"))(t)
+	levels := must.Get(npy.ReadFile[int64]("runs/sticks/factor_levels.npy"))(t)
 	for i := 0; i < len(levels.Data); i += 3 {
 		v, l := values.Data[i:i+3], levels.Data[i:i+3]
 		if v[0] != float64(l[0]) || (v[0] == 1) != (v[2] == 0) { // the first option has no second intercept
@@ -188,7 +185,7 @@ metrics: [r4]
 	}
 	succeed(t, "encode", "--run", "runs/sticks", "--out", "z.npy")
 	for name, like := range map[string]string{"z-factors.npy": "factors.npy", "z-factor_levels.npy": "factor_levels.npy"} {
-		if a, b := readFile(t, name), readFile(t, "runs/sticks/"+like); !bytes.Equal(a, b) {
+		if a, b := must.Read(t, name), must.Read(t, "runs/sticks/"+like); !bytes.Equal(a, b) {
 			t.Errorf("%s is not the run's %s", name, like)
 		}
 	}

@@ -223,7 +223,7 @@ func TestRunFolders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { checkMistake(t, call(t, "train", config, "--run", c.dir), 1, c.words...) })
 	}
-	before := readFile(t, filepath.Join(taken, "checkpoint.safetensors"))
+	before := must.Read(t, filepath.Join(taken, "checkpoint.safetensors"))
 	for _, command := range []string{"eval", "encode"} {
 		for dir, words := range map[string][]string{
 			filepath.Join(full, "nowhere"): {"nowhere", "the folder does not exist"}, config: {config, "not a folder"}, full: {full, "has no config.yaml"}} {
@@ -231,12 +231,11 @@ func TestRunFolders(t *testing.T) {
 		}
 	}
 	checkMistake(t, call(t, "train", "--resume", "--run", taken, "seed=5"), 2, "resumed with the config it was started with", "seed: the run began with 1, now 5", "init={run: DIR}")
-	held, err := rundir.Open(taken)
-	must.OK(t, err)
+	held := must.Get(rundir.Open(taken))(t)
 	checkMistake(t, call(t, "train", "--resume", "--run", taken, "train.epochs=9"), 1, taken, "another process holds the run")
 	succeed(t, "eval", "--run", taken) // reading is possible
 	must.OK(t, held.Close())
-	if string(before) != string(readFile(t, filepath.Join(taken, "checkpoint.safetensors"))) {
+	if string(before) != string(must.Read(t, filepath.Join(taken, "checkpoint.safetensors"))) {
 		t.Error("the checkpoint changed")
 	}
 	writeFile(t, filepath.Join(taken, "config.yaml"), []byte("name: [\n"))
@@ -305,7 +304,7 @@ func TestEvalFiles(t *testing.T) {
 	repeated := append(slices.Clone(factors[:126]), 0, 0)
 	writeNPY(t, "repeated.npy", []int{64, 2}, repeated)
 	writeFile(t, "text.npy", []byte("not an array"))
-	writeFile(t, "cut.npy", readFile(t, "codes.npy")[:200])
+	writeFile(t, "cut.npy", must.Read(t, "codes.npy")[:200])
 	writeFile(t, "nothing.npy", nil)
 	for _, c := range []struct {
 		codes, factors string
@@ -345,7 +344,7 @@ func TestNotFinite(t *testing.T) {
 	config, dir := tinyFile(t), filepath.Join(t.TempDir(), "run")
 	explode := "train.schedule={step: {every: 2, factor: 1e36}}"
 	succeed(t, "train", config, explode, "train.epochs=2", "--run", dir)
-	before := readFile(t, filepath.Join(dir, "checkpoint.safetensors"))
+	before := must.Read(t, filepath.Join(dir, "checkpoint.safetensors"))
 	o := call(t, "train", config, explode, "train.epochs=4", "--run", dir, "--resume")
 	if o.code != 1 || o.out != "" || strings.Count(o.log, "unravel: ") != 1 {
 		t.Error(o)
@@ -354,7 +353,7 @@ func TestNotFinite(t *testing.T) {
 	if !regexp.MustCompile(`unravel: step 18 \(epoch 3\), objective supervised: .*not a finite number in element \d+ of node "[^"]+" \(.+\); try a smaller learning rate`).MatchString(o.log) {
 		t.Error(o)
 	}
-	if string(before) != string(readFile(t, filepath.Join(dir, "checkpoint.safetensors"))) {
+	if string(before) != string(must.Read(t, filepath.Join(dir, "checkpoint.safetensors"))) {
 		t.Error("the last good checkpoint is gone")
 	}
 	succeed(t, "eval", "--run", dir)
@@ -413,7 +412,7 @@ func TestWrittenNames(t *testing.T) {
 	for name, want := range map[string]bool{"w.onnx": true, "w.ONNX": true, "w.safetensors": false, "w": false} {
 		path := filepath.Join(here, name)
 		succeed(t, "export", "--run", dir, "--out", path)
-		if _, err := onnx.Decode(readFile(t, path)); (err == nil) != want {
+		if _, err := onnx.Decode(must.Read(t, path)); (err == nil) != want {
 			t.Errorf("%s: ONNX %v", name, err == nil)
 		}
 	}

@@ -33,7 +33,7 @@ func TestOtherData(t *testing.T) {
 		{"dataset={square: {size: " + side + ", side: 3}}"},
 	} {
 		succeed(t, append([]string{"encode", "--run", dir, "--out", "got.npy"}, args...)...)
-		if !bytes.Equal(readFile(t, "got.npy"), readFile(t, "want.npy")) || !bytes.Equal(readFile(t, "got-factors.npy"), readFile(t, "want-factors.npy")) {
+		if !bytes.Equal(must.Read(t, "got.npy"), must.Read(t, "want.npy")) || !bytes.Equal(must.Read(t, "got-factors.npy"), must.Read(t, "want-factors.npy")) {
 			t.Errorf("case %d: codes or factors differ from the detour", i)
 		}
 	}
@@ -74,7 +74,7 @@ func TestEncodePictures(t *testing.T) {
 	succeed(t, "encode", "--run", dir, "--out", "want.npy")
 	for _, images := range [][]string{{"own"}, {"own/images.npy", "--option", "scale=255", "--option=channels=last"}} {
 		succeed(t, append([]string{"encode", "--run", dir, "--out=got.npy", "--images"}, images...)...)
-		if !bytes.Equal(readFile(t, "got.npy"), readFile(t, "want.npy")) {
+		if !bytes.Equal(must.Read(t, "got.npy"), must.Read(t, "want.npy")) {
 			t.Errorf("%s: other codes than the run's", images)
 		}
 	}
@@ -94,20 +94,20 @@ func TestEncodePictures(t *testing.T) {
 		must.Write(t, filepath.Join("pictures", name), b.Bytes())
 	}
 	succeed(t, "encode", "--run", dir, "--images", "pictures", "--out", "all.npy")
-	if names := string(readFile(t, "all-files.txt")); names != "a.png\nb.png\n" || ui.Exists("all-factors.npy") {
+	if names := string(must.Read(t, "all-files.txt")); names != "a.png\nb.png\n" || ui.Exists("all-factors.npy") {
 		t.Errorf("files %q; want a.png and b.png, and no factors", names)
 	}
 	if o := succeed(t, "encode", "--run", dir, "--images", "pictures/b.png", "--out", "one.npy"); !strings.Contains(o.log, "1 code of ") {
 		t.Errorf("one picture: %s", o.log)
 	}
-	all, one := readFile(t, "all.npy"), readFile(t, "one.npy")
+	all, one := must.Read(t, "all.npy"), must.Read(t, "one.npy")
 	if n := (len(all) - len(one)); n <= 0 || !bytes.Equal(all[len(all)-n:], one[len(one)-n:]) {
 		t.Error("the code of one picture is not its code in the folder")
 	}
 	must.Write(t, "pictures/c.png", all[:60])
 	checkMistake(t, call(t, "encode", "--run", dir, "--images", "pictures", "--out", "x.npy"), 1, "1 of 3 pictures cannot be read: pictures/c.png", "skip_broken", "--option KEY=VALUE")
 	succeed(t, "encode", "--run", dir, "--images", "pictures", "--option", "skip_broken=true", "--out", "again.npy")
-	if !bytes.Equal(readFile(t, "again.npy"), all) {
+	if !bytes.Equal(must.Read(t, "again.npy"), all) {
 		t.Error("codes without the broken picture differ")
 	}
 	writeFile(t, "pictures/names.txt", []byte("b.png, the first picture"))
@@ -132,7 +132,7 @@ func TestEncodeResized(t *testing.T) {
 	succeed(t, "train", "vae/square", "dataset={folder: {path: "+pictures+", size: 8, channels: 1, fit: pad, filter: box}}", "supervision=none", "model={ae: {latent: 2, encoder: {mlp: {hidden: [4]}}}}",
 		"losses=[reconstruction]", "metrics=[]", "train={epochs: 0, figures: false}", "metrics.encode=true", "--run", run)
 	succeed(t, "encode", "--run", run, "--images", pictures, "--out", out)
-	if !bytes.Equal(readFile(t, out), readFile(t, filepath.Join(run, "codes.npy"))) {
+	if !bytes.Equal(must.Read(t, out), must.Read(t, filepath.Join(run, "codes.npy"))) {
 		t.Error("the codes differ from the run's codes of the same pictures")
 	}
 	if o := succeed(t, "encode", "--run", run, "--images", pictures, "--option", "fit=stretch", "--out", out); !strings.Contains(o.log, "resized with fit=stretch and filter=box, and the run's with fit=pad") {

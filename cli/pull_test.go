@@ -83,7 +83,7 @@ func TestPullList(t *testing.T) {
 func TestPullMistakes(t *testing.T) {
 	long.NotShort(t)
 	ownData(t)
-	good := readFile(t, filepath.Join(modelArchives, "cofhae-chopsticks.zip"))
+	good := must.Read(t, filepath.Join(modelArchives, "cofhae-chopsticks.zip"))
 	dir := t.TempDir()
 	run := filepath.Join(dir, "model")
 	archive := filepath.Join(dir, "cofhae-chopsticks.zip")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // The page of a run without figures can be made afterwards, in its folder or another folder. The rest of the folder
@@ -19,7 +20,7 @@ func TestReport(t *testing.T) {
 		t.Fatal("there is a page")
 	}
 	succeed(t, "report", "--run", dir)
-	text := readFile(t, page)
+	text := must.Read(t, page)
 	for _, want := range []string{"<title>linear</title>", "unravel train ", `id="data-codes"`, `id="data-explore"`, "<dt>took</dt>"} {
 		if !bytes.Contains(text, []byte(want)) {
 			t.Errorf("no %q in the page", want)
@@ -27,7 +28,7 @@ func TestReport(t *testing.T) {
 	}
 	other := filepath.Join(t.TempDir(), "other.html")
 	succeed(t, "report", "--run", dir, "--out", other)
-	if !bytes.Equal(readFile(t, other), text) {
+	if !bytes.Equal(must.Read(t, other), text) {
 		t.Error("the page is another one elsewhere")
 	}
 	checkMistake(t, call(t, "report", "--run", t.TempDir()), 1, "no run there")

@@ -48,13 +48,10 @@ func TestRunsExport(t *testing.T) {
 	if o := succeed(t, "runs", dir, "--tensorboard"); !strings.Contains(o.out, " of 2 runs and 1 metric are in ") {
 		t.Errorf("%q", o.out)
 	}
-	f, err := os.Open(filepath.Join(dir, runs.BoardFile))
-	must.OK(t, err)
+	f := must.Get(os.Open(filepath.Join(dir, runs.BoardFile)))(t)
 	defer f.Close()
 	r := tfevents.NewReader(f)
-	if _, err := r.Next(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(r.Next())(t)
 	e, err := r.Next()
 	if err != nil || e.Tag() != "_hparams_/experiment" {
 		t.Fatal(e, err)
@@ -106,8 +103,7 @@ func TestRunStates(t *testing.T) {
 		runs[i+1] = filepath.Dir(path)
 	}
 	must.OK(t, os.Remove(filepath.Join(runs[3], "log.jsonl")))
-	held, err := rundir.Open(runs[1])
-	must.OK(t, err)
+	held := must.Get(rundir.Open(runs[1]))(t)
 	defer held.Close()
 	for filter, want := range map[string]string{"state=finished": "0", "state=running": "1", "state=stopped": "2", "state=waiting": "3", "state=unfinished": "1 2 3",
 		"state!=unfinished": "0", "state!=stopped": "0 1 3"} {

@@ -31,8 +31,7 @@ func TestServe(t *testing.T) {
 	if strings.Contains(log, ":7007") || !strings.Contains(page, "<h1>Runs</h1>") || strings.Contains(log, "token=") {
 		t.Errorf("%s\n%.200s", log, page)
 	}
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	must.OK(t, err)
+	taken := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	checkMistake(t, call(t, "serve", "--listen", taken.Addr().String()), 1, "--listen "+taken.Addr().String()+": the port is in use; want another one, or port 0 for any that is free")
 	checkMistake(t, call(t, "serve", "--host", "a b/c"), 2, `--host "a b/c" is not the name of a machine`)

@@ -31,9 +31,7 @@ import (
 // of a link, an anchor or a picture is missing.
 func siteFiles(t *testing.T) map[string][]byte {
 	t.Helper()
-	files, err := builtSite()
-	must.OK(t, err)
-	return files
+	return must.Get(builtSite())(t)
 }
 
 // builtSite builds the site once.
@@ -52,9 +50,7 @@ var builtSite = sync.OnceValues(func() (map[string][]byte, error) {
 // madePages returns the pages made from the code.
 func madePages(t *testing.T) []docs.ReferencePage {
 	t.Helper()
-	pages, err := currentPages()
-	must.OK(t, err)
-	return pages
+	return must.Get(currentPages())(t)
 }
 
 // currentPages makes the pages of the registered parts.
@@ -247,7 +243,7 @@ func TestDocsCommand(t *testing.T) {
 	if !strings.Contains(o.log, filepath.Join("site", "index.html")) {
 		t.Errorf("%v", o)
 	}
-	readFile(t, "site/docs/reference/losses.html")
+	must.Read(t, "site/docs/reference/losses.html")
 	succeed(t, "docs", "--out", "site")
 	writeFile(t, "mine.txt", nil)
 	checkMistake(t, call(t, "docs", "--out", "."), 1, "the folder holds files that unravel docs has not made, such as mine.txt")
@@ -283,11 +279,11 @@ func TestCitation(t *testing.T) {
 		Keywords   []string `yaml:"keywords"`
 		References []work   `yaml:"references"`
 	}
-	must.OK(t, config.Load("CITATION.cff", readFile(t, filepath.Join("..", "CITATION.cff")), &c))
+	must.OK(t, config.Load("CITATION.cff", must.Read(t, filepath.Join("..", "CITATION.cff")), &c))
 	if c.Version != "1.2.0" || c.Message == "" || c.Title == "" || len(c.Authors) == 0 || c.Type != "software" || !strings.HasPrefix(docs.Repository, c.Code) {
 		t.Errorf("%+v", c)
 	}
-	readme := string(readFile(t, filepath.Join("..", "README.md")))
+	readme := string(must.Read(t, filepath.Join("..", "README.md")))
 	for _, r := range c.References {
 		if !strings.Contains(readme, r.URL) || r.Year < 2000 || len(r.Authors) == 0 || !strings.HasPrefix(r.URL, "https://") {
 			t.Errorf("README.md does not link to %q, or it lacks something: %+v", r.URL, r)

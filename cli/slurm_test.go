@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // A sweep on the environment's Slurm has the results of a sweep on this machine, bit for bit, even if a running task
@@ -40,7 +41,7 @@ func TestSlurm(t *testing.T) {
 	}
 	for _, seed := range []string{"seed0", "seed1", "seed2"} {
 		for _, name := range []string{"codes.npy", "metrics.json"} {
-			if !bytes.Equal(readFile(t, filepath.Join(dir, seed, name)), readFile(t, filepath.Join(local, seed, name))) {
+			if !bytes.Equal(must.Read(t, filepath.Join(dir, seed, name)), must.Read(t, filepath.Join(local, seed, name))) {
 				t.Errorf("%s of %s differs", name, seed)
 			}
 		}

@@ -158,7 +158,7 @@ func TestForeignHeaders(t *testing.T) {
 	}
 	named := 0
 	for _, file := range files {
-		text := string(readFile(t, file))
+		text := string(must.Read(t, file))
 		if strings.ContainsAny(text, "\x1b\u009b") || strings.HasPrefix(text, "=") || strings.Contains(text, ",=") || strings.Contains(text, "\n=") || strings.Contains(text, "\"=") {
 			t.Errorf("%s: %q", file, text)
 		}

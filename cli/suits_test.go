@@ -98,7 +98,7 @@ metrics: [dlsbd]
 	checkMistake(t, call(t, "train", config, "dataset.grid.kinds=[circular, circular]", "metrics=[dlsbd-workshop]", "--run", dir+"2"), 2, "metric dlsbd-workshop", "no code for")
 	writeNPY(t, filepath.Join(data, "images.npy"), []int{4, 4, 4}, make([]uint8, 64))
 	checkMistake(t, call(t, "train", config, "--run", dir+"2"), 1, "factors.npy", "want 4 x K")
-	writeFile(t, filepath.Join(data, "images.npy"), readFile(t, filepath.Join(data, "images.npy"))[:100])
+	writeFile(t, filepath.Join(data, "images.npy"), must.Read(t, filepath.Join(data, "images.npy"))[:100])
 	checkMistake(t, call(t, "train", config, "--run", dir+"2"), 1, "images.npy")
 }
 
@@ -119,8 +119,7 @@ func TestTooLarge(t *testing.T) {
 		}
 	}
 	t.Chdir(t.TempDir())
-	f, err := os.Create("huge.yaml")
-	must.OK(t, err)
+	f := must.Get(os.Create("huge.yaml"))(t)
 	if err := errors.Join(f.Truncate(1<<40), f.Close()); err != nil { // a sparse file of zeros
 		t.Skip(err)
 	}

@@ -56,7 +56,7 @@ func TestSweepCommand(t *testing.T) {
 		!strings.Contains(lines[4], "not converged: reconstructions") || !strings.Contains(o.log, "4 of 4 runs  100 %\n") {
 		t.Error(o)
 	}
-	before := readFile(t, filepath.Join(dir, "weight2_seed1", "run.json"))
+	before := must.Read(t, filepath.Join(dir, "weight2_seed1", "run.json"))
 	var result struct {
 		Dir  string
 		Runs []sweeps.Run
@@ -65,7 +65,7 @@ func TestSweepCommand(t *testing.T) {
 	if result.Dir != dir || len(result.Runs) != 4 || result.Runs[3].State != sweep.Finished || result.Runs[3].Metrics["dlsbd"] == 0 || result.Runs[3].Fit == nil {
 		t.Errorf("%+v", result)
 	}
-	if after := readFile(t, filepath.Join(dir, "weight2_seed1", "run.json")); string(after) != string(before) {
+	if after := must.Read(t, filepath.Join(dir, "weight2_seed1", "run.json")); string(after) != string(before) {
 		t.Error("a finished run was made again")
 	}
 	if o := succeed(t, "sweep", file, "--out", dir, "--dry-run"); !strings.Contains(o.out, "0 of 4 runs to make") {
@@ -237,7 +237,7 @@ columns: [{label: c, metric: dlsbd, transform: 2x}]
 // withFull adds the scale full, with three seeds, to a table of writeOwnTable.
 func withFull(t *testing.T, own string) {
 	t.Helper()
-	text := string(readFile(t, own))
+	text := string(must.Read(t, own))
 	writeFile(t, own, []byte(strings.Replace(text, "quick: {seeds: 2}", "quick: {seeds: 2}, full: {seeds: 3}", 1)))
 }
 
@@ -256,8 +256,7 @@ func TestTableTrains(t *testing.T) {
 	if !strings.Contains(o.out, "2 of 2 runs not converged") || !strings.Contains(o.log, "2 of 2 runs  100 %") {
 		t.Error(o)
 	}
-	info, err := os.Stat(filepath.Join(dir, "r_quick_seed0", "run.json"))
-	must.OK(t, err)
+	info := must.Get(os.Stat(filepath.Join(dir, "r_quick_seed0", "run.json")))(t)
 	if again := succeed(t, "table", own, "--runs", dir); again.out != o.out {
 		t.Errorf("%v\nfirst %v", again, o)
 	}
@@ -287,7 +286,7 @@ func TestTableTrains(t *testing.T) {
 	checkMistake(t, call(t, "table", "--no-run"), 2, "belong to a table")
 	for _, name := range []string{"metrics.json", "config.yaml"} { // of a run of the table
 		path := filepath.Join(dir, "r_quick_seed0", name)
-		whole := readFile(t, path)
+		whole := must.Read(t, path)
 		writeFile(t, path, []byte("{"))
 		if o := call(t, "table", own, "--runs", dir, "--no-run"); o.code != 1 || !strings.Contains(o.log, "1 run in "+dir+" cannot be read and does not count") || !strings.Contains(o.log, path) || o.out == "" {
 			t.Error(o)
@@ -323,7 +322,7 @@ func TestTableLedger(t *testing.T) {
 		t.Errorf("of the ledger %v, trained %v", shown, trained)
 	}
 	path := filepath.Join(folder, "results", "own", "quick.jsonl")
-	good := string(readFile(t, path))
+	good := string(must.Read(t, path))
 	value := regexp.MustCompile(`("name":"dlsbd","value":0\.\d)(\d)`)
 	other := value.ReplaceAllStringFunc(good, func(found string) string { return found[:len(found)-1] + string('0'+(found[len(found)-1]-'0'+1)%10) })
 	if o := succeed(t, "table", own, "--accept", out); !strings.Contains(o.log, "0 runs added, 0 replaced") || strings.Contains(o.log, "replaces a record") {
@@ -331,10 +330,10 @@ func TestTableLedger(t *testing.T) {
 	}
 	changed := filepath.Join(folder, "changed.jsonl")
 	writeFile(t, changed, []byte(other))
-	if o := call(t, "table", own, "--accept", changed); o.code != 1 || !strings.Contains(o.log, "metric dlsbd: 0.") || !strings.Contains(o.log, "--replace accepts them") || string(readFile(t, path)) != good {
+	if o := call(t, "table", own, "--accept", changed); o.code != 1 || !strings.Contains(o.log, "metric dlsbd: 0.") || !strings.Contains(o.log, "--replace accepts them") || string(must.Read(t, path)) != good {
 		t.Error(o)
 	}
-	if o := succeed(t, "table", own, "--accept", changed, "--replace"); !strings.Contains(o.log, "0 runs added, 2 replaced") || string(readFile(t, path)) != other {
+	if o := succeed(t, "table", own, "--accept", changed, "--replace"); !strings.Contains(o.log, "0 runs added, 2 replaced") || string(must.Read(t, path)) != other {
 		t.Error(o)
 	}
 	succeed(t, "table", own, "--accept", out, "--replace")

@@ -115,14 +115,14 @@ func TestTableOut(t *testing.T) {
 	}
 	first := map[string][]byte{}
 	for _, extension := range []string{"md", "csv", "tex", "html"} {
-		first[extension] = readFile(t, filepath.Join(out, "own."+extension))
+		first[extension] = must.Read(t, filepath.Join(out, "own."+extension))
 		if !bytes.Contains(first[extension], []byte("0.97")) {
 			t.Errorf("own.%s lacks the printed value:\n%s", extension, first[extension])
 		}
 	}
 	succeed(t, "table", own, "--out", out)
 	for extension, text := range first {
-		if !bytes.Equal(text, readFile(t, filepath.Join(out, "own."+extension))) {
+		if !bytes.Equal(text, must.Read(t, filepath.Join(out, "own."+extension))) {
 			t.Errorf("own.%s differs the second time", extension)
 		}
 	}
@@ -139,7 +139,7 @@ func TestTableMistakes(t *testing.T) {
 		checkMistake(t, call(t, append([]string{"table"}, args...)...), 2, "--data is a folder; want --real")
 	}
 	own := ownTable(t)
-	text := string(readFile(t, own))
+	text := string(must.Read(t, own))
 	writeFile(t, own, []byte(strings.Replace(text, "exp(-x)", "exp(x)", 1)))
 	checkMistake(t, call(t, "table", own), 2, own+":6:35: columns.0.transform", `unknown transform "exp(x)"`)
 	writeFile(t, own, []byte(text))
@@ -147,7 +147,7 @@ func TestTableMistakes(t *testing.T) {
 	writeFile(t, file, nil)
 	checkMistake(t, call(t, "table", own, "--out", file), 1, file)
 	reference := strings.TrimSuffix(own, ".yaml") + ".csv"
-	writeFile(t, reference, bytes.TrimSuffix(readFile(t, reference), []byte(",,\n")))
+	writeFile(t, reference, bytes.TrimSuffix(must.Read(t, reference), []byte(",,\n")))
 	checkMistake(t, call(t, "table", own), 1, reference+":2: the last line does not end with a line break: the file may be cut off")
 	must.OK(t, os.Remove(reference))
 	checkMistake(t, call(t, "table", own), 2, reference+": ")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // killedTable writes a table of six short runs, or of four in the default test.
@@ -89,8 +90,8 @@ func TestTableKilled(t *testing.T) {
 		t.Errorf("runs %v, of which %d are finished", names, len(ended))
 	}
 	for _, extension := range []string{".md", ".csv", ".tex", ".html", ".png"} {
-		want := readFile(t, filepath.Join(base, "calm-out", "own"+extension))
-		if got := readFile(t, filepath.Join(base, "killed-out", "own"+extension)); !bytes.Equal(got, want) {
+		want := must.Read(t, filepath.Join(base, "calm-out", "own"+extension))
+		if got := must.Read(t, filepath.Join(base, "killed-out", "own"+extension)); !bytes.Equal(got, want) {
 			t.Errorf("own%s differs", extension)
 		}
 	}
@@ -130,7 +131,7 @@ func TestTableDamagedReference(t *testing.T) {
 	long.NotShort(t)
 	file, _ := killedTable(t)
 	reference := strings.TrimSuffix(file, ".yaml") + ".csv"
-	whole, runs := readFile(t, reference), filepath.Join(t.TempDir(), "runs")
+	whole, runs := must.Read(t, reference), filepath.Join(t.TempDir(), "runs")
 	for n := range whole {
 		writeFile(t, reference, whole[:n])
 		o := call(t, "table", file, "--runs", runs)

@@ -36,8 +36,7 @@ func typing(t *testing.T, typed string, columns uint16, args ...string) string {
 	if err := unix.IoctlSetPointerInt(int(control.Fd()), unix.TIOCSPTLCK, 0); err != nil {
 		t.Skip("there are no terminals here:", err)
 	}
-	number, err := unix.IoctlGetInt(int(control.Fd()), unix.TIOCGPTN)
-	must.OK(t, err)
+	number := must.Get(unix.IoctlGetInt(int(control.Fd()), unix.TIOCGPTN))(t)
 	terminal, err := os.OpenFile(fmt.Sprint("/dev/pts/", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Skip("there are no terminals here:", err)
@@ -45,9 +44,7 @@ func typing(t *testing.T, typed string, columns uint16, args ...string) string {
 	must.OK(t, unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: columns}))
 	defer func(before *os.File) { os.Stdin = before }(os.Stdin)
 	os.Stdin = terminal
-	if _, err := control.WriteString(typed); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(control.WriteString(typed))(t)
 	var text bytes.Buffer
 	drawn := make(chan struct{})
 	go func() {

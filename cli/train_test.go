@@ -94,7 +94,7 @@ func TestHelpAndVersion(t *testing.T) {
 	}
 	checkMistake(t, call(t, "help", "trian"), 2, "trian")
 	var record struct{ Version string }
-	must.OK(t, json.Unmarshal(readFile(t, filepath.Join(finished(t), "run.json")), &record))
+	must.OK(t, json.Unmarshal(must.Read(t, filepath.Join(finished(t), "run.json")), &record))
 	if o := succeed(t, "version"); record.Version == "" || !strings.HasPrefix(o.out, "unravel "+record.Version+"\ngo1.") {
 		t.Errorf("run.json has version %q; %v", record.Version, o)
 	}
@@ -162,13 +162,13 @@ func TestKeptWeights(t *testing.T) {
 			name += strings.TrimPrefix(f, "-")
 		}
 		succeed(t, append([]string{"encode", "--run", dir}, flags...)...)
-		codes[string(readFile(t, filepath.Join(dir, name+".npy")))] = true
+		codes[string(must.Read(t, filepath.Join(dir, name+".npy")))] = true
 		succeed(t, append([]string{"eval", "--run", dir}, flags...)...)
 		succeed(t, append([]string{"export", "--run", dir}, flags...)...)
 	}
 	card := filepath.Join(dir, "card.md")
 	succeed(t, "export", "--run", dir, "--best", "--average", "--card", card)
-	if text := string(readFile(t, card)); !strings.Contains(text, "| weights | moving average at the best evaluation |\n| training |") || !strings.Contains(text, "by the last weights") {
+	if text := string(must.Read(t, card)); !strings.Contains(text, "| weights | moving average at the best evaluation |\n| training |") || !strings.Contains(text, "by the last weights") {
 		t.Errorf("the card does not tell the weights: %s", text)
 	}
 	if len(codes) < 2 || !ui.Exists(filepath.Join(dir, "weights-best-average.safetensors")) {

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/onnx"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -25,7 +26,7 @@ func TestExportImport(t *testing.T) {
 	codes := func(run string) []byte {
 		out := filepath.Join(here, "codes.npy")
 		succeed(t, "encode", "--run", run, "--out", out)
-		return readFile(t, out)
+		return must.Read(t, out)
 	}
 	want := codes(dir)
 	for _, layout := range []string{"unravel", "pytorch"} {
@@ -56,7 +57,7 @@ func TestExportImport(t *testing.T) {
 	succeed(t, "export", "--run", dir, "--half", "--out", half)
 	succeed(t, "import", "--from", half, "--run", filepath.Join(here, "half"))
 	succeed(t, "export", "--run", filepath.Join(here, "half"), "--half", "--out", again)
-	if text := readFile(t, half); !bytes.Equal(text, readFile(t, again)) || !bytes.Contains(text, []byte(`"dtype":"F16"`)) || bytes.Contains(text, []byte(`"dtype":"F32"`)) {
+	if text := must.Read(t, half); !bytes.Equal(text, must.Read(t, again)) || !bytes.Contains(text, []byte(`"dtype":"F16"`)) || bytes.Contains(text, []byte(`"dtype":"F32"`)) {
 		t.Error("rounded weights change when they are rounded again, or are not float16")
 	}
 	run := filepath.Join(here, "unravel")
@@ -79,19 +80,18 @@ func TestExportFiles(t *testing.T) {
 		if !strings.Contains(o.log, path) || o.out != "" {
 			t.Errorf("%s: %v", args, o)
 		}
-		data := readFile(t, path)
+		data := must.Read(t, path)
 		if strings.HasSuffix(file, ".onnx") {
 			m, err := onnx.Decode(data)
 			if err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
-			if m.Metadata["unravel.config"] != string(readFile(t, filepath.Join(dir, "config.yaml"))) {
+			if m.Metadata["unravel.config"] != string(must.Read(t, filepath.Join(dir, "config.yaml"))) {
 				t.Errorf("%s: metadata %v", file, m.Metadata)
 			}
 			continue
 		}
-		f, err := safetensors.Decode(data)
-		must.OK(t, err)
+		f := must.Get(safetensors.Decode(data))(t)
 		of := "decoder/"
 		if all := slices.ContainsFunc(f.Tensors, func(x safetensors.Tensor) bool { return !strings.HasPrefix(x.Name, of) }); all != (args == "") {
 			t.Errorf("%s has other tensors than those of its part: %v", file, all)
@@ -105,12 +105,10 @@ func TestImportForeign(t *testing.T) {
 	file := filepath.Join(here, "w.safetensors")
 	succeed(t, "export", "--run", dir, "--out", file)
 	change := func(name string, f func(*safetensors.File)) string {
-		w, err := safetensors.ReadFile(file)
-		must.OK(t, err)
+		w := must.Get(safetensors.ReadFile(file))(t)
 		w.Metadata = nil
 		f(w)
-		data, err := safetensors.Encode(w)
-		must.OK(t, err)
+		data := must.Get(safetensors.Encode(w))(t)
 		path := filepath.Join(here, name)
 		writeFile(t, path, data)
 		return path
@@ -118,11 +116,7 @@ func TestImportForeign(t *testing.T) {
 	config := filepath.Join(dir, rundir.Config)
 	double := change("double", func(w *safetensors.File) {
 		for i, x := range w.Tensors {
-			var wide []float64
-			for _, v := range x.Data.([]float32) {
-				wide = append(wide, float64(v))
-			}
-			w.Tensors[i].Name, w.Tensors[i].Data = "net."+x.Name, wide
+			w.Tensors[i].Name, w.Tensors[i].Data = "net."+x.Name, numeric.Convert[float64](x.Data.([]float32))
 		}
 	})
 	succeed(t, "import", config, "--from", double, "--run", filepath.Join(here, "a"), "--rename", "net.=")
@@ -151,7 +145,7 @@ func TestImportForeign(t *testing.T) {
 		w.Tensors = []safetensors.Tensor{{Name: "x", Shape: []int{1}, Data: []int64{1}}}
 	})
 	damaged := filepath.Join(here, "damaged")
-	data := readFile(t, file)
+	data := must.Read(t, file)
 	data[len(data)-1] ^= 1
 	writeFile(t, damaged, data)
 	new := filepath.Join(here, "new")
@@ -185,8 +179,7 @@ func TestImportForeign(t *testing.T) {
 func TestExportMetadata(t *testing.T) {
 	dir := finished(t)
 	succeed(t, "export", "--run", dir)
-	f, err := safetensors.ReadFile(filepath.Join(dir, "weights.safetensors"))
-	must.OK(t, err)
+	f := must.Get(safetensors.ReadFile(filepath.Join(dir, "weights.safetensors")))(t)
 	var networks map[string]struct {
 		Input, Output []int
 		Layers        []struct {
@@ -235,8 +228,7 @@ func TestImportBatchNorm(t *testing.T) {
 		t.Errorf("no remark on the counter: %v", o)
 	}
 	succeed(t, "encode", "--run", run, "--out", out)
-	want, err := npy.ReadFile[float32]("codes.npy")
-	must.OK(t, err)
+	want := must.Get(npy.ReadFile[float32]("codes.npy"))(t)
 	got, err := npy.ReadFile[float32](out)
 	if err != nil || !slices.Equal(got.Shape, want.Shape) {
 		t.Fatalf("codes of shape %v, want %v: %v", got.Shape, want.Shape, err)

@@ -17,8 +17,7 @@ import (
 )
 
 func TestDatasets(t *testing.T) {
-	grid, err := catalog.Registry.Lookup("grid")
-	must.OK(t, err)
+	grid := must.Get(catalog.Registry.Lookup("grid"))(t)
 	if err := conformance.CheckDataset(grid); !errors.Is(err, conformance.ErrNeedsSettings) {
 		t.Errorf("grid: %v", err)
 	}

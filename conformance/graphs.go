@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // pull returns the mean of (x - r)^2/2 with random numbers r seeded by a name. Every element of x has a gradient.
@@ -94,7 +95,7 @@ func elements(v gorgonia.Value) ([]float64, error) {
 		case tensor.Float64:
 			return slices.Clone(v.Float64s()), nil
 		case tensor.Float32:
-			return wide(v.Float32s()), nil
+			return numeric.Convert[float64](v.Float32s()), nil
 		}
 	}
 	return nil, fmt.Errorf("its value is %T; want numbers", v)

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/models/latent"
 )
 
@@ -140,7 +141,7 @@ func (x *latentCheck) drawn(stream string, n int) (points []float64) {
 	s, point := rng.New(seed, stream), make([]float32, x.width)
 	for range n {
 		x.space.Prior(s, point)
-		points = append(points, wide(point)...)
+		points = append(points, numeric.Convert[float64](point)...)
 	}
 	return points
 }
@@ -188,7 +189,7 @@ func (x *latentCheck) gradients() {
 	if columns > 0 {
 		moves := make([]float32, rows*columns)
 		fillTransformations(moves, columns, 2, s)
-		inputs = append(inputs, gradcheck.Input{Shape: []int{rows, columns}, Values: wide(moves), Constant: true})
+		inputs = append(inputs, gradcheck.Input{Shape: []int{rows, columns}, Values: numeric.Convert[float64](moves), Constant: true})
 	}
 	x.must(gradcheck.Verify(gradcheck.Case{Name: "location (0), scale (1)", Inputs: inputs, Tolerance: 1e-5, Samples: math.MaxInt, Floor32: 0.1, Tolerance32: 1e-4,
 		Machines: []gradcheck.Machine{}, // a space from outside may use operations of Gorgonia that its machines compute wrongly
@@ -321,7 +322,7 @@ func drawGroups(columns int, product bool, s *rng.Stream) (all, second []float64
 	for range groupRows / 4 {
 		single := make([]float32, 3*columns)
 		fillTransformations(single, columns, 3, s)
-		t := wide(single)
+		t := numeric.Convert[float64](single)
 		if columns == 4 { // axes of any direction
 			for _, at := range []int{4, 8} {
 				axis(t[at:at+3], s)

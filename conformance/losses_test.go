@@ -196,8 +196,7 @@ func TestWeightsCanChange(t *testing.T) {
 
 // The defaults of logic are not valid settings, so CheckLoss checks its variants.
 func TestLogicIsTested(t *testing.T) {
-	e, err := losses.Registry.Lookup("logic")
-	must.OK(t, err)
+	e := must.Get(losses.Registry.Lookup("logic"))(t)
 	if all := e.New().(losses.Varied).Variants(); len(all) != 9 {
 		t.Errorf("%d variants, want 9", len(all))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
@@ -122,7 +123,7 @@ func (x *modelCheck) seeds() {
 			x.add("parameter %q differs between two models of one seed; want it drawn by the seed alone", name)
 		}
 		differ = differ || !slices.Equal(a, other.Params().Get(name).Float32s())
-		if i := notFinite(wide(a)); i >= 0 {
+		if i := notFinite(numeric.Convert[float64](a)); i >= 0 {
 			x.add("parameter %q: element %d is %v", name, i, a[i])
 		}
 	}
@@ -228,15 +229,6 @@ func (x *modelCheck) discrete(s models.Space, codes []float64, width int, late b
 			x.fatal("Encode: space %q has the number %v; want the number of one of %d options, or 0", s.Name, v, s.Options)
 		}
 	}
-}
-
-// wide returns the numbers in double precision.
-func wide(list []float32) []float64 {
-	w := make([]float64, len(list))
-	for i, v := range list {
-		w[i] = float64(v)
-	}
-	return w
 }
 
 func angle(s *rng.Stream) float32 { return float32(2 * math.Pi * (s.Float64() - 0.5)) }

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/models"
 )
 
@@ -253,7 +254,7 @@ func (x *modelCheck) hard(o models.Objective, group int) {
 			t.fill(0, func(int) int { return c.image })
 			x.must(t.step(0), "%s", at)
 			for p, values := range snapshot(m.Params()) {
-				if i := notFinite(wide(values)); i >= 0 {
+				if i := notFinite(numeric.Convert[float64](values)); i >= 0 {
 					x.add("%s: element %d of %q is %v after a step", at, i, p, values[i])
 				}
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -192,7 +193,7 @@ func (x *optimizerCheck) norms() {
 	for _, g := range q.gradients {
 		before = append(before, slices.Clone(g))
 	}
-	want := length(wide(slices.Concat(before...)))
+	want := length(numeric.Convert[float64](slices.Concat(before...)))
 	if got := q.optimizer.Norm(q.gradients); !(math.Abs(got-want) <= 1e-5*want) {
 		x.add("Norm is %v; want %v, the root of the sum of all squares", got, want)
 	}

@@ -107,8 +107,7 @@ func TestSupervisionsFindFaults(t *testing.T) {
 		for i := range levels {
 			levels[i] = []int{i / 64, i % 64}
 		}
-		d, err := datasets.FromPixels("torus", make([]uint8, torus.Len()), 1, 1, 1, torus, levels)
-		must.OK(t, err)
+		d := must.Get(datasets.FromPixels("torus", make([]uint8, torus.Len()), 1, 1, 1, torus, levels))(t)
 		wantFinding(t, fault, conformance.CheckSplit("faulty", &faultySupervision{fault}, d), "supervision faulty: ", want)
 	}
 	e := registry.Entry[supervision.Kind]{Name: "faulty", Doc: "a supervision with a fault", New: func() supervision.Kind { return &faultySupervision{"refuses all"} }}
@@ -138,8 +137,7 @@ func TestMovesOfPosesAreChecked(t *testing.T) {
 	for i := range levels {
 		levels[i] = []int{i / 8, i % 8}
 	}
-	d, err := datasets.FromPixels("poses", make([]uint8, poses.Len()), 1, 1, 1, poses, levels)
-	must.OK(t, err)
+	d := must.Get(datasets.FromPixels("poses", make([]uint8, poses.Len()), 1, 1, 1, poses, levels))(t)
 	wantFinding(t, "right", conformance.CheckSplit("pairs", &supervision.Pairs{Count: 20}, d), "supervision pairs: ", "")
 	wantFinding(t, "inverse", conformance.CheckSplit("faulty", &turnedOver{}, d), "supervision faulty: ", `the rotation of factor "pose" takes level`)
 	wantFinding(t, "lost", conformance.CheckSplit("faulty", &turnedOver{lost: true}, d), "supervision faulty: ", `there is no rotation in space for factor "pose"`)

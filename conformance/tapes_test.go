@@ -23,8 +23,7 @@ var update = flag.Bool("update", false, "write testdata/tapes.txt")
 func TestTapes(t *testing.T) {
 	tapes := map[string][]string{}
 	deviceGraphs(t, func(t *testing.T, name string, _ float64, nodes gorgonia.Nodes) {
-		m, err := machine.New(nodes[0].Graph(), nodes...)
-		must.OK(t, err)
+		m := must.Get(machine.New(nodes[0].Graph(), nodes...))(t)
 		defer m.Close()
 		r := vulkan.NewRecorder()
 		must.OK(t, m.SetDevice(machine.NewDevice(r.Device)))
@@ -50,8 +49,7 @@ func deviceGraphs(t *testing.T, check func(t *testing.T, name string, tolerance 
 				x := &lossCheck{findings: f, loss: l, entry: e}
 				list := arrays(drawExample("first"))
 				nodes := arrayNodes(gorgonia.NewGraph(), tensor.Float32, list)
-				total, err := x.node(nodes)
-				must.OK(t, err)
+				total := must.Get(x.node(nodes))(t)
 				used := reached(total, nodes)
 				var free gorgonia.Nodes
 				for _, a := range list {
@@ -59,8 +57,7 @@ func deviceGraphs(t *testing.T, check func(t *testing.T, name string, tolerance 
 						free = append(free, nodes[a.name])
 					}
 				}
-				gradients, err := gorgonia.Grad(total, free...)
-				must.OK(t, err)
+				gradients := must.Get(gorgonia.Grad(total, free...))(t)
 				check(t, fmt.Sprintf("%s, variant %d", e.Name, i), 1e-4, append(gradients, total))
 			}
 		})

@@ -16,10 +16,8 @@ import (
 // The images of a sample are the images at its indices, with all properties.
 func TestSample(t *testing.T) {
 	for _, name := range []string{"square", "chopsticks"} {
-		e, err := catalog.Registry.Lookup(name)
-		must.OK(t, err)
-		d, err := e.New().Build(1)
-		must.OK(t, err)
+		e := must.Get(catalog.Registry.Lookup(name))(t)
+		d := must.Get(e.New().Build(1))(t)
 		indices := []int{7, 3, d.Len() - 1}
 		s := Sample(d, indices)
 		if s.Len() != 3 || RealValued(s) != RealValued(d) || s.Name() != d.Name() {

@@ -20,12 +20,9 @@ func TestOperation(t *testing.T) {
 	}
 	x := matrix("x", 2, 3)
 	w, b := matrix("w", 3, 4), gorgonia.NewVector(g, tensor.Float32, gorgonia.WithShape(4), gorgonia.WithName("b"))
-	dense, err := layer.Dense(x, w, b, graph.Tanh)
-	must.OK(t, err)
-	rows, err := graph.Reshape(dense, 4, 2)
-	must.OK(t, err)
-	stock, err := gorgonia.Tanh(rows)
-	must.OK(t, err)
+	dense := must.Get(layer.Dense(x, w, b, graph.Tanh))(t)
+	rows := must.Get(graph.Reshape(dense, 4, 2))(t)
+	stock := must.Get(gorgonia.Tanh(rows))(t)
 	for _, c := range []struct {
 		node       *gorgonia.Node
 		name       string

@@ -31,10 +31,8 @@ func TestHashCollision(t *testing.T) {
 		t.Fatal("one node for two inputs, or two for one")
 	}
 	difference := ok(graph.WeightedSum([]float64{1, -1}, x, y))
-	grads, err := gorgonia.Grad(difference, a, b)
-	must.OK(t, err)
-	m, err := machine.New(grads[0].Graph(), grads...)
-	must.OK(t, err)
+	grads := must.Get(gorgonia.Grad(difference, a, b))(t)
+	m := must.Get(machine.New(grads[0].Graph(), grads...))(t)
 	must.OK(t, m.RunAll())
 	if da, db := m.Value(grads[0]).Data().(float32), m.Value(grads[1]).Data().(float32); da != 1 || db > -2.71 {
 		t.Errorf("gradients %v and %v, want 1 and -e", da, db)

@@ -95,8 +95,7 @@ func TestNodesAreMergedByKey(t *testing.T) {
 	if square == other {
 		t.Error("nodes of distinct inputs are one node")
 	}
-	m, err := machine.New(square.Graph(), square, cube, other)
-	must.OK(t, err)
+	m := must.Get(machine.New(square.Graph(), square, cube, other))(t)
 	must.OK(t, m.RunAll())
 	for i, n := range []*gorgonia.Node{square, cube, other} {
 		want := [][]float32{{4, 9}, {8, 27}, {16, 25}}[i]
@@ -126,15 +125,13 @@ func TestGradientsAreShared(t *testing.T) {
 	ok := gradcheck.Must(t)
 	x, y := matrix(g, "x", 2, 2, 1, 2, 3, 4), matrix(g, "y", 2, 2, 5, 6, 7, 9)
 	loss := ok(distance(x, y))
-	grads, err := gorgonia.Grad(loss, x, y)
-	must.OK(t, err)
+	grads := must.Get(gorgonia.Grad(loss, x, y))(t)
 	first, second := grads[0].Op().(graph.Gradient), grads[1].Op().(graph.Gradient)
 	if !first.Root() || second.Root() || second.Group() != first.Group() || first.Input() != 0 || second.Input() != 1 || first.Inputs() != 2 {
 		t.Error("the gradients of x and y are not a root and its sibling")
 	}
 	for _, want := range []nodes{{grads[0]}, {grads[1]}, {grads[0], grads[1]}} {
-		m, err := machine.New(want[0].Graph(), want...)
-		must.OK(t, err)
+		m := must.Get(machine.New(want[0].Graph(), want...))(t)
 		must.OK(t, m.RunAll())
 		for i, n := range grads {
 			v := m.Value(n)
@@ -164,10 +161,8 @@ func TestStopGradient(t *testing.T) {
 	g, ok := gorgonia.NewGraph(), gradcheck.Must(t)
 	x := matrix(g, "x", 1, 2, 3, 4)
 	loss := ok(distance(ok(graph.Scale(2, x)), ok(graph.StopGradient(x)))) // |2x - c|^2 at c = x
-	grads, err := gorgonia.Grad(loss, x)
-	must.OK(t, err)
-	m, err := machine.New(grads[0].Graph(), grads[0], loss)
-	must.OK(t, err)
+	grads := must.Get(gorgonia.Grad(loss, x))(t)
+	m := must.Get(machine.New(grads[0].Graph(), grads[0], loss))(t)
 	must.OK(t, m.RunAll())
 	if got := m.Value(grads[0]).Data().([]float32); !slices.Equal(got, []float32{12, 16}) || m.Value(loss).Data().(float32) != 25 {
 		t.Errorf("loss %v, gradient %v, want 25 and 4x", m.Value(loss), got)
@@ -180,10 +175,8 @@ func TestNewIsCalledOnce(t *testing.T) {
 	x := matrix(g, "x", 1, 2, 2, 3)
 	y := gradcheck.Must(t)(graph.Apply(power{exponent: 2, calls: &calls}.spec(), x))
 	sum := gradcheck.Must(t)(gorgonia.Sum(y))
-	grads, err := gorgonia.Grad(sum, x)
-	must.OK(t, err)
-	m, err := machine.New(sum.Graph(), sum, grads[0])
-	must.OK(t, err)
+	grads := must.Get(gorgonia.Grad(sum, x))(t)
+	m := must.Get(machine.New(sum.Graph(), sum, grads[0]))(t)
 	for range 2 {
 		must.OK(t, m.RunAll())
 	}
@@ -207,8 +200,7 @@ func TestErrorsOfRuns(t *testing.T) {
 	} {
 		g := gorgonia.NewGraph()
 		y := gradcheck.Must(t)(graph.Apply(c.power.spec(), matrix(g, "x", 1, 2, 2, 3)))
-		m, err := machine.New(y.Graph(), y)
-		must.OK(t, err)
+		m := must.Get(machine.New(y.Graph(), y))(t)
 		for name, err := range map[string]error{"vm": m.RunAll(), "TapeMachine": gorgonia.NewTapeMachine(g).RunAll()} {
 			if err == nil {
 				t.Errorf("%s: no error", name)

@@ -57,14 +57,13 @@ func ActivationTangent(at, t *gorgonia.Node, a Activation) (*gorgonia.Node, erro
 }
 
 type slope[T Float] struct {
-	a                Activation
 	at, t, dst       []T
 	dy, dat          []T
 	slopes, secondly *numeric.Loop
 }
 
 func newSlope[T Float](n int, a Activation) *slope[T] {
-	f := &slope[T]{a: a}
+	f := &slope[T]{}
 	f.slopes = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
 		numeric.ActivationGradient(kernel.Activation(a), f.dst[lo:hi], f.t[lo:hi], f.at[lo:hi])
 		return 0

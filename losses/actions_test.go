@@ -77,8 +77,7 @@ func TestEntanglement(t *testing.T) {
 	} {
 		g := gorgonia.NewGraph()
 		x := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(2, 2), gorgonia.WithName("x"), gorgonia.WithValue(tensor.New(tensor.WithShape(2, 2), tensor.WithBacking(c.angles))))
-		loss, err := losses.Entanglement(x, c.target)
-		must.OK(t, err)
+		loss := must.Get(losses.Entanglement(x, c.target))(t)
 		got := valuesOf(t, gorgonia.Must(gradient(loss, x)))
 		for i, v := range got[0] {
 			if v != c.want[i] {
@@ -100,8 +99,7 @@ func gradient(y, x *gorgonia.Node) (*gorgonia.Node, error) {
 // valuesOf runs nodes and returns their elements.
 func valuesOf(t *testing.T, nodes ...*gorgonia.Node) [][]float64 {
 	t.Helper()
-	m, err := machine.New(nodes[0].Graph(), nodes...)
-	must.OK(t, err)
+	m := must.Get(machine.New(nodes[0].Graph(), nodes...))(t)
 	must.OK(t, m.RunAll())
 	var list [][]float64
 	for _, n := range nodes {
@@ -190,8 +188,7 @@ func TestRotationWalkGolden(t *testing.T) {
 	angles, c := g.input("angles", 6, want.Angles), g.input("c", 4, want.C)
 	walk, err := losses.RotationWalk(g.input("z", 4, want.Z), angles, g.input("actions", 3, oneHot(3, taken...).Values), 6)
 	must.OK(t, err)
-	loss, err := losses.Entanglement(angles, 0)
-	must.OK(t, err)
+	loss := must.Get(losses.Entanglement(angles, 0))(t)
 	total := gorgonia.Must(gorgonia.Add(loss, gorgonia.Must(gorgonia.Sum(gorgonia.Must(gorgonia.HadamardProd(c, walk))))))
 	got := valuesOf(t, walk, loss, total, gorgonia.Must(gradient(total, angles)))
 	g.near("walk", got[0], want.Walk, 1e-12)
@@ -231,13 +228,10 @@ func TestPredictionGolden(t *testing.T) {
 		actions := g.input("actions", 4, oneHot(4, want.Actions...).Values)
 		std := gorgonia.Must(gorgonia.Exp(gorgonia.Must(graph.Scale(half, logVariance))))
 		z := gorgonia.Must(gorgonia.Add(mu, gorgonia.Must(gorgonia.HadamardProd(std, g.input("noise", 4, want.Noise)))))
-		predicted, err := losses.PredictByBlocks(z, blocks, actions, want.Columns)
-		must.OK(t, err)
-		loss, err := losses.Prediction(predicted, mu, actions)
-		must.OK(t, err)
+		predicted := must.Get(losses.PredictByBlocks(z, blocks, actions, want.Columns))(t)
+		loss := must.Get(losses.Prediction(predicted, mu, actions))(t)
 		kl := gorgonia.Must(graph.Scale(0.25, gorgonia.Must(losses.KLGaussianLogVariance(mu, logVariance))))
-		grads, err := gorgonia.Grad(gorgonia.Must(gorgonia.Add(loss, kl)), mu, logVariance, blocks)
-		must.OK(t, err)
+		grads := must.Get(gorgonia.Grad(gorgonia.Must(gorgonia.Add(loss, kl)), mu, logVariance, blocks))(t)
 		got := valuesOf(t, append(nodes{loss, kl}, grads...)...)
 		g.near(name+" prediction", got[0], []float64{v.Prediction}, 1e-9)
 		g.near(name+" mean divergence", got[1], []float64{v.KLMean}, 1e-9)

@@ -38,8 +38,7 @@ func hierarchicalOutputs(factors ...factor.Factor) *losses.Input {
 
 func scalarOf(t *testing.T, n *gorgonia.Node) float64 {
 	t.Helper()
-	m, err := machine.New(n.Graph(), n)
-	must.OK(t, err)
+	m := must.Get(machine.New(n.Graph(), n))(t)
 	must.OK(t, m.RunAll())
 	return m.Value(n).Data().(float64)
 }
@@ -52,8 +51,7 @@ func TestHierarchicalLosses(t *testing.T) {
 		"[{assignment: {weight: 1}}]": (2*0.0625 + 2*0.25) / 2,
 		"[{regression: {weight: 2}}]": 2 * 0.25 / 2,
 	} {
-		o, err := losses.ComposeInput(hierarchicalOutputs(number, stick), choose(t, source))
-		must.OK(t, err)
+		o := must.Get(losses.ComposeInput(hierarchicalOutputs(number, stick), choose(t, source)))(t)
 		if got := scalarOf(t, o.Total); math.Abs(got-want) > 1e-12 {
 			t.Errorf("%s: %v, want %v", source, got, want)
 		}

@@ -178,10 +178,8 @@ func runScalar(t *testing.T, build func(in nodes) (*gorgonia.Node, error), value
 		in = append(in, gorgonia.NewTensor(g, tensor.Float64, len(shapes[i]), gorgonia.WithShape(shapes[i]...), gorgonia.WithName(fmt.Sprint("input ", i)), gorgonia.WithValue(x)))
 	}
 	n := ok(build(in))
-	grads, err := gorgonia.Grad(n, in[0])
-	must.OK(t, err)
-	m, err := machine.New(n.Graph(), n, grads[0])
-	must.OK(t, err)
+	grads := must.Get(gorgonia.Grad(n, in[0]))(t)
+	m := must.Get(machine.New(n.Graph(), n, grads[0]))(t)
 	must.OK(t, m.RunAll())
 	return m.Value(n).Data().(float64), slices.Clone(m.Value(grads[0]).Data().([]float64))
 }
@@ -233,11 +231,9 @@ func TestContractionGolden(t *testing.T) {
 		Mean float64 `json:"contraction_mean"`
 	}
 	must.OK(t, json.Unmarshal(text, &expected))
-	y, err := npy.ReadFile[float64](filepath.Join(folder, "factors.npy"))
-	must.OK(t, err)
+	y := must.Get(npy.ReadFile[float64](filepath.Join(folder, "factors.npy")))(t)
 	for name, want := range expected {
-		z, err := npy.ReadFile[float64](filepath.Join(folder, name, "codes.npy"))
-		must.OK(t, err)
+		z := must.Get(npy.ReadFile[float64](filepath.Join(folder, name, "codes.npy")))(t)
 		n := y.Shape[0]
 		for _, c := range []struct {
 			a    factor.Aggregate

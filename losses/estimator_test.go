@@ -25,10 +25,8 @@ func means(t *testing.T, loss modularity, rows, batches int, draw func(r *rng.St
 		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, 1), tensor.WithBacking(z))))
 	groups := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("levels"), gorgonia.WithShape(rows),
 		gorgonia.WithValue(tensor.New(tensor.WithShape(rows), tensor.WithBacking(levels))))
-	n, err := loss(codes, groups)
-	must.OK(t, err)
-	m, err := machine.New(n.Graph(), n)
-	must.OK(t, err)
+	n := must.Get(loss(codes, groups))(t)
+	m := must.Get(machine.New(n.Graph(), n))(t)
 	r, sum, squares := rng.New(7, "batches"), 0.0, 0.0
 	for range batches {
 		for i := range z {
@@ -111,10 +109,8 @@ func TestUnbiasedHard(t *testing.T) {
 	for name, loss := range map[string]modularity{"variance": losses.Variance, "mpd": losses.MPD} {
 		g := gorgonia.NewGraph()
 		z, groups := matrix(g, "z", 4, 1, 3, 3, 3, 3), matrix(g, "groups", 4, 1, 0, 0, 0, 1)
-		n, err := loss(z, groups)
-		must.OK(t, err)
-		grads, err := gorgonia.Grad(n, z)
-		must.OK(t, err)
+		n := must.Get(loss(z, groups))(t)
+		grads := must.Get(gorgonia.Grad(n, z))(t)
 		run(g)
 		for _, v := range append(grads[0].Value().Data().([]float64), n.Value().Data().(float64)) {
 			if v != 0 {

@@ -77,10 +77,8 @@ func everything(t *testing.T, dt tensor.Dtype) (loss *gorgonia.Node, wrt gorgoni
 // TestWholeGradient compares the gradients of a graph with every operation with central differences.
 func TestWholeGradient(t *testing.T) {
 	loss, wrt := everything(t, tensor.Float64)
-	grads, err := gorgonia.Grad(loss, wrt...)
-	must.OK(t, err)
-	m, err := machine.New(loss.Graph(), append(grads, loss)...)
-	must.OK(t, err)
+	grads := must.Get(gorgonia.Grad(loss, wrt...))(t)
+	m := must.Get(machine.New(loss.Graph(), append(grads, loss)...))(t)
 	value := func() float64 {
 		must.OK(t, m.RunAll())
 		return m.Value(loss).Data().(float64)

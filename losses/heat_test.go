@@ -19,8 +19,7 @@ func sphereKL(t *testing.T, dim int, logT float64) (kl, slope float64) {
 	t.Helper()
 	x := gorgonia.NewMatrix(gorgonia.NewGraph(), tensor.Float64, gorgonia.WithShape(1, 1), gorgonia.WithName("log t"),
 		gorgonia.WithValue(tensor.New(tensor.WithShape(1, 1), tensor.WithBacking([]float64{logT}))))
-	n, err := losses.KLSphere(x, dim)
-	must.OK(t, err)
+	n := must.Get(losses.KLSphere(x, dim))(t)
 	kl, gradient := valueAndGradient(t, n, x)
 	return kl, gradient[0]
 }

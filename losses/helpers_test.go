@@ -14,10 +14,8 @@ import (
 // valueAndGradient runs a scalar node of a float64 graph and its gradient in x.
 func valueAndGradient(t *testing.T, n, x *gorgonia.Node) (float64, []float64) {
 	t.Helper()
-	grads, err := gorgonia.Grad(n, x)
-	must.OK(t, err)
-	m, err := machine.New(n.Graph(), n, grads[0])
-	must.OK(t, err)
+	grads := must.Get(gorgonia.Grad(n, x))(t)
+	m := must.Get(machine.New(n.Graph(), n, grads[0]))(t)
 	must.OK(t, m.RunAll())
 	return m.Value(n).Data().(float64), m.Value(grads[0]).Data().([]float64)
 }

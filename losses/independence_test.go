@@ -52,8 +52,7 @@ func TestBlockCorrelation(t *testing.T) {
 		nodes = append(nodes, n)
 	}
 	n := gradcheck.Must(t)(build(nodes))
-	grads, err := gorgonia.Grad(n, nodes...)
-	must.OK(t, err)
+	grads := must.Get(gorgonia.Grad(n, nodes...))(t)
 	m, err := machine.New(g, append(grads, n)...)
 	if err == nil {
 		err = m.RunAll()
@@ -80,10 +79,8 @@ func TestIndependenceOperations(t *testing.T) {
 	}
 	schema := logic.Schema{Codes: 5, SubCodes: map[string][]int{"a": {4, 0}, "b": {2}, "c": {1, 3}}}
 	for i, text := range []string{"independent(z.a, z.b)", "2 * independent(z.a, z.b, z.c) and 0.5 * independent(z.a, z.c)"} {
-		s, err := logic.Parse(text)
-		must.OK(t, err)
-		q, err := logic.Compile(s, schema)
-		must.OK(t, err)
+		s := must.Get(logic.Parse(text))(t)
+		q := must.Get(logic.Compile(s, schema))(t)
 		for _, rows := range []int{5, 33, 400} { // for many rows the median is of a sample of pairs
 			if rows == 400 && i == 0 && !long.Enabled() {
 				continue
@@ -96,8 +93,7 @@ func TestIndependenceOperations(t *testing.T) {
 					for row := range slices.Chunk(in[0], 5) {
 						z = append(z, row)
 					}
-					v, err := q.ValueOf(logic.Batch{Codes: z})
-					must.OK(t, err)
+					v := must.Get(q.ValueOf(logic.Batch{Codes: z}))(t)
 					return []float64{v}
 				}})
 		}

@@ -21,8 +21,7 @@ func batch(t *testing.T) *losses.Input {
 	t.Helper()
 	g := nn.NewGraph(nn.NewParams(1))
 	input := func(name string, columns int, values ...float32) *gorgonia.Node {
-		n, err := g.Input(name, len(values)/columns, columns)
-		must.OK(t, err)
+		n := must.Get(g.Input(name, len(values)/columns, columns))(t)
 		copy(nn.Data(n), values)
 		return n
 	}
@@ -47,8 +46,7 @@ func valueOf(t *testing.T, source string) float64 {
 	if err != nil {
 		t.Fatalf("%s: %v", source, err)
 	}
-	m, err := machine.New(objective.Total.Graph(), objective.Total)
-	must.OK(t, err)
+	m := must.Get(machine.New(objective.Total.Graph(), objective.Total))(t)
 	if err := m.RunAll(); err != nil {
 		t.Fatalf("%s: %v", source, err)
 	}
@@ -149,8 +147,7 @@ func TestTotalCorrelations(t *testing.T) {
 	if w := o.Asked().Discriminators.Get("conditional-tc/dense1/weight"); w == nil || w.Shape()[1] != 7 || o.Asked().Discriminators.Get("tc/logits/weight").Shape()[1] != 2 || o.Asked().Discriminators.Get("conditional-tc/logits/weight").Shape()[1] != 1 {
 		t.Errorf("parameters %v", o.Asked().Discriminators.Names())
 	}
-	m, err := machine.New(a.Codes.Graph(), a.Codes, a.Active)
-	must.OK(t, err)
+	m := must.Get(machine.New(a.Codes.Graph(), a.Codes, a.Active))(t)
 	must.OK(t, m.RunAll())
 	for i, want := range []float32{0, 0, 2, 0, 1, 0, 4, 0, 2, 3, 5, 0} { // only the fifth row has size 2
 		if got := m.Value(a.Codes).Data().([]float32)[i]; got != want {

@@ -147,8 +147,7 @@ func inverseGradient(t *testing.T, kind losses.Inverse, columns int, z, y []floa
 		return gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithName(name), gorgonia.WithShape(v.Shape()...), gorgonia.WithValue(v))
 	}
 	x := node("z", z)
-	n, err := losses.LeftInverse(kind, 0, x, node("y", y), nil)
-	must.OK(t, err)
+	n := must.Get(losses.LeftInverse(kind, 0, x, node("y", y), nil))(t)
 	return valueAndGradient(t, n, x)
 }
 
@@ -265,8 +264,7 @@ func TestPaperLeftInverse(t *testing.T) {
 		factors := matrix(g, "y", len(y)/3, 3, y...)
 		var nodes nodes
 		for _, kind := range []losses.Inverse{losses.LeastSquares, losses.LeastAbsolute, losses.MinimaxByFactor} {
-			n, err := losses.LeftInverse(kind, 0, codes, factors, nil)
-			must.OK(t, err)
+			n := must.Get(losses.LeftInverse(kind, 0, codes, factors, nil))(t)
 			nodes = append(nodes, n)
 		}
 		got := values(t, nodes...)
@@ -292,8 +290,7 @@ func TestLeftInverseLoss(t *testing.T) {
 	} {
 		l := losses.NewLeftInverse()
 		must.OK(t, config.Load("l.yaml", []byte(source), l))
-		n, err := l.Add(labelled())
-		must.OK(t, err)
+		n := must.Get(l.Add(labelled()))(t)
 		if v := values(t, n); math.Abs(v[0]-want) > 1e-8 {
 			t.Errorf("%s: %v, want %v", source, v[0], want)
 		}

@@ -95,10 +95,8 @@ func choose(t *testing.T, source string) []losses.Choice {
 
 func TestCompose(t *testing.T) {
 	choices := choose(t, "[reconstruction, {reconstruction: {likelihood: bernoulli}}, {kl: {weight: 0.5}}, {lsbd: {}}, {lsbd: {identity: false}}, {lsbd: {variant: public-code, weight: 10}}]")
-	objective, err := losses.ComposeInput(outputs(), choices)
-	must.OK(t, err)
-	m, err := machine.New(objective.Total.Graph(), append(objective.Nodes(), objective.Total)...)
-	must.OK(t, err)
+	objective := must.Get(losses.ComposeInput(outputs(), choices))(t)
+	m := must.Get(machine.New(objective.Total.Graph(), append(objective.Nodes(), objective.Total)...))(t)
 	must.OK(t, m.RunAll())
 	total := 0.0
 	// lsbd of the circle: |(0,1)-(1,0)|^2 / 2 = 1; of R^1 with the identity: (1 + 1) / 2. Public code: z.y = 3 and 6,
@@ -169,8 +167,7 @@ func TestMissingOutputs(t *testing.T) {
 		"score-matching":    needs("an energy of images") + "; want the model ice-beem",
 	}
 	for _, name := range losses.Registry.Names() {
-		c, err := losses.Named(name)
-		must.OK(t, err)
+		c := must.Get(losses.Named(name))(t)
 		if _, err := losses.ComposeInput(&losses.Input{}, []losses.Choice{c}); err == nil || err.Error() != "loss "+name+": "+want[name] {
 			t.Errorf("%s: error %v, and the map want of this test has %q", name, err, want[name])
 		}

@@ -54,12 +54,10 @@ func TestLSBDOfSpaces(t *testing.T) {
 // onCylinder returns outputs of lsbd-vae: points of a circle, their angles, and points of R^n if any.
 func onCylinder(t *testing.T, n nodes, m int) *losses.Input {
 	t.Helper()
-	y, err := losses.CircleTransport(n[0], n[1], m)
-	must.OK(t, err)
+	y := must.Get(losses.CircleTransport(n[0], n[1], m))(t)
 	o := losses.Outputs{Transports: []losses.Transport{{Points: n[0], Moved: y, Sphere: true, Acts: true}}}
 	if len(n) > 2 {
-		mean, err := losses.MeanTransport(n[2], m)
-		must.OK(t, err)
+		mean := must.Get(losses.MeanTransport(n[2], m))(t)
 		o.Transports = append(o.Transports, losses.Transport{Points: n[2], Moved: mean})
 	}
 	return &losses.Input{Outputs: o, Batch: losses.Batch{Group: m}}

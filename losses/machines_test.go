@@ -160,15 +160,13 @@ func TestMachines(t *testing.T) {
 // exportedNodeFunctions lists the package's functions that return a node and an error.
 func exportedNodeFunctions(t *testing.T) map[string]bool {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
-	must.OK(t, err)
+	files := must.Get(filepath.Glob("*.go"))(t)
 	names := map[string]bool{}
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		must.OK(t, err)
+		file := must.Get(parser.ParseFile(token.NewFileSet(), name, nil, 0))(t)
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)
 			if !ok || f.Recv != nil || !f.Name.IsExported() || f.Type.Results.NumFields() != 2 {

@@ -264,17 +264,14 @@ func TestEvenBlocks(t *testing.T) {
 	one := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("one"), gorgonia.WithShape(4),
 		gorgonia.WithValue(tensor.New(tensor.WithBacking([]float64{0, 0, 1, 1}))))
 	two := matrix(g, "two", 4, 2, 0, 0, 0, 1, 1, 0, 1, 1)
-	all, err := losses.Variance(z, one)
-	must.OK(t, err)
-	each, err := losses.Variance(z, two)
-	must.OK(t, err)
+	all := must.Get(losses.Variance(z, one))(t)
+	each := must.Get(losses.Variance(z, two))(t)
 	// Group 0 has variances 2 and 8. The groups of the second column have 0, 1 and 4, 1.
 	if v := values(t, all, each); v[0] != (2+8)/2. || v[1] != 2/2.+(0.5+4.5)/2 {
 		t.Errorf("variances %v, want 5 and 3.5", v)
 	}
 	wide := matrix(g, "wide", 2, 4, 0, 0, 0, 0, 2, 4, 6, 8)
-	shared, err := losses.Variance(wide, matrix(g, "half", 2, 2, 0, 0, 1, 0))
-	must.OK(t, err)
+	shared := must.Get(losses.Variance(wide, matrix(g, "half", 2, 2, 0, 0, 1, 0)))(t)
 	if v := values(t, shared); v[0] != 18+32 {
 		t.Errorf("variance %v, want that of the last two columns, 50", v)
 	}
@@ -326,8 +323,7 @@ func gradientOf(t *testing.T, m measure, columns int, z, labels []float64) (valu
 	y := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("y"), gorgonia.WithShape(rows),
 		gorgonia.WithValue(tensor.New(tensor.WithShape(rows), tensor.WithBacking(labels))))
 	b := factor.Block{Columns: numeric.UpTo(columns)}
-	n, err := modularityOn(m.d, m.a, m.e, []factor.Block{b}, x, y)
-	must.OK(t, err)
+	n := must.Get(modularityOn(m.d, m.a, m.e, []factor.Block{b}, x, y))(t)
 	return valueAndGradient(t, n, x)
 }
 
@@ -394,12 +390,9 @@ func TestModularityOfOtherLabels(t *testing.T) {
 			gorgonia.WithValue(tensor.New(tensor.WithShape(30, 2), tensor.WithBacking(z))))
 		y := gorgonia.NewVector(g, tensor.Float64, gorgonia.WithName("y"), gorgonia.WithShape(30),
 			gorgonia.WithValue(tensor.New(tensor.WithShape(30), tensor.WithBacking(labels))))
-		n, err := modularityOn(s.d, s.a, s.e, []factor.Block{{Columns: []int{0, 1}}}, x, y)
-		must.OK(t, err)
-		grads, err := gorgonia.Grad(n, x)
-		must.OK(t, err)
-		m, err := machine.New(n.Graph(), n, grads[0])
-		must.OK(t, err)
+		n := must.Get(modularityOn(s.d, s.a, s.e, []factor.Block{{Columns: []int{0, 1}}}, x, y))(t)
+		grads := must.Get(gorgonia.Grad(n, x))(t)
+		m := must.Get(machine.New(n.Graph(), n, grads[0]))(t)
 		for run, levels := range []int{2, 40, 1, 8, 0} {
 			for i := range z {
 				z[i] = stream.NormFloat64()

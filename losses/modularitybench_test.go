@@ -27,13 +27,9 @@ func graphOf(t testing.TB, rows, columns, factors, levels int, build func(z, lab
 		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, columns), tensor.WithBacking(codes))))
 	y := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithName("y"), gorgonia.WithShape(rows, factors),
 		gorgonia.WithValue(tensor.New(tensor.WithShape(rows, factors), tensor.WithBacking(labels))))
-	n, err := build(z, y)
-	must.OK(t, err)
-	grads, err := gorgonia.Grad(n, z)
-	must.OK(t, err)
-	m, err := machine.New(n.Graph(), n, grads[0])
-	must.OK(t, err)
-	return m
+	n := must.Get(build(z, y))(t)
+	grads := must.Get(gorgonia.Grad(n, z))(t)
+	return must.Get(machine.New(n.Graph(), n, grads[0]))(t)
 }
 
 func blocksOf(columns, factors int) []factor.Block {

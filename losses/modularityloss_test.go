@@ -51,8 +51,7 @@ func TestModularityLoss(t *testing.T) {
 		{losses.NewMAD(), "{weight: 3}", (1+0)/2. + (1.5+0)/2.},
 	} {
 		must.OK(t, config.Load("l.yaml", []byte(c.source), c.loss))
-		n, err := c.loss.Add(labelled())
-		must.OK(t, err)
+		n := must.Get(c.loss.Add(labelled()))(t)
 		if v := values(t, n); math.Abs(v[0]-c.want) > 1e-12 {
 			t.Errorf("%s: %v, want %v", c.source, v[0], c.want)
 		}
@@ -72,16 +71,13 @@ func TestDefaultEstimator(t *testing.T) {
 		o := labelled()
 		l := losses.NewVariance()
 		must.OK(t, config.Load("l.yaml", []byte(source), l))
-		got, err := l.Add(o)
-		must.OK(t, err)
+		got := must.Get(l.Add(o))(t)
 		e := losses.Unbiased
 		if want == "plain" {
 			e = losses.Plain
 		}
-		groups, err := o.Labels.Groups()
-		must.OK(t, err)
-		same, err := losses.Modularity(factor.Variance, l.Aggregate, e, o.Codes, groups)
-		must.OK(t, err)
+		groups := must.Get(o.Labels.Groups())(t)
+		same := must.Get(losses.Modularity(factor.Variance, l.Aggregate, e, o.Codes, groups))(t)
 		machine := gorgonia.NewTapeMachine(got.Graph())
 		must.OK(t, machine.RunAll())
 		if fmt.Sprint(got.Value()) != fmt.Sprint(same.Value()) {

@@ -53,8 +53,7 @@ func encoded(t *testing.T, encoder string) (z []float64, columns int, levels []f
 	z, columns, err := (&drawn.Entangled{Encoder: encoder, Levels: 11}).Codes(0)
 	must.OK(t, err)
 	if encoder == "random" {
-		a, err := npy.ReadFile[float64]("testdata/random.npy")
-		must.OK(t, err)
+		a := must.Get(npy.ReadFile[float64]("testdata/random.npy"))(t)
 		z = a.Data
 	}
 	for i := range 11 * 11 * 11 {
@@ -66,8 +65,7 @@ func encoded(t *testing.T, encoder string) (z []float64, columns int, levels []f
 // values runs nodes of a graph of float64 scalars.
 func values(t *testing.T, nodes ...*gorgonia.Node) []float64 {
 	t.Helper()
-	m, err := machine.New(nodes[0].Graph(), nodes...)
-	must.OK(t, err)
+	m := must.Get(machine.New(nodes[0].Graph(), nodes...))(t)
 	must.OK(t, m.RunAll())
 	var v []float64
 	for _, n := range nodes {
@@ -88,8 +86,7 @@ func fiveOf(t *testing.T, z []float64, columns int, levels []float64, subCodes [
 	}
 	var nodes nodes
 	for _, f := range []modularity{losses.Radius, losses.MAD, plain(factor.Variance, factor.Mean), losses.Diameter, plain(factor.MPD, factor.Mean)} {
-		n, err := f(codes, labels, blocks...)
-		must.OK(t, err)
+		n := must.Get(f(codes, labels, blocks...))(t)
 		nodes = append(nodes, n)
 	}
 	return values(t, nodes...)

@@ -23,8 +23,7 @@ func TestLSBDIsASentence(t *testing.T) {
 		{logic.Turn{Name: "x"}, 2, losses.PlaneTransport},
 		{logic.Turn{Name: "x", Space: true}, 3, losses.SpaceTransport},
 	} {
-		s, err := logic.Parse("forall[mean] i, j, g(i, j): z(j) =[squared] act(g, z(i))")
-		must.OK(t, err)
+		s := must.Get(logic.Parse("forall[mean] i, j, g(i, j): z(j) =[squared] act(g, z(i))"))(t)
 		columns := []int{0, 1, 2}[:c.width]
 		q, err := logic.Compile(s, logic.Schema{Codes: c.width, SubCodes: map[string][]int{"x": columns}, Turns: []logic.Turn{c.turn}})
 		must.OK(t, err)

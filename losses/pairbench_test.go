@@ -26,12 +26,9 @@ func benchmarkLoss(b *testing.B, build func(z, y *gorgonia.Node) (*gorgonia.Node
 			return gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithShape(size[0], columns), gorgonia.WithName(name), gorgonia.WithValue(v))
 		}
 		z, y := input("z", size[1]), input("y", 5)
-		loss, err := build(z, y)
-		must.OK(b, err)
-		grads, err := gorgonia.Grad(loss, z)
-		must.OK(b, err)
-		m, err := machine.New(loss.Graph(), loss, grads[0])
-		must.OK(b, err)
+		loss := must.Get(build(z, y))(b)
+		grads := must.Get(gorgonia.Grad(loss, z))(b)
+		m := must.Get(machine.New(loss.Graph(), loss, grads[0]))(b)
 		b.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(b *testing.B) {
 			step := func() {
 				must.OK(b, m.RunAll())

@@ -34,12 +34,9 @@ func operation(t *testing.T, build func(in nodes) (*gorgonia.Node, error), diff 
 		in[i] = gorgonia.NewTensor(g, tensor.Float32, s.Dims(), gorgonia.WithShape(s...), gorgonia.WithName(fmt.Sprint("input ", i)),
 			gorgonia.WithValue(tensor.New(tensor.WithShape(s...), tensor.WithBacking(data[i]))))
 	}
-	n, err := build(in)
-	must.OK(t, err)
-	grads, err := gorgonia.Grad(n, in[:diff]...)
-	must.OK(t, err)
-	m, err := machine.New(g, append(gorgonia.Nodes{n}, grads...)...)
-	must.OK(t, err)
+	n := must.Get(build(in))(t)
+	grads := must.Get(gorgonia.Grad(n, in[:diff]...))(t)
+	m := must.Get(machine.New(g, append(gorgonia.Nodes{n}, grads...)...))(t)
 	return func(values [][]float32) [][]float32 {
 		for i, v := range values {
 			copy(data[i], v)

@@ -17,6 +17,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/internal/density"
 )
@@ -42,11 +43,7 @@ func doubles(m *machine.Machine, n *gorgonia.Node) []float64 {
 	case float32:
 		return []float64{float64(v)}
 	case []float32:
-		list := make([]float64, len(v))
-		for i, x := range v {
-			list[i] = float64(x)
-		}
-		return list
+		return numeric.Convert[float64](v)
 	default:
 		return v.([]float64)
 	}
@@ -55,8 +52,7 @@ func doubles(m *machine.Machine, n *gorgonia.Node) []float64 {
 // evaluate runs a scalar node and its gradients.
 func evaluate(t testing.TB, loss *gorgonia.Node, wrt ...*gorgonia.Node) (value float64, gradients [][]float64) {
 	t.Helper()
-	grads, err := gorgonia.Grad(loss, wrt...)
-	must.OK(t, err)
+	grads := must.Get(gorgonia.Grad(loss, wrt...))(t)
 	m, err := machine.New(loss.Graph(), append(grads, loss)...)
 	if err == nil {
 		err = m.RunAll()
@@ -92,8 +88,7 @@ func TestScoreMatchingGolden(t *testing.T) {
 	}
 	must.OK(t, err)
 	read := func(name string) []float64 {
-		a, err := npy.ReadFile[float64]("testdata/ebm_dsm/" + name + ".npy")
-		must.OK(t, err)
+		a := must.Get(npy.ReadFile[float64]("testdata/ebm_dsm/" + name + ".npy"))(t)
 		return a.Data
 	}
 	const rows, pixels, hidden, width = 3, 16, 6, 5
@@ -108,7 +103,7 @@ func TestScoreMatchingGolden(t *testing.T) {
 			b1 := floats(g, dt, "b1", read("b1"), hidden)
 			w2 := floats(g, dt, "W2", turned(read("W2"), width, hidden), hidden, width)
 			x, noise := floats(g, dt, "x", read("x"), rows, 4, 4, 1), floats(g, dt, "noise", read("noise"), rows, 4, 4, 1)
-			loss, err := losses.ScoreMatching(func(y *gorgonia.Node) (*gorgonia.Node, error) {
+			loss := must.Get(losses.ScoreMatching(func(y *gorgonia.Node) (*gorgonia.Node, error) {
 				h, err := graph.Flatten(y)
 				if err == nil {
 					h, err = layer.Dense(h, w1, b1, c.a)
@@ -117,8 +112,7 @@ func TestScoreMatchingGolden(t *testing.T) {
 					return nil, err
 				}
 				return layer.Dense(h, w2, floats(g, dt, "b2", make([]float64, width), width), graph.Linear)
-			}, nil, nil, x, noise, c.sigma)
-			must.OK(t, err)
+			}, nil, nil, x, noise, c.sigma))(t)
 			wrt := []*gorgonia.Node{w1, w2}
 			if c.a == graph.Softplus {
 				wrt = append(wrt, b1)
@@ -318,10 +312,8 @@ func TestNoised(t *testing.T) {
 			"noise alone": {nil, []float64{0.5, 1, -0.5}},
 			"dequantised": {floats(g, dt, "uniform", []float64{0.5, 1, 0}, 1, 3), []float64{0.5 + 0.5/256, 1, 255./512 - 1}},
 		} {
-			y, err := density.Noised(x, noise, c.uniform, 0.25)
-			must.OK(t, err)
-			m, err := machine.New(g, y)
-			must.OK(t, err)
+			y := must.Get(density.Noised(x, noise, c.uniform, 0.25))(t)
+			m := must.Get(machine.New(g, y))(t)
 			must.OK(t, m.RunAll())
 			if got := doubles(m, y); !slices.Equal(got, c.want) {
 				t.Errorf("%v, %s: %v, want %v", dt, name, got, c.want)

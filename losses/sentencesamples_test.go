@@ -46,8 +46,7 @@ func newPosteriors(rows, columns int) *posteriors {
 
 func logicOf(t *testing.T, text string) *losses.LogicLoss {
 	t.Helper()
-	s, err := logic.Parse(text)
-	must.OK(t, err)
+	s := must.Get(logic.Parse(text))(t)
 	l := losses.NewLogic()
 	l.Sentence = &s
 	return l
@@ -56,8 +55,7 @@ func logicOf(t *testing.T, text string) *losses.LogicLoss {
 // value runs a node and its gradients.
 func (p *posteriors) value(t *testing.T, n *gorgonia.Node, of ...*gorgonia.Node) (float64, [][]float32) {
 	t.Helper()
-	grads, err := gorgonia.Grad(n, of...)
-	must.OK(t, err)
+	grads := must.Get(gorgonia.Grad(n, of...))(t)
 	m, err := machine.New(n.Graph(), append(gorgonia.Nodes{n}, grads...)...)
 	if err == nil {
 		err = m.RunAll()
@@ -80,20 +78,16 @@ func TestLogicSamples(t *testing.T) {
 		sampled := logicOf(t, "with z ~ q: "+body)
 		on := logicOf(t, body)
 		on.On = losses.OnSample
-		q, err := logic.Compile(*sampled.Sentence, logic.Schema{Codes: 3})
-		must.OK(t, err)
+		q := must.Get(logic.Compile(*sampled.Sentence, logic.Schema{Codes: 3}))(t)
 		p := newPosteriors(5, 3)
-		want, err := q.ValueOf(logic.Batch{Codes: p.means, LogVariances: p.logVariances, Samples: p.samples})
-		must.OK(t, err)
-		of, err := logic.Compile(*logicOf(t, body).Sentence, logic.Schema{Codes: 3})
-		must.OK(t, err)
+		want := must.Get(q.ValueOf(logic.Batch{Codes: p.means, LogVariances: p.logVariances, Samples: p.samples}))(t)
+		of := must.Get(logic.Compile(*logicOf(t, body).Sentence, logic.Schema{Codes: 3}))(t)
 		if codes, err := of.ValueOf(logic.Batch{Codes: p.means, LogVariances: p.logVariances}); err != nil || math.Abs(codes-want) < 1e-3 {
 			t.Errorf("%s: %v of codes, %v, and %v of samples", body, codes, err, want)
 		}
 		for _, l := range []*losses.LogicLoss{sampled, on} {
 			p := newPosteriors(5, 3)
-			n, err := l.Add(p.in)
-			must.OK(t, err)
+			n := must.Get(l.Add(p.in))(t)
 			if v, _ := p.value(t, n, p.sample); math.Abs(v-want) > 1e-5*want {
 				t.Errorf("%s: %v, want %v", l.Sentence, v, want)
 			}
@@ -107,16 +101,13 @@ func TestLogicMoreSamples(t *testing.T) {
 	p := newPosteriors(rows, columns)
 	l := logicOf(t, "with z ~ q: forall[mean] i, j: z(i) =[squared] z(j)")
 	l.Samples = 3
-	n, err := l.Add(p.in)
-	must.OK(t, err)
-	q, err := logic.Compile(*l.Sentence, logic.Schema{Codes: columns})
-	must.OK(t, err)
+	n := must.Get(l.Add(p.in))(t)
+	q := must.Get(logic.Compile(*l.Sentence, logic.Schema{Codes: columns}))(t)
 	if len(p.requests.Noises) != l.Samples-1 {
 		t.Fatalf("%d inputs of noise", len(p.requests.Noises))
 	}
 	b := logic.Batch{Codes: p.means, LogVariances: p.logVariances, Samples: p.samples}
-	want, err := q.ValueOf(b)
-	must.OK(t, err)
+	want := must.Get(q.ValueOf(b))(t)
 	r := rng.New(9, "noise")
 	for _, noise := range p.requests.Noises {
 		noise.Fill(r)
@@ -128,8 +119,7 @@ func TestLogicMoreSamples(t *testing.T) {
 			}
 			b.Samples = append(b.Samples, row)
 		}
-		v, err := q.ValueOf(b)
-		must.OK(t, err)
+		v := must.Get(q.ValueOf(b))(t)
 		want += v
 	}
 	v, gradients := p.value(t, n, p.mean, p.logVariance)

@@ -104,8 +104,7 @@ func separationOf(t *testing.T, f func(z, different *gorgonia.Node) (*gorgonia.N
 		return gorgonia.NodeFromAny(g, v, gorgonia.WithName(name))
 	}
 	codes := node("z", z, width)
-	n, err := f(codes, node("different", different, factors))
-	must.OK(t, err)
+	n := must.Get(f(codes, node("different", different, factors)))(t)
 	return valueAndGradient(t, n, codes)
 }
 
@@ -147,16 +146,14 @@ func TestSeparationErrors(t *testing.T) {
 func TestSeparationIsASentence(t *testing.T) {
 	sentence, err := logic.Parse("forall[mean] i, j: y.a(i) != y.a(j) -> (z(i) =[euclidean] z(j) -> y.a(i) =[discrete] y.a(j))")
 	must.OK(t, err)
-	q, err := logic.Compile(sentence, logic.Schema{Codes: 2, Factors: []string{"a"}})
-	must.OK(t, err)
+	q := must.Get(logic.Compile(sentence, logic.Schema{Codes: 2, Factors: []string{"a"}}))(t)
 	for _, z := range [][]float64{{0.1, 0.4, -0.2, 0.5}, {0.1, 0.4, 3, 0.5}} {
 		g := gorgonia.NewGraph()
 		codes := gorgonia.NodeFromAny(g, tensor.New(tensor.WithShape(2, 2), tensor.WithBacking(slices.Clone(z))), gorgonia.WithName("z"))
 		levels := func(name string) *gorgonia.Node {
 			return gorgonia.NodeFromAny(g, tensor.New(tensor.WithShape(2, 1), tensor.WithBacking([]float64{0, 1})), gorgonia.WithName(name))
 		}
-		n, err := losses.Logic(q, codes, levels("values"), levels("levels"))
-		must.OK(t, err)
+		n := must.Get(losses.Logic(q, codes, levels("values"), levels("levels")))(t)
 		want, slopes := valueAndGradient(t, n, codes)
 		value, gradient := separationOf(t, func(z, different *gorgonia.Node) (*gorgonia.Node, error) {
 			return losses.Separation(factor.Mean, 1, z, different, factor.Block{Columns: []int{0, 1}})

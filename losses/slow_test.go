@@ -83,10 +83,8 @@ func TestSlowHardPoints(t *testing.T) {
 				return gorgonia.NewMatrix(g, dt, gorgonia.WithShape(2, 1), gorgonia.WithName(name), gorgonia.WithValue(tensor.New(tensor.WithShape(2, 1), backing)))
 			}
 			mu, l := input("mu", c.mu), input("log variance", c.logVariance)
-			loss, err := losses.SlowStep(mu, l, 2, 6, "public-code")
-			must.OK(t, err)
-			grads, err := gorgonia.Grad(loss, mu, l)
-			must.OK(t, err)
+			loss := must.Get(losses.SlowStep(mu, l, 2, 6, "public-code"))(t)
+			grads := must.Get(gorgonia.Grad(loss, mu, l))(t)
 			vm := gorgonia.NewTapeMachine(g)
 			must.OK(t, vm.RunAll())
 			got := []float64{numberOf(loss.Value(), 0), numberOf(grads[0].Value(), 0), numberOf(grads[0].Value(), 1), numberOf(grads[1].Value(), 0), numberOf(grads[1].Value(), 1)}
@@ -138,10 +136,8 @@ func TestSlowGolden(t *testing.T) {
 				gorgonia.WithValue(tensor.New(tensor.WithShape(rows, d), tensor.WithBacking(values))))
 		}
 		mu, l := input("mu", want.Mu), input("log variance", want.LogVar)
-		loss, err := losses.SlowStep(mu, l, 2, want.Rate, v)
-		must.OK(t, err)
-		grads, err := gorgonia.Grad(loss, mu, l)
-		must.OK(t, err)
+		loss := must.Get(losses.SlowStep(mu, l, 2, want.Rate, v))(t)
+		grads := must.Get(gorgonia.Grad(loss, mu, l))(t)
 		vm := gorgonia.NewTapeMachine(g)
 		must.OK(t, vm.RunAll())
 		if got := numberOf(loss.Value(), 0); !(math.Abs(got-value) <= 1e-9) {

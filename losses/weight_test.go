@@ -78,8 +78,7 @@ func TestWeightConfig(t *testing.T) {
 			t.Errorf("%q %q: %+v, %v, want %+v", c.source, c.assignment, s.Weight, err, c.want)
 			continue
 		}
-		text, err := config.Encode(s)
-		must.OK(t, err)
+		text := must.Get(config.Encode(s))(t)
 		again := settings{losses.Constant(3)}
 		if err := config.Load("again.yaml", text, &again); err != nil || again.Weight.At(2) != s.Weight.At(2) || again.Weight.Constant() != s.Weight.Constant() {
 			t.Errorf("%q is written as %s, which reads as %+v, %v", c.source, text, again.Weight, err)
@@ -129,14 +128,10 @@ func TestCapacityAtEquality(t *testing.T) {
 	for capacity, want := range map[float64]float64{1.5: 2, 2: 0, 2.5: -2} { // KL(N(2, 1) || N(0, 1)) is 2, its slope 2
 		g := gorgonia.NewGraph()
 		mu, logSigma, c := matrix(g, "mu", 1, 1, 2), matrix(g, "log sigma", 1, 1, 0), matrix(g, "c", 1, 1, capacity)
-		kl, err := losses.KLGaussian(mu, logSigma)
-		must.OK(t, err)
-		loss, err := losses.Capacity(kl, c)
-		must.OK(t, err)
-		slopes, err := gorgonia.Grad(loss, mu, logSigma)
-		must.OK(t, err)
-		m, err := machine.New(g, append(slopes, loss)...)
-		must.OK(t, err)
+		kl := must.Get(losses.KLGaussian(mu, logSigma))(t)
+		loss := must.Get(losses.Capacity(kl, c))(t)
+		slopes := must.Get(gorgonia.Grad(loss, mu, logSigma))(t)
+		m := must.Get(machine.New(g, append(slopes, loss)...))(t)
 		must.OK(t, m.RunAll())
 		slope, scale, value := m.Value(slopes[0]).Data(), m.Value(slopes[1]).Data(), m.Value(loss).Data()
 		if slope.([]float64)[0] != want || scale.([]float64)[0] != 0 || value.(float64) != math.Abs(2-capacity) {

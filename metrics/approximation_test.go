@@ -17,8 +17,7 @@ import (
 func TestApproximate(t *testing.T) {
 	for _, name := range []string{"entanglement", "rotation", "misalignment"} {
 		in, sub := encoded(t, name)
-		a, err := Approximate(ctx, in, sub, AssignAuto)
-		must.OK(t, err)
+		a := must.Get(Approximate(ctx, in, sub, AssignAuto))(t)
 		square := func(x, y matrix.Matrix) (sum float64) {
 			for i, v := range x.Data {
 				sum += (v - y.Data[i]) * (v - y.Data[i])

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/metrics"
+
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // Two of ten columns follow each factor, one mixes the factors and the others are constant. The best columns give the
@@ -34,10 +36,7 @@ func TestBestColumns(t *testing.T) {
 			if name != "dci" { // dci draws from a separate stream
 				near(t, name, r.Value, evaluated(t, alone(test.best...), []Choice{of}).Value, 1e-12)
 			}
-			var best []int
-			for _, v := range r.Part("best") {
-				best = append(best, int(v))
-			}
+			best := numeric.Convert[int](r.Part("best"))
 			if !slices.Equal(best, test.best) || r.Name != "best-columns-"+name {
 				t.Errorf("%s: columns %v; want %v", r.Name, best, test.best)
 			}

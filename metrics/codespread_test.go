@@ -50,8 +50,7 @@ func TestResultNames(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	in := gridInput(ordinals(4, 3), 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), float64(l[1]) })
-	results, err := Evaluate(ctx, in, 0, choices)
-	must.OK(t, err)
+	results := must.Get(Evaluate(ctx, in, 0, choices))(t)
 	for i, r := range results {
 		if r.Name != want[i] {
 			t.Errorf("%q, want %q", r.Name, want[i])

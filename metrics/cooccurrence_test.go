@@ -89,15 +89,9 @@ func TestCoOccurrenceOracles(t *testing.T) {
 
 func TestCoOccurrenceErrors(t *testing.T) {
 	in := gridInput(ordinals(4), 2, func(l []int, z []float64) { z[0] = float64(l[0]) })
-	for want, change := range map[string]func(*CoOccurrence){
+	refuses(t, in, coOccurrence, map[string]func(*CoOccurrence){
 		"there is 1 factor":       func(*CoOccurrence) {},
 		"k: -1 is negative":       func(m *CoOccurrence) { m.TopK = -1 },
 		"bins: 0 is out of range": func(m *CoOccurrence) { m.Bins = 0 },
-	} {
-		m := coOccurrence()
-		change(m)
-		if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: error %v, want %q", m, err, want)
-		}
-	}
+	})
 }

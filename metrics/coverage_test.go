@@ -126,8 +126,7 @@ func trueValue(t testing.TB, c Choice, way interval.Way) float64 {
 		m = 20000
 	}
 	in := rowsFor(c.Name, m, rng.New(99, "truth"))
-	r, err := Evaluate(ctx, in, 1, []Choice{c})
-	must.OK(t, err)
+	r := must.Get(Evaluate(ctx, in, 1, []Choice{c}))(t)
 	switch c.Name {
 	case "med", "modularity", "co-occurrence": // even this many rows leave a bias in columns without information
 		return intervals(t, in, 1, Intervals{Percent: 95, Repeats: 8, Rows: m / 2}, c)[0].Interval.Estimate

@@ -17,8 +17,7 @@ import (
 // like returns a metric in a dialect.
 func like[M Metric](t testing.TB, dialect, name string) M {
 	t.Helper()
-	c, err := Like(dialect, name)
-	must.OK(t, err)
+	c := must.Get(Like(dialect, name))(t)
 	return c.Value.(M)
 }
 
@@ -40,8 +39,7 @@ func TestDialects(t *testing.T) {
 			if !reflect.DeepEqual(read.Metrics[0], c) {
 				t.Errorf("%s gives %+v; want %+v", text, read.Metrics[0].Value, c.Value)
 			}
-			written, err := config.Encode(read)
-			must.OK(t, err)
+			written := must.Get(config.Encode(read))(t)
 			if err := config.Load("again.yaml", written, &read); err != nil || strings.Contains(string(written), "like") {
 				t.Errorf("%s resolves to %s, %v", text, written, err)
 			}
@@ -83,8 +81,7 @@ func TestResultDefinition(t *testing.T) {
 	ten.Value.(*MIG).Bins = 10
 	sub := choice("variance")
 	sub.Value.(SubCoded).SetCodes(nil, AssignBest)
-	results, err := Evaluate(ctx, in, 1, []Choice{choice("mig"), ten, sub})
-	must.OK(t, err)
+	results := must.Get(Evaluate(ctx, in, 1, []Choice{choice("mig"), ten, sub}))(t)
 	for i, want := range [][]string{{"disentanglement_lib", "disent", "lsbd-vae", "hierarchical"}, nil, {"enriching"}} {
 		if !slices.Equal(results[i].Like, want) {
 			t.Errorf("%s is like %v; want %v", results[i].Name, results[i].Like, want)

@@ -65,11 +65,21 @@ func noisy(sigma float64, encode func([]float64) []float64) func([]float64) []fl
 
 func dlsbd() *DLSBD { return &DLSBD{Omega: 10, Aggregate: factor.Mean} }
 
+// refuses checks the errors of changed settings, by a part of their text.
+func refuses[M Metric](t *testing.T, in *Input, base func() M, changes map[string]func(M)) {
+	t.Helper()
+	for want, change := range changes {
+		m := base()
+		change(m)
+		if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: error %v, want %q", m, err, want)
+		}
+	}
+}
+
 func compute(t testing.TB, m Metric, in *Input) Result {
 	t.Helper()
-	r, err := m.Compute(ctx, in)
-	must.OK(t, err)
-	return r
+	return must.Get(m.Compute(ctx, in))(t)
 }
 
 func near(t *testing.T, what string, got, want, tolerance float64) {

@@ -109,8 +109,7 @@ func subgroupOf(t *testing.T, m Metric, in *Input, k int) float64 {
 
 // rowsOf returns random rows of an input.
 func rowsOf(in *Input, n int) *Input {
-	some := subset(in, rng.New(4, "pick").Perm(in.Codes.Rows)[:n])
-	return some
+	return subset(in, rng.New(4, "pick").Perm(in.Codes.Rows)[:n])
 }
 
 func turnedInto(encode func([]float64) []float64) func([]float64) []float64 {
@@ -193,8 +192,7 @@ func TestUnevenAngles(t *testing.T) {
 			}
 			values = append(values, a*unit)
 		}
-		z, err := FromRows(codes)
-		must.OK(t, err)
+		z := must.Get(FromRows(codes))(t)
 		in := &Input{Codes: z}
 		turn := Column{Name: "turn", Values: values, Type: ColumnType{Kind: factor.Circular, Period: 360 * unit}}
 		must.OK(t, in.SetFactors([]Column{turn}, 0))
@@ -231,8 +229,7 @@ func TestSampledNoise(t *testing.T) {
 			m := dlsbd()
 			m.Bootstrap = 100
 			measure := func(seed uint64) Result {
-				r, err := Evaluate(ctx, rowsOf(in, rows), seed, []Choice{{Name: "dlsbd", Value: m}})
-				must.OK(t, err)
+				r := must.Get(Evaluate(ctx, rowsOf(in, rows), seed, []Choice{{Name: "dlsbd", Value: m}}))(t)
 				return r[0]
 			}
 			r := measure(1)

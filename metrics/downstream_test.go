@@ -58,8 +58,7 @@ func TestDownstreamGolden(t *testing.T) {
 				near(t, string(p)+" of "+in.Factors[j].Name, got[j], v, tolerance)
 			}
 		}
-		weights, err := CrossValidate(in, w.TrainRows)
-		must.OK(t, err)
+		weights := must.Get(CrossValidate(in, w.TrainRows))(t)
 		for j, c := range w.LogisticCVC {
 			near(t, "weight of "+in.Factors[j].Name, weights[j]/c, 1, 1e-12)
 		}
@@ -88,8 +87,7 @@ func TestDownstreamOracles(t *testing.T) {
 		near(t, "the first rows have one level of three", r4.Grids[0].Values[0][0], 1.0/3, 1e-12)
 		near(t, "the largest size", r4.Value, 1, 0)
 		near(t, "the smallest size", r4.Part("per_size")[0], average(r4.Grids[0].Values[0]), 1e-12)
-		r, err := Evaluate(ctx, in, 1, []Choice{{Name: "downstream", Value: downstream(p, 12, 6, 100)}})
-		must.OK(t, err)
+		r := must.Get(Evaluate(ctx, in, 1, []Choice{{Name: "downstream", Value: downstream(p, 12, 6, 100)}}))(t)
 		g := r[0].Grids[0]
 		if !slices.Equal(g.Rows, []string{"6", "12"}) || len(g.Values[1]) != 2 || !slices.Contains(r[0].Notes, "there are 12 rows for training: the sizes 100 are left out") {
 			t.Errorf("%s: %+v", p, r[0])
@@ -170,7 +168,7 @@ func TestDownstreamChoose(t *testing.T) {
 
 func TestDownstreamErrors(t *testing.T) {
 	in := gridInput(ordinals(4, 3), 2, func(l []int, z []float64) { z[0] = float64(l[0]) })
-	for want, change := range map[string]func(*Downstream){
+	refuses(t, in, func() *Downstream { return downstream("logistic", 5, 6) }, map[string]func(*Downstream){
 		"the input's Stream is nil":       func(*Downstream) {},
 		`unknown predictor "svm"`:         func(m *Downstream) { m.Predictor = "svm" },
 		"sizes: there are none":           func(m *Downstream) { m.Sizes = nil },
@@ -183,13 +181,7 @@ func TestDownstreamErrors(t *testing.T) {
 		`unknown rows "test"; want train`: func(m *Downstream) { m.Choose = "test" },
 		"train_rows: -2 is negative":      func(m *Downstream) { m.TrainRows = -2 },
 		"at least the 13 of train_rows":   func(m *Downstream) { m.TrainRows = 13 },
-	} {
-		m := downstream("logistic", 5, 6)
-		change(m)
-		if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: error %v, want %q", m, err, want)
-		}
-	}
+	})
 }
 
 // The value depends on the seed, but not on the number of threads or the order of sizes.

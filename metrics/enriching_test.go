@@ -9,6 +9,7 @@ import (
 	drawnsets "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/npy"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
@@ -24,11 +25,10 @@ func encoded(t testing.TB, name string) (*Input, factor.SubCodes) {
 		s := &drawnsets.Entangled{Encoder: name, Levels: 11}
 		codes, d, err := s.Codes(0)
 		must.OK(t, err)
-		set, err := s.Build(0)
-		must.OK(t, err)
+		set := must.Get(s.Build(0))(t)
 		in := &Input{Codes: matrix.Matrix{Rows: set.Len(), Cols: d, Data: codes}, Levels: datasets.Levels(set), Factors: set.Factors()}
 		if name == "random" {
-			in.Codes.Data = readArray[float64](t, "testdata/enriching/"+name+".npy").Data
+			in.Codes.Data = must.Get(npy.ReadFile[float64]("testdata/enriching/" + name + ".npy"))(t).Data
 		}
 		sub := factor.SubCodes{}
 		for i, f := range set.Factors() {

@@ -47,15 +47,13 @@ func TestPairsGolden(t *testing.T) {
 	for encoder, values := range golden.PerSubset {
 		in, sub := encoded(t, encoder)
 		for s, rows := range golden.Subsets {
-			classes, err := similarity.Unite(answersOf(in, rows), similarity.Options{})
-			must.OK(t, err)
+			classes := must.Get(similarity.Unite(answersOf(in, rows), similarity.Options{}))(t)
 			weak := &Input{Codes: in.Codes}
 			must.OK(t, weak.SetClasses(classes))
 			for c, d := range []factor.Deviation{factor.Radius, factor.MAD, factor.Variance, factor.Diameter, factor.MPD} {
 				m := NewSubCodeDeviation(d)
 				m.Codes = sub
-				r, err := Evaluate(context.Background(), weak, 0, []Choice{{Name: "m", Value: m}})
-				must.OK(t, err)
+				r := must.Get(Evaluate(context.Background(), weak, 0, []Choice{{Name: "m", Value: m}}))(t)
 				near(t, fmt.Sprintf("%s, subset %d, %v", encoder, s, d), math.Exp(-r[0].Value), values[s][c], 1e-6)
 				checked++
 			}
@@ -74,8 +72,7 @@ func TestClassesAreNotLevels(t *testing.T) {
 		a.Add(i, i+1, "x", same)
 		a.Add(i, i+2, "y", !same)
 	}
-	classes, err := similarity.Unite(a, similarity.Options{})
-	must.OK(t, err)
+	classes := must.Get(similarity.Unite(a, similarity.Options{}))(t)
 	must.OK(t, in.SetClasses(classes))
 	if names := factor.Names(in.Factors); !slices.Equal(names, []string{"x", "y"}) {
 		t.Errorf("factors %v", names)

@@ -82,9 +82,7 @@ func goldenInput(t *testing.T, dir string) *Input {
 
 func golden[T npy.Element](t *testing.T, dir, name string) *npy.Array[T] {
 	t.Helper()
-	a, err := npy.ReadFile[T](filepath.Join(dir, name))
-	must.OK(t, err)
-	return a
+	return must.Get(npy.ReadFile[T](filepath.Join(dir, name)))(t)
 }
 
 // shuffleRows applies one permutation to the rows of codes and levels.

@@ -53,8 +53,7 @@ func TestHSICLoss(t *testing.T) {
 		{z, z, gauss(0, 0, 1), gauss(0, 2, 3)}, {z, z, gauss(0, 0, 1), gauss(0, 4, 5)}, {z, z, gauss(0, 2, 3), gauss(0, 4, 5)}, // between codes
 		{z, y, gauss(1.5, 0, 1), losses.Kernel{Kind: losses.CircularKernel}}, {z, c, gauss(1.5, 2, 3), losses.Kernel{Kind: losses.EqualKernel}}, // between factors
 	} {
-		n, err := losses.HSIC(pair.x, pair.y, nil, pair.kx, pair.ky)
-		must.OK(t, err)
+		n := must.Get(losses.HSIC(pair.x, pair.y, nil, pair.kx, pair.ky))(t)
 		nodes = append(nodes, n)
 	}
 	machine := gorgonia.NewTapeMachine(g)

@@ -17,8 +17,7 @@ import (
 // value evaluates a metric with its defaults.
 func value(t *testing.T, name string, in *Input) float64 {
 	t.Helper()
-	r, err := Evaluate(ctx, in, 1, []Choice{choice(name)})
-	must.OK(t, err)
+	r := must.Get(Evaluate(ctx, in, 1, []Choice{choice(name)}))(t)
 	return r[0].Value
 }
 
@@ -106,8 +105,7 @@ func TestContractionSamples(t *testing.T) {
 	sampled := func(max bool, pairs int) Result {
 		c := choice("contraction-mean")
 		c.Value = &Contraction{Max: max, Pairs: pairs}
-		r, err := Evaluate(ctx, in, 3, []Choice{c})
-		must.OK(t, err)
+		r := must.Get(Evaluate(ctx, in, 3, []Choice{c}))(t)
 		return r[0]
 	}
 	r := sampled(false, 100000)

@@ -23,8 +23,7 @@ import (
 // intervals evaluates metrics and adds intervals.
 func intervals(t testing.TB, in *Input, seed uint64, s Intervals, choices ...Choice) []Result {
 	t.Helper()
-	results, err := Evaluate(ctx, in, seed, choices)
-	must.OK(t, err)
+	results := must.Get(Evaluate(ctx, in, seed, choices))(t)
 	must.OK(t, s.Add(ctx, in, seed, choices, results))
 	return results
 }
@@ -77,8 +76,7 @@ func TestIntervalOfWeakInformation(t *testing.T) {
 		return in
 	}
 	choices := []Choice{choice("med"), choice("co-occurrence")}
-	truth, err := Evaluate(ctx, weak(100000, rng.New(1, "truth")), 1, choices)
-	must.OK(t, err)
+	truth := must.Get(Evaluate(ctx, weak(100000, rng.New(1, "truth")), 1, choices))(t)
 	const times = 20
 	held := map[string]int{}
 	for seed := range uint64(times) {
@@ -322,10 +320,7 @@ func TestTraits(t *testing.T) {
 func TestAddMistakes(t *testing.T) {
 	var none context.Context
 	in, c := population(60, rng.New(1, "rows")), []Choice{choice("mig")}
-	results, err := Evaluate(ctx, in, 1, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(Evaluate(ctx, in, 1, c))(t)
 	_, stream := Manipulation(ctx, in, nil)
 	_, assign := Approximate(ctx, in, nil, "nope")
 	for want, err := range map[string]error{
@@ -361,9 +356,7 @@ func TestIntervalsOfSmallGroups(t *testing.T) {
 		if err == nil {
 			err = (Intervals{Percent: 95, Repeats: 8}).Add(ctx, in, 1, choices, results)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		for _, r := range results {
 			if (r.Interval == nil) != (want != "") || want != "" && !slices.Contains(r.Notes, want) {
 				t.Errorf("%s of %s: interval %v, notes %q; want the note %q", r.Name, name, r.Interval, r.Notes, want)

@@ -23,8 +23,7 @@ import (
 // sentence returns the metric of a sentence with defaults.
 func sentence(t testing.TB, text string) *Logic {
 	t.Helper()
-	s, err := logic.Parse(text)
-	must.OK(t, err)
+	s := must.Get(logic.Parse(text))(t)
 	l := NewLogic()
 	l.Sentence = &s
 	return l
@@ -360,8 +359,7 @@ func TestLogicConfig(t *testing.T) {
 	if names := ResultNames(c.Metrics); !slices.Equal(names, []string{"logic", "own", "logic-2"}) {
 		t.Errorf("names %q", names)
 	}
-	text, err := config.Encode(c)
-	must.OK(t, err)
+	text := must.Get(config.Encode(c))(t)
 	first := slices.Clone(c.Metrics)
 	c.Metrics = nil
 	must.OK(t, config.Load("again.yaml", text, &c))

@@ -26,20 +26,17 @@ func TestDLSBDIsASentence(t *testing.T) {
 	}
 	whiten(codes)
 	in := &Input{Codes: matrix.Matrix{Data: codes, Rows: n, Cols: 2}, Levels: levels, Factors: factors}
-	want, err := (&DLSBD{Omega: 4, Codes: factor.SubCodes{"x": {0, 1}}}).Compute(context.Background(), in)
-	must.OK(t, err)
+	want := must.Get((&DLSBD{Omega: 4, Codes: factor.SubCodes{"x": {0, 1}}}).Compute(context.Background(), in))(t)
 	least := math.Inf(1)
 	for _, text := range []string{"act[-4](", "act[-3](", "act[-2](", "act[-1](", "", "act(", "act[2](", "act[3](", "act[4]("} {
 		term := text + "g, z.x(i))"
 		if text == "" {
 			term = "z.x(i)"
 		}
-		s, err := logic.Parse("forall[mean] i, j, g(i, j): z.x(j) =[squared] " + term)
-		must.OK(t, err)
+		s := must.Get(logic.Parse("forall[mean] i, j, g(i, j): z.x(j) =[squared] " + term))(t)
 		l := NewLogic()
 		l.Sentence, l.Codes = &s, factor.SubCodes{"x": {0, 1}}
-		got, err := l.Compute(context.Background(), in)
-		must.OK(t, err)
+		got := must.Get(l.Compute(context.Background(), in))(t)
 		least = min(least, got.Value)
 	}
 	if math.Abs(least-2*want.Value) > 1e-12 || least < 0.01 {

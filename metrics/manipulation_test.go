@@ -14,9 +14,7 @@ import (
 
 func manipulation(t *testing.T, in *Input, stream string) Grid {
 	t.Helper()
-	g, err := Manipulation(t.Context(), in, rng.New(1, stream))
-	must.OK(t, err)
-	return g
+	return must.Get(Manipulation(t.Context(), in, rng.New(1, stream)))(t)
 }
 
 // gridInput returns a full grid of two factors, 3 x 4, with codes.
@@ -97,8 +95,7 @@ func TestMEDSelect(t *testing.T) {
 	m := entry.New().(*MED)
 	g, selected, err := m.Select(t.Context(), in)
 	must.OK(t, err)
-	full, err := m.Compute(t.Context(), in)
-	must.OK(t, err)
+	full := must.Get(m.Compute(t.Context(), in))(t)
 	for c, row := range full.Grids[0].Values {
 		if !slices.Equal(row, g.Values[c]) || g.Rows[c] != full.Grids[0].Rows[c] {
 			t.Errorf("column %d: %v, want %v", c, g.Values[c], row)

@@ -49,8 +49,7 @@ func ExampleInput_AddContinuous() {
 
 func TestFromTensor(t *testing.T) {
 	whole := tensor.New(tensor.WithShape(2, 3), tensor.WithBacking([]float32{1, 2, 3, 4, 5, 6}))
-	column, err := whole.Slice(nil, tensor.S(1, 3))
-	must.OK(t, err)
+	column := must.Get(whole.Slice(nil, tensor.S(1, 3)))(t)
 	turned := tensor.New(tensor.WithShape(2, 2), tensor.WithBacking([]float64{1, 2, 3, 4}))
 	must.OK(t, turned.T())
 	for name, c := range map[string]struct {
@@ -95,8 +94,7 @@ func TestInputFromGo(t *testing.T) {
 	check("no matrix", err, "the matrix is nil")
 	_, err = metrics.FromTensor(nil)
 	check("no tensor", err, "the tensor is nil")
-	codes, err := metrics.FromRows([][]float64{{1}, {2}})
-	must.OK(t, err)
+	codes := must.Get(metrics.FromRows([][]float64{{1}, {2}}))(t)
 	_, err = metrics.NewInput(codes, [][]int{{0}}, nil)
 	check("few levels", err, "levels of 1 images and codes of 2")
 	_, err = metrics.NewInput(codes, [][]int{{0}, {1, 1}}, nil)
@@ -105,8 +103,7 @@ func TestInputFromGo(t *testing.T) {
 	check("large level", err, `row 1 has level 2 of factor "x"; want 0 to 1`)
 	_, err = metrics.NewInput(codes, [][]int{{0}, {-2}}, nil)
 	check("negative level", err, "level -2")
-	in, err := metrics.NewInput(codes, [][]int{{0}, {1}}, nil)
-	must.OK(t, err)
+	in := must.Get(metrics.NewInput(codes, [][]int{{0}, {1}}, nil))(t)
 	check("few values", in.AddContinuous("x", []float64{1}, 2), "1 value; want one for each of the 2 codes")
 	check("no number", in.AddContinuous("x", []float64{1, math.NaN()}, 2), `factor "x": value 1 is NaN`)
 	check("no bins", in.AddContinuous("x", []float64{1, 2}, 0), "bins")

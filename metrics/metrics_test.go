@@ -15,8 +15,7 @@ func TestConfig(t *testing.T) {
 		Metrics []Choice `yaml:"metrics"`
 	}
 	text := "metrics: [dlsbd, {dlsbd-workshop: {whiten: true, omega: 5}}]\n"
-	n, err := config.Parse("test.yaml", []byte(text))
-	must.OK(t, err)
+	n := must.Get(config.Parse("test.yaml", []byte(text)))(t)
 	must.OK(t, n.Decode(&got))
 	d, w := got.Metrics[0].Value.(*DLSBD), got.Metrics[1].Value.(*DLSBDWorkshop)
 	if d.Omega != 10 || d.Aggregate != factor.Mean || !w.Whiten || w.Omega != 5 || w.Aggregate != factor.Sum {
@@ -39,8 +38,7 @@ func TestConfig(t *testing.T) {
 
 func TestDirectionText(t *testing.T) {
 	for _, d := range []Direction{HigherIsBetter, LowerIsBetter} {
-		text, err := d.MarshalText()
-		must.OK(t, err)
+		text := must.Get(d.MarshalText())(t)
 		again := Direction(7)
 		if err := again.UnmarshalText(text); err != nil || again != d {
 			t.Errorf("%s: %v, %v", text, again, err)

@@ -9,8 +9,6 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
-	"github.com/unravel-ml/unravel/internal/must"
-	"github.com/unravel-ml/unravel/internal/npy"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
@@ -18,13 +16,6 @@ import (
 
 func mig() *MIG {
 	return &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: "columns"}
-}
-
-func readArray[T npy.Element](t testing.TB, path string) *npy.Array[T] {
-	t.Helper()
-	a, err := npy.ReadFile[T](path)
-	must.OK(t, err)
-	return a
 }
 
 func ordinals(sizes ...int) (factors []factor.Factor) {

@@ -260,8 +260,7 @@ func TestColumnsOfKnownFactors(t *testing.T) {
 
 func evaluated(t *testing.T, in *Input, c []Choice) Result {
 	t.Helper()
-	r, err := Evaluate(ctx, in, 3, c)
-	must.OK(t, err)
+	r := must.Get(Evaluate(ctx, in, 3, c))(t)
 	return r[0]
 }
 

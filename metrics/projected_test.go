@@ -15,9 +15,7 @@ import (
 // chosen reads a metric from config text.
 func chosen(t *testing.T, text string) Choice {
 	t.Helper()
-	c, err := choose(text)
-	must.OK(t, err)
-	return c
+	return must.Get(choose(text))(t)
 }
 
 func choose(text string) (Choice, error) {

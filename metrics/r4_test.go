@@ -385,8 +385,7 @@ func TestNamesOfHierarchicalColumns(t *testing.T) {
 	})
 	in.Hierarchy = hierarchy.Hierarchy{c, options(none, none), c}
 	for _, name := range []string{"r4c", "r4", "med", "dci-regression"} {
-		results, err := Evaluate(ctx, in, 1, []Choice{choice(name)})
-		must.OK(t, err)
+		results := must.Get(Evaluate(ctx, in, 1, []Choice{choice(name)}))(t)
 		for _, g := range results[0].Grids {
 			if !slices.Equal(g.Rows, []string{"a0", "z0", "z1"}) {
 				t.Errorf("%s, %s: rows %q", name, g.Name, g.Rows)

@@ -322,15 +322,8 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 	if unknown == nil || ofPairs && apart.named(in) {
 		return whole, suits(m, in)
 	}
-	x := &inputs{of: in.Codes.Rows}
-	var factors []int
-	for j, n := range unknown {
-		if n < in.Codes.Rows {
-			factors = append(factors, j)
-		} else {
-			x.exclude(in.Factors[j].Name, n, whyNone)
-		}
-	}
+	x, factors := knownFactors(in, unknown)
+	_, ofPaths := m.(*Purity)
 	switch {
 	case len(factors) == 0 && ofPairs:
 		return nil, fmt.Errorf("%w, or the columns of each factor", errNoClass)
@@ -339,18 +332,10 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 	case len(factors) == 0:
 		return nil, MissingFactors
 	case ofPairs:
-		for _, e := range x.excluded {
-			x.notes = append(x.notes,
-				fmt.Sprintf("factor %s is left out: no two rows are known to agree in it; want its columns", e.Factor))
-		}
-		some := in.choose(factors, numeric.UpTo(in.Codes.Rows))
-		x.list, x.rows = []*Input{some}, in.Codes.Rows
-		return x, suits(m, some)
-	}
-	if _, ofPaths := m.(*Purity); ofPaths { // it chooses its rows
+		return x, x.pairs(m, in, factors)
+	case ofPaths: // it chooses its rows
 		return whole, suits(m, in)
-	}
-	if needs == AllLevels {
+	case needs == AllLevels:
 		return x, x.together(m, in, factors)
 	}
 	rows := numeric.UpTo(in.Codes.Rows)
@@ -369,6 +354,31 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 	}
 	x.list = []*Input{some}
 	return x, suits(m, some)
+}
+
+// knownFactors returns the factors with a known level, and excludes the others. unknown has the number of unknown levels
+// of each factor.
+func knownFactors(in *Input, unknown []int) (x *inputs, factors []int) {
+	x = &inputs{of: in.Codes.Rows}
+	for j, n := range unknown {
+		if n < in.Codes.Rows {
+			factors = append(factors, j)
+		} else {
+			x.exclude(in.Factors[j].Name, n, whyNone)
+		}
+	}
+	return x, factors
+}
+
+// pairs takes all rows with some factors, as rows without a known level still form pairs.
+func (x *inputs) pairs(m Metric, in *Input, factors []int) error {
+	for _, e := range x.excluded {
+		x.notes = append(x.notes,
+			fmt.Sprintf("factor %s is left out: no two rows are known to agree in it; want its columns", e.Factor))
+	}
+	some := in.choose(factors, numeric.UpTo(in.Codes.Rows))
+	x.list, x.rows = []*Input{some}, in.Codes.Rows
+	return suits(m, some)
 }
 
 // exclude records rows that are left out, if there are any.

@@ -70,7 +70,7 @@ func TestSAPOracles(t *testing.T) {
 
 func TestSAPErrors(t *testing.T) {
 	in := gridInput(ordinals(4, 1), 2, func(l []int, z []float64) { z[0] = float64(l[0]) })
-	for want, change := range map[string]func(*SAP){
+	refuses(t, in, sap, map[string]func(*SAP){
 		"unknown score":                func(m *SAP) { m.Score = "r2" },
 		"cost: 0 is not":               func(m *SAP) { m.Cost = 0 },
 		"train: 0 is out":              func(m *SAP) { m.Train = 0 },
@@ -79,13 +79,7 @@ func TestSAPErrors(t *testing.T) {
 		"want at least the 5 of":       func(m *SAP) { m.TrainRows = 5 },
 		"the input's Stream is nil":    func(m *SAP) {},
 		"every factor has only one le": func(m *SAP) { m.TrainRows = 1 },
-	} {
-		m := sap()
-		change(m)
-		if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: error %v, want %q", m, err, want)
-		}
-	}
+	})
 	one := gridInput(ordinals(4), 1, func(l []int, z []float64) {})
 	if _, err := sap().Compute(ctx, one); err == nil || !strings.Contains(err.Error(), "1 code column") {
 		t.Error(err)
@@ -101,8 +95,7 @@ func TestSAPErrors(t *testing.T) {
 func TestSplit(t *testing.T) {
 	in := gridInput(ordinals(10, 9), 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), math.Sin(float64(l[1])) })
 	value := func(seed uint64) Result {
-		r, err := Evaluate(ctx, in, seed, []Choice{{Name: "sap", Value: sap()}})
-		must.OK(t, err)
+		r := must.Get(Evaluate(ctx, in, seed, []Choice{{Name: "sap", Value: sap()}}))(t)
 		return r[0]
 	}
 	a, b, c := value(1), value(1), value(2)

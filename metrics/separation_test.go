@@ -57,8 +57,7 @@ func TestSeparationOfAnswers(t *testing.T) {
 		in, m := answered(t, slices.Clone(codes)), named("separation").(*Separation)
 		m.Codes = columns
 		test.change(m, in)
-		r, err := Evaluate(ctx, in, 1, []Choice{{Name: "separation", Value: m}})
-		must.OK(t, err)
+		r := must.Get(Evaluate(ctx, in, 1, []Choice{{Name: "separation", Value: m}}))(t)
 		near(t, test.name, r[0].Value, test.want, 1e-12)
 		near(t, test.name+": score", r[0].Part("score")[0], math.Exp(-test.want), 1e-12)
 		if !slices.Equal(r[0].Part("pairs"), []float64{2, 1}) || r[0].Basis.Rows != 6 {
@@ -85,9 +84,7 @@ func TestSeparationOfDifferences(t *testing.T) {
 	if err == nil {
 		err = in.SetClasses(classes)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	m, v := named("separation").(*Separation), NewSubCodeDeviation(factor.Variance)
 	m.Codes, v.Codes = factor.SubCodes{"x": {0}, "y": {1}}, factor.SubCodes{"x": {1}, "y": {0}}
 	got := evaluated(t, in, []Choice{{Name: "separation", Value: m}})
@@ -136,8 +133,7 @@ func TestSeparationChance(t *testing.T) {
 			a.Add(i, i-1, "x", false)
 		}
 	}
-	classes, err := similarity.Unite(a, similarity.Options{})
-	must.OK(t, err)
+	classes := must.Get(similarity.Unite(a, similarity.Options{}))(t)
 	in := &Input{Codes: matrix.Matrix{Rows: 100, Cols: 2, Data: codes}}
 	must.OK(t, in.SetClasses(classes))
 	m := named("separation").(*Separation)
@@ -159,16 +155,10 @@ func TestSeparationWithoutClasses(t *testing.T) {
 	a.Add(0, 1, "b", false)
 	a.Add(2, 3, "a", true)
 	a.Add(1, 2, "a", false)
-	both, err := similarity.Unite(a, similarity.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	both := must.Get(similarity.Unite(a, similarity.Options{}))(t)
 	a = &similarity.Answers{Rows: 4}
 	a.Add(0, 1, "b", false)
-	alone, err := similarity.Unite(a, similarity.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	alone := must.Get(similarity.Unite(a, similarity.Options{}))(t)
 	named := factor.SubCodes{"b": {0}, "a": {1}}
 	only := factor.SubCodes{"b": {0}}
 	for name, c := range map[string]struct {

@@ -55,8 +55,7 @@ func TestHeldOut(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"dci", "sap", "explicitness", "downstream"} {
-		c, err := Like("disentanglement_lib", name)
-		must.OK(t, err)
+		c := must.Get(Like("disentanglement_lib", name))(t)
 		if name == "downstream" {
 			c.Value.(*Downstream).Predictor = "logistic"
 		}

@@ -163,8 +163,7 @@ func TestSpreadSamples(t *testing.T) {
 		s.Samples = 400
 		var mean float64
 		for seed := range repeats {
-			r, err := Evaluate(ctx, in, uint64(seed), []Choice{{Name: m.String(), Value: s}})
-			must.OK(t, err)
+			r := must.Get(Evaluate(ctx, in, uint64(seed), []Choice{{Name: m.String(), Value: s}}))(t)
 			if r[0].Basis.Rows != 400 || r[0].Basis.Of != 4000 {
 				t.Fatalf("basis %v", &r[0].Basis)
 			}
@@ -184,8 +183,7 @@ func TestSpreadSamples(t *testing.T) {
 			t.Errorf("without a stream: %v", err)
 		}
 		s.Codes = factor.SubCodes{"f0": {0}, "f1": {2, 3}} // a single column uses all rows
-		r, err := Evaluate(ctx, in, 1, []Choice{{Name: m.String(), Value: s}})
-		must.OK(t, err)
+		r := must.Get(Evaluate(ctx, in, 1, []Choice{{Name: m.String(), Value: s}}))(t)
 		s.Codes = factor.SubCodes{"f0": {0}}
 		alone := compute(t, s, in)
 		near(t, m.String(), r[0].Part("per_factor")[0], alone.Value, 0)
@@ -261,8 +259,7 @@ func TestSpreadConfig(t *testing.T) {
 		Metrics []Choice `yaml:"metrics"`
 	}
 	text := "metrics: [mpd, radius, {variance: {codes: {shape: [0, 2]}, aggregate: max, assign: best, standardise: true}}, me, {mig: {binning: count}}, contraction-max]\n"
-	n, err := config.Parse("test.yaml", []byte(text))
-	must.OK(t, err)
+	n := must.Get(config.Parse("test.yaml", []byte(text)))(t)
 	must.OK(t, n.Decode(&got))
 	again, err := config.Encode(got)
 	must.OK(t, err)

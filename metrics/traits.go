@@ -28,13 +28,8 @@ type traits struct {
 }
 
 func traitsOf(m Metric) traits {
-	const (
-		rows, draws, none = interval.Rows, interval.Draws, interval.None
-		extreme           = "the value is an extreme: it grows with the number of images, at an unknown rate"
-	)
+	const rows, draws = interval.Rows, interval.Draws
 	switch m := m.(type) {
-	case *IRS:
-		return traits{way: none, why: "it divides by the largest deviation, which grows with the number of images"}
 	case *TotalCorrelation, *ConditionalTC, *CodeSpread, *Purity, *Coverage, *DescriptionLength:
 		return traits{way: rows}
 	case *MIG:
@@ -76,16 +71,14 @@ func traitsOf(m Metric) traits {
 	case *SubCodeDeviation:
 		t := traits{way: rows, scaled: !m.Standardise && m.Project != projectLinear, rows: m.Samples}
 		if m.Deviation == factor.Radius || m.Deviation == factor.Diameter || m.Aggregate == factor.Max {
-			t.way, t.why = none, extreme
+			t.way, t.why = interval.None, extreme
 		}
 		return t
 	case *Contraction:
 		if m.Max {
-			return traits{way: none, why: extreme, angles: true, scaled: true}
+			return traits{way: interval.None, why: extreme, angles: true, scaled: true}
 		}
 		return traits{way: rows, angles: true, scaled: true}
-	case *MaxError:
-		return traits{way: none, why: extreme, angles: true}
 	case *Logic:
 		t := traits{angles: true, scaled: true, counts: []*int{&m.Tuples}}
 		if t.rows = int(math.Sqrt(float64(m.Tuples))); m.Samples > 0 { // most sentences are about pairs
@@ -102,25 +95,41 @@ func traitsOf(m Metric) traits {
 		return of
 	case *BestColumns:
 		return traitsOf(m.Of.Value).onlyDraws("a part of the rows has other best columns")
-	case *PrincipalMED:
-		return traits{way: none, why: "other rows have other principal components"}
-	case *Responses:
-		return traits{way: none, why: "it counts columns beyond a threshold, and the bias of mutual information depends on the number of rows"}
-	case *Manipulated:
-		return traits{way: none, why: "it needs images that differ in one factor alone, and a part of the rows has too few of them", whole: true}
-	case *HSIC:
-		return traits{way: none, why: "it is about 0.2/n for independent columns, and the median distance depends on the measured rows"}
-	case *Separation:
-		return traits{way: none, why: "other rows have other pairs known to differ", scaled: true}
-	case *DLSBDWorkshop:
-		return traits{way: none, why: "it measures complete grids, and no row can be left out", angles: true, whole: true}
-	case *HError:
-		return traits{way: none, why: "it compares two trees, and depends on no rows", angles: true}
 	case Resampled:
 		way, why := m.Resample()
 		return traits{way: way, why: why}
 	}
-	return traits{way: none, why: "the metric does not say how to measure it again"}
+	t := withoutInterval(m)
+	t.way = interval.None
+	return t
+}
+
+// extreme is why a maximum has no interval.
+const extreme = "the value is an extreme: it grows with the number of images, at an unknown rate"
+
+// withoutInterval returns the properties of a metric without an interval.
+func withoutInterval(m Metric) traits {
+	switch m.(type) {
+	case *IRS:
+		return traits{why: "it divides by the largest deviation, which grows with the number of images"}
+	case *MaxError:
+		return traits{why: extreme, angles: true}
+	case *PrincipalMED:
+		return traits{why: "other rows have other principal components"}
+	case *Responses:
+		return traits{why: "it counts columns beyond a threshold, and the bias of mutual information depends on the number of rows"}
+	case *Manipulated:
+		return traits{why: "it needs images that differ in one factor alone, and a part of the rows has too few of them", whole: true}
+	case *HSIC:
+		return traits{why: "it is about 0.2/n for independent columns, and the median distance depends on the measured rows"}
+	case *Separation:
+		return traits{why: "other rows have other pairs known to differ", scaled: true}
+	case *DLSBDWorkshop:
+		return traits{why: "it measures complete grids, and no row can be left out", angles: true, whole: true}
+	case *HError:
+		return traits{why: "it compares two trees, and depends on no rows", angles: true}
+	}
+	return traits{why: "the metric does not say how to measure it again"}
 }
 
 // onlyDraws returns the properties of a metric of other codes, which only gets an interval over its draws.

@@ -102,8 +102,7 @@ func TestLossesHaveTheUnitsOfMetrics(t *testing.T) {
 			"minimax":           {&MaxError{Fit: FitMinimax}, func() (*gorgonia.Node, error) { return losses.LeftInverse(losses.Minimax, 0, z, y, nil) }},
 			"minimax by factor": {&MaxError{Fit: FitMinimaxByFactor}, func() (*gorgonia.Node, error) { return losses.LeftInverse(losses.MinimaxByFactor, 0, z, y, nil) }},
 		} {
-			n, err := want.node()
-			must.OK(t, err)
+			n := must.Get(want.node())(t)
 			m := gorgonia.NewTapeMachine(g)
 			must.OK(t, m.RunAll())
 			m.Close()

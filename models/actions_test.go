@@ -25,14 +25,11 @@ func acted(factors ...int) models.Data {
 // The codes of an episode start with the first image's code and change only with the actions.
 func TestQuessardEpisodes(t *testing.T) {
 	s := models.NewQuessard()
-	m, err := s.New(acted(0, 2), 1)
-	must.OK(t, err)
+	m := must.Get(s.New(acted(0, 2), 1))(t)
 	const episodes, group = 2, 4
 	g := nn.NewGraph(m.Params())
-	p, err := m.Build(g, m.Objectives()[0], episodes*group, group)
-	must.OK(t, err)
-	alone, err := m.Encode(g, p.Outputs.Images)
-	must.OK(t, err)
+	p := must.Get(m.Build(g, m.Objectives()[0], episodes*group, group))(t)
+	alone := must.Get(m.Encode(g, p.Outputs.Images))(t)
 	for i, pixels := 0, nn.Data(p.Outputs.Images); i < len(pixels); i++ {
 		pixels[i] = float32(i*i%97) / 97
 	}
@@ -40,8 +37,7 @@ func TestQuessardEpisodes(t *testing.T) {
 	for _, at := range []int{1*4 + 2, 2*4 + 0, 5*4 + 1} { // image and action; images 3, 6 and 7 have no action
 		taken[at] = 1
 	}
-	run, err := machine.New(g.ExprGraph, p.Outputs.Codes, alone, p.Outputs.Logits)
-	must.OK(t, err)
+	run := must.Get(machine.New(g.ExprGraph, p.Outputs.Codes, alone, p.Outputs.Logits))(t)
 	must.OK(t, run.RunAll())
 	codes, encoded := run.Value(p.Outputs.Codes).Data().([]float32), run.Value(alone).Data().([]float32)
 	row := func(x []float32, i int) []float32 { return x[4*i : 4*i+4] }
@@ -73,8 +69,7 @@ func TestForwardVAEColumns(t *testing.T) {
 	for latent, want := range map[int]int{0: 4, 7: 7} {
 		s := models.NewForwardVAE()
 		s.Latent = latent
-		m, err := s.New(acted(2, 0), 1)
-		must.OK(t, err)
+		m := must.Get(s.New(acted(2, 0), 1))(t)
 		if got := m.Spaces()[0].Width; got != want {
 			t.Errorf("latent %d: %d columns, want %d", latent, got, want)
 		}

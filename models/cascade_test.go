@@ -79,8 +79,7 @@ func TestCascadeStep(t *testing.T) {
 		g := nn.NewGraph(m.Params())
 		g.Training = true
 		p := built(t, g, m, m.Objectives()[0], n, 1)
-		early, err := p.Prelude.Compile()
-		must.OK(t, err)
+		early := must.Get(p.Prelude.Compile())(t)
 		r := rng.New(4, "cascade")
 		for i := range nn.Data(p.Outputs.Images) {
 			nn.Data(p.Outputs.Images)[i] = r.Float32()
@@ -113,25 +112,20 @@ func TestCascadeStep(t *testing.T) {
 		z := values(t, p.Outputs.Sample)[0]
 		for k := range 4 {
 			other := nn.NewGraph(m.Params())
-			points, err := other.Input("points", n, 7)
-			must.OK(t, err)
-			images, err := m.images(other, n)
-			must.OK(t, err)
+			points := must.Get(other.Input("points", n, 7))(t)
+			images := must.Get(m.images(other, n))(t)
 			copy(nn.Data(images), nn.Data(p.Outputs.Images))
 			for row := range n {
 				nn.Data(points)[row*7+k] = 1
 				copy(nn.Data(points)[row*7+4:], z[row*3:row*3+3])
 			}
-			logits, err := m.autoencoder.Decode(other, points)
-			must.OK(t, err)
-			cost, err := losses.NewReconstruction().Costs(images, logits, false)
-			must.OK(t, err)
+			logits := must.Get(m.autoencoder.Decode(other, points))(t)
+			cost := must.Get(losses.NewReconstruction().Costs(images, logits, false))(t)
 			for row, c := range values(t, cost)[0] {
 				costs[row*4+k] = float64(c)
 			}
 		}
-		want, err := assign.Balanced(costs, 4, balance)
-		must.OK(t, err)
+		want := must.Get(assign.Balanced(costs, 4, balance))(t)
 		for row, k := range want {
 			if choice[row*4+k] != 1 {
 				t.Errorf("balance %v: image %d has the choice %v; want category %d", balance, row, choice[row*4:row*4+4], k)
@@ -183,11 +177,9 @@ func TestDiscreteCodes(t *testing.T) {
 		}
 		decoded := func(code ...float32) []float32 {
 			g := nn.NewGraph(m.Params())
-			in, err := g.Input("codes", 1, width)
-			must.OK(t, err)
+			in := must.Get(g.Input("codes", 1, width))(t)
 			copy(nn.Data(in), code)
-			out, err := m.(Decoder).Decode(g, in)
-			must.OK(t, err)
+			out := must.Get(m.(Decoder).Decode(g, in))(t)
 			return values(t, out)[0]
 		}
 		code := slices.Repeat([]float32{1}, width)
@@ -214,19 +206,15 @@ func TestDiscreteCodes(t *testing.T) {
 func TestCascadeCodes(t *testing.T) {
 	m := cascadeOf(t, &CascadeVAE{Latent: 2, Categories: 3, Phases: 15, Closed: 4})
 	g := nn.NewGraph(m.Params())
-	images, err := m.images(g, 7)
-	must.OK(t, err)
+	images := must.Get(m.images(g, 7))(t)
 	rng.New(5, "images").Normals(nn.Data(images))
-	codes, err := m.Encode(g, images)
-	must.OK(t, err)
+	codes := must.Get(m.Encode(g, images))(t)
 	mean, _, err := m.heads(g, images)
 	must.OK(t, err)
 	var all []*gorgonia.Node
 	for k := range 3 {
-		points, err := withCategory(mean, k, 3)
-		must.OK(t, err)
-		cost, err := m.costs(g, images, points)
-		must.OK(t, err)
+		points := must.Get(withCategory(mean, k, 3))(t)
+		cost := must.Get(m.costs(g, images, points))(t)
 		all = append(all, cost)
 	}
 	for _, open := range []float32{0, 1} {

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 	"github.com/unravel-ml/unravel/models/hierarchy/mimosa"
@@ -147,10 +148,7 @@ func (s *COFHAE) Effective() Settings {
 }
 
 func (s *COFHAE) explore(ctx context.Context, codes []float32, width int, say func(line string)) (*Learned, error) {
-	wide := make([]float64, len(codes))
-	for i, v := range codes {
-		wide[i] = float64(v)
-	}
+	wide := numeric.Convert[float64](codes)
 	last := ""
 	progress, timings := mimosa.Timed(func(stage string, _, _ int) {
 		if stage != last {

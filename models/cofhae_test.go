@@ -20,8 +20,7 @@ func hierarchical(t *testing.T, tau float64, h hierarchy.Hierarchy) Model {
 	t.Helper()
 	d := data(row, column)
 	d.Hierarchy = h
-	m := newModel(t, &COFHAE{Networks: small(16), Hierarchy: trueHierarchy, Tau: tau}, d, 3)
-	return m
+	return newModel(t, &COFHAE{Networks: small(16), Hierarchy: trueHierarchy, Tau: tau}, d, 3)
 }
 
 // With hard options, a program decodes the same image as Decode after Encode. Codes have the layout of the hierarchy.
@@ -31,10 +30,8 @@ func TestHierarchicalCodes(t *testing.T) {
 	g := nn.NewGraph(m.Params())
 	p := built(t, g, m, m.Objectives()[0], n, 1)
 	rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
-	codes, err := m.Encode(g, p.Outputs.Images)
-	must.OK(t, err)
-	decoded, err := m.(Decoder).Decode(g, codes)
-	must.OK(t, err)
+	codes := must.Get(m.Encode(g, p.Outputs.Images))(t)
+	decoded := must.Get(m.(Decoder).Decode(g, codes))(t)
 	v := values(t, codes, p.Outputs.Logits, decoded, p.Outputs.Active, p.Outputs.Sample)
 	for i, want := range v[1] {
 		if math.Abs(float64(v[2][i]-want)) > 1e-6 {
@@ -72,8 +69,7 @@ func TestSoftOptions(t *testing.T) {
 	rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
 	free, _, err := m.(*cofhae).heads(g, p.Outputs.Images)
 	must.OK(t, err)
-	codes, err := m.Encode(g, p.Outputs.Images)
-	must.OK(t, err)
+	codes := must.Get(m.Encode(g, p.Outputs.Images))(t)
 	v := values(t, p.Outputs.Options, p.Outputs.Sample, free, codes)
 	for i := range n { // codes for metrics have hard options at any tau
 		if a := v[3][7*i]; a != 1 && a != 2 {

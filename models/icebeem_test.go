@@ -105,8 +105,7 @@ func TestScoreMatchingSlopes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m, err := energyOf(t, "{width: 4, encoder: "+encoder+"}").New(Data{Height: 16, Width: 16, Channels: 1, Factors: []factor.Factor{row, column}}, 1)
 			must.OK(t, err)
-			p, err := match(m, 6, 0.5, nil)
-			must.OK(t, err)
+			p := must.Get(match(m, 6, 0.5, nil))(t)
 			p.fill("slopes")
 			for _, n := range m.Params().Names() { // with larger energies, their part of the loss exceeds rounding errors
 				for i := range m.Params().Get(n).Float32s() {
@@ -151,10 +150,8 @@ func TestScoreMatchingSlopes(t *testing.T) {
 // At the start the energy hardly depends on the image, and the loss is half the mean squared noise: sigma^2 HWC/2.
 func TestScoreMatchingStart(t *testing.T) {
 	for channels, want := range map[int]float64{1: 0.2048, 3: 0.6144} {
-		m, err := NewICEBeeM().New(Data{Height: 64, Width: 64, Channels: channels}, 1)
-		must.OK(t, err)
-		p, err := match(m, 8, 0.01, nil)
-		must.OK(t, err)
+		m := must.Get(NewICEBeeM().New(Data{Height: 64, Width: 64, Channels: channels}, 1))(t)
+		p := must.Get(match(m, 8, 0.01, nil))(t)
 		p.fill("start")
 		if value, _ := p.run(t); math.Abs(value-want) > 0.03*want {
 			t.Errorf("%d channels: the loss starts at %v; want about %v", channels, value, want)
@@ -170,8 +167,7 @@ func TestConditions(t *testing.T) {
 	m := newModel(t, s, data(factors...), 1)
 	at := func(n int, labels ...float32) (value float64, table []float32, p *matched) {
 		t.Helper()
-		p, err := match(m, n, 0.5, factors)
-		must.OK(t, err)
+		p = must.Get(match(m, n, 0.5, factors))(t)
 		copy(nn.Data(p.labels), labels)
 		p.fill("conditions")
 		value, grads := p.run(t)

@@ -30,11 +30,8 @@ func TestDecodesTransported(t *testing.T) {
 		rng.New(uint64(i), "noise").Normals(nn.Data(n))
 	}
 	decoded := func(part func(losses.Transport) *gorgonia.Node) *gorgonia.Node {
-		z, err := graph.ConcatColumns(part(p.Outputs.Transports[0]), part(p.Outputs.Transports[1]))
-		must.OK(t, err)
-		logits, err := m.(Decoder).Decode(g, z)
-		must.OK(t, err)
-		return logits
+		z := must.Get(graph.ConcatColumns(part(p.Outputs.Transports[0]), part(p.Outputs.Transports[1])))(t)
+		return must.Get(m.(Decoder).Decode(g, z))(t)
 	}
 	v := values(t, p.Outputs.Logits, decoded(func(x losses.Transport) *gorgonia.Node { return x.Moved }),
 		decoded(func(x losses.Transport) *gorgonia.Node { return x.Points }))
@@ -49,10 +46,8 @@ func TestStopGradient(t *testing.T) {
 		m := newModel(t, &LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere()), StopGradient: stop}, data(row), 3)
 		g := nn.NewGraph(m.Params())
 		p := built(t, g, m, Objective{Name: "supervised", Labelled: true}, 4, 2)
-		loss, err := losses.BernoulliReconstruction(p.Outputs.Images, p.Outputs.Logits)
-		must.OK(t, err)
-		weight, err := g.Param("encoder/dense1/weight", tensor.Shape{64, 16}, nn.Zeros)
-		must.OK(t, err)
+		loss := must.Get(losses.BernoulliReconstruction(p.Outputs.Images, p.Outputs.Logits))(t)
+		weight := must.Get(g.Param("encoder/dense1/weight", tensor.Shape{64, 16}, nn.Zeros))(t)
 		if _, err := gorgonia.Grad(loss, weight); (err != nil) != stop {
 			t.Errorf("stop_gradient %v: gradient of the encoder's weight: %v", stop, err)
 		}
@@ -68,8 +63,7 @@ func TestLSBDOfMoves(t *testing.T) {
 	if got := [2]int{p.Transformations[0].Columns[0], p.Transformations[1].Columns[0]}; got != [2]int{0, 2} {
 		t.Errorf("circles follow factors %v, want row (0) and column (2)", got)
 	}
-	loss, err := losses.LSBD(p.Outputs.Transports[0].Points, p.Outputs.Transports[0].Moved)
-	must.OK(t, err)
+	loss := must.Get(losses.LSBD(p.Outputs.Transports[0].Points, p.Outputs.Transports[0].Moved))(t)
 	images := nn.Data(p.Outputs.Images)
 	for i := range images {
 		images[i] = float32(i%64) / 64
@@ -111,8 +105,7 @@ func TestLSBDTurns(t *testing.T) {
 		if c.data.Rotations > 0 {
 			spaces = latent.Of(c.space, latent.NewSphere())
 		}
-		m, err := (&LSBDVAE{Networks: small(16), Latent: spaces}).New(c.data, 3)
-		must.OK(t, err)
+		m := must.Get((&LSBDVAE{Networks: small(16), Latent: spaces}).New(c.data, 3))(t)
 		g := nn.NewGraph(m.Params())
 		p := built(t, g, m, Objective{Name: "supervised", Labelled: true}, 2, 2)
 		moves := nn.Data(p.Transformations[0].Node)
@@ -264,8 +257,7 @@ func TestLSBDOfGroups(t *testing.T) {
 		m := newModel(t, &LSBDVAE{Networks: small(16), Latent: latent.Of(latent.NewSphere(), &latent.Euclidean{Dim: 2})}, data(row, object), 3)
 		g := nn.NewGraph(m.Params())
 		p := built(t, g, m, Objective{Name: "supervised", Labelled: true}, 2*n, n) // two groups of M
-		loss, err := losses.LSBD(p.Outputs.Transports[0].Points, p.Outputs.Transports[0].Moved)
-		must.OK(t, err)
+		loss := must.Get(losses.LSBD(p.Outputs.Transports[0].Points, p.Outputs.Transports[0].Moved))(t)
 		images := nn.Data(p.Outputs.Images)
 		for i := range images {
 			images[i] = float32(i%64) / 64

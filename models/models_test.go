@@ -36,24 +36,19 @@ func data(factors ...factor.Factor) Data {
 // newModel makes a model, and fails the test if there is an error.
 func newModel(t testing.TB, s Settings, d Data, seed uint64) Model {
 	t.Helper()
-	m, err := s.New(d, seed)
-	must.OK(t, err)
-	return m
+	return must.Get(s.New(d, seed))(t)
 }
 
 // built builds a program in a graph of the model's parameters.
 func built(t testing.TB, g *nn.Graph, m Model, o Objective, n, group int) *Program {
 	t.Helper()
-	p, err := m.Build(g, o, n, group)
-	must.OK(t, err)
-	return p
+	return must.Get(m.Build(g, o, n, group))(t)
 }
 
 // values runs nodes of one graph and copies their values.
 func values(t *testing.T, nodes ...*gorgonia.Node) [][]float32 {
 	t.Helper()
-	m, err := machine.New(nodes[0].Graph(), nodes...)
-	must.OK(t, err)
+	m := must.Get(machine.New(nodes[0].Graph(), nodes...))(t)
 	must.OK(t, m.RunAll())
 	var all [][]float32
 	for _, n := range nodes {
@@ -145,10 +140,8 @@ func checkObjective(t *testing.T, m Model, o Objective, width int) {
 func checkCodes(t *testing.T, m Model, p *Program) {
 	t.Helper()
 	g := nn.NewGraph(m.Params())
-	images, err := g.Input("images", p.Outputs.Images.Shape()...)
-	must.OK(t, err)
-	codes, err := m.Encode(g, images)
-	must.OK(t, err)
+	images := must.Get(g.Input("images", p.Outputs.Images.Shape()...))(t)
+	codes := must.Get(m.Encode(g, images))(t)
 	stream := rng.New(1, "test")
 	stream.Normals(nn.Data(images))
 	copy(nn.Data(p.Outputs.Images), nn.Data(images))
@@ -170,11 +163,9 @@ func TestEncodeIsDeterministic(t *testing.T) {
 	var codes [2][]float32
 	for i := range codes {
 		g := nn.NewGraph(m.Params())
-		images, err := g.Input("images", 5, 8, 8, 1)
-		must.OK(t, err)
+		images := must.Get(g.Input("images", 5, 8, 8, 1))(t)
 		rng.New(1, "images").Normals(nn.Data(images))
-		z, err := m.Encode(g, images)
-		must.OK(t, err)
+		z := must.Get(m.Encode(g, images))(t)
 		codes[i] = values(t, z)[0]
 	}
 	width := len(codes[0]) / 5
@@ -208,10 +199,8 @@ func TestVAESample(t *testing.T) {
 	rng.New(1, "images").Normals(nn.Data(p.Outputs.Images))
 	noise := nn.Data(p.Noise[0])
 	rng.New(1, "noise").Normals(noise)
-	codes, err := g.Input("codes", 4, 3)
-	must.OK(t, err)
-	decoded, err := m.(Decoder).Decode(g, codes)
-	must.OK(t, err)
+	codes := must.Get(g.Input("codes", 4, 3))(t)
+	decoded := must.Get(m.(Decoder).Decode(g, codes))(t)
 	q := p.Outputs.Posteriors[0].(gaussian)
 	v := values(t, q.mean, q.logVariance)
 	for i := range noise {

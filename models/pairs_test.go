@@ -14,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
 )
@@ -40,14 +41,11 @@ func masksOf(t *testing.T, r mergeRule, rows ...[]float32) []float32 {
 	t.Helper()
 	d := len(rows[0])
 	g := nn.NewGraph(nn.NewParams(1))
-	mu, err := g.Input("mu", 2, d)
-	must.OK(t, err)
-	l, err := g.Input("log variance", 2, d)
-	must.OK(t, err)
+	mu := must.Get(g.Input("mu", 2, d))(t)
+	l := must.Get(g.Input("log variance", 2, d))(t)
 	copy(nn.Data(mu), slices.Concat(rows[0], rows[1]))
 	copy(nn.Data(l), slices.Concat(rows[2], rows[3]))
-	mask, err := pairMask(mu, l, r)
-	must.OK(t, err)
+	mask := must.Get(pairMask(mu, l, r))(t)
 	v := values(t, mask)[0]
 	if !slices.Equal(v[:d], v[d:]) {
 		t.Errorf("the rows of a pair have the masks %v", v)
@@ -130,11 +128,7 @@ func checkGolden(t *testing.T, name string, dt tensor.Dtype, in *pairGolden, r m
 	input := func(name string, values []float64) *gorgonia.Node {
 		backing := tensor.WithBacking(slices.Clone(values))
 		if dt == tensor.Float32 {
-			single := make([]float32, len(values))
-			for i, v := range values {
-				single[i] = float32(v)
-			}
-			backing = tensor.WithBacking(single)
+			backing = tensor.WithBacking(numeric.Convert[float32](values))
 		}
 		return gorgonia.NewMatrix(g, dt, gorgonia.WithShape(rows, d), gorgonia.WithName(name), gorgonia.WithValue(tensor.New(tensor.WithShape(rows, d), backing)))
 	}
@@ -146,8 +140,7 @@ func checkGolden(t *testing.T, name string, dt tensor.Dtype, in *pairGolden, r m
 	linear := node(gorgonia.Mean(node(gorgonia.Sum(node(gorgonia.HadamardProd(input("c", in.C), z)), 1))))
 	kl := node(losses.KLGaussianLogVariance(mean, logVariance))
 	total := node(gorgonia.Add(kl, linear))
-	grads, err := gorgonia.Grad(total, mu, l)
-	must.OK(t, err)
+	grads := must.Get(gorgonia.Grad(total, mu, l))(t)
 	vm := gorgonia.NewTapeMachine(g)
 	defer vm.Close()
 	must.OK(t, vm.RunAll())
@@ -194,11 +187,7 @@ func elementsOf(n *gorgonia.Node) []float64 {
 	case []float64:
 		return x
 	case []float32:
-		list := make([]float64, len(x))
-		for i, v := range x {
-			list[i] = float64(v)
-		}
-		return list
+		return numeric.Convert[float64](x)
 	}
 	return nil
 }
@@ -220,8 +209,7 @@ func runPairs(t *testing.T, m Model, labelled bool, images, noise []float32) pai
 	node := gradcheck.Must(t)
 	total := node(gorgonia.Add(node(losses.BernoulliReconstruction(p.Outputs.Images, p.Outputs.Logits)), node(p.Outputs.Posteriors[0].KL())))
 	_, learnables := g.Reached(total)
-	grads, err := gorgonia.Grad(total, learnables...)
-	must.OK(t, err)
+	grads := must.Get(gorgonia.Grad(total, learnables...))(t)
 	v := values(t, append([]*gorgonia.Node{total, p.Outputs.Codes, p.Outputs.LogVariance}, grads...)...)
 	return pairRun{v[0], v[1], v[2], v[3:]}
 }
@@ -255,8 +243,7 @@ func pairInputs(n int) (images, noise []float32) {
 
 func pairModel(t *testing.T, s Settings) Model {
 	t.Helper()
-	m := newModel(t, s, data(row, column), 1)
-	return m
+	return newModel(t, s, data(row, column), 1)
 }
 
 // TestPairsOfEqualImages checks that a pair of equal images has the loss of a VAE on the image, except with a product

@@ -169,8 +169,7 @@ func TestTwoViewErrors(t *testing.T) {
 // Defaults match the papers: group norm in BYOL, batch norm in the other models, 1000 columns.
 func TestTwoViewDefaults(t *testing.T) {
 	for name, norm := range map[string]string{"byol": nn.GroupNorm, "simsiam": nn.BatchNorm, "barlow-twins": nn.BatchNorm, "moco": nn.BatchNorm, "moco-v2": nn.BatchNorm} {
-		e, err := Registry.Lookup(name)
-		must.OK(t, err)
+		e := must.Get(Registry.Lookup(name))(t)
 		var choice nn.EncoderChoice
 		switch s := e.New().(type) {
 		case *BYOL:
@@ -213,8 +212,7 @@ func TestCodeViews(t *testing.T) {
 			for _, v := range p.Views {
 				stream.Normals(nn.Data(v))
 			}
-			machine, err := machine.New(p.Outputs.Codes.Graph(), p.Outputs.Codes)
-			must.OK(t, err)
+			machine := must.Get(machine.New(p.Outputs.Codes.Graph(), p.Outputs.Codes))(t)
 			must.OK(t, machine.RunAll())
 			codes[of] = slices.Clone(machine.Value(p.Outputs.Codes).Data().([]float32))
 			if rows := p.Outputs.Codes.Shape()[0]; p.Outputs.Rows != rows || p.Outputs.Sample != p.Outputs.Codes {

@@ -88,16 +88,14 @@ func TestWheel(t *testing.T) {
 func TestNotebooks(t *testing.T) {
 	long.Only(t)
 	python := interpreter(t, "numpy, torch, matplotlib, pandas, nbclient, ipykernel")
-	source, err := filepath.Abs(".")
-	must.OK(t, err)
+	source := must.Get(filepath.Abs("."))(t)
 	notebooks, err := filepath.Glob("examples/*.ipynb")
 	if err != nil || len(notebooks) == 0 {
 		t.Fatalf("%q, %v", notebooks, err)
 	}
 	env := []string{"UNRAVEL=" + program(t), "PYTHONPATH=" + source, "PYTHONDONTWRITEBYTECODE=1"}
 	for _, notebook := range notebooks {
-		path, err := filepath.Abs(notebook)
-		must.OK(t, err)
+		path := must.Get(filepath.Abs(notebook))(t)
 		command(t, t.TempDir(), env, python, "-c", "import nbclient, nbformat, sys; "+
 			"nbclient.NotebookClient(nbformat.read(sys.argv[1], 4), timeout=300, kernel_name='python3').execute()", path)
 	}

@@ -74,11 +74,9 @@ func TestWalkingMistakes(t *testing.T) {
 // plane. The default test takes two seeds, and -long five.
 func TestGridWorld(t *testing.T) {
 	long.NotShort(t)
-	source, err := configs.Read("quessard/grid")
-	must.OK(t, err)
+	source := must.Get(configs.Read("quessard/grid"))(t)
 	for _, seed := range long.Sample([]int{0, 1, 2, 3, 4}, 2) {
-		c, err := Load("grid.yaml", source, fmt.Sprint("seed=", seed), "train.figures=false")
-		must.OK(t, err)
+		c := must.Get(Load("grid.yaml", source, fmt.Sprint("seed=", seed), "train.figures=false"))(t)
 		r := trainIn(t, t.TempDir(), c, false)
 		if got := r.Metrics[0].Value; !(got < 0.01) {
 			t.Errorf("seed %d: D_LSBD is %v, want less than 0.01", seed, got)

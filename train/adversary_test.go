@@ -27,9 +27,7 @@ train: {epochs: 3, batch: 100, figures: false}
 
 func judgedConfig(t *testing.T, overrides ...string) Config {
 	t.Helper()
-	c, err := Load("judged.yaml", []byte(judged), overrides...)
-	must.OK(t, err)
-	return c
+	return must.Get(Load("judged.yaml", []byte(judged), overrides...))(t)
 }
 
 // TestJudges stops a run with a discriminator at any step and resumes it on any number of threads. The run ends with

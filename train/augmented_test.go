@@ -24,9 +24,7 @@ metrics: [mig]
 
 func loadViews(t testing.TB, overrides ...string) Config {
 	t.Helper()
-	c, err := Load("views.yaml", []byte(viewsConfig), overrides...)
-	must.OK(t, err)
-	return c
+	return must.Get(Load("views.yaml", []byte(viewsConfig), overrides...))(t)
 }
 
 // A model of images trains on single views. Metrics use images without views.
@@ -72,9 +70,7 @@ func TestViewsNormalise(t *testing.T) {
 	must.OK(t, err)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	list := all(e.Data)
-	if _, err := e.Coder.Encode(t.Context(), e.Data, list[:5]); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(e.Coder.Encode(t.Context(), e.Data, list[:5]))(t)
 	image := make([]float32, 16*16)
 	e.Data.Image(4, image)
 	for i, v := range image {
@@ -93,10 +89,8 @@ func TestNoEpochs(t *testing.T) {
 	if r.Epochs != 0 || r.Steps != 0 || len(r.Metrics) != 1 {
 		t.Errorf("%+v", r)
 	}
-	e, err := NewExperiment(c)
-	must.OK(t, err)
-	codes, err := e.Codes(t.Context())
-	must.OK(t, err)
+	e := must.Get(NewExperiment(c))(t)
+	codes := must.Get(e.Codes(t.Context()))(t)
 	want, err := e.Evaluate(t.Context(), codes, c.Metrics.Final)
 	if err != nil || want[0].Value != r.Metrics[0].Value {
 		t.Errorf("%v, %v; want %v", r.Metrics, err, want)

@@ -32,8 +32,7 @@ func loadFile(dir, name string, overrides ...string) (Config, error) {
 
 // TestBase compares a config with a base with the base and equal overrides.
 func TestBase(t *testing.T) {
-	quickstart, err := configs.Read(configs.Quickstart)
-	must.OK(t, err)
+	quickstart := must.Get(configs.Read(configs.Quickstart))(t)
 	for _, c := range []struct {
 		name, child string
 		arguments   []string
@@ -64,10 +63,8 @@ func TestBase(t *testing.T) {
 				"measured.yaml": "base: quickstart\nmetrics: {every: 2}\n",
 				"stopping.yaml": "base: quickstart\ntrain: {stop: {loss: loss, patience: 3}}\n",
 			})
-			got, err := loadFile(dir, "child.yaml", c.arguments...)
-			must.OK(t, err)
-			want, err := Load("quickstart.yaml", quickstart, c.overrides...)
-			must.OK(t, err)
+			got := must.Get(loadFile(dir, "child.yaml", c.arguments...))(t)
+			want := must.Get(Load("quickstart.yaml", quickstart, c.overrides...))(t)
 			a, errA := got.Encode()
 			b, errB := want.Encode()
 			if errA != nil || errB != nil || string(a) != string(b) {

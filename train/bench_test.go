@@ -17,8 +17,7 @@ func BenchmarkMeasure(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			e, t := loopOfConfig(b, name, "metrics.during=fast", "train.epochs=1000000")
 			defer t.Close()
-			w, err := newMonitor(e, t.EpochImages())
-			must.OK(b, err)
+			w := must.Get(newMonitor(e, t.EpochImages()))(b)
 			ctx := context.Background()
 			var training, measuring time.Duration
 			round := func() {
@@ -50,13 +49,9 @@ func BenchmarkMeasure(b *testing.B) {
 // loopOfConfig builds the experiment and the loop of an embedded config.
 func loopOfConfig(b *testing.B, name string, overrides ...string) (*Experiment, *engine.Loop) {
 	b.Helper()
-	source, err := configs.Read(name)
-	must.OK(b, err)
-	c, err := Load(name, source, overrides...)
-	must.OK(b, err)
-	e, err := NewExperiment(c)
-	must.OK(b, err)
-	t, err := e.Loop()
-	must.OK(b, err)
+	source := must.Get(configs.Read(name))(b)
+	c := must.Get(Load(name, source, overrides...))(b)
+	e := must.Get(NewExperiment(c))(b)
+	t := must.Get(e.Loop())(b)
 	return e, t
 }

@@ -26,8 +26,7 @@ func events(t testing.TB, dir string) (list []*tfevents.Event) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("files of events: %v, %v", files, err)
 	}
-	f, err := os.Open(files[0])
-	must.OK(t, err)
+	f := must.Get(os.Open(files[0]))(t)
 	defer f.Close()
 	for r := tfevents.NewReader(f); ; {
 		e, err := r.Next()
@@ -133,17 +132,10 @@ func TestBoardSession(t *testing.T) {
 		t.Errorf("%d events of settings, status %d", len(stepsOf(list, tfevents.SessionStartTag)), status())
 	}
 	at := slices.IndexFunc(list, func(e *tfevents.Event) bool { return e.Tag() == tfevents.SessionStartTag })
-	settings, err := watch.Settings(string(readRunFile(t, dir, "config.yaml")))
-	must.OK(t, err)
+	settings := must.Get(watch.Settings(string(must.Read(t, filepath.Join(dir, "config.yaml")))))(t)
 	if want := tfevents.SessionStart(settings, list[0].Time()); !bytes.Equal(list[at].Values[0].Plugin.Content, want.Plugin.Content) {
 		t.Error("the settings are not those of the longer training")
 	}
-}
-
-func readRunFile(t *testing.T, dir, name string) []byte {
-	t.Helper()
-	text := must.Read(t, filepath.Join(dir, name))
-	return text
 }
 
 // Pictures of evaluations change no bits of training.
@@ -152,9 +144,7 @@ func TestBoardBits(t *testing.T) {
 	dir := t.TempDir()
 	a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
 	for at, figures := range map[string]string{a: "train.figures=true", b: "train.figures=false"} {
-		if _, err := Run(context.Background(), load(t, "metrics.every=1", figures), Options{Dir: at}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(Run(context.Background(), load(t, "metrics.every=1", figures), Options{Dir: at}))(t)
 	}
 	sameBits(t, "with pictures", bits(t, a), bits(t, b))
 }

@@ -56,8 +56,6 @@ func (c *Coder) UseDevice(name engine.Device) error {
 	return c.decoder.Use(d)
 }
 
-func (c *Coder) bytes() float64 { return c.encoder.Bytes() + c.decoder.Bytes() }
-
 // Width returns the number of columns of a code.
 func (c *Coder) Width() int { return c.width }
 

@@ -16,8 +16,7 @@ import (
 // Goroutines that share a Coder get the same results as alone.
 func TestCoderIsShared(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	e, err := NewExperiment(load(t))
-	must.OK(t, err)
+	e := must.Get(NewExperiment(load(t)))(t)
 	compute := func(images []int) (codes, decoded []float32) {
 		codes, err := e.Coder.Encode(t.Context(), e.Data, images)
 		if err == nil {
@@ -51,14 +50,8 @@ func TestCoderIsShared(t *testing.T) {
 
 // A coder refuses images and codes that do not fit.
 func TestCoderErrors(t *testing.T) {
-	e, err := NewExperiment(load(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	small, err := (&drawn.Square{Size: 8, Side: 2, Step: 1}).Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(NewExperiment(load(t)))(t)
+	small := must.Get((&drawn.Square{Size: 8, Side: 2, Step: 1}).Build(0))(t)
 	encode := func(ctx context.Context, d datasets.Dataset, images ...int) func() ([]float32, error) {
 		return func() ([]float32, error) { return e.Coder.Encode(ctx, d, images) }
 	}

@@ -91,8 +91,7 @@ func TestMostMeasured(t *testing.T) {
 func TestKeptImages(t *testing.T) {
 	var of [2]*Experiment
 	for seed := range of {
-		e, err := NewExperiment(unmeasured(t, fmt.Sprint("seed=", seed)))
-		must.OK(t, err)
+		e := must.Get(NewExperiment(unmeasured(t, fmt.Sprint("seed=", seed))))(t)
 		of[seed] = e.encoded()
 	}
 	chosen := regexp.MustCompile(`\[(\d+ ){99,}\d+\]`) // numbers of the images
@@ -134,8 +133,7 @@ func TestEncodeConfig(t *testing.T) {
 		if c.Metrics.Encode != want {
 			t.Errorf("%s is %d, want %d", text, c.Metrics.Encode, want)
 		}
-		again, err := c.Encode()
-		must.OK(t, err)
+		again := must.Get(c.Encode())(t)
 		if d, err := Load("again.yaml", again); err != nil || d.Metrics.Encode != want {
 			t.Errorf("%s is %d when read again, %v", text, d.Metrics.Encode, err)
 		}

@@ -37,9 +37,7 @@ metrics: [r4c, med]
 
 func sticksConfig(t testing.TB, overrides ...string) Config {
 	t.Helper()
-	c, err := Load("sticks.yaml", []byte(sticks), overrides...)
-	must.OK(t, err)
-	return c
+	return must.Get(Load("sticks.yaml", []byte(sticks), overrides...))(t)
 }
 
 // A run of COFHAE, stopped anywhere and resumed on any number of threads, ends with the bits of an uninterrupted run.
@@ -60,8 +58,7 @@ func TestCOFHAE(t *testing.T) {
 	}
 	e, _, err := OpenExperiment(whole)
 	must.OK(t, err)
-	codes, err := e.Codes(context.Background())
-	must.OK(t, err)
+	codes := must.Get(e.Codes(context.Background()))(t)
 	in := e.Input(codes)
 	if in.Codes.Rows != 40 || len(e.HeldOut) != 40 || !in.Hierarchy.Equal(in.TrueHierarchy) || len(in.Exact[1]) != 40 || in.Exact[0] != nil || len(in.Paths) != 40 {
 		t.Errorf("metrics see %d rows, %+v", in.Codes.Rows, in)
@@ -110,9 +107,7 @@ func TestFitJudge(t *testing.T) {
 // Settings of MIMOSA affect a run's hash only if the hierarchy is learned.
 func TestCOFHAEHash(t *testing.T) {
 	hash := func(overrides ...string) string {
-		h, err := sticksConfig(t, overrides...).Hash()
-		must.OK(t, err)
-		return h
+		return must.Get(sticksConfig(t, overrides...).Hash())(t)
 	}
 	for hierarchy, same := range map[string]bool{"truth": true, "tree.json": true, "mimosa": false} {
 		key := "model.cofhae.hierarchy=" + hierarchy
@@ -191,8 +186,7 @@ func TestLearnedHierarchy(t *testing.T) {
 // checkTimings checks that the record of a run has the time of each step of both stages.
 func checkTimings(t *testing.T, dir string) {
 	t.Helper()
-	r, err := rundir.ReadRecord(dir)
-	must.OK(t, err)
+	r := must.Get(rundir.ReadRecord(dir))(t)
 	var names []string
 	for _, timing := range r.Timings {
 		names = append(names, timing.Name)
@@ -237,10 +231,8 @@ func TestComponentsFigure(t *testing.T) {
 // checkExplored compares a run's report on the components of its learned hierarchy with a count by hand.
 func checkExplored(t *testing.T, e *Experiment) {
 	t.Helper()
-	codes, err := e.Codes(t.Context())
-	must.OK(t, err)
-	results, err := e.Evaluate(t.Context(), codes, e.Final())
-	must.OK(t, err)
+	codes := must.Get(e.Codes(t.Context()))(t)
+	results := must.Get(e.Evaluate(t.Context(), codes, e.Final()))(t)
 	got := map[string]float64{}
 	for _, r := range results {
 		got[r.Name] = r.Value
@@ -283,14 +275,12 @@ func TestFlatHierarchy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	must.OK(t, os.MkdirAll(filepath.Join(dir, "mimosa"), 0o777))
 	c := sticksConfig(t, "supervision=none", "model.cofhae.hierarchy=mimosa", "metrics=[h-error]")
-	text, err := c.Encode()
-	must.OK(t, err)
+	text := must.Get(c.Encode())(t)
 	for name, content := range map[string][]byte{rundir.Config: text, "mimosa/hierarchy.json": []byte(`[{"type": "continuous"}, {"type": "continuous"}]`)} {
 		must.Write(t, filepath.Join(dir, name), content)
 	}
 	var log bytes.Buffer
-	r, err := Run(t.Context(), c, Options{Dir: dir, Resume: true, Log: plain.Logger(&log)})
-	must.OK(t, err)
+	r := must.Get(Run(t.Context(), c, Options{Dir: dir, Resume: true, Log: plain.Logger(&log)}))(t)
 	parts := r.Losses["unsupervised"]
 	if v, ok := parts["assignment"]; !ok || v != 0 || !(parts["reconstruction"] > 0) {
 		t.Errorf("losses %v, want assignment 0", parts)
@@ -328,10 +318,8 @@ func TestHoldOut(t *testing.T) {
 
 // The assignment error of chosen options, computed by hand for dimensions that may be inactive.
 func TestMisassigned(t *testing.T) {
-	e, err := NewExperiment(sticksConfig(t, "dataset.chopsticks.depth=3"))
-	must.OK(t, err)
-	codes, err := e.Codes(context.Background())
-	must.OK(t, err)
+	e := must.Get(NewExperiment(sticksConfig(t, "dataset.chopsticks.depth=3")))(t)
+	codes := must.Get(e.Codes(context.Background()))(t)
 	d := e.Data.(datasets.Hierarchical)
 	images, choice := e.Split.Unlabelled, make([]int, 2)
 	var sum float64

@@ -24,8 +24,7 @@ import (
 )
 
 func TestDefaults(t *testing.T) {
-	c, err := Load("least.yaml", []byte("dataset: square\nmodel: vae\nlosses: [reconstruction, kl]\n"))
-	must.OK(t, err)
+	c := must.Get(Load("least.yaml", []byte("dataset: square\nmodel: vae\nlosses: [reconstruction, kl]\n")))(t)
 	s := c.Train
 	if c.Name != "run" || c.Seed != 0 || c.Supervision.String() != "none" || c.Metrics.Final != nil {
 		t.Errorf("%+v", c)
@@ -116,12 +115,9 @@ func TestMistakes(t *testing.T) {
 // A run's folder stores the whole experiment. Resuming it, or reading it in another process, trains the same model.
 func TestStoredConfigs(t *testing.T) {
 	for _, name := range configs.Names() {
-		source, err := configs.Read(name)
-		must.OK(t, err)
-		c, err := Load(name, source)
-		must.OK(t, err)
-		text, err := c.Encode()
-		must.OK(t, err)
+		source := must.Get(configs.Read(name))(t)
+		c := must.Get(Load(name, source))(t)
+		text := must.Get(c.Encode())(t)
 		again, err := Load("stored", text)
 		again.source, c.source = nil, nil // their places differ
 		if err != nil || !reflect.DeepEqual(again, c) {
@@ -208,8 +204,7 @@ func TestNothingGiven(t *testing.T) {
 	_, planless := Planned(none, load(t))
 	_, hasty := Rehearse(none, load(t), false)
 	_, blank := NewCoder(nil, models.Data{})
-	e, err := NewExperiment(load(t))
-	must.OK(t, err)
+	e := must.Get(NewExperiment(load(t)))(t)
 	_, unmeasured := e.Evaluate(none, matrix.Matrix{Rows: e.Data.Len(), Cols: 1, Data: make([]float64, e.Data.Len())}, nil)
 	if n := e.Some(-1).Data.Len(); n != e.Data.Len() || len(SampledImages(3, 5, 0)) != 3 {
 		t.Errorf("%d of %d images", n, e.Data.Len())

@@ -13,9 +13,7 @@ import (
 // Configs without the key and configs with the CPU are equal.
 func TestDeviceKey(t *testing.T) {
 	hash := func(overrides ...string) string {
-		h, err := load(t, overrides...).Hash()
-		must.OK(t, err)
-		return h
+		return must.Get(load(t, overrides...).Hash())(t)
 	}
 	if hash() != hash("train.device=cpu") || hash() == hash("train.device=gpu") || hash("train.device=gpu") == hash("train.device=gpu:1") {
 		t.Errorf("hashes %s without a device, %s with the CPU, %s and %s with GPUs", hash(), hash("train.device=cpu"), hash("train.device=gpu"), hash("train.device=gpu:1"))

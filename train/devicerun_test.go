@@ -39,8 +39,7 @@ func TestDeviceRun(t *testing.T) {
 	sameBits(t, parts, bits(t, parts), bits(t, whole))
 	trainIn(t, mixed, load(t), true)
 	for at, want := range map[string]string{whole: "", mixed: "train.device was gpu, and is cpu now"} {
-		r, err := rundir.ReadRecord(at)
-		must.OK(t, err)
+		r := must.Get(rundir.ReadRecord(at))(t)
 		if other := r.History.Other(); !strings.Contains(other, want) || want == "" && other != "" {
 			t.Errorf("%s: the history says %q, want %q", at, other, want)
 		}
@@ -50,11 +49,9 @@ func TestDeviceRun(t *testing.T) {
 	}
 	e, _, err := OpenExperiment(whole)
 	must.OK(t, err)
-	want, err := e.Codes(context.Background())
-	must.OK(t, err)
+	want := must.Get(e.Codes(context.Background()))(t)
 	must.OK(t, e.Coder.UseDevice("gpu"))
-	got, err := e.Codes(context.Background())
-	must.OK(t, err)
+	got := must.Get(e.Codes(context.Background()))(t)
 	for i, w := range want.Data {
 		if math.Abs(got.Data[i]-w) > 1e-4 {
 			t.Fatalf("element %d of the codes: %v on the GPU, %v on the CPU", i, got.Data[i], w)

@@ -55,7 +55,7 @@ func TestDiscreteResumed(t *testing.T) {
 // not all get one category.
 func TestJointVAEChooses(t *testing.T) {
 	long.NotShort(t)
-	c, err := Load("chooses.yaml", []byte(`name: chooses
+	c := must.Get(Load("chooses.yaml", []byte(`name: chooses
 dataset: {sprites: {size: 16, positions: 1, orientations: 1, scales: 1}}
 model: {joint-vae: {latent: 1, categorical: [3], encoder: {mlp: {hidden: [32]}}}}
 losses:
@@ -64,12 +64,10 @@ losses:
   - kl: {spaces: categorical, weight: 5, capacity: {from: 0, to: 1.1, steps: 4000}}
 train: {epochs: 4000, batch: 32, figures: false, optimizer: {adam: {lr: 5.0e-4}}}
 metrics: [r4]
-`))
-	must.OK(t, err)
+`)))(t)
 	dir := t.TempDir()
 	trainIn(t, dir, c, false)
-	codes, err := npy.ReadFile[float32](filepath.Join(dir, rundir.CodesFile))
-	must.OK(t, err)
+	codes := must.Get(npy.ReadFile[float32](filepath.Join(dir, rundir.CodesFile)))(t)
 	chosen := map[float32]bool{}
 	for i := 0; i < len(codes.Data); i += codes.Shape[1] {
 		chosen[codes.Data[i]] = true

@@ -38,12 +38,9 @@ func openServed(t testing.TB, c Config) (e *Encoder, pixels, codes []float32, n 
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "run")
 	trainIn(t, dir, c, false)
-	e, err := OpenEncoder(dir)
-	must.OK(t, err)
-	f, err := npy.ReadFile[float32](filepath.Join(dir, rundir.CodesFile))
-	must.OK(t, err)
-	d, err := c.Dataset.Build(c.Seed)
-	must.OK(t, err)
+	e = must.Get(OpenEncoder(dir))(t)
+	f := must.Get(npy.ReadFile[float32](filepath.Join(dir, rundir.CodesFile)))(t)
+	d := must.Get(c.Dataset.Build(c.Seed))(t)
 	h, w, k := e.ImageShape()
 	n = d.Len()
 	pixels = make([]float32, n*h*w*k)
@@ -63,8 +60,7 @@ func TestEncoder(t *testing.T) {
 			size, stream := len(pixels)/n, rng.New(1, "batches")
 			for at := 0; at < n; {
 				count := min(n-at, []int{1, 2, 5, 8, 13, 64, 65, 129}[stream.IntN(8)])
-				got, err := e.Encode(pixels[at*size:(at+count)*size], count)
-				must.OK(t, err)
+				got := must.Get(e.Encode(pixels[at*size:(at+count)*size], count))(t)
 				if want := codes[at*e.Width() : (at+count)*e.Width()]; !slices.Equal(got, want) {
 					t.Fatalf("%d images from %d on have the codes %v, want %v", count, at, got, want)
 				}
@@ -73,8 +69,7 @@ func TestEncoder(t *testing.T) {
 			if !e.Decodes() {
 				return
 			}
-			whole, err := e.Decode(codes[:40*e.Width()], 40)
-			must.OK(t, err)
+			whole := must.Get(e.Decode(codes[:40*e.Width()], 40))(t)
 			for i := range 40 {
 				one, err := e.Decode(codes[i*e.Width():(i+1)*e.Width()], 1)
 				if err != nil || !slices.Equal(one, whole[i*size:(i+1)*size]) {
@@ -89,8 +84,7 @@ func TestEncoder(t *testing.T) {
 func TestEncoderMistakes(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	trainIn(t, dir, load(t, "train.epochs=1"), false)
-	e, err := OpenEncoder(dir)
-	must.OK(t, err)
+	e := must.Get(OpenEncoder(dir))(t)
 	if h, w, c := e.ImageShape(); h != 16 || w != 16 || c != 1 || e.Width() != 4 {
 		t.Errorf("images of %d x %d x %d, codes of %d columns", h, w, c, e.Width())
 	}

@@ -24,9 +24,7 @@ train: {epochs: 2, batch: 64, figures: false}
 func TestEnergyResumes(t *testing.T) {
 	long.NotShort(t)
 	load := func(overrides ...string) Config {
-		c, err := Load("energy.yaml", []byte(energy), overrides...)
-		must.OK(t, err)
-		return c
+		return must.Get(Load("energy.yaml", []byte(energy), overrides...))(t)
 	}
 	whole, dir, without := t.TempDir(), t.TempDir(), t.TempDir()
 	trainIn(t, whole, load(), false)

@@ -38,12 +38,9 @@ var played = map[string]struct {
 // playedExperiment builds an experiment with decoder weights as large as after training.
 func playedExperiment(t testing.TB, name string, overrides ...string) *Experiment {
 	t.Helper()
-	text, err := configs.Read(name)
-	must.OK(t, err)
-	c, err := Load(name, text, overrides...)
-	must.OK(t, err)
-	e, err := NewExperiment(c)
-	must.OK(t, err)
+	text := must.Get(configs.Read(name))(t)
+	c := must.Get(Load(name, text, overrides...))(t)
+	e := must.Get(NewExperiment(c))(t)
 	for _, name := range e.Model.Params().Names() {
 		times := float32(1)
 		switch {
@@ -63,11 +60,9 @@ func playedExperiment(t testing.TB, name string, overrides ...string) *Experimen
 // opened writes the page of an experiment and opens it.
 func opened(t testing.TB, b *browser.Browser, e *Experiment) *browser.Page {
 	t.Helper()
-	x, err := e.exploreSome(context.Background(), 150)
-	must.OK(t, err)
+	x := must.Get(e.exploreSome(context.Background(), 150))(t)
 	path := filepath.Join(t.TempDir(), "report.html")
-	f, err := os.Create(path)
-	must.OK(t, err)
+	f := must.Get(os.Create(path))(t)
 	defer f.Close()
 	must.OK(t, report.WritePage(f, report.Page{Title: e.Config.Name, Explore: x}))
 	p := b.Page(browser.File(path))
@@ -89,8 +84,7 @@ func shows(t testing.TB, p *browser.Page, e *Experiment, after string) []int {
 	p.Eval(widget+".code", &code)
 	var got []int
 	p.Eval(`(() => { const c = document.querySelector(".explore-picture"); return Array.from(c.getContext("2d").getImageData(0, 0, c.width, c.height).data); })()`, &got)
-	want, err := e.Coder.Decode(code)
-	must.OK(t, err)
+	want := must.Get(e.Coder.Decode(code))(t)
 	h, w, c := e.Data.ImageShape()
 	if len(got) != 4*h*w {
 		t.Fatalf("a picture of %d numbers; want %d", len(got), 4*h*w)

@@ -43,8 +43,7 @@ func near(a, b []float64) bool {
 // A choice opens the dimensions of its option, with values from decode.Codes. Curves are drawn.
 func TestExploreOptions(t *testing.T) {
 	e := playedExperiment(t, "cofhae/chopsticks", "dataset={chopsticks: {variant: both, depth: 2, samples: 400}}", "metrics=[]")
-	x, err := e.exploreSome(context.Background(), 150)
-	must.OK(t, err)
+	x := must.Get(e.exploreSome(context.Background(), 150))(t)
 	known := slices.Concat(numbers(x.Known), numbers(x.Starts.Codes))
 	codes := &decode.Codes{Spaces: e.Model.Spaces(), Hierarchy: models.HierarchyOf(e.Model), Known: matrix.Matrix{Rows: len(known) / x.Columns, Cols: x.Columns, Data: known}}
 	p := opened(t, browser.Open(t), e)
@@ -134,8 +133,7 @@ func TestExploreUpdate(t *testing.T) {
 			slices.Reverse(values)
 		}
 	}
-	learned, err := e.exploreSome(context.Background(), 150)
-	must.OK(t, err)
+	learned := must.Get(e.exploreSome(context.Background(), 150))(t)
 	text, err := json.Marshal(learned)
 	must.OK(t, err)
 	p.Eval(widget+".update("+string(text)+")", nil)

@@ -19,8 +19,7 @@ func drawnBy(t *testing.T, c Config) map[string][]byte {
 	t.Helper()
 	dir := t.TempDir()
 	trainIn(t, dir, c, false)
-	entries, err := os.ReadDir(filepath.Join(dir, rundir.FiguresDir))
-	must.OK(t, err)
+	entries := must.Get(os.ReadDir(filepath.Join(dir, rundir.FiguresDir)))(t)
 	files := map[string][]byte{}
 	for _, e := range entries {
 		text := must.Read(t, filepath.Join(dir, rundir.FiguresDir, e.Name()))

@@ -16,9 +16,7 @@ import (
 // rates tests the rates of the tiny experiment.
 func rates(t *testing.T, test RateTest, overrides ...string) *Rates {
 	t.Helper()
-	r, err := FindRate(context.Background(), load(t, overrides...), test)
-	must.OK(t, err)
-	return r
+	return must.Get(FindRate(context.Background(), load(t, overrides...), test))(t)
 }
 
 // Rates rise by a constant factor from the lowest to the highest, with or without a schedule in the config. Threads do

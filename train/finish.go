@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/train/internal/page"
@@ -13,11 +14,33 @@ import (
 
 // finish encodes and measures the data set or a sample, and draws the report. With keep, the result has the codes.
 func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) {
-	l := s.loop
 	s.experiment.Progress = NewActivity(s.console.Log, s.console.Terminal)
 	defer s.experiment.Progress.End()
-	l.Close()
+	s.loop.Close()
 	runtime.GC() // otherwise the programs stay in memory until the next collection
+	s.sayEnd()
+	codes, err := s.encode(ctx, r)
+	if err != nil {
+		return err
+	}
+	if keep && codes.Data != nil {
+		r.Codes = s.experiment.codesOf(codes)
+	}
+	if err := s.measure(ctx, codes, r); err != nil {
+		return err
+	}
+	if err := s.logs.Events.Flush(); err != nil || !s.experiment.Config.Train.Figures {
+		return err
+	}
+	drawn, err := s.draw(codes, r.Metrics)
+	if err != nil {
+		return err
+	}
+	return s.writeReport(ctx, codes, r, drawn)
+}
+
+// sayEnd reports collapsed codes, and the best epoch.
+func (s *session) sayEnd() {
 	if v := page.Spread(s.logs.Last); v != nil && *v < leastSpread {
 		s.console.Note("collapsed", fmt.Sprintf("the codes have collapsed: their spread was %.2g in the last epoch, "+
 			"where random codes have about 1", *v), "spread", *v)
@@ -26,13 +49,10 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 		s.console.Info("best", fmt.Sprintf("best %s: %.4g, after epoch %d, in %s", b.Metric, b.Value, b.Epoch, rundir.BestFile),
 			"metric", b.Metric, "value", b.Value, "epoch", b.Epoch)
 	}
-	codes, err := s.encode(ctx, r)
-	if err != nil {
-		return err
-	}
-	if keep && codes.Data != nil {
-		r.Codes = s.experiment.codesOf(codes)
-	}
+}
+
+// measure computes all final metrics, and stores them with the table of the log.
+func (s *session) measure(ctx context.Context, codes matrix.Matrix, r *Result) (err error) {
 	r.Metrics = []metrics.Result{}
 	if codes.Data != nil {
 		if r.Metrics, err = s.experiment.Evaluate(ctx, codes, s.experiment.Final()); err != nil {
@@ -48,7 +68,7 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 		return err
 	}
 	for _, results := range [][]metrics.Result{r.Metrics, averaged, others} {
-		if err := s.logs.Metrics(l.Epoch(), l.Step(), results); err != nil {
+		if err := s.logs.Metrics(s.loop.Epoch(), s.loop.Step(), results); err != nil {
 			return err
 		}
 	}
@@ -60,20 +80,7 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	if err != nil {
 		return err
 	}
-	if err := s.store.Write(rundir.TableFile, rundir.WriteTable(log)); err != nil {
-		return err
-	}
-	if err := s.logs.Events.Flush(); err != nil {
-		return err
-	}
-	if !s.experiment.Config.Train.Figures {
-		return nil
-	}
-	drawn, err := s.draw(codes, r.Metrics)
-	if err != nil {
-		return err
-	}
-	return s.writeReport(ctx, codes, r, drawn)
+	return s.store.Write(rundir.TableFile, rundir.WriteTable(log))
 }
 
 // encode computes and stores the codes of the kept images, and measures their fit. After that the session uses these
@@ -137,10 +144,7 @@ func (s *session) forget(files ...string) error {
 func (e *Experiment) codesOf(codes matrix.Matrix) *Codes {
 	list := &Codes{Factors: e.Data.Factors()}
 	for i := range codes.Rows {
-		row, levels := make([]float32, codes.Cols), make([]int, len(list.Factors))
-		for j, v := range codes.Row(i) {
-			row[j] = float32(v)
-		}
+		row, levels := numeric.Convert[float32](codes.Row(i)), make([]int, len(list.Factors))
 		e.Data.FactorsAt(i, levels)
 		list.Codes, list.Levels = append(list.Codes, row), append(list.Levels, levels)
 	}

@@ -44,17 +44,13 @@ func TestMain(m *testing.M) {
 // load reads the tiny config with overrides.
 func load(t testing.TB, overrides ...string) Config {
 	t.Helper()
-	c, err := Load("tiny.yaml", []byte(tiny), overrides...)
-	must.OK(t, err)
-	return c
+	return must.Get(Load("tiny.yaml", []byte(tiny), overrides...))(t)
 }
 
 // trainIn runs an experiment in a folder.
 func trainIn(t testing.TB, dir string, c Config, resume bool) *Result {
 	t.Helper()
-	r, err := Run(context.Background(), c, Options{Dir: dir, Resume: resume})
-	must.OK(t, err)
-	return r
+	return must.Get(Run(context.Background(), c, Options{Dir: dir, Resume: resume}))(t)
 }
 
 // trainInParts runs an experiment in sessions. The first session stops after a number of looks at its context, and each

@@ -29,9 +29,7 @@ metrics: {final: [mse], during: [mse], every: 1}
 
 func loadHistorical(t testing.TB, overrides ...string) Config {
 	t.Helper()
-	c, err := Load("x.yaml", []byte(historical), overrides...)
-	must.OK(t, err)
-	return c
+	return must.Get(Load("x.yaml", []byte(historical), overrides...))(t)
 }
 
 // rewriteState changes the state in a checkpoint, like a manual edit.
@@ -41,11 +39,9 @@ func rewriteState(t testing.TB, dir string, change func(s *checkpoint.State)) {
 	f, s, err := readOne(path)
 	must.OK(t, err)
 	change(s)
-	text, err := json.Marshal(s)
-	must.OK(t, err)
+	text := must.Get(json.Marshal(s))(t)
 	f.Metadata[checkpoint.StateKey] = string(text)
-	out, err := os.Create(path)
-	must.OK(t, err)
+	out := must.Get(os.Create(path))(t)
 	must.OK(t, errors.Join(safetensors.Write(out, f), out.Close()))
 }
 
@@ -200,8 +196,7 @@ func TestLongerHistory(t *testing.T) {
 			if got := r.History.Other(); (got == "") != (x.other == "") || !strings.Contains(got, x.other) {
 				t.Errorf("history %+v: %q, want %q", r.History, got, x.other)
 			}
-			hash, err := c.Hash()
-			must.OK(t, err)
+			hash := must.Get(c.Hash())(t)
 			if same := r.History.Identity(hash) == hash; same != (x.other == "") {
 				t.Errorf("the identity of a direct run: %v", same)
 			}

@@ -23,10 +23,9 @@ func inheriting(t *testing.T, losses, measures string) Config {
 // listed formats metrics as in a config.
 func listed(t *testing.T, list []metrics.Choice) string {
 	t.Helper()
-	text, err := config.Encode(struct {
+	text := must.Get(config.Encode(struct {
 		List []metrics.Choice `yaml:"list"`
-	}{list})
-	must.OK(t, err)
+	}{list}))(t)
 	return string(text)
 }
 
@@ -58,8 +57,7 @@ func TestInherit(t *testing.T) {
 		if !reflect.DeepEqual(got.Metrics.Final, want.Metrics.Final) {
 			t.Errorf("losses %s, metrics %s:\n%s\nwant\n%s", test.losses, test.metrics, listed(t, got.Metrics.Final), listed(t, want.Metrics.Final))
 		}
-		text, err := got.Encode()
-		must.OK(t, err)
+		text := must.Get(got.Encode())(t)
 		again, err := Load("config.yaml", text)
 		if err != nil || !reflect.DeepEqual(again.Metrics.Final, got.Metrics.Final) {
 			t.Errorf("%s, read again: %v, %v", test.metrics, again.Metrics.Final, err)

@@ -19,8 +19,7 @@ import (
 // measuredIn returns the results of a metric during training, by epoch.
 func measuredIn(t *testing.T, dir, metric string) (values []float64) {
 	t.Helper()
-	run, err := rundir.View(dir)
-	must.OK(t, err)
+	run := must.Get(rundir.View(dir))(t)
 	must.OK(t, run.ReadLog(func(l rundir.Line) {
 		if v, ok := l.Metrics[metric]; ok {
 			values = append(values, v)
@@ -62,10 +61,8 @@ func TestKeepBest(t *testing.T) {
 // resultOf measures an experiment with its final metrics.
 func resultOf(t *testing.T, e *Experiment, name string) float64 {
 	t.Helper()
-	codes, err := e.Codes(context.Background())
-	must.OK(t, err)
-	results, err := e.Evaluate(context.Background(), codes, e.Final())
-	must.OK(t, err)
+	codes := must.Get(e.Codes(context.Background()))(t)
+	results := must.Get(e.Evaluate(context.Background(), codes, e.Final()))(t)
 	i := slices.IndexFunc(results, func(r metrics.Result) bool { return r.Name == name })
 	return results[i].Value
 }
@@ -184,9 +181,7 @@ func TestKeepLast(t *testing.T) {
 // Keeping checkpoints does not change the computation, but the best checkpoint is a result.
 func TestKeepHash(t *testing.T) {
 	hash := func(overrides ...string) string {
-		h, err := load(t, overrides...).Hash()
-		must.OK(t, err)
-		return h
+		return must.Get(load(t, overrides...).Hash())(t)
 	}
 	plain := hash()
 	for override, same := range map[string]bool{"train.keep.last=5": true, "train.accumulate=2": false, "train.average={}": false,

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/train/engine"
@@ -108,16 +109,10 @@ func writeKernelResult(t *testing.T, file string) {
 	} {
 		e, err := NewExperiment(load(t, append(overrides, fmt.Sprint("train.epochs=", epochs), "train.epoch_steps=1")...))
 		must.OK(t, err)
-		loop, err := e.Loop()
-		must.OK(t, err)
+		loop := must.Get(e.Loop())(t)
 		codes := func() []float64 {
-			c, err := e.Coder.Encode(t.Context(), e.Data, all(e.Data)[:images])
-			must.OK(t, err)
-			wide := make([]float64, len(c))
-			for i, x := range c {
-				wide[i] = float64(x)
-			}
-			return wide
+			c := must.Get(e.Coder.Encode(t.Context(), e.Data, all(e.Data)[:images]))(t)
+			return numeric.Convert[float64](c)
 		}
 		arrays := map[string][]float64{"first codes": codes()}
 		r.Models[model] = arrays
@@ -143,8 +138,7 @@ func writeKernelResult(t *testing.T, file string) {
 // A run that continues with other kernels logs this, and its record lists both.
 func TestKernelsChange(t *testing.T) {
 	dir, c := t.TempDir(), load(t)
-	set, err := kernel.InstructionSet()
-	must.OK(t, err)
+	set := must.Get(kernel.InstructionSet())(t)
 	if _, err := Run(endAfter(8), c, Options{Dir: dir}); !errors.Is(err, ErrStopped) {
 		t.Fatal(err)
 	}

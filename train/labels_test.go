@@ -31,8 +31,7 @@ func TestRegularised(t *testing.T) {
 		"similarities": {"supervision={similarity: {count: 50}}", "losses=[{variance: {weight: 10}}, dip-i]"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, err := Load("regularised.yaml", []byte(regularised), overrides...)
-			must.OK(t, err)
+			c := must.Get(Load("regularised.yaml", []byte(regularised), overrides...))(t)
 			whole, dir := t.TempDir(), t.TempDir()
 			first := trainIn(t, whole, c, false)
 			if v := first.Losses["unsupervised"]["variance"]; !(v > 0) || math.IsInf(v, 0) {
@@ -49,9 +48,7 @@ func TestExplained(t *testing.T) {
 	c, err := Load("explained.yaml", []byte(regularised), `losses=[{logic: {sentence: "forall[mean] i, j: y.row(i) = y.row(j) -> z.row(i) =[squared] z.row(j)"}}]`)
 	must.OK(t, err)
 	var log bytes.Buffer
-	if _, err := Run(context.Background(), c, Options{Dir: t.TempDir() + "/run", Log: plain.Logger(&log)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Run(context.Background(), c, Options{Dir: t.TempDir() + "/run", Log: plain.Logger(&log)}))(t)
 	if want := "logic: ∀ i, j: y.row(i) = y.row(j) → z.row(i) = z.row(j); 0 if and only if the sentence is true"; !strings.Contains(log.String(), want) {
 		t.Errorf("the log does not say %q:\n%s", want, log.String())
 	}

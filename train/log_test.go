@@ -16,9 +16,7 @@ func TestLog(t *testing.T) {
 	var text bytes.Buffer
 	log := slog.New(slog.NewJSONHandler(&text, nil))
 	c := load(t, "train.epochs=2", "metrics={final: [dlsbd], every: 1, during: [dlsbd]}")
-	if _, err := Run(t.Context(), c, Options{Dir: t.TempDir() + "/run", Log: log}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Run(t.Context(), c, Options{Dir: t.TempDir() + "/run", Log: log}))(t)
 	events := map[string]map[string]any{}
 	for line := range strings.Lines(text.String()) {
 		var e map[string]any

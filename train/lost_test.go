@@ -30,8 +30,7 @@ func (d losing) Image(i int, dst []float32) {
 // TestLostFile loses the file of images during training. The error names the file, the checkpoint remains, and the run
 // can resume.
 func TestLostFile(t *testing.T) {
-	whole, err := (&drawn.Square{Size: 16, Side: 4, Step: 1}).Build(0)
-	must.OK(t, err)
+	whole := must.Get((&drawn.Square{Size: 16, Side: 4, Step: 1}).Build(0))(t)
 	left := &atomic.Int64{}
 	must.OK(t, datasets.Register(registry.Entry[datasets.Builder]{Name: "test-losing", Doc: "images of a test", New: func() datasets.Builder { return &datasets.Given{Set: losing{whole, left}} }}))
 	c, err := Load("lost.yaml", []byte("name: lost\ndataset: test-losing\nmodel: {vae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}\nlosses: [reconstruction, kl]\n"+

@@ -180,8 +180,7 @@ func TestEveryLossWithEveryModel(t *testing.T) {
 
 // matrixHierarchy writes the hierarchy for COFHAE in the test of every loss.
 func matrixHierarchy(t *testing.T) string {
-	file := must.Write(t, filepath.Join(t.TempDir(), "hierarchy.json"), `[{"type": "continuous"}, {"type": "continuous"}, {"type": "categorical", "options": [[{"type": "continuous"}], [{"type": "continuous"}]]}]`)
-	return file
+	return must.Write(t, filepath.Join(t.TempDir(), "hierarchy.json"), `[{"type": "continuous"}, {"type": "continuous"}, {"type": "categorical", "options": [[{"type": "continuous"}], [{"type": "continuous"}]]}]`)
 }
 
 // whyNot returns the reason why a loss does not fit a model, or "".

@@ -16,9 +16,7 @@ func TestMeasuredOn(t *testing.T) {
 	long.NotShort(t)
 	const on = "metrics={final: [mutual-information], on: [{dataset: {bumps: {}}, metrics: [mig, {dci: {bins: 8}}], sample: 600}, {dataset: {entangled: {}}, metrics: [total-correlation]}]}"
 	dir := filepath.Join(t.TempDir(), "run")
-	if _, err := runOf(t, validated, Options{Dir: dir}, "metrics=[mutual-information]"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(runOf(t, validated, Options{Dir: dir}, "metrics=[mutual-information]"))(t)
 	c, err := Load("validated.yaml", []byte(validated), on)
 	if err == nil {
 		err = Check(c)
@@ -43,8 +41,7 @@ func TestMeasuredOn(t *testing.T) {
 		"[mutual-information, {dataset: bumps, metrics: [mig]}, {dataset: {bumps: {}}}]",
 		"{final: [mutual-information], on: [{dataset: bumps, metrics: [mig]}, {dataset: bumps, metrics: [mutual-information]}]}",
 	} {
-		c, err := Load("validated.yaml", []byte(validated), "metrics="+text)
-		must.OK(t, err)
+		c := must.Get(Load("validated.yaml", []byte(validated), "metrics="+text))(t)
 		on := c.Metrics.On
 		if len(c.Metrics.Final) != 1 || len(on) != 2 || on[0].Dataset.Name != "bumps" || on[0].Metrics[0].Name != "mig" || on[1].Metrics[0].Name != "mutual-information" {
 			t.Errorf("metrics: %s: %+v", text, c.Metrics)
@@ -61,11 +58,9 @@ func TestMeasuredOn(t *testing.T) {
 	}
 	e, _, err := OpenExperiment(dir + "3")
 	must.OK(t, err)
-	other, err := e.On(e.Config.Metrics.On[0].Dataset, e.Data)
-	must.OK(t, err)
+	other := must.Get(e.On(e.Config.Metrics.On[0].Dataset, e.Data))(t)
 	other = other.Some(600)
-	codes, err := other.Codes(context.Background())
-	must.OK(t, err)
+	codes := must.Get(other.Codes(context.Background()))(t)
 	again, err := other.Evaluate(context.Background(), codes, e.Config.Metrics.On[0].Metrics)
 	if err != nil || again[0].Value != r.Metrics[1].Value || again[1].Value != r.Metrics[2].Value {
 		t.Errorf("%v, %v; want the values of the run", again, err)

@@ -108,11 +108,9 @@ func TestMeasureDuringTraining(t *testing.T) {
 	}
 	e, _, err := OpenExperiment(watched)
 	must.OK(t, err)
-	codes, err := e.Codes(context.Background())
-	must.OK(t, err)
+	codes := must.Get(e.Codes(context.Background()))(t)
 	mig := metrics.Choice{Name: "mig", Value: &metrics.MIG{Histogram: mutual.Histogram{Bins: 7, Binning: mutual.EqualWidth}, Gap: "columns"}}
-	want, err := e.Evaluate(t.Context(), codes, []metrics.Choice{mig})
-	must.OK(t, err)
+	want := must.Get(e.Evaluate(t.Context(), codes, []metrics.Choice{mig}))(t)
 	if last["dlsbd"] != r.Metrics[0].Value || last["mig"] != want[0].Value {
 		t.Errorf("measured %v; want dlsbd %v, mig %v", last, r.Metrics[0].Value, want[0].Value)
 	}
@@ -121,8 +119,7 @@ func TestMeasureDuringTraining(t *testing.T) {
 func TestMonitor(t *testing.T) {
 	open := func(overrides ...string) (*monitor.Monitor, error) {
 		c := load(t, overrides...)
-		e, err := NewExperiment(c)
-		must.OK(t, err)
+		e := must.Get(NewExperiment(c))(t)
 		return newMonitor(e, 256)
 	}
 	if w, err := open(); w != nil || err != nil {

@@ -24,8 +24,7 @@ import (
 // sectionOf formats data like the page.
 func sectionOf(t *testing.T, data any) string {
 	t.Helper()
-	text, err := json.Marshal(data)
-	must.OK(t, err)
+	text := must.Get(json.Marshal(data))(t)
 	return string(text)
 }
 
@@ -94,17 +93,13 @@ func TestWholePagesInBrowser(t *testing.T) {
 	for _, name := range long.Sample(slices.Sorted(maps.Keys(kinds)), 3) {
 		made := kinds[name]
 		t.Run(name, func(t *testing.T) {
-			e, err := made()
-			must.OK(t, err)
+			e := must.Get(made())(t)
 			e = e.sampleOf(80, 0)
-			codes, err := e.Codes(t.Context())
-			must.OK(t, err)
+			codes := must.Get(e.Codes(t.Context()))(t)
 			content := e.pageContent(&page.Content{Dir: "run", Config: "a: b\n", Log: log})
-			page, err := content.Page(t.Context(), e.drawing(codes, nil, nil))
-			must.OK(t, err)
+			page := must.Get(content.Page(t.Context(), e.drawing(codes, nil, nil)))(t)
 			path := filepath.Join(t.TempDir(), "report.html")
-			f, err := os.Create(path)
-			must.OK(t, err)
+			f := must.Get(os.Create(path))(t)
 			defer f.Close()
 			must.OK(t, report.WritePage(f, page))
 			want := "explore curves codes neighbours heat config"

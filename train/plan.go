@@ -200,17 +200,12 @@ func planned(ctx context.Context, c Config, timed bool) (*Plan, error) {
 	defer l.Close()
 	p.describe(e, l, m)
 	p.Dataset.Bytes = held
-	p.Memory.add(held)
+	p.Memory.Training = programBytes + held + p.Memory.Footprint.Total()
+	p.Memory.Peak = p.Memory.Training + p.Memory.Encoding + p.Memory.Codes
 	if !timed {
 		return p, nil
 	}
 	return p, p.time(ctx, whole, e, l, m, begin)
-}
-
-// add computes the sums. data is the number of bytes of the data set.
-func (m *PlanMemory) add(data float64) {
-	m.Training = programBytes + data + m.Footprint.Total()
-	m.Peak = m.Training + m.Encoding + m.Codes
 }
 
 func heap() float64 {
@@ -256,7 +251,7 @@ func (p *Plan) describe(e *Experiment, l *engine.Loop, m *monitor.Monitor) {
 	p.Writes = e.writes(p.Measures.FinalImages > 0)
 	p.Memory = PlanMemory{Footprint: l.Footprint(), Machine: memory.Machine()}
 	if p.Measures.FinalImages > 0 || m != nil {
-		p.Memory.Encoding = e.Coder.bytes()
+		p.Memory.Encoding = e.Coder.encoder.Bytes() + e.Coder.decoder.Bytes()
 	}
 	p.Memory.Usable = p.Memory.Machine * memory.Share
 	p.Memory.Codes = memory.Product(p.Measures.FinalImages, e.codeNumbers(), 8)

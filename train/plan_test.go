@@ -16,8 +16,7 @@ func TestPlanned(t *testing.T) {
 	t.Chdir(t.TempDir())
 	c := load(t, "metrics.during=fast", "train.hold_out=0.25", "supervision={labels: {fraction: 0.5}}", "losses=[reconstruction, kl, variance]", "model={vae: {encoder: {mlp: {hidden: [16]}}, latent: 4}}",
 		"train.batch=50", "metrics.final=[mig]")
-	p, err := Planned(context.Background(), c)
-	must.OK(t, err)
+	p := must.Get(Planned(context.Background(), c))(t)
 	d, s, m := p.Dataset, p.Schedule, p.Memory
 	if d.Name != "square" || d.Images != 256 || d.Height != 16 || d.Width != 16 || d.Channels != 1 || d.HeldOut != 64 || d.Labelled < 80 || d.Labelled > 128 || d.AllBytes != 256*256*4 {
 		t.Errorf("data set %+v", d)

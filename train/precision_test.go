@@ -76,14 +76,11 @@ func TestEveryModelInMixed(t *testing.T) {
 func TestPrecisionKey(t *testing.T) {
 	hash := func(overrides ...string) string {
 		c := load(t, overrides...)
-		text, err := c.Encode()
-		must.OK(t, err)
+		text := must.Get(c.Encode())(t)
 		if named := strings.Contains(string(text), "precision: mixed"); named != (len(overrides) > 0 && overrides[0] == "train.precision=mixed") {
 			t.Errorf("%v: the config names its precision: %v\n%s", overrides, named, text)
 		}
-		h, err := c.Hash()
-		must.OK(t, err)
-		return h
+		return must.Get(c.Hash())(t)
 	}
 	plain, single, mixed := hash(), hash("train.precision=float32"), hash("train.precision=mixed")
 	if plain != single || plain == mixed {

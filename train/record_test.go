@@ -25,9 +25,7 @@ train: {epochs: 3, batch: 32, figures: false}
 
 func loadRecorded(t *testing.T, overrides ...string) Config {
 	t.Helper()
-	c, err := Load("x.yaml", []byte(recorded), overrides...)
-	must.OK(t, err)
-	return c
+	return must.Get(Load("x.yaml", []byte(recorded), overrides...))(t)
 }
 
 // Only a finished run has a record, not a run that is in progress, changed or continued.
@@ -83,9 +81,7 @@ func TestRecord(t *testing.T) {
 	if r, err := rundir.ReadRecord(dir); r != nil || err != nil {
 		t.Errorf("resumed: %+v, %v", r, err)
 	}
-	if _, err := Run(t.Context(), longer, Options{Dir: dir, Resume: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Run(t.Context(), longer, Options{Dir: dir, Resume: true}))(t)
 	must.Write(t, filepath.Join(dir, rundir.Config), recorded)
 	if r, err := rundir.ReadRecord(dir); r != nil || !errors.Is(err, rundir.ErrChanged) {
 		t.Errorf("its config was changed: %+v, %v", r, err)
@@ -106,9 +102,7 @@ func TestRecordCPU(t *testing.T) {
 		t.Skip("the system does not tell")
 	}
 	dir := filepath.Join(t.TempDir(), "run")
-	if _, err := Run(t.Context(), loadRecorded(t), Options{Dir: dir}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Run(t.Context(), loadRecorded(t), Options{Dir: dir}))(t)
 	r, err := rundir.ReadRecord(dir)
 	if _, err := os.Stat(filepath.Join(dir, rundir.DataFile)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a run on drawn images records files of its data: %v", err)

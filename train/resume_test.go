@@ -116,9 +116,7 @@ func TestKilledAnywhere(t *testing.T) {
 				killed = append(killed, at)
 				return os.CopyFS(at, os.DirFS(whole))
 			})}
-			if _, err := Run(snapshot, c, Options{Dir: whole}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(Run(snapshot, c, Options{Dir: whole}))(t)
 			want, wantLog, wantEvents := bits(t, whole), logged(t, whole), scalars(t, whole)
 			for _, at := range killed {
 				trainIn(t, at, c, true)
@@ -141,8 +139,7 @@ func scalars(t testing.TB, dir string) string {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("files of events: %v, %v", files, err)
 	}
-	f, err := os.Open(files[0])
-	must.OK(t, err)
+	f := must.Get(os.Open(files[0]))(t)
 	defer f.Close()
 	r := tfevents.NewReader(f)
 	var b strings.Builder
@@ -267,8 +264,7 @@ func TestFolderIsTaken(t *testing.T) {
 	if !errors.Is(err, rundir.ErrExists) || strings.Contains(err.Error(), "--") || !strings.Contains(err.Error(), dir) {
 		t.Errorf("a second run in a folder: %v", err)
 	}
-	held, err := rundir.Open(dir)
-	must.OK(t, err)
+	held := must.Get(rundir.Open(dir))(t)
 	defer held.Close()
 	if _, err = Run(context.Background(), load(t), Options{Dir: dir, Resume: true}); !errors.Is(err, rundir.ErrLocked) {
 		t.Errorf("a run that another process holds: %v", err)

@@ -118,33 +118,42 @@ func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 	ctx, release := s.store.Holding(ctx)
 	defer release()
 	r := &Result{Name: c.Name, Dir: o.Dir, Seed: c.Seed}
-	if err = s.train(ctx); err == nil {
-		err = s.finish(ctx, r, o.Codes)
-	}
-	if err == nil {
-		err = s.logs.End(l.Step(), nil) // before the record, which contains the hash of this file
-	}
-	if err == nil {
-		err = s.record()
-	}
-	if err != nil && !errors.Is(err, ErrStopped) { // a stopped session can continue
-		err = s.logs.End(l.Step(), err)
-	}
-	if lost := context.Cause(ctx); err != nil && errors.Is(lost, rundir.ErrLocked) {
-		return nil, lost
-	}
-	if errors.Is(err, ErrStopped) {
-		return nil, fmt.Errorf("%w; the run in %s can be resumed", ErrStopped, o.Dir)
-	}
-	if err != nil {
-		if ctx.Err() == nil {
-			_ = s.recordFailure(err) // the cause, such as a full disk, may prevent this record too
-		}
-		return nil, err
+	if err := s.run(ctx, r, o.Codes); err != nil {
+		return nil, s.fail(ctx, err, o.Dir)
 	}
 	r.Best = s.best
 	r.Epochs, r.Steps, r.Losses, r.Seconds = l.Epoch(), l.Step(), s.logs.Last, time.Since(begin).Seconds()
 	return r, nil
+}
+
+// run trains, finishes and records the run.
+func (s *session) run(ctx context.Context, r *Result, codes bool) error {
+	if err := s.train(ctx); err != nil {
+		return err
+	}
+	if err := s.finish(ctx, r, codes); err != nil {
+		return err
+	}
+	if err := s.logs.End(s.loop.Step(), nil); err != nil {
+		return err
+	}
+	return s.record() // last, because it contains the hashes of the logs
+}
+
+// fail ends the logs and records the failure, unless the session can continue. It returns the error of the run.
+func (s *session) fail(ctx context.Context, err error, dir string) error {
+	if errors.Is(err, ErrStopped) {
+		err = fmt.Errorf("%w; the run in %s can be resumed", ErrStopped, dir)
+	} else {
+		err = s.logs.End(s.loop.Step(), err)
+	}
+	if lost := context.Cause(ctx); errors.Is(lost, rundir.ErrLocked) {
+		return lost
+	}
+	if ctx.Err() == nil && !errors.Is(err, ErrStopped) {
+		_ = s.recordFailure(err) // the cause, such as a full disk, may prevent this record too
+	}
+	return err
 }
 
 // prepare builds the experiment, after training an earlier stage. A resumed run does not load its start again.

@@ -29,9 +29,7 @@ metrics: []
 // bits of an uninterrupted run.
 func TestSentenceNetworks(t *testing.T) {
 	config := func(overrides ...string) Config {
-		c, err := Load("sentences.yaml", []byte(sentences), overrides...)
-		must.OK(t, err)
-		return c
+		return must.Get(Load("sentences.yaml", []byte(sentences), overrides...))(t)
 	}
 	whole, dir := t.TempDir(), t.TempDir()
 	trainIn(t, whole, config(), false)

@@ -76,15 +76,13 @@ func TestSizes(t *testing.T) {
 					t.Errorf("%v %s: figure %s: %v", shape, model, name, err)
 				}
 			}
-			e, err := OpenEncoder(dir)
-			must.OK(t, err)
+			e := must.Get(OpenEncoder(dir))(t)
 			x, _, err := OpenExperiment(dir)
 			must.OK(t, err)
 			n := x.Data.Len()
 			pixels := make([]float32, n*h*w*c)
 			datasets.Fill(x.Data, all(x.Data), pixels)
-			want, err := x.Coder.Encode(context.Background(), x.Data, all(x.Data))
-			must.OK(t, err)
+			want := must.Get(x.Coder.Encode(context.Background(), x.Data, all(x.Data)))(t)
 			codes, err := e.Encode(pixels, n)
 			if err != nil || !slices.Equal(codes, want) {
 				t.Errorf("%v %s: codes that are served differ (%v)", shape, model, err)
@@ -104,8 +102,7 @@ func TestSizes(t *testing.T) {
 // Large images are encoded in smaller batches, to the same codes.
 func TestEncodeBatches(t *testing.T) {
 	long.NotShort(t)
-	x, err := NewExperiment(load(t))
-	must.OK(t, err)
+	x := must.Get(NewExperiment(load(t)))(t)
 	want, err := x.Coder.Encode(context.Background(), x.Data, all(x.Data))
 	must.OK(t, err)
 	for _, n := range []int{1, 7, 100} {

@@ -68,9 +68,7 @@ func TestStagedModelFromOutside(t *testing.T) {
 	overrides := []string{"model=signed", "supervision=none", "losses=[reconstruction, {assignment: {weight: 1}}]", "metrics=[h-error]"}
 	dir := filepath.Join(t.TempDir(), "run")
 	var log bytes.Buffer
-	if _, err := Run(t.Context(), sticksConfig(t, overrides...), Options{Dir: dir, Log: plain.Logger(&log)}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Run(t.Context(), sticksConfig(t, overrides...), Options{Dir: dir, Log: plain.Logger(&log)}))(t)
 	if !strings.Contains(log.String(), "signs: by the sign of the first column\n") {
 		t.Errorf("the log does not say what is learned: %s", &log)
 	}

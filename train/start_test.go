@@ -46,26 +46,20 @@ train: {epochs: 2, epoch_steps: 3, batch: 32, figures: false}
 func trainSource(t *testing.T, layout weights.Layout) (dir, file string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "byol")
-	c, err := Load("source.yaml", []byte(source))
-	must.OK(t, err)
+	c := must.Get(Load("source.yaml", []byte(source)))(t)
 	trainIn(t, dir, c, false)
 	e, _, err := OpenExperiment(dir)
 	must.OK(t, err)
 	file = filepath.Join(t.TempDir(), "w.safetensors")
-	f, err := os.Create(file)
-	must.OK(t, err)
+	f := must.Get(os.Create(file))(t)
 	defer f.Close()
-	if _, err := (&weights.Source{Model: e.Model, Data: models.DataOf(e.Data)}).WriteSafetensors(f, "", layout); err != nil {
-		t.Fatal(err)
-	}
+	must.Get((&weights.Source{Model: e.Model, Data: models.DataOf(e.Data)}).WriteSafetensors(f, "", layout))(t)
 	return dir, file
 }
 
 func startedConfig(t *testing.T, overrides ...string) Config {
 	t.Helper()
-	c, err := Load("started.yaml", []byte(started), overrides...)
-	must.OK(t, err)
-	return c
+	return must.Get(Load("started.yaml", []byte(started), overrides...))(t)
 }
 
 // A start sets the named parameters, including running moments. The other parameters come from the seed. It reads a
@@ -75,8 +69,7 @@ func TestInit(t *testing.T) {
 	_, torch := trainSource(t, weights.PyTorch)
 	from, _, err := OpenExperiment(dir)
 	must.OK(t, err)
-	fresh, err := NewExperiment(startedConfig(t))
-	must.OK(t, err)
+	fresh := must.Get(NewExperiment(startedConfig(t)))(t)
 	must.OK(t, os.CopyFS(dir+"4", os.DirFS(dir)))
 	contents := map[string]string{}
 	for name, c := range map[string]struct {
@@ -127,10 +120,8 @@ func TestInit(t *testing.T) {
 func TestInitTargets(t *testing.T) {
 	dir, _ := trainSource(t, weights.Native)
 	for only, copies := range map[string]bool{"[encoder/*]": true, "[encoder/*, target/encoder/*]": false} {
-		c, err := Load("source.yaml", []byte(source), "seed=9", "init.run="+dir, "init.only="+only)
-		must.OK(t, err)
-		e, err := NewExperiment(c)
-		must.OK(t, err)
+		c := must.Get(Load("source.yaml", []byte(source), "seed=9", "init.run="+dir, "init.only="+only))(t)
+		e := must.Get(NewExperiment(c))(t)
 		p := e.Model.Params()
 		if same := slices.Equal(p.Get("target/encoder/conv3/weight").Float32s(), p.Get("encoder/conv3/weight").Float32s()); same != copies || copies != (len(e.Start.Derived) > 0) {
 			t.Errorf("%s: the target is a copy: %v, want %v; derived %v", only, same, copies, e.Start.Derived)
@@ -193,8 +184,7 @@ func TestInitMistakes(t *testing.T) {
 		t.Errorf("error %v has no place", err)
 	}
 	loose := startedConfig(t, "init.run="+dir, "init.strict=false", "model.encoder.encoder.conv64-norm.features=13")
-	e, err := NewExperiment(loose)
-	must.OK(t, err)
+	e := must.Get(NewExperiment(loose))(t)
 	if !slices.Equal(e.Start.Misfits, []string{"encoder/conv6/weight ([128 12], want [128 13])", "encoder/conv6/bias ([12], want [13])"}) {
 		t.Errorf("misfits %q", e.Start.Misfits)
 	}
@@ -238,8 +228,7 @@ func TestInitResumes(t *testing.T) {
 	trainIn(t, killed, c, true)
 	sameBits(t, "killed in the first step", bits(t, killed), want)
 	must.OK(t, os.Rename(dir+"-gone", dir))
-	stored, err := ReadConfig(whole)
-	must.OK(t, err)
+	stored := must.Get(ReadConfig(whole))(t)
 	if stored.Init.Content != record.Start.Content {
 		t.Errorf("content %q, want %q", stored.Init.Content, record.Start.Content)
 	}
@@ -268,8 +257,7 @@ func TestInitResumes(t *testing.T) {
 func TestInitOfAllResumes(t *testing.T) {
 	long.NotShort(t)
 	dir, _ := trainSource(t, weights.Native)
-	c, err := Load("source.yaml", []byte(source), "seed=3", "init.run="+dir)
-	must.OK(t, err)
+	c := must.Get(Load("source.yaml", []byte(source), "seed=3", "init.run="+dir))(t)
 	at := filepath.Join(t.TempDir(), "run")
 	if _, err := Run(endAfter(1), c, Options{Dir: at}); !errors.Is(err, ErrStopped) {
 		t.Fatal(err)
@@ -282,17 +270,13 @@ func TestInitOfAllResumes(t *testing.T) {
 func hashesAgree(t *testing.T, stored, c Config, elsewhere string) {
 	t.Helper()
 	hash := func(c Config) string {
-		h, err := c.Hash()
-		must.OK(t, err)
-		return h
+		return must.Get(c.Hash())(t)
 	}
-	resolved, err := c.Resolve()
-	must.OK(t, err)
+	resolved := must.Get(c.Resolve())(t)
 	moved := *c.Init
 	moved.Run = elsewhere
 	c.Init = &moved
-	there, err := c.Resolve()
-	must.OK(t, err)
+	there := must.Get(c.Resolve())(t)
 	if hash(stored) != hash(resolved) || hash(stored) != hash(there) {
 		t.Errorf("hashes %s, %s and %s differ", hash(stored), hash(resolved), hash(there))
 	}
@@ -308,12 +292,10 @@ func hashesAgree(t *testing.T, stored, c Config, elsewhere string) {
 func TestInitOfPreparedFolder(t *testing.T) {
 	long.NotShort(t)
 	dir, _ := trainSource(t, weights.Native)
-	c, err := startedConfig(t, "init.run="+dir, "init.only=[encoder/*]").Resolve()
-	must.OK(t, err)
+	c := must.Get(startedConfig(t, "init.run="+dir, "init.only=[encoder/*]").Resolve())(t)
 	root := t.TempDir()
 	trainIn(t, filepath.Join(root, "whole"), c, false)
-	text, err := c.Encode()
-	must.OK(t, err)
+	text := must.Get(c.Encode())(t)
 	prepared := filepath.Join(root, "prepared")
 	must.Write(t, filepath.Join(prepared, rundir.Config), text)
 	trainIn(t, prepared, c, true)

@@ -44,8 +44,7 @@ func TestAnswersResume(t *testing.T) {
 	trainIn(t, whole, load(t, overrides...), false)
 	trainInParts(t, dir, load(t, append(overrides, "train.threads=1")...), 2, 3)
 	sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
-	e, err := NewExperiment(load(t, overrides...))
-	must.OK(t, err)
+	e := must.Get(NewExperiment(load(t, overrides...)))(t)
 	if notes := e.Split.Known.Notes; len(notes) != 1 || !strings.Contains(notes[0], "1 of 201 answers are overruled") {
 		t.Errorf("notes %v", notes)
 	}
@@ -107,8 +106,7 @@ func TestFed(t *testing.T) {
 		"nothing learns from them; want a loss such":    {"model={ae: {encoder: {mlp: {hidden: [16]}}}}", "losses=[reconstruction]"},
 		"it needs labels of the factors":                {"losses=[reconstruction, kl, lsbd, variance]"},
 	} {
-		e, err := NewExperiment(load(t, overrides...))
-		must.OK(t, err)
+		e := must.Get(NewExperiment(load(t, overrides...)))(t)
 		if _, err := e.Loop(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: error %v, want %q", overrides, err, want)
 		}
@@ -124,10 +122,8 @@ func TestUnreached(t *testing.T) {
 		steps       int
 		want        string // images
 	}{{pairs, 0, ""}, {pairs, 3, ""}, {pairs, 2, "192 images"}, {pairs, 1, "192 images"}, {both, 2, "211 images"}, {both, 3, "171 images"}} {
-		e, err := NewExperiment(load(t, c.supervision, fmt.Sprint("train.epoch_steps=", c.steps)))
-		must.OK(t, err)
-		l, err := e.Loop()
-		must.OK(t, err)
+		e := must.Get(NewExperiment(load(t, c.supervision, fmt.Sprint("train.epoch_steps=", c.steps))))(t)
+		l := must.Get(e.Loop())(t)
 		notes := strings.Join(l.Notes(), "\n")
 		l.Close()
 		if got, unreached := strings.CutPrefix(notes, "no step uses "); unreached != (c.want != "") || !strings.HasPrefix(got, c.want) {

@@ -23,10 +23,8 @@ import (
 // loopOf prepares the training of a config.
 func loopOf(t testing.TB, c Config) *engine.Loop {
 	t.Helper()
-	e, err := NewExperiment(c)
-	must.OK(t, err)
-	loop, err := e.Loop()
-	must.OK(t, err)
+	e := must.Get(NewExperiment(c))(t)
+	loop := must.Get(e.Loop())(t)
 	t.Cleanup(loop.Close)
 	return loop
 }
@@ -43,10 +41,8 @@ func TestEmbedded(t *testing.T) {
 			folders++
 		}
 		t.Run(name, func(t *testing.T) {
-			source, err := configs.Read(name)
-			must.OK(t, err)
-			c, err := Load(name, source)
-			must.OK(t, err)
+			source := must.Get(configs.Read(name))(t)
+			c := must.Get(Load(name, source))(t)
 			checkRoundTrip(t, c)
 			if !long.Enabled() {
 				if !first && c.Dataset.Name != "folder" {
@@ -57,13 +53,11 @@ func TestEmbedded(t *testing.T) {
 			if c.Dataset.Name == "folder" {
 				writePhotos(t)
 			}
-			e, err := NewExperiment(c)
-			must.OK(t, err)
+			e := must.Get(NewExperiment(c))(t)
 			if err := e.suits(c.Metrics.Final, e.Data.Len()); err != nil {
 				t.Error(err)
 			}
-			loop, err := e.Loop()
-			must.OK(t, err)
+			loop := must.Get(e.Loop())(t)
 			defer loop.Close()
 			var loss float64
 			enough := errors.New("enough")
@@ -118,14 +112,12 @@ func writePhotos(t *testing.T) {
 // checkRoundTrip compares the text of a config with the text after reading it.
 func checkRoundTrip(t *testing.T, c Config) {
 	t.Helper()
-	text, err := c.Encode()
-	must.OK(t, err)
+	text := must.Get(c.Encode())(t)
 	again, err := Load("again", text)
 	if err != nil {
 		t.Fatalf("the config cannot be read back: %v\n%s", err, text)
 	}
-	second, err := again.Encode()
-	must.OK(t, err)
+	second := must.Get(again.Encode())(t)
 	if string(second) != string(text) {
 		t.Errorf("the config becomes\n%s\nafter\n%s", second, text)
 	}

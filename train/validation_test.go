@@ -29,8 +29,7 @@ metrics: []
 // validationLosses returns the validation losses in the log of a run, by name.
 func validationLosses(t *testing.T, dir string) (values map[string][]float64) {
 	t.Helper()
-	r, err := rundir.View(dir)
-	must.OK(t, err)
+	r := must.Get(rundir.View(dir))(t)
 	values = map[string][]float64{}
 	must.OK(t, r.ReadLog(func(l rundir.Line) {
 		for name, v := range l.Losses["validation"] {
@@ -42,8 +41,7 @@ func validationLosses(t *testing.T, dir string) (values map[string][]float64) {
 
 func runOf(t *testing.T, text string, o Options, overrides ...string) (*Result, error) {
 	t.Helper()
-	c, err := Load("validated.yaml", []byte(text), overrides...)
-	must.OK(t, err)
+	c := must.Get(Load("validated.yaml", []byte(text), overrides...))(t)
 	return Run(context.Background(), c, o)
 }
 
@@ -52,9 +50,7 @@ func TestValidation(t *testing.T) {
 	dir := t.TempDir()
 	plain, with := filepath.Join(dir, "plain"), filepath.Join(dir, "with")
 	for run, overrides := range map[string][]string{plain: nil, with: {"train.validation.dataset=bumps"}} {
-		if _, err := runOf(t, validated, Options{Dir: run}, overrides...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(runOf(t, validated, Options{Dir: run}, overrides...))(t)
 	}
 	a, err := HashParameters(plain)
 	b, also := HashParameters(with)
@@ -81,8 +77,7 @@ func TestValidation(t *testing.T) {
 func TestValidationHoldsOut(t *testing.T) {
 	c, err := Load("validated.yaml", []byte(validated), "train.validation.fraction=0.25", "train.hold_out=0.5", "supervision={labels: {fraction: 0.5}}", "losses=[reconstruction, kl, variance]", "model.vae.latent=4")
 	must.OK(t, err)
-	e, err := NewExperiment(c)
-	must.OK(t, err)
+	e := must.Get(NewExperiment(c))(t)
 	n := e.Data.Len()
 	if len(e.HeldOut) != n/2 || len(e.validated) != n/8 || len(e.Split.Unlabelled) != n-n/2-n/8 {
 		t.Errorf("%d held out, %d to validate on, %d to train on of %d", len(e.HeldOut), len(e.validated), len(e.Split.Unlabelled), n)
@@ -101,8 +96,7 @@ func TestValidationHoldsOut(t *testing.T) {
 	l, _, err := e.compile()
 	must.OK(t, err)
 	defer l.Close()
-	first, err := e.validation.Measure(context.Background())
-	must.OK(t, err)
+	first := must.Get(e.validation.Measure(context.Background()))(t)
 	again, err := e.validation.Measure(context.Background())
 	if err != nil || len(again.Values) != 4 || again.Values[3] == 0 {
 		t.Fatalf("%v, %v; want the variance of labelled images", again, err)
@@ -136,11 +130,8 @@ func TestValidationDecides(t *testing.T) {
 	const data = "{square: {size: 8, side: 2}}"
 	set := []string{"dataset=" + data, "losses=[reconstruction, kl]", "train.optimizer.adam.lr=1e-9", "train.epoch_steps=0",
 		"model={cascade-vae: {latent: 4, categories: 3, closed: 1, phases: 3, encoder: {mlp: {hidden: [16]}}, decoder: {mlp: {hidden: [16]}}}}"}
-	if _, err := runOf(t, validated, Options{Dir: plain}, set...); err != nil {
-		t.Fatal(err)
-	}
-	r, err := runOf(t, validated, Options{Dir: with}, append(set, "train.validation.dataset="+data)...)
-	must.OK(t, err)
+	must.Get(runOf(t, validated, Options{Dir: plain}, set...))(t)
+	r := must.Get(runOf(t, validated, Options{Dir: with}, append(set, "train.validation.dataset="+data)...))(t)
 	sameBits(t, "with validation", bits(t, with), bits(t, plain))
 	for name, v := range validationLosses(t, with) {
 		if got, want := v[2], r.Losses["unsupervised"][name]; math.Abs(got-want) > 0.02*want {
@@ -156,9 +147,7 @@ func TestValidationPrecision(t *testing.T) {
 	single, mixed := filepath.Join(dir, "float32"), filepath.Join(dir, "mixed")
 	for _, run := range []string{single, mixed} {
 		set := []string{"train.validation.dataset=bumps", "train.optimizer.adam.lr=1e-30", "train.precision=" + filepath.Base(run)}
-		if _, err := runOf(t, validated, Options{Dir: run}, set...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(runOf(t, validated, Options{Dir: run}, set...))(t)
 	}
 	want := validationLosses(t, single)
 	for name, v := range validationLosses(t, mixed) {
@@ -186,11 +175,8 @@ func TestValidationResumes(t *testing.T) {
 	dir := t.TempDir()
 	whole, parts := filepath.Join(dir, "whole"), filepath.Join(dir, "parts")
 	const set = "train.validation.fraction=0.2"
-	if _, err := runOf(t, validated, Options{Dir: whole}, set); err != nil {
-		t.Fatal(err)
-	}
-	c, err := Load("validated.yaml", []byte(validated), set)
-	must.OK(t, err)
+	must.Get(runOf(t, validated, Options{Dir: whole}, set))(t)
+	c := must.Get(Load("validated.yaml", []byte(validated), set))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	if _, err := Run(ctx, c, Options{Dir: parts, Progress: func(done, _ int) {
 		if done == 8 {
@@ -199,9 +185,7 @@ func TestValidationResumes(t *testing.T) {
 	}}); !errors.Is(err, ErrStopped) {
 		t.Fatal(err)
 	}
-	if _, err := Run(context.Background(), c, Options{Dir: parts, Resume: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Run(context.Background(), c, Options{Dir: parts, Resume: true}))(t)
 	a, err := os.ReadFile(filepath.Join(whole, rundir.TableFile))
 	b, also := os.ReadFile(filepath.Join(parts, rundir.TableFile))
 	if err != nil || also != nil || !bytes.Equal(a, b) || !bytes.Contains(a, []byte("loss/validation/kl")) {
@@ -241,8 +225,7 @@ func TestValidationMistakes(t *testing.T) {
 
 // Runs and the ledger are older than the key. A config without validation has the same text and hash as before.
 func TestWithoutValidation(t *testing.T) {
-	c, err := Load("validated.yaml", []byte(validated))
-	must.OK(t, err)
+	c := must.Get(Load("validated.yaml", []byte(validated)))(t)
 	text, err := c.Encode()
 	if err != nil || bytes.Contains(text, []byte("validation")) {
 		t.Errorf("%v:\n%s", err, text)

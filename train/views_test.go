@@ -48,9 +48,7 @@ func seenConfig(t testing.TB, name string, overrides ...string) Config {
 	if !strings.Contains(m[1], ":") {
 		source = strings.ReplaceAll(source, "{"+m[1]+"}", m[1])
 	}
-	c, err := Load("seen.yaml", []byte(source), overrides...)
-	must.OK(t, err)
-	return c
+	return must.Get(Load("seen.yaml", []byte(source), overrides...))(t)
 }
 
 // A run on two views, stopped at any step and resumed on any number of threads, ends with the bits of an uninterrupted
@@ -153,10 +151,8 @@ func TestSampledEnd(t *testing.T) {
 	e, _, err := OpenExperiment(dir)
 	must.OK(t, err)
 	some := e.Sample()
-	codes, err := some.Codes(context.Background())
-	must.OK(t, err)
-	f, err := npy.ReadFile[float32](filepath.Join(dir, rundir.CodesFile))
-	must.OK(t, err)
+	codes := must.Get(some.Codes(context.Background()))(t)
+	f := must.Get(npy.ReadFile[float32](filepath.Join(dir, rundir.CodesFile)))(t)
 	if some.Data.Len() != 60 || codes.Rows != 60 || f.Shape[0] != 60 || f.Shape[1] != 12 {
 		t.Errorf("%d images, %d codes, a file of shape %v", some.Data.Len(), codes.Rows, f.Shape)
 	}
@@ -196,12 +192,9 @@ func TestRunningMoments(t *testing.T) {
 	if running[0] == 0 || running[len(running)-1] == 1 {
 		t.Errorf("running moments stay %v", running)
 	}
-	coder, err := NewCoder(loop.Model(), models.DataOf(loop.Data()))
-	must.OK(t, err)
-	all, err := coder.Encode(context.Background(), loop.Data(), []int{0, 1, 2, 3})
-	must.OK(t, err)
-	one, err := coder.Encode(context.Background(), loop.Data(), []int{2})
-	must.OK(t, err)
+	coder := must.Get(NewCoder(loop.Model(), models.DataOf(loop.Data())))(t)
+	all := must.Get(coder.Encode(context.Background(), loop.Data(), []int{0, 1, 2, 3}))(t)
+	one := must.Get(coder.Encode(context.Background(), loop.Data(), []int{2}))(t)
 	if !slices.Equal(one, all[2*12:3*12]) {
 		t.Errorf("image 2 alone has the code %v, among others %v", one, all[24:36])
 	}

@@ -32,12 +32,10 @@ func TestDocs(t *testing.T) {
 		t.Skip("trains all that the pages train, briefly")
 	}
 	t.Setenv(asProgram, "1") // for the processes of sweeps
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	must.OK(t, err)
+	root := must.Get(filepath.Abs(filepath.Join("..", "..")))(t)
 	list := pages(t)
 	writeShared(t, root)
-	shared, err := os.Getwd()
-	must.OK(t, err)
+	shared := must.Get(os.Getwd())(t)
 	count := 0
 	for _, page := range list {
 		t.Run(filepath.Base(page), func(t *testing.T) {
@@ -100,12 +98,10 @@ var goBlock = regexp.MustCompile("(?ms)^```go\n(package main\n.*?)^```")
 // pages returns README.md, CONTRIBUTING.md, the pages of docs and the reference of commands.
 func pages(t *testing.T) []string {
 	t.Helper()
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	must.OK(t, err)
+	root := must.Get(filepath.Abs(filepath.Join("..", "..")))(t)
 	list := []string{filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")}
 	for _, pattern := range []string{"docs/*.md", "docs/papers/*.md", "docs/reference/commands.md"} {
-		found, err := filepath.Glob(filepath.Join(root, pattern))
-		must.OK(t, err)
+		found := must.Get(filepath.Glob(filepath.Join(root, pattern)))(t)
 		list = append(list, found...)
 	}
 	return list
@@ -167,8 +163,7 @@ func runLine(t *testing.T, root, line string, run func(testing.TB, ...string) ou
 		return
 	}
 	if slices.Contains(words, "--check") { // for Unravel's tables and configs, not the short ones here
-		back, err := os.Getwd()
-		must.OK(t, err)
+		back := must.Get(os.Getwd())(t)
 		t.Chdir(t.TempDir())
 		defer t.Chdir(back)
 	}
@@ -300,8 +295,7 @@ func writeSweeps(t *testing.T, page string) {
 // writeArrays writes the external arrays that README.md measures, besides the arrays of HierarchicalFiles.
 func writeArrays(t *testing.T) {
 	t.Helper()
-	factors, err := table.Read("factors.csv", "factors")
-	must.OK(t, err)
+	factors := must.Get(table.Read("factors.csv", "factors"))(t)
 	must.WriteNPY(t, "z.npy", []int{factors.Rows, factors.Cols}, factors.Data)
 	must.WriteNPY(t, "v.npy", []int{factors.Rows, factors.Cols}, factors.Data)
 	for _, name := range []string{"learned.json", "true.json"} {
@@ -328,8 +322,7 @@ func writeArrays(t *testing.T) {
 // shortTable writes a file of an Unravel table with its first row and one draw. The file overrides the embedded table.
 func shortTable(t *testing.T, name, scales string) {
 	t.Helper()
-	source, err := fs.ReadFile(configs.Tables(), name+".yaml")
-	must.OK(t, err)
+	source := must.Get(fs.ReadFile(configs.Tables(), name+".yaml"))(t)
 	root, err := config.Parse(name, source)
 	if err == nil {
 		err = root.Override("rows=["+root.Get("rows").Items()[0].Inline()+"]", "notes=[]", "boxes=null", scales)

@@ -81,8 +81,7 @@ func runGo(t *testing.T, words []string) {
 		pattern = words[2]
 	}
 	var sources []string
-	files, err := filepath.Glob(pattern)
-	must.OK(t, err)
+	files := must.Get(filepath.Glob(pattern))(t)
 	for _, f := range files {
 		sources = append(sources, string(must.Read(t, f)))
 	}

@@ -416,14 +416,12 @@ func TestLeaves(t *testing.T) {
 		t.Errorf("%s\nwant %s", text, want)
 	}
 	for path, want := range map[string]string{"a.b": "{a: {}, c: [1, 2]}", "a": "{c: [1, 2]}", "c": "{a: {b: 1}}", "x": "{a: {b: 1}, c: [1, 2]}"} {
-		n, err := Parse("x.yaml", []byte("{a: {b: 1}, c: [1, 2]}"))
-		must.OK(t, err)
+		n := must.Get(Parse("x.yaml", []byte("{a: {b: 1}, c: [1, 2]}")))(t)
 		if got := n.Without(strings.Split(path, ".")...).Inline(); got != want || n.Inline() != "{a: {b: 1}, c: [1, 2]}" {
 			t.Errorf("without %s: %s, want %s; before %s", path, got, want, n.Inline())
 		}
 	}
-	list, err := Parse("x.yaml", []byte("{a: 1, c: [1, 2]}"))
-	must.OK(t, err)
+	list := must.Get(Parse("x.yaml", []byte("{a: 1, c: [1, 2]}")))(t)
 	list.Get("a").Nest("x")
 	list.Get("c").Nest("x")
 	if got := list.Inline(); got != "{a: 1, c: {x: [1, 2]}}" {

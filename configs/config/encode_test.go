@@ -14,8 +14,7 @@ import (
 func TestEncodeExperiment(t *testing.T) {
 	want := defaults()
 	must.OK(t, Load("full.yaml", []byte(full), &want))
-	text, err := Encode(&want)
-	must.OK(t, err)
+	text := must.Get(Encode(&want))(t)
 	const golden = `name: "5"
 seed: 18446744073709551615
 dataset:
@@ -98,8 +97,7 @@ func TestEncodeRoundTrip(t *testing.T) {
 		Deep:    [][][]map[string][]int{{{{"a": {1}}, {}}}, {}},
 		P:       &third,
 	}
-	text, err := Encode(want)
-	must.OK(t, err)
+	text := must.Get(Encode(want))(t)
 	var got values
 	got.Nested = [][]int{{9}}
 	if err := Load("x.yaml", text, &got); err != nil {

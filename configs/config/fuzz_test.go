@@ -42,8 +42,7 @@ func checkLoad(t *testing.T, err error, got *experiment) {
 		}
 		return
 	}
-	text, err := Encode(got)
-	must.OK(t, err)
+	text := must.Get(Encode(got))(t)
 	again := defaults()
 	if err := Load("again.yaml", text, &again); err != nil {
 		t.Fatalf("%v in\n%s", err, text)

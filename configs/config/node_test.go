@@ -16,8 +16,7 @@ import (
 )
 
 func TestDecodeNeedsPointer(t *testing.T) {
-	n, err := Parse("x.yaml", []byte("a: 1"))
-	must.OK(t, err)
+	n := must.Get(Parse("x.yaml", []byte("a: 1")))(t)
 	for _, dst := range []any{nil, 3, experiment{}, (*experiment)(nil)} {
 		if err := n.Decode(dst); err == nil {
 			t.Errorf("%T: no error", dst)
@@ -44,8 +43,7 @@ func TestPointers(t *testing.T) {
 }
 
 func TestNode(t *testing.T) {
-	n, err := Parse("x.yaml", []byte("a: {b: [1, null]}\nc: text"))
-	must.OK(t, err)
+	n := must.Get(Parse("x.yaml", []byte("a: {b: [1, null]}\nc: text")))(t)
 	if !n.IsMap() || !reflect.DeepEqual(n.Keys(), []string{"a", "c"}) || n.Get("x") != nil || !n.Get("c").IsScalar() {
 		t.Errorf("node %+v", n)
 	}
@@ -87,8 +85,7 @@ func TestInline(t *testing.T) {
 		"\"a, b\"": `"a, b"`, "'{'": `"{"`, "|\n x\n y\n": `"x\ny\n"`,
 		"- a, b\n- c]": `["a, b", "c]"]`, "k: x{y": `{k: "x{y"}`, "- 1e3\n- yes": "[1e3, yes]",
 	} {
-		n, err := Parse("x", []byte(src))
-		must.OK(t, err)
+		n := must.Get(Parse("x", []byte(src)))(t)
 		if n.Inline() != want {
 			t.Errorf("%q: got %s, want %s", src, n.Inline(), want)
 		}
@@ -104,8 +101,7 @@ func TestInline(t *testing.T) {
 
 // An error about a missing file says where relative paths begin.
 func TestNearMissingFile(t *testing.T) {
-	n, err := Parse("x.yaml", []byte("a: {b: 1}"))
-	must.OK(t, err)
+	n := must.Get(Parse("x.yaml", []byte("a: {b: 1}")))(t)
 	dir := t.TempDir()
 	t.Chdir(dir)
 	here := "; relative paths begin in the current folder, " + dir

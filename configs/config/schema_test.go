@@ -73,8 +73,7 @@ func TestSchema(t *testing.T) {
 	s := struct {
 		Scene scene `yaml:"scene" doc:"what to see"`
 	}{scene{Filter: "box", Class: "bed", Rows: 3, Axis: "row"}}
-	text, err := Document{Title: "picture", Settings: []any{&s}, Required: []string{"scene"}}.Schema()
-	must.OK(t, err)
+	text := must.Get(Document{Title: "picture", Settings: []any{&s}, Required: []string{"scene"}}.Schema())(t)
 	var got map[string]any
 	must.OK(t, json.Unmarshal(text, &got))
 	at := func(path string) any {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // always returns a pipeline of one operation with probability 1.
@@ -31,15 +32,6 @@ func near(t *testing.T, name string, got []float32, want []float64) {
 }
 
 func cut(x float64) float64 { return max(0, min(x, 1)) }
-
-// wide returns an image in double precision.
-func wide(p []float32) []float64 {
-	var w []float64
-	for _, v := range p {
-		w = append(w, float64(v))
-	}
-	return w
-}
 
 func light(p []float64) float64 { return 0.2989*p[0] + 0.587*p[1] + 0.114*p[2] }
 
@@ -119,7 +111,7 @@ func TestJitterSteps(t *testing.T) {
 			for range 30 {
 				got := applied(always(j), p, 24, 20, 3, s)
 				_, factors, shift := drawn(same, j)
-				want := wide(p)
+				want := numeric.Convert[float64](p)
 				definition(want, append(factors, shift)[step])
 				near(t, fmt.Sprintf("step %d", step), got, want)
 			}
@@ -154,7 +146,7 @@ func TestJitterOrder(t *testing.T) {
 		order, factors, shift := drawn(same, j)
 		counts[fmt.Sprint(order)]++
 		low, high = min(low, factors[0], factors[1], factors[2], 1+4*shift), max(high, factors[0], factors[1], factors[2], 1+4*shift)
-		want := wide(p)
+		want := numeric.Convert[float64](p)
 		for _, step := range order {
 			[]func([]float64, float64){brightness, contrast, saturation, hue}[step](want, append(slices.Clone(factors), shift)[step])
 		}
@@ -192,7 +184,7 @@ func TestJitterGrey(t *testing.T) {
 	for _, v := range p {
 		mean += float64(v) / float64(len(p))
 	}
-	want := wide(p)
+	want := numeric.Convert[float64](p)
 	for i := range want {
 		want[i] = cut(factors[1]*want[i] + (1-factors[1])*mean)
 	}
@@ -205,14 +197,14 @@ func TestJitterGrey(t *testing.T) {
 func TestPointwise(t *testing.T) {
 	p := colours()
 	s := rng.New(1, "point")
-	want := wide(p)
+	want := numeric.Convert[float64](p)
 	for i := 0; i < len(want); i += 3 {
 		l := light(want[i:])
 		want[i], want[i+1], want[i+2] = l, l, l
 	}
 	near(t, "grayscale", applied(always(&Grayscale{Chance{1}}), p, 24, 20, 3, s), want)
 
-	want = wide(p)
+	want = numeric.Convert[float64](p)
 	p[7], want[7] = 0.25, 0.25 // exactly the threshold
 	for i, v := range want {
 		if v >= 0.25 {
@@ -227,7 +219,7 @@ func TestPointwise(t *testing.T) {
 	for c := 1; c <= 4; c++ {
 		n := &Normalise{Mean: []float64{0.1, 0.2, 0.3, 0.4}[:c], Deviation: []float64{0.5}}
 		src := noise(6 * 5 * c)
-		want := wide(src)
+		want := numeric.Convert[float64](src)
 		for i := range want {
 			want[i] = (want[i] - n.Mean[i%c]) / 0.5
 		}

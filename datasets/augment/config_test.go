@@ -45,8 +45,7 @@ func TestConfig(t *testing.T) {
 	}
 	// a stored config gives the same views: no second pipeline differs from an empty one
 	for _, want := range []*Views{{Pipeline: negativeFree(), Count: 2}, {Pipeline: Pipeline{}, Second: Pipeline{}, Count: 2}, {Pipeline: Pipeline{pick("normalise", NewNormalise())}, Count: 2}} {
-		text, err := config.Encode(settings{want})
-		must.OK(t, err)
+		text := must.Get(config.Encode(settings{want}))(t)
 		if again, err := load(string(text)); err != nil || !reflect.DeepEqual(again, want) {
 			t.Errorf("%+v, %v of\n%s", again, err, text)
 		}
@@ -59,8 +58,7 @@ func TestConfig(t *testing.T) {
 		if err := p.Suits(64, 64, 3); err != nil {
 			t.Errorf("%s: %v", e.Name, err)
 		}
-		text, err := config.Encode(settings{&Views{Pipeline: p, Second: p, Count: 2}})
-		must.OK(t, err)
+		text := must.Get(config.Encode(settings{&Views{Pipeline: p, Second: p, Count: 2}}))(t)
 		if again, err := load(string(text)); err != nil || !reflect.DeepEqual(again, &Views{Pipeline: p, Second: p, Count: 2}) {
 			t.Errorf("%s: %+v, %v of\n%s", e.Name, again, err, text)
 		}
@@ -74,8 +72,7 @@ func TestConfig(t *testing.T) {
 
 // The settings of Cao et al. 2022, appendix A.1.
 func TestNegativeFree(t *testing.T) {
-	preset, err := Presets.Lookup("negative-free-normalised")
-	must.OK(t, err)
+	preset := must.Get(Presets.Lookup("negative-free-normalised"))(t)
 	p := preset.New()
 	text, _ := config.Encode(struct {
 		P Pipeline `yaml:"p"`
@@ -228,8 +225,7 @@ func FuzzPipeline(f *testing.F) {
 		if config.Load("f.yaml", []byte("p: "+text), &got) != nil {
 			return
 		}
-		encoded, err := config.Encode(got)
-		must.OK(t, err)
+		encoded := must.Get(config.Encode(got))(t)
 		if err := config.Load("again.yaml", encoded, &again); err != nil || fmt.Sprint(len(again.P)) != fmt.Sprint(len(got.P)) {
 			t.Fatalf("%v in\n%s", err, encoded)
 		}

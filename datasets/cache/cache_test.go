@@ -98,8 +98,7 @@ func TestEnsure(t *testing.T) {
 			whats = append(whats, what)
 		}
 	})
-	s, err := Ensure(ctx, k, convert)
-	must.OK(t, err)
+	s := must.Get(Ensure(ctx, k, convert))(t)
 	checkTest(t, s)
 	if want := []string{"converting test", "checking test", "checking test"}; !slices.Equal(whats, want) {
 		t.Errorf("progress %q; want %q", whats, want)
@@ -218,8 +217,7 @@ func TestWriterMistakes(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	entries, err := os.ReadDir(filepath.Dir(k.Dir()))
-	must.OK(t, err)
+	entries := must.Get(os.ReadDir(filepath.Dir(k.Dir())))(t)
 	for _, e := range entries {
 		if e.IsDir() {
 			t.Errorf("%s is left", e.Name())
@@ -308,18 +306,16 @@ func TestStopped(t *testing.T) {
 func BenchmarkOpen(b *testing.B) {
 	k := testKey(b)
 	const n, side = 480000, 64
-	s, err := Ensure(b.Context(), k, func(ctx context.Context, w *Writer) error {
+	s := must.Get(Ensure(b.Context(), k, func(ctx context.Context, w *Writer) error {
 		if err := w.Begin(n, side, side, 3, []factor.Factor{{Name: "i", Size: n, Kind: factor.Ordinal}}); err != nil {
 			return err
 		}
 		w.done.Store(n) // a hole in the file: nothing is written
 		return nil
-	})
-	must.OK(b, err)
+	}))(b)
 	must.OK(b, s.Close())
 	for b.Loop() {
-		s, err := Open(b.Context(), k)
-		must.OK(b, err)
+		s := must.Get(Open(b.Context(), k))(b)
 		must.OK(b, s.Close())
 	}
 }

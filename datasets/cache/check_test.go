@@ -17,8 +17,7 @@ import (
 // made makes a set and closes it.
 func made(t *testing.T, k Key) (hash string) {
 	t.Helper()
-	s, err := Ensure(t.Context(), k, convert)
-	must.OK(t, err)
+	s := must.Get(Ensure(t.Context(), k, convert))(t)
 	closeSet(t, s)
 	return s.Hash
 }
@@ -77,8 +76,7 @@ func TestBroken(t *testing.T) {
 			if _, err := Ensure(t.Context(), k, func(context.Context, *Writer) error { return gone }); !errors.Is(err, gone) || !errors.Is(err, errBroken) {
 				t.Errorf("Ensure without a source: %v", err)
 			}
-			s, err := Ensure(t.Context(), k, convert)
-			must.OK(t, err)
+			s := must.Get(Ensure(t.Context(), k, convert))(t)
 			checkTest(t, s)
 			if s.Hash != hash {
 				t.Error("the hash differs")
@@ -103,8 +101,7 @@ func TestWrongBit(t *testing.T) {
 		k := testKey(t)
 		hash := made(t, k)
 		path := filepath.Join(k.Dir(), name)
-		info, err := os.Stat(path)
-		must.OK(t, err)
+		info := must.Get(os.Stat(path))(t)
 		s, err := Open(t.Context(), k)
 		must.OK(t, err)
 		if err := s.verify(t.Context(), k, 0); err != nil {
@@ -141,8 +138,7 @@ func TestTouched(t *testing.T) {
 	k := testKey(t)
 	made(t, k)
 	path := filepath.Join(k.Dir(), ImagesFile)
-	info, err := os.Stat(path)
-	must.OK(t, err)
+	info := must.Get(os.Stat(path))(t)
 	never := func(context.Context, *Writer) error { return errors.New("converted again") }
 	for _, unit := range []time.Duration{time.Second, 2 * time.Second} {
 		must.OK(t, os.Chtimes(path, time.Time{}, info.ModTime().Truncate(unit)))

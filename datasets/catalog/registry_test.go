@@ -14,16 +14,14 @@ import (
 )
 
 func TestConfig(t *testing.T) {
-	s, err := configtest.Decode("dataset: {square: {size: 32, side: 8}}\nsupervision: {pairs: {count: 512}}\n")
-	must.OK(t, err)
+	s := must.Get(configtest.Decode("dataset: {square: {size: 32, side: 8}}\nsupervision: {pairs: {count: 512}}\n"))(t)
 	if q := s.Dataset.Value.(*drawn.Square); *q != (drawn.Square{Size: 32, Side: 8, Step: 1}) {
 		t.Errorf("%+v", q)
 	}
 	if p := s.Supervision[0].Value.(*supervision.Pairs); p.Count != 512 {
 		t.Errorf("%+v", p)
 	}
-	text, err := config.Encode(s)
-	must.OK(t, err)
+	text := must.Get(config.Encode(s))(t)
 	again, err := configtest.Decode(string(text))
 	if err != nil || *again.Dataset.Value.(*drawn.Square) != (drawn.Square{Size: 32, Side: 8, Step: 1}) {
 		t.Errorf("%s: %v", text, err)

@@ -21,8 +21,7 @@ import (
 
 func readArray[T npy.Element](t *testing.T, path string) []T {
 	t.Helper()
-	a, err := npy.ReadFile[T](path)
-	must.OK(t, err)
+	a := must.Get(npy.ReadFile[T](path))(t)
 	return a.Data
 }
 
@@ -252,8 +251,7 @@ func TestHierarchicalSetsAreDeterministic(t *testing.T) {
 	} {
 		image := func(seed uint64, threads int) []float32 {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
-			d, err := b.Build(seed)
-			must.OK(t, err)
+			d := must.Get(b.Build(seed))(t)
 			h, w, c := d.ImageShape()
 			all := make([]float32, d.Len()*h*w*c)
 			for i := range d.Len() {

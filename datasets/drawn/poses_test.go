@@ -18,9 +18,7 @@ func buildPoses(t *testing.T, change func(p *Poses)) datasets.Dataset {
 	t.Helper()
 	p := NewPoses()
 	change(p)
-	d, err := p.Build(1)
-	must.OK(t, err)
-	return d
+	return must.Get(p.Build(1))(t)
 }
 
 func imageOf(d datasets.Dataset, i int) []float32 {
@@ -128,8 +126,7 @@ func TestPosesSymmetry(t *testing.T) {
 	for _, object := range []string{"cone", "vase", "bottle"} {
 		p := NewPoses()
 		p.Object = object
-		parts, err := p.parts()
-		must.OK(t, err)
+		parts := must.Get(p.parts())(t)
 		far := 0.0
 		for _, v := range parts[0].Mesh.Vertices {
 			far = max(far, math.Sqrt(v[0]*v[0]+v[1]*v[1]+v[2]*v[2]))
@@ -243,8 +240,7 @@ func TestPosesErrors(t *testing.T) {
 }
 
 func BenchmarkPoses(b *testing.B) {
-	d, err := NewPoses().Build(0)
-	must.OK(b, err)
+	d := must.Get(NewPoses().Build(0))(b)
 	dst := make([]float32, 64*64*3)
 	for i := range d.Len() { // each pose is drawn once
 		d.Image(i, dst)

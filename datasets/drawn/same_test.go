@@ -48,8 +48,7 @@ func TestImagesAreTheSame(t *testing.T) {
 		"{spaceshapes: {samples: 90}}":                         "35d8470baacc8421",
 		"{spaceshapes: {size: 32, samples: 30, binary: true}}": "eb7e2cd93ef4222d",
 	} {
-		s, err := configtest.Decode("dataset: " + config)
-		must.OK(t, err)
+		s := must.Get(configtest.Decode("dataset: " + config))(t)
 		if got := imagesHash(datatest.Build(t, s.Dataset.Value)); got != want {
 			t.Errorf("%s: hash %s, want %s", config, got, want)
 		}

@@ -26,8 +26,7 @@ func twin(t testing.TB, name string) datasets.Dataset {
 	if _, test := t.(*testing.T); test && built[name] != nil {
 		return built[name]
 	}
-	c, err := catalog.Named(name)
-	must.OK(t, err)
+	c := must.Get(catalog.Named(name))(t)
 	built[name] = datatest.Build(t, c.Value)
 	return built[name]
 }

@@ -37,8 +37,7 @@ func TestColumnLevels(t *testing.T) {
 		"one angle":               {"circular:4", []float64{5, 1}, "[1] [] [0 0]"},
 		"even, without a period":  {"angular", []float64{3, 5, 7}, "[3 5 7] [] [0 1 2]"},
 	} {
-		k, err := ParseColumnKind(c.kind)
-		must.OK(t, err)
+		k := must.Get(ParseColumnKind(c.kind))(t)
 		f, levels, err := k.Levels(c.numbers)
 		turns := slices.Clone(f.Angles)
 		for i := range turns {
@@ -117,8 +116,7 @@ func TestFromNumbers(t *testing.T) {
 	} {
 		var given *ColumnKind
 		if c.kind != "" {
-			k, err := ParseColumnKind(c.kind)
-			must.OK(t, err)
+			k := must.Get(ParseColumnKind(c.kind))(t)
 			given = &k
 		}
 		f, levels, err := FromNumbers("size", c.numbers, nil, given, c.bins)

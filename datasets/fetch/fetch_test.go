@@ -133,8 +133,7 @@ func TestFetch(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s, dir := serve(t, c.answer), t.TempDir()
 			f := wanted(s.URL)
-			r, err := one(t, t.Context(), dir, f, quick(t))
-			must.OK(t, err)
+			r := must.Get(one(t, t.Context(), dir, f, quick(t)))(t)
 			continued := 0
 			for _, span := range s.ranges {
 				if span != "" {
@@ -240,10 +239,8 @@ func TestUnreachable(t *testing.T) {
 	if _, err := one(t, t.Context(), t.TempDir(), wanted(s.URL), quick(t)); !errors.Is(err, errUnreachable) {
 		t.Error(err)
 	}
-	from, err := http.NewRequest("GET", "https://host/a", nil)
-	must.OK(t, err)
-	to, err := http.NewRequest("GET", "http://host/a", nil)
-	must.OK(t, err)
+	from := must.Get(http.NewRequest("GET", "https://host/a", nil))(t)
+	to := must.Get(http.NewRequest("GET", "http://host/a", nil))(t)
 	if err := checkRedirect(to, []*http.Request{from}); !errors.Is(err, errRedirect) {
 		t.Error(err)
 	}
@@ -303,9 +300,7 @@ func TestResume(t *testing.T) {
 				t.Fatal(info, err)
 			}
 			c.change(t, dir, &f, s)
-			if _, err := one(t, t.Context(), dir, f, quick(t)); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(one(t, t.Context(), dir, f, quick(t)))(t)
 			span := "none"
 			if len(s.ranges) > 1 {
 				span = s.ranges[1]

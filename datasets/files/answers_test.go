@@ -20,8 +20,7 @@ func TestAnswersAboutFiles(t *testing.T) {
 	dir := t.TempDir()
 	writePictures(t, dir, "b.png", "a.png", "sub/c.png")
 	f := &Folder{Path: dir, Size: datasets.PictureSize{8, 8}, Channels: 1, Fit: pictures.FitCrop, Filter: "box", Bins: 20, Unlabelled: "refuse"}
-	d, err := f.Build(0)
-	must.OK(t, err)
+	d := must.Get(f.Build(0))(t)
 	named, ok := d.(datasets.FileNamed)
 	if !ok || named.FileName(2) != "sub/c.png" {
 		t.Fatalf("the third file of %v has no name", d)
@@ -30,8 +29,7 @@ func TestAnswersAboutFiles(t *testing.T) {
 		path := must.Write(t, filepath.Join(t.TempDir(), "pairs.csv"), text)
 		return &supervision.Answers{File: path, Share: 0.5, Union: true}
 	}
-	s, err := of("a.png,c,colour,same\n1,sub/c.png,colour,different").Split(d, nil)
-	must.OK(t, err)
+	s := must.Get(of("a.png,c,colour,same\n1,sub/c.png,colour,different").Split(d, nil))(t)
 	if p := s.Known.Pairs; len(p) != 2 || p[0] != (supervision.SimilarPair{A: 0, B: 2}) || p[1] != (supervision.SimilarPair{A: 1, B: 2, Different: true}) {
 		t.Errorf("pairs %+v", p)
 	}
@@ -47,8 +45,7 @@ func TestLabelsAndPairsOfFiles(t *testing.T) {
 	writePictures(t, dir, "p1.png", "p2.png", "p10.png", "sub/c.png")
 	f := NewFolder()
 	f.Path = dir
-	d, err := f.Build(0)
-	must.OK(t, err)
+	d := must.Get(f.Build(0))(t)
 	if notes := d.(datasets.Noted).Notes(); !strings.Contains(fmt.Sprint(notes), "p10.png before p2.png") {
 		t.Errorf("notes %q", notes)
 	}

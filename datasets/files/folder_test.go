@@ -74,8 +74,7 @@ func TestFolderSample(t *testing.T) {
 	for _, table := range []string{"labels.csv", "labels_bom_crlf.csv"} {
 		f := newFolder(t, "testdata/images/pictures")
 		f.Labels, f.Size = "testdata/images/"+table, nil
-		d, err := f.Build(0)
-		must.OK(t, err)
+		d := must.Get(f.Build(0))(t)
 		h, w, c := d.ImageShape()
 		if shape := []int{d.Len(), h, w, c}; !slices.Equal(shape, want.Shape) {
 			t.Fatalf("shape %v; want %v", shape, want.Shape)
@@ -139,8 +138,7 @@ func TestFolderWithoutLabels(t *testing.T) {
 	writePictures(t, dir, "b.png", "a.PNG", "sub/c.png", ".hidden.png", ".git/d.png")
 	placed(t, dir, "notes.txt", "text")
 	f := newFolder(t, dir)
-	d, err := f.Build(0)
-	must.OK(t, err)
+	d := must.Get(f.Build(0))(t)
 	if got := byPixel(d); !slices.Equal(got, []int{2, 1, 3}) || d.Factors()[0].Size != 1 || d.Name() != filepath.Base(dir) {
 		t.Errorf("pictures %v, factors %v", got, d.Factors())
 	}
@@ -222,8 +220,7 @@ func TestFolderNames(t *testing.T) {
 	f.Labels = "labels.csv"
 	placed(t, dir, "labels.csv", "file,animal,count,size\na/x.png,owl,1,small\na/y.png,,2,big\nb/z.png,cat,3,small\n")
 	f.Kinds = factor.ColumnKinds{Named: map[string]string{"size": "ordinal"}}
-	d, err := f.Build(0)
-	must.OK(t, err)
+	d := must.Get(f.Build(0))(t)
 	var names []string
 	for _, of := range d.Factors() {
 		names = append(names, fmt.Sprint(of.Name, of.Names))
@@ -343,8 +340,7 @@ func TestFolderNamesAsLabels(t *testing.T) {
 	writePictures(t, dir, "na/x.png", "null/x.png", "us/x.png", "x.png")
 	f := newFolder(t, dir)
 	f.Labels = "folders"
-	d, err := f.Build(0)
-	must.OK(t, err)
+	d := must.Get(f.Build(0))(t)
 	if of := d.Factors()[0]; !slices.Equal(of.Names, []string{"na", "null", "us"}) || !slices.Equal(datasets.Levels(d), []int{0, 1, 2, -1}) {
 		t.Errorf("%+v, levels %v", of, datasets.Levels(d))
 	}
@@ -373,8 +369,7 @@ func TestFolderSameNames(t *testing.T) {
 	}
 	for _, levels := range [][]uint8{{40, 50, 60}, {200, 210, 220}, {40, 50, 60}} {
 		f.Path = folder(levels...)
-		d, err := f.Build(0)
-		must.OK(t, err)
+		d := must.Get(f.Build(0))(t)
 		pixels := make([]float32, 4*4*3)
 		for i, want := range levels {
 			if d.Image(i, pixels); pixels[0] != float32(want)/255 {
@@ -393,8 +388,7 @@ func TestFolderChanges(t *testing.T) {
 	writePictures(t, dir, "a.png", "b.png")
 	f := newFolder(t, dir)
 	built := func() []int {
-		d, err := f.Build(0)
-		must.OK(t, err)
+		d := must.Get(f.Build(0))(t)
 		return byPixel(d)
 	}
 	if got := built(); !slices.Equal(got, []int{1, 2}) {
@@ -494,8 +488,7 @@ func TestFits(t *testing.T) {
 			if high == 1 {
 				f.Size = datasets.PictureSize{c.width, c.height}
 			}
-			d, err := f.Build(0)
-			must.OK(t, err)
+			d := must.Get(f.Build(0))(t)
 			pixels, got := make([]float32, c.height*c.width), make([]int, c.height*c.width)
 			d.Image(0, pixels)
 			for i, v := range pixels {
@@ -556,8 +549,7 @@ func TestFolderChanged(t *testing.T) {
 	files := func(table string) *datasets.Files {
 		t.Helper()
 		placed(t, dir, f.Labels, table)
-		d, err := f.Build(0)
-		must.OK(t, err)
+		d := must.Get(f.Build(0))(t)
 		return datasets.FilesOf(d)
 	}
 	began := files("file,v\na.png,1\nb.png,2\nc.png,1\n")

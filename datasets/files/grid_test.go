@@ -189,15 +189,11 @@ func archive(t *testing.T, members ...any) string {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for i := 0; i < len(members); i += 2 {
-		w, err := z.Create(members[i].(string) + ".npy")
-		must.OK(t, err)
-		if _, err := w.Write(members[i+1].([]byte)); err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(z.Create(members[i].(string) + ".npy"))(t)
+		must.Get(w.Write(members[i+1].([]byte)))(t)
 	}
 	must.OK(t, z.Close())
-	path := must.Write(t, filepath.Join(t.TempDir(), "mine.npz"), b.Bytes())
-	return path
+	return must.Write(t, filepath.Join(t.TempDir(), "mine.npz"), b.Bytes())
 }
 
 func TestGridArchive(t *testing.T) {

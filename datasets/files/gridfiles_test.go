@@ -122,8 +122,7 @@ func TestGridReplaced(t *testing.T) {
 	for _, level := range []uint8{40, 200, 40} {
 		writeNPZ(t, set.Path, "images.npy", []int{2, 3, 3}, bytes.Repeat([]uint8{level}, 18))
 		must.OK(t, os.Chtimes(set.Path, fixed, fixed))
-		d, err := set.read(t.Context(), 0)
-		must.OK(t, err)
+		d := must.Get(set.read(t.Context(), 0))(t)
 		pixels := make([]float32, 9)
 		if d.Image(0, pixels); d.Mapped == "" || pixels[0] != float32(level)/255 {
 			t.Errorf("pixel %v; want %d", pixels[0]*255, level)
@@ -137,8 +136,7 @@ func TestGridReplaced(t *testing.T) {
 // writeNPZ writes a file of one array, uncompressed.
 func writeNPZ[T npy.Element](t *testing.T, path, name string, shape []int, data []T) {
 	t.Helper()
-	f, err := os.Create(path)
-	must.OK(t, err)
+	f := must.Get(os.Create(path))(t)
 	z := zip.NewWriter(f)
 	w, err := z.CreateHeader(&zip.FileHeader{Name: name})
 	if err == nil {
@@ -207,8 +205,7 @@ func TestGridUnknown(t *testing.T) {
 		},
 		"sizes": func(f *os.File) error { return npy.Write(f, []int{2}, []int32{3, 2}) },
 	} {
-		f, err := os.Create(filepath.Join(dir, name+".npy"))
-		must.OK(t, err)
+		f := must.Get(os.Create(filepath.Join(dir, name+".npy")))(t)
 		must.OK(t, write(f))
 		must.OK(t, f.Close())
 	}

@@ -27,8 +27,7 @@ func TestGridShards(t *testing.T) {
 	for _, last := range []uint8{255, 254} {
 		write("images-001.npy", 1, 5, last)
 		for _, inMemory := range []int{0, maxInMemory} {
-			d, err := set.read(t.Context(), inMemory)
-			must.OK(t, err)
+			d := must.Get(set.read(t.Context(), inMemory))(t)
 			if want := []uint8{1, 2, 3, 4, 5, last}; !slices.Equal(d.Bytes, want) || d.Count != 3 {
 				t.Errorf("%d bytes in memory: pixels %v of %d images, want %v", inMemory, d.Bytes, d.Count, want)
 			}

@@ -32,10 +32,8 @@ func TestCars3D(t *testing.T) {
 		}
 		checkGolden(t, name, d, want)
 	}
-	twin, err := (&drawn.Cars{Size: 64, Elevations: 4, Azimuths: 24, Objects: 3}).Build(0)
-	must.OK(t, err)
-	d, err := (&Cars3D{}).Build(0)
-	must.OK(t, err)
+	twin := must.Get((&drawn.Cars{Size: 64, Elevations: 4, Azimuths: 24, Objects: 3}).Build(0))(t)
+	d := must.Get((&Cars3D{}).Build(0))(t)
 	for k, f := range twin.Factors() {
 		if g := d.Factors()[k]; g.Name != f.Name || g.Kind != f.Kind || g.Size != f.Size {
 			t.Errorf("factor %v; want that of the twin, %v", g, f)
@@ -57,8 +55,7 @@ func carArchiveOf(t *testing.T, mat []byte, list string) {
 	t.Setenv(cache.RootVariable, t.TempDir())
 	must.OK(t, os.MkdirAll(cache.Downloads("cars3d"), 0o777))
 	path := filepath.Join(cache.Downloads("cars3d"), cars3DFile)
-	f, err := os.Create(path)
-	must.OK(t, err)
+	f := must.Get(os.Create(path))(t)
 	z := gzip.NewWriter(f)
 	w := tar.NewWriter(z)
 	for _, member := range []struct {
@@ -66,26 +63,21 @@ func carArchiveOf(t *testing.T, mat []byte, list string) {
 		data []byte
 	}{{"data/cars/x.mat", mat}, {"data/cars/list.txt", []byte(list)}} {
 		must.OK(t, w.WriteHeader(&tar.Header{Name: member.name, Mode: 0o644, Size: int64(len(member.data))}))
-		if _, err := w.Write(member.data); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.Write(member.data))(t)
 	}
 	for _, close := range []func() error{w.Close, z.Close, f.Close} {
 		must.OK(t, close())
 	}
-	info, err := os.Stat(path)
-	must.OK(t, err)
+	info := must.Get(os.Stat(path))(t)
 	trusted := map[string]map[string]any{cars3DFile: {"size": info.Size(), "modified": info.ModTime().UTC(), "trusted": true}}
-	text, err := json.Marshal(trusted)
-	must.OK(t, err)
+	text := must.Get(json.Marshal(trusted))(t)
 	must.Write(t, filepath.Join(filepath.Dir(path), "sources.json"), text)
 }
 
 // Errors for broken archives and broken files in archives give the reason.
 func TestCars3DBroken(t *testing.T) {
 	read := func(name string) []byte {
-		data := must.Read(t, filepath.Join("testdata/cars3d", name))
-		return data
+		return must.Read(t, filepath.Join("testdata/cars3d", name))
 	}
 	car := read("car_001_mesh.mat")
 	carArchive(t, car)
@@ -127,6 +119,5 @@ func TestCars3DBroken(t *testing.T) {
 // writeTemp writes a file to a temporary folder.
 func writeTemp(t *testing.T, data []byte) string {
 	t.Helper()
-	path := must.Write(t, filepath.Join(t.TempDir(), "file"), data)
-	return path
+	return must.Write(t, filepath.Join(t.TempDir(), "file"), data)
 }

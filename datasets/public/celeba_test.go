@@ -14,9 +14,7 @@ import (
 func rowOf(t *testing.T, text string) int {
 	t.Helper()
 	i := 0
-	if _, err := fmt.Sscan(text, &i); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Sscan(text, &i))(t)
 	return i
 }
 
@@ -44,8 +42,7 @@ func TestCelebA(t *testing.T) {
 		{"centre_148_resized_64_lanczos", celebaAttributes, CelebA{Split: "all", Crop: 148, Size: datasets.PictureSize{64, 64}, Filter: "lanczos"}},
 	} {
 		publicFiles(t, "celeba", celebaSample(map[string]string{celebaAttributes: c.attributes}))
-		d, err := c.settings.Build(0)
-		must.OK(t, err)
+		d := must.Get(c.settings.Build(0))(t)
 		checkLevels(t, d, files[celebaImages])
 		h, w, channels := d.ImageShape()
 		pixels := make([]float32, h*w*channels)

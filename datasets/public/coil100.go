@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/internal/archive"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // COIL100 is COIL-100 (Nene, Nayar and Murase 1996): 7,200 photographs of 100 objects on a turntable, one every 5
@@ -72,13 +73,9 @@ func (c *COIL100) convert(ctx context.Context, dir string, w *cache.Writer) erro
 	if err != nil {
 		return fmt.Errorf("%s: %w", coilFile, err)
 	}
-	numbers := make([]float64, len(objects))
-	for i, o := range objects {
-		numbers[i] = float64(o)
-	}
 	p := zippedPictures{name: coilFile, zip: z, members: members, h: coilSide, w: coilSide, size: c.Size, filter: "lanczos"}
 	return p.convert(ctx, w, []factor.Factor{
-		{Name: "object", Size: len(objects), Kind: factor.Categorical, Values: numbers},
+		{Name: "object", Size: len(objects), Kind: factor.Categorical, Values: numeric.Convert[float64](objects)},
 		coilAngle(angles),
 	}, nil)
 }

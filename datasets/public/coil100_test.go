@@ -12,8 +12,7 @@ import (
 func TestCOIL100(t *testing.T) {
 	files, _ := datatest.ReadGolden(t, "coil-100")
 	publicFiles(t, "coil100", map[string]string{coilFile: filepath.Join("coil-100", coilFile)})
-	d, err := (&COIL100{}).Build(0)
-	must.OK(t, err)
+	d := must.Get((&COIL100{}).Build(0))(t)
 	checkRows(t, d, files[coilFile])
 	if f := d.Factors(); f[0].Value(3) != 100 || f[1].Value(71) != 355 {
 		t.Errorf("values of %+v", f)

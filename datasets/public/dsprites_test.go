@@ -33,8 +33,7 @@ func TestDSprites(t *testing.T) {
 			name = dspritesHDF5
 		}
 		publicFiles(t, "dsprites", map[string]string{name: filepath.Join("dsprites", file)})
-		d, err := (&DSprites{}).Build(0)
-		must.OK(t, err)
+		d := must.Get((&DSprites{}).Build(0))(t)
 		h, w, c := d.ImageShape()
 		if shape := []int{d.Len(), h, w, c}; !slices.Equal(shape, want.Shape) {
 			t.Errorf("%s: shape %v; want %v", file, shape, want.Shape)
@@ -44,8 +43,7 @@ func TestDSprites(t *testing.T) {
 		}
 		sizes, levels := want.Sizes[1:], make([]int, 5)
 		for row, of := range want.Labels {
-			i, err := strconv.Atoi(row)
-			must.OK(t, err)
+			i := must.Get(strconv.Atoi(row))(t)
 			if d.FactorsAt(i, levels); !slices.Equal(levels, of[1:]) {
 				t.Errorf("%s: levels of image %d are %v; want %v", file, i, levels, of[1:])
 			}
@@ -69,9 +67,7 @@ func TestDSprites(t *testing.T) {
 func smallSprites(t *testing.T, d DSprites, seed uint64) datasets.Dataset {
 	t.Helper()
 	publicFiles(t, "dsprites", map[string]string{dspritesNPZ: filepath.Join("dsprites", dspritesNPZ)})
-	set, err := d.Build(seed)
-	must.OK(t, err)
-	return set
+	return must.Get(d.Build(seed))(t)
 }
 
 // writePicture writes a PNG of random colours.
@@ -86,8 +82,7 @@ func writePicture(t *testing.T, h, w int) (path string, m *image.NRGBA) {
 		}
 	}
 	path = filepath.Join(t.TempDir(), "picture.png")
-	f, err := os.Create(path)
-	must.OK(t, err)
+	f := must.Get(os.Create(path))(t)
 	must.OK(t, errors.Join(png.Encode(f, m), f.Close()))
 	return path, m
 }
@@ -267,8 +262,7 @@ func BenchmarkDSprites(b *testing.B) {
 	must.OK(b, fetch.Place(b.Context(), cache.Downloads("dsprites"), file, filepath.Join("testdata", "dsprites", dspritesNPZ), true))
 	for _, variant := range []string{"plain", "color", "noise"} {
 		b.Run(variant, func(b *testing.B) {
-			d, err := (&DSprites{Variant: variant, Channels: 3}).Build(0)
-			must.OK(b, err)
+			d := must.Get((&DSprites{Variant: variant, Channels: 3}).Build(0))(b)
 			image, i := make([]float32, 64*64*3), 0
 			for b.Loop() {
 				d.Image(i%d.Len(), image)

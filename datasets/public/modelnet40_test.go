@@ -61,15 +61,11 @@ func meshes(t *testing.T, files map[string]string) {
 	t.Helper()
 	publicFiles(t, "modelnet40", nil)
 	path := filepath.Join(t.TempDir(), modelnetFile)
-	f, err := os.Create(path)
-	must.OK(t, err)
+	f := must.Get(os.Create(path))(t)
 	z := zip.NewWriter(f)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		w, err := z.Create(name)
-		must.OK(t, err)
-		if _, err := w.Write([]byte(files[name])); err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(z.Create(name))(t)
+		must.Get(w.Write([]byte(files[name])))(t)
 	}
 	must.OK(t, errors.Join(z.Close(), f.Close()))
 	must.OK(t, fetch.Place(t.Context(), cache.Downloads("modelnet40"), fetch.File{Name: modelnetFile}, path, true))

@@ -17,8 +17,7 @@ import (
 // uses a temporary folder for data sets and accepts any hash.
 func publicFiles(t *testing.T, set string, files map[string]string) {
 	t.Helper()
-	root, err := os.MkdirTemp("", "unravel-data")
-	must.OK(t, err)
+	root := must.Get(os.MkdirTemp("", "unravel-data"))(t)
 	t.Cleanup(func() { _ = os.RemoveAll(root) }) // mapped files stay on Windows
 	t.Setenv(cache.RootVariable, root)
 	for name, from := range files {

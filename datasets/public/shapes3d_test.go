@@ -47,8 +47,7 @@ func TestShapes3D(t *testing.T) {
 	long.NotShort(t)
 	files, _ := datatest.ReadGolden(t, "3dshapes")
 	files["broken/lzf.h5"] = files["3dshapes_fletcher.h5"] // the same images
-	twin, err := (&drawn.Room{Size: 16, Hues: 10, Scales: 8, Orientations: 15}).Build(0)
-	must.OK(t, err)
+	twin := must.Get((&drawn.Room{Size: 16, Hues: 10, Scales: 8, Orientations: 15}).Build(0))(t)
 	for _, file := range []string{"3dshapes.h5", "3dshapes_extensible.h5", "3dshapes_btree2.h5", "3dshapes_fletcher.h5", "3dshapes_latest_single.h5", "broken/lzf.h5"} {
 		publicFiles(t, "shapes3d", map[string]string{shapes3DFile: filepath.Join("3dshapes", file)})
 		d, err := (&Shapes3D{}).Build(0)
@@ -76,8 +75,7 @@ func TestShapes3DBroken(t *testing.T) {
 	half := filepath.Join(t.TempDir(), "half.h5")
 	whole := must.Read(t, "testdata/3dshapes/3dshapes.h5")
 	must.Write(t, half, whole[:len(whole)/2])
-	relative, err := filepath.Rel(filepath.Join(mustGetwd(t), "testdata"), half)
-	must.OK(t, err)
+	relative := must.Get(filepath.Rel(filepath.Join(must.Get(os.Getwd())(t), "testdata"), half))(t)
 	for file, words := range map[string]string{
 		relative:                       "cut off",
 		"3dshapes/broken/deflate.h5":   "images ([480 64 64 3], uint8): rows 0 to 480: chunk 0: deflate: ",
@@ -98,11 +96,4 @@ func TestShapes3DBroken(t *testing.T) {
 			t.Errorf("%s: %v are left, %v", file, sets, err)
 		}
 	}
-}
-
-func mustGetwd(t *testing.T) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	must.OK(t, err)
-	return dir
 }

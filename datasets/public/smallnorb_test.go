@@ -31,16 +31,13 @@ func TestSmallNORB(t *testing.T) {
 	files, _ := datatest.ReadGolden(t, "smallnorb")
 	want := files["training_then_testing_64_lanczos"]
 	publicFiles(t, "smallnorb", norbFiles(nil))
-	d, err := (&SmallNORB{Part: "all", Instance: true, Size: datasets.PictureSize{64, 64}}).Build(0)
-	must.OK(t, err)
+	d := must.Get((&SmallNORB{Part: "all", Instance: true, Size: datasets.PictureSize{64, 64}}).Build(0))(t)
 	checkRows(t, d, want)
-	native, err := (&SmallNORB{Part: "training", Instance: true}).Build(0)
-	must.OK(t, err)
+	native := must.Get((&SmallNORB{Part: "training", Instance: true}).Build(0))(t)
 	if h, _, _ := native.ImageShape(); h != norbSide || native.Len() != 120 {
 		t.Errorf("training: %d images of side %d; want 120 of %d", native.Len(), h, norbSide)
 	}
-	testing, err := (&SmallNORB{Part: "testing", Size: datasets.PictureSize{64, 64}}).Build(0)
-	must.OK(t, err)
+	testing := must.Get((&SmallNORB{Part: "testing", Size: datasets.PictureSize{64, 64}}).Build(0))(t)
 	if got := factorNames(testing); !slices.Equal(got, []string{"category", "elevation", "azimuth", "lighting"}) || testing.Len() != 120 {
 		t.Errorf("%d images of %v", testing.Len(), got)
 	}

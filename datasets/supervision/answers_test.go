@@ -66,8 +66,7 @@ func TestAnswerBatches(t *testing.T) {
 	}
 	lines = append(lines, "16,17,x,same", "0,16,x,different", "3,17,x,different", "20,40,y,different")
 	s := datatest.Split(t, &Answers{File: answerFile(t, lines...), Share: 0.5, Union: true}, d)
-	sampler, err := NewSampler(s, 8, rng.New(3, "batches"))
-	must.OK(t, err)
+	sampler := must.Get(NewSampler(s, 8, rng.New(3, "batches")))(t)
 	apart := 0
 	for range 20 {
 		must.OK(t, sampler.StartEpoch())
@@ -115,8 +114,7 @@ func TestAnswersWithLabels(t *testing.T) {
 	path = answerFile(t, "0,1,x,same", "1,2,x,same", "4,5,x,same")
 	s, err = append(Of("labels", &FactorLabels{Fraction: 0.4, Share: 0.2}), Of("answers", &Answers{File: path, Share: 0.5, Union: true})...).Split(d, 7)
 	must.OK(t, err)
-	sampler, err := NewSampler(s, 6, rng.New(3, "batches"))
-	must.OK(t, err)
+	sampler := must.Get(NewSampler(s, 6, rng.New(3, "batches")))(t)
 	level := map[int]int32{}
 	own := make([]int32, 1)
 	for _, i := range []int{0, 1, 2, 3, 4, 5} {

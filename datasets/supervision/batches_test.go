@@ -120,8 +120,7 @@ func TestSamplerResume(t *testing.T) {
 	var states [][]byte
 	b := datatest.Sampler(t, s, 25)
 	note := func() {
-		text, err := json.Marshal(b.State())
-		must.OK(t, err)
+		text := must.Get(json.Marshal(b.State()))(t)
 		states = append(states, text)
 	}
 	deal := func(b *Sampler, upTo int, start bool, note func()) (dealt []string) {
@@ -142,8 +141,7 @@ func TestSamplerResume(t *testing.T) {
 	for after, text := range states[:33] {
 		var state State
 		must.OK(t, json.Unmarshal(text, &state))
-		other, err := NewSampler(s, 25, rng.New(999, "other"))
-		must.OK(t, err)
+		other := must.Get(NewSampler(s, 25, rng.New(999, "other")))(t)
 		must.OK(t, other.Restore(state))
 		got := deal(other, 33-after, after == 0, func() {})
 		if !slices.Equal(got, want[after:33]) {
@@ -295,8 +293,7 @@ func TestViewLoader(t *testing.T) {
 	v := &augment.Views{}
 	v.SetDefaults()
 	start := func() *Loader {
-		l, err := NewViewLoader(d, datatest.Sampler(t, s, 9), v, 5)
-		must.OK(t, err)
+		l := must.Get(NewViewLoader(d, datatest.Sampler(t, s, 9), v, 5))(t)
 		t.Cleanup(l.Close)
 		return l
 	}
@@ -337,8 +334,7 @@ func TestViewLoader(t *testing.T) {
 	if n := check(again, middle); n == 0 {
 		t.Error("nothing follows the middle of an epoch")
 	}
-	small, err := NewViewLoader(d, datatest.Sampler(t, s, 1), v, 5)
-	must.OK(t, err)
+	small := must.Get(NewViewLoader(d, datatest.Sampler(t, s, 1), v, 5))(t)
 	defer small.Close()
 	must.OK(t, small.StartEpoch())
 	small.Next()

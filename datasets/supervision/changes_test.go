@@ -196,9 +196,7 @@ func TestChangesIndependent(t *testing.T) {
 // sparse returns a data set with given levels.
 func sparse(t *testing.T, grid factor.Grid, levels ...[]int) datasets.Dataset {
 	t.Helper()
-	d, err := datasets.FromPixels("sparse", make([]uint8, len(levels)), 1, 1, 1, grid, levels)
-	must.OK(t, err)
-	return d
+	return must.Get(datasets.FromPixels("sparse", make([]uint8, len(levels)), 1, 1, 1, grid, levels))(t)
 }
 
 // TestChangesSparse checks data with missing combinations of levels, several images with equal levels, and images with

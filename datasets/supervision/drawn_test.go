@@ -166,12 +166,10 @@ func TestDrawnResume(t *testing.T) {
 				must.OK(t, one.StartEpoch())
 			}
 			one.Next()
-			text, err := json.Marshal(one.State())
-			must.OK(t, err)
+			text := must.Get(json.Marshal(one.State()))(t)
 			var state State
 			must.OK(t, json.Unmarshal(text, &state))
-			other, err := NewSampler(s, 6, rng.New(99, "other"))
-			must.OK(t, err)
+			other := must.Get(NewSampler(s, 6, rng.New(99, "other")))(t)
 			must.OK(t, other.Restore(state))
 			var got []string
 			for batch, ok := other.Next(); ok; batch, ok = other.Next() {

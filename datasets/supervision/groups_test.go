@@ -19,8 +19,7 @@ func arrayFile[T npy.Element](t *testing.T, name string, shape []int, data ...T)
 }
 
 func TestGroupsFromFiles(t *testing.T) {
-	d, err := (&drawn.Square{Size: 8, Side: 2, Step: 1}).Build(0)
-	must.OK(t, err)
+	d := must.Get((&drawn.Square{Size: 8, Side: 2, Step: 1}).Build(0))(t)
 	images := arrayFile(t, "images.npy", []int{2, 2}, int64(0), 9, 3, 5)
 	moves := arrayFile(t, "moves.npy", []int{2, 2, 2}, float64(0), 0, 0.25, 0.5, 0, 0, 1, 2)
 	rotations := arrayFile(t, "rotations.npy", []int{2, 2, 4}, float32(0), 0, 1, 0, 0, 0, 1, 0.75, 1, 0, 0, 0, 1, 0, 0, 2)

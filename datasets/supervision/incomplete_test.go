@@ -31,8 +31,7 @@ func incomplete(t *testing.T) (d datasets.Dataset, levels [][]int) {
 		}
 		levels = append(levels, row)
 	}
-	d, err := datasets.FromPixels("some", make([]uint8, grid.Len()), 1, 1, 1, grid, levels)
-	must.OK(t, err)
+	d = must.Get(datasets.FromPixels("some", make([]uint8, grid.Len()), 1, 1, 1, grid, levels))(t)
 	return d, levels
 }
 

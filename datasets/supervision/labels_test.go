@@ -60,8 +60,7 @@ func TestFactorLabels(t *testing.T) {
 func TestFactorLabelsSeed(t *testing.T) {
 	d := datatest.Build(t, &drawn.Square{Size: 16, Side: 4, Step: 1})
 	draw := func(seed uint64, fraction float64) []int {
-		s, err := (&FactorLabels{Fraction: fraction}).Split(d, rng.New(seed, "supervision"))
-		must.OK(t, err)
+		s := must.Get((&FactorLabels{Fraction: fraction}).Split(d, rng.New(seed, "supervision")))(t)
 		return s.Known.Images
 	}
 	few, more := draw(1, 0.1), draw(1, 0.3)

@@ -272,8 +272,7 @@ func TestMixedSamplerResume(t *testing.T) {
 		for range 4 {
 			must.OK(t, b.StartEpoch())
 			for {
-				text, err := json.Marshal(b.State())
-				must.OK(t, err)
+				text := must.Get(json.Marshal(b.State()))(t)
 				batch, ok := b.Next()
 				if !ok {
 					break
@@ -284,8 +283,7 @@ func TestMixedSamplerResume(t *testing.T) {
 		for at, text := range states {
 			var state State
 			must.OK(t, json.Unmarshal([]byte(text), &state))
-			other, err := NewSampler(s, 9, rng.New(uint64(at), "other"))
-			must.OK(t, err)
+			other := must.Get(NewSampler(s, 9, rng.New(uint64(at), "other")))(t)
 			if err := other.StartEpoch(); err != nil { // it has returned other batches before
 				t.Fatal(err)
 			}

@@ -22,9 +22,7 @@ func posed(t *testing.T, table [][9]float64) datasets.Dataset {
 		levels[row] = make([]int, len(grid))
 		grid.At(i, levels[row])
 	}
-	d, err := datasets.FromPixels("posed", make([]uint8, grid.Len()), 1, 1, 1, grid, levels)
-	must.OK(t, err)
-	return d
+	return must.Get(datasets.FromPixels("posed", make([]uint8, grid.Len()), 1, 1, 1, grid, levels))(t)
 }
 
 // checkMoves checks that the moves of all groups map the first image's hue and pose to the other images' hues and
@@ -135,8 +133,7 @@ func TestPathsOfPoses(t *testing.T) {
 		{rotation.Icosahedral(), 1, 72, 12}, {rotation.Icosahedral(), 2, 144, 12},
 	} {
 		d := posed(t, c.table)
-		split, err := (&Paths{Count: 40, Length: 50, Step: c.step}).Split(d, rng.New(1, "paths"))
-		must.OK(t, err)
+		split := must.Get((&Paths{Count: 40, Length: 50, Step: c.step}).Split(d, rng.New(1, "paths")))(t)
 		seen, from, to := map[[9]int]bool{}, make([]int, 3), make([]int, 3)
 		for _, path := range split.Groups {
 			for m := 1; m < len(path); m++ {
@@ -193,13 +190,10 @@ func TestGroupsOfPoses(t *testing.T) {
 	images := arrayFile(t, "images.npy", []int{2, 3}, int64(0), 9, 5, 3, 4, 100)
 	moves := arrayFile(t, "moves.npy", []int{2, 3, 3}, float64(0), 0, 0, 0.5, 0, 0, 0.25, 0, 0, 0, 0, 0, 1, 0, 0, 2, 0, 0)
 	turns := arrayFile(t, "turns.npy", []int{2, 3, 4}, float32(0), 0, 1, 0, 0, 0, 1, 0.75, 1, 0, 0, 0.5, 0, 0, 1, 0, 0, 0, 1, 0.25, 1, 0, 0, 1.5)
-	derived, err := (&Groups{Images: images}).Split(d, nil)
-	must.OK(t, err)
+	derived := must.Get((&Groups{Images: images}).Split(d, nil))(t)
 	checkMoves(t, d, derived)
-	angles, err := (&Groups{Images: images, Transformations: moves}).Split(d, nil)
-	must.OK(t, err)
-	both, err := (&Groups{Images: images, Transformations: moves, Rotations: turns}).Split(d, nil)
-	must.OK(t, err)
+	angles := must.Get((&Groups{Images: images, Transformations: moves}).Split(d, nil))(t)
+	both := must.Get((&Groups{Images: images, Transformations: moves, Rotations: turns}).Split(d, nil))(t)
 	row := both.Transformations[1][2*7:]
 	if want := []float32{2, 0, 0, 1, 0, 0, 1.5}; !slices.Equal(row, want) || both.Rotations != 1 {
 		t.Errorf("the last image of the second group moves by %v, want %v", row, want)

@@ -95,8 +95,7 @@ func FuzzPairFile(f *testing.F) {
 		if err != nil {
 			return
 		}
-		b, err := NewSampler(s, 8, rng.New(1, "batch"))
-		must.OK(t, err)
+		b := must.Get(NewSampler(s, 8, rng.New(1, "batch")))(t)
 		for _, batch := range epoch(t, b) {
 			for _, i := range batch.Indices {
 				if i < 0 || i >= d.Len() {

@@ -25,10 +25,8 @@ func BenchmarkStream(b *testing.B) {
 	for _, kind := range []string{"warm", "cold"} {
 		b.Run(kind, func(b *testing.B) {
 			s, d := mappedSet(b, 16384)
-			split, err := (&None{}).Split(d, nil)
-			must.OK(b, err)
-			sampler, err := NewSampler(split, 64, rng.New(1, "batch"))
-			must.OK(b, err)
+			split := must.Get((&None{}).Split(d, nil))(b)
+			sampler := must.Get(NewSampler(split, 64, rng.New(1, "batch")))(b)
 			l := NewLoader(d, sampler)
 			defer l.Close()
 			deal := func(batches int) {
@@ -85,8 +83,7 @@ func dropPages(b *testing.B, path string, mapped []byte) {
 	b.Helper()
 	before := uintptr(unsafe.Pointer(unsafe.SliceData(mapped))) % uintptr(os.Getpagesize()) // the header
 	must.OK(b, unix.Madvise(unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(unsafe.SliceData(mapped)), -int(before))), len(mapped)+int(before)), unix.MADV_DONTNEED))
-	f, err := os.Open(path)
-	must.OK(b, err)
+	f := must.Get(os.Open(path))(b)
 	defer f.Close()
 	must.OK(b, unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED))
 }

@@ -49,16 +49,13 @@ func mappedSet(t testing.TB, n int) (*cache.Set, *stored.Set) {
 // start, after a return to the middle of an epoch, and for a sample.
 func TestMappedLoader(t *testing.T) {
 	s, d := mappedSet(t, 200)
-	plain, err := datasets.FromPixels("memory", slices.Clone(s.Images), 64, 64, 3, nil, nil)
-	must.OK(t, err)
+	plain := must.Get(datasets.FromPixels("memory", slices.Clone(s.Images), 64, 64, 3, nil, nil))(t)
 	order := rng.New(2, "order").Perm(200)[:150]
 	for name, sets := range map[string][2]datasets.Dataset{"whole": {d, plain}, "sample": {datasets.Sample(d, order), datasets.Sample(plain, order)}} {
 		loaders := [2]*Loader{}
 		for i, set := range sets {
-			split, err := (&None{}).Split(set, nil)
-			must.OK(t, err)
-			sampler, err := NewSampler(split, 64, rng.New(1, "batch"))
-			must.OK(t, err)
+			split := must.Get((&None{}).Split(set, nil))(t)
+			sampler := must.Get(NewSampler(split, 64, rng.New(1, "batch")))(t)
 			loaders[i] = NewLoader(set, sampler)
 			defer loaders[i].Close()
 		}

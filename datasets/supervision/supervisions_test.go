@@ -34,8 +34,7 @@ func TestPairsAndLabels(t *testing.T) {
 	d := datatest.ToyOf(circle("a", 8), circle("b", 6))
 	pairs, labels := &Pairs{Count: 5}, &FactorLabels{Fraction: 0.5, Share: 0.5}
 	s := datatest.Split(t, several{pairs, labels}, d)
-	alone, err := Of("pairs", pairs).Split(d, 3)
-	must.OK(t, err)
+	alone := must.Get(Of("pairs", pairs).Split(d, 3))(t)
 	if fmt.Sprint(s.Groups, s.Transformations, s.M, s.Unlabelled) != fmt.Sprint(alone.Groups, alone.Transformations, alone.M, alone.Unlabelled) {
 		t.Error("pairs beside labels are other pairs")
 	}
@@ -261,14 +260,12 @@ func TestSupervisionsConfig(t *testing.T) {
 	if err != nil || len(s.Supervision) != 2 || s.Supervision[1].Value.(*FactorLabels).Fraction != 0.2 || s.Supervision.String() != "pairs, labels" {
 		t.Fatalf("%v, %v", s.Supervision, err)
 	}
-	text, err := config.Encode(s)
-	must.OK(t, err)
+	text := must.Get(config.Encode(s))(t)
 	again, err := configtest.Decode(string(text))
 	if err != nil || again.Supervision.String() != "pairs, labels" {
 		t.Errorf("%s: %v, %v", text, again.Supervision, err)
 	}
-	n, err := config.Parse("test.yaml", []byte("supervision: [{pairs: {count: 7}}, labels]"))
-	must.OK(t, err)
+	n := must.Get(config.Parse("test.yaml", []byte("supervision: [{pairs: {count: 7}}, labels]")))(t)
 	must.OK(t, n.Override("supervision.1.labels.fraction=0.3"))
 	if err := n.Decode(&s); err != nil || s.Supervision[1].Value.(*FactorLabels).Fraction != 0.3 {
 		t.Errorf("%v, %v", s.Supervision, err)

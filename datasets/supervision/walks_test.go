@@ -25,9 +25,7 @@ func walked(t *testing.T, grid factor.Grid, leave ...int) datasets.Dataset {
 			levels = append(levels, row)
 		}
 	}
-	d, err := datasets.FromPixels("walked", make([]uint8, len(levels)), 1, 1, 1, grid, levels)
-	must.OK(t, err)
-	return d
+	return must.Get(datasets.FromPixels("walked", make([]uint8, len(levels)), 1, 1, 1, grid, levels))(t)
 }
 
 var walkedGrid = factor.Grid{
@@ -45,8 +43,7 @@ func TestWalksSteps(t *testing.T) {
 		if err := conformance.CheckSplit("walks", w, d); err != nil {
 			t.Error(err)
 		}
-		split, err := w.Split(d, rng.New(1, "walks"))
-		must.OK(t, err)
+		split := must.Get(w.Split(d, rng.New(1, "walks")))(t)
 		if got, want := fmt.Sprint(split.Actions), fmt.Sprintf("[{turn+%[1]d 2 %[1]d} {turn-%[1]d 2 -%[1]d} {size+%[1]d 1 %[1]d} {size-%[1]d 1 -%[1]d}]", w.Step); got != want {
 			t.Errorf("actions %s, want %s", got, want)
 		}
@@ -107,8 +104,7 @@ func after(w *Walks, a Action, levels []int, factors []factor.Factor) []int {
 func TestWalksFixed(t *testing.T) {
 	d := walked(t, walkedGrid[1:])
 	w := &Walks{Episodes: 50, Actions: 3, Step: 1, Ends: "stay", Fixed: true, Factors: []string{"size", "turn"}}
-	split, err := w.Split(d, rng.New(1, "walks"))
-	must.OK(t, err)
+	split := must.Get(w.Split(d, rng.New(1, "walks")))(t)
 	last, first := make([]int, 2), make([]int, 2)
 	for g := 1; g < len(split.Groups); g++ {
 		d.FactorsAt(split.Groups[g-1][3], last)
@@ -127,8 +123,7 @@ func TestWalksFixed(t *testing.T) {
 func TestWalksMoves(t *testing.T) {
 	w := NewWalks()
 	for _, w.Fixed = range []bool{false, true} {
-		split, err := w.Split(walked(t, walkedGrid), rng.New(1, "walks"))
-		must.OK(t, err)
+		split := must.Get(w.Split(walked(t, walkedGrid), rng.New(1, "walks")))(t)
 		if !split.Moves() || len(split.Actions) != 2 {
 			t.Errorf("fixed %v: moves known: %v, %d actions", w.Fixed, split.Moves(), len(split.Actions))
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // subject is a case for one element type. The loss is the inner product of the node with a random cotangent, and
@@ -70,10 +71,7 @@ func (g *subject) differentiate(c Case) (err error) {
 
 // input adds an input with values to a graph. It also returns the slice with the values.
 func input[T float32 | float64](e *gorgonia.ExprGraph, name string, shape tensor.Shape, values []float64) (*gorgonia.Node, any) {
-	backing := make([]T, len(values))
-	for i, v := range values {
-		backing[i] = T(v)
-	}
+	backing := numeric.Convert[T](values)
 	dt := tensor.Float64
 	if _, ok := any(backing).([]float32); ok {
 		dt = tensor.Float32

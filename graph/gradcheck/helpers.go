@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/race"
 )
 
@@ -15,9 +16,7 @@ import (
 func Must(t testing.TB) func(*gorgonia.Node, error) *gorgonia.Node {
 	return func(n *gorgonia.Node, err error) *gorgonia.Node {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, err)
 		return n
 	}
 }
@@ -38,18 +37,10 @@ func Node(g *gorgonia.ExprGraph, dt tensor.Dtype, name string, shape ...int) *go
 // AllocationFree fails the test if running a loss with its gradients allocates.
 func AllocationFree(t testing.TB, dt tensor.Dtype, loss *gorgonia.Node, wrt ...*gorgonia.Node) {
 	t.Helper()
-	grads, err := gorgonia.Grad(loss, wrt...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := machine.New(loss.Graph(), append(grads, loss)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	grads := must.Get(gorgonia.Grad(loss, wrt...))(t)
+	m := must.Get(machine.New(loss.Graph(), append(grads, loss)...))(t)
 	run := func() {
-		if err := m.RunAll(); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, m.RunAll())
 	}
 	run()
 	if n := testing.AllocsPerRun(20, run); n >= 1 && !race.Enabled { // the race detector drops items from pools

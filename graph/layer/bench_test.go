@@ -68,12 +68,10 @@ func BenchmarkPixels(b *testing.B) {
 		node := gradcheck.Must(b)
 		x := gradcheck.Node(gorgonia.NewGraph(), tensor.Float32, "x", 64, 32, 32, c.channels)
 		y := node(c.build(x))
-		g, err := gorgonia.Grad(node(free(y)), x)
-		must.OK(b, err)
+		g := must.Get(gorgonia.Grad(node(free(y)), x))(b)
 		bytes := int64(4 * (x.Shape().TotalSize() + y.Shape().TotalSize()))
 		for name, outputs := range map[string]gorgonia.Nodes{"forward": {y}, "both": {y, g[0]}} {
-			m, err := machine.New(x.Graph(), outputs...)
-			must.OK(b, err)
+			m := must.Get(machine.New(x.Graph(), outputs...))(b)
 			b.Run(c.name+"/"+name, func(b *testing.B) {
 				b.SetBytes(bytes * int64(len(outputs)))
 				for b.Loop() {

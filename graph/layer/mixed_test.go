@@ -56,10 +56,8 @@ func smallNet(t *testing.T, dt tensor.Dtype) (loss *gorgonia.Node, parameters go
 // single precision.
 func TestMixed(t *testing.T) {
 	loss, parameters := smallNet(t, tensor.Float32)
-	gradients, err := gorgonia.Grad(loss, parameters...)
-	must.OK(t, err)
-	m, err := machine.New(loss.Graph(), append(gradients, loss)...)
-	must.OK(t, err)
+	gradients := must.Get(gorgonia.Grad(loss, parameters...))(t)
+	m := must.Get(machine.New(loss.Graph(), append(gradients, loss)...))(t)
 	run := func(mixed bool) [][]float32 {
 		m.SetMixed(mixed)
 		must.OK(t, m.RunAll())
@@ -96,8 +94,7 @@ func TestMixed(t *testing.T) {
 // TestMixedDouble checks that mixed precision does not change double precision.
 func TestMixedDouble(t *testing.T) {
 	loss, _ := smallNet(t, tensor.Float64)
-	m, err := machine.New(loss.Graph(), loss)
-	must.OK(t, err)
+	m := must.Get(machine.New(loss.Graph(), loss))(t)
 	var values [2]float64
 	for i := range values {
 		m.SetMixed(i == 1)

@@ -126,10 +126,8 @@ func gradients(t *testing.T, values []float32, shape []int, build func(x *gorgon
 		gorgonia.WithValue(tensor.New(tensor.WithShape(shape...), tensor.WithBacking(values))))
 	y := node(build(x))
 	total := node(gorgonia.Sum(node(graph.Reshape(y, y.Shape().TotalSize()))))
-	g, err := gorgonia.Grad(total, x)
-	must.OK(t, err)
-	m, err := machine.New(y.Graph(), y, g[0])
-	must.OK(t, err)
+	g := must.Get(gorgonia.Grad(total, x))(t)
+	m := must.Get(machine.New(y.Graph(), y, g[0]))(t)
 	must.OK(t, m.RunAll())
 	read := func(n *gorgonia.Node) []float32 { return m.Value(n).(*tensor.Dense).Float32s() }
 	return read(y), read(g[0])

@@ -141,15 +141,11 @@ func TestTangentIsAdjointOfGradient(t *testing.T) {
 			for i, input := range c.inputs {
 				in = append(in, drawn(g, fmt.Sprint("input ", i), input))
 			}
-			y, err := c.apply(in)
-			must.OK(t, err)
+			y := must.Get(c.apply(in))(t)
 			v, dy := drawn(g, "v", gradcheck.Input{Shape: c.inputs[0].Shape}), drawn(g, "dy", gradcheck.Input{Shape: y.Shape()})
-			along, err := graph.JVP(y, in[0], v)
-			must.OK(t, err)
-			back, err := graph.VJP(y, dy, in[0])
-			must.OK(t, err)
-			m, err := machine.New(y.Graph(), along, back, v, dy)
-			must.OK(t, err)
+			along := must.Get(graph.JVP(y, in[0], v))(t)
+			back := must.Get(graph.VJP(y, dy, in[0]))(t)
+			m := must.Get(machine.New(y.Graph(), along, back, v, dy))(t)
 			must.OK(t, m.RunAll())
 			value := func(n *gorgonia.Node) []float64 { return m.Value(n).Data().([]float64) }
 			left, right := dot(value(dy), value(along)), dot(value(back), value(v))

@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -103,11 +104,7 @@ func wide(v gorgonia.Value) []float64 {
 	case float64:
 		return []float64{x}
 	case []float32:
-		list := make([]float64, len(x))
-		for i, e := range x {
-			list[i] = float64(e)
-		}
-		return list
+		return numeric.Convert[float64](x)
 	default:
 		return x.([]float64)
 	}

@@ -42,8 +42,7 @@ func TestStockLayers(t *testing.T) {
 			case "tape":
 				m = gorgonia.NewTapeMachine(b.g)
 			case "all":
-				all, err := machine.New(b.g)
-				must.OK(t, err)
+				all := must.Get(machine.New(b.g))(t)
 				m = all
 			default:
 				m = b.machine(x.grads...)
@@ -54,8 +53,7 @@ func TestStockLayers(t *testing.T) {
 				must.OK(t, m.RunAll())
 				got := [][]float64{slices.Clone(wide(into)), slices.Clone(wide(x.loss.Value()))}
 				for _, w := range x.weights {
-					g, err := w.Grad()
-					must.OK(t, err)
+					g := must.Get(w.Grad())(t)
 					got = append(got, slices.Clone(wide(g)))
 				}
 				if name == "tape" {
@@ -128,8 +126,7 @@ func TestNewAll(t *testing.T) {
 	unused := gorgonia.NewScalar(b.g, tensor.Float64, gorgonia.WithName("unused"))
 	e, s := b.ok(gorgonia.Exp(x)), b.ok(gorgonia.Sum(x))
 	gorgonia.Set(x, e)
-	m, err := machine.New(b.g)
-	must.OK(t, err)
+	m := must.Get(machine.New(b.g))(t)
 	run(t, m)
 	v := wide(x.Value())
 	if got := wide(e.Value()); math.Abs(got[1]-math.Exp(v[1])) > 1e-12 || wide(s.Value())[0] != v[0]+v[1] || unused.Value() != nil {

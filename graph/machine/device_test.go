@@ -29,9 +29,7 @@ func TestDeviceKept(t *testing.T) {
 	defer d.Close()
 	weights, other := []float32{-1, 2, 3}, []float32{5}
 	for _, x := range [][]float32{weights, other} {
-		if _, err := d.Hold(x); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(d.Hold(x))(t)
 	}
 	g := gorgonia.NewGraph()
 	x := gorgonia.NewVector(g, tensor.Float32, gorgonia.WithShape(3), gorgonia.WithName("x"),
@@ -39,8 +37,7 @@ func TestDeviceKept(t *testing.T) {
 	y := gorgonia.Must(gorgonia.HadamardProd(gorgonia.Must(graph.Activate(x, graph.ReLU)), x))
 	squares := gorgonia.Must(gorgonia.Square(x)) // without a device form
 	for times, down := range map[int]int64{1: 3, 2: 3 + 3} {
-		m, err := machine.New(g, append(slices.Repeat([]*gorgonia.Node{y}, times), squares)...)
-		must.OK(t, err)
+		m := must.Get(machine.New(g, append(slices.Repeat([]*gorgonia.Node{y}, times), squares)...))(t)
 		defer m.Close()
 		m.Keep(machine.Kept{Values: gorgonia.Nodes{y}})
 		must.OK(t, m.SetDevice(d))

@@ -86,12 +86,10 @@ func TestEqualsTapeMachine(t *testing.T) {
 	for _, dt := range []tensor.Dtype{tensor.Float32, tensor.Float64} {
 		b := newBuilder(t)
 		loss, weights := b.mlp(dt)
-		grads, err := gorgonia.Grad(loss, weights...)
-		must.OK(t, err)
+		grads := must.Get(gorgonia.Grad(loss, weights...))(t)
 		tape := newBuilder(t)
 		tapeLoss, tapeWeights := tape.mlp(dt)
-		tapeGrads, err := gorgonia.Grad(tapeLoss, tapeWeights...)
-		must.OK(t, err)
+		tapeGrads := must.Get(gorgonia.Grad(tapeLoss, tapeWeights...))(t)
 		want := make([]gorgonia.Value, 4)
 		for i, n := range append(tapeGrads, tapeLoss) {
 			gorgonia.Read(n, &want[i])
@@ -174,8 +172,7 @@ func TestUnwantedGradients(t *testing.T) {
 		New:   func([]tensor.Shape, tensor.Shape, tensor.Dtype) (graph.Func, error) { return product{&wants}, nil },
 	}
 	loss := b.ok(gorgonia.Sum(b.ok(graph.Apply(spec, x, w))))
-	grads, err := gorgonia.Grad(loss, x, w)
-	must.OK(t, err)
+	grads := must.Get(gorgonia.Grad(loss, x, w))(t)
 	for _, c := range []struct {
 		outputs gorgonia.Nodes
 		want    []bool
@@ -341,8 +338,7 @@ func TestNeverInPlace(t *testing.T) {
 func BenchmarkRun(b *testing.B) {
 	build := newBuilder(b)
 	loss, weights := build.mlp(tensor.Float32)
-	grads, err := gorgonia.Grad(loss, weights...)
-	must.OK(b, err)
+	grads := must.Get(gorgonia.Grad(loss, weights...))(b)
 	m := build.machine(append(grads, loss)...)
 	b.ReportAllocs()
 	for b.Loop() {

@@ -28,8 +28,7 @@ func TestStockOps(t *testing.T) {
 		"transpose": {func() (*gorgonia.Node, error) { return gorgonia.Transpose(a) }, false, false},
 		"neg":       {func() (*gorgonia.Node, error) { return gorgonia.Neg(a) }, false, false},
 	} {
-		n, err := c.node()
-		must.OK(t, err)
+		n := must.Get(c.node())(t)
 		if add, reuse := stockOp(n.Op()); add != c.add || reuse != c.reuse {
 			t.Errorf("%s (%T, %v): add %v, reuse %v", name, n.Op(), n.Op(), add, reuse)
 		}

@@ -16,12 +16,9 @@ func TestAverage(t *testing.T) {
 	g := nn.NewGraph(p)
 	const n = 3*(1<<14) + 7 // several pieces, the last one shorter
 	for _, name := range []string{"w", "target/w", "free"} {
-		if _, err := g.Param(name, tensor.Shape{n}, nn.Uniform(1)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(g.Param(name, tensor.Shape{n}, nn.Uniform(1)))(t)
 	}
-	a, err := nn.NewAverage(p, "target/")
-	must.OK(t, err)
+	a := must.Get(nn.NewAverage(p, "target/"))(t)
 	source, target := p.Get("w").Float32s(), p.Get("target/w").Float32s()
 	want := make([]float64, n)
 	for i := range want {
@@ -39,9 +36,7 @@ func TestAverage(t *testing.T) {
 	if a.Step(0); target[n-1] != source[n-1] || target[0] != source[0] {
 		t.Error("momentum 0 does not copy")
 	}
-	if _, err := g.Param("target/other", tensor.Shape{2}, nn.Zeros); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(g.Param("target/other", tensor.Shape{2}, nn.Zeros))(t)
 	if _, err := nn.NewAverage(p, "target/"); err == nil || !strings.Contains(err.Error(), `parameter "target/other": it has nothing to follow; want a parameter "other" of shape (2)`) {
 		t.Errorf("a target without a source: %v", err)
 	}
@@ -53,9 +48,7 @@ func TestTargets(t *testing.T) {
 	p := nn.NewParams(1)
 	g := nn.NewGraph(p)
 	for _, name := range []string{"a", "b", "target/a", "target/b", "target/none"} {
-		if _, err := g.Param(name, tensor.Shape{3}, nn.Uniform(1)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(g.Param(name, tensor.Shape{3}, nn.Uniform(1)))(t)
 	}
 	before := map[string]float32{}
 	for _, name := range p.Names() {
@@ -67,11 +60,8 @@ func TestTargets(t *testing.T) {
 			t.Errorf("%s begins with %v, want the %v of %s", name, got, before[want], want)
 		}
 	}
-	if _, err := g.Param("none", tensor.Shape{3}, nn.Uniform(1)); err != nil {
-		t.Fatal(err)
-	}
-	a, err := nn.NewAverage(p, "target/")
-	must.OK(t, err)
+	must.Get(g.Param("none", tensor.Shape{3}, nn.Uniform(1)))(t)
+	a := must.Get(nn.NewAverage(p, "target/"))(t)
 	b := p.Get("target/b").Float32s()[0]
 	none := p.Get("target/none").Float32s()[0]
 	a.Without(func(name string) bool { return name == "b" }).Step(0.5)

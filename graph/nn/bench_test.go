@@ -20,17 +20,12 @@ func BenchmarkResNet18Step(b *testing.B) {
 	const batch = 64
 	g := nn.NewGraph(nn.NewParams(1))
 	g.Training = true
-	x, err := g.Input("images", batch, 64, 64, 3)
-	must.OK(b, err)
-	features, err := nn.NewResNet18().Encode(g, x, "encoder")
-	must.OK(b, err)
-	loss, err := meanSquare(features)
-	must.OK(b, err)
+	x := must.Get(g.Input("images", batch, 64, 64, 3))(b)
+	features := must.Get(nn.NewResNet18().Encode(g, x, "encoder"))(b)
+	loss := must.Get(meanSquare(features))(b)
 	_, weights := g.Learnables()
-	grads, err := gorgonia.Grad(loss, weights...)
-	must.OK(b, err)
-	m, err := machine.New(x.Graph(), append(grads, loss)...)
-	must.OK(b, err)
+	grads := must.Get(gorgonia.Grad(loss, weights...))(b)
+	m := must.Get(machine.New(x.Graph(), append(grads, loss)...))(b)
 	r := rand.New(rand.NewPCG(1, 1))
 	images := nn.Data(x)
 	for i := range images {

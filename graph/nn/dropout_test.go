@@ -48,8 +48,7 @@ func TestDropout(t *testing.T) {
 		}
 		mask := g.Masks()[0]
 		mask.Fill(rng.New(1, "dropout"))
-		m, err := machine.New(g.ExprGraph, y)
-		must.OK(t, err)
+		m := must.Get(machine.New(g.ExprGraph, y))(t)
 		must.OK(t, m.RunAll())
 		for i, v := range m.Value(y).(*tensor.Dense).Float32s() {
 			if v != nn.Data(x)[i]*nn.Data(mask.Node)[i] || v != 0 && v != 2*float32(i+1) {

@@ -38,14 +38,12 @@ func FuzzLayers(f *testing.F) {
 		}
 		image := tensor.Shape{height, width, channels}
 		g := nn.NewGraph(nn.NewParams(1))
-		images, err := g.Input("images", append(tensor.Shape{2}, image...)...)
-		must.OK(t, err)
+		images := must.Get(g.Input("images", append(tensor.Shape{2}, image...)...))(t)
 		features, err := e.Encode(g, images, "encoder")
 		if err == nil && (features.Dims() != 2 || features.Shape()[0] != 2) {
 			t.Errorf("features of shape %v", features.Shape())
 		}
-		codes, err := g.Input("codes", 2, 3)
-		must.OK(t, err)
+		codes := must.Get(g.Input("codes", 2, 3))(t)
 		for name, d := range map[string]nn.Decoder{"decoder": c.Decoder.Value, "mirror": e.Mirror()} {
 			if d == nil {
 				continue

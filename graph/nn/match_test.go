@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestMatch(t *testing.T) {
@@ -40,9 +41,7 @@ func TestMatch(t *testing.T) {
 func TestMatching(t *testing.T) {
 	p := nn.NewParams(1)
 	for _, name := range []string{"encoder/conv2/weight", "encoder/conv1/weight", "decoder/conv1/weight"} {
-		if _, err := p.Create(name, tensor.Shape{1}, nn.Zeros); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(p.Create(name, tensor.Shape{1}, nn.Zeros))(t)
 	}
 	got, err := p.Matching("encoder/*")
 	if want := []string{"encoder/conv2/weight", "encoder/conv1/weight"}; err != nil || !slices.Equal(got, want) {

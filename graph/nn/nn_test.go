@@ -246,22 +246,19 @@ func TestConfig(t *testing.T) {
 		Encoder nn.EncoderChoice `yaml:"encoder"`
 		Decoder nn.DecoderChoice `yaml:"decoder"`
 	}
-	decoder, err := nn.NamedDecoder("conv64")
-	must.OK(t, err)
+	decoder := must.Get(nn.NamedDecoder("conv64"))(t)
 	load := func(source string) (settings, error) {
 		s := settings{nn.DefaultEncoder(), decoder}
 		return s, config.Load("m.yaml", []byte(source), &s)
 	}
-	s, err := load("encoder: {mlp: {hidden: [256, 128], activation: softplus}}\ndecoder: conv64\n")
-	must.OK(t, err)
+	s := must.Get(load("encoder: {mlp: {hidden: [256, 128], activation: softplus}}\ndecoder: conv64\n"))(t)
 	if m, ok := s.Encoder.Value.(*nn.MLP); !ok || !slices.Equal(m.Hidden, []int{256, 128}) || m.Activation != "softplus" || m.Init != "glorot" {
 		t.Errorf("encoder %+v", s.Encoder.Value)
 	}
 	if d, ok := s.Decoder.Value.(*nn.ConvDecoder); !ok || d.Features != 256 {
 		t.Errorf("decoder %+v", s.Decoder.Value)
 	}
-	text, err := config.Encode(s)
-	must.OK(t, err)
+	text := must.Get(config.Encode(s))(t)
 	if again, err := load(string(text)); err != nil || again.Encoder.Value.(*nn.MLP).Activation != "softplus" {
 		t.Errorf("%s: %v", text, err)
 	}
@@ -289,7 +286,6 @@ func TestConfig(t *testing.T) {
 // entry returns an entry of a registry with its default settings.
 func entry[T any](t *testing.T, r *registry.Registry[T], name string) T {
 	t.Helper()
-	e, err := r.Lookup(name)
-	must.OK(t, err)
+	e := must.Get(r.Lookup(name))(t)
 	return e.New()
 }

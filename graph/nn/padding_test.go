@@ -13,8 +13,7 @@ import (
 // images keep SAME padding, because transposed convolutions have no symmetric padding.
 func TestSymmetricPadding(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
-	x, err := g.Input("images", 1, 4, 4, 1)
-	must.OK(t, err)
+	x := must.Get(g.Input("images", 1, 4, 4, 1))(t)
 	for i := range nn.Data(x) {
 		nn.Data(x)[i] = float32(i + 1)
 	}
@@ -23,15 +22,13 @@ func TestSymmetricPadding(t *testing.T) {
 	for name, filter := range map[string][]float32{"conv1": {1, 0, 0, 0, 10, 0, 0, 0, 100}, "conv2": {0, 0, 0, 0, 1, 0, 0, 0, 0}, "projection": {0}} {
 		copy(g.Params.Get("encoder/residual1/"+name+"/weight").Float32s(), filter)
 	}
-	m, err := machine.New(g.ExprGraph, y)
-	must.OK(t, err)
+	m := must.Get(machine.New(g.ExprGraph, y))(t)
 	must.OK(t, m.RunAll())
 	if got, want := m.Value(y).Data().([]float32), []float32{610, 830, 1490, 1716}; !slices.Equal(got, want) {
 		t.Errorf("residual block %v; want %v", got, want)
 	}
 	mirror := encoderOf(t, "[{conv: {channels: 2, kernel: 4, stride: 2, padding: symmetric}}, {dense: 3}]").(nn.Mirrored).Mirror()
-	codes, err := g.Input("codes", 1, 3)
-	must.OK(t, err)
+	codes := must.Get(g.Input("codes", 1, 3))(t)
 	if _, err := mirror.Decode(g, codes, "decoder", []int{7, 8, 1}); err != nil {
 		t.Error(err)
 	}

@@ -99,10 +99,8 @@ func TestPresetsAreLists(t *testing.T) {
 		"{encoder: {mlp: {norm: layer}}, decoder: {mlp: {hidden: [9], norm: batch}}}",
 	} {
 		preset := parse(t, text)
-		encoder, err := preset.Encoder.Value.(nn.EncoderParts).EncoderLayers().YAML("encoder")
-		must.OK(t, err)
-		decoder, err := preset.Decoder.Value.(nn.DecoderParts).DecoderLayers().YAML("decoder")
-		must.OK(t, err)
+		encoder := must.Get(preset.Encoder.Value.(nn.EncoderParts).EncoderLayers().YAML("encoder"))(t)
+		decoder := must.Get(preset.Decoder.Value.(nn.DecoderParts).DecoderLayers().YAML("decoder"))(t)
 		list := parse(t, encoder+decoder)
 		image := tensor.Shape{16, 32, 3}
 		same(t, text, build(t, preset.Encoder.Value, image), build(t, list.Encoder.Value, image))
@@ -309,8 +307,7 @@ func TestBottleneckChannels(t *testing.T) {
 func TestScratch(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(7))
 	in := need[*gorgonia.Node](t)(g.Input("in", 2, 1, 3, 1))
-	out, err := encoderOf(t, `[{dense: 4}]`).Encode(g, in, "net")
-	must.OK(t, err)
+	out := must.Get(encoderOf(t, `[{dense: 4}]`).Encode(g, in, "net"))(t)
 	if got, want := nn.Scratch(out), 4*(2*4+3*4+2*3.0); got != want {
 		t.Errorf("%v bytes, want %v", got, want)
 	}

@@ -80,7 +80,7 @@ type ImageLayer struct {
 }
 
 func (l *ImageLayer) Validate() error {
-	return cmp.Or(l.Channels.validate("channels"), l.To.valid("to"))
+	return cmp.Or(l.Channels.validate("channels"), l.To.valid())
 }
 
 // Forms implements [Formed].
@@ -95,7 +95,7 @@ func (l *ImageLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.To.valid("to"); err != nil {
+	if err := l.To.valid(); err != nil {
 		return nil, err
 	}
 	size := p.Size

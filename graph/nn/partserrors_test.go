@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // TestLayerMistakes checks the message and the position for mistakes in lists of layers.
@@ -123,14 +124,8 @@ func TestLayersOfPrograms(t *testing.T) {
 func TestLayerSides(t *testing.T) {
 	g, one := nn.NewGraph(nn.NewParams(1)), reflect.ValueOf(nn.Sides{3})
 	for name, shape := range map[string][]int{"crop": {2, 8, 8, 4}, "pool": {2, 8, 8, 4}, "image": {2, 16}} {
-		e, err := nn.Parts.Lookup(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x, err := g.Input(name, shape...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(nn.Parts.Lookup(name))(t)
+		x := must.Get(g.Input(name, shape...))(t)
 		l := e.New()
 		sides := reflect.ValueOf(l).Elem().FieldByName("To")
 		if i, ok := l.(*nn.ImageLayer); ok {

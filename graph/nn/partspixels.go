@@ -51,9 +51,9 @@ func (Sides) ConfigForms() []any { return []any{0, [2]int{}} }
 func (Sides) ConfigType() string { return "integer, or [height, width]" }
 
 // valid checks sides that are set.
-func (s Sides) valid(key string) error {
+func (s Sides) valid() error {
 	if s != nil && (len(s) != 2 || s[0] < 1 || s[1] < 1) {
-		return config.Invalid(key, "want a side of 1 or more, or [height, width], got %v", []int(s))
+		return config.Invalid("to", "want a side of 1 or more, or [height, width], got %v", []int(s))
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (l *PoolLayer) Validate() error {
 	if err := oneOf("kind", "kind of pooling", l.Kind, string(layer.Average), string(layer.Max)); err != nil {
 		return err
 	}
-	if err := l.To.valid("to"); err != nil {
+	if err := l.To.valid(); err != nil {
 		return err
 	}
 	usual := newPoolLayer()
@@ -112,7 +112,7 @@ func (l *PoolLayer) Build(_ Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	if _, err := imagesIn(x); err != nil {
 		return nil, err
 	}
-	if err := l.To.valid("to"); err != nil {
+	if err := l.To.valid(); err != nil {
 		return nil, err
 	}
 	if l.To != nil {
@@ -191,7 +191,7 @@ func (l *cropLayer) Validate() error {
 	if l.To == nil {
 		return errors.New("there are no sides; want {to: 28} or {to: [height, width]}")
 	}
-	return l.To.valid("to")
+	return l.To.valid()
 }
 
 func (*cropLayer) Forms() (in, out Form) { return Images, Images }

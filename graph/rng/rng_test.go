@@ -33,8 +33,7 @@ func TestState(t *testing.T) {
 	s := New(7, "noise")
 	dst := make([]float32, 33) // the state may be taken anywhere
 	s.Normals(dst)
-	state, err := s.MarshalBinary()
-	must.OK(t, err)
+	state := must.Get(s.MarshalBinary())(t)
 	want := make([]float32, 100)
 	s.Normals(want)
 	fresh := New(0, "")

@@ -41,8 +41,7 @@ func TestRun(t *testing.T) {
 	k := stepKernel(t)
 	const n = 1000
 	x, y, host := mustAlloc(t, d, 4*n), mustAlloc(t, d, 4*n), Buffer{}
-	host, err := d.AllocHost(4 * n)
-	must.OK(t, err)
+	host = must.Get(d.AllocHost(4 * n))(t)
 	tape := d.NewTape()
 	tape.Fill(y, 0)
 	tape.Dispatch(k, (n+63)/64, 1, 1, []uint32{n, math.Float32bits(2)}, Read(x), Update(y)) // y = 2x

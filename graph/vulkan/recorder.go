@@ -11,6 +11,7 @@ type Recorder struct {
 	*Device
 	memory map[*block][]float32
 	tapes  []*recorded
+	fault  error // of every run
 }
 
 // NewRecorder returns a recorder with the limits of a small GPU and 1 GiB of memory.
@@ -108,6 +109,9 @@ func (t *recorded) describe(c command) {
 }
 
 func (t *recorded) run() error {
+	if t.fault != nil {
+		return t.fault
+	}
 	t.text.WriteString("run")
 	for _, b := range t.small {
 		fmt.Fprintf(&t.text, " %.4g", b.Floats())

@@ -8,50 +8,21 @@ import (
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
-// memoryOnly is a driver with memory whose tapes do nothing.
-type memoryOnly struct {
-	room, used int64
-	blocks     int
-	fault      error // of every run
-}
-
-func (m *memoryOnly) allocate(bytes int64, host bool) (*block, error) {
-	if m.used+bytes > m.room {
-		return nil, errors.New("no room")
-	}
-	m.used += bytes
-	m.blocks++
-	return &block{handle: 1, memory: 1, size: bytes, host: host, floats: make([]float32, bytes/4)}, nil
-}
-
-func (m *memoryOnly) free(b *block) { m.used -= b.size; m.blocks-- }
-
-func (m *memoryOnly) compile([]command) (program, error) { return nothing{m.fault}, nil }
-func (m *memoryOnly) close() error                       { return nil }
-
-// nothing is a program without commands. It runs with an error.
-type nothing struct{ err error }
-
-func (n nothing) run() error { return n.err }
-func (nothing) close()       {}
-
-func testDevice(room int64) (*Device, *memoryOnly) {
-	m := &memoryOnly{room: room}
-	return newDevice(Adapter{Memory: room, Limits: Limits{Buffer: 64 << 20, Constants: 128, Buffers: 8,
-		Groups: [3]int{65535, 65535, 65535}, Alignment: 256}}, m), m
+func testDevice(room int64) (*Device, *Recorder) {
+	r := NewRecorder()
+	r.Adapter.Memory, r.Adapter.Limits.Buffer = room, 64<<20
+	return r.Device, r
 }
 
 func mustAlloc(t *testing.T, d *Device, bytes int64) Buffer {
 	t.Helper()
-	b, err := d.Alloc(bytes)
-	must.OK(t, err)
-	return b
+	return must.Get(d.Alloc(bytes))(t)
 }
 
 // A command waits exactly if it reads data written since the last barrier, or writes data used since then.
 func TestBarriers(t *testing.T) {
 	d, _ := testDevice(1 << 30)
-	a, b, c := mustAlloc(t, d, 400), mustAlloc(t, d, 400), mustAlloc(t, d, 400)
+	a, b, c, e := mustAlloc(t, d, 400), mustAlloc(t, d, 400), mustAlloc(t, d, 400), mustAlloc(t, d, 4)
 	k := Kernel{Name: "k"}
 	for _, s := range []struct {
 		name   string
@@ -77,7 +48,7 @@ func TestBarriers(t *testing.T) {
 		{"an older write is behind the barrier", func(t *Tape) {
 			t.Dispatch(k, 1, 1, 1, nil, Read(a), Write(b))
 			t.Dispatch(k, 1, 1, 1, nil, Read(b), Write(c))
-			t.Dispatch(k, 1, 1, 1, nil, Read(b), Read(a), Write(mustBuffer(d)))
+			t.Dispatch(k, 1, 1, 1, nil, Read(b), Read(a), Write(e))
 		}, "-w-"},
 		{"halves of a buffer", func(t *Tape) {
 			t.CopyRange(a, 0, b, 0, 200)
@@ -101,14 +72,6 @@ func TestBarriers(t *testing.T) {
 		}
 		tape.Close()
 	}
-}
-
-func mustBuffer(d *Device) Buffer {
-	b, err := d.Alloc(4)
-	if err != nil {
-		panic(err)
-	}
-	return b
 }
 
 // Invalid commands are errors of Compile. The driver never gets a null handle or a range outside a buffer.
@@ -159,15 +122,15 @@ func TestMemory(t *testing.T) {
 			list = list[1:]
 		}
 	}
-	if m.blocks != 1 {
-		t.Errorf("%d allocations for small buffers; want 1", m.blocks)
+	if len(m.memory) != 1 {
+		t.Errorf("%d allocations for small buffers; want 1", len(m.memory))
 	}
 	for _, b := range list {
 		d.Free(b)
 		d.Free(b) // a second Free does nothing
 	}
-	if now, peak := d.Used(); now != 0 || peak == 0 || m.used != 0 {
-		t.Errorf("%d bytes in use after the last free, peak %d, %d with the driver", now, peak, m.used)
+	if now, peak := d.Used(); now != 0 || peak == 0 || len(m.memory) != 0 {
+		t.Errorf("%d bytes in use after the last free, peak %d, %d blocks with the driver", now, peak, len(m.memory))
 	}
 	var out *MemoryError
 	if _, err := d.Alloc(65 << 20); !errors.As(err, &out) || out.Limit == 0 || !strings.Contains(err.Error(),
@@ -180,8 +143,8 @@ func TestMemory(t *testing.T) {
 		t.Errorf("a buffer over the memory: %v", err)
 	}
 	mustAlloc(t, d, 20<<20)
-	if err := d.Close(); err != nil || m.used != 0 {
-		t.Errorf("close: %v, %d bytes left", err, m.used)
+	if err := d.Close(); err != nil || len(m.memory) != 0 {
+		t.Errorf("close: %v, %d blocks left", err, len(m.memory))
 	}
 	if _, err := d.Alloc(4); err == nil {
 		t.Error("a closed device gives memory")
@@ -193,8 +156,7 @@ func TestFloats(t *testing.T) {
 	d, _ := testDevice(1 << 30)
 	var buffers []Buffer
 	for k, bytes := range []int64{8, 5, 400, 1} {
-		b, err := d.AllocHost(bytes)
-		must.OK(t, err)
+		b := must.Get(d.AllocHost(bytes))(t)
 		if n := (bytes + 3) / 4; int64(len(b.Floats())) != n || b.Bytes() != 4*n {
 			t.Errorf("%d bytes: %d elements in %d bytes", bytes, len(b.Floats()), b.Bytes())
 		}

@@ -41,8 +41,7 @@ func TestZip(t *testing.T) {
 	link.SetMode(fs.ModeSymlink | 0o777)
 	data := zipOf(t, stored("folder/"), deflated("folder/b.txt"), stored("./a.txt"))
 	must.Write(t, path, data)
-	z, err := OpenZip(path, Limits{})
-	must.OK(t, err)
+	z := must.Get(OpenZip(path, Limits{}))(t)
 	defer z.Close()
 	if want := []string{"folder/b.txt", "a.txt"}; !slices.Equal(z.Names(), want) {
 		t.Fatalf("names %q; want %q", z.Names(), want)
@@ -212,9 +211,7 @@ func TestRefusedTars(t *testing.T) {
 	var bomb bytes.Buffer
 	w := gzip.NewWriter(&bomb)
 	for _, part := range [][]byte{tarOf(t, false, tar.Header{Name: "a"}), make([]byte, 4<<20)} {
-		if _, err := w.Write(part); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(w.Write(part))(t)
 	}
 	must.OK(t, w.Close())
 	for _, c := range []struct {

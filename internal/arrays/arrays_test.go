@@ -14,8 +14,7 @@ import (
 
 func open(t testing.TB, path string) File {
 	t.Helper()
-	f, err := Open(filepath.Join("testdata", path))
-	must.OK(t, err)
+	f := must.Get(Open(filepath.Join("testdata", path)))(t)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -137,8 +136,7 @@ func TestTwice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "twice.mat")
 	const header = 128
 	must.Write(t, path, append(data, data[header:]...))
-	f, err := Open(path)
-	must.OK(t, err)
+	f := must.Get(Open(path))(t)
 	defer f.Close()
 	name := f.Names()[0]
 	if _, err := f.Open(name); err == nil || !strings.Contains(err.Error(), "several variables are called "+name+"; want one") {
@@ -176,11 +174,9 @@ func TestErrors(t *testing.T) {
 
 // A big-endian array in Fortran order is read as little-endian elements in C order.
 func TestBigEndianFortran(t *testing.T) {
-	f, err := Open(filepath.Join("..", "npy", "testdata", "fortran_be.npy"))
-	must.OK(t, err)
+	f := must.Get(Open(filepath.Join("..", "npy", "testdata", "fortran_be.npy")))(t)
 	defer f.Close()
-	a, err := f.Open("")
-	must.OK(t, err)
+	a := must.Get(f.Open(""))(t)
 	got, err := ReadAll[float64](a)
 	if err != nil || !slices.Equal(a.Shape, []int{2, 3}) || !slices.Equal(got, []float64{0, 1, 2, 3, 4, 5}) {
 		t.Errorf("%v of shape %v, %v", got, a.Shape, err)

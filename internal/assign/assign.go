@@ -42,7 +42,7 @@ func Balanced(costs []float64, k int, balance float64) ([]int, error) {
 
 // problem is an optimal assignment of the items that have been inserted.
 type problem struct {
-	n, k    int
+	k       int
 	cost    []int64
 	balance int64
 	of      []int   // category of each inserted item
@@ -57,7 +57,7 @@ const unreachable = math.MaxInt64 / 4
 
 func newProblem(costs []float64, n, k int, balance, most float64) *problem {
 	scale := math.Ldexp(1, 40) / max(most, 1e-200)
-	p := &problem{n: n, k: k, cost: make([]int64, len(costs)), balance: int64(math.Round(balance * scale)), of: make([]int, n), members: make([][]int, k),
+	p := &problem{k: k, cost: make([]int64, len(costs)), balance: int64(math.Round(balance * scale)), of: make([]int, n), members: make([][]int, k),
 		step: slices.Repeat([]int64{unreachable}, k*k), mover: make([]int, k*k), far: make([]int64, k), from: make([]int, k)}
 	for i, c := range costs {
 		p.cost[i] = int64(math.Round(c * scale))

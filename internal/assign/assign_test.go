@@ -25,8 +25,7 @@ func cost(costs []float64, k int, balance float64, of []int) float64 {
 
 // TestReference compares with the reference implementation's assignments of 8 images to 3 categories.
 func TestReference(t *testing.T) {
-	a, err := npy.ReadFile[float64]("testdata/cost.npy")
-	must.OK(t, err)
+	a := must.Get(npy.ReadFile[float64]("testdata/cost.npy"))(t)
 	costs := a.Data
 	text := must.Read(t, "testdata/expected.json")
 	var want map[string]struct {
@@ -39,11 +38,8 @@ func TestReference(t *testing.T) {
 	}
 	for name, w := range want {
 		var balance float64
-		if _, err := fmt.Sscan(strings.TrimPrefix(name, "lambda_"), &balance); err != nil {
-			t.Fatal(err)
-		}
-		got, err := Balanced(costs, 3, balance)
-		must.OK(t, err)
+		must.Get(fmt.Sscan(strings.TrimPrefix(name, "lambda_"), &balance))(t)
+		got := must.Get(Balanced(costs, 3, balance))(t)
 		if !slices.Equal(got, w.Assignment.Value) {
 			t.Errorf("%s: assignment %v; want %v", name, got, w.Assignment.Value)
 		}
@@ -86,8 +82,7 @@ func TestBruteForce(t *testing.T) {
 	for trial := range 300 {
 		n, k := 1+r.IntN(6), 1+r.IntN(4)
 		costs, balance := drawn(r, n, k), []float64{0, 0.001, 0.5, 2, 50}[trial%5]
-		of, err := Balanced(costs, k, balance)
-		must.OK(t, err)
+		of := must.Get(Balanced(costs, k, balance))(t)
 		if got, want := cost(costs, k, balance, of), least(costs, k, balance); !(math.Abs(got-want) <= 1e-9) {
 			t.Fatalf("trial %d, %d items, %d categories, balance %v: cost %v; want %v", trial, n, k, balance, got, want)
 		}
@@ -157,8 +152,7 @@ func FuzzSlots(f *testing.F) {
 			t.Skip()
 		}
 		costs := drawn(rng.New(seed, "slots"), int(n), int(k))
-		of, err := Balanced(costs, int(k), balance)
-		must.OK(t, err)
+		of := must.Get(Balanced(costs, int(k), balance))(t)
 		got, want := cost(costs, int(k), balance, of), slots(costs, int(k), balance)
 		if !(math.Abs(got-want) <= 1e-8*max(1, want)) {
 			t.Fatalf("cost %v; want %v", got, want)

@@ -16,6 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // RequiredVariable is the environment variable with the value "required" if tests must fail without a browser.
@@ -75,10 +76,7 @@ func Open(t testing.TB) *Browser {
 		t.Skip(missing)
 	}
 	if !common.on {
-		p, err := start(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(start(path))(t)
 		t.Cleanup(p.end)
 		return &Browser{t: t, ctx: p.ctx}
 	}

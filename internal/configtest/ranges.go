@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // CheckRanges compares the numbers that settings accept with the ranges in their error messages. For "want 1 to 64",
@@ -22,10 +22,7 @@ import (
 // ranges, so a change of a limit changes the file.
 func CheckRanges[T any](t *testing.T, file string, entries []registry.Entry[T]) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Read(t, file)
 	want := strings.Split(strings.TrimSpace(string(text)), "\n")
 	var list []string
 	for _, e := range entries {

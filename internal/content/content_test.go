@@ -20,9 +20,7 @@ func file(t *testing.T, path, text string) {
 
 func hash(t *testing.T, path, memory string) Sum {
 	t.Helper()
-	sum, err := HashFile(t.Context(), path, memory, nil)
-	must.OK(t, err)
-	return sum
+	return must.Get(HashFile(t.Context(), path, memory, nil))(t)
 }
 
 // A file that is changed in place with the same size and time has another hash, even if the old hash is cached.
@@ -39,8 +37,7 @@ func TestChangedInPlace(t *testing.T) {
 		if got := hash(t, path, memory); got != sha256.Sum256([]byte("one")) {
 			t.Errorf("one after %v: %v", pause, got)
 		}
-		info, err := os.Stat(path)
-		must.OK(t, err)
+		info := must.Get(os.Stat(path))(t)
 		_, supported := identify(info)
 		if _, known := Open(memory).Known(info); pause > settled && known != supported {
 			t.Errorf("remembered after %v: %v; want %v", pause, known, supported)

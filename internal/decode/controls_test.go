@@ -50,8 +50,7 @@ func TestControlsFollowParts(t *testing.T) {
 		if control.Kind != line {
 			continue
 		}
-		p, err := c.Part(control.Name)
-		must.OK(t, err)
+		p := must.Get(c.Part(control.Name))(t)
 		r, _ := c.Walk(c.Known.Row(0), p, 2)
 		at := control.Columns[0]
 		if math.Abs(r.Codes[0][at]-control.Low) > 1e-12 || math.Abs(r.Codes[1][at]-control.High) > 1e-12 {

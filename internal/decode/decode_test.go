@@ -79,8 +79,7 @@ func TestWalk(t *testing.T) {
 		"z6":        {{0, 1, 0, 0, 1, 3, -9.9}, {0, 1, 0, 0, 1, 3, -9.9 + 9.8/3}, {0, 1, 0, 0, 1, 3, -9.9 + 19.6/3}, {0, 1, 0, 0, 1, 3, -0.1}},
 	} {
 		c := cylinder()
-		p, err := c.Part(name)
-		must.OK(t, err)
+		p := must.Get(c.Part(name))(t)
 		r, labels := c.Walk(base, p, 4)
 		if len(r.Codes) != 4 || len(labels) != 4 || r.Cyclic != p.Round() || p.Turns() != (name == "circle1") {
 			t.Errorf("%s: %d codes, %d labels, cyclic %v", name, len(r.Codes), len(labels), r.Cyclic)
@@ -120,8 +119,7 @@ func TestWalkOptions(t *testing.T) {
 		{"z1", []float64{2, 2, 0, 8, 12}, []float64{2, 2, 0, 7.02, 12, 2, 2, 0, 8, 12, 2, 2, 0, 8.98, 12}},
 		{"z2", []float64{2, 1, 0, 0, 40}, []float64{2, 1, 0, 0, 10.05, 2, 1, 0, 0, 30, 2, 1, 0, 0, 49.5}}, // the only code with these options: range over all codes
 	} {
-		p, err := c.Part(x.part)
-		must.OK(t, err)
+		p := must.Get(c.Part(x.part))(t)
 		r, _ := c.Walk(x.base, p, 3)
 		got := slices.Concat(r.Codes...)
 		if x.part == "z2" {

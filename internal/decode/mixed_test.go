@@ -38,8 +38,7 @@ func TestMixedParts(t *testing.T) {
 		"spheres.z": {1, 0, 1, 0, 0, 1, 0, 1, 0, 5},
 		"z8":        {1, 0, 1, 0, 0, 1, 1, 0, 0, 1 + 98./3}, // among the codes with the same option: 0, 2, ..., 100
 	} {
-		p, err := c.Part(name)
-		must.OK(t, err)
+		p := must.Get(c.Part(name))(t)
 		r, _ := c.Walk(base, p, 4)
 		if !near(r.Codes[1], want) {
 			t.Errorf("%s: %v, want %v", name, r.Codes[1], want)

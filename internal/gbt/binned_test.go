@@ -29,9 +29,7 @@ func wavy(rows, values int) (data, targets []float64) {
 
 func binned(t testing.TB, rows, cols int, data []float64, bins int) *Columns {
 	t.Helper()
-	x, err := NewBinned(rows, cols, data, bins)
-	must.OK(t, err)
-	return x
+	return must.Get(NewBinned(rows, cols, data, bins))(t)
 }
 
 // With one bin per value, the trees equal the trees of exact splits.
@@ -43,8 +41,7 @@ func TestBinsOfValues(t *testing.T) {
 	for j, v := range got.Importance() {
 		near(t, "importance", v, want.Importance()[j], 1e-9)
 	}
-	predicted, err := got.Predict(ctx, exact)
-	must.OK(t, err)
+	predicted := must.Get(got.Predict(ctx, exact))(t)
 	for i, v := range want.Fitted() {
 		near(t, "estimate", got.Fitted()[i], v, 1e-9)
 		near(t, "predicted estimate", predicted[i], v, 1e-9)

@@ -14,23 +14,17 @@ import (
 
 func columns(t testing.TB, rows, cols int, data []float64) *Columns {
 	t.Helper()
-	x, err := NewColumns(rows, cols, data)
-	must.OK(t, err)
-	return x
+	return must.Get(NewColumns(rows, cols, data))(t)
 }
 
 func classify(t testing.TB, x *Columns, classes []int, o Options) *Classifier {
 	t.Helper()
-	c, err := FitClassifier(ctx, x, classes, o)
-	must.OK(t, err)
-	return c
+	return must.Get(FitClassifier(ctx, x, classes, o))(t)
 }
 
 func regress(t testing.TB, x *Columns, targets []float64, o Options) *Regressor {
 	t.Helper()
-	r, err := FitRegressor(ctx, x, targets, o)
-	must.OK(t, err)
-	return r
+	return must.Get(FitRegressor(ctx, x, targets, o))(t)
 }
 
 func near(t *testing.T, what string, got, want, tolerance float64) {
@@ -207,8 +201,7 @@ func checkClassifier(t *testing.T, x *Columns, classes, all []int) {
 	for j, v := range c.Importance() {
 		near(t, "importance", v, check.importance[j]/sum, 1e-9)
 	}
-	predicted, err := c.model.predict(ctx, x)
-	must.OK(t, err)
+	predicted := must.Get(c.model.predict(ctx, x))(t)
 	for i := range rows {
 		for k := range outputs {
 			near(t, "score", c.model.scores[k][i], scores[i][k], 1e-9)

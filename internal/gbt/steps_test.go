@@ -42,8 +42,7 @@ func TestColumnRegress(t *testing.T) {
 	const n = 400
 	for name, values := range ascendingColumns(n) {
 		table := columns(t, n, 1, values)
-		column, err := NewColumn(values)
-		must.OK(t, err)
+		column := must.Get(NewColumn(values))(t)
 		for target, of := range map[string]func(s *rng.Stream, i int) float64{
 			"wave":  func(s *rng.Stream, i int) float64 { return math.Sin(5*values[i]) + 0.3*s.NormFloat64() },
 			"noise": func(s *rng.Stream, _ int) float64 { return s.NormFloat64() },
@@ -57,8 +56,7 @@ func TestColumnRegress(t *testing.T) {
 			targets := made(n, name+target, of)
 			for _, o := range []Options{Defaults(), {Rounds: 30, Depth: 1, Rate: 1}, {Rounds: 20, Depth: 7, Rate: 0.5}} {
 				r := regress(t, table, targets, o)
-				got, err := column.Regress(ctx, targets, o)
-				must.OK(t, err)
+				got := must.Get(column.Regress(ctx, targets, o))(t)
 				near := 1e-9*(slices.Max(targets)-slices.Min(targets)) + 1e-15*float64(o.Rounds)*math.Abs(targets[0])
 				for i, want := range r.Fitted() {
 					if v := got[column.group[i]]; math.Abs(v-want) > near {
@@ -76,8 +74,7 @@ func TestColumnClassify(t *testing.T) {
 	const n = 400
 	for name, values := range ascendingColumns(n) {
 		table := columns(t, n, 1, values)
-		column, err := NewColumn(values)
-		must.OK(t, err)
+		column := must.Get(NewColumn(values))(t)
 		for _, classes := range []int{2, 3, 7} {
 			stream, labels := rng.New(uint64(classes), name), make([]int, n)
 			for i := range labels {
@@ -88,8 +85,7 @@ func TestColumnClassify(t *testing.T) {
 			o := Options{Rounds: 20, Depth: 3, Rate: 0.1}
 			want := classify(t, table, labels, o)
 			f := checkClassFit(t, fmt.Sprintf("%d classes of %s", classes, name), column, labels, want.classes, o)
-			got, err := column.Classify(ctx, labels, o)
-			must.OK(t, err)
+			got := must.Get(column.Classify(ctx, labels, o))(t)
 			scores := f.byGroup(f.scores)
 			decided := decide(scores)
 			right, wantRight := 0, 0
@@ -241,8 +237,7 @@ func sumsOf(rows []float64) (sum, squares float64) {
 
 func TestColumnGroups(t *testing.T) {
 	values := []float64{0, 0, 1, 1 + 5e-8, 2, 4}
-	c, err := NewColumn(values)
-	must.OK(t, err)
+	c := must.Get(NewColumn(values))(t)
 	if !slices.Equal(c.group, []int32{0, 0, 1, 1, 2, 3}) {
 		t.Errorf("groups %v", c.group)
 	}
@@ -252,11 +247,9 @@ func TestColumnGroups(t *testing.T) {
 	}
 	targets := []float64{1, 2, 3, 5, 8, 13}
 	r := regress(t, columns(t, len(values), 1, values), targets, Defaults())
-	mine, err := c.Regress(ctx, targets, Defaults())
-	must.OK(t, err)
+	mine := must.Get(c.Regress(ctx, targets, Defaults()))(t)
 	others := []float64{-1, 0.25, 0.5, 0.75, 1.4, 1.6, 3, 3.0001, 7}
-	want, err := r.Predict(ctx, columns(t, len(others), 1, others))
-	must.OK(t, err)
+	want := must.Get(r.Predict(ctx, columns(t, len(others), 1, others)))(t)
 	for i, g := range c.Groups(others) {
 		if math.Abs(mine[g]-want[i]) > 1e-12 {
 			t.Errorf("at %v: %v, want %v", others[i], mine[g], want[i])
@@ -266,8 +259,7 @@ func TestColumnGroups(t *testing.T) {
 
 // Calculated by hand: the first of equal cuts, and no cuts in pure nodes.
 func TestColumnTrees(t *testing.T) {
-	c, err := NewColumn([]float64{0, 1, 2, 3})
-	must.OK(t, err)
+	c := must.Get(NewColumn([]float64{0, 1, 2, 3}))(t)
 	o := Options{Rounds: 1, Depth: 1, Rate: 0.1}
 	got, err := c.Regress(ctx, []float64{0, 4, 4, 8}, o) // mean 4; cuts after 1 and 3 rows are equally good
 	must.OK(t, err)
@@ -276,8 +268,7 @@ func TestColumnTrees(t *testing.T) {
 	}
 	o.Depth = 3
 	for _, classes := range [][]int{{5, 5, 7, 7}, {5, 5, 7, 7, 7, 8, 8, 8}} {
-		c, err := NewColumn([]float64{0, 1, 2, 3, 4, 5, 6, 7}[:len(classes)])
-		must.OK(t, err)
+		c := must.Get(NewColumn([]float64{0, 1, 2, 3, 4, 5, 6, 7}[:len(classes)]))(t)
 		f := newClassFit(c, classes, slices.Compact(slices.Clone(classes)))
 		f.expect()
 		f.boost(0, o)
@@ -288,8 +279,7 @@ func TestColumnTrees(t *testing.T) {
 }
 
 func TestColumnMistakes(t *testing.T) {
-	c, err := NewColumn([]float64{1, 2})
-	must.OK(t, err)
+	c := must.Get(NewColumn([]float64{1, 2}))(t)
 	second := func(_ any, err error) error { return err }
 	for want, err := range map[string]error{
 		"no rows":                    second(NewColumn(nil)),
@@ -311,8 +301,7 @@ func TestColumnMistakes(t *testing.T) {
 func BenchmarkColumn(b *testing.B) {
 	const n = 7500
 	values := ascendingColumns(n)["continuous"]
-	column, err := NewColumn(values)
-	must.OK(b, err)
+	column := must.Get(NewColumn(values))(b)
 	targets, classes := make([]float64, n), make([]int, n)
 	stream := rng.New(5, "targets")
 	for i, v := range values {

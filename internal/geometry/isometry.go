@@ -56,7 +56,7 @@ func (s *Isometry) Fit(x []float64, columns int, y []float64, targets int) error
 	s.v.Reset()
 	svd.UTo(&s.u)
 	svd.VTo(&s.v)
-	s.write(x, y)
+	s.write()
 	return nil
 }
 
@@ -70,7 +70,7 @@ func centred(dst, mean, x []float64, columns int) (d, m []float64) {
 }
 
 // write computes the map and the residuals.
-func (s *Isometry) write(x, y []float64) {
+func (s *Isometry) write() {
 	c, t := s.columns, s.targets
 	s.Matrix, s.Offset, s.Residuals = resize(s.Matrix, c*t), resize(s.Offset, t), resize(s.Residuals, s.rows*t)
 	q := mat.NewDense(c, t, s.Matrix)

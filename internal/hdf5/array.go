@@ -32,7 +32,6 @@ type layout struct {
 	compact   []byte
 	index     int   // kind of the chunk index
 	single    chunk // the only chunk, for an index of a single chunk
-	pageBits  int   // bits of the page size in a fixed array
 	wholeEdge bool  // chunks at the edge of the array are not filtered
 }
 

@@ -35,9 +35,7 @@ func thinChunks(t testing.TB, rows, perChunk int) string {
 				chunk.WriteByte(byte(40*(i%5) + row/480%10*20 + p*(row*7+i)%97/96))
 			}
 		}
-		if _, err := z.Write(chunk.Bytes()); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(z.Write(chunk.Bytes()))(t)
 		must.OK(t, z.Close())
 		entries = le.AppendUint64(entries, uint64(file.Len()))
 		entries = append(le.AppendUint32(entries, uint32(packed.Len())), 0, 0, 0, 0)
@@ -77,19 +75,15 @@ func thinChunks(t testing.TB, rows, perChunk int) string {
 	}
 	out := file.Bytes()
 	binary.Encode(out[copy(out, head):], le, lookup3(head)) // out is large enough
-	path := must.Write(t, filepath.Join(t.TempDir(), "images.h5"), out)
-	return path
+	return must.Write(t, filepath.Join(t.TempDir(), "images.h5"), out)
 }
 
 // Images read from thin chunks have the pixels that were written.
 func TestThinChunks(t *testing.T) {
-	h, err := Open(thinChunks(t, 30, 20))
-	must.OK(t, err)
+	h := must.Get(Open(thinChunks(t, 30, 20)))(t)
 	defer h.Close()
-	a, err := h.Array("images")
-	must.OK(t, err)
-	got, err := readAll[uint8](a)
-	must.OK(t, err)
+	a := must.Get(h.Array("images"))(t)
+	got := must.Get(readAll[uint8](a))(t)
 	for at, v := range got {
 		c, x, y, row := at%3, at/3%64, at/3/64%64, at/3/64/64
 		i := ((row/20*16+y/4)*16+x/4)*3 + c
@@ -103,13 +97,10 @@ func TestThinChunks(t *testing.T) {
 // BenchmarkThinChunks reads images in chunks like 3D Shapes on all processors; MB/s is the rate of pixels.
 func BenchmarkThinChunks(b *testing.B) {
 	const rows = 4000
-	h, err := Open(thinChunks(b, rows, rows/2))
-	must.OK(b, err)
+	h := must.Get(Open(thinChunks(b, rows, rows/2)))(b)
 	defer h.Close()
-	a, err := h.Array("images")
-	must.OK(b, err)
-	r, err := a.NewReader()
-	must.OK(b, err)
+	a := must.Get(h.Array("images"))(b)
+	r := must.Get(a.NewReader())(b)
 	slab := r.Slab()
 	pixels := make([]byte, slab*a.RowBytes())
 	b.SetBytes(int64(a.Bytes()))

@@ -20,8 +20,7 @@ import (
 
 func open(t testing.TB, name string) *File {
 	t.Helper()
-	h, err := Open(filepath.Join("testdata", name))
-	must.OK(t, err)
+	h := must.Get(Open(filepath.Join("testdata", name)))(t)
 	t.Cleanup(func() { h.Close() })
 	return h
 }
@@ -141,8 +140,7 @@ func TestArrays(t *testing.T) {
 		}
 	}
 	for _, file := range []string{"userblock.h5", "old_contiguous.h5", "old_chunked.h5"} {
-		a, err := open(t, file).Array("x")
-		must.OK(t, err)
+		a := must.Get(open(t, file).Array("x"))(t)
 		check(t, a, ramp(13*5*6*3, a.Type))
 	}
 }
@@ -175,8 +173,7 @@ func TestUnwritten(t *testing.T) {
 			"scalar":            nil,
 			"none":              nil,
 		} {
-			a, err := h.Array(name)
-			must.OK(t, err)
+			a := must.Get(h.Array(name))(t)
 			want := make([]float64, a.Bytes()/a.Type.Size)
 			for i := range want {
 				want[i] = 517
@@ -268,10 +265,8 @@ func TestRefused(t *testing.T) {
 }
 
 func TestReadErrors(t *testing.T) {
-	a, err := open(t, "earliest.h5").Array("le_u2")
-	must.OK(t, err)
-	r, err := a.NewReader()
-	must.OK(t, err)
+	a := must.Get(open(t, "earliest.h5").Array("le_u2"))(t)
+	r := must.Get(a.NewReader())(t)
 	for _, bad := range [][3]int{{6, 1, 3}, {6, -1, 0}, {7, 0, 1}, {6, 1, 0}} {
 		if err := r.ReadRows(make([]byte, bad[0]), bad[1], bad[2]); err == nil || !strings.Contains(err.Error(), "there are 2 rows of 6 bytes") {
 			t.Errorf("%v: %v", bad, err)
@@ -318,8 +313,7 @@ func TestManyPaths(t *testing.T) {
 	data = append(append(data, "SNOD"...), make([]byte, 20)...)
 	path := filepath.Join(t.TempDir(), "paths.h5")
 	must.Write(t, path, data)
-	h, err := Open(path)
-	must.OK(t, err)
+	h := must.Get(Open(path))(t)
 	defer h.Close()
 	if _, err := h.members(h.root); err == nil || !strings.Contains(err.Error(), "the tree of a group has no end") {
 		t.Error(err)
@@ -426,8 +420,7 @@ func unhex(t *testing.T, text string) []byte {
 		if repeated {
 			n, _ = strconv.Atoi(times)
 		}
-		some, err := hex.DecodeString(digits)
-		must.OK(t, err)
+		some := must.Get(hex.DecodeString(digits))(t)
 		b = append(b, bytes.Repeat(some, n)...)
 	}
 	return b

@@ -45,7 +45,7 @@ func (a *Array) readLayout(r *cursor) error {
 		}
 	case implicitIndex:
 	case fixedIndex:
-		p.pageBits = r.int(1)
+		r.skip(1) // the header of the index repeats it
 	case extensibleIndex:
 		r.skip(5) // the header of the index repeats them
 	case btree2Index:

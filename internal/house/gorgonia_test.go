@@ -154,14 +154,11 @@ func selected(t *testing.T) []string {
 	for _, p := range own {
 		var syntax []*ast.File
 		for _, name := range p.GoFiles {
-			f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-			must.OK(t, err)
+			f := must.Get(parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution))(t)
 			syntax = append(syntax, f)
 		}
 		info := &types.Info{Selections: map[*ast.SelectorExpr]*types.Selection{}}
-		if _, err := (&types.Config{Importer: open}).Check(p.ImportPath, fset, syntax, info); err != nil {
-			t.Fatal(err)
-		}
+		must.Get((&types.Config{Importer: open}).Check(p.ImportPath, fset, syntax, info))(t)
 		for _, s := range info.Selections {
 			if short, ok := used[pathOf(s.Obj())]; ok {
 				found[fmt.Sprintf("%s.%s.%s", short, ownerOf(s), s.Obj().Name())] = true

@@ -15,10 +15,7 @@ func randomPoints(r *rand.Rand, rows, columns int) (*Points[float32], *Points[fl
 	if rows > 2 {
 		copy(x[(rows-1)*columns:], x[columns:2*columns])
 	}
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = float64(v)
-	}
+	y := kerneltest.Wide(x)
 	p, q := NewPoints[float32](rows+3, columns), NewPoints[float64](rows+3, columns)
 	p.Set(x, rows)
 	q.Set(y, rows)

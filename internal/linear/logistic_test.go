@@ -115,13 +115,11 @@ func TestLossSlopes(t *testing.T) {
 				alike(x[i : i+d])
 			}
 		}
-		in, err := NewInputs(x, d)
-		must.OK(t, err)
+		in := must.Get(NewInputs(x, d))(t)
 		if (in.diagonal != nil) != test.diagonal {
 			t.Fatalf("%d columns have a diagonal penalty: %v", d, in.diagonal != nil)
 		}
-		m, err := in.Fit(ctx, labels, 1, 3)
-		must.OK(t, err)
+		m := must.Get(in.Fit(ctx, labels, 1, 3))(t)
 		f := newLogisticLoss(in, m.Classes, m.outputs, labels)
 		f.c = 1
 		r := rand.New(rand.NewPCG(1, 1))
@@ -148,10 +146,8 @@ func TestLossSlopes(t *testing.T) {
 // The line search accepts a step that satisfies Armijo's condition, and halves a slightly longer one.
 func TestLineSearch(t *testing.T) {
 	x, labels := sample(3, 300, 3, 3)
-	in, err := NewInputs(x, 3)
-	must.OK(t, err)
-	m, err := in.Fit(ctx, labels, 1, 3)
-	must.OK(t, err)
+	in := must.Get(NewInputs(x, 3))(t)
+	m := must.Get(in.Fit(ctx, labels, 1, 3))(t)
 	f := newLogisticLoss(in, m.Classes, m.outputs, labels)
 	f.c = 1e-6 // the objective is nearly quadratic: the slope after the step equals the slope before it
 	n := m.outputs * in.rows.Columns
@@ -198,8 +194,7 @@ func TestLogisticLeastPenalty(t *testing.T) {
 	for i, v := range x {
 		twice[2*i], twice[2*i+1] = v, 2*v
 	}
-	m, err := FitLogistic(ctx, twice, 2, labels, 1, 1000)
-	must.OK(t, err)
+	m := must.Get(FitLogistic(ctx, twice, 2, labels, 1, 1000))(t)
 	for j := range 3 {
 		if a, b := m.weights[j], m.weights[3+j]; math.Abs(b-2*a) > 1e-9*(math.Abs(a)+1e-3) {
 			t.Errorf("weights %v and %v", a, b)
@@ -217,8 +212,7 @@ func TestLogisticSmallDifference(t *testing.T) {
 		x = append(x, large+small, large, 7)
 		labels = append(labels, i%2)
 	}
-	m, err := FitLogistic(ctx, x, 3, labels, 1e12, 1000)
-	must.OK(t, err)
+	m := must.Get(FitLogistic(ctx, x, 3, labels, 1e12, 1000))(t)
 	scratch := make([]float64, 2)
 	for i, label := range labels {
 		if m.Predict(x[3*i:3*i+3], scratch) != label {
@@ -235,8 +229,7 @@ func TestLogisticConverged(t *testing.T) {
 	x, labels := sample(8, 500, 3, 4)
 	early := &Logistic{}
 	for iterations := 1; !early.Converged && iterations < 100; iterations++ {
-		m, err := FitLogistic(ctx, x, 3, labels, 1, iterations)
-		must.OK(t, err)
+		m := must.Get(FitLogistic(ctx, x, 3, labels, 1, iterations))(t)
 		early = m
 	}
 	late, err := FitLogistic(ctx, x, 3, labels, 1, 1000)
@@ -248,8 +241,7 @@ func TestLogisticConverged(t *testing.T) {
 // Regressions of a path equal separate fits.
 func TestLogisticPath(t *testing.T) {
 	x, labels := sample(8, 500, 3, 4)
-	in, err := NewInputs(x, 3)
-	must.OK(t, err)
+	in := must.Get(NewInputs(x, 3))(t)
 	cs := []float64{1e-3, 0.1, 10}
 	path, err := in.Path(ctx, labels, cs, 1000)
 	if err != nil || len(path) != 3 {
@@ -257,8 +249,7 @@ func TestLogisticPath(t *testing.T) {
 	}
 	p, q := make([]float64, 4), make([]float64, 4)
 	for i, c := range cs {
-		alone, err := in.Fit(ctx, labels, c, 1000)
-		must.OK(t, err)
+		alone := must.Get(in.Fit(ctx, labels, c, 1000))(t)
 		for row := range 500 {
 			path[i].Probabilities(x[3*row:3*row+3], p)
 			alone.Probabilities(x[3*row:3*row+3], q)
@@ -274,8 +265,7 @@ func TestLogisticPath(t *testing.T) {
 // For inputs -1 and 1, twice each, and a label for each value, the weight solves w = 4/(1 + e^w).
 func TestLogisticByHand(t *testing.T) {
 	x, labels := []float64{-1, -1, 1, 1}, []int{0, 0, 5, 5}
-	m, err := FitLogistic(ctx, x, 1, labels, 1, 100)
-	must.OK(t, err)
+	m := must.Get(FitLogistic(ctx, x, 1, labels, 1, 100))(t)
 	low, high := 0.0, 10.0
 	for range 100 {
 		if w := (low + high) / 2; w < 4/(1+math.Exp(w)) {

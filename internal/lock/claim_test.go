@@ -158,8 +158,7 @@ func TestClaimPatience(t *testing.T) {
 		w.world.now = func() time.Duration { return now }
 		return w
 	}
-	owner, err := free("a").claim("run/lock", false)
-	must.OK(t, err)
+	owner := must.Get(free("a").claim("run/lock", false))(t)
 	waiter := free("b")
 	try := func() bool {
 		c, err := waiter.claim("run/lock", false)

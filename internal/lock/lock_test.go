@@ -15,8 +15,7 @@ import (
 // Only one process at a time holds a lock. The error names the holder and the reason for the end of the wait.
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
-	l, err := NewWatch().Try(path)
-	must.OK(t, err)
+	l := must.Get(NewWatch().Try(path))(t)
 	var held *HeldError
 	if _, err := NewWatch().Try(path); !errors.Is(err, ErrHeld) || !errors.As(err, &held) || held.Ended != nil || !strings.Contains(err.Error(), fmt.Sprintf("(process %d)", os.Getpid())) {
 		t.Errorf("locked twice: %v", err)

@@ -16,8 +16,7 @@ import (
 
 func open(t testing.TB, name string) *File {
 	t.Helper()
-	f, err := Open(filepath.Join("testdata", name))
-	must.OK(t, err)
+	f := must.Get(Open(filepath.Join("testdata", name)))(t)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -215,8 +214,7 @@ func TestHuge(t *testing.T) {
 	data := must.Read(t, "testdata/smaller.mat")
 	at := bytes.Index(data, []byte{3, 0, 0, 0, 5, 0, 0, 0})
 	binary.LittleEndian.PutUint32(data[at:], 1<<30)
-	f, err := New(bytes.NewReader(data), int64(len(data)), "x.mat")
-	must.OK(t, err)
+	f := must.Get(New(bytes.NewReader(data), int64(len(data)), "x.mat"))(t)
 	if _, err := f.list[0].NewReader(); err == nil || !strings.Contains(err.Error(), "bytes of numbers stored as int8; want 5368709120") {
 		t.Error(err)
 	}

@@ -19,6 +19,17 @@ func OK(t testing.TB, err error) {
 	}
 }
 
+// Get returns a function that returns the value of a call. The function ends the test if the call returned an error:
+//
+//	run := must.Get(train.Open(dir))(t)
+func Get[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		OK(t, err)
+		return v
+	}
+}
+
 // Write writes a file, which may replace another one, with the folders above it. It returns the path.
 func Write[T string | []byte](t testing.TB, path string, content T) string {
 	t.Helper()

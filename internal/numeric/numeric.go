@@ -136,6 +136,15 @@ func Logistic(x float64) float64 {
 // Softplus returns log(1 + exp(x)).
 func Softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
 
+// Convert converts numbers to another type.
+func Convert[To, From ~int | ~int32 | ~int64 | ~uint32 | ~float32 | ~float64](x []From) []To {
+	y := make([]To, len(x))
+	for i, v := range x {
+		y[i] = To(v)
+	}
+	return y
+}
+
 // UpTo returns the numbers 0 to n-1.
 func UpTo(n int) []int {
 	list := make([]int, n)

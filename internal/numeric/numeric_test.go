@@ -89,10 +89,7 @@ func TestKinks(t *testing.T) {
 
 // Functions in float32 agree with float64.
 func TestSingles(t *testing.T) {
-	single := make([]float32, len(points))
-	for i, x := range points {
-		single[i] = float32(x)
-	}
+	single := Convert[float32](points)
 	for name, f := range map[string]struct {
 		single func(dst, x []float32)
 		double func(dst, x []float64)

@@ -28,8 +28,7 @@ func sample() *onnx.Model {
 
 // A model is equal to its encoded and decoded copy, except for the versions of the format.
 func TestRoundTrip(t *testing.T) {
-	data, err := onnx.Encode(sample())
-	must.OK(t, err)
+	data := must.Get(onnx.Encode(sample()))(t)
 	got, err := onnx.Decode(data)
 	if err != nil || got.IR != 8 || got.Opset != 17 || !reflect.DeepEqual(got.Graph, sample().Graph) || !reflect.DeepEqual(got.Metadata, sample().Metadata) {
 		t.Errorf("%v: %+v", err, got)

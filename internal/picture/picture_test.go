@@ -23,20 +23,16 @@ import (
 
 // TestPillow compares with Pillow in colour and in grey, with one Decoder for all files.
 func TestPillow(t *testing.T) {
-	f, err := os.Open("testdata/expected.csv")
-	must.OK(t, err)
+	f := must.Get(os.Open("testdata/expected.csv"))(t)
 	defer f.Close()
-	lines, err := csv.NewReader(f).ReadAll()
-	must.OK(t, err)
+	lines := must.Get(csv.NewReader(f).ReadAll())(t)
 	var d Decoder
 	for _, line := range lines[1:] {
 		data := must.Read(t, filepath.Join("testdata", line[0]))
 		h, _ := strconv.Atoi(line[1])
 		w, _ := strconv.Atoi(line[2])
-		tolerance, err := strconv.Atoi(line[3])
-		must.OK(t, err)
-		want, err := hex.DecodeString(line[4])
-		must.OK(t, err)
+		tolerance := must.Get(strconv.Atoi(line[3]))(t)
+		want := must.Get(hex.DecodeString(line[4]))(t)
 		pixels, info, err := d.Decode(data, 3)
 		if err != nil || info.H != h || info.W != w || len(pixels) != len(want) {
 			t.Errorf("%s: %+v, %v", line[0], info, err)

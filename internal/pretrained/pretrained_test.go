@@ -28,9 +28,7 @@ var archives = filepath.Join("..", "..", "results", "models")
 // opened reads the archive of a model.
 func opened(t testing.TB, name string) *Archive {
 	t.Helper()
-	a, err := Open(filepath.Join(archives, name+".zip"))
-	must.OK(t, err)
-	return a
+	return must.Get(Open(filepath.Join(archives, name+".zip")))(t)
 }
 
 // The table is consistent with the archives and the ledger.
@@ -87,8 +85,7 @@ func near(got, want float64) bool { return math.Abs(got-want) <= 0.001*max(1, ma
 // Installed models give the metrics of their archives: exactly on the same instruction set, and nearly on others. The
 // default test computes the fast metrics of one model.
 func TestMeasures(t *testing.T) {
-	set, err := kernel.InstructionSet()
-	must.OK(t, err)
+	set := must.Get(kernel.InstructionSet())(t)
 	list := []string{"cofhae-chopsticks"}
 	if long.Enabled() {
 		list = nil
@@ -107,8 +104,7 @@ func TestMeasures(t *testing.T) {
 				t.Fatal(err, warning)
 			}
 			e = e.Sample()
-			codes, err := e.Codes(context.Background())
-			must.OK(t, err)
+			codes := must.Get(e.Codes(context.Background()))(t)
 			choices := e.Final()
 			if !long.Enabled() {
 				choices = slices.DeleteFunc(choices, func(c metrics.Choice) bool {
@@ -216,8 +212,7 @@ func zipped(t testing.TB, names []string, content map[string][]byte) []byte {
 // An archive whose content differs from its manifest gives an error that names the file.
 func TestDamagedArchives(t *testing.T) {
 	good := opened(t, "cofhae-chopsticks")
-	manifest, err := good.manifest()
-	must.OK(t, err)
+	manifest := must.Get(good.manifest())(t)
 	for _, test := range []struct {
 		what, want string
 		change     func(files map[string][]byte)

@@ -50,7 +50,5 @@ func nicenessOf(t *testing.T, path string) int {
 	if len(fields) < 17 {
 		t.Fatalf("%s: %q", path, text)
 	}
-	n, err := strconv.Atoi(fields[16])
-	must.OK(t, err)
-	return n
+	return must.Get(strconv.Atoi(fields[16]))(t)
 }

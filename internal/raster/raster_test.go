@@ -29,8 +29,7 @@ func TestFromFloats(t *testing.T) {
 		{3, []float32{0, nan, 2}, color.RGBA{255, 0, 255, 255}},
 	}
 	for _, test := range tests {
-		img, err := FromFloats(append(make([]float32, test.channels), test.pixel...), 1, 2, test.channels)
-		must.OK(t, err)
+		img := must.Get(FromFloats(append(make([]float32, test.channels), test.pixel...), 1, 2, test.channels))(t)
 		if got := img.RGBAAt(1, 0); got != test.want {
 			t.Errorf("%v: %v, want %v", test.pixel, got, test.want)
 		}

@@ -188,21 +188,17 @@ func (t *Tiles) layout() layout {
 		l.below += markSide + 6
 	}
 	for _, row := range t.Captions {
-		for _, caption := range row {
-			l.cellW = max(l.cellW, TextWidth(caption))
-		}
+		l.cellW = max(l.cellW, widest(row))
 	}
 	for _, row := range t.Marks {
 		for _, marks := range row {
 			l.cellW = max(l.cellW, len(marks)*(markSide+3))
 		}
 	}
-	for _, label := range t.RowLabels {
-		l.left = max(l.left, margin+TextWidth(label)+8)
+	if len(t.RowLabels) > 0 {
+		l.left += widest(t.RowLabels) + 8
 	}
-	for _, label := range t.ColumnLabels {
-		l.cellW = max(l.cellW, TextWidth(label)) // labels must not overlap
-	}
+	l.cellW = max(l.cellW, widest(t.ColumnLabels)) // labels must not overlap
 	for _, line := range []string{t.Title, t.Subtitle, t.ColumnTitle} {
 		if line != "" {
 			l.top += lineHeight * (1 + strings.Count(line, "\n"))
@@ -212,18 +208,21 @@ func (t *Tiles) layout() layout {
 		l.top += lineHeight
 	}
 	l.right = l.left + columns*(l.cellW+l.gap) - l.gap
-	l.width = l.right + margin
-	for _, label := range t.EndLabels {
-		l.width = max(l.width, l.right+8+TextWidth(label)+margin)
-	}
-	for _, line := range append(strings.Split(t.Subtitle, "\n"), strings.Split(t.Title, "\n")...) {
-		l.width = max(l.width, 2*margin+TextWidth(line))
-	}
-	for _, line := range strings.Split(t.ColumnTitle, "\n") {
-		l.width = max(l.width, l.left+TextWidth(line)+margin)
+	above, columnTitle := strings.Split(t.Subtitle+"\n"+t.Title, "\n"), strings.Split(t.ColumnTitle, "\n")
+	l.width = max(l.right, margin+widest(above), l.left+widest(columnTitle)) + margin
+	if len(t.EndLabels) > 0 {
+		l.width = max(l.width, l.right+8+widest(t.EndLabels)+margin)
 	}
 	l.height = l.rowTop(t, len(t.Rows)-1) + l.cellH + l.below + margin
 	return l
+}
+
+// widest returns the width of the widest line.
+func widest(lines []string) (w int) {
+	for _, line := range lines {
+		w = max(w, TextWidth(line))
+	}
+	return w
 }
 
 // rowTop returns the y coordinate of a row of images.

@@ -74,8 +74,7 @@ func TestPrincipalPlane(t *testing.T) {
 			a[i], b[i] = 4*math.Cos(angle), 2*math.Sin(angle)
 			codes.Row(i)[0], codes.Row(i)[d-1] = 7+0.8*a[i]-0.6*b[i], 0.6*a[i]+0.8*b[i]-1
 		}
-		p, err := principalPlane(codes, rows)
-		must.OK(t, err)
+		p := must.Get(principalPlane(codes, rows))(t)
 		if want := "principal component 1 (80 %)"; p.names[0] != want {
 			t.Errorf("%d columns: %q, want %q", d, p.names[0], want)
 		}

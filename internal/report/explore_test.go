@@ -54,8 +54,7 @@ func TestSheetBytes(t *testing.T) {
 		}
 		return pixels, nil
 	}}
-	e, err := Explore(x)
-	must.OK(t, err)
+	e := must.Get(Explore(x))(t)
 	size, pairs := 0, 0
 	for _, m := range e.Sheets.Maps {
 		if size += len(m.Pictures.Source); m.Columns != "" {
@@ -73,10 +72,8 @@ func TestSheetBytes(t *testing.T) {
 // circle.
 func TestCoarseSheetsInBrowser(t *testing.T) {
 	x := explored([]models.Space{{Width: 2, Circle: true, Unit: true}, {First: 2, Width: 1}})
-	e, err := Explore(x)
-	must.OK(t, err)
-	s, err := x.sheets(raster.PicturesOf(4, 4, 1, x.Pixels))
-	must.OK(t, err)
+	e := must.Get(Explore(x))(t)
+	s := must.Get(x.sheets(raster.PicturesOf(4, 4, 1, x.Pixels)))(t)
 	controls := x.Codes.Controls()
 	s.out.Maps = nil
 	must.OK(t, s.add(&stepped{Control: controls[0], values: stepsOf(controls[0])}, &stepped{Control: controls[1], values: stepsOf(controls[1])}, coarse))
@@ -140,14 +137,12 @@ func TestExploreSheets(t *testing.T) {
 		{[]models.Space{{Width: 4, Unit: true}, {First: 4, Width: 1}}, "sphere1 z4", 2},
 		{[]models.Space{{Width: 20}}, "z0 z1 z2 z3 z4 z5 z6 z7 z8 z9 z10 z11 z12 z13 z14 z15 z16 z17 z18 z19", 20 + 10}, // 180 pictures, and pairs of 81
 	} {
-		e, err := Explore(explored(x.spaces))
-		must.OK(t, err)
+		e := must.Get(Explore(explored(x.spaces)))(t)
 		if got := names(e.Controls); got != x.controls || len(e.Sheets.Maps) != x.maps || e.Decoder != nil || e.Note != "it is of another module" {
 			t.Errorf("controls %s and %d sheets; want %s and %d", got, len(e.Sheets.Maps), x.controls, x.maps)
 		}
 	}
-	e, err := Explore(explored([]models.Space{{Width: 300}}))
-	must.OK(t, err)
+	e := must.Get(Explore(explored([]models.Space{{Width: 300}})))(t)
 	pictures := 0
 	for _, m := range e.Sheets.Maps {
 		pictures += m.Pictures.Count
@@ -210,8 +205,7 @@ func TestExploreOptions(t *testing.T) {
 	}
 	for option, pictures := range map[float64][]int{1: {2, 9, 9, 18, 18, 81}, 2: {2, 9, 9, 18, 18, 81}} {
 		x.At.Data = slices.Repeat([]float64{option, 3, 4}, 2)
-		e, err := Explore(x)
-		must.OK(t, err)
+		e := must.Get(Explore(x))(t)
 		if names(e.Controls) != "a0 z1" || len(e.Controls[0].Options) != 2 || names(e.Controls[0].Options[0].Controls) != "z0" || len(e.Controls[0].Options[1].Controls) != 0 || e.Controls[0].Options[0].Share != 0.96 {
 			t.Errorf("controls %+v", e.Controls)
 		}

@@ -86,8 +86,7 @@ func TestHeatmap(t *testing.T) {
 		{[]float64{0, 0}, false, []color.RGBA{light.Sequential(0), light.Sequential(0)}},
 	} {
 		h := &Heat{Rows: []string{"z0"}, Columns: make([]string, len(test.values)), Values: [][]float64{test.values}, Signed: test.signed}
-		m, err := h.heatmap()
-		must.OK(t, err)
+		m := must.Get(h.heatmap())(t)
 		for i, v := range test.values {
 			if got := m.colour(v); got != test.want[i] {
 				t.Errorf("%v: %v is %v, want %v", test.values, v, got, test.want[i])
@@ -119,8 +118,7 @@ func TestHeatNumbers(t *testing.T) {
 		for range c.rows {
 			h.Values = append(h.Values, slices.Repeat([]float64{0.123}, c.columns))
 		}
-		m, err := h.heatmap()
-		must.OK(t, err)
+		m := must.Get(h.heatmap())(t)
 		var pen recorder.Canvas
 		m.draw(draw.NewCanvas(&pen, 20*vg.Inch, 20*vg.Inch))
 		n := 0

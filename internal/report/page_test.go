@@ -141,8 +141,7 @@ func TestPageHeat(t *testing.T) {
 
 func metricNamed(t *testing.T, name string) metrics.Metric {
 	t.Helper()
-	e, err := metrics.Registry.Lookup(name)
-	must.OK(t, err)
+	e := must.Get(metrics.Registry.Lookup(name))(t)
 	return e.New()
 }
 

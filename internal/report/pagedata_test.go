@@ -49,8 +49,7 @@ func trained(epochs int) (log []rundir.Line) {
 // columns of noise up to a width. Some levels are unknown.
 func coded(t *testing.T, width int, names []string) (in *metrics.Input, d datasets.Dataset, rows []int, spaces []models.Space) {
 	t.Helper()
-	d, err := (&drawn.Square{Size: 32, Side: 8, Step: 1}).Build(0)
-	must.OK(t, err)
+	d = must.Get((&drawn.Square{Size: 32, Side: 8, Step: 1}).Build(0))(t)
 	factors := append(d.Factors()[:2:2], factor.Factor{Name: "corner", Kind: factor.Categorical, Size: 3})
 	for i, n := range names {
 		factors[i%3].Name = n

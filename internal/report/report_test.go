@@ -50,8 +50,7 @@ func show(t *testing.T, name string, figure func(w io.Writer) error) image.Image
 	if dir := os.Getenv("UNRAVEL_FIGURES"); dir != "" {
 		must.Write(t, filepath.Join(dir, name+".png"), a.Bytes())
 	}
-	img, err := png.Decode(&a)
-	must.OK(t, err)
+	img := must.Get(png.Decode(&a))(t)
 	if s := img.Bounds().Size(); s.X < 100 || s.Y < 60 || s.X > 4000 || s.Y > 6000 {
 		t.Errorf("%s measures %v", name, s)
 	}

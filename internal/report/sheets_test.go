@@ -52,8 +52,7 @@ func TestDecodedSheet(t *testing.T) {
 	}
 	var picture bytes.Buffer
 	must.OK(t, d.WritePNG(&picture))
-	m, err := png.Decode(&picture)
-	must.OK(t, err)
+	m := must.Get(png.Decode(&picture))(t)
 	counts := map[uint8]int{}
 	for y := range m.Bounds().Dy() {
 		for x := range m.Bounds().Dx() {

@@ -28,8 +28,7 @@ func made(n, seed int, steps bool) []uint8 {
 
 // TestPillow compares with hashes of Pillow's images, all with one Resizer.
 func TestPillow(t *testing.T) {
-	f, err := os.Open("testdata/pillow.csv")
-	must.OK(t, err)
+	f := must.Get(os.Open("testdata/pillow.csv"))(t)
 	defer f.Close()
 	lines, err := csv.NewReader(f).ReadAll()
 	must.OK(t, err)

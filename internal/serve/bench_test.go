@@ -16,8 +16,7 @@ import (
 // many makes a folder with n finished runs that differ in seed and weights.
 func many(b testing.TB, n int) string {
 	b.Helper()
-	from, err := trained()
-	must.OK(b, err)
+	from := must.Get(trained())(b)
 	files := map[string]string{}
 	for _, name := range []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile, rundir.LogFile} {
 		text := must.Read(b, filepath.Join(from, name))
@@ -47,8 +46,7 @@ const manyRuns = 5000
 // order.
 func BenchmarkList(b *testing.B) {
 	dir := many(b, manyRuns)
-	s, err := New(b.Context(), dir, Options{})
-	must.OK(b, err)
+	s := must.Get(New(b.Context(), dir, Options{}))(b)
 	defer s.runs.close()
 	if n := s.runs.now.Load().states()[sweep.Finished]; n != manyRuns {
 		b.Fatalf("%d finished runs", n)
@@ -78,8 +76,7 @@ func BenchmarkList(b *testing.B) {
 // BenchmarkScan scans 5000 unchanged runs.
 func BenchmarkScan(b *testing.B) {
 	dir := many(b, manyRuns)
-	r, err := openRuns(b.Context(), dir, false)
-	must.OK(b, err)
+	r := must.Get(openRuns(b.Context(), dir, false))(b)
 	r.cancel()
 	r.done.Wait()
 	defer r.root.Load().Close()
@@ -92,16 +89,14 @@ func BenchmarkScan(b *testing.B) {
 func BenchmarkOpen(b *testing.B) {
 	dir := many(b, manyRuns)
 	for b.Loop() {
-		r, err := openRuns(b.Context(), dir, false)
-		must.OK(b, err)
+		r := must.Get(openRuns(b.Context(), dir, false))(b)
 		must.OK(b, r.close())
 	}
 }
 
 // BenchmarkRequest answers a request for unchanged data.
 func BenchmarkRequest(b *testing.B) {
-	s, err := New(b.Context(), folder(b, "one"), Options{})
-	must.OK(b, err)
+	s := must.Get(New(b.Context(), folder(b, "one"), Options{}))(b)
 	defer s.runs.close()
 	for _, address := range []string{"/", "/api/runs", "/api/run?dir=one", "/api/curves?dir=one", "/assets/base.js"} {
 		b.Run(strings.NewReplacer("/", "", "?dir=", "-").Replace(address)+"_", func(b *testing.B) {

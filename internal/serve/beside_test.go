@@ -97,8 +97,7 @@ func besideTraining(b *testing.B, program, dir string, steps int) (seconds float
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
-	f, err := os.Open(filepath.Join(dir, rundir.LogFile))
-	must.OK(b, err)
+	f := must.Get(os.Open(filepath.Join(dir, rundir.LogFile)))(b)
 	defer f.Close()
 	lines, _, err := readLines(f, maxShown)
 	must.OK(b, err)

@@ -116,8 +116,7 @@ func TestLive(t *testing.T) {
 	}
 	measured := func(epoch int) string { return fmt.Sprintf(`{"epoch":%d,"metrics":{"mig":0.1}}`, epoch) + "\n" }
 	write(t, epochLine(1)+epochLine(2)+measured(2), path, rundir.LogFile)
-	held, err := rundir.Open(path)
-	must.OK(t, err)
+	held := must.Get(rundir.Open(path))(t)
 	_, h := started(t, dir, Options{})
 	p := b.Page(h.URL + "/run?dir=one")
 	p.Wait(`document.querySelector("#status .state")?.textContent === "running" && Serve.run.player && Serve.run.widget`)
@@ -128,11 +127,8 @@ func TestLive(t *testing.T) {
 		t.Errorf("%d panels; want no panel of a metric with one point", panels)
 	}
 	p.Eval(`window.canvas = document.querySelector("#curves canvas"); Serve.run.player.set(Serve.run.player.code.map(() => 0.5)); 0`, nil)
-	f, err := os.OpenFile(filepath.Join(path, rundir.LogFile), os.O_APPEND|os.O_WRONLY, 0)
-	must.OK(t, err)
-	if _, err := f.WriteString(epochLine(3) + measured(3)); err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.OpenFile(filepath.Join(path, rundir.LogFile), os.O_APPEND|os.O_WRONLY, 0))(t)
+	must.Get(f.WriteString(epochLine(3) + measured(3)))(t)
 	must.OK(t, f.Close())
 	p.Wait(points + ` === 3 && document.querySelector("#curves canvas") === window.canvas && document.querySelectorAll("#curves .panel").length === 2`)
 	checkpoint := filepath.Join(path, rundir.CheckpointFile)

@@ -36,9 +36,7 @@ func varied(t testing.TB, seeds int, weights ...int) string {
 	dir := folder(t, names...)
 	for _, name := range names {
 		var w, seed int
-		if _, err := fmt.Sscanf(name, "weight%d_seed%d", &w, &seed); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscanf(name, "weight%d_seed%d", &w, &seed))(t)
 		edit(t, filepath.Join(dir, name, rundir.Config), func(s string) string {
 			return strings.Replace(strings.Replace(s, "weight: 100", fmt.Sprint("weight: ", w), 1), "seed: 1", fmt.Sprint("seed: ", seed), 1)
 		})

@@ -27,13 +27,11 @@ type listener struct {
 
 func listen(t *testing.T, address string, header ...string) *listener {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), "GET", address, nil)
-	must.OK(t, err)
+	r := must.Get(http.NewRequestWithContext(t.Context(), "GET", address, nil))(t)
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
-	a, err := http.DefaultClient.Do(r)
-	must.OK(t, err)
+	a := must.Get(http.DefaultClient.Do(r))(t)
 	t.Cleanup(func() { _ = a.Body.Close() })
 	return &listener{t, a, bufio.NewReader(a.Body)}
 }
@@ -74,8 +72,7 @@ func TestEvents(t *testing.T) {
 	write(t, tiny, dir, "one", rundir.Config)
 	log := filepath.Join(dir, "one", rundir.LogFile)
 	write(t, epochLine(1)+"nonsense\n"+epochLine(2), log)
-	held, err := rundir.Open(filepath.Join(dir, "one"))
-	must.OK(t, err)
+	held := must.Get(rundir.Open(filepath.Join(dir, "one")))(t)
 	defer held.Close()
 	_, h := started(t, dir, Options{})
 	c := value[curvesAnswer](t, h.URL+"/api/curves?dir=one")
@@ -88,11 +85,8 @@ func TestEvents(t *testing.T) {
 		t.Errorf("state %+v", r)
 	}
 	add := func(text string) {
-		f, err := os.OpenFile(log, os.O_APPEND|os.O_WRONLY, 0)
-		must.OK(t, err)
-		if _, err := f.WriteString(text); err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.OpenFile(log, os.O_APPEND|os.O_WRONLY, 0))(t)
+		must.Get(f.WriteString(text))(t)
 		must.OK(t, f.Close())
 	}
 	third := epochLine(3)

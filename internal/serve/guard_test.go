@@ -84,8 +84,7 @@ func TestNoEscape(t *testing.T) {
 // raw sends a request as bytes and returns the answer's status code and text.
 func raw(t *testing.T, at, request string) (code int, text string) {
 	t.Helper()
-	c, err := net.Dial("tcp", at)
-	must.OK(t, err)
+	c := must.Get(net.Dial("tcp", at))(t)
 	defer c.Close()
 	if _, err := c.Write([]byte(request)); err != nil {
 		return 0, err.Error()
@@ -200,10 +199,8 @@ func TestToken(t *testing.T) {
 // The server limits headers and connections, and shuts down cleanly with visitors that do not read.
 func TestBounds(t *testing.T) {
 	long.NotShort(t)
-	s, err := New(t.Context(), folder(t, "one"), Options{})
-	must.OK(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must.OK(t, err)
+	s := must.Get(New(t.Context(), folder(t, "one"), Options{}))(t)
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- s.Serve(ctx, l) }()
@@ -216,8 +213,7 @@ func TestBounds(t *testing.T) {
 	}
 	var idle []net.Conn
 	for i := range 60 {
-		c, err := net.Dial("tcp", at)
-		must.OK(t, err)
+		c := must.Get(net.Dial("tcp", at))(t)
 		idle = append(idle, c)
 		if i%2 == 0 {
 			fmt.Fprintf(c, "GET /api/events?dir=one HTTP/1.1\r\nHost: localhost\r\n\r\n") // and does not read
@@ -256,17 +252,14 @@ func TestStrangersMakeRoom(t *testing.T) {
 func besideStrangers(t *testing.T) time.Duration {
 	t.Helper()
 	const token = "right-horse"
-	s, err := New(t.Context(), folder(t, "one"), Options{Token: token})
-	must.OK(t, err)
-	inner, err := net.Listen("tcp", "127.0.0.1:0")
-	must.OK(t, err)
+	s := must.Get(New(t.Context(), folder(t, "one"), Options{Token: token}))(t)
+	inner := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	at := inner.Addr().String()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- s.Serve(ctx, inner) }()
 	for i := range maxConnections + 8 {
-		c, err := net.Dial("tcp", at)
-		must.OK(t, err)
+		c := must.Get(net.Dial("tcp", at))(t)
 		defer c.Close()
 		if i%2 == 0 {
 			fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") // refused
@@ -277,8 +270,7 @@ func besideStrangers(t *testing.T) time.Duration {
 		t.Errorf("code %d", a.StatusCode)
 	}
 	took := time.Since(begin)
-	c, err := net.Dial("tcp", at)
-	must.OK(t, err)
+	c := must.Get(net.Dial("tcp", at))(t)
 	defer c.Close()
 	fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
 	_ = c.SetReadDeadline(time.Now().Add(idlePatience / 2)) // the server closes a kept connection after idlePatience

@@ -24,8 +24,7 @@ func everyState(t *testing.T) (dir string, running *rundir.Run) {
 	for _, name := range []string{"begun", "killed"} {
 		must.OK(t, os.Remove(filepath.Join(dir, name, rundir.RecordFile)))
 	}
-	running, err := rundir.Open(filepath.Join(dir, "begun"))
-	must.OK(t, err)
+	running = must.Get(rundir.Open(filepath.Join(dir, "begun")))(t)
 	t.Cleanup(func() { _ = running.Close() })
 	must.OK(t, rundir.RecordFailure(filepath.Join(dir, "broken"), errors.New("out of <b>luck</b>"), time.Now()))
 	write(t, tiny[:len(tiny)/2]+"\nnonsense: [", dir, "half", rundir.Config)

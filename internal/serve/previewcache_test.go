@@ -21,8 +21,7 @@ func TestPreviewLeavesCache(t *testing.T) {
 	for _, name := range []string{"a/0.png", "b/0.png"} {
 		path := filepath.Join(pictures, filepath.FromSlash(name))
 		must.OK(t, os.MkdirAll(filepath.Dir(path), 0o777))
-		f, err := os.Create(path)
-		must.OK(t, err)
+		f := must.Get(os.Create(path))(t)
 		must.OK(t, errors.Join(png.Encode(f, image.NewGray(image.Rect(0, 0, 16, 16))), f.Close()))
 	}
 	text := must.Read(t, filepath.Join(dir, "one", rundir.Config))

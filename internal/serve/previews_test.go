@@ -84,8 +84,7 @@ func TestPreviewRests(t *testing.T) {
 	o := &opened{begin: make(chan struct{})}
 	dir := folder(t, "one")
 	must.OK(t, os.Remove(filepath.Join(dir, "one", rundir.RecordFile)))
-	held, err := rundir.Open(filepath.Join(dir, "one"))
-	must.OK(t, err)
+	held := must.Get(rundir.Open(filepath.Join(dir, "one")))(t)
 	defer held.Close()
 	s, h := started(t, dir, Options{Preview: o.preview})
 	close(o.begin)

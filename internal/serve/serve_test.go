@@ -66,8 +66,7 @@ func TestMain(m *testing.M) {
 // folder makes a folder with a finished run for each name.
 func folder(t testing.TB, names ...string) string {
 	t.Helper()
-	from, err := trained()
-	must.OK(t, err)
+	from := must.Get(trained())(t)
 	dir := t.TempDir()
 	for _, name := range names {
 		must.OK(t, os.CopyFS(filepath.Join(dir, filepath.FromSlash(name)), os.DirFS(from)))
@@ -78,8 +77,7 @@ func folder(t testing.TB, names ...string) string {
 // started serves a folder until the end of the test.
 func started(t testing.TB, dir string, o Options) (*Server, *httptest.Server) {
 	t.Helper()
-	s, err := New(t.Context(), dir, o)
-	must.OK(t, err)
+	s := must.Get(New(t.Context(), dir, o))(t)
 	h := httptest.NewServer(s)
 	t.Cleanup(func() {
 		close(s.ended)
@@ -95,8 +93,7 @@ func started(t testing.TB, dir string, o Options) (*Server, *httptest.Server) {
 // ask sends a request and returns the answer's status code and text.
 func ask(t testing.TB, method, address string, header ...string) (*http.Response, string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, address, nil)
-	must.OK(t, err)
+	r := must.Get(http.NewRequestWithContext(t.Context(), method, address, nil))(t)
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
 	}
@@ -104,11 +101,9 @@ func ask(t testing.TB, method, address string, header ...string) (*http.Response
 		r.Host = host
 	}
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	answer, err := client.Do(r)
-	must.OK(t, err)
+	answer := must.Get(client.Do(r))(t)
 	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	must.OK(t, err)
+	text := must.Get(io.ReadAll(answer.Body))(t)
 	return answer, string(text)
 }
 

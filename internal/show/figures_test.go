@@ -79,8 +79,7 @@ func TestBoxLabels(t *testing.T) {
 // The line marks the best mean in the direction of the column.
 func TestBoxLine(t *testing.T) {
 	for name, want := range map[string]float64{"mig": 0.75, "dlsbd": 0.25} {
-		metric, err := metrics.Named(name)
-		must.OK(t, err)
+		metric := must.Get(metrics.Named(name))(t)
 		r := &tables.Result{Table: &tables.Table{Columns: []tables.Column{{Label: "M", Metric: metric}}}}
 		r.Table.Boxes = &tables.Boxes{Column: "M", Rows: []string{"b"}, Best: []string{"a", "b", "c"}}
 		for label, v := range map[string]float64{"a": 0.5, "b": 0.75, "c": 0.25} {

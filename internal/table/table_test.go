@@ -89,8 +89,7 @@ func matRow(name string, values ...float64) string {
 }
 
 func TestRead(t *testing.T) {
-	arrayFiles, err := filepath.Abs("../arrays/testdata")
-	must.OK(t, err)
+	arrayFiles := must.Get(filepath.Abs("../arrays/testdata"))(t)
 	arrayFiles += string(filepath.Separator)
 	t.Chdir(t.TempDir())
 	write := func(name, content string) {

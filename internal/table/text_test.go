@@ -71,8 +71,7 @@ func readTable(text string, factors bool) (*Table, error) {
 // All forms in which programs write a table give the same table.
 func TestForms(t *testing.T) {
 	const plain = "x,y\n0.5,-2\n1.25,3.5\n7,40\n"
-	want, err := readTable(plain, false)
-	must.OK(t, err)
+	want := must.Get(readTable(plain, false))(t)
 	german := "x;y\r\n0,5;-2\r\n1,25;3,5\r\n7;40\r\n"
 	for name, text := range map[string]string{
 		"decimal commas": german, "decimal commas, no names": german[5:], "tabs and decimal commas": strings.ReplaceAll(german, ";", "\t"),
@@ -122,8 +121,7 @@ func TestQuotedLines(t *testing.T) {
 // but an empty field.
 func TestSpaces(t *testing.T) {
 	for text, want := range map[string][]string{"a, b,,\tc\n": {"a", "b", "", "c"}, "a; b\n": {"a", "b"}, `a, "b,c"`: {"a", "b,c"}, "a\t b\t\tc\n": {"a", "b", "", "c"}, "a,b\nx;y;z;w,1\n": {"a", "b"}} {
-		lines, err := NewLines(strings.NewReader(text), "t.csv")
-		must.OK(t, err)
+		lines := must.Get(NewLines(strings.NewReader(text), "t.csv"))(t)
 		if got, err := lines.Read(); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %q, %v; want %q", text, got, err, want)
 		}
@@ -207,8 +205,7 @@ func TestDropCounter(t *testing.T) {
 	for text, want := range map[string][]float64{
 		"0,0.5\n1,0.25\n2,4\n": {0.5, 0.25, 4}, "0\n1\n2\n": {0, 1, 2}, "id,x\n0,5\n1,6\n2,7\n": {0, 5, 1, 6, 2, 7}, "0,5\n1,6\n3,7\n": {0, 5, 1, 6, 3, 7},
 	} {
-		got, err := readTable(text, false)
-		must.OK(t, err)
+		got := must.Get(readTable(text, false))(t)
 		if got.DropCounter(); !slices.Equal(got.Data, want) || got.Cols != len(want)/3 {
 			t.Errorf("%q: %d columns, %v; want %v", text, got.Cols, got.Data, want)
 		}
@@ -235,8 +232,7 @@ func TestDropCounter(t *testing.T) {
 // A first line of whole numbers from 0 is a row, unless there is one row too many.
 func TestWantRows(t *testing.T) {
 	for rows, want := range map[int][]float64{3: {0, 1, 3, 1, 2, 2}, 2: {3, 1, 2, 2}} {
-		got, err := readTable("0,1\n3,1\n2,2\n", true)
-		must.OK(t, err)
+		got := must.Get(readTable("0,1\n3,1\n2,2\n", true))(t)
 		if got.WantRows(rows); got.Rows != rows || !slices.Equal(got.Data, want) || len(got.Notes) != 1 {
 			t.Errorf("%d rows: %+v; want %v", rows, got, want)
 		}

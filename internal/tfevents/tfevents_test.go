@@ -27,8 +27,7 @@ func clock() func() time.Time {
 
 func readAll(t *testing.T, path string) []Event {
 	t.Helper()
-	f, err := os.Open(path)
-	must.OK(t, err)
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
 	var all []Event
 	for r := NewReader(f); ; {
@@ -60,8 +59,7 @@ func TestBytes(t *testing.T) {
 		{Event{WallTime: 1, FileVersion: fileVersion}, "09 000000000000f03f 1a0d 627261696e2e4576656e743a32"},
 		{Event{WallTime: 1, Step: 300, Values: []Value{{Tag: "ab", Scalar: 1}}}, "09 000000000000f03f 10ac02 2a0b 0a09 0a026162 150000803f"},
 	} {
-		want, err := hex.DecodeString(strings.ReplaceAll(test.want, " ", ""))
-		must.OK(t, err)
+		want := must.Get(hex.DecodeString(strings.ReplaceAll(test.want, " ", "")))(t)
 		if got := test.e.marshal(); !bytes.Equal(got, want) {
 			t.Errorf("%+v:\n got %x\nwant %x", test.e, got, want)
 		}
@@ -112,14 +110,12 @@ func TestWriteAndRead(t *testing.T) {
 // steps writes one scalar for each step and returns the file.
 func steps(t *testing.T, path string, list ...int64) []byte {
 	t.Helper()
-	w, err := Create(path, clock())
-	must.OK(t, err)
+	w := must.Get(Create(path, clock()))(t)
 	for _, s := range list {
 		must.OK(t, w.Scalar("x", s, float32(s)))
 	}
 	must.OK(t, w.Close())
-	data := must.Read(t, path)
-	return data
+	return must.Read(t, path)
 }
 
 func stepsOf(events []Event) (all []int64) {
@@ -146,8 +142,7 @@ func TestResume(t *testing.T) {
 		{nil, 3, []int64{99}},
 	} {
 		steps(t, path, test.written...)
-		w, err := Resume(path, test.step, clock(), nil)
-		must.OK(t, err)
+		w := must.Get(Resume(path, test.step, clock(), nil))(t)
 		must.OK(t, errors.Join(w.Scalar("x", 99, 1), w.Close()))
 		events := readAll(t, path)
 		if got := stepsOf(events); !reflect.DeepEqual(got, test.want) {
@@ -169,8 +164,7 @@ func TestResumeTorn(t *testing.T) {
 	size := (len(data) - 40) / 3
 	for cut := range len(data) + 1 {
 		must.Write(t, path, data[:cut])
-		w, err := Resume(path, 10, clock(), nil)
-		must.OK(t, err)
+		w := must.Get(Resume(path, 10, clock(), nil))(t)
 		must.OK(t, errors.Join(w.Scalar("x", 99, 1), w.Close()))
 		complete := max(cut-40, 0) / size
 		want := append([]int64{1, 2, 3}[:complete:complete], 99)
@@ -182,8 +176,7 @@ func TestResumeTorn(t *testing.T) {
 
 func TestResumeMissing(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events")
-	w, err := Resume(path, 3, clock(), nil)
-	must.OK(t, err)
+	w := must.Get(Resume(path, 3, clock(), nil))(t)
 	must.OK(t, w.Close())
 	if got := readAll(t, path); len(got) != 1 || got[0].FileVersion == "" {
 		t.Errorf("got %+v", got)
@@ -207,8 +200,7 @@ func TestErrors(t *testing.T) {
 func TestTooLong(t *testing.T) {
 	long.NotShort(t)
 	path := filepath.Join(t.TempDir(), "events")
-	w, err := Create(path, clock())
-	must.OK(t, err)
+	w := must.Get(Create(path, clock()))(t)
 	if err := w.Write(1, Value{Tag: strings.Repeat("x", maxRecord)}); err == nil || !strings.Contains(err.Error(), "at most 67108864 are read again") {
 		t.Errorf("got %v", err)
 	}
@@ -285,8 +277,7 @@ func FuzzReader(f *testing.F) {
 }
 
 func BenchmarkScalar(b *testing.B) {
-	w, err := Create(filepath.Join(b.TempDir(), "x"), func() time.Time { return time.Unix(0, 0) })
-	must.OK(b, err)
+	w := must.Get(Create(filepath.Join(b.TempDir(), "x"), func() time.Time { return time.Unix(0, 0) }))(b)
 	defer w.Close()
 	for b.Loop() {
 		must.OK(b, w.Scalar("loss/total", 3, 1))

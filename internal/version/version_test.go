@@ -61,8 +61,7 @@ func TestHash(t *testing.T) {
 			t.Errorf("%.50q of %d bytes: %s, %.50q of %d bytes: %s; want equal hashes: %t", c.a, len(c.a), a, c.b, len(c.b), b, c.same)
 		}
 	}
-	program, err := os.Executable()
-	must.OK(t, err)
+	program := must.Get(os.Executable())(t)
 	content := must.Read(t, program)
 	if !buildID.Match(content[:min(len(content), 64<<10)]) {
 		t.Error("this test has no build ID in its first 64 KB")

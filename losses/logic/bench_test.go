@@ -40,8 +40,7 @@ func BenchmarkSentence(b *testing.B) {
 		{"squares", `forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)`, modularity(factor.Variance, schema)},
 		{"general", `forall[mean] i, j: y.shape(i) != y.shape(j) -> 1 =[absolute] 0 or z.pair(i) =[absolute] z.pair(j)`, nil},
 	} {
-		q, err := logic.Compile(logic.Parsed(b, c.text), schema)
-		must.OK(b, err)
+		q := must.Get(logic.Compile(logic.Parsed(b, c.text), schema))(b)
 		for _, n := range []int{256, 4096} {
 			b.Run(fmt.Sprintf("%s/%d/sentence", c.name, n), func(b *testing.B) { benchmark(b, n, named(q)) })
 			b.Run(fmt.Sprintf("%s/%d/engine", c.name, n), func(b *testing.B) { benchmark(b, n, q.Node) })
@@ -71,12 +70,9 @@ func benchmark(b *testing.B, n int, build func(z, y, labels *gorgonia.Node) (*go
 	z := input("z", 16, r.NormFloat64)
 	y := input("y", 2, r.Float64)
 	labels := input("labels", 2, func() float64 { return float64(r.IntN(4)) })
-	out, err := build(z, y, labels)
-	must.OK(b, err)
-	grads, err := gorgonia.Grad(out, z)
-	must.OK(b, err)
-	m, err := machine.New(out.Graph(), out, grads[0])
-	must.OK(b, err)
+	out := must.Get(build(z, y, labels))(b)
+	grads := must.Get(gorgonia.Grad(out, z))(b)
+	m := must.Get(machine.New(out.Graph(), out, grads[0]))(b)
 	step := func() {
 		must.OK(b, m.RunAll())
 	}

@@ -33,8 +33,7 @@ func BenchmarkFunctions(b *testing.B) {
 		{"isometry", `exists h: z.pair -> y in isometry: forall[mean] i: h(z.pair(i)) =[squared] y(i)`, nil},
 		{"by", `exists h: z -> y in affine by least squares: forall i: h(z(i)) =[euclidean] y(i)`, nil},
 	} {
-		q, err := logic.Compile(logic.Parsed(b, c.text), schema)
-		must.OK(b, err)
+		q := must.Get(logic.Compile(logic.Parsed(b, c.text), schema))(b)
 		for _, n := range []int{64, 512} {
 			b.Run(fmt.Sprintf("%s/%d/sentence", c.name, n), func(b *testing.B) { benchmark(b, n, named(q)) })
 			if c.named != nil {

@@ -22,10 +22,8 @@ func TestFunctionTruth(t *testing.T) {
 		}
 		for _, rows := range []int{1, 3, 7, 30} {
 			for name, b := range batches(rows, rows) {
-				v, err := q.Value(b.z, b.y, b.labels)
-				must.OK(t, err)
-				holds, err := q.Holds(b.z, b.y, b.labels)
-				must.OK(t, err)
+				v := must.Get(q.Value(b.z, b.y, b.labels))(t)
+				holds := must.Get(q.Holds(b.z, b.y, b.labels))(t)
 				largest := 1.0
 				for _, x := range slices.Concat(slices.Concat(b.z...), slices.Concat(b.y...)) {
 					largest = max(largest, math.Abs(x))
@@ -63,9 +61,7 @@ func TestFunctionsOfParts(t *testing.T) {
 	} {
 		for name, b := range batches(30, 4) {
 			value := func(text string) float64 {
-				v, err := compiled(t, parsed(t, text)).Value(b.z, b.y, b.labels)
-				must.OK(t, err)
-				return v
+				return must.Get(compiled(t, parsed(t, text)).Value(b.z, b.y, b.labels))(t)
 			}
 			got, want := value(c.text), 0.0
 			for text, weight := range c.parts {
@@ -129,8 +125,7 @@ func TestApproximation(t *testing.T) {
 		`exists m.a: y.a -> z[0], m.b: y.b -> z[1]: (forall v in y.a: forall i: y.a(i) = v and y.b(i) = y.b(i) -> z[0](i) =[euclidean] m.a(v)) and forall i: y.a(i) = y.a(i) -> z[1](i) =[euclidean] m.b(y.b(i))`,
 		`exists m.a: y.a -> z[0] by least squares, m.b: y.b -> z[1] by max: forall[mean] i: z[0](i) =[absolute] m.a(y.a(i)) and z[1](i) =[absolute] m.b(y.b(i))`,
 	} {
-		q, err := Compile(parsed(t, text), schema)
-		must.OK(t, err)
+		q := must.Get(Compile(parsed(t, text), schema))(t)
 		f, err := q.Approximation(Batch{Codes: z, Values: labels, Labels: labels})
 		if err != nil || len(f) != 2 || f[0].Name != "m.a" || f[1].Name != "m.b" {
 			t.Fatalf("%s: %v, %v", text, f, err)
@@ -186,8 +181,7 @@ func TestApproximationNotFinite(t *testing.T) {
 		{`exists h: z -> y in mlp {layers: [1]}: forall[mean] i: h(z(i)) =[squared] y(i)`, true, true},
 		{`exists h: y -> z in mlp {layers: [1]}: forall[mean] i: h(y(i)) =[squared] z(i)`, true, true},
 	} {
-		q, err := Compile(parsed(t, f.text), schema)
-		must.OK(t, err)
+		q := must.Get(Compile(parsed(t, f.text), schema))(t)
 		for _, c := range []struct {
 			z, y, label float64
 			want        string // a part of the error

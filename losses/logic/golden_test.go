@@ -85,10 +85,8 @@ func slopesOfAll(t *testing.T, dt tensor.Dtype, q *Quantity, b batch) (float64, 
 			smooth, of = append(smooth, in[i]), append(of, names[i])
 		}
 	}
-	n, err := build(q)(in)
-	must.OK(t, err)
-	grads, err := gorgonia.Grad(n, smooth...)
-	must.OK(t, err)
+	n := must.Get(build(q)(in))(t)
+	grads := must.Get(gorgonia.Grad(n, smooth...))(t)
 	m, err := machine.New(n.Graph(), append(gorgonia.Nodes{n}, grads...)...)
 	if err == nil {
 		err = m.RunAll()

@@ -14,13 +14,13 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/graph/machine"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // load copies a batch into a new engine.
 func load(t *testing.T, q *Quantity, b batch) *eval.Engine {
 	t.Helper()
-	e, err := eval.New(q.program, len(b.z))
-	must.OK(t, err)
+	e := must.Get(eval.New(q.program, len(b.z)))(t)
 	q.fill(e, b.of(q))
 	return e
 }
@@ -34,9 +34,7 @@ func TestRandomGradients(t *testing.T) {
 		q := compiled(t, s)
 		e := load(t, q, batches(seed, 5)["continuous"])
 		at := func() float64 {
-			v, err := e.Value(true)
-			must.OK(t, err)
-			return v
+			return must.Get(e.Value(true))(t)
 		}
 		if v := at(); v > 1e4 || !q.Differentiable() {
 			continue
@@ -115,8 +113,7 @@ func TestRandomNodes(t *testing.T) {
 		q, all := compiled(t, s), batches(seed, 5)
 		for _, name := range []string{"grid", "continuous"} {
 			b := all[name]
-			want, err := q.ValueOf(b.of(q))
-			must.OK(t, err)
+			want := must.Get(q.ValueOf(b.of(q)))(t)
 			for _, dt := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
 				tolerance := 1e-14
 				if dt == tensor.Float32 {
@@ -152,10 +149,8 @@ func evaluateInputs(t testing.TB, dt tensor.Dtype, inputs []gradcheck.Input, bui
 	for i, x := range inputs {
 		in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(valueOf(dt, x)), gorgonia.WithName([]string{"z", "y", "labels", "more", "means"}[i])))
 	}
-	n, err := build(in)
-	must.OK(t, err)
-	grads, err := gorgonia.Grad(n, in[0])
-	must.OK(t, err)
+	n := must.Get(build(in))(t)
+	grads := must.Get(gorgonia.Grad(n, in[0]))(t)
 	m, err := machine.New(n.Graph(), n, grads[0])
 	if err == nil {
 		err = m.RunAll()
@@ -184,11 +179,7 @@ func elements(v gorgonia.Value) []float64 {
 	case float64:
 		return []float64{x}
 	case []float32:
-		var r []float64
-		for _, e := range x {
-			r = append(r, float64(e))
-		}
-		return r
+		return numeric.Convert[float64](x)
 	case []float64:
 		return slices.Clone(x)
 	}

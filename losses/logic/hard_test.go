@@ -213,8 +213,7 @@ func TestNodeErrors(t *testing.T) {
 
 // TestLabelVector has labels of one factor as a vector.
 func TestLabelVector(t *testing.T) {
-	q, err := Compile(parsed(t, `forall[mean] i, j: y.a(i) = y.a(j) -> z(i) =[euclidean] z(j)`), lineSchema)
-	must.OK(t, err)
+	q := must.Get(Compile(parsed(t, `forall[mean] i, j: y.a(i) = y.a(j) -> z(i) =[euclidean] z(j)`), lineSchema))(t)
 	gradcheck.Check(t, gradcheck.Case{
 		Name: "vector", Inputs: []gradcheck.Input{{Shape: []int{5, 1}}, {Shape: []int{5}, Values: []float64{0, 1, 0, -1, 1}, Constant: true}},
 		Build: func(in []*gorgonia.Node) (*gorgonia.Node, error) { return q.Node(in[0], nil, in[1]) },
@@ -235,12 +234,9 @@ func TestAllocations(t *testing.T) {
 				v := tensor.New(tensor.Of(dt), tensor.WithShape(x.Shape...))
 				in = append(in, gorgonia.NewMatrix(g, dt, gorgonia.WithShape(x.Shape...), gorgonia.WithValue(v), gorgonia.WithName([]string{"z", "y", "labels", "log variances", "means"}[i])))
 			}
-			n, err := q.NodeOf(Named{}, Inputs{Codes: in[0], Values: in[1], Labels: in[2]})
-			must.OK(t, err)
-			grads, err := gorgonia.Grad(n, in[0])
-			must.OK(t, err)
-			m, err := machine.New(n.Graph(), n, grads[0])
-			must.OK(t, err)
+			n := must.Get(q.NodeOf(Named{}, Inputs{Codes: in[0], Values: in[1], Labels: in[2]}))(t)
+			grads := must.Get(gorgonia.Grad(n, in[0]))(t)
+			m := must.Get(machine.New(n.Graph(), n, grads[0]))(t)
 			run := func() {
 				must.OK(t, m.RunAll())
 			}
@@ -290,8 +286,7 @@ func TestTruth(t *testing.T) {
 	}
 	// Zero without truth: theorem 1 overlooks this case.
 	s := parsed(t, `not (forall i: z(i) =[absolute] 0 -> 2 =[absolute] 0)`)
-	q, err := Compile(s, lineSchema)
-	must.OK(t, err)
+	q := must.Get(Compile(s, lineSchema))(t)
 	z := column(0.5)
 	v, _ := q.Value(z, nil, nil)
 	if holds, _ := q.Holds(z, nil, nil); v != 0 || holds || s.Truth().Implied {

@@ -36,8 +36,7 @@ func TestIndependence(t *testing.T) {
 	}
 	must.OK(t, err)
 	for _, want := range data.Sentences {
-		q, err := Compile(parsed(t, want.Text), independentSchema())
-		must.OK(t, err)
+		q := must.Get(Compile(parsed(t, want.Text), independentSchema()))(t)
 		if again := q.Sentence().String(); again != want.Text {
 			t.Errorf("%s is printed as %s", want.Text, again)
 		}

@@ -37,10 +37,8 @@ func TestIndependentValues(t *testing.T) {
 			if c.Circular {
 				schema.Turns, b.Moves = turnsOf(data)
 			}
-			q, err := logic.Compile(logic.Parsed(t, c.Sentence), schema)
-			must.OK(t, err)
-			v, err := q.ValueOf(b)
-			must.OK(t, err)
+			q := must.Get(logic.Compile(logic.Parsed(t, c.Sentence), schema))(t)
+			v := must.Get(q.ValueOf(b))(t)
 			if !(math.Abs(v-c.Value) <= c.Tolerance) {
 				t.Errorf("value %v, want %v", v, c.Value)
 			}
@@ -95,14 +93,10 @@ func gradientOf(t *testing.T, q *logic.Quantity, b logic.Batch) (float64, []floa
 	}
 	in := logic.Inputs{Codes: input("z", b.Codes), Values: input("y", b.Values), Labels: input("labels", b.Labels),
 		LogVariances: input("log variances", b.LogVariances), Moves: input("moves", b.Moves), Group: len(b.Codes)}
-	loss, err := q.NodeOf(logic.Named{}, in)
-	must.OK(t, err)
-	if _, err := gorgonia.Grad(loss, in.Codes); err != nil {
-		t.Fatal(err)
-	}
+	loss := must.Get(q.NodeOf(logic.Named{}, in))(t)
+	must.Get(gorgonia.Grad(loss, in.Codes))(t)
 	slope := in.Codes.Deriv()
-	m, err := machine.New(g, loss, slope)
-	must.OK(t, err)
+	m := must.Get(machine.New(g, loss, slope))(t)
 	must.OK(t, m.RunAll())
 	return m.Value(loss).Data().(float64), m.Value(slope).Data().([]float64)
 }

@@ -41,10 +41,8 @@ func TestInterrupt(t *testing.T) {
 	b := drawnBatch(3000)
 	for name, text := range sentencesOfLoops {
 		t.Run(name, func(t *testing.T) {
-			q, err := logic.Compile(logic.Parsed(t, text), benchSchema())
-			must.OK(t, err)
-			want, err := q.ValueOf(b)
-			must.OK(t, err)
+			q := must.Get(logic.Compile(logic.Parsed(t, text), benchSchema()))(t)
+			want := must.Get(q.ValueOf(b))(t)
 			for _, until := range []int64{0, 1, 4, 1 << 40} {
 				stop, asked := errors.New("enough"), atomic.Int64{}
 				mine := b
@@ -76,14 +74,12 @@ func TestTuples(t *testing.T) {
 		`forall[mean] i, j: z(i) - 0.5 * z(j) =[absolute] 0`:                            400 * 400,
 		`forall[mean] i, j: y.shape(i) = y.shape(j) -> z.pair(i) =[absolute] z.pair(j)`: 400 * 10 / 2,
 	} {
-		q, err := logic.Compile(logic.Parsed(t, text), schema)
-		must.OK(t, err)
+		q := must.Get(logic.Compile(logic.Parsed(t, text), schema))(t)
 		if got, err := q.Tuples(drawnBatch(400)); err != nil || got != want {
 			t.Errorf("%s: %v tuples, %v; want %v", text, got, err, want)
 		}
 	}
-	q, err := logic.Compile(logic.Parsed(t, `forall[mean] i, j, k: z(i) - z(j) =[absolute] z(k)`), schema)
-	must.OK(t, err)
+	q := must.Get(logic.Compile(logic.Parsed(t, `forall[mean] i, j, k: z(i) - z(j) =[absolute] z(k)`), schema))(t)
 	if got, err := q.Tuples(drawnBatch(1500)); err != nil || got != 1500*1500*1500 {
 		t.Errorf("%v tuples, %v; want the cube of 1500, more than have a value", got, err)
 	}

@@ -48,8 +48,7 @@ func TestLargeBatches(t *testing.T) {
 	for _, text := range long.Sample(largeSentences(), 8) {
 		s := parsed(t, text)
 		q := compiled(t, s)
-		v, err := q.Value(b.z, b.y, b.labels)
-		must.OK(t, err)
+		v := must.Get(q.Value(b.z, b.y, b.labels))(t)
 		if !strings.Contains(text, "c in z") && !strings.Contains(text, "k") { // slow tuple by tuple
 			w := q.world(Batch{Codes: b.z, Values: b.y, Labels: b.labels})
 			if want := w.reference(s.tree.Quantale, s.tree.Body); !(math.Abs(v-want) <= 1e-11*max(1, want)) {

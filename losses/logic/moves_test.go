@@ -72,12 +72,9 @@ func TestMoves(t *testing.T) {
 		if w := q.world(b).reference(q.sentence.Quantale, q.sentence.Body); math.Abs(v-w) > 1e-12*max(1, w) {
 			t.Errorf("%s: %v, and %v tuple by tuple", want.Text, v, w)
 		}
-		e, err := eval.New(q.program, len(b.Codes))
-		must.OK(t, err)
+		e := must.Get(eval.New(q.program, len(b.Codes)))(t)
 		q.fill(e, b)
-		if _, err := e.Value(true); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(e.Value(true))(t)
 		e.Gradient(1)
 		for i, row := range want.Gradient {
 			for k, g := range row {
@@ -98,10 +95,8 @@ func TestMovingNodes(t *testing.T) {
 		b.Groups = append(b.Groups, i/4)
 	}
 	for _, s := range m.Sentences {
-		q, err := Compile(parsed(t, s.Text), movingSchema())
-		must.OK(t, err)
-		want, err := q.ValueOf(b)
-		must.OK(t, err)
+		q := must.Get(Compile(parsed(t, s.Text), movingSchema()))(t)
+		want := must.Get(q.ValueOf(b))(t)
 		in := []gradcheck.Input{flat(b.Codes, false), flat(b.Moves, true)}
 		if q.NeedsValues() || q.NeedsLabels() {
 			in = append(in, flat(b.Values, true), flat(b.Labels, true))
@@ -156,8 +151,7 @@ func TestEquivariantCodes(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		v, err := q.ValueOf(b)
-		must.OK(t, err)
+		v := must.Get(q.ValueOf(b))(t)
 		is, err := q.HoldsOf(b)
 		if err != nil || is != holds || (v < 1e-20) != holds {
 			t.Errorf("%s: %v, %v, %v, want %v", text, v, is, err, holds)
@@ -208,8 +202,7 @@ func TestMoveErrors(t *testing.T) {
 	if want := "1:14: g(i, j): no transformations between images are known; want data with a circular factor or one of rotations"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %s", err, want)
 	}
-	q, err := Compile(parsed(t, "forall i, j, g(i, j): z.hue(i) =[squared] act(g, z.hue(j))"), movingSchema())
-	must.OK(t, err)
+	q := must.Get(Compile(parsed(t, "forall i, j, g(i, j): z.hue(i) =[squared] act(g, z.hue(j))"), movingSchema()))(t)
 	z := [][]float64{make([]float64, 9)}
 	for want, b := range map[string]Batch{
 		"the sentence needs moves, and there are none":    {Codes: z},

@@ -48,8 +48,7 @@ func TestNetworks(t *testing.T) {
 	}
 	d, b := readNetworks(t)
 	for _, want := range long.Sample(d.Sentences, 1) {
-		q, err := Compile(parsed(t, want.Text), networkSchema)
-		must.OK(t, err)
+		q := must.Get(Compile(parsed(t, want.Text), networkSchema))(t)
 		if again := q.Sentence().String(); again != want.Text {
 			t.Errorf("%s is printed as %s", want.Text, again)
 		}
@@ -71,8 +70,7 @@ func TestNetworks(t *testing.T) {
 		}
 		b.Stream = nil
 	}
-	q, err := Compile(parsed(t, d.Sentences[0].Text), networkSchema)
-	must.OK(t, err)
+	q := must.Get(Compile(parsed(t, d.Sentences[0].Text), networkSchema))(t)
 	found, err := q.Approximation(b)
 	must.OK(t, err)
 	v, sum := 0.0, 0.0
@@ -98,18 +96,15 @@ func TestNetworkWithoutLayers(t *testing.T) {
 	for _, body := range []string{"forall[mean] i: h(z(i)) =[squared] y(i)", "forall[sum] i: h(z(i)) =[squared] 100 * y(i)"} {
 		var values []float64
 		for _, class := range []string{"affine", "mlp {layers: []}"} {
-			q, err := Compile(parsed(t, "exists h: z -> y in "+class+": "+body), networkSchema)
-			must.OK(t, err)
-			v, err := q.ValueOf(b)
-			must.OK(t, err)
+			q := must.Get(Compile(parsed(t, "exists h: z -> y in "+class+": "+body), networkSchema))(t)
+			v := must.Get(q.ValueOf(b))(t)
 			values = append(values, v)
 		}
 		if math.Abs(values[0]-values[1]) > 1e-6*values[0] {
 			t.Errorf("%s: %v affine, %v by a network", body, values[0], values[1])
 		}
 	}
-	q, err := Compile(parsed(t, "exists h: z -> z in mlp: forall i: h(z(i)) =[squared] z(i)"), networkSchema)
-	must.OK(t, err)
+	q := must.Get(Compile(parsed(t, "exists h: z -> z in mlp: forall i: h(z(i)) =[squared] z(i)"), networkSchema))(t)
 	b.Interrupt = func() error { return errors.New("enough") }
 	if v, err := q.ValueOf(b); err == nil {
 		t.Errorf("%v of an interrupted fit", v)
@@ -129,8 +124,7 @@ func TestNetworkNodes(t *testing.T) {
 		"exists h: z[2, 0] -> y.b in mlp: forall[mean] i, j: h(z[2, 0](i)) =[euclidean] h(z[2, 0](j)) + z[1](j)":     2,
 		"2 * (exists h: y -> z[1:3] in mlp: forall i: h(y(i)) =[absolute] z[1:3](i))":                                2,
 	} {
-		q, err := Compile(parsed(t, text), networkSchema)
-		must.OK(t, err)
+		q := must.Get(Compile(parsed(t, text), networkSchema))(t)
 		in := []gradcheck.Input{flat(b.Codes, false), {Shape: []int{width, 5}}, gradcheck.In(5), {Shape: []int{5, 2}}, gradcheck.In(2)}
 		if q.NeedsValues() {
 			in = append(in, flat(b.Values, true), flat(labels, true))
@@ -178,8 +172,7 @@ func TestNetworkErrors(t *testing.T) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}
-	q, err := Compile(parsed(t, "exists h: z -> z in mlp: forall i: h(z(i)) =[squared] z(i)"), networkSchema)
-	must.OK(t, err)
+	q := must.Get(Compile(parsed(t, "exists h: z -> z in mlp: forall i: h(z(i)) =[squared] z(i)"), networkSchema))(t)
 	if _, err := q.NodeOf(Named{}, Inputs{Codes: gradcheck.Node(gorgonia.NewGraph(), tensor.Float64, "z", 4, 3)}); err == nil || !strings.Contains(err.Error(), "the function h in mlp is trained together with a model") {
 		t.Errorf("a network without a trainer: %v", err)
 	}

@@ -109,8 +109,7 @@ func TestPosteriorGradients(t *testing.T) {
 		`forall[norm] i, j: i != j -> z(i) =[cosine] z(j) and z(i) =[kl] z(j)`,
 		`exists[harmonic] i, j: i != j and z(i) =[kl] z(j)`,
 	} {
-		q, err := Compile(parsed(t, text), schema)
-		must.OK(t, err)
+		q := must.Get(Compile(parsed(t, text), schema))(t)
 		b := batch{z: [][]float64{{0.3, -1}, {2, 0.5}, {-0.7, 1.1}}, y: column(0, 1, 0), labels: column(0, 1, 0),
 			logVariances: [][]float64{{-4, 0.5}, {1, -3}, {3, 0}}, means: [][]float64{{0.1, -1}, {1.5, 0.2}, {-0.2, 1}}}
 		gradcheck.Check(t, gradcheck.Case{Name: text, Inputs: inputs(b, q), Build: build(q), Tolerance: 1e-5, Tolerance32: 1e-4})
@@ -124,9 +123,7 @@ func TestPosteriorProperties(t *testing.T) {
 	at := func(text string) float64 {
 		t.Helper()
 		q := compiled(t, parsed(t, text))
-		v, err := q.ValueOf(Batch{Codes: b.z, LogVariances: b.logVariances})
-		must.OK(t, err)
-		return v
+		return must.Get(q.ValueOf(Batch{Codes: b.z, LogVariances: b.logVariances}))(t)
 	}
 	if whole, parts := at(`forall[sum] i, j: z(i) =[kl] z(j)`), at(`forall[sum] i, j: z[0:2](i) =[kl] z[0:2](j) and z[2:4](i) =[kl] z[2:4](j)`); math.Abs(whole-parts) > 1e-9*whole {
 		t.Errorf("a divergence of %v, of its columns %v", whole, parts)
@@ -166,8 +163,7 @@ func TestNoOperations(t *testing.T) {
 
 // TestDraws tests that a batch without samples gets samples from the log variances and the stream.
 func TestDraws(t *testing.T) {
-	q, err := Compile(parsed(t, `with z ~ q: forall[mean] i: z(i) =[squared] 3`), Schema{Codes: 1})
-	must.OK(t, err)
+	q := must.Get(Compile(parsed(t, `with z ~ q: forall[mean] i: z(i) =[squared] 3`), Schema{Codes: 1}))(t)
 	b := Batch{Codes: make([][]float64, 20000), LogVariances: make([][]float64, 20000)}
 	for i := range b.Codes {
 		b.Codes[i], b.LogVariances[i] = []float64{1}, []float64{math.Log(9)}

@@ -55,8 +55,7 @@ func TestRandomSentences(t *testing.T) {
 			if g := steepestOf(t, q, d); math.IsNaN(g) || math.IsInf(g, 0) {
 				t.Errorf("sentence %d, %v: the gradient of %s is %v", seed, s, name, g)
 			}
-			holds, err := q.HoldsOf(d.of(q))
-			must.OK(t, err)
+			holds := must.Get(q.HoldsOf(d.of(q)))(t)
 			w := q.world(d.of(q))
 			want := w.reference(s.tree.Quantale, s.tree.Body)
 			if math.IsNaN(want) || want > 200 {
@@ -95,9 +94,7 @@ func TestRandomSentences(t *testing.T) {
 func steepestOf(t *testing.T, q *Quantity, b batch) float64 {
 	t.Helper()
 	e := load(t, q, b)
-	if _, err := e.Value(true); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(e.Value(true))(t)
 	e.Gradient(1)
 	most := 0.0
 	for c := range q.program.First + len(q.program.More) {

@@ -42,8 +42,7 @@ func TestUnnamed(t *testing.T) {
 		`with and = max: (forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[euclidean] y(j)) and forall[mean] i: z(i) =[squared] 0`,
 	} {
 		s := parsed(t, text)
-		q, err := Compile(s, schema)
-		must.OK(t, err)
+		q := must.Get(Compile(s, schema))(t)
 		if len(q.summands) > 0 {
 			t.Errorf("%s is taken for a named loss", text)
 		}

@@ -26,8 +26,7 @@ func TestInformation(t *testing.T) {
 		codes.Data[2*i], codes.Data[2*i+1] = float64(levels[i]), s.Float64()
 	}
 	h := Histogram{Bins: 8, Binning: EqualWidth}
-	x, err := New(ctx, codes, factors, levels, h, nil)
-	must.OK(t, err)
+	x := must.Get(New(ctx, codes, factors, levels, h, nil))(t)
 	if got := x.Mutual[0][0]; !(math.Abs(got-math.Log(4)) <= 1e-12) || !(math.Abs(x.Entropy[0]-math.Log(4)) <= 1e-12) {
 		t.Errorf("mutual information %v, entropy %v; want ln 4", got, x.Entropy[0])
 	}
@@ -36,8 +35,7 @@ func TestInformation(t *testing.T) {
 		t.Fatalf("%+v, error %v; want one independent pair of two", shared, err)
 	}
 	half := matrix.Matrix{Rows: n / 2, Cols: 2, Data: codes.Data[:n]}
-	counted, err := New(ctx, half, factors, levels[:n/2], h, nil)
-	must.OK(t, err)
+	counted := must.Get(New(ctx, half, factors, levels[:n/2], h, nil))(t)
 	masked, err := New(ctx, half, factors, levels[:n/2], h, shared)
 	if err != nil || masked.Mutual[1][0] != 0 || counted.Mutual[1][0] == 0 || masked.Mutual[0][0] != counted.Mutual[0][0] {
 		t.Errorf("counted %v, with tested pairs %v, error %v", counted.Mutual, masked.Mutual, err)
@@ -170,8 +168,7 @@ func TestBetween(t *testing.T) {
 		}
 	}
 	h := Histogram{Bins: 2, Binning: EqualWidth}
-	m, err := Between(t.Context(), codes, h, nil)
-	must.OK(t, err)
+	m := must.Get(Between(t.Context(), codes, h, nil))(t)
 	x, err := New(t.Context(), codes, []factor.Factor{{Name: "a", Size: 2}, {Name: "b", Size: 3}}, levels, h, nil)
 	must.OK(t, err)
 	known := math.Log(3) - 2./3*math.Log(2) // probabilities 2/3 and 1/3

@@ -67,8 +67,7 @@ func TestParse(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	for range 100 {
 		h := randomHierarchy(r, 5, 4)
-		text, err := json.Marshal(h)
-		must.OK(t, err)
+		text := must.Get(json.Marshal(h))(t)
 		var back Hierarchy
 		if err := json.Unmarshal(text, &back); err != nil || !back.Equal(h) {
 			t.Fatalf("%s: %v, %v", text, back, err)
@@ -110,8 +109,7 @@ func FuzzParse(f *testing.F) {
 		if err := h.Validate(); err != nil {
 			t.Fatalf("not valid: %v", err)
 		}
-		text, err := h.MarshalJSON()
-		must.OK(t, err)
+		text := must.Get(h.MarshalJSON())(t)
 		back, err := Parse(text)
 		if err != nil || !back.Equal(h) || !json.Valid(src) {
 			t.Fatalf("%s: %v, %v", text, back, err)

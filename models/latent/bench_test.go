@@ -29,8 +29,7 @@ func BenchmarkStep(b *testing.B) {
 		{"lsbd-vae", latent.Of(sphere(1), sphere(1)), 100, 2, 1},
 	} {
 		b.Run(fmt.Sprintf("%s/%dx64x64x%d", c.name, c.batch, c.channels), func(b *testing.B) {
-			m, err := program(c.list, c.batch, c.group, c.channels)
-			must.OK(b, err)
+			m := must.Get(program(c.list, c.batch, c.group, c.channels))(b)
 			if err := m.RunAll(); err != nil { // buffers are allocated here
 				b.Fatal(err)
 			}

@@ -92,20 +92,15 @@ func choices(t *testing.T, c *latent.Categorical, logits []float32, rows int) (l
 	t.Helper()
 	c.Options = len(logits)
 	g := nn.NewGraph(nn.NewParams(1))
-	in, err := g.Input("logits", rows, len(logits))
-	must.OK(t, err)
+	in := must.Get(g.Input("logits", rows, len(logits)))(t)
 	for i := range nn.Data(in) {
 		nn.Data(in)[i] = logits[i%len(logits)]
 	}
-	noise, err := g.Input("noise", c.NoiseShape(rows)...)
-	must.OK(t, err)
+	noise := must.Get(g.Input("noise", c.NoiseShape(rows)...))(t)
 	rng.New(3, "choices").Normals(nn.Data(noise))
-	p, err := graph.SoftmaxRows(in)
-	must.OK(t, err)
-	logs, err := graph.LogSoftmaxRows(in)
-	must.OK(t, err)
-	y, err := c.Sample(p, logs, noise)
-	must.OK(t, err)
+	p := must.Get(graph.SoftmaxRows(in))(t)
+	logs := must.Get(graph.LogSoftmaxRows(in))(t)
+	y := must.Get(c.Sample(p, logs, noise))(t)
 	m := run(t, p, y)
 	return floats(m, p), floats(m, y)
 }
@@ -163,11 +158,9 @@ func TestChoices(t *testing.T) {
 // Normal numbers of any size become uniform numbers with finite Gumbel noise.
 func TestUniform(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
-	in, err := g.Input("normal", 7, 1)
-	must.OK(t, err)
+	in := must.Get(g.Input("normal", 7, 1))(t)
 	copy(nn.Data(in), []float32{-40, -5, -1, 0, 1, 5, 40})
-	u, err := latent.Uniform(in)
-	must.OK(t, err)
+	u := must.Get(latent.Uniform(in))(t)
 	for i, v := range floats(run(t, u), u) {
 		if want := math.Erfc(-float64(nn.Data(in)[i])/math.Sqrt2) / 2; math.Abs(float64(v)-want) > 1e-7 || v < 1.0/(1<<24) || v >= 1 {
 			t.Errorf("the distribution function at %v is %v; want %v within [2^-24, 1)", nn.Data(in)[i], v, want)
@@ -189,8 +182,7 @@ func TestTemperatures(t *testing.T) {
 		{"{from: 1, to: 0.5, steps: 100}", map[int]float64{0: 1, 50: 0.75, 100: 0.5, 1000: 0.5}},
 		{"{from: 4, to: 1, steps: 100, shape: exponential}", map[int]float64{0: 4, 50: 2, 100: 1, 1000: 1}},
 	} {
-		tau, err := read(c.text)
-		must.OK(t, err)
+		tau := must.Get(read(c.text))(t)
 		for step, want := range c.at {
 			if got := tau.At(step); !(math.Abs(got-want) <= 1e-12) {
 				t.Errorf("%s: %v after %d updates; want %v", c.text, got, step, want)

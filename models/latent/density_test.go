@@ -38,8 +38,7 @@ func TestSphereDensity(t *testing.T) {
 			g := gorgonia.NewGraph()
 			value := tensor.New(tensor.WithShape(1, 1), tensor.WithBacking([]float64{logT}))
 			scale := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(1, 1), gorgonia.WithName("scale"), gorgonia.WithValue(value))
-			node, err := s.KL(nil, scale)
-			must.OK(t, err)
+			node := must.Get(s.KL(nil, scale))(t)
 			want := run(t, node).Value(node).Data().(float64)
 			if math.Abs(mass-1) > 2e-3 || math.Abs(kl-want) > 5e-3*math.Max(1, want) {
 				t.Errorf("S^%d at log t = %v: mass %v, divergence %v, want %v", dim, logT, mass, kl, want)

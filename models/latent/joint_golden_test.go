@@ -49,8 +49,7 @@ func readReference(t *testing.T) *reference {
 	t.Helper()
 	r := &reference{t: t, g: gorgonia.NewGraph(), inputs: map[string]*gorgonia.Node{}}
 	for _, name := range []string{"logits0", "logits1", "u0", "u1", "c0", "c1", "mu", "logvar"} {
-		a, err := npy.ReadFile[float64](filepath.Join("testdata/joint_vae", name+".npy"))
-		must.OK(t, err)
+		a := must.Get(npy.ReadFile[float64](filepath.Join("testdata/joint_vae", name+".npy")))(t)
 		r.inputs[name] = gorgonia.NewTensor(r.g, tensor.Float64, 2, gorgonia.WithShape(a.Shape...), gorgonia.WithName(name),
 			gorgonia.WithValue(tensor.New(tensor.WithShape(a.Shape...), tensor.WithBacking(a.Data))))
 	}
@@ -124,8 +123,7 @@ func TestJointReference(t *testing.T) {
 	for _, name := range free {
 		wrt = append(wrt, r.inputs[name])
 	}
-	grads, err := gorgonia.Grad(total, wrt...)
-	must.OK(t, err)
+	grads := must.Get(gorgonia.Grad(total, wrt...))(t)
 	klz := r.must(posteriors[0].KL())
 	klc := r.must(graph.WeightedSum([]float64{1, 1}, r.must(posteriors[1].KL()), r.must(posteriors[2].KL())))
 	m, err := machine.New(r.g, append(append(append(gorgonia.Nodes{}, grads...), samples...), total, klz, klc)...)
@@ -193,9 +191,7 @@ func TestCapacities(t *testing.T) {
 		l := losses.NewKL()
 		must.OK(t, config.Load("kl", []byte("spaces: "+spaces+"\ncapacity: "+ramp+"\n"), l))
 		var found func(step int) float64
-		if _, err := l.Add(&losses.Input{Outputs: *out, Trainer: recorder{doubles{g: r.g}, &found}, Name: ramp + spaces}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(l.Add(&losses.Input{Outputs: *out, Trainer: recorder{doubles{g: r.g}, &found}, Name: ramp + spaces}))(t)
 		at = append(at, found)
 	}
 	w := r.want["capacities"]

@@ -38,11 +38,9 @@ func spaces() map[string]latent.Space {
 func build(t *testing.T, l latent.List, batch int) (*nn.Graph, []*latent.Variable) {
 	t.Helper()
 	g := nn.NewGraph(nn.NewParams(5))
-	features, err := g.Input("features", batch, 6)
-	must.OK(t, err)
+	features := must.Get(g.Input("features", batch, 6))(t)
 	rng.New(1, "features").Normals(nn.Data(features))
-	v, err := l.Variables(g, features)
-	must.OK(t, err)
+	v := must.Get(l.Variables(g, features))(t)
 	for i, v := range v {
 		rng.New(uint64(i), "noise").Normals(nn.Data(v.Noise))
 	}
@@ -51,8 +49,7 @@ func build(t *testing.T, l latent.List, batch int) (*nn.Graph, []*latent.Variabl
 
 func run(t *testing.T, nodes ...*gorgonia.Node) *machine.Machine {
 	t.Helper()
-	m, err := machine.New(nodes[0].Graph(), nodes...)
-	must.OK(t, err)
+	m := must.Get(machine.New(nodes[0].Graph(), nodes...))(t)
 	must.OK(t, m.RunAll())
 	return m
 }
@@ -66,8 +63,7 @@ func TestSpaces(t *testing.T) {
 	for name, s := range spaces() {
 		_, vs := build(t, latent.Of(s), batch)
 		v := vs[0]
-		kl, err := v.KL()
-		must.OK(t, err)
+		kl := must.Get(v.KL())(t)
 		var moves *gorgonia.Node
 		if c := s.Columns(); c > 0 {
 			moves = gorgonia.NewMatrix(v.Sample.Graph(), tensor.Float32, gorgonia.WithShape(batch, c), gorgonia.WithName("moves"))
@@ -75,8 +71,7 @@ func TestSpaces(t *testing.T) {
 			rng.New(2, "moves").Normals(value.Float32s())
 			must.OK(t, gorgonia.Let(moves, value))
 		}
-		moved, err := v.Transport(moves, m)
-		must.OK(t, err)
+		moved := must.Get(v.Transport(moves, m))(t)
 		machine := run(t, v.Location, v.Scale, v.Sample, kl, moved.Moved)
 		if moved.Acts != (s.Columns() > 0) || moved.Points != v.Sample {
 			t.Errorf("%s: transport %+v", name, moved)
@@ -164,10 +159,8 @@ func TestNamesAndCodes(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("parameters %v", names)
 	}
-	locations, err := latent.Locations(vs)
-	must.OK(t, err)
-	samples, err := latent.Samples(vs)
-	must.OK(t, err)
+	locations := must.Get(latent.Locations(vs))(t)
+	samples := must.Get(latent.Samples(vs))(t)
 	if l.Width() != 7 || !locations.Shape().Eq(tensor.Shape{2, 7}) || !samples.Shape().Eq(tensor.Shape{2, 7}) {
 		t.Errorf("width %d, codes %v", l.Width(), locations.Shape())
 	}
@@ -277,8 +270,7 @@ func TestConfig(t *testing.T) {
 	if s.Latent.Width() != 2+10+4 {
 		t.Errorf("width %d", s.Latent.Width())
 	}
-	text, err := config.Encode(s)
-	must.OK(t, err)
+	text := must.Get(config.Encode(s))(t)
 	again := s
 	again.Latent = nil
 	if err := config.Load("m.yaml", text, &again); err != nil || fmt.Sprint(again.Latent[0].Value) != fmt.Sprint(s.Latent[0].Value) || again.Latent.Width() != 16 {
@@ -302,12 +294,9 @@ func TestConfig(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
-	features, err := g.Input("features", 2, 3)
-	must.OK(t, err)
+	features := must.Get(g.Input("features", 2, 3))(t)
 	l := latent.Of(sphere(1))
-	if _, err := l.Variables(g, features); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(l.Variables(g, features))(t)
 	if _, err := l.Variables(g, features); err == nil || !strings.Contains(err.Error(), "noise/0") {
 		t.Errorf("a second sample in one graph: error %v", err)
 	}

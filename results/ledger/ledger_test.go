@@ -170,8 +170,7 @@ func TestBook(t *testing.T) {
 func TestChanged(t *testing.T) {
 	f := oneFile()
 	f.Runs[0].Generation = 1
-	b, err := Open(fstest.MapFS{"x/a.jsonl": {Data: []byte(written(t, f))}}, "x")
-	must.OK(t, err)
+	b := must.Get(Open(fstest.MapFS{"x/a.jsonl": {Data: []byte(written(t, f))}}, "x"))(t)
 	for _, test := range []struct {
 		parts []string
 		all   bool
@@ -288,14 +287,12 @@ func TestShipped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
 	}
-	folders, err := results.Files().(interface {
+	folders := must.Get(results.Files().(interface {
 		ReadDir(string) ([]os.DirEntry, error)
-	}).ReadDir(".")
-	must.OK(t, err)
+	}).ReadDir("."))(t)
 	size := 0
 	for _, folder := range folders {
-		b, err := Open(results.Files(), folder.Name())
-		must.OK(t, err)
+		b := must.Get(Open(results.Files(), folder.Name()))(t)
 		for _, r := range b.Runs() {
 			if err := Clean(Config{r.Config, b.configs[r.Config].yaml}, *r); err != nil {
 				t.Errorf("%s: %v", folder.Name(), err)

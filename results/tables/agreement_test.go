@@ -11,7 +11,7 @@ import (
 // Ranks follow the direction of a column's shown values, and tau follows the ranks. Radii are .83, 1.52, 2.12 and 0,
 // gaps are .18, .17, 1 and 0, and two of four encoders contract nothing.
 func TestAgreement(t *testing.T) {
-	table, err := load(`name: small
+	table := must.Get(load(`name: small
 title: Four encoders
 source: nobody
 reference: {file: small.csv, dataset: D}
@@ -27,8 +27,7 @@ columns:
   - {label: score, group: a, metric: radius, transform: exp(-x)}
   - {label: gap, group: b, metric: {mig: {gap: factors}}}
   - {label: kept, group: b, metric: contraction-max, transform: x<0.1}
-`, header+"T,D,*,*,,,none\n")
-	must.OK(t, err)
+`, header+"T,D,*,*,,,none\n"))(t)
 	r := compute(t, table, false)
 	for column, want := range map[string][]float64{"raw": {2, 3, 4, 1, 0}, "score": {2, 3, 4, 1, 0}, "gap": {2, 3, 1, 4, 0}, "kept": {3.5, 1.5, 1.5, 3.5, 0}} {
 		for i, label := range []string{"e", "r", "c", "k", "none"} {

@@ -18,8 +18,7 @@ const someBoxes = "boxes: {title: D of <runs>, column: R, rows: [a, none, b/β],
 // The figure has a box for each row, with the runs of one column.
 func TestBoxes(t *testing.T) {
 	long.NotShort(t)
-	table, err := writeTable(t, trainedTable+someBoxes, ", part: mig_0", "")
-	must.OK(t, err)
+	table := must.Get(writeTable(t, trainedTable+someBoxes, ", part: mig_0", ""))(t)
 	dir := t.TempDir()
 	empty := computeFrom(t, table, dir)
 	if len(pictures(empty)) != 0 || strings.Contains(written(t, empty, show.HTML), "D of") {

@@ -92,9 +92,7 @@ func scaleOf(full bool) string {
 
 func compute(t *testing.T, table *Table, full bool) *Result {
 	t.Helper()
-	r, err := table.Compute(t.Context(), Options{Scale: scaleOf(full)})
-	must.OK(t, err)
-	return r
+	return must.Get(table.Compute(t.Context(), Options{Scale: scaleOf(full)}))(t)
 }
 
 func TestComputeSeeds(t *testing.T) {
@@ -139,10 +137,9 @@ func TestComputeColumns(t *testing.T) {
 		{Label: "h", Metric: counted(0), Transform: "x<1.5"},
 	}
 	var steps []string
-	r, err := x.Compute(t.Context(), Options{Progress: func(done, all int, row, metric string) {
+	r := must.Get(x.Compute(t.Context(), Options{Progress: func(done, all int, row, metric string) {
 		steps = append(steps, fmt.Sprint(done, all, row, metric))
-	}})
-	must.OK(t, err)
+	}}))(t)
 	if calls != 8 || !slices.Equal(steps, []string{"0 2rreading", "1 2rreading"}) {
 		t.Errorf("%d calls, %q", calls, steps)
 	}

@@ -65,8 +65,7 @@ func TestAcceptMistakes(t *testing.T) {
 		{func(r *ledger.Run) { r.Metrics[0].Name = "mig" }, `metrics: number 1 is "mig"; want "variance"`},
 		{func(r *ledger.Run) { r.Metrics[2].Value = math.NaN() }, "metrics: mig has an infinite or NaN number"},
 	} {
-		f, err := ledger.Read("f", bytes.NewReader(good.Bytes()))
-		must.OK(t, err)
+		f := must.Get(ledger.Read("f", bytes.NewReader(good.Bytes())))(t)
 		test.change(&f.Runs[0])
 		if err := table.Accept(f); (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%v; want %s", err, test.want)

@@ -58,8 +58,7 @@ func names(runs []sweep.Run) string {
 }
 
 func TestDataSets(t *testing.T) {
-	table, err := openSeveral(t, severalCSV)
-	must.OK(t, err)
+	table := must.Get(openSeveral(t, severalCSV))(t)
 	full, err := table.Runs(FullScale)
 	if err != nil || len(full) != 2*5 { // at this scale, b on the large data set is the same run as a
 		t.Fatalf("%d runs, %v: %s", len(full), err, names(full))
@@ -70,8 +69,7 @@ func TestDataSets(t *testing.T) {
 		t.Error(got)
 	}
 	for i, want := range []struct{ width, side, batch int }{{2, 2, 16}, {3, 4, 32}, {3, 2, 8}, {3, 4, 8}} {
-		c, err := runs[i].Config.Encode()
-		must.OK(t, err)
+		c := must.Get(runs[i].Config.Encode())(t)
 		for _, part := range []string{fmt.Sprint("latent: ", want.width), fmt.Sprint("side: ", want.side), fmt.Sprint("batch: ", want.batch), "epochs: 2"} {
 			if !bytes.Contains(c, []byte(part)) {
 				t.Errorf("%s: no %s in\n%s", runs[i].Name, part, c)
@@ -136,8 +134,7 @@ func checkSeveralWritten(t *testing.T, r *Result) {
 
 // The label of a data set selects its printed values.
 func TestDataSetsPrinted(t *testing.T) {
-	table, err := openSeveral(t, severalCSV+"F,large,a,D,0.50,,\nF,other,a,D,0.50,,\n")
-	must.OK(t, err)
+	table := must.Get(openSeveral(t, severalCSV+"F,large,a,D,0.50,,\nF,other,a,D,0.50,,\n"))(t)
 	r, err := table.Compute(context.Background(), Options{})
 	if err != nil || r.Printed != 1 || r.Cell("a", "D, large").Theirs == nil || r.Cell("a", "D, small").Theirs != nil {
 		t.Errorf("%v, %+v", err, r)

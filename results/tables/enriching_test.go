@@ -33,9 +33,7 @@ var notReproduced = []string{
 
 func open(t testing.TB, name string) *Table {
 	t.Helper()
-	table, err := Open(name)
-	must.OK(t, err)
-	return table
+	return must.Get(Open(name))(t)
 }
 
 // quick returns a table at the quick scale, computed once.

@@ -16,10 +16,8 @@ import (
 // A range includes its lower end and excludes its upper end. If only one of two columns is better when higher, tau
 // compares the orders from good to bad.
 func TestOverColumns(t *testing.T) {
-	distance, err := metrics.Named("dlsbd")
-	must.OK(t, err)
-	gap, err := metrics.Named("mig")
-	must.OK(t, err)
+	distance := must.Get(metrics.Named("dlsbd"))(t)
+	gap := must.Get(metrics.Named("mig"))(t)
 	on := place{&Table{Name: "quoting", Columns: []Column{{Label: "D", Metric: distance}, {Label: "G", Metric: gap}}}, nil}
 	quoted := &Table{Name: "x", Scales: Scales{{Name: QuickScale, Seeds: 1}}}
 	r := &Result{Name: "x", Table: quoted}
@@ -66,8 +64,7 @@ func (t *Table) Digests() ([]string, error) {
 // Scales share the decoded configs of a table, and a run of two scales has the same hash in both. Digests depend on the
 // settings at each scale, and not on the order in which scales are planned.
 func TestDigestsOfScales(t *testing.T) {
-	table, err := Open("dialects")
-	must.OK(t, err)
+	table := must.Get(Open("dialects"))(t)
 	table.Scales[0].Set = sweep.Settings{{Key: "train.epochs", Value: "3"}, {Key: "train.batch", Value: "64"}}
 	table.Scales[1].Set = sweep.Settings{{Key: "train.batch", Value: "64"}, {Key: "train.epochs", Value: "3"}}
 	table.Scales[1].Seeds = table.Scales[0].Seeds

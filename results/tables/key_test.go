@@ -14,10 +14,8 @@ import (
 func TestKeys(t *testing.T) {
 	keys := func(name, scale string) (*Result, [][][]string) {
 		table := open(t, name)
-		r, err := table.Compute(t.Context(), Options{Scale: scale, RunsOnly: true})
-		must.OK(t, err)
-		all, err := r.Keys()
-		must.OK(t, err)
+		r := must.Get(table.Compute(t.Context(), Options{Scale: scale, RunsOnly: true}))(t)
+		all := must.Get(r.Keys())(t)
 		return r, all
 	}
 	for _, c := range []struct {

@@ -37,8 +37,7 @@ func (l ledgerResults) of(t *testing.T, name, scale string) *Result {
 	key := [2]string{name, scale}
 	if l[key] == nil {
 		table := open(t, name)
-		r, err := table.Compute(t.Context(), Options{Scale: scale, Ledger: table.Ledger(), RunsOnly: true})
-		must.OK(t, err)
+		r := must.Get(table.Compute(t.Context(), Options{Scale: scale, Ledger: table.Ledger(), RunsOnly: true}))(t)
 		l[key] = r
 	}
 	return l[key]
@@ -48,8 +47,7 @@ func (l ledgerResults) of(t *testing.T, name, scale string) *Result {
 func quotes(t *testing.T) []quote {
 	t.Helper()
 	source := must.Read(t, "testdata/quoted.yaml")
-	root, err := config.Parse("testdata/quoted.yaml", source)
-	must.OK(t, err)
+	root := must.Get(config.Parse("testdata/quoted.yaml", source))(t)
 	var all struct {
 		Quotes []quote `yaml:"quotes"`
 	}
@@ -214,9 +212,8 @@ func TestDocsLedger(t *testing.T) {
 				continue
 			}
 			shown[file]++
-			scale, err := table.Held(Options{Ledger: table.Ledger()})
-			must.OK(t, err)
-			_, written, _ := strings.Cut(markdownOf(t, ledgerResults{}.of(t, name, scale)), "\n")
+			scale := must.Get(table.Held(Options{Ledger: table.Ledger()}))(t)
+			_, written, _ := strings.Cut(written(t, ledgerResults{}.of(t, name, scale), show.Markdown), "\n")
 			if !strings.Contains(text, strings.TrimSpace(written)) {
 				t.Errorf("docs/%s does not show what unravel table %s --out DIR writes", file, name)
 			}
@@ -226,8 +223,6 @@ func TestDocsLedger(t *testing.T) {
 		t.Errorf("%v tables; want 1 on papers/square.md, 2 on papers/arrow.md and 3 on papers/turntable.md", shown)
 	}
 }
-
-func markdownOf(t *testing.T, r *Result) string { return written(t, r, show.Markdown) }
 
 // The reason for a difference comes from an experiment with the row, so a note of a trained table names one row.
 func TestNotesOfOneRow(t *testing.T) {

@@ -54,11 +54,8 @@ func TestLengths(t *testing.T) {
 // A table that quotes other tables uses the lengths of the quoted rows.
 func TestQuotedLengths(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := writeTableIn(t, dir, trainedTable, ", part: mig_0", ""); err != nil {
-		t.Fatal(err)
-	}
-	table, err := openQuoting(t, dir)
-	must.OK(t, err)
+	must.Get(writeTableIn(t, dir, trainedTable, ", part: mig_0", ""))(t)
+	table := must.Get(openQuoting(t, dir))(t)
 	r := computeFrom(t, table, t.TempDir())
 	must.OK(t, r.FindLengths())
 	for row, want := range map[string]float64{"a": 2, "low": 2. / 7, "nobody": 0} {

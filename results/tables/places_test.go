@@ -144,8 +144,7 @@ func TestNegativeFreeShares(t *testing.T) {
 		if table.Folder != "negative-free" {
 			continue
 		}
-		runs, err := table.Runs("medium")
-		must.OK(t, err)
+		runs := must.Get(table.Runs("medium"))(t)
 		hashes[name] = map[string]bool{}
 		for _, r := range runs {
 			hashes[name][r.Hash] = true
@@ -169,8 +168,7 @@ func TestNegativeFreeShares(t *testing.T) {
 			t.Errorf("%s: %d runs, %d of which negative-free-table1 has not; want %+v", name, len(hashes[name]), alone, all)
 		}
 	}
-	byol, err := open(t, "negative-free-table1").Runs("medium")
-	must.OK(t, err)
+	byol := must.Get(open(t, "negative-free-table1").Runs("medium"))(t)
 	for _, r := range byol {
 		if r.Name != "BYOL_sprites_medium_seed0" {
 			continue
@@ -192,8 +190,7 @@ func TestCelebA(t *testing.T) {
 		if real {
 			table = table.OnReal()
 		}
-		runs, err := table.Runs(QuickScale)
-		must.OK(t, err)
+		runs := must.Get(table.Runs(QuickScale))(t)
 		found := false
 		for _, r := range runs {
 			if _, ok := r.Config.Dataset.Value.(*public.CelebA); !ok {

@@ -41,15 +41,11 @@ func openQuoting(t *testing.T, dir string, replace ...string) (*Table, error) {
 
 func TestQuoted(t *testing.T) {
 	quotedDir, runs := t.TempDir(), t.TempDir()
-	trained, err := writeTableIn(t, quotedDir, trainedTable)
-	must.OK(t, err)
+	trained := must.Get(writeTableIn(t, quotedDir, trainedTable))(t)
 	makeRuns(t, trained, filepath.Join(runs, "trained"), false, 0)
-	theirs, err := trained.Compute(t.Context(), Options{Runs: filepath.Join(runs, "trained")})
-	must.OK(t, err)
-	table, err := openQuoting(t, quotedDir)
-	must.OK(t, err)
-	r, err := table.Compute(t.Context(), Options{Runs: filepath.Join(runs, "quoting")})
-	must.OK(t, err)
+	theirs := must.Get(trained.Compute(t.Context(), Options{Runs: filepath.Join(runs, "trained")}))(t)
+	table := must.Get(openQuoting(t, quotedDir))(t)
+	r := must.Get(table.Compute(t.Context(), Options{Runs: filepath.Join(runs, "quoting")}))(t)
 	want := theirs.Cell("a", "D")
 	if c := r.Cell("a", "D"); c.Ours == nil || *c.Ours != *want.Ours || c.Draws != 2 || c.Deviation != want.Deviation || *c.Theirs != 0.5 || c.Status == Unprinted {
 		t.Errorf("%+v, want %+v", c, want)
@@ -81,9 +77,7 @@ func TestQuoted(t *testing.T) {
 
 func TestQuotedMistakes(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := writeTableIn(t, dir, trainedTable); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(writeTableIn(t, dir, trainedTable))(t)
 	for _, test := range []struct{ old, new, want string }{
 		{"row: a}", `row: ""}`, "want the label of a row"},
 		{"of: rows", "of: columns", `"columns" is unknown; want runs, rows or printed`},

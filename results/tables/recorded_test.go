@@ -57,9 +57,7 @@ func openKept(t *testing.T, dir string, replace ...string) (*Table, error) {
 // mustOpen is openKept for a table without mistakes.
 func mustOpen(t *testing.T, dir string, replace ...string) *Table {
 	t.Helper()
-	table, err := openKept(t, dir, replace...)
-	must.OK(t, err)
-	return table
+	return must.Get(openKept(t, dir, replace...))(t)
 }
 
 // keptRuns returns a folder with the runs of the table. They are trained once.
@@ -91,9 +89,7 @@ var (
 // contributed returns the runs of a table as a contribution.
 func contributed(t *testing.T, table *Table, dir string) *ledger.File {
 	t.Helper()
-	f, err := table.Contribution(Options{Scale: QuickScale, Runs: dir, Ledger: table.Ledger()})
-	must.OK(t, err)
-	return f
+	return must.Get(table.Contribution(Options{Scale: QuickScale, Runs: dir, Ledger: table.Ledger()}))(t)
 }
 
 // put adds a contribution to the ledger of a user's table.
@@ -112,9 +108,7 @@ func put(t *testing.T, table *Table, f *ledger.File) {
 // fromLedger computes a table from its ledger, without a folder of runs.
 func fromLedger(t *testing.T, table *Table) *Result {
 	t.Helper()
-	r, err := table.Compute(context.Background(), Options{Ledger: table.Ledger()})
-	must.OK(t, err)
-	return r
+	return must.Get(table.Compute(context.Background(), Options{Ledger: table.Ledger()}))(t)
 }
 
 // Until a row changes, recorded results equal the results of the runs to the last digit.
@@ -279,8 +273,7 @@ func TestStaleConfig(t *testing.T) {
 func TestLedgerFailed(t *testing.T) {
 	dir := t.TempDir()
 	table := mustOpen(t, t.TempDir(), "config: tiny.yaml, set: {losses: [$more..., {reconstruction: {}}]}", "config: tiny.yaml, set: {train.optimizer.adam.lr: 1e30}")
-	runs, err := table.Runs(QuickScale)
-	must.OK(t, err)
+	runs := must.Get(table.Runs(QuickScale))(t)
 	outcomes, err := sweep.Execute(context.Background(), dir, runs[4:5], sweep.Options{})
 	if err != nil || outcomes[0].State != sweep.Failed {
 		t.Fatalf("%+v, %v", outcomes, err)
@@ -318,19 +311,16 @@ func TestLedgerOfTables(t *testing.T) {
 		table := open(t, name)
 		folders[table.RunsFolder()] = append(folders[table.RunsFolder()], table)
 	}
-	list, err := fs.ReadDir(results.Files(), ".")
-	must.OK(t, err)
+	list := must.Get(fs.ReadDir(results.Files(), "."))(t)
 	for _, folder := range list {
-		book, err := ledger.Open(results.Files(), folder.Name())
-		must.OK(t, err)
+		book := must.Get(ledger.Open(results.Files(), folder.Name()))(t)
 		left := map[string]bool{}
 		for _, r := range book.Runs() {
 			left[r.Settings] = true
 		}
 		for _, table := range folders[folder.Name()] {
 			for _, t2 := range []*Table{table, table.OnReal()} {
-				known, err := t2.Digests()
-				must.OK(t, err)
+				known := must.Get(t2.Digests())(t)
 				for _, digest := range known {
 					delete(left, digest)
 				}
@@ -371,10 +361,8 @@ func checkKeptWritten(t *testing.T, r *Result) {
 
 // The columns of a data set measure every sub-code.
 func TestDataSetCodes(t *testing.T) {
-	table, err := openKept(t, t.TempDir())
-	must.OK(t, err)
-	runs, err := table.Runs(QuickScale)
-	must.OK(t, err)
+	table := must.Get(openKept(t, t.TempDir()))(t)
+	runs := must.Get(table.Runs(QuickScale))(t)
 	for i, want := range []string{"column: [1], row: [0]", "column: [0], row: [1]"} {
 		c, err := runs[i].Config.Encode()
 		compact := strings.Join(strings.Fields(string(c)), " ")
@@ -403,8 +391,7 @@ func TestDataSetValueMistakes(t *testing.T) {
 
 // Records whose resolved config has more keys today can be repeated.
 func TestCheckOldRecords(t *testing.T) {
-	table, err := Open("hierarchical-benchmark")
-	must.OK(t, err)
+	table := must.Get(Open("hierarchical-benchmark"))(t)
 	c := &Choice{Count: 64}
 	found, err := Checkables([]*Table{table}, c)
 	if err != nil || len(found) == 0 {

@@ -88,8 +88,7 @@ func TestColumnsOfRuns(t *testing.T) {
 		"fit: reconstruction", "metric: med", "by_scale: {quick: {train.batch: 16}}", "by_scale: {quick: {metrics.sample: 3}}")
 	must.OK(t, err)
 	dir := t.TempDir()
-	runs, err := table.Runs(QuickScale)
-	must.OK(t, err)
+	runs := must.Get(table.Runs(QuickScale))(t)
 	makeRuns(t, table, dir, false, 1) // dlsbd cannot measure a sample
 	if c := runs[0].Config.Metrics; len(c.Final) != 3 || c.Final[1].Name != "med" || c.Final[2].Name != "med" || c.Sample != 0 || runs[1].Config.Metrics.Sample != 3 {
 		t.Errorf("%+v", c)
@@ -117,8 +116,7 @@ func TestShared(t *testing.T) {
 	if first.Folder != "both" || second.Folder != "both" {
 		t.Errorf("folders %q and %q", first.Folder, second.Folder)
 	}
-	a, err := first.Runs(QuickScale)
-	must.OK(t, err)
+	a := must.Get(first.Runs(QuickScale))(t)
 	b, err := second.Runs(QuickScale)
 	if err != nil || len(a) != len(b) {
 		t.Fatal(len(a), len(b), err)

@@ -15,14 +15,13 @@ import (
 
 // Columns of times add up the timings in the record of a run.
 func TestSeconds(t *testing.T) {
-	table, err := openSeveral(t, severalCSV, "  - {label: R, fit: reconstruction}\n", `
+	table := must.Get(openSeveral(t, severalCSV, "  - {label: R, fit: reconstruction}\n", `
   - {label: Total, seconds: [total]}
   - {label: Parts, seconds: [tangent planes, finishing]}
   - {label: AE, share: [ae]}
   - {label: Both, share: [ae, training], transform: 2x}
   - {label: None, seconds: [nothing]}
-`)
-	must.OK(t, err)
+`))(t)
 	dir := t.TempDir()
 	makeRuns(t, table, dir, false, 0)
 	for _, e := range scan(t, dir) {
@@ -57,8 +56,7 @@ func retime(t *testing.T, e sweep.Entry) {
 func record(t *testing.T, e sweep.Entry) {
 	t.Helper()
 	e.Record.Files, e.Record.Sum = nil, ""
-	text, err := json.Marshal(e.Record)
-	must.OK(t, err)
+	text := must.Get(json.Marshal(e.Record))(t)
 	must.Write(t, filepath.Join(e.Dir, rundir.RecordFile), text)
 }
 

@@ -36,8 +36,7 @@ func load(yaml, csv string) (*Table, error) {
 }
 
 func TestLoad(t *testing.T) {
-	table, err := load(small, smallCSV)
-	must.OK(t, err)
+	table := must.Get(load(small, smallCSV))(t)
 	if reproduced, printed := table.Coverage(); reproduced != 1 || printed != 3 {
 		t.Errorf("coverage %d of %d", reproduced, printed)
 	}
@@ -49,8 +48,7 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%s: %v", bound, err)
 		}
 	}
-	noted, err := load(small+"notes: [{rows: [r], columns: [c], reason: so it is}]\n", smallCSV)
-	must.OK(t, err)
+	noted := must.Get(load(small+"notes: [{rows: [r], columns: [c], reason: so it is}]\n", smallCSV))(t)
 	if reproduced, printed := noted.Coverage(); reproduced != 0 || printed != 3 {
 		t.Errorf("with a note: coverage %d of %d", reproduced, printed)
 	}

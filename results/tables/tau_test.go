@@ -168,9 +168,7 @@ columns: [{label: Var., metric: variance, transform: exp(-x)}, {label: MIG, metr
 			"  - {label: product, from: {printed-product: {table: " + of + ", row: b}}}\n" +
 			"columns: [{label: of MIG, metric: mig}, {label: of Var., metric: variance}]\n",
 	})
-	table, err := Open(filepath.Join(dir, "it.yaml"))
-	must.OK(t, err)
-	return table
+	return must.Get(Open(filepath.Join(dir, "it.yaml")))(t)
 }
 
 // Printed numbers have tau-b with ties. Their products sample the unprinted digits for each seed.
@@ -199,8 +197,7 @@ func TestPrintedValues(t *testing.T) {
 func TestEnrichingShareRuns(t *testing.T) {
 	for _, scale := range []string{QuickScale, "medium", FullScale} {
 		known := map[string]bool{}
-		runs, err := open(t, "enriching-table5").Runs(scale)
-		must.OK(t, err)
+		runs := must.Get(open(t, "enriching-table5").Runs(scale))(t)
 		for _, r := range runs {
 			known[r.Hash] = true
 		}

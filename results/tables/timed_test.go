@@ -27,8 +27,7 @@ const timedCSV = header + "T,D,r,c,1000.00,,\nT,D,r,d,0.00,,\nT,E,r,c,0.10,,\nT,
 
 // Times appear next to the printed times, without a verdict.
 func TestTimed(t *testing.T) {
-	table, err := load(timedTable, timedCSV)
-	must.OK(t, err)
+	table := must.Get(load(timedTable, timedCSV))(t)
 	if reproduced, printed := table.Coverage(); reproduced != 0 || printed != 5 {
 		t.Errorf("coverage %d of %d", reproduced, printed)
 	}
@@ -76,8 +75,7 @@ func TestRowsOfDatasets(t *testing.T) {
 		}
 	}
 	mixed := strings.Replace(strings.Replace(yaml, "{file: small.csv}", "{file: small.csv, dataset: D}", 1), "label: one, dataset: D, printed: r", "label: r", 1)
-	table, err := load(mixed, timedCSV)
-	must.OK(t, err)
+	table := must.Get(load(mixed, timedCSV))(t)
 	if reproduced, printed := table.Coverage(); reproduced != 3 || printed != 5 {
 		t.Errorf("coverage %d of %d", reproduced, printed)
 	}

@@ -33,8 +33,7 @@ columns:
   - {label: MIG, metric: {mig: {components: 2}}}
   - {label: Modularity, metric: modularity}
 `})
-	table, err := Open(filepath.Join(dir, "table.yaml"))
-	must.OK(t, err)
+	table := must.Get(Open(filepath.Join(dir, "table.yaml")))(t)
 	folder := filepath.Join(dir, "runs")
 	runs := makeRuns(t, table, folder, false, 0)
 	if len(runs) != 1 {
@@ -76,19 +75,15 @@ func chosenBy(t *testing.T, dir string) map[string]float64 {
 	e, _, err := train.OpenExperiment(dir)
 	must.OK(t, err)
 	e = e.Sample()
-	codes, err := e.Codes(t.Context())
-	must.OK(t, err)
+	codes := must.Get(e.Codes(t.Context()))(t)
 	in := e.Input(codes)
 	choice := func(name string) metrics.Choice {
-		c, err := metrics.Named(name)
-		must.OK(t, err)
-		return c
+		return must.Get(metrics.Named(name))(t)
 	}
 	best := choice("med")
 	med := best.Value.(*metrics.MED)
 	med.Bins, med.TopK = 5, 2
-	whole, err := metrics.Evaluate(t.Context(), in, e.Config.Seed, []metrics.Choice{best})
-	must.OK(t, err)
+	whole := must.Get(metrics.Evaluate(t.Context(), in, e.Config.Seed, []metrics.Choice{best}))(t)
 	_, columns, err := choice("med").Value.(*metrics.MED).Select(t.Context(), in) // the default is two columns
 	if err != nil || len(columns) < 3 || len(columns) > 4 || !slices.IsSorted(columns) {
 		t.Fatalf("%v, %v: the best two columns of two factors", columns, err)

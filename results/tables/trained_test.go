@@ -92,13 +92,11 @@ func writeTableIn(t *testing.T, dir, table string, replace ...string) (*Table, e
 // makeRuns trains the runs of a table: all of them, or only the first ones.
 func makeRuns(t *testing.T, table *Table, dir string, full bool, first int) []sweep.Run {
 	t.Helper()
-	runs, err := table.Runs(scaleOf(full))
-	must.OK(t, err)
+	runs := must.Get(table.Runs(scaleOf(full)))(t)
 	if first > 0 {
 		runs = runs[:first]
 	}
-	outcomes, err := sweep.Execute(context.Background(), dir, runs, sweep.Options{})
-	must.OK(t, err)
+	outcomes := must.Get(sweep.Execute(context.Background(), dir, runs, sweep.Options{}))(t)
 	for _, o := range outcomes {
 		if o.State != sweep.Finished {
 			t.Fatalf("%s: %v", o.Run.Name, o.Problem)
@@ -109,9 +107,7 @@ func makeRuns(t *testing.T, table *Table, dir string, full bool, first int) []sw
 
 func computeFrom(t *testing.T, table *Table, dir string) *Result {
 	t.Helper()
-	r, err := table.Compute(context.Background(), Options{Runs: dir, Explore: true})
-	must.OK(t, err)
-	return r
+	return must.Get(table.Compute(context.Background(), Options{Runs: dir, Explore: true}))(t)
 }
 
 func TestTrained(t *testing.T) {
@@ -170,15 +166,12 @@ func TestTrained(t *testing.T) {
 
 func scan(t *testing.T, dir string) []sweep.Entry {
 	t.Helper()
-	entries, err := sweep.Scan(dir)
-	must.OK(t, err)
-	return entries
+	return must.Get(sweep.Scan(dir))(t)
 }
 
 // A table distinguishes failed runs and damaged folders from missing runs.
 func TestTrainedFailures(t *testing.T) {
-	table, err := writeTable(t, trainedTable, ", part: mig_0", "")
-	must.OK(t, err)
+	table := must.Get(writeTable(t, trainedTable, ", part: mig_0", ""))(t)
 	dir := t.TempDir()
 	made := makeRuns(t, table, dir, false, 0)
 	good := *computeFrom(t, table, dir).Cell("a", "D").Ours
@@ -343,8 +336,7 @@ func checkSteps(t *testing.T, r sweep.Run, images map[string]int) {
 			small.Size = 16 // as many images
 			c.Dataset.Value = &small
 		}
-		d, err := c.Dataset.Build(0)
-		must.OK(t, err)
+		d := must.Get(c.Dataset.Build(0))(t)
 		images[key] = d.Len()
 	}
 	if images[key] < wanted {
@@ -378,8 +370,7 @@ columns:
   - {label: Coverage, metric: coverage}
   - {label: H-error, metric: h-error}
 `})
-	table, err := Open(filepath.Join(dir, "table.yaml"))
-	must.OK(t, err)
+	table := must.Get(Open(filepath.Join(dir, "table.yaml")))(t)
 	folder := filepath.Join(dir, "runs")
 	runs := makeRuns(t, table, folder, false, 0)
 	r, err := table.Compute(context.Background(), Options{Runs: folder})

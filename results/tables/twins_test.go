@@ -36,10 +36,8 @@ func standIns(t *testing.T) {
 		{"coil100", "size=[64 64]", &drawnsets.Turntable{Draw: "solid", Objects: 3, Hues: 1, Views: 8, Paint: "object", Size: 64, Channels: 3, Elevation: 30, Light: []float64{0.3, 0.5, 0.8}, Up: "z", Crease: 30}},
 		{"mpi3d", "variant=toy", &drawnsets.Arm{Size: 64, Colours: 2, Shapes: 2, Sizes: 2, Heights: 2, Backgrounds: 2, Horizontal: 3, Vertical: 3}},
 	} {
-		d, err := s.twin.Build(0)
-		must.OK(t, err)
-		real, err := catalog.Named(s.name)
-		must.OK(t, err)
+		d := must.Get(s.twin.Build(0))(t)
+		real := must.Get(catalog.Named(s.name))(t)
 		key := cache.Key{Name: s.name, Options: s.options, Version: real.Value.(datasets.Public).Origin().Version}
 		set, err := cache.Ensure(t.Context(), key, func(ctx context.Context, w *cache.Writer) error { return writeSet(ctx, w, d, s.name == "smallnorb") })
 		must.OK(t, err)
@@ -117,8 +115,7 @@ func TestConfigsOnReal(t *testing.T) {
 	standIns(t)
 	trained, found := map[string]bool{}, 0
 	for _, name := range configs.Names() {
-		source, err := configs.Read(name)
-		must.OK(t, err)
+		source := must.Get(configs.Read(name))(t)
 		c, err := train.Load(name, source)
 		must.OK(t, err)
 		stands, ok := catalog.RealOf(c.Dataset.Value)
@@ -160,20 +157,16 @@ func TestTablesOnReal(t *testing.T) {
 	standIns(t)
 	done, found := map[string]bool{}, 0
 	for _, name := range long.Sample(Names(), 8) {
-		table, err := Open(name)
-		must.OK(t, err)
-		stands, err := table.Stands(QuickScale)
-		must.OK(t, err)
+		table := must.Get(Open(name))(t)
+		stands := must.Get(table.Stands(QuickScale))(t)
 		twins := slices.DeleteFunc(stands, func(s Stand) bool { return s.Real == "" })
 		if len(twins) == 0 {
 			continue
 		}
 		found++
 		checkStanding(t, table, twins)
-		before, err := table.Runs(QuickScale)
-		must.OK(t, err)
-		runs, err := table.OnReal().Runs(QuickScale)
-		must.OK(t, err)
+		before := must.Get(table.Runs(QuickScale))(t)
+		runs := must.Get(table.OnReal().Runs(QuickScale))(t)
 		runs = slices.DeleteFunc(runs, func(r sweep.Run) bool { return r.Config.Dataset.Name == "celeba" }) // CelebA has no twin and no stand-in here
 		if len(runs) != len(before) {
 			t.Fatalf("%s: %d runs, and %d on public data sets with twins", name, len(before), len(runs))
@@ -205,14 +198,11 @@ func TestTablesOnReal(t *testing.T) {
 // checkStanding checks what a table and its result say about their data sets.
 func checkStanding(t *testing.T, table *Table, twins []Stand) {
 	t.Helper()
-	source, err := readConfig(configs.Tables(), table.Name+".yaml", table.Name)
-	must.OK(t, err)
+	source := must.Get(readConfig(configs.Tables(), table.Name+".yaml", table.Name))(t)
 	comment, _, _ := strings.Cut(string(source), "name:")
 	comment = strings.Join(strings.Fields(strings.ReplaceAll(comment, "#", "")), " ")
-	r, err := table.Compute(t.Context(), Options{})
-	must.OK(t, err)
-	real, err := table.OnReal().Compute(t.Context(), Options{})
-	must.OK(t, err)
+	r := must.Get(table.Compute(t.Context(), Options{}))(t)
+	real := must.Get(table.OnReal().Compute(t.Context(), Options{}))(t)
 	for _, s := range twins {
 		for _, want := range []string{s.Name, published[s.Real], "drawn twin", "--real"} {
 			if !strings.Contains(comment, want) {

@@ -25,8 +25,7 @@ func f(x, y int) bool {
 	return true && x != -0x10
 }
 `
-	found, err := mutantsOf("p.go", []byte(source))
-	must.OK(t, err)
+	found := must.Get(mutantsOf("p.go", []byte(source)))(t)
 	var got []string
 	for _, m := range found {
 		got = append(got, fmt.Sprintf("%d: %s -> %s", m.line, m.old, m.new))

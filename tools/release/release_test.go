@@ -42,8 +42,7 @@ func TestArchivesRepeat(t *testing.T) {
 func TestTar(t *testing.T) {
 	var b bytes.Buffer
 	must.OK(t, writeTar(&b, someFiles, someDate))
-	z, err := gzip.NewReader(&b)
-	must.OK(t, err)
+	z := must.Get(gzip.NewReader(&b))(t)
 	var got []string
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
@@ -64,8 +63,7 @@ func TestTar(t *testing.T) {
 func TestZip(t *testing.T) {
 	var b bytes.Buffer
 	must.OK(t, writeZip(&b, someFiles, someDate))
-	z, err := zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len()))
-	must.OK(t, err)
+	z := must.Get(zip.NewReader(bytes.NewReader(b.Bytes()), int64(b.Len())))(t)
 	var got []string
 	for _, f := range z.File {
 		got = append(got, f.Mode().String()+" "+f.Name)

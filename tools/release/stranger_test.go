@@ -40,9 +40,7 @@ func snapshot(t *testing.T) string {
 		must.Write(t, filepath.Join(dir, name), content)
 	}
 	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"commit", "-q", "-m", "a release"}} {
-		if _, err := command(t.Context(), dir, nil, "git", args...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(command(t.Context(), dir, nil, "git", args...))(t)
 	}
 	return dir
 }
@@ -83,9 +81,7 @@ var shellBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```")
 // programs.
 func strangersTest(t *testing.T, archive string) {
 	home := t.TempDir()
-	if _, err := command(t.Context(), home, nil, "tar", "xzf", archive); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(command(t.Context(), home, nil, "tar", "xzf", archive))(t)
 	found, err := filepath.Glob(filepath.Join(home, "*", "unravel"))
 	if err != nil || len(found) != 1 {
 		t.Fatalf("programs %q, %v", found, err)

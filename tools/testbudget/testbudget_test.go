@@ -27,8 +27,7 @@ const recorded = `{"Action":"start","Package":"github.com/unravel-ml/unravel/a"}
 `
 
 func TestRead(t *testing.T) {
-	r, err := read(strings.NewReader(recorded))
-	must.OK(t, err)
+	r := must.Get(read(strings.NewReader(recorded)))(t)
 	if got := r.failed(); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("failed: %v", got)
 	}

@@ -34,14 +34,11 @@ func TestWheel(t *testing.T) {
 
 func checkWheel(t *testing.T, content []byte, program string) {
 	t.Helper()
-	z, err := zip.NewReader(bytes.NewReader(content), int64(len(content)))
-	must.OK(t, err)
+	z := must.Get(zip.NewReader(bytes.NewReader(content), int64(len(content))))(t)
 	lines, record, have := map[string]bool{}, "", map[string]bool{}
 	for _, f := range z.File {
-		r, err := f.Open()
-		must.OK(t, err)
-		text, err := io.ReadAll(r)
-		must.OK(t, err)
+		r := must.Get(f.Open())(t)
+		text := must.Get(io.ReadAll(r))(t)
 		_, base, _ := strings.Cut(f.Name, ".dist-info/")
 		have[base], have[f.Name] = true, true
 		if (f.Mode()&0o111 != 0) != (f.Name == program) {

@@ -61,16 +61,12 @@ func BenchmarkTrainStep(b *testing.B) {
 }
 
 func mustLoss(b *testing.B, name string) losses.Choice {
-	c, err := losses.Named(name)
-	must.OK(b, err)
-	return c
+	return must.Get(losses.Named(name))(b)
 }
 
 func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objective, list []losses.Choice, images, group int, flops float64) {
-	m, err := s.New(benchData(channels), 1)
-	must.OK(b, err)
-	p, err := (&plan{model: m, split: &supervision.Split{}, losses: list}).compile(o, images, group)
-	must.OK(b, err)
+	m := must.Get(s.New(benchData(channels), 1))(b)
+	p := must.Get((&plan{model: m, split: &supervision.Split{}, losses: list}).compile(o, images, group))(b)
 	stream := rng.New(1, "bench")
 	pixels := make([]float32, images*64*64*channels)
 	for i := range pixels {
@@ -78,8 +74,7 @@ func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objec
 	}
 	batch := supervision.Batch{Labelled: o.Labelled, Indices: make([]int, images), Transformations: make([]float32, images*2)}
 	stream.Normals(batch.Transformations)
-	adam, err := Optimizers.Lookup("adam")
-	must.OK(b, err)
+	adam := must.Get(Optimizers.Lookup("adam"))(b)
 	optimizer := adam.New().New(parametersOf(m.Params(), p.names))
 	step := func() {
 		p.fill(pixels, nil, batch, 2, 0, stream)
@@ -120,8 +115,7 @@ func BenchmarkTwoViews(b *testing.B) {
 }
 
 func benchmarkViews(b *testing.B, s models.Settings, loss losses.Choice) {
-	m, err := s.New(benchData(3), 1)
-	must.OK(b, err)
+	m := must.Get(s.New(benchData(3), 1))(b)
 	const n = 64
 	p, err := (&plan{model: m, split: &supervision.Split{}, views: twoOf(), losses: []losses.Choice{loss}}).compile(m.Objectives()[0], n, 1)
 	must.OK(b, err)
@@ -132,8 +126,7 @@ func benchmarkViews(b *testing.B, s models.Settings, loss losses.Choice) {
 			v[i] = stream.Float32()
 		}
 	}
-	adam, err := Optimizers.Lookup("adam")
-	must.OK(b, err)
+	adam := must.Get(Optimizers.Lookup("adam"))(b)
 	settings := adam.New().(*Adam)
 	settings.LR = 3e-4
 	optimizer := settings.New(parametersOf(m.Params(), p.names))
@@ -180,15 +173,11 @@ func benchData(channels int) models.Data {
 func BenchmarkEncode(b *testing.B) {
 	for _, channels := range []int{1, 3} {
 		atThreads(b, fmt.Sprintf("channels=%d/batch=256", channels), func(b *testing.B) {
-			m, err := models.NewVAE().New(benchData(channels), 1)
-			must.OK(b, err)
+			m := must.Get(models.NewVAE().New(benchData(channels), 1))(b)
 			g := nn.NewGraph(m.Params())
-			in, err := g.Input("images", 256, 64, 64, channels)
-			must.OK(b, err)
-			out, err := m.Encode(g, in)
-			must.OK(b, err)
-			machine, err := machine.New(out.Graph(), out)
-			must.OK(b, err)
+			in := must.Get(g.Input("images", 256, 64, 64, channels))(b)
+			out := must.Get(m.Encode(g, in))(b)
+			machine := must.Get(machine.New(out.Graph(), out))(b)
 			run := func() {
 				must.OK(b, machine.RunAll())
 			}

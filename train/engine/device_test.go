@@ -141,8 +141,7 @@ func onDeviceLoop(t *testing.T, of []string, device Device) *Loop {
 	t.Helper()
 	task, settings := taskOf(t, of[0], of[1:]...)
 	settings.Device = device
-	l, err := New(task, settings)
-	must.OK(t, err)
+	l := must.Get(New(task, settings))(t)
 	t.Cleanup(l.Close)
 	return l
 }

@@ -50,8 +50,7 @@ train: {epochs: 2, batch: 64}
 
 func drawnLoop(t testing.TB, moves bool, source string, overrides ...string) *Loop {
 	t.Helper()
-	l, err := New(drawnTask(t, moves, source, overrides...))
-	must.OK(t, err)
+	l := must.Get(New(drawnTask(t, moves, source, overrides...)))(t)
 	t.Cleanup(l.Close)
 	return l
 }
@@ -159,12 +158,10 @@ func TestActions(t *testing.T) {
 	task.Model = acted{task.Model, 2}
 	var asked *gorgonia.Node
 	task.Losses = append(task.Losses, losses.Choice{Name: "acts", Value: actionLoss{func(n *gorgonia.Node) { asked = n }}})
-	l, err := New(task, settings)
-	must.OK(t, err)
+	l := must.Get(New(task, settings))(t)
 	defer l.Close()
 	p, batches := l.programs[batchShape{true, 16, 2}], 0
-	sampler, err := supervision.NewSampler(task.Split, 16, rng.New(task.Seed, "batch"))
-	must.OK(t, err)
+	sampler := must.Get(supervision.NewSampler(task.Split, 16, rng.New(task.Seed, "batch")))(t)
 	must.OK(t, sampler.StartEpoch())
 	l.AddHook(Hook{Name: "look", OnStep: func(_ context.Context, _ *Loop, r *StepReport) error {
 		b, _ := sampler.Next()

@@ -44,8 +44,7 @@ func loopWithDropout(t *testing.T, source string, rate float64) *Loop {
 	if task.Model, err = (&models.VAE{Networks: models.Networks{Encoder: choice, Decoder: &decoder}, Latent: 4}).New(models.DataOf(task.Data), 1); err != nil {
 		t.Fatal(err)
 	}
-	l, err := New(task, settings)
-	must.OK(t, err)
+	l := must.Get(New(task, settings))(t)
 	t.Cleanup(l.Close)
 	return l
 }

@@ -37,8 +37,7 @@ func TestFootprint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			task, settings := taskOf(t, tiny, overrides...)
 			before := live()
-			l, err := New(task, settings)
-			must.OK(t, err)
+			l := must.Get(New(task, settings))(t)
 			defer l.Close()
 			want := l.Footprint()
 			must.OK(t, l.RunEpoch(context.Background()))

@@ -118,20 +118,15 @@ func taskOf(t testing.TB, source string, overrides ...string) (Task, Settings) {
 	t.Helper()
 	var c taskConfig
 	c.Supervision = supervision.Of("none", &supervision.None{})
-	adam, err := Optimizers.Named("adam")
-	must.OK(t, err)
-	constant, err := Schedules.Named("constant")
-	must.OK(t, err)
+	adam := must.Get(Optimizers.Named("adam"))(t)
+	constant := must.Get(Schedules.Named("constant"))(t)
 	c.Train.Optimizer, c.Train.Schedule = OptimizerChoice(adam), ScheduleChoice(constant)
 	must.OK(t, config.Load("task.yaml", []byte(source), &c, overrides...))
-	d, err := c.Dataset.Build(c.Seed)
-	must.OK(t, err)
-	split, err := c.Supervision.Split(d, c.Seed)
-	must.OK(t, err)
+	d := must.Get(c.Dataset.Build(c.Seed))(t)
+	split := must.Get(c.Supervision.Split(d, c.Seed))(t)
 	data := models.DataOf(d)
 	data.Rotations, data.Actions = split.Rotations, split.Actions
-	m, err := c.Model.Value.New(data, c.Seed)
-	must.OK(t, err)
+	m := must.Get(c.Model.Value.New(data, c.Seed))(t)
 	return Task{Model: m, Data: d, Split: split, Views: c.Views, Losses: c.Losses, Freeze: c.Freeze, Seed: c.Seed}, Settings{Epochs: c.Train.Epochs, Batch: c.Train.Batch,
 		Optimizer: c.Train.Optimizer.Value, Parts: c.Train.Parts, Schedule: c.Train.Schedule.Value, Warmup: c.Train.Warmup, Clip: c.Train.Clip, Accumulate: c.Train.Accumulate, Average: c.Train.Average}
 }
@@ -140,8 +135,7 @@ func taskOf(t testing.TB, source string, overrides ...string) (Task, Settings) {
 func loopOf(t testing.TB, source string, overrides ...string) *Loop {
 	t.Helper()
 	task, settings := taskOf(t, source, overrides...)
-	l, err := New(task, settings)
-	must.OK(t, err)
+	l := must.Get(New(task, settings))(t)
 	t.Cleanup(l.Close)
 	return l
 }

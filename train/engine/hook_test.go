@@ -143,8 +143,7 @@ func parameters(t *testing.T, file []byte) []byte {
 // An error names a missing or invalid part of a task.
 func TestTaskMistakes(t *testing.T) {
 	task, settings := taskOf(t, tiny)
-	pixels, err := datasets.FromPixels("others", make([]uint8, task.Data.Len()*4*4*3), 4, 4, 3, nil, nil)
-	must.OK(t, err)
+	pixels := must.Get(datasets.FromPixels("others", make([]uint8, task.Data.Len()*4*4*3), 4, 4, 3, nil, nil))(t)
 	task.Split, task.Losses = nil, losses.Unsupervised(task.Losses)
 	for want, change := range map[string]func(*Task, *Settings){
 		"model: there is none":                 func(t *Task, _ *Settings) { t.Model = nil },
@@ -172,8 +171,7 @@ func TestTaskMistakes(t *testing.T) {
 		}
 	}
 	alone := Task{Model: task.Model, Data: task.Data, Losses: losses.Unsupervised(task.Losses), Seed: 1}
-	l, err := New(alone, NewSettings())
-	must.OK(t, err)
+	l := must.Get(New(alone, NewSettings()))(t)
 	defer l.Close()
 	if l.EpochImages() != 256 {
 		t.Errorf("%d images, want all 256", l.EpochImages())

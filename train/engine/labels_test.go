@@ -37,8 +37,7 @@ func TestRotations(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, write func(f *os.File) error) string {
 		path := filepath.Join(dir, name)
-		f, err := os.Create(path)
-		must.OK(t, err)
+		f := must.Get(os.Create(path))(t)
 		defer f.Close()
 		must.OK(t, write(f))
 		return path
@@ -78,8 +77,7 @@ func TestLabelsOfTwoViews(t *testing.T) {
 	must.OK(t, err)
 	l, g := labels.New(known, nil), nn.NewGraph(nn.NewParams(1))
 	offered := l.Offer(g, 4)
-	groups, err := offered.Groups()
-	must.OK(t, err)
+	groups := must.Get(offered.Groups())(t)
 	values, levels, err := offered.Values(losses.UnitsAsGiven)
 	must.OK(t, err)
 	l.Fill(supervision.Batch{Indices: []int{0, 1}, Levels: []int32{2, 4, -1, 1}})
@@ -94,10 +92,8 @@ func TestLabelsOfTwoViews(t *testing.T) {
 	}
 	moves := &moveInputs{factors: known.Factors, rotations: 1, nodes: map[int]*gorgonia.Node{}}
 	offer := moves.offer(g, 4)
-	x, err := offer.Angles(1)
-	must.OK(t, err)
-	rotation, err := offer.Rotation(0)
-	must.OK(t, err)
+	x := must.Get(offer.Angles(1))(t)
+	rotation := must.Get(offer.Rotation(0))(t)
 	if again, err := offer.Angles(1); err != nil || again != x {
 		t.Error("the second loss that asks gets another input")
 	}

@@ -115,10 +115,7 @@ func TestNotFinite(t *testing.T) {
 	}
 	task, settings := taskOf(t, tiny)
 	task.Data = unset{task.Data}
-	dark, err := New(task, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
+	dark := must.Get(New(task, settings))(t)
 	defer dark.Close()
 	if err := dark.Run(context.Background()); err == nil || !strings.Contains(err.Error(), `of node "images" (input); look at the images of the data`) {
 		t.Errorf("images that are not finite: %v", err)
@@ -163,10 +160,7 @@ func TestIdleLoss(t *testing.T) {
 		if idle {
 			task.Losses = append(task.Losses, losses.Choice{Name: "still", Value: still{}})
 		}
-		l, err := New(task, settings)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(New(task, settings))(t)
 		defer l.Close()
 		if got := slices.Contains(l.Notes(), "the loss still depends on no parameter that trains; it is only logged"); got != idle || len(l.Notes()) > 0 != idle {
 			t.Errorf("notes %q", l.Notes())

@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // near compares float32 results.
@@ -140,10 +141,10 @@ func TestOptimizersGolden(t *testing.T) {
 			var choice struct{ O OptimizerChoice }
 			must.OK(t, config.Load("", []byte("o: {"+c.Settings+"}"), &choice))
 			tested[choice.O.Name] = true
-			w, b := singles(golden.Start["w"]), singles(golden.Start["b"])
+			w, b := numeric.Convert[float32](golden.Start["w"]), numeric.Convert[float32](golden.Start["b"])
 			o := choice.O.Value.New([]Parameter{{"w", w, []int{3, 4}}, {"b", b, []int{5}}})
 			for i, g := range golden.Gradients {
-				gw, gb := singles(g["w"]), singles(g["b"])
+				gw, gb := numeric.Convert[float32](g["w"]), numeric.Convert[float32](g["b"])
 				clip := 1.0
 				if i%3 == 1 { // gradients times their scale are equal
 					clip = 0.25
@@ -164,13 +165,6 @@ func TestOptimizersGolden(t *testing.T) {
 			t.Errorf("no trajectory tests %s", e.Name)
 		}
 	}
-}
-
-func singles(x []float64) (list []float32) {
-	for _, v := range x {
-		list = append(list, float32(v))
-	}
-	return list
 }
 
 // Weights stay finite if a gradient vanishes: the moments decay until the ratio of the norms overflows.

@@ -80,8 +80,7 @@ func TestPartDecay(t *testing.T) {
 	for _, name := range []string{"a", "ab", "b", "c"} {
 		list, gradients = append(list, Parameter{Name: name, Value: x[name]}), append(gradients, []float32{0.125})
 	}
-	o, err := s.newOptimizer(list)
-	must.OK(t, err)
+	o := must.Get(s.newOptimizer(list))(t)
 	near(t, "norm", o.Norm(gradients), 0.25)
 	o.Update(gradients, 1, 1)
 	for name, want := range map[string]float32{"a": 1 - 0.5*(0.125+0.25), "ab": 1 - 2*(0.125+0.25), "b": 1 - 2*0.125, "c": 1 - 0.125} {

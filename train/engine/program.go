@@ -110,18 +110,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 			p.changing = append(p.changing, part)
 		}
 	}
-	wanted := append(append(append(gorgonia.Nodes{}, p.losses...), p.nodes...), p.kept...)
-	kept := machine.Kept{Gradients: []gorgonia.Nodes{p.nodes}}
-	for _, r := range p.running {
-		kept.Values = append(kept.Values, r.Moments)
-	}
-	if p.queue != nil {
-		kept.Values = append(kept.Values, p.queue.Keys)
-	}
-	wanted = append(wanted, kept.Values...)
-	for _, n := range p.networks {
-		wanted, kept.Gradients = append(wanted, n.nodes...), append(kept.Gradients, n.nodes)
-	}
+	wanted, kept := p.wanted()
 	for _, a := range p.asked.Adversaries {
 		compiled, err := newAdversary(a, l)
 		if err != nil {
@@ -145,6 +134,22 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	p.gradients = make([][]float32, len(p.nodes))
 	p.values = make([]float64, len(p.losses)+len(p.adversaries)+len(p.changing))
 	return p, nil
+}
+
+// wanted returns the nodes that the machine computes, without the nodes of discriminators, and what it keeps.
+func (p *program) wanted() (nodes gorgonia.Nodes, kept machine.Kept) {
+	kept.Gradients = []gorgonia.Nodes{p.nodes}
+	for _, r := range p.running {
+		kept.Values = append(kept.Values, r.Moments)
+	}
+	if p.queue != nil {
+		kept.Values = append(kept.Values, p.queue.Keys)
+	}
+	nodes = slices.Concat(p.losses, p.nodes, p.kept, kept.Values)
+	for _, n := range p.networks {
+		nodes, kept.Gradients = append(nodes, n.nodes...), append(kept.Gradients, n.nodes)
+	}
+	return nodes, kept
 }
 
 // assemble builds the graph of an objective with its losses, for training or in evaluation mode, and finds its inputs.

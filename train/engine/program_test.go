@@ -14,19 +14,15 @@ import (
 
 // TestFill checks that a step's inputs are its batch's images and moves, and new noise.
 func TestFill(t *testing.T) {
-	m, err := models.NewLSBDVAE().New(benchData(1), 1)
-	must.OK(t, err)
+	m := must.Get(models.NewLSBDVAE().New(benchData(1), 1))(t)
 	var list []losses.Choice
 	for _, name := range []string{"kl", "reconstruction"} {
-		c, err := losses.Named(name)
-		must.OK(t, err)
+		c := must.Get(losses.Named(name))(t)
 		list = append(list, c)
 	}
 	supervised := models.Objective{Name: "supervised", Labelled: true}
-	d, err := (&drawn.Square{Size: 64, Side: 16, Step: 1}).Build(1)
-	must.OK(t, err)
-	p, err := (&plan{model: m, data: d, split: &supervision.Split{}, losses: list}).compile(supervised, 2, 2)
-	must.OK(t, err)
+	d := must.Get((&drawn.Square{Size: 64, Side: 16, Step: 1}).Build(1))(t)
+	p := must.Get((&plan{model: m, data: d, split: &supervision.Split{}, losses: list}).compile(supervised, 2, 2))(t)
 	images := make([]float32, len(p.images))
 	rng.New(1, "images").Normals(images)
 	batch := supervision.Batch{Labelled: true, Indices: []int{3, 4}, Transformations: []float32{0, 0, 0.5, 1.5}} // two factors
@@ -56,8 +52,7 @@ func TestPopulation(t *testing.T) {
 	const source = "dataset: {square: {size: 16, side: 4}}\nmodel: {vae: {latent: 2, encoder: {mlp: {hidden: [4]}}}}\nlosses: [{tc: {estimator: weighted}}]\ntrain: {batch: 10}\n"
 	task, settings := taskOf(t, source)
 	task.Split = &supervision.Split{Unlabelled: []int{3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23}}
-	l, err := New(task, settings)
-	must.OK(t, err)
+	l := must.Get(New(task, settings))(t)
 	defer l.Close()
 	if l.plan.population != 11 {
 		t.Errorf("%d images held in; the losses see a population of %d", 11, l.plan.population)

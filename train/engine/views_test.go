@@ -20,8 +20,7 @@ import (
 func TestViewsArrive(t *testing.T) {
 	task, settings := taskOf(t, viewed)
 	task.Model = twins{task.Model, task.Model.(models.Decoder)}
-	loop, err := New(task, settings)
-	must.OK(t, err)
+	loop := must.Get(New(task, settings))(t)
 	defer loop.Close()
 	must.OK(t, loop.feed.loader.StartEpoch())
 	for range 4 {

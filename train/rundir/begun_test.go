@@ -33,8 +33,7 @@ func TestBeginAfterKill(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := Create(dir)
-	must.OK(t, err)
+	r := must.Get(Create(dir))(t)
 	must.OK(t, errors.Join(r.Begin(func() error { return r.Write(CheckpointFile, Bytes([]byte("x"))) }), r.Close()))
 	wantNames(t, dir, ".lock", CheckpointFile)
 	if _, err := Create(dir); err == nil || !strings.Contains(err.Error(), "it contains "+CheckpointFile) {

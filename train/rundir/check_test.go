@@ -12,8 +12,7 @@ import (
 // Files written after the end of a run have hashes, even if a process is killed or fails between the record and the
 // file.
 func TestHashesOfLaterFiles(t *testing.T) {
-	r, err := Create(t.TempDir())
-	must.OK(t, err)
+	r := must.Get(Create(t.TempDir()))(t)
 	defer r.Close()
 	failure := errors.New("the disk is full")
 	write := func(name, text string) {
@@ -36,8 +35,7 @@ func TestHashesOfLaterFiles(t *testing.T) {
 	write(Config, "a: 1\n")
 	write(CodesFile, "one")
 	for step := range 2 {
-		log, err := r.ResumeLog(LogFile, int64(step))
-		must.OK(t, err)
+		log := must.Get(r.ResumeLog(LogFile, int64(step)))(t)
 		for i := range 2 { // remove the second line, and append others
 			must.OK(t, log.Append(map[string]int{"step": step + i + 1}))
 		}

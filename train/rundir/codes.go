@@ -14,11 +14,7 @@ import (
 // WriteCodes writes codes as a float32 .npy array, [n, d].
 func WriteCodes(m matrix.Matrix) func(io.Writer) error {
 	return func(w io.Writer) error {
-		narrow := make([]float32, len(m.Data))
-		for i, v := range m.Data {
-			narrow[i] = float32(v)
-		}
-		return npy.Write(w, []int{m.Rows, m.Cols}, narrow)
+		return npy.Write(w, []int{m.Rows, m.Cols}, numeric.Convert[float32](m.Data))
 	}
 }
 
@@ -33,11 +29,7 @@ func FactorFiles(d datasets.Dataset) map[string]func(io.Writer) error {
 		if datasets.Missing(d) != nil {
 			return npy.Write(w, shape, withNaN(levels))
 		}
-		wide := make([]int64, len(levels))
-		for i, v := range levels {
-			wide[i] = int64(v)
-		}
-		return npy.Write(w, shape, wide)
+		return npy.Write(w, shape, numeric.Convert[int64](levels))
 	}
 	h, ok := d.(datasets.Hierarchical)
 	if !ok {

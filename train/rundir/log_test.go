@@ -19,8 +19,7 @@ type line struct {
 
 func TestLog(t *testing.T) {
 	r := newRun(t)
-	l, err := r.ResumeLog("log.jsonl", 0)
-	must.OK(t, err)
+	l := must.Get(r.ResumeLog("log.jsonl", 0))(t)
 	for i := range 3 {
 		must.OK(t, l.Append(line{i, 0.5}))
 	}
@@ -63,14 +62,12 @@ func TestResumeLog(t *testing.T) {
 		{"null", `{"step":null}` + "\n", 3, `{"step":null}` + "\n"},
 	} {
 		must.Write(t, r.Path("log.jsonl"), test.before)
-		l, err := r.ResumeLog("log.jsonl", test.step)
-		must.OK(t, err)
+		l := must.Get(r.ResumeLog("log.jsonl", test.step))(t)
 		must.OK(t, errors.Join(l.Append(line{9, 1}), l.Close()))
 		t.Log(test.name)
 		wantFile(t, r.Path("log.jsonl"), test.want+`{"step":9,"loss":1}`+"\n")
 	}
-	l, err := r.ResumeLog("new/log.jsonl", 3)
-	must.OK(t, err)
+	l := must.Get(r.ResumeLog("new/log.jsonl", 3))(t)
 	must.OK(t, errors.Join(l.Append(line{1, 1}), l.Close()))
 	wantNames(t, r.Dir(), ".lock", Config, "log.jsonl", "new")
 }

@@ -81,8 +81,7 @@ func TestMoved(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "run")
-			r, err := Create(dir)
-			must.OK(t, err)
+			r := must.Get(Create(dir))(t)
 			defer r.Close()
 			must.OK(t, errors.Join(r.Present(), r.Write("a", text("1")), leave(dir)))
 			_, resumed := r.ResumeLog("log.jsonl", 0)

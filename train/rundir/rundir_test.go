@@ -28,8 +28,7 @@ func text(s string) func(io.Writer) error {
 // newRun makes a run with a config.
 func newRun(t *testing.T) *Run {
 	t.Helper()
-	r, err := Create(filepath.Join(t.TempDir(), "runs", "a"))
-	must.OK(t, err)
+	r := must.Get(Create(filepath.Join(t.TempDir(), "runs", "a")))(t)
 	t.Cleanup(func() { r.Close() })
 	must.OK(t, r.Write(Config, text("name: a\n")))
 	return r
@@ -45,8 +44,7 @@ func wantFile(t *testing.T, path, want string) {
 func wantNames(t *testing.T, dir string, want ...string) {
 	t.Helper()
 	var got []string
-	entries, err := os.ReadDir(dir)
-	must.OK(t, err)
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		got = append(got, e.Name())
 	}
@@ -68,8 +66,7 @@ func TestLife(t *testing.T) {
 	if _, err := Open(dir); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprintf("%s: another process holds the run (process %d)", dir, os.Getpid())) {
 		t.Errorf("Open twice: %v", err)
 	}
-	view, err := View(dir)
-	must.OK(t, err)
+	view := must.Get(View(dir))(t)
 	if got, err := view.Read(Config); err != nil || string(got) != "name: a\n" {
 		t.Errorf("view: %q, %v", got, err)
 	}
@@ -80,8 +77,7 @@ func TestLife(t *testing.T) {
 	if err := r.Write("x", text("")); err == nil {
 		t.Error("written after Close")
 	}
-	again, err := Open(dir)
-	must.OK(t, err)
+	again := must.Get(Open(dir))(t)
 	if err := errors.Join(again.Write("x", text("y")), again.Close()); err != nil {
 		t.Error(err)
 	}
@@ -120,8 +116,7 @@ func TestCreateAfterKill(t *testing.T) {
 	for _, name := range []string{lockName, ".config.yaml" + disk.TemporarySuffix} {
 		must.Write(t, filepath.Join(dir, name), "x")
 	}
-	r, err := Create(dir)
-	must.OK(t, err)
+	r := must.Get(Create(dir))(t)
 	defer r.Close()
 	wantNames(t, dir, ".lock")
 }
@@ -219,8 +214,7 @@ func TestOpenCleans(t *testing.T) {
 	for _, name := range []string{".state.json" + disk.TemporarySuffix, "figures/.b" + disk.TemporarySuffix} {
 		must.Write(t, r.Path(name), "half")
 	}
-	again, err := Open(r.Dir())
-	must.OK(t, err)
+	again := must.Get(Open(r.Dir()))(t)
 	defer again.Close()
 	wantNames(t, r.Dir(), ".lock", Config, "figures")
 	wantNames(t, r.Path("figures"), "a")
@@ -265,8 +259,7 @@ func TestKilled(t *testing.T) {
 		if err := holder.Wait(); err == nil {
 			t.Error("the other process was not killed")
 		}
-		again, err := Open(r.Dir())
-		must.OK(t, err)
+		again := must.Get(Open(r.Dir()))(t)
 		state, err := again.Read("state.json")
 		if err != nil || len(state) != 9000 && string(state) != "first" {
 			t.Errorf("%d bytes, %v", len(state), err)
@@ -286,8 +279,7 @@ func TestRemove(t *testing.T) {
 	if err := r.Remove("../a"); err == nil {
 		t.Error("a file outside was removed")
 	}
-	view, err := View(r.Dir())
-	must.OK(t, err)
+	view := must.Get(View(r.Dir()))(t)
 	if err := view.Remove(Config); err == nil || !r.Has(Config) {
 		t.Errorf("removed through a view: %v", err)
 	}
@@ -296,8 +288,7 @@ func TestRemove(t *testing.T) {
 // One caller at a time locks a folder, and a waiting caller is next.
 func TestLock(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	unlock, err := Lock(t.Context(), dir)
-	must.OK(t, err)
+	unlock := must.Get(Lock(t.Context(), dir))(t)
 	short, cancel := context.WithTimeout(t.Context(), 60*time.Millisecond)
 	defer cancel()
 	if _, err := Lock(short, dir); !errors.Is(err, ErrLocked) || !errors.Is(err, context.DeadlineExceeded) {
@@ -308,8 +299,7 @@ func TestLock(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	again, err := Lock(t.Context(), dir)
-	must.OK(t, err)
+	again := must.Get(Lock(t.Context(), dir))(t)
 	if err := again(); err != nil {
 		t.Error(err)
 	}

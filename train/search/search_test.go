@@ -325,8 +325,7 @@ func TestPromotions(t *testing.T) {
 
 func TestSpace(t *testing.T) {
 	const text = "a.b: {log: [1e-4, 0.1]}\nc: {choice: [[1, 2], {x: y}, z]}\nd: {integer: [-3, 4]}\n"
-	n, err := config.Parse("s.yaml", []byte(text))
-	must.OK(t, err)
+	n := must.Get(config.Parse("s.yaml", []byte(text)))(t)
 	var s Space
 	must.OK(t, n.Decode(&s))
 	if len(s) != 3 || s[0].String() != "a.b: {log: [0.0001, 0.1]}" || s[1].String() != "c: {choice: [[1, 2], {x: y}, z]}" || s[2].Low != -3 {

@@ -16,8 +16,7 @@ func TestDocs(t *testing.T) {
 	if found == nil {
 		t.Fatal("there is no example")
 	}
-	p, err := Load("pairs.yaml", found[1])
-	must.OK(t, err)
+	p := must.Get(Load("pairs.yaml", found[1]))(t)
 	runs, err := p.Runs()
 	if err != nil || len(runs) != 36 {
 		t.Fatalf("%d runs, %v", len(runs), err)

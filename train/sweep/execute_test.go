@@ -35,8 +35,7 @@ func counting(count *atomic.Int64) Starter {
 // metricsOf returns the metrics files in a folder of runs, by run.
 func metricsOf(t testing.TB, dir string) map[string]string {
 	t.Helper()
-	entries, err := Scan(dir)
-	must.OK(t, err)
+	entries := must.Get(Scan(dir))(t)
 	files := map[string]string{}
 	for _, e := range entries {
 		if text, err := os.ReadFile(filepath.Join(e.Dir, rundir.MetricsFile)); err == nil {
@@ -86,9 +85,7 @@ func TestOrderOfTask(t *testing.T) {
 		order = append(order, slices.IndexFunc(planned, func(r Run) bool { return r.Name == filepath.Base(dir) }))
 		return errors.New("no training in this test")
 	}
-	if _, err := Execute(context.Background(), t.TempDir(), planned, Options{Jobs: 1, Start: start, Index: 2, Of: 3}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Execute(context.Background(), t.TempDir(), planned, Options{Jobs: 1, Start: start, Index: 2, Of: 3}))(t)
 	if want := []int{2, 5, 3, 4, 0, 1}; !slices.Equal(order, want) {
 		t.Errorf("order %v, want %v", order, want)
 	}
@@ -175,9 +172,7 @@ set: {supervision: {pairs: {count: 4}}, model: {lsbd-vae: {encoder: {mlp: {hidde
 func TestDamage(t *testing.T) {
 	long.NotShort(t)
 	planned, clean := runsOf(t, four), t.TempDir()
-	if _, err := Execute(context.Background(), clean, planned, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Execute(context.Background(), clean, planned, Options{}))(t)
 	want := metricsOf(t, clean)
 	type damage struct {
 		file, text string

@@ -126,8 +126,7 @@ func TestHistory(t *testing.T) {
 			var said strings.Builder
 			runs := runsOf(t, x.plan)
 			for again := range 2 {
-				outcomes, err := Execute(context.Background(), dir, runs, Options{Log: plain.Logger(&said)})
-				must.OK(t, err)
+				outcomes := must.Get(Execute(context.Background(), dir, runs, Options{Log: plain.Logger(&said)}))(t)
 				o := outcomes[0]
 				if own := filepath.Base(o.Dir) == "old"; own != x.own || o.State != Finished || o.Before != (x.own || again == 1) || o.Entry.Hash != o.Run.Hash || o.Other != "" {
 					t.Errorf("%s: %s, before %v: %v %q", o.Dir, o.State, o.Before, o.Problem, o.Other)
@@ -136,9 +135,7 @@ func TestHistory(t *testing.T) {
 			if told := strings.Contains(said.String(), "it is not the run "); told == x.own {
 				t.Errorf("it says %q", said.String())
 			}
-			if _, err := Execute(context.Background(), direct, runs, Options{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(Execute(context.Background(), direct, runs, Options{}))(t)
 			for _, want := range metricsOf(t, direct) {
 				for name, got := range metricsOf(t, dir) {
 					if mine := (name == "old") == x.own; mine && got != want {

@@ -212,10 +212,8 @@ func TestCrash(t *testing.T) {
 
 // A stopped sweep lets its runs save, and reports this.
 func TestStopped(t *testing.T) {
-	p, err := Open(plan(t, fiveSeeds))
-	must.OK(t, err)
-	planned, err := p.Runs()
-	must.OK(t, err)
+	p := must.Get(Open(plan(t, fiveSeeds)))(t)
+	planned := must.Get(p.Runs())(t)
 	t.Setenv(helperEnv, "worker")
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -236,10 +234,8 @@ func TestStopped(t *testing.T) {
 
 // A process saves its run and ends if its parent has died. If another process holds the run, it reports this.
 func TestWork(t *testing.T) {
-	p, err := Open(plan(t, fiveSeeds))
-	must.OK(t, err)
-	planned, err := p.Runs()
-	must.OK(t, err)
+	p := must.Get(Open(plan(t, fiveSeeds)))(t)
+	planned := must.Get(p.Runs())(t)
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -250,15 +246,12 @@ func TestWork(t *testing.T) {
 	nothing := func(context.Context, string, int, func(int, int)) error {
 		return errors.New("only the folder is wanted")
 	}
-	if _, err := Execute(context.Background(), dir, planned[:1], Options{Start: nothing, Retry: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Execute(context.Background(), dir, planned[:1], Options{Start: nothing, Retry: true}))(t)
 	var out bytes.Buffer
 	if err := Work(context.Background(), path, 1, strings.NewReader(""), &out, nil); err != nil || !strings.HasSuffix(out.String(), `{"end":"stopped"}`+"\n") {
 		t.Errorf("the starter has died: %v, %s", err, out.String())
 	}
-	held, err := rundir.Open(path)
-	must.OK(t, err)
+	held := must.Get(rundir.Open(path))(t)
 	defer held.Close()
 	t.Setenv(helperEnv, "worker")
 	if err := Processes(os.Args[0])(context.Background(), path, 1, func(int, int) {}); !errors.Is(err, rundir.ErrLocked) {
@@ -274,10 +267,8 @@ func TestWork(t *testing.T) {
 
 // A process rehearses a run. An invalid response and a crash are errors.
 func TestRehearseProcesses(t *testing.T) {
-	p, err := Open(plan(t, fiveSeeds))
-	must.OK(t, err)
-	planned, err := p.Runs()
-	must.OK(t, err)
+	p := must.Get(Open(plan(t, fiveSeeds)))(t)
+	planned := must.Get(p.Runs())(t)
 	t.Setenv(helperEnv, "rehearse")
 	rehearse := RehearseProcesses(os.Args[0])
 	for _, alone := range []bool{false, true} {

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/content"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -24,11 +24,9 @@ type Reader struct {
 
 // knownConfig is the common part of configs that differ only in name and seed.
 type knownConfig struct {
-	config        train.Config
-	before, after []byte // Identity of the config, before and after the seed
-
-	settings    func() ([]Setting, error)
-	hasIdentity bool
+	config   train.Config
+	identity func(seed uint64) []byte // nil: the config has a start, which often depends on the seed
+	settings func() ([]Setting, error)
 }
 
 // Read reads the folder of a run.
@@ -89,26 +87,28 @@ func (r *Reader) decode(e *Entry, text []byte) error {
 	if ok {
 		if found, there := r.known.Load(key); there {
 			e.known = found.(*knownConfig)
-			if e.known.hasIdentity {
-				e.Config = e.known.config
-				e.Config.Name, e.Config.Seed = own.Name, own.Seed
-				e.Hash = e.known.hash(own.Seed)
-				return nil
-			}
+			e.Config = e.known.config
+			e.Config.Name, e.Config.Seed = own.Name, own.Seed
+			e.Hash = rundir.FileHash(e.known.identity(own.Seed))
+			return nil
 		}
 	}
 	c, err := train.LoadRun(e.Dir, text)
+	e.Config = c
 	if err != nil {
-		e.Config = c
 		return err
 	}
 	identity, err := c.Identity()
 	if err != nil {
 		return err
 	}
-	e.Config, e.Hash = c, rundir.FileHash(identity)
-	e.known = newKnownConfig(c, identity)
-	if ok && e.known.hasIdentity {
+	c = c.WithoutSource()
+	e.Hash = rundir.FileHash(identity)
+	e.known = &knownConfig{config: c, settings: sync.OnceValues(func() ([]Setting, error) { return settingsOf(c) })}
+	if c.Init == nil {
+		e.known.identity = content.Reseed(identity, c.Seed)
+	}
+	if ok && e.known.identity != nil {
 		r.known.Store(key, e.known)
 	}
 	return nil
@@ -145,23 +145,6 @@ func splitConfig(text []byte) (key [sha256.Size]byte, own ownLines, ok bool) {
 		return key, own, false
 	}
 	return sha256.Sum256(kept.Bytes()), own, true
-}
-
-// newKnownConfig returns the part that a config shares with configs of other names and seeds.
-func newKnownConfig(c train.Config, identity []byte) *knownConfig {
-	k := &knownConfig{config: c.WithoutSource()}
-	if c.Init == nil { // a start often depends on the seed
-		k.before, k.after, k.hasIdentity = bytes.Cut(identity, fmt.Appendf(nil, "\nseed: %d\n", c.Seed))
-	}
-	k.settings = sync.OnceValues(func() ([]Setting, error) { return settingsOf(k.config) })
-	return k
-}
-
-func (k *knownConfig) hash(seed uint64) string {
-	text := make([]byte, 0, len(k.before)+len(k.after)+32)
-	text = append(append(text, k.before...), "\nseed: "...)
-	text = append(strconv.AppendUint(text, seed, 10), '\n')
-	return rundir.FileHash(append(text, k.after...))
 }
 
 // Settings lists an entry's settings by key path, without name and seed, in the order of the config. Entries of a

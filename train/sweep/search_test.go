@@ -22,18 +22,13 @@ import (
 // searchOf opens a search with the base tiny.
 func searchOf(t testing.TB, text string) *Search {
 	t.Helper()
-	p, err := load(t, text)
-	must.OK(t, err)
-	s, err := p.NewSearch()
-	must.OK(t, err)
-	return s
+	p := must.Get(load(t, text))(t)
+	return must.Get(p.NewSearch())(t)
 }
 
 func execute(t testing.TB, s *Search, dir string, jobs int) *Trials {
 	t.Helper()
-	found, err := s.Execute(t.Context(), dir, Options{Jobs: jobs})
-	must.OK(t, err)
-	return found
+	return must.Get(s.Execute(t.Context(), dir, Options{Jobs: jobs}))(t)
 }
 
 // settingsOf lists the settings of trials.
@@ -95,8 +90,7 @@ func TestSearch(t *testing.T) {
 	}
 	// Command repeats the same run.
 	command := searchOf(t, randomSearch).Command(best)
-	c, err := train.Load("tiny.yaml", []byte(tiny), command[3:]...)
-	must.OK(t, err)
+	c := must.Get(train.Load("tiny.yaml", []byte(tiny), command[3:]...))(t)
 	if hash, err := c.Hash(); err != nil || hash != best.ConfigHash {
 		t.Errorf("%q makes another run: %v", command, err)
 	}
@@ -143,8 +137,7 @@ func TestSearchTPE(t *testing.T) {
 		t.Errorf("%q\n%q", settingsOf(got), settingsOf(want))
 	}
 	random := searchOf(t, strings.Replace(strings.Replace(tpeSearch, "tpe", "random", 1), "startup: 3", "seed: 0", 1))
-	none, err := random.Trials(t.Context(), filepath.Join(dir, "none"))
-	must.OK(t, err)
+	none := must.Get(random.Trials(t.Context(), filepath.Join(dir, "none")))(t)
 	drawn := random.Preview(none, 6)
 	for i, s := range settingsOf(want) {
 		if (s == drawn[i].String()) != (i < 3) {
@@ -181,11 +174,8 @@ func TestSearchASHA(t *testing.T) {
 			t.Fatalf("%d jobs: %v", jobs, ends)
 		}
 		whole := t.TempDir()
-		c, err := train.Load("tiny.yaml", []byte(tiny), searchOf(t, ashaSearch).Command(best)[3:]...)
-		must.OK(t, err)
-		if _, err := train.Run(t.Context(), c, train.Options{Dir: filepath.Join(whole, "run")}); err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(train.Load("tiny.yaml", []byte(tiny), searchOf(t, ashaSearch).Command(best)[3:]...))(t)
+		must.Get(train.Run(t.Context(), c, train.Options{Dir: filepath.Join(whole, "run")}))(t)
 		for _, name := range []string{rundir.MetricsFile, rundir.CodesFile} {
 			got, err1 := os.ReadFile(filepath.Join(best.Dir, name))
 			want, err2 := os.ReadFile(filepath.Join(whole, "run", name))
@@ -293,8 +283,7 @@ func TestSearchMistakes(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", c.text, err, c.want)
 		}
 	}
-	p, err := load(t, randomSearch)
-	must.OK(t, err)
+	p := must.Get(load(t, randomSearch))(t)
 	if _, err := p.Runs(); err == nil {
 		t.Error("a search has runs")
 	}
@@ -313,11 +302,8 @@ search:
     space: {train.optimizer.adam.lr: {log: [1e-5, 0.1]}, losses.2.lsbd.weight: {log: [0.1, 1000]}}
 `
 	open := func(method, set string) *Search {
-		p, err := Load("plan.yaml", []byte(strings.NewReplacer("METHOD", method, "EPOCHS", set).Replace(plan)))
-		must.OK(t, err)
-		s, err := p.NewSearch()
-		must.OK(t, err)
-		return s
+		p := must.Get(Load("plan.yaml", []byte(strings.NewReplacer("METHOD", method, "EPOCHS", set).Replace(plan))))(t)
+		return must.Get(p.NewSearch())(t)
 	}
 	asha := execute(t, open("asha:\n    min: 4\n    max: 60", "train.checkpoint: 60"), t.TempDir(), 1)
 	all := execute(t, open("random:", "train.epochs: 60"), t.TempDir(), 1)

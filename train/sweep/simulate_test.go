@@ -11,8 +11,7 @@ import (
 // machines parses a list. Only runs take time on these machines.
 func machines(t *testing.T, text string) *Machines {
 	t.Helper()
-	m, err := ParseMachines(text + ",start=0,spread=0,latency=0,folder=0,run=0")
-	must.OK(t, err)
+	m := must.Get(ParseMachines(text + ",start=0,spread=0,latency=0,folder=0,run=0"))(t)
 	m.Array = 1e9
 	return m
 }
@@ -77,8 +76,7 @@ func TestSimulateLimits(t *testing.T) {
 		"nodes=64,cores=64,array=5000,ops=1e8":             "the number of cores",
 		"nodes=1,cores=2,start=0.5,spread=0,latency=0":     "the number of cores",
 	} {
-		m, err := ParseMachines(text)
-		must.OK(t, err)
+		m := must.Get(ParseMachines(text))(t)
 		s, err := m.Simulate(equalRuns(20000, 60))
 		if err != nil || s.Limit(m) != want {
 			t.Errorf("%s: %q, %v; want %q (%+v)", text, s.Limit(m), err, want, s)

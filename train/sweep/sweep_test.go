@@ -39,11 +39,8 @@ func load(t testing.TB, text string) (*Plan, error) {
 
 func runsOf(t testing.TB, text string) []Run {
 	t.Helper()
-	p, err := load(t, text)
-	must.OK(t, err)
-	runs, err := p.Runs()
-	must.OK(t, err)
-	return runs
+	p := must.Get(load(t, text))(t)
+	return must.Get(p.Runs())(t)
 }
 
 func TestRuns(t *testing.T) {
@@ -98,8 +95,7 @@ func TestBaseOfBase(t *testing.T) {
 	must.WriteAll(t, dir, map[string]string{"tiny.yaml": tiny, "wide.yaml": "base: tiny.yaml\nname: wide\nset: {losses.1.kl.weight: 3}\n"})
 	p, err := Load(filepath.Join(dir, "plan.yaml"), []byte("base: wide.yaml\nset: {losses.0.reconstruction.weight: 2}\nseeds: [5]\n"))
 	must.OK(t, err)
-	runs, err := p.Runs()
-	must.OK(t, err)
+	runs := must.Get(p.Runs())(t)
 	want, err := train.Load("tiny.yaml", []byte(tiny), "name=wide", "losses.1.kl.weight=3", "losses.0.reconstruction.weight=2", "seed=5")
 	must.OK(t, err)
 	hash, err := want.Hash()
@@ -136,8 +132,7 @@ func TestMistakes(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", test.plan, err, test.want)
 		}
 	}
-	p, err := Load("x.yaml", []byte("base: lsbd-vae/squar"))
-	must.OK(t, err)
+	p := must.Get(Load("x.yaml", []byte("base: lsbd-vae/squar")))(t)
 	if _, err := p.Runs(); err == nil || !strings.Contains(err.Error(), `x.yaml:1:1: base: there is neither a file nor an experiment "lsbd-vae/squar"; did you mean "lsbd-vae/square"?`) {
 		t.Error(err)
 	}
@@ -170,17 +165,12 @@ func FuzzLoad(f *testing.F) {
 func TestHash(t *testing.T) {
 	hash := func(text string, overrides ...string) string {
 		t.Helper()
-		c, err := train.Load("x.yaml", []byte(text), overrides...)
-		must.OK(t, err)
-		h, err := c.Hash()
-		must.OK(t, err)
-		return h
+		c := must.Get(train.Load("x.yaml", []byte(text), overrides...))(t)
+		return must.Get(c.Hash())(t)
 	}
 	want := hash(tiny)
-	c, err := train.Load("x.yaml", []byte(tiny))
-	must.OK(t, err)
-	resolved, err := c.Encode()
-	must.OK(t, err)
+	c := must.Get(train.Load("x.yaml", []byte(tiny)))(t)
+	resolved := must.Get(c.Encode())(t)
 	older := strings.Replace(string(resolved), "  warmup: 0.0\n", "", 1) // a key that did not exist when the run was made
 	if older == string(resolved) {
 		t.Fatal("nothing was left out")
@@ -286,9 +276,7 @@ var rehearseHere Rehearser = func() Rehearser {
 // Without a rehearser, times come from finished runs of equal cost or from elsewhere, or are unknown.
 func TestForecastsReadOnly(t *testing.T) {
 	runs, dir := runsOf(t, "list: [{name: a}, {name: b, train.epochs: 3}, {name: c, train.epochs: 4}, {name: d, train.optimizer.adam.lr: 0.5}]\n"), t.TempDir()
-	if _, err := Execute(t.Context(), dir, runs[:1], Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Execute(t.Context(), dir, runs[:1], Options{}))(t)
 	times := func(r Run) (time.Duration, bool) { return 7 * time.Minute, r.Name == "b" }
 	list, err := Forecasts(t.Context(), dir, runs, Forecasting{Times: times})
 	if err != nil || len(list) != 4 {
@@ -301,11 +289,8 @@ func TestForecastsReadOnly(t *testing.T) {
 
 func TestForecasts(t *testing.T) {
 	runs, dir := runsOf(t, four), t.TempDir()
-	if _, err := Execute(context.Background(), dir, runs[:1], Options{}); err != nil {
-		t.Fatal(err)
-	}
-	before, err := Folders(dir)
-	must.OK(t, err)
+	must.Get(Execute(context.Background(), dir, runs[:1], Options{}))(t)
+	before := must.Get(Folders(dir))(t)
 	list, err := Forecasts(context.Background(), dir, runs, Forecasting{Jobs: 2, Rehearse: rehearseHere})
 	if err != nil || len(list) != 4 {
 		t.Fatal(err)
@@ -372,8 +357,7 @@ func TestForecastsWeights(t *testing.T) {
 // Progress follows the runs that have not ended, also if several end between two looks.
 func TestProgressLook(t *testing.T) {
 	dir, runs := t.TempDir(), runsOf(t, "seeds: [1, 2, 3, 4]")
-	p, err := Prepare(t.Context(), dir, runs, false, nil)
-	must.OK(t, err)
+	p := must.Get(Prepare(t.Context(), dir, runs, false, nil))(t)
 	mark := p.Mark()
 	for n, ends := range [][]int{nil, {1}, {0, 3}, {2}} {
 		for _, i := range ends {

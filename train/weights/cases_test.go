@@ -240,10 +240,8 @@ func (c *testCase) encode(t *testing.T, n int) []float32 {
 	t.Helper()
 	d := c.source.Data
 	g := nn.NewGraph(c.source.Model.Params())
-	in, err := g.Input("images", n, d.Height, d.Width, d.Channels)
-	must.OK(t, err)
-	out, err := c.source.Model.Encode(g, in)
-	must.OK(t, err)
+	in := must.Get(g.Input("images", n, d.Height, d.Width, d.Channels))(t)
+	out := must.Get(c.source.Model.Encode(g, in))(t)
 	images := c.images(n)
 	if c.source.Views != nil {
 		c.source.Views.Plain(images, d.Height, d.Width, d.Channels)
@@ -255,10 +253,8 @@ func (c *testCase) encode(t *testing.T, n int) []float32 {
 func (c *testCase) decode(t *testing.T, codes []float32, n int) []float32 {
 	t.Helper()
 	g := nn.NewGraph(c.source.Model.Params())
-	in, err := g.Input("codes", n, len(codes)/n)
-	must.OK(t, err)
-	out, err := c.source.Model.(models.Decoder).Decode(g, in)
-	must.OK(t, err)
+	in := must.Get(g.Input("codes", n, len(codes)/n))(t)
+	out := must.Get(c.source.Model.(models.Decoder).Decode(g, in))(t)
 	images := run(t, in, out, codes)
 	kernel.Sigmoid(images, images)
 	return images
@@ -266,8 +262,7 @@ func (c *testCase) decode(t *testing.T, codes []float32, n int) []float32 {
 
 func run(t *testing.T, in, out *gorgonia.Node, values []float32) []float32 {
 	t.Helper()
-	m, err := machine.New(out.Graph(), out)
-	must.OK(t, err)
+	m := must.Get(machine.New(out.Graph(), out))(t)
 	copy(nn.Data(in), values)
 	must.OK(t, m.RunAll())
 	return slices.Clone(m.Value(out).Data().([]float32))

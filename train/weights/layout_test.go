@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/safetensors"
 	"github.com/unravel-ml/unravel/train/weights"
 )
@@ -124,13 +125,13 @@ func TestPyTorchLayout(t *testing.T) {
 		pixels, _ := channelsFirst(c.decode(t, codes, n), []int{n, 32, 32, 3})
 		var gotCodes, gotPixels []float32
 		for i := range n {
-			z := p.encode(doubles(images[i*len(images)/n:(i+1)*len(images)/n]), strings.Contains(more, "norm"))
-			gotCodes = append(gotCodes, singles(z)...)
-			y := p.decode(doubles(codes[i*len(codes)/n:(i+1)*len(codes)/n]), strings.Contains(more, "decoder: mlp"))
+			z := p.encode(numeric.Convert[float64](images[i*len(images)/n:(i+1)*len(images)/n]), strings.Contains(more, "norm"))
+			gotCodes = append(gotCodes, numeric.Convert[float32](z)...)
+			y := p.decode(numeric.Convert[float64](codes[i*len(codes)/n:(i+1)*len(codes)/n]), strings.Contains(more, "decoder: mlp"))
 			for k, v := range y {
 				y[k] = 1 / (1 + math.Exp(-v))
 			}
-			gotPixels = append(gotPixels, singles(y)...)
+			gotPixels = append(gotPixels, numeric.Convert[float32](y)...)
 		}
 		for what, d := range map[string]float64{"codes": difference(gotCodes, codes), "pixels": difference(gotPixels, pixels)} {
 			if !(d <= 1e-5) {
@@ -166,26 +167,10 @@ func (p torch) decode(z []float64, mlp bool) []float64 {
 	return p.convTranspose("decoder.conv4", x, 16)
 }
 
-func doubles(x []float32) (y []float64) {
-	for _, v := range x {
-		y = append(y, float64(v))
-	}
-	return y
-}
-
-func singles(x []float64) (y []float32) {
-	for _, v := range x {
-		y = append(y, float32(v))
-	}
-	return y
-}
-
 // file exports a case as safetensors.
 func (c *testCase) file(t *testing.T, p weights.Part, l weights.Layout) *safetensors.File {
 	t.Helper()
-	f, err := safetensors.Decode(c.safetensors(t, p, l))
-	must.OK(t, err)
-	return f
+	return must.Get(safetensors.Decode(c.safetensors(t, p, l)))(t)
 }
 
 func (c *testCase) safetensors(t *testing.T, p weights.Part, l weights.Layout) []byte {
@@ -211,8 +196,7 @@ func TestRoundTrip(t *testing.T) {
 				want[name] = slices.Clone(params.Get(name).Float32s())
 				clear(params.Get(name).Float32s())
 			}
-			f, err := weights.Open(path)
-			must.OK(t, err)
+			f := must.Get(weights.Open(path))(t)
 			loaded, err := c.source.Load(f, weights.LoadOptions{})
 			if err != nil {
 				t.Errorf("%s: layout %s: %v", c.name, l, err)
@@ -267,9 +251,7 @@ func TestOpenONNX(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "encoder.onnx")
 	c := cases()[0].build(t)
 	var b bytes.Buffer
-	if _, err := c.source.WriteONNX(&b, weights.Encoder, weights.Native); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.source.WriteONNX(&b, weights.Encoder, weights.Native))(t)
 	must.Write(t, path, b.Bytes())
 	if _, err := weights.Open(path); err == nil || !strings.Contains(err.Error(), "want its weights as safetensors") {
 		t.Errorf("error %v", err)

@@ -65,8 +65,7 @@ func runONNX(t *testing.T, node string, list []exported) []float64 {
 		must.Write(t, j.Input, bytesOf(e.in))
 		jobs = append(jobs, j)
 	}
-	text, err := json.Marshal(jobs)
-	must.OK(t, err)
+	text := must.Get(json.Marshal(jobs))(t)
 	must.Write(t, filepath.Join(dir, "jobs.json"), text)
 	command := exec.Command(node, "check.mjs", filepath.Join(dir, "jobs.json"))
 	command.Dir = runtimeFolder

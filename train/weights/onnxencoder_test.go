@@ -58,8 +58,7 @@ func TestONNXEncoder(t *testing.T) {
 				Inputs: []onnx.Value{{Name: "x", Shape: c.shape}}, Outputs: []onnx.Value{{Name: "y", Shape: []int{n, n}}}}})
 			must.OK(t, err)
 			path := must.Write(t, filepath.Join(t.TempDir(), "e.onnx"), file)
-			e, err := weights.ReadONNX(path, weights.ONNXOptions{Mean: c.mean, Std: c.std})
-			must.OK(t, err)
+			e := must.Get(weights.ReadONNX(path, weights.ONNXOptions{Mean: c.mean, Std: c.std}))(t)
 			d := counted{images: 150, channels: c.channels}
 			var done []int
 			codes, err := e.Encode(t.Context(), d, func(n int) { done = append(done, n) })

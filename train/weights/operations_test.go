@@ -22,8 +22,7 @@ func TestProducts(t *testing.T) {
 			5*8 + 8*16*16 + 16*5*16*16 + 5*3*64},
 	} {
 		c := newCase(t, "ae", x.more, x.h, x.w, x.c)
-		o, err := c.source.Operations(x.part)
-		must.OK(t, err)
+		o := must.Get(c.source.Operations(x.part))(t)
 		if o.Products != x.want {
 			t.Errorf("%s: %d products, want %d", x.more, o.Products, x.want)
 		}

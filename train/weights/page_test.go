@@ -113,8 +113,7 @@ func computed(t *testing.T, page *browser.Page, c *testCase, p weights.Part, in 
 			d.Constants[i].Values = web.Floats(w.Floats, append([]int{}, w.Shape...)...)
 		}
 	}
-	text, err := json.Marshal([]any{d, web.Floats(in, n, len(in)/n)})
-	must.OK(t, err)
+	text := must.Get(json.Marshal([]any{d, web.Floats(in, n, len(in)/n)}))(t)
 	var out []float32
 	page.Eval(fmt.Sprintf(`(() => {
 		const [network, rows] = %s, x = Unravel.array(rows), [n, width] = x.shape, d = Unravel.decoder(network), out = [];

@@ -20,8 +20,7 @@ func smallSource(t *testing.T) (s weights.Source, tensors []weights.Tensor) {
 	settings := models.NewEncoder()
 	settings.Encoder, settings.Latent = nn.EncoderChoice{Name: "mlp", Value: mlp}, 2
 	data := models.Data{Height: 2, Width: 2, Channels: 1}
-	model, err := settings.New(data, 1)
-	must.OK(t, err)
+	model := must.Get(settings.New(data, 1))(t)
 	for _, name := range model.Params().Names() {
 		p := model.Params().Get(name)
 		x := weights.Tensor{Name: name, Shape: slices.Clone(p.Shape()), Data: make([]float32, p.DataSize())}
@@ -132,9 +131,7 @@ func TestDigest(t *testing.T) {
 		t.Helper()
 		_, list := smallSource(t)
 		change(list)
-		d, err := weights.NewFile("file", list).Digest(o)
-		must.OK(t, err)
-		return d
+		return must.Get(weights.NewFile("file", list).Digest(o))(t)
 	}
 	same := func([]weights.Tensor) {}
 	only := weights.LoadOptions{Only: []string{"encoder/*/*"}}

@@ -159,8 +159,7 @@ func ownCase(t *testing.T, name string, encode func(g *nn.Graph, x *gorgonia.Nod
 	t.Helper()
 	m := &own{params: nn.NewParams(1), encode: encode}
 	g := nn.NewGraph(m.params)
-	in, err := g.Input("images", 2, 8, 8, 3)
-	must.OK(t, err)
+	in := must.Get(g.Input("images", 2, 8, 8, 3))(t)
 	out, err := encode(g, in)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)

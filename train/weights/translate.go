@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/augment"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/onnx"
 )
 
@@ -258,12 +259,9 @@ func (t *translator) scalar(v float64) string {
 }
 
 func (t *translator) ints(values ...int) string {
-	list := make([]int64, len(values))
-	for i, v := range values {
-		list[i] = int64(v)
-	}
 	name := t.unique(path.Join(t.layer, "indices"))
-	t.graph.Weights = append(t.graph.Weights, onnx.Tensor{Name: name, Shape: []int{len(values)}, Ints: list})
+	list := onnx.Tensor{Name: name, Shape: []int{len(values)}, Ints: numeric.Convert[int64](values)}
+	t.graph.Weights = append(t.graph.Weights, list)
 	return name
 }
 

@@ -49,9 +49,7 @@ func HierarchicalFiles(t *testing.T) {
 func WritePhotos(t *testing.T) {
 	t.Helper()
 	t.Setenv(cache.RootVariable, t.TempDir())
-	if err := os.Mkdir("photos", 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, os.Mkdir("photos", 0o777))
 	labels := "file,brightness,half\n"
 	for i := range 40 {
 		var b bytes.Buffer
@@ -59,9 +57,7 @@ func WritePhotos(t *testing.T) {
 		for p := range m.Pix {
 			m.Pix[p] = uint8(50*(i%5) + p%32)
 		}
-		if err := png.Encode(&b, m); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, png.Encode(&b, m))
 		name := fmt.Sprintf("%d.png", i)
 		must.Write(t, filepath.Join("photos", name), b.Bytes())
 		labels += fmt.Sprintf("%s,%d,%d\n", name, i%5, i/20)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/datasets/drawn"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train"
 )
 
@@ -49,14 +50,9 @@ var fewer = map[string][]string{
 // Short returns an experiment of Unravel with few images and two steps.
 func Short(t *testing.T, name string) []byte {
 	t.Helper()
-	source, err := configs.Read(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must.Get(configs.Read(name))(t)
 	c, err := train.Load(name, source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	sets, ok := shortSets[c.Dataset.Name]
 	if !ok {
 		t.Fatalf("%s: no short form of the data set %s", name, c.Dataset.Name)
@@ -100,9 +96,5 @@ func Short(t *testing.T, name string) []byte {
 	if c, err = train.Load(name, source, overrides...); err != nil {
 		t.Fatal(err)
 	}
-	text, err := c.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return text
+	return must.Get(c.Encode())(t)
 }

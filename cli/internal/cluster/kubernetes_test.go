@@ -27,8 +27,7 @@ func kubernetesTest() (*Kubernetes, *Job) {
 // with the published types.
 func TestKubernetesText(t *testing.T) {
 	k, j := kubernetesTest()
-	text, err := k.Text(j)
-	must.OK(t, err)
+	text := must.Get(k.Text(j))(t)
 	var m map[string]any
 	must.OK(t, yaml.Unmarshal(text, &m))
 	dig := func(path string) any {
@@ -60,8 +59,7 @@ func TestKubernetesText(t *testing.T) {
 			if j.Tasks = n; n == 1 {
 				j.Time, j.Limit, k.Namespace, k.User, j.Env = 0, 0, "", 0, nil
 			}
-			text, err := k.Text(j)
-			must.OK(t, err)
+			text := must.Get(k.Text(j))(t)
 			cmd := exec.Command(program)
 			cmd.Stdin = bytes.NewReader(text)
 			if out, err := cmd.CombinedOutput(); err != nil {

@@ -32,8 +32,7 @@ func commands(t *testing.T, scripts map[string]string) {
 func TestSlurmText(t *testing.T) {
 	j := &Job{Name: "unravel-a", Command: []string{"/x y/unravel", "sweep", "it's.yaml"}, Env: []string{"UNRAVEL_DATA=/a b"}, Work: "/w", Dir: "/d/100%", Tasks: 8,
 		Request: Request{Partition: "long", Time: 90 * time.Minute, CPUs: 4, Memory: 2 << 30, Limit: 3}}
-	text, err := Slurm{}.Text(j)
-	must.OK(t, err)
+	text := must.Get(Slurm{}.Text(j))(t)
 	for _, want := range []string{"#!/bin/bash\n", "--array=0-7%3\n", "--partition=long\n", "--time=0-01:30:00\n", "--signal=B:TERM@60\n", "--cpus-per-task=4\n", "--mem=2097152K\n", "--requeue\n",
 		"--output=/d/100%%/.jobs/unravel-a-%a.txt\n", "export UNRAVEL_DATA='/a b'\n", `'/x y/unravel' sweep 'it'\''s.yaml' --index --of 8 --no-wait &`, "scontrol requeue \"$me\"\n"} {
 		if !strings.Contains(string(text), want) {
@@ -133,10 +132,8 @@ func (f *fake) Look(context.Context, string) (Tasks, error) {
 // progress or a cancelled job is abandoned.
 func TestFollow(t *testing.T) {
 	config := "dataset: {square: {size: 8, side: 2}}\nmodel: {vae: {latent: 2, encoder: {mlp: {hidden: [4]}}}}\nlosses: [reconstruction, kl]\ntrain: {epochs: 1, batch: 32, figures: false}\n"
-	c, err := train.Load("tiny.yaml", []byte(config))
-	must.OK(t, err)
-	run, err := sweep.NewRun("one", c)
-	must.OK(t, err)
+	c := must.Get(train.Load("tiny.yaml", []byte(config)))(t)
+	run := must.Get(sweep.NewRun("one", c))(t)
 	running, lost := Tasks{Running: 1}, Tasks{Lost: 1, Why: "NODE_FAIL"}
 	for name, test := range map[string]struct {
 		looks     []any

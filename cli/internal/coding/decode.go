@@ -19,6 +19,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/npy"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/metrics"
@@ -338,11 +339,7 @@ func (d *decoding) prior(count int) (list [][]float64, err error) {
 	r, code := rng.New(d.Seed, "decode/prior"), make([]float32, d.e.Coder.Width())
 	for range count {
 		g.Prior(r, code)
-		row := make([]float64, len(code))
-		for i, v := range code {
-			row[i] = float64(v)
-		}
-		list = append(list, row)
+		list = append(list, numeric.Convert[float64](code))
 	}
 	return list, nil
 }

@@ -36,9 +36,7 @@ func choice(t *testing.T, text string) catalog.Choice {
 
 func build(t *testing.T, text string) datasets.Dataset {
 	t.Helper()
-	d, err := choice(t, text).Build(1)
-	must.OK(t, err)
-	return d
+	return must.Get(choice(t, text).Build(1))(t)
 }
 
 func write(t *testing.T, dir string, d datasets.Dataset, shard int64) *export.Set {
@@ -136,8 +134,7 @@ func TestIncomplete(t *testing.T) {
 		{Name: "weight", Size: 2, Kind: factor.Ordinal, Values: []float64{-1.5, 7}},
 	}
 	levels := [][]int{{0, 0, 0}, {3, 1, datasets.Unknown}, {datasets.Unknown, 2, 1}, {0, 0, 1}}
-	want, err := datasets.FromPixels("mine", []uint8{0, 1, 2, 3, 4, 5, 6, 255}, 1, 2, 1, factors, levels)
-	must.OK(t, err)
+	want := must.Get(datasets.FromPixels("mine", []uint8{0, 1, 2, 3, 4, 5, 6, 255}, 1, 2, 1, factors, levels))(t)
 	dir := t.TempDir()
 	s := write(t, dir, want, 2<<30)
 	if s.Type != "uint8" || len(s.Lost) > 0 {
@@ -148,8 +145,7 @@ func TestIncomplete(t *testing.T) {
 
 // Without a scale, bytes of 0 and 1 would be read as black and white.
 func TestDark(t *testing.T) {
-	want, err := datasets.FromPixels("dark", []uint8{0, 1, 1, 0}, 1, 2, 1, nil, nil)
-	must.OK(t, err)
+	want := must.Get(datasets.FromPixels("dark", []uint8{0, 1, 1, 0}, 1, 2, 1, nil, nil))(t)
 	dir := t.TempDir()
 	s := write(t, dir, want, 2<<30)
 	same(t, build(t, s.Config(dir)), want, true)

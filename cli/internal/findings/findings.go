@@ -1,7 +1,7 @@
 // Package findings tests the papers' conclusions against our values of the same tables.
 //
 // A [Finding] is a claim with its section and tests. A test is an inequality between cells, or a bound on Kendall's
-// tau. [Judge] decides every test only by our values, with their spread over seeds. The list is papers.yaml.
+// tau. Only our values, with their spread over seeds, decide a test. The list is papers.yaml.
 package findings
 
 import (
@@ -49,16 +49,16 @@ type Bound struct {
 	Plus   float64  `yaml:"plus" doc:"added to the rows' values; a row is then not compared with itself"`
 }
 
-// Printed is the value of Tau for a comparison with the printed values.
-const Printed = "printed"
+// printed is the value of Tau for a comparison with the printed values.
+const printed = "printed"
 
 //go:embed papers.yaml
 var papersText []byte
 
-func Papers() ([]Paper, error) { return Load("tables/findings/papers.yaml", papersText) }
+func Papers() ([]Paper, error) { return load("tables/findings/papers.yaml", papersText) }
 
-// Load reads a list of papers. Messages contain the name of the file.
-func Load(file string, source []byte) ([]Paper, error) {
+// load reads a list of papers. Messages contain the name of the file.
+func load(file string, source []byte) ([]Paper, error) {
 	var all struct {
 		Papers []Paper `yaml:"papers"`
 	}

@@ -1,10 +1,9 @@
-package findings_test
+package findings
 
 import (
 	"strings"
 	"testing"
 
-	. "github.com/unravel-ml/unravel/cli/internal/findings"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/results/tables"
 )
@@ -24,44 +23,43 @@ func result() *tables.Result {
 }
 
 // judge judges a finding with tests in YAML.
-func judge(t *testing.T, tests string) (*Judged, error) {
-	t.Helper()
-	papers, err := Load("f.yaml", []byte("papers: [{paper: p, title: t, findings: [{claim: c, section: s, tests: ["+tests+"]}]}]"))
+func judge(tests string, r *tables.Result) (*judged, error) {
+	papers, err := load("f.yaml", []byte("papers: [{paper: p, title: t, findings: [{claim: c, section: s, tests: ["+tests+"]}]}]"))
 	if err != nil {
 		return nil, err
 	}
-	return Judge(&papers[0].Findings[0], func(string) (*tables.Result, error) { return result(), nil })
+	return papers[0].Findings[0].judge(func(string) (*tables.Result, error) { return r, nil })
 }
 
 func TestJudge(t *testing.T) {
 	const at = "{table: t, column: a, "
 	for tests, want := range map[string]struct {
-		verdict Verdict
+		verdict verdict
 		numbers string
 	}{
-		at + "rows: [low], below: {rows: [high]}}":                       {Holds, "a: low 0.100±0.050 < high 0.900±0.100"},
-		at + "rows: [low, middle], below: {rows: [high]}}":               {Holds, "a: middle 0.150±0.050 < high 0.900±0.100 (the closest of 2 comparisons)"},
-		at + "rows: [low], below: {rows: [middle]}}":                     {Undecided, "a: low 0.100±0.050 < middle 0.150±0.050"},
-		at + "rows: [low], above: {rows: [middle]}}":                     {Undecided, "a: low 0.100±0.050 < middle 0.150±0.050"},
-		at + "rows: [low], above: {rows: [high]}}":                       {Fails, "a: low 0.100±0.050 < high 0.900±0.100"},
-		at + "rows: [low], below: {value: 0.3}}":                         {Holds, "a: low 0.100±0.050 < 0.3"},
-		at + "rows: [low], below: {value: 0.19}}":                        {Undecided, "a: low 0.100±0.050 < 0.19"},
-		at + "rows: [high], above: {value: 0.5}}":                        {Holds, "a: high 0.900±0.100 > 0.5"},
-		at + "rows: [low], below: {column: b}}":                          {Holds, "a: low 0.100±0.050 < low in b 3.000"},
-		at + "rows: [low, high], below: {rows: [low, high], plus: 1.5}}": {Holds, "a: high 0.900±0.100 < low 0.100±0.050 + 1.5 (the closest of 2 comparisons)"},
-		at + "rows: [low], below: {rows: [low, high], plus: 0.1}}":       {Holds, "a: low 0.100±0.050 < high 0.900±0.100 + 0.1"},
-		at + "rows: [low, high], below: {rows: [low, high], plus: 0.1}}": {Fails, "a: high 0.900±0.100 > low 0.100±0.050 + 0.1 (the closest of 2 comparisons)"},
-		at + "rows: [empty, low], below: {value: 1}}":                    {Missing, "a: low 0.100±0.050 < 1 (the closest of 2 comparisons)"},
-		at + "rows: [low], below: {rows: [empty]}}":                      {Missing, "a: no values"},
-		at + "tau: printed, above: {value: 0.5}}":                        {Holds, "Kendall's tau of a and the printed order over 3 rows: 1.00"},
-		at + "tau: b, above: {value: 0.5}}":                              {Fails, "Kendall's tau of a and b over 3 rows: -1.00"},
-		at + "tau: b, rows: [low, middle], below: {value: 0}}":           {Holds, "Kendall's tau of a and b over 2 rows: -1.00"},
-		at + "tau: b, rows: [empty], below: {value: 0}}":                 {Missing, "Kendall's tau of a and b: no values"},
-		"{table: t, column: b, rows: [low], above: {rows: [middle]}}":    {Holds, "b: low 3.000 > middle 2.000"},
-		"{table: t, column: b, rows: [low], below: {rows: [low]}}":       {Undecided, "b: low 3.000 < low 3.000"},
-		"{table: t, column: b, rows: [middle], below: {rows: [middle]}}": {Undecided, "b: middle 2.000 < middle 2.000"},
+		at + "rows: [low], below: {rows: [high]}}":                       {holds, "a: low 0.100±0.050 < high 0.900±0.100"},
+		at + "rows: [low, middle], below: {rows: [high]}}":               {holds, "a: middle 0.150±0.050 < high 0.900±0.100 (the closest of 2 comparisons)"},
+		at + "rows: [low], below: {rows: [middle]}}":                     {undecided, "a: low 0.100±0.050 < middle 0.150±0.050"},
+		at + "rows: [low], above: {rows: [middle]}}":                     {undecided, "a: low 0.100±0.050 < middle 0.150±0.050"},
+		at + "rows: [low], above: {rows: [high]}}":                       {fails, "a: low 0.100±0.050 < high 0.900±0.100"},
+		at + "rows: [low], below: {value: 0.3}}":                         {holds, "a: low 0.100±0.050 < 0.3"},
+		at + "rows: [low], below: {value: 0.19}}":                        {undecided, "a: low 0.100±0.050 < 0.19"},
+		at + "rows: [high], above: {value: 0.5}}":                        {holds, "a: high 0.900±0.100 > 0.5"},
+		at + "rows: [low], below: {column: b}}":                          {holds, "a: low 0.100±0.050 < low in b 3.000"},
+		at + "rows: [low, high], below: {rows: [low, high], plus: 1.5}}": {holds, "a: high 0.900±0.100 < low 0.100±0.050 + 1.5 (the closest of 2 comparisons)"},
+		at + "rows: [low], below: {rows: [low, high], plus: 0.1}}":       {holds, "a: low 0.100±0.050 < high 0.900±0.100 + 0.1"},
+		at + "rows: [low, high], below: {rows: [low, high], plus: 0.1}}": {fails, "a: high 0.900±0.100 > low 0.100±0.050 + 0.1 (the closest of 2 comparisons)"},
+		at + "rows: [empty, low], below: {value: 1}}":                    {missing, "a: low 0.100±0.050 < 1 (the closest of 2 comparisons)"},
+		at + "rows: [low], below: {rows: [empty]}}":                      {missing, "a: no values"},
+		at + "tau: printed, above: {value: 0.5}}":                        {holds, "Kendall's tau of a and the printed order over 3 rows: 1.00"},
+		at + "tau: b, above: {value: 0.5}}":                              {fails, "Kendall's tau of a and b over 3 rows: -1.00"},
+		at + "tau: b, rows: [low, middle], below: {value: 0}}":           {holds, "Kendall's tau of a and b over 2 rows: -1.00"},
+		at + "tau: b, rows: [empty], below: {value: 0}}":                 {missing, "Kendall's tau of a and b: no values"},
+		"{table: t, column: b, rows: [low], above: {rows: [middle]}}":    {holds, "b: low 3.000 > middle 2.000"},
+		"{table: t, column: b, rows: [low], below: {rows: [low]}}":       {undecided, "b: low 3.000 < low 3.000"},
+		"{table: t, column: b, rows: [middle], below: {rows: [middle]}}": {undecided, "b: middle 2.000 < middle 2.000"},
 	} {
-		j, err := judge(t, tests)
+		j, err := judge(tests, result())
 		if err != nil || j.Verdict != want.verdict || j.Tests[0].Numbers != want.numbers || j.Tests[0].Scale != "medium" {
 			t.Errorf("%s: %+v, %v, want %+v", tests, j, err, want)
 		}
@@ -70,14 +68,14 @@ func TestJudge(t *testing.T) {
 
 // A finding has the verdict of its worst test: refuted before missing before undecided.
 func TestWorst(t *testing.T) {
-	const holds = "{table: t, column: a, rows: [low], below: {value: 1}}"
-	const fails = "{table: t, column: a, rows: [low], above: {value: 1}}"
-	const missing = "{table: t, column: a, rows: [empty], above: {value: 1}}"
-	const undecided = "{table: t, column: a, rows: [low], below: {value: 0.11}}"
-	for tests, want := range map[string]Verdict{
-		holds: Holds, holds + "," + undecided: Undecided, undecided + "," + missing + "," + holds: Missing, missing + "," + fails + "," + undecided: Fails,
+	const hold = "{table: t, column: a, rows: [low], below: {value: 1}}"
+	const fail = "{table: t, column: a, rows: [low], above: {value: 1}}"
+	const miss = "{table: t, column: a, rows: [empty], above: {value: 1}}"
+	const open = "{table: t, column: a, rows: [low], below: {value: 0.11}}"
+	for tests, want := range map[string]verdict{
+		hold: holds, hold + "," + open: undecided, open + "," + miss + "," + hold: missing, miss + "," + fail + "," + open: fails,
 	} {
-		if j, err := judge(t, tests); err != nil || j.Verdict != want {
+		if j, err := judge(tests, result()); err != nil || j.Verdict != want {
 			t.Errorf("%s: %+v, %v, want %s", tests, j, err, want)
 		}
 	}
@@ -99,30 +97,28 @@ func TestMistakes(t *testing.T) {
 		"{table: t, column: a, rows: [low], below: {value: 1}, more: 1}":           "more",
 		"": "there are none",
 	} {
-		if j, err := judge(t, tests); err == nil || !strings.Contains(err.Error(), want) {
+		if j, err := judge(tests, result()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %+v, %v, want %s", tests, j, err, want)
 		}
 	}
 }
 
 func TestOrders(t *testing.T) {
-	list, err := Orders(result())
-	if err != nil || len(list) != 2 || list[0] != (Order{"a", 3, 1, 1, 1}) || list[1] != (Order{"b", 3, -1, -1, -1}) {
+	list, err := ordersOf(result())
+	if err != nil || len(list) != 2 || list[0] != (order{"a", 3, 1, 1, 1}) || list[1] != (order{"b", 3, -1, -1, -1}) {
 		t.Errorf("%+v, %v", list, err)
 	}
 }
 
 // A column has no values if the scale does not show its data set. A column outside all scales is an error.
 func TestColumnElsewhere(t *testing.T) {
-	table, err := tables.Open("hierarchical-benchmark")
-	must.OK(t, err)
-	r, err := table.Compute(t.Context(), tables.Options{RunsOnly: true})
-	must.OK(t, err)
+	table := must.Get(tables.Open("hierarchical-benchmark"))(t)
+	r := must.Get(table.Compute(t.Context(), tables.Options{RunsOnly: true}))(t)
 	for column, want := range map[string]bool{"R4_c, both 3": true, "R4_c, both 4": false} {
 		zero := 0.0
 		f := Finding{Tests: []Test{{Table: r.Name, Column: column, Rows: []string{"AE"}, Above: &Bound{Value: &zero}}}}
-		j, err := Judge(&f, func(string) (*tables.Result, error) { return r, nil })
-		if (err == nil) != want || want && j.Verdict != Missing {
+		j, err := f.judge(func(string) (*tables.Result, error) { return r, nil })
+		if (err == nil) != want || want && j.Verdict != missing {
 			t.Errorf("%s: %+v, %v", column, j, err)
 		}
 	}
@@ -130,12 +126,11 @@ func TestColumnElsewhere(t *testing.T) {
 
 // Unravel's papers name existing tables, rows and columns.
 func TestPapers(t *testing.T) {
-	papers, err := Papers()
-	must.OK(t, err)
+	papers := must.Get(Papers())(t)
 	known := map[string]*tables.Result{}
 	for _, p := range papers {
 		for i := range p.Findings {
-			if _, err := Judge(&p.Findings[i], func(name string) (*tables.Result, error) {
+			if _, err := p.Findings[i].judge(func(name string) (*tables.Result, error) {
 				if known[name] == nil {
 					table, err := tables.Open(name)
 					if err != nil {

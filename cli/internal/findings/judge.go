@@ -13,37 +13,37 @@ import (
 	"github.com/unravel-ml/unravel/results/tables"
 )
 
-// Verdict says whether our values support a claim.
-type Verdict string
+// verdict says whether our values support a claim.
+type verdict string
 
 // The verdicts. A difference counts if it is larger than the uncertainty of both sides together. The uncertainty of
 // each side is two standard errors. If its runs trained for less than a tenth of the paper's length, the distance from
 // the printed value is added. Runs that have not learned the images ([tables.Unlearned]) decide nothing.
 const (
-	Holds     Verdict = "holds"         // all tests agree with the paper
-	Fails     Verdict = "does not hold" // a test contradicts the paper
-	Undecided Verdict = "undecided"     // a test's difference is within the uncertainty, and no test fails
-	Missing   Verdict = "no values"     // values of a test are missing, and no test fails
+	holds     verdict = "holds"         // all tests agree with the paper
+	fails     verdict = "does not hold" // a test contradicts the paper
+	undecided verdict = "undecided"     // a test's difference is within the uncertainty, and no test fails
+	missing   verdict = "no values"     // values of a test are missing, and no test fails
 )
 
-// Judged is a finding with its verdict by our values.
-type Judged struct {
+// judged is a finding with its verdict by our values.
+type judged struct {
 	Finding *Finding
-	Verdict Verdict
-	Tests   []Outcome // by test
+	Verdict verdict
+	Tests   []outcome // by test
 }
 
-// Outcome is the verdict on one test, with the values behind it.
-type Outcome struct {
-	Verdict Verdict
+// outcome is the verdict on one test, with the values behind it.
+type outcome struct {
+	Verdict verdict
 	Table   string
 	Scale   string // scale of the table
 	Numbers string // our values, and the comparison that decides
 }
 
-// Judge judges a finding. open returns the result of a table.
-func Judge(f *Finding, open func(table string) (*tables.Result, error)) (*Judged, error) {
-	j := &Judged{Finding: f, Verdict: Holds}
+// judge judges a finding. open returns the result of a table.
+func (f *Finding) judge(open func(table string) (*tables.Result, error)) (*judged, error) {
+	j := &judged{Finding: f, Verdict: holds}
 	for i := range f.Tests {
 		r, err := open(f.Tests[i].Table)
 		if err != nil {
@@ -60,13 +60,13 @@ func Judge(f *Finding, open func(table string) (*tables.Result, error)) (*Judged
 	return j, nil
 }
 
-func worse(a, b Verdict) Verdict {
-	for _, v := range []Verdict{Fails, Missing, Undecided} {
+func worse(a, b verdict) verdict {
+	for _, v := range []verdict{fails, missing, undecided} {
 		if a == v || b == v {
 			return v
 		}
 	}
-	return Holds
+	return holds
 }
 
 type side struct {
@@ -172,29 +172,29 @@ func (s side) why() string {
 func shown(v float64) float64 { return math.Round(v*1e3)/1e3 + 0 }
 
 // compare decides whether a is on the claimed side of b (below or above) by more than both uncertainties can explain.
-func compare(a, b side, below bool) Verdict {
+func compare(a, b side, below bool) verdict {
 	d := b.value + b.plus - a.value
 	if !below {
 		d = -d
 	}
 	if a.unfit || b.unfit {
-		return Undecided
+		return undecided
 	}
 	switch explained := 2*math.Hypot(a.error, b.error) + a.far + b.far; {
 	case d > explained:
-		return Holds
+		return holds
 	case -d > explained:
-		return Fails
+		return fails
 	}
-	return Undecided
+	return undecided
 }
 
-func (t *Test) judge(r *tables.Result) (Outcome, error) {
+func (t *Test) judge(r *tables.Result) (outcome, error) {
 	if t.Tau != "" {
 		return t.judgeTau(r)
 	}
 	bound, below := t.bound()
-	o := Outcome{Verdict: Holds}
+	o := outcome{Verdict: holds}
 	var decisive string // comparison with the least support for the paper
 	least := math.Inf(1)
 	for _, row := range t.Rows {
@@ -207,7 +207,7 @@ func (t *Test) judge(r *tables.Result) (Outcome, error) {
 			return o, err
 		}
 		if c == nil || len(others) == 0 {
-			o.Verdict = worse(o.Verdict, Missing)
+			o.Verdict = worse(o.Verdict, missing)
 			continue
 		}
 		a := sideOf(row, c)
@@ -281,7 +281,7 @@ func (t *Test) others(r *tables.Result, row string, b *Bound) ([]side, error) {
 	return list, nil
 }
 
-func (t *Test) judgeTau(r *tables.Result) (Outcome, error) {
+func (t *Test) judgeTau(r *tables.Result) (outcome, error) {
 	rows := t.Rows
 	if len(rows) == 0 {
 		for _, row := range r.Rows {
@@ -292,17 +292,17 @@ func (t *Test) judgeTau(r *tables.Result) (Outcome, error) {
 	for _, row := range rows {
 		x, err := cell(r, row, t.Column)
 		if err != nil {
-			return Outcome{}, err
+			return outcome{}, err
 		}
 		y := x
-		if t.Tau != Printed {
+		if t.Tau != printed {
 			if y, err = cell(r, row, t.Tau); err != nil {
-				return Outcome{}, err
+				return outcome{}, err
 			}
 		}
 		switch {
-		case x == nil || y == nil || t.Tau == Printed && x.Theirs == nil:
-		case t.Tau == Printed:
+		case x == nil || y == nil || t.Tau == printed && x.Theirs == nil:
+		case t.Tau == printed:
 			a, b = append(a, sideOf(row, x)), append(b, side{value: *x.Theirs})
 		default:
 			a, b = append(a, sideOf(row, x)), append(b, sideOf(row, y))
@@ -310,14 +310,14 @@ func (t *Test) judgeTau(r *tables.Result) (Outcome, error) {
 	}
 	tau := tauOf(a, b)
 	other := t.Tau
-	if other == Printed {
+	if other == printed {
 		other = "the printed order"
 	}
 	if math.IsNaN(tau.value) {
-		return Outcome{Verdict: Missing, Numbers: fmt.Sprintf("Kendall's tau of %s and %s: no values", t.Column, other)}, nil
+		return outcome{Verdict: missing, Numbers: fmt.Sprintf("Kendall's tau of %s and %s: no values", t.Column, other)}, nil
 	}
 	bound, below := t.bound()
-	o := Outcome{Verdict: Undecided, Numbers: fmt.Sprintf("Kendall's tau of %s and %s over %d rows: %s", t.Column, other, len(a), tau)}
+	o := outcome{Verdict: undecided, Numbers: fmt.Sprintf("Kendall's tau of %s and %s over %d rows: %s", t.Column, other, len(a), tau)}
 	low, high := compare(side{value: tau.low}, side{value: *bound.Value}, below), compare(side{value: tau.high}, side{value: *bound.Value}, below)
 	if low == high {
 		o.Verdict = low
@@ -345,7 +345,7 @@ func tauOf(a, b []side) tau {
 		for j := range i {
 			order := (a[i].value - a[j].value) * (b[i].value - b[j].value)
 			switch {
-			case undecided(a[i], a[j]) || undecided(b[i], b[j]):
+			case eitherOrder(a[i], a[j]) || eitherOrder(b[i], b[j]):
 				t.open++
 			case order > 0:
 				sum++
@@ -363,9 +363,9 @@ func tauOf(a, b []side) tau {
 	return t
 }
 
-// undecided reports whether two values could have the opposite order.
-func undecided(a, b side) bool {
-	return (a.why() != "" || b.why() != "") && compare(a, b, true) == Undecided
+// eitherOrder reports whether two values could have the opposite order.
+func eitherOrder(a, b side) bool {
+	return (a.why() != "" || b.why() != "") && compare(a, b, true) == undecided
 }
 
 func (t tau) String() string {

@@ -1,9 +1,8 @@
-package findings_test
+package findings
 
 import (
 	"testing"
 
-	. "github.com/unravel-ml/unravel/cli/internal/findings"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/results/tables"
 )
@@ -30,35 +29,33 @@ func TestLimits(t *testing.T) {
 	for name, c := range map[string]struct {
 		r       *tables.Result
 		test    string
-		verdict Verdict
+		verdict verdict
 		numbers string
 	}{
-		"several runs":     {trained([]float64{1, 1.3}, []float64{.1, .1}, []int{4, 4}, nil, whole, none), below, Holds, "a: a 1.000±0.050 < b 1.300±0.050"},
-		"no negative zero": {trained([]float64{-1e-4, 1}, []float64{.1, .1}, []int{4, 4}, nil, whole, none), below, Holds, "a: a 0.000±0.050 < b 1.000±0.050"},
-		"one run beside several": {trained([]float64{1, 1.2}, []float64{.1, 0}, []int{4, 1}, nil, whole, none), below, Undecided,
+		"several runs":     {trained([]float64{1, 1.3}, []float64{.1, .1}, []int{4, 4}, nil, whole, none), below, holds, "a: a 1.000±0.050 < b 1.300±0.050"},
+		"no negative zero": {trained([]float64{-1e-4, 1}, []float64{.1, .1}, []int{4, 4}, nil, whole, none), below, holds, "a: a 0.000±0.050 < b 1.000±0.050"},
+		"one run beside several": {trained([]float64{1, 1.2}, []float64{.1, 0}, []int{4, 1}, nil, whole, none), below, undecided,
 			"a: a 1.000±0.050 < b 1.200 (one run)"}, // 2 √(.05² + .1²) = .224
-		"one run, far from several": {trained([]float64{1, 1.23}, []float64{.1, 0}, []int{4, 1}, nil, whole, none), below, Holds, "a: a 1.000±0.050 < b 1.230 (one run)"},
-		"one run of each": {trained([]float64{1, 1.5, 2}, make([]float64, 3), []int{1, 1, 1}, nil, whole, none), below, Undecided,
+		"one run, far from several": {trained([]float64{1, 1.23}, []float64{.1, 0}, []int{4, 1}, nil, whole, none), below, holds, "a: a 1.000±0.050 < b 1.230 (one run)"},
+		"one run of each": {trained([]float64{1, 1.5, 2}, make([]float64, 3), []int{1, 1, 1}, nil, whole, none), below, undecided,
 			"a: a 1.000 (one run) < b 1.500 (one run)"}, // rows have a deviation of .5
-		"one run of each, the other way": {trained([]float64{3, 1, 1.1, 1.2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, make([]float64, 17), []int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, nil, make([]float64, 17), make([]int, 17)), below, Fails,
+		"one run of each, the other way": {trained([]float64{3, 1, 1.1, 1.2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, make([]float64, 17), []int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, nil, make([]float64, 17), make([]int, 17)), below, fails,
 			"a: a 3.000 (one run) > b 1.000 (one run)"},
-		"short, as far as printed": {trained([]float64{2, 1}, []float64{.1, .1}, []int{4, 4}, []float64{1, 1.5}, []float64{.09, 1}, none), below, Undecided,
+		"short, as far as printed": {trained([]float64{2, 1}, []float64{.1, .1}, []int{4, 4}, []float64{1, 1.5}, []float64{.09, 1}, none), below, undecided,
 			"a: a 2.000±0.050 (9 % of the training) > b 1.000±0.050"},
-		"a tenth": {trained([]float64{2, 1}, []float64{.1, .1}, []int{4, 4}, []float64{1, 1.5}, []float64{.1, 1}, none), below, Fails, "a: a 2.000±0.050 > b 1.000±0.050"},
-		"short, and near what is printed": {trained([]float64{1, 2}, []float64{.1, .1}, []int{4, 4}, []float64{.9, 1.5}, []float64{.01, .01}, none), below, Holds,
+		"a tenth": {trained([]float64{2, 1}, []float64{.1, .1}, []int{4, 4}, []float64{1, 1.5}, []float64{.1, 1}, none), below, fails, "a: a 2.000±0.050 > b 1.000±0.050"},
+		"short, and near what is printed": {trained([]float64{1, 2}, []float64{.1, .1}, []int{4, 4}, []float64{.9, 1.5}, []float64{.01, .01}, none), below, holds,
 			"a: a 1.000±0.050 (1 % of the training) < b 2.000±0.050 (1 % of the training)"},
-		"short, nothing printed": {trained([]float64{1, 200}, []float64{.1, .1}, []int{4, 4}, nil, []float64{.01, 1}, none), below, Undecided,
+		"short, nothing printed": {trained([]float64{1, 200}, []float64{.1, .1}, []int{4, 4}, nil, []float64{.01, 1}, none), below, undecided,
 			"a: a 1.000±0.050 (1 % of the training) < b 200.000±0.050"},
-		"not learned":      {trained([]float64{1, 200}, []float64{.1, .1}, []int{4, 4}, nil, whole, []int{2, 0}), below, Undecided, "a: a 1.000±0.050 (images not learned) < b 200.000±0.050"},
-		"one of four only": {trained([]float64{1, 200}, []float64{.1, .1}, []int{4, 4}, nil, whole, []int{1, 0}), below, Holds, "a: a 1.000±0.050 < b 200.000±0.050"},
-		"order": {trained([]float64{1, 2, 3}, []float64{.1, .1, .1}, []int{4, 4, 4}, []float64{3, 2, 1}, whole, none), "{table: t, column: a, tau: printed, above: {value: 0.5}}", Fails,
+		"not learned":      {trained([]float64{1, 200}, []float64{.1, .1}, []int{4, 4}, nil, whole, []int{2, 0}), below, undecided, "a: a 1.000±0.050 (images not learned) < b 200.000±0.050"},
+		"one of four only": {trained([]float64{1, 200}, []float64{.1, .1}, []int{4, 4}, nil, whole, []int{1, 0}), below, holds, "a: a 1.000±0.050 < b 200.000±0.050"},
+		"order": {trained([]float64{1, 2, 3}, []float64{.1, .1, .1}, []int{4, 4, 4}, []float64{3, 2, 1}, whole, none), "{table: t, column: a, tau: printed, above: {value: 0.5}}", fails,
 			"Kendall's tau of a and the printed order over 3 rows: -1.00"},
-		"order of short training": {trained([]float64{1, 2, 3}, []float64{.1, .1, .1}, []int{4, 4, 4}, []float64{3, 2, 1}, []float64{.01, 1, 1}, none), "{table: t, column: a, tau: printed, above: {value: 0.2}}", Undecided,
+		"order of short training": {trained([]float64{1, 2, 3}, []float64{.1, .1, .1}, []int{4, 4, 4}, []float64{3, 2, 1}, []float64{.01, 1, 1}, none), "{table: t, column: a, tau: printed, above: {value: 0.2}}", undecided,
 			"Kendall's tau of a and the printed order over 3 rows: -1.00, -1.00 to 0.33 with the pairs that may go either way"},
 	} {
-		papers, err := Load("f.yaml", []byte("papers: [{paper: p, title: t, findings: [{claim: c, section: s, tests: ["+c.test+"]}]}]"))
-		must.OK(t, err)
-		j, err := Judge(&papers[0].Findings[0], func(string) (*tables.Result, error) { return c.r, nil })
+		j, err := judge(c.test, c.r)
 		if err != nil || j.Verdict != c.verdict || j.Tests[0].Numbers != c.numbers {
 			t.Errorf("%s: %+v, %v; want %s, %q", name, j, err, c.verdict, c.numbers)
 		}
@@ -67,8 +64,7 @@ func TestLimits(t *testing.T) {
 
 // A printed deviation gives the variation of a single run.
 func TestPrintedSpread(t *testing.T) {
-	table, err := tables.Open("negative-free-figure4")
-	must.OK(t, err)
+	table := must.Get(tables.Open("negative-free-figure4"))(t)
 	r, err := table.Compute(t.Context(), tables.Options{Scale: tables.MediumScale, Ledger: table.Ledger(), RunsOnly: true})
 	must.OK(t, err)
 	must.OK(t, r.FindLengths())
@@ -81,12 +77,12 @@ func TestPrintedSpread(t *testing.T) {
 	if c == nil || c.Ours == nil || c.Draws != 1 {
 		t.Fatalf("%+v", c)
 	}
-	for away, want := range map[float64]Verdict{5.3: Undecided, 5.5: Holds} {
+	for away, want := range map[float64]verdict{5.3: undecided, 5.5: holds} {
 		bound := *c.Ours + away
 		f := Finding{Tests: []Test{{Table: r.Name, Column: c.Column, Rows: []string{"β-VAE"}, Below: &Bound{Value: &bound}}}}
 		*c.Theirs = *c.Ours
 		*c.Difference = 0
-		if j, err := Judge(&f, func(string) (*tables.Result, error) { return r, nil }); err != nil || j.Verdict != want {
+		if j, err := f.judge(func(string) (*tables.Result, error) { return r, nil }); err != nil || j.Verdict != want {
 			t.Errorf("%v away: %+v, %v; want %s", away, j, err, want)
 		}
 	}
@@ -94,11 +90,10 @@ func TestPrintedSpread(t *testing.T) {
 
 // A table that compares sixteen orders with themselves counts half of its cells, without the diagonal.
 func TestSummariseSymmetric(t *testing.T) {
-	table, err := tables.Open("enriching-table6")
-	must.OK(t, err)
+	table := must.Get(tables.Open("enriching-table6"))(t)
 	r, err := table.Compute(t.Context(), tables.Options{Scale: tables.MediumScale, Ledger: table.Ledger(), RunsOnly: true})
 	must.OK(t, err)
-	s, err := Summarise(r)
+	s, err := summarise(r)
 	if err != nil || s.Printed != 120 || s.Computed != 120 || s.Repeated != 120 || s.Same+s.Near+s.Differs() != 120 || s.Opposite < 1 || s.Opposite > s.Differs()+s.Near || s.Shuffled < 1 {
 		t.Errorf("%+v, %v", s, err)
 	}

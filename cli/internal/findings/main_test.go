@@ -1,4 +1,4 @@
-package findings_test
+package findings
 
 import (
 	"os"

@@ -33,15 +33,15 @@ type page struct {
 
 type total struct {
 	Name string
-	Summary
+	summary
 }
 
 type judgedPaper struct {
 	Paper
-	Judged []*Judged
+	Judged []*judged
 }
 
-func (p judgedPaper) Count(v Verdict) (n int) {
+func (p judgedPaper) Count(v verdict) (n int) {
 	for _, j := range p.Judged {
 		if j.Verdict == v {
 			n++
@@ -52,7 +52,7 @@ func (p judgedPaper) Count(v Verdict) (n int) {
 
 type tableLine struct {
 	Name, Scale string
-	Cells       Summary
+	Cells       summary
 	Tau         string     // mean over the columns
 	Orders      [][]string // columns whose order is confirmed, partly the same, refuted and undecided; nil without columns
 	Effort      effort
@@ -88,10 +88,10 @@ func Write(w io.Writer, results []*tables.Result, papers []Paper) error {
 func lineOf(r *tables.Result, counted map[string]bool) (tableLine, error) {
 	l := tableLine{Name: r.Name, Scale: r.Scale}
 	var err error
-	if l.Cells, err = Summarise(r); err != nil {
+	if l.Cells, err = summarise(r); err != nil {
 		return l, err
 	}
-	orders, err := Orders(r)
+	orders, err := ordersOf(r)
 	if err != nil {
 		return l, err
 	}
@@ -112,21 +112,21 @@ func judgeAll(results []*tables.Result, papers []Paper) (list []judgedPaper, err
 		return nil, fmt.Errorf("there is no result of the table %q", name)
 	}
 	for _, p := range papers {
-		judged := judgedPaper{Paper: p}
+		of := judgedPaper{Paper: p}
 		for i := range p.Findings {
-			j, err := Judge(&p.Findings[i], open)
+			j, err := p.Findings[i].judge(open)
 			if err != nil {
 				return nil, fmt.Errorf("%s, finding %d: %w", p.Name, i+1, err)
 			}
-			judged.Judged = append(judged.Judged, j)
+			of.Judged = append(of.Judged, j)
 		}
-		list = append(list, judged)
+		list = append(list, of)
 	}
 	return list, nil
 }
 
-// Summary counts printed cells: of one table, or the distinct cells of several tables.
-type Summary struct {
+// summary counts printed cells: of one table, or the distinct cells of several tables.
+type summary struct {
 	Printed  int     // cells with a printed value
 	Computed int     // of these, cells with a value of ours
 	Same     int     // equal to the printed value after rounding
@@ -143,21 +143,21 @@ type Summary struct {
 }
 
 // Differs counts the computed cells outside all other classes.
-func (s Summary) Differs() int {
+func (s summary) Differs() int {
 	return s.Computed - s.Same - s.Near - s.Unfit - s.Within - s.Known - s.Stale
 }
 
 // Share formats a number of computed cells with its percentage of all computed cells.
-func (s Summary) Share(n int) string {
+func (s summary) Share(n int) string {
 	return fmt.Sprintf("%d (%.0f %%)", n, 100*float64(n)/float64(s.Computed))
 }
 
 type keys map[string]bool
 
-// Summarise counts the cells of a result. Times are not compared and do not count as computed. Both cells of a pair
+// summarise counts the cells of a result. Times are not compared and do not count as computed. Both cells of a pair
 // in a symmetric table count once, and the cells of its diagonal do not count.
-func Summarise(r *tables.Result) (Summary, error) {
-	var s Summary
+func summarise(r *tables.Result) (summary, error) {
+	var s summary
 	all, err := r.Keys()
 	if err == nil {
 		s.count(r, all, keys{}, false)
@@ -167,7 +167,7 @@ func Summarise(r *tables.Result) (Summary, error) {
 
 // count adds the cells of a result. A cell with a known key counts as repeated, and so does the second cell of a pair.
 // With distinct, cells that are computed from printed numbers are counted separately.
-func (s *Summary) count(r *tables.Result, all [][][]string, known keys, distinct bool) {
+func (s *summary) count(r *tables.Result, all [][][]string, known keys, distinct bool) {
 	shuffled, pairs := r.Shuffled(), keys{}
 	var shown []string
 	for i, row := range r.Rows {
@@ -202,7 +202,7 @@ func (k keys) some(list []string) bool {
 }
 
 // add counts a computed cell. shuffled is the fraction of the column's other printed values that agree with it.
-func (s *Summary) add(c *tables.Cell, shuffled float64) {
+func (s *summary) add(c *tables.Cell, shuffled float64) {
 	s.Computed++
 	if c.Status != tables.Unfit && c.Status != tables.Outdated {
 		s.Shuffled += shuffled
@@ -227,16 +227,16 @@ func (s *Summary) add(c *tables.Cell, shuffled float64) {
 	}
 }
 
-// Order says how our order of rows in a column agrees with the printed order.
-type Order struct {
+// order says how our order of rows in a column agrees with the printed order.
+type order struct {
 	Column    string
 	Rows      int
 	Tau       float64 // Kendall's tau-b; NaN if all our values or all printed values are equal
 	Low, High float64 // bounds of Tau if single runs or short training leave the order of some rows undecided
 }
 
-// Orders compares the order of rows in every column with at least three printed values.
-func Orders(r *tables.Result) ([]Order, error) {
+// ordersOf compares the order of rows in every column with at least three printed values.
+func ordersOf(r *tables.Result) ([]order, error) {
 	if err := r.FindLengths(); err != nil {
 		return nil, err
 	}
@@ -255,11 +255,11 @@ func Orders(r *tables.Result) ([]Order, error) {
 			theirs[c.Column] = append(theirs[c.Column], side{value: *c.Theirs})
 		}
 	}
-	var list []Order
+	var list []order
 	for _, c := range columns {
 		if n := len(ours[c]); n >= 3 {
 			t := tauOf(ours[c], theirs[c])
-			list = append(list, Order{c, n, t.value, t.low, t.high})
+			list = append(list, order{c, n, t.value, t.low, t.high})
 		}
 	}
 	return list, nil
@@ -290,7 +290,7 @@ func totals(results []*tables.Result) ([]total, error) {
 }
 
 // meanTau formats the mean tau over columns, or a dash if there is no tau.
-func meanTau(orders []Order) string {
+func meanTau(orders []order) string {
 	var all []float64
 	for _, o := range orders {
 		if !math.IsNaN(o.Tau) {
@@ -307,7 +307,7 @@ func meanTau(orders []Order) string {
 const sameOrder, otherOrder = 0.5, 0.0
 
 // classes lists columns with their tau: confirmed orders, partly the same ones, refuted ones, and undecided ones.
-func classes(orders []Order) [][]string {
+func classes(orders []order) [][]string {
 	if len(orders) == 0 {
 		return nil
 	}

@@ -42,13 +42,13 @@ func TestSummaryCount(t *testing.T) {
 	for _, c := range []struct {
 		distinct bool
 		known    keys
-		want     Summary
+		want     summary
 	}{
-		{false, keys{}, Summary{Printed: 5, Computed: 3, Same: 1, Near: 1, Repeated: 1}},
-		{true, keys{}, Summary{Printed: 4, Computed: 2, Near: 1, Repeated: 1, FromPrinted: 1}},
-		{true, keys{"b": true, "e": true}, Summary{Printed: 2, Computed: 1, Repeated: 2, FromPrinted: 1}},
+		{false, keys{}, summary{Printed: 5, Computed: 3, Same: 1, Near: 1, Repeated: 1}},
+		{true, keys{}, summary{Printed: 4, Computed: 2, Near: 1, Repeated: 1, FromPrinted: 1}},
+		{true, keys{"b": true, "e": true}, summary{Printed: 2, Computed: 1, Repeated: 2, FromPrinted: 1}},
 	} {
-		var got Summary
+		var got summary
 		got.count(r, keysOf, c.known, c.distinct)
 		if got != c.want || got.Differs() != 1 || !c.known.some([]string{"z", "c"}) || c.known["a"] || c.known[tables.KeyPrinted] == c.distinct {
 			t.Errorf("distinct %v: %+v, want %+v; known %v", c.distinct, got, c.want, c.known)

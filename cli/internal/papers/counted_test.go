@@ -48,8 +48,7 @@ func TestCountedTables(t *testing.T) {
 		var text bytes.Buffer
 		fmt.Fprintf(&text, "{\"digest\": %q, \"tables\": {", made.Digest)
 		for i, name := range names {
-			line, err := json.Marshal(made.Tables[name])
-			must.OK(t, err)
+			line := must.Get(json.Marshal(made.Tables[name]))(t)
 			if i > 0 {
 				text.WriteByte(',')
 			}

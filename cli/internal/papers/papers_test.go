@@ -16,12 +16,9 @@ func TestTableProgress(t *testing.T) {
 	var out, log bytes.Buffer
 	s := &ui.Streams{Out: &out, Log: &log}
 	c := &Command{Scale: "quick"}
-	table, err := tables.Open("enriching-table4")
-	must.OK(t, err)
+	table := must.Get(tables.Open("enriching-table4"))(t)
 	table.Scales[0].Seeds = 30
-	if _, err := c.compute(t.Context(), table, s, time.Nanosecond); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.compute(t.Context(), table, s, time.Nanosecond))(t)
 	lines := strings.Split(strings.TrimSpace(log.String()), "\n")
 	if len(lines) < 2 || len(lines) > 31 || !strings.HasPrefix(lines[0], "computing ") || lines[len(lines)-1] != "computing mpd of random (30 of 30)" {
 		t.Errorf("%q", lines)

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/report"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/interval"
@@ -99,7 +100,7 @@ func (x *Comparison) rank() {
 	goodness := make([][]float64, len(x.Metrics)) // higher is better
 	for i := range x.Metrics {
 		m := &x.Metrics[i]
-		for _, v := range ranking.Ranks(floats(m.Values), m.Better) {
+		for _, v := range ranking.Ranks(numeric.Convert[float64](m.Values), m.Better) {
 			m.Ranks = append(m.Ranks, cell(v))
 			goodness[i] = append(goodness[i], -v)
 		}
@@ -154,14 +155,6 @@ func (x *Comparison) metric(at map[string]int, name string, better metrics.Direc
 		x.Metrics = append(x.Metrics, m)
 	}
 	return &x.Metrics[i]
-}
-
-func floats(numbers []cell) []float64 {
-	list := make([]float64, len(numbers))
-	for i, v := range numbers {
-		list[i] = float64(v)
-	}
-	return list
 }
 
 // inFolder removes the common parent folders from all names, because figures truncate long names.
@@ -265,7 +258,9 @@ func (x *Comparison) writeFiles(dir string) error {
 	var values, ranks, tau [][]float64
 	for i, m := range x.Metrics {
 		names = append(names, m.Name)
-		values, ranks, tau = append(values, floats(m.Values)), append(ranks, floats(m.Ranks)), append(tau, floats(x.Tau[i]))
+		values = append(values, numeric.Convert[float64](m.Values))
+		ranks = append(ranks, numeric.Convert[float64](m.Ranks))
+		tau = append(tau, numeric.Convert[float64](x.Tau[i]))
 	}
 	write := func(name string, content func(io.Writer) error) { _ = files.Write(name, content) } // see Finish
 	write("compare.json", func(w io.Writer) error { return ui.WriteJSON(w, x) })

@@ -15,8 +15,7 @@ import (
 
 func TestParseResults(t *testing.T) {
 	results := []metrics.Result{{Name: "mig", Value: 0.5}, {Name: "dlsbd", Value: 0.1, Better: metrics.LowerIsBetter, Notes: []string{"x"}}}
-	list, err := json.Marshal(results)
-	must.OK(t, err)
+	list := must.Get(json.Marshal(results))(t)
 	got, err := ParseResults(list)
 	if err != nil || !reflect.DeepEqual(got, results) {
 		t.Errorf("%+v, %v", got, err)
@@ -51,8 +50,7 @@ func FuzzParseResults(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := json.Marshal(list)
-		must.OK(t, err)
+		again := must.Get(json.Marshal(list))(t)
 		if len(list) == 0 {
 			return
 		}

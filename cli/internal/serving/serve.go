@@ -46,44 +46,20 @@ const DefaultAddress = "127.0.0.1:7007"
 
 func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 	ui.Yield(ctx)
-	info, err := os.Stat(c.Dir)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return ui.Usagef("there is no folder %s", c.Dir)
-	case err != nil:
+	if err := c.check(); err != nil {
 		return err
-	case !info.IsDir():
-		return ui.Usagef("%s is not a folder; want a folder of runs, or a run", c.Dir)
-	}
-	for _, name := range c.Host {
-		if _, err := netip.ParseAddr(name); err != nil && !hostName.MatchString(name) {
-			return ui.Usagef("--host %q is not the name of a machine; want one such as node7.example.org, without a port", name)
-		}
 	}
 	l, err := listen(ctx, c.Listen)
 	if err != nil {
 		return err
 	}
-	o := serve.Options{Log: plain.Logger(s.Log), Single: c.Single}
-	host, _, _ := net.SplitHostPort(c.Listen) // listen has checked it
-	for _, name := range append(c.Host, host) {
-		if name != "" {
-			o.Hosts = append(o.Hosts, strings.ToLower(name))
-		}
-	}
-	if name, err := os.Hostname(); err == nil && !isLoopback(l.Addr()) {
-		o.Hosts = append(o.Hosts, strings.ToLower(name))
-	}
-	if c.Token || !isLoopback(l.Addr()) {
-		var random [24]byte
-		_, _ = rand.Read(random[:]) // never fails
-		o.Token = base64.RawURLEncoding.EncodeToString(random[:])
-	}
 	program, err := os.Executable()
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	o.Preview = serve.PreviewProcess(program, "preview")
+	host, _, _ := net.SplitHostPort(c.Listen) // listen has checked it
+	o := c.options(l.Addr(), host)
+	o.Log, o.Preview = plain.Logger(s.Log), serve.PreviewProcess(program, "preview")
 	server, err := serve.New(ctx, c.Dir, o)
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -103,6 +79,43 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 		fmt.Fprintln(s.Out, "listening")
 	}
 	return server.Serve(ctx, l)
+}
+
+func (c *Command) check() error {
+	info, err := os.Stat(c.Dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return ui.Usagef("there is no folder %s", c.Dir)
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return ui.Usagef("%s is not a folder; want a folder of runs, or a run", c.Dir)
+	}
+	for _, name := range c.Host {
+		if _, err := netip.ParseAddr(name); err != nil && !hostName.MatchString(name) {
+			return ui.Usagef("--host %q is not the name of a machine; want one such as node7.example.org, without a port", name)
+		}
+	}
+	return nil
+}
+
+// options returns the hosts that requests may name, and a token for other machines.
+func (c *Command) options(at net.Addr, host string) serve.Options {
+	o := serve.Options{Single: c.Single}
+	for _, name := range append(c.Host, host) {
+		if name != "" {
+			o.Hosts = append(o.Hosts, strings.ToLower(name))
+		}
+	}
+	if name, err := os.Hostname(); err == nil && !isLoopback(at) {
+		o.Hosts = append(o.Hosts, strings.ToLower(name))
+	}
+	if c.Token || !isLoopback(at) {
+		var random [24]byte
+		_, _ = rand.Read(random[:]) // never fails
+		o.Token = base64.RawURLEncoding.EncodeToString(random[:])
+	}
+	return o
 }
 
 // listen opens the port. If no address is given and the default port is in use, it opens any free port.

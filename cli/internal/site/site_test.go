@@ -37,8 +37,7 @@ func small(t *testing.T) Source {
 }
 
 func TestBuild(t *testing.T) {
-	files, err := Build(small(t))
-	must.OK(t, err)
+	files := must.Get(Build(small(t)))(t)
 	for name, wanted := range map[string][]string{
 		"index.html": {`<title>Small</title>`, `href="docs/a.html#two-words"`, `href="https://example.com/blob/main/LICENSE"`, `<a class="picture" href="docs/dot.png">`,
 			`alt="a dot" width="30" height="20"`, `<span class="key">a</span>: <span class="text">&#34;#&#34;</span> <span class="comment"># &lt;b&gt;</span>`,
@@ -64,8 +63,7 @@ func TestBuild(t *testing.T) {
 
 // Every colour and font of the frame comes from the style of all pages.
 func TestStyle(t *testing.T) {
-	frame, err := assets.ReadFile("assets/site.css")
-	must.OK(t, err)
+	frame := must.Get(assets.ReadFile("assets/site.css"))(t)
 	names := regexp.MustCompile(`var\(--([a-z-]+)\)`).FindAllSubmatch(frame, -1)
 	for _, m := range names {
 		if !strings.Contains(web.Style(), "--"+string(m[1])+":") {
@@ -151,8 +149,7 @@ func TestWrite(t *testing.T) {
 	must.OK(t, write("index.html", "docs/c.html"))
 	var names []string
 	for _, pattern := range []string{"*", "docs/*", "old/*"} {
-		found, err := filepath.Glob(filepath.Join(dir, pattern))
-		must.OK(t, err)
+		found := must.Get(filepath.Glob(filepath.Join(dir, pattern)))(t)
 		for _, f := range found {
 			rel, _ := filepath.Rel(dir, f)
 			names = append(names, filepath.ToSlash(rel))

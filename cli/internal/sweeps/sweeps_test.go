@@ -77,8 +77,7 @@ func TestPrepare(t *testing.T) {
 	t.Setenv(cache.RootVariable, t.TempDir())
 	var runs []sweep.Run
 	for _, name := range []string{"square", "square", "dsprites"} {
-		d, err := catalog.Registry.Named(name)
-		must.OK(t, err)
+		d := must.Get(catalog.Registry.Named(name))(t)
 		var r sweep.Run
 		r.Config.Dataset = catalog.Choice(d)
 		runs = append(runs, r)

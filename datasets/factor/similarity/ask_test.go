@@ -30,8 +30,7 @@ func plane(levels int, seed uint64) (codes []float64, level func(factor string, 
 // implied counts the pairs of rows whose agreement follows from answers.
 func implied(t *testing.T, a *Answers) (pairs int) {
 	t.Helper()
-	c, err := Unite(a, Options{})
-	must.OK(t, err)
+	c := must.Get(Unite(a, Options{}))(t)
 	for k, of := range c.Of {
 		size := make([]int, c.Count[k])
 		for _, class := range of {

@@ -15,15 +15,12 @@ import (
 // read reads answers from lines.
 func read(t *testing.T, rows int, lines ...string) *Answers {
 	t.Helper()
-	a, err := Read(strings.NewReader(strings.Join(lines, "\n")), "pairs.csv", Rows{Count: rows})
-	must.OK(t, err)
-	return a
+	return must.Get(Read(strings.NewReader(strings.Join(lines, "\n")), "pairs.csv", Rows{Count: rows}))(t)
 }
 
 func TestUnite(t *testing.T) {
 	a := read(t, 8, "3,1,x,same", "1,5,x,same", "6,7,x,same", "5,6,x,different", "0,0,x,same", "2,4,y,different", "7,7,y,same")
-	c, err := Unite(a, Options{})
-	must.OK(t, err)
+	c := must.Get(Unite(a, Options{}))(t)
 	want := [][]int32{{0, 1, -1, 1, -1, 1, 2, 2}, {-1, -1, -1, -1, -1, -1, -1, 0}}
 	if !slices.EqualFunc(c.Of, want, slices.Equal) || !slices.Equal(c.Count, []int{3, 1}) {
 		t.Errorf("classes %v, %v; want %v", c.Of, c.Count, want)
@@ -102,8 +99,7 @@ func TestMajorityAgreesMost(t *testing.T) {
 				a.Add(i, j, "x", (i%3 == j%3) != (r.Float64() < 0.15))
 			}
 		}
-		c, err := Unite(a, Options{Conflicts: ConflictsMajority})
-		must.OK(t, err)
+		c := must.Get(Unite(a, Options{Conflicts: ConflictsMajority}))(t)
 		got, want := agreement(a.List, c.Of[0]), best(a.List, make([]int32, 7), 0, 0)
 		if got == want {
 			optimal++
@@ -135,8 +131,7 @@ func TestNoise(t *testing.T) {
 				}
 			}
 			a.Add(rows-1, 0, "x", true) // one answer is not enough, because a quarter of the pairs are the same
-			c, err := Unite(a, Options{Noise: noise})
-			must.OK(t, err)
+			c := must.Get(Unite(a, Options{Noise: noise}))(t)
 			if want := 1 + int(math.Floor(math.Log(3)/math.Log((1-noise)/noise))); c.Least[0] != want {
 				t.Errorf("rows need an excess of %d; want %d", c.Least[0], want)
 			}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,16 +15,13 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Build builds a data set from the seed 0.
 func Build(t testing.TB, b datasets.Builder) datasets.Dataset {
 	t.Helper()
-	d, err := b.Build(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return must.Get(b.Build(0))(t)
 }
 
 // Toy is a data set of 1 x 1 images with any factors. The pixel of image i is i/Grid.Len().
@@ -66,14 +62,9 @@ type Golden struct {
 // ReadGolden reads the expected.json in a folder of testdata.
 func ReadGolden(t *testing.T, folder string) (files map[string]Golden, broken map[string]string) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", folder, "expected.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Read(t, filepath.Join("testdata", folder, "expected.json"))
 	var all map[string]json.RawMessage
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, json.Unmarshal(text, &all))
 	files = map[string]Golden{}
 	for name, entry := range all {
 		var g Golden
@@ -155,18 +146,10 @@ func count(list []bool) (n int) {
 
 func Sampler(t testing.TB, s *supervision.Split, images int) *supervision.Sampler {
 	t.Helper()
-	b, err := supervision.NewSampler(s, images, rng.New(3, "batch"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return must.Get(supervision.NewSampler(s, images, rng.New(3, "batch")))(t)
 }
 
 func Split(t testing.TB, s supervision.Kind, d datasets.Dataset) *supervision.Split {
 	t.Helper()
-	result, err := s.Split(d, rng.New(7, "split"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
+	return must.Get(s.Split(d, rng.New(7, "split")))(t)
 }

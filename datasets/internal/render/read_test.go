@@ -22,8 +22,7 @@ const modelnet = "../../public/testdata/modelnet"
 // files returns the members of the golden zip file by name.
 func files(t testing.TB) map[string][]byte {
 	t.Helper()
-	z, err := zip.OpenReader(filepath.Join(modelnet, "ModelNet40.zip"))
-	must.OK(t, err)
+	z := must.Get(zip.OpenReader(filepath.Join(modelnet, "ModelNet40.zip")))(t)
 	defer z.Close()
 	found := map[string][]byte{}
 	for _, f := range z.File {

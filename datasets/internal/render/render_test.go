@@ -35,9 +35,7 @@ func ball(rings int) *Mesh {
 
 func renderer(t testing.TB, size, samples int) *Renderer {
 	t.Helper()
-	r, err := NewRenderer(size, size, samples)
-	must.OK(t, err)
-	return r
+	return must.Get(NewRenderer(size, size, samples))(t)
 }
 
 func draw(t testing.TB, s *Scene, size, samples int) []uint8 {
@@ -58,8 +56,7 @@ func save(t testing.TB, name string, picture []uint8, size int) {
 	for i := range size * size {
 		m.Set(i%size, i/size, color.RGBA{picture[3*i], picture[3*i+1], picture[3*i+2], 255})
 	}
-	f, err := os.Create(folder + "/" + name + ".png")
-	must.OK(t, err)
+	f := must.Get(os.Create(folder + "/" + name + ".png"))(t)
 	defer f.Close()
 	must.OK(t, png.Encode(f, m))
 }

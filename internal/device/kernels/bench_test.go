@@ -65,8 +65,7 @@ func BenchmarkCosts(b *testing.B) {
 func BenchmarkCopies(b *testing.B) {
 	d := open(b)
 	const n = 1 << 22
-	x, err := d.AllocHost(4 * n)
-	must.OK(b, err)
+	x := must.Get(d.AllocHost(4 * n))(b)
 	defer d.Free(x)
 	y := upload(b, d, make([]float32, n))
 	numbers := make([]float32, n)

@@ -109,13 +109,14 @@ func TestActivateAccuracy(t *testing.T) {
 			ones[i] = 1
 		}
 		if at = x; f.FromValue() {
-			at = doubles(singles(want))
+			at = numeric.Convert[float64](numeric.Convert[float32](want))
 		}
 		numeric.ActivationGradient(f, slopes, ones, at)
 		y, dx := blank(t, d, len(x)), blank(t, d, len(x))
 		tape := d.NewTape()
-		kernels.Activate(tape, upload(t, d, singles(x)), y, f, len(x))
-		kernels.ActivateGradient(tape, upload(t, d, singles(at)), upload(t, d, singles(ones)), dx, f, len(x))
+		kernels.Activate(tape, upload(t, d, numeric.Convert[float32](x)), y, f, len(x))
+		single := numeric.Convert[float32, float64]
+		kernels.ActivateGradient(tape, upload(t, d, single(at)), upload(t, d, single(ones)), dx, f, len(x))
 		play(t, tape)
 		for _, c := range []struct {
 			what      string

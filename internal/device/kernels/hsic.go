@@ -1,6 +1,9 @@
 package kernels
 
-import "github.com/unravel-ml/unravel/graph/vulkan"
+import (
+	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/numeric"
+)
 
 // Similarity describes one of the two arrays [rows, Width] of losses.HSIC.
 type Similarity struct {
@@ -70,13 +73,10 @@ func recordHSIC(t *vulkan.Tape, arrays [2]vulkan.Buffer, groups, out vulkan.Buff
 	h.chosen = choose(t, or(groups, arrays[0]), t.Constant([]float32{0}), n, 1, listed, 0)
 	equals := 0
 	for i, s := range sides {
-		list := make([]float32, len(s.Columns))
-		for k, c := range s.Columns {
-			list[k] = float32(c)
-		}
 		h.points[i] = t.Scratch(n * s.coordinates())
 		each(t, "hsicpoints", n*len(s.Columns), sizes(s.Width, len(s.Columns), flag(s.Kind == circularSimilarity)),
-			vulkan.Read(arrays[i]), vulkan.Read(t.Constant(list)), vulkan.Read(h.chosen), vulkan.Write(h.points[i]))
+			vulkan.Read(arrays[i]), vulkan.Read(t.Constant(numeric.Convert[float32](s.Columns))), vulkan.Read(h.chosen),
+			vulkan.Write(h.points[i]))
 		given, squares := s.Bandwidth, h.sums
 		switch {
 		case s.Kind == equalSimilarity:

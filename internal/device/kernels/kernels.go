@@ -14,6 +14,7 @@ import (
 	"math"
 
 	"github.com/unravel-ml/unravel/graph/vulkan"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 func kernel(name string) vulkan.Kernel { return vulkan.Kernel{Name: name, Code: code(name)} }
@@ -31,11 +32,7 @@ func divided(n, d int) int { return (n + d - 1) / d }
 
 // sizes returns numbers as constants of a kernel.
 func sizes(n ...int) []uint32 {
-	list := make([]uint32, len(n))
-	for i, v := range n {
-		list[i] = uint32(v)
-	}
-	return list
+	return numeric.Convert[uint32](n)
 }
 
 func float(v float64) uint32 { return math.Float32bits(float32(v)) }

@@ -19,6 +19,8 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 func TestMain(m *testing.M) {
@@ -42,9 +44,7 @@ func open(t testing.TB) *vulkan.Device {
 	if errors.Is(err, vulkan.ErrNoLoader) || errors.Is(err, vulkan.ErrNoDriver) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, err)
 	return d
 }
 
@@ -130,13 +130,7 @@ func onCPU[T float32 | float64](t *testing.T, c check, values [][]float64) (n nu
 	for i, v := range values {
 		in = append(in, node[T](g, fmt.Sprint("in", i), c.inputs[i].shape, v))
 	}
-	must := func(n *gorgonia.Node, err error) *gorgonia.Node {
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n
-	}
-	y := must(c.build(in))
+	y := must.Get(c.build(in))(t)
 	cotangent = make([]float64, y.Shape().TotalSize())
 	r := rng.New(2, c.name)
 	for i := range cotangent {
@@ -149,17 +143,12 @@ func onCPU[T float32 | float64](t *testing.T, c check, values [][]float64) (n nu
 	outputs := []*gorgonia.Node{y}
 	for i, x := range in {
 		if c.backward != nil && !c.inputs[i].fixed {
-			outputs = append(outputs, must(graph.VJP(y, dy, x)))
+			outputs = append(outputs, must.Get(graph.VJP(y, dy, x))(t))
 		}
 	}
-	m, err := machine.New(g, outputs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(machine.New(g, outputs...))(t)
 	defer m.Close()
-	if err := m.RunAll(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, m.RunAll())
 	n.out = elements(m.Value(y))
 	n.din = make([][]float64, len(in))
 	for i := range in {
@@ -172,10 +161,7 @@ func onCPU[T float32 | float64](t *testing.T, c check, values [][]float64) (n nu
 }
 
 func node[T float32 | float64](g *gorgonia.ExprGraph, name string, shape []int, values []float64) *gorgonia.Node {
-	backing := make([]T, len(values))
-	for i, v := range values {
-		backing[i] = T(v)
-	}
+	backing := numeric.Convert[T](values)
 	dt := tensor.Float64
 	if _, ok := any(backing).([]float32); ok {
 		dt = tensor.Float32
@@ -196,27 +182,11 @@ func elements(v gorgonia.Value) []float64 {
 	case float64:
 		return []float64{v}
 	case []float32:
-		return doubles(v)
+		return numeric.Convert[float64](v)
 	case []float64:
 		return slices.Clone(v)
 	}
 	panic(fmt.Sprintf("%T", v))
-}
-
-func doubles(x []float32) []float64 {
-	y := make([]float64, len(x))
-	for i, v := range x {
-		y[i] = float64(v)
-	}
-	return y
-}
-
-func singles(x []float64) []float32 {
-	y := make([]float32, len(x))
-	for i, v := range x {
-		y[i] = float32(v)
-	}
-	return y
 }
 
 // margin is the number of elements behind each result that kernels must not change, and sentinel is their value.
@@ -232,14 +202,14 @@ func (c check) onDevice(t *testing.T, d *vulkan.Device, values [][]float64, cota
 	defer tape.Close()
 	var in []vulkan.Buffer
 	for _, v := range values {
-		in = append(in, upload(t, d, singles(v)))
+		in = append(in, upload(t, d, numeric.Convert[float32](v)))
 	}
 	out := blank(t, d, len(cotangent))
 	c.forward(tape, in, out)
 	tape.EndOperation()
 	din := make([]vulkan.Buffer, len(in))
 	if c.backward != nil {
-		dout := upload(t, d, singles(cotangent))
+		dout := upload(t, d, numeric.Convert[float32](cotangent))
 		for i, input := range c.inputs {
 			if !input.fixed && (only == nil || slices.Contains(only, i)) {
 				din[i] = blank(t, d, len(values[i]))
@@ -250,7 +220,7 @@ func (c check) onDevice(t *testing.T, d *vulkan.Device, values [][]float64, cota
 	}
 	play(t, tape)
 	for i, v := range values {
-		if got := download(t, d, in[i], len(v)); !slices.Equal(got, singles(v)) {
+		if got := download(t, d, in[i], len(v)); !slices.Equal(got, numeric.Convert[float32](v)) {
 			t.Errorf("input %d has changed", i)
 		}
 	}
@@ -267,25 +237,16 @@ func (c check) onDevice(t *testing.T, d *vulkan.Device, values [][]float64, cota
 // play compiles and runs a tape.
 func play(t testing.TB, tape *vulkan.Tape) {
 	t.Helper()
-	if err := tape.Compile(); err != nil {
-		t.Fatal(err)
-	}
-	if err := tape.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, tape.Compile())
+	must.OK(t, tape.Run())
 }
 
 // upload returns a buffer with elements until the end of the test.
 func upload(t testing.TB, d *vulkan.Device, x []float32) vulkan.Buffer {
 	t.Helper()
-	b, err := d.Alloc(4 * int64(len(x)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(d.Alloc(4 * int64(len(x))))(t)
 	t.Cleanup(func() { d.Free(b) })
-	if err := d.Upload(b, x); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, d.Upload(b, x))
 	return b
 }
 
@@ -298,9 +259,7 @@ func blank(t testing.TB, d *vulkan.Device, n int) vulkan.Buffer {
 func download(t testing.TB, d *vulkan.Device, b vulkan.Buffer, n int) []float32 {
 	t.Helper()
 	x := make([]float32, n)
-	if err := d.Download(x, b); err != nil {
-		t.Fatal(err)
-	}
+	must.OK(t, d.Download(x, b))
 	return x
 }
 
@@ -314,7 +273,7 @@ func result(t testing.TB, d *vulkan.Device, what string, b vulkan.Buffer, n int)
 			t.Fatalf("%s, element %d of %d: untouched is %v", what, i, n, same)
 		}
 	}
-	return doubles(x[:n])
+	return numeric.Convert[float64](x[:n])
 }
 
 // compare checks elements relative to the largest one of a tensor.

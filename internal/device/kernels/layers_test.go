@@ -79,18 +79,7 @@ func conv(batch, h, w, inC, outC, k int, o layer.ConvOptions) check {
 	if o.Symmetric {
 		s.PadH, s.PadW = (k-1)/2, (k-1)/2
 	}
-	f := kernel.Activation(o.Activation)
-	return check{
-		name:   fmt.Sprint(batch, " ", h, "x", w, "x", inC, " ", outC, " ", k, "/", o.Stride, " ", o.Activation),
-		inputs: []input{in(batch, h, w, inC), in(k, k, inC, outC).wide(math.Sqrt(3 / float64(k*k*inC))), in(outC)},
-		build:  func(in []*gorgonia.Node) (*gorgonia.Node, error) { return layer.Conv(in[0], in[1], in[2], o) },
-		forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
-			kernels.Conv(t, in[0], in[1], in[2], out, s, f)
-		},
-		backward: func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer) {
-			kernels.ConvGradient(t, in[0], in[1], out, dout, din[0], din[1], din[2], s, f)
-		},
-	}
+	return convolution(s, o, in(k, k, inC, outC), layer.Conv, kernels.Conv, kernels.ConvGradient)
 }
 
 func TestConvTranspose(t *testing.T) {
@@ -123,16 +112,23 @@ func convTranspose(batch, h, w, inC, outC, k int, o layer.ConvOptions) check {
 		s.OutH, s.OutW = h*s.Stride, w*s.Stride
 		s.PadH, s.PadW = max((h-1)*s.Stride+k-s.OutH, 0)/2, max((w-1)*s.Stride+k-s.OutW, 0)/2
 	}
+	return convolution(s, o, in(k, k, outC, inC), layer.ConvTranspose, kernels.ConvTranspose, kernels.ConvTransposeGradient)
+}
+
+func convolution(s kernel.ConvShape, o layer.ConvOptions, w input,
+	build func(x, w, bias *gorgonia.Node, o layer.ConvOptions) (*gorgonia.Node, error),
+	forward func(t *vulkan.Tape, x, w, bias, y vulkan.Buffer, s kernel.ConvShape, f kernel.Activation),
+	backward func(t *vulkan.Tape, x, w, y, dy, dx, dw, db vulkan.Buffer, s kernel.ConvShape, f kernel.Activation)) check {
 	f := kernel.Activation(o.Activation)
 	return check{
-		name:   fmt.Sprint(batch, " ", h, "x", w, "x", inC, " ", outC, " ", k, "/", o.Stride, " ", o.Activation),
-		inputs: []input{in(batch, h, w, inC), in(k, k, outC, inC).wide(math.Sqrt(3 / float64(k*k*inC))), in(outC)},
-		build:  func(in []*gorgonia.Node) (*gorgonia.Node, error) { return layer.ConvTranspose(in[0], in[1], in[2], o) },
+		name:   fmt.Sprint(s.Batch, " ", s.InH, "x", s.InW, "x", s.InC, " ", s.OutC, " ", s.Kernel, "/", o.Stride, " ", o.Activation),
+		inputs: []input{in(s.Batch, s.InH, s.InW, s.InC), w.wide(math.Sqrt(3 / float64(s.Kernel*s.Kernel*s.InC))), in(s.OutC)},
+		build:  func(in []*gorgonia.Node) (*gorgonia.Node, error) { return build(in[0], in[1], in[2], o) },
 		forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
-			kernels.ConvTranspose(t, in[0], in[1], in[2], out, s, f)
+			forward(t, in[0], in[1], in[2], out, s, f)
 		},
 		backward: func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer) {
-			kernels.ConvTransposeGradient(t, in[0], in[1], out, dout, din[0], din[1], din[2], s, f)
+			backward(t, in[0], in[1], out, dout, din[0], din[1], din[2], s, f)
 		},
 	}
 }

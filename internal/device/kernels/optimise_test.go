@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/device/kernels"
 	"github.com/unravel-ml/unravel/internal/kernel"
 	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -25,8 +26,7 @@ func zeros(n int) []float32 { return make([]float32, n) }
 
 func hostNumbers(t *testing.T, d *vulkan.Device) vulkan.Buffer {
 	t.Helper()
-	b, err := d.AllocHost(4 * kernels.Numbers)
-	must.OK(t, err)
+	b := must.Get(d.AllocHost(4 * kernels.Numbers))(t)
 	t.Cleanup(func() { d.Free(b) })
 	return b
 }
@@ -198,7 +198,7 @@ func TestOptimisersOfMoments(t *testing.T) {
 	} {
 		for _, n := range []int{1, 257, 70001} {
 			t.Run(fmt.Sprint(name, " ", n), func(t *testing.T) {
-				double, want := doubles(normals(1, n)), normals(1, n)
+				double, want := numeric.Convert[float64](normals(1, n)), normals(1, n)
 				o := c.settings.New([]engine.Parameter{{Name: "w", Value: want, Shape: []int{n, 1}[:c.axes]}})
 				states, numbers := [3][]float64{make([]float64, n), make([]float64, n), make([]float64, n)}, hostNumbers(t, d)
 				rates, clip := []float64{1, 0.5, 2, 0, 1}, func(step int) float64 { return 1 / float64(step+1) }
@@ -206,7 +206,7 @@ func TestOptimisersOfMoments(t *testing.T) {
 				for step, rate := range rates {
 					g := normals(uint64(100+step), n)
 					o.Update([][]float32{g}, rate, clip(step))
-					inFloat64(c.settings, double, states, doubles(g), step+1, rate, clip(step), c.axes == 1)
+					inFloat64(c.settings, double, states, numeric.Convert[float64](g), step+1, rate, clip(step), c.axes == 1)
 				}
 				for i := range runs {
 					w, g := upload(t, d, normals(1, n)), upload(t, d, zeros(n))
@@ -215,7 +215,7 @@ func TestOptimisersOfMoments(t *testing.T) {
 						func(step int) { setMoments(c.settings, numbers, step, rates[step], clip(step)) })
 				}
 				near(t, "weights", runs[0], want, 1e-5)
-				near(t, "weights in float64", runs[0], singles(double), 1e-5)
+				near(t, "weights in float64", runs[0], numeric.Convert[float32](double), 1e-5)
 				near(t, "a second run", runs[1], runs[0], 0)
 			})
 		}
@@ -287,7 +287,7 @@ func TestAccumulate(t *testing.T) {
 					want[i] = scale * (want[i] + float64(48/(step+1))*float64(v))
 				}
 			})
-		near(t, fmt.Sprint(n, " elements"), got, singles(want), 1e-6)
+		near(t, fmt.Sprint(n, " elements"), got, numeric.Convert[float32](want), 1e-6)
 	}
 }
 

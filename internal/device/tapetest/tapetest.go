@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Check compares the commands of tasks with a file, which has a line for each kernel of a task: the number of its
@@ -26,16 +28,11 @@ func Check(t *testing.T, path string, update bool, tasks map[string][]string) {
 		}
 	}
 	if update {
-		if err := os.WriteFile(path, []byte(strings.Join(got, "\n")+"\n"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.OK(t, os.WriteFile(path, []byte(strings.Join(got, "\n")+"\n"), 0o644))
 		t.Logf("%s is written; run the tests with -tags gpu, which compare the results of kernels with the CPU", path)
 		return
 	}
-	kept, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := must.Read(t, path)
 	want := strings.Split(strings.TrimSpace(string(kept)), "\n")
 	for i, line := range got {
 		if i >= len(want) || line != want[i] {

@@ -69,8 +69,7 @@ func BenchmarkResNet18(b *testing.B) {
 			if precision != "" {
 				plan = NewMixed
 			}
-			p, err := plan(s, kernel.LinearActivation)
-			must.OK(b, err)
+			p := must.Get(plan(s, kernel.LinearActivation))(b)
 			run := func(pass string, f func()) {
 				b.Run(fmt.Sprintf("%dx%d-%d-k%ds%d/%s%s", l.side, l.in, l.out, l.kernel, l.stride, precision, pass), func(b *testing.B) {
 					for b.Loop() {

@@ -233,11 +233,11 @@ func sumPixels(dst, src []float32, h, w, line int, fresh bool) {
 
 // job is a part of the backward pass for some images, computed in chunks.
 type job struct {
-	first, end   int
-	group, share int       // indices in the sum of the weight gradient
-	dx           bool      // compute the gradient with respect to the images
-	sums         []float32 // weight gradient of the group; nil: not computed
-	biasSums     []float32 // bias gradient of the group; nil: not computed
+	first, end int
+	share      int       // index in the sum of the weight gradient
+	dx         bool      // compute the gradient with respect to the images
+	sums       []float32 // weight gradient of the group; nil: not computed
+	biasSums   []float32 // bias gradient of the group; nil: not computed
 }
 
 // nextOf returns the images of a thread's next chunk in a job.
@@ -271,7 +271,7 @@ func (c *convolver) backwardItems(run func(s *convWorker, j job)) {
 	}
 	c.weightItem = func(worker, i int) {
 		group, share := i/c.shares, i%c.shares
-		j := job{first: group * c.groupSize, end: min(c.batch, (group+1)*c.groupSize), group: group, share: share, dx: c.dx != nil && c.shares == 1}
+		j := job{first: group * c.groupSize, end: min(c.batch, (group+1)*c.groupSize), share: share, dx: c.dx != nil && c.shares == 1}
 		if n := c.patch() * c.smallC; c.sums != nil {
 			j.sums = c.sums[group*n : (group+1)*n]
 		}

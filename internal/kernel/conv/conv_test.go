@@ -210,8 +210,7 @@ func TestChunks(t *testing.T) {
 			x, w := kerneltest.Random(r, s.Batch*s.InH*s.InW*s.InC), kerneltest.Random(r, s.Kernel*s.Kernel*s.InC*s.OutC)
 			dy := kerneltest.Random(r, s.Batch*s.OutH*s.OutW*s.OutC)
 			gradient := func(change func(g *geometry)) []float32 {
-				p, err := New(s, kernel.LinearActivation)
-				must.OK(t, err)
+				p := must.Get(New(s, kernel.LinearActivation))(t)
 				change(p.c.geometry)
 				p.c.plan(p.c.geometry, kernel.LinearActivation, false)
 				y, dw := make([]float32, len(dy)), kerneltest.Stale(len(w))

@@ -72,8 +72,7 @@ func TestWinograd3Shared(t *testing.T) {
 		var all [][][]float32
 		var dws [][]float32
 		for _, high := range long.Sample([]int{12, 5, 1}, 2) {
-			p, err := New(s, kernel.LinearActivation)
-			must.OK(t, err)
+			p := must.Get(New(s, kernel.LinearActivation))(t)
 			if !p.fast.gather.shared || !p.fast.spread.shared || !p.fast.gradient.shared {
 				t.Fatal("the threads do not share tiles")
 			}
@@ -110,8 +109,7 @@ func TestWinograd3Accuracy(t *testing.T) {
 			for i := range w {
 				w[i] *= float32(math.Sqrt(2.0 / 9 / 512))
 			}
-			p, err := New(shape, kernel.LinearActivation)
-			must.OK(t, err)
+			p := must.Get(New(shape, kernel.LinearActivation))(t)
 			y, dx, dw := kerneltest.Stale(len(dy)), kerneltest.Stale(len(x)), kerneltest.Stale(len(w))
 			bias := make([]float32, shape.OutC)
 			p.Forward(x, w, bias, y)
@@ -143,8 +141,7 @@ func TestWinograd3Fits(t *testing.T) {
 		{sameShape(64, 64, 64, 3, 64, 3, 1), false}, {sameShape(64, 64, 64, 64, 64, 3, 2), false}, {sameShape(64, 64, 64, 64, 64, 5, 1), false},
 		{sameShape(64, 1, 64, 64, 64, 3, 1), false}, {sameShape(64, 2, 2, 64, 64, 3, 1), false}, {sameShape(1, 8, 8, 512, 512, 3, 1), true}, {sameShape(1, 64, 64, 64, 15, 3, 1), false},
 	} {
-		p, err := New(c.shape, kernel.LinearActivation)
-		must.OK(t, err)
+		p := must.Get(New(c.shape, kernel.LinearActivation))(t)
 		if got := p.fast != nil; got != c.want {
 			t.Errorf("%+v: by tiles %v, want %v", c.shape, got, c.want)
 		}
@@ -170,8 +167,7 @@ func TestConvBatches(t *testing.T) {
 		x, w, bias := random(most*size), random(s.Kernel*s.Kernel*s.InC*s.OutC), random(s.OutC)
 		run := func(n int) []float32 {
 			s.Batch = n
-			c, err := New(s, 0)
-			must.OK(t, err)
+			c := must.Get(New(s, 0))(t)
 			y := make([]float32, n*result)
 			c.Forward(x[:n*size], w, bias, y)
 			return y

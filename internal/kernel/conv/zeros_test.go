@@ -43,15 +43,13 @@ func checkZeros(t *testing.T, side, big, small int) {
 		return x
 	}
 	s := kernel.ConvShape{Batch: batch, InH: side, InW: side, InC: big, OutH: half, OutW: half, OutC: small, Kernel: 4, Stride: 2, PadH: 1, PadW: 1}
-	p, err := New(s, kernel.LinearActivation)
-	must.OK(t, err)
+	p := must.Get(New(s, kernel.LinearActivation))(t)
 	y := kerneltest.Stale(batch * half * half * small)
 	p.Forward(patch(side, big), kerneltest.Random(r, 16*big*small), make([]float32, small), y)
 	outside(t, "convolution", y, half, small, (side/2-3)/2, (side/2+3)/2)
 
 	s.InH, s.InW, s.InC, s.OutH, s.OutW, s.OutC = s.OutH, s.OutW, s.OutC, s.InH, s.InW, s.InC
-	q, err := NewTranspose(s, kernel.LinearActivation)
-	must.OK(t, err)
+	q := must.Get(NewTranspose(s, kernel.LinearActivation))(t)
 	x := kerneltest.Stale(batch * side * side * big)
 	q.Forward(patch(half, small), kerneltest.Random(r, 16*big*small), make([]float32, big), x)
 	outside(t, "transposed convolution", x, side, big, 2*(half/2-1)-1, 2*(half/2+1)+2)
@@ -80,12 +78,10 @@ func checkZeros3(t *testing.T, in, out, padding int) {
 			}
 			y := kerneltest.Stale(2 * s.OutH * s.OutW * out)
 			if transposed {
-				p, err := NewTranspose(s, a)
-				must.OK(t, err)
+				p := must.Get(NewTranspose(s, a))(t)
 				p.Forward(x, w, bias, y)
 			} else {
-				p, err := New(s, a)
-				must.OK(t, err)
+				p := must.Get(New(s, a))(t)
 				p.Forward(x, w, bias, y)
 			}
 			seen := 0

@@ -100,8 +100,7 @@ func TestRunErrors(t *testing.T) {
 		{`node Transpose "t": perm [0 2 1] does not permute the axes of shape [2 2]`, node("Transpose", "t", "x", "y", "perm", []int{0, 2, 1}), []int{2, 2}},
 		{`node ReduceMax "r": axis 2 is out of range for a value of 2 axes`, node("ReduceMax", "r", "x", "y", "axes", []int{2}), []int{2, 2}},
 	} {
-		n, err := onnxrun.New(model(c.node), "")
-		must.OK(t, err)
+		n := must.Get(onnxrun.New(model(c.node), ""))(t)
 		size := 1
 		for _, d := range c.shape {
 			size *= d
@@ -110,8 +109,7 @@ func TestRunErrors(t *testing.T) {
 			t.Errorf("error %v; want one that says %s", err, c.want)
 		}
 	}
-	n, err := onnxrun.New(model(node("Relu", "r", "x", "y")), "")
-	must.OK(t, err)
+	n := must.Get(onnxrun.New(model(node("Relu", "r", "x", "y")), ""))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := n.Run(ctx, &onnx.Tensor{Shape: []int{1}, Floats: []float32{1}}); !errors.Is(err, context.Canceled) {
@@ -128,8 +126,7 @@ func TestOrder(t *testing.T) {
 		m.Graph.Nodes = append(m.Graph.Nodes, node("Identity", "", fmt.Sprint("v", i-1), fmt.Sprint("v", i)))
 	}
 	m.Graph.Nodes = append(m.Graph.Nodes, node("Neg", "first", "x", "v0"))
-	n, err := onnxrun.New(m, "y")
-	must.OK(t, err)
+	n := must.Get(onnxrun.New(m, "y"))(t)
 	y, err := n.Run(t.Context(), &onnx.Tensor{Shape: []int{2}, Floats: []float32{1, -3}})
 	if err != nil || !slices.Equal(y.Floats, []float32{-2, 6}) {
 		t.Errorf("%v, %v", y, err)
@@ -140,8 +137,7 @@ func TestOrder(t *testing.T) {
 func TestThreads(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	data := goldenCases(t)["torch_layers_unfolded"]
-	m, err := onnx.Decode(data)
-	must.OK(t, err)
+	m := must.Get(onnx.Decode(data))(t)
 	const n, c, h, w = 7, 2, 15, 14
 	first, last := make([]float32, n*c*h*w), make([]float32, n*c*h*w)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -156,12 +152,9 @@ func TestThreads(t *testing.T) {
 	var want []float32
 	for _, threads := range []int{1, 2, 5} {
 		runtime.GOMAXPROCS(threads)
-		net, err := onnxrun.New(m, "")
-		must.OK(t, err)
-		y, err := net.Run(t.Context(), &onnx.Tensor{Shape: []int{n, c, h, w}, Floats: first})
-		must.OK(t, err)
-		z, err := net.RunImages(t.Context(), &onnx.Tensor{Shape: []int{n, h, w, c}, Floats: last})
-		must.OK(t, err)
+		net := must.Get(onnxrun.New(m, ""))(t)
+		y := must.Get(net.Run(t.Context(), &onnx.Tensor{Shape: []int{n, c, h, w}, Floats: first}))(t)
+		z := must.Get(net.RunImages(t.Context(), &onnx.Tensor{Shape: []int{n, h, w, c}, Floats: last}))(t)
 		if want == nil {
 			want = y.Floats
 		}

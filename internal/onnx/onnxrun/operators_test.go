@@ -19,15 +19,12 @@ import (
 // goldenCases reads the networks of testdata/operators.zip; see the README there.
 func goldenCases(t testing.TB) map[string][]byte {
 	t.Helper()
-	archive, err := zip.OpenReader("testdata/operators.zip")
-	must.OK(t, err)
+	archive := must.Get(zip.OpenReader("testdata/operators.zip"))(t)
 	defer archive.Close()
 	cases := map[string][]byte{}
 	for _, f := range archive.File {
-		r, err := f.Open()
-		must.OK(t, err)
-		data, err := io.ReadAll(r)
-		must.OK(t, err)
+		r := must.Get(f.Open())(t)
+		data := must.Get(io.ReadAll(r))(t)
 		cases[strings.TrimSuffix(f.Name, ".onnx")] = data
 	}
 	return cases
@@ -44,15 +41,12 @@ func TestOperators(t *testing.T) {
 	seen := map[string]bool{}
 	for name, data := range goldenCases(t) {
 		t.Run(name, func(t *testing.T) {
-			m, err := onnx.Decode(data)
-			must.OK(t, err)
+			m := must.Get(onnx.Decode(data))(t)
 			for _, n := range m.Graph.Nodes {
 				seen[n.Op] = true
 			}
-			n, err := onnxrun.New(m, "")
-			must.OK(t, err)
-			y, err := n.Run(t.Context(), weight(m, "test.given"))
-			must.OK(t, err)
+			n := must.Get(onnxrun.New(m, ""))(t)
+			y := must.Get(n.Run(t.Context(), weight(m, "test.given")))(t)
 			if err := compare(y, weight(m, "test.want")); err != nil {
 				t.Error(err)
 			}
@@ -91,9 +85,7 @@ func tensor(t *testing.T, text string) onnx.Tensor {
 	head, elements, _ := strings.Cut(text, ":")
 	x := onnx.Tensor{Shape: []int{}}
 	number := func(s string) float64 {
-		v, err := strconv.ParseFloat(s, 64)
-		must.OK(t, err)
-		return v
+		return must.Get(strconv.ParseFloat(s, 64))(t)
 	}
 	for _, d := range strings.FieldsFunc(head[1:], func(r rune) bool { return r == 'x' }) {
 		x.Shape = append(x.Shape, int(number(d)))

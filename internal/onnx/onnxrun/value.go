@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/unravel-ml/unravel/internal/dims"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/onnx"
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
@@ -135,11 +136,7 @@ func asInts(v *value, what string) []int {
 	if v.ints == nil || len(v.shape) > 1 {
 		panic(failed("%s has shape %v of float32 or more than one axis; want a list of integers", what, v.shape))
 	}
-	list := make([]int, len(v.ints))
-	for i, n := range v.ints {
-		list[i] = int(n)
-	}
-	return list
+	return numeric.Convert[int](v.ints)
 }
 
 // axisOf returns an axis of an array with the given rank. Negative axes count from the end.

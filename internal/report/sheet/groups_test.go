@@ -13,10 +13,8 @@ import (
 func TestGroupSheet(t *testing.T) {
 	d := build(t, &drawn.Sprites{Size: 16, Channels: 1, Scales: 2, Orientations: 4, Positions: 4})
 	for _, s := range []supervision.Kind{&supervision.Changes{Law: "uniform", Redraw: "any", Rate: 1, K: 2}, supervision.NewChanges()} {
-		split, err := s.Split(d, rng.New(1, "supervision"))
-		must.OK(t, err)
-		picture, err := Groups(d, split, Options{Rows: 5, Scale: 1})
-		must.OK(t, err)
+		split := must.Get(s.Split(d, rng.New(1, "supervision")))(t)
+		picture := must.Get(Groups(d, split, Options{Rows: 5, Scale: 1}))(t)
 		if size := picture.Bounds().Size(); size.Y != 14+2*20+5*16+4*4+14 {
 			t.Errorf("a sheet of %v; want two lines and five rows", size)
 		}

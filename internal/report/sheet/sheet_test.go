@@ -28,9 +28,7 @@ func build(t *testing.T, s datasets.Builder) datasets.Dataset {
 			s.Objects = min(s.Objects, 30)
 		}
 	}
-	d, err := s.Build(0)
-	must.OK(t, err)
-	return d
+	return must.Get(s.Build(0))(t)
 }
 
 func TestContactSheet(t *testing.T) {
@@ -40,8 +38,7 @@ func TestContactSheet(t *testing.T) {
 			continue
 		}
 		d := build(t, e.New())
-		img, err := Contact(d, Options{})
-		must.OK(t, err)
+		img := must.Get(Contact(d, Options{}))(t)
 		row, column, err := factorsOf(d, Options{})
 		must.OK(t, err)
 		rows, columns := min(8, d.Factors()[row].Size), min(12, d.Factors()[column].Size)
@@ -76,8 +73,7 @@ func TestSheetFactors(t *testing.T) {
 		"square": "row column", "flatland": "row column", "arrow": "hue rotation", "sprites": "shape orientation", "room": "shape floor_hue",
 		"cars": "object azimuth", "norb": "category azimuth", "arm": "object_color horizontal_axis",
 	} {
-		c, err := catalog.Named(set)
-		must.OK(t, err)
+		c := must.Get(catalog.Named(set))(t)
 		d := build(t, c.Value)
 		row, column, err := factorsOf(d, Options{})
 		if got := d.Factors()[row].Name + " " + d.Factors()[column].Name; got != want || err != nil {
@@ -109,13 +105,11 @@ func TestSheetInOrder(t *testing.T) {
 	for i := range levels {
 		levels[i] = []int{i / 10}
 	}
-	plain, err := datasets.FromPixels("plain", pixels, 2, 2, 1, nil, nil)
-	must.OK(t, err)
+	plain := must.Get(datasets.FromPixels("plain", pixels, 2, 2, 1, nil, nil))(t)
 	groups, err := datasets.FromPixels("groups", pixels, 2, 2, 1, []factor.Factor{{Name: "group", Size: 4}}, levels)
 	must.OK(t, err)
 	for _, d := range []datasets.Dataset{plain, groups} {
-		few, err := Contact(d, Options{Rows: 2, Columns: 3, Scale: 4})
-		must.OK(t, err)
+		few := must.Get(Contact(d, Options{Rows: 2, Columns: 3, Scale: 4}))(t)
 		found := map[uint32]bool{} // the greys of the sheet
 		for y := range few.Bounds().Dy() {
 			for x := range few.Bounds().Dx() {
@@ -134,8 +128,7 @@ func TestSheetInOrder(t *testing.T) {
 		}
 	}
 	levels[0], levels[10] = []int{datasets.Unknown}, []int{datasets.Unknown}
-	gaps, err := datasets.FromPixels("gaps", pixels, 2, 2, 1, []factor.Factor{{Name: "group", Size: 4}}, levels)
-	must.OK(t, err)
+	gaps := must.Get(datasets.FromPixels("gaps", pixels, 2, 2, 1, []factor.Factor{{Name: "group", Size: 4}}, levels))(t)
 	for d, first := range map[datasets.Dataset][]int{groups: {0, 10, 20, 30}, gaps: {1, 11, 20, 30}} {
 		if got := firstImages(d, -1, 0, []int{0}, []int{0, 1, 2, 3}, nil); !slices.Equal(got[0], first) {
 			t.Errorf("%s: first images %v, want %v", d.Name(), got, first)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/train/weights"
 )
 
@@ -289,11 +290,7 @@ func newConstant(c weights.Constant) Constant {
 	shape := append([]int{}, c.Shape...) // a single number has shape [], not null
 	switch {
 	case c.Ints != nil:
-		ints := make([]int, len(c.Ints))
-		for i, v := range c.Ints {
-			ints[i] = int(v)
-		}
-		return Constant{c.Name, Integers(ints, shape...)}
+		return Constant{c.Name, Integers(numeric.Convert[int](c.Ints), shape...)}
 	case halvable(c.Floats):
 		return Constant{c.Name, halves(c.Floats, shape...)}
 	}

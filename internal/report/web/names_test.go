@@ -14,8 +14,7 @@ var defined = regexp.MustCompile(`(?m)^\s*Unravel\.([A-Za-z]+) = (?:async )?(?:f
 
 // Scripts on a page share one global object: the last definition of a name wins.
 func TestNamesAreDefinedOnce(t *testing.T) {
-	files, err := fs.Glob(files, "*.js")
-	must.OK(t, err)
+	files := must.Get(fs.Glob(files, "*.js"))(t)
 	at := map[string]string{}
 	for _, file := range files {
 		for _, m := range defined.FindAllStringSubmatch(Text(file), -1) {

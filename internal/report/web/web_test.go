@@ -81,8 +81,7 @@ func TestScripts(t *testing.T) {
 	if list[0] != Base {
 		t.Errorf("%q comes first", list[0])
 	}
-	all, err := fs.Glob(files, "*.js")
-	must.OK(t, err)
+	all := must.Get(fs.Glob(files, "*.js"))(t)
 	for _, name := range all {
 		if !seen[name] {
 			t.Errorf("no widget has %s", name)
@@ -142,8 +141,7 @@ const read = (text) => Unravel.array(JSON.parse(text));
 		{Floats([]float64{1.5, math.NaN(), math.Inf(-1)}, 3), "[1.5, NaN, -Infinity]"}, {Integers([]int{7, -7}, 2), "[7, -7]"},
 		{halves([]float32{0, -1.5, 65504, 1.0 / (1 << 24), float32(math.Inf(1)), float32(math.NaN())}, 6), "[0, -1.5, 65504, 2 ** -24, Infinity, NaN]"},
 	} {
-		text, err := json.Marshal(c.array)
-		must.OK(t, err)
+		text := must.Get(json.Marshal(c.array))(t)
 		script += "same(read('" + string(text) + "'), " + c.want + ");\n"
 	}
 	for v, want := range map[string]string{"0": "0", "1234.56": "1235", "-0.5": "−0.5", "1e-9": "1e−9", "1.25e9": "1.25e+9", "NaN": "unknown", "-Infinity": "−∞", "100": "100", "0.1 + 0.2": "0.3"} {

@@ -144,18 +144,8 @@ func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
 	}
 	var b mat.Dense
 	b.Mul(m.axes, least)
-	f := &fitted{noise: slices.Clone(z), cover: 1}
-	var rest float64
-	for i, w := range o.weights {
-		for a, v := range m.x[i*h : (i+1)*h] {
-			for j, c := range b.RawRowView(a) {
-				f.noise[i*d+j] -= v * c
-			}
-		}
-		for _, v := range f.noise[i*d : (i+1)*d] {
-			rest += w * v * v
-		}
-	}
+	residuals, rest := o.residuals(z, m.x, &b)
+	f := &fitted{noise: residuals, cover: 1}
 	noise := rest / max(float64(n)*o.freedom()-float64(rank), 1) // variance of the noise of a row
 	if o.factor.Rotations == nil {
 		shown := mat.DenseCopyOf(least)
@@ -183,6 +173,23 @@ func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
 	}
 	floats.Scale(kept, f.noise)
 	return f, nil
+}
+
+// residuals returns codes z less the products of harmonics x and coefficients b, and the weighted sum of their squares.
+func (o *orbit) residuals(z, x []float64, b *mat.Dense) (r []float64, rest float64) {
+	h, d := b.Dims()
+	r = slices.Clone(z)
+	for i, w := range o.weights {
+		for a, v := range x[i*h : (i+1)*h] {
+			for j, c := range b.RawRowView(a) {
+				r[i*d+j] -= v * c
+			}
+		}
+		for _, v := range r[i*d : (i+1)*d] {
+			rest += w * v * v
+		}
+	}
+	return r, rest
 }
 
 // confidence is the shrinkage factor for the coefficients b of a direction; the rows cover a fraction s of it. square

@@ -35,9 +35,7 @@ func distinct(values []float64) (different []float64, whole bool) {
 
 func tableOf(t *testing.T, column []float64) *gbt.Columns {
 	t.Helper()
-	c, err := gbt.NewColumns(len(column), 1, column)
-	must.OK(t, err)
-	return c
+	return must.Get(gbt.NewColumns(len(column), 1, column))(t)
 }
 
 // slowPredict computes the score by definition, with trees of a table of one column.
@@ -81,10 +79,8 @@ func slowRegress(t *testing.T, x, y, at []float64) (estimates []float64) {
 	t.Helper()
 	order := numeric.UpTo(len(x))
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(x[a], x[b]) })
-	column, err := gbt.NewColumn(pick(order, x))
-	must.OK(t, err)
-	groups, err := column.Regress(context.Background(), pick(order, y), gbt.Defaults())
-	must.OK(t, err)
+	column := must.Get(gbt.NewColumn(pick(order, x)))(t)
+	groups := must.Get(column.Regress(context.Background(), pick(order, y), gbt.Defaults()))(t)
 	for _, v := range at {
 		estimates = append(estimates, groups[column.Groups([]float64{v})[0]])
 	}
@@ -93,14 +89,8 @@ func slowRegress(t *testing.T, x, y, at []float64) (estimates []float64) {
 
 func slowAccuracy(t *testing.T, x, testX *gbt.Columns, y, testY []float64) float64 {
 	t.Helper()
-	var classes []int
-	for _, v := range y {
-		classes = append(classes, int(v))
-	}
-	c, err := gbt.FitClassifier(context.Background(), x, classes, gbt.Defaults())
-	must.OK(t, err)
-	predicted, err := c.Predict(context.Background(), testX)
-	must.OK(t, err)
+	c := must.Get(gbt.FitClassifier(context.Background(), x, numeric.Convert[int](y), gbt.Defaults()))(t)
+	predicted := must.Get(c.Predict(context.Background(), testX))(t)
 	right := 0.0
 	for i, class := range predicted {
 		if class == int(testY[i]) {
@@ -130,8 +120,7 @@ func TestPredict(t *testing.T) {
 					to[i], rows[i] = kinds[name](from[i]), stream.IntN(3) > 0
 				}
 				order := stream.Perm(n)
-				got, err := score(from, to, rows, order)
-				must.OK(t, err)
+				got := must.Get(score(from, to, rows, order))(t)
 				if want := slowPredict(t, from, to, rows, order); math.Abs(got-want) > 1e-9 {
 					off++
 					if name == "number" || name == "halves" || name == "eleven" { // classifiers have equal cuts, and rounding chooses

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/gbt"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/internal/predict"
@@ -337,11 +338,7 @@ func Score(ctx context.Context, from, to *Column, rows []bool, count int, order 
 	}
 	groups := column.Groups(test.x)
 	if classify {
-		classes := make([]int, len(train.y))
-		for i, v := range train.y {
-			classes[i] = int(v)
-		}
-		predicted, err := column.Classify(ctx, classes, gbt.Defaults())
+		predicted, err := column.Classify(ctx, numeric.Convert[int](train.y), gbt.Defaults())
 		if err != nil {
 			return 0, err
 		}

@@ -96,8 +96,7 @@ func TestEnclosuresOfRepeatedCodes(t *testing.T) {
 	r := &run{progress: func(string, int, int) {}, d: 1, n: 10, codes: []float64{0, 5, 0, 0, 5, 5, 1, 1, 2, 6}}
 	groups := [][]int32{{0, 1}, {2, 3, 4, 5}, {6, 7}, {8, 9}}
 	result := &Result{Components: []Component{{Dim: 1}, {Dim: 2}, {Dim: 2}, {Dim: 3}}, Labels: []int{0, 0, 1, 1, 1, 1, 2, 2, 3, 3}}
-	got, err := r.enclosures(context.Background(), result, groups)
-	must.OK(t, err)
+	got := must.Get(r.enclosures(context.Background(), result, groups))(t)
 	inf := math.Inf(1)
 	want := [][]float64{{inf, inf, inf, inf}, {0, inf, inf, inf}, {inf, inf, inf, inf}, {(2 + 1) / 2.0 / 4, (2 + 2 + 1 + 1) / 4.0 / 4, 1 / 4.0, inf}}
 	if !slices.EqualFunc(got, want, slices.Equal) {

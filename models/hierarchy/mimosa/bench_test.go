@@ -19,8 +19,7 @@ import (
 func curved(t testing.TB, c drawn.Chopsticks, n int) (codes []float64, d int, path []int) {
 	t.Helper()
 	c.Samples, c.Overwrite = n, "none"
-	set, err := c.Build(1)
-	must.OK(t, err)
+	set := must.Get(c.Build(1))(t)
 	row, images, all := make([]float32, 64), make([]int, n), make([]float64, 64*n)
 	for i := range n {
 		images[i] = i
@@ -70,15 +69,14 @@ func BenchmarkRun(b *testing.B) {
 			codes, d, path := curved(b, drawn.Chopsticks{Variant: c.variant, Depth: c.depth}, 90000)
 			for b.Loop() {
 				last, at := "", time.Now()
-				r, err := Run(context.Background(), codes, d, Defaults(), func(stage string, done, total int) {
+				r := must.Get(Run(context.Background(), codes, d, Defaults(), func(stage string, done, total int) {
 					if stage != last {
 						if last != "" {
 							b.Logf("%s: %v", last, time.Since(at))
 						}
 						last, at = stage, time.Now()
 					}
-				})
-				must.OK(b, err)
+				}))(b)
 				b.Logf("%d parts, %d to merge, %d components, coverage %.3f, purity %.3f\n%v", r.Initial, r.Merging, len(r.Components), r.Coverage, purity(r, path), r.Hierarchy)
 			}
 			scaling.Report(b, func() {

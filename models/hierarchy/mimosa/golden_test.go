@@ -15,8 +15,7 @@ import (
 // readMatrix reads a matrix from an .npy file.
 func readMatrix(t testing.TB, path string) (data []float64, cols int) {
 	t.Helper()
-	a, err := npy.ReadFile[float64](path)
-	must.OK(t, err)
+	a := must.Get(npy.ReadFile[float64](path))(t)
 	return a.Data, a.Shape[len(a.Shape)-1]
 }
 
@@ -107,8 +106,7 @@ func TestMimosaGolden(t *testing.T) {
 		labels, _ := readMatrix(t, filepath.Join(dir, "component_label.npy"))
 		var want expected
 		must.ReadJSON(t, filepath.Join(dir, "expected.json"), &want)
-		got, err := Run(context.Background(), codes, d, goldenOptions(want), nil)
-		must.OK(t, err)
+		got := must.Get(Run(context.Background(), codes, d, goldenOptions(want), nil))(t)
 		var dims, sizes []int
 		for _, c := range got.Components {
 			dims = append(dims, c.Dim)

@@ -27,9 +27,7 @@ func quick() Options {
 
 func learn(t testing.TB, codes []float64, d int, o Options) *Result {
 	t.Helper()
-	r, err := Run(context.Background(), codes, d, o, nil)
-	must.OK(t, err)
-	return r
+	return must.Get(Run(context.Background(), codes, d, o, nil))(t)
 }
 
 // cloud draws n points uniformly from a box with a centre and half widths.
@@ -45,9 +43,7 @@ func cloud(s *rng.Stream, n int, centre, half []float64) []float64 {
 
 func parse(t testing.TB, text string) hierarchy.Hierarchy {
 	t.Helper()
-	h, err := hierarchy.Parse([]byte(text))
-	must.OK(t, err)
-	return h
+	return must.Get(hierarchy.Parse([]byte(text)))(t)
 }
 
 const c = `{"type": "continuous"}`
@@ -163,8 +159,7 @@ func TestChopsticks(t *testing.T) {
 		o.MinMerged = float64(test.n / 45)
 		r := learn(t, codes, d, o)
 		set.Samples, set.Overwrite = 1, "none"
-		one, err := set.Build(0)
-		must.OK(t, err)
+		one := must.Get(set.Build(0))(t)
 		if got := hierarchy.Distance(r.Hierarchy, one.(datasets.Hierarchical).Hierarchy()); got != 0 {
 			t.Errorf("%s %d: H-error %d\n%v", test.variant, test.depth, got, r.Hierarchy)
 		}

@@ -306,8 +306,7 @@ func TestEdgesUseSoManyNeighbours(t *testing.T) {
 			progress: func(string, int, int) {}, o: Defaults(), d: 1, n: n, codes: codes,
 			neighbors: make([]int32, n*40), dim: slices.Repeat([]int32{1}, n), axes: slices.Repeat([]float64{1}, n),
 		}
-		edges, err := r.findEdges(context.Background(), [][]int32{upTo(n)})
-		must.OK(t, err)
+		edges := must.Get(r.findEdges(context.Background(), [][]int32{upTo(n)}))(t)
 		if got := slices.Contains(edges[0], 0); got != want {
 			t.Errorf("%d on the right: edge %v, want %v", right, got, want)
 		}

@@ -18,8 +18,7 @@ func TestParts(t *testing.T) {
 	o := quick()
 	o.MinMerged = 1000
 	progress, timings := Timed(nil)
-	r, err := Run(t.Context(), codes, 3, o, progress)
-	must.OK(t, err)
+	r := must.Get(Run(t.Context(), codes, 3, o, progress))(t)
 	of := r.PartOf()
 	if len(r.Parts) != r.Merging || len(r.Parts) <= len(r.Components) || len(of) != 6000 {
 		t.Fatalf("%d parts of %d, %d components, %d labels", len(r.Parts), r.Merging, len(r.Components), len(of))

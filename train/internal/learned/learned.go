@@ -20,9 +20,9 @@ import (
 
 // Draw draws the components that a stage found in codes, next to the images' true dimensions if they are known.
 func Draw(name string, d datasets.Dataset, codes matrix.Matrix, l *models.Learned, images []int) ([]byte, error) {
-	m := report.Manifolds{Codes: codes, Components: report.NumberedGroups(ints(l.Components), nil)}
+	m := report.Manifolds{Codes: codes, Components: report.NumberedGroups(numeric.Convert[int](l.Components), nil)}
 	if l.Parts != nil {
-		m.Parts = report.NumberedGroups(report.BySize(ints(l.Parts), nil))
+		m.Parts = report.NumberedGroups(report.BySize(numeric.Convert[int](l.Parts), nil))
 	}
 	if h, ok := d.(datasets.Hierarchical); ok {
 		paths, choices := datasets.PathsOf(h, images)
@@ -37,14 +37,6 @@ func Draw(name string, d datasets.Dataset, codes matrix.Matrix, l *models.Learne
 		return nil, fmt.Errorf("figure components: %w", err)
 	}
 	return png.Bytes(), nil
-}
-
-func ints(list []int32) []int {
-	wide := make([]int, len(list))
-	for i, v := range list {
-		wide[i] = int(v)
-	}
-	return wide
 }
 
 // Spread extends rows for some images to all n images; all other images get -1. A nil input stays nil.

@@ -23,10 +23,8 @@ func many(b *testing.B, n int) (dir string) {
 	if list, err := os.ReadDir(dir); err == nil && len(list) >= n {
 		return dir
 	}
-	plan, err := planOf(n)
-	must.OK(b, err)
-	runs, err := plan.Runs()
-	must.OK(b, err)
+	plan := must.Get(planOf(n))(b)
+	runs := must.Get(plan.Runs())(b)
 	must.OK(b, writeMany(dir, runs, 10))
 	return dir
 }
@@ -46,8 +44,7 @@ func touch(b *testing.B, dir string, n int) {
 
 func open(b *testing.B, dir string, want int) []*index.Run {
 	b.Helper()
-	x, err := index.Open(b.Context(), dir)
-	must.OK(b, err)
+	x := must.Get(index.Open(b.Context(), dir))(b)
 	defer x.Close()
 	runs, err := x.Runs(b.Context())
 	if err != nil || len(runs) != want {

@@ -36,25 +36,18 @@ func makeRuns(t *testing.T, dir string, seeds ...string) {
 	t.Helper()
 	var runs []sweep.Run
 	for _, s := range seeds {
-		c, err := train.Load("tiny.yaml", []byte(tiny), "seed="+s)
-		must.OK(t, err)
-		r, err := sweep.NewRun("seed"+s, c)
-		must.OK(t, err)
+		c := must.Get(train.Load("tiny.yaml", []byte(tiny), "seed="+s))(t)
+		r := must.Get(sweep.NewRun("seed"+s, c))(t)
 		runs = append(runs, r)
 	}
-	if _, err := sweep.Execute(context.Background(), dir, runs, sweep.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(sweep.Execute(context.Background(), dir, runs, sweep.Options{}))(t)
 }
 
 func list(t *testing.T, dir string) []*Run {
 	t.Helper()
-	x, err := Open(context.Background(), dir)
-	must.OK(t, err)
+	x := must.Get(Open(context.Background(), dir))(t)
 	defer x.Close()
-	runs, err := x.Runs(context.Background())
-	must.OK(t, err)
-	return runs
+	return must.Get(x.Runs(context.Background()))(t)
 }
 
 func TestIndex(t *testing.T) {
@@ -93,8 +86,7 @@ func TestEditedInPlace(t *testing.T) {
 	dir := t.TempDir()
 	makeRuns(t, dir, "0")
 	path := filepath.Join(dir, "seed0", rundir.MetricsFile)
-	before, err := os.Stat(path)
-	must.OK(t, err)
+	before := must.Get(os.Stat(path))(t)
 	if content.Changed(before) == 0 {
 		t.Skip("the system does not tell when inodes change")
 	}
@@ -181,12 +173,10 @@ func TestIndexViews(t *testing.T) {
 	if len(runs) != 3 {
 		t.Fatal(runs)
 	}
-	db, err := sql.Open("sqlite", filepath.Join(dir, File))
-	must.OK(t, err)
+	db := must.Get(sql.Open("sqlite", filepath.Join(dir, File)))(t)
 	defer db.Close()
 	text := func(query, dir string) string {
-		rows, err := db.Query(query, dir)
-		must.OK(t, err)
+		rows := must.Get(db.Query(query, dir))(t)
 		defer rows.Close()
 		var lines []string
 		for rows.Next() {

@@ -16,13 +16,10 @@ func TestFlippedBits(t *testing.T) {
 	makeRuns(t, dir, "0", "1", "2")
 	path := filepath.Join(dir, File)
 	list := func() string {
-		x, err := Open(t.Context(), dir)
-		must.OK(t, err)
+		x := must.Get(Open(t.Context(), dir))(t)
 		defer x.Close()
-		runs, err := x.Runs(t.Context())
-		must.OK(t, err)
-		text, err := json.Marshal(runs)
-		must.OK(t, err)
+		runs := must.Get(x.Runs(t.Context()))(t)
+		text := must.Get(json.Marshal(runs))(t)
 		return string(text)
 	}
 	want := list()

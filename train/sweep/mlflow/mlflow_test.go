@@ -34,24 +34,19 @@ metrics: {final: [dlsbd, variance], every: 1}
 
 func load(t *testing.T, overrides ...string) train.Config {
 	t.Helper()
-	c, err := train.Load("tiny.yaml", []byte(tiny), overrides...)
-	must.OK(t, err)
-	return c
+	return must.Get(train.Load("tiny.yaml", []byte(tiny), overrides...))(t)
 }
 
 // trained trains tiny in a folder.
 func trained(t *testing.T, dir string, overrides ...string) {
 	t.Helper()
-	if _, err := train.Run(context.Background(), load(t, overrides...), train.Options{Dir: dir, Resume: true}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(train.Run(context.Background(), load(t, overrides...), train.Options{Dir: dir, Resume: true}))(t)
 }
 
 // begun makes a run's folder with a config.
 func begun(t *testing.T, dir string, overrides ...string) *rundir.Run {
 	t.Helper()
-	text, err := load(t, overrides...).Encode()
-	must.OK(t, err)
+	text := must.Get(load(t, overrides...).Encode())(t)
 	r, err := rundir.Create(dir)
 	if err == nil {
 		err = r.Write(rundir.Config, rundir.Bytes(text))
@@ -73,11 +68,9 @@ func logged(t *testing.T, dir, lines string) {
 
 func send(t *testing.T, to Server, dir string) (Summary, error) {
 	t.Helper()
-	x, err := index.Open(t.Context(), dir)
-	must.OK(t, err)
+	x := must.Get(index.Open(t.Context(), dir))(t)
 	defer x.Close()
-	runs, err := x.Runs(t.Context())
-	must.OK(t, err)
+	runs := must.Get(x.Runs(t.Context()))(t)
 	to.Wait = time.Millisecond
 	return Send(t.Context(), to, dir, runs)
 }
@@ -85,9 +78,7 @@ func send(t *testing.T, to Server, dir string) (Summary, error) {
 // sent sends the runs of a folder.
 func sent(t *testing.T, s *mlflowtest.Server, dir string) Summary {
 	t.Helper()
-	sum, err := send(t, Server{URL: s.URL}, dir)
-	must.OK(t, err)
-	return sum
+	return must.Get(send(t, Server{URL: s.URL}, dir))(t)
 }
 
 func TestSend(t *testing.T) {
@@ -128,8 +119,7 @@ func TestSend(t *testing.T) {
 		}
 	}
 	var log []rundir.Line
-	view, err := rundir.View(filepath.Join(dir, "one"))
-	must.OK(t, err)
+	view := must.Get(rundir.View(filepath.Join(dir, "one")))(t)
 	must.OK(t, view.ReadLog(func(l rundir.Line) { log = append(log, l) }))
 	if got, want := one.Metrics["supervised/lsbd"][0].Value, log[0].Losses["supervised"]["lsbd"]; got != want {
 		t.Errorf("lsbd after the first epoch is %v, want %v", got, want)
@@ -267,9 +257,7 @@ func TestHostile(t *testing.T) {
 	}
 	run := &index.Run{Dir: name, State: "stopped", Hash: "h", Settings: index.NewSettings(settings), Problem: long,
 		Results: index.NewResults(map[string]float64{"m(1)": 1, "m[1]": 2, "../x": 3, "fit.": 4, "fit.a/b": 5})}
-	if _, err := Send(t.Context(), Server{URL: s.URL}, dir, []*index.Run{run}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(Send(t.Context(), Server{URL: s.URL}, dir, []*index.Run{run}))(t)
 	got := s.Runs[0]
 	for key, want := range map[string]string{"A_B": "5", "a_.._b": "3", "_.._": "4", "_": "6", "long": long[:2*5999] + "…", "bad": "\ufffd\ufffd", "f.g": "", "end._": "9", "日本": "10"} {
 		if v, ok := got.Params[key]; !ok || v != want {

@@ -230,8 +230,7 @@ func TestObjectsDiffer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it computes for long")
 	}
-	r, err := render.NewRenderer(64, 64, 2)
-	must.OK(t, err)
+	r := must.Get(render.NewRenderer(64, 64, 2))(t)
 	kinds := map[string]func(n int) []render.Part{
 		"car":      func(n int) []render.Part { return Car(uint64(n)) },
 		"airplane": func(n int) []render.Part { return Airplane(uint64(n)) },

@@ -13,9 +13,7 @@ import (
 
 func parsed(t *testing.T, text string) syntax.Sentence {
 	t.Helper()
-	s, err := syntax.Parse(text)
-	must.OK(t, err)
-	return s
+	return must.Get(syntax.Parse(text))(t)
 }
 
 const anyTerm = "a term, such as z(i), y.shape(i) or a number, or a formula, such as (...), not, forall or exists"

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -68,11 +69,7 @@ func (m *Mimosa) explore(ctx context.Context, e *train.Experiment, images []int)
 	if err != nil {
 		return nil, err
 	}
-	wide := make([]float64, len(codes))
-	for i, v := range codes {
-		wide[i] = float64(v)
-	}
-	r, err := mimosa.Run(ctx, wide, e.Coder.Width(), m.Options, nil)
+	r, err := mimosa.Run(ctx, numeric.Convert[float64](codes), e.Coder.Width(), m.Options, nil)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("mimosa: %w", train.ErrStopped)
 	}

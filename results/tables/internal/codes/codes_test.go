@@ -75,8 +75,7 @@ func TestTimedSample(t *testing.T) {
 
 func TestEntangledSource(t *testing.T) {
 	random := &Entangled{Entangled: drawnsets.Entangled{Encoder: "random", Levels: 3}}
-	a, err := random.Sample(t.Context(), 1)
-	must.OK(t, err)
+	a := must.Get(random.Sample(t.Context(), 1))(t)
 	b, err := random.Sample(t.Context(), 2)
 	if err != nil || reflect.DeepEqual(a, b) || !random.Random() {
 		t.Errorf("%v; seeds do not differ", err)

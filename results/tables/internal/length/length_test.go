@@ -15,8 +15,7 @@ func TestImagesUnopened(t *testing.T) {
 		"chopsticks: {samples: 7}", "spaceshapes: {samples: 7}"} {
 		var c struct{ Dataset catalog.Choice }
 		must.OK(t, config.Load("test", []byte("dataset: {"+text+"}"), &c))
-		set, err := c.Dataset.Build(0)
-		must.OK(t, err)
+		set := must.Get(c.Dataset.Build(0))(t)
 		x := &Sizes{}
 		if got := x.images(train.Config{Dataset: c.Dataset}); got != float64(set.Len()) || len(x.known) > 0 {
 			t.Errorf("%s: %v images, %d sets opened; want %d and none", text, got, len(x.known), set.Len())

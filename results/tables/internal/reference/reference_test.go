@@ -92,8 +92,7 @@ func TestFiles(t *testing.T) {
 		t.Fatalf("%v, %v", files, err)
 	}
 	for _, file := range files {
-		r, err := Read(configs.Tables(), file, file)
-		must.OK(t, err)
+		r := must.Get(Read(configs.Tables(), file, file))(t)
 		printed := 0
 		for _, c := range r.Cells {
 			if c.Mean.Text != "" {

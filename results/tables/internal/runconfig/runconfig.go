@@ -2,7 +2,6 @@
 package runconfig
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -15,6 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets/catalog"
+	"github.com/unravel-ml/unravel/internal/content"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -23,10 +23,22 @@ import (
 
 // Cache caches configs and texts of metrics. Its keys are the complete settings. It is safe for concurrent use.
 type Cache struct {
-	bases      Memo[[2]string, *Base]       // by folder and name
-	prototypes Memo[string, *prototype]     // by digest of the settings without the seed
-	texts      Memo[metrics.Metric, string] // of metrics
-	lists      Memo[listKey, string]        // of lists of metrics
+	bases    Memo[[2]string, *Base]       // by folder and name
+	families Memo[string, *family]        // by digest of the settings without the seed
+	texts    Memo[metrics.Metric, string] // of metrics
+	lists    Memo[listKey, string]        // of lists of metrics
+}
+
+// family is the common part of runs that differ only in name and seed. They share the pointers in the config.
+type family struct {
+	config   train.Config
+	identity func(seed uint64) []byte
+}
+
+func (f *family) run(name string, seed uint64) sweep.Run {
+	c := f.config
+	c.Name, c.Seed = name, seed
+	return sweep.Run{Name: name, Config: c, Hash: rundir.FileHash(f.identity(seed))}
 }
 
 // listKey identifies a list of metrics by its memory address.
@@ -51,8 +63,8 @@ func (c *Cache) Run(b *Base, name string, s Settings) (sweep.Run, error) {
 	}
 	last := len(s.Overrides) - 1
 	key := b.Digest(append(s.Overrides[:last:last], text), s.Real)
-	if known, ok := c.prototypes.Find(key); ok {
-		return known.of(name, s.Seed), nil
+	if known, ok := c.families.Find(key); ok {
+		return known.run(name, s.Seed), nil
 	}
 	all, err := train.Load(b.file, b.source, s.Overrides...)
 	if err != nil {
@@ -67,12 +79,16 @@ func (c *Cache) Run(b *Base, name string, s Settings) (sweep.Run, error) {
 	if s.Unhashed {
 		return sweep.Run{Name: name, Config: all}, nil
 	}
-	proto, err := prototypeOf(all)
-	if proto == nil || err != nil {
+	var identity []byte
+	if err = all.Validate(); err == nil {
+		identity, err = all.Identity()
+	}
+	runs := &family{all, content.Reseed(identity, all.Seed)}
+	if err != nil || all.Init != nil || runs.identity == nil { // a start often depends on the seed
 		return sweep.NewRun(name, all) // with its error
 	}
-	c.prototypes.Put(key, proto)
-	return proto.of(name, s.Seed), nil
+	c.families.Put(key, runs)
+	return runs.run(name, s.Seed), nil
 }
 
 // Base is a config that rows name.
@@ -103,36 +119,6 @@ func (b *Base) Digest(overrides []string, real bool) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n%s\n%t", b.text, strings.Join(overrides, "\n"), real)
 	return hex.EncodeToString(h.Sum(nil)[:8])
-}
-
-// prototype is a config shared by runs that differ only in seed.
-type prototype struct {
-	config        train.Config
-	before, after []byte // identity of the config, before and after the seed
-}
-
-// of returns the run with another name and seed. Runs share the pointers in the config.
-func (p *prototype) of(name string, seed uint64) sweep.Run {
-	c := p.config
-	c.Name, c.Seed = name, seed
-	text := append(bytes.Clone(p.before), fmt.Sprintf("\nseed: %d\n", seed)...)
-	return sweep.Run{Name: name, Config: c, Hash: rundir.FileHash(append(text, p.after...))}
-}
-
-// prototypeOf returns the part of a config that other seeds share; nil with a start, which often depends on the seed.
-func prototypeOf(c train.Config) (*prototype, error) {
-	if c.Init != nil {
-		return nil, nil
-	}
-	if err := c.Validate(); err != nil {
-		return nil, err
-	}
-	identity, err := c.Identity()
-	before, after, ok := bytes.Cut(identity, fmt.Appendf(nil, "\nseed: %d\n", c.Seed))
-	if !ok {
-		return nil, err
-	}
-	return &prototype{c, before, after}, nil
 }
 
 func (c *Cache) textOf(list []metrics.Choice) (string, error) {

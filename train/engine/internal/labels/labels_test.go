@@ -22,8 +22,7 @@ func TestLabelInputs(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
 	labels := l.Offer(g, 2)
 	l.Fill(supervision.Batch{Levels: []int32{0, 0, 0, 1, 1, 1}}) // no loss has requested an input
-	groups, err := labels.Groups()
-	must.OK(t, err)
+	groups := must.Get(labels.Groups())(t)
 	values, levels, err := labels.Values(losses.UnitsAsGiven)
 	must.OK(t, err)
 	if levels != groups {
