@@ -194,7 +194,7 @@ func checkNode(n *gorgonia.Node) error {
 	case !n.Shape().IsScalar():
 		return fmt.Errorf("it returned a node of shape %v; want a scalar node, such as the mean over the batch", n.Shape())
 	case n.Graph() == nil:
-		return errors.New("it returned a constant outside the graph; want a node that depends on an output of the model, such as the codes")
+		return errors.New("it returned a constant; want a node that depends on outputs of the model")
 	}
 	return nil
 }

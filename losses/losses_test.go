@@ -196,9 +196,10 @@ func TestComposeErrors(t *testing.T) {
 	for want, node := range map[string]*gorgonia.Node{
 		"loss odd: it returned no node; want a scalar node":                                                        nil,
 		"loss odd: it returned a node of shape (2, 2); want a scalar node":                                         o.Images,
-		"loss odd: it returned a constant outside the graph; want a node that depends on an output":                gorgonia.NewConstant(3.0),
 		"total of the losses: weighted sum: input 0 (loss odd): want float32 or":                                   gorgonia.NewScalar(o.Images.Graph(), tensor.Int, gorgonia.WithName("whole")),
 		"total of the losses: weighted sum: input 1 (loss odd) belongs to another graph; want inputs of one graph": gorgonia.NewScalar(gorgonia.NewGraph(), tensor.Float64, gorgonia.WithName("elsewhere")),
+
+		"loss odd: it returned a constant; want a node": gorgonia.NewConstant(3.0),
 	} {
 		bad := losses.Choice{Name: "odd", Value: returns{node}}
 		all := []losses.Choice{bad}

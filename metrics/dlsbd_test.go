@@ -312,7 +312,8 @@ func TestEvaluate(t *testing.T) {
 	if !slices.Equal(before, in.Codes.Data) {
 		t.Error("the codes changed")
 	}
-	if _, err := Evaluate(ctx, in, 0, []Choice{{Name: "negate", Value: negate{}}}); err == nil || !strings.Contains(err.Error(), "metric negate: it changed the codes") {
+	_, err = Evaluate(ctx, in, 0, []Choice{{Name: "negate", Value: negate{}}})
+	if err == nil || !strings.Contains(err.Error(), "metric negate: it changed the codes") {
 		t.Errorf("error %v of a metric that changes the codes", err)
 	}
 	in.Codes.Data[1] = math.NaN()

@@ -225,7 +225,7 @@ func EvaluateWatched(
 			err = r.check()
 		}
 		if err == nil && in.sum() != sum {
-			err = errors.New("it changed the codes or levels of its input, which other metrics measure; want it to change a copy")
+			err = errors.New("it changed the codes or levels of its input; want it to change a copy")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("metric %s: %w", names[i], err)

@@ -369,7 +369,7 @@ func (p *program) lossWith(node string) (where string) {
 	g := p.asked.Graph.ExprGraph
 	all := g.AllNodes()
 	i := slices.IndexFunc(all, func(n *gorgonia.Node) bool { return n.Name() == node })
-	if i < 0 {
+	if i < 0 || len(p.loss.Parts) == 1 {
 		return ""
 	}
 	for _, part := range p.loss.Parts {
