@@ -383,7 +383,7 @@ train: {epochs: 2, batch: 30, figures: false, optimizer: {adam: {lr: 1e-30}}}
 metrics: []
 `, data))
 	o := call(t, "train", config, "--run", filepath.Join(dir, "run"))
-	for _, want := range []string{"step 1 (epoch 1)", "no update was made yet", "numbers from -30000 to 29000.5; scale them to about -1 to 1, such as by dividing them by 30000"} {
+	for _, want := range []string{"step 1 (epoch 1), objective unsupervised, loss reconstruction: ", "no update was made yet", "numbers from -30000 to 29000.5; scale them to about -1 to 1, such as by dividing them by 30000"} {
 		if o.code != 1 || !strings.Contains(o.log, want) || strings.Contains(o.log, "smaller learning rate") {
 			t.Errorf("want %q: %v", want, o)
 		}

@@ -193,6 +193,8 @@ func checkNode(n *gorgonia.Node) error {
 		return errors.New("it returned no node; want a scalar node")
 	case !n.Shape().IsScalar():
 		return fmt.Errorf("it returned a node of shape %v; want a scalar node, such as the mean over the batch", n.Shape())
+	case n.Graph() == nil:
+		return errors.New("it returned a constant; want a node that depends on outputs of the model")
 	}
 	return nil
 }

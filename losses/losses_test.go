@@ -195,6 +195,8 @@ func TestComposeErrors(t *testing.T) {
 		"loss odd: it returned a node of shape (2, 2); want a scalar node":                                         o.Images,
 		"total of the losses: weighted sum: input 0 (loss odd): want float32 or":                                   gorgonia.NewScalar(o.Images.Graph(), tensor.Int, gorgonia.WithName("whole")),
 		"total of the losses: weighted sum: input 1 (loss odd) belongs to another graph; want inputs of one graph": gorgonia.NewScalar(gorgonia.NewGraph(), tensor.Float64, gorgonia.WithName("elsewhere")),
+
+		"loss odd: it returned a constant; want a node": gorgonia.NewConstant(3.0),
 	} {
 		bad := losses.Choice{Name: "odd", Value: returns{node}}
 		all := []losses.Choice{bad}

@@ -1,6 +1,7 @@
 package metrics_test
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -298,6 +299,18 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// negate is a metric that changes its input.
+type negate struct{}
+
+func (negate) Better() Direction { return HigherIsBetter }
+
+func (negate) Compute(_ context.Context, in *Input) (Result, error) {
+	for i := range in.Codes.Data {
+		in.Codes.Data[i] *= -1
+	}
+	return Result{}, nil
+}
+
 func TestEvaluate(t *testing.T) {
 	in := input(noisy(0.2, perfect), 8, 8)
 	before := slices.Clone(in.Codes.Data)
@@ -308,6 +321,10 @@ func TestEvaluate(t *testing.T) {
 	}
 	if !slices.Equal(before, in.Codes.Data) {
 		t.Error("the codes changed")
+	}
+	_, err = Evaluate(ctx, in, 0, []Choice{{Name: "negate", Value: negate{}}})
+	if err == nil || !strings.Contains(err.Error(), "metric negate: it changed the codes") {
+		t.Errorf("error %v of a metric that changes the codes", err)
 	}
 	in.Codes.Data[1] = math.NaN()
 	if _, err := Evaluate(ctx, in, 0, nil); err == nil {

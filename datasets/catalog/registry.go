@@ -4,6 +4,8 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -128,7 +130,8 @@ func (c Choice) Prepare(ctx context.Context, progress datasets.Progress) error {
 }
 
 // Build builds the chosen data set. It returns an error for a set without images or factors, for factors that
-// [factor.Validate] rejects, and for impossible numbers of images with unknown levels ([datasets.Incomplete]).
+// [factor.Validate] rejects, for impossible numbers of images with unknown levels ([datasets.Incomplete]), and
+// for pixels of the first and the last image that Image leaves unwritten, or that are out of range.
 func (c Choice) Build(seed uint64) (datasets.Dataset, error) {
 	d, err := c.Value.Build(seed)
 	if err != nil {
@@ -148,10 +151,31 @@ func (c Choice) Build(seed uint64) (datasets.Dataset, error) {
 	if err := factor.Validate(d.Factors()); err != nil {
 		return nil, fmt.Errorf("dataset %s: %w", d.Name(), err)
 	}
-	if err := checkMissing(d); err != nil {
+	err = checkMissing(d)
+	for _, i := range []int{0, d.Len() - 1} {
+		if err == nil {
+			err = checkPixels(d, i, h*w*channels)
+		}
+	}
+	if err != nil {
 		return nil, fmt.Errorf("dataset %s: %w", d.Name(), err)
 	}
 	return d, nil
+}
+
+// checkPixels returns an error for an image with unwritten pixels, or with pixels out of range.
+func checkPixels(d datasets.Dataset, i, size int) error {
+	pixels := slices.Repeat([]float32{float32(math.NaN())}, size)
+	d.Image(i, pixels)
+	for p, x := range pixels {
+		switch {
+		case x != x:
+			return fmt.Errorf("pixel %d of image %d is unwritten, or NaN; want Image to write all %d", p, i, size)
+		case (x < 0 || x > 1) && !datasets.RealValued(d):
+			return fmt.Errorf("pixel %d of image %d is %v; want 0 to 1, or a method RealValued for real numbers", p, i, x)
+		}
+	}
+	return nil
 }
 
 // Named returns a data set by name with default settings.

@@ -72,8 +72,19 @@ func TestLabelsAndPairsOfFiles(t *testing.T) {
 	if !slices.Equal(s.Drawn.Groups, []int{0, 2, 1, 3, 0, 3}) {
 		t.Errorf("pairs %v", s.Drawn.Groups)
 	}
-	if _, err = split("", "p1.png,p2.png\n0,p3.png\n"); err == nil || !strings.Contains(err.Error(), `line 2, field 2: "p3.png" is no picture`) {
-		t.Error(err)
+	for text, want := range map[string]string{
+		"p1.png,p2.png\n0,p3.png\n":      `line 2, field 2: "p3.png" is no picture`,
+		"p1.png,p3.png\np1.png,p2.png\n": `line 1, field 2: "p3.png" is no picture`, // not names of columns
+		"p3.png,p4.png\np1.png,p2.png\n": `line 1, field 1: "p3.png" is no picture`,
+	} {
+		if _, err = split("", text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+	s, err = split("", "first.picture,second.picture\np1.png,p2.png\n")
+	must.OK(t, err)
+	if !slices.Equal(s.Drawn.Groups, []int{0, 2}) {
+		t.Errorf("pairs %v below names", s.Drawn.Groups)
 	}
 	for text, want := range map[string]string{
 		"v,file\n7,p1.png\n5,p3.png\n":      `mine.csv: line 3, field 2: "p3.png" is no picture`,
@@ -81,6 +92,7 @@ func TestLabelsAndPairsOfFiles(t *testing.T) {
 		"v,file\n7,p1.png\n5,D:\\p2.png\n":  `mine.csv: line 3, field 2: "D:\\p2.png" is no path`,
 		"file,v\np1.png,3\nc,2\np1.png,1\n": "lines 2 and 4 are both about p1.png",
 		"p1.png,red\np2.png,blue\n":         "line 1 names the picture p1.png",
+		"p3.png,red\np2.png,blue\n":         "line 1 names the picture p3.png",
 	} {
 		if _, err := split(text, ""); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", text, err, want)

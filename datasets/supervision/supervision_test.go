@@ -253,11 +253,25 @@ type empty struct{ *datatest.Toy }
 
 func (empty) Len() int { return 0 }
 
+// painted is a data set with images of white, or of unwritten pixels.
+type painted struct {
+	*datatest.Toy
+	white float32
+}
+
+func (p painted) Image(_ int, dst []float32) {
+	if p.white > 0 {
+		dst[0] = p.white
+	}
+}
+
 func TestDatasetsAreChecked(t *testing.T) {
 	for want, d := range map[string]datasets.Dataset{
 		"dataset toy has 0 images of 1 x 1 x 1":    empty{datatest.ToyOf(circle("a", 2))},
 		"dataset toy has no factors":               datatest.ToyOf(),
 		`dataset toy: two factors have the name`:   datatest.ToyOf(circle("a", 2), circle("a", 2)),
+		"pixel 0 of image 0 is 255; want 0 to 1":   painted{datatest.ToyOf(circle("a", 2)), 255},
+		"pixel 0 of image 0 is unwritten, or NaN":  painted{datatest.ToyOf(circle("a", 2)), 0},
 		"there is no data set; want Set of datase": nil,
 	} {
 		if _, err := (catalog.Choice{Name: "own", Value: &datasets.Given{Set: d}}).Build(0); err == nil || !strings.Contains(err.Error(), want) {

@@ -247,7 +247,7 @@ func (m *Machine) RunAll() (err error) {
 func (m *Machine) run(s *step) (err error) {
 	if s.op == nil {
 		if s.value = s.node.Value(); s.value == nil {
-			return errors.New("the input has no value")
+			return errors.New("the input has no value; want one, such as by gorgonia.WithValue or gorgonia.Let")
 		}
 		return nil
 	}

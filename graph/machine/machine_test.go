@@ -155,7 +155,7 @@ func TestPruning(t *testing.T) {
 	if m.Value(out) == nil || m.Value(x) != x.Value() {
 		t.Error("an output or an input has no value")
 	}
-	if err := b.machine(out, other).RunAll(); err == nil || !strings.Contains(err.Error(), `input "missing" of shape (2, 2)`) {
+	if err := b.machine(out, other).RunAll(); err == nil || !strings.Contains(err.Error(), `input "missing" of shape (2, 2): the input has no value; want one`) {
 		t.Errorf("error of an input without a value: %v", err)
 	}
 }

@@ -14,7 +14,7 @@ type Find func(name string) (image int, ok bool)
 // ReadPairs is [Read] for a table of images. A text table may name them for find, which may be nil.
 func ReadPairs(path string, find Find) (*Table, error) {
 	return read(path, "pairs", false, func(t *Text) error {
-		if t.Names != nil && !slices.ContainsFunc(t.Names, func(name string) bool { return find.image(name) < 0 }) {
+		if t.Names != nil && (t.pictured(0, find) || t.pictured(len(t.Names)-1, find)) {
 			t.Rows, t.Lines, t.Names = slices.Insert(t.Rows, 0, t.Names), slices.Insert(t.Lines, 0, 1), nil
 		}
 		for r, row := range t.Rows {
@@ -47,6 +47,13 @@ func (find Find) image(name string) int {
 	return -1
 }
 
+// pictured reports whether the name of a column is a picture's, perhaps with a mistake: it has the ending of the field
+// below.
+func (t *Text) pictured(c int, find Find) bool {
+	ending := path.Ext(t.Names[c])
+	return find.image(t.Names[c]) >= 0 || find != nil && ending != "" && ending == path.Ext(t.Rows[0][c])
+}
+
 func (t *Text) arrange(n int, find Find) error {
 	for c, first := range t.Rows[0] {
 		images := make([]int, 0, len(t.Rows))
@@ -65,7 +72,7 @@ func (t *Text) arrange(n int, find Find) error {
 		if len(images) < len(t.Rows) || len(t.Rows[0]) == 1 {
 			continue
 		}
-		if t.Names != nil && find.image(t.Names[c]) >= 0 {
+		if t.Names != nil && t.pictured(c, find) {
 			return fmt.Errorf("%s: line 1 names the picture %s; want names of the columns there, such as file,size",
 				t.file, t.Names[c])
 		}

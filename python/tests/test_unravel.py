@@ -17,6 +17,10 @@ try:
     import pandas
 except ImportError:
     pandas = None
+try:
+    import torch
+except ImportError:
+    torch = None
 
 TINY = {
     "name": "tiny", "seed": 1, "dataset": {"square": {"size": 16, "side": 4}}, "supervision": {"pairs": {"count": 32}},
@@ -66,6 +70,13 @@ class Evaluate(Case):
         self.assertEqual(a["mig"].raw, b["mig"].raw)
         self.assertIsNone(a["mig"].chance)
 
+    @unittest.skipIf(torch is None, "there is no PyTorch")
+    def test_tensors(self):
+        want = unravel.evaluate(self.codes, self.factors, "mig", chance=0)["mig"].value
+        codes, factors = torch.tensor(self.codes, requires_grad=True), torch.tensor(self.factors)
+        for got in factors, factors.bfloat16(), {"a": factors[:, 0], "b": factors[:, 1].bfloat16()}:
+            self.assertEqual(unravel.evaluate(codes, got, "mig", chance=0)["mig"].value, want)
+
     def test_names_and_words(self):
         words = np.array(["cube", "ball", "cone"])[self.factors[:, 0]]
         plain = unravel.evaluate(self.codes, self.factors, "mig", types=["categorical", "ordinal"])
@@ -79,6 +90,9 @@ class Evaluate(Case):
         self.assertIn("0 is ball, 1 is cone, 2 is cube", got.log)  # bytes are text
         got = unravel.evaluate(self.codes, self.factors, "mig", names=["a", "7"])
         self.assertEqual(list(got["mig"].labels["per_factor"]), ["a", "factor 7"])
+        got = unravel.evaluate(self.codes, {"a;b;c": np.char.add("x;", words), "d": self.factors[:, 1]}, "mig")
+        self.assertEqual(list(got["mig"].labels["per_factor"]), ["a;b;c", "d"])
+        self.assertIn("0 is x;ball", got.log)
 
     def test_counting_columns_stay(self):
         codes = self.codes.copy()
@@ -135,6 +149,11 @@ class Evaluate(Case):
             ("one for each of the 2", self.codes, self.factors, {"names": ["a"]}),
             ("factor a has shape \\[300, 2\\]", self.codes, {"a": self.factors}, {}),
             ("want real numbers or text", self.codes, self.factors.astype(complex), {}),
+            ("codes: .* want one array", [[1], [2, 3]], self.factors, {}),
+            *(("want the columns of each factor", self.codes, self.factors, {"blocks": blocks, "metrics": "variance"})
+              for blocks in ({"0": [1], "1": [0]}, [0, 1], [[False, True], [True]], np.eye(2, dtype=bool), [[0.7], [1.9]])),
+            ("\"-1\" is not a column", self.codes, self.factors, {"blocks": [[-1], [0]], "metrics": "variance"}),
+            ("set is no value", self.codes, self.factors, {"options": {"mig.bins": {3}}}),
         ]:
             with self.assertRaisesRegex(unravel.ConfigError, message) as caught:
                 unravel.evaluate(codes, factors, **kwargs)
@@ -152,6 +171,8 @@ class Evaluate(Case):
         self.assertEqual(list(table.index), list(got))
         self.assertEqual(table.loc["mig", "value"], got["mig"].value)
         self.assertEqual(table.loc["mig", "chance"], got["mig"].chance["mean"])
+        pairs = pandas.DataFrame([(0, 3, "a", "same"), (0, 1, "a", "different")], index=[7, 9])
+        self.assertIn("2 answers", unravel.evaluate(self.codes, pairs=pairs, metrics="variance", chance=0).log)
         codes = pandas.DataFrame(self.codes, index=np.arange(300) + 7)  # another index: rows belong together by position
         self.assertEqual(unravel.evaluate(codes, frame, "mig")["mig"].value, got["mig"].value)
         other = frame.iloc[::-1]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._evaluate import _codes, _unmasked
+from ._evaluate import _codes, array_of
 from ._program import ConfigError, call
 from ._train import Run
 
@@ -34,7 +34,7 @@ class Encoder:
         """
         if np.ma.is_masked(images):
             raise ConfigError("images have masked values; want a number for each pixel")
-        array = np.asarray(images)
+        array = array_of(images, "images")
         if array.ndim == 3:
             array = array[..., None]
         if array.ndim != 4:
@@ -54,7 +54,7 @@ class Encoder:
 
     def decode(self, codes: ArrayLike) -> NDArray[np.float32]:
         """Return the images [n, height, width, channels] of codes [n, d]; an Error if the model has no decoder."""
-        array = np.asarray(_unmasked(codes))
+        array = array_of(codes, "codes")
         if array.ndim != 2:
             raise ConfigError(f"codes have shape {list(array.shape)}; want [n, d], a row for each image")
         with tempfile.TemporaryDirectory(prefix="unravel") as temporary:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import operator
 import os
 import tempfile
 from collections import Counter
@@ -125,20 +126,21 @@ def evaluate(
         for option in assignments(options or {}):
             args += ["--option", option]
         if blocks is not None:
-            args += ["--blocks", blocks if isinstance(blocks, str) else _blocks(blocks)]
+            args.append(f"--blocks={blocks if isinstance(blocks, str) else _blocks(blocks)}")
         if codes is not None:
             args += ["--codes", _codes(folder / "codes", codes)]
         if factors is not None:
             args += ["--factors", _factors(folder / "factors", factors, names)]
         for flag, array in {"rotations": rotations, "components": components}.items():
             if array is not None:
-                np.save(folder / flag, np.asarray(_unmasked(array)))
+                np.save(folder / flag, array_of(array, flag))
                 args += [f"--{flag}", str(folder / f"{flag}.npy")]
         for flag, tree in {"hierarchy": hierarchy, "true-hierarchy": true_hierarchy}.items():
             if tree is not None:
                 args += [f"--{flag}", _json(folder / f"{flag}.json", tree)]
         if pairs is not None:
-            args += ["--pairs", _table(folder / "pairs.csv", None, list(pairs))]
+            rows = pairs.itertuples(index=False) if hasattr(pairs, "itertuples") else pairs  # of a DataFrame
+            args += ["--pairs", _table(folder / "pairs.csv", None, rows)]
         lines: list[str] = []
         read = json.loads(call(args, lines.append, temporary))["metrics"]
     results = metrics_of(read.values())
@@ -156,7 +158,13 @@ def _joined(names: Names | None) -> str:
 
 
 def _blocks(blocks: Sequence[Sequence[int]]) -> str:
-    return ";".join(",".join(str(int(c)) for c in block) for block in blocks)
+    try:
+        columns = [list(block) for block in blocks]
+        if any(isinstance(c, (bool, np.bool_)) for block in columns for c in block):
+            raise TypeError
+        return ";".join(",".join(str(operator.index(c)) for c in block) for block in columns)
+    except TypeError:
+        raise ConfigError(f"blocks are {blocks}; want the columns of each factor, in order, such as [[0, 1], [2]]") from None
 
 
 def _same_order(*tables: Any) -> None:
@@ -169,7 +177,7 @@ def _same_order(*tables: Any) -> None:
 
 def _codes(path: Path, codes: ArrayLike) -> str:
     """Write codes. A first column 0, 1, 2, ... needs a name, or the program takes it for an index."""
-    array = np.asarray(_unmasked(codes))
+    array = array_of(codes, "codes")
     if array.dtype.kind not in "fiub":
         raise ConfigError(f"codes are of type {array.dtype}; want numbers")
     if array.ndim != 2:
@@ -178,6 +186,17 @@ def _codes(path: Path, codes: ArrayLike) -> str:
         return _table(path.with_suffix(".csv"), [f"z{i}" for i in range(array.shape[1])], array.tolist())
     np.save(path, array)
     return f"{path}.npy"
+
+
+def array_of(values: Any, what: str) -> NDArray[Any]:
+    """Return an array of values, also of a tensor of PyTorch with a gradient, on a GPU or in bfloat16."""
+    if hasattr(values, "detach"):
+        values = values.detach().cpu()
+        values = values.float() if str(values.dtype) == "torch.bfloat16" else values
+    try:
+        return np.asarray(_unmasked(values))
+    except ValueError as error:
+        raise ConfigError(f"{what}: {error}; want one array of numbers, with equal shapes in all rows") from None
 
 
 def _unmasked(array: Any) -> Any:
@@ -195,7 +214,7 @@ def _column(values: Any, name: Any) -> NDArray[Any]:
     if getattr(kind, "ordered", False) and getattr(kind, "categories").dtype.kind == "O":
         codes = np.asarray(getattr(values, "cat", values).codes, dtype=np.float64)
         return np.where(codes < 0, np.nan, codes)
-    array = np.asarray(_unmasked(values))
+    array = array_of(values, f"factor {name}")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
@@ -223,7 +242,7 @@ def _factors(path: Path, factors: Any, names: Sequence[str] | None) -> str:
     else:
         array = _unmasked(factors)
         if not isinstance(array, np.ma.MaskedArray):  # fields have masks of their own
-            array = np.asarray(array)
+            array = array_of(array, "factors")
         if array.dtype.names is not None:
             names = list(array.dtype.names) if names is None else names
             columns = [array[n] for n in array.dtype.names]
@@ -258,7 +277,7 @@ def _name(name: Any) -> str:
 
 def _table(path: Path, names: Sequence[str] | None, rows: Iterable[Iterable[Any]]) -> str:
     with path.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC if names is None else csv.QUOTE_MINIMAL)
+        table = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC)  # the program looks for separators outside quotes
         if names is not None:
             table.writerow(names)
         for row in rows:

@@ -136,7 +136,7 @@ def plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, os.PathLike):
         return os.fspath(value)
-    raise TypeError(f"{type(value).__name__} is no value of a config: {value!r}")
+    raise ConfigError(f"{type(value).__name__} is no value of a config: {value!r}; want numbers, text, lists and dicts")
 
 
 def assignments(values: Mapping[str, Any]) -> list[str]:

@@ -100,7 +100,7 @@ def train(
             config = path
         if config is not None:
             args.append(os.fspath(config))
-        result = json.loads(call([*args, *assignments(values)], log))
+        result = json.loads(call([*args, *assignments(values)], log, temporary))
     return Run(result["dir"])
 
 

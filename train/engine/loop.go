@@ -8,6 +8,9 @@ import (
 	"slices"
 	"time"
 
+	"gonum.org/v1/gonum/graph/topo"
+	"gorgonia.org/gorgonia"
+
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/machine"
@@ -355,9 +358,30 @@ func (l *Loop) explainNotFinite(p *program) error {
 		if first.Op == "input" && first.Node == "images" {
 			advice = "look at the images of the data"
 		}
+		where += p.lossWith(first.Node)
 		return fmt.Errorf("%s: the loss or its gradient is not finite: %w; %s", where, err, advice)
 	}
 	return fmt.Errorf("%s: the norm of the gradient is too large for a number (loss %v); %s", where, p.values[0], l.advice(", or train.clip"))
+}
+
+// lossWith returns ", loss NAME" if one loss alone depends on a node with the given name, otherwise an empty text.
+func (p *program) lossWith(node string) (where string) {
+	g := p.asked.Graph.ExprGraph
+	all := g.AllNodes()
+	i := slices.IndexFunc(all, func(n *gorgonia.Node) bool { return n.Name() == node })
+	if i < 0 || len(p.loss.Parts) == 1 {
+		return ""
+	}
+	for _, part := range p.loss.Parts {
+		if !topo.PathExistsIn(g, part.Node, all[i]) {
+			continue
+		}
+		if where != "" {
+			return ""
+		}
+		where = ", loss " + part.Name
+	}
+	return where
 }
 
 // advice suggests changes after a NaN or infinite number. After the first update it suggests a smaller learning rate,
