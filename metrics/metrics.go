@@ -8,11 +8,11 @@ package metrics
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
+
+	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
 // Direction says whether larger or smaller values of a metric are better.
@@ -210,7 +210,7 @@ func EvaluateWatched(
 	if ctx == nil {
 		return nil, fmt.Errorf("metrics: the context is nil; want one, such as context.Background()")
 	}
-	results, names, sum := make([]Result, len(choices)), ResultNames(choices), in.sum()
+	results, names, sum := make([]Result, len(choices)), ResultNames(choices), numeric.Checksum(in.Codes.Data, in.Levels)
 	for i, c := range choices {
 		if c.Value == nil {
 			return nil, fmt.Errorf("metrics: metric %d is not chosen; want, for example, Named(\"mig\")", i)
@@ -224,8 +224,8 @@ func EvaluateWatched(
 		if err == nil {
 			err = r.check()
 		}
-		if err == nil && in.sum() != sum {
-			err = errors.New("it changed the codes or levels of its input; want it to change a copy")
+		if err == nil && numeric.Checksum(in.Codes.Data, in.Levels) != sum {
+			err = fmt.Errorf("it changed the codes or levels of its input; want it to change a copy")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("metric %s: %w", names[i], err)
@@ -241,17 +241,6 @@ func EvaluateWatched(
 		results[i] = r
 	}
 	return results, nil
-}
-
-// sum returns a checksum of the codes and levels.
-func (in *Input) sum() (h uint64) {
-	for _, x := range in.Codes.Data {
-		h = bits.RotateLeft64(h^math.Float64bits(x), 23) * 0x9e3779b97f4a7c15
-	}
-	for _, v := range in.Levels {
-		h = bits.RotateLeft64(h^uint64(v), 23) * 0x9e3779b97f4a7c15
-	}
-	return h
 }
 
 // stops returns ctx.Err() if i is a multiple of every, otherwise nil.

@@ -373,8 +373,8 @@ func knownFactors(in *Input, unknown []int) (x *inputs, factors []int) {
 // pairs takes all rows with some factors, as rows without a known level still form pairs.
 func (x *inputs) pairs(m Metric, in *Input, factors []int) error {
 	for _, e := range x.excluded {
-		x.notes = append(x.notes,
-			fmt.Sprintf("factor %s is left out: no two rows are known to agree in it; want its columns", e.Factor))
+		const why = "is left out: no two rows are known to agree in it; want its columns"
+		x.notes = append(x.notes, fmt.Sprintf("factor %s %s", e.Factor, why))
 	}
 	some := in.choose(factors, numeric.UpTo(in.Codes.Rows))
 	x.list, x.rows = []*Input{some}, in.Codes.Rows

@@ -26,13 +26,9 @@ func rule(kept bool, key, format string, args ...any) error {
 
 // oneOf returns an error if the list lacks the value.
 func oneOf[S ~string](key, what string, value S, values ...S) error {
-	var list []string
-	for _, v := range values {
-		list = append(list, string(v))
-	}
-	last := len(list) - 1
-	most := strings.Join(list[:last], ", ")
-	return rule(slices.Contains(values, value), key, "unknown %s %q; want %s or %s", what, string(value), most, list[last])
+	last := len(values) - 1
+	most := strings.ReplaceAll(strings.Trim(fmt.Sprint(values[:last]), "[]"), " ", ", ")
+	return rule(slices.Contains(values, value), key, "unknown %s %q; want %s or %s", what, value, most, values[last])
 }
 
 // oneOfOrNone is oneOf for a setting that may be empty.

@@ -9,12 +9,14 @@ import (
 
 // block is an allocation of the driver. handle is the driver's buffer for the whole block.
 type block struct {
+	//lint:ignore U1000 the build with tag gpu uses them
 	handle, memory uintptr
-	size           int64
-	host           bool
-	floats         []float32 // host view of the memory
-	free           []span    // sorted and merged
-	used           map[int64]int64
+
+	size   int64
+	host   bool
+	floats []float32 // host view of the memory
+	free   []span    // sorted and merged
+	used   map[int64]int64
 }
 
 type span struct{ at, size int64 }

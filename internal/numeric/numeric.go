@@ -4,6 +4,7 @@ package numeric
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
@@ -161,4 +162,15 @@ func Zeros(rows, columns int) [][]float64 {
 		list[i] = make([]float64, columns)
 	}
 	return list
+}
+
+// Checksum returns a number that a change of a number most probably changes.
+func Checksum(x []float64, y []int) (sum uint64) {
+	for _, v := range x {
+		sum = bits.RotateLeft64(sum^math.Float64bits(v), 23) * 0x9e3779b97f4a7c15
+	}
+	for _, v := range y {
+		sum = bits.RotateLeft64(sum^uint64(v), 23) * 0x9e3779b97f4a7c15
+	}
+	return sum
 }
