@@ -5,7 +5,6 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
@@ -48,16 +47,12 @@ func BenchmarkSuite(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%dx%d/threads=%d", c.name, c.rows, c.d, threads), func(b *testing.B) {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
 				in := wide(c.rows, c.d)
-				measure := func() {
+				for b.Loop() {
 					if _, err := Evaluate(ctx, in, 0, []Choice{{Name: c.name, Value: m}}); err != nil {
 						b.Fatal(err)
 					}
 				}
-				for b.Loop() {
-					measure()
-				}
 				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1e3, "ms")
-				scaling.Report(b, measure)
 			})
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -281,14 +280,10 @@ func BenchmarkR4(b *testing.B) {
 	in := hierarchicalRows(b, 10000)
 	for _, name := range []string{"r4", "r4c"} {
 		b.Run(name, func(b *testing.B) {
-			measure := func() {
+			for b.Loop() {
 				in.Stream = rng.New(1, name)
 				compute(b, named(name), in)
 			}
-			for b.Loop() {
-				measure()
-			}
-			scaling.Report(b, measure)
 		})
 	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/numeric"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -317,13 +316,9 @@ func ExampleChopsticks() {
 }
 
 func BenchmarkChopsticks(b *testing.B) {
-	build := func() {
+	for b.Loop() {
 		if _, err := (&Chopsticks{Variant: "either", Depth: 3, Samples: 100000, Overwrite: "none"}).Build(0); err != nil {
 			b.Fatal(err)
 		}
 	}
-	for b.Loop() {
-		build()
-	}
-	scaling.Report(b, build)
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
 func rooms(t testing.TB) datasets.Dataset { return twin(t, "room") }
@@ -192,6 +191,5 @@ func BenchmarkRoom(b *testing.B) {
 		for b.Loop() {
 			rooms(b)
 		}
-		scaling.Report(b, func() { rooms(b) })
 	})
 }

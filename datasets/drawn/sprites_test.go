@@ -14,7 +14,6 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
 func sprites(t testing.TB, antialias bool) datasets.Dataset {
@@ -321,6 +320,5 @@ func BenchmarkSprites(b *testing.B) {
 		for b.Loop() {
 			sprites(b, true)
 		}
-		scaling.Report(b, func() { sprites(b, true) })
 	})
 }
