@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -115,12 +114,8 @@ func TestEncoderMistakes(t *testing.T) {
 	if e, err = OpenEncoder(alone); err != nil || e.Decodes() {
 		t.Fatal(e, err)
 	}
-	if _, err := e.Decode([]float32{0, 0}, 1); err == nil || !strings.Contains(err.Error(), "the model has no decoder") {
-		t.Errorf("a model without a decoder: %v", err)
-	}
-	if _, err := OpenEncoder(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no run there") {
-		t.Errorf("a folder without a run: %v", err)
-	}
+	must.ErrorOf(e.Decode([]float32{0, 0}, 1))(t, "the model has no decoder")
+	must.ErrorOf(OpenEncoder(t.TempDir()))(t, "no run there")
 }
 
 // Goroutines that share an encoder each get the codes of their images.

@@ -283,13 +283,9 @@ func TestHierarchicalSettings(t *testing.T) {
 	} {
 		bad := good
 		test.change(&bad)
-		if _, err := bad.Build(0); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v: error %v, want %q", bad, err, test.want)
-		}
+		must.ErrorOf(bad.Build(0))(t, test.want, bad)
 	}
-	if _, err := (&Spaceshapes{}).Build(0); err == nil || !strings.Contains(err.Error(), "samples: 0") {
-		t.Error(err)
-	}
+	must.ErrorOf((&Spaceshapes{}).Build(0))(t, "samples: 0")
 }
 
 func ExampleChopsticks() {

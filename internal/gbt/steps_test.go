@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -292,9 +291,7 @@ func TestColumnMistakes(t *testing.T) {
 		"all rows have class 4":      second(c.Classify(ctx, []int{4, 4}, Defaults())),
 		"0 rounds; want 1 to 100000": second(c.Classify(ctx, []int{4, 5}, Options{Depth: 1, Rate: 1})),
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.Error(t, err, want)
 	}
 }
 
