@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/metrics"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // suite lists the metrics with typical settings and the sizes of disentanglement_lib: 10,000 rows, 5,000 more rows to
@@ -48,9 +50,7 @@ func BenchmarkSuite(b *testing.B) {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
 				in := wide(c.rows, c.d)
 				for b.Loop() {
-					if _, err := Evaluate(ctx, in, 0, []Choice{{Name: c.name, Value: m}}); err != nil {
-						b.Fatal(err)
-					}
+					must.Get(Evaluate(ctx, in, 0, []Choice{{Name: c.name, Value: m}}))(b)
 				}
 				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1e3, "ms")
 			})

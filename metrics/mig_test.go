@@ -199,9 +199,7 @@ func BenchmarkLarge(b *testing.B) {
 	for _, c := range choices {
 		b.Run(c.Name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Evaluate(ctx, in, 0, []Choice{c}); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(Evaluate(ctx, in, 0, []Choice{c}))(b)
 			}
 		})
 	}

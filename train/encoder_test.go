@@ -147,9 +147,7 @@ func BenchmarkEncoder(b *testing.B) {
 	e, pixels, _, n := openServed(b, load(b, "dataset.square={size: 64, side: 16, step: 4}", "model.lsbd-vae.encoder=conv64", "train.epochs=1", "train.epoch_steps=1"))
 	size := len(pixels) / n
 	encode := func(b *testing.B, images int) {
-		if _, err := e.Encode(pixels[:images*size], images); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(e.Encode(pixels[:images*size], images))(b)
 	}
 	for _, images := range []int{1, 8, 128} {
 		b.Run(fmt.Sprintf("images=%d", images), func(b *testing.B) {

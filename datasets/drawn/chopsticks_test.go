@@ -313,8 +313,6 @@ func ExampleChopsticks() {
 
 func BenchmarkChopsticks(b *testing.B) {
 	for b.Loop() {
-		if _, err := (&Chopsticks{Variant: "either", Depth: 3, Samples: 100000, Overwrite: "none"}).Build(0); err != nil {
-			b.Fatal(err)
-		}
+		must.Get((&Chopsticks{Variant: "either", Depth: 3, Samples: 100000, Overwrite: "none"}).Build(0))(b)
 	}
 }

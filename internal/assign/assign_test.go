@@ -199,9 +199,7 @@ func BenchmarkBalanced(b *testing.B) {
 		b.Run(fmt.Sprintf("%dx%d", size.n, size.k), func(b *testing.B) {
 			costs := drawn(rng.New(1, "bench"), size.n, size.k)
 			for b.Loop() {
-				if _, err := Balanced(costs, size.k, 0.001); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(Balanced(costs, size.k, 0.001))(b)
 			}
 		})
 	}

@@ -306,16 +306,12 @@ func BenchmarkColumn(b *testing.B) {
 	}
 	b.Run(fmt.Sprint("regress/", n), func(b *testing.B) {
 		for b.Loop() {
-			if _, err := column.Regress(ctx, targets, Defaults()); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(column.Regress(ctx, targets, Defaults()))(b)
 		}
 	})
 	b.Run(fmt.Sprint("classify/", n), func(b *testing.B) {
 		for b.Loop() {
-			if _, err := column.Classify(ctx, classes, Defaults()); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(column.Classify(ctx, classes, Defaults()))(b)
 		}
 	})
 }

@@ -283,9 +283,7 @@ func small() *Archive {
 
 func FuzzOpen(f *testing.F) {
 	var b bytes.Buffer
-	if err := small().Write(&b); err != nil {
-		f.Fatal(err)
-	}
+	must.OK(f, small().Write(&b))
 	f.Add(b.Bytes())
 	f.Add(b.Bytes()[:b.Len()/2])
 	f.Fuzz(func(t *testing.T, content []byte) {

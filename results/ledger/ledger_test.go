@@ -103,9 +103,7 @@ func TestFileMistakes(t *testing.T) {
 // Read gives an error or a file. Writing and reading this file gives the same text.
 func FuzzRead(f *testing.F) {
 	var b bytes.Buffer
-	if err := oneFile().Write(&b); err != nil {
-		f.Fatal(err)
-	}
+	must.OK(f, oneFile().Write(&b))
 	f.Add(b.Bytes())
 	f.Add([]byte("{}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {

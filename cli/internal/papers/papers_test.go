@@ -70,9 +70,7 @@ func TestFlagsTogether(t *testing.T) {
 // BenchmarkListTables counts the cells of all tables from runs in the ledger, like unravel table.
 func BenchmarkListTables(b *testing.B) {
 	for b.Loop() {
-		if _, err := listTables(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(listTables(b.Context()))(b)
 	}
 }
 
