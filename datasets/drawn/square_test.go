@@ -211,9 +211,7 @@ func TestScaled(t *testing.T) {
 		{factor.Factor{Size: 3, Kind: factor.Categorical, Values: []float64{5, 6, 8}}, []float64{0, 0.5, 1}},
 	} {
 		for l, want := range test.want {
-			if got := test.f.Scaled(l); got != want {
-				t.Errorf("%+v: level %d is %v, want %v", test.f, l, got, want)
-			}
+			must.Equal(t, test.f.Scaled(l), want, test.f, "level", l)
 		}
 	}
 }

@@ -141,9 +141,7 @@ func TestVerify(t *testing.T) {
 			t.Fatal(found, err)
 		}
 	}
-	if hashed != 1 {
-		t.Errorf("hashed in %d pieces; want 1, once", hashed)
-	}
+	must.Equal(t, hashed, 1, "hashed in", "pieces")
 	if _, err := Check(ctx, dir, f); err != nil || hashed != 2 {
 		t.Errorf("Check: %v, %d pieces", err, hashed)
 	}

@@ -116,9 +116,7 @@ func TestGraph(t *testing.T) {
 	if y != again {
 		t.Error("a layer used twice on one input is two nodes")
 	}
-	if y.Name() != "layer" {
-		t.Errorf("the node of a layer is called %q", y.Name())
-	}
+	must.Equal(t, y.Name(), "layer", "the node of a layer is called")
 	other := need[*gorgonia.Node](t)(nn.Dense(h, need[*gorgonia.Node](t)(h.Input("x", 5, 3)), "layer", 4, graph.ReLU))
 	if !other.Shape().Eq(tensor.Shape{5, 4}) {
 		t.Errorf("shape %v", other.Shape())
@@ -191,9 +189,7 @@ func TestNetworks(t *testing.T) {
 		if !h.Shape().Eq(tensor.Shape{2, c.width}) || !logits.Shape().Eq(x.Shape()) {
 			t.Errorf("%s: features %v, logits %v", c.name, h.Shape(), logits.Shape())
 		}
-		if n := g.Params.Count(); n != c.params {
-			t.Errorf("%s: %d parameters, want %d", c.name, n, c.params)
-		}
+		must.Equal(t, g.Params.Count(), c.params, c.name, "parameters")
 		rng.New(1, "x").Normals(nn.Data(x))
 		rng.New(1, "z").Normals(nn.Data(z))
 		m := need[*machine.Machine](t)(machine.New(h.Graph(), h, logits))

@@ -96,9 +96,7 @@ func TestNoNorm(t *testing.T) {
 			t.Errorf("%s: %v", kind, out)
 		}
 	}
-	if n := g.Params.Count(); n != 0 {
-		t.Errorf("%d parameters", n)
-	}
+	must.Equal(t, g.Params.Count(), 0, "parameters")
 }
 
 // The result of instance-pixel is beta for images of one pixel. An encoder whose last feature map is one pixel then
@@ -310,9 +308,7 @@ func TestRunningTwice(t *testing.T) {
 	}
 	m := runOf(t, append(results, moments...)...)
 	for i, r := range g.Running() {
-		if want := []int{2, 3}[i]; r.Count() != want {
-			t.Errorf("use %d has moments of %d elements, want %d", i, r.Count(), want)
-		}
+		must.Equal(t, r.Count(), []int{2, 3}[i], "use", i, "has moments of", "elements")
 		r.Follow(values(m, r.Moments))
 	}
 	running := p.Get("n/running").Float32s()

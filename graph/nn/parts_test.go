@@ -306,7 +306,5 @@ func TestScratch(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(7))
 	in := need[*gorgonia.Node](t)(g.Input("in", 2, 1, 3, 1))
 	out := must.Get(encoderOf(t, `[{dense: 4}]`).Encode(g, in, "net"))(t)
-	if got, want := nn.Scratch(out), 4*(2*4+3*4+2*3.0); got != want {
-		t.Errorf("%v bytes, want %v", got, want)
-	}
+	must.Equal(t, nn.Scratch(out), 4*(2*4+3*4+2*3.0), "bytes")
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -81,9 +80,7 @@ func TestDataSets(t *testing.T) {
 	for _, f := range pictures(r) {
 		drawn = append(drawn, f.Name)
 	}
-	if want := []string{"several-d-small.png", "several-d-large.png"}; !slices.Equal(drawn, want) {
-		t.Errorf("curves %q, want %q", drawn, want)
-	}
+	must.EqualSlices(t, drawn, []string{"several-d-small.png", "several-d-large.png"}, "curves")
 	found := sweep.Find(scan(t, dir))
 	for i, cell := range []*Cell{r.Cell("a", "D, small"), r.Cell("a", "D, large"), r.Cell("b", "D, small"), r.Cell("b", "D, large")} {
 		if e := found[runs[i].Hash]; cell == nil || *cell.Ours != e.Metrics[0].Value || cell.Status != Unprinted {

@@ -84,9 +84,7 @@ func TestAccumulateObjectives(t *testing.T) {
 	if want := "[2 supervised 6 unsupervised 8 unsupervised 10 supervised 14 unsupervised 16 unsupervised]"; fmt.Sprint(got) != want {
 		t.Errorf("updates after steps %v, want %v", got, want)
 	}
-	if l.at.updates != 6 {
-		t.Errorf("%d updates, want 6", l.at.updates)
-	}
+	must.Equal(t, l.at.updates, 6, "updates")
 }
 
 // A loop stopped after any step continues to the same bits, even within a group, with discriminators, queues and two

@@ -160,9 +160,7 @@ func TestFollow(t *testing.T) {
 			if test.want == "" && (err != nil || outcomes[0].State != sweep.Finished) || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("%v, %+v", err, outcomes)
 			}
-			if f.submitted != test.submitted {
-				t.Errorf("submitted %d times, want %d", f.submitted, test.submitted)
-			}
+			must.Equal(t, f.submitted, test.submitted, "submitted", "times")
 		})
 	}
 	dir := t.TempDir()

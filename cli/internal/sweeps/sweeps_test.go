@@ -94,9 +94,7 @@ func TestPrepare(t *testing.T) {
 // Long times are rounded to minutes, and short times to milliseconds.
 func TestRounded(t *testing.T) {
 	for seconds, want := range map[float64]string{0.0126: "13ms", 60: "1m0s", 60.4: "1m0s", 61.6: "1m2s", 3600: "1h0m0s", 3629: "1h0m0s", 3631: "1h1m0s"} {
-		if got := Rounded(seconds).String(); got != want {
-			t.Errorf("%v s: %s, want %s", seconds, got, want)
-		}
+		must.Equal(t, Rounded(seconds).String(), want, seconds, "s")
 	}
 }
 
