@@ -74,6 +74,31 @@ func TestJudgeOfParts(t *testing.T) {
 	}
 }
 
+// Discriminators, and networks of sentences, follow Adam with the gradients and the rate of the step.
+func TestBesides(t *testing.T) {
+	for _, source := range []string{judged, learned} {
+		l := loopOf(t, source, "train.warmup={steps: 3}", "train.clip=0.001")
+		before := snapshot(l.plan.discriminators)
+		l.AddHook(Hook{OnStep: func(_ context.Context, l *Loop, r *StepReport) error {
+			for _, b := range l.programs[batchShape{r.Objective == "supervised", r.Images, 1}].besides() {
+				wanted := parametersOf(l.plan.discriminators, b.names)
+				for i, name := range b.names {
+					wanted[i].Value = before[slices.Index(l.plan.discriminators.Names(), name)]
+				}
+				b.adam.New(wanted).Update(b.gradients, r.Rate, 1)
+				for _, p := range wanted {
+					if r.Rate == 1 || !slices.Equal(p.Value, l.plan.discriminators.Get(p.Name).Float32s()) {
+						t.Errorf("rate %v: %s does not follow its gradient", r.Rate, p.Name)
+					}
+				}
+			}
+			l.Stop("one step")
+			return nil
+		}})
+		must.OK(t, l.Run(t.Context()))
+	}
+}
+
 func snapshot(p *nn.Params) (list [][]float32) {
 	for _, name := range p.Names() {
 		list = append(list, slices.Clone(p.Get(name).Float32s()))
