@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -80,7 +81,8 @@ func TestBesides(t *testing.T) {
 		l := loopOf(t, source, "train.warmup={steps: 3}", "train.clip=0.001")
 		before := snapshot(l.plan.discriminators)
 		l.AddHook(Hook{OnStep: func(_ context.Context, l *Loop, r *StepReport) error {
-			for _, b := range l.programs[batchShape{r.Objective == "supervised", r.Images, 1}].besides() {
+			p := l.programs[batchShape{r.Objective == "supervised", r.Images, 1}]
+			for _, b := range p.besides() {
 				wanted := parametersOf(l.plan.discriminators, b.names)
 				for i, name := range b.names {
 					wanted[i].Value = before[slices.Index(l.plan.discriminators.Names(), name)]
@@ -90,6 +92,11 @@ func TestBesides(t *testing.T) {
 					if r.Rate == 1 || !slices.Equal(p.Value, l.plan.discriminators.Get(p.Name).Float32s()) {
 						t.Errorf("rate %v: %s does not follow its gradient", r.Rate, p.Name)
 					}
+				}
+				b.gradients[0][0], l.plan.discriminators.Get(b.names[0]).Float32s()[0] = float32(math.NaN()), float32(math.NaN())
+				err := cmp.Or(l.trainNetworks(p, 1, r.Images), l.trainDiscriminators(p, 1, r.Images))
+				if err == nil || !strings.Contains(err.Error(), b.name+": ") || !strings.Contains(err.Error(), "NaN; try a smaller learning rate of the ") {
+					t.Errorf("a gradient that is not finite: %v", err)
 				}
 			}
 			l.Stop("one step")
