@@ -95,6 +95,17 @@ func TestInitialisers(t *testing.T) {
 			t.Errorf("%s: greatest %v, want %v", c.name, greatest, c.greatest)
 		}
 	}
+	for list, fan := range map[string]int{ // images of 5 channels
+		"{dense: {units: 300, init: pytorch}}": 2 * 3 * 5, "{dense: {units: 300, init: burgess}}": 2 * 3 * 5, "{conv: {channels: 300, init: pytorch}}": 9 * 5,
+		"{deconv: {channels: 300, init: pytorch}}": 4 * 5, "{deconv: {channels: 300, init: burgess, fan: in}}": 16 * 5, "{deconv: {channels: 300, init: pytorch, fan: out}}": 16 * 300,
+	} {
+		for i, x := range build(t, encoderOf(t, "["+list+"]"), tensor.Shape{2, 3, 5}).values {
+			least, most := math.Sqrt(float64(fan))*float64(slices.Min(x)), math.Sqrt(float64(fan))*float64(slices.Max(x))
+			if least < -1.0001 || least > -0.97 || most > 1.0001 || most < 0.97 {
+				t.Errorf("%s: parameter %d from %v to %v times 1/sqrt(fan); want -1 to 1", list, i, least, most)
+			}
+		}
+	}
 	w := []float32{1, 2}
 	nn.Zeros(nil, nil, w)
 	if w[0] != 0 || w[1] != 0 {
@@ -257,6 +268,10 @@ func TestConfig(t *testing.T) {
 	}
 	if d, ok := s.Decoder.Value.(*nn.ConvDecoder); !ok || d.Features != 256 {
 		t.Errorf("decoder %+v", s.Decoder.Value)
+	}
+	layers := must.Get(load("encoder: {layers: {list: [{dense: 3}], init: glorot}}"))(t)
+	if again := must.Get(load(string(must.Get(config.Encode(layers))(t))))(t); again.Encoder.Value.(*nn.Layers).Init != "glorot" {
+		t.Errorf("a list with the init glorot becomes one with %s", again.Encoder.Value.(*nn.Layers).Init)
 	}
 	text := must.Get(config.Encode(s))(t)
 	if again, err := load(string(text)); err != nil || again.Encoder.Value.(*nn.MLP).Activation != "softplus" {

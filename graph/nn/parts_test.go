@@ -381,12 +381,20 @@ func TestBottleneckChannels(t *testing.T) {
 	}
 }
 
-// Two rows of three columns times [3, 4] need a gradient of [2, 4], transposed weights and copies of the rows.
+// Scratch counts, for two rows of three columns times [3, 4], a gradient of [2, 4], transposed weights and copies of the
+// rows. For filters of side 3 it counts their transform of 36 elements each, for filters of side 4 their layouts.
 func TestScratch(t *testing.T) {
-	g := nn.NewGraph(nn.NewParams(7))
-	in := need[*gorgonia.Node](t)(g.Input("in", 2, 1, 3, 1))
-	out := must.Get(encoderOf(t, `[{dense: 4}]`).Encode(g, in, "net"))(t)
-	if got, want := nn.Scratch(out), 4*(2*4+3*4+2*3.0); got != want {
-		t.Errorf("%v bytes, want %v", got, want)
+	for list, want := range map[string]float64{
+		"{dense: 4}": 2*4 + 3*4 + 2*3, "{conv: 5}": 36 * 5, "{conv: {channels: 5, kernel: 4}}": (2 + 2) * 16 * 5,
+	} {
+		g := nn.NewGraph(nn.NewParams(7))
+		in := need[*gorgonia.Node](t)(g.Input("in", 2, 1, 3, 1))
+		out := must.Get(encoderOf(t, "["+list+"]").Encode(g, in, "net"))(t)
+		if got := nn.Scratch(out); got != 4*want {
+			t.Errorf("%s: %v bytes, want %v", list, got, 4*want)
+		}
+		if list == "{dense: 4}" && nn.FLOP(must.Get(gorgonia.Sum(out))(t)) != 2*2*3*4+2*4 {
+			t.Errorf("%v operations of a layer and its sum; want %d", nn.FLOP(must.Get(gorgonia.Sum(out))(t)), 2*2*3*4+2*4)
+		}
 	}
 }
