@@ -61,6 +61,9 @@ func TestParamsDoNotDependOnOrder(t *testing.T) {
 	if _, err := a.Create("empty", tensor.Shape{0, 2}, nn.Zeros); err == nil || a.Get("empty") != nil {
 		t.Errorf("an empty parameter: error %v", err)
 	}
+	if _, err := a.Create("huge", tensor.Shape{1 << 24, 1 << 20}, nn.Zeros); err == nil || !strings.Contains(err.Error(), `parameter "huge": training it, of shape (16777216, 1048576), would take 256 TiB`) {
+		t.Errorf("a huge parameter: error %v", err)
+	}
 }
 
 func TestInitialisers(t *testing.T) {
