@@ -198,6 +198,10 @@ func TestNetworks(t *testing.T) {
 			4096*512 + 512 + 4*512 + 512*256 + 256 + 4*256 + 3*256 + 256 + 4*256 + 256*512 + 512 + 4*512 + 512*4096 + 4096},
 		{"burgess", nn.NewBurgess(), nn.NewBurgess(), tensor.Shape{64, 64, 1}, 256,
 			544 + 3*16416 + 512*256 + 256 + 256*256 + 256 + 1024 + 256*512 + 512 + 3*16416 + 513},
+		// Convolutions of side 3, and as a decoder the same in reverse.
+		{"small-conv", nn.NewSmallConv(), nn.NewSmallConv(), tensor.Shape{32, 32, 3}, 256, 263683},
+		// Blocks have two convolutions of side 3 without bias, each with gamma and beta, and a projection if shapes change.
+		{"resnet-ae", nn.NewResNetAE(), nn.NewResNetAE(), tensor.Shape{32, 32, 3}, 256, 876003},
 		{"mlp", mlp, mlp, tensor.Shape{5, 6, 2}, 7, 60*20 + 20 + 20*7 + 7 + 3*20 + 20 + 20*7 + 7 + 7*60 + 60},
 	} {
 		g := nn.NewGraph(nn.NewParams(1))
