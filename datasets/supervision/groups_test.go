@@ -58,3 +58,13 @@ func TestGroupsFromFiles(t *testing.T) {
 		}
 	}
 }
+
+// Two images of a pair share the known level of one of them, and two known levels stay.
+func TestJoinLevels(t *testing.T) {
+	for given, want := range map[[2]int32][2]int32{{-1, -1}: {9, 9}, {0, -1}: {0, 0}, {-1, 0}: {0, 0}, {0, 1}: {0, 1}, {1, 0}: {1, 0}} {
+		got := given
+		if joinLevels(&got[0], &got[1], 9); got != want {
+			t.Errorf("levels %v become %v; want %v", given, got, want)
+		}
+	}
+}
