@@ -189,6 +189,12 @@ func TestTurntableFolder(t *testing.T) {
 	if _, err := set.Build(0); err == nil || !strings.Contains(err.Error(), "b.off: all b.off has are triangles without an area") {
 		t.Errorf("a mesh without area: %v", err)
 	}
+	mesh := filepath.Join(t.TempDir(), "m.off")
+	must.Write(t, mesh, off)
+	changing := turntableWith(func(t *Turntable) { t.Path, t.Size = filepath.Dir(mesh), 16 })
+	if err := changing.Prepare(t.Context(), func(string, int64, int64) { must.Write(t, mesh, off+"#") }); err == nil || !strings.Contains(err.Error(), "m.off: the file changes while it is read") {
+		t.Errorf("a mesh that changes: %v", err)
+	}
 	set.Objects = 3
 	if _, err := set.Build(0); err == nil || !strings.Contains(err.Error(), "has 2 meshes") {
 		t.Errorf("too many objects: %v", err)
