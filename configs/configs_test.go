@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestNames(t *testing.T) {
@@ -24,9 +26,7 @@ func TestNames(t *testing.T) {
 }
 
 func TestReadUnknown(t *testing.T) {
-	if _, err := Read("quikstart"); err == nil || !strings.Contains(err.Error(), `"quickstart"`) {
-		t.Errorf("error %v does not name the nearest experiment", err)
-	}
+	must.ErrorOf(Read("quikstart"))(t, `"quickstart"`)
 	if _, err := Read("../go"); err == nil {
 		t.Error("a path outside was read")
 	}

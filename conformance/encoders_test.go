@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // faultyNet is a dense encoder and decoder with one fault.
@@ -134,9 +135,7 @@ func TestNetworksFindFaults(t *testing.T) {
 			errs = append(errs, conformance.CheckDecoder(registry.Entry[nn.Decoder]{Name: "faulty", Doc: "a layer", New: func() nn.Decoder { return &faultyNet{fault: fault} }}))
 		}
 		for _, err := range errs {
-			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-				t.Errorf("%s: %v; want %q", fault, err, want)
-			}
+			must.Error(t, err, want, fault)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"image/color"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -115,8 +114,6 @@ func TestFromErrors(t *testing.T) {
 		"levels have":                                                                     pixels(make([]float32, 1), 1, 1, 1, []factor.Factor{{Name: "a", Size: 1 << 30}, {Name: "b", Size: 1 << 30}, {Name: "c", Size: 1 << 30}}, [][]int{{0, 0, 0}}),
 		"want Set of datasets.Given":                                                      func() error { _, err := (&Given{}).Build(0); return err }(),
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
+		must.Error(t, err, want)
 	}
 }

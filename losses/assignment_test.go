@@ -2,7 +2,6 @@ package losses_test
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -63,9 +62,7 @@ func TestHierarchicalLosses(t *testing.T) {
 		"the supervision has labels of 0 categorical factors; want one for each":                  hierarchicalOutputs(number),
 		"the supervision has labels of 2 categorical factors":                                     hierarchicalOutputs(stick, stick),
 	} {
-		if _, err := losses.ComposeInput(o, choose(t, "[assignment]")); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(losses.ComposeInput(o, choose(t, "[assignment]")))(t, want)
 	}
 	flat, blind, plain := hierarchicalOutputs(stick), hierarchicalOutputs(stick), hierarchicalOutputs(stick)
 	flat.Trainer = &losses.Requests{}
@@ -81,9 +78,7 @@ func TestHierarchicalLosses(t *testing.T) {
 		{blind, "[assignment]", "it needs labels"}, {blind, "[regression]", "it needs labels"},
 		{plain, "[regression]", "hierarchical data set"},
 	} {
-		if _, err := losses.ComposeInput(c.o, choose(t, c.loss)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", c.loss, err, c.want)
-		}
+		must.ErrorOf(losses.ComposeInput(c.o, choose(t, c.loss)))(t, c.want, c.loss)
 	}
 }
 
@@ -110,7 +105,5 @@ func TestAssignmentError(t *testing.T) {
 func TestAssignmentErrors(t *testing.T) {
 	g := gorgonia.NewGraph()
 	w, l := gradcheck.Node(g, tensor.Float32, "w", 1, 3), gradcheck.Node(g, tensor.Float32, "l", 1, 2)
-	if _, err := losses.Assignment(w, l, []int{3}, []int{2}); err == nil || !strings.Contains(err.Error(), "columns of labels below 2") {
-		t.Errorf("error %v", err)
-	}
+	must.ErrorOf(losses.Assignment(w, l, []int{3}, []int{2}))(t, "columns of labels below 2")
 }

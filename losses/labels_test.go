@@ -172,9 +172,7 @@ func TestWrongNames(t *testing.T) {
 		"[{logic: {sentence: 'forall i: y.size(j) =[squared] z.shape(i)'}}]":          "1:11: there is no variable j",
 		"[{logic: {sentence: 'forall[mean] i: z(i) =[squared] 0', codes: {a: [9]}}}]": "9",
 	} {
-		if _, err := losses.ComposeInput(batch(t), choose(t, source)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v does not say %q", source, err, want)
-		}
+		must.ErrorOf(losses.ComposeInput(batch(t), choose(t, source)))(t, want, source)
 	}
 	o := batch(t)
 	o.Labels = nil
@@ -187,9 +185,7 @@ func TestWrongNames(t *testing.T) {
 		"[{logic: {sentence: 'forall i: y.size(i) =[squared] z(i)'}}]": "it needs labels of the factors; want a supervision",
 		"[{logic: {sentence: 'forall i: z.size(i) =[squared] 0'}}]":    `there is no sub-code "size"; want codes with the columns of each name, or a supervision with labels`,
 	} {
-		if _, err := losses.ComposeInput(o, choose(t, source)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s without labels: error %v does not say %q", source, err, want)
-		}
+		must.ErrorOf(losses.ComposeInput(o, choose(t, source)))(t, want, source)
 	}
 	three := batch(t)
 	three.Labels.Factors = append(three.Labels.Factors, factor.Factor{Name: "x", Size: 2})

@@ -174,13 +174,9 @@ func TestMissingOutputs(t *testing.T) {
 	}
 	o := outputs()
 	o.Logits = nil
-	if _, err := losses.ComposeInput(o, choose(t, "[reconstruction]")); err == nil || !strings.Contains(err.Error(), "logits") {
-		t.Errorf("error %v of missing logits", err)
-	}
+	must.ErrorOf(losses.ComposeInput(o, choose(t, "[reconstruction]")))(t, "logits")
 	o.Transports = o.Transports[1:]
-	if _, err := losses.ComposeInput(o, choose(t, "[lsbd]")); err == nil || !strings.Contains(err.Error(), "transformations act") {
-		t.Errorf("error %v without a space that is acted on", err)
-	}
+	must.ErrorOf(losses.ComposeInput(o, choose(t, "[lsbd]")))(t, "transformations act")
 }
 
 func TestComposeErrors(t *testing.T) {
@@ -217,9 +213,7 @@ func TestComposeErrors(t *testing.T) {
 	}
 	g := gorgonia.NewGraph()
 	vector := gorgonia.NewVector(g, tensor.Float32, gorgonia.WithShape(3), gorgonia.WithName("v"))
-	if _, err := losses.KLGaussian(vector, vector); err == nil || !strings.Contains(err.Error(), "[rows, columns]") {
-		t.Errorf("error %v", err)
-	}
+	must.ErrorOf(losses.KLGaussian(vector, vector))(t, "[rows, columns]")
 }
 
 // returns is a loss from outside the package.
@@ -248,9 +242,7 @@ func TestConfigErrors(t *testing.T) {
 		var s struct {
 			Losses []losses.Choice `yaml:"losses"`
 		}
-		if err := config.Load("l.yaml", []byte("losses: "+source), &s); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want one that says %s", source, err, want)
-		}
+		must.Error(t, config.Load("l.yaml", []byte("losses: "+source), &s), want, source)
 	}
 	choices := choose(t, "[reconstruction, {lsbd: {weight: 3}}]")
 	text, err := config.Encode(struct {

@@ -10,7 +10,6 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/must"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
 // benchmarkLoss times a loss of codes and five factors, and its gradient, in float32.
@@ -30,13 +29,9 @@ func benchmarkLoss(b *testing.B, build func(z, y *gorgonia.Node) (*gorgonia.Node
 		grads := must.Get(gorgonia.Grad(loss, z))(b)
 		m := must.Get(machine.New(loss.Graph(), loss, grads[0]))(b)
 		b.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(b *testing.B) {
-			step := func() {
+			for b.Loop() {
 				must.OK(b, m.RunAll())
 			}
-			for b.Loop() {
-				step()
-			}
-			scaling.Report(b, step)
 		})
 	}
 }

@@ -3,7 +3,6 @@ package losses
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -11,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // pairFactors lists one factor of each kind.
@@ -274,15 +274,11 @@ func TestMissingOfPairs(t *testing.T) {
 		{tc(TCMinibatch), Input{Outputs: Outputs{Sample: z, Codes: z}}, "log variances"},
 		{tc(TCWeighted), Input{Outputs: Outputs{Sample: z, Codes: z, LogVariance: z}}, "number of images"},
 	} {
-		if _, err := c.add(&c.o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("error %v, want one that says %q", err, c.want)
-		}
+		must.ErrorOf(c.add(&c.o))(t, c.want)
 	}
 	one := NewHSIC()
 	one.Codes = factor.SubCodes{"size": {0}}
-	if _, err := one.Add(&Input{Outputs: Outputs{Codes: z}, Batch: Batch{Labels: labels}}); err == nil || !strings.Contains(err.Error(), "one sub-code") {
-		t.Errorf("error %v", err)
-	}
+	must.ErrorOf(one.Add(&Input{Outputs: Outputs{Codes: z}, Batch: Batch{Labels: labels}}))(t, "one sub-code")
 }
 
 func TestValidatePairs(t *testing.T) {
@@ -295,9 +291,7 @@ func TestValidatePairs(t *testing.T) {
 		{&DIPLoss{Diagonal: -1}, "diagonal"}, {&DIPLoss{OffDiagonal: math.Inf(1)}, "off_diagonal"},
 		{&HSICLoss{Bandwidth: -1}, "bandwidth"},
 	} {
-		if err := c.l.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: error %v, want one about %s", c.l, err, c.want)
-		}
+		must.Error(t, c.l.Validate(), c.want, c.l)
 	}
 	for _, l := range []interface{ Validate() error }{NewContraction(), NewDIP1(), NewDIP2(), NewHSIC()} {
 		if err := l.Validate(); err != nil {

@@ -146,9 +146,7 @@ func TestPlanesErrors(t *testing.T) {
 		`it needs transported codes of labelled groups, which this model does not have; want planes, such as {row: [0, 1]}, or the model lsbd-vae`: {},
 	} {
 		l.On = OnSample
-		if _, err := l.Add(turningOutputs(in, 2)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(l.Add(turningOutputs(in, 2)))(t, want)
 	}
 	o := turningOutputs(in, 2)
 	o.Transformations = nil
@@ -162,17 +160,13 @@ func TestPlanesErrors(t *testing.T) {
 	} {
 		l := NewLSBD()
 		change(l)
-		if err := l.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.Error(t, l.Validate(), want)
 	}
 	for want, s := range map[string]*SphereBlock{
 		"[0 1] has 2 columns; want 3": {Columns: []int{0, 1}},
 		"-1 is negative":              {Columns: []int{0, 1, 2}, Rotation: -1},
 		"length is 0":                 {Columns: []int{0, 1, 2}, Factor: "row"},
 	} {
-		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.Error(t, s.Validate(), want)
 	}
 }

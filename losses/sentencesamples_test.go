@@ -2,7 +2,6 @@ package losses_test
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -164,16 +163,12 @@ func TestLogicPosteriorErrors(t *testing.T) {
 		}
 		l := logicOf(t, c.text)
 		l.Samples = c.samples
-		if _, err := l.Add(p.in); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %s", c.text, err, c.want)
-		}
+		must.ErrorOf(l.Add(p.in))(t, c.want, c.text)
 	}
 	for want, l := range map[string]*losses.LogicLoss{
 		"want a number of at least 1, got 0":      {Sentence: logicOf(t, "with z ~ q: forall i: z(i) =[squared] 0").Sentence},
 		"2 samples of a sentence about the codes": {Sentence: logicOf(t, "forall i: z(i) =[squared] 0").Sentence, Samples: 2},
 	} {
-		if err := l.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
+		must.Error(t, l.Validate(), want)
 	}
 }

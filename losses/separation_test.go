@@ -114,16 +114,10 @@ func TestSeparationErrors(t *testing.T) {
 		return gradcheck.Node(g, gorgonia.Float64, fmt.Sprint(shape), shape...)
 	}
 	for _, margin := range []float64{0, -1, math.Inf(1), math.NaN()} {
-		if _, err := losses.Separation(factor.Mean, margin, node(4, 2), node(4, 2)); err == nil || !strings.Contains(err.Error(), "positive margin") {
-			t.Errorf("margin %v: error %v", margin, err)
-		}
+		must.ErrorOf(losses.Separation(factor.Mean, margin, node(4, 2), node(4, 2)))(t, "positive margin", margin)
 	}
-	if _, err := losses.Separation(factor.Mean, 1, node(4, 3), node(4, 2)); err == nil || !strings.Contains(err.Error(), "cannot be divided evenly") {
-		t.Error(err)
-	}
-	if _, err := losses.Separation(factor.Mean, 1, node(4, 2), node(5, 2)); err == nil || !strings.Contains(err.Error(), "labels of shape [4]") {
-		t.Error(err)
-	}
+	must.ErrorOf(losses.Separation(factor.Mean, 1, node(4, 3), node(4, 2)))(t, "cannot be divided evenly")
+	must.ErrorOf(losses.Separation(factor.Mean, 1, node(4, 2), node(5, 2)))(t, "labels of shape [4]")
 	for text, want := range map[string]string{
 		"[{separation: {margin: 0}}]":      "margin: want more than 0",
 		"[{separation: {margin: .inf}}]":   "margin: want more than 0",
@@ -132,9 +126,7 @@ func TestSeparationErrors(t *testing.T) {
 		var s struct {
 			Losses []losses.Choice `yaml:"losses"`
 		}
-		if err := config.Load("l.yaml", []byte("losses: "+text), &s); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
+		must.Error(t, config.Load("l.yaml", []byte("losses: "+text), &s), want, text)
 	}
 	in := batch(t)
 	if _, err := losses.ComposeInput(in, choose(t, "[separation]")); err == nil || !strings.Contains(err.Error(), "pairs of images known to differ; want a supervision with such pairs") {

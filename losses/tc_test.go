@@ -3,7 +3,6 @@ package losses_test
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/internal/dependence"
 )
@@ -202,9 +202,7 @@ func TestMinibatchTCErrors(t *testing.T) {
 		{a, a, a, nil, losses.TCStratified, 3, "size of the data set"},
 		{a, a, a, nil, 9, 3, "an estimator"},
 	} {
-		if _, err := dependence.TotalCorrelation(c.z, c.m, c.v, c.mask, dependence.Estimator(c.e), c.size); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("error %v, want one that says %q", err, c.want)
-		}
+		must.ErrorOf(dependence.TotalCorrelation(c.z, c.m, c.v, c.mask, dependence.Estimator(c.e), c.size))(t, c.want)
 	}
 	for _, e := range []losses.TCEstimator{losses.TCMinibatch, losses.TCWeighted, losses.TCStratified} {
 		if got, err := dependence.ParseEstimator(e.String()); got != dependence.Estimator(e) || err != nil {

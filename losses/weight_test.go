@@ -117,9 +117,7 @@ func TestWeightMistakes(t *testing.T) {
 		s := struct {
 			Weight losses.Weight `yaml:"weight"`
 		}{losses.Constant(7)}
-		if err := config.Load("w.yaml", []byte("{weight: "+source+"}"), &s); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", source, err, want)
-		}
+		must.Error(t, config.Load("w.yaml", []byte("{weight: "+source+"}"), &s), want, source)
 	}
 }
 
@@ -196,9 +194,7 @@ func TestChangingWeights(t *testing.T) {
 func TestWeightsOfParts(t *testing.T) {
 	in := outputs()
 	o, err := losses.ComposeInput(in, choose(t, "[reconstruction, {kl: {weight: {from: 0.5, to: 1, steps: 4}}}]"))
-	if err == nil || !strings.Contains(err.Error(), "loss kl: it needs the input weight, which a trainer gives") {
-		t.Errorf("%+v, error %v", o, err)
-	}
+	must.Error(t, err, "loss kl: it needs the input weight, which a trainer gives", o)
 	g := gorgonia.NewGraph()
 	x := gorgonia.NewScalar(g, tensor.Float64, gorgonia.WithName("x"), gorgonia.WithValue(2.0))
 	for w, want := range map[float64]string{-1: "loss given: weight: want a number from 0 to 1e12, got -1", math.NaN(): "weight: want a number"} {

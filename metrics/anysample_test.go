@@ -15,6 +15,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -490,7 +491,5 @@ func TestOneAxis(t *testing.T) {
 		in.Levels = append(in.Levels, i)
 		in.Codes.Rows, in.Codes.Data = i+1, append(in.Codes.Data, turned(g, []float64{1, 0, 0})...)
 	}
-	if _, err := dlsbd().Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "about one axis") {
-		t.Errorf("error %v", err)
-	}
+	must.ErrorOf(dlsbd().Compute(ctx, in))(t, "about one axis")
 }

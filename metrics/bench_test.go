@@ -5,8 +5,9 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	. "github.com/unravel-ml/unravel/metrics"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // suite lists the metrics with typical settings and the sizes of disentanglement_lib: 10,000 rows, 5,000 more rows to
@@ -48,16 +49,10 @@ func BenchmarkSuite(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%dx%d/threads=%d", c.name, c.rows, c.d, threads), func(b *testing.B) {
 				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
 				in := wide(c.rows, c.d)
-				measure := func() {
-					if _, err := Evaluate(ctx, in, 0, []Choice{{Name: c.name, Value: m}}); err != nil {
-						b.Fatal(err)
-					}
-				}
 				for b.Loop() {
-					measure()
+					must.Get(Evaluate(ctx, in, 0, []Choice{{Name: c.name, Value: m}}))(b)
 				}
 				b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1e3, "ms")
-				scaling.Report(b, measure)
 			})
 		}
 	}

@@ -2,11 +2,11 @@ package metrics_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	. "github.com/unravel-ml/unravel/metrics"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
@@ -61,8 +61,6 @@ func TestBestColumnsMistakes(t *testing.T) {
 		"k: 0 columns":                 {Of: choice("mig")},
 		"of: the columns are the best": {K: 1, Of: Choice{Name: "best-columns", Value: &BestColumns{K: 1, Of: choice("mig")}}},
 	} {
-		if _, err := Evaluate(ctx, in, 1, []Choice{{Name: "best-columns", Value: m}}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(Evaluate(ctx, in, 1, []Choice{{Name: "best-columns", Value: m}}))(t, want)
 	}
 }

@@ -72,9 +72,7 @@ func TestMEDSamples(t *testing.T) {
 	})
 	m := med()
 	m.Samples = 200
-	if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "the input's Stream is nil") {
-		t.Error(err)
-	}
+	must.ErrorOf(m.Compute(ctx, in))(t, "the input's Stream is nil")
 	in.Stream = rng.New(0, "metric/med")
 	r := compute(t, m, in)
 	if r.Basis.Rows != 200 {
@@ -88,9 +86,7 @@ func TestMEDSamples(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	all.Samples = -1
-	if _, err := all.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "samples: -1 is negative") {
-		t.Error(err)
-	}
+	must.ErrorOf(all.Compute(ctx, in))(t, "samples: -1 is negative")
 }
 
 // With a test share, train and test rows are disjoint, and train rows are random.

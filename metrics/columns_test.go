@@ -37,9 +37,7 @@ func TestParseColumnType(t *testing.T) {
 	for text, want := range map[string]string{
 		"round": `unknown kind "round"`, "ordinal:3": `"ordinal" has the period "3"`, "circular:0": "positive number", "circular:inf": "positive number", "circular:x": "positive number",
 	} {
-		if _, err := metrics.ParseColumnType(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want one that says %s", text, err, want)
-		}
+		must.ErrorOf(metrics.ParseColumnType(text))(t, want, text)
 	}
 }
 
@@ -93,15 +91,11 @@ func TestSetFactors(t *testing.T) {
 		"factor a: bins":                                {{Name: "a", Values: []float64{1}, Type: metrics.ColumnType{Continuous: true}}},
 	} {
 		in := &metrics.Input{Codes: matrix.Matrix{Rows: 1}}
-		if err := in.SetFactors(columns, -1); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one that says %s", err, want)
-		}
+		must.Error(t, in.SetFactors(columns, -1), want)
 	}
 	in := &metrics.Input{Codes: matrix.Matrix{Rows: 3}}
 	err := in.SetFactors([]metrics.Column{{Name: "a", Values: []float64{0, 1, 5}, Type: metrics.ColumnType{Kind: factor.Circular}}}, 0)
-	if err == nil || !strings.Contains(err.Error(), "factor a: the circular values 0, 1, 5 are not evenly spaced; want their period") {
-		t.Errorf("a gap in a circle without a period: %v", err)
-	}
+	must.Error(t, err, "factor a: the circular values 0, 1, 5 are not evenly spaced; want their period")
 }
 
 // Random codes have no information about angles, although no two rows share one, because levels are arcs. Metrics of
@@ -171,8 +165,6 @@ func TestAddRotations(t *testing.T) {
 		"row 0: the quaternion [0 0 0 0] has no direction": {Rows: 3, Cols: 4, Data: make([]float64, 12)},
 		"row 0: the matrix [0 0 0 0 0 0 0 0 0] is no":      {Rows: 3, Cols: 9, Data: make([]float64, 27)},
 	} {
-		if err := in.AddRotations(m); err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("error %v, want one that says %s", err, text)
-		}
+		must.Error(t, in.AddRotations(m), text)
 	}
 }

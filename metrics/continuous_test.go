@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -91,9 +92,7 @@ func TestExactMistakes(t *testing.T) {
 	} {
 		in := continuous()
 		change(in)
-		if err := in.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v does not say %q", err, want)
-		}
+		must.Error(t, in.Validate(), want)
 	}
 	in := continuous()
 	in.Exact[0] = nil

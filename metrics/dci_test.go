@@ -14,6 +14,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -276,9 +277,7 @@ func TestDCIErrors(t *testing.T) {
 		{DCI{Rounds: 100, Score: Disentanglement, TrainTest: TrainTest{TrainRows: 4}, Ties: "first"}, gridInput(ordinals(4), 2, plain), "want at least two"},
 		{DCI{Rounds: 100, Score: Informativeness, TrainTest: TrainTest{TrainRows: 1}, Ties: "first"}, gridInput(ordinals(1), 2, plain), "every factor has only one level"},
 	} {
-		if _, err := test.m.Compute(ctx, test.in); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v: error %v, want %q", test.m, err, test.want)
-		}
+		must.ErrorOf(test.m.Compute(ctx, test.in))(t, test.want, test.m)
 	}
 	one := &DCI{Rounds: 100, Score: Informativeness, TrainTest: TrainTest{TrainRows: 4}, Ties: "first"}
 	near(t, "one factor", compute(t, one, gridInput(ordinals(4), 2, plain)).Value, 1, 0)

@@ -2,9 +2,9 @@ package metrics_test
 
 import (
 	"math"
-	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -31,16 +31,10 @@ func TestDescriptionLength(t *testing.T) {
 	in.Hierarchy = make(hierarchy.Hierarchy, 10)
 	near(t, "flat", value(t, "description-length", in), 320, 0)
 	in.Hierarchy, in.Codes.Data[0] = h, 3
-	if _, err := named("description-length").Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "codes: row 0, column 0 is 3; want an option") {
-		t.Errorf("option 3 of 2: error %v", err)
-	}
+	must.ErrorOf(named("description-length").Compute(ctx, in))(t, "codes: row 0, column 0 is 3; want an option")
 	for want, broken := range map[string]hierarchy.Hierarchy{"the hierarchy of the codes is not known": nil, "the hierarchy of the codes has 1 dimensions": {c}} {
 		in.Hierarchy = broken
-		if _, err := named("description-length").Compute(ctx, in); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(named("description-length").Compute(ctx, in))(t, want)
 	}
-	if err := (&DescriptionLength{}).Validate(); err == nil || !strings.Contains(err.Error(), "bits: 0 is out of range") {
-		t.Error(err)
-	}
+	must.Error(t, (&DescriptionLength{}).Validate(), "bits: 0 is out of range")
 }

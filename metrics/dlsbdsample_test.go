@@ -172,9 +172,7 @@ func TestAngles(t *testing.T) {
 	r := compute(t, dlsbd(), in)
 	near(t, "value", r.Value, 0, 1e-18)
 	near(t, "turns", r.Part("omega")[0], 2, 0)
-	if _, err := (&DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}).Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "not evenly spaced") {
-		t.Errorf("the earlier form: error %v", err)
-	}
+	must.ErrorOf((&DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum}).Compute(ctx, in))(t, "not evenly spaced")
 }
 
 // Unevenly spaced angles are a sample of the circle: the noise of many rows has the weight of a full circle, and
@@ -246,9 +244,7 @@ func TestSampledNoise(t *testing.T) {
 			}
 		}
 	}
-	if _, err := (&DLSBD{Omega: 1, Aggregate: factor.Mean, Bootstrap: 5}).Compute(ctx, input(perfect, 5, 6)); err == nil || !strings.Contains(err.Error(), "stream") {
-		t.Errorf("bootstrap without a stream: error %v", err)
-	}
+	must.ErrorOf((&DLSBD{Omega: 1, Aggregate: factor.Mean, Bootstrap: 5}).Compute(ctx, input(perfect, 5, 6)))(t, "stream")
 }
 
 // Two circles of equal radius for one factor are perfect, but their plane is arbitrary.
@@ -303,9 +299,7 @@ func TestSampledObjects(t *testing.T) {
 	some := rowsOf(in, 70)
 	near(t, "each", compute(t, dlsbd(), some).Value, 0, 1e-18)
 	few := rowsOf(in, 10)
-	if _, err := dlsbd().Compute(ctx, few); err == nil || !strings.Contains(err.Error(), "objects: together") {
-		t.Errorf("1.7 rows of each object: error %v", err)
-	}
+	must.ErrorOf(dlsbd().Compute(ctx, few))(t, "objects: together")
 	part := &Input{Factors: in.Factors, Levels: in.Levels[:2*(4*24+3)], Codes: matrix.Matrix{Rows: 4*24 + 3, Cols: in.Codes.Cols, Data: in.Codes.Data[:(4*24+3)*in.Codes.Cols]}}
 	r := compute(t, dlsbd(), part)
 	near(t, "without the fifth object", r.Value, 0, 1e-18)
@@ -325,9 +319,7 @@ func TestSampledRotations(t *testing.T) {
 	near(t, "inverses", subgroupOf(t, dlsbd(), rowsOf(inverse, 150), 0), 0.884, 0.05)
 	in.Factors[0].Rotations = slices.Clone(in.Factors[0].Rotations)
 	in.Factors[0].Rotations[7][2] += 0.01
-	if _, err := dlsbd().Compute(ctx, in); err == nil || !strings.Contains(err.Error(), `"pose": level 7`) {
-		t.Errorf("error %v, want one about level 7", err)
-	}
+	must.ErrorOf(dlsbd().Compute(ctx, in))(t, `"pose": level 7`)
 	line := rotationsInput(t, "icosahedral_perfect", "icosahedral") // codes are one coordinate of a point that rotates
 	for i := range line.Codes.Rows {
 		z := line.Codes.Row(i)
@@ -348,7 +340,5 @@ func TestSampledRotations(t *testing.T) {
 	}
 	turns.Data = slices.Repeat(turns.Data, 12)
 	must.OK(t, few.AddRotations(turns))
-	if _, err := dlsbd().Compute(ctx, &few); err == nil || !strings.Contains(err.Error(), "has 5 different levels; want at least 20") {
-		t.Errorf("five rotations: error %v", err)
-	}
+	must.ErrorOf(dlsbd().Compute(ctx, &few))(t, "has 5 different levels; want at least 20")
 }

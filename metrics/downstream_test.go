@@ -211,9 +211,7 @@ func BenchmarkDownstream(b *testing.B) {
 	for _, p := range []Predictor{"logistic-cv", "logistic"} {
 		b.Run(string(p), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Evaluate(ctx, in, 0, []Choice{{Name: "downstream", Value: downstream(p, 10, 100, 1000, 10000)}}); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(Evaluate(ctx, in, 0, []Choice{{Name: "downstream", Value: downstream(p, 10, 100, 1000, 10000)}}))(b)
 			}
 		})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -147,9 +148,7 @@ func TestHierarchicalMistakes(t *testing.T) {
 		"the true hierarchy is not known":         {"h-error", with(func(in *Input) { in.Hierarchy = none })},
 	} {
 		want, _, _ := strings.Cut(want, ", too")
-		if _, err := named(test.name).Compute(ctx, test.in); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", test.name, err, want)
-		}
+		must.ErrorOf(named(test.name).Compute(ctx, test.in))(t, want, test.name)
 	}
 	for name, suits := range map[string]bool{"r4": true, "r4c": false, "h-error": false, "purity": true, "coverage": true} {
 		if err := Suits(in, []Choice{choice(name)}); (err == nil) != suits {

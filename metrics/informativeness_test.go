@@ -119,9 +119,7 @@ func TestContractionSamples(t *testing.T) {
 	if r := sampled(false, 3790881/32+1); r.Value != all || len(r.Notes) != 0 {
 		t.Errorf("%v of all pairs, %v; notes %v", r.Value, all, r.Notes)
 	}
-	if _, err := (&Contraction{Pairs: 10}).Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "the input's Stream is nil") {
-		t.Errorf("without a stream: %v", err)
-	}
+	must.ErrorOf((&Contraction{Pairs: 10}).Compute(ctx, in))(t, "the input's Stream is nil")
 }
 
 // Random pairs consist of different rows.

@@ -204,9 +204,7 @@ func TestIntervalOfSentences(t *testing.T) {
 }
 
 func TestIntervalErrors(t *testing.T) {
-	if err := (Intervals{Percent: 0.95}).Validate(); err == nil || !strings.Contains(err.Error(), "0.95 is out of range; want 95, of 50 to 99.9") {
-		t.Errorf("a share in place of percent: %v", err)
-	}
+	must.Error(t, (Intervals{Percent: 0.95}).Validate(), "0.95 is out of range; want 95, of 50 to 99.9")
 	for _, s := range []Intervals{{Percent: 0}, {Percent: 100}, {Percent: math.NaN()}, {Percent: 95, Repeats: 3}, {Percent: 95, Rows: 2}} {
 		if s.Validate() == nil {
 			t.Errorf("%+v is valid", s)
@@ -331,9 +329,7 @@ func TestAddMistakes(t *testing.T) {
 		"want a stream such as":                 stream,
 		`unknown assignment "nope"`:             assign,
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v does not say %q", err, want)
-		}
+		must.Error(t, err, want)
 	}
 }
 

@@ -5,11 +5,11 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
@@ -97,9 +97,7 @@ func TestInterventionOracles(t *testing.T) {
 	}
 	one := subset(perfect, []int{3})
 	for _, m := range []Selective{&FactorVAE{}, &BetaVAE{}} {
-		if err := m.Suits(one); err == nil || !strings.Contains(err.Error(), "0 of 2 factors have several levels in the 1 rows") {
-			t.Errorf("one row: %v", err)
-		}
+		must.Error(t, m.Suits(one), "0 of 2 factors have several levels in the 1 rows")
 	}
 }
 
@@ -122,8 +120,6 @@ func TestInterventionErrors(t *testing.T) {
 		{named("beta-vae"), one, "there is 1 factor"},
 		{named("factor-vae"), one, "there is 1 factor"},
 	} {
-		if _, err := test.m.Compute(ctx, test.in); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v: error %v, want %q", test.m, err, test.want)
-		}
+		must.ErrorOf(test.m.Compute(ctx, test.in))(t, test.want, test.m)
 	}
 }

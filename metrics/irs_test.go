@@ -2,10 +2,11 @@ package metrics_test
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	. "github.com/unravel-ml/unravel/metrics"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func irs() *IRS { return named("irs").(*IRS) }
@@ -60,8 +61,6 @@ func TestIRSOracles(t *testing.T) {
 	still := gridInput(ordinals(1, 4), 1, func(l []int, z []float64) { z[0] = float64(l[1]) })
 	near(t, "median", compute(t, m, still).Grids[0].Values[0][0], 1-1/1.5, 1e-12)
 	for _, bad := range []*IRS{{Quantile: 1.1}, {Quantile: math.NaN()}, {Quantile: 1, Bins: -1}} {
-		if _, err := bad.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "out of range") {
-			t.Errorf("%+v: %v", bad, err)
-		}
+		must.ErrorOf(bad.Compute(ctx, in))(t, "out of range", bad)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -106,13 +107,9 @@ func TestModularityOracles(t *testing.T) {
 		}
 	}
 	one := gridInput(ordinals(4), 1, func(l []int, z []float64) { z[0] = float64(l[0]) })
-	if _, err := named("modularity").Compute(ctx, one); err == nil || !strings.Contains(err.Error(), "there is 1 factor; want at least 2") {
-		t.Errorf("one factor: %v", err)
-	}
+	must.ErrorOf(named("modularity").Compute(ctx, one))(t, "there is 1 factor; want at least 2")
 	single := subset(gridInput(factors, 2, func(l []int, z []float64) { z[0] = 1 }), []int{3})
-	if _, err := named("modularity").Compute(ctx, single); err == nil || !strings.Contains(err.Error(), "0 of 3 factors have several levels in the 1 rows") {
-		t.Errorf("one row: %v", err)
-	}
+	must.ErrorOf(named("modularity").Compute(ctx, single))(t, "0 of 3 factors have several levels in the 1 rows")
 }
 
 func TestUnsupervisedOracles(t *testing.T) {
@@ -153,9 +150,7 @@ func TestUnsupervisedOracles(t *testing.T) {
 		{"wasserstein-correlation", huge, "too large"},
 		{"mutual-information", gridInput(factors, 1, func(l []int, z []float64) {}), "there is 1 code column"},
 	} {
-		if _, err := named(test.name).Compute(ctx, test.in); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: error %v, want %q", test.name, err, test.want)
-		}
+		must.ErrorOf(named(test.name).Compute(ctx, test.in))(t, test.want, test.name)
 	}
 	near(t, "correlation of huge columns", compute(t, named("total-correlation"), huge).Value, 0, 1e-12)
 }

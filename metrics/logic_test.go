@@ -195,9 +195,7 @@ func TestLogicLevelNames(t *testing.T) {
 		`forall i: 1.5 != y.f0(i) and y.f1(i) = 1 -> z(i) =[squared] 0`:      `of the factor f0 are mapped to [0, 1], so none is 1.5; want a level in quotes, such as "square"`,
 		`forall[mean] v in y.f1: forall[mean] i: v = 2 -> z(i) =[squared] 0`: `so none is 2`,
 	} {
-		if _, err := sentence(t, text).Compute(ctx, in); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %s", text, err, want)
-		}
+		must.ErrorOf(sentence(t, text).Compute(ctx, in))(t, want, text)
 	}
 	in.Exact = [][]float64{nil, make([]float64, in.Codes.Rows)}
 	m := sentence(t, `forall i: y.f1(i) = 7 -> z(i) =[squared] 0`)

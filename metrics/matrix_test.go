@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -67,18 +66,14 @@ func TestFromTensor(t *testing.T) {
 		"row 0, column 1 is +Inf; want finite nu":   tensor.New(tensor.WithShape(1, 2), tensor.WithBacking([]float32{1, float32(math.Inf(1))})),
 		"the shape (1, 1, 2); want two dimensions,": tensor.New(tensor.WithShape(1, 1, 2), tensor.WithBacking([]float32{1, 2})),
 	} {
-		if _, err := metrics.FromTensor(bad); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(metrics.FromTensor(bad))(t, want)
 	}
 }
 
 func TestInputFromGo(t *testing.T) {
 	check := func(what string, err error, want string) {
 		t.Helper()
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", what, err, want)
-		}
+		must.Error(t, err, want, what)
 	}
 	_, err := metrics.FromRows([][]float64{{1, 2}, {3}})
 	check("ragged", err, "row 1 has 1 columns, and row 0 has 2; want rows of one length")

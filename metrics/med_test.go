@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
@@ -72,9 +73,7 @@ func TestMEDOracles(t *testing.T) {
 		near(t, test.name+", of the best", compute(t, m, in).Value, test.want, 1e-8)
 		m.Renormalise = true
 		near(t, test.name+", anew", compute(t, m, in).Value, test.want, 1e-8)
-		if _, err := m.Compute(ctx, subset(in, []int{5})); err == nil || !strings.Contains(err.Error(), "0 of 2 factors have several levels in the 1 rows") {
-			t.Errorf("%s, a row: %v", test.name, err)
-		}
+		must.ErrorOf(m.Compute(ctx, subset(in, []int{5})))(t, "0 of 2 factors have several levels in the 1 rows", test.name)
 	}
 	m := med()
 	m.Log = mutual.LogNatural
@@ -154,9 +153,7 @@ func TestMEDWhole(t *testing.T) {
 		t.Errorf("a column of two factors: %v", got)
 	}
 	m.TopK = 0
-	if err := m.Validate(); err == nil || !strings.Contains(err.Error(), "whole: there are no ties without k") {
-		t.Error(err)
-	}
+	must.Error(t, m.Validate(), "whole: there are no ties without k")
 }
 
 func partOf(r Result, name string) []float64 { return r.Part(name) }

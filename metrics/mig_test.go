@@ -9,6 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/metrics/mutual"
@@ -155,9 +156,7 @@ func TestMIGErrors(t *testing.T) {
 		{Histogram: mutual.Histogram{Binning: mutual.EqualWidth}, Gap: "columns"}:          "bins: 0 is out of range",
 		{Histogram: mutual.Histogram{Bins: 9, Binning: mutual.EqualWidth}, Gap: "factors"}: "there is 1 factor",
 	} {
-		if _, err := m.Compute(ctx, one); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: error %v, want %q", m, err, want)
-		}
+		must.ErrorOf(m.Compute(ctx, one))(t, want, m)
 	}
 	still := gridInput(ordinals(1, 4), 2, func(l []int, z []float64) { z[0] = float64(l[1]) })
 	r := compute(t, mig(), still)
@@ -200,9 +199,7 @@ func BenchmarkLarge(b *testing.B) {
 	for _, c := range choices {
 		b.Run(c.Name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Evaluate(ctx, in, 0, []Choice{c}); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(Evaluate(ctx, in, 0, []Choice{c}))(b)
 			}
 		})
 	}

@@ -333,9 +333,7 @@ func TestFactorUnknown(t *testing.T) {
 	}
 	in.Stream = rng.New(1, "metric")
 	for _, name := range []string{"irs", "beta-vae", "factor-vae", "knn"} {
-		if _, err := named(name).Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "unknown") {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.ErrorOf(named(name).Compute(ctx, in))(t, "unknown", name)
 	}
 }
 

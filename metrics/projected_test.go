@@ -2,7 +2,6 @@ package metrics_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -89,9 +88,7 @@ func TestProjectedSettings(t *testing.T) {
 		if err == nil {
 			_, err = Evaluate(ctx, in, 1, []Choice{c})
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
+		must.Error(t, err, want, text)
 	}
 }
 

@@ -6,10 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -116,16 +116,11 @@ func TestProjectionMistakes(t *testing.T) {
 		{SubCodeDeviation{Project: "linear", Codes: factor.SubCodes{"f0": {0}}}, "want no codes and no assign"},
 		{SubCodeDeviation{Project: "blocks"}, "3 code columns cannot be divided evenly among 2 factors; want a multiple of them, or project: linear or best"},
 	} {
-		_, err := test.s.Compute(t.Context(), in)
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v: %v; want %s", test.s, err, test.want)
-		}
+		must.ErrorOf(test.s.Compute(t.Context(), in))(t, test.want, test.s)
 	}
 	in.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: 1, Data: in.Codes.Data[:in.Codes.Rows]}
 	s := SubCodeDeviation{Project: "best"}
-	if err := s.Suits(in); err == nil || !strings.Contains(err.Error(), "at least one for each of the 2 factors") {
-		t.Errorf("one column: %v", err)
-	}
+	must.Error(t, s.Suits(in), "at least one for each of the 2 factors")
 	s.Project = "linear"
 	if err := s.Suits(in); err != nil {
 		t.Errorf("one column, linear: %v", err)

@@ -14,7 +14,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
@@ -271,9 +270,7 @@ func TestR4Mistakes(t *testing.T) {
 		if test.in.Hierarchy != nil && strings.HasPrefix(want, "hierarchy of") {
 			test.in.Hierarchy[0].Options = []hierarchy.Hierarchy{}
 		}
-		if _, err := test.m.Compute(ctx, test.in); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(test.m.Compute(ctx, test.in))(t, want)
 	}
 }
 
@@ -281,14 +278,10 @@ func BenchmarkR4(b *testing.B) {
 	in := hierarchicalRows(b, 10000)
 	for _, name := range []string{"r4", "r4c"} {
 		b.Run(name, func(b *testing.B) {
-			measure := func() {
+			for b.Loop() {
 				in.Stream = rng.New(1, name)
 				compute(b, named(name), in)
 			}
-			for b.Loop() {
-				measure()
-			}
-			scaling.Report(b, measure)
 		})
 	}
 }
@@ -344,9 +337,7 @@ func TestR4CPrintedWeights(t *testing.T) {
 		near(t, string(weights), compute(t, &R4C{Predictions: Predictions{Splits: 2}, Weights: weights}, in).Value, want, 0.01)
 	}
 	m := &R4C{Predictions: Predictions{Splits: 2}, Weights: "all"}
-	if err := m.Validate(); err == nil || !strings.Contains(err.Error(), `weights: unknown weights "all"`) {
-		t.Errorf("error %v", err)
-	}
+	must.Error(t, m.Validate(), `weights: unknown weights "all"`)
 }
 
 // The unit and the origin of a factor do not change r4, although trees see steps of 1e-7 or of single precision only.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/mutual"
 )
@@ -45,9 +46,7 @@ func TestReduction(t *testing.T) {
 	for want, components := range map[string]int{"components: -1 is negative": -1, "there is 1 code column": 1} {
 		for _, metric := range []Metric{&MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: "columns", Reduction: Reduction{Components: components}},
 			&SAP{Score: "correlation", Cost: 1, TrainTest: TrainTest{TrainRows: 30}, Reduction: Reduction{Components: components}}} {
-			if _, err := metric.Compute(ctx, rotated); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("error %v, want %q", err, want)
-			}
+			must.ErrorOf(metric.Compute(ctx, rotated))(t, want)
 		}
 	}
 }

@@ -3,11 +3,11 @@ package metrics_test
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
@@ -60,9 +60,7 @@ func TestResponses(t *testing.T) {
 	}
 	for _, bad := range []float64{0, -1, 1.1, math.NaN()} {
 		m.Threshold = bad
-		if err := m.Validate(); err == nil || !strings.Contains(err.Error(), "threshold") {
-			t.Errorf("threshold %v: %v", bad, err)
-		}
+		must.Error(t, m.Validate(), "threshold", bad)
 	}
 }
 

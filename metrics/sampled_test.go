@@ -2,9 +2,9 @@ package metrics_test
 
 import (
 	"math"
-	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -63,8 +63,6 @@ func TestSampledSettings(t *testing.T) {
 		if err == nil {
 			_, err = Evaluate(t.Context(), in, 0, []Choice{c})
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", text, err, want)
-		}
+		must.Error(t, err, want, text)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -66,9 +65,7 @@ func TestSeparationOfAnswers(t *testing.T) {
 	}
 	in := answered(t, codes)
 	in.Differ = nil
-	if err := Suits(in, []Choice{choice("separation")}); err == nil || !strings.Contains(err.Error(), "at least one answer different") {
-		t.Errorf("without an answer different: %v", err)
-	}
+	must.Error(t, Suits(in, []Choice{choice("separation")}), "at least one answer different")
 }
 
 // A repeated answer counts once, and a factor needs no answer same.
@@ -107,9 +104,7 @@ func TestSeparationOfLevels(t *testing.T) {
 	m.Pairs, in.Stream = 20000, rng.New(1, "pairs")
 	near(t, "random pairs", compute(t, m, in).Value, r.Value, 0.02)
 	in.Stream = nil
-	if _, err := m.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "the input's Stream is nil") {
-		t.Errorf("random pairs without a stream: error %v", err)
-	}
+	must.ErrorOf(m.Compute(ctx, in))(t, "the input's Stream is nil")
 	in.Stream, in.Levels[0] = rng.New(1, "pairs"), factor.Unknown
 	if p := compute(t, m, in); p.Value == 0 {
 		t.Errorf("an unknown level: %+v", p)

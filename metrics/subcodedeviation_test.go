@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -179,9 +178,7 @@ func TestSpreadSamples(t *testing.T) {
 				t.Errorf("%v: %v of samples, %v of all", m, mean, want)
 			}
 		}
-		if _, err := s.Compute(ctx, in); err == nil || !strings.Contains(err.Error(), "the input's Stream is nil") {
-			t.Errorf("without a stream: %v", err)
-		}
+		must.ErrorOf(s.Compute(ctx, in))(t, "the input's Stream is nil")
 		s.Codes = factor.SubCodes{"f0": {0}, "f1": {2, 3}} // a single column uses all rows
 		r := must.Get(Evaluate(ctx, in, 1, []Choice{{Name: m.String(), Value: s}}))(t)
 		s.Codes = factor.SubCodes{"f0": {0}}
@@ -211,18 +208,12 @@ func TestSpreadErrors(t *testing.T) {
 		{SubCodeDeviation{Aggregate: factor.Mean, Codes: factor.SubCodes{"f1": {3}}}, in, "codes.f1: column 3 does not exist; codes have columns 0 to 2"},
 	}
 	for _, test := range tests {
-		if _, err := test.s.Compute(ctx, test.in); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v: error %v, want %q", test.s, err, test.want)
-		}
+		must.ErrorOf(test.s.Compute(ctx, test.in))(t, test.want, test.s)
 		if test.s.Validate() == nil {
-			if err := Suits(test.in, []Choice{{Name: "x", Value: &test.s}}); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%+v: Suits says %v, want %q", test.s, err, test.want)
-			}
+			must.Error(t, Suits(test.in, []Choice{{Name: "x", Value: &test.s}}), test.want, test.s)
 		}
 	}
-	if err := (&Contraction{Columns: []int{2, 3}}).Suits(in); err == nil || !strings.Contains(err.Error(), "there is no column 3; codes have columns 0 to 2") {
-		t.Errorf("contraction: %v", err)
-	}
+	must.Error(t, (&Contraction{Columns: []int{2, 3}}).Suits(in), "there is no column 3; codes have columns 0 to 2")
 	for text, want := range map[string]string{
 		"metrics: [{mpd: {codes: {x: [0, 0]}}}]":           "[0 0] has a negative or repeated column",
 		"metrics: [{mpd: {codes: {x: []}}}]":               "there are no columns",
@@ -247,9 +238,7 @@ func TestSpreadErrors(t *testing.T) {
 		if err == nil {
 			err = n.Decode(&got)
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
+		must.Error(t, err, want, text)
 	}
 }
 

@@ -36,28 +36,17 @@ func TestThreads(t *testing.T) {
 		}
 		in := wide(1500, c.d)
 		in.Stream = rng.New(4, "threads")
-		var n counter
-		stop := parallel.Record(&n)
+		n := 0
+		stop := parallel.Record(func(items int, body func(worker, i int)) {
+			n += items
+			for i := range items {
+				body(0, i)
+			}
+		})
 		compute(t, c.m, in)
 		stop()
-		if int(n) < c.items {
+		if n < c.items {
 			t.Errorf("%s: %d items in sections, want %d or more", c.name, n, c.items)
 		}
 	}
-}
-
-// counter counts the items of sections.
-type counter int
-
-func (*counter) Threads() int { return 16 }
-
-func (c *counter) Section(_, n int, body func(worker, i int)) {
-	*c += counter(n)
-	for i := range n {
-		body(0, i)
-	}
-}
-
-func (*counter) Background(work func() *parallel.Panic) (join func(), p *parallel.Panic) {
-	return func() {}, work()
 }

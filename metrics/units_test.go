@@ -165,9 +165,7 @@ func TestUnits(t *testing.T) {
 		if asGiven < 10*compute(t, metric("range"), in).Value {
 			t.Errorf("%s: %v as given is not far from the value of the range", name, asGiven)
 		}
-		if _, err := metric("metres").Compute(ctx, in); err == nil || !strings.Contains(err.Error(), `units: unknown units "metres"; want as-given or range`) {
-			t.Errorf("%s: error %v", name, err)
-		}
+		must.ErrorOf(metric("metres").Compute(ctx, in))(t, `units: unknown units "metres"; want as-given or range`, name)
 	}
 }
 

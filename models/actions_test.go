@@ -2,7 +2,6 @@ package models_test
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -105,9 +104,7 @@ func TestActionMistakes(t *testing.T) {
 		"forward-vae: it learns from actions between images, and there are none":                       {models.NewForwardVAE(), acted()},
 		"forward-vae: latent is 3; want 4 or more":                                                     {narrow, acted(0, 1)},
 	} {
-		if _, err := c.s.New(c.d, 1); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(c.s.New(c.d, 1))(t, want)
 	}
 	m := must.Get(models.NewQuessard().New(acted(0), 1))(t)
 	if _, err := m.Build(nn.NewGraph(m.Params()), m.Objectives()[0], 3, 2); err == nil || !strings.Contains(err.Error(), "want actions of shape [2, 2], got (3, 2)") {

@@ -4,7 +4,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/nn"
@@ -116,9 +115,7 @@ func TestHierarchySources(t *testing.T) {
 		trueHierarchy: "the data set has none", learnedHierarchy: "not learned yet", file + "x": "no such file", none: "no continuous dimension",
 	} {
 		s.Hierarchy = source
-		if _, err := s.New(data(row), 1); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", source, err, want)
-		}
+		must.ErrorOf(s.New(data(row), 1))(t, want, source)
 	}
 	for _, change := range []func(*COFHAE){
 		func(s *COFHAE) { s.Tau = 0 }, func(s *COFHAE) { s.Tau = math.NaN() }, func(s *COFHAE) { s.Hierarchy = "" },

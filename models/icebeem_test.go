@@ -230,12 +230,8 @@ func TestEnergyRefusals(t *testing.T) {
 	}
 	m, err := energyOf(t, "{conditions: [row]}").New(images, 1)
 	must.OK(t, err)
-	if _, err := match(m, 4, 0.1, []factor.Factor{column}); err == nil || !strings.Contains(err.Error(), "the labels lack the condition row") {
-		t.Errorf("labels of another factor: error %v", err)
-	}
-	if _, err := energyOf(t, "{conditions: [hue]}").New(images, 1); err == nil || !strings.Contains(err.Error(), `no factor "hue"; want [row column]`) {
-		t.Errorf("an unknown condition: error %v", err)
-	}
+	must.ErrorOf(match(m, 4, 0.1, []factor.Factor{column}))(t, "the labels lack the condition row")
+	must.ErrorOf(energyOf(t, "{conditions: [hue]}").New(images, 1))(t, `no factor "hue"; want [row column]`)
 	for _, s := range []*ICEBeeM{{Width: 0}, {Width: 3, Conditions: []string{"a", "a"}}} {
 		if s.Validate() == nil {
 			t.Errorf("%+v is valid", s)

@@ -3,7 +3,6 @@ package models
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -232,16 +231,12 @@ func TestLSBDVAERefuses(t *testing.T) {
 		s := &LSBDVAE{Networks: small(16), Latent: c.spaces, Factors: c.factors}
 		d := data(c.of...)
 		d.Rotations = len(poseNames(c.of))
-		if _, err := s.New(d, 1); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v does not say %q", c.name, err, c.want)
-		}
+		must.ErrorOf(s.New(d, 1))(t, c.want, c.name)
 	}
 	for want, spaces := range map[string]latent.List{"no two spheres are moved by one rotation": latent.Of(ball), "one rotation moves 4 spheres; want at most 3": latent.Of(ball, ball, ball, ball)} {
 		d := data(pose)
 		d.Rotations = 1
-		if _, err := (&LSBDVAE{Networks: small(16), Latent: spaces, Orthogonal: true}).New(d, 1); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("orthogonal: error %v does not say %q", err, want)
-		}
+		must.ErrorOf((&LSBDVAE{Networks: small(16), Latent: spaces, Orthogonal: true}).New(d, 1))(t, want)
 	}
 	if _, err := (&LSBDVAE{Networks: small(16), Latent: latent.Of(circle), Factors: []string{"column"}}).New(data(row, column), 1); err != nil {
 		t.Errorf("one named factor of two: %v", err)

@@ -186,9 +186,7 @@ func TestNetworksThatDoNotFit(t *testing.T) {
 	s := NewVAE()
 	d := data()
 	d.Height = 20
-	if _, err := s.New(d, 1); err == nil || !strings.Contains(err.Error(), "small-conv") {
-		t.Errorf("conv64 on 20x8 images: error %v does not suggest small-conv", err)
-	}
+	must.ErrorOf(s.New(d, 1))(t, "small-conv")
 }
 
 // TestVAESample checks that a VAE decodes mean + e^(log variance/2) noise.

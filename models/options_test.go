@@ -3,13 +3,13 @@ package models
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // tree has two options at the top, three options under the second, and two more at the top.
@@ -129,8 +129,6 @@ func TestOptionErrors(t *testing.T) {
 			return err
 		},
 	} {
-		if err := build(gorgonia.NewGraph()); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.Error(t, build(gorgonia.NewGraph()), want)
 	}
 }

@@ -321,17 +321,11 @@ func TestPairMistakes(t *testing.T) {
 		"latent: 0 dimensions":                           &AdaGVAE{},
 		"latent: -1 dimensions":                          &SlowVAE{small(16), -1},
 	} {
-		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.Error(t, s.Validate(), want)
 	}
 	m := pairModel(t, &AdaGVAE{base})
-	if _, err := m.Build(nn.NewGraph(m.Params()), Objective{Labelled: true}, 6, 3); err == nil || !strings.Contains(err.Error(), "there are groups of 3; want pairs") {
-		t.Errorf("groups of three: %v", err)
-	}
+	must.ErrorOf(m.Build(nn.NewGraph(m.Params()), Objective{Labelled: true}, 6, 3))(t, "there are groups of 3; want pairs")
 	g := gorgonia.NewGraph()
 	mu := gradcheck.Node(g, tensor.Float32, "mu", 3, 2)
-	if _, err := pairMask(mu, mu, mergeRule{}); err == nil || !strings.Contains(err.Error(), "want inputs of one shape [2 pairs, d]") {
-		t.Errorf("three rows: %v", err)
-	}
+	must.ErrorOf(pairMask(mu, mu, mergeRule{}))(t, "want inputs of one shape [2 pairs, d]")
 }

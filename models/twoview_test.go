@@ -3,7 +3,6 @@ package models
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -140,12 +139,8 @@ func TestQueriesAndKeys(t *testing.T) {
 
 func TestTwoViewErrors(t *testing.T) {
 	m := newModel(t, tiny()["moco"], data(row, column), 1)
-	if _, err := m.Build(nn.NewGraph(m.Params()), m.Objectives()[0], 9, 1); err == nil || !strings.Contains(err.Error(), "9 images does not fit in a queue of 8") {
-		t.Errorf("error %v", err)
-	}
-	if _, err := NewBYOL().New(Data{Height: 20, Width: 20, Channels: 1}, 1); err == nil || !strings.Contains(err.Error(), "encoder: ") {
-		t.Errorf("error %v", err)
-	}
+	must.ErrorOf(m.Build(nn.NewGraph(m.Params()), m.Objectives()[0], 9, 1))(t, "9 images does not fit in a queue of 8")
+	must.ErrorOf(NewBYOL().New(Data{Height: 20, Width: 20, Channels: 1}, 1))(t, "encoder: ")
 	for source, want := range map[string]string{
 		"{byol: {momentum: {base: 1.1}}}":              "model.byol.momentum.base: 1.1 is out of range",
 		"{byol: {momentum: {schedule: cosin}}}":        `did you mean "cosine"?`,
@@ -160,9 +155,7 @@ func TestTwoViewErrors(t *testing.T) {
 		var s struct {
 			Model Choice `yaml:"model"`
 		}
-		if err := config.Load("m.yaml", []byte("model: "+source), &s); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want one that says %s", source, err, want)
-		}
+		must.Error(t, config.Load("m.yaml", []byte("model: "+source), &s), want, source)
 	}
 }
 
@@ -224,7 +217,5 @@ func TestCodeViews(t *testing.T) {
 			t.Errorf("%s: the codes of the views are not the halves of those of both", name)
 		}
 	}
-	if err := (&CodeViews{"third"}).Validate(); err == nil || !strings.Contains(err.Error(), `unknown views "third"; known: both, first, second`) {
-		t.Errorf("error %v", err)
-	}
+	must.Error(t, (&CodeViews{"third"}).Validate(), `unknown views "third"; known: both, first, second`)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs"
@@ -64,9 +63,7 @@ func TestWalkingMistakes(t *testing.T) {
 			"model={vae: {encoder: {mlp: {hidden: [16]}}}}", "losses=[reconstruction, kl, {lsbd: {planes: {orientation: [0, 1]}}}]"},
 	} {
 		_, err := Run(context.Background(), load(t, append([]string{"train.epochs=1"}, options...)...), Options{Dir: t.TempDir()})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", options, err, want)
-		}
+		must.Error(t, err, want, options)
 	}
 }
 

@@ -118,15 +118,10 @@ func TestBaseDepth(t *testing.T) {
 	if _, err := loadFile(dir, "30.yaml"); err != nil {
 		t.Error(err)
 	}
-	if _, err := loadFile(dir, "39.yaml"); err == nil || !strings.Contains(err.Error(), "33 configs that build on each other; want at most 32") {
-		t.Errorf("39 bases give %v", err)
-	}
+	must.ErrorOf(loadFile(dir, "39.yaml"))(t, "33 configs that build on each other; want at most 32")
 }
 
 // TestRunHasNoBase checks that the config of a run reads no other file.
 func TestRunHasNoBase(t *testing.T) {
-	_, err := LoadRun("run", []byte("base: quickstart\n"))
-	if err == nil || !strings.Contains(err.Error(), `base: unknown key "base"`) {
-		t.Errorf("a run with a base gives %v", err)
-	}
+	must.ErrorOf(LoadRun("run", []byte("base: quickstart\n")))(t, `base: unknown key "base"`)
 }

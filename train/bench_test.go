@@ -7,7 +7,6 @@ import (
 
 	"github.com/unravel-ml/unravel/configs"
 	"github.com/unravel-ml/unravel/internal/must"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/train/engine"
 )
 
@@ -20,25 +19,15 @@ func BenchmarkMeasure(b *testing.B) {
 			w := must.Get(newMonitor(e, t.EpochImages()))(b)
 			ctx := context.Background()
 			var training, measuring time.Duration
-			round := func() {
+			for b.Loop() {
 				begin := time.Now()
 				for range w.Every {
 					must.OK(b, t.RunEpoch(ctx))
 				}
 				middle := time.Now()
-				if _, err := w.Measure(ctx); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(w.Measure(ctx))(b)
 				training, measuring = training+middle.Sub(begin), measuring+time.Since(middle)
 			}
-			for b.Loop() {
-				round()
-			}
-			scaling.Report(b, func() {
-				if _, err := w.Measure(ctx); err != nil {
-					b.Fatal(err)
-				}
-			})
 			b.ReportMetric(float64(w.Every), "epochs")
 			b.ReportMetric(float64(measuring.Microseconds())/float64(b.N)/1e3, "ms/measure")
 			b.ReportMetric(100*measuring.Seconds()/training.Seconds(), "%")

@@ -4,7 +4,6 @@ import (
 	"context"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -65,8 +64,6 @@ func TestCoderErrors(t *testing.T) {
 		"decode: 1 numbers; want":                                  func() ([]float32, error) { return e.Coder.Decode(make([]float32, 1)) },
 		"want a model with a decoder":                              func() ([]float32, error) { return bare.Decode(make([]float32, e.Coder.Width())) },
 	} {
-		if _, err := f(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v does not say %q", err, want)
-		}
+		must.ErrorOf(f())(t, want)
 	}
 }

@@ -149,9 +149,7 @@ func TestEncodeConfig(t *testing.T) {
 		if err == nil {
 			err = c.Validate()
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", overrides, err, want)
-		}
+		must.Error(t, err, want, overrides)
 	}
 }
 

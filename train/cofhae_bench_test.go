@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/must"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
 // BenchmarkCOFHAE times a step on 256 chopsticks. The step trains the autoencoder and the discriminator with one Adam
@@ -60,5 +59,4 @@ func benchmarkSteps(b *testing.B, name string, overrides ...string) {
 		step()
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*t.EpochSteps())/1e3, "ms/step")
-	scaling.Report(b, step)
 }

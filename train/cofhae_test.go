@@ -296,17 +296,11 @@ func TestHoldOut(t *testing.T) {
 		"train.hold_out=0.0001": "0.0001 of 400 images holds out no image for metrics",
 		"metrics.sample=1":      "1 has no held-out image, and metrics use only these",
 	} {
-		if err := Check(sticksConfig(t, override)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", override, err, want)
-		}
+		must.Error(t, Check(sticksConfig(t, override)), want, override)
 	}
-	if _, err := NewExperiment(load(t, "train.hold_out=0.1")); err == nil || !strings.Contains(err.Error(), "the supervision has groups") {
-		t.Errorf("held-out images of pairs: %v", err)
-	}
+	must.ErrorOf(NewExperiment(load(t, "train.hold_out=0.1")))(t, "the supervision has groups")
 	for _, bad := range []string{"train.hold_out=1", "train.hold_out=-0.1", "train.schedule={milestones: {at: [2]}}", "train.schedule={milestones: {factor: 0}}"} {
-		if _, err := Load("tiny.yaml", []byte(tiny), bad); err == nil || !strings.Contains(err.Error(), "out of range") {
-			t.Errorf("%s: %v", bad, err)
-		}
+		must.ErrorOf(Load("tiny.yaml", []byte(tiny), bad))(t, "out of range", bad)
 	}
 	m := &engine.Milestones{At: []float64{0.5, 0.75}, Factor: 0.1}
 	for at, want := range map[float64]float64{0: 1, 24.9: 1, 25: 0.1, 37.4: 0.1, 37.5: 0.01, 50: 0.01} {

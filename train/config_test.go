@@ -97,9 +97,7 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 	_, err := Load("tiny.yaml", []byte(tiny), "metrics.every=1", "train.stop={metric: mig, reach: 1}")
-	if err == nil || !strings.Contains(err.Error(), `train.stop.metric: "mig" is not among the metrics that are measured during training: dlsbd`) {
-		t.Error(err)
-	}
+	must.Error(t, err, `train.stop.metric: "mig" is not among the metrics that are measured during training: dlsbd`)
 	for source, want := range map[string]string{
 		"":                                "dataset: no data set is chosen",
 		"dataset: square":                 "model: no model is chosen",

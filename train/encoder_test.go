@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -115,12 +114,8 @@ func TestEncoderMistakes(t *testing.T) {
 	if e, err = OpenEncoder(alone); err != nil || e.Decodes() {
 		t.Fatal(e, err)
 	}
-	if _, err := e.Decode([]float32{0, 0}, 1); err == nil || !strings.Contains(err.Error(), "the model has no decoder") {
-		t.Errorf("a model without a decoder: %v", err)
-	}
-	if _, err := OpenEncoder(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no run there") {
-		t.Errorf("a folder without a run: %v", err)
-	}
+	must.ErrorOf(e.Decode([]float32{0, 0}, 1))(t, "the model has no decoder")
+	must.ErrorOf(OpenEncoder(t.TempDir()))(t, "no run there")
 }
 
 // Goroutines that share an encoder each get the codes of their images.
@@ -152,9 +147,7 @@ func BenchmarkEncoder(b *testing.B) {
 	e, pixels, _, n := openServed(b, load(b, "dataset.square={size: 64, side: 16, step: 4}", "model.lsbd-vae.encoder=conv64", "train.epochs=1", "train.epoch_steps=1"))
 	size := len(pixels) / n
 	encode := func(b *testing.B, images int) {
-		if _, err := e.Encode(pixels[:images*size], images); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(e.Encode(pixels[:images*size], images))(b)
 	}
 	for _, images := range []int{1, 8, 128} {
 		b.Run(fmt.Sprintf("images=%d", images), func(b *testing.B) {

@@ -56,8 +56,6 @@ func TestLevelsOfPairs(t *testing.T) {
 		if err == nil {
 			err = Check(loaded)
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v; want %q", c.override, err, want)
-		}
+		must.Error(t, err, want, c.override)
 	}
 }

@@ -90,8 +90,6 @@ func TestFindRateMistakes(t *testing.T) {
 		{Low: 1, High: 0.5, Steps: 50}:  "want 0 < low < high",
 		{Low: 0.1, High: 0.5, Steps: 2}: "2 steps; want 20 to",
 	} {
-		if _, err := FindRate(context.Background(), load(t), test); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %q", test, err, want)
-		}
+		must.ErrorOf(FindRate(context.Background(), load(t), test))(t, want, test)
 	}
 }

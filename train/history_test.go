@@ -111,9 +111,7 @@ func stopAt(t testing.TB, dir string, c Config, steps int) {
 func TestAllDifferences(t *testing.T) {
 	err := loadHistorical(t).sameTraining(loadHistorical(t, "train.batch=16", "seed=3", "losses.1.kl.weight=4"))
 	for _, want := range []string{"train.batch: the run began with 32, now 16", "seed: the run began with 0, now 3", "losses.1.kl.weight: the run began with 1.0, now 4.0"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v lacks %q", err, want)
-		}
+		must.Error(t, err, want)
 	}
 }
 
@@ -141,9 +139,7 @@ func TestResumeOtherCheckpoint(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "run")
 		trainIn(t, dir, loadHistorical(t), false)
 		x.change(dir)
-		if _, err := Run(context.Background(), loadHistorical(t), Options{Dir: dir, Resume: true}); err == nil || !strings.Contains(err.Error(), x.want) {
-			t.Errorf("%s: %v, want %q", name, err, x.want)
-		}
+		must.ErrorOf(Run(context.Background(), loadHistorical(t), Options{Dir: dir, Resume: true}))(t, x.want, name)
 	}
 }
 

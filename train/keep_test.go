@@ -213,9 +213,7 @@ func TestKeepMistakes(t *testing.T) {
 	} {
 		if _, err := Load("tiny.yaml", []byte(tiny), override); err == nil || !strings.Contains(err.Error(), want) {
 			c, _ := Load("tiny.yaml", []byte(tiny), override)
-			if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %q", override, err, want)
-			}
+			must.Error(t, c.Validate(), want, override)
 		}
 	}
 	if _, err := Load("tiny.yaml", []byte(tiny), "metrics.every=1", "train.keep.best=med"); err == nil || !strings.Contains(err.Error(), `train.keep.best: "med" is not among`) {

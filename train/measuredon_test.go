@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
@@ -21,21 +20,15 @@ func TestMeasuredOn(t *testing.T) {
 	if err == nil {
 		err = Check(c)
 	}
-	if err == nil || !strings.Contains(err.Error(), "metrics.on.1.dataset: entangled has images of") {
-		t.Errorf("%v; want images of another shape refused before training", err)
-	}
+	must.Error(t, err, "metrics.on.1.dataset: entangled has images of")
 	_, err = runOf(t, validated, Options{Dir: dir + "2"}, on, "metrics.on.1.dataset=bumps")
-	if err == nil || !strings.Contains(err.Error(), "bumps is in the list twice") {
-		t.Errorf("%v; want one entry for a data set", err)
-	}
+	must.Error(t, err, "bumps is in the list twice")
 	for _, c := range []struct{ metrics, want string }{
 		{"[{dataset: bumps}]", "there are no metrics for the data set bumps; want metrics in its entry, such as {dataset: bumps, metrics: [mig]}"},
 		{"[mig, {dataset: bumps, metric: [mig]}]", "metric"},
 		{"[mig, mig, {dataset: bumps}]", "mig is in the list twice"},
 	} {
-		if _, err := Load("validated.yaml", []byte(validated), "metrics="+c.metrics); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("metrics: %s: %v; want %s", c.metrics, err, c.want)
-		}
+		must.ErrorOf(Load("validated.yaml", []byte(validated), "metrics="+c.metrics))(t, c.want, c.metrics)
 	}
 	for _, text := range []string{
 		"[mutual-information, {dataset: bumps, metrics: [mig]}, {dataset: {bumps: {}}}]",

@@ -87,9 +87,7 @@ func TestPrecisionKey(t *testing.T) {
 		t.Errorf("hashes %s, of float32 %s, of mixed %s", plain, single, mixed)
 	}
 	_, err := Load("tiny.yaml", []byte(tiny), "train.precision=half")
-	if err == nil || !strings.Contains(err.Error(), `unknown precision "half"; want float32 or mixed`) {
-		t.Errorf("half: %v", err)
-	}
+	must.Error(t, err, `unknown precision "half"; want float32 or mixed`)
 }
 
 const refusedVariable = "UNRAVEL_TEST_MIXED_REFUSED"
@@ -115,9 +113,9 @@ func TestMixedRefused(t *testing.T) {
 	_, planned := Planned(t.Context(), c)
 	_, rates := FindRate(t.Context(), c, NewRateTest())
 	for name, err := range map[string]error{"Run": ran, "Planned": planned, "Check": Check(c), "FindRate": rates} {
-		if err == nil || !strings.Contains(err.Error(), "train.precision") || !strings.Contains(err.Error(), "AVX512_BF16") || !strings.Contains(err.Error(), "; want float32") {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.Error(t, err, "train.precision", name)
+		must.Error(t, err, "AVX512_BF16", name)
+		must.Error(t, err, "; want float32", name)
 	}
 	if _, err := os.Stat(dir); err == nil {
 		t.Errorf("the refused run has a folder")

@@ -92,9 +92,7 @@ func TestStagedModelFromOutside(t *testing.T) {
 		"losses=[{assignment: {weight: 1}}]": "signs needs the loss reconstruction",
 	} {
 		c := sticksConfig(t, append(slices.Clone(overrides), override)...)
-		if _, err := Run(t.Context(), c, Options{Dir: filepath.Join(t.TempDir(), "x")}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", override, err, want)
-		}
+		must.ErrorOf(Run(t.Context(), c, Options{Dir: filepath.Join(t.TempDir(), "x")}))(t, want, override)
 	}
 }
 

@@ -315,9 +315,7 @@ func TestInitOfStages(t *testing.T) {
 	}
 	c.Init.Run += "-gone"
 	at := filepath.Join(t.TempDir(), "run")
-	if _, err := Run(context.Background(), c, Options{Dir: at}); err == nil || !strings.Contains(err.Error(), "there is no run") {
-		t.Errorf("error %v", err)
-	}
+	must.ErrorOf(Run(context.Background(), c, Options{Dir: at}))(t, "there is no run")
 	if _, err := os.Stat(at + initialSuffix); err == nil {
 		t.Error("the stage before was trained for a start that is missing")
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
@@ -49,9 +50,7 @@ func TestEarlyStopByLoss(t *testing.T) {
 		if err == nil {
 			_, err = Run(t.Context(), c, Options{Dir: t.TempDir() + "/run"})
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", settings, err, want)
-		}
+		must.Error(t, err, want, settings)
 	}
 }
 
@@ -124,13 +123,9 @@ func TestEarlyStopBySentenceMistakes(t *testing.T) {
 		if err == nil {
 			err = c.Validate()
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v; want %s", override, err, want)
-		}
+		must.Error(t, err, want, override)
 	}
 	c := load(t, `train.stop={metric: "forall i: z.nothing(i) =[squared] 0", reach: 1}`)
 	_, err := Run(t.Context(), c, Options{Dir: t.TempDir()})
-	if err == nil || !strings.Contains(err.Error(), `train.stop.metric: metric logic: 1:11: there is no sub-code "nothing"`) {
-		t.Errorf("error %v", err)
-	}
+	must.Error(t, err, `train.stop.metric: metric logic: 1:11: there is no sub-code "nothing"`)
 }

@@ -107,9 +107,7 @@ func TestFed(t *testing.T) {
 		"it needs labels of the factors":                {"losses=[reconstruction, kl, lsbd, variance]"},
 	} {
 		e := must.Get(NewExperiment(load(t, overrides...)))(t)
-		if _, err := e.Loop(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: error %v, want %q", overrides, err, want)
-		}
+		must.ErrorOf(e.Loop())(t, want, overrides)
 	}
 	loopOf(t, load(t, "supervision.pairs.count=0")) // a sweep of counts may begin with 0
 }

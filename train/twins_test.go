@@ -1,12 +1,12 @@
 package train
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/public"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // TestRealOverride checks that a public data set gets the settings of the twin that an override replaces.
@@ -41,7 +41,5 @@ func TestRealOverride(t *testing.T) {
 		}
 	}
 	_, err := Load("test.yaml", []byte("dataset: {sprites: {channels: 3}}"+rest), "dataset=dspirtes")
-	if err == nil || !strings.Contains(err.Error(), `argument "dataset=dspirtes"`) {
-		t.Errorf("error %v", err)
-	}
+	must.Error(t, err, `argument "dataset=dspirtes"`)
 }

@@ -217,9 +217,7 @@ func TestValidationMistakes(t *testing.T) {
 		if err == nil {
 			err = Check(config)
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v; want %q", c.set, err, c.want)
-		}
+		must.Error(t, err, c.want, c.set)
 	}
 }
 

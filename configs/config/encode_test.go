@@ -183,9 +183,7 @@ func TestEncodeErrors(t *testing.T) {
 		{yaml.MapSlice{{Key: 1, Value: 1}, {Key: "1", Value: 2}}, "1: two values with this key"},
 		{[]dataChoice{{}}, "encodes to nothing"},
 	} {
-		if _, err := Encode(test.v); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%T: got %v, want %v", test.v, err, test.want)
-		}
+		must.ErrorOf(Encode(test.v))(t, test.want, test.v)
 	}
 }
 

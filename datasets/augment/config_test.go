@@ -125,9 +125,7 @@ func TestConfigErrors(t *testing.T) {
 		"grayscale: images of 64 x 64 x 2":                                               {pick("grayscale", &Grayscale{})},
 		"normalise: images of 64 x 64 x 2: 3 means and 3 deviations; want 2, one for ea": {pick("normalise", NewNormalise())},
 	} {
-		if err := (&Views{Second: p}).Suits(64, 64, 2); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.Error(t, (&Views{Second: p}).Suits(64, 64, 2), want)
 	}
 }
 

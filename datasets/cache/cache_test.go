@@ -201,9 +201,7 @@ func TestWriterMistakes(t *testing.T) {
 			}
 			return c.convert(w)
 		})
-		if err == nil || !strings.Contains(err.Error(), c.words) {
-			t.Errorf("%s: %v; want %q", name, err, c.words)
-		}
+		must.Error(t, err, c.words, name)
 	}
 	for name, err := range map[string]error{
 		"no images":       begin(t, k, 0, 1, testFactors),

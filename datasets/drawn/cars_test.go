@@ -3,12 +3,12 @@ package drawn_test
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // The order by luminance contains the same cars, starting with the darkest.
@@ -54,8 +54,6 @@ func TestCarsOrder(t *testing.T) {
 		t.Errorf("the second half is brighter by %v in order, and by %v without", half(light), half(lot))
 	}
 	for words, bad := range map[string]*Cars{`unknown order "size"; want luminance`: {Size: 32, Elevations: 1, Azimuths: 1, Objects: 2, Order: "size"}} {
-		if err := bad.Validate(); err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("%+v: %v; want %s", bad, err, words)
-		}
+		must.Error(t, bad.Validate(), words, bad)
 	}
 }

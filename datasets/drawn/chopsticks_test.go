@@ -15,7 +15,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
 	"github.com/unravel-ml/unravel/internal/numeric"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -284,13 +283,9 @@ func TestHierarchicalSettings(t *testing.T) {
 	} {
 		bad := good
 		test.change(&bad)
-		if _, err := bad.Build(0); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v: error %v, want %q", bad, err, test.want)
-		}
+		must.ErrorOf(bad.Build(0))(t, test.want, bad)
 	}
-	if _, err := (&Spaceshapes{}).Build(0); err == nil || !strings.Contains(err.Error(), "samples: 0") {
-		t.Error(err)
-	}
+	must.ErrorOf((&Spaceshapes{}).Build(0))(t, "samples: 0")
 }
 
 func ExampleChopsticks() {
@@ -317,13 +312,7 @@ func ExampleChopsticks() {
 }
 
 func BenchmarkChopsticks(b *testing.B) {
-	build := func() {
-		if _, err := (&Chopsticks{Variant: "either", Depth: 3, Samples: 100000, Overwrite: "none"}).Build(0); err != nil {
-			b.Fatal(err)
-		}
-	}
 	for b.Loop() {
-		build()
+		must.Get((&Chopsticks{Variant: "either", Depth: 3, Samples: 100000, Overwrite: "none"}).Build(0))(b)
 	}
-	scaling.Report(b, build)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets/drawn"
@@ -98,9 +97,7 @@ func TestEntangledErrors(t *testing.T) {
 		"dataset: {entangled: {levels: 1}}":         "1 is out of range; want 2 to 101",
 		"dataset: {entangled: {levels: 102}}":       "102 is out of range",
 	} {
-		if _, err := configtest.Decode(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
+		must.ErrorOf(configtest.Decode(text))(t, want, text)
 	}
 	if _, err := (&Entangled{}).Build(0); err == nil {
 		t.Error("no encoder: no error")

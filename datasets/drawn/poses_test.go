@@ -4,7 +4,6 @@ import (
 	"maps"
 	"math"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -197,9 +196,7 @@ func TestPosesOfMesh(t *testing.T) {
 		write(text)
 		p := NewPoses()
 		p.Mesh, p.Crease = file, 0
-		if _, err := p.Build(0); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(p.Build(0))(t, want)
 	}
 }
 
@@ -233,9 +230,7 @@ func TestPosesErrors(t *testing.T) {
 	} {
 		p := NewPoses()
 		change(p)
-		if _, err := p.Build(0); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(p.Build(0))(t, want)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -15,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func rooms(t testing.TB) datasets.Dataset { return twin(t, "room") }
@@ -57,9 +56,7 @@ func TestRoomFacts(t *testing.T) {
 		"dataset: {room: {orientations: 2000}}":            "want 1 to 128, with 8 scales",
 		"dataset: {room: {scales: 1024, orientations: 2}}": "want 1 to 1, with 1024 scales",
 	} {
-		if _, err := configtest.Decode(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
+		must.ErrorOf(configtest.Decode(text))(t, want, text)
 	}
 }
 
@@ -192,6 +189,5 @@ func BenchmarkRoom(b *testing.B) {
 		for b.Loop() {
 			rooms(b)
 		}
-		scaling.Report(b, func() { rooms(b) })
 	})
 }

@@ -2,13 +2,13 @@ package drawn_test
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
 	. "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // drawnAt returns the drawn data sets with images of a size.
@@ -83,8 +83,6 @@ func TestSizeErrors(t *testing.T) {
 		{&Sprites{Size: 256, Scales: 100, Orientations: 40, Positions: 1}, "orientations: 100 scales and 40 orientations of 256 x 256 pixels need too much memory; want at most 682"},
 		{&Room{Size: 256, Hues: 1, Scales: 32, Orientations: 32}, "orientations: 32 scales and 32 orientations of 256 x 256 pixels need too much memory; want at most 128"},
 	} {
-		if _, err := tt.b.Build(0); err == nil || !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%+v: error %v, want %q", tt.b, err, tt.want)
-		}
+		must.ErrorOf(tt.b.Build(0))(t, tt.want, tt.b)
 	}
 }

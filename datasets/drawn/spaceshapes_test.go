@@ -6,7 +6,7 @@ import (
 
 	. "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // The pictures equal the pictures of the paper's code, pixel by pixel. At exactly 45 degrees, nearest pixels are ties,
@@ -120,13 +120,7 @@ func TestSpaceshapesAreNotCut(t *testing.T) {
 }
 
 func BenchmarkSpaceshapes(b *testing.B) {
-	build := func() {
-		if _, err := (&Spaceshapes{Samples: 6000}).Build(0); err != nil {
-			b.Fatal(err)
-		}
-	}
 	for b.Loop() {
-		build()
+		must.Get((&Spaceshapes{Samples: 6000}).Build(0))(b)
 	}
-	scaling.Report(b, build)
 }

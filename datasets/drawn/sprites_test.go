@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func sprites(t testing.TB, antialias bool) datasets.Dataset {
@@ -135,9 +135,7 @@ func TestSpritesExtent(t *testing.T) {
 		}
 	}
 	for _, extent := range []float64{-1, 0.05, 1.1, math.NaN()} {
-		if err := (&Sprites{Scales: 1, Orientations: 1, Positions: 1, Extent: extent}).Validate(); err == nil || !strings.Contains(err.Error(), "extent") {
-			t.Errorf("extent %v: %v", extent, err)
-		}
+		must.Error(t, (&Sprites{Scales: 1, Orientations: 1, Positions: 1, Extent: extent}).Validate(), "extent", extent)
 	}
 }
 
@@ -256,9 +254,7 @@ func TestSpritesGrids(t *testing.T) {
 		"dataset: {sprites: {orientations: 0}}":                 "orientations",
 		"dataset: {sprites: {scales: 100, orientations: 1000}}": "want 1 to 40, with 100 scales",
 	} {
-		if _, err := configtest.Decode(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
+		must.ErrorOf(configtest.Decode(text))(t, want, text)
 	}
 }
 
@@ -321,6 +317,5 @@ func BenchmarkSprites(b *testing.B) {
 		for b.Loop() {
 			sprites(b, true)
 		}
-		scaling.Report(b, func() { sprites(b, true) })
 	})
 }

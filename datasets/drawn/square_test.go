@@ -11,6 +11,7 @@ import (
 	. "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // picture draws an image with one character per pixel.
@@ -171,9 +172,7 @@ func TestSettings(t *testing.T) {
 		{&Arrow{Size: 1024, Hues: 8, Rotations: 4096}, "too much memory"},
 	}
 	for _, test := range tests {
-		if _, err := test.set.Build(0); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v: error %v, want %q", test.set, err, test.want)
-		}
+		must.ErrorOf(test.set.Build(0))(t, test.want, test.set)
 	}
 }
 

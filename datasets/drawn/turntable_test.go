@@ -163,9 +163,7 @@ func TestTurntableFolder(t *testing.T) {
 		must.Write(t, filepath.Join(folder, name), data)
 	}
 	set := turntableWith(func(t *Turntable) { t.Path, t.Hues, t.Views, t.Size = folder, 2, 4, 16 })
-	if _, err := set.Build(0); err == nil || !strings.Contains(err.Error(), "has no meshes, and 0 other files; want files that end in .off .obj .stl .ply") {
-		t.Errorf("an empty folder: %v", err)
-	}
+	must.ErrorOf(set.Build(0))(t, "has no meshes, and 0 other files; want files that end in .off .obj .stl .ply")
 	off := "OFF 4 2 0\n0 0 0\n1 0 0\n1 0 1\n0 1 1\n3 0 1 2\n3 0 2 3\n"
 	write("b.off", off)
 	write("a/c.obj", "v 0 0 0\nv 1 0 0\nv 0 1 1\nf 1 2 3")
@@ -182,23 +180,15 @@ func TestTurntableFolder(t *testing.T) {
 		}
 	}
 	write("b.off", off[:40])
-	if _, err := set.Build(0); err == nil || !strings.Contains(err.Error(), filepath.Join(folder, "b.off")+":") {
-		t.Errorf("a broken mesh: %v; want its name", err)
-	}
+	must.ErrorOf(set.Build(0))(t, filepath.Join(folder, "b.off")+":")
 	write("b.off", "OFF 3 1 0\n0 0 0\n1 1 1\n2 2 2\n3 0 1 2\n")
-	if _, err := set.Build(0); err == nil || !strings.Contains(err.Error(), "b.off: all b.off has are triangles without an area") {
-		t.Errorf("a mesh without area: %v", err)
-	}
+	must.ErrorOf(set.Build(0))(t, "b.off: all b.off has are triangles without an area")
 	mesh := filepath.Join(t.TempDir(), "m.off")
 	must.Write(t, mesh, off)
 	changing := turntableWith(func(t *Turntable) { t.Path, t.Size = filepath.Dir(mesh), 16 })
-	if err := changing.Prepare(t.Context(), func(string, int64, int64) { must.Write(t, mesh, off+"#") }); err == nil || !strings.Contains(err.Error(), "m.off: the file changes while it is read") {
-		t.Errorf("a mesh that changes: %v", err)
-	}
+	must.Error(t, changing.Prepare(t.Context(), func(string, int64, int64) { must.Write(t, mesh, off+"#") }), "m.off: the file changes while it is read")
 	set.Objects = 3
-	if _, err := set.Build(0); err == nil || !strings.Contains(err.Error(), "has 2 meshes") {
-		t.Errorf("too many objects: %v", err)
-	}
+	must.ErrorOf(set.Build(0))(t, "has 2 meshes")
 }
 
 // The axis up of a file points up.
@@ -235,8 +225,6 @@ func TestTurntableValidate(t *testing.T) {
 		"nowhere.off":                           func(t *Turntable) { t.Path = "nowhere.off" },
 		"unknown extension \".go\" of a mesh":   func(t *Turntable) { t.Path = "turntable.go" },
 	} {
-		if _, err := turntableWith(change).Build(0); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v; want %s", err, want)
-		}
+		must.ErrorOf(turntableWith(change).Build(0))(t, want)
 	}
 }

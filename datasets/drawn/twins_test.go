@@ -80,9 +80,7 @@ func TestTwinsSettings(t *testing.T) {
 		"dataset: {arm: {sizes: 3}}":         "want 1 to 2",
 		"dataset: {arm: {horizontal: 1000}}": "want 1 to 256",
 	} {
-		if _, err := configtest.Decode(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
+		must.ErrorOf(configtest.Decode(text))(t, want, text)
 	}
 }
 

@@ -48,9 +48,7 @@ func TestColumnLevels(t *testing.T) {
 		}
 	}
 	_, _, err := ColumnKind{Kind: Circular}.Levels([]float64{0, 15, 45})
-	if err == nil || !strings.Contains(err.Error(), "0, 15, 45 are not evenly spaced; want their period, such as circular:360") {
-		t.Errorf("values with a gap: %v", err)
-	}
+	must.Error(t, err, "0, 15, 45 are not evenly spaced; want their period, such as circular:360")
 	quarters := []float64{-turn / 4, 0, turn / 4, turn / 2, 3 * turn / 4, turn}
 	for text, want := range map[string]string{
 		"circular:6.28":        "the angles 0 and 0.00318531 may be one angle",
@@ -61,9 +59,7 @@ func TestColumnLevels(t *testing.T) {
 	} {
 		k, _ := ParseColumnKind(text)
 		f, _, err := k.Levels(quarters)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-			t.Errorf("%s: %v, %d levels; want %q", text, err, f.Size, want)
-		}
+		must.Error(t, err, want, text, f.Size)
 		if _, _, err := k.Levels(quarters[1:4]); err != nil {
 			t.Errorf("%s, angles within a turn: %v", text, err)
 		}

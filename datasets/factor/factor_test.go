@@ -34,9 +34,7 @@ func TestGridIndex(t *testing.T) {
 		if _, ok := sprites.Find(c.levels); ok {
 			t.Errorf("%v is found", c.levels)
 		}
-		if err := sprites.Check(c.levels); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: error %v, want %q", c.levels, err, c.want)
-		}
+		must.Error(t, sprites.Check(c.levels), c.want, c.levels)
 		panics(t, c.want, func() { sprites.Index(c.levels) })
 	}
 	for _, item := range []int{-1, -25, 24, 1 << 40} {
@@ -103,13 +101,9 @@ func TestSubCodes(t *testing.T) {
 		2: "2 code columns cannot be divided evenly among 3 factors (shape, scale, angle); want codes, such as {shape: [0, 1]}",
 		0: "0 code columns cannot", 7: "7 code columns cannot",
 	} {
-		if _, err := factor.EvenBlocks(sprites, width); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%d columns: error %v, want %q", width, err, want)
-		}
+		must.ErrorOf(factor.EvenBlocks(sprites, width))(t, want, width)
 	}
-	if _, err := factor.EvenBlocks(nil, 3); err == nil || !strings.Contains(err.Error(), "there are no factors") {
-		t.Errorf("no factors: %v", err)
-	}
+	must.ErrorOf(factor.EvenBlocks(nil, 3))(t, "there are no factors")
 }
 
 // name is a constant with a name: an aggregate, a deviation or a kind.
@@ -153,9 +147,7 @@ func TestNames(t *testing.T) {
 				t.Errorf("%q is read as %v, %v; want %v", names[i], again, err, v)
 			}
 		}
-		if _, err := c.read("median"); err == nil || !strings.Contains(err.Error(), `"median"; known: `+strings.Join(names, ", ")) {
-			t.Errorf("median: error %v", err)
-		}
+		must.ErrorOf(c.read("median"))(t, `"median"; known: `+strings.Join(names, ", "))
 	}
 	if a := factor.Aggregate(9); a.Known() || a.String() != "Aggregate(9)" {
 		t.Errorf("aggregate 9 is %v, known %v", a, a.Known())

@@ -2,8 +2,9 @@ package factor
 
 import (
 	"math"
-	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestValidate(t *testing.T) {
@@ -28,8 +29,6 @@ func TestValidate(t *testing.T) {
 		"level 1 stands for NaN":                {{Name: "a", Size: 2, Values: []float64{1, math.NaN()}}},
 		"level 0: [1 1 1 1 1 1 1 1 1] is no ro": {{Name: "a", Size: 1, Kind: Categorical, Rotations: [][9]float64{{1, 1, 1, 1, 1, 1, 1, 1, 1}}}},
 	} {
-		if err := Validate(f); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
+		must.Error(t, Validate(f), want)
 	}
 }

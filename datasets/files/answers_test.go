@@ -33,9 +33,7 @@ func TestAnswersAboutFiles(t *testing.T) {
 	if p := s.Known.Pairs; len(p) != 2 || p[0] != (supervision.SimilarPair{A: 0, B: 2}) || p[1] != (supervision.SimilarPair{A: 1, B: 2, Different: true}) {
 		t.Errorf("pairs %+v", p)
 	}
-	if _, err := of("a.png,d.png,colour,same").Split(d, nil); err == nil || !strings.Contains(err.Error(), `pairs.csv:1:7: there is no row of the name "d.png"`) {
-		t.Error(err)
-	}
+	must.ErrorOf(of("a.png,d.png,colour,same").Split(d, nil))(t, `pairs.csv:1:7: there is no row of the name "d.png"`)
 }
 
 // Labels and pairs name pictures by their files, in any order. Without names they are in the order of the paths.
@@ -94,8 +92,6 @@ func TestLabelsAndPairsOfFiles(t *testing.T) {
 		"p1.png,red\np2.png,blue\n":         "line 1 names the picture p1.png",
 		"p3.png,red\np2.png,blue\n":         "line 1 names the picture p3.png",
 	} {
-		if _, err := split(text, ""); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", text, err, want)
-		}
+		must.ErrorOf(split(text, ""))(t, want, text)
 	}
 }

@@ -126,9 +126,7 @@ func TestFolderBroken(t *testing.T) {
 		}
 		_, err := f.Build(0)
 		for _, w := range words {
-			if err == nil || !strings.Contains(err.Error(), w) {
-				t.Errorf("%s: %v; want %q", table, err, w)
-			}
+			must.Error(t, err, w, table)
 		}
 	}
 }
@@ -156,9 +154,7 @@ func TestFolderWithoutLabels(t *testing.T) {
 	if got := datatest.Build(t, f).(datasets.Noted).Notes(); len(got) != 1 || !strings.Contains(got[0], "labels=labels.csv would read them from "+dir) {
 		t.Errorf("a table: notes %q", got)
 	}
-	if _, err := (&GridFolder{Path: dir}).Build(0); err == nil || !strings.Contains(err.Error(), "folder: {path: ") {
-		t.Errorf("grid: %v; want how to read pictures", err)
-	}
+	must.ErrorOf((&GridFolder{Path: dir}).Build(0))(t, "folder: {path: ")
 }
 
 func TestFolderLabels(t *testing.T) {
@@ -295,9 +291,7 @@ func TestFolderMistakes(t *testing.T) {
 		if c.change != nil {
 			c.change(f)
 		}
-		if _, err := f.Build(0); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v; want %q", c.name, err, c.want)
-		}
+		must.ErrorOf(f.Build(0))(t, c.want, c.name)
 	}
 }
 
@@ -314,9 +308,7 @@ func TestFolderSkipsBroken(t *testing.T) {
 	for range 2 { // decoded, then from the cache
 		_, err := f.Build(0)
 		for _, w := range []string{"8 of 11 pictures cannot be read", "bad0.png: it is no picture", "and 3 more", "dataset.folder.skip_broken=true"} {
-			if err == nil || !strings.Contains(err.Error(), w) {
-				t.Errorf("%v; want %q", err, w)
-			}
+			must.Error(t, err, w)
 		}
 	}
 	f.SkipBroken = true

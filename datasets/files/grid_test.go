@@ -214,9 +214,7 @@ func TestGridArchive(t *testing.T) {
 		`no array "images"; there are factors; want the images' name`:                           archive(t, "factors", factors),
 		`no array "images"; there are y, x; want the images' name, such as arrays: {images: x}`: archive(t, "y", factors, "x", images),
 	} {
-		if _, err := (&GridFolder{Path: path}).Build(0); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf((&GridFolder{Path: path}).Build(0))(t, want)
 	}
 }
 
@@ -271,9 +269,7 @@ func TestGridRounding(t *testing.T) {
 		for _, round := range []bool{false, true} {
 			d, err := (&GridFolder{Path: write(t, pixels(test.v...)), Scale: test.scale, Round: round}).Build(0)
 			if test.want == nil {
-				if err == nil || !strings.Contains(err.Error(), "image 0 has a pixel") {
-					t.Errorf("%v, round %v: error %v", test.v, round, err)
-				}
+				must.Error(t, err, "image 0 has a pixel", test.v, round)
 				continue
 			}
 			if err != nil {
@@ -343,9 +339,7 @@ func TestGridErrors(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			test.set.Path = write(t, test.files)
-			if _, err := test.set.Build(0); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("error %v, want %q", err, test.want)
-			}
+			must.ErrorOf(test.set.Build(0))(t, test.want)
 		})
 	}
 	text := write(t, map[string][]byte{"images": images})
@@ -362,18 +356,14 @@ func TestGridErrors(t *testing.T) {
 	} {
 		must.Write(t, filepath.Join(text, "factors.csv"), c.text)
 		c.set.Path = text
-		if _, err := c.set.Build(0); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("factors.csv of %q: error %v, want %q", c.text, err, c.want)
-		}
+		must.ErrorOf(c.set.Build(0))(t, c.want, c.text)
 	}
 	if _, err := (&GridFolder{Path: text, Arrays: GridArrays{Factors: "none"}}).Build(0); err != nil {
 		t.Errorf("without factors: %v", err)
 	}
 	other := must.Write(t, filepath.Join(t.TempDir(), "images.txt"), "images")
 	for path, want := range map[string]string{"": "path: is missing", "/no/such/place": "no such file", other: "is no file of arrays; want .npy, .npz, HDF5"} {
-		if _, err := (&GridFolder{Path: path}).Build(0); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("path %q: error %v, want %q", path, err, want)
-		}
+		must.ErrorOf((&GridFolder{Path: path}).Build(0))(t, want, path)
 	}
 }
 

@@ -173,9 +173,7 @@ func TestGridAsks(t *testing.T) {
 		{"matlab73.mat", GridFolder{Arrays: dspritesArrays, Rows: "first"}, "latents_classes has shape [6 2]; want 9 x K"},
 	} {
 		test.set.Path = filepath.Join("testdata/grid", test.file)
-		if _, err := test.set.Build(0); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v; want %s", test.file, err, test.want)
-		}
+		must.ErrorOf(test.set.Build(0))(t, test.want, test.file)
 	}
 }
 

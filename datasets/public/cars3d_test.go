@@ -40,9 +40,7 @@ func TestCars3D(t *testing.T) {
 		}
 	}
 	for words, bad := range map[string]*Cars3D{"want 64 or 128": {Size: 32}, "want lanczos or bilinear": {Filter: "box"}} {
-		if _, err := bad.Build(0); err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("%+v: %v; want %s", bad, err, words)
-		}
+		must.ErrorOf(bad.Build(0))(t, words, bad)
 	}
 }
 
@@ -107,13 +105,9 @@ func TestCars3DBroken(t *testing.T) {
 		}
 	}
 	carArchiveOf(t, car, "first\nx\n")
-	if _, err := (&Cars3D{}).Build(0); err == nil || !strings.Contains(err.Error(), "list.txt names first, but there is no data/cars/first.mat") {
-		t.Errorf("the first car is missing: %v", err)
-	}
+	must.ErrorOf((&Cars3D{}).Build(0))(t, "list.txt names first, but there is no data/cars/first.mat")
 	whole := read(cars3DFile)
-	if _, err := readCarList(writeTemp(t, whole[:len(whole)/2])); err == nil || !strings.Contains(err.Error(), "ends early") {
-		t.Error(err)
-	}
+	must.ErrorOf(readCarList(writeTemp(t, whole[:len(whole)/2])))(t, "ends early")
 }
 
 // writeTemp writes a file to a temporary folder.

@@ -3,7 +3,6 @@ package public
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -73,9 +72,8 @@ func TestCelebABroken(t *testing.T) {
 	} {
 		publicFiles(t, "celeba", celebaSample(map[string]string{c.name: filepath.Join("broken", c.file)}))
 		_, err := (&CelebA{Split: "all", Crop: 148, Filter: "lanczos"}).Build(0)
-		if err == nil || !strings.Contains(err.Error(), c.words) || !strings.Contains(err.Error(), c.name) {
-			t.Errorf("%s: %v; want %q and the name of the file", c.file, err, c.words)
-		}
+		must.Error(t, err, c.words, c.file)
+		must.Error(t, err, c.name, c.file)
 	}
 }
 

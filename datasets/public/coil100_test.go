@@ -2,7 +2,6 @@ package public
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
@@ -27,9 +26,7 @@ func TestCOIL100Broken(t *testing.T) {
 		publicFiles(t, "coil100", map[string]string{coilFile: filepath.Join("coil-100", "broken", file)})
 		_, err := (&COIL100{}).Build(0)
 		for _, w := range append(words, coilFile) {
-			if err == nil || !strings.Contains(err.Error(), w) {
-				t.Errorf("%s: %v; want %q", file, err, w)
-			}
+			must.Error(t, err, w, file)
 		}
 	}
 }

@@ -236,9 +236,7 @@ func TestDSpritesMistakes(t *testing.T) {
 		{DSprites{Variant: "scream", Scream: filepath.Join("testdata", "README.md")}, "README.md"},
 		{DSprites{Variant: "scream", Scream: small}, "want at least 64 x 64"},
 	} {
-		if _, err := c.settings.Build(0); err == nil || !strings.Contains(err.Error(), c.words) {
-			t.Errorf("%+v: %v; want %q", c.settings, err, c.words)
-		}
+		must.ErrorOf(c.settings.Build(0))(t, c.words, c.settings)
 	}
 }
 
@@ -289,9 +287,7 @@ func TestGridOfClasses(t *testing.T) {
 		for at, v := range change {
 			c[at] = v
 		}
-		if _, err := gridOfClasses(c); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v, want %s", change, err, want)
-		}
+		must.ErrorOf(gridOfClasses(c))(t, want, change)
 	}
 }
 
@@ -314,8 +310,6 @@ func TestNamedDSprites(t *testing.T) {
 		for at, x := range change {
 			v[at] = x
 		}
-		if _, err := namedDSprites(grid, v); err == nil || !strings.Contains(err.Error(), "latents_values of "+want) {
-			t.Errorf("%v: %v, want %s", change, err, want)
-		}
+		must.ErrorOf(namedDSprites(grid, v))(t, "latents_values of "+want, change, want)
 	}
 }

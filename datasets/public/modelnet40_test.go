@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
@@ -46,14 +45,10 @@ func TestModelNet40(t *testing.T) {
 		"crease: -1 is out of range":        func(m *ModelNet40) { m.Crease = -1 },
 		"objects: -1 is out of range; want": func(m *ModelNet40) { m.Objects = -1 },
 	} {
-		if _, err := modelnet(change).Build(0); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v; want %s", err, want)
-		}
+		must.ErrorOf(modelnet(change).Build(0))(t, want)
 	}
 	publicFiles(t, "modelnet40", map[string]string{modelnetFile: filepath.Join("modelnet", "broken", "dotdot.zip")})
-	if _, err := modelnet(func(*ModelNet40) {}).Build(0); err == nil || !strings.Contains(err.Error(), `..`) {
-		t.Errorf("an archive with ..: %v", err)
-	}
+	must.ErrorOf(modelnet(func(*ModelNet40) {}).Build(0))(t, `..`)
 }
 
 // meshes places an archive of ModelNet40 with the given files.
@@ -95,8 +90,6 @@ func TestModelNet40Meshes(t *testing.T) {
 		"a/airplane/train/airplane_007.off and a/airplane/train/airplane_7.off have the same number": "a/airplane/train/airplane_007.off",
 	} {
 		meshes(t, map[string]string{name: upright, "a/airplane/train/airplane_7.off": upright})
-		if _, err := modelnet(func(*ModelNet40) {}).Build(0); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v; want %s", err, want)
-		}
+		must.ErrorOf(modelnet(func(*ModelNet40) {}).Build(0))(t, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // MPI3D of smaller grids has the pixels of NumPy.
@@ -39,9 +40,7 @@ func TestMPI3DSizes(t *testing.T) {
 	for words, bad := range map[string]*MPI3D{
 		"want toy, realistic or real": {Variant: "complex"}, "has 2 numbers; want 7": {Sizes: []int{1, 2}}, "number 6 is 0": {Sizes: []int{1, 1, 1, 1, 1, 1, 0}},
 	} {
-		if _, err := bad.Build(0); err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("%+v: %v; want %s", bad, err, words)
-		}
+		must.ErrorOf(bad.Build(0))(t, words, bad)
 	}
 }
 

@@ -110,9 +110,8 @@ func TestSmallNORBBroken(t *testing.T) {
 		name := training + kind + ".mat.gz"
 		publicFiles(t, "smallnorb", norbFiles(map[string]string{name: filepath.Join("smallnorb", "broken", file)}))
 		_, err := (&SmallNORB{Part: "all", Size: datasets.PictureSize{64, 64}}).Build(0)
-		if err == nil || !strings.Contains(err.Error(), words) || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v; want %q and the name of the file", file, err, words)
-		}
+		must.Error(t, err, words, file)
+		must.Error(t, err, name, file)
 	}
 }
 

@@ -152,9 +152,7 @@ func TestAnswerErrors(t *testing.T) {
 		{&Answers{File: answerFile(t, "0,6,x,same"), Share: 0.5, Union: true}, "pairs.csv:1:3: there is no row 6; want 0 to 5"},
 		{&Answers{File: answerFile(t, "0,1,x,"), Share: 0.5, Union: true}, "no answer about two images is left"},
 	} {
-		if _, err := test.s.Split(d, rng.New(0, "")); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v: error %v, want %q", test.s, err, test.want)
-		}
+		must.ErrorOf(test.s.Split(d, rng.New(0, "")))(t, test.want, test.s)
 	}
 	s := datatest.Split(t, &Answers{File: good, Share: 0.5, Union: true, Conflicts: similarity.ConflictsDrop}, d)
 	if len(s.Known.Pairs) != 1 || len(s.Known.Notes) != 1 || !strings.Contains(s.Known.Notes[0], "3 of 4 answers are left out") {

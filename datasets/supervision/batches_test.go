@@ -16,7 +16,6 @@ import (
 	. "github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/must"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/internal/race"
 )
 
@@ -369,15 +368,11 @@ func BenchmarkViews(b *testing.B) {
 			}
 			defer l.Close()
 			must.OK(b, l.StartEpoch())
-			next := func() {
+			for b.Loop() {
 				if _, _, ok := l.Next(); !ok {
 					must.OK(b, l.StartEpoch())
 				}
 			}
-			for b.Loop() {
-				next()
-			}
-			scaling.Report(b, next)
 		})
 	}
 }

@@ -293,10 +293,7 @@ func TestChangesMistakes(t *testing.T) {
 		"has second images for 0 of 200":      {lonely, func(s *Changes) { s.K, s.Redraw = 1, "different" }},
 		"gives no pair; want two images":      {ordinals(1), func(s *Changes) { s.Law = "independent" }},
 	} {
-		_, err := changed(c.change).Split(c.d, rng.New(1, ""))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(changed(c.change).Split(c.d, rng.New(1, "")))(t, want)
 	}
 }
 

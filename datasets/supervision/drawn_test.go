@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -211,15 +210,10 @@ func TestDrawnMistakes(t *testing.T) {
 			s.GroupActions = [][]int32{{-1, 0, 0}}
 		},
 	} {
-		_, err := Of("drawn", drawing{m: 3, count: 7, moves: true, bad: bad}).Split(d, 1)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(Of("drawn", drawing{m: 3, count: 7, moves: true, bad: bad}).Split(d, 1))(t, want)
 	}
 	two := Choices{{Name: "a", Value: drawing{m: 3, count: 7}}, {Name: "b", Value: drawing{m: 2, count: 7}}}
-	if _, err := two.Split(d, 1); err == nil || !strings.Contains(err.Error(), "two kinds of supervision draw groups") {
-		t.Errorf("two that draw: %v", err)
-	}
+	must.ErrorOf(two.Split(d, 1))(t, "two kinds of supervision draw groups")
 	if s := datatest.Split(t, drawing{m: 2, count: 4}, d); !reflect.DeepEqual(s.Kinds(), []GroupKind{{M: 2, Count: 4, Drawn: true}}) {
 		t.Errorf("kinds %+v", s.Kinds())
 	}

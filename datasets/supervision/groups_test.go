@@ -4,7 +4,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/drawn"
@@ -53,9 +52,7 @@ func TestGroupsFromFiles(t *testing.T) {
 		"turns in degrees": {Groups{Images: images, Rotations: arrayFile(t, "turns.npy", []int{2, 2, 4}, 0.0, 0, 1, 0, 0, 0, 100, 1.5, 1, 0, 0, 0, 0, 1, 0, 90)},
 			"group 1, element 7 is 90; want finite"},
 	} {
-		if _, err := c.groups.Split(d, nil); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v does not say %q", name, err, c.want)
-		}
+		must.ErrorOf(c.groups.Split(d, nil))(t, c.want, name)
 	}
 }
 

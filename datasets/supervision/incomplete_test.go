@@ -2,7 +2,6 @@ package supervision_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -103,9 +102,7 @@ func TestIncompleteSupervision(t *testing.T) {
 		if _, ok := supervision.(*Pairs); ok {
 			set = held(d)
 		}
-		if _, err := supervision.Split(set, rng.New(1, "test")); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(supervision.Split(set, rng.New(1, "test")))(t, want)
 	}
 }
 

@@ -144,26 +144,18 @@ func TestLabelErrors(t *testing.T) {
 		{&Similarity{Count: 1, Share: 0.5}, `no two images of dataset toy agree in factor "x"`},
 	}
 	for _, test := range tests {
-		if _, err := test.s.Split(d, rng.New(0, "")); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v: error %v, want %q", test.s, err, test.want)
-		}
+		must.ErrorOf(test.s.Split(d, rng.New(0, "")))(t, test.want, test.s)
 	}
 	scalar := &FactorLabels{Fraction: 1, File: labelFile(t, []int{}, 3)}
-	if _, err := scalar.Split(datatest.ToyOf(ordinal("x", 1)), rng.New(0, "")); err == nil || !strings.Contains(err.Error(), "has shape []") {
-		t.Errorf("scalar: error %v", err)
-	}
+	must.ErrorOf(scalar.Split(datatest.ToyOf(ordinal("x", 1)), rng.New(0, "")))(t, "has shape []")
 	huge := datatest.ToyOf(ordinal("x", 1<<24+1))
-	if _, err := (&FactorLabels{Fraction: 1}).Split(huge, rng.New(0, "")); err == nil || !strings.Contains(err.Error(), "has 16777217 levels; want at most 16777216") {
-		t.Errorf("many levels: error %v", err)
-	}
+	must.ErrorOf((&FactorLabels{Fraction: 1}).Split(huge, rng.New(0, "")))(t, "has 16777217 levels; want at most 16777216")
 	for text, want := range map[string]string{
 		"supervision: {labels: {fraction: 2}}":      "test.yaml:1:24: supervision.labels.fraction: 2 is out of range",
 		"supervision: {similarity: {share: 0}}":     "share: 0 is out of range for the pairs of a batch; want more than 0",
 		"supervision: {similarity: {fraction: .1}}": "fraction",
 	} {
-		if _, err := configtest.Decode(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
+		must.ErrorOf(configtest.Decode(text))(t, want, text)
 	}
 }
 

@@ -3,7 +3,6 @@ package supervision
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -175,13 +174,9 @@ func TestPoseErrors(t *testing.T) {
 		`factor "object" of dataset posed is categorical, and a transformation needs an angle; want a circular factor, or one of rotations`: &ObjectViews{Factor: "object"},
 		"has 2 of each image; want one for each factor of dataset posed with rotations, 1":                                                  &Groups{Images: images, Rotations: arrayFile(t, "two.npy", []int{1, 2, 8}, make([]float64, 16)...)},
 	} {
-		if _, err := s.Split(d, rng.New(1, "s")); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(s.Split(d, rng.New(1, "s")))(t, want)
 	}
-	if _, err := (&Paths{Count: 1, Length: 3, Step: 1}).Split(still, rng.New(1, "s")); err == nil || !strings.Contains(err.Error(), `too long for factor "pose"`) {
-		t.Errorf("a path along one pose: %v", err)
-	}
+	must.ErrorOf((&Paths{Count: 1, Length: 3, Step: 1}).Split(still, rng.New(1, "s")))(t, `too long for factor "pose"`)
 }
 
 // Rotations in a file replace the rotations of the poses, and angles in a file replace the angles of the hues.

@@ -3,7 +3,6 @@ package supervision_test
 import (
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
@@ -57,26 +56,16 @@ func TestPairFileMistakes(t *testing.T) {
 		"is too large a number":                                                    "0,1\n1e999,2\n",
 		"NaN is not finite":                                                        "0,NaN\n",
 	} {
-		if _, err := pairFile(t, "p.csv", text).Split(d, nil); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", text, err, want)
-		}
+		must.ErrorOf(pairFile(t, "p.csv", text).Split(d, nil))(t, want, text)
 	}
 	array := changed(func(s *Changes) { s.File = labelFile(t, []int{2, 2}, int32(0), 11, 3, 12) })
-	if _, err := array.Split(d, nil); err == nil || !strings.Contains(err.Error(), "row 1, column 1 is 12; want") {
-		t.Error(err)
-	}
+	must.ErrorOf(array.Split(d, nil))(t, "row 1, column 1 is 12; want")
 	array.File = labelFile(t, []int{2, 3}, int32(0), 11, 3, 12, 1, 1)
-	if _, err := array.Split(d, nil); err == nil || !strings.Contains(err.Error(), "has 2 rows of 3 numbers; want at most 33554432 rows of two") {
-		t.Error(err)
-	}
-	if _, err := changed(func(s *Changes) { s.File = "none.csv" }).Split(d, nil); err == nil || !strings.Contains(err.Error(), "none.csv") {
-		t.Error(err)
-	}
+	must.ErrorOf(array.Split(d, nil))(t, "has 2 rows of 3 numbers; want at most 33554432 rows of two")
+	must.ErrorOf(changed(func(s *Changes) { s.File = "none.csv" }).Split(d, nil))(t, "none.csv")
 	too := pairFile(t, "p.csv", "0,1\n")
 	too.Count = 2
-	if _, err := too.Split(d, nil); err == nil || !strings.Contains(err.Error(), "count: 2 is too many") {
-		t.Error(err)
-	}
+	must.ErrorOf(too.Split(d, nil))(t, "count: 2 is too many")
 }
 
 // FuzzPairFile checks that any bytes give an error, or pairs of images of the data set.

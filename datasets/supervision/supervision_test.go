@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -14,6 +13,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
 	. "github.com/unravel-ml/unravel/datasets/supervision"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func circle(name string, size int) factor.Factor {
@@ -197,9 +197,7 @@ func TestSupervisionErrors(t *testing.T) {
 		{&ObjectViews{}, partial, "has no image with object 5, view 7; want all 8 views"},
 	}
 	for _, test := range tests {
-		if _, err := test.s.Split(test.d, rng.New(0, "x")); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%+v: error %v, want %q", test.s, err, test.want)
-		}
+		must.ErrorOf(test.s.Split(test.d, rng.New(0, "x")))(t, test.want, test.s)
 	}
 	if s, err := (Choices{}).Split(torus, 0); err != nil || len(s.Unlabelled) != 32 || s.K() != 0 {
 		t.Errorf("no choice: %v, %v", s, err)
@@ -242,9 +240,7 @@ func TestSplitsAreChecked(t *testing.T) {
 		"classes of factor \"a\" cover 1 images; want 8":                                      {Unlabelled: []int{0}, Known: &Labels{Factors: factors, Classes: [][]int32{{0}}}},
 		"image 1 is in class -2 of factor \"a\"; want 0 to 16777213, or -1 where it has none": {Unlabelled: []int{0}, Known: &Labels{Factors: factors, Classes: [][]int32{{0, -2, 0, 0, 0, 0, 0, 0}}}},
 	} {
-		if _, err := Of("own", &bad{split}).Split(d, 0); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(Of("own", &bad{split}).Split(d, 0))(t, want)
 	}
 }
 
@@ -274,8 +270,6 @@ func TestDatasetsAreChecked(t *testing.T) {
 		"pixel 0 of image 0 is unwritten, or NaN":  painted{datatest.ToyOf(circle("a", 2)), 0},
 		"there is no data set; want Set of datase": nil,
 	} {
-		if _, err := (catalog.Choice{Name: "own", Value: &datasets.Given{Set: d}}).Build(0); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf((catalog.Choice{Name: "own", Value: &datasets.Given{Set: d}}).Build(0))(t, want)
 	}
 }

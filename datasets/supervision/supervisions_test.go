@@ -249,9 +249,7 @@ func TestJoinErrors(t *testing.T) {
 		"want different names for different": {&FactorLabels{Fraction: 1, Share: 0.5}, file(many)},
 		"has the level":                      {&FactorLabels{Fraction: 1, Share: 0.5}, file(wrong)},
 	} {
-		if _, err := s.Split(d, nil); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(s.Split(d, nil))(t, want)
 	}
 }
 

@@ -3,7 +3,6 @@ package supervision_test
 import (
 	"fmt"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/conformance"
@@ -152,8 +151,6 @@ func TestWalksMistakes(t *testing.T) {
 		"has no circular factor; name ordinal":  {NewWalks(), walked(t, walkedGrid[:2])},
 		"has no image with object":              {NewWalks(), hole},
 	} {
-		if _, err := c.w.Split(c.d, rng.New(1, "walks")); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(c.w.Split(c.d, rng.New(1, "walks")))(t, want)
 	}
 }

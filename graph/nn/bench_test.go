@@ -10,7 +10,6 @@ import (
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/must"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
 // BenchmarkResNet18Step times a training step (forward, backward, Adam) of the encoder resnet18 on 64 images of
@@ -40,7 +39,6 @@ func BenchmarkResNet18Step(b *testing.B) {
 	for b.Loop() {
 		step()
 	}
-	scaling.Report(b, step)
 	b.ReportMetric(m.Bytes()/(1<<20), "MiB")
 	b.ReportMetric(batch*float64(b.N)/b.Elapsed().Seconds(), "images/s")
 }

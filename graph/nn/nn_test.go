@@ -118,9 +118,7 @@ func TestInitialisers(t *testing.T) {
 	if w[0] == 0 || math.Abs(float64(w[0])) > 0.25 || w[0] == w[1] {
 		t.Errorf("uniform numbers %v", w)
 	}
-	if _, err := nn.ParseInit("glorott"); err == nil || !strings.Contains(err.Error(), `did you mean "glorot"`) {
-		t.Errorf("error %v", err)
-	}
+	must.ErrorOf(nn.ParseInit("glorott"))(t, `did you mean "glorot"`)
 }
 
 func TestGraph(t *testing.T) {
@@ -163,9 +161,7 @@ func TestGraph(t *testing.T) {
 		"input is nothing; want images": second(nn.ConvTranspose(g, nil, "conv", nn.ConvOptions{Out: 2, Kernel: 4})),
 		"has an input":                  second(g.Param("x", tensor.Shape{2, 3}, nn.Zeros)),
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one that says %s", err, want)
-		}
+		must.Error(t, err, want)
 	}
 }
 
@@ -253,9 +249,7 @@ func TestNetworkErrors(t *testing.T) {
 		"unknown activation":  second((&nn.MLP{Hidden: []int{2}, Init: "glorot"}).Encode(g, odd, "e")),
 		"unknown initialiser": second((&nn.ConvEncoder{Features: 2, Activation: "relu"}).Encode(g, ok(g.Input("even", 2, 16, 16, 1)), "e")),
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one that says %q", err, want)
-		}
+		must.Error(t, err, want)
 	}
 }
 
@@ -299,9 +293,7 @@ func TestConfig(t *testing.T) {
 		"decoder: {conv64: {small_kernels: true}}":    `unknown key "small_kernels"`,
 		"decoder: {conv64: {features: 2, init: nul}}": "unknown initialiser",
 	} {
-		if _, err := load(source); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want one that says %s", source, err, want)
-		}
+		must.ErrorOf(load(source))(t, want, source)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -234,12 +233,8 @@ func TestParts(t *testing.T) {
 	if len(parts) != 2 || !parts[0].Shape().Eq(tensor.Shape{2, 3}) || nn.Data(x)[7] != 7 {
 		t.Errorf("parts %v, the input is %v", parts, nn.Data(x))
 	}
-	if _, err := g.Parts(x, 3); err == nil || !strings.Contains(err.Error(), "rows have 3 equal parts") {
-		t.Errorf("error %v", err)
-	}
-	if _, err := g.Parts(x, 2); err == nil || !strings.Contains(err.Error(), "has another input with this name") {
-		t.Errorf("error %v", err)
-	}
+	must.ErrorOf(g.Parts(x, 3))(t, "rows have 3 equal parts")
+	must.ErrorOf(g.Parts(x, 2))(t, "has another input with this name")
 }
 
 // The encoder of table 2: number of parameters, kinds of normalisation, last layer.
@@ -294,9 +289,7 @@ func TestNormErrors(t *testing.T) {
 		"norm: unknown normalisation":                                    (&nn.NormedEncoder{Features: 2, Norm: "x", Init: "fan-in"}).Validate(),
 		"init: unknown initialiser":                                      (&nn.NormedEncoder{Features: 2, Norm: nn.NoNorm, Init: "x"}).Validate(),
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want one that says %q", err, want)
-		}
+		must.Error(t, err, want)
 	}
 }
 

@@ -302,9 +302,7 @@ func TestMirror(t *testing.T) {
 	} {
 		g := nn.NewGraph(nn.NewParams(1))
 		_, err := encoderOf(t, list).(nn.Mirrored).Mirror().Decode(g, need[*gorgonia.Node](t)(g.Input("z", 2, 3)), "decoder", tensor.Shape{16, 16, 1})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", list, err, want)
-		}
+		must.Error(t, err, want, list)
 	}
 }
 

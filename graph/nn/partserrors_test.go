@@ -2,7 +2,6 @@ package nn_test
 
 import (
 	"reflect"
-	"strings"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -56,10 +55,7 @@ func TestLayerMistakes(t *testing.T) {
 		"[{residual: {channels: 3, layers: [{conv: 3}], norm: x}}]": `want channels or layers`,
 	} {
 		var c networks
-		err := config.Load("net.yaml", []byte("encoder: {layers: "+list+"}"), &c)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s:\n%v, want\n%s", list, err, want)
-		}
+		must.Error(t, config.Load("net.yaml", []byte("encoder: {layers: "+list+"}"), &c), want, list)
 	}
 }
 
@@ -79,9 +75,7 @@ func TestMisfits(t *testing.T) {
 	} {
 		g := nn.NewGraph(nn.NewParams(1))
 		_, err := encoderOf(t, list).Encode(g, need[*gorgonia.Node](t)(g.Input("images", 1, 32, 30, 2)), "encoder")
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s:\n%v, want\n%s", list, err, want)
-		}
+		must.Error(t, err, want, list)
 	}
 	for list, want := range map[string]string{
 		"[{image: {channels: 4, to: 4}}, {deconv: image}]": `layer "decoder/deconv1": the decoder ends in shape (8, 8, 2); want (32, 30, 2), the shape of the images: leave out the sides`,
@@ -93,9 +87,7 @@ func TestMisfits(t *testing.T) {
 	} {
 		g := nn.NewGraph(nn.NewParams(1))
 		_, err := decoderOf(t, list).Decode(g, need[*gorgonia.Node](t)(g.Input("codes", 1, 5)), "decoder", tensor.Shape{32, 30, 2})
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s:\n%v, want\n%s", list, err, want)
-		}
+		must.Error(t, err, want, list)
 	}
 }
 
@@ -113,9 +105,7 @@ func TestLayersOfPrograms(t *testing.T) {
 		g := nn.NewGraph(nn.NewParams(1))
 		images, codes := need[*gorgonia.Node](t)(g.Input("images", 1, 4, 4, 1)), need[*gorgonia.Node](t)(g.Input("codes", 1, 5))
 		for _, err := range []error{second(l.Encode(g, images, "net")), second(l.Decode(g, codes, "net", tensor.Shape{4, 4, 1}))} {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("error %v, want %q", err, want)
-			}
+			must.Error(t, err, want)
 		}
 	}
 }
@@ -134,8 +124,6 @@ func TestLayerSides(t *testing.T) {
 		if sides.Set(one); name == "crop" {
 			sides.SetZero()
 		}
-		if _, err := l.Build(nn.Place{Graph: g, Name: "l"}, x); err == nil || !strings.Contains(err.Error(), "[height, width]") {
-			t.Errorf("%s: error %v", name, err)
-		}
+		must.ErrorOf(l.Build(nn.Place{Graph: g, Name: "l"}, x))(t, "[height, width]", name)
 	}
 }

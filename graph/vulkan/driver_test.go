@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/must"
@@ -78,13 +77,9 @@ func TestDriverErrors(t *testing.T) {
 			tape.Dispatch(k, 1, 1, 1, []uint32{0, 0}, Read(x), Update(mustAlloc(t, d, 4)))
 		}
 		tape.Dispatch(k, 1, 1, 1, nil, Update(x))
-		if err := tape.Compile(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("kernel %s: error %v, want %q", k.Name, err, want)
-		}
+		must.Error(t, tape.Compile(), want, k.Name)
 	}
-	if _, err := Open(99); err == nil || !strings.Contains(err.Error(), "there is no gpu:99") {
-		t.Errorf("gpu:99: %v", err)
-	}
+	must.ErrorOf(Open(99))(t, "there is no gpu:99")
 	var memory *MemoryError
 	if _, err := d.Alloc(1 << 50); !errors.As(err, &memory) {
 		t.Errorf("2^50 bytes: %v", err)

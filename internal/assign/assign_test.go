@@ -190,9 +190,7 @@ func TestExtremes(t *testing.T) {
 		balance float64
 	}{"0 categories": {nil, 0, 0}, "3 costs": {make([]float64, 3), 2, 0}, "the cost of item 1 in category 0 is NaN": {[]float64{1, 2, math.NaN(), 3}, 2, 0},
 		"the cost of item 0 in category 2 is +Inf": {[]float64{1, 2, math.Inf(1)}, 3, 0}, "a balance of -1": {[]float64{1}, 1, -1}, "a balance of +Inf": {[]float64{1}, 1, math.Inf(1)}} {
-		if _, err := Balanced(bad.costs, bad.k, bad.balance); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v; want %q", err, want)
-		}
+		must.ErrorOf(Balanced(bad.costs, bad.k, bad.balance))(t, want)
 	}
 }
 
@@ -201,9 +199,7 @@ func BenchmarkBalanced(b *testing.B) {
 		b.Run(fmt.Sprintf("%dx%d", size.n, size.k), func(b *testing.B) {
 			costs := drawn(rng.New(1, "bench"), size.n, size.k)
 			for b.Loop() {
-				if _, err := Balanced(costs, size.k, 0.001); err != nil {
-					b.Fatal(err)
-				}
+				must.Get(Balanced(costs, size.k, 0.001))(b)
 			}
 		})
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -292,9 +291,7 @@ func TestColumnMistakes(t *testing.T) {
 		"all rows have class 4":      second(c.Classify(ctx, []int{4, 4}, Defaults())),
 		"0 rounds; want 1 to 100000": second(c.Classify(ctx, []int{4, 5}, Options{Depth: 1, Rate: 1})),
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.Error(t, err, want)
 	}
 }
 
@@ -309,16 +306,12 @@ func BenchmarkColumn(b *testing.B) {
 	}
 	b.Run(fmt.Sprint("regress/", n), func(b *testing.B) {
 		for b.Loop() {
-			if _, err := column.Regress(ctx, targets, Defaults()); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(column.Regress(ctx, targets, Defaults()))(b)
 		}
 	})
 	b.Run(fmt.Sprint("classify/", n), func(b *testing.B) {
 		for b.Loop() {
-			if _, err := column.Classify(ctx, classes, Defaults()); err != nil {
-				b.Fatal(err)
-			}
+			must.Get(column.Classify(ctx, classes, Defaults()))(b)
 		}
 	})
 }

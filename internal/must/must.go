@@ -4,8 +4,10 @@ package must
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/npy"
@@ -28,6 +30,32 @@ func Get[T any](v T, err error) func(testing.TB) T {
 		OK(t, err)
 		return v
 	}
+}
+
+// Error checks that an error's text contains want. An empty want demands no error. The values name the case. Unlike other
+// steps, Error continues the test.
+func Error(t testing.TB, err error, want string, names ...any) {
+	t.Helper()
+	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		t.Errorf("%serror %v; want %q", name(names), err, want)
+	}
+}
+
+// ErrorOf returns a function that checks the error of a call with [Error]:
+//
+//	must.ErrorOf(train.Open(dir))(t, "no such folder")
+func ErrorOf[T any](_ T, err error) func(t testing.TB, want string, names ...any) {
+	return func(t testing.TB, want string, names ...any) {
+		t.Helper()
+		Error(t, err, want, names...)
+	}
+}
+
+func name(values []any) (text string) {
+	for _, v := range values {
+		text += fmt.Sprintf("%v: ", v)
+	}
+	return text
 }
 
 // Write writes a file, which may replace another one, with the folders above it. It returns the path.

@@ -8,8 +8,7 @@ import (
 )
 
 // BenchmarkFor times parallel sections with two items of one microsecond, for several pauses between sections. With
-// pause=0, idle helpers are still polling; after 100 microseconds they sleep. The time above one microsecond is the
-// cost in package scaling.
+// pause=0, idle helpers are still polling; after 100 microseconds they sleep.
 //
 //	go test ./internal/parallel -run '^$' -bench For
 func BenchmarkFor(b *testing.B) {

@@ -5,13 +5,20 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"sync/atomic"
 )
+
+var recorder atomic.Pointer[func(n int, body func(worker, i int))]
+
+// Record replaces the pool in tests: until stop is called, section does the work of each call of For with two or more
+// workers. Only one goroutine may call For during this time.
+func Record(section func(n int, body func(worker, i int))) (stop func()) {
+	recorder.Store(&section)
+	return func() { recorder.Store(nil) }
+}
 
 // Threads returns the maximum number of goroutines for a call of For: GOMAXPROCS, or less within a [Limit].
 func Threads() int {
-	if r := recorder.Load(); r != nil {
-		return (*r).Threads()
-	}
 	most := runtime.GOMAXPROCS(0)
 	if s := current(); s != nil {
 		return min(s.threads, most)
@@ -37,7 +44,7 @@ func ForWorkers(workers, n int, body func(worker, i int)) {
 		return
 	}
 	if r := recorder.Load(); r != nil {
-		(*r).Section(threads, n, body)
+		(*r)(n, body)
 		return
 	}
 	s := current()

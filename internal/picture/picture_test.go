@@ -176,9 +176,7 @@ func TestNoEnd(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.*")
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.OK(f, err)
 	for _, name := range files {
 		if data, err := os.ReadFile(name); err == nil && filepath.Ext(name) != ".csv" {
 			f.Add(data)

@@ -73,9 +73,7 @@ func TestModels(t *testing.T) {
 	if err != nil || len(there) != len(names) {
 		t.Errorf("%v, %v; want %v", there, err, names)
 	}
-	if _, err := Lookup("vae-sprite"); err == nil || !strings.Contains(err.Error(), `did you mean "vae-sprites"?`) {
-		t.Error(err)
-	}
+	must.ErrorOf(Lookup("vae-sprite"))(t, `did you mean "vae-sprites"?`)
 }
 
 // near reports whether the metrics of the rounded model and the ledger differ by at most 0.001, or 0.1 % of a value
@@ -167,15 +165,11 @@ func TestInstall(t *testing.T) {
 	}
 	card := filepath.Join(dir, rundir.CardFile)
 	must.Write(t, card, "mine")
-	if _, err := install(dir); err == nil || !strings.Contains(err.Error(), "holds the model, changed: README.md") {
-		t.Error(err)
-	}
+	must.ErrorOf(install(dir))(t, "holds the model, changed: README.md")
 	if text, err := os.ReadFile(card); string(text) != "mine" {
 		t.Errorf("%v, %q", err, text)
 	}
-	if _, err := install(filepath.Dir(dir)); err == nil || !strings.Contains(err.Error(), "holds other files") {
-		t.Error(err)
-	}
+	must.ErrorOf(install(filepath.Dir(dir)))(t, "holds other files")
 	if _, err := install(filepath.Join(card, "run")); err == nil {
 		t.Error("a folder below a file")
 	}
@@ -187,10 +181,7 @@ func TestInstallReadOnly(t *testing.T) {
 	}
 	closed := filepath.Join(t.TempDir(), "closed")
 	must.OK(t, os.Mkdir(closed, 0o555))
-	_, err := opened(t, "cofhae-chopsticks").Install(filepath.Join(closed, "run"))
-	if err == nil || !strings.Contains(err.Error(), "permission denied") {
-		t.Error(err)
-	}
+	must.ErrorOf(opened(t, "cofhae-chopsticks").Install(filepath.Join(closed, "run")))(t, "permission denied")
 }
 
 // zipped returns a zip file with names in the order of the list.
@@ -256,9 +247,7 @@ func TestDamagedArchives(t *testing.T) {
 	other := opened(t, "cofhae-chopsticks")
 	other.files[weightsFile] = opened(t, "vae-sprites").files[weightsFile]
 	dir := filepath.Join(t.TempDir(), "run")
-	if _, err := other.Install(dir); err == nil || !strings.Contains(err.Error(), "weights.safetensors: tensor \"decoder/dense1/weight\" has shape") {
-		t.Error(err)
-	}
+	must.ErrorOf(other.Install(dir))(t, "weights.safetensors: tensor \"decoder/dense1/weight\" has shape")
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("the folder of a wrong model stays")
 	}
@@ -294,9 +283,7 @@ func small() *Archive {
 
 func FuzzOpen(f *testing.F) {
 	var b bytes.Buffer
-	if err := small().Write(&b); err != nil {
-		f.Fatal(err)
-	}
+	must.OK(f, small().Write(&b))
 	f.Add(b.Bytes())
 	f.Add(b.Bytes()[:b.Len()/2])
 	f.Fuzz(func(t *testing.T, content []byte) {

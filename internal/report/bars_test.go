@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestBars(t *testing.T) {
@@ -39,8 +39,6 @@ func TestBars(t *testing.T) {
 			return Bars(&bytes.Buffer{}, BarOptions{}, []string{"a", "b"}, []BarPanel{{"p", []float64{1}}})
 		},
 	} {
-		if err := draw(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v does not say %q", err, want)
-		}
+		must.Error(t, draw(), want)
 	}
 }

@@ -102,9 +102,7 @@ func TestHeatmap(t *testing.T) {
 			return (&Heat{Rows: rows, Columns: columns, Values: [][]float64{{1, 2}, {1}, {2}}}).WritePNG(&bytes.Buffer{})
 		},
 	} {
-		if err := draw(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v does not say %q", err, want)
-		}
+		must.Error(t, draw(), want)
 	}
 }
 

@@ -6,9 +6,9 @@ import (
 	"image/color"
 	"io"
 	"math"
-	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
@@ -37,9 +37,7 @@ func TestHistograms(t *testing.T) {
 	show(t, "histograms", func(w io.Writer) error {
 		return histograms(w, "histograms", []Column{line, flat}, []Column{flat, line, line}, RowScores{"R4", []float64{0.5, 1}})
 	})
-	if err := histograms(io.Discard, "", nil, []Column{line}, RowScores{}); err == nil || !strings.Contains(err.Error(), "want at least one of each") {
-		t.Error(err)
-	}
+	must.Error(t, histograms(io.Discard, "", nil, []Column{line}, RowScores{}), "want at least one of each")
 }
 
 // The length of a bar is its score. The scores come from r4c, or from r4 if r4c is missing.

@@ -3,8 +3,9 @@ package report
 import (
 	"fmt"
 	"io"
-	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestCodePlanes(t *testing.T) {
@@ -24,9 +25,7 @@ func TestCodePlanes(t *testing.T) {
 			return codePlanes(w, "codes", []Stage{{"before", codes[:columns]}, {"after", codes[:columns]}}, factors[:1+columns%2])
 		})
 	}
-	if err := codePlanes(io.Discard, "", []Stage{{"before", codes}}, nil); err == nil || !strings.Contains(err.Error(), "want at least") {
-		t.Error(err)
-	}
+	must.Error(t, codePlanes(io.Discard, "", []Stage{{"before", codes}}, nil), "want at least")
 	labels := 0
 	for _, tick := range (sparseTicks{}).Ticks(-0.1, 0.08) {
 		if tick.Label != "" {

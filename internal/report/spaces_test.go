@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/plot"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestSpaces(t *testing.T) {
@@ -44,9 +45,7 @@ func TestSpacesMistakes(t *testing.T) {
 		"1 values of \"y\", but 2 of \"x\"":           {{Factors: []Column{one}, Spaces: []Space{{Name: "codes", Axes: []Column{{"y", []float64{1}}}}}}},
 		"a row of 1 panels and 0 factors; want 1 pan": {{Spaces: []Space{{Name: "codes", Axes: []Column{one}}}}},
 	} {
-		if err := Spaces(&bytes.Buffer{}, "", rows); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v; want %s", err, want)
-		}
+		must.Error(t, Spaces(&bytes.Buffer{}, "", rows), want)
 	}
 }
 

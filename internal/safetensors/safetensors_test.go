@@ -126,9 +126,7 @@ func TestIntegrity(t *testing.T) {
 		t.Errorf("foreign: got %v", err)
 	}
 	path := must.Write(t, filepath.Join(t.TempDir(), "x.safetensors"), data[:len(data)-5])
-	if _, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), path+": truncated: 50 bytes of data; want 55") {
-		t.Errorf("truncated: %v", err)
-	}
+	must.ErrorOf(ReadFile(path))(t, path+": truncated: 50 bytes of data; want 55")
 	if _, err := ReadFile(path + "x"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing: %v", err)
 	}
@@ -165,9 +163,7 @@ func TestHostile(t *testing.T) {
 		{foreign(`{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"more":1}}`, 4), "more"},
 		{foreign(`{"__metadata__":{"unravel.sha256":"00"}}`, 0), "checksum"},
 	} {
-		if _, err := DecodeForeign(test.data); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%.90q: got %v, want %s", test.data, err, test.want)
-		}
+		must.ErrorOf(DecodeForeign(test.data))(t, test.want, test.data)
 	}
 }
 
@@ -186,9 +182,7 @@ func TestEncodeErrors(t *testing.T) {
 		{File{Metadata: map[string]string{"unravel.sha256": "x"}}, "reserved for the checksum"},
 		{File{Metadata: map[string]string{"x": "\xff"}}, "not UTF-8"},
 	} {
-		if err := Write(io.Discard, &test.f); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("got %v, want %s", err, test.want)
-		}
+		must.Error(t, Write(io.Discard, &test.f), test.want)
 	}
 }
 
@@ -242,9 +236,7 @@ func BenchmarkEncode(b *testing.B) {
 	f := &File{Tensors: []Tensor{{"w", []int{1 << 20}, make([]float32, 1<<20)}}}
 	b.SetBytes(4 << 20)
 	for b.Loop() {
-		if _, err := Encode(f); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(Encode(f))(b)
 	}
 }
 
@@ -292,9 +284,6 @@ func TestWritesHalves(t *testing.T) {
 		t.Errorf("%v, %v", w, err)
 	}
 	for _, wrong := range []float32{65520, -1e9, float32(math.Inf(1)), float32(math.NaN())} {
-		_, err := Encode(&File{Tensors: []Tensor{{"w", []int{2}, Half{0, wrong}}}})
-		if err == nil || !strings.Contains(err.Error(), `tensor "w": element 1 is`) {
-			t.Errorf("%v: %v", wrong, err)
-		}
+		must.ErrorOf(Encode(&File{Tensors: []Tensor{{"w", []int{2}, Half{0, wrong}}}}))(t, `tensor "w": element 1 is`, wrong)
 	}
 }

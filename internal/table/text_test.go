@@ -163,9 +163,7 @@ func TestFactors(t *testing.T) {
 		"a,b\n1,2\n1,2,3\n":                              "line 3 has 3 fields; want 2, as line 1 has",
 		"name,v\n\"a\nb\",1\nc,2,1\n":                    "line 4 has 3 fields",
 	} {
-		if _, err := readTable(text, true); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v does not say %q", text, err, want)
-		}
+		must.ErrorOf(readTable(text, true))(t, want, text)
 	}
 }
 

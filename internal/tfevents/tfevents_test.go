@@ -99,9 +99,7 @@ func TestWriteAndRead(t *testing.T) {
 	if err := w.Scalar("late", 3, 1); err != nil {
 		t.Errorf("buffered: %v", err)
 	}
-	if err := w.Flush(); err == nil || !strings.Contains(err.Error(), "writing "+path) {
-		t.Errorf("after Close: %v", err)
-	}
+	must.Error(t, w.Flush(), "writing "+path)
 	if err := w.Scalar("later", 3, 1); err == nil {
 		t.Error("the error did not stay")
 	}
@@ -191,9 +189,7 @@ func TestErrors(t *testing.T) {
 	if _, err := Create(dir, clock()); err == nil {
 		t.Error("a folder: no error")
 	}
-	if _, err := Resume(dir, 1, clock(), nil); err == nil || !strings.Contains(err.Error(), dir) {
-		t.Errorf("a folder: %v", err)
-	}
+	must.ErrorOf(Resume(dir, 1, clock(), nil))(t, dir)
 }
 
 // Write rejects values that could not be read again.
@@ -201,9 +197,7 @@ func TestTooLong(t *testing.T) {
 	long.NotShort(t)
 	path := filepath.Join(t.TempDir(), "events")
 	w := must.Get(Create(path, clock()))(t)
-	if err := w.Write(1, Value{Tag: strings.Repeat("x", maxRecord)}); err == nil || !strings.Contains(err.Error(), "at most 67108864 are read again") {
-		t.Errorf("got %v", err)
-	}
+	must.Error(t, w.Write(1, Value{Tag: strings.Repeat("x", maxRecord)}), "at most 67108864 are read again")
 	must.OK(t, errors.Join(w.Scalar("x", 2, 1), w.Close()))
 	if got := stepsOf(readAll(t, path)); !reflect.DeepEqual(got, []int64{2}) {
 		t.Errorf("steps %v", got)
@@ -242,9 +236,7 @@ func TestDamage(t *testing.T) {
 	huge := []byte{0, 0, 0, 0, 0, 0, 0, 0x7f}
 	crc := maskedCRC(huge)
 	huge = append(huge, byte(crc), byte(crc>>8), byte(crc>>16), byte(crc>>24))
-	if _, err := NewReader(bytes.NewReader(huge)).Next(); err == nil || !strings.Contains(err.Error(), "at most") {
-		t.Errorf("huge: %v", err)
-	}
+	must.ErrorOf(NewReader(bytes.NewReader(huge)).Next())(t, "at most")
 }
 
 // FuzzReader tests that no input causes a panic, and that writing and reading events does not change them.

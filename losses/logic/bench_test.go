@@ -12,7 +12,6 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/numeric"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
 )
@@ -73,11 +72,7 @@ func benchmark(b *testing.B, n int, build func(z, y, labels *gorgonia.Node) (*go
 	out := must.Get(build(z, y, labels))(b)
 	grads := must.Get(gorgonia.Grad(out, z))(b)
 	m := must.Get(machine.New(out.Graph(), out, grads[0]))(b)
-	step := func() {
+	for b.Loop() {
 		must.OK(b, m.RunAll())
 	}
-	for b.Loop() {
-		step()
-	}
-	scaling.Report(b, step)
 }

@@ -75,9 +75,7 @@ func TestFunctionsOfParts(t *testing.T) {
 	for want, text := range map[string]string{
 		"differs from the minima of the parts": h + `forall[mean] i: h(z[0](i)) =[squared] z[1](i) or z[2](i) =[absolute] z[3](i)`,
 	} {
-		if _, err := Compile(parsed(t, text), testSchema); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
+		must.ErrorOf(Compile(parsed(t, text), testSchema))(t, want, text)
 	}
 }
 

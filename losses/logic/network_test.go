@@ -168,9 +168,7 @@ func TestNetworkErrors(t *testing.T) {
 		if err == nil {
 			_, err = Compile(s, networkSchema)
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", text, err, want)
-		}
+		must.Error(t, err, want, text)
 	}
 	q := must.Get(Compile(parsed(t, "exists h: z -> z in mlp: forall i: h(z(i)) =[squared] z(i)"), networkSchema))(t)
 	if _, err := q.NodeOf(Named{}, Inputs{Codes: gradcheck.Node(gorgonia.NewGraph(), tensor.Float64, "z", 4, 3)}); err == nil || !strings.Contains(err.Error(), "the function h in mlp is trained together with a model") {

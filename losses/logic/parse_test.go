@@ -3,10 +3,10 @@ package logic
 import (
 	"errors"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
@@ -118,9 +118,7 @@ func TestCompileErrors(t *testing.T) {
 
 // TestSchemaErrors tests errors of schemas, and of an empty sentence.
 func TestSchemaErrors(t *testing.T) {
-	if _, err := Compile(Sentence{}, testSchema); err == nil || !strings.Contains(err.Error(), "a sentence without a formula") {
-		t.Errorf("no sentence is compiled: %v", err)
-	}
+	must.ErrorOf(Compile(Sentence{}, testSchema))(t, "a sentence without a formula")
 	for want, s := range map[string]Schema{
 		"codes of 0 columns":                   {},
 		"sub-code a has no columns":            {Codes: 1, SubCodes: map[string][]int{"a": {}}},
@@ -129,9 +127,7 @@ func TestSchemaErrors(t *testing.T) {
 		`there is no such factor; known: a`:    {Codes: 1, Factors: []string{"a"}, Levels: map[string][]string{"hue hue": nil}},
 		`schema of a sentence: codes of 0 col`: {},
 	} {
-		if _, err := Compile(parsed(t, `forall i: z(i) =[squared] 0`), s); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %s", s, err, want)
-		}
+		must.ErrorOf(Compile(parsed(t, `forall i: z(i) =[squared] 0`), s))(t, want, s)
 	}
 }
 

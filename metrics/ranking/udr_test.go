@@ -7,7 +7,6 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/must"
@@ -100,9 +99,7 @@ func TestUDRErrors(t *testing.T) {
 	} {
 		u, codes := NewUDR(Lasso), []matrix.Matrix{m, m}
 		change(u, &codes)
-		if _, err := u.Compare(t.Context(), codes); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(u.Compare(t.Context(), codes))(t, want)
 	}
 }
 

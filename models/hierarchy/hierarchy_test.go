@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // shapes is the hierarchy of Spaceshapes.
@@ -91,9 +93,7 @@ func TestLayouts(t *testing.T) {
 		"option 3 of categorical dimension 0; want 0 to 2":  shapes.Row([]int{3, 0}, values, make([]float64, 8)),
 		"option -2 of categorical dimension 1; want 0 to 1": shapes.Row([]int{0, -2}, values, make([]float64, 8)),
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.Error(t, err, want)
 	}
 }
 

@@ -50,9 +50,7 @@ func TestParseMistakes(t *testing.T) {
 		{strings.Repeat("[", 20000), "not JSON"},
 	} {
 		h, err := Parse([]byte(test.text))
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%.90s: error %v, want %q; %v", test.text, err, test.want, h)
-		}
+		must.Error(t, err, test.want, test.text, h)
 	}
 }
 
@@ -74,9 +72,7 @@ func TestParse(t *testing.T) {
 		}
 	}
 	var inside struct{ H Hierarchy }
-	if err := json.Unmarshal([]byte(`{"H": [{"type": "x"}]}`), &inside); err == nil || !strings.Contains(err.Error(), "hierarchy: 1:11: $[0].type") {
-		t.Errorf("inside of an object: %v", err)
-	}
+	must.Error(t, json.Unmarshal([]byte(`{"H": [{"type": "x"}]}`), &inside), "hierarchy: 1:11: $[0].type")
 }
 
 func TestRead(t *testing.T) {
@@ -87,9 +83,7 @@ func TestRead(t *testing.T) {
 			t.Errorf("error %v, want %q", err, want)
 		}
 	}
-	if _, err := Read(path + "x"); err == nil || !strings.Contains(err.Error(), "no such file") {
-		t.Errorf("error %v", err)
-	}
+	must.ErrorOf(Read(path+"x"))(t, "no such file")
 }
 
 // A hierarchy that Parse accepts is valid, survives a round trip, and has distance 0 from itself.

@@ -11,7 +11,6 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/must"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models/latent"
 )
@@ -34,13 +33,9 @@ func BenchmarkStep(b *testing.B) {
 				b.Fatal(err)
 			}
 			b.ReportAllocs()
-			step := func() {
+			for b.Loop() {
 				must.OK(b, m.RunAll())
 			}
-			for b.Loop() {
-				step()
-			}
-			scaling.Report(b, step)
 		})
 	}
 }

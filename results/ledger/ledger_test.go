@@ -71,9 +71,7 @@ func TestFile(t *testing.T) {
 		t.Errorf("hash %s, %v; want another one, as the text lacks keys", hash, err)
 	}
 	f.Runs[1].Seed = 2
-	if _, err := textOf(yamlText).load(&f.Runs[1]); err == nil || !strings.Contains(err.Error(), "hash: the hash of its config is ") {
-		t.Errorf("another seed: %v", err)
-	}
+	must.ErrorOf(textOf(yamlText).load(&f.Runs[1]))(t, "hash: the hash of its config is ")
 }
 
 func TestFileMistakes(t *testing.T) {
@@ -98,18 +96,14 @@ func TestFileMistakes(t *testing.T) {
 		{strings.Replace(text, `"scale"`, `"error":"NaN","scale"`, 1), "f:2: metrics: the run has failed; want none"},
 		{strings.Replace(text, `"value":0.30000000000000004`, `"value":NaN`, 1), "f:2: not a line of a ledger"},
 	} {
-		if _, err := Read("f", strings.NewReader(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%v; want %s", err, test.want)
-		}
+		must.ErrorOf(Read("f", strings.NewReader(test.text)))(t, test.want)
 	}
 }
 
 // Read gives an error or a file. Writing and reading this file gives the same text.
 func FuzzRead(f *testing.F) {
 	var b bytes.Buffer
-	if err := oneFile().Write(&b); err != nil {
-		f.Fatal(err)
-	}
+	must.OK(f, oneFile().Write(&b))
 	f.Add(b.Bytes())
 	f.Add([]byte("{}\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -154,9 +148,7 @@ func TestBook(t *testing.T) {
 	if r := b.Settings(first.Runs[0].Settings); r.Seconds != 8 || b.Hash(r.Hash) != r {
 		t.Errorf("of two records of a generation that of fewer metrics counts: %+v", r)
 	}
-	if _, err := Open(fstest.MapFS{"y/a.jsonl": {Data: []byte("no\n")}}, "y"); err == nil || !strings.Contains(err.Error(), "y/a.jsonl:1: ") {
-		t.Error(err)
-	}
+	must.ErrorOf(Open(fstest.MapFS{"y/a.jsonl": {Data: []byte("no\n")}}, "y"))(t, "y/a.jsonl:1: ")
 	if b, err := Open(fstest.MapFS{}, "x"); err != nil || b.Len() != 0 || b.Settings("") != nil {
 		t.Errorf("%v, %v", b, err)
 	}
@@ -205,9 +197,7 @@ func TestClean(t *testing.T) {
 	}
 	for _, text := range []string{"file: /home/me/set.npz", "file: '/data/x.npz'", `file: C:\sets\x`, "~/sets"} {
 		for _, err := range []error{Clean(Config{YAML: text}, Run{Name: "a"}), Clean(c, Run{Name: "a", Error: text})} {
-			if err == nil || !strings.Contains(err.Error(), "is a path of a machine") {
-				t.Errorf("%s: %v", text, err)
-			}
+			must.Error(t, err, "is a path of a machine", text)
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/results/tables"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // The metric, the table and the reference file agree with the closed forms of Cao et al. 2022, appendix F.2, to 1e-9.
@@ -81,9 +83,6 @@ func TestKnownMistakes(t *testing.T) {
 		"{importances: {cases: [{rows: [[1, 0]]}, {weights: 2}]}}":     `did you mean "weight"?`,
 		"{importances: {cases: [{rows: [[1, 0]]}, {rows: [], x: 1}]}}": "unknown key",
 	} {
-		_, err := writeTable(t, trainedTable, "{runs: {config: tiny.yaml}}", from)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", from, err, want)
-		}
+		must.ErrorOf(writeTable(t, trainedTable, "{runs: {config: tiny.yaml}}", from))(t, want, from)
 	}
 }

@@ -54,8 +54,6 @@ func TestBoxesMistakes(t *testing.T) {
 		", line: the best=":                       "boxes.line: the line has no name",
 	} {
 		from, to, _ := strings.Cut(change, "=")
-		if _, err := writeTable(t, trainedTable+someBoxes, from, to); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v\nwant %q", change, err, want)
-		}
+		must.ErrorOf(writeTable(t, trainedTable+someBoxes, from, to))(t, want, change)
 	}
 }

@@ -28,9 +28,7 @@ func TestContributionEdited(t *testing.T) {
 		text := must.Read(t, files[0])
 		must.Write(t, files[0], append(slices.Clone(text), ' '))
 		_, err = table.Contribution(Options{Scale: QuickScale, Runs: dir, Ledger: table.Ledger()})
-		if err == nil || !strings.Contains(err.Error(), filepath.Dir(files[0])+": files changed after the run: "+name+" (changed)") {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.Error(t, err, filepath.Dir(files[0])+": files changed after the run: "+name+" (changed)", name)
 		must.Write(t, files[0], text)
 	}
 	contributed(t, table, dir)
@@ -85,9 +83,7 @@ func TestAcceptFailed(t *testing.T) {
 	put(t, table, f)
 	r := &f.Runs[0]
 	r.Error, r.Metrics, r.Fit, r.Codes, r.Parameters, r.Stored = "the loss is not finite", nil, nil, "", "", nil
-	if err := table.Accept(f); err == nil || !strings.Contains(err.Error(), "error: it failed (the loss is not finite), and the ledger's record of it is finished") {
-		t.Error(err)
-	}
+	must.Error(t, table.Accept(f), "error: it failed (the loss is not finite), and the ledger's record of it is finished")
 }
 
 // A run with the table's config but another history is reported and not contributed.

@@ -53,9 +53,7 @@ func TestCurveMistakes(t *testing.T) {
 		"columns.0.decimals: 13 is out of range":       {"{label: D, metric: dlsbd}", "{label: D, metric: dlsbd, decimals: 13}"},
 		"columns.0.decimals: -1 is out of range":       {"{label: D, metric: dlsbd}", "{label: D, metric: dlsbd, decimals: -1}"},
 	} {
-		if _, err := writeTable(t, trainedTable, replace...); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v, want %s", replace, err, want)
-		}
+		must.ErrorOf(writeTable(t, trainedTable, replace...))(t, want, replace)
 	}
 	if _, err := writeTable(t, trainedTable, label, "{label: a, series: s, at: 1, from", columns, curves); err != nil {
 		t.Error(err)

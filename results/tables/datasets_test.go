@@ -176,8 +176,6 @@ func TestDataSetMistakes(t *testing.T) {
 		if err == nil {
 			_, err = table.Runs(QuickScale)
 		}
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s%s: got %v, want %s", test.csv, test.new, err, test.want)
-		}
+		must.Error(t, err, test.want, test.csv, test.new)
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/npy"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	. "github.com/unravel-ml/unravel/results/tables"
@@ -250,15 +249,9 @@ func TestTable4Golden(t *testing.T) {
 
 func BenchmarkTable2(b *testing.B) {
 	table := open(b, "enriching-table2")
-	compute := func() {
-		if _, err := table.Compute(context.Background(), Options{}); err != nil {
-			b.Fatal(err)
-		}
-	}
 	for b.Loop() {
-		compute()
+		must.Get(table.Compute(context.Background(), Options{}))(b)
 	}
-	scaling.Report(b, compute)
 }
 
 func ExampleTable_Compute() {

@@ -126,9 +126,7 @@ func TestPlaceMistakes(t *testing.T) {
 		{"\ncurves:", "\nnotes: [{rows: [a], columns: [D], moves: {D: 1}, reason: x}]\ncurves:", `notes.0: row "a", column "D" has a note already`},
 		{"label: large,", "label: large, components: -1,", "datasets.1.components: -1 is negative"},
 	} {
-		if _, err := openSeveral(t, severalCSV, test.old, test.new); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got %v, want %s", test.new, err, test.want)
-		}
+		must.ErrorOf(openSeveral(t, severalCSV, test.old, test.new))(t, test.want, test.new)
 	}
 	if _, err := writeTable(t, trainedTable, "label: long, scales: [full]", "label: long, on: [x]"); err == nil || !strings.Contains(err.Error(), `rows.4.on.0: "x": the table has no list of data sets`) {
 		t.Error(err)

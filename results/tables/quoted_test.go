@@ -91,9 +91,7 @@ func TestQuotedMistakes(t *testing.T) {
 		if err == nil {
 			_, err = table.Compute(t.Context(), Options{})
 		}
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got %v, want %s", test.new, err, test.want)
-		}
+		must.Error(t, err, test.want, test.new)
 	}
 }
 

@@ -383,9 +383,7 @@ func TestDataSetValueMistakes(t *testing.T) {
 		if err == nil {
 			_, err = table.Runs(QuickScale)
 		}
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %v; want %s", test.new, err, test.want)
-		}
+		must.Error(t, err, test.want, test.new)
 	}
 }
 

@@ -41,16 +41,10 @@ func TestScales(t *testing.T) {
 	}
 	for _, name := range []string{"huge", "Quick", "quick "} {
 		const want = "; its scales are quick, long, medium, full"
-		if _, err := table.Runs(name); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", name, err)
-		}
-		if _, err := table.Compute(t.Context(), Options{Scale: name}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.ErrorOf(table.Runs(name))(t, want, name)
+		must.ErrorOf(table.Compute(t.Context(), Options{Scale: name}))(t, want, name)
 	}
-	if _, err := table.Scales.Find("mediun"); err == nil || !strings.Contains(err.Error(), `did you mean "medium"?`) {
-		t.Error(err)
-	}
+	must.ErrorOf(table.Scales.Find("mediun"))(t, `did you mean "medium"?`)
 }
 
 func TestScaleMistakes(t *testing.T) {
@@ -72,14 +66,10 @@ func TestScaleMistakes(t *testing.T) {
 		if err == nil {
 			_, err = table.Runs("long")
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s\ngot %v, want %s", with, err, want)
-		}
+		must.Error(t, err, want, with)
 	}
 	table := strings.NewReplacer("scales:\n  quick: {seeds: 2, dataset: small, set: {train.epochs: 2}, remark: It is quick.}\n"+full, "scales: [quick]")
-	if _, err := writeTable(t, table.Replace(trainedTable)); err == nil || !strings.Contains(err.Error(), "want a mapping") {
-		t.Error(err)
-	}
+	must.ErrorOf(writeTable(t, table.Replace(trainedTable)))(t, "want a mapping")
 }
 
 // Columns have one metric with different options, parts by label, and the runs' sample of images.
@@ -191,22 +181,15 @@ func TestByScaleMistakes(t *testing.T) {
 		"scales: [ful]":        `rows.4.scales.0: there is no scale "ful"; did you mean "full"?; the table's scales are quick, full`,
 		"scales: [full, full]": `rows.4.scales.1: "full" is named twice`,
 	} {
-		_, err := writeTable(t, trainedTable, "label: long, scales: [full]", "label: long, "+with)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %s", with, err, want)
-		}
+		must.ErrorOf(writeTable(t, trainedTable, "label: long, scales: [full]", "label: long, "+with))(t, want, with)
 	}
 	_, err := writeTable(t, trainedTable, "by_scale: {quick: {train.batch: 16}}", "by_scale: {medium: {train.batch: 16}}")
-	if err == nil || !strings.Contains(err.Error(), `rows.1.from.runs.by_scale.medium: there is no scale "medium"`) {
-		t.Error(err)
-	}
+	must.Error(t, err, `rows.1.from.runs.by_scale.medium: there is no scale "medium"`)
 	for with, want := range map[string]string{
 		"scales: [medium],":                     `datasets.1.scales.0: there is no scale "medium"`,
 		"by_scale: {medium: {train.batch: 1}},": `datasets.1.by_scale.medium: there is no scale "medium"`,
 	} {
-		if _, err := openSeveral(t, severalCSV, "label: large,", "label: large, "+with); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: got %v, want %s", with, err, want)
-		}
+		must.ErrorOf(openSeveral(t, severalCSV, "label: large,", "label: large, "+with))(t, want, with)
 	}
 	one := []string{"  - {label: large, values: {width: 3, kind: tiny}, set: {dataset.square.side: 4}}\n", "", "  - {label: later, values: {width: 4, kind: tiny}, scales: [full]}\n", ""}
 	if _, err := openSeveral(t, severalCSV, one...); err != nil {

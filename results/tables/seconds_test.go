@@ -68,8 +68,6 @@ func TestSecondsMistakes(t *testing.T) {
 		`columns.0.share: column "D" has seconds, too`:                "{label: D, seconds: [total], share: [total]}",
 		`columns.0.seconds: column "D" names an empty part; want tot`: `{label: D, seconds: [""]}`,
 	} {
-		if _, err := openSeveral(t, severalCSV, column, replaced); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", replaced, err, want)
-		}
+		must.ErrorOf(openSeveral(t, severalCSV, column, replaced))(t, want, replaced)
 	}
 }

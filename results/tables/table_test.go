@@ -92,9 +92,7 @@ func TestLoadMistakes(t *testing.T) {
 		"without reason":     {small + "notes: [{rows: [r], columns: [c]}]\n", smallCSV, "notes.0.reason: there is no reason"},
 		"not YAML":           {"rows: [", smallCSV, "my/small.yaml:1:"},
 	} {
-		if _, err := load(test.yaml, test.csv); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: error %v\nwant %q", name, err, test.want)
-		}
+		must.ErrorOf(load(test.yaml, test.csv))(t, test.want, name)
 	}
 }
 

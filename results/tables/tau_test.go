@@ -134,9 +134,7 @@ func TestTauRefuses(t *testing.T) {
 		if test.want == "medium" {
 			scale = "medium"
 		}
-		if _, err := tau.Runs(scale); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: error %v", test.new, err)
-		}
+		must.ErrorOf(tau.Runs(scale))(t, test.want, test.new)
 	}
 	compared, tau := openTau(t, "metric: mig}", "metric: {mig: {bins: 10}}}")
 	dir := t.TempDir()

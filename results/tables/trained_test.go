@@ -285,9 +285,7 @@ func TestTrainedMistakes(t *testing.T) {
 		if err == nil {
 			_, err = table.Runs(QuickScale)
 		}
-		if err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: got %v, want %s", test.new, err, test.want)
-		}
+		must.Error(t, err, test.want, test.new)
 	}
 }
 

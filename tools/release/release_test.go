@@ -131,17 +131,11 @@ func TestRefusals(t *testing.T) {
 		t.Error(err)
 	}
 	r.version = "v0.1.0"
-	if err := r.checkTree(t.Context()); err == nil || !strings.Contains(err.Error(), "the tag v0.1.0 is on") {
-		t.Errorf("a tag elsewhere: %v", err)
-	}
+	must.Error(t, r.checkTree(t.Context()), "the tag v0.1.0 is on")
 	must.Write(t, filepath.Join(dir, "left.txt"), "")
-	if err := r.checkTree(t.Context()); err == nil || !strings.Contains(err.Error(), "left.txt") {
-		t.Errorf("a changed tree: %v", err)
-	}
+	must.Error(t, r.checkTree(t.Context()), "left.txt")
 	r.out = dir
-	if err := r.make(t.Context(), io.Discard); err == nil || !strings.Contains(err.Error(), "want a new or empty folder") {
-		t.Errorf("a folder with files: %v", err)
-	}
+	must.Error(t, r.make(t.Context(), io.Discard), "want a new or empty folder")
 }
 
 // A release contains the trained models of the repository.
@@ -199,7 +193,5 @@ func TestLicences(t *testing.T) {
 	}
 	dir := t.TempDir()
 	must.Write(t, filepath.Join(dir, "LICENSE"), "mine alone")
-	if _, err := licenceOf(dir); err == nil || !strings.Contains(err.Error(), "the licence in LICENSE is unknown") {
-		t.Errorf("an unknown licence: %v", err)
-	}
+	must.ErrorOf(licenceOf(dir))(t, "the licence in LICENSE is unknown")
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/must"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/models"
 	"github.com/unravel-ml/unravel/models/latent"
@@ -89,7 +88,6 @@ func benchmarkStep(b *testing.B, s models.Settings, channels int, o models.Objec
 		step()
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1e3, "ms/step")
-	scaling.Report(b, step)
 	b.ReportMetric(flops*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 }
 
@@ -144,7 +142,6 @@ func benchmarkViews(b *testing.B, s models.Settings, loss losses.Choice) {
 		step()
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1e3, "ms/step")
-	scaling.Report(b, step)
 }
 
 // twoOf returns two views that equal the images.
@@ -187,7 +184,6 @@ func BenchmarkEncode(b *testing.B) {
 				run()
 			}
 			b.ReportMetric(256*float64(b.N)/b.Elapsed().Seconds(), "images/s")
-			scaling.Report(b, run)
 		})
 	}
 }

@@ -174,9 +174,7 @@ func TestDeviceErrors(t *testing.T) {
 	for device, want := range map[Device]string{"gpu:99": "there is no gpu:99", "tpu": "unknown device"} {
 		task, settings := taskOf(t, tiny)
 		settings.Device = device
-		if _, err := New(task, settings); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("device %s: error %v, want %q", device, err, want)
-		}
+		must.ErrorOf(New(task, settings))(t, want, device)
 	}
 	task, settings := taskOf(t, strings.Replace(strings.Replace(plainVAE, "size: 16", "size: 64", 1), "batch: 64", "batch: 4000", 1))
 	settings.Device = GPU

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -108,10 +107,7 @@ func TestUnknownMoves(t *testing.T) {
 		"it needs the transformations within labelled":      {"model={ae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}", "losses=[reconstruction, {lsbd: {planes: {row: [0, 1]}}}]"},
 		"with unknown transformations, and nothing learns":  {"model={ae: {latent: 2, encoder: {mlp: {hidden: [8]}}}}", "losses=[reconstruction]"},
 	} {
-		_, err := New(drawnTask(t, false, tiny, overrides...))
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(New(drawnTask(t, false, tiny, overrides...)))(t, want)
 	}
 }
 
@@ -194,8 +190,6 @@ func TestActions(t *testing.T) {
 	} {
 		other := task
 		change(&other)
-		if _, err := New(other, settings); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(New(other, settings))(t, want)
 	}
 }

@@ -96,9 +96,7 @@ func TestDropoutState(t *testing.T) {
 	if bytes.Contains(plain.Bytes(), []byte("dropout")) {
 		t.Error("the state of a task without dropout names it")
 	}
-	if err := with.Load(&plain); err == nil || !strings.Contains(err.Error(), "the checkpoint or this experiment has dropout, but not both") {
-		t.Errorf("error %v", err)
-	}
+	must.Error(t, with.Load(&plain), "the checkpoint or this experiment has dropout, but not both")
 	bytesOf := func(l *Loop) (sum float64) {
 		for _, p := range l.programs {
 			sum += p.machine.Bytes()

@@ -65,9 +65,7 @@ func TestFits(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.fixed = 1 << 61
-	if err := l.plan.fits(s); err == nil || !strings.Contains(err.Error(), "not even a train.batch of 1 would fit, want smaller images or layers") {
-		t.Error(err)
-	}
+	must.Error(t, l.plan.fits(s), "not even a train.batch of 1 would fit, want smaller images or layers")
 	if err := l.plan.fits(stepMemory{images: 1, bytes: 1 << 10}); err != nil {
 		t.Error(err)
 	}

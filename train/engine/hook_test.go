@@ -172,9 +172,7 @@ func TestTaskMistakes(t *testing.T) {
 	} {
 		other, changed := task, settings
 		change(&other, &changed)
-		if _, err := New(other, changed); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(New(other, changed))(t, want)
 	}
 	alone := Task{Model: task.Model, Data: task.Data, Losses: losses.Unsupervised(task.Losses), Seed: 1}
 	l := must.Get(New(alone, NewSettings()))(t)

@@ -100,15 +100,11 @@ func TestPartMistakes(t *testing.T) {
 		"[{match: '*', lr: 1}, {match: '*', decay: -1}]": "-1 is out of range; want a number from 0 on",
 	} {
 		task, settings := taskOf(t, viewed, "views.count=1", "train.parts="+parts)
-		if _, err := New(task, settings); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", parts, err, want)
-		}
+		must.ErrorOf(New(task, settings))(t, want, parts)
 	}
 	task, settings := taskOf(t, viewed, "views.count=1", "train.parts=[{match: '*', decay: 0.1}]")
 	settings.Optimizer = &plainRate{}
-	if _, err := New(task, settings); err == nil || !strings.Contains(err.Error(), "the optimizer has no option decay") {
-		t.Error(err)
-	}
+	must.ErrorOf(New(task, settings))(t, "the optimizer has no option decay")
 }
 
 // plainRate is an optimiser with one option.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -42,9 +41,7 @@ func TestViewsArrive(t *testing.T) {
 	} {
 		other, _ := taskOf(t, viewed, views)
 		task.Views = other.Views
-		if _, err := New(task, settings); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(New(task, settings))(t, want)
 	}
 }
 

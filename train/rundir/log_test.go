@@ -23,23 +23,15 @@ func TestLog(t *testing.T) {
 	for i := range 3 {
 		must.OK(t, l.Append(line{i, 0.5}))
 	}
-	if err := l.Append(line{4, math.NaN()}); err == nil || !strings.Contains(err.Error(), "writing "+r.Path("log.jsonl")) {
-		t.Errorf("NaN: %v", err)
-	}
-	if err := l.Append(3); err == nil || !strings.Contains(err.Error(), "int is not a JSON object") {
-		t.Errorf("3: %v", err)
-	}
+	must.Error(t, l.Append(line{4, math.NaN()}), "writing "+r.Path("log.jsonl"))
+	must.Error(t, l.Append(3), "int is not a JSON object")
 	must.OK(t, errors.Join(l.Sync(), l.Close()))
 	wantFile(t, r.Path("log.jsonl"), `{"step":0,"loss":0.5}`+"\n"+`{"step":1,"loss":0.5}`+"\n"+`{"step":2,"loss":0.5}`+"\n")
 	for _, err := range []error{l.Append(line{}), l.Sync(), l.Close()} {
-		if err == nil || !strings.Contains(err.Error(), "writing "+r.Path("log.jsonl")) {
-			t.Errorf("after Close: %v", err)
-		}
+		must.Error(t, err, "writing "+r.Path("log.jsonl"))
 	}
 	must.OK(t, os.Mkdir(r.Path("folder"), 0o777))
-	if _, err := r.ResumeLog("folder", 3); err == nil || !strings.Contains(err.Error(), "continuing "+r.Path("folder")) {
-		t.Errorf("a folder: %v", err)
-	}
+	must.ErrorOf(r.ResumeLog("folder", 3))(t, "continuing "+r.Path("folder"))
 }
 
 func TestResumeLog(t *testing.T) {

@@ -70,9 +70,7 @@ func TestLife(t *testing.T) {
 	if got, err := view.Read(Config); err != nil || string(got) != "name: a\n" {
 		t.Errorf("view: %q, %v", got, err)
 	}
-	if err := view.Write("x", text("")); err == nil || !strings.Contains(err.Error(), "not open for writing") {
-		t.Errorf("writing to a view: %v", err)
-	}
+	must.Error(t, view.Write("x", text("")), "not open for writing")
 	must.OK(t, errors.Join(view.Close(), r.Close(), r.Close()))
 	if err := r.Write("x", text("")); err == nil {
 		t.Error("written after Close")
@@ -124,9 +122,7 @@ func TestCreateAfterKill(t *testing.T) {
 func TestNames(t *testing.T) {
 	r := newRun(t)
 	for _, name := range []string{"", ".", "..", "../x", "/x", "a/../../x", lockName} {
-		if err := r.Write(name, text("x")); err == nil || !strings.Contains(err.Error(), "not the name of a file inside the run's folder") {
-			t.Errorf("%q: %v", name, err)
-		}
+		must.Error(t, r.Write(name, text("x")), "not the name of a file inside the run's folder", name)
 		if _, err := r.ResumeLog(name, 0); err == nil {
 			t.Errorf("log %q: no error", name)
 		}
@@ -196,9 +192,7 @@ func TestWriteFails(t *testing.T) {
 		wantNames(t, r.Dir(), ".lock", Config, "state.json", "state.json.prev")
 	}
 	must.OK(t, os.Mkdir(r.Path("folder"), 0o777))
-	if err := r.Write("folder", text("x")); err == nil || !strings.Contains(err.Error(), r.Path("folder")) {
-		t.Errorf("onto a folder: %v", err)
-	}
+	must.Error(t, r.Write("folder", text("x")), r.Path("folder"))
 	if err := r.Write("state.json/x", text("x")); err == nil {
 		t.Error("below a file: no error")
 	}

@@ -357,8 +357,6 @@ func TestSpace(t *testing.T) {
 		if err == nil {
 			err = n.Decode(&s)
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: got %v, want %s", c.text, err, c.want)
-		}
+		must.Error(t, err, c.want, c.text)
 	}
 }

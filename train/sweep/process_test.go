@@ -284,7 +284,5 @@ func TestRehearseProcesses(t *testing.T) {
 		t.Errorf("a bad config: %v", err)
 	}
 	t.Setenv(helperEnv, "crash")
-	if _, err := rehearse(t.Context(), planned[0].Config, 1, false); err == nil || !strings.Contains(err.Error(), "something terrible") {
-		t.Errorf("a crash: %v", err)
-	}
+	must.ErrorOf(rehearse(t.Context(), planned[0].Config, 1, false))(t, "something terrible")
 }

@@ -228,16 +228,13 @@ func TestSearchOther(t *testing.T) {
 		text := strings.Replace(randomSearch, c.old, c.new, 1)
 		start := func(context.Context, string, int, func(done, all int)) error { t.Error("a run begins"); return nil }
 		_, err := searchOf(t, text).Execute(t.Context(), dir, Options{Start: start})
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "or another folder") {
-			t.Errorf("%s: %v", c.new, err)
-		}
+		must.Error(t, err, c.want, c.new)
+		must.Error(t, err, "or another folder", c.new)
 	}
 	file := filepath.Join(dir, "trial000", rundir.TrialFile)
 	for _, text := range []string{"", "{", `{"trial": -1}`, `{"trial": 0, "search": "search: {"}`, `{"trial": 0}`} {
 		must.Write(t, file, text)
-		if _, err := searchOf(t, randomSearch).Trials(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "trial.json") {
-			t.Errorf("%q: %v", text, err)
-		}
+		must.ErrorOf(searchOf(t, randomSearch).Trials(t.Context(), dir))(t, "trial.json", text)
 	}
 }
 

@@ -115,8 +115,6 @@ func TestParseMachines(t *testing.T) {
 		"nodes=1,core=1": `unknown key "core"; did you mean "cores"?`, "nodes=1,cores=2,threads=4": "a node has 2 cores", "nodes=1,cores=1,start=-1": "start=-1: want a number of 0 or more",
 		"nodes=1e12,cores=1": "nodes=1e12", "nodes=1,cores=1,start=soon": "start=soon",
 	} {
-		if _, err := ParseMachines(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", text, err, want)
-		}
+		must.ErrorOf(ParseMachines(text))(t, want, text)
 	}
 }

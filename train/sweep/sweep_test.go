@@ -136,9 +136,7 @@ func TestMistakes(t *testing.T) {
 	if _, err := p.Runs(); err == nil || !strings.Contains(err.Error(), `x.yaml:1:1: base: there is neither a file nor an experiment "lsbd-vae/squar"; did you mean "lsbd-vae/square"?`) {
 		t.Error(err)
 	}
-	if _, err := Load("x.yaml", []byte("seeds: [1]")); err == nil || !strings.Contains(err.Error(), "the sweep has no base config") {
-		t.Error(err)
-	}
+	must.ErrorOf(Load("x.yaml", []byte("seeds: [1]")))(t, "the sweep has no base config")
 }
 
 func FuzzLoad(f *testing.F) {

@@ -253,7 +253,5 @@ func TestOpenONNX(t *testing.T) {
 	var b bytes.Buffer
 	must.Get(c.source.WriteONNX(&b, weights.Encoder, weights.Native))(t)
 	must.Write(t, path, b.Bytes())
-	if _, err := weights.Open(path); err == nil || !strings.Contains(err.Error(), "want its weights as safetensors") {
-		t.Errorf("error %v", err)
-	}
+	must.ErrorOf(weights.Open(path))(t, "want its weights as safetensors")
 }

@@ -1,7 +1,6 @@
 package weights_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/must"
@@ -28,7 +27,5 @@ func TestProducts(t *testing.T) {
 		}
 	}
 	c := newCase(t, "encoder", "encoder: {mlp: {hidden: [4]}}", 4, 4, 1)
-	if _, err := c.source.Operations(weights.Decoder); err == nil || !strings.Contains(err.Error(), "the model has no decoder") {
-		t.Errorf("error %v", err)
-	}
+	must.ErrorOf(c.source.Operations(weights.Decoder))(t, "the model has no decoder")
 }

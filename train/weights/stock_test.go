@@ -220,16 +220,9 @@ func TestNoTranslation(t *testing.T) {
 		m := &own{nn.NewParams(1), 4, c.encode}
 		s := weights.Source{Model: m, Data: models.Data{Height: 8, Width: 8, Channels: 3}}
 		var b bytes.Buffer
-		_, err := s.WriteONNX(&b, weights.Encoder, weights.Native)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want one that says %q", name, err, c.want)
-		}
+		must.ErrorOf(s.WriteONNX(&b, weights.Encoder, weights.Native))(t, c.want, name)
 	}
 	s := weights.Source{Model: &own{nn.NewParams(1), 4, nil}}
-	if _, err := s.WriteONNX(nil, weights.Decoder, weights.Native); err == nil || !strings.Contains(err.Error(), "the model has no decoder; want [encoder]") {
-		t.Errorf("a decoder that is not there: %v", err)
-	}
-	if _, err := s.WriteONNX(nil, weights.Encoder, "nhwc"); err == nil || !strings.Contains(err.Error(), `unknown layout "nhwc"; want unravel or pytorch`) {
-		t.Errorf("an unknown layout: %v", err)
-	}
+	must.ErrorOf(s.WriteONNX(nil, weights.Decoder, weights.Native))(t, "the model has no decoder; want [encoder]")
+	must.ErrorOf(s.WriteONNX(nil, weights.Encoder, "nhwc"))(t, `unknown layout "nhwc"; want unravel or pytorch`)
 }

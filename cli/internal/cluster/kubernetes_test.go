@@ -82,9 +82,7 @@ func TestKubernetesCheck(t *testing.T) {
 	} {
 		k, j := kubernetesTest()
 		change(k, j)
-		if _, err := k.Text(j); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(k.Text(j))(t, want)
 	}
 }
 
@@ -177,7 +175,5 @@ func TestKubernetesSubmit(t *testing.T) {
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	if _, err := k.Submit(t.Context(), j); err == nil || !strings.Contains(err.Error(), "no command kubectl on the path") {
-		t.Errorf("without kubectl: %v", err)
-	}
+	must.ErrorOf(k.Submit(t.Context(), j))(t, "no command kubectl on the path")
 }

@@ -64,9 +64,7 @@ func TestSlurmCommands(t *testing.T) {
 		}
 	}
 	commands(t, nil)
-	if _, err := (Slurm{}).Submit(ctx, j); err == nil || !strings.Contains(err.Error(), "there is no command sbatch") {
-		t.Errorf("without Slurm: %v", err)
-	}
+	must.ErrorOf((Slurm{}).Submit(ctx, j))(t, "there is no command sbatch")
 	for script, want := range map[string]Tasks{
 		`echo 'PENDING|Resources'; echo 'RUNNING|None'; echo 'COMPLETING|None'`: {Waiting: 1, Running: 2, Why: "Resources"},
 		`echo 'COMPLETED|None'; echo 'TIMEOUT|TimeLimit'`:                       {Done: 1, Lost: 1, Why: "TIMEOUT"},

@@ -61,23 +61,16 @@ func TestFlagsTogether(t *testing.T) {
 			one := &Command{}
 			c.set(one)
 			one.Check = check
-			err := one.validate()
-			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
-				t.Errorf("%s with --check %d: error %v, want %q", name, check, err, want)
-			}
+			must.Error(t, one.validate(), want, name, check)
 		}
 	}
-	if err := (&Command{Name: "x", All: true}).validate(); err == nil || !strings.Contains(err.Error(), "--all lists tables; want no name of one") {
-		t.Errorf("--all with a table: %v", err)
-	}
+	must.Error(t, (&Command{Name: "x", All: true}).validate(), "--all lists tables; want no name of one")
 }
 
 // BenchmarkListTables counts the cells of all tables from runs in the ledger, like unravel table.
 func BenchmarkListTables(b *testing.B) {
 	for b.Loop() {
-		if _, err := listTables(b.Context()); err != nil {
-			b.Fatal(err)
-		}
+		must.Get(listTables(b.Context()))(b)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/must"
@@ -36,9 +35,7 @@ func TestParseResults(t *testing.T) {
 		`[{"name":"a","better":"up"}]`: `unknown direction "up"`,
 		`[{"name":"a","value":"x"}]`:   "cannot unmarshal",
 	} {
-		if _, err := ParseResults([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", text, err, want)
-		}
+		must.ErrorOf(ParseResults([]byte(text)))(t, want, text)
 	}
 }
 

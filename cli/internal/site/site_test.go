@@ -96,9 +96,7 @@ func TestMistakes(t *testing.T) {
 	} {
 		s := small(t)
 		change(&s)
-		if _, err := Build(s); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(Build(s))(t, want)
 	}
 }
 

@@ -25,7 +25,5 @@ func TestGroupSheet(t *testing.T) {
 	if got := differing(d, []int{3, 3}); got != "none" {
 		t.Errorf("an image differs from itself in %q", got)
 	}
-	if _, err := Groups(d, &supervision.Split{Unlabelled: []int{1}}, Options{}); err == nil || !strings.Contains(err.Error(), "has no groups") {
-		t.Error(err)
-	}
+	must.ErrorOf(Groups(d, &supervision.Split{Unlabelled: []int{1}}, Options{}))(t, "has no groups")
 }

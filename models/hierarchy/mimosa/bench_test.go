@@ -11,7 +11,6 @@ import (
 	"github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/must"
-	"github.com/unravel-ml/unravel/internal/parallel/scaling"
 )
 
 // curved returns codes of chopsticks like an encoder's, with the path of every row. The codes are whitened, rotated and
@@ -79,11 +78,6 @@ func BenchmarkRun(b *testing.B) {
 				}))(b)
 				b.Logf("%d parts, %d to merge, %d components, coverage %.3f, purity %.3f\n%v", r.Initial, r.Merging, len(r.Components), r.Coverage, purity(r, path), r.Hierarchy)
 			}
-			scaling.Report(b, func() {
-				if _, err := Run(context.Background(), codes, d, Defaults(), nil); err != nil {
-					b.Fatal(err)
-				}
-			})
 		})
 	}
 }

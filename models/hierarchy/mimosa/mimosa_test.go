@@ -255,9 +255,7 @@ func TestErrors(t *testing.T) {
 		{make([]float64, 30*40), 30, "neighbors: 30 are too few for codes of 30 columns"},
 		{nil, 2, "0 codes"},
 	} {
-		if _, err := Run(context.Background(), test.codes, test.d, quick(), nil); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("error %v, want %q", err, test.want)
-		}
+		must.ErrorOf(Run(context.Background(), test.codes, test.d, quick(), nil))(t, test.want)
 	}
 	nan := math.NaN()
 	for want, change := range map[string]func(o *Options){
@@ -284,9 +282,7 @@ func TestErrors(t *testing.T) {
 	} {
 		o := quick()
 		change(&o)
-		if _, err := Run(context.Background(), good, 2, o, nil); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
+		must.ErrorOf(Run(context.Background(), good, 2, o, nil))(t, want)
 	}
 }
 

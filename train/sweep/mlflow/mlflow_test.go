@@ -199,9 +199,7 @@ func TestInterrupted(t *testing.T) {
 			}
 			return n > at
 		}
-		if _, err := send(t, Server{URL: s.URL}, dir); err == nil || !strings.Contains(err.Error(), "501 Not Implemented: no") {
-			t.Errorf("stopped at request %d: %v", at, err)
-		}
+		must.ErrorOf(send(t, Server{URL: s.URL}, dir))(t, "501 Not Implemented: no", at)
 		s.Before = nil
 		if sent(t, s, dir); !same(s) {
 			t.Errorf("stopped at request %d, %s", at, whole.Requests[at])
@@ -385,9 +383,9 @@ func TestOthersGoOn(t *testing.T) {
 		return false
 	}
 	sum, err := send(t, Server{URL: s.URL}, dir)
-	if err == nil || !strings.Contains(err.Error(), "a: ") || !strings.Contains(err.Error(), "report.html is a folder") || !strings.Contains(err.Error(), "b: ") {
-		t.Error(err)
-	}
+	must.Error(t, err, "a: ")
+	must.Error(t, err, "report.html is a folder")
+	must.Error(t, err, "b: ")
 	if sum.Runs != 2 || len(s.Runs) != 2 || len(s.Artifacts) != 0 || len(sum.Notes) != 1 || !strings.Contains(sum.Notes[0], "keeps them at /mnt/artifacts/1/") {
 		t.Errorf("%+v, %d runs", sum, len(s.Runs))
 	}

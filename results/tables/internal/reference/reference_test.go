@@ -75,9 +75,7 @@ func TestParseDamaged(t *testing.T) {
 		"nothing":         {good + "T,D,r,d,,,\n", "r.csv:3: there is no mean; want a note"},
 		"repeated":        {good + "T,D,r,d,1,,\nT,D,r,c,0.5,,\n", `r.csv:4: row "r", column "c" of "D" was given in line 2`},
 	} {
-		if _, err := Parse("r.csv", []byte(test.src)); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: error %v, want %q", name, err, test.want)
-		}
+		must.ErrorOf(Parse("r.csv", []byte(test.src)))(t, test.want, name)
 	}
 }
 

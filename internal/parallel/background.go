@@ -1,31 +1,10 @@
 package parallel
 
-import "sync/atomic"
-
-// Recorder replaces the pool in benchmarks of the scaling: it does all work on the goroutine of the caller. See package
-// scaling.
-type Recorder interface {
-	Threads() int                                          // result of [Threads]
-	Section(workers, n int, body func(worker, i int))      // a call of For with two or more workers
-	Background(work func() *Panic) (join func(), p *Panic) // work of a [Background], parallel to the caller until join
-}
-
-var recorder atomic.Pointer[Recorder]
-
-// Record sends the work of the following calls to a recorder until stop is called. Only one goroutine may call For
-// during this time.
-func Record(r Recorder) (stop func()) {
-	recorder.Store(&r)
-	return func() { recorder.Store(nil) }
-}
-
 // Background does one piece of work at a time in a goroutine, in parallel with its user. Only one goroutine may use it.
 type Background struct {
 	request chan task
 	done    chan *Panic
 	running bool
-	join    func() // waits for recorded work
-	failed  *Panic // panic of recorded work
 }
 
 // task is a piece of work, and takes one thread of a scope.
@@ -64,10 +43,6 @@ func caught(work func()) (failed *Panic) {
 // Start does the work itself.
 func (b *Background) Start(work func()) {
 	b.running = true
-	if r := recorder.Load(); r != nil {
-		b.join, b.failed = (*r).Background(func() *Panic { return caught(work) })
-		return
-	}
 	s := current()
 	if s.take(1) == 0 {
 		b.done <- caught(work)
@@ -82,11 +57,6 @@ func (b *Background) Wait() (failed *Panic) {
 		return nil
 	}
 	b.running = false
-	if b.join != nil {
-		b.join()
-		failed, b.join, b.failed = b.failed, nil, nil
-		return failed
-	}
 	return <-b.done
 }
 

@@ -1,0 +1,37 @@
+package must
+
+import (
+	"errors"
+	"testing"
+)
+
+// failures counts the failures of a test.
+type failures struct {
+	testing.TB
+	n int
+}
+
+func (f *failures) Helper() {}
+
+func (f *failures) Errorf(format string, args ...any) { f.n++ }
+
+func TestError(t *testing.T) {
+	fault := errors.New("want 3")
+	f := &failures{TB: t}
+	Error(f, fault, "want")
+	Error(f, nil, "")
+	ErrorOf(1, fault)(f, "3", "name")
+	if f.n > 0 {
+		t.Errorf("%d failures of errors that a test wants", f.n)
+	}
+	Error(f, fault, "")
+	Error(f, fault, "4")
+	Error(f, nil, "want")
+	ErrorOf(1, fault)(f, "4", "name")
+	if f.n != 4 {
+		t.Errorf("%d failures of errors that a test does not want, want 4", f.n)
+	}
+	if got := name([]any{"a", 1}); got != "a: 1: " {
+		t.Errorf("the name of a case is %q", got)
+	}
+}
