@@ -284,6 +284,7 @@ func TestCompareSettings(t *testing.T) {
 		{"a1 same", "", ""},
 		{"a1 same a2", "", "[0 2] 0.375±0.1768 0.25..0.5 of 2"},
 		{"a1 b1", "losses.1.kl.weight=1.0,4.0 train.epochs=3,7", ""},
+		{"b1 a1 a2", "losses.1.kl.weight=4.0,1.0,1.0 seed=1,1,2 train.epochs=7,3,3", "[1 2] 0.375±0.1768 0.25..0.5 of 2"},
 		{"a1 b1 other.json", "losses.1.kl.weight=1.0,4.0,- train.epochs=3,7,-", ""},
 		{"a1 b1 a2 b2", "losses.1.kl.weight=1.0,4.0,1.0,4.0 seed=1,1,2,2 train.epochs=3,7,3,7", "[0 2] 0.375±0.1768 0.25..0.5 of 2 [1 3] 0.75±0.3536 0.5..1 of 2"},
 	} {

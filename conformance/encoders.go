@@ -212,9 +212,9 @@ func (c *netCheck) trainable(p *nn.Params, image tensor.Shape) {
 	n, err := c.build(p, image, true)
 	c.must(err, "for training")
 	loss, names, grads := c.training("for training", n)
-	nodes := append(grads, loss)
-	for i, r := range n.graph.Running() {
-		nodes, names = append(nodes, r.Moments), append(names[:len(grads)+i:len(grads)+i], "running moments")
+	nodes, names := append(grads, loss), append(names, "loss")
+	for _, r := range n.graph.Running() {
+		nodes, names = append(nodes, r.Moments), append(names, "running moments")
 	}
 	m, err := machine.New(nodes[0].Graph(), nodes...)
 	c.must(err, "for training")
@@ -223,8 +223,9 @@ func (c *netCheck) trainable(p *nn.Params, image tensor.Shape) {
 		c.must(m.RunAll(), "for training, rows %v", rows)
 		for i, node := range nodes {
 			values, err := elements(m.Value(node))
-			if at := notFinite(values); err != nil || at >= 0 {
-				c.add("for training, rows %v (%d: black, %d: white): gradient, loss or moments %d of %v are not finite, %w", rows, black, white, i, names, err)
+			c.must(err, "for training")
+			if notFinite(values) >= 0 {
+				c.add("for training, rows %v (%d: black, %d: white): the value or gradient of %s is not finite", rows, black, white, names[i])
 			}
 		}
 	}

@@ -112,7 +112,7 @@ func TestNetworksFindFaults(t *testing.T) {
 		"":                               "",
 		"refuses":                        "error no; want an error with their size",
 		"refuses all":                    "it suits no size of images",
-		"no number of a constant":        "not finite",
+		"no number of a constant":        "white): the value or gradient of loss is not finite",
 		"flat":                           "the result of 4 rows has shape (4, 16, 16, 1)",
 		"panics":                         "it panics: torn weights",
 		"returns nothing":                "it returns neither a node nor an error",

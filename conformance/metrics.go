@@ -67,15 +67,17 @@ func (x *metricCheck) checkAll() {
 		x.add("it has no Units; want the units of its value, or \"none\"")
 	}
 	x.run(x.roundTrip)
-	suited := 0
-	for _, kind := range measuredKinds() {
-		if metrics.Suits(kind.perfect, x.choices()) == nil {
-			suited++
-			x.run(func() { x.check(kind) })
+	var unsuited []error
+	kinds := measuredKinds()
+	for _, kind := range kinds {
+		if err := metrics.Suits(kind.perfect, x.choices()); err != nil {
+			unsuited = append(unsuited, err)
+			continue
 		}
+		x.run(func() { x.check(kind) })
 	}
-	if suited == 0 {
-		x.fatal("it suits no input of the test: %w", metrics.Suits(measuredKinds()[0].perfect, x.choices()))
+	if len(unsuited) == len(kinds) {
+		x.fatal("it suits no input of the test: %w", errors.Join(unsuited...))
 	}
 	x.odd()
 }

@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -43,6 +44,13 @@ func (m *faultyMetric) Better() metrics.Direction {
 		return metrics.LowerIsBetter
 	}
 	return metrics.HigherIsBetter
+}
+
+func (m *faultyMetric) Suits(in *metrics.Input) error {
+	if m.Fault == "unsuited" {
+		return fmt.Errorf("%d factors", len(in.Factors))
+	}
+	return nil
 }
 
 func (m *faultyMetric) Range() (least, most float64) { return 0, 1 }
@@ -109,6 +117,7 @@ func TestMetricsFindFaults(t *testing.T) {
 		"labels":                   "part per_factor has 3 values and 0 labels",
 		"grid":                     "grid g has not 1 x 1 values",
 		"JSON":                     "the result has numbers that JSON lacks",
+		"unsuited":                 "it suits no input of the test: metric faulty: 3 factors\nmetric faulty: 2 factors",
 		"swallows":                 "the context has ended, and Compute returns the error <nil>",
 		"ignores its context":      "the context has ended, and Compute returns the error <nil>",
 	} {

@@ -46,7 +46,7 @@ var Dialects = &registry.Registry[Dialect]{Kind: "dialect", Entries: []registry.
 	},
 	{
 		Name: "hierarchical", Doc: "R4, R4_c and metrics of hierarchies, SAP and DCI of values, and two metrics of disentanglement_lib",
-		Source: "Ross and Doshi-Velez 2021, sections 5.2 and 6.2", New: hierarchical,
+		Source: "Ross and Doshi-Velez 2021, sections 6.2 and 6.3", New: hierarchical,
 	},
 	{
 		Name: "negative-free", Doc: "MED and metrics of disentanglement_lib; mig and sap of ten principal components",

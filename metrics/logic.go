@@ -27,8 +27,8 @@ import (
 // relate all rows with equal values of every other factor; the groups of a supervision are not used. A sentence about z
 // alone can measure images without factors.
 //
-// A sentence with more than Tuples tuples of rows is measured on a random subset of the rows. A note gives the size of
-// the subset.
+// A sentence with more than Tuples tuples of rows is measured on a random subset of the rows. The basis of the result
+// gives the size of the subset.
 //
 // The part score is e^-value. Truth of the result says what the value 0 implies; see [logic.Sentence.Truth].
 type Logic struct {

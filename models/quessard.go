@@ -122,9 +122,6 @@ func firstOf(images *gorgonia.Node, group int) (*gorgonia.Node, error) {
 		Name: "first of groups",
 		Key:  graph.Key(group),
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
-			if in[0].Dims() == 0 || in[0][0]%group != 0 {
-				return nil, graph.Wanted(fmt.Sprintf("groups of %d images", group), in[0])
-			}
 			out := in[0].Clone()
 			out[0] /= group
 			return out, nil

@@ -112,14 +112,38 @@ func TestMistakes(t *testing.T) {
 
 // A run's folder stores the whole experiment. Resuming it, or reading it in another process, trains the same model.
 func TestStoredConfigs(t *testing.T) {
+	sources := map[string][]byte{}
 	for _, name := range configs.Names() {
-		source := must.Get(configs.Read(name))(t)
+		sources[name] = must.Get(configs.Read(name))(t)
+	}
+	for _, part := range []string{
+		"supervision: [{labels: {fraction: 0.5}}, {pairs: {count: 10}}]", "supervision: none", "supervision: {pairs: {count: 10}}",
+		"supervision: {changes: {k: 2}}", "supervision: {changes: {k: random}}", "views: {pipeline: [flip, {crop: {scale: [0.5, 1]}}]}", "views: {pipeline: moco-v2}",
+		"dataset: {folder: {path: x, size: [3, 4], kinds: [ordinal, 'circular:360']}}", "dataset: {folder: {path: x, size: 5, kinds: {a: ordinal}}}",
+		"losses: [{kl: {weight: {from: 0, to: 4, steps: 10, shape: cosine}}}, {lsbd: {identity: false}}]", "losses: [{kl: {weight: 3}}, {lsbd: {identity: true}}]",
+		"model: {ae: {encoder: {layers: {list: [{pool: {to: [2, 3]}}, {pool: {to: 1}}], init: pytorch}}, decoder: {layers: [{image: {channels: image, to: 4}}]}}}",
+		"model: {joint-vae: {temperature: 0.5}}", "model: {joint-vae: {temperature: {from: 1, to: 0.5, steps: 10, shape: exponential}}}",
+		"model: {lsbd-vae: {latent: [{categorical: {options: 3, temperature: 2}}, {sphere: {dim: 1, log_t: [-3, -2]}}]}}",
+		"metrics: {during: fast, encode: true}", "metrics: {during: [fast, mig], encode: false}", "metrics: {during: [mig, dci], encode: 7}", "metrics: {during: [], final: [{dci: {train: 50}}]}",
+		"metrics: {final: [{logic: {sentence: 'forall[mean] i: z(i) =[squared] y(i)'}}], on: [{dataset: sprites, metrics: [mig]}]}",
+		"train: {device: gpu, precision: mixed, warmup: {steps: 3}, parts: [{match: [a/*, b/*], lr: 0.1}], optimizer: {sgd: {momentum: 0.5}}, schedule: {step: {every: {steps: 2}}}}",
+		"train: {precision: float32, warmup: 1.5, parts: [{match: a/*, decay: 0}], schedule: {milestones: {at: [0.5]}}, stop: {loss: kl, reach: 0}, validation: {fraction: 0.5}}",
+	} { // all forms of values
+		source := part
+		for key, value := range map[string]string{"dataset: ": "square", "model: ": "vae", "losses: ": "[reconstruction]"} {
+			if !strings.HasPrefix(part, key) {
+				source += "\n" + key + value
+			}
+		}
+		sources[part] = []byte(source)
+	}
+	for name, source := range sources {
 		c := must.Get(Load(name, source))(t)
 		text := must.Get(c.Encode())(t)
 		again, err := Load("stored", text)
 		again.source, c.source = nil, nil // their places differ
 		if err != nil || !reflect.DeepEqual(again, c) {
-			t.Errorf("%s: %v\nstored %+v\nis %+v", name, err, again, c)
+			t.Errorf("%s: %v\nstored %+v\nis %+v\n%s", name, err, again, c, text)
 		}
 	}
 }

@@ -260,9 +260,12 @@ func TestAtOnce(t *testing.T) {
 		t.Errorf("half-made: %v, %v", list, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	ctx = WithProgress(ctx, func(what string, _, _ int64) {
+	ctx = WithProgress(ctx, func(what string, done, total int64) {
 		if strings.HasPrefix(what, "waiting") {
 			cancel()
+			if done != 0 || total != 0 {
+				t.Errorf("waiting is %d of %d; want no numbers", done, total)
+			}
 		}
 	})
 	if _, err := Ensure(ctx, k, convert); !errors.Is(err, context.Canceled) {

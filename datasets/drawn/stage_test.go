@@ -56,6 +56,10 @@ func TestArmKeepsDrawings(t *testing.T) {
 	built, err := (&Arm{Size: 64, Colours: 6, Shapes: 6, Sizes: 2, Heights: 3, Backgrounds: 3, Horizontal: 40, Vertical: 40}).Build(0)
 	must.OK(t, err)
 	d := built.(*arm)
+	white := make([]float32, 3)
+	if blend(white, []uint8{57, 57, 142}, &[3]int{255, 255, 255}, &[3]int{255, 255, 255}); white[0] != 1 { // rounded parts, of sum 256
+		t.Errorf("a white pixel is %v", white)
+	}
 	first, again := make([]float32, 64*64*3), make([]float32, 64*64*3)
 	for n := range 40 {
 		i := n * (d.Len() / 40)

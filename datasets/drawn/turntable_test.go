@@ -181,6 +181,10 @@ func TestTurntableFolder(t *testing.T) {
 	must.ErrorOf(set.Build(0))(t, filepath.Join(folder, "b.off")+":")
 	write("b.off", "OFF 3 1 0\n0 0 0\n1 1 1\n2 2 2\n3 0 1 2\n")
 	must.ErrorOf(set.Build(0))(t, "b.off: all b.off has are triangles without an area")
+	mesh := filepath.Join(t.TempDir(), "m.off")
+	must.Write(t, mesh, off)
+	changing := turntableWith(func(t *Turntable) { t.Path, t.Size = filepath.Dir(mesh), 16 })
+	must.Error(t, changing.Prepare(t.Context(), func(string, int64, int64) { must.Write(t, mesh, off+"#") }), "m.off: the file changes while it is read")
 	set.Objects = 3
 	must.ErrorOf(set.Build(0))(t, "has 2 meshes")
 }

@@ -388,6 +388,13 @@ func TestFolderChanges(t *testing.T) {
 	if sets, err := cache.List(); err != nil || len(sets) != 2 {
 		t.Errorf("%d sets, %v; want 2, of other settings", len(sets), err)
 	}
+	must.OK(t, os.Remove(filepath.Join(dir, "c.png")))
+	must.OK(t, os.Remove(filepath.Join(dir, "a.png")))
+	placed(t, dir, "b.png", "new")
+	err := f.Prepare(t.Context(), func(string, int64, int64) { writePictures(t, dir, "b.png") })
+	if err == nil || !strings.Contains(err.Error(), "b.png: the file changes while it is read; start again") {
+		t.Errorf("a file that changes: %v", err)
+	}
 }
 
 // A note names pictures that are nearly black, such as 12-bit numbers in 16 bits.

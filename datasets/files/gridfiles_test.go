@@ -131,6 +131,14 @@ func TestGridReplaced(t *testing.T) {
 	if sets, err := cache.List(); err != nil || len(sets) != 2 {
 		t.Errorf("%d sets, %v; want 2", len(sets), err)
 	}
+	other := filepath.Join(t.TempDir(), "other.npz")
+	for _, path := range []string{set.Path, other} {
+		writeNPZ(t, path, "images.npy", []int{2, 3, 3}, bytes.Repeat([]uint8{uint8(len(path))}, 18))
+	}
+	ctx := cache.WithProgress(t.Context(), func(string, int64, int64) { _ = os.Rename(other, set.Path) })
+	if _, err := set.read(ctx, 0); err == nil || !strings.Contains(err.Error(), "images.npz: the file changes while it is read; start again") {
+		t.Errorf("a file that changes: %v", err)
+	}
 }
 
 // writeNPZ writes a file of one array, uncompressed.

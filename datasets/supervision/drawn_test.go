@@ -185,9 +185,9 @@ func TestDrawnMistakes(t *testing.T) {
 	d := datatest.ToyOf(circle("a", 8), circle("b", 6))
 	for want, bad := range map[string]func(*Split){
 		"want at least 1 of 1 image":        func(s *Split) { s.Drawn.Count = 0 },
-		"want at most":                      func(s *Split) { s.Drawn.Count = 1 << 40 },
+		"want at most 22369621":             func(s *Split) { s.Drawn.Count = 1 << 40 },
 		"want one of Draw, Pass and Gro":    func(s *Split) { s.Drawn.Draw = nil },
-		"are drawn from 3 images; want":     func(s *Split) { s.Drawn.Draw, s.Drawn.Pass = nil, []int{1, 2, 3} },
+		"from 3 images; want at least 21":   func(s *Split) { s.Drawn.Draw, s.Drawn.Pass = nil, []int{1, 2, 3} },
 		"from image 48; want an image":      func(s *Split) { s.Drawn.Draw, s.Drawn.Pass, s.Drawn.Count = nil, []int{1, 2, 48}, 1 },
 		"group 0 has image 48; want":        func(s *Split) { s.Drawn.Draw = func(_ *rng.Stream, images []int, _ []int32) { images[1] = 48 } },
 		"image 1: action 2; want":           func(s *Split) { s.Drawn.Draw = func(_ *rng.Stream, _ []int, actions []int32) { actions[1] = 2 } },

@@ -55,3 +55,21 @@ func TestGroupsFromFiles(t *testing.T) {
 		must.ErrorOf(c.groups.Split(d, nil))(t, c.want, name)
 	}
 }
+
+// Two images of a pair share the known level of one of them, and two known levels stay.
+func TestJoinLevels(t *testing.T) {
+	for given, want := range map[[2]int32][2]int32{{-1, -1}: {9, 9}, {0, -1}: {0, 0}, {-1, 0}: {0, 0}, {0, 1}: {0, 1}, {1, 0}: {1, 0}} {
+		got := given
+		if joinLevels(&got[0], &got[1], 9); got != want {
+			t.Errorf("levels %v become %v; want %v", given, got, want)
+		}
+	}
+}
+
+// The numbers of classes and pairs of several sources differ.
+func TestNumbersOfSources(t *testing.T) {
+	s := &Sampler{imagesPerBatch: 7, split: &Split{Known: &Labels{parts: []*Labels{{Classes: [][]int32{{0, 2, -1}}}, {Pairs: []SimilarPair{{}}}, {Classes: [][]int32{{0}}}, {}}}}}
+	if must.OK(t, s.numberSources()); !slices.Equal(s.base, []int32{0, 3, 10, 11}) {
+		t.Errorf("numbers from %v on; want 0, 3, 10 and 11", s.base)
+	}
+}

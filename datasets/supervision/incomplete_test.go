@@ -86,6 +86,7 @@ func TestIncompleteSupervision(t *testing.T) {
 		`no two images of dataset some agree in factor "size"`:                 &Similarity{Count: 1, Share: 0.5},
 		"15 pairs of distinct images cannot be drawn from the 29 images":       &Pairs{Count: 15, Hold: []string{"object"}},
 		"paths: dataset some has no image with all levels known":               &Paths{Count: 1, Length: 2, Step: 1},
+		"walks: dataset some has no image with all levels known":               NewWalks(),
 		"whose levels are known, of 36; want at most":                          &Pairs{Count: 20, Hold: []string{"object"}},
 		"group 0 has image 0 of dataset some, with unknown level of \"angle\"": joins{0, 1},
 	} {

@@ -61,6 +61,9 @@ func TestParamsDoNotDependOnOrder(t *testing.T) {
 	if _, err := a.Create("empty", tensor.Shape{0, 2}, nn.Zeros); err == nil || a.Get("empty") != nil {
 		t.Errorf("an empty parameter: error %v", err)
 	}
+	if _, err := a.Create("huge", tensor.Shape{1 << 24, 1 << 20}, nn.Zeros); err == nil || !strings.Contains(err.Error(), `parameter "huge": training it, of shape (16777216, 1048576), would take 256 TiB`) {
+		t.Errorf("a huge parameter: error %v", err)
+	}
 }
 
 func TestInitialisers(t *testing.T) {
@@ -93,6 +96,17 @@ func TestInitialisers(t *testing.T) {
 		}
 		if greatest > c.greatest*1.0001 || c.name != "he-normal" && greatest < 0.99*c.greatest {
 			t.Errorf("%s: greatest %v, want %v", c.name, greatest, c.greatest)
+		}
+	}
+	for list, fan := range map[string]int{ // images of 5 channels
+		"{dense: {units: 300, init: pytorch}}": 2 * 3 * 5, "{dense: {units: 300, init: burgess}}": 2 * 3 * 5, "{conv: {channels: 300, init: pytorch}}": 9 * 5,
+		"{deconv: {channels: 300, init: pytorch}}": 4 * 5, "{deconv: {channels: 300, init: burgess, fan: in}}": 16 * 5, "{deconv: {channels: 300, init: pytorch, fan: out}}": 16 * 300,
+	} {
+		for i, x := range build(t, encoderOf(t, "["+list+"]"), tensor.Shape{2, 3, 5}).values {
+			least, most := math.Sqrt(float64(fan))*float64(slices.Min(x)), math.Sqrt(float64(fan))*float64(slices.Max(x))
+			if least < -1.0001 || least > -0.97 || most > 1.0001 || most < 0.97 {
+				t.Errorf("%s: parameter %d from %v to %v times 1/sqrt(fan); want -1 to 1", list, i, least, most)
+			}
 		}
 	}
 	w := []float32{1, 2}
@@ -178,6 +192,10 @@ func TestNetworks(t *testing.T) {
 			4096*512 + 512 + 4*512 + 512*256 + 256 + 4*256 + 3*256 + 256 + 4*256 + 256*512 + 512 + 4*512 + 512*4096 + 4096},
 		{"burgess", nn.NewBurgess(), nn.NewBurgess(), tensor.Shape{64, 64, 1}, 256,
 			544 + 3*16416 + 512*256 + 256 + 256*256 + 256 + 1024 + 256*512 + 512 + 3*16416 + 513},
+		// Convolutions of side 3, and as a decoder the same in reverse.
+		{"small-conv", nn.NewSmallConv(), nn.NewSmallConv(), tensor.Shape{32, 32, 3}, 256, 263683},
+		// Blocks have two convolutions of side 3 without bias, each with gamma and beta, and a projection if shapes change.
+		{"resnet-ae", nn.NewResNetAE(), nn.NewResNetAE(), tensor.Shape{32, 32, 3}, 256, 876003},
 		{"mlp", mlp, mlp, tensor.Shape{5, 6, 2}, 7, 60*20 + 20 + 20*7 + 7 + 3*20 + 20 + 20*7 + 7 + 7*60 + 60},
 	} {
 		g := nn.NewGraph(nn.NewParams(1))
@@ -247,6 +265,10 @@ func TestConfig(t *testing.T) {
 	}
 	if d, ok := s.Decoder.Value.(*nn.ConvDecoder); !ok || d.Features != 256 {
 		t.Errorf("decoder %+v", s.Decoder.Value)
+	}
+	layers := must.Get(load("encoder: {layers: {list: [{dense: 3}], init: glorot}}"))(t)
+	if again := must.Get(load(string(must.Get(config.Encode(layers))(t))))(t); again.Encoder.Value.(*nn.Layers).Init != "glorot" {
+		t.Errorf("a list with the init glorot becomes one with %s", again.Encoder.Value.(*nn.Layers).Init)
 	}
 	text := must.Get(config.Encode(s))(t)
 	if again, err := load(string(text)); err != nil || again.Encoder.Value.(*nn.MLP).Activation != "softplus" {

@@ -12,6 +12,8 @@ import (
 
 	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/configs/registry"
+	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/graph/layer"
 	"github.com/unravel-ml/unravel/graph/machine"
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -105,6 +107,82 @@ func TestPresetsAreLists(t *testing.T) {
 		image := tensor.Shape{16, 32, 3}
 		same(t, text, build(t, preset.Encoder.Value, image), build(t, list.Encoder.Value, image))
 		same(t, text, build(t, asDecoder{preset.Decoder.Value}, image), build(t, asDecoder{list.Decoder.Value}, image))
+	}
+}
+
+// A layer is the operation of its settings. The parameters of the references, such as conv1/weight, are the layer's.
+func TestLayersAreOperations(t *testing.T) {
+	type node = *gorgonia.Node
+	type weights map[string]node
+	for text, want := range map[string]func(g *nn.Graph, x node, w weights) (node, error){
+		"flatten":              func(_ *nn.Graph, x node, _ weights) (node, error) { return graph.Flatten(x) },
+		"{activation: tanh}":   func(_ *nn.Graph, x node, _ weights) (node, error) { return graph.Activate(x, graph.Tanh) },
+		"{activation: linear}": func(_ *nn.Graph, x node, _ weights) (node, error) { return x, nil },
+		"{norm: {kind: group, groups: 2, activation: elu}}": func(g *nn.Graph, x node, _ weights) (node, error) {
+			return graph.Activate(must.Get(nn.Norm(g, x, "l", nn.NormOptions{Kind: nn.GroupNorm, Groups: 2}))(t), graph.ELU)
+		},
+		"{norm: {kind: layer, activation: relu}}": func(g *nn.Graph, x node, _ weights) (node, error) {
+			return nn.Norm(g, x, "l", nn.NormOptions{Kind: nn.LayerNorm, ReLU: true})
+		},
+		"{pool: max}": func(_ *nn.Graph, x node, _ weights) (node, error) {
+			return layer.Pool(x, layer.PoolOptions{Kind: layer.Max, Size: 2, Stride: 2})
+		},
+		"{pool: {size: 3, stride: 2, padding: valid}}": func(_ *nn.Graph, x node, _ weights) (node, error) {
+			return layer.Pool(x, layer.PoolOptions{Kind: layer.Average, Size: 3, Stride: 2, Valid: true})
+		},
+		"{pool: {kind: max, to: [2, 3]}}": func(_ *nn.Graph, x node, _ weights) (node, error) { return layer.AdaptivePool(x, layer.Max, 2, 3) },
+		"{upsample: 3}":                   func(_ *nn.Graph, x node, _ weights) (node, error) { return layer.Upsample(x, 3, false) },
+		"{upsample: {kind: bilinear}}":    func(_ *nn.Graph, x node, _ weights) (node, error) { return layer.Upsample(x, 2, true) },
+		"{shuffle: 2}":                    func(_ *nn.Graph, x node, _ weights) (node, error) { return layer.Shuffle(x, 2) },
+		"{crop: [2, 3]}":                  func(_ *nn.Graph, x node, _ weights) (node, error) { return layer.Crop(x, 2, 3) },
+		"{conv: {channels: 3, kernel: 2, stride: 2, padding: valid, activation: tanh}}": func(_ *nn.Graph, x node, w weights) (node, error) {
+			return layer.Conv(x, w["weight"], w["bias"], layer.ConvOptions{Stride: 2, Valid: true, Activation: graph.Tanh})
+		},
+		"{conv: {channels: 3, stride: 2, padding: symmetric}}": func(_ *nn.Graph, x node, w weights) (node, error) {
+			return layer.Conv(x, w["weight"], w["bias"], layer.ConvOptions{Stride: 2, Symmetric: true})
+		},
+		"{deconv: {channels: 3, stride: 3, activation: elu}}": func(_ *nn.Graph, x node, w weights) (node, error) {
+			return layer.ConvTranspose(x, w["weight"], w["bias"], layer.ConvOptions{Stride: 3, Activation: graph.ELU})
+		},
+		"{deconv: {channels: 3, padding: valid}}": func(_ *nn.Graph, x node, w weights) (node, error) {
+			return layer.ConvTranspose(x, w["weight"], w["bias"], layer.ConvOptions{Stride: 2, Valid: true})
+		},
+		"{residual: {channels: 4, norm: none, activation: tanh}}": func(_ *nn.Graph, x node, w weights) (node, error) {
+			y := must.Get(layer.Conv(x, w["conv1/weight"], w["conv1/bias"], layer.ConvOptions{Activation: graph.Tanh}))(t)
+			return layer.Add(must.Get(layer.Conv(y, w["conv2/weight"], w["conv2/bias"], layer.ConvOptions{}))(t), x, graph.Tanh)
+		},
+		"{residual: {channels: 2, norm: none, upsample: 2, kernel: 1, activation: elu}}": func(_ *nn.Graph, x node, w weights) (node, error) {
+			large := must.Get(layer.Upsample(x, 2, false))(t)
+			y := must.Get(layer.Conv(large, w["conv1/weight"], w["conv1/bias"], layer.ConvOptions{Activation: graph.ELU}))(t)
+			y = must.Get(layer.Conv(y, w["conv2/weight"], w["conv2/bias"], layer.ConvOptions{}))(t)
+			return layer.Add(y, must.Get(layer.Conv(large, w["projection/weight"], w["projection/bias"], layer.ConvOptions{}))(t), graph.ELU)
+		},
+		"{dense: {units: 3, activation: silu}}": func(_ *nn.Graph, x node, w weights) (node, error) {
+			return layer.Dense(must.Get(graph.Flatten(x))(t), w["weight"], w["bias"], graph.SiLU)
+		},
+	} {
+		g := nn.NewGraph(nn.NewParams(7))
+		x := must.Get(g.Input("in", 2, 5, 6, 4))(t)
+		rng.New(1, "in").Normals(nn.Data(x))
+		l := encoderOf(t, "["+text+"]").(*nn.Layers).List[0].Value
+		got, err := l.Build(nn.Place{Graph: g, Name: "l", Init: "pytorch"}, x)
+		must.OK(t, err)
+		w := weights{}
+		for _, name := range g.Params.Names() {
+			p := g.Params.Get(name)
+			rng.New(2, name).Normals(p.Float32s())
+			w[strings.TrimPrefix(name, "l/")] = must.Get(g.Param(name, p.Shape(), nn.Zeros))(t)
+		}
+		reference, err := want(g, x, w)
+		must.OK(t, err)
+		m := runOf(t, got, reference)
+		a, b := values(m, got), values(m, reference)
+		for i := range b {
+			if d := a[i] - b[i]; len(a) != len(b) || !(d < 1e-4 && d > -1e-4) {
+				t.Errorf("%s: %d numbers, and number %d is %v; want %d, %v", text, len(a), i, a[i], len(b), b[i])
+				break
+			}
+		}
 	}
 }
 
@@ -301,10 +379,18 @@ func TestBottleneckChannels(t *testing.T) {
 	}
 }
 
-// Two rows of three columns times [3, 4] need a gradient of [2, 4], transposed weights and copies of the rows.
+// Scratch counts, for two rows of three columns times [3, 4], a gradient of [2, 4], transposed weights and copies of the
+// rows. For filters of side 3 it counts their transform of 36 elements each, for filters of side 4 their layouts.
 func TestScratch(t *testing.T) {
-	g := nn.NewGraph(nn.NewParams(7))
-	in := need[*gorgonia.Node](t)(g.Input("in", 2, 1, 3, 1))
-	out := must.Get(encoderOf(t, `[{dense: 4}]`).Encode(g, in, "net"))(t)
-	must.Equal(t, nn.Scratch(out), 4*(2*4+3*4+2*3.0), "bytes")
+	for list, want := range map[string]float64{
+		"{dense: 4}": 2*4 + 3*4 + 2*3, "{conv: 5}": 36 * 5, "{conv: {channels: 5, kernel: 4}}": (2 + 2) * 16 * 5,
+	} {
+		g := nn.NewGraph(nn.NewParams(7))
+		in := need[*gorgonia.Node](t)(g.Input("in", 2, 1, 3, 1))
+		out := must.Get(encoderOf(t, "["+list+"]").Encode(g, in, "net"))(t)
+		must.Equal(t, nn.Scratch(out), 4*want, list)
+		if list == "{dense: 4}" && nn.FLOP(must.Get(gorgonia.Sum(out))(t)) != 2*2*3*4+2*4 {
+			t.Errorf("%v operations of a layer and its sum; want %d", nn.FLOP(must.Get(gorgonia.Sum(out))(t)), 2*2*3*4+2*4)
+		}
+	}
 }

@@ -64,7 +64,7 @@ func TestMisfits(t *testing.T) {
 	for list, want := range map[string]string{
 		"[{norm: {kind: group, groups: 3}}]":                  `layer "encoder/norm1": group norm: want a number of groups that divides 2 channels, got 3`,
 		"[{pool: {size: 31, padding: valid}}]":                `layer "encoder/pool1": pool: want images of 31 by 31 pixels or more`,
-		"[{pool: {to: 31}}]":                                  `layer "encoder/pool1": to is 31 by 31 pixels, and the images have shape (32, 30, 2); want at most`,
+		"[{pool: {to: [5, 31]}}]":                             `layer "encoder/pool1": to is 5 by 31 pixels, and the images have shape (32, 30, 2); want at most`,
 		"[{conv: {channels: 2, kernel: 31, padding: valid}}]": `layer "encoder/conv1": convolution: want images of 31 by 31 pixels or more, got (1, 32, 30, 2)`,
 		"[{conv: 4}, {residual: {layers: [{conv: 2}]}}]":      `layer "encoder/residual1": its layers make shape (32, 30, 2) of (32, 30, 4), which cannot be added; want layers that keep the shape`,
 		"[{residual: 4}, {residual: {layers: [{crop: 31}]}}]": `layer "encoder/residual2/crop1": crop: want between 1 by 1 and 32 by 30 pixels`,

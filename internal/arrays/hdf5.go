@@ -69,7 +69,7 @@ func (s *hdf5Stream) ReadFull(p []byte) error {
 		from := int(s.pos / unit * unit / row)
 		to := min(from+int(unit/row), s.r.Rows())
 		n := (to - from) * int(row)
-		if s.pos%unit == 0 && len(p) >= n && n > 0 { // complete slabs go directly to p
+		if s.pos%unit == 0 && len(p) >= n { // complete slabs go directly to p
 			if err := s.r.ReadRows(p[:n], from, to); err != nil {
 				return err
 			}

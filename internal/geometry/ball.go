@@ -24,11 +24,10 @@ type Ball struct {
 	direction     []float64 // search direction of the multipliers
 }
 
-// Relative tolerances for rounding errors, and a number of steps that no valid computation reaches.
+// Relative tolerances for rounding errors.
 const (
 	ballTolerance   = 1e-14 // relative excess of a squared radius
 	affineTolerance = 1e-13 // distance of a point from the span of other points, relative to its length
-	maxBallSteps    = 100000
 )
 
 // Enclose makes b the smallest enclosing ball of all points.
@@ -44,13 +43,10 @@ func (b *Ball) Enclose(points []float64, columns int) error {
 	b.centre = zeros(b.centre, columns)
 	b.support, b.weights = append(b.support[:0], 0), append(b.weights[:0], 1)
 	far, square := b.farthest()
-	for last, steps := -1.0, 0; square > 0; steps++ {
+	for last := -1.0; square > 0; {
 		value := b.value()
-		if square <= value*(1+ballTolerance) || value <= last {
+		if square <= value*(1+ballTolerance) || !(value > last) {
 			break
-		}
-		if steps > maxBallSteps {
-			return errStalled
 		}
 		if err := interrupted(b.Interrupt); err != nil {
 			return err

@@ -211,7 +211,6 @@ func (r *Reader) end() error {
 	if r.left > 0 || !r.e.packed {
 		return nil
 	}
-	r.e.packed = false
 	n, err := io.Copy(io.Discard, io.LimitReader(r.e.src, r.e.left+1))
 	if err == nil && n > r.e.left {
 		err = errors.New("more bytes than its tag says")

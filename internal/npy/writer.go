@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/unravel-ml/unravel/internal/dtype"
 )
@@ -26,14 +27,12 @@ func Write[T Element](w io.Writer, shape []int, data []T) error {
 
 // WriteElements writes elements of an array after its header or after earlier elements.
 func WriteElements[T Element](w io.Writer, data []T) error {
-	const block = 1 << 13
-	buf := make([]byte, 0, min(block, len(data))*dtype.Of[T]().Size)
-	for len(data) > 0 {
-		part := data[:min(block, len(data))]
-		if _, err := w.Write(encode(buf, part)); err != nil {
+	var buf []byte
+	for block := range slices.Chunk(data, 1<<13) {
+		buf = encode(buf[:0], block)
+		if _, err := w.Write(buf); err != nil {
 			return err
 		}
-		data = data[len(part):]
 	}
 	return nil
 }

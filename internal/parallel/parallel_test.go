@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // explode panics if i is at least 40.
@@ -83,5 +84,10 @@ func TestFor(t *testing.T) {
 	body := func(worker, i int) {}
 	if a := testing.AllocsPerRun(1000, func() { For(8, body) }); a >= 1 {
 		t.Errorf("For allocates %v times", a)
+	}
+	for wait := 0; pool.idle.Load() > 0; wait++ { // helpers without jobs sleep
+		if time.Sleep(time.Millisecond); wait == 3000 {
+			t.Fatalf("%d helpers poll without a job", pool.idle.Load())
+		}
 	}
 }

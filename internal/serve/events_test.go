@@ -70,11 +70,15 @@ func TestEvents(t *testing.T) {
 	long.NotShort(t)
 	dir := t.TempDir()
 	write(t, tiny, dir, "one", rundir.Config)
+	write(t, tiny, dir, "two", rundir.Config)
 	log := filepath.Join(dir, "one", rundir.LogFile)
 	write(t, epochLine(1)+"nonsense\n"+epochLine(2), log)
 	held := must.Get(rundir.Open(filepath.Join(dir, "one")))(t)
 	defer held.Close()
 	_, h := started(t, dir, Options{})
+	if c := value[curvesAnswer](t, h.URL+"/api/curves?dir=two"); c.At != 0 || len(c.Curves.Panels) != 0 {
+		t.Errorf("without a log: %+v", c)
+	}
 	c := value[curvesAnswer](t, h.URL+"/api/curves?dir=one")
 	if p := c.Curves.Panels; len(p) != 1 || p[0].Title != "Losses" || p[0].Series[0].Y.Shape[0] != 2 {
 		t.Fatalf("%+v", c)

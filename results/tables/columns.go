@@ -125,11 +125,8 @@ func (t Transform) of(x float64) float64 {
 // bound returns the number of a transform x<NUMBER.
 func (t Transform) bound() (bound float64, ok bool) {
 	text, ok := strings.CutPrefix(string(t), "x<")
-	if !ok {
-		return 0, false
-	}
 	bound, err := strconv.ParseFloat(text, 64)
-	return bound, err == nil && bound-bound == 0
+	return bound, ok && err == nil && bound-bound == 0
 }
 
 func (t Transform) valid() bool {

@@ -47,7 +47,10 @@ func TestAccumulate(t *testing.T) {
 		}, with("train.batch=24")...)
 		start := weightsOf(loopOf(t, small, overrides...))
 		updates := 0
-		many := runLoop(t, small, func(_ *Loop, r *StepReport) {
+		many := runLoop(t, small, func(l *Loop, r *StepReport) {
+			if got := l.updatesSoFar(); got != updates+1 {
+				t.Errorf("%d updates have begun, want %d", got, updates+1)
+			}
 			if r.Accumulating {
 				return
 			}

@@ -74,10 +74,9 @@ func (l *Loop) trainDiscriminators(p *program, rate float64, images int) error {
 		return err
 	}
 	for i, a := range p.adversaries {
-		where := fmt.Sprintf("step %d, loss %s: discriminator", l.at.step+1, a.name)
 		loss, err := a.run(p.machine, l.feed.permute)
 		if err != nil {
-			return fmt.Errorf("%s: %w", where, err)
+			return fmt.Errorf("loss %s: discriminator: %w", a.name, err)
 		}
 		norm, err := a.learner.take(images, &l.at.group)
 		if err == nil && (!finite(loss) || !finite(norm)) {
@@ -87,7 +86,7 @@ func (l *Loop) trainDiscriminators(p *program, rate float64, images int) error {
 			err = a.learner.update(rate, 1)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", where, err)
+			return fmt.Errorf("loss %s: discriminator: %w", a.name, err)
 		}
 		p.values[len(p.losses)+i] = loss
 	}

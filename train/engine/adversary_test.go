@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -67,6 +68,37 @@ func TestJudgeOfParts(t *testing.T) {
 		if !slices.Equal(was, is) {
 			t.Errorf("column %d has other values after the permutation", c)
 		}
+	}
+}
+
+// Discriminators, and networks of sentences, follow Adam with the gradients and the rate of the step.
+func TestBesides(t *testing.T) {
+	for _, source := range []string{judged, learned} {
+		l := loopOf(t, source, "train.warmup={steps: 3}", "train.clip=0.001")
+		before := snapshot(l.plan.discriminators)
+		l.AddHook(Hook{OnStep: func(_ context.Context, l *Loop, r *StepReport) error {
+			p := l.programs[batchShape{r.Objective == "supervised", r.Images, 1}]
+			for _, b := range p.besides() {
+				wanted := parametersOf(l.plan.discriminators, b.names)
+				for i, name := range b.names {
+					wanted[i].Value = before[slices.Index(l.plan.discriminators.Names(), name)]
+				}
+				b.adam.New(wanted).Update(b.gradients, r.Rate, 1)
+				for _, p := range wanted {
+					if r.Rate == 1 || !slices.Equal(p.Value, l.plan.discriminators.Get(p.Name).Float32s()) {
+						t.Errorf("rate %v: %s does not follow its gradient", r.Rate, p.Name)
+					}
+				}
+				b.gradients[0][0], l.plan.discriminators.Get(b.names[0]).Float32s()[0] = float32(math.NaN()), float32(math.NaN())
+				err := cmp.Or(l.trainNetworks(p, 1, r.Images), l.trainDiscriminators(p, 1, r.Images))
+				if err == nil || !strings.Contains(err.Error(), b.name+": ") || !strings.Contains(err.Error(), "NaN; try a smaller learning rate of the ") {
+					t.Errorf("a gradient that is not finite: %v", err)
+				}
+			}
+			l.Stop("one step")
+			return nil
+		}})
+		must.OK(t, l.Run(t.Context()))
 	}
 }
 

@@ -74,17 +74,21 @@ func TestFits(t *testing.T) {
 // The exact parts of a footprint: 4 bytes for each number of parameters, optimisers, averages and images.
 func TestFootprintParts(t *testing.T) {
 	const images = 64 * 16 * 16 // numbers in a batch
-	for name, want := range map[string]struct{ parameters, moments, loaded, inputs float64 }{
-		"average":      {2 * 8579, 2 * 8579, 2 * images, images},                                              // adamw
-		"accumulate":   {8579, 8579, 2 * images, images},                                                      // momentum
-		"byol":         {252876, 126148, 2 * 3 * images / 4, images / 4 * 2},                                  // two views; targets have no moments
-		"factorvae":    {8680 + 1282, 2 * (8680 + 1282), 2 * images / 64 * 100, 1.56 * (100*(256+4+2*4) + 1)}, // images, noise and permutations, and the capacity; a last batch of 56
-		"second batch": {8680 + 1249, 2 * (8680 + 1249), 4 * images / 64 * 100, 0},
+	for name, want := range map[string]struct{ parameters, moments, loaded, inputs, gradients float64 }{
+		"average":      {2 * 8579, 2 * 8579, 2 * images, images, 8579},                                              // adamw
+		"accumulate":   {8579, 8579, 2 * images, images, 8579},                                                      // momentum
+		"byol":         {252876, 126148, 2 * 3 * images / 4, images / 4 * 2, 126148},                                // two views; targets have no moments
+		"factorvae":    {8680 + 1282, 2 * (8680 + 1282), 2 * images / 64 * 100, 1.56 * (100*(256+4+2*4) + 1), 8680}, // images, noise and permutations, and the capacity; a last batch of 56
+		"second batch": {8680 + 1249, 2 * (8680 + 1249), 4 * images / 64 * 100, 0, 8680},
 	} {
 		l := loopOf(t, deviceTasks[name][0], deviceTasks[name][1:]...)
 		f := l.Footprint()
-		got := []float64{f.Parameters, f.Moments, l.loaded(), f.Batches - l.loaded()}
-		for i, w := range []float64{want.parameters, want.moments, want.loaded, want.inputs} {
+		var first *program
+		for _, first = range l.programs {
+			break
+		}
+		got := []float64{f.Parameters, f.Moments, l.loaded(), f.Batches - l.loaded(), first.gradientBytes()}
+		for i, w := range []float64{want.parameters, want.moments, want.loaded, want.inputs, want.gradients} {
 			if w != 0 && math.Abs(got[i]-4*w) > 1e-6*w {
 				t.Errorf("%s: %v numbers; want %v", name, got[i]/4, w)
 			}

@@ -123,6 +123,12 @@ func TestSave(t *testing.T) {
 	if err := loopOf(t, judged).Load(strings.NewReader("x")); err == nil {
 		t.Error("what is no state is loaded")
 	}
+	l := loopOf(t, judged)
+	for _, err := range []error{l.Restore(&State{}, nil), l.Restore(nil, struct{ Tensors }{})} {
+		if err == nil || err.Error() != "there is no state, or there are no tensors, to restore" {
+			t.Errorf("half a state: %v", err)
+		}
+	}
 	var other bytes.Buffer
 	if err := errors.Join(loopOf(t, judged).Save(&other), loopOf(t, tiny).Load(&other)); err == nil {
 		t.Error("the state of another task is loaded")

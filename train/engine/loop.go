@@ -255,13 +255,13 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 			return l.stepError(p, err)
 		}
 	}
-	if err := l.trainNetworks(p, rate, len(b.Indices)); err != nil {
-		return err
+	if err = l.trainNetworks(p, rate, len(b.Indices)); err == nil {
+		err = l.trainDiscriminators(p, rate, len(b.Indices))
 	}
-	if err := l.trainDiscriminators(p, rate, len(b.Indices)); err != nil {
-		return err
+	if err == nil {
+		err = l.follow(p, at, group)
 	}
-	if err := l.follow(p, at, group); err != nil {
+	if err != nil {
 		return l.stepError(p, err)
 	}
 	l.count(o, p.values, len(b.Indices))

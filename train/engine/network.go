@@ -61,7 +61,7 @@ func (l *Loop) trainNetworks(p *program, rate float64, images int) error {
 			err = n.learner.update(rate, 1)
 		}
 		if err != nil {
-			return fmt.Errorf("step %d, network %s: %w", l.at.step+1, n.name, err)
+			return fmt.Errorf("network %s: %w", n.name, err)
 		}
 	}
 	return nil

@@ -347,7 +347,7 @@ type Time struct {
 // passed returns the fraction of the span that has passed at the end of an update, at most 1.
 func (s Span) passed(t Time) float64 {
 	switch end := t.Progress + t.Length; {
-	case s.Steps > 0 && t.Update+1 < s.Steps:
+	case t.Update+1 < s.Steps:
 		return float64(t.Update+1) / float64(s.Steps)
 	case s.Steps == 0 && end < s.Epochs:
 		return end / s.Epochs

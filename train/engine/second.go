@@ -63,7 +63,7 @@ func (l *Loop) takeSecond(p *program) error {
 	second := l.feed.second
 	q.fill(second.images, second.loader.Views(), second.batch, l.feed.split.K(), l.at.updates, l.feed.noise)
 	if err := q.machine.RunAll(); err != nil {
-		return fmt.Errorf("step %d: second batch of the discriminators: %w", l.at.step+1, err)
+		return fmt.Errorf("second batch of the discriminators: %w", err)
 	}
 	for i, a := range p.adversaries {
 		if !a.settings.SecondBatch {

@@ -51,6 +51,7 @@ func TestONNXEncoder(t *testing.T) {
 		"two deviations":   {3, []int{n, 3, h, w}, nil, list(1, 2), "the standard deviation has 2 numbers"},
 		"another width":    {3, []int{n, 3, h, w + 1}, nil, nil, `its input "x" has shape [N, 3, 2, 4]; want [N, 3, 2, 3] or [N, 2, 3, 3]`},
 		"rows of channels": {3, []int{n, 3 * h * w}, nil, nil, "has shape [N, 18]; want [N, 3, 2, 3]"},
+		"many images":      {3, []int{n, 3, h, w}, nil, nil, "the codes would have shape [7456541, 18]; want at most 134217728 elements"},
 		"no batch":         {3, []int{0, 3, h, w}, nil, nil, "a fixed batch of 0 images, which is out of range"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -60,6 +61,9 @@ func TestONNXEncoder(t *testing.T) {
 			path := must.Write(t, filepath.Join(t.TempDir(), "e.onnx"), file)
 			e := must.Get(weights.ReadONNX(path, weights.ONNXOptions{Mean: c.mean, Std: c.std}))(t)
 			d := counted{images: 150, channels: c.channels}
+			if name == "many images" {
+				d.images = 1<<27/18 + 1
+			}
 			var done []int
 			codes, err := e.Encode(t.Context(), d, func(n int) { done = append(done, n) })
 			if c.want != "" {
@@ -72,8 +76,8 @@ func TestONNXEncoder(t *testing.T) {
 			if codes.Rows != 150 || codes.Cols != h*w*c.channels {
 				t.Fatalf("codes have shape [%d, %d]", codes.Rows, codes.Cols)
 			}
-			if done[0] != 0 || !slices.IsSorted(done) || done[len(done)-1] >= 150 {
-				t.Errorf("images encoded before each batch: %v", done)
+			if batch := map[bool]int{true: 4, false: 64}[c.shape[0] == 4]; done[0] != 0 || done[1] != batch || !slices.IsSorted(done) || done[len(done)-1] >= 150 {
+				t.Errorf("images encoded before each batch: %v; want batches of %d", done, batch)
 			}
 			at := func(list []float64, channel int, otherwise float64) float64 {
 				if len(list) == 0 {

@@ -31,7 +31,7 @@ type Encode struct {
 	inputs.EncoderFlags
 	Images string   `placeholder:"PATH" help:"Other images to encode: a folder of pictures, a picture, or a file or folder of arrays." detail:"Pictures are resized to the images of the run, as the data set folder does, and the names of the pictures are written next to the codes. Arrays are read as by the data set grid. --out is required."`
 	Option []string `sep:"none" placeholder:"KEY=VALUE" help:"Option of the data set folder or grid for --images; repeatable."`
-	Out    string   `placeholder:"FILE" writes:".npy" help:"File of the codes, float32 [n, d] (default: codes.npy in the run's folder, or here)." detail:"With --best or --average, the default is codes-best.npy or codes-average.npy. Factors [n, k] go into a second file beside it: levels as int64. For hierarchical data, the second file has the true values, and a third file has the levels."`
+	Out    string   `placeholder:"FILE" writes:".npy" help:"File of the codes, float32 [n, d] (default: codes.npy in the run's folder, or here)." detail:"With --best or --average, the default is codes-best.npy or codes-average.npy. Factors [n, k] go into a second file beside it: levels as int64, or as float64 with NaN for unknown levels. For hierarchical data, the second file has the true values, and a third file has the levels."`
 }
 
 func (c *Encode) Run(ctx context.Context, s *ui.Streams) error {

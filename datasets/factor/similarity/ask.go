@@ -116,7 +116,7 @@ func standardised(codes []float64, rows, width int) ([]float64, int) {
 			square += column[i] * column[i] / float64(rows)
 		}
 		deviation := math.Sqrt(square)
-		if !(deviation > 1e-12*max(1, math.Abs(mean))) || math.IsInf(deviation, 0) {
+		if !(deviation > 1e-12*math.Abs(mean)) || math.IsInf(deviation, 0) {
 			continue
 		}
 		for i := range column {

@@ -209,6 +209,10 @@ func TestAskErrors(t *testing.T) {
 			t.Errorf("%v: %+v, error %v", codes, a.Open, err)
 		}
 	}
+	tiny, columns := standardised([]float64{1e-20, 7, 3e-20, 7}, 2, 2)
+	if columns != 1 || math.Abs(tiny[0]+1) > 1e-12 || math.Abs(tiny[1]-1) > 1e-12 {
+		t.Errorf("standardised codes %v; want -1 and 1", tiny)
+	}
 	bad := &Answers{Rows: 4}
 	if err := bad.Fill(func(string, int) (int, error) { return 0, fmt.Errorf("none") }); err != nil {
 		t.Error(err)

@@ -195,7 +195,9 @@ func TestEmptyAnswers(t *testing.T) {
 			t.Errorf("%+v: %+v, error %v", o, c, err)
 		}
 	}
-	if _, err := Unite(&Answers{Rows: 3, List: []Answer{{0, 1, 0, true, 0}}}, Options{}); err == nil || !strings.Contains(err.Error(), "want rows 0 to 2 and factors 0 to -1") {
-		t.Error(err)
+	for _, x := range []Answer{{A: -1}, {B: -1}, {A: 3}, {B: 3}, {Factor: -1}, {Factor: 1}} {
+		if _, err := Unite(&Answers{Rows: 3, Factors: []string{"x"}, List: []Answer{x}}, Options{}); err == nil || !strings.Contains(err.Error(), "want rows 0 to 2 and factors 0 to 0") {
+			t.Errorf("%+v: error %v", x, err)
+		}
 	}
 }

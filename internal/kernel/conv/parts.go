@@ -88,7 +88,7 @@ func (p *prefetches) take(lines int, idle *float32) (first, last *float32) {
 
 // cut removes up to the given number of lines (16 elements) of a range, and returns them.
 func (p *prefetches) cut(lines int) []float32 {
-	for ; lines > 0 && p.next < len(p.list); p.next++ {
+	for ; p.next < len(p.list); p.next++ {
 		if x := p.list[p.next]; len(x) > 0 {
 			n := min(len(x), 16*lines)
 			p.list[p.next] = x[n:]
