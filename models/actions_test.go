@@ -103,7 +103,5 @@ func TestActionMistakes(t *testing.T) {
 		must.ErrorOf(c.s.New(c.d, 1))(t, want)
 	}
 	m := must.Get(models.NewQuessard().New(acted(0), 1))(t)
-	if _, err := m.Build(nn.NewGraph(m.Params()), m.Objectives()[0], 3, 2); err == nil || !strings.Contains(err.Error(), "want actions of shape [2, 2], got (3, 2)") {
-		t.Errorf("3 images in groups of 2: %v", err)
-	}
+	must.ErrorOf(m.Build(nn.NewGraph(m.Params()), m.Objectives()[0], 3, 2))(t, "want actions of shape [2, 2], got (3, 2)")
 }

@@ -126,7 +126,7 @@ func (c *Command) replaces(f *ledger.File, dir string, names []string, s *ui.Str
 }
 
 type checkFlags struct {
-	Check  ui.Count      `placeholder:"N" help:"Repeat N random runs of the ledger, and compare them with their records." detail:"The runs are from the table, or from all tables. On the recorded instruction set the comparison is bit for bit; otherwise metrics may differ by 0.1. Stale runs are left out. The exit code is 1 if a run differs."`
+	Check  ui.Count      `placeholder:"N" help:"Repeat N random runs of the ledger, and compare them with their records." detail:"The runs are from the table, or from all tables. On the recorded instruction set the comparison is bit for bit; otherwise metrics may differ by 0.1, or by 10 % above 1. Stale runs are left out. The exit code is 1 if a run differs."`
 	Pick   *uint64       `placeholder:"SEED" help:"With --check: seed for choosing the runs (default: a new seed, which is printed)."`
 	Within time.Duration `placeholder:"TIME" help:"With --check: maximum duration of a run, such as 20s or 10m; longer runs are left out."`
 }
