@@ -130,9 +130,7 @@ func TestEncodeConfig(t *testing.T) {
 		c := sticksConfig(t, "metrics={encode: "+text+"}")
 		must.Equal(t, c.Metrics.Encode, want, text)
 		again := must.Get(c.Encode())(t)
-		if d, err := Load("again.yaml", again); err != nil || d.Metrics.Encode != want {
-			t.Errorf("%s is %d when read again, %v", text, d.Metrics.Encode, err)
-		}
+		must.Equal(t, must.Get(Load("again.yaml", again))(t).Metrics.Encode, want, text, "when read again")
 	}
 	for overrides, want := range map[string]string{
 		"metrics={encode: 0}":              "metrics.encode: want true (all images), false (none) or a number",

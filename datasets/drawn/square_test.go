@@ -189,9 +189,7 @@ func TestGridNumbering(t *testing.T) {
 		t.Error(got)
 	}
 	for _, k := range []factor.Kind{factor.Circular, factor.Ordinal, factor.Categorical} {
-		if parsed, err := factor.ParseKind(k.String()); err != nil || parsed != k {
-			t.Errorf("%v: %v, %v", k, parsed, err)
-		}
+		must.Equal(t, must.Get(factor.ParseKind(k.String()))(t), k, k)
 	}
 	if _, err := factor.ParseKind("round"); err == nil {
 		t.Error("kind round is accepted")

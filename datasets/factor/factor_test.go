@@ -143,9 +143,7 @@ func TestNames(t *testing.T) {
 			if err != nil || string(text) != names[i] {
 				t.Errorf("%v is written %q, %v; want %q", v, text, err, names[i])
 			}
-			if again, err := c.read(names[i]); err != nil || again != v {
-				t.Errorf("%q is read as %v, %v; want %v", names[i], again, err, v)
-			}
+			must.Equal(t, must.Get(c.read(names[i]))(t), v, names[i], "is read as")
 		}
 		must.ErrorOf(c.read("median"))(t, `"median"; known: `+strings.Join(names, ", "))
 	}

@@ -120,9 +120,7 @@ func TestSourceErrors(t *testing.T) {
 		"https://h/second.bin": "https://h/second.bin", "https://h/a/": "https://h/a/second.bin",
 	} {
 		o := Options{From: from}
-		if got, err := o.source(second, []File{f, second}); err != nil || got != want {
-			t.Errorf("%s: %s, %v; want %s", from, got, err, want)
-		}
+		must.Equal(t, must.Get(o.source(second, []File{f, second}))(t), want, from)
 	}
 }
 

@@ -363,9 +363,7 @@ func TestFolderSameNames(t *testing.T) {
 			}
 		}
 	}
-	if sets, err := cache.List(); err != nil || len(sets) != 2 {
-		t.Errorf("%d sets, %v; want 2", len(sets), err)
-	}
+	must.Equal(t, len(must.Get(cache.List())(t)), 2, "sets")
 }
 
 // A changed folder is read again, and the old set leaves the cache.
@@ -380,14 +378,10 @@ func TestFolderChanges(t *testing.T) {
 	must.EqualSlices(t, built(), []int{1, 2})
 	writePictures(t, dir, "b.png", "c.png")
 	must.EqualSlices(t, built(), []int{1, 1, 2})
-	if sets, err := cache.List(); err != nil || len(sets) != 1 {
-		t.Errorf("%d sets, %v; want 1", len(sets), err)
-	}
+	must.Equal(t, len(must.Get(cache.List())(t)), 1, "sets")
 	f.Channels = 1
 	built()
-	if sets, err := cache.List(); err != nil || len(sets) != 2 {
-		t.Errorf("%d sets, %v; want 2, of other settings", len(sets), err)
-	}
+	must.Equal(t, len(must.Get(cache.List())(t)), 2, "sets")
 	must.OK(t, os.Remove(filepath.Join(dir, "c.png")))
 	must.OK(t, os.Remove(filepath.Join(dir, "a.png")))
 	placed(t, dir, "b.png", "new")

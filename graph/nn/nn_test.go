@@ -274,9 +274,7 @@ func TestConfig(t *testing.T) {
 	if again, err := load(string(text)); err != nil || again.Encoder.Value.(*nn.MLP).Activation != "softplus" {
 		t.Errorf("%s: %v", text, err)
 	}
-	if s, err := load(""); err != nil || s.Encoder.Name != "conv64" {
-		t.Errorf("default encoder %q: %v", s.Encoder.Name, err)
-	}
+	must.Equal(t, must.Get(load(""))(t).Encoder.Name, "conv64", "default encoder")
 	for source, want := range map[string]string{
 		"encoder: conv46":                             `did you mean "conv64"?`,
 		"encoder: {mlp: {hidden: []}}":                "encoder.mlp.hidden",

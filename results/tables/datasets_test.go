@@ -146,9 +146,7 @@ func TestDataSetsShare(t *testing.T) {
 	table, err := openSeveral(t, severalCSV, "set: {model.vae.latent: 3, dataset.square.side: 1}, by_scale: {quick: {train.batch: 8}}", "set: {model.vae.latent: $width}",
 		"set: {dataset.square.side: 4}", "set: {dataset.square.side: 2}", "width: 3", "width: 2", ", by_scale: {quick: {train.batch: 16}}", "")
 	must.OK(t, err)
-	if runs, err := table.Runs(QuickScale); err != nil || names(runs) != "a_small_quick_seed0" {
-		t.Errorf("%v: %s", err, names(runs))
-	}
+	must.Equal(t, names(must.Get(table.Runs(QuickScale))(t)), "a_small_quick_seed0")
 }
 
 func TestDataSetMistakes(t *testing.T) {

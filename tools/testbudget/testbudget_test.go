@@ -102,7 +102,5 @@ func TestMeasure(t *testing.T) {
 	}{{"exit 0", "1m", 0}, {"exit 3", "1m", 3}, {"exec sleep 100", "100ms", 1}} {
 		must.Equal(t, measure([]string{dir, c.limit, "/bin/sh", "-c", c.script}), c.want, c.script, "exit status")
 	}
-	if files, err := os.ReadDir(dir); err != nil || len(files) != 3 {
-		t.Errorf("%d times are stored, %v", len(files), err)
-	}
+	must.Equal(t, len(must.Get(os.ReadDir(dir))(t)), 3, "times are stored")
 }

@@ -48,9 +48,7 @@ func TestAccumulate(t *testing.T) {
 		start := weightsOf(loopOf(t, small, overrides...))
 		updates := 0
 		many := runLoop(t, small, func(l *Loop, r *StepReport) {
-			if got := l.updatesSoFar(); got != updates+1 {
-				t.Errorf("%d updates have begun, want %d", got, updates+1)
-			}
+			must.Equal(t, l.updatesSoFar(), updates+1, "updates have begun")
 			if r.Accumulating {
 				return
 			}

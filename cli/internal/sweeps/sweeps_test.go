@@ -22,9 +22,7 @@ func TestParseTime(t *testing.T) {
 		"90m": 90 * time.Minute, "1h30m": 90 * time.Minute, "10:30": 10*time.Minute + 30*time.Second, "04:00:00": 4 * time.Hour,
 		"1-12": 36 * time.Hour, "1-12:30": 36*time.Hour + 30*time.Minute, "1-12:00:01": 36*time.Hour + time.Second,
 	} {
-		if got, err := parseTime(text); err != nil || got != want {
-			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
-		}
+		must.Equal(t, must.Get(parseTime(text))(t), want, text)
 	}
 	for _, text := range []string{"", "4", "90", "4 h", "1:2:3:4", "99999999999999999999", "x", "-"} {
 		if got, err := parseTime(text); err == nil {
