@@ -133,6 +133,10 @@ metrics: []
 	if !strings.Contains(o.log, "90 held-out images are not explored") {
 		t.Errorf("log %q", o.log)
 	}
+	o = call(t, "eval", "--codes", "runs/sticks/codes.npy", "--metrics", "code-spread")
+	if !strings.Contains(o.log, "codes of training images, too; --run runs/sticks") {
+		t.Errorf("%+v", o)
+	}
 	choices, err := npy.ReadFile[int32]("found/assignments.npy")
 	if err != nil || choices.Shape[0] != 900 || choices.Shape[1] != len(got.Hierarchy.Categoricals()) {
 		t.Fatalf("assignments.npy: %v", err)

@@ -60,7 +60,9 @@ func match(m Model, n int, sigma float64, factors []factor.Factor) (*matched, er
 	}
 	p.total = o.Total
 	var nodes gorgonia.Nodes
-	p.names, nodes = p.graph.Reached(o.Total)
+	if p.names, nodes, err = p.graph.Reached(o.Total); err != nil {
+		return nil, err
+	}
 	p.grads, err = gorgonia.Grad(o.Total, nodes...)
 	return p, err
 }

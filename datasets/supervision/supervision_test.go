@@ -249,15 +249,15 @@ type empty struct{ *datatest.Toy }
 
 func (empty) Len() int { return 0 }
 
-// painted is a data set with images of white, or of unwritten pixels.
+// painted is a data set with images of white, or of unwritten pixels. The white grows with each image.
 type painted struct {
 	*datatest.Toy
-	white float32
+	white, growth float32
 }
 
-func (p painted) Image(_ int, dst []float32) {
+func (p *painted) Image(_ int, dst []float32) {
 	if p.white > 0 {
-		dst[0] = p.white
+		dst[0], p.white = p.white, p.white+p.growth
 	}
 }
 
@@ -266,8 +266,9 @@ func TestDatasetsAreChecked(t *testing.T) {
 		"dataset toy has 0 images of 1 x 1 x 1":    empty{datatest.ToyOf(circle("a", 2))},
 		"dataset toy has no factors":               datatest.ToyOf(),
 		`dataset toy: two factors have the name`:   datatest.ToyOf(circle("a", 2), circle("a", 2)),
-		"pixel 0 of image 0 is 255; want 0 to 1":   painted{datatest.ToyOf(circle("a", 2)), 255},
-		"pixel 0 of image 0 is unwritten, or NaN":  painted{datatest.ToyOf(circle("a", 2)), 0},
+		"pixel 0 of image 0 is 255; want 0 to 1":   &painted{datatest.ToyOf(circle("a", 2)), 255, 0},
+		"pixel 0 of image 0 is 0.25, then 0.5; wa": &painted{datatest.ToyOf(circle("a", 2)), 0.25, 0.25},
+		"pixel 0 of image 0 is unwritten, or NaN":  &painted{datatest.ToyOf(circle("a", 2)), 0, 0},
 		"there is no data set; want Set of datase": nil,
 	} {
 		must.ErrorOf((catalog.Choice{Name: "own", Value: &datasets.Given{Set: d}}).Build(0))(t, want)
