@@ -111,6 +111,7 @@ func TestFed(t *testing.T) {
 			t.Errorf("%v: error %v, want %q", overrides, err, want)
 		}
 	}
+	loopOf(t, load(t, "model={vae: {latent: 4, encoder: {mlp: {hidden: [16]}}}}", "supervision={changes: {count: 20}}", "losses=[slow, reconstruction, kl]"))
 	loopOf(t, load(t, "supervision.pairs.count=0")) // a sweep of counts may begin with 0
 }
 

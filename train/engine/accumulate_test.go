@@ -81,11 +81,11 @@ func TestAccumulateObjectives(t *testing.T) {
 	var got []string
 	l := runLoop(t, tiny, func(_ *Loop, r *StepReport) {
 		if !r.Accumulating {
-			got = append(got, fmt.Sprint(r.Step, " ", r.Objective))
+			got = append(got, fmt.Sprintf("%d %s %.3f", r.Step, r.Objective, r.Rate))
 		}
-	}, "train.epochs=2", "train.accumulate=4")
-	if want := "[2 supervised 6 unsupervised 8 unsupervised 10 supervised 14 unsupervised 16 unsupervised]"; fmt.Sprint(got) != want {
-		t.Errorf("updates after steps %v, want %v", got, want)
+	}, "train.epochs=2", "train.accumulate=4", "train.schedule=linear")
+	if want := "[2 supervised 1.000 6 unsupervised 0.833 8 unsupervised 0.667 10 supervised 0.500 14 unsupervised 0.333 16 unsupervised 0.167]"; fmt.Sprint(got) != want {
+		t.Errorf("updates after steps, with their rates, %v, want %v", got, want)
 	}
 	if l.at.updates != 6 {
 		t.Errorf("%d updates, want 6", l.at.updates)
