@@ -73,6 +73,8 @@ func TestPairFileMistakes(t *testing.T) {
 		t.Error(err)
 	}
 	too := pairFile(t, "p.csv", "0,1\n")
+	too.Count = 1
+	must.Get(too.Split(d, nil))(t)
 	too.Count = 2
 	if _, err := too.Split(d, nil); err == nil || !strings.Contains(err.Error(), "count: 2 is too many") {
 		t.Error(err)
