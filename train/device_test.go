@@ -23,6 +23,7 @@ func TestDeviceKey(t *testing.T) {
 			t.Errorf("device %s: %v", name, err)
 		}
 	}
+	load(t, "train.device=gpu:0")
 	if Here(load(t, "train.device=gpu:99")).Train.Device.String() != "cpu" {
 		t.Error("a check on this machine asks for GPU 99")
 	}
