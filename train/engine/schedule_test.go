@@ -34,6 +34,15 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
+// A factor above 1 raises rates from 1 on, and another one lowers them from 1 on.
+func TestRangesOfSteps(t *testing.T) {
+	for factor, want := range map[float64][2]float64{0.5: {0, 1}, 1: {0, 1}, 1.5: {1, math.Inf(1)}} {
+		if low, high := (&Step{Factor: factor}).Range(); low != want[0] || high != want[1] {
+			t.Errorf("factor %v: rates from %v to %v, want %v", factor, low, high, want)
+		}
+	}
+}
+
 // The warm-up rate is the rate at the end of the step, so the first step changes parameters.
 func TestWarmup(t *testing.T) {
 	loop := loopOf(t, tiny, "train.epochs=4", "train.warmup=1.5", "train.schedule={step: {every: 2, factor: 0.5}}")
