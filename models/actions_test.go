@@ -47,7 +47,7 @@ func TestQuessardEpisodes(t *testing.T) {
 		}
 	}
 	for i := range episodes * group {
-		if norm := apart(row(codes, i), make([]float32, 4)); math.Abs(norm-1) > 1e-5 {
+		if norm := apart(row(codes, i), make([]float32, 4)); !(math.Abs(norm-1) <= 1e-5) {
 			t.Errorf("code %d has the norm %v", i, norm)
 		}
 		if i%group == 1 && apart(row(codes, i), row(codes, i-1)) < 1e-3 {
@@ -88,9 +88,13 @@ func TestForwardVAEColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, v := range m.Params().Get("actions/blocks").Float32s() {
-		if want := []float64{1, 0, 0, 1}[i%4]; math.Abs(float64(v)-want) > 0.5 {
+		if want := []float64{1, 0, 0, 1}[i%4]; !(math.Abs(float64(v)-want) <= 0.5) {
 			t.Errorf("element %d of the matrices is %v, want about %v", i, v, want)
 		}
+	}
+	g := nn.NewGraph(m.Params())
+	if p := must.Get(m.Build(g, m.Objectives()[0], 6, 2))(t); p.Actions == nil || p.Outputs.Predicted == nil {
+		t.Error("the objective of actions predicts no codes")
 	}
 }
 
