@@ -121,7 +121,7 @@ func TestEvalLeftOut(t *testing.T) {
 		}
 		for _, name := range []string{"mpd", "mse", "contraction-mean"} {
 			m, ok := all[name]
-			if !ok || m.Score == nil || math.Abs(*m.Score-math.Exp(-m.Value)) > 1e-15 || len(m.Parts) == 0 {
+			if !ok || m.Score == nil || !(math.Abs(*m.Score-math.Exp(-m.Value)) <= 1e-15) || len(m.Parts) == 0 {
 				t.Errorf("%s: %+v", name, m)
 			}
 		}

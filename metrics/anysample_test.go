@@ -440,7 +440,7 @@ func TestSumsOfRepresentations(t *testing.T) {
 		t.Fatal("noisy circles have no note")
 	}
 	value, err := strconv.ParseFloat(told[1], 64)
-	if want := 1. / 9; err != nil || math.Abs(value-want) > 0.01 {
+	if want := 1. / 9; err != nil || !(math.Abs(value-want) <= 0.01) {
 		t.Errorf("noisy circles have %v, want %v", told, want)
 	}
 	noise := func(a []float64) []float64 { return append(noisy(1, perfect)(a), s.NormFloat64(), s.NormFloat64()) }

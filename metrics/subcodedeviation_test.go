@@ -321,7 +321,7 @@ func FuzzAssign(f *testing.F) {
 			}
 			return best
 		}
-		if want := least(0, 0); math.Abs(sum-want) > 1e-12 {
+		if want := least(0, 0); !(math.Abs(sum-want) <= 1e-12) {
 			t.Errorf("%v costs %v, and %v is possible", cost, sum, want)
 		}
 	})

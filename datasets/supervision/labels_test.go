@@ -279,7 +279,7 @@ func TestLabelsFromOne(t *testing.T) {
 			}
 		}
 		for i, want := range []float64{0, 1. / 3, 1, 2. / 3, 1} {
-			if math.Abs(scaled[i]-want) > 1e-12 {
+			if !(math.Abs(scaled[i]-want) <= 1e-12) {
 				t.Errorf("%s: %v", name, scaled)
 				break
 			}

@@ -146,7 +146,7 @@ func TestLab(t *testing.T) {
 			t.Errorf("%v: %v, want %v; back %v", test.c, got, test.want, got.RGBA())
 		}
 	}
-	if c := Contrast(color.RGBA{A: 255}, color.RGBA{255, 255, 255, 255}); math.Abs(c-21) > 1e-9 {
+	if c := Contrast(color.RGBA{A: 255}, color.RGBA{255, 255, 255, 255}); !(math.Abs(c-21) <= 1e-9) {
 		t.Errorf("black on white: %v", c)
 	}
 }

@@ -33,7 +33,7 @@ func checkNorms(t *testing.T, x []float64, columns int, y []float64, targets int
 	if !(math.Abs(value-f.Mean) <= 1e-12*value+1e-13*scale) {
 		t.Errorf("mean length %v, want %v", f.Mean, value)
 	}
-	if worth > 1+1e-9 || math.Abs(dual-value) > 1e-9*value+1e-12*scale || !(f.Gap <= 1e-10*value+1e-14*scale) {
+	if worth > 1+1e-9 || !(math.Abs(dual-value) <= 1e-9*value+1e-12*scale) || !(f.Gap <= 1e-10*value+1e-14*scale) {
 		t.Errorf("value %v, bound %v, multipliers %v, gap %v", value, dual, worth, f.Gap)
 	}
 	if limit := 1e-9 * float64(n); magnitude(sums) > limit || magnitude(pulls) > limit*extent(x, columns) {

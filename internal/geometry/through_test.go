@@ -101,7 +101,7 @@ func TestIsometries(t *testing.T) {
 					for k := range targets {
 						got += f.Matrix[i*targets+k] * f.Matrix[j*targets+k]
 					}
-					if math.Abs(got-want) > 1e-13 {
+					if !(math.Abs(got-want) <= 1e-13) {
 						t.Fatalf("columns %d and %d have the product %v", i, j, got)
 					}
 				}

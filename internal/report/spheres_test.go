@@ -51,7 +51,7 @@ func TestSphereOf(t *testing.T) {
 		v := [3]float64{0.36, 0.8, -0.48}
 		in := posedCodes(q, v, [3]float64{0, 0, -1})
 		s, second := SphereOf(in, 2), SphereOf(in, 5)
-		if off := offBy(s.Axis[:], v[:]); s.Factor != 1 || off > 1e-9 || math.Abs(second.Axis[2]-1) > 1e-9 {
+		if off := offBy(s.Axis[:], v[:]); s.Factor != 1 || off > 1e-9 || !(math.Abs(second.Axis[2]-1) <= 1e-9) {
 			t.Errorf("axes %v and %v of factor %d, want %v and (0, 0, 1) of 1", s.Axis, second.Axis, s.Factor, v)
 		}
 		for r := range 239 {
@@ -88,7 +88,7 @@ func TestDecodedSpheres(t *testing.T) {
 	rigid := func(name string) {
 		for n, z := range codes {
 			length, angle := z[2]*z[2]+z[3]*z[3]+z[4]*z[4], z[2]*z[5]+z[3]*z[6]+z[4]*z[7]
-			if math.Abs(length-1) > 1e-6 || math.Abs(angle-0.6) > 1e-6 {
+			if !(math.Abs(length-1) <= 1e-6) || !(math.Abs(angle-0.6) <= 1e-6) {
 				t.Errorf("%s: code %d has the squared length %v and the inner product %v of its spheres, want 1 and 0.6", name, n, length, angle)
 			}
 		}

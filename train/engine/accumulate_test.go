@@ -54,7 +54,7 @@ func TestAccumulate(t *testing.T) {
 			if r.Accumulating {
 				return
 			}
-			if math.Abs(r.Rate-rates[updates]) > 1e-12 || math.Abs(r.GradientNorm-norms[updates]) > 1e-4*norms[updates] {
+			if !(math.Abs(r.Rate-rates[updates]) <= 1e-12) || !(math.Abs(r.GradientNorm-norms[updates]) <= 1e-4*norms[updates]) {
 				t.Errorf("%v: update %d has a rate of %v and a norm of %v, want %v and %v", schedule, updates+1, r.Rate, r.GradientNorm, rates[updates], norms[updates])
 			}
 			updates++

@@ -27,7 +27,7 @@ func TestSchedules(t *testing.T) {
 	} {
 		_, s := taskOf(t, tiny, "train.schedule="+c.options, "train.epochs=20")
 		for progress, want := range c.rates {
-			if got := s.rate(Time{Progress: progress, Epochs: 20, Length: 0.1}); math.Abs(got-want) > 1e-12 {
+			if got := s.rate(Time{Progress: progress, Epochs: 20, Length: 0.1}); !(math.Abs(got-want) <= 1e-12) {
 				t.Errorf("%s: rate %v at %v, want %v", c.options, got, progress, want)
 			}
 		}
@@ -51,7 +51,7 @@ func TestWarmup(t *testing.T) {
 		if r.Step > 2*tinySteps {
 			want /= 2
 		}
-		if math.Abs(r.Rate-want) > 1e-12 {
+		if !(math.Abs(r.Rate-want) <= 1e-12) {
 			t.Errorf("step %d: rate %v, want %v", r.Step, r.Rate, want)
 		}
 		return nil
