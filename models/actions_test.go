@@ -42,7 +42,7 @@ func TestQuessardEpisodes(t *testing.T) {
 	codes, encoded := run.Value(p.Outputs.Codes).Data().([]float32), run.Value(alone).Data().([]float32)
 	row := func(x []float32, i int) []float32 { return x[4*i : 4*i+4] }
 	for i, same := range map[int][]float32{0: row(encoded, 0), 4: row(encoded, 4), 3: row(codes, 2), 6: row(codes, 5), 7: row(codes, 5)} {
-		if apart(row(codes, i), same) > 1e-6 {
+		if !(apart(row(codes, i), same) <= 1e-6) {
 			t.Errorf("code %d is %v, want %v", i, row(codes, i), same)
 		}
 	}

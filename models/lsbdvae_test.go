@@ -73,7 +73,7 @@ func TestLSBDOfMoves(t *testing.T) {
 	turned := values(t, loss)[0][0]
 	// the two points are at a right angle to their correct positions, so each is pi/4 from the mean
 	want := float32(2-2*math.Cos(math.Pi/4)) / 2
-	if still > 1e-6 || !(math.Abs(float64(turned-want)) <= 1e-4) {
+	if !(still <= 1e-6) || !(math.Abs(float64(turned-want)) <= 1e-4) {
 		t.Errorf("the loss is %v without a move and %v with one, want 0 and %v", still, turned, want)
 	}
 }

@@ -139,7 +139,7 @@ func checkMedian(t *testing.T, points []float64, columns int, m *geometry.Median
 	for i := range n {
 		g, d := dx[i*columns:(i+1)*columns], distance(points, columns, i, m.Centre)
 		mean += d / float64(n)
-		if l := distance(dx, columns, i, make([]float64, columns)); l > 1+1e-9 {
+		if l := distance(dx, columns, i, make([]float64, columns)); !(l <= 1+1e-9) {
 			t.Errorf("gradient of point %d has length %v/n", i, l)
 		}
 		for j, v := range g {
@@ -150,7 +150,7 @@ func checkMedian(t *testing.T, points []float64, columns int, m *geometry.Median
 			}
 		}
 	}
-	if magnitude(sum) > 1e-9*float64(n) || !(math.Abs(mean-m.MeanDistance) <= 1e-11*extent(points, columns)+1e-15*size) {
+	if !(magnitude(sum) <= 1e-9*float64(n)) || !(math.Abs(mean-m.MeanDistance) <= 1e-11*extent(points, columns)+1e-15*size) {
 		t.Errorf("gradients add up to %v; mean distance %v, want %v", sum, m.MeanDistance, mean)
 	}
 }

@@ -73,7 +73,7 @@ func checkFit(t *testing.T, x []float64, columns int, y []float64, targets int, 
 				worth += math.Abs(f.Signs[i*targets+k])
 			}
 		}
-		if worth > 1+1e-9 || !(math.Abs(dual-value) <= 1e-9*scale+rounding) {
+		if !(worth <= 1+1e-9) || !(math.Abs(dual-value) <= 1e-9*scale+rounding) {
 			t.Errorf("target %d: value %v, bound %v, multipliers %v", k, value, dual, worth)
 		}
 		limit := 1e-9 * float64(n) * max(1, magnitude(f.Signs))
@@ -227,7 +227,7 @@ func TestMinimumNorm(t *testing.T) {
 			t.Fatalf("weights %v, want the shortest, 1 1 0 2", f.Weights)
 		}
 	}
-	if !(math.Abs(f.Intercept[0]-1) <= 1e-12) || f.Errors[0] > 1e-24 {
+	if !(math.Abs(f.Intercept[0]-1) <= 1e-12) || !(f.Errors[0] <= 1e-24) {
 		t.Errorf("intercept %v, error %v, want 1 and 0", f.Intercept, f.Errors)
 	}
 }

@@ -69,7 +69,7 @@ func TestAccumulate(t *testing.T) {
 				off = max(off, math.Abs(float64(v-b[name][i])))
 				way = max(way, math.Abs(float64(v-start[name][i])))
 			}
-			if off > 1e-4*way {
+			if !(off <= 1e-4*way) {
 				t.Errorf("%v: %s differs by %v after a way of %v", schedule, name, off, way)
 			}
 		}

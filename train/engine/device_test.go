@@ -73,7 +73,7 @@ func TestDevice(t *testing.T) {
 				}
 			}
 			for name, w := range wanted {
-				if e := apart(moved[name], w); e > 1e-2 {
+				if e := apart(moved[name], w); !(e <= 1e-2) {
 					t.Errorf("%s after %d steps: %.3g from the CPU's, relative to its largest element", name, len(want), e)
 				}
 			}
@@ -129,7 +129,7 @@ func TestDeviceResume(t *testing.T) {
 				t.Errorf("%d steps, want %d", second.Step(), steps)
 			}
 			for tensor, x := range stateOf(t, second) {
-				if device == GPU && !slices.Equal(x, end[tensor]) || apart(x, end[tensor]) > 1e-2 {
+				if device == GPU && !slices.Equal(x, end[tensor]) || !(apart(x, end[tensor]) <= 1e-2) {
 					t.Errorf("%s, resumed on %s: %s differs by %.3g of its largest element", name, device, tensor, apart(x, end[tensor]))
 				}
 			}

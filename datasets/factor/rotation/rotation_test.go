@@ -47,7 +47,7 @@ func TestTables(t *testing.T) {
 				d := distance(&c.table[i], &c.table[list[0]])
 				near, far = min(near, d), max(far, d)
 			}
-			if near < c.near-1e-6 || far > c.far+1e-6 {
+			if near < c.near-1e-6 || !(far <= c.far+1e-6) {
 				t.Errorf("neighbours are %.3f to %.3f degrees apart, want %v to %v", near, far, c.near, c.far)
 			}
 			if mean, second := moments(c.table); mean > c.mean || second > c.second {
@@ -93,7 +93,7 @@ func checkGroup(t *testing.T, table [][9]float64) {
 		for b := range table {
 			g := rotation.Between(&table[b], &table[a])
 			at := rotation.Nearest(table, &g)
-			if d := distance(&table[at], &g); d > 1e-6 || seen[at] {
+			if d := distance(&table[at], &g); !(d <= 1e-6) || seen[at] {
 				t.Fatalf("%d after the inverse of %d is %v degrees from the nearest rotation, %d; seen before: %v", a, b, d, at, seen[at])
 			}
 			seen[at] = true

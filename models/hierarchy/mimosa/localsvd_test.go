@@ -17,7 +17,7 @@ func TestLocalSVD(t *testing.T) {
 	}
 	o := Defaults()
 	p := localSVD(points, d, o)
-	if p.Dim != 2 || !(math.Abs(p.Mean[2]-3) <= 1e-9) || math.Abs(p.Axes[2])+math.Abs(p.Axes[3])+math.Abs(p.Axes[d+2]) > 1e-9 {
+	if p.Dim != 2 || !(math.Abs(p.Mean[2]-3) <= 1e-9) || !(math.Abs(p.Axes[2])+math.Abs(p.Axes[3])+math.Abs(p.Axes[d+2]) <= 1e-9) {
 		t.Errorf("with outliers: %+v", p)
 	}
 	o.RansacFraction = 1

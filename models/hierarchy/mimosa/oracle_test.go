@@ -142,7 +142,7 @@ func checkHull(t *testing.T, points []float64, m int) bool {
 				sum[k] += h.weight[i] * points[c*m+k]
 			}
 		}
-		if !(math.Abs(total-1) <= 1e-9) || math.Sqrt(dot(sum, sum)) > 1e-8*scale {
+		if !(math.Abs(total-1) <= 1e-9) || !(math.Sqrt(dot(sum, sum)) <= 1e-8*scale) {
 			t.Fatalf("%d points of %d: the weights %v of sum %v give %v", n, m, h.weight, total, sum)
 		}
 		return true
