@@ -169,7 +169,7 @@ metrics: [r4]
 		return results[0].Value
 	}
 	want := r4("--run", "runs/sticks")
-	if got := r4("--codes", "runs/sticks/codes.npy", "--factors", "runs/sticks/factors.npy", "--types", "categorical,continuous,continuous"); math.Abs(got-want) > 1e-12 {
+	if got := r4("--codes", "runs/sticks/codes.npy", "--factors", "runs/sticks/factors.npy", "--types", "categorical,continuous,continuous"); !(math.Abs(got-want) <= 1e-12) {
 		t.Errorf("R4 %v of the files, %v of the run", got, want)
 	}
 	values := must.Get(npy.ReadFile[float64]("runs/sticks/factors.npy"))(t)

@@ -64,6 +64,8 @@ func TestPairFileMistakes(t *testing.T) {
 	must.ErrorOf(array.Split(d, nil))(t, "has 2 rows of 3 numbers; want at most 33554432 rows of two")
 	must.ErrorOf(changed(func(s *Changes) { s.File = "none.csv" }).Split(d, nil))(t, "none.csv")
 	too := pairFile(t, "p.csv", "0,1\n")
+	too.Count = 1
+	must.Get(too.Split(d, nil))(t)
 	too.Count = 2
 	must.ErrorOf(too.Split(d, nil))(t, "count: 2 is too many")
 }

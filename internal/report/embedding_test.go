@@ -79,7 +79,7 @@ func TestPrincipalPlane(t *testing.T) {
 			t.Errorf("%d columns: %q, want %q", d, p.names[0], want)
 		}
 		for i := range rows {
-			if math.Abs(p.x[i]-a[i]) > 1e-9 || math.Abs(p.y[i]-b[i]) > 1e-9 {
+			if !(math.Abs(p.x[i]-a[i]) <= 1e-9) || !(math.Abs(p.y[i]-b[i]) <= 1e-9) {
 				t.Fatalf("%d columns: point %d is %v %v, want %v %v", d, i, p.x[i], p.y[i], a[i], b[i])
 			}
 		}

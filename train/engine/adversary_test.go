@@ -29,7 +29,7 @@ func TestJudgeOfParts(t *testing.T) {
 			t.Errorf("losses %v", r.Names)
 		}
 		values = append(values, r.Values...)
-		if total := r.Values[1] + 10*r.Values[2] + 5*r.Values[3]; math.Abs(total-r.Values[0]) > 1e-4*math.Abs(total) {
+		if total := r.Values[1] + 10*r.Values[2] + 5*r.Values[3]; !(math.Abs(total-r.Values[0]) <= 1e-4*math.Abs(total)) {
 			t.Errorf("the total %v is not %v, the sum of the parts of the model", r.Values[0], total)
 		}
 		return nil
@@ -38,7 +38,7 @@ func TestJudgeOfParts(t *testing.T) {
 	a := p.adversaries[0]
 	before := snapshot(loop.plan.discriminators)
 	must.OK(t, loop.Run(context.Background()))
-	if first := values[4]; math.Abs(first-math.Ln2) > 0.3 { // no information at first
+	if first := values[4]; !(math.Abs(first-math.Ln2) <= 0.3) { // no information at first
 		t.Errorf("the discriminator begins with a loss of %v, want about log 2", first)
 	}
 	if len(before) != len(a.names) {

@@ -59,7 +59,7 @@ func TestReports(t *testing.T) {
 		if r.Step != step || r.InEpoch != step || r.Of != tinySteps || r.Epoch != 1 || r.Images != 32 || r.Objective != want || strings.Join(r.Names, " ") != names {
 			t.Errorf("step %d: %+v", step, r)
 		}
-		if math.Abs(r.Values[0]-total) > 1e-5*total {
+		if !(math.Abs(r.Values[0]-total) <= 1e-5*total) {
 			t.Errorf("step %d: loss %v, its parts add up to %v", step, r.Values[0], total)
 		}
 		sums[want] += r.Values[0] * 32
@@ -70,7 +70,7 @@ func TestReports(t *testing.T) {
 			t.Errorf("epoch: %+v", r)
 		}
 		for _, l := range r.Losses {
-			if want := sums[l.Objective] / float64(images[l.Objective]); math.Abs(l.Values[0]-want) > 1e-12*want {
+			if want := sums[l.Objective] / float64(images[l.Objective]); !(math.Abs(l.Values[0]-want) <= 1e-12*want) {
 				t.Errorf("%s: mean loss %v, want %v", l.Objective, l.Values[0], want)
 			}
 		}
