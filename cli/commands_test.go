@@ -173,7 +173,7 @@ func checkCodes(t *testing.T, codesFile, factorsFile string) {
 	}
 	for i := range 256 {
 		for c := range 2 {
-			if norm := math.Hypot(float64(codes.Data[4*i+2*c]), float64(codes.Data[4*i+2*c+1])); math.Abs(norm-1) > 1e-5 {
+			if norm := math.Hypot(float64(codes.Data[4*i+2*c]), float64(codes.Data[4*i+2*c+1])); !(math.Abs(norm-1) <= 1e-5) {
 				t.Fatalf("code %d has norm %v on circle %d", i, norm, c)
 			}
 		}

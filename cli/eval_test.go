@@ -94,7 +94,7 @@ func TestEvalTypes(t *testing.T) {
 	if log != "" || fmt.Sprint(found) == "" || named["mse"].Value != found["mse"].Value || named["mig"].Value != found["mig"].Value {
 		t.Errorf("the same kinds named: %v, want %v; log %q", named, found, log)
 	}
-	if e := named["mse"].PerFactor; len(e) != 3 || e[0] > 1e-20 || e[1] > 1e-20 || e[2] < 0.01 {
+	if e := named["mse"].PerFactor; len(e) != 3 || !(e[0] <= 1e-20) || !(e[1] <= 1e-20) || e[2] < 0.01 {
 		t.Errorf("mse per factor %v: the exact values of depth were not used", e)
 	}
 	few, _ := measure(t, with("--metrics", "mse,mig", "--bins", "3")...)
@@ -121,7 +121,7 @@ func TestEvalLeftOut(t *testing.T) {
 		}
 		for _, name := range []string{"mpd", "mse", "contraction-mean"} {
 			m, ok := all[name]
-			if !ok || m.Score == nil || math.Abs(*m.Score-math.Exp(-m.Value)) > 1e-15 || len(m.Parts) == 0 {
+			if !ok || m.Score == nil || !(math.Abs(*m.Score-math.Exp(-m.Value)) <= 1e-15) || len(m.Parts) == 0 {
 				t.Errorf("%s: %+v", name, m)
 			}
 		}
@@ -143,11 +143,11 @@ func TestEvalBlocks(t *testing.T) {
 	mixedFiles(t)
 	files := []string{"--codes", "codes.npy", "--factors", "factors.csv", "--types", "ordinal"}
 	right, _ := measure(t, append(files, "--metrics", "radius,mse", "--blocks", "0; 1;2-3")...)
-	if r := right["radius"]; r.PerFactor[0] != 0 || r.PerFactor[1] != 0 || r.PerFactor[2] > 1e-12 || len(right) != 2 {
+	if r := right["radius"]; r.PerFactor[0] != 0 || r.PerFactor[1] != 0 || !(r.PerFactor[2] <= 1e-12) || len(right) != 2 {
 		t.Errorf("right blocks: %+v", right)
 	}
 	wrong, _ := measure(t, append(files, "--metrics", "radius", "--blocks", "1;0,3;2")...)
-	if r := wrong["radius"]; !(r.PerFactor[0] > 1) || r.PerFactor[1] != 0 || r.PerFactor[2] > 1e-12 {
+	if r := wrong["radius"]; !(r.PerFactor[0] > 1) || r.PerFactor[1] != 0 || !(r.PerFactor[2] <= 1e-12) {
 		t.Errorf("wrong blocks: %+v", wrong)
 	}
 	dir := finished(t)

@@ -18,7 +18,7 @@ func TestEvalHierarchy(t *testing.T) {
 	all, log := measure(t, with("--metrics", "r4,r4c,h-error,purity,coverage", "--hierarchy", "hierarchy.json",
 		"--true-hierarchy", "hierarchy.json", "--components", "components.npy")...)
 	for name, want := range map[string]float64{"r4c": 1, "h-error": 0, "purity": 1, "coverage": 399. / 400} {
-		if math.Abs(all[name].Value-want) > 0.01 {
+		if !(math.Abs(all[name].Value-want) <= 0.01) {
 			t.Errorf("%s is %v, want %v", name, all[name].Value, want)
 		}
 	}

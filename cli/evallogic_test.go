@@ -49,7 +49,7 @@ func TestEvalSentences(t *testing.T) {
 			t.Fatalf("%v: %v, %v", args, o, err)
 		}
 		l := got.Metrics["logic"]
-		if want := got.Metrics["variance"].PerFactor[0]; l.Value-want > 1e-12 || want-l.Value > 1e-12 || l.Truth != "equivalent" || l.Score == nil {
+		if want := got.Metrics["variance"].PerFactor[0]; !(l.Value-want <= 1e-12) || !(want-l.Value <= 1e-12) || l.Truth != "equivalent" || l.Score == nil {
 			t.Errorf("%v: %+v; want the variance of the first factor, %v", args, l, want)
 		}
 	}
@@ -90,12 +90,12 @@ func TestEvalApproximation(t *testing.T) {
 	for i := range 60 {
 		a, b := float64(i%5), float64(i/5%4)
 		for at, want := range []float64{a + 0.15, b - 0.2} { // means over the other factor
-			if got := product.Data[2*i+at]; got-want > 1e-12 || want-got > 1e-12 {
+			if got := product.Data[2*i+at]; !(got-want <= 1e-12) || !(want-got <= 1e-12) {
 				t.Fatalf("row %d, column %d: %v; want %v", i, at, got, want)
 			}
 		}
 		for at, want := range []float64{a / 4, b / 3} {
-			if got := inverse.Data[2*i+at]; got-want > 1e-9 || want-got > 1e-9 {
+			if got := inverse.Data[2*i+at]; !(got-want <= 1e-9) || !(want-got <= 1e-9) {
 				t.Fatalf("row %d, factor %d: %v; want %v", i, at, got, want)
 			}
 		}

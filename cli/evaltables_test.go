@@ -54,7 +54,7 @@ func TestEvalForms(t *testing.T) {
 		writeFile(t, "codes.csv", []byte(c.codes))
 		writeFile(t, "factors.csv", []byte(c.factors))
 		got, log := measure(t, "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "mig")
-		if math.Abs(got["mig"].Value-mig) > 1e-12 || !strings.Contains(log, c.remark) {
+		if !(math.Abs(got["mig"].Value-mig) <= 1e-12) || !strings.Contains(log, c.remark) {
 			t.Errorf("%s: MIG %v, want %v; log %q, want %q", name, got["mig"].Value, mig, log, c.remark)
 		}
 		words := name == "words"
@@ -62,14 +62,14 @@ func TestEvalForms(t *testing.T) {
 			t.Errorf("%s: log %q of a metric without values", name, log)
 		}
 		got, log = measure(t, "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "mse")
-		if v := got["mse"].Value; !words && math.Abs(v-mse) > 1e-12 || words != strings.Contains(log, "mse, mae, me and dci-regression take the numbers of words") {
+		if v := got["mse"].Value; !words && !(math.Abs(v-mse) <= 1e-12) || words != strings.Contains(log, "mse, mae, me and dci-regression take the numbers of words") {
 			t.Errorf("%s: MSE %v, want %v; log %q", name, v, mse, log)
 		}
 	}
 	for kinds, name := range map[string]string{"categorical": "gamma", "categorical,ordinal": "2024-01-31"} { // words and numbers in one column
 		mixed := strings.NewReplacer("alpha,", "7,", "gamma,", name+",").Replace(words)
 		writeFile(t, "factors.csv", []byte("x,y\n"+mixed))
-		if got, log := measure(t, "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "mig", "--types", kinds); math.Abs(got["mig"].Value-mig) > 1e-12 {
+		if got, log := measure(t, "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "mig", "--types", kinds); !(math.Abs(got["mig"].Value-mig) <= 1e-12) {
 			t.Errorf("--types %s: MIG %v, want %v; log %q", kinds, got["mig"].Value, mig, log)
 		}
 	}
@@ -89,7 +89,7 @@ func TestEvalForms(t *testing.T) {
 func TestEvalAngles(t *testing.T) {
 	source := must.Get(filepath.Abs(filepath.Join("testdata", "tables", "angles.npz")))(t)
 	got, _ := measure(t, "--codes", source, "--types", "circular:360", "--metrics", "variance,explicitness")
-	if v := got["variance"].Value; math.Abs(v-1.968) > 5e-4 || !strings.Contains(strings.Join(got["variance"].Notes, ";"), "500 angles in 500 rows are levels as 20 equal arcs") {
+	if v := got["variance"].Value; !(math.Abs(v-1.968) <= 5e-4) || !strings.Contains(strings.Join(got["variance"].Notes, ";"), "500 angles in 500 rows are levels as 20 equal arcs") {
 		t.Errorf("variance %v, notes %q", v, got["variance"].Notes)
 	}
 	if v := got["explicitness"].Value; !(v < 0.6) {

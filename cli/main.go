@@ -159,7 +159,7 @@ func reportPanic(log io.Writer, p any) {
 		fmt.Fprintln(log, "unravel:", lost)
 		return
 	}
-	fmt.Fprintf(log, "unravel: internal error; please report it with the following text: %v\n", parallel.Recovered(p))
+	fmt.Fprintln(log, "unravel:", parallel.Recovered(p))
 }
 
 func newParser(line *commands, options ...kong.Option) (*kong.Kong, error) {

@@ -133,6 +133,10 @@ metrics: []
 	if !strings.Contains(o.log, "90 held-out images are not explored") {
 		t.Errorf("log %q", o.log)
 	}
+	o = call(t, "eval", "--codes", "runs/sticks/codes.npy", "--metrics", "code-spread")
+	if !strings.Contains(o.log, "codes of training images, too; --run runs/sticks") {
+		t.Errorf("%+v", o)
+	}
 	choices, err := npy.ReadFile[int32]("found/assignments.npy")
 	if err != nil || choices.Shape[0] != 900 || choices.Shape[1] != len(got.Hierarchy.Categoricals()) {
 		t.Fatalf("assignments.npy: %v", err)
@@ -165,7 +169,7 @@ metrics: [r4]
 		return results[0].Value
 	}
 	want := r4("--run", "runs/sticks")
-	if got := r4("--codes", "runs/sticks/codes.npy", "--factors", "runs/sticks/factors.npy", "--types", "categorical,continuous,continuous"); math.Abs(got-want) > 1e-12 {
+	if got := r4("--codes", "runs/sticks/codes.npy", "--factors", "runs/sticks/factors.npy", "--types", "categorical,continuous,continuous"); !(math.Abs(got-want) <= 1e-12) {
 		t.Errorf("R4 %v of the files, %v of the run", got, want)
 	}
 	values := must.Get(npy.ReadFile[float64]("runs/sticks/factors.npy"))(t)

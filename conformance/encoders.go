@@ -198,7 +198,8 @@ func (c *netCheck) same(n *network, p *nn.Params, image tensor.Shape) {
 func (c *netCheck) training(text string, n *network) (loss *gorgonia.Node, names []string, grads gorgonia.Nodes) {
 	loss, err := pull(n.out, "result")
 	c.must(err, "%s", text)
-	names, weights := n.graph.Reached(loss)
+	names, weights, err := n.graph.Reached(loss)
+	c.must(err, "%s", text)
 	if len(weights) == 0 {
 		c.fatal("%s: the result depends on no parameter that is trained", text)
 	}

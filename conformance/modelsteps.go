@@ -51,7 +51,9 @@ func (x *modelCheck) compile(text string, m models.Model, o models.Objective, n,
 	t.total, err = pullAll(p)
 	x.must(err, "%s", text)
 	var nodes gorgonia.Nodes
-	if t.weights, nodes = g.Reached(t.total); len(nodes) == 0 {
+	t.weights, nodes, err = g.Reached(t.total)
+	x.must(err, "%s", text)
+	if len(nodes) == 0 {
 		x.fatal("%s: no output depends on a parameter that is trained", text)
 	}
 	t.grads, err = gorgonia.Grad(t.total, nodes...)

@@ -50,7 +50,7 @@ func TestFromImages(t *testing.T) {
 		got := make([]float32, len(c.want))
 		d.Image(len(c.images)-1, got)
 		for i, v := range got {
-			if math.Abs(float64(v-c.want[i])) > 1e-6 {
+			if !(math.Abs(float64(v-c.want[i])) <= 1e-6) {
 				t.Errorf("%s: pixels %v, want %v", name, got, c.want)
 				break
 			}

@@ -51,7 +51,7 @@ func TestHierarchicalLosses(t *testing.T) {
 		"[{regression: {weight: 2}}]": 2 * 0.25 / 2,
 	} {
 		o := must.Get(losses.ComposeInput(hierarchicalOutputs(number, stick), choose(t, source)))(t)
-		if got := scalarOf(t, o.Total); math.Abs(got-want) > 1e-12 {
+		if got := scalarOf(t, o.Total); !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("%s: %v, want %v", source, got, want)
 		}
 	}

@@ -69,12 +69,12 @@ func TestUnbiased(t *testing.T) {
 			{"variance, level by level", losses.Variance, uneven, squares}, {"mpd, level by level", losses.MPD, uneven, halfDistance * sizes},
 		} {
 			mean, deviation := means(t, want.loss, c.rows, 4000, want.draw)
-			if math.Abs(mean-want.value) > 3*deviation || deviation > 0.03*want.value {
+			if !(math.Abs(mean-want.value) <= 3*deviation) || deviation > 0.03*want.value {
 				t.Errorf("%d rows, %d levels: mean %s %.4f±%.4f, want %.4f", c.rows, c.levels, want.name, mean, deviation, want.value)
 			}
 		}
 		for d, want := range map[factor.Deviation]float64{factor.Variance: c.plain, factor.MPD: c.plain * halfDistance} {
-			if mean, deviation := means(t, plain(d, factor.Mean), c.rows, 4000, normal); math.Abs(mean-want) > 3*deviation {
+			if mean, deviation := means(t, plain(d, factor.Mean), c.rows, 4000, normal); !(math.Abs(mean-want) <= 3*deviation) {
 				t.Errorf("%d rows, %d levels: mean plain %v %.4f, want %.4f", c.rows, c.levels, d, mean, want)
 			}
 		}

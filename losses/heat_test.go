@@ -107,7 +107,7 @@ func TestSphereKLGolden(t *testing.T) {
 		{1, 0.2164734236362212, 0.4237610086806361},
 	} {
 		for dim, w := range map[int]float64{2: want[1], 1: want[2]} {
-			if kl, _ := sphereKL(t, dim, math.Log(want[0])); math.Abs(kl-w) > 1e-8 {
+			if kl, _ := sphereKL(t, dim, math.Log(want[0])); !(math.Abs(kl-w) <= 1e-8) {
 				t.Errorf("S^%d at time %v: %.12g, want %.12g", dim, want[0], kl, w)
 			}
 		}
@@ -127,7 +127,7 @@ func TestSphereKLForms(t *testing.T) {
 		if dim <= 10 {
 			most = 2e-11
 		}
-		if jump := above - below - step*(slopeBelow+slopeAbove); math.Abs(jump) > most {
+		if jump := above - below - step*(slopeBelow+slopeAbove); !(math.Abs(jump) <= most) {
 			t.Errorf("S^%d: a jump of %.2g at log t = %v, where it is %v", dim, jump, change, below)
 		}
 		if !near(slopeBelow, slopeAbove, 1e-6) {
@@ -152,7 +152,7 @@ func TestSphereTime(t *testing.T) {
 	// In many dimensions the cosine hardly varies: KL = -(d/2) log(1 - exp(-d t)), plus less than 1.
 	for _, dim := range []int{101, 1000, 65536} {
 		kl, _ := sphereKL(t, dim, math.Log(losses.SphereTime(dim)))
-		if want := -float64(dim) / 2 * math.Log1p(-math.Exp(-1)); math.Abs(kl-want) > 1 {
+		if want := -float64(dim) / 2 * math.Log1p(-math.Exp(-1)); !(math.Abs(kl-want) <= 1) {
 			t.Errorf("S^%d: %v, want nearly %v", dim, kl, want)
 		}
 		if kl, _ := sphereKL(t, dim, math.Log(losses.SphereTime(dim))+0.1); !math.IsNaN(kl) {

@@ -96,7 +96,7 @@ func nothing(in *Input) (*gorgonia.Node, error) {
 		value = gorgonia.WithValue(0.0)
 	}
 	zero := gorgonia.NewScalar(in.Sample.Graph(), dt, gorgonia.WithName("losses/"+in.Name+"/nothing"), value)
-	return graph.Scale(1, zero)
+	return graph.StopGradient(zero)
 }
 
 // RegressionLoss is the mean over the batch of the squared distance between a hierarchical model's masked values and

@@ -59,7 +59,7 @@ func TestBlockCorrelation(t *testing.T) {
 	must.OK(t, err)
 	for i, grad := range grads {
 		for k, x := range m.Value(grad).Data().([]float64) {
-			if want := slices.Concat(p.Gradients[i]...)[k]; math.Abs(x-want) > 1e-12 {
+			if want := slices.Concat(p.Gradients[i]...)[k]; !(math.Abs(x-want) <= 1e-12) {
 				t.Fatalf("gradient %v of input %d at %d, want %v", x, i, k, want)
 			}
 		}

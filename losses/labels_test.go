@@ -78,7 +78,7 @@ func TestLabelledLosses(t *testing.T) {
 		"[{logic: {sentence: 'forall[max] i: z.size(i) =[absolute] 0 or z.size(i) =[absolute] y.size(i)'}}]":                     2.5, // not 5, because the last row is unknown
 		"[{left-inverse: {}}]": leastSquares(),
 	} {
-		if got := valueOf(t, source); math.Abs(got-want) > 2e-6*max(1, want) {
+		if got := valueOf(t, source); !(math.Abs(got-want) <= 2e-6*max(1, want)) {
 			t.Errorf("%s: %v, want %v", source, got, want)
 		}
 	}
@@ -120,7 +120,7 @@ func leastSquares() float64 {
 // TestTotalCorrelations checks that the settings choose the codes, rows and networks.
 func TestTotalCorrelations(t *testing.T) {
 	plain, weighted := valueOf(t, "[tc]"), valueOf(t, "[{tc: {estimator: weighted}}]")
-	if want := plain + math.Log(6*600); math.Abs(weighted-want) > 1e-5 {
+	if want := plain + math.Log(6*600); !(math.Abs(weighted-want) <= 1e-5) {
 		t.Errorf("weighted estimate %v, want %v: the minibatch estimate and log(n N)", weighted, want)
 	}
 	everywhere := "[{conditional-tc: {estimator: minibatch, active: [{columns: [1], factor: shape, levels: [0, 1, 2]}]}}]"

@@ -153,11 +153,11 @@ func inverseGradient(t *testing.T, kind losses.Inverse, columns int, z, y []floa
 func TestLeftInverseExact(t *testing.T) {
 	for _, kind := range inverses {
 		v, g := inverseGradient(t, kind, 1, []float64{0, 1, 2, 3}, []float64{1, 3, 5, 7})
-		if v > 1e-14 {
+		if !(v <= 1e-14) {
 			t.Errorf("%v: an exact fit has the value %v", kind, v)
 		}
 		for _, d := range g {
-			if math.Abs(d) > 1e-14 {
+			if !(math.Abs(d) <= 1e-14) {
 				t.Errorf("%v: an exact fit has the gradient %v, want 0", kind, g)
 				break
 			}
@@ -168,7 +168,7 @@ func TestLeftInverseExact(t *testing.T) {
 	}
 	// Points at 0, 0, 1, 1 with targets 0, 1, 0, 1: no map helps, and the smallest error is 1/2.
 	for kind, want := range []float64{0.25, 0.5, 0.5, 0.5} {
-		if v, _ := inverseGradient(t, losses.Inverse(kind), 1, []float64{0, 0, 1, 1}, []float64{0, 1, 0, 1}); math.Abs(v-want) > 1e-15 {
+		if v, _ := inverseGradient(t, losses.Inverse(kind), 1, []float64{0, 0, 1, 1}, []float64{0, 1, 0, 1}); !(math.Abs(v-want) <= 1e-15) {
 			t.Errorf("%v: %v, want %v", losses.Inverse(kind), v, want)
 		}
 	}
@@ -258,7 +258,7 @@ func TestPaperLeftInverse(t *testing.T) {
 		}
 		got := values(t, nodes...)
 		for i, w := range []goldenNumber{want.MSE, want.MAE, want.ME} {
-			if math.Abs(math.Exp(-got[i])-w.Value[0]) > w.Tolerance {
+			if !(math.Abs(math.Exp(-got[i])-w.Value[0]) <= w.Tolerance) {
 				t.Errorf("%s: mse, mae and largest error are %v; e^-x of number %d should be %v", encoder, got, i, w.Value[0])
 			}
 		}
@@ -280,7 +280,7 @@ func TestLeftInverseLoss(t *testing.T) {
 		l := losses.NewLeftInverse()
 		must.OK(t, config.Load("l.yaml", []byte(source), l))
 		n := must.Get(l.Add(labelled()))(t)
-		if v := values(t, n); math.Abs(v[0]-want) > 1e-8 {
+		if v := values(t, n); !(math.Abs(v[0]-want) <= 1e-8) {
 			t.Errorf("%s: %v, want %v", source, v[0], want)
 		}
 		if w := l.Weighting(); w != losses.Constant(1) && !strings.Contains(source, "weight") {

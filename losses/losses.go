@@ -179,6 +179,11 @@ func newPart(in *Input, l Loss) (*Part, error) {
 	if err := checkNode(p.Node); err != nil {
 		return nil, err
 	}
+	if r, ok := in.Trainer.(*Requests); ok && r.Graph != nil {
+		if _, _, err := r.Graph.Reached(p.Node); err != nil {
+			return nil, err
+		}
+	}
 	gorgonia.WithName("loss " + p.Name)(p.Node) // errors of a run show this name
 	if !p.Weight.Constant() {
 		p.Changing, err = in.Schedule("weight", p.Weight.At)

@@ -113,12 +113,12 @@ func TestCompose(t *testing.T) {
 	} {
 		p := objective.Parts[i]
 		got := m.Value(p.Node).Data().(float64)
-		if p.Name != want.name || p.Weight != losses.Constant(want.weight) || math.Abs(got-want.value) > 1e-12 {
+		if p.Name != want.name || p.Weight != losses.Constant(want.weight) || !(math.Abs(got-want.value) <= 1e-12) {
 			t.Errorf("part %d: %s, weight %v, value %v, want %+v", i, p.Name, p.Weight, got, want)
 		}
 		total += want.weight * want.value
 	}
-	if got := m.Value(objective.Total).Data().(float64); math.Abs(got-total) > 1e-9 {
+	if got := m.Value(objective.Total).Data().(float64); !(math.Abs(got-total) <= 1e-9) {
 		t.Errorf("total %v, want %v", got, total)
 	}
 	var names []string

@@ -52,7 +52,7 @@ func TestModularityLoss(t *testing.T) {
 	} {
 		must.OK(t, config.Load("l.yaml", []byte(c.source), c.loss))
 		n := must.Get(c.loss.Add(labelled()))(t)
-		if v := values(t, n); math.Abs(v[0]-c.want) > 1e-12 {
+		if v := values(t, n); !(math.Abs(v[0]-c.want) <= 1e-12) {
 			t.Errorf("%s: %v, want %v", c.source, v[0], c.want)
 		}
 		weight := 1.0

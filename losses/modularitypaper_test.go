@@ -97,7 +97,7 @@ func TestPaperModularity(t *testing.T) {
 		z, columns, levels := encoded(t, encoder)
 		got := fiveOf(t, z, columns, levels, want.SubCodes)
 		for i, w := range []goldenNumber{want.Rad, want.MAD, want.Var, want.Diam, want.MPD} {
-			if math.Abs(got[i]-w.Value[0]) > w.Tolerance {
+			if !(math.Abs(got[i]-w.Value[0]) <= w.Tolerance) {
 				t.Errorf("%s: radius, MAD, variance, diameter, MPD are %v; number %d should be %v", encoder, got, i, w.Value[0])
 			}
 		}
@@ -116,7 +116,7 @@ func TestPaperModularityOfSubsets(t *testing.T) {
 				labels = append(labels, levels[i*3:i*3+3]...)
 			}
 			for i, x := range fiveOf(t, some, columns, labels, g.Encoders[encoder].SubCodes) {
-				if want := perSubset[s][i]; math.Abs(math.Exp(-x)-want) > g.Weakly.Tolerance {
+				if want := perSubset[s][i]; !(math.Abs(math.Exp(-x)-want) <= g.Weakly.Tolerance) {
 					t.Errorf("%s, subset %d: e^-x of number %d is %v, want %v", encoder, s, i, math.Exp(-x), want)
 				}
 			}
@@ -132,7 +132,7 @@ func TestPaperModularityOfSubsets(t *testing.T) {
 				copy(partly[i*3:], labels[k*3:k*3+3])
 			}
 			for i, x := range fiveOf(t, z, columns, partly, g.Encoders[encoder].SubCodes) {
-				if want := perSubset[s][i]; math.Abs(math.Exp(-x)-want) > g.Weakly.Tolerance {
+				if want := perSubset[s][i]; !(math.Abs(math.Exp(-x)-want) <= g.Weakly.Tolerance) {
 					t.Errorf("%s, subset 0 among unknown rows: e^-x of number %d is %v, want %v", encoder, i, math.Exp(-x), want)
 				}
 			}

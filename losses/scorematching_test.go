@@ -196,7 +196,7 @@ func TestScoreMatchingOfLinearEnergy(t *testing.T) {
 	}
 	w := draw(pixels)
 	best, _ := at(make([]float64, pixels))
-	if want := sigma * sigma * pixels / 2; math.Abs(best-want) > 0.03*want {
+	if want := sigma * sigma * pixels / 2; !(math.Abs(best-want) <= 0.03*want) {
 		t.Errorf("the loss at w = 0 is %v; want about %v", best, want)
 	}
 	value, gradient := at(w)
@@ -205,7 +205,7 @@ func TestScoreMatchingOfLinearEnergy(t *testing.T) {
 		for i := j; i < len(noise); i += pixels {
 			mean += noise[i] / rows
 		}
-		if want := -sigma * sigma * (sigma*mean - sigma*sigma*w[j]); math.Abs(slope-want) > 1e-12 {
+		if want := -sigma * sigma * (sigma*mean - sigma*sigma*w[j]); !(math.Abs(slope-want) <= 1e-12) {
 			t.Errorf("gradient %d is %v; want %v", j, slope, want)
 		}
 	}
@@ -240,7 +240,7 @@ func TestScoreMatchingOfGaussian(t *testing.T) {
 			high = mid
 		}
 	}
-	if want := 1 / (s*s + sigma*sigma); math.Abs(low-want) > 0.02*want {
+	if want := 1 / (s*s + sigma*sigma); !(math.Abs(low-want) <= 0.02*want) {
 		t.Errorf("the best a is %v; want %v", low, want)
 	}
 }

@@ -87,7 +87,7 @@ func TestLogicSamples(t *testing.T) {
 		for _, l := range []*losses.LogicLoss{sampled, on} {
 			p := newPosteriors(5, 3)
 			n := must.Get(l.Add(p.in))(t)
-			if v, _ := p.value(t, n, p.sample); math.Abs(v-want) > 1e-5*want {
+			if v, _ := p.value(t, n, p.sample); !(math.Abs(v-want) <= 1e-5*want) {
 				t.Errorf("%s: %v, want %v", l.Sentence, v, want)
 			}
 		}
@@ -122,7 +122,7 @@ func TestLogicMoreSamples(t *testing.T) {
 		want += v
 	}
 	v, gradients := p.value(t, n, p.mean, p.logVariance)
-	if math.Abs(v-want/3) > 1e-5*want {
+	if !(math.Abs(v-want/3) <= 1e-5*want) {
 		t.Errorf("%v, want %v", v, want/3)
 	}
 	for i, g := range gradients {

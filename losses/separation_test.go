@@ -46,11 +46,11 @@ func TestSeparationGolden(t *testing.T) {
 		if c.Value > 0 {
 			positive++
 		}
-		if math.Abs(value-c.Value) > 1e-12 {
+		if !(math.Abs(value-c.Value) <= 1e-12) {
 			t.Errorf("case %d: %v, want %v", i, value, c.Value)
 		}
 		for at, g := range gradient {
-			if math.Abs(g-c.Gradient[at]) > 1e-12 {
+			if !(math.Abs(g-c.Gradient[at]) <= 1e-12) {
 				t.Errorf("case %d: gradient %d is %v, want %v", i, at, g, c.Gradient[at])
 			}
 		}
@@ -150,11 +150,11 @@ func TestSeparationIsASentence(t *testing.T) {
 		value, gradient := separationOf(t, func(z, different *gorgonia.Node) (*gorgonia.Node, error) {
 			return losses.Separation(factor.Mean, 1, z, different, factor.Block{Columns: []int{0, 1}})
 		}, z, 2, []float64{1, 0}, 1)
-		if math.Abs(value-want) > 1e-12 {
+		if !(math.Abs(value-want) <= 1e-12) {
 			t.Errorf("%v: %v, the sentence has %v", z, value, want)
 		}
 		for at := range gradient {
-			if math.Abs(gradient[at]-slopes[at]) > 1e-12 {
+			if !(math.Abs(gradient[at]-slopes[at]) <= 1e-12) {
 				t.Errorf("%v: gradient %v, the sentence has %v", z, gradient, slopes)
 			}
 		}

@@ -121,16 +121,16 @@ func TestSphereTransportGolden(t *testing.T) {
 	grads := must.Get(gorgonia.Grad(total, z))(t)
 	m := must.Get(machine.New(g, moved, loss, grads[0]))(t)
 	must.OK(t, m.RunAll())
-	if got := m.Value(loss).Data().(float64); math.Abs(got-want.LSBD) > 1e-10 {
+	if got := m.Value(loss).Data().(float64); !(math.Abs(got-want.LSBD) <= 1e-10) {
 		t.Errorf("lsbd is %v, want %v", got, want.LSBD)
 	}
 	for i, v := range m.Value(moved).Data().([]float64) {
-		if math.Abs(v-want.Moved[i]) > 1e-10 {
+		if !(math.Abs(v-want.Moved[i]) <= 1e-10) {
 			t.Errorf("moved coordinate %d is %v, want %v", i, v, want.Moved[i])
 		}
 	}
 	for i, v := range m.Value(grads[0]).Data().([]float64) {
-		if math.Abs(v-want.GradZ[i]) > 1e-7 {
+		if !(math.Abs(v-want.GradZ[i]) <= 1e-7) {
 			t.Errorf("gradient %d is %v, want %v", i, v, want.GradZ[i])
 		}
 	}

@@ -68,7 +68,7 @@ func TestCosineRegressionOfNothing(t *testing.T) {
 	}
 	must.OK(t, err)
 	for i, want := range []float64{-2 * 0.8e12, -2 * 0.6e12, 0, 0} {
-		if got := m.Value(grads[0]).Data().([]float64)[i]; math.Abs(got-want) > 1e-9*max(1, math.Abs(want)) {
+		if got := m.Value(grads[0]).Data().([]float64)[i]; !(math.Abs(got-want) <= 1e-9*max(1, math.Abs(want))) {
 			t.Errorf("element %d of the gradient is %v, want %v", i, got, want)
 		}
 	}

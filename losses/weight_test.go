@@ -38,7 +38,7 @@ func TestRamps(t *testing.T) {
 			t.Errorf("%+v: %v", c.ramp, err)
 		}
 		for step, want := range c.at {
-			if got := c.ramp.At(step); math.Abs(got-want) > 1e-14 {
+			if got := c.ramp.At(step); !(math.Abs(got-want) <= 1e-14) {
 				t.Errorf("%+v: %v in step %d, want %v", c.ramp, got, step, want)
 			}
 		}

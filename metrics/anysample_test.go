@@ -350,7 +350,7 @@ func TestAnySample(t *testing.T) {
 	for _, trial := range long.Sample(trials, 5) {
 		s := rand.New(rand.NewPCG(trial, 5))
 		c := drawCodes(s, 0)
-		if r := compute(t, dlsbd(), c.in); r.Value > 1e-10 {
+		if r := compute(t, dlsbd(), c.in); !(r.Value <= 1e-10) {
 			t.Errorf("%d %s: perfect codes score %v, %v", trial, c.what, r.Value, r.Part("per_subgroup"))
 		}
 		for i := range c.in.Codes.Data {
@@ -441,7 +441,7 @@ func TestSumsOfRepresentations(t *testing.T) {
 		t.Fatal("noisy circles have no note")
 	}
 	value, err := strconv.ParseFloat(told[1], 64)
-	if want := 1. / 9; err != nil || math.Abs(value-want) > 0.01 {
+	if want := 1. / 9; err != nil || !(math.Abs(value-want) <= 0.01) {
 		t.Errorf("noisy circles have %v, want %v", told, want)
 	}
 	noise := func(a []float64) []float64 { return append(noisy(1, perfect)(a), s.NormFloat64(), s.NormFloat64()) }

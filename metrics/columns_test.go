@@ -78,7 +78,7 @@ func TestSetFactors(t *testing.T) {
 	}
 	f := set(metrics.Column{Name: "angle", Values: []float64{0.5, -0.234, 3.5}, Type: metrics.ColumnType{Kind: factor.Circular, Period: 2}}, 0).Factors[0]
 	for l, want := range []float64{math.Pi / 2, 3 * math.Pi / 2, 1.766 * math.Pi} {
-		if math.Abs(f.Angles[l]-want) > 1e-12 {
+		if !(math.Abs(f.Angles[l]-want) <= 1e-12) {
 			t.Errorf("level %d has the angle %v, want %v", l, f.Angles[l], want)
 		}
 	}

@@ -126,7 +126,7 @@ func TestDCIShare(t *testing.T) {
 	r := computeDCI(t, m, in, 1)
 	for part, rows := range map[string]float64{"per_factor_train": 75, "per_factor_test": 25} {
 		for _, share := range r.Part(part) {
-			if right := share * rows; math.Abs(right-math.Round(right)) > 1e-9 {
+			if right := share * rows; !(math.Abs(right-math.Round(right)) <= 1e-9) {
 				t.Errorf("%s: a share of %v is not one of %v rows", part, share, rows)
 			}
 		}

@@ -24,7 +24,7 @@ func TestDescriptionLength(t *testing.T) {
 		in.Codes.Data = append(in.Codes.Data, row...)
 	}
 	r := compute(t, named("description-length"), in)
-	if r.Value != 61 || r.Part("options")[0] != 1 || r.Part("values")[0] != 60 || r.Part("flat")[0] != 256 || math.Abs(r.Part("tree")[0]-(2+2+9)*math.Log2(3)-3) > 1e-12 {
+	if r.Value != 61 || r.Part("options")[0] != 1 || r.Part("values")[0] != 60 || r.Part("flat")[0] != 256 || !(math.Abs(r.Part("tree")[0]-(2+2+9)*math.Log2(3)-3) <= 1e-12) {
 		t.Errorf("%+v", r)
 	}
 	near(t, "of 64 bits", compute(t, &DescriptionLength{Bits: 64}, in).Value, 121, 0)

@@ -120,7 +120,7 @@ func TestBootstrapAddsInformation(t *testing.T) {
 		mean += compute(t, m.Value, subset(in, rows)).Value / 20
 	}
 	estimate := intervals(t, in, 1, Intervals{Percent: 95, Repeats: 20}, m)[0].Interval.Estimate
-	if truth := 0.0406; !(mean > value+0.05) || math.Abs(estimate-truth) > 0.02 || value < 3*truth {
+	if truth := 0.0406; !(mean > value+0.05) || !(math.Abs(estimate-truth) <= 0.02) || value < 3*truth {
 		t.Errorf("value %.3f, of bootstrap samples %.3f, estimate %.3f; want %.3f", value, mean, estimate, truth)
 	}
 }

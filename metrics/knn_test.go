@@ -131,7 +131,7 @@ func TestNeighbours(t *testing.T) {
 					want := all[at]
 					got, s := rows[at*k:(at+1)*k], scores[at*k:(at+1)*k]
 					for i, row := range got {
-						if math.Abs(want[i].score-want[slices.IndexFunc(want, func(x ranked) bool { return x.row == row })].score) > 1e-15 {
+						if !(math.Abs(want[i].score-want[slices.IndexFunc(want, func(x ranked) bool { return x.row == row })].score) <= 1e-15) {
 							t.Fatalf("%s, %s: neighbour %d of row %d is %d, want %d", name, distance, i, test[at], train[row], train[want[i].row])
 						}
 						if i > 0 && (s[i] > s[i-1] || s[i] == s[i-1] && row < got[i-1]) {
@@ -241,7 +241,7 @@ func TestKNNOracles(t *testing.T) {
 		doubled.Codes.Data = append(append(doubled.Codes.Data, in.Codes.Row(i)...), in.Codes.Row(i)...)
 	}
 	for name, other := range map[string]*Input{"lengths": &scaled, "an order of columns": &permuted, "columns twice": &doubled} {
-		if v := value(named("knn").(*KNN), other).Value; math.Abs(v-perfect.Value) > 0.02 {
+		if v := value(named("knn").(*KNN), other).Value; !(math.Abs(v-perfect.Value) <= 0.02) {
 			t.Errorf("with %s the value is %v, not %v", name, v, perfect.Value)
 		}
 	}

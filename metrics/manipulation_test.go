@@ -39,7 +39,7 @@ func TestManipulation(t *testing.T) {
 	want := [][]float64{{1, 0}, {0, 5.0 / 3}, {100, 5.0 / 3}, {3.5, 25.0 / 9}, {0, 0}}
 	for c, row := range want {
 		for j, v := range row {
-			if math.Abs(g.Values[c][j]-v) > 1e-6*max(1, v) {
+			if !(math.Abs(g.Values[c][j]-v) <= 1e-6*max(1, v)) {
 				t.Errorf("column %d, factor %d: %v, want %v", c, j, g.Values[c][j], v)
 			}
 		}
@@ -51,7 +51,7 @@ func TestManipulation(t *testing.T) {
 	// Groups of different sizes: 0 and 2 at b = 0, and 0, 3 and 6 at b = 1. The order of the rows does not matter.
 	in = &Input{Factors: in.Factors, Levels: []int{2, 1, 0, 0, 1, 1, 0, 1, 1, 0, 2, 2}, Codes: matrix.Matrix{Rows: 6, Cols: 1, Data: []float64{6, 0, 3, 0, 2, 100}}}
 	g = manipulation(t, in, "manipulation")
-	if want := (2.0 + 18) / 3; math.Abs(g.Values[0][0]-want) > 1e-12 {
+	if want := (2.0 + 18) / 3; !(math.Abs(g.Values[0][0]-want) <= 1e-12) {
 		t.Errorf("%v, want %v", g.Values[0][0], want)
 	}
 	// One pair of images suffices.
@@ -80,7 +80,7 @@ func TestManipulationOfMany(t *testing.T) {
 		t.Errorf("%d groups, %d degrees of freedom", len(groups), freedom)
 	}
 	g := manipulation(t, in, "x")
-	if want := 31.0 * 30 / 12; math.Abs(g.Values[0][0]-want) > 1e-9*want || math.Abs(g.Values[1][0]-1) > 0.05 || math.Abs(g.Values[1][1]-1) > 0.05 {
+	if want := 31.0 * 30 / 12; !(math.Abs(g.Values[0][0]-want) <= 1e-9*want) || !(math.Abs(g.Values[1][0]-1) <= 0.05) || !(math.Abs(g.Values[1][1]-1) <= 0.05) {
 		t.Errorf("%v, want %v and 1", g.Values, want)
 	}
 }

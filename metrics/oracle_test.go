@@ -190,7 +190,7 @@ func checkOrder(t *testing.T, name string, kind factor.Kind, values map[string]f
 		sign = -1
 	}
 	_, ordered := named(name).(SubCoded) // the order of columns matters
-	if permuted := values["permuted"]; math.Abs(permuted-perfect) > 1e-6 && !chance[name] && !ordered {
+	if permuted := values["permuted"]; !(math.Abs(permuted-perfect) <= 1e-6) && !chance[name] && !ordered {
 		t.Errorf("%s: %v of permuted columns, %v before", kind, permuted, perfect)
 	}
 	if unsupervised(name) {

@@ -83,7 +83,7 @@ func TestLinearProjection(t *testing.T) {
 	for i := range in.Codes.Data {
 		in.Codes.Data[i] = 3
 	}
-	if r := compute(t, s, in); r.Value != 0 || slices.Max(r.Part("explained")) > 1e-12 {
+	if r := compute(t, s, in); r.Value != 0 || !(slices.Max(r.Part("explained")) <= 1e-12) {
 		t.Errorf("constant codes: %v, explained %v; want 0", r.Value, r.Part("explained"))
 	}
 }
@@ -97,7 +97,7 @@ func TestProjectionFindsColumns(t *testing.T) {
 	for _, p := range []Projection{"best", "blocks"} {
 		s := NewSubCodeDeviation(factor.Variance)
 		s.Project = p
-		if r := compute(t, s, in); r.Value > 1e-12 || len(r.Notes) != 1 {
+		if r := compute(t, s, in); !(r.Value <= 1e-12) || len(r.Notes) != 1 {
 			t.Errorf("%s: %v, notes %v; want 0 and a note", p, r.Value, r.Notes)
 		}
 	}

@@ -152,7 +152,7 @@ func TestR4CWeights(t *testing.T) {
 		t.Errorf("%+v", rows)
 	}
 	for g, name := range []string{"r2", "r2_from_factor", "r2_from_code"} {
-		if r.Grids[g].Name != name || math.Abs(r.Grids[g].Values[4][1]-1) > 5e-3 || r.Grids[g].Values[4][0] > 0.1 {
+		if r.Grids[g].Name != name || !(math.Abs(r.Grids[g].Values[4][1]-1) <= 5e-3) || r.Grids[g].Values[4][0] > 0.1 {
 			t.Errorf("%+v", r.Grids[g])
 		}
 	}
@@ -357,7 +357,7 @@ func TestR4UnitsOfFactors(t *testing.T) {
 			if want == 0 {
 				want = got.Value
 			}
-			if math.Abs(got.Value-want) > 0.03 || got.Value < 0.8 { // other units may be predicted as numbers, not as classes
+			if !(math.Abs(got.Value-want) <= 0.03) || got.Value < 0.8 { // other units may be predicted as numbers, not as classes
 				t.Errorf("%d levels times %g plus %g: %v, want about %v", levels, at.unit, at.offset, got.Value, want)
 			}
 		}

@@ -27,7 +27,7 @@ func TestScale(t *testing.T) {
 		if (a.Scale == 0) != same {
 			t.Errorf("%s: %v, of codes of another scale %v; scale %v", e.Name, a.Value, b.Value, a.Scale)
 		}
-		if a.Scale > 0 && math.Abs(a.Scale/b.Scale-128) > 1e-9 {
+		if a.Scale > 0 && !(math.Abs(a.Scale/b.Scale-128) <= 1e-9) {
 			t.Errorf("%s: scales %v and %v", e.Name, a.Scale, b.Scale)
 		}
 		if fractions := a.Part("fraction"); (fractions != nil) != (e.Name == "variance") {
@@ -37,7 +37,7 @@ func TestScale(t *testing.T) {
 			continue
 		}
 		for j, f := range a.Part("fraction") {
-			if g := b.Part("fraction")[j]; math.Abs(f-g) > 1e-12 || !(f > 0 && f < 0.5) {
+			if g := b.Part("fraction")[j]; !(math.Abs(f-g) <= 1e-12) || !(f > 0 && f < 0.5) {
 				t.Errorf("fractions %v and %v", f, g)
 			}
 		}

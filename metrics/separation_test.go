@@ -137,7 +137,7 @@ func TestSeparationChance(t *testing.T) {
 		err = Chances{Shuffles: 5}.Add(ctx, in, 1, choices, results)
 	}
 	must.OK(t, err)
-	if c := results[0].Chance; results[0].Value != 0 || c == nil || math.Abs(c.Mean-0.5) > 0.1 || !c.Differs {
+	if c := results[0].Chance; results[0].Value != 0 || c == nil || !(math.Abs(c.Mean-0.5) <= 0.1) || !c.Differs {
 		t.Errorf("%+v, chance %+v; want 0, of shuffled rows 1/2", results[0], c)
 	}
 }

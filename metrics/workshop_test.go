@@ -66,7 +66,7 @@ func TestWorkshopBound(t *testing.T) {
 		}, 12, 10)
 		r := compute(t, &DLSBDWorkshop{Omega: 10, Aggregate: factor.Sum, Whiten: true}, in)
 		for k, v := range r.Part("per_subgroup") {
-			if v < 0 || v > 1+1e-12 {
+			if v < 0 || !(v <= 1+1e-12) {
 				t.Errorf("seed %d: subgroup %d is %v; want 0 to 1", seed, k, v)
 			}
 		}

@@ -41,12 +41,12 @@ func TestQuessardEpisodes(t *testing.T) {
 	codes, encoded := run.Value(p.Outputs.Codes).Data().([]float32), run.Value(alone).Data().([]float32)
 	row := func(x []float32, i int) []float32 { return x[4*i : 4*i+4] }
 	for i, same := range map[int][]float32{0: row(encoded, 0), 4: row(encoded, 4), 3: row(codes, 2), 6: row(codes, 5), 7: row(codes, 5)} {
-		if apart(row(codes, i), same) > 1e-6 {
+		if !(apart(row(codes, i), same) <= 1e-6) {
 			t.Errorf("code %d is %v, want %v", i, row(codes, i), same)
 		}
 	}
 	for i := range episodes * group {
-		if norm := apart(row(codes, i), make([]float32, 4)); math.Abs(norm-1) > 1e-5 {
+		if norm := apart(row(codes, i), make([]float32, 4)); !(math.Abs(norm-1) <= 1e-5) {
 			t.Errorf("code %d has the norm %v", i, norm)
 		}
 		if i%group == 1 && apart(row(codes, i), row(codes, i-1)) < 1e-3 {
@@ -83,9 +83,13 @@ func TestForwardVAEColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, v := range m.Params().Get("actions/blocks").Float32s() {
-		if want := []float64{1, 0, 0, 1}[i%4]; math.Abs(float64(v)-want) > 0.5 {
+		if want := []float64{1, 0, 0, 1}[i%4]; !(math.Abs(float64(v)-want) <= 0.5) {
 			t.Errorf("element %d of the matrices is %v, want about %v", i, v, want)
 		}
+	}
+	g := nn.NewGraph(m.Params())
+	if p := must.Get(m.Build(g, m.Objectives()[0], 6, 2))(t); p.Actions == nil || p.Outputs.Predicted == nil {
+		t.Error("the objective of actions predicts no codes")
 	}
 }
 

@@ -33,7 +33,7 @@ func TestHierarchicalCodes(t *testing.T) {
 	decoded := must.Get(m.(Decoder).Decode(g, codes))(t)
 	v := values(t, codes, p.Outputs.Logits, decoded, p.Outputs.Active, p.Outputs.Sample)
 	for i, want := range v[1] {
-		if math.Abs(float64(v[2][i]-want)) > 1e-6 {
+		if !(math.Abs(float64(v[2][i]-want)) <= 1e-6) {
 			t.Fatalf("pixel %d is %v by the program, %v by its codes", i, want, v[2][i])
 		}
 	}
@@ -77,11 +77,11 @@ func TestSoftOptions(t *testing.T) {
 	}
 	for i := range n {
 		a, z, u := v[0][4*i:4*i+4], v[1][5*i:5*i+5], v[2][5*i:5*i+5]
-		if math.Abs(float64(a[0]+a[1]-1)) > 1e-6 || math.Abs(float64(a[2]+a[3]-a[1])) > 1e-6 || a[0] <= 0 || a[0] >= 1 {
+		if !(math.Abs(float64(a[0]+a[1]-1)) <= 1e-6) || !(math.Abs(float64(a[2]+a[3]-a[1])) <= 1e-6) || a[0] <= 0 || a[0] >= 1 {
 			t.Fatalf("image %d: weights %v", i, a)
 		}
 		for d, weight := range []float32{1, a[1], a[2], a[1], 1} {
-			if math.Abs(float64(z[d]-weight*u[d])) > 1e-6 {
+			if !(math.Abs(float64(z[d]-weight*u[d])) <= 1e-6) {
 				t.Errorf("image %d, dimension %d: masked %v, value %v, weight %v", i, d, z[d], u[d], weight)
 			}
 		}

@@ -60,7 +60,9 @@ func match(m Model, n int, sigma float64, factors []factor.Factor) (*matched, er
 	}
 	p.total = o.Total
 	var nodes gorgonia.Nodes
-	p.names, nodes = p.graph.Reached(o.Total)
+	if p.names, nodes, err = p.graph.Reached(o.Total); err != nil {
+		return nil, err
+	}
 	p.grads, err = gorgonia.Grad(o.Total, nodes...)
 	return p, err
 }
@@ -153,7 +155,7 @@ func TestScoreMatchingStart(t *testing.T) {
 		m := must.Get(NewICEBeeM().New(Data{Height: 64, Width: 64, Channels: channels}, 1))(t)
 		p := must.Get(match(m, 8, 0.01, nil))(t)
 		p.fill("start")
-		if value, _ := p.run(t); math.Abs(value-want) > 0.03*want {
+		if value, _ := p.run(t); !(math.Abs(value-want) <= 0.03*want) {
 			t.Errorf("%d channels: the loss starts at %v; want about %v", channels, value, want)
 		}
 	}
@@ -209,7 +211,7 @@ func TestConditions(t *testing.T) {
 		w[i] = held - step
 		down, _, _ := at(4, labels...)
 		w[i] = held
-		if got, want := (up-down)/(2*step), float64(table[i]); math.Abs(got-want) > 0.02*math.Abs(want)+2e-5 {
+		if got, want := (up-down)/(2*step), float64(table[i]); !(math.Abs(got-want) <= 0.02*math.Abs(want)+2e-5) {
 			t.Errorf("element %d of g: slope %v; want %v", i, got, want)
 		}
 	}

@@ -72,7 +72,7 @@ func TestLSBDOfMoves(t *testing.T) {
 	turned := values(t, loss)[0][0]
 	// the two points are at a right angle to their correct positions, so each is pi/4 from the mean
 	want := float32(2-2*math.Cos(math.Pi/4)) / 2
-	if still > 1e-6 || math.Abs(float64(turned-want)) > 1e-4 {
+	if !(still <= 1e-6) || !(math.Abs(float64(turned-want)) <= 1e-4) {
 		t.Errorf("the loss is %v without a move and %v with one, want 0 and %v", still, turned, want)
 	}
 }
@@ -128,7 +128,7 @@ func TestLSBDTurns(t *testing.T) {
 				along += float64(y[i]) * c.axis[i]
 			}
 		}
-		if math.Abs(got-along*along) > 1e-5 || math.Abs(along) > 0.99 || math.Abs(length-1) > 1e-5 {
+		if !(math.Abs(got-along*along) <= 1e-5) || !(math.Abs(along) <= 0.99) || !(math.Abs(length-1) <= 1e-5) {
 			t.Errorf("%s: moved points of length %v have the inner product %v, want 1 and %v", c.name, length, got, along*along)
 		}
 	}
@@ -194,7 +194,7 @@ func TestOrthogonalSpheres(t *testing.T) {
 					if a == b {
 						product--
 					}
-					if (a == b || orthogonal) && math.Abs(product) > 1e-5 || a != b && !orthogonal && math.Abs(product) < 1e-3 {
+					if (a == b || orthogonal) && !(math.Abs(product) <= 1e-5) || a != b && !orthogonal && math.Abs(product) < 1e-3 {
 						t.Errorf("orthogonal %v: spheres %d and %d have the inner product %v off", orthogonal, a, b, product)
 					}
 				}
@@ -267,12 +267,12 @@ func TestLSBDOfGroups(t *testing.T) {
 		for _, a := range moves {
 			want += (2 - 2*math.Cos(math.Atan2(sin, cos)+a)) / float64(n) / 2
 		}
-		if got := float64(values(t, loss)[0][0]); math.Abs(got-want) > 1e-6 {
+		if got := float64(values(t, loss)[0][0]); !(math.Abs(got-want) <= 1e-6) {
 			t.Errorf("M = %d: the loss is %v, want %v", n, got, want)
 		}
 		both := values(t, p.Outputs.Transports[1].Points, p.Outputs.Transports[1].Moved)
 		for i, z := range both[0] { // the identity acts: the mean of the group
-			if y := both[1][i]; math.Abs(float64(z-y)) > 1e-6 {
+			if y := both[1][i]; !(math.Abs(float64(z-y)) <= 1e-6) {
 				t.Errorf("M = %d: the common identity of one image is %v off", n, z-y)
 			}
 		}

@@ -162,7 +162,7 @@ func TestEncodeIsDeterministic(t *testing.T) {
 	}
 	for r := range 5 {
 		x, y := float64(codes[0][r*width]), float64(codes[0][r*width+1])
-		if math.Abs(x*x+y*y-1) > 1e-5 {
+		if !(math.Abs(x*x+y*y-1) <= 1e-5) {
 			t.Errorf("row %d: the circle's point (%v, %v) has norm %v", r, x, y, math.Hypot(x, y))
 		}
 	}
@@ -192,7 +192,7 @@ func TestVAESample(t *testing.T) {
 	}
 	v = values(t, p.Outputs.Logits, decoded)
 	for i, x := range v[0] {
-		if math.Abs(float64(x-v[1][i])) > 1e-5 {
+		if !(math.Abs(float64(x-v[1][i])) <= 1e-5) {
 			t.Fatalf("logit %d is %v, want %v", i, x, v[1][i])
 		}
 	}

@@ -206,7 +206,8 @@ func runPairs(t *testing.T, m Model, labelled bool, images, noise []float32) pai
 	copy(nn.Data(p.Noise[0]), noise)
 	node := gradcheck.Must(t)
 	total := node(gorgonia.Add(node(losses.BernoulliReconstruction(p.Outputs.Images, p.Outputs.Logits)), node(p.Outputs.Posteriors[0].KL())))
-	_, learnables := g.Reached(total)
+	_, learnables, err := g.Reached(total)
+	must.OK(t, err)
 	grads := must.Get(gorgonia.Grad(total, learnables...))(t)
 	v := values(t, append([]*gorgonia.Node{total, p.Outputs.Codes, p.Outputs.LogVariance}, grads...)...)
 	return pairRun{v[0], v[1], v[2], v[3:]}

@@ -46,11 +46,11 @@ func TestPrior(t *testing.T) {
 					square += float64(code[j]) * float64(code[j])
 					sums[j] += float64(code[j]) * float64(code[j])
 				}
-				if s.Unit && math.Abs(square-1) > 1e-5 {
+				if s.Unit && !(math.Abs(square-1) <= 1e-5) {
 					t.Fatalf("%s: a point of length %v", name, math.Sqrt(square))
 				}
 			}
-			if name == "frames" && math.Abs(float64(code[0]*code[3]+code[1]*code[4]+code[2]*code[5])) > 1e-5 {
+			if name == "frames" && !(math.Abs(float64(code[0]*code[3]+code[1]*code[4]+code[2]*code[5])) <= 1e-5) {
 				t.Fatalf("frames: %v is no pair of points at a right angle", code)
 			}
 		}
@@ -60,7 +60,7 @@ func TestPrior(t *testing.T) {
 				want = 1 / float64(s.Width)
 			}
 			for j := s.First; j < s.First+s.Width; j++ {
-				if got := sums[j] / n; math.Abs(got-want) > 0.05*want {
+				if got := sums[j] / n; !(math.Abs(got-want) <= 0.05*want) {
 					t.Errorf("%s: column %d has the second moment %v, want %v", name, j, got, want)
 				}
 			}

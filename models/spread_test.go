@@ -44,7 +44,7 @@ func TestSpread(t *testing.T) {
 				err = m.RunAll()
 			}
 			must.OK(t, err)
-			if got := numberOf(m.Value(n)); math.Abs(got-c.want) > 1e-6 {
+			if got := numberOf(m.Value(n)); !(math.Abs(got-c.want) <= 1e-6) {
 				t.Errorf("%s, %v: spread %v, want %v", name, dt, got, c.want)
 			}
 		}

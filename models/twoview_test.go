@@ -18,7 +18,7 @@ func TestMomentum(t *testing.T) {
 		m              Momentum
 		progress, want float64
 	}{{constant, 0, 0.99}, {constant, 0.7, 0.99}, {cosine, 0, 0.996}, {cosine, 0.5, 0.998}, {cosine, 1, 1}, {cosine, 2, 1}} {
-		if got := c.m.At(c.progress); math.Abs(got-c.want) > 1e-12 {
+		if got := c.m.At(c.progress); !(math.Abs(got-c.want) <= 1e-12) {
 			t.Errorf("%+v at %v: %v, want %v", c.m, c.progress, got, c.want)
 		}
 	}
@@ -130,7 +130,7 @@ func TestQueriesAndKeys(t *testing.T) {
 			for _, v := range after[0][i : i+5] {
 				square += float64(v) * float64(v)
 			}
-			if math.Abs(square-1) > 1e-5 {
+			if !(math.Abs(square-1) <= 1e-5) {
 				t.Errorf("%s: a query of square norm %v", name, square)
 			}
 		}

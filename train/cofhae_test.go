@@ -80,7 +80,7 @@ func TestCOFHAE(t *testing.T) {
 			errors += 2. / 360
 		}
 	}
-	if math.Abs(errors-*f.Assignment) > 1e-9 {
+	if !(math.Abs(errors-*f.Assignment) <= 1e-9) {
 		t.Errorf("assignment error %v, want %v", *f.Assignment, errors)
 	}
 }
@@ -304,7 +304,7 @@ func TestHoldOut(t *testing.T) {
 	}
 	m := &engine.Milestones{At: []float64{0.5, 0.75}, Factor: 0.1}
 	for at, want := range map[float64]float64{0: 1, 24.9: 1, 25: 0.1, 37.4: 0.1, 37.5: 0.01, 50: 0.01} {
-		if got := m.Rate(at, 50); math.Abs(got-want) > 1e-12 {
+		if got := m.Rate(at, 50); !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("rate %v after %v of 50 epochs, want %v", got, at, want)
 		}
 	}
@@ -332,7 +332,7 @@ func TestMisassigned(t *testing.T) {
 			}
 		}
 	}
-	if got := e.misassigned(codes, images); got == nil || math.Abs(*got-sum/float64(len(images))) > 1e-9 {
+	if got := e.misassigned(codes, images); got == nil || !(math.Abs(*got-sum/float64(len(images))) <= 1e-9) {
 		t.Errorf("%v, want %v", got, sum/float64(len(images)))
 	}
 }

@@ -21,6 +21,7 @@ func TestDeviceKey(t *testing.T) {
 	for _, name := range []string{"gpu:-1", "gpu:01", "cuda", "''"} {
 		must.ErrorOf(Load("tiny.yaml", []byte(tiny), "train.device="+name))(t, "want cpu, gpu, gpu:N or auto", name)
 	}
+	load(t, "train.device=gpu:0")
 	if Here(load(t, "train.device=gpu:99")).Train.Device.String() != "cpu" {
 		t.Error("a check on this machine asks for GPU 99")
 	}

@@ -27,7 +27,7 @@ func TestDeviceRun(t *testing.T) {
 	whole, parts, mixed := filepath.Join(dir, "whole"), filepath.Join(dir, "parts"), filepath.Join(dir, "mixed")
 	result := trainIn(t, whole, load(t, "train.device=gpu"), false)
 	cpu := trainIn(t, filepath.Join(dir, "cpu"), load(t), false)
-	if a, b := result.Metrics[0].Value, cpu.Metrics[0].Value; math.Abs(a-b) > 1e-2*b {
+	if a, b := result.Metrics[0].Value, cpu.Metrics[0].Value; !(math.Abs(a-b) <= 1e-2*b) {
 		t.Errorf("dlsbd is %v on the GPU, %v on the CPU", a, b)
 	}
 	for _, at := range []string{parts, mixed} {
@@ -53,7 +53,7 @@ func TestDeviceRun(t *testing.T) {
 	must.OK(t, e.Coder.UseDevice("gpu"))
 	got := must.Get(e.Codes(context.Background()))(t)
 	for i, w := range want.Data {
-		if math.Abs(got.Data[i]-w) > 1e-4 {
+		if !(math.Abs(got.Data[i]-w) <= 1e-4) {
 			t.Fatalf("element %d of the codes: %v on the GPU, %v on the CPU", i, got.Data[i], w)
 		}
 	}

@@ -91,7 +91,7 @@ func TestExploreButtons(t *testing.T) {
 	p.Press(`[data-control="z3"] input`, kb.Home)
 	moved := code(p)
 	p.Press(`[data-control="z3"] input`, kb.End)
-	if end := code(p); math.Abs(moved[0]-1) > 1e-9 || math.Abs(moved[1]) > 1e-9 || !(moved[3] < end[3]) || moved[2] != second[2] {
+	if end := code(p); !(math.Abs(moved[0]-1) <= 1e-9) || !(math.Abs(moved[1]) <= 1e-9) || !(moved[3] < end[3]) || moved[2] != second[2] {
 		t.Errorf("Home of the dial and of z3 make of %v the code %v, and End of z3 %v", second, moved, end)
 	}
 	p.Press(`[data-control="circle1"] .dial`, kb.ArrowUp)

@@ -29,7 +29,7 @@ func TestFindRate(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	for i, p := range r.Points {
-		if want := 1e-5 * math.Pow(10, float64(i)/10); p.Step != i+1 || math.Abs(p.Rate-want) > 1e-9*want {
+		if want := 1e-5 * math.Pow(10, float64(i)/10); p.Step != i+1 || !(math.Abs(p.Rate-want) <= 1e-9*want) {
 			t.Errorf("update %d has a rate of %v, want %v", p.Step, p.Rate, want)
 		}
 	}
@@ -61,7 +61,7 @@ func TestFindRateSmoothed(t *testing.T) {
 	for _, p := range r.Points {
 		mean[p.Objective] = 0.9*mean[p.Objective] + 0.1*p.Loss
 		weight[p.Objective] = 0.9*weight[p.Objective] + 0.1
-		if want := mean[p.Objective] / weight[p.Objective]; math.Abs(p.Smoothed-want) > 1e-9*math.Abs(want) {
+		if want := mean[p.Objective] / weight[p.Objective]; !(math.Abs(p.Smoothed-want) <= 1e-9*math.Abs(want)) {
 			t.Errorf("update %d: smoothed %v, want %v", p.Step, p.Smoothed, want)
 		}
 	}

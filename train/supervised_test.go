@@ -107,6 +107,7 @@ func TestFed(t *testing.T) {
 		e := must.Get(NewExperiment(load(t, overrides...)))(t)
 		must.ErrorOf(e.Loop())(t, want, overrides)
 	}
+	loopOf(t, load(t, "model={vae: {latent: 4, encoder: {mlp: {hidden: [16]}}}}", "supervision={changes: {count: 20}}", "losses=[slow, reconstruction, kl]"))
 	loopOf(t, load(t, "supervision.pairs.count=0")) // a sweep of counts may begin with 0
 }
 

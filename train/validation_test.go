@@ -62,7 +62,7 @@ func TestValidation(t *testing.T) {
 		t.Fatalf("validation losses %v; want three losses in three epochs, which fall", v)
 	}
 	for i, sum := range v["loss"] {
-		if want := v["reconstruction"][i] + 2*v["kl"][i]; math.Abs(sum-want) > 1e-4*want {
+		if want := v["reconstruction"][i] + 2*v["kl"][i]; !(math.Abs(sum-want) <= 1e-4*want) {
 			t.Errorf("epoch %d: loss %v; want %v", i+1, sum, want)
 		}
 	}
@@ -132,7 +132,7 @@ func TestValidationDecides(t *testing.T) {
 	r := must.Get(runOf(t, validated, Options{Dir: with}, append(set, "train.validation.dataset="+data)...))(t)
 	sameBits(t, "with validation", bits(t, with), bits(t, plain))
 	for name, v := range validationLosses(t, with) {
-		if got, want := v[2], r.Losses["unsupervised"][name]; math.Abs(got-want) > 0.02*want {
+		if got, want := v[2], r.Losses["unsupervised"][name]; !(math.Abs(got-want) <= 0.02*want) {
 			t.Errorf("validation/%s is %v, in training %v", name, got, want)
 		}
 	}

@@ -126,7 +126,7 @@ func TestTarget(t *testing.T) {
 				moved := false
 				for i := range v {
 					want := m*float64(before[name][i]) + (1-m)*float64(now[source][i])
-					if math.Abs(float64(v[i])-want) > 1e-6*max(1, math.Abs(want)) {
+					if !(math.Abs(float64(v[i])-want) <= 1e-6*max(1, math.Abs(want))) {
 						t.Fatalf("step %d: element %d of %s is %v, want %v", r.Step, i, name, v[i], want)
 					}
 					moved = moved || now[source][i] != before[source][i]

@@ -327,11 +327,11 @@ func TestCropDraws(t *testing.T) {
 		a, r := float64(h*w)/(size*size), math.Log(float64(w)/float64(h))
 		lowest, highest = min(lowest, a), max(highest, a)
 		area, squares, aspect = area+a/n, squares+a*a/n, aspect+r/n
-		if top+h > size || left+w > size || math.Abs(r) > math.Log(4.0/3)+0.002 {
+		if top+h > size || left+w > size || !(math.Abs(r) <= math.Log(4.0/3)+0.002) {
 			t.Fatalf("%d x %d at %d, %d", h, w, top, left)
 		}
 	}
-	if lowest < 0.599 || lowest > 0.601 || highest > 1 || math.Abs(aspect) > 0.005 {
+	if lowest < 0.599 || lowest > 0.601 || highest > 1 || !(math.Abs(aspect) <= 0.005) {
 		t.Errorf("areas from %v to %v, mean log aspect %v", lowest, highest, aspect)
 	}
 	// Sizes that do not fit are drawn again: a large area requires an aspect near 1. The mean area is the integral of a
@@ -341,7 +341,7 @@ func TestCropDraws(t *testing.T) {
 		part := min(1, -math.Log(a)/math.Log(4.0/3)) // |ln aspect| <= -ln area
 		want, total = want+a*part, total+part
 	}
-	if want /= total; math.Abs(area-want) > 0.003 {
+	if want /= total; !(math.Abs(area-want) <= 0.003) {
 		t.Errorf("mean area %v, want %v", area, want)
 	}
 
@@ -354,7 +354,7 @@ func TestCropDraws(t *testing.T) {
 		places[[2]int{top, left}]++
 	}
 	for place, count := range places {
-		if len(places) != 9 || math.Abs(float64(count)-n/9) > 250 { // five standard deviations
+		if len(places) != 9 || !(math.Abs(float64(count)-n/9) <= 250) { // five standard deviations
 			t.Errorf("place %v: %d of %d", place, count, n)
 		}
 	}

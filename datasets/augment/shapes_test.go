@@ -70,7 +70,7 @@ func TestSequences(t *testing.T) {
 			p.Apply(row, src, 1, n, 1, rng.New(seed, "sequence"))
 			p.Apply(column, src, n, 1, 1, rng.New(seed, "sequence"))
 			for i := range row {
-				if d := row[i] - column[i]; d > 1e-6 || d < -1e-6 {
+				if d := row[i] - column[i]; !(d <= 1e-6) || d < -1e-6 {
 					t.Fatalf("%T: number %d is %v of the row and %v of the column", o, i, row[i], column[i])
 				}
 			}

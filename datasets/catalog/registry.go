@@ -131,7 +131,7 @@ func (c Choice) Prepare(ctx context.Context, progress datasets.Progress) error {
 
 // Build builds the chosen data set. It returns an error for a set without images or factors, for factors that
 // [factor.Validate] rejects, for impossible numbers of images with unknown levels ([datasets.Incomplete]), and
-// for pixels of the first and the last image that Image leaves unwritten, or that are out of range.
+// for pixels of the first and the last image that are unwritten, out of range, or change at a second call.
 func (c Choice) Build(seed uint64) (datasets.Dataset, error) {
 	d, err := c.Value.Build(seed)
 	if err != nil {
@@ -163,16 +163,19 @@ func (c Choice) Build(seed uint64) (datasets.Dataset, error) {
 	return d, nil
 }
 
-// checkPixels returns an error for an image with unwritten pixels, or with pixels out of range.
+// checkPixels returns an error for an image with unwritten, changing or out-of-range pixels.
 func checkPixels(d datasets.Dataset, i, size int) error {
-	pixels := slices.Repeat([]float32{float32(math.NaN())}, size)
+	pixels, again := slices.Repeat([]float32{float32(math.NaN())}, size), make([]float32, size)
 	d.Image(i, pixels)
+	d.Image(i, again)
 	for p, x := range pixels {
 		switch {
 		case x != x:
 			return fmt.Errorf("pixel %d of image %d is unwritten, or NaN; want Image to write all %d", p, i, size)
 		case (x < 0 || x > 1) && !datasets.RealValued(d):
 			return fmt.Errorf("pixel %d of image %d is %v; want 0 to 1, or a method RealValued for real numbers", p, i, x)
+		case x != again[p]:
+			return fmt.Errorf("pixel %d of image %d is %v, then %v; want the same at each call of Image", p, i, x, again[p])
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ func TestBumps(t *testing.T) {
 				want += 9 * math.Exp(-x*x/2-y*y/2)
 			}
 		}
-		if math.Abs(got-want) > 1e-4 {
+		if !(math.Abs(got-want) <= 1e-4) {
 			t.Errorf("images %v have the inner product %v, want %v", pair, got, want)
 		}
 	}

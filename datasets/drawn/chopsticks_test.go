@@ -84,7 +84,7 @@ func TestChopsticksGoldenRows(t *testing.T) {
 				sticks = append(sticks, stick)
 			}
 			for at, v := range ChopsticksLine("none", sticks...) {
-				if want := rows[64*i+at]; math.Abs(v-want) > 1e-12 {
+				if want := rows[64*i+at]; !(math.Abs(v-want) <= 1e-12) {
 					t.Fatalf("%s: row %d at %d is %v, want %v", variant, i, at, v, want)
 				}
 			}
@@ -117,12 +117,12 @@ func TestChopsticksGoldenStatistics(t *testing.T) {
 		}
 		for at := range row {
 			std := math.Sqrt(square[at] - sum[at]*sum[at])
-			if math.Abs(sum[at]-want.Mean[at]) > want.MeanTolerance || math.Abs(std-want.Std[at]) > want.StdTolerance {
+			if !(math.Abs(sum[at]-want.Mean[at]) <= want.MeanTolerance) || !(math.Abs(std-want.Std[at]) <= want.StdTolerance) {
 				t.Errorf("%s: at %d mean %v and deviation %v, want %v and %v", variant, at, sum[at], std, want.Mean[at], want.Std[at])
 			}
 		}
 		for p, pattern := range want.Patterns {
-			if got := counts[fmt.Sprint(pattern)]; math.Abs(got-want.Frequencies[p]) > want.FrequenciesTolerance {
+			if got := counts[fmt.Sprint(pattern)]; !(math.Abs(got-want.Frequencies[p]) <= want.FrequenciesTolerance) {
 				t.Errorf("%s: frequency of %v is %v, want %v", variant, pattern, got, want.Frequencies[p])
 			}
 		}
@@ -196,7 +196,7 @@ func TestChopsticksStopOftenEnough(t *testing.T) {
 		count[sticks] += 1.0 / 50000
 	}
 	for sticks, want := range []float64{1.0 / 8, 7.0 / 8 / 4, 7.0 / 8 * 3 / 4 / 2, 7.0 / 8 * 3 / 4 / 2} {
-		if math.Abs(count[sticks]-want) > 0.008 {
+		if !(math.Abs(count[sticks]-want) <= 0.008) {
 			t.Errorf("%d further sticks: %v, want %v", sticks, count[sticks], want)
 		}
 	}
@@ -211,11 +211,11 @@ func TestChopsticksOverwrite(t *testing.T) {
 		"both":  {-0.05, -0.05 + 0.02},
 	} {
 		got := ChopsticksLine(overwrite, one, two)
-		if math.Abs(got[32]-want[0]) > 1e-12 || math.Abs(got[42]-want[1]) > 1e-12 || math.Abs(got[31]-0.41) > 1e-12 {
+		if !(math.Abs(got[32]-want[0]) <= 1e-12) || !(math.Abs(got[42]-want[1]) <= 1e-12) || !(math.Abs(got[31]-0.41) <= 1e-12) {
 			t.Errorf("overwrite %s: %v and %v, want %v", overwrite, got[32], got[42], want)
 		}
 	}
-	if got := ChopsticksLine("both", one, [2]float64{nan, 0.002}); math.Abs(got[32]-0.42) > 1e-12 {
+	if got := ChopsticksLine("both", one, [2]float64{nan, 0.002}); !(math.Abs(got[32]-0.42) <= 1e-12) {
 		t.Errorf("a stick without an intercept moves the line to %v", got[32])
 	}
 }
@@ -233,7 +233,7 @@ func TestChopsticksNoise(t *testing.T) {
 			sum, square = sum+e/(400*64), square+e*e/(400*64)
 		}
 	}
-	if math.Abs(sum) > 0.01 || math.Abs(math.Sqrt(square)-0.5) > 0.01 {
+	if !(math.Abs(sum) <= 0.01) || !(math.Abs(math.Sqrt(square)-0.5) <= 0.01) {
 		t.Errorf("noise of mean %v and deviation %v", sum, math.Sqrt(square))
 	}
 	if plain.Len() != 400 {

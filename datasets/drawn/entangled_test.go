@@ -39,7 +39,7 @@ func TestEncodersGolden(t *testing.T) {
 		}
 		for n, row := range golden.Rows {
 			for c, w := range want.Codes[n] {
-				if got := codes[row*d+c]; math.Abs(got-w) > 1e-12 {
+				if got := codes[row*d+c]; !(math.Abs(got-w) <= 1e-12) {
 					t.Errorf("%s: row %d, column %d is %v, want %v", e.Name, row, c, got, w)
 				}
 			}

@@ -28,12 +28,12 @@ func TestFlatland(t *testing.T) {
 			}
 			area := math.Pi * float64(set.Radius*set.Radius)
 			near := 0.3 / float64(set.Samples)
-			if math.Abs(mass/area-1) > 0.02 || edge != 0 {
+			if !(math.Abs(mass/area-1) <= 0.02) || edge != 0 {
 				t.Errorf("%+v image %d: area %v, want %v; %v on the edge", set, i, mass, area, edge)
 			}
 			for k, got := range []float64{row / mass, column / mass} {
 				step := float64(set.Size-1-2*set.Radius) / float64(set.Period)
-				if want := float64(set.Radius) + 2 + float64(levels[k])*step; math.Abs(got-want) > near || math.Abs(d.Factors()[k].Values[levels[k]]-want) > 1e-12 {
+				if want := float64(set.Radius) + 2 + float64(levels[k])*step; !(math.Abs(got-want) <= near) || !(math.Abs(d.Factors()[k].Values[levels[k]]-want) <= 1e-12) {
 					t.Errorf("%+v image %d: coordinate %d is %v, and %v by its levels; want %v", set, i, k, got, d.Factors()[k].Values[levels[k]], want)
 				}
 			}

@@ -45,7 +45,7 @@ func TestDimensionsAndLevels(t *testing.T) {
 		for j, v := range values {
 			f := d.Factors()[3+j]
 			width := f.Values[1] - f.Values[0]
-			if row[3+j] != v || v < f.Value(levels[3+j])-width/2-1e-12 || v > f.Value(levels[3+j])+width/2+1e-12 {
+			if row[3+j] != v || v < f.Value(levels[3+j])-width/2-1e-12 || !(v <= f.Value(levels[3+j])+width/2+1e-12) {
 				t.Errorf("image %d: value %v is %v and level %d around %v", i, v, row[3+j], levels[3+j], f.Value(levels[3+j]))
 			}
 		}

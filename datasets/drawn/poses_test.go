@@ -47,7 +47,7 @@ func TestPosesFactors(t *testing.T) {
 		shade, colour := imageOf(grey, i/6), [6][3]float32{{1, 0, 0}, {1, 1, 0}, {0, 1, 0}, {0, 1, 1}, {0, 0, 1}, {1, 0, 1}}[i%6]
 		lit := 0
 		for at, v := range imageOf(d, i) {
-			if want := shade[at/3] * colour[at%3]; math.Abs(float64(v-want)) > 1e-6 {
+			if want := shade[at/3] * colour[at%3]; !(math.Abs(float64(v-want)) <= 1e-6) {
 				t.Fatalf("image %d, pixel %d, channel %d is %v, want %v", i, at/3, at%3, v, want)
 			}
 			if v > 0 {
@@ -130,7 +130,7 @@ func TestPosesSymmetry(t *testing.T) {
 		for _, v := range parts[0].Mesh.Vertices {
 			far = max(far, math.Sqrt(v[0]*v[0]+v[1]*v[1]+v[2]*v[2]))
 		}
-		if math.Abs(far-1) > 1e-6 {
+		if !(math.Abs(far-1) <= 1e-6) {
 			t.Errorf("%s: the farthest vertex is at the distance %v, want 1", object, far)
 		}
 		var table [][9]float64
@@ -187,7 +187,7 @@ func TestPosesOfMesh(t *testing.T) {
 			t.Errorf("crease %v: brightness %v inside of a corner and %v outside", crease, inside, outside)
 		}
 	}
-	if flat, smooth := images[0][32*64+34], images[1][32*64+34]; math.Abs(float64(flat)-(0.3+0.7*math.Sqrt(0.8))) > 0.01 || smooth < flat+0.04 {
+	if flat, smooth := images[0][32*64+34], images[1][32*64+34]; !(math.Abs(float64(flat)-(0.3+0.7*math.Sqrt(0.8))) <= 0.01) || smooth < flat+0.04 {
 		t.Errorf("near the tip the brightness is %v flat and %v smooth; want %v, and more", flat, smooth, 0.3+0.7*math.Sqrt(0.8))
 	}
 	for want, text := range map[string]string{

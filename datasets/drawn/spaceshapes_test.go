@@ -63,7 +63,7 @@ func TestSpaceshapesFacts(t *testing.T) {
 		}
 		x, y = x/sum, y/sum
 		if choice[0] == 1 { // the middle of a star is its position
-			if math.Abs(x-(16+32*values[0])) > 0.7 || math.Abs(y-(48-32*values[1])) > 0.7 {
+			if !(math.Abs(x-(16+32*values[0])) <= 0.7) || !(math.Abs(y-(48-32*values[1])) <= 0.7) {
 				t.Errorf("image %d: a star at %v, %v; its position is %v", i, x, y, values[:2])
 			}
 		}

@@ -70,7 +70,7 @@ func TestSpritesDrawing(t *testing.T) {
 				sum += float64(v)
 			}
 			s := 0.5 + 0.1*float64(scale)
-			if want := area[shape] * s * s; math.Abs(sum-want) > tolerance*want {
+			if want := area[shape] * s * s; !(math.Abs(sum-want) <= tolerance*want) {
 				t.Errorf("antialias %v: drawing %d covers %v pixels, want %v", antialias, n, sum, want)
 			}
 			if antialias {
@@ -100,11 +100,11 @@ func TestSpritesExtent(t *testing.T) {
 		return sum / float64(d.Len()*len(pixels))
 	}
 	whole, half := mean(0), mean(0.5)
-	if math.Abs(half/whole-0.25) > 0.01 || mean(1) != whole {
+	if !(math.Abs(half/whole-0.25) <= 0.01) || mean(1) != whole {
 		t.Errorf("the mean pixel is %v, %v of extent 0.5 and %v of extent 1", whole, half, mean(1))
 	}
 	const dsprites = 0.0425 // the mean pixel of the public file
-	if got := mean(0.77); math.Abs(got-dsprites) > 0.0005 {
+	if got := mean(0.77); !(math.Abs(got-dsprites) <= 0.0005) {
 		t.Errorf("the mean pixel is %v of extent 0.77, want %v", got, dsprites)
 	}
 	of := func(extents ...float64) []float64 { // the mean pixels of the three shapes
@@ -120,7 +120,7 @@ func TestSpritesExtent(t *testing.T) {
 	}
 	for n, ratio := range of(0.5, 1, 0.75) {
 		want := [...]float64{0.25, 1, 0.5625}[n]
-		if got := ratio / of()[n]; math.Abs(got-want) > 0.02 {
+		if got := ratio / of()[n]; !(math.Abs(got-want) <= 0.02) {
 			t.Errorf("extents 0.5, 1 and 0.75: shape %d has %v of its area, want %v", n, got, want)
 		}
 	}

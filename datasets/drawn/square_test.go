@@ -109,12 +109,12 @@ func TestArrowTurns(t *testing.T) {
 	for row := range 64 {
 		for col := range 64 {
 			for _, r := range []int{0, 7, 40} { // a quarter turn counter-clockwise permutes pixels
-				if x, y := red(all[r], row, col), red(all[(r+16)%64], 63-col, row); math.Abs(x-y) > 1e-6+sample {
+				if x, y := red(all[r], row, col), red(all[(r+16)%64], 63-col, row); !(math.Abs(x-y) <= 1e-6+sample) {
 					t.Fatalf("rotation %d, pixel %d %d: %v, a quarter turn on %v", r, row, col, x, y)
 				}
 			}
 			// the top-bottom mirror image of rotation r is rotation -r
-			if x, y := red(all[9], row, col), red(all[55], 63-row, col); math.Abs(x-y) > 1e-6+sample {
+			if x, y := red(all[9], row, col), red(all[55], 63-row, col); !(math.Abs(x-y) <= 1e-6+sample) {
 				t.Fatalf("pixel %d %d: %v and %v in the mirror", row, col, x, y)
 			}
 		}
@@ -146,7 +146,7 @@ func TestArrowHues(t *testing.T) {
 		}
 		// the hue keeps saturation and value: the largest and the smallest channel
 		for _, f := range []func([]float32) float32{slices.Max[[]float32], slices.Min[[]float32]} {
-			if x, y := f(red[p:p+3]), f(blue[p:p+3]); math.Abs(float64(x-y)) > 1e-6 {
+			if x, y := f(red[p:p+3]), f(blue[p:p+3]); !(math.Abs(float64(x-y)) <= 1e-6) {
 				t.Fatalf("%v at hue 0, %v at hue 43/64", red[p:p+3], blue[p:p+3])
 			}
 		}

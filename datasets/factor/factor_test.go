@@ -63,7 +63,7 @@ func TestSample(t *testing.T) {
 		counts[sprites.Index(levels)]++
 	}
 	for item, n := range counts {
-		if math.Abs(float64(n)-1000) > 5*math.Sqrt(1000) {
+		if !(math.Abs(float64(n)-1000) <= 5*math.Sqrt(1000)) {
 			t.Errorf("item %d is drawn %d times of %d; want about 1000", item, n, draws)
 		}
 	}
@@ -161,7 +161,7 @@ func TestAggregates(t *testing.T) {
 	} {
 		q, slope := []float64{1, 2, 4}, make([]float64, 3)
 		a.Slope(q, slope)
-		if got := a.Of(q); math.Abs(got-want[0]) > 1e-15 || math.Abs(slope[2]-want[1]) > 1e-15 {
+		if got := a.Of(q); !(math.Abs(got-want[0]) <= 1e-15) || !(math.Abs(slope[2]-want[1]) <= 1e-15) {
 			t.Errorf("%v of %v is %v with slope %v; want %v", a, q, got, slope, want)
 		}
 		must.Equal(t, a.Of(nil), 0, a, "of nothing is")

@@ -146,7 +146,7 @@ func TestGridAngles(t *testing.T) {
 					from = f.Angle(level[0])
 				}
 				turn := float64(s.Transformations[g][m])
-				if off := math.Remainder(turn-f.Angle(level[0])+from, 2*math.Pi); math.Abs(off) > 1e-6 {
+				if off := math.Remainder(turn-f.Angle(level[0])+from, 2*math.Pi); !(math.Abs(off) <= 1e-6) {
 					t.Errorf("%s %v: group %v turns by %v", c.kind, c.values, group, turn)
 				}
 			}

@@ -35,7 +35,7 @@ func checkGrid(t *testing.T, name string, d datasets.Dataset, tolerance float64)
 	for i := range d.Len() {
 		d.Image(i, pixels)
 		for p, v := range pixels {
-			if want := float64(7*(i*len(pixels)+p)%256) / 255; math.Abs(float64(v)-want) > tolerance {
+			if want := float64(7*(i*len(pixels)+p)%256) / 255; !(math.Abs(float64(v)-want) <= tolerance) {
 				t.Errorf("%s: image %d, number %d is %v; want %v", name, i, p, v, want)
 				return
 			}

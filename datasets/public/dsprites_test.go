@@ -118,7 +118,7 @@ func TestDSpritesVariants(t *testing.T) {
 					sum, n = sum+float64(v), n+1
 				}
 			}
-			if mean := sum / n; math.Abs(mean-0.5) > 5*math.Sqrt(1/(12*n)) {
+			if mean := sum / n; !(math.Abs(mean-0.5) <= 5*math.Sqrt(1/(12*n))) {
 				t.Errorf("image %d: the noise has the mean %v", i, mean)
 			}
 		},

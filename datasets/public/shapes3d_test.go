@@ -56,7 +56,7 @@ func TestShapes3D(t *testing.T) {
 				t.Errorf("%s: factor %v; want that of the twin, %v", file, g, f)
 			}
 			for l, v := range g.Values {
-				if diff := v - f.Values[l]; diff > 1e-9 || diff < -1e-9 {
+				if diff := v - f.Values[l]; !(diff <= 1e-9) || diff < -1e-9 {
 					t.Errorf("%s: %s is %v at level %d; want that of the twin, %v", file, g.Name, v, l, f.Values[l])
 				}
 			}

@@ -45,7 +45,7 @@ func drawnPairs(t testing.TB, s *Changes, d datasets.Dataset, n int, look func(a
 // wantShare checks the frequency of an event with probability p in n trials.
 func wantShare(t *testing.T, what string, count, n int, p float64) {
 	t.Helper()
-	if got := float64(count) / float64(n); math.Abs(got-p) > 4*math.Sqrt(p*(1-p)/float64(n)) {
+	if got := float64(count) / float64(n); !(math.Abs(got-p) <= 4*math.Sqrt(p*(1-p)/float64(n))) {
 		t.Errorf("%s: %.5f of %d pairs, want %.5f", what, got, n, p)
 	}
 }

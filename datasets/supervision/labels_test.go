@@ -267,7 +267,7 @@ func TestLabelsFromOne(t *testing.T) {
 			}
 		}
 		for i, want := range []float64{0, 1. / 3, 1, 2. / 3, 1} {
-			if math.Abs(scaled[i]-want) > 1e-12 {
+			if !(math.Abs(scaled[i]-want) <= 1e-12) {
 				t.Errorf("%s: %v", name, scaled)
 				break
 			}
@@ -287,6 +287,7 @@ func TestLabelTables(t *testing.T) {
 		{"degrees", "a\n0\n360\n-90\n270\n", "circular:360", "a 4 [0 0 3 3] []"},
 		{"real degrees", "a;\n0;\n4,428;\n-90;\n;\n", "circular:360", "a 3 [0 1 2 -1] [0 0.0123 0.75]"},
 		{"words and numbers", "a\n7\nx\nNA\n7\n", "categorical", "a 2 [0 1 -1 0] [] 7 x"},
+		{"bins", "a\n0\n1\nNA\n0.26\n", "continuous", "a 3 [0 2 -1 1] []"},
 		{"a gap", "a\n0\n3\n1\n0\n", "circular:4", "a 4 [0 3 1 0] []"},
 	} {
 		path := must.Write(t, filepath.Join(t.TempDir(), "labels.csv"), c.text)

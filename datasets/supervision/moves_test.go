@@ -44,7 +44,7 @@ func checkMoves(t *testing.T, d datasets.Dataset, s *Split) {
 				if f.Kind == factor.Circular {
 					want = f.Angle((levels[j] - first[j] + f.Size) % f.Size)
 				}
-				if math.Abs(float64(row[j])-want) > 1e-6 {
+				if !(math.Abs(float64(row[j])-want) <= 1e-6) {
 					t.Fatalf("group %d, image %d: %s turns by %v, want %v", g, m, f.Name, row[j], want)
 				}
 			}
@@ -52,7 +52,7 @@ func checkMoves(t *testing.T, d datasets.Dataset, s *Split) {
 			move := rotation.AboutAxis([3]float64{float64(row[k]), float64(row[k+1]), float64(row[k+2])}, float64(row[k+3]))
 			world, wrong := rotation.Product(&move, from), rotation.Product(from, &move)
 			for e := range to {
-				if math.Abs(world[e]-to[e]) > 1e-6 {
+				if !(math.Abs(world[e]-to[e]) <= 1e-6) {
 					t.Fatalf("group %d, image %d: the move leads to the pose %v, want %v", g, m, world, to)
 				}
 				body = max(body, math.Abs(wrong[e]-to[e]))
@@ -145,7 +145,7 @@ func TestPathsOfPoses(t *testing.T) {
 					continue
 				}
 				move := rotation.Between(&c.table[from[1]], &c.table[to[1]])
-				if a := rotation.Angle(&move) * 180 / math.Pi; from[0] != to[0] || math.Abs(a-c.angle) > 1e-6 {
+				if a := rotation.Angle(&move) * 180 / math.Pi; from[0] != to[0] || !(math.Abs(a-c.angle) <= 1e-6) {
 					t.Fatalf("step %d: the pose turns by %v degrees and the hue from %d to %d; want %v, and the same hue", c.step, a, from[0], to[0], c.angle)
 				}
 				var key [9]int

@@ -52,7 +52,7 @@ func TestPairFileMistakes(t *testing.T) {
 		"has 1 row of 3 numbers; want at most 33554432 rows of two":                "0,1,2\n",
 		"line 2 has 1 field; want 2":                                               "0,1\n3\n",
 		`line 2, field 2: "x" is not a number`:                                     "0,1\n3,x\n",
-		"names of columns and no lines below":                                      "a,b\n",
+		"the only line, a,b, is taken for names of columns; want lines for images": "a,b\n",
 		"is too large a number":                                                    "0,1\n1e999,2\n",
 		"NaN is not finite":                                                        "0,NaN\n",
 	} {
@@ -64,6 +64,8 @@ func TestPairFileMistakes(t *testing.T) {
 	must.ErrorOf(array.Split(d, nil))(t, "has 2 rows of 3 numbers; want at most 33554432 rows of two")
 	must.ErrorOf(changed(func(s *Changes) { s.File = "none.csv" }).Split(d, nil))(t, "none.csv")
 	too := pairFile(t, "p.csv", "0,1\n")
+	too.Count = 1
+	must.Get(too.Split(d, nil))(t)
 	too.Count = 2
 	must.ErrorOf(too.Split(d, nil))(t, "count: 2 is too many")
 }

@@ -46,7 +46,7 @@ func checkTransformations(t *testing.T, d datasets.Dataset, s *Split) {
 					continue
 				}
 				diff := angle - (f.Angle(levels[j]) - f.Angle(first[j]))
-				if math.Abs(math.Remainder(diff, 2*math.Pi)) > 1e-6 || angle < 0 || angle >= 2*math.Pi || m == 0 && angle != 0 {
+				if !(math.Abs(math.Remainder(diff, 2*math.Pi)) <= 1e-6) || angle < 0 || angle >= 2*math.Pi || m == 0 && angle != 0 {
 					t.Fatalf("group %d, image %d, factor %s: angle %v for levels %d to %d", g, m, f.Name, angle, first[j], levels[j])
 				}
 			}
@@ -247,15 +247,15 @@ type empty struct{ *datatest.Toy }
 
 func (empty) Len() int { return 0 }
 
-// painted is a data set with images of white, or of unwritten pixels.
+// painted is a data set with images of white, or of unwritten pixels. The white grows with each image.
 type painted struct {
 	*datatest.Toy
-	white float32
+	white, growth float32
 }
 
-func (p painted) Image(_ int, dst []float32) {
+func (p *painted) Image(_ int, dst []float32) {
 	if p.white > 0 {
-		dst[0] = p.white
+		dst[0], p.white = p.white, p.white+p.growth
 	}
 }
 
@@ -264,8 +264,9 @@ func TestDatasetsAreChecked(t *testing.T) {
 		"dataset toy has 0 images of 1 x 1 x 1":    empty{datatest.ToyOf(circle("a", 2))},
 		"dataset toy has no factors":               datatest.ToyOf(),
 		`dataset toy: two factors have the name`:   datatest.ToyOf(circle("a", 2), circle("a", 2)),
-		"pixel 0 of image 0 is 255; want 0 to 1":   painted{datatest.ToyOf(circle("a", 2)), 255},
-		"pixel 0 of image 0 is unwritten, or NaN":  painted{datatest.ToyOf(circle("a", 2)), 0},
+		"pixel 0 of image 0 is 255; want 0 to 1":   &painted{datatest.ToyOf(circle("a", 2)), 255, 0},
+		"pixel 0 of image 0 is 0.25, then 0.5; wa": &painted{datatest.ToyOf(circle("a", 2)), 0.25, 0.25},
+		"pixel 0 of image 0 is unwritten, or NaN":  &painted{datatest.ToyOf(circle("a", 2)), 0, 0},
 		"there is no data set; want Set of datase": nil,
 	} {
 		must.ErrorOf((catalog.Choice{Name: "own", Value: &datasets.Given{Set: d}}).Build(0))(t, want)

@@ -74,7 +74,7 @@ func TestWalksSteps(t *testing.T) {
 			}
 		}
 		for a := range int32(4) {
-			if p, want := float64(counts[a])/float64(total), 0.25; math.Abs(p-want) > 4*math.Sqrt(want*(1-want)/float64(total)) {
+			if p, want := float64(counts[a])/float64(total), 0.25; !(math.Abs(p-want) <= 4*math.Sqrt(want*(1-want)/float64(total))) {
 				t.Errorf("action %d has the frequency %v", a, p)
 			}
 		}

@@ -48,7 +48,7 @@ func (l *laplace) Sample(location, scale, noise *gorgonia.Node) (*gorgonia.Node,
 			return nil, err
 		}
 	}
-	var s steps
+	s := steps{last: location}
 	unit := s.of(gorgonia.Add(s.of(gorgonia.HadamardProd(n[0], n[1])), s.of(gorgonia.HadamardProd(n[2], n[3]))))
 	z := s.of(gorgonia.Add(location, s.of(gorgonia.HadamardProd(s.of(gorgonia.Exp(scale)), unit))))
 	return z, s.err
@@ -56,7 +56,7 @@ func (l *laplace) Sample(location, scale, noise *gorgonia.Node) (*gorgonia.Node,
 
 // KL implements latent.Space: |mu| + b exp(-|mu|/b) - log b - 1, summed over the coordinates, the mean over the batch.
 func (l *laplace) KL(location, scale *gorgonia.Node) (*gorgonia.Node, error) {
-	var s steps
+	s := steps{last: location}
 	size := s.of(gorgonia.Abs(location))
 	b := s.of(gorgonia.Exp(scale))
 	within := s.of(gorgonia.HadamardProd(b, s.of(gorgonia.Exp(s.of(gorgonia.Neg(s.of(gorgonia.HadamardDiv(size, b))))))))
@@ -93,12 +93,17 @@ func (l *laplace) Prior(r *rng.Stream, dst []float32) {
 	}
 }
 
-// steps collects the first error of a chain of operations.
-type steps struct{ err error }
+// steps keeps the first error of a chain of operations. The chain then continues with its last node instead of nil.
+type steps struct {
+	last *gorgonia.Node
+	err  error
+}
 
 func (s *steps) of(n *gorgonia.Node, err error) *gorgonia.Node {
-	if s.err == nil {
+	if err == nil {
+		s.last = n
+	} else if s.err == nil {
 		s.err = err
 	}
-	return n
+	return s.last
 }

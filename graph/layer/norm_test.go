@@ -185,10 +185,10 @@ func TestBatchMoments(t *testing.T) {
 			variance[i%3] += (float64(v) - mean[i%3]) * (float64(v) - mean[i%3]) / 100
 		}
 		for c := range 3 {
-			if d := float64(got[6*part+c]) - mean[c]; math.Abs(d) > 1e-4 {
+			if d := float64(got[6*part+c]) - mean[c]; !(math.Abs(d) <= 1e-4) {
 				t.Errorf("part %d: mean %d is %v too large", part, c, d)
 			}
-			if d := float64(got[6*part+3+c]) - variance[c]; math.Abs(d) > 1e-6 || c == 2 && got[6*part+5] != 0 {
+			if d := float64(got[6*part+3+c]) - variance[c]; !(math.Abs(d) <= 1e-6) || c == 2 && got[6*part+5] != 0 {
 				t.Errorf("part %d: variance %d is %v too large", part, c, d)
 			}
 		}

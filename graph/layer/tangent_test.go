@@ -149,7 +149,7 @@ func TestTangentIsAdjointOfGradient(t *testing.T) {
 			must.OK(t, m.RunAll())
 			value := func(n *gorgonia.Node) []float64 { return m.Value(n).Data().([]float64) }
 			left, right := dot(value(dy), value(along)), dot(value(back), value(v))
-			if math.Abs(left-right) > 1e-10*max(1, math.Abs(left)) || left == 0 {
+			if !(math.Abs(left-right) <= 1e-10*max(1, math.Abs(left))) || left == 0 {
 				t.Errorf("<dy, J v> = %v, <J^T dy, v> = %v; want the same, and not 0", left, right)
 			}
 		})

@@ -86,7 +86,7 @@ func TestAdamIsGorgonias(t *testing.T) {
 			}
 			for k := range want {
 				for j := range want[k] {
-					if limit := map[tensor.Dtype]float64{tensor.Float32: 2e-5, tensor.Float64: 1e-12}[dt]; math.Abs(got[k][j]-want[k][j]) > limit {
+					if limit := map[tensor.Dtype]float64{tensor.Float32: 2e-5, tensor.Float64: 1e-12}[dt]; !(math.Abs(got[k][j]-want[k][j]) <= limit) {
 						t.Errorf("%v, %s: element %d of value %d is %v, want %v", dt, pair.name, j, k, got[k][j], want[k][j])
 					}
 				}
@@ -150,7 +150,7 @@ func TestAdamClipAndDecay(t *testing.T) {
 		}
 		x.steps(t, 3, b.machine(x.grads...), a)
 		for i, got := range wide(w.Value()) {
-			if math.Abs(got-want[i]) > 1e-6 {
+			if !(math.Abs(got-want[i]) <= 1e-6) {
 				t.Errorf("%v: element %d is %v, want %v", dt, i, got, want[i])
 			}
 		}
@@ -245,7 +245,7 @@ func TestTrainingIsGorgonias(t *testing.T) {
 				continue
 			}
 			for j, v := range wide(w.Value()) {
-				if math.Abs(v-want[i][j]) > 2e-5 {
+				if !(math.Abs(v-want[i][j]) <= 2e-5) {
 					t.Fatalf("element %d of %s is %v, want %v", j, w.Name(), v, want[i][j])
 				}
 			}

@@ -128,7 +128,7 @@ func TestNewAll(t *testing.T) {
 	m := must.Get(machine.New(b.g))(t)
 	run(t, m)
 	v := wide(x.Value())
-	if got := wide(e.Value()); math.Abs(got[1]-math.Exp(v[1])) > 1e-12 || wide(s.Value())[0] != v[0]+v[1] || unused.Value() != nil {
+	if got := wide(e.Value()); !(math.Abs(got[1]-math.Exp(v[1])) <= 1e-12) || wide(s.Value())[0] != v[0]+v[1] || unused.Value() != nil {
 		t.Errorf("exp %v, sum %v of %v", got, s.Value(), v)
 	}
 	if err := m.Close(); err != nil || m.RunAll() == nil {

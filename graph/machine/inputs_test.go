@@ -57,7 +57,7 @@ func TestSharedParameter(t *testing.T) {
 		}
 	}
 	for j, x := range p.Data().([]float64) {
-		if math.Abs(x-want[j]) > 1e-12 {
+		if !(math.Abs(x-want[j]) <= 1e-12) {
 			t.Errorf("parameter %d is %v after 20 steps, want %v", j, x, want[j])
 		}
 	}

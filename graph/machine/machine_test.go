@@ -323,7 +323,7 @@ func TestNeverInPlace(t *testing.T) {
 		run(t, m)
 		for i, v := range before {
 			for k, want := range map[*gorgonia.Node]float64{x: v, a: 2 * v, c: v, d: 2 * v * v} {
-				if got := m.Value(k).Data().([]float64)[i]; math.Abs(got-want) > 1e-15 {
+				if got := m.Value(k).Data().([]float64)[i]; !(math.Abs(got-want) <= 1e-15) {
 					t.Fatalf("element %d of %v is %v, want %v", i, k, got, want)
 				}
 			}

@@ -28,7 +28,7 @@ func TestAverage(t *testing.T) {
 		a.Step(momentum)
 		for i := range want {
 			want[i] = momentum*want[i] + (1-momentum)*float64(source[i])
-			if math.Abs(want[i]-float64(target[i])) > 1e-6 {
+			if !(math.Abs(want[i]-float64(target[i])) <= 1e-6) {
 				t.Fatalf("momentum %v: element %d is %v, want %v", momentum, i, target[i], want[i])
 			}
 		}

@@ -80,10 +80,10 @@ func TestInitialisers(t *testing.T) {
 			square += float64(x) * float64(x) / float64(len(w))
 			greatest = max(greatest, math.Abs(float64(x)))
 		}
-		if math.Abs(mean) > 5*c.std/math.Sqrt(float64(len(w))) {
+		if !(math.Abs(mean) <= 5*c.std/math.Sqrt(float64(len(w)))) {
 			t.Errorf("%s: mean %v", c.name, mean)
 		}
-		if std := math.Sqrt(square); math.Abs(std/c.std-1) > 0.02 {
+		if std := math.Sqrt(square); !(math.Abs(std/c.std-1) <= 0.02) {
 			t.Errorf("%s: standard deviation %v, want %v", c.name, std, c.std)
 		}
 		if greatest > c.greatest*1.0001 || c.name != "he-normal" && greatest < 0.99*c.greatest {
@@ -107,7 +107,7 @@ func TestInitialisers(t *testing.T) {
 		t.Errorf("zeros are %v", w)
 	}
 	nn.Uniform(0.25)(rng.New(1, "u"), tensor.Shape{2}, w)
-	if w[0] == 0 || math.Abs(float64(w[0])) > 0.25 || w[0] == w[1] {
+	if w[0] == 0 || !(math.Abs(float64(w[0])) <= 0.25) || w[0] == w[1] {
 		t.Errorf("uniform numbers %v", w)
 	}
 	must.ErrorOf(nn.ParseInit("glorott"))(t, `did you mean "glorot"`)

@@ -62,7 +62,7 @@ func TestNormKinds(t *testing.T) {
 		out := values(runOf(t, y), y)
 		for s := range 3 {
 			mean, variance := moments(out, func(i int) bool { return set(i) == s })
-			if math.Abs(mean) > 1e-5 || math.Abs(variance-1) > 1e-2 {
+			if !(math.Abs(mean) <= 1e-5) || !(math.Abs(variance-1) <= 1e-2) {
 				t.Errorf("%s: set %d has mean %v, variance %v", kind, s, mean, variance)
 			}
 		}
@@ -139,7 +139,7 @@ func TestRunning(t *testing.T) {
 		t.Fatalf("%d running moments", len(r))
 	}
 	m := runOf(t, y, r[0].Moments)
-	if out := values(m, y); math.Abs(float64(out[0])+1) > 1e-4 || math.Abs(float64(out[3])-1) > 1e-4 {
+	if out := values(m, y); !(math.Abs(float64(out[0])+1) <= 1e-4) || !(math.Abs(float64(out[3])-1) <= 1e-4) {
 		t.Errorf("training gives %v, want -1 1 -1 1", out)
 	}
 	running := p.Get("n/running").Float32s()
@@ -149,7 +149,7 @@ func TestRunning(t *testing.T) {
 	r[0].Follow(values(m, r[0].Moments))
 	// Means 2 and 15, variances 2 and 50.
 	mean, variance := 0.9*0.2+1.5, 0.9*(0.9+0.2)+5
-	if math.Abs(float64(running[0])-mean) > 1e-5 || math.Abs(float64(running[1])-variance) > 1e-5 {
+	if !(math.Abs(float64(running[0])-mean) <= 1e-5) || !(math.Abs(float64(running[1])-variance) <= 1e-5) {
 		t.Errorf("running moments %v, want %v, %v", running, mean, variance)
 	}
 	evaluation, _, y := build(false)
@@ -157,7 +157,7 @@ func TestRunning(t *testing.T) {
 		t.Error("evaluation moves running moments")
 	}
 	out := values(runOf(t, y), y)
-	if want := (20 - mean) / math.Sqrt(variance+1e-5); math.Abs(float64(out[3])-want) > 1e-5 {
+	if want := (20 - mean) / math.Sqrt(variance+1e-5); !(math.Abs(float64(out[3])-want) <= 1e-5) {
 		t.Errorf("evaluation gives %v, want %v", out[3], want)
 	}
 }
@@ -177,7 +177,7 @@ func TestFrozenNorm(t *testing.T) {
 		copy(p.Get("n/running").Float32s(), []float32{2, 4})
 		m := runOf(t, y, z)
 		for i, x := range []float64{1, 3, 10, 20} {
-			if want := (x - 2) / math.Sqrt(4+1e-5); math.Abs(float64(values(m, y)[i])-want) > 1e-5 || values(m, y)[i] != values(m, z)[i] {
+			if want := (x - 2) / math.Sqrt(4+1e-5); !(math.Abs(float64(values(m, y)[i])-want) <= 1e-5) || values(m, y)[i] != values(m, z)[i] {
 				t.Errorf("frozen %s: element %d is %v, of the target %v; want %v", name, i, values(m, y)[i], values(m, z)[i], want)
 			}
 		}
@@ -312,10 +312,10 @@ func TestRunningTwice(t *testing.T) {
 		r.Follow(values(m, r.Moments))
 	}
 	running := p.Get("n/running").Float32s()
-	if mean, variance := 0.9*0.2+2, 0.9*(0.9+0.2)+10; len(moments) != 2 || math.Abs(float64(running[0])-mean) > 1e-5 || math.Abs(float64(running[1])-variance) > 1e-5 {
+	if mean, variance := 0.9*0.2+2, 0.9*(0.9+0.2)+10; len(moments) != 2 || !(math.Abs(float64(running[0])-mean) <= 1e-5) || !(math.Abs(float64(running[1])-variance) <= 1e-5) {
 		t.Errorf("%d running moments %v, want %v and %v", len(moments), running, mean, variance)
 	}
-	if first, second := values(m, results[0]), values(m, results[1]); math.Abs(float64(first[1])-1) > 1e-4 || math.Abs(float64(second[1])) > 1e-4 {
+	if first, second := values(m, results[0]), values(m, results[1]); !(math.Abs(float64(first[1])-1) <= 1e-4) || !(math.Abs(float64(second[1])) <= 1e-4) {
 		t.Errorf("results %v and %v", first, second)
 	}
 }

@@ -8,6 +8,7 @@ package nn
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
@@ -233,17 +234,21 @@ func (g *Graph) Weights() (weights gorgonia.Nodes) {
 }
 
 // Reached lists the learnables on which a scalar loss depends. gorgonia.Grad accepts only these: a loss need not depend
-// on all parameters.
-func (g *Graph) Reached(loss *gorgonia.Node) (names []string, nodes gorgonia.Nodes) {
+// on all parameters. A node without operands that is neither an input or parameter of the graph nor a constant is an
+// error: no program would train it or draw it from the seed.
+func (g *Graph) Reached(loss *gorgonia.Node) (names []string, nodes gorgonia.Nodes, err error) {
 	seen := map[*gorgonia.Node]bool{loss: true}
 	for stack := (gorgonia.Nodes{loss}); len(stack) > 0; {
 		n := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
+		children := operandsOf(g.ExprGraph, n)
+		if err := g.known(n, children); err != nil {
+			return nil, nil, err
+		}
 		o, ok := n.Op().(gorgonia.SDOp)
 		if !ok {
 			continue
 		}
-		children := operandsOf(g.ExprGraph, n)
 		for i, differentiable := range o.DiffWRT(len(children)) {
 			if differentiable && !seen[children[i]] {
 				seen[children[i]] = true
@@ -257,7 +262,22 @@ func (g *Graph) Reached(loss *gorgonia.Node) (names []string, nodes gorgonia.Nod
 			names, nodes = append(names, all[i]), append(nodes, n)
 		}
 	}
-	return names, nodes
+	return names, nodes, nil
+}
+
+// known returns an error for a node that nothing trains or sets, such as one of gorgonia.NewMatrix, and for random
+// numbers that do not depend on the seed.
+func (g *Graph) known(n *gorgonia.Node, operands gorgonia.Nodes) error {
+	if n.Op() == nil && g.nodes[n.Name()] != n && !strings.HasPrefix(n.Name(), "constant ") { // package graph gives constants this name
+		return fmt.Errorf("nothing trains the node %q of shape %v; want Trainer.Network for weights of a loss, "+
+			"Param of the nn.Graph for weights of a network, or gorgonia.NewConstant with a name for fixed numbers", n.Name(), n.Shape())
+	}
+	for _, c := range operands {
+		if c.Op() != nil && c.Value() == nil && len(operandsOf(g.ExprGraph, c)) == 0 {
+			return fmt.Errorf("the node %q draws random numbers that do not depend on the seed; want Noise of losses.Input, or Noise of the models.Program", c.Name())
+		}
+	}
+	return nil
 }
 
 // Data returns the elements of an input or parameter, to read or write in place. It returns nil for other nodes.

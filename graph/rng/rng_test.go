@@ -65,7 +65,7 @@ func TestNormals(t *testing.T) {
 		name            string
 		got, want, near float64
 	}{{"mean", mean / n, 0, 0.01}, {"variance", square / n, 1, 0.015}, {"fourth moment", fourth / n, 3, 0.1}} {
-		if math.Abs(c.got-c.want) > c.near {
+		if !(math.Abs(c.got-c.want) <= c.near) {
 			t.Errorf("%s is %v, want %v", c.name, c.got, c.want)
 		}
 	}
@@ -104,7 +104,7 @@ func TestRestart(t *testing.T) {
 		x := s.Float64() - 0.5
 		sum, lag, last = sum+x, lag+x*last, x
 	}
-	if math.Abs(sum/n) > 0.01 || math.Abs(lag/n) > 0.003 { // five standard deviations
+	if !(math.Abs(sum/n) <= 0.01) || !(math.Abs(lag/n) <= 0.003) { // five standard deviations
 		t.Errorf("first numbers of neighbours: mean %v, covariance %v", sum/n, lag/n)
 	}
 	must.Equal(t, testing.AllocsPerRun(100, func() { s.Restart(1, 2, 3) }), 0, "allocations")

@@ -142,11 +142,11 @@ func TestLab(t *testing.T) {
 		{color.RGBA{255, 0, 0, 255}, Lab{0.6280, 0.2249, 0.1258}},
 		{color.RGBA{0, 0, 255, 255}, Lab{0.4520, -0.0325, -0.3115}},
 	} {
-		if got := LabOf(test.c); got.distance(test.want) > 2e-4 || got.RGBA() != test.c {
+		if got := LabOf(test.c); !(got.distance(test.want) <= 2e-4) || got.RGBA() != test.c {
 			t.Errorf("%v: %v, want %v; back %v", test.c, got, test.want, got.RGBA())
 		}
 	}
-	if c := Contrast(color.RGBA{A: 255}, color.RGBA{255, 255, 255, 255}); math.Abs(c-21) > 1e-9 {
+	if c := Contrast(color.RGBA{A: 255}, color.RGBA{255, 255, 255, 255}); !(math.Abs(c-21) <= 1e-9) {
 		t.Errorf("black on white: %v", c)
 	}
 }

@@ -53,7 +53,7 @@ func TestControlsFollowParts(t *testing.T) {
 		p := must.Get(c.Part(control.Name))(t)
 		r, _ := c.Walk(c.Known.Row(0), p, 2)
 		at := control.Columns[0]
-		if math.Abs(r.Codes[0][at]-control.Low) > 1e-12 || math.Abs(r.Codes[1][at]-control.High) > 1e-12 {
+		if !(math.Abs(r.Codes[0][at]-control.Low) <= 1e-12) || !(math.Abs(r.Codes[1][at]-control.High) <= 1e-12) {
 			t.Errorf("%s moves from %v to %v, the part from %v to %v", control.Name, control.Low, control.High, r.Codes[0][at], r.Codes[1][at])
 		}
 	}

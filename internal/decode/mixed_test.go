@@ -113,7 +113,7 @@ func TestValueLabels(t *testing.T) {
 	} {
 		c := &Codes{Spaces: []models.Space{{Width: 1}}, Known: matrix.Matrix{Rows: 2, Cols: 1, Data: []float64{x.low, x.high}}}
 		low, high := c.rangeOf([][]float64{{0}}, 0)
-		if math.Abs(low-x.low) > 0.011*(x.high-x.low) || math.Abs(high-x.high) > 0.011*(x.high-x.low) {
+		if !(math.Abs(low-x.low) <= 0.011*(x.high-x.low)) || !(math.Abs(high-x.high) <= 0.011*(x.high-x.low)) {
 			t.Errorf("range %v to %v", low, high)
 		}
 		labels := []string{valueLabel(x.low, x.low, x.high, 3), valueLabel((x.low+x.high)/2, x.low, x.high, 3)}

@@ -51,7 +51,7 @@ func TestSets(t *testing.T) {
 			median := must.Get(geometricMedian(s.Points, s.Columns))(t)
 			diameter, i, j, err := diameter(s.Points, s.Columns)
 			must.OK(t, err)
-			if d := distance(s.Points, s.Columns, i, s.Points[j*s.Columns:]); math.Abs(d-diameter) > 1e-12*d {
+			if d := distance(s.Points, s.Columns, i, s.Points[j*s.Columns:]); !(math.Abs(d-diameter) <= 1e-12*d) {
 				t.Errorf("diameter %v between points %d and %d, whose distance is %v", diameter, i, j, d)
 			}
 			s.Expected["enclosing_ball_radius"].compare(t, "radius", ball.Radius)
@@ -111,7 +111,7 @@ func checkBall(t *testing.T, points []float64, columns int, b *geometry.Ball) {
 			centre[j] += l * (points[i*columns+j] - b.Centre[j])
 		}
 	}
-	if math.Abs(sum-1) > 1e-12 || magnitude(centre) > tolerance || math.Abs(math.Sqrt(square)-b.Radius) > tolerance {
+	if !(math.Abs(sum-1) <= 1e-12) || magnitude(centre) > tolerance || !(math.Abs(math.Sqrt(square)-b.Radius) <= tolerance) {
 		t.Errorf("multipliers add up to %v, miss the centre by %v, and give the radius %v, want %v", sum, centre, math.Sqrt(square), b.Radius)
 	}
 	dx := make([]float64, len(points))
@@ -122,7 +122,7 @@ func checkBall(t *testing.T, points []float64, columns int, b *geometry.Ball) {
 			if b.Radius > 0 {
 				want = 3 * l * (points[i*columns+j] - b.Centre[j]) / b.Radius
 			}
-			if math.Abs(dx[i*columns+j]-want) > 1e-9+1e-14*size/max(b.Radius, 1e-300) {
+			if !(math.Abs(dx[i*columns+j]-want) <= 1e-9+1e-14*size/max(b.Radius, 1e-300)) {
 				t.Errorf("gradient of point %d is %v in column %d, want %v", i, dx[i*columns+j], j, want)
 			}
 		}
@@ -139,18 +139,18 @@ func checkMedian(t *testing.T, points []float64, columns int, m *geometry.Median
 	for i := range n {
 		g, d := dx[i*columns:(i+1)*columns], distance(points, columns, i, m.Centre)
 		mean += d / float64(n)
-		if l := distance(dx, columns, i, make([]float64, columns)); l > 1+1e-9 {
+		if l := distance(dx, columns, i, make([]float64, columns)); !(l <= 1+1e-9) {
 			t.Errorf("gradient of point %d has length %v/n", i, l)
 		}
 		for j, v := range g {
 			sum[j] += v
 			want := (points[i*columns+j] - m.Centre[j]) / d
-			if off := 1e-9 + 1e-14*size/d; d > 1e-12*size && math.Abs(v-want) > off {
+			if off := 1e-9 + 1e-14*size/d; d > 1e-12*size && !(math.Abs(v-want) <= off) {
 				t.Errorf("gradient of point %d is %v in column %d, want %v", i, v, j, want)
 			}
 		}
 	}
-	if magnitude(sum) > 1e-9*float64(n) || math.Abs(mean-m.MeanDistance) > 1e-11*extent(points, columns)+1e-15*size {
+	if !(magnitude(sum) <= 1e-9*float64(n)) || !(math.Abs(mean-m.MeanDistance) <= 1e-11*extent(points, columns)+1e-15*size) {
 		t.Errorf("gradients add up to %v; mean distance %v, want %v", sum, m.MeanDistance, mean)
 	}
 }
@@ -251,11 +251,11 @@ func TestReuse(t *testing.T) {
 func TestHardSets(t *testing.T) {
 	line := []float64{0, 0, 1, 1, 2, 2, 10, 10}
 	m, err := geometricMedian(line, 2)
-	if err != nil || math.Abs(m.Centre[0]-1.5) > 1e-15 || m.Centre[0] != m.Centre[1] {
+	if err != nil || !(math.Abs(m.Centre[0]-1.5) <= 1e-15) || m.Centre[0] != m.Centre[1] {
 		t.Errorf("median of four points on a line: %v (%v), want the middle of the two in the middle", m.Centre, err)
 	}
 	d, i, j, err := diameter([]float64{0, 0, 0, 1, 1, 0, 1, 1}, 2)
-	if err != nil || math.Abs(d-math.Sqrt2) > 1e-15 || i != 0 || j != 3 {
+	if err != nil || !(math.Abs(d-math.Sqrt2) <= 1e-15) || i != 0 || j != 3 {
 		t.Errorf("diameter of a square: %v of points %d and %d (%v), want the first diagonal", d, i, j, err)
 	}
 	b, err := enclosingBall([]float64{2, 2, 2, 2}, 2)
@@ -274,7 +274,7 @@ func TestHardSets(t *testing.T) {
 	shared := make([]float64, 6)
 	m.Gradient(3, shared)
 	for k, want := range []float64{-0.3, -0.4, -0.3, -0.4, 0.6, 0.8} {
-		if math.Abs(shared[k]-want) > 1e-15 {
+		if !(math.Abs(shared[k]-want) <= 1e-15) {
 			t.Errorf("gradient %v, want the pull of the third point shared by the others", shared)
 			break
 		}

@@ -46,7 +46,7 @@ func checkJoint(t *testing.T, x []float64, columns int, y []float64, targets int
 	if !(math.Abs(value-f.Largest) <= 1e-12*value+1e-13*scale) {
 		t.Errorf("largest length %v, want %v", f.Largest, value)
 	}
-	if worth > 1+1e-9 || math.Abs(dual-value) > 1e-9*scale+rounding || !(f.Gap >= 0 && f.Gap <= 1e-10*value) {
+	if !(worth <= 1+1e-9) || !(math.Abs(dual-value) <= 1e-9*scale+rounding) || !(f.Gap >= 0 && f.Gap <= 1e-10*value) {
 		t.Errorf("value %v, bound %v, multipliers %v, gap %v", value, dual, worth, f.Gap)
 	}
 	if limit := 1e-9 * float64(n); magnitude(sums) > limit || magnitude(pulls) > limit*extent(x, columns) {
@@ -68,7 +68,7 @@ func TestDrawnJointMinimax(t *testing.T) {
 			checkJoint(t, x, columns, y, targets, f)
 			if targets == 1 {
 				one := must.Get(minimax(x, columns, y, 1))(t)
-				if d := math.Abs(one.Errors[0] - f.Largest); d > 1e-10*f.Largest+1e-13*extent(y, 1) {
+				if d := math.Abs(one.Errors[0] - f.Largest); !(d <= 1e-10*f.Largest+1e-13*extent(y, 1)) {
 					t.Errorf("largest error %v, by linear programming %v", f.Largest, one.Errors[0])
 				}
 			}
@@ -87,7 +87,7 @@ func TestJointMinimaxOfConstants(t *testing.T) {
 			t.Fatalf("case %d: %v", c, err)
 		}
 		ball := must.Get(enclosingBall(y, targets))(t)
-		if d := math.Abs(f.Largest - ball.Radius); d > 1e-10*ball.Radius+1e-13*extent(y, targets) {
+		if d := math.Abs(f.Largest - ball.Radius); !(d <= 1e-10*ball.Radius+1e-13*extent(y, targets)) {
 			t.Errorf("case %d: largest length %v, that of a ball %v", c, f.Largest, ball.Radius)
 		}
 	}
@@ -116,7 +116,7 @@ func TestJointMinimaxAtHardPoints(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if math.Abs(f.Largest-c.want) > 1e-13 {
+		if !(math.Abs(f.Largest-c.want) <= 1e-13) {
 			t.Errorf("%s: largest length %v, want %v", name, f.Largest, c.want)
 		}
 		checkJoint(t, c.x, c.columns, c.y, c.targets, f)
@@ -138,7 +138,7 @@ func TestJointMinimaxIsJoint(t *testing.T) {
 		for _, e := range apart.Errors {
 			square += e * e
 		}
-		if f.Largest > math.Sqrt(square)*(1+1e-12) || f.Largest < magnitude(apart.Errors)*(1-1e-12) {
+		if !(f.Largest <= math.Sqrt(square)*(1+1e-12)) || f.Largest < magnitude(apart.Errors)*(1-1e-12) {
 			t.Errorf("largest length %v, of errors %v apart", f.Largest, apart.Errors)
 		}
 		if f.Largest < 0.95*math.Sqrt(square) {
@@ -167,7 +167,7 @@ func TestJointMinimaxGradient(t *testing.T) {
 		x[i] = was - 1e-5
 		down, _ := jointMinimax(x, columns, y, targets)
 		x[i] = was
-		if got := (up.Largest - down.Largest) / 2e-5; math.Abs(got-want) > 1e-7 {
+		if got := (up.Largest - down.Largest) / 2e-5; !(math.Abs(got-want) <= 1e-7) {
 			t.Errorf("gradient of element %d is %v, want %v", i, want, got)
 		}
 	}

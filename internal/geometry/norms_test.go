@@ -33,7 +33,7 @@ func checkNorms(t *testing.T, x []float64, columns int, y []float64, targets int
 	if !(math.Abs(value-f.Mean) <= 1e-12*value+1e-13*scale) {
 		t.Errorf("mean length %v, want %v", f.Mean, value)
 	}
-	if worth > 1+1e-9 || math.Abs(dual-value) > 1e-9*value+1e-12*scale || !(f.Gap <= 1e-10*value+1e-14*scale) {
+	if !(worth <= 1+1e-9) || !(math.Abs(dual-value) <= 1e-9*value+1e-12*scale) || !(f.Gap <= 1e-10*value+1e-14*scale) {
 		t.Errorf("value %v, bound %v, multipliers %v, gap %v", value, dual, worth, f.Gap)
 	}
 	if limit := 1e-9 * float64(n); magnitude(sums) > limit || magnitude(pulls) > limit*extent(x, columns) {
@@ -54,7 +54,7 @@ func TestDrawnLeastNorms(t *testing.T) {
 			checkNorms(t, x, columns, y, targets, f)
 			if targets == 1 {
 				one := must.Get(leastAbsolute(x, columns, y, 1))(t)
-				if d := math.Abs(one.Errors[0] - f.Mean); d > 1e-9*f.Mean+1e-12*extent(y, 1) {
+				if d := math.Abs(one.Errors[0] - f.Mean); !(d <= 1e-9*f.Mean+1e-12*extent(y, 1)) {
 					t.Errorf("mean length %v, by linear programming %v", f.Mean, one.Errors[0])
 				}
 			}
@@ -73,7 +73,7 @@ func TestLeastNormsOfConstants(t *testing.T) {
 			t.Fatalf("case %d: %v", c, err)
 		}
 		median := must.Get(geometricMedian(y, targets))(t)
-		if d := math.Abs(f.Mean - median.MeanDistance); d > 1e-9*median.MeanDistance+1e-12*extent(y, targets) {
+		if d := math.Abs(f.Mean - median.MeanDistance); !(d <= 1e-9*median.MeanDistance+1e-12*extent(y, targets)) {
 			t.Errorf("case %d: mean length %v, that of a median %v", c, f.Mean, median.MeanDistance)
 		}
 	}

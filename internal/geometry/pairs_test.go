@@ -31,7 +31,7 @@ func TestPairs(t *testing.T) {
 			want = sum / float64(n*(n-1)/2)
 		}
 		diameter, _, _, err := p.Diameter()
-		if got, _ := p.Mean(); err != nil || math.Abs(got-want) > 1e-11 || math.Abs(diameter-most) > 1e-11 {
+		if got, _ := p.Mean(); err != nil || !(math.Abs(got-want) <= 1e-11) || !(math.Abs(diameter-most) <= 1e-11) {
 			t.Errorf("%d points: mean %v, diameter %v; want %v, %v", n, got, diameter, want, most)
 		}
 	}

@@ -19,7 +19,7 @@ func TestPCA(t *testing.T) {
 		x = append(x, 7+cos*a-sin*b, -1e3+sin*a+cos*b, 4)
 	}
 	c := must.Get(PCA(x, 3))(t)
-	if math.Abs(c.Sigma[0]-5) > 0.5 || math.Abs(c.Sigma[1]-1) > 0.2 || c.Sigma[2] > 1e-12 || math.Abs(c.Axes[0][0]-cos) > 0.02 || math.Abs(c.Axes[0][1]-sin) > 0.02 {
+	if !(math.Abs(c.Sigma[0]-5) <= 0.5) || !(math.Abs(c.Sigma[1]-1) <= 0.2) || !(c.Sigma[2] <= 1e-12) || !(math.Abs(c.Axes[0][0]-cos) <= 0.02) || !(math.Abs(c.Axes[0][1]-sin) <= 0.02) {
 		t.Errorf("%+v", c)
 	}
 	y := c.Project(x, 2)
@@ -35,11 +35,11 @@ func TestPCA(t *testing.T) {
 		distance = max(distance, math.Abs(math.Hypot(dx, dy)-math.Hypot(y[2*i]-y[0], y[2*i+1]-y[1])))
 	}
 	for k := range 2 {
-		if math.Abs(sums[k]) > 1e-10 || math.Abs(math.Sqrt(squares[k])-c.Sigma[k]) > 1e-9 {
+		if !(math.Abs(sums[k]) <= 1e-10) || !(math.Abs(math.Sqrt(squares[k])-c.Sigma[k]) <= 1e-9) {
 			t.Errorf("coordinate %d: mean %v, variance %v, want %v squared", k, sums[k], squares[k], c.Sigma[k])
 		}
 	}
-	if math.Abs(mixed) > 1e-10 || distance > 1e-9 {
+	if !(math.Abs(mixed) <= 1e-10) || !(distance <= 1e-9) {
 		t.Errorf("covariance %v, distances change by %v", mixed, distance)
 	}
 	for _, axis := range c.Axes {
@@ -57,11 +57,11 @@ func TestPCA(t *testing.T) {
 
 func TestPCAFewPoints(t *testing.T) {
 	c, err := PCA([]float64{1, 0, 0, 3, 0, 0}, 3)
-	if err != nil || len(c.Axes) != 2 || math.Abs(c.Sigma[0]-math.Sqrt2) > 1e-12 || c.Sigma[1] > 1e-12 {
+	if err != nil || len(c.Axes) != 2 || !(math.Abs(c.Sigma[0]-math.Sqrt2) <= 1e-12) || !(c.Sigma[1] <= 1e-12) {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	y := c.Project([]float64{1, 0, 0, 3, 0, 0}, 3) // there is no third axis
-	if math.Abs(y[0]+1) > 1e-12 || math.Abs(y[3]-1) > 1e-12 || y[2] != 0 || y[5] != 0 {
+	if !(math.Abs(y[0]+1) <= 1e-12) || !(math.Abs(y[3]-1) <= 1e-12) || y[2] != 0 || y[5] != 0 {
 		t.Errorf("%v", y)
 	}
 	if one, err := PCA([]float64{1, 2}, 2); err != nil || one.Sigma[0] != 0 {

@@ -58,7 +58,7 @@ func checkFit(t *testing.T, x []float64, columns int, y []float64, targets int, 
 				value = max(value, math.Abs(rest))
 			}
 		}
-		if math.Abs(value-f.Errors[k]) > 1e-12*value {
+		if !(math.Abs(value-f.Errors[k]) <= 1e-12*value) {
 			t.Errorf("target %d: error %v, want %v", k, f.Errors[k], value)
 		}
 		switch sense {
@@ -73,11 +73,11 @@ func checkFit(t *testing.T, x []float64, columns int, y []float64, targets int, 
 				worth += math.Abs(f.Signs[i*targets+k])
 			}
 		}
-		if worth > 1+1e-9 || math.Abs(dual-value) > 1e-9*scale+rounding {
+		if !(worth <= 1+1e-9) || !(math.Abs(dual-value) <= 1e-9*scale+rounding) {
 			t.Errorf("target %d: value %v, bound %v, multipliers %v", k, value, dual, worth)
 		}
 		limit := 1e-9 * float64(n) * max(1, magnitude(f.Signs))
-		if math.Abs(sum) > limit || magnitude(pulls) > limit*size {
+		if !(math.Abs(sum) <= limit) || magnitude(pulls) > limit*size {
 			t.Errorf("target %d: the multipliers add up to %v, and with the points to %v", k, sum, pulls)
 		}
 	}
@@ -156,10 +156,10 @@ func TestLinearProgram(t *testing.T) {
 		x, y := draw(r, n, columns, 0), draw(r, n, 1, 0)
 		fit := must.Get(leastAbsolute(x, columns, y, 1))(t)
 		best := must.Get(minimax(x, columns, y, 1))(t)
-		if got, want := fit.Errors[0]*float64(n), leastAbsoluteLP(t, x, columns, y); math.Abs(got-want) > 1e-8 {
+		if got, want := fit.Errors[0]*float64(n), leastAbsoluteLP(t, x, columns, y); !(math.Abs(got-want) <= 1e-8) {
 			t.Errorf("case %d: sum of absolute deviations %v, want %v", c, got, want)
 		}
-		if got, want := best.Errors[0], minimaxLP(t, x, columns, y); math.Abs(got-want) > 1e-8 {
+		if got, want := best.Errors[0], minimaxLP(t, x, columns, y); !(math.Abs(got-want) <= 1e-8) {
 			t.Errorf("case %d: largest error %v, want %v", c, got, want)
 		}
 	}
@@ -223,11 +223,11 @@ func TestMinimumNorm(t *testing.T) {
 	}
 	f := must.Get(leastSquares(x, 4, y, 1, 0))(t)
 	for j, want := range []float64{1, 1, 0, 2} {
-		if math.Abs(f.Weights[j]-want) > 1e-12 {
+		if !(math.Abs(f.Weights[j]-want) <= 1e-12) {
 			t.Fatalf("weights %v, want the shortest, 1 1 0 2", f.Weights)
 		}
 	}
-	if math.Abs(f.Intercept[0]-1) > 1e-12 || f.Errors[0] > 1e-24 {
+	if !(math.Abs(f.Intercept[0]-1) <= 1e-12) || !(f.Errors[0] <= 1e-24) {
 		t.Errorf("intercept %v, error %v, want 1 and 0", f.Intercept, f.Errors)
 	}
 }
@@ -295,7 +295,7 @@ func TestRegressionGradients(t *testing.T) {
 			x[i] = was - 1e-6
 			down, _ := c.solve()
 			x[i] = was
-			if got := (up.Errors[0] - down.Errors[0]) / 2e-6; math.Abs(got-want) > 1e-7 {
+			if got := (up.Errors[0] - down.Errors[0]) / 2e-6; !(math.Abs(got-want) <= 1e-7) {
 				t.Errorf("sense %d: gradient of element %d is %v, want %v", sense, i, want, got)
 			}
 		}

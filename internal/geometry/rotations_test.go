@@ -31,15 +31,15 @@ func TestRotationScatter(t *testing.T) {
 				noisy[3*i+a] = x + 0.3*r.NormFloat64()
 			}
 		}
-		if s := RotationScatter(points, rotation); s > 1e-12 {
+		if s := RotationScatter(points, rotation); !(s <= 1e-12) {
 			t.Errorf("exact points: %v", s)
 		}
-		if _, found := FollowRotations(points, rotation); math.Abs(math.Hypot(math.Hypot(found[0], found[1]), found[2])-1) > 1e-6 {
+		if _, found := FollowRotations(points, rotation); !(math.Abs(math.Hypot(math.Hypot(found[0], found[1]), found[2])-1) <= 1e-6) {
 			t.Errorf("exact points: v = %v", found)
 		}
 		least := RotationScatter(noisy, rotation)
 		best, _ := FollowRotations(noisy, rotation)
-		if s := scatterAt(noisy, turns, &best); math.Abs(s-least) > 1e-12 {
+		if s := scatterAt(noisy, turns, &best); !(math.Abs(s-least) <= 1e-12) {
 			t.Errorf("%v, at the Q that fits best %v", least, s)
 		}
 		for k := range 2000 {

@@ -101,7 +101,7 @@ func TestIsometries(t *testing.T) {
 					for k := range targets {
 						got += f.Matrix[i*targets+k] * f.Matrix[j*targets+k]
 					}
-					if math.Abs(got-want) > 1e-13 {
+					if !(math.Abs(got-want) <= 1e-13) {
 						t.Fatalf("columns %d and %d have the product %v", i, j, got)
 					}
 				}
@@ -111,13 +111,13 @@ func TestIsometries(t *testing.T) {
 			for i := range images {
 				images[i] = y[i] - f.Residuals[i]
 			}
-			if err := again.Fit(x, columns, images, targets); err != nil || again.Error > 1e-17*extent(images, targets)*extent(images, targets)+1e-29*magnitude(images)*magnitude(images) {
+			if err := again.Fit(x, columns, images, targets); err != nil || !(again.Error <= 1e-17*extent(images, targets)*extent(images, targets)+1e-29*magnitude(images)*magnitude(images)) {
 				t.Errorf("%v, error %v of a moved copy of extent %v", err, again.Error, extent(images, targets))
 			}
 			// A small rotation of the map, in any plane, does not decrease the error.
 			for a := range targets {
 				for b := range a {
-					if gain := f.Error - turnedError(&f, x, columns, y, targets, a, b); gain > 1e-12*f.Error+1e-15*magnitude(y)*extent(y, targets) {
+					if gain := f.Error - turnedError(&f, x, columns, y, targets, a, b); !(gain <= 1e-12*f.Error+1e-15*magnitude(y)*extent(y, targets)) {
 						t.Errorf("a turn in targets %d and %d gains %v of %v", a, b, gain, f.Error)
 					}
 				}

@@ -27,7 +27,7 @@ func TestRowMoments(t *testing.T) {
 					d := x[int(row)*MomentColumns+c] - x[int(rows[0])*MomentColumns+c]
 					s, q = s+d, q+d*d
 				}
-				if math.Abs(sum[c]-s) > 1e-14*math.Abs(s) || math.Abs(square[c]-q) > 1e-14*q {
+				if !(math.Abs(sum[c]-s) <= 1e-14*math.Abs(s)) || !(math.Abs(square[c]-q) <= 1e-14*q) {
 					t.Errorf("rows %v, column %d: %v, %v; want %v, %v", rows, c, sum[c], square[c], s, q)
 				}
 				if c == 3 && (sum[c] != 0 || square[c] != 0) {

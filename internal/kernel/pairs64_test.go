@@ -12,7 +12,7 @@ import (
 func TestPairs64(t *testing.T) {
 	close := func(t *testing.T, what string, got, want float64) {
 		t.Helper()
-		if math.Abs(got-want) > 1e-14*math.Abs(want) {
+		if !(math.Abs(got-want) <= 1e-14*math.Abs(want)) {
 			t.Fatalf("%s: %v, want %v", what, got, want)
 		}
 	}

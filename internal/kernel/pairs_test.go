@@ -63,7 +63,7 @@ func TestPairs(t *testing.T) {
 							d := q.Column(c)[source+k] - q.Column(c)[lane+i]
 							sum += d * d
 						}
-						if math.Abs(sum-b[k*PairLanes+i]) > 1e-12*sum {
+						if !(math.Abs(sum-b[k*PairLanes+i]) <= 1e-12*sum) {
 							t.Fatalf("%s: square %d %d is %v, want %v", name, k, i, b[k*PairLanes+i], sum)
 						}
 						if source+k == lane+i && a[k*PairLanes+i] != 0 {
@@ -212,7 +212,7 @@ func TestRoots(t *testing.T) {
 				}
 				continue
 			}
-			if math.Abs(float64(a[3])-want) > 1e-7*want || math.Abs(float64(b[3])-inverse) > 3e-7*inverse {
+			if !(math.Abs(float64(a[3])-want) <= 1e-7*want) || !(math.Abs(float64(b[3])-inverse) <= 3e-7*inverse) {
 				t.Errorf("%v: root %v, want %v; inverse %v, want %v", x, a[3], want, b[3], inverse)
 			}
 			if a[4] != 0 || b[4] != 0 {

@@ -102,7 +102,7 @@ func TestArrays(t *testing.T) {
 				name      string
 				got, want float64
 			}{{"Sum", Sum(x), sum}, {"SumSquares", SumSquares(x), squares}, {"Dot", Dot(x, y), dot}} {
-				if math.Abs(c.got-c.want) > 1e-5*(1+math.Sqrt(float64(n))) {
+				if !(math.Abs(c.got-c.want) <= 1e-5*(1+math.Sqrt(float64(n)))) {
 					t.Errorf("%s of %d elements is %v, want %v", c.name, n, c.got, c.want)
 				}
 			}

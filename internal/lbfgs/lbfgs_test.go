@@ -20,7 +20,7 @@ func TestMinimise(t *testing.T) {
 		return sum
 	}
 	x := make([]float64, 20)
-	if v, err := Minimise(rosenbrock, x, Settings{Iterations: 1000, Window: 10, Decrease: 1e-12}); err != nil || v > 1e-15 {
+	if v, err := Minimise(rosenbrock, x, Settings{Iterations: 1000, Window: 10, Decrease: 1e-12}); err != nil || !(v <= 1e-15) {
 		t.Errorf("%v at %v, %v", v, x, err)
 	}
 	distance := func(x, g []float64) float64 {
@@ -28,7 +28,7 @@ func TestMinimise(t *testing.T) {
 		g[0], g[1] = (x[0]-3)/r, 100*(x[1]+1)/r
 		return r
 	}
-	if v, err := Minimise(distance, []float64{0, 0}, Settings{Iterations: 1000, Window: 10, Decrease: 1e-9}); err != nil || v > 1e-3 {
+	if v, err := Minimise(distance, []float64{0, 0}, Settings{Iterations: 1000, Window: 10, Decrease: 1e-9}); err != nil || !(v <= 1e-3) {
 		t.Errorf("the least distance is %v, %v", v, err)
 	}
 	stop := errors.New("enough")

@@ -95,7 +95,7 @@ func TestLogisticGradient(t *testing.T) {
 		}
 		g, size := slopes(m, x, labels, test.c)
 		for i, v := range g {
-			if math.Abs(v) > test.tolerance*(size[i]+1e-3) {
+			if !(math.Abs(v) <= test.tolerance*(size[i]+1e-3)) {
 				t.Errorf("%s: slope %d is %v, a sum of %v", test.name, i, v, size[i])
 			}
 		}
@@ -136,7 +136,7 @@ func TestLossSlopes(t *testing.T) {
 			up, _ := f.at(ctx, w, unused)
 			w[i] = at - h
 			down, _ := f.at(ctx, w, unused)
-			if w[i] = at; math.Abs((up-down)/(2*h)-g[i]) > 1e-3*(1+math.Abs(g[i])) || !(noise < 1e-3) {
+			if w[i] = at; !(math.Abs((up-down)/(2*h)-g[i]) <= 1e-3*(1+math.Abs(g[i]))) || !(noise < 1e-3) {
 				t.Errorf("%d classes, weight %d: slope %v, want %v, noise %v", classes, i, g[i], (up-down)/(2*h), noise)
 			}
 		}
@@ -181,7 +181,7 @@ func TestLineSearch(t *testing.T) {
 		if _, ok := f.along(ctx, from, direction, value, numeric.Dot(g, direction), next, slope); !ok {
 			t.Fatal("no step")
 		}
-		if length := (next[0] - from[0]) / direction[0]; math.Abs(length-test.want) > 1e-9 {
+		if length := (next[0] - from[0]) / direction[0]; !(math.Abs(length-test.want) <= 1e-9) {
 			t.Errorf("at %v of the longest step: length %v, want %v", test.part, length, test.want)
 		}
 	}
@@ -196,7 +196,7 @@ func TestLogisticLeastPenalty(t *testing.T) {
 	}
 	m := must.Get(FitLogistic(ctx, twice, 2, labels, 1, 1000))(t)
 	for j := range 3 {
-		if a, b := m.weights[j], m.weights[3+j]; math.Abs(b-2*a) > 1e-9*(math.Abs(a)+1e-3) {
+		if a, b := m.weights[j], m.weights[3+j]; !(math.Abs(b-2*a) <= 1e-9*(math.Abs(a)+1e-3)) {
 			t.Errorf("weights %v and %v", a, b)
 		}
 	}
@@ -252,7 +252,7 @@ func TestLogisticPath(t *testing.T) {
 			path[i].Probabilities(x[3*row:3*row+3], p)
 			alone.Probabilities(x[3*row:3*row+3], q)
 			for k := range p {
-				if math.Abs(p[k]-q[k]) > 1e-3 {
+				if !(math.Abs(p[k]-q[k]) <= 1e-3) {
 					t.Fatalf("c %v, row %d: %v and %v", c, row, p, q)
 				}
 			}
@@ -272,11 +272,11 @@ func TestLogisticByHand(t *testing.T) {
 			high = w
 		}
 	}
-	if math.Abs(m.weights[0]-low) > 2e-4 || math.Abs(m.weights[1]) > 1e-4 {
+	if !(math.Abs(m.weights[0]-low) <= 2e-4) || !(math.Abs(m.weights[1]) <= 1e-4) {
 		t.Errorf("weights %v, want %v and 0", m.weights, low)
 	}
 	p := make([]float64, 2)
-	if m.Probabilities([]float64{1}, p); math.Abs(p[1]-1/(1+math.Exp(-low))) > 1e-4 || math.Abs(p[0]+p[1]-1) > 1e-12 {
+	if m.Probabilities([]float64{1}, p); !(math.Abs(p[1]-1/(1+math.Exp(-low))) <= 1e-4) || !(math.Abs(p[0]+p[1]-1) <= 1e-12) {
 		t.Errorf("probabilities %v", p)
 	}
 	if a, b := m.Predict([]float64{-2}, p), m.Predict([]float64{3}, p); a != 0 || b != 5 {

@@ -51,7 +51,7 @@ func TestSolve(t *testing.T) {
 			at := Line{3 * r.NormFloat64(), 3 * r.NormFloat64()}
 			w := at.W / c.scale
 			want := objective(x, labels, 1, 0.7, 0.1, w, at.B-w*c.centre)
-			if got := p.at(at).value; !p.constant() && math.Abs(got-want) > 1e-9*want {
+			if got := p.at(at).value; !p.constant() && !(math.Abs(got-want) <= 1e-9*want) {
 				t.Fatalf("trial %d: value %v at %v, want %v", trial, got, at, want)
 			}
 		}
@@ -71,7 +71,7 @@ func TestSolve(t *testing.T) {
 				}
 			}
 		}
-		if value := p.at(l).value; math.Abs(value-got) > 1e-9*got {
+		if value := p.at(l).value; !(math.Abs(value-got) <= 1e-9*got) {
 			t.Errorf("trial %d: value %v, want %v", trial, value, got)
 		}
 	}

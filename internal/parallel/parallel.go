@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync/atomic"
 )
 
@@ -90,7 +91,29 @@ func Recovered(value any) *Panic {
 	return &Panic{Value: value, Stack: debug.Stack()}
 }
 
-func (p *Panic) Error() string { return fmt.Sprintf("panic: %v\n\n%s", p.Value, p.Stack) }
+// Error names the user's function, if the panic is in it or in its calls. Otherwise it has the stack.
+func (p *Panic) Error() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path != "github.com/unravel-ml/unravel" {
+		if at := within(string(p.Stack), info.Main.Path); at != "" {
+			return fmt.Sprintf("panic in %s: %v", at, p.Value)
+		}
+	}
+	return fmt.Sprintf("internal error; please report it with the following text: panic: %v\n\n%s", p.Value, p.Stack)
+}
+
+// within returns the innermost function of a stack that belongs to a module or to package main, with its file and line.
+func within(stack, module string) string {
+	lines := strings.Split(stack, "\n")
+	for i, line := range lines[:len(lines)-1] {
+		for _, prefix := range []string{"main.", module + ".", module + "/"} {
+			if strings.HasPrefix(line, prefix) && !strings.HasPrefix(line, "main.main(") {
+				file, _, _ := strings.Cut(strings.TrimSpace(lines[i+1]), " ")
+				return line[:strings.LastIndexByte(line, '(')] + " (" + file + ")"
+			}
+		}
+	}
+	return ""
+}
 
 func (p *Panic) Unwrap() error {
 	err, _ := p.Value.(error)

@@ -2,6 +2,7 @@ package parallel
 
 import (
 	"errors"
+	"fmt"
 	"github.com/unravel-ml/unravel/internal/long"
 	"runtime"
 	"strings"
@@ -47,7 +48,7 @@ func TestForPanics(t *testing.T) {
 			if !errors.Is(p, errLate) || p.item != 40 || ran.Load() != 100 {
 				t.Fatalf("%s: panic %v of item %d after %d items, want item 40 of all 100", name, p.Value, p.item, ran.Load())
 			}
-			if text := p.Error(); !strings.HasPrefix(text, "panic: item after 40\n") || !strings.Contains(text, "parallel.explode(") {
+			if text := p.Error(); !strings.Contains(text, "panic: item after 40\n") || !strings.Contains(text, "parallel.explode(") {
 				t.Fatalf("%s: message or place are not in %q", name, text)
 			}
 		}
@@ -88,6 +89,20 @@ func TestFor(t *testing.T) {
 	for wait := 0; pool.idle.Load() > 0; wait++ { // helpers without jobs sleep
 		if time.Sleep(time.Millisecond); wait == 3000 {
 			t.Fatalf("%d helpers poll without a job", pool.idle.Load())
+		}
+	}
+}
+
+// The message of a panic in a user's program names the user's innermost function, not the program's main.
+func TestWithin(t *testing.T) {
+	const stack = "goroutine 1 [running]:\npanic({0x1, 0x2})\n\truntime/panic.go:860 +0x13a\n" +
+		"%s(0x1, {0x2, 0x3})\n\tmine/loss.go:49 +0x9d\nmain.main()\n\tmine/main.go:3 +0x1\n"
+	for function, want := range map[string]string{
+		"main.(*loss).Add": "main.(*loss).Add (mine/loss.go:49)", "github.com/unravel-ml/unravel/losses.Compose": "",
+		"example.org/mine/parts.New.func1": "example.org/mine/parts.New.func1 (mine/loss.go:49)",
+	} {
+		if got := within(fmt.Sprintf(stack, function), "example.org/mine"); got != want {
+			t.Errorf("%s: %q, want %q", function, got, want)
 		}
 	}
 }

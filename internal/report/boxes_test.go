@@ -43,7 +43,7 @@ func TestBoxRange(t *testing.T) {
 		"one, less than 0": {[]float64{-5}, nil, -5, -3.96},
 	} {
 		low, high := (&BoxPlot{Boxes: []Box{{Values: test.values}}, Line: test.line}).limits()
-		if low != test.low || math.Abs(high-test.high) > 1e-12 {
+		if low != test.low || !(math.Abs(high-test.high) <= 1e-12) {
 			t.Errorf("%s: %v to %v, want %v to %v", name, low, high, test.low, test.high)
 		}
 	}

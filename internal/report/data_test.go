@@ -131,7 +131,7 @@ func TestTraversalsByPercentile(t *testing.T) {
 		for i, want := range ends {
 			row := i/2*traversalSteps + i%2*(traversalSteps-1)
 			for c, v := range want {
-				if math.Abs(float64(got[3*row+c]-v)) > 1e-4 {
+				if !(math.Abs(float64(got[3*row+c]-v)) <= 1e-4) {
 					t.Errorf("row %d: %v, want %v", row, got[3*row:3*row+3], want)
 					break
 				}

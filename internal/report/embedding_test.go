@@ -77,7 +77,7 @@ func TestPrincipalPlane(t *testing.T) {
 		p := must.Get(principalPlane(codes, rows))(t)
 		must.Equal(t, p.names[0], "principal component 1 (80 %)", d, "columns")
 		for i := range rows {
-			if math.Abs(p.x[i]-a[i]) > 1e-9 || math.Abs(p.y[i]-b[i]) > 1e-9 {
+			if !(math.Abs(p.x[i]-a[i]) <= 1e-9) || !(math.Abs(p.y[i]-b[i]) <= 1e-9) {
 				t.Fatalf("%d columns: point %d is %v %v, want %v %v", d, i, p.x[i], p.y[i], a[i], b[i])
 			}
 		}

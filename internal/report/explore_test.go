@@ -94,7 +94,7 @@ func TestCoarseSheetsInBrowser(t *testing.T) {
 			});
 		})`, strings.Trim(strings.Join(strings.Fields(fmt.Sprint(code(c.turn, c.line))), ","), "[]")), &got)
 		for i, want := range code(c.wantTurn, c.wantLine) {
-			if want = 255 * min(max(want, 0), 1); math.Abs(got[i]-want) > 1 {
+			if want = 255 * min(max(want, 0), 1); !(math.Abs(got[i]-want) <= 1) {
 				t.Errorf("%+v: column %d is shown as %v, want %.1f", c, i, got[i], want)
 			}
 		}

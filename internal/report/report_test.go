@@ -257,7 +257,7 @@ func TestHueBar(t *testing.T) {
 		found++
 		angle, err := strconv.ParseFloat(text.String, 64)
 		middle := float64(text.Point.X + style.Width(text.String)/2)
-		if err != nil || math.Abs(middle-(10+angle/2)) > 0.01 {
+		if err != nil || !(math.Abs(middle-(10+angle/2)) <= 0.01) {
 			t.Errorf("%q stands at %v: %v", text.String, middle, err)
 		}
 	}
@@ -277,13 +277,13 @@ func TestAlign(t *testing.T) {
 			t.Fatalf("circle %d follows factor %d", c, match)
 		}
 		for i, a := range aligned {
-			if d := math.Remainder(a-factors[match].Values[i], 2*math.Pi); math.Abs(d) > 0.4 {
+			if d := math.Remainder(a-factors[match].Values[i], 2*math.Pi); !(math.Abs(d) <= 0.4) {
 				t.Fatalf("circle %d, image %d is off by %v", c, i, d)
 			}
 		}
 	}
 	for _, d := range []float64{-720, -1, 0, 359, 360, 1000} {
-		if w := wrap(d); w < 0 || w >= 360 || math.Abs(math.Remainder(w-d, 360)) > 1e-9 {
+		if w := wrap(d); w < 0 || w >= 360 || !(math.Abs(math.Remainder(w-d, 360)) <= 1e-9) {
 			t.Errorf("wrap(%v) = %v", d, w)
 		}
 	}

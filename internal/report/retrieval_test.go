@@ -17,7 +17,7 @@ func TestNeighbours(t *testing.T) {
 	var rows []int
 	for i, want := range []float64{0, 1 - math.Sqrt2/2, 1, 1, 1, 2} {
 		rows = append(rows, got[i].row)
-		if math.Abs(got[i].distance-want) > 1e-12 {
+		if !(math.Abs(got[i].distance-want) <= 1e-12) {
 			t.Errorf("%d: distance %v, want %v", i, got[i].distance, want)
 		}
 	}

@@ -49,7 +49,7 @@ func TestSpacesMistakes(t *testing.T) {
 func TestAxisOfRounding(t *testing.T) {
 	a := plot.Axis{Min: 0.1, Max: math.Nextafter(math.Nextafter(0.1, 1), 1)}
 	settleAxis(&a)
-	if math.Abs(a.Min-0.09) > 1e-9 || math.Abs(a.Max-0.11) > 1e-9 {
+	if !(math.Abs(a.Min-0.09) <= 1e-9) || !(math.Abs(a.Max-0.11) <= 1e-9) {
 		t.Errorf("%v to %v; want 0.09 to 0.11", a.Min, a.Max)
 	}
 	small := plot.Axis{Min: 1e-200, Max: 2e-200}

@@ -52,12 +52,12 @@ func TestSphereOf(t *testing.T) {
 		v := [3]float64{0.36, 0.8, -0.48}
 		in := posedCodes(q, v, [3]float64{0, 0, -1})
 		s, second := SphereOf(in, 2), SphereOf(in, 5)
-		if off := offBy(s.Axis[:], v[:]); s.Factor != 1 || off > 1e-9 || math.Abs(second.Axis[2]-1) > 1e-9 {
+		if off := offBy(s.Axis[:], v[:]); s.Factor != 1 || !(off <= 1e-9) || !(math.Abs(second.Axis[2]-1) <= 1e-9) {
 			t.Errorf("axes %v and %v of factor %d, want %v and (0, 0, 1) of 1", s.Axis, second.Axis, s.Factor, v)
 		}
 		for r := range 239 {
 			got, want := s.aligned(in.Codes.Row(r)), rotation.Apply(&in.Factors[1].Rotations[r%60], v)
-			if off := offBy(got[:], want[:]); off > 1e-9 {
+			if off := offBy(got[:], want[:]); !(off <= 1e-9) {
 				t.Fatalf("row %d points to %v, want %v", r, got, want)
 			}
 		}
@@ -89,7 +89,7 @@ func TestDecodedSpheres(t *testing.T) {
 	rigid := func(name string) {
 		for n, z := range codes {
 			length, angle := z[2]*z[2]+z[3]*z[3]+z[4]*z[4], z[2]*z[5]+z[3]*z[6]+z[4]*z[7]
-			if math.Abs(length-1) > 1e-6 || math.Abs(angle-0.6) > 1e-6 {
+			if !(math.Abs(length-1) <= 1e-6) || !(math.Abs(angle-0.6) <= 1e-6) {
 				t.Errorf("%s: code %d has the squared length %v and the inner product %v of its spheres, want 1 and 0.6", name, n, length, angle)
 			}
 		}
@@ -101,7 +101,7 @@ func TestDecodedSpheres(t *testing.T) {
 		2*12 + 6:       {0, math.Sin(15 * math.Pi / 180), math.Cos(15 * math.Pi / 180)},  // towards the viewer
 		len(codes) - 3: {math.Cos(75 * math.Pi / 180), -math.Sin(75 * math.Pi / 180), 0}, // to the right, nearly down
 	} {
-		if got := spheres[0].aligned(codes[n]); offBy(got[:], want[:]) > 1e-6 {
+		if got := spheres[0].aligned(codes[n]); !(offBy(got[:], want[:]) <= 1e-6) {
 			t.Errorf("map, place %d: direction %v, want %v", n, got, want)
 		}
 	}
@@ -114,7 +114,7 @@ func TestDecodedSpheres(t *testing.T) {
 		t.Fatalf("%d codes, want rows for the circle and three axes", len(codes))
 	}
 	start, quarter := spheres[0].aligned(in.Codes.Row(0)), spheres[0].aligned(codes[3*traversalSteps+3])
-	if want := [3]float64{-start[1], start[0], start[2]}; offBy(quarter[:], want[:]) > 1e-6 {
+	if want := [3]float64{-start[1], start[0], start[2]}; !(offBy(quarter[:], want[:]) <= 1e-6) {
 		t.Errorf("a quarter turn about z takes %v to %v, want %v", start, quarter, want)
 	}
 }
@@ -148,7 +148,7 @@ func TestLeastTurn(t *testing.T) {
 	for _, from := range [][3]float64{{1, 0, 0}, {0, 0, -1}, {0.6, 0, 0.8}, {0, 1, 0}} {
 		for _, to := range [][3]float64{from, {-from[0], -from[1], -from[2]}, {0, 0.6, -0.8}} {
 			g := leastTurn(from, to)
-			if got := rotation.Apply(&g, from); offBy(got[:], to[:]) > 1e-12 || !factor.IsRotation(&g) {
+			if got := rotation.Apply(&g, from); !(offBy(got[:], to[:]) <= 1e-12) || !factor.IsRotation(&g) {
 				t.Errorf("%v goes to %v, want %v", from, got, to)
 			}
 		}
@@ -163,7 +163,7 @@ func TestPoseColumns(t *testing.T) {
 		t.Fatalf("%d columns, the third of them %q", len(columns), columns[2].Name)
 	}
 	for c := range 3 {
-		if off := offBy(columns[1+c].Values[:239], column(in.Codes, 2+c)[:239]); off > 1e-12 || !math.IsNaN(columns[1+c].Values[239]) {
+		if off := offBy(columns[1+c].Values[:239], column(in.Codes, 2+c)[:239]); !(off <= 1e-12) || !math.IsNaN(columns[1+c].Values[239]) {
 			t.Errorf("%s is %v off, and %v of an unknown pose", columns[1+c].Name, off, columns[1+c].Values[239])
 		}
 	}

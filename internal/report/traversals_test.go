@@ -46,7 +46,7 @@ func TestTraversalsOfMixes(t *testing.T) {
 		2 * traversalSteps: {2, 0, 1, 1}, 3*traversalSteps - 1: {2, 0, 1, 99},
 	} {
 		for j, v := range got[n] {
-			if math.Abs(float64(v-want[j])) > 1e-6 {
+			if !(math.Abs(float64(v-want[j])) <= 1e-6) {
 				t.Errorf("code %d is %v, want %v", n, got[n], want)
 				break
 			}
@@ -83,11 +83,11 @@ func TestTraversalsOnSphere(t *testing.T) {
 		t.Fatalf("%d codes, want 4 rows", len(got))
 	}
 	for n, z := range got {
-		if length := z[0]*z[0] + z[1]*z[1] + z[2]*z[2] + z[3]*z[3]; math.Abs(float64(length-1)) > 1e-6 {
+		if length := z[0]*z[0] + z[1]*z[1] + z[2]*z[2] + z[3]*z[3]; !(math.Abs(float64(length-1)) <= 1e-6) {
 			t.Errorf("code %d has the squared length %v", n, length)
 		}
 	}
-	if quarter := got[traversalSteps+3]; math.Abs(float64(quarter[1]-1)) > 1e-6 {
+	if quarter := got[traversalSteps+3]; !(math.Abs(float64(quarter[1]-1)) <= 1e-6) {
 		t.Errorf("a quarter of the great circle towards axis 1 leads to %v", quarter)
 	}
 }

@@ -93,9 +93,9 @@ func TestCompareCopies(t *testing.T) {
 	if len(v.Runs) != 3 || len(v.Groups) != 1 || v.Groups[0].Runs != 2 || !slices.Equal(v.Repeats, []string{"zcopy"}) {
 		t.Fatalf("groups %+v, repeats %q", v.Groups, v.Repeats)
 	}
-	if e := v.Groups[0].Results[0]; e.Runs != 2 || math.Abs(float64(e.Value)-0.015) > 1e-12 {
+	if e := v.Groups[0].Results[0]; e.Runs != 2 || !(math.Abs(float64(e.Value)-0.015) <= 1e-12) {
 		t.Errorf("mean %+v, want 0.015 of 2 runs", e)
-	} else if half := 12.706204736174694 * 0.005; e.Low == nil || math.Abs(float64(*e.High-*e.Low)-2*half) > 1e-9 { // t with 1 degree of freedom
+	} else if half := 12.706204736174694 * 0.005; e.Low == nil || !(math.Abs(float64(*e.High-*e.Low)-2*half) <= 1e-9) { // t with 1 degree of freedom
 		t.Errorf("interval %v to %v, want a width of %v", e.Low, e.High, 2*half)
 	}
 }
@@ -116,12 +116,12 @@ func TestCompare(t *testing.T) {
 	// 0.01, 0.02, 0.03 have mean 0.02 and standard deviation 0.01, and t with 2 degrees of freedom is
 	// 4.302652729911275.
 	e := all.Groups[0].Results[0]
-	if half := 4.302652729911275 * 0.01 / math.Sqrt(3); math.Abs(float64(e.Value)-0.02) > 1e-12 || math.Abs(float64(*e.Low)-(0.02-half)) > 1e-9 ||
-		math.Abs(float64(*e.High)-(0.02+half)) > 1e-9 || e.Runs != 3 {
+	if half := 4.302652729911275 * 0.01 / math.Sqrt(3); !(math.Abs(float64(e.Value)-0.02) <= 1e-12) || !(math.Abs(float64(*e.Low)-(0.02-half)) <= 1e-9) ||
+		!(math.Abs(float64(*e.High)-(0.02+half)) <= 1e-9) || e.Runs != 3 {
 		t.Errorf("mean %v from %v to %v of %d", e.Value, *e.Low, *e.High, e.Runs)
 	}
 	first := all.Runs[0]
-	if r := first.Results[0]; first.Dir != "weight10_seed0" || r.Low == nil || math.Abs(float64(*r.Low)-0.007) > 1e-12 || math.Abs(float64(*r.High)-0.011) > 1e-12 {
+	if r := first.Results[0]; first.Dir != "weight10_seed0" || r.Low == nil || !(math.Abs(float64(*r.Low)-0.007) <= 1e-12) || !(math.Abs(float64(*r.High)-0.011) <= 1e-12) {
 		t.Errorf("the stored interval: %+v", r)
 	}
 	if r := all.Runs[1].Results[0]; r.Low != nil {

@@ -78,7 +78,7 @@ func TestRankedRows(t *testing.T) {
 // The steps between ticks are 1, 0.5 or 0.25 times a power of ten, at least four in a range.
 func TestTickStep(t *testing.T) {
 	for high, want := range map[float64]float64{0.9: 0.1, 1: 0.25, 2: 0.5, 3: 0.5, 4: 1, 9: 1, 10: 2.5} {
-		if got := tickStep(0, high); math.Abs(got-want) > 1e-12 {
+		if got := tickStep(0, high); !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("0 to %v: steps of %v, want %v", high, got, want)
 		}
 	}

@@ -44,7 +44,7 @@ func TestNumbers(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"":                  "x.csv is empty",
-		"a,b\n":             "no lines below",
+		"a,b\n":             "the only line, a,b, is",
 		"1,2\n3\n":          "x.csv: line 2 has 1 field; want 2",
 		"a,b\n\n1,2\n3,x\n": `x.csv: line 4, field 2: "x" is not a number; want numbers alone (column b)`,
 		",1\n0,1\n":         `line 1, field 1: "" is not a number`,

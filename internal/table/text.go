@@ -88,7 +88,8 @@ func ReadText(r io.Reader, name string, named bool) (*Text, error) {
 		return nil, fmt.Errorf("%s: line %d: %w", name, t.Lines[0], err)
 	}
 	if len(t.Rows) == 0 {
-		return nil, fmt.Errorf("%s has names of columns and no lines below; want a line for each image", name)
+		return nil, fmt.Errorf("%s: the only line, %s, is taken for names of columns; want lines for images or pairs below",
+			name, someOf(t.Names))
 	}
 	return t, nil
 }

@@ -30,7 +30,8 @@ func TestReadText(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"": "is empty", "a,b\n": "no lines", "a,a\n1,2\n": `two columns are called "a"`, "a,b\n1,2\n3\n": "line 3 has 1 field; want 2",
+		"": "is empty", "a,b\n": "the only line, a,b",
+		"a,a\n1,2\n": `two columns are called "a"`, "a,b\n1,2\n3\n": "line 3 has 1 field; want 2",
 		"a,b\n1,\"2\n": "line 2, column", "a\x00,\x00": "UTF-16 without a byte-order mark",
 	} {
 		if _, err := ReadText(strings.NewReader(text), "name", true); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "name") {

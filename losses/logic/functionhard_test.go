@@ -58,7 +58,7 @@ func TestFunctionsAtHardPoints(t *testing.T) {
 		}
 		for _, dt := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
 			v, g := evaluate(t, dt, batch{z: c.z, y: c.labels, labels: c.labels}, build(q))
-			if math.Abs(v-c.value) > 1e-6 || !slices.EqualFunc(g, c.gradient, func(a, b float64) bool { return math.Abs(a-b) <= 2e-6 }) {
+			if !(math.Abs(v-c.value) <= 1e-6) || !slices.EqualFunc(g, c.gradient, func(a, b float64) bool { return math.Abs(a-b) <= 2e-6 }) {
 				t.Errorf("%s of %v, %v: %v, gradient %v in %v, want %v, %v", c.text, c.z, c.labels, v, g, dt, c.value, c.gradient)
 			}
 		}

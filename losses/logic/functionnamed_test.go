@@ -75,14 +75,14 @@ func TestFunctionsAreNamedLosses(t *testing.T) {
 				want, slope := logic.Evaluate(t, dt, b, c.node)
 				for way, node := range map[string]func(z, y, labels *gorgonia.Node) (*gorgonia.Node, error){"named": named(q), "sentence": q.Node} {
 					got, gradient := logic.Evaluate(t, dt, b, func(in nodes) (*gorgonia.Node, error) { return node(in[0], in[1], in[2]) })
-					if math.Abs(got-want) > tolerance*max(1, want) {
+					if !(math.Abs(got-want) <= tolerance*max(1, want)) {
 						t.Errorf("%s as %s of %s in %v: %v, want %v", name, way, data, dt, got, want)
 					}
 					if data != "continuous" { // one-sided at ties
 						continue
 					}
 					for i, g := range gradient {
-						if math.Abs(g-slope[i]) > 10*tolerance*max(1, math.Abs(slope[i])) {
+						if !(math.Abs(g-slope[i]) <= 10*tolerance*max(1, math.Abs(slope[i]))) {
 							t.Errorf("%s as %s in %v: gradient %d is %v, want %v", name, way, dt, i, g, slope[i])
 							break
 						}

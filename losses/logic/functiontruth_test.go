@@ -67,7 +67,7 @@ func TestFunctionsOfParts(t *testing.T) {
 			for text, weight := range c.parts {
 				want += weight * value(text)
 			}
-			if math.Abs(got-want) > 1e-9*max(1, want) {
+			if !(math.Abs(got-want) <= 1e-9*max(1, want)) {
 				t.Errorf("%s on %s: %v, want %v", c.text, name, got, want)
 			}
 		}

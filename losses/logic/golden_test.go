@@ -32,12 +32,12 @@ func TestAggregators(t *testing.T) {
 	b := batch{z: g.Z, y: g.Y, labels: g.Labels, means: g.Means, logVariances: g.LogVariances}
 	for _, s := range g.Sentences {
 		q := compiled(t, parsed(t, s.Text))
-		if v, err := q.ValueOf(b.of(q)); err != nil || math.Abs(v-s.Value) > 1e-12*max(1, s.Value) {
+		if v, err := q.ValueOf(b.of(q)); err != nil || !(math.Abs(v-s.Value) <= 1e-12*max(1, s.Value)) {
 			t.Errorf("%s: %v, %v, want %v", s.Text, v, err, s.Value)
 		}
 		for dt, tolerance := range map[tensor.Dtype]float64{tensor.Float64: 1e-10, tensor.Float32: 2e-5} {
 			v, gradients := slopesOfAll(t, dt, q, b)
-			if math.Abs(v-s.Value) > tolerance*max(1, s.Value) {
+			if !(math.Abs(v-s.Value) <= tolerance*max(1, s.Value)) {
 				t.Errorf("%s: %v in %v, want %v", s.Text, v, dt, s.Value)
 			}
 			for name, want := range map[string][][]float64{"z": s.Z, "log variances": s.LogVariances, "means": s.Means} {

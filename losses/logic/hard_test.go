@@ -252,7 +252,7 @@ func TestDivergenceDirection(t *testing.T) {
 		d := mean[i] - mean[j]
 		want += (math.Log(variance[j]/variance[i]) + (variance[i]+d*d)/variance[j] - 1) / 2 / 2
 	}
-	if v, err := q.ValueOf(b); err != nil || math.Abs(v-want) > 1e-12 {
+	if v, err := q.ValueOf(b); err != nil || !(math.Abs(v-want) <= 1e-12) {
 		t.Errorf("%v, %v, want %v", v, err, want)
 	}
 }

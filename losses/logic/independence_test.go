@@ -38,14 +38,14 @@ func TestIndependence(t *testing.T) {
 	for _, want := range data.Sentences {
 		q := must.Get(Compile(parsed(t, want.Text), independentSchema()))(t)
 		must.Equal(t, q.Sentence().String(), want.Text, want.Text, "is printed as")
-		if v, err := q.ValueOf(Batch{Codes: data.Z}); err != nil || math.Abs(v-want.Value) > 1e-12 {
+		if v, err := q.ValueOf(Batch{Codes: data.Z}); err != nil || !(math.Abs(v-want.Value) <= 1e-12) {
 			t.Errorf("%s: %v, %v, want %v", want.Text, v, err, want.Value)
 		}
 		in := []gradcheck.Input{flat(data.Z, false)}
 		build := func(in []*gorgonia.Node) (*gorgonia.Node, error) { return q.NodeOf(Named{}, Inputs{Codes: in[0]}) }
 		v, g := evaluateInputs(t, tensor.Float64, in, build)
 		for k, x := range flat(want.Gradient, false).Values {
-			if math.Abs(g[k]-x) > 1e-11 || math.Abs(v-want.Value) > 1e-12 {
+			if !(math.Abs(g[k]-x) <= 1e-11) || !(math.Abs(v-want.Value) <= 1e-12) {
 				t.Errorf("%s: %v with the gradient %v at %d, want %v and %v", want.Text, v, g[k], k, want.Value, x)
 			}
 		}

@@ -64,10 +64,10 @@ func TestMoves(t *testing.T) {
 		}
 		must.Equal(t, q.Sentence().String(), want.Text, want.Text, "is printed as")
 		v, err := q.ValueOf(b)
-		if err != nil || math.Abs(v-want.Value) > 1e-12*max(1, want.Value) {
+		if err != nil || !(math.Abs(v-want.Value) <= 1e-12*max(1, want.Value)) {
 			t.Errorf("%s: %v, %v, want %v", want.Text, v, err, want.Value)
 		}
-		if w := q.world(b).reference(q.sentence.Quantale, q.sentence.Body); math.Abs(v-w) > 1e-12*max(1, w) {
+		if w := q.world(b).reference(q.sentence.Quantale, q.sentence.Body); !(math.Abs(v-w) <= 1e-12*max(1, w)) {
 			t.Errorf("%s: %v, and %v tuple by tuple", want.Text, v, w)
 		}
 		e := must.Get(eval.New(q.program, len(b.Codes)))(t)
@@ -76,7 +76,7 @@ func TestMoves(t *testing.T) {
 		e.Gradient(1)
 		for i, row := range want.Gradient {
 			for k, g := range row {
-				if got := e.Slope(k)[i]; math.Abs(got-g) > 1e-12*max(1, math.Abs(g)) {
+				if got := e.Slope(k)[i]; !(math.Abs(got-g) <= 1e-12*max(1, math.Abs(g))) {
 					t.Errorf("%s: gradient %v of column %d of row %d, want %v", want.Text, got, k, i, g)
 				}
 			}
@@ -108,7 +108,7 @@ func TestMovingNodes(t *testing.T) {
 		}
 		gradcheck.Check(t, gradcheck.Case{Name: s.Text, Inputs: in, Build: build, Samples: 12})
 		for dt, tolerance := range map[tensor.Dtype]float64{tensor.Float64: 1e-13, tensor.Float32: 1e-5} {
-			if got, _ := evaluateInputs(t, dt, in, build); math.Abs(got-want) > tolerance*max(1, want) {
+			if got, _ := evaluateInputs(t, dt, in, build); !(math.Abs(got-want) <= tolerance*max(1, want)) {
 				t.Errorf("%s: %v in %v, want %v", s.Text, got, dt, want)
 			}
 		}

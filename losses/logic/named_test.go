@@ -92,14 +92,14 @@ func TestNamedLosses(t *testing.T) {
 					}
 					value, gradient := logic.Evaluate(t, tensor.Float64, b, difference)
 					scale, slope := logic.Evaluate(t, tensor.Float64, b, c.node)
-					if math.Abs(value) > 1e-12*max(1, scale) {
+					if !(math.Abs(value) <= 1e-12*max(1, scale)) {
 						t.Errorf("%s of %s: %v off %v", way, data, value, scale)
 					}
 					if name == "largest diameter" && data != "continuous" { // at ties it takes the first pair of the first group
 						continue
 					}
 					for i, g := range gradient {
-						if math.Abs(g) > 1e-11*max(1, math.Abs(slope[i])) {
+						if !(math.Abs(g) <= 1e-11*max(1, math.Abs(slope[i]))) {
 							t.Fatalf("%s of %s: gradient %d is %v off %v", way, data, i, g, slope[i])
 						}
 					}
@@ -150,7 +150,7 @@ func TestNamedAmongOthers(t *testing.T) {
 		for name, b := range logic.Batches(7, 19) {
 			want := must.Get(q.Value(b.Arrays()))(t)
 			got, slope := logic.Evaluate(t, tensor.Float64, b, func(in nodes) (*gorgonia.Node, error) { return losses.Logic(q, in[0], in[1], in[2]) })
-			if math.Abs(got-want) > 1e-11*max(1, want) {
+			if !(math.Abs(got-want) <= 1e-11*max(1, want)) {
 				t.Errorf("%s of %s: %v with named losses, want %v", text, name, got, want)
 			}
 			if name != "continuous" {
@@ -158,7 +158,7 @@ func TestNamedAmongOthers(t *testing.T) {
 			}
 			_, whole := logic.Evaluate(t, tensor.Float64, b, func(in nodes) (*gorgonia.Node, error) { return q.Node(in[0], in[1], in[2]) })
 			for i, g := range slope {
-				if math.Abs(g-whole[i]) > 1e-10*max(1, math.Abs(whole[i])) {
+				if !(math.Abs(g-whole[i]) <= 1e-10*max(1, math.Abs(whole[i]))) {
 					t.Errorf("%s: gradient %d is %v with named losses, else %v", text, i, g, whole[i])
 				}
 			}

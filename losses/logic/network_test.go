@@ -52,7 +52,7 @@ func TestNetworks(t *testing.T) {
 		must.Equal(t, q.Sentence().String(), want.Text, want.Text, "is printed as")
 		v, err := q.ValueOf(b)
 		least, median := want.Minima[0], want.Minima[len(want.Minima)/2]
-		if err != nil || v < least*(1-1e-6) || v > median*(1+1e-4) {
+		if err != nil || v < least*(1-1e-6) || !(v <= median*(1+1e-4)) {
 			t.Errorf("%s: %v, %v, want %v to %v", want.Text, v, err, least, median)
 		}
 		if again, _ := q.ValueOf(b); again != v {
@@ -80,7 +80,7 @@ func TestNetworks(t *testing.T) {
 			sum += (x - b.Values[i][k]) * (x - b.Values[i][k]) / float64(len(b.Codes))
 		}
 	}
-	if math.Abs(sum-v) > 1e-12 {
+	if !(math.Abs(sum-v) <= 1e-12) {
 		t.Errorf("the function found has the error %v, want %v", sum, v)
 	}
 }
@@ -98,7 +98,7 @@ func TestNetworkWithoutLayers(t *testing.T) {
 			v := must.Get(q.ValueOf(b))(t)
 			values = append(values, v)
 		}
-		if math.Abs(values[0]-values[1]) > 1e-6*values[0] {
+		if !(math.Abs(values[0]-values[1]) <= 1e-6*values[0]) {
 			t.Errorf("%s: %v affine, %v by a network", body, values[0], values[1])
 		}
 	}

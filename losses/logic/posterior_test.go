@@ -125,19 +125,19 @@ func TestPosteriorProperties(t *testing.T) {
 		q := compiled(t, parsed(t, text))
 		return must.Get(q.ValueOf(Batch{Codes: b.z, LogVariances: b.logVariances}))(t)
 	}
-	if whole, parts := at(`forall[sum] i, j: z(i) =[kl] z(j)`), at(`forall[sum] i, j: z[0:2](i) =[kl] z[0:2](j) and z[2:4](i) =[kl] z[2:4](j)`); math.Abs(whole-parts) > 1e-9*whole {
+	if whole, parts := at(`forall[sum] i, j: z(i) =[kl] z(j)`), at(`forall[sum] i, j: z[0:2](i) =[kl] z[0:2](j) and z[2:4](i) =[kl] z[2:4](j)`); !(math.Abs(whole-parts) <= 1e-9*whole) {
 		t.Errorf("a divergence of %v, of its columns %v", whole, parts)
 	}
-	if a, b := at(`forall[sum] i, j: z(i) =[wasserstein] z(j)`), at(`forall[sum] i, j: z(j) =[wasserstein] z(i)`); math.Abs(a-b) > 1e-12*a {
+	if a, b := at(`forall[sum] i, j: z(i) =[wasserstein] z(j)`), at(`forall[sum] i, j: z(j) =[wasserstein] z(i)`); !(math.Abs(a-b) <= 1e-12*a) {
 		t.Errorf("distances of %v and %v", a, b)
 	}
-	if v := at(`forall i, j, k: z(i) =[wasserstein] z(j) and z(j) =[wasserstein] z(k) -> z(i) =[wasserstein] z(k)`); v > 1e-12 {
+	if v := at(`forall i, j, k: z(i) =[wasserstein] z(j) and z(j) =[wasserstein] z(k) -> z(i) =[wasserstein] z(k)`); !(v <= 1e-12) {
 		t.Errorf("the triangle inequality fails by %v", v)
 	}
 	if a, b := at(`forall[sum] i, j: z(i) =[wasserstein] z(j)`), at(`forall[sum] i, j: z(i) =[euclidean] z(j)`); a < b {
 		t.Errorf("distances of posteriors %v, of their means %v", a, b)
 	}
-	if v := at(`forall[mean] i, j: z(i) =[cosine] z(j) -> 4 * z(i) =[cosine] 0.5 * z(j)`) + at(`forall[mean] i, j: 4 * z(i) =[cosine] 0.5 * z(j) -> z(i) =[cosine] z(j)`); v > 1e-12 {
+	if v := at(`forall[mean] i, j: z(i) =[cosine] z(j) -> 4 * z(i) =[cosine] 0.5 * z(j)`) + at(`forall[mean] i, j: 4 * z(i) =[cosine] 0.5 * z(j) -> z(i) =[cosine] z(j)`); !(v <= 1e-12) {
 		t.Errorf("cosines change by %v with lengths", v)
 	}
 }
@@ -169,7 +169,7 @@ func TestDraws(t *testing.T) {
 		b.Codes[i], b.LogVariances[i] = []float64{1}, []float64{math.Log(9)}
 	}
 	v, err := q.ValueOf(b)
-	if err != nil || math.Abs(v-13) > 0.5 { // (1 - 3)^2 + 9
+	if err != nil || !(math.Abs(v-13) <= 0.5) { // (1 - 3)^2 + 9
 		t.Errorf("%v, %v, want about 13", v, err)
 	}
 	if again, _ := q.ValueOf(b); again != v {

@@ -83,7 +83,7 @@ func TestSpaces(t *testing.T) {
 				continue
 			}
 			for i, x := 0, floats(machine, n); i < batch; i++ {
-				if r := norm(x[i*s.Width() : (i+1)*s.Width()]); math.Abs(r-1) > 1e-6 {
+				if r := norm(x[i*s.Width() : (i+1)*s.Width()]); !(math.Abs(r-1) <= 1e-6) {
 					t.Errorf("%s: the %s has norm %v", name, what, r)
 				}
 			}
@@ -128,7 +128,7 @@ func TestSphereSpread(t *testing.T) {
 			sum += float64(z[i]-mu[i]) * float64(z[i]-mu[i])
 		}
 		want := float64(dim) * math.Exp(-6)
-		if got := sum / batch; math.Abs(got/want-1) > 0.1 {
+		if got := sum / batch; !(math.Abs(got/want-1) <= 0.1) {
 			t.Errorf("S%d: mean squared distance %v, want about %v", dim, got, want)
 		}
 	}
@@ -209,7 +209,7 @@ func TestPrior(t *testing.T) {
 		x := make([]float32, s.Width())
 		for range n {
 			s.Prior(r, x)
-			if _, ok := s.(*latent.Sphere); ok && math.Abs(norm(x)-1) > 1e-6 {
+			if _, ok := s.(*latent.Sphere); ok && !(math.Abs(norm(x)-1) <= 1e-6) {
 				t.Fatalf("%s: a point of norm %v", name, norm(x))
 			}
 			for i, v := range x {
@@ -222,7 +222,7 @@ func TestPrior(t *testing.T) {
 			want = 1 / float64(s.Width())
 		}
 		for i := range mean {
-			if math.Abs(mean[i]) > 0.07 || math.Abs(square[i]/want-1) > 0.12 {
+			if !(math.Abs(mean[i]) <= 0.07) || !(math.Abs(square[i]/want-1) <= 0.12) {
 				t.Errorf("%s: coordinate %d has mean %v and mean square %v, want 0 and %v", name, i, mean[i], square[i], want)
 			}
 		}

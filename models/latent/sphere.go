@@ -203,7 +203,7 @@ func (s *Sphere) LogPrior([]float64) float64 { return 0 }
 //
 //	f_t = sum_l n_l exp(-l(l+d-1)t/2) R_l(cos theta).
 //
-// For t below 0.02/d it uses the expansion to first order in t.
+// For t below 0.02/d, and far from the location, it uses the expansion to first order in t.
 func (s *Sphere) LogPosterior(location, scale, point []float64) float64 {
 	t, d := math.Exp(scale[0]), float64(s.Dim)
 	var cos float64
@@ -212,17 +212,20 @@ func (s *Sphere) LogPosterior(location, scale, point []float64) float64 {
 	}
 	cos = max(-1, min(1, cos/(norm(point)*norm(location))))
 	theta := angleBetween(location, point)
-	switch {
-	case s.Dim == 1:
+	if s.Dim == 1 {
 		return logWrapped(theta, t)
-	case t < 0.02/d:
-		curved := 0.0
-		if theta > 1e-4 {
-			curved = (d - 1) / 2 * math.Log(theta/math.Sin(theta))
-		}
-		return logVolume(d) - d/2*math.Log(2*math.Pi*t) - theta*theta/(2*t) + curved + t*d*(d-1)/12
 	}
-	return math.Log(zonal(cos, t, d))
+	most := logVolume(d) - d/2*math.Log(2*math.Pi*t)
+	if t >= 0.02/d {
+		if q := math.Log(zonal(cos, t, d)); q > most-30 { // below, rounding errors decide, even the sign
+			return q
+		}
+	}
+	curved := 0.0
+	if theta > 1e-4 {
+		curved = (d - 1) / 2 * math.Log(theta/math.Sin(theta))
+	}
+	return most - theta*theta/(2*t) + curved + t*d*(d-1)/12
 }
 
 // logWrapped returns the log density of a normal angle with variance t, relative to the uniform distribution.

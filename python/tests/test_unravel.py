@@ -232,8 +232,10 @@ class Training(Case):
         for call, array in (encoder.encode, data.images), (encoder.decode, run.codes):
             with self.assertRaisesRegex(unravel.Error, "NaN; want finite|masked values"):
                 call(np.ma.masked_equal(array, array.flat[7]))
-        with self.assertRaisesRegex(unravel.Error, "want 16 x 16 x 1"):
+        with self.assertRaisesRegex(unravel.Error, "^images: there are images of 8 x 16 x 1 .* want 16 x 16 x 1 [^;:]*$"):
             encoder.encode(data.images[:, :8])
+        with self.assertRaisesRegex(unravel.Error, "^images: image 0 has a pixel 2; want 0 to 1, or uint8 from 0 to 255$"):
+            encoder.encode(np.full((1, 16, 16), 2.0))
         with self.assertRaisesRegex(unravel.ConfigError, "want uint8 or floats"):
             encoder.encode(data.images.astype(int))
 

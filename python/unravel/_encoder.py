@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._evaluate import _codes, array_of
-from ._program import ConfigError, call
+from ._program import ConfigError, Error, call
 from ._train import Run
 
 
@@ -49,7 +50,13 @@ class Encoder:
         with tempfile.TemporaryDirectory(prefix="unravel") as temporary:
             path, out = Path(temporary) / "images.npy", Path(temporary) / "codes.npy"
             np.save(path, np.ascontiguousarray(array))
-            call(["encode", *self._flags, *options, f"--images={path}", f"--out={out}"], temporary=temporary)
+            try:
+                call(["encode", *self._flags, *options, f"--images={path}", f"--out={out}"], temporary=temporary)
+            except Error as error:
+                message = error.message
+                for found, instead in _WORDING:
+                    message = re.sub(found, instead, message)
+                raise type(error)(message, error.code, error.log) from None
             return _loaded(out)
 
     def decode(self, codes: ArrayLike) -> NDArray[np.float32]:
@@ -61,6 +68,14 @@ class Encoder:
             path = _codes(Path(temporary) / "codes", array)
             call(["decode", *self._flags, "--no-gif", f"--codes={path}", f"--out={temporary}"], temporary=temporary)
             return _loaded(Path(temporary) / "decoded.npy")
+
+
+_WORDING = [  # of the command, and of encode
+    (r" \(options KEY=VALUE .*?\)", ""),
+    (r"dataset grid: images\.npy \(.*?\): ", ""),
+    (r"(want 0 to 1), .*", r"\1, or uint8 from 0 to 255"),
+    (r"^images: images has images", "images: there are images"),
+]
 
 
 def _loaded(path: Path) -> NDArray[np.float32]:

@@ -40,7 +40,7 @@ columns:
 	}
 	for i, want := range [][]float64{{1, 1, -4.0 / 6, -4 / math.Sqrt(24)}, {1, 1, -4.0 / 6, -4 / math.Sqrt(24)}} {
 		for j, w := range want {
-			if math.Abs(a.Tau[i][j]-w) > 1e-12 {
+			if !(math.Abs(a.Tau[i][j]-w) <= 1e-12) {
 				t.Errorf("tau of %s and %s: %v; want %v", a.Columns[i], a.Columns[j], a.Tau[i][j], w)
 			}
 		}

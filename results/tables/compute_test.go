@@ -145,7 +145,7 @@ func TestComputeColumns(t *testing.T) {
 	}
 	mean := (math.Exp(0) + math.Exp(-1) + math.Exp(-2) + math.Exp(-3)) / 4
 	for label, want := range map[string]float64{"c": 3, "d": 0.75, "e": mean, "g": 250, "h": 0.5} {
-		if c := r.Cell("r", label); c.Ours == nil || math.Abs(*c.Ours-want) > 1e-15 {
+		if c := r.Cell("r", label); c.Ours == nil || !(math.Abs(*c.Ours-want) <= 1e-15) {
 			t.Errorf("%s: %+v, want %v", label, c, want)
 		}
 	}
@@ -283,7 +283,7 @@ func TestComputeSubCodes(t *testing.T) {
 		source := &codes.Entangled{Entangled: drawnsets.Entangled{Encoder: encoder, Levels: 11}}
 		x := table(t, source, metrics.NewSubCodeDeviation(factor.Radius), "T,D,r,c,1,,")
 		x.Columns[0].Transform = "exp(-x)"
-		if c := compute(t, x, false).Rows[0].Cells[0]; c.Ours == nil || math.Abs(*c.Ours-want) > 1e-12 {
+		if c := compute(t, x, false).Rows[0].Cells[0]; c.Ours == nil || !(math.Abs(*c.Ours-want) <= 1e-12) {
 			t.Errorf("%s: %+v", encoder, c)
 		}
 		if codes := x.Columns[0].Metric.Value.(*metrics.SubCodeDeviation).Codes; codes != nil {

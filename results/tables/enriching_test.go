@@ -85,7 +85,7 @@ func TestTable2Golden(t *testing.T) {
 	for _, row := range r.Rows {
 		for _, c := range row.Cells {
 			want := golden[row.Label][goldenKeys[c.Column]].Value.(float64)
-			if !c.Exact || math.Abs(*c.Ours-want) > 1e-6 {
+			if !c.Exact || !(math.Abs(*c.Ours-want) <= 1e-6) {
 				t.Errorf("%s, %s: %v, want %v", row.Label, c.Column, *c.Ours, want)
 			}
 			cells++
@@ -137,7 +137,7 @@ func checkTable2(t *testing.T, r *Result) {
 				t.Errorf("%s is %s: ours %v, deviation %v, printed %v", cell, c.Status, *c.Ours, c.Deviation, *c.Theirs)
 			}
 			// reference values for printed values that no computation can reproduce
-			if want, ok := boosted[cell]; ok && math.Abs(*c.Ours-want) > 0.01 {
+			if want, ok := boosted[cell]; ok && !(math.Abs(*c.Ours-want) <= 0.01) {
 				t.Errorf("%s: %v, want %v", cell, *c.Ours, want)
 			}
 		}
@@ -179,7 +179,7 @@ func TestTable4(t *testing.T) {
 		r := compute(t, open(t, "enriching-table4"), full)
 		for _, row := range r.Rows {
 			for _, c := range row.Cells {
-				if c.Status != Same && c.Status != Near || c.Draws != map[bool]int{false: 10, true: 100}[full] || math.Abs(*c.Difference) > 0.025 {
+				if c.Status != Same && c.Status != Near || c.Draws != map[bool]int{false: 10, true: 100}[full] || !(math.Abs(*c.Difference) <= 0.025) {
 					t.Errorf("%s, %s: %+v, ours %v, printed %v", row.Label, c.Column, c, *c.Ours, *c.Theirs)
 				}
 			}
@@ -236,7 +236,7 @@ func TestTable4Golden(t *testing.T) {
 			for _, values := range golden.PerSubset[row.Label] {
 				sum += values[j]
 			}
-			if want := sum / float64(len(golden.Subsets)); c.Draws != 10 || math.Abs(*c.Ours-want) > 1e-6 {
+			if want := sum / float64(len(golden.Subsets)); c.Draws != 10 || !(math.Abs(*c.Ours-want) <= 1e-6) {
 				t.Errorf("%s, %s: %v of %d, want %v", row.Label, c.Column, *c.Ours, c.Draws, want)
 			}
 		}

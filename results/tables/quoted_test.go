@@ -57,7 +57,7 @@ func TestQuoted(t *testing.T) {
 	for _, row := range []string{"a", "b/β", "same"} {
 		mean += *theirs.Cell(row, "D").Ours / 3
 	}
-	if c := r.Cell("low", "D"); c.Ours == nil || c.Draws != 6 || math.Abs(*c.Ours-mean) > 1e-12 {
+	if c := r.Cell("low", "D"); c.Ours == nil || c.Draws != 6 || !(math.Abs(*c.Ours-mean) <= 1e-12) {
 		t.Errorf("%+v, want %v", c, mean)
 	}
 	if c := r.Cell("high", "D"); c.Status != Missing || c.Reason != "none of 6 runs has a value in this range" {

@@ -111,7 +111,7 @@ func TestTau(t *testing.T) {
 	} {
 		want := wantTau(theirs, test.a, test.b)
 		for seed, v := range got.Cell(test.row, test.column).Runs {
-			if math.Abs(v-test.sign*want[seed]) > 1e-12 {
+			if !(math.Abs(v-test.sign*want[seed]) <= 1e-12) {
 				t.Errorf("%s, %s, seed %d: %v; want %v", test.row, test.column, seed, v, test.sign*want[seed])
 			}
 		}
@@ -174,14 +174,14 @@ func TestPrintedValues(t *testing.T) {
 	r := compute(t, printedTables(t, ""), false)
 	want := -2 / math.Sqrt(3*2) // a tie, two pairs in the other order
 	for row, sign := range map[string]float64{"tau": 1, "raw": -1} {
-		if c := r.Cell(row, "of MIG"); c.Ours == nil || math.Abs(*c.Ours-sign*want) > 1e-12 || !c.Exact {
+		if c := r.Cell(row, "of MIG"); c.Ours == nil || !(math.Abs(*c.Ours-sign*want) <= 1e-12) || !c.Exact {
 			t.Errorf("%s: %+v", row, c)
 		}
 		if c := r.Cell(row, "of Var."); c.Ours == nil || *c.Ours != 1 {
 			t.Errorf("%s: %+v", row, c)
 		}
 	}
-	if c := r.Cell("product", "of Var."); c.Ours == nil || math.Abs(*c.Ours-0.8) > 0.002 || c.Deviation < 0.002 || c.Deviation > 0.004 || c.Exact {
+	if c := r.Cell("product", "of Var."); c.Ours == nil || !(math.Abs(*c.Ours-0.8) <= 0.002) || c.Deviation < 0.002 || c.Deviation > 0.004 || c.Exact {
 		t.Errorf("product: %+v", c)
 	}
 	r = compute(t, printedTables(t, ", digits: reference/enriching-table3.csv"), false)

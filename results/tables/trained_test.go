@@ -238,7 +238,7 @@ func TestGrid(t *testing.T) {
 		}
 		sum += best
 	}
-	if c := computeFrom(t, table, dir).Cell("a", "R"); math.Abs(*c.Ours-sum/2) > 1e-15 {
+	if c := computeFrom(t, table, dir).Cell("a", "R"); !(math.Abs(*c.Ours-sum/2) <= 1e-15) {
 		t.Errorf("%v, want %v", *c.Ours, sum/2)
 	}
 }

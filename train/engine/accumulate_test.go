@@ -52,7 +52,7 @@ func TestAccumulate(t *testing.T) {
 			if r.Accumulating {
 				return
 			}
-			if math.Abs(r.Rate-rates[updates]) > 1e-12 || math.Abs(r.GradientNorm-norms[updates]) > 1e-4*norms[updates] {
+			if !(math.Abs(r.Rate-rates[updates]) <= 1e-12) || !(math.Abs(r.GradientNorm-norms[updates]) <= 1e-4*norms[updates]) {
 				t.Errorf("%v: update %d has a rate of %v and a norm of %v, want %v and %v", schedule, updates+1, r.Rate, r.GradientNorm, rates[updates], norms[updates])
 			}
 			updates++
@@ -67,7 +67,7 @@ func TestAccumulate(t *testing.T) {
 				off = max(off, math.Abs(float64(v-b[name][i])))
 				way = max(way, math.Abs(float64(v-start[name][i])))
 			}
-			if off > 1e-4*way {
+			if !(off <= 1e-4*way) {
 				t.Errorf("%v: %s differs by %v after a way of %v", schedule, name, off, way)
 			}
 		}
@@ -79,11 +79,11 @@ func TestAccumulateObjectives(t *testing.T) {
 	var got []string
 	l := runLoop(t, tiny, func(_ *Loop, r *StepReport) {
 		if !r.Accumulating {
-			got = append(got, fmt.Sprint(r.Step, " ", r.Objective))
+			got = append(got, fmt.Sprintf("%d %s %.3f", r.Step, r.Objective, r.Rate))
 		}
-	}, "train.epochs=2", "train.accumulate=4")
-	if want := "[2 supervised 6 unsupervised 8 unsupervised 10 supervised 14 unsupervised 16 unsupervised]"; fmt.Sprint(got) != want {
-		t.Errorf("updates after steps %v, want %v", got, want)
+	}, "train.epochs=2", "train.accumulate=4", "train.schedule=linear")
+	if want := "[2 supervised 1.000 6 unsupervised 0.833 8 unsupervised 0.667 10 supervised 0.500 14 unsupervised 0.333 16 unsupervised 0.167]"; fmt.Sprint(got) != want {
+		t.Errorf("updates after steps, with their rates, %v, want %v", got, want)
 	}
 	must.Equal(t, l.at.updates, 6, "updates")
 }

@@ -27,7 +27,7 @@ func TestJudgeOfParts(t *testing.T) {
 	loop.AddHook(Hook{Name: "look", OnStep: func(_ context.Context, _ *Loop, r *StepReport) error {
 		must.EqualSlices(t, r.Names, []string{"loss", "reconstruction", "kl", "tc", "tc-discriminator"}, "losses")
 		values = append(values, r.Values...)
-		if total := r.Values[1] + 10*r.Values[2] + 5*r.Values[3]; math.Abs(total-r.Values[0]) > 1e-4*math.Abs(total) {
+		if total := r.Values[1] + 10*r.Values[2] + 5*r.Values[3]; !(math.Abs(total-r.Values[0]) <= 1e-4*math.Abs(total)) {
 			t.Errorf("the total %v is not %v, the sum of the parts of the model", r.Values[0], total)
 		}
 		return nil
@@ -36,7 +36,7 @@ func TestJudgeOfParts(t *testing.T) {
 	a := p.adversaries[0]
 	before := snapshot(loop.plan.discriminators)
 	must.OK(t, loop.Run(context.Background()))
-	if first := values[4]; math.Abs(first-math.Ln2) > 0.3 { // no information at first
+	if first := values[4]; !(math.Abs(first-math.Ln2) <= 0.3) { // no information at first
 		t.Errorf("the discriminator begins with a loss of %v, want about log 2", first)
 	}
 	must.Equal(t, len(before), len(a.names), "parameters")

@@ -51,7 +51,7 @@ func TestAverage(t *testing.T) {
 			last := weightsOf(l)
 			for name, x := range got {
 				for i, v := range x {
-					if math.Abs(float64(v)-want[name][i]) > 1e-6 {
+					if !(math.Abs(float64(v)-want[name][i]) <= 1e-6) {
 						t.Fatalf("%s, accumulate %d: average of %s[%d] is %v, want %v", settings, accumulate, name, i, v, want[name][i])
 					}
 				}

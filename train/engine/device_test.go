@@ -64,14 +64,14 @@ func TestDevice(t *testing.T) {
 			}
 			for i := range want {
 				for k, w := range want[i] {
-					if g := got[i][k]; math.Abs(g-w) > 1e-3*math.Max(math.Abs(w), 1e-3) {
+					if g := got[i][k]; !(math.Abs(g-w) <= 1e-3*math.Max(math.Abs(w), 1e-3)) {
 						t.Errorf("step %d, value %d: %v on the GPU, %v on the CPU", i+1, k, g, w)
 					}
 				}
 				must.EqualSlices(t, got[i], again[i], "step", i+1, "and")
 			}
 			for name, w := range wanted {
-				if e := apart(moved[name], w); e > 1e-2 {
+				if e := apart(moved[name], w); !(e <= 1e-2) {
 					t.Errorf("%s after %d steps: %.3g from the CPU's, relative to its largest element", name, len(want), e)
 				}
 			}
@@ -113,7 +113,7 @@ func TestDeviceResume(t *testing.T) {
 			second.AddHook(Hook{NoParams: true, OnStep: func(_ context.Context, l *Loop, r *StepReport) error {
 				for k, w := range want[r.Step-1] {
 					g := append(slices.Clone(r.Values), r.GradientNorm)[k]
-					if device == GPU && g != w || math.Abs(g-w) > 1e-3*math.Max(math.Abs(w), 1e-3) {
+					if device == GPU && g != w || !(math.Abs(g-w) <= 1e-3*math.Max(math.Abs(w), 1e-3)) {
 						t.Errorf("%s, resumed on %s: step %d, value %d: %v, want %v", name, device, r.Step, k, g, w)
 					}
 				}
@@ -125,7 +125,7 @@ func TestDeviceResume(t *testing.T) {
 			must.OK(t, second.Run(context.Background()))
 			must.Equal(t, second.Step(), steps, "steps")
 			for tensor, x := range stateOf(t, second) {
-				if device == GPU && !slices.Equal(x, end[tensor]) || apart(x, end[tensor]) > 1e-2 {
+				if device == GPU && !slices.Equal(x, end[tensor]) || !(apart(x, end[tensor]) <= 1e-2) {
 					t.Errorf("%s, resumed on %s: %s differs by %.3g of its largest element", name, device, tensor, apart(x, end[tensor]))
 				}
 			}

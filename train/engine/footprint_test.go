@@ -89,7 +89,7 @@ func TestFootprintParts(t *testing.T) {
 		}
 		got := []float64{f.Parameters, f.Moments, l.loaded(), f.Batches - l.loaded(), first.gradientBytes()}
 		for i, w := range []float64{want.parameters, want.moments, want.loaded, want.inputs, want.gradients} {
-			if w != 0 && math.Abs(got[i]-4*w) > 1e-6*w {
+			if w != 0 && !(math.Abs(got[i]-4*w) <= 1e-6*w) {
 				t.Errorf("%s: %v numbers; want %v", name, got[i]/4, w)
 			}
 		}

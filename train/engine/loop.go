@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"gonum.org/v1/gonum/graph/topo"
@@ -358,30 +359,55 @@ func (l *Loop) explainNotFinite(p *program) error {
 		if first.Op == "input" && first.Node == "images" {
 			advice = "look at the images of the data"
 		}
-		where += p.lossWith(first.Node)
+		if name := p.lossWith(first.Node); name != "" {
+			where += ", loss " + name
+			advice = strings.Replace(advice, "at the weights of the losses", "at the loss "+name+", as for a root or logarithm of 0,", 1)
+		}
 		return fmt.Errorf("%s: the loss or its gradient is not finite: %w; %s", where, err, advice)
 	}
 	return fmt.Errorf("%s: the norm of the gradient is too large for a number (loss %v); %s", where, p.values[0], l.advice(", or train.clip"))
 }
 
-// lossWith returns ", loss NAME" if one loss alone depends on a node with the given name, otherwise an empty text.
-func (p *program) lossWith(node string) (where string) {
+// lossWith returns the loss that alone depends on a node with the given name, or on the nearest operands of a node of
+// the gradients. It returns "" if there is none.
+func (p *program) lossWith(node string) string {
 	g := p.asked.Graph.ExprGraph
-	all := g.AllNodes()
-	i := slices.IndexFunc(all, func(n *gorgonia.Node) bool { return n.Name() == node })
+	at := g.AllNodes()
+	i := slices.IndexFunc(at, func(n *gorgonia.Node) bool { return n.Name() == node })
 	if i < 0 || len(p.loss.Parts) == 1 {
 		return ""
 	}
-	for _, part := range p.loss.Parts {
-		if !topo.PathExistsIn(g, part.Node, all[i]) {
-			continue
+	at = at[i : i+1]
+	var found []string
+	for shared := false; len(at) > 0 && len(found) == 0 && !shared; {
+		var operands gorgonia.Nodes
+		for _, n := range at {
+			switch names := p.lossesOf(n); {
+			case len(names) > 1:
+				shared = true
+			case len(names) == 1 && !slices.Contains(found, names[0]):
+				found = append(found, names[0])
+			}
+			for from := g.From(n.ID()); from.Next(); {
+				operands = append(operands, from.Node().(*gorgonia.Node))
+			}
 		}
-		if where != "" {
-			return ""
-		}
-		where = ", loss " + part.Name
+		at = operands
 	}
-	return where
+	if len(found) != 1 {
+		return ""
+	}
+	return found[0]
+}
+
+// lossesOf lists the losses that depend on a node.
+func (p *program) lossesOf(n *gorgonia.Node) (names []string) {
+	for _, part := range p.loss.Parts {
+		if topo.PathExistsIn(p.asked.Graph.ExprGraph, part.Node, n) {
+			names = append(names, part.Name)
+		}
+	}
+	return names
 }
 
 // advice suggests changes after a NaN or infinite number. After the first update it suggests a smaller learning rate,
@@ -391,8 +417,9 @@ func (l *Loop) advice(what string) string {
 		return "try a smaller learning rate" + what
 	}
 	const none = "no update was made yet, so the learning rate has no part in it"
-	if low, high := l.plan.numbers(); max(high, -low) > 1 {
-		return fmt.Sprintf("%s: the images of the data have numbers from %.6g to %.6g; scale them to about -1 to 1, such as by dividing them by %.6g", none, low, high, max(high, -low))
+	if low, high := l.plan.numbers(); max(high, -low) > 100 {
+		return fmt.Sprintf("%s: the images of the data have numbers from %.6g to %.6g; "+
+			"scale them to about -1 to 1, such as by dividing them by %.6g", none, low, high, max(high, -low))
 	}
 	return none + "; look at the weights of the losses and at the initial parameters"
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"gorgonia.org/gorgonia"
+	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/graph/machine"
@@ -58,7 +59,7 @@ func TestReports(t *testing.T) {
 		if r.Step != step || r.InEpoch != step || r.Of != tinySteps || r.Epoch != 1 || r.Images != 32 || r.Objective != want || strings.Join(r.Names, " ") != names {
 			t.Errorf("step %d: %+v", step, r)
 		}
-		if math.Abs(r.Values[0]-total) > 1e-5*total {
+		if !(math.Abs(r.Values[0]-total) <= 1e-5*total) {
 			t.Errorf("step %d: loss %v, its parts add up to %v", step, r.Values[0], total)
 		}
 		sums[want] += r.Values[0] * 32
@@ -69,7 +70,7 @@ func TestReports(t *testing.T) {
 			t.Errorf("epoch: %+v", r)
 		}
 		for _, l := range r.Losses {
-			if want := sums[l.Objective] / float64(images[l.Objective]); math.Abs(l.Values[0]-want) > 1e-12*want {
+			if want := sums[l.Objective] / float64(images[l.Objective]); !(math.Abs(l.Values[0]-want) <= 1e-12*want) {
 				t.Errorf("%s: mean loss %v, want %v", l.Objective, l.Values[0], want)
 			}
 		}
@@ -116,6 +117,21 @@ func TestNotFinite(t *testing.T) {
 	dark := must.Get(New(task, settings))(t)
 	defer dark.Close()
 	must.Error(t, dark.Run(context.Background()), `of node "images" (input); look at the images of the data`)
+	for own, want := range map[ownLoss]string{
+		"root":   "objective supervised, loss own: the loss or its gradient is not finite",
+		"matrix": `loss own: nothing trains the node "w" of shape (2, 2); want Trainer.Network`,
+		"random": "loss own: the node \"",
+	} {
+		task.Data, task.Losses = dark.Data().(unset).Dataset, append(task.Losses[:1:1], losses.Choice{Name: "own", Value: own})
+		loop, err := New(task, settings)
+		if err == nil {
+			err = loop.Run(context.Background())
+			loop.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) || own == "root" && !strings.Contains(err.Error(), "at the loss own") {
+			t.Errorf("own loss, %s: %v", own, err)
+		}
+	}
 	for _, rate := range []wrongRate{-0.5, wrongRate(math.NaN()), wrongRate(math.Inf(1))} {
 		loop := loopOf(t, tiny)
 		loop.settings.Schedule = rate
@@ -162,4 +178,23 @@ func TestIdleLoss(t *testing.T) {
 			t.Errorf("notes %q", l.Notes())
 		}
 	}
+}
+
+// ownLoss is a loss with a fault of a user's own loss.
+type ownLoss string
+
+func (ownLoss) Weighting() losses.Weight { return losses.Constant(1) }
+
+func (l ownLoss) Add(in *losses.Input) (*gorgonia.Node, error) {
+	g, y := in.Codes.Graph(), in.Codes
+	switch l {
+	case "root": // finite, with a gradient that is not
+		y = gorgonia.Must(gorgonia.Sqrt(gorgonia.Must(gorgonia.Square(gorgonia.Must(gorgonia.Sub(y, y))))))
+	case "matrix":
+		w := gorgonia.NewMatrix(g, tensor.Float32, gorgonia.WithShape(2, 2), gorgonia.WithName("w"), gorgonia.WithInit(gorgonia.Ones()))
+		y = gorgonia.Must(gorgonia.Add(y, gorgonia.Must(gorgonia.Sum(w))))
+	case "random":
+		y = gorgonia.Must(gorgonia.HadamardProd(y, gorgonia.GaussianRandomNode(g, tensor.Float32, 0, 1, y.Shape()...)))
+	}
+	return gorgonia.Sum(y)
 }

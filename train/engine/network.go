@@ -33,7 +33,7 @@ func (p *program) differentiate(learnables gorgonia.Nodes) error {
 		s := asked.Training
 		n := &beside{name: asked.Name, adam: Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}}
 		var nodes gorgonia.Nodes
-		if n.names, nodes = asked.Graph.Reached(p.loss.Total); len(nodes) == 0 {
+		if n.names, nodes, _ = asked.Graph.Reached(p.loss.Total); len(nodes) == 0 { // build has checked the total
 			return fmt.Errorf("the network %s has no part in the loss", n.name)
 		}
 		n.gradients = make([][]float32, len(nodes))

@@ -15,7 +15,7 @@ import (
 // near compares float32 results.
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
-	if math.Abs(got-want) > 2e-6*max(1e-3, math.Abs(want)) {
+	if !(math.Abs(got-want) <= 2e-6*max(1e-3, math.Abs(want))) {
 		t.Errorf("%s: %v, want %v", what, got, want)
 	}
 }
@@ -110,7 +110,7 @@ func TestClip(t *testing.T) {
 				want = limit
 				clipped++
 			}
-			if math.Abs(applied-want) > 1e-5*want {
+			if !(math.Abs(applied-want) <= 1e-5*want) {
 				t.Errorf("limit %v, step %d: applied a gradient of norm %v, want %v", limit, i+1, applied, want)
 			}
 		}
@@ -154,7 +154,7 @@ func TestOptimizersGolden(t *testing.T) {
 				o.Update([][]float32{gw, gb}, c.Scale[i], clip)
 			}
 			for i, want := range append(c.W, c.B...) {
-				if got := float64(append(w, b...)[i]); math.Abs(got-want) > 4e-6*max(1, math.Abs(want)) {
+				if got := float64(append(w, b...)[i]); !(math.Abs(got-want) <= 4e-6*max(1, math.Abs(want))) {
 					t.Errorf("parameter %d is %v, want %v", i, got, want)
 				}
 			}

@@ -61,7 +61,7 @@ func TestPartRates(t *testing.T) {
 		got := moved(t, "train.parts="+c.parts)
 		for name, x := range plain {
 			for i, v := range x {
-				if want := c.factor(name) * float64(v); math.Abs(float64(got[name][i])-want) > 1e-6+1e-4*math.Abs(want) {
+				if want := c.factor(name) * float64(v); !(math.Abs(float64(got[name][i])-want) <= 1e-6+1e-4*math.Abs(want)) {
 					t.Fatalf("%s: %s moves by %v, want %v", c.parts, name, got[name][i], want)
 				}
 			}

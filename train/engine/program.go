@@ -92,7 +92,9 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	}
 	g := p.asked.Graph
 	var learnables gorgonia.Nodes
-	p.names, learnables = g.Reached(p.loss.Total)
+	if p.names, learnables, err = g.Reached(p.loss.Total); err != nil {
+		return nil, err
+	}
 	if len(learnables) == 0 {
 		return nil, l.nothingLearns()
 	}
@@ -165,6 +167,14 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 	}
 	p := &program{objective: o, asked: losses.Requests{Graph: g, Discriminators: l.discriminators}}
 	out := built.Outputs
+	for _, n := range (gorgonia.Nodes{out.Codes, out.Logits}) {
+		if n == nil {
+			continue
+		}
+		if _, _, err := g.Reached(n); err != nil {
+			return nil, nil, err
+		}
+	}
 	if out.Weights == nil {
 		out.Weights = g.Weights()
 	}
@@ -361,7 +371,7 @@ func (p *program) lonely() []string {
 // idle says which losses no parameter can lower.
 func (p *program) idle() (notes []string) {
 	for _, part := range p.loss.Parts {
-		if names, _ := p.asked.Graph.Reached(part.Node); len(names) == 0 {
+		if names, _, err := p.asked.Graph.Reached(part.Node); err == nil && len(names) == 0 {
 			notes = append(notes, fmt.Sprintf("the loss %s depends on no parameter that trains; it is only logged", part.Name))
 		}
 	}

@@ -27,9 +27,18 @@ func TestSchedules(t *testing.T) {
 	} {
 		_, s := taskOf(t, tiny, "train.schedule="+c.options, "train.epochs=20")
 		for progress, want := range c.rates {
-			if got := s.rate(Time{Progress: progress, Epochs: 20, Length: 0.1}); math.Abs(got-want) > 1e-12 {
+			if got := s.rate(Time{Progress: progress, Epochs: 20, Length: 0.1}); !(math.Abs(got-want) <= 1e-12) {
 				t.Errorf("%s: rate %v at %v, want %v", c.options, got, progress, want)
 			}
+		}
+	}
+}
+
+// A factor above 1 raises rates from 1 on, and another one lowers them from 1 on.
+func TestRangesOfSteps(t *testing.T) {
+	for factor, want := range map[float64][2]float64{0.5: {0, 1}, 1: {0, 1}, 1.5: {1, math.Inf(1)}} {
+		if low, high := (&Step{Factor: factor}).Range(); low != want[0] || high != want[1] {
+			t.Errorf("factor %v: rates from %v to %v, want %v", factor, low, high, want)
 		}
 	}
 }
@@ -42,7 +51,7 @@ func TestWarmup(t *testing.T) {
 		if r.Step > 2*tinySteps {
 			want /= 2
 		}
-		if math.Abs(r.Rate-want) > 1e-12 {
+		if !(math.Abs(r.Rate-want) <= 1e-12) {
 			t.Errorf("step %d: rate %v, want %v", r.Step, r.Rate, want)
 		}
 		return nil

@@ -55,7 +55,7 @@ func TestQueue(t *testing.T) {
 		for i := range 8 {
 			square += float64(queue[i*250+c]) * float64(queue[i*250+c])
 		}
-		if math.Abs(square-1) > 1e-5 {
+		if !(math.Abs(square-1) <= 1e-5) {
 			t.Fatalf("column %d of the first queue has the square norm %v", c, square)
 		}
 	}

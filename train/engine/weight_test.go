@@ -40,10 +40,10 @@ func TestChangingWeights(t *testing.T) {
 			if r.Objective != "supervised" {
 				lsbd = 0
 			}
-			if math.Abs(part("kl-weight")-kl) > 1e-12 || part("lsbd-weight") != lsbd {
+			if !(math.Abs(part("kl-weight")-kl) <= 1e-12) || part("lsbd-weight") != lsbd {
 				t.Errorf("step %d, update %d: weights %v and %v, want %v and %v", r.Step, update, part("kl-weight"), part("lsbd-weight"), kl, lsbd)
 			}
-			if sum := part("reconstruction") + kl*part("kl") + lsbd*part("lsbd"); math.Abs(sum-r.Values[0]) > 1e-5*math.Abs(sum) {
+			if sum := part("reconstruction") + kl*part("kl") + lsbd*part("lsbd"); !(math.Abs(sum-r.Values[0]) <= 1e-5*math.Abs(sum)) {
 				t.Errorf("step %d: total %v, want %v", r.Step, r.Values[0], sum)
 			}
 			seen[kl] = true

@@ -36,7 +36,7 @@ func TestWeights(t *testing.T) {
 			continue
 		}
 		for i, w := range got {
-			if math.Abs(w-want[i]/sum) > 1e-15 {
+			if !(math.Abs(w-want[i]/sum) <= 1e-15) {
 				t.Errorf("%d trials: weight %d is %v, want %v", n, i, w, want[i]/sum)
 			}
 		}
@@ -60,14 +60,14 @@ func TestParzen(t *testing.T) {
 		if last := len(observed); p.mean[last] != 5.25 || p.wide[last] != 9.5 || !slices.Equal(p.mean[:last], observed) {
 			t.Errorf("%v: means %v, widths %v", observed, p.mean, p.wide)
 		}
-		if want := math.Sqrt(2 * math.Pi); math.Abs(sum-want) > 1e-5 {
+		if want := math.Sqrt(2 * math.Pi); !(math.Abs(sum-want) <= 1e-5) {
 			t.Errorf("%v: the integral is %v, want %v", observed, sum, want)
 		}
 		whole, all := newParzen(Range{Kind: Integer, Low: 1, High: 10}, observed), 0.0
 		for v := range 10 {
 			all += math.Exp(whole.logDensity(float64(v + 1)))
 		}
-		if math.Abs(all-1) > 1e-12 {
+		if !(math.Abs(all-1) <= 1e-12) {
 			t.Errorf("%v: the sum is %v, want 1", observed, all)
 		}
 	}

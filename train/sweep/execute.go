@@ -271,7 +271,7 @@ func (e *execution) tell(change func(*meter)) {
 func InProcess(ctx context.Context, dir string, threads int, report func(done, all int)) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("internal error: %w", parallel.Recovered(p))
+			err = parallel.Recovered(p)
 		}
 	}()
 	return resume(ctx, dir, threads, train.Options{Progress: report})

@@ -24,7 +24,7 @@ func TestMeter(t *testing.T) {
 	m.step(0, 75, 100)
 	whole := 10 / (0.25 * 0.95)
 	s := m.status(now)
-	if want := whole * (4 - 0.75*0.95); math.Abs(s.Left.Seconds()-want) > 1e-6 || s.Running != 1 || math.Abs(s.Part-0.75*0.95/4) > 1e-12 {
+	if want := whole * (4 - 0.75*0.95); !(math.Abs(s.Left.Seconds()-want) <= 1e-6) || s.Running != 1 || !(math.Abs(s.Part-0.75*0.95/4) <= 1e-12) {
 		t.Errorf("%+v, want %v left", s, want)
 	}
 	// a took 40 s in total. b should take as long, and so should c and d, whose kinds are unknown.

@@ -60,7 +60,7 @@ func TestSimulate(t *testing.T) {
 		}
 		span := s.Wall - s.Begin
 		use := s.Use * s.Wall / span
-		if math.Abs(span-c.wall) > 1e-9 || c.what != "two cores for a run" && math.Abs(use-c.use) > 1e-9 || s.Limit(machines(t, c.machines)) != c.limit {
+		if !(math.Abs(span-c.wall) <= 1e-9) || c.what != "two cores for a run" && !(math.Abs(use-c.use) <= 1e-9) || s.Limit(machines(t, c.machines)) != c.limit {
 			t.Errorf("%s: %v s, use %v, limit %q; want %v s, %v, %q", c.what, span, use, s.Limit(machines(t, c.machines)), c.wall, c.use, c.limit)
 		}
 	}
@@ -96,7 +96,7 @@ func TestSimulateLimits(t *testing.T) {
 	for i := range 10000 {
 		sum += m.straggle(i)
 	}
-	if math.Abs(sum/10000-1) > 1e-3 {
+	if !(math.Abs(sum/10000-1) <= 1e-3) {
 		t.Errorf("the mean of durations' factors is %v, want 1", sum/10000)
 	}
 }

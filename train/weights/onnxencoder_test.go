@@ -94,7 +94,7 @@ func TestONNXEncoder(t *testing.T) {
 					}
 					channel := element % c.channels
 					want := (float64(d.pixel(i, element)) - at(c.mean, channel, 0)) / at(c.std, channel, 1)
-					if got := codes.Data[i*codes.Cols+k]; math.Abs(got-want) > 1e-5*max(1, math.Abs(want)) {
+					if got := codes.Data[i*codes.Cols+k]; !(math.Abs(got-want) <= 1e-5*max(1, math.Abs(want))) {
 						t.Fatalf("image %d, column %d: %v, want %v", i, k, got, want)
 					}
 				}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models/hierarchy"
+	"github.com/unravel-ml/unravel/train"
+	"github.com/unravel-ml/unravel/train/rundir"
 )
 
 // readFiles reads --codes and --factors into e. Without --codes, which only h-error permits, it creates a row of zeros.
@@ -30,6 +33,12 @@ func (c *Command) readFiles(e *Evaluation) error {
 		return err
 	}
 	e.remarks = slices.Concat(e.remarks, codes.Notes, factors.Notes)
+	if dir := filepath.Dir(c.Codes); filepath.Base(c.Codes) == rundir.CodesFile && inputs.IsRun(dir) {
+		if run, err := train.ReadConfig(dir); err == nil && run.Train.HoldOut > 0 {
+			e.remarks = append(e.remarks,
+				fmt.Sprintf("%s has codes of training images, too; --run %s measures held-out images alone", c.Codes, dir))
+		}
+	}
 	e.in = &metrics.Input{Codes: matrix.Matrix{Rows: codes.Rows, Cols: codes.Cols, Data: codes.Data}}
 	e.remarks = append(e.remarks, remarksOnCodes(codes, e.in)...)
 	switch {

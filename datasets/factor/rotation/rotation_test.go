@@ -48,7 +48,7 @@ func TestTables(t *testing.T) {
 				d := distance(&c.table[i], &c.table[list[0]])
 				near, far = min(near, d), max(far, d)
 			}
-			if near < c.near-1e-6 || far > c.far+1e-6 {
+			if near < c.near-1e-6 || !(far <= c.far+1e-6) {
 				t.Errorf("neighbours are %.3f to %.3f degrees apart, want %v to %v", near, far, c.near, c.far)
 			}
 			if mean, second := moments(c.table); mean > c.mean || second > c.second {
@@ -92,7 +92,7 @@ func checkGroup(t *testing.T, table [][9]float64) {
 		for b := range table {
 			g := rotation.Between(&table[b], &table[a])
 			at := rotation.Nearest(table, &g)
-			if d := distance(&table[at], &g); d > 1e-6 || seen[at] {
+			if d := distance(&table[at], &g); !(d <= 1e-6) || seen[at] {
 				t.Fatalf("%d after the inverse of %d is %v degrees from the nearest rotation, %d; seen before: %v", a, b, d, at, seen[at])
 			}
 			seen[at] = true
@@ -135,7 +135,7 @@ func TestRandom(t *testing.T) {
 	for i := range table {
 		sum += rotation.Angle(&table[i])
 	}
-	if got, want := sum/n, math.Pi/2+2/math.Pi; math.Abs(got-want) > 4.5*0.65/math.Sqrt(n) {
+	if got, want := sum/n, math.Pi/2+2/math.Pi; !(math.Abs(got-want) <= 4.5*0.65/math.Sqrt(n)) {
 		t.Errorf("the mean angle is %v, want %v", got, want)
 	}
 	if mean, second := moments(table); mean > 4.5*0.58/math.Sqrt(n) || second > 4.5*0.34/math.Sqrt(n) {
@@ -160,7 +160,7 @@ func TestAxisAngle(t *testing.T) {
 			axis, got := rotation.AxisAngle(&g)
 			back := rotation.AboutAxis(axis, got)
 			for e := range g {
-				if math.Abs(g[e]-back[e]) > 4e-15 {
+				if !(math.Abs(g[e]-back[e]) <= 4e-15) {
 					t.Fatalf("axis %v, angle %v: the rotation of axis %v and angle %v differs by %v", k, angle, axis, got, g[e]-back[e])
 				}
 			}
@@ -168,7 +168,7 @@ func TestAxisAngle(t *testing.T) {
 			for i := range k {
 				along += k[i] / length * axis[i]
 			}
-			if math.Abs(got-angle) > 1e-14 || angle >= 1e-7 && angle < math.Pi-1e-8 && along < 1-1e-12 {
+			if !(math.Abs(got-angle) <= 1e-14) || angle >= 1e-7 && angle < math.Pi-1e-8 && along < 1-1e-12 {
 				t.Fatalf("axis %v, angle %v: got %v (cosine to it %v), %v", k, angle, axis, along, got)
 			}
 		}
@@ -187,11 +187,11 @@ func TestAxisAngle(t *testing.T) {
 	} {
 		axis, angle := rotation.AxisAngle(&c.g)
 		for i := range axis {
-			if math.Abs(axis[i]-c.axis[i]) > 1e-15 {
+			if !(math.Abs(axis[i]-c.axis[i]) <= 1e-15) {
 				t.Errorf("%v: axis %v, want %v", c.g, axis, c.axis)
 			}
 		}
-		if math.Abs(angle-c.angle) > 1e-15 {
+		if !(math.Abs(angle-c.angle) <= 1e-15) {
 			t.Errorf("%v: angle %v, want %v", c.g, angle, c.angle)
 		}
 	}
@@ -206,12 +206,12 @@ func TestProducts(t *testing.T) {
 	p := [3]float64{0.2, -0.4, 1.5}
 	one, two := rotation.Apply(&hg, p), rotation.Apply(h, rotation.Apply(g, p))
 	for i := range between {
-		if math.Abs(between[i]-h[i]) > 1e-15 {
+		if !(math.Abs(between[i]-h[i]) <= 1e-15) {
 			t.Fatalf("between g and h g is %v, want h = %v", between, h)
 		}
 	}
 	for i := range one {
-		if math.Abs(one[i]-two[i]) > 1e-15 {
+		if !(math.Abs(one[i]-two[i]) <= 1e-15) {
 			t.Fatalf("(h g) p is %v, h (g p) is %v", one, two)
 		}
 	}

@@ -151,13 +151,13 @@ func TestLikely(t *testing.T) {
 		up[c], down[c] = u[c]+h, u[c]-h
 		a, _, _ := posterior(list, features, up, 0.4)
 		b, _, _ := posterior(list, features, down, 0.4)
-		if got := (a - b) / (2 * h); math.Abs(got-du[c]) > 1e-7 {
+		if got := (a - b) / (2 * h); !(math.Abs(got-du[c]) <= 1e-7) {
 			t.Errorf("slope %d is %v, want %v", c, du[c], got)
 		}
 	}
 	up, _, _ := posterior(list, features, u, 0.4+h)
 	down, _, _ := posterior(list, features, u, 0.4-h)
-	if got := (up - down) / (2 * h); math.Abs(got-db) > 1e-7 {
+	if got := (up - down) / (2 * h); !(math.Abs(got-db) <= 1e-7) {
 		t.Errorf("slope of the bias is %v, want %v", db, got)
 	}
 }
@@ -210,7 +210,7 @@ func TestAskErrors(t *testing.T) {
 		}
 	}
 	tiny, columns := standardised([]float64{1e-20, 7, 3e-20, 7}, 2, 2)
-	if columns != 1 || math.Abs(tiny[0]+1) > 1e-12 || math.Abs(tiny[1]-1) > 1e-12 {
+	if columns != 1 || !(math.Abs(tiny[0]+1) <= 1e-12) || !(math.Abs(tiny[1]-1) <= 1e-12) {
 		t.Errorf("standardised codes %v; want -1 and 1", tiny)
 	}
 	bad := &Answers{Rows: 4}

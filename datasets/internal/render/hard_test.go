@@ -97,7 +97,7 @@ func TestSphereSilhouette(t *testing.T) {
 		if c.Half == 0 {
 			want = math.Pi * math.Pow(size/2*(1/math.Sqrt(8))/(0.35/math.Sqrt(1-0.35*0.35)), 2)
 		}
-		if math.Abs(area-want) > 0.001*want {
+		if !(math.Abs(area-want) <= 0.001*want) {
 			t.Errorf("camera %+v: area %.2f, want %.2f", c, area, want)
 		}
 	}
@@ -258,7 +258,7 @@ func TestSincos(t *testing.T) {
 	for range 100000 {
 		x := (r.Float64() - 0.5) * math.Ldexp(1, r.IntN(21))
 		s, c := Sincos(x)
-		if ws, wc := math.Sincos(x); math.Abs(s-ws) > 1e-15 || math.Abs(c-wc) > 1e-15 {
+		if ws, wc := math.Sincos(x); !(math.Abs(s-ws) <= 1e-15) || !(math.Abs(c-wc) <= 1e-15) {
 			t.Fatalf("Sincos(%v) = %v, %v; want %v, %v", x, s, c, ws, wc)
 		}
 	}

@@ -65,7 +65,7 @@ func TestReadModelNet(t *testing.T) {
 			}
 		}
 		if len(m.Vertices) != want.Vertices || len(m.Triangles) != want.Triangles || low != want.Minimum || high != want.Maximum ||
-			m.Vertices[0] != want.First || m.Triangles[len(m.Triangles)-1] != want.Last || math.Abs(area(m)-want.Area) > 1e-4*want.Area {
+			m.Vertices[0] != want.First || m.Triangles[len(m.Triangles)-1] != want.Last || !(math.Abs(area(m)-want.Area) <= 1e-4*want.Area) {
 			t.Errorf("%s: %d vertices, %d triangles, %v to %v, area %v; want %+v", name, len(m.Vertices), len(m.Triangles), low, high, area(m), want)
 		}
 	}

@@ -84,7 +84,7 @@ func TestBallAgainstSphere(t *testing.T) {
 		}
 		n := [3]float64{x / 0.9, y / 0.9, math.Sqrt(q)}
 		want := 255 * (0.3 + 0.7*max(0, (n[0]*l[0]+n[1]*l[1]+n[2]*l[2])/length))
-		if math.Abs(want-float64(got[3*i])) > 1.5 {
+		if !(math.Abs(want-float64(got[3*i])) <= 1.5) {
 			t.Fatalf("pixel %d,%d is %d, want %.2f", i%size, i/size, got[3*i], want)
 		}
 	}

@@ -205,7 +205,7 @@ func TestCombine(t *testing.T) {
 		c.record(tape, z)
 		play(t, tape)
 		for i, g := range result(t, d, name, z, 100) {
-			if w := float64(c.want(x[i], y[i])); math.Abs(g-w) > 1e-6*math.Abs(w) {
+			if w := float64(c.want(x[i], y[i])); !(math.Abs(g-w) <= 1e-6*math.Abs(w)) {
 				t.Errorf("%s of %v and %v: %v; want %v", name, x[i], y[i], g, w)
 			}
 		}

@@ -330,7 +330,7 @@ func TestSums(t *testing.T) {
 		play(t, tape)
 		for i, want := range []float64{0.5 * sum, 2 * dot, squares} {
 			got := result(t, d, "sum", out[i], 1)[0]
-			if e := math.Abs(got - want); e > 1e-7*squares {
+			if e := math.Abs(got - want); !(e <= 1e-7*squares) {
 				t.Errorf("sum %d of %d elements: %v; want %v", i, n, got, want)
 			}
 			must.OK(t, tape.Run())

@@ -18,7 +18,7 @@ func TestTraceless(t *testing.T) {
 			if a == b {
 				want = 1
 			}
-			if got := numeric.Dot(x[:], y[:]); math.Abs(got-want) > 1e-15 {
+			if got := numeric.Dot(x[:], y[:]); !(math.Abs(got-want) <= 1e-15) {
 				t.Errorf("product of %d and %d is %v, want %v", a, b, got, want)
 			}
 		}

@@ -51,7 +51,7 @@ func FuzzROCArea(f *testing.F) {
 			}
 			return
 		}
-		if want := wins / pairs; math.Abs(got-want) > 1e-12 {
+		if want := wins / pairs; !(math.Abs(got-want) <= 1e-12) {
 			t.Errorf("area %v, want %v", got, want)
 		}
 	})

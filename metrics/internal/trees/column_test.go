@@ -121,7 +121,7 @@ func TestPredict(t *testing.T) {
 				}
 				order := stream.Perm(n)
 				got := must.Get(score(from, to, rows, order))(t)
-				if want := slowPredict(t, from, to, rows, order); math.Abs(got-want) > 1e-9 {
+				if want := slowPredict(t, from, to, rows, order); !(math.Abs(got-want) <= 1e-9) {
 					off++
 					if name == "number" || name == "halves" || name == "eleven" { // classifiers have equal cuts, and rounding chooses
 						t.Errorf("%s, %d rows: %v, want %v", name, n, got, want)

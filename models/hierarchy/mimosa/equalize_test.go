@@ -38,7 +38,7 @@ func TestEqualized(t *testing.T) {
 	for _, power := range []float64{0.5, 1} {
 		after := deviations(equalized(codes, d, power))
 		for a := range d {
-			if want := before[0] * math.Pow(before[a]/before[0], 1-power); math.Abs(after[a]-want) > 1e-9*want {
+			if want := before[0] * math.Pow(before[a]/before[0], 1-power); !(math.Abs(after[a]-want) <= 1e-9*want) {
 				t.Errorf("power %v: axis %d has %v, want %v", power, a, after[a], want)
 			}
 		}
@@ -56,7 +56,7 @@ func TestEqualizedFlat(t *testing.T) {
 	}
 	out := equalized(codes, 3, 1)
 	for i := 2; i < len(out); i += 3 {
-		if math.Abs(out[i]) > 1e-9 {
+		if !(math.Abs(out[i]) <= 1e-9) {
 			t.Fatalf("row %d: %v", i/3, out[i-2:i+1])
 		}
 	}

@@ -48,7 +48,7 @@ func TestLocalSVDGolden(t *testing.T) {
 			continue
 		}
 		for j, e := range p.Ratios {
-			if math.Abs(e-want.Ratios[j]) > tolerance {
+			if !(math.Abs(e-want.Ratios[j]) <= tolerance) {
 				t.Errorf("%s: ratios %v, want %v", name, p.Ratios, want.Ratios)
 			}
 		}
@@ -58,12 +58,12 @@ func TestLocalSVDGolden(t *testing.T) {
 				for m := range p.Dim {
 					sum += p.Axes[m*d+a] * p.Axes[m*d+b]
 				}
-				if math.Abs(sum-want.Projector[a][b]) > tolerance {
+				if !(math.Abs(sum-want.Projector[a][b]) <= tolerance) {
 					t.Errorf("%s: projector [%d %d] is %v, want %v", name, a, b, sum, want.Projector[a][b])
 				}
 			}
 		}
-		if cos := p.Cos(q); math.Abs(cos-want.Cos) > tolerance || (cos >= want.MinCosine) != want.Similar {
+		if cos := p.Cos(q); !(math.Abs(cos-want.Cos) <= tolerance) || (cos >= want.MinCosine) != want.Similar {
 			t.Errorf("%s: cosine %v, want %v", name, cos, want.Cos)
 		}
 		n := len(points) / d
@@ -111,7 +111,7 @@ func TestMimosaGolden(t *testing.T) {
 			sizes = append(sizes, len(c.Points))
 		}
 		slices.Sort(sizes)
-		if got.Initial != want.Initial || !slices.Equal(sizes, want.Sizes) || math.Abs(got.Coverage-want.Coverage) > 1e-12 {
+		if got.Initial != want.Initial || !slices.Equal(sizes, want.Sizes) || !(math.Abs(got.Coverage-want.Coverage) <= 1e-12) {
 			t.Errorf("%s: %d parts of sizes %v and coverage %v, want %d, %v and %v", name, got.Initial, sizes, got.Coverage, want.Initial, want.Sizes, want.Coverage)
 		}
 		must.EqualSlices(t, dims, want.Dims, name, "dimensions")

@@ -18,7 +18,7 @@ func TestLocalSVD(t *testing.T) {
 	}
 	o := Defaults()
 	p := localSVD(points, d, o)
-	if p.Dim != 2 || math.Abs(p.Mean[2]-3) > 1e-9 || math.Abs(p.Axes[2])+math.Abs(p.Axes[3])+math.Abs(p.Axes[d+2]) > 1e-9 {
+	if p.Dim != 2 || !(math.Abs(p.Mean[2]-3) <= 1e-9) || !(math.Abs(p.Axes[2])+math.Abs(p.Axes[3])+math.Abs(p.Axes[d+2]) <= 1e-9) {
 		t.Errorf("with outliers: %+v", p)
 	}
 	o.RansacFraction = 1
@@ -43,7 +43,7 @@ func TestLocalSVDKeeps(t *testing.T) {
 	for fraction, want := range map[float64]float64{0.5: 8.0 / 3, 0.6: 8.0 / 3, 0.75: 2, 1: 3} {
 		o := Defaults()
 		o.RansacFraction = fraction
-		if p := localSVD(points, 2, o); math.Abs(p.Mean[0]-want) > 1e-12 || p.Dim != 1 {
+		if p := localSVD(points, 2, o); !(math.Abs(p.Mean[0]-want) <= 1e-12) || p.Dim != 1 {
 			t.Errorf("fraction %v: mean %v, dimension %d, want %v", fraction, p.Mean[0], p.Dim, want)
 		}
 	}

@@ -96,7 +96,7 @@ func TestKnownShapes(t *testing.T) {
 				}
 			}
 		}
-		if !slices.Equal(dims, test.dims) || r.Coverage < test.least || math.Abs(r.Coverage-float64(3*size)/float64(len(test.codes))) > 1e-12 {
+		if !slices.Equal(dims, test.dims) || r.Coverage < test.least || !(math.Abs(r.Coverage-float64(3*size)/float64(len(test.codes))) <= 1e-12) {
 			t.Errorf("%s: dimensions %v, coverage %v", test.name, dims, r.Coverage)
 		}
 		want := parse(t, strings.ReplaceAll(test.want, "}{", "},{"))

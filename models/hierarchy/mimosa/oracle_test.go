@@ -101,7 +101,7 @@ func TestDiagonalise(t *testing.T) {
 		before := slices.Clone(a)
 		diagonalise(a, vectors, d)
 		for j := range d {
-			if math.Abs(a[j*d+j]-want[j]) > 1e-13*float64(d)*math.Abs(want[0]) {
+			if !(math.Abs(a[j*d+j]-want[j]) <= 1e-13*float64(d)*math.Abs(want[0])) {
 				t.Fatalf("%d x %d: eigenvalue %d is %v, want %v", d, d, j, a[j*d+j], want[j])
 			}
 			for i := range d {
@@ -110,10 +110,10 @@ func TestDiagonalise(t *testing.T) {
 					sum += before[i*d+c] * vectors[j*d+c]
 					unit += vectors[i*d+c] * vectors[j*d+c]
 				}
-				if math.Abs(sum-a[j*d+j]*vectors[j*d+i]) > 1e-13*float64(d)*math.Abs(want[0]) {
+				if !(math.Abs(sum-a[j*d+j]*vectors[j*d+i]) <= 1e-13*float64(d)*math.Abs(want[0])) {
 					t.Fatalf("%d x %d: vector %d is none", d, d, j)
 				}
-				if one := map[bool]float64{true: 1}[i == j]; math.Abs(unit-one) > 1e-13 {
+				if one := map[bool]float64{true: 1}[i == j]; !(math.Abs(unit-one) <= 1e-13) {
 					t.Fatalf("%d x %d: vectors %d and %d have the product %v", d, d, i, j, unit)
 				}
 			}
@@ -142,7 +142,7 @@ func checkHull(t *testing.T, points []float64, m int) bool {
 				sum[k] += h.weight[i] * points[c*m+k]
 			}
 		}
-		if math.Abs(total-1) > 1e-9 || math.Sqrt(dot(sum, sum)) > 1e-8*scale {
+		if !(math.Abs(total-1) <= 1e-9) || !(math.Sqrt(dot(sum, sum)) <= 1e-8*scale) {
 			t.Fatalf("%d points of %d: the weights %v of sum %v give %v", n, m, h.weight, total, sum)
 		}
 		return true
@@ -382,7 +382,7 @@ func TestHullComesCloser(t *testing.T) {
 					at[k] += h.weight[i] * points[c*m+k]
 				}
 			}
-			if after := dot(h.at, h.at); !(after < before) || math.Abs(sum-1) > 1e-9 || math.Abs(dot(at, at)-after) > 1e-9 {
+			if after := dot(h.at, h.at); !(after < before) || !(math.Abs(sum-1) <= 1e-9) || !(math.Abs(dot(at, at)-after) <= 1e-9) {
 				t.Fatalf("trial %d: |at|^2 goes from %v to %v; weights of sum %v make %v", trial, before, after, sum, dot(at, at))
 			}
 		}

@@ -59,7 +59,7 @@ func TestParts(t *testing.T) {
 func TestDescribe(t *testing.T) {
 	r := &Result{Labels: []int{0, 1, 1, -1}, Choices: []int{0, 1, 1, -1}, Hierarchy: hierarchy.Hierarchy{{}, {Options: []hierarchy.Hierarchy{{}, {{}}}}}}
 	d := r.Describe(3)
-	if d.Options != 3 || d.Values != 32*5 || d.Outside != 32*3+4 || d.Flat != 32*3*4 || math.Abs(d.PerCode()-263./4) > 1e-12 {
+	if d.Options != 3 || d.Values != 32*5 || d.Outside != 32*3+4 || d.Flat != 32*3*4 || !(math.Abs(d.PerCode()-263./4) <= 1e-12) {
 		t.Errorf("%+v: %v bits a code", d, d.PerCode())
 	}
 }

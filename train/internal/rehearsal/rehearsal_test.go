@@ -26,7 +26,7 @@ func TestGrown(t *testing.T) {
 		{2 * time.Second, time.Second, 100, 400, 1},
 		{4 * time.Second, 10 * time.Second, 50, 200, 62.5},
 	} {
-		if got := grown(c.before, c.last, c.k, c.n); math.Abs(got-c.want) > 1e-6 {
+		if got := grown(c.before, c.last, c.k, c.n); !(math.Abs(got-c.want) <= 1e-6) {
 			t.Errorf("%v, then %v of %d rows: %v s of %d, want %v", c.before, c.last, c.k, got, c.n, c.want)
 		}
 	}
@@ -66,7 +66,7 @@ func TestGrow(t *testing.T) {
 				time.Sleep(time.Duration(k) * c.row)
 				return begin, nil
 			})
-			if err != nil || !slices.Equal(tried, c.tried) || math.Abs(got-c.want) > 1e-6*c.want {
+			if err != nil || !slices.Equal(tried, c.tried) || !(math.Abs(got-c.want) <= 1e-6*c.want) {
 				t.Errorf("%s: tried %v, %v s, %v; want %v, %v s", c.name, tried, got, err, c.tried, c.want)
 			}
 		})

@@ -77,7 +77,7 @@ func TestGroupBy(t *testing.T) {
 		t.Errorf("one result has the deviation %v", std)
 	}
 	all, err := index.GroupBy(some(), "model")
-	if err != nil || len(all) != 1 || all[0].Mean["mig"] != 0.5 || math.Abs(all[0].Std["mig"]-math.Sqrt(0.125)) > 1e-15 {
+	if err != nil || len(all) != 1 || all[0].Mean["mig"] != 0.5 || !(math.Abs(all[0].Std["mig"]-math.Sqrt(0.125)) <= 1e-15) {
 		t.Errorf("all: %+v, %v", all, err)
 	}
 	runs := some()

@@ -70,7 +70,7 @@ func TestIndex(t *testing.T) {
 	}
 	result := func(name string) float64 { v, _ := r.Results.Get(name); return v }
 	if result("dlsbd") != e.Metrics[0].Value || result("fit.reconstruction") != e.Fit.Reconstruction || result("fit.converged") != 0 || r.Hash != e.Hash ||
-		r.Machine != e.Record.Machine || math.Abs(r.Seconds-e.Record.Seconds) > 1e-9 || r.Version != e.Record.Version || r.State != sweep.Finished {
+		r.Machine != e.Record.Machine || !(math.Abs(r.Seconds-e.Record.Seconds) <= 1e-9) || r.Version != e.Record.Version || r.State != sweep.Finished {
 		t.Errorf("%+v\n%+v", r, e)
 	}
 	must.EqualSlices(t, varying(runs), []string{"name", "seed"}, "varying")

@@ -82,7 +82,7 @@ func TestSurfacesAreClosed(t *testing.T) {
 					edges[[2][3]float64{from, to}]++
 					edges[[2][3]float64{to, from}]--
 					n := m.Normals[f[k]]
-					if dot(n, normal) <= 0 || math.Abs(dot(n, n)-1) > 1e-5 {
+					if dot(n, normal) <= 0 || !(math.Abs(dot(n, n)-1) <= 1e-5) {
 						t.Fatalf("part %d: normal %v of a triangle that faces %v", p, n, unit(normal))
 					}
 				}
@@ -136,7 +136,7 @@ func TestSizes(t *testing.T) {
 			}
 			triangles += len(part.Mesh.Triangles)
 		}
-		if math.Abs(most-1) > 1e-5 {
+		if !(math.Abs(most-1) <= 1e-5) {
 			t.Errorf("the radius is %v; want 1", math.Sqrt(most))
 		}
 		if triangles > 2500 {
@@ -190,7 +190,7 @@ func TestRevolvedObjects(t *testing.T) {
 				height, radius = max(height, math.Abs(v[1])), max(radius, math.Hypot(v[0], v[2]))
 			}
 		}
-		if math.Abs(radius/height-object.ratio) > 1e-4 {
+		if !(math.Abs(radius/height-object.ratio) <= 1e-4) {
 			t.Errorf("%s has the radius %v for a height of %v; want %v of it", name, radius, height, object.ratio)
 		}
 	}

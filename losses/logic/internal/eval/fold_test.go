@@ -108,7 +108,7 @@ func TestFoldLaws(t *testing.T) {
 			for i := range list {
 				less := slices.Clone(list)
 				less[i] *= 0.9
-				if w := s.of(less...); w > v*(1+1e-12) {
+				if w := s.of(less...); !(w <= v*(1+1e-12)) {
 					t.Errorf("%v of %v is %v, and %v with %v in place of %v", s.fold, list, v, w, less[i], list[i])
 				}
 			}
@@ -159,7 +159,7 @@ func checkSlopes(t *testing.T, s gathered, list []float64, v float64) {
 		up, down := slices.Clone(list), slices.Clone(list)
 		up[i], down[i] = a+h, a-h
 		want := (s.of(up...) - s.of(down...)) / (2 * h)
-		if slices.Max(list) < 1e4 && slices.Min(list) > 1e-6 && v < 1e6 && math.Abs(got-want) > 1e-5*want+1e-14*v/h { // rounding error
+		if slices.Max(list) < 1e4 && slices.Min(list) > 1e-6 && v < 1e6 && !(math.Abs(got-want) <= 1e-5*want+1e-14*v/h) { // rounding error
 			t.Errorf("%v %v of %v has the slope %v in %v, differences give %v", s.fold, s.temperature, list, got, a, want)
 		}
 	}
@@ -179,15 +179,15 @@ func TestSoft(t *testing.T) {
 		for _, temperature := range []float64{1e8, 1e3, 10, 1, 0.1, 1e-3, 1e-6, 1e-9} {
 			s := gathered{fold: syntax.AnySoft, temperature: temperature * least}
 			v := s.of(list...)
-			if v > before*(1+1e-12) {
+			if !(v <= before*(1+1e-12)) {
 				t.Errorf("of %v: %v at the temperature %v, and %v at a higher one", list, v, temperature, before)
 			}
 			before = v
-			if v < least || v > least+s.temperature*math.Log(float64(len(list)))+1e-15*least {
+			if v < least || !(v <= least+s.temperature*math.Log(float64(len(list)))+1e-15*least) {
 				t.Errorf("of %v: %v at the temperature %v", list, v, temperature)
 			}
 		}
-		if v := (gathered{fold: syntax.AnySoft, temperature: 1e9 * mean * mean / least}).of(list...); math.Abs(v-mean) > 1e-5*mean {
+		if v := (gathered{fold: syntax.AnySoft, temperature: 1e9 * mean * mean / least}).of(list...); !(math.Abs(v-mean) <= 1e-5*mean) {
 			t.Errorf("of %v: %v at a high temperature, want the mean %v", list, v, mean)
 		}
 	}

@@ -123,7 +123,7 @@ func TestSlopes(t *testing.T) {
 				h := 1e-6
 				da, db := o.slope(a, b, o.value(a, b))
 				wantA, wantB := (o.value(a+h, b)-o.value(a-h, b))/(2*h), (o.value(a, b+h)-o.value(a, b-h))/(2*h)
-				if math.Abs(da-wantA) > 1e-6*max(1, math.Abs(wantA)) || math.Abs(db-wantB) > 1e-6*max(1, math.Abs(wantB)) {
+				if !(math.Abs(da-wantA) <= 1e-6*max(1, math.Abs(wantA))) || !(math.Abs(db-wantB) <= 1e-6*max(1, math.Abs(wantB))) {
 					t.Errorf("%s of %v and %v: slopes %v and %v, want %v and %v", name, a, b, da, db, wantA, wantB)
 				}
 			}
@@ -132,7 +132,7 @@ func TestSlopes(t *testing.T) {
 	for n := range syntax.NotStrict + 1 {
 		c := negations(n)
 		for _, a := range []float64{0.2, 0.5, 1.1, 3} {
-			if want := (c.value(a+1e-6) - c.value(a-1e-6)) / 2e-6; math.Abs(c.slope(a)-want) > 1e-6*max(1, math.Abs(want)) {
+			if want := (c.value(a+1e-6) - c.value(a-1e-6)) / 2e-6; !(math.Abs(c.slope(a)-want) <= 1e-6*max(1, math.Abs(want))) {
 				t.Errorf("%v of %v: slope %v, want %v", n, a, c.slope(a), want)
 			}
 		}

@@ -35,7 +35,7 @@ func TestImportances(t *testing.T) {
 	dci := metrics.NewDCI()
 	dci.Floor = 0
 	r, err := m.Score(t.Context(), metrics.Choice{Name: "dci", Value: dci}, 0)
-	if want := (1.0/5 + 3) / 4; err != nil || math.Abs(r.Value-want) > 1e-15 || r.Name != "dci" || m.Random() {
+	if want := (1.0/5 + 3) / 4; err != nil || !(math.Abs(r.Value-want) <= 1e-15) || r.Name != "dci" || m.Random() {
 		t.Errorf("%+v, %v, want %v", r, err, want)
 	}
 	dci.Score = metrics.Completeness

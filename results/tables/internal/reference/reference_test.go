@@ -34,7 +34,7 @@ func TestParse(t *testing.T) {
 		t.Errorf("found %v", p)
 	}
 	for digits, want := range []float64{0.5, 0.05, 0.005} {
-		if half := (Decimal{Decimals: digits}).Half(); math.Abs(half-want) > 1e-15 {
+		if half := (Decimal{Decimals: digits}).Half(); !(math.Abs(half-want) <= 1e-15) {
 			t.Errorf("half a unit of %d digits is %v", digits, half)
 		}
 	}
