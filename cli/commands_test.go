@@ -368,9 +368,7 @@ func decodePNG(t *testing.T, path string) (width int) {
 func TestList(t *testing.T) {
 	long.NotShort(t)
 	all := succeed(t, "list")
-	if all.log != "" {
-		t.Errorf("standard error: %s", all.log)
-	}
+	must.Equal(t, all.log, "", "standard error")
 	for _, k := range docs.Kinds() {
 		if len(k.Parts) == 0 || !strings.Contains(all.out, "\n"+k.Kind+"\n") && !strings.HasPrefix(all.out, k.Kind+"\n") {
 			t.Errorf("the list lacks %s", k.Kind)

@@ -103,9 +103,7 @@ func TestCompareCodes(t *testing.T) {
 	}
 	alone, _ := measure(t, "--codes", "fair.csv", "--factors", "factors.csv", "--types", "ordinal", "--metrics", "mig,mse,sap")
 	for i, name := range []string{"mig", "mse", "sap"} {
-		if *x.Metrics[i].Values[2] != alone[name].Value {
-			t.Errorf("%s: %v, alone %v", name, *x.Metrics[i].Values[2], alone[name].Value)
-		}
+		must.Equal(t, *x.Metrics[i].Values[2], alone[name].Value, name, "alone")
 	}
 	for name, want := range map[string]string{
 		"compare.json": `{"runs":["good.csv"`, "metrics.csv": "metric,good.csv,bad.csv,fair.csv\nmig,", "ranks.csv": "rank,good.csv,bad.csv,fair.csv\nmig,1,3,2\nmse,1,3,2\n",
@@ -309,12 +307,8 @@ func TestCompareSettings(t *testing.T) {
 			s := g.Spreads[0]
 			seeds = append(seeds, fmt.Sprintf("%v %.4g±%.4g %v..%v of %d", g.Runs, s.Mean, s.Std, s.Least, s.Most, s.Count))
 		}
-		if got := strings.Join(settings, " "); got != c.settings {
-			t.Errorf("%s: settings %s, want %s", c.args, got, c.settings)
-		}
-		if got := strings.Join(seeds, " "); got != c.seeds {
-			t.Errorf("%s: seeds %s, want %s", c.args, got, c.seeds)
-		}
+		must.Equal(t, strings.Join(settings, " "), c.settings, c.args, "settings")
+		must.Equal(t, strings.Join(seeds, " "), c.seeds, c.args, "seeds")
 	}
 	o := succeed(t, "compare", "a1", "b1", "a2", "--udr", "none")
 	for _, want := range []string{"losses.1.kl.weight ", "mean ± deviation over seeds (least to most)  runs 1, 3", "0.375 ± 0.1768 (0.25 to 0.5)"} {

@@ -340,9 +340,7 @@ func TestEvalOneArchive(t *testing.T) {
 		{"--codes circles.npz:z --types circular,circular", "med", "1.00"},
 	} {
 		m, _ := measure(t, append(strings.Fields(c.args), "--metrics", c.metric)...)
-		if got := fmt.Sprintf("%.2f", m[c.metric].Value); got != c.want {
-			t.Errorf("%s: %s %s, want %s", c.args, c.metric, got, c.want)
-		}
+		must.Equal(t, fmt.Sprintf("%.2f", m[c.metric].Value), c.want, c.args, c.metric)
 	}
 	for _, codes := range []string{"codes.npz", "factors.npz", "circles.npz:factors"} { // there are no factors beside these
 		checkMistake(t, call(t, "eval", "--codes", codes, "--metrics", "mig"), 2, "takes the factors of the rows with --factors", "the array factors of the codes' file")

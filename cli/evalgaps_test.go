@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // TestEvalGaps measures codes with partly unknown factors: empty fields of a table, or NaN.
@@ -63,9 +64,7 @@ func TestEvalGaps(t *testing.T) {
 	}
 	same, _ := measure(t, "--codes", "codes.npy", "--factors", "gaps.npy", "--metrics", "sap,mse", "--types", "ordinal,continuous")
 	for _, name := range []string{"sap", "mse"} {
-		if same[name].Value != all[name].Value {
-			t.Errorf("%s: NaN gives %v, empty fields %v", name, same[name].Value, all[name].Value)
-		}
+		must.Equal(t, same[name].Value, all[name].Value, name, "NaN gives", "empty fields")
 	}
 	succeed(t, "eval", "--codes", "codes.npy", "--factors", "gaps.csv", "--out", "figures", "--metrics", "fast")
 	for _, name := range []string{"codes.png", "manipulation.csv"} {

@@ -30,9 +30,7 @@ func TestEvalHierarchy(t *testing.T) {
 		t.Errorf("r4 %+v; of continuous factors %v", v, continuous["r4"].Value)
 	}
 	flat, _ := measure(t, with("--metrics", "h-error", "--hierarchy", "flat.json", "--true-hierarchy", "hierarchy.json")...)
-	if flat["h-error"].Value != 2 {
-		t.Errorf("h-error of a flat hierarchy: %v, want 2", flat["h-error"].Value)
-	}
+	must.Equal(t, flat["h-error"].Value, 2, "h-error of a flat hierarchy")
 
 	_, log = measure(t, fewTrees(files...)...)
 	for _, line := range []string{"metric r4c: the hierarchy of the codes is not known; eval takes it with --hierarchy", "metric h-error: ",

@@ -35,9 +35,7 @@ func TestHelpIsShort(t *testing.T) {
 		switch v := v.(type) {
 		case *kong.Node:
 			check(v.FullPath(), v.Help)
-			if v.Detail != "" {
-				t.Errorf("%s: want no details behind the help: %s", v.FullPath(), v.Detail)
-			}
+			must.Equal(t, v.Detail, "", v.FullPath())
 			if v.Hidden { // for the program's own calls
 				return nil
 			}

@@ -236,9 +236,7 @@ func TestNewcomers(t *testing.T) {
 	if done < 75 {
 		t.Errorf("only %d hints were tried", done)
 	}
-	if o := succeed(t, "--version"); o != succeed(t, "version") {
-		t.Errorf("--version: %v", o)
-	}
+	must.Equal(t, succeed(t, "--version"), succeed(t, "version"), "--version")
 }
 
 var (

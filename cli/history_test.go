@@ -28,9 +28,7 @@ func TestResumeShorter(t *testing.T) {
 	before := string(must.Read(t, "out/long/run.json"))
 	checkMistake(t, call(t, "train", "--run", "out/long", "--resume", "train.epochs=2"), 2,
 		"train.epochs: 2: the run has trained 6 epochs; want 6 or more, or another folder for a shorter run")
-	if now := string(must.Read(t, "out/long/run.json")); now != before {
-		t.Errorf("the record has changed: %s", now)
-	}
+	must.Equal(t, string(must.Read(t, "out/long/run.json")), before, "the record has changed")
 	config := string(must.Read(t, "out/long/config.yaml"))
 	writeFile(t, "out/long/config.yaml", []byte(strings.Replace(config, "lr: 0.001", "lr: 0.3", 1)))
 	checkMistake(t, call(t, "train", "--run", "out/long", "--resume"), 1, "the checkpoint does not fit the config", "train.optimizer.adam.lr: the run began with 0.001, now 0.3; want the values it began with, or a new run in another folder, from this model by init={run: DIR}")
@@ -41,9 +39,7 @@ func TestResumeShorter(t *testing.T) {
 	if o := succeed(t, "eval", "--run", "out/long"); strings.Contains(o.log, "warning") {
 		t.Error(o)
 	}
-	if now := string(must.Read(t, "out/long/run.json")); now != before {
-		t.Errorf("the record has changed: %s", now)
-	}
+	must.Equal(t, string(must.Read(t, "out/long/run.json")), before, "the record has changed")
 	sameAsDirect(t, "out", "train.epochs=2")
 }
 
@@ -83,7 +79,5 @@ func sameAsDirect(t *testing.T, dir string, overrides ...string) {
 	succeed(t, append([]string{"train", "run.yaml", "--run", "direct"}, overrides...)...)
 	o := succeed(t, "sweep", "sweep.yaml", "--out", dir)
 	got, want := string(must.Read(t, filepath.Join(dir, "case", "metrics.json"))), string(must.Read(t, "direct/metrics.json"))
-	if got != want {
-		t.Errorf("%v: the sweep reports %s, a direct run %s", o, got, want)
-	}
+	must.Equal(t, got, want, o, "the sweep reports", "a direct run")
 }

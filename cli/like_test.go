@@ -16,9 +16,7 @@ func TestEvalLike(t *testing.T) {
 	if mig := m["mig"]; len(m) != 2 || mig.Options["gap"] != "factors" || !slices.Contains(mig.Like, "enriching") {
 		t.Errorf("like enriching: %v", m)
 	}
-	if want := "left out: dlsbd, modularity, med: not in enriching\n"; log != want {
-		t.Errorf("log %q; want %q", log, want)
-	}
+	must.Equal(t, log, "left out: dlsbd, modularity, med: not in enriching\n", "log")
 	m, _ = measure(t, append(files, "--like", "disent", "--metrics", "mig", "--option", "mig.bins=10")...)
 	if mig := m["mig"]; mig.Options["bins"] != 10.0 || len(mig.Like) > 0 {
 		t.Errorf("a changed option: %v is like %v", mig.Options, mig.Like)

@@ -23,9 +23,7 @@ func TestListJSON(t *testing.T) {
 	}
 	var losses docs.ListedKind
 	decodeOne(t, succeed(t, "list", "losses", "--json").out, &losses)
-	if len(losses.Parts) != len(kindsByName["losses"].Parts) {
-		t.Errorf("%d losses alone, %d among all kinds", len(losses.Parts), len(kindsByName["losses"].Parts))
-	}
+	must.Equal(t, len(losses.Parts), len(kindsByName["losses"].Parts), "losses alone")
 	var kl docs.ListedPart
 	decodeOne(t, succeed(t, "list", "loss", "kl", "--json").out, &kl)
 	options := map[string]config.Option{}
@@ -37,9 +35,7 @@ func TestListJSON(t *testing.T) {
 	}
 	var quickstart docs.ListedPart
 	decodeOne(t, succeed(t, "list", "configs", "quickstart", "--json").out, &quickstart)
-	if want := succeed(t, "list", "configs", "quickstart").out; quickstart.YAML != want {
-		t.Errorf("the config has the text %q; want %q", quickstart.YAML, want)
-	}
+	must.Equal(t, quickstart.YAML, succeed(t, "list", "configs", "quickstart").out, "the config has the text")
 	var dialect docs.ListedPart
 	if decodeOne(t, succeed(t, "list", "dialects", "disent", "--json").out, &dialect); !strings.HasPrefix(dialect.YAML, "metrics:\n") {
 		t.Errorf("%+v", dialect)

@@ -100,9 +100,7 @@ func succeed(t testing.TB, args ...string) outcome {
 // checkMistake wants one message on standard error, without a trace of a crash.
 func checkMistake(t testing.TB, o outcome, code int, words ...string) {
 	t.Helper()
-	if o.code != code {
-		t.Errorf("exit code %d, want %d", o.code, code)
-	}
+	must.Equal(t, o.code, code, "exit code")
 	lines := strings.Split(regexp.MustCompile(`\nSee unravel( [a-z]+)* --help\.\n$`).ReplaceAllString(o.log, ""), "\n")
 	if strings.Count(o.log, "unravel: ") != 1 || len(lines) > 2 || !strings.HasPrefix(lines[0], "unravel: ") || len(lines) == 2 && lines[1] != "" {
 		t.Errorf("want one message and nothing else")
@@ -171,9 +169,7 @@ func tensors(t testing.TB, dir string) map[string]string {
 func sameRun(t testing.TB, what, got, want string) {
 	t.Helper()
 	had, wanted := tensors(t, got), tensors(t, want)
-	if len(had) != len(wanted) {
-		t.Errorf("%s: %d tensors, want %d", what, len(had), len(wanted))
-	}
+	must.Equal(t, len(had), len(wanted), what, "tensors")
 	for name := range wanted {
 		if had[name] != wanted[name] {
 			t.Errorf("%s: tensor %s differs", what, name)

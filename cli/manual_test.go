@@ -24,9 +24,7 @@ func TestManual(t *testing.T) {
 			t.Errorf("a request that the page does not use: %q", l)
 		}
 	}
-	if got, want := docs.ManualText(`.hidden a\b`), `\&.hidden a\eb`; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.Equal(t, docs.ManualText(`.hidden a\b`), `\&.hidden a\eb`)
 	groff, err := exec.LookPath("groff")
 	if err != nil {
 		t.Skip("groff is missing, so its warnings are not tested")

@@ -201,9 +201,7 @@ func checkEpochs(t *testing.T, dir string, epochs int) {
 	for _, m := range regexp.MustCompile(`(?m)^\{"step":\d+,"epoch":(\d+),"images"`).FindAllStringSubmatch(logOf(t, dir), -1) {
 		got.WriteString(m[1] + " ")
 	}
-	if got.String() != want.String() {
-		t.Errorf("the log has the epochs %s", got.String())
-	}
+	must.Equal(t, got.String(), want.String(), "the log has the epochs")
 }
 
 // After a signal, a run saves, exits with 130, and later continues to the same result.

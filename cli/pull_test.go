@@ -74,9 +74,7 @@ func TestPullList(t *testing.T) {
 			t.Errorf("%+v\n%s", m, table)
 		}
 	}
-	if len(list.Models) != 5 {
-		t.Errorf("%d models", len(list.Models))
-	}
+	must.Equal(t, len(list.Models), 5, "models")
 }
 
 // A mirror serves archives. Wrong archives change nothing.

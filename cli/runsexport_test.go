@@ -35,9 +35,7 @@ func TestRunsExport(t *testing.T) {
 	t.Setenv("MLFLOW_TRACKING_TOKEN", "secret")
 	for _, changed := range []string{"2", "0"} {
 		o := succeed(t, "runs", dir, "--mlflow", server.URL)
-		if want := "on the server: 2 runs in 1 experiment, " + changed + " new or changed\n"; o.out != want {
-			t.Errorf("%q, want %q", o.out, want)
-		}
+		must.Equal(t, o.out, "on the server: 2 runs in 1 experiment, "+changed+" new or changed\n")
 	}
 	if len(server.Runs) != 2 || server.Runs[0].Status != "FINISHED" {
 		t.Errorf("%v", server.Runs)
@@ -113,9 +111,7 @@ func TestRunStates(t *testing.T) {
 		for _, r := range list {
 			seeds = append(seeds, r.Settings["seed"])
 		}
-		if got := strings.Join(seeds, " "); got != want {
-			t.Errorf("%s: runs %s, want %s", filter, got, want)
-		}
+		must.Equal(t, strings.Join(seeds, " "), want, filter, "runs")
 	}
 	server := mlflowtest.New(t)
 	succeed(t, "runs", dir, "--mlflow", server.URL)

@@ -173,9 +173,7 @@ func TestSitePages(t *testing.T) {
 	}
 	p.Go(address("docs/reference/losses.html"))
 	p.Eval(background, &before)
-	if before != after {
-		t.Errorf("the next page forgets the colours: %s, want %s", before, after)
-	}
+	must.Equal(t, before, after, "the next page forgets the colours")
 	p.Press("main", "/")
 	p.Wait(`document.activeElement.type === "search"`)
 	var typed string
@@ -289,9 +287,7 @@ func TestCitation(t *testing.T) {
 			t.Errorf("README.md does not link to %q, or it lacks something: %+v", r.URL, r)
 		}
 	}
-	if len(c.References) != 5 {
-		t.Errorf("there are %d papers, want 5", len(c.References))
-	}
+	must.Equal(t, len(c.References), 5, "there are", "papers")
 }
 
 // The reference lists every file of a run.

@@ -49,9 +49,7 @@ func TestTableList(t *testing.T) {
 		}
 	}
 	lines := strings.Split(short.String(), "\n")
-	if n := slices.Index(lines, "") - 1; n != len(tables.Names()) {
-		t.Errorf("%d lines; want one for each of %d tables", n, len(tables.Names()))
-	}
+	must.Equal(t, slices.Index(lines, "")-1, len(tables.Names()), "lines")
 	for _, line := range lines {
 		if n := utf8.RuneCountInString(line); n > 100 {
 			t.Errorf("%d columns: %s", n, line)

@@ -106,9 +106,7 @@ func TestHelpAndVersion(t *testing.T) {
 	decodeOne(t, succeed(t, "version", "--json", "--cpu").out, &version)
 	_, choices := kernel.Processor()
 	for i, want := range []string{"processor: " + version["processor"], "caches of a core: " + version["caches"], "matrix products: " + version["products"]} {
-		if lines[3+i] != want {
-			t.Errorf("version --cpu: got %q, want %q", lines[3+i], want)
-		}
+		must.Equal(t, lines[3+i], want, "version --cpu")
 	}
 	if want := fmt.Sprintf("sums of %d rows and %d columns", choices.Rows, choices.Columns); !strings.HasPrefix(version["products"], want) {
 		t.Errorf("version --json --cpu: %q, want %q", version["products"], want)

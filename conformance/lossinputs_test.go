@@ -1,6 +1,10 @@
 package conformance
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
+)
 
 // Every image of an example but the first of its group has one action, and two levels are unknown.
 func TestDrawExample(t *testing.T) {
@@ -13,9 +17,7 @@ func TestDrawExample(t *testing.T) {
 		if row%exampleGroup == 0 {
 			want = 0
 		}
-		if actions != want {
-			t.Errorf("row %d has %v actions, want %v", row, actions, want)
-		}
+		must.Equal(t, actions, want, "row", row, "actions")
 	}
 	unknown := 0
 	for _, level := range x.Levels {
@@ -23,7 +25,5 @@ func TestDrawExample(t *testing.T) {
 			unknown++
 		}
 	}
-	if unknown != 2 {
-		t.Errorf("%d unknown levels, want 2", unknown)
-	}
+	must.Equal(t, unknown, 2, "unknown levels")
 }

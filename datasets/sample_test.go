@@ -74,9 +74,7 @@ func TestLike(t *testing.T) {
 	if got := fmt.Sprint(Levels(like), factor.Names(like.Factors())); got != "[1 1 22 2 -1 1 2 1 -1] [size animal hour]" || like.Factors()[0].Values[2] != 10 {
 		t.Errorf("levels and factors %s", got)
 	}
-	if same, err := Like(d, []factor.Factor{animal, size}, nil); err != nil || same != d {
-		t.Errorf("without names: %v, %v; want the set itself", same, err)
-	}
+	must.Equal(t, must.Get(Like(d, []factor.Factor{animal, size}, nil))(t), d, "without names")
 	pets.Names = []string{"newt", "owl"}
 	if d, err = FromPixels("few", make([]uint8, 1), 1, 1, 1, []factor.Factor{pets}, [][]int{{0}}); err != nil {
 		t.Fatal(err)

@@ -99,9 +99,7 @@ func TestNodesAreMergedByKey(t *testing.T) {
 	must.OK(t, m.RunAll())
 	for i, n := range []*gorgonia.Node{square, cube, other} {
 		want := [][]float32{{4, 9}, {8, 27}, {16, 25}}[i]
-		if got := m.Value(n).Data().([]float32); !slices.Equal(got, want) {
-			t.Errorf("node %d is %v, want %v", i, got, want)
-		}
+		must.EqualSlices(t, m.Value(n).Data().([]float32), want, "node", i)
 	}
 }
 
@@ -142,9 +140,7 @@ func TestGradientsAreShared(t *testing.T) {
 				continue
 			}
 			sign := float32(1 - 2*i)
-			if got := v.Data().([]float32); !slices.Equal(got, []float32{-4 * sign, -4 * sign, -4 * sign, -5 * sign}) {
-				t.Errorf("gradient %d is %v", i, got)
-			}
+			must.EqualSlices(t, v.Data().([]float32), []float32{-4 * sign, -4 * sign, -4 * sign, -5 * sign}, "gradient", i)
 		}
 	}
 }
@@ -180,12 +176,8 @@ func TestNewIsCalledOnce(t *testing.T) {
 	for range 2 {
 		must.OK(t, m.RunAll())
 	}
-	if want := []string{"new", "forward", "backward [true]", "forward", "backward [true]"}; !slices.Equal(calls, want) {
-		t.Errorf("calls %q, want %q", calls, want)
-	}
-	if got := m.Value(grads[0]).Data().([]float32); !slices.Equal(got, []float32{4, 6}) {
-		t.Errorf("gradient %v, want [4 6]", got)
-	}
+	must.EqualSlices(t, calls, []string{"new", "forward", "backward [true]", "forward", "backward [true]"}, "calls")
+	must.EqualSlices(t, m.Value(grads[0]).Data().([]float32), []float32{4, 6}, "gradient")
 }
 
 func TestErrorsOfRuns(t *testing.T) {

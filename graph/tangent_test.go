@@ -65,8 +65,6 @@ func TestGradientOfGradient(t *testing.T) {
 	must.OK(t, err)
 	got, want := m.Value(grads[0]).Data().([]float64), m.Value(slope).Data().([]float64)
 	for i := range want {
-		if got[i] != want[i] {
-			t.Errorf("element %d of the gradient is %v; want %v, that of a constant times x", i, got[i], want[i])
-		}
+		must.Equal(t, got[i], want[i], "element", i, "of the gradient is")
 	}
 }

@@ -44,9 +44,7 @@ func TestViews(t *testing.T) {
 			for i := range got {
 				got[i] /= 2
 			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("%s: %v, want %v", name, got, c.want)
-			}
+			must.EqualSlices(t, got, c.want, name)
 		}
 		_ = vm.Close()
 	}

@@ -9,6 +9,7 @@ import (
 
 	"gorgonia.org/gorgonia"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -45,9 +46,7 @@ func TestPermute(t *testing.T) {
 				}
 			}
 			still := slices.IsSorted(rows[c])
-			if wantStill := mask != nil && c == 2; still != wantStill {
-				t.Errorf("column %d stayed as it was: %v, want %v", c, still, wantStill)
-			}
+			must.Equal(t, still, mask != nil && c == 2, "column", c, "stayed as it was")
 		}
 		if slices.Equal(rows[0], rows[1]) {
 			t.Error("two columns have the same permutation")

@@ -246,9 +246,7 @@ func TestContractionGolden(t *testing.T) {
 			}
 		}
 	}
-	if len(expected) != 10 {
-		t.Errorf("%d encoders, want 10", len(expected))
-	}
+	must.Equal(t, len(expected), 10, "encoders")
 }
 
 func TestContractionErrors(t *testing.T) {

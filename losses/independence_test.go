@@ -106,16 +106,12 @@ func TestPermuteBlocks(t *testing.T) {
 			swap(i, i+1)
 		}
 	})
-	if want := []float32{1, 11, 21, 2, 12, 22, 3, 13, 23, 0, 10, 20}; !slices.Equal(dst, want) {
-		t.Errorf("%v, want %v", dst, want)
-	}
+	must.EqualSlices(t, dst, []float32{1, 11, 21, 2, 12, 22, 3, 13, 23, 0, 10, 20})
 	calls := 0
 	losses.PermuteBlocks(dst, codes, []int{1, 2}, func(n int, swap func(i, j int)) {
 		if calls++; calls == 2 {
 			swap(0, 3)
 		}
 	})
-	if want := []float32{0, 13, 23, 1, 11, 21, 2, 12, 22, 3, 10, 20}; !slices.Equal(dst, want) {
-		t.Errorf("%v, want %v", dst, want)
-	}
+	must.EqualSlices(t, dst, []float32{0, 13, 23, 1, 11, 21, 2, 12, 22, 3, 10, 20})
 }

@@ -129,9 +129,7 @@ func TestTotalCorrelations(t *testing.T) {
 		t.Errorf("estimates %v with the second column active where shape is known, %v where it is 0, %v everywhere", a, b, plain)
 	}
 	none := "[{conditional-tc: {estimator: minibatch, active: [{columns: [0], factor: shape, levels: [0]}, {columns: [1], factor: shape, levels: [1]}]}}]"
-	if got := valueOf(t, none); got != 0 {
-		t.Errorf("estimate %v where no row has two active columns, want 0", got)
-	}
+	must.Equal(t, valueOf(t, none), 0, "estimate", "where no row has two active columns")
 
 	o := batch(t)
 	if _, err := losses.ComposeInput(o, choose(t, "[{tc: {estimator: adversarial, discriminator: {hidden: [5]}}}, {conditional-tc: {active: [{columns: [1], factor: size, levels: [2]}], discriminator: {hidden: [7]}}}]")); err != nil {

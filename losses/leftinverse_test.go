@@ -187,9 +187,7 @@ func TestInverseNames(t *testing.T) {
 	}
 	var v losses.Inverse
 	must.Error(t, v.UnmarshalText([]byte("squares")), "known: least-squares, least-absolute, minimax, minimax-by-factor")
-	if s := losses.Inverse(9).String(); s != "Inverse(9)" {
-		t.Errorf("%s, want Inverse(9)", s)
-	}
+	must.Equal(t, losses.Inverse(9).String(), "Inverse(9)")
 }
 
 func TestLeftInverseErrors(t *testing.T) {

@@ -3,7 +3,6 @@ package losses_test
 import (
 	"errors"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -126,9 +125,7 @@ func TestCompose(t *testing.T) {
 	for _, c := range losses.Unsupervised(choices) {
 		names = append(names, c.Name)
 	}
-	if !slices.Equal(names, []string{"reconstruction", "reconstruction", "kl"}) {
-		t.Errorf("losses without labels: %v", names)
-	}
+	must.EqualSlices(t, names, []string{"reconstruction", "reconstruction", "kl"}, "losses without labels")
 }
 
 // Each loss names its missing output.

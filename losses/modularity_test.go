@@ -413,9 +413,7 @@ func TestModularityKeys(t *testing.T) {
 	seen := map[*gorgonia.Node]string{}
 	add := func(what string, n *gorgonia.Node, err error) {
 		must.OK(t, err)
-		if seen[n] != "" {
-			t.Errorf("%s is the node of %s", what, seen[n])
-		}
+		must.Equal(t, seen[n], "", what, "is the node of")
 		seen[n] = what
 	}
 	for _, m := range measures() {

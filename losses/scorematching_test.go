@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"os"
-	"slices"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -149,9 +148,7 @@ func TestScoreMatchingGolden(t *testing.T) {
 			}
 		}
 	}
-	if cases != 32 {
-		t.Errorf("%d comparisons; want 32", cases)
-	}
+	must.Equal(t, cases, 32, "comparisons")
 }
 
 // flat returns the numbers of a JSON array of any depth.
@@ -315,9 +312,7 @@ func TestNoised(t *testing.T) {
 			y := must.Get(density.Noised(x, noise, c.uniform, 0.25))(t)
 			m := must.Get(machine.New(g, y))(t)
 			must.OK(t, m.RunAll())
-			if got := doubles(m, y); !slices.Equal(got, c.want) {
-				t.Errorf("%v, %s: %v, want %v", dt, name, got, c.want)
-			}
+			must.EqualSlices(t, doubles(m, y), c.want, dt, name)
 		}
 	}
 }

@@ -168,9 +168,7 @@ func TestMaskOfOnes(t *testing.T) {
 	masked, dMasked := runScalar(t, func(in nodes) (*gorgonia.Node, error) {
 		return dependence.TotalCorrelation(in[0], in[1], in[2], in[3], dependence.Stratified, 100)
 	}, values, shape, shape, shape, shape)
-	if plain != masked {
-		t.Errorf("%v without a mask, %v with a mask of ones", plain, masked)
-	}
+	must.Equal(t, plain, masked, "without a mask")
 	for i := range dPlain {
 		if dPlain[i] != dMasked[i] {
 			t.Fatalf("gradient %d: %v without a mask, %v with a mask of ones", i, dPlain[i], dMasked[i])

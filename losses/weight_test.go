@@ -84,9 +84,7 @@ func TestWeightConfig(t *testing.T) {
 			t.Errorf("%q is written as %s, which reads as %+v, %v", c.source, text, again.Weight, err)
 		}
 		if strings.HasSuffix(c.text, "}") {
-			if got := s.Weight.String(); got != c.text {
-				t.Errorf("%q: %s, want %s", c.source, got, c.text)
-			}
+			must.Equal(t, s.Weight.String(), c.text, c.source)
 		} else if string(text) != "weight: "+c.text+"\n" {
 			t.Errorf("%q is written as %s, want %s", c.source, text, c.text)
 		}

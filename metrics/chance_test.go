@@ -89,9 +89,7 @@ func TestBasis(t *testing.T) {
 		"9 rows, fitted to 60 and tested on 30, which may be the same rows, too few: want at least 21 rows of each object": {Rows: 9, Of: 9, Train: 60, Test: 30, Shared: true, Want: 21, For: "rows of each object"},
 		"9 rows, fitted to the rows that are measured":                                                                     {Rows: 9, Of: 9, Shared: true},
 	} {
-		if got := b.String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		must.Equal(t, b.String(), want)
 	}
 	// D_LSBD of one object with five rows
 	in := gridInput([]factor.Factor{{Name: "angle", Size: 5, Kind: factor.Circular}}, 3, func(l []int, z []float64) { z[0], z[1] = math.Sincos(float64(l[0])) })

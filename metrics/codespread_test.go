@@ -2,7 +2,6 @@ package metrics_test
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -46,15 +45,11 @@ func TestResultNames(t *testing.T) {
 	best.TopK, bins.Bins = 1, 3
 	choices := []Choice{{Name: "med", Value: med()}, {Name: "mig", Value: named("mig")}, {Name: "med", Value: best}, {Name: "mig", Value: bins}, {Name: "med", Value: best}}
 	want := []string{"med", "mig", "med-2", "mig-2", "med-3"}
-	if got := ResultNames(choices); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.EqualSlices(t, ResultNames(choices), want)
 	in := gridInput(ordinals(4, 3), 2, func(l []int, z []float64) { z[0], z[1] = float64(l[0]), float64(l[1]) })
 	results := must.Get(Evaluate(ctx, in, 0, choices))(t)
 	for i, r := range results {
-		if r.Name != want[i] {
-			t.Errorf("%q, want %q", r.Name, want[i])
-		}
+		must.Equal(t, r.Name, want[i])
 	}
 	choices[2].Value = &MED{}
 	if _, err := Evaluate(ctx, in, 0, choices); err == nil || !strings.HasPrefix(err.Error(), "metric med-2: ") {

@@ -30,9 +30,7 @@ func TestParseColumnType(t *testing.T) {
 		"ordinal": {Kind: factor.Ordinal}, "circular": {Kind: factor.Circular}, "angular": {Kind: factor.Circular}, "categorical": {Kind: factor.Categorical},
 		"discrete": {Kind: factor.Categorical}, "continuous": {Kind: factor.Ordinal, Continuous: true}, "circular:2.5": {Kind: factor.Circular, Period: 2.5},
 	} {
-		if got, err := metrics.ParseColumnType(text); err != nil || got != want {
-			t.Errorf("%s: %+v, %v, want %+v", text, got, err, want)
-		}
+		must.Equal(t, must.Get(metrics.ParseColumnType(text))(t), want, text)
 	}
 	for text, want := range map[string]string{
 		"round": `unknown kind "round"`, "ordinal:3": `"ordinal" has the period "3"`, "circular:0": "positive number", "circular:inf": "positive number", "circular:x": "positive number",

@@ -2,11 +2,12 @@ package metrics_test
 
 import (
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
 	. "github.com/unravel-ml/unravel/metrics"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func coOccurrence() *CoOccurrence { return named("co-occurrence").(*CoOccurrence) }
@@ -20,9 +21,7 @@ func TestCoOccurrenceGolden(t *testing.T) {
 		best, chosen := coOccurrence(), med()
 		best.TopK, chosen.TopK = 1, 1
 		few, selected := compute(t, best, in), compute(t, chosen, in)
-		if !slices.Equal(few.Part("selected"), selected.Part("selected")) {
-			t.Errorf("columns %v, med has %v", few.Part("selected"), selected.Part("selected"))
-		}
+		must.EqualSlices(t, few.Part("selected"), selected.Part("selected"), "columns", "med has")
 		for i, row := range r.Grids[0].Values {
 			for j, got := range row {
 				var product, first, second float64
@@ -72,9 +71,7 @@ func TestCoOccurrenceOracles(t *testing.T) {
 		} else if r.Value < 0.3 || r.Value > 1 {
 			t.Errorf("%s: %v", test.name, r.Value)
 		}
-		if got := r.Part("selected"); !slices.Equal(got, test.columns) {
-			t.Errorf("%s: columns %v", test.name, got)
-		}
+		must.EqualSlices(t, r.Part("selected"), test.columns, test.name, "columns")
 		near(t, "mean of factors", r.Value, average(r.Part("per_factor")), 1e-12)
 		if g := r.Grids[0]; len(g.Values) != 3 || g.Values[1][1] != 1 && test.name != "constant" || len(r.Part("per_factor")) != 3 {
 			t.Errorf("%s: %+v", test.name, r)

@@ -160,9 +160,7 @@ func TestDCIArithmetic(t *testing.T) {
 	}
 	zero, rows := Concentrations([][]float64{{0, 0}, {0, 0}, {0, 0}})
 	near(t, "zero matrix", zero, 0, 1e-12)
-	if len(rows) != 3 {
-		t.Errorf("%d rows", len(rows))
-	}
+	must.Equal(t, len(rows), 3, "rows")
 }
 
 func TestDCIOracles(t *testing.T) {

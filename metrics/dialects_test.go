@@ -81,9 +81,7 @@ func TestResultDefinition(t *testing.T) {
 	sub.Value.(SubCoded).SetCodes(nil, AssignBest)
 	results := must.Get(Evaluate(ctx, in, 1, []Choice{choice("mig"), ten, sub}))(t)
 	for i, want := range [][]string{{"disentanglement_lib", "disent", "lsbd-vae", "hierarchical"}, nil, {"enriching"}} {
-		if !slices.Equal(results[i].Like, want) {
-			t.Errorf("%s is like %v; want %v", results[i].Name, results[i].Like, want)
-		}
+		must.EqualSlices(t, results[i].Like, want, results[i].Name, "is like")
 	}
 	if o := results[1].Options; o["bins"] != 10.0 || o["gap"] != "columns" || len(o) != 4 {
 		t.Errorf("options %v", o)

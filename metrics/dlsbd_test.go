@@ -149,9 +149,7 @@ func TestTurnsAndRange(t *testing.T) {
 	in := input(triple, 16, 24)
 	r := compute(t, dlsbd(), in)
 	near(t, "value", r.Value, 0, 1e-20)
-	if got := r.Part("omega"); !slices.Equal(got, []float64{3, 2}) {
-		t.Errorf("omega %v, want [3 2]", got)
-	}
+	must.EqualSlices(t, r.Part("omega"), []float64{3, 2}, "omega")
 	r = compute(t, &DLSBD{Omega: 2, Aggregate: factor.Mean}, in)
 	near(t, "three turns out of range", r.Part("per_subgroup")[0], float64(16*24-1)/(16*24), 1e-12)
 }

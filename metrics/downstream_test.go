@@ -161,9 +161,7 @@ func TestDownstreamChoose(t *testing.T) {
 	}
 	m.Choose, m.Sizes = "train", []int{20}
 	r := compute(t, m, in)
-	if got := r.Part("selected"); !slices.Equal(got, []float64{1}) {
-		t.Errorf("20 rows: columns %v, want 1", got)
-	}
+	must.EqualSlices(t, r.Part("selected"), []float64{1}, "20 rows: columns")
 }
 
 func TestDownstreamErrors(t *testing.T) {

@@ -95,9 +95,7 @@ func TestEnrichingGolden(t *testing.T) {
 			}
 			check("mig", compute(t, mig(), in).Value)
 			check("mig_codewise", compute(t, &MIG{Histogram: mutual.Histogram{Bins: 20, Binning: mutual.EqualWidth}, Gap: "factors"}, in).Value)
-			if checked != len(want) {
-				t.Errorf("%d of %d golden values are checked", checked, len(want))
-			}
+			must.Equal(t, checked, len(want))
 		})
 	}
 }

@@ -58,9 +58,7 @@ func TestPairsGolden(t *testing.T) {
 			}
 		}
 	}
-	if checked != 300 {
-		t.Errorf("%d of 300 values", checked)
-	}
+	must.Equal(t, checked, 300, "of 300 values")
 }
 
 // TestClassesAreNotLevels checks that exactly the metrics of levels refuse classes.
@@ -73,9 +71,7 @@ func TestClassesAreNotLevels(t *testing.T) {
 	}
 	classes := must.Get(similarity.Unite(a, similarity.Options{}))(t)
 	must.OK(t, in.SetClasses(classes))
-	if names := factor.Names(in.Factors); !slices.Equal(names, []string{"x", "y"}) {
-		t.Errorf("factors %v", names)
-	}
+	must.EqualSlices(t, factor.Names(in.Factors), []string{"x", "y"}, "factors")
 	fromClasses := []string{"variance", "mad", "radius", "diameter", "mpd", "separation"}
 	for _, e := range Registry.Entries {
 		err := Suits(in, []Choice{{Name: e.Name, Value: e.New()}})

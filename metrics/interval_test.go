@@ -308,9 +308,7 @@ func TestTraits(t *testing.T) {
 		"counts":   "dci dci-regression logic sampled sap explicitness beta-vae factor-vae r4 r4c",
 		"draws":    "dci dci-regression sampled sap explicitness downstream probe knn beta-vae factor-vae r4 r4c",
 	} {
-		if list := strings.Join(got[trait], " "); list != want {
-			t.Errorf("%s: %s, want %s", trait, list, want)
-		}
+		must.Equal(t, strings.Join(got[trait], " "), want, trait)
 	}
 }
 

@@ -72,9 +72,7 @@ func TestProbeGolden(t *testing.T) {
 			near(t, in.Factors[j].Name, r.Part("per_factor")[j], v, 1.01/float64(in.Codes.Rows-w.TrainRows))
 		}
 	})
-	if checked != 8 {
-		t.Errorf("%d cases", checked)
-	}
+	must.Equal(t, checked, 8, "cases")
 }
 
 // neighbourCases are codes with neighbours that are equal in single precision, with copies, or without a direction.
@@ -288,9 +286,7 @@ func TestProbeRegression(t *testing.T) {
 	for j, v := range r.Part("r2") {
 		near(t, "R^2 of "+factors[j].Name, v, 1, 1e-4)
 	}
-	if len(r.Part("r2")) != 3 {
-		t.Errorf("%d values of R^2, want 3: the fourth factor is categorical", len(r.Part("r2")))
-	}
+	must.Equal(t, len(r.Part("r2")), 3, "values of R^2")
 	near(t, "score of the continuous factor", r.Part("per_factor")[2], 1, 1e-4)
 	if v := r.Part("per_factor")[3]; v > 0.6 {
 		t.Errorf("a factor that the codes do not have is predicted in %v", v)

@@ -120,9 +120,7 @@ func TestLogicAssigns(t *testing.T) {
 		l.Assign, named.Assign = c.assign, c.assign
 		r, want := compute(t, l, in), compute(t, named, in)
 		near(t, c.encoder, r.Value, want.Value, 1e-12)
-		if !slices.Equal(r.Part("columns"), want.Part("columns")) {
-			t.Errorf("%s: columns %v; want %v", c.encoder, r.Part("columns"), want.Part("columns"))
-		}
+		must.EqualSlices(t, r.Part("columns"), want.Part("columns"), c.encoder, "columns")
 	}
 	l := sentence(t, text)
 	l.SetCodes(factor.SubCodes{"y1": {2}}, AssignAuto)
@@ -354,9 +352,7 @@ func TestLogicConfig(t *testing.T) {
   - logic: {sentence: "forall i: z(i) =[squared] 0"}
 `
 	must.OK(t, config.Load("metrics.yaml", []byte(src), &c))
-	if names := ResultNames(c.Metrics); !slices.Equal(names, []string{"logic", "own", "logic-2"}) {
-		t.Errorf("names %q", names)
-	}
+	must.EqualSlices(t, ResultNames(c.Metrics), []string{"logic", "own", "logic-2"}, "names")
 	text := must.Get(config.Encode(c))(t)
 	first := slices.Clone(c.Metrics)
 	c.Metrics = nil

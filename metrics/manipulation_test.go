@@ -101,9 +101,7 @@ func TestMEDSelect(t *testing.T) {
 			t.Errorf("column %d: %v, want %v", c, g.Values[c], row)
 		}
 	}
-	if want := []int{1, 2, 4, 6}; !slices.Equal(selected, want) {
-		t.Errorf("selected %v, want %v", selected, want)
-	}
+	must.EqualSlices(t, selected, []int{1, 2, 4, 6}, "selected")
 	m.TopK = 1
 	if _, selected, err = m.Select(t.Context(), in); err != nil || len(selected) != 2 {
 		t.Errorf("selected %v, %v", selected, err)

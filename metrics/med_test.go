@@ -40,9 +40,7 @@ func TestMEDGolden(t *testing.T) {
 				for _, v := range e.Value.([]any) {
 					columns = append(columns, v.(float64))
 				}
-				if got := r.Part("selected"); !slices.Equal(got, columns) {
-					t.Errorf("%s: columns %v, want %v", key, got, columns)
-				}
+				must.EqualSlices(t, r.Part("selected"), columns, key, "columns")
 			}
 			m.Renormalise = true
 			check(key+"_renormalised", m)
@@ -149,9 +147,7 @@ func TestMEDWhole(t *testing.T) {
 		t.Errorf("columns %v, notes %v; want both columns of the first factor", got, r.Notes)
 	}
 	both := gridInput(ordinals(4, 4), 1, func(l []int, z []float64) { z[0] = float64(4*l[0] + l[1]) })
-	if got := partOf(compute(t, m, both), "selected"); !slices.Equal(got, []float64{0}) {
-		t.Errorf("a column of two factors: %v", got)
-	}
+	must.EqualSlices(t, partOf(compute(t, m, both), "selected"), []float64{0}, "a column of two factors")
 	m.TopK = 0
 	must.Error(t, m.Validate(), "whole: there are no ties without k")
 }

@@ -192,9 +192,7 @@ func TestAssignedColumn(t *testing.T) {
 		in.Levels = append(in.Levels, levels...)
 	}
 	r := evaluated(t, in, []Choice{choice("variance")})
-	if columns := r.Part("columns"); !slices.Equal(columns, []float64{0, 2}) {
-		t.Errorf("columns %v; want 0 and 2", columns)
-	}
+	must.EqualSlices(t, r.Part("columns"), []float64{0, 2}, "columns")
 }
 
 // A metric that measures each factor on its own rows leaves out factors that it cannot measure.
@@ -275,9 +273,7 @@ func TestContractionOfSomeFactors(t *testing.T) {
 			}
 			got, known := evaluated(t, some, []Choice{{Name: "contraction", Value: c}}), kept(some, list...)
 			near(t, fmt.Sprint(c.Factors), got.Value, compute(t, &Contraction{Max: largest}, known).Value, 1e-12)
-			if got.Basis.Rows != known.Codes.Rows {
-				t.Errorf("%v: %d rows; want %d", c.Factors, got.Basis.Rows, known.Codes.Rows)
-			}
+			must.Equal(t, got.Basis.Rows, known.Codes.Rows, c.Factors, "rows")
 		}
 	}
 }
@@ -307,9 +303,7 @@ func TestSampledRows(t *testing.T) {
 		own := evaluated(t, some, []Choice{choice(name)})
 		m := &Sampled{Rows: 20000, Draws: 1, Of: choice(name)}
 		got := evaluated(t, some, []Choice{{Name: "sampled", Value: m}})
-		if got.Basis.Rows != own.Basis.Rows {
-			t.Errorf("%s: %d rows; want %d", name, got.Basis.Rows, own.Basis.Rows)
-		}
+		must.Equal(t, got.Basis.Rows, own.Basis.Rows, name, "rows")
 		near(t, name, got.Value, own.Value, 0.02)
 		if err := Suits(lost(some), []Choice{{Name: "sampled", Value: m}}); (err == nil) != (name == "total-correlation") {
 			t.Errorf("%s without factors: %v", name, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
@@ -154,9 +155,7 @@ func oracleValue(t *testing.T, name string, o oracle) (float64, bool) {
 		return r.Value, true
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	if again, err := attempt(name, o.in); err != nil || again.Value != r.Value {
-		t.Errorf("%s: %v on one thread (%v), %v on more", o.name, again.Value, err, r.Value)
-	}
+	must.Equal(t, must.Get(attempt(name, o.in))(t).Value, r.Value, o.name, "on one thread")
 	return r.Value, true
 }
 

@@ -69,9 +69,7 @@ func TestProjectedBest(t *testing.T) {
 	}
 	r := evaluated(t, &wide, []Choice{chosen(t, "{projected: {project: best, of: {mse: {}}}}")})
 	near(t, "mse of the best columns", r.Value, evaluated(t, in, []Choice{chosen(t, "mse")}).Value, 1e-9)
-	if got := fmt.Sprint(r.Part("columns")); got != "[2 4 1]" {
-		t.Errorf("columns %s; want [2 4 1]", got)
-	}
+	must.Equal(t, fmt.Sprint(r.Part("columns")), "[2 4 1]", "columns")
 }
 
 func TestProjectedSettings(t *testing.T) {

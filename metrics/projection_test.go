@@ -49,9 +49,7 @@ func TestProjectionGolden(t *testing.T) {
 				sum += v
 			}
 			near(t, string(p)+" "+m.String(), r.Value, sum, 1e-9)
-			if !slices.Equal(r.Part("columns"), w.Columns) {
-				t.Errorf("%s: columns %v; want %v", p, r.Part("columns"), w.Columns)
-			}
+			must.EqualSlices(t, r.Part("columns"), w.Columns, p, "columns")
 			for j, v := range w.Explained {
 				near(t, "explained", r.Part("explained")[j], v, 1e-12)
 			}

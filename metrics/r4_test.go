@@ -171,9 +171,7 @@ func TestR4Ways(t *testing.T) {
 	if from := r.Grids[2].Values[1][0]; from > 0.05 {
 		t.Errorf("from code to factor: %v, want 0", from)
 	}
-	if len(r.Grids) != 3 {
-		t.Errorf("%d grids, want 3", len(r.Grids))
-	}
+	must.Equal(t, len(r.Grids), 3, "grids")
 	near(t, "both", r.Grids[0].Values[1][0], math.Sqrt(r.Grids[1].Values[1][0]*max(0, r.Grids[2].Values[1][0])), 1e-15)
 }
 
@@ -231,9 +229,7 @@ func TestR4Samples(t *testing.T) {
 		t.Errorf("of all rows: %+v", exact.Basis)
 	}
 	r = compute(t, &R4C{Predictions: Predictions{Splits: 2, Samples: 200}, Weights: "group"}, in)
-	if rows := r.Grids[3].Values[3][1]; rows != 200 {
-		t.Errorf("%v rows, want 200", rows)
-	}
+	must.Equal(t, r.Grids[3].Values[3][1], 200, "rows")
 }
 
 func TestR4Mistakes(t *testing.T) {
@@ -378,9 +374,7 @@ func TestNamesOfHierarchicalColumns(t *testing.T) {
 	for _, name := range []string{"r4c", "r4", "med", "dci-regression"} {
 		results := must.Get(Evaluate(ctx, in, 1, []Choice{choice(name)}))(t)
 		for _, g := range results[0].Grids {
-			if !slices.Equal(g.Rows, []string{"a0", "z0", "z1"}) {
-				t.Errorf("%s, %s: rows %q", name, g.Name, g.Rows)
-			}
+			must.EqualSlices(t, g.Rows, []string{"a0", "z0", "z1"}, name, g.Name, "rows")
 		}
 	}
 }

@@ -36,12 +36,8 @@ func TestResponses(t *testing.T) {
 	m := named("responses").(*Responses)
 	r := compute(t, m, crossed(first, second, both, zero, first))
 	near(t, "value", r.Value, 3.0/4, 0)
-	if got := r.Part("columns"); !slices.Equal(got, []float64{3, 1, 1}) {
-		t.Errorf("columns that respond to one, several and no factors: %v", got)
-	}
-	if got := r.Part("per_column"); !slices.Equal(got, []float64{1, 1, 2, 0, 1}) {
-		t.Errorf("factors by column: %v", got)
-	}
+	must.EqualSlices(t, r.Part("columns"), []float64{3, 1, 1}, "columns that respond to one, several and no factors")
+	must.EqualSlices(t, r.Part("per_column"), []float64{1, 1, 2, 0, 1}, "factors by column")
 	three := crossed(both)
 	three.Factors, three.Levels = append(three.Factors, factor.Factor{Name: "c", Size: 2}), nil
 	for i := range 32 {
@@ -74,9 +70,7 @@ func TestPrincipalMED(t *testing.T) {
 	m.Components = 2
 	r := compute(t, m, in)
 	near(t, "value", r.Value, 1, 1e-8) // up to the floor of importances
-	if got := r.Grids[0].Rows; !slices.Equal(got, []string{"pc0", "pc1"}) {
-		t.Errorf("rows %q", got)
-	}
+	must.EqualSlices(t, r.Grids[0].Rows, []string{"pc0", "pc1"}, "rows")
 	if plain := compute(t, med(), in); plain.Value > 0.9 {
 		t.Errorf("med of the columns themselves is %v", plain.Value)
 	}

@@ -86,9 +86,7 @@ func TestSeparationOfDifferences(t *testing.T) {
 	m.Codes, v.Codes = factor.SubCodes{"x": {0}, "y": {1}}, factor.SubCodes{"x": {1}, "y": {0}}
 	got := evaluated(t, in, []Choice{{Name: "separation", Value: m}})
 	near(t, "separation", got.Value, (0.75+1)/2+0.5, 1e-12)
-	if !slices.Equal(got.Part("pairs"), []float64{2, 1}) {
-		t.Errorf("pairs %v; want 2 and 1", got.Part("pairs"))
-	}
+	must.EqualSlices(t, got.Part("pairs"), []float64{2, 1}, "pairs")
 	near(t, "variance of y", evaluated(t, in, []Choice{{Name: "variance", Value: v}}).Value, 1/64., 1e-12)
 }
 
@@ -177,8 +175,6 @@ func TestSeparationWithoutClasses(t *testing.T) {
 		if err == nil {
 			got = fmt.Sprint(results[0].Part("per_factor"), results[0].Notes)
 		}
-		if got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
+		must.Equal(t, got, c.want, name)
 	}
 }

@@ -81,8 +81,6 @@ func TestDrawnRows(t *testing.T) {
 		if err := config.Load("text", []byte("metrics: ["+text+"]"), &c); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		if got := c.Metrics[0].Value.(*SAP).TrainTest; got != want {
-			t.Errorf("%s: %+v; want %+v", text, got, want)
-		}
+		must.Equal(t, c.Metrics[0].Value.(*SAP).TrainTest, want, text)
 	}
 }

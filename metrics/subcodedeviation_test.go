@@ -117,9 +117,7 @@ func TestAssignUneven(t *testing.T) {
 	s := NewSubCodeDeviation(factor.Variance)
 	s.Assign = AssignBest
 	r := compute(t, s, in)
-	if columns := r.Part("columns"); !slices.Equal(columns, []float64{1, 2}) {
-		t.Errorf("columns %v", columns)
-	}
+	must.EqualSlices(t, r.Part("columns"), []float64{1, 2}, "columns")
 }
 
 func TestStandardise(t *testing.T) {

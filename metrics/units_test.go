@@ -72,9 +72,7 @@ func TestUnitsGolden(t *testing.T) {
 			if low := r.Part("lower_bound")[0]; low > r.Value || low < r.Value*(1-1e-10) {
 				t.Errorf("me_joint_raw: %v, proven to be %v or more", r.Value, low)
 			}
-			if len(checked) != len(want) {
-				t.Errorf("%d of %d golden values are checked", len(checked), len(want))
-			}
+			must.Equal(t, len(checked), len(want))
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 )
 
@@ -20,9 +21,7 @@ func TestFactorVAEManyColumns(t *testing.T) {
 	})
 	in.Stream = rng.New(2, "votes")
 	r := compute(t, named("factor-vae"), in)
-	if r.Value != 1 {
-		t.Errorf("score %v of columns that tell each factor, want 1", r.Value)
-	}
+	must.Equal(t, r.Value, 1, "score", "of columns that tell each factor")
 	for c, row := range r.Grids[0].Values {
 		for j, votes := range row {
 			if own := c == []int{3, 20, 39}[j]; own != (votes > 0) {

@@ -69,18 +69,14 @@ func TestForwardVAEColumns(t *testing.T) {
 		s := models.NewForwardVAE()
 		s.Latent = latent
 		m := must.Get(s.New(acted(2, 0), 1))(t)
-		if got := m.Spaces()[0].Width; got != want {
-			t.Errorf("latent %d: %d columns, want %d", latent, got, want)
-		}
+		must.Equal(t, m.Spaces()[0].Width, want, "latent", latent, "columns")
 	}
 	ones := models.NewForwardVAE()
 	ones.Init = "ones"
 	m, err := ones.New(acted(1), 1)
 	must.OK(t, err)
 	for i, v := range m.Params().Get("actions/blocks").Float32s() {
-		if v != 1 {
-			t.Errorf("element %d of the matrices is %v", i, v)
-		}
+		must.Equal(t, v, 1, "element", i, "of the matrices is")
 	}
 	// Otherwise they start near the identity.
 	if m, err = models.NewForwardVAE().New(acted(1, 0, 1), 1); err != nil {

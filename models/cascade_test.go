@@ -102,12 +102,8 @@ func TestCascadeStep(t *testing.T) {
 				t.Errorf("progress %v: %v categories are chosen", progress, total)
 			}
 		}
-		if want := []bool{true, false, true, false, true, false}; !slices.Equal(restarts, want) {
-			t.Errorf("the optimiser starts anew at steps %v; want %v", restarts, want)
-		}
-		if want := []float32{2, 2, 2}; !slices.Equal(weights, want) {
-			t.Errorf("weights of the divergences %v at the end; want %v", weights, want)
-		}
+		must.EqualSlices(t, restarts, []bool{true, false, true, false, true, false}, "the optimiser starts anew at steps")
+		must.EqualSlices(t, weights, []float32{2, 2, 2}, "weights of the divergences", "at the end")
 		costs := make([]float64, n*4)
 		z := values(t, p.Outputs.Sample)[0]
 		for k := range 4 {

@@ -83,21 +83,15 @@ func TestEveryModel(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newModel(t, c.settings, data(row, column), 1)
-			if got := m.Params().Count(); got != c.parameters {
-				t.Errorf("%d parameters, want %d", got, c.parameters)
-			}
+			must.Equal(t, m.Params().Count(), c.parameters, "parameters")
 			var names []string
 			for _, o := range m.Objectives() {
 				names = append(names, o.Name)
 				checkObjective(t, m, o, c.width)
 			}
-			if got := strings.Join(names, " "); got != c.objectives {
-				t.Errorf("objectives %s, want %s", got, c.objectives)
-			}
+			must.Equal(t, strings.Join(names, " "), c.objectives, "objectives")
 			before := m.Params().Count()
-			if before != c.parameters {
-				t.Errorf("building an objective added parameters: %d", before)
-			}
+			must.Equal(t, before, c.parameters, "building an objective added parameters")
 		})
 	}
 }
@@ -117,22 +111,16 @@ func checkObjective(t *testing.T, m Model, o Objective, width int) {
 		t.Errorf("%s: images %v and logits %v, want %v", o.Name, p.Outputs.Images, p.Outputs.Logits, want)
 	}
 	checkCodes(t, m, p)
-	if p.Outputs.Rows != 4 {
-		t.Errorf("%s: %d rows of codes, want 4", o.Name, p.Outputs.Rows)
-	}
+	must.Equal(t, p.Outputs.Rows, 4, o.Name, "rows of codes")
 	if (len(p.Transformations) > 0) != o.Labelled || (len(p.Outputs.Transports) > 0) != o.Labelled {
 		t.Errorf("%s: %d moves, %d transports", o.Name, len(p.Transformations), len(p.Outputs.Transports))
 	}
 	total := 0
 	for _, s := range m.Spaces() {
-		if s.First != total {
-			t.Errorf("space %s begins at column %d, want %d", s.Name, s.First, total)
-		}
+		must.Equal(t, s.First, total, "space", s.Name, "begins at column")
 		total += s.Width
 	}
-	if total != width {
-		t.Errorf("codes have %d columns, want %d", total, width)
-	}
+	must.Equal(t, total, width, "codes have", "columns")
 }
 
 // checkCodes compares the codes for losses with the codes for metrics, and with the samples. Samples differ from
@@ -149,9 +137,7 @@ func checkCodes(t *testing.T, m Model, p *Program) {
 		stream.Normals(nn.Data(n))
 	}
 	want, v := values(t, codes)[0], values(t, p.Outputs.Codes, p.Outputs.Sample)
-	if !slices.Equal(v[0], want) {
-		t.Errorf("losses see the codes %v, metrics %v", v[0], want)
-	}
+	must.EqualSlices(t, v[0], want, "losses see the codes", "metrics")
 	if len(v[1]) != len(v[0]) || slices.Equal(v[1], v[0]) != (len(p.Noise) == 0) {
 		t.Errorf("samples %v of the codes %v, with %d inputs of noise", v[1], v[0], len(p.Noise))
 	}

@@ -70,9 +70,7 @@ func TestPairMask(t *testing.T) {
 		"huge log variances": {mergeRule{Private: adaptive}, zero, []float32{3e38, 0, 0, 0}, zero, []float32{1, 0, 0, 0}},
 		"tiny variances":     {mergeRule{Private: adaptive}, []float32{0, 0, 0, 9}, []float32{-2000, -2000, 0, 0}, []float32{-2000, -2000, 0, -2000}, []float32{0, 0, 0, 1}},
 	} {
-		if got := masksOf(t, c.rule, zero, c.mu, c.l1, c.l2); !slices.Equal(got, c.want) {
-			t.Errorf("%s: private dimensions %v, want %v", name, got, c.want)
-		}
+		must.EqualSlices(t, masksOf(t, c.rule, zero, c.mu, c.l1, c.l2), c.want, name, "private dimensions")
 	}
 }
 

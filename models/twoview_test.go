@@ -173,9 +173,7 @@ func TestTwoViewDefaults(t *testing.T) {
 			choice = s.Encoder
 		case *MoCo:
 			choice = s.Encoder
-			if s.second != (name == "moco-v2") {
-				t.Errorf("%s is of version 2: %v", name, s.second)
-			}
+			must.Equal(t, s.second, (name == "moco-v2"), name, "is of version 2")
 		}
 		if c, ok := choice.Value.(*nn.NormedEncoder); !ok || c.Norm != norm || c.Features != 1000 || c.Groups != 4 {
 			t.Errorf("%s: encoder %+v", name, choice.Value)

@@ -46,9 +46,7 @@ func TestJudges(t *testing.T) {
 			names++
 		}
 	}
-	if names != 6 {
-		t.Errorf("the checkpoint holds %d parameters of the discriminator, want 6", names)
-	}
+	must.Equal(t, names, 6, "the checkpoint holds", "parameters of the discriminator")
 	if text, err := os.ReadFile(filepath.Join(whole, rundir.LogFile)); err != nil || !slices.Contains(splitNames(string(text)), "tc-discriminator") {
 		t.Errorf("the log does not show the discriminator's loss (%v): %s", err, text)
 	}

@@ -59,9 +59,7 @@ func TestBoardPictures(t *testing.T) {
 	want := events(t, whole)
 	pictured := []int64{2, 6, 10, 14, 18, 22} // 11 evaluations after 2, 4, ... epochs
 	for _, tag := range []string{"reconstructions", "traversals"} {
-		if got := stepsOf(want, tag); !slices.Equal(got, pictured) {
-			t.Errorf("%s after steps %v, want %v", tag, got, pictured)
-		}
+		must.EqualSlices(t, stepsOf(want, tag), pictured, tag, "after steps")
 	}
 	drawn, err := filepath.Glob(filepath.Join(whole, "figures", "*.png"))
 	if err != nil || len(drawn) < 4 {

@@ -82,9 +82,7 @@ func TestMostMeasured(t *testing.T) {
 		{Measures{Sample: 200000}, 1000, 200000},
 		{Measures{Sample: 200000, Encode: EncodeAll}, 1000, 200000},
 	} {
-		if got := c.m.most(c.width); got != c.want {
-			t.Errorf("%+v, %d columns: at most %d images are measured, want %d", c.m, c.width, got, c.want)
-		}
+		must.Equal(t, c.m.most(c.width), c.want, c.m, c.width, "columns: at most", "images are measured")
 	}
 }
 
@@ -130,13 +128,9 @@ func TestKeepsNothing(t *testing.T) {
 func TestEncodeConfig(t *testing.T) {
 	for text, want := range map[string]Encode{"true": EncodeAll, "false": EncodeNone, "12": 12, "null": 0} {
 		c := sticksConfig(t, "metrics={encode: "+text+"}")
-		if c.Metrics.Encode != want {
-			t.Errorf("%s is %d, want %d", text, c.Metrics.Encode, want)
-		}
+		must.Equal(t, c.Metrics.Encode, want, text)
 		again := must.Get(c.Encode())(t)
-		if d, err := Load("again.yaml", again); err != nil || d.Metrics.Encode != want {
-			t.Errorf("%s is %d when read again, %v", text, d.Metrics.Encode, err)
-		}
+		must.Equal(t, must.Get(Load("again.yaml", again))(t).Metrics.Encode, want, text, "when read again")
 	}
 	for overrides, want := range map[string]string{
 		"metrics={encode: 0}":              "metrics.encode: want true (all images), false (none) or a number",

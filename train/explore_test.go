@@ -116,9 +116,7 @@ func TestExploreInBrowser(t *testing.T) {
 			before := shows(t, p, e, "the start")
 			var names []string
 			p.Eval(`Array.from(document.querySelectorAll("[data-control]"), (r) => r.dataset.control)`, &names)
-			if got := strings.Join(names, " "); got != x.controls {
-				t.Errorf("controls %s, want %s", got, x.controls)
-			}
+			must.Equal(t, strings.Join(names, " "), x.controls, "controls")
 			for _, c := range slices.Backward(names) { // dimensions of options before the options
 				row := fmt.Sprintf(`[data-control=%q] `, c)
 				var there bool

@@ -98,9 +98,7 @@ func TestExploreButtons(t *testing.T) {
 	code(p)
 	var said string
 	p.Eval(`document.querySelector('[data-control="circle1"] .dial').getAttribute("aria-valuetext")`, &said)
-	if said != "5 degrees" {
-		t.Errorf("the dial says %q; want 5 degrees", said)
-	}
+	must.Equal(t, said, "5 degrees", "the dial says")
 	p.Click(".explore .reset")
 	if got := code(p); !near(got, second) {
 		t.Errorf("reset goes to %v; want %v", got, second)

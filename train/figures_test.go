@@ -49,9 +49,7 @@ func TestFigures(t *testing.T) {
 			}
 		}
 		slices.Sort(names)
-		if got := strings.Join(names, " "); got != test.files {
-			t.Errorf("%s: %s, want %s", test.name, got, test.files)
-		}
+		must.Equal(t, strings.Join(names, " "), test.files, test.name)
 		animation, ok := first["traversals.gif"]
 		if !ok {
 			continue

@@ -65,9 +65,7 @@ func TestFindRateSmoothed(t *testing.T) {
 			t.Errorf("update %d: smoothed %v, want %v", p.Step, p.Smoothed, want)
 		}
 	}
-	if len(mean) != 2 {
-		t.Errorf("losses of %d objectives, want 2", len(mean))
-	}
+	must.Equal(t, len(mean), 2, "losses of", "objectives")
 }
 
 // A test ends when the loss rises far above its minimum, or is not finite.

@@ -103,9 +103,7 @@ func floatBits(x safetensors.Tensor) string {
 // sameBits fails the test when two checkpoints differ.
 func sameBits(t testing.TB, what string, got, want map[string]string) {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Errorf("%s: %d parts, want %d", what, len(got), len(want))
-	}
+	must.Equal(t, len(got), len(want), what, "parts")
 	for name := range want {
 		if got[name] != want[name] {
 			t.Errorf("%s: %s differs", what, name)

@@ -193,9 +193,7 @@ func TestLongerHistory(t *testing.T) {
 				t.Errorf("history %+v: %q, want %q", r.History, got, x.other)
 			}
 			hash := must.Get(c.Hash())(t)
-			if same := r.History.Identity(hash) == hash; same != (x.other == "") {
-				t.Errorf("the identity of a direct run: %v", same)
-			}
+			must.Equal(t, r.History.Identity(hash) == hash, (x.other == ""), "the identity of a direct run")
 			if err := r.History.Check(r.Steps); err != nil || r.History[len(r.History)-1].Config != hash {
 				t.Errorf("history %+v: %v", r.History, err)
 			}

@@ -52,9 +52,7 @@ func TestKeepBest(t *testing.T) {
 		}
 		e, _, err := OpenKept(at, Weights{Best: true})
 		must.OK(t, err)
-		if got := resultOf(t, e, metric); got != r.Best.Value {
-			t.Errorf("the kept checkpoint has a %s of %v, want %v", metric, got, r.Best.Value)
-		}
+		must.Equal(t, resultOf(t, e, metric), r.Best.Value, "the kept checkpoint has a", metric)
 	}
 }
 
@@ -119,9 +117,7 @@ func TestAverageMeasured(t *testing.T) {
 		if average {
 			want = r.Metrics[1].Value
 		}
-		if got := resultOf(t, e, "dlsbd"); got != want {
-			t.Errorf("average %v: %v, want %v", average, got, want)
-		}
+		must.Equal(t, resultOf(t, e, "dlsbd"), want, "average", average)
 	}
 	again := trainIn(t, dir, c, true) // a finished run, measured again
 	if !reflect.DeepEqual(again.Metrics, r.Metrics) || len(measuredIn(t, dir, "dlsbd-average")) != 1 {

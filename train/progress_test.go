@@ -107,9 +107,7 @@ func TestLineTimes(t *testing.T) {
 			w.Reset()
 			d.Epoch(&engine.EpochReport{Epoch: c.epoch, Of: 9, Step: steps * (1 + c.epoch), Images: 10, Seconds: 2,
 				Losses: []engine.ObjectiveLoss{{Objective: "all", Names: []string{"loss"}, Values: []float64{3}}}})
-			if w.String() != c.want {
-				t.Errorf("epoch %d: %q, want %q", c.epoch, w.String(), c.want)
-			}
+			must.Equal(t, w.String(), c.want, "epoch", c.epoch)
 		}
 	})
 }

@@ -169,9 +169,7 @@ func TestEvents(t *testing.T) {
 			t.Errorf("events lack %q:\n%s", want, got)
 		}
 	}
-	if n := strings.Count(got, "\n"); n != 2*7+3 {
-		t.Errorf("%d events, want 7 losses for each of 2 epochs, a metric, the settings and the end", n)
-	}
+	must.Equal(t, strings.Count(got, "\n"), 2*7+3, "events")
 }
 
 // Longer training equals a continued shorter training.

@@ -116,9 +116,7 @@ func TestEncodeBatches(t *testing.T) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("codes of batches of %d differ (%v)", n, err)
 		}
-		if images, err := x.Coder.Decode(got[:30*x.Coder.Width()]); err != nil || len(images) != 30*16*16 {
-			t.Errorf("%d numbers of 30 images (%v)", len(images), err)
-		}
+		must.Equal(t, len(must.Get(x.Coder.Decode(got[:30*x.Coder.Width()]))(t)), 30*16*16, "numbers of 30 images")
 	}
 	large, err := program.Encoder(x.Model, x.modelData(), 1<<20) // 1 GiB of images
 	if err != nil || large.Images >= 1<<20 || large.Bytes() > 1<<30 {

@@ -229,9 +229,7 @@ func TestInitResumes(t *testing.T) {
 	sameBits(t, "killed in the first step", bits(t, killed), want)
 	must.OK(t, os.Rename(dir+"-gone", dir))
 	stored := must.Get(ReadConfig(whole))(t)
-	if stored.Init.Content != record.Start.Content {
-		t.Errorf("content %q, want %q", stored.Init.Content, record.Start.Content)
-	}
+	must.Equal(t, stored.Init.Content, record.Start.Content, "content")
 	elsewhere := filepath.Join(t.TempDir(), "moved")
 	must.OK(t, os.CopyFS(elsewhere, os.DirFS(dir)))
 	trainIn(t, filepath.Join(root, "moved"), startedConfig(t, "init.run="+elsewhere, "init.only=[encoder/*]", "freeze=[encoder/conv1/*, encoder/norm1/*]"), false)

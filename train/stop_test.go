@@ -18,9 +18,7 @@ func TestEarlyStopOfARun(t *testing.T) {
 	if r.Epochs != 8 || r.Steps != 8*tinySteps {
 		t.Errorf("%d epochs, %d steps; want 8 epochs: the best evaluation and three that are no better", r.Epochs, r.Steps)
 	}
-	if n := strings.Count(logged(t, dir), `"metrics"`); n != 4 {
-		t.Errorf("%d evaluations in the log, want 4", n)
-	}
+	must.Equal(t, strings.Count(logged(t, dir), `"metrics"`), 4, "evaluations in the log")
 	if _, s, err := readOne(filepath.Join(dir, rundir.CheckpointFile)); err != nil || !s.Done || s.Watch.Seen != 4 || s.Watch.Since != 3 {
 		t.Errorf("state %+v, %v", s, err)
 	}

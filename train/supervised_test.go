@@ -56,9 +56,7 @@ func TestPlanesAlone(t *testing.T) {
 	c := load(t, "model={encoder: {encoder: {mlp: {hidden: [32]}}, latent: 4}}", "losses=[{lsbd: {planes: {row: [0, 1], column: [2, 3]}}}]",
 		"supervision.pairs.count=100", "train.epochs=60", "metrics=[]")
 	loop := loopOf(t, c)
-	if loop.LeftOut() != 56 {
-		t.Errorf("%d images are left out, want 56", loop.LeftOut())
-	}
+	must.Equal(t, loop.LeftOut(), 56, "images are left out")
 	whole, dir := t.TempDir(), filepath.Join(t.TempDir(), "run")
 	c.Train.Epochs, c.Train.Figures = 4, true
 	trainIn(t, whole, c, false)

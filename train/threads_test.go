@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 )
 
@@ -40,9 +41,7 @@ func TestConcurrentThreads(t *testing.T) {
 		if errs[i] != nil {
 			t.Fatal(errs[i])
 		}
-		if changed[i] != 0 {
-			t.Errorf("GOMAXPROCS was %d during the run, want 4", changed[i])
-		}
+		must.Equal(t, changed[i], 0, "GOMAXPROCS was", "during the run")
 		run := filepath.Join(dir, string(rune('a'+i)))
 		sameBits(t, c.Name, bits(t, run), want[i])
 		r, err := rundir.ReadRecord(run)

@@ -102,9 +102,7 @@ func TestValidationHoldsOut(t *testing.T) {
 		t.Fatalf("%v, %v; want the variance of labelled images", again, err)
 	}
 	for i := range first.Values {
-		if first.Values[i] != again.Values[i] {
-			t.Errorf("%s is %v, then %v of the same model", first.Names[i], first.Values[i], again.Values[i])
-		}
+		must.Equal(t, first.Values[i], again.Values[i], first.Names[i], "then")
 	}
 	e.Data = &measured{Dataset: e.Data, counts: make([]atomic.Int32, n)}
 	if e.validation, err = e.newValidation(l); err == nil {
@@ -151,9 +149,7 @@ func TestValidationPrecision(t *testing.T) {
 	}
 	want := validationLosses(t, single)
 	for name, v := range validationLosses(t, mixed) {
-		if v[0] != want[name][0] {
-			t.Errorf("%s is %v, in float32 %v", name, v[0], want[name][0])
-		}
+		must.Equal(t, v[0], want[name][0], name, "in float32")
 	}
 }
 

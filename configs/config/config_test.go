@@ -422,9 +422,7 @@ func TestLeaves(t *testing.T) {
 	list := must.Get(Parse("x.yaml", []byte("{a: 1, c: [1, 2]}")))(t)
 	list.Get("a").Nest("x")
 	list.Get("c").Nest("x")
-	if got := list.Inline(); got != "{a: 1, c: {x: [1, 2]}}" {
-		t.Errorf("nested: %s", got)
-	}
+	must.Equal(t, list.Inline(), "{a: 1, c: {x: [1, 2]}}", "nested")
 }
 
 // Mistakes come in the order of their files and places. Mistakes without a line, in arguments, come last.
@@ -436,7 +434,5 @@ func TestErrorOrder(t *testing.T) {
 	for _, e := range (Errors{at("argument", 0, 4), at("b", 1, 9), at("a", 2, 3), at("argument", 0, 2), at("a", 2, 1), at("a", 1, 5)}).err().(Errors) {
 		got = append(got, fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column))
 	}
-	if text := strings.Join(got, " "); text != "a:1:5 a:2:1 a:2:3 b:1:9 argument:0:2 argument:0:4" {
-		t.Errorf("order %s", text)
-	}
+	must.Equal(t, strings.Join(got, " "), "a:1:5 a:2:1 a:2:3 b:1:9 argument:0:2 argument:0:4", "order")
 }

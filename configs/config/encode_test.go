@@ -104,9 +104,7 @@ func TestEncodeRoundTrip(t *testing.T) {
 		t.Fatalf("%v in\n%s", err, text)
 	}
 	for i := range want.Texts {
-		if got.Texts[i] != want.Texts[i] {
-			t.Errorf("text: got %q, want %q", got.Texts[i], want.Texts[i])
-		}
+		must.Equal(t, got.Texts[i], want.Texts[i], "text")
 	}
 	// inside other lists, nil and empty lists become equal
 	got.Nested[1], got.Deep[1] = []int{}, [][]map[string][]int{}

@@ -81,9 +81,7 @@ func TestInline(t *testing.T) {
 		"- a, b\n- c]": `["a, b", "c]"]`, "k: x{y": `{k: "x{y"}`, "- 1e3\n- yes": "[1e3, yes]",
 	} {
 		n := must.Get(Parse("x", []byte(src)))(t)
-		if n.Inline() != want {
-			t.Errorf("%q: got %s, want %s", src, n.Inline(), want)
-		}
+		must.Equal(t, n.Inline(), want, src)
 		again, err := Parse("x", []byte(want))
 		if err != nil || again.Inline() != want {
 			t.Errorf("%s again: %s, %v", want, again.Inline(), err)

@@ -40,9 +40,7 @@ func TestMore(t *testing.T) {
 	for _, name := range []string{"star", "circle"} {
 		must.OK(t, own.Register(Entry[*settings]{Name: name, Doc: "a shape", New: func() *settings { return &settings{Size: 7} }}))
 	}
-	if got := strings.Join(all.Names(), " "); got != "square circle star circle" {
-		t.Errorf("names %s", got)
-	}
+	must.Equal(t, strings.Join(all.Names(), " "), "square circle star circle", "names")
 	if e, err := all.Lookup("star"); err != nil || e.New().Size != 7 {
 		t.Errorf("star: %v", err)
 	}
@@ -57,9 +55,7 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"abc", "abc", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"epochs", "epoch", 1}, {"ab", "ba", 1}, {"vea", "vae", 1}, {"ca", "abc", 3}} {
-		if got := distance(c.a, c.b); got != c.want {
-			t.Errorf("Distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
-		}
+		must.Equal(t, distance(c.a, c.b), c.want, "Distance", c.a, c.b)
 	}
 }
 
@@ -73,16 +69,10 @@ func TestNear(t *testing.T) {
 		"fid": "", "mcc": "", "rmse": "", "vq-vae": "", "cvae": "", "wae": "", "dae": "", "vqvae": "", "tune": "", "base": "", "moco-v3": "", "conv32": "", "conv46": "conv64", "conv644": "conv64", "conv4": "", "conv634": "",
 		"nadam": "", "radam": "", "dip": "", "ma": "", "k": "", "": "", "gan": "", "asgd": "", "adamm": "adam",
 	} {
-		if got := Near(name, known); got != want {
-			t.Errorf("Near(%q) = %q, want %q", name, got, want)
-		}
+		must.Equal(t, Near(name, known), want, "Near", name)
 	}
-	if got := Near("Square", []string{"square", "Square2"}); got != "square" {
-		t.Errorf("a spelling: %q", got)
-	}
-	if got := Near("side", []string{"sides", "sides"}); got != "sides" {
-		t.Errorf("one name twice: %q", got)
-	}
+	must.Equal(t, Near("Square", []string{"square", "Square2"}), "square", "a spelling")
+	must.Equal(t, Near("side", []string{"sides", "sides"}), "sides", "one name twice")
 	hinted := Registry[*settings]{Kind: "shape", Entries: table.Entries, Hints: map[string]string{"two-d": "a hint", "squire": ""}}
 	if _, err := hinted.Lookup("Two_D"); err == nil || err.Error() != `unknown shape "Two_D"; a hint` {
 		t.Error(err)

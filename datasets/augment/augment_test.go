@@ -160,9 +160,7 @@ func TestJitterOrder(t *testing.T) {
 			t.Fatalf("order %v, factors %v, shift %v: %d numbers differ", order, factors, shift, differ)
 		}
 	}
-	if len(counts) != 24 {
-		t.Errorf("%d orders", len(counts))
-	}
+	must.Equal(t, len(counts), 24, "orders")
 	for order, n := range counts {
 		if n < 60 || n > 145 { // 100 +- 10
 			t.Errorf("order %s came up %d times of 2400", order, n)

@@ -100,9 +100,7 @@ func TestEnsure(t *testing.T) {
 	})
 	s := must.Get(Ensure(ctx, k, convert))(t)
 	checkTest(t, s)
-	if want := []string{"converting test", "checking test", "checking test"}; !slices.Equal(whats, want) {
-		t.Errorf("progress %q; want %q", whats, want)
-	}
+	must.EqualSlices(t, whats, []string{"converting test", "checking test", "checking test"}, "progress")
 	again, err := Ensure(t.Context(), k, func(context.Context, *Writer) error { return errors.New("converted again") })
 	must.OK(t, err)
 	checkTest(t, again)
@@ -164,9 +162,7 @@ func TestLevels(t *testing.T) {
 	})
 	must.OK(t, err)
 	defer closeSet(t, s)
-	if !slices.Equal(s.Factors[0].Names, named.Names) {
-		t.Errorf("names %q; want %q", s.Factors[0].Names, named.Names)
-	}
+	must.EqualSlices(t, s.Factors[0].Names, named.Names, "names")
 }
 
 // A mistake in a conversion is an error, and leaves no files.
@@ -277,9 +273,7 @@ func TestAtOnce(t *testing.T) {
 	}
 	close(release)
 	wait.Wait()
-	if calls.Load() != 1 {
-		t.Errorf("made %d times", calls.Load())
-	}
+	must.Equal(t, calls.Load(), 1, "made", "times")
 }
 
 // A stopped conversion leaves no files. Ensure removes the folders of killed processes.

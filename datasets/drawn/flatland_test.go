@@ -6,15 +6,14 @@ import (
 
 	. "github.com/unravel-ml/unravel/datasets/drawn"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // The disc has the area and the centre of mass given by the formula, and never touches the edges.
 func TestFlatland(t *testing.T) {
 	for _, set := range []*Flatland{NewFlatland(), {Period: 10, Radius: 15, Size: 64, Samples: 1}, {Period: 3, Radius: 4, Size: 20, Samples: 7}} {
 		d := datatest.Build(t, set)
-		if d.Len() != set.Period*set.Period {
-			t.Errorf("%+v has %d images", set, d.Len())
-		}
+		must.Equal(t, d.Len(), set.Period*set.Period, set, "images")
 		pixels, levels := make([]float32, set.Size*set.Size), make([]int, 2)
 		for i := range d.Len() {
 			d.Image(i, pixels)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // counted returns a rendered set of grey images with the given number of pixels, and a counter of painted images. All
@@ -68,7 +69,5 @@ func TestRenderedBeyondBudget(t *testing.T) {
 	if d.kept != nil || painted.Load() != 2 {
 		t.Errorf("kept %d bytes, painted %d times", len(d.kept), painted.Load())
 	}
-	if n := testing.AllocsPerRun(3, func() { d.Image(3, dst) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
+	must.Equal(t, testing.AllocsPerRun(3, func() { d.Image(3, dst) }), 0, "allocations")
 }

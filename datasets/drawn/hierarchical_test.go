@@ -6,6 +6,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	. "github.com/unravel-ml/unravel/datasets/drawn"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
@@ -60,9 +61,7 @@ func TestExact(t *testing.T) {
 	for i := range 40 {
 		d.Values(i, values)
 		for j, v := range values {
-			if columns[2+j][i] != v {
-				t.Errorf("image %d, column %d: %v, want %v", i, 2+j, columns[2+j][i], v)
-			}
+			must.Equal(t, columns[2+j][i], v, "image", i, "column", 2+j)
 		}
 	}
 }
@@ -74,9 +73,7 @@ func TestPathsOf(t *testing.T) {
 	choice := make([]int, 3)
 	for n, i := range images {
 		d.Choices(i, choice)
-		if !slices.Equal(choices[path[n]], choice) {
-			t.Errorf("image %d: path %d is %v, want %v", i, path[n], choices[path[n]], choice)
-		}
+		must.EqualSlices(t, choices[path[n]], choice, "image", i, "path", path[n])
 	}
 	if !slices.IsSortedFunc(choices, slices.Compare) || len(slices.CompactFunc(slices.Clone(choices), slices.Equal)) != len(choices) {
 		t.Errorf("paths %v", choices)

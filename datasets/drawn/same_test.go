@@ -49,9 +49,7 @@ func TestImagesAreTheSame(t *testing.T) {
 		"{spaceshapes: {size: 32, samples: 30, binary: true}}": "eb7e2cd93ef4222d",
 	} {
 		s := must.Get(configtest.Decode("dataset: " + config))(t)
-		if got := imagesHash(datatest.Build(t, s.Dataset.Value)); got != want {
-			t.Errorf("%s: hash %s, want %s", config, got, want)
-		}
+		must.Equal(t, imagesHash(datatest.Build(t, s.Dataset.Value)), want, config, "hash")
 	}
 }
 

@@ -37,9 +37,7 @@ func TestSpritesFacts(t *testing.T) {
 	}
 	want := []string{"shape 3 categorical 2", "scale 6 ordinal 1", "orientation 40 circular 6.126", "x 32 ordinal 1", "y 32 ordinal 1"}
 	for k, f := range d.Factors() {
-		if got := fmt.Sprintf("%s %d %v %.4g", f.Name, f.Size, f.Kind, f.Value(f.Size-1)); got != want[k] {
-			t.Errorf("factor %d: %s, want %s", k, got, want[k])
-		}
+		must.Equal(t, fmt.Sprintf("%s %d %v %.4g", f.Name, f.Size, f.Kind, f.Value(f.Size-1)), want[k], "factor", k)
 	}
 	if f := d.Factors()[1]; f.Value(0) != 0.5 || f.Value(1) != 0.6 || f.Scaled(5) != 1 {
 		t.Errorf("%+v", f)
@@ -49,9 +47,7 @@ func TestSpritesFacts(t *testing.T) {
 	}
 	levels := make([]int, 5)
 	d.FactorsAt(737279-1024*5-32, levels)
-	if want := []int{2, 5, 34, 30, 31}; !slices.Equal(levels, want) {
-		t.Errorf("levels %v, want %v", levels, want)
-	}
+	must.EqualSlices(t, levels, []int{2, 5, 34, 30, 31}, "levels")
 }
 
 func TestSpritesDrawing(t *testing.T) {
@@ -212,9 +208,7 @@ func TestSpritesTurn(t *testing.T) {
 
 func TestSpritesGrids(t *testing.T) {
 	full, small := sprites(t, false), datatest.Build(t, &Sprites{Scales: 2, Orientations: 4, Positions: 3})
-	if small.Len() != 3*2*4*9 {
-		t.Errorf("%d images", small.Len())
-	}
+	must.Equal(t, small.Len(), 3*2*4*9, "images")
 	for shape := range 3 {
 		for scale := range 2 {
 			for o := range 4 {

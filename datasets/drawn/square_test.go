@@ -189,9 +189,7 @@ func TestGridNumbering(t *testing.T) {
 		t.Error(got)
 	}
 	for _, k := range []factor.Kind{factor.Circular, factor.Ordinal, factor.Categorical} {
-		if parsed, err := factor.ParseKind(k.String()); err != nil || parsed != k {
-			t.Errorf("%v: %v, %v", k, parsed, err)
-		}
+		must.Equal(t, must.Get(factor.ParseKind(k.String()))(t), k, k)
 	}
 	if _, err := factor.ParseKind("round"); err == nil {
 		t.Error("kind round is accepted")
@@ -211,9 +209,7 @@ func TestScaled(t *testing.T) {
 		{factor.Factor{Size: 3, Kind: factor.Categorical, Values: []float64{5, 6, 8}}, []float64{0, 0.5, 1}},
 	} {
 		for l, want := range test.want {
-			if got := test.f.Scaled(l); got != want {
-				t.Errorf("%+v: level %d is %v, want %v", test.f, l, got, want)
-			}
+			must.Equal(t, test.f.Scaled(l), want, test.f, "level", l)
 		}
 	}
 }

@@ -128,9 +128,7 @@ func TestTurntableRound(t *testing.T) {
 				t.Errorf("part %v: solid %d turns, and is not that of part 0", part, object)
 			}
 		}
-		if want := int(math.Round(part * float64(objects))); round != want {
-			t.Errorf("part %v: %d solids look the same from all sides, want %d", part, round, want)
-		}
+		must.Equal(t, round, int(math.Round(part*float64(objects))), "part", part, "solids look the same from all sides")
 	}
 }
 

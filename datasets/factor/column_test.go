@@ -151,9 +151,7 @@ func TestCategorical(t *testing.T) {
 		{inOrder, nil, "", 0, 3, false},
 		{inOrder, nil, "", 2, 4, false},
 	} {
-		if got := c.kinds.Categorical(c.names)(c.name, c.column, c.columns); got != c.want {
-			t.Errorf("%d: categorical is %v", i, got)
-		}
+		must.Equal(t, c.kinds.Categorical(c.names)(c.name, c.column, c.columns), c.want, i, "categorical is")
 	}
 	for size, want := range map[int]bool{100: false, 101: true} {
 		if note, ok := KindNote(Factor{Name: "pose", Kind: Ordinal, Size: size}, "kinds"); ok != want || !strings.Contains(note, fmt.Sprintf("factor pose has %d levels; kinds={pose: circular:360}", size)) {

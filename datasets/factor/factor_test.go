@@ -143,9 +143,7 @@ func TestNames(t *testing.T) {
 			if err != nil || string(text) != names[i] {
 				t.Errorf("%v is written %q, %v; want %q", v, text, err, names[i])
 			}
-			if again, err := c.read(names[i]); err != nil || again != v {
-				t.Errorf("%q is read as %v, %v; want %v", names[i], again, err, v)
-			}
+			must.Equal(t, must.Get(c.read(names[i]))(t), v, names[i], "is read as")
 		}
 		must.ErrorOf(c.read("median"))(t, `"median"; known: `+strings.Join(names, ", "))
 	}
@@ -166,9 +164,7 @@ func TestAggregates(t *testing.T) {
 		if got := a.Of(q); !(math.Abs(got-want[0]) <= 1e-15) || !(math.Abs(slope[2]-want[1]) <= 1e-15) {
 			t.Errorf("%v of %v is %v with slope %v; want %v", a, q, got, slope, want)
 		}
-		if a.Of(nil) != 0 {
-			t.Errorf("%v of nothing is %v; want 0", a, a.Of(nil))
-		}
+		must.Equal(t, a.Of(nil), 0, a, "of nothing is")
 	}
 }
 
@@ -214,9 +210,7 @@ func TestFullTurn(t *testing.T) {
 		{factor.Factor{Size: 2, Kind: factor.Circular, Values: []float64{0, 90}, Angles: []float64{0, 1}}, 0},
 		{factor.Factor{Size: 3, Kind: factor.Ordinal, Values: []float64{10, 20, 30}}, 0},
 	} {
-		if got := c.f.FullTurn(); got != c.want {
-			t.Errorf("%+v: %v, want %v", c.f, got, c.want)
-		}
+		must.Equal(t, c.f.FullTurn(), c.want, c.f)
 	}
 }
 
@@ -237,9 +231,7 @@ func TestLevelsIn(t *testing.T) {
 		{factor.Factor{Size: 2}, factor.Factor{Size: 2, Kind: factor.Categorical}, []int{-1, -1}},
 		{factor.Factor{Size: 1, Rotations: [][9]float64{turn}}, factor.Factor{Size: 2, Rotations: [][9]float64{{1, 0, 0, 0, 1, 0, 0, 0, 1}, near}}, []int{1}},
 	} {
-		if got := c.of.LevelsIn(c.in); !slices.Equal(got, c.want) {
-			t.Errorf("%+v in %+v: %v, want %v", c.of, c.in, got, c.want)
-		}
+		must.EqualSlices(t, c.of.LevelsIn(c.in), c.want, c.of, "in", c.in)
 	}
 }
 
@@ -332,9 +324,7 @@ func TestTurnNotes(t *testing.T) {
 		kind := factor.ColumnKind{Kind: factor.Circular, Period: c.period}
 		f, _, err := factor.FromNumbers("a", c.numbers, nil, &kind, 0)
 		must.OK(t, err)
-		if got := strings.Join(factor.ColumnNotes(f, c.numbers, nil), "; "); got != c.want {
-			t.Errorf("%v: %q; want %q", c.numbers, got, c.want)
-		}
+		must.Equal(t, strings.Join(factor.ColumnNotes(f, c.numbers, nil), "; "), c.want, c.numbers)
 	}
 }
 
@@ -388,8 +378,6 @@ func TestRepeatNotes(t *testing.T) {
 		{[]int{0, 1, u, 0, 1, 0, u, 0}, nil}, // a level for each image
 		{nil, nil},
 	} {
-		if got := factor.RepeatNotes(factors, c.levels); !slices.Equal(got, c.want) {
-			t.Errorf("%v: %q, want %q", c.levels, got, c.want)
-		}
+		must.EqualSlices(t, factor.RepeatNotes(factors, c.levels), c.want, c.levels)
 	}
 }

@@ -120,9 +120,7 @@ func TestSourceErrors(t *testing.T) {
 		"https://h/second.bin": "https://h/second.bin", "https://h/a/": "https://h/a/second.bin",
 	} {
 		o := Options{From: from}
-		if got, err := o.source(second, []File{f, second}); err != nil || got != want {
-			t.Errorf("%s: %s, %v; want %s", from, got, err, want)
-		}
+		must.Equal(t, must.Get(o.source(second, []File{f, second}))(t), want, from)
 	}
 }
 
@@ -141,9 +139,7 @@ func TestVerify(t *testing.T) {
 			t.Fatal(found, err)
 		}
 	}
-	if hashed != 1 {
-		t.Errorf("hashed in %d pieces; want 1, once", hashed)
-	}
+	must.Equal(t, hashed, 1, "hashed in", "pieces")
 	if _, err := Check(ctx, dir, f); err != nil || hashed != 2 {
 		t.Errorf("Check: %v, %d pieces", err, hashed)
 	}

@@ -67,9 +67,7 @@ func TestLabelsAndPairsOfFiles(t *testing.T) {
 	}
 	s, err = split("", "p1.png,p2.png\np10,sub/c.png\n0,3\n")
 	must.OK(t, err)
-	if !slices.Equal(s.Drawn.Groups, []int{0, 2, 1, 3, 0, 3}) {
-		t.Errorf("pairs %v", s.Drawn.Groups)
-	}
+	must.EqualSlices(t, s.Drawn.Groups, []int{0, 2, 1, 3, 0, 3}, "pairs")
 	for text, want := range map[string]string{
 		"p1.png,p2.png\n0,p3.png\n":      `line 2, field 2: "p3.png" is no picture`,
 		"p1.png,p3.png\np1.png,p2.png\n": `line 1, field 2: "p3.png" is no picture`, // not names of columns
@@ -81,9 +79,7 @@ func TestLabelsAndPairsOfFiles(t *testing.T) {
 	}
 	s, err = split("", "first.picture,second.picture\np1.png,p2.png\n")
 	must.OK(t, err)
-	if !slices.Equal(s.Drawn.Groups, []int{0, 2}) {
-		t.Errorf("pairs %v below names", s.Drawn.Groups)
-	}
+	must.EqualSlices(t, s.Drawn.Groups, []int{0, 2}, "pairs", "below names")
 	for text, want := range map[string]string{
 		"v,file\n7,p1.png\n5,p3.png\n":      `mine.csv: line 3, field 2: "p3.png" is no picture`,
 		"v,file\n7,/home/p1.png\n":          `mine.csv: line 2, field 2: "/home/p1.png" is no path below the folder of the data set; want such paths, or names like p1.png`,

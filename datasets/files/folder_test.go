@@ -98,9 +98,7 @@ func TestFolderSample(t *testing.T) {
 				t.Errorf("factor %+v; want %s of %d levels", g, want.Names[k], want.Sizes[k])
 			}
 		}
-		if v := d.Factors()[2].Values; !slices.Equal(v, []float64{8, 14}) {
-			t.Errorf("values %v; want 8 and 14", v)
-		}
+		must.EqualSlices(t, d.Factors()[2].Values, []float64{8, 14}, "values")
 	}
 }
 
@@ -221,9 +219,7 @@ func TestFolderNames(t *testing.T) {
 	for _, of := range d.Factors() {
 		names = append(names, fmt.Sprint(of.Name, of.Names))
 	}
-	if want := []string{"animal[cat owl]", "count[]", "size[big small]"}; !slices.Equal(names, want) {
-		t.Errorf("names %q; want %q", names, want)
-	}
+	must.EqualSlices(t, names, []string{"animal[cat owl]", "count[]", "size[big small]"}, "names")
 	if some := datasets.Sample(d, []int{2, 0}); datasets.FileName(some, 0) != "b/z.png" || datasets.FileName(d, 1) != "a/y.png" {
 		t.Errorf("files %q, %q", datasets.FileName(some, 0), datasets.FileName(d, 1))
 	}
@@ -234,9 +230,7 @@ func TestFolderNames(t *testing.T) {
 	}
 	set := d.(*folderSet)
 	set.Columns[0].Names = nil
-	if hash := labelsHash(set.Set); hash != set.LabelsHash {
-		t.Errorf("the hash of the labels is %s without names; want %s", hash, set.LabelsHash)
-	}
+	must.Equal(t, labelsHash(set.Set), set.LabelsHash, "the hash of the labels is", "without names")
 }
 
 func TestFolderMistakes(t *testing.T) {
@@ -369,9 +363,7 @@ func TestFolderSameNames(t *testing.T) {
 			}
 		}
 	}
-	if sets, err := cache.List(); err != nil || len(sets) != 2 {
-		t.Errorf("%d sets, %v; want 2", len(sets), err)
-	}
+	must.Equal(t, len(must.Get(cache.List())(t)), 2, "sets")
 }
 
 // A changed folder is read again, and the old set leaves the cache.
@@ -383,21 +375,13 @@ func TestFolderChanges(t *testing.T) {
 		d := must.Get(f.Build(0))(t)
 		return byPixel(d)
 	}
-	if got := built(); !slices.Equal(got, []int{1, 2}) {
-		t.Errorf("%v", got)
-	}
+	must.EqualSlices(t, built(), []int{1, 2})
 	writePictures(t, dir, "b.png", "c.png")
-	if got := built(); !slices.Equal(got, []int{1, 1, 2}) {
-		t.Errorf("%v", got)
-	}
-	if sets, err := cache.List(); err != nil || len(sets) != 1 {
-		t.Errorf("%d sets, %v; want 1", len(sets), err)
-	}
+	must.EqualSlices(t, built(), []int{1, 1, 2})
+	must.Equal(t, len(must.Get(cache.List())(t)), 1, "sets")
 	f.Channels = 1
 	built()
-	if sets, err := cache.List(); err != nil || len(sets) != 2 {
-		t.Errorf("%d sets, %v; want 2, of other settings", len(sets), err)
-	}
+	must.Equal(t, len(must.Get(cache.List())(t)), 2, "sets")
 	must.OK(t, os.Remove(filepath.Join(dir, "c.png")))
 	must.OK(t, os.Remove(filepath.Join(dir, "a.png")))
 	placed(t, dir, "b.png", "new")
@@ -420,9 +404,7 @@ func TestFolderDark(t *testing.T) {
 	want := []string{"all 10 images are nearly black, with pixels up to 0.055 of white; want lighter pixels, such as each times 18"}
 	f := newFolder(t, dir)
 	f.Labels, f.Size = "none", nil
-	if notes := datatest.Build(t, f).(datasets.Noted).Notes(); !slices.Equal(notes, want) {
-		t.Errorf("notes %q", notes)
-	}
+	must.EqualSlices(t, datatest.Build(t, f).(datasets.Noted).Notes(), want, "notes")
 }
 
 // A note names a number that may stand for unknown.
@@ -433,9 +415,7 @@ func TestFolderMarker(t *testing.T) {
 	f := newFolder(t, dir)
 	f.Labels = "labels.csv"
 	want := []string{"factor size is -1 in 2 rows and 0 to 2 in the others; if -1 means unknown, want an empty field or NaN instead"}
-	if notes := datatest.Build(t, f).(datasets.Noted).Notes(); !slices.Equal(notes, want) {
-		t.Errorf("notes %q", notes)
-	}
+	must.EqualSlices(t, datatest.Build(t, f).(datasets.Noted).Notes(), want, "notes")
 }
 
 func TestFolderLinks(t *testing.T) {
@@ -496,9 +476,7 @@ func TestFits(t *testing.T) {
 				}
 				got[i] = int(v*255 + 0.5)
 			}
-			if !slices.Equal(got, c.want) {
-				t.Errorf("%s to %v: %v; want %v", c.fit, f.Size, got, c.want)
-			}
+			must.EqualSlices(t, got, c.want, c.fit, "to", f.Size)
 		}
 	}
 }

@@ -249,9 +249,7 @@ func TestGridPixelNotes(t *testing.T) {
 			pixels = append(pixels, 0, c.pixel(i))
 		}
 		g := &GridFolder{Path: write(t, map[string][]byte{"images": encode(t, []int{c.n, 1, 2}, pixels)}), Real: c.real}
-		if got := strings.Join(datatest.Build(t, g).(datasets.Noted).Notes(), "; "); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
+		must.Equal(t, strings.Join(datatest.Build(t, g).(datasets.Noted).Notes(), "; "), c.want)
 	}
 }
 

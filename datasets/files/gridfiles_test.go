@@ -128,9 +128,7 @@ func TestGridReplaced(t *testing.T) {
 			t.Errorf("pixel %v; want %d", pixels[0]*255, level)
 		}
 	}
-	if sets, err := cache.List(); err != nil || len(sets) != 2 {
-		t.Errorf("%d sets, %v; want 2", len(sets), err)
-	}
+	must.Equal(t, len(must.Get(cache.List())(t)), 2, "sets")
 	other := filepath.Join(t.TempDir(), "other.npz")
 	for _, path := range []string{set.Path, other} {
 		writeNPZ(t, path, "images.npy", []int{2, 3, 3}, bytes.Repeat([]uint8{uint8(len(path))}, 18))

@@ -37,7 +37,5 @@ func TestGridShards(t *testing.T) {
 	for _, r := range set.Reads() {
 		keys = append(keys, r.Key)
 	}
-	if want := []string{"path/images-000", "path/images-001"}; !slices.Equal(keys, want) {
-		t.Errorf("a run records %q, want %q", keys, want)
-	}
+	must.EqualSlices(t, keys, []string{"path/images-000", "path/images-001"}, "a run records")
 }

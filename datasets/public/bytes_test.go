@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // A converted set has one byte for each number of an image, and four for each level. The numbers of images and factors
@@ -26,8 +27,6 @@ func TestBytes(t *testing.T) {
 		"celeba of 64 by 32": {&CelebA{Crop: 148, Size: datasets.PictureSize{64, 32}}, 202599, 64 * 32 * 3, 41},
 		"modelnet40":         {&ModelNet40{Views: 72, Size: 32, Channels: 3}, 626 * 72, 32 * 32 * 3, 2},
 	} {
-		if got, want := c.set.Origin().Bytes, c.images*(c.pixels+4*c.levels); got != want {
-			t.Errorf("%s: %d bytes, want %d", name, got, want)
-		}
+		must.Equal(t, c.set.Origin().Bytes, c.images*(c.pixels+4*c.levels), name, "bytes")
 	}
 }

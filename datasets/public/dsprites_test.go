@@ -35,12 +35,8 @@ func TestDSprites(t *testing.T) {
 		publicFiles(t, "dsprites", map[string]string{name: filepath.Join("dsprites", file)})
 		d := must.Get((&DSprites{}).Build(0))(t)
 		h, w, c := d.ImageShape()
-		if shape := []int{d.Len(), h, w, c}; !slices.Equal(shape, want.Shape) {
-			t.Errorf("%s: shape %v; want %v", file, shape, want.Shape)
-		}
-		if got := datatest.PixelHash(d, 255); got != want.Hash {
-			t.Errorf("%s: hash %s; want %s", file, got, want.Hash)
-		}
+		must.EqualSlices(t, []int{d.Len(), h, w, c}, want.Shape, file, "shape")
+		must.Equal(t, datatest.PixelHash(d, 255), want.Hash, file, "hash")
 		sizes, levels := want.Sizes[1:], make([]int, 5)
 		for row, of := range want.Labels {
 			i := must.Get(strconv.Atoi(row))(t)
@@ -149,9 +145,7 @@ func TestDSpritesVariants(t *testing.T) {
 			}
 			seen[sum] = true
 		}
-		if len(seen) != (d.Len()+40)/41 {
-			t.Errorf("%s: %d different images of %d", variant, len(seen), (d.Len()+40)/41)
-		}
+		must.Equal(t, len(seen), (d.Len()+40)/41, variant, "different images of")
 		again, other := smallSprites(t, settings, 7), smallSprites(t, settings, 8)
 		again.Image(5, image)
 		a := hashFloats(image)

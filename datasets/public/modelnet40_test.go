@@ -80,9 +80,7 @@ func TestModelNet40Meshes(t *testing.T) {
 		"ModelNet40/night_stand/train/night_stand_1.off": flat,
 	})
 	d := datatest.Build(t, modelnet(func(m *ModelNet40) { m.Objects, m.Size = 1, 32 }))
-	if d.Len() != 4 {
-		t.Errorf("%d images; want 4", d.Len())
-	}
+	must.Equal(t, d.Len(), 4, "images")
 	datatest.CheckUpright(t, d)
 	for want, name := range map[string]string{
 		"airplane_x.off is no mesh of the class airplane; want airplane_0001.off":                    "a/airplane/train/airplane_x.off",

@@ -20,19 +20,13 @@ import (
 func checkGolden(t *testing.T, name string, d datasets.Dataset, want datatest.Golden) {
 	t.Helper()
 	h, w, c := d.ImageShape()
-	if shape := []int{d.Len(), h, w, c}; !slices.Equal(shape, want.Shape) {
-		t.Errorf("%s: shape %v; want %v", name, shape, want.Shape)
-	}
+	must.EqualSlices(t, []int{d.Len(), h, w, c}, want.Shape, name, "shape")
 	sizes := make([]int, len(d.Factors()))
 	for k, f := range d.Factors() {
 		sizes[k] = f.Size
 	}
-	if !slices.Equal(sizes, want.Sizes) {
-		t.Errorf("%s: sizes %v; want %v", name, sizes, want.Sizes)
-	}
-	if got := datatest.PixelHash(d, 1); got != want.Hash {
-		t.Errorf("%s: hash of the pixels %s; want %s", name, got, want.Hash)
-	}
+	must.EqualSlices(t, sizes, want.Sizes, name, "sizes")
+	must.Equal(t, datatest.PixelHash(d, 1), want.Hash, name, "hash of the pixels")
 	levels := make([]int, len(sizes))
 	for i, at := range factor.Grid(d.Factors()).All() {
 		if d.FactorsAt(i, levels); !slices.Equal(levels, at) {

@@ -64,35 +64,25 @@ func factorNames(d datasets.Dataset) []string {
 func checkRows(t *testing.T, d datasets.Dataset, want datatest.Golden) {
 	t.Helper()
 	h, w, c := d.ImageShape()
-	if shape := []int{d.Len(), h, w, c}; !slices.Equal(shape, want.Shape) {
-		t.Errorf("shape %v; want %v", shape, want.Shape)
-	}
-	if got := datatest.PixelHash(d, 1); got != want.Hash {
-		t.Errorf("pixels have the hash %s; want %s", got, want.Hash)
-	}
+	must.EqualSlices(t, []int{d.Len(), h, w, c}, want.Shape, "shape")
+	must.Equal(t, datatest.PixelHash(d, 1), want.Hash, "pixels have the hash")
 	checkLevels(t, d, want)
 }
 
 func checkLevels(t *testing.T, d datasets.Dataset, want datatest.Golden) {
 	t.Helper()
-	if got := factorNames(d); !slices.Equal(got, want.Names) {
-		t.Errorf("factors %v; want %v", got, want.Names)
-	}
+	must.EqualSlices(t, factorNames(d), want.Names, "factors")
 	if err := factor.Validate(d.Factors()); err != nil {
 		t.Error(err)
 	}
 	for k, f := range d.Factors() {
-		if f.Size != want.Sizes[k] {
-			t.Errorf("%s has %d levels; want %d", f.Name, f.Size, want.Sizes[k])
-		}
+		must.Equal(t, f.Size, want.Sizes[k], f.Name, "levels")
 	}
 	levels := datasets.Levels(d)
 	k := len(want.Sizes)
 	for row, of := range want.Labels {
 		i := rowOf(t, row)
-		if got := levels[i*k:][:k]; !slices.Equal(got, of) {
-			t.Errorf("row %d has levels %v; want %v", i, got, of)
-		}
+		must.EqualSlices(t, levels[i*k:][:k], of, "row", i, "has levels")
 	}
 }
 

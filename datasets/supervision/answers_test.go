@@ -32,9 +32,7 @@ func TestAnswers(t *testing.T) {
 	if !slices.EqualFunc(known.Classes, want, slices.Equal) || !slices.Equal(known.Images, []int{0, 1, 2, 3, 4, 5, 8}) || len(known.Pairs) != 6 || known.KnowsLevels() {
 		t.Errorf("%+v", known)
 	}
-	if p := known.Pairs[5]; p != (SimilarPair{A: 3, B: 8, Factor: 1, Different: true}) {
-		t.Errorf("pair %+v", p)
-	}
+	must.Equal(t, known.Pairs[5], (SimilarPair{A: 3, B: 8, Factor: 1, Different: true}), "pair")
 	alone := datatest.Split(t, &Answers{File: path, Share: 0.5, Factors: []string{"mood"}}, d).Known
 	if alone.Classes != nil || len(alone.Pairs) != 2 || alone.Factors[0].Name != "mood" || alone.Factors[0].Size != 2 {
 		t.Errorf("without union: %+v", alone)

@@ -208,9 +208,7 @@ func TestLoader(t *testing.T) {
 				middle = l.State()
 			}
 		}
-		if n != len(want) {
-			t.Errorf("%d batches, want %d", n, len(want))
-		}
+		must.Equal(t, n, len(want), "batches")
 	}
 }
 

@@ -64,9 +64,7 @@ func TestDrawnGroups(t *testing.T) {
 			t.Fatalf("groups of %d, %d in all, %d columns, moves %v, actions of %d", s.M, s.GroupCount(), s.K(), s.Moves(), len(s.GroupActions))
 		}
 		b := datatest.Sampler(t, s, 6)
-		if got := b.Images(); got != 20+21+len(s.Unlabelled) {
-			t.Errorf("an epoch of %d images", got)
-		}
+		must.Equal(t, b.Images(), 20+21+len(s.Unlabelled), "an epoch of", "images")
 		seen := map[string]bool{}
 		for range 2 {
 			must.OK(t, b.StartEpoch())
@@ -79,9 +77,7 @@ func TestDrawnGroups(t *testing.T) {
 				checkDrawn(t, d, batch, moves)
 				seen[fmt.Sprint(batch.Indices)] = true
 			}
-			if got, want := fmt.Sprint(sizes), "[4/4 4/4 4/4 4/4 4/4 6/3 6/3 6/3 3/3]"; got != want {
-				t.Errorf("batches of %v, want %v", got, want)
-			}
+			must.Equal(t, fmt.Sprint(sizes), "[4/4 4/4 4/4 4/4 4/4 6/3 6/3 6/3 3/3]", "batches of")
 		}
 		if len(seen) < 12 {
 			t.Errorf("two epochs have %d different batches", len(seen))
@@ -95,9 +91,7 @@ func checkDrawn(t *testing.T, d datasets.Dataset, b Batch, moves bool) {
 	first, levels := make([]int, 2), make([]int, 2)
 	for row, i := range b.Indices {
 		if b.Group == 4 {
-			if b.Actions[row] != -1 {
-				t.Errorf("a path has action %d", b.Actions[row])
-			}
+			must.Equal(t, b.Actions[row], -1, "a path has action")
 			continue
 		}
 		want := int32(-1)
@@ -116,9 +110,7 @@ func checkDrawn(t *testing.T, d datasets.Dataset, b Batch, moves bool) {
 			if moves {
 				angle = float32(f.Angle((levels[k] - first[k] + f.Size) % f.Size))
 			}
-			if b.Transformations[2*row+k] != angle {
-				t.Errorf("factor %d turns by %v, want %v", k, b.Transformations[2*row+k], angle)
-			}
+			must.Equal(t, b.Transformations[2*row+k], angle, "factor", k, "turns by")
 		}
 	}
 }
@@ -145,9 +137,7 @@ func TestDrawnPass(t *testing.T) {
 			t.Fatalf("an epoch of the images %v", images)
 		}
 	}
-	if len(left) != 7 {
-		t.Errorf("only %d images were left out of one of 50 epochs", len(left))
-	}
+	must.Equal(t, len(left), 7, "only", "images were left out of one of 50 epochs")
 }
 
 // TestDrawnResume checks that a sampler restored at any batch returns the same groups.

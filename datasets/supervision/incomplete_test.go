@@ -36,19 +36,11 @@ func incomplete(t *testing.T) (d datasets.Dataset, levels [][]int) {
 
 func TestIncomplete(t *testing.T) {
 	d, levels := incomplete(t)
-	if got := datasets.Missing(d); !slices.Equal(got, []int{1, 6, 36}) {
-		t.Errorf("missing %v", got)
-	}
-	if got := datasets.Levels(d); !slices.Equal(got, slices.Concat(levels...)) {
-		t.Errorf("levels %v", got)
-	}
+	must.EqualSlices(t, datasets.Missing(d), []int{1, 6, 36}, "missing")
+	must.EqualSlices(t, datasets.Levels(d), slices.Concat(levels...), "levels")
 	some := datasets.Sample(d, []int{0, 5, 11, 3})
-	if got := datasets.Missing(some); !slices.Equal(got, []int{1, 2, 4}) {
-		t.Errorf("missing of a sample %v", got)
-	}
-	if got := datasets.Missing(datasets.Sample(d, []int{1, 2})); !slices.Equal(got, []int{0, 0, 2}) {
-		t.Errorf("missing of a sample %v", got)
-	}
+	must.EqualSlices(t, datasets.Missing(some), []int{1, 2, 4}, "missing of a sample")
+	must.EqualSlices(t, datasets.Missing(datasets.Sample(d, []int{1, 2})), []int{0, 0, 2}, "missing of a sample")
 	whole, err := datasets.FromPixels("all", make([]uint8, 2), 1, 1, 1, []factor.Factor{{Name: "a", Size: 2}}, [][]int{{1}, {0}})
 	if err != nil || datasets.Missing(whole) != nil {
 		t.Errorf("missing of a whole set %v, %v", datasets.Missing(whole), err)

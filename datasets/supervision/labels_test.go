@@ -96,9 +96,7 @@ func TestLabelFile(t *testing.T) {
 		known.At(i, levels)
 		all = append(all, levels...)
 	}
-	if want := []int32{0, -1, 1, 4, 2, -1, 0, 0, -1, -1, 1, 2}; !slices.Equal(all, want) {
-		t.Errorf("labels %v, want %v", all, want)
-	}
+	must.EqualSlices(t, all, []int32{0, -1, 1, 4, 2, -1, 0, 0, -1, -1, 1, 2}, "labels")
 	// Only images with a label in a single column count.
 	known = datatest.Split(t, &FactorLabels{Fraction: 1, Share: 0.5, File: path, Factors: []string{"label1"}}, d).Known
 	if !slices.Equal(known.Images, []int{1, 3, 5}) || known.Factors[0].Kind != factor.Categorical || known.Factors[0].Name != "label1" {
@@ -197,9 +195,7 @@ func TestSimilarity(t *testing.T) {
 	odd := datatest.ToyOf(ordinal("x", 3), ordinal("y", 3))
 	odd.Missing = 2 // (2, 1) and (2, 2): x = 2 is alone
 	known = datatest.Split(t, &Similarity{Count: 200, Share: 0.5, Factors: []string{"x"}}, odd).Known
-	if !slices.Equal(known.Images, []int{0, 1, 2, 3, 4, 5}) {
-		t.Errorf("images %v", known.Images)
-	}
+	must.EqualSlices(t, known.Images, []int{0, 1, 2, 3, 4, 5}, "images")
 }
 
 // A fraction of the pairs is wrong. Their images are uniform among the images of different levels.

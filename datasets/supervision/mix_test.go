@@ -123,9 +123,7 @@ func TestMixedEpochs(t *testing.T) {
 			var orders []string
 			for range 5 {
 				batches := epochWithLevels(t, b)
-				if len(batches) != b.Batches() {
-					t.Errorf("%d batches, promised %d", len(batches), b.Batches())
-				}
+				must.Equal(t, len(batches), b.Batches(), "batches")
 				var sizes []int
 				for _, batch := range batches {
 					sizes = append(sizes, len(batch.Indices))
@@ -217,9 +215,7 @@ func TestLabelsOfMoves(t *testing.T) {
 			labelled++
 		}
 	}
-	if labelled != 3 {
-		t.Errorf("%d labelled batches", labelled)
-	}
+	must.Equal(t, labelled, 3, "labelled batches")
 	s.Known = datatest.Split(t, &Similarity{Count: 3, Share: 0.5}, d).Known
 	for _, batch := range epochWithLevels(t, datatest.Sampler(t, s, 4)) {
 		if known := slices.Max(batch.Levels) >= 0; known == batch.Labelled {
@@ -229,9 +225,7 @@ func TestLabelsOfMoves(t *testing.T) {
 	// every image is in a group, so batches mix no images
 	s = datatest.Split(t, &Pairs{Count: 15}, d)
 	s.Known = datatest.Split(t, &FactorLabels{Fraction: 0.5, Share: 0.5}, d).Known
-	if n := len(epochWithLevels(t, datatest.Sampler(t, s, 4))); n != 8 {
-		t.Errorf("%d batches", n)
-	}
+	must.Equal(t, len(epochWithLevels(t, datatest.Sampler(t, s, 4))), 8, "batches")
 }
 
 func TestMixedSamplerErrors(t *testing.T) {

@@ -155,9 +155,7 @@ func TestPathsOfPoses(t *testing.T) {
 				seen[key] = true
 			}
 		}
-		if len(seen) != c.directions {
-			t.Errorf("%d rotations, step %d: %d rotations of a step were seen, want %d", len(c.table), c.step, len(seen), c.directions)
-		}
+		must.Equal(t, len(seen), c.directions, len(c.table), "rotations, step", c.step, "rotations of a step were seen")
 	}
 }
 

@@ -58,7 +58,5 @@ func TestPanicsReachTheCaller(t *testing.T) {
 	if !whole(text) || dealt == 0 {
 		t.Errorf("a loader, after %d batches: %s", dealt, text)
 	}
-	if text := caught(l.Close); text != "no panic" {
-		t.Errorf("Close: %s", text)
-	}
+	must.Equal(t, caught(l.Close), "no panic", "Close")
 }

@@ -151,9 +151,7 @@ func TestViews(t *testing.T) {
 	checkTransformations(t, d, s)
 	checkParts(t, d, s)
 	for m, want := range []float64{0, 1, 2, 3, 4, 5, 6, 7} {
-		if got := s.Transformations[3][3*m]; got != float32(2*math.Pi*want/8) {
-			t.Errorf("view %d is at %v", m, got)
-		}
+		must.Equal(t, s.Transformations[3][3*m], float32(2*math.Pi*want/8), "view", m, "is at")
 	}
 	s = datatest.Split(t, &ObjectViews{Objects: 4}, d)
 	if len(s.Groups) != 4 || len(s.Unlabelled) != 48 {

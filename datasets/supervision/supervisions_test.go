@@ -202,9 +202,7 @@ func TestPairsAndPaths(t *testing.T) {
 		t.Fatalf("groups %v, want %v", got, want)
 	}
 	b := datatest.Sampler(t, s, 6)
-	if got, want := b.Images(), 11*2+3*5+len(s.Unlabelled); got != want {
-		t.Errorf("an epoch of %d images, want %d", got, want)
-	}
+	must.Equal(t, b.Images(), 11*2+3*5+len(s.Unlabelled), "an epoch of", "images")
 	for range 3 {
 		must.OK(t, b.StartEpoch())
 		var sizes []string
@@ -222,16 +220,12 @@ func TestPairsAndPaths(t *testing.T) {
 				dealt[fmt.Sprint(batch.Indices[at:at+batch.Group], batch.Transformations[2*at:2*(at+batch.Group)])]++
 			}
 		}
-		if got, want := fmt.Sprint(sizes), "[6/2 6/2 6/2 4/2 5/5 5/5 5/5]"; got != want {
-			t.Errorf("batches of %v, want %v", got, want)
-		}
+		must.Equal(t, fmt.Sprint(sizes), "[6/2 6/2 6/2 4/2 5/5 5/5 5/5]", "batches of")
 		for g := range s.Groups {
 			dealt[fmt.Sprint(s.Groups[g], s.Transformations[g])]--
 		}
 		for group, count := range dealt {
-			if count != 0 {
-				t.Errorf("group %s is dealt %d times too often", group, count)
-			}
+			must.Equal(t, count, 0, "group", group, "is dealt", "times too often")
 		}
 	}
 }

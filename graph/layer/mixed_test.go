@@ -101,7 +101,5 @@ func TestMixedDouble(t *testing.T) {
 		must.OK(t, m.RunAll())
 		values[i] = float64(*m.Value(loss).(*gorgonia.F64))
 	}
-	if values[0] != values[1] {
-		t.Errorf("%v, and %v in mixed precision", values[0], values[1])
-	}
+	must.Equal(t, values[0], values[1], "and")
 }

@@ -154,9 +154,7 @@ func TestAdamClipAndDecay(t *testing.T) {
 				t.Errorf("%v: element %d is %v, want %v", dt, i, got, want[i])
 			}
 		}
-		if a.Steps() != 3 {
-			t.Errorf("%d steps, want 3", a.Steps())
-		}
+		must.Equal(t, a.Steps(), 3, "steps")
 	}
 }
 

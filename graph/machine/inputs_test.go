@@ -2,7 +2,6 @@ package machine_test
 
 import (
 	"math"
-	"slices"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -23,9 +22,7 @@ func TestInputsAreReadAgain(t *testing.T) {
 	expect := func(want ...float64) {
 		t.Helper()
 		run(t, m)
-		if got := m.Value(out).Data().([]float64); !slices.Equal(got, want) {
-			t.Errorf("%v, want %v", got, want)
-		}
+		must.EqualSlices(t, m.Value(out).Data().([]float64), want)
 	}
 	expect(10, 20)
 	v.Data().([]float64)[1] = 5

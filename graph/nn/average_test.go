@@ -65,9 +65,7 @@ func TestTargets(t *testing.T) {
 	b := p.Get("target/b").Float32s()[0]
 	none := p.Get("target/none").Float32s()[0]
 	a.Without(func(name string) bool { return name == "b" }).Step(0.5)
-	if got := p.Get("target/b").Float32s()[0]; got != b {
-		t.Errorf("the target of a frozen parameter went from %v to %v", b, got)
-	}
+	must.Equal(t, p.Get("target/b").Float32s()[0], b, "the target of a frozen parameter went from", b, "to")
 	if got := p.Get("target/none").Float32s()[0]; got == none {
 		t.Error("another target stayed")
 	}

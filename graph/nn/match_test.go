@@ -32,9 +32,7 @@ func TestMatch(t *testing.T) {
 		{"encoder", "encoder/conv1", false},
 		{"", "a", false},
 	} {
-		if got := nn.Match(c.pattern, c.name); got != c.fits {
-			t.Errorf("Match(%q, %q) = %v; want %v", c.pattern, c.name, got, c.fits)
-		}
+		must.Equal(t, nn.Match(c.pattern, c.name), c.fits, "Match", c.pattern, c.name)
 	}
 }
 

@@ -18,19 +18,11 @@ import (
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
-func need[T any](t testing.TB) func(T, error) T {
-	return func(x T, err error) T {
-		t.Helper()
-		must.OK(t, err)
-		return x
-	}
-}
-
 func TestParamsDoNotDependOnOrder(t *testing.T) {
 	create := func(names ...string) *nn.Params {
 		p := nn.NewParams(3)
 		for _, n := range names {
-			need[*tensor.Dense](t)(p.Create(n, tensor.Shape{4, 5}, nn.GlorotUniform))
+			must.Get(p.Create(n, tensor.Shape{4, 5}, nn.GlorotUniform))(t)
 		}
 		return p
 	}
@@ -44,13 +36,13 @@ func TestParamsDoNotDependOnOrder(t *testing.T) {
 		t.Error("two parameters are drawn alike")
 	}
 	other := nn.NewParams(4)
-	if c := need[*tensor.Dense](t)(other.Create("x", tensor.Shape{4, 5}, nn.GlorotUniform)); slices.Equal(c.Float32s(), a.Get("x").Float32s()) {
+	if c := must.Get(other.Create("x", tensor.Shape{4, 5}, nn.GlorotUniform))(t); slices.Equal(c.Float32s(), a.Get("x").Float32s()) {
 		t.Error("two seeds draw alike")
 	}
 	if !slices.Equal(b.Names(), []string{"y", "x"}) || b.Count() != 40 || b.Get("z") != nil {
 		t.Errorf("names %v, %d elements", b.Names(), b.Count())
 	}
-	if again := need[*tensor.Dense](t)(a.Create("x", tensor.Shape{4, 5}, nn.Zeros)); again != a.Get("x") || again.Float32s()[0] == 0 {
+	if again := must.Get(a.Create("x", tensor.Shape{4, 5}, nn.Zeros))(t); again != a.Get("x") || again.Float32s()[0] == 0 {
 		t.Error("a parameter is made twice")
 	}
 	for _, s := range []tensor.Shape{{5, 4}, {20}} {
@@ -79,7 +71,7 @@ func TestInitialisers(t *testing.T) {
 		{"fan-in", math.Sqrt(1.0 / 3 / 512), math.Sqrt(1.0 / 512), shape},
 		{"glorot", math.Sqrt(2.0 / 700), math.Sqrt(6.0 / 700), tensor.Shape{300, 400}},
 	} {
-		init := need[nn.Init](t)(nn.ParseInit(c.name))
+		init := must.Get(nn.ParseInit(c.name))(t)
 		w := make([]float32, c.shape.TotalSize())
 		init(rng.New(1, "w"), c.shape, w)
 		var mean, square, greatest float64
@@ -124,16 +116,14 @@ func TestInitialisers(t *testing.T) {
 func TestGraph(t *testing.T) {
 	p := nn.NewParams(1)
 	g, h := nn.NewGraph(p), nn.NewGraph(p)
-	x := need[*gorgonia.Node](t)(g.Input("x", 2, 3))
-	y := need[*gorgonia.Node](t)(nn.Dense(g, x, "layer", 4, graph.ReLU))
-	again := need[*gorgonia.Node](t)(nn.Dense(g, x, "layer", 4, graph.ReLU))
+	x := must.Get(g.Input("x", 2, 3))(t)
+	y := must.Get(nn.Dense(g, x, "layer", 4, graph.ReLU))(t)
+	again := must.Get(nn.Dense(g, x, "layer", 4, graph.ReLU))(t)
 	if y != again {
 		t.Error("a layer used twice on one input is two nodes")
 	}
-	if y.Name() != "layer" {
-		t.Errorf("the node of a layer is called %q", y.Name())
-	}
-	other := need[*gorgonia.Node](t)(nn.Dense(h, need[*gorgonia.Node](t)(h.Input("x", 5, 3)), "layer", 4, graph.ReLU))
+	must.Equal(t, y.Name(), "layer", "the node of a layer is called")
+	other := must.Get(nn.Dense(h, must.Get(h.Input("x", 5, 3))(t), "layer", 4, graph.ReLU))(t)
 	if !other.Shape().Eq(tensor.Shape{5, 4}) {
 		t.Errorf("shape %v", other.Shape())
 	}
@@ -155,8 +145,8 @@ func TestGraph(t *testing.T) {
 		`"x"`:            second(g.Input("x", 2, 3)),
 		"positive sizes": second(g.Input("z", 0)),
 		`want one size`:  second(g.Input("w")),
-		`layer "other"`:  second(nn.Dense(g, need[*gorgonia.Node](t)(g.Input("image", 1, 2, 2, 1)), "other", 2, graph.ReLU)),
-		`"layer/weight" has shape (3, 4); want (9, 4)`: second(nn.Dense(g, need[*gorgonia.Node](t)(g.Input("wide", 2, 9)), "layer", 4, graph.ReLU)),
+		`layer "other"`:  second(nn.Dense(g, must.Get(g.Input("image", 1, 2, 2, 1))(t), "other", 2, graph.ReLU)),
+		`"layer/weight" has shape (3, 4); want (9, 4)`: second(nn.Dense(g, must.Get(g.Input("wide", 2, 9))(t), "layer", 4, graph.ReLU)),
 		"[batch, height":                second(nn.Conv(g, x, "conv", nn.ConvOptions{Out: 2, Kernel: 4})),
 		"input is nothing; want images": second(nn.ConvTranspose(g, nil, "conv", nn.ConvOptions{Out: 2, Kernel: 4})),
 		"has an input":                  second(g.Param("x", tensor.Shape{2, 3}, nn.Zeros)),
@@ -201,20 +191,17 @@ func TestNetworks(t *testing.T) {
 		{"mlp", mlp, mlp, tensor.Shape{5, 6, 2}, 7, 60*20 + 20 + 20*7 + 7 + 3*20 + 20 + 20*7 + 7 + 7*60 + 60},
 	} {
 		g := nn.NewGraph(nn.NewParams(1))
-		ok := need[*gorgonia.Node](t)
-		x := ok(g.Input("images", append([]int{2}, c.image...)...))
-		z := ok(g.Input("codes", 2, 3))
-		h := ok(c.encoder.Encode(g, x, "encoder"))
-		logits := ok(c.decoder.Decode(g, z, "decoder", c.image))
+		x := must.Get(g.Input("images", append([]int{2}, c.image...)...))(t)
+		z := must.Get(g.Input("codes", 2, 3))(t)
+		h := must.Get(c.encoder.Encode(g, x, "encoder"))(t)
+		logits := must.Get(c.decoder.Decode(g, z, "decoder", c.image))(t)
 		if !h.Shape().Eq(tensor.Shape{2, c.width}) || !logits.Shape().Eq(x.Shape()) {
 			t.Errorf("%s: features %v, logits %v", c.name, h.Shape(), logits.Shape())
 		}
-		if n := g.Params.Count(); n != c.params {
-			t.Errorf("%s: %d parameters, want %d", c.name, n, c.params)
-		}
+		must.Equal(t, g.Params.Count(), c.params, c.name, "parameters")
 		rng.New(1, "x").Normals(nn.Data(x))
 		rng.New(1, "z").Normals(nn.Data(z))
-		m := need[*machine.Machine](t)(machine.New(h.Graph(), h, logits))
+		m := must.Get(machine.New(h.Graph(), h, logits))(t)
 		must.OK(t, m.RunAll())
 		negative := 0
 		for _, v := range m.Value(logits).Data().([]float32) {
@@ -235,8 +222,7 @@ func TestNetworks(t *testing.T) {
 
 func TestNetworkErrors(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
-	ok := need[*gorgonia.Node](t)
-	odd, row, codes := ok(g.Input("odd", 2, 28, 28, 1)), ok(g.Input("row", 2)), ok(g.Input("codes", 2, 3))
+	odd, row, codes := must.Get(g.Input("odd", 2, 28, 28, 1))(t), must.Get(g.Input("row", 2))(t), must.Get(g.Input("codes", 2, 3))(t)
 	for want, err := range map[string]error{
 		"images of shape (28, 28, 1); want [height, width, channels] with sides that 16 divides, or small-conv, which takes any": second(nn.NewConvEncoder().Encode(g, odd, "e")),
 		"images of shape (28, 32, 1); want":                          second(nn.NewConvDecoder().Decode(g, codes, "d", tensor.Shape{28, 32, 1})),
@@ -247,7 +233,7 @@ func TestNetworkErrors(t *testing.T) {
 		"shape (32768, 1, 32769); want at most 1073741824 elements":  second(nn.NewMLP().Decode(g, codes, "d", tensor.Shape{1 << 15, 1, 1<<15 + 1})),
 		"positive sizes":      second(nn.NewMLP().Decode(g, codes, "d", tensor.Shape{0, 2, 1})),
 		"unknown activation":  second((&nn.MLP{Hidden: []int{2}, Init: "glorot"}).Encode(g, odd, "e")),
-		"unknown initialiser": second((&nn.ConvEncoder{Features: 2, Activation: "relu"}).Encode(g, ok(g.Input("even", 2, 16, 16, 1)), "e")),
+		"unknown initialiser": second((&nn.ConvEncoder{Features: 2, Activation: "relu"}).Encode(g, must.Get(g.Input("even", 2, 16, 16, 1))(t), "e")),
 	} {
 		must.Error(t, err, want)
 	}
@@ -278,9 +264,7 @@ func TestConfig(t *testing.T) {
 	if again, err := load(string(text)); err != nil || again.Encoder.Value.(*nn.MLP).Activation != "softplus" {
 		t.Errorf("%s: %v", text, err)
 	}
-	if s, err := load(""); err != nil || s.Encoder.Name != "conv64" {
-		t.Errorf("default encoder %q: %v", s.Encoder.Name, err)
-	}
+	must.Equal(t, must.Get(load(""))(t).Encoder.Name, "conv64", "default encoder")
 	for source, want := range map[string]string{
 		"encoder: conv46":                             `did you mean "conv64"?`,
 		"encoder: {mlp: {hidden: []}}":                "encoder.mlp.hidden",

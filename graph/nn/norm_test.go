@@ -18,7 +18,7 @@ import (
 // runOf runs nodes.
 func runOf(t *testing.T, nodes ...*gorgonia.Node) *machine.Machine {
 	t.Helper()
-	m := need[*machine.Machine](t)(machine.New(nodes[0].Graph(), nodes...))
+	m := must.Get(machine.New(nodes[0].Graph(), nodes...))(t)
 	must.OK(t, m.RunAll())
 	return m
 }
@@ -56,9 +56,9 @@ func TestNormKinds(t *testing.T) {
 		p := nn.NewParams(1)
 		g := nn.NewGraph(p)
 		g.Training = true
-		x := need[*gorgonia.Node](t)(g.Input("x", 6, 3, 2, 8))
+		x := must.Get(g.Input("x", 6, 3, 2, 8))(t)
 		rng.New(1, "x").Normals(nn.Data(x))
-		y := need[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: kind, Groups: 4}))
+		y := must.Get(nn.Norm(g, x, "n", nn.NormOptions{Kind: kind, Groups: 4}))(t)
 		out := values(runOf(t, y), y)
 		for s := range 3 {
 			mean, variance := moments(out, func(i int) bool { return set(i) == s })
@@ -85,20 +85,18 @@ func TestNormKinds(t *testing.T) {
 // Norm with kind none changes nothing. Instance norm does not change images of one pixel.
 func TestNoNorm(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
-	x := need[*gorgonia.Node](t)(g.Input("x", 6, 8))
+	x := must.Get(g.Input("x", 6, 8))(t)
 	for _, kind := range []string{nn.NoNorm, nn.InstanceNorm} {
-		if y := need[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: kind})); y != x {
+		if y := must.Get(nn.Norm(g, x, "n", nn.NormOptions{Kind: kind}))(t); y != x {
 			t.Errorf("%s: another node", kind)
 		}
-		y := need[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: kind, ReLU: true}))
+		y := must.Get(nn.Norm(g, x, "n", nn.NormOptions{Kind: kind, ReLU: true}))(t)
 		nn.Data(x)[3], nn.Data(x)[4] = -2, 2
 		if out := values(runOf(t, y), y); out[3] != 0 || out[4] != 2 {
 			t.Errorf("%s: %v", kind, out)
 		}
 	}
-	if n := g.Params.Count(); n != 0 {
-		t.Errorf("%d parameters", n)
-	}
+	must.Equal(t, g.Params.Count(), 0, "parameters")
 }
 
 // The result of instance-pixel is beta for images of one pixel. An encoder whose last feature map is one pixel then
@@ -106,13 +104,13 @@ func TestNoNorm(t *testing.T) {
 func TestInstancePixelNorm(t *testing.T) {
 	p := nn.NewParams(1)
 	g := nn.NewGraph(p)
-	x := need[*gorgonia.Node](t)(g.Input("x", 5, 64, 64, 3))
+	x := must.Get(g.Input("x", 5, 64, 64, 3))(t)
 	rng.New(1, "x").Normals(nn.Data(x))
 	e := nn.NewNormedEncoder()
 	e.Features = 7
 	for _, norm := range []string{nn.InstanceNorm, nn.InstancePixelNorm} {
 		e.Norm = norm
-		z := need[*gorgonia.Node](t)(e.Encode(g, x, norm))
+		z := must.Get(e.Encode(g, x, norm))(t)
 		codes := values(runOf(t, z), z)
 		same := true
 		for i, v := range codes {
@@ -131,9 +129,9 @@ func TestRunning(t *testing.T) {
 	build := func(training bool) (*nn.Graph, *gorgonia.Node, *gorgonia.Node) {
 		g := nn.NewGraph(p)
 		g.Training, g.Views = training, 2
-		x := need[*gorgonia.Node](t)(g.Input("x", 4, 1))
+		x := must.Get(g.Input("x", 4, 1))(t)
 		copy(nn.Data(x), []float32{1, 3, 10, 20})
-		return g, x, need[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm}))
+		return g, x, must.Get(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm}))(t)
 	}
 	g, _, y := build(true)
 	r := g.Running()
@@ -172,10 +170,10 @@ func TestFrozenNorm(t *testing.T) {
 		g := nn.NewGraph(p)
 		g.Training, g.Views = true, 2
 		g.Frozen = func(name string) bool { return slices.Contains(frozen, name) }
-		x := need[*gorgonia.Node](t)(g.Input("x", 4, 1))
+		x := must.Get(g.Input("x", 4, 1))(t)
 		copy(nn.Data(x), []float32{1, 3, 10, 20})
-		y := need[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm}))
-		z := need[*gorgonia.Node](t)(nn.Norm(g.Targets("target/"), x, "target/n", nn.NormOptions{Kind: nn.BatchNorm}))
+		y := must.Get(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm}))(t)
+		z := must.Get(nn.Norm(g.Targets("target/"), x, "target/n", nn.NormOptions{Kind: nn.BatchNorm}))(t)
 		copy(p.Get("n/running").Float32s(), []float32{2, 4})
 		m := runOf(t, y, z)
 		for i, x := range []float64{1, 3, 10, 20} {
@@ -194,8 +192,8 @@ func TestFrozenNorm(t *testing.T) {
 	p := nn.NewParams(1) // freezing only one of gamma and beta is not enough
 	g := nn.NewGraph(p)
 	g.Training, g.Frozen = true, func(name string) bool { return name == "n/gamma" }
-	x := need[*gorgonia.Node](t)(g.Input("x", 4, 1))
-	need[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm}))
+	x := must.Get(g.Input("x", 4, 1))(t)
+	must.Get(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm}))(t)
 	if names, _ := g.Learnables(); len(g.Running()) != 1 || !slices.Equal(names, []string{"n/beta"}) {
 		t.Errorf("frozen factors alone: learnables %v and %d running moments", names, len(g.Running()))
 	}
@@ -206,11 +204,11 @@ func TestFollowing(t *testing.T) {
 	p := nn.NewParams(1)
 	g := nn.NewGraph(p)
 	g.Training = true
-	x := need[*gorgonia.Node](t)(g.Input("x", 4, 3))
+	x := must.Get(g.Input("x", 4, 3))(t)
 	f := g.Following()
-	h := need[*gorgonia.Node](t)(nn.DenseFanIn(f, x, "target/d", 5, true))
-	need[*gorgonia.Node](t)(nn.Norm(f, h, "target/n", nn.NormOptions{Kind: nn.BatchNorm}))
-	need[*gorgonia.Node](t)(g.State("s", tensor.Shape{2}, nn.Zeros))
+	h := must.Get(nn.DenseFanIn(f, x, "target/d", 5, true))(t)
+	must.Get(nn.Norm(f, h, "target/n", nn.NormOptions{Kind: nn.BatchNorm}))(t)
+	must.Get(g.State("s", tensor.Shape{2}, nn.Zeros))(t)
 	if names, _ := g.Learnables(); len(names) != 0 || len(g.Running()) != 0 {
 		t.Errorf("learnables %v", names)
 	}
@@ -227,8 +225,8 @@ func TestFollowing(t *testing.T) {
 // The parts of an input share its elements.
 func TestParts(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
-	x := need[*gorgonia.Node](t)(g.Input("x", 4, 3))
-	parts := need[[]*gorgonia.Node](t)(g.Parts(x, 2))
+	x := must.Get(g.Input("x", 4, 3))(t)
+	parts := must.Get(g.Parts(x, 2))(t)
 	nn.Data(parts[1])[1] = 7
 	if len(parts) != 2 || !parts[0].Shape().Eq(tensor.Shape{2, 3}) || nn.Data(x)[7] != 7 {
 		t.Errorf("parts %v, the input is %v", parts, nn.Data(x))
@@ -253,9 +251,9 @@ func TestNormedEncoder(t *testing.T) {
 		c.settings.Init = "fan-in"
 		g := nn.NewGraph(nn.NewParams(1))
 		g.Training = true
-		x := need[*gorgonia.Node](t)(g.Input("x", 3, 64, 64, 3))
+		x := must.Get(g.Input("x", 3, 64, 64, 3))(t)
 		rng.New(1, "x").Normals(nn.Data(x))
-		y := need[*gorgonia.Node](t)(c.settings.Encode(g, x, "encoder"))
+		y := must.Get(c.settings.Encode(g, x, "encoder"))(t)
 		if !y.Shape().Eq(tensor.Shape{3, 1000}) {
 			t.Errorf("%+v: shape %v", c.settings, y.Shape())
 		}
@@ -275,14 +273,14 @@ func TestNormedEncoder(t *testing.T) {
 
 func TestNormErrors(t *testing.T) {
 	g := nn.NewGraph(nn.NewParams(1))
-	x, row := need[*gorgonia.Node](t)(g.Input("x", 4, 6)), need[*gorgonia.Node](t)(g.Input("row", 4))
+	x, row := must.Get(g.Input("x", 4, 6))(t), must.Get(g.Input("row", 4))(t)
 	for want, err := range map[string]error{
 		`layer "n": unknown normalisation "bach"; did you mean "batch"?`: second(nn.Norm(g, x, "n", nn.NormOptions{Kind: "bach"})),
 		"want images [batch, height, width, channels] or rows":           second(nn.Norm(g, row, "n", nn.NormOptions{Kind: nn.BatchNorm})),
 		"that divides 6 channels":                                        second(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.GroupNorm, Groups: 4})),
 		"want rows [batch, columns]":                                     second(nn.DenseFanIn(g, row, "d", 2, true)),
 		"the graph has another input with this name":                     func() error { g.Input("e/no bias", 2); return second(nn.DenseFanIn(g, x, "e", 2, false)) }(),
-		"with sides that 16 divides":                                     second(nn.NewNormedEncoder().Encode(g, need[*gorgonia.Node](t)(g.Input("i", 1, 20, 16, 3)), "e")),
+		"with sides that 16 divides":                                     second(nn.NewNormedEncoder().Encode(g, must.Get(g.Input("i", 1, 20, 16, 3))(t), "e")),
 		"groups: want a number that":                                     (&nn.NormedEncoder{Features: 2, Norm: nn.GroupNorm, Groups: 3, Init: "fan-in"}).Validate(),
 		"divides the 2 features":                                         (&nn.NormedEncoder{Features: 2, Norm: nn.GroupNorm, Groups: 4, FinalNorm: true, Init: "fan-in"}).Validate(),
 		"features: want 1 to 1048576":                                    (&nn.NormedEncoder{Norm: nn.GroupNorm, Groups: 4, Init: "fan-in"}).Validate(),
@@ -301,18 +299,16 @@ func TestRunningTwice(t *testing.T) {
 	g.Training = true
 	var results, moments []*gorgonia.Node
 	for i, batch := range [][]float32{{1, 3}, {10, 20, 30}} {
-		x := need[*gorgonia.Node](t)(g.Input(fmt.Sprint("x", i), len(batch), 1))
+		x := must.Get(g.Input(fmt.Sprint("x", i), len(batch), 1))(t)
 		copy(nn.Data(x), batch)
-		results = append(results, need[*gorgonia.Node](t)(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm})))
+		results = append(results, must.Get(nn.Norm(g, x, "n", nn.NormOptions{Kind: nn.BatchNorm}))(t))
 	}
 	for _, r := range g.Running() {
 		moments = append(moments, r.Moments)
 	}
 	m := runOf(t, append(results, moments...)...)
 	for i, r := range g.Running() {
-		if want := []int{2, 3}[i]; r.Count() != want {
-			t.Errorf("use %d has moments of %d elements, want %d", i, r.Count(), want)
-		}
+		must.Equal(t, r.Count(), []int{2, 3}[i], "use", i, "has moments of", "elements")
 		r.Follow(values(m, r.Moments))
 	}
 	running := p.Get("n/running").Float32s()

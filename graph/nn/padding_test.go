@@ -1,7 +1,6 @@
 package nn_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/machine"
@@ -24,9 +23,7 @@ func TestSymmetricPadding(t *testing.T) {
 	}
 	m := must.Get(machine.New(g.ExprGraph, y))(t)
 	must.OK(t, m.RunAll())
-	if got, want := m.Value(y).Data().([]float32), []float32{610, 830, 1490, 1716}; !slices.Equal(got, want) {
-		t.Errorf("residual block %v; want %v", got, want)
-	}
+	must.EqualSlices(t, m.Value(y).Data().([]float32), []float32{610, 830, 1490, 1716}, "residual block")
 	mirror := encoderOf(t, "[{conv: {channels: 2, kernel: 4, stride: 2, padding: symmetric}}, {dense: 3}]").(nn.Mirrored).Mirror()
 	codes := must.Get(g.Input("codes", 1, 3))(t)
 	if _, err := mirror.Decode(g, codes, "decoder", []int{7, 8, 1}); err != nil {

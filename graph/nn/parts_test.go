@@ -61,15 +61,15 @@ func build(t *testing.T, network any, image tensor.Shape) built {
 	var err error
 	switch n := network.(type) {
 	case nn.Encoder:
-		in = need[*gorgonia.Node](t)(g.Input("in", append([]int{2}, image...)...))
+		in = must.Get(g.Input("in", append([]int{2}, image...)...))(t)
 		out, err = n.Encode(g, in, "net")
 	case nn.Decoder:
-		in = need[*gorgonia.Node](t)(g.Input("in", 2, 5))
+		in = must.Get(g.Input("in", 2, 5))(t)
 		out, err = n.Decode(g, in, "net", image)
 	}
 	must.OK(t, err)
 	rng.New(1, "in").Normals(nn.Data(in))
-	m := need[*machine.Machine](t)(machine.New(out.Graph(), out))
+	m := must.Get(machine.New(out.Graph(), out))(t)
 	must.OK(t, m.RunAll())
 	b := built{names: g.Params.Names(), result: slices.Clone(values(m, out))}
 	for _, name := range b.names {
@@ -239,7 +239,7 @@ func TestDecodersEndInTheSize(t *testing.T) {
 	for name, d := range decoders {
 		for _, image := range long.Sample(sizes, 8) {
 			g := nn.NewGraph(nn.NewParams(1))
-			codes := need[*gorgonia.Node](t)(g.Input("codes", 2, 3))
+			codes := must.Get(g.Input("codes", 2, 3))(t)
 			out, err := d.Decode(g, codes, "decoder", image)
 			if err != nil {
 				t.Errorf("%s, %v: %v", name, image, err)
@@ -301,7 +301,7 @@ func TestMirror(t *testing.T) {
 		"[{conv: 8}, {residual: {channels: 8, upsample: 2}}]": "it makes images larger; want a decoder",
 	} {
 		g := nn.NewGraph(nn.NewParams(1))
-		_, err := encoderOf(t, list).(nn.Mirrored).Mirror().Decode(g, need[*gorgonia.Node](t)(g.Input("z", 2, 3)), "decoder", tensor.Shape{16, 16, 1})
+		_, err := encoderOf(t, list).(nn.Mirrored).Mirror().Decode(g, must.Get(g.Input("z", 2, 3))(t), "decoder", tensor.Shape{16, 16, 1})
 		must.Error(t, err, want, list)
 	}
 }
@@ -334,7 +334,7 @@ func TestLayersFromOutside(t *testing.T) {
 		t.Errorf("parameters %v, want %v", b.names, want)
 	}
 	g := nn.NewGraph(nn.NewParams(1))
-	_, err := encoderOf(t, "[{dense: 3}, {doubled: {times: 0}}]").Encode(g, need[*gorgonia.Node](t)(g.Input("x", 2, 4, 4, 1)), "encoder")
+	_, err := encoderOf(t, "[{dense: 3}, {doubled: {times: 0}}]").Encode(g, must.Get(g.Input("x", 2, 4, 4, 1))(t), "encoder")
 	if err == nil || err.Error() != `layer "encoder/doubled1": times is 0; want another number` {
 		t.Error(err)
 	}
@@ -386,11 +386,9 @@ func TestScratch(t *testing.T) {
 		"{dense: 4}": 2*4 + 3*4 + 2*3, "{conv: 5}": 36 * 5, "{conv: {channels: 5, kernel: 4}}": (2 + 2) * 16 * 5,
 	} {
 		g := nn.NewGraph(nn.NewParams(7))
-		in := need[*gorgonia.Node](t)(g.Input("in", 2, 1, 3, 1))
+		in := must.Get(g.Input("in", 2, 1, 3, 1))(t)
 		out := must.Get(encoderOf(t, "["+list+"]").Encode(g, in, "net"))(t)
-		if got := nn.Scratch(out); got != 4*want {
-			t.Errorf("%s: %v bytes, want %v", list, got, 4*want)
-		}
+		must.Equal(t, nn.Scratch(out), 4*want, list)
 		if list == "{dense: 4}" && nn.FLOP(must.Get(gorgonia.Sum(out))(t)) != 2*2*3*4+2*4 {
 			t.Errorf("%v operations of a layer and its sum; want %d", nn.FLOP(must.Get(gorgonia.Sum(out))(t)), 2*2*3*4+2*4)
 		}

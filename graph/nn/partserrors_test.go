@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"testing"
 
-	"gorgonia.org/gorgonia"
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/configs/config"
@@ -74,7 +73,7 @@ func TestMisfits(t *testing.T) {
 		"[{conv: 4}, {residual: {channels: 6, norm: group}}]": `layer "encoder/residual1/norm1": group norm: want a number of groups that divides 6 channels`,
 	} {
 		g := nn.NewGraph(nn.NewParams(1))
-		_, err := encoderOf(t, list).Encode(g, need[*gorgonia.Node](t)(g.Input("images", 1, 32, 30, 2)), "encoder")
+		_, err := encoderOf(t, list).Encode(g, must.Get(g.Input("images", 1, 32, 30, 2))(t), "encoder")
 		must.Error(t, err, want, list)
 	}
 	for list, want := range map[string]string{
@@ -86,7 +85,7 @@ func TestMisfits(t *testing.T) {
 		"[{residual: 4}]":                                  `layer "decoder/residual1": its input is of shape (1, 5); want images`,
 	} {
 		g := nn.NewGraph(nn.NewParams(1))
-		_, err := decoderOf(t, list).Decode(g, need[*gorgonia.Node](t)(g.Input("codes", 1, 5)), "decoder", tensor.Shape{32, 30, 2})
+		_, err := decoderOf(t, list).Decode(g, must.Get(g.Input("codes", 1, 5))(t), "decoder", tensor.Shape{32, 30, 2})
 		must.Error(t, err, want, list)
 	}
 }
@@ -103,7 +102,7 @@ func TestLayersOfPrograms(t *testing.T) {
 		`conv has no settings; want the settings that its entry's New`: nn.NewLayers(nn.LayerChoice{Name: "conv"}),
 	} {
 		g := nn.NewGraph(nn.NewParams(1))
-		images, codes := need[*gorgonia.Node](t)(g.Input("images", 1, 4, 4, 1)), need[*gorgonia.Node](t)(g.Input("codes", 1, 5))
+		images, codes := must.Get(g.Input("images", 1, 4, 4, 1))(t), must.Get(g.Input("codes", 1, 5))(t)
 		for _, err := range []error{second(l.Encode(g, images, "net")), second(l.Decode(g, codes, "net", tensor.Shape{4, 4, 1}))} {
 			must.Error(t, err, want)
 		}

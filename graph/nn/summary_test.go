@@ -9,11 +9,12 @@ import (
 
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/nn"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestSummaries(t *testing.T) {
-	rows := need[[]nn.LayerSummary](t)(nn.SummariseEncoder(encoderOf(t, `[{dropout: 0.5}, {conv: {channels: 4, stride: 2}}, {norm: batch}, {activation: gelu}, {dropout: 0.2},
-		{pool: {kind: max, size: 3}}, {residual: {layers: [{conv: {channels: 4, kernel: 1}}]}}, {dense: {units: 5, bias: false}}]`), tensor.Shape{7, 6, 3}))
+	rows := must.Get(nn.SummariseEncoder(encoderOf(t, `[{dropout: 0.5}, {conv: {channels: 4, stride: 2}}, {norm: batch}, {activation: gelu}, {dropout: 0.2},
+		{pool: {kind: max, size: 3}}, {residual: {layers: [{conv: {channels: 4, kernel: 1}}]}}, {dense: {units: 5, bias: false}}]`), tensor.Shape{7, 6, 3}))(t)
 	want := []nn.LayerSummary{
 		{"encoder/dropout1", "dropout 0.5, in training", []int{7, 6, 3}, 0, 0},
 		{"encoder/conv1", "convolution 3x3, stride 2", []int{4, 3, 4}, 9 * 3 * 4, 2 * 9 * 3 * 48},
@@ -26,7 +27,7 @@ func TestSummaries(t *testing.T) {
 		{"encoder/dense1", "dense", []int{5}, 40, 80},
 	}
 	compare(t, rows, want)
-	rows = need[[]nn.LayerSummary](t)(nn.SummariseDecoder(decoderOf(t, "[{image: 4}, {deconv: {channels: image, activation: tanh}}]"), 2, tensor.Shape{3, 4, 1}))
+	rows = must.Get(nn.SummariseDecoder(decoderOf(t, "[{image: 4}, {deconv: {channels: image, activation: tanh}}]"), 2, tensor.Shape{3, 4, 1}))(t)
 	compare(t, rows, []nn.LayerSummary{
 		{"decoder/image1", "dense", []int{2, 2, 4}, 3 * 16, 2 * 2 * 16},
 		{"decoder/deconv1", "transposed convolution 4x4, stride 2, tanh", []int{4, 4, 1}, 4*16 + 1, 2 * 16 * 4 * 4},
@@ -50,7 +51,7 @@ func compare(t *testing.T, rows, want []nn.LayerSummary) {
 // TestResNet18 compares with known numbers: the parameters of PyTorch's resnet18 with a 3x3 stem and without its last
 // layer, and the multiplications for images of side 32.
 func TestResNet18(t *testing.T) {
-	rows := need[[]nn.LayerSummary](t)(nn.SummariseEncoder(nn.NewResNet18(), tensor.Shape{32, 32, 3}))
+	rows := must.Get(nn.SummariseEncoder(nn.NewResNet18(), tensor.Shape{32, 32, 3}))(t)
 	parameters, products := 0, 0.0
 	for _, r := range rows {
 		parameters += r.Parameters
@@ -81,7 +82,7 @@ func (outside) Encode(g *nn.Graph, images *gorgonia.Node, name string) (*gorgoni
 }
 
 func TestSummaryOfOutside(t *testing.T) {
-	rows := need[[]nn.LayerSummary](t)(nn.SummariseEncoder(outside{}, tensor.Shape{2, 2, 1}))
+	rows := must.Get(nn.SummariseEncoder(outside{}, tensor.Shape{2, 2, 1}))(t)
 	names := []string{}
 	for _, r := range rows {
 		names = append(names, r.Name)

@@ -107,7 +107,5 @@ func TestRestart(t *testing.T) {
 	if !(math.Abs(sum/n) <= 0.01) || !(math.Abs(lag/n) <= 0.003) { // five standard deviations
 		t.Errorf("first numbers of neighbours: mean %v, covariance %v", sum/n, lag/n)
 	}
-	if allocated := testing.AllocsPerRun(100, func() { s.Restart(1, 2, 3) }); allocated != 0 {
-		t.Errorf("%v allocations", allocated)
-	}
+	must.Equal(t, testing.AllocsPerRun(100, func() { s.Restart(1, 2, 3) }), 0, "allocations")
 }

@@ -120,9 +120,7 @@ func TestMemory(t *testing.T) {
 			list = list[1:]
 		}
 	}
-	if len(m.memory) != 1 {
-		t.Errorf("%d allocations for small buffers; want 1", len(m.memory))
-	}
+	must.Equal(t, len(m.memory), 1, "allocations for small buffers")
 	for _, b := range list {
 		d.Free(b)
 		d.Free(b) // a second Free does nothing
@@ -168,14 +166,10 @@ func TestFloats(t *testing.T) {
 			t.Errorf("buffer %d is at byte %d of another block, or not aligned", k, b.at)
 		}
 		for _, v := range b.Floats() {
-			if v != float32(k) {
-				t.Errorf("buffer %d holds a number of buffer %v", k, v)
-			}
+			must.Equal(t, v, float32(k), "buffer", k, "holds a number of buffer")
 		}
 		for j, o := range buffers {
-			if b.overlaps(o) != (j == k) {
-				t.Errorf("buffer %d overlaps buffer %d: %v", k, j, b.overlaps(o))
-			}
+			must.Equal(t, b.overlaps(o), (j == k), "buffer", k, "overlaps buffer", j)
 		}
 	}
 	at := buffers[2]

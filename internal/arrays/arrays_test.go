@@ -80,9 +80,7 @@ func TestArrays(t *testing.T) {
 			for _, s := range shape {
 				n *= s
 			}
-			if got, err := ReadAll[float64](a); err != nil || !slices.Equal(got, ramp(n)) {
-				t.Errorf("%v: %v, %v", a, got, err)
-			}
+			must.EqualSlices(t, must.Get(ReadAll[float64](a))(t), ramp(n), a)
 			checkOrders(t, a)
 		}
 	}

@@ -40,9 +40,7 @@ func TestReference(t *testing.T) {
 		var balance float64
 		must.Get(fmt.Sscan(strings.TrimPrefix(name, "lambda_"), &balance))(t)
 		got := must.Get(Balanced(costs, 3, balance))(t)
-		if !slices.Equal(got, w.Assignment.Value) {
-			t.Errorf("%s: assignment %v; want %v", name, got, w.Assignment.Value)
-		}
+		must.EqualSlices(t, got, w.Assignment.Value, name, "assignment")
 		if c := cost(costs, 3, balance, got); !(math.Abs(c-w.Cost.Value) <= 1e-9) {
 			t.Errorf("%s: cost %v; want %v", name, c, w.Cost.Value)
 		}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Levels equal numpy.digitize(values, numpy.histogram(values, n)[1][:-1]) - 1, without empty bins.
@@ -35,9 +37,7 @@ func TestLevels(t *testing.T) {
 	ids := make([]int32, len(tenths))
 	Assign(ids, tenths, EqualWidth(0, 3, 30))
 	want := []int32{0, 1, 2, 2, 4, 5, 5, 6, 8, 9, 10, 11, 11, 13, 13, 15, 16, 16, 18, 18, 20, 21, 22, 22, 23, 25, 26, 27, 27, 28, 29}
-	if !slices.Equal(ids, want) {
-		t.Errorf("0, 0.1, ... 3 are in bins %v, want %v", ids, want)
-	}
+	must.EqualSlices(t, ids, want, "0, 0.1, ... 3 are in bins")
 }
 
 func TestDistant(t *testing.T) {
@@ -56,8 +56,6 @@ func TestDistant(t *testing.T) {
 		{[]float64{nan}, ""},
 		{nil, ""},
 	} {
-		if got := Distant(c.values); got != c.want {
-			t.Errorf("%v: %q; want %q", c.values, got, c.want)
-		}
+		must.Equal(t, Distant(c.values), c.want, c.values)
 	}
 }

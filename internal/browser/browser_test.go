@@ -46,9 +46,7 @@ func TestProfiles(t *testing.T) {
 	for want, b := range map[string]*Browser{"value": {t: p.t, ctx: p.ctx}, "": Open(t)} {
 		var got string
 		b.Page(server.URL).Eval(`localStorage.getItem("key") ?? ""`, &got)
-		if got != want {
-			t.Errorf("stored %q, want %q", got, want)
-		}
+		must.Equal(t, got, want, "stored")
 	}
 }
 
@@ -68,9 +66,7 @@ func TestPage(t *testing.T) {
 	if !dark || !still {
 		t.Errorf("dark %v, still %v; want both", dark, still)
 	}
-	if wider := p.Overflow(); wider != 0 {
-		t.Errorf("overflow of %d pixels at 1280", wider)
-	}
+	must.Equal(t, p.Overflow(), 0, "overflow of", "pixels at 1280")
 	p.Resize(390, 800)
 	if wider := p.Overflow(); wider < 200 {
 		t.Errorf("overflow of %d pixels at 390, want more than 200", wider)

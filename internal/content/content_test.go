@@ -34,18 +34,14 @@ func TestChangedInPlace(t *testing.T) {
 	for _, pause := range []time.Duration{0, settled + 100*time.Millisecond} {
 		file(t, path, "one")
 		time.Sleep(pause)
-		if got := hash(t, path, memory); got != sha256.Sum256([]byte("one")) {
-			t.Errorf("one after %v: %v", pause, got)
-		}
+		must.Equal(t, hash(t, path, memory), sha256.Sum256([]byte("one")), "one after", pause)
 		info := must.Get(os.Stat(path))(t)
 		_, supported := identify(info)
 		if _, known := Open(memory).Known(info); pause > settled && known != supported {
 			t.Errorf("remembered after %v: %v; want %v", pause, known, supported)
 		}
 		file(t, path, "two")
-		if got := hash(t, path, memory); got != sha256.Sum256([]byte("two")) {
-			t.Errorf("two after one of %v: %v", pause, got)
-		}
+		must.Equal(t, hash(t, path, memory), sha256.Sum256([]byte("two")), "two after one of", pause)
 	}
 }
 

@@ -58,9 +58,7 @@ func TestParts(t *testing.T) {
 		"a0 a1 z0 z1 z2": tree(),
 		"sphere1.x sphere1.y sphere1.z sphere2.x sphere2.y sphere2.z sphere3.0 sphere3.1 sphere3.2 sphere3.3 spheres.x spheres.y spheres.z": twoSpheres,
 	} {
-		if got := names(c); got != want {
-			t.Errorf("parts %s, want %s", got, want)
-		}
+		must.Equal(t, names(c), want, "parts")
 	}
 	must.ErrorOf(cylinder().Part("circle2"))(t, `no part "circle2"`)
 }
@@ -132,9 +130,7 @@ func TestWalkOptions(t *testing.T) {
 	for _, r := range s.Rows {
 		labels = append(labels, r.Label)
 	}
-	if got := strings.Join(labels, "; "); got != "a0, 2 options; a1, 2 options; z1 7.02 to 8.98; z2 11.4 to 49.6" {
-		t.Errorf("rows %q: want those of the parts in use", got)
-	}
+	must.Equal(t, strings.Join(labels, "; "), "a0, 2 options; a1, 2 options; z1 7.02 to 8.98; z2 11.4 to 49.6", "rows")
 }
 
 func TestBetween(t *testing.T) {

@@ -117,8 +117,6 @@ func TestValueLabels(t *testing.T) {
 			t.Errorf("range %v to %v", low, high)
 		}
 		labels := []string{valueLabel(x.low, x.low, x.high, 3), valueLabel((x.low+x.high)/2, x.low, x.high, 3)}
-		if got := strings.Join(labels, " "); got != want {
-			t.Errorf("labels %q, want %q", got, want)
-		}
+		must.Equal(t, strings.Join(labels, " "), want, "labels")
 	}
 }

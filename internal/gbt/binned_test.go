@@ -86,9 +86,7 @@ func TestBinsDegenerate(t *testing.T) {
 		t.Error("NaN: no error")
 	}
 	r := regress(t, binned(t, 3, 2, make([]float64, 6), 256), []float64{1, 2, 3}, Defaults())
-	if !slices.Equal(r.Fitted(), []float64{2, 2, 2}) {
-		t.Errorf("constant columns: %v", r.Fitted())
-	}
+	must.EqualSlices(t, r.Fitted(), []float64{2, 2, 2}, "constant columns")
 	skewed := append(make([]float64, 90), 1, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 	if x := binned(t, 100, 1, skewed, 4); len(x.edges[0]) != 3 || x.edges[0][0] != 0.5 {
 		t.Errorf("skewed column: edges %v", x.edges)

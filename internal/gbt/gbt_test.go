@@ -46,9 +46,7 @@ func TestFirstRound(t *testing.T) {
 	for i, want := range []float64{0.2, -0.2, 0.2, -0.2} {
 		near(t, "log-odds", two.model.scores[0][i], want, 1e-15)
 	}
-	if !slices.Equal(two.Fitted(), []int{7, 5, 7, 5}) {
-		t.Errorf("classes %v", two.Fitted())
-	}
+	must.EqualSlices(t, two.Fitted(), []int{7, 5, 7, 5}, "classes")
 	three := classify(t, x, []int{2, 0, 1, 1}, o) // priors 1/4, 1/2, 1/4; steps of 2/3 residual/curvature
 	for i, want := range []float64{-0.25, 0.75, -0.25, -0.25} {
 		step := 0.1 * 2 / 3 * map[bool]float64{true: 0.75, false: -0.25}[want > 0] / (0.25 * 0.75)
@@ -280,9 +278,7 @@ func TestDegenerate(t *testing.T) {
 	r = regress(t, columns(t, 1, 1, []float64{2}), []float64{9}, Defaults())
 	near(t, "one row", r.Fitted()[0], 9, 0)
 	c := classify(t, columns(t, 3, 1, make([]float64, 3)), []int{4, -2, 4}, Defaults())
-	if !slices.Equal(c.Fitted(), []int{4, 4, 4}) {
-		t.Errorf("constant column: %v", c.Fitted())
-	}
+	must.EqualSlices(t, c.Fitted(), []int{4, 4, 4}, "constant column")
 }
 
 func TestErrors(t *testing.T) {

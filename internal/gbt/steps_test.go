@@ -237,13 +237,9 @@ func sumsOf(rows []float64) (sum, squares float64) {
 func TestColumnGroups(t *testing.T) {
 	values := []float64{0, 0, 1, 1 + 5e-8, 2, 4}
 	c := must.Get(NewColumn(values))(t)
-	if !slices.Equal(c.group, []int32{0, 0, 1, 1, 2, 3}) {
-		t.Errorf("groups %v", c.group)
-	}
+	must.EqualSlices(t, c.group, []int32{0, 0, 1, 1, 2, 3}, "groups")
 	got := c.Groups([]float64{-9, 0.4, 0.5, 0.5 + 1e-9, 0.51, 1.2, 3, 3.1, 1e30}) // the fourth is 0.5 in single precision
-	if !slices.Equal(got, []int32{0, 0, 0, 0, 1, 1, 2, 3, 3}) {
-		t.Errorf("groups of others %v", got)
-	}
+	must.EqualSlices(t, got, []int32{0, 0, 0, 0, 1, 1, 2, 3, 3}, "groups of others")
 	targets := []float64{1, 2, 3, 5, 8, 13}
 	r := regress(t, columns(t, len(values), 1, values), targets, Defaults())
 	mine := must.Get(c.Regress(ctx, targets, Defaults()))(t)

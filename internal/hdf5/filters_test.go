@@ -6,6 +6,8 @@ import (
 	"math/big"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // LZF consists of runs of literals and of copies. A run of 1 to 32 literals follows its length minus 1. A copy has its
@@ -72,9 +74,7 @@ func TestFletcher32(t *testing.T) {
 				}
 				return 65535
 			}
-			if got, want := fletcher32(b), reduced(&second)<<16|reduced(&first); got != want {
-				t.Errorf("%d bytes, step %d: %#x, want %#x", n, step, got, want)
-			}
+			must.Equal(t, fletcher32(b), reduced(&second)<<16|reduced(&first), n, "bytes, step", step)
 		}
 	}
 }

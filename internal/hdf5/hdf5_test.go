@@ -384,9 +384,7 @@ func TestFilters(t *testing.T) {
 		data string
 		hash uint32
 	}{{"", 0xdeadbeef}, {"Four score and seven years ago", 0x17770551}} { // values by the author of the hash
-		if got := lookup3([]byte(want.data)); got != want.hash {
-			t.Errorf("%q: %x, want %x", want.data, got, want.hash)
-		}
+		must.Equal(t, lookup3([]byte(want.data)), want.hash, want.data)
 	}
 	fillWith(dst, []byte{1, 2, 3})
 	if !bytes.Equal(dst, []byte{1, 2, 3, 1, 2, 3, 1, 2, 3, 1}) {

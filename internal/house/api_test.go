@@ -51,9 +51,7 @@ func changes(before, after []string) (list []string) {
 
 func TestChanges(t *testing.T) {
 	got := changes([]string{"a", "c", "d"}, []string{"a", "b", "d"})
-	if want := []string{"- c", "+ b"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.EqualSlices(t, got, []string{"- c", "+ b"})
 }
 
 // api returns a sorted line for each exported function, method, type, field, constant and variable of the public

@@ -5,6 +5,8 @@ import (
 	"go/parser"
 	"go/token"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // cognitive returns the cognitive complexity of a function like gocognit (Campbell, "Cognitive Complexity", SonarSource
@@ -147,8 +149,6 @@ func TestCognitive(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", body, err)
 		}
-		if got := cognitive(file.Decls[0].(*ast.FuncDecl)); got != want {
-			t.Errorf("%s: %d, want %d", body, got, want)
-		}
+		must.Equal(t, cognitive(file.Decls[0].(*ast.FuncDecl)), want, body)
 	}
 }

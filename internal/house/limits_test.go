@@ -141,7 +141,5 @@ func TestLimitsFall(t *testing.T) {
 		t.Errorf("limits %v, want %v", got, want)
 	}
 	want := []string{"lines of a: 9001, at most 9000 are allowed", "lines of new: 3001, at most 3000 are allowed"}
-	if got := exceeded(limits, list); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.EqualSlices(t, exceeded(limits, list), want)
 }

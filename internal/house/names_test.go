@@ -168,9 +168,7 @@ func TestDocumentsName(t *testing.T) {
 	for _, p := range append(pages, filepath.Join(root, "ARCHITECTURE.md")) {
 		text := must.Read(t, p)
 		for _, m := range quoted.FindAllSubmatch(fence.ReplaceAll(text, nil), -1) {
-			if why := n.missing(string(m[1])); why != "" {
-				t.Errorf("%s: `%s`: %s", filepath.Base(p), m[1], why)
-			}
+			must.Equal(t, n.missing(string(m[1])), "", filepath.Base(p), "`", m[1], "`")
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/kernel/kerneltest"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // The functions of mixtures agree with their definitions in float64.
@@ -102,9 +103,7 @@ func TestKernels(t *testing.T) {
 			CentredProduct(out, x, y, 0.75, lanes, sources, n)
 			CentredProduct(out64, x64, y64, 0.75, lanes64, sources64, n)
 			kerneltest.Near(t, "centred", out, out64, 4)
-			if want := x64[1] * (0.75*y64[1] - lanes64[1] - sources64[0]); out64[1] != want {
-				t.Errorf("centred product %v, want %v", out64[1], want)
-			}
+			must.Equal(t, out64[1], x64[1]*(0.75*y64[1]-lanes64[1]-sources64[0]), "centred product")
 			SumLanes(lanes, x, n)
 			SumLanes(lanes64, x64, n)
 			kerneltest.Near(t, "sums", lanes, lanes64, n)

@@ -219,9 +219,7 @@ func TestLogisticSmallDifference(t *testing.T) {
 			t.Fatalf("row %d: wrong, weights %v", i, m.weights)
 		}
 	}
-	if m.weights[2] != 0 {
-		t.Errorf("a constant column has weight %v", m.weights[2])
-	}
+	must.Equal(t, m.weights[2], 0, "a constant column has weight")
 }
 
 // A fit has converged only if more iterations change nothing.
@@ -318,8 +316,6 @@ func TestLogisticTies(t *testing.T) {
 		want    int
 	}{{[]float64{1}, 5}, {[]float64{0}, 3}, {[]float64{0, 0, 0}, 3}, {[]float64{0, 1, 1}, 5}, {[]float64{-2, -1, 0}, 9}, {nil, 3}} {
 		m := &Logistic{Classes: []int{3, 5, 9}[:min(3, len(c.weights)+1)], outputs: len(c.weights), weights: c.weights}
-		if got := m.Predict(nil, make([]float64, 3)); got != c.want {
-			t.Errorf("%v: label %d, want %d", c.weights, got, c.want)
-		}
+		must.Equal(t, m.Predict(nil, make([]float64, 3)), c.want, c.weights, "label")
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // objective computes the objective from its definition, for w and b of the original numbers.
@@ -79,13 +81,9 @@ func TestClassify(t *testing.T) {
 	x := []float64{-3, -2, 2, 3, 3}
 	predict := NewColumn(x).Classify([]int{4, 4, 1, 1, 1}, 6, 1)
 	for i, want := range []int{4, 4, 1, 1, 1} {
-		if got := predict(x[i]); got != want {
-			t.Errorf("%v: %d, want %d", x[i], got, want)
-		}
+		must.Equal(t, predict(x[i]), want, x[i])
 	}
-	if got := NewColumn(x).Classify([]int{2, 2, 2, 2, 2}, 3, 1)(9); got != 2 {
-		t.Errorf("one class: %d", got)
-	}
+	must.Equal(t, NewColumn(x).Classify([]int{2, 2, 2, 2, 2}, 3, 1)(9), 2, "one class")
 	predict = NewColumn([]float64{5, 5, 5, 5}).Classify([]int{0, 1, 1, 2}, 3, 0.01)
 	if a, b := predict(5), predict(5); a != b {
 		t.Error("a constant column has two predictions")
@@ -93,9 +91,7 @@ func TestClassify(t *testing.T) {
 	// for tiny numbers only the intercept matters: the class with the largest weight wins
 	predict = NewColumn([]float64{1e-300, 2e-300, 3e-300, 4e-300, 0}).Classify([]int{1, 0, 0, 0, 2}, 3, 1)
 	big := NewColumn([]float64{1e300, 2e300, 3e300, 4e300, 0}).Classify([]int{1, 0, 0, 0, 2}, 3, 1)
-	if a, b := predict(3e-300), predict(-1e-300); a != b {
-		t.Errorf("labels %d and %d of tiny numbers", a, b)
-	}
+	must.Equal(t, predict(3e-300), predict(-1e-300), "label")
 	if a, b := big(4e300), big(0); a != 0 || b != 2 {
 		t.Errorf("labels %d and %d of huge numbers", a, b)
 	}

@@ -195,8 +195,6 @@ func TestRemark(t *testing.T) {
 		" (process 1)":          {Process: 1},
 		" (process 12 on host)": {Process: 12, Host: "host"},
 	} {
-		if got := h.remark(); got != want {
-			t.Errorf("%+v: %q, want %q", h, got, want)
-		}
+		must.Equal(t, h.remark(), want, h)
 	}
 }

@@ -1,8 +1,9 @@
 package long
 
 import (
-	"slices"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestSample(t *testing.T) {
@@ -17,9 +18,7 @@ func TestSample(t *testing.T) {
 		{7, false, cases}, {100, false, cases}, {2, true, cases},
 	} {
 		*complete = c.complete
-		if got := Sample(cases, c.n); !slices.Equal(got, c.want) {
-			t.Errorf("Sample(7 cases, %d) with -long=%t is %v, want %v", c.n, c.complete, got, c.want)
-		}
+		must.EqualSlices(t, Sample(cases, c.n), c.want, "Sample(7 cases", c.n, "with -long", c.complete)
 	}
 }
 
@@ -32,8 +31,6 @@ func TestOnly(t *testing.T) {
 			Only(t)
 			ran = true
 		})
-		if ran != all {
-			t.Errorf("a complete test with -long=%t: it ran: %t", all, ran)
-		}
+		must.Equal(t, ran, all, "a complete test with -long", all, "it ran")
 	}
 }

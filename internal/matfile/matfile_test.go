@@ -106,9 +106,7 @@ func TestVariables(t *testing.T) {
 func TestStored(t *testing.T) {
 	for _, file := range []string{"smaller.mat", "smaller_packed.mat", "big_endian.mat", "big_endian_packed.mat"} {
 		f := open(t, file)
-		if n := len(f.Names()); n != 56 {
-			t.Errorf("%s: %d variables", file, n)
-		}
+		must.Equal(t, len(f.Names()), 56, file, "variables")
 		for _, name := range f.Names() {
 			v := f.Find(name)
 			if name == "few" {

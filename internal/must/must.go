@@ -1,4 +1,4 @@
-// Package must has steps of tests, which end a test if they fail.
+// Package must has steps of tests, which end a test if they fail, and checks, which continue it.
 package must
 
 import (
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,8 +33,8 @@ func Get[T any](v T, err error) func(testing.TB) T {
 	}
 }
 
-// Error checks that an error's text contains want. An empty want demands no error. The values name the case. Unlike other
-// steps, Error continues the test.
+// Error checks that an error's text contains want. An empty want demands no error. The values of names say which case it
+// is. Error continues the test.
 func Error(t testing.TB, err error, want string, names ...any) {
 	t.Helper()
 	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
@@ -51,11 +52,28 @@ func ErrorOf[T any](_ T, err error) func(t testing.TB, want string, names ...any
 	}
 }
 
-func name(values []any) (text string) {
-	for _, v := range values {
-		text += fmt.Sprintf("%v: ", v)
+// Equal compares a value with the value that a test wants. The values of names say which one it is. Equal continues the
+// test.
+func Equal[T comparable](t testing.TB, got, want T, names ...any) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s%+v; want %+v", name(names), got, want)
 	}
-	return text
+}
+
+// EqualSlices is [Equal] for slices. A nil slice equals an empty one.
+func EqualSlices[S ~[]T, T comparable](t testing.TB, got, want S, names ...any) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s%+v; want %+v", name(names), got, want)
+	}
+}
+
+func name(values []any) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return strings.TrimSuffix(fmt.Sprintln(values...), "\n") + ": "
 }
 
 // Write writes a file, which may replace another one, with the folders above it. It returns the path.

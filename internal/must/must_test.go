@@ -15,23 +15,27 @@ func (f *failures) Helper() {}
 
 func (f *failures) Errorf(format string, args ...any) { f.n++ }
 
-func TestError(t *testing.T) {
+func TestChecks(t *testing.T) {
 	fault := errors.New("want 3")
 	f := &failures{TB: t}
 	Error(f, fault, "want")
 	Error(f, nil, "")
 	ErrorOf(1, fault)(f, "3", "name")
+	Equal(f, 1, 1)
+	EqualSlices(f, []int{}, nil)
 	if f.n > 0 {
-		t.Errorf("%d failures of errors that a test wants", f.n)
+		t.Errorf("%d failures of what a test wants", f.n)
 	}
 	Error(f, fault, "")
 	Error(f, fault, "4")
 	Error(f, nil, "want")
 	ErrorOf(1, fault)(f, "4", "name")
-	if f.n != 4 {
-		t.Errorf("%d failures of errors that a test does not want, want 4", f.n)
+	Equal(f, 1, 2)
+	EqualSlices(f, []int{1}, nil)
+	if f.n != 6 {
+		t.Errorf("%d failures of what a test does not want, want 6", f.n)
 	}
-	if got := name([]any{"a", 1}); got != "a: 1: " {
+	if got := name([]any{"a", 1}); got != "a 1: " {
 		t.Errorf("the name of a case is %q", got)
 	}
 }

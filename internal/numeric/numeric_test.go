@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/kernel"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // points are arguments of activations, without the kink at 0.
@@ -110,12 +111,8 @@ func TestSingles(t *testing.T) {
 		}
 	}
 	for _, x := range []float64{-800, 800} {
-		if got, want := Logistic(x), max(0, math.Copysign(1, x)); got != want {
-			t.Errorf("logistic of %v is %v", x, got)
-		}
-		if got, want := Softplus(x), max(0, x); got != want {
-			t.Errorf("softplus of %v is %v", x, got)
-		}
+		must.Equal(t, Logistic(x), max(0, math.Copysign(1, x)), "logistic of", x)
+		must.Equal(t, Softplus(x), max(0, x), "softplus of", x)
 	}
 }
 
@@ -123,9 +120,7 @@ func TestSums(t *testing.T) {
 	a, b := []float64{1, -2, 3}, []float64{4, 1, -1}
 	check := func(name string, got, want float64) {
 		t.Helper()
-		if got != want {
-			t.Errorf("%s is %v, want %v", name, got, want)
-		}
+		must.Equal(t, got, want, name)
 	}
 	for _, single := range []bool{false, true} {
 		if single {
@@ -207,9 +202,7 @@ func TestDistances(t *testing.T) {
 				}
 			}
 			d.Ended = func() bool { return true }
-			if got := d.Sum(); got != 0 {
-				t.Errorf("%d rows: sum %v after the end", rows, got)
-			}
+			must.Equal(t, d.Sum(), 0, rows, "rows: sum", "after the end")
 			d.Ended = nil
 		}
 	}

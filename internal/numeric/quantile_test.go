@@ -3,6 +3,8 @@ package numeric
 import (
 	"math"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestQuantile(t *testing.T) {
@@ -15,8 +17,6 @@ func TestQuantile(t *testing.T) {
 		{[]float64{1, 2}, 0.01, 1.01},
 		{[]float64{1, 2, math.Inf(1)}, 0.5, 2}, {[]float64{1, 2, math.Inf(1)}, 1, math.Inf(1)},
 	} {
-		if got := Quantile(x.sorted, x.fraction); got != x.want {
-			t.Errorf("%v of %v is %v, want %v", x.fraction, x.sorted, got, x.want)
-		}
+		must.Equal(t, Quantile(x.sorted, x.fraction), x.want, x.fraction, x.sorted)
 	}
 }

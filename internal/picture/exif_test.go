@@ -3,6 +3,8 @@ package picture
 import (
 	"encoding/binary"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // A missing or invalid orientation counts as upright.
@@ -15,11 +17,7 @@ func TestOrientationOfTIFF(t *testing.T) {
 		return b
 	}
 	for orientation, want := range map[uint16]int{0: 1, 1: 1, 6: 6, 8: 8, 9: 1, 1000: 1} {
-		if got := tiffOrientation(directory(orientation)); got != want {
-			t.Errorf("%d counts as %d, want %d", orientation, got, want)
-		}
+		must.Equal(t, tiffOrientation(directory(orientation)), want, orientation, "counts as")
 	}
-	if got := tiffOrientation(nil); got != 1 {
-		t.Errorf("nothing counts as %d", got)
-	}
+	must.Equal(t, tiffOrientation(nil), 1, "nothing counts as")
 }

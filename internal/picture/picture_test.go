@@ -13,7 +13,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -239,13 +238,9 @@ func TestChromaRows(t *testing.T) {
 		got := make([]uint8, 6)
 		plane := append(c.plane, make([]uint8, 16)...)
 		new(planes).row(got, plane, &image.YCbCr{CStride: 8, SubsampleRatio: c.ratio}, c.y, c.h, 5)
-		if !slices.Equal(got[:5], c.want) {
-			t.Errorf("%v, row %d of %d: %v, want %v", c.ratio, c.y, c.h, got[:5], c.want)
-		}
+		must.EqualSlices(t, got[:5], c.want, c.ratio, "row", c.y, c.h)
 	}
 	for v, want := range map[int32]uint8{-1: 0, 0: 0, 255: 255, 256: 255, 1 << 20: 255, -1 << 20: 0} {
-		if got := clip(v); got != want {
-			t.Errorf("%d: %d, want %d", v, got, want)
-		}
+		must.Equal(t, clip(v), want, v)
 	}
 }

@@ -14,9 +14,7 @@ func TestText(t *testing.T) {
 		"a\x1b[31mred\a\r\x7f": `a\x1b[31mred\x07\x0d\u007f`, "\u009b31m": `\u009b31m`, "\x9b\xff": `\x9b\xff`,
 		"\u202egnp.exe": `\u202egnp.exe`,
 	} {
-		if got := Text(in); got != want {
-			t.Errorf("%q: %q, want %q", in, got, want)
-		}
+		must.Equal(t, Text(in), want, in)
 	}
 }
 
@@ -31,9 +29,7 @@ func TestWriter(t *testing.T) {
 				t.Fatal(n, err)
 			}
 		}
-		if b.String() != Text(text) {
-			t.Errorf("cut at %d: %q, want %q", cut, b.String(), Text(text))
-		}
+		must.Equal(t, b.String(), Text(text), "cut at", cut)
 	}
 }
 
@@ -64,7 +60,5 @@ func TestCSV(t *testing.T) {
 		{"-1.5", "+1e9", "-Inf", "-", "", "x", "a=b", "x\x1b[1m"},
 	}))
 	const want = "'=1+1,'+x,'-x,'@SUM(A1),' =1,'\t=1,'\uff1dcmd,'=1\n-1.5,+1e9,-Inf,-,,x,a=b,x\\x1b[1m\n"
-	if b.String() != want {
-		t.Errorf("%q, want %q", b.String(), want)
-	}
+	must.Equal(t, b.String(), want)
 }

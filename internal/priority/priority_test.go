@@ -25,9 +25,7 @@ func TestLower(t *testing.T) {
 			t.Fatal(len(list), err)
 		}
 		for _, task := range list {
-			if n := nicenessOf(t, "/proc/self/task/"+task.Name()+"/stat"); n != niceness {
-				t.Errorf("thread %s: niceness %d, want %d", task.Name(), n, niceness)
-			}
+			must.Equal(t, nicenessOf(t, "/proc/self/task/"+task.Name()+"/stat"), niceness, "thread", task.Name(), "niceness")
 		}
 		return
 	}

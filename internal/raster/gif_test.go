@@ -87,9 +87,7 @@ func TestPalette(t *testing.T) {
 	if off(rare) > 50 {
 		t.Errorf("the rare colour is off by %d", off(rare))
 	}
-	if n := len(Palette([]*image.RGBA{smooth}, 7)); n != 7 {
-		t.Errorf("%d colours, want 7", n)
-	}
+	must.Equal(t, len(Palette([]*image.RGBA{smooth}, 7)), 7, "colours")
 }
 
 // A cut leaves the median pixel in the lower box, and a colour in each box.
@@ -111,9 +109,7 @@ func TestCut(t *testing.T) {
 // The colour of a box is the mean of its pixels, rounded.
 func TestMean(t *testing.T) {
 	b := colorBox{{[3]uint8{0, 1, 2}, 1}, {[3]uint8{1, 2, 3}, 1}}
-	if got := b.mean(); got != (color.RGBA{1, 2, 3, 255}) {
-		t.Errorf("%v", got)
-	}
+	must.Equal(t, b.mean(), (color.RGBA{1, 2, 3, 255}))
 }
 
 func TestMosaic(t *testing.T) {
@@ -137,9 +133,7 @@ func TestMosaicOfNothing(t *testing.T) {
 func TestMosaicLabels(t *testing.T) {
 	grey := gradient(10, 10, func(int, int) color.RGBA { return color.RGBA{9, 9, 9, 255} })
 	m := Mosaic([]image.Image{grey, grey}, []string{"z0", "a part with a name that is too long\x1b[31m"}, 2, 1, 2)
-	if m.Bounds() != image.Rect(0, 0, 2*(mosaicLabel+2)+2, 10+2*2+lineHeight-2) {
-		t.Errorf("%v", m.Bounds())
-	}
+	must.Equal(t, m.Bounds(), image.Rect(0, 0, 2*(mosaicLabel+2)+2, 10+2*2+lineHeight-2))
 	inked := func(r image.Rectangle) (n int) {
 		for y := r.Min.Y; y < r.Max.Y; y++ {
 			for x := r.Min.X; x < r.Max.X; x++ {

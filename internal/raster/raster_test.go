@@ -30,9 +30,7 @@ func TestFromFloats(t *testing.T) {
 	}
 	for _, test := range tests {
 		img := must.Get(FromFloats(append(make([]float32, test.channels), test.pixel...), 1, 2, test.channels))(t)
-		if got := img.RGBAAt(1, 0); got != test.want {
-			t.Errorf("%v: %v, want %v", test.pixel, got, test.want)
-		}
+		must.Equal(t, img.RGBAAt(1, 0), test.want, test.pixel)
 	}
 	for _, bad := range [][4]int{{1, 2, 3, 5}, {0, 2, 1, 0}, {1, 1, 4, 4}, {1, 1, 0, 0}} {
 		if _, err := FromFloats(make([]float32, bad[3]), bad[0], bad[1], bad[2]); err == nil {
@@ -55,9 +53,7 @@ func TestEnlarge(t *testing.T) {
 		}
 	}
 	for _, c := range [][3]int{{64, 64, 1}, {8, 64, 8}, {100, 64, 1}, {30, 64, 2}, {0, 64, 64}} {
-		if got := FitScale(c[0], c[1]); got != c[2] {
-			t.Errorf("FitScale(%d, %d) = %d", c[0], c[1], got)
-		}
+		must.Equal(t, FitScale(c[0], c[1]), c[2], "FitScale", c[0], c[1])
 	}
 }
 
@@ -81,13 +77,9 @@ func TestTiles(t *testing.T) {
 	table.Framed = [][]bool{{true}}
 	framed := table.Draw()
 	for distance, want := range map[int]color.RGBA{1: colours.Light.Accent, 3: colours.Light.Accent, 4: framed.RGBAAt(1, 1)} {
-		if got := framed.RGBAAt(x-32-distance, y); got != want {
-			t.Errorf("%d pixels from a framed image: %v; want %v", distance, got, want)
-		}
+		must.Equal(t, framed.RGBAAt(x-32-distance, y), want, distance, "pixels from a framed image")
 	}
-	if gap := l.rowTop(table, 1) - l.rowTop(table, 0); gap != l.cellH+3*l.gap {
-		t.Errorf("rows are %d apart", gap)
-	}
+	must.Equal(t, l.rowTop(table, 1)-l.rowTop(table, 0), l.cellH+3*l.gap, "rows are", "apart")
 	if b := (&Tiles{}).Draw().Bounds(); b.Dx() < 1 || b.Dy() < 1 {
 		t.Errorf("an empty table measures %v", b)
 	}

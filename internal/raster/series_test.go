@@ -5,6 +5,8 @@ import (
 	"image/color"
 	"math"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // picturesOf draws images with limits chosen by themselves.
@@ -60,9 +62,7 @@ func TestCurves(t *testing.T) {
 	if two.RGBAAt(30, 63) != curveInks[0] || two.RGBAAt(30, 0) != curveInks[1] {
 		t.Error("two channels are not two curves")
 	}
-	if got := Largest([]float32{1, -3, float32(math.NaN()), float32(math.Inf(1))}); got != 3 {
-		t.Errorf("largest %v", got)
-	}
+	must.Equal(t, Largest([]float32{1, -3, float32(math.NaN()), float32(math.Inf(1))}), 3, "largest")
 }
 
 func TestPictures(t *testing.T) {
@@ -91,9 +91,7 @@ func TestPictures(t *testing.T) {
 	}
 	large := make([]float32, 322*322)
 	large[0], large[1] = 1, 1 // two of nine pixels
-	if got := picturesOf(t, large, 322, 322, 1)[0].RGBAAt(0, 0); got != grey(57) {
-		t.Errorf("reduced: %v, want 57", got)
-	}
+	must.Equal(t, picturesOf(t, large, 322, 322, 1)[0].RGBAAt(0, 0), grey(57), "reduced")
 	real := picturesOf(t, []float32{-2, 0, 2, 1}, 2, 2, 1)[0]
 	if real.RGBAAt(0, 0) != grey(0) || real.RGBAAt(1, 0) != grey(128) || real.RGBAAt(0, 1) != grey(255) {
 		t.Error("real numbers are not scaled to grey")

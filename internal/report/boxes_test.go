@@ -22,9 +22,7 @@ func TestFiveNumbers(t *testing.T) {
 		"outliers": {[]float64{0, 10, 11, 12, 13, 14, 100}, fiveNumbers{10, 10.5, 12, 13.5, 14}},
 		"edge":     {[]float64{-2, 1, 2, 3, 6}, fiveNumbers{-2, 1, 2, 3, 6}}, // exactly 1.5 times the distance away
 	} {
-		if got := (&Box{Values: test.values}).fiveNumbers(); got != test.want {
-			t.Errorf("%s: %v, want %v", name, got, test.want)
-		}
+		must.Equal(t, (&Box{Values: test.values}).fiveNumbers(), test.want, name)
 	}
 }
 

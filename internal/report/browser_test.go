@@ -147,9 +147,7 @@ func TestTicksInBrowser(t *testing.T) {
 	}
 	var texts []string
 	p.Eval(`Unravel.formatTicks([34560.2, 34560.4, 34560.6])`, &texts)
-	if want := []string{"34560.2", "34560.4", "34560.6"}; !slices.Equal(texts, want) {
-		t.Errorf("texts of ticks %q, want %q", texts, want)
-	}
+	must.EqualSlices(t, texts, []string{"34560.2", "34560.4", "34560.6"}, "texts of ticks")
 }
 
 // Names are plain text, even if they look like markup or have any length and direction.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
@@ -17,9 +18,7 @@ func TestComponents(t *testing.T) {
 		m.Components.Labels = append(m.Components.Labels, i%3-1)
 	}
 	m.Components = NumberedGroups(m.Components.Labels, []int{1, 2})
-	if want := []string{"0: dimension 1, 30 codes", "1: dimension 2, 30 codes"}; !slices.Equal(m.Components.Names, want) {
-		t.Errorf("names %q, want %q", m.Components.Names, want)
-	}
+	must.EqualSlices(t, m.Components.Names, []string{"0: dimension 1, 30 codes", "1: dimension 2, 30 codes"}, "names")
 	show(t, "components", func(w io.Writer) error { return Components(w, "components", m) })
 	m.Truth, m.Parts = Grouping{make([]int, 90), []string{"all"}}, NumberedGroups(BySize(m.Components.Labels, nil))
 	show(t, "components, parts and truth", func(w io.Writer) error { return Components(w, "components", m) })

@@ -50,9 +50,7 @@ func TestLossSeries(t *testing.T) {
 		for _, s := range lossSeries(objectives[:n], log) {
 			names = append(names, s.Name)
 		}
-		if got := strings.Join(names, ", "); got != want {
-			t.Errorf("%d objectives: curves %q, want %q", n, got, want)
-		}
+		must.Equal(t, strings.Join(names, ", "), want, n, "objectives: curves")
 	}
 }
 

@@ -75,9 +75,7 @@ func TestPrincipalPlane(t *testing.T) {
 			codes.Row(i)[0], codes.Row(i)[d-1] = 7+0.8*a[i]-0.6*b[i], 0.6*a[i]+0.8*b[i]-1
 		}
 		p := must.Get(principalPlane(codes, rows))(t)
-		if want := "principal component 1 (80 %)"; p.names[0] != want {
-			t.Errorf("%d columns: %q, want %q", d, p.names[0], want)
-		}
+		must.Equal(t, p.names[0], "principal component 1 (80 %)", d, "columns")
 		for i := range rows {
 			if !(math.Abs(p.x[i]-a[i]) <= 1e-9) || !(math.Abs(p.y[i]-b[i]) <= 1e-9) {
 				t.Fatalf("%d columns: point %d is %v %v, want %v %v", d, i, p.x[i], p.y[i], a[i], b[i])

@@ -106,9 +106,7 @@ func TestLargeFigures(t *testing.T) {
 	figures := []Figure{{Name: "codes", PNG: make([]byte, 900)}, {Name: "traversals", PNG: make([]byte, 300)}, {Name: "losses", PNG: make([]byte, 600)}, {Name: "x", PNG: make([]byte, 30)}}
 	live := func(f Figure) bool { return f.Name == "traversals" || f.Name == "losses" }
 	for room, want := range map[int]string{10000: "[]", 2440: "[]", 2439: "[2]", 1640: "[2]", 1639: "[1 2]", 1000: "[0 1 2]", 0: "[0 1 2 3]"} {
-		if got := fmt.Sprint(slices.Sorted(maps.Keys(large(figures, live, room)))); got != want {
-			t.Errorf("room for %d: %s left out, want %s", room, got, want)
-		}
+		must.Equal(t, fmt.Sprint(slices.Sorted(maps.Keys(large(figures, live, room)))), want, "room for", room, "left out")
 	}
 	var b strings.Builder
 	if err := WritePage(&b, Page{Figures: []Figure{{Name: "codes", Caption: "Codes.", PNG: make([]byte, pageBytes)}}}); err != nil || b.Len() > figureBytes || !strings.Contains(b.String(), "figures/codes.png in the run") {
@@ -171,9 +169,7 @@ func TestExploreReason(t *testing.T) {
 		"the decoder takes 1234 million multiplications for an image, and a page computes at most 40": network(2_000_000, 1_234_000_000),
 	} {
 		x := Explored{Network: n, Reason: "none"}
-		if got := x.reason(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		must.Equal(t, x.reason(), want)
 	}
 	if x := (Explored{Reason: "it is of another module"}); x.reason() != x.Reason {
 		t.Errorf("without a network: %q", x.reason())
@@ -188,9 +184,7 @@ func TestFollowedControls(t *testing.T) {
 	for _, c := range x.controls(x.Codes.Controls()) {
 		got = append(got, fmt.Sprint(c.Name, " ", c.Factor, " ", float64(c.Share)))
 	}
-	if want := []string{"sphere1 hue 0.7", "sphere2  0", "z6  0", "z7 y 0.2", "spheres  0"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.EqualSlices(t, got, []string{"sphere1 hue 0.7", "sphere2  0", "z6  0", "z7 y 0.2", "spheres  0"})
 }
 
 // Options have separate controls, steps of their own numbers, and known codes with values to borrow.

@@ -88,9 +88,7 @@ func TestHeatmap(t *testing.T) {
 		h := &Heat{Rows: []string{"z0"}, Columns: make([]string, len(test.values)), Values: [][]float64{test.values}, Signed: test.signed}
 		m := must.Get(h.heatmap())(t)
 		for i, v := range test.values {
-			if got := m.colour(v); got != test.want[i] {
-				t.Errorf("%v: %v is %v, want %v", test.values, v, got, test.want[i])
-			}
+			must.Equal(t, m.colour(v), test.want[i], test.values, v)
 		}
 	}
 	for want, draw := range map[string]func() error{
@@ -135,9 +133,7 @@ func TestHeatNumbers(t *testing.T) {
 	}
 	for v, want := range map[float64]string{0: "0", 0.126: "0.13", -1.26: "-1.3", 12.6: "13", 99.4: "99", 99.5: "100", -99.6: "-100", 12345.6: "12346", 99999.4: "99999", 99999.5: "1e+05",
 		math.NaN(): "–", math.Inf(1): "+Inf"} {
-		if got := cellNumber(v); got != want {
-			t.Errorf("%v: %s, want %s", v, got, want)
-		}
+		must.Equal(t, cellNumber(v), want, v)
 	}
 }
 

@@ -49,9 +49,7 @@ func TestScoreBars(t *testing.T) {
 				length++
 			}
 		}
-		if length != want {
-			t.Errorf("%v: a bar of %d, want %d", score, length, want)
-		}
+		must.Equal(t, length, want, score, "a bar of")
 	}
 	of := func(name string, values ...float64) metrics.Result {
 		return metrics.Result{Name: name, Parts: []metrics.Part{{Name: "per_factor", Values: values}}}

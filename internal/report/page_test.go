@@ -79,9 +79,7 @@ func TestPageNames(t *testing.T) {
 	if c, err = PageCodes(in, d, rows, nil, spaces); err != nil || c.Names != nil {
 		t.Errorf("error %v, files %q of images without files", err, c.Names)
 	}
-	if label := sheet.Level(in.Factors[2], 1); label != "right" {
-		t.Errorf("figures call a level %q; want right", label)
-	}
+	must.Equal(t, sheet.Level(in.Factors[2], 1), "right", "figures call a level")
 }
 
 // inFiles is a data set of files.

@@ -217,9 +217,7 @@ func TestTicks(t *testing.T) {
 		{logTicks{}, 1e-20, 1, "[1e-20 1e-18 1e-16 1e-14 1e-12 1e-10 1e-08 1e-06 0.0001 0.01 1]"},
 	}
 	for _, test := range tests {
-		if got := fmt.Sprint(label(test.ticker.Ticks(test.lo, test.hi))); got != test.want {
-			t.Errorf("%T %v to %v: %s, want %s", test.ticker, test.lo, test.hi, got, test.want)
-		}
+		must.Equal(t, fmt.Sprint(label(test.ticker.Ticks(test.lo, test.hi))), test.want, test.ticker, test.lo, "to", test.hi)
 	}
 }
 
@@ -263,9 +261,7 @@ func TestHueBar(t *testing.T) {
 			t.Errorf("%q stands at %v: %v", text.String, middle, err)
 		}
 	}
-	if found != 5 {
-		t.Errorf("%d labels, want 5", found)
-	}
+	must.Equal(t, found, 5, "labels")
 	for _, tick := range circleTicks {
 		if tick.Label != fmt.Sprint(tick.Value) {
 			t.Errorf("%+v", tick)

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"slices"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -21,9 +21,7 @@ func TestNeighbours(t *testing.T) {
 			t.Errorf("%d: distance %v, want %v", i, got[i].distance, want)
 		}
 	}
-	if want := []int{1, 6, 2, 3, 5, 4}; !slices.Equal(rows, want) {
-		t.Errorf("%v, want %v", rows, want)
-	}
+	must.EqualSlices(t, rows, []int{1, 6, 2, 3, 5, 4})
 	if got := neighbours(codes, lengths(codes), 2, 2); len(got) != 2 || got[0] != (neighbour{0, 1}) {
 		t.Errorf("of a code of length 0: %v", got)
 	}
@@ -51,7 +49,5 @@ func TestRetrieval(t *testing.T) {
 		t.Errorf("one code: %v", err)
 	}
 	in := manyCodes(500, 2)
-	if got := agreement(in, []int{0, 2}, 0, 3); !slices.Equal(got, []bool{true, false}) {
-		t.Errorf("an unknown level agrees: %v", got)
-	}
+	must.EqualSlices(t, agreement(in, []int{0, 2}, 0, 3), []bool{true, false}, "an unknown level agrees")
 }

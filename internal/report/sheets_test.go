@@ -5,7 +5,6 @@ import (
 	"image/color"
 	"image/gif"
 	"image/png"
-	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/decode"
@@ -113,9 +112,7 @@ func TestFrameStep(t *testing.T) {
 		for f := range c.frames {
 			got = append(got, frameStep(f, c.frames, c.steps, c.cyclic))
 		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%+v: steps %v", c, got)
-		}
+		must.EqualSlices(t, got, c.want, c, "steps")
 	}
 	if period(3, false) != 6 || period(3, true) != 3 {
 		t.Errorf("periods %d and %d", period(3, false), period(3, true))

@@ -29,12 +29,8 @@ func TestSpaces(t *testing.T) {
 func TestSpacesShareLimits(t *testing.T) {
 	wide, narrow := []Column{{"a", []float64{0, 4}}, {"b", []float64{0, 1}}}, []Column{{"a", []float64{1, 2}}, {"b", []float64{-1, 0}}}
 	r := SpaceRow{Spaces: []Space{{Axes: wide, Like: "z"}, {Axes: narrow, Like: "z"}, {Axes: narrow}}}
-	if got := r.limits(r.Spaces[1], 0, narrow[0]); got != [2]float64{0, 4} {
-		t.Errorf("limits %v; want those of both panels", got)
-	}
-	if got := r.limits(r.Spaces[2], 1, narrow[1]); got != [2]float64{-1, 0} {
-		t.Errorf("limits %v; want its own", got)
-	}
+	must.Equal(t, r.limits(r.Spaces[1], 0, narrow[0]), [2]float64{0, 4}, "limits")
+	must.Equal(t, r.limits(r.Spaces[2], 1, narrow[1]), [2]float64{-1, 0}, "limits")
 }
 
 func TestSpacesMistakes(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/decode"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 	"github.com/unravel-ml/unravel/models"
@@ -170,7 +171,5 @@ func TestPoseColumns(t *testing.T) {
 
 func TestVector(t *testing.T) {
 	minus := math.Copysign(0, -1)
-	if got, want := vector([3]float64{minus, 0.25, -1}), "(0.00, 0.25, -1.00)"; got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	must.Equal(t, vector([3]float64{minus, 0.25, -1}), "(0.00, 0.25, -1.00)")
 }

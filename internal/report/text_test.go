@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot/vg"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Names of any length and with any letters fit into a line, which keeps both ends of the name.
@@ -19,9 +21,7 @@ func TestFit(t *testing.T) {
 		"日本":                       "??",
 		strings.Repeat("a", 30):    strings.Repeat("a", 30),
 	} {
-		if got := fit(style, name, 4*vg.Inch); got != want {
-			t.Errorf("%q: %q, want %q", name, got, want)
-		}
+		must.Equal(t, fit(style, name, 4*vg.Inch), want, name)
 	}
 	for _, length := range []int{40, 100, 100_000} {
 		name := "begin" + strings.Repeat("x", length) + "end"
@@ -30,9 +30,7 @@ func TestFit(t *testing.T) {
 			t.Errorf("%d letters: %q, %v wide", length, got, w)
 		}
 	}
-	if got := fit(style, "name", 0); got != "…" {
-		t.Errorf("no room: %q", got)
-	}
+	must.Equal(t, fit(style, "name", 0), "…", "no room")
 }
 
 func TestBalanced(t *testing.T) {

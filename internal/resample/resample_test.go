@@ -61,9 +61,7 @@ func TestPillow(t *testing.T) {
 			t.Errorf("%v: other pixels", line[:9])
 		}
 	}
-	if len(lines) != 161 {
-		t.Errorf("%d lines; want 160 and their names", len(lines))
-	}
+	must.Equal(t, len(lines), 161, "lines")
 }
 
 // TestSums checks that both sums in a word are correct for extreme values.

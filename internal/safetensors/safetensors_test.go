@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -280,9 +279,7 @@ func TestWritesHalves(t *testing.T) {
 	f := &File{Tensors: []Tensor{{"w", []int{3}, Half{1.0 / 3, -65519, 1e-9}}, {"b", []int{1}, []float32{1.0 / 3}}}}
 	text := must.Get(Encode(f))(t)
 	back := must.Get(Decode(text))(t)
-	if w, err := back.Float32s("w", 3); err != nil || !slices.Equal(w, []float32{0.333251953125, -65504, 0}) {
-		t.Errorf("%v, %v", w, err)
-	}
+	must.EqualSlices(t, must.Get(back.Float32s("w", 3))(t), []float32{0.333251953125, -65504, 0})
 	for _, wrong := range []float32{65520, -1e9, float32(math.Inf(1)), float32(math.NaN())} {
 		must.ErrorOf(Encode(&File{Tensors: []Tensor{{"w", []int{2}, Half{0, wrong}}}}))(t, `tensor "w": element 1 is`, wrong)
 	}

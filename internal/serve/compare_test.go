@@ -234,24 +234,18 @@ func TestComparePages(t *testing.T) {
 	}
 	var n int
 	p.Eval(`document.querySelectorAll("#metrics .interval-panel:first-child .interval-bar").length`, &n)
-	if n != 3 {
-		t.Errorf("%d intervals of groups, want 3", n)
-	}
+	must.Equal(t, n, 3, "intervals of groups")
 	p.Click("#table thead th:nth-child(6) button") // dlsbd
 	var first string
 	p.Eval(`document.querySelector("#table tbody a").textContent`, &first)
-	if first != "weight10_seed0" {
-		t.Errorf("sorted by dlsbd, %s is first", first)
-	}
+	must.Equal(t, first, "weight10_seed0", "sorted by dlsbd", "is first")
 	p.Click("#table thead th:nth-child(6) button")
 	p.Wait(`document.querySelector("#table tbody a").textContent === "weight4000_seed2"`)
 	shots(p, "compare", t)
 	p.Press(`#parallel .handle[aria-label="losses.2.lsbd.weight, upper marker"]`, strings.Repeat(kb.PageDown, 4))
 	p.Wait(`document.getElementById("parallel-run").textContent.startsWith("6 of 9 runs")`)
 	p.Eval(`document.querySelectorAll(".parallel-line.out").length + document.querySelectorAll("#table tr.out").length`, &n)
-	if n != 6 {
-		t.Errorf("%d lines and rows are out, want 3 and 3", n)
-	}
+	must.Equal(t, n, 6, "lines and rows are out")
 	p.Click("#keep")
 	p.Wait(`location.search.split("run=").length === 7 && document.querySelectorAll("#table tbody tr").length === 6`)
 	p.Click("#table tbody tr:first-child input")

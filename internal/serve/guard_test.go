@@ -127,9 +127,7 @@ func TestRefused(t *testing.T) {
 		t.Errorf("a link from another site: %d", a.StatusCode)
 	}
 	code, _ := raw(t, h.Listener.Addr().String(), "GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n")
-	if code != http.StatusRequestEntityTooLarge {
-		t.Errorf("a body: %d", code)
-	}
+	must.Equal(t, code, http.StatusRequestEntityTooLarge, "a body")
 }
 
 // Every answer has strict security headers; reports are sandboxed.

@@ -108,9 +108,7 @@ func TestStates(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]sweep.State{"done": sweep.Finished, "deep/er/two": sweep.Finished, "begun": sweep.Running, "killed": sweep.Stopped, "broken": sweep.Failed, "half": sweep.Damaged, "sweep/later": sweep.Waiting} {
-		if states[name] != want {
-			t.Errorf("%s is %q, want %q", name, states[name], want)
-		}
+		must.Equal(t, states[name], want, name)
 	}
 	if list.Total != 7 || list.States[sweep.Finished] != 2 || list.Rows[0].Dir != "begun" {
 		t.Errorf("%+v", list)
@@ -162,9 +160,7 @@ func TestFilterAndSort(t *testing.T) {
 		for _, r := range value[listing](t, h.URL+"/api/runs?"+query).Rows {
 			names = append(names, r.Dir)
 		}
-		if got := strings.Join(names, " "); got != want {
-			t.Errorf("%s: %q, want %q", query, got, want)
-		}
+		must.Equal(t, strings.Join(names, " "), want, query)
 	}
 	for query, want := range map[string]string{
 		"filter=sead%3D1": "did you mean", "sort=sead": "did you mean", "filter=nothing": "want", "count=many": "want a number", "from=-1": "want a number",

@@ -70,9 +70,7 @@ func TestPreviewOnce(t *testing.T) {
 			t.Errorf("a broken one: %d %s", a.StatusCode, text)
 		}
 	}
-	if o.calls.Load() != 4 {
-		t.Errorf("a new checkpoint: %d were opened, want 4", o.calls.Load())
-	}
+	must.Equal(t, o.calls.Load(), 4, "a new checkpoint", "were opened")
 	must.OK(t, os.Remove(filepath.Join(dir, "two", rundir.CheckpointFile)))
 	if a, _ := ask(t, "GET", h.URL+"/api/preview?dir=two"); a.StatusCode != http.StatusNotFound {
 		t.Errorf("none: %d", a.StatusCode)
@@ -94,9 +92,7 @@ func TestPreviewRests(t *testing.T) {
 	s.previews.lock.Unlock()
 	write(t, "new", dir, "one", rundir.CheckpointFile)
 	value[map[string]any](t, h.URL+"/api/preview?dir=one")
-	if o.calls.Load() != 1 {
-		t.Errorf("%d were opened before the rest was over", o.calls.Load())
-	}
+	must.Equal(t, o.calls.Load(), 1, "were opened before the rest was over")
 }
 
 // Output of a process is limited, and the limit itself is allowed. A message loses only its further lines.

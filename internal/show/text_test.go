@@ -60,9 +60,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("%s: %s", f.Name, b.String())
 		}
 	}
-	if seen != 8 {
-		t.Errorf("%d files were compared, want 8", seen)
-	}
+	must.Equal(t, seen, 8, "files were compared")
 }
 
 // The heading of ranks counts the rows with ranks.

@@ -161,9 +161,7 @@ func TestRead(t *testing.T) {
 	}
 	for path, want := range map[string]string{"two.npz:flags": "two.npz:big", "role.npz:codes": "role.npz:big", "two.npz:big": "", "two.npz": "two.npz:big", "one.npz:flags": "", "role.npz:x": "role.npz:big",
 		"none.npz:x": "", "missing.npz:x": "", "floats.npy": ""} {
-		if got := Beside(path, "big"); got != want {
-			t.Errorf("the array big beside %s is %q, want %q", path, got, want)
-		}
+		must.Equal(t, Beside(path, "big"), want, "the array big beside", path)
 	}
 	write("block.npy", array("<u1", false, "(2, 2, 2)", "\x01\x02\x03\x04\x05\x06\x07\x08"))
 	if got, err := ReadBlocks("block.npy", "codes"); err != nil || got.Rows != 2 || got.Cols != 4 {

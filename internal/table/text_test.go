@@ -123,9 +123,7 @@ func TestQuotedLines(t *testing.T) {
 func TestSpaces(t *testing.T) {
 	for text, want := range map[string][]string{"a, b,,\tc\n": {"a", "b", "", "c"}, "a; b\n": {"a", "b"}, `a, "b,c"`: {"a", "b,c"}, "a\t b\t\tc\n": {"a", "b", "", "c"}, "a,b\nx;y;z;w,1\n": {"a", "b"}} {
 		lines := must.Get(NewLines(strings.NewReader(text), "t.csv"))(t)
-		if got, err := lines.Read(); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%q: %q, %v; want %q", text, got, err, want)
-		}
+		must.EqualSlices(t, must.Get(lines.Read())(t), want, text)
 	}
 }
 

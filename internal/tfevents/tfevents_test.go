@@ -42,12 +42,8 @@ func readAll(t *testing.T, path string) []Event {
 
 func TestChecksum(t *testing.T) {
 	// the check value of CRC-32C, and the record that every event file begins with
-	if got := crc32.Checksum([]byte("123456789"), castagnoli); got != 0xe3069283 {
-		t.Errorf("CRC-32C is %#x", got)
-	}
-	if got := maskedCRC([]byte{24, 0, 0, 0, 0, 0, 0, 0}); got != 0x224b7fa3 {
-		t.Errorf("masked CRC is %#x", got)
-	}
+	must.Equal(t, crc32.Checksum([]byte("123456789"), castagnoli), 0xe3069283, "CRC-32C is")
+	must.Equal(t, maskedCRC([]byte{24, 0, 0, 0, 0, 0, 0, 0}), 0x224b7fa3, "masked CRC is")
 }
 
 // The bytes of the Protocol Buffers wire format, written by hand.

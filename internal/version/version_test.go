@@ -32,9 +32,7 @@ func TestVersion(t *testing.T) {
 		{debug.BuildInfo{Main: theirs, Deps: []*debug.Module{&fork}}, "v1.2.4"},
 		{debug.BuildInfo{Main: theirs, Settings: git}, ""},
 	} {
-		if got := versionOf(&c.info); got != c.want {
-			t.Errorf("%+v: %q, want %q", c.info, got, c.want)
-		}
+		must.Equal(t, versionOf(&c.info), c.want, c.info)
 	}
 	if v := Code(); !regexp.MustCompile(`^(devel-)?[0-9a-f]{12,40}\+?$`).MatchString(v) {
 		t.Errorf("the version of this test is %q", v)
@@ -78,8 +76,6 @@ func TestRelease(t *testing.T) {
 		{"example.com/program", "v3.0.0", ""},
 	} {
 		info := debug.BuildInfo{Main: debug.Module{Path: c.path, Version: c.version}}
-		if got := releaseOf(&info); got != c.want {
-			t.Errorf("%s %s: %q, want %q", c.path, c.version, got, c.want)
-		}
+		must.Equal(t, releaseOf(&info), c.want, c.path, c.version)
 	}
 }

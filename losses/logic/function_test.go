@@ -6,6 +6,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/gradcheck"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // functionSentences have functions of every class and method.
@@ -67,9 +68,7 @@ func TestFunctionGradients(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got := q.Sentence().String(); got != text {
-			t.Errorf("%s is printed as %s", text, got)
-		}
+		must.Equal(t, q.Sentence().String(), text, text, "is printed as")
 		gradcheck.Check(t, gradcheck.Case{Name: text, Inputs: inputs(b, q), Build: build(q), Tolerance: 1e-5, Tolerance32: 1e-2, Floor32: 1})
 	}
 }

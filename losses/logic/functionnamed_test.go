@@ -8,6 +8,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/logic"
 )
@@ -63,9 +64,7 @@ func functionLosses() map[string]struct {
 func TestFunctionsAreNamedLosses(t *testing.T) {
 	for name, c := range functionLosses() {
 		q := logic.Compiled(t, logic.Parsed(t, c.text))
-		if q.Summands() != c.named {
-			t.Errorf("%s: %d named parts, want %d", name, q.Summands(), c.named)
-		}
+		must.Equal(t, q.Summands(), c.named, name, "named parts")
 		for _, data := range []string{"continuous", "grid", "copy", "constant", "one level"} {
 			b := logic.Batches(3, 41)[data]
 			for _, dt := range []tensor.Dtype{tensor.Float64, tensor.Float32} {

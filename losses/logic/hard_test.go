@@ -105,9 +105,7 @@ func TestTuples(t *testing.T) {
 	} {
 		q := compiled(t, parsed(t, text))
 		for _, dt := range []tensor.Dtype{tensor.Float64, tensor.Float32} {
-			if v := run(t, dt, q, b); v != want {
-				t.Errorf("%s: %v, want %v", text, v, want)
-			}
+			must.Equal(t, run(t, dt, q, b), want, text)
 		}
 	}
 }

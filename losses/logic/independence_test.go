@@ -37,9 +37,7 @@ func TestIndependence(t *testing.T) {
 	must.OK(t, err)
 	for _, want := range data.Sentences {
 		q := must.Get(Compile(parsed(t, want.Text), independentSchema()))(t)
-		if again := q.Sentence().String(); again != want.Text {
-			t.Errorf("%s is printed as %s", want.Text, again)
-		}
+		must.Equal(t, q.Sentence().String(), want.Text, want.Text, "is printed as")
 		if v, err := q.ValueOf(Batch{Codes: data.Z}); err != nil || !(math.Abs(v-want.Value) <= 1e-12) {
 			t.Errorf("%s: %v, %v, want %v", want.Text, v, err, want.Value)
 		}

@@ -62,9 +62,7 @@ func TestMoves(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", want.Text, err)
 		}
-		if again := q.Sentence().String(); again != want.Text {
-			t.Errorf("%s is printed as %s", want.Text, again)
-		}
+		must.Equal(t, q.Sentence().String(), want.Text, want.Text, "is printed as")
 		v, err := q.ValueOf(b)
 		if err != nil || !(math.Abs(v-want.Value) <= 1e-12*max(1, want.Value)) {
 			t.Errorf("%s: %v, %v, want %v", want.Text, v, err, want.Value)

@@ -49,9 +49,7 @@ func TestNetworks(t *testing.T) {
 	d, b := readNetworks(t)
 	for _, want := range long.Sample(d.Sentences, 1) {
 		q := must.Get(Compile(parsed(t, want.Text), networkSchema))(t)
-		if again := q.Sentence().String(); again != want.Text {
-			t.Errorf("%s is printed as %s", want.Text, again)
-		}
+		must.Equal(t, q.Sentence().String(), want.Text, want.Text, "is printed as")
 		v, err := q.ValueOf(b)
 		least, median := want.Minima[0], want.Minima[len(want.Minima)/2]
 		if err != nil || v < least*(1-1e-6) || !(v <= median*(1+1e-4)) {

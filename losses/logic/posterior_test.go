@@ -176,9 +176,7 @@ func TestDraws(t *testing.T) {
 		t.Errorf("%v, then %v", v, again)
 	}
 	b.Samples = b.Codes
-	if v, err := q.ValueOf(b); err != nil || v != 4 {
-		t.Errorf("%v, %v of given samples, want 4", v, err)
-	}
+	must.Equal(t, must.Get(q.ValueOf(b))(t), 4, "of given samples")
 	if _, err := q.ValueOf(Batch{Codes: b.Codes}); err == nil || err.Error() != "logic: the sentence is about samples (z ~ q), but the model gives neither samples nor log variances" {
 		t.Error(err)
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // three has three kinds of columns: constant, far from zero, and with both signs.
@@ -19,15 +21,9 @@ func three() Matrix {
 
 func TestParts(t *testing.T) {
 	m := three()
-	if got := m.Row(2); !slices.Equal(got, []float64{7, 1e9 + 3, 5}) {
-		t.Errorf("row 2: %v", got)
-	}
-	if got := m.Take([]int{3, 0, 3}); !slices.Equal(got, []float64{7, 1e9 + 6, 1, 7, 1e9 + 1, -3, 7, 1e9 + 6, 1}) {
-		t.Errorf("taken: %v", got)
-	}
-	if got := m.Column(2, []int{2, 0}); !slices.Equal(got, []float64{5, -3}) {
-		t.Errorf("column 2: %v", got)
-	}
+	must.EqualSlices(t, m.Row(2), []float64{7, 1e9 + 3, 5}, "row 2")
+	must.EqualSlices(t, m.Take([]int{3, 0, 3}), []float64{7, 1e9 + 6, 1, 7, 1e9 + 1, -3, 7, 1e9 + 6, 1}, "taken")
+	must.EqualSlices(t, m.Column(2, []int{2, 0}), []float64{5, -3}, "column 2")
 	if got := m.Columns([]int{2, 0}); got.Rows != 4 || got.Cols != 2 || !slices.Equal(got.Data, []float64{-3, 7, 1, 7, 5, 7, 1, 7}) {
 		t.Errorf("columns 2 and 0: %v", got)
 	}
@@ -69,9 +65,7 @@ func TestSizes(t *testing.T) {
 		{-450, -450, -450, ""}, {-451, -451, -451, "the codes are too small: the square of the largest, about 9e-137, does not fit a float64; want codes nearer to 1"},
 	} {
 		m := one(c.exponent)
-		if got := m.Exponent(); got != c.exponent {
-			t.Errorf("exponent %d; want %d", got, c.exponent)
-		}
+		must.Equal(t, m.Exponent(), c.exponent, "exponent")
 		for name, sized := range map[string]struct {
 			by   func() (Matrix, int)
 			want int
@@ -123,13 +117,9 @@ func TestScales(t *testing.T) {
 		}
 	}
 	constant := Matrix{Rows: 4, Cols: 1, Data: []float64{7, 7, 7, 7}}
-	if got := constant.Scale(); got != 0 {
-		t.Errorf("constant: scale %v", got)
-	}
+	must.Equal(t, constant.Scale(), 0, "constant: scale")
 	if got := Mean([]float64{math.MaxFloat64, math.MaxFloat64, math.MaxFloat64 / 2}); !near(got, math.MaxFloat64/6*5) {
 		t.Errorf("mean of large numbers: %v", got)
 	}
-	if got := Mean([]float64{2, 4, 9}); got != 5 {
-		t.Errorf("mean %v, want 5", got)
-	}
+	must.Equal(t, Mean([]float64{2, 4, 9}), 5, "mean")
 }

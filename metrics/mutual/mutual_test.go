@@ -113,9 +113,7 @@ func TestEntropy(t *testing.T) {
 	if mean, rows = factors.OfRows([][]float64{{0, 0}, {0, 0}}); mean != 0 || len(rows) != 2 {
 		t.Errorf("zeros: %v, %v", rows, mean)
 	}
-	if got := WeightedMean([]float64{1, 4}, []float64{0, 0}); got != 2.5 {
-		t.Errorf("the mean without weights is %v", got)
-	}
+	must.Equal(t, WeightedMean([]float64{1, 4}, []float64{0, 0}), 2.5, "the mean without weights is")
 	if factors.Least() != 0 || !math.IsInf(natural.Least(), -1) {
 		t.Errorf("bounds %v and %v", factors.Least(), natural.Least())
 	}

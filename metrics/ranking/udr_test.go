@@ -6,7 +6,6 @@ import (
 	"math"
 	"reflect"
 	"runtime"
-	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/must"
@@ -50,9 +49,7 @@ func TestUDRGolden(t *testing.T) {
 				near(t, fmt.Sprint(relation, i, j), got.Pairs[i][j], v, 1e-9)
 			}
 		}
-		if !slices.Equal(got.Used, []int{4, 4, 4, 4, 2, 4}) {
-			t.Errorf("%s: columns %v", relation, got.Used)
-		}
+		must.EqualSlices(t, got.Used, []int{4, 4, 4, 4, 2, 4}, relation, "columns")
 		before := runtime.GOMAXPROCS(1)
 		one, err := NewUDR(relation).Compare(t.Context(), codes)
 		runtime.GOMAXPROCS(before)
@@ -126,9 +123,7 @@ func TestKendallTau(t *testing.T) {
 func TestRanks(t *testing.T) {
 	values := []float64{3, 1, math.NaN(), 3, 2}
 	for better, want := range map[metrics.Direction]string{metrics.HigherIsBetter: "[1.5 4 NaN 1.5 3]", metrics.LowerIsBetter: "[3.5 1 NaN 3.5 2]"} {
-		if got := fmt.Sprint(Ranks(values, better)); got != want {
-			t.Errorf("%v: %s, want %s", better, got, want)
-		}
+		must.Equal(t, fmt.Sprint(Ranks(values, better)), want, better)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // options returns a categorical dimension.
@@ -94,9 +96,7 @@ func TestTreeDistanceExample(t *testing.T) {
 	node := func(label rune, children ...*group) *group { return &group{label: int(label), children: children} }
 	a := node('f', node('d', node('a'), node('c', node('b'))), node('e'))
 	b := node('f', node('c', node('d', node('a'), node('b'))), node('e'))
-	if got := treeDistance(a.tree(), b.tree()); got != 2 {
-		t.Errorf("distance %d, want 2", got)
-	}
+	must.Equal(t, treeDistance(a.tree(), b.tree()), 2, "distance")
 }
 
 // randomHierarchy returns a hierarchy of at most the given number of dimensions.
@@ -154,17 +154,13 @@ func TestDistanceIsMetric(t *testing.T) {
 func TestDistanceMerges(t *testing.T) {
 	up := Hierarchy{c, c, options(none, Hierarchy{c})}
 	down := Hierarchy{options(Hierarchy{c, c}, Hierarchy{c, c, c})}
-	if got := Distance(up, down); got != 0 {
-		t.Errorf("distance %d, want 0", got)
-	}
+	must.Equal(t, Distance(up, down), 0, "distance")
 	// two options have the same labels below them, but different trees
 	high, low := Hierarchy{c, options(Hierarchy{options(none, Hierarchy{c})}, Hierarchy{c})}, Hierarchy{c, options(none, none, Hierarchy{c}, Hierarchy{c})}
 	if a, b := canonical(high, 0), canonical(low, 0); !slices.Equal(a.labels, b.labels) || a.label != b.label {
 		t.Fatalf("labels %v and %v", a.labels, b.labels)
 	}
-	if got := Distance(Hierarchy{options(high, low)}, Hierarchy{options(low, high)}); got != 0 {
-		t.Errorf("distance %d, want 0", got)
-	}
+	must.Equal(t, Distance(Hierarchy{options(high, low)}, Hierarchy{options(low, high)}), 0, "distance")
 	for _, test := range []struct {
 		a, b Hierarchy
 		want int
@@ -185,14 +181,10 @@ func TestDistanceMerges(t *testing.T) {
 
 func TestCanonical(t *testing.T) {
 	h := Hierarchy{c, options(Hierarchy{c, c}, Hierarchy{c, options(none, Hierarchy{c})}), options(none, Hierarchy{c}), c}
-	if got, want := forestText([]*group{canonical(h, 0)}), "3(2()3()3(3()4())4())"; got != want {
-		t.Errorf("canonical tree %s, want %s", got, want)
-	}
+	must.Equal(t, forestText([]*group{canonical(h, 0)}), "3(2()3()3(3()4())4())", "canonical tree")
 	// labels are compared as text: 10 comes before 9
 	tens := Hierarchy{options(slices.Repeat(Hierarchy{c}, 9), slices.Repeat(Hierarchy{c}, 10))}
-	if got, want := forestText([]*group{canonical(tens, 0)}), "9(10()9())"; got != want {
-		t.Errorf("canonical tree %s, want %s", got, want)
-	}
+	must.Equal(t, forestText([]*group{canonical(tens, 0)}), "9(10()9())", "canonical tree")
 }
 
 func BenchmarkDistance(b *testing.B) {

@@ -78,9 +78,7 @@ func TestLayouts(t *testing.T) {
 		for _, on := range mask {
 			got += map[bool]string{true: "1", false: "0"}[on]
 		}
-		if got != test.mask {
-			t.Errorf("mask of %v is %s, want %s", test.choice, got, test.mask)
-		}
+		must.Equal(t, got, test.mask, "mask of", test.choice)
 		row := slices.Repeat([]float64{7}, 8)
 		if err := shapes.Row(test.choice, values, row); err != nil || !slices.Equal(row, test.row) {
 			t.Errorf("row of %v is %v, want %v; %v", test.choice, row, test.row, err)
@@ -149,9 +147,7 @@ shape
 	if got != want {
 		t.Errorf("got\n%s, want\n%s", got, want)
 	}
-	if none.String() != "no dimensions\n" {
-		t.Errorf("%q", none.String())
-	}
+	must.Equal(t, none.String(), "no dimensions\n")
 	if got := (Hierarchy{options(none), options(Hierarchy{options(none), c})}).String(); got != "a0\n└─ 1: nothing more\na1\n└─ 1\n   ├─ a2\n   │  └─ 1: nothing more\n   └─ z0\n" {
 		t.Errorf("got\n%s", got)
 	}

@@ -43,9 +43,7 @@ func TestSphereDensity(t *testing.T) {
 			if !(math.Abs(mass-1) <= 2e-3) || !(math.Abs(kl-want) <= 5e-3*math.Max(1, want)) {
 				t.Errorf("S^%d at log t = %v: mass %v, divergence %v, want %v", dim, logT, mass, kl, want)
 			}
-			if d := s.Distance(location); d != 1 {
-				t.Errorf("distance %v of a point of norm 2", d)
-			}
+			must.Equal(t, s.Distance(location), 1, "distance", "of a point of norm 2")
 		}
 	}
 }

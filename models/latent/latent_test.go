@@ -107,14 +107,10 @@ func TestScalesAtTheStart(t *testing.T) {
 	_, vs := build(t, latent.Of(sphere(1), euclidean(3)), 4)
 	m := run(t, vs[0].Scale, vs[1].Scale)
 	for _, x := range floats(m, vs[0].Scale) {
-		if x != -7.5 {
-			t.Errorf("log t = %v, want -7.5", x)
-		}
+		must.Equal(t, x, -7.5, "log t")
 	}
 	for _, x := range floats(m, vs[1].Scale) {
-		if x != 0 {
-			t.Errorf("log sigma = %v, want 0", x)
-		}
+		must.Equal(t, x, 0, "log sigma")
 	}
 }
 
@@ -143,9 +139,7 @@ func TestEuclideanSample(t *testing.T) {
 	m := run(t, vs[0].Location, vs[0].Sample)
 	mu, z, noise := floats(m, vs[0].Location), floats(m, vs[0].Sample), nn.Data(vs[0].Noise)
 	for i := range z {
-		if z[i] != mu[i]+noise[i] {
-			t.Errorf("z = %v, want mu + noise = %v", z[i], mu[i]+noise[i])
-		}
+		must.Equal(t, z[i], mu[i]+noise[i], "z")
 	}
 }
 
@@ -155,9 +149,7 @@ func TestNamesAndCodes(t *testing.T) {
 	names, _ := g.Learnables()
 	want := []string{"latent/0/loc/weight", "latent/0/loc/bias", "latent/0/scale/weight", "latent/0/scale/bias",
 		"latent/1/loc/weight", "latent/1/loc/bias", "latent/1/scale/weight", "latent/1/scale/bias"}
-	if !slices.Equal(names, want) {
-		t.Errorf("parameters %v", names)
-	}
+	must.EqualSlices(t, names, want, "parameters")
 	locations := must.Get(latent.Locations(vs))(t)
 	samples := must.Get(latent.Samples(vs))(t)
 	if l.Width() != 7 || !locations.Shape().Eq(tensor.Shape{2, 7}) || !samples.Shape().Eq(tensor.Shape{2, 7}) {
@@ -264,9 +256,7 @@ func TestConfig(t *testing.T) {
 	if c, ok := s.Latent[0].Value.(*latent.Sphere); !ok || !reflect.DeepEqual(*c, latent.Sphere{Dim: 1, LogT: [2]float64{-10, -9}, Steps: 10, Omega: 1}) {
 		t.Errorf("sphere %+v", s.Latent[0].Value)
 	}
-	if s.Latent.Width() != 2+10+4 {
-		t.Errorf("width %d", s.Latent.Width())
-	}
+	must.Equal(t, s.Latent.Width(), 2+10+4, "width")
 	text := must.Get(config.Encode(s))(t)
 	again := s
 	again.Latent = nil

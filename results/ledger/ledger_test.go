@@ -173,9 +173,7 @@ func TestChanged(t *testing.T) {
 		if got := b.configs[b.Runs()[0].Config].changed(b.Runs()[0], changes); (got == "trained by an earlier version: another order") != test.want {
 			t.Errorf("%v: %q", test.parts, got)
 		}
-		if got := b.configs[b.Runs()[1].Config].changed(b.Runs()[1], changes); got != "" {
-			t.Errorf("%v: of a later run %q", test.parts, got)
-		}
+		must.Equal(t, b.configs[b.Runs()[1].Config].changed(b.Runs()[1], changes), "", test.parts, "of a later run")
 	}
 	last := 1
 	for _, c := range version.Changes {
@@ -184,9 +182,7 @@ func TestChanged(t *testing.T) {
 		}
 		last = c.Generation
 	}
-	if last != version.Generation() {
-		t.Errorf("the generation is %d; want %d", version.Generation(), last)
-	}
+	must.Equal(t, last, version.Generation(), "the generation is", version.Generation())
 }
 
 // Clean finds machine paths in configs, errors and results.
@@ -226,9 +222,7 @@ func TestMerge(t *testing.T) {
 				t.Errorf("%s %d: %d added, %d replaced, %v", extension, i, added, replaced, err)
 			}
 		}
-		if got := Path(dir, "quick"); got != path {
-			t.Errorf("the file is %s, want %s", got, path)
-		}
+		must.Equal(t, Path(dir, "quick"), path, "the file is")
 		if again, err := readFile(path); err != nil || len(again.Runs) != 1 || again.Runs[0].Scale != "quick" {
 			t.Errorf("%s: %+v, %v", extension, again, err)
 		}

@@ -31,9 +31,7 @@ columns:
 	r := compute(t, table, false)
 	for column, want := range map[string][]float64{"raw": {2, 3, 4, 1, 0}, "score": {2, 3, 4, 1, 0}, "gap": {2, 3, 1, 4, 0}, "kept": {3.5, 1.5, 1.5, 3.5, 0}} {
 		for i, label := range []string{"e", "r", "c", "k", "none"} {
-			if got := r.Cell(label, column).Rank; got != want[i] {
-				t.Errorf("%s, %s: rank %v; want %v", label, column, got, want[i])
-			}
+			must.Equal(t, r.Cell(label, column).Rank, want[i], label, column, "rank")
 		}
 	}
 	a := r.Agreement

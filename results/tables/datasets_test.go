@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -81,9 +80,7 @@ func TestDataSets(t *testing.T) {
 	for _, f := range pictures(r) {
 		drawn = append(drawn, f.Name)
 	}
-	if want := []string{"several-d-small.png", "several-d-large.png"}; !slices.Equal(drawn, want) {
-		t.Errorf("curves %q, want %q", drawn, want)
-	}
+	must.EqualSlices(t, drawn, []string{"several-d-small.png", "several-d-large.png"}, "curves")
 	found := sweep.Find(scan(t, dir))
 	for i, cell := range []*Cell{r.Cell("a", "D, small"), r.Cell("a", "D, large"), r.Cell("b", "D, small"), r.Cell("b", "D, large")} {
 		if e := found[runs[i].Hash]; cell == nil || *cell.Ours != e.Metrics[0].Value || cell.Status != Unprinted {
@@ -149,9 +146,7 @@ func TestDataSetsShare(t *testing.T) {
 	table, err := openSeveral(t, severalCSV, "set: {model.vae.latent: 3, dataset.square.side: 1}, by_scale: {quick: {train.batch: 8}}", "set: {model.vae.latent: $width}",
 		"set: {dataset.square.side: 4}", "set: {dataset.square.side: 2}", "width: 3", "width: 2", ", by_scale: {quick: {train.batch: 16}}", "")
 	must.OK(t, err)
-	if runs, err := table.Runs(QuickScale); err != nil || names(runs) != "a_small_quick_seed0" {
-		t.Errorf("%v: %s", err, names(runs))
-	}
+	must.Equal(t, names(must.Get(table.Runs(QuickScale))(t)), "a_small_quick_seed0")
 }
 
 func TestDataSetMistakes(t *testing.T) {

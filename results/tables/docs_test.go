@@ -73,9 +73,7 @@ func TestDocsTrained(t *testing.T) {
 	table, err = Load(fstest.MapFS{"x.yaml": {Data: append([]byte(several), blocks[2][1]...)}, "mine.csv": {Data: []byte("table,dataset,row,column,mean,std,note\nT,*,*,*,,,none\n")}}, "x.yaml", "")
 	must.OK(t, err)
 	for scale, want := range map[string]int{QuickScale: 1, FullScale: 2} {
-		if runs, err := table.Runs(scale); err != nil || len(runs) != want {
-			t.Errorf("several data sets: %d runs, %v", len(runs), err)
-		}
+		must.Equal(t, len(must.Get(table.Runs(scale))(t)), want, "several data sets", "runs")
 	}
 }
 

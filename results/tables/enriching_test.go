@@ -91,9 +91,7 @@ func TestTable2Golden(t *testing.T) {
 			cells++
 		}
 	}
-	if cells != 110 {
-		t.Errorf("%d cells are checked; want 110", cells)
-	}
+	must.Equal(t, cells, 110, "cells are checked")
 }
 
 // Exactly the cells with a note differ from the printed values.
@@ -144,9 +142,7 @@ func checkTable2(t *testing.T, r *Result) {
 			}
 		}
 	}
-	if !slices.Equal(differ, notReproduced) {
-		t.Errorf("%q differ, want %q", differ, notReproduced)
-	}
+	must.EqualSlices(t, differ, notReproduced, "differ")
 	if r.Printed != 160 || r.Reproduced != 160-len(notReproduced) {
 		t.Errorf("%d of %d cells", r.Reproduced, r.Printed)
 	}

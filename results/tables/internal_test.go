@@ -130,9 +130,7 @@ func TestUnconverged(t *testing.T) {
 		"3 of 7 runs not converged: reconstructions leave 64 to 1586 % of the variance of the images",
 		"1 of 7 runs not converged: the assignment error is 0.25",
 	}
-	if got := unconverged(drawn{fits: fits}); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.EqualSlices(t, unconverged(drawn{fits: fits}), want)
 	if got := unconverged(drawn{fits: []*train.Fit{leave("70"), leave("70")}}); !slices.Equal(got, []string{"2 of 2 runs not converged: " + leave("70").Why}) {
 		t.Errorf("equal reasons: %q", got)
 	}

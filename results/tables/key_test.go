@@ -77,9 +77,7 @@ func TestShuffled(t *testing.T) {
 					agree++
 				}
 			}
-			if want := float64(agree) / 5; got[i][j] != want {
-				t.Errorf("%s, %s: %v; want %v", row.Label, c.Column, got[i][j], want)
-			}
+			must.Equal(t, got[i][j], float64(agree)/5, row.Label, c.Column)
 			sum += got[i][j]
 		}
 	}

@@ -186,9 +186,7 @@ func shortened(v float64, like string) string {
 
 func TestShortened(t *testing.T) {
 	for like, want := range map[string]string{".25": "-.12", "0.2": "-0.1", "3": "-0", "-.123": "-.125"} {
-		if got := shortened(-0.12456, like); got != want {
-			t.Errorf("like %s: %s; want %s", like, got, want)
-		}
+		must.Equal(t, shortened(-0.12456, like), want, "like", like)
 	}
 }
 

@@ -52,9 +52,7 @@ func TestAlso(t *testing.T) {
 				list = append(list, string(rune('0'+m.Components)))
 			}
 		}
-		if got := strings.Join(list, " "); got != want {
-			t.Errorf("%s measures %s, want %s", runs[i].Name, got, want)
-		}
+		must.Equal(t, strings.Join(list, " "), want, runs[i].Name, "measures")
 	}
 	dir := t.TempDir()
 	makeRuns(t, table, dir, false, 0)
@@ -201,8 +199,6 @@ func TestCelebA(t *testing.T) {
 				}
 			}
 		}
-		if found != real {
-			t.Errorf("real %v: CelebA %v", real, found)
-		}
+		must.Equal(t, found, real, "real", real, "CelebA")
 	}
 }

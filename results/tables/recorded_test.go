@@ -141,9 +141,7 @@ func TestLedger(t *testing.T) {
 	}
 	for scales, want := range map[string]string{"quick: {seeds: 2}, mid: {seeds: 9}, full: {seeds: 20}": "mid", "quick: {seeds: 20}, full: {seeds: 30}": QuickScale} {
 		more := mustOpen(t, base, "quick: {seeds: 2}, full: {seeds: 3}", scales)
-		if held, err := more.Held(Options{Ledger: more.Ledger()}); err != nil || held != want {
-			t.Errorf("%s: held %q, %v; want %s", scales, held, err, want)
-		}
+		must.Equal(t, must.Get(more.Held(Options{Ledger: more.Ledger()}))(t), want, scales, "held")
 	}
 	table = mustOpen(t, base)
 	shown := fromLedger(t, table)

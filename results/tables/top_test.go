@@ -45,9 +45,7 @@ columns:
 	}
 	r = computeFrom(t, table, folder)
 	for label, want := range chosenBy(t, filepath.Join(folder, runs[0].Name)) {
-		if got := *r.Cell("top", label).Ours; got != want {
-			t.Errorf("%s is %v; want %v", label, got, want)
-		}
+		must.Equal(t, *r.Cell("top", label).Ours, want, label)
 	}
 	stored, err := filepath.Glob(filepath.Join(folder, runs[0].Name, "top-2.json"))
 	if err != nil || len(stored) != 1 {

@@ -124,9 +124,7 @@ func TestWriteCSV(t *testing.T) {
 		5:  "x gone c%   0 0.10  missing there is no model",
 		10: "x β |d| 1.5 1.2909944487358056 4   unprinted ",
 	} {
-		if got := strings.Join(records[i], " "); got != want {
-			t.Errorf("line %d: %q, want %q", i, got, want)
-		}
+		must.Equal(t, strings.Join(records[i], " "), want, "line", i)
 	}
 }
 
@@ -160,9 +158,7 @@ func TestWriteLaTeX(t *testing.T) {
 	for _, r := range regexp.MustCompile(`\\[{}\\]`).ReplaceAllString(got, "") {
 		depth += map[rune]int{'{': 1, '}': -1}[r]
 	}
-	if depth != 0 {
-		t.Errorf("%d braces are open", depth)
-	}
+	must.Equal(t, depth, 0, "braces are open")
 }
 
 // The page needs no other files, closes its elements, and shows everything.
@@ -188,9 +184,7 @@ func TestWriteHTML(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	if n := strings.Count(got, "<circle "); n != 7 {
-		t.Errorf("%d dots, want 7", n)
-	}
+	must.Equal(t, strings.Count(got, "<circle "), 7, "dots")
 }
 
 // The plot has dots and lines at the correct positions.
@@ -207,9 +201,7 @@ func TestPlot(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	if n := strings.Count(got, `text-anchor="middle"`); n != 5 {
-		t.Errorf("%d ticks, want 5", n)
-	}
+	must.Equal(t, strings.Count(got, `text-anchor="middle"`), 5, "ticks")
 	zero := table(t, seeded{}, &reading{}, "T,D,r,c,0,,")
 	if got := written(t, compute(t, zero, false), show.HTML); !strings.Contains(got, `cx="40" cy="380"`) || strings.Contains(got, "NaN") {
 		t.Error(got)

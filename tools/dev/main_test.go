@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"slices"
 	"strings"
 	"testing"
 
@@ -20,9 +19,7 @@ func TestPlan(t *testing.T) {
 		"lint ./losses":               {"gofmt -l .", "go vet ./losses", "go tool -modfile=tools/external/go.mod staticcheck ./losses", "go tool -modfile=tools/external/go.mod actionlint", "go run ./tools/prose -check"},
 	} {
 		words := strings.Fields(line)
-		if got, err := plan(words[0], words[1:]); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%s: %q, %v, want %q", line, got, err, want)
-		}
+		must.EqualSlices(t, must.Get(plan(words[0], words[1:]))(t), want, line)
 	}
 	for _, name := range []string{"", "tests"} {
 		if _, err := plan(name, nil); err == nil {

@@ -56,8 +56,6 @@ func TestDependents(t *testing.T) {
 		for _, p := range dependents(packages)[from] {
 			got = append(got, p.ImportPath)
 		}
-		if !slices.Equal(got, want) {
-			t.Errorf("tests that see %s: %v, want %v", from, got, want)
-		}
+		must.EqualSlices(t, got, want, "tests that see", from)
 	}
 }

@@ -36,9 +36,7 @@ func TestHits(t *testing.T) {
 		"THAT OF which we speak":                                   2,
 		"theirs is thereof; nonetheless a whatnot is outstanding.": 0,
 	} {
-		if got := hits(text); got != want {
-			t.Errorf("%q has %d hits, want %d", text, got, want)
-		}
+		must.Equal(t, hits(text), want, text, "hits")
 	}
 }
 
@@ -68,9 +66,7 @@ func TestRead(t *testing.T) {
 	if len(groups) != 3 || len(groups["docs/p.md"]) != 3 {
 		t.Errorf("together %v", groups)
 	}
-	if c := count(groups["a"]); c != (counts{Words: 13, Hits: 1, Sentences: 1}) {
-		t.Errorf("counts %+v", c)
-	}
+	must.Equal(t, count(groups["a"]), (counts{Words: 13, Hits: 1, Sentences: 1}), "counts")
 }
 
 func TestAbove(t *testing.T) {
@@ -94,9 +90,7 @@ func TestAbove(t *testing.T) {
 		{"a short new text", counts{Words: 50, Hits: 2, Sentences: 4, Long: 1}, counts{}, false},
 		{"an empty text", counts{}, counts{}, false},
 	} {
-		if got := c.text.above(c.limit); got != c.above {
-			t.Errorf("%s: above is %t", c.name, got)
-		}
+		must.Equal(t, c.text.above(c.limit), c.above, c.name, "above is")
 	}
 }
 

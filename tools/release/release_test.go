@@ -106,9 +106,7 @@ func TestArguments(t *testing.T) {
 		}
 	}
 	for version, want := range map[string]string{"v0.1.0": "0.1.0", "v1.0.0-rc.2": "1.0.0rc2"} {
-		if got := pythonVersion(version); got != want {
-			t.Errorf("%s: %s, want %s", version, got, want)
-		}
+		must.Equal(t, pythonVersion(version), want, version)
 	}
 }
 
@@ -187,9 +185,7 @@ func TestLicences(t *testing.T) {
 		"Redistribution and use in source and binary forms, with or without":                                                                   "BSD-2-Clause",
 		"Redistribution and use in source and binary forms. Neither the name of":                                                               "BSD-3-Clause",
 	} {
-		if got := strings.Join(identify(text), " "); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
+		must.Equal(t, strings.Join(identify(text), " "), want, text)
 	}
 	dir := t.TempDir()
 	must.Write(t, filepath.Join(dir, "LICENSE"), "mine alone")

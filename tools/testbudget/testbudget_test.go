@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,12 +27,8 @@ const recorded = `{"Action":"start","Package":"github.com/unravel-ml/unravel/a"}
 
 func TestRead(t *testing.T) {
 	r := must.Get(read(strings.NewReader(recorded)))(t)
-	if got := r.failed(); !slices.Equal(got, []string{"a"}) {
-		t.Errorf("failed: %v", got)
-	}
-	if got := r.total(); got != 7500*time.Millisecond {
-		t.Errorf("all packages took %v", got)
-	}
+	must.EqualSlices(t, r.failed(), []string{"a"}, "failed")
+	must.Equal(t, r.total(), 7500*time.Millisecond, "all packages took")
 	var b bytes.Buffer
 	r.print(&b, 500*time.Millisecond)
 	text := b.String()
@@ -105,11 +100,7 @@ func TestMeasure(t *testing.T) {
 		limit  string
 		want   int
 	}{{"exit 0", "1m", 0}, {"exit 3", "1m", 3}, {"exec sleep 100", "100ms", 1}} {
-		if got := measure([]string{dir, c.limit, "/bin/sh", "-c", c.script}); got != c.want {
-			t.Errorf("%s: exit status %d, want %d", c.script, got, c.want)
-		}
+		must.Equal(t, measure([]string{dir, c.limit, "/bin/sh", "-c", c.script}), c.want, c.script, "exit status")
 	}
-	if files, err := os.ReadDir(dir); err != nil || len(files) != 3 {
-		t.Errorf("%d times are stored, %v", len(files), err)
-	}
+	must.Equal(t, len(must.Get(os.ReadDir(dir))(t)), 3, "times are stored")
 }

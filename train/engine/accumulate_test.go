@@ -48,9 +48,7 @@ func TestAccumulate(t *testing.T) {
 		start := weightsOf(loopOf(t, small, overrides...))
 		updates := 0
 		many := runLoop(t, small, func(l *Loop, r *StepReport) {
-			if got := l.updatesSoFar(); got != updates+1 {
-				t.Errorf("%d updates have begun, want %d", got, updates+1)
-			}
+			must.Equal(t, l.updatesSoFar(), updates+1, "updates have begun")
 			if r.Accumulating {
 				return
 			}
@@ -87,9 +85,7 @@ func TestAccumulateObjectives(t *testing.T) {
 	if want := "[2 supervised 1.000 6 unsupervised 0.833 8 unsupervised 0.667 10 supervised 0.500 14 unsupervised 0.333 16 unsupervised 0.167]"; fmt.Sprint(got) != want {
 		t.Errorf("updates after steps, with their rates, %v, want %v", got, want)
 	}
-	if l.at.updates != 6 {
-		t.Errorf("%d updates, want 6", l.at.updates)
-	}
+	must.Equal(t, l.at.updates, 6, "updates")
 }
 
 // A loop stopped after any step continues to the same bits, even within a group, with discriminators, queues and two

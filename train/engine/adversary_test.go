@@ -25,9 +25,7 @@ func TestJudgeOfParts(t *testing.T) {
 	loop := loopOf(t, judged)
 	var values []float64
 	loop.AddHook(Hook{Name: "look", OnStep: func(_ context.Context, _ *Loop, r *StepReport) error {
-		if !slices.Equal(r.Names, []string{"loss", "reconstruction", "kl", "tc", "tc-discriminator"}) {
-			t.Errorf("losses %v", r.Names)
-		}
+		must.EqualSlices(t, r.Names, []string{"loss", "reconstruction", "kl", "tc", "tc-discriminator"}, "losses")
 		values = append(values, r.Values...)
 		if total := r.Values[1] + 10*r.Values[2] + 5*r.Values[3]; !(math.Abs(total-r.Values[0]) <= 1e-4*math.Abs(total)) {
 			t.Errorf("the total %v is not %v, the sum of the parts of the model", r.Values[0], total)
@@ -41,9 +39,7 @@ func TestJudgeOfParts(t *testing.T) {
 	if first := values[4]; !(math.Abs(first-math.Ln2) <= 0.3) { // no information at first
 		t.Errorf("the discriminator begins with a loss of %v, want about log 2", first)
 	}
-	if len(before) != len(a.names) {
-		t.Errorf("%d parameters, want %d", len(before), len(a.names))
-	}
+	must.Equal(t, len(before), len(a.names), "parameters")
 	for i, name := range loop.plan.discriminators.Names() {
 		if slices.Equal(before[i], loop.plan.discriminators.Get(name).Float32s()) {
 			t.Errorf("parameter %s of the discriminator was not trained", name)
@@ -180,16 +176,12 @@ func TestSecondBatch(t *testing.T) {
 func TestCapacityRises(t *testing.T) {
 	r := losses.Ramp{From: 1, To: 5, Steps: 4}
 	for step, want := range []float64{1, 2, 3, 4, 5, 5, 5} {
-		if got := r.At(step); got != want {
-			t.Errorf("step %d: %v, want %v", step, got, want)
-		}
+		must.Equal(t, r.At(step), want, "step", step)
 	}
 	loop := loopOf(t, judged)
 	p := loop.programs[batchShape{false, 100, 1}]
 	p.fill(p.images, nil, supervision.Batch{}, 0, 5, loop.feed.noise)
-	if got := nn.Data(p.asked.Schedules[0].Node)[0]; got != 4 {
-		t.Errorf("the capacity of step 5 is %v, want 4", got)
-	}
+	must.Equal(t, nn.Data(p.asked.Schedules[0].Node)[0], 4, "the capacity of step 5 is")
 }
 
 // A discriminator with renew gets codes from the new parameters, and permuted codes of the step.
@@ -210,9 +202,7 @@ func TestRenewedCodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		coded := floats(p.machine, a.codes)
-		if now := slices.Equal(coded, a.input[:n]); now != renew {
-			t.Errorf("renew %v: the codes are those of the parameters of now: %v", renew, now)
-		}
+		must.Equal(t, slices.Equal(coded, a.input[:n]), renew, "renew", renew, "the codes are those of the parameters of now")
 	}
 }
 

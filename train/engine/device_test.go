@@ -68,9 +68,7 @@ func TestDevice(t *testing.T) {
 						t.Errorf("step %d, value %d: %v on the GPU, %v on the CPU", i+1, k, g, w)
 					}
 				}
-				if !slices.Equal(got[i], again[i]) {
-					t.Errorf("step %d: %v, and %v in the second run", i+1, got[i], again[i])
-				}
+				must.EqualSlices(t, got[i], again[i], "step", i+1, "and")
 			}
 			for name, w := range wanted {
 				if e := apart(moved[name], w); !(e <= 1e-2) {
@@ -125,9 +123,7 @@ func TestDeviceResume(t *testing.T) {
 				return nil
 			}})
 			must.OK(t, second.Run(context.Background()))
-			if second.Step() != steps {
-				t.Errorf("%d steps, want %d", second.Step(), steps)
-			}
+			must.Equal(t, second.Step(), steps, "steps")
 			for tensor, x := range stateOf(t, second) {
 				if device == GPU && !slices.Equal(x, end[tensor]) || !(apart(x, end[tensor]) <= 1e-2) {
 					t.Errorf("%s, resumed on %s: %s differs by %.3g of its largest element", name, device, tensor, apart(x, end[tensor]))

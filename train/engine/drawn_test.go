@@ -81,9 +81,7 @@ func resumes(t *testing.T, steps int, loop func() *Loop) {
 	}
 	whole := loop()
 	must.OK(t, whole.Run(context.Background()))
-	if got := whole.EpochSteps(); got != steps {
-		t.Errorf("%d steps in an epoch, want %d", got, steps)
-	}
+	must.Equal(t, whole.EpochSteps(), steps, "steps in an epoch")
 	for _, stop := range stops(whole.Step()) {
 		first, second := loop(), loop()
 		first.AddHook(Hook{Name: "stop", OnStep: func(_ context.Context, l *Loop, r *StepReport) error {

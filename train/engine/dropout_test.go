@@ -104,7 +104,5 @@ func TestDropoutState(t *testing.T) {
 		return sum
 	}
 	// Masks, values and one gradient of the codes (images have no gradient).
-	if got, want := bytesOf(with)-bytesOf(without), 4.*100*(2*256+3*8); got != want {
-		t.Errorf("dropout takes %v bytes, want %v", got, want)
-	}
+	must.Equal(t, bytesOf(with)-bytesOf(without), 4.*100*(2*256+3*8), "dropout takes", "bytes")
 }

@@ -177,7 +177,5 @@ func TestTaskMistakes(t *testing.T) {
 	alone := Task{Model: task.Model, Data: task.Data, Losses: losses.Unsupervised(task.Losses), Seed: 1}
 	l := must.Get(New(alone, NewSettings()))(t)
 	defer l.Close()
-	if l.EpochImages() != 256 {
-		t.Errorf("%d images, want all 256", l.EpochImages())
-	}
+	must.Equal(t, l.EpochImages(), 256, "images")
 }

@@ -86,9 +86,7 @@ func TestLabelsOfTwoViews(t *testing.T) {
 		"levels": {nn.Data(levels), []float32{2, -1, -1, 1, 2, -1, -1, 1}},
 		"values": {nn.Data(values), []float32{1, 0, 0, float32(1. / 3), 1, 0, 0, float32(1. / 3)}},
 	} {
-		if !slices.Equal(c.got, c.want) {
-			t.Errorf("%s %v, want %v", name, c.got, c.want)
-		}
+		must.EqualSlices(t, c.got, c.want, name)
 	}
 	moves := &moveInputs{factors: known.Factors, rotations: 1, nodes: map[int]*gorgonia.Node{}}
 	offer := moves.offer(g, 4)
@@ -99,12 +97,8 @@ func TestLabelsOfTwoViews(t *testing.T) {
 	}
 	p := &program{moves: moves.inputs}
 	p.fill(nil, nil, supervision.Batch{Indices: []int{3, 4}, Transformations: []float32{0, 0, 1, 0, 0, 0, 7, 8, 0, 1, 0, 9}}, 6, 0, nil)
-	if got, want := nn.Data(x), []float32{0, 8, 0, 8}; !slices.Equal(got, want) {
-		t.Errorf("angles %v, want %v", got, want)
-	}
-	if got, want := nn.Data(rotation), []float32{1, 0, 0, 0, 0, 1, 0, 9, 1, 0, 0, 0, 0, 1, 0, 9}; !slices.Equal(got, want) {
-		t.Errorf("rotations %v, want %v", got, want)
-	}
+	must.EqualSlices(t, nn.Data(x), []float32{0, 8, 0, 8}, "angles")
+	must.EqualSlices(t, nn.Data(rotation), []float32{1, 0, 0, 0, 0, 1, 0, 9, 1, 0, 0, 0, 0, 1, 0, 9}, "rotations")
 }
 
 // TestValuesAsGiven checks that losses get exact values of continuous dimensions, like metrics, and levels of
@@ -140,9 +134,7 @@ func TestValuesAsGiven(t *testing.T) {
 				low, high := f.Values[0]-half, f.Values[len(f.Values)-1]+half
 				want, wantScaled = float32(exact[j][row]), float32((exact[j][row]-low)/(high-low))
 			}
-			if got := nn.Data(given)[at]; got != want {
-				t.Errorf("image %d, %s: %v as given, want %v", images[row], f.Name, got, want)
-			}
+			must.Equal(t, nn.Data(given)[at], want, "image", images[row], f.Name, "as given")
 			if got := nn.Data(scaled)[at]; got != wantScaled || got < 0 || got > 1 {
 				t.Errorf("image %d, %s: %v of its range, want %v", images[row], f.Name, got, wantScaled)
 			}
@@ -173,9 +165,7 @@ func TestValuesOfPartners(t *testing.T) {
 	l.Fill(supervision.Batch{Indices: []int{labelled, other}, Levels: slices.Concat(own, own)})
 	k := len(own)
 	for j, f := range known.Factors {
-		if got, want := nn.Data(values)[k+j], float32(f.Scaled(int(own[j]))); got != want {
-			t.Errorf("%s: the partner has the value %v, want %v, the value of its level", f.Name, got, want)
-		}
+		must.Equal(t, nn.Data(values)[k+j], float32(f.Scaled(int(own[j]))), f.Name, "the partner has the value")
 	}
 	n := len(nn.Data(exact)) / 2
 	if is := nn.Data(labelledExactly); slices.Min(is[:n]) != 1 || slices.Max(is[n:]) != 0 {

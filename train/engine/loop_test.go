@@ -77,9 +77,7 @@ func TestReports(t *testing.T) {
 		return nil
 	}})
 	must.OK(t, loop.Run(context.Background()))
-	if step != tinySteps {
-		t.Errorf("%d steps", step)
-	}
+	must.Equal(t, step, tinySteps, "steps")
 	for name, want := range map[string]int{"supervised": 2, "unsupervised": 6} {
 		if at, _ := named(loop, name).optimizer.State(); *at != want {
 			t.Errorf("the optimiser of %s took %d steps, want %d", name, *at, want)

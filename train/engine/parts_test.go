@@ -84,9 +84,7 @@ func TestPartDecay(t *testing.T) {
 	near(t, "norm", o.Norm(gradients), 0.25)
 	o.Update(gradients, 1, 1)
 	for name, want := range map[string]float32{"a": 1 - 0.5*(0.125+0.25), "ab": 1 - 2*(0.125+0.25), "b": 1 - 2*0.125, "c": 1 - 0.125} {
-		if x[name][0] != want {
-			t.Errorf("%s is %v, want %v", name, x[name][0], want)
-		}
+		must.Equal(t, x[name][0], want, name)
 	}
 	if steps, _ := o.State(); *steps != 1 {
 		t.Errorf("%d steps, want 1", *steps)

@@ -40,9 +40,7 @@ func TestFill(t *testing.T) {
 			}
 		}
 		for i, want := range [][]float32{{0, 0.5}, {0, 1.5}} {
-			if !slices.Equal(p.moves[i].dst, want) {
-				t.Errorf("circle %d moves by %v, want %v", i, p.moves[i].dst, want)
-			}
+			must.EqualSlices(t, p.moves[i].dst, want, "circle", i, "moves by")
 		}
 	}
 }
@@ -54,9 +52,7 @@ func TestPopulation(t *testing.T) {
 	task.Split = &supervision.Split{Unlabelled: []int{3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23}}
 	l := must.Get(New(task, settings))(t)
 	defer l.Close()
-	if l.plan.population != 11 {
-		t.Errorf("%d images held in; the losses see a population of %d", 11, l.plan.population)
-	}
+	must.Equal(t, l.plan.population, 11, 11, "images held in; the losses see a population of")
 	if l := loopOf(t, source, "supervision={pairs: {count: 5}}", "losses.+={lsbd: {planes: {row: [0, 1]}}}"); l.plan.population != 256 {
 		t.Errorf("groups may hold any of 256 images; the losses see a population of %d", l.plan.population)
 	}

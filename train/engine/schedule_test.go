@@ -57,7 +57,5 @@ func TestWarmup(t *testing.T) {
 		return nil
 	}})
 	must.OK(t, loop.Run(context.Background()))
-	if loop.Step() != 4*tinySteps {
-		t.Errorf("%d steps", loop.Step())
-	}
+	must.Equal(t, loop.Step(), 4*tinySteps, "steps")
 }

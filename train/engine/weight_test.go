@@ -48,9 +48,7 @@ func TestChangingWeights(t *testing.T) {
 			}
 			seen[kl] = true
 		}, append(ramped, fmt.Sprint("train.accumulate=", accumulate))...)
-		if len(seen) != 6 {
-			t.Errorf("%d weights, want 6", len(seen))
-		}
+		must.Equal(t, len(seen), 6, "weights")
 	}
 }
 

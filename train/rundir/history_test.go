@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Segments of one config and version become one segment. A segment without steps counts only if it says what differs.
@@ -31,9 +33,7 @@ func TestHistoryAdd(t *testing.T) {
 			}
 			h = next
 		}
-		if !slices.Equal(h, c.want) {
-			t.Errorf("%d: %+v, want %+v", i, h, c.want)
-		}
+		must.EqualSlices(t, h, c.want, i)
 	}
 }
 
@@ -46,9 +46,7 @@ func TestHistory(t *testing.T) {
 		t.Error("another generation than the earliest")
 	}
 	other := append(whole[:1:1], Segment{From: 5, To: 9, Config: "c", Other: "had x"}, Segment{From: 9, To: 12, Config: "c", Other: "had y"})
-	if got := other.Other(); got != "up to step 9 had x" {
-		t.Errorf("Other is %q", got)
-	}
+	must.Equal(t, other.Other(), "up to step 9 had x", "Other is")
 	if a, b := other.Identity("x"), other.Identity("y"); len(a) != 32 || a == b || a != slices.Clone(other).Identity("x") {
 		t.Errorf("identities %s and %s", a, b)
 	}

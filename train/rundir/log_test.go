@@ -97,9 +97,7 @@ func TestWriteTable(t *testing.T) {
 	must.OK(t, WriteTable(lines)(&b))
 	want := "epoch,step,name,value\n1,20,loss/supervised/loss,3\n1,20,loss/unsupervised/kl,0.1\n1,20,loss/unsupervised/loss,2.5\n" +
 		"1,20,metric/med,0.2\n1,20,\"metric/a,\"\"b\"\"\",1\n1,20,metric/mig,1e-09\n"
-	if b.String() != want {
-		t.Errorf("%q; want %q", b.String(), want)
-	}
+	must.Equal(t, b.String(), want)
 	if err := WriteTable(lines)(full{}); err == nil {
 		t.Error("a full disk is no error")
 	}

@@ -243,9 +243,7 @@ func TestKilled(t *testing.T) {
 			err = holder.Start()
 		}
 		must.OK(t, err)
-		if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || line != "<nil>\n" {
-			t.Errorf("the other process: %q, %v", line, err)
-		}
+		must.Equal(t, must.Get(bufio.NewReader(out).ReadString('\n'))(t), "<nil>\n", "the other process")
 		if _, err := Open(r.Dir()); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprint(holder.Process.Pid)) {
 			t.Errorf("held by another process: %v", err)
 		}

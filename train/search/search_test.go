@@ -174,9 +174,7 @@ func TestDraws(t *testing.T) {
 	all := minimise(&Random{}, mixed, 5, 30, onMixed)
 	checkInside(t, all)
 	for k := range all {
-		if p := mixed.Draw(5, k, all[:k]); !slices.Equal(p, all[k].Point) {
-			t.Errorf("trial %d: %v, alone %v", k, all[k].Point, p)
-		}
+		must.EqualSlices(t, mixed.Draw(5, k, all[:k]), all[k].Point, "trial", k, all[k].Point, "alone")
 	}
 	if p := mixed.Draw(6, 0, nil); slices.Equal(p, all[0].Point) {
 		t.Error("another seed draws the same")
@@ -292,9 +290,7 @@ func TestRungs(t *testing.T) {
 		want []int
 	}{{ASHA{Min: 1, Max: 9, Eta: 3}, []int{1, 3, 9}}, {ASHA{Min: 2, Max: 30, Eta: 4}, []int{2, 8, 30}}, {ASHA{Min: 5, Max: 6, Eta: 2}, []int{5, 6}},
 		{ASHA{Min: 1, Max: math.MaxInt, Eta: math.MaxInt}, []int{1, math.MaxInt}}} {
-		if got := c.a.Rungs(); !slices.Equal(got, c.want) {
-			t.Errorf("%+v: %v, want %v", c.a, got, c.want)
-		}
+		must.EqualSlices(t, c.a.Rungs(), c.want, c.a)
 	}
 }
 

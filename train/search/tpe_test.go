@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // A component is as wide as its larger gap to a neighbour, and the prior as the range. The ends of the range count only
@@ -16,9 +18,7 @@ func TestWidths(t *testing.T) {
 		{[]float64{1, 2, 9, 5}, []float64{2, 3, 4, 10}},
 		{[]float64{9, 7, 1, 5}, []float64{2, 2, 4, 10}},
 	} {
-		if got := widths(c.mean, 0, 10); !slices.Equal(got, c.want) {
-			t.Errorf("means %v: widths %v, want %v", c.mean, got, c.want)
-		}
+		must.EqualSlices(t, widths(c.mean, 0, 10), c.want, "means", c.mean, "widths")
 	}
 }
 
@@ -46,9 +46,7 @@ func TestWeights(t *testing.T) {
 // A trial adds its weight to its choice, apart from a share of the prior.
 func TestCategorical(t *testing.T) {
 	got := newCategorical(Range{Values: []string{"a", "b"}}, []float64{0}).p
-	if !slices.Equal(got, []float64{0.625, 0.375}) {
-		t.Errorf("probabilities %v", got)
-	}
+	must.EqualSlices(t, got, []float64{0.625, 0.375}, "probabilities")
 }
 
 // Densities are truncated to the range: they integrate to the root of 2 pi, and those of integers sum to 1.

@@ -64,9 +64,7 @@ func TestExecute(t *testing.T) {
 	if err != nil || made.Load() != 6 {
 		t.Errorf("two more: %v, %d made", err, made.Load())
 	}
-	if n := len(slices.DeleteFunc(outcomes, func(o Outcome) bool { return !o.Before })); n != 4 {
-		t.Errorf("%d were there before", n)
-	}
+	must.Equal(t, len(slices.DeleteFunc(outcomes, func(o Outcome) bool { return !o.Before })), 4, "were there before")
 	if got, err := Execute(context.Background(), dir, nil, o); err != nil || len(got) != 0 {
 		t.Errorf("no runs: %v", err)
 	}
@@ -86,9 +84,7 @@ func TestOrderOfTask(t *testing.T) {
 		return errors.New("no training in this test")
 	}
 	must.Get(Execute(context.Background(), t.TempDir(), planned, Options{Jobs: 1, Start: start, Index: 2, Of: 3}))(t)
-	if want := []int{2, 5, 3, 4, 0, 1}; !slices.Equal(order, want) {
-		t.Errorf("order %v, want %v", order, want)
-	}
+	must.EqualSlices(t, order, []int{2, 5, 3, 4, 0, 1}, "order")
 }
 
 // A failed run is recorded, and the other runs continue. It is trained again only on request.

@@ -143,9 +143,7 @@ func TestHistory(t *testing.T) {
 					}
 				}
 			}
-			if got := metricsOf(t, dir)["old"]; got != before["old"] {
-				t.Errorf("the old results have changed: %s", got)
-			}
+			must.Equal(t, metricsOf(t, dir)["old"], before["old"], "the old results have changed")
 		})
 	}
 }

@@ -144,9 +144,7 @@ func TestSearchTPE(t *testing.T) {
 			t.Errorf("trial %d has %s, at random %v; want 3 random ones", i, s, drawn[i])
 		}
 	}
-	if n := len(searchOf(t, tpeSearch).Preview(none, 100)); n != 3 {
-		t.Errorf("%d trials of TPE before results", n)
-	}
+	must.Equal(t, len(searchOf(t, tpeSearch).Preview(none, 100)), 3, "trials of TPE before results")
 }
 
 const ashaSearch = `

@@ -71,9 +71,7 @@ product:
 		0: "plain_side1_batch16_latent2_optimizer-adam-lr-0.1_seed4", 1: "plain_side1_batch16_latent2_optimizer-adam-lr-0.1_seed7", 2: "plain_side1_batch16_latent2_optimizer-adam-lr-0.01_seed4",
 		4: "plain_side1_batch16_latent3_optimizer-adam-lr-0.1_seed4", 8: "plain_side2_batch32_latent2_optimizer-adam-lr-0.1_seed4", 31: "strong-_side2_batch32_latent3_optimizer-adam-lr-0.01_seed7",
 	} {
-		if runs[at].Name != want {
-			t.Errorf("run %d is %q, want %q", at, runs[at].Name, want)
-		}
+		must.Equal(t, runs[at].Name, want, "run", at)
 	}
 	last := runs[31].Config
 	text, err := last.Encode()
@@ -227,9 +225,7 @@ func TestForecastsRehearse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range list {
-		if want := time.Duration(f.Config.Train.Epochs+10) * time.Second; f.Takes != want {
-			t.Errorf("%s takes %v, want %v", f.Name, f.Takes, want)
-		}
+		must.Equal(t, f.Takes, time.Duration(f.Config.Train.Epochs+10)*time.Second, f.Name, "takes")
 	}
 	if whole != 2*2 || alone != 2*2 || threads != 3 {
 		t.Errorf("%d rehearsals and %d of training alone on %d threads; want 4, 4 and 3", whole, alone, threads)

@@ -22,9 +22,7 @@ func TestProducts(t *testing.T) {
 	} {
 		c := newCase(t, "ae", x.more, x.h, x.w, x.c)
 		o := must.Get(c.source.Operations(x.part))(t)
-		if o.Products != x.want {
-			t.Errorf("%s: %d products, want %d", x.more, o.Products, x.want)
-		}
+		must.Equal(t, o.Products, x.want, x.more, "products")
 	}
 	c := newCase(t, "encoder", "encoder: {mlp: {hidden: [4]}}", 4, 4, 1)
 	must.ErrorOf(c.source.Operations(weights.Decoder))(t, "the model has no decoder")

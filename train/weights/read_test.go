@@ -150,11 +150,7 @@ func TestDigest(t *testing.T) {
 		"shape":   {func(l []weights.Tensor) { slices.Reverse(l[0].Shape) }, true, true},
 		"name":    {func(l []weights.Tensor) { l[last].Name += "s" }, true, false},
 	} {
-		if got := digest(c.change, weights.LoadOptions{}) != whole; got != c.changes {
-			t.Errorf("%s: the digest changes: %v", name, got)
-		}
-		if got := digest(c.change, only) != part; got != c.ofPart {
-			t.Errorf("%s: the digest of the part changes: %v", name, got)
-		}
+		must.Equal(t, digest(c.change, weights.LoadOptions{}) != whole, c.changes, name, "the digest changes")
+		must.Equal(t, digest(c.change, only) != part, c.ofPart, name, "the digest of the part changes")
 	}
 }

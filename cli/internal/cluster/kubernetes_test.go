@@ -50,9 +50,7 @@ func TestKubernetesText(t *testing.T) {
 		container + "args.6": "100000", container + "workingDir": "/shared/~ a", container + "env.0.value": "/d: x", container + "env.1.value": "0x1", container + "env.2.value": "",
 		container + "resources.limits.cpu": "4", container + "resources.requests.memory": "3073Mi", container + "volumeMounts.0.mountPath": "/shared",
 	} {
-		if got := dig(path); got != want {
-			t.Errorf("%s: %#v, want %#v", path, got, want)
-		}
+		must.Equal(t, dig(path), want, path)
 	}
 	if program := os.Getenv("UNRAVEL_KUBECHECK"); program != "" {
 		for _, n := range []int{1, 7, 100000} {

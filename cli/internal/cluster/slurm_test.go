@@ -71,9 +71,7 @@ func TestSlurmCommands(t *testing.T) {
 		`echo 'CANCELLED|None'`: {Cancelled: 1},
 	} {
 		commands(t, map[string]string{"sbatch": "", "squeue": script})
-		if got, err := (Slurm{}).Look(ctx, "1"); err != nil || got != want {
-			t.Errorf("%s: %+v, %v", script, got, err)
-		}
+		must.Equal(t, must.Get((Slurm{}).Look(ctx, "1"))(t), want, script)
 	}
 	invalid := "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1"
 	for _, c := range []struct {
@@ -160,9 +158,7 @@ func TestFollow(t *testing.T) {
 			if test.want == "" && (err != nil || outcomes[0].State != sweep.Finished) || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("%v, %+v", err, outcomes)
 			}
-			if f.submitted != test.submitted {
-				t.Errorf("submitted %d times, want %d", f.submitted, test.submitted)
-			}
+			must.Equal(t, f.submitted, test.submitted, "submitted", "times")
 		})
 	}
 	dir := t.TempDir()

@@ -69,9 +69,7 @@ func TestRemarksOnCodes(t *testing.T) {
 		{3, []float64{1, 2, 1, 1, 2, 2}, ""}, // constant, and equal sums
 	} {
 		codes := &table.Table{Rows: len(c.codes) / c.cols, Cols: c.cols, Data: c.codes}
-		if got := strings.Join(remarksOnCodes(codes, &metrics.Input{}), "; "); got != c.want {
-			t.Errorf("%v: %q, want %q", c.codes, got, c.want)
-		}
+		must.Equal(t, strings.Join(remarksOnCodes(codes, &metrics.Input{}), "; "), c.want, c.codes)
 	}
 }
 

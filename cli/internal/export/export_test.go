@@ -43,9 +43,7 @@ func write(t *testing.T, dir string, d datasets.Dataset, shard int64) *export.Se
 	done := 0
 	s, err := export.Write(context.Background(), dir, d, export.Source{Dataset: d.Name()}, shard, func(n int) { done = n })
 	must.OK(t, err)
-	if done != d.Len() {
-		t.Errorf("progress ends at %d of %d images", done, d.Len())
-	}
+	must.Equal(t, done, d.Len(), "progress ends at")
 	return s
 }
 

@@ -16,9 +16,7 @@ func TestOtherRows(t *testing.T) {
 		"y.npy: factors have shape [40 2], want [3, k], a row for each row of z.npy; z.npy has shape [3 40]: want it transposed": {3, 40, 40, 2},
 		"y.npy: factors have shape [3 3], want [40, k], a row for each row of z.npy":                                             {40, 3, 3, 3},
 	} {
-		if got := OtherRows("z.npy", c.n, c.d, "y.npy", c.m, c.k).Error(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		must.Equal(t, OtherRows("z.npy", c.n, c.d, "y.npy", c.m, c.k).Error(), want)
 	}
 }
 

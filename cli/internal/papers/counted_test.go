@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
@@ -90,9 +89,7 @@ func TestCountedTablesWithRuns(t *testing.T) {
 			recounted = append(recounted, name)
 		}
 	}
-	if want := []string{"hierarchical-table1"}; !slices.Equal(recounted, want) {
-		t.Errorf("%v are counted again, want %v", recounted, want)
-	}
+	must.EqualSlices(t, recounted, []string{"hierarchical-table1"}, "are counted again")
 	makeRuns("enriching-table5")
 	if c := stored["enriching-table6"]; !c.hasRuns() {
 		t.Errorf("runs of enriching-table5 leave the counts of enriching-table6, which quotes it, with the folders %v", c.Folders)

@@ -61,9 +61,7 @@ func TestInFolder(t *testing.T) {
 	for want, names := range map[string][]string{
 		"[a b/c]": {"runs/x/a", "runs/x/b/c"}, "[x/a y/a]": {"runs/x/a", "runs/y/a"}, "[runs/a b]": {"runs/a", "b"}, "[mig dci]": {"mig", "dci"}, "[ab ac]": {"/ab", "/ac"},
 	} {
-		if got := fmt.Sprint(inFolder(names)); got != want {
-			t.Errorf("%v: %s, want %s", names, got, want)
-		}
+		must.Equal(t, fmt.Sprint(inFolder(names)), want, names)
 	}
 }
 
@@ -81,9 +79,7 @@ func TestShortName(t *testing.T) {
 	all := []string{"seed", "train.batch", "losses.0.kl.weight", "losses.1.variance.weight", "losses.2.kl.weight"}
 	for name, want := range map[string]string{"seed": "seed", "train.batch": "batch", "losses.1.variance.weight": "variance.weight",
 		"losses.2.kl.weight": "losses.2.kl.weight"} {
-		if got := shortName(name, all); got != want {
-			t.Errorf("%s: %s, want %s", name, got, want)
-		}
+		must.Equal(t, shortName(name, all), want, name)
 	}
 }
 
@@ -109,9 +105,7 @@ func TestOtherOptions(t *testing.T) {
 		{with(codes(1), map[string]any{"codes": map[string]any{}}),
 			"[mig is measured on different columns: x 5 y [1] in run 1, equal shares or the best columns in run 3; --blocks gives all runs the same columns]"},
 	} {
-		if got := fmt.Sprint(otherOptions("mig", c.list)); got != c.want {
-			t.Errorf("%d: %s, want %s", i, got, c.want)
-		}
+		must.Equal(t, fmt.Sprint(otherOptions("mig", c.list)), c.want, i)
 	}
 }
 
@@ -158,9 +152,7 @@ func TestOtherScales(t *testing.T) {
 		{[]runResult{result(0, 4, 0.25), result(1, 0), result(2, 1, 0.5, 1)}, "[mad depends on the scale of the codes, which are 4 times as wide in run 1 as in run 3; " +
 			"the mean fraction of the remaining variance does not depend on it: 0.25 in run 1, 0.75 in run 3]"},
 	} {
-		if got := fmt.Sprint(otherScales("mad", c.list)); got != c.want {
-			t.Errorf("%d: %s, want %s", i, got, c.want)
-		}
+		must.Equal(t, fmt.Sprint(otherScales("mad", c.list)), c.want, i)
 	}
 }
 
@@ -169,9 +161,7 @@ func TestResultOf(t *testing.T) {
 	g := &index.Group{Runs: 3, Mean: map[string]float64{"all": 1, "two": 2, "one": 3}, Std: map[string]float64{"all": 0.5, "two": 0.25},
 		Count: map[string]int{"all": 3, "two": 2, "one": 1}}
 	for name, want := range map[string]string{"all": "1±0.5", "two": "2±0.25 (2)", "one": "3 (1)", "none": "-"} {
-		if got := resultOf(g, name); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
+		must.Equal(t, resultOf(g, name), want, name)
 	}
 }
 

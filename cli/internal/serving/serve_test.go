@@ -23,8 +23,6 @@ func TestReachable(t *testing.T) {
 			must.OK(t, err)
 			list = append(list, &net.IPNet{IP: ip, Mask: network.Mask})
 		}
-		if got := reachable(list).String(); got != want {
-			t.Errorf("%q: %s, want %s", text, got, want)
-		}
+		must.Equal(t, reachable(list).String(), want, text)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -115,9 +114,7 @@ func TestHighlight(t *testing.T) {
 		{"yaml", "a: {b.c: 1}\n# d\n", "<span class=\"key\">a</span>: {<span class=\"key\">b.c</span>: 1}\n<span class=\"comment\"># d</span>\n"},
 		{"", "<i>", "&lt;i&gt;"},
 	} {
-		if got := string(highlight(c.language, c.code)); got != c.want {
-			t.Errorf("%s %q: %q, want %q", c.language, c.code, got, c.want)
-		}
+		must.Equal(t, string(highlight(c.language, c.code)), c.want, c.language, c.code)
 	}
 }
 
@@ -126,9 +123,7 @@ func TestRelative(t *testing.T) {
 		{"index.html", "docs/a.html", "docs/a.html"}, {"docs/a.html", "index.html", "../index.html"}, {"docs/a.html", "docs/b.html", "b.html"},
 		{"docs/deep/a.html", "docs/b.html", "../b.html"}, {"docs/a.html", "docs/deep/b.html", "deep/b.html"}, {"x/y/a.html", "z/y/b.html", "../../z/y/b.html"},
 	} {
-		if got := relative(c[0], c[1]); got != c[2] {
-			t.Errorf("from %s to %s: %s, want %s", c[0], c[1], got, c[2])
-		}
+		must.Equal(t, relative(c[0], c[1]), c[2], "from", c[0], "to", c[1])
 	}
 }
 
@@ -153,9 +148,7 @@ func TestWrite(t *testing.T) {
 			names = append(names, filepath.ToSlash(rel))
 		}
 	}
-	if want := []string{"CNAME", "docs", "index.html", Manifest, "docs/c.html"}; !slices.Equal(names, want) {
-		t.Errorf("files %v, want %v", names, want)
-	}
+	must.EqualSlices(t, names, []string{"CNAME", "docs", "index.html", Manifest, "docs/c.html"}, "files")
 	if err := write("CNAME"); !errors.Is(err, ErrForeign) {
 		t.Errorf("a file of somebody else: %v", err)
 	}

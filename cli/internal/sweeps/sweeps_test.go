@@ -22,9 +22,7 @@ func TestParseTime(t *testing.T) {
 		"90m": 90 * time.Minute, "1h30m": 90 * time.Minute, "10:30": 10*time.Minute + 30*time.Second, "04:00:00": 4 * time.Hour,
 		"1-12": 36 * time.Hour, "1-12:30": 36*time.Hour + 30*time.Minute, "1-12:00:01": 36*time.Hour + time.Second,
 	} {
-		if got, err := parseTime(text); err != nil || got != want {
-			t.Errorf("%s: %v, %v; want %v", text, got, err, want)
-		}
+		must.Equal(t, must.Get(parseTime(text))(t), want, text)
 	}
 	for _, text := range []string{"", "4", "90", "4 h", "1:2:3:4", "99999999999999999999", "x", "-"} {
 		if got, err := parseTime(text); err == nil {
@@ -94,9 +92,7 @@ func TestPrepare(t *testing.T) {
 // Long times are rounded to minutes, and short times to milliseconds.
 func TestRounded(t *testing.T) {
 	for seconds, want := range map[float64]string{0.0126: "13ms", 60: "1m0s", 60.4: "1m0s", 61.6: "1m2s", 3600: "1h0m0s", 3629: "1h0m0s", 3631: "1h1m0s"} {
-		if got := Rounded(seconds).String(); got != want {
-			t.Errorf("%v s: %s, want %s", seconds, got, want)
-		}
+		must.Equal(t, Rounded(seconds).String(), want, seconds, "s")
 	}
 }
 

@@ -3,13 +3,13 @@ package ui
 import (
 	"strings"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestSpan(t *testing.T) {
 	for seconds, want := range map[float64]string{-1: "0 s", 0: "0 s", 0.0123456: "12.3ms", 1.2345: "1.23s", 4.14: "4.14s", 9.996: "10s", 2e-9: "2ns", 59.96: "1m0s", 61.4: "1m1s", 7322: "2h2m2s"} {
-		if got := Span(seconds); got != want {
-			t.Errorf("%v seconds: %s, want %s", seconds, got, want)
-		}
+		must.Equal(t, Span(seconds), want, seconds, "seconds")
 	}
 }
 
@@ -23,8 +23,6 @@ func TestSome(t *testing.T) {
 		4: {"a, b and 2 more", "a\nb\nc\nand 1 more"},
 		5: {"a, b and 3 more", "a\nb\nc\nand 2 more"},
 	} {
-		if got := [2]string{Some(list[:n], 2), SomeLines(list[:n])}; got != want {
-			t.Errorf("%d texts: %q, want %q", n, got, want)
-		}
+		must.Equal(t, [2]string{Some(list[:n], 2), SomeLines(list[:n])}, want, n, "texts")
 	}
 }

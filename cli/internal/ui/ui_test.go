@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Without a terminal, progress is an occasional line with the rate of this session.
@@ -22,9 +24,7 @@ func TestTransferLine(t *testing.T) {
 	tr.Report("waiting for another process", 0, 0)
 	tr.Report("converting a", 10, 40)
 	tr.begun = tr.begun.Add(-time.Second)
-	if got, want := tr.line(tr.begun.Add(time.Second), 20), "converting a: 20 of 40 (50 %), 10/s, 2s left"; got != want {
-		t.Errorf("%q; want %q", got, want)
-	}
+	must.Equal(t, tr.line(tr.begun.Add(time.Second), 20), "converting a: 20 of 40 (50 %), 10/s, 2s left")
 	tr.End()
 	if text := log.String(); !strings.HasPrefix(text, "downloading a.npz: 3.00 MiB of 4.00 MiB (75 %)") || !strings.HasSuffix(text, "waiting for another process\n") {
 		t.Errorf("%q", text)

@@ -9,6 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 const degrees = 180 / math.Pi
@@ -85,9 +86,7 @@ func moments(table [][9]float64) (mean, second float64) {
 
 // checkGroup checks that the identity comes first and that products and inverses are in the table.
 func checkGroup(t *testing.T, table [][9]float64) {
-	if table[0] != [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1} {
-		t.Errorf("the first rotation is %v, want the identity", table[0])
-	}
+	must.Equal(t, table[0], [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1}, "the first rotation is")
 	for a := range table {
 		seen := make([]bool, len(table))
 		for b := range table {
@@ -111,9 +110,7 @@ func TestTableBits(t *testing.T) {
 			}
 		}
 	}
-	if got, want := h.Sum64(), uint64(0x569bc519f2c418dd); got != want {
-		t.Errorf("hash %#x, want %#x", got, want)
-	}
+	must.Equal(t, h.Sum64(), uint64(0x569bc519f2c418dd), "hash")
 }
 
 // The grid has no holes: random rotations are within its spacing.

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	. "github.com/unravel-ml/unravel/datasets/internal/render"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // shards returns n triangles of all sizes around the origin, with normals.
@@ -60,8 +62,6 @@ func TestSameBitsEverywhere(t *testing.T) {
 	for i, c := range cameras() {
 		picture := draw(t, hard(c), 96, 3)
 		save(t, fmt.Sprint("hard", i), picture, 96)
-		if got := fmt.Sprintf("%x", sha256.Sum256(picture))[:32]; got != want[i] {
-			t.Errorf("camera %d: hash %s, want %s", i, got, want[i])
-		}
+		must.Equal(t, fmt.Sprintf("%x", sha256.Sum256(picture))[:32], want[i], "camera", i, "hash")
 	}
 }

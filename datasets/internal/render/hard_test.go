@@ -10,6 +10,7 @@ import (
 	. "github.com/unravel-ml/unravel/datasets/internal/render"
 
 	"github.com/unravel-ml/unravel/datasets/factor/rotation"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 var white = [3]float64{1, 1, 1}
@@ -275,9 +276,7 @@ func TestSincos(t *testing.T) {
 func TestDrawAllocatesNothing(t *testing.T) {
 	s, r, dst := hard(Camera{}), renderer(t, 64, 4), make([]uint8, 3*64*64)
 	r.Draw(s, dst)
-	if n := testing.AllocsPerRun(5, func() { r.Draw(s, dst) }); n != 0 {
-		t.Errorf("%v allocations", n)
-	}
+	must.Equal(t, testing.AllocsPerRun(5, func() { r.Draw(s, dst) }), 0, "allocations")
 }
 
 // TestRendererForgets draws other scenes between two equal scenes. They must not affect the second picture.
@@ -292,9 +291,7 @@ func TestRendererForgets(t *testing.T) {
 			t.Errorf("camera %+v: another picture after another scene", c)
 		}
 	}
-	if n := slices.Max(draw(t, &Scene{Background: [3]float64{0.2, 0.2, 0.2}}, 40, 2)); n != 51 {
-		t.Errorf("an empty scene is %d", n)
-	}
+	must.Equal(t, slices.Max(draw(t, &Scene{Background: [3]float64{0.2, 0.2, 0.2}}, 40, 2)), 51, "an empty scene is")
 }
 
 func TestCheck(t *testing.T) {

@@ -69,9 +69,7 @@ func TestReadModelNet(t *testing.T) {
 			t.Errorf("%s: %d vertices, %d triangles, %v to %v, area %v; want %+v", name, len(m.Vertices), len(m.Triangles), low, high, area(m), want)
 		}
 	}
-	if seen != 6 {
-		t.Errorf("%d meshes; want 6", seen)
-	}
+	must.Equal(t, seen, 6, "meshes")
 }
 
 // area returns the area of all triangles.

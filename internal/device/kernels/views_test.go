@@ -4,13 +4,13 @@ package kernels_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"gorgonia.org/gorgonia"
 
 	"github.com/unravel-ml/unravel/graph/vulkan"
 	"github.com/unravel-ml/unravel/internal/device/kernels"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -115,9 +115,7 @@ func TestEnqueue(t *testing.T) {
 	kernels.Enqueue(tape, keys, queue, next, n, width, capacity)
 	play(t, tape)
 	// First columns 3, 4 and 0 are written, then 1, 2 and 3.
-	if got, want := download(t, d, queue, width*capacity), []float32{5, 1, 3, 5, 3, 6, 2, 4, 6, 4}; !slices.Equal(got, want) {
-		t.Errorf("the queue is %v; want %v", got, want)
-	}
+	must.EqualSlices(t, download(t, d, queue, width*capacity), []float32{5, 1, 3, 5, 3, 6, 2, 4, 6, 4}, "the queue is")
 	if got := download(t, d, next, 1); got[0] != 4 {
 		t.Errorf("the oldest column is %v; want 4", got[0])
 	}

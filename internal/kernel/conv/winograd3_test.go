@@ -142,9 +142,7 @@ func TestWinograd3Fits(t *testing.T) {
 		{sameShape(64, 1, 64, 64, 64, 3, 1), false}, {sameShape(64, 2, 2, 64, 64, 3, 1), false}, {sameShape(1, 8, 8, 512, 512, 3, 1), true}, {sameShape(1, 64, 64, 64, 15, 3, 1), false},
 	} {
 		p := must.Get(New(c.shape, kernel.LinearActivation))(t)
-		if got := p.fast != nil; got != c.want {
-			t.Errorf("%+v: by tiles %v, want %v", c.shape, got, c.want)
-		}
+		must.Equal(t, p.fast != nil, c.want, c.shape, "by tiles")
 	}
 }
 

@@ -3,14 +3,14 @@ package simd
 import (
 	"math"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestBfloat16(t *testing.T) {
 	inf := float32(math.Inf(1))
 	for _, c := range []struct{ x, want float32 }{{1, 1}, {1 + 0x1p-8, 1}, {1 + 0x1.8p-7, 1 + 0x1p-6}, {-0x1.ffp-130, 0}, {math.MaxFloat32, inf}, {inf, inf}, {0.1, 0x1.9ap-4}} {
-		if got := math.Float32frombits(bfloat(c.x) << 16); got != c.want {
-			t.Errorf("%v becomes %v, want %v", c.x, got, c.want)
-		}
+		must.Equal(t, math.Float32frombits(bfloat(c.x)<<16), c.want, c.x, "becomes")
 	}
 	if nan := float32(math.NaN()); wideBF16(bfloat(nan)) == wideBF16(bfloat(nan)) {
 		t.Error("NaN becomes a number")
@@ -27,8 +27,6 @@ func TestBfloat16(t *testing.T) {
 		{1, 0x1p-130, 0x1p-130, 0x1p100, 0x1p100, 1},             // denormal factors
 		{-0x1p-126, 0x1p-63, 0, 0x1.8p-64, 0, -0 /* denormal */}, //
 	} {
-		if got := dot2(c.sum, pair(c.x0, c.x1), pair(c.y0, c.y1)); got != c.want {
-			t.Errorf("%v: got %v", c, got)
-		}
+		must.Equal(t, dot2(c.sum, pair(c.x0, c.x1), pair(c.y0, c.y1)), c.want, c)
 	}
 }

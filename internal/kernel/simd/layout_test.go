@@ -3,6 +3,8 @@ package simd
 import (
 	"testing"
 	"unsafe"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestTileLayout(t *testing.T) {
@@ -18,9 +20,7 @@ func TestTileLayout(t *testing.T) {
 		{"bSeg", unsafe.Offsetof(x.BSeg), 200}, {"bBlk", unsafe.Offsetof(x.BBlk), 208}, {"flags", unsafe.Offsetof(x.Flags), 216},
 		{"scratch", unsafe.Offsetof(x.scratch), 224}, {"ahead", unsafe.Offsetof(x.ahead), 272}, {"last", unsafe.Offsetof(x.last), 280},
 	} {
-		if c.got != c.want {
-			t.Errorf("tile.%s is at %d, the assembly expects %d", c.name, c.got, c.want)
-		}
+		must.Equal(t, c.got, c.want, "tile.", c.name, "is at", "the assembly expects")
 	}
 }
 
@@ -36,8 +36,6 @@ func TestPanelLayout(t *testing.T) {
 		{"flags", unsafe.Offsetof(x.Flags), 144}, {"ahead", unsafe.Offsetof(x.Ahead), 152}, {"lines", unsafe.Offsetof(x.Lines), 176}, {"columns", unsafe.Offsetof(x.Columns), 200},
 		{"aheadRow", unsafe.Offsetof(x.AheadRow), 216}, {"aheadAt", unsafe.Offsetof(x.aheadAt), 224},
 	} {
-		if c.got != c.want {
-			t.Errorf("panel.%s is at %d, the assembly expects %d", c.name, c.got, c.want)
-		}
+		must.Equal(t, c.got, c.want, "panel.", c.name, "is at", "the assembly expects")
 	}
 }

@@ -1,6 +1,10 @@
 package simd
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
+)
 
 // The registers are from an Intel Ice Lake server (leaf 4) and an AMD Zen 5 (leaf 8000001D). In the manuals, ebx has
 // ways, partitions and line size, all minus 1, and ecx has sets minus 1.
@@ -16,8 +20,6 @@ func TestCaches(t *testing.T) {
 		for _, r := range c.registers {
 			p.add(r[0], r[1], r[2])
 		}
-		if p != c.want {
-			t.Errorf("%x: %+v, want %+v", c.registers, p, c.want)
-		}
+		must.Equal(t, p, c.want, c.registers)
 	}
 }

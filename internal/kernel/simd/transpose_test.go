@@ -1,8 +1,9 @@
 package simd
 
 import (
-	"slices"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Transpose sets only the elements of the transposed matrix, also for empty matrices.
@@ -22,9 +23,7 @@ func TestTranspose(t *testing.T) {
 			}
 			dst := make([]float32, len(want))
 			Transpose(dst, src, to, from, rows, columns)
-			if !slices.Equal(dst, want) {
-				t.Errorf("%d rows of %d columns: %v, want %v", rows, columns, dst, want)
-			}
+			must.EqualSlices(t, dst, want, rows, "rows of", columns, "columns")
 		}
 	}
 	Transpose(nil, make([]float32, 20), 20, 1, 20, 0)

@@ -22,8 +22,6 @@ func TestGroupSheet(t *testing.T) {
 	if got := differing(d, []int{0, 1}); strings.Contains(got, ",") || got == "none" {
 		t.Errorf("neighbours differ in %q", got)
 	}
-	if got := differing(d, []int{3, 3}); got != "none" {
-		t.Errorf("an image differs from itself in %q", got)
-	}
+	must.Equal(t, differing(d, []int{3, 3}), "none", "an image differs from itself in")
 	must.ErrorOf(Groups(d, &supervision.Split{Unlabelled: []int{1}}, Options{}))(t, "has no groups")
 }

@@ -21,9 +21,7 @@ func TestHalf(t *testing.T) {
 		1.0 / (1 << 14): 0x0400, 1.0 / (1 << 24): 1, 1.0 / (1 << 25): 0, 3.0 / (1 << 25): 2, 1023.0 / (1 << 24): 0x03ff,
 		1 + 1.0/2048: 0x3c00, 1 + 3.0/2048: 0x3c02, 1 + 1.0/1024: 0x3c01, 1 - 1.0/8192: 0x3c00, -1e-30: 0x8000,
 	} {
-		if got := half(v); got != want {
-			t.Errorf("Half(%v) = %04x, want %04x", v, got, want)
-		}
+		must.Equal(t, half(v), want, "Half", v)
 	}
 	if got := half(float32(math.NaN())); got&0x7c00 != 0x7c00 || got&0x3ff == 0 {
 		t.Errorf("Half(NaN) = %04x", got)
@@ -78,9 +76,7 @@ func TestScripts(t *testing.T) {
 			t.Errorf("%s has %d lines", name, n)
 		}
 	}
-	if list[0] != Base {
-		t.Errorf("%q comes first", list[0])
-	}
+	must.Equal(t, list[0], Base, "comes first")
 	all := must.Get(fs.Glob(files, "*.js"))(t)
 	for _, name := range all {
 		if !seen[name] {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
@@ -109,9 +110,7 @@ func TestPairDeviationsReused(t *testing.T) {
 		for _, rows := range []int{200, 3, 70, 1, 64} {
 			x, fresh := draws[float32](rows*3), build(rows, 3)
 			a, b := make([]float32, rows*3), make([]float32, rows*3)
-			if v, w := reused.value(x, rows), fresh.value(x, rows); v != w {
-				t.Errorf("%T: %d rows: %v after other groups, %v alone", fresh, rows, v, w)
-			}
+			must.Equal(t, reused.value(x, rows), fresh.value(x, rows), fresh, rows, "rows", "after other groups")
 			reused.gradient(x, rows, a)
 			fresh.gradient(x, rows, b)
 			for i := range a {
@@ -168,9 +167,7 @@ func TestPairDeviationsHardPoints(t *testing.T) {
 // Close points far from zero keep their distances, because the code does not compute them from products.
 func TestClosePoints(t *testing.T) {
 	x := []float32{1000, 1000.0625, 1000, 1000.125}
-	if got := newMPD[float32](2, 2).value(x, 2); got != 0.0625/4 {
-		t.Errorf("mpd %v, want %v", got, 0.0625/4)
-	}
+	must.Equal(t, newMPD[float32](2, 2).value(x, 2), 0.0625/4, "mpd")
 }
 
 func benchmarkDeviation(b *testing.B, build func(rows, columns int) deviation[float32]) {

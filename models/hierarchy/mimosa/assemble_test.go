@@ -26,9 +26,7 @@ func TestLink(t *testing.T) {
 		{inf, 1, 9, 8, inf, inf},     // encloses two planes, and the second is nearer; the line belongs to the first plane
 	}, 10)
 	for i, want := range []int{-1, -1, 1, 0, 0, 3} {
-		if components[i].Parent != want {
-			t.Errorf("component %d encloses %d, want %d", i, components[i].Parent, want)
-		}
+		must.Equal(t, components[i].Parent, want, "component", i, "encloses")
 	}
 	if components[3].Lengths != 10 || components[5].Lengths != 8 || components[0].Lengths != 0 {
 		t.Errorf("%+v", components)
@@ -46,9 +44,7 @@ func TestBuild(t *testing.T) {
 	if !r.Hierarchy.Equal(want) {
 		t.Errorf("%v, want\n%v", r.Hierarchy, want)
 	}
-	if !slices.Equal(r.Choices, []int{0, 0, -1, 1, -1, -1, 0, 1, -1, 0, 2, 0, 0, 2, 1, -1, -1, -1}) {
-		t.Errorf("choices %v", r.Choices)
-	}
+	must.EqualSlices(t, r.Choices, []int{0, 0, -1, 1, -1, -1, 0, 1, -1, 0, 2, 0, 0, 2, 1, -1, -1, -1}, "choices")
 	checkChoices(t, r)
 }
 

@@ -68,9 +68,7 @@ func TestLocalSVDGolden(t *testing.T) {
 		}
 		n := len(points) / d
 		r := &run{d: d, n: n, codes: points, dim: []int32{int32(p.Dim)}, axes: p.Axes, o: o}
-		if got := isEdge(r.project(0, upTo(n)[1:], nil), p.Dim, &hull{}); got != want.Edge {
-			t.Errorf("%s: the first point is an edge: %v, want %v", name, got, want.Edge)
-		}
+		must.Equal(t, isEdge(r.project(0, upTo(n)[1:], nil), p.Dim, &hull{}), want.Edge, name, "the first point is an edge")
 	}
 }
 
@@ -116,9 +114,7 @@ func TestMimosaGolden(t *testing.T) {
 		if got.Initial != want.Initial || !slices.Equal(sizes, want.Sizes) || !(math.Abs(got.Coverage-want.Coverage) <= 1e-12) {
 			t.Errorf("%s: %d parts of sizes %v and coverage %v, want %d, %v and %v", name, got.Initial, sizes, got.Coverage, want.Initial, want.Sizes, want.Coverage)
 		}
-		if !slices.Equal(dims, want.Dims) {
-			t.Errorf("%s: dimensions %v, want %v", name, dims, want.Dims)
-		}
+		must.EqualSlices(t, dims, want.Dims, name, "dimensions")
 		if hierarchy.Distance(got.Hierarchy, want.Hierarchy) != 0 || want.Truth != nil && float64(hierarchy.Distance(got.Hierarchy, want.Truth)) != want.HError {
 			t.Errorf("%s: hierarchy\n%vwant\n%v", name, got.Hierarchy, want.Hierarchy)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 func TestLocalSVD(t *testing.T) {
@@ -28,12 +29,8 @@ func TestLocalSVD(t *testing.T) {
 	if full.Dim != d || len(full.Axes) != d*d || !slices.IsSortedFunc(full.Ratios, func(a, b float64) int { return int(math.Copysign(1, b-a)) }) {
 		t.Errorf("principal axes %+v", full)
 	}
-	if got := full.Cos(full); got != 1 {
-		t.Errorf("cosine of full spaces %v", got)
-	}
-	if got := p.Cos(full); got != 0 {
-		t.Errorf("cosine of different dimensions %v", got)
-	}
+	must.Equal(t, full.Cos(full), 1, "cosine of full spaces")
+	must.Equal(t, p.Cos(full), 0, "cosine of different dimensions")
 	one := localSVD(slices.Repeat([]float64{1, 2}, 10), 2, Defaults())
 	if one.Dim != 2 || one.Ratios[0] != 0 {
 		t.Errorf("equal points: %+v", one)
@@ -56,9 +53,7 @@ func TestLocalSVDKeeps(t *testing.T) {
 func TestDeterminant(t *testing.T) {
 	for want, a := range map[float64][]float64{1: {0, 1, 1, 0}, 6: {0, 2, 0, 0, 0, 3, 1, 0, 0}, 0: {1, 2, 2, 4}} {
 		n := int(math.Sqrt(float64(len(a))))
-		if got := math.Abs(determinant(slices.Clone(a), n)); got != want {
-			t.Errorf("%v: %v, want %v", a, got, want)
-		}
+		must.Equal(t, math.Abs(determinant(slices.Clone(a), n)), want, a)
 	}
 	xy, yx, zw := []float64{1, 0, 0, 0, 0, 1, 0, 0}, []float64{0, 1, 0, 0, 1, 0, 0, 0}, []float64{0, 0, 1, 0, 0, 0, 0, 1}
 	if same, apart := cosine(xy, yx, 2, 4, make([]float64, 4)), cosine(xy, zw, 2, 4, make([]float64, 4)); same != 1 || apart != 0 {

@@ -300,9 +300,7 @@ func TestLeastMerged(t *testing.T) {
 		{2000, 90_000, 2000},
 	} {
 		o := Options{MinMerged: test.merged}
-		if got := o.LeastMerged(test.n); got != test.want {
-			t.Errorf("%v of %d codes: %d, want %d", test.merged, test.n, got, test.want)
-		}
+		must.Equal(t, o.LeastMerged(test.n), test.want, test.merged, test.n, "codes")
 	}
 }
 

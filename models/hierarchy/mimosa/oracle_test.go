@@ -206,9 +206,7 @@ func TestHullKnown(t *testing.T) {
 		for i := range moved {
 			moved[i] -= []float64{test.x, test.y}[i%2]
 		}
-		if got := checkHull(t, moved, 2); got != test.inside {
-			t.Errorf("%v %v: inside %v", test.x, test.y, got)
-		}
+		must.Equal(t, checkHull(t, moved, 2), test.inside, test.x, test.y, "inside")
 	}
 }
 
@@ -231,9 +229,7 @@ func TestIsEdge(t *testing.T) {
 		{"flat, and not through the origin", []float64{1, 1, 2, 1, 3, 1, 4, 1}, 2, false},
 		{"equal points", []float64{1, 1, 1, 1, 1, 1, 1, 1}, 2, false},
 	} {
-		if got := isEdge(test.points, test.m, &h); got != test.want {
-			t.Errorf("%s: edge %v", test.name, got)
-		}
+		must.Equal(t, isEdge(test.points, test.m, &h), test.want, test.name, "edge")
 	}
 }
 
@@ -307,9 +303,7 @@ func TestEdgesUseSoManyNeighbours(t *testing.T) {
 			neighbors: make([]int32, n*40), dim: slices.Repeat([]int32{1}, n), axes: slices.Repeat([]float64{1}, n),
 		}
 		edges := must.Get(r.findEdges(context.Background(), [][]int32{upTo(n)}))(t)
-		if got := slices.Contains(edges[0], 0); got != want {
-			t.Errorf("%d on the right: edge %v, want %v", right, got, want)
-		}
+		must.Equal(t, slices.Contains(edges[0], 0), want, right, "on the right: edge")
 	}
 }
 

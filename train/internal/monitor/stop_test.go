@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 )
 
@@ -30,9 +31,7 @@ func TestStop(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.stop.Name, c.stop.Better, c.stop.Seen = "m", c.better, &Seen{}
-			if why := c.stop.Enough(); why != "" {
-				t.Errorf("stops before any evaluation: %s", why)
-			}
+			must.Equal(t, c.stop.Enough(), "", "stops before any evaluation")
 			ends, why := 0, ""
 			for i, v := range c.values {
 				c.stop.observe(metrics.Result{Name: "m", Better: c.better, Value: v})

@@ -3,6 +3,8 @@ package page
 import (
 	"os/exec"
 	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // A shell parses the command that repeats a run into the intended words.
@@ -14,9 +16,7 @@ func TestAgain(t *testing.T) {
 		"it's here":         `unravel train 'it'\''s here/config.yaml' --run 'it'\''s here-again'`,
 		"a=b":               "cp a=b/config.yaml again.yaml && unravel train again.yaml --run a=b-again",
 	} {
-		if got := again(dir); got != want {
-			t.Errorf("%q: %s, want %s", dir, got, want)
-		}
+		must.Equal(t, again(dir), want, dir)
 	}
 	sh, err := exec.LookPath("sh")
 	if err != nil {

@@ -66,8 +66,6 @@ func TestDescribe(t *testing.T) {
 		{[]engine.ObjectiveLoss{two[0], {Objective: "rest"}}, 40, "epoch 2/9  some loss 12.35"},
 		{[]engine.ObjectiveLoss{{Objective: "rest"}}, 40, "epoch 2/9"},
 	} {
-		if got := describe(2, 9, c.losses, 1234, c.columns); got != c.want {
-			t.Errorf("%d columns: %q, want %q", c.columns, got, c.want)
-		}
+		must.Equal(t, describe(2, 9, c.losses, 1234, c.columns), c.want, c.columns, "columns")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 	"github.com/unravel-ml/unravel/train/sweep/index"
@@ -118,9 +119,7 @@ func TestColumns(t *testing.T) {
 	if all[0] != "run" || !slices.Contains(all, "losses") || !slices.Contains(all, "model.vae.latent") || all[len(all)-1] != "mig.x" {
 		t.Errorf("columns %q", all)
 	}
-	if got := names(index.Differing(some())); !slices.Equal(got, []string{"losses.1.kl.weight", "seed"}) {
-		t.Errorf("differing columns %q", got)
-	}
+	must.EqualSlices(t, names(index.Differing(some())), []string{"losses.1.kl.weight", "seed"}, "differing columns")
 	for history, want := range map[string]string{"": "losses.1.kl.weight seed", "same": "losses.1.kl.weight seed history", "one": "history losses.1.kl.weight seed"} {
 		runs := some()
 		for i, r := range runs {
@@ -130,9 +129,7 @@ func TestColumns(t *testing.T) {
 			}
 			r.Settings = index.NewSettings(settings)
 		}
-		if got := strings.Join(names(index.Shown(runs)), " "); got != want {
-			t.Errorf("history %q: columns %s, want %s", history, got, want)
-		}
+		must.Equal(t, strings.Join(names(index.Shown(runs)), " "), want, "history", history, "columns")
 	}
 }
 
@@ -199,8 +196,6 @@ func TestCells(t *testing.T) {
 		"run=a state=x seconds=1.5 epochs_done=2 steps_done=3 ended=e":            {Dir: "a", State: "x", Seconds: 1.5, Epochs: 2, Steps: 3, Ended: "e"},
 		"run=a state=x os=linux arch=amd64 kernels=avx2 cores=8 threads=4 go=go1": {Dir: "a", State: "x", Machine: machine},
 	} {
-		if got := cells(r); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
+		must.Equal(t, cells(r), want)
 	}
 }

@@ -73,9 +73,7 @@ func TestIndex(t *testing.T) {
 		r.Machine != e.Record.Machine || !(math.Abs(r.Seconds-e.Record.Seconds) <= 1e-9) || r.Version != e.Record.Version || r.State != sweep.Finished {
 		t.Errorf("%+v\n%+v", r, e)
 	}
-	if got := varying(runs); !slices.Equal(got, []string{"name", "seed"}) {
-		t.Errorf("varying: %v", got)
-	}
+	must.EqualSlices(t, varying(runs), []string{"name", "seed"}, "varying")
 	if got := varying(nil); got != nil {
 		t.Errorf("varying of nothing: %v", got)
 	}

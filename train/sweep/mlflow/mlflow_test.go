@@ -108,9 +108,7 @@ func TestSend(t *testing.T) {
 	}
 	one := s.Run("one")
 	for key, want := range map[string]string{"seed": "1", "model": "lsbd-vae", "losses": "reconstruction+kl+lsbd", "train.batch": "32", "train.figures": "true"} {
-		if one.Params[key] != want {
-			t.Errorf("parameter %s is %q, want %q", key, one.Params[key], want)
-		}
+		must.Equal(t, one.Params[key], want, "parameter", key)
 	}
 	for _, name := range []string{"supervised/lsbd", "supervised/loss", "metrics/dlsbd"} {
 		p := one.Metrics[name]
@@ -262,9 +260,7 @@ func TestHostile(t *testing.T) {
 			t.Errorf("%q is %.20q, want %.20q", key, v, want)
 		}
 	}
-	if len(got.Params) != run.Settings.Len() {
-		t.Errorf("%d parameters, want %d", len(got.Params), run.Settings.Len())
-	}
+	must.Equal(t, len(got.Params), run.Settings.Len(), "parameters")
 	var values []float64
 	for name, p := range got.Metrics {
 		if strings.HasPrefix(name, "metrics/") || strings.HasPrefix(name, "fit/") {

@@ -151,9 +151,7 @@ func TestObjectsAreTheSame(t *testing.T) {
 		objects []object
 		want    uint64
 	}{{drawn(), 0x2116e4dbe4c0989c}, {parts(), 0xefbfc16e722124cf}} {
-		if got := hashOf(t, c.objects); got != c.want {
-			t.Errorf("%d objects have the hash %#x, want %#x", len(c.objects), got, c.want)
-		}
+		must.Equal(t, hashOf(t, c.objects), c.want, len(c.objects), "objects have the hash")
 	}
 }
 
@@ -187,9 +185,7 @@ func TestRevolvedObjects(t *testing.T) {
 	}{"cone": {Cone(), 0.55 / 0.8}, "vase": {Vase(), 0.6126}, "bottle": {Bottle(), 0.4}} {
 		height, radius := 0.0, 0.0
 		for _, p := range object.parts {
-			if p.Colour != [3]float64{1, 1, 1} {
-				t.Errorf("%s has the colour %v; want white", name, p.Colour)
-			}
+			must.Equal(t, p.Colour, [3]float64{1, 1, 1}, name, "has the colour")
 			for _, v := range p.Mesh.Vertices {
 				height, radius = max(height, math.Abs(v[1])), max(radius, math.Hypot(v[0], v[2]))
 			}

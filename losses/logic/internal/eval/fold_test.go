@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses/logic/internal/reference"
 	"math"
 	"slices"
@@ -129,9 +130,7 @@ func checkZeros(t *testing.T, s gathered, list []float64) {
 	t.Helper()
 	zeros := make([]float64, len(list))
 	one := s.of(append(slices.Clone(list), 0)...)
-	if v := s.of(zeros...); v != 0 {
-		t.Errorf("%v of %v is %v", s.fold, zeros, v)
-	}
+	must.Equal(t, s.of(zeros...), 0, s.fold, zeros)
 	if exact := !s.fold.Universal() && s.fold != syntax.AnySoft; (one == 0) != exact && slices.Max(list)/max(s.temperature, 1) > 1e-15 {
 		t.Errorf("%v of %v and 0 is %v", s.fold, list, one)
 	}

@@ -60,9 +60,7 @@ func TestPairs(t *testing.T) {
 	} {
 		q := c.p.Root.(*program.Quantifier)
 		b := builder{newEngine(c.p, 3).main, -1, 1}
-		if got := b.newPairs(q) != nil; got != c.want {
-			t.Errorf("%v by %v: groups %v, want %v", q.Aggregate, q.Body.(*program.Equality).Premetric, got, c.want)
-		}
+		must.Equal(t, b.newPairs(q) != nil, c.want, q.Aggregate, "by", q.Body.(*program.Equality).Premetric, "groups")
 	}
 }
 
@@ -81,7 +79,5 @@ func TestStartOfNetwork(t *testing.T) {
 		}
 		w = w[(in+1)*out:]
 	}
-	if len(w) != 0 {
-		t.Errorf("%d parameters too many", len(w))
-	}
+	must.Equal(t, len(w), 0, "parameters too many")
 }

@@ -3,7 +3,6 @@ package syntax_test
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -116,9 +115,7 @@ func TestCompared(t *testing.T) {
 		`forall v in y.a: forall i: y.a(i) = v -> z(i) =[squared] 0`:                               {"a"},
 		`exists m: y.a -> z.a, h: y.b -> z in affine: forall[mean] i: m(y.a(i)) =[squared] z.a(i)`: {"a"},
 	} {
-		if got := parsed(t, text).Compared(); !slices.Equal(got, want) {
-			t.Errorf("%s: %q; want %q", text, got, want)
-		}
+		must.EqualSlices(t, parsed(t, text).Compared(), want, text)
 	}
 }
 

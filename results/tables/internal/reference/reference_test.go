@@ -29,9 +29,7 @@ func TestParse(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("%+v, %v\nwant %+v", got, err, want)
 	}
-	if p := got.Find("Synthetic data", "rotation", "Rad."); p != &got.Cells[0] {
-		t.Errorf("found %v", p)
-	}
+	must.Equal(t, got.Find("Synthetic data", "rotation", "Rad."), &got.Cells[0], "found")
 	if p := got.Find("Data, small", "rotation", "Rad."); p != nil {
 		t.Errorf("found %v", p)
 	}

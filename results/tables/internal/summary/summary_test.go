@@ -1,6 +1,10 @@
 package summary
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
+)
 
 // The median of an even number of values is the mean of the two middle values.
 func TestMedian(t *testing.T) {
@@ -8,8 +12,6 @@ func TestMedian(t *testing.T) {
 		values []float64
 		want   float64
 	}{{[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{9, 4, 1, 2}, 3}} {
-		if got := Median(test.values); got != test.want {
-			t.Errorf("%v: %v, want %v", test.values, got, test.want)
-		}
+		must.Equal(t, Median(test.values), test.want, test.values)
 	}
 }

@@ -32,16 +32,10 @@ func TestLabelInputs(t *testing.T) {
 		t.Error("the second loss that asks gets another input")
 	}
 	l.Fill(supervision.Batch{Levels: []int32{2, 3, 2, -1, 1, 0}})
-	if got, want := nn.Data(groups), []float32{2, 3, 2, -1, 1, 0}; !slices.Equal(got, want) {
-		t.Errorf("groups %v, want %v", got, want)
-	}
-	if got, want := nn.Data(values), []float32{1, 0.75, 1, 0, 0.25, 0}; !slices.Equal(got, want) {
-		t.Errorf("values %v, want %v", got, want)
-	}
+	must.EqualSlices(t, nn.Data(groups), []float32{2, 3, 2, -1, 1, 0}, "groups")
+	must.EqualSlices(t, nn.Data(values), []float32{1, 0.75, 1, 0, 0.25, 0}, "values")
 	l.Fill(supervision.Batch{}) // a batch without labels
-	if got, want := nn.Data(groups), []float32{-1, -1, -1, -1, -1, -1}; !slices.Equal(got, want) {
-		t.Errorf("groups %v, want %v", got, want)
-	}
+	must.EqualSlices(t, nn.Data(groups), []float32{-1, -1, -1, -1, -1, -1}, "groups")
 	if got := nn.Data(values); slices.Max(got) != 0 || slices.Min(got) != 0 {
 		t.Errorf("values %v of which nothing is known, want 0", got)
 	}
