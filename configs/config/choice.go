@@ -69,7 +69,7 @@ func (n *Node) choice(kind string, known []string, has func(name, key string) bo
 	case n.kind == scalarNode && n.class() == isText:
 		return n.text, n.at, &Node{kind: mapNode, path: joinPath(n.path, n.text), at: n.at}, nil
 	case n.kind != mapNode:
-		return fail("want the name of a %s or {name: {options}}, got %s; known: %s", kind, n.describe(), list)
+		return fail("want one %s, by its name or as {name: {options}}, got %s; known: %s", kind, n.describe(), list)
 	case len(n.keys) == 0:
 		return fail("want {name: {options}} to choose a %s, got an empty mapping; known: %s", kind, list)
 	case len(n.keys) > 1:

@@ -260,7 +260,7 @@ var mistakes = []struct{ src, want string }{
 
 	{"dataset: sqare", `x.yaml:1:10: dataset: unknown dataset "sqare"; did you mean "square"?`},
 	{"dataset:\n  sqare: {}", `x.yaml:2:3: dataset: unknown dataset "sqare"; did you mean "square"?`},
-	{"dataset:", "dataset: want the name of a dataset or {name: {options}}, got nothing (null); known: square, arrow"},
+	{"dataset:", "dataset: want one dataset, by its name or as {name: {options}}, got nothing (null); known: square, arrow"},
 	{"dataset: 5", "got 5; known: square, arrow"},
 	{"dataset: [square]", "got a list; known"},
 	{"dataset: {}", "dataset: want {name: {options}} to choose a dataset, got an empty mapping; known: square, arrow"},
