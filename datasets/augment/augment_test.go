@@ -152,7 +152,7 @@ func TestJitterOrder(t *testing.T) {
 		}
 		differ := 0
 		for i, v := range want {
-			if math.Abs(float64(got[i])-v) > 1e-5 {
+			if !(math.Abs(float64(got[i])-v) <= 1e-5) {
 				differ++
 			}
 		}

@@ -177,7 +177,7 @@ func partOf(m *image.NRGBA, shape, image []float32) bool {
 			for c := range 3 {
 				colour := 2*back(c) - at(top, left, c)
 				for p := range 64 * 64 {
-					if math.Abs(float64(2*back(3*p+c)-at(top+p/64, left+p%64, c)-colour)) > 1e-5 {
+					if !(math.Abs(float64(2*back(3*p+c)-at(top+p/64, left+p%64, c)-colour)) <= 1e-5) {
 						continue next
 					}
 				}

@@ -36,7 +36,7 @@ func tree() *Codes {
 
 func near(a, b []float64) bool {
 	for i := range a {
-		if math.Abs(a[i]-b[i]) > 1e-12 {
+		if !(math.Abs(a[i]-b[i]) <= 1e-12) {
 			return false
 		}
 	}

@@ -147,9 +147,9 @@ func TestTrained(t *testing.T) {
 	a, twice, rec := r.Cell("a", "D"), r.Cell("a", "2D"), r.Cell("same", "R")
 	mean := (d[0] + d[1]) / 2
 	switch {
-	case math.Abs(*a.Ours-mean) > 1e-15 || math.Abs(*twice.Ours-2*mean) > 1e-15 || math.Abs(a.Deviation-math.Abs(d[0]-d[1])/math.Sqrt2) > 1e-12:
+	case !(math.Abs(*a.Ours-mean) <= 1e-15) || !(math.Abs(*twice.Ours-2*mean) <= 1e-15) || !(math.Abs(a.Deviation-math.Abs(d[0]-d[1])/math.Sqrt2) <= 1e-12):
 		t.Errorf("%v of %v, twice %v, deviation %v", *a.Ours, d, *twice.Ours, a.Deviation)
-	case math.Abs(*rec.Ours-(fit[0]+fit[1])/2) > 1e-15 || rec.Draws != 2:
+	case !(math.Abs(*rec.Ours-(fit[0]+fit[1])/2) <= 1e-15) || rec.Draws != 2:
 		t.Errorf("reconstruction %v of %v", *rec.Ours, fit)
 	case *r.Cell("same", "D").Ours != *a.Ours || r.Cell("none", "D").Reason != "there is no such model" || r.Cell("long", "R").Reason != "only at the scale full":
 		t.Errorf("%+v", r)

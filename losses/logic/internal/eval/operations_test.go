@@ -91,14 +91,14 @@ func lawOf(name string, a, b, r float64) string {
 		if (r == 0) != (a == 0 && b == 0) {
 			return "it must be 0 where both are"
 		}
-		if (a == 0 || b == 0) && math.Abs(r-max(a, b)) > 1e-9*max(a, b) && !math.IsInf(r, 1) {
+		if (a == 0 || b == 0) && !(math.Abs(r-max(a, b)) <= 1e-9*max(a, b)) && !math.IsInf(r, 1) {
 			return "0 must be the unit"
 		}
 	case "or":
 		if (r == 0) != (a == 0 || b == 0) && !tiny {
 			return "it must be 0 where one is"
 		}
-		if math.IsInf(max(a, b), 1) && r != min(a, b) && math.Abs(r-min(a, b)) > 1e-9*min(a, b) {
+		if math.IsInf(max(a, b), 1) && r != min(a, b) && !(math.Abs(r-min(a, b)) <= 1e-9*min(a, b)) {
 			return "infinity must be the unit"
 		}
 	case "->":
