@@ -106,7 +106,7 @@ func TestFolderSample(t *testing.T) {
 func TestFolderBroken(t *testing.T) {
 	for table, words := range map[string][]string{
 		"missing.csv": {`"img_99.png" (line 4)`, "1 row names no picture", "dataset.folder.unlabelled=skip"}, "columns.csv": {"line 3 has 4 fields; want 5"}, "quote.csv": {"line 3", `"`},
-		"dotdot.csv": {"line 2", `".."`}, "twice.csv": {"lines 2 and 3 are both about img_1.png"}, "empty.csv": {"no lines"},
+		"dotdot.csv": {"line 2", `".."`}, "twice.csv": {"lines 2 and 3 are both about img_1.png"}, "empty.csv": {"the only line, file,colour,shape,size,..., is taken for names"},
 		"header.csv": {`two columns are called "colour"`}, "absolute.csv": {"line 2", "absolute"},
 		"smallsize.csv": {"size.png", "10 x 10", "48 x 40"}, "notpicture.csv": {"text.png", "no picture"},
 	} {

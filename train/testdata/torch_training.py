@@ -1,0 +1,157 @@
+"""Writes the folder torch: whole trainings in PyTorch, in double precision, from given weights to trained weights.
+
+All images form one batch, and no step draws random numbers, so only rounding errors may differ. NAME-start.safetensors
+and NAME-end.safetensors hold the weights by name, as float32. Run with: python3 torch_training.py
+"""
+import json
+import struct
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+torch.manual_seed(7)
+torch.set_default_dtype(torch.float64)
+N = 16
+images = np.random.RandomState(7).rand(N, 8, 8, 2).astype(np.float32)
+np.save("torch/images.npy", images)
+np.save("torch/factors.npy", np.arange(N)[:, None])
+np.savetxt("torch/pairs.csv", np.arange(N).reshape(-1, 2), fmt="%d", delimiter=",")
+x = torch.tensor(images, dtype=torch.float64).permute(0, 3, 1, 2)
+
+
+def write(name, tensors):
+    header, data, at = {"__metadata__": {"unravel.layout": "pytorch"}}, b"", 0
+    for key, value in tensors.items():
+        raw = value.detach().numpy().astype("<f4").tobytes()
+        header[key] = {"dtype": "F32", "shape": list(value.shape), "data_offsets": [at, at + len(raw)]}
+        data, at = data + raw, at + len(raw)
+    text = json.dumps(header).encode()
+    with open(f"torch/{name}.safetensors", "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text + data)
+
+
+def weights(shapes):
+    """Random weights, rounded to float32: a filter or matrix by its fan-in, a norm near the identity."""
+    w = {}
+    for name, shape in shapes.items():
+        if name.endswith("running_mean"):
+            w[name] = torch.zeros(shape)
+        elif name.endswith("running_var"):
+            w[name] = torch.ones(shape)
+        else:
+            scale = 0.1 if len(shape) == 1 else np.prod(shape[1:]) ** -0.5
+            w[name] = (scale * torch.randn(shape) + (1 if len(shape) == 1 and name.endswith("weight") else 0)).float().double()
+    return w
+
+
+def norm(name, channels):
+    return {f"{name}.{k}": (channels,) for k in ("weight", "bias", "running_mean", "running_var")}
+
+
+def linear(w, name, h):
+    return F.linear(h, w[name + ".weight"], w.get(name + ".bias"))
+
+
+def batch_norm(w, name, h):
+    return F.batch_norm(h, w.get(name + ".running_mean"), w.get(name + ".running_var"), w[name + ".weight"], w[name + ".bias"], True)
+
+
+def same(h):  # TensorFlow's padding for a 3x3 filter of stride 2
+    return F.pad(h, (0, 1, 0, 1))
+
+
+def train(name, w, loss, optimizer, steps, rate=lambda s: 1, clip=None, after=None):
+    write(name + "-start", w)
+    trained = [v.requires_grad_(True) for k, v in w.items() if "running" not in k and not k.startswith("target.")]
+    o = optimizer(trained)
+    lr = o.param_groups[0]["lr"]
+    for step in range(steps):
+        o.param_groups[0]["lr"] = lr * rate(step / steps)
+        o.zero_grad()
+        loss(w).backward()
+        if clip:
+            torch.nn.utils.clip_grad_norm_(trained, clip)
+        o.step()
+        if after:
+            after(step / steps)
+    write(name + "-end", w)
+
+
+def autoencoder(w):
+    h = F.gelu(F.group_norm(F.conv2d(same(x), w["encoder.conv1.weight"], stride=2), 2, w["encoder.norm1.weight"], w["encoder.norm1.bias"]))
+    r = "encoder.residual1."
+    a = F.relu(batch_norm(w, r + "norm1", F.conv2d(h, w[r + "conv1.weight"], stride=2, padding=1)))
+    a = batch_norm(w, r + "norm2", F.conv2d(a, w[r + "conv2.weight"], padding=1))
+    h = F.relu(a + batch_norm(w, r + "projection-norm", F.conv2d(h, w[r + "projection.weight"], stride=2)))
+    h = F.silu(F.layer_norm(linear(w, "encoder.dense1", F.avg_pool2d(h, 2).flatten(1)), (8,), w["encoder.norm2.weight"], w["encoder.norm2.bias"]))
+    h = F.elu(linear(w, "decoder.dense1", linear(w, "latent.code", h)))
+    h = F.softplus(linear(w, "decoder.image1", h).view(N, 8, 1, 1))
+    h = h.view(N, 2, 2, 2, 1, 1).permute(0, 3, 4, 1, 5, 2).reshape(N, 2, 2, 2)  # shuffle in TensorFlow's order
+    h = F.interpolate(h, scale_factor=2, mode="bilinear", align_corners=False)
+    h = torch.tanh(F.conv2d(h, w["decoder.conv1.weight"], w["decoder.conv1.bias"], padding=1))
+    y = F.conv_transpose2d(h, w["decoder.deconv1.weight"], w["decoder.deconv1.bias"], stride=2, padding=1)
+    return F.binary_cross_entropy_with_logits(y, x, reduction="none").sum((1, 2, 3)).mean()
+
+
+def byol(w):
+    a = (x - 0.4) / 0.5
+    views = a, a.flip(3)
+
+    def project(h, of):
+        h = F.relu(batch_norm(w, of + "encoder.norm1", F.conv2d(same(h), w[of + "encoder.conv1.weight"], stride=2)))
+        h = linear(w, of + "encoder.dense1", h.flatten(1))
+        return linear(w, of + "projector.dense2", F.relu(batch_norm(w, of + "projector.norm1", linear(w, of + "projector.dense1", h))))
+
+    with torch.no_grad():
+        targets = [project(v, "target.") for v in views]
+    total = 0
+    for v, target in zip(views, targets[::-1]):
+        h = F.relu(batch_norm(w, "predictor.norm1", linear(w, "predictor.dense1", project(v, ""))))
+        total = total + (2 - 2 * F.cosine_similarity(linear(w, "predictor.dense2", h), target)).mean()
+    return total
+
+
+def ada_gvae(w):
+    """The divergence alone: shared posteriors of the pairs (0, 1), (2, 3), ..."""
+    h = torch.tanh(linear(w, "encoder.dense1", x.flatten(1)))
+    mean, log_variance = linear(w, "latent.mean", h), linear(w, "latent.log-variance", h)
+    (a, b), (u, v) = ((m[0::2], m[1::2]) for m in (mean, log_variance.exp()))
+    delta = u / v + (a - b) ** 2 / v - 1 - (u / v).log()
+    private = delta >= (delta.min(1, keepdim=True)[0] + delta.max(1, keepdim=True)[0]) / 2
+    total = 0
+    for m, s in (a, u), (b, v):
+        m, s = torch.where(private, m, (a + b) / 2), torch.where(private, s, (u + v) / 2)
+        total = total + 0.25 * (m**2 + s - 1 - s.log()).sum(1).mean()
+    return total
+
+
+r = "encoder.residual1."
+train("ae", weights({
+    "encoder.conv1.weight": (4, 2, 3, 3), "encoder.norm1.weight": (4,), "encoder.norm1.bias": (4,),
+    r + "conv1.weight": (6, 4, 3, 3), r + "conv2.weight": (6, 6, 3, 3), r + "projection.weight": (6, 4, 1, 1),
+    **norm(r + "norm1", 6), **norm(r + "norm2", 6), **norm(r + "projection-norm", 6),
+    "encoder.dense1.weight": (8, 6), "encoder.norm2.weight": (8,), "encoder.norm2.bias": (8,),
+    "latent.code.weight": (3, 8), "latent.code.bias": (3,), "decoder.dense1.weight": (8, 3), "decoder.dense1.bias": (8,),
+    "decoder.image1.weight": (8, 8), "decoder.image1.bias": (8,), "decoder.conv1.weight": (4, 2, 3, 3), "decoder.conv1.bias": (4,),
+    "decoder.deconv1.weight": (4, 2, 4, 4), "decoder.deconv1.bias": (2,)}),
+    autoencoder, lambda p: torch.optim.AdamW(p, lr=0.003), 8, rate=lambda s: 0.1 + 0.45 * (1 + np.cos(np.pi * s)), clip=5)
+
+online = {"encoder.conv1.weight": (4, 2, 3, 3), "encoder.norm1.weight": (4,), "encoder.norm1.bias": (4,),
+          "encoder.dense1.weight": (6, 64), "encoder.dense1.bias": (6,), "projector.dense1.weight": (8, 6), "projector.dense1.bias": (8,),
+          "projector.norm1.weight": (8,), "projector.norm1.bias": (8,), "projector.dense2.weight": (4, 8), "projector.dense2.bias": (4,)}
+w = weights({**online, **norm("encoder.norm1", 4), **norm("projector.norm1", 8), "predictor.dense1.weight": (8, 4),
+             "predictor.dense1.bias": (8,), **norm("predictor.norm1", 8), "predictor.dense2.weight": (4, 8), "predictor.dense2.bias": (4,),
+             **{"target." + k: s for k, s in online.items()}})
+
+
+def follow(progress):
+    momentum = 1 - 0.1 * (np.cos(np.pi * progress) + 1) / 2
+    for k in online:
+        w["target." + k] = momentum * w["target." + k] + (1 - momentum) * w[k].detach()
+
+
+train("byol", w, byol, lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True, weight_decay=0.01), 8, after=follow)
+train("ada-gvae", weights({"encoder.dense1.weight": (8, 128), "encoder.dense1.bias": (8,),
+                           **{f"latent.{k}.{part}": shape for k in ("mean", "log-variance") for part, shape in (("weight", (5, 8)), ("bias", (5,)))}}),
+      ada_gvae, lambda p: torch.optim.RMSprop(p, lr=0.002, centered=True, momentum=0.5), 10)

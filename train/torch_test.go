@@ -1,0 +1,84 @@
+package train
+
+import (
+	"math"
+	"path/filepath"
+	"testing"
+
+	"github.com/unravel-ml/unravel/internal/must"
+)
+
+// Whole trainings end with PyTorch's weights: layers, losses, pairs of images, views, targets, running moments, clipping,
+// rates and optimisers together. testdata/torch_training.py made the files of testdata/torch.
+func TestPyTorch(t *testing.T) {
+	for name, config := range map[string]string{
+		"ae": `
+model:
+  ae:
+    latent: 3
+    encoder:
+      layers:
+        - conv: {channels: 4, stride: 2}
+        - norm: {kind: group, groups: 2}
+        - activation: gelu
+        - residual: {channels: 6, stride: 2}
+        - pool: average
+        - dense: 8
+        - norm: layer
+        - activation: silu
+    decoder:
+      layers:
+        - dense: 8
+        - activation: elu
+        - image: 8
+        - activation: softplus
+        - shuffle: 2
+        - upsample: {kind: bilinear}
+        - conv: {channels: 4, activation: tanh}
+        - deconv: {channels: image, kernel: 4, stride: 2}
+losses: [reconstruction: {likelihood: bernoulli}]
+train: {epochs: 8, batch: 16, figures: false, clip: 5, optimizer: {adamw: {lr: 0.003}}, schedule: {cosine: {final: 0.1}}}
+`,
+		"byol": `
+views: {pipeline: [normalise: {mean: [0.4], deviation: [0.5]}], second: [flip: {probability: 1}, normalise: {mean: [0.4], deviation: [0.5]}]}
+model:
+  byol:
+    encoder: {layers: [conv: {channels: 4, stride: 2}, norm: batch, activation: relu, dense: 6]}
+    hidden: 8
+    projected: 4
+    predictor: 8
+    momentum: {base: 0.9, schedule: cosine}
+losses: [cosine-regression]
+train: {epochs: 8, batch: 16, figures: false, optimizer: {sgd: {lr: 0.05, nesterov: true, decay: 0.01}}}
+`,
+		"ada-gvae": `
+init: {only: [encoder/*, latent/*]}
+supervision: {changes: {file: testdata/torch/pairs.csv}}
+model: {ada-gvae: {latent: 5, encoder: {mlp: {hidden: [8], activation: tanh}}}}
+losses: [kl]
+train: {epochs: 10, batch: 16, figures: false, optimizer: {rmsprop: {lr: 0.002, centred: true, momentum: 0.5}}}
+`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			read := func(when string) Config {
+				text := "name: torch\ndataset: {grid: {path: testdata/torch}}\nmetrics: []\n" + config
+				return must.Get(Load(name, []byte(text), "init.file=testdata/torch/"+name+"-"+when+".safetensors"))(t)
+			}
+			start, end := must.Get(NewExperiment(read("start")))(t).Model.Params(), must.Get(NewExperiment(read("end")))(t).Model.Params()
+			dir := filepath.Join(t.TempDir(), "run")
+			trainIn(t, dir, read("start"), false)
+			trained, _, err := OpenExperiment(dir)
+			must.OK(t, err)
+			for _, key := range start.Names() {
+				moved, wrong := 0.0, 0.0
+				got, want := trained.Model.Params().Get(key).Float32s(), end.Get(key).Float32s()
+				for i, from := range start.Get(key).Float32s() {
+					moved, wrong = max(moved, math.Abs(float64(want[i]-from))), max(wrong, math.Abs(float64(got[i]-want[i])))
+				}
+				if !(wrong <= 1e-3*moved+1e-7) {
+					t.Errorf("%s: moved by %.3g, and differs by %.3g", key, moved, wrong)
+				}
+			}
+		})
+	}
+}
