@@ -140,6 +140,17 @@ func TestDecodeCodes(t *testing.T) {
 	if len(grid.Rows) != 2 || grid.Rows[0].Label != "2" || grid.Columns[3] != "90" {
 		t.Errorf("grid %+v, want objects 2 and 0 at 12 angles", grid)
 	}
+	for rows, want := range map[string]string{"images": "7,5", "prior": "sample 0,sample 1,", "objects": "2,0", "circle1": "circle1 0,circle1 90,"} {
+		var one coding.Decoded
+		decodeOne(t, succeed(t, "decode", "--run", dir, "--json", "--what", "grid", "--rows", rows, "--images", "7,5", "--objects", "2,0", "--steps", "4", "--out", t.TempDir()).out, &one)
+		var labels []string
+		for _, r := range one.Files[0].Rows {
+			labels = append(labels, r.Label)
+		}
+		if text := strings.Join(labels, ","); !strings.HasPrefix(text, want) {
+			t.Errorf("--rows %s: %s, want %s", rows, text, want)
+		}
+	}
 	decodeOne(t, succeed(t, "decode", "--run", dir, "--codes", grid.Codes, "--out", out, "--json").out, &own)
 	if len(own.Files) != 1 || own.Files[0].Projected != 0 || !slices.Equal(array(t, own.Files[0].Images).Data, array(t, grid.Images).Data) {
 		t.Errorf("its own codes give other images: %+v", own)
