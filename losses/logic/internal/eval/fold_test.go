@@ -204,14 +204,17 @@ func TestLargeFolds(t *testing.T) {
 		{syntax.AnyHarmonicSquare, 1e-300, 1e-300 / 1024}, {syntax.AnyHarmonicSquare, 1e200, 1e200 / 1024},
 		{syntax.AnyLogExp, 800, 800 - 20*math.Ln2}, {syntax.AnyTanh, 800, 800 - 10*math.Ln2}, {syntax.AnySoft, 800, 800},
 		{syntax.AllNorm, 1e300, 1e300 * 1024}, {syntax.AllNorm, 1e-300, 1e-300 * 1024}, {syntax.AllLogExp, 800, 800 + 20*math.Ln2},
+		{syntax.AllNorm, 0, 0}, {syntax.AllRoot, 0, 0}, {syntax.AllProduct, 0, 0}, {syntax.AnySoft, 0, 0},
 		{syntax.AllRoot, 1e290, 1e290 * n * n}, {syntax.AllProduct, 1e-12, math.Expm1(1e-12 * n)}, {syntax.AllProduct, 1, math.Inf(1)},
 		// A product below the range of numbers is not 0.
 		{syntax.AnyLogExp, 0.5, math.SmallestNonzeroFloat64}, {syntax.AnyTanh, 0.5, math.SmallestNonzeroFloat64},
 	} {
-		s := gathered{fold: c.fold, temperature: 1}
-		for range n {
-			s.add(c.a, 1)
+		half := gathered{fold: c.fold, temperature: 1}
+		for range n / 2 {
+			half.add(c.a, 1)
 		}
+		s := half
+		s.merge(half)
 		if v := s.result(); v != c.want && !(math.Abs(v-c.want) <= 1e-9*c.want) {
 			t.Errorf("%v of %v, %d times: %v, want %v", c.fold, c.a, n, v, c.want)
 		}
