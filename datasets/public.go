@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/cache"
-	"github.com/unravel-ml/unravel/datasets/fetch"
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/internal/memory"
 )
 
@@ -21,7 +21,7 @@ type Public interface {
 
 // Origin describes the source of a public data set.
 type Origin struct {
-	Files    []fetch.File
+	Files    []source.File
 	Licence  string
 	Citation string // citation for users of the set
 	Terms    string // terms of use in addition to the licence; empty: none known
@@ -47,7 +47,7 @@ var ErrNotFetched = errors.New("its files are not on this machine")
 // machine. It lists the missing files, with their source and folder. Pass Files and Dir to [fetch.Files].
 type NotFetchedError struct {
 	Set   string
-	Files []fetch.File
+	Files []source.File
 	Dir   string
 }
 
@@ -74,8 +74,8 @@ func (o *Origin) Sources(ctx context.Context, set string) ([]cache.Source, error
 	found := map[string]bool{} // by the name of the required file
 	var sources []cache.Source
 	for _, f := range o.Files {
-		known, err := fetch.Verify(ctx, dir, f)
-		if errors.Is(err, fetch.ErrAbsent) {
+		known, err := source.Verify(ctx, dir, f)
+		if errors.Is(err, source.ErrAbsent) {
 			continue
 		}
 		if err != nil {
@@ -97,8 +97,8 @@ func (o *Origin) Sources(ctx context.Context, set string) ([]cache.Source, error
 }
 
 // Needed returns the files that the set requires; other files may replace some of them.
-func (o *Origin) Needed() []fetch.File {
-	var list []fetch.File
+func (o *Origin) Needed() []source.File {
+	var list []source.File
 	for _, f := range o.Files {
 		if f.Instead == "" && !f.Optional {
 			list = append(list, f)

@@ -98,7 +98,7 @@ func Check(c Config) error {
 		return config.AsError(err)
 	}
 	if c.stage() != nil {
-		initial, err := c.InitialConfig()
+		initial, err := c.initialConfig()
 		if err != nil {
 			return err
 		}
@@ -171,7 +171,7 @@ func planned(ctx context.Context, c Config, timed bool) (*Plan, error) {
 	if s := c.stage(); s != nil {
 		p.Stage = s.Name
 		var err error
-		if c, err = c.InitialConfig(); err != nil {
+		if c, err = c.initialConfig(); err != nil {
 			return nil, err
 		}
 	}

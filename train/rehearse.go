@@ -78,7 +78,7 @@ func Rehearse(ctx context.Context, c Config, alone bool) (*Estimate, error) {
 // rehearseStages is Rehearse for a model that learns from the codes of an earlier stage. The second stage uses the true
 // hierarchy instead. If the data set has none, the second stage is assumed to take as long as the first.
 func rehearseStages(ctx context.Context, c Config, alone bool) (*Estimate, error) {
-	initial, err := c.InitialConfig()
+	initial, err := c.initialConfig()
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func rehearseStages(ctx context.Context, c Config, alone bool) (*Estimate, error
 func rehearseLearning(ctx context.Context, c Config) (float64, error) {
 	ctx, unlimit := parallel.Limit(ctx, c.Train.Threads)
 	defer unlimit()
-	initial, err := c.InitialConfig()
+	initial, err := c.initialConfig()
 	if err != nil {
 		return 0, err
 	}

@@ -29,8 +29,8 @@ func (c *Config) stage() *models.Stage {
 
 var errStageLabels = errors.New("the earlier stage labels only the images that train; want no validation, or the true hierarchy")
 
-// InitialConfig returns the config of the stage before training: the stage's model and losses on the same data set.
-func (c Config) InitialConfig() (Config, error) {
+// initialConfig returns the config of the stage before training: the stage's model and losses on the same data set.
+func (c Config) initialConfig() (Config, error) {
 	stage := c.stage()
 	if stage == nil {
 		return Config{}, fmt.Errorf("the model of %s has no stage before its training", c.Name)
@@ -61,7 +61,7 @@ func (c Config) InitialConfig() (Config, error) {
 // stage found some.
 func learn(ctx context.Context, c Config, o Options) (found *models.Learned, picture []byte, err error) {
 	stage := c.stage()
-	initial, err := c.InitialConfig()
+	initial, err := c.initialConfig()
 	if err != nil {
 		return nil, nil, err
 	}

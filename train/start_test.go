@@ -307,7 +307,7 @@ func TestInitOfStages(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "first")
 	trainIn(t, dir, sticksConfig(t), false)
 	c := sticksConfig(t, append(slices.Clone(overrides), "init.run="+dir, "init.only=[encoder/*]", "freeze=[encoder/*]")...)
-	initial, err := c.InitialConfig()
+	initial, err := c.initialConfig()
 	if err != nil || initial.Init != nil || initial.Freeze != nil {
 		t.Errorf("the stage before has a start: %+v, %v, %v", initial.Init, initial.Freeze, err)
 	}

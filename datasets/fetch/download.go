@@ -17,6 +17,7 @@ import (
 
 	"github.com/hashicorp/go-retryablehttp"
 
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/progress"
 )
@@ -24,17 +25,16 @@ import (
 // part is a partly downloaded file.
 type part struct {
 	Options
-	file   File
+	file   source.File
 	dir    string
 	url    string
 	client *retryablehttp.Client
 
-	f      *os.File
-	hashes *hashes
-	size   int64 // bytes on disk
-	most   int64 // maximum number of bytes on disk so far
-	begun  bool  // has bytes of an earlier call, or of a broken connection
-	state  partState
+	f     *os.File
+	size  int64 // bytes on disk
+	most  int64 // maximum number of bytes on disk so far
+	begun bool  // has bytes of an earlier call, or of a broken connection
+	state partState
 }
 
 // partState is the content of NAME.part.json: the server's information about the file of a part.
@@ -47,19 +47,21 @@ type partState struct {
 const (
 	partSuffix  = ".part"
 	stateSuffix = ".part.json"
+
+	maxState = 64 << 20 // bytes of a state
 )
 
 // errRestart requests a download from the beginning of the file.
 var errRestart = errors.New("the download starts over")
 
-func download(ctx context.Context, dir string, f File, at string, o Options) (Found, error) {
+func download(ctx context.Context, dir string, f source.File, at string, o Options) (source.Found, error) {
 	p := &part{Options: o, file: f, dir: dir, url: at}
 	p.client = p.newClient()
 	defer p.client.HTTPClient.CloseIdleConnections()
 	if err := p.open(ctx); err != nil {
-		return Found{}, err
+		return source.Found{}, err
 	}
-	err := p.run(ctx)
+	found, err := p.run(ctx)
 	if err == nil {
 		err = p.f.Sync()
 	}
@@ -67,9 +69,10 @@ func download(ctx context.Context, dir string, f File, at string, o Options) (Fo
 		err = err2
 	}
 	if err != nil {
-		return Found{}, fmt.Errorf("%s: %w", redacted(at), err)
+		return source.Found{}, fmt.Errorf("%s: %w", redacted(at), err)
 	}
-	return p.finish(redacted(at))
+	found.From, found.Trusted = redacted(at), o.Trust && f.Match(found) != nil
+	return found, p.finish(found)
 }
 
 func (p *part) path(suffix string) string { return filepath.Join(p.dir, p.file.Name+suffix) }
@@ -80,14 +83,13 @@ func (p *part) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.f, p.hashes = f, newHashes()
-	text, err := disk.ReadFile(p.path(stateSuffix), maxRecord)
+	p.f = f
+	text, err := disk.ReadFile(p.path(stateSuffix), maxState)
 	if err != nil || json.Unmarshal(text, &p.state) != nil || p.state.URL != p.url || p.state.Validator == "" && p.file.SHA256 == "" && p.file.MD5 == "" {
 		p.state = partState{}
 		return p.restart()
 	}
-	p.size, err = copyTo(ctx, p.hashes, f, "checking "+p.file.Name, 0)
-	if err != nil {
+	if p.size, err = f.Seek(0, io.SeekEnd); err != nil {
 		return errors.Join(err, f.Close())
 	}
 	p.most, p.begun = p.size, p.size > 0
@@ -96,29 +98,29 @@ func (p *part) open(ctx context.Context) error {
 
 // restart empties the part.
 func (p *part) restart() error {
-	p.hashes, p.size, p.begun = newHashes(), 0, false
+	p.size, p.begun = 0, false
 	_, err := p.f.Seek(0, io.SeekStart)
 	return errors.Join(err, p.f.Truncate(0))
 }
 
 // run downloads until the file is complete and correct. After a wrong hash of a resumed file, it starts over once.
-func (p *part) run(ctx context.Context) error {
+func (p *part) run(ctx context.Context) (source.Found, error) {
 	resumed, err := p.complete(ctx)
 	if err != nil {
-		return err
+		return source.Found{}, err
 	}
-	err = p.check()
-	if err == nil || !resumed {
-		return err
+	found, err := p.check(ctx)
+	if err == nil || !resumed || ctx.Err() != nil {
+		return found, err
 	}
 	p.say("%s: %v; the parts belong to different files or are damaged: the download starts over", p.file.Name, err)
 	if err := p.restart(); err != nil {
-		return err
+		return source.Found{}, err
 	}
 	if _, err := p.complete(ctx); err != nil {
-		return err
+		return source.Found{}, err
 	}
-	return p.check()
+	return p.check(ctx)
 }
 
 // complete downloads the missing bytes, in several attempts if necessary. It reports whether the download was resumed.
@@ -284,7 +286,7 @@ func (p *part) accept(r *http.Response) error {
 		return &permanentError{errors.New("the server answers with a page, not with the file")}
 	}
 	if want := p.file.Size; want > 0 && total > 0 && total != want && !p.Trust {
-		return &permanentError{fmt.Errorf("%w: the server has %d bytes; want %d", errWrong, total, want)}
+		return &permanentError{fmt.Errorf("%w: the server has %d bytes; want %d", source.ErrWrong, total, want)}
 	}
 	if p.state.Total = total; total == 0 && !p.Trust {
 		p.state.Total = p.file.Size
@@ -328,13 +330,10 @@ func contentRange(text string) (from, total int64, ok bool) {
 
 func (p *part) append(ctx context.Context, b []byte) error {
 	if p.state.Total > 0 && p.size+int64(len(b)) > p.state.Total {
-		return &permanentError{fmt.Errorf("%w: the server sends more than the %d bytes of the file", errWrong, p.state.Total)}
+		return &permanentError{fmt.Errorf("%w: the server sends more than the %d bytes of the file", source.ErrWrong, p.state.Total)}
 	}
 	if _, err := p.f.Write(b); err != nil {
 		return &permanentError{err}
-	}
-	if _, err := p.hashes.Write(b); err != nil {
-		return err
 	}
 	p.size += int64(len(b))
 	p.most = max(p.most, p.size)
@@ -342,25 +341,24 @@ func (p *part) append(ctx context.Context, b []byte) error {
 	return nil
 }
 
-// check compares the complete part with the known size and hashes. It empties a wrong part, which cannot be resumed.
-func (p *part) check() error {
-	info, err := p.f.Stat()
+// check returns the facts about the complete part. It empties a part with a wrong size or hash, which cannot be resumed.
+func (p *part) check(ctx context.Context) (source.Found, error) {
+	found, err := source.Find(ctx, p.path(partSuffix))
 	if err != nil || p.Trust {
-		return err
+		return found, err
 	}
-	if err := p.file.check(p.hashes.found(info)); err != nil {
-		return errors.Join(err, p.f.Truncate(0))
+	if err := p.file.Match(found); err != nil {
+		return found, errors.Join(err, p.f.Truncate(0))
 	}
-	return nil
+	return found, nil
 }
 
 // finish renames the complete file and records it.
-func (p *part) finish(from string) (Found, error) {
+func (p *part) finish(found source.Found) error {
 	if err := os.Rename(p.path(partSuffix), p.path("")); err != nil {
-		return Found{}, err
+		return err
 	}
-	found, err := p.file.record(p.dir, p.hashes, from, p.Trust)
-	return found, errors.Join(err, disk.SyncDir(p.dir), os.Remove(p.path(stateSuffix)))
+	return errors.Join(source.Record(p.dir, p.file.Name, found), disk.SyncDir(p.dir), os.Remove(p.path(stateSuffix)))
 }
 
 // newClient returns a client that retries requests without a response, or with the status 429 or 5xx.

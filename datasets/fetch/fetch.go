@@ -1,3 +1,5 @@
+// Package fetch brings the source files of public data sets to a folder: from the network, from a mirror, or from a
+// local file or folder. It resumes partial downloads, and checks and records the files with package source.
 package fetch
 
 import (
@@ -5,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -16,13 +17,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/internal/lock"
 	"github.com/unravel-ml/unravel/internal/plain"
-	"github.com/unravel-ml/unravel/internal/progress"
 )
 
-// Options are the options of Files.
+// Options are the options of source.Files.
 type Options struct {
 	// From is a mirror: a local file or folder, or a URL that begins with http:// or https://. A URL means a file if it
 	// ends with the file's name or if only one file is wanted. Otherwise it is a folder. Empty: the URLs of the files.
@@ -53,8 +53,8 @@ func (o Options) defaults() Options {
 
 // Result describes a fetched file.
 type Result struct {
-	File
-	Found
+	source.File
+	source.Found
 	Already bool // the file already existed
 }
 
@@ -64,7 +64,7 @@ type Result struct {
 //
 // An incomplete file stays as NAME.part, together with NAME.part.json, and the next call resumes the download. If the
 // server cannot resume, the download starts over.
-func Files(ctx context.Context, dir string, files []File, o Options) ([]Result, error) {
+func Files(ctx context.Context, dir string, files []source.File, o Options) ([]Result, error) {
 	o = o.defaults()
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("the folder of downloads: %w", err)
@@ -80,28 +80,28 @@ func Files(ctx context.Context, dir string, files []File, o Options) ([]Result, 
 }
 
 // filesHeld is Files for a caller that holds the lock.
-func filesHeld(ctx context.Context, dir string, files []File, o Options) ([]Result, error) {
+func filesHeld(ctx context.Context, dir string, files []source.File, o Options) ([]Result, error) {
 	var results []Result
 	for _, f := range files {
-		at, err := o.source(f, files)
+		at, err := o.address(f, files)
 		if err != nil {
 			return results, err
 		}
-		found, err := Verify(ctx, dir, f)
+		found, err := source.Verify(ctx, dir, f)
 		already := err == nil && !o.Again
 		switch {
-		case already && o.From != "" && (!f.hashed() || found.Trusted): // the user may mean another file
-			if already, err = found.from(ctx, at); err != nil {
+		case already && o.From != "" && (f.SHA256 == "" && f.MD5 == "" || found.Trusted): // the user may mean another file
+			if already, err = from(ctx, found, at); err != nil {
 				return results, err
 			}
-		case errors.Is(err, errWrong) && o.Trust && o.From == "" && !o.Again:
+		case errors.Is(err, source.ErrWrong) && o.Trust && o.From == "" && !o.Again:
 			if found, err = trust(ctx, dir, f); err != nil {
 				return results, err
 			}
 			already = true
-		case errors.Is(err, errWrong):
+		case errors.Is(err, source.ErrWrong):
 			o.Log.Info(fmt.Sprintf("%v; it is fetched again", err), "event", "again", "file", f.Name)
-		case err != nil && !errors.Is(err, ErrAbsent):
+		case err != nil && !errors.Is(err, source.ErrAbsent):
 			return results, err
 		}
 		if !already {
@@ -114,8 +114,8 @@ func filesHeld(ctx context.Context, dir string, files []File, o Options) ([]Resu
 	return results, nil
 }
 
-// source returns the address or the path of a file in a list.
-func (o *Options) source(f File, files []File) (string, error) {
+// address returns the address or the path of a file in a list.
+func (o *Options) address(f source.File, files []source.File) (string, error) {
 	switch {
 	case o.From == "" && f.URL == "":
 		return "", fmt.Errorf("%s has no address; want --from", f.Name)
@@ -128,12 +128,22 @@ func (o *Options) source(f File, files []File) (string, error) {
 }
 
 // from reports whether a file came from an address, or has the content of a local file.
-func (f *Found) from(ctx context.Context, at string) (bool, error) {
+func from(ctx context.Context, f source.Found, at string) (bool, error) {
 	if isURL(at) {
 		return f.From == redacted(at), nil
 	}
-	now, err := find(ctx, at)
+	now, err := source.Find(ctx, at)
 	return err == nil && now.SHA256 == f.SHA256, err
+}
+
+// trust records a file in the folder without checking it.
+func trust(ctx context.Context, dir string, f source.File) (source.Found, error) {
+	found, err := source.Find(ctx, filepath.Join(dir, f.Name))
+	if err != nil {
+		return source.Found{}, err
+	}
+	found.Trusted = f.Match(found) != nil
+	return found, source.Record(dir, f.Name, found)
 }
 
 // redacted returns an address without a password.
@@ -146,21 +156,21 @@ func redacted(at string) string {
 }
 
 // bring fetches a file from an address or copies it from a path.
-func bring(ctx context.Context, dir string, f File, at string, o Options) (Found, error) {
+func bring(ctx context.Context, dir string, f source.File, at string, o Options) (source.Found, error) {
 	if isURL(at) {
 		return download(ctx, dir, f, at, o)
 	}
-	if err := Place(ctx, dir, f, at, o.Trust); err != nil {
-		return Found{}, err
+	if err := source.Place(ctx, dir, f, at, o.Trust); err != nil {
+		return source.Found{}, err
 	}
-	return Verify(ctx, dir, f)
+	return source.Verify(ctx, dir, f)
 }
 
 func isURL(from string) bool {
 	return strings.HasPrefix(from, "http://") || strings.HasPrefix(from, "https://")
 }
 
-func mirror(from, name string, files []File) (string, error) {
+func mirror(from, name string, files []source.File) (string, error) {
 	u, err := url.Parse(from)
 	if err != nil || u.Host == "" {
 		return "", fmt.Errorf("%q is not an address; want one such as https://host/folder/", from)
@@ -171,7 +181,7 @@ func mirror(from, name string, files []File) (string, error) {
 		return u.JoinPath(name).String(), nil
 	case last == name || len(files) == 1:
 		return from, nil
-	case slices.ContainsFunc(files, func(f File) bool { return f.Name == last }):
+	case slices.ContainsFunc(files, func(f source.File) bool { return f.Name == last }):
 		return u.JoinPath("..", name).String(), nil
 	}
 	return u.JoinPath(name).String(), nil
@@ -188,16 +198,11 @@ func local(from, name string, single bool) (string, error) {
 	if single || filepath.Base(from) == name {
 		return from, nil
 	}
-	if Has(filepath.Dir(from), name) { // From names another file of the set
-		return filepath.Join(filepath.Dir(from), name), nil
+	beside := filepath.Join(filepath.Dir(from), name) // From names another file of the set
+	if _, err := os.Stat(beside); err == nil {
+		return beside, nil
 	}
 	return "", fmt.Errorf("%s is one file; want a folder with %s", from, name)
-}
-
-// Has reports whether a folder has a file.
-func Has(dir, name string) bool {
-	_, err := os.Stat(filepath.Join(dir, name))
-	return err == nil
 }
 
 // statusError is the error of [Files] for a response without a file. Code is the HTTP status. Another address in
@@ -206,57 +211,4 @@ type statusError struct{ Code int }
 
 func (e *statusError) Error() string {
 	return fmt.Sprintf("the server answers %d %s", e.Code, http.StatusText(e.Code))
-}
-
-// writerFunc is a function as an io.Writer.
-type writerFunc func(p []byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
-
-// copyTo copies a file in pieces, and reports progress under the name what. It stops when the context ends.
-func copyTo(ctx context.Context, to io.Writer, from io.Reader, what string, total int64) (int64, error) {
-	done := int64(0)
-	report := writerFunc(func(p []byte) (int, error) {
-		done += int64(len(p))
-		progress.Report(ctx, what, done, total)
-		return len(p), ctx.Err()
-	})
-	file := struct{ io.Reader }{from} // hides a method WriteTo, which has smaller pieces
-	return io.CopyBuffer(io.MultiWriter(to, report), file, make([]byte, 1<<20))
-}
-
-// Place copies a local file to a folder as a source file, and records it. It checks the file before renaming it to its
-// final name. With trust, it accepts any size and hash.
-func Place(ctx context.Context, dir string, f File, path string, trust bool) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
-	from, err := disk.Open(path)
-	if err != nil {
-		return err
-	}
-	defer from.Close() // nothing was written
-	info, err := from.Stat()
-	if err == nil {
-		err = disk.CheckFree(dir, info.Size())
-	}
-	if err != nil {
-		return err
-	}
-	h := newHashes()
-	err = disk.WriteFile(filepath.Join(dir, f.Name), func(w io.Writer) error {
-		n, err := copyTo(ctx, io.MultiWriter(w, h), from, "copying "+f.Name, info.Size())
-		if err == nil && n != info.Size() {
-			err = errors.New("its size changes while it is read")
-		}
-		if err == nil && !trust {
-			err = f.check(h.found(info))
-		}
-		return err
-	}, false)
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	_, err = f.record(dir, h, path, trust)
-	return err
 }

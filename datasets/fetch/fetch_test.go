@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/plain"
@@ -26,15 +27,15 @@ func quick(t *testing.T) Options {
 }
 
 // wanted returns the file with its hash.
-func wanted(url string) File {
+func wanted(url string) source.File {
 	sum := sha256.Sum256(content)
-	return File{Name: "set.bin", URL: url + "/set.bin", Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:])}
+	return source.File{Name: "set.bin", URL: url + "/set.bin", Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:])}
 }
 
 // one fetches a file and compares it with the content.
-func one(t *testing.T, ctx context.Context, dir string, f File, o Options) (Result, error) {
+func one(t *testing.T, ctx context.Context, dir string, f source.File, o Options) (Result, error) {
 	t.Helper()
-	results, err := Files(ctx, dir, []File{f}, o)
+	results, err := Files(ctx, dir, []source.File{f}, o)
 	if err != nil {
 		if _, missing := os.Stat(filepath.Join(dir, f.Name)); missing == nil {
 			t.Error("a file that was not accepted has its name")
@@ -46,7 +47,7 @@ func one(t *testing.T, ctx context.Context, dir string, f File, o Options) (Resu
 		t.Errorf("%d bytes, %v; want the %d that the server has", len(got), err, len(content))
 	}
 	for _, suffix := range []string{partSuffix, stateSuffix} {
-		if Has(dir, f.Name+suffix) {
+		if _, err := os.Stat(filepath.Join(dir, f.Name+suffix)); err == nil {
 			t.Errorf("%s is left", f.Name+suffix)
 		}
 	}
@@ -253,24 +254,24 @@ func TestUnreachable(t *testing.T) {
 func TestResume(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(t *testing.T, dir string, f *File, s *server) // between the calls
-		span   string                                             // of the second call's first request
+		change func(t *testing.T, dir string, f *source.File, s *server) // between the calls
+		span   string                                                    // of the second call's first request
 	}{
-		{"unchanged", func(*testing.T, string, *File, *server) {}, "bytes=100000-"},
-		{"without a hash", func(_ *testing.T, _ string, f *File, _ *server) { f.SHA256, f.Size = "", 0 }, "bytes=100000-"},
-		{"a damaged part", func(t *testing.T, dir string, f *File, _ *server) {
+		{"unchanged", func(*testing.T, string, *source.File, *server) {}, "bytes=100000-"},
+		{"without a hash", func(_ *testing.T, _ string, f *source.File, _ *server) { f.SHA256, f.Size = "", 0 }, "bytes=100000-"},
+		{"a damaged part", func(t *testing.T, dir string, f *source.File, _ *server) {
 			b := must.Read(t, filepath.Join(dir, "set.bin.part"))
 			b[17]++
 			must.Write(t, filepath.Join(dir, "set.bin.part"), b)
 		}, "bytes=100000-"},
-		{"no state", func(t *testing.T, dir string, _ *File, _ *server) {
+		{"no state", func(t *testing.T, dir string, _ *source.File, _ *server) {
 			must.OK(t, os.Remove(filepath.Join(dir, "set.bin.part.json")))
 		}, ""},
-		{"another address", func(_ *testing.T, _ string, f *File, _ *server) { f.URL += "?again" }, ""},
-		{"a whole part", func(t *testing.T, dir string, _ *File, _ *server) {
+		{"another address", func(_ *testing.T, _ string, f *source.File, _ *server) { f.URL += "?again" }, ""},
+		{"a whole part", func(t *testing.T, dir string, _ *source.File, _ *server) {
 			must.Write(t, filepath.Join(dir, "set.bin.part"), content)
 		}, "none"},
-		{"a part that is too long", func(t *testing.T, dir string, _ *File, _ *server) {
+		{"a part that is too long", func(t *testing.T, dir string, _ *source.File, _ *server) {
 			must.Write(t, filepath.Join(dir, "set.bin.part"), append(content, 1))
 		}, "bytes=300001-"},
 	} {

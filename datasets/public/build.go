@@ -5,14 +5,16 @@ package public
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/datasets/internal/pictures"
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/internal/archive"
 	"github.com/unravel-ml/unravel/internal/arrays"
 	"github.com/unravel-ml/unravel/internal/dtype"
@@ -50,12 +52,13 @@ func cachedPublic(ctx context.Context, name, options string, origin datasets.Ori
 func madeOf(name string) func(*cache.Set) error {
 	return func(s *cache.Set) error {
 		dir := cache.Downloads(name)
-		now, err := fetch.Records(dir)
+		now, err := source.Records(dir)
 		if err != nil {
 			return err
 		}
 		for _, of := range s.Sources {
-			if f, ok := now[of.Name]; ok && f.SHA256 != of.SHA256 && fetch.Has(dir, of.Name) {
+			f, ok := now[of.Name]
+			if _, err := os.Stat(filepath.Join(dir, of.Name)); err == nil && ok && f.SHA256 != of.SHA256 {
 				return fmt.Errorf("it was converted from another %s than the one in %s", of.Name, dir)
 			}
 		}

@@ -15,8 +15,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/datasets/internal/pictures"
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/internal/archive"
 	"github.com/unravel-ml/unravel/internal/disk"
 )
@@ -52,7 +52,7 @@ func (c *CelebA) Origin() datasets.Origin {
 		h, w = c.Size[0], c.Size[1]
 	}
 	return datasets.Origin{
-		Files: []fetch.File{
+		Files: []source.File{
 			{Name: celebaImages, URL: celebaPage, Size: 1443490838, SHA256: "46fb89443c578308acf364d7d379fe1b9efb793042c0af734b6112e4fd3a8c74"},
 			{Name: celebaAttributes, URL: celebaPage, Size: 26721026, SHA256: "f0e5da289d5ccf75ffe8811132694922b60f2af59256ed362afa03fefba324d0"},
 			{Name: celebaPartition, URL: celebaPage, MD5: "d32c9cbf5e040fd4025c592c306e6668"},

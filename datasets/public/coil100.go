@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/datasets/fetch"
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/internal/archive"
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
@@ -37,7 +37,7 @@ func (c *COIL100) Origin() datasets.Origin {
 		side = int64(c.Size[0])
 	}
 	return datasets.Origin{
-		Files: []fetch.File{{
+		Files: []source.File{{
 			Name: coilFile, URL: "http://www.cs.columbia.edu/CAVE/databases/SLAM_coil-20_coil-100/coil-100/" + coilFile,
 			Size: 130688843, SHA256: "fcb4b8b01c0778f416d8d7a09f45082c4f7075cc74743dcddd5c44307bd4afe7",
 		}},

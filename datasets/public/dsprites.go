@@ -17,8 +17,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/arrays"
 	"github.com/unravel-ml/unravel/internal/dims"
@@ -67,7 +67,7 @@ var spriteVariants = []string{plainSprites, colourSprites, noisySprites, screamS
 // Origin returns the source and the files of dSprites. It includes the picture for scream only if the variant needs it.
 func (d *DSprites) Origin() datasets.Origin {
 	return datasets.Origin{
-		Files: []fetch.File{
+		Files: []source.File{
 			{Name: dspritesNPZ, URL: dspritesURL + dspritesNPZ},
 			{
 				Name: dspritesHDF5, URL: dspritesURL + dspritesHDF5, Instead: dspritesNPZ, Size: 28024106,
@@ -83,8 +83,8 @@ func (d *DSprites) Origin() datasets.Origin {
 }
 
 // screamSource is the source of the picture for the variant scream.
-func (d *DSprites) screamSource() fetch.File {
-	return fetch.File{
+func (d *DSprites) screamSource() source.File {
+	return source.File{
 		Name: screamFile, URL: "https://upload.wikimedia.org/wikipedia/commons/f/f4/The_Scream.jpg",
 		Optional: d.variant() != screamSprites || d.Scream != "",
 	}
@@ -121,7 +121,8 @@ func (d *DSprites) build(ctx context.Context, seed uint64) (datasets.Dataset, er
 		return nil, err
 	}
 	origin := d.Origin()
-	origin.Files = slices.DeleteFunc(origin.Files, func(f fetch.File) bool { return f.Name == screamFile }) // needs no conversion
+	// the scream needs no conversion
+	origin.Files = slices.DeleteFunc(origin.Files, func(f source.File) bool { return f.Name == screamFile })
 	set, err := buildPublic(ctx, "dsprites", "", origin, convertDSprites)
 	if err != nil {
 		return nil, err
@@ -370,8 +371,8 @@ func (d *DSprites) openScream(ctx context.Context, shape [3]int) (*background, e
 	if path == "" {
 		dir, f := cache.Downloads("dsprites"), d.screamSource()
 		path = filepath.Join(dir, f.Name)
-		if _, err := fetch.Verify(ctx, dir, f); errors.Is(err, fetch.ErrAbsent) {
-			absent := &datasets.NotFetchedError{Set: "dsprites variant=scream", Files: []fetch.File{f}, Dir: dir}
+		if _, err := source.Verify(ctx, dir, f); errors.Is(err, source.ErrAbsent) {
+			absent := &datasets.NotFetchedError{Set: "dsprites variant=scream", Files: []source.File{f}, Dir: dir}
 			return nil, fmt.Errorf("%w; or scream=FILE, a picture of your own", absent)
 		} else if err != nil {
 			return nil, err

@@ -18,8 +18,8 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/drawn"
-	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/must"
 )
@@ -250,8 +250,8 @@ func TestDSpritesBroken(t *testing.T) {
 // BenchmarkDSprites draws images of the variants.
 func BenchmarkDSprites(b *testing.B) {
 	b.Setenv(cache.RootVariable, b.TempDir())
-	file := fetch.File{Name: dspritesNPZ}
-	must.OK(b, fetch.Place(b.Context(), cache.Downloads("dsprites"), file, filepath.Join("testdata", "dsprites", dspritesNPZ), true))
+	file := source.File{Name: dspritesNPZ}
+	must.OK(b, source.Place(b.Context(), cache.Downloads("dsprites"), file, filepath.Join("testdata", "dsprites", dspritesNPZ), true))
 	for _, variant := range []string{"plain", "color", "noise"} {
 		b.Run(variant, func(b *testing.B) {
 			d := must.Get((&DSprites{Variant: variant, Channels: 3}).Build(0))(b)

@@ -14,9 +14,9 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/drawn"
-	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/datasets/internal/painting"
 	"github.com/unravel-ml/unravel/datasets/internal/render"
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/internal/archive"
 )
 
@@ -45,7 +45,7 @@ const modelnetFile = "ModelNet40.zip"
 
 func (m *ModelNet40) Origin() datasets.Origin {
 	return datasets.Origin{
-		Files:   []fetch.File{{Name: modelnetFile, URL: "http://modelnet.cs.princeton.edu/" + modelnetFile}},
+		Files:   []source.File{{Name: modelnetFile, URL: "http://modelnet.cs.princeton.edu/" + modelnetFile}},
 		Licence: "not stated; the authors of the models have the copyright",
 		Citation: "Zhirong Wu, Shuran Song, Aditya Khosla, Fisher Yu, Linguang Zhang, Xiaoou Tang and Jianxiong Xiao: 3D ShapeNets: a deep representation for volumetric shapes. " +
 			"CVPR 2015",

@@ -11,8 +11,8 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
@@ -63,7 +63,7 @@ func meshes(t *testing.T, files map[string]string) {
 		must.Get(w.Write([]byte(files[name])))(t)
 	}
 	must.OK(t, errors.Join(z.Close(), f.Close()))
-	must.OK(t, fetch.Place(t.Context(), cache.Downloads("modelnet40"), fetch.File{Name: modelnetFile}, path, true))
+	must.OK(t, source.Place(t.Context(), cache.Downloads("modelnet40"), source.File{Name: modelnetFile}, path, true))
 }
 
 // Meshes stand upright, with z up, in numerical order.

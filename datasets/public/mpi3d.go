@@ -11,7 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/datasets/fetch"
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/internal/arrays"
 	"github.com/unravel-ml/unravel/internal/dims"
 )
@@ -42,7 +42,7 @@ func (m *MPI3D) file() string    { return "mpi3d_" + m.variant() + ".npz" }
 
 func (m *MPI3D) Origin() datasets.Origin {
 	return datasets.Origin{
-		Files: []fetch.File{{
+		Files: []source.File{{
 			Name: m.file(), URL: "https://storage.googleapis.com/disentanglement_dataset/Final_Dataset/" + m.file(), MD5: mpi3DMD5[m.variant()],
 		}},
 		Licence: "CC BY 4.0",

@@ -9,7 +9,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
-	"github.com/unravel-ml/unravel/datasets/fetch"
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
@@ -21,7 +21,7 @@ func publicFiles(t *testing.T, set string, files map[string]string) {
 	t.Cleanup(func() { _ = os.RemoveAll(root) }) // mapped files stay on Windows
 	t.Setenv(cache.RootVariable, root)
 	for name, from := range files {
-		must.OK(t, fetch.Place(t.Context(), cache.Downloads(set), fetch.File{Name: name}, filepath.Join("testdata", from), true))
+		must.OK(t, source.Place(t.Context(), cache.Downloads(set), source.File{Name: name}, filepath.Join("testdata", from), true))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/datasets/fetch"
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/internal/arrays"
 	"github.com/unravel-ml/unravel/internal/dims"
 )
@@ -22,7 +22,7 @@ const shapes3DFile = "3dshapes.h5"
 
 func (*Shapes3D) Origin() datasets.Origin {
 	return datasets.Origin{
-		Files: []fetch.File{{
+		Files: []source.File{{
 			Name: shapes3DFile, URL: "https://storage.googleapis.com/3d-shapes/" + shapes3DFile, Size: 267573662,
 			SHA256: "0a0f6ed98baff276a50f3a081a7434d788da63cb135a98189b2a5b5769be1785", MD5: "099a2078d58cec4daad0702c55d06868",
 		}},

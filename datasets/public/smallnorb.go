@@ -18,9 +18,9 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/factor"
-	"github.com/unravel-ml/unravel/datasets/fetch"
 	"github.com/unravel-ml/unravel/datasets/internal/pictures"
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/internal/archive"
 	"github.com/unravel-ml/unravel/internal/disk"
 )
@@ -52,16 +52,16 @@ var norbParts = []struct{ name, prefix string }{
 const norbURL = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/"
 
 func (s *SmallNORB) Origin() datasets.Origin {
-	file := func(part int, kind string, size int64, sum string) fetch.File {
+	file := func(part int, kind string, size int64, sum string) source.File {
 		name := norbParts[part].prefix + kind + ".mat.gz"
-		return fetch.File{Name: name, URL: norbURL + name, Size: size, SHA256: sum}
+		return source.File{Name: name, URL: norbURL + name, Size: size, SHA256: sum}
 	}
 	side := int64(norbSide)
 	if len(s.Size) == 2 {
 		side = int64(s.Size[0])
 	}
 	return datasets.Origin{
-		Files: []fetch.File{
+		Files: []source.File{
 			file(0, "dat", 131896188, "5ffd6272a07d32695ee1082a26a41a93a37aab8c28da047f8c34ed348d214873"),
 			file(0, "cat", 348, "2784e542c1922060691090952b6cd6278879a216c90f81476f0f00256d42cdaa"),
 			file(0, "info", 71052, "de7eb932ebe7a4ee16217fead60660d0eb3d23632c2f4d1c51f88c501c17bf32"),

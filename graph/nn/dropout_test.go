@@ -26,7 +26,7 @@ func TestDropout(t *testing.T) {
 	}{
 		"training":   {func(g *nn.Graph) *nn.Graph { g.Training = true; return g }, 0.5, 1},
 		"evaluation": {func(g *nn.Graph) *nn.Graph { return g }, 0.5, 0},
-		"a target":   {func(g *nn.Graph) *nn.Graph { g.Training = true; return g.Following() }, 0.5, 0},
+		"a target":   {func(g *nn.Graph) *nn.Graph { g.Training = true; return g.Targets("") }, 0.5, 0},
 		"frozen": {func(g *nn.Graph) *nn.Graph {
 			g.Training, g.Frozen = true, func(name string) bool { return name == "d" }
 			return g

@@ -205,7 +205,7 @@ func TestFollowing(t *testing.T) {
 	g := nn.NewGraph(p)
 	g.Training = true
 	x := must.Get(g.Input("x", 4, 3))(t)
-	f := g.Following()
+	f := g.Targets("")
 	h := must.Get(nn.DenseFanIn(f, x, "target/d", 5, true))(t)
 	must.Get(nn.Norm(f, h, "target/n", nn.NormOptions{Kind: nn.BatchNorm}))(t)
 	must.Get(g.State("s", tensor.Shape{2}, nn.Zeros))(t)

@@ -128,9 +128,6 @@ func (g *Graph) Beside(p *Params) *Graph {
 	return &Graph{ExprGraph: g.ExprGraph, Params: p, nodes: g.nodes}
 }
 
-// Following returns a view of the graph whose parameters are states.
-func (g *Graph) Following() *Graph { return g.Targets("") }
-
 // Targets returns a view of the graph whose parameters are EMA targets. A target is a state. Its name is the prefix and
 // the name of its source parameter; see [Average]. The target of a frozen batch norm normalises by the same running
 // moments.
@@ -143,7 +140,7 @@ func (g *Graph) isFrozen(name string) bool { return g.Frozen != nil && g.Frozen(
 
 // State returns the node of a state. A state is not a learnable of the graph.
 func (g *Graph) State(name string, shape tensor.Shape, init Init) (*gorgonia.Node, error) {
-	return g.Following().Param(name, shape, init)
+	return g.Targets("").Param(name, shape, init)
 }
 
 // Param returns the node of a parameter, to which init gives its first values. The value of the node is the shared tensor.

@@ -25,7 +25,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/registry"
-	"github.com/unravel-ml/unravel/datasets/fetch"
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/internal/archive"
 	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/train/rundir"
@@ -87,12 +87,12 @@ const releases = "https://github.com/unravel-ml/unravel/releases/"
 
 // File returns the archive as a file to download: from the release of this program if it is known, otherwise from the
 // latest release.
-func (m *Model) File() fetch.File {
+func (m *Model) File() source.File {
 	from := releases + "latest/download/"
 	if v := version.Release(); v != "" {
 		from = releases + "download/" + v + "/"
 	}
-	return fetch.File{Name: m.Archive(), URL: from + m.Archive(), Size: m.Size, SHA256: m.SHA256}
+	return source.File{Name: m.Archive(), URL: from + m.Archive(), Size: m.Size, SHA256: m.SHA256}
 }
 
 func (m *Model) Archive() string { return m.Name + ".zip" }

@@ -216,7 +216,7 @@ type Description struct {
 	Options float64 // options that codes choose
 	Values  float64 // values of active continuous dimensions
 	Outside float64 // codes outside the hierarchy, and the extra bit of all codes
-	Tree    float64 // the hierarchy itself, counted once, see [Hierarchy.TreeBits]; the paper neglects it
+	Tree    float64 // the hierarchy itself, counted once: log2(3) bits a symbol, 1 bit for each option and end of options; the paper neglects it
 	Flat    float64 // the same codes as flat vectors, each as long as the longest code
 }
 
@@ -233,7 +233,7 @@ func (d Description) FlatPerCode() float64 { return d.Flat / float64(d.Codes) }
 func (h Hierarchy) Describe(n, columns int, bits float64, choose func(code int, choice []int) bool) Description {
 	options := h.Categoricals()
 	choice := make([]int, len(options))
-	d := Description{Codes: n, Tree: h.TreeBits()}
+	d := Description{Codes: n, Tree: h.treeBits()}
 	numbers, longest, outside := 0, 0, 0
 	w := walker{
 		onCategorical: func(at int, active bool) int {
@@ -266,17 +266,17 @@ func (h Hierarchy) Describe(n, columns int, bits float64, choose func(code int, 
 	return d
 }
 
-// TreeBits returns the number of bits for describing the hierarchy itself, in our own encoding. Each dimension of a
+// treeBits returns the number of bits for describing the hierarchy itself, in our own encoding. Each dimension of a
 // group, and the end of the group, is one of three symbols (continuous, categorical, end), log2 3 bits. Each option of
 // a categorical dimension, and the end of the options, is one bit. The group of an option follows the option's bit.
-func (h Hierarchy) TreeBits() float64 {
+func (h Hierarchy) treeBits() float64 {
 	bits := float64(len(h)+1) * math.Log2(3)
 	for _, n := range h {
 		if n.Categorical() {
 			bits += float64(len(n.Options) + 1)
 		}
 		for _, option := range n.Options {
-			bits += option.TreeBits()
+			bits += option.treeBits()
 		}
 	}
 	return bits

@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/catalog"
 	"github.com/unravel-ml/unravel/datasets/fetch"
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/internal/disk"
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/plain"
@@ -76,9 +77,9 @@ func (c *fetchCommand) Run(ctx context.Context, s *ui.Streams) error {
 	return describeSet(ctx, s, choice, origin)
 }
 
-func (c *fetchCommand) files(o datasets.Origin) ([]fetch.File, error) {
+func (c *fetchCommand) files(o datasets.Origin) ([]source.File, error) {
 	if len(c.File) > 0 {
-		var list []fetch.File
+		var list []source.File
 		var names []string
 		for _, f := range o.Files {
 			names = append(names, f.Name)
@@ -93,19 +94,19 @@ func (c *fetchCommand) files(o datasets.Origin) ([]fetch.File, error) {
 		return list, nil
 	}
 	if f, ok := replacement(o.Files, c.From); ok {
-		return []fetch.File{f}, nil
+		return []source.File{f}, nil
 	}
 	return o.Needed(), nil
 }
 
 // replacement returns the file that a source can replace: the file with its name, or the only file with its extension.
-func replacement(files []fetch.File, from string) (f fetch.File, ok bool) {
+func replacement(files []source.File, from string) (f source.File, ok bool) {
 	base := path.Base(filepath.ToSlash(from))
 	for _, same := range []func(name string) bool{
 		func(name string) bool { return name == base },
 		func(name string) bool { return path.Ext(name) == path.Ext(base) },
 	} {
-		var found []fetch.File
+		var found []source.File
 		for _, f := range files {
 			if same(f.Name) {
 				found = append(found, f)
@@ -119,7 +120,7 @@ func replacement(files []fetch.File, from string) (f fetch.File, ok bool) {
 }
 
 // fetch fetches files, and prints the hashes of files without a known hash.
-func (c *fetchCommand) fetch(ctx context.Context, files []fetch.File, o datasets.Origin, t *ui.Transfer) error {
+func (c *fetchCommand) fetch(ctx context.Context, files []source.File, o datasets.Origin, t *ui.Transfer) error {
 	dir := cache.Downloads(c.Name)
 	if c.From == "" { // files from elsewhere may be smaller; copying and converting check the sizes
 		var missing int64
@@ -257,11 +258,11 @@ func (c *checkCommand) downloads(ctx context.Context, say func(name, what string
 			continue
 		}
 		for _, f := range p.Origin().Files {
-			_, err := fetch.Check(ctx, cache.Downloads(e.Name), f)
+			_, err := source.Check(ctx, cache.Downloads(e.Name), f)
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if !errors.Is(err, fetch.ErrAbsent) {
+			if !errors.Is(err, source.ErrAbsent) {
 				say(e.Name, f.Name, err)
 			}
 		}

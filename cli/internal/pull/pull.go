@@ -12,6 +12,7 @@ import (
 	"github.com/unravel-ml/unravel/cli/internal/ui"
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/fetch"
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/internal/lock"
 	"github.com/unravel-ml/unravel/internal/memory"
 	"github.com/unravel-ml/unravel/internal/plain"
@@ -92,7 +93,7 @@ func (c *Command) fetch(ctx context.Context, s *ui.Streams, m pretrained.Model) 
 	t := ui.NewTransfer(s.Log)
 	defer t.End()
 	shown := cache.WithProgress(ctx, t.Report)
-	found, err := fetch.Files(shown, folder(), []fetch.File{m.File()}, fetch.Options{From: c.From, Log: plain.Logger(t)})
+	found, err := fetch.Files(shown, folder(), []source.File{m.File()}, fetch.Options{From: c.From, Log: plain.Logger(t)})
 	for _, f := range found {
 		if !f.Already {
 			fmt.Fprintf(t, "%s: %s from %s, with the known hash\n", f.Name, memory.Text(float64(f.Found.Size)), f.Found.From)

@@ -1,8 +1,6 @@
 package fetch
 
 import (
-	"crypto/md5"
-	"encoding/hex"
 	"errors"
 	"net/http"
 	"os"
@@ -11,10 +9,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
+	"github.com/unravel-ml/unravel/datasets/source"
 	"github.com/unravel-ml/unravel/internal/must"
-	"github.com/unravel-ml/unravel/internal/progress"
 )
 
 // Files come from files, folders and mirrors. Wrong files are refused unless trusted.
@@ -39,21 +36,21 @@ func TestFrom(t *testing.T) {
 	for _, from := range []string{there, filepath.Join(there, "set.bin"), s.URL + "/", s.URL + "/set.bin"} {
 		o := quick(t)
 		o.From = from
-		if r, err := Files(t.Context(), t.TempDir(), []File{f, second}, o); err != nil || len(r) != 2 {
+		if r, err := Files(t.Context(), t.TempDir(), []source.File{f, second}, o); err != nil || len(r) != 2 {
 			t.Errorf("two files from %s: %v", from, err)
 		}
 	}
 	for _, from := range []string{filepath.Join(there, "wrong.bin"), s.URL + "/wrong.bin"} {
 		o, dir := quick(t), t.TempDir()
 		o.From = from
-		if _, err := Files(t.Context(), dir, []File{f}, o); !errors.Is(err, errWrong) {
+		if _, err := Files(t.Context(), dir, []source.File{f}, o); !errors.Is(err, source.ErrWrong) {
 			t.Errorf("%s: %v", from, err)
 		}
 		o.Trust = true
-		if r, err := Files(t.Context(), dir, []File{f}, o); err != nil || !r[0].Trusted || r[0].Found.Size != 9 {
+		if r, err := Files(t.Context(), dir, []source.File{f}, o); err != nil || !r[0].Trusted || r[0].Found.Size != 9 {
 			t.Errorf("%s, trusted: %+v, %v", from, r, err)
 		}
-		if found, err := Verify(t.Context(), dir, f); err != nil || !found.Trusted {
+		if found, err := source.Verify(t.Context(), dir, f); err != nil || !found.Trusted {
 			t.Errorf("%s, trusted, later: %+v, %v", from, found, err)
 		}
 	}
@@ -69,7 +66,7 @@ func TestFrom(t *testing.T) {
 		if o.Again = step.again; step.from != "" {
 			o.From = filepath.Join(there, step.from)
 		}
-		r, err := Files(t.Context(), dir, []File{unknown}, o)
+		r, err := Files(t.Context(), dir, []source.File{unknown}, o)
 		if err != nil || r[0].Already != step.already {
 			t.Errorf("step %d: %+v, %v", i, r, err)
 		}
@@ -77,7 +74,7 @@ func TestFrom(t *testing.T) {
 	o := quick(t)
 	for _, from := range []string{filepath.Join(there, "none"), t.TempDir()} {
 		o.From = from
-		if _, err := Files(t.Context(), t.TempDir(), []File{f}, o); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), from) {
+		if _, err := Files(t.Context(), t.TempDir(), []source.File{f}, o); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), from) {
 			t.Errorf("%s: %v", from, err)
 		}
 	}
@@ -90,11 +87,11 @@ func TestTrustInPlace(t *testing.T) {
 		dir, o := t.TempDir(), quick(t)
 		must.Write(t, filepath.Join(dir, f.Name), b)
 		o.Trust, f.URL = true, "http://nowhere.invalid"
-		r, err := Files(t.Context(), dir, []File{f}, o)
+		r, err := Files(t.Context(), dir, []source.File{f}, o)
 		if err != nil || !r[0].Already || r[0].Trusted != (name == "wrong") || r[0].Found.Size != int64(len(b)) {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
-		if found, err := Verify(t.Context(), dir, f); err != nil || found.Trusted != (name == "wrong") {
+		if found, err := source.Verify(t.Context(), dir, f); err != nil || found.Trusted != (name == "wrong") {
 			t.Errorf("%s, later: %+v, %v", name, found, err)
 		}
 	}
@@ -111,7 +108,7 @@ func TestSourceErrors(t *testing.T) {
 		single:      single + " is one file; want a folder with " + f.Name,
 	} {
 		o := Options{From: from}
-		if _, err := o.source(f, []File{f, second}); err == nil || err.Error() != want {
+		if _, err := o.address(f, []source.File{f, second}); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", from, err, want)
 		}
 	}
@@ -120,40 +117,7 @@ func TestSourceErrors(t *testing.T) {
 		"https://h/second.bin": "https://h/second.bin", "https://h/a/": "https://h/a/second.bin",
 	} {
 		o := Options{From: from}
-		must.Equal(t, must.Get(o.source(second, []File{f, second}))(t), want, from)
-	}
-}
-
-// A file placed by hand is hashed once, and a changed file is hashed again.
-func TestVerify(t *testing.T) {
-	dir, f := t.TempDir(), wanted("")
-	if _, err := Verify(t.Context(), dir, f); !errors.Is(err, ErrAbsent) {
-		t.Error(err)
-	}
-	path := filepath.Join(dir, f.Name)
-	must.Write(t, path, content)
-	hashed := 0
-	ctx := progress.With(t.Context(), func(string, int64, int64) { hashed++ })
-	for range 2 {
-		if found, err := Verify(ctx, dir, f); err != nil || found.SHA256 != f.SHA256 {
-			t.Fatal(found, err)
-		}
-	}
-	must.Equal(t, hashed, 1, "hashed in", "pieces")
-	if _, err := Check(ctx, dir, f); err != nil || hashed != 2 {
-		t.Errorf("Check: %v, %d pieces", err, hashed)
-	}
-	wrong := append([]byte{content[0] + 1}, content[1:]...)
-	must.Write(t, path, wrong)
-	must.OK(t, os.Chtimes(path, time.Time{}, time.Unix(1_700_000_000, 0)))
-	if _, err := Verify(t.Context(), dir, f); !errors.Is(err, errWrong) {
-		t.Error(err)
-	}
-	f.SHA256 = ""
-	sum := md5.Sum(content)
-	f.MD5 = hex.EncodeToString(sum[:])
-	if _, err := Verify(t.Context(), dir, f); !errors.Is(err, errWrong) || !strings.Contains(err.Error(), f.MD5) {
-		t.Error(err)
+		must.Equal(t, must.Get(o.address(second, []source.File{f, second}))(t), want, from)
 	}
 }
 
@@ -165,7 +129,7 @@ func TestTwice(t *testing.T) {
 	var already atomic.Int64
 	for range 4 {
 		wait.Go(func() {
-			r, err := Files(t.Context(), dir, []File{f}, quick(t))
+			r, err := Files(t.Context(), dir, []source.File{f}, quick(t))
 			if err != nil {
 				t.Error(err)
 			} else if r[0].Already {

@@ -1,0 +1,69 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/unravel-ml/unravel/internal/must"
+	"github.com/unravel-ml/unravel/internal/progress"
+)
+
+// A file placed by hand is hashed once, and a changed file is hashed again.
+func TestVerify(t *testing.T) {
+	content := bytes.Repeat([]byte("content"), 1000)
+	dir, f := t.TempDir(), File{Name: "set.bin"}
+	if _, err := Verify(t.Context(), dir, f); !errors.Is(err, ErrAbsent) {
+		t.Error(err)
+	}
+	path := must.Write(t, filepath.Join(dir, f.Name), content)
+	right := must.Get(Find(t.Context(), path))(t)
+	f.Size, f.SHA256 = right.Size, right.SHA256
+	hashed := 0
+	ctx := progress.With(t.Context(), func(string, int64, int64) { hashed++ })
+	for range 2 {
+		must.Equal(t, must.Get(Verify(ctx, dir, f))(t), right)
+	}
+	must.Equal(t, hashed, 1, "hashed in", "pieces")
+	if _, err := Check(ctx, dir, f); err != nil || hashed != 2 {
+		t.Errorf("Check: %v, %d pieces", err, hashed)
+	}
+	content[0]++
+	must.Write(t, path, content)
+	must.OK(t, os.Chtimes(path, time.Time{}, time.Unix(1_700_000_000, 0)))
+	if _, err := Verify(t.Context(), dir, f); !errors.Is(err, ErrWrong) {
+		t.Error(err)
+	}
+	f.SHA256, f.MD5 = "", right.MD5
+	if _, err := Verify(t.Context(), dir, f); !errors.Is(err, ErrWrong) || !strings.Contains(err.Error(), f.MD5) {
+		t.Error(err)
+	}
+}
+
+// Place keeps a file of another size or hash out, unless it is trusted, and stops with the context.
+func TestPlace(t *testing.T) {
+	path := must.Write(t, filepath.Join(t.TempDir(), "x"), []byte("content"))
+	dir, f := filepath.Join(t.TempDir(), "new"), File{Name: "set.bin", Size: 8}
+	if err := Place(t.Context(), dir, f, path, false); !errors.Is(err, ErrWrong) {
+		t.Errorf("wrong: %v", err)
+	}
+	if _, err := Verify(t.Context(), dir, f); !errors.Is(err, ErrAbsent) {
+		t.Errorf("wrong: %v", err)
+	}
+	must.OK(t, Place(t.Context(), dir, f, path, true))
+	found := must.Get(Verify(t.Context(), dir, f))(t)
+	if !found.Trusted || found.From != path || found.Size != 7 {
+		t.Errorf("trusted: %+v", found)
+	}
+	must.Equal(t, must.Get(Records(dir))(t)[f.Name], found, "recorded")
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Place(stopped, dir, f, path, true); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped: %v", err)
+	}
+}
