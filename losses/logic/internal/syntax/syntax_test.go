@@ -19,13 +19,15 @@ const anyTerm = "a term, such as z(i), y.shape(i) or a number, or a formula, suc
 
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		``:                                                `1:1: found the end, want ` + anyTerm,
-		"\n  \n ":                                         `3:2: found the end, want ` + anyTerm,
-		`forall i: 2 * not z(i) =[squared] 0`:             `1:15: found "not", want a term, or the negation in parentheses: (not ...)`,
-		`forall i`:                                        `1:9: found the end, want : after the variables of a quantifier`,
-		`foral i: z(i) =[squared] 0`:                      `1:1: found "foral" before "i", want ` + anyTerm + `; did you mean "forall"?`,
-		`forall[meen] i: z(i) =[squared] 0`:               `1:8: unknown aggregate "meen" of forall; did you mean "mean"?`,
-		`forall[mean i: z(i) =[squared] 0`:                `1:13: found "i", want ] after an aggregate`,
+		``:                                    `1:1: found the end, want ` + anyTerm,
+		"\n  \n ":                             `3:2: found the end, want ` + anyTerm,
+		`forall i: 2 * not z(i) =[squared] 0`: `1:15: found "not", want a term, or the negation in parentheses: (not ...)`,
+		`forall i`:                            `1:9: found the end, want : after the variables of a quantifier`,
+		`foral i: z(i) =[squared] 0`:          `1:1: found "foral" before "i", want ` + anyTerm + `; did you mean "forall"?`,
+		`forall[meen] i: z(i) =[squared] 0`:   `1:8: unknown aggregate "meen" of forall; did you mean "mean"?`,
+		`forall[mean i: z(i) =[squared] 0`:    `1:13: found "i", want ] after an aggregate`,
+		`forall[mean- square] i: z(i) =[squared] 0`:       `1:12: found "-", want ] after an aggregate`,
+		`forall[mean -square] i: z(i) =[squared] 0`:       `1:13: found "-", want ] after an aggregate`,
 		`exists[max] i: z(i) =[squared] 0`:                `1:8: max is an aggregate of forall, want one of exists: min, harmonic, harmonic-square, logexp, tanh, soft`,
 		`forall i, i: z(i) =[squared] 0`:                  `1:11: the variable i is named twice`,
 		`forall z: z(i) =[squared] 0`:                     `1:8: z stands for all codes, want another name for a variable`,
