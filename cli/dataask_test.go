@@ -73,7 +73,7 @@ train: {epochs: 2, batch: 12}
 `))
 	succeed(t, "train", "mine.yaml", "metrics=[]", "--run", "run")
 	got, log := measure(t, "--run", "run", "--pairs", "pairs.csv", "--metrics", "variance")
-	if got["variance"].Value < 0 || !strings.Contains(log, "shade 3 classes of 12 rows") {
+	if !(got["variance"].Value >= 0) || !strings.Contains(log, "shade 3 classes of 12 rows") {
 		t.Errorf("%v, log %q", got, log)
 	}
 	succeed(t, "data", "ask", "--run", "run", "--factors", "mood", "--count", "3", "--out", "mood.csv")

@@ -106,7 +106,7 @@ func TestDecodeLinear(t *testing.T) {
 		for k := range 3 {
 			low, rise := steps[12*part+k], steps[12*part+9+k]-steps[12*part+k]
 			for i := range 4 {
-				if want := low + rise*float32(i)/3; !(math.Abs(float64(steps[12*part+3*i+k]-want)) <= 1e-5) || (rise != 0) != (k == part) || rise < 0 {
+				if want := low + rise*float32(i)/3; !(math.Abs(float64(steps[12*part+3*i+k]-want)) <= 1e-5) || (rise != 0) != (k == part) || !(rise >= 0) {
 					t.Fatalf("coordinate %d, step %d, column %d: %v, want %v", part, i, k, steps[12*part+3*i+k], want)
 				}
 			}

@@ -94,7 +94,7 @@ func TestEvalTypes(t *testing.T) {
 	if log != "" || fmt.Sprint(found) == "" || named["mse"].Value != found["mse"].Value || named["mig"].Value != found["mig"].Value {
 		t.Errorf("the same kinds named: %v, want %v; log %q", named, found, log)
 	}
-	if e := named["mse"].PerFactor; len(e) != 3 || !(e[0] <= 1e-20) || !(e[1] <= 1e-20) || e[2] < 0.01 {
+	if e := named["mse"].PerFactor; len(e) != 3 || !(e[0] <= 1e-20) || !(e[1] <= 1e-20) || !(e[2] >= 0.01) {
 		t.Errorf("mse per factor %v: the exact values of depth were not used", e)
 	}
 	few, _ := measure(t, with("--metrics", "mse,mig", "--bins", "3")...)

@@ -26,7 +26,7 @@ func TestEvalHierarchy(t *testing.T) {
 		t.Errorf("log %q, want %q", log, want)
 	}
 	continuous, _ := measure(t, with("--metrics", "r4", "--types", "continuous")...)
-	if v := all["r4"]; v.Value < 0.9 || v.Value != continuous["r4"].Value || len(v.PerFactor) != 3 || len(v.Grids) != 3 {
+	if v := all["r4"]; !(v.Value >= 0.9) || v.Value != continuous["r4"].Value || len(v.PerFactor) != 3 || len(v.Grids) != 3 {
 		t.Errorf("r4 %+v; of continuous factors %v", v, continuous["r4"].Value)
 	}
 	flat, _ := measure(t, with("--metrics", "h-error", "--hierarchy", "flat.json", "--true-hierarchy", "hierarchy.json")...)

@@ -46,7 +46,7 @@ func TestEvalPairs(t *testing.T) {
 	}
 
 	apart, _ := measure(t, "--codes", "codes.npy", "--pairs", "pairs.csv", "--metrics", "separation", "--option", "separation.margin=2")
-	if v := apart["separation"].Value; v < 0.5 || v > 1.2 { // sizes are 1 and 3 apart, with a margin of 2 and noise
+	if v := apart["separation"].Value; !(v >= 0.5 && v <= 1.2) { // sizes are 1 and 3 apart, with a margin of 2 and noise
 		t.Errorf("separation %v", v)
 	}
 
@@ -68,7 +68,7 @@ func TestEvalPairs(t *testing.T) {
 		checkMistake(t, call(t, append([]string{"eval", "--codes", "codes.npy"}, c.args...)...), c.code, c.want)
 	}
 	dropped, log := measure(t, "--codes", "codes.npy", "--pairs", "broken.csv", "--conflicts", "drop", "--metrics", "variance")
-	if dropped["variance"].Value <= 0 || !strings.Contains(log, "size 1 class of 2 rows") || !strings.Contains(log, "3 answers are dropped") {
+	if !(dropped["variance"].Value > 0) || !strings.Contains(log, "size 1 class of 2 rows") || !strings.Contains(log, "3 answers are dropped") {
 		t.Errorf("%v, log %q", dropped, log)
 	}
 }
@@ -87,7 +87,7 @@ func TestEvalRunPairs(t *testing.T) {
 	}
 	writeFile(t, "pairs.csv", []byte(pairs.String()))
 	got, log := measure(t, "--run", "r", "--pairs", "pairs.csv", "--metrics", "variance,mpd")
-	if got["variance"].Value <= 0 || got["mpd"].Value <= 0 || !strings.Contains(log, "y1 1 class of 121 rows") {
+	if !(got["variance"].Value > 0 && got["mpd"].Value > 0) || !strings.Contains(log, "y1 1 class of 121 rows") {
 		t.Errorf("%v, log %q", got, log)
 	}
 	checkMistake(t, call(t, "eval", "--run", "r", "--pairs", "pairs.csv", "--metrics", "mig"), 1, "it needs the levels of factors")

@@ -94,7 +94,7 @@ func TestSearchCommand(t *testing.T) {
 		t.Errorf("%+v", result)
 	}
 	for _, one := range result.Trials {
-		if *one.Value < *best.Value {
+		if !(*one.Value >= *best.Value) {
 			t.Errorf("%+v is better than %+v", one, best)
 		}
 	}

@@ -209,7 +209,7 @@ func TestScoreMatchingOfLinearEnergy(t *testing.T) {
 			t.Errorf("gradient %d is %v; want %v", j, slope, want)
 		}
 	}
-	if value <= best {
+	if !(value > best) {
 		t.Errorf("the loss is %v at a random w and %v at 0; want more", value, best)
 	}
 }

@@ -81,7 +81,7 @@ func TestLogicSamples(t *testing.T) {
 		p := newPosteriors(5, 3)
 		want := must.Get(q.ValueOf(logic.Batch{Codes: p.means, LogVariances: p.logVariances, Samples: p.samples}))(t)
 		of := must.Get(logic.Compile(*logicOf(t, body).Sentence, logic.Schema{Codes: 3}))(t)
-		if codes, err := of.ValueOf(logic.Batch{Codes: p.means, LogVariances: p.logVariances}); err != nil || math.Abs(codes-want) < 1e-3 {
+		if codes, err := of.ValueOf(logic.Batch{Codes: p.means, LogVariances: p.logVariances}); err != nil || !(math.Abs(codes-want) >= 1e-3) {
 			t.Errorf("%s: %v of codes, %v, and %v of samples", body, codes, err, want)
 		}
 		for _, l := range []*losses.LogicLoss{sampled, on} {

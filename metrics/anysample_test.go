@@ -356,7 +356,7 @@ func TestAnySample(t *testing.T) {
 		for i := range c.in.Codes.Data {
 			c.in.Codes.Data[i] = s.NormFloat64()
 		}
-		if r := compute(t, dlsbd(), c.in); r.Value < 0.85 || r.Value > 1.05 {
+		if r := compute(t, dlsbd(), c.in); !(r.Value >= 0.85 && r.Value <= 1.05) {
 			t.Errorf("%d %s: random codes score %v, %v", trial, c.what, r.Value, r.Part("per_subgroup"))
 		}
 		c = drawCodes(s, []float64{0.01, 0.1, 0.3, 1}[trial%4])
@@ -423,7 +423,7 @@ func TestSumsOfRepresentations(t *testing.T) {
 			}),
 		} {
 			r := compute(t, dlsbd(), in)
-			if !want.MatchString(fmt.Sprint(r.Notes)) && r.Part("per_subgroup")[0] > 0.02 {
+			if !want.MatchString(fmt.Sprint(r.Notes)) && !(r.Part("per_subgroup")[0] <= 0.02) {
 				t.Errorf("D_LSBD %v, notes %q; want %q", r.Part("per_subgroup"), r.Notes, want)
 			}
 		}

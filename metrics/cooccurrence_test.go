@@ -68,7 +68,7 @@ func TestCoOccurrenceOracles(t *testing.T) {
 		r := compute(t, m, gridInput(factors, test.d, test.code))
 		if !math.IsNaN(test.want) {
 			near(t, test.name, r.Value, test.want, 1e-12)
-		} else if r.Value < 0.3 || r.Value > 1 {
+		} else if !(r.Value >= 0.3 && r.Value <= 1) {
 			t.Errorf("%s: %v", test.name, r.Value)
 		}
 		must.EqualSlices(t, r.Part("selected"), test.columns, test.name, "columns")

@@ -81,7 +81,7 @@ func TestIntervalCoverage(t *testing.T) {
 			share := sum.hits / times
 			t.Logf("%s: %.1f %% of %d intervals, mean width %.4f, hold %.4f; the mean error of values is %+.4f, of estimates %+.4f",
 				way, 100*share, times, sum.width/times, truth, sum.value/times, sum.estimate/times)
-			if share < 0.9 || share > 0.99 {
+			if !(share >= 0.9 && share <= 0.99) {
 				t.Errorf("%.1f %% of the intervals hold the true value; want 90 to 99", 100*share)
 			}
 		})

@@ -20,7 +20,7 @@ func TestDCIRegressionGolden(t *testing.T) {
 		in, _ := encoded(t, name)
 		r := evaluated(t, in, []Choice{chosen(t, "dci-regression")})
 		near(t, name+": disentanglement", r.Part("disentanglement")[0], want.d, 0.0005)
-		if c := r.Part("completeness")[0]; c < want.least-1e-9 || c > want.most {
+		if c := r.Part("completeness")[0]; !(c >= want.least-1e-9 && c <= want.most) {
 			t.Errorf("%s: completeness %v, want %v to %v", name, c, want.least, want.most)
 		}
 		near(t, name+": informativeness", r.Part("informativeness")[0], want.r2, 0.0005)

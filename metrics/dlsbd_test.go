@@ -243,7 +243,7 @@ func TestAggregates(t *testing.T) {
 	mean := compute(t, dlsbd(), in)
 	sum := compute(t, &DLSBD{Omega: 10, Aggregate: factor.Sum}, in)
 	near(t, "sum", sum.Value, 2*mean.Value, 1e-12)
-	if mean.Value < 0.2 || mean.Value > 0.6 {
+	if !(mean.Value >= 0.2 && mean.Value <= 0.6) {
 		t.Errorf("noise 0.5 scores %v", mean.Value)
 	}
 }

@@ -260,7 +260,7 @@ func TestArbitraryPlanes(t *testing.T) {
 	for name, rows := range map[string]int{"grid": 24 * 10, "sample": 150} {
 		in := rowsOf(input(two(0.7), 24, 10), rows)
 		r := compute(t, dlsbd(), in)
-		if v := r.Part("per_subgroup")[0]; v < 0.05 || !slices.ContainsFunc(r.Notes, func(s string) bool { return strings.Contains(s, "for a is arbitrary") }) {
+		if v := r.Part("per_subgroup")[0]; !(v >= 0.05) || !slices.ContainsFunc(r.Notes, func(s string) bool { return strings.Contains(s, "for a is arbitrary") }) {
 			t.Errorf("%s: %v, notes %v; want a warning", name, v, r.Notes)
 		}
 		in = rowsOf(input(two(0), 24, 10), rows)

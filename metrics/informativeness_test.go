@@ -45,7 +45,7 @@ func TestInformativenessOracles(t *testing.T) {
 		for _, in := range []*Input{perfect, wide, duplicated} {
 			near(t, name, value(t, name, in), 0, 1e-12)
 		}
-		if v := value(t, name, constant); v < 0.05 {
+		if v := value(t, name, constant); !(v >= 0.05) {
 			t.Errorf("%s of constant codes is %v", name, v)
 		}
 	}
@@ -113,7 +113,7 @@ func TestContractionSamples(t *testing.T) {
 	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "100000 random pairs of rows out of 3790881") {
 		t.Errorf("notes %v", r.Notes)
 	}
-	if r := sampled(true, 100000); r.Value > most || r.Value < most-0.3 {
+	if r := sampled(true, 100000); !(r.Value <= most && r.Value >= most-0.3) {
 		t.Errorf("largest %v, of all pairs %v", r.Value, most)
 	}
 	if r := sampled(false, 3790881/32+1); r.Value != all || len(r.Notes) != 0 {
@@ -163,7 +163,7 @@ func TestLeftInverseInvariance(t *testing.T) {
 	}
 	s := &LeftInverse{Samples: 60}
 	r, err := Evaluate(ctx, in, 3, []Choice{{Name: "mse", Value: s}})
-	if err != nil || r[0].Basis.Rows != 60 || r[0].Value > 2*value(t, "mse", in) || r[0].Value < 0.5*value(t, "mse", in) {
+	if err != nil || r[0].Basis.Rows != 60 || !(r[0].Value <= 2*value(t, "mse", in) && r[0].Value >= 0.5*value(t, "mse", in)) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if _, err := s.Compute(ctx, in); err == nil {

@@ -134,7 +134,7 @@ func TestNeighbours(t *testing.T) {
 						if !(math.Abs(want[i].score-want[slices.IndexFunc(want, func(x ranked) bool { return x.row == row })].score) <= 1e-15) {
 							t.Fatalf("%s, %s: neighbour %d of row %d is %d, want %d", name, distance, i, test[at], train[row], train[want[i].row])
 						}
-						if i > 0 && (s[i] > s[i-1] || s[i] == s[i-1] && row < got[i-1]) {
+						if i > 0 && (!(s[i] <= s[i-1]) || s[i] == s[i-1] && row < got[i-1]) {
 							t.Fatalf("%s, %s: neighbours of row %d are out of order", name, distance, test[at])
 						}
 					}
@@ -214,12 +214,12 @@ func TestKNNOracles(t *testing.T) {
 	one := named("knn").(*KNN)
 	one.K = 1
 	perfect := value(named("knn").(*KNN), in)
-	if perfect.Value < 0.99 {
+	if !(perfect.Value >= 0.99) {
 		t.Errorf("codes with a direction for each level have %v", perfect.Value)
 	}
 	few := named("knn").(*KNN)
 	few.Samples = n / 2
-	if r := value(few, in); r.Value < 0.95 || r.Basis.Rows != n/2 {
+	if r := value(few, in); !(r.Value >= 0.95) || r.Basis.Rows != n/2 {
 		t.Errorf("half of the rows have %v, %v", r.Value, r.Basis)
 	}
 	few.Samples = n
@@ -254,13 +254,13 @@ func TestKNNOracles(t *testing.T) {
 		copies.Codes.Data[i] = r.NormFloat64()
 		copies.Codes.Data[n*in.Codes.Cols+i] = copies.Codes.Data[i]
 	}
-	if v := value(one, &copies).Value; v < 0.7 {
+	if v := value(one, &copies).Value; !(v >= 0.7) {
 		t.Errorf("copies have %v", v)
 	}
 	constant := *in
 	constant.Codes.Data = make([]float64, len(in.Codes.Data))
 	for _, m := range []Metric{named("knn").(*KNN), named("probe").(*Probe)} {
-		if r := value(m, &constant); r.Value > 0.36 || r.Part("majority") == nil {
+		if r := value(m, &constant); !(r.Value <= 0.36) || r.Part("majority") == nil {
 			t.Errorf("constant codes have %v", r.Value)
 		}
 	}
@@ -288,7 +288,7 @@ func TestProbeRegression(t *testing.T) {
 	}
 	must.Equal(t, len(r.Part("r2")), 3, "values of R^2")
 	near(t, "score of the continuous factor", r.Part("per_factor")[2], 1, 1e-4)
-	if v := r.Part("per_factor")[3]; v > 0.6 {
+	if v := r.Part("per_factor")[3]; !(v <= 0.6) {
 		t.Errorf("a factor that the codes do not have is predicted in %v", v)
 	}
 }

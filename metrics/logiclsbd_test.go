@@ -39,7 +39,7 @@ func TestDLSBDIsASentence(t *testing.T) {
 		got := must.Get(l.Compute(context.Background(), in))(t)
 		least = min(least, got.Value)
 	}
-	if !(math.Abs(least-2*want.Value) <= 1e-12) || least < 0.01 {
+	if !(math.Abs(least-2*want.Value) <= 1e-12) || !(least >= 0.01) {
 		t.Errorf("the least quantity is %v, want twice D_LSBD, %v", least, 2*want.Value)
 	}
 }

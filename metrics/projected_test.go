@@ -47,7 +47,7 @@ func TestProjectedIsProjection(t *testing.T) {
 func TestProjectedUndoesRotation(t *testing.T) {
 	in, _ := encoded(t, "rotation")
 	for _, text := range []string{"{factor-vae: {batch: 8, prune: 0, direct: true, raw: true}}", "{mig: {gap: factors}}", "{dci: {rounds: 5}}"} {
-		if raw := evaluated(t, in, []Choice{chosen(t, text)}); raw.Value > 0.5 {
+		if raw := evaluated(t, in, []Choice{chosen(t, text)}); !(raw.Value <= 0.5) {
 			t.Errorf("%s of rotated codes: %v", text, raw.Value)
 		}
 		r := evaluated(t, in, []Choice{chosen(t, "{projected: {of: "+text+"}}")})

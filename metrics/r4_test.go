@@ -98,7 +98,7 @@ func TestR4FewRows(t *testing.T) {
 	}
 	nothing := exactRows(t, 30, 1, 1, func(s *rng.Stream, v, z []float64) { v[0] = s.Float64(); z[0] = 1 + float64(s.IntN(2)) })
 	nothing.Hierarchy = hierarchy.Hierarchy{options(none, none)}
-	if v := value(t, "r4c", nothing); v > 0.2 {
+	if v := value(t, "r4c", nothing); !(v <= 0.2) {
 		t.Errorf("empty options score %v", v)
 	}
 }
@@ -152,7 +152,7 @@ func TestR4CWeights(t *testing.T) {
 		t.Errorf("%+v", rows)
 	}
 	for g, name := range []string{"r2", "r2_from_factor", "r2_from_code"} {
-		if r.Grids[g].Name != name || !(math.Abs(r.Grids[g].Values[4][1]-1) <= 5e-3) || r.Grids[g].Values[4][0] > 0.1 {
+		if r.Grids[g].Name != name || !(math.Abs(r.Grids[g].Values[4][1]-1) <= 5e-3) || !(r.Grids[g].Values[4][0] <= 0.1) {
 			t.Errorf("%+v", r.Grids[g])
 		}
 	}
@@ -165,10 +165,10 @@ func TestR4Ways(t *testing.T) {
 		z[0], z[1] = s.Float64(), v[0]*v[0]
 	})
 	r := compute(t, named("r4"), in)
-	if from := r.Grids[1].Values[1][0]; from < 0.99 {
+	if from := r.Grids[1].Values[1][0]; !(from >= 0.99) {
 		t.Errorf("from factor to code: %v, want 1", from)
 	}
-	if from := r.Grids[2].Values[1][0]; from > 0.05 {
+	if from := r.Grids[2].Values[1][0]; !(from <= 0.05) {
 		t.Errorf("from code to factor: %v, want 0", from)
 	}
 	must.Equal(t, len(r.Grids), 3, "grids")
@@ -357,7 +357,7 @@ func TestR4UnitsOfFactors(t *testing.T) {
 			if want == 0 {
 				want = got.Value
 			}
-			if !(math.Abs(got.Value-want) <= 0.03) || got.Value < 0.8 { // other units may be predicted as numbers, not as classes
+			if !(math.Abs(got.Value-want) <= 0.03) || !(got.Value >= 0.8) { // other units may be predicted as numbers, not as classes
 				t.Errorf("%d levels times %g plus %g: %v, want about %v", levels, at.unit, at.offset, got.Value, want)
 			}
 		}

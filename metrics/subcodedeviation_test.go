@@ -57,7 +57,7 @@ func TestSpreadOfOneAndSeveralColumns(t *testing.T) {
 	for _, m := range allMeasures {
 		a, b := compute(t, NewSubCodeDeviation(m), one), compute(t, NewSubCodeDeviation(m), two)
 		near(t, m.String(), b.Value, a.Value, 1e-9)
-		if a.Value < 0.01 {
+		if !(a.Value >= 0.01) {
 			t.Errorf("%v: %v", m, a.Value)
 		}
 	}
@@ -134,7 +134,7 @@ func TestStandardise(t *testing.T) {
 		a, b := compute(t, s, scaled(1, 0)).Value, compute(t, s, scaled(1e-200, 0)).Value
 		near(t, m.String(), b, a, 1e-9)
 		near(t, m.String(), compute(t, s, scaled(100, 5)).Value, a, 1e-9)
-		if a < 0.1 || a > 10 {
+		if !(a >= 0.1 && a <= 10) {
 			t.Errorf("%v: %v", m, a)
 		}
 	}
@@ -172,7 +172,7 @@ func TestSpreadSamples(t *testing.T) {
 		case factor.Variance, factor.MAD:
 			near(t, m.String(), mean, want, 0.03*want)
 		default:
-			if mean > want || mean < 0.6*want {
+			if !(mean <= want && mean >= 0.6*want) {
 				t.Errorf("%v: %v of samples, %v of all", m, mean, want)
 			}
 		}

@@ -69,7 +69,7 @@ func TestUnitsGolden(t *testing.T) {
 			check("me_chebyshev_per_factor_raw", r.Part("per_factor")...)
 			r = compute(t, &MaxError{Fit: FitMinimax}, in)
 			check("me_joint_raw", r.Value)
-			if low := r.Part("lower_bound")[0]; low > r.Value || low < r.Value*(1-1e-10) {
+			if low := r.Part("lower_bound")[0]; !(low <= r.Value && low >= r.Value*(1-1e-10)) {
 				t.Errorf("me_joint_raw: %v, proven to be %v or more", r.Value, low)
 			}
 			must.Equal(t, len(checked), len(want))
@@ -160,7 +160,7 @@ func TestUnits(t *testing.T) {
 		near(t, name+", default", value(t, name, in), asGiven, 0)
 		near(t, name+", range", compute(t, metric("range"), in).Value, compute(t, metric("as-given"), &scaled).Value, 1e-12)
 		near(t, name+", levels", compute(t, metric("range"), &levels).Value, compute(t, metric("as-given"), &levels).Value, 0)
-		if asGiven < 10*compute(t, metric("range"), in).Value {
+		if !(asGiven >= 10*compute(t, metric("range"), in).Value) {
 			t.Errorf("%s: %v as given is not far from the value of the range", name, asGiven)
 		}
 		must.ErrorOf(metric("metres").Compute(ctx, in))(t, `units: unknown units "metres"; want as-given or range`, name)

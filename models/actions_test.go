@@ -49,7 +49,7 @@ func TestQuessardEpisodes(t *testing.T) {
 		if norm := apart(row(codes, i), make([]float32, 4)); !(math.Abs(norm-1) <= 1e-5) {
 			t.Errorf("code %d has the norm %v", i, norm)
 		}
-		if i%group == 1 && apart(row(codes, i), row(codes, i-1)) < 1e-3 {
+		if i%group == 1 && !(apart(row(codes, i), row(codes, i-1)) >= 1e-3) {
 			t.Errorf("the action to image %d does nothing", i)
 		}
 	}

@@ -77,7 +77,7 @@ func TestSoftOptions(t *testing.T) {
 	}
 	for i := range n {
 		a, z, u := v[0][4*i:4*i+4], v[1][5*i:5*i+5], v[2][5*i:5*i+5]
-		if !(math.Abs(float64(a[0]+a[1]-1)) <= 1e-6) || !(math.Abs(float64(a[2]+a[3]-a[1])) <= 1e-6) || a[0] <= 0 || a[0] >= 1 {
+		if !(math.Abs(float64(a[0]+a[1]-1)) <= 1e-6) || !(math.Abs(float64(a[2]+a[3]-a[1])) <= 1e-6) || !(a[0] > 0 && a[0] < 1) {
 			t.Fatalf("image %d: weights %v", i, a)
 		}
 		for d, weight := range []float32{1, a[1], a[2], a[1], 1} {

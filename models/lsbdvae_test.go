@@ -194,7 +194,7 @@ func TestOrthogonalSpheres(t *testing.T) {
 					if a == b {
 						product--
 					}
-					if (a == b || orthogonal) && !(math.Abs(product) <= 1e-5) || a != b && !orthogonal && math.Abs(product) < 1e-3 {
+					if (a == b || orthogonal) && !(math.Abs(product) <= 1e-5) || a != b && !orthogonal && !(math.Abs(product) >= 1e-3) {
 						t.Errorf("orthogonal %v: spheres %d and %d have the inner product %v off", orthogonal, a, b, product)
 					}
 				}

@@ -221,7 +221,7 @@ func near(a, b []float32) bool {
 	}
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(v float32) bool { return v != v }) && func() bool {
 		for i, v := range a {
-			if d := v - b[i]; d > 1e-4*most || d < -1e-4*most {
+			if d := v - b[i]; !(d <= 1e-4*most && d >= -1e-4*most) {
 				return false
 			}
 		}

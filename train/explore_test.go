@@ -89,7 +89,7 @@ func shows(t testing.TB, p *browser.Page, e *Experiment, after string) []int {
 	if len(got) != 4*h*w {
 		t.Fatalf("a picture of %d numbers; want %d", len(got), 4*h*w)
 	}
-	if contrast := slices.Max(want) - slices.Min(want); contrast < 0.5 {
+	if contrast := slices.Max(want) - slices.Min(want); !(contrast >= 0.5) {
 		t.Errorf("after %s: pixels between %v and %v; want pictures that show something", after, slices.Min(want), slices.Max(want))
 	}
 	worst := 0.0

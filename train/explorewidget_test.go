@@ -114,7 +114,7 @@ func TestExploreButtons(t *testing.T) {
 	p.Click(`[data-control="circle1"] .play`)
 	p.Wait(widget + ".code[0] !== " + fmt.Sprint(stopped[0]))
 	a := code(p)
-	if turned := math.Acos(a[0]*stopped[0]+a[1]*stopped[1]) * 180 / math.Pi; math.Mod(turned+0.01, 30) > 0.02 {
+	if turned := math.Acos(a[0]*stopped[0]+a[1]*stopped[1]) * 180 / math.Pi; !(math.Mod(turned+0.01, 30) <= 0.02) {
 		t.Errorf("a step of a turn is %v degrees; want 30", turned)
 	}
 }

@@ -119,7 +119,7 @@ func TestEncodeBatches(t *testing.T) {
 		must.Equal(t, len(must.Get(x.Coder.Decode(got[:30*x.Coder.Width()]))(t)), 30*16*16, "numbers of 30 images")
 	}
 	large, err := program.Encoder(x.Model, x.modelData(), 1<<20) // 1 GiB of images
-	if err != nil || large.Images >= 1<<20 || large.Bytes() > 1<<30 {
+	if err != nil || large.Images >= 1<<20 || !(large.Bytes() <= 1<<30) {
 		t.Errorf("a batch of %d images (%v)", large.Images, err)
 	}
 }

@@ -166,7 +166,7 @@ func TestJitterOrder(t *testing.T) {
 			t.Errorf("order %s came up %d times of 2400", order, n)
 		}
 	}
-	if low < 0.2 || low > 0.21 || high > 1.8 || high < 1.79 {
+	if !(low >= 0.2 && low <= 0.21 && high <= 1.8 && high >= 1.79) {
 		t.Errorf("factors from %v to %v, want 0.2 to 1.8", low, high)
 	}
 }
@@ -331,7 +331,7 @@ func TestCropDraws(t *testing.T) {
 			t.Fatalf("%d x %d at %d, %d", h, w, top, left)
 		}
 	}
-	if lowest < 0.599 || lowest > 0.601 || highest > 1 || !(math.Abs(aspect) <= 0.005) {
+	if !(lowest >= 0.599 && lowest <= 0.601 && highest <= 1) || !(math.Abs(aspect) <= 0.005) {
 		t.Errorf("areas from %v to %v, mean log aspect %v", lowest, highest, aspect)
 	}
 	// Sizes that do not fit are drawn again: a large area requires an aspect near 1. The mean area is the integral of a

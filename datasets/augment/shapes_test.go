@@ -79,12 +79,12 @@ func TestSequences(t *testing.T) {
 			}
 			step := row[n/2] - row[n/2-1] // a flatter ramp
 			least, most = min(least, step), max(most, step)
-			if !(step >= 0.59/n && step <= 1.001/n) || row[n-1]-row[0] < 0.55 {
+			if !(step >= 0.59/n && step <= 1.001/n) || !(row[n-1]-row[0] >= 0.55) {
 				t.Errorf("seed %d: crop rises by %v a number, from %v to %v", seed, step, row[0], row[n-1])
 			}
 		}
 	}
-	if least > 0.65/n || most < 0.95/n {
+	if !(least <= 0.65/n && most >= 0.95/n) {
 		t.Errorf("crops rise by %v to %v a number; want 0.6 to 1 over %d", least, most, n)
 	}
 }

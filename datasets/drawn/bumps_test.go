@@ -40,7 +40,7 @@ func TestBumps(t *testing.T) {
 	}
 	d.Image(0, a)
 	for j, v := range a {
-		if math.Abs(float64(v)) < 1e-3 {
+		if !(math.Abs(float64(v)) >= 1e-3) {
 			t.Errorf("number %d is %v", j, v)
 		}
 	}

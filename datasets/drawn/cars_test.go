@@ -50,7 +50,7 @@ func TestCarsOrder(t *testing.T) {
 		}
 		return sum
 	}
-	if half(light) < 2*math.Abs(half(lot)) {
+	if !(half(light) >= 2*math.Abs(half(lot))) {
 		t.Errorf("the second half is brighter by %v in order, and by %v without", half(light), half(lot))
 	}
 	for words, bad := range map[string]*Cars{`unknown order "size"; want luminance`: {Size: 32, Elevations: 1, Azimuths: 1, Objects: 2, Order: "size"}} {

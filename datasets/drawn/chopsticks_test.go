@@ -163,7 +163,7 @@ func TestChopsticksRowsFollowTheirDimensions(t *testing.T) {
 					if name[:5] == "slope" {
 						kind, bound = 1, 0.01
 					}
-					if v := math.Abs(values[j]); v < bound/4 || v > bound {
+					if v := math.Abs(values[j]); !(v >= bound/4 && v <= bound) {
 						t.Fatalf("%s %v", name, values[j])
 					}
 					for len(sticks) <= level {

@@ -83,7 +83,7 @@ func TestEntangledSeed(t *testing.T) {
 	if !slices.Equal(codes("random", 1), codes("random", 1)) || slices.Equal(codes("random", 1), codes("random", 2)) {
 		t.Error("random codes do not follow the seed")
 	}
-	if low, high := slices.Min(codes("random", 1)), slices.Max(codes("random", 1)); low < 0 || high >= 1 || high-low < 0.8 {
+	if low, high := slices.Min(codes("random", 1)), slices.Max(codes("random", 1)); !(low >= 0 && high < 1 && high-low >= 0.8) {
 		t.Errorf("random codes from %v to %v", low, high)
 	}
 	if !slices.Equal(codes("entanglement", 1), codes("entanglement", 2)) {

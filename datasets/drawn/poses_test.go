@@ -91,12 +91,12 @@ func TestPosesTurnImages(t *testing.T) {
 			for i := range table {
 				g, h := rotation.Product(&quarter, &table[i]), rotation.Product(&table[i], &quarter)
 				want := turned(imageOf(d, i), 32)
-				if off := farthest(imageOf(d, rotation.Nearest(table, &g)), want); off > 1.01/255 { // shades may round the other way
+				if off := farthest(imageOf(d, rotation.Nearest(table, &g)), want); !(off <= 1.01/255) { // shades may round the other way
 					t.Fatalf("%s, %s: pose %d turned by 90 degrees is %v off", object, camera, i, off)
 				}
 				body = max(body, farthest(imageOf(d, rotation.Nearest(table, &h)), want))
 			}
-			if body < 0.3 {
+			if !(body >= 0.3) {
 				t.Errorf("%s, %s: the turn in axes of the object is %v off, so that the test says nothing", object, camera, body)
 			}
 		}
@@ -114,7 +114,7 @@ func TestPosesLight(t *testing.T) {
 			right += float64(v)
 		}
 	}
-	if right < 1.5*left {
+	if !(right >= 1.5*left) {
 		t.Errorf("lit from the right, the left half of a cone has the brightness %v and the right one %v", left, right)
 	}
 }
@@ -152,7 +152,7 @@ func TestPosesSymmetry(t *testing.T) {
 			for at := range first {
 				sum += math.Abs(float64(first[at])-float64(other[at])) / 255
 			}
-			if sum > 1.5 { // of about 1000 pixels that are not black
+			if !(sum <= 1.5) { // of about 1000 pixels that are not black
 				t.Errorf("%s, pose %d: a turn about its axis changes the image by %v pixels", object, i/4, sum)
 			}
 		}
@@ -187,7 +187,7 @@ func TestPosesOfMesh(t *testing.T) {
 			t.Errorf("crease %v: brightness %v inside of a corner and %v outside", crease, inside, outside)
 		}
 	}
-	if flat, smooth := images[0][32*64+34], images[1][32*64+34]; !(math.Abs(float64(flat)-(0.3+0.7*math.Sqrt(0.8))) <= 0.01) || smooth < flat+0.04 {
+	if flat, smooth := images[0][32*64+34], images[1][32*64+34]; !(math.Abs(float64(flat)-(0.3+0.7*math.Sqrt(0.8))) <= 0.01) || !(smooth >= flat+0.04) {
 		t.Errorf("near the tip the brightness is %v flat and %v smooth; want %v, and more", flat, smooth, 0.3+0.7*math.Sqrt(0.8))
 	}
 	for want, text := range map[string]string{

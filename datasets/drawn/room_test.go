@@ -129,7 +129,7 @@ func TestRoomObjects(t *testing.T) {
 				if middle := left + right; shape > 0 && (middle < 62 || middle > 64) {
 					t.Errorf("shape %d, scale %d: columns %d to %d are not in the middle", shape, scale, left, right)
 				}
-				if n <= last {
+				if !(n > last) {
 					t.Errorf("shape %d: %v pixels at scale %d, %v at the one before", shape, n, scale, last)
 				}
 				last = n
@@ -145,7 +145,7 @@ func TestRoomObjects(t *testing.T) {
 		for o := range 15 {
 			for other := range o {
 				p, q := roomAt(d, 1, 2, 3, 4, shape, o), roomAt(d, 1, 2, 3, 4, shape, other)
-				if distance(p, q) < 1 {
+				if !(distance(p, q) >= 1) {
 					t.Errorf("shape %d: orientations %d and %d look the same", shape, o, other)
 				}
 			}
@@ -153,7 +153,7 @@ func TestRoomObjects(t *testing.T) {
 	}
 	for shape := range 4 {
 		for other := range shape {
-			if distance(roomAt(d, 1, 2, 3, 4, shape, 7), roomAt(d, 1, 2, 3, 4, other, 7)) < 5 {
+			if !(distance(roomAt(d, 1, 2, 3, 4, shape, 7), roomAt(d, 1, 2, 3, 4, other, 7)) >= 5) {
 				t.Errorf("shapes %d and %d look the same", shape, other)
 			}
 		}

@@ -64,7 +64,7 @@ func TestSizesShowTheSame(t *testing.T) {
 				at := (2*y*2*w+2*x)*c + k
 				apart += math.Abs(float64(a[p] - (fine[at]+fine[at+c]+fine[at+2*w*c]+fine[at+2*w*c+c])/4))
 			}
-			if apart /= float64(len(a)); apart > 0.02 {
+			if apart /= float64(len(a)); !(apart <= 0.02) {
 				t.Errorf("%s: image %d differs by %v on average", name, i, apart)
 			}
 		}

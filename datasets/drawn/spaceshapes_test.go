@@ -52,7 +52,7 @@ func TestSpaceshapesFacts(t *testing.T) {
 		count[[2]int(choice)]++
 		d.Hierarchy().Masks(choice, mask)
 		for j, on := range mask {
-			if on != (values[j] > 0) || values[j] >= 1 {
+			if on != (values[j] > 0) || !(values[j] < 1) {
 				t.Fatalf("image %d: %v, active %v", i, values, mask)
 			}
 		}
@@ -67,7 +67,7 @@ func TestSpaceshapesFacts(t *testing.T) {
 				t.Errorf("image %d: a star at %v, %v; its position is %v", i, x, y, values[:2])
 			}
 		}
-		if sum < 30 {
+		if !(sum >= 30) {
 			t.Errorf("image %d: only %v white pixels", i, sum)
 		}
 	}

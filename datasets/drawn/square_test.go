@@ -101,7 +101,7 @@ func TestArrowTurns(t *testing.T) {
 			least = min(least, distance(all[r], all[q]))
 		}
 	}
-	if least < 10 {
+	if !(least >= 10) {
 		t.Errorf("two rotations are only %v apart", least)
 	}
 	red := func(image []float32, row, col int) float64 { return float64(image[(row*64+col)*3]) }
@@ -132,16 +132,16 @@ func TestArrowTurns(t *testing.T) {
 func TestArrowHues(t *testing.T) {
 	at := arrows(t)
 	for h := range 64 {
-		if distance(at(h, 5), at((h+1)%64, 5)) < 1 {
+		if !(distance(at(h, 5), at((h+1)%64, 5)) >= 1) {
 			t.Errorf("hues %d and %d look the same", h, h+1)
 		}
 	}
 	red, blue := at(0, 3), at(43, 3) // hue 43/64 is near blue, 2/3
 	for p := 0; p < len(red); p += 3 {
-		if red[p] < red[p+1] || red[p+1] != red[p+2] {
+		if !(red[p] >= red[p+1]) || red[p+1] != red[p+2] {
 			t.Fatalf("hue 0: pixel %v", red[p:p+3])
 		}
-		if blue[p+2] < blue[p] || blue[p+2] < blue[p+1] {
+		if !(blue[p+2] >= blue[p] && blue[p+2] >= blue[p+1]) {
 			t.Fatalf("hue 43/64: pixel %v", blue[p:p+3])
 		}
 		// the hue keeps saturation and value: the largest and the smallest channel

@@ -147,7 +147,7 @@ func TestTurntableTurns(t *testing.T) {
 	want := [4][2]float64{{-1, 0}, {0, -1}, {1, 0}, {0, 1}}
 	for view, w := range want {
 		x, y := centre(view)
-		if length := math.Hypot(x, y); length < 2 || !(math.Abs(x/length-w[0]) <= 0.1) || !(math.Abs(y/length-w[1]) <= 0.1) {
+		if length := math.Hypot(x, y); !(length >= 2) || !(math.Abs(x/length-w[0]) <= 0.1) || !(math.Abs(y/length-w[1]) <= 0.1) {
 			t.Errorf("view %d: centre of mass %.2f, %.2f; want direction %v", view, x, y, w)
 		}
 	}

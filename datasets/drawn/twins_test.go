@@ -146,7 +146,7 @@ func TestTwinsFactorsShow(t *testing.T) {
 				if diff < least {
 					least = diff
 				}
-				if diff < 0.02 {
+				if !(diff >= 0.02) {
 					t.Errorf("%s: %s %d looks like %d at %v (distance %v)", name, f.Name, levels[k], from, levels, diff)
 				}
 			}

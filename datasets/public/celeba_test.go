@@ -51,7 +51,7 @@ func TestCelebA(t *testing.T) {
 			for _, v := range pixels {
 				got += float64(v) * 255
 			}
-			if difference := (got - float64(sum)) / float64(len(pixels)); difference > 0.02 || difference < -0.02 {
+			if difference := (got - float64(sum)) / float64(len(pixels)); !(difference <= 0.02 && difference >= -0.02) {
 				t.Errorf("%s: row %s differs by %v for each pixel", c.entry, row, difference)
 			}
 		}

@@ -103,7 +103,7 @@ func TestDSpritesVariants(t *testing.T) {
 						t.Fatalf("image %d: two colours %v and %v", i, colour, image[at])
 					}
 				}
-				if colour < 0.5 || colour >= 1 {
+				if !(colour >= 0.5 && colour < 1) {
 					t.Errorf("image %d: channel %d has %v; want 0.5 to 1", i, c, colour)
 				}
 			}
@@ -181,7 +181,7 @@ func partOf(m *image.NRGBA, shape, image []float32) bool {
 						continue next
 					}
 				}
-				if colour < 0 || colour > 1 {
+				if !(colour >= 0 && colour <= 1) {
 					return false
 				}
 			}

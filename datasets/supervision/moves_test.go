@@ -59,7 +59,7 @@ func checkMoves(t *testing.T, d datasets.Dataset, s *Split) {
 			}
 		}
 	}
-	if body < 0.5 && s.M != len(factors[1].Rotations) { // all views begin with the identity
+	if !(body >= 0.5) && s.M != len(factors[1].Rotations) { // all views begin with the identity
 		t.Errorf("moves in axes of the object differ by %v, so that the test says nothing", body)
 	}
 }

@@ -46,7 +46,7 @@ func checkTransformations(t *testing.T, d datasets.Dataset, s *Split) {
 					continue
 				}
 				diff := angle - (f.Angle(levels[j]) - f.Angle(first[j]))
-				if !(math.Abs(math.Remainder(diff, 2*math.Pi)) <= 1e-6) || angle < 0 || angle >= 2*math.Pi || m == 0 && angle != 0 {
+				if !(math.Abs(math.Remainder(diff, 2*math.Pi)) <= 1e-6) || !(angle >= 0 && angle < 2*math.Pi) || m == 0 && angle != 0 {
 					t.Fatalf("group %d, image %d, factor %s: angle %v for levels %d to %d", g, m, f.Name, angle, first[j], levels[j])
 				}
 			}

@@ -152,7 +152,7 @@ func TestDrawnInputs(t *testing.T) {
 		Want: func(in [][]float64) []float64 {
 			out := make([]float64, 12)
 			for i := range out {
-				if x := in[0][i]; x < 1 || x > 2 || in[1][i] < -2 || in[1][i] > 2 || x != float64(float32(x)) {
+				if x := in[0][i]; !(x >= 1 && x <= 2 && in[1][i] >= -2 && in[1][i] <= 2) || x != float64(float32(x)) {
 					t.Errorf("drawn %v and %v", x, in[1][i])
 				}
 				out[i] = in[0][i] * in[1][i] * in[2][0]

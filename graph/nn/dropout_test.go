@@ -103,7 +103,7 @@ func TestMask(t *testing.T) {
 				t.Fatalf("rate %v: an element is %v", rate, v)
 			}
 		}
-		if d := math.Abs(float64(zeros) - rate*n); d > 5*math.Sqrt(n*rate*(1-rate)) {
+		if d := math.Abs(float64(zeros) - rate*n); !(d <= 5*math.Sqrt(n*rate*(1-rate))) {
 			t.Errorf("rate %v: %d of %d elements are 0", rate, zeros, n)
 		}
 		if m.Fill(r); slices.Equal(first, nn.Data(m.Node)) {

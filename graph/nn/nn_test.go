@@ -86,7 +86,7 @@ func TestInitialisers(t *testing.T) {
 		if std := math.Sqrt(square); !(math.Abs(std/c.std-1) <= 0.02) {
 			t.Errorf("%s: standard deviation %v, want %v", c.name, std, c.std)
 		}
-		if greatest > c.greatest*1.0001 || c.name != "he-normal" && greatest < 0.99*c.greatest {
+		if !(greatest <= c.greatest*1.0001) || c.name != "he-normal" && !(greatest >= 0.99*c.greatest) {
 			t.Errorf("%s: greatest %v, want %v", c.name, greatest, c.greatest)
 		}
 	}
@@ -96,7 +96,7 @@ func TestInitialisers(t *testing.T) {
 	} {
 		for i, x := range build(t, encoderOf(t, "["+list+"]"), tensor.Shape{2, 3, 5}).values {
 			least, most := math.Sqrt(float64(fan))*float64(slices.Min(x)), math.Sqrt(float64(fan))*float64(slices.Max(x))
-			if least < -1.0001 || least > -0.97 || most > 1.0001 || most < 0.97 {
+			if !(least >= -1.0001 && least <= -0.97 && most <= 1.0001 && most >= 0.97) {
 				t.Errorf("%s: parameter %d from %v to %v times 1/sqrt(fan); want -1 to 1", list, i, least, most)
 			}
 		}

@@ -265,7 +265,7 @@ func TestNormedEncoder(t *testing.T) {
 			t.Errorf("%+v: two images have one code", c.settings)
 		}
 		bias := g.Params.Get("encoder/conv2/bias").Float32s()
-		if limit := float64(slices.Max(bias)); limit == 0 || limit > 1/math.Sqrt(4*4*32)*1.0001 {
+		if limit := float64(slices.Max(bias)); limit == 0 || !(limit <= 1/math.Sqrt(4*4*32)*1.0001) {
 			t.Errorf("%+v: biases up to %v", c.settings, limit)
 		}
 	}

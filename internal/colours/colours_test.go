@@ -18,7 +18,7 @@ func TestPalette(t *testing.T) {
 	for _, theme := range themes {
 		for i, a := range theme.Palette {
 			for _, back := range []color.RGBA{theme.Paper, theme.Panel} {
-				if c := Contrast(a, back); c < 2.8 {
+				if c := Contrast(a, back); !(c >= 2.8) {
 					t.Errorf("%s: colour %d has a contrast of %.2f", theme.Name, i, c)
 				}
 			}
@@ -28,7 +28,7 @@ func TestPalette(t *testing.T) {
 					if v == Tritanopia {
 						least = 0.06
 					}
-					if d := Distance(v.Sees(a), v.Sees(b)); d < least {
+					if d := Distance(v.Sees(a), v.Sees(b)); !(d >= least) {
 						t.Errorf("%s, %s: colours %d and %d are %.3f apart", theme.Name, name, j, i, d)
 					}
 				}
@@ -42,18 +42,18 @@ func TestContrast(t *testing.T) {
 	for _, theme := range themes {
 		for _, back := range []color.RGBA{theme.Paper, theme.Panel} {
 			for name, c := range map[string]color.RGBA{"ink": theme.Ink, "faint": theme.Faint, "accent": theme.Accent, "good": theme.Good, "bad": theme.Bad} {
-				if got := Contrast(c, back); got < 4.5 {
+				if got := Contrast(c, back); !(got >= 4.5) {
 					t.Errorf("%s: %s has a contrast of %.2f", theme.Name, name, got)
 				}
 			}
-			if got := Contrast(theme.Line, back); got < 3 {
+			if got := Contrast(theme.Line, back); !(got >= 3) {
 				t.Errorf("%s: lines have a contrast of %.2f", theme.Name, got)
 			}
 		}
 	}
 	for i := range 256 {
 		for _, c := range []color.RGBA{{uint8(i), uint8(i), uint8(i), 255}, Light.Sequential(float64(i) / 255), Dark.Diverging(float64(i)/128 - 1)} {
-			if got := Contrast(On(c), c); got < 4.5 {
+			if got := Contrast(On(c), c); !(got >= 4.5) {
 				t.Errorf("text on %v has a contrast of %.2f", c, got)
 			}
 		}
@@ -69,27 +69,27 @@ func TestMaps(t *testing.T) {
 			away := 0.0
 			for i := range n {
 				a, b := v.Sees(theme.Sequential(float64(i)/n)), v.Sees(theme.Sequential(float64(i+1)/n))
-				if d := Distance(a, b); d < 0.25/n || d > 1.7/n {
+				if d := Distance(a, b); !(d >= 0.25/n && d <= 1.7/n) {
 					t.Errorf("%s, %s: a step of the sequential map at %d is %.4f", theme.Name, name, i, d)
 				}
-				if now := math.Abs(LabOf(b).L - LabOf(theme.Paper).L); now < away {
+				if now := math.Abs(LabOf(b).L - LabOf(theme.Paper).L); !(now >= away) {
 					t.Errorf("%s, %s: the sequential map comes back to the paper at %d", theme.Name, name, i)
 				} else {
 					away = now
 				}
 			}
 			for i := 0; i+n/8 <= n; i++ {
-				if d := Distance(v.Sees(theme.Sequential(float64(i)/n)), v.Sees(theme.Sequential(float64(i+n/8)/n))); d < 0.05 {
+				if d := Distance(v.Sees(theme.Sequential(float64(i)/n)), v.Sees(theme.Sequential(float64(i+n/8)/n))); !(d >= 0.05) {
 					t.Errorf("%s, %s: an eighth of the sequential map at %d is %.3f", theme.Name, name, i, d)
 				}
 			}
 			for i := n / 8; i <= n; i++ {
 				at := float64(i) / n
 				minus, plus, zero := v.Sees(theme.Diverging(-at)), v.Sees(theme.Diverging(at)), v.Sees(theme.Diverging(0))
-				if d := Distance(minus, plus); d < 0.05*min(1, 2*at)+0.02 {
+				if d := Distance(minus, plus); !(d >= 0.05*min(1, 2*at)+0.02) {
 					t.Errorf("%s, %s: %.2f and -%.2f are %.3f apart", theme.Name, name, at, at, d)
 				}
-				if a, b := Distance(minus, zero), Distance(plus, zero); min(a, b) < 0.45*at || max(a, b) > 1.4*min(a, b) {
+				if a, b := Distance(minus, zero), Distance(plus, zero); !(min(a, b) >= 0.45*at && max(a, b) <= 1.4*min(a, b)) {
 					t.Errorf("%s, %s: -%.2f, %.2f are %.3f, %.3f from 0", theme.Name, name, at, at, a, b)
 				}
 			}
@@ -120,11 +120,11 @@ func TestCyclic(t *testing.T) {
 			least = 0.001
 		}
 		for i, a := range seen[:n] {
-			if d := a.distance(seen[i+1]); d < least || d > 0.016 {
+			if d := a.distance(seen[i+1]); !(d >= least && d <= 0.016) {
 				t.Errorf("%s: the step at %d is %.4f", name, i, d)
 			}
 			for j := n / 8; j <= n/2; j++ {
-				if d := a.distance(seen[i+j]); d < 0.055 {
+				if d := a.distance(seen[i+j]); !(d >= 0.055) {
 					t.Errorf("%s: %d and %d are %.3f apart", name, i, i+j, d)
 				}
 			}
@@ -156,13 +156,13 @@ func TestVisions(t *testing.T) {
 	for name, v := range eyes {
 		for _, g := range []uint8{0, 90, 200, 255} {
 			grey := color.RGBA{g, g, g, 255}
-			if d := Distance(grey, v.Sees(grey)); d > 0.005 {
+			if d := Distance(grey, v.Sees(grey)); !(d <= 0.005) {
 				t.Errorf("%s: grey %d is %v", name, g, v.Sees(grey))
 			}
 		}
 	}
 	red, green := color.RGBA{190, 80, 60, 255}, color.RGBA{125, 120, 60, 255}
-	if normal, blind := Distance(red, green), Distance(Deuteranopia.Sees(red), Deuteranopia.Sees(green)); blind > normal/3 {
+	if normal, blind := Distance(red, green), Distance(Deuteranopia.Sees(red), Deuteranopia.Sees(green)); !(blind <= normal/3) {
 		t.Errorf("red and green are %.3f apart, and %.3f without cones for middle waves", normal, blind)
 	}
 }

@@ -60,7 +60,7 @@ func TestBinsOfQuantiles(t *testing.T) {
 	exact := regress(t, columns(t, rows, 4, data), targets, Defaults())
 	x := binned(t, rows, 4, data, 64)
 	r := regress(t, x, targets, Defaults())
-	if e, w := errors(r), errors(exact); e > 1.5*w || e < 0.7*w {
+	if e, w := errors(r), errors(exact); !(e <= 1.5*w && e >= 0.7*w) {
 		t.Errorf("mean squared error %v, with exact splits %v", e, w)
 	}
 	predicted, err := r.Predict(ctx, x)

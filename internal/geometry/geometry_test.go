@@ -103,7 +103,7 @@ func checkBall(t *testing.T, points []float64, columns int, b *geometry.Ball) {
 	sum, centre, square := 0.0, make([]float64, columns), 0.0
 	for i, l := range b.Multipliers {
 		d := distance(points, columns, i, b.Centre)
-		if l < 0 || d > b.Radius+tolerance {
+		if !(l >= 0 && d <= b.Radius+tolerance) {
 			t.Errorf("point %d: multiplier %v, distance %v, radius %v", i, l, d, b.Radius)
 		}
 		sum, square = sum+l, square+l*d*d
@@ -111,7 +111,7 @@ func checkBall(t *testing.T, points []float64, columns int, b *geometry.Ball) {
 			centre[j] += l * (points[i*columns+j] - b.Centre[j])
 		}
 	}
-	if !(math.Abs(sum-1) <= 1e-12) || magnitude(centre) > tolerance || !(math.Abs(math.Sqrt(square)-b.Radius) <= tolerance) {
+	if !(math.Abs(sum-1) <= 1e-12) || !(magnitude(centre) <= tolerance) || !(math.Abs(math.Sqrt(square)-b.Radius) <= tolerance) {
 		t.Errorf("multipliers add up to %v, miss the centre by %v, and give the radius %v, want %v", sum, centre, math.Sqrt(square), b.Radius)
 	}
 	dx := make([]float64, len(points))

@@ -49,7 +49,7 @@ func checkJoint(t *testing.T, x []float64, columns int, y []float64, targets int
 	if !(worth <= 1+1e-9) || !(math.Abs(dual-value) <= 1e-9*scale+rounding) || !(f.Gap >= 0 && f.Gap <= 1e-10*value) {
 		t.Errorf("value %v, bound %v, multipliers %v, gap %v", value, dual, worth, f.Gap)
 	}
-	if limit := 1e-9 * float64(n); magnitude(sums) > limit || magnitude(pulls) > limit*extent(x, columns) {
+	if limit := 1e-9 * float64(n); !(magnitude(sums) <= limit && magnitude(pulls) <= limit*extent(x, columns)) {
 		t.Errorf("the multipliers add up to %v, and with the points to %v", sums, pulls)
 	}
 }

@@ -49,7 +49,7 @@ func TestPCA(t *testing.T) {
 				largest = w
 			}
 		}
-		if largest <= 0 {
+		if !(largest > 0) {
 			t.Errorf("axis %v", axis)
 		}
 	}

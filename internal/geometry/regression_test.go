@@ -77,7 +77,7 @@ func checkFit(t *testing.T, x []float64, columns int, y []float64, targets int, 
 			t.Errorf("target %d: value %v, bound %v, multipliers %v", k, value, dual, worth)
 		}
 		limit := 1e-9 * float64(n) * max(1, magnitude(f.Signs))
-		if !(math.Abs(sum) <= limit) || magnitude(pulls) > limit*size {
+		if !(math.Abs(sum) <= limit) || !(magnitude(pulls) <= limit*size) {
 			t.Errorf("target %d: the multipliers add up to %v, and with the points to %v", k, sum, pulls)
 		}
 	}
@@ -255,14 +255,14 @@ func TestRidge(t *testing.T) {
 	}
 	f := must.Get(leastSquares(x, 3, y, 2, ridge))(t)
 	best := value(f)
-	if none, _ := leastSquares(x, 3, y, 2, 0); value(none) < best+1e-6 || magnitude(none.Weights) < 1.1*magnitude(f.Weights) {
+	if none, _ := leastSquares(x, 3, y, 2, 0); !(value(none) >= best+1e-6 && magnitude(none.Weights) >= 1.1*magnitude(f.Weights)) {
 		t.Errorf("the ridge makes no difference: value %v, %v without; weights %v, %v without", best, value(none), f.Weights, none.Weights)
 	}
 	for _, w := range [][]float64{f.Weights, f.Intercept} {
 		for j := range w {
 			was, h := w[j], 1e-3*magnitude(w)
 			for _, w[j] = range []float64{was + h, was - h} {
-				if value(f) <= best {
+				if !(value(f) > best) {
 					t.Errorf("a step from %v to %v lowers %v to %v", was, w[j], best, value(f))
 				}
 			}

@@ -48,7 +48,7 @@ func TestRotationScatter(t *testing.T) {
 				axis := [3]float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()}
 				other = product(quaternion(100, axis), best)
 			}
-			if s := scatterAt(noisy, turns, &other); s < least-1e-12 {
+			if s := scatterAt(noisy, turns, &other); !(s >= least-1e-12) {
 				t.Fatalf("%v, and another Q gives %v", least, s)
 			}
 		}

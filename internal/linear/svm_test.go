@@ -66,7 +66,7 @@ func TestSolve(t *testing.T) {
 		for step := 1.0; step > 1e-7; step /= 2 { // the objective is convex: a near point would also be better
 			for angle := range 32 {
 				sin, cos := math.Sincos(float64(angle) * math.Pi / 16)
-				if v := objective(x, labels, 1, 0.7, 0.1, w+step*sin/scale, b+step*cos); v < got*(1-1e-12) {
+				if v := objective(x, labels, 1, 0.7, 0.1, w+step*sin/scale, b+step*cos); !(v >= got*(1-1e-12)) {
 					t.Fatalf("trial %d: %v at %v, %v; %v near it", trial, got, w, b, v)
 				}
 			}

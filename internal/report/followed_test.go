@@ -21,10 +21,10 @@ func TestFollowedBy(t *testing.T) {
 		in.Codes.Data = append(in.Codes.Data, float64(b), float64(a/2), r.Float64(), 3)
 	}
 	got := FollowedBy(in)
-	if f := got[0]; f.Factor != "b" || f.Share < 0.97 {
+	if f := got[0]; f.Factor != "b" || !(f.Share >= 0.97) {
 		t.Errorf("the factor b itself follows %+v", f)
 	}
-	if f := got[1]; f.Factor != "a" || f.Share < 0.45 || f.Share > 0.55 {
+	if f := got[1]; f.Factor != "a" || !(f.Share >= 0.45 && f.Share <= 0.55) {
 		t.Errorf("half of the levels of a follow %+v, want half of a", f)
 	}
 	if len(got) != 2 {

@@ -53,7 +53,7 @@ func TestHierarchyLayout(t *testing.T) {
 	last := map[int]float64{}
 	var check func(b *treeBox, depth int)
 	check = func(b *treeBox, depth int) {
-		if end, ok := last[depth]; ok && b.top < end || b.top+b.height > bottom {
+		if end, ok := last[depth]; ok && !(b.top >= end) || !(b.top+b.height <= bottom) {
 			t.Errorf("a box at %v begins above %v, or ends below %v", b.top, end, bottom)
 		}
 		last[depth] = b.top + b.height

@@ -283,7 +283,7 @@ func TestAlign(t *testing.T) {
 		}
 	}
 	for _, d := range []float64{-720, -1, 0, 359, 360, 1000} {
-		if w := wrap(d); w < 0 || w >= 360 || !(math.Abs(math.Remainder(w-d, 360)) <= 1e-9) {
+		if w := wrap(d); !(w >= 0 && w < 360) || !(math.Abs(math.Remainder(w-d, 360)) <= 1e-9) {
 			t.Errorf("wrap(%v) = %v", d, w)
 		}
 	}

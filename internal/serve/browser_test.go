@@ -63,7 +63,7 @@ func TestListFits(t *testing.T) {
 	p.Wait(`document.querySelectorAll("#runs tbody tr").length === 2`)
 	var right float64
 	p.Eval(`document.querySelector("#runs th:nth-child(4)").getBoundingClientRect().right`, &right)
-	if right > 1000 {
+	if !(right <= 1000) {
 		t.Errorf("the loss ends at %g of 1000 pixels", right)
 	}
 }

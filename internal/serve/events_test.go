@@ -85,7 +85,7 @@ func TestEvents(t *testing.T) {
 	}
 	l := listen(t, fmt.Sprintf("%s/api/events?dir=one&from=%d", h.URL, c.At))
 	var r row
-	if data, _ := l.next("state"); json.Unmarshal([]byte(data), &r) != nil || r.State != sweep.Running || r.Epoch != 2 || r.Left <= 0 {
+	if data, _ := l.next("state"); json.Unmarshal([]byte(data), &r) != nil || r.State != sweep.Running || r.Epoch != 2 || !(r.Left > 0) {
 		t.Errorf("state %+v", r)
 	}
 	add := func(text string) {

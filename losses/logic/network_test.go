@@ -63,7 +63,7 @@ func TestNetworks(t *testing.T) {
 			t.Fatalf("%s: %v, %v", want.Text, found, err)
 		}
 		b.Stream = rng.New(3, "other starts")
-		if other, err := q.ValueOf(b); err != nil || other < least*(1-1e-6) {
+		if other, err := q.ValueOf(b); err != nil || !(other >= least*(1-1e-6)) {
 			t.Errorf("%s: %v from other starts, %v", want.Text, other, err)
 		}
 		b.Stream = nil

@@ -175,7 +175,7 @@ func FuzzParse(f *testing.F) {
 		s.Truth()
 		if q, err := Compile(s, testSchema); err == nil {
 			b := batches(1, 2)["grid"]
-			if v, err := q.Value(b.z, b.y, b.labels); err == nil && v < 0 {
+			if v, err := q.Value(b.z, b.y, b.labels); err == nil && !(v >= 0) {
 				t.Fatalf("%s is %v", text, v)
 			}
 		}

@@ -207,7 +207,8 @@ func (u *UDR) related(ctx context.Context, a, b *mat.Dense) (*mat.Dense, error) 
 //
 //	1/2 w'Sw - t'w + alpha |w|_1
 //
-// where S holds the products of the inputs with each other. It uses coordinate descent (Friedman et al. 2007).
+// where S holds the products of the inputs with each other. It uses coordinate descent (Friedman et al. 2007), and
+// [settle] if nearly equal inputs make that too slow.
 func lasso(s *mat.SymDense, t *mat.VecDense, alpha float64) {
 	const sweeps, tolerance = 10000, 1e-12
 	w := make([]float64, t.Len())
@@ -215,7 +216,7 @@ func lasso(s *mat.SymDense, t *mat.VecDense, alpha float64) {
 	for i := range rest {
 		rest[i] = t.AtVec(i)
 	}
-	for range sweeps {
+	for sweep := 1; sweep <= sweeps; sweep++ {
 		moved := 0.0
 		for i, old := range w {
 			v := rest[i] + s.At(i, i)*old
@@ -230,10 +231,75 @@ func lasso(s *mat.SymDense, t *mat.VecDense, alpha float64) {
 		if moved <= tolerance {
 			break
 		}
+		if sweep == sweeps {
+			settle(s, t, alpha, w)
+		}
 	}
 	for i, v := range w {
 		t.SetVec(i, v)
 	}
+}
+
+// settle moves coefficients w near the minimum of [lasso] to the minimum. It solves for the coefficients with given
+// signs, moves to the first one that becomes 0, and repeats this until no sign is wrong (feature-sign search, Lee et
+// al. 2007). It stops early if the inputs of these coefficients are linearly dependent.
+func settle(s *mat.SymDense, t *mat.VecDense, alpha float64, w []float64) {
+	sign := make([]float64, len(w))
+	for i, v := range w {
+		if v != 0 {
+			sign[i] = math.Copysign(1, v)
+		}
+	}
+	for range 100 * len(w) {
+		chosen, next, ok := solve(s, t, alpha, sign)
+		if !ok {
+			return
+		}
+		part, zero := 1.0, -1
+		for k, i := range chosen {
+			if v := next.AtVec(k); v*sign[i] < 0 && w[i]/(w[i]-v) < part {
+				part, zero = w[i]/(w[i]-v), i
+			}
+		}
+		for k, i := range chosen {
+			w[i] += part * (next.AtVec(k) - w[i])
+		}
+		if zero >= 0 {
+			w[zero], sign[zero] = 0, 0
+			continue
+		}
+		var rest mat.VecDense
+		rest.MulVec(s, mat.NewVecDense(len(w), w))
+		rest.SubVec(t, &rest)
+		missing, most := -1, alpha*(1+1e-12)
+		for i, v := range sign {
+			if v == 0 && math.Abs(rest.AtVec(i)) > most {
+				missing, most = i, math.Abs(rest.AtVec(i))
+			}
+		}
+		if missing < 0 {
+			return
+		}
+		sign[missing] = math.Copysign(1, rest.AtVec(missing))
+	}
+}
+
+// solve returns the coefficients that minimise the sum of [lasso] for their signs; the others are 0.
+func solve(s *mat.SymDense, t *mat.VecDense, alpha float64, sign []float64) (chosen []int, w mat.VecDense, ok bool) {
+	var goal []float64
+	for i, v := range sign {
+		if v != 0 {
+			chosen, goal = append(chosen, i), append(goal, t.AtVec(i)-alpha*v)
+		}
+	}
+	if len(chosen) == 0 {
+		return nil, w, false
+	}
+	var own mat.SymDense
+	var f mat.Cholesky
+	own.SubsetSym(s, chosen)
+	ok = f.Factorize(&own) && f.SolveVecTo(&w, mat.NewVecDense(len(goal), goal)) == nil
+	return chosen, w, ok
 }
 
 // KendallTau returns Kendall's rank correlation tau-b (1938) of two lists of equal length, as in table 6 of Zhang and

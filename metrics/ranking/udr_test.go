@@ -84,6 +84,17 @@ func TestUDROracles(t *testing.T) {
 	near(t, "one column, less alpha", got.Scores[0], 0.9, 1e-12)
 }
 
+// Coordinate descent needs a million steps for two nearly equal columns. The second column alone has the least penalty.
+func TestUDROfNearlyEqualColumns(t *testing.T) {
+	a, b := matrix.Matrix{Rows: 4, Cols: 2}, matrix.Matrix{Rows: 4, Cols: 1}
+	for _, row := range [][2]float64{{1, 1}, {1, -1}, {-1, 1}, {-1, -1}} {
+		b.Data = append(b.Data, row[0]+1e-3*row[1])
+		a.Data = append(a.Data, row[0], row[0]+1e-3*row[1])
+	}
+	got := must.Get(NewUDR(Lasso).Compare(t.Context(), []matrix.Matrix{a, b}))(t)
+	near(t, "one coefficient of 0.9", got.Pairs[0][1], (0.9+0.9/2)/2, 1e-9)
+}
+
 func TestUDRErrors(t *testing.T) {
 	m := matrix.Matrix{Rows: 3, Cols: 1, Data: []float64{1, 2, 3}}
 	for want, change := range map[string]func(*UDR, *[]matrix.Matrix){

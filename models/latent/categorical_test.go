@@ -162,7 +162,7 @@ func TestUniform(t *testing.T) {
 	copy(nn.Data(in), []float32{-40, -5, -1, 0, 1, 5, 40})
 	u := must.Get(latent.Uniform(in))(t)
 	for i, v := range floats(run(t, u), u) {
-		if want := math.Erfc(-float64(nn.Data(in)[i])/math.Sqrt2) / 2; !(math.Abs(float64(v)-want) <= 1e-7) || v < 1.0/(1<<24) || v >= 1 {
+		if want := math.Erfc(-float64(nn.Data(in)[i])/math.Sqrt2) / 2; !(math.Abs(float64(v)-want) <= 1e-7) || !(v >= 1.0/(1<<24) && v < 1) {
 			t.Errorf("the distribution function at %v is %v; want %v within [2^-24, 1)", nn.Data(in)[i], v, want)
 		}
 	}

@@ -88,7 +88,7 @@ func TestSpaces(t *testing.T) {
 				}
 			}
 		}
-		if got := machine.Value(kl).Data().(float32); got <= 0 || got > 100 {
+		if got := machine.Value(kl).Data().(float32); !(got > 0 && got <= 100) {
 			t.Errorf("%s: divergence %v", name, got)
 		}
 	}

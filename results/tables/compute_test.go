@@ -115,7 +115,7 @@ func TestComputeSeeds(t *testing.T) {
 		if c.Draws != test.n || c.Exact != test.exact || len(asked) != test.asked || !math.IsNaN(test.mean) && *c.Ours != test.mean {
 			t.Errorf("%s: %+v, mean %v, seeds %v", name, c, *c.Ours, asked)
 		}
-		if test.draws && (*c.Ours <= 0 || *c.Ours >= 1 || c.Deviation == 0) {
+		if test.draws && (!(*c.Ours > 0 && *c.Ours < 1) || c.Deviation == 0) {
 			t.Errorf("%s: %v, deviation %v", name, *c.Ours, c.Deviation)
 		}
 	}

@@ -91,7 +91,7 @@ func TestColumnsOfRuns(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	table.Columns[2].Of = "z0"
-	if c := computeFrom(t, table, dir).Cell("a", "P"); c.Ours == nil || *c.Ours < 0 || *c.Ours > 1 {
+	if c := computeFrom(t, table, dir).Cell("a", "P"); c.Ours == nil || !(*c.Ours >= 0 && *c.Ours <= 1) {
 		t.Errorf("%+v", c)
 	}
 }

@@ -377,7 +377,7 @@ columns:
 	}
 	r = computeFrom(t, table, folder)
 	purity := r.Cell("r", "Purity")
-	if purity.Status == Missing || *purity.Ours < 0.4 || *r.Cell("r", "Coverage").Ours < 0.5 || r.Cell("r", "H-error").Ours == nil {
+	if purity.Status == Missing || !(*purity.Ours >= 0.4 && *r.Cell("r", "Coverage").Ours >= 0.5) || r.Cell("r", "H-error").Ours == nil {
 		t.Errorf("purity %v: %+v", *purity.Ours, r)
 	}
 	stored, err := filepath.Glob(filepath.Join(folder, runs[0].Name, "mimosa-*.json"))
@@ -394,7 +394,7 @@ columns:
 		if c := r.Cell("none", "Purity"); c.Status != Missing || c.Reason != "metric purity is NaN: there is no component" {
 			t.Errorf("without a component: %+v", c)
 		}
-		if c, h := r.Cell("none", "Coverage"), r.Cell("none", "H-error"); *c.Ours != 0 || *h.Ours < 1 {
+		if c, h := r.Cell("none", "Coverage"), r.Cell("none", "H-error"); *c.Ours != 0 || !(*h.Ours >= 1) {
 			t.Errorf("without a component: coverage %+v, H-error %+v", c, h)
 		}
 	}

@@ -87,7 +87,7 @@ func TestBudgetsFile(t *testing.T) {
 	}
 	must.Write(t, name, `{"default": {"totals": 3}}`)
 	must.ErrorOf(readBudgets(name))(t, "totals")
-	if b, err := readBudgets("budgets.json"); err != nil || b["default"].Total <= 0 {
+	if b, err := readBudgets("budgets.json"); err != nil || !(b["default"].Total > 0) {
 		t.Errorf("the budgets of this module: %v, %v", b["default"], err)
 	}
 }

@@ -135,7 +135,7 @@ func TestValuesAsGiven(t *testing.T) {
 				want, wantScaled = float32(exact[j][row]), float32((exact[j][row]-low)/(high-low))
 			}
 			must.Equal(t, nn.Data(given)[at], want, "image", images[row], f.Name, "as given")
-			if got := nn.Data(scaled)[at]; got != wantScaled || got < 0 || got > 1 {
+			if got := nn.Data(scaled)[at]; got != wantScaled || !(got >= 0 && got <= 1) {
 				t.Errorf("image %d, %s: %v of its range, want %v", images[row], f.Name, got, wantScaled)
 			}
 			if got := nn.Data(known)[at]; got != float32(b.Levels[at]) {

@@ -67,11 +67,11 @@ func TestSearch(t *testing.T) {
 		if trial.Value != four.List[i].Value || trial.Index != i || trial.State != Finished || trial.Value != trial.Metrics[0].Value || trial.Epochs != 1 {
 			t.Errorf("%+v", trial)
 		}
-		if trial.Value < best.Value {
+		if !(trial.Value >= best.Value) {
 			t.Errorf("the best is %v, and trial %d has %v", best.Value, i, trial.Value)
 		}
 	}
-	if !slices.Equal(settingsOf(six), settingsOf(four)) || !six.List[2].Record.Ended.Equal(before) || six.CoreHours <= 0 || six.Better != metrics.LowerIsBetter {
+	if !slices.Equal(settingsOf(six), settingsOf(four)) || !six.List[2].Record.Ended.Equal(before) || !(six.CoreHours > 0) || six.Better != metrics.LowerIsBetter {
 		t.Errorf("%q\n%q", settingsOf(six), settingsOf(four))
 	}
 	if differences, err := rundir.Check(six.List[0].Dir); err != nil || len(differences) > 0 {

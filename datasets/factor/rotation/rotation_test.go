@@ -48,10 +48,10 @@ func TestTables(t *testing.T) {
 				d := distance(&c.table[i], &c.table[list[0]])
 				near, far = min(near, d), max(far, d)
 			}
-			if near < c.near-1e-6 || !(far <= c.far+1e-6) {
+			if !(near >= c.near-1e-6) || !(far <= c.far+1e-6) {
 				t.Errorf("neighbours are %.3f to %.3f degrees apart, want %v to %v", near, far, c.near, c.far)
 			}
-			if mean, second := moments(c.table); mean > c.mean || second > c.second {
+			if mean, second := moments(c.table); !(mean <= c.mean && second <= c.second) {
 				t.Errorf("means of elements are up to %.3g, of products %.3g off; want %v and %v", mean, second, c.mean, c.second)
 			}
 			if c.group {
@@ -120,7 +120,7 @@ func TestHopfCovers(t *testing.T) {
 		for _, g := range rotation.Random(rng.New(3, "cover"), 4000) {
 			worst = max(worst, distance(&g, &table[rotation.Nearest(table, &g)]))
 		}
-		if worst > most {
+		if !(worst <= most) {
 			t.Errorf("level %d: a rotation is %.2f degrees from the nearest; want at most %v", level, worst, most)
 		}
 	}
@@ -138,7 +138,7 @@ func TestRandom(t *testing.T) {
 	if got, want := sum/n, math.Pi/2+2/math.Pi; !(math.Abs(got-want) <= 4.5*0.65/math.Sqrt(n)) {
 		t.Errorf("the mean angle is %v, want %v", got, want)
 	}
-	if mean, second := moments(table); mean > 4.5*0.58/math.Sqrt(n) || second > 4.5*0.34/math.Sqrt(n) {
+	if mean, second := moments(table); !(mean <= 4.5*0.58/math.Sqrt(n) && second <= 4.5*0.34/math.Sqrt(n)) {
 		t.Errorf("means of elements are up to %v, of products %v off", mean, second)
 	}
 	if again := rotation.Random(rng.New(1, "random"), n); again[n-1] != table[n-1] {
@@ -168,7 +168,7 @@ func TestAxisAngle(t *testing.T) {
 			for i := range k {
 				along += k[i] / length * axis[i]
 			}
-			if !(math.Abs(got-angle) <= 1e-14) || angle >= 1e-7 && angle < math.Pi-1e-8 && along < 1-1e-12 {
+			if !(math.Abs(got-angle) <= 1e-14) || angle >= 1e-7 && angle < math.Pi-1e-8 && !(along >= 1-1e-12) {
 				t.Fatalf("axis %v, angle %v: got %v (cosine to it %v), %v", k, angle, axis, along, got)
 			}
 		}

@@ -244,7 +244,7 @@ func TestSmooth(t *testing.T) {
 	for _, m := range []*Mesh{ball30.Smooth(40), repeated.Smooth(40)} {
 		for i, v := range m.Vertices {
 			n := m.Normals[i]
-			if cos := math.Abs(v[0]*n[0] + v[1]*n[1] + v[2]*n[2]); cos < 0.9995 && math.Abs(v[1]) < 0.9999 { // the corners there are 1e-16 apart
+			if cos := math.Abs(v[0]*n[0] + v[1]*n[1] + v[2]*n[2]); !(cos >= 0.9995) && math.Abs(v[1]) < 0.9999 { // the corners there are 1e-16 apart
 				t.Fatalf("vertex %v has the normal %v", v, n)
 			}
 		}

@@ -73,7 +73,7 @@ func TestEqualizeFindsThinDimensions(t *testing.T) {
 	if want := parse(t, `[`+c+`,`+c+`,`+cat(`[]`, `[`+c+`]`)+`]`); plain.Hierarchy.Equal(want) || !equal.Hierarchy.Equal(want) {
 		t.Errorf("plain %s\nequal %s", plain.Hierarchy, equal.Hierarchy)
 	}
-	if equal.Coverage < 0.9 {
+	if !(equal.Coverage >= 0.9) {
 		t.Errorf("coverage %v", equal.Coverage)
 	}
 }

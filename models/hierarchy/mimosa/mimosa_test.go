@@ -96,7 +96,7 @@ func TestKnownShapes(t *testing.T) {
 				}
 			}
 		}
-		if !slices.Equal(dims, test.dims) || r.Coverage < test.least || !(math.Abs(r.Coverage-float64(3*size)/float64(len(test.codes))) <= 1e-12) {
+		if !slices.Equal(dims, test.dims) || !(r.Coverage >= test.least) || !(math.Abs(r.Coverage-float64(3*size)/float64(len(test.codes))) <= 1e-12) {
 			t.Errorf("%s: dimensions %v, coverage %v", test.name, dims, r.Coverage)
 		}
 		want := parse(t, strings.ReplaceAll(test.want, "}{", "},{"))
@@ -163,7 +163,7 @@ func TestChopsticks(t *testing.T) {
 		if got := hierarchy.Distance(r.Hierarchy, one.(datasets.Hierarchical).Hierarchy()); got != 0 {
 			t.Errorf("%s %d: H-error %d\n%v", test.variant, test.depth, got, r.Hierarchy)
 		}
-		if p := purity(r, path); p < test.purity || r.Coverage < test.coverage {
+		if p := purity(r, path); !(p >= test.purity && r.Coverage >= test.coverage) {
 			t.Errorf("%s %d: purity %v, coverage %v", test.variant, test.depth, p, r.Coverage)
 		}
 		checkChoices(t, r)
@@ -209,7 +209,7 @@ func TestDegenerateCodes(t *testing.T) {
 	for i := range 60 * 60 {
 		grid = append(grid, float64(i%60), float64(i/60), 1)
 	}
-	if r := learn(t, grid, 3, quick()); len(r.Components) != 1 || r.Components[0].Dim != 2 || r.Coverage < 0.95 {
+	if r := learn(t, grid, 3, quick()); len(r.Components) != 1 || r.Components[0].Dim != 2 || !(r.Coverage >= 0.95) {
 		t.Errorf("a grid: %d components, coverage %v", len(r.Components), r.Coverage)
 	}
 }

@@ -134,7 +134,7 @@ func checkHull(t *testing.T, points []float64, m int) bool {
 		sum := make([]float64, m)
 		total := 0.0
 		for i, c := range h.corner {
-			if h.weight[i] < 0 {
+			if !(h.weight[i] >= 0) {
 				t.Fatalf("a negative weight %v", h.weight)
 			}
 			total += h.weight[i]

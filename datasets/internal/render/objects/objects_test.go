@@ -82,7 +82,7 @@ func TestSurfacesAreClosed(t *testing.T) {
 					edges[[2][3]float64{from, to}]++
 					edges[[2][3]float64{to, from}]--
 					n := m.Normals[f[k]]
-					if dot(n, normal) <= 0 || !(math.Abs(dot(n, n)-1) <= 1e-5) {
+					if !(dot(n, normal) > 0) || !(math.Abs(dot(n, n)-1) <= 1e-5) {
 						t.Fatalf("part %d: normal %v of a triangle that faces %v", p, n, unit(normal))
 					}
 				}
@@ -94,7 +94,7 @@ func TestSurfacesAreClosed(t *testing.T) {
 				}
 			}
 			for _, v := range volume {
-				if v <= 0 {
+				if !(v > 0) {
 					t.Errorf("part %d: a piece has a volume of %v", p, v)
 				}
 			}
@@ -248,7 +248,7 @@ func TestObjectsDiffer(t *testing.T) {
 			}
 			for a := range views {
 				for b := range a {
-					if d := apart(views[a], views[b]); d < 6 {
+					if d := apart(views[a], views[b]); !(d >= 6) {
 						t.Errorf("%s %d: sides %d and %d of %d differ by %v", kind, n, b, a, sides, d)
 					}
 				}
@@ -256,7 +256,7 @@ func TestObjectsDiffer(t *testing.T) {
 		}
 		for a := range front {
 			for b := range a {
-				if d := apart(front[a], front[b]); d < 3 {
+				if d := apart(front[a], front[b]); !(d >= 3) {
 					t.Errorf("%s %d and %d differ by %v", kind, b, a, d)
 				}
 			}

@@ -76,7 +76,7 @@ func TestLaws(t *testing.T) {
 		for _, a := range grid {
 			for _, b := range grid {
 				// The least c with c and a >= b.
-				if c := implies.value(a, b); and.value(c, a) < b*(1-1e-9)-1e-9 || c > 1e-3 && and.value(c*0.99, a) > b*(1+1e-9)+1e-9 {
+				if c := implies.value(a, b); !(and.value(c, a) >= b*(1-1e-9)-1e-9) || c > 1e-3 && !(and.value(c*0.99, a) <= b*(1+1e-9)+1e-9) {
 					t.Errorf("%s: %v -> %v is %v, and %v with %v is %v", name, a, b, c, c, a, and.value(c, a))
 				}
 			}

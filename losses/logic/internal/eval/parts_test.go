@@ -71,7 +71,7 @@ func TestStartOfNetwork(t *testing.T) {
 		out := p.sizes[l+1]
 		limit := math.Sqrt(6 / float64(in+out))
 		weights, biases := w[:in*out], w[in*out:(in+1)*out]
-		if low, high := slices.Min(weights), slices.Max(weights); low < -limit || high > limit || low > 0 || high < 0 {
+		if low, high := slices.Min(weights), slices.Max(weights); !(low >= -limit && high <= limit && low <= 0 && high >= 0) {
 			t.Errorf("layer %d: weights from %v to %v; want both signs and at most %v", l, low, high, limit)
 		}
 		if slices.ContainsFunc(biases, func(b float64) bool { return b != 0 }) {
