@@ -198,7 +198,7 @@ func TestDecodeMistakes(t *testing.T) {
 		{2, dir, []string{"--steps", "1"}, "--steps: 1 is out of range; want 2 to 100"},
 		{2, dir, []string{"--samples", "0"}, "--samples: 0 is out of range"},
 		{2, dir, []string{"--columns", "circle3"}, `the codes have no part "circle3"`},
-		{2, dir, []string{"--rows", "circl"}, "or objects, images or prior"},
+		{2, dir, []string{"--rows", "circl"}, "(other rows: objects, images, prior)"},
 		{2, dir, []string{"--rows", "objects", "--factor", "colum"}, `there is no factor "colum"`},
 		{1, dir, []string{"--what", "grid", "--rows", "objects"}, "grid: the data set square has no categorical factor"},
 		{1, dir, []string{"--codes", "nowhere.npy"}, "nowhere.npy"},

@@ -448,7 +448,7 @@ func (d *decoding) gridRows(column decode.Part) (rows []decode.Point, what strin
 		return rows, "samples of the prior", err
 	case d.Rows != "":
 		if part, err = d.codes.Part(d.Rows); err != nil {
-			return nil, "", ui.Usage(fmt.Errorf("--rows: %w; or objects, images or prior", err))
+			return nil, "", ui.Usage(fmt.Errorf("--rows: %w (other rows: objects, images, prior)", err))
 		}
 		if !d.codes.UsesPart(from.Code, part) {
 			return nil, "", ui.Usagef("--rows: the options of image %s close %s; name another image first in --images",
