@@ -1,6 +1,6 @@
 """Writes the folder torch: whole trainings in PyTorch, in double precision, from given weights to trained weights.
 
-All images form one batch, and no step draws random numbers, so only rounding errors may differ. NAME-start.safetensors
+All images form one batch, and no step depends on random numbers, so only rounding errors may differ. NAME-start.safetensors
 and NAME-end.safetensors hold the weights by name, as float32. Run with: python3 torch_training.py
 """
 import json
@@ -9,6 +9,7 @@ import struct
 import numpy as np
 import torch
 import torch.nn.functional as F
+from scipy.optimize import linear_sum_assignment
 
 torch.manual_seed(7)
 torch.set_default_dtype(torch.float64)
@@ -63,7 +64,7 @@ def same(h):  # TensorFlow's padding for a 3x3 filter of stride 2
 
 def train(name, w, loss, optimizer, steps, rate=lambda s: 1, clip=None, after=None):
     write(name + "-start", w)
-    trained = [v.requires_grad_(True) for k, v in w.items() if "running" not in k and not k.startswith("target.")]
+    trained = [v.requires_grad_(True) for k, v in w.items() if "running" not in k and not k.startswith(("target.", "cascade."))]
     o = optimizer(trained)
     lr = o.param_groups[0]["lr"]
     for step in range(steps):
@@ -73,8 +74,8 @@ def train(name, w, loss, optimizer, steps, rate=lambda s: 1, clip=None, after=No
         if clip:
             torch.nn.utils.clip_grad_norm_(trained, clip)
         o.step()
-        if after:
-            after(step / steps)
+        if after and after(step / steps):
+            o = optimizer(trained)  # without moments
     write(name + "-end", w)
 
 
@@ -126,6 +127,25 @@ def ada_gvae(w):
     return total
 
 
+def cascade_vae(w):
+    """Five phases with 1, 2, 2, 3 and 3 open dimensions, from the third on with categories. Posteriors are narrow: z = mean."""
+    h = torch.tanh(linear(w, "encoder.dense1", x.flatten(1)))
+    mean, sigma = linear(w, "latent.mean", h), F.softplus(linear(w, "latent.scale", h)) + 1e-8
+
+    def errors(chosen):
+        y = linear(w, "decoder.out", torch.tanh(linear(w, "decoder.dense1", torch.cat([chosen, mean], 1))))
+        return ((x.flatten(1) - torch.sigmoid(y)) ** 2).sum(1)
+
+    chosen = torch.zeros(N, 3)
+    if w["cascade.categories"] > 0:
+        with torch.no_grad():
+            cost = torch.stack([errors(row.expand(N, 3)) for row in torch.eye(3)], 1)
+        slots = torch.cat([cost + 2.5 * members for members in range(N)], 1)  # the n-th member costs 2.5 n
+        chosen = torch.eye(3)[linear_sum_assignment(slots)[1] % 3]
+    open = torch.arange(3) < w["cascade.opened"]
+    return errors(chosen).mean() + (torch.where(open, 0.3, 4.0) * (mean**2 + sigma**2 - 1 - 2 * sigma.log()) / 2).sum(1).mean()
+
+
 r = "encoder.residual1."
 train("ae", weights({
     "encoder.conv1.weight": (4, 2, 3, 3), "encoder.norm1.weight": (4,), "encoder.norm1.bias": (4,),
@@ -155,3 +175,18 @@ train("byol", w, byol, lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, neste
 train("ada-gvae", weights({"encoder.dense1.weight": (8, 128), "encoder.dense1.bias": (8,),
                            **{f"latent.{k}.{part}": shape for k in ("mean", "log-variance") for part, shape in (("weight", (5, 8)), ("bias", (5,)))}}),
       ada_gvae, lambda p: torch.optim.RMSprop(p, lr=0.002, centered=True, momentum=0.5), 10)
+
+w = weights({"encoder.dense1.weight": (8, 128), "encoder.dense1.bias": (8,), "latent.mean.weight": (3, 8), "latent.mean.bias": (3,),
+             "decoder.dense1.weight": (8, 6), "decoder.dense1.bias": (8,), "decoder.out.weight": (128, 8), "decoder.out.bias": (128,)})
+w.update({"latent.scale.weight": torch.zeros(3, 8), "latent.scale.bias": torch.full((3,), -40.0), "cascade.opened": torch.ones(1), "cascade.categories": torch.zeros(1)})
+
+
+def open_next(progress):
+    phase, before = int(round(10 * progress) + 1) // 2, w["cascade.opened"].item()
+    if phase < 5:
+        w["cascade.categories"][0] = phase >= 2
+        w["cascade.opened"][0] = min(phase if phase >= 2 else phase + 1, 3)
+    return w["cascade.opened"].item() != before
+
+
+train("cascade-vae", w, cascade_vae, lambda p: torch.optim.SGD(p, lr=0.002, momentum=0.9), 10, after=open_next)
