@@ -58,6 +58,12 @@ model: {ada-gvae: {latent: 5, encoder: {mlp: {hidden: [8], activation: tanh}}}}
 losses: [kl]
 train: {epochs: 10, batch: 16, figures: false, optimizer: {rmsprop: {lr: 0.002, centred: true, momentum: 0.5}}}
 `,
+		"encoder": `
+supervision: {labels: {fraction: 1, file: testdata/torch/labels.npy, kinds: [ordinal, ordinal]}}
+model: {encoder: {latent: 2, encoder: {mlp: {hidden: [8], activation: tanh}}}}
+losses: [variance, mpd, diameter, radius, mad, contraction: {weight: 10}, left-inverse: {weight: 10}, hsic: {weight: 10}]
+train: {epochs: 10, batch: 16, figures: false, optimizer: {sgd: {lr: 0.002}}}
+`,
 		"cascade-vae": `
 model: {cascade-vae: {latent: 3, categories: 3, phases: 5, closed: 2, low: 0.3, high: 4, balance: 2.5, encoder: {mlp: {hidden: [8], activation: tanh}}}}
 losses: [reconstruction, kl]

@@ -17,6 +17,8 @@ N = 16
 images = np.random.RandomState(7).rand(N, 8, 8, 2).astype(np.float32)
 np.save("torch/images.npy", images)
 np.save("torch/factors.npy", np.arange(N)[:, None])
+labels = np.stack([np.arange(N) % 3, np.arange(N) // 3 % 4], 1)
+np.save("torch/labels.npy", labels)
 np.savetxt("torch/pairs.csv", np.arange(N).reshape(-1, 2), fmt="%d", delimiter=",")
 x = torch.tensor(images, dtype=torch.float64).permute(0, 3, 1, 2)
 
@@ -146,6 +148,29 @@ def cascade_vae(w):
     return errors(chosen).mean() + (torch.where(open, 0.3, 4.0) * (mean**2 + sigma**2 - 1 - 2 * sigma.log()) / 2).sum(1).mean()
 
 
+def regularisers(w):
+    """Modularity, informativeness and dependence of a code column for each factor."""
+    z = linear(w, "latent.code", torch.tanh(linear(w, "encoder.dense1", x.flatten(1))))
+    groups = [[z[labels[:, k] == level, k] for level in range(size)] for k, size in enumerate((3, 4))]
+    total = 0
+    for group in groups:
+        gaps = [(g[:, None] - g).abs() for g in group]
+        total = total + sum(g.var() for g in group) / len(group)
+        total = total + sum(d.sum() / (2 * len(d) * (len(d) - 1)) for d in gaps) / len(group)
+        total = total + 1.5 * max(d.max() for d in gaps)  # the diameter, and the radius
+        total = total + sum((g - (g.sort()[0][(len(g) - 1) // 2] + g.sort()[0][len(g) // 2]) / 2).abs().mean() for g in group) / len(group)
+    squares = (z[:, None] - z) ** 2
+    apart = (squares.sum(2) + torch.eye(N)).sqrt()  # no root of 0
+    y = torch.tensor(labels / [2, 3])
+    total = total + 10 * (((y[:, None] - y) ** 2).sum(2).sqrt() - apart).clamp(min=0).mean()
+    inputs = torch.cat([z, torch.ones(N, 1)], 1)
+    total = total + 10 * ((inputs @ torch.linalg.lstsq(inputs.detach(), y).solution - y) ** 2).mean()
+    medians = [s[np.tril_indices(N, -1)].sort()[0][(N * (N - 1) // 2 - 1) // 2] for s in squares.permute(2, 0, 1)]
+    k, l = ((-s / (2 * m)).exp() for s, m in zip(squares.permute(2, 0, 1), medians))
+    centre = torch.eye(N) - 1 / N
+    return total + 10 * torch.trace(k @ centre @ l @ centre) / N**2
+
+
 r = "encoder.residual1."
 train("ae", weights({
     "encoder.conv1.weight": (4, 2, 3, 3), "encoder.norm1.weight": (4,), "encoder.norm1.bias": (4,),
@@ -190,3 +215,5 @@ def open_next(progress):
 
 
 train("cascade-vae", w, cascade_vae, lambda p: torch.optim.SGD(p, lr=0.002, momentum=0.9), 10, after=open_next)
+train("encoder", weights({"encoder.dense1.weight": (8, 128), "encoder.dense1.bias": (8,), "latent.code.weight": (2, 8), "latent.code.bias": (2,)}),
+      regularisers, lambda p: torch.optim.SGD(p, lr=0.002, momentum=0.9), 10)
