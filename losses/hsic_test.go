@@ -128,6 +128,9 @@ func TestHSIC(t *testing.T) {
 		if x.Shape[0] > 100 && !long.Enabled() {
 			c.Samples = 3
 		}
+		if x.Hi > 0 {
+			c.Step = 1e-6 * min(x.Hi, 1)
+		}
 		if groups != nil {
 			c.Inputs = append(c.Inputs, gradcheck.Input{Shape: []int{x.Shape[0]}, Values: groups, Constant: true})
 		}
@@ -144,6 +147,8 @@ func TestHSIC(t *testing.T) {
 	gradcheck.CheckAll(t, []gradcheck.Case{
 		hsic("given bandwidths", gauss, losses.Kernel{Bandwidth: 2}, gradcheck.In(6, 2), gradcheck.In(6, 3), nil),
 		hsic("median bandwidths", median, median, gradcheck.In(7, 2), gradcheck.In(7, 3), nil),
+		hsic("median bandwidths of tiny codes", median, median, gradcheck.Input{Shape: []int{7, 2}, Lo: -1e-21, Hi: 1e-21}, gradcheck.In(7, 3), nil),
+		hsic("median bandwidths of huge codes", median, median, gradcheck.Input{Shape: []int{7, 2}, Lo: -1e20, Hi: 1e20}, gradcheck.In(7, 3), nil),
 		hsic("many rows", median, gauss, gradcheck.In(150, 3), gradcheck.In(150, 1), nil),
 		hsic("pairs for the median", median, gauss, gradcheck.In(400, 2), gradcheck.In(400, 1), nil),
 		hsic("some columns", losses.Kernel{Columns: []int{2, 0}}, losses.Kernel{Columns: []int{1}, Bandwidth: 1}, gradcheck.In(9, 3), gradcheck.In(9, 2), nil),

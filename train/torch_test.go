@@ -9,7 +9,7 @@ import (
 )
 
 // Whole trainings end with PyTorch's weights: layers, losses, pairs of images, views, targets, running moments, clipping,
-// rates and optimisers together. testdata/torch_training.py made the files of testdata/torch.
+// rates, phases, categories and optimisers together. testdata/torch_training.py made the files of testdata/torch.
 func TestPyTorch(t *testing.T) {
 	for name, config := range map[string]string{
 		"ae": `
@@ -57,6 +57,17 @@ supervision: {changes: {file: testdata/torch/pairs.csv}}
 model: {ada-gvae: {latent: 5, encoder: {mlp: {hidden: [8], activation: tanh}}}}
 losses: [kl]
 train: {epochs: 10, batch: 16, figures: false, optimizer: {rmsprop: {lr: 0.002, centred: true, momentum: 0.5}}}
+`,
+		"encoder": `
+supervision: {labels: {fraction: 1, file: testdata/torch/labels.npy, kinds: [ordinal, ordinal]}}
+model: {encoder: {latent: 2, encoder: {mlp: {hidden: [8], activation: tanh}}}}
+losses: [variance, mpd, diameter, radius, mad, contraction: {weight: 10}, left-inverse: {weight: 10}, hsic: {weight: 10}]
+train: {epochs: 10, batch: 16, figures: false, optimizer: {sgd: {lr: 0.002}}}
+`,
+		"cascade-vae": `
+model: {cascade-vae: {latent: 3, categories: 3, phases: 5, closed: 2, low: 0.3, high: 4, balance: 2.5, encoder: {mlp: {hidden: [8], activation: tanh}}}}
+losses: [reconstruction, kl]
+train: {epochs: 10, batch: 16, figures: false, optimizer: {sgd: {lr: 0.002}}}
 `,
 	} {
 		t.Run(name, func(t *testing.T) {

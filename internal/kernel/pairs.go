@@ -33,15 +33,31 @@ func NewPoints[T Float](rows, columns int) *Points[T] {
 	return &Points[T]{Columns: columns, stride: stride, x: make([]T, stride*columns)}
 }
 
-// Set sets the points to x, a matrix of rows by Columns.
-func (p *Points[T]) Set(x []T, rows int) {
+// Set sets the points to unit times x, a matrix of rows by Columns. unit is 1, or a power of two if squares of x would
+// overflow or vanish in single precision.
+func (p *Points[T]) Set(x []T, rows int) (unit float64) {
 	p.Resize(rows)
+	var most T
+	for _, v := range x[:rows*p.Columns] {
+		most = max(most, v, -v)
+	}
+	unit = Unit(float64(most))
 	for c := range p.Columns {
 		to := p.x[c*p.stride:][:rows]
 		for r := range to {
-			to[r] = x[r*p.Columns+c]
+			to[r] = T(unit) * x[r*p.Columns+c]
 		}
 	}
+	return unit
+}
+
+// Unit returns the factor of [Points.Set] for numbers of at most a size.
+func Unit(size float64) float64 {
+	const squares = 50 // exponents whose squares, and sums of them, are ordinary numbers
+	if _, e := math.Frexp(size); e < -squares || e > squares {
+		return math.Ldexp(1, -max(e, -100))
+	}
+	return 1
 }
 
 // Resize sets the number of points, and sets the padding to 0.

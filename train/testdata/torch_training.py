@@ -1,6 +1,6 @@
 """Writes the folder torch: whole trainings in PyTorch, in double precision, from given weights to trained weights.
 
-All images form one batch, and no step draws random numbers, so only rounding errors may differ. NAME-start.safetensors
+All images form one batch, and no step depends on random numbers, so only rounding errors may differ. NAME-start.safetensors
 and NAME-end.safetensors hold the weights by name, as float32. Run with: python3 torch_training.py
 """
 import json
@@ -9,6 +9,7 @@ import struct
 import numpy as np
 import torch
 import torch.nn.functional as F
+from scipy.optimize import linear_sum_assignment
 
 torch.manual_seed(7)
 torch.set_default_dtype(torch.float64)
@@ -16,6 +17,8 @@ N = 16
 images = np.random.RandomState(7).rand(N, 8, 8, 2).astype(np.float32)
 np.save("torch/images.npy", images)
 np.save("torch/factors.npy", np.arange(N)[:, None])
+labels = np.stack([np.arange(N) % 3, np.arange(N) // 3 % 4], 1)
+np.save("torch/labels.npy", labels)
 np.savetxt("torch/pairs.csv", np.arange(N).reshape(-1, 2), fmt="%d", delimiter=",")
 x = torch.tensor(images, dtype=torch.float64).permute(0, 3, 1, 2)
 
@@ -63,7 +66,7 @@ def same(h):  # TensorFlow's padding for a 3x3 filter of stride 2
 
 def train(name, w, loss, optimizer, steps, rate=lambda s: 1, clip=None, after=None):
     write(name + "-start", w)
-    trained = [v.requires_grad_(True) for k, v in w.items() if "running" not in k and not k.startswith("target.")]
+    trained = [v.requires_grad_(True) for k, v in w.items() if "running" not in k and not k.startswith(("target.", "cascade."))]
     o = optimizer(trained)
     lr = o.param_groups[0]["lr"]
     for step in range(steps):
@@ -73,8 +76,8 @@ def train(name, w, loss, optimizer, steps, rate=lambda s: 1, clip=None, after=No
         if clip:
             torch.nn.utils.clip_grad_norm_(trained, clip)
         o.step()
-        if after:
-            after(step / steps)
+        if after and after(step / steps):
+            o = optimizer(trained)  # without moments
     write(name + "-end", w)
 
 
@@ -126,6 +129,48 @@ def ada_gvae(w):
     return total
 
 
+def cascade_vae(w):
+    """Five phases with 1, 2, 2, 3 and 3 open dimensions, from the third on with categories. Posteriors are narrow: z = mean."""
+    h = torch.tanh(linear(w, "encoder.dense1", x.flatten(1)))
+    mean, sigma = linear(w, "latent.mean", h), F.softplus(linear(w, "latent.scale", h)) + 1e-8
+
+    def errors(chosen):
+        y = linear(w, "decoder.out", torch.tanh(linear(w, "decoder.dense1", torch.cat([chosen, mean], 1))))
+        return ((x.flatten(1) - torch.sigmoid(y)) ** 2).sum(1)
+
+    chosen = torch.zeros(N, 3)
+    if w["cascade.categories"] > 0:
+        with torch.no_grad():
+            cost = torch.stack([errors(row.expand(N, 3)) for row in torch.eye(3)], 1)
+        slots = torch.cat([cost + 2.5 * members for members in range(N)], 1)  # the n-th member costs 2.5 n
+        chosen = torch.eye(3)[linear_sum_assignment(slots)[1] % 3]
+    open = torch.arange(3) < w["cascade.opened"]
+    return errors(chosen).mean() + (torch.where(open, 0.3, 4.0) * (mean**2 + sigma**2 - 1 - 2 * sigma.log()) / 2).sum(1).mean()
+
+
+def regularisers(w):
+    """Modularity, informativeness and dependence of a code column for each factor."""
+    z = linear(w, "latent.code", torch.tanh(linear(w, "encoder.dense1", x.flatten(1))))
+    groups = [[z[labels[:, k] == level, k] for level in range(size)] for k, size in enumerate((3, 4))]
+    total = 0
+    for group in groups:
+        gaps = [(g[:, None] - g).abs() for g in group]
+        total = total + sum(g.var() for g in group) / len(group)
+        total = total + sum(d.sum() / (2 * len(d) * (len(d) - 1)) for d in gaps) / len(group)
+        total = total + 1.5 * max(d.max() for d in gaps)  # the diameter, and the radius
+        total = total + sum((g - (g.sort()[0][(len(g) - 1) // 2] + g.sort()[0][len(g) // 2]) / 2).abs().mean() for g in group) / len(group)
+    squares = (z[:, None] - z) ** 2
+    apart = (squares.sum(2) + torch.eye(N)).sqrt()  # no root of 0
+    y = torch.tensor(labels / [2, 3])
+    total = total + 10 * (((y[:, None] - y) ** 2).sum(2).sqrt() - apart).clamp(min=0).mean()
+    inputs = torch.cat([z, torch.ones(N, 1)], 1)
+    total = total + 10 * ((inputs @ torch.linalg.lstsq(inputs.detach(), y).solution - y) ** 2).mean()
+    medians = [s[np.tril_indices(N, -1)].sort()[0][(N * (N - 1) // 2 - 1) // 2] for s in squares.permute(2, 0, 1)]
+    k, l = ((-s / (2 * m)).exp() for s, m in zip(squares.permute(2, 0, 1), medians))
+    centre = torch.eye(N) - 1 / N
+    return total + 10 * torch.trace(k @ centre @ l @ centre) / N**2
+
+
 r = "encoder.residual1."
 train("ae", weights({
     "encoder.conv1.weight": (4, 2, 3, 3), "encoder.norm1.weight": (4,), "encoder.norm1.bias": (4,),
@@ -155,3 +200,20 @@ train("byol", w, byol, lambda p: torch.optim.SGD(p, lr=0.05, momentum=0.9, neste
 train("ada-gvae", weights({"encoder.dense1.weight": (8, 128), "encoder.dense1.bias": (8,),
                            **{f"latent.{k}.{part}": shape for k in ("mean", "log-variance") for part, shape in (("weight", (5, 8)), ("bias", (5,)))}}),
       ada_gvae, lambda p: torch.optim.RMSprop(p, lr=0.002, centered=True, momentum=0.5), 10)
+
+w = weights({"encoder.dense1.weight": (8, 128), "encoder.dense1.bias": (8,), "latent.mean.weight": (3, 8), "latent.mean.bias": (3,),
+             "decoder.dense1.weight": (8, 6), "decoder.dense1.bias": (8,), "decoder.out.weight": (128, 8), "decoder.out.bias": (128,)})
+w.update({"latent.scale.weight": torch.zeros(3, 8), "latent.scale.bias": torch.full((3,), -40.0), "cascade.opened": torch.ones(1), "cascade.categories": torch.zeros(1)})
+
+
+def open_next(progress):
+    phase, before = int(round(10 * progress) + 1) // 2, w["cascade.opened"].item()
+    if phase < 5:
+        w["cascade.categories"][0] = phase >= 2
+        w["cascade.opened"][0] = min(phase if phase >= 2 else phase + 1, 3)
+    return w["cascade.opened"].item() != before
+
+
+train("cascade-vae", w, cascade_vae, lambda p: torch.optim.SGD(p, lr=0.002, momentum=0.9), 10, after=open_next)
+train("encoder", weights({"encoder.dense1.weight": (8, 128), "encoder.dense1.bias": (8,), "latent.code.weight": (2, 8), "latent.code.bias": (2,)}),
+      regularisers, lambda p: torch.optim.SGD(p, lr=0.002, momentum=0.9), 10)

@@ -73,8 +73,8 @@ func TestONNXEncoder(t *testing.T) {
 				return
 			}
 			must.OK(t, err)
-			if codes.Rows != 150 || codes.Cols != h*w*c.channels {
-				t.Fatalf("codes have shape [%d, %d]", codes.Rows, codes.Cols)
+			if codes.Rows != 150 || codes.Cols != h*w*c.channels || len(codes.Data) != codes.Rows*codes.Cols {
+				t.Fatalf("codes have shape [%d, %d], and %d elements", codes.Rows, codes.Cols, len(codes.Data))
 			}
 			if batch := map[bool]int{true: 4, false: 64}[c.shape[0] == 4]; done[0] != 0 || done[1] != batch || !slices.IsSorted(done) || done[len(done)-1] >= 150 {
 				t.Errorf("images encoded before each batch: %v; want batches of %d", done, batch)

@@ -223,6 +223,7 @@ type hsicSide[T graph.Float] struct {
 	wanted         bool
 
 	s         float64
+	unit      float64   // a factor of points and s
 	pair      [2]int    // the rows at distance s, if s is a median
 	distances []float64 // squared
 	order     []float64
@@ -264,8 +265,18 @@ func (k *hsicSide[T]) set(x []T, rows []int) {
 		}
 	}
 	k.s, k.pair = k.Bandwidth, [2]int{}
+	k.unit = 1
 	if k.s == 0 && k.Kind != Equal {
 		k.median()
+		k.unit = kernel.Unit(k.s)
+	}
+	if k.unit != 1 {
+		k.s *= k.unit
+		for c := range k.points.Columns {
+			for i, v := range k.points.Column(c) {
+				k.points.Column(c)[i] = T(k.unit * float64(v))
+			}
+		}
 	}
 }
 
@@ -342,6 +353,7 @@ func (k *hsicSide[T]) centre(n int, total float64) {
 // x_j)/s^2 with respect to x_i, and |x_i - x_j|^2 k_ij/s^3 with respect to the bandwidth.
 func (k *hsicSide[T]) write(dx []T, rows []int, factor float64) {
 	ds := 0.0
+	factor *= k.unit
 	for c, column := range k.Columns {
 		x, mean := k.points.Column(c), 0.0
 		for _, v := range x {

@@ -86,8 +86,8 @@ func newVariance[T graph.Float](columns int) deviation[T] {
 type mpd[T graph.Float] struct{ *numeric.Distances[T] }
 
 func (m mpd[T]) value(x []T, rows int) float64 {
-	m.Points.Set(x, rows)
-	return m.Sum() / 2 / float64(rows) / float64(rows)
+	unit := m.Points.Set(x, rows)
+	return m.Sum() / unit / 2 / float64(rows) / float64(rows)
 }
 
 func (m mpd[T]) gradient(_ []T, rows int, dx []T) {

@@ -154,12 +154,21 @@ func TestPairDeviationsHardPoints(t *testing.T) {
 		}
 	}
 	for _, d := range []deviation[float32]{newMPD[float32](70, 1), newDiameter[float32](70, 1)} {
-		x := draws[float32](70)
+		x, dx, scaled, dscaled := draws[float32](70), make([]float32, 70), make([]float32, 70), make([]float32, 70)
+		want := d.value(x, 70)
+		d.gradient(x, 70, dx)
+		for _, exponent := range []int{-110, 100} { // squares of such numbers vanish or overflow
+			for i, v := range x {
+				scaled[i] = float32(math.Ldexp(float64(v), exponent))
+			}
+			must.Equal(t, d.value(scaled, 70), math.Ldexp(want, exponent), d, "of points times 2 to the power of", exponent)
+			d.gradient(scaled, 70, dscaled)
+			must.EqualSlices(t, dscaled, dx, d, "gradient of points times 2 to the power of", exponent)
+		}
 		x[40] = float32(math.NaN())
 		if v := d.value(x, 70); !math.IsNaN(v) {
 			t.Errorf("%T of a point that is not a number: %v", d, v)
 		}
-		dx := make([]float32, 70)
 		d.gradient(x, 70, dx)
 	}
 }
