@@ -244,16 +244,17 @@ type Fit struct {
 
 const fitImages = 5000 // largest number of images for Fit
 
-// A model has not converged if the unexplained fraction of the variance exceeds maxUnexplained, or the fraction of wrong
-// assignments maxMisassigned. A decoder with less than minDecoded of the images' mean square is black: its error is at least 81 % of that
-// mean square, (1 - sqrt(minDecoded))^2.
+// A model has not converged if the unexplained fraction of the variance exceeds maxUnexplained, or the fraction of
+// wrong assignments maxMisassigned. A decoder with less than minDecoded of the images' mean square is black: its error
+// is at least 81 % of that mean square, (1 - sqrt(minDecoded))^2.
 const (
 	maxUnexplained = 0.5
 	maxMisassigned = 0.1
 	minDecoded     = 0.01
 )
 
-// Black reports whether the decoder is black: the mean square of its pixels is less than 1 % of the images' mean square.
+// Black reports whether the decoder is black: the mean square of its pixels is less than 1 % of the images' mean
+// square.
 func (f *Fit) Black() bool { return f.Decoded < minDecoded*f.Square }
 
 // WithoutSquares returns the fit without the fields Square and Decoded, as earlier versions recorded it.

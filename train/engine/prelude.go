@@ -27,7 +27,8 @@ func (l *plan) newPrelude(m *models.Prelude) (*prelude, error) {
 	return &prelude{m, early}, nil
 }
 
-// runPrelude makes the decisions of a step, after its inputs are set. progress is the fraction of training before the update.
+// runPrelude makes the decisions of a step, after its inputs are set. progress is the fraction of training before the
+// update.
 func (l *Loop) runPrelude(o *objective, p *program, progress float64) error {
 	if p.prelude == nil {
 		return nil

@@ -282,7 +282,8 @@ func (l *plan) objective(labelled bool) (models.Objective, error) {
 	return models.Objective{}, &Error{"supervision", errors.New("it gives images without groups, and the model has no objective for them; want a supervision with groups only")}
 }
 
-// checkGroups returns an error if losses need labelled groups and the supervision has none, or if nothing needs the groups.
+// checkGroups returns an error if losses need labelled groups and the supervision has none, or if nothing needs the
+// groups.
 func (l *plan) checkGroups() error {
 	own := slices.ContainsFunc(l.model.Objectives(), func(o models.Objective) bool { return o.Labelled })
 	supervised := -1
@@ -378,8 +379,8 @@ func (p *program) noteIdleLosses() (notes []string) {
 	return notes
 }
 
-// move applies the updates that are not gradient steps, on the CPU: the running statistics of batch norm, EMA targets and
-// the queue. progress is the fraction of training before the step; accumulating says that the parameters have not
+// move applies the updates that are not gradient steps, on the CPU: the running statistics of batch norm, EMA targets
+// and the queue. progress is the fraction of training before the step; accumulating says that the parameters have not
 // changed.
 func (p *program) move(progress float64, accumulating bool) {
 	for _, r := range p.running {

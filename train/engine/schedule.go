@@ -208,7 +208,8 @@ func checkFinal(final float64) error {
 	return nil
 }
 
-// OneCycle raises the learning rate and then lowers it (Smith and Topin 2019, section 2). The optimiser's learning rate is the peak.
+// OneCycle raises the learning rate and then lowers it (Smith and Topin 2019, section 2). The optimiser's learning rate
+// is the peak.
 type OneCycle struct {
 	Start float64 `yaml:"start" doc:"learning-rate multiplier at the beginning"`
 	Rise  float64 `yaml:"rise" doc:"fraction of training spent raising the multiplier to 1"`
