@@ -66,7 +66,9 @@ func (c *completeCommand) Run(k *kong.Kong, s *ui.Streams) error {
 
 // candidates lists the words that can follow. If the list is empty, the shell should offer files.
 func candidates(app *kong.Application, words []string, last string) []string {
-	node, values, flag := app.Node, []string(nil), (*kong.Flag)(nil)
+	node := app.Node
+	var values []string
+	var flag *kong.Flag // the flag that may take the next word as its value
 	for _, w := range words {
 		if flag != nil && takes(flag, w) {
 			flag = nil // the word was the flag's value
@@ -77,8 +79,8 @@ func candidates(app *kong.Application, words []string, last string) []string {
 			if f := flagOf(node, w); f != nil && !f.IsBool() {
 				flag = f
 			}
-		} else if at := slices.IndexFunc(node.Children, func(n *kong.Node) bool { return n.Name == w }); at >= 0 {
-			node = node.Children[at]
+		} else if child := slices.IndexFunc(node.Children, func(n *kong.Node) bool { return n.Name == w }); child >= 0 {
+			node = node.Children[child]
 		} else {
 			values = append(values, w)
 		}
@@ -153,25 +155,25 @@ func arguments(app *kong.Application, node *kong.Node, values []string) []string
 		}
 		return names
 	case "table":
-		return first(values, tables.Names())
+		return firstOnly(values, tables.Names())
 	case "list":
 		return docs.Names(values)
 	case "data show":
 		return docs.Names(append([]string{"datasets"}, values...))
 	case "data fetch", "data check":
-		return first(values, data.PublicNames())
+		return firstOnly(values, data.PublicNames())
 	case "mimosa":
 		return overrides(new(mimosa.Defaults()))
 	case "completion":
-		return first(values, []string{"bash", "zsh", "fish"})
+		return firstOnly(values, []string{"bash", "zsh", "fish"})
 	case "help":
-		return first(values, childNames(app.Node))
+		return firstOnly(values, childNames(app.Node))
 	}
 	return nil
 }
 
-// first returns list for the first argument, and nothing for later arguments.
-func first(values, list []string) []string {
+// firstOnly returns list for the first argument, and nothing for later arguments.
+func firstOnly(values, list []string) []string {
 	if len(values) > 0 {
 		return nil
 	}

@@ -157,7 +157,7 @@ func TestUnsuitableSample(t *testing.T) {
 		overrides []string
 		words     []string
 	}{
-		{[]string{"metrics.final=[total-correlation]", "metrics.sample=2"}, []string{"metric total-correlation", "want at least 3", "(on 2 of 256 images; metrics.sample says how many)"}},
+		{[]string{"metrics.final=[total-correlation]", "metrics.sample=2"}, []string{"metric total-correlation", "want at least 3", "(on 2 of 256 images; metrics.sample sets the number)"}},
 		{[]string{"metrics=[{dci: {train_rows: 30}}]", "train.hold_out=0.1"}, []string{"metric dci: there are 26 rows; want at least the 30 of train_rows"}},
 		{[]string{"metrics=[{explicitness: {train_rows: 1}}]"}, []string{"metric explicitness", "only one level in the first 1 rows"}},
 		{[]string{"metrics.final=[{sap: {train_rows: 90}}]", "metrics.sample=80"}, []string{"metric sap: there are 80 rows", "metrics.sample"}},

@@ -142,7 +142,7 @@ var otherFlags = []struct {
 // settingHint suggests how to set a setting that has the name of an unknown flag of train.
 func settingHint(flag, value string, args []string) string {
 	name := strings.ReplaceAll(strings.TrimLeft(flag, "-"), "-", "_")
-	file, source := wouldTrain(args)
+	file, source := namedConfig(args)
 	c, n := train.Defaults(), (*config.Node)(nil)
 	if read, err := train.Load(file, source); err == nil {
 		c = read
@@ -160,8 +160,8 @@ func settingHint(flag, value string, args []string) string {
 	return fmt.Sprintf("settings of the config have no dashes: %s=...", key)
 }
 
-// wouldTrain returns the config that the arguments of train name.
-func wouldTrain(args []string) (file string, source []byte) {
+// namedConfig returns the config that the arguments of train name, or the quickstart.
+func namedConfig(args []string) (file string, source []byte) {
 	for _, name := range append(args[1:], configs.Quickstart) {
 		if strings.HasPrefix(name, "-") || strings.Contains(name, "=") {
 			continue
@@ -193,7 +193,11 @@ func wordHint(command *kong.Node, word string) string {
 		return fmt.Sprintf("did you mean %q?", near)
 	}
 	if info, err := os.Stat(word); err == nil {
-		for _, name := range map[bool][]string{true: {"run"}, false: {"codes", "from"}}[info.IsDir()] {
+		names := []string{"codes", "from"}
+		if info.IsDir() {
+			names = []string{"run"}
+		}
+		for _, name := range names {
 			for _, f := range command.Flags {
 				if f.Name == name {
 					return fmt.Sprintf("write --%s %s", name, word)

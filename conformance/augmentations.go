@@ -169,7 +169,7 @@ func (x *views) results(kind string, image []float32) {
 			x.fatal("it changes an earlier view")
 		}
 		if again := x.apply(image, x.stream(n)); !sameBits(again, got) {
-			x.fatal("two views of one image by the same stream are different; want everything random to come from the stream")
+			x.fatal("two views of one image by the same stream differ; want everything random to come from the stream")
 		}
 		inPlace, plain := slices.Clone(image), make([]float32, len(image))
 		x.pipeline.Apply(inPlace, inPlace, x.h, x.w, x.c, x.stream(n))
@@ -198,7 +198,7 @@ func (x *views) random(source string) {
 		views[fmt.Sprint(x.apply(image, one))] = true
 		x.apply(x.images()["white"], other)
 		if !bytes.Equal(stateOf(one), stateOf(other)) {
-			x.fatal("it takes more of its stream for one image than for another; want that not to depend on pixels")
+			x.fatal("the number of its random draws depends on the pixels; want the same number for every image")
 		}
 		if x.op != nil {
 			x.op.Happens(bare)
@@ -234,7 +234,7 @@ func (x *views) parallel() {
 		got := make([]float32, len(image))
 		for _, n := range order {
 			if x.pipeline.Apply(got, image, x.h, x.w, x.c, x.stream(uint64(n))); !sameBits(got, want[n]) {
-				f.fatal("views are others when several goroutines make them at once")
+				f.fatal("views differ when several goroutines make them at once")
 			}
 		}
 	})

@@ -59,11 +59,11 @@ func (f *faultyOp) Apply(m *augment.Canvas, s *rng.Stream) {
 func TestAugmentationsFindFaults(t *testing.T) {
 	for fault, want := range map[string]string{
 		"":                      "",
-		"clock":                 "two views of one image by the same stream are different",
+		"clock":                 "two views of one image by the same stream differ",
 		"range":                 "image of 16 x 16 x 1 has 1.01 at number",
 		"settings":              "its settings change from",
 		"ignores what it draws": "all streams give the same views",
-		"draws by pixel":        "want that not to depend on pixels",
+		"draws by pixel":        "want the same number for every image",
 		"allocates":             "a view allocates 1 times; want 0",
 		"panics":                "it panics: torn canvas",
 		"unwritten":             "has NaN at number 0; want all of Spare and Scratch to be written",

@@ -57,7 +57,7 @@ type images struct {
 }
 
 func newImages(f *findings, d datasets.Dataset) *images {
-	const most = 64
+	const maxImages = 64
 	h, w, c := d.ImageShape()
 	x := &images{findings: f, set: d, size: h * w * c, factors: d.Factors()}
 	switch {
@@ -74,8 +74,8 @@ func newImages(f *findings, d datasets.Dataset) *images {
 	if len(f.errs) > 0 {
 		panic(stopped{})
 	}
-	for n := range min(d.Len(), most) {
-		x.list = append(x.list, n*d.Len()/min(d.Len(), most))
+	for n := range min(d.Len(), maxImages) {
+		x.list = append(x.list, n*d.Len()/min(d.Len(), maxImages))
 	}
 	if last := d.Len() - 1; !slices.Contains(x.list, last) {
 		x.list = append(x.list, last)
@@ -123,7 +123,7 @@ func (x *images) levelsAt(d datasets.Dataset, i int) []int {
 
 func (x *images) check() {
 	if again := x.set.Factors(); !reflect.DeepEqual(again, x.factors) {
-		x.add("Factors are different when they are asked for again")
+		x.add("Factors returns other factors at a second call")
 	}
 	x.run(x.ranges, x.incomplete, x.repeated)
 	if len(x.errs) > 0 {
@@ -165,9 +165,10 @@ func (x *images) ranges() {
 	}
 }
 
-// incomplete compares the counts of unknown levels with the levels of all images, in a large set of the checked ones.
+// incomplete compares the counts of unknown levels with the levels of all images, or of the checked images in a large
+// set.
 func (x *images) incomplete() {
-	const most = 1 << 22
+	const maxLevels = 1 << 22
 	i, ok := x.set.(datasets.Incomplete)
 	if !ok {
 		return
@@ -179,16 +180,16 @@ func (x *images) incomplete() {
 	if len(missing) != len(x.factors) {
 		x.fatal("Missing has %d numbers; want one for each of the %d factors, or nil", len(missing), len(x.factors))
 	}
-	n, all := x.set.Len(), x.set.Len() <= most/len(x.factors)
+	n, all := x.set.Len(), x.set.Len() <= maxLevels/len(x.factors)
 	if !all {
 		n = len(x.list)
 	}
 	unknown, levels := make([]int, len(x.factors)), make([]int, len(x.factors))
-	for at := range n {
+	for image := range n {
 		if all {
-			x.set.FactorsAt(at, levels)
+			x.set.FactorsAt(image, levels)
 		} else {
-			levels = x.levels[at]
+			levels = x.levels[image]
 		}
 		for k, l := range levels {
 			if l == datasets.Unknown {
@@ -208,10 +209,10 @@ func (x *images) repeated() {
 		i := x.list[n]
 		got := x.image(x.set, i)
 		if !sameBits(got, x.pixels[n]) {
-			x.fatal("image %d is another when it is rendered again; want the same whatever was rendered before", i)
+			x.fatal("image %d changes when it is rendered again; want the same pixels after any other calls", i)
 		}
 		if !slices.Equal(x.levelsAt(x.set, i), x.levels[n]) {
-			x.fatal("image %d has other levels when they are asked for again", i)
+			x.fatal("image %d has other levels at a second call of FactorsAt", i)
 		}
 		for p := range got { // the caller owns the result
 			got[p] = guardValue
@@ -229,7 +230,7 @@ func (x *images) together() {
 			x.set.Image(x.list[n], pixels)
 			x.set.FactorsAt(x.list[n], levels)
 			if !sameBits(pixels, x.pixels[n]) || !slices.Equal(levels, x.levels[n]) {
-				f.fatal("image %d is another when several goroutines render at once", x.list[n])
+				f.fatal("image %d differs when several goroutines render at once", x.list[n])
 			}
 		}
 	})
@@ -237,10 +238,10 @@ func (x *images) together() {
 
 // complete checks a set with equal numbers of images and level combinations. It must have one image per combination.
 func (x *images) complete() {
-	const most = 1 << 24
+	const maxCombinations = 1 << 24
 	combinations := 1
 	for _, f := range x.factors {
-		if combinations *= f.Size; combinations > most {
+		if combinations *= f.Size; combinations > maxCombinations {
 			return
 		}
 	}
@@ -248,7 +249,7 @@ func (x *images) complete() {
 		return
 	}
 	if _, err := datasets.NewIndex(x.set); err != nil {
-		x.add("it has as many images as combinations of levels, and not each of them: %w", err)
+		x.add("it has as many images as combinations of levels, but not one image for each combination: %w", err)
 	}
 }
 
@@ -290,7 +291,7 @@ func (x *images) rebuilt(e registry.Entry[datasets.Builder]) {
 	}
 	for n, i := range x.list {
 		if !sameBits(x.image(d, i), x.pixels[n]) || !slices.Equal(x.levelsAt(d, i), x.levels[n]) {
-			x.fatal("image %d is another in a second build with the same seed", i)
+			x.fatal("image %d differs in a second build with the same seed", i)
 		}
 	}
 }

@@ -118,7 +118,7 @@ func TestDatasetsFindFaults(t *testing.T) {
 	for fault, want := range map[string]string{
 		"":                    "",
 		"no build":            "Build: no images today",
-		"call order":          "image 3 is another when it is rendered again",
+		"call order":          "image 3 changes when it is rendered again",
 		"pixel out of range":  "image 0 has 1.5 at number 1; want 0 to 1",
 		"unwritten pixel":     "leaves number 1 of image 0 unwritten",
 		"allocates":           "Image allocates 1 times; want 0",
@@ -129,7 +129,7 @@ func TestDatasetsFindFaults(t *testing.T) {
 		"factor without size": `factor "a": size 0`,
 		"no factors":          "there are no factors",
 		"another shape":       "a second build with the same seed has another shape",
-		"random build":        "image 0 is another in a second build with the same seed",
+		"random build":        "image 0 differs in a second build with the same seed",
 		"panics":              "it panics: torn image",
 	} {
 		if race.Enabled && (fault == "allocates" || fault == "random build" || fault == "another shape") {

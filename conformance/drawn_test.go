@@ -51,7 +51,7 @@ func TestDrawnGroupsFindFaults(t *testing.T) {
 		"image out of range": "drawn: group 0 has image 100",
 		"no such action":     "drawn: group 0, image 1: action 1; want",
 		"the same groups":    "two epochs of dataset ring draw the same 40 groups",
-		"keeps state":        "of dataset ring is another after a resume",
+		"keeps state":        "of dataset ring differs after a resume",
 		"wrong angle":        `factor "angle" turns by 0`,
 		"no name":            "action 0 is {Name: Factor:0 Step:1}",
 		"too few actions":    "group 0 of 2 images has 1 actions",

@@ -185,7 +185,7 @@ func (c *netCheck) same(n *network, p *nn.Params, image tensor.Shape) {
 			c.add("%s has the parameters %v; want %v", of.what, of.p.Names(), names)
 		}
 	}
-	// few units of one model may all be dead, but hardly the ones of two models
+	// in one model all units may be dead if there are few, but hardly in two models
 	if equalRows(first, width) && equalRows(values, width) && image.TotalSize() > 1 {
 		c.add("different inputs have the same result")
 	}

@@ -30,9 +30,9 @@ func (f *findings) add(format string, args ...any) {
 
 // record records a fault once. It keeps only the first few faults.
 func (f *findings) record(err error) {
-	const most = 10
+	const maxFaults = 10
 	known := func(e error) bool { return e.Error() == err.Error() }
-	if len(f.errs) < most && !slices.ContainsFunc(f.errs, known) {
+	if len(f.errs) < maxFaults && !slices.ContainsFunc(f.errs, known) {
 		f.errs = append(f.errs, err)
 	}
 }
@@ -53,7 +53,7 @@ func (f *findings) must(err error, format string, args ...any) {
 	}
 }
 
-// run runs checks. A fault that ends one check, or a panic of the part, leaves the others to run.
+// run runs checks. After a fatal fault or a panic of the part in one check, the other checks still run.
 func (f *findings) run(checks ...func()) {
 	for _, check := range checks {
 		func() {
@@ -63,7 +63,8 @@ func (f *findings) run(checks ...func()) {
 	}
 }
 
-// concurrently runs a check on several goroutines at once, each with 0 to n-1 from another start.
+// concurrently runs a check on several goroutines at once. Each goroutine gets the numbers 0 to n-1 in order, from
+// another start.
 func (f *findings) concurrently(n int, check func(f *findings, order []int)) {
 	const workers = 4
 	var each [workers]findings

@@ -109,12 +109,12 @@ func notFinite(list []float64) int {
 // farApart returns the index of the first pair of numbers that differ by more than a tolerance, or -1. The tolerance is
 // relative to the largest number.
 func farApart(a, b []float64, tolerance float64) int {
-	most := 1.0
+	largest := 1.0
 	for _, v := range b {
-		most = max(most, math.Abs(v))
+		largest = max(largest, math.Abs(v))
 	}
 	for i, v := range a {
-		if !(math.Abs(v-b[i]) <= tolerance*most) {
+		if !(math.Abs(v-b[i]) <= tolerance*largest) {
 			return i
 		}
 	}

@@ -87,11 +87,11 @@ func (x *latentCheck) build() {
 	}
 	values := x.results("posteriors", x.locationOf, x.scaleOf)
 	x.locations, x.scales = values[0], values[1]
-	x.on("location", x.locations)
+	x.checkInside("location", x.locations)
 }
 
-// on records faults for non-finite points, and for points outside the space.
-func (x *latentCheck) on(name string, points []float64) {
+// checkInside records faults for non-finite points, and for points outside the space.
+func (x *latentCheck) checkInside(name string, points []float64) {
 	if i := notFinite(points); i >= 0 {
 		x.add("%s: column %d is %v", name, i%x.width, points[i])
 		return
@@ -117,7 +117,7 @@ func (x *latentCheck) sampled(round int) (points []float64, kl float64) {
 
 func (x *latentCheck) sampling() {
 	first, _ := x.sampled(0)
-	x.on("sample", first)
+	x.checkInside("sample", first)
 	if again, _ := x.sampled(0); !slices.Equal(first, again) {
 		x.add("the same noise gives other samples; want them to depend on location, scale and noise alone")
 	}
@@ -127,9 +127,9 @@ func (x *latentCheck) sampling() {
 }
 
 func (x *latentCheck) prior() {
-	points := x.drawn("prior", 100)
-	x.on("Prior", points)
-	if !slices.Equal(points, x.drawn("prior", 100)) {
+	points := x.drawPrior("prior", 100)
+	x.checkInside("Prior", points)
+	if !slices.Equal(points, x.drawPrior("prior", 100)) {
 		x.add("Prior gives other points for the same stream; want all chance from the stream")
 	}
 	if slices.Equal(points[:x.width], points[x.width:2*x.width]) {
@@ -137,7 +137,7 @@ func (x *latentCheck) prior() {
 	}
 }
 
-func (x *latentCheck) drawn(stream string, n int) (points []float64) {
+func (x *latentCheck) drawPrior(stream string, n int) (points []float64) {
 	s, point := rng.New(seed, stream), make([]float32, x.width)
 	for range n {
 		x.space.Prior(s, point)
@@ -210,12 +210,12 @@ func (x *latentCheck) gradients() {
 			if err != nil {
 				return nil, fmt.Errorf("method Transport: %w", err)
 			}
-			return sumOf(kl, z, t.Moved)
+			return addPulls(kl, z, t.Moved)
 		}}), "gradients")
 }
 
-// sumOf adds the pulls on other nodes to a scalar.
-func sumOf(total *gorgonia.Node, nodes ...*gorgonia.Node) (*gorgonia.Node, error) {
+// addPulls adds the pulls on other nodes to a scalar.
+func addPulls(total *gorgonia.Node, nodes ...*gorgonia.Node) (*gorgonia.Node, error) {
 	for i, n := range nodes {
 		p, err := pull(n, fmt.Sprint("part ", i))
 		if err != nil {
@@ -260,7 +260,7 @@ func (x *latentCheck) move(points, transformations []float64, turns bool, m int)
 	if farApart(values[1], points, 1e-6) >= 0 {
 		x.add("Transport returns other Points than it was given")
 	}
-	x.on("Transport", values[0])
+	x.checkInside("Transport", values[0])
 	return values[0]
 }
 
@@ -271,7 +271,7 @@ func fill(dst []float32, values []float64) {
 }
 
 func (x *latentCheck) group() {
-	points, s := x.drawn("group", groupRows), rng.New(seed, "group transformations")
+	points, s := x.drawPrior("group", groupRows), rng.New(seed, "group transformations")
 	columns := x.space.Columns()
 	if x.space.Turns() {
 		x.groupOf(points, 1, true, s)
@@ -287,7 +287,7 @@ func (x *latentCheck) group() {
 			x.fatal("Transport without transformations gives the members of a group different points; want their common one")
 		}
 	}
-	x.fixed(moved, nil, false, 4, "a group without transformations")
+	x.checkFixed(moved, nil, false, 4, "a group without transformations")
 }
 
 // groupOf checks groups of four transformations: 0, a, b, and b after a.
@@ -295,21 +295,21 @@ func (x *latentCheck) groupOf(points []float64, columns int, turns bool, s *rng.
 	product := columns == 1 || columns == 4
 	transformations, second := drawGroups(columns, product, s)
 	moved := x.move(points, transformations, turns, 4)
-	moves := false
+	changed := false
 	for g := range slices.Chunk(moved, 4*x.width) {
-		moves = moves || farApart(g[x.width:2*x.width], g[:x.width], 1e-3) >= 0
+		changed = changed || farApart(g[x.width:2*x.width], g[:x.width], 1e-3) >= 0
 	}
-	if !moves {
+	if !changed {
 		x.add("Transport by transformations that are not 0 moves no point")
 	}
-	x.fixed(moved, transformations, turns, 4, "a group")
+	x.checkFixed(moved, transformations, turns, 4, "a group")
 	if product {
 		var pairs []float64 // a applied to the common point, then b after a
 		for g := range groupRows / 4 {
 			at := func(member int) []float64 { return moved[(4*g+member)*x.width : (4*g+member+1)*x.width] }
 			pairs = slices.Concat(pairs, at(1), at(3))
 		}
-		x.fixed(pairs, second, turns, 2, "the points of a, and of b after a, with b between them")
+		x.checkFixed(pairs, second, turns, 2, "the points of a, and of b after a, with b between them")
 	}
 	if turns {
 		x.wholeTurns(points)
@@ -324,8 +324,8 @@ func drawGroups(columns int, product bool, s *rng.Stream) (all, second []float64
 		fillTransformations(single, columns, 3, s)
 		t := numeric.Convert[float64](single)
 		if columns == 4 { // axes of any direction
-			for _, at := range []int{4, 8} {
-				axis(t[at:at+3], s)
+			for _, axisColumn := range []int{4, 8} {
+				axis(t[axisColumn:axisColumn+3], s)
 			}
 		}
 		zero, a, b := t[:columns], t[columns:2*columns], t[2*columns:]
@@ -356,8 +356,8 @@ func (x *latentCheck) wholeTurns(points []float64) {
 	}
 }
 
-// fixed checks that transport does not move a group that consists of transformations of one point.
-func (x *latentCheck) fixed(points, transformations []float64, turns bool, m int, what string) {
+// checkFixed checks that transport does not move a group that consists of transformations of one point.
+func (x *latentCheck) checkFixed(points, transformations []float64, turns bool, m int, what string) {
 	again := x.move(points, transformations, turns, m)
 	if i := farApart(again, points, 1e-4); i >= 0 {
 		x.add("transformations do not act as a group: Transport moves %s, by %.3g; want it to stay", what, math.Abs(again[i]-points[i]))

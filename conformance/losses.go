@@ -111,8 +111,8 @@ func (x *lossCheck) gradients(stream string, used map[string]bool) {
 			continue
 		}
 		names = append(names, a.name)
-		c.Inputs = append(c.Inputs, gradcheck.Input{Shape: a.shape, Values: a.values, Constant: a.held})
-		if !a.held {
+		c.Inputs = append(c.Inputs, gradcheck.Input{Shape: a.shape, Values: a.values, Constant: a.constant})
+		if !a.constant {
 			free++
 		}
 	}
@@ -172,7 +172,7 @@ func (x *lossCheck) hard(used map[string]bool) {
 			x.must(err, "at %s", name)
 			var free gorgonia.Nodes
 			for _, a := range arrays(points[name]) {
-				if used[a.name] && !a.held {
+				if used[a.name] && !a.constant {
 					free = append(free, nodes[a.name])
 				}
 			}
@@ -198,8 +198,8 @@ func (x *lossCheck) finite(n *gorgonia.Node, free gorgonia.Nodes, point string) 
 		if i > 0 {
 			name = "the gradient of " + free[i-1].Name()
 		}
-		if at := notFinite(v); at >= 0 {
-			x.add("at %s: element %d of %s is %v; want a number", point, at, name, v[at])
+		if element := notFinite(v); element >= 0 {
+			x.add("at %s: element %d of %s is %v; want a number", point, element, name, v[element])
 		}
 	}
 	return nil
@@ -249,7 +249,7 @@ func (x *lossCheck) weight(value float64) {
 	in := lossInput(arrayNodes(gorgonia.NewGraph(), tensor.Float64, arrays(drawExample("first"))))
 	o, err := losses.Compose(&in.Outputs, in.Batch, in.Trainer, []losses.Choice{{Name: x.entry.Name, Value: x.loss}})
 	x.must(err, "Compose")
-	if total := x.results("total", o.Total)[0][0]; apart(total, w.At(exampleStep)*value) {
+	if total := x.results("total", o.Total)[0][0]; differs(total, w.At(exampleStep)*value) {
 		x.add("the total is %v; want the weight %v times %v", total, w.At(exampleStep), value)
 	}
 }
@@ -263,7 +263,7 @@ func (x *lossCheck) settings() {
 		x.fatal("its settings cannot be read again: %v\n%s", err, text)
 	}
 	if other, err := config.Encode(again); err != nil || string(other) != string(text) {
-		x.add("its settings are others after writing and reading them:\n%s\nwant\n%s", other, text)
+		x.add("its settings change when they are written and read:\n%s\nwant\n%s", other, text)
 	}
 	weight := option(reflect.ValueOf(x.loss), "weight")
 	if !weight.IsValid() {
@@ -414,7 +414,7 @@ func checkKeys(f *findings, all []losses.Loss, e registry.Entry[losses.Loss]) {
 		changed(l, func(key string, l losses.Loss) { add(fmt.Sprintf("settings %d with another %s", i, key), l) })
 	}
 	for i, v := range f.results("many settings in one graph", slices.Clone(together)...) {
-		if apart(v[0], alone[i]) {
+		if differs(v[0], alone[i]) {
 			f.add("%s: its value is %v in a graph with other settings, %v alone: nodes of two settings are merged; want every parameter in the Key of the operation", names[i], v[0], alone[i])
 		}
 	}

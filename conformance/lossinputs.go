@@ -26,10 +26,10 @@ func exampleFactors() []factor.Factor {
 
 // array is an array of an example.
 type array struct {
-	name   string
-	shape  []int
-	values []float64
-	held   bool // not a model output, so without a gradient
+	name     string
+	shape    []int
+	values   []float64
+	constant bool // not a model output, so without a gradient
 }
 
 func arrays(x *losses.Example) []array {
@@ -96,13 +96,13 @@ func drawExample(stream string) *losses.Example {
 func drawLevels(x *losses.Example, r *rng.Stream) {
 	for row := range exampleRows {
 		for k, f := range exampleFactors() {
-			level, at := r.IntN(f.Size), 3*row+k
-			x.Levels[at], x.Groups[at], x.Values[at] = float64(level), float64(level), float64(float32(float64(level)/float64(f.Size-1)))
+			level, element := r.IntN(f.Size), 3*row+k
+			x.Levels[element], x.Groups[element], x.Values[element] = float64(level), float64(level), float64(float32(float64(level)/float64(f.Size-1)))
 			if f.Kind == factor.Circular {
-				x.Values[at] = float64(level) / float64(f.Size)
+				x.Values[element] = float64(level) / float64(f.Size)
 			}
 			if row == 5 && k == 0 || row == 11 && k == 1 {
-				x.Levels[at], x.Groups[at], x.Values[at] = -1, -1, 0
+				x.Levels[element], x.Groups[element], x.Values[element] = -1, -1, 0
 			}
 		}
 	}
@@ -112,11 +112,11 @@ func drawLevels(x *losses.Example, r *rng.Stream) {
 func differentRows(levels []float64) []float64 {
 	const n = exampleRows
 	different := make([]float64, n*3)
-	for at := range different {
-		other := (at/3 + n/2) % n
-		different[at] = -1
-		if a, b := levels[at], levels[3*other+at%3]; a >= 0 && b >= 0 && a != b {
-			different[at] = float64(other)
+	for element := range different {
+		other := (element/3 + n/2) % n
+		different[element] = -1
+		if a, b := levels[element], levels[3*other+element%3]; a >= 0 && b >= 0 && a != b {
+			different[element] = float64(other)
 		}
 	}
 	return different
@@ -151,7 +151,7 @@ func lossInput(nodes map[string]*gorgonia.Node) *losses.Input {
 				Angles:   func(int) (*gorgonia.Node, error) { return nodes["angles"], nil },
 				Rotation: func(int) (*gorgonia.Node, error) { return nodes["rotations"], nil }},
 			Actions: given("actions")},
-		Trainer: &lossTrainer{of: nodes["codes"]},
+		Trainer: &lossTrainer{node: nodes["codes"]},
 		Name:    "loss",
 	}
 }
@@ -177,13 +177,13 @@ const exampleStep = 5
 // lossTrainer serves the requests of losses, in the element type of a node. Schedules have their value at
 // exampleStep, and discriminators have one small hidden layer.
 type lossTrainer struct {
-	of    *gorgonia.Node
+	node  *gorgonia.Node
 	count int
 }
 
 func (t *lossTrainer) constant(name string, value func(i int) float64, shape ...int) *gorgonia.Node {
 	t.count++
-	return numbers(t.of.Graph(), t.of.Dtype(), fmt.Sprintf("%s %d", name, t.count), value, shape...)
+	return numbers(t.node.Graph(), t.node.Dtype(), fmt.Sprintf("%s %d", name, t.count), value, shape...)
 }
 
 func (t *lossTrainer) Schedule(name string, at func(step int) float64) (*gorgonia.Node, error) {
@@ -254,7 +254,7 @@ func hardExamples() map[string]*losses.Example {
 	}
 	every := func(x *losses.Example, f func(a array)) {
 		for _, a := range arrays(x) {
-			if !a.held {
+			if !a.constant {
 				f(a)
 			}
 		}
@@ -316,7 +316,7 @@ func reached(root *gorgonia.Node, nodes map[string]*gorgonia.Node) map[string]bo
 	return found
 }
 
-// apart reports whether two numbers differ by more than rounding in float64.
-func apart(a, b float64) bool {
+// differs reports whether two numbers differ by more than rounding in float64.
+func differs(a, b float64) bool {
 	return !(math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)))
 }

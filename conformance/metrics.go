@@ -213,8 +213,8 @@ func (x *metricCheck) result(r metrics.Result) {
 		return
 	}
 	if b, ok := x.entry.New().(metrics.Bounded); ok {
-		if least, most := b.Range(); r.Value < least-1e-9 || r.Value > most+1e-9 {
-			x.add("the value %v is not within its range, %v to %v", r.Value, least, most)
+		if low, high := b.Range(); r.Value < low-1e-9 || r.Value > high+1e-9 {
+			x.add("the value %v is not within its range, %v to %v", r.Value, low, high)
 		}
 	}
 	names := map[string]bool{}
@@ -233,7 +233,7 @@ func (x *metricCheck) result(r metrics.Result) {
 	for _, g := range r.Grids {
 		named("grid", g.Name)
 		if len(g.Values) != len(g.Rows) || slices.ContainsFunc(g.Values, func(row []float64) bool { return len(row) != len(g.Columns) }) {
-			x.add("grid %s has not %d x %d values, as its labels say", g.Name, len(g.Rows), len(g.Columns))
+			x.add("grid %s does not have %d x %d values, one for each pair of labels", g.Name, len(g.Rows), len(g.Columns))
 		}
 	}
 	if _, err := json.Marshal(r); err != nil {
@@ -420,11 +420,11 @@ func oddInputs() map[string]*metrics.Input {
 	short.Levels = short.Levels[:len(short.Levels)-1]
 	high.Levels[0] = 6
 	gaps, unknown := copyInput(kind.random), copyInput(kind.random)
-	for at := range gaps.Levels {
-		if at%7 == 0 {
-			gaps.Levels[at] = factor.Unknown
+	for i := range gaps.Levels {
+		if i%7 == 0 {
+			gaps.Levels[i] = factor.Unknown
 		}
-		unknown.Levels[at] = factor.Unknown
+		unknown.Levels[i] = factor.Unknown
 	}
 	return map[string]*metrics.Input{"one image": one, "factors of one level": level, "one column": single, "constant codes": constant,
 		"repeated columns": repeated, "huge codes": huge, "codes that are no numbers": nan, "too few levels": short, "a level that its factor lacks": high,

@@ -115,7 +115,7 @@ func TestMetricsFindFaults(t *testing.T) {
 		"columns":                  "and in another order of columns",
 		"panics on constant codes": "it panics: no range",
 		"labels":                   "part per_factor has 3 values and 0 labels",
-		"grid":                     "grid g has not 1 x 1 values",
+		"grid":                     "grid g does not have 1 x 1 values",
 		"JSON":                     "the result has numbers that JSON lacks",
 		"unsuited":                 "it suits no input of the test: metric faulty: 3 factors\nmetric faulty: 2 factors",
 		"swallows":                 "the context has ended, and Compute returns the error <nil>",

@@ -147,7 +147,7 @@ func (x *modelCheck) encoded(m models.Model, order ...int) (codes []float64, wid
 		x.fatal("Encode returns shape %v of %d images; want [images, columns]", z.Shape(), len(order))
 	}
 	if len(g.Running()) > 0 {
-		x.add("Encode follows moments of its batch; want a graph that is not for training to change nothing")
+		x.add("Encode updates running moments; want a graph outside training to change nothing")
 	}
 	nodes := []*gorgonia.Node{z}
 	if d, is := m.(models.Decoder); is {
@@ -160,8 +160,8 @@ func (x *modelCheck) encoded(m models.Model, order ...int) (codes []float64, wid
 	}
 	values := x.results("encoding", nodes...)
 	for i, list := range values {
-		if at := notFinite(list); at >= 0 {
-			x.add("%s: element %d is %v", []string{"Encode", "Decode"}[i], at, list[at])
+		if element := notFinite(list); element >= 0 {
+			x.add("%s: element %d is %v", []string{"Encode", "Decode"}[i], element, list[element])
 		}
 	}
 	return values[0], z.Shape()[1]
@@ -191,16 +191,16 @@ func drawImage(pixels []float32, number int) {
 func (x *modelCheck) codes() {
 	m := x.first
 	first, width := x.encoded(m, 0, 1, 2, 3)
-	at := 0
+	next := 0
 	for i, s := range m.Spaces() {
-		if s.First != at || s.Width < 1 {
+		if s.First != next || s.Width < 1 {
 			x.add("space %q begins at column %d and has %d; want spaces one after the other, from column 0", s.Name, s.First, s.Width)
 		}
-		at += s.Width
+		next += s.Width
 		x.discrete(s, first, width, s.First > 0 && m.Spaces()[i-1].Options == 0)
 	}
-	if at != width {
-		x.add("Encode gives %d columns; want the %d of Spaces", width, at)
+	if next != width {
+		x.add("Encode gives %d columns; want the %d of Spaces", width, next)
 	}
 	if again, _ := x.encoded(m, 0, 1, 2, 3); !slices.Equal(first, again) {
 		x.add("Encode gives other codes at the second call; want codes that depend on images and parameters alone")
@@ -212,7 +212,7 @@ func (x *modelCheck) codes() {
 		x.add("the code of an image depends on the rest of its batch; want running moments in a graph that is not for training")
 	}
 	if slices.Equal(first[:width], first[width:2*width]) && slices.Equal(first[:width], first[2*width:3*width]) {
-		x.add("Encode gives different images one code")
+		x.add("Encode returns one code for different images")
 	}
 }
 
@@ -224,8 +224,8 @@ func (x *modelCheck) discrete(s models.Space, codes []float64, width int, late b
 	if s.Width != 1 || late || s.Options < 0 {
 		x.fatal("space %q has %d options, %d columns from column %d; want one column with the number of the option, before the columns of other spaces", s.Name, s.Options, s.Width, s.First)
 	}
-	for at := s.First; at < len(codes); at += width {
-		if v := codes[at]; v != math.Trunc(v) || v < 0 || v > float64(s.Options) {
+	for element := s.First; element < len(codes); element += width {
+		if v := codes[element]; v != math.Trunc(v) || v < 0 || v > float64(s.Options) {
 			x.fatal("Encode: space %q has the number %v; want the number of one of %d options, or 0", s.Name, v, s.Options)
 		}
 	}

@@ -184,8 +184,8 @@ func (t *trained) step(progress float64) error {
 		if i < len(t.weights) {
 			name = "gradient of " + t.weights[i]
 		}
-		if at := notFinite(values); at >= 0 {
-			return fmt.Errorf("%s: element %d is %v", name, at, values[at])
+		if element := notFinite(values); element >= 0 {
+			return fmt.Errorf("%s: element %d is %v", name, element, values[element])
 		}
 		if i < len(t.weights) {
 			w := t.model.Params().Get(t.weights[i]).Float32s()
@@ -241,7 +241,7 @@ func (x *modelCheck) resumed(t *trained, o models.Objective, n, group, steps int
 	went, resumed := snapshot(t.model.Params()), snapshot(m.Params())
 	for _, name := range slices.Sorted(maps.Keys(went)) {
 		if !slices.Equal(went[name], resumed[name]) {
-			x.fatal("objective %s: a model that is given the parameters and states of another takes another step (%q differs); want all that a step changes in Params, as states (nn.Graph.State)", o.Name, name)
+			x.fatal("objective %s: a new model with the same parameters and states takes another step (%q differs); want everything that a step changes in Params, as states (nn.Graph.State)", o.Name, name)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func (x *optimizerCheck) repeats() {
 			case want == nil:
 				want = got
 			case !sameRows(got, want) && threads == 1:
-				x.add("the same steps lead to other parameters when they are taken again; want steps that depend on parameters, gradients and state alone")
+				x.add("the same steps lead to other parameters the second time; want steps that depend on parameters, gradients and state alone")
 			case !sameRows(got, want):
 				x.add("steps lead to other parameters with %d threads than with 1; want the same bits", threads)
 			}
@@ -120,8 +120,8 @@ func (x *optimizerCheck) repeats() {
 func (x *optimizerCheck) restores() {
 	q := x.quadratic(optimizerSizes)
 	for i := range 4 {
-		if at, _ := q.optimizer.State(); *at != i {
-			x.fatal("after %d steps its state says %d", i, *at)
+		if count, _ := q.optimizer.State(); *count != i {
+			x.fatal("after %d steps its state says %d", i, *count)
 		}
 		q.step(1, 1)
 	}
@@ -141,11 +141,11 @@ func (x *optimizerCheck) restores() {
 	for i, p := range q.parameters {
 		copy(other.parameters[i].Value, p.Value)
 	}
-	at, into := other.optimizer.State()
+	count, into := other.optimizer.State()
 	if len(into) != len(tensors) {
 		x.fatal("a new optimiser of the same parameters has %d state tensors, not %d", len(into), len(tensors))
 	}
-	*at = *steps
+	*count = *steps
 	for i, p := range tensors {
 		copy(into[i].Value, p.Value)
 	}
@@ -182,7 +182,7 @@ func (x *optimizerCheck) scales() {
 		halves.optimizer.Update(halves.gradients, 1, 1)
 	}
 	if !sameRows(whole.bits(), halves.bits()) {
-		x.add("a clip of 1/2 is not a factor of the gradients: halved gradients with a clip of 1 lead elsewhere")
+		x.add("a clip of 1/2 and halved gradients with a clip of 1 have different results; want the clip as a factor of the gradients")
 	}
 }
 
@@ -226,30 +226,30 @@ func checkRates(f *findings, s, other engine.Schedule, epochs float64) {
 		low, high = r.Range()
 	}
 	rates := make([]float64, parts+2)
-	moves := false
+	positive := false
 	for i := range rates {
-		at := epochs * float64(i) / parts
+		progress := epochs * float64(i) / parts
 		if i > parts {
-			at = epochs + 1
+			progress = epochs + 1
 		}
-		r := s.Rate(at, epochs)
+		r := s.Rate(progress, epochs)
 		rates[i] = r
 		switch {
 		case math.IsNaN(r) || math.IsInf(r, 0) || r < 0:
-			f.fatal("the rate at %v of %v epochs is %v; want a finite number from 0 on", at, epochs, r)
+			f.fatal("the rate at %v of %v epochs is %v; want a finite number from 0 on", progress, epochs, r)
 			return
 		case r < low-1e-12 || r > high+1e-12:
-			f.add("the rate at %v of %v epochs is %v; its range is %v to %v", at, epochs, r, low, high)
+			f.add("the rate at %v of %v epochs is %v; its range is %v to %v", progress, epochs, r, low, high)
 		}
-		moves = moves || r > 0
+		positive = positive || r > 0
 	}
-	if !moves {
+	if !positive {
 		f.add("all rates of %v epochs are 0: nothing is trained", epochs)
 	}
 	for i := parts; i >= 0; i-- {
-		at := epochs * float64(i) / parts
-		if a, b := s.Rate(at, epochs), other.Rate(at, epochs); a != rates[i] || b != rates[i] {
-			f.fatal("the rate at %v of %v epochs is %v, and then %v and %v; want a rate that depends only on the progress", at, epochs, rates[i], a, b)
+		progress := epochs * float64(i) / parts
+		if a, b := s.Rate(progress, epochs), other.Rate(progress, epochs); a != rates[i] || b != rates[i] {
+			f.fatal("the rate at %v of %v epochs is %v, and then %v and %v; want a rate that depends only on the progress", progress, epochs, rates[i], a, b)
 		}
 	}
 	if _, ok := s.(engine.Continuous); !ok {

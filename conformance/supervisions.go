@@ -137,14 +137,14 @@ func (x *splits) moves(g, m, first, image int, row []float32) {
 // angle checks that the angle of a factor maps one level to the other.
 func (x *splits) angle(g, m int, f factor.Factor, from, to int, angle float32) {
 	const tolerance = 1e-5
-	way := 0.0
+	turn := 0.0
 	if f.Kind == factor.Circular {
-		way = f.Angle(to) - f.Angle(from)
+		turn = f.Angle(to) - f.Angle(from)
 	} else if from != to && f.Rotations == nil && x.split.Moves() {
 		x.add("group %d, image %d: factor %q is %v and goes from level %d to %d; want factors without angles to be equal in a group", g, m, f.Name, f.Kind, from, to)
 	}
-	if off := math.Abs(math.Remainder(float64(angle)-way, 2*math.Pi)); !(off <= tolerance) {
-		x.add("group %d, image %d: factor %q turns by %v, and its level goes from %d to %d, by %v radians", g, m, f.Name, angle, from, to, way)
+	if off := math.Abs(math.Remainder(float64(angle)-turn, 2*math.Pi)); !(off <= tolerance) {
+		x.add("group %d, image %d: factor %q turns by %v, and its level goes from %d to %d, by %v radians", g, m, f.Name, angle, from, to, turn)
 	}
 }
 
@@ -203,8 +203,8 @@ func (x *splits) labels(l *supervision.Labels) {
 		}
 		x.set.FactorsAt(i, levels)
 		for k, f := range l.Factors {
-			at := x.place(f)
-			if own[k] < -1 || int(own[k]) >= f.Size || own[k] >= 0 && at >= 0 && int(own[k]) != levels[at] {
+			column := x.column(f)
+			if own[k] < -1 || int(own[k]) >= f.Size || own[k] >= 0 && column >= 0 && int(own[k]) != levels[column] {
 				x.add("labels: image %d has level %d of factor %q; want the data set's level, or -1 if it is unknown", i, own[k], f.Name)
 			}
 		}
@@ -220,20 +220,23 @@ func (x *splits) pairs(l *supervision.Labels) {
 		}
 		x.set.FactorsAt(p.A, levels)
 		x.set.FactorsAt(p.B, other)
-		if at := x.place(l.Factors[p.Factor]); at >= 0 && (levels[at] != other[at]) != p.Different {
-			said := map[bool]string{false: "agree", true: "differ"}[p.Different]
-			x.add("labels: pair %d says that images %d and %d %s in factor %q; their levels are %d and %d", n, p.A, p.B, said, l.Factors[p.Factor].Name, levels[at], other[at])
+		if column := x.column(l.Factors[p.Factor]); column >= 0 && (levels[column] != other[column]) != p.Different {
+			said := "agree"
+			if p.Different {
+				said = "differ"
+			}
+			x.add("labels: pair %d says that images %d and %d %s in factor %q; their levels are %d and %d", n, p.A, p.B, said, l.Factors[p.Factor].Name, levels[column], other[column])
 		}
 	}
 }
 
-// place returns a factor's index in the data set, or -1 for other factors.
-func (x *splits) place(f factor.Factor) int {
+// column returns a factor's index in the data set, or -1 for other factors.
+func (x *splits) column(f factor.Factor) int {
 	return slices.IndexFunc(x.factors, func(g factor.Factor) bool { return g.Name == f.Name && g.Size == f.Size })
 }
 
-func (x *splits) chosen(s *supervision.Split) []any {
-	said := []any{s.M, s.Groups, s.Transformations, s.Rotations, s.Unlabelled, s.Actions, s.GroupActions}
+func (x *splits) content(s *supervision.Split) []any {
+	content := []any{s.M, s.Groups, s.Transformations, s.Rotations, s.Unlabelled, s.Actions, s.GroupActions}
 	if l := s.Known; l != nil {
 		var levels []int32
 		own := make([]int32, len(l.Factors))
@@ -241,24 +244,24 @@ func (x *splits) chosen(s *supervision.Split) []any {
 			l.At(i, own)
 			levels = append(levels, own...)
 		}
-		said = append(said, l.Factors, l.Images, l.Pairs, l.Share, l.Classes, levels)
+		content = append(content, l.Factors, l.Images, l.Pairs, l.Share, l.Classes, levels)
 	}
-	return said
+	return content
 }
 
 func (x *splits) streams(s supervision.Kind) {
-	want, same := x.chosen(x.split), true
+	want, same := x.content(x.split), true
 	for n := range uint64(4) {
 		again, err := s.Split(x.set, rng.New(seed+n, "supervision"))
 		x.must(err, "dataset %s: Split, once more", x.set.Name())
-		equal := reflect.DeepEqual(x.chosen(again), want)
+		equal := reflect.DeepEqual(x.content(again), want)
 		if n == 0 && !equal {
-			x.fatal("two splits of dataset %s by the same stream are different; want everything random to come from the stream", x.set.Name())
+			x.fatal("two splits of dataset %s by the same stream differ; want everything random to come from the stream", x.set.Name())
 		}
 		same = same && equal
 	}
 	if part := x.part(); same && part > 0 && part < x.set.Len() {
-		x.add("it chooses the same %d of the %d images of dataset %s whatever its stream; want a choice that the stream makes", part, x.set.Len(), x.set.Name())
+		x.add("it chooses the same %d of the %d images of dataset %s for every stream; want a choice by the stream", part, x.set.Len(), x.set.Name())
 	}
 }
 
@@ -295,23 +298,23 @@ func (x *splits) resume() {
 	const images, epochs = 64, 2
 	one, other := x.sampler(images), x.sampler(images)
 	var states []supervision.State
-	var dealt [][]byte
+	var batches [][]byte
 	for range epochs {
 		x.startEpoch(one)
 		for b, ok := one.Next(); ok; b, ok = one.Next() {
-			dealt, states = append(dealt, fmt.Append(nil, b)), append(states, one.State())
+			batches, states = append(batches, fmt.Append(nil, b)), append(states, one.State())
 		}
 	}
-	at := len(dealt) / 3
-	x.must(other.Restore(states[at]), "resuming a sampler of dataset %s", x.set.Name())
-	for n := at + 1; n < len(dealt); n++ {
+	middle := len(batches) / 3
+	x.must(other.Restore(states[middle]), "resuming a sampler of dataset %s", x.set.Name())
+	for n := middle + 1; n < len(batches); n++ {
 		b, ok := other.Next()
 		if !ok {
 			x.startEpoch(other)
 			b, _ = other.Next()
 		}
-		if !bytes.Equal(fmt.Append(nil, b), dealt[n]) {
-			x.fatal("batch %d of dataset %s is another after a resume at batch %d", n, x.set.Name(), at)
+		if !bytes.Equal(fmt.Append(nil, b), batches[n]) {
+			x.fatal("batch %d of dataset %s differs after a resume at batch %d", n, x.set.Name(), middle)
 		}
 	}
 }

@@ -90,8 +90,8 @@ func (f *faultySupervision) labels(d datasets.Dataset, s *rng.Stream) (*supervis
 func TestSupervisionsFindFaults(t *testing.T) {
 	for fault, want := range map[string]string{
 		"":                         "",
-		"ignores its stream":       "it chooses the same 20 of the 4096 images of dataset torus whatever its stream",
-		"another source of chance": "two splits of dataset torus by the same stream are different",
+		"ignores its stream":       "it chooses the same 20 of the 4096 images of dataset torus for every stream",
+		"another source of chance": "two splits of dataset torus by the same stream differ",
 		"wrong angle":              `group 3, image 1: factor "column" turns by`,
 		"first image turns":        `group 0, image 0: factor "row" turns by 0.1`,
 		"image out of range":       "group 1 has image 4096; want an image of dataset torus, 0 to 4095",

@@ -53,7 +53,7 @@ func deviceGraphs(t *testing.T, check func(t *testing.T, name string, tolerance 
 				used := reached(total, nodes)
 				var free gorgonia.Nodes
 				for _, a := range list {
-					if used[a.name] && !a.held {
+					if used[a.name] && !a.constant {
 						free = append(free, nodes[a.name])
 					}
 				}

@@ -86,12 +86,12 @@ func Levels(d Dataset) []int {
 
 // Index finds images by their levels.
 type Index struct {
-	grid  factor.Grid
-	image []int32       // by grid position; -1: no image; nil: few is used instead
-	few   map[int]int32 // by grid position, for a grid with few images
+	grid   factor.Grid
+	image  []int32       // by grid position; -1: no image; nil: sparse is used instead
+	sparse map[int]int32 // by grid position, for a grid with few images
 }
 
-// NewIndex uses a map if the grid has more than sparseIndex positions per image.
+// sparseIndex is the number of grid positions per image above which NewIndex uses a map.
 const sparseIndex = 16
 
 // NewIndex lists images by their levels, without unknown ones. Two images with the same levels are an error.
@@ -107,7 +107,7 @@ func NewIndex(d Dataset) (*Index, error) {
 			x.image[i] = -1
 		}
 	} else {
-		x.few = make(map[int]int32, d.Len())
+		x.sparse = make(map[int]int32, d.Len())
 	}
 	levels := make([]int, len(grid))
 	for i := range d.Len() {
@@ -115,23 +115,23 @@ func NewIndex(d Dataset) (*Index, error) {
 		if slices.Contains(levels, Unknown) {
 			continue
 		}
-		at := grid.Index(levels)
-		if other, ok := x.at(at); ok {
+		position := grid.Index(levels)
+		if other, ok := x.lookup(position); ok {
 			return nil, fmt.Errorf("dataset %s: images %d and %d both have %s", d.Name(), other, i, factor.Describe(grid, levels))
 		}
-		if x.few != nil {
-			x.few[at] = int32(i)
+		if x.sparse != nil {
+			x.sparse[position] = int32(i)
 		} else {
-			x.image[at] = int32(i)
+			x.image[position] = int32(i)
 		}
 	}
 	return x, nil
 }
 
-// at returns the image at a grid position, and whether the position has an image.
-func (x *Index) at(position int) (int, bool) {
-	if x.few != nil {
-		i, ok := x.few[position]
+// lookup returns the image at a grid position, and whether the position has an image.
+func (x *Index) lookup(position int) (int, bool) {
+	if x.sparse != nil {
+		i, ok := x.sparse[position]
 		return int(i), ok
 	}
 	i := x.image[position]
@@ -140,11 +140,11 @@ func (x *Index) at(position int) (int, bool) {
 
 // Find returns the image with the given levels, and whether such an image exists.
 func (x *Index) Find(levels []int) (int, bool) {
-	at, ok := x.grid.Find(levels)
+	position, ok := x.grid.Find(levels)
 	if !ok {
 		return 0, false
 	}
-	return x.at(at)
+	return x.lookup(position)
 }
 
 // Unknown is the level of a factor with an unknown value, [factor.Unknown].
@@ -203,12 +203,12 @@ func (s sample) RealValued() bool           { return RealValued(s.Dataset) }
 // hierarchicalSample is the sample of a Hierarchical set.
 type hierarchicalSample struct {
 	sample
-	of Hierarchical
+	source Hierarchical
 }
 
-func (s hierarchicalSample) Hierarchy() hierarchy.Hierarchy { return s.of.Hierarchy() }
-func (s hierarchicalSample) Choices(i int, dst []int)       { s.of.Choices(s.indices[i], dst) }
-func (s hierarchicalSample) Values(i int, dst []float64)    { s.of.Values(s.indices[i], dst) }
+func (s hierarchicalSample) Hierarchy() hierarchy.Hierarchy { return s.source.Hierarchy() }
+func (s hierarchicalSample) Choices(i int, dst []int)       { s.source.Choices(s.indices[i], dst) }
+func (s hierarchicalSample) Values(i int, dst []float64)    { s.source.Values(s.indices[i], dst) }
 
 // Like returns a data set of the same images with the levels of other factors: each of the given names stands for the
 // same factor in both sets. Levels are equal if their names, angles or values are. It returns an error for an image

@@ -67,21 +67,21 @@ type PictureSize []int
 
 // DecodeConfig reads a number or [height, width].
 func (s *PictureSize) DecodeConfig(n *config.Node) error {
-	var one int
-	var two []int
+	var side int
+	var sides []int
 	if n.IsList() {
-		if err := n.Decode(&two); err != nil {
+		if err := n.Decode(&sides); err != nil {
 			return err
 		}
 	} else {
-		if err := n.Decode(&one); err != nil {
+		if err := n.Decode(&side); err != nil {
 			return n.Errorf("want a side, or [height, width], got %s", n.Inline())
 		}
-		if one != 0 {
-			two = []int{one, one}
+		if side != 0 {
+			sides = []int{side, side}
 		}
 	}
-	if *s = two; s.Check() != nil {
+	if *s = sides; s.Check() != nil {
 		return n.Errorf("want "+wantSize+", got %s", pictures.MaxSide, n.Inline())
 	}
 	return nil

@@ -78,9 +78,9 @@ func (r Read) hash(ctx context.Context) (string, error) {
 // ChangedInputs lists the inputs of a run that have changed since the run read them, among inputs with equal keys.
 func ChangedInputs(began, now []Input) (list []string) {
 	for _, old := range began {
-		for _, in := range now {
-			if in.Key == old.Key && in.SHA256 != old.SHA256 {
-				list = append(list, fmt.Sprintf("%s: %s has changed since the run began: it had the SHA-256 %s, now %s", in.Key, in.Name, old.SHA256, in.SHA256))
+		for _, current := range now {
+			if current.Key == old.Key && current.SHA256 != old.SHA256 {
+				list = append(list, fmt.Sprintf("%s: %s has changed since the run began: it had the SHA-256 %s, now %s", current.Key, current.Name, old.SHA256, current.SHA256))
 			}
 		}
 	}

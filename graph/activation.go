@@ -68,11 +68,11 @@ func Activate(x *gorgonia.Node, a Activation) (*gorgonia.Node, error) {
 				kernels.Activate(t, in[0], out, f, n)
 			},
 			Backward: func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer) {
-				at := out
+				argument := out
 				if !a.FromValue() {
-					at = in[0]
+					argument = in[0]
 				}
-				kernels.ActivateGradient(t, at, dout, din[0], f, n)
+				kernels.ActivateGradient(t, argument, dout, din[0], f, n)
 			},
 		}, nil
 	}

@@ -70,12 +70,12 @@ func constantValue(n *gorgonia.Node) (gorgonia.Value, bool) {
 // hostValue does not reuse a node with another value.
 func hostValue(g *gorgonia.ExprGraph, name string, dt tensor.Dtype, v gorgonia.Value) *gorgonia.Node {
 	for i := 0; ; i++ {
-		as := []gorgonia.NodeConsOpt{gorgonia.WithName(fmt.Sprintf("constant %d %s", i, name)), gorgonia.WithShape(v.Shape()...), gorgonia.WithValue(v)}
+		options := []gorgonia.NodeConsOpt{gorgonia.WithName(fmt.Sprintf("constant %d %s", i, name)), gorgonia.WithShape(v.Shape()...), gorgonia.WithValue(v)}
 		var n *gorgonia.Node
 		if v.Shape().IsScalar() {
-			n = gorgonia.NewScalar(g, dt, as...)
+			n = gorgonia.NewScalar(g, dt, options...)
 		} else {
-			n = gorgonia.NewTensor(g, dt, v.Shape().Dims(), as...)
+			n = gorgonia.NewTensor(g, dt, v.Shape().Dims(), options...)
 		}
 		if n.Value() == v {
 			return n

@@ -48,7 +48,7 @@ func (g *gradient) DoDiff(_ gorgonia.ExecutionContext, _ gorgonia.Nodes, output 
 	if d, err := output.Grad(); err == nil && zero(d) {
 		return nil
 	}
-	return &Error{Op: g.String(), Shapes: g.pullback.of.shapes, Err: errSecond}
+	return &Error{Op: g.String(), Shapes: g.pullback.op.shapes, Err: errSecond}
 }
 
 func zero(v gorgonia.Value) bool {
@@ -102,9 +102,9 @@ func accumulateDense[T Float](t *tensor.Dense, held, more []T) error {
 		}
 		return nil
 	}
-	at := t.Iterator()
+	iterator := t.Iterator()
 	for _, x := range more {
-		i, err := at.Next()
+		i, err := iterator.Next()
 		if err != nil {
 			return err
 		}

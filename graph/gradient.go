@@ -55,7 +55,7 @@ func (f *forward) SymDiff(in gorgonia.Nodes, out, dout *gorgonia.Node) (gorgonia
 
 // pullback is the backward pass that the gradient nodes of one operation share.
 type pullback struct {
-	of       *forward
+	op       *forward
 	shapes   []tensor.Shape // the operation's inputs, then its result twice: the inputs of the root
 	operands operands
 	din      []Array
@@ -66,7 +66,7 @@ type pullback struct {
 
 func newPullback(f *forward) *pullback {
 	n := len(f.shapes)
-	p := &pullback{of: f, din: make([]Array, n), results: make([]result, n), all: f.DiffWRT(n)}
+	p := &pullback{op: f, din: make([]Array, n), results: make([]result, n), all: f.DiffWRT(n)}
 	p.shapes = append(append(append(p.shapes, f.shapes...), f.shape), f.shape)
 	p.operands = newOperands(f.dtype, p.shapes)
 	for i, s := range f.shapes {
@@ -81,11 +81,11 @@ func (p *pullback) compute(want []bool, values []gorgonia.Value) error {
 	if err := p.operands.read(values); err != nil {
 		return err
 	}
-	if err := p.of.bind(); err != nil {
+	if err := p.op.bind(); err != nil {
 		return err
 	}
 	for i := range p.din {
-		p.din[i] = Array{Shape: p.of.shapes[i]}
+		p.din[i] = Array{Shape: p.op.shapes[i]}
 		if want[i] {
 			p.results[i].allocate()
 			p.din[i] = p.results[i].array
@@ -93,11 +93,11 @@ func (p *pullback) compute(want []bool, values []gorgonia.Value) error {
 	}
 	n := len(p.din)
 	a := p.operands.arrays
-	return p.of.fn.Backward(a[:n], a[n], a[n+1], p.din, want)
+	return p.op.fn.Backward(a[:n], a[n], a[n+1], p.din, want)
 }
 
 func (p *pullback) gradient(input int, in []*gorgonia.Node) *gradient {
-	f := p.of
+	f := p.op
 	types := make([]hm.Type, 0, len(in)+1)
 	for _, n := range in {
 		types = append(types, n.Type())
@@ -126,7 +126,7 @@ type gradient struct {
 }
 
 func (g *gradient) Record() (Recording, bool, error) {
-	r, ok, err := g.pullback.of.Record()
+	r, ok, err := g.pullback.op.Record()
 	return r, ok && r.Backward != nil, err
 }
 
@@ -158,7 +158,7 @@ func (g *gradient) SymDiff(gorgonia.Nodes, *gorgonia.Node, *gorgonia.Node) (gorg
 
 func (g *gradient) DoWanted(want []bool, values ...gorgonia.Value) (v gorgonia.Value, err error) {
 	p := g.pullback
-	defer g.explain(&err, p.of.shapes)
+	defer g.explain(&err, p.op.shapes)
 	if err := p.compute(want, values); err != nil {
 		return nil, err
 	}

@@ -227,7 +227,8 @@ func (f *forward) Record() (Recording, bool, error) {
 type MixedOp interface {
 	gorgonia.Op
 
-	// SetMixed selects the form of the operation and its gradients. It has no effect if the operation has only one form.
+	// SetMixed selects the form of the operation and its gradients. It has no effect if the operation has only one
+	// form.
 	SetMixed(on bool)
 }
 
@@ -315,22 +316,10 @@ func insert(o operation, in []*gorgonia.Node) (*gorgonia.Node, error) {
 			return nil, err
 		}
 		if merged, ok := n.Op().(operation); ok {
-			if m := merged.self(); m.name == d.name && m.key == d.key && sameNodes(m.inputs, in) {
+			if m := merged.self(); m.name == d.name && m.key == d.key && slices.Equal(m.inputs, in) {
 				return n, nil
 			}
 		}
 	}
 	return nil, errors.New("hash collisions with other nodes of the graph")
-}
-
-func sameNodes(a, b []*gorgonia.Node) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }

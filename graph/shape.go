@@ -34,7 +34,7 @@ func Reshape(x *gorgonia.Node, shape ...int) (*gorgonia.Node, error) {
 			func([]tensor.Shape) Body[float32] { return reshape[float32]{} },
 			func([]tensor.Shape) Body[float64] { return reshape[float64]{} }),
 		Device:  recordCopy,
-		Tangent: linear(func(t *gorgonia.Node) (*gorgonia.Node, error) { return Reshape(t, shape...) }),
+		Tangent: linearTangent(func(t *gorgonia.Node) (*gorgonia.Node, error) { return Reshape(t, shape...) }),
 	}, x)
 }
 
@@ -114,19 +114,19 @@ func recordConcat(in []tensor.Shape, out tensor.Shape) (Recording, error) {
 	c := newConcat[float32](in, out[1])
 	return Recording{
 		Forward: func(t *vulkan.Tape, in []vulkan.Buffer, to vulkan.Buffer) {
-			at := 0
+			column := 0
 			for i, w := range c.widths {
-				kernels.CopyColumns(t, to, at, c.total, in[i], 0, w, w, out[0])
-				at += w
+				kernels.CopyColumns(t, to, column, c.total, in[i], 0, w, w, out[0])
+				column += w
 			}
 		},
 		Backward: func(t *vulkan.Tape, _ []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
-			at := 0
+			column := 0
 			for i, w := range c.widths {
 				if !din[i].IsZero() {
-					kernels.CopyColumns(t, din[i], 0, w, dout, at, c.total, w, out[0])
+					kernels.CopyColumns(t, din[i], 0, w, dout, column, c.total, w, out[0])
 				}
-				at += w
+				column += w
 			}
 		},
 	}, nil
@@ -146,20 +146,20 @@ func newConcat[T Float](in []tensor.Shape, total int) concat[T] {
 }
 
 func (c concat[T]) Forward(in [][]T, out []T) {
-	at := 0
+	column := 0
 	for i, w := range c.widths {
-		copyColumns(out[at:], c.total, in[i], w, w)
-		at += w
+		copyColumns(out[column:], c.total, in[i], w, w)
+		column += w
 	}
 }
 
 func (c concat[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
-	at := 0
+	column := 0
 	for i, w := range c.widths {
 		if din[i] != nil {
-			copyColumns(din[i], w, dout[at:], c.total, w)
+			copyColumns(din[i], w, dout[column:], c.total, w)
 		}
-		at += w
+		column += w
 	}
 }
 
@@ -205,7 +205,7 @@ func SliceColumns(x *gorgonia.Node, from, to int) (*gorgonia.Node, error) {
 				},
 			}, nil
 		},
-		Tangent: linear(func(t *gorgonia.Node) (*gorgonia.Node, error) { return SliceColumns(t, from, to) }),
+		Tangent: linearTangent(func(t *gorgonia.Node) (*gorgonia.Node, error) { return SliceColumns(t, from, to) }),
 	}, x)
 }
 
@@ -245,18 +245,18 @@ func SliceRows(x *gorgonia.Node, from, to int) (*gorgonia.Node, error) {
 		},
 		Device: func(in []tensor.Shape, _ tensor.Shape) (Recording, error) {
 			row := 4 * int64(in[0].TotalSize()/in[0][0])
-			at, bytes := int64(from)*row, int64(to-from)*row
+			start, bytes := int64(from)*row, int64(to-from)*row
 			return Recording{
 				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
-					t.CopyRange(out, 0, in[0], at, bytes)
+					t.CopyRange(out, 0, in[0], start, bytes)
 				},
 				Backward: func(t *vulkan.Tape, _ []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
 					t.Fill(din[0], 0)
-					t.CopyRange(din[0], at, dout, 0, bytes)
+					t.CopyRange(din[0], start, dout, 0, bytes)
 				},
 			}, nil
 		},
-		Tangent: linear(func(t *gorgonia.Node) (*gorgonia.Node, error) { return SliceRows(t, from, to) }),
+		Tangent: linearTangent(func(t *gorgonia.Node) (*gorgonia.Node, error) { return SliceRows(t, from, to) }),
 	}, x)
 }
 

@@ -14,10 +14,10 @@ import (
 )
 
 // ActivationTangent returns t a'(x), element by element: the derivative of an activation a(x) in the direction t. For
-// an activation with [Activation.FromValue], at is the value a(x), otherwise x. The node is differentiable in t. It
-// is also differentiable in at, except for linear, relu and leaky-relu, which have a piecewise constant derivative.
-// An operation that ends with an activation uses it in its Tangent.
-func ActivationTangent(at, t *gorgonia.Node, a Activation) (*gorgonia.Node, error) {
+// an activation with [Activation.FromValue], argument is the value a(x), otherwise x. The node is differentiable in t.
+// It is also differentiable in argument, except for linear, relu and leaky-relu, which have a piecewise constant
+// derivative. An operation that ends with an activation uses it in its Tangent.
+func ActivationTangent(argument, t *gorgonia.Node, a Activation) (*gorgonia.Node, error) {
 	if a == Linear {
 		return t, nil
 	}
@@ -53,25 +53,25 @@ func ActivationTangent(at, t *gorgonia.Node, a Activation) (*gorgonia.Node, erro
 			}, nil
 		},
 		Diff: []bool{!pieces, true},
-	}, at, t)
+	}, argument, t)
 }
 
 type slope[T Float] struct {
-	at, t, dst       []T
-	dy, dat          []T
-	slopes, secondly *numeric.Loop
+	argument, t, dst  []T
+	dy, dargument     []T
+	slopes, curvature *numeric.Loop
 }
 
 func newSlope[T Float](n int, a Activation) *slope[T] {
 	f := &slope[T]{}
 	f.slopes = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
-		numeric.ActivationGradient(kernel.Activation(a), f.dst[lo:hi], f.t[lo:hi], f.at[lo:hi])
+		numeric.ActivationGradient(kernel.Activation(a), f.dst[lo:hi], f.t[lo:hi], f.argument[lo:hi])
 		return 0
 	})
-	f.secondly = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
-		numeric.ActivationCurvature(kernel.Activation(a), f.dat[lo:hi], f.at[lo:hi])
+	f.curvature = numeric.NewLoop(n, numeric.BlockSize, func(lo, hi int) float64 {
+		numeric.ActivationCurvature(kernel.Activation(a), f.dargument[lo:hi], f.argument[lo:hi])
 		for i := lo; i < hi; i++ {
-			f.dat[i] *= f.dy[i] * f.t[i]
+			f.dargument[i] *= f.dy[i] * f.t[i]
 		}
 		return 0
 	})
@@ -79,17 +79,17 @@ func newSlope[T Float](n int, a Activation) *slope[T] {
 }
 
 func (f *slope[T]) Forward(in [][]T, out []T) {
-	f.at, f.t, f.dst = in[0], in[1], out
+	f.argument, f.t, f.dst = in[0], in[1], out
 	f.slopes.Run()
 }
 
 func (f *slope[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	if din[0] != nil {
-		f.at, f.t, f.dy, f.dat = in[0], in[1], dout, din[0]
-		f.secondly.Run()
+		f.argument, f.t, f.dy, f.dargument = in[0], in[1], dout, din[0]
+		f.curvature.Run()
 	}
 	if din[1] != nil {
-		f.at, f.t, f.dst = in[0], dout, din[1]
+		f.argument, f.t, f.dst = in[0], dout, din[1]
 		f.slopes.Run()
 	}
 }

@@ -56,11 +56,11 @@ func newSoftmax[T Float](name string, columns int) Func {
 type softmax[T Float] struct{ columns int }
 
 func (f softmax[T]) Forward(in [][]T, out []T) {
-	for at := 0; at < len(out); at += f.columns {
-		x, y := in[0][at:at+f.columns], out[at:at+f.columns]
-		most, sum := float64(slices.Max(x)), 0.0
+	for row := 0; row < len(out); row += f.columns {
+		x, y := in[0][row:row+f.columns], out[row:row+f.columns]
+		largest, sum := float64(slices.Max(x)), 0.0
 		for j, v := range x {
-			e := math.Exp(float64(v) - most)
+			e := math.Exp(float64(v) - largest)
 			y[j] = T(e)
 			sum += e
 		}
@@ -71,12 +71,12 @@ func (f softmax[T]) Forward(in [][]T, out []T) {
 }
 
 func (f softmax[T]) Backward(_ [][]T, out, dout []T, din [][]T) {
-	for at := 0; at < len(out); at += f.columns {
+	for row := 0; row < len(out); row += f.columns {
 		var mean float64
-		for j := at; j < at+f.columns; j++ {
+		for j := row; j < row+f.columns; j++ {
 			mean += float64(out[j]) * float64(dout[j])
 		}
-		for j := at; j < at+f.columns; j++ {
+		for j := row; j < row+f.columns; j++ {
 			din[0][j] = T(float64(out[j]) * (float64(dout[j]) - mean))
 		}
 	}
@@ -85,26 +85,26 @@ func (f softmax[T]) Backward(_ [][]T, out, dout []T, din [][]T) {
 type logSoftmax[T Float] struct{ columns int }
 
 func (f logSoftmax[T]) Forward(in [][]T, out []T) {
-	for at := 0; at < len(out); at += f.columns {
-		x := in[0][at : at+f.columns]
-		most, sum := float64(slices.Max(x)), 0.0
+	for row := 0; row < len(out); row += f.columns {
+		x := in[0][row : row+f.columns]
+		largest, sum := float64(slices.Max(x)), 0.0
 		for _, v := range x {
-			sum += math.Exp(float64(v) - most)
+			sum += math.Exp(float64(v) - largest)
 		}
-		of := math.Log(sum)
+		logSum := math.Log(sum)
 		for j, v := range x {
-			out[at+j] = T(float64(v) - most - of)
+			out[row+j] = T(float64(v) - largest - logSum)
 		}
 	}
 }
 
 func (f logSoftmax[T]) Backward(_ [][]T, out, dout []T, din [][]T) {
-	for at := 0; at < len(out); at += f.columns {
+	for row := 0; row < len(out); row += f.columns {
 		var sum float64
-		for _, d := range dout[at : at+f.columns] {
+		for _, d := range dout[row : row+f.columns] {
 			sum += float64(d)
 		}
-		for j := at; j < at+f.columns; j++ {
+		for j := row; j < row+f.columns; j++ {
 			din[0][j] = T(float64(dout[j]) - math.Exp(float64(out[j]))*sum)
 		}
 	}

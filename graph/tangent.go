@@ -18,14 +18,14 @@ import (
 //
 // Source: Griewank and Walther 2008, Evaluating Derivatives, section 3.1 (forward mode).
 func JVP(y, x, v *gorgonia.Node) (*gorgonia.Node, error) {
-	if err := derivable(y, x); err != nil {
+	if err := checkGraph(y, x); err != nil {
 		return nil, fmt.Errorf("jvp: %w", err)
 	}
 	if v == nil || !slices.Equal(v.Shape(), x.Shape()) {
 		return nil, fmt.Errorf("jvp: %w", Wanted(fmt.Sprintf("a direction with the input's shape %v", x.Shape()), shapeOf(v)))
 	}
 	w := tangents{x: v}
-	t, err := w.of(y)
+	t, err := w.tangentOf(y)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("jvp: %w", err)
@@ -35,7 +35,7 @@ func JVP(y, x, v *gorgonia.Node) (*gorgonia.Node, error) {
 	return t, nil
 }
 
-func derivable(y, x *gorgonia.Node) error {
+func checkGraph(y, x *gorgonia.Node) error {
 	if y == nil || x == nil || y.Graph() == nil || y.Graph() != x.Graph() {
 		return errors.New("want a node and an input of it, both of one graph")
 	}
@@ -52,8 +52,8 @@ func shapeOf(n *gorgonia.Node) any {
 // tangents are the directional derivatives of nodes, nil for 0.
 type tangents map[*gorgonia.Node]*gorgonia.Node
 
-// of returns the tangent of a node; the first call adds it to the graph.
-func (w tangents) of(n *gorgonia.Node) (*gorgonia.Node, error) {
+// tangentOf returns the tangent of a node; the first call adds it to the graph.
+func (w tangents) tangentOf(n *gorgonia.Node) (*gorgonia.Node, error) {
 	if t, ok := w[n]; ok || n.Op() == nil {
 		return t, nil
 	}
@@ -61,18 +61,18 @@ func (w tangents) of(n *gorgonia.Node) (*gorgonia.Node, error) {
 	if !ok {
 		return nil, fmt.Errorf("node %q (operation %v of Gorgonia) has no tangent; want operations of package graph", n.Name(), n.Op())
 	}
-	along, moves := make([]*gorgonia.Node, len(f.inputs)), false
+	along, depends := make([]*gorgonia.Node, len(f.inputs)), false
 	for i, differentiable := range f.DiffWRT(len(f.inputs)) {
 		if !differentiable {
 			continue
 		}
 		var err error
-		if along[i], err = w.of(f.inputs[i]); err != nil {
+		if along[i], err = w.tangentOf(f.inputs[i]); err != nil {
 			return nil, err
 		}
-		moves = moves || along[i] != nil
+		depends = depends || along[i] != nil
 	}
-	if !moves {
+	if !depends {
 		w[n] = nil
 		return nil, nil
 	}
@@ -94,7 +94,7 @@ func (w tangents) of(n *gorgonia.Node) (*gorgonia.Node, error) {
 // shape of y, and the result has the shape of x. Unlike after gorgonia.Grad, the graph can be differentiated again.
 // Apply [StopGradient] to the result, because gradients have no derivatives themselves.
 func VJP(y, dy, x *gorgonia.Node) (*gorgonia.Node, error) {
-	if err := derivable(y, x); err != nil {
+	if err := checkGraph(y, x); err != nil {
 		return nil, fmt.Errorf("vjp: %w", err)
 	}
 	if dy == nil || !slices.Equal(dy.Shape(), y.Shape()) {
@@ -162,8 +162,9 @@ func between(x, y *gorgonia.Node) (order []*gorgonia.Node, err error) {
 	return order, err
 }
 
-// linear is the Tangent of an operation that is linear in its one input: the operation itself, applied to the tangent.
-func linear(apply func(t *gorgonia.Node) (*gorgonia.Node, error)) func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
+// linearTangent is the Tangent of an operation that is linear in its one input: the operation itself, applied to the
+// tangent.
+func linearTangent(apply func(t *gorgonia.Node) (*gorgonia.Node, error)) func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 	return func(_ []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 		return apply(along[0])
 	}

@@ -91,8 +91,8 @@ func (o *operands) readDense(i int, t *tensor.Dense) error {
 	if t.IsMasked() {
 		return fmt.Errorf("want a tensor without a mask")
 	}
-	for at := t.Iterator(); ; {
-		j, err := at.Next()
+	for iterator := t.Iterator(); ; {
+		j, err := iterator.Next()
 		if err != nil {
 			break // the iterator returns an error at the end
 		}

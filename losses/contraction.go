@@ -31,12 +31,12 @@ import (
 //
 // Source: Zhang and Sugiyama 2024, definition 9, equation 27.
 func Contraction(s ContractionSettings, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
-	of := informative.Settings{Aggregate: s.Aggregate, Columns: s.Columns, Add: s.Add, Pairs: s.Pairs}
+	settings := informative.Settings{Aggregate: s.Aggregate, Columns: s.Columns, Add: s.Add, Pairs: s.Pairs}
 	for _, f := range s.Factors {
 		d := informative.Distance{Factor: f.Factor, Kind: informative.Kind(f.Kind), Period: f.Period}
-		of.Factors = append(of.Factors, d)
+		settings.Factors = append(settings.Factors, d)
 	}
-	return informative.Contraction(of, z, y, groups)
+	return informative.Contraction(settings, z, y, groups)
 }
 
 // ContractionSettings are the parameters of [Contraction].
@@ -107,10 +107,10 @@ func (*ContractionLoss) Optimum(x *Example) bool {
 }
 
 func (*ContractionLoss) Variants() []Loss {
-	few, some := NewContraction(), NewContraction()
-	few.Pairs = 3
-	some.Aggregate, some.Factors, some.Columns, some.Distance = factor.MeanSquare, []string{"angle", "shape"}, []int{5, 0}, absoluteDistances
-	return []Loss{few, some}
+	pairs, subset := NewContraction(), NewContraction()
+	pairs.Pairs = 3
+	subset.Aggregate, subset.Factors, subset.Columns, subset.Distance = factor.MeanSquare, []string{"angle", "shape"}, []int{5, 0}, absoluteDistances
+	return []Loss{pairs, subset}
 }
 
 func (l *ContractionLoss) Add(in *Input) (*gorgonia.Node, error) {
@@ -143,7 +143,7 @@ func (l *ContractionLoss) factors(in *Input) ([]FactorDistance, error) {
 		if k < 0 {
 			return nil, fmt.Errorf("factors: there is no factor %q%s", name, registry.Suggest(name, known))
 		}
-		chosen[i] = FactorDistance{Factor: k, Kind: l.Distance.of(in.Labels.Factors[k].Kind)}
+		chosen[i] = FactorDistance{Factor: k, Kind: l.Distance.kindFor(in.Labels.Factors[k].Kind)}
 	}
 	return chosen, nil
 }
@@ -164,11 +164,11 @@ const (
 var distances = []Distance{mixedDistances, euclideanDistances, absoluteDistances, discreteDistances, circularDistances}
 
 func (d *Distance) UnmarshalText(text []byte) error {
-	return choose(d, "distance", text, distances...)
+	return parseName(d, "distance", text, distances...)
 }
 
-// of returns the distance for a kind of factor.
-func (d Distance) of(k factor.Kind) DistanceKind {
+// kindFor returns the distance for a kind of factor.
+func (d Distance) kindFor(k factor.Kind) DistanceKind {
 	switch {
 	case d == discreteDistances, d == mixedDistances && k == factor.Categorical:
 		return DiscreteDistance
@@ -223,10 +223,10 @@ func (l *SeparationLoss) Optimum(x *Example) bool {
 }
 
 func (*SeparationLoss) Variants() []Loss {
-	square, most := NewSeparation(), NewSeparation()
+	square, maximum := NewSeparation(), NewSeparation()
 	square.Aggregate, square.Margin, square.On = factor.MeanSquare, 2.5, OnSample
-	most.Aggregate, most.Codes = factor.Max, factor.SubCodes{"size": {4, 0, 1}, "angle": {2}}
-	return []Loss{square, most}
+	maximum.Aggregate, maximum.Codes = factor.Max, factor.SubCodes{"size": {4, 0, 1}, "angle": {2}}
+	return []Loss{square, maximum}
 }
 
 func (l *SeparationLoss) Add(in *Input) (*gorgonia.Node, error) {

@@ -40,15 +40,15 @@ func Discrimination(logits *gorgonia.Node) (*gorgonia.Node, error) {
 // Source: Kim and Mnih 2018, algorithm 1; with active rows Ross and Doshi-Velez 2021, algorithm 2.
 func Permute(dst, codes, active []float32, columns int, shuffle func(n int, swap func(i, j int))) {
 	copy(dst, codes)
-	rows := make([]int, 0, len(codes)/columns)
+	entries := make([]int, 0, len(codes)/columns)
 	for c := range columns {
-		rows = rows[:0]
-		for at := c; at < len(codes); at += columns {
-			if active == nil || active[at] > 0 {
-				rows = append(rows, at)
+		entries = entries[:0]
+		for entry := c; entry < len(codes); entry += columns {
+			if active == nil || active[entry] > 0 {
+				entries = append(entries, entry)
 			}
 		}
-		shuffle(len(rows), func(i, j int) { dst[rows[i]], dst[rows[j]] = dst[rows[j]], dst[rows[i]] })
+		shuffle(len(entries), func(i, j int) { dst[entries[i]], dst[entries[j]] = dst[entries[j]], dst[entries[i]] })
 	}
 }
 

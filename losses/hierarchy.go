@@ -58,7 +58,7 @@ func (l *AssignmentLoss) Add(in *Input) (*gorgonia.Node, error) {
 		return nil, missing("a hierarchy of codes", "joint-vae", "cofhae")
 	case in.Options == nil:
 		in.Note(fmt.Sprintf("the loss %s is 0: the hierarchy of the codes has no categorical dimension, and there is nothing to assign", in.Name))
-		return nothing(in)
+		return zeroLoss(in)
 	case in.Labels == nil:
 		return nil, errNoLabels
 	}
@@ -72,9 +72,9 @@ func (l *AssignmentLoss) Add(in *Input) (*gorgonia.Node, error) {
 		if !assigned {
 			continue
 		}
-		if at := len(columns); at < len(sizes) && f.Size != 1+sizes[at] {
+		if dimension := len(columns); dimension < len(sizes) && f.Size != 1+sizes[dimension] {
 			return nil, fmt.Errorf("factor %q has %d levels, but categorical dimension %d of the hierarchy has %d options; want a level for each option, and level 0 for inactive",
-				f.Name, f.Size, at+1, sizes[at])
+				f.Name, f.Size, dimension+1, sizes[dimension])
 		}
 		columns = append(columns, k)
 	}
@@ -88,8 +88,8 @@ func (l *AssignmentLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return Assignment(in.Options, labels, sizes, columns)
 }
 
-// nothing returns a constant loss of 0.
-func nothing(in *Input) (*gorgonia.Node, error) {
+// zeroLoss returns a constant loss of 0.
+func zeroLoss(in *Input) (*gorgonia.Node, error) {
 	dt := in.Sample.Dtype()
 	value := gorgonia.WithValue(float32(0))
 	if dt == tensor.Float64 {

@@ -29,10 +29,10 @@ import (
 //
 // Source: Gretton et al. 2005, definition 2 (with 1/n^2 for 1/(n-1)^2).
 func HSIC(x, y, groups *gorgonia.Node, kx, ky Kernel) (*gorgonia.Node, error) {
-	of := func(k Kernel) dependence.Kernel {
+	convert := func(k Kernel) dependence.Kernel {
 		return dependence.Kernel{Kind: dependence.Kind(k.Kind), Columns: k.Columns, Bandwidth: k.Bandwidth}
 	}
-	return dependence.HSIC(x, y, groups, of(kx), of(ky))
+	return dependence.HSIC(x, y, groups, convert(kx), convert(ky))
 }
 
 // Kernel is a similarity between rows of an array.
@@ -131,18 +131,18 @@ func (l *HSICLoss) withFactors(in *Input, z *gorgonia.Node, blocks []factor.Bloc
 		if err != nil {
 			return nil, err
 		}
-		of := Kernel{Kind: GaussianKernel, Columns: []int{j}}
+		factorKernel := Kernel{Kind: GaussianKernel, Columns: []int{j}}
 		switch f.Kind {
 		case factor.Categorical:
-			of.Kind = EqualKernel
+			factorKernel.Kind = EqualKernel
 		case factor.Circular:
-			of.Kind = CircularKernel
+			factorKernel.Kind = CircularKernel
 		}
 		for _, b := range blocks {
 			if b.Factor == j {
 				continue
 			}
-			n, err := HSIC(z, y, rows, l.kernel(b), of)
+			n, err := HSIC(z, y, rows, l.kernel(b), factorKernel)
 			if err != nil {
 				return nil, err
 			}
@@ -166,5 +166,5 @@ const (
 )
 
 func (b *Between) UnmarshalText(text []byte) error {
-	return choose(b, "partners", text, betweenCodes, betweenFactors)
+	return parseName(b, "partners", text, betweenCodes, betweenFactors)
 }

@@ -148,7 +148,7 @@ const (
 )
 
 func (u *Units) UnmarshalText(text []byte) error {
-	return choose(u, "units", text, UnitsAsGiven, UnitsRange)
+	return parseName(u, "units", text, UnitsAsGiven, UnitsRange)
 }
 
 // Transformations provides the transformations within labelled groups as inputs, created when first requested.
@@ -172,7 +172,7 @@ const (
 )
 
 func (c *On) UnmarshalText(text []byte) error {
-	return choose(c, "codes", text, OnCodes, OnSample)
+	return parseName(c, "codes", text, OnCodes, OnSample)
 }
 
 // node returns the selected codes of a model.

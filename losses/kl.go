@@ -116,29 +116,29 @@ func (l *KLLoss) Optimum(x *Example) bool {
 }
 
 func (*KLLoss) Variants() []Loss {
-	held, some := NewKL(), NewKL()
-	held.Capacity, some.Spaces = &Ramp{From: 0.5, To: 1, Steps: 10}, continuousSpaces
-	return []Loss{held, some}
+	held, continuous := NewKL(), NewKL()
+	held.Capacity, continuous.Spaces = &Ramp{From: 0.5, To: 1, Steps: 10}, continuousSpaces
+	return []Loss{held, continuous}
 }
 
 func (l *KLLoss) Add(in *Input) (*gorgonia.Node, error) {
-	posteriors, err := l.Spaces.of(in.Posteriors)
+	posteriors, err := l.Spaces.choose(in.Posteriors)
 	if err != nil {
 		return nil, err
 	}
-	kl, err := sumOf(posteriors)
+	kl, err := sumKL(posteriors)
 	if err != nil || l.Capacity == nil {
 		return kl, err
 	}
-	most := largest(posteriors)
-	c, err := in.Schedule("capacity", func(step int) float64 { return min(l.Capacity.At(step), most) })
+	limit := maxKL(posteriors)
+	c, err := in.Schedule("capacity", func(step int) float64 { return min(l.Capacity.At(step), limit) })
 	if err != nil {
 		return nil, err
 	}
 	return Capacity(kl, c)
 }
 
-func sumOf(posteriors []Posterior) (*gorgonia.Node, error) {
+func sumKL(posteriors []Posterior) (*gorgonia.Node, error) {
 	nodes := make(gorgonia.Nodes, len(posteriors))
 	for i, p := range posteriors {
 		var err error
@@ -160,27 +160,27 @@ const (
 )
 
 func (s *Spaces) UnmarshalText(text []byte) error {
-	return choose(s, "spaces", text, allSpaces, continuousSpaces, categoricalSpaces)
+	return parseName(s, "spaces", text, allSpaces, continuousSpaces, categoricalSpaces)
 }
 
-// of returns the selected ones among all posteriors.
-func (s Spaces) of(all []Posterior) ([]Posterior, error) {
+// choose returns the posteriors of the selected spaces.
+func (s Spaces) choose(all []Posterior) ([]Posterior, error) {
 	if len(all) == 0 {
 		return nil, missing("posteriors of the codes")
 	}
 	if s == allSpaces || s == "" {
 		return all, nil
 	}
-	var some []Posterior
+	var selected []Posterior
 	for _, p := range all {
 		if (optionsOf(p) > 0) == (s == categoricalSpaces) {
-			some = append(some, p)
+			selected = append(selected, p)
 		}
 	}
-	if len(some) == 0 {
+	if len(selected) == 0 {
 		return nil, fmt.Errorf("it sums %s spaces, but the model has none; want spaces: all, or a model with such spaces, such as joint-vae", s)
 	}
-	return some, nil
+	return selected, nil
 }
 
 // OptionsPosterior is implemented by posteriors that may be categorical. Their divergence from the uniform prior is at
@@ -198,16 +198,16 @@ func optionsOf(p Posterior) int {
 	return 0
 }
 
-// largest returns the largest possible divergence of posteriors: sum log K if all are categorical, otherwise infinity.
-func largest(posteriors []Posterior) (most float64) {
+// maxKL returns the largest possible divergence of posteriors: sum log K if all are categorical, otherwise infinity.
+func maxKL(posteriors []Posterior) (limit float64) {
 	for _, p := range posteriors {
 		n := optionsOf(p)
 		if n == 0 {
 			return math.Inf(1)
 		}
-		most += math.Log(float64(n))
+		limit += math.Log(float64(n))
 	}
-	return most
+	return limit
 }
 
 // SlowStep compares the posteriors N(mu, sigma^2) of neighbouring images in a group with a step of the Laplace
@@ -273,5 +273,5 @@ const (
 )
 
 func (v *SlowVariant) UnmarshalText(text []byte) error {
-	return choose(v, "variant", text, slowPublicCode, slowConsistent)
+	return parseName(v, "variant", text, slowPublicCode, slowConsistent)
 }

@@ -122,8 +122,8 @@ func (*LogicLoss) Variants() []Loss {
 func (l *LogicLoss) Add(in *Input) (*gorgonia.Node, error) {
 	on := l.On
 	if l.Sentence != nil && l.Sentence.Sampled() {
-		// the latter: a deterministic model
-		if on = OnSample; in.Sample == nil || in.Sample == in.Codes {
+		on = OnSample
+		if in.Sample == nil || in.Sample == in.Codes { // equal in a deterministic model
 			return nil, missing("samples of posteriors for z ~ q")
 		}
 	}
@@ -226,7 +226,7 @@ func (l *LogicLoss) parts(in *Input) logic.Named {
 		if count++; count > 1 {
 			name = fmt.Sprintf("%s-%d", in.Name, count)
 		}
-		return l.discriminated(in, name, blocks, z)
+		return l.discriminatorRatio(in, name, blocks, z)
 	}
 	named.Network = func(f logic.Network, x *gorgonia.Node) (*gorgonia.Node, error) {
 		switch {
@@ -240,8 +240,8 @@ func (l *LogicLoss) parts(in *Input) logic.Named {
 	return named
 }
 
-// discriminated returns the density ratio of the blocks of z, estimated by a discriminator of their columns.
-func (l *LogicLoss) discriminated(in *Input, name string, blocks [][]int, z *gorgonia.Node) (*gorgonia.Node, error) {
+// discriminatorRatio returns the density ratio of the blocks of z, estimated by a discriminator of their columns.
+func (l *LogicLoss) discriminatorRatio(in *Input, name string, blocks [][]int, z *gorgonia.Node) (*gorgonia.Node, error) {
 	switch {
 	case in.Trainer == nil:
 		return nil, needsTrainer("a discriminator")
@@ -323,8 +323,8 @@ func (m *Transformations) inputs() []turnInput {
 	var all []turnInput
 	r := 0
 	space := func(name string) {
-		at := r
-		all = append(all, turnInput{logic.Turn{Name: name, Space: true}, func() (*gorgonia.Node, error) { return m.Rotation(at) }})
+		index := r
+		all = append(all, turnInput{logic.Turn{Name: name, Space: true}, func() (*gorgonia.Node, error) { return m.Rotation(index) }})
 		r++
 	}
 	for k, f := range m.Factors {

@@ -67,13 +67,13 @@ func (Choice) ConfigForms() []any { return []any{config.ChoicesOf(Registry)} }
 
 // Unsupervised returns the losses that need no labelled groups.
 func Unsupervised(all []Choice) []Choice {
-	var some []Choice
+	var unsupervised []Choice
 	for _, c := range all {
 		if !NeedsGroups(c.Value) {
-			some = append(some, c)
+			unsupervised = append(unsupervised, c)
 		}
 	}
-	return some
+	return unsupervised
 }
 
 // Objective is a weighted sum of losses.

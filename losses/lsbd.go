@@ -65,13 +65,13 @@ func NewLSBD() *LSBDLoss {
 	return &LSBDLoss{Weight: Constant(100), Variant: "paper", Identity: true, Project: true, On: OnSample}
 }
 
-func (l *LSBDLoss) turns() bool { return len(l.Planes) > 0 || len(l.Spheres) > 0 }
+func (l *LSBDLoss) namesBlocks() bool { return len(l.Planes) > 0 || len(l.Spheres) > 0 }
 
 func (l *LSBDLoss) Validate() error {
 	if l.Variant != "paper" && l.Variant != "public-code" {
 		return config.Invalid("variant", "want paper or public-code, got %q", l.Variant)
 	}
-	if l.turns() && l.Variant != "paper" {
+	if l.namesBlocks() && l.Variant != "paper" {
 		return config.Invalid("variant", "want paper, as planes or spheres are named: public-code is for the latent spaces of lsbd-vae")
 	}
 	if !l.Identity && l.Variant != "paper" {
@@ -112,11 +112,11 @@ func (*LSBDLoss) Variants() []Loss {
 }
 
 func (l *LSBDLoss) Add(in *Input) (*gorgonia.Node, error) {
-	if l.turns() {
-		return l.turningLSBD(in)
+	if l.namesBlocks() {
+		return l.lsbdOfBlocks(in)
 	}
 	if len(in.Transports) == 0 {
-		return nil, fmt.Errorf("%w; want planes, such as {%s: [0, 1]}, or the model lsbd-vae", missing("transported codes of labelled groups"), in.Transformations.example())
+		return nil, fmt.Errorf("%w; want planes, such as {%s: [0, 1]}, or the model lsbd-vae", missing("transported codes of labelled groups"), in.Transformations.exampleFactor())
 	}
 	switch l.Variant {
 	case "paper":
@@ -127,13 +127,13 @@ func (l *LSBDLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return nil, fmt.Errorf("unknown variant %q; known: paper, public-code", l.Variant)
 }
 
-// turningLSBD returns the sum of [LSBD] over the planes and spheres that the settings name.
-func (l *LSBDLoss) turningLSBD(in *Input) (*gorgonia.Node, error) {
+// lsbdOfBlocks returns the sum of [LSBD] over the planes and spheres that the settings name.
+func (l *LSBDLoss) lsbdOfBlocks(in *Input) (*gorgonia.Node, error) {
 	z, err := l.On.node(in)
 	if err != nil {
 		return nil, err
 	}
-	blocks, err := l.turnedBlocks(in)
+	blocks, err := l.movedBlocks(in)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (l *LSBDLoss) turningLSBD(in *Input) (*gorgonia.Node, error) {
 }
 
 // blockLSBD returns the [LSBD] of one plane or sphere in groups of m rows.
-func (l *LSBDLoss) blockLSBD(z *gorgonia.Node, b turned, m int) (*gorgonia.Node, error) {
+func (l *LSBDLoss) blockLSBD(z *gorgonia.Node, b movedBlock, m int) (*gorgonia.Node, error) {
 	points, err := selectColumns(z, b.columns)
 	if err != nil {
 		return nil, err
@@ -173,12 +173,12 @@ func (l *LSBDLoss) blockLSBD(z *gorgonia.Node, b turned, m int) (*gorgonia.Node,
 	return LSBD(points, moved)
 }
 
-// turnedBlocks returns the transformations of the planes, in the factors' order, and of the spheres.
-func (l *LSBDLoss) turnedBlocks(in *Input) ([]turned, error) {
+// movedBlocks returns the transformations of the planes, in the factors' order, and of the spheres.
+func (l *LSBDLoss) movedBlocks(in *Input) ([]movedBlock, error) {
 	if in.Transformations == nil {
 		return nil, errNoMoves
 	}
-	var blocks []turned
+	var blocks []movedBlock
 	for _, name := range slices.Sorted(maps.Keys(l.Planes)) {
 		circular := func(f factor.Factor) bool { return f.Kind == factor.Circular }
 		if _, err := in.Transformations.find(name, "circular", circular); err != nil {
@@ -194,14 +194,14 @@ func (l *LSBDLoss) turnedBlocks(in *Input) ([]turned, error) {
 		if err != nil {
 			return nil, err
 		}
-		blocks = append(blocks, turned{"planes." + f.Name, columns, true, angles})
+		blocks = append(blocks, movedBlock{"planes." + f.Name, columns, true, angles})
 	}
 	for i, s := range l.Spheres {
 		rotations, err := s.rotations(in.Transformations)
 		if err != nil {
 			return nil, fmt.Errorf("spheres.%d: %w", i, err)
 		}
-		blocks = append(blocks, turned{fmt.Sprintf("spheres.%d", i), s.Columns, false, rotations})
+		blocks = append(blocks, movedBlock{fmt.Sprintf("spheres.%d", i), s.Columns, false, rotations})
 	}
 	return blocks, nil
 }
@@ -316,8 +316,8 @@ func (s *SphereBlock) rotations(m *Transformations) (*gorgonia.Node, error) {
 	return AboutAxis(s.Axis, 1, angles)
 }
 
-// turned is a block of code columns with the transformations that act on it.
-type turned struct {
+// movedBlock is a block of code columns with the transformations that act on it.
+type movedBlock struct {
 	name    string
 	columns []int
 	plane   bool
@@ -340,8 +340,8 @@ func (m *Transformations) find(name, property string, has func(factor.Factor) bo
 	return 0, fmt.Errorf("there is no factor %q that is %s%s", name, property, registry.Suggest(name, names))
 }
 
-// example names a circular factor for an error message.
-func (m *Transformations) example() string {
+// exampleFactor names a circular factor for an error message.
+func (m *Transformations) exampleFactor() string {
 	if m != nil {
 		for _, f := range m.Factors {
 			if f.Kind == factor.Circular {

@@ -55,7 +55,7 @@ func newModularityLoss(d factor.Deviation, a factor.Aggregate) *ModularityLoss {
 func (l *ModularityLoss) Validate() error {
 	e := l.estimator()
 	if err := e.Check(l.deviation, l.Aggregate); err != nil {
-		key := "aggregate" // names the wrong option if the mean has an unbiased estimator
+		key := "aggregate" // the wrong key, unless even the mean has no unbiased estimator
 		if e.Check(l.deviation, factor.Mean) != nil {
 			key = "estimator"
 		}
@@ -237,5 +237,5 @@ const (
 )
 
 func (g *GroupsFrom) UnmarshalText(text []byte) error {
-	return choose(g, "source of groups", text, fromFactors, fromSimilarity)
+	return parseName(g, "source of groups", text, fromFactors, fromSimilarity)
 }

@@ -144,7 +144,7 @@ type Estimator string
 const Adversarial Estimator = "adversarial"
 
 func (e *Estimator) UnmarshalText(text []byte) error {
-	return choose(e, "estimator", text, Adversarial, "minibatch", "weighted", "stratified")
+	return parseName(e, "estimator", text, Adversarial, "minibatch", "weighted", "stratified")
 }
 
 // ConditionalTCLoss computes [ConditionalTotalCorrelation] for a model's samples, or its adversarial estimate. The mask

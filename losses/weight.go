@@ -206,8 +206,8 @@ func (*WeightDecayLoss) Add(in *Input) (*gorgonia.Node, error) {
 	return total.Sum(nodes...)
 }
 
-// choose parses a setting with a fixed list of names.
-func choose[T ~string](to *T, what string, text []byte, known ...T) error {
+// parseName parses a setting with a fixed list of names.
+func parseName[T ~string](to *T, what string, text []byte, known ...T) error {
 	if !slices.Contains(known, T(text)) {
 		list := strings.ReplaceAll(strings.Trim(fmt.Sprint(known), "[]"), " ", ", ")
 		return fmt.Errorf("unknown %s %q; known: %s", what, text, list)

@@ -55,7 +55,7 @@ func (s *BYOL) New(data Data, seed uint64) (Model, error) {
 	momentum := s.Momentum
 	m := &siamese{twoViews: twoViews{base: newBase(s.Encoder, data, seed, 0)}, views: s.CodeViews,
 		projector: s.projector(), predictor: s.predictor(), momentum: &momentum}
-	return m, m.start(m)
+	return m, m.materialise(m)
 }
 
 // SimSiam is [BYOL] without a target (Chen and He 2021), for the loss cosine-regression. Up to a factor and a constant,
@@ -79,7 +79,7 @@ func NewSimSiam() *SimSiam {
 func (s *SimSiam) New(data Data, seed uint64) (Model, error) {
 	m := &siamese{twoViews: twoViews{base: newBase(s.Encoder, data, seed, 0)}, views: s.CodeViews,
 		projector: layers{widths: []int{s.Hidden, s.Hidden, s.Projected}, norm: true}, predictor: s.predictor()}
-	return m, m.start(m)
+	return m, m.materialise(m)
 }
 
 // BarlowTwins is the model of Zbontar et al. 2021, for the loss cross-correlation. It minimises equation 1:
@@ -104,7 +104,7 @@ func (s *BarlowTwins) Validate() error { return validWidth("hidden", s.Hidden) }
 func (s *BarlowTwins) New(data Data, seed uint64) (Model, error) {
 	m := &siamese{twoViews: twoViews{base: newBase(s.Encoder, data, seed, 0)}, views: s.CodeViews,
 		projector: layers{widths: []int{s.Hidden, s.Hidden, s.Hidden}}}
-	return m, m.start(m)
+	return m, m.materialise(m)
 }
 
 // siamese compares the projections of two views.
@@ -118,8 +118,8 @@ type siamese struct {
 
 func (m *siamese) Paced() bool { return m.momentum != nil && m.momentum.paced() }
 
-// projected adds codes and their projections. The names of their parameters begin with a prefix.
-func (m *siamese) projected(g *nn.Graph, images *gorgonia.Node, prefix string) (codes, projections *gorgonia.Node, err error) {
+// project adds codes and their projections. The names of their parameters begin with a prefix.
+func (m *siamese) project(g *nn.Graph, images *gorgonia.Node, prefix string) (codes, projections *gorgonia.Node, err error) {
 	if codes, err = m.encoder.Value.Encode(g, images, prefix+"encoder"); err != nil {
 		return nil, nil, err
 	}
@@ -133,7 +133,7 @@ func (m *siamese) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	codes, projections, err := m.projected(g, images, "")
+	codes, projections, err := m.project(g, images, "")
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (m *siamese) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 		views.Targets = projections
 	}
 	if m.momentum != nil {
-		if _, views.Targets, err = m.projected(g.Targets(targetPrefix), images, targetPrefix); err != nil {
+		if _, views.Targets, err = m.project(g.Targets(targetPrefix), images, targetPrefix); err != nil {
 			return nil, err
 		}
 	}
@@ -155,7 +155,7 @@ func (m *siamese) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	}
 	p, err := m.program(inputs, codes, seen, views)
 	if err == nil && m.momentum != nil {
-		p.Targets = m.following(g, *m.momentum)
+		p.Targets = m.emaTargets(g, *m.momentum)
 	}
 	return p, err
 }

@@ -132,8 +132,8 @@ func (m *cascadeVAE) heads(g *nn.Graph, images *gorgonia.Node) (mean, logSigma *
 // drawn holds the posteriors of images, and samples of them.
 type drawn struct{ images, noise, mean, logSigma, z *gorgonia.Node }
 
-// drawn adds the graph from images and noise to samples.
-func (m *cascadeVAE) drawn(g *nn.Graph, n int) (d drawn, err error) {
+// draw adds the graph from images and noise to samples.
+func (m *cascadeVAE) draw(g *nn.Graph, n int) (d drawn, err error) {
 	if d.images, err = m.images(g, n); err != nil {
 		return d, err
 	}
@@ -213,7 +213,7 @@ func (m *cascadeVAE) costs(g *nn.Graph, images, points *gorgonia.Node) (*gorgoni
 }
 
 func (m *cascadeVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
-	d, err := m.drawn(g, n)
+	d, err := m.draw(g, n)
 	if err != nil {
 		return nil, err
 	}
@@ -290,7 +290,7 @@ func (c *cascade) categories(g *nn.Graph, z *gorgonia.Node, n int) (points *gorg
 
 // sampling builds the pass that maps images and noise to samples.
 func (c *cascade) sampling(g *nn.Graph, n int) error {
-	d, err := c.drawn(g, n)
+	d, err := c.draw(g, n)
 	if err != nil {
 		return err
 	}
@@ -365,8 +365,8 @@ func (c *cascade) choose(e *Early) error {
 	copy(c.targets, nn.Data(c.images))
 	d, k := c.width, c.settings.Categories
 	z := e.Value(c.sampled)
-	for at := 0; at < len(z); at += d {
-		copy(c.points[at/d*(k+d)+k:], z[at:at+d])
+	for offset := 0; offset < len(z); offset += d {
+		copy(c.points[offset/d*(k+d)+k:], z[offset:offset+d])
 	}
 	for option := range k {
 		for row := 0; row < len(c.points); row += k + d {
@@ -380,12 +380,12 @@ func (c *cascade) choose(e *Early) error {
 			c.table[row*k+option] = float64(cost)
 		}
 	}
-	of, err := assign.Balanced(c.table, k, c.settings.Balance)
+	assigned, err := assign.Balanced(c.table, k, c.settings.Balance)
 	if err != nil {
 		return err
 	}
 	clear(c.choice)
-	for row, option := range of {
+	for row, option := range assigned {
 		c.choice[row*k+option] = 1
 	}
 	return nil
@@ -420,32 +420,32 @@ func (logSoftplusOf[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 }
 
 // withCategory prepends a one-hot category to z [rows, n]: category number category out of of, [rows, of + n].
-func withCategory(z *gorgonia.Node, category, of int) (*gorgonia.Node, error) {
+func withCategory(z *gorgonia.Node, category, categories int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "with category",
-		Key:        graph.Key(category, of),
-		Attributes: map[string]any{"category": category, "of": of},
+		Key:        graph.Key(category, categories),
+		Attributes: map[string]any{"category": category, "of": categories},
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			rows, n, err := graph.Matrix("values", in[0])
-			if err == nil && (category < 0 || category >= of) {
-				err = graph.Wanted("a category below the number of categories", []int{category, of})
+			if err == nil && (category < 0 || category >= categories) {
+				err = graph.Wanted("a category below the number of categories", []int{category, categories})
 			}
-			return tensor.Shape{rows, of + n}, err
+			return tensor.Shape{rows, categories + n}, err
 		},
-		New:  graph.Bodies(categoryOf[float32](category, of), categoryOf[float64](category, of)),
+		New:  graph.Bodies(categoryOf[float32](category, categories), categoryOf[float64](category, categories)),
 		Diff: []bool{false},
 	}, z)
 }
 
-func categoryOf[T graph.Float](category, of int) func([]tensor.Shape) forward[T] {
+func categoryOf[T graph.Float](category, categories int) func([]tensor.Shape) forward[T] {
 	return func(s []tensor.Shape) forward[T] {
-		width := of + s[0][1]
+		width := categories + s[0][1]
 		return func(in [][]T, out []T) {
 			z := in[0]
 			clear(out)
 			for row := range slices.Chunk(out, width) {
 				row[category] = 1
-				z = z[copy(row[of:], z):]
+				z = z[copy(row[categories:], z):]
 			}
 		}
 	}

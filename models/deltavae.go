@@ -149,7 +149,7 @@ func (m *deltaVAE) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, e
 	if err != nil {
 		return nil, err
 	}
-	return numbered(weights, values, m.sizes)
+	return withOptionNumbers(weights, values, m.sizes)
 }
 
 // parts joins the columns of the discrete variables, which come first, and separately the columns of the others. A
@@ -167,7 +167,7 @@ func parts(v []*latent.Variable, discrete int, join func([]*latent.Variable) (*g
 }
 
 func (m *deltaVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
-	p, variables, err := m.begin(g, n)
+	p, variables, err := m.sampleSpaces(g, n)
 	if err != nil {
 		return nil, err
 	}
@@ -181,8 +181,9 @@ func (m *deltaVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	return p, err
 }
 
-// begin adds the graph up to the samples. Losses get codes and samples of the continuous spaces, if there are any.
-func (m *deltaVAE) begin(g *nn.Graph, n int) (*Program, []*latent.Variable, error) {
+// sampleSpaces adds the graph up to the samples. Losses get codes and samples of the continuous spaces, or of all
+// spaces if none is continuous.
+func (m *deltaVAE) sampleSpaces(g *nn.Graph, n int) (*Program, []*latent.Variable, error) {
 	images, err := m.images(g, n)
 	if err != nil {
 		return nil, nil, err

@@ -75,7 +75,7 @@ func (m *mixed) Prior(r *rng.Stream, code []float32) {
 }
 
 func (m *mixed) Decode(g *nn.Graph, codes *gorgonia.Node) (*gorgonia.Node, error) {
-	points, err := unnumbered(codes, m.sizes)
+	points, err := withOneHotOptions(codes, m.sizes)
 	if err != nil {
 		return nil, err
 	}
@@ -97,9 +97,9 @@ func drawOptions(r *rng.Stream, sizes []int, code []float32) {
 	}
 }
 
-// numbered returns codes for metrics, [rows, blocks + n]. Each block of weights becomes the number of its most probable
-// option. The values [rows, n] follow if they are not nil.
-func numbered(weights, values *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
+// withOptionNumbers returns codes for metrics, [rows, blocks + n]. Each block of weights becomes the number of its most
+// probable option. The values [rows, n] follow if they are not nil.
+func withOptionNumbers(weights, values *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
 	if len(sizes) == 0 {
 		return values, nil
 	}
@@ -110,8 +110,9 @@ func numbered(weights, values *gorgonia.Node, sizes []int) (*gorgonia.Node, erro
 	return graph.ConcatColumns(numbers, values)
 }
 
-// unnumbered inverts numbered: it returns one-hot options, then the values. A number that is no option gives zeros.
-func unnumbered(codes *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
+// withOneHotOptions inverts withOptionNumbers: it returns one-hot options, then the values. A number without an
+// option gives zeros.
+func withOneHotOptions(codes *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
 	if len(sizes) == 0 {
 		return codes, nil
 	}
@@ -226,9 +227,9 @@ func (f *optionWeights[T]) softmaxes(logits []T) {
 	first := 0
 	for _, n := range f.Sizes {
 		x, s := logits[first:first+n], f.softmax[first:first+n]
-		most, sum := slices.Max(x), T(0)
+		largest, sum := slices.Max(x), T(0)
 		for j, v := range x {
-			s[j] = T(math.Exp(float64((v - most) / f.tau)))
+			s[j] = T(math.Exp(float64((v - largest) / f.tau)))
 			sum += s[j]
 		}
 		for j := range s {
@@ -239,16 +240,16 @@ func (f *optionWeights[T]) softmaxes(logits []T) {
 }
 
 func (f *optionWeights[T]) Forward(in [][]T, out []T) {
-	for at := 0; at < len(out); at += f.columns {
-		f.softmaxes(in[0][at : at+f.columns])
-		row, first := out[at:at+f.columns], 0
+	for offset := 0; offset < len(out); offset += f.columns {
+		f.softmaxes(in[0][offset : offset+f.columns])
+		row, first := out[offset:offset+f.columns], 0
 		for b, n := range f.Sizes {
-			under := T(1)
+			parentWeight := T(1)
 			if p := f.Parents[b]; p >= 0 {
-				under = row[p]
+				parentWeight = row[p]
 			}
 			for j := first; j < first+n; j++ {
-				row[j] = f.softmax[j] * under
+				row[j] = f.softmax[j] * parentWeight
 			}
 			first += n
 		}
@@ -256,9 +257,9 @@ func (f *optionWeights[T]) Forward(in [][]T, out []T) {
 }
 
 func (f *optionWeights[T]) Backward(in [][]T, out, dout []T, din [][]T) {
-	for at := 0; at < len(out); at += f.columns {
-		f.softmaxes(in[0][at : at+f.columns])
-		copy(f.sum, dout[at:at+f.columns])
+	for offset := 0; offset < len(out); offset += f.columns {
+		f.softmaxes(in[0][offset : offset+f.columns])
+		copy(f.sum, dout[offset:offset+f.columns])
 		first := f.columns
 		for b := len(f.Sizes) - 1; b >= 0; b-- { // child blocks come after their parents
 			n := f.Sizes[b]
@@ -267,13 +268,13 @@ func (f *optionWeights[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 			for j := first; j < first+n; j++ {
 				mean += f.softmax[j] * f.sum[j]
 			}
-			under := T(1)
+			parentWeight := T(1)
 			if p := f.Parents[b]; p >= 0 {
-				under = out[at+p]
+				parentWeight = out[offset+p]
 				f.sum[p] += mean
 			}
 			for j := first; j < first+n; j++ {
-				din[0][at+j] = f.softmax[j] * (f.sum[j] - mean) * under / f.tau
+				din[0][offset+j] = f.softmax[j] * (f.sum[j] - mean) * parentWeight / f.tau
 			}
 		}
 	}
@@ -332,15 +333,15 @@ func (f gate[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 	for i, d := range dout {
 		c := f.columns[i%n]
-		at := i/n*f.k + c
+		weight := i/n*f.k + c
 		if din[0] != nil {
 			din[0][i] = d
 			if c >= 0 {
-				din[0][i] = d * in[1][at]
+				din[0][i] = d * in[1][weight]
 			}
 		}
 		if din[1] != nil && c >= 0 {
-			din[1][at] += d * in[0][i]
+			din[1][weight] += d * in[0][i]
 		}
 	}
 }

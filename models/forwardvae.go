@@ -56,10 +56,10 @@ func (s *ForwardVAE) New(data Data, seed uint64) (Model, error) {
 	if len(data.Actions) == 0 {
 		return nil, fmt.Errorf("forward-vae: %w", errNoActions)
 	}
-	blocks, least := blocksOf(data.Actions)
-	width := cmp.Or(s.Latent, least)
-	if width < least {
-		return nil, fmt.Errorf("forward-vae: latent is %d; want %d or more, two dimensions for each factor that actions change", width, least)
+	blocks, minWidth := blocksOf(data.Actions)
+	width := cmp.Or(s.Latent, minWidth)
+	if width < minWidth {
+		return nil, fmt.Errorf("forward-vae: latent is %d; want %d or more, two dimensions for each factor that actions change", width, minWidth)
 	}
 	m := &forwardVAE{vae{mixed: mixed{autoencoder: newAutoencoder(s.Networks, data, seed, width)}, wide: s.Scale == scalePublic}, *s, blocks}
 	if _, err := m.matrices(nn.NewGraph(m.params)); err != nil {

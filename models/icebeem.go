@@ -96,14 +96,14 @@ func (m *iceBeeM) condition(g *nn.Graph, l *losses.Labels) (weights, known *gorg
 	if l == nil {
 		return nil, nil, fmt.Errorf("the energy has the conditions %v, but the batches have no labels; want a supervision with labels, such as {labels: {fraction: 0.1}}, or no conditions", factor.Names(m.conditions))
 	}
-	at := make([]conditionColumn, len(m.conditions))
+	columns := make([]conditionColumn, len(m.conditions))
 	first := 0
 	for i, f := range m.conditions {
 		c := slices.IndexFunc(l.Factors, func(o factor.Factor) bool { return o.Name == f.Name && o.Size == f.Size })
 		if c < 0 {
 			return nil, nil, fmt.Errorf("the labels lack the condition %s of %d levels; they have %v", f.Name, f.Size, factor.Names(l.Factors))
 		}
-		at[i] = conditionColumn{c, first, f.Size}
+		columns[i] = conditionColumn{c, first, f.Size}
 		first += f.Size
 	}
 	_, labels, err := l.Values(losses.UnitsRange)
@@ -114,10 +114,10 @@ func (m *iceBeeM) condition(g *nn.Graph, l *losses.Labels) (weights, known *gorg
 	if err != nil {
 		return nil, nil, err
 	}
-	if weights, err = conditionRows(labels, table, at); err != nil {
+	if weights, err = conditionRows(labels, table, columns); err != nil {
 		return nil, nil, err
 	}
-	known, err = conditionKnown(labels, at)
+	known, err = conditionKnown(labels, columns)
 	return weights, known, err
 }
 
@@ -132,24 +132,26 @@ func level[T graph.Float](row []T, c conditionColumn) int {
 	return -1
 }
 
-func complete[T graph.Float](row []T, at []conditionColumn) bool {
-	return !slices.ContainsFunc(at, func(c conditionColumn) bool { return level(row, c) < 0 })
+func complete[T graph.Float](row []T, conditions []conditionColumn) bool {
+	return !slices.ContainsFunc(conditions, func(c conditionColumn) bool { return level(row, c) < 0 })
 }
 
 // conditionKnown returns [rows]: 1 for each row of labels [rows, K] with labels of all conditions, otherwise 0.
-func conditionKnown(labels *gorgonia.Node, at []conditionColumn) (*gorgonia.Node, error) {
+func conditionKnown(labels *gorgonia.Node, conditions []conditionColumn) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
-		Name:  "known conditions",
-		Key:   graph.Key(at),
-		Shape: func(in []tensor.Shape) (tensor.Shape, error) { return tensor.Shape{in[0][0]}, checkLabels(in[0], at) },
-		New:   graph.Bodies(knownRows[float32](at), knownRows[float64](at)),
-		Diff:  []bool{false},
+		Name: "known conditions",
+		Key:  graph.Key(conditions),
+		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
+			return tensor.Shape{in[0][0]}, checkLabels(in[0], conditions)
+		},
+		New:  graph.Bodies(knownRows[float32](conditions), knownRows[float64](conditions)),
+		Diff: []bool{false},
 	}, labels)
 }
 
-func checkLabels(s tensor.Shape, at []conditionColumn) error {
+func checkLabels(s tensor.Shape, conditions []conditionColumn) error {
 	_, columns, err := graph.Matrix("labels", s)
-	for _, c := range at {
+	for _, c := range conditions {
 		if err == nil && c.labels >= columns {
 			err = graph.Wanted(fmt.Sprintf("labels with a column %d", c.labels), s)
 		}
@@ -157,12 +159,12 @@ func checkLabels(s tensor.Shape, at []conditionColumn) error {
 	return err
 }
 
-func knownRows[T graph.Float](at []conditionColumn) func([]tensor.Shape) forward[T] {
+func knownRows[T graph.Float](conditions []conditionColumn) func([]tensor.Shape) forward[T] {
 	return func(s []tensor.Shape) forward[T] {
 		columns := s[0][1]
 		return func(in [][]T, out []T) {
 			for i := range out {
-				if out[i] = 0; complete(in[0][i*columns:][:columns], at) {
+				if out[i] = 0; complete(in[0][i*columns:][:columns], conditions) {
 					out[i] = 1
 				}
 			}
@@ -172,32 +174,32 @@ func knownRows[T graph.Float](at []conditionColumn) func([]tensor.Shape) forward
 
 // conditionRows returns, for each row of labels [rows, K], the sum of its rows in a table [levels, width]: [rows,
 // width]. If a label is unknown, the sum is 0. It is differentiable in the table.
-func conditionRows(labels, table *gorgonia.Node, at []conditionColumn) (*gorgonia.Node, error) {
+func conditionRows(labels, table *gorgonia.Node, conditions []conditionColumn) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "condition rows",
-		Key:  graph.Key(at),
+		Key:  graph.Key(conditions),
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			rows, width, err := graph.Matrix("table", in[1])
-			if last := at[len(at)-1]; err == nil && rows != last.first+last.size {
+			if last := conditions[len(conditions)-1]; err == nil && rows != last.first+last.size {
 				err = errors.New("the table needs a row for each level")
 			}
 			if err == nil {
-				err = checkLabels(in[0], at)
+				err = checkLabels(in[0], conditions)
 			}
 			return tensor.Shape{in[0][0], width}, err
 		},
-		New:  graph.Bodies(newChosenRows[float32](at), newChosenRows[float64](at)),
+		New:  graph.Bodies(newChosenRows[float32](conditions), newChosenRows[float64](conditions)),
 		Diff: []bool{false, true},
 	}, labels, table)
 }
 
 type chosenRows[T graph.Float] struct {
 	columns, width int
-	at             []conditionColumn
+	conditions     []conditionColumn
 }
 
-func newChosenRows[T graph.Float](at []conditionColumn) func([]tensor.Shape) chosenRows[T] {
-	return func(in []tensor.Shape) chosenRows[T] { return chosenRows[T]{in[0][1], in[1][1], at} }
+func newChosenRows[T graph.Float](conditions []conditionColumn) func([]tensor.Shape) chosenRows[T] {
+	return func(in []tensor.Shape) chosenRows[T] { return chosenRows[T]{in[0][1], in[1][1], conditions} }
 }
 
 func (f chosenRows[T]) Forward(in [][]T, out []T) {
@@ -222,10 +224,10 @@ func (f chosenRows[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 func (f chosenRows[T]) walk(labels []T, visit func(row, level int)) {
 	for row := range len(labels) / f.columns {
 		given := labels[row*f.columns:][:f.columns]
-		if !complete(given, f.at) {
+		if !complete(given, f.conditions) {
 			continue
 		}
-		for _, c := range f.at {
+		for _, c := range f.conditions {
 			visit(row, c.first+level(given, c))
 		}
 	}

@@ -175,7 +175,7 @@ func (m *lsbdVAE) Build(g *nn.Graph, o Objective, n, group int) (*Program, error
 	if !o.Labelled {
 		return m.deltaVAE.Build(g, o, n, group)
 	}
-	p, variables, err := m.begin(g, n)
+	p, variables, err := m.sampleSpaces(g, n)
 	if err != nil {
 		return nil, err
 	}

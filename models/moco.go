@@ -52,7 +52,7 @@ func (s *MoCo) Validate() error {
 
 func (s *MoCo) New(data Data, seed uint64) (Model, error) {
 	m := &moco{twoViews: twoViews{base: newBase(s.Encoder, data, seed, 0)}, settings: *s}
-	return m, m.start(m)
+	return m, m.materialise(m)
 }
 
 type moco struct {
@@ -111,7 +111,7 @@ func (m *moco) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Targets, p.Queue = m.following(g, m.settings.Momentum), &Queue{Keys: keys, Columns: queue, Next: next}
+	p.Targets, p.Queue = m.emaTargets(g, m.settings.Momentum), &Queue{Keys: keys, Columns: queue, Next: next}
 	return p, nil
 }
 
@@ -121,11 +121,11 @@ func unitColumns(r *rng.Stream, shape tensor.Shape, values []float32) {
 	columns := shape[1]
 	for c := range columns {
 		var square float64
-		for at := c; at < len(values); at += columns {
-			square += float64(values[at]) * float64(values[at])
+		for i := c; i < len(values); i += columns {
+			square += float64(values[i]) * float64(values[i])
 		}
-		for at := c; at < len(values); at += columns {
-			values[at] = float32(float64(values[at]) / math.Max(math.Sqrt(square), 1e-12))
+		for i := c; i < len(values); i += columns {
+			values[i] = float32(float64(values[i]) / math.Max(math.Sqrt(square), 1e-12))
 		}
 	}
 }

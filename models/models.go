@@ -189,14 +189,14 @@ type Queue struct {
 func (q *Queue) Push(keys []float32) {
 	columns, next := nn.Data(q.Columns), nn.Data(q.Next)
 	width, capacity := q.Columns.Shape()[0], q.Columns.Shape()[1]
-	at := int(next[0])
+	column := int(next[0])
 	for row := 0; row < len(keys); row += width {
 		for i, v := range keys[row : row+width] {
-			columns[i*capacity+at] = v
+			columns[i*capacity+column] = v
 		}
-		at = (at + 1) % capacity
+		column = (column + 1) % capacity
 	}
-	next[0] = float32(at)
+	next[0] = float32(column)
 }
 
 // Logged is a scalar that is logged and does not affect training.
@@ -304,8 +304,8 @@ type Early struct {
 	Progress float64 // fraction of training before the step, from 0 to 1
 	Restart  bool    // set by Decide: the optimiser resets its moments before the update of the step
 
-	machines []*machine.Machine
-	of       map[*gorgonia.ExprGraph]*machine.Machine
+	machines  []*machine.Machine
+	machineOf map[*gorgonia.ExprGraph]*machine.Machine
 }
 
 // Run computes a pass, given its index, from the current values of its inputs.
@@ -313,7 +313,7 @@ func (e *Early) Run(pass int) error { return e.machines[pass].RunAll() }
 
 // Value returns the elements of an output after the last run of its pass. They are valid until the next run.
 func (e *Early) Value(n *gorgonia.Node) []float32 {
-	return e.of[n.Graph()].Value(n).(*tensor.Dense).Float32s()
+	return e.machineOf[n.Graph()].Value(n).(*tensor.Dense).Float32s()
 }
 
 // Machines returns the compiled passes.
@@ -324,7 +324,7 @@ func (p *Prelude) Compile() (*Early, error) {
 	if p.Decide == nil {
 		return nil, errors.New("the prelude of a step lacks the function Decide")
 	}
-	e := &Early{of: map[*gorgonia.ExprGraph]*machine.Machine{}}
+	e := &Early{machineOf: map[*gorgonia.ExprGraph]*machine.Machine{}}
 	for i, pass := range p.Passes {
 		if pass.Graph == nil || len(pass.Outputs) == 0 {
 			return nil, fmt.Errorf("pass %d before a step has no outputs; want a graph and the nodes to read", i)
@@ -334,7 +334,7 @@ func (p *Prelude) Compile() (*Early, error) {
 			return nil, fmt.Errorf("pass %d before a step: %w", i, err)
 		}
 		e.machines = append(e.machines, m)
-		e.of[pass.Graph.ExprGraph] = m
+		e.machineOf[pass.Graph.ExprGraph] = m
 	}
 	return e, nil
 }

@@ -147,9 +147,9 @@ func validLatent(n int) error {
 	return nil
 }
 
-func validRange(key string, is, least, most int) error {
-	if is < least || is > most {
-		return config.Invalid(key, "want %d to %d, got %d", least, most, is)
+func validRange(key string, value, low, high int) error {
+	if value < low || value > high {
+		return config.Invalid(key, "want %d to %d, got %d", low, high, value)
 	}
 	return nil
 }

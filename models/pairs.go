@@ -155,7 +155,7 @@ func (m *pairVAE) Build(g *nn.Graph, o Objective, n, group int) (*Program, error
 	if mean, logVariance, err = m.share(mean, logVariance); err != nil {
 		return nil, err
 	}
-	p, err := m.sampled(g, images, mean, logVariance, discrete)
+	p, err := m.sampleAndDecode(g, images, mean, logVariance, discrete)
 	if err == nil {
 		p.Outputs.Shared = true
 	}
@@ -188,8 +188,8 @@ type mergeRule struct {
 
 // Limits of exponents in divergences. A divergence beyond them is the largest of its row in any case.
 const (
-	mostLogRatio     = 40
-	mostLogPrecision = 300
+	maxLogRatio     = 40
+	maxLogPrecision = 300
 )
 
 // pairMask returns 1 for a private dimension of a pair and 0 for a shared one, with equal rows 2p and 2p+1 for pair
@@ -239,15 +239,15 @@ func newPrivate[T graph.Float](r mergeRule) func([]tensor.Shape) *private[T] {
 }
 
 func (f *private[T]) Forward(in [][]T, out []T) {
-	for at := 0; at < len(out); at += 2 * f.d {
+	for first := 0; first < len(out); first += 2 * f.d {
 		for i := range f.delta {
-			a, b := at+i, at+f.d+i
+			a, b := first+i, first+f.d+i
 			f.delta[i] = divergence(in[0][a], in[1][a], in[0][b], in[1][b])
 			if f.rule.Symmetric {
 				f.delta[i] = (f.delta[i] + divergence(in[0][b], in[1][b], in[0][a], in[1][a])) / 2
 			}
 		}
-		mask := out[at : at+f.d]
+		mask := out[first : first+f.d]
 		clear(mask)
 		if f.rule.Private == adaptive {
 			low, high := slices.Min(f.delta), slices.Max(f.delta)
@@ -259,7 +259,7 @@ func (f *private[T]) Forward(in [][]T, out []T) {
 		} else {
 			f.largest(mask)
 		}
-		copy(out[at+f.d:], mask)
+		copy(out[first+f.d:], mask)
 	}
 }
 
@@ -278,8 +278,8 @@ func (f *private[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 
 // divergence returns 2 KL(N(mu1, v1) || N(mu2, v2)), given log variances.
 func divergence[T graph.Float](mu1, l1, mu2, l2 T) float64 {
-	ratio, step := min(float64(l1)-float64(l2), mostLogRatio), float64(mu2)-float64(mu1)
-	return math.Exp(ratio) + step*step*math.Exp(min(-float64(l2), mostLogPrecision)) - 1 - ratio
+	ratio, step := min(float64(l1)-float64(l2), maxLogRatio), float64(mu2)-float64(mu1)
+	return math.Exp(ratio) + step*step*math.Exp(min(-float64(l2), maxLogPrecision)) - 1 - ratio
 }
 
 // sharedMeans returns the means of a pair's posteriors. If the mask is 0, both rows get the shared mean
@@ -323,10 +323,10 @@ func newSharing[T graph.Float, B means[T] | logVariances[T]](r mergeRule) func([
 	return func(in []tensor.Shape) B { return B{sharing{r, in[0][1]}} }
 }
 
-// shares calls f for the two elements of each dimension of each pair.
-func (s sharing) shares(n int, f func(a, b int)) {
-	for at := 0; at < n; at += 2 * s.d {
-		for a := at; a < at+s.d; a++ {
+// eachDimension calls f for the two elements of each dimension of each pair.
+func (s sharing) eachDimension(n int, f func(a, b int)) {
+	for first := 0; first < n; first += 2 * s.d {
+		for a := first; a < first+s.d; a++ {
 			f(a, a+s.d)
 		}
 	}
@@ -339,7 +339,7 @@ type means[T graph.Float] struct{ sharing }
 
 func (f means[T]) Forward(in [][]T, out []T) {
 	mask, mu, l := in[0], in[1], in[2]
-	f.shares(len(out), func(a, b int) {
+	f.eachDimension(len(out), func(a, b int) {
 		if out[a], out[b] = mu[a], mu[b]; mask[a] != 0 {
 			return
 		}
@@ -354,7 +354,7 @@ func (f means[T]) Forward(in [][]T, out []T) {
 
 func (f means[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	mask, mu, l := in[0], in[1], in[2]
-	f.shares(len(dout), func(a, b int) {
+	f.eachDimension(len(dout), func(a, b int) {
 		da, db, dl := float64(dout[a]), float64(dout[b]), 0.0
 		if mask[a] == 0 {
 			w, g := 0.5, da+db
@@ -377,7 +377,7 @@ type logVariances[T graph.Float] struct{ sharing }
 
 func (f logVariances[T]) Forward(in [][]T, out []T) {
 	mask, l := in[0], in[1]
-	f.shares(len(out), func(a, b int) {
+	f.eachDimension(len(out), func(a, b int) {
 		if out[a], out[b] = l[a], l[b]; mask[a] != 0 {
 			return
 		}
@@ -397,7 +397,7 @@ func (f logVariances[T]) Forward(in [][]T, out []T) {
 
 func (f logVariances[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	mask, l := in[0], in[1]
-	f.shares(len(dout), func(a, b int) {
+	f.eachDimension(len(dout), func(a, b int) {
 		da, db := float64(dout[a]), float64(dout[b])
 		if mask[a] == 0 {
 			w, g := ratio(l[a], l[b]), da+db

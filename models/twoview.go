@@ -106,8 +106,8 @@ type twoViews struct {
 // targetPrefix is the prefix of the parameter names of EMA targets.
 const targetPrefix = "target/"
 
-// start builds a model's graphs once, which creates all its parameters, and copies parameters to their EMA targets.
-func (m *twoViews) start(model Model) error {
+// materialise builds a model's graphs once to create all its parameters, and copies parameters to their EMA targets.
+func (m *twoViews) materialise(model Model) error {
 	g := nn.NewGraph(m.params)
 	images, err := m.images(g, 1)
 	if err != nil {
@@ -130,9 +130,9 @@ func (m *twoViews) start(model Model) error {
 	return nil
 }
 
-// following returns the EMA targets for the parameters of a graph. Frozen parameters have no targets. It is nil until
-// the model's graphs exist.
-func (m *twoViews) following(g *nn.Graph, momentum Momentum) *Targets {
+// emaTargets returns the EMA targets for the parameters of a graph without frozen parameters. It is nil until the
+// model's graphs exist.
+func (m *twoViews) emaTargets(g *nn.Graph, momentum Momentum) *Targets {
 	switch {
 	case m.target == nil:
 		return nil
@@ -226,8 +226,8 @@ func spreadOf(codes *gorgonia.Node) (*gorgonia.Node, error) {
 	}, codes)
 }
 
-// leastSpread is the smallest divisor for the norm of a row.
-const leastSpread = 1e-12
+// minNorm is the smallest divisor for the norm of a row.
+const minNorm = 1e-12
 
 func spread[T graph.Float](s []tensor.Shape) forward[T] {
 	rows, columns := s[0][0], s[0][1]
@@ -237,7 +237,7 @@ func spread[T graph.Float](s []tensor.Shape) forward[T] {
 		clear(square)
 		for i := range rows { // Welford's algorithm: equal rows have a deviation of exactly 0
 			x := in[0][i*columns : (i+1)*columns]
-			scale, part := 1/max(math.Sqrt(numeric.Square(x)), leastSpread), 1/float64(i+1)
+			scale, part := 1/max(math.Sqrt(numeric.Square(x)), minNorm), 1/float64(i+1)
 			for c, v := range x {
 				unit := float64(v) * scale
 				d := unit - mean[c]

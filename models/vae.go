@@ -73,7 +73,7 @@ func (m *vae) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node, error)
 	if err != nil {
 		return nil, err
 	}
-	return numbered(weights, mean, m.sizes)
+	return withOptionNumbers(weights, mean, m.sizes)
 }
 
 func (m *vae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
@@ -85,21 +85,21 @@ func (m *vae) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m.sampled(g, images, mean, logVariance, discrete)
+	return m.sampleAndDecode(g, images, mean, logVariance, discrete)
 }
 
-// sampled ends a program with samples of the posterior and of categorical variables, and the reconstruction.
-func (m *vae) sampled(g *nn.Graph, images, mean, logVariance *gorgonia.Node, discrete []*latent.Variable) (*Program, error) {
+// sampleAndDecode adds samples of the posterior and of categorical variables, and the reconstruction.
+func (m *vae) sampleAndDecode(g *nn.Graph, images, mean, logVariance *gorgonia.Node, discrete []*latent.Variable) (*Program, error) {
 	n := images.Shape()[0]
 	noise, err := g.Input("noise", n, m.width)
 	if err != nil {
 		return nil, err
 	}
-	half := 0.5
+	factor := 0.5
 	if m.wide {
-		half = 1
+		factor = 1
 	}
-	logSigma, err := graph.Scale(half, logVariance)
+	logSigma, err := graph.Scale(factor, logVariance)
 	if err != nil {
 		return nil, err
 	}

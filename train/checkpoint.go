@@ -69,11 +69,11 @@ func (s *session) save(done bool) error {
 
 // checkpoint collects everything that the run needs to continue.
 func (s *session) checkpoint(done bool) (*safetensors.File, []byte, error) {
-	all := checkpoint.State{Watch: s.watch, Best: (*checkpoint.Best)(s.best), Done: done, Config: s.config, Kernels: s.kernels, Start: s.experiment.Start, History: s.trainedBy()}
+	state := checkpoint.State{Watch: s.watch, Best: (*checkpoint.Best)(s.best), Done: done, Config: s.config, Kernels: s.kernels, Start: s.experiment.Start, History: s.trainedBy()}
 	if s.stop.Enough() == "" { // otherwise the next session decides for itself
-		all.Stopped = s.loop.Stopped()
+		state.Stopped = s.loop.Stopped()
 	}
-	return checkpoint.Encode(s.loop, all)
+	return checkpoint.Encode(s.loop, state)
 }
 
 // Best is the best evaluation of a metric during training.
@@ -117,8 +117,8 @@ func HashParameters(dir string) (string, error) {
 	return c.HashParameters()
 }
 
-// began returns the training config of a checkpoint, or of its folder if the checkpoint has none.
-func began(s *checkpoint.State, dir string) (Config, error) {
+// trainingConfig returns the training config of a checkpoint, or of its folder if the checkpoint has none.
+func trainingConfig(s *checkpoint.State, dir string) (Config, error) {
 	if s.Config == "" {
 		return ReadConfig(dir)
 	}
@@ -140,15 +140,15 @@ func Unlike(dir string, c Config, text []byte) (h rundir.History, why string) {
 	if why = s.History.Other(); why != "" || s.Config == string(text) {
 		return s.History, why
 	}
-	began, err := began(s, dir)
+	began, err := trainingConfig(s, dir)
 	if err == nil {
 		err = began.sameTraining(c)
 	}
-	if err == nil && s.Step > 0 && otherWatches(began, c) {
-		why = otherWatched
+	if err == nil && s.Step > 0 && watchesDiffer(began, c) {
+		why = watchedChanged
 	}
 	if err == nil && s.Epoch > c.Train.Epochs {
-		err = config.Invalid("train.epochs", "%w", passed(c.Train.Epochs, s.Epoch))
+		err = config.Invalid("train.epochs", "%w", tooFewEpochs(c.Train.Epochs, s.Epoch))
 	}
 	if err != nil {
 		why = err.Error()
@@ -156,22 +156,22 @@ func Unlike(dir string, c Config, text []byte) (h rundir.History, why string) {
 	return s.History, why
 }
 
-// passed returns the error for a config with fewer epochs than a run has trained.
-func passed(epochs, trained int) error {
+// tooFewEpochs returns the error for a config with fewer epochs than a run has trained.
+func tooFewEpochs(epochs, trained int) error {
 	return fmt.Errorf("%d: the run has trained %s; want %d or more, or another folder for a shorter run", epochs, wording.Count(trained, "epoch"), trained)
 }
 
-// goOn adds a state's history to a continued run. It rejects a length that the run has already exceeded.
-func (s *session) goOn(state *checkpoint.State, began Config) error {
+// continueHistory adds a state's history to a continued run. It rejects a length that the run has already exceeded.
+func (s *session) continueHistory(state *checkpoint.State, began Config) error {
 	l := s.loop
 	epochs := s.experiment.Config.Train.Epochs
 	if steps := l.EpochSteps(); l.Step() > epochs*steps {
 		trained := int(math.Ceil(float64(l.Step()) / float64(steps)))
-		return s.experiment.Config.mistake("train.epochs", passed(epochs, trained))
+		return s.experiment.Config.mistake("train.epochs", tooFewEpochs(epochs, trained))
 	}
 	s.from, s.history = l.Step(), state.History
 	if s.history == nil {
-		s.history = s.unwritten(state, began)
+		s.history = s.legacyHistory(state, began)
 	}
 	if err := s.history.Check(l.Step()); err != nil {
 		return fmt.Errorf("%s: the checkpoint's %w", s.store.Dir(), err)
@@ -185,17 +185,17 @@ func (s *session) goOn(state *checkpoint.State, began Config) error {
 	return nil
 }
 
-// unwritten returns the history of a checkpoint written by code without histories: one segment.
-func (s *session) unwritten(state *checkpoint.State, began Config) rundir.History {
-	one := rundir.Segment{To: state.Step, Kernels: state.Kernels}
-	one.Config, _ = began.Hash() // a config that was loaded can be encoded
+// legacyHistory returns one segment for a checkpoint from a version of the program that recorded no history.
+func (s *session) legacyHistory(state *checkpoint.State, began Config) rundir.History {
+	segment := rundir.Segment{To: state.Step, Kernels: state.Kernels}
+	segment.Config, _ = began.Hash() // a config that was loaded can be encoded
 	if r, err := rundir.ReadRecord(s.store.Dir()); err == nil && r != nil && r.Steps == state.Step {
-		one.Version, one.Generation = r.Version, r.Generation
+		segment.Version, segment.Generation = r.Version, r.Generation
 	}
-	return rundir.History{one}
+	return rundir.History{segment}
 }
 
-// otherTraining says how training so far would differ with this session's config from an earlier one, or returns "".
+// otherTraining says how this session's config would have changed the training so far, or returns "".
 func (s *session) otherTraining(began Config) string {
 	now := &s.experiment.Config
 	if s.loop.Step() == 0 {
@@ -204,8 +204,8 @@ func (s *session) otherTraining(began Config) string {
 	if other := s.loop.ByLength(began.Train.Epochs); other != "" {
 		return other
 	}
-	if otherWatches(began, *now) {
-		return otherWatched
+	if watchesDiffer(began, *now) {
+		return watchedChanged
 	}
 	if was, is := began.Train.Device.String(), now.Train.Device.String(); was != is {
 		return fmt.Sprintf("train.device was %s, and is %s now", was, is)
@@ -213,14 +213,14 @@ func (s *session) otherTraining(began Config) string {
 	return ""
 }
 
-// otherWatched is the reason for a run that watched something different.
-const otherWatched = "train.stop, train.keep.best or the metrics that they watch were others"
+// watchedChanged says why a run differs from its config when training watched other results.
+const watchedChanged = "train.stop, train.keep.best or the metrics that they watch were others"
 
-// otherWatches reports whether training now watches something else than with an earlier config.
-func otherWatches(began, now Config) bool {
-	was, err := began.watches()
-	is, also := now.watches()
-	return err == nil && also == nil && is != "" && was != is
+// watchesDiffer reports whether two configs stop training or keep checkpoints by different results.
+func watchesDiffer(began, now Config) bool {
+	before, errBefore := began.watches()
+	after, errAfter := now.watches()
+	return errBefore == nil && errAfter == nil && after != "" && before != after
 }
 
 // watches returns the settings that decide when training stops and which checkpoint is kept, or "".
@@ -241,14 +241,14 @@ func (c *Config) watches() (string, error) {
 		}
 		watched.On = &m
 		if m.Every == 0 && t.Stop.bySentence(m.listed(t.Stop)) {
-			watched.Looks = max(1, t.Epochs/fewestLooks)
+			watched.Looks = max(1, t.Epochs/minEvaluations)
 		}
 	}
 	text, err := config.Encode(watched)
 	return string(text), err
 }
 
-// attribute puts the configs and code of the training into a record.
+// attribute records which configs, versions and kernels trained the model.
 func (s *session) attribute(r *rundir.Record) {
 	all := append(slices.Clone(s.history), s.segment()) // the last one did the measuring, even if it took no step
 	r.History, r.Version, r.Machine.Kernels = s.trainedBy(), all.Versions(), s.kernels
@@ -266,13 +266,13 @@ func (s *session) trainedBy() rundir.History { return s.history.Add(s.segment())
 
 // segment returns this session's part of the training.
 func (s *session) segment() rundir.Segment {
-	one := rundir.Segment{From: s.from, To: s.loop.Step(), Version: version.Code(), Generation: version.Generation()}
-	one.Config, _ = s.experiment.Config.Hash() // the config was encoded when the session began
-	one.Kernels, _ = s.instructions()          // as openSession has asked
+	segment := rundir.Segment{From: s.from, To: s.loop.Step(), Version: version.Code(), Generation: version.Generation()}
+	segment.Config, _ = s.experiment.Config.Hash() // the config was encoded when the session began
+	segment.Kernels, _ = s.instructions()          // as openSession has asked
 	if s.files != nil {
 		if text, err := json.Marshal(s.files); err == nil {
-			one.Data = rundir.FileHash(text)
+			segment.Data = rundir.FileHash(text)
 		}
 	}
-	return one
+	return segment
 }

@@ -30,7 +30,7 @@ func TestKept(t *testing.T) {
 		rows      int // 0: no files
 		says      string
 	}{
-		{nil, mostKept, "the run keeps codes of 10000 of the 10050 images: no metric needs more, and metrics.encode sets the number"},
+		{nil, maxStored, "the run keeps codes of 10000 of the 10050 images: no metric needs more, and metrics.encode sets the number"},
 		{[]string{"dataset.chopsticks.samples=300"}, 300, ""},
 		{[]string{"metrics.encode=true"}, 10050, ""},
 		{[]string{"metrics.encode=false"}, 0, ""},
@@ -82,7 +82,7 @@ func TestMostMeasured(t *testing.T) {
 		{Measures{Sample: 200000}, 1000, 200000},
 		{Measures{Sample: 200000, Encode: EncodeAll}, 1000, 200000},
 	} {
-		must.Equal(t, c.m.most(c.width), c.want, c.m, c.width, "columns: at most", "images are measured")
+		must.Equal(t, c.m.maxImages(c.width), c.want, c.m, c.width, "columns: at most", "images are measured")
 	}
 }
 
@@ -94,7 +94,7 @@ func TestKeptImages(t *testing.T) {
 	}
 	chosen := regexp.MustCompile(`\[(\d+ ){99,}\d+\]`) // numbers of the images
 	a, b := chosen.FindString(fmt.Sprint(of[0].Data)), chosen.FindString(fmt.Sprint(of[1].Data))
-	if of[0].Data.Len() != mostKept || a == "" || a != b {
+	if of[0].Data.Len() != maxStored || a == "" || a != b {
 		t.Errorf("%d images, the numbers %.100q and %.100q", of[0].Data.Len(), a, b)
 	}
 }
@@ -136,7 +136,7 @@ func TestEncodeConfig(t *testing.T) {
 		"metrics={encode: 0}":              "metrics.encode: want true (all images), false (none) or a number",
 		"metrics={encode: -3}":             "metrics.encode: want true",
 		"metrics={encode: some}":           "metrics.encode: want true",
-		"metrics={encode: 5, sample: 3}":   "metrics.encode: metrics.sample says",
+		"metrics={encode: 5, sample: 3}":   "metrics.encode: metrics.sample also sets",
 		"metrics={encode: 5, final: [r4]}": "want true or false, or metrics.sample=5",
 	} {
 		c, err := Load("sticks.yaml", []byte(sticks), overrides)

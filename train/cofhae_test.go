@@ -332,7 +332,7 @@ func TestMisassigned(t *testing.T) {
 			}
 		}
 	}
-	if got := e.misassigned(codes, images); got == nil || !(math.Abs(*got-sum/float64(len(images))) <= 1e-9) {
+	if got := e.assignmentError(codes, images); got == nil || !(math.Abs(*got-sum/float64(len(images))) <= 1e-9) {
 		t.Errorf("%v, want %v", got, sum/float64(len(images)))
 	}
 }

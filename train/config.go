@@ -277,12 +277,12 @@ func (s *EarlyStop) withSentence(list []metrics.Choice) ([]metrics.Choice, int) 
 	if sentence == nil || err != nil { // Validate reports the error
 		return list, -1
 	}
-	at := slices.IndexFunc(list, func(c metrics.Choice) bool {
+	index := slices.IndexFunc(list, func(c metrics.Choice) bool {
 		l, ok := c.Value.(*metrics.Logic)
 		return ok && l.Sentence != nil && l.Sentence.String() == sentence.String()
 	})
-	if at >= 0 {
-		return list, at
+	if index >= 0 {
+		return list, index
 	}
 	l := metrics.NewLogic()
 	l.Sentence = sentence
@@ -294,11 +294,11 @@ func (s *EarlyStop) bySentence(list []metrics.Choice) bool {
 	if s == nil || s.Loss != "" {
 		return false
 	}
-	at := slices.Index(metrics.ResultNames(list), s.result(list))
-	if at < 0 {
+	index := slices.Index(metrics.ResultNames(list), s.result(list))
+	if index < 0 {
 		return false
 	}
-	_, ok := list[at].Value.(*metrics.Logic)
+	_, ok := list[index].Value.(*metrics.Logic)
 	return ok
 }
 
@@ -317,8 +317,8 @@ func stopByText(n *config.Node) error {
 
 // result returns the name of the watched result among the results of the metrics during training.
 func (s *EarlyStop) result(choices []metrics.Choice) string {
-	if list, at := s.withSentence(choices); at >= 0 {
-		return metrics.ResultNames(list)[at]
+	if list, index := s.withSentence(choices); index >= 0 {
+		return metrics.ResultNames(list)[index]
 	}
 	return s.Metric
 }
@@ -394,9 +394,6 @@ func (c *Config) Hint(key string) string {
 		return fmt.Sprintf("a path of keys stands under set, in a config with a base: set: {%s: ...}", key)
 	}
 	key = strings.ToLower(key)
-	if key == "lr" || key == "learning_rate" {
-		return c.Train.Hint(key)
-	}
 	if key == "beta" {
 		for i, l := range c.Losses {
 			if l.Name == "kl" {
@@ -405,7 +402,7 @@ func (c *Config) Hint(key string) string {
 		}
 		return "the beta of a beta-VAE is the weight of the loss kl: losses=[reconstruction, {kl: {weight: 4}}]"
 	}
-	return hints.Key(key)
+	return c.Train.Hint(key)
 }
 
 // Hint is the config's Hint, with keys of the optimiser.

@@ -21,20 +21,20 @@ import (
 func PrepareData(ctx context.Context, d catalog.Choice, a *Activity) error {
 	defer a.End()
 	var lock sync.Mutex
-	under := ""
+	current := ""
 	if a != nil {
 		ctx = progress.WithSay(ctx, func(line string) {
 			lock.Lock()
 			defer lock.Unlock()
-			under = ""
+			current = ""
 			a.shown.Say(line, d.Name)
 		})
 	}
 	return d.Prepare(ctx, func(what string, done, total int64) {
 		lock.Lock()
 		defer lock.Unlock()
-		if what != under {
-			under = what
+		if what != current {
+			current = what
 			a.Begin(what, int(max(total, 1)))
 		}
 		a.Step(int(done), "")
@@ -129,7 +129,7 @@ func (c *Config) readers() (list []reader) {
 	return list
 }
 
-// filesOf returns the files that a run on a data set reads: of a cached set, or the user's; nil for none.
+// filesOf returns the files that a run reads: of a cached data set, and the user's; nil for none.
 func (c *Config) filesOf(ctx context.Context, d datasets.Dataset) (*datasets.Files, error) {
 	inputs, err := c.Inputs(ctx, new(datasets.Hasher))
 	if err != nil {
@@ -139,9 +139,9 @@ func (c *Config) filesOf(ctx context.Context, d datasets.Dataset) (*datasets.Fil
 	if len(inputs) == 0 {
 		return files, nil
 	}
-	with := *cmp.Or(files, &datasets.Files{Name: d.Name()})
-	with.Inputs = inputs
-	return &with, nil
+	merged := *cmp.Or(files, &datasets.Files{Name: d.Name()})
+	merged.Inputs = inputs
+	return &merged, nil
 }
 
 // noteData records the files read by a new run in its folder. For a resumed run, it reports whether they have changed.
@@ -173,11 +173,10 @@ func dataWarning(dir string, e *Experiment) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	changed := now.Changed(began)
-	if changed != "" {
-		changed = "warning: " + changed
+	if changed := now.Changed(began); changed != "" {
+		return "warning: " + changed, nil
 	}
-	return changed, nil
+	return "", nil
 }
 
 func (c *Config) buildData() (datasets.Dataset, error) {
@@ -207,7 +206,7 @@ func (e *Experiment) holdOut() error {
 	if e.Split.GroupCount() > 0 {
 		return errors.New("the supervision has groups of images, which may contain validation images; want 0, or a supervision without groups")
 	}
-	held := e.held()
+	held := e.heldOutMask()
 	e.Split.Unlabelled = slices.DeleteFunc(e.Split.Unlabelled, func(i int) bool { return held[i] })
 	if len(e.Split.Unlabelled) == 0 {
 		return fmt.Errorf("%d of %d images are held out, and no image is left to train on; want a smaller fraction", len(e.HeldOut)+len(e.validated), n)
@@ -218,7 +217,7 @@ func (e *Experiment) holdOut() error {
 	return nil
 }
 
-func (e *Experiment) held() []bool {
+func (e *Experiment) heldOutMask() []bool {
 	held := make([]bool, e.Data.Len())
 	for _, i := range slices.Concat(e.HeldOut, e.validated) {
 		held[i] = true
@@ -229,7 +228,7 @@ func (e *Experiment) held() []bool {
 // TrainingImages lists the images for training in ascending order, without held-out images.
 func (e *Experiment) TrainingImages() []int {
 	var list []int
-	for i, h := range e.held() {
+	for i, h := range e.heldOutMask() {
 		if !h {
 			list = append(list, i)
 		}

@@ -76,8 +76,8 @@ func (e *Encoder) Encode(pixels []float32, n int) ([]float32, error) {
 	return codes, nil
 }
 
-// Decode returns the images, [n, height, width, channels], of n codes, [n, Width]. Their pixels are in [0, 1] unless the data
-// set is real-valued.
+// Decode returns the images, [n, height, width, channels], of n codes, [n, Width]. Their pixels are in [0, 1] unless
+// the data set is real-valued.
 func (e *Encoder) Decode(codes []float32, n int) ([]float32, error) {
 	if e.decoders == nil {
 		return nil, errors.New("decode: the model has no decoder; want a run of a model with one, such as vae or ae")

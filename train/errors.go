@@ -28,14 +28,14 @@ func (c *Config) misfit(err error) *config.Error {
 		return c.mistake(key, err)
 	}
 	network, _, _ := strings.Cut(l.Name, "/")
-	at := c.source
+	node := c.source
 	for _, segment := range []string{"model", c.Model.Name, network, "layers"} {
-		if at = at.Get(segment); at == nil {
+		if node = node.Get(segment); node == nil {
 			return c.mistake(key, err) // a preset, or the mirrored encoder
 		}
 	}
 	layer := l.Key
-	if at.IsMap() {
+	if node.IsMap() {
 		layer = strings.Replace(layer, "layers.", "layers.list.", 1)
 	}
 	return c.mistake(key+"."+network+"."+layer, err)
@@ -49,13 +49,13 @@ func (e *dataError) Unwrap() error { return e.err }
 
 // untrainable returns an error from preparing to train. It points to a loss, a key, or otherwise the model.
 func (c *Config) untrainable(err error) *config.Error {
-	var k *engine.Error
-	var of *losses.Error
+	var keyErr *engine.Error
+	var lossErr *losses.Error
 	switch {
-	case errors.As(err, &of):
-		return c.mistake(c.lossKey(of.Choice), err)
-	case errors.As(err, &k):
-		return c.mistake(k.Key, err)
+	case errors.As(err, &lossErr):
+		return c.mistake(c.lossKey(lossErr.Choice), err)
+	case errors.As(err, &keyErr):
+		return c.mistake(keyErr.Key, err)
 	}
 	return c.mistake("model."+c.Model.Name, err)
 }

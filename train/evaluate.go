@@ -36,11 +36,11 @@ func (e *Experiment) Final() []metrics.Choice {
 	return list
 }
 
-// suits returns an error if a metric does not suit the data set, perhaps a sample of the given number of images.
-func (e *Experiment) suits(choices []metrics.Choice, of int) error {
+// suits returns an error if a metric does not suit the data set, which may be a sample of total images.
+func (e *Experiment) suits(choices []metrics.Choice, total int) error {
 	note := ""
-	if n := e.Data.Len(); n < of {
-		note = fmt.Sprintf(" (on %d of %d images; metrics.sample says how many)", n, of)
+	if n := e.Data.Len(); n < total {
+		note = fmt.Sprintf(" (on %d of %d images; metrics.sample sets the number)", n, total)
 	}
 	in := e.Input(matrix.Matrix{Rows: e.Data.Len(), Cols: e.Coder.Width()})
 	return e.Config.suit(in, choices, "metrics.final", note)
@@ -71,14 +71,14 @@ func (e *Experiment) Evaluate(ctx context.Context, codes matrix.Matrix, choices 
 	in := e.Input(codes)
 	results, err := metrics.EvaluateWatched(ctx, in, e.Config.Seed, choices, func(i int, name string) { e.Progress.Step(i, name) })
 	if err == nil {
-		s := metrics.Chances{Shuffles: metrics.DefaultShuffles, Watch: func(name string, done, of int) {
-			e.Progress.Step(len(choices)-1, fmt.Sprintf("chance level of %s, %d of %d", name, done, of))
+		s := metrics.Chances{Shuffles: metrics.DefaultShuffles, Watch: func(name string, done, total int) {
+			e.Progress.Step(len(choices)-1, fmt.Sprintf("chance level of %s, %d of %d", name, done, total))
 		}}
 		err = s.Add(ctx, in, e.Config.Seed, choices, results)
 	}
 	if percent := e.Config.Metrics.Interval; err == nil && percent > 0 {
-		s := metrics.Intervals{Percent: percent, Watch: func(name string, done, of int) {
-			e.Progress.Step(len(choices)-1, fmt.Sprintf("interval of %s, %d of %d", name, done, of))
+		s := metrics.Intervals{Percent: percent, Watch: func(name string, done, total int) {
+			e.Progress.Step(len(choices)-1, fmt.Sprintf("interval of %s, %d of %d", name, done, total))
 		}}
 		err = s.Add(ctx, in, e.Config.Seed, choices, results)
 	}
@@ -98,11 +98,11 @@ func (e *Experiment) Input(codes matrix.Matrix) *metrics.Input {
 	if e.HeldOut == nil {
 		return e.InputOf(codes, all(e.Data))
 	}
-	some := matrix.Matrix{Rows: len(e.HeldOut), Cols: codes.Cols}
+	held := matrix.Matrix{Rows: len(e.HeldOut), Cols: codes.Cols}
 	if codes.Data != nil {
-		some.Data = codes.Take(e.HeldOut)
+		held.Data = codes.Take(e.HeldOut)
 	}
-	return e.InputOf(some, e.HeldOut)
+	return e.InputOf(held, e.HeldOut)
 }
 
 // InputOf returns the input of metrics for codes of some images.
@@ -115,8 +115,8 @@ func (e *Experiment) InputOf(codes matrix.Matrix, images []int) *metrics.Input {
 	return in
 }
 
-// InputOf returns the input of metrics for codes of some images of a data set, from any encoder. An image that the data
-// set does not have leaves out all levels, which Validate reports.
+// InputOf returns the input of metrics for codes of some images of a data set, from any encoder. If an index is out of
+// range, the input has no levels, and its Validate returns an error.
 func InputOf(d datasets.Dataset, codes matrix.Matrix, images []int) *metrics.Input {
 	k := len(d.Factors())
 	in := &metrics.Input{Codes: codes, Factors: d.Factors(), Levels: make([]int, len(images)*k)}
@@ -148,22 +148,22 @@ func spacesOf(m models.Model) (spaces [][]int) {
 	return spaces
 }
 
-const mostKept = 10000 // number of images that are encoded at the end if no metric needs more
+const maxStored = 10000 // number of images encoded at the end if no metric needs more
 
-// mostNumbers is the maximum number of elements, 1 GiB, of the codes that are measured at the end. metrics.sample or
+// maxCodeNumbers is the maximum number of elements of the codes measured at the end: 1 GiB. metrics.sample or
 // metrics.encode can raise it. If the codes of all images exceed it, a random sample is measured.
-const mostNumbers = 1 << 27
+const maxCodeNumbers = 1 << 27
 
 // Sample returns the experiment on the images that metrics measure at the end. metrics.sample sets their number.
-// Otherwise these are all images, or fewer if their codes would have more than mostNumbers elements.
+// By default these are all images, or a random sample if their codes would have more than 2^27 elements.
 func (e *Experiment) Sample() *Experiment {
-	return e.sampleOf(e.Config.Metrics.most(e.Coder.Width()), e.Config.Seed)
+	return e.sampleOf(e.Config.Metrics.maxImages(e.Coder.Width()), e.Config.Seed)
 }
 
-// most returns the maximum number of images measured at the end, for codes of the given width; 0 means all.
-func (m *Measures) most(width int) int {
+// maxImages returns the maximum number of images measured at the end, for codes of the given width; 0 means all.
+func (m *Measures) maxImages(width int) int {
 	if m.Sample == 0 && m.Encode != EncodeAll {
-		return max(1, mostNumbers/width)
+		return max(1, maxCodeNumbers/width)
 	}
 	return m.Sample
 }
@@ -180,7 +180,7 @@ func (e *Experiment) encoded() *Experiment {
 	case m.Encode > 0:
 		return e.sampleOf(int(m.Encode), 0)
 	}
-	return e.sampleOf(mostKept, 0)
+	return e.sampleOf(maxStored, 0)
 }
 
 // Some returns the experiment on at most count of its images, drawn by the seed of the config; a count of 0 takes all.
@@ -200,20 +200,20 @@ func (e *Experiment) sampleOf(count int, seed uint64) *Experiment {
 		return e
 	}
 	images := SampledImages(n, count, seed)
-	some := *e
-	some.Data, some.HeldOut, some.images = datasets.Sample(e.Data, images), nil, figures.Gather(e.images, images)
-	some.Split = &supervision.Split{}
-	*some.Split = *e.Split
-	some.Split.Groups, some.Split.Drawn, some.Split.GroupActions = nil, nil, nil
-	some.Split.Unlabelled, some.Split.Known = nil, nil
+	sample := *e
+	sample.Data, sample.HeldOut, sample.images = datasets.Sample(e.Data, images), nil, figures.Gather(e.images, images)
+	sample.Split = &supervision.Split{}
+	*sample.Split = *e.Split
+	sample.Split.Groups, sample.Split.Drawn, sample.Split.GroupActions = nil, nil, nil
+	sample.Split.Unlabelled, sample.Split.Known = nil, nil
 	for row, i := range images {
 		if _, held := slices.BinarySearch(e.HeldOut, i); held {
-			some.HeldOut = append(some.HeldOut, row)
+			sample.HeldOut = append(sample.HeldOut, row)
 		} else {
-			some.Split.Unlabelled = append(some.Split.Unlabelled, row)
+			sample.Split.Unlabelled = append(sample.Split.Unlabelled, row)
 		}
 	}
-	return &some
+	return &sample
 }
 
 // Codes encodes the whole data set, in row-major order.
@@ -244,17 +244,18 @@ type Fit struct {
 
 const fitImages = 5000 // largest number of images for Fit
 
-// A model has not converged if the unexplained fraction of the variance, or the fraction of wrong assignments, is
-// larger. A decoder with less than leastDecoded of the images' mean square is black: its error is at least 81 % of that
-// mean square, (1 - sqrt(leastDecoded))^2.
+// A model has not converged if the unexplained fraction of the variance exceeds maxUnexplained, or the fraction of
+// wrong assignments maxMisassigned. A decoder with less than minDecoded of the images' mean square is black: its error
+// is at least 81 % of that mean square, (1 - sqrt(minDecoded))^2.
 const (
-	mostUnexplained = 0.5
-	mostMisassigned = 0.1
-	leastDecoded    = 0.01
+	maxUnexplained = 0.5
+	maxMisassigned = 0.1
+	minDecoded     = 0.01
 )
 
-// Black reports whether the decoder is black: the mean square of its pixels is less than 1 % of the images' mean square.
-func (f *Fit) Black() bool { return f.Decoded < leastDecoded*f.Square }
+// Black reports whether the decoder is black: the mean square of its pixels is less than 1 % of the images' mean
+// square.
+func (f *Fit) Black() bool { return f.Decoded < minDecoded*f.Square }
 
 // WithoutSquares returns the fit without the fields Square and Decoded, as earlier versions recorded it.
 func (f *Fit) WithoutSquares() *Fit {
@@ -266,7 +267,7 @@ func (f *Fit) WithoutSquares() *Fit {
 
 // fit measures how well the model reconstructs its images; nil without a decoder.
 func (e *Experiment) fit(ctx context.Context, codes matrix.Matrix) (*Fit, error) {
-	trained := e.trained()
+	trained := e.trainingSample()
 	if !e.Coder.Decodes() || len(trained) == 0 { // a small sample may contain only held-out images
 		return nil, nil
 	}
@@ -291,7 +292,7 @@ func (e *Experiment) fit(ctx context.Context, codes matrix.Matrix) (*Fit, error)
 		}
 		f.HeldOut = &held.Error
 	}
-	f.Assignment = e.misassigned(codes, trained)
+	f.Assignment = e.assignmentError(codes, trained)
 	f.decide()
 	return f, nil
 }
@@ -303,16 +304,16 @@ func (f *Fit) decide() {
 		f.Why = fmt.Sprintf("the decoder is black: the mean square of its pixels is %.1g of the images'", f.Decoded/f.Square)
 	case f.Variance == 0 && f.Reconstruction > 0:
 		f.Why = "all measured images are the same, so their error shows nothing"
-	case f.Reconstruction > mostUnexplained*f.Variance:
+	case f.Reconstruction > maxUnexplained*f.Variance:
 		f.Why = fmt.Sprintf("reconstructions leave %.6g %% of the variance of the images", math.Round(100*f.Reconstruction/f.Variance))
-	case f.Assignment != nil && *f.Assignment > mostMisassigned:
+	case f.Assignment != nil && *f.Assignment > maxMisassigned:
 		f.Why = fmt.Sprintf("the model chooses other options than the labels assign: the assignment error is %.2g", *f.Assignment)
 	default:
 		f.Converged = true
 	}
 }
 
-func (e *Experiment) trained() []int {
+func (e *Experiment) trainingSample() []int {
 	list := append(slices.Concat(e.Split.Groups...), e.Split.Unlabelled...)
 	if len(list) == 0 && e.Split.Drawn != nil { // every epoch draws its groups from all images
 		list = all(e.Data)
@@ -328,8 +329,8 @@ func sampled(list []int, count int, seed uint64, stream string) []int {
 	return figures.Gather(list, rng.New(seed, stream).Perm(len(list))[:count])
 }
 
-// misassigned returns the assignment loss of chosen options; nil without such a loss.
-func (e *Experiment) misassigned(codes matrix.Matrix, images []int) *float64 {
+// assignmentError returns the assignment loss of the chosen options; nil if the config has no loss of assignments.
+func (e *Experiment) assignmentError(codes matrix.Matrix, images []int) *float64 {
 	h := models.HierarchyOf(e.Model)
 	known := e.Split.Known
 	if h == nil || known == nil || !known.KnowsLevels() {

@@ -210,11 +210,11 @@ func (r *Rates) WriteCSV(w io.Writer) error {
 func (r *Rates) Draw(w io.Writer, title string) error {
 	var list []report.Series
 	for _, p := range r.Points {
-		at := slices.IndexFunc(list, func(s report.Series) bool { return s.Name == p.Objective })
-		if at < 0 {
-			at, list = len(list), append(list, report.Series{Name: p.Objective})
+		index := slices.IndexFunc(list, func(s report.Series) bool { return s.Name == p.Objective })
+		if index < 0 {
+			index, list = len(list), append(list, report.Series{Name: p.Objective})
 		}
-		s := &list[at]
+		s := &list[index]
 		s.X, s.Y = append(s.X, p.Rate), append(s.Y, p.Smoothed)
 	}
 	o := report.CurveOptions{Title: title, XLabel: "learning rate", YLabel: "loss, smoothed", LogX: true}

@@ -18,7 +18,7 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	defer s.experiment.Progress.End()
 	s.loop.Close()
 	runtime.GC() // otherwise the programs stay in memory until the next collection
-	s.sayEnd()
+	s.logEnding()
 	codes, err := s.encode(ctx, r)
 	if err != nil {
 		return err
@@ -39,9 +39,9 @@ func (s *session) finish(ctx context.Context, r *Result, keep bool) (err error) 
 	return s.writeReport(ctx, codes, r, drawn)
 }
 
-// sayEnd reports collapsed codes, and the best epoch.
-func (s *session) sayEnd() {
-	if v := page.Spread(s.logs.Last); v != nil && *v < leastSpread {
+// logEnding reports collapsed codes, and the best epoch.
+func (s *session) logEnding() {
+	if v := page.Spread(s.logs.Last); v != nil && *v < minSpread {
 		s.console.Note("collapsed", fmt.Sprintf("the codes have collapsed: their spread was %.2g in the last epoch, "+
 			"where random codes have about 1", *v), "spread", *v)
 	}
@@ -88,7 +88,7 @@ func (s *session) measure(ctx context.Context, codes matrix.Matrix, r *Result) (
 func (s *session) encode(ctx context.Context, r *Result) (codes matrix.Matrix, err error) {
 	all, e := s.experiment.Data.Len(), s.experiment.encoded()
 	if e == nil {
-		return codes, s.forget(rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile, rundir.FitFile)
+		return codes, s.removeFiles(rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile, rundir.FitFile)
 	}
 	s.experiment = e
 	if n := e.Data.Len(); n < all && len(e.Config.Metrics.Final) == 0 {
@@ -103,7 +103,7 @@ func (s *session) encode(ctx context.Context, r *Result) (codes matrix.Matrix, e
 		return codes, err
 	}
 	if e.Config.Metrics.Encode == EncodeNone {
-		err = s.forget(rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile)
+		err = s.removeFiles(rundir.CodesFile, rundir.FactorsFile, rundir.LevelsFile)
 	} else {
 		err = s.writeCodes(codes)
 	}
@@ -131,7 +131,7 @@ func (s *session) writeCodes(codes matrix.Matrix) error {
 	return nil
 }
 
-func (s *session) forget(files ...string) error {
+func (s *session) removeFiles(files ...string) error {
 	for _, name := range files {
 		if err := s.store.Remove(name); err != nil {
 			return fmt.Errorf("an earlier %s: %w", name, err)
@@ -161,14 +161,14 @@ func (s *session) measureAverage(ctx context.Context) ([]metrics.Result, error) 
 		return nil, nil
 	}
 	defer s.loop.SwapAverage()
-	return e.measured(ctx, e.Final(), AverageSuffix)
+	return e.encodeAndEvaluate(ctx, e.Final(), AverageSuffix)
 }
 
 func (s *session) measureOthers(ctx context.Context) (all []metrics.Result, err error) {
 	for i, e := range s.experiment.others {
 		m := s.experiment.Config.Metrics.On[i]
 		e.Progress = s.experiment.Progress
-		results, err := e.measured(ctx, m.Metrics, "-on-"+m.Dataset.Name)
+		results, err := e.encodeAndEvaluate(ctx, m.Metrics, "-on-"+m.Dataset.Name)
 		if err != nil {
 			return nil, fmt.Errorf("on %s: %w", m.Dataset.Name, err)
 		}
@@ -177,8 +177,8 @@ func (s *session) measureOthers(ctx context.Context) (all []metrics.Result, err 
 	return all, nil
 }
 
-// measured encodes and measures the data set of the experiment. The names of the results end in the suffix.
-func (e *Experiment) measured(ctx context.Context, choices []metrics.Choice, suffix string) ([]metrics.Result, error) {
+// encodeAndEvaluate encodes and measures the data set of the experiment. The names of the results end in the suffix.
+func (e *Experiment) encodeAndEvaluate(ctx context.Context, choices []metrics.Choice, suffix string) ([]metrics.Result, error) {
 	codes, err := e.Codes(ctx)
 	if err != nil {
 		return nil, err
@@ -190,5 +190,5 @@ func (e *Experiment) measured(ctx context.Context, choices []metrics.Choice, suf
 	return results, err
 }
 
-// leastSpread is a threshold: codes with a smaller spread have collapsed. Random codes have a spread near 1.
-const leastSpread = 0.05
+// minSpread is a threshold: codes with a smaller spread have collapsed. Random codes have a spread near 1.
+const minSpread = 0.05

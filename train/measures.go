@@ -38,8 +38,8 @@ const fastWord = "fast"
 // trainedPerMeasured limits the fast metrics to one to four percent of the training time (BenchmarkMeasure).
 const trainedPerMeasured = 20
 
-// fewestLooks is the minimum number of measurements of a sentence that can end training, by default.
-const fewestLooks = 10
+// minEvaluations is the default minimum number of evaluations in a training that a sentence can end.
+const minEvaluations = 10
 
 var measureKeys = []string{"final", "on", "sample", "interval", "encode", "during", "every", "images"}
 
@@ -60,7 +60,7 @@ func (m *Measures) DecodeConfig(n *config.Node) error {
 			return err
 		}
 		if final := n.Get("final"); final != nil {
-			if err := once(final, m.Final); err != nil {
+			if err := checkRepeats(final, m.Final); err != nil {
 				return err
 			}
 		}
@@ -74,7 +74,7 @@ func (m *Measures) DecodeConfig(n *config.Node) error {
 func (m *Measures) decodeList(items []*config.Node) error {
 	m.Final, m.On = []metrics.Choice{}, nil
 	for _, item := range items {
-		if ofOther(item) {
+		if isMeasuredOn(item) {
 			var on MeasuredOn
 			if err := item.Decode(&on); err != nil {
 				return err
@@ -82,23 +82,23 @@ func (m *Measures) decodeList(items []*config.Node) error {
 			m.On = append(m.On, on)
 			continue
 		}
-		if err := add(&m.Final, item); err != nil {
+		if err := appendMetric(&m.Final, item); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// add decodes a metric and adds it to a list, unless the list has it.
-func add(to *[]metrics.Choice, item *config.Node) error {
+// appendMetric decodes a metric and adds it to a list, unless the list has it.
+func appendMetric(list *[]metrics.Choice, item *config.Node) error {
 	var c metrics.Choice
 	if err := item.Decode(&c); err != nil {
 		return err
 	}
-	if choices.Has(*to, c) {
-		return twice(item, c)
+	if choices.Has(*list, c) {
+		return repeatedMetric(item, c)
 	}
-	*to = append(*to, c)
+	*list = append(*list, c)
 	return nil
 }
 
@@ -114,17 +114,17 @@ func (m *Measures) onFinal(n *config.Node) error {
 	return nil
 }
 
-// once checks that a list does not repeat a metric with the same options.
-func once(n *config.Node, list []metrics.Choice) error {
+// checkRepeats returns an error if a list repeats a metric with the same options.
+func checkRepeats(n *config.Node, list []metrics.Choice) error {
 	for i, c := range list {
 		if choices.Has(list[:i], c) {
-			return twice(n.Items()[i], c)
+			return repeatedMetric(n.Items()[i], c)
 		}
 	}
 	return nil
 }
 
-func twice(item *config.Node, c metrics.Choice) error {
+func repeatedMetric(item *config.Node, c metrics.Choice) error {
 	return item.Errorf("%s is in the list twice; want it once, or with other options", c.Name)
 }
 
@@ -201,7 +201,7 @@ func (d *During) DecodeConfig(n *config.Node) error {
 			d.Fast = true
 			continue
 		}
-		if err := add(&d.List, item); err != nil {
+		if err := appendMetric(&d.List, item); err != nil {
 			return err
 		}
 	}
@@ -242,7 +242,7 @@ func (i duringItem) ConfigForms() []any {
 func (d During) empty() bool { return !d.Fast && len(d.List) == 0 }
 
 // Encode is the number of images whose codes a run stores. The zero value stores the codes of the measured images or,
-// if there are no metrics, of at most mostKept images.
+// if there are no metrics, of at most 10,000 images.
 type Encode int
 
 // Encode can also be a positive number of images.
@@ -296,7 +296,7 @@ func (m *Measures) validEncode() error {
 	case len(m.Final) > 0:
 		return config.Invalid("metrics.encode", "metrics are measured at the end, and their images are encoded; want true or false, or metrics.sample=%d", m.Encode)
 	case m.Sample > 0:
-		return config.Invalid("metrics.encode", "metrics.sample says how many images are encoded, too; want only one")
+		return config.Invalid("metrics.encode", "metrics.sample also sets the number of encoded images; want only one of the two keys")
 	}
 	return nil
 }
@@ -310,18 +310,18 @@ func (m *Measures) validate(s *Settings) error {
 		return config.Invalid("metrics.every", "there is no metric to measure every %d epochs", m.Every)
 	}
 	if sentence, _ := s.Stop.sentence(); s.Stop != nil && s.Stop.Loss == "" && sentence == nil {
-		if err := m.measures("train.stop", "metric", s.Stop.Metric, s.Stop); err != nil {
+		if err := m.checkWatched("train.stop", "metric", s.Stop.Metric, s.Stop); err != nil {
 			return err
 		}
 	}
 	if s.Keep.Best != "" {
-		return m.measures("train.keep", "best", s.Keep.Best, s.Stop)
+		return m.checkWatched("train.keep", "best", s.Keep.Best, s.Stop)
 	}
 	return nil
 }
 
-// measures returns an error if a config key names a metric that is not measured during training.
-func (m *Measures) measures(part, key, metric string, stop *EarlyStop) error {
+// checkWatched returns an error if a config key names a metric that is not measured during training.
+func (m *Measures) checkWatched(part, key, metric string, stop *EarlyStop) error {
 	watched := m.watched(stop)
 	switch _, err := metrics.Registry.Lookup(metric); {
 	case len(watched) == 0 && err != nil && !slices.Contains(metrics.ResultNames(m.Final), metric):
@@ -373,7 +373,7 @@ func (c *Config) ownLabels() bool {
 
 func (c *Config) inheritAll(n *config.Node) (err error) {
 	final, during := n.Get("metrics"), (*config.Node)(nil)
-	others := slices.DeleteFunc(itemsOf(final), func(item *config.Node) bool { return !ofOther(item) })
+	others := slices.DeleteFunc(itemsOf(final), func(item *config.Node) bool { return !isMeasuredOn(item) })
 	if final != nil && final.IsMap() {
 		final, during, others = final.Get("final"), final.Get("during"), itemsOf(final.Get("on"))
 	}
@@ -396,8 +396,8 @@ func (c *Config) inheritAll(n *config.Node) (err error) {
 	return err
 }
 
-// ofOther reports whether an item of a list of metrics has metrics on another data set.
-func ofOther(item *config.Node) bool { return item.IsMap() && item.Get("dataset") != nil }
+// isMeasuredOn reports whether an item of a list of metrics has metrics on another data set.
+func isMeasuredOn(item *config.Node) bool { return item.IsMap() && item.Get("dataset") != nil }
 
 func itemsOf(list *config.Node) []*config.Node {
 	if list == nil || !list.IsList() {
@@ -409,7 +409,7 @@ func itemsOf(list *config.Node) []*config.Node {
 // explicitIn reports which keys the metrics of a config's list set. The word fast and other data sets are no metrics.
 func explicitIn(list *config.Node) func(i int, key string) bool {
 	items := slices.DeleteFunc(itemsOf(list), func(item *config.Node) bool {
-		return ofOther(item) || item.IsScalar() && item.Text() == fastWord
+		return isMeasuredOn(item) || item.IsScalar() && item.Text() == fastWord
 	})
 	return func(i int, key string) bool {
 		if i >= len(items) || !items[i].IsMap() || len(items[i].Keys()) != 1 {
@@ -424,43 +424,43 @@ func explicitIn(list *config.Node) func(i int, key string) bool {
 // number of images per epoch. Metrics that do not suit the data give a *config.Error.
 func newMonitor(e *Experiment, epoch int) (*monitor.Monitor, error) {
 	m, stop := &e.Config.Metrics, e.Config.Train.Stop
-	w := &monitor.Monitor{Choices: m.listed(stop), Data: e.Data, Every: m.Every, Seed: e.Config.Seed, Coder: e.Coder, InputOf: e.InputOf}
-	if len(w.Choices) == 0 && !m.During.Fast {
+	mon := &monitor.Monitor{Choices: m.listed(stop), Data: e.Data, Every: m.Every, Seed: e.Config.Seed, Coder: e.Coder, InputOf: e.InputOf}
+	if len(mon.Choices) == 0 && !m.During.Fast {
 		return nil, nil
 	}
-	if w.Images = e.HeldOut; w.Images == nil {
-		w.Images = all(e.Data)
+	if mon.Images = e.HeldOut; mon.Images == nil {
+		mon.Images = all(e.Data)
 	}
-	w.Images = slices.Sorted(slices.Values(sampled(w.Images, m.Images, e.Config.Seed, "metric/images")))
-	n := len(w.Images)
-	if w.Every == 0 {
-		w.Every = max(1, (trainedPerMeasured*n+epoch-1)/epoch)
-		if stop.bySentence(w.Choices) {
-			w.Every = min(w.Every, max(1, e.Config.Train.Epochs/fewestLooks))
+	mon.Images = slices.Sorted(slices.Values(sampled(mon.Images, m.Images, e.Config.Seed, "metric/images")))
+	n := len(mon.Images)
+	if mon.Every == 0 {
+		mon.Every = max(1, (trainedPerMeasured*n+epoch-1)/epoch)
+		if stop.bySentence(mon.Choices) {
+			mon.Every = min(mon.Every, max(1, e.Config.Train.Epochs/minEvaluations))
 		}
 	}
-	in := e.InputOf(matrix.Matrix{Rows: n, Cols: e.Coder.Width()}, w.Images)
+	in := e.InputOf(matrix.Matrix{Rows: n, Cols: e.Coder.Width()}, mon.Images)
 	if m.During.Fast {
 		fast, err := e.Config.Inherit(metrics.Fast(in), func(int, string) bool { return false })
 		if err != nil {
 			return nil, err
 		}
 		for _, c := range fast {
-			if !slices.ContainsFunc(w.Choices, func(o metrics.Choice) bool { return o.Name == c.Name }) {
-				w.Choices = append(w.Choices, c)
+			if !slices.ContainsFunc(mon.Choices, func(o metrics.Choice) bool { return o.Name == c.Name }) {
+				mon.Choices = append(mon.Choices, c)
 			}
 		}
 	}
-	if list, at := stop.withSentence(nil); at >= 0 && choices.Has(w.Choices, list[at]) {
+	if list, index := stop.withSentence(nil); index >= 0 && choices.Has(mon.Choices, list[index]) {
 		if err := metrics.Suits(in, list); err != nil {
 			return nil, e.Config.mistake("train.stop.metric", withoutFactors(err))
 		}
 	}
-	if err := metrics.Suits(in, w.Choices); err != nil {
+	if err := metrics.Suits(in, mon.Choices); err != nil {
 		if n < e.Data.Len() {
-			err = fmt.Errorf("%w (on %d of %d images; metrics.images says how many)", err, n, e.Data.Len())
+			err = fmt.Errorf("%w (on %d of %d images; metrics.images sets the number)", err, n, e.Data.Len())
 		}
 		return nil, e.Config.mistake("metrics.during", withoutFactors(err))
 	}
-	return w, nil
+	return mon, nil
 }

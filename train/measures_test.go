@@ -146,7 +146,7 @@ func TestMonitor(t *testing.T) {
 		}
 	}
 	var mistake *config.Error
-	if _, err = open("metrics.during=[dlsbd-workshop]", "metrics.images=100"); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "metrics.images says how many") {
+	if _, err = open("metrics.during=[dlsbd-workshop]", "metrics.images=100"); !errors.As(err, &mistake) || !strings.Contains(err.Error(), "metrics.images sets the number") {
 		t.Errorf("dlsbd-workshop of 100 images: %v", err)
 	}
 }

@@ -40,13 +40,12 @@ func OpenKept(dir string, which Weights) (e *Experiment, warning string, err err
 		return nil, "", err
 	}
 	e.Start = f.State.Start
-	if err := f.Load(e.Model.Params()); err != nil {
-		return nil, "", fmt.Errorf("%s: %w", dir, err)
+	err = f.Load(e.Model.Params())
+	if err == nil && which.Average {
+		err = f.LoadAverage(e.Model.Params())
 	}
-	if which.Average {
-		if err := f.LoadAverage(e.Model.Params()); err != nil {
-			return nil, "", fmt.Errorf("%s: %w", dir, err)
-		}
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", dir, err)
 	}
 	changed, err := dataWarning(dir, e)
 	if err != nil {
@@ -59,13 +58,13 @@ func OpenKept(dir string, which Weights) (e *Experiment, warning string, err err
 	if edited != "" {
 		edited = fmt.Sprintf("warning: %s: files changed after the run: %s", dir, edited)
 	}
-	warnings := slices.DeleteFunc([]string{f.Warning, misfit(f.State, dir, c), changed, edited}, func(w string) bool { return w == "" })
+	warnings := slices.DeleteFunc([]string{f.Warning, configWarning(f.State, dir, c), changed, edited}, func(w string) bool { return w == "" })
 	return e, strings.Join(warnings, "\n"), nil
 }
 
-// misfit returns a warning if a checkpoint was trained with another config than its folder's, and otherwise "".
-func misfit(s *checkpoint.State, dir string, c Config) string {
-	began, err := began(s, dir)
+// configWarning returns a warning if a checkpoint was trained with another config than its folder's, and otherwise "".
+func configWarning(s *checkpoint.State, dir string, c Config) string {
+	began, err := trainingConfig(s, dir)
 	if err == nil {
 		err = began.sameTraining(c)
 	}
@@ -104,7 +103,7 @@ func LoadRun(dir string, source []byte, overrides ...string) (Config, error) {
 	return c, err
 }
 
-// unregistered lists the parts that were missing in a registry, according to an error or the errors inside it.
+// unregistered lists the parts that a registry lacks, from an error and the errors that it wraps.
 func unregistered(err error) (parts []string) {
 	switch e := err.(type) {
 	case *registry.UnknownError:
@@ -112,8 +111,8 @@ func unregistered(err error) (parts []string) {
 	case interface{ Unwrap() error }:
 		parts = unregistered(e.Unwrap())
 	case interface{ Unwrap() []error }:
-		for _, one := range e.Unwrap() {
-			for _, p := range unregistered(one) {
+		for _, inner := range e.Unwrap() {
+			for _, p := range unregistered(inner) {
 				if !slices.Contains(parts, p) {
 					parts = append(parts, p)
 				}

@@ -269,11 +269,11 @@ func partsOf(e *Experiment) []PlanPart {
 		if n := len(list); n == 0 || list[n-1].Name != part {
 			list = append(list, PlanPart{Name: part})
 		}
-		at, size := &list[len(list)-1], params.Get(name).Shape().TotalSize()
+		last, size := &list[len(list)-1], params.Get(name).Shape().TotalSize()
 		if params.IsState(name) {
-			at.States += size
+			last.States += size
 		} else {
-			at.Parameters += size
+			last.Parameters += size
 		}
 	}
 	return list

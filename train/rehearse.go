@@ -82,12 +82,12 @@ func rehearseStages(ctx context.Context, c Config, alone bool) (*Estimate, error
 	if err != nil {
 		return nil, err
 	}
-	all, err := Rehearse(ctx, initial, alone)
+	total, err := Rehearse(ctx, initial, alone)
 	if err != nil {
 		return nil, err
 	}
 	if !alone {
-		if all.Learn, err = rehearseLearning(ctx, c); err != nil {
+		if total.Learn, err = rehearseLearning(ctx, c); err != nil {
 			return nil, err
 		}
 	}
@@ -97,11 +97,11 @@ func rehearseStages(ctx context.Context, c Config, alone bool) (*Estimate, error
 	}
 	if err != nil { // the true hierarchy is unknown
 		second = &Estimate{}
-		second.add(all)
+		second.add(total)
 		second.Learn = 0
 	}
-	all.add(second)
-	return all, nil
+	total.add(second)
+	return total, nil
 }
 
 // rehearseLearning estimates the seconds that the earlier stage needs to learn, from codes of the untrained model.
@@ -119,7 +119,7 @@ func rehearseLearning(ctx context.Context, c Config) (float64, error) {
 	images := e.TrainingImages()
 	return rehearsal.Grow(ctx, len(images), func(k int) (time.Time, error) {
 		begin := time.Now()
-		codes, err := e.Encode(ctx, e.sampleOf(k, e.Config.Seed).chosen())
+		codes, err := e.Encode(ctx, e.sampleOf(k, e.Config.Seed).sourceIndices())
 		if err == nil {
 			_, err = c.stage().Learn(ctx, codes, e.Coder.Width(), func(string) {})
 		}
@@ -127,7 +127,7 @@ func rehearseLearning(ctx context.Context, c Config) (float64, error) {
 	})
 }
 
-func (e *Experiment) chosen() []int {
+func (e *Experiment) sourceIndices() []int {
 	if e.images != nil {
 		return e.images
 	}
@@ -177,8 +177,8 @@ func (r *Estimate) during(ctx context.Context, s *session, m *monitor.Monitor) e
 	if m == nil {
 		return nil
 	}
-	looks := s.experiment.Config.Train.Epochs / m.Every
-	if looks == 0 {
+	evaluations := s.experiment.Config.Train.Epochs / m.Every
+	if evaluations == 0 {
 		return nil
 	}
 	images := m.Images
@@ -191,7 +191,7 @@ func (r *Estimate) during(ctx context.Context, s *session, m *monitor.Monitor) e
 	if err != nil {
 		return err
 	}
-	r.During = seconds * float64(looks)
+	r.During = seconds * float64(evaluations)
 	if m.Images = images; m.Codes.Rows == len(images) && s.experiment.Config.Train.Figures && s.experiment.Coder.Decodes() {
 		begin := time.Now()
 		if err := s.drawDecoded(m, 0); err != nil {
@@ -212,20 +212,20 @@ func (r *Estimate) finish(ctx context.Context, s *session) error {
 	n := kept.Data.Len()
 	sizes := map[int]matrix.Matrix{}
 	codesOf := func(k int) (*Experiment, matrix.Matrix, error) {
-		some := kept.sampleOf(k, e.Config.Seed)
+		sample := kept.sampleOf(k, e.Config.Seed)
 		var err error
 		if sizes[k].Data == nil {
-			sizes[k], err = some.Codes(ctx)
+			sizes[k], err = sample.Codes(ctx)
 		}
-		return some, sizes[k], err
+		return sample, sizes[k], err
 	}
 	var results []metrics.Result
 	for _, choice := range e.Final() {
 		var found []metrics.Result
 		seconds, err := rehearsal.Grow(ctx, n, func(k int) (begin time.Time, err error) {
-			some, codes, err := codesOf(k)
+			sample, codes, err := codesOf(k)
 			if begin = time.Now(); err == nil {
-				found, err = some.Evaluate(ctx, codes, []metrics.Choice{choice})
+				found, err = sample.Evaluate(ctx, codes, []metrics.Choice{choice})
 			}
 			return begin, err
 		})

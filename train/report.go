@@ -59,7 +59,7 @@ func (s *session) draw(codes matrix.Matrix, results []metrics.Result) ([]report.
 		e.Progress.Step(i, f.Name)
 		file := f.File()
 		if codes.Data == nil && f.Codes {
-			if err := s.forget(file); err != nil {
+			if err := s.removeFiles(file); err != nil {
 				return nil, err
 			}
 			continue

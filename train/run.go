@@ -76,18 +76,6 @@ type Result struct {
 // *config.Error.
 func Run(ctx context.Context, c Config, o Options) (r *Result, err error) {
 	defer pages.Recover(&err)
-	return runFolder(ctx, c, o)
-}
-
-// ready checks the context and the config.
-func (c *Config) ready(ctx context.Context) error {
-	if ctx == nil {
-		return errors.New("train: the context is nil; want one, such as context.Background()")
-	}
-	return config.AsError(c.Validate())
-}
-
-func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 	begin, cpu := time.Now(), cputime.Process()
 	if err := c.ready(ctx); err != nil {
 		return nil, err
@@ -117,13 +105,21 @@ func runFolder(ctx context.Context, c Config, o Options) (*Result, error) {
 	s.begun, s.cpu = begin, cpu
 	ctx, release := s.store.Holding(ctx)
 	defer release()
-	r := &Result{Name: c.Name, Dir: o.Dir, Seed: c.Seed}
-	if err := s.run(ctx, r, o.Codes); err != nil {
+	result := &Result{Name: c.Name, Dir: o.Dir, Seed: c.Seed}
+	if err := s.run(ctx, result, o.Codes); err != nil {
 		return nil, s.fail(ctx, err, o.Dir)
 	}
-	r.Best = s.best
-	r.Epochs, r.Steps, r.Losses, r.Seconds = l.Epoch(), l.Step(), s.logs.Last, time.Since(begin).Seconds()
-	return r, nil
+	result.Best, result.Epochs, result.Steps, result.Losses = s.best, l.Epoch(), l.Step(), s.logs.Last
+	result.Seconds = time.Since(begin).Seconds()
+	return result, nil
+}
+
+// ready checks the context and the config.
+func (c *Config) ready(ctx context.Context) error {
+	if ctx == nil {
+		return errors.New("train: the context is nil; want one, such as context.Background()")
+	}
+	return config.AsError(c.Validate())
 }
 
 // run trains, finishes and records the run.

@@ -149,7 +149,7 @@ func (s *session) openFolder(ctx context.Context, o Options) (resumed bool, err 
 	}
 	s.store, err = open(o.Dir)
 	if errors.Is(err, rundir.ErrExists) {
-		return false, existing(o.Dir)
+		return false, folderExists(o.Dir)
 	}
 	if err == nil && o.Once {
 		if record, _ := rundir.ReadRecord(o.Dir); record != nil { // a damaged record is written again
@@ -165,7 +165,7 @@ func (s *session) encodeConfig() error {
 	return err
 }
 
-func existing(dir string) error {
+func folderExists(dir string) error {
 	return fmt.Errorf("%s: %w; want it resumed, or another folder", dir, rundir.ErrExists)
 }
 
@@ -258,7 +258,7 @@ func (s *session) introduce(o Options, resumed bool) {
 	}
 	if names := l.Frozen(); len(names) > 0 {
 		all := len(l.Params().Names())
-		log.Info("freeze", fmt.Sprintf("freeze: %d of the %d parameters do not train: %s", len(names), all, someOf(names)),
+		log.Info("freeze", fmt.Sprintf("freeze: %d of the %d parameters do not train: %s", len(names), all, firstNames(names)),
 			"parameters", names)
 	}
 	for _, note := range l.Notes() {
@@ -290,18 +290,19 @@ func (s *session) restore() error {
 	if err != nil {
 		return err
 	}
-	began, err := began(c.State, s.store.Dir())
+	state := c.State
+	began, err := trainingConfig(state, s.store.Dir())
 	if err != nil {
 		return err
 	}
 	if err := began.sameTraining(s.experiment.Config); err != nil {
-		if stored, reading := ReadConfig(s.store.Dir()); reading == nil && stored.sameTraining(s.experiment.Config) == nil { // it agrees
+		if stored, readErr := ReadConfig(s.store.Dir()); readErr == nil && stored.sameTraining(s.experiment.Config) == nil { // it agrees
 			return fmt.Errorf("%s: %w: %w", s.store.Dir(), checkpoint.ErrOtherModel, err)
 		}
 		return config.AsError(err)
 	}
 	s.resumed = true
-	s.experiment.Start = c.State.Start
+	s.experiment.Start = state.Start
 	if c.Warning != "" {
 		s.console.Warn("checkpoint", c.Warning)
 	}
@@ -313,11 +314,10 @@ func (s *session) restore() error {
 	if err := c.Load(s.loop.Model().Params()); err != nil {
 		return fmt.Errorf("%s: %w", s.store.Dir(), err)
 	}
-	state := c.State
 	if err := s.loop.Restore(&state.State, c.File); err != nil {
 		return fmt.Errorf("%s: %w: %w", s.store.Dir(), checkpoint.ErrOtherModel, err)
 	}
-	if err := s.goOn(state, began); err != nil {
+	if err := s.continueHistory(state, began); err != nil {
 		return err
 	}
 	s.noteKernels(state.Kernels)

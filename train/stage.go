@@ -56,27 +56,18 @@ func (c Config) initialConfig() (Config, error) {
 	return c, nil
 }
 
-// learn trains the model of the earlier stage in a folder next to the run's folder, and learns from its codes. If a
-// neighbouring run has trained the same model, learn uses that run. It also returns a picture of the components, if the
-// stage found some.
+// learn trains the model of the earlier stage, and learns from its codes. If the stage found components, learn also
+// returns a picture of them.
 func learn(ctx context.Context, c Config, o Options) (found *models.Learned, picture []byte, err error) {
 	stage := c.stage()
 	initial, err := c.initialConfig()
 	if err != nil {
 		return nil, nil, err
 	}
-	dir, err := trainedInitial(o.Dir, initial)
+	log := &watch.Console{Log: o.Log}
+	dir, err := runInitial(ctx, initial, stage, log, o)
 	if err != nil {
 		return nil, nil, err
-	}
-	log := &watch.Console{Log: o.Log}
-	if dir == "" {
-		dir = o.Dir + initialSuffix
-		if _, err := Run(ctx, initial, Options{Dir: dir, Resume: true, Log: o.Log, Terminal: o.Terminal}); err != nil {
-			return nil, nil, fmt.Errorf("the %s that %s learns from: %w", stage.Model.Name, stage.Name, err)
-		}
-	} else {
-		log.Info("stage", "the hierarchy is learned from the codes of "+dir, "dir", dir)
 	}
 	e, warning, err := OpenExperiment(dir)
 	if err != nil {
@@ -107,14 +98,32 @@ func learn(ctx context.Context, c Config, o Options) (found *models.Learned, pic
 	if len(l.Labels) != len(images)*k || l.Components != nil && len(l.Components) != len(images) || l.Parts != nil && len(l.Parts) != len(images) {
 		return nil, nil, fmt.Errorf("%s gave %d labels, %d components and %d parts of %d images; want %d labels of each", stage.Name, len(l.Labels), len(l.Components), len(l.Parts), len(images), k)
 	}
-	all := e.Data.Len()
-	found = &models.Learned{Hierarchy: l.Hierarchy, Labels: learned.Spread(l.Labels, k, images, all),
-		Components: learned.Spread(l.Components, 1, images, all), Parts: learned.Spread(l.Parts, 1, images, all),
+	total := e.Data.Len()
+	found = &models.Learned{Hierarchy: l.Hierarchy, Labels: learned.Spread(l.Labels, k, images, total),
+		Components: learned.Spread(l.Components, 1, images, total), Parts: learned.Spread(l.Parts, 1, images, total),
 		Timings: append(initialTiming(dir, stage), l.Timings...)}
 	if l.Components != nil && c.Train.Figures {
 		picture, err = learned.Draw(c.Name, e.Data, metrics.NewMatrix(len(images), e.Coder.Width(), codes), l, images)
 	}
 	return found, picture, err
+}
+
+// runInitial trains the model of the earlier stage in a folder next to the run's folder. It returns this folder, or the
+// folder of a neighbouring run that has trained the same model.
+func runInitial(ctx context.Context, initial Config, stage *models.Stage, log *watch.Console, o Options) (string, error) {
+	dir, err := trainedInitial(o.Dir, initial)
+	if err != nil {
+		return "", err
+	}
+	if dir != "" {
+		log.Info("stage", "the hierarchy is learned from the codes of "+dir, "dir", dir)
+		return dir, nil
+	}
+	dir = o.Dir + initialSuffix
+	if _, err := Run(ctx, initial, Options{Dir: dir, Resume: true, Log: o.Log, Terminal: o.Terminal}); err != nil {
+		return "", fmt.Errorf("the %s that %s learns from: %w", stage.Model.Name, stage.Name, err)
+	}
+	return dir, nil
 }
 
 // initialTiming returns the training time of the stage's model, from its run's folder.
@@ -182,7 +191,7 @@ func afterStage(ctx context.Context, c Config, o Options) (*Experiment, error) {
 	var picture []byte
 	if learned == nil {
 		if _, err := os.Stat(filepath.Join(o.Dir, rundir.Config)); err == nil && !o.Resume {
-			return nil, existing(o.Dir) // check before an hour of training
+			return nil, folderExists(o.Dir) // check before an hour of training
 		}
 		learned, picture, err = learn(ctx, c, o)
 		if errors.Is(err, ErrStopped) {

@@ -50,7 +50,7 @@ func (s *Init) Validate() error {
 		return config.Invalid("layout", "a run has the layout %s; want a layout with file only", weights.Native)
 	}
 	if _, ok := s.As[""]; ok {
-		return config.Invalid("as", "a beginning of names is empty; want, for example, {backbone/: encoder/}")
+		return config.Invalid("as", "a prefix of names is empty; want, for example, {backbone/: encoder/}")
 	}
 	return validPatterns("only", s.Only)
 }
@@ -79,17 +79,18 @@ func (s *Init) key() string {
 
 func (s *Init) options() weights.LoadOptions {
 	o := weights.LoadOptions{Layout: s.Layout, Only: s.Only, Partial: !s.Strict, Fitting: !s.Strict}
-	beginnings := slices.Sorted(maps.Keys(s.As))
-	slices.SortStableFunc(beginnings, func(a, b string) int { return len(b) - len(a) })
-	for _, b := range beginnings {
-		o.Renames = append(o.Renames, [2]string{b, s.As[b]})
+	prefixes := slices.Sorted(maps.Keys(s.As))
+	slices.SortStableFunc(prefixes, func(a, prefix string) int { return len(prefix) - len(a) })
+	for _, prefix := range prefixes {
+		o.Renames = append(o.Renames, [2]string{prefix, s.As[prefix]})
 	}
 	return o
 }
 
-func (s *Init) at(seed uint64) *Init {
-	start, of := *s, strconv.FormatUint(seed, 10)
-	start.Run, start.File = strings.ReplaceAll(s.Run, "{seed}", of), strings.ReplaceAll(s.File, "{seed}", of)
+// forSeed returns the start with the seed in place of {seed} in its source.
+func (s *Init) forSeed(seed uint64) *Init {
+	start, number := *s, strconv.FormatUint(seed, 10)
+	start.Run, start.File = strings.ReplaceAll(s.Run, "{seed}", number), strings.ReplaceAll(s.File, "{seed}", number)
 	return &start
 }
 
@@ -115,7 +116,7 @@ func OpenWeights(dir string) (f *weights.File, warning string, err error) {
 	return c.Weights(dir), c.Warning, nil
 }
 
-// nearRun suggests a run with a similar name in the same parent folder; empty without one.
+// nearRun suggests a run with a similar name in the same parent folder, or returns "".
 func nearRun(dir string) string {
 	parent := filepath.Dir(dir)
 	entries, err := os.ReadDir(parent)
@@ -140,7 +141,7 @@ func (c Config) Resolve() (Config, error) {
 	if c.Init == nil || c.Init.Content != "" {
 		return c, nil
 	}
-	f, _, err := c.Init.at(c.Seed).open()
+	f, _, err := c.Init.forSeed(c.Seed).open()
 	if err != nil {
 		return c, c.mistake(c.Init.key(), err)
 	}
@@ -153,7 +154,7 @@ func (c Config) resolved(f *weights.File) (Config, error) {
 	if err != nil {
 		return c, c.mistake("init.as", err)
 	}
-	c.Init = c.Init.at(c.Seed)
+	c.Init = c.Init.forSeed(c.Seed)
 	c.Init.Content = content
 	return c, nil
 }
@@ -164,17 +165,17 @@ func (c Config) Continuing(other Config) Config {
 	if c.Init == nil || other.Init == nil || c.Init.Content != "" {
 		return c
 	}
-	start := c.Init.at(c.Seed)
+	start := c.Init.forSeed(c.Seed)
 	start.Content = other.Init.Content
 	mine, err := config.Encode(start)
-	theirs, also := config.Encode(other.Init)
-	if err == nil && also == nil && bytes.Equal(mine, theirs) {
+	theirs, theirsErr := config.Encode(other.Init)
+	if err == nil && theirsErr == nil && bytes.Equal(mine, theirs) {
 		c.Init = start
 	}
 	return c
 }
 
-// byContent returns the config with only the content of its start: its location does not matter.
+// byContent removes the location and options of a start with recorded content, and keeps its hash.
 func (c Config) byContent() Config {
 	if c.Init != nil && c.Init.Content != "" {
 		c.Init = &Init{Content: c.Init.Content}
@@ -187,7 +188,7 @@ func (e *Experiment) loadStart() error {
 	if c.Init == nil {
 		return nil
 	}
-	c.Init = c.Init.at(c.Seed)
+	c.Init = c.Init.forSeed(c.Seed)
 	f, warning, err := c.Init.open()
 	if err != nil {
 		return c.mistake(c.Init.key(), err)
@@ -303,14 +304,14 @@ func startLines(s *rundir.Start) (lines []string) {
 		names []string
 	}{{"copies of them", s.Derived}, {"fresh", s.Fresh}, {"of another shape", s.Misfits}} {
 		if len(x.names) > 0 {
-			line += "; " + x.what + ": " + someOf(x.names)
+			line += "; " + x.what + ": " + firstNames(x.names)
 		}
 	}
 	return append(lines, line)
 }
 
-// someOf lists the first names, and the number of remaining ones.
-func someOf(names []string) string {
+// firstNames lists the first names, and the number of remaining ones.
+func firstNames(names []string) string {
 	const most = 4
 	if len(names) <= most {
 		return strings.Join(names, ", ")

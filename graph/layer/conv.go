@@ -50,7 +50,7 @@ type convFunc func(s kernel.ConvShape, a graph.Activation) (graph.Func, error)
 
 func kernelOf[P plan](build func(kernel.ConvShape, kernel.Activation) (P, error)) convFunc {
 	return func(s kernel.ConvShape, a graph.Activation) (graph.Func, error) {
-		return ofPlan(build(s, kernel.Activation(a)))
+		return planFunc(build(s, kernel.Activation(a)))
 	}
 }
 
@@ -105,15 +105,7 @@ func convolution(k *convKind, x, w, bias *gorgonia.Node, o ConvOptions) (*gorgon
 		},
 		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
 			s, err := checkConv(k.geometry, in, o)
-			f := kernel.Activation(o.Activation)
-			return graph.Recording{
-				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
-					k.forward(t, in[0], in[1], in[2], out, s, f)
-				},
-				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer) {
-					k.backward(t, in[0], in[1], out, dout, din[0], din[1], din[2], s, f)
-				},
-			}, err
+			return k.record(s, kernel.Activation(o.Activation)), err
 		},
 		Tangent: func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 			if along[1] != nil || along[2] != nil {
@@ -128,6 +120,18 @@ func convolution(k *convKind, x, w, bias *gorgonia.Node, o ConvOptions) (*gorgon
 			return graph.ActivationTangent(out, u, o.Activation)
 		},
 	}, x, w, bias)
+}
+
+// record returns the device implementation.
+func (k *convKind) record(s kernel.ConvShape, a kernel.Activation) graph.Recording {
+	return graph.Recording{
+		Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
+			k.forward(t, in[0], in[1], in[2], out, s, a)
+		},
+		Backward: func(t *vulkan.Tape, in []vulkan.Buffer, out, dout vulkan.Buffer, din []vulkan.Buffer) {
+			k.backward(t, in[0], in[1], out, dout, din[0], din[1], din[2], s, a)
+		},
+	}
 }
 
 func checkConv(geometry convGeometry, in []tensor.Shape, o ConvOptions) (kernel.ConvShape, error) {

@@ -20,8 +20,8 @@ type plainConv struct {
 // convolution maps a big image [batch, bigH, bigW, bigC] to a small image [batch, smallH, smallW, smallC], with filters
 // [k, k, bigC, smallC].
 func visit(s kernel.ConvShape, bigH, bigW, bigC, smallH, smallW, smallC int, f func(big, w, small int)) {
-	for at := range s.Batch * smallH * smallW {
-		b, y, x := at/smallW/smallH, at/smallW%smallH, at%smallW
+	for pixel := range s.Batch * smallH * smallW {
+		b, y, x := pixel/smallW/smallH, pixel/smallW%smallH, pixel%smallW
 		for k := range s.Kernel * s.Kernel {
 			by, bx := y*s.Stride+k/s.Kernel-s.PadH, x*s.Stride+k%s.Kernel-s.PadW
 			if by < 0 || by >= bigH || bx < 0 || bx >= bigW {
@@ -30,7 +30,7 @@ func visit(s kernel.ConvShape, bigH, bigW, bigC, smallH, smallW, smallC int, f f
 			big, w := ((b*bigH+by)*bigW+bx)*bigC, k*bigC*smallC
 			for i := range bigC {
 				for j := range smallC {
-					f(big+i, w+i*smallC+j, at*smallC+j)
+					f(big+i, w+i*smallC+j, pixel*smallC+j)
 				}
 			}
 		}

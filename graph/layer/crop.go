@@ -42,7 +42,7 @@ func Crop(x *gorgonia.Node, height, width int) (*gorgonia.Node, error) {
 				},
 			}, nil
 		},
-		Tangent: itself(func(t *gorgonia.Node) (*gorgonia.Node, error) { return Crop(t, height, width) }),
+		Tangent: linearTangent(func(t *gorgonia.Node) (*gorgonia.Node, error) { return Crop(t, height, width) }),
 	}, x)
 }
 

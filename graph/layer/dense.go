@@ -40,7 +40,7 @@ func Dense(x, w, bias *gorgonia.Node, a graph.Activation) (*gorgonia.Node, error
 			return denseFunc[float32](rows, n, m, a)
 		},
 		Mixed: func(in []tensor.Shape, _ tensor.Shape) (graph.Func, error) {
-			return ofPlan(dense.NewMixed(in[0][0], in[0][1], in[1][1], kernel.Activation(a)))
+			return planFunc(dense.NewMixed(in[0][0], in[0][1], in[1][1], kernel.Activation(a)))
 		},
 		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
 			m, k, n, f := in[0][0], in[0][1], in[1][1], kernel.Activation(a)
@@ -116,7 +116,7 @@ type plan interface {
 // planned is the graph.Func of a plan, with inputs x, weights and bias.
 type planned struct{ plan plan }
 
-func ofPlan[P plan](p P, err error) (graph.Func, error) {
+func planFunc[P plan](p P, err error) (graph.Func, error) {
 	if err != nil {
 		return nil, err
 	}

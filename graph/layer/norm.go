@@ -63,7 +63,7 @@ func checkParts(x tensor.Shape, parts int) error {
 //
 // Source: Ioffe and Szegedy 2015, algorithm 1.
 func BatchNorm(x, moments, gamma, beta *gorgonia.Node, o NormOptions) (*gorgonia.Node, error) {
-	return normalised("batch norm", 0, x, moments, gamma, beta, o, func(x tensor.Shape) (normShape, error) {
+	return normalisation("batch norm", 0, x, moments, gamma, beta, o, func(x tensor.Shape) (normShape, error) {
 		s := momentsShape(moments)
 		if s.Dims() != 3 || s[1] != 2 || s[2] != x[x.Dims()-1] {
 			return normShape{}, graph.Wanted(fmt.Sprintf("moments of shape (parts, 2, %d)", x[x.Dims()-1]), s)
@@ -75,7 +75,7 @@ func BatchNorm(x, moments, gamma, beta *gorgonia.Node, o NormOptions) (*gorgonia
 // Standardise is [BatchNorm] with fixed moments [1, 2, channels], such as running means. No gradient flows through
 // the moments.
 func Standardise(x, moments, gamma, beta *gorgonia.Node, o NormOptions) (*gorgonia.Node, error) {
-	return normalised("standardise", 0, x, moments, gamma, beta, o, func(x tensor.Shape) (normShape, error) {
+	return normalisation("standardise", 0, x, moments, gamma, beta, o, func(x tensor.Shape) (normShape, error) {
 		c := x[x.Dims()-1]
 		if s := momentsShape(moments); !slices.Equal(s, tensor.Shape{1, 2, c}) {
 			return normShape{}, graph.Wanted(fmt.Sprintf("moments of shape (1, 2, %d)", c), s)
@@ -98,7 +98,7 @@ func momentsShape(moments *gorgonia.Node) tensor.Shape {
 //
 // Source: Wu and He 2018, equations 1, 2, 6 and 7; Ba et al. 2016; Ulyanov et al. 2016.
 func GroupNorm(x, gamma, beta *gorgonia.Node, groups int, o NormOptions) (*gorgonia.Node, error) {
-	return normalised("group norm", groups, x, nil, gamma, beta, o, func(x tensor.Shape) (normShape, error) {
+	return normalisation("group norm", groups, x, nil, gamma, beta, o, func(x tensor.Shape) (normShape, error) {
 		c := x[x.Dims()-1]
 		if groups < 1 || c%groups != 0 {
 			return normShape{}, graph.Wanted(fmt.Sprintf("a number of groups that divides %d channels", c), groups)
@@ -110,9 +110,9 @@ func GroupNorm(x, gamma, beta *gorgonia.Node, groups int, o NormOptions) (*gorgo
 	})
 }
 
-// normalised adds a normalisation. groups is the number of groups of channels, or 0 for a normalisation without groups.
-// The inputs are x, moments, gamma and beta, without nil nodes.
-func normalised(name string, groups int, x, moments, gamma, beta *gorgonia.Node, o NormOptions, describe func(x tensor.Shape) (normShape, error)) (*gorgonia.Node, error) {
+// normalisation adds a normalisation. groups is the number of groups of channels, or 0 for a normalisation without
+// groups. The inputs are x, moments, gamma and beta, without nil nodes.
+func normalisation(name string, groups int, x, moments, gamma, beta *gorgonia.Node, o NormOptions, describe func(x tensor.Shape) (normShape, error)) (*gorgonia.Node, error) {
 	if (gamma == nil) != (beta == nil) {
 		return nil, fmt.Errorf("%s: %w", name, graph.Wanted("gamma and beta", "one of them"))
 	}
@@ -131,20 +131,9 @@ func normalised(name string, groups int, x, moments, gamma, beta *gorgonia.Node,
 		if err != nil {
 			return s, err
 		}
-		s.channels = in[0][in[0].Dims()-1]
-		s.rows = in[0].TotalSize() / s.channels / s.sets
 		s.moments, s.affine, s.epsilon, s.relu = moments != nil, gamma != nil, o.Epsilon, o.ReLU
-		if s.affine {
-			for _, p := range in[len(in)-2:] {
-				if !slices.Equal(p, tensor.Shape{s.channels}) {
-					return s, graph.Wanted(fmt.Sprintf("gamma and beta of shape (%d)", s.channels), p)
-				}
-			}
-		}
-		if !(s.epsilon > 0) || math.IsInf(s.epsilon, 0) {
-			return s, graph.Wanted("a positive epsilon", s.epsilon)
-		}
-		return s, nil
+		err = s.complete(in)
+		return s, err
 	}
 	key := graph.Key(groups, moments != nil, gamma != nil, o.Epsilon, o.ReLU)
 	return graph.Apply(graph.Spec{
@@ -184,6 +173,23 @@ type normShape struct {
 	given                bool // the moments are constants that do not depend on x
 	epsilon              float64
 	relu                 bool
+}
+
+// complete sets the sizes of the normalisation for inputs of the given shapes. It checks gamma, beta and epsilon.
+func (s *normShape) complete(in []tensor.Shape) error {
+	s.channels = in[0][in[0].Dims()-1]
+	s.rows = in[0].TotalSize() / s.channels / s.sets
+	if s.affine {
+		for _, p := range in[len(in)-2:] {
+			if !slices.Equal(p, tensor.Shape{s.channels}) {
+				return graph.Wanted(fmt.Sprintf("gamma and beta of shape (%d)", s.channels), p)
+			}
+		}
+	}
+	if !(s.epsilon > 0) || math.IsInf(s.epsilon, 0) {
+		return graph.Wanted("a positive epsilon", s.epsilon)
+	}
+	return nil
 }
 
 // record returns the device implementation. Its inputs are x, and moments, gamma and beta if the normalisation has

@@ -31,22 +31,22 @@ func piecesOf(sets, rows, channels int) (list []piece) {
 // partials holds sums for each piece and channel: sums of u, and sums of products with u.
 type partials[T graph.Float] struct {
 	sum, product []T   // one row of channels for each piece and set
-	at           []int // offset of each piece's sums
+	offsets      []int // offset of each piece's sums
 	pieces       []piece
 }
 
 func newPartials[T graph.Float](list []piece) *partials[T] {
 	p, n := &partials[T]{pieces: list}, 0
 	for _, q := range list {
-		p.at = append(p.at, n)
+		p.offsets = append(p.offsets, n)
 		n += q.last - q.first
 	}
 	p.sum, p.product = make([]T, n), make([]T, n)
 	return p
 }
 
-func (p *partials[T]) of(i int) (sum, product []T) {
-	q, at := p.pieces[i], p.at[i]
+func (p *partials[T]) sums(i int) (sum, product []T) {
+	q, at := p.pieces[i], p.offsets[i]
 	sum, product = p.sum[at:at+q.last-q.first], p.product[at:at+q.last-q.first]
 	clear(sum)
 	clear(product)
@@ -58,7 +58,7 @@ func (p *partials[T]) total(sum, product []float64, channels int) {
 	clear(sum)
 	clear(product)
 	for i, q := range p.pieces {
-		at, to := p.at[i], q.set*channels
+		at, to := p.offsets[i], q.set*channels
 		for c := q.first; c < q.last; c++ {
 			sum[to+c] += float64(p.sum[at+c-q.first])
 			product[to+c] += float64(p.product[at+c-q.first])
@@ -89,7 +89,7 @@ func newBatchMoments[T graph.Float](x []int, parts int) *batchMoments[T] {
 
 func (m *batchMoments[T]) add(_, i int) {
 	p := m.partials.pieces[i]
-	sum, square := m.partials.of(i)
+	sum, square := m.partials.sums(i)
 	at := p.set * m.rows * m.channels
 	shift := m.x[at+p.first : at+p.last]
 	kernel.ChannelSums(sum, square, nil, m.x[at+p.from*m.channels+p.first:], shift, p.to-p.from, m.channels)

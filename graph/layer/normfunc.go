@@ -71,13 +71,13 @@ func (f *norm[T]) Forward(in [][]T, out []T) {
 		for c, v := range moments[2*at+f.channels : 2*at+2*f.channels] {
 			f.inverse[at+c] = T(1 / math.Sqrt(float64(v)+f.epsilon))
 		}
-		f.line(at)
+		f.setLine(at)
 	}
 	parallel.For(len(f.partials.pieces), f.mapItem)
 }
 
-// line sets the factor and offset of y as a linear function of x - mean.
-func (f *norm[T]) line(at int) {
+// setLine sets the factor and offset of y as a linear function of x - mean.
+func (f *norm[T]) setLine(at int) {
 	scale, offset := f.scale[at:at+f.channels], f.offset[at:at+f.channels]
 	copy(scale, f.inverse[at:])
 	clear(offset)
@@ -92,12 +92,12 @@ func (f *norm[T]) line(at int) {
 // mapPiece computes y.
 func (f *norm[T]) mapPiece(_, i int) {
 	p := f.partials.pieces[i]
-	at, v := f.places(p)
+	at, v := f.offsetsOf(p)
 	kernel.ChannelMap(f.y[at:], f.x[at:], f.mean[v:v+p.last-p.first], f.scale[v:], f.offset[v:], p.to-p.from, f.channels, f.floor)
 }
 
-// places returns the offset of a piece in x, and the offset of its channels in arrays [sets, channels].
-func (f *norm[T]) places(p piece) (x, vector int) {
+// offsetsOf returns the offset of a piece in x, and the offset of its channels in arrays [sets, channels].
+func (f *norm[T]) offsetsOf(p piece) (x, vector int) {
 	return (p.set*f.rows+p.from)*f.channels + p.first, p.set*f.channels + p.first
 }
 
@@ -105,7 +105,7 @@ func (f *norm[T]) places(p piece) (x, vector int) {
 func (f *norm[T]) forwardSet(_, set int) {
 	at, c := set*f.channels, f.channels
 	first := f.x[at*f.rows:][:c]
-	sum, square := f.partials.of(set)
+	sum, square := f.partials.sums(set)
 	kernel.ChannelSums(sum, square, nil, f.x[at*f.rows:], first, f.rows, c)
 	n, wide := float64(f.rows), c/f.groups
 	for g := 0; g < c; g += wide {
@@ -117,15 +117,15 @@ func (f *norm[T]) forwardSet(_, set int) {
 		variance := 0.0
 		for j := g; j < g+wide; j++ {
 			d := float64(sum[j]) / n
-			apart := float64(first[j]) + d - mean
-			variance += math.Max(0, float64(square[j])/n-d*d) + apart*apart
+			deviation := float64(first[j]) + d - mean
+			variance += math.Max(0, float64(square[j])/n-d*d) + deviation*deviation
 		}
 		inverse := T(1 / math.Sqrt(variance/float64(wide)+f.epsilon))
 		for j := g; j < g+wide; j++ {
 			f.mean[at+j], f.inverse[at+j] = T(mean), inverse
 		}
 	}
-	f.line(at)
+	f.setLine(at)
 	f.mapPiece(0, set)
 }
 
@@ -153,7 +153,7 @@ func (f *norm[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 			parallel.For(len(f.partials.pieces), f.slopeItem)
 		}
 	}
-	f.parameters(gamma, beta)
+	f.affineGradients(gamma, beta)
 }
 
 // gradientOf returns the gradient with respect to y before ReLU, from offset at.
@@ -167,7 +167,7 @@ func (f *norm[T]) gradientOf(at int) []T {
 // sumPiece computes the sums of a piece for the gradients of its channels.
 func (f *norm[T]) sumPiece(_, i int) {
 	p := f.partials.pieces[i]
-	at, v := f.places(p)
+	at, v := f.offsetsOf(p)
 	n, rows := p.last-p.first, p.to-p.from
 	switch {
 	case f.relu && n == f.channels:
@@ -177,7 +177,7 @@ func (f *norm[T]) sumPiece(_, i int) {
 			numeric.ActivationGradient(kernel.ReLUActivation, f.masked[at+r:][:n], f.dy[at+r:][:n], f.y[at+r:][:n])
 		}
 	}
-	sum, product := f.partials.of(i)
+	sum, product := f.partials.sums(i)
 	kernel.ChannelSums(sum, product, f.gradientOf(at), f.x[at:], f.mean[v:v+n], rows, f.channels)
 }
 
@@ -185,8 +185,8 @@ func (f *norm[T]) sumPiece(_, i int) {
 // mean)/sqrt(variance + epsilon), dx is (g - mean(g) - h mean(g h))/sqrt(variance + epsilon).
 func (f *norm[T]) slopes(set int) {
 	at, c := set*f.channels, f.channels
-	f.line(at)   // scale is the factor of dy
-	if f.given { // b is 0
+	f.setLine(at) // scale is the factor of dy
+	if f.given {  // b is 0
 		clear(f.offset[at : at+c])
 		return
 	}
@@ -216,7 +216,7 @@ func (f *norm[T]) slopes(set int) {
 // slopePiece computes dx.
 func (f *norm[T]) slopePiece(_, i int) {
 	p := f.partials.pieces[i]
-	at, v := f.places(p)
+	at, v := f.offsetsOf(p)
 	kernel.ChannelGradient(f.dx[at:], f.gradientOf(at), f.x[at:], f.mean[v:v+p.last-p.first], f.scale[v:], f.b[v:], f.offset[v:], p.to-p.from, f.channels)
 }
 
@@ -234,8 +234,8 @@ func (f *norm[T]) backwardSet(_, set int) {
 	}
 }
 
-// parameters computes the gradients with respect to gamma and beta, unless they are nil.
-func (f *norm[T]) parameters(gamma, beta []T) {
+// affineGradients computes the gradients with respect to gamma and beta, unless they are nil.
+func (f *norm[T]) affineGradients(gamma, beta []T) {
 	for c := range gamma {
 		total := 0.0
 		for at := c; at < len(f.product); at += f.channels {

@@ -63,12 +63,12 @@ type normAlong[T graph.Float] struct {
 	normShape
 	x, moments, gamma, t, y   []T
 	dy, dx, dt                []T
-	byGamma                   []float64 // for each set and channel: sums of dy P t
+	gammaSums                 []float64 // for each set and channel: sums of dy P t
 	forwardItem, backwardItem func(worker, i int)
 }
 
 func newNormAlong[T graph.Float](s normShape) *normAlong[T] {
-	f := &normAlong[T]{normShape: s, byGamma: make([]float64, s.sets*s.channels)}
+	f := &normAlong[T]{normShape: s, gammaSums: make([]float64, s.sets*s.channels)}
 	f.forwardItem, f.backwardItem = f.forwardSet, f.backwardSet
 	return f
 }
@@ -105,17 +105,17 @@ func (f *normAlong[T]) width() int {
 	return f.channels / f.groups
 }
 
-// line holds the moments and means of a group of elements.
-type line struct {
+// groupMoments holds the moments and means of a group of elements.
+type groupMoments struct {
 	mean, inverse float64 // mean and 1/s of x
 	u, hu         float64 // means of u and of h u
 }
 
 // group returns the moments of the group of x that starts at channel first of a set, and the means of another array u.
 // If scaled is set, u is multiplied by gamma.
-func (f *normAlong[T]) group(set, first int, u []T, scaled bool) line {
+func (f *normAlong[T]) group(set, first int, u []T, scaled bool) groupMoments {
 	if f.given {
-		return line{mean: float64(f.moments[first]), inverse: 1 / math.Sqrt(float64(f.moments[f.channels+first])+f.epsilon)}
+		return groupMoments{mean: float64(f.moments[first]), inverse: 1 / math.Sqrt(float64(f.moments[f.channels+first])+f.epsilon)}
 	}
 	wide, at := f.width(), set*f.rows*f.channels
 	shift := float64(f.x[at+first])
@@ -135,7 +135,7 @@ func (f *normAlong[T]) group(set, first int, u []T, scaled bool) line {
 	}
 	n := float64(wide * f.rows)
 	mean := sum / n
-	l := line{mean: shift + mean, inverse: 1 / math.Sqrt(math.Max(0, square/n-mean*mean)+f.epsilon), u: us / n}
+	l := groupMoments{mean: shift + mean, inverse: 1 / math.Sqrt(math.Max(0, square/n-mean*mean)+f.epsilon), u: us / n}
 	l.hu = (xu/n - mean*l.u) * l.inverse
 	return l
 }
@@ -154,7 +154,7 @@ func (f *normAlong[T]) forwardSet(_, set int) {
 }
 
 // along returns element i of P u, for u times a factor: (u - mean(u) - h mean(h u))/s.
-func (f *normAlong[T]) along(l line, i int, u []T, factor float64) float64 {
+func (f *normAlong[T]) along(l groupMoments, i int, u []T, factor float64) float64 {
 	return (factor*float64(u[i]) - l.u - (float64(f.x[i])-l.mean)*l.inverse*l.hu) * l.inverse
 }
 
@@ -167,8 +167,8 @@ func (f *normAlong[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 	for c := range f.channels {
 		total := 0.0
-		for at := c; at < len(f.byGamma); at += f.channels {
-			total += f.byGamma[at]
+		for at := c; at < len(f.gammaSums); at += f.channels {
+			total += f.gammaSums[at]
 		}
 		din[len(din)-3][c] = T(total)
 	}
@@ -202,14 +202,14 @@ func (f *normAlong[T]) backwardSet(_, set int) {
 }
 
 // products adds dy P t to the sums of each channel, and returns the sum of gamma dy t.
-func (f *normAlong[T]) products(at, first int, t line) (sum float64) {
+func (f *normAlong[T]) products(at, first int, t groupMoments) (sum float64) {
 	set := at / (f.rows * f.channels)
-	clear(f.byGamma[set*f.channels+first:][:f.width()])
+	clear(f.gammaSums[set*f.channels+first:][:f.width()])
 	for r := range f.rows {
 		row := at + r*f.channels
 		for c := first; c < first+f.width(); c++ {
 			d := float64(f.dy[row+c])
-			f.byGamma[set*f.channels+c] += d * f.along(t, row+c, f.t, 1)
+			f.gammaSums[set*f.channels+c] += d * f.along(t, row+c, f.t, 1)
 			sum += f.factor(c) * d * float64(f.t[row+c])
 		}
 	}

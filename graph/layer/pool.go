@@ -95,8 +95,8 @@ func spans(s kernels.Side) (list []span) {
 		if s.Stride == 0 {
 			list = append(list, span{i * s.Pixels / s.Count, ((i+1)*s.Pixels + s.Count - 1) / s.Count})
 		} else {
-			at := i*s.Stride - s.Before
-			list = append(list, span{max(at, 0), min(at+s.Size, s.Pixels)})
+			first := i*s.Stride - s.Before
+			list = append(list, span{max(first, 0), min(first+s.Size, s.Pixels)})
 		}
 	}
 	return list

@@ -31,7 +31,7 @@ func Upsample(x *gorgonia.Node, times int, bilinear bool) (*gorgonia.Node, error
 		},
 		New: func(in []tensor.Shape, _ tensor.Shape, dt tensor.Dtype) (graph.Func, error) {
 			s := in[0]
-			rows, columns := larger(s[1], times, bilinear), larger(s[2], times, bilinear)
+			rows, columns := interpolation(s[1], times, bilinear), interpolation(s[2], times, bilinear)
 			if dt == tensor.Float32 {
 				return graph.NewFunc[float32](newResample[float32](s[0], s[3], rows, columns)), nil
 			}
@@ -48,12 +48,12 @@ func Upsample(x *gorgonia.Node, times int, bilinear bool) (*gorgonia.Node, error
 				},
 			}, nil
 		},
-		Tangent: itself(func(t *gorgonia.Node) (*gorgonia.Node, error) { return Upsample(t, times, bilinear) }),
+		Tangent: linearTangent(func(t *gorgonia.Node) (*gorgonia.Node, error) { return Upsample(t, times, bilinear) }),
 	}, x)
 }
 
-// larger returns the interpolation of a side of n pixels.
-func larger(n, times int, bilinear bool) axis {
+// interpolation returns the interpolation of a side of n pixels.
+func interpolation(n, times int, bilinear bool) axis {
 	a := axis{in: n, taps: make([][]tap, n*times)}
 	for i := range a.taps {
 		if !bilinear {

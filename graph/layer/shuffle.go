@@ -48,7 +48,7 @@ func Shuffle(x *gorgonia.Node, times int) (*gorgonia.Node, error) {
 				},
 			}, nil
 		},
-		Tangent: itself(func(t *gorgonia.Node) (*gorgonia.Node, error) { return Shuffle(t, times) }),
+		Tangent: linearTangent(func(t *gorgonia.Node) (*gorgonia.Node, error) { return Shuffle(t, times) }),
 	}, x)
 }
 

@@ -13,8 +13,9 @@ import (
 
 // Shared code for the tangents of layers, and the tangent of the maximum.
 
-// itself is the Tangent of an operation that is linear in its only input: it applies the operation to the tangent.
-func itself(apply func(t *gorgonia.Node) (*gorgonia.Node, error)) func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
+// linearTangent is the Tangent of an operation that is linear in its only input: it applies the operation to the
+// tangent.
+func linearTangent(apply func(t *gorgonia.Node) (*gorgonia.Node, error)) func(in []*gorgonia.Node, out *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 	return func(_ []*gorgonia.Node, _ *gorgonia.Node, along []*gorgonia.Node) (*gorgonia.Node, error) {
 		return apply(along[0])
 	}
@@ -74,13 +75,13 @@ func (f *maxTangent[T]) row(_, i int) {
 	for k, column := range p.columns {
 		at := (i*len(p.columns) + k) * c
 		for j := range c {
-			f.picked[at+j] = f.t[from+f.place(from+j, window, column, p.y[at+j])]
+			f.picked[at+j] = f.t[from+f.argmax(from+j, window, column, p.y[at+j])]
 		}
 	}
 }
 
-// place returns the position of a window's maximum in a channel, as an offset from the first element of the image.
-func (f *maxTangent[T]) place(channel int, rows, columns span, most T) int {
+// argmax returns the position of a window's maximum in a channel, as an offset from the first element of the image.
+func (f *maxTangent[T]) argmax(channel int, rows, columns span, most T) int {
 	p := f.pool
 	first := channel % p.channels
 	for r := rows.from; r < rows.to; r++ {

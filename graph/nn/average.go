@@ -23,15 +23,15 @@ func NewAverage(p *Params, prefix string) (*Average, error) {
 	var names []string
 	var targets, sources [][]float32
 	for _, name := range p.Names() {
-		of, ok := strings.CutPrefix(name, prefix)
+		sourceName, ok := strings.CutPrefix(name, prefix)
 		if !ok {
 			continue
 		}
-		target, source := p.Get(name), p.Get(of)
+		target, source := p.Get(name), p.Get(sourceName)
 		if source == nil || !source.Shape().Eq(target.Shape()) {
-			return nil, fmt.Errorf("parameter %q: it has nothing to follow; want a parameter %q of shape %v", name, of, target.Shape())
+			return nil, fmt.Errorf("parameter %q: it has nothing to follow; want a parameter %q of shape %v", name, sourceName, target.Shape())
 		}
-		names, targets, sources = append(names, of), append(targets, target.Float32s()), append(sources, source.Float32s())
+		names, targets, sources = append(names, sourceName), append(targets, target.Float32s()), append(sources, source.Float32s())
 	}
 	a := AverageOf(targets, sources)
 	a.names = names
@@ -67,9 +67,9 @@ func (a *Average) Pairs() (targets, sources [][]float32) { return a.targets, a.s
 // targets that it set.
 func CopyTargets(p *Params, prefix string, taken func(name string) bool) (set []string) {
 	for _, name := range p.Names() {
-		of, ok := strings.CutPrefix(name, prefix)
-		if ok && p.Get(of) != nil && taken(of) && !taken(name) {
-			copy(p.Get(name).Float32s(), p.Get(of).Float32s())
+		sourceName, ok := strings.CutPrefix(name, prefix)
+		if ok && p.Get(sourceName) != nil && taken(sourceName) && !taken(name) {
+			copy(p.Get(name).Float32s(), p.Get(sourceName).Float32s())
 			set = append(set, name)
 		}
 	}

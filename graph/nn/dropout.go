@@ -26,7 +26,7 @@ func Dropout(g *Graph, x *gorgonia.Node, name string, rate float64) (*gorgonia.N
 		return nil, inLayer(name, fmt.Errorf("rate %v; want at least 0 and less than 1", rate))
 	case x == nil || x.Dims() < 1:
 		return nil, inLayer(name, fmt.Errorf("input is %s; want rows or images", shapeOf(x)))
-	case rate == 0 || !g.Training || g.follows || g.isFrozen(name):
+	case rate == 0 || !g.Training || g.holdsStates || g.isFrozen(name):
 		g.idle = append(g.idle, idleDropout{x, name, rate})
 		return x, nil
 	}
@@ -83,9 +83,9 @@ func (m *Mask) fill(worker, i int) {
 	values = values[:min(maskPiece, len(values))]
 	r := m.streams[worker]
 	r.Restart(m.seed, uint64(i))
-	kept, below := float32(1/(1-m.Rate)), uint32(min(m.Rate*(1<<32), math.MaxUint32))
+	kept, threshold := float32(1/(1-m.Rate)), uint32(min(m.Rate*(1<<32), math.MaxUint32))
 	choose := func(bits uint32) float32 {
-		if bits < below {
+		if bits < threshold {
 			return 0
 		}
 		return kept

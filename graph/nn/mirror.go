@@ -31,7 +31,7 @@ func (m noMirror) Decode(*Graph, *gorgonia.Node, string, tensor.Shape) (*gorgoni
 // stage is a layer that changes shapes, with the norms and activations after it.
 type stage struct {
 	layer  Layer
-	behind LayerList // norms and activations
+	after  LayerList // norms and activations
 	before Channels  // channels or columns of the stage's input
 	images bool      // the input is images or flattened images
 }
@@ -45,16 +45,16 @@ func (l LayerList) stages() (stages []stage, width Channels, images bool, err er
 		switch v := c.Value.(type) {
 		case *NormLayer, *ActivationLayer:
 			if n := len(stages); n > 0 {
-				stages[n-1].behind = append(stages[n-1].behind, unnamed(c))
+				stages[n-1].after = append(stages[n-1].after, unnamed(c))
 			}
 			continue
 		case *flattenLayer, *dropoutLayer:
 			continue
 		case *ConvLayer:
-			width, s.behind = v.Channels, fusedBehind(v.Activation)
+			width, s.after = v.Channels, fusedBehind(v.Activation)
 		case *DenseLayer:
 			stages = withoutFixedPool(stages)
-			width, images, s.behind = v.Units, false, fusedBehind(v.Activation)
+			width, images, s.after = v.Units, false, fusedBehind(v.Activation)
 		case *PoolLayer:
 		case *ResidualLayer:
 			if v.Upsample > 1 {
@@ -91,7 +91,7 @@ func withoutFixedPool(stages []stage) []stage {
 		return stages
 	}
 	if last > 0 {
-		stages[last-1].behind = append(stages[last-1].behind, stages[last].behind...)
+		stages[last-1].after = append(stages[last-1].after, stages[last].after...)
 	}
 	return stages[:last]
 }
@@ -129,7 +129,7 @@ func (l LayerList) mirror() (LayerList, error) {
 		if !list.endsInBlock() {
 			list = append(list, stages[i].end()...)
 		}
-		list = append(list, stages[i].undone()...)
+		list = append(list, stages[i].inverse()...)
 	}
 	return list, nil
 }
@@ -149,16 +149,16 @@ func (l LayerList) endsInBlock() bool {
 // end lists the norms and activations at the end of a stage.
 func (s stage) end() LayerList {
 	if r, ok := s.layer.(*ResidualLayer); ok {
-		return append(LayerList{activationPart(r.Activation)}, s.behind...)
+		return append(LayerList{activationPart(r.Activation)}, s.after...)
 	}
-	return s.behind
+	return s.after
 }
 
-// undone lists the layers that map the result of a stage to the shape of its input.
-func (s stage) undone() LayerList {
+// inverse lists the layers that map the result of a stage to the shape of its input.
+func (s stage) inverse() LayerList {
 	switch v := s.layer.(type) {
 	case *ConvLayer:
-		return s.unconvolved(v)
+		return s.inverseConv(v)
 	case *DenseLayer:
 		w := Weighted{Bias: v.Bias, Init: v.Init}
 		if s.images {
@@ -170,12 +170,12 @@ func (s stage) undone() LayerList {
 			return LayerList{upsamplePart(v.step())}
 		}
 	case *ResidualLayer:
-		return s.unblocked(v)
+		return s.inverseResidual(v)
 	}
 	return nil
 }
 
-func (s stage) unconvolved(v *ConvLayer) LayerList {
+func (s stage) inverseConv(v *ConvLayer) LayerList {
 	w := Weighted{Bias: v.Bias, Init: v.Init}
 	if v.Padding == validPadding || v.Stride > 1 && v.Kernel%v.Stride == 0 {
 		padding := v.Padding
@@ -191,7 +191,7 @@ func (s stage) unconvolved(v *ConvLayer) LayerList {
 	return LayerList{c}
 }
 
-func (s stage) unblocked(v *ResidualLayer) LayerList {
+func (s stage) inverseResidual(v *ResidualLayer) LayerList {
 	r := *v
 	r.Name = ""
 	if v.Layers != nil {

@@ -115,12 +115,12 @@ func (l LayerList) Validate() error {
 }
 
 func (l LayerList) uniqueNames() error {
-	at := map[string]int{}
+	indexOf := map[string]int{}
 	for _, p := range l.parts() {
-		if first, ok := at[p.name]; ok && first != p.index {
+		if first, ok := indexOf[p.name]; ok && first != p.index {
 			return config.Invalid(fmt.Sprintf("%d.%s", p.index, p.Name), "layers %d and %d (from 0) are both named %q; want two names", first, p.index, p.name)
 		}
-		at[p.name] = p.index
+		indexOf[p.name] = p.index
 	}
 	return nil
 }
@@ -160,13 +160,13 @@ func (l *Layers) Decode(g *Graph, codes *gorgonia.Node, name string, image tenso
 		return nil, err
 	}
 	if s := h.Shape(); s.Dims() != 4 || !slices.Equal(s[1:], image) {
-		return nil, l.List.misfit(name, s, image)
+		return nil, l.List.wrongShape(name, s, image)
 	}
 	return h, nil
 }
 
-// misfit is the error for a decoder whose result has another shape than the images.
-func (l LayerList) misfit(name string, s, image tensor.Shape) error {
+// wrongShape returns the error for a decoder that ends in shape s instead of the shape of the images.
+func (l LayerList) wrongShape(name string, s, image tensor.Shape) error {
 	parts := l.parts()
 	last := parts[len(parts)-1]
 	hint := "begin with an image layer, and enlarge its images"
@@ -202,9 +202,9 @@ func (l LayerList) parts() (parts []part) {
 				continue
 			}
 		}
-		own := ""
+		given := ""
 		if n, ok := c.Value.(interface{ Named() string }); ok {
-			own = n.Named()
+			given = n.Named()
 		}
 		blocks := []Layer{c.Value}
 		if r, ok := c.Value.(*ResidualLayer); ok {
@@ -214,10 +214,10 @@ func (l LayerList) parts() (parts []part) {
 			count[c.Name]++
 			p := part{LayerChoice{c.Name, block}, fmt.Sprintf("%s%d", c.Name, count[c.Name]), i}
 			switch {
-			case own != "" && len(blocks) > 1:
-				p.name = fmt.Sprintf("%s%d", own, j+1)
-			case own != "":
-				p.name = own
+			case given != "" && len(blocks) > 1:
+				p.name = fmt.Sprintf("%s%d", given, j+1)
+			case given != "":
+				p.name = given
 			}
 			parts = append(parts, p)
 		}
@@ -228,38 +228,38 @@ func (l LayerList) parts() (parts []part) {
 // withActivation returns a copy of the layer with an activation. It returns nil if the layer already has an activation
 // or does not support one.
 func withActivation(l Layer, activation string) Layer {
-	var its *string
+	var option *string
 	switch v := l.(type) {
 	case *ConvLayer:
 		c := *v
-		l, its = &c, &c.Activation
+		l, option = &c, &c.Activation
 	case *DeconvLayer:
 		c := *v
-		l, its = &c, &c.Activation
+		l, option = &c, &c.Activation
 	case *DenseLayer:
 		c := *v
-		l, its = &c, &c.Activation
+		l, option = &c, &c.Activation
 	case *ImageLayer:
 		c := *v
-		l, its = &c, &c.Activation
+		l, option = &c, &c.Activation
 	case *NormLayer:
 		c := *v
-		l, its = &c, &c.Activation
+		l, option = &c, &c.Activation
 	}
-	if its == nil || *its != "" {
+	if option == nil || *option != "" {
 		return nil
 	}
-	*its = activation
+	*option = activation
 	return l
 }
 
-// place adds the layers to a graph. at has the name of the network and the shape of the decoder's result.
-func (l LayerList) place(at Place, h *gorgonia.Node) (*gorgonia.Node, error) {
+// place adds the layers to a graph. network has the path of the network and the shape of the decoder's result.
+func (l LayerList) place(network Place, h *gorgonia.Node) (*gorgonia.Node, error) {
 	parts := l.parts()
-	sizes := sizesOf(parts, at.Image)
+	sizes := sizesOf(parts, network.Image)
 	for i, part := range parts {
-		p := at
-		p.Name, p.Size = at.Name+"/"+part.name, sizes[i]
+		p := network
+		p.Name, p.Size = network.Name+"/"+part.name, sizes[i]
 		if i+1 < len(parts) {
 			next, ok := parts[i+1].Value.(*NormLayer)
 			p.Normed = ok && next.Kind != NoNorm

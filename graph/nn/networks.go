@@ -161,8 +161,8 @@ func (d *ConvDecoder) Decode(g *Graph, codes *gorgonia.Node, name string, image 
 	return decode16(d.DecoderLayers(), g, codes, name, image)
 }
 
-// sixteenths checks the shape [height, width, channels] of an image: 16 must divide both sides.
-func sixteenths(image tensor.Shape) error {
+// checkSixteenths checks the shape [height, width, channels] of an image: 16 must divide both sides.
+func checkSixteenths(image tensor.Shape) error {
 	if len(image) != 3 || image[0]%16 != 0 || image[1]%16 != 0 || image.TotalSize() < 1 {
 		return fmt.Errorf("images of shape %v; want [height, width, channels] with sides that 16 divides, or small-conv, which takes any", image)
 	}

@@ -186,7 +186,8 @@ func TestNetworks(t *testing.T) {
 			544 + 3*16416 + 512*256 + 256 + 256*256 + 256 + 1024 + 256*512 + 512 + 3*16416 + 513},
 		// Convolutions of side 3, and as a decoder the same in reverse.
 		{"small-conv", nn.NewSmallConv(), nn.NewSmallConv(), tensor.Shape{32, 32, 3}, 256, 263683},
-		// Blocks have two convolutions of side 3 without bias, each with gamma and beta, and a projection if shapes change.
+		// Blocks have two convolutions of side 3 without bias, each with gamma and beta, and a projection if shapes
+		// change.
 		{"resnet-ae", nn.NewResNetAE(), nn.NewResNetAE(), tensor.Shape{32, 32, 3}, 256, 876003},
 		{"mlp", mlp, mlp, tensor.Shape{5, 6, 2}, 7, 60*20 + 20 + 20*7 + 7 + 3*20 + 20 + 20*7 + 7 + 7*60 + 60},
 	} {

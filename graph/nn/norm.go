@@ -127,7 +127,7 @@ func batchNorm(g *Graph, x, gamma, beta *gorgonia.Node, name string, o layer.Nor
 	channels := x.Shape()[x.Dims()-1]
 	source := strings.TrimPrefix(name, g.prefix)
 	fixed := !g.Training || g.isFrozen(source+"/running") || gamma != nil && g.isFrozen(source+"/gamma") && g.isFrozen(source+"/beta")
-	if fixed || !g.follows { // targets have no separate running moments
+	if fixed || !g.holdsStates { // targets have no separate running moments
 		if running, err = g.State(source+"/running", tensor.Shape{1, 2, channels}, zeroMeans); err != nil {
 			return nil, err
 		}

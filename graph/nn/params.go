@@ -100,13 +100,13 @@ type Graph struct {
 	// them.
 	Frozen func(name string) bool
 
-	names   []string // names of the graph's parameters, in the order of first use
-	nodes   map[string]*gorgonia.Node
-	follows bool   // the graph's parameters are states
-	prefix  string // prefix of EMA targets: a target's name is the prefix and the name of its source parameter
-	running []Running
-	masks   []*Mask
-	idle    []idleDropout
+	names       []string // names of the graph's parameters, in the order of first use
+	nodes       map[string]*gorgonia.Node
+	holdsStates bool   // the graph's parameters are states
+	prefix      string // prefix of EMA targets: a target's name is the prefix and the name of its source parameter
+	running     []Running
+	masks       []*Mask
+	idle        []idleDropout
 }
 
 // NewGraph returns an empty graph over a set of parameters.
@@ -132,7 +132,7 @@ func (g *Graph) Beside(p *Params) *Graph {
 // the name of its source parameter; see [Average]. The target of a frozen batch norm normalises by the same running
 // moments.
 func (g *Graph) Targets(prefix string) *Graph {
-	return &Graph{ExprGraph: g.ExprGraph, Params: g.Params, nodes: g.nodes, Training: g.Training, Views: g.Views, Frozen: g.Frozen, follows: true, prefix: prefix}
+	return &Graph{ExprGraph: g.ExprGraph, Params: g.Params, nodes: g.nodes, Training: g.Training, Views: g.Views, Frozen: g.Frozen, holdsStates: true, prefix: prefix}
 }
 
 // isFrozen reports whether a parameter is frozen; see [Graph.Frozen].
@@ -143,7 +143,8 @@ func (g *Graph) State(name string, shape tensor.Shape, init Init) (*gorgonia.Nod
 	return g.Targets("").Param(name, shape, init)
 }
 
-// Param returns the node of a parameter, to which init gives its first values. The value of the node is the shared tensor.
+// Param returns the node of a parameter, to which init gives its first values. The value of the node is the shared
+// tensor.
 func (g *Graph) Param(name string, shape tensor.Shape, init Init) (*gorgonia.Node, error) {
 	if g == nil || g.Params == nil {
 		return nil, fmt.Errorf("parameter %q: the graph has no parameters; want one of NewGraph(NewParams(seed))", name)
@@ -158,11 +159,11 @@ func (g *Graph) Param(name string, shape tensor.Shape, init Init) (*gorgonia.Nod
 		}
 		return n, nil
 	}
-	if g.follows {
+	if g.holdsStates {
 		g.Params.states[name] = true
 	}
 	g.names = append(g.names, name)
-	return g.hold(name, t), nil
+	return g.addNode(name, t), nil
 }
 
 // Input adds an input of float32 zeros. Set its elements through [Data] before a run.
@@ -177,7 +178,7 @@ func (g *Graph) input(name string, t *tensor.Dense) (*gorgonia.Node, error) {
 	if _, ok := g.nodes[name]; ok {
 		return nil, fmt.Errorf("input %q: the graph has another input with this name; want another name", name)
 	}
-	return g.hold(name, t), nil
+	return g.addNode(name, t), nil
 }
 
 // Parts splits the rows of an input x into equal parts and adds an input for each part. The parts share the memory of
@@ -200,7 +201,7 @@ func (g *Graph) Parts(x *gorgonia.Node, parts int) (list []*gorgonia.Node, err e
 	return list, nil
 }
 
-func (g *Graph) hold(name string, t *tensor.Dense) *gorgonia.Node {
+func (g *Graph) addNode(name string, t *tensor.Dense) *gorgonia.Node {
 	s := t.Shape()
 	n := gorgonia.NewTensor(g.ExprGraph, t.Dtype(), s.Dims(), gorgonia.WithShape(s.Clone()...), gorgonia.WithName(name), gorgonia.WithValue(t))
 	g.nodes[name] = n
@@ -239,7 +240,7 @@ func (g *Graph) Reached(loss *gorgonia.Node) (names []string, nodes gorgonia.Nod
 		n := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		children := operandsOf(g.ExprGraph, n)
-		if err := g.known(n, children); err != nil {
+		if err := g.checkSource(n, children); err != nil {
 			return nil, nil, err
 		}
 		o, ok := n.Op().(gorgonia.SDOp)
@@ -262,9 +263,9 @@ func (g *Graph) Reached(loss *gorgonia.Node) (names []string, nodes gorgonia.Nod
 	return names, nodes, nil
 }
 
-// known returns an error for a node that nothing trains or sets, such as one of gorgonia.NewMatrix, and for random
-// numbers that do not depend on the seed.
-func (g *Graph) known(n *gorgonia.Node, operands gorgonia.Nodes) error {
+// checkSource returns an error for a node that nothing trains or sets, such as one of gorgonia.NewMatrix, and for
+// random numbers that do not depend on the seed.
+func (g *Graph) checkSource(n *gorgonia.Node, operands gorgonia.Nodes) error {
 	if n.Op() == nil && g.nodes[n.Name()] != n && !strings.HasPrefix(n.Name(), "constant ") { // package graph gives constants this name
 		return fmt.Errorf("nothing trains the node %q of shape %v; want Trainer.Network for weights of a loss, "+
 			"Param of the nn.Graph for weights of a network, or gorgonia.NewConstant with a name for fixed numbers", n.Name(), n.Shape())

@@ -101,15 +101,15 @@ type LayerChoice struct {
 	Value Layer
 }
 
-// short maps a layer to the option that its short form sets: {dense: 256} is {dense: {units: 256}}.
-var short = map[string]string{
+// shortOption maps a layer to the option that its short form sets: {dense: 256} is {dense: {units: 256}}.
+var shortOption = map[string]string{
 	"conv": "channels", "deconv": "channels", "residual": "channels", "image": "channels", "dense": "units", "norm": "kind", "activation": "kind",
 	"pool": "kind", "upsample": "times", "shuffle": "times", "crop": "to", "dropout": "rate",
 }
 
 func (c *LayerChoice) DecodeConfig(n *config.Node) error {
 	if items := n.Items(); n.IsMap() && len(items) == 1 && (items[0].IsScalar() || items[0].IsList()) {
-		if key := short[n.Keys()[0]]; key != "" {
+		if key := shortOption[n.Keys()[0]]; key != "" {
 			items[0].Wrap(key)
 		}
 	}
@@ -123,7 +123,7 @@ func (c LayerChoice) EncodeConfig() (any, error) {
 func (LayerChoice) ConfigForms() []any {
 	c := config.ChoicesOf(Parts)
 	for i, p := range c.Parts {
-		c.Parts[i].Short = config.Short(short[p.Name])
+		c.Parts[i].Short = config.Short(shortOption[p.Name])
 	}
 	return []any{c}
 }
@@ -180,8 +180,8 @@ func (c Channels) validate(key string) error {
 	return nil
 }
 
-// of returns the number of channels for a place in a network.
-func (c Channels) of(p Place) (int, error) {
+// resolve returns the number of channels at a place in a network.
+func (c Channels) resolve(p Place) (int, error) {
 	if c != imageChannels {
 		return int(c), nil
 	}
@@ -223,9 +223,9 @@ func oneOf(key, what, name string, known ...string) error {
 }
 
 // validRange checks an integer option.
-func validRange(key string, is, least, most int) error {
-	if is < least || is > most {
-		return config.Invalid(key, "want %d to %d, got %d", least, most, is)
+func validRange(key string, value, low, high int) error {
+	if value < low || value > high {
+		return config.Invalid(key, "want %d to %d, got %d", low, high, value)
 	}
 	return nil
 }

@@ -379,8 +379,8 @@ func TestBottleneckChannels(t *testing.T) {
 	}
 }
 
-// Scratch counts, for two rows of three columns times [3, 4], a gradient of [2, 4], transposed weights and copies of the
-// rows. For filters of side 3 it counts their transform of 36 elements each, for filters of side 4 their layouts.
+// Scratch counts, for two rows of three columns times [3, 4], a gradient of [2, 4], transposed weights and copies of
+// the rows. For filters of side 3 it counts their transform of 36 elements each, for filters of side 4 their layouts.
 func TestScratch(t *testing.T) {
 	for list, want := range map[string]float64{
 		"{dense: 4}": 2*4 + 3*4 + 2*3, "{conv: 5}": 36 * 5, "{conv: {channels: 5, kernel: 4}}": (2 + 2) * 16 * 5,

@@ -43,7 +43,7 @@ func (l *DeconvLayer) Validate() error {
 // Forms implements [Formed].
 func (*DeconvLayer) Forms() (in, out Form) { return Images, Images }
 
-// Before implements resizing.
+// Before implements [Resizing].
 func (l *DeconvLayer) Before(after int) int {
 	if l.Padding == validPadding {
 		return max(1, (after-l.Kernel+l.Stride-1)/l.Stride+1)
@@ -91,7 +91,7 @@ func (l *ImageLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 	if _, err := columnsIn(x); err != nil {
 		return nil, err
 	}
-	c, err := l.Channels.of(p)
+	c, err := l.Channels.resolve(p)
 	if err != nil {
 		return nil, err
 	}

@@ -16,18 +16,18 @@ type Sides []int
 
 // DecodeConfig reads a number or [height, width].
 func (s *Sides) DecodeConfig(n *config.Node) error {
-	var one int
+	var side int
 	if !n.IsList() {
-		if err := n.Decode(&one); err != nil {
+		if err := n.Decode(&side); err != nil {
 			return n.Errorf("want a side, or [height, width], got %s", n.Inline())
 		}
-		*s = Sides{one, one}
+		*s = Sides{side, side}
 	} else {
-		var two []int
-		if err := n.Decode(&two); err != nil {
+		var sides []int
+		if err := n.Decode(&sides); err != nil {
 			return err
 		}
-		*s = two
+		*s = sides
 	}
 	if len(*s) != 2 || (*s)[0] < 1 || (*s)[1] < 1 {
 		return n.Errorf("want a side of 1 or more, or [height, width], got %s", n.Inline())
@@ -94,7 +94,7 @@ func (l *PoolLayer) Validate() error {
 // Forms implements [Formed].
 func (*PoolLayer) Forms() (in, out Form) { return Images, Images }
 
-// Before implements resizing.
+// Before implements [Resizing].
 func (l *PoolLayer) Before(after int) int {
 	switch {
 	case l.To != nil:
@@ -147,7 +147,7 @@ func (l *UpsampleLayer) Validate() error {
 // Forms implements [Formed].
 func (*UpsampleLayer) Forms() (in, out Form) { return Images, Images }
 
-// Before implements resizing.
+// Before implements [Resizing].
 func (l *UpsampleLayer) Before(after int) int { return (after + l.Times - 1) / l.Times }
 
 // Build implements [Layer].
@@ -169,7 +169,7 @@ func (l *ShuffleLayer) Validate() error { return validRange("times", l.Times, 1,
 // Forms implements [Formed].
 func (*ShuffleLayer) Forms() (in, out Form) { return Images, Images }
 
-// Before implements resizing.
+// Before implements [Resizing].
 func (l *ShuffleLayer) Before(after int) int { return (after + l.Times - 1) / l.Times }
 
 // Build implements [Layer].

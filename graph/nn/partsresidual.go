@@ -96,7 +96,7 @@ func (l *ResidualLayer) Forms() (in, out Form) {
 	return Images, Images
 }
 
-// Before implements resizing.
+// Before implements [Resizing].
 func (l *ResidualLayer) Before(after int) int {
 	if l.Upsample > 1 {
 		return (after + l.Upsample - 1) / l.Upsample
@@ -106,12 +106,12 @@ func (l *ResidualLayer) Before(after int) int {
 
 // blocks lists the residual blocks. Only the first block has the stride and the upsampling.
 func (l *ResidualLayer) blocks() (list []Layer) {
-	one := *l
-	one.Times = 1
+	next := *l
+	next.Times = 1
 	for range l.Times {
-		each := one
-		list = append(list, &each)
-		one.Stride, one.Upsample = 1, 1
+		block := next
+		list = append(list, &block)
+		next.Stride, next.Upsample = 1, 1
 	}
 	return list
 }

@@ -43,7 +43,7 @@ func layerInits() []string { return append(slices.Clone(initNames), pytorchInit,
 
 func validLayerInit(name string) error { return oneOf("init", "initialiser", name, layerInits()...) }
 
-// initsOf returns the initialisers of weights and biases by name. The fans are the fans of shape (see [fans]).
+// initsOf returns the initialisers of weights and biases by name, for the fan in and fan out of a shape.
 func initsOf(name string, shape tensor.Shape) (weights, biases Init, err error) {
 	in, _ := fans(shape)
 	switch name {
@@ -60,22 +60,22 @@ func initsOf(name string, shape tensor.Shape) (weights, biases Init, err error) 
 }
 
 // parameters creates the weights and the bias of a layer. The weights have the given shape. The initialisers use the
-// fans of the shape fan.
+// fan in and fan out of the shape fan.
 func (w *Weighted) parameters(p Place, out int, fan tensor.Shape, shape ...int) (weights, bias *gorgonia.Node, a graph.Activation, err error) {
 	if a, err = parsedActivation(w.Activation); err != nil {
 		return nil, nil, a, err
 	}
-	ofWeights, ofBiases, err := initsOf(cmp.Or(w.Init, p.Init), fan)
+	initWeights, initBias, err := initsOf(cmp.Or(w.Init, p.Init), fan)
 	if err != nil {
 		return nil, nil, a, err
 	}
-	if weights, err = p.Graph.Param(p.Name+"/weight", shape, ofWeights); err != nil {
+	if weights, err = p.Graph.Param(p.Name+"/weight", shape, initWeights); err != nil {
 		return nil, nil, a, err
 	}
 	if w.Bias != nil && !*w.Bias || w.Bias == nil && p.Normed && a == graph.Linear {
 		return weights, gorgonia.NewConstant(tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(out))), a, nil
 	}
-	bias, err = p.Graph.Param(p.Name+"/bias", tensor.Shape{out}, ofBiases)
+	bias, err = p.Graph.Param(p.Name+"/bias", tensor.Shape{out}, initBias)
 	return weights, bias, a, err
 }
 
@@ -125,7 +125,7 @@ func validFilters(channels Channels, kernel, stride int, padding string, padding
 // Forms implements [Formed].
 func (*ConvLayer) Forms() (in, out Form) { return Images, Images }
 
-// Before implements resizing.
+// Before implements [Resizing].
 func (l *ConvLayer) Before(after int) int {
 	if l.Padding == validPadding {
 		return (after-1)*l.Stride + l.Kernel
@@ -150,7 +150,7 @@ func (l *ConvLayer) Build(p Place, x *gorgonia.Node) (*gorgonia.Node, error) {
 // between returns the number of channels in images x and in the result of a layer.
 func (c Channels) between(p Place, x *gorgonia.Node) (in, out int, err error) {
 	if in, err = imagesIn(x); err == nil {
-		out, err = c.of(p)
+		out, err = c.resolve(p)
 	}
 	return in, out, err
 }

@@ -43,7 +43,7 @@ func (c LayerChoice) short() (string, error) {
 	var options []string
 	for _, key := range given.Keys() {
 		text := given.Get(key).Inline()
-		if d := defaults.Get(key); d != nil && d.Inline() == text && key != short[c.Name] {
+		if d := defaults.Get(key); d != nil && d.Inline() == text && key != shortOption[c.Name] {
 			continue
 		}
 		if r, ok := c.Value.(*ResidualLayer); ok && key == "layers" {
@@ -56,8 +56,8 @@ func (c LayerChoice) short() (string, error) {
 	switch {
 	case len(options) == 0:
 		return c.Name, nil
-	case len(options) == 1 && strings.HasPrefix(options[0], short[c.Name]+": "):
-		return c.Name + ": " + strings.TrimPrefix(options[0], short[c.Name]+": "), nil
+	case len(options) == 1 && strings.HasPrefix(options[0], shortOption[c.Name]+": "):
+		return c.Name + ": " + strings.TrimPrefix(options[0], shortOption[c.Name]+": "), nil
 	}
 	return fmt.Sprintf("%s: {%s}", c.Name, strings.Join(options, ", ")), nil
 }

@@ -322,7 +322,7 @@ func encode16(e checkedEncoder, g *Graph, images *gorgonia.Node, name string) (*
 	if _, err := imagesIn(images); err != nil {
 		return nil, inLayer(name, err)
 	}
-	if err := sixteenths(images.Shape()[1:]); err != nil {
+	if err := checkSixteenths(images.Shape()[1:]); err != nil {
 		return nil, inLayer(name, err)
 	}
 	return e.EncoderLayers().Encode(g, images, name)
@@ -330,7 +330,7 @@ func encode16(e checkedEncoder, g *Graph, images *gorgonia.Node, name string) (*
 
 // decode16 adds a list of layers as a decoder for images with sides divisible by 16.
 func decode16(l *Layers, g *Graph, codes *gorgonia.Node, name string, image tensor.Shape) (*gorgonia.Node, error) {
-	if err := sixteenths(image); err != nil {
+	if err := checkSixteenths(image); err != nil {
 		return nil, inLayer(name, err)
 	}
 	return l.Decode(g, codes, name, image)

@@ -40,9 +40,9 @@ func Scratch(out *gorgonia.Node) float64 {
 // convScratch estimates the scratch elements of a convolution with weights [k, k, in, out] on a batch. layouts counts
 // the weights in kernel layout. pooled counts the memory that layers share.
 func convScratch(batch int, w tensor.Shape, stride int) (layouts, pooled float64) {
-	const most, least = 5 << 20, 8 // most elements of all sums over groups of the batch; least number of groups
+	const maxSums, minGroups = 5 << 20, 8 // elements of all sums over groups of the batch; number of groups
 	size := float64(w.TotalSize())
-	sums := min(float64(batch)*size, max(most, least*size))
+	sums := min(float64(batch)*size, max(maxSums, minGroups*size))
 	switch {
 	case w[0] == 3 && stride == 1: // Winograd's F(4x4, 3x3): 36 elements per filter of 9
 		return 0, max(4*size, sums)

@@ -29,7 +29,7 @@ type LayerSummary struct {
 // and copies count 0. Other operations count 1 per element of their input or result, whichever is larger.
 func Summarise(g *Graph, in, out *gorgonia.Node) []LayerSummary {
 	s := &summary{graph: g, sub: out.Graph().ExactSubgraphRoots(out), in: in,
-		seen: map[*gorgonia.Node]bool{}, at: map[string]int{}, counted: map[string]bool{}}
+		seen: map[*gorgonia.Node]bool{}, rowOf: map[string]int{}, counted: map[string]bool{}}
 	s.addIdle(in)
 	s.visit(out)
 	return s.rows
@@ -40,7 +40,7 @@ type summary struct {
 	sub     *gorgonia.ExprGraph // lists operands in their order
 	in      *gorgonia.Node
 	seen    map[*gorgonia.Node]bool
-	at      map[string]int // row index of each name
+	rowOf   map[string]int // row index of each name
 	counted map[string]bool
 	rows    []LayerSummary
 }
@@ -82,17 +82,17 @@ func (s *summary) add(n *gorgonia.Node, operands gorgonia.Nodes) {
 	}
 	name, count := s.layer(operands)
 	if name == "" {
-		name = s.given(n, operands, operation)
+		name = s.nameOf(n, operands, operation)
 	}
 	shape := n.Shape()
 	if shape.Dims() > 0 {
 		shape = shape[1:]
 	}
-	i, ok := s.at[name]
+	i, ok := s.rowOf[name]
 	if !ok {
 		i = len(s.rows)
 		s.rows = append(s.rows, LayerSummary{Name: name, Operation: describe(operation, attributes, operands)})
-		s.at[name] = i
+		s.rowOf[name] = i
 	} else if operation == "activate" {
 		s.rows[i].Operation += ", " + describe(operation, attributes, operands)
 	}
@@ -120,8 +120,8 @@ func (s *summary) layer(operands gorgonia.Nodes) (name string, count int) {
 	return name, count
 }
 
-// given returns the name of a node, or a name from its operation.
-func (s *summary) given(n *gorgonia.Node, operands gorgonia.Nodes, operation string) string {
+// nameOf returns the name of a node, or a name from its operation.
+func (s *summary) nameOf(n *gorgonia.Node, operands gorgonia.Nodes, operation string) string {
 	if name := n.Name(); strings.Contains(name, "/") && !strings.ContainsAny(name, "(%") {
 		return name
 	}
@@ -130,7 +130,7 @@ func (s *summary) given(n *gorgonia.Node, operands gorgonia.Nodes, operation str
 	}
 	name := operation
 	for i := 2; ; i++ {
-		if _, taken := s.at[name]; !taken {
+		if _, taken := s.rowOf[name]; !taken {
 			return name
 		}
 		name = fmt.Sprintf("%s %d", operation, i)
@@ -170,24 +170,24 @@ func flop(operation string, n *gorgonia.Node, operands gorgonia.Nodes) float64 {
 	if n.Dims() > 0 {
 		batch = max(1, n.Shape()[0])
 	}
-	per := func(s tensor.Shape) float64 { return float64(s.TotalSize()) / float64(batch) }
+	perImage := func(s tensor.Shape) float64 { return float64(s.TotalSize()) / float64(batch) }
 	switch {
 	case copies[operation]:
 		return 0
 	case operation == "convolution" && len(operands) > 1:
 		w := operands[1].Shape()
-		return 2 * per(n.Shape()) * float64(w[0]*w[1]*w[2])
+		return 2 * perImage(n.Shape()) * float64(w[0]*w[1]*w[2])
 	case operation == "transposed convolution" && len(operands) > 1:
 		w := operands[1].Shape()
-		return 2 * per(operands[0].Shape()) * float64(w[0]*w[1]*w[2])
+		return 2 * perImage(operands[0].Shape()) * float64(w[0]*w[1]*w[2])
 	case operation == "dense" && len(operands) > 1:
-		return 2 * float64(operands[1].Shape().TotalSize()) * per(operands[0].Shape()) / float64(operands[1].Shape()[0])
+		return 2 * float64(operands[1].Shape().TotalSize()) * perImage(operands[0].Shape()) / float64(operands[1].Shape()[0])
 	}
-	most := per(n.Shape())
+	elements := perImage(n.Shape())
 	if len(operands) > 0 {
-		most = max(most, per(operands[0].Shape()))
+		elements = max(elements, perImage(operands[0].Shape()))
 	}
-	return most
+	return elements
 }
 
 // FLOP counts the floating-point operations of a forward pass, for out and all nodes before it and for the whole batch.

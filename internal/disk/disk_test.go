@@ -268,7 +268,7 @@ func TestCheckDir(t *testing.T) {
 
 // Each calls f once for each number, but not after the end of the context.
 func TestEach(t *testing.T) {
-	for _, n := range []int{0, 1, atOnce, 1000} {
+	for _, n := range []int{0, 1, maxConcurrent, 1000} {
 		counts := make([]atomic.Int32, n)
 		Each(t.Context(), n, func(i int) { counts[i].Add(1) })
 		for i := range counts {
@@ -280,7 +280,7 @@ func TestEach(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var calls atomic.Int64
 	Each(ctx, 1e9, func(int) { calls.Add(1); cancel() })
-	if n := calls.Load(); n < 1 || n > atOnce {
+	if n := calls.Load(); n < 1 || n > maxConcurrent {
 		t.Errorf("%d calls after the end of the context", n)
 	}
 	for path, want := range map[string]string{"-a": "./-a", "a-": "a-", "": ""} {

@@ -70,54 +70,54 @@ func kindOf(mode fs.FileMode) string {
 }
 
 // ReadFile reads a file with [Open]. A file with more than most bytes is an error.
-func ReadFile(path string, most int64) ([]byte, error) {
+func ReadFile(path string, limit int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {
 		return nil, err
 	}
-	text, err := ReadAll(f, path, most)
+	text, err := ReadAll(f, path, limit)
 	return text, errors.Join(err, f.Close())
 }
 
 // ReadAll reads an open file. A file with more than most bytes is an error. Errors start with the path.
-func ReadAll(f *os.File, path string, most int64) ([]byte, error) {
+func ReadAll(f *os.File, path string, limit int64) ([]byte, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return nil, err
 	}
-	if info.Size() > most {
-		return nil, tooLong(path, most)
+	if info.Size() > limit {
+		return nil, tooLong(path, limit)
 	}
 	text := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead)) // the file may be larger by now
-	_, err = text.ReadFrom(Limited(f, path, most))
+	_, err = text.ReadFrom(Limited(f, path, limit))
 	return text.Bytes(), err
 }
 
 // ReadLimited reads from a source without a known end, such as a device. More than most bytes are an error. Errors
 // start with the name.
-func ReadLimited(r io.Reader, name string, most int64) ([]byte, error) {
-	return io.ReadAll(Limited(r, name, most))
+func ReadLimited(r io.Reader, name string, limit int64) ([]byte, error) {
+	return io.ReadAll(Limited(r, name, limit))
 }
 
-func tooLong(name string, most int64) error {
-	return fmt.Errorf("%s has more than %d bytes; want a shorter file", name, most)
+func tooLong(name string, limit int64) error {
+	return fmt.Errorf("%s has more than %d bytes; want a shorter file", name, limit)
 }
 
 // Limited returns a reader that fails after most bytes. Errors start with the name.
-func Limited(r io.Reader, name string, most int64) io.Reader {
-	return &limited{io.LimitedReader{R: r, N: most + 1}, name, most}
+func Limited(r io.Reader, name string, limit int64) io.Reader {
+	return &limited{io.LimitedReader{R: r, N: limit + 1}, name, limit}
 }
 
 type limited struct {
 	io.LimitedReader
-	name string
-	most int64
+	name  string
+	limit int64
 }
 
 func (l *limited) Read(p []byte) (int, error) {
 	n, err := l.LimitedReader.Read(p)
 	if l.N <= 0 {
-		return n, tooLong(l.name, l.most)
+		return n, tooLong(l.name, l.limit)
 	}
 	return n, err
 }

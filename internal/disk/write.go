@@ -54,6 +54,7 @@ func WriteFileBy(folder, path string, write func(io.Writer) error, keep bool) er
 	return nil
 }
 
+// MakeDir creates a folder and its parents. If one of them is a file, the error names it.
 func MakeDir(path string) error {
 	err := os.MkdirAll(path, 0o777)
 	if err != nil {
@@ -64,15 +65,15 @@ func MakeDir(path string) error {
 
 // CheckDir returns an error if a path or one of its parents is a file. A missing folder is not an error.
 func CheckDir(path string) error {
-	for at := path; ; at = filepath.Dir(at) {
-		info, err := os.Stat(at)
+	for folder := path; ; folder = filepath.Dir(folder) {
+		info, err := os.Stat(folder)
 		switch {
-		case err == nil && info.IsDir() || err != nil && filepath.Dir(at) == at:
+		case err == nil && info.IsDir() || err != nil && filepath.Dir(folder) == folder:
 			return nil
-		case err == nil && at == path:
-			return fmt.Errorf("%s is a file; want a folder", at)
+		case err == nil && folder == path:
+			return fmt.Errorf("%s is a file; want a folder", folder)
 		case err == nil:
-			return fmt.Errorf("%s: %s is a file; want a folder", path, at)
+			return fmt.Errorf("%s: %s is a file; want a folder", path, folder)
 		}
 	}
 }

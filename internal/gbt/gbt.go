@@ -27,10 +27,11 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// leastCurvature is the minimum second derivative for the Newton step of a leaf, as in scikit-learn. Without it, the
+// minCurvature is the minimum second derivative for the Newton step of a leaf, as in scikit-learn. Without it, the
 // step would be unbounded.
-const leastCurvature = 1e-150
+const minCurvature = 1e-150
 
+// Options are the settings of a fit.
 type Options struct {
 	Rounds int     // trees per output
 	Depth  int     // maximum depth of a tree
@@ -51,6 +52,7 @@ const (
 	maxDepth  = 24
 )
 
+// Validate checks the options' ranges.
 func (o Options) Validate() error {
 	switch {
 	case o.Rounds < 1 || o.Rounds > maxRounds:
@@ -97,12 +99,12 @@ func fit(ctx context.Context, x *Columns, prior []float64, l loss, o Options) (*
 		seed = o.Ties.Uint64()
 	}
 	workers := min(parallel.Threads(), outputs)
-	makers := make([]*maker, workers)
+	boosters := make([]*booster, workers)
 	importance := make([][]float64, outputs)
 	fitTree := func(worker, k, round int) tree {
-		if makers[worker] == nil {
+		if boosters[worker] == nil {
 			grow := newGrower(x, o.Depth, outputs < parallel.Threads())
-			makers[worker] = &maker{grow, o.Rate, newtonScale(outputs), make([]float64, x.rows), make([]float64, x.rows)}
+			boosters[worker] = &booster{grow, o.Rate, newtonScale(outputs), make([]float64, x.rows), make([]float64, x.rows)}
 		}
 		if importance[k] == nil {
 			importance[k] = make([]float64, len(x.values))
@@ -111,7 +113,7 @@ func fit(ctx context.Context, x *Columns, prior []float64, l loss, o Options) (*
 		if o.Ties != nil {
 			random = rand.New(rand.NewPCG(seed, uint64(round*outputs+k)))
 		}
-		return makers[worker].boost(k, l, expected[k], m.scores[k], importance[k], random)
+		return boosters[worker].boost(k, l, expected[k], m.scores[k], importance[k], random)
 	}
 	for round := range o.Rounds {
 		blocks(x.rows, func(low, high int) { l.expect(m.scores, expected, low, high) })
@@ -154,15 +156,15 @@ func blocks(rows int, body func(low, high int)) {
 	})
 }
 
-// maker grows the trees of one worker.
-type maker struct {
+// booster grows the trees of one worker.
+type booster struct {
 	grow                *grower
 	rate, scale         float64 // factors of the leaf values and of the Newton steps
 	residual, curvature []float64
 }
 
 // boost fits a tree and adds it to the scores of an output.
-func (m *maker) boost(k int, l loss, expected, scores, importance []float64, random *rand.Rand) tree {
+func (m *booster) boost(k int, l loss, expected, scores, importance []float64, random *rand.Rand) tree {
 	l.residuals(k, expected, m.residual, m.curvature)
 	clear(m.grow.importance)
 	t := m.grow.grow(m.residual, random)
@@ -175,7 +177,7 @@ func (m *maker) boost(k int, l loss, expected, scores, importance []float64, ran
 		second[at] += m.curvature[i]
 	}
 	for at := range t {
-		if t[at].column < 0 && math.Abs(second[at]) >= leastCurvature {
+		if t[at].column < 0 && math.Abs(second[at]) >= minCurvature {
 			t[at].value = m.scale * first[at] / second[at]
 		}
 	}

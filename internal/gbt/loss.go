@@ -7,6 +7,7 @@ import (
 	"slices"
 )
 
+// Classifier is a fitted classifier.
 type Classifier struct {
 	model   *model
 	classes []int
@@ -170,6 +171,7 @@ func meanTarget(targets []float64) (mean float64, err error) {
 	return mean, nil
 }
 
+// Regressor is a fitted regressor.
 type Regressor struct{ model *model }
 
 // FitRegressor fits a regressor to the targets of rows with the squared error. The fit stops when the context ends.

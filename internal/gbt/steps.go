@@ -31,7 +31,7 @@ func NewColumn(ascending []float64) (*Column, error) {
 			return nil, fmt.Errorf("gbt: row %d is %v; want numbers within single precision", i, v)
 		case i > 0 && v < ascending[i-1]:
 			return nil, fmt.Errorf("gbt: row %d is %v, after %v; want ascending numbers", i, v, ascending[i-1])
-		case i > 0 && value > before+closest:
+		case i > 0 && value > before+tieTolerance:
 			c.edges = append(c.edges, threshold(before, value))
 			c.count = append(c.count, float64(i))
 		}
@@ -94,7 +94,7 @@ func (c *Column) Classify(ctx context.Context, classes []int, o Options) ([]int,
 		for k := range f.scores {
 			f.boost(k, o)
 		}
-		f.cut()
+		f.addSteps()
 	}
 	f.expect()
 	decided := make([]int, len(c.count)-1)
@@ -134,7 +134,7 @@ func (c *Column) split(s segment, sums []float64, squares func(low, high int) fl
 	gain, at := bestCut(sums[s.low+1:s.high], c.count[s.low+1:s.high], start-mean*first, mean, first, n)
 	// The gain is at most the variance. For most nodes, this proves that the variance is large enough, without a sum of
 	// squares.
-	if gain <= 2*least && squares(s.low, s.high)/n-mean*mean <= least {
+	if gain <= 2*minVariance && squares(s.low, s.high)/n-mean*mean <= minVariance {
 		return append(leaves, s)
 	}
 	middle := s.low + at + 1
@@ -160,11 +160,11 @@ func bestCut(sums, counts []float64, offset, mean, first, n float64) (gain float
 		s, c := sums[i:i+4:i+4], counts[i:i+4:i+4]
 		d0, d1, d2, d3 := s[0]-mean*c[0]-offset, s[1]-mean*c[1]-offset, s[2]-mean*c[2]-offset, s[3]-mean*c[3]-offset
 		low, high := c[0]-first, c[3]-first
-		least, other := low*(n-low), high*(n-high) // weights increase, then decrease
-		if other < least {
-			least = other
+		minVariance, other := low*(n-low), high*(n-high) // weights increase, then decrease
+		if other < minVariance {
+			minVariance = other
 		}
-		if limit := gain * least; d0*d0 > limit || d1*d1 > limit || d2*d2 > limit || d3*d3 > limit {
+		if limit := gain * minVariance; d0*d0 > limit || d1*d1 > limit || d2*d2 > limit || d3*d3 > limit {
 			try(i, d0)
 			try(i+1, d1)
 			try(i+2, d2)
@@ -337,16 +337,16 @@ func (f *classFit) boost(k int, o Options) {
 	for _, l := range f.leaves {
 		f.fresh = append(f.fresh, l.low)
 		curvature := 0.0
-		f.each(k, l.low, l.high, func(p float64, low, high int) { curvature += p * (1 - p) * c.rows(low, high) })
-		if curvature >= leastCurvature {
+		f.eachStep(k, l.low, l.high, func(p float64, low, high int) { curvature += p * (1 - p) * c.rows(low, high) })
+		if curvature >= minCurvature {
 			f.rises[k][l.low] += scale * l.sum / curvature
 			f.rises[k][l.high] -= scale * l.sum / curvature
 		}
 	}
 }
 
-// cut adds steps at the leaves of the trees since the last cut.
-func (f *classFit) cut() {
+// addSteps adds steps at the leaves of the trees since the last cut.
+func (f *classFit) addSteps() {
 	for _, g := range f.fresh {
 		if at, found := slices.BinarySearch(f.starts, g); !found {
 			f.starts = slices.Insert(f.starts, at, g)
@@ -355,8 +355,8 @@ func (f *classFit) cut() {
 	f.fresh = f.fresh[:0]
 }
 
-// each calls body for every step in [low, high), with its probability and its groups.
-func (f *classFit) each(k, low, high int, body func(p float64, low, high int)) {
+// eachStep calls body for every step in [low, high), with its probability and its groups.
+func (f *classFit) eachStep(k, low, high int, body func(p float64, low, high int)) {
 	s, found := slices.BinarySearch(f.starts, low)
 	if !found {
 		s--
@@ -368,7 +368,7 @@ func (f *classFit) each(k, low, high int, body func(p float64, low, high int)) {
 
 // squares returns the sum of squared residuals of an output.
 func (f *classFit) squares(k, low, high int) (total float64) {
-	f.each(k, low, high, func(p float64, low, high int) {
+	f.eachStep(k, low, high, func(p float64, low, high int) {
 		members := f.members[k][high] - f.members[k][low]
 		total += members*(1-p)*(1-p) + (f.column.rows(low, high)-members)*p*p
 	})

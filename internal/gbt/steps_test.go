@@ -164,7 +164,7 @@ func checkClassFit(t *testing.T, name string, c *Column, labels, classes []int, 
 				}
 			}
 		}
-		f.cut()
+		f.addSteps()
 		f.expect()
 		for k, row := range f.byGroup(f.scores) {
 			for g, score := range row {

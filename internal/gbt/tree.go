@@ -6,11 +6,11 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// closest is the maximum difference of two values that count as equal. least is the minimum variance of a node that is
-// split. Both are as in scikit-learn.
+// tieTolerance is the maximum difference of two values that count as equal. least is the minimum variance of a node
+// that is split. Both are as in scikit-learn.
 const (
-	closest float32 = 1e-7
-	least   float64 = 0x1p-52
+	tieTolerance float32 = 1e-7
+	minVariance  float64 = 0x1p-52
 )
 
 // node is a split, or a leaf if column is negative. The right child is next to the left child.
@@ -79,7 +79,7 @@ func newGrower(x *Columns, depth int, parallel bool) *grower {
 	return g
 }
 
-func (g *grower) each(columns int, body func(_, j int)) {
+func (g *grower) eachColumn(columns int, body func(_, j int)) {
 	if g.parallel {
 		parallel.For(columns, body)
 		return
@@ -98,7 +98,7 @@ func (g *grower) grow(target []float64, random *rand.Rand) tree {
 		all.sum += v
 	}
 	from, d := g.x.order, len(g.x.values)
-	open := g.open(nil, t, all, from[0], target, g.depth)
+	open := g.enqueue(nil, t, all, from[0], target, g.depth)
 	var cuts []cut
 	for depth := 1; len(open) > 0; depth++ {
 		to := from
@@ -112,7 +112,7 @@ func (g *grower) grow(target []float64, random *rand.Rand) tree {
 		for a, s := range spans {
 			best, j := g.choose(g.splits[a*d:(a+1)*d], random)
 			if j < 0 {
-				g.end(t, s, from[0][s.low:s.high])
+				g.makeLeaf(t, s, from[0][s.low:s.high])
 				continue
 			}
 			g.importance[j] += best.gain
@@ -122,8 +122,8 @@ func (g *grower) grow(target []float64, random *rand.Rand) tree {
 			right := span{len(t) + 1, middle, s.high, s.sum - best.sum}
 			t = append(t, node{}, node{})
 			rows := g.rows(s, from, j, best, depth)
-			open = g.open(open, t, left, rows[:best.count], target, g.depth-depth)
-			open = g.open(open, t, right, rows[best.count:], target, g.depth-depth)
+			open = g.enqueue(open, t, left, rows[:best.count], target, g.depth-depth)
+			open = g.enqueue(open, t, right, rows[best.count:], target, g.depth-depth)
 			if len(open) > before && g.x.bins == nil {
 				cuts = append(cuts, cut{s.low, middle, s.high})
 				g.mark(rows, best.count)
@@ -150,10 +150,10 @@ func (g *grower) rows(s span, orders [][]int32, column int, best split, depth in
 	return to
 }
 
-// open queues a span for a split, or makes it a leaf.
-func (g *grower) open(spans []span, t tree, s span, rows []int32, target []float64, depth int) []span {
+// enqueue queues a span for a split, or makes it a leaf.
+func (g *grower) enqueue(spans []span, t tree, s span, rows []int32, target []float64, depth int) []span {
 	if depth == 0 || pure(rows, target, s.sum) {
-		g.end(t, s, rows)
+		g.makeLeaf(t, s, rows)
 		return spans
 	}
 	return append(spans, s)
@@ -176,14 +176,14 @@ func (g *grower) search(spans []span, cuts []cut, to, from [][]int32, target []f
 		g.splits = append(g.splits, split{})
 	}
 	if g.x.bins != nil {
-		g.each(d, func(_, j int) {
+		g.eachColumn(d, func(_, j int) {
 			for a, s := range spans {
 				g.splits[a*d+j] = scanBins(to[0][s.low:s.high], g.x.bins[j], g.x.edges[j], target, s.sum)
 			}
 		})
 		return
 	}
-	g.each(d, func(_, j int) {
+	g.eachColumn(d, func(_, j int) {
 		for _, c := range cuts {
 			partition(to[j][c.low:c.high], from[j][c.low:c.high], g.right, c.middle-c.low)
 		}
@@ -193,7 +193,7 @@ func (g *grower) search(spans []span, cuts []cut, to, from [][]int32, target []f
 	})
 }
 
-func (g *grower) end(t tree, s span, rows []int32) {
+func (g *grower) makeLeaf(t tree, s span, rows []int32) {
 	t[s.node] = node{column: -1}
 	for _, i := range rows {
 		g.leaves[i] = int32(s.node)
@@ -227,7 +227,7 @@ func pure(rows []int32, target []float64, sum float64) bool {
 		squares += target[i] * target[i]
 	}
 	mean := sum / float64(len(rows))
-	return squares/float64(len(rows))-mean*mean <= least
+	return squares/float64(len(rows))-mean*mean <= minVariance
 }
 
 // scan finds the split of sorted rows with the largest gain. For ties, the first one wins.
@@ -308,7 +308,7 @@ func (b *best) weight(at int) float64 {
 // try replaces the best cut if this cut is better.
 func (b *best) try(at int, d float64) {
 	weight := b.weight(at)
-	if d*d <= b.gain*weight || b.values[b.rows[at+1]] <= b.values[b.rows[at]]+closest {
+	if d*d <= b.gain*weight || b.values[b.rows[at+1]] <= b.values[b.rows[at]]+tieTolerance {
 		return
 	}
 	if gain := d * d / weight; gain > b.gain {

@@ -27,12 +27,12 @@ var ErrLost = fmt.Errorf("another process has taken it over, after a time withou
 // folder no longer exists. The name of the folder is random, because another process that was suspended may also create
 // the folder of an old generation again before it sees newer generations.
 type claim struct {
-	world *world
-	path  string // the path of the lock
-	dir   string // the folder of the claim
-	files string // the folder for files, inside dir
-	me    holder
-	over  bool // the claim was taken over from a holder that had not released it
+	world     *world
+	path      string // the path of the lock
+	dir       string // the folder of the claim
+	files     string // the folder for files, inside dir
+	me        holder
+	takenOver bool // the claim was taken over from a holder that had not released it
 
 	mutex sync.Mutex
 	beats int
@@ -77,14 +77,14 @@ const (
 	beatDigits = 16         // number of digits of the counter
 	beatPart   = 12         // number of heartbeats within the time without one after which a holder counts as dead
 	lookPart   = 8          // a check counts for at most 1/lookPart of that time: a suspended waiter saw nothing
-	leastLook  = time.Second
+	minLook    = time.Second
 )
 
-// sight is the last observation of a claim.
-type sight struct {
+// observation is the last observation of a claim.
+type observation struct {
 	generation int
 	text       string // content of the claim's file
-	alone      time.Duration
+	silent     time.Duration
 	alive      bool          // the text changed between two checks
 	last       time.Duration // time of the last check
 }
@@ -94,13 +94,13 @@ type Watch struct {
 	world *world
 	err   error // invalid settings or machine state
 	mutex sync.Mutex
-	seen  map[string]sight // by path
+	seen  map[string]observation // by path
 }
 
 // NewWatch returns a Watch without observations.
 func NewWatch() *Watch {
 	w, err := machine()
-	return &Watch{world: w, err: err, seen: map[string]sight{}}
+	return &Watch{world: w, err: err, seen: map[string]observation{}}
 }
 
 // look records the heartbeat of the newest claim on a path, if there is one.
@@ -131,12 +131,12 @@ func (w *Watch) dead(path string, generation int, text string, after time.Durati
 	now := w.world.now()
 	s, ok := w.seen[path]
 	if !ok || s.generation != generation || s.text != text {
-		s = sight{generation: generation, text: text, last: now, alive: ok}
+		s = observation{generation: generation, text: text, last: now, alive: ok}
 	}
-	s.alone += min(now-s.last, max(after/lookPart, leastLook))
+	s.silent += min(now-s.last, max(after/lookPart, minLook))
 	s.last = now
 	w.seen[path] = s
-	return s.alone >= after
+	return s.silent >= after
 }
 
 // generation returns the newest generation of the claims on a path, or 0 without claims.
@@ -191,16 +191,16 @@ func (w *Watch) claim(path string, locked bool) (*claim, error) {
 	}
 	me := world.me(path)
 	me.After = world.after.Seconds()
-	over := false
+	takenOver := false
 	if newest > 0 {
 		text, h, free := world.state(path, newest)
 		here := locked && h.Boot != "" && h.Boot == me.Boot && h.Host == me.Host && h.Device == me.Device && h.Device != ""
 		if !free && !here && !w.dead(path, newest, text, world.patience(h)) {
 			return nil, &HeldError{By: h.remark(), claimed: true}
 		}
-		over = !free
+		takenOver = !free
 	}
-	c := &claim{world: world, path: path, dir: claimDir(path, newest+1), me: me, over: over}
+	c := &claim{world: world, path: path, dir: claimDir(path, newest+1), me: me, takenOver: takenOver}
 	c.files = filepath.Join(c.dir, me.ID)
 	if newest == 0 {
 		if err := world.Mkdir(path + claimsSuffix); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -213,15 +213,15 @@ func (w *Watch) claim(path string, locked bool) (*claim, error) {
 		}
 		return nil, err
 	}
-	if err := c.begin(newest + 1); err != nil {
+	if err := c.establish(newest + 1); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// begin makes the new folder, which other processes already see, the claim of this process. It writes the holder and
-// removes older generations.
-func (c *claim) begin(mine int) error {
+// establish makes the new folder, which other processes already see, the claim of this process. It writes the holder
+// and removes older generations.
+func (c *claim) establish(mine int) error {
 	faster, err := c.faster(mine) // the value of newest may be outdated
 	if err != nil {
 		return err
@@ -253,12 +253,12 @@ func (c *claim) begin(mine int) error {
 // faster reports whether a newer generation exists. It first creates a folder: a process that changes a folder does not
 // see an outdated list of the folder.
 func (c *claim) faster(mine int) (bool, error) {
-	own := filepath.Join(c.path+claimsSuffix, c.me.ID+goneSuffix) // any process may remove it
-	if err := c.world.Mkdir(own); err != nil {
+	probe := filepath.Join(c.path+claimsSuffix, c.me.ID+goneSuffix) // any process may remove it
+	if err := c.world.Mkdir(probe); err != nil {
 		return false, err
 	}
 	newest, err := c.world.generation(c.path)
-	return newest > mine, errors.Join(err, unlessGone(c.world.Remove(own)))
+	return newest > mine, errors.Join(err, unlessGone(c.world.Remove(probe)))
 }
 
 // fence removes the folders of older generations, so that their holders cannot rename files from them. It first renames

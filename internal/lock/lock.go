@@ -77,7 +77,7 @@ func (w *Watch) Try(path string) (*File, error) {
 		return nil, errors.Join(err, l.kernel.close())
 	}
 	if l.claim != nil {
-		l.begin(w.world.after / beatPart)
+		l.startHeartbeat(w.world.after / beatPart)
 	}
 	return l, nil
 }
@@ -95,8 +95,8 @@ func (w *world) claims(path string, works bool) (bool, error) {
 	return newest > 0, err
 }
 
-// begin starts the heartbeat of a claim.
-func (l *File) begin(every time.Duration) {
+// startHeartbeat starts the heartbeat of a claim.
+func (l *File) startHeartbeat(every time.Duration) {
 	l.lost, l.end = make(chan struct{}), make(chan struct{})
 	l.beats.Go(func() {
 		t := time.NewTicker(every)
@@ -141,7 +141,7 @@ func (l *File) Dir() string {
 }
 
 // TakenOver reports whether the previous holder had not released the claim.
-func (l *File) TakenOver() bool { return l.claim != nil && l.claim.over }
+func (l *File) TakenOver() bool { return l.claim != nil && l.claim.takenOver }
 
 // Unlock ends the lock. The error is ErrLost if the claim has been taken over.
 func (l *File) Unlock() error {
@@ -210,9 +210,9 @@ func (w *world) kernel(path string) (*file, error) {
 	}
 	ok, err := w.lock(f)
 	if err == nil && !ok {
-		err = &HeldError{By: owner(f)}
+		err = &HeldError{By: holderOf(f)}
 	} else if err == nil {
-		err = errors.Join(f.Truncate(0), writeOwner(f))
+		err = errors.Join(f.Truncate(0), writeHolder(f))
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

@@ -35,19 +35,19 @@ func (l *file) excludes(w *world) bool {
 	return err == nil && !ok
 }
 
-// writeOwner writes the holder into the lock file: the process in the first line, the machine in the second.
-func writeOwner(f *os.File) error {
+// writeHolder writes the holder into the lock file: the process in the first line, the machine in the second.
+func writeHolder(f *os.File) error {
 	host, _ := os.Hostname() // "": unknown
 	_, err := f.WriteAt(fmt.Appendf(nil, "%d\n%s\n", os.Getpid(), host), 0)
 	return err
 }
 
-// ownerSize is the maximum number of bytes to read from a lock file.
-const ownerSize = 512
+// holderSize is the maximum number of bytes to read from a lock file.
+const holderSize = 512
 
-// owner returns the holder of a lock, if the file contains it.
-func owner(f *os.File) string {
-	text, err := io.ReadAll(io.NewSectionReader(f, 0, ownerSize))
+// holderOf returns the holder of a lock, if the file contains it.
+func holderOf(f *os.File) string {
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, holderSize))
 	first, _, _ := strings.Cut(string(text), "\n")
 	pid, err2 := strconv.Atoi(strings.TrimSpace(first))
 	if err != nil || err2 != nil {
@@ -63,7 +63,7 @@ func Host(path string) string {
 		return ""
 	}
 	defer f.Close() // it was only read
-	text, err := io.ReadAll(io.LimitReader(f, ownerSize))
+	text, err := io.ReadAll(io.LimitReader(f, holderSize))
 	if err != nil {
 		return ""
 	}

@@ -274,7 +274,7 @@ func (p *process) Remove(at string) error {
 // watch returns a Watch of the process.
 func (p *process) watch() *Watch {
 	me := func(string) holder { return holder{Process: 1, Host: p.name, ID: fmt.Sprint(p.sim.random.Uint64())} }
-	return &Watch{world: &world{files: p, now: p.now, after: time.Minute, me: me, mode: always}, seen: map[string]sight{}}
+	return &Watch{world: &world{files: p, now: p.now, after: time.Minute, me: me, mode: always}, seen: map[string]observation{}}
 }
 
 // unless returns nil for some errors.

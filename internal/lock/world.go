@@ -18,9 +18,9 @@ const ClaimsVariable = "UNRAVEL_CLAIMS"
 // AfterVariable is the environment variable for the time without a heartbeat after which a claim is taken over.
 const AfterVariable = "UNRAVEL_CLAIMS_AFTER"
 
-// usualAfter is the default for this time. It is much longer than the pauses of an overloaded machine and the cache
+// defaultAfter is the default for this time. It is much longer than the pauses of an overloaded machine and the cache
 // times of network file systems.
-const usualAfter = time.Minute
+const defaultAfter = time.Minute
 
 // The values of ClaimsVariable.
 const (
@@ -34,7 +34,7 @@ var begun = time.Now()
 
 // machine returns the world of this machine and its settings.
 func machine() (*world, error) {
-	w := &world{files: system{}, now: func() time.Duration { return time.Since(begun) }, after: usualAfter, me: self, lock: tryLock, mode: auto, network: network}
+	w := &world{files: system{}, now: func() time.Duration { return time.Since(begun) }, after: defaultAfter, me: self, lock: tryLock, mode: auto, network: network}
 	if mode := os.Getenv(ClaimsVariable); mode != "" {
 		if !slices.Contains([]string{auto, always, never, only}, mode) {
 			return nil, fmt.Errorf("%s=%q: want %s, %s, %s or %s", ClaimsVariable, mode, auto, always, never, only)

@@ -88,12 +88,12 @@ func seriesOf(r *tables.Result, cells string) (list []report.Series) {
 		if row.Series == "" || c == nil || c.Ours == nil {
 			continue
 		}
-		at := slices.IndexFunc(list, func(s report.Series) bool { return s.Name == row.Series })
-		if at < 0 {
-			at = len(list)
+		index := slices.IndexFunc(list, func(s report.Series) bool { return s.Name == row.Series })
+		if index < 0 {
+			index = len(list)
 			list = append(list, report.Series{Name: row.Series})
 		}
-		list[at].X, list[at].Y = append(list[at].X, r.Table.Rows[i].At), append(list[at].Y, *c.Ours)
+		list[index].X, list[index].Y = append(list[index].X, r.Table.Rows[i].At), append(list[index].Y, *c.Ours)
 	}
 	return list
 }
@@ -200,7 +200,7 @@ func plotOf(r *tables.Result) *plot {
 		step = max(1, math.Round(step))
 	}
 	low, high = math.Floor(low/step)*step, math.Ceil(high/step)*step
-	at := func(v float64) float64 {
+	pixel := func(v float64) float64 {
 		return math.Round(10*(plotMargin+(v-low)/(high-low)*(plotSize-2*plotMargin))) / 10
 	}
 	p := &plot{Size: plotSize}
@@ -210,13 +210,13 @@ func plotOf(r *tables.Result) *plot {
 		if log {
 			label = math.Pow(10, v)
 		}
-		p.Ticks = append(p.Ticks, tick{at(v), plotSize - at(v), fmt.Sprintf("%.4g", label)})
+		p.Ticks = append(p.Ticks, tick{pixel(v), plotSize - pixel(v), fmt.Sprintf("%.4g", label)})
 	}
 	for _, row := range r.Rows {
 		for _, c := range row.Cells {
 			if x, y, ok := position(&c, log); ok {
 				title := fmt.Sprintf("%s, %s: %.4g, printed %s", row.Label, c.Column, *c.Ours, c.Printed)
-				p.Dots = append(p.Dots, dot{at(x), plotSize - at(y), c.Status, title})
+				p.Dots = append(p.Dots, dot{pixel(x), plotSize - pixel(y), c.Status, title})
 			}
 		}
 	}

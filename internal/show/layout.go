@@ -58,9 +58,9 @@ func layoutOf(r *tables.Result) *layout {
 		l.Heads = nil
 		for _, c := range t.Columns {
 			for _, d := range t.DataSets {
-				one := c
-				one.Group, one.Label = c.Label, d.Label
-				l.Heads = append(l.Heads, one)
+				head := c
+				head.Group, head.Label = c.Label, d.Label
+				l.Heads = append(l.Heads, head)
 			}
 		}
 	}
@@ -163,12 +163,12 @@ func (l *layout) show(c tables.Cell, common, decimals int) Cell {
 // footnote returns the mark of a footnote with this text. It adds a footnote for a new text.
 func (l *layout) footnote(text string, common int) string {
 	notes := l.Footnotes[common:]
-	at := slices.IndexFunc(notes, func(f Footnote) bool { return f.Text == text })
-	if at < 0 {
-		at = len(notes)
-		l.Footnotes = append(l.Footnotes, Footnote{letters(at), text})
+	index := slices.IndexFunc(notes, func(f Footnote) bool { return f.Text == text })
+	if index < 0 {
+		index = len(notes)
+		l.Footnotes = append(l.Footnotes, Footnote{letters(index), text})
 	}
-	return letters(at)
+	return letters(index)
 }
 
 // fixed formats a number with the given number of decimals, and never as -0.

@@ -74,16 +74,16 @@ func padded(s string, width int) string { return s + strings.Repeat(" ", max(wid
 
 // wrap writes a footnote with a maximum line width.
 func wrap(b *strings.Builder, mark, text string, width int) {
-	at := letterCount(mark)
+	column := letterCount(mark)
 	b.WriteString(mark)
 	for _, word := range strings.Fields(text) {
-		if n := letterCount(word); at+1+n > width && at > 2 {
+		if n := letterCount(word); column+1+n > width && column > 2 {
 			b.WriteString("\n ")
-			at = 1
+			column = 1
 		}
-		space := min(at, 1) // none before the first word without a mark
+		space := min(column, 1) // none before the first word without a mark
 		b.WriteString(strings.Repeat(" ", space) + word)
-		at += space + letterCount(word)
+		column += space + letterCount(word)
 	}
 	b.WriteString("\n")
 }
@@ -225,7 +225,7 @@ func (g *grid) markdown(b *strings.Builder) {
 // grids returns the agreement as tables of text: mean ranks over all columns and for each group, then Kendall's tau.
 func grids(r *tables.Result) []grid {
 	a := r.Agreement
-	ranked, most := 0, 0 // rows with ranks, and the ranks of a row without gaps
+	ranked, complete := 0, 0 // rows with ranks, and the ranks of a row without gaps
 	list := make([][]float64, len(r.Rows))
 	for i, row := range r.Rows {
 		for _, c := range row.Cells {
@@ -233,7 +233,7 @@ func grids(r *tables.Result) []grid {
 				list[i] = append(list[i], c.Rank)
 			}
 		}
-		if most = max(most, len(list[i])); list[i] != nil {
+		if complete = max(complete, len(list[i])); list[i] != nil {
 			ranked++
 		}
 	}
@@ -252,8 +252,8 @@ func grids(r *tables.Result) []grid {
 			}
 		}
 		mean := number(stat.Mean(list[i], nil), 1)
-		if n := len(list[i]); n > 0 && n < most {
-			mean += fmt.Sprintf(" (%d of %d)", n, most)
+		if n := len(list[i]); n > 0 && n < complete {
+			mean += fmt.Sprintf(" (%d of %d)", n, complete)
 		}
 		ranks.Lines = append(ranks.Lines, append(cells, mean))
 	}

@@ -69,41 +69,41 @@ type BatchGroup struct {
 	complete  bool
 }
 
-// join adds a batch to the current group of Accumulate batches; the last group of an objective may be smaller.
-func (l *Loop) join(o *objective, images, of int) *BatchGroup {
-	g := &l.at.group
+// addToGroup adds a batch to the current group of Accumulate batches; the last group of an objective may be smaller.
+func (l *Loop) addToGroup(o *objective, images, epochSteps int) *BatchGroup {
+	g := &l.pos.group
 	if g.complete || g.Batches == 0 {
 		*g = BatchGroup{Objective: o.Name}
 	}
 	g.Batches++
 	g.Images += images
-	next := l.at.inEpoch + 1
-	g.complete = g.Batches >= l.settings.Accumulate || next == of || next == l.feed.sampler.LabelledBatches()
+	next := l.pos.inEpoch + 1
+	g.complete = g.Batches >= l.settings.Accumulate || next == epochSteps || next == l.feed.sampler.LabelledBatches()
 	return g
 }
 
 // timeOf returns the time of a group's update. The next batch to join is the last of the group.
-func (l *Loop) timeOf(g *BatchGroup, of int) moment {
-	k, labelled := max(1, l.settings.Accumulate), min(l.feed.sampler.LabelledBatches(), of)
-	first := l.at.inEpoch + 1 - g.Batches
-	place := first / k
+func (l *Loop) timeOf(g *BatchGroup, epochSteps int) moment {
+	k, labelled := max(1, l.settings.Accumulate), min(l.feed.sampler.LabelledBatches(), epochSteps)
+	first := l.pos.inEpoch + 1 - g.Batches
+	index := first / k
 	if first >= labelled {
-		place = groupsOf(labelled, k) + (first-labelled)/k
+		index = groupsOf(labelled, k) + (first-labelled)/k
 	}
-	return l.momentOf(l.at.epoch, place, l.epochUpdates(of))
+	return l.momentOf(l.pos.epoch, index, l.epochUpdates(epochSteps))
 }
 
 // momentOf returns the time of an update, given its place among the updates of an epoch.
-func (l *Loop) momentOf(epoch, place, of int) moment {
-	t := Time{Epochs: float64(l.settings.Epochs), Length: 1 / float64(of), Update: l.at.updates}
-	t.Progress = float64(epoch) + float64(place)/float64(of)
+func (l *Loop) momentOf(epoch, index, updates int) moment {
+	t := Time{Epochs: float64(l.settings.Epochs), Length: 1 / float64(updates), Update: l.pos.updates}
+	t.Progress = float64(epoch) + float64(index)/float64(updates)
 	return moment{t, t.Progress / t.Epochs}
 }
 
 // epochUpdates returns the number of updates in an epoch of batches. Labelled batches have separate groups.
-func (l *Loop) epochUpdates(of int) int {
-	k, labelled := max(1, l.settings.Accumulate), min(l.feed.sampler.LabelledBatches(), of)
-	return groupsOf(labelled, k) + groupsOf(of-labelled, k)
+func (l *Loop) epochUpdates(batches int) int {
+	k, labelled := max(1, l.settings.Accumulate), min(l.feed.sampler.LabelledBatches(), batches)
+	return groupsOf(labelled, k) + groupsOf(batches-labelled, k)
 }
 
 // groupsOf returns the number of groups of k batches. The last group may be smaller.
@@ -115,8 +115,8 @@ const (
 	accumulatedJudgePrefix = "judge-accumulated/"
 )
 
-func (l *Loop) waiting() (list []Parameter) {
-	g := &l.at.group
+func (l *Loop) pendingGradients() (list []Parameter) {
+	g := &l.pos.group
 	if g.complete || g.Batches == 0 {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (l *Loop) waiting() (list []Parameter) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.pending)) {
-		add(accumulatedJudgePrefix+name+"/", l.judgeNames[name], l.pending[name])
+		add(accumulatedJudgePrefix+name+"/", l.sideParameters[name], l.pending[name])
 	}
 	return list
 }
@@ -140,19 +140,19 @@ func (l *Loop) groupState(s *State, to []Tensor) []Tensor {
 	if l.settings.Accumulate < 2 {
 		return to
 	}
-	s.Updates = l.at.updates
-	waiting := l.waiting()
+	s.Updates = l.pos.updates
+	waiting := l.pendingGradients()
 	if waiting != nil {
-		g := l.at.group
+		g := l.pos.group
 		s.Group = &g
 	}
 	return optimizerTensors(to, "", waiting)
 }
 
 func (l *Loop) restoreGroup(s *State, t Tensors) error {
-	l.at.updates = s.Updates
+	l.pos.updates = s.Updates
 	if l.settings.Accumulate < 2 {
-		l.at.updates = s.Step
+		l.pos.updates = s.Step
 	}
 	if s.Group == nil {
 		return nil
@@ -160,8 +160,8 @@ func (l *Loop) restoreGroup(s *State, t Tensors) error {
 	if l.settings.Accumulate < 2 {
 		return fmt.Errorf("it has gradients of %d batches that wait for more; want train.accumulate", s.Group.Batches)
 	}
-	l.at.group = *s.Group
-	for _, p := range l.waiting() {
+	l.pos.group = *s.Group
+	for _, p := range l.pendingGradients() {
 		v, err := t.Float32s(p.Name, len(p.Value))
 		if err != nil {
 			return err

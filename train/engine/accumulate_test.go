@@ -85,7 +85,7 @@ func TestAccumulateObjectives(t *testing.T) {
 	if want := "[2 supervised 1.000 6 unsupervised 0.833 8 unsupervised 0.667 10 supervised 0.500 14 unsupervised 0.333 16 unsupervised 0.167]"; fmt.Sprint(got) != want {
 		t.Errorf("updates after steps, with their rates, %v, want %v", got, want)
 	}
-	must.Equal(t, l.at.updates, 6, "updates")
+	must.Equal(t, l.pos.updates, 6, "updates")
 }
 
 // A loop stopped after any step continues to the same bits, even within a group, with discriminators, queues and two

@@ -51,7 +51,7 @@ func (a *actionInput) fill(b supervision.Batch) {
 	}
 }
 
-var errUnmoved = &Error{"supervision", errors.New("the model needs the transformations within groups, which this supervision does not provide; want, for example, supervision: {pairs: {count: 768}}")}
+var errNoTransformations = &Error{"supervision", errors.New("the model needs the transformations within groups, which this supervision does not provide; want, for example, supervision: {pairs: {count: 768}}")}
 
 // suitsActions returns an error if the supervision does not have the number of actions that the model needs.
 func (l *plan) suitsActions(n *gorgonia.Node) error {

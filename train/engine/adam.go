@@ -24,7 +24,7 @@ func NewAdam() *Adam {
 
 // Validate checks the settings' ranges.
 func (a *Adam) Validate() error {
-	return cmp.Or(checkSettings(above("lr", a.LR), below1("beta1", a.Beta1), below1("beta2", a.Beta2), above("epsilon", a.Epsilon), from("decay", a.Decay)), a.Exclude.check())
+	return cmp.Or(checkSettings(positiveNumber("lr", a.LR), below1("beta1", a.Beta1), below1("beta2", a.Beta2), positiveNumber("epsilon", a.Epsilon), nonNegative("decay", a.Decay)), a.Exclude.check())
 }
 
 // New creates the optimiser, with moments of zero.
@@ -87,8 +87,8 @@ func NewLAMB() *LAMB {
 
 // Validate checks the settings' ranges.
 func (l *LAMB) Validate() error {
-	return cmp.Or(checkSettings(above("lr", l.LR), below1("beta1", l.Beta1), below1("beta2", l.Beta2), above("epsilon", l.Epsilon),
-		from("decay", l.Decay)), l.Exclude.check())
+	return cmp.Or(checkSettings(positiveNumber("lr", l.LR), below1("beta1", l.Beta1), below1("beta2", l.Beta2), positiveNumber("epsilon", l.Epsilon),
+		nonNegative("decay", l.Decay)), l.Exclude.check())
 }
 
 // New creates the optimiser, with moments of zero.

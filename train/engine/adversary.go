@@ -14,14 +14,14 @@ import (
 
 // adversary trains a discriminator on the codes of another program's last step and on permuted codes.
 type adversary struct {
-	beside
+	sideNetwork
 	settings      *losses.Discriminator
 	codes, active *gorgonia.Node // nodes of the other program; active may be nil
 	columns       int
 	blocks        []int // widths of blocks that are permuted together; nil: single columns
 
-	again *machine.Machine // recomputes the codes; nil: the codes of the step are used
-	input []float32        // [2n, columns]: codes, then permuted codes
+	recompute *machine.Machine // recomputes the codes; nil: the codes of the step are used
+	input     []float32        // [2n, columns]: codes, then permuted codes
 	// the codes of the second batch, and where they are active; set in every step if the settings need them
 	second       []float32
 	secondActive []float32
@@ -31,7 +31,7 @@ type adversary struct {
 
 func newAdversary(a losses.Adversary, l *plan) (*adversary, error) {
 	shape, s := a.Codes.Shape(), a.Discriminator
-	p := &adversary{beside: beside{name: a.Name, adam: Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}}, settings: s,
+	p := &adversary{sideNetwork: sideNetwork{name: a.Name, adam: Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}}, settings: s,
 		codes: a.Codes, active: a.Active, columns: shape[1], blocks: a.Blocks}
 	g := nn.NewGraph(l.discriminators)
 	both, err := g.Input("codes and permuted codes", 2*shape[0], shape[1])
@@ -52,7 +52,7 @@ func newAdversary(a losses.Adversary, l *plan) (*adversary, error) {
 	}
 	p.input, p.gradients = nn.Data(both), make([][]float32, len(p.nodes))
 	if a.Discriminator.Renew {
-		if p.again, err = l.machine(gorgonia.Nodes{a.Codes}, machine.Kept{}); err != nil {
+		if p.recompute, err = l.machine(gorgonia.Nodes{a.Codes}, machine.Kept{}); err != nil {
 			return nil, err
 		}
 	}
@@ -60,8 +60,8 @@ func newAdversary(a losses.Adversary, l *plan) (*adversary, error) {
 	return p, err
 }
 
-// judged lists the nodes of the other program that the adversary reads.
-func (a *adversary) judged() gorgonia.Nodes {
+// nodesRead lists the nodes of the other program that the adversary reads.
+func (a *adversary) nodesRead() gorgonia.Nodes {
 	if a.active == nil {
 		return gorgonia.Nodes{a.codes}
 	}
@@ -78,11 +78,11 @@ func (l *Loop) trainDiscriminators(p *program, rate float64, images int) error {
 		if err != nil {
 			return fmt.Errorf("loss %s: discriminator: %w", a.name, err)
 		}
-		norm, err := a.learner.take(images, &l.at.group)
+		norm, err := a.learner.take(images, &l.pos.group)
 		if err == nil && (!finite(loss) || !finite(norm)) {
 			err = fmt.Errorf("its loss is %v, the norm of its gradient %v; %s", loss, norm, l.advice(" of the discriminator"))
 		}
-		if err == nil && l.at.group.complete {
+		if err == nil && l.pos.group.complete {
 			err = a.learner.update(rate, 1)
 		}
 		if err != nil {
@@ -110,11 +110,11 @@ func (a *adversary) run(other *machine.Machine, permute *rng.Stream) (float64, e
 	} else {
 		losses.Permute(a.input[n:], codes, active, a.columns, permute.Shuffle)
 	}
-	if a.again != nil { // with the model's new parameters and the inputs of the step
-		if err := a.again.RunAll(); err != nil {
+	if a.recompute != nil { // with the model's new parameters and the inputs of the step
+		if err := a.recompute.RunAll(); err != nil {
 			return 0, err
 		}
-		copy(a.input, floats(a.again, a.codes))
+		copy(a.input, floats(a.recompute, a.codes))
 	}
 	if err := a.machine.RunAll(); err != nil {
 		return 0, err

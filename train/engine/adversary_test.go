@@ -78,7 +78,7 @@ func TestBesides(t *testing.T) {
 		before := snapshot(l.plan.discriminators)
 		l.AddHook(Hook{OnStep: func(_ context.Context, l *Loop, r *StepReport) error {
 			p := l.programs[batchShape{r.Objective == "supervised", r.Images, 1}]
-			for _, b := range p.besides() {
+			for _, b := range p.sideNetworks() {
 				wanted := parametersOf(l.plan.discriminators, b.names)
 				for i, name := range b.names {
 					wanted[i].Value = before[slices.Index(l.plan.discriminators.Names(), name)]
@@ -134,8 +134,8 @@ func TestSecondBatch(t *testing.T) {
 			}
 			step, codes := slices.Clone(floats(p.machine, a.codes)), slices.Clone(a.second)
 			seen := step
-			if a.again != nil {
-				seen = floats(a.again, a.codes)
+			if a.recompute != nil {
+				seen = floats(a.recompute, a.codes)
 			}
 			if !slices.Equal(a.input[:n], seen) {
 				t.Errorf("%s: the discriminator did not see the codes of the step", name)
@@ -181,7 +181,7 @@ func TestCapacityRises(t *testing.T) {
 	loop := loopOf(t, judged)
 	p := loop.programs[batchShape{false, 100, 1}]
 	p.fill(p.images, nil, supervision.Batch{}, 0, 5, loop.feed.noise)
-	must.Equal(t, nn.Data(p.asked.Schedules[0].Node)[0], 4, "the capacity of step 5 is")
+	must.Equal(t, nn.Data(p.requests.Schedules[0].Node)[0], 4, "the capacity of step 5 is")
 }
 
 // A discriminator with renew gets codes from the new parameters, and permuted codes of the step.
@@ -239,8 +239,8 @@ func TestSecondBatchAccumulated(t *testing.T) {
 	moved := false
 	runLoop(t, judged, func(l *Loop, r *StepReport) {
 		p := l.programs[batchShape{false, r.Images, 1}]
-		for i, s := range p.asked.Schedules {
-			is, want := nn.Data(p.second.asked.Schedules[i].Node)[0], nn.Data(s.Node)[0]
+		for i, s := range p.requests.Schedules {
+			is, want := nn.Data(p.second.requests.Schedules[i].Node)[0], nn.Data(s.Node)[0]
 			if is != want {
 				t.Errorf("step %d: schedule %d is at %v for the second batch, and at %v for the first", r.Step, i, is, want)
 			}

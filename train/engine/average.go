@@ -24,10 +24,10 @@ func (a *Average) SetDefaults() { a.Decay = 0.999 }
 func (a *Average) Validate() error { return checkSettings(below1("decay", a.Decay)) }
 
 type average struct {
-	settings Average
-	of       []Parameter // the averaged parameters
-	values   []Parameter // the averages
-	step     *nn.Average
+	settings   Average
+	parameters []Parameter // the averaged parameters
+	values     []Parameter // the averages
+	step       *nn.Average
 }
 
 const runningSuffix = "/running"
@@ -52,9 +52,9 @@ func (l *Loop) newAverage() *average {
 			list = append(list, name)
 		}
 	}
-	a.of = parametersOf(params, list)
+	a.parameters = parametersOf(params, list)
 	var values, weights [][]float32
-	for _, p := range a.of {
+	for _, p := range a.parameters {
 		x := append([]float32(nil), p.Value...)
 		values, weights = append(values, x), append(weights, p.Value)
 		a.values = append(a.values, Parameter{AveragePrefix + p.Name, x, p.Shape})
@@ -78,7 +78,7 @@ func (l *Loop) SwapAverage() bool {
 		return false
 	}
 	l.beginAverage()
-	for i, p := range a.of {
+	for i, p := range a.parameters {
 		x := a.values[i].Value
 		for j, w := range p.Value {
 			p.Value[j], x[j] = x[j], w
@@ -89,8 +89,8 @@ func (l *Loop) SwapAverage() bool {
 
 // beginAverage copies the parameters to the averages if nothing has been trained yet.
 func (l *Loop) beginAverage() {
-	if a := l.average; a != nil && l.at.updates == 0 {
-		for i, p := range a.of {
+	if a := l.average; a != nil && l.pos.updates == 0 {
+		for i, p := range a.parameters {
 			copy(a.values[i].Value, p.Value)
 		}
 	}

@@ -132,13 +132,13 @@ func (l *Loop) checkDevice() error {
 	if l.settings.Precision == Mixed {
 		return errors.New("a GPU computes in float32; want train.precision: float32, or train.device: cpu")
 	}
-	_, l.plan.holds = l.settings.Optimizer.New(nil).(onDevice)
+	_, l.plan.updatesOnDevice = l.settings.Optimizer.New(nil).(onDevice)
 	return nil
 }
 
-// hold keeps all parameters and the changing states on a device that updates the parameters.
-func (l *plan) hold(states ...[]float32) error {
-	if !l.holds {
+// keepOnDevice keeps all parameters and the changing states on the device, if the device updates them.
+func (l *plan) keepOnDevice(states ...[]float32) error {
+	if !l.updatesOnDevice {
 		return nil
 	}
 	for _, params := range []*nn.Params{l.model.Params(), l.discriminators} {
@@ -181,17 +181,17 @@ func (l *Loop) Placements() []Placement {
 func (p *program) placement() machine.Placement {
 	sum := p.machine.Placement()
 	for _, a := range p.adversaries {
-		if a.again != nil {
-			sum.Add(a.again.Placement())
+		if a.recompute != nil {
+			sum.Add(a.recompute.Placement())
 		}
 		sum.Add(a.machine.Placement())
 	}
 	if p.second != nil {
 		sum.Add(p.second.machine.Placement())
 	}
-	for _, of := range p.learners() {
-		if of.device != nil {
-			for _, t := range of.device.tapes() {
+	for _, learner := range p.learners() {
+		if learner.device != nil {
+			for _, t := range learner.device.tapes() {
 				sum.AddTape(t.Tape)
 			}
 		}
@@ -199,8 +199,8 @@ func (p *program) placement() machine.Placement {
 	return sum
 }
 
-// smaller adds to an error about memory a batch size that would fit.
-func (l *Loop) smaller(err error, images int) error {
+// suggestBatch adds a batch size that may fit to an error about memory.
+func (l *Loop) suggestBatch(err error, images int) error {
 	var m *vulkan.MemoryError
 	if !errors.As(err, &m) {
 		return err

@@ -107,10 +107,10 @@ func population(s *supervision.Split, d datasets.Dataset) int {
 }
 
 // New prepares training. It compiles the programs for the first batches, so it reports tasks that cannot work.
-func New(t Task, s Settings) (*Loop, error) { return prepared(t, s, s.Device.Open) }
+func New(t Task, s Settings) (*Loop, error) { return newOn(t, s, s.Device.Open) }
 
-// prepared is New on the device that open returns.
-func prepared(t Task, s Settings, open func() (*machine.Device, error)) (*Loop, error) {
+// newOn is New on the device that open returns.
+func newOn(t Task, s Settings, open func() (*machine.Device, error)) (*Loop, error) {
 	if err := t.validate(&s); err != nil {
 		return nil, err
 	}
@@ -124,12 +124,12 @@ func prepared(t Task, s Settings, open func() (*machine.Device, error)) (*Loop, 
 	if err := split.Validate(t.Data); err != nil {
 		return nil, &Error{"supervision", err}
 	}
-	l := &Loop{settings: s, programs: map[batchShape]*program{}, discriminators: map[string]Optimizer{}, pending: map[string]*accumulator{}, judgeNames: map[string][]string{},
-		feed: &feed{split: split, noise: rng.New(t.Seed, "noise"), permute: rng.New(t.Seed, "permute")}, at: position{sums: map[string]*LossSum{}},
+	l := &Loop{settings: s, programs: map[batchShape]*program{}, discriminators: map[string]Optimizer{}, pending: map[string]*accumulator{}, sideParameters: map[string][]string{},
+		feed: &feed{split: split, noise: rng.New(t.Seed, "noise"), permute: rng.New(t.Seed, "permute")}, pos: position{sums: map[string]*LossSum{}},
 		plan: &plan{model: t.Model, data: t.Data, factors: t.Data.Factors(), views: views, losses: t.Losses, split: split, population: population(split, t.Data),
 			precision: s.Precision, discriminators: nn.NewParams(t.Seed), frozen: frozenBy(t.Freeze), dropout: rng.New(t.Seed, "dropout")}}
 	params := t.Model.Params()
-	if err := cmp.Or(freezes(t.Freeze, params), l.plan.fed(), s.Average.check(), checkParts(s.Parts, params)); err != nil {
+	if err := cmp.Or(checkFreeze(t.Freeze, params), l.plan.checkGroups(), s.Average.check(), checkParts(s.Parts, params)); err != nil {
 		return nil, err
 	}
 	l.leaveOut()
@@ -158,9 +158,9 @@ func prepared(t Task, s Settings, open func() (*machine.Device, error)) (*Loop, 
 func (l *Loop) leaveOut() {
 	f := l.feed
 	if f.split.GroupCount() > 0 && len(losses.Unsupervised(l.plan.losses)) == 0 {
-		some := *f.split
-		some.Unlabelled = nil
-		l.leftOut, f.split = len(f.split.Unlabelled), &some
+		split := *f.split
+		split.Unlabelled = nil
+		l.leftOut, f.split = len(f.split.Unlabelled), &split
 	}
 }
 
@@ -187,7 +187,7 @@ func (l *Loop) compile(t Task, s Settings) error {
 			err = l.attach(o, p)
 		}
 		if err != nil {
-			return l.smaller(err, shape.images)
+			return l.suggestBatch(err, shape.images)
 		}
 	}
 	if !l.needsSecond() {
@@ -234,21 +234,21 @@ func (l *Loop) prepare(labelled bool) error {
 			return err
 		}
 	}
-	o := &objective{Objective: found, names: p.names, losses: p.lossNames(), notes: slices.Concat(p.asked.Notes, p.lonely(), p.idle()), drops: len(p.masks) > 0}
+	o := &objective{Objective: found, names: p.names, losses: p.lossNames(), notes: slices.Concat(p.requests.Notes, p.noteSingleElement(), p.noteIdleLosses()), drops: len(p.masks) > 0}
 	parameters := parametersOf(l.plan.model.Params(), p.names)
 	if o.optimizer, err = l.settings.newOptimizer(parameters); err != nil {
 		return err
 	}
 	o.pending = l.settings.newAccumulator(parameters)
 	l.objectives = append(l.objectives, o)
-	for _, b := range p.besides() {
+	for _, b := range p.sideNetworks() {
 		if l.discriminators[b.name] != nil { // another program has created it
 			continue
 		}
 		parameters := parametersOf(l.plan.discriminators, b.names)
 		l.discriminators[b.name] = b.adam.New(parameters)
 		if l.settings.Accumulate > 1 {
-			l.pending[b.name], l.judgeNames[b.name] = l.settings.newAccumulator(parameters), b.names
+			l.pending[b.name], l.sideParameters[b.name] = l.settings.newAccumulator(parameters), b.names
 		}
 	}
 	return nil
@@ -264,7 +264,7 @@ func (l *Loop) program(o models.Objective, shape batchShape) (*program, error) {
 	}
 	p, err := l.plan.compile(o, shape.images, shape.group)
 	if err != nil {
-		return nil, l.smaller(err, shape.images)
+		return nil, l.suggestBatch(err, shape.images)
 	}
 	if err := l.fitsProgram(p, shape.images); err != nil {
 		return nil, fmt.Errorf("objective %s: %w", o.Name, err)
@@ -306,8 +306,8 @@ func (l *Loop) unreached() (images int) {
 		if steps >= limit {
 			images += k.Count * k.M
 		}
-		per := min(max(1, l.settings.Batch/k.M), k.Count)
-		steps += (k.Count + per - 1) / per
+		groups := min(max(1, l.settings.Batch/k.M), k.Count)
+		steps += (k.Count + groups - 1) / groups
 	}
 	if steps >= limit {
 		images += len(l.feed.split.Unlabelled)

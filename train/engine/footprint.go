@@ -43,11 +43,11 @@ func (l *Loop) Footprint() Footprint {
 		}
 	}
 	for shape, p := range l.programs {
-		of, part := p.footprint(), 1+float64(l.remainder(shape))/float64(shape.images)
-		f.Gradients += of.Gradients * part
-		f.Activations += of.Activations * part
-		f.Batches += of.Batches * part
-		f.Scratch += of.Scratch * math.Ceil(part)
+		size, part := p.footprint(), 1+float64(l.remainder(shape))/float64(shape.images)
+		f.Gradients += size.Gradients * part
+		f.Activations += size.Activations * part
+		f.Batches += size.Batches * part
+		f.Scratch += size.Scratch * math.Ceil(part)
 	}
 	f.Batches += l.loaded()
 	return f
@@ -102,8 +102,8 @@ func (l *plan) fits(s stepMemory) error {
 	if err == nil {
 		return nil
 	}
-	if most := math.Floor((memory.Left() + s.existing - s.fixed) / (s.bytes - s.fixed) * float64(s.images)); most >= 1 {
-		return &Error{"train.batch", fmt.Errorf("%w; want a train.batch of %.0f or less, or smaller images or layers", err, most)}
+	if largest := math.Floor((memory.Left() + s.existing - s.fixed) / (s.bytes - s.fixed) * float64(s.images)); largest >= 1 {
+		return &Error{"train.batch", fmt.Errorf("%w; want a train.batch of %.0f or less, or smaller images or layers", err, largest)}
 	}
 	return &Error{"train.batch", fmt.Errorf("%w; not even a train.batch of 1 would fit, want smaller images or layers", err)}
 }
@@ -162,7 +162,7 @@ func (p *program) gradientBytes() (bytes float64) {
 func (p *program) footprint() Footprint {
 	var f Footprint
 	parameter := func(n *gorgonia.Node) bool {
-		return p.asked.Graph.Params.Get(n.Name()) != nil || p.asked.Discriminators.Get(n.Name()) != nil
+		return p.requests.Graph.Params.Get(n.Name()) != nil || p.requests.Discriminators.Get(n.Name()) != nil
 	}
 	add := func(m *machine.Machine) {
 		if m == nil {

@@ -19,8 +19,8 @@ func frozenBy(patterns []string) func(name string) bool {
 	}
 }
 
-// freezes returns an error for a pattern that matches no parameter and no running statistics.
-func freezes(patterns []string, params *nn.Params) error {
+// checkFreeze returns an error for a pattern that matches no parameter and no running statistics.
+func checkFreeze(patterns []string, params *nn.Params) error {
 	for i, pattern := range patterns {
 		names, err := params.Matching(pattern)
 		if err == nil && !slices.ContainsFunc(names, func(name string) bool { return !params.IsState(name) || strings.HasSuffix(name, "/running") }) {

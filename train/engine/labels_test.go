@@ -55,7 +55,7 @@ func TestRotations(t *testing.T) {
 			return nil
 		}
 		looked = true
-		got := slices.Concat(p.moves[0].dst[4:8], p.moves[0].dst[12:16])
+		got := slices.Concat(p.transformations[0].dst[4:8], p.transformations[0].dst[12:16])
 		if first := []float32{0, 0, 1, 0.5, 0, 1, 0, 2}; !slices.Equal(got, first) && !slices.Equal(got, slices.Concat(first[4:], first[:4])) {
 			t.Errorf("the second images of the groups are rotated by %v", got)
 		}
@@ -88,14 +88,14 @@ func TestLabelsOfTwoViews(t *testing.T) {
 	} {
 		must.EqualSlices(t, c.got, c.want, name)
 	}
-	moves := &moveInputs{factors: known.Factors, rotations: 1, nodes: map[int]*gorgonia.Node{}}
+	moves := &transformationInputs{factors: known.Factors, rotations: 1, nodes: map[int]*gorgonia.Node{}}
 	offer := moves.offer(g, 4)
 	x := must.Get(offer.Angles(1))(t)
 	rotation := must.Get(offer.Rotation(0))(t)
 	if again, err := offer.Angles(1); err != nil || again != x {
 		t.Error("the second loss that asks gets another input")
 	}
-	p := &program{moves: moves.inputs}
+	p := &program{transformations: moves.inputs}
 	p.fill(nil, nil, supervision.Batch{Indices: []int{3, 4}, Transformations: []float32{0, 0, 1, 0, 0, 0, 7, 8, 0, 1, 0, 9}}, 6, 0, nil)
 	must.EqualSlices(t, nn.Data(x), []float32{0, 8, 0, 8}, "angles")
 	must.EqualSlices(t, nn.Data(rotation), []float32{1, 0, 0, 0, 0, 1, 0, 9, 1, 0, 0, 0, 0, 1, 0, 9}, "rotations")

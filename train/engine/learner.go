@@ -131,10 +131,10 @@ func (l *Loop) attach(o *objective, p *program) error {
 		return nil
 	}
 	p.learner = &learner{optimizer: o.optimizer, pending: o.pending, gradients: p.gradients}
-	for _, b := range p.besides() {
+	for _, b := range p.sideNetworks() {
 		b.learner = &learner{optimizer: l.discriminators[b.name], pending: l.pending[b.name], gradients: b.gradients}
 	}
-	if !l.plan.holds {
+	if !l.plan.updatesOnDevice {
 		return nil
 	}
 	d := l.plan.device
@@ -156,7 +156,7 @@ func (l *Loop) attach(o *objective, p *program) error {
 
 func (p *program) learners() []*learner {
 	list := []*learner{p.learner}
-	for _, b := range p.besides() {
+	for _, b := range p.sideNetworks() {
 		list = append(list, b.learner)
 	}
 	return list

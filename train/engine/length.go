@@ -1,20 +1,19 @@
 package engine
 
 import (
-	"fmt"
-
+	"github.com/unravel-ml/unravel/internal/wording"
 	"github.com/unravel-ml/unravel/models"
 )
 
 // ByLength describes how the steps so far would differ with another number of epochs, or returns "".
 func (l *Loop) ByLength(epochs int) string {
 	switch {
-	case l.at.step == 0 || epochs == l.settings.Epochs:
+	case l.pos.step == 0 || epochs == l.settings.Epochs:
 		return ""
 	case l.paced():
-		return "the model changed with the fraction of " + inEpochs(epochs)
+		return "the model changed with the fraction of " + wording.Count(epochs, "epoch")
 	case !l.sameRates(l.updatesSoFar(), epochs):
-		return "the schedule gave the rates of " + inEpochs(epochs)
+		return "the schedule gave the rates of " + wording.Count(epochs, "epoch")
 	}
 	return ""
 }
@@ -33,13 +32,6 @@ func (l *Loop) Prefixes(epochs []int) string {
 	return ""
 }
 
-func inEpochs(n int) string {
-	if n == 1 {
-		return "1 epoch"
-	}
-	return fmt.Sprint(n, " epochs")
-}
-
 // paced reports whether the model depends on the progress of training.
 func (l *Loop) paced() bool {
 	if p, ok := l.plan.model.(models.Paced); ok {
@@ -55,10 +47,10 @@ func (l *Loop) paced() bool {
 
 // updatesSoFar counts updates, also an incomplete one, whose batches have already trained discriminators.
 func (l *Loop) updatesSoFar() int {
-	if g := l.at.group; g.Batches > 0 && !g.complete {
-		return l.at.updates + 1
+	if g := l.pos.group; g.Batches > 0 && !g.complete {
+		return l.pos.updates + 1
 	}
-	return l.at.updates
+	return l.pos.updates
 }
 
 // sameRates reports whether training for another number of epochs has the same learning rates in the first updates.

@@ -36,12 +36,12 @@ type Loop struct {
 	discriminators map[string]Optimizer // optimisers of discriminators, by loss, and of networks, by loss and function
 	average        *average             // average of the weights; nil: none
 	pending        map[string]*accumulator
-	judgeNames     map[string][]string // parameter names of discriminators and networks
+	sideParameters map[string][]string // parameter names of discriminators and networks
 	hooks          []Hook
 	leftOut        int
 	gpu            string // name of the GPU, or ""
 
-	at      position
+	pos     position
 	stopped string // why a hook ended training, or ""
 	closed  bool
 }
@@ -70,24 +70,24 @@ func (l *Loop) Data() datasets.Dataset { return l.plan.data }
 func (l *Loop) Settings() Settings { return l.settings }
 
 // Step returns the total number of steps so far.
-func (l *Loop) Step() int { return l.at.step }
+func (l *Loop) Step() int { return l.pos.step }
 
 // Steps returns the number of steps of all epochs.
 func (l *Loop) Steps() int { return l.settings.Epochs * l.EpochSteps() }
 
 // Epoch returns the number of finished epochs.
-func (l *Loop) Epoch() int { return l.at.epoch }
+func (l *Loop) Epoch() int { return l.pos.epoch }
 
 // InEpoch returns the number of steps in the current epoch so far.
-func (l *Loop) InEpoch() int { return l.at.inEpoch }
+func (l *Loop) InEpoch() int { return l.pos.inEpoch }
 
 // EpochSteps returns the number of steps in an epoch.
 func (l *Loop) EpochSteps() int {
-	of := l.feed.sampler.Batches()
+	steps := l.feed.sampler.Batches()
 	if limit := l.settings.EpochSteps; limit > 0 {
-		of = min(of, limit)
+		steps = min(steps, limit)
 	}
-	return of
+	return steps
 }
 
 // EpochImages returns the number of images in an epoch; if epochs are cut short, it is an upper bound.
@@ -102,7 +102,7 @@ func (l *Loop) EpochImages() int {
 func (l *Loop) Losses() []ObjectiveLoss {
 	var list []ObjectiveLoss
 	for _, o := range l.objectives {
-		list = append(list, ObjectiveLoss{Objective: o.Name, Names: o.losses, Values: l.at.sums[o.Name].means()})
+		list = append(list, ObjectiveLoss{Objective: o.Name, Names: o.losses, Values: l.pos.sums[o.Name].means()})
 	}
 	return list
 }
@@ -137,7 +137,7 @@ func (l *Loop) Run(ctx context.Context) error {
 	}
 	l.stopped = ""
 	err := l.callStart(ctx)
-	for err == nil && l.stopped == "" && l.at.epoch < l.settings.Epochs {
+	for err == nil && l.stopped == "" && l.pos.epoch < l.settings.Epochs {
 		err = l.RunEpoch(ctx)
 	}
 	return l.callEnd(ctx, err)
@@ -154,14 +154,14 @@ func (l *Loop) RunEpoch(ctx context.Context) error {
 	if ctx.Err() != nil { // before the order of the epoch is drawn, because a resumed run draws it
 		return ErrStopped
 	}
-	if l.at.inEpoch == 0 {
+	if l.pos.inEpoch == 0 {
 		if err := l.feed.startEpoch(); err != nil {
 			return err
 		}
 	}
-	begin, before := time.Now(), l.at.duration
+	begin, before := time.Now(), l.pos.duration
 	err := l.epochSteps(ctx)
-	l.at.duration = before + time.Since(begin)
+	l.pos.duration = before + time.Since(begin)
 	if err == nil {
 		return l.endEpoch(ctx)
 	}
@@ -172,8 +172,8 @@ func (l *Loop) RunEpoch(ctx context.Context) error {
 }
 
 func (l *Loop) epochSteps(ctx context.Context) error {
-	of := l.EpochSteps()
-	for l.at.inEpoch < of {
+	steps := l.EpochSteps()
+	for l.pos.inEpoch < steps {
 		batch, images, ok, err := l.feed.next()
 		if err != nil {
 			return err
@@ -181,10 +181,10 @@ func (l *Loop) epochSteps(ctx context.Context) error {
 		if !ok {
 			break
 		}
-		if err := l.trainStep(ctx, batch, images, of); err != nil {
+		if err := l.trainStep(ctx, batch, images, steps); err != nil {
 			return err
 		}
-		if l.stopped != "" && l.at.inEpoch < of {
+		if l.stopped != "" && l.pos.inEpoch < steps {
 			return errEnough
 		}
 		if ctx.Err() != nil {
@@ -196,23 +196,23 @@ func (l *Loop) epochSteps(ctx context.Context) error {
 
 // endEpoch finishes the current epoch and calls the hooks. After ErrStopped, a resumed run calls them again.
 func (l *Loop) endEpoch(ctx context.Context) error {
-	under := l.at
-	report := &EpochReport{Epoch: under.epoch + 1, Of: l.settings.Epochs, Step: under.step, Images: under.images, Seconds: under.duration.Seconds()}
+	finished := l.pos
+	report := &EpochReport{Epoch: finished.epoch + 1, Of: l.settings.Epochs, Step: finished.step, Images: finished.images, Seconds: finished.duration.Seconds()}
 	for _, o := range l.Losses() {
 		if o.Values != nil {
 			report.Losses = append(report.Losses, o)
 		}
 	}
-	l.at = position{step: under.step, updates: under.updates, epoch: under.epoch + 1, sums: map[string]*LossSum{}}
+	l.pos = position{step: finished.step, updates: finished.updates, epoch: finished.epoch + 1, sums: map[string]*LossSum{}}
 	err := l.callEpoch(ctx, report)
 	if errors.Is(err, ErrStopped) {
-		l.at = under
+		l.pos = finished
 	}
 	return err
 }
 
 // trainStep runs one batch, and updates the parameters unless gradients are accumulated.
-func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []float32, of int) error {
+func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []float32, epochSteps int) error {
 	o, err := l.objective(b.Labelled)
 	if err != nil {
 		return err
@@ -221,10 +221,10 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 	if err != nil {
 		return err
 	}
-	p.fill(images, l.feed.loader.Views(), b, l.feed.split.K(), l.at.updates, l.feed.noise)
-	group := l.join(o, len(b.Indices), of)
-	at := l.timeOf(group, of)
-	if err := l.begin(o, p, at.progress); err != nil {
+	p.fill(images, l.feed.loader.Views(), b, l.feed.split.K(), l.pos.updates, l.feed.noise)
+	group := l.addToGroup(o, len(b.Indices), epochSteps)
+	now := l.timeOf(group, epochSteps)
+	if err := l.runPrelude(o, p, now.progress); err != nil {
 		return l.stepError(p, err)
 	}
 	if err := l.attach(o, p); err != nil {
@@ -240,7 +240,7 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 	if !finite(p.values[0]) || !finite(norm) {
 		return l.explainNotFinite(p)
 	}
-	rate := l.settings.rate(at.Time)
+	rate := l.settings.rate(now.Time)
 	if !(rate >= 0 && finite(rate)) {
 		return l.stepError(p, fmt.Errorf("the schedule multiplies the learning rate by %v; want a number from 0 on", rate))
 	}
@@ -250,7 +250,7 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 			clip = limit / norm
 		}
 		if p.learner.pace != nil {
-			p.learner.pace(at)
+			p.learner.pace(now)
 		}
 		if err := p.learner.update(rate, clip); err != nil {
 			return l.stepError(p, err)
@@ -260,55 +260,55 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 		err = l.trainDiscriminators(p, rate, len(b.Indices))
 	}
 	if err == nil {
-		err = l.follow(p, at, group)
+		err = l.follow(p, now, group)
 	}
 	if err != nil {
 		return l.stepError(p, err)
 	}
 	l.count(o, p.values, len(b.Indices))
-	return l.callStep(ctx, &StepReport{Epoch: l.at.epoch + 1, Step: l.at.step, InEpoch: l.at.inEpoch, Of: of, Objective: o.Name, Accumulating: !group.complete,
+	return l.callStep(ctx, &StepReport{Epoch: l.pos.epoch + 1, Step: l.pos.step, InEpoch: l.pos.inEpoch, Of: epochSteps, Objective: o.Name, Accumulating: !group.complete,
 		Images: len(b.Indices), Names: o.losses, Values: p.values, GradientNorm: norm, Rate: rate})
 }
 
 // follow changes the states that follow the parameters, and counts an update.
-func (l *Loop) follow(p *program, at moment, group *BatchGroup) error {
+func (l *Loop) follow(p *program, now moment, group *BatchGroup) error {
 	onCPU := p.learner.device == nil
 	if onCPU {
-		p.move(at.progress, !group.complete)
+		p.move(now.progress, !group.complete)
 	}
 	if p.after != nil {
 		if err := l.settle(); err != nil { // After may read parameters and change states
 			return err
 		}
 	}
-	if err := p.follow(at.progress, !group.complete); err != nil || !group.complete {
+	if err := p.follow(now.progress, !group.complete); err != nil || !group.complete {
 		return err
 	}
 	if l.average != nil && onCPU {
-		l.average.step.Step(l.average.decay(at.Time))
+		l.average.step.Step(l.average.decay(now.Time))
 	}
-	l.at.updates++
+	l.pos.updates++
 	return nil
 }
 
 func (l *Loop) stepError(p *program, err error) error {
-	return fmt.Errorf("step %d, objective %s: %w", l.at.step+1, p.objective.Name, err)
+	return fmt.Errorf("step %d, objective %s: %w", l.pos.step+1, p.objective.Name, err)
 }
 
-// worthHuge is the step of an objective from which on huge pages save more time than their advice takes.
-const worthHuge = 20
+// hugePagesStep is the step of an objective that enables huge pages. Shorter training would lose time by them.
+const hugePagesStep = 20
 
 func (l *Loop) count(o *objective, values []float64, images int) {
-	if o.steps++; o.steps == worthHuge {
+	if o.steps++; o.steps == hugePagesStep {
 		memory.HugePages()
 	}
-	l.at.step++
-	l.at.inEpoch++
-	l.at.images += images
-	s := l.at.sums[o.Name]
+	l.pos.step++
+	l.pos.inEpoch++
+	l.pos.images += images
+	s := l.pos.sums[o.Name]
 	if s == nil {
 		s = &LossSum{Names: o.losses, Sums: make([]float64, len(values))}
-		l.at.sums[o.Name] = s
+		l.pos.sums[o.Name] = s
 	}
 	for i, v := range values {
 		s.Sums[i] += v * float64(images)
@@ -346,7 +346,7 @@ func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // explainNotFinite runs a program again to find the first node with a NaN or infinite number.
 func (l *Loop) explainNotFinite(p *program) error {
-	where := fmt.Sprintf("step %d (epoch %d), objective %s", l.at.step+1, l.at.epoch+1, p.objective.Name)
+	where := fmt.Sprintf("step %d (epoch %d), objective %s", l.pos.step+1, l.pos.epoch+1, p.objective.Name)
 	if err := l.settle(); err != nil {
 		return err
 	}
@@ -359,7 +359,7 @@ func (l *Loop) explainNotFinite(p *program) error {
 		if first.Op == "input" && first.Node == "images" {
 			advice = "look at the images of the data"
 		}
-		if name := p.lossWith(first.Node); name != "" {
+		if name := p.onlyLossOf(first.Node); name != "" {
 			where += ", loss " + name
 			advice = strings.Replace(advice, "at the weights of the losses", "at the loss "+name+", as for a root or logarithm of 0,", 1)
 		}
@@ -368,20 +368,20 @@ func (l *Loop) explainNotFinite(p *program) error {
 	return fmt.Errorf("%s: the norm of the gradient is too large for a number (loss %v); %s", where, p.values[0], l.advice(", or train.clip"))
 }
 
-// lossWith returns the loss that alone depends on a node with the given name, or on the nearest operands of a node of
-// the gradients. It returns "" if there is none.
-func (p *program) lossWith(node string) string {
-	g := p.asked.Graph.ExprGraph
-	at := g.AllNodes()
-	i := slices.IndexFunc(at, func(n *gorgonia.Node) bool { return n.Name() == node })
+// onlyLossOf returns the loss that depends on the node with the given name, if it is the only one. For a node of the
+// gradients, it looks at the nearest operands that losses depend on. Otherwise it returns "".
+func (p *program) onlyLossOf(node string) string {
+	g := p.requests.Graph.ExprGraph
+	frontier := g.AllNodes()
+	i := slices.IndexFunc(frontier, func(n *gorgonia.Node) bool { return n.Name() == node })
 	if i < 0 || len(p.loss.Parts) == 1 {
 		return ""
 	}
-	at = at[i : i+1]
+	frontier = frontier[i : i+1]
 	var found []string
-	for shared := false; len(at) > 0 && len(found) == 0 && !shared; {
+	for shared := false; len(frontier) > 0 && len(found) == 0 && !shared; {
 		var operands gorgonia.Nodes
-		for _, n := range at {
+		for _, n := range frontier {
 			switch names := p.lossesOf(n); {
 			case len(names) > 1:
 				shared = true
@@ -392,7 +392,7 @@ func (p *program) lossWith(node string) string {
 				operands = append(operands, from.Node().(*gorgonia.Node))
 			}
 		}
-		at = operands
+		frontier = operands
 	}
 	if len(found) != 1 {
 		return ""
@@ -403,7 +403,7 @@ func (p *program) lossWith(node string) string {
 // lossesOf lists the losses that depend on a node.
 func (p *program) lossesOf(n *gorgonia.Node) (names []string) {
 	for _, part := range p.loss.Parts {
-		if topo.PathExistsIn(p.asked.Graph.ExprGraph, part.Node, n) {
+		if topo.PathExistsIn(p.requests.Graph.ExprGraph, part.Node, n) {
 			names = append(names, part.Name)
 		}
 	}
@@ -411,21 +411,21 @@ func (p *program) lossesOf(n *gorgonia.Node) (names []string) {
 }
 
 // advice suggests changes after a NaN or infinite number. After the first update it suggests a smaller learning rate,
-// followed by what. Before that, it suggests scaling the images, or checking loss weights and initial parameters.
+// followed by the text of what. Earlier it suggests scaled images, or other loss weights and initial parameters.
 func (l *Loop) advice(what string) string {
-	if l.at.updates > 0 {
+	if l.pos.updates > 0 {
 		return "try a smaller learning rate" + what
 	}
 	const none = "no update was made yet, so the learning rate has no part in it"
-	if low, high := l.plan.numbers(); max(high, -low) > 100 {
+	if low, high := l.plan.pixelRange(); max(high, -low) > 100 {
 		return fmt.Sprintf("%s: the images of the data have numbers from %.6g to %.6g; "+
 			"scale them to about -1 to 1, such as by dividing them by %.6g", none, low, high, max(high, -low))
 	}
 	return none + "; look at the weights of the losses and at the initial parameters"
 }
 
-// numbers returns the minimum and maximum of the images of a real-valued data set, or 0 and 1 for other data.
-func (p *plan) numbers() (low, high float64) {
+// pixelRange returns the minimum and maximum of the images of a real-valued data set, or 0 and 1 for other data.
+func (p *plan) pixelRange() (low, high float64) {
 	if !datasets.RealValued(p.data) {
 		return 0, 1
 	}

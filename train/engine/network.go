@@ -7,8 +7,8 @@ import (
 	"gorgonia.org/gorgonia"
 )
 
-// beside is a network that a loss requested, or a discriminator. Its own optimiser updates it after each step.
-type beside struct {
+// sideNetwork is a network that a loss requested, or a discriminator. Its own optimiser updates it after each step.
+type sideNetwork struct {
 	name      string
 	adam      Adam
 	names     []string       // parameters
@@ -17,11 +17,11 @@ type beside struct {
 	learner   *learner
 }
 
-// besides lists the networks and the discriminators of a program.
-func (p *program) besides() []*beside {
+// sideNetworks lists the networks and the discriminators of a program.
+func (p *program) sideNetworks() []*sideNetwork {
 	list := slices.Clone(p.networks)
 	for _, a := range p.adversaries {
-		list = append(list, &a.beside)
+		list = append(list, &a.sideNetwork)
 	}
 	return list
 }
@@ -29,9 +29,9 @@ func (p *program) besides() []*beside {
 // differentiate adds the gradients of the total for the parameters of the model and of the networks.
 func (p *program) differentiate(learnables gorgonia.Nodes) error {
 	own := len(learnables)
-	for _, asked := range p.asked.Networks {
+	for _, asked := range p.requests.Networks {
 		s := asked.Training
-		n := &beside{name: asked.Name, adam: Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}}
+		n := &sideNetwork{name: asked.Name, adam: Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}}
 		var nodes gorgonia.Nodes
 		if n.names, nodes, _ = asked.Graph.Reached(p.loss.Total); len(nodes) == 0 { // build has checked the total
 			return fmt.Errorf("the network %s has no part in the loss", n.name)
@@ -53,11 +53,11 @@ func (p *program) differentiate(learnables gorgonia.Nodes) error {
 // trainNetworks updates the networks of a program, with gradients accumulated like the model's.
 func (l *Loop) trainNetworks(p *program, rate float64, images int) error {
 	for _, n := range p.networks {
-		norm, err := n.learner.take(images, &l.at.group)
+		norm, err := n.learner.take(images, &l.pos.group)
 		if err == nil && !finite(norm) {
 			err = fmt.Errorf("the norm of its gradient is %v; %s", norm, l.advice(" of the network"))
 		}
-		if err == nil && l.at.group.complete {
+		if err == nil && l.pos.group.complete {
 			err = n.learner.update(rate, 1)
 		}
 		if err != nil {

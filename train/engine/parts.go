@@ -76,11 +76,11 @@ func checkParts(parts []Part, params *nn.Params) error {
 	return nil
 }
 
-// own holds, for each option of a parameter, the number of the part that sets it, or -1.
-type own struct{ lr, decay int }
+// optionParts holds the index of the part that sets each option of a parameter, or -1.
+type optionParts struct{ lr, decay int }
 
-func ownOf(parts []Part, name string) own {
-	o := own{-1, -1}
+func optionPartsOf(parts []Part, name string) optionParts {
+	o := optionParts{-1, -1}
 	for i, p := range parts {
 		if !p.fits(name) {
 			continue
@@ -97,16 +97,16 @@ func ownOf(parts []Part, name string) own {
 
 // newOptimizer creates the optimiser for parameters. Parts may give some parameters other options.
 func (s *Settings) newOptimizer(parameters []Parameter) (Optimizer, error) {
-	groups := map[own][]int{}
-	var order []own
+	groups := map[optionParts][]int{}
+	var order []optionParts
 	for i, p := range parameters {
-		o := ownOf(s.Parts, p.Name)
+		o := optionPartsOf(s.Parts, p.Name)
 		if groups[o] == nil {
 			order = append(order, o)
 		}
 		groups[o] = append(groups[o], i)
 	}
-	if len(order) == 1 && order[0] == (own{-1, -1}) || len(order) == 0 {
+	if len(order) == 1 && order[0] == (optionParts{-1, -1}) || len(order) == 0 {
 		return s.Optimizer.New(parameters), nil
 	}
 	g := &grouped{}
@@ -127,7 +127,7 @@ func (s *Settings) newOptimizer(parameters []Parameter) (Optimizer, error) {
 	return g, nil
 }
 
-func (s *Settings) with(o own) (OptimizerSettings, error) {
+func (s *Settings) with(o optionParts) (OptimizerSettings, error) {
 	settings := s.Optimizer
 	for _, option := range []struct {
 		key  string
@@ -161,9 +161,9 @@ func withOption(s OptimizerSettings, key string, value float64) (OptimizerSettin
 	}
 	changed := reflect.New(reflect.TypeOf(s).Elem()).Interface().(OptimizerSettings)
 	if err := node.Decode(changed); err != nil {
-		var one *config.Error
-		if errors.As(err, &one) {
-			err = one.Err // without the position, which is not in a file
+		var configErr *config.Error
+		if errors.As(err, &configErr) {
+			err = configErr.Err // without the position, which is not in a file
 		}
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func LearningRate(s OptimizerSettings) (float64, error) {
 		return 0, err
 	}
 	var lr float64
-	if at := node.Get("lr"); at == nil || at.Decode(&lr) != nil || !(lr > 0) {
+	if option := node.Get("lr"); option == nil || option.Decode(&lr) != nil || !(lr > 0) {
 		return 0, errors.New("the optimizer has no option lr, a number above 0")
 	}
 	return lr, nil
@@ -208,8 +208,8 @@ type member struct {
 }
 
 func (m *member) take(gradients [][]float32) [][]float32 {
-	for i, of := range m.indices {
-		m.gradients[i] = gradients[of]
+	for i, index := range m.indices {
+		m.gradients[i] = gradients[index]
 	}
 	return m.gradients
 }

@@ -86,10 +86,10 @@ func (l *plan) setDevice(m *machine.Machine, kept machine.Kept) error {
 	if l.device == nil {
 		return nil
 	}
-	if err := l.hold(); err != nil {
+	if err := l.keepOnDevice(); err != nil {
 		return err
 	}
-	if l.holds {
+	if l.updatesOnDevice {
 		m.Keep(kept)
 	}
 	return m.SetDevice(l.device)

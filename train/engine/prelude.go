@@ -27,12 +27,13 @@ func (l *plan) newPrelude(m *models.Prelude) (*prelude, error) {
 	return &prelude{m, early}, nil
 }
 
-// begin makes the decisions of a step, after its inputs are set. progress is the fraction of training before the update.
-func (l *Loop) begin(o *objective, p *program, progress float64) error {
+// runPrelude makes the decisions of a step, after its inputs are set. progress is the fraction of training before the
+// update.
+func (l *Loop) runPrelude(o *objective, p *program, progress float64) error {
 	if p.prelude == nil {
 		return nil
 	}
-	if err := p.decide(l.at.updates, progress); err != nil {
+	if err := p.decide(l.pos.updates, progress); err != nil {
 		return err
 	}
 	if p.prelude.early.Restart {
@@ -63,8 +64,8 @@ func (v *Validation) decideAgain(p *program) error {
 		return nil
 	}
 	l := v.loop
-	of := l.epochUpdates(l.EpochSteps())
-	return p.decide(max(0, l.at.updates-1), l.momentOf(max(0, l.at.epoch-1), of-1, of).progress)
+	updates := l.epochUpdates(l.EpochSteps())
+	return p.decide(max(0, l.pos.updates-1), l.momentOf(max(0, l.pos.epoch-1), updates-1, updates).progress)
 }
 
 func forget(o Optimizer) {

@@ -22,26 +22,26 @@ import (
 
 // program is an objective compiled for a number of images: its graph with losses and gradients, and its machine.
 type program struct {
-	objective models.Objective
-	images    []float32
-	views     [][]float32
-	noise     [][]float32
-	moves     []movesInput
-	actions   *actionInput
-	labels    *labels.Inputs
-	asked     losses.Requests // the requests of its losses
-	machine   *machine.Machine
-	loss      *losses.Objective
-	names     []string // parameters that the losses depend on, in the order of gradients
-	nodes     gorgonia.Nodes
-	gradients [][]float32    // gradients of the last run
-	losses    gorgonia.Nodes // the sum, its parts, and then logged values
+	objective       models.Objective
+	images          []float32
+	views           [][]float32
+	noise           [][]float32
+	transformations []transformationInput
+	actions         *actionInput
+	labels          *labels.Inputs
+	requests        losses.Requests // the requests of its losses
+	machine         *machine.Machine
+	loss            *losses.Objective
+	names           []string // parameters that the losses depend on, in the order of gradients
+	nodes           gorgonia.Nodes
+	gradients       [][]float32    // gradients of the last run
+	losses          gorgonia.Nodes // the sum, its parts, and then logged values
 	// values of losses, of the discriminators' losses, and of changing weights in the last step
 	values      []float64
 	changing    []losses.Part // parts with changing weights
 	watched     []models.Logged
 	adversaries []*adversary
-	networks    []*beside
+	networks    []*sideNetwork
 	second      *program // a program that only encodes second batches, for discriminators that permute their codes
 	kept        []*gorgonia.Node
 	running     []nn.Running
@@ -54,26 +54,26 @@ type program struct {
 	learner     *learner // nil before [Loop.attach]
 }
 
-type movesInput struct {
+type transformationInput struct {
 	dst     []float32
 	columns []int // columns of a batch's moves
 }
 
 // plan holds the data that all programs of an experiment share.
 type plan struct {
-	model          models.Model
-	losses         []losses.Choice
-	data           datasets.Dataset
-	factors        []factor.Factor // factors of the data set
-	views          *augment.Views  // may be nil
-	split          *supervision.Split
-	population     int        // images that batches are drawn from
-	discriminators *nn.Params // parameters of discriminators and networks that losses train
-	precision      Precision
-	frozen         func(name string) bool // reports parameters that do not change; nil: all change
-	dropout        *rng.Stream
-	device         *machine.Device // nil: the CPU
-	holds          bool            // the device updates the parameters
+	model           models.Model
+	losses          []losses.Choice
+	data            datasets.Dataset
+	factors         []factor.Factor // factors of the data set
+	views           *augment.Views  // may be nil
+	split           *supervision.Split
+	population      int        // images that batches are drawn from
+	discriminators  *nn.Params // parameters of discriminators and networks that losses train
+	precision       Precision
+	frozen          func(name string) bool // reports parameters that do not change; nil: all change
+	dropout         *rng.Stream
+	device          *machine.Device // nil: the CPU
+	updatesOnDevice bool            // the device updates the parameters
 }
 
 // compile builds the program of an objective for batches with the given number of images and group size.
@@ -90,7 +90,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := p.asked.Graph
+	g := p.requests.Graph
 	var learnables gorgonia.Nodes
 	if p.names, learnables, err = g.Reached(p.loss.Total); err != nil {
 		return nil, err
@@ -113,15 +113,15 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 		}
 	}
 	wanted, kept := p.wanted()
-	for _, a := range p.asked.Adversaries {
+	for _, a := range p.requests.Adversaries {
 		compiled, err := newAdversary(a, l)
 		if err != nil {
 			return nil, fmt.Errorf("loss %s: discriminator: %w", a.Name, err)
 		}
 		p.adversaries = append(p.adversaries, compiled)
-		wanted = append(wanted, compiled.judged()...)
+		wanted = append(wanted, compiled.nodesRead()...)
 	}
-	if err := l.hold(p.states()...); err != nil {
+	if err := l.keepOnDevice(p.states()...); err != nil {
 		return nil, err
 	}
 	if p.machine, err = l.machine(wanted, kept); err != nil {
@@ -165,7 +165,7 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 	if err := l.suitsViews(len(built.Views)); err != nil {
 		return nil, nil, &Error{"views", err}
 	}
-	p := &program{objective: o, asked: losses.Requests{Graph: g, Discriminators: l.discriminators}}
+	p := &program{objective: o, requests: losses.Requests{Graph: g, Discriminators: l.discriminators}}
 	out := built.Outputs
 	for _, n := range (gorgonia.Nodes{out.Codes, out.Logits}) {
 		if n == nil {
@@ -183,13 +183,13 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 		p.labels = labels.New(known, l.data)
 		batch.Labels = p.labels.Offer(g, out.Rows)
 	}
-	var moves *moveInputs
+	var moves *transformationInputs
 	if o.Labelled {
 		if batch.Group = group; l.split.Moves() {
-			moves = &moveInputs{factors: l.factors, rotations: l.split.Rotations, nodes: map[int]*gorgonia.Node{}}
+			moves = &transformationInputs{factors: l.factors, rotations: l.split.Rotations, nodes: map[int]*gorgonia.Node{}}
 			batch.Transformations = moves.offer(g, out.Rows)
 		} else if len(built.Transformations) > 0 {
-			return nil, nil, errUnmoved
+			return nil, nil, errNoTransformations
 		}
 		if err := l.suitsActions(built.Actions); err != nil {
 			return nil, nil, err
@@ -202,16 +202,16 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 	if o.Labelled {
 		compose = losses.Compose
 	}
-	if p.loss, err = compose(out, batch, &p.asked, l.losses); err != nil {
+	if p.loss, err = compose(out, batch, &p.requests, l.losses); err != nil {
 		return nil, nil, err
 	}
 	if p.actions != nil && p.actions.model == nil && p.actions.loss == nil {
 		p.actions = nil
 	}
 	if moves != nil {
-		p.moves = moves.inputs
+		p.transformations = moves.inputs
 	}
-	p.asked.Schedules = append(p.asked.Schedules, built.Schedules...)
+	p.requests.Schedules = append(p.requests.Schedules, built.Schedules...)
 	p.bind(built)
 	p.masks, p.dropout = g.Masks(), l.dropout
 	return p, built, p.suitsImages(l.data, images)
@@ -243,7 +243,7 @@ func (p *program) bind(built *models.Program) {
 		p.noise = append(p.noise, nn.Data(n))
 	}
 	for _, n := range built.Transformations {
-		p.moves = append(p.moves, movesInput{nn.Data(n.Node), n.Columns})
+		p.transformations = append(p.transformations, transformationInput{nn.Data(n.Node), n.Columns})
 	}
 }
 
@@ -282,8 +282,9 @@ func (l *plan) objective(labelled bool) (models.Objective, error) {
 	return models.Objective{}, &Error{"supervision", errors.New("it gives images without groups, and the model has no objective for them; want a supervision with groups only")}
 }
 
-// fed returns an error if losses need labelled groups and the supervision has none, or if nothing needs the groups.
-func (l *plan) fed() error {
+// checkGroups returns an error if losses need labelled groups and the supervision has none, or if nothing needs the
+// groups.
+func (l *plan) checkGroups() error {
 	own := slices.ContainsFunc(l.model.Objectives(), func(o models.Objective) bool { return o.Labelled })
 	supervised := -1
 	for i, c := range l.losses {
@@ -332,13 +333,13 @@ func (p *program) fill(images []float32, views [][]float32, b supervision.Batch,
 	for _, n := range p.noise {
 		noise.Normals(n)
 	}
-	for _, n := range p.asked.Noises {
+	for _, n := range p.requests.Noises {
 		n.Fill(noise)
 	}
 	for _, m := range p.masks {
 		m.Fill(p.dropout)
 	}
-	for _, m := range p.moves {
+	for _, m := range p.transformations {
 		width := len(m.columns)
 		for row := range len(m.dst) / width { // both views of an image have the same transformation
 			for c, from := range m.columns {
@@ -352,7 +353,7 @@ func (p *program) fill(images []float32, views [][]float32, b supervision.Batch,
 	if p.labels != nil {
 		p.labels.Fill(b)
 	}
-	for _, s := range p.asked.Schedules {
+	for _, s := range p.requests.Schedules {
 		nn.Data(s.Node)[0] = float32(s.At(step))
 	}
 	for i, part := range p.changing {
@@ -360,26 +361,26 @@ func (p *program) fill(images []float32, views [][]float32, b supervision.Batch,
 	}
 }
 
-// lonely returns the note that a batch norm normalises over a single element, if there is one.
-func (p *program) lonely() []string {
+// noteSingleElement returns the note that a batch norm normalises over a single element, if there is one.
+func (p *program) noteSingleElement() []string {
 	if slices.ContainsFunc(p.running, func(r nn.Running) bool { return r.Count() == 1 }) {
 		return []string{"batch norm of one row gives the same result for every image, and nothing before it learns; want train.batch of 2 or more, or another norm"}
 	}
 	return nil
 }
 
-// idle says which losses no parameter can lower.
-func (p *program) idle() (notes []string) {
+// noteIdleLosses says which losses no parameter can lower.
+func (p *program) noteIdleLosses() (notes []string) {
 	for _, part := range p.loss.Parts {
-		if names, _, err := p.asked.Graph.Reached(part.Node); err == nil && len(names) == 0 {
+		if names, _, err := p.requests.Graph.Reached(part.Node); err == nil && len(names) == 0 {
 			notes = append(notes, fmt.Sprintf("the loss %s depends on no parameter that trains; it is only logged", part.Name))
 		}
 	}
 	return notes
 }
 
-// move applies the updates that are not gradient steps, on the CPU: the running statistics of batch norm, EMA targets and
-// the queue. progress is the fraction of training before the step; accumulating says that the parameters have not
+// move applies the updates that are not gradient steps, on the CPU: the running statistics of batch norm, EMA targets
+// and the queue. progress is the fraction of training before the step; accumulating says that the parameters have not
 // changed.
 func (p *program) move(progress float64, accumulating bool) {
 	for _, r := range p.running {

@@ -40,7 +40,7 @@ func TestFill(t *testing.T) {
 			}
 		}
 		for i, want := range [][]float32{{0, 0.5}, {0, 1.5}} {
-			must.EqualSlices(t, p.moves[i].dst, want, "circle", i, "moves by")
+			must.EqualSlices(t, p.transformations[i].dst, want, "circle", i, "moves by")
 		}
 	}
 }

@@ -45,22 +45,22 @@ type Ranged interface {
 	Range() (low, high float64)
 }
 
-// Constant is the schedule of that name.
+// Constant keeps the learning rate.
 type Constant struct{}
 
 // Rate is 1.
 func (*Constant) Rate(_, _ float64) float64 { return 1 }
 
-// Continuous implements the interface of that name.
+// Continuous implements [Continuous].
 func (*Constant) Continuous() {}
 
 // Range is 1.
 func (*Constant) Range() (low, high float64) { return 1, 1 }
 
-// later is a factor against rounding: 0.6/0.2 is less than 3, and 0.55 of 100 epochs is more than 55.
-const later = 1 + 1e-12
+// roundUp compensates rounding: 0.6/0.2 is less than 3, and 0.55 of 100 epochs is more than 55.
+const roundUp = 1 + 1e-12
 
-// Step is the schedule of that name.
+// Step multiplies the learning rate by Factor after every span of Every.
 type Step struct {
 	Every  Span    `yaml:"every" doc:"epochs between changes, or {steps: N}"`
 	Factor float64 `yaml:"factor" doc:"factor for the learning rate"`
@@ -83,7 +83,7 @@ func (s *Step) Rate(progress, _ float64) float64 {
 	if s.Every.Steps > 0 {
 		return 1
 	}
-	return math.Pow(s.Factor, math.Floor(progress/s.Every.Epochs*later))
+	return math.Pow(s.Factor, math.Floor(progress/s.Every.Epochs*roundUp))
 }
 
 // RateAt is Factor to the power of the number of whole periods of Every that have passed.
@@ -102,7 +102,7 @@ func (s *Step) Range() (low, high float64) {
 	return 0, 1
 }
 
-// Milestones is the schedule of that name.
+// Milestones multiplies the learning rate by Factor at each fraction At of training.
 type Milestones struct {
 	At     []float64 `yaml:"at" doc:"fractions of the training, 0 to 1"`
 	Factor float64   `yaml:"factor" doc:"factor for the learning rate"`
@@ -125,7 +125,7 @@ func (m *Milestones) Validate() error {
 func (m *Milestones) Rate(progress, epochs float64) float64 {
 	rate := 1.0
 	for _, at := range m.At {
-		if progress*later >= at*epochs {
+		if progress*roundUp >= at*epochs {
 			rate *= m.Factor
 		}
 	}
@@ -138,7 +138,7 @@ func (m *Milestones) Range() (low, high float64) {
 	return min(1, last), max(1, last)
 }
 
-// Cosine is the schedule of that name.
+// Cosine lowers the learning rate along half a cosine wave (Loshchilov and Hutter 2017, equation 5).
 type Cosine struct {
 	Final float64 `yaml:"final" doc:"learning-rate multiplier at the end"`
 }
@@ -151,13 +151,13 @@ func (c *Cosine) Rate(progress, epochs float64) float64 {
 	return c.Final + (1-c.Final)*(1+math.Cos(math.Pi*min(1, progress/epochs)))/2
 }
 
-// Continuous implements the interface of that name.
+// Continuous implements [Continuous].
 func (*Cosine) Continuous() {}
 
 // Range is Final to 1.
 func (c *Cosine) Range() (low, high float64) { return c.Final, 1 }
 
-// Linear is the schedule of that name.
+// Linear lowers the learning rate along a line.
 type Linear struct {
 	Final float64 `yaml:"final" doc:"learning-rate multiplier at the end"`
 }
@@ -170,13 +170,13 @@ func (l *Linear) Rate(progress, epochs float64) float64 {
 	return 1 - (1-l.Final)*min(1, progress/epochs)
 }
 
-// Continuous implements the interface of that name.
+// Continuous implements [Continuous].
 func (*Linear) Continuous() {}
 
 // Range is Final to 1.
 func (l *Linear) Range() (low, high float64) { return l.Final, 1 }
 
-// Polynomial is the schedule of that name.
+// Polynomial lowers the learning rate along a power of the remaining fraction of training.
 type Polynomial struct {
 	Power float64 `yaml:"power" doc:"exponent of the remaining fraction of training; 1: a line"`
 	Final float64 `yaml:"final" doc:"learning-rate multiplier at the end"`
@@ -195,7 +195,7 @@ func (p *Polynomial) Rate(progress, epochs float64) float64 {
 	return p.Final + (1-p.Final)*math.Pow(1-min(1, progress/epochs), p.Power)
 }
 
-// Continuous implements the interface of that name.
+// Continuous implements [Continuous].
 func (*Polynomial) Continuous() {}
 
 // Range is Final to 1.
@@ -208,7 +208,8 @@ func checkFinal(final float64) error {
 	return nil
 }
 
-// OneCycle is the schedule of that name. The optimiser's learning rate is the peak.
+// OneCycle raises the learning rate and then lowers it (Smith and Topin 2019, section 2). The optimiser's learning rate
+// is the peak.
 type OneCycle struct {
 	Start float64 `yaml:"start" doc:"learning-rate multiplier at the beginning"`
 	Rise  float64 `yaml:"rise" doc:"fraction of training spent raising the multiplier to 1"`
@@ -239,7 +240,7 @@ func (o *OneCycle) Rate(progress, epochs float64) float64 {
 	return to + (from-to)*(1+math.Cos(math.Pi*part))/2
 }
 
-// Continuous implements the interface of that name.
+// Continuous implements [Continuous].
 func (*OneCycle) Continuous() {}
 
 // Range returns the smaller of Start and Final, and 1.

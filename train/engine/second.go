@@ -14,7 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// secondBatches deals further batches, in another order, to discriminators with the setting SecondBatch.
+// secondBatches provides further batches, in another order, for discriminators with the setting SecondBatch.
 type secondBatches struct {
 	sampler *supervision.Sampler
 	loader  *supervision.Loader
@@ -41,10 +41,10 @@ func (l *plan) addSecond(p *program, images, group int) error {
 		return err
 	}
 	var wanted gorgonia.Nodes
-	for i, a := range q.asked.Adversaries {
+	for i, a := range q.requests.Adversaries {
 		q.adversaries = append(q.adversaries, &adversary{codes: a.Codes, active: a.Active})
 		if p.adversaries[i].settings.SecondBatch {
-			wanted = append(wanted, q.adversaries[i].judged()...)
+			wanted = append(wanted, q.adversaries[i].nodesRead()...)
 		}
 	}
 	if q.machine, err = l.machine(wanted, machine.Kept{}); err != nil {
@@ -61,7 +61,7 @@ func (l *Loop) takeSecond(p *program) error {
 		return nil
 	}
 	second := l.feed.second
-	q.fill(second.images, second.loader.Views(), second.batch, l.feed.split.K(), l.at.updates, l.feed.noise)
+	q.fill(second.images, second.loader.Views(), second.batch, l.feed.split.K(), l.pos.updates, l.feed.noise)
 	if err := q.machine.RunAll(); err != nil {
 		return fmt.Errorf("second batch of the discriminators: %w", err)
 	}

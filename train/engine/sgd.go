@@ -31,7 +31,7 @@ func NewSGD() *SGD { return &SGD{LR: 0.01, Momentum: 0.9, Exclude: excludeNone} 
 
 // Validate checks the settings' ranges.
 func (s *SGD) Validate() error {
-	if err := checkSettings(above("lr", s.LR), below1("momentum", s.Momentum), below1("dampening", s.Dampening), from("decay", s.Decay)); err != nil {
+	if err := checkSettings(positiveNumber("lr", s.LR), below1("momentum", s.Momentum), below1("dampening", s.Dampening), nonNegative("decay", s.Decay)); err != nil {
 		return err
 	}
 	if s.Nesterov && (s.Momentum == 0 || s.Dampening != 0) {
@@ -121,7 +121,7 @@ func NewLARS() *LARS {
 
 // Validate checks the settings' ranges.
 func (l *LARS) Validate() error {
-	return cmp.Or(checkSettings(above("lr", l.LR), below1("momentum", l.Momentum), above("trust", l.Trust), from("decay", l.Decay)), l.Exclude.check())
+	return cmp.Or(checkSettings(positiveNumber("lr", l.LR), below1("momentum", l.Momentum), positiveNumber("trust", l.Trust), nonNegative("decay", l.Decay)), l.Exclude.check())
 }
 
 // New creates the optimiser, with velocities of zero.
@@ -228,8 +228,8 @@ func NewRMSProp() *RMSProp {
 
 // Validate checks the settings' ranges.
 func (r *RMSProp) Validate() error {
-	return cmp.Or(checkSettings(above("lr", r.LR), below1("alpha", r.Alpha), above("epsilon", r.Epsilon), below1("momentum", r.Momentum),
-		from("decay", r.Decay)), r.Exclude.check())
+	return cmp.Or(checkSettings(positiveNumber("lr", r.LR), below1("alpha", r.Alpha), positiveNumber("epsilon", r.Epsilon), below1("momentum", r.Momentum),
+		nonNegative("decay", r.Decay)), r.Exclude.check())
 }
 
 // New creates the optimiser, with moments of zero.
@@ -280,7 +280,7 @@ func (o *rmsprop) step(worker, i, from, to int) {
 		m := o.mean[i][from:to]
 		o.direction.Step(d, m, s, g)
 		variance := o.scratch[worker][2*chunk : 2*chunk+n]
-		deviate(variance, s, m)
+		variances(variance, s, m)
 		o.quotient.Step(d, g, variance, g)
 	}
 	if o.velocity != nil {
@@ -292,8 +292,8 @@ func (o *rmsprop) step(worker, i, from, to int) {
 	kernel.AddScaled(w, -o.rate, d)
 }
 
-// deviate sets v to the variances of gradients, given their mean squares s and means m.
-func deviate(v, s, m []float32) {
+// variances sets v to the variances of gradients, given their mean squares s and means m.
+func variances(v, s, m []float32) {
 	s, m = s[:len(v)], m[:len(v)]
 	for i := range v {
 		x := s[i] - m[i]*m[i]

@@ -71,8 +71,8 @@ const (
 
 // State returns the complete state for continuing training. It returns an error if a parameter is NaN or infinite.
 func (l *Loop) State() (*State, []Tensor, error) {
-	s := &State{Version: StateVersion, Step: l.at.step, Epoch: l.at.epoch, InEpoch: l.at.inEpoch, Images: l.at.images, Seconds: l.at.duration.Seconds(),
-		Sums: l.at.sums, Sampler: l.feed.sampler.State(), Optimizers: map[string]int{}}
+	s := &State{Version: StateVersion, Step: l.pos.step, Epoch: l.pos.epoch, InEpoch: l.pos.inEpoch, Images: l.pos.images, Seconds: l.pos.duration.Seconds(),
+		Sums: l.pos.sums, Sampler: l.feed.sampler.State(), Optimizers: map[string]int{}}
 	err := l.settle()
 	if err != nil {
 		return nil, nil, err
@@ -111,7 +111,7 @@ func (l *Loop) paramTensors(to []Tensor, prefix string, params *nn.Params) ([]Te
 		p := params.Get(name)
 		data := p.Float32s()
 		if i := slices.IndexFunc(data, func(x float32) bool { return x-x != 0 }); i >= 0 {
-			return nil, fmt.Errorf("after step %d: element %d of parameter %q is %v; try a smaller learning rate, or train.clip", l.at.step, i, name, data[i])
+			return nil, fmt.Errorf("after step %d: element %d of parameter %q is %v; try a smaller learning rate, or train.clip", l.pos.step, i, name, data[i])
 		}
 		to = append(to, Tensor{Name: prefix + name, Shape: p.Shape(), Data: data})
 	}
@@ -188,7 +188,7 @@ func (l *Loop) Restore(s *State, t Tensors) error {
 	if sums == nil {
 		sums = map[string]*LossSum{}
 	}
-	l.at = position{step: s.Step, epoch: s.Epoch, inEpoch: s.InEpoch, images: s.Images, sums: sums,
+	l.pos = position{step: s.Step, epoch: s.Epoch, inEpoch: s.InEpoch, images: s.Images, sums: sums,
 		duration: time.Duration(s.Seconds * float64(time.Second))}
 	if err := errors.Join(l.restoreGroup(s, t), l.restoreAverage(t)); err != nil {
 		return err
@@ -209,8 +209,8 @@ func restoreParams(t Tensors, prefix string, params *nn.Params) error {
 }
 
 func restoreOptimizer(t Tensors, prefix string, o Optimizer, steps int) error {
-	at, tensors := o.State()
-	*at = steps
+	count, tensors := o.State()
+	*count = steps
 	for _, p := range tensors {
 		v, err := t.Float32s(prefix+p.Name, len(p.Value))
 		if err != nil {

@@ -32,7 +32,7 @@ func (p *program) recordBatch(t *machine.Tape) {
 }
 
 // recordUpdate records EMA targets and averages of weights. The returned function sets their coefficients.
-func (p *program) recordUpdate(t *machine.Tape, a *average) func(at moment) {
+func (p *program) recordUpdate(t *machine.Tape, a *average) func(now moment) {
 	var momentum, decay vulkan.Buffer
 	if p.targets != nil {
 		momentum = recordAverage(t, p.targets.Average)
@@ -40,12 +40,12 @@ func (p *program) recordUpdate(t *machine.Tape, a *average) func(at moment) {
 	if a != nil {
 		decay = recordAverage(t, a.step)
 	}
-	return func(at moment) {
+	return func(now moment) {
 		if p.targets != nil {
-			kernels.SetAverage(momentum, p.targets.Momentum(at.progress))
+			kernels.SetAverage(momentum, p.targets.Momentum(now.progress))
 		}
 		if a != nil {
-			kernels.SetAverage(decay, a.decay(at.Time))
+			kernels.SetAverage(decay, a.decay(now.Time))
 		}
 	}
 }
@@ -73,14 +73,14 @@ type onDevice interface {
 }
 
 // record records the update of every tensor by its buffers. It returns the memory for the coefficients of a step.
-func (u *updater) record(t *machine.Tape, one func(i int, held []vulkan.Buffer, numbers vulkan.Buffer)) vulkan.Buffer {
+func (u *updater) record(t *machine.Tape, recordOne func(i int, held []vulkan.Buffer, numbers vulkan.Buffer)) vulkan.Buffer {
 	numbers := t.Host(kernels.Numbers)
 	for i := range u.values {
 		held := []vulkan.Buffer{t.Changes(u.values[i])}
-		for at := i; at < len(u.tensors); at += len(u.values) {
-			held = append(held, t.Changes(u.tensors[at].Value))
+		for slot := i; slot < len(u.tensors); slot += len(u.values) {
+			held = append(held, t.Changes(u.tensors[slot].Value))
 		}
-		one(i, held, numbers)
+		recordOne(i, held, numbers)
 		t.EndOperation()
 	}
 	return numbers
@@ -172,8 +172,8 @@ func (g *grouped) record(t *machine.Tape, gradients []vulkan.Buffer) func(rate, 
 	for i := range g.members {
 		m := &g.members[i]
 		var own []vulkan.Buffer
-		for _, of := range m.indices {
-			own = append(own, gradients[of])
+		for _, index := range m.indices {
+			own = append(own, gradients[index])
 		}
 		list = append(list, m.Optimizer.(onDevice).record(t, own))
 	}

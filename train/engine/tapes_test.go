@@ -126,7 +126,7 @@ func TestTapes(t *testing.T) {
 	for name, of := range deviceTasks {
 		task, settings := taskOf(t, of[0], of[1:]...)
 		r := vulkan.NewRecorder()
-		l, err := prepared(task, settings, func() (*machine.Device, error) { return machine.NewDevice(r.Device), nil })
+		l, err := newOn(task, settings, func() (*machine.Device, error) { return machine.NewDevice(r.Device), nil })
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -19,7 +19,7 @@ const (
 	excludeBiasesAndNorms Exclude = "biases-and-norms"
 )
 
-func (e Exclude) of(p Parameter) bool { return e == excludeBiasesAndNorms && len(p.Shape) < 2 }
+func (e Exclude) excludes(p Parameter) bool { return e == excludeBiasesAndNorms && len(p.Shape) < 2 }
 
 func (e Exclude) check() error {
 	if e != "" && e != excludeNone && e != excludeBiasesAndNorms {
@@ -53,10 +53,10 @@ func checkSettings(list ...setting) error {
 }
 
 // Ranges of settings.
-func above(key string, value float64) setting {
+func positiveNumber(key string, value float64) setting {
 	return setting{key: key, value: value, most: math.Inf(1), positive: true}
 }
-func from(key string, value float64) setting {
+func nonNegative(key string, value float64) setting {
 	return setting{key: key, value: value, most: math.Inf(1)}
 }
 func below1(key string, value float64) setting { return setting{key: key, value: value, most: 1} }
@@ -83,7 +83,7 @@ type updater struct {
 func newUpdater(parameters []Parameter, exclude Exclude, body func(worker, tensor, from, to int)) updater {
 	u := updater{parameters: parameters, excluded: make([]bool, len(parameters)), body: inChunks(body)}
 	for i, p := range parameters {
-		u.values, u.excluded[i] = append(u.values, p.Value), exclude.of(p)
+		u.values, u.excluded[i] = append(u.values, p.Value), exclude.excludes(p)
 	}
 	u.pieces = kernel.NewPieces(u.values)
 	return u

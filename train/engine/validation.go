@@ -61,7 +61,7 @@ func (v *Validation) program(images int) (*program, error) {
 	if p := v.programs[images]; p != nil {
 		return p, nil
 	}
-	p, err := v.plan.measured(v.objective, images)
+	p, err := v.plan.compileEvaluation(v.objective, images)
 	if err != nil {
 		return nil, fmt.Errorf("validation: %w", err)
 	}
@@ -69,8 +69,8 @@ func (v *Validation) program(images int) (*program, error) {
 	return p, nil
 }
 
-// measured builds the losses of an objective without gradients, in evaluation mode.
-func (l *plan) measured(o models.Objective, images int) (*program, error) {
+// compileEvaluation builds the losses of an objective without gradients, in evaluation mode.
+func (l *plan) compileEvaluation(o models.Objective, images int) (*program, error) {
 	p, built, err := l.assemble(o, images, 1, false)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (v *Validation) Measure(ctx context.Context) (ObjectiveLoss, error) {
 		if err != nil {
 			return ObjectiveLoss{}, err
 		}
-		p.fill(images, loader.Views(), batch, 0, v.loop.at.updates, noise)
+		p.fill(images, loader.Views(), batch, 0, v.loop.pos.updates, noise)
 		if err = v.decideAgain(p); err == nil {
 			err = p.measure()
 		}
@@ -120,7 +120,7 @@ func (v *Validation) Measure(ctx context.Context) (ObjectiveLoss, error) {
 		}
 		for i, x := range p.values {
 			if !finite(x) {
-				return ObjectiveLoss{}, fmt.Errorf("validation: the loss %s is %v after step %d; look at the held-out images, or %s", v.names[i], x, v.loop.at.step, v.loop.advice(", or train.clip"))
+				return ObjectiveLoss{}, fmt.Errorf("validation: the loss %s is %v after step %d; look at the held-out images, or %s", v.names[i], x, v.loop.pos.step, v.loop.advice(", or train.clip"))
 			}
 			sum.Sums[i] += x * float64(len(batch.Indices))
 		}

@@ -28,7 +28,7 @@ func TestChangingWeights(t *testing.T) {
 				}
 				return 0 // unlabelled batches have no lsbd
 			}
-			update := l.at.updates
+			update := l.pos.updates
 			if !r.Accumulating {
 				update--
 			}

@@ -45,7 +45,7 @@ func Check(dir string) ([]Difference, error) {
 		return []Difference{{RecordFile, fmt.Sprintf("changed: it cannot be read: %v", err)}}, nil
 	}
 	var list []Difference
-	if !r.sound(text) {
+	if !r.valid(text) {
 		list = append(list, Difference{RecordFile, "changed"})
 	}
 	config, err := ReadFile(dir, Config)
@@ -114,8 +114,8 @@ func Others(dir string) (list []string, err error) {
 
 // Wrote reports whether the run wrote this text to a file. It returns true if the record has no hashes.
 func (r *Record) Wrote(name string, text []byte) bool {
-	is := hashOf(text)
-	return r.Files == nil || r.Files[name] == is || r.Before[name] == is
+	sum := hashOf(text)
+	return r.Files == nil || r.Files[name] == sum || r.Before[name] == sum
 }
 
 // hashed reports whether records have a hash of a file in Files or Before. The config's hash is in another field.
@@ -167,8 +167,8 @@ func (r *Run) hashFiles() (map[string]string, error) {
 	return sums, nil
 }
 
-// noting wraps a writing function: the record gets the file's hash before the file gets its final name.
-func (r *Run) noting(name string, write func(io.Writer) error) func(io.Writer) error {
+// withHash wraps a writing function: the record gets the file's hash before the file gets its final name.
+func (r *Run) withHash(name string, write func(io.Writer) error) func(io.Writer) error {
 	if name == RecordFile || large(name) || name == LogFile { // a log grows after it is rewound
 		return write
 	}
@@ -177,20 +177,21 @@ func (r *Run) noting(name string, write func(io.Writer) error) func(io.Writer) e
 		if err := write(io.MultiWriter(w, sum)); err != nil {
 			return err
 		}
-		return r.note(name, hex.EncodeToString(sum.Sum(nil)))
+		return r.recordHash(name, hex.EncodeToString(sum.Sum(nil)))
 	}
 }
 
-// note adds the hash of a file to the record of a run that has ended. Until [Run.noted], the record also keeps the old
-// hash, because a killed process leaves the old file. An empty hash means that the file does not exist.
-func (r *Run) note(name, sum string) error {
+// recordHash adds the hash of a file to the record of a run that has ended. Until [Run.finishReplacement], the record
+// also keeps the old hash, because a killed process leaves the old file. An empty hash means that the file does not
+// exist.
+func (r *Run) recordHash(name, sum string) error {
 	if r.written == nil {
 		r.written = map[string]string{}
 	}
 	if delete(r.written, name); sum != "" && hashed(name) {
 		r.written[name] = sum
 	}
-	record, err := r.soundRecord()
+	record, err := r.validRecord()
 	if record == nil || record.Files == nil || record.Files[name] == sum {
 		return err
 	}
@@ -201,7 +202,7 @@ func (r *Run) note(name, sum string) error {
 	if record.outdated(config) {
 		return r.Remove(RecordFile)
 	}
-	if name == Config { // a new config invalidates the record, which is removed next
+	if name == Config { // a new config invalidates the record, which current removed next
 		short := sum[:32] // in the format of FileHash
 		if short == record.Config {
 			return nil
@@ -210,11 +211,11 @@ func (r *Run) note(name, sum string) error {
 		return record.store(r)
 	}
 	for other, before := range record.Before { // left by a killed or failed process
-		is, err := hashFile(r.Path(other))
+		current, err := hashFile(r.Path(other))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if other != Config && is == before {
+		if other != Config && current == before {
 			record.setFile(other, before)
 		}
 	}
@@ -231,13 +232,13 @@ func (r *Record) setFile(name, sum string) {
 	}
 }
 
-// noted completes the work of note after the file has been replaced or removed.
-func (r *Run) noted() error {
+// finishReplacement removes the old hash from the record after the file has been replaced or removed.
+func (r *Run) finishReplacement() error {
 	if !r.replacing {
 		return nil
 	}
 	r.replacing = false
-	record, err := r.soundRecord()
+	record, err := r.validRecord()
 	if record == nil {
 		return err
 	}
@@ -245,14 +246,14 @@ func (r *Run) noted() error {
 	return record.store(r)
 }
 
-// soundRecord returns the record, or nil if it is invalid: rewriting would make it valid.
-func (r *Run) soundRecord() (*Record, error) {
+// validRecord returns the record, or nil if it is invalid: rewriting would make it valid.
+func (r *Run) validRecord() (*Record, error) {
 	text, err := r.Read(RecordFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	var record Record
-	if err != nil || json.Unmarshal(text, &record) != nil || !record.sound(text) {
+	if err != nil || json.Unmarshal(text, &record) != nil || !record.valid(text) {
 		return nil, err
 	}
 	return &record, nil
@@ -269,10 +270,10 @@ func (r *Record) store(run *Run) error {
 	return run.Write(RecordFile, Bytes(bytes.Replace(text.Bytes(), []byte(r.Sum), []byte(sum), 1)))
 }
 
-var errNotSo = errors.New("the run did not write it so") // reason for rejecting a readable file
+var errEditedRecord = errors.New("the run did not write it so") // reason for rejecting a readable file
 
-// sound reports whether a record matches the hash of its text. It accepts a record from a version without hashes.
-func (r *Record) sound(text []byte) bool {
+// valid reports whether a record matches the hash of its text. It accepts a record from a version without hashes.
+func (r *Record) valid(text []byte) bool {
 	if r.Sum == "" {
 		return r.Files == nil
 	}
@@ -280,11 +281,11 @@ func (r *Record) sound(text []byte) bool {
 }
 
 // sumOf returns the hash of a record's text, with zeros instead of the hash itself.
-func sumOf(text []byte, has string) string {
-	if len(has) != 2*sha256.Size {
+func sumOf(text []byte, stored string) string {
+	if len(stored) != 2*sha256.Size {
 		return ""
 	}
-	return hashOf(bytes.Replace(text, []byte(has), bytes.Repeat([]byte{'0'}, len(has)), 1))
+	return hashOf(bytes.Replace(text, []byte(stored), bytes.Repeat([]byte{'0'}, len(stored)), 1))
 }
 
 func hashFile(name string) (string, error) {

@@ -21,7 +21,7 @@ func TestHashesOfLaterFiles(t *testing.T) {
 	}
 	fail := func(name, text string) { // after the record has the hash
 		t.Helper()
-		must.OK(t, r.note(name, FileHash([]byte(text))))
+		must.OK(t, r.recordHash(name, FileHash([]byte(text))))
 		if err := r.Write(name, func(io.Writer) error { return failure }); !errors.Is(err, failure) {
 			t.Fatal(err)
 		}

@@ -49,15 +49,15 @@ func (h History) Identity(config string) string {
 
 // Check returns an error unless the segments cover exactly the given number of steps.
 func (h History) Check(steps int) error {
-	at := 0
+	next := 0
 	for i, s := range h {
-		if s.From != at || s.To < s.From {
-			return fmt.Errorf("history: segment %d has the steps %d to %d; want it to begin at %d", i+1, s.From, s.To, at)
+		if s.From != next || s.To < s.From {
+			return fmt.Errorf("history: segment %d has the steps %d to %d; want it to begin at %d", i+1, s.From, s.To, next)
 		}
-		at = s.To
+		next = s.To
 	}
-	if len(h) > 0 && at != steps {
-		return fmt.Errorf("history: its segments end at step %d; want %d, the run's step", at, steps)
+	if len(h) > 0 && next != steps {
+		return fmt.Errorf("history: its segments end at step %d; want %d, the run's step", next, steps)
 	}
 	return nil
 }
@@ -93,11 +93,11 @@ func (h History) Versions() string {
 }
 
 // Generation returns the earliest generation of the code's bits, or 0 if a segment does not record it.
-func (h History) Generation() (least int) {
+func (h History) Generation() (earliest int) {
 	for i, s := range h {
-		if i == 0 || s.Generation < least {
-			least = s.Generation
+		if i == 0 || s.Generation < earliest {
+			earliest = s.Generation
 		}
 	}
-	return least
+	return earliest
 }

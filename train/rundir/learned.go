@@ -25,11 +25,11 @@ const (
 // hierarchy last: [ReadLearned] treats a stage without a hierarchy as unfinished.
 func (r *Run) WriteLearned(stage string, l *models.Learned) error {
 	for _, a := range groups(l) {
-		of := *a.of
-		if of == nil {
+		data := *a.data
+		if data == nil {
 			continue
 		}
-		if err := r.Write(path.Join(stage, a.file), func(w io.Writer) error { return npy.Write(w, []int{len(of)}, of) }); err != nil {
+		if err := r.Write(path.Join(stage, a.file), func(w io.Writer) error { return npy.Write(w, []int{len(data)}, data) }); err != nil {
 			return err
 		}
 	}
@@ -50,7 +50,7 @@ func (r *Run) WriteLearned(stage string, l *models.Learned) error {
 // groupFile is an array with one group per image, and its file.
 type groupFile struct {
 	file string
-	of   *[]int32
+	data *[]int32
 }
 
 // groups lists the groupings of images that a stage can learn.
@@ -79,7 +79,7 @@ func ReadLearned(dir, stage string) (*models.Learned, error) {
 		if !run.Has(path.Join(stage, a.file)) {
 			continue
 		}
-		if *a.of, err = readLabels(filepath.Join(dir, stage, a.file), 1); err != nil {
+		if *a.data, err = readLabels(filepath.Join(dir, stage, a.file), 1); err != nil {
 			return nil, err
 		}
 	}

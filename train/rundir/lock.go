@@ -83,14 +83,14 @@ func NewHolders() *Holders {
 // another machine, recent writes decide: the log, the state or the checkpoint must be younger than patience.
 func (h *Holders) Held(dir string, patience time.Duration) bool {
 	path := filepath.Join(dir, lockName)
-	if at, ok := lock.Beat(path); ok && time.Since(at) < beatPatience {
+	if beat, ok := lock.Beat(path); ok && time.Since(beat) < beatPatience {
 		return true
 	}
 	switch h.locks.Use(path) {
 	case lock.Held:
 		return true
 	case lock.Free:
-		if by := lock.Host(path); by == "" || by == h.host {
+		if holder := lock.Host(path); holder == "" || holder == h.host {
 			return false
 		}
 	}

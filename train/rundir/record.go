@@ -121,8 +121,8 @@ func record(dir string, config func() ([]byte, error)) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !r.sound(text) {
-		return nil, &DamagedError{filepath.Join(dir, RecordFile), errNotSo}
+	if !r.valid(text) {
+		return nil, &DamagedError{filepath.Join(dir, RecordFile), errEditedRecord}
 	}
 	source, err := config()
 	if err != nil {
@@ -139,8 +139,8 @@ func record(dir string, config func() ([]byte, error)) (*Record, error) {
 
 // outdated reports whether the run continues with another config. The record is then about to be removed.
 func (r *Record) outdated(config []byte) bool {
-	has := FileHash(config)
-	return r.Config != has && r.Before[Config] == has
+	hash := FileHash(config)
+	return r.Config != hash && r.Before[Config] == hash
 }
 
 // RecordFailure records in a folder that its run failed. The run must not be open.

@@ -64,7 +64,7 @@ func (w *Watch) create(dir string) (*Run, error) {
 	if err := checkEmpty(dir); err != nil { // first, because a lock file would remain
 		return nil, err
 	}
-	r, err := hold(dir, w)
+	r, err := lockRun(dir, w)
 	if err != nil {
 		return nil, err
 	}
@@ -80,8 +80,8 @@ func (w *Watch) create(dir string) (*Run, error) {
 
 const beginName = ".begin" + disk.TemporarySuffix // name of the file that exists while [Run.Begin] runs
 
-// begun reports whether a file may be in a folder without a config while [Run.Begin] writes.
-func begun(name string) bool {
+// writtenByBegin reports whether a file may be in a folder without a config while [Run.Begin] writes.
+func writtenByBegin(name string) bool {
 	return name == CheckpointFile || name == StateFile || name == RecordFile || name == TrialFile
 }
 
@@ -120,18 +120,18 @@ func (w *Watch) Open(dir string) (*Run, error) {
 	if _, err := View(dir); err != nil {
 		return nil, err
 	}
-	r, err := hold(dir, w)
+	r, err := lockRun(dir, w)
 	if err != nil {
 		return nil, err
 	}
-	if err := errors.Join(r.removeTemporaries(), r.renew()); err != nil {
+	if err := errors.Join(r.removeTemporaries(), r.copyGrowing()); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
 
-// renew replaces growing files with copies after a takeover, because the former holder may still have them open.
-func (r *Run) renew() error {
+// copyGrowing replaces growing files with copies after a takeover, because the former holder may still have them open.
+func (r *Run) copyGrowing() error {
 	if !r.lock.TakenOver() {
 		return nil
 	}
@@ -214,7 +214,7 @@ func View(dir string) (*Run, error) {
 	return &Run{dir: dir}, nil
 }
 
-func hold(dir string, w *Watch) (*Run, error) {
+func lockRun(dir string, w *Watch) (*Run, error) {
 	held, err := w.locks.Try(filepath.Join(dir, lockName))
 	if err != nil {
 		return nil, lockError(dir, err)
@@ -285,7 +285,7 @@ func checkEmpty(dir string) error {
 		switch {
 		case e.Name() == Config:
 			return fmt.Errorf("%s: %w; continue it, choose another folder, or remove it", dir, ErrExists)
-		case unfinished && begun(e.Name()):
+		case unfinished && writtenByBegin(e.Name()):
 		case !lock.Is(e.Name(), lockName) && !isTemporary(e):
 			other = e.Name()
 		}

@@ -67,11 +67,11 @@ func (r *Run) rename(from, to string) error {
 // move renames a file, for a claimed run through the folder of the claim: without the claim it fails.
 func (r *Run) move(from, to string) error {
 	if dir := r.lock.Dir(); dir != "" {
-		by := filepath.Join(dir, filepath.Base(to))
-		if err := os.Rename(from, by); err != nil {
+		claimed := filepath.Join(dir, filepath.Base(to))
+		if err := os.Rename(from, claimed); err != nil {
 			return err
 		}
-		from = by
+		from = claimed
 	}
 	return os.Rename(from, to)
 }
@@ -92,9 +92,9 @@ func (r *Run) replace(name string, write func(io.Writer) error, keep bool) error
 		return err
 	}
 	// the temporary file of a claimed run is in the folder of the claim, which disappears with the claim
-	err := disk.WriteFileBy(cmp.Or(r.lock.Dir(), filepath.Dir(r.Path(name))), r.Path(name), r.noting(name, write), keep)
+	err := disk.WriteFileBy(cmp.Or(r.lock.Dir(), filepath.Dir(r.Path(name))), r.Path(name), r.withHash(name, write), keep)
 	if err == nil && name != RecordFile {
-		return r.noted()
+		return r.finishReplacement()
 	}
 	if err != nil && errors.Is(r.Held(), ErrLocked) {
 		return fmt.Errorf("writing %s: %w", r.Path(name), r.Held())
@@ -177,7 +177,7 @@ func (r *Run) Remove(name string) error {
 		return err
 	}
 	if hashed(name) && r.Has(name) {
-		if err := r.note(name, ""); err != nil {
+		if err := r.recordHash(name, ""); err != nil {
 			return err
 		}
 	}
@@ -192,7 +192,7 @@ func (r *Run) Remove(name string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return r.noted()
+	return r.finishReplacement()
 }
 
 // RestoreVersion makes a version kept by [Run.WriteLast] the current one, because newer versions are damaged.

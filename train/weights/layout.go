@@ -111,8 +111,8 @@ func paddingNote(n *gorgonia.Node, in []int, k int) string {
 }
 
 func isOperation(n *gorgonia.Node, name string) bool {
-	is, _, _ := graph.Operation(n)
-	return is == name
+	operation, _, _ := graph.Operation(n)
+	return operation == name
 }
 
 // elementwiseOperations treat all elements of their first operand equally, in any order.
@@ -123,19 +123,19 @@ func isElementwise(n *gorgonia.Node) bool {
 	return ok && slices.Contains(elementwiseOperations, operation)
 }
 
-// before returns the node that is the input of the elementwise operations leading to n.
-func before(n *gorgonia.Node, operands map[*gorgonia.Node][]*gorgonia.Node) *gorgonia.Node {
+// skipElementwise follows the first operands from n back through elementwise operations to another node.
+func skipElementwise(n *gorgonia.Node, operands map[*gorgonia.Node][]*gorgonia.Node) *gorgonia.Node {
 	for isElementwise(n) {
 		n = operands[n][0]
 	}
 	return n
 }
 
-// behind returns the operations that use a node, directly or after elementwise operations.
-func behind(n *gorgonia.Node, users map[*gorgonia.Node][]*gorgonia.Node) (list []*gorgonia.Node) {
+// usersOf returns the operations that use a node, directly or after elementwise operations.
+func usersOf(n *gorgonia.Node, users map[*gorgonia.Node][]*gorgonia.Node) (list []*gorgonia.Node) {
 	for _, u := range users[n] {
 		if isElementwise(u) {
-			list = append(list, behind(u, users)...)
+			list = append(list, usersOf(u, users)...)
 		} else {
 			list = append(list, u)
 		}
@@ -145,10 +145,10 @@ func behind(n *gorgonia.Node, users map[*gorgonia.Node][]*gorgonia.Node) (list [
 
 // flattened returns the shapes [H, W, C] of the images that a dense layer takes or gives as rows, or nil.
 func flattened(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.Node) (in, out []int, err error) {
-	if x := before(operands[n][0], operands); isOperation(x, "reshape") && operands[x][0].Dims() == 4 {
+	if x := skipElementwise(operands[n][0], operands); isOperation(x, "reshape") && operands[x][0].Dims() == 4 {
 		in = operands[x][0].Shape()[1:]
 	}
-	for _, u := range behind(n, users) {
+	for _, u := range usersOf(n, users) {
 		switch {
 		case isOperation(u, "reshape") && u.Dims() == 4:
 			out = u.Shape()[1:]
@@ -168,12 +168,12 @@ func checkReshape(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgon
 		if orderless(from.Shape()) {
 			return nil
 		}
-		for _, u := range behind(n, users) {
+		for _, u := range usersOf(n, users) {
 			if !isOperation(u, "dense") {
 				return fmt.Errorf("images are flattened for %v, which cannot follow the order of pixels of layout pytorch; want a dense layer there", u.Op())
 			}
 		}
-	case from.Dims() == 2 && n.Dims() == 4 && !isOperation(before(from, operands), "dense"):
+	case from.Dims() == 2 && n.Dims() == 4 && !isOperation(skipElementwise(from, operands), "dense"):
 		if orderless(n.Shape()) {
 			return nil
 		}

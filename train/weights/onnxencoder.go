@@ -18,16 +18,16 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-const mostONNX = 1 << 31 // maximum size of an ONNX file, which is the limit of protocol buffers
+const maxONNX = 1 << 31 // maximum size of an ONNX file, which is the limit of protocol buffers
 
 // Limits of a batch: images, and their elements. They do not depend on the machine, because sums may depend on the
 // batch size.
 const (
-	leastBatch, mostBatch = 4, 64
-	batchElements         = 1 << 19
+	minBatch, maxBatch = 4, 64
+	batchElements      = 1 << 19
 )
 
-const mostCodes = 1 << 27 // maximum number of elements of codes, 1 GiB as float64
+const maxCodes = 1 << 27 // maximum number of elements of codes, 1 GiB as float64
 
 // ONNXOptions specify what an encoder computes.
 type ONNXOptions struct {
@@ -55,7 +55,7 @@ func ReadONNX(path string, o ONNXOptions) (*ONNXEncoder, error) {
 			return nil, fmt.Errorf("standard deviation %v is out of range; want a number greater than 0", v)
 		}
 	}
-	data, err := disk.ReadFile(path, mostONNX)
+	data, err := disk.ReadFile(path, maxONNX)
 	if err != nil {
 		return nil, err
 	}
@@ -110,40 +110,48 @@ func (e *ONNXEncoder) encode(ctx context.Context, d datasets.Dataset, watch func
 			return codes, fmt.Errorf("its output %q has shape %v; want a row for each of %d images",
 				y.Name, y.Shape, len(images))
 		}
-		row := max(len(y.Floats), len(y.Ints)) / len(images)
-		switch {
-		case row == 0:
-			return codes, fmt.Errorf("its output %q has shape %v, without elements", y.Name, y.Shape)
-		case row > mostCodes/codes.Rows:
-			return codes, fmt.Errorf("the codes would have shape [%d, %d]; want at most %d elements: take fewer images, or another output",
-				codes.Rows, row, mostCodes)
-		case from == 0:
-			codes.Cols, codes.Data = row, make([]float64, 0, codes.Rows*row)
-		case codes.Cols != row:
-			return codes, fmt.Errorf("its output %q has rows of %d elements for image %d, and %d before",
-				y.Name, row, from, codes.Cols)
-		}
-		for i := range count * row {
-			v := 0.0
-			if y.Ints != nil {
-				v = float64(y.Ints[i])
-			} else if v = float64(y.Floats[i]); math.IsNaN(v) || math.IsInf(v, 0) {
-				return codes, fmt.Errorf("the code of image %d has %v in column %d; want finite numbers",
-					from+i/row, v, i%row)
-			}
-			codes.Data = append(codes.Data, v)
+		if err := appendCodes(&codes, y, from, count); err != nil {
+			return codes, err
 		}
 	}
 	return codes, nil
 }
 
+// appendCodes appends the first count rows of an output, the codes of the images from the index first on.
+func appendCodes(codes *matrix.Matrix, y *onnx.Tensor, first, count int) error {
+	columns := max(len(y.Floats), len(y.Ints)) / y.Shape[0]
+	switch {
+	case columns == 0:
+		return fmt.Errorf("its output %q has shape %v, without elements", y.Name, y.Shape)
+	case columns > maxCodes/codes.Rows:
+		return fmt.Errorf("the codes would have shape [%d, %d]; want at most %d elements: take fewer images, or another output",
+			codes.Rows, columns, maxCodes)
+	case first == 0:
+		codes.Cols, codes.Data = columns, make([]float64, 0, codes.Rows*columns)
+	case codes.Cols != columns:
+		return fmt.Errorf("its output %q has rows of %d elements for image %d, and %d before",
+			y.Name, columns, first, codes.Cols)
+	}
+	for i := range count * columns {
+		v := 0.0
+		if y.Ints != nil {
+			v = float64(y.Ints[i])
+		} else if v = float64(y.Floats[i]); math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("the code of image %d has %v in column %d; want finite numbers",
+				first+i/columns, v, i%columns)
+		}
+		codes.Data = append(codes.Data, v)
+	}
+	return nil
+}
+
 type networkInput struct {
-	h, w, c     int
-	first       bool // [N, C, H, W]
-	flat        bool // [N, H W]
-	batch       int
-	fixed       bool // every batch has the same size
-	scale, rest []float32
+	h, w, c       int
+	first         bool // [N, C, H, W]
+	flat          bool // [N, H W]
+	batch         int
+	fixed         bool // every batch has the same size
+	scale, offset []float32
 }
 
 // inputFor determines the order of axes and the batch size.
@@ -173,7 +181,7 @@ func (e *ONNXEncoder) inputFor(d datasets.Dataset) (*networkInput, error) {
 			"of %d by %d pixels with %s",
 			e.network.Input.Name, named(shape), in.c, in.h, in.w, in.h, in.w, in.c, d.Name(), in.h, in.w, wording.Count(in.c, "channel"))
 	}
-	in.batch = min(max(batchElements/size, leastBatch), mostBatch)
+	in.batch = min(max(batchElements/size, minBatch), maxBatch)
 	if len(shape) > 0 && shape[0] != onnx.Any {
 		in.batch, in.fixed = shape[0], true
 		if in.batch < 1 || in.batch > 1<<28/size {
@@ -182,7 +190,7 @@ func (e *ONNXEncoder) inputFor(d datasets.Dataset) (*networkInput, error) {
 		}
 	}
 	var err error
-	in.scale, in.rest, err = e.options.normalisation(in.c)
+	in.scale, in.offset, err = e.options.normalisation(in.c)
 	return in, err
 }
 
@@ -200,11 +208,11 @@ func named(shape []int) string {
 }
 
 // normalisation returns one factor and one offset per channel, or nil for no normalisation.
-func (o *ONNXOptions) normalisation(c int) (scale, rest []float32, err error) {
+func (o *ONNXOptions) normalisation(c int) (scale, offset []float32, err error) {
 	if len(o.Mean) == 0 && len(o.Std) == 0 {
 		return nil, nil, nil
 	}
-	of := func(what string, list []float64, otherwise float64) ([]float64, error) {
+	perChannel := func(what string, list []float64, otherwise float64) ([]float64, error) {
 		switch len(list) {
 		case c:
 			return list, nil
@@ -217,15 +225,15 @@ func (o *ONNXOptions) normalisation(c int) (scale, rest []float32, err error) {
 		}
 		return slices.Repeat(list[:1], c), nil
 	}
-	mean, err := of("the mean", o.Mean, 0)
-	std, wrong := of("the standard deviation", o.Std, 1)
-	if err := errors.Join(err, wrong); err != nil {
+	mean, err := perChannel("the mean", o.Mean, 0)
+	std, stdErr := perChannel("the standard deviation", o.Std, 1)
+	if err := errors.Join(err, stdErr); err != nil {
 		return nil, nil, err
 	}
 	for k := range c {
-		scale, rest = append(scale, float32(1/std[k])), append(rest, float32(-mean[k]/std[k]))
+		scale, offset = append(scale, float32(1/std[k])), append(offset, float32(-mean[k]/std[k]))
 	}
-	return scale, rest, nil
+	return scale, offset, nil
 }
 
 func (e *ONNXEncoder) run(ctx context.Context, in *networkInput, d datasets.Dataset, images []int) (*onnx.Tensor, error) {
@@ -234,7 +242,7 @@ func (e *ONNXEncoder) run(ctx context.Context, in *networkInput, d datasets.Data
 	datasets.Fill(d, images, x)
 	if in.scale != nil {
 		for i := range x {
-			x[i] = x[i]*in.scale[i%in.c] + in.rest[i%in.c]
+			x[i] = x[i]*in.scale[i%in.c] + in.offset[i%in.c]
 		}
 	}
 	switch whole := []int{n, in.h, in.w, in.c}; {

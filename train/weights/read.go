@@ -135,7 +135,7 @@ func (s *Source) match(given map[string]safetensors.Tensor, forms map[string]for
 		var data []float32
 		for _, a := range wanted {
 			known[a.name] = true
-			if !o.asks(name) {
+			if !o.selects(name) {
 				continue
 			}
 			x, ok := given[a.name]
@@ -165,7 +165,7 @@ func (s *Source) match(given map[string]safetensors.Tensor, forms map[string]for
 		}
 		values[name] = data
 	}
-	report.others(given, known, l, o)
+	report.addUnused(given, known, l, o)
 	if o.Partial {
 		return report, values, nil
 	}
@@ -184,11 +184,11 @@ func namesHint(given map[string]safetensors.Tensor, missing []string, l Layout) 
 	return ""
 }
 
-// others lists the tensors that belong to no parameter.
-func (r *Loaded) others(given map[string]safetensors.Tensor, known map[string]bool, l Layout, o LoadOptions) {
+// addUnused lists the tensors that belong to no parameter.
+func (r *Loaded) addUnused(given map[string]safetensors.Tensor, known map[string]bool, l Layout, o LoadOptions) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		switch {
-		case known[name] || !o.asks(native(name, l)):
+		case known[name] || !o.selects(native(name, l)):
 		case l == PyTorch && isCounter(given[name], name, known):
 			r.Counters = append(r.Counters, name)
 		default:
@@ -225,8 +225,8 @@ func native(name string, l Layout) string {
 	return name
 }
 
-// asks reports whether the options select a parameter.
-func (o *LoadOptions) asks(name string) bool {
+// selects reports whether the options select a parameter.
+func (o *LoadOptions) selects(name string) bool {
 	return len(o.Only) == 0 || slices.ContainsFunc(o.Only, func(p string) bool { return nn.Match(p, name) })
 }
 
@@ -251,7 +251,7 @@ func (f *File) Digest(o LoadOptions) (string, error) {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n", l)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if !o.asks(native(name, l)) {
+		if !o.selects(native(name, l)) {
 			continue
 		}
 		t := given[name]
@@ -323,16 +323,16 @@ func hint(got, native []int, l Layout) string {
 	return ""
 }
 
-const mostNames = 8
+const maxNames = 8
 
 // mismatch returns an error for missing and unknown tensors, or nil if all match.
 func (l *Loaded) mismatch(given, known []string) error {
 	var parts []string
 	if len(l.Missing) > 0 {
-		parts = append(parts, "tensors of the model are missing: "+listed(l.Missing, given))
+		parts = append(parts, "tensors of the model are missing: "+joinNames(l.Missing, given))
 	}
 	if len(l.Unknown) > 0 {
-		parts = append(parts, "tensors that the model does not have: "+listed(l.Unknown, known))
+		parts = append(parts, "tensors that the model does not have: "+joinNames(l.Unknown, known))
 	}
 	if parts == nil {
 		return nil
@@ -340,10 +340,10 @@ func (l *Loaded) mismatch(given, known []string) error {
 	return errors.New(strings.Join(parts, "; "))
 }
 
-// listed joins the first names, each with similar names from others.
-func listed(names, others []string) string {
-	list := make([]string, 0, mostNames+1)
-	for _, name := range names[:min(len(names), mostNames)] {
+// joinNames joins the first names, each with similar names from others.
+func joinNames(names, others []string) string {
+	list := make([]string, 0, maxNames+1)
+	for _, name := range names[:min(len(names), maxNames)] {
 		if near := registry.Suggest(name, others); strings.Contains(near, "did you mean") { // otherwise near lists all of them
 			name += " (" + strings.TrimPrefix(near, "; ") + ")"
 		}

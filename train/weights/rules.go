@@ -215,8 +215,8 @@ func likeliest(t *translator, s *step) string {
 
 // numberOf returns the column that an operation finds in each row, numbered from 1. Ties go to the first.
 func (t *translator) numberOf(op, x string) string {
-	at := t.node(op, attributes{"axis": 1, "keepdims": 1}, x)
-	return t.node("Add", nil, t.node("Cast", attributes{"to": 1}, at), t.scalar(1))
+	column := t.node(op, attributes{"axis": 1, "keepdims": 1}, x)
+	return t.node("Add", nil, t.node("Cast", attributes{"to": 1}, column), t.scalar(1))
 }
 
 // cheapest returns the number of the minimum cost of each row, times a factor.
@@ -228,10 +228,10 @@ func cheapest(t *translator, s *step) string {
 // withCategory inserts a one-hot choice before the columns of a matrix.
 func withCategory(t *translator, s *step) string {
 	x := t.value(s.in[0])
-	category, of := get[int](s, "category"), get[int](s, "of")
-	choice := make([]float32, of+t.steps[s.in[0]].shape[1])
+	category, categories := get[int](s, "category"), get[int](s, "of")
+	choice := make([]float32, categories+t.steps[s.in[0]].shape[1])
 	choice[category] = 1
-	padded := t.node("Pad", nil, x, t.ints(0, of, 0, 0), t.scalar(0))
+	padded := t.node("Pad", nil, x, t.ints(0, categories, 0, 0), t.scalar(0))
 	return t.node("Add", nil, padded, t.floats(t.layer+"/category", []int{1, len(choice)}, choice))
 }
 
@@ -266,8 +266,8 @@ func optionWeights(t *translator, s *step) string {
 	first := 0
 	for b, n := range sizes {
 		x := t.columns(logits, first, first+n)
-		most := t.node("ReduceMax", attributes{"axes": []int{1}, "keepdims": 1}, x)
-		x = t.node("Softmax", attributes{"axis": 1}, t.node("Div", nil, t.node("Sub", nil, x, most), t.scalar(tau)))
+		largest := t.node("ReduceMax", attributes{"axes": []int{1}, "keepdims": 1}, x)
+		x = t.node("Softmax", attributes{"axis": 1}, t.node("Div", nil, t.node("Sub", nil, x, largest), t.scalar(tau)))
 		if p := parents[b]; p >= 0 {
 			x = t.node("Mul", nil, x, columns[p])
 		}

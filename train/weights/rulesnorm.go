@@ -9,13 +9,13 @@ func groupNorm(t *translator, s *step) string {
 		pixels *= n
 	}
 	rows := divisor(pixels)
-	apart := t.reshape(x, []int{s.shape[0], rows, pixels / rows, groups, channels / groups})
+	grouped := t.reshape(x, []int{s.shape[0], rows, pixels / rows, groups, channels / groups})
 	// In stages, because runtimes sum in single precision.
 	mean := func(x string) string {
 		x = t.node("ReduceMean", attributes{"axes": []int{2, 4}, "keepdims": 1}, x)
 		return t.node("ReduceMean", attributes{"axes": []int{1}, "keepdims": 1}, x)
 	}
-	centred := t.node("Sub", nil, apart, mean(apart))
+	centred := t.node("Sub", nil, grouped, mean(grouped))
 	variance := mean(t.node("Mul", nil, centred, centred))
 	normal := t.node("Div", nil, centred, t.deviation(s, variance))
 	return t.affine(s, t.reshape(normal, s.shape), 1)

@@ -37,20 +37,20 @@ type step struct {
 }
 
 func (s *Source) trace(p Part) (*trace, error) {
-	var of [2]*trace
+	var traces [2]*trace
 	for i, n := range tracedBatches {
 		in, out, err := s.build(p, n)
 		if err != nil {
 			return nil, err
 		}
-		if of[i], err = follow(s.Model.Params(), in, out); err != nil {
+		if traces[i], err = follow(s.Model.Params(), in, out); err != nil {
 			return nil, fmt.Errorf("%s: %w", p, err)
 		}
 	}
-	if err := of[0].compare(of[1]); err != nil {
+	if err := traces[0].compare(traces[1]); err != nil {
 		return nil, fmt.Errorf("%s: %w", p, err)
 	}
-	return of[0], nil
+	return traces[0], nil
 }
 
 func (s *Source) build(p Part, n int) (in, out *gorgonia.Node, err error) {
@@ -75,25 +75,25 @@ func (s *Source) build(p Part, n int) (in, out *gorgonia.Node, err error) {
 func follow(params *nn.Params, in, out *gorgonia.Node) (*trace, error) {
 	t := &trace{input: -1}
 	g := out.Graph().ExactSubgraphRoots(out) // lists operands in their order
-	at := map[*gorgonia.Node]int{}
+	indexOf := map[*gorgonia.Node]int{}
 	var visit func(n *gorgonia.Node)
 	visit = func(n *gorgonia.Node) {
-		if _, ok := at[n]; ok {
+		if _, ok := indexOf[n]; ok {
 			return
 		}
 		s := step{node: n, shape: n.Shape()}
 		for c := g.From(n.ID()); c != nil && c.Next(); {
 			child := c.Node().(*gorgonia.Node)
 			visit(child)
-			s.in = append(s.in, at[child])
+			s.in = append(s.in, indexOf[child])
 		}
 		s.name(params)
-		at[n] = len(t.steps)
+		indexOf[n] = len(t.steps)
 		t.steps = append(t.steps, s)
 	}
 	visit(out)
-	t.output = at[out]
-	if i, ok := at[in]; ok {
+	t.output = indexOf[out]
+	if i, ok := indexOf[in]; ok {
 		t.input = i
 		return t, nil
 	}

@@ -293,11 +293,11 @@ func transposed(data []float32, shape, order []int) (result []float32, to []int)
 	result = make([]float32, 0, len(data))
 	index := make([]int, len(to))
 	for range data {
-		at := 0
+		offset := 0
 		for i, k := range index {
-			at += k * strides[i]
+			offset += k * strides[i]
 		}
-		result = append(result, data[at])
+		result = append(result, data[offset])
 		for i := len(index) - 1; i >= 0; i-- {
 			if index[i]++; index[i] < to[i] {
 				break

@@ -10,16 +10,16 @@ import (
 	"github.com/unravel-ml/unravel/losses"
 )
 
-// moveInputs are the inputs of a program for the transformations of images within labelled groups.
-type moveInputs struct {
+// transformationInputs are the inputs of a program for the transformations of images within labelled groups.
+type transformationInputs struct {
 	factors   []factor.Factor
 	rotations int
-	inputs    []movesInput
+	inputs    []transformationInput
 	nodes     map[int]*gorgonia.Node // by the first of the transformation's columns in a batch's moves
 }
 
 // offer lists the inputs that losses may ask for, for rows of codes.
-func (m *moveInputs) offer(g *nn.Graph, rows int) *losses.Transformations {
+func (m *transformationInputs) offer(g *nn.Graph, rows int) *losses.Transformations {
 	input := func(first, width int) (*gorgonia.Node, error) {
 		if n := m.nodes[first]; n != nil {
 			return n, nil
@@ -28,7 +28,7 @@ func (m *moveInputs) offer(g *nn.Graph, rows int) *losses.Transformations {
 		if err != nil {
 			return nil, err
 		}
-		in := movesInput{dst: nn.Data(n)}
+		in := transformationInput{dst: nn.Data(n)}
 		for c := range width {
 			in.columns = append(in.columns, first+c)
 		}
