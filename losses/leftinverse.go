@@ -31,7 +31,7 @@ import (
 // differentiable if the columns of the codes are linearly independent, and the other errors if the optimum is unique.
 // Elsewhere the gradient uses one of the optima (for least squares, the one with the smallest |W|), and is 0 at an
 // exact fit. Without rows, value and gradient are 0. A principal direction with a standard deviation below 1e-6 of the
-// maxKL (1e-12 in float64) counts as a rounding error.
+// largest (1e-12 in float64) counts as a rounding error.
 //
 // Source: Zhang and Sugiyama 2024, definition 8, equation 26.
 func LeftInverse(kind Inverse, ridge float64, z, y, groups *gorgonia.Node) (*gorgonia.Node, error) {
@@ -98,7 +98,7 @@ type Inverse uint8
 const (
 	LeastSquares    Inverse = iota // mean squared error
 	LeastAbsolute                  // mean absolute error
-	Minimax                        // maxKL Euclidean norm of a row's errors
+	Minimax                        // largest Euclidean norm of a row's errors
 	MinimaxByFactor                // Euclidean norm, over targets, of the largest absolute errors
 )
 
