@@ -58,10 +58,7 @@ func (l *Labels) TellsApart() bool {
 
 // checkClasses returns an error for classes that do not match n images.
 func (l *Labels) checkClasses(n int) error {
-	if l.Classes == nil {
-		return nil
-	}
-	if len(l.Classes) != len(l.Factors) {
+	if l.Classes != nil && len(l.Classes) != len(l.Factors) {
 		return fmt.Errorf("there are classes of %d factors; want one list for each of the %d factors", len(l.Classes), len(l.Factors))
 	}
 	for k, of := range l.Classes {
@@ -262,6 +259,9 @@ func (f *FactorLabels) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) 
 		known.Images = append(known.Images, candidates[at])
 	}
 	slices.Sort(known.Images)
+	if all := len(candidates); f.File != "" && count < all {
+		known.Notes = append(known.Notes, fmt.Sprintf("%d of %d images keep their labels; fraction: 1 keeps all", count, all))
+	}
 	if len(known.Images) == d.Len() {
 		known.Share = 0
 	}

@@ -309,6 +309,8 @@ func TestLabelTables(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
+	half := &FactorLabels{Fraction: 0.5, File: must.Write(t, filepath.Join(t.TempDir(), "l.csv"), "a\nx\ny\nx\nz\n")}
+	must.EqualSlices(t, datatest.Split(t, half, d).Known.Notes[1:], []string{"2 of 4 images keep their labels; fraction: 1 keeps all"})
 	for text, want := range map[string]string{
 		"a\n0\n1\n-1\n2\n": "line 4, column 0 (a) is -1, which may be an angle or not known", "a\n0\n1\n": "has 2 rows of 1 number; want a row for each of the 4 images",
 		"cat\ncow\ncat\ncow\n": "want a row for each of the 4 images of dataset toy; its first line (cat) names the columns",
