@@ -226,7 +226,7 @@ func (l *LogicLoss) parts(in *Input) logic.Named {
 		if count++; count > 1 {
 			name = fmt.Sprintf("%s-%d", in.Name, count)
 		}
-		return l.discriminatorRatio(in, name, blocks, z)
+		return l.adversarialRatio(in, name, blocks, z)
 	}
 	named.Network = func(f logic.Network, x *gorgonia.Node) (*gorgonia.Node, error) {
 		switch {
@@ -240,8 +240,8 @@ func (l *LogicLoss) parts(in *Input) logic.Named {
 	return named
 }
 
-// discriminatorRatio returns the density ratio of the blocks of z, estimated by a discriminator of their columns.
-func (l *LogicLoss) discriminatorRatio(in *Input, name string, blocks [][]int, z *gorgonia.Node) (*gorgonia.Node, error) {
+// adversarialRatio returns the density ratio of the blocks of z, estimated by a discriminator of their columns.
+func (l *LogicLoss) adversarialRatio(in *Input, name string, blocks [][]int, z *gorgonia.Node) (*gorgonia.Node, error) {
 	switch {
 	case in.Trainer == nil:
 		return nil, needsTrainer("a discriminator")

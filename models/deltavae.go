@@ -181,8 +181,8 @@ func (m *deltaVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 	return p, err
 }
 
-// sampleSpaces adds the graph up to the samples. Losses get codes and samples of the continuous spaces, or of all
-// spaces if none is continuous.
+// sampleSpaces adds the graph up to the samples. Losses get codes and samples of the continuous spaces. Without
+// continuous spaces, they get all spaces.
 func (m *deltaVAE) sampleSpaces(g *nn.Graph, n int) (*Program, []*latent.Variable, error) {
 	images, err := m.images(g, n)
 	if err != nil {

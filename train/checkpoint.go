@@ -266,13 +266,13 @@ func (s *session) trainedBy() rundir.History { return s.history.Add(s.segment())
 
 // segment returns this session's part of the training.
 func (s *session) segment() rundir.Segment {
-	segment := rundir.Segment{From: s.from, To: s.loop.Step(), Version: version.Code(), Generation: version.Generation()}
-	segment.Config, _ = s.experiment.Config.Hash() // the config was encoded when the session began
-	segment.Kernels, _ = s.instructions()          // as openSession has asked
+	part := rundir.Segment{From: s.from, To: s.loop.Step(), Version: version.Code(), Generation: version.Generation()}
+	part.Config, _ = s.experiment.Config.Hash() // the config was encoded when the session began
+	part.Kernels, _ = s.instructions()          // as openSession has asked
 	if s.files != nil {
 		if text, err := json.Marshal(s.files); err == nil {
-			segment.Data = rundir.FileHash(text)
+			part.Data = rundir.FileHash(text)
 		}
 	}
-	return segment
+	return part
 }

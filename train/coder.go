@@ -113,7 +113,8 @@ func (c *Coder) Decodes() bool { return c.decoder != nil }
 // Decode returns the images of codes, [n, H, W, C], with pixels in [0, 1] unless the data set is real-valued.
 func (c *Coder) Decode(codes []float32) ([]float32, error) {
 	if c.decoder == nil || len(codes)%c.width != 0 {
-		return nil, fmt.Errorf("decode: %d numbers; want a model with a decoder, and codes of %d numbers", len(codes), c.width)
+		return nil, fmt.Errorf("decode: %d numbers; want a model with a decoder, and codes of %d numbers",
+			len(codes), c.width)
 	}
 	size := c.data.Height * c.data.Width * c.data.Channels
 	n := len(codes) / c.width

@@ -393,8 +393,7 @@ func (c *Config) Hint(key string) string {
 	if strings.Contains(key, ".") {
 		return fmt.Sprintf("a path of keys stands under set, in a config with a base: set: {%s: ...}", key)
 	}
-	key = strings.ToLower(key)
-	if key == "beta" {
+	if strings.ToLower(key) == "beta" {
 		for i, l := range c.Losses {
 			if l.Name == "kl" {
 				return fmt.Sprintf("the beta of a beta-VAE is the weight of the loss kl: losses.%d.kl.weight=4", i)

@@ -161,14 +161,14 @@ func (s *session) measureAverage(ctx context.Context) ([]metrics.Result, error) 
 		return nil, nil
 	}
 	defer s.loop.SwapAverage()
-	return e.encodeAndEvaluate(ctx, e.Final(), AverageSuffix)
+	return e.measureAll(ctx, e.Final(), AverageSuffix)
 }
 
 func (s *session) measureOthers(ctx context.Context) (all []metrics.Result, err error) {
 	for i, e := range s.experiment.others {
 		m := s.experiment.Config.Metrics.On[i]
 		e.Progress = s.experiment.Progress
-		results, err := e.encodeAndEvaluate(ctx, m.Metrics, "-on-"+m.Dataset.Name)
+		results, err := e.measureAll(ctx, m.Metrics, "-on-"+m.Dataset.Name)
 		if err != nil {
 			return nil, fmt.Errorf("on %s: %w", m.Dataset.Name, err)
 		}
@@ -177,13 +177,13 @@ func (s *session) measureOthers(ctx context.Context) (all []metrics.Result, err 
 	return all, nil
 }
 
-// encodeAndEvaluate encodes and measures the data set of the experiment. The names of the results end in the suffix.
-func (e *Experiment) encodeAndEvaluate(ctx context.Context, choices []metrics.Choice, suffix string) ([]metrics.Result, error) {
+// measureAll encodes and measures the data set of the experiment. The names of the results end in the suffix.
+func (e *Experiment) measureAll(ctx context.Context, list []metrics.Choice, suffix string) ([]metrics.Result, error) {
 	codes, err := e.Codes(ctx)
 	if err != nil {
 		return nil, err
 	}
-	results, err := e.Evaluate(ctx, codes, choices)
+	results, err := e.Evaluate(ctx, codes, list)
 	for i := range results {
 		results[i].Name += suffix
 	}

@@ -258,8 +258,8 @@ func (s *session) introduce(o Options, resumed bool) {
 	}
 	if names := l.Frozen(); len(names) > 0 {
 		all := len(l.Params().Names())
-		log.Info("freeze", fmt.Sprintf("freeze: %d of the %d parameters do not train: %s", len(names), all, firstNames(names)),
-			"parameters", names)
+		log.Info("freeze", fmt.Sprintf("freeze: %d of the %d parameters do not train: %s",
+			len(names), all, firstNames(names)), "parameters", names)
 	}
 	for _, note := range l.Notes() {
 		log.Note("training", note)

@@ -110,8 +110,8 @@ func learn(ctx context.Context, c Config, o Options) (found *models.Learned, pic
 
 // runInitial trains the model of the earlier stage in a folder next to the run's folder. It returns this folder, or the
 // folder of a neighbouring run that has trained the same model.
-func runInitial(ctx context.Context, initial Config, stage *models.Stage, log *watch.Console, o Options) (string, error) {
-	dir, err := trainedInitial(o.Dir, initial)
+func runInitial(ctx context.Context, c Config, stage *models.Stage, log *watch.Console, o Options) (string, error) {
+	dir, err := trainedInitial(o.Dir, c)
 	if err != nil {
 		return "", err
 	}
@@ -120,7 +120,7 @@ func runInitial(ctx context.Context, initial Config, stage *models.Stage, log *w
 		return dir, nil
 	}
 	dir = o.Dir + initialSuffix
-	if _, err := Run(ctx, initial, Options{Dir: dir, Resume: true, Log: o.Log, Terminal: o.Terminal}); err != nil {
+	if _, err := Run(ctx, c, Options{Dir: dir, Resume: true, Log: o.Log, Terminal: o.Terminal}); err != nil {
 		return "", fmt.Errorf("the %s that %s learns from: %w", stage.Model.Name, stage.Name, err)
 	}
 	return dir, nil

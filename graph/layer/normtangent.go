@@ -115,7 +115,8 @@ type groupMoments struct {
 // If scaled is set, u is multiplied by gamma.
 func (f *normAlong[T]) group(set, first int, u []T, scaled bool) groupMoments {
 	if f.given {
-		return groupMoments{mean: float64(f.moments[first]), inverse: 1 / math.Sqrt(float64(f.moments[f.channels+first])+f.epsilon)}
+		variance := float64(f.moments[f.channels+first])
+		return groupMoments{mean: float64(f.moments[first]), inverse: 1 / math.Sqrt(variance+f.epsilon)}
 	}
 	wide, at := f.width(), set*f.rows*f.channels
 	shift := float64(f.x[at+first])

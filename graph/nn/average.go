@@ -31,7 +31,8 @@ func NewAverage(p *Params, prefix string) (*Average, error) {
 		if source == nil || !source.Shape().Eq(target.Shape()) {
 			return nil, fmt.Errorf("parameter %q: it has nothing to follow; want a parameter %q of shape %v", name, sourceName, target.Shape())
 		}
-		names, targets, sources = append(names, sourceName), append(targets, target.Float32s()), append(sources, source.Float32s())
+		names = append(names, sourceName)
+		targets, sources = append(targets, target.Float32s()), append(sources, source.Float32s())
 	}
 	a := AverageOf(targets, sources)
 	a.names = names

@@ -181,7 +181,8 @@ func flop(operation string, n *gorgonia.Node, operands gorgonia.Nodes) float64 {
 		w := operands[1].Shape()
 		return 2 * perImage(operands[0].Shape()) * float64(w[0]*w[1]*w[2])
 	case operation == "dense" && len(operands) > 1:
-		return 2 * float64(operands[1].Shape().TotalSize()) * perImage(operands[0].Shape()) / float64(operands[1].Shape()[0])
+		w := operands[1].Shape()
+		return 2 * float64(w.TotalSize()) * perImage(operands[0].Shape()) / float64(w[0])
 	}
 	elements := perImage(n.Shape())
 	if len(operands) > 0 {

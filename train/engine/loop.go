@@ -196,17 +196,17 @@ func (l *Loop) epochSteps(ctx context.Context) error {
 
 // endEpoch finishes the current epoch and calls the hooks. After ErrStopped, a resumed run calls them again.
 func (l *Loop) endEpoch(ctx context.Context) error {
-	finished := l.pos
-	report := &EpochReport{Epoch: finished.epoch + 1, Of: l.settings.Epochs, Step: finished.step, Images: finished.images, Seconds: finished.duration.Seconds()}
+	ended := l.pos
+	report := &EpochReport{Epoch: ended.epoch + 1, Of: l.settings.Epochs, Step: ended.step, Images: ended.images, Seconds: ended.duration.Seconds()}
 	for _, o := range l.Losses() {
 		if o.Values != nil {
 			report.Losses = append(report.Losses, o)
 		}
 	}
-	l.pos = position{step: finished.step, updates: finished.updates, epoch: finished.epoch + 1, sums: map[string]*LossSum{}}
+	l.pos = position{step: ended.step, updates: ended.updates, epoch: ended.epoch + 1, sums: map[string]*LossSum{}}
 	err := l.callEpoch(ctx, report)
 	if errors.Is(err, ErrStopped) {
-		l.pos = finished
+		l.pos = ended
 	}
 	return err
 }

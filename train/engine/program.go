@@ -186,7 +186,8 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 	var moves *transformationInputs
 	if o.Labelled {
 		if batch.Group = group; l.split.Moves() {
-			moves = &transformationInputs{factors: l.factors, rotations: l.split.Rotations, nodes: map[int]*gorgonia.Node{}}
+			moves = &transformationInputs{factors: l.factors, rotations: l.split.Rotations,
+				nodes: map[int]*gorgonia.Node{}}
 			batch.Transformations = moves.offer(g, out.Rows)
 		} else if len(built.Transformations) > 0 {
 			return nil, nil, errNoTransformations

@@ -73,14 +73,14 @@ type onDevice interface {
 }
 
 // record records the update of every tensor by its buffers. It returns the memory for the coefficients of a step.
-func (u *updater) record(t *machine.Tape, recordOne func(i int, held []vulkan.Buffer, numbers vulkan.Buffer)) vulkan.Buffer {
+func (u *updater) record(t *machine.Tape, each func(i int, held []vulkan.Buffer, numbers vulkan.Buffer)) vulkan.Buffer {
 	numbers := t.Host(kernels.Numbers)
 	for i := range u.values {
 		held := []vulkan.Buffer{t.Changes(u.values[i])}
 		for slot := i; slot < len(u.tensors); slot += len(u.values) {
 			held = append(held, t.Changes(u.tensors[slot].Value))
 		}
-		recordOne(i, held, numbers)
+		each(i, held, numbers)
 		t.EndOperation()
 	}
 	return numbers

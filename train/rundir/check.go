@@ -202,7 +202,7 @@ func (r *Run) recordHash(name, sum string) error {
 	if record.outdated(config) {
 		return r.Remove(RecordFile)
 	}
-	if name == Config { // a new config invalidates the record, which current removed next
+	if name == Config { // a new config invalidates the record, which is removed next
 		short := sum[:32] // in the format of FileHash
 		if short == record.Config {
 			return nil

@@ -92,7 +92,8 @@ func (r *Run) replace(name string, write func(io.Writer) error, keep bool) error
 		return err
 	}
 	// the temporary file of a claimed run is in the folder of the claim, which disappears with the claim
-	err := disk.WriteFileBy(cmp.Or(r.lock.Dir(), filepath.Dir(r.Path(name))), r.Path(name), r.withHash(name, write), keep)
+	folder := cmp.Or(r.lock.Dir(), filepath.Dir(r.Path(name)))
+	err := disk.WriteFileBy(folder, r.Path(name), r.withHash(name, write), keep)
 	if err == nil && name != RecordFile {
 		return r.finishReplacement()
 	}
