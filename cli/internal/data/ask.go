@@ -145,9 +145,11 @@ func (c *askCommand) read(d datasets.Dataset, q *similarity.Query) (*similarity.
 			return nil, fmt.Errorf("answers: %w", err)
 		}
 	}
-	if info, err := os.Stat(c.Out); err == nil && info.Mode().IsRegular() && filepath.Clean(c.Out) != filepath.Clean(c.Answers) {
+	info, err := os.Stat(c.Out)
+	if err == nil && info.Mode().IsRegular() && filepath.Clean(c.Out) != filepath.Clean(c.Answers) {
 		if lost, err := similarity.ReadFile(c.Out, rows); err == nil && len(lost.List) > 0 {
-			return nil, ui.Usagef("%s has %s; want --answers %[1]s, which keeps them, or another --out", c.Out, wording.Count(len(lost.List), "answer"))
+			const want = "want --answers %[1]s, which keeps them, or another --out"
+			return nil, ui.Usagef("%s has %s; "+want, c.Out, wording.Count(len(lost.List), "answer"))
 		}
 	}
 	if len(q.Factors) == 0 && len(answers.Factors) == 0 && d != nil {
