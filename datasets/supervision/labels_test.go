@@ -102,6 +102,8 @@ func TestLabelFile(t *testing.T) {
 	if !slices.Equal(known.Images, []int{1, 3, 5}) || known.Factors[0].Kind != factor.Categorical || known.Factors[0].Name != "label1" {
 		t.Errorf("%v: images %v", known.Factors, known.Images)
 	}
+	known = datatest.Split(t, &FactorLabels{Fraction: 0.4, File: path}, d).Known
+	must.Equal(t, known.Notes[len(known.Notes)-1], "2 of 5 images with labels in "+path+" keep them; fraction: 1 keeps all")
 	// one dimension, all levels known: no share
 	known = datatest.Split(t, &FactorLabels{Fraction: 1, Share: 0.5, File: labelFile(t, []int{6}, uint8(3), 1, 4, 1, 5, 9)}, d).Known
 	if len(known.Images) != 6 || known.Share != 0 || known.Factors[0].Size != 10 {
