@@ -54,6 +54,7 @@ func TestDataAsk(t *testing.T) {
 		writeFile(t, "pairs.csv", []byte(strings.Join(lines, "\n")))
 	}
 	answer()
+	checkMistake(t, call(t, "data", "ask", "folder", "path=photos", "size=8", "--factors", "shade"), 2, "pairs.csv has 8 answers; want --answers pairs.csv")
 	succeed(t, "data", "ask", "folder", "path=photos", "size=8", "--answers", "pairs.csv", "--count", "8", "--sheet", "sheet.png")
 	checkSheet(t)
 	answer()

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
+	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
@@ -82,8 +84,15 @@ func TestEvalApproximation(t *testing.T) {
 	if info, err := os.Stat(filepath.Join("out", "approximation.png")); err != nil || info.Size() == 0 {
 		t.Error(err)
 	}
-	if info, err := os.Stat(filepath.Join("out", "constancy.png")); err != nil || info.Size() == 0 {
-		t.Error(err)
+	five := make([]float64, 5*60)
+	for i := range five {
+		five[i] = float64(i * i % 7)
+	}
+	writeNPY(t, "five.npy", []int{60, 5}, five)
+	succeed(t, "eval", "--codes", "five.npy", "--factors", "five.npy", "--metrics", "mse", "--out", "five")
+	constancy := must.Get(png.DecodeConfig(bytes.NewReader(must.Read(t, filepath.Join("five", "constancy.png")))))(t)
+	if constancy.Height < 5*300 { // a panel of each factor
+		t.Errorf("constancy.png has a height of %d", constancy.Height)
 	}
 	product := must.Get(npy.ReadFile[float64](filepath.Join("out", "product-approximation.npy")))(t)
 	inverse := must.Get(npy.ReadFile[float64](filepath.Join("out", "left-inverse.npy")))(t)

@@ -82,6 +82,12 @@ func TestEvalForms(t *testing.T) {
 		writeFile(t, "factors.csv", []byte(text))
 		checkMistake(t, call(t, "eval", "--codes", "codes.csv", "--factors", "factors.csv"), 1, want)
 	}
+	counted := ""
+	for i := range strings.Count(codes, "\n") - 1 {
+		counted += fmt.Sprintf("%d,%d\n", i, i%2)
+	}
+	writeFile(t, "factors.csv", []byte(counted))
+	checkMistake(t, call(t, "eval", "--codes", "codes.csv", "--factors", "factors.csv", "--metrics", "med"), 1, "there is 1 factor; want at least 2 (factors.csv: the first column counts the rows")
 }
 
 // Random codes have no information about angles, even if every angle occurs in only one row. With 20 equal arcs, NumPy

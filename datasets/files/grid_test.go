@@ -293,6 +293,7 @@ func TestGridErrors(t *testing.T) {
 		{"no images", map[string][]byte{"factors": factors}, GridFolder{}, "images.npy: no such file"},
 		{"no named factors", map[string][]byte{"images": images}, GridFolder{Arrays: GridArrays{Factors: "levels"}}, "levels.npy: no such file"},
 		{"other factors", map[string][]byte{"images": images, "labels": factors}, GridFolder{}, "labels.npy ([4 2], int64) may be factors; want arrays: {factors: labels}, or arrays: {factors: none}"},
+		{"several others", map[string][]byte{"images": images, "labels": factors, "extra": encode(t, []int{4}, make([]int64, 4))}, GridFolder{}, "labels.npy ([4 2], int64) may be factors; want arrays: {factors: extra}"},
 		{"image shape", map[string][]byte{"images": encode(t, []int{8}, ramp(8))}, GridFolder{}, "images.npy has shape [8]; want N x H x W"},
 		{"channels first", map[string][]byte{"images": encode(t, []int{2, 3, 8, 9}, make([]uint8, 432))}, GridFolder{},
 			"images.npy has shape [2 3 8 9], which may be images of 3 or of 9 channels; want channels: first or channels: last"},

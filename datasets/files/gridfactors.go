@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/internal/stored"
@@ -103,17 +104,22 @@ func (s *gridSource) readText(d *stored.Set, sizes []int) error {
 	return s.setTable(d, path, t, sizes)
 }
 
-// otherFactors returns an error if the factors are missing but another array could contain them.
+// otherFactors returns an error if the factors are missing but other arrays could contain them.
 func (s *gridSource) otherFactors(d *stored.Set) error {
+	var found, names []string
 	for _, name := range s.file.Names() {
 		if name == s.names.Images || name == s.names.Sizes {
 			continue
 		}
 		if a, err := s.file.Open(name); err == nil && len(a.Shape) > 0 && len(a.Shape) <= 2 && s.column(a.Shape)[0] == d.Count {
-			return fmt.Errorf("%s is missing, and %v may be factors; want arrays: {factors: %s}, or arrays: {factors: %s}", s.file.Label(s.names.Factors), a, name, noFactors)
+			found, names = append(found, fmt.Sprint(a)), append(names, name)
 		}
 	}
-	return nil
+	if len(found) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s is missing, and %s may be factors; want arrays: {factors: %s}, or arrays: {factors: %s}",
+		s.file.Label(s.names.Factors), registry.Some(found, 5), names[0], noFactors)
 }
 
 // readTable reads one row of numbers per image.

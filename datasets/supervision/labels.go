@@ -259,8 +259,8 @@ func (f *FactorLabels) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) 
 		known.Images = append(known.Images, candidates[at])
 	}
 	slices.Sort(known.Images)
-	if all := len(candidates); f.File != "" && count < all {
-		known.Notes = append(known.Notes, fmt.Sprintf("%d of %d images keep their labels; fraction: 1 keeps all", count, all))
+	if f.File != "" && count < len(candidates) {
+		known.Notes = append(known.Notes, fmt.Sprintf("%d of %d images with labels in %s keep them; fraction: 1 keeps all", count, len(candidates), f.File))
 	}
 	if len(known.Images) == d.Len() {
 		known.Share = 0
@@ -268,7 +268,6 @@ func (f *FactorLabels) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) 
 	return knowing(d, known)
 }
 
-// read reads the labels of the chosen factors from the file, or from the data set.
 func (f *FactorLabels) read(d datasets.Dataset, l *Labels) error {
 	if f.File == "" {
 		l.table, l.width = levelsOf(d), len(d.Factors())
@@ -293,12 +292,11 @@ func (f *FactorLabels) readFile(d datasets.Dataset, l *Labels) ([]factor.Factor,
 	}
 	l.width, l.table, l.Notes = t.Cols, make([]int32, len(t.Data)), t.Notes
 	for c := range columns {
-		own := slices.IndexFunc(d.Factors(), func(of factor.Factor) bool {
-			return of.Name == columns[c].Name && of.Kind == factor.Circular && of.Angles == nil
-		})
 		x := labelColumn{table: t, column: c, kind: kinds[c]}
-		if own >= 0 {
-			x.turn = d.Factors()[own].Size
+		for _, own := range d.Factors() {
+			if own.Name == columns[c].Name && own.Kind == factor.Circular && own.Angles == nil {
+				x.turn = own.Size
+			}
 		}
 		of, levels, err := x.levels()
 		if err != nil {
@@ -319,7 +317,6 @@ func (f *FactorLabels) readFile(d datasets.Dataset, l *Labels) ([]factor.Factor,
 	return columns, nil
 }
 
-// readTable reads the file, with one row per image.
 func (f *FactorLabels) readTable(d datasets.Dataset) (*table.Table, error) {
 	rows, cols, err := table.Size(f.File, "labels")
 	if err != nil {

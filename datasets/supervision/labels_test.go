@@ -102,6 +102,8 @@ func TestLabelFile(t *testing.T) {
 	if !slices.Equal(known.Images, []int{1, 3, 5}) || known.Factors[0].Kind != factor.Categorical || known.Factors[0].Name != "label1" {
 		t.Errorf("%v: images %v", known.Factors, known.Images)
 	}
+	known = datatest.Split(t, &FactorLabels{Fraction: 0.4, File: path}, d).Known
+	must.Equal(t, known.Notes[len(known.Notes)-1], "2 of 5 images with labels in "+path+" keep them; fraction: 1 keeps all")
 	// one dimension, all levels known: no share
 	known = datatest.Split(t, &FactorLabels{Fraction: 1, Share: 0.5, File: labelFile(t, []int{6}, uint8(3), 1, 4, 1, 5, 9)}, d).Known
 	if len(known.Images) != 6 || known.Share != 0 || known.Factors[0].Size != 10 {
@@ -309,8 +311,6 @@ func TestLabelTables(t *testing.T) {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
 		}
 	}
-	half := &FactorLabels{Fraction: 0.5, File: must.Write(t, filepath.Join(t.TempDir(), "l.csv"), "a\nx\ny\nx\nz\n")}
-	must.EqualSlices(t, datatest.Split(t, half, d).Known.Notes[1:], []string{"2 of 4 images keep their labels; fraction: 1 keeps all"})
 	for text, want := range map[string]string{
 		"a\n0\n1\n-1\n2\n": "line 4, column 0 (a) is -1, which may be an angle or not known", "a\n0\n1\n": "has 2 rows of 1 number; want a row for each of the 4 images",
 		"cat\ncow\ncat\ncow\n": "want a row for each of the 4 images of dataset toy; its first line (cat) names the columns",

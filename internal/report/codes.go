@@ -90,6 +90,9 @@ func TrainedCodes(w io.Writer, title string, before matrix.Matrix, in *metrics.I
 		stages[0].Codes = append(stages[0].Codes, Column{Name: name, Values: column(before, c)})
 		stages[1].Codes = append(stages[1].Codes, Column{Name: name, Values: column(in.Codes, c)})
 	}
+	if n := in.Codes.Cols; n > 2*maxPairs {
+		title += fmt.Sprintf(", the first %d of %d columns", 2*maxPairs, n)
+	}
 	factors := levelColumns(in)
 	return codePlanes(w, title+mixed(factors), stages, factors)
 }

@@ -38,6 +38,9 @@ func TestCodePlanes(t *testing.T) {
 	if got := pairsOf(3); len(got) != 3 || got[2] != [2]int{1, 2} {
 		t.Errorf("pairs of 3 columns: %v", got)
 	}
+	if got := pairsOf(7); len(got) != 4 || got[3] != [2]int{5, 6} {
+		t.Errorf("pairs of 7 columns: %v", got)
+	}
 	if got := pairsOf(40); len(got) != maxPairs || got[1] != [2]int{2, 3} {
 		t.Errorf("pairs of 40 columns: %v", got)
 	}

@@ -207,6 +207,9 @@ func pairsOf(d int) (list [][2]int) {
 		for i := 0; i+1 < d && len(list) < maxPairs; i += 2 {
 			list = append(list, [2]int{i, i + 1})
 		}
+		if d%2 > 0 && len(list) < maxPairs {
+			list = append(list, [2]int{d - 2, d - 1})
+		}
 		return list
 	}
 	for j := range d {

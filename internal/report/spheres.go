@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -89,7 +90,7 @@ func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Spher
 		row := halves(name, points, tints)
 		if s.Factor >= 0 {
 			key, tints := key()
-			row = append(row, halves(in.Factors[s.Factor].Name+": direction of the axis "+vector(s.Axis), key, tints)...)
+			row = append(row, halves(in.Factors[s.Factor].Name+": axis "+vector(s.Axis), key, tints)...)
 		}
 		plots = append(plots, row)
 	}
@@ -180,5 +181,7 @@ func (globe) Plot(c draw.Canvas, p *plot.Plot) {
 	curve(style, func(a float64) (float64, float64, float64) { return math.Cos(a), math.Sin(a), 0 })
 }
 
-// vector formats a vector without -0.
-func vector(v [3]float64) string { return fmt.Sprintf("(%.2f, %.2f, %.2f)", v[0]+0, v[1]+0, v[2]+0) }
+// vector formats a vector without -0.00.
+func vector(v [3]float64) string {
+	return strings.ReplaceAll(fmt.Sprintf("(%.2f, %.2f, %.2f)", v[0], v[1], v[2]), "-0.00", "0.00")
+}

@@ -172,4 +172,5 @@ func TestPoseColumns(t *testing.T) {
 func TestVector(t *testing.T) {
 	minus := math.Copysign(0, -1)
 	must.Equal(t, vector([3]float64{minus, 0.25, -1}), "(0.00, 0.25, -1.00)")
+	must.Equal(t, vector([3]float64{-0.004, -0.006, 0}), "(0.00, -0.01, 0.00)")
 }

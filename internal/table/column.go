@@ -32,6 +32,17 @@ func (t *Text) number(field string) (float64, error) {
 	if t.Comma && strings.Count(field, ",") == 1 && !strings.Contains(field, ".") {
 		field = strings.Replace(field, ",", ".", 1)
 	}
+	return parse(field)
+}
+
+// parse reads a decimal number. 1_10 and 0x1p4 are words, and the typographic minus is a sign.
+func parse(field string) (float64, error) {
+	if strings.ContainsAny(field, "_xX") {
+		return 0, strconv.ErrSyntax
+	}
+	if digits, found := strings.CutPrefix(field, "\u2212"); found {
+		field = "-" + digits
+	}
 	return strconv.ParseFloat(field, 64)
 }
 
@@ -126,7 +137,7 @@ func notNumber(field string, err error) error {
 func isRow(field string) bool {
 	parts := strings.Fields(strings.ReplaceAll(field, "|", " "))
 	return len(parts) > 1 && !slices.ContainsFunc(parts, func(part string) bool {
-		_, err := strconv.ParseFloat(part, 64)
+		_, err := parse(part)
 		return err != nil
 	})
 }

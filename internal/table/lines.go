@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/runes"
+	"golang.org/x/text/transform"
 )
 
 // Lines reads the lines of a text table (RFC 4180).
@@ -40,7 +42,16 @@ func NewLines(r io.Reader, name string) (*Lines, error) {
 	if mark, _ := src.Peek(2); string(mark) == "# " { // before the names that numpy.savetxt writes
 		src.Discard(2)
 	}
-	begin, _ := src.Peek(peeked) // shorter in a short file
+	begin, _ := src.Peek(peeked)                                               // shorter in a short file
+	if bytes.IndexByte(begin, '\r') >= 0 && bytes.IndexByte(begin, '\n') < 0 { // line ends of Excel's CSV (Macintosh)
+		src = bufio.NewReaderSize(transform.NewReader(src, runes.Map(func(r rune) rune {
+			if r == '\r' {
+				return '\n'
+			}
+			return r
+		})), peeked)
+		begin, _ = src.Peek(peeked)
+	}
 	if bytes.IndexByte(begin, 0) >= 0 {
 		return nil, fmt.Errorf("%s has zero bytes, as UTF-16 without a byte-order mark has; want UTF-8, or UTF-16 with a mark", name)
 	}

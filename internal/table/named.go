@@ -38,7 +38,7 @@ func ReadLabels(path string, categorical Categorical, n int, find Find) (*Table,
 
 // image returns the image of a name, which is not a number, or -1.
 func (find Find) image(name string) int {
-	if _, err := strconv.ParseFloat(name, 64); find == nil || err == nil {
+	if _, err := parse(name); find == nil || err == nil {
 		return -1
 	}
 	if at, ok := find(name); ok {

@@ -193,7 +193,7 @@ func (t *Text) above() (words, reals bool) {
 // Unnamed reports whether a column name means no name, including Unnamed: 0 from pandas.
 func Unnamed(name string) bool {
 	at, found := strings.CutPrefix(name, "Unnamed: ")
-	_, err := strconv.ParseFloat(at, 64)
+	_, err := parse(at)
 	return name == "" || found && err == nil
 }
 
@@ -255,7 +255,7 @@ func (t *Text) column(c int) []string {
 func ascends(fields []string) bool {
 	last := math.Inf(-1)
 	for _, text := range fields {
-		v, err := strconv.ParseFloat(text, 64)
+		v, err := parse(text)
 		if err == nil && v < last {
 			return false
 		}

@@ -80,7 +80,7 @@ func TestForms(t *testing.T) {
 		"byte-order mark": "\ufeff" + plain, "quotes": strings.ReplaceAll(plain, "-2", `"-2"`), "no names": plain[4:],
 		"index": ",x,y\n0,0.5,-2\n1,1.25,3.5\n2,7,40\n", "index read by pandas": "Unnamed: 0.1,Unnamed: 0,x,y\n0,0,0.5,-2\n1,7,1.25,3.5\n2,4,7,40\n",
 		"numbered columns": "0,1\n0.5,-2.0\n1.25,3.5\n7.0,4e1\n", "index and numbered columns": ",0,1\n4,0.5,-2\n7,1.25,3.5\n5,7,40\n",
-		"a last separator": "x,y,\n0.5,-2,\n1.25,3.5,\n7,40,\n",
+		"carriage returns": strings.ReplaceAll(plain, "\n", "\r"), "typographic minus": strings.ReplaceAll(plain, "-", "\u2212"), "a last separator": "x,y,\n0.5,-2,\n1.25,3.5,\n7,40,\n",
 	} {
 		got, err := readTable(text, false)
 		if err == nil {
@@ -139,6 +139,7 @@ func TestFactors(t *testing.T) {
 		"a;b\n1,234;-1,250\n3,5;3\n2;0,125\n":               {[]float64{1.234, -1.25, 3.5, 3, 2, .125}, nil},
 		"0,1\n3,1\n2,2\n":                                   {[]float64{0, 1, 3, 1, 2, 2}, nil},
 		"\"a\nb\"\n1\n":                                     {[]float64{1}, nil},
+		"a\n1_10\n11_0\n0x1p4\n":                            {[]float64{2, 1, 0}, []string{"0x1p4", "11_0", "1_10"}},
 	} {
 		got, err := readTable(text, true)
 		if err != nil || !slices.EqualFunc(got.Data, want.data, func(a, b float64) bool { return a == b || a != a && b != b }) {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/unravel-ml/unravel/cli/internal/inputs"
@@ -35,7 +37,7 @@ type askCommand struct {
 	Random  bool     `help:"Ask about random pairs instead, for comparison."`
 	Fill    bool     `help:"Answer the questions from the levels of the data set, for simulations."`
 	Seed    uint64   `default:"0" help:"Seed for choosing the rows to consider."`
-	Out     string   `default:"pairs.csv" placeholder:"FILE" writes:".csv,.txt" help:"File to write: the earlier answers, then the questions." detail:"Each line has row, row, factor and an empty field for same or different. It may be the file of --answers."`
+	Out     string   `default:"pairs.csv" placeholder:"FILE" writes:".csv,.txt" help:"File to write: the earlier answers, then the questions." detail:"Each line has row, row, factor and an empty field for same or different. It may be the file of --answers. The command does not overwrite other answers."`
 	Sheet   string   `placeholder:"FILE" writes:".png" help:"PNG of the pairs to draw, with a row for each pair and its line number." detail:"The PNG shows at most 200 pairs."`
 }
 
@@ -141,6 +143,13 @@ func (c *askCommand) read(d datasets.Dataset, q *similarity.Query) (*similarity.
 		var err error
 		if answers, err = similarity.ReadFile(c.Answers, rows); err != nil {
 			return nil, fmt.Errorf("answers: %w", err)
+		}
+	}
+	info, err := os.Stat(c.Out)
+	if err == nil && info.Mode().IsRegular() && filepath.Clean(c.Out) != filepath.Clean(c.Answers) {
+		if lost, err := similarity.ReadFile(c.Out, rows); err == nil && len(lost.List) > 0 {
+			const want = "want --answers %[1]s, which keeps them, or another --out"
+			return nil, ui.Usagef("%s has %s; "+want, c.Out, wording.Count(len(lost.List), "answer"))
 		}
 	}
 	if len(q.Factors) == 0 && len(answers.Factors) == 0 && d != nil {

@@ -165,6 +165,7 @@ type Evaluation struct {
 	withoutFactors bool     // codes come from files, without factors
 	optional       bool     // skip metrics that do not apply
 	remarks        []string // lines for the log
+	notes          []string // those on the tables
 
 	codes  factor.SubCodes // for metrics without sub-codes in their settings
 	assign metrics.Assign
@@ -285,7 +286,10 @@ func (e *Evaluation) setCodes(codes factor.SubCodes, assign metrics.Assign, set 
 func (e *Evaluation) Results(ctx context.Context, s *ui.Streams) ([]metrics.Result, error) {
 	if !e.optional {
 		if err := metrics.Suits(e.in, e.chosen); err != nil {
-			return nil, e.withOptions(err) // before computing any metric
+			if err = e.withOptions(err); len(e.notes) > 0 {
+				err = fmt.Errorf("%w (%s)", err, strings.Join(e.notes, "; "))
+			}
+			return nil, err // before computing any metric
 		}
 	}
 	e.remark(s)

@@ -32,7 +32,8 @@ func (c *Command) readFiles(e *Evaluation) error {
 	if err != nil {
 		return err
 	}
-	e.remarks = slices.Concat(e.remarks, codes.Notes, factors.Notes)
+	e.notes = slices.Concat(codes.Notes, factors.Notes)
+	e.remarks = append(e.remarks, e.notes...)
 	if dir := filepath.Dir(c.Codes); filepath.Base(c.Codes) == rundir.CodesFile && inputs.IsRun(dir) {
 		if run, err := train.ReadConfig(dir); err == nil && run.Train.HoldOut > 0 {
 			e.remarks = append(e.remarks,

@@ -268,7 +268,15 @@ func drawManipulation(w io.Writer, g metrics.Grid, columns []int) error {
 	return report.Bars(w, report.BarOptions{Title: title, X: "code column", Y: "variance"}, labels, panels)
 }
 
-const maxSpaceRows = 4 // maximum number of rows, each with three factors, in the figure of approximations
+const maxSpaces = 12 // maximum number of factors in the figures of approximations and of levels
+
+// drawn is the end of a figure's title if it has only the first factors.
+func drawn(some, all int) string {
+	if some == all {
+		return ""
+	}
+	return fmt.Sprintf(", the first %d of %d factors", some, all)
+}
 
 // writeApproximation writes the best product approximation of the codes and the best affine left inverse. It writes
 // arrays, and figure 9 of Zhang and Sugiyama 2024. Without an approximation it writes nothing.
@@ -308,8 +316,9 @@ func (e *Evaluation) drawApproximation(w io.Writer, a *metrics.Approximation) er
 		return column(name, rows, func(i int) float64 { return m.Row(i)[c] })
 	}
 	var list []report.SpaceRow
-	for from := 0; from < len(a.Blocks) && len(list) < maxSpaceRows; from += 3 {
-		blocks := a.Blocks[from:min(from+3, len(a.Blocks))]
+	shown := min(len(a.Blocks), maxSpaces)
+	for from := 0; from < shown; from += 3 {
+		blocks := a.Blocks[from:min(from+3, shown)]
 		factors, inverse := report.Space{Name: "factors", Like: "y"}, report.Space{Name: "affine left inverse", Like: "y"}
 		for _, b := range blocks {
 			name := e.in.Factors[b.Factor].Name
@@ -322,7 +331,7 @@ func (e *Evaluation) drawApproximation(w io.Writer, a *metrics.Approximation) er
 		}
 		list = append(list, report.SpaceRow{Factors: factors.Axes, Spaces: []report.Space{factors, codes, product, inverse}})
 	}
-	return report.Spaces(w, title, list)
+	return report.Spaces(w, title+drawn(shown, len(a.Blocks)), list)
 }
 
 // codeSpaces returns the codes and the product approximation of some factors. It returns all columns of the sub-codes
@@ -375,9 +384,13 @@ func (e *Evaluation) writeConstancy(ctx context.Context, write writeFile) error 
 		}
 	}
 	var rows []report.SpaceRow
-	for f := 0; f < len(of[0]) && len(rows) < maxSpaceRows; f++ {
+	all := 0 // factors with several levels
+	for f := range of[0] {
 		radius, variance := of[0][f], of[1][f]
 		if len(radius.Values) < 2 {
+			continue
+		}
+		if all++; all > maxSpaces {
 			continue
 		}
 		level, deviation := make([]float64, len(radius.Values)), make([]float64, len(radius.Values))
@@ -393,7 +406,7 @@ func (e *Evaluation) writeConstancy(ctx context.Context, write writeFile) error 
 		return nil
 	}
 	return write("constancy.png", func(w io.Writer) error {
-		return report.Spaces(w, "Levels by their sub-codes; dark: last levels", rows)
+		return report.Spaces(w, "Levels by their sub-codes; dark: last levels"+drawn(len(rows), all), rows)
 	})
 }
 
