@@ -315,22 +315,10 @@ func insert(o operation, in []*gorgonia.Node) (*gorgonia.Node, error) {
 			return nil, err
 		}
 		if merged, ok := n.Op().(operation); ok {
-			if m := merged.self(); m.name == d.name && m.key == d.key && sameNodes(m.inputs, in) {
+			if m := merged.self(); m.name == d.name && m.key == d.key && slices.Equal(m.inputs, in) {
 				return n, nil
 			}
 		}
 	}
 	return nil, errors.New("hash collisions with other nodes of the graph")
-}
-
-func sameNodes(a, b []*gorgonia.Node) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
