@@ -97,9 +97,7 @@ func checkFolder(t *testing.T, dir string) {
 			t.Errorf("there is a file %s", e.Name())
 		}
 	}
-	if len(entries) != 14 {
-		t.Errorf("%d files, want 14: %v", len(entries), entries)
-	}
+	must.Equal(t, len(entries), 14, "files", entries)
 	for _, name := range []string{"losses", "reconstructions", "torus", "traversals"} {
 		picture, err := png.Decode(bytes.NewReader(must.Read(t, filepath.Join(dir, "figures", name+".png"))))
 		if err != nil || picture.Bounds().Dx() < 100 {
@@ -389,7 +387,5 @@ func TestList(t *testing.T) {
 		t.Errorf("the options of lsbd:\n%s", one)
 	}
 	source := must.Get(configs.Read(configs.Quickstart))(t)
-	if one := succeed(t, "list", "configs", configs.Quickstart).out; one != "# yaml-language-server: $schema=unravel.schema.json\n"+string(source) {
-		t.Errorf("the quickstart:\n%s", one)
-	}
+	must.Equal(t, succeed(t, "list", "configs", configs.Quickstart).out, "# yaml-language-server: $schema=unravel.schema.json\n"+string(source), "the quickstart")
 }

@@ -134,9 +134,7 @@ func TestCompareUDR(t *testing.T) {
 		t.Error("--udr changes nothing")
 	}
 	none, _ := compare(t, "good.csv", "fair.csv", "bad.csv", "--threshold", "100")
-	if fmt.Sprint(none.UDR.Used, none.UDR.Scores) != "[0 0 0] [0 0 0]" {
-		t.Errorf("%+v", none.UDR)
-	}
+	must.Equal(t, fmt.Sprint(none.UDR.Used, none.UDR.Scores), "[0 0 0] [0 0 0]", none.UDR)
 	if got := strings.Join(none.Notes, "; "); !strings.HasPrefix(got, "udr leaves out columns with a standard deviation below 100 (--threshold): ") {
 		t.Errorf("notes %q", got)
 	}

@@ -23,9 +23,7 @@ func TestComplete(t *testing.T) {
 		"import quicks": "quickstart", "import --from x train.threa": "train.threads=", "import --par": "--partial", "complete": "", "wor": "", "runs ": "", "ser": "serve", "pul": "pull", "pull lsbd": "lsbd-vae-arrow lsbd-vae-square", "pull --fr": "--from", "sweep x.yaml --on s": "slurm", "sweep x.yaml --arr": "--array-limit", "table --inde": "--index", "table --index --no-w": "--no-wait", "serve --li": "--listen", "prev": "",
 	} {
 		words := strings.Split(line, " ")
-		if got := strings.Fields(succeed(t, append([]string{"complete", "--"}, words...)...).out); !slices.Equal(got, strings.Fields(want)) {
-			t.Errorf("%q: %q, want %q", line, got, want)
-		}
+		must.EqualSlices(t, strings.Fields(succeed(t, append([]string{"complete", "--"}, words...)...).out), strings.Fields(want), line)
 	}
 	if got := strings.Fields(succeed(t, "complete", "--").out); len(got) < 10 || got[0] != "train" || slices.Contains(got, "worker") {
 		t.Errorf("commands: %q", got)

@@ -142,9 +142,7 @@ func TestDataAtOnce(t *testing.T) {
 			t.Error(o)
 		}
 	}
-	if pieces.Load() != 0 {
-		t.Error("it was downloaded again")
-	}
+	must.Equal(t, pieces.Load(), 0, "was downloaded again")
 }
 
 // A signal stops a download. The stored part remains, and the next download continues it.

@@ -133,9 +133,7 @@ func TestDecodeCodes(t *testing.T) {
 			t.Errorf("%s: files %s, %s", s.Name, s.PNG, s.GIF)
 		}
 	}
-	if want := "samples traversals- traversals- traversals- grid interpolation interpolation-2-"; strings.Join(names, " ") != want {
-		t.Errorf("sheets %v, want %s", names, want)
-	}
+	must.Equal(t, strings.Join(names, " "), "samples traversals- traversals- traversals- grid interpolation interpolation-2-", "sheets")
 	grid := sheets.Files[4]
 	if len(grid.Rows) != 2 || grid.Rows[0].Label != "2" || grid.Columns[3] != "90" {
 		t.Errorf("grid %+v, want objects 2 and 0 at 12 angles", grid)

@@ -87,9 +87,7 @@ func TestEvalTypes(t *testing.T) {
 	with := func(args ...string) []string { return append(append([]string{}, files...), args...) }
 
 	found, log := measure(t, with("--metrics", "mse,mig")...)
-	if want := "factors are taken as size ordinal (3 levels), depth continuous (19 bins with values), angle ordinal (8 levels); --types sets other kinds\n"; log != want {
-		t.Errorf("log %q, want %q", log, want)
-	}
+	must.Equal(t, log, "factors are taken as size ordinal (3 levels), depth continuous (19 bins with values), angle ordinal (8 levels); --types sets other kinds\n", "log")
 	named, log := measure(t, with("--metrics", "mse,mig", "--types", "ordinal,continuous,ordinal")...)
 	if log != "" || fmt.Sprint(found) == "" || named["mse"].Value != found["mse"].Value || named["mig"].Value != found["mig"].Value {
 		t.Errorf("the same kinds named: %v, want %v; log %q", named, found, log)
@@ -243,9 +241,7 @@ func TestEvalOut(t *testing.T) {
 	}
 	succeed(t, append(files, "--metrics", "mig,mpd", "--out", "deep/out")...) // overwrites it
 	for name, want := range first {
-		if string(must.Read(t, "deep/out/"+name)) != string(want) {
-			t.Errorf("%s: the same evaluation writes other bytes", name)
-		}
+		must.Equal(t, string(must.Read(t, "deep/out/"+name)), string(want), name, "the same evaluation writes other bytes")
 	}
 	checkMistake(t, call(t, append(files, "--metrics", "mig", "--out", "codes.npy")...), 1, "codes.npy is a file; want a folder")
 	writeFile(t, "deep/out/mine.csv", []byte("mine"))

@@ -22,9 +22,7 @@ func TestEvalHierarchy(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, all[name].Value, want)
 		}
 	}
-	if want := "factors are taken as kind ordinal (2 levels), size continuous (20 bins with values), x continuous (20 bins with values); --types sets other kinds\n"; log != want {
-		t.Errorf("log %q, want %q", log, want)
-	}
+	must.Equal(t, log, "factors are taken as kind ordinal (2 levels), size continuous (20 bins with values), x continuous (20 bins with values); --types sets other kinds\n", "log")
 	continuous, _ := measure(t, with("--metrics", "r4", "--types", "continuous")...)
 	if v := all["r4"]; !(v.Value >= 0.9) || v.Value != continuous["r4"].Value || len(v.PerFactor) != 3 || len(v.Grids) != 3 {
 		t.Errorf("r4 %+v; of continuous factors %v", v, continuous["r4"].Value)
@@ -50,9 +48,7 @@ func TestEvalHierarchy(t *testing.T) {
 	writeFile(t, "wide.json", []byte("["+strings.Repeat(`{"type": "categorical", "options": [[]]},`, 9)+`{"type": "continuous"}]`))
 	succeed(t, append([]string{"eval", "--hierarchy", "wide.json", "--true-hierarchy", "wide.json", "--metrics", "h-error", "--out", "wide"}, files...)...)
 	run, _ := measure(t, "--run", finished(t), "--hierarchy", "flat.json", "--true-hierarchy", "flat.json", "--metrics", "h-error")
-	if run["h-error"].Value != 0 {
-		t.Errorf("h-error of a run: %v", run)
-	}
+	must.Equal(t, run["h-error"].Value, 0, "h-error of a run", run)
 }
 
 func TestEvalHierarchyMistakes(t *testing.T) {

@@ -40,9 +40,7 @@ func TestMetricOfLoss(t *testing.T) {
 		return got["variance"].Value
 	}
 	own := value()
-	if got := value("--option", "variance.codes={row: [3], column: [0, 1]}"); got != own {
-		t.Errorf("variance %v; of the loss's columns %v", own, got)
-	}
+	must.Equal(t, value("--option", "variance.codes={row: [3], column: [0, 1]}"), own, "variance", "the loss's columns")
 	shares := value("--blocks", "0-1;2-3")
 	if got := value("--option", "variance.assign=order"); got != shares || got == own {
 		t.Errorf("of equal shares %v and %v, of the loss's columns %v", got, shares, own)

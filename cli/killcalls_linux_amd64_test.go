@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -204,9 +205,7 @@ func TestKilledAtCalls(t *testing.T) {
 			for name, text := range killedFiles {
 				writeFile(t, filepath.Join(prepared, name), []byte(text))
 			}
-			if p.again == "" {
-				p.again = p.command
-			}
+			p.again = cmp.Or(p.again, p.command)
 			t.Chdir(prepared)
 			for _, line := range p.prepare {
 				succeed(t, strings.Fields(line)...)

@@ -33,9 +33,7 @@ func TestListNetworks(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	want := "encoder:\n  layers:\n    init: glorot\n    list:\n      - dense: {units: 5, activation: tanh}\n"
-	if got := succeed(t, "list", "encoder", "mlp", "hidden=[5]", "activation=tanh", "--layers").out; got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
-	}
+	must.Equal(t, succeed(t, "list", "encoder", "mlp", "hidden=[5]", "activation=tanh", "--layers").out, want)
 }
 
 func TestListNetworksOfConfigs(t *testing.T) {
@@ -61,9 +59,7 @@ func TestListWorkOfConfigs(t *testing.T) {
 	for part, want := range map[string]float64{"encoder": 2*18*18*5 + 2*5*3, "decoder": 2*3*7 + 2*7*18*18} {
 		var s docs.Summary
 		must.OK(t, json.Unmarshal([]byte(succeed(t, "list", "--json", part, file).out), &s))
-		if s.FLOP != want {
-			t.Errorf("%s: %v FLOP, want %v in %+v", part, s.FLOP, want, s.Layers)
-		}
+		must.Equal(t, s.FLOP, want, part, "FLOP in", s.Layers)
 	}
 }
 

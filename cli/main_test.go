@@ -110,9 +110,7 @@ func checkMistake(t testing.TB, o outcome, code int, words ...string) {
 			t.Errorf("the message lacks %q", w)
 		}
 	}
-	if o.out != "" {
-		t.Errorf("there is text on standard output")
-	}
+	must.Equal(t, o.out, "", "there is text on standard output")
 	checkNoTrace(t, o)
 	if t.Failed() {
 		t.Log(o)

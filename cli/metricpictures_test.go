@@ -133,9 +133,7 @@ func valuesOf(t *testing.T, e example, kind factor.Kind, names []string) []float
 // The tables of docs/metrics.md show the values of its examples, and each metric has a picture and an entry. The
 // default test measures some metrics. With -metric-pictures, the test draws all pictures and prints the tables.
 func TestMetricPage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("measures every metric on fifteen codes")
-	}
+	long.NotShort(t)
 	page := string(must.Read(t, filepath.Join("..", "docs", "metrics.md")))
 	chosen := []string{"swirled", "uneven", "mixed"}
 	for _, group := range []struct {

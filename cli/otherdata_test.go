@@ -38,9 +38,7 @@ func TestOtherData(t *testing.T) {
 		}
 	}
 	want := succeed(t, "eval", "--run", "detour", "--metrics", "mig,dlsbd", "--json").out
-	if got := succeed(t, "eval", "--run", dir, "dataset=square", "size="+side, "side=3", "--metrics", "mig,dlsbd", "--json").out; got != want {
-		t.Errorf("eval: %s; want %s", got, want)
-	}
+	must.Equal(t, succeed(t, "eval", "--run", dir, "dataset=square", "size="+side, "side=3", "--metrics", "mig,dlsbd", "--json").out, want, "eval")
 	succeed(t, "decode", "--run", dir, "dataset=square", "size="+side, "side=4", "--what", "interpolation", "--no-gif", "--out", "decoded")
 	if !ui.Exists("decoded/interpolation.png") {
 		t.Error("decode drew nothing")

@@ -83,9 +83,7 @@ func TestTableKilled(t *testing.T) {
 			break
 		}
 	}
-	if last.out != calm.out {
-		t.Errorf("it shows\n%s\nwant\n%s", last.out, calm.out)
-	}
+	must.Equal(t, last.out, calm.out, "shows")
 	if names := folders(t, filepath.Join(base, "killed")); len(names) != runs || len(ended) != runs || strings.Join(names, " ") != strings.Join(folders(t, filepath.Join(base, "calm")), " ") {
 		t.Errorf("runs %v, of which %d are finished", names, len(ended))
 	}

@@ -54,9 +54,7 @@ func TestTrainDryRun(t *testing.T) {
 		t.Error(o)
 	}
 	writeFile(t, "resolved.yaml", []byte(o.out))
-	if again := succeed(t, "train", "resolved.yaml", "--dry-run"); again.out != o.out {
-		t.Errorf("its own output gives %s", again.out)
-	}
+	must.Equal(t, succeed(t, "train", "resolved.yaml", "--dry-run").out, o.out, "the config from its own output")
 	for _, words := range []string{"data set    ", "images of 16 x 16 x 1", "parameters  ", "activations  ", "about ", "a step ", "at the end  ", "writes      "} {
 		if !strings.Contains(o.log, strings.TrimSpace(words)) {
 			t.Errorf("the plan lacks %q: %s", words, o.log)

@@ -14,9 +14,7 @@ import (
 
 // TestParts checks every registered part against the rules of its kind. The default test reduces the largest parts.
 func TestParts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	if !long.Enabled() {
 		change(t, nn.Encoders, "resnet18", func(s *nn.ResNet18) { s.Width = 8 })
 		change(t, nn.Encoders, "resnet-ae", func(s *nn.ResNetAE) { s.Width, s.Features = 8, 16 })

@@ -192,9 +192,7 @@ func TestWeightsCanChange(t *testing.T) {
 // The defaults of logic are not valid settings, so CheckLoss checks its variants.
 func TestLogicIsTested(t *testing.T) {
 	e := must.Get(losses.Registry.Lookup("logic"))(t)
-	if all := e.New().(losses.Varied).Variants(); len(all) != 9 {
-		t.Errorf("%d variants, want 9", len(all))
-	}
+	must.Equal(t, len(e.New().(losses.Varied).Variants()), 9, "variants")
 	if err := conformance.CheckLoss(e); err != nil {
 		t.Error(err)
 	}

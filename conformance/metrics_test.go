@@ -131,9 +131,7 @@ func TestMetricsFindFaults(t *testing.T) {
 // The defaults of logic are not valid settings, so CheckMetric checks its variants.
 func TestLogicMetricIsTested(t *testing.T) {
 	e := must.Get(metrics.Registry.Lookup("logic"))(t)
-	if all := e.New().(metrics.Varied).Variants(); len(all) != 2 {
-		t.Errorf("%d variants, want 2", len(all))
-	}
+	must.Equal(t, len(e.New().(metrics.Varied).Variants()), 2, "variants")
 	if err := conformance.CheckMetric(e); err != nil {
 		t.Error(err)
 	}

@@ -194,14 +194,8 @@ func TestErrorsOfRuns(t *testing.T) {
 		y := gradcheck.Must(t)(graph.Apply(c.power.spec(), matrix(g, "x", 1, 2, 2, 3)))
 		m := must.Get(machine.New(y.Graph(), y))(t)
 		for name, err := range map[string]error{"vm": m.RunAll(), "TapeMachine": gorgonia.NewTapeMachine(g).RunAll()} {
-			if err == nil {
-				t.Errorf("%s: no error", name)
-				continue
-			}
 			for _, w := range c.want {
-				if !strings.Contains(err.Error(), w) {
-					t.Errorf("%s: %q does not say %q", name, err, w)
-				}
+				must.Error(t, err, w, name)
 			}
 			if name == "vm" && c.is != nil && !errors.Is(err, c.is) {
 				t.Errorf("%q does not wrap its cause", err)
@@ -253,14 +247,9 @@ func checkErrors(t *testing.T, cases map[string]applied) {
 	t.Helper()
 	for name, c := range cases {
 		n, err := c.err()
-		if err == nil || n != nil {
-			t.Errorf("%s: node %v, error %v", name, n, err)
-			continue
-		}
+		must.Equal(t, n, nil, name)
 		for _, w := range c.want {
-			if !strings.Contains(err.Error(), w) {
-				t.Errorf("%s: %q does not say %q", name, err, w)
-			}
+			must.Error(t, err, w, name)
 		}
 	}
 }

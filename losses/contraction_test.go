@@ -1,6 +1,7 @@
 package losses_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"log"
@@ -39,9 +40,7 @@ func contractionOf(s losses.ContractionSettings, z, y, groups []float64, width, 
 				}
 			case losses.CircularDistance:
 				p := max(f.Period, 0)
-				if p == 0 {
-					p = 1
-				}
+				p = cmp.Or(p, 1)
 				t = math.Mod(t, p)
 				t = min(t, p-t)
 			}

@@ -71,9 +71,7 @@ func TestBlockCorrelation(t *testing.T) {
 
 // TestIndependenceOperations compares the operations of sentences with the losses' operations.
 func TestIndependenceOperations(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	schema := logic.Schema{Codes: 5, SubCodes: map[string][]int{"a": {4, 0}, "b": {2}, "c": {1, 3}}}
 	for i, text := range []string{"independent(z.a, z.b)", "2 * independent(z.a, z.b, z.c) and 0.5 * independent(z.a, z.c)"} {
 		s := must.Get(logic.Parse(text))(t)

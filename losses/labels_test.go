@@ -3,7 +3,6 @@ package losses_test
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -188,9 +187,7 @@ func TestWrongNames(t *testing.T) {
 	three := batch(t)
 	three.Labels.Factors = append(three.Labels.Factors, factor.Factor{Name: "x", Size: 2})
 	for _, source := range []string{"[variance]", "[{logic: {sentence: 'forall i: z.size(i) =[squared] 0'}}]"} {
-		if _, err := losses.ComposeInput(three, choose(t, source)); err == nil || !strings.Contains(err.Error(), "2 code columns cannot be divided evenly among 3 factors") {
-			t.Errorf("%s: error %v", source, err)
-		}
+		must.ErrorOf(losses.ComposeInput(three, choose(t, source)))(t, "2 code columns cannot be divided evenly among 3 factors", source)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 )
 
@@ -20,9 +21,7 @@ func TestLimits(t *testing.T) {
 				Losses []losses.Choice `yaml:"losses"`
 			}
 			err := config.Load("l.yaml", []byte("losses: [{"+loss+": {"+key+": "+value+"}}]"), &s)
-			if (err == nil) != ok {
-				t.Errorf("%s = %s: error %v", c.key, value, err)
-			}
+			must.Equal(t, err == nil, ok, c.key, value, err)
 		}
 	}
 	d := losses.Discriminator{Hidden: []int{1 << 16}, Logits: 1, LR: 1e-4, Beta1: 0.5, Beta2: 0.9}

@@ -2,7 +2,6 @@ package losses
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"gorgonia.org/gorgonia"
@@ -150,9 +149,7 @@ func TestPlanesErrors(t *testing.T) {
 	}
 	o := turningOutputs(in, 2)
 	o.Transformations = nil
-	if _, err := (&LSBDLoss{Planes: factor.SubCodes{"row": {0, 1}}, On: OnSample}).Add(o); err == nil || !strings.Contains(err.Error(), "transformations within labelled groups") {
-		t.Errorf("without groups: error %v", err)
-	}
+	must.ErrorOf((&LSBDLoss{Planes: factor.SubCodes{"row": {0, 1}}, On: OnSample}).Add(o))(t, "transformations within labelled groups", "without groups")
 	for want, change := range map[string]func(l *LSBDLoss){
 		"[0 1 2] has 3 columns; want 2":                                 func(l *LSBDLoss) { l.Planes = factor.SubCodes{"row": {0, 1, 2}} },
 		"planes.row: want distinct columns, numbered from 0, got [1 1]": func(l *LSBDLoss) { l.Planes = factor.SubCodes{"row": {1, 1}} },

@@ -10,6 +10,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph"
 	"github.com/unravel-ml/unravel/graph/gradcheck"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/losses"
 	"github.com/unravel-ml/unravel/losses/internal/dependence"
@@ -109,9 +110,7 @@ func tcCase(name string, e losses.TCEstimator, size, n, width int, mask []float6
 }
 
 func TestMinibatchTC(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	tree := []float64{1, 1, 0, 0, 1, 0, 1, 1, 1, 1, 0, 0, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 1}
 	for _, e := range []losses.TCEstimator{losses.TCMinibatch, losses.TCWeighted, losses.TCStratified} {
 		many, manyOfTree := tcCase("many rows", e, 1000, 150, 5, nil), tcCase("a big tree", e, 500, 140, 4, tree)

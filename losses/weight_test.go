@@ -196,8 +196,6 @@ func TestWeightsOfParts(t *testing.T) {
 	g := gorgonia.NewGraph()
 	x := gorgonia.NewScalar(g, tensor.Float64, gorgonia.WithName("x"), gorgonia.WithValue(2.0))
 	for w, want := range map[float64]string{-1: "loss given: weight: want a number from 0 to 1e12, got -1", math.NaN(): "weight: want a number"} {
-		if _, err := losses.Compose(&losses.Outputs{}, losses.Batch{}, nil, []losses.Choice{{Name: "given", Value: given{x, losses.Constant(w)}}}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: error %v", w, err)
-		}
+		must.ErrorOf(losses.Compose(&losses.Outputs{}, losses.Batch{}, nil, []losses.Choice{{Name: "given", Value: given{x, losses.Constant(w)}}}))(t, want, w)
 	}
 }

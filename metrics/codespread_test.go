@@ -70,9 +70,7 @@ func TestMEDSamples(t *testing.T) {
 	must.ErrorOf(m.Compute(ctx, in))(t, "the input's Stream is nil")
 	in.Stream = rng.New(0, "metric/med")
 	r := compute(t, m, in)
-	if r.Basis.Rows != 200 {
-		t.Errorf("%+v", r.Basis)
-	}
+	must.Equal(t, r.Basis.Rows, 200, r.Basis)
 	rows := rng.New(0, "metric/med").Perm(600)[:200]
 	near(t, "of the rows", r.Value, compute(t, med(), subset(in, rows)).Value, 1e-12)
 	all := med()

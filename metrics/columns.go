@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -46,9 +47,7 @@ type Column struct {
 // level. Errors: an empty or repeated name, a wrong number of values, infinite values, circular values that are
 // unevenly spaced and have no period, and bins out of range.
 func (in *Input) SetFactors(columns []Column, bins int) error {
-	if bins == 0 {
-		bins = defaultBins
-	}
+	bins = cmp.Or(bins, defaultBins)
 	n, k := in.Codes.Rows, len(columns)
 	in.Levels, in.Factors, in.Exact, in.arcs = make([]int, n*k), make([]factor.Factor, k), nil, max(bins, 1)
 	for j, c := range columns {

@@ -43,9 +43,7 @@ func goldenDCI(t *testing.T) (want map[string]map[string]struct {
 }
 
 func TestDCIGolden(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	all := goldenDCI(t)
 	for _, name := range long.Sample(slices.Sorted(maps.Keys(all)), 9) {
 		want := all[name]
@@ -80,9 +78,7 @@ func TestDCIGolden(t *testing.T) {
 
 // The encoders of Zhang and Sugiyama 2024, with fewer trees.
 func TestDCIEnriching(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	var golden struct {
 		Test     []int
 		Encoders map[string]map[string]struct{ Value, Tolerance float64 }

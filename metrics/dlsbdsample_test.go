@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -211,9 +212,7 @@ func TestUnevenAngles(t *testing.T) {
 
 // A sample estimates the value of the grid, and the bootstrap interval contains it.
 func TestSampledNoise(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	entangled := func(a []float64) []float64 {
 		return append(perfect(a), 0.6*math.Cos(a[0]+a[1]), 0.6*math.Sin(a[0]+2*a[1]))
 	}

@@ -23,9 +23,7 @@ func downstream(p Predictor, sizes ...int) *Downstream {
 
 // TestDownstreamGolden compares with scikit-learn's classifiers, fitted to convergence.
 func TestDownstreamGolden(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	var want map[string]struct {
 		TrainRows   int       `json:"train_rows"`
 		Logistic    []float64 `json:"logistic"`
@@ -150,9 +148,7 @@ func TestDownstreamChoose(t *testing.T) {
 	for choose, want := range map[Choose]float64{"": 0, "train": 0, "all": 1} {
 		m.Choose = choose
 		r := compute(t, m, in)
-		if got := r.Part("selected"); !slices.Equal(got, []float64{want}) {
-			t.Errorf("choose %q: columns %v, want %v", choose, got, want)
-		}
+		must.EqualSlices(t, r.Part("selected"), []float64{want}, "choose", choose)
 		near(t, string("accuracy, chosen by "+choose), r.Part("train_per_size")[1], []float64{0.75, 0.5}[int(want)], 0.02)
 	}
 	// the train rows of each size choose the columns

@@ -140,9 +140,7 @@ func TestMaxErrorCentre(t *testing.T) {
 	r := compute(t, &MaxError{Fit: FitLeastSquares, Samples: 4}, in)
 	near(t, "me", r.Value, 0.5, 1e-12)
 	near(t, "of the factor", r.Part("per_factor")[0], 0.5, 1e-12)
-	if len(r.Notes) != 0 {
-		t.Errorf("notes %v", r.Notes)
-	}
+	must.Equal(t, len(r.Notes), 0, "notes", r.Notes)
 }
 
 // Permutations of rows and columns, and affine maps of the codes, do not change a left inverse.
@@ -203,9 +201,7 @@ func TestMetricsArePure(t *testing.T) {
 		if !chance[e.Name] {
 			near(t, e.Name, evaluated(t, shuffled, c).Value, a, 1e-9)
 		}
-		if a != evaluated(t, in, c).Value {
-			t.Errorf("%s: another value the second time", e.Name)
-		}
+		must.Equal(t, a, evaluated(t, in, c).Value, e.Name, "another value the second time")
 		for _, r := range []string{"nan", "levels", "hierarchy", "components", "paths"} {
 			bad := *in
 			bad.Codes.Data = append([]float64(nil), before...)

@@ -26,9 +26,7 @@ func repeated(t *testing.T, m Metric, in *Input) (mean float64) {
 }
 
 func TestInterventionGolden(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	for key, m := range map[string]Metric{
 		"beta_vae":   &BetaVAE{Batch: 64, Train: 2000, Test: 1000},
 		"factor_vae": &FactorVAE{Batch: 64, Train: 2000, Test: 1000, Prune: 0.05},

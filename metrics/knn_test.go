@@ -13,6 +13,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	. "github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
@@ -108,9 +109,7 @@ func neighbourCases() map[string]matrix.Matrix {
 
 // Neighbours are exact in double precision, however close. Among equal ones the first row comes first.
 func TestNeighbours(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	for name, codes := range neighbourCases() {
 		train, test := make([]int, 0, codes.Rows), make([]int, 0, codes.Rows)
 		for i := range codes.Rows {

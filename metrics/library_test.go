@@ -51,9 +51,7 @@ func eachLibraryCase(t *testing.T, key string, cases int, test func(t *testing.T
 				Stream: rng.New(1, "library")}, want)
 		})
 	}
-	if cases != 0 {
-		t.Errorf("%d cases of %s are missing", cases, key)
-	}
+	must.Equal(t, cases, 0, "cases", key, "are missing")
 }
 
 func named(name string) Metric { return choice(name).Value }

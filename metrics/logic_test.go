@@ -404,22 +404,16 @@ func TestLogicErrors(t *testing.T) {
 	}
 	l := sentence(t, "forall i: z.a(i) =[squared] 0")
 	l.Codes = factor.SubCodes{"a": {3}}
-	if err := Suits(in, []Choice{{Name: "logic", Value: l}}); err == nil || !strings.Contains(err.Error(), "codes.a: column 3 does not exist; codes have columns 0 to 2") {
-		t.Errorf("error %v", err)
-	}
+	must.Error(t, Suits(in, []Choice{{Name: "logic", Value: l}}), "codes.a: column 3 does not exist; codes have columns 0 to 2")
 }
 
 func TestLogicVariants(t *testing.T) {
-	if all := NewLogic().Variants(); len(all) != 2 {
-		t.Errorf("%d variants, want 2", len(all))
-	}
+	must.Equal(t, len(NewLogic().Variants()), 2, "variants")
 }
 
 // A function in mlp is fitted to convergence. It recovers a non-affine map, with equal results for one seed.
 func TestLogicNetwork(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	in := gridInput(ordinals(6, 5), 2, func(l []int, z []float64) {
 		a, b := float64(l[0])/5, float64(l[1])/4
 		z[0], z[1] = a*a, b+0.5*a*b

@@ -114,9 +114,7 @@ func (m *MED) Select(ctx context.Context, in *Input) (Grid, []int, error) {
 		return Grid{}, nil, err
 	}
 	k := m.TopK
-	if k == 0 {
-		k = 2
-	}
+	k = cmp.Or(k, 2)
 	x, err := in.information(ctx, m.Histogram)
 	if err != nil {
 		return Grid{}, nil, err

@@ -248,12 +248,8 @@ func TestColumnsOfKnownFactors(t *testing.T) {
 	}
 	few := some
 	few.Codes = in.Codes.Columns([]int{0, 2, 4, 6})
-	if r := evaluated(t, &few, []Choice{{"direct", &FactorVAE{Batch: 8, Train: 100, Test: 100, Direct: true}}}); r.Value != 1 {
-		t.Errorf("votes for the columns of their factors: %v; want 1", r.Value)
-	}
-	if _, err := Evaluate(ctx, &some, 3, []Choice{{"unknown", &SubCodeDeviation{Codes: factor.SubCodes{"f0": {1}}}}}); err == nil || !strings.Contains(err.Error(), "no factor with columns has a known level") {
-		t.Errorf("columns of an unknown factor: %v", err)
-	}
+	must.Equal(t, evaluated(t, &few, []Choice{{"direct", &FactorVAE{Batch: 8, Train: 100, Test: 100, Direct: true}}}).Value, 1, "votes for the columns of their factors")
+	must.ErrorOf(Evaluate(ctx, &some, 3, []Choice{{"unknown", &SubCodeDeviation{Codes: factor.SubCodes{"f0": {1}}}}}))(t, "no factor with columns has a known level", "columns of an unknown factor")
 }
 
 func evaluated(t *testing.T, in *Input, c []Choice) Result {

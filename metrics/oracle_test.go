@@ -112,9 +112,7 @@ func attempt(name string, in *Input) (Result, error) {
 // For any codes, every metric returns a finite value, or an error with a remedy. The value does not depend on the
 // number of threads. Perfect codes are at least as good as constant or random codes.
 func TestOracles(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	for _, e := range entries() {
 		t.Run(e.Name, func(t *testing.T) {
 			for _, kind := range []factor.Kind{factor.Ordinal, factor.Circular} {

@@ -50,9 +50,7 @@ func TestResponses(t *testing.T) {
 	parity := func(a, _ float64) float64 { return math.Mod(a, 2) } // 1 of the 2 bits of a
 	for threshold, want := range map[float64]float64{0.49: 1, 0.51: 0} {
 		m.Threshold = threshold
-		if r := compute(t, m, crossed(parity, zero)); r.Value != want {
-			t.Errorf("threshold %v: %v, want %v", threshold, r.Value, want)
-		}
+		must.Equal(t, compute(t, m, crossed(parity, zero)).Value, want, "threshold", threshold)
 	}
 	for _, bad := range []float64{0, -1, 1.1, math.NaN()} {
 		m.Threshold = bad
@@ -75,9 +73,7 @@ func TestPrincipalMED(t *testing.T) {
 		t.Errorf("med of the columns themselves is %v", plain.Value)
 	}
 	m.Components = 3 // as many as columns
-	if whole := compute(t, m, in); whole.Value != compute(t, med(), in).Value {
-		t.Errorf("%v", whole.Value)
-	}
+	must.Equal(t, compute(t, m, in).Value, compute(t, med(), in).Value)
 }
 
 func TestManipulated(t *testing.T) {

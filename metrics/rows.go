@@ -559,9 +559,7 @@ func (in *Input) sized(how func(matrix.Matrix) (matrix.Matrix, int)) *Input {
 // spaced levels.
 func (in *Input) inArcs() (*Input, []string) {
 	bins := in.arcs
-	if bins == 0 {
-		bins = defaultBins
-	}
+	bins = cmp.Or(bins, defaultBins)
 	other, notes := in, []string(nil)
 	for j, f := range in.Factors {
 		if f.Kind != factor.Circular || f.Angles == nil && in.arcs == 0 {

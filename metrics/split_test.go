@@ -49,9 +49,7 @@ func TestHeldOut(t *testing.T) {
 		}{{in, false}, {&twice, true}, {&rounded, false}} {
 			r := evaluated(t, c.in, []Choice{choice(name)})
 			const note = "150 of 300 rows repeat the codes and levels of another row, so the predictor knows many test rows from training"
-			if got := slices.Contains(r.Notes, note); got != c.want {
-				t.Errorf("%s: notes %q", name, r.Notes)
-			}
+			must.Equal(t, slices.Contains(r.Notes, note), c.want, name, "notes", r.Notes)
 		}
 	}
 	for _, name := range []string{"dci", "sap", "explicitness", "downstream"} {

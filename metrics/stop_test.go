@@ -45,9 +45,7 @@ var quick = map[string]bool{"purity": true, "coverage": true, "h-error": true, "
 // Every metric ends with its context: at once if the context has ended, otherwise at the next check. Checks are
 // frequent: the work between two checks is a small fraction of the total.
 func TestStop(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	in := largeInput()
 	for _, e := range entries() {
 		t.Run(e.Name, func(t *testing.T) {

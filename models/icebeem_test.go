@@ -242,7 +242,5 @@ func TestEnergyRefusals(t *testing.T) {
 	if m, err = (&Encoder{Encoder: small(16).Encoder, Latent: 3}).New(images, 1); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := match(m, 4, 0.1, nil); err == nil || !strings.Contains(err.Error(), "it needs an energy of images, which this model does not have; want the model ice-beem") {
-		t.Errorf("an encoder: error %v", err)
-	}
+	must.ErrorOf(match(m, 4, 0.1, nil))(t, "it needs an energy of images, which this model does not have; want the model ice-beem", "an encoder")
 }

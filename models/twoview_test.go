@@ -66,9 +66,7 @@ func TestTwoViews(t *testing.T) {
 		g := nn.NewGraph(p)
 		g.Training = true
 		program := built(t, g, m, m.Objectives()[0], 4, 1)
-		if p.Count() != before {
-			t.Errorf("%s: a program makes parameters that New did not", name)
-		}
+		must.Equal(t, p.Count(), before, name, "a program makes parameters that New did")
 		if len(program.Views) != 2 || m.Spaces()[0].Width != 12 || program.Outputs.Codes.Shape()[1] != 12 || program.Outputs.Images != nil {
 			t.Errorf("%s: views %v, spaces %v, codes %v", name, program.Views, m.Spaces(), program.Outputs.Codes.Shape())
 		}

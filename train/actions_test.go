@@ -39,9 +39,7 @@ func TestWalkingModels(t *testing.T) {
 				trainIn(t, whole, config("train.threads=2"), false)
 				trainInParts(t, dir, config("train.threads=1"), 2, 3)
 				sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
-				if logged(t, dir) != logged(t, whole) {
-					t.Error("the logs differ")
-				}
+				must.Equal(t, logged(t, dir), logged(t, whole), "the logs differ")
 				if _, _, err := OpenExperiment(whole); err != nil {
 					t.Error(err)
 				}

@@ -96,13 +96,9 @@ func TestNoEpochs(t *testing.T) {
 		t.Errorf("%v, %v; want %v", r.Metrics, err, want)
 	}
 	again := trainIn(t, dir, c, true)
-	if again.Metrics[0].Value != r.Metrics[0].Value {
-		t.Errorf("measured again: %v", again.Metrics)
-	}
+	must.Equal(t, again.Metrics[0].Value, r.Metrics[0].Value, "measured again", again.Metrics)
 	longer, whole := trainIn(t, dir, load(t, "train.epochs=1"), true), t.TempDir()
-	if longer.Epochs != 1 {
-		t.Errorf("%+v", longer)
-	}
+	must.Equal(t, longer.Epochs, 1, longer)
 	trainIn(t, whole, load(t, "train.epochs=1"), false)
 	sameBits(t, "trained later", bits(t, dir), bits(t, whole))
 }

@@ -102,9 +102,7 @@ func TestBaseErrors(t *testing.T) {
 		dir := writeConfigs(t, files)
 		must.Write(t, filepath.Join(dir, "child.yaml"), c.child)
 		_, err := loadFile(dir, "child.yaml")
-		if got := strings.ReplaceAll(fmt.Sprint(err), dir, "DIR"); got != c.want {
-			t.Errorf("%q gives\n%s\nwant\n%s", c.child, got, c.want)
-		}
+		must.Equal(t, strings.ReplaceAll(fmt.Sprint(err), dir, "DIR"), c.want, c.child, "gives")
 	}
 }
 

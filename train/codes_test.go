@@ -47,9 +47,7 @@ func TestKept(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v", test.overrides, err)
 		}
-		if len(r.Metrics) != len(c.Metrics.Final) {
-			t.Errorf("%v: metrics %v", test.overrides, r.Metrics)
-		}
+		must.Equal(t, len(r.Metrics), len(c.Metrics.Final), test.overrides, "metrics", r.Metrics)
 		if test.says == "" && strings.Contains(log.String(), "are kept") || !strings.Contains(log.String(), test.says) {
 			t.Errorf("%v: %s", test.overrides, &log)
 		}

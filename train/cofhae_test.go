@@ -177,9 +177,7 @@ func TestLearnedHierarchy(t *testing.T) {
 		"losses=[assignment]":                   "needs the loss reconstruction",
 		"train.validation.fraction=0.5":         "the earlier stage labels only the images that train",
 	} {
-		if _, err := Run(context.Background(), sticksConfig(t, append(learned, override)...), Options{Dir: filepath.Join(t.TempDir(), "x")}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: error %v, want %q", override, err, want)
-		}
+		must.ErrorOf(Run(context.Background(), sticksConfig(t, append(learned, override)...), Options{Dir: filepath.Join(t.TempDir(), "x")}))(t, want, override)
 	}
 }
 
@@ -194,9 +192,7 @@ func checkTimings(t *testing.T, dir string) {
 			t.Errorf("%s took %v s", timing.Name, timing.Seconds)
 		}
 	}
-	if want := []string{"ae", "tangent planes", "similar planes", "components", "edges", "merging", "enclosures", "training", "finishing"}; !slices.Equal(names, want) {
-		t.Errorf("timings of %q, want %q", names, want)
-	}
+	must.EqualSlices(t, names, []string{"ae", "tangent planes", "similar planes", "components", "edges", "merging", "enclosures", "training", "finishing"}, "timings")
 }
 
 // The report shows the picture of the components. With -long, the test also resumes the run.

@@ -240,9 +240,7 @@ func TestNothingGiven(t *testing.T) {
 		"endless": {endless, "the context is nil"}, "planless": {planless, "the context is nil"}, "hasty": {hasty, "the context is nil"},
 		"unmeasured": {unmeasured, "the context is nil"}, "lost": {lost, "there are 0 factor levels"}, "blank": {blank, "there is no model"},
 	} {
-		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", name, c.err, c.want)
-		}
+		must.Error(t, c.err, c.want, name)
 	}
 }
 

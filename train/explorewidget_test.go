@@ -154,9 +154,7 @@ func TestExploreUpdate(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Eval(widget+".update("+string(text)+")", nil)
-	if got := code(p); len(got) != 6 {
-		t.Errorf("another model has a code of %d columns; want 6", len(got))
-	}
+	must.Equal(t, len(code(p)), 6, "columns of the code of another model")
 	shows(t, p, other, "the update to another model")
 }
 

@@ -96,9 +96,7 @@ func TestKeepBestKilled(t *testing.T) {
 	want := best(whole)
 	for _, at := range killed {
 		trainIn(t, at, c, true)
-		if best(at) != want {
-			t.Errorf("%s: another best checkpoint", at)
-		}
+		must.Equal(t, best(at), want, at, "another best checkpoint")
 	}
 }
 
@@ -182,9 +180,7 @@ func TestKeepHash(t *testing.T) {
 	plain := hash()
 	for override, same := range map[string]bool{"train.keep.last=5": true, "train.accumulate=2": false, "train.average={}": false,
 		"train.warmup={steps: 5}": false, "train.parts=[{match: '*', lr: 1}]": false} {
-		if (hash(override) == plain) != same {
-			t.Errorf("%s: the same hash: %v, want %v", override, !same, same)
-		}
+		must.Equal(t, hash(override) == plain, same, override, "the same hash")
 	}
 	if hash("metrics.every=1") == hash("metrics.every=1", "train.keep.best=dlsbd") {
 		t.Error("a run without a best checkpoint counts as one with it")
@@ -212,7 +208,5 @@ func TestKeepMistakes(t *testing.T) {
 			must.Error(t, c.Validate(), want, override)
 		}
 	}
-	if _, err := Load("tiny.yaml", []byte(tiny), "metrics.every=1", "train.keep.best=med"); err == nil || !strings.Contains(err.Error(), `train.keep.best: "med" is not among`) {
-		t.Error(err)
-	}
+	must.ErrorOf(Load("tiny.yaml", []byte(tiny), "metrics.every=1", "train.keep.best=med"))(t, `train.keep.best: "med" is not among`)
 }

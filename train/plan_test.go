@@ -28,9 +28,7 @@ func TestPlanned(t *testing.T) {
 	for _, part := range p.Network {
 		parameters += part.Parameters
 	}
-	if want := (256*16 + 16) + 2*(16*4+4) + (4*16 + 16) + (16*256 + 256); parameters != want {
-		t.Errorf("%d parameters %+v, want %d", parameters, p.Network, want)
-	}
+	must.Equal(t, parameters, (256*16+16)+2*(16*4+4)+(4*16+16)+(16*256+256), "parameters", p.Network)
 	if m.Parameters != float64(4*parameters) || m.Moments != 2*m.Parameters || !(m.Scratch > 0 && m.Batches > 3*50*256*4 && m.Training > m.Footprint.Total() && m.Peak >= m.Training+m.Encoding && m.Usable < m.Machine) {
 		t.Errorf("memory %+v", m)
 	}

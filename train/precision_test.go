@@ -57,9 +57,7 @@ func TestMixedResumes(t *testing.T) {
 		trainIn(t, at, load(t, mixedOptions...), true)
 		sameBits(t, at, bits(t, at), want)
 	}
-	if _, err := Run(context.Background(), load(t, append(mixedOptions, "train.precision=float32")...), Options{Dir: whole, Resume: true}); err == nil || !strings.Contains(err.Error(), "train.precision: the run began with mixed, now float32") {
-		t.Errorf("resumed in another precision: %v", err)
-	}
+	must.ErrorOf(Run(context.Background(), load(t, append(mixedOptions, "train.precision=float32")...), Options{Dir: whole, Resume: true}))(t, "train.precision: the run began with mixed, now float32", "resumed in another precision")
 }
 
 // Every model takes steps in mixed precision.
@@ -77,9 +75,7 @@ func TestPrecisionKey(t *testing.T) {
 	hash := func(overrides ...string) string {
 		c := load(t, overrides...)
 		text := must.Get(c.Encode())(t)
-		if named := strings.Contains(string(text), "precision: mixed"); named != (len(overrides) > 0 && overrides[0] == "train.precision=mixed") {
-			t.Errorf("%v: the config names its precision: %v\n%s", overrides, named, text)
-		}
+		must.Equal(t, strings.Contains(string(text), "precision: mixed"), len(overrides) > 0 && overrides[0] == "train.precision=mixed", overrides, "the config names its precision")
 		return must.Get(c.Hash())(t)
 	}
 	plain, single, mixed := hash(), hash("train.precision=float32"), hash("train.precision=mixed")

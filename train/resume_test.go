@@ -55,9 +55,7 @@ func TestStopAnywhere(t *testing.T) {
 		}
 		trainIn(t, at, c, true)
 		sameBits(t, fmt.Sprintf("stopped after %d looks", n), bits(t, at), want)
-		if got := logged(t, at); got != wantLog {
-			t.Errorf("stopped after %d looks: log\n%s\nwant\n%s", n, got, wantLog)
-		}
+		must.Equal(t, logged(t, at), wantLog, "stopped after", n, "looks: log")
 	}
 }
 
@@ -85,12 +83,8 @@ func TestStopOften(t *testing.T) {
 			t.Errorf("%d looks: stopped %d times", n, stops)
 		}
 		sameBits(t, fmt.Sprintf("%d stops", stops), bits(t, at), want)
-		if got := logged(t, at); got != wantLog {
-			t.Errorf("%d stops: log\n%s\nwant\n%s", stops, got, wantLog)
-		}
-		if got := scalars(t, at); got != wantEvents {
-			t.Errorf("%d stops: events\n%s\nwant\n%s", stops, got, wantEvents)
-		}
+		must.Equal(t, logged(t, at), wantLog, stops, "stops: log")
+		must.Equal(t, scalars(t, at), wantEvents, stops, "stops: events")
 	}
 }
 
@@ -121,12 +115,8 @@ func TestKilledAnywhere(t *testing.T) {
 			for _, at := range killed {
 				trainIn(t, at, c, true)
 				sameBits(t, at, bits(t, at), want)
-				if got := logged(t, at); got != wantLog {
-					t.Errorf("%s: log\n%s\nwant\n%s", at, got, wantLog)
-				}
-				if got := scalars(t, at); got != wantEvents {
-					t.Errorf("%s: events\n%s\nwant\n%s", at, got, wantEvents)
-				}
+				must.Equal(t, logged(t, at), wantLog, at, "log")
+				must.Equal(t, scalars(t, at), wantEvents, at, "events")
 			}
 		})
 	}
@@ -189,9 +179,7 @@ func TestResumeFinished(t *testing.T) {
 	want, wantLog := bits(t, dir), logged(t, dir)
 	again := trainIn(t, dir, load(t), true)
 	sameBits(t, "again", bits(t, dir), want)
-	if got := logged(t, dir); got != wantLog {
-		t.Errorf("log\n%s\nwant\n%s", got, wantLog)
-	}
+	must.Equal(t, logged(t, dir), wantLog, "log")
 	again.Seconds = first.Seconds
 	if !reflect.DeepEqual(again, first) {
 		t.Errorf("result %+v, want %+v", again, first)
@@ -202,17 +190,11 @@ func TestResumeFinished(t *testing.T) {
 func TestResumeStoppedEarly(t *testing.T) {
 	dir := t.TempDir()
 	early := []string{"metrics.every=1", "train.stop={metric: dlsbd, reach: 2}"}
-	if r := trainIn(t, dir, load(t, early...), false); r.Epochs != 1 {
-		t.Errorf("trained for %d epochs", r.Epochs)
-	}
+	must.Equal(t, trainIn(t, dir, load(t, early...), false).Epochs, 1, "trained epochs")
 	want := bits(t, dir)
-	if r := trainIn(t, dir, load(t, early...), true); r.Epochs != 1 {
-		t.Errorf("continued for %d epochs", r.Epochs)
-	}
+	must.Equal(t, trainIn(t, dir, load(t, early...), true).Epochs, 1, "continued epochs")
 	sameBits(t, "continued", bits(t, dir), want)
-	if r := trainIn(t, dir, load(t), true); r.Epochs != 3 {
-		t.Errorf("%d epochs without the early stop", r.Epochs)
-	}
+	must.Equal(t, trainIn(t, dir, load(t), true).Epochs, 3, "epochs without the early stop")
 	whole := t.TempDir()
 	trainIn(t, whole, load(t), false)
 	got, all := bits(t, dir), bits(t, whole)

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,9 +81,7 @@ func Run(ctx context.Context, c Config, o Options) (r *Result, err error) {
 	if err := c.ready(ctx); err != nil {
 		return nil, err
 	}
-	if o.Dir == "" {
-		o.Dir = filepath.Join("runs", c.Name)
-	}
+	o.Dir = cmp.Or(o.Dir, filepath.Join("runs", c.Name))
 	ctx, unlimit := parallel.Limit(ctx, c.Train.Threads)
 	defer unlimit()
 	if err := c.prepareData(ctx, NewActivity(o.Log, o.Terminal)); err != nil {

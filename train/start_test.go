@@ -235,14 +235,10 @@ func TestInitResumes(t *testing.T) {
 	trainIn(t, filepath.Join(root, "moved"), startedConfig(t, "init.run="+elsewhere, "init.only=[encoder/*]", "freeze=[encoder/conv1/*, encoder/norm1/*]"), false)
 	sameBits(t, "from a copy", bits(t, filepath.Join(root, "moved")), want)
 	hashesAgree(t, stored, c, elsewhere)
-	if _, err := Run(context.Background(), startedConfig(t), Options{Dir: whole, Resume: true}); err == nil || !strings.Contains(err.Error(), "resumed with the config it was started with") {
-		t.Errorf("a run from a start resumed without it: %v", err)
-	}
+	must.ErrorOf(Run(context.Background(), startedConfig(t), Options{Dir: whole, Resume: true}))(t, "resumed with the config it was started with", "a run from a start resumed without")
 	for _, other := range []string{"init.only=[encoder/conv*]", "init.run=nowhere"} {
 		c := startedConfig(t, "init.run="+dir, "init.only=[encoder/*]", "freeze=[encoder/conv1/*, encoder/norm1/*]", other)
-		if _, err := Run(context.Background(), c, Options{Dir: whole, Resume: true}); err == nil || !strings.Contains(err.Error(), "resumed with the config it was started with") {
-			t.Errorf("a run resumed with %s: %v", other, err)
-		}
+		must.ErrorOf(Run(context.Background(), c, Options{Dir: whole, Resume: true}))(t, "resumed with the config it was started with", "a run resumed with", other)
 	}
 	trainIn(t, whole, startedConfig(t, "init.run="+elsewhere, "init.only=[encoder/*]", "freeze=[encoder/conv1/*, encoder/norm1/*]"), true)
 	opened, _, err := OpenExperiment(whole)

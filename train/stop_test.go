@@ -28,14 +28,10 @@ func TestEarlyStopOfARun(t *testing.T) {
 func TestEarlyStopByLoss(t *testing.T) {
 	still := []string{"train.epochs=50", "metrics.every=0", "train.optimizer.adam.lr=1e-30", "train.stop={loss: unsupervised/reconstruction, patience: 2, min_delta: 100, from: 3}"}
 	dir := t.TempDir()
-	if r := trainIn(t, dir, load(t, still...), false); r.Epochs != 6 {
-		t.Errorf("%d epochs; want 6: three that do not count, one, and two that are no better by 100", r.Epochs)
-	}
+	must.Equal(t, trainIn(t, dir, load(t, still...), false).Epochs, 6, "epochs")
 	part := t.TempDir()
 	trainIn(t, part, load(t, append(still, "train.epochs=5")...), false)
-	if r := trainIn(t, part, load(t, still...), true); r.Epochs != 6 {
-		t.Errorf("%d epochs after an interruption, want 6", r.Epochs)
-	}
+	must.Equal(t, trainIn(t, part, load(t, still...), true).Epochs, 6, "epochs after an interruption")
 	for settings, want := range map[string]string{
 		"{loss: reconstruction, patience: 1}":                 `train.stop.loss: "reconstruction" is a loss of 2 objectives; want one of supervised/reconstruction, unsupervised/reconstruction`,
 		"{loss: klx, patience: 1}":                            `train.stop.loss: there is no loss "klx"; want one of supervised/loss,`,

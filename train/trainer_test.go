@@ -118,9 +118,7 @@ func checkRoundTrip(t *testing.T, c Config) {
 		t.Fatalf("the config cannot be read back: %v\n%s", err, text)
 	}
 	second := must.Get(again.Encode())(t)
-	if string(second) != string(text) {
-		t.Errorf("the config becomes\n%s\nafter\n%s", second, text)
-	}
+	must.Equal(t, string(second), string(text), "the config written again")
 }
 
 // A shortened epoch takes the given number of steps, and a run of such epochs resumes to the same bits.

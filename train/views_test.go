@@ -61,9 +61,7 @@ func TestViews(t *testing.T) {
 			r := trainIn(t, whole, seenConfig(t, name), false)
 			trainInParts(t, dir, seenConfig(t, name, "train.threads=1"), 2, 3)
 			sameBits(t, "a resumed run", bits(t, dir), bits(t, whole))
-			if logged(t, dir) != logged(t, whole) {
-				t.Error("the logs differ")
-			}
+			must.Equal(t, logged(t, dir), logged(t, whole), "the logs differ")
 			if spread := r.Losses["unsupervised"]["spread"]; !(spread > 1e-3) || spread > 2 {
 				t.Errorf("spread %v in %v", spread, r.Losses)
 			}
@@ -171,9 +169,7 @@ func TestSampledEnd(t *testing.T) {
 			t.Errorf("image %d of the sample, with levels %v, is not held out", some.HeldOut[row], levels)
 		}
 	}
-	if in := some.Input(codes); in.Codes.Rows != len(some.HeldOut) {
-		t.Errorf("metrics see %d rows, want %d", in.Codes.Rows, len(some.HeldOut))
-	}
+	must.Equal(t, some.Input(codes).Codes.Rows, len(some.HeldOut), "rows of metrics")
 	c.Metrics.Sample = 0
 	if e.Config.Metrics.Sample = 0; e.Sample() != e {
 		t.Error("without a sample the experiment is another")

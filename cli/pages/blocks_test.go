@@ -158,9 +158,7 @@ var given = map[string]string{
 // Every Go fragment compiles with the declarations in given. TestDocsPrograms has the whole programs. The default test
 // only checks types.
 func TestDocsFragments(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the fragments of the pages")
-	}
+	long.NotShort(t)
 	for _, b := range blocks(t, "go") {
 		if strings.HasPrefix(b.code, "package ") || fileBlock.MatchString("```go\n"+b.code+"```") {
 			continue

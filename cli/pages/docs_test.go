@@ -28,9 +28,7 @@ import (
 // short: files in the current folder override the embedded ones. In the default test, the lines of most pages end when
 // their work begins.
 func TestDocs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains all that the pages train, briefly")
-	}
+	long.NotShort(t)
 	t.Setenv(asProgram, "1") // for the processes of sweeps
 	root := must.Get(filepath.Abs(filepath.Join("..", "..")))(t)
 	list := pages(t)
@@ -66,9 +64,7 @@ func TestDocs(t *testing.T) {
 // With -long, every Go program of the pages runs, except servers and command lines, which are vetted. The default test
 // checks types.
 func TestDocsPrograms(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the programs of the pages")
-	}
+	long.NotShort(t)
 	count := 0
 	for _, page := range pages(t) {
 		for _, block := range goBlock.FindAllStringSubmatch(string(must.Read(t, page)), -1) {
@@ -174,9 +170,7 @@ func runLine(t *testing.T, root, line string, run func(testing.TB, ...string) ou
 		words = append(words, "--yes")
 	}
 	o := run(t, words...)
-	if o.code != 0 {
-		t.Errorf("%s: %v", line, o)
-	}
+	must.Equal(t, o.code, 0, line, o)
 	if into != "" {
 		must.Write(t, into, o.out)
 		if strings.Contains(line, "list configs") { // the output is the whole experiment

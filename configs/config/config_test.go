@@ -410,9 +410,7 @@ func TestLeaves(t *testing.T) {
 	}
 	want := "a.b=1(float64) c=[1, 2](string) d.0.e=true(bool) d.0.f=16(float64) d.1=3(float64) g={}(string) h=[](string) i.0=[2](string) " +
 		"j=-1500(float64) k=7(string) l=1e+20(float64) m=word(string) n=false(bool)"
-	if text := strings.Join(got, " "); text != want {
-		t.Errorf("%s\nwant %s", text, want)
-	}
+	must.Equal(t, strings.Join(got, " "), want)
 	for path, want := range map[string]string{"a.b": "{a: {}, c: [1, 2]}", "a": "{c: [1, 2]}", "c": "{a: {b: 1}}", "x": "{a: {b: 1}, c: [1, 2]}"} {
 		n := must.Get(Parse("x.yaml", []byte("{a: {b: 1}, c: [1, 2]}")))(t)
 		if got := n.Without(strings.Split(path, ".")...).Inline(); got != want || n.Inline() != "{a: {b: 1}, c: [1, 2]}" {

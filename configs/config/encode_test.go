@@ -57,9 +57,7 @@ kind: tanh
 quiet: true
 level: 3.0
 `
-	if string(text) != golden {
-		t.Errorf("got\n%s", text)
-	}
+	must.Equal(t, string(text), golden)
 	got := defaults()
 	must.OK(t, Load("again.yaml", text, &got))
 	got.Raw, want.Raw = nil, nil

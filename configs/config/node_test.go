@@ -53,9 +53,7 @@ func TestNode(t *testing.T) {
 		"x.yaml:1:1: a.x.y: wrong (the config does not set it)": n.Invalid("a.x.y", "wrong"),
 		"x.yaml:1:5: a.b.7: wrong (the config does not set it)": n.Invalid("a.b.7", "wrong"),
 	} {
-		if err.Error() != want {
-			t.Errorf("got %v, want %s", err, want)
-		}
+		must.Equal(t, err.Error(), want, err)
 	}
 }
 

@@ -81,9 +81,7 @@ func TestNegativeFree(t *testing.T) {
 	want := "p: - jitter: probability: 0.3 brightness: 0.8 contrast: 0.8 saturation: 0.8 hue: 0.2 - flip: probability: 0.5 " +
 		"- blur: probability: 0.2 kernel: 3 sigma: [1.0, 2.0] - crop: probability: 1.0 scale: [0.6, 1.0] aspect: [0.75, 1.3333333333333333] " +
 		"- normalise: mean: [0.485, 0.456, 0.406] deviation: [0.229, 0.224, 0.225]"
-	if flat != want {
-		t.Errorf("%s\nwant\n%s", flat, want)
-	}
+	must.Equal(t, flat, want)
 	plain := p.Plain()
 	if len(plain) != 1 || plain[0].Name != "normalise" || negativeFree().Plain() != nil {
 		t.Errorf("plain: %+v", plain)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // Every operation either supports images of any size and number of channels, or returns an error.
@@ -30,9 +31,7 @@ func TestShapes(t *testing.T) {
 				h, w := shape[0], shape[1]
 				p := Pipeline{{Name: tt.name, Value: tt.op}}
 				refused := p.Suits(h, w, c) != nil
-				if want := tt.refused != nil && tt.refused(h, w, c); refused != want {
-					t.Errorf("%s of %d x %d x %d: refused %v, want %v", tt.name, h, w, c, refused, want)
-				}
+				must.Equal(t, refused, tt.refused != nil && tt.refused(h, w, c), tt.name, h, w, c, "refused")
 				if refused {
 					continue
 				}

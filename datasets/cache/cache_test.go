@@ -104,9 +104,7 @@ func TestEnsure(t *testing.T) {
 	again, err := Ensure(t.Context(), k, func(context.Context, *Writer) error { return errors.New("converted again") })
 	must.OK(t, err)
 	checkTest(t, again)
-	if again.Hash != s.Hash {
-		t.Error("the hash differs")
-	}
+	must.Equal(t, again.Hash, s.Hash, "the hash differs")
 	for name, shape := range map[string][]int{ImagesFile: {100, 4, 3, 2}, FactorsFile: {100, 2}} {
 		r, err := npy.Open(filepath.Join(k.Dir(), name))
 		if err != nil || !slices.Equal(r.Shape, shape) {

@@ -78,9 +78,7 @@ func TestBroken(t *testing.T) {
 			}
 			s := must.Get(Ensure(t.Context(), k, convert))(t)
 			checkTest(t, s)
-			if s.Hash != hash {
-				t.Error("the hash differs")
-			}
+			must.Equal(t, s.Hash, hash, "the hash differs")
 			closeSet(t, s)
 		})
 	}

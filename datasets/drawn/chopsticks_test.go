@@ -126,9 +126,7 @@ func TestChopsticksGoldenStatistics(t *testing.T) {
 				t.Errorf("%s: frequency of %v is %v, want %v", variant, pattern, got, want.Frequencies[p])
 			}
 		}
-		if len(counts) != len(want.Patterns) {
-			t.Errorf("%s: patterns %v, want %v", variant, counts, want.Patterns)
-		}
+		must.Equal(t, len(counts), len(want.Patterns), variant, "patterns", counts, want.Patterns)
 	}
 }
 
@@ -236,9 +234,7 @@ func TestChopsticksNoise(t *testing.T) {
 	if !(math.Abs(sum) <= 0.01) || !(math.Abs(math.Sqrt(square)-0.5) <= 0.01) {
 		t.Errorf("noise of mean %v and deviation %v", sum, math.Sqrt(square))
 	}
-	if plain.Len() != 400 {
-		t.Error(plain.Len())
-	}
+	must.Equal(t, plain.Len(), 400)
 }
 
 // Data depend on the seed, but not on the number of threads.

@@ -34,9 +34,7 @@ func TestEncodersGolden(t *testing.T) {
 		if err != nil || d != e.Columns() || len(codes) != 1331*d || d != len(want.Codes[0]) {
 			t.Fatalf("%s: %d numbers of %d columns, %v", e.Name, len(codes), d, err)
 		}
-		if fmt.Sprint(e.SubCodes) != fmt.Sprint(want.SubCodes) {
-			t.Errorf("%s: sub-codes %v, want %v", e.Name, e.SubCodes, want.SubCodes)
-		}
+		must.Equal(t, fmt.Sprint(e.SubCodes), fmt.Sprint(want.SubCodes), e.Name, "sub-codes")
 		for n, row := range golden.Rows {
 			for c, w := range want.Codes[n] {
 				if got := codes[row*d+c]; !(math.Abs(got-w) <= 1e-12) {

@@ -44,7 +44,5 @@ func TestFlatland(t *testing.T) {
 func TestFlatlandPicture(t *testing.T) {
 	set := &Flatland{Period: 2, Radius: 1, Size: 8, Samples: 1}
 	const want = "......../......../...#..../..###.../...#..../......../......../........"
-	if got := picture(datatest.Build(t, set), 0); got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
+	must.Equal(t, picture(datatest.Build(t, set), 0), want)
 }

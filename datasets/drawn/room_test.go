@@ -28,9 +28,7 @@ func roomAt(d datasets.Dataset, levels ...int) []float32 {
 
 // The order of 3D Shapes: floor hue 10, wall hue 10, object hue 10, scale 8, shape 4, orientation 15.
 func TestRoomFacts(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	d := rooms(t)
 	if h, w, c := d.ImageShape(); h != 64 || w != 64 || c != 3 || d.Len() != 480000 {
 		t.Errorf("%d images of %d x %d x %d", d.Len(), h, w, c)
@@ -62,9 +60,7 @@ func TestRoomFacts(t *testing.T) {
 
 // A pixel changes with a hue if and only if it shows a surface of that hue, and it is a mean of colours.
 func TestRoomHues(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	d := rooms(t)
 	s := rng.New(3, "room")
 	for range 200 {
@@ -114,9 +110,7 @@ func objectBox(d datasets.Dataset, scale, shape, orientation int) (pixels float6
 }
 
 func TestRoomObjects(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	d := rooms(t)
 	for shape := range 4 {
 		for orientation := range 15 {

@@ -47,9 +47,7 @@ func TestSizes(t *testing.T) {
 // An image of 128 x 128 pixels, averaged over 2 x 2 pixels, equals the image of 64 x 64, except for outlines and a
 // shift of half a pixel.
 func TestSizesShowTheSame(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	large := drawnAt(128)
 	for name, b := range drawnAt(64) {
 		small, big := datatest.Build(t, b), datatest.Build(t, large[name])

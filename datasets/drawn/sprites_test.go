@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -126,9 +125,7 @@ func TestSpritesExtent(t *testing.T) {
 	}
 	for want, extents := range map[string][]float64{"extents: there are 2; want 3": {1, 1}, "extents.1: 0.1 is out of range; want 0.125": {1, 0.1, 1},
 		"extents.2: 1.1": {1, 1, 1.1}, "extents.0: NaN": {math.NaN(), 1, 1}} {
-		if err := (&Sprites{Scales: 1, Orientations: 1, Positions: 1, Extent: 0.8, Extents: extents}).Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("extents %v: %v; want %s", extents, err, want)
-		}
+		must.Error(t, (&Sprites{Scales: 1, Orientations: 1, Positions: 1, Extent: 0.8, Extents: extents}).Validate(), want, "extents", extents)
 	}
 	for _, extent := range []float64{-1, 0.05, 1.1, math.NaN()} {
 		must.Error(t, (&Sprites{Scales: 1, Orientations: 1, Positions: 1, Extent: extent}).Validate(), "extent", extent)

@@ -46,9 +46,7 @@ func TestSquarePictures(t *testing.T) {
 		{Square{6, 2, 3}, 2, "....../....../....../##..../##..../......"},
 	}
 	for _, test := range tests {
-		if got := picture(datatest.Build(t, &test.set), test.i); got != test.want {
-			t.Errorf("%+v image %d:\n%s\nwant\n%s", test.set, test.i, got, test.want)
-		}
+		must.Equal(t, picture(datatest.Build(t, &test.set), test.i), test.want, test.set, "image", test.i)
 	}
 }
 
@@ -123,9 +121,7 @@ func TestArrowTurns(t *testing.T) {
 		t.Errorf("rotation 0 does not point right: %v, %v", right, left)
 	}
 	for _, p := range []int{0, 63, 64 * 63, 64*64 - 1} {
-		if all[8][3*p] != 0 {
-			t.Errorf("corner pixel %d is not black", p)
-		}
+		must.Equal(t, all[8][3*p], 0, "corner pixel", p, "black")
 	}
 }
 
@@ -185,9 +181,7 @@ func TestGridNumbering(t *testing.T) {
 			t.Errorf("item %d: %v", i, levels)
 		}
 	}
-	if got := factor.Describe(g, []int{1, 0, 2}); got != "a 1, b 0, c 2" {
-		t.Error(got)
-	}
+	must.Equal(t, factor.Describe(g, []int{1, 0, 2}), "a 1, b 0, c 2")
 	for _, k := range []factor.Kind{factor.Circular, factor.Ordinal, factor.Categorical} {
 		must.Equal(t, must.Get(factor.ParseKind(k.String()))(t), k, k)
 	}

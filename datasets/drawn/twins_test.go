@@ -57,9 +57,7 @@ func TestTwinsFacts(t *testing.T) {
 }
 
 func TestTwinsSettings(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	for _, b := range long.Sample([]datasets.Builder{
 		&Cars{Size: 32, Elevations: 1, Azimuths: 3, Objects: 2},
 		&Cars{Size: 97, Elevations: 2, Azimuths: 1, Objects: 1},
@@ -111,9 +109,7 @@ func TestNorbInstance(t *testing.T) {
 // Adjacent levels of each factor give different pictures, for all levels of the other factors. Any two levels of a
 // categorical factor give different pictures for some levels of the others.
 func TestTwinsFactorsShow(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	pictures := 10
 	if long.Enabled() {
 		pictures = 30

@@ -74,9 +74,7 @@ func TestColumnLevels(t *testing.T) {
 // The place of a level on the circle depends on its angle, not on its index.
 func TestScaledAngles(t *testing.T) {
 	f := Factor{Kind: Circular, Size: 3, Angles: []float64{0, math.Pi / 2, -math.Pi / 2}}
-	if got := []float64{f.Scaled(0), f.Scaled(1), f.Scaled(2)}; !slices.Equal(got, []float64{0, 0.25, 0.75}) {
-		t.Error(got)
-	}
+	must.EqualSlices(t, []float64{f.Scaled(0), f.Scaled(1), f.Scaled(2)}, []float64{0, 0.25, 0.75})
 }
 
 // Numbers become levels, or bins if there are too many of them. Bins without numbers are no levels.

@@ -299,9 +299,7 @@ func TestNumberNotes(t *testing.T) {
 		{0, []float64{nan}, ""},
 		{0, nil, ""},
 	} {
-		if got := strings.Join(factor.ColumnNotes(factor.Factor{Name: "a", Size: c.size}, c.numbers, nil), "; "); got != c.want {
-			t.Errorf("%v: %q; want %q", c.numbers, got, c.want)
-		}
+		must.Equal(t, strings.Join(factor.ColumnNotes(factor.Factor{Name: "a", Size: c.size}, c.numbers, nil), "; "), c.want, c.numbers)
 	}
 }
 

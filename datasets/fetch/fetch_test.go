@@ -306,9 +306,7 @@ func TestResume(t *testing.T) {
 			if len(s.ranges) > 1 {
 				span = s.ranges[1]
 			}
-			if span != c.span {
-				t.Errorf("the second call asks for %q; want %q", s.ranges, c.span)
-			}
+			must.Equal(t, span, c.span, "the second call asks", s.ranges)
 		})
 	}
 }

@@ -386,9 +386,7 @@ func TestFolderChanges(t *testing.T) {
 	must.OK(t, os.Remove(filepath.Join(dir, "a.png")))
 	placed(t, dir, "b.png", "new")
 	err := f.Prepare(t.Context(), func(string, int64, int64) { writePictures(t, dir, "b.png") })
-	if err == nil || !strings.Contains(err.Error(), "b.png: the file changes while it is read; start again") {
-		t.Errorf("a file that changes: %v", err)
-	}
+	must.Error(t, err, "b.png: the file changes while it is read; start again", "a file that changes")
 }
 
 // A note names pictures that are nearly black, such as 12-bit numbers in 16 bits.

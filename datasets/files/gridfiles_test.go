@@ -134,9 +134,7 @@ func TestGridReplaced(t *testing.T) {
 		writeNPZ(t, path, "images.npy", []int{2, 3, 3}, bytes.Repeat([]uint8{uint8(len(path))}, 18))
 	}
 	ctx := cache.WithProgress(t.Context(), func(string, int64, int64) { _ = os.Rename(other, set.Path) })
-	if _, err := set.read(ctx, 0); err == nil || !strings.Contains(err.Error(), "images.npz: the file changes while it is read; start again") {
-		t.Errorf("a file that changes: %v", err)
-	}
+	must.ErrorOf(set.read(ctx, 0))(t, "images.npz: the file changes while it is read; start again", "a file that changes")
 }
 
 // writeNPZ writes a file of one array, uncompressed.

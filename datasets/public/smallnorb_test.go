@@ -11,6 +11,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/datasets/internal/datatest"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
@@ -90,9 +91,7 @@ func checkLevels(t *testing.T, d datasets.Dataset, want datatest.Golden) {
 }
 
 func TestSmallNORBBroken(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	training := norbParts[0].prefix
 	for file, words := range map[string]string{
 		"magic-dat.mat.gz": "packed", "bigendian-dat.mat.gz": "byte order", "dims-dat.mat.gz": "dimensions [4 96 96]; want [120 2 96 96]",

@@ -160,9 +160,7 @@ func TestAnswerErrors(t *testing.T) {
 	if len(s.Known.Pairs) != 3 || len(s.Known.Notes) != 1 || !strings.Contains(s.Known.Notes[0], "1 of 4 answers are overruled") {
 		t.Errorf("%+v", s.Known)
 	}
-	if _, err := configtest.Decode("supervision: {answers: {file: a.csv, conflicts: vote}}"); err == nil || !strings.Contains(err.Error(), `unknown rule of conflicts "vote"`) {
-		t.Error(err)
-	}
+	must.ErrorOf(configtest.Decode("supervision: {answers: {file: a.csv, conflicts: vote}}"))(t, `unknown rule of conflicts "vote"`)
 }
 
 // A fraction of the pairs differ, and a fraction of both kinds is wrong.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets"
@@ -106,9 +105,7 @@ func checkEpoch(t *testing.T, s *Split, batches []Batch) {
 			got[fmt.Sprint(b.Indices[at:at+s.M], b.Transformations[at*k:(at+s.M)*k])]++
 		}
 	}
-	if fmt.Sprint(want) != fmt.Sprint(got) {
-		t.Errorf("an epoch deals %v, want %v", got, want)
-	}
+	must.Equal(t, fmt.Sprint(got), fmt.Sprint(want), "an epoch deals")
 }
 
 // A sampler that is restored during an epoch returns the same batches, in this epoch and the next ones.
@@ -343,9 +340,7 @@ func TestViewLoader(t *testing.T) {
 	}
 	other := *v // the loaders still use v
 	other.Pipeline = augment.Pipeline{{Name: "normalise", Value: &augment.Normalise{Mean: []float64{0, 0}, Deviation: []float64{1}}}}
-	if _, err := NewViewLoader(d, datatest.Sampler(t, s, 9), &other, 5); err == nil || !strings.Contains(err.Error(), "dataset arrow: augmentation 0, normalise: images of 16 x 16 x 3") {
-		t.Errorf("error %v", err)
-	}
+	must.ErrorOf(NewViewLoader(d, datatest.Sampler(t, s, 9), &other, 5))(t, "dataset arrow: augmentation 0, normalise: images of 16 x 16 x 3")
 }
 
 // BenchmarkViews makes batches of 64 images of room, without views and with two. A training step at the same time loses

@@ -36,9 +36,7 @@ func TestFactorLabels(t *testing.T) {
 		if len(s.Unlabelled) != 60 || len(s.Groups) != 0 || known.Pairs != nil {
 			t.Errorf("fraction %v: %d unlabelled images, %d groups", fraction, len(s.Unlabelled), len(s.Groups))
 		}
-		if (known.Share == 0) != (fraction == 1) {
-			t.Errorf("fraction %v: share %v", fraction, known.Share)
-		}
+		must.Equal(t, known.Share == 0, fraction == 1, "fraction", fraction, "share", known.Share)
 		if len(known.Factors) != 2 || known.Factors[0].Name != "x" || known.Factors[1].Size != 4 {
 			t.Errorf("factors %v", known.Factors)
 		}
@@ -228,9 +226,7 @@ func TestSimilarityNoise(t *testing.T) {
 		}
 	}
 	one := datatest.ToyOf(ordinal("x", 1), ordinal("y", 3))
-	if _, err := (&Similarity{Count: 1, Share: 0.5, Noise: 0.1, Factors: []string{"x", "y"}}).Split(one, rng.New(0, "")); err == nil || !strings.Contains(err.Error(), `differ in factor "x"`) {
-		t.Errorf("one level: error %v", err)
-	}
+	must.ErrorOf((&Similarity{Count: 1, Share: 0.5, Noise: 0.1, Factors: []string{"x", "y"}}).Split(one, rng.New(0, "")))(t, `differ in factor "x"`, "one level")
 }
 
 // A quarter of the images have labels, and every batch draws half of its images from them.
@@ -317,8 +313,6 @@ func TestLabelTables(t *testing.T) {
 		"a\n0\nx\n1\n2\n":      `line 3, field 1: "x" is a word, and 0 in line 2 a number`,
 	} {
 		path := must.Write(t, filepath.Join(t.TempDir(), "labels.csv"), text)
-		if _, err := (&FactorLabels{Fraction: 1, File: path, Kinds: factor.ColumnKinds{List: []string{"circular:360"}}}).Split(d, rng.New(0, "")); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", text, err, want)
-		}
+		must.ErrorOf((&FactorLabels{Fraction: 1, File: path, Kinds: factor.ColumnKinds{List: []string{"circular:360"}}}).Split(d, rng.New(0, "")))(t, want, text)
 	}
 }

@@ -231,9 +231,7 @@ func TestLabelsOfMoves(t *testing.T) {
 func TestMixedSamplerErrors(t *testing.T) {
 	d := trio()
 	for size, s := range map[int]Kind{1: &FactorLabels{Fraction: 0.5, Share: 0.5}, 2: &Similarity{Count: 2, Share: 0.5}} {
-		if _, err := NewSampler(datatest.Split(t, s, d), size, rng.New(0, "")); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("want %d or more", size+1)) {
-			t.Errorf("%d: error %v", size, err)
-		}
+		must.ErrorOf(NewSampler(datatest.Split(t, s, d), size, rng.New(0, "")))(t, fmt.Sprintf("want %d or more", size+1), size)
 	}
 	b := datatest.Sampler(t, datatest.Split(t, &FactorLabels{Fraction: 0.5, Share: 0.5}, d), 8)
 	must.OK(t, b.StartEpoch())

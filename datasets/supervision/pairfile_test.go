@@ -37,9 +37,7 @@ func TestPairFile(t *testing.T) {
 				seen[[2]int(batches[0].Indices[at:at+2])]++
 			}
 		}
-		if len(seen) != 4 {
-			t.Errorf("%s: pairs %v in 20 epochs", name, seen)
-		}
+		must.Equal(t, len(seen), 4, name, "pairs", seen, "in 20 epochs")
 	}
 }
 

@@ -87,9 +87,7 @@ func TestPairs(t *testing.T) {
 		checkParts(t, d, s)
 	}
 	a, b := datatest.Split(t, &Pairs{Count: 5}, d), datatest.Split(t, &Pairs{Count: 5}, d)
-	if fmt.Sprint(a) != fmt.Sprint(b) {
-		t.Error("the same stream gives other pairs")
-	}
+	must.Equal(t, fmt.Sprint(a), fmt.Sprint(b), "the same stream gives other pairs")
 	odd := datatest.ToyOf(circle("a", 5), circle("b", 3))
 	checkParts(t, odd, datatest.Split(t, &Pairs{Count: 7}, odd))
 
@@ -127,9 +125,7 @@ func TestPaths(t *testing.T) {
 			}
 		}
 	}
-	if len(directions) != 4 {
-		t.Errorf("steps go %v", directions)
-	}
+	must.Equal(t, len(directions), 4, "steps go", directions)
 	for way, n := range directions { // 4950 steps in four directions
 		if n < 1100 || n > 1380 {
 			t.Errorf("%d steps go %v", n, way)

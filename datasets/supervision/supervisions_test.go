@@ -35,9 +35,7 @@ func TestPairsAndLabels(t *testing.T) {
 	pairs, labels := &Pairs{Count: 5}, &FactorLabels{Fraction: 0.5, Share: 0.5}
 	s := datatest.Split(t, several{pairs, labels}, d)
 	alone := must.Get(Of("pairs", pairs).Split(d, 3))(t)
-	if fmt.Sprint(s.Groups, s.Transformations, s.M, s.Unlabelled) != fmt.Sprint(alone.Groups, alone.Transformations, alone.M, alone.Unlabelled) {
-		t.Error("pairs beside labels are other pairs")
-	}
+	must.Equal(t, fmt.Sprint(s.Groups, s.Transformations, s.M, s.Unlabelled), fmt.Sprint(alone.Groups, alone.Transformations, alone.M, alone.Unlabelled), "pairs beside labels are other pairs")
 	if n := len(s.Known.Images); n != d.Len()/2 || !s.Known.KnowsLevels() || s.Known.Share != 0.5 {
 		t.Errorf("%d labelled images, %+v", n, s.Known)
 	}

@@ -78,9 +78,7 @@ func TestWalksSteps(t *testing.T) {
 				t.Errorf("action %d has the frequency %v", a, p)
 			}
 		}
-		if len(objects) != 3 {
-			t.Errorf("episodes of objects %v", objects)
-		}
+		must.Equal(t, len(objects), 3, "episodes of objects", objects)
 	}
 }
 
@@ -113,9 +111,7 @@ func TestWalksFixed(t *testing.T) {
 			t.Errorf("episode %d begins at %v, and the one before ends at %v", g, first, last)
 		}
 	}
-	if split.GroupActions[3][0] != -1 {
-		t.Error("the first image of an episode has an action")
-	}
+	must.Equal(t, split.GroupActions[3][0], -1, "the first image of an episode has an action")
 }
 
 // Moves of circular factors agree with the levels.

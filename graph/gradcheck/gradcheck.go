@@ -3,6 +3,7 @@
 package gradcheck
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -62,9 +63,7 @@ func (c Case) withDefaults() Case {
 	set(&c.Step, 1e-6)
 	set(&c.Tolerance, 1e-6)
 	set(&c.Tolerance32, 2e-5)
-	if c.Samples == 0 {
-		c.Samples = 48
-	}
+	c.Samples = cmp.Or(c.Samples, 48)
 	if c.Machines == nil {
 		c.Machines = []Machine{Tape, Lisp}
 	}

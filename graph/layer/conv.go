@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -69,9 +70,7 @@ func convolution(k *convKind, x, w, bias *gorgonia.Node, o ConvOptions) (*gorgon
 	if err := o.Activation.Check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", k.name, err)
 	}
-	if o.Stride == 0 {
-		o.Stride = 1
-	}
+	o.Stride = cmp.Or(o.Stride, 1)
 	if a := o.Activation; !a.FromValue() {
 		return activated(a, func(linear graph.Activation) (*gorgonia.Node, error) {
 			o.Activation = linear

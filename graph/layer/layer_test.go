@@ -47,9 +47,7 @@ func TestDense(t *testing.T) {
 type convCase struct{ batch, side, width, in, out, k int }
 
 func TestConv(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	var cases []gradcheck.Case
 	for _, s := range []convCase{{2, 6, 6, 3, 5, 4}, {1, 5, 5, 1, 2, 3}, {2, 7, 7, 2, 3, 2}, {1, 1, 1, 1, 1, 4}, {1, 6, 4, 3, 2, 4},
 		{2, 7, 4, 2, 3, 3}, {1, 1, 9, 2, 3, 3}, {1, 9, 1, 2, 3, 4}, {2, 1, 6, 3, 2, 5}, {1, 2, 3, 2, 2, 7}, {1, 12, 8, 1, 2, 3}, {1, 5, 8, 2, 2, 1},
@@ -102,9 +100,7 @@ func TestConv(t *testing.T) {
 }
 
 func TestConvTranspose(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	var cases []gradcheck.Case
 	for _, s := range []convCase{{2, 3, 3, 3, 5, 4}, {1, 2, 2, 1, 2, 3}, {2, 4, 4, 2, 3, 2}, {1, 1, 1, 1, 1, 4}, {1, 3, 2, 3, 2, 4},
 		{2, 4, 3, 2, 3, 3}, {1, 1, 5, 2, 3, 3}, {2, 1, 3, 2, 2, 5}, {1, 2, 1, 2, 2, 7}, {1, 3, 2, 2, 2, 1}, {2, 6, 5, 17, 16, 3}} {

@@ -1,6 +1,7 @@
 package layer_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -64,9 +65,7 @@ func TestPool(t *testing.T) {
 				continue
 			}
 			stride := o.Stride
-			if stride == 0 {
-				stride = o.Size
-			}
+			stride = cmp.Or(stride, o.Size)
 			windows := func(n int) (list [][2]int) {
 				if o.Valid {
 					for at := 0; at+o.Size <= n; at += stride {

@@ -1,6 +1,7 @@
 package layer
 
 import (
+	"cmp"
 	"fmt"
 
 	"gorgonia.org/gorgonia"
@@ -40,9 +41,7 @@ type PoolOptions struct {
 //
 // Source: Goodfellow et al. 2016, Deep Learning, section 9.3; the padding is TensorFlow's.
 func Pool(x *gorgonia.Node, o PoolOptions) (*gorgonia.Node, error) {
-	if o.Stride == 0 {
-		o.Stride = o.Size
-	}
+	o.Stride = cmp.Or(o.Stride, o.Size)
 	return pooling("pool", o.Kind, graph.Key(o.Kind, o.Size, o.Stride, o.Valid),
 		map[string]any{"kind": string(o.Kind), "size": o.Size, "stride": o.Stride, "valid": o.Valid},
 		func(s tensor.Shape) (rows, columns kernels.Side, err error) {

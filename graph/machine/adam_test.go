@@ -30,9 +30,7 @@ type training struct {
 func (b *builder) training(loss *gorgonia.Node, weights gorgonia.Nodes) training {
 	b.t.Helper()
 	grads, err := gorgonia.Grad(loss, weights...)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must.OK(b.t, err)
 	return training{loss, weights, grads}
 }
 

@@ -32,9 +32,7 @@ func newBuilder(t testing.TB) *builder { return &builder{t, gorgonia.NewGraph()}
 
 func (b *builder) ok(n *gorgonia.Node, err error) *gorgonia.Node {
 	b.t.Helper()
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must.OK(b.t, err)
 	return n
 }
 
@@ -60,9 +58,7 @@ func (b *builder) hold(name string, v *tensor.Dense) *gorgonia.Node {
 func (b *builder) machine(outputs ...*gorgonia.Node) *machine.Machine {
 	b.t.Helper()
 	m, err := machine.New(outputs[0].Graph(), outputs...)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	must.OK(b.t, err)
 	return m
 }
 

@@ -2,7 +2,6 @@ package nn_test
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"gorgonia.org/tensor"
@@ -37,9 +36,7 @@ func TestAverage(t *testing.T) {
 		t.Error("momentum 0 does not copy")
 	}
 	must.Get(g.Param("target/other", tensor.Shape{2}, nn.Zeros))(t)
-	if _, err := nn.NewAverage(p, "target/"); err == nil || !strings.Contains(err.Error(), `parameter "target/other": it has nothing to follow; want a parameter "other" of shape (2)`) {
-		t.Errorf("a target without a source: %v", err)
-	}
+	must.ErrorOf(nn.NewAverage(p, "target/"))(t, `parameter "target/other": it has nothing to follow; want a parameter "other" of shape (2)`, "a target without a source")
 }
 
 // Targets of frozen parameters keep their bits. Targets of taken parameters are copies, unless the targets were also
@@ -56,9 +53,7 @@ func TestTargets(t *testing.T) {
 	}
 	nn.CopyTargets(p, "target/", func(name string) bool { return name == "a" || name == "b" || name == "target/b" })
 	for name, want := range map[string]string{"target/a": "a", "target/b": "target/b", "target/none": "target/none", "a": "a"} {
-		if got := p.Get(name).Float32s()[0]; got != before[want] {
-			t.Errorf("%s begins with %v, want the %v of %s", name, got, before[want], want)
-		}
+		must.Equal(t, p.Get(name).Float32s()[0], before[want], name, "begins with", want)
 	}
 	must.Get(g.Param("none", tensor.Shape{3}, nn.Uniform(1)))(t)
 	a := must.Get(nn.NewAverage(p, "target/"))(t)

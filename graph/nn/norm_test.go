@@ -116,9 +116,7 @@ func TestInstancePixelNorm(t *testing.T) {
 		for i, v := range codes {
 			same = same && v == codes[i%7]
 		}
-		if same != (norm == nn.InstancePixelNorm) {
-			t.Errorf("%s: the codes are %v", norm, codes)
-		}
+		must.Equal(t, same, norm == nn.InstancePixelNorm, norm, "the codes are", codes)
 	}
 }
 
@@ -153,9 +151,7 @@ func TestRunning(t *testing.T) {
 		t.Errorf("running moments %v, want %v, %v", running, mean, variance)
 	}
 	evaluation, _, y := build(false)
-	if len(evaluation.Running()) != 0 {
-		t.Error("evaluation moves running moments")
-	}
+	must.Equal(t, len(evaluation.Running()), 0, "evaluation moves running moments")
 	out := values(runOf(t, y), y)
 	if want := (20 - mean) / math.Sqrt(variance+1e-5); !(math.Abs(float64(out[3])-want) <= 1e-5) {
 		t.Errorf("evaluation gives %v, want %v", out[3], want)

@@ -5,6 +5,7 @@
 package archive
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -21,12 +22,8 @@ type Limits struct {
 const maxMembers = 1 << 22
 
 func (l Limits) orDefault() Limits {
-	if l.Member == 0 {
-		l.Member = 1 << 30
-	}
-	if l.Total == 0 {
-		l.Total = 64 << 30
-	}
+	l.Member = cmp.Or(l.Member, 1<<30)
+	l.Total = cmp.Or(l.Total, 64<<30)
 	return l
 }
 

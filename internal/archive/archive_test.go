@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/binary"
 	"io"
@@ -148,9 +149,7 @@ func tarOf(t testing.TB, compressed bool, headers ...tar.Header) []byte {
 	for i := range headers {
 		h := &headers[i]
 		h.Mode = 0o666
-		if h.Typeflag == 0 {
-			h.Typeflag = tar.TypeReg
-		}
+		h.Typeflag = cmp.Or(h.Typeflag, tar.TypeReg)
 		content := ""
 		if h.Typeflag == tar.TypeReg {
 			content = strings.Repeat("text of "+h.Name, 50)

@@ -1,6 +1,7 @@
 package arrays
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -79,9 +80,7 @@ func (r *Rows) begin() (err error) {
 		return err
 	}
 	unit := r.stream.Unit()
-	if unit == 0 {
-		unit = usualSlab
-	}
+	unit = cmp.Or(unit, usualSlab)
 	r.slab = min(max(1, r.shape[0]), max(1, unit/max(1, r.row)))
 	return nil
 }

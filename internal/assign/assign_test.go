@@ -165,9 +165,7 @@ func TestExtremes(t *testing.T) {
 	must.OK(t, err)
 	for i, c := range of {
 		row := costs[i*3 : i*3+3]
-		if row[c] != slices.Min(row) {
-			t.Errorf("item %d of costs %v is in category %d without balance", i, row, c)
-		}
+		must.Equal(t, row[c], slices.Min(row), "item", i, "costs", row, "in category", c, "without balance")
 	}
 	if of, err = Balanced(costs, 3, 1e6); err != nil {
 		t.Fatal(err)

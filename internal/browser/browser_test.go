@@ -51,9 +51,7 @@ func TestProfiles(t *testing.T) {
 }
 
 func TestPage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	b := Open(t)
 	p := b.Page(write(t, ""))
 	p.Click("#named")
@@ -85,9 +83,7 @@ func TestPage(t *testing.T) {
 
 // Wait waits across several page loads. Each page leaves at another time during the wait.
 func TestWaitAcrossPages(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	pages := 20
 	if long.Enabled() {
 		pages = 150
@@ -105,9 +101,7 @@ if (%[1]d < %d) setTimeout(() => location.replace("/%d"), %d);
 }
 
 func TestFaults(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
 	b := Open(t)

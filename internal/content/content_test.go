@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
@@ -25,9 +26,7 @@ func hash(t *testing.T, path, memory string) Sum {
 
 // A file that is changed in place with the same size and time has another hash, even if the old hash is cached.
 func TestChangedInPlace(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a second or two")
-	}
+	long.NotShort(t)
 	t.Parallel() // it waits
 	dir := t.TempDir()
 	path, memory := filepath.Join(dir, "data"), filepath.Join(dir, "hashes", "memory")
@@ -47,9 +46,7 @@ func TestChangedInPlace(t *testing.T) {
 
 // A memory with a flipped bit is empty.
 func TestDamagedMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a second or two")
-	}
+	long.NotShort(t)
 	t.Parallel() // it waits
 	dir := t.TempDir()
 	path, memory := filepath.Join(dir, "data"), filepath.Join(dir, "memory")

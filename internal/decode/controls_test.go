@@ -37,9 +37,7 @@ func TestControls(t *testing.T) {
 		"sphere sphere1 [0 1 2 3]; line z4 [4] -2 to 2": {Spaces: []models.Space{{Width: 4, Unit: true}, {First: 4, Width: 1}}},
 		"line z0 [0] 2 to 4":                            {Spaces: []models.Space{{Width: 1}}, Known: matrix.Matrix{Rows: 2, Cols: 1, Data: []float64{3, 3}}},
 	} {
-		if got := text(c.Controls()); got != want {
-			t.Errorf("controls\n%s, want\n%s", got, want)
-		}
+		must.Equal(t, text(c.Controls()), want, "controls")
 	}
 }
 

@@ -26,9 +26,7 @@ func mix() *Codes {
 
 func TestMixedParts(t *testing.T) {
 	c := mix()
-	if got := names(c); got != "a0 circle1 sphere1.x sphere1.y sphere1.z sphere2.x sphere2.y sphere2.z z8 spheres.x spheres.y spheres.z" {
-		t.Errorf("parts %s", got)
-	}
+	must.Equal(t, names(c), "a0 circle1 sphere1.x sphere1.y sphere1.z sphere2.x sphere2.y sphere2.z z8 spheres.x spheres.y spheres.z", "parts")
 	base := []float64{1, 0, 1, 0, 0, 1, 1, 0, 0, 5}
 	for name, want := range map[string][]float64{ // the second of four steps
 		"a0":        {2, 0, 1, 0, 0, 1, 1, 0, 0, 5},

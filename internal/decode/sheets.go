@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -66,9 +67,7 @@ func (c *Codes) ways() (list []string) {
 // range for all rows, even if they differ in options.
 func (c *Codes) Grid(rows []Point, p Part, steps int) *Sheet {
 	s := &Sheet{Name: "grid", Moves: true, ColumnTitle: map[kind]string{coordinate: "value of " + p.Name, option: "option of " + p.Name}[p.kind]}
-	if s.ColumnTitle == "" {
-		s.ColumnTitle = p.Name + ", degrees"
-	}
+	s.ColumnTitle = cmp.Or(s.ColumnTitle, p.Name+", degrees")
 	like := make([][]float64, len(rows))
 	for i, from := range rows {
 		like[i] = from.Code

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -312,9 +311,7 @@ func TestErrors(t *testing.T) {
 		{predict, "there are 2 columns; want 1"},
 		{predictClass, "there are 2 columns; want 1"},
 	} {
-		if test.err == nil || !strings.Contains(test.err.Error(), test.want) {
-			t.Errorf("error %v, want %q", test.err, test.want)
-		}
+		must.Error(t, test.err, test.want)
 	}
 }
 

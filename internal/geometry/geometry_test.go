@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/datasets/drawn"
@@ -305,14 +304,10 @@ func TestErrors(t *testing.T) {
 				return err
 			},
 		} {
-			if err := f(); err == nil || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s of %v: error %v, want one that says %q", name, c.points, err, c.want)
-			}
+			must.Error(t, f(), c.want, name, c.points)
 		}
 	}
-	if _, err := leastSquares([]float64{1, 2}, 1, []float64{1}, 1, 0); err == nil || !strings.Contains(err.Error(), "1 and 2") {
-		t.Errorf("error %v, want one of 1 target for 2 points", err)
-	}
+	must.ErrorOf(leastSquares([]float64{1, 2}, 1, []float64{1}, 1, 0))(t, "1 and 2")
 	for _, ridge := range []float64{-1, nan, inf} {
 		if _, err := leastSquares([]float64{1}, 1, []float64{1}, 1, ridge); err == nil {
 			t.Errorf("a ridge of %v passes", ridge)

@@ -1,6 +1,7 @@
 package geometry
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -136,9 +137,7 @@ func (r *Regression) solve(x []float64, columns int, y []float64, targets int, r
 // it increases the tolerance and ignores more directions.
 func (r *Regression) withTolerance(x []float64, columns int, y []float64, targets int, fit func() error) error {
 	tolerance := r.Tolerance
-	if tolerance == 0 {
-		tolerance = 1e-12
-	}
+	tolerance = cmp.Or(tolerance, 1e-12)
 	for {
 		if err := r.read(x, columns, y, targets, tolerance); err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 )
@@ -66,10 +67,5 @@ func goroutines() map[string]string {
 
 // serves reports whether a stack belongs to a kept goroutine.
 func serves(stack string) bool {
-	for _, f := range kept {
-		if strings.Contains(stack, f) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(kept, func(f string) bool { return strings.Contains(stack, f) })
 }

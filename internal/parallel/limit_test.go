@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // busiest returns the maximum number of goroutines that work on items at the same time: in sections, in nested sections
@@ -54,25 +56,15 @@ func TestLimit(t *testing.T) {
 			}
 			if n > 0 {
 				_, other := Limit(ctx, 5)
-				if got := Threads(); got != 5 {
-					t.Errorf("an inner limit of 5: %d threads", got)
-				}
+				must.Equal(t, Threads(), 5, "threads of an inner limit")
 				other()
 			}
-			if got := Threads(); got != want {
-				t.Errorf("limit %d after an inner limit: %d threads", n, got)
-			}
+			must.Equal(t, Threads(), want, "limit", n, "after an inner limit: threads")
 			release()
-			if got := Threads(); got != before {
-				t.Errorf("limit %d: %d threads after release, want %d", n, got, before)
-			}
+			must.Equal(t, Threads(), before, "limit", n, "threads after release")
 		})
 	}
 	all.Wait()
-	if got := runtime.GOMAXPROCS(0); got != 8 {
-		t.Errorf("GOMAXPROCS is %d, want 8", got)
-	}
-	if n := limits.Load(); n != 0 {
-		t.Errorf("%d scopes are left", n)
-	}
+	must.Equal(t, runtime.GOMAXPROCS(0), 8, "GOMAXPROCS")
+	must.Equal(t, limits.Load(), 0, "scopes are left")
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -55,9 +56,7 @@ func TestForPanics(t *testing.T) {
 	}
 	var ran atomic.Int32
 	For(100, func(int, int) { ran.Add(1) })
-	if ran.Load() != 100 {
-		t.Errorf("%d of 100 items after panics", ran.Load())
-	}
+	must.Equal(t, ran.Load(), 100, "100 items after panics")
 	if p := panicOf(func() { ForWorkers(1, 100, func(_, i int) { explode(i) }) }); p != errLate {
 		t.Errorf("on the caller's goroutine: panic %v, want %v", p, errLate)
 	}
@@ -101,8 +100,6 @@ func TestWithin(t *testing.T) {
 		"main.(*loss).Add": "main.(*loss).Add (mine/loss.go:49)", "github.com/unravel-ml/unravel/losses.Compose": "",
 		"example.org/mine/parts.New.func1": "example.org/mine/parts.New.func1 (mine/loss.go:49)",
 	} {
-		if got := within(fmt.Sprintf(stack, function), "example.org/mine"); got != want {
-			t.Errorf("%s: %q, want %q", function, got, want)
-		}
+		must.Equal(t, within(fmt.Sprintf(stack, function), "example.org/mine"), want, function)
 	}
 }

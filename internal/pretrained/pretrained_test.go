@@ -62,9 +62,7 @@ func TestModels(t *testing.T) {
 				t.Errorf("%s: %s is %v after rounding; the ledger has %v", m.Name, v.Name, v.Rounded, v.Ledger)
 			}
 		}
-		if f := m.File(); f.URL != "https://github.com/unravel-ml/unravel/releases/latest/download/"+m.Archive() {
-			t.Error(f.URL)
-		}
+		must.Equal(t, m.File().URL, "https://github.com/unravel-ml/unravel/releases/latest/download/"+m.Archive())
 	}
 	if all > 5e6 || !slices.IsSorted(names) {
 		t.Errorf("%d bytes, %v", all, names)

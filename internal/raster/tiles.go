@@ -1,6 +1,7 @@
 package raster
 
 import (
+	"cmp"
 	"image"
 	"image/color"
 	"image/draw"
@@ -165,9 +166,7 @@ type layout struct {
 
 func (t *Tiles) layout() layout {
 	l := layout{scale: t.Scale, gap: t.Gap, left: margin, top: margin}
-	if l.gap == 0 {
-		l.gap = defaultGap
-	}
+	l.gap = cmp.Or(l.gap, defaultGap)
 	columns, imageW, imageH := len(t.ColumnLabels), 1, 1
 	for _, row := range t.Rows {
 		columns = max(columns, len(row))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/metrics"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -27,9 +28,7 @@ func TestFollowedBy(t *testing.T) {
 	if f := got[1]; f.Factor != "a" || !(f.Share >= 0.45 && f.Share <= 0.55) {
 		t.Errorf("half of the levels of a follow %+v, want half of a", f)
 	}
-	if len(got) != 2 {
-		t.Errorf("%d columns follow a factor, want 2: %v", len(got), got)
-	}
+	must.Equal(t, len(got), 2, "columns follow a factor", got)
 	if got := FollowedBy(&metrics.Input{Codes: in.Codes}); len(got) != 0 {
 		t.Errorf("without factors %v", got)
 	}

@@ -70,9 +70,7 @@ func TestHeatmap(t *testing.T) {
 			t.Errorf("%d rows: %d pixels of frames without, %d with", n, a, b)
 		}
 	}
-	if err := (&Heat{Rows: rows, Columns: columns, Values: [][]float64{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}}, Framed: []int{3}}).WritePNG(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "a frame around row 3 of 3") {
-		t.Errorf("error %v", err)
-	}
+	must.Error(t, (&Heat{Rows: rows, Columns: columns, Values: [][]float64{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}}, Framed: []int{3}}).WritePNG(&bytes.Buffer{}), "a frame around row 3 of 3")
 
 	light := &colours.Light
 	for _, test := range []struct {
@@ -127,9 +125,7 @@ func TestHeatNumbers(t *testing.T) {
 		if c.written {
 			want += c.rows * c.columns
 		}
-		if n != want {
-			t.Errorf("%d numbers in %d rows of %d columns, want %d", n, c.rows, c.columns, want)
-		}
+		must.Equal(t, n, want, "numbers in", c.rows, "rows", c.columns, "columns")
 	}
 	for v, want := range map[float64]string{0: "0", 0.126: "0.13", -1.26: "-1.3", 12.6: "13", 99.4: "99", 99.5: "100", -99.6: "-100", 12345.6: "12346", 99999.4: "99999", 99999.5: "1e+05",
 		math.NaN(): "–", math.Inf(1): "+Inf"} {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/long"
+	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/models/hierarchy"
 )
 
@@ -66,16 +67,12 @@ func TestHierarchyLayout(t *testing.T) {
 	for _, l := range root.lines {
 		texts = append(texts, l.text)
 	}
-	if fmt.Sprint(texts) != "[z0 a0 z21]" {
-		t.Errorf("lines %q", texts)
-	}
+	must.Equal(t, fmt.Sprint(texts), "[z0 a0 z21]", "lines")
 	if m.categorical != 3 || m.continuous != 22 {
 		t.Errorf("%d categorical and %d continuous dimensions", m.categorical, m.continuous)
 	}
 	long := (&treeMaker{}).box(append(slices.Repeat(hierarchy.Hierarchy{c}, 7), choose(nil), c), 0)
-	if fmt.Sprint(long.lines[0].text, ", ", long.lines[2].text) != "z0 … z6, z7" {
-		t.Errorf("%+v", long.lines)
-	}
+	must.Equal(t, fmt.Sprint(long.lines[0].text, ", ", long.lines[2].text), "z0 … z6, z7", long.lines)
 	cut := &treeMaker{lines: maxTreeLines - 5}
 	if b := cut.box(h, 0); cut.categorical != 3 || cut.continuous != 22 || b.edges[len(b.edges)-1].to.lines[0].text != "… and 2 more" {
 		t.Errorf("what is summed up is not counted: %d categorical and %d continuous dimensions, %+v", cut.categorical, cut.continuous, b.edges)

@@ -45,9 +45,7 @@ func TestIntervalsAndChance(t *testing.T) {
 		{interval.Rows, 3.5, "of the corrected value 2: 1 to 3 (95 %), of 40 halves of the rows; 3.5 is biased by the number of rows"},
 	} {
 		r := metrics.Result{Value: c.value, Interval: &interval.Interval{Percent: 95, Low: 1, High: 3, Estimate: 2, Way: c.way, Repeats: 40}}
-		if got := intervalLine(&r); got != c.want {
-			t.Errorf("%s\nwant %s", got, c.want)
-		}
+		must.Equal(t, intervalLine(&r), c.want)
 	}
 	for _, c := range []struct {
 		rows    int
@@ -59,8 +57,6 @@ func TestIntervalsAndChance(t *testing.T) {
 		{9, false, "0.5 with the rows shuffled (± 0.25, of 8 shuffles); the value is no better than chance"},
 	} {
 		r := metrics.Result{Basis: metrics.Basis{Rows: 9}, Chance: &metrics.Chance{Mean: 0.5, Deviation: 0.25, Shuffles: 8, Rows: c.rows, Differs: c.differs}}
-		if got := chance(&r); got != c.want {
-			t.Errorf("%s\nwant %s", got, c.want)
-		}
+		must.Equal(t, chance(&r), c.want)
 	}
 }

@@ -21,9 +21,7 @@ import (
 func TestPageRows(t *testing.T) {
 	for _, c := range []struct{ n, width, want int }{{0, 4, 0}, {1, 4, 1}, {50, 4, 50}, {100000, 4, mostPoints}, {100000, 1000, 120}, {100000, 4096, leastPoints}, {60, 4096, 60}} {
 		rows := PageRows(c.n, c.width)
-		if len(rows) != c.want {
-			t.Errorf("%d codes of %d columns: %d rows, want %d", c.n, c.width, len(rows), c.want)
-		}
+		must.Equal(t, len(rows), c.want, c.n, "codes", c.width, "columns: rows")
 		sorted := slices.Compact(slices.Sorted(slices.Values(rows)))
 		if len(sorted) != len(rows) || len(rows) > 0 && (sorted[0] < 0 || sorted[len(sorted)-1] >= c.n) {
 			t.Errorf("%d codes: rows twice, or out of range", c.n)
@@ -152,9 +150,7 @@ func TestRunCurves(t *testing.T) {
 		{Epoch: 1, Metrics: map[string]float64{"mig": 0.2}},
 		{Epoch: 2, Losses: rundir.Losses{"b": {"loss": math.NaN(), "kl": 1}}}}
 	one := []rundir.Line{{Epoch: 1, Losses: rundir.Losses{"unsupervised": {"loss": 1}}}}
-	if c := RunCurves(nil, one); c.Panels[0].Title != "Losses" {
-		t.Errorf("one objective: %q", c.Panels[0].Title)
-	}
+	must.Equal(t, RunCurves(nil, one).Panels[0].Title, "Losses", "one objective")
 	c := RunCurves([]string{"loss", "kl"}, log)
 	if mig := c.Panels[len(c.Panels)-1].Series[0]; fmt.Sprint(mig.X.Shape) != "[1]" {
 		t.Errorf("mig of epoch 1 during training and at the end: %v points; want the first", mig.X.Shape)
@@ -166,7 +162,5 @@ func TestRunCurves(t *testing.T) {
 	for _, s := range c.Panels[1].Series {
 		names = append(names, fmt.Sprint(s.Name, s.X.Shape))
 	}
-	if got := strings.Join(names, " "); got != "loss[2] kl[2] aux[1]" {
-		t.Error(got)
-	}
+	must.Equal(t, strings.Join(names, " "), "loss[2] kl[2] aux[1]")
 }

@@ -263,9 +263,7 @@ func TestHueBar(t *testing.T) {
 	}
 	must.Equal(t, found, 5, "labels")
 	for _, tick := range circleTicks {
-		if tick.Label != fmt.Sprint(tick.Value) {
-			t.Errorf("%+v", tick)
-		}
+		must.Equal(t, tick.Label, fmt.Sprint(tick.Value), tick)
 	}
 }
 

@@ -62,9 +62,7 @@ func TestTraversalNames(t *testing.T) {
 			Spaces:    []models.Space{{Width: 1, Options: options}},
 			Known:     matrix.Matrix{Rows: 1, Cols: 1, Data: []float64{2}},
 		}, nil).names
-		if !slices.Equal(names, []string{want}) {
-			t.Errorf("%d options: rows %q, want %q", options, names, want)
-		}
+		must.EqualSlices(t, names, []string{want}, options, "options: rows")
 	}
 	h := hierarchy.Hierarchy{{Options: []hierarchy.Hierarchy{{{}}, {{Options: make([]hierarchy.Hierarchy, 2)}}}}, {}}
 	codes := matrix.Matrix{Rows: 3, Cols: 4, Data: []float64{1, 0, 5, 6, 1, 0, 6, 7, 2, 1, 0, 8}}

@@ -57,9 +57,7 @@ func TestPillow(t *testing.T) {
 			continue
 		}
 		sum := sha256.Sum256(dst[:dstH*dstW*channels])
-		if hex.EncodeToString(sum[:]) != line[11] {
-			t.Errorf("%v: other pixels", line[:9])
-		}
+		must.Equal(t, hex.EncodeToString(sum[:]), line[11], line[:9], "other pixels")
 	}
 	must.Equal(t, len(lines), 161, "lines")
 }

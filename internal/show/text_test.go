@@ -92,9 +92,7 @@ func TestSeriesOf(t *testing.T) {
 	for i, ours := range []*float64{&one, &one, &two, &two, nil} {
 		r.Rows = append(r.Rows, tables.ResultRow{Label: r.Table.Rows[i].Label, Cells: []tables.Cell{{Column: "MIG", Ours: ours}}})
 	}
-	if got := fmt.Sprintf("%+v", seriesOf(r, "MIG")); got != fmt.Sprintf("%+v", []report.Series{{Name: "s", X: []float64{10, 20}, Y: []float64{1, 2}}, {Name: "t", X: []float64{10}, Y: []float64{2}}}) {
-		t.Errorf("series %s", got)
-	}
+	must.Equal(t, fmt.Sprintf("%+v", seriesOf(r, "MIG")), fmt.Sprintf("%+v", []report.Series{{Name: "s", X: []float64{10, 20}, Y: []float64{1, 2}}, {Name: "t", X: []float64{10}, Y: []float64{2}}}), "series")
 	if got := seriesOf(r, "SAP"); got != nil {
 		t.Errorf("series %+v of another column", got)
 	}

@@ -91,9 +91,7 @@ func TestForms(t *testing.T) {
 			continue
 		}
 		left := strings.Contains(name, "index") || strings.Contains(name, "number") || strings.Contains(name, "last")
-		if left != (len(got.Notes) > 0) {
-			t.Errorf("%s: remarks %q", name, got.Notes)
-		}
+		must.Equal(t, left, len(got.Notes) > 0, name, "remarks", got.Notes)
 	}
 }
 

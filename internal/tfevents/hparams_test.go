@@ -167,8 +167,6 @@ func TestResumeDrops(t *testing.T) {
 				got = append(got, string(e.Values[0].Image.PNG))
 			}
 		}
-		if strings.Join(got, " ") != strings.Join(want, " ") {
-			t.Errorf("without %s: %q, want %q", drop, got, want)
-		}
+		must.Equal(t, strings.Join(got, " "), strings.Join(want, " "), "without", drop)
 	}
 }

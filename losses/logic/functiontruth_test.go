@@ -150,9 +150,7 @@ func TestApproximation(t *testing.T) {
 	line, point := plain, plain
 	line.Matrix, line.Offset = [][]float64{{2}}, []float64{1}
 	point.Levels, point.Points = [][]float64{{0}}, [][]float64{{3}}
-	if got := fmt.Sprint(line, "; ", point, "; ", plain); got != "h: z -> y, matrix [[2]], offset [1]; h: z -> y, levels [[0]], points [[3]]; h: z -> y" {
-		t.Errorf("functions are printed as %s", got)
-	}
+	must.Equal(t, fmt.Sprint(line, "; ", point, "; ", plain), "h: z -> y, matrix [[2]], offset [1]; h: z -> y, levels [[0]], points [[3]]; h: z -> y", "functions are printed as")
 	if _, err := q.Approximation(Batch{}); err == nil {
 		t.Error("a batch without rows is taken")
 	}

@@ -40,9 +40,7 @@ func largeSentences() []string {
 }
 
 func TestLargeBatches(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	b := batches(7, 210)["continuous"]
 	b.z[17], b.z[40] = b.z[3], b.z[3] // repeated points
 	for _, text := range long.Sample(largeSentences(), 8) {

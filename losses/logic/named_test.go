@@ -130,9 +130,7 @@ func TestNotNamedLosses(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if q := logic.Compiled(t, s); q.Summands() != 0 {
-			t.Errorf("%s: %d named losses", text, q.Summands())
-		}
+		must.Equal(t, logic.Compiled(t, s).Summands(), 0, text, "named losses")
 	}
 }
 

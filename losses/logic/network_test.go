@@ -43,9 +43,7 @@ var networkSchema = Schema{Codes: 3, Factors: []string{"a", "b"}}
 
 // TestNetworks compares the quantities of fitted networks with another program's local minima.
 func TestNetworks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	d, b := readNetworks(t)
 	for _, want := range long.Sample(d.Sentences, 1) {
 		q := must.Get(Compile(parsed(t, want.Text), networkSchema))(t)
@@ -169,9 +167,7 @@ func TestNetworkErrors(t *testing.T) {
 		must.Error(t, err, want, text)
 	}
 	q := must.Get(Compile(parsed(t, "exists h: z -> z in mlp: forall i: h(z(i)) =[squared] z(i)"), networkSchema))(t)
-	if _, err := q.NodeOf(Named{}, Inputs{Codes: gradcheck.Node(gorgonia.NewGraph(), tensor.Float64, "z", 4, 3)}); err == nil || !strings.Contains(err.Error(), "the function h in mlp is trained together with a model") {
-		t.Errorf("a network without a trainer: %v", err)
-	}
+	must.ErrorOf(q.NodeOf(Named{}, Inputs{Codes: gradcheck.Node(gorgonia.NewGraph(), tensor.Float64, "z", 4, 3)}))(t, "the function h in mlp is trained together with a model", "a network without a trainer")
 	if got, want := q.Sentence().Truth().String(), "0 implies that the sentence is true, but a true sentence may not have 0: training may not find the function h in mlp"; !strings.HasPrefix(got, want) {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -24,9 +24,7 @@ func sentences() int {
 // TestRandomSentences tests theorem 1 of the paper on random sentences and batches, and compares values with a separate
 // computation.
 func TestRandomSentences(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	held, broke, equivalent, implied := 0, 0, 0, 0
 	for seed := range sentences() {
 		s := randomSentence(seed)

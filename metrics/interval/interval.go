@@ -3,6 +3,7 @@
 package interval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -105,9 +106,7 @@ func (s Settings) Halves(
 	ctx context.Context, v Value, order *rng.Stream, measure func(rows []int, b int, of string) (float64, error),
 ) (*Interval, error) {
 	n, largest := v.Rows, s.Rows
-	if largest == 0 {
-		largest = repeatRows
-	}
+	largest = cmp.Or(largest, repeatRows)
 	m := min(n/2, largest)
 	var all []int
 	quarters := 0.0                                                                  // the sum of the quarters' values

@@ -85,9 +85,7 @@ func TestHalvesOfRows(t *testing.T) {
 					seen[i] = true
 				}
 			}
-			if len(rows) != want {
-				t.Errorf("repeat %d: %d rows of %s, want %d", b, len(rows), of, want)
-			}
+			must.Equal(t, len(rows), want, "repeat", b, "rows", of)
 			n := float64(len(rows))
 			return 2 + 3/n + 5/(n*n) + float64(b%2), nil
 		})

@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,10 +99,7 @@ func (g *group) tree() *tree {
 	for i, f := range t.first {
 		last[f] = i
 	}
-	for _, i := range last {
-		t.roots = append(t.roots, i)
-	}
-	slices.Sort(t.roots)
+	t.roots = slices.Sorted(maps.Values(last))
 	return t
 }
 

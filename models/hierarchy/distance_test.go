@@ -173,9 +173,7 @@ func TestDistanceMerges(t *testing.T) {
 		{Hierarchy{options(none)}, Hierarchy{options(none), options(none)}, 1},
 		{Hierarchy{options(Hierarchy{c, c}, none), c}, Hierarchy{options(none), c}, 1},
 	} {
-		if got := Distance(test.a, test.b); got != test.want {
-			t.Errorf("distance %d, want %d, of\n%v\n%v", got, test.want, test.a, test.b)
-		}
+		must.Equal(t, Distance(test.a, test.b), test.want, "distance", test.a, test.b)
 	}
 }
 

@@ -144,13 +144,9 @@ shape
       └─ 2
          └─ z5
 `
-	if got != want {
-		t.Errorf("got\n%s, want\n%s", got, want)
-	}
+	must.Equal(t, got, want)
 	must.Equal(t, none.String(), "no dimensions\n")
-	if got := (Hierarchy{options(none), options(Hierarchy{options(none), c})}).String(); got != "a0\n└─ 1: nothing more\na1\n└─ 1\n   ├─ a2\n   │  └─ 1: nothing more\n   └─ z0\n" {
-		t.Errorf("got\n%s", got)
-	}
+	must.Equal(t, (Hierarchy{options(none), options(Hierarchy{options(none), c})}).String(), "a0\n└─ 1: nothing more\na1\n└─ 1\n   ├─ a2\n   │  └─ 1: nothing more\n   └─ z0\n")
 }
 
 func TestEqual(t *testing.T) {
@@ -188,9 +184,7 @@ func TestValidate(t *testing.T) {
 			t.Errorf("error %v, want %q", err, test.want)
 		}
 		text, jsonErr := test.h.MarshalJSON()
-		if (jsonErr == nil) != (test.want == "") {
-			t.Errorf("JSON: %v", jsonErr)
-		}
+		must.Equal(t, jsonErr == nil, test.want == "", "JSON", jsonErr)
 		if jsonErr == nil {
 			if back, err := Parse(text); err != nil || !back.Equal(test.h) {
 				t.Errorf("read back: %v", err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/version"
 	"github.com/unravel-ml/unravel/metrics"
@@ -119,9 +120,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%v:\n%s", err, once)
 		}
-		if twice := written(t, again); twice != once {
-			t.Errorf("written\n%s\nthen\n%s", once, twice)
-		}
+		must.Equal(t, written(t, again), once, "written again")
 	})
 }
 
@@ -268,9 +267,7 @@ func TestReplacements(t *testing.T) {
 
 // Unravel's ledger can be read, and has no machine paths.
 func TestShipped(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	folders := must.Get(results.Files().(interface {
 		ReadDir(string) ([]os.DirEntry, error)
 	}).ReadDir("."))(t)

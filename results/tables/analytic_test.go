@@ -8,15 +8,14 @@ import (
 
 	. "github.com/unravel-ml/unravel/results/tables"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // The metric, the table and the reference file agree with the closed forms of Cao et al. 2022, appendix F.2, to 1e-9.
 // The test covers both interpretations of the logarithm.
 func TestAnalytic(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	r := quick(t, "negative-free-analytic")
 	for _, d := range []float64{3, 10, 100, 1000} {
 		for _, base := range []struct {

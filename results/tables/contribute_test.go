@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/results/ledger"
 	. "github.com/unravel-ml/unravel/results/tables"
@@ -119,9 +120,7 @@ func computed(r *Result) bool {
 // If another table recorded a run without a column's metric, it is trained again. The new run replaces the record if it
 // has all recorded metrics.
 func TestLedgerMetrics(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	base, dir, other := t.TempDir(), keptRuns(t), t.TempDir()
 	table := mustOpen(t, base)
 	put(t, table, contributed(t, table, dir))
@@ -130,9 +129,7 @@ func TestLedgerMetrics(t *testing.T) {
 
 	few := mustOpen(t, base, "columns:\n", sap, "  - {label: Var., group: modularity, metric: variance, transform: exp(-x)}\n", "")
 	makeRuns(t, few, other, false, 1)
-	if err := few.Accept(contributed(t, few, other)); err == nil || !strings.Contains(err.Error(), "metrics: it lacks a metric of the ledger's record; want this metric in the key also of the table or the row: variance: ") {
-		t.Errorf("without the variance: %v", err)
-	}
+	must.Error(t, few.Accept(contributed(t, few, other)), "metrics: it lacks a metric of the ledger's record; want this metric in the key also of the table or the row: variance: ", "without the variance")
 	also := mustOpen(t, base, "columns:\n", "also: [sap]\ncolumns:\n")
 	if left, err := also.Unrecorded(Options{Ledger: also.Ledger()}); err != nil || len(left) != 0 {
 		t.Errorf("%s left for a metric of no column, %v", names(left), err)

@@ -3,7 +3,6 @@ package tables_test
 import (
 	"bytes"
 	"image/png"
-	"slices"
 	"strings"
 	"testing"
 
@@ -29,9 +28,7 @@ func TestCurves(t *testing.T) {
 			t.Errorf("%s is not the same the second time: %v", f.Name, err)
 		}
 	}
-	if want := []string{"negative-free-analytic-med-ln.png", "negative-free-analytic-med-log2.png", "negative-free-analytic-dci-ln.png"}; !slices.Equal(names, want) {
-		t.Errorf("%q, want %q", names, want)
-	}
+	must.EqualSlices(t, names, []string{"negative-free-analytic-med-ln.png", "negative-free-analytic-med-log2.png", "negative-free-analytic-dci-ln.png"})
 	empty, err := open(t, "negative-free-figure6").Compute(t.Context(), Options{Runs: t.TempDir()})
 	if err != nil || len(pictures(empty)) != 0 || len(pictures(quick(t, "enriching-table3"))) != 0 {
 		t.Errorf("curves without points: %v, %v", pictures(empty), err)

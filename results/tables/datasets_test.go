@@ -64,9 +64,7 @@ func TestDataSets(t *testing.T) {
 	}
 	dir := t.TempDir()
 	runs := makeRuns(t, table, dir, false, 0)
-	if got := names(runs); got != "a_small_quick_seed0 a_large_quick_seed0 b_small_quick_seed0 b_large_quick_seed0" {
-		t.Error(got)
-	}
+	must.Equal(t, names(runs), "a_small_quick_seed0 a_large_quick_seed0 b_small_quick_seed0 b_large_quick_seed0")
 	for i, want := range []struct{ width, side, batch int }{{2, 2, 16}, {3, 4, 32}, {3, 2, 8}, {3, 4, 8}} {
 		c := must.Get(runs[i].Config.Encode())(t)
 		for _, part := range []string{fmt.Sprint("latent: ", want.width), fmt.Sprint("side: ", want.side), fmt.Sprint("batch: ", want.batch), "epochs: 2"} {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/show"
 	. "github.com/unravel-ml/unravel/results/tables"
@@ -15,9 +16,7 @@ import (
 // The pages about tables, contrastive models and sentences show the command's current output. The example on the page
 // about tables is valid.
 func TestDocs(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	source := must.Read(t, "../../docs/papers/tables.md")
 	contrastive := must.Read(t, "../../docs/papers/contrastive.md")
 	sentences := must.Read(t, "../../docs/sentences.md")

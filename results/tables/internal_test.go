@@ -131,7 +131,5 @@ func TestUnconverged(t *testing.T) {
 		"1 of 7 runs not converged: the assignment error is 0.25",
 	}
 	must.EqualSlices(t, unconverged(drawn{fits: fits}), want)
-	if got := unconverged(drawn{fits: []*train.Fit{leave("70"), leave("70")}}); !slices.Equal(got, []string{"2 of 2 runs not converged: " + leave("70").Why}) {
-		t.Errorf("equal reasons: %q", got)
-	}
+	must.EqualSlices(t, unconverged(drawn{fits: []*train.Fit{leave("70"), leave("70")}}), []string{"2 of 2 runs not converged: " + leave("70").Why}, "equal reasons")
 }

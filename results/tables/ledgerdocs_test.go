@@ -168,9 +168,7 @@ func checkNumber(t *testing.T, q quote, r *Result, row, column, text string) {
 	if spread {
 		got, want = got+"±"+shortened(c.Deviation, deviation), want+"±"+deviation
 	}
-	if got != want {
-		t.Errorf("docs/%s quotes %s: %s has %s in row %q, column %q", q.Page, text, r.Name, got, row, column)
-	}
+	must.Equal(t, got, want, "docs/", q.Page, "quotes", text, "of", r.Name, "row", row, "column", column)
 }
 
 // shortened writes a number like another one: with the same number of decimals, and with or without a 0 before the

@@ -78,8 +78,6 @@ func TestUnlearned(t *testing.T) {
 		{Images: 1, Reconstruction: 0.5, Variance: 1, Square: 1, Decoded: 0.5}:   false,
 		{Images: 1, Variance: 1, Why: "wrong options"}:                           false,
 	} {
-		if Unlearned(fit) != want {
-			t.Errorf("%+v: %v", fit, !want)
-		}
+		must.Equal(t, Unlearned(fit), want, fit)
 	}
 }

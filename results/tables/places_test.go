@@ -126,9 +126,7 @@ func TestPlaceMistakes(t *testing.T) {
 	} {
 		must.ErrorOf(openSeveral(t, severalCSV, test.old, test.new))(t, test.want, test.new)
 	}
-	if _, err := writeTable(t, trainedTable, "label: long, scales: [full]", "label: long, on: [x]"); err == nil || !strings.Contains(err.Error(), `rows.4.on.0: "x": the table has no list of data sets`) {
-		t.Error(err)
-	}
+	must.ErrorOf(writeTable(t, trainedTable, "label: long, scales: [full]", "label: long, on: [x]"))(t, `rows.4.on.0: "x": the table has no list of data sets`)
 }
 
 // Tables and figures of one paper share runs if they name the same folder.

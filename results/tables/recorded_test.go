@@ -128,9 +128,7 @@ func TestLedger(t *testing.T) {
 		t.Errorf("%g seconds of cores", cpu)
 	}
 	put(t, table, f)
-	if again := contributed(t, table, dir); len(again.Runs) != 0 {
-		t.Errorf("the ledger lacks %d runs that it has", len(again.Runs))
-	}
+	must.Equal(t, len(contributed(t, table, dir).Runs), 0, "runs that the ledger has, but lacks")
 	for scale, want := range map[string]int{QuickScale: 0, FullScale: 6} {
 		if left, err := table.Unrecorded(Options{Scale: scale, Ledger: table.Ledger()}); err != nil || len(left) != want {
 			t.Errorf("%s: %s left, %v; want %d", scale, names(left), err, want)

@@ -32,9 +32,7 @@ func judged(t *testing.T, away float64, replace ...string) *Cell {
 // learned the images.
 func TestSingleRun(t *testing.T) {
 	for away, want := range map[float64]Status{1.2: Unfit, 1.25: Differs} { // one run against two, deviation .5: two standard errors are 1.225
-		if c := judged(t, away); c.Status != want {
-			t.Errorf("%v away: %s, want %s", away, c.Status, want)
-		}
+		must.Equal(t, judged(t, away).Status, want, away, "away")
 	}
 }
 

@@ -195,11 +195,6 @@ func TestByScaleMistakes(t *testing.T) {
 	if _, err := openSeveral(t, severalCSV, one...); err != nil {
 		t.Error(err)
 	}
-	if _, err := openSeveral(t, severalCSV, append(one, "label: small,", "label: small, scales: [full],")...); err == nil || !strings.Contains(err.Error(), "datasets: none of them is at the scale quick") {
-		t.Error(err)
-	}
-	if _, err := openSeveral(t, severalCSV, "label: large,", "label: large, scales: [full],", "label: small,", "label: small, scales: [full],"); err == nil ||
-		!strings.Contains(err.Error(), "datasets: none of them is at the scale quick; want at least one") {
-		t.Error(err)
-	}
+	must.ErrorOf(openSeveral(t, severalCSV, append(one, "label: small,", "label: small, scales: [full],")...))(t, "datasets: none of them is at the scale quick")
+	must.ErrorOf(openSeveral(t, severalCSV, "label: large,", "label: large, scales: [full],", "label: small,", "label: small, scales: [full],"))(t, "datasets: none of them is at the scale quick; want at least one")
 }

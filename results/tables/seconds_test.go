@@ -45,9 +45,7 @@ func retime(t *testing.T, e sweep.Entry) {
 	for _, timing := range e.Record.Timings {
 		names = append(names, timing.Name)
 	}
-	if strings.Join(names, " ") != "training finishing" {
-		t.Errorf("%s: timings of %q", e.Name, names)
-	}
+	must.Equal(t, strings.Join(names, " "), "training finishing", e.Name, "timings")
 	e.Record.Timings = []models.Timing{{Name: "ae", Seconds: 2}, {Name: "tangent planes", Seconds: 1}, {Name: rundir.TrainingTiming, Seconds: 5}, {Name: rundir.FinishingTiming, Seconds: 4}}
 	record(t, e)
 }

@@ -202,9 +202,7 @@ func TestTrainedFailures(t *testing.T) {
 // A grid chooses the runs with the lowest value of one quantity. Among these, the run with the lowest reconstruction
 // loss wins.
 func TestGrid(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	rows := trainedTable[strings.Index(trainedTable, "  - {label: a,"):strings.Index(trainedTable, "  - {label: b")]
 	table, err := writeTable(t, trainedTable, ", part: mig_0", "", "metric: dlsbd", "metric: modularity", rows,
 		"  - {label: a, from: {runs: {config: tiny.yaml, grid: {losses.1.kl.weight: [1, 2, 3], train.batch: [8, 16]}, select: {keep: 0.5, by: held_out, then: reconstruction}, set: {train.hold_out: 0.2}}}}\n")
@@ -292,9 +290,7 @@ func TestTrainedMistakes(t *testing.T) {
 // Every table of Unravel names existing configs, its rows have different names, and its data sets have enough images
 // for all steps. The default test checks only the first scale.
 func TestEmbeddedRuns(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	images := map[string]int{}
 	for _, name := range Names() {
 		table := open(t, name)
@@ -344,9 +340,7 @@ func checkSteps(t *testing.T, r sweep.Run, images map[string]int) {
 
 // MIMOSA explores the codes once, and its result remains in the run's folder.
 func TestMimosa(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	dir := t.TempDir()
 	csv := "table,dataset,row,column,mean,std,note\n"
 	for _, column := range []string{"Purity", "Coverage", "H-error"} {

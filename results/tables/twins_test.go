@@ -109,9 +109,7 @@ var published = map[string]string{"dsprites": "dSprites", "shapes3d": "3D Shapes
 // TestConfigsOnReal trains one step of every experiment on a twin, using the public data set instead. It checks that
 // the config's comment names the public data set. The default test trains one experiment for each data set.
 func TestConfigsOnReal(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	standIns(t)
 	trained, found := map[string]bool{}, 0
 	for _, name := range configs.Names() {
@@ -151,9 +149,7 @@ func TestConfigsOnReal(t *testing.T) {
 // TestTablesOnReal plans the runs of every table on twins with --real. It trains one step of each model on each
 // data set. The default test takes a sample of the tables.
 func TestTablesOnReal(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	standIns(t)
 	done, found := map[string]bool{}, 0
 	for _, name := range long.Sample(Names(), 8) {

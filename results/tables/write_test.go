@@ -96,9 +96,7 @@ a a 50% guess
 b there is no model
 `
 	r := marked(t)
-	if got := asText(t, r, 100); got != want {
-		t.Errorf("%s\nwant\n%s", got, want)
-	}
+	must.Equal(t, asText(t, r, 100), want)
 	if one := text(t, func(w io.Writer) error { r := marked(t); r.Seeds = 1; return show.Text(w, r, 100) }); !strings.Contains(one, "(quick scale, 1 seed)") {
 		t.Error(one)
 	}

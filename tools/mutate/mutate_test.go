@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/unravel-ml/unravel/internal/must"
@@ -36,9 +35,7 @@ func f(x, y int) bool {
 	}
 	want := []string{"9: < -> <=", "9: 9 -> 10", "10: += -> -=", "10: 2 -> 3", "10: * -> /", "11: break -> continue", "13: min -> max", "13: 0.5 -> 2", "13: == -> !=",
 		"14: true -> false", "14: && -> ||", "14: != -> ==", "14: - -> +"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
-	}
+	must.EqualSlices(t, got, want)
 }
 
 // The tests of the changed package come first, followed by the tests of its importers by distance.

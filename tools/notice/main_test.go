@@ -6,14 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
 // TestNoticeIsCurrent checks that the stored notice names the modules that are linked into the program.
 func TestNoticeIsCurrent(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a second or two")
-	}
+	long.NotShort(t)
 	const root = "../.."
 	stored := must.Read(t, filepath.Join(root, "NOTICE"))
 	var made bytes.Buffer

@@ -9,6 +9,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -85,9 +86,7 @@ func arguments(args []string) (*release, error) {
 	if r.systems == nil {
 		r.systems = linked.Systems
 	}
-	if r.out == "" {
-		r.out = filepath.Join("dist", r.version)
-	}
+	r.out = cmp.Or(r.out, filepath.Join("dist", r.version))
 	return r, nil
 }
 

@@ -55,9 +55,7 @@ func TestTar(t *testing.T) {
 		}
 		got = append(got, h.FileInfo().Mode().String()+" "+h.Name)
 	}
-	if want := "-rw-r--r-- a/README.md, -rw-r--r-- a/b/c, -rwxr-xr-x a/unravel"; strings.Join(got, ", ") != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.Equal(t, strings.Join(got, ", "), "-rw-r--r-- a/README.md, -rw-r--r-- a/b/c, -rwxr-xr-x a/unravel")
 }
 
 func TestZip(t *testing.T) {
@@ -68,9 +66,7 @@ func TestZip(t *testing.T) {
 	for _, f := range z.File {
 		got = append(got, f.Mode().String()+" "+f.Name)
 	}
-	if want := "-rw-r--r-- a/README.md, -rw-r--r-- a/b/c, -rwxr-xr-x a/unravel"; strings.Join(got, ", ") != want {
-		t.Errorf("%q, want %q", got, want)
-	}
+	must.Equal(t, strings.Join(got, ", "), "-rw-r--r-- a/README.md, -rw-r--r-- a/b/c, -rwxr-xr-x a/unravel")
 }
 
 func TestNotes(t *testing.T) {

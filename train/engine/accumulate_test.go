@@ -82,9 +82,7 @@ func TestAccumulateObjectives(t *testing.T) {
 			got = append(got, fmt.Sprintf("%d %s %.3f", r.Step, r.Objective, r.Rate))
 		}
 	}, "train.epochs=2", "train.accumulate=4", "train.schedule=linear")
-	if want := "[2 supervised 1.000 6 unsupervised 0.833 8 unsupervised 0.667 10 supervised 0.500 14 unsupervised 0.333 16 unsupervised 0.167]"; fmt.Sprint(got) != want {
-		t.Errorf("updates after steps, with their rates, %v, want %v", got, want)
-	}
+	must.Equal(t, fmt.Sprint(got), "[2 supervised 1.000 6 unsupervised 0.833 8 unsupervised 0.667 10 supervised 0.500 14 unsupervised 0.333 16 unsupervised 0.167]", "updates after steps, with their rates")
 	must.Equal(t, l.pos.updates, 6, "updates")
 }
 
@@ -137,9 +135,7 @@ func TestAccumulateFollows(t *testing.T) {
 		now := weightsOf(l)
 		for name, x := range now {
 			moves, batchwise := !slices.Equal(x, before[name]), strings.HasPrefix(name, "queue/")
-			if want := batchwise || !r.Accumulating; moves != want {
-				t.Errorf("step %d (accumulating: %v): %s moves: %v, want %v", r.Step, r.Accumulating, name, moves, want)
-			}
+			must.Equal(t, moves, batchwise || !r.Accumulating, "step", r.Step, "accumulating", r.Accumulating, name, "moves")
 		}
 		before = now
 		steps++
@@ -157,9 +153,7 @@ func TestAccumulateFollows(t *testing.T) {
 	last := discriminators(loopOf(t, judged))
 	runLoop(t, judged, func(l *Loop, r *StepReport) {
 		now := discriminators(l)
-		if (now == last) != r.Accumulating {
-			t.Errorf("step %d (accumulating: %v): the discriminator moves: %v", r.Step, r.Accumulating, now != last)
-		}
+		must.Equal(t, now == last, r.Accumulating, "step", r.Step, "accumulating", "the discriminator moves", now != last)
 		last = now
 	}, "train.epochs=1", "train.accumulate=2")
 }

@@ -241,9 +241,7 @@ func TestSecondBatchAccumulated(t *testing.T) {
 		p := l.programs[batchShape{false, r.Images, 1}]
 		for i, s := range p.requests.Schedules {
 			is, want := nn.Data(p.second.requests.Schedules[i].Node)[0], nn.Data(s.Node)[0]
-			if is != want {
-				t.Errorf("step %d: schedule %d is at %v for the second batch, and at %v for the first", r.Step, i, is, want)
-			}
+			must.Equal(t, is, want, "step", r.Step, "schedule", i, "at the second batch")
 			moved = moved || want > 0
 		}
 	}, append([]string{"train.accumulate=2", "train.epochs=2"}, secondBatch...)...)

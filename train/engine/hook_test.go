@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 
@@ -53,9 +52,7 @@ func TestHooks(t *testing.T) {
 		}
 		want = append(want, "a "+what, "b "+what, "c "+what)
 	}
-	if !slices.Equal(told, want) {
-		t.Errorf("hooks were told\n%q, want\n%q", told, want)
-	}
+	must.EqualSlices(t, told, want, "hooks were told")
 }
 
 // A hook ends training without an error, and a second Run continues it.

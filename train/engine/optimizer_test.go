@@ -66,9 +66,7 @@ func TestAdam(t *testing.T) {
 	}
 	o.Update(gradients[0], 1, 1)
 	p.Update(gradients[0], 1, 1)
-	if fmt.Sprint(x) != fmt.Sprint(y) {
-		t.Errorf("a restored optimiser goes to %v, want %v", y, x)
-	}
+	must.Equal(t, fmt.Sprint(x), fmt.Sprint(y), "a restored optimiser goes to")
 }
 
 // recorder is an optimiser that records the norm of the applied gradient.

@@ -74,9 +74,7 @@ func TestQueue(t *testing.T) {
 			}
 		}
 		at = (at + r.Images) % 250
-		if int(next[0]) != at {
-			t.Errorf("step %d: the next column is %v, want %d", r.Step, next[0], at)
-		}
+		must.Equal(t, int(next[0]), at, "step", r.Step, "the next column", next[0])
 		for c := range 250 {
 			for i := range 8 {
 				if !fresh[c] && queue[i*250+c] != before[i*250+c] {

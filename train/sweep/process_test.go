@@ -130,9 +130,7 @@ func TestKilledWithoutLocks(t *testing.T) {
 
 func testKilled(t *testing.T, runs string, patience time.Duration) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("kills sweeps again and again")
-	}
+	long.NotShort(t)
 	file, calm := plan(t, runs), t.TempDir()
 	cmd, log := program(t, file, calm)
 	begun := time.Now()
@@ -198,9 +196,7 @@ func TestCrash(t *testing.T) {
 	if err != nil || outcomes[0].State != Failed || outcomes[1].State != Failed {
 		t.Fatalf("%v, %+v", err, outcomes)
 	}
-	if got := outcomes[0].Problem.Error(); got != "the process of the run: exit status 2; it said last: panic: something terrible" {
-		t.Error(got)
-	}
+	must.Equal(t, outcomes[0].Problem.Error(), "the process of the run: exit status 2; it said last: panic: something terrible")
 	t.Setenv(helperEnv, "worker")
 	if outcomes, err = Execute(context.Background(), dir, planned, Options{Start: Processes(os.Args[0]), Retry: true, Jobs: 2}); err != nil || outcomes[0].State != Finished || outcomes[1].State != Finished {
 		t.Errorf("again: %v, %v", err, outcomes[0].Problem)

@@ -181,9 +181,7 @@ func TestSearchASHA(t *testing.T) {
 				t.Errorf("%s differs from a run of %d epochs: %v, %v", name, best.Epochs, err1, err2)
 			}
 		}
-		if best.Hash != best.ConfigHash {
-			t.Errorf("the run is not of its config: %s", best.Other)
-		}
+		must.Equal(t, best.Hash, best.ConfigHash, "the run is not of its config", best.Other)
 		if differences, err := rundir.Check(best.Dir); err != nil || len(differences) > 0 {
 			t.Errorf("%v, %v", differences, err)
 		}
@@ -208,9 +206,7 @@ func TestSearchFailure(t *testing.T) {
 		t.Errorf("%d trials of a space of three", len(again.List))
 	}
 	budget := searchOf(t, strings.Replace(text, "runs: 3", "core_hours: 1e-9", 1))
-	if found := execute(t, budget, t.TempDir(), 1); len(found.List) != 1 {
-		t.Errorf("%d trials in no time", len(found.List))
-	}
+	must.Equal(t, len(execute(t, budget, t.TempDir(), 1).List), 1, "trials in no time")
 }
 
 // Trials of another search, or with another base config, are an error before any work.

@@ -131,9 +131,7 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 	p := must.Get(Load("x.yaml", []byte("base: lsbd-vae/squar")))(t)
-	if _, err := p.Runs(); err == nil || !strings.Contains(err.Error(), `x.yaml:1:1: base: there is neither a file nor an experiment "lsbd-vae/squar"; did you mean "lsbd-vae/square"?`) {
-		t.Error(err)
-	}
+	must.ErrorOf(p.Runs())(t, `x.yaml:1:1: base: there is neither a file nor an experiment "lsbd-vae/squar"; did you mean "lsbd-vae/square"?`)
 	must.ErrorOf(Load("x.yaml", []byte("seeds: [1]")))(t, "the sweep has no base config")
 }
 
@@ -176,9 +174,7 @@ func TestHash(t *testing.T) {
 		"what does not count": hash(tiny, "name=other", "train.threads=2", "train.checkpoint=1", "train.figures=true"),
 		"defaults in full":    hash(tiny, "train.warmup=0", "losses.1.kl.weight=1.0"),
 	} {
-		if got != want {
-			t.Errorf("%s: the hash is another one", what)
-		}
+		must.Equal(t, got, want, what, "the hash is another one")
 	}
 	for _, o := range []string{"seed=1", "train.epochs=3", "train.batch=16", "metrics=[mig]", "losses.1.kl.weight=2", "model.vae.latent=3", "train.hold_out=0.1"} {
 		if hash(tiny, o) == want {
@@ -233,9 +229,7 @@ func TestForecastsRehearse(t *testing.T) {
 	failing := func(context.Context, train.Config, int, bool) (*train.Estimate, error) {
 		return nil, errors.New("no images")
 	}
-	if _, err := Forecasts(context.Background(), t.TempDir(), runsOf(t, plan), Forecasting{Jobs: 2, Rehearse: failing}); err == nil || !strings.Contains(err.Error(), "no images") {
-		t.Errorf("error %v", err)
-	}
+	must.ErrorOf(Forecasts(context.Background(), t.TempDir(), runsOf(t, plan), Forecasting{Jobs: 2, Rehearse: failing}))(t, "no images")
 }
 
 func TestSpan(t *testing.T) {
@@ -250,9 +244,7 @@ func TestSpan(t *testing.T) {
 		jobs  int
 		want  int
 	}{{nil, 3, 0}, {seconds(1, 2, 3), 1, 6}, {seconds(1, 2, 3), 2, 4}, {seconds(3, 2, 1), 2, 3}, {seconds(1, 1, 5), 9, 5}, {seconds(2, 0, 2), 0, 4}} {
-		if got := Span(c.takes, c.jobs); got != time.Duration(c.want)*time.Second {
-			t.Errorf("%v, %d at once: %v, want %d s", c.takes, c.jobs, got, c.want)
-		}
+		must.Equal(t, Span(c.takes, c.jobs), time.Duration(c.want)*time.Second, c.takes, c.jobs, "at once", c.want)
 	}
 }
 

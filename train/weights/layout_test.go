@@ -240,9 +240,7 @@ func TestPaddingWarning(t *testing.T) {
 		}
 		loaded, err := c.source.Load(weights.NewFile("file", tensors), weights.LoadOptions{Layout: weights.PyTorch})
 		must.OK(t, err)
-		if loaded.Warning != x.want {
-			t.Errorf("%s: warning %q\nwant %q", c.name, loaded.Warning, x.want)
-		}
+		must.Equal(t, loaded.Warning, x.want, c.name, "warning")
 	}
 }
 

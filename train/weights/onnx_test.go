@@ -105,9 +105,7 @@ func difference(got, want []float32) float64 {
 // onnxruntime gives our codes and pixels for every model with every network, and every network with all activations and
 // normalisations, in both layouts.
 func TestONNXRuntime(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs some hundred networks")
-	}
+	long.NotShort(t)
 	node := needRuntime(t)
 	var list []exported
 	for _, s := range cases() {
@@ -255,9 +253,7 @@ func checkGraph(t *testing.T, name string, g *onnx.Graph) {
 		for _, n := range w.Shape {
 			size *= n
 		}
-		if len(w.Floats)+len(w.Ints) != size {
-			t.Errorf("%s: weight %q of shape %v has %d numbers", name, w.Name, w.Shape, len(w.Floats)+len(w.Ints))
-		}
+		must.Equal(t, len(w.Floats)+len(w.Ints), size, name, "weight", w.Name, "shape", w.Shape, "numbers")
 	}
 	for _, n := range g.Nodes {
 		for _, in := range n.Inputs {

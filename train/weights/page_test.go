@@ -11,6 +11,7 @@ import (
 
 	"github.com/unravel-ml/unravel/graph/nn"
 	"github.com/unravel-ml/unravel/internal/browser"
+	"github.com/unravel-ml/unravel/internal/long"
 	"github.com/unravel-ml/unravel/internal/must"
 	"github.com/unravel-ml/unravel/internal/report/web"
 	"github.com/unravel-ml/unravel/train/weights"
@@ -61,9 +62,7 @@ func fresh(o *weights.Operations, seen map[string]bool) (fresh bool) {
 
 // A page computes the results of graph/machine, for every operation of exported networks.
 func TestPageComputesNetworks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("computes some hundred networks in a browser")
-	}
+	long.NotShort(t)
 	path := filepath.Join(t.TempDir(), "page.html")
 	html := `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,">`
 	for _, name := range web.Scripts("explore") {

@@ -81,9 +81,7 @@ func TestLoadMismatch(t *testing.T) {
 		if n := len(loaded.Names) + len(loaded.Missing) + len(loaded.Misfits); n != 4 || loaded.Tensors != len(loaded.Names) || of[0] != 1 || of[len(of)-1] != float32(len(of)) {
 			t.Errorf("%s: %+v, weights %v", c.name, loaded, of)
 		}
-		if misfit := strings.Contains(c.want, "has shape"); (len(loaded.Misfits) == 1) != misfit {
-			t.Errorf("%s: misfits %v", c.name, loaded.Misfits)
-		}
+		must.Equal(t, len(loaded.Misfits) == 1, strings.Contains(c.want, "has shape"), c.name, "misfits", loaded.Misfits)
 	}
 }
 

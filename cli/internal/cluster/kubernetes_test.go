@@ -118,9 +118,7 @@ func TestKubernetesLook(t *testing.T) {
 		if err != nil {
 			text = "error"
 		}
-		if text != want {
-			t.Errorf("%s: %s (%v), want %s", status, text, err, want)
-		}
+		must.Equal(t, text, want, status, err)
 	}
 	fakeKubectl(t, `echo 'Error from server (NotFound): jobs.batch "id" not found' >&2; exit 1`)
 	if got, err := (&Kubernetes{}).Look(t.Context(), "id"); !errors.Is(err, ErrUnknown) || got.Cancelled == 0 {

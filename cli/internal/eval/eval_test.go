@@ -31,9 +31,7 @@ func TestChosen(t *testing.T) {
 	must.OK(t, err)
 	table := [][]float64{{1, 3, 9}, {2, 0, 9}, {2, 1.5, 9}, {3, 3, 9}, {0, -1, 9}}
 	got := chosen(h, len(table), func(i, column int) float64 { return table[i][column] })
-	if fmt.Sprint(got) != "[[1 2] [0 0 2]]" {
-		t.Errorf("%v, want [[1 2] [0 0 2]]", got)
-	}
+	must.Equal(t, fmt.Sprint(got), "[[1 2] [0 0 2]]")
 }
 
 // Levels given as words have these names in reports.

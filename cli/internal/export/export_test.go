@@ -112,9 +112,7 @@ func TestGridReadsExport(t *testing.T) {
 			h, w, c := want.ImageShape()
 			bytes := map[string]int{"uint8": 1, "float32": 4}[s.Type]
 			s = write(t, dir, want, int64(h*w*c*bytes*(want.Len()/3+1)))
-			if len(s.Images) != 3 {
-				t.Errorf("images in %q", s.Images)
-			}
+			must.Equal(t, len(s.Images), 3, "images in", s.Images)
 			if _, err := os.Stat(filepath.Join(dir, "images.npy")); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("images.npy: %v", err)
 			}

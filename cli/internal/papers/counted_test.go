@@ -67,9 +67,7 @@ func TestCountedTables(t *testing.T) {
 			t.Errorf("%s: stored %+v, counted %+v; %s", name, stored[name], made.Tables[name], remedy)
 		}
 	}
-	if len(stored) != len(tables.Names()) {
-		t.Errorf("%d tables are stored, want %d; %s", len(stored), len(tables.Names()), remedy)
-	}
+	must.Equal(t, len(stored), len(tables.Names()), "tables are stored", remedy)
 }
 
 // With a folder of runs, the list counts its tables again, and the tables that quote them.

@@ -127,9 +127,7 @@ func TestOtherData(t *testing.T) {
 		{[]runResult{result(0, 0), result(1, 9, "x"), result(2, 9, "x", "y")}, nil, "[mig is measured on different factors: x in run 2; x, y in run 3]"},
 		{[]runResult{result(0, 9)}, []runResult{result(0, 9), result(1, 5)}, "[dci is measured on different numbers of rows: 9 in run 1; 5 in run 2]"},
 	} {
-		if got := fmt.Sprint(otherData([]string{"mig", "dci"}, map[string][]runResult{"mig": c.mig, "dci": c.dci})); got != c.want {
-			t.Errorf("%d: %s, want %s", i, got, c.want)
-		}
+		must.Equal(t, fmt.Sprint(otherData([]string{"mig", "dci"}, map[string][]runResult{"mig": c.mig, "dci": c.dci})), c.want, i)
 	}
 }
 

@@ -40,9 +40,7 @@ func TestSweepProgress(t *testing.T) {
 	p.say("a line")
 	p.observe(sweep.Status{Runs: 4, Finished: 3, Failed: 1, Part: 1, Left: 0})
 	p.clear()
-	if want := "0 of 4 runs  0 %  1 running\n2 of 4 runs  50 %  1 running  1 in other processes  1 failed  1m30s left\na line\n4 of 4 runs  100 %  1 failed\n"; w.String() != want {
-		t.Errorf("got\n%swant\n%s", w.String(), want)
-	}
+	must.Equal(t, w.String(), "0 of 4 runs  0 %  1 running\n2 of 4 runs  50 %  1 running  1 in other processes  1 failed  1m30s left\na line\n4 of 4 runs  100 %  1 failed\n")
 }
 
 // A line is repeated after a change other than the time left, or after a long time.

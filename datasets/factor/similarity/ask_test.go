@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/unravel-ml/unravel/graph/rng"
@@ -174,13 +173,9 @@ func TestRandomPairs(t *testing.T) {
 				t.Errorf("question %d: %+v", n, q)
 			}
 		}
-		if len(seen) != 2*rows*(rows-1) {
-			t.Errorf("%d rows: %d different questions", rows, len(seen))
-		}
+		must.Equal(t, len(seen), 2*rows*(rows-1), rows, "rows: different questions")
 		for name, ask := range map[string]func(*Answers, Query) error{"ask": Ask, "random": Random} {
-			if err := ask(&Answers{Rows: 1}, Query{Count: 1, Factors: []string{"x"}, Stream: rng.New(5, "one")}); err == nil || !strings.Contains(err.Error(), "there is one row") {
-				t.Errorf("%s about one row: %v", name, err)
-			}
+			must.Error(t, ask(&Answers{Rows: 1}, Query{Count: 1, Factors: []string{"x"}, Stream: rng.New(5, "one")}), "there is one row", name, "about one row")
 		}
 	}
 }
@@ -197,9 +192,7 @@ func TestAskErrors(t *testing.T) {
 		`factor 1, "x", is empty or repeated`:                {Count: 1, Factors: []string{"x", "x"}, Stream: s},
 	} {
 		for name, ask := range map[string]func(*Answers, Query) error{"ask": Ask, "random": Random} {
-			if err := ask(&Answers{Rows: 4}, q); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: error %v, want %q", name, err, want)
-			}
+			must.Error(t, ask(&Answers{Rows: 4}, q), want, name)
 		}
 	}
 	// constant, enormous and equal codes are valid

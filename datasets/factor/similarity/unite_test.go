@@ -47,18 +47,14 @@ func TestConflicts(t *testing.T) {
 	// the shortest chain for a repeated answer, and a row that differs from itself
 	_, err = Unite(read(t, 6, append(lines[:4:4], "0,3,x,same", "3,0,x,different", "1,1,x,different", "0,2,x,different", "1,3,x,different")...), Options{})
 	for _, part := range []string{"rows 3 and 0 are different (line 6), but the same: 3 = 0 (line 5); ", "rows 1 and 1 are different (line 7), and one row; ", "; and 1 more; want"} {
-		if err == nil || !strings.Contains(err.Error(), part) {
-			t.Errorf("error %v, want %q", err, part)
-		}
+		must.Error(t, err, part)
 	}
 	for o, want := range map[Options]string{
 		{Noise: 0.5}: "noise 0.5 is out of range", {Noise: -1}: "out of range", {Noise: math.NaN()}: "out of range",
 		{Conflicts: "x"}:                       `unknown rule of conflicts "x"; known: error, drop, majority`,
 		{Conflicts: ConflictsDrop, Noise: 0.1}: "want majority with noise",
 	} {
-		if _, err := Unite(a, o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: error %v, want %q", o, err, want)
-		}
+		must.ErrorOf(Unite(a, o))(t, want, o)
 	}
 }
 
@@ -132,9 +128,7 @@ func TestNoise(t *testing.T) {
 			}
 			a.Add(rows-1, 0, "x", true) // one answer is not enough, because a quarter of the pairs are the same
 			c := must.Get(Unite(a, Options{Noise: noise}))(t)
-			if want := 1 + int(math.Floor(math.Log(3)/math.Log((1-noise)/noise))); c.Least[0] != want {
-				t.Errorf("rows need an excess of %d; want %d", c.Least[0], want)
-			}
+			must.Equal(t, c.Least[0], 1+int(math.Floor(math.Log(3)/math.Log((1-noise)/noise))), "rows need an excess")
 			wrong, unsure := 0, 0
 			for i := range rows - 1 {
 				if c.Of[0][i] < 0 {
@@ -182,9 +176,7 @@ func TestPolicy(t *testing.T) {
 		}
 	}
 	for _, noise := range []float64{-0.1, 0.5, math.NaN()} {
-		if err := (Options{Noise: noise}).Validate(); err == nil || !strings.Contains(err.Error(), "want 0 or more, and less than 0.5") {
-			t.Errorf("noise %v: %v", noise, err)
-		}
+		must.Error(t, (Options{Noise: noise}).Validate(), "want 0 or more, and less than 0.5", "noise", noise)
 	}
 }
 
@@ -196,8 +188,6 @@ func TestEmptyAnswers(t *testing.T) {
 		}
 	}
 	for _, x := range []Answer{{A: -1}, {B: -1}, {A: 3}, {B: 3}, {Factor: -1}, {Factor: 1}} {
-		if _, err := Unite(&Answers{Rows: 3, Factors: []string{"x"}, List: []Answer{x}}, Options{}); err == nil || !strings.Contains(err.Error(), "want rows 0 to 2 and factors 0 to 0") {
-			t.Errorf("%+v: error %v", x, err)
-		}
+		must.ErrorOf(Unite(&Answers{Rows: 3, Factors: []string{"x"}, List: []Answer{x}}, Options{}))(t, "want rows 0 to 2 and factors 0 to 0", x)
 	}
 }

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 )
@@ -78,9 +79,7 @@ type lens struct {
 // lens returns the lens for a picture with side samples along its shorter side.
 func (c *Camera) lens(side int) lens {
 	l := lens{axes: c.axes(), eye: vector(c.eye()), ortho: c.Half > 0, near: c.Near}
-	if l.near == 0 {
-		l.near = 0.01
-	}
+	l.near = cmp.Or(l.near, 0.01)
 	half := float64(side) / 2 * subUnits
 	switch {
 	case l.ortho:

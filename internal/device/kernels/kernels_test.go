@@ -3,6 +3,7 @@
 package kernels_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -280,9 +281,7 @@ func result(t testing.TB, d *vulkan.Device, what string, b vulkan.Buffer, n int)
 func (c check) compare(t *testing.T, with string, got, want numbers, factor float64) {
 	t.Helper()
 	tolerance := c.tolerance
-	if tolerance == 0 {
-		tolerance = 5e-6
-	}
+	tolerance = cmp.Or(tolerance, 5e-6)
 	one := func(what string, got, want []float64) {
 		if len(got) != len(want) {
 			t.Fatalf("%s: %d elements; want %d", what, len(got), len(want))

@@ -128,9 +128,7 @@ func TestDenseOnAnyProcessor(t *testing.T) {
 		}
 	}
 	kerneltest.SameBits(t, results)
-	if len(blocks) != 2 {
-		t.Errorf("rows in an item: %v, want two numbers", blocks)
-	}
+	must.Equal(t, len(blocks), 2, "rows in an item", blocks)
 }
 
 // A number that is not finite affects only sums that contain it.
@@ -187,8 +185,6 @@ func TestMixedDense(t *testing.T) {
 // Small products are one item of work. The rows of larger ones are divided into multiples of 12.
 func TestItems(t *testing.T) {
 	for _, c := range []struct{ m, k, n, block int }{{24, 8, 16, 24}, {25, 8, 16, 36}, {264, 4, 16, 264}, {265, 1, 16, 144}} {
-		if p := newMatmul(c.m, c.k, c.n); p.block != c.block {
-			t.Errorf("%+v: items of %d rows", c, p.block)
-		}
+		must.Equal(t, newMatmul(c.m, c.k, c.n).block, c.block, c, "rows of items")
 	}
 }

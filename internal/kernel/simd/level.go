@@ -1,6 +1,7 @@
 package simd
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -75,9 +76,7 @@ var processor = identify()
 var caches = assumed(processor)
 
 func assumed(c CPU) CPU {
-	if c.L2 == 0 {
-		c.L2 = 1 << 20
-	}
+	c.L2 = cmp.Or(c.L2, 1<<20)
 	return c
 }
 

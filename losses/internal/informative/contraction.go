@@ -3,6 +3,7 @@
 package informative
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -91,9 +92,7 @@ func (s Settings) completed(in []tensor.Shape) Settings {
 		}
 	}
 	for i := range s.Factors {
-		if s.Factors[i].Period == 0 {
-			s.Factors[i].Period = 1
-		}
+		s.Factors[i].Period = cmp.Or(s.Factors[i].Period, 1)
 	}
 	return s
 }

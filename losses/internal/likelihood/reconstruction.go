@@ -2,6 +2,7 @@
 package likelihood
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -25,9 +26,7 @@ type Gaussian struct {
 
 // GaussianReconstruction adds the node that losses.GaussianReconstruction documents.
 func GaussianReconstruction(x, logits *gorgonia.Node, o Gaussian) (*gorgonia.Node, error) {
-	if o.Sigma == 0 {
-		o.Sigma = 1 / math.Sqrt2
-	}
+	o.Sigma = cmp.Or(o.Sigma, 1/math.Sqrt2)
 	if !(o.Sigma > 0) || math.IsInf(o.Sigma, 0) {
 		return nil, fmt.Errorf("gaussian reconstruction: %w", graph.Wanted("a positive sigma", o.Sigma))
 	}

@@ -82,9 +82,7 @@ func checkDeviation(t *testing.T, name string, build func(maxRows, columns int) 
 		v := s.value(x32, rows)
 		s.gradient(x32, rows, again)
 		runtime.GOMAXPROCS(before)
-		if v != s.value(x32, rows) {
-			t.Errorf("%s: %v with %d threads, %v before", name, v, threads, s.value(x32, rows))
-		}
+		must.Equal(t, v, s.value(x32, rows), name, "with", threads, "threads")
 		for i := range again {
 			if again[i] != dx32[i] {
 				t.Fatalf("%s: gradient %d is %v with %d threads, %v before", name, i, again[i], threads, dx32[i])

@@ -100,9 +100,7 @@ func TestKnownShapes(t *testing.T) {
 			t.Errorf("%s: dimensions %v, coverage %v", test.name, dims, r.Coverage)
 		}
 		want := parse(t, strings.ReplaceAll(test.want, "}{", "},{"))
-		if hierarchy.Distance(r.Hierarchy, want) != 0 {
-			t.Errorf("%s:\n%vwant\n%v", test.name, r.Hierarchy, want)
-		}
+		must.Equal(t, hierarchy.Distance(r.Hierarchy, want), 0, test.name, r.Hierarchy, want)
 		checkChoices(t, r)
 	}
 }
@@ -144,9 +142,7 @@ func checkChoices(t *testing.T, r *Result) {
 
 // Codes like an encoder's, from true data, give the paper's hierarchies, with purity and coverage near table 1.
 func TestChopsticks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	type chopsticks struct {
 		variant          string
 		depth, n         int
@@ -351,9 +347,7 @@ func TestStops(t *testing.T) {
 		return err
 	}
 	must.OK(t, learnAll(""))
-	if len(stages) != 6 {
-		t.Errorf("stages %v", stages)
-	}
+	must.Equal(t, len(stages), 6, "stages", stages)
 	for stage := range stages {
 		if err := learnAll(stage); !errors.Is(err, context.Canceled) {
 			t.Errorf("stopped at %s: error %v", stage, err)

@@ -49,9 +49,7 @@ func TestParts(t *testing.T) {
 			t.Errorf("%s took %v s", timing.Stage, timing.Seconds)
 		}
 	}
-	if want := []string{"tangent planes", "similar planes", "components", "edges", "merging", "enclosures"}; !slices.Equal(stages, want) {
-		t.Errorf("stages %q, want %q", stages, want)
-	}
+	must.EqualSlices(t, stages, []string{"tangent planes", "similar planes", "components", "edges", "merging", "enclosures"}, "stages")
 }
 
 // A code with a component takes 1 or 2 numbers of 32 bits and the bit of its option. A code without a component takes

@@ -10,8 +10,6 @@ import (
 func TestPoolFor(t *testing.T) {
 	s := must.Get(NewPools(func(n int) (*Program, error) { return &Program{Images: n}, nil }))(t)
 	for rows, want := range map[int]int{1: 1, 3: 1, 4: 8, 127: 8, 128: 128, 1000: 128} {
-		if p := s.poolFor(rows); p.images != want {
-			t.Errorf("%d rows: a batch of %d, want %d", rows, p.images, want)
-		}
+		must.Equal(t, s.poolFor(rows).images, want, rows, "rows: a batch")
 	}
 }

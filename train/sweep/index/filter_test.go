@@ -169,9 +169,7 @@ func TestChoicesWithinChoices(t *testing.T) {
 			}
 			got = append(got, c.Name+"="+strings.Join(cells, ","))
 		}
-		if strings.Join(got, " ") != test.want {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
-		}
+		must.Equal(t, strings.Join(got, " "), test.want, name)
 		if groups, err := index.GroupBy(runs, strings.Split(test.want, "=")[0]); err != nil || len(groups) != 2 {
 			t.Errorf("%s: groups %v, error %v", name, groups, err)
 		}

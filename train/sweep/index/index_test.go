@@ -201,9 +201,7 @@ func TestIndexViews(t *testing.T) {
 		if got := text("SELECT name, value FROM results WHERE dir = ?", r.Dir); got != strings.Join(results, "\n") {
 			t.Errorf("results of %s:\n%s\nwant\n%s", r.Dir, got, strings.Join(results, "\n"))
 		}
-		if got := text("SELECT hash || state || coalesce(arch, ''), problem FROM runs WHERE dir = ?", r.Dir); got != r.Hash+string(r.State)+r.Machine.Arch+"="+r.Problem {
-			t.Errorf("%s: %q, want %+v", r.Dir, got, r)
-		}
+		must.Equal(t, text("SELECT hash || state || coalesce(arch, ''), problem FROM runs WHERE dir = ?", r.Dir), r.Hash+string(r.State)+r.Machine.Arch+"="+r.Problem, r.Dir, r)
 	}
 }
 

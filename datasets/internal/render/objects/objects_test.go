@@ -223,9 +223,7 @@ func apart(a, b []uint8) (sum float64) {
 
 // Objects of a kind look different from each other and from each side.
 func TestObjectsDiffer(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it computes for long")
-	}
+	long.NotShort(t)
 	r := must.Get(render.NewRenderer(64, 64, 2))(t)
 	kinds := map[string]func(n int) []render.Part{
 		"car":      func(n int) []render.Part { return Car(uint64(n)) },

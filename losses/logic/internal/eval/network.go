@@ -118,9 +118,7 @@ func newPerceptron(n *program.Network, d *data, values, labels int) *perceptron 
 			square += (v - mean) * (v - mean) / float64(len(x))
 		}
 		deviation := math.Sqrt(square)
-		if deviation == 0 {
-			deviation = 1
-		}
+		deviation = cmp.Or(deviation, 1)
 		for i, v := range x {
 			p.values[0][i*len(n.Columns)+k] = (v - mean) / deviation
 		}

@@ -142,7 +142,5 @@ func TestNames(t *testing.T) {
 			}
 		}
 	}
-	if got := fmt.Sprint(syntax.Crisp, syntax.Circular, syntax.NotInverse, syntax.AnyFunction, syntax.ByBody); got != "crisp circular inverse any body" {
-		t.Error(got)
-	}
+	must.Equal(t, fmt.Sprint(syntax.Crisp, syntax.Circular, syntax.NotInverse, syntax.AnyFunction, syntax.ByBody), "crisp circular inverse any body")
 }

@@ -2,6 +2,7 @@
 package labels
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"slices"
@@ -257,9 +258,7 @@ func levelSizes(factors []factor.Factor) []float64 {
 		for level := range f.Size {
 			sizes[j] = max(sizes[j], math.Abs(f.Value(level)))
 		}
-		if sizes[j] == 0 {
-			sizes[j] = 1
-		}
+		sizes[j] = cmp.Or(sizes[j], 1)
 	}
 	return sizes
 }
