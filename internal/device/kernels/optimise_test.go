@@ -324,11 +324,11 @@ func TestSums(t *testing.T) {
 		out := []vulkan.Buffer{blank(t, d, 1), blank(t, d, 1), blank(t, d, 1)}
 		kernels.Sum(tape, bx, out[0], 0.5, n)
 		tape.EndOperation()
-		kernels.Dot(tape, bx, by, out[1], 2, n)
+		kernels.KLCategorical(tape, bx, by, out[1], 3, 2, n)
 		tape.EndOperation()
 		kernels.SquaredNorm(tape, []vulkan.Buffer{bx, by}, []int{n, n}, out[2])
 		play(t, tape)
-		for i, want := range []float64{0.5 * sum, 2 * dot, squares} {
+		for i, want := range []float64{0.5 * sum, 3 + dot/2, squares} {
 			got := result(t, d, "sum", out[i], 1)[0]
 			if e := math.Abs(got - want); !(e <= 1e-7*squares) {
 				t.Errorf("sum %d of %d elements: %v; want %v", i, n, got, want)

@@ -46,11 +46,6 @@ func Sum(t *vulkan.Tape, x, out vulkan.Buffer, scale float64, n int) {
 	sumOf(t, plain, 0, x, vulkan.Buffer{}, out, scale, 0, n)
 }
 
-// Dot records out[0] = scale (sum of x y).
-func Dot(t *vulkan.Tape, x, y, out vulkan.Buffer, scale float64, n int) {
-	sumOf(t, productOf, 0, x, y, out, scale, 0, n)
-}
-
 // SquaredNorm records out[0] = the sum of the squares of all elements of several tensors.
 func SquaredNorm(t *vulkan.Tape, tensors []vulkan.Buffer, sizes []int, out vulkan.Buffer) {
 	parts := 0
