@@ -212,7 +212,10 @@ func TestErrorsOfApply(t *testing.T) {
 	double := gorgonia.NewMatrix(g, tensor.Float64, gorgonia.WithShape(2, 3), gorgonia.WithName("double"))
 	ints := gorgonia.NewMatrix(g, tensor.Int, gorgonia.WithShape(2, 3), gorgonia.WithName("ints"))
 	elsewhere := matrix(gorgonia.NewGraph(), "m23", 2, 3, 1, 2, 3, 4, 5, 6)
-	checkErrors(t, map[string]applied{
+	for name, c := range map[string]struct {
+		err  func() (*gorgonia.Node, error)
+		want []string
+	}{
 		"nil": {func() (*gorgonia.Node, error) { return distance(m23, nil) }, []string{"distance", "input 1 is nil"}},
 		"no shape": {func() (*gorgonia.Node, error) {
 			return graph.Apply(graph.Spec{Name: "empty"}, gorgonia.NewScalar(gorgonia.NewGraph(), tensor.Float32))
@@ -234,23 +237,8 @@ func TestErrorsOfApply(t *testing.T) {
 		"activation":  {func() (*gorgonia.Node, error) { return graph.Activate(m23, 200) }, []string{"activate", "known activation"}},
 		"directions":  {func() (*gorgonia.Node, error) { return graph.RejectRows(m23, matrix(g, "m32", 3, 2, 1, 2, 3, 4, 5, 6)) }, []string{"reject rows", "directions of shape (2, 3)", "(3, 2)"}},
 		"rows":        {func() (*gorgonia.Node, error) { return graph.NormaliseRows(v2) }, []string{"normalise rows", "[rows, columns]", "(2)"}},
-	})
-}
-
-// applied is a failing application with its expected error.
-type applied struct {
-	err  func() (*gorgonia.Node, error)
-	want []string
-}
-
-func checkErrors(t *testing.T, cases map[string]applied) {
-	t.Helper()
-	for name, c := range cases {
-		n, err := c.err()
-		must.Equal(t, n, nil, name)
-		for _, w := range c.want {
-			must.Error(t, err, w, name)
-		}
+	} {
+		must.Fails(c.err())(t, c.want, name)
 	}
 }
 

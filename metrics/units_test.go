@@ -43,18 +43,7 @@ func TestUnitsGolden(t *testing.T) {
 			var want map[string]expectation
 			readJSON(t, filepath.Join("testdata/units", name, "expected.json"), &want)
 			in, _ := unitsInput(t, name)
-			checked := map[string]bool{}
-			check := func(key string, got ...float64) {
-				t.Helper()
-				e, ok := want[key]
-				if !ok || len(e.values()) != len(got) {
-					t.Fatalf("%s: golden %v, got %v", key, e, got)
-				}
-				for i, w := range e.values() {
-					near(t, fmt.Sprintf("%s[%d]", key, i), got[i], w, *e.Tolerance)
-				}
-				checked[key] = true
-			}
+			check, checked := goldens(t, want)
 			for key, metric := range map[string]string{"contraction_max": "contraction-max", "contraction_mean": "contraction-mean"} {
 				r := compute(t, choice(metric).Value, in)
 				check(key, r.Part("score")...)

@@ -52,6 +52,20 @@ func ErrorOf[T any](_ T, err error) func(t testing.TB, want string, names ...any
 	}
 }
 
+// Fails returns a function that checks that a call returned no value, and an error with all texts that a test wants:
+//
+//	must.Fails(layer.Dense(x, w, b, graph.ReLU))(t, []string{"dense", "(2, 2)"})
+func Fails[T comparable](v T, err error) func(t testing.TB, want []string, names ...any) {
+	return func(t testing.TB, want []string, names ...any) {
+		t.Helper()
+		var none T
+		Equal(t, v, none, names...)
+		for _, w := range want {
+			Error(t, err, w, names...)
+		}
+	}
+}
+
 // Equal compares a value with the value that a test wants. The values of names say which one it is. Equal continues the
 // test.
 func Equal[T comparable](t testing.TB, got, want T, names ...any) {

@@ -69,19 +69,6 @@ func edit(t testing.TB, path string, change func(string) string) {
 	must.Write(t, path, change(string(text)))
 }
 
-// answered requests JSON.
-func answered[T any](t testing.TB, address string) (v T) {
-	t.Helper()
-	a, text := ask(t, "GET", address)
-	if a.StatusCode != 200 {
-		t.Fatalf("%s: %d %s", address, a.StatusCode, text)
-	}
-	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatalf("%s: %v: %s", address, err, text)
-	}
-	return v
-}
-
 // A copy of a run does not count in the mean of its group.
 func TestCompareCopies(t *testing.T) {
 	long.NotShort(t)
@@ -89,7 +76,7 @@ func TestCompareCopies(t *testing.T) {
 
 	must.OK(t, os.CopyFS(filepath.Join(dir, "zcopy"), os.DirFS(filepath.Join(dir, "weight10_seed0"))))
 	_, h := started(t, dir, Options{})
-	v := answered[comparison](t, h.URL+"/api/compare?by=-seed")
+	v := value[comparison](t, h.URL+"/api/compare?by=-seed")
 	if len(v.Runs) != 3 || len(v.Groups) != 1 || v.Groups[0].Runs != 2 || !slices.Equal(v.Repeats, []string{"zcopy"}) {
 		t.Fatalf("groups %+v, repeats %q", v.Groups, v.Repeats)
 	}
@@ -103,7 +90,7 @@ func TestCompareCopies(t *testing.T) {
 func TestCompare(t *testing.T) {
 	long.NotShort(t)
 	_, h := started(t, varied(t, 3, 10, 20), Options{})
-	all := answered[comparison](t, h.URL+"/api/compare?by=-seed&colour=losses.2.lsbd.weight")
+	all := value[comparison](t, h.URL+"/api/compare?by=-seed&colour=losses.2.lsbd.weight")
 	if all.Matched != 6 || len(all.Runs) != 6 || !slices.Equal(all.Settings, []string{"losses.2.lsbd.weight", "seed"}) || !slices.Equal(all.Colours, []string{"10.0", "20.0"}) {
 		t.Fatalf("%+v", all)
 	}
@@ -127,14 +114,14 @@ func TestCompare(t *testing.T) {
 	if r := all.Runs[1].Results[0]; r.Low != nil {
 		t.Errorf("an interval that was not stored: %+v", r)
 	}
-	if byGroup := answered[comparison](t, h.URL+"/api/compare?by=-seed"); !slices.Equal(byGroup.Colours, []string{"weight 10.0", "weight 20.0"}) || byGroup.Runs[4].Colour != 1 {
+	if byGroup := value[comparison](t, h.URL+"/api/compare?by=-seed"); !slices.Equal(byGroup.Colours, []string{"weight 10.0", "weight 20.0"}) || byGroup.Runs[4].Colour != 1 {
 		t.Errorf("colours of groups: %+v", byGroup)
 	}
-	one := answered[comparison](t, h.URL+"/api/compare?run=weight20_seed1&run=none&by=seed")
+	one := value[comparison](t, h.URL+"/api/compare?run=weight20_seed1&run=none&by=seed")
 	if one.Matched != 1 || !slices.Equal(one.Missing, []string{"none"}) || one.Groups[0].Results[0].Low != nil || one.Groups[0].Name != "seed 1" {
 		t.Errorf("%+v", one)
 	}
-	if some := answered[comparison](t, h.URL+"/api/compare?filter=seed%3C1"); some.Matched != 2 || len(some.Groups) != 0 {
+	if some := value[comparison](t, h.URL+"/api/compare?filter=seed%3C1"); some.Matched != 2 || len(some.Groups) != 0 {
 		t.Errorf("%+v", some)
 	}
 	for _, q := range []string{"by=nothing", "colour=nothing", "filter=nothing", "filter=x"} {
@@ -162,7 +149,7 @@ func TestCompareReading(t *testing.T) {
 
 func TestCompareCurves(t *testing.T) {
 	_, h := started(t, varied(t, 2, 10, 20), Options{})
-	v := answered[overlay](t, h.URL+"/api/compare/curves?colour=seed")
+	v := value[overlay](t, h.URL+"/api/compare/curves?colour=seed")
 	var titles []string
 	for _, p := range v.Curves.Panels {
 		titles = append(titles, p.Title)
@@ -170,7 +157,7 @@ func TestCompareCurves(t *testing.T) {
 			t.Errorf("%s: %+v", p.Title, p.Series)
 		}
 	}
-	grouped := answered[overlay](t, h.URL+"/api/compare/curves?by=-seed")
+	grouped := value[overlay](t, h.URL+"/api/compare/curves?by=-seed")
 	for i, name := range []string{"weight 10.0 · weight10_seed0", "weight 10.0 · weight10_seed1", "weight 20.0 · weight20_seed0", "weight 20.0 · weight20_seed1"} {
 		if s := grouped.Curves.Panels[0].Series[i]; s.Name != name || *s.Colour != i/2 {
 			t.Errorf("by settings: curve %d is %q, colour %d; want %q", i, s.Name, *s.Colour, name)
@@ -194,15 +181,15 @@ func TestCompareCurves(t *testing.T) {
 // The runs of the folder fill in a table.
 func TestTableFills(t *testing.T) {
 	_, h := started(t, folder(t, "one"), Options{})
-	all := answered[[]tableEntry](t, h.URL+"/api/tables")
+	all := value[[]tableEntry](t, h.URL+"/api/tables")
 	if i := slices.IndexFunc(all, func(e tableEntry) bool { return e.Name == "lsbd-vae-table5" }); len(all) < 20 || i < 0 || !all[i].Trains || all[i].Printed == 0 {
 		t.Errorf("%+v", all)
 	}
-	table := answered[tableAnswer](t, h.URL+"/api/table?name=lsbd-vae-table5&scale=quick")
+	table := value[tableAnswer](t, h.URL+"/api/table?name=lsbd-vae-table5&scale=quick")
 	if table.Finished != 0 || table.Needed < 10 || table.Command != "unravel table lsbd-vae-table5 --scale quick" || len(table.Lines) == 0 || len(table.Heads) != len(table.Lines[0].Cells) {
 		t.Errorf("%+v", table)
 	}
-	if sampled := answered[tableAnswer](t, h.URL+"/api/table?name=enriching-table2"); sampled.Trains || sampled.Needed != 0 || len(sampled.Lines) == 0 {
+	if sampled := value[tableAnswer](t, h.URL+"/api/table?name=enriching-table2"); sampled.Trains || sampled.Needed != 0 || len(sampled.Lines) == 0 {
 		t.Errorf("%+v", sampled)
 	}
 	for q, code := range map[string]int{"name=none": 404, "name=../table": 404, "name=": 404, "name=lsbd-vae-table5&scale=none": 400} {

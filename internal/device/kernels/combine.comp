@@ -1,5 +1,5 @@
 #version 450
-// z[i] by f: 0 a x[i] + b y[i], 1 a x[i] y[i], 2 x[i] / y[i], 3 a x[i] + b, 4 s[0] x[i] a with y for s.
+// z[i] by f: 0 a x[i] + b y[i], 1 a x[i] y[i], 2 a x[i] + b, 3 s[0] x[i] a with y for s.
 // z may be x or y.
 layout(local_size_x = 256) in;
 layout(set = 0, binding = 0) buffer X_ { float x[]; };
@@ -12,8 +12,7 @@ void main() {
     switch (f) {
       case 0: v = a * v + b * y[i]; break;
       case 1: v = a * (v * y[i]); break;
-      case 2: v = v / y[i]; break;
-      case 3: v = a * v + b; break;
+      case 2: v = a * v + b; break;
       default: v = a * (y[0] * v);
     }
     z[i] = v;

@@ -6,7 +6,6 @@ import "github.com/unravel-ml/unravel/graph/vulkan"
 const (
 	mixed = iota
 	multiplied
-	quotient
 	line
 	scaled
 )
@@ -28,9 +27,6 @@ func Add(t *vulkan.Tape, x, y, z vulkan.Buffer, n int) { Mix(t, 1, x, 1, y, z, n
 func Multiply(t *vulkan.Tape, x, y, z vulkan.Buffer, n int) {
 	combine(t, multiplied, 1, 0, x, y, z, n)
 }
-
-// Divide records z = x / y, elementwise. z may be x or y.
-func Divide(t *vulkan.Tape, x, y, z vulkan.Buffer, n int) { combine(t, quotient, 0, 0, x, y, z, n) }
 
 // Scale records y = factor x for n elements. y may be x.
 func Scale(t *vulkan.Tape, factor float64, x, y vulkan.Buffer, n int) {

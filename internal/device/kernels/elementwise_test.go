@@ -184,10 +184,6 @@ func TestCombine(t *testing.T) {
 		record func(t *vulkan.Tape, z vulkan.Buffer)
 		want   func(x, y float32) float32
 	}{
-		"divide": {func(t *vulkan.Tape, z vulkan.Buffer) { kernels.Divide(t, bx, by, z, 100) }, func(x,
-			y float32) float32 {
-			return x / y
-		}},
 		"line": {func(t *vulkan.Tape, z vulkan.Buffer) { kernels.Line(t, 2, bx, 3, z, 100) }, func(x,
 			y float32) float32 {
 			return 2*x + 3

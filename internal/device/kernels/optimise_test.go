@@ -313,19 +313,22 @@ func TestSums(t *testing.T) {
 	d := open(t)
 	for _, n := range []int{1, 255, 1025, 70000, 300007} {
 		x, y := normals(1, n), normals(2, n)
-		var sum, squares float64
+		var sum, dot, squares float64
 		for i, v := range x {
 			sum += float64(v)
+			dot += float64(v) * float64(y[i])
 			squares += float64(v)*float64(v) + float64(y[i])*float64(y[i])
 		}
 		bx, by := upload(t, d, x), upload(t, d, y)
 		tape := d.NewTape()
-		out := []vulkan.Buffer{blank(t, d, 1), blank(t, d, 1)}
+		out := []vulkan.Buffer{blank(t, d, 1), blank(t, d, 1), blank(t, d, 1)}
 		kernels.Sum(tape, bx, out[0], 0.5, n)
 		tape.EndOperation()
-		kernels.SquaredNorm(tape, []vulkan.Buffer{bx, by}, []int{n, n}, out[1])
+		kernels.KLCategorical(tape, bx, by, out[1], 3, 2, n)
+		tape.EndOperation()
+		kernels.SquaredNorm(tape, []vulkan.Buffer{bx, by}, []int{n, n}, out[2])
 		play(t, tape)
-		for i, want := range []float64{0.5 * sum, squares} {
+		for i, want := range []float64{0.5 * sum, 3 + dot/2, squares} {
 			got := result(t, d, "sum", out[i], 1)[0]
 			if e := math.Abs(got - want); !(e <= 1e-7*squares) {
 				t.Errorf("sum %d of %d elements: %v; want %v", i, n, got, want)

@@ -59,21 +59,23 @@ type gather struct {
 	weights []float32 // panel by panel: [patch][width]
 	rows    []int     // offset of each patch in a chunk of padded images
 	cRows   []int
+	line    int // numbers, or pairs of them, in a padded row
 }
 
-func newGather(g *geometry) *gather {
-	p := &gather{g: g, panels: simd.NewPanels(g.smallC)}
-	p.weights = make([]float32, g.patch()*p.panels.Padded)
+func newGather(g *geometry) *gather { return gatherOf(g, 1) }
+
+// gatherOf returns a gather that multiplies numbers (part 1) or pairs of them (part 2).
+func gatherOf(g *geometry, part int) *gather {
+	p := &gather{g: g, panels: simd.NewPanels(g.smallC), line: (g.bigLine + part - 1) / part}
+	p.weights = make([]float32, g.patch()/part*p.panels.Padded)
 	for image := range g.chunk {
 		for y := range g.smallH {
 			for x := range g.smallW {
-				p.rows = append(p.rows, image*g.bigSize+y*g.stride*g.bigLine+x*g.stride*g.bigC)
+				p.rows = append(p.rows, (image*g.bigRows()+y*g.stride)*p.line+x*g.stride*g.bigC/part)
 			}
 		}
 	}
-	for i := range p.rows {
-		p.cRows = append(p.cRows, i*g.smallC)
-	}
+	p.cRows = simd.RowTable(len(p.rows), g.smallC)
 	return p
 }
 
@@ -92,13 +94,17 @@ func (p *gather) pack(w []float32, i int) {
 }
 
 func (p *gather) run(s *convWorker, bias, out []float32, images, flags int) {
+	p.multiply(s, s.big, p.g.kernelW*p.g.bigC, bias, out, images, flags)
+}
+
+// multiply multiplies the patches in big, whose rows are segments, by the weights.
+func (p *gather) multiply(s *convWorker, big []float32, segment int, bias, out []float32, images, flags int) {
 	g, t := p.g, &s.tile
-	segment := g.kernelW * g.bigC
-	t.A = s.big
-	t.Steps, t.AStep, t.Segs, t.ASeg, t.Blocks = segment, 1, g.kernelH, g.bigLine, 1
+	t.A = big
+	t.Steps, t.AStep, t.Segs, t.ASeg, t.Blocks = segment, 1, g.kernelH, p.line, 1
 	for i := range p.panels.Count {
 		first, width, columns := p.panels.At(i)
-		t.B = p.weights[first*g.patch():]
+		t.B = p.weights[first*segment*g.kernelH:]
 		t.Width, t.BStep, t.BSeg = width, width, segment*width
 		t.C, t.Flags = out[first:], flags
 		if bias != nil {

@@ -32,31 +32,14 @@ func newMixedProducts(g *geometry) (gathering, spreading product, weights gradie
 }
 
 // mixedGather is gather on pairs along the rows of the big images.
-type mixedGather struct {
-	gather
-	line int // number of pairs in a padded row
-}
+type mixedGather struct{ gather }
 
-func newMixedGather(g *geometry) *mixedGather {
-	p := &mixedGather{gather: gather{g: g, panels: simd.NewPanels(g.smallC)}, line: (g.bigLine + 1) / 2}
-	p.weights = make([]float32, g.patch()/2*p.panels.Padded)
-	for image := range g.chunk {
-		for y := range g.smallH {
-			for x := range g.smallW {
-				p.rows = append(p.rows, (image*p.bigRows()+y*g.stride)*p.line+x*g.stride*g.bigC/2)
-			}
-		}
-	}
-	p.cRows = simd.RowTable(len(p.rows), g.smallC)
-	return p
-}
+func newMixedGather(g *geometry) *mixedGather { return &mixedGather{*gatherOf(g, 2)} }
 
 // bigRows returns the number of rows of a padded big image.
 func (g *geometry) bigRows() int { return g.bigSize / g.bigLine }
 
-func (p *mixedGather) bigRows() int { return p.g.bigRows() }
-
-func (p *mixedGather) scratch() (inputs, products int) { return p.g.chunk * p.bigRows() * p.line, 0 }
+func (p *mixedGather) scratch() (inputs, products int) { return p.g.chunk * p.g.bigRows() * p.line, 0 }
 
 func (p *mixedGather) pack(w []float32, i int) {
 	first, width, columns := p.panels.At(i)
@@ -65,22 +48,11 @@ func (p *mixedGather) pack(w []float32, i int) {
 }
 
 func (p *mixedGather) run(s *convWorker, bias, out []float32, images, flags int) {
-	g, t := p.g, &s.tile
-	simd.PairRows(s.inputs, s.big, images*p.bigRows(), g.bigLine, p.line, g.bigLine)
-	segment := g.kernelW * g.bigC / 2
-	t.A, t.Pairs = s.inputs, true
-	t.Steps, t.AStep, t.Segs, t.ASeg, t.Blocks = segment, 1, g.kernelH, p.line, 1
-	for i := range p.panels.Count {
-		first, width, columns := p.panels.At(i)
-		t.B = p.weights[first*g.patch()/2:]
-		t.Width, t.BStep, t.BSeg = width, width, segment*width
-		t.C, t.Flags = out[first:], flags
-		if bias != nil {
-			t.Bias = bias[first:]
-		}
-		s.sweep(p.rows, p.cRows, images*g.smallPixels(), columns)
-	}
-	t.Pairs = false
+	g := p.g
+	simd.PairRows(s.inputs, s.big, images*g.bigRows(), g.bigLine, p.line, g.bigLine)
+	s.tile.Pairs = true
+	p.multiply(s, s.inputs, g.kernelW*g.bigC/2, bias, out, images, flags)
+	s.tile.Pairs = false
 }
 
 // mixedScatter is scatter on pairs of channels of the small images.

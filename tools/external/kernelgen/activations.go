@@ -19,13 +19,13 @@ func activations(v isa) {
 		{"gelu", "dst = x Phi(x)", gelu},
 		{"silu", "dst = x/(1+e^-x)", silu},
 	} {
-		function(v, f.name, f.doc, "func(dst, x *float32, n int)", []string{"dst", "x"}, func(at func(string) Mem) {
+		function(v, f.name, f.doc, "dst, x", func(at func(string) Mem) {
 			x := v.virtual()
 			VMOVUPS(at("x"), x)
 			VMOVUPS(f.emit(v, x), at("dst"))
 		})
 	}
-	function(v, "eluGrad", "dst = dy where y > 0, else dy (y+1)", "func(dst, dy, y *float32, n int)", []string{"dst", "dy", "y"}, func(at func(string) Mem) {
+	function(v, "eluGrad", "dst = dy where y > 0, else dy (y+1)", "dst, dy, y", func(at func(string) Mem) {
 		r, s := v.virtual(), v.virtual()
 		VMOVUPS(at("dy"), r)
 		VMOVUPS(at("y"), s)
@@ -40,7 +40,7 @@ func activations(v isa) {
 		{"geluGrad", "dst = dy (Phi(x) + x phi(x))", geluSlope},
 		{"siluGrad", "dst = dy s (1 + x (1-s)), s = 1/(1+e^-x)", siluSlope},
 	} {
-		function(v, f.name, f.doc, "func(dst, dy, x *float32, n int)", []string{"dst", "dy", "x"}, func(at func(string) Mem) {
+		function(v, f.name, f.doc, "dst, dy, x", func(at func(string) Mem) {
 			x := v.virtual()
 			VMOVUPS(at("x"), x)
 			r := f.emit(v, x)
@@ -48,26 +48,22 @@ func activations(v isa) {
 			VMOVUPS(r, at("dst"))
 		})
 	}
-	function(v, "multiply", "dst = x y", "func(dst, x, y *float32, n int)", []string{"dst", "x", "y"}, func(at func(string) Mem) {
+	function(v, "multiply", "dst = x y", "dst, x, y", func(at func(string) Mem) {
 		r := v.virtual()
 		VMOVUPS(at("x"), r)
 		VMULPS(at("y"), r, r)
 		VMOVUPS(r, at("dst"))
 	})
-	TEXT("mix"+v.suffix, NOSPLIT, "func(dst, x, y *float32, n int, a, b float32)")
-	Pragma("noescape")
-	Doc("mix" + v.suffix + " computes dst = a x + b y for n elements, n a multiple of 16.")
 	var a, b VecVirtual
-	loop(v, []string{"dst", "x", "y"}, func() { a, b = v.broadcast("a"), v.broadcast("b") }, func(at func(string) Mem) {
-		r, s := v.virtual(), v.virtual()
-		VMULPS(at("x"), a, r)
-		VMULPS(at("y"), b, s) // no FMA, because Go computes the remaining elements of an array without it
-		VADDPS(s, r, r)
-		VMOVUPS(r, at("dst"))
-	})
-	VZEROUPPER()
-	RET()
-	function(v, "largest", "dst = max(dst, x), NaN if one of them is", "func(dst, x *float32, n int)", []string{"dst", "x"}, func(at func(string) Mem) {
+	withNumbers(v, "mix", "dst = a x + b y", "dst, x, y", ", a, b float32",
+		func() { a, b = v.broadcast("a"), v.broadcast("b") }, func(at func(string) Mem) {
+			r, s := v.virtual(), v.virtual()
+			VMULPS(at("x"), a, r)
+			VMULPS(at("y"), b, s) // no FMA, because Go computes the remaining elements of an array without it
+			VADDPS(s, r, r)
+			VMOVUPS(r, at("dst"))
+		})
+	function(v, "largest", "dst = max(dst, x), NaN if one of them is", "dst, x", func(at func(string) Mem) {
 		a, b := v.virtual(), v.virtual()
 		VMOVUPS(at("dst"), a)
 		VMOVUPS(at("x"), b)
@@ -77,7 +73,7 @@ func activations(v isa) {
 		v.or(b, c, c)
 		VMOVUPS(c, at("dst"))
 	})
-	function(v, "claim", "dst += left, left = 0 where x = y", "func(dst, left, x, y *float32, n int)", []string{"dst", "left", "x", "y"}, func(at func(string) Mem) {
+	function(v, "claim", "dst += left, left = 0 where x = y", "dst, left, x, y", func(at func(string) Mem) {
 		x, left, taken := v.virtual(), v.virtual(), v.virtual()
 		VMOVUPS(at("x"), x)
 		VMOVUPS(at("left"), left)

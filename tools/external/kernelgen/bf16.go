@@ -29,12 +29,11 @@ func pairKernels() {
 
 // pairColumnsBF16 writes the conversion of two rows to pairs of elements of the same column.
 func pairColumnsBF16() {
-	TEXT("pairColumnsBF16", NOSPLIT, "func(dst, low, high *float32, count, columns, dstStep, step int)")
-	Pragma("noescape")
-	Doc("pairColumnsBF16 computes dst[k*dstStep+i] = (low[k*step+i], high[k*step+i]) in bfloat16 for k < count and i < columns.")
-	dst, low, high := Load(Param("dst"), GP64()), Load(Param("low"), GP64()), Load(Param("high"), GP64())
-	count, columns := Load(Param("count"), GP64()), Load(Param("columns"), GP64())
-	dstStep, step := Load(Param("dstStep"), GP64()), Load(Param("step"), GP64())
+	begin("pairColumnsBF16", "func(dst, low, high *float32, count, columns, dstStep, step int)",
+		"computes dst[k*dstStep+i] = (low[k*step+i], high[k*step+i]) in bfloat16 for k < count and i < columns.")
+	dst, low, high := argument("dst"), argument("low"), argument("high")
+	count, columns := argument("count"), argument("columns")
+	dstStep, step := argument("dstStep"), argument("step")
 	SHLQ(Imm(2), dstStep)
 	SHLQ(Imm(2), step)
 	order := GLOBL("orderBF16", RODATA|NOPTR)
@@ -73,8 +72,7 @@ func pairColumnsBF16() {
 	ADDQ(dstStep, dst)
 	DECQ(count)
 	JNZ(LabelRef("row"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // tailMask returns a mask of the columns that remain after the whole vectors of mask+1 columns.
@@ -92,13 +90,12 @@ func tailMask(columns Register, mask uint8) Register {
 
 // pairRowsBF16 writes the conversion of adjacent elements of a row to pairs.
 func pairRowsBF16() {
-	TEXT("pairRowsBF16", NOSPLIT, "func(dst, src *float32, count, columns, dstStep, step int)")
-	Pragma("noescape")
-	Doc("pairRowsBF16 computes dst[k*dstStep+i] = (src[k*step+2*i], src[k*step+2*i+1]) in bfloat16 for k < count and 2*i < columns;",
+	begin("pairRowsBF16", "func(dst, src *float32, count, columns, dstStep, step int)",
+		"computes dst[k*dstStep+i] = (src[k*step+2*i], src[k*step+2*i+1]) in bfloat16 for k < count and 2*i < columns;",
 		"behind the last of an odd number of columns is a zero.")
-	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-	count, columns := Load(Param("count"), GP64()), Load(Param("columns"), GP64())
-	dstStep, step := Load(Param("dstStep"), GP64()), Load(Param("step"), GP64())
+	dst, src := argument("dst"), argument("src")
+	count, columns := argument("count"), argument("columns")
+	dstStep, step := argument("dstStep"), argument("step")
 	SHLQ(Imm(2), dstStep)
 	SHLQ(Imm(2), step)
 	lowTail := tailMask(columns, 31)
@@ -144,8 +141,7 @@ func pairRowsBF16() {
 	ADDQ(dstStep, dst)
 	DECQ(count)
 	JNZ(LabelRef("row"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // standIn matches a stand-in for an instruction of AVX512_BF16 on three registers.

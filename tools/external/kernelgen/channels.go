@@ -22,14 +22,11 @@ func channels(v isa) {
 // channelMap writes max(scale (x - shift) + offset, floor) for n channels.
 func channelMap(v isa, n int) {
 	name := fmt.Sprint("channelMap", n, v.suffix)
-	TEXT(name, NOSPLIT, "func(dst, x, shift, scale, offset *float32, rows, stride int, floor float32)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s computes dst = max(scale (x - shift) + offset, floor) in rows of %d channels, at least one.", name, n))
+	begin(name, "func(dst, x, shift, scale, offset *float32, rows, stride int, floor float32)",
+		fmt.Sprintf("computes dst = max(scale (x - shift) + offset, floor) in rows of %d channels, at least one.", n))
 	shift, scale, offset := v.channels("shift", n), v.channels("scale", n), v.channels("offset", n)
-	f, floor := XMM(), v.virtual()
-	Load(Param("floor"), f)
-	VBROADCASTSS(f, floor)
-	v.rows([]string{"dst", "x"}, func(at func(string, int) Mem) {
+	floor := v.broadcast("floor")
+	v.rows("dst, x", func(at func(string, int) Mem) {
 		for j := range shift {
 			r := v.virtual()
 			VMOVUPS(at("x", j), r)
@@ -39,17 +36,15 @@ func channelMap(v isa, n int) {
 			VMOVUPS(r, at("dst", j))
 		}
 	})
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // channelGradient writes a u + b (x - shift) + offset for 16 channels.
 func channelGradient(v isa) {
-	TEXT("channelGradient"+v.suffix, NOSPLIT, "func(dst, u, x, shift, a, b, offset *float32, rows, stride int)")
-	Pragma("noescape")
-	Doc("channelGradient" + v.suffix + " computes dst = a u + b (x - shift) + offset in rows of 16 channels, at least one.")
+	begin("channelGradient"+v.suffix, "func(dst, u, x, shift, a, b, offset *float32, rows, stride int)",
+		"computes dst = a u + b (x - shift) + offset in rows of 16 channels, at least one.")
 	shift, a, b, offset := v.channels("shift", 16), v.channels("a", 16), v.channels("b", 16), v.channels("offset", 16)
-	v.rows([]string{"dst", "u", "x"}, func(at func(string, int) Mem) {
+	v.rows("dst, u, x", func(at func(string, int) Mem) {
 		for j := range shift {
 			r := v.virtual()
 			VMOVUPS(at("x", j), r)
@@ -59,20 +54,16 @@ func channelGradient(v isa) {
 			VMOVUPS(r, at("dst", j))
 		}
 	})
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // channelSums writes sums of u, or of d = x - shift, and of its products with d.
 func channelSums(v isa, n int, name, doc, signature, product string, other bool) {
-	name = fmt.Sprint(name, n, v.suffix)
-	TEXT(name, NOSPLIT, signature)
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s %s in rows of %d channels, at least one.", name, doc, n))
+	begin(fmt.Sprint(name, n, v.suffix), signature, fmt.Sprintf("%s in rows of %d channels, at least one.", doc, n))
 	sum, products, shift := v.channels("sum", n), v.channels(product, n), v.channels("shift", n)
-	arrays := []string{"x"}
+	arrays := "x"
 	if other {
-		arrays = append(arrays, "u")
+		arrays = "x, u"
 	}
 	v.rows(arrays, func(at func(string, int) Mem) {
 		for j := range shift {
@@ -90,13 +81,14 @@ func channelSums(v isa, n int, name, doc, signature, product string, other bool)
 	})
 	v.store("sum", sum)
 	v.store(product, products)
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // channels loads the n elements at a parameter's address.
-func (v isa) channels(parameter string, n int) (list []VecVirtual) {
-	from := Load(Param(parameter), GP64())
+func (v isa) channels(parameter string, n int) []VecVirtual { return v.vectors(argument(parameter), n) }
+
+// vectors loads n elements.
+func (v isa) vectors(from Register, n int) (list []VecVirtual) {
 	for j := 0; j < n; j += v.lanes {
 		r := v.virtual()
 		VMOVUPS(Mem{Base: from, Disp: 4 * j}, r)
@@ -107,19 +99,16 @@ func (v isa) channels(parameter string, n int) (list []VecVirtual) {
 
 // store writes vectors to the address in a parameter.
 func (v isa) store(parameter string, list []VecVirtual) {
-	to := Load(Param(parameter), GP64())
+	to := argument(parameter)
 	for j, r := range list {
 		VMOVUPS(r, Mem{Base: to, Disp: j * v.bytes()})
 	}
 }
 
 // rows writes a loop over rows of arrays. at returns vector j of an array's row.
-func (v isa) rows(arrays []string, body func(at func(array string, j int) Mem)) {
-	pointers := map[string]Register{}
-	for _, a := range arrays {
-		pointers[a] = Load(Param(a), GP64())
-	}
-	rows, stride := Load(Param("rows"), GP64()), Load(Param("stride"), GP64())
+func (v isa) rows(arrays string, body func(at func(array string, j int) Mem)) {
+	pointers := pointersTo(arrays)
+	rows, stride := argument("rows"), argument("stride")
 	SHLQ(Imm(2), stride)
 	at, end := GP64(), GP64()
 	XORQ(at, at)

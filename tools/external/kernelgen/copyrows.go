@@ -7,11 +7,10 @@ import (
 
 // copyRows writes the copy of a panel to consecutive rows.
 func copyRows(v isa) {
-	TEXT("copyRows"+v.suffix, NOSPLIT, "func(dst, src *float32, step, n int)")
-	Pragma("noescape")
-	Doc("copyRows" + v.suffix + " copies n runs of two vectors, step elements apart, to runs that follow each other.")
-	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-	step, n := Load(Param("step"), GP64()), Load(Param("n"), GP64())
+	begin("copyRows"+v.suffix, "func(dst, src *float32, step, n int)",
+		"copies n runs of two vectors, step elements apart, to runs that follow each other.")
+	dst, src := argument("dst"), argument("src")
+	step, n := argument("step"), argument("n")
 	SHLQ(Imm(2), step)
 	Label("row")
 	for j := range 2 {
@@ -24,6 +23,5 @@ func copyRows(v isa) {
 	ADDQ(Imm(uint64(2*v.bytes())), dst)
 	DECQ(n)
 	JNZ(LabelRef("row"))
-	VZEROUPPER()
-	RET()
+	end()
 }

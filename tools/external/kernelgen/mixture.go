@@ -9,10 +9,10 @@ import (
 // mixture writes the functions about densities of mixtures; see kernel.LogDensities.
 func mixture(v isa) {
 	squares(v, true)
-	rows(v, "pairSumExp", "adds e^(x - shift)", []string{"x"}, []string{"shift"}, true, func(at func(string) Mem, acc VecVirtual) {
+	rows(v, "pairSumExp", "adds e^(x - shift)", "x", ", shift", true, func(at func(string) Mem, acc VecVirtual) {
 		VADDPS(shiftedExp(v, at), acc, acc)
 	})
-	rows(v, "pairScaledExp", "computes x = factor e^(x - shift)", []string{"x"}, []string{"shift", "factor"}, false, func(at func(string) Mem, _ VecVirtual) {
+	rows(v, "pairScaledExp", "computes x = factor e^(x - shift)", "x", ", shift, factor", false, func(at func(string) Mem, _ VecVirtual) {
 		r := shiftedExp(v, at)
 		VMULPS(at("factor"), r, r)
 		VMOVUPS(r, at("x"))
@@ -31,10 +31,8 @@ func shiftedExp(v isa, at func(string) Mem) VecVirtual {
 
 // sumRows writes the row sums of a tile.
 func sumRows(v isa) {
-	TEXT("pairSumRows"+v.suffix, NOSPLIT, "func(sums, x *float32, n int)")
-	Pragma("noescape")
-	Doc("pairSumRows" + v.suffix + " adds to n sums those of the n rows of 64 lanes of x.")
-	sums, x, n := Load(Param("sums"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	begin("pairSumRows"+v.suffix, "func(sums, x *float32, n int)", "adds to n sums those of the n rows of 64 lanes of x.")
+	sums, x, n := argument("sums"), argument("x"), argument("n")
 	Label("row")
 	acc := v.virtual()
 	VMOVUPS(Mem{Base: x}, acc)
@@ -46,8 +44,7 @@ func sumRows(v isa) {
 	ADDQ(Imm(4), sums)
 	DECQ(n)
 	JNZ(LabelRef("row"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // addTotal adds the sum of a register's lanes to a number.
@@ -73,13 +70,12 @@ func addTotal(v isa, r VecVirtual, to Mem) {
 
 // moments writes the terms of a mixture's gradient in one column.
 func moments(v isa) {
-	TEXT("pairMoments"+v.suffix, NOSPLIT, "func(dx, x, mean, precision, first, second, w *float32, n int)")
-	Pragma("noescape")
-	Doc("pairMoments" + v.suffix + " computes, with q = mean - x for n sources and 64 lanes x, dx += sum_k precision w q, first += sum_lanes w q, second += sum_lanes w q^2.")
-	dx, x := Load(Param("dx"), GP64()), Load(Param("x"), GP64())
-	mean, precision := Load(Param("mean"), GP64()), Load(Param("precision"), GP64())
-	first, second := Load(Param("first"), GP64()), Load(Param("second"), GP64())
-	w, n := Load(Param("w"), GP64()), Load(Param("n"), GP64())
+	begin("pairMoments"+v.suffix, "func(dx, x, mean, precision, first, second, w *float32, n int)",
+		"computes, with q = mean - x for n sources and 64 lanes x, dx += sum_k precision w q, first += sum_lanes w q, second += sum_lanes w q^2.")
+	dx, x := argument("dx"), argument("x")
+	mean, precision := argument("mean"), argument("precision")
+	first, second := argument("first"), argument("second")
+	w, n := argument("w"), argument("n")
 	var to []VecVirtual
 	for j := 0; j < tileBytes; j += v.bytes() {
 		r := v.virtual()
@@ -111,17 +107,13 @@ func moments(v isa) {
 	for j, r := range to {
 		VMOVUPS(r, Mem{Base: dx, Disp: j * v.bytes()})
 	}
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // kernels writes the functions of kernel matrices of all pairs of points.
 func kernels(v isa) {
-	TEXT("pairGaussian"+v.suffix, NOSPLIT, "func(x *float32, n int, a float32)")
-	Pragma("noescape")
-	Doc("pairGaussian" + v.suffix + " computes x = e^(-a x) for n elements, n a multiple of 16.")
 	var a VecVirtual
-	loop(v, []string{"x"}, func() {
+	withNumbers(v, "pairGaussian", "x = e^(-a x)", "x", ", a float32", func() {
 		x, zero := XMM(), v.virtual()
 		a = v.virtual()
 		Load(Param("a"), x)
@@ -133,24 +125,18 @@ func kernels(v isa) {
 		VMULPS(at("x"), a, x)
 		VMOVUPS(exp(v, x), at("x"))
 	})
-	VZEROUPPER()
-	RET()
-
-	folds(v, "pairSum", "adds x", []string{"x"}, func(at func(string) Mem, acc VecVirtual) { VADDPS(at("x"), acc, acc) })
-	folds(v, "pairSumProducts", "adds x y", []string{"x", "y"}, func(at func(string) Mem, acc VecVirtual) {
+	folds(v, "pairSum", "adds x", "x", func(at func(string) Mem, acc VecVirtual) { VADDPS(at("x"), acc, acc) })
+	folds(v, "pairSumProducts", "adds x y", "x, y", func(at func(string) Mem, acc VecVirtual) {
 		r := v.virtual()
 		VMOVUPS(at("x"), r)
 		VFMADD231PS(at("y"), r, acc)
 	})
 
-	TEXT("pairCentred"+v.suffix, NOSPLIT, "func(dst, x, y, lanes, sources *float32, n int, a float32)")
-	Pragma("noescape")
-	Doc("pairCentred" + v.suffix + " computes dst = x (a y - lane - source) for tiles of n sources.")
-	dst, x, y := Load(Param("dst"), GP64()), Load(Param("x"), GP64()), Load(Param("y"), GP64())
-	lanes, sources, n := Load(Param("lanes"), GP64()), Load(Param("sources"), GP64()), Load(Param("n"), GP64())
-	factor, scalar := v.virtual(), XMM()
-	Load(Param("a"), scalar)
-	VBROADCASTSS(scalar, factor)
+	begin("pairCentred"+v.suffix, "func(dst, x, y, lanes, sources *float32, n int, a float32)",
+		"computes dst = x (a y - lane - source) for tiles of n sources.")
+	dst, x, y := argument("dst"), argument("x"), argument("y")
+	lanes, sources, n := argument("lanes"), argument("sources"), argument("n")
+	factor := v.broadcast("a")
 	Label("source")
 	s := v.virtual()
 	VBROADCASTSS(Mem{Base: sources}, s)
@@ -168,6 +154,5 @@ func kernels(v isa) {
 	ADDQ(Imm(4), sources)
 	DECQ(n)
 	JNZ(LabelRef("source"))
-	VZEROUPPER()
-	RET()
+	end()
 }

@@ -15,19 +15,19 @@ func pairs(v isa) {
 	weighted(v)
 	premetric(v, "Sum", "min(c0 u, c1 - c2 u)", func(t, to VecVirtual) { VADDPS(t, to, to) })
 	premetric(v, "Square", "the square of min(c0 u, c1 - c2 u)", func(t, to VecVirtual) { VFMADD231PS(t, t, to) })
-	function(v, "pairRoots", "x = sqrt x", "func(x *float32, n int)", []string{"x"}, func(at func(string) Mem) {
+	function(v, "pairRoots", "x = sqrt x", "x", func(at func(string) Mem) {
 		r, _ := roots(v, at("x"), false)
 		VMOVUPS(r, at("x"))
 	})
-	function(v, "pairInverseRoots", "x = 1/sqrt x where x > 0, else 0", "func(x *float32, n int)", []string{"x"}, func(at func(string) Mem) {
+	function(v, "pairInverseRoots", "x = 1/sqrt x where x > 0, else 0", "x", func(at func(string) Mem) {
 		_, r := roots(v, at("x"), true)
 		VMOVUPS(r, at("x"))
 	})
-	folds(v, "pairSumRoots", "adds square roots", []string{"x"}, func(at func(string) Mem, acc VecVirtual) {
+	folds(v, "pairSumRoots", "adds square roots", "x", func(at func(string) Mem, acc VecVirtual) {
 		r, _ := roots(v, at("x"), false)
 		VADDPS(r, acc, acc)
 	})
-	folds(v, "pairMax", "takes maxima", []string{"x"}, func(at func(string) Mem, acc VecVirtual) {
+	folds(v, "pairMax", "takes maxima", "x", func(at func(string) Mem, acc VecVirtual) {
 		VMAXPS(at("x"), acc, acc)
 	})
 	hinges(v)
@@ -37,17 +37,16 @@ func pairs(v isa) {
 // the source minus the weighted squares.
 func squares(v isa, density bool) {
 	if density {
-		TEXT("pairDensities"+v.suffix, NOSPLIT, "func(dst, x, s *float32, columns, stride, groups, lanes int, h, constant *float32)")
-		Doc("pairDensities" + v.suffix + " computes constant - sum_columns h (x - s)^2 of groups of 4 sources s and points x, lanes a multiple of 64.")
+		begin("pairDensities"+v.suffix, "func(dst, x, s *float32, columns, stride, groups, lanes int, h, constant *float32)",
+			"computes constant - sum_columns h (x - s)^2 of groups of 4 sources s and points x, lanes a multiple of 64.")
 	} else {
-		TEXT("pairSquares"+v.suffix, NOSPLIT, "func(dst, x, s *float32, columns, stride, groups, lanes int)")
-		Doc("pairSquares" + v.suffix + " computes squared distances of groups of 4 sources s and points x, lanes a multiple of 32.")
+		begin("pairSquares"+v.suffix, "func(dst, x, s *float32, columns, stride, groups, lanes int)",
+			"computes squared distances of groups of 4 sources s and points x, lanes a multiple of 32.")
 	}
-	Pragma("noescape")
 	q := squareLoops{
 		isa: v, density: density,
-		dst: Load(Param("dst"), GP64()), x: Load(Param("x"), GP64()), s: Load(Param("s"), GP64()),
-		stride: Load(Param("stride"), GP64()), lanes: Load(Param("lanes"), GP64()),
+		dst: argument("dst"), x: argument("x"), s: argument("s"),
+		stride: argument("stride"), lanes: argument("lanes"),
 	}
 	SHLQ(Imm(2), q.stride)
 	Label("lanes")
@@ -102,8 +101,7 @@ func (v squareLoops) emit(n int, label string) {
 	ADDQ(U32(n*v.bytes()), v.x)
 	SUBQ(Imm(uint64(n*v.isa.lanes)), v.lanes)
 	JG(LabelRef("lanes"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // start returns the accumulators of 4 sources. They begin at 0, or at the sources' constants.
@@ -164,14 +162,13 @@ func (v squareLoops) columns(acc [4][]VecVirtual, p, q, weight Register, label s
 
 // weighted writes the weighted sums of differences, 4 columns at a time.
 func weighted(v isa) {
-	TEXT("pairWeighted"+v.suffix, NOSPLIT, "func(dst, x, s, w *float32, columns, stride, n, lanes int)")
-	Pragma("noescape")
-	Doc("pairWeighted" + v.suffix + " adds to dst the sums over n sources s of w (x - s), lanes a multiple of 32.")
+	begin("pairWeighted"+v.suffix, "func(dst, x, s, w *float32, columns, stride, n, lanes int)",
+		"adds to dst the sums over n sources s of w (x - s), lanes a multiple of 32.")
 	l := weightedLoops{
 		isa: v,
-		g:   Load(Param("dst"), GP64()), x: Load(Param("x"), GP64()), s: Load(Param("s"), GP64()), w: Load(Param("w"), GP64()),
-		stride: Load(Param("stride"), GP64()), stride3: GP64(),
-		columns: Load(Param("columns"), GP64()),
+		g:   argument("dst"), x: argument("x"), s: argument("s"), w: argument("w"),
+		stride: argument("stride"), stride3: GP64(),
+		columns: argument("columns"),
 	}
 	SHLQ(Imm(2), l.stride)
 	LEAQ(Mem{Base: l.stride, Index: l.stride, Scale: 2}, l.stride3)
@@ -186,8 +183,7 @@ func weighted(v isa) {
 	l.emit(1, "one")
 	JMP(LabelRef("rest"))
 	Label("done")
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // weightedLoops holds the registers of weighted.
@@ -280,11 +276,10 @@ func (v weightedLoops) sources(acc [][2]VecVirtual, points [][2]Op, lane Registe
 
 // premetric writes the addition of a premetric of one column to a tile, with u = |x - s|.
 func premetric(v isa, name, doc string, add func(t, to VecVirtual)) {
-	TEXT("pairPremetric"+name+v.suffix, NOSPLIT, "func(dst, x, s *float32, n int, c *[3]float32)")
-	Pragma("noescape")
-	Doc("pairPremetric" + name + v.suffix + " adds to a tile of n sources s and 64 points x " + doc + ", u = |x - s|.")
-	dst, x, s := Load(Param("dst"), GP64()), Load(Param("x"), GP64()), Load(Param("s"), GP64())
-	n, p := Load(Param("n"), GP64()), Load(Param("c"), GP64())
+	begin("pairPremetric"+name+v.suffix, "func(dst, x, s *float32, n int, c *[3]float32)",
+		"adds to a tile of n sources s and 64 points x "+doc+", u = |x - s|.")
+	dst, x, s := argument("dst"), argument("x"), argument("s")
+	n, p := argument("n"), argument("c")
 	var c [3]VecVirtual
 	for i := range c {
 		c[i] = v.virtual()
@@ -309,6 +304,5 @@ func premetric(v isa, name, doc string, add func(t, to VecVirtual)) {
 	ADDQ(Imm(4), s)
 	DECQ(n)
 	JNZ(LabelRef("source"))
-	VZEROUPPER()
-	RET()
+	end()
 }

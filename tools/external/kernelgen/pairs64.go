@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -13,19 +15,19 @@ const tileBytes64 = 8 * 64
 func pairs64(v isa) {
 	squares64(v)
 	premetric64(v)
-	folds64(v, "pairSumRoots64", "adds square roots", []string{"x"}, func(at func(string) Mem, acc VecVirtual, _ string) {
+	folds64(v, "pairSumRoots64", "adds square roots", "x", func(at func(string) Mem, acc VecVirtual, _ string) {
 		r := v.virtual()
 		VSQRTPD(at("x"), r)
 		VADDPD(r, acc, acc)
 	})
-	folds64(v, "pairMax64", "takes maxima", []string{"x"}, func(at func(string) Mem, acc VecVirtual, _ string) {
+	folds64(v, "pairMax64", "takes maxima", "x", func(at func(string) Mem, acc VecVirtual, _ string) {
 		VMAXPD(at("x"), acc, acc)
 	})
-	folds64(v, "pairSumShrinks64", "adds max(sqrt y - sqrt z, 0)", []string{"z", "y"}, func(at func(string) Mem, acc VecVirtual, next string) {
+	folds64(v, "pairSumShrinks64", "adds max(sqrt y - sqrt z, 0)", "z, y", func(at func(string) Mem, acc VecVirtual, next string) {
 		shrink64(v, at, next)
 		VADDPD(shrunk, acc, acc)
 	})
-	folds64(v, "pairMaxShrinks64", "takes maxima of sqrt y - sqrt z", []string{"z", "y"}, func(at func(string) Mem, acc VecVirtual, next string) {
+	folds64(v, "pairMaxShrinks64", "takes maxima of sqrt y - sqrt z", "z, y", func(at func(string) Mem, acc VecVirtual, next string) {
 		shrink64(v, at, next)
 		VMAXPD(shrunk, acc, acc)
 	})
@@ -61,15 +63,14 @@ func shrink64(v isa, at func(string) Mem, next string) {
 
 // squares64 writes squared distances of groups of 4 sources and a tile's lanes.
 func squares64(v isa) {
-	TEXT("pairSquares64"+v.suffix, NOSPLIT, "func(dst, x, s *float64, columns, stride, groups, lanes int)")
-	Pragma("noescape")
-	Doc("pairSquares64" + v.suffix + " computes squared distances of groups of 4 sources s and points x, lanes a multiple of 32.")
+	begin("pairSquares64"+v.suffix, "func(dst, x, s *float64, columns, stride, groups, lanes int)",
+		"computes squared distances of groups of 4 sources s and points x, lanes a multiple of 32.")
 	vectors := 4
 	if v.lanes == 8 {
 		vectors = 2 // there are 16 registers
 	}
-	dst, x, s := Load(Param("dst"), GP64()), Load(Param("x"), GP64()), Load(Param("s"), GP64())
-	stride, lanes := Load(Param("stride"), GP64()), Load(Param("lanes"), GP64())
+	dst, x, s := argument("dst"), argument("x"), argument("s")
+	stride, lanes := argument("stride"), argument("lanes")
 	SHLQ(Imm(3), stride)
 	Label("lanes")
 	groups, to, from := GP64(), GP64(), GP64()
@@ -122,17 +123,15 @@ func squares64(v isa) {
 	ADDQ(U32(vectors*v.bytes()), x)
 	SUBQ(Imm(uint64(vectors*v.lanes/2)), lanes)
 	JG(LabelRef("lanes"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // premetric64 writes the addition of the square of a premetric of one column to a tile, with u = |x - s|.
 func premetric64(v isa) {
-	TEXT("pairPremetricSquare64"+v.suffix, NOSPLIT, "func(dst, x, s *float64, n int, c *[3]float64)")
-	Pragma("noescape")
-	Doc("pairPremetricSquare64" + v.suffix + " adds to a tile of n sources s and 64 points x the square of min(c0 u, c1 - c2 u), u = |x - s|.")
-	dst, x, s := Load(Param("dst"), GP64()), Load(Param("x"), GP64()), Load(Param("s"), GP64())
-	n, p := Load(Param("n"), GP64()), Load(Param("c"), GP64())
+	begin("pairPremetricSquare64"+v.suffix, "func(dst, x, s *float64, n int, c *[3]float64)",
+		"adds to a tile of n sources s and 64 points x the square of min(c0 u, c1 - c2 u), u = |x - s|.")
+	dst, x, s := argument("dst"), argument("x"), argument("s")
+	n, p := argument("n"), argument("c")
 	var c [3]VecVirtual
 	for i := range c {
 		c[i] = v.virtual()
@@ -161,27 +160,17 @@ func premetric64(v isa) {
 	ADDQ(Imm(8), s)
 	DECQ(n)
 	JNZ(LabelRef("source"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // folds64 writes a loop over the n rows of tiles with an accumulator for each lane. A step may jump to next, the label
 // at its end.
-func folds64(v isa, name, doc string, arrays []string, step func(at func(string) Mem, acc VecVirtual, next string)) {
-	signature := "lanes, "
-	for _, a := range arrays {
-		signature += a + ", "
-	}
-	TEXT(name+v.suffix, NOSPLIT, "func("+signature[:len(signature)-2]+" *float64, n int)")
-	Pragma("noescape")
-	Doc(name + v.suffix + " " + doc + " of n rows of 64 lanes, lane by lane.")
+func folds64(v isa, name, doc string, arrays string, step func(at func(string) Mem, acc VecVirtual, next string)) {
+	begin(name+v.suffix, "func(lanes, "+arrays+" *float64, n int)", doc+" of n rows of 64 lanes, lane by lane.")
 	for first := 0; first < tileBytes64; first += 4 * v.bytes() { // 4 vectors at a time
 		label := "loop" + hex(uint32(first))
-		pointers := map[string]Register{}
-		for _, a := range arrays {
-			pointers[a] = Load(Param(a), GP64())
-		}
-		n, lanes := Load(Param("n"), GP64()), Load(Param("lanes"), GP64())
+		pointers := pointersTo(arrays)
+		n, lanes := argument("n"), argument("lanes")
 		var acc [4]VecVirtual
 		for j := range acc {
 			acc[j] = v.virtual()
@@ -193,7 +182,7 @@ func folds64(v isa, name, doc string, arrays []string, step func(at func(string)
 			step(func(a string) Mem { return Mem{Base: pointers[a], Disp: first + j*v.bytes()} }, r, next)
 			Label(next)
 		}
-		for _, a := range arrays {
+		for a := range strings.SplitSeq(arrays, ", ") {
 			ADDQ(U32(tileBytes64), pointers[a])
 		}
 		DECQ(n)
@@ -202,6 +191,5 @@ func folds64(v isa, name, doc string, arrays []string, step func(at func(string)
 			VMOVUPD(r, Mem{Base: lanes, Disp: first + j*v.bytes()})
 		}
 	}
-	VZEROUPPER()
-	RET()
+	end()
 }

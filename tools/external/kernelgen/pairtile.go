@@ -1,40 +1,35 @@
 package main
 
 import (
+	"strings"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
 
 // folds writes a fold, such as a sum or a maximum, of the n rows of tiles for each of 64 lanes.
-func folds(v isa, name, doc string, arrays []string, step func(at func(string) Mem, acc VecVirtual)) {
-	rows(v, name, doc, arrays, nil, true, step)
+func folds(v isa, name, doc string, arrays string, step func(at func(string) Mem, acc VecVirtual)) {
+	rows(v, name, doc, arrays, "", true, step)
 }
 
 // rows writes a loop over the n rows of tiles. All rows share the fixed arrays of 64 lanes and, if the loop folds, an
 // accumulator for each lane.
-func rows(v isa, name, doc string, arrays, fixed []string, fold bool, step func(at func(string) Mem, acc VecVirtual)) {
-	signature := ""
+func rows(v isa, name, doc string, arrays, fixed string, fold bool, step func(at func(string) Mem, acc VecVirtual)) {
+	accumulators := ""
 	if fold {
-		signature = "lanes, "
+		accumulators = "lanes, "
 	}
-	for _, a := range append(arrays, fixed...) {
-		signature += a + ", "
-	}
-	TEXT(name+v.suffix, NOSPLIT, "func("+signature[:len(signature)-2]+" *float32, n int)")
-	Pragma("noescape")
-	Doc(name + v.suffix + " " + doc + " of n rows of 64 lanes, lane by lane.")
+	begin(name+v.suffix, "func("+accumulators+arrays+fixed+" *float32, n int)",
+		doc+" of n rows of 64 lanes, lane by lane.")
 	for first := 0; first < tileBytes; first += 4 * v.bytes() { // 4 vectors at a time
 		label := "loop" + hex(uint32(first))
-		pointers := map[string]Register{}
-		for _, a := range append(arrays, fixed...) {
-			pointers[a] = Load(Param(a), GP64())
-		}
-		n := Load(Param("n"), GP64())
+		pointers := pointersTo(arrays + fixed)
+		n := argument("n")
 		var lanes Register
 		var acc [4]VecVirtual
 		if fold {
-			lanes = Load(Param("lanes"), GP64())
+			lanes = argument("lanes")
 			for j := range acc {
 				acc[j] = v.virtual()
 				VMOVUPS(Mem{Base: lanes, Disp: first + j*v.bytes()}, acc[j])
@@ -44,7 +39,7 @@ func rows(v isa, name, doc string, arrays, fixed []string, fold bool, step func(
 		for j, r := range acc {
 			step(func(a string) Mem { return Mem{Base: pointers[a], Disp: first + j*v.bytes()} }, r)
 		}
-		for _, a := range arrays {
+		for a := range strings.SplitSeq(arrays, ", ") {
 			ADDQ(U32(tileBytes), pointers[a])
 		}
 		DECQ(n)
@@ -55,8 +50,7 @@ func rows(v isa, name, doc string, arrays, fixed []string, fold bool, step func(
 			}
 		}
 	}
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // roots returns the square roots of numbers and, if asked, their inverses. Both are 0 for numbers below the normal
@@ -117,18 +111,18 @@ func hinges(v isa) {
 		VMAXPS(h, zero, h) // this order keeps NaN
 		return h
 	}
-	function(v, "pairHinges", "z = max(y - sqrt z, 0)", "func(z, y *float32, n int)", []string{"z", "y"}, func(at func(string) Mem) {
+	function(v, "pairHinges", "z = max(y - sqrt z, 0)", "z, y", func(at func(string) Mem) {
 		VMOVUPS(hinge(at), at("z"))
 	})
-	folds(v, "pairSumHinges", "adds max(y - sqrt z, 0)", []string{"z", "y"}, func(at func(string) Mem, acc VecVirtual) {
+	folds(v, "pairSumHinges", "adds max(y - sqrt z, 0)", "z, y", func(at func(string) Mem, acc VecVirtual) {
 		VADDPS(hinge(at), acc, acc)
 	})
-	folds(v, "pairSumSquaredHinges", "adds max(y - sqrt z, 0)^2", []string{"z", "y"}, func(at func(string) Mem, acc VecVirtual) {
+	folds(v, "pairSumSquaredHinges", "adds max(y - sqrt z, 0)^2", "z, y", func(at func(string) Mem, acc VecVirtual) {
 		h := hinge(at)
 		VFMADD231PS(h, h, acc)
 	})
 	slope := func(name, doc string, times func(h, w VecVirtual)) {
-		function(v, name, doc, "func(z, y *float32, n int)", []string{"z", "y"}, func(at func(string) Mem) {
+		function(v, name, doc, "z, y", func(at func(string) Mem) {
 			root, w := roots(v, at("z"), true)
 			h := v.virtual()
 			VMOVUPS(at("y"), h)

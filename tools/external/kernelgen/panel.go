@@ -60,9 +60,8 @@ func panel(v isa, n int, masked bool, heights []int) {
 	if masked {
 		name, masks = fmt.Sprintf("panel%dMasked%s", n*v.lanes, v.suffix), panelMasks{K1, K2}
 	}
-	TEXT(name, NOSPLIT, "func(t *byte)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s multiplies rows by a panel of %d columns, %d rows at a time; t points to a panel.", name, n*v.lanes, heights[0]))
+	begin(name, "func(t *byte)",
+		fmt.Sprintf("multiplies rows by a panel of %d columns, %d rows at a time; t points to a panel.", n*v.lanes, heights[0]))
 	Load(Param("t"), RDI)
 	field := func(offset int) Mem { return Mem{Base: RDI, Disp: offset} }
 	if masked {
@@ -102,8 +101,7 @@ func panel(v isa, n int, masked bool, heights []int) {
 		JMP(LabelRef(label))
 	}
 	Label("done")
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // loadStrides loads the distance of rows from a field of the panel, and triples it in row3.

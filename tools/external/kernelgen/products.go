@@ -11,16 +11,8 @@ import (
 // products writes the matrix products of transformed tiles. In each part, it multiplies rows at equal distances by a
 // panel of 32 columns. One call processes all blocks of rows, because the sums of Winograd's method are short.
 func products(v isa) {
-	TEXT("products32"+v.suffix, NOSPLIT, "func(a, b, c *float32, parts, blocks, steps, aPart, aRow, aStep, bPart, bStep, cPart, cRow, add int, ahead, last *float32)")
-	Pragma("noescape")
-	Doc("products32" + v.suffix + " computes c[p*cPart + r*cRow + n] as the sum of a[p*aPart + r*aRow + k*aStep] b[p*bPart + k*bStep + n] over k < steps, for p < parts, r < 8 blocks, n < 32, and adds what was there if add is not 0. Meanwhile it prefetches the lines from ahead to last, one a step.")
-	parameter := func(name string) Mem {
-		m, err := Param(name).Resolve()
-		if err != nil {
-			panic(err)
-		}
-		return m.Addr
-	}
+	begin("products32"+v.suffix, "func(a, b, c *float32, parts, blocks, steps, aPart, aRow, aStep, bPart, bStep, cPart, cRow, add int, ahead, last *float32)",
+		"computes c[p*cPart + r*cRow + n] as the sum of a[p*aPart + r*aRow + k*aStep] b[p*bPart + k*bStep + n] over k < steps, for p < parts, r < 8 blocks, n < 32, and adds what was there if add is not 0. Meanwhile it prefetches the lines from ahead to last, one a step.")
 	elements := func(name string) GPVirtual {
 		r := GP64()
 		MOVQ(parameter(name), r)
@@ -71,8 +63,7 @@ func products(v isa) {
 	}
 	DECQ(parameter("parts"))
 	JNZ(LabelRef("part"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // productBlock computes the sums of some rows and vectors of columns, and calls pass in each step. a and c point to the

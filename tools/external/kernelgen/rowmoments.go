@@ -9,11 +9,10 @@ import (
 // rowMoments writes sums over chosen rows of 16 columns of float64, as differences from the first row; see
 // kernel.RowMoments.
 func rowMoments(v isa) {
-	TEXT("rowMoments"+v.suffix, NOSPLIT, "func(sum, square, x *float64, rows *int32, n int)")
-	Pragma("noescape")
-	Doc("rowMoments" + v.suffix + " sums x - x0 and (x - x0)^2 over n rows of 16 columns, x0 the first of them.")
-	sum, square, x := Load(Param("sum"), GP64()), Load(Param("square"), GP64()), Load(Param("x"), GP64())
-	rows, n := Load(Param("rows"), GP64()), Load(Param("n"), GP64())
+	begin("rowMoments"+v.suffix, "func(sum, square, x *float64, rows *int32, n int)",
+		"sums x - x0 and (x - x0)^2 over n rows of 16 columns, x0 the first of them.")
+	sum, square, x := argument("sum"), argument("square"), argument("x")
+	rows, n := argument("rows"), argument("n")
 	const width = 16 * 8
 	vectors := width / v.bytes()
 	row := GP64()
@@ -48,6 +47,5 @@ func rowMoments(v isa) {
 		VMOVUPD(s[j], Mem{Base: sum, Disp: j * v.bytes()})
 		VMOVUPD(q[j], Mem{Base: square, Disp: j * v.bytes()})
 	}
-	VZEROUPPER()
-	RET()
+	end()
 }

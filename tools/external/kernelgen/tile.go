@@ -40,9 +40,8 @@ const (
 func tiles(v isa) {
 	suffix = v.suffix
 	for _, columns := range []int{32, 16} {
-		TEXT(fmt.Sprintf("tile8x%d%s", columns, v.suffix), NOSPLIT, "func(t *byte)")
-		Pragma("noescape")
-		Doc(fmt.Sprintf("tile8x%d%s computes a block of 8 rows and %d columns; t points to a tile.", columns, v.suffix, columns))
+		begin(fmt.Sprintf("tile8x%d%s", columns, v.suffix), "func(t *byte)",
+			fmt.Sprintf("computes a block of 8 rows and %d columns; t points to a tile.", columns))
 		Load(Param("t"), RDI)
 		if v.lanes == 16 {
 			subtile(v, 0, 8, 0, columns/16, "all")
@@ -53,8 +52,7 @@ func tiles(v isa) {
 				}
 			}
 		}
-		VZEROUPPER()
-		RET()
+		end()
 	}
 }
 

@@ -8,11 +8,10 @@ import (
 
 // transpose writes the transposition of one block of 8 by 8.
 func transpose(v isa) {
-	TEXT("transpose8x8"+v.suffix, NOSPLIT, "func(dst, src *float32, dstStride, srcStride int)")
-	Pragma("noescape")
-	Doc("transpose8x8" + v.suffix + " computes dst[j*dstStride+i] = src[i*srcStride+j] for i, j < 8.")
-	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-	ds, ss := Load(Param("dstStride"), GP64()), Load(Param("srcStride"), GP64())
+	begin("transpose8x8"+v.suffix, "func(dst, src *float32, dstStride, srcStride int)",
+		"computes dst[j*dstStride+i] = src[i*srcStride+j] for i, j < 8.")
+	dst, src := argument("dst"), argument("src")
+	ds, ss := argument("dstStride"), argument("srcStride")
 	SHLQ(Imm(2), ds)
 	SHLQ(Imm(2), ss)
 	r := []VecPhysical{Y0, Y1, Y2, Y3, Y4, Y5, Y6, Y7}
@@ -46,6 +45,5 @@ func transpose(v isa) {
 			ADDQ(ds, dst)
 		}
 	}
-	VZEROUPPER()
-	RET()
+	end()
 }

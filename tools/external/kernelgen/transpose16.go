@@ -8,9 +8,8 @@ import (
 
 // transpose16 writes the transposition of 16 rows of any length.
 func transpose16(v isa) {
-	TEXT("transpose16"+v.suffix, NOSPLIT, "func(dst, src *float32, dstStride, srcStride, n int)")
-	Pragma("noescape")
-	Doc("transpose16" + v.suffix + " computes dst[j*dstStride+i] = src[i*srcStride+j] for i < 16, j < n.")
+	begin("transpose16"+v.suffix, "func(dst, src *float32, dstStride, srcStride, n int)",
+		"computes dst[j*dstStride+i] = src[i*srcStride+j] for i < 16, j < n.")
 	Load(Param("dst"), RDI)
 	Load(Param("src"), RSI)
 	Load(Param("dstStride"), RDX)
@@ -53,8 +52,7 @@ func transpose16(v isa) {
 		JZ(LabelRef("done"))
 	}
 	Label("done")
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // transposed16 loads 16 rows of 16 elements and leaves their columns in the first 16 registers.

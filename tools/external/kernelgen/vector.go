@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -18,24 +20,24 @@ func vectors(v isa) {
 		{"sigmoid", "dst = 1/(1+e^-x)", sigmoid},
 		{"softplus", "dst = ln(1+e^x)", softplus},
 	} {
-		function(v, f.name, f.doc, "func(dst, x *float32, n int)", []string{"dst", "x"}, func(at func(string) Mem) {
+		function(v, f.name, f.doc, "dst, x", func(at func(string) Mem) {
 			x := v.virtual()
 			VMOVUPS(at("x"), x)
 			VMOVUPS(f.emit(v, x), at("dst"))
 		})
 	}
-	function(v, "reluGrad", "dst = dy where y > 0, else 0", "func(dst, dy, y *float32, n int)", []string{"dst", "dy", "y"}, func(at func(string) Mem) {
+	function(v, "reluGrad", "dst = dy where y > 0, else 0", "dst, dy, y", func(at func(string) Mem) {
 		r := v.virtual()
 		VMOVUPS(at("dy"), r)
 		VMOVUPS(selectPositive(v, at("y"), r, nil), at("dst"))
 	})
-	function(v, "leakyGrad", "dst = dy where y > 0, else 0.2 dy", "func(dst, dy, y *float32, n int)", []string{"dst", "dy", "y"}, func(at func(string) Mem) {
+	function(v, "leakyGrad", "dst = dy where y > 0, else 0.2 dy", "dst, dy, y", func(at func(string) Mem) {
 		r, s := v.virtual(), v.virtual()
 		VMOVUPS(at("dy"), r)
 		VMULPS(constant(0.2), r, s)
 		VMOVUPS(selectPositive(v, at("y"), r, s), at("dst"))
 	})
-	function(v, "sigmoidGrad", "dst = dy y (1-y)", "func(dst, dy, y *float32, n int)", []string{"dst", "dy", "y"}, func(at func(string) Mem) {
+	function(v, "sigmoidGrad", "dst = dy y (1-y)", "dst, dy, y", func(at func(string) Mem) {
 		y, r := v.virtual(), v.virtual()
 		VMOVUPS(at("y"), y)
 		VMOVUPS(constant(1), r)
@@ -44,7 +46,7 @@ func vectors(v isa) {
 		VMULPS(at("dy"), r, r)
 		VMOVUPS(r, at("dst"))
 	})
-	function(v, "tanhGrad", "dst = dy (1-y^2)", "func(dst, dy, y *float32, n int)", []string{"dst", "dy", "y"}, func(at func(string) Mem) {
+	function(v, "tanhGrad", "dst = dy (1-y^2)", "dst, dy, y", func(at func(string) Mem) {
 		y, r := v.virtual(), v.virtual()
 		VMOVUPS(at("y"), y)
 		VMOVUPS(constant(1), r)
@@ -52,7 +54,7 @@ func vectors(v isa) {
 		VMULPS(at("dy"), r, r)
 		VMOVUPS(r, at("dst"))
 	})
-	function(v, "add", "dst += x", "func(dst, x *float32, n int)", []string{"dst", "x"}, func(at func(string) Mem) {
+	function(v, "add", "dst += x", "dst, x", func(at func(string) Mem) {
 		r := v.virtual()
 		VMOVUPS(at("x"), r)
 		VADDPS(at("dst"), r, r)
@@ -66,26 +68,63 @@ func vectors(v isa) {
 	transpose(v)
 }
 
-// function writes a loop over arrays, one vector at a time. at returns the current vector of an array.
-func function(v isa, name, doc, signature string, arrays []string, body func(at func(string) Mem)) {
-	TEXT(name+v.suffix, NOSPLIT, signature)
+// begin starts a function. Its comment is its name and doc.
+func begin(name, signature, doc string, more ...string) {
+	TEXT(name, NOSPLIT, signature)
 	Pragma("noescape")
-	Doc(name + v.suffix + " computes " + doc + " for n elements, n a multiple of 16.")
-	loop(v, arrays, nil, body)
+	Doc(append([]string{name + " " + doc}, more...)...)
+}
+
+// end returns from a function.
+func end() {
 	VZEROUPPER()
 	RET()
 }
 
-// loop writes a loop over n elements of arrays. before runs once.
-func loop(v isa, arrays []string, before func(), body func(at func(string) Mem)) {
+// argument loads a parameter.
+func argument(name string) Register { return Load(Param(name), GP64()) }
+
+// parameter returns the address of a parameter.
+func parameter(name string) Mem {
+	m, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return m.Addr
+}
+
+// pointersTo loads the addresses of arrays such as "x, y".
+func pointersTo(arrays string) map[string]Register {
 	pointers := map[string]Register{}
-	for _, a := range arrays {
-		pointers[a] = Load(Param(a), GP64())
+	for a := range strings.SplitSeq(arrays, ", ") {
+		pointers[a] = argument(a)
 	}
-	n := Load(Param("n"), GP64())
-	if before != nil {
-		before()
-	}
+	return pointers
+}
+
+// function writes a loop over arrays such as "dst, x", one vector at a time. at returns the current vector of an array.
+func function(v isa, name, doc, arrays string, body func(at func(string) Mem)) {
+	withNumbers(v, name, doc, arrays, "", func() {}, body)
+}
+
+// withNumber is [function] with a parameter a, in all lanes.
+func withNumber(v isa, name, doc, arrays string, body func(at func(string) Mem, a VecVirtual)) {
+	var a VecVirtual
+	withNumbers(v, name, doc, arrays, ", a float32", func() { a = v.broadcast("a") }, func(at func(string) Mem) { body(at, a) })
+}
+
+// withNumbers is [function] with more parameters, which before loads.
+func withNumbers(v isa, name, doc, arrays, numbers string, before func(), body func(at func(string) Mem)) {
+	begin(name+v.suffix, "func("+arrays+" *float32, n int"+numbers+")", "computes "+doc+" for n elements, n a multiple of 16.")
+	loop(v, arrays, before, body)
+	end()
+}
+
+// loop writes a loop over n elements of arrays. before runs once.
+func loop(v isa, arrays string, before func(), body func(at func(string) Mem)) {
+	pointers := pointersTo(arrays)
+	n := argument("n")
+	before()
 	i := GP64()
 	XORQ(i, i)
 	CMPQ(n, Imm(0))
@@ -125,51 +164,27 @@ func selectPositive(v isa, y Op, yes, no VecVirtual) VecVirtual {
 
 // scaled writes dst += a x and dst *= a.
 func scaled(v isa) {
-	broadcast := func(p string) VecVirtual {
-		x, a := XMM(), v.virtual()
-		Load(Param(p), x)
-		VBROADCASTSS(x, a)
-		return a
-	}
-	TEXT("axpy"+v.suffix, NOSPLIT, "func(dst, x *float32, n int, a float32)")
-	Pragma("noescape")
-	Doc("axpy" + v.suffix + " computes dst += a x for n elements, n a multiple of 16.")
-	var a VecVirtual
-	loop(v, []string{"dst", "x"}, func() { a = broadcast("a") }, func(at func(string) Mem) {
+	withNumber(v, "axpy", "dst += a x", "dst, x", func(at func(string) Mem, a VecVirtual) {
 		r := v.virtual()
 		VMOVUPS(at("dst"), r)
 		VFMADD231PS(at("x"), a, r)
 		VMOVUPS(r, at("dst"))
 	})
-	VZEROUPPER()
-	RET()
-
-	TEXT("scale"+v.suffix, NOSPLIT, "func(dst, x *float32, n int, a float32)")
-	Pragma("noescape")
-	Doc("scale" + v.suffix + " computes dst = a x for n elements, n a multiple of 16.")
-	loop(v, []string{"dst", "x"}, func() { a = broadcast("a") }, func(at func(string) Mem) {
+	withNumber(v, "scale", "dst = a x", "dst, x", func(at func(string) Mem, a VecVirtual) {
 		r := v.virtual()
 		VMULPS(at("x"), a, r)
 		VMOVUPS(r, at("dst"))
 	})
-	VZEROUPPER()
-	RET()
 }
 
 // columnSum writes the addition of the sums of 16 columns to dst.
 func columnSum(v isa) {
-	TEXT("columnSum"+v.suffix, NOSPLIT, "func(dst, src *float32, rows, stride int)")
-	Pragma("noescape")
-	Doc("columnSum" + v.suffix + " adds to dst[0:16] the sums of 16 columns over rows that are stride elements apart.")
-	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-	rows, stride := Load(Param("rows"), GP64()), Load(Param("stride"), GP64())
+	begin("columnSum"+v.suffix, "func(dst, src *float32, rows, stride int)",
+		"adds to dst[0:16] the sums of 16 columns over rows that are stride elements apart.")
+	dst, src := argument("dst"), argument("src")
+	rows, stride := argument("rows"), argument("stride")
 	SHLQ(Imm(2), stride)
-	var acc []VecVirtual
-	for j := 0; j < 16; j += v.lanes {
-		r := v.virtual()
-		VMOVUPS(Mem{Base: dst, Disp: 4 * j}, r)
-		acc = append(acc, r)
-	}
+	acc := v.vectors(dst, 16)
 	CMPQ(rows, Imm(0))
 	JE(LabelRef("done"))
 	Label("loop")
@@ -183,54 +198,32 @@ func columnSum(v isa) {
 	for j, r := range acc {
 		VMOVUPS(r, Mem{Base: dst, Disp: j * v.bytes()})
 	}
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // reductions writes sum, sum of squares and dot product: 16 partial sums into acc, lane by lane.
 func reductions(v isa) {
-	for _, f := range []struct {
-		name, doc string
-		arrays    []string
-		step      func(at func(string) Mem, acc VecVirtual)
-	}{
-		{"sum", "x", []string{"x"}, func(at func(string) Mem, acc VecVirtual) { VADDPS(at("x"), acc, acc) }},
-		{"sumSquares", "x^2", []string{"x"}, func(at func(string) Mem, acc VecVirtual) {
-			r := v.virtual()
-			VMOVUPS(at("x"), r)
-			VFMADD231PS(r, r, acc)
-		}},
-		{"dot", "x y", []string{"x", "y"}, func(at func(string) Mem, acc VecVirtual) {
-			r := v.virtual()
-			VMOVUPS(at("x"), r)
-			VFMADD231PS(at("y"), r, acc)
-		}},
-	} {
-		signature := "func(acc, x *float32, n int)"
-		if len(f.arrays) == 2 {
-			signature = "func(acc, x, y *float32, n int)"
-		}
-		lanes(v, f.name, "adds "+f.doc+" to the 16 partial sums acc", signature, f.arrays, f.step)
-	}
+	lanes(v, "sum", "adds x to the 16 partial sums acc", "x", func(at func(string) Mem, acc VecVirtual) { VADDPS(at("x"), acc, acc) })
+	lanes(v, "sumSquares", "adds x^2 to the 16 partial sums acc", "x", func(at func(string) Mem, acc VecVirtual) {
+		r := v.virtual()
+		VMOVUPS(at("x"), r)
+		VFMADD231PS(r, r, acc)
+	})
+	lanes(v, "dot", "adds x y to the 16 partial sums acc", "x, y", func(at func(string) Mem, acc VecVirtual) {
+		r := v.virtual()
+		VMOVUPS(at("x"), r)
+		VFMADD231PS(at("y"), r, acc)
+	})
 }
 
 // lanes writes a loop with 16 partial sums: element i of the arrays goes to sum i mod 16.
-func lanes(v isa, name, doc, signature string, arrays []string, step func(at func(string) Mem, acc VecVirtual)) {
-	TEXT(name+v.suffix, NOSPLIT, signature)
-	Pragma("noescape")
-	Doc(name + v.suffix + " " + doc + ", element i to sum i mod 16; n is a multiple of 16.")
-	sums := Load(Param("acc"), GP64())
-	var acc []VecVirtual
-	for j := 0; j < 16; j += v.lanes {
-		r := v.virtual()
-		VMOVUPS(Mem{Base: sums, Disp: 4 * j}, r)
-		acc = append(acc, r)
-	}
-	pointers := map[string]Register{}
-	for _, a := range arrays {
-		pointers[a] = Load(Param(a), GP64())
-	}
-	n := Load(Param("n"), GP64())
+func lanes(v isa, name, doc, arrays string, step func(at func(string) Mem, acc VecVirtual)) {
+	begin(name+v.suffix, "func(acc, "+arrays+" *float32, n int)",
+		doc+", element i to sum i mod 16; n is a multiple of 16.")
+	sums := argument("acc")
+	acc := v.vectors(sums, 16)
+	pointers := pointersTo(arrays)
+	n := argument("n")
 	i := GP64()
 	XORQ(i, i)
 	CMPQ(n, Imm(0))
@@ -248,21 +241,19 @@ func lanes(v isa, name, doc, signature string, arrays []string, step func(at fun
 	for j, r := range acc {
 		VMOVUPS(r, Mem{Base: sums, Disp: j * v.bytes()})
 	}
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // losses writes the fused sums of the reconstruction terms.
 func losses(v isa) {
-	lanes(v, "squaredError", "adds (x - y)^2 to the 16 partial sums acc", "func(acc, x, y *float32, n int)", []string{"x", "y"},
+	lanes(v, "squaredError", "adds (x - y)^2 to the 16 partial sums acc", "x, y",
 		func(at func(string) Mem, acc VecVirtual) {
 			r := v.virtual()
 			VMOVUPS(at("x"), r)
 			VSUBPS(at("y"), r, r)
 			VFMADD231PS(r, r, acc)
 		})
-	lanes(v, "sigmoidError", "adds (sigmoid(l) - x)^2 to the 16 partial sums acc and stores the sigmoid in s",
-		"func(acc, s, l, x *float32, n int)", []string{"s", "l", "x"},
+	lanes(v, "sigmoidError", "adds (sigmoid(l) - x)^2 to the 16 partial sums acc and stores the sigmoid in s", "s, l, x",
 		func(at func(string) Mem, acc VecVirtual) {
 			l := v.virtual()
 			VMOVUPS(at("l"), l)
@@ -272,7 +263,7 @@ func losses(v isa) {
 			VSUBPS(at("x"), s, d)
 			VFMADD231PS(d, d, acc)
 		})
-	lanes(v, "logisticError", "adds softplus(l) - x l to the 16 partial sums acc", "func(acc, l, x *float32, n int)", []string{"l", "x"},
+	lanes(v, "logisticError", "adds softplus(l) - x l to the 16 partial sums acc", "l, x",
 		func(at func(string) Mem, acc VecVirtual) {
 			l, kept := v.virtual(), v.virtual()
 			VMOVUPS(at("l"), l)
@@ -281,17 +272,7 @@ func losses(v isa) {
 			VFNMADD231PS(at("x"), kept, s)
 			VADDPS(s, acc, acc)
 		})
-	broadcast := func(p string) VecVirtual {
-		x, a := XMM(), v.virtual()
-		Load(Param(p), x)
-		VBROADCASTSS(x, a)
-		return a
-	}
-	var a VecVirtual
-	TEXT("sigmoidErrorGrad"+v.suffix, NOSPLIT, "func(dst, s, x *float32, n int, a float32)")
-	Pragma("noescape")
-	Doc("sigmoidErrorGrad" + v.suffix + " computes dst = a (s - x) s (1 - s) for n elements, n a multiple of 16.")
-	loop(v, []string{"dst", "s", "x"}, func() { a = broadcast("a") }, func(at func(string) Mem) {
+	withNumber(v, "sigmoidErrorGrad", "dst = a (s - x) s (1 - s)", "dst, s, x", func(at func(string) Mem, a VecVirtual) {
 		s, d, q := v.virtual(), v.virtual(), v.virtual()
 		VMOVUPS(at("s"), s)
 		VSUBPS(at("x"), s, d)
@@ -302,13 +283,7 @@ func losses(v isa) {
 		VMULPS(q, d, d)
 		VMOVUPS(d, at("dst"))
 	})
-	VZEROUPPER()
-	RET()
-
-	TEXT("logisticErrorGrad"+v.suffix, NOSPLIT, "func(dst, l, x *float32, n int, a float32)")
-	Pragma("noescape")
-	Doc("logisticErrorGrad" + v.suffix + " computes dst = a (sigmoid(l) - x) for n elements, n a multiple of 16.")
-	loop(v, []string{"dst", "l", "x"}, func() { a = broadcast("a") }, func(at func(string) Mem) {
+	withNumber(v, "logisticErrorGrad", "dst = a (sigmoid(l) - x)", "dst, l, x", func(at func(string) Mem, a VecVirtual) {
 		l := v.virtual()
 		VMOVUPS(at("l"), l)
 		s := sigmoid(v, l)
@@ -316,18 +291,15 @@ func losses(v isa) {
 		VMULPS(a, s, s)
 		VMOVUPS(s, at("dst"))
 	})
-	VZEROUPPER()
-	RET()
 }
 
 // adam writes the fused update of a parameter and its two moments.
 func adam(v isa) {
-	TEXT("adam"+v.suffix, NOSPLIT, "func(p, m, v, grad *float32, n int, c *[8]float32)")
-	Pragma("noescape")
-	Doc("adam" + v.suffix + " updates n parameters, n a multiple of 16; c holds the constants, see Adam.")
+	begin("adam"+v.suffix, "func(p, m, v, grad *float32, n int, c *[8]float32)",
+		"updates n parameters, n a multiple of 16; c holds the constants, see Adam.")
 	k := make([]VecVirtual, 7)
-	loop(v, []string{"p", "m", "v", "grad"}, func() {
-		c := Load(Param("c"), GP64())
+	loop(v, "p, m, v, grad", func() {
+		c := argument("c")
 		for i := range k {
 			k[i] = v.virtual()
 			VBROADCASTSS(Mem{Base: c, Disp: 4 * i}, k[i])
@@ -350,6 +322,5 @@ func adam(v isa) {
 		VSUBPS(r, g, g)
 		VMOVUPS(g, at("p"))
 	})
-	VZEROUPPER()
-	RET()
+	end()
 }

@@ -10,9 +10,8 @@ import (
 // multiple of 16, of count tiles.
 func winograd(v isa) {
 	grid(v, "expand9", "transforms 3x3 inputs d: B'dB with rows (d0-d1, d1, d1-d2)",
-		"func(dst, src *float32, n, dstStride, srcRow, srcCol, count, dstStep, srcStep int)",
 		func(src func(r, s int) Mem, dst func(i int) Mem) {
-			d := load(v, 3, src)
+			d := loadGrid(v, 3, src)
 			for s := range 3 {
 				VSUBPS(d[1][s], d[0][s], d[0][s])
 				VSUBPS(d[2][s], d[1][s], d[2][s])
@@ -26,9 +25,8 @@ func winograd(v isa) {
 			}
 		})
 	grid(v, "expand4", "transforms 2x2 filters g: GgG' with rows (g0, g0+g1, g1)",
-		"func(dst, src *float32, n, dstStride, srcRow, srcCol, count, dstStep, srcStep int)",
 		func(src func(r, s int) Mem, dst func(i int) Mem) {
-			g := load(v, 2, src)
+			g := loadGrid(v, 2, src)
 			middle := []VecVirtual{v.virtual(), v.virtual()}
 			for s := range 2 {
 				VADDPS(g[1][s], g[0][s], middle[s])
@@ -44,8 +42,8 @@ func winograd(v isa) {
 	contract(v)
 }
 
-// load loads an n by n grid.
-func load(v isa, n int, src func(r, s int) Mem) [][]VecVirtual {
+// loadGrid loads an n by n grid.
+func loadGrid(v isa, n int, src func(r, s int) Mem) [][]VecVirtual {
 	d := make([][]VecVirtual, n)
 	for r := range d {
 		for s := range n {
@@ -58,13 +56,12 @@ func load(v isa, n int, src func(r, s int) Mem) [][]VecVirtual {
 }
 
 // grid writes a function that reads a grid of src for each tile and writes 9 values.
-func grid(v isa, name, doc, signature string, body func(src func(r, s int) Mem, dst func(i int) Mem)) {
-	TEXT(name+v.suffix, NOSPLIT, signature)
-	Pragma("noescape")
-	Doc(name + v.suffix + " " + doc + ", for n channels of count tiles.")
-	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-	stride := Load(Param("dstStride"), GP64())
-	row, col := Load(Param("srcRow"), GP64()), Load(Param("srcCol"), GP64())
+func grid(v isa, name, doc string, body func(src func(r, s int) Mem, dst func(i int) Mem)) {
+	begin(name+v.suffix, "func(dst, src *float32, n, dstStride, srcRow, srcCol, count, dstStep, srcStep int)",
+		doc+", for n channels of count tiles.")
+	dst, src := argument("dst"), argument("src")
+	stride := argument("dstStride")
+	row, col := argument("srcRow"), argument("srcCol")
 	for _, r := range []Register{stride, row, col} {
 		SHLQ(Imm(2), r)
 	}
@@ -108,25 +105,21 @@ func grid(v isa, name, doc, signature string, body func(src func(r, s int) Mem, 
 	LEAQ(Mem{Base: src, Index: step, Scale: 4}, src)
 	DECQ(NewParamAddr("count", 48))
 	JNZ(LabelRef("tile"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // contract writes the transform of 9 products to 2x2 outputs, plus bias, with a minimum of floor.
 func contract(v isa) {
-	TEXT("contract9"+v.suffix, NOSPLIT, "func(dst, src, bias *float32, n, srcStride, dstRow, dstCol, count, dstStep, srcStep int, floor float32)")
-	Pragma("noescape")
-	Doc("contract9" + v.suffix + " transforms 3x3 products m to 2x2 outputs: A'mA with rows (m0+m1, m1-m2), adds the bias and takes the maximum with floor, for n channels of count tiles.")
-	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-	bias := Load(Param("bias"), GP64())
-	stride := Load(Param("srcStride"), GP64())
-	row, col := Load(Param("dstRow"), GP64()), Load(Param("dstCol"), GP64())
+	begin("contract9"+v.suffix, "func(dst, src, bias *float32, n, srcStride, dstRow, dstCol, count, dstStep, srcStep int, floor float32)",
+		"transforms 3x3 products m to 2x2 outputs: A'mA with rows (m0+m1, m1-m2), adds the bias and takes the maximum with floor, for n channels of count tiles.")
+	dst, src := argument("dst"), argument("src")
+	bias := argument("bias")
+	stride := argument("srcStride")
+	row, col := argument("dstRow"), argument("dstCol")
 	for _, r := range []Register{stride, row, col} {
 		SHLQ(Imm(2), r)
 	}
-	x, floor := XMM(), v.virtual()
-	Load(Param("floor"), x)
-	VBROADCASTSS(x, floor)
+	floor := v.broadcast("floor")
 	Label("tile")
 	i := GP64()
 	XORQ(i, i)
@@ -178,6 +171,5 @@ func contract(v isa) {
 	LEAQ(Mem{Base: src, Index: step, Scale: 4}, src)
 	DECQ(NewParamAddr("count", 56))
 	JNZ(LabelRef("tile"))
-	VZEROUPPER()
-	RET()
+	end()
 }

@@ -221,19 +221,10 @@ func (t tileTransform) write(v isa) {
 	if t.bias {
 		signature = "func(dst, src, bias *float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep int, floor float32)"
 	}
-	TEXT(t.name+v.suffix, NOSPLIT, signature)
-	Pragma("noescape")
-	Doc(t.name + v.suffix + " " + t.doc + ", for n channels of count tiles.")
-	parameter := func(name string) Mem {
-		m, err := Param(name).Resolve()
-		if err != nil {
-			panic(err)
-		}
-		return m.Addr
-	}
+	begin(t.name+v.suffix, signature, t.doc+", for n channels of count tiles.")
 	c := t.combiner(v)
-	dstRow, dstCol := Load(Param("dstRow"), GP64()), Load(Param("dstCol"), GP64())
-	srcRow, srcCol := Load(Param("srcRow"), GP64()), Load(Param("srcCol"), GP64())
+	dstRow, dstCol := argument("dstRow"), argument("dstCol")
+	srcRow, srcCol := argument("srcRow"), argument("srcCol")
 	for _, r := range []Register{dstRow, dstCol, srcRow, srcCol} {
 		SHLQ(Imm(2), r)
 	}
@@ -267,7 +258,7 @@ func (t tileTransform) write(v isa) {
 			for _, h := range t.groups {
 				c.group(h, t.in, func(s int) Op { return half[u][s] }, func(w int, r VecVirtual) {
 					if t.bias {
-						t.finish(v, r, i, parameter)
+						t.finish(v, r, i)
 					}
 					VMOVUPS(r, columns.from(to, w))
 				})
@@ -285,12 +276,11 @@ func (t tileTransform) write(v isa) {
 	}
 	DECQ(parameter("count"))
 	JNZ(LabelRef("tile"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // finish adds the bias to a result and takes the maximum with floor.
-func (t tileTransform) finish(v isa, r VecVirtual, i Register, parameter func(string) Mem) {
+func (t tileTransform) finish(v isa, r VecVirtual, i Register) {
 	bias, floor := GP64(), v.virtual()
 	MOVQ(parameter("bias"), bias)
 	VADDPS(Mem{Base: bias, Index: i, Scale: 4}, r, r)
