@@ -149,6 +149,9 @@ func (d *Decoder) Decode(data []byte, channels int) (pixels []uint8, info Info, 
 	if err != nil {
 		return nil, info, explain(err)
 	}
+	if most := largest16(m); most > 0 && most < 256 {
+		return nil, info, fmt.Errorf("its 16-bit numbers are at most %d, and white is 65535; want 8-bit numbers, or an array for the data set grid", most)
+	}
 	h, w := info.H, info.W
 	if info.Orientation > 4 {
 		h, w = w, h
@@ -173,6 +176,26 @@ func (d *Decoder) Decode(data []byte, channels int) (pixels []uint8, info Info, 
 		d.pixels, d.turned = d.turned, d.pixels
 	}
 	return d.pixels, info, nil
+}
+
+// largest16 returns the largest colour of a picture with 16 bits for a channel, or 0 for other pictures.
+func largest16(m image.Image) (most uint16) {
+	var pix []uint8
+	depth := 4
+	switch m := m.(type) {
+	case *image.Gray16:
+		pix, depth = m.Pix, 1
+	case *image.RGBA64:
+		pix = m.Pix
+	case *image.NRGBA64:
+		pix = m.Pix
+	}
+	for i := 0; i+1 < len(pix); i += 2 {
+		if i/2%depth < 3 { // no alpha
+			most = max(most, binary.BigEndian.Uint16(pix[i:]))
+		}
+	}
+	return most
 }
 
 func (d *Decoder) convert(m image.Image, h, w, channels int) {

@@ -131,11 +131,14 @@ func TestBroken(t *testing.T) {
 	planar := must.Read(t, "testdata/planar.tif")
 	lab := readDirectory(planar).with(map[uint16][]uint32{tagPhotometric: {8}})
 	zstd := readDirectory(planar).with(map[uint16][]uint32{tagCompression: {50000}})
+	dim := image.NewGray16(image.Rect(0, 0, 4, 4))
+	dim.Pix[5] = 200
 	for _, c := range []struct {
 		name string
 		data []byte
 		want string
 	}{
+		{"dim", encoded(t, dim), "its 16-bit numbers are at most 200, and white is 65535; want 8-bit numbers"},
 		{"half an animation", moving[:80], "ends early: its first frame is not complete"},
 		{"an animation without frames", still, "ends early: its first frame is not complete"},
 		{"a frame outside", outside, "its first frame has 7 x 6 pixels at 10, 2; want it inside the canvas of 13 x 10"},

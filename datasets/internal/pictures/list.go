@@ -18,6 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/internal/render"
 	"github.com/unravel-ml/unravel/internal/content"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // Kind selects the files of a folder.
@@ -80,7 +81,7 @@ func listFiles(path, what string, readable, wanted []string) (*List, error) {
 	}
 	defer root.Close()
 	l := &List{Path: path}
-	outside, others := 0, 0
+	links, others := 0, 0
 	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -93,12 +94,16 @@ func listFiles(path, what string, readable, wanted []string) (*List, error) {
 		case e.IsDir():
 			return nil
 		case !ends(name, wanted):
-			others++
+			if e.Type()&fs.ModeSymlink != 0 && isFolder(filepath.Join(path, name)) {
+				links++
+			} else {
+				others++
+			}
 			return nil
 		}
 		info, err := root.Stat(filepath.FromSlash(name)) // only follows links within the folder
 		if err != nil && e.Type()&fs.ModeSymlink != 0 || err == nil && !info.Mode().IsRegular() {
-			outside++
+			links++
 			return nil
 		}
 		if err != nil {
@@ -110,14 +115,23 @@ func listFiles(path, what string, readable, wanted []string) (*List, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	const remedy = "want relative links to files within %s, or files"
+	if len(l.Files) == 0 && links > 0 {
+		return nil, fmt.Errorf("%s has no %s except behind %s; "+remedy, path, what, wording.Count(links, "link"), path)
+	}
 	if len(l.Files) == 0 {
-		return nil, fmt.Errorf("%s has no %s, and %d other files; want files that end in %s", path, what, others, strings.Join(readable, " "))
+		return nil, fmt.Errorf("%s has no %s, and %s; want files that end in %s", path, what, wording.Count(others, "other file"), strings.Join(readable, " "))
 	}
 	slices.SortFunc(l.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
-	if outside > 0 {
-		l.Notes = append(l.Notes, fmt.Sprintf("%d links that lead out of %s, or to no file, are left out", outside, path))
+	if links > 0 {
+		l.Notes = append(l.Notes, fmt.Sprintf("left out %s; "+remedy, wording.Count(links, "link"), path))
 	}
 	return l, nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // Hash returns the hash of the files' names and contents. It only reads files whose stored hash is out of date.
