@@ -342,7 +342,7 @@ func TestWordNotes(t *testing.T) {
 		{[]string{"no", "unknown", "yes"}, `factor a has the level "unknown"; if it means unknown, want an empty field instead`},
 		{[]string{"None", "x", "y"}, `factor a has the level "None"; if it means unknown, want an empty field instead`},
 		{[]string{"none", "x", "y"}, ""},
-		{[]string{"0,5", "1,5", "2,5"}, "factor a has numbers with commas, such as 0,5, as words; want decimal points and no marks of thousands, as numbers have an order"},
+		{[]string{"0,5", "1,5", "2,5"}, "factor a has words such as 0,5; if they are numbers, want points instead of commas"},
 		{[]string{"1,2", "2", "x"}, ""},
 		{[]string{"off", "-"}, ""}, // two
 		{[]string{"10 cm", "2.5 cm", "5cm"}, `factor a has numbers with the unit "cm" as words; want numbers alone, which have an order`},

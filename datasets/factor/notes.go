@@ -40,8 +40,8 @@ func wordNotes(name string, words []string) (notes []string) {
 		notes = append(notes, fmt.Sprintf("factor %s has numbers with the unit %q as words; %s", name, unit, want))
 	}
 	if len(words) > 2 && !slices.ContainsFunc(words, notGrouped) {
-		const want = "want decimal points and no marks of thousands, as numbers have an order"
-		notes = append(notes, fmt.Sprintf("factor %s has numbers with commas, such as %s, as words; %s", name, words[0], want))
+		const note = "factor %s has words such as %s; if they are numbers, want points instead of commas"
+		notes = append(notes, fmt.Sprintf(note, name, words[0]))
 	}
 	for _, w := range words {
 		unknown := slices.Contains(unknownWords, strings.ToLower(w)) || w == "None" || w == "NaT" // of Python

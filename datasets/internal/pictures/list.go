@@ -66,14 +66,14 @@ func ends(name string, endings []string) bool {
 	return slices.Contains(endings, strings.ToLower(filepath.Ext(name)))
 }
 
-// listFiles lists the files with some extensions below a folder, by path. Errors use what and the readable extensions.
-func listFiles(path, what string, readable, wanted []string) (*List, error) {
+// listFiles lists the files with some extensions below a folder, by path. Errors use noun and the readable extensions.
+func listFiles(path, noun string, readable, wanted []string) (*List, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("%w; want a folder with %s", err, what)
+		return nil, fmt.Errorf("%w; want a folder with %s", err, noun)
 	}
 	if !info.IsDir() {
-		return nil, fmt.Errorf("%s is a file; want a folder with %s", path, what)
+		return nil, fmt.Errorf("%s is a file; want a folder with %s", path, noun)
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -93,12 +93,8 @@ func listFiles(path, what string, readable, wanted []string) (*List, error) {
 			return nil
 		case e.IsDir():
 			return nil
-		case !ends(name, wanted):
-			if e.Type()&fs.ModeSymlink != 0 && isFolder(filepath.Join(path, name)) {
-				links++
-			} else {
-				others++
-			}
+		case !ends(name, wanted) && !linksFolder(path, name, e):
+			others++
 			return nil
 		}
 		info, err := root.Stat(filepath.FromSlash(name)) // only follows links within the folder
@@ -115,22 +111,25 @@ func listFiles(path, what string, readable, wanted []string) (*List, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	const remedy = "want relative links to files within %s, or files"
-	if len(l.Files) == 0 && links > 0 {
-		return nil, fmt.Errorf("%s has no %s except behind %s; "+remedy, path, what, wording.Count(links, "link"), path)
+	if links > 0 {
+		const note = "left out %s; want relative links to files within %s, or files"
+		l.Notes = append(l.Notes, fmt.Sprintf(note, wording.Count(links, "link"), path))
 	}
 	if len(l.Files) == 0 {
-		return nil, fmt.Errorf("%s has no %s, and %s; want files that end in %s", path, what, wording.Count(others, "other file"), strings.Join(readable, " "))
+		const what = "%s has no %s, and %s; want files that end in %s"
+		err := fmt.Sprintf(what, path, noun, wording.Count(others, "other file"), strings.Join(readable, " "))
+		return nil, errors.New(strings.Join(append(l.Notes, err), "; "))
 	}
 	slices.SortFunc(l.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
-	if links > 0 {
-		l.Notes = append(l.Notes, fmt.Sprintf("left out %s; "+remedy, wording.Count(links, "link"), path))
-	}
 	return l, nil
 }
 
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
+// linksFolder reports whether an entry is a link to a folder, here or elsewhere.
+func linksFolder(path, name string, e fs.DirEntry) bool {
+	if e.Type()&fs.ModeSymlink == 0 {
+		return false
+	}
+	info, err := os.Stat(filepath.Join(path, name))
 	return err == nil && info.IsDir()
 }
 
