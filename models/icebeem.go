@@ -99,9 +99,13 @@ func (m *iceBeeM) condition(g *nn.Graph, l *losses.Labels) (weights, known *gorg
 	columns := make([]conditionColumn, len(m.conditions))
 	first := 0
 	for i, f := range m.conditions {
-		c := slices.IndexFunc(l.Factors, func(o factor.Factor) bool { return o.Name == f.Name && o.Size == f.Size })
+		c := slices.IndexFunc(l.Factors, func(o factor.Factor) bool { return o.Name == f.Name })
 		if c < 0 {
-			return nil, nil, fmt.Errorf("the labels lack the condition %s of %d levels; they have %v", f.Name, f.Size, factor.Names(l.Factors))
+			return nil, nil, fmt.Errorf("the labels lack the condition %s; they have %v", f.Name, factor.Names(l.Factors))
+		}
+		if n := l.Factors[c].Size; n != f.Size {
+			const want = "the labels of the condition %s have %d levels; want %d, as in the data set"
+			return nil, nil, fmt.Errorf(want, f.Name, n, f.Size)
 		}
 		columns[i] = conditionColumn{c, first, f.Size}
 		first += f.Size

@@ -232,7 +232,9 @@ func TestEnergyRefusals(t *testing.T) {
 	}
 	m, err := energyOf(t, "{conditions: [row]}").New(images, 1)
 	must.OK(t, err)
-	must.ErrorOf(match(m, 4, 0.1, []factor.Factor{column}))(t, "the labels lack the condition row")
+	must.ErrorOf(match(m, 4, 0.1, []factor.Factor{column}))(t, "the labels lack the condition row; they have [column]")
+	row := factor.Factor{Name: "row", Size: 99}
+	must.ErrorOf(match(m, 4, 0.1, []factor.Factor{row}))(t, "the labels of the condition row have 99 levels; want ")
 	must.ErrorOf(energyOf(t, "{conditions: [hue]}").New(images, 1))(t, `no factor "hue"; want [row column]`)
 	for _, s := range []*ICEBeeM{{Width: 0}, {Width: 3, Conditions: []string{"a", "a"}}} {
 		if s.Validate() == nil {

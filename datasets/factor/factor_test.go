@@ -338,6 +338,10 @@ func TestWordNotes(t *testing.T) {
 		{[]string{"cafe\u0301", "caf\u00e9"}, `factor a has "cafe\u0301" and "caf\u00e9" as two levels; want one spelling if they are one`},
 		{[]string{"Unknown", "x", "y", "z"}, `factor a has the level "Unknown"; if it means unknown, want an empty field instead`},
 		{[]string{"no", "unknown", "yes"}, `factor a has the level "unknown"; if it means unknown, want an empty field instead`},
+		{[]string{"None", "x", "y"}, `factor a has the level "None"; if it means unknown, want an empty field instead`},
+		{[]string{"none", "x", "y"}, ""},
+		{[]string{"0,5", "1,5", "2,5"}, "factor a has words such as 0,5; if they are numbers, want points instead of commas"},
+		{[]string{"1,2", "2", "x"}, ""},
 		{[]string{"off", "-"}, ""}, // two
 		{[]string{"10 cm", "2.5 cm", "5cm"}, `factor a has numbers with the unit "cm" as words; want numbers alone, which have an order`},
 		{[]string{"1 m", "2 cm", "3 m"}, ""},

@@ -39,13 +39,24 @@ func wordNotes(name string, words []string) (notes []string) {
 		const want = "want numbers alone, which have an order"
 		notes = append(notes, fmt.Sprintf("factor %s has numbers with the unit %q as words; %s", name, unit, want))
 	}
+	if len(words) > 2 && !slices.ContainsFunc(words, notGrouped) {
+		const note = "factor %s has words such as %s; if they are numbers, want points instead of commas"
+		notes = append(notes, fmt.Sprintf(note, name, words[0]))
+	}
 	for _, w := range words {
-		if len(words) > 2 && slices.Contains(unknownWords, strings.ToLower(w)) && !slices.Contains(words, "+") {
+		unknown := slices.Contains(unknownWords, strings.ToLower(w)) || w == "None" || w == "NaT" // of Python
+		if len(words) > 2 && unknown && !slices.Contains(words, "+") {
 			const want = "if it means unknown, want an empty field instead"
 			notes = append(notes, fmt.Sprintf("factor %s has the level %q; %s", name, w, want))
 		}
 	}
 	return notes
+}
+
+// notGrouped reports whether a word is no number with a decimal comma or with commas between thousands.
+func notGrouped(word string) bool {
+	_, err := strconv.ParseFloat(strings.ReplaceAll(word, ",", ""), 64)
+	return err != nil || !strings.Contains(word, ",")
 }
 
 // unitOf returns the text behind the number in each word if it is the same, such as cm, or "".

@@ -58,7 +58,7 @@ func download(ctx context.Context, dir string, f source.File, at string, o Optio
 	p := &part{Options: o, file: f, dir: dir, url: at}
 	p.client = p.newClient()
 	defer p.client.HTTPClient.CloseIdleConnections()
-	if err := p.open(ctx); err != nil {
+	if err := p.open(); err != nil {
 		return source.Found{}, err
 	}
 	found, err := p.run(ctx)
@@ -78,7 +78,7 @@ func download(ctx context.Context, dir string, f source.File, at string, o Optio
 func (p *part) path(suffix string) string { return filepath.Join(p.dir, p.file.Name+suffix) }
 
 // open opens the part of an earlier call, if it has the same address and can be resumed.
-func (p *part) open(ctx context.Context) error {
+func (p *part) open() error {
 	f, err := disk.OpenFile(p.path(partSuffix), os.O_CREATE|os.O_RDWR)
 	if err != nil {
 		return err

@@ -429,9 +429,10 @@ func TestFolderLinks(t *testing.T) {
 	if err != nil || d.Len() != 2 {
 		t.Fatalf("%v", err)
 	}
-	if notes := d.(datasets.Noted).Notes(); len(notes) != 1 || !strings.Contains(notes[0], "2 links") {
-		t.Errorf("notes %q", notes)
-	}
+	want := []string{"left out 3 links; want relative links to files within " + dir + ", or files"}
+	must.EqualSlices(t, d.(datasets.Noted).Notes(), want, "notes")
+	must.OK(t, os.Remove(filepath.Join(dir, "a.png")))
+	must.ErrorOf(newFolder(t, dir).Build(0))(t, "left out 4 links; want relative links")
 }
 
 // TestFits fits a wide picture with three vertical stripes, and a high picture with three horizontal stripes.

@@ -310,6 +310,10 @@ func (f *FactorLabels) readFile(d datasets.Dataset, l *Labels) ([]factor.Factor,
 			l.Notes = append(l.Notes, fmt.Sprintf(note, of.Name, of.Name))
 		}
 		columns[c] = of
+		if x.below > 0 {
+			const note = "labels of %s below 0 mean unknown, in %s"
+			l.Notes = append(l.Notes, fmt.Sprintf(note, of.Name, wording.Count(x.below, "row")))
+		}
 		for i, level := range levels {
 			l.table[i*l.width+c] = level
 		}
@@ -382,17 +386,18 @@ type labelColumn struct {
 	column int
 	kind   factor.ColumnKind
 	turn   int // number of levels of the data set's circular factor with this name; 0: no such factor
+	below  int // negative numbers that mean unknown
 }
 
 // levels returns the factor of the labels, and their levels. If the kind is not continuous and has no period, whole
 // numbers are the levels, and negative numbers mean unknown.
 func (x *labelColumn) levels() (factor.Factor, []int32, error) {
 	measured := x.kind.Continuous || x.kind.Period > 0
-	numbers, least, most := make([]float64, x.table.Rows), math.Inf(1), math.Inf(-1)
-	for i := range numbers {
-		v := x.table.Data[i*x.table.Cols+x.column]
+	numbers, least, most := x.table.Column(x.column).Values, math.Inf(1), math.Inf(-1)
+	negative := slices.ContainsFunc(numbers, func(v float64) bool { return v < 0 && v != -1 }) // not only unknown
+	for i, v := range numbers {
 		switch {
-		case measured && v == -1 && !x.negative():
+		case measured && v == -1 && !negative:
 			return factor.Factor{}, nil, x.errorf(i, "-1, which may be an angle or not known; want an empty field or NaN where a label is not known, or 0 to %v", x.kind.Period)
 		case measured:
 		case v == v && v != math.Trunc(v):
@@ -400,6 +405,7 @@ func (x *labelColumn) levels() (factor.Factor, []int32, error) {
 		case v >= maxLabel:
 			return factor.Factor{}, nil, x.errorf(i, "%.0f; want less than %d", v, maxLabel)
 		case v < 0:
+			x.below++
 			v = math.NaN()
 		}
 		if numbers[i] = v; v == v {
@@ -431,16 +437,6 @@ func (x *labelColumn) levels() (factor.Factor, []int32, error) {
 		}
 	}
 	return of, levels, nil
-}
-
-// negative reports whether a column has a number below -1, which cannot be an unknown label.
-func (x *labelColumn) negative() bool {
-	for i := x.column; i < len(x.table.Data); i += x.table.Cols {
-		if v := x.table.Data[i]; v < 0 && v != -1 {
-			return true
-		}
-	}
-	return false
 }
 
 func (x *labelColumn) errorf(row int, format string, args ...any) error {

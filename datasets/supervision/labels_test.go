@@ -95,6 +95,8 @@ func TestLabelFile(t *testing.T) {
 		all = append(all, levels...)
 	}
 	must.EqualSlices(t, all, []int32{0, -1, 1, 4, 2, -1, 0, 0, -1, -1, 1, 2}, "labels")
+	notes := []string{"labels of class below 0 mean unknown, in 1 row", "labels of size below 0 mean unknown, in 3 rows"}
+	must.EqualSlices(t, known.Notes, notes, "notes")
 	// Only images with a label in a single column count.
 	known = datatest.Split(t, &FactorLabels{Fraction: 1, Share: 0.5, File: path, Factors: []string{"label1"}}, d).Known
 	if !slices.Equal(known.Images, []int{1, 3, 5}) || known.Factors[0].Kind != factor.Categorical || known.Factors[0].Name != "label1" {

@@ -43,19 +43,20 @@ func TestNumbers(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"":                  "x.csv is empty",
-		"a,b\n":             "the only line, a,b, is",
-		"1,2\n3\n":          "x.csv: line 2 has 1 field; want 2",
-		"a,b\n\n1,2\n3,x\n": `x.csv: line 4, field 2: "x" is not a number; want numbers alone (column b)`,
-		",1\n0,1\n":         `line 1, field 1: "" is not a number`,
-		"1,1e999\n":         "line 1, field 2: 1e999 is too large a number",
-		"1,2\n1,\"2\n":      "x.csv: parse error on line 2, column",
-		"1,2\n1,-inf\n":     "line 2, field 2: -inf is not finite",
-		"x,y\n1,NA\n":       `line 2, field 2: "NA" is not a number; want numbers alone (column y)`,
-		"1,2024-1-31\n":     "looks like a date",
-		"a|b\n3|4\n":        `x.csv: line 2, field 1: "3|4" is several numbers; want commas, semicolons or tabs between them (column a|b)`,
-		"a\n3 4\n":          `x.csv: line 2, field 1: "3 4" is several numbers; want commas, semicolons or tabs between them (column a)`,
-		"1 2e0\n3 4 5\n":    "x.csv: line 2 has 3 fields; want 2, as line 1 has",
+		"":                   "x.csv is empty",
+		"a,b\n":              "the only line, a,b, is",
+		"1,2\n3\n":           "x.csv: line 2 has 1 field; want 2",
+		"a\n\"3\n4\"\n\n5\n": "x.csv: line 4 is empty; want NaN for an unknown value, or no empty line",
+		"a,b\n\n1,2\n3,x\n":  `x.csv: line 4, field 2: "x" is not a number; want numbers alone (column b)`,
+		",1\n0,1\n":          `line 1, field 1: "" is not a number`,
+		"1,1e999\n":          "line 1, field 2: 1e999 is too large a number",
+		"1,2\n1,\"2\n":       "x.csv: parse error on line 2, column",
+		"1,2\n1,-inf\n":      "line 2, field 2: -inf is not finite",
+		"x,y\n1,NA\n":        `line 2, field 2: "NA" is not a number; want numbers alone (column y)`,
+		"1,2024-1-31\n":      "looks like a date",
+		"a|b\n3|4\n":         `x.csv: line 2, field 1: "3|4" is several numbers; want commas, semicolons or tabs between them (column a|b)`,
+		"a\n3 4\n":           `x.csv: line 2, field 1: "3 4" is several numbers; want commas, semicolons or tabs between them (column a)`,
+		"1 2e0\n3 4 5\n":     "x.csv: line 2 has 3 fields; want 2, as line 1 has",
 	} {
 		must.ErrorOf(readTable(text, false))(t, want, text)
 	}

@@ -63,7 +63,7 @@ func ReadText(r io.Reader, name string, named bool) (*Text, error) {
 	if lines.Comma == ' ' {
 		t.Notes = append(t.Notes, name+": spaces separate the fields")
 	}
-	for {
+	for next := 0; ; {
 		fields, err := lines.Read()
 		if err == io.EOF {
 			break
@@ -76,6 +76,10 @@ func ReadText(r io.Reader, name string, named bool) (*Text, error) {
 			return nil, fmt.Errorf("%s: line %d has %s; want %d, as line %d has",
 				name, line, wording.Count(len(fields), "field"), len(t.Rows[0]), t.Lines[0])
 		}
+		if len(fields) == 1 && len(t.Rows) > 0 && line > next {
+			return nil, fmt.Errorf("%s: line %d is empty; want NaN for an unknown value, or no empty line", name, next)
+		}
+		next = line + 1 + strings.Count(fields[0], "\n")
 		t.Rows, t.Lines = append(t.Rows, slices.Clone(fields)), append(t.Lines, line)
 	}
 	if len(t.Rows) == 0 {

@@ -149,7 +149,7 @@ func (x *reader) line(fields []string, first bool) error {
 }
 
 func (x *reader) row(field string, at int) (int32, error) {
-	n, err := strconv.Atoi(field)
+	n, err := strconv.Atoi(strings.TrimSuffix(field, ".0")) // pandas writes 3.0 in a column with gaps
 	switch {
 	case err == nil && n >= 0 && n < x.rows.Count:
 		return int32(n), nil

@@ -21,7 +21,7 @@ func TestRead(t *testing.T) {
 		want       []Answer
 		open       []Answer
 	}{
-		{"numbers", "0,1,x,same\n2,3,y,different\n", Rows{Count: 4}, []Answer{{0, 1, 0, true, 1}, {2, 3, 1, false, 2}}, nil},
+		{"numbers", "0,1.0,x,same\n2,3,y,different\n", Rows{Count: 4}, []Answer{{0, 1, 0, true, 1}, {2, 3, 1, false, 2}}, nil},
 		{"header, mark, CRLF", "\ufeffrow,row,factor,Answer\r\n1 , 0,x, SAME\r\n", Rows{Count: 2}, []Answer{{1, 0, 0, true, 2}}, nil},
 		{"semicolons, quotes, empty lines", "0;1;\"a, b\";same\n\n\n1;1;x;same", Rows{Count: 2}, []Answer{{0, 1, 0, true, 1}, {1, 1, 1, true, 4}}, nil},
 		{"tabs, open questions", "0\t1\tx\t\n0\t1\tx\t?\n1\t0\tx\tdifferent", Rows{Count: 2}, []Answer{{1, 0, 0, false, 3}}, []Answer{{0, 1, 0, false, 1}, {0, 1, 0, false, 2}}},

@@ -18,6 +18,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/cache"
 	"github.com/unravel-ml/unravel/datasets/internal/render"
 	"github.com/unravel-ml/unravel/internal/content"
+	"github.com/unravel-ml/unravel/internal/wording"
 )
 
 // Kind selects the files of a folder.
@@ -65,14 +66,14 @@ func ends(name string, endings []string) bool {
 	return slices.Contains(endings, strings.ToLower(filepath.Ext(name)))
 }
 
-// listFiles lists the files with some extensions below a folder, by path. Errors use what and the readable extensions.
-func listFiles(path, what string, readable, wanted []string) (*List, error) {
+// listFiles lists the files with some extensions below a folder, by path. Errors use noun and the readable extensions.
+func listFiles(path, noun string, readable, wanted []string) (*List, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, fmt.Errorf("%w; want a folder with %s", err, what)
+		return nil, fmt.Errorf("%w; want a folder with %s", err, noun)
 	}
 	if !info.IsDir() {
-		return nil, fmt.Errorf("%s is a file; want a folder with %s", path, what)
+		return nil, fmt.Errorf("%s is a file; want a folder with %s", path, noun)
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
@@ -80,7 +81,7 @@ func listFiles(path, what string, readable, wanted []string) (*List, error) {
 	}
 	defer root.Close()
 	l := &List{Path: path}
-	outside, others := 0, 0
+	links, others := 0, 0
 	err = fs.WalkDir(root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -92,13 +93,13 @@ func listFiles(path, what string, readable, wanted []string) (*List, error) {
 			return nil
 		case e.IsDir():
 			return nil
-		case !ends(name, wanted):
+		case !ends(name, wanted) && !linksFolder(path, name, e):
 			others++
 			return nil
 		}
 		info, err := root.Stat(filepath.FromSlash(name)) // only follows links within the folder
 		if err != nil && e.Type()&fs.ModeSymlink != 0 || err == nil && !info.Mode().IsRegular() {
-			outside++
+			links++
 			return nil
 		}
 		if err != nil {
@@ -110,14 +111,26 @@ func listFiles(path, what string, readable, wanted []string) (*List, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if links > 0 {
+		const note = "left out %s; want relative links to files within %s, or files"
+		l.Notes = append(l.Notes, fmt.Sprintf(note, wording.Count(links, "link"), path))
+	}
 	if len(l.Files) == 0 {
-		return nil, fmt.Errorf("%s has no %s, and %d other files; want files that end in %s", path, what, others, strings.Join(readable, " "))
+		const what = "%s has no %s, and %s; want files that end in %s"
+		err := fmt.Sprintf(what, path, noun, wording.Count(others, "other file"), strings.Join(readable, " "))
+		return nil, errors.New(strings.Join(append(l.Notes, err), "; "))
 	}
 	slices.SortFunc(l.Files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
-	if outside > 0 {
-		l.Notes = append(l.Notes, fmt.Sprintf("%d links that lead out of %s, or to no file, are left out", outside, path))
-	}
 	return l, nil
+}
+
+// linksFolder reports whether an entry is a link to a folder, here or elsewhere.
+func linksFolder(path, name string, e fs.DirEntry) bool {
+	if e.Type()&fs.ModeSymlink == 0 {
+		return false
+	}
+	info, err := os.Stat(filepath.Join(path, name))
+	return err == nil && info.IsDir()
 }
 
 // Hash returns the hash of the files' names and contents. It only reads files whose stored hash is out of date.
