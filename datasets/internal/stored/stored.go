@@ -118,7 +118,7 @@ func (d *Set) PixelNotes() []string {
 	}
 	switch {
 	case equal && largest == 0 && !d.Real:
-		return []string{seen + " black; a model learns nothing from them; 16-bit numbers below 256 become black"}
+		return []string{seen + " black; a model learns nothing from them"}
 	case equal:
 		return []string{seen + " equal; a model learns nothing from them"}
 	case largest < dark && !d.Real:
