@@ -56,8 +56,8 @@ func Execute(ctx context.Context, dir string, runs []Run, o Options) ([]Outcome,
 		return nil, err
 	}
 	jobs := max(1, min(o.Jobs, len(runs)))
-	e := &execution{Options: o, runs: runs, dirs: dirs, outcomes: make([]Outcome, len(runs)), threads: max(1, runtime.GOMAXPROCS(0)/jobs), watch: rundir.NewWatch()}
-	e.meter = newMeter(runs)
+	e := &execution{Options: o, runs: runs, dirs: dirs, outcomes: make([]Outcome, len(runs)), meter: newMeter(runs)}
+	e.threads, e.watch = max(1, runtime.GOMAXPROCS(0)/jobs), rundir.NewWatch()
 	for missing := e.missing(ctx); len(missing) > 0 && ctx.Err() == nil; {
 		missing = e.trainMissing(ctx, jobs, missing)
 	}
@@ -222,7 +222,8 @@ func readOutcome(dir string, run Run, err error, begun time.Time, log *slog.Logg
 		err = errors.Join(errors.New("it ended without an error, and is not finished"), entry.Problem)
 	}
 	if err != nil {
-		if entry.State != Failed || entry.Problem.Error() != err.Error() { // otherwise the run has already recorded the error, with its history
+		// the run may have recorded the error already, with its history
+		if entry.State != Failed || entry.Problem.Error() != err.Error() {
 			if recording := rundir.RecordFailure(dir, err, begun); recording != nil {
 				err = fmt.Errorf("%w (and it cannot be recorded: %w)", err, recording)
 			}

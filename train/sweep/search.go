@@ -236,7 +236,8 @@ func (s *Search) Trials(ctx context.Context, dir string) (*Trials, error) {
 		if r.Hash != t.ConfigHash {
 			recorded, err1 := settingsOf(t.Config)
 			planned, err2 := settingsOf(r.Config)
-			err := fmt.Errorf("%s holds trials of another base config: in %s %s; %s", dir, t.Name, differentSettings(recorded, planned), want)
+			difference := differentSettings(recorded, planned)
+			err := fmt.Errorf("%s holds trials of another base config: in %s %s; %s", dir, t.Name, difference, want)
 			return nil, errors.Join(err, err1, err2)
 		}
 		s.matching[t.ConfigHash] = true

@@ -165,7 +165,8 @@ func (m *Machines) Simulate(runs []Piece) (*Simulation, error) {
 	s.Wall = s.Begin + span
 	s.Use = s.CoreHours * 3600 / (s.Wall * m.Nodes * m.Cores)
 	mean := max(sum/n, 1e-9)
-	ops, written := m.Run/mean+checkpointOps/m.Interval, resultSize/mean+m.Checkpoint/m.Interval // operations and MB per second of a task
+	ops := m.Run/mean + checkpointOps/m.Interval         // file operations per second of a task
+	written := resultSize/mean + m.Checkpoint/m.Interval // MB per second of a task
 	s.Ops, s.Written = ops*float64(s.Tasks), written*float64(s.Tasks)
 	s.OpsNodes, s.MBNodes = m.Ops/max(ops*slotsPerNode, 1e-9), m.Bandwidth/max(written*slotsPerNode, 1e-9)
 	s.RunNodes = math.Ceil(min(n, sum/max(s.Longest, 1e-9)) / slotsPerNode)
