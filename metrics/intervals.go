@@ -68,7 +68,8 @@ func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r 
 	case interval.Rows:
 		r.Interval, err = x.rows(ctx, interval.Settings(s))
 	case interval.Draws:
-		r.Interval, err = interval.Settings(s).Draws(ctx, x.boundedValue(s.Repeats, fastRepeats/4), func(b int) (float64, error) {
+		v := x.boundedValue(s.Repeats, fastRepeats/4)
+		r.Interval, err = interval.Settings(s).Draws(ctx, v, func(b int) (float64, error) {
 			return x.value(ctx, x.in, b, "draws")
 		})
 	default:

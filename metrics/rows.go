@@ -72,7 +72,8 @@ func (in *Input) wantKnown() error {
 		return nil
 	}
 	k := len(in.Factors)
-	return fmt.Errorf("row %d has an unknown level of factor %q; want known levels, as Evaluate gives", index/k, in.Factors[index%k].Name)
+	name := in.Factors[index%k].Name
+	return fmt.Errorf("row %d has an unknown level of factor %q; want known levels, as Evaluate gives", index/k, name)
 }
 
 // labelledRows returns the rows where some factor is known.

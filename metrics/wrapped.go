@@ -223,7 +223,8 @@ func (m *Projected) Suits(in *Input) error {
 // projectedInput is the input with different codes for the same rows, without facts about the old columns.
 func projectedInput(in *Input, codes matrix.Matrix) *Input {
 	other := *in
-	other.Codes, other.Hierarchy, other.Spaces, other.shared, other.allFactors, other.factorIndices = codes, nil, nil, nil, nil, nil
+	other.Codes, other.Hierarchy, other.Spaces, other.shared = codes, nil, nil, nil
+	other.allFactors, other.factorIndices = nil, nil
 	return &other
 }
 
