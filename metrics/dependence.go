@@ -100,20 +100,20 @@ func (m *HSIC) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	var r Result
-	in, drawn, err := in.reduced(m.Samples)
+	in, drawn, err := in.atMostRows(m.Samples)
 	if err != nil {
 		return Result{}, err
 	}
 	r.Basis.Rows = drawn
 	if m.Bandwidth == 0 {
-		in = in.sized(matrix.Matrix.ForSquares)
+		in = in.rescaled(matrix.Matrix.ForSquares)
 	}
 	blocks, err := m.blocks(ctx, in)
 	if err != nil {
 		return Result{}, err
 	}
 	if !m.alone(in) {
-		r.Notes = in.countedBlocks(blocks)
+		r.Notes = in.constantBlockNotes(blocks)
 	}
 	if m.Between == betweenFactors {
 		r.Grids, err = m.withFactors(ctx, in, blocks)

@@ -140,7 +140,7 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 		r.Value += values[i]
 	}
 	r.Parts = append([]Part{perFactor}, r.Parts...)
-	r.Notes = append(r.Notes, in.countedBlocks(blocks)...)
+	r.Notes = append(r.Notes, in.constantBlockNotes(blocks)...)
 	notes, err := s.better(ctx, in, r.Value)
 	if err != nil {
 		return Result{}, err
@@ -275,13 +275,13 @@ var errNoSubCodes = errors.New("there are no factors; want at least one, to have
 
 // planBlocks returns the sub-codes of factors, or nil if [Input.assigned] has to find them.
 func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, error) {
-	d, k, all := in.Codes.Cols, len(in.Factors), in.shares()
+	d, k, all := in.Codes.Cols, len(in.Factors), in.codeFactors()
 	switch {
 	case k == 0:
 		return nil, errNoSubCodes
 	case len(codes) > 0:
 		blocks, err := codes.Blocks("codes", all, d)
-		if blocks = in.own(blocks); err == nil && len(blocks) == 0 {
+		if blocks = in.ownBlocks(blocks); err == nil && len(blocks) == 0 {
 			err = errors.New("codes: no factor with columns has a known level; want columns of another factor")
 		}
 		return blocks, err
@@ -295,13 +295,13 @@ func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, err
 	if err != nil {
 		return nil, fmt.Errorf("%w, or assign: best", err)
 	}
-	return in.own(blocks), nil
+	return in.ownBlocks(blocks), nil
 }
 
 // assigned returns the best columns, by the rows where some factor is known.
 func (in *Input) assigned(ctx context.Context) ([]factor.Block, error) {
-	if rows := in.labelled(); len(rows) > 0 && len(rows) < in.Codes.Rows {
-		in = in.choose(numeric.UpTo(len(in.Factors)), rows)
+	if rows := in.labelledRows(); len(rows) > 0 && len(rows) < in.Codes.Rows {
+		in = in.subset(numeric.UpTo(len(in.Factors)), rows)
 	}
 	return deviation.Assign(ctx, in.Codes, in.table())
 }
@@ -369,7 +369,7 @@ func (p Projection) project(ctx context.Context, in *Input) (matrix.Matrix, []fa
 	}
 	width := 1
 	if p == projectBlocks {
-		width = in.Codes.Cols / len(in.shares())
+		width = in.Codes.Cols / len(in.codeFactors())
 	}
 	x, err := in.information(ctx, mutual.Library())
 	if err != nil {
@@ -481,7 +481,7 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 		}
 	}
 	columns.Labels, deviations.Labels = g.Rows, g.Rows
-	r := Result{Notes: in.counted()}
+	r := Result{Notes: in.constantNotes()}
 	if n := d - len(g.Rows); n > 0 {
 		r.note("%d of %d columns are constant and left out", n, d)
 	}
@@ -579,9 +579,9 @@ func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
 	if s == nil {
 		return Grid{}, errNoStream
 	}
-	in = in.complete()
+	in = in.completeRows()
 	k, name := len(in.Factors), gridOfVariances
-	if sized := in.sized(matrix.Matrix.ForSquares); sized != in {
+	if sized := in.rescaled(matrix.Matrix.ForSquares); sized != in {
 		name, in = fmt.Sprintf("%s of codes divided by 2^%d", gridOfVariances, in.Codes.Exponent()), sized
 	}
 	g := in.byFactor(name, numeric.Zeros(in.Codes.Cols, k))

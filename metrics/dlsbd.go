@@ -114,7 +114,7 @@ func (m *DLSBD) Validate() error {
 }
 
 func (m *DLSBD) Suits(in *Input) error {
-	if _, err := m.Codes.Blocks("codes", in.shares(), in.Codes.Cols); err != nil {
+	if _, err := m.Codes.Blocks("codes", in.codeFactors(), in.Codes.Cols); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(in.Factors, factor.Factor.Turns) {

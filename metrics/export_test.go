@@ -22,8 +22,8 @@ func WayOf(m Metric) (interval.Way, string) { return traitsOf(m).way, traitsOf(m
 // Traits names the properties of a metric that are set.
 func Traits(m Metric) (names []string) {
 	t := traitsOf(m)
-	for name, set := range map[string]bool{"slow": t.slow, "angles": t.angles, "scaled": t.scaled, "whole": t.whole, "informed": t.informed,
-		"bins": t.bins != nil, "counts": t.counts != nil, string(t.way): true} {
+	for name, set := range map[string]bool{"slow": t.slow, "angles": t.angles, "scaled": t.scaled, "whole": t.allRows, "informed": t.informed,
+		"bins": t.bins != nil, "counts": t.drawSettings != nil, string(t.way): true} {
 		if set {
 			names = append(names, name)
 		}

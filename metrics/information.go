@@ -176,7 +176,7 @@ func (m *Modularity) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	in, notes := in.varying()
+	in, notes := in.varyingFactors()
 	x, err := in.information(ctx, m.Histogram)
 	if err != nil {
 		return Result{}, err
@@ -295,7 +295,7 @@ func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	var r Result
-	in, r.Notes = in.varying()
+	in, r.Notes = in.varyingFactors()
 	x, err := in.information(ctx, m.Histogram)
 	if err != nil {
 		return Result{}, err

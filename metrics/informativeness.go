@@ -88,7 +88,7 @@ func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	if list, _ := c.factors(in); list != nil {
-		in = in.restrict(list)
+		in = in.withKnownLevels(list)
 	}
 	if c.Columns != nil {
 		some := *in
@@ -98,7 +98,7 @@ func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 	n := in.Codes.Rows
 	var r Result
 	if len(in.table().Varying(n)) == 0 {
-		r.Notes = in.counted()
+		r.Notes = in.constantNotes()
 	}
 	s := &pairs.Contraction{Codes: in.Codes, Factors: in.Factors, Positions: in.factorRows(c.Units), Numbers: c.numbers}
 	possible := float64(n) * float64(n-1) / 2
@@ -321,7 +321,7 @@ func recovered(
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	in, drawn, err := in.reduced(samples)
+	in, drawn, err := in.atMostRows(samples)
 	if err != nil {
 		return Result{}, err
 	}
@@ -331,7 +331,7 @@ func recovered(
 	if err != nil {
 		return Result{}, fmt.Errorf("affine map from codes to factors: %w", err)
 	}
-	r := Result{Value: value, Parts: []Part{in.perFactor(errors)}, Notes: in.counted()}
+	r := Result{Value: value, Parts: []Part{in.perFactor(errors)}, Notes: in.constantNotes()}
 	r.Basis.Rows, r.Basis.Shared = drawn, true
 	r.Basis.affine(in.Codes.Rows, in.Codes.Cols)
 	return r.scored()

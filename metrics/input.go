@@ -63,8 +63,8 @@ type Input struct {
 
 	// for some of the factors: all factors, which share the code columns, and the number of each of Factors among them;
 	// nil: Factors are all
-	all    []factor.Factor
-	places []int
+	allFactors    []factor.Factor
+	factorIndices []int
 
 	shared *mutual.Shared // bins that the halves of an [Interval] have in common; nil: not a half
 	spans  []levels.Span  // for a subset of the rows: the range of each factor's Exact values over all rows

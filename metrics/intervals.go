@@ -48,9 +48,9 @@ func addable(ctx context.Context, in *Input, choices []Choice, results []Result)
 }
 
 func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r *Result) error {
-	x := &repeating{in: in, seed: seed, choice: c, result: r}
+	x := &repeatedMeasurement{in: in, seed: seed, choice: c, result: r}
 	some, err := inputsFor(c.Value, in)
-	if err == nil && !some.each {
+	if err == nil && !some.perFactor {
 		x.in = some.list[0] // rows that the metric leaves out do not affect bins
 	}
 	t := traitsOf(c.Value)
@@ -58,7 +58,7 @@ func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r 
 	if n := x.in.Codes.Rows; way != interval.None && way != interval.Draws && n < interval.FewestRows {
 		way, why = interval.None, fmt.Sprintf("%d rows are too few; want at least %d", n, interval.FewestRows)
 	}
-	if few := x.fewRows(); way == interval.Rows && few != "" {
+	if few := x.tooFewRows(); way == interval.Rows && few != "" {
 		way, why = interval.None, few
 	}
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
@@ -68,7 +68,8 @@ func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r 
 	case interval.Rows:
 		r.Interval, err = x.rows(ctx, interval.Settings(s))
 	case interval.Draws:
-		r.Interval, err = interval.Settings(s).Draws(ctx, x.repeated(s.Repeats, fastRepeats/4), func(b int) (float64, error) {
+		v := x.boundedValue(s.Repeats, fastRepeats/4)
+		r.Interval, err = interval.Settings(s).Draws(ctx, v, func(b int) (float64, error) {
 			return x.value(ctx, x.in, b, "draws")
 		})
 	default:
@@ -82,12 +83,12 @@ func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r 
 	return err
 }
 
-// fewestOfLevel is the mean number of rows with a level from which halves show the bias of a deviation.
-const fewestOfLevel = 10
+// minRowsPerLevel is the mean number of rows with a level from which halves show the bias of a deviation.
+const minRowsPerLevel = 10
 
-// fewRows names a factor with too few rows for each level, if the metric is a deviation of rows with one level. It
+// tooFewRows names a factor with too few rows for each level, if the metric is a deviation of rows with one level. It
 // returns "" if there is none.
-func (x *repeating) fewRows() string {
+func (x *repeatedMeasurement) tooFewRows() string {
 	names := factor.Names(x.in.Factors)
 	switch m := x.choice.Value.(type) {
 	case *SubCodeDeviation:
@@ -107,16 +108,16 @@ func (x *repeating) fewRows() string {
 		for _, n := range x.in.table().Counts(j) {
 			rows, levels = rows+n, levels+min(n, 1)
 		}
-		if rows < fewestOfLevel*levels {
+		if rows < minRowsPerLevel*levels {
 			return fmt.Sprintf("%d rows are too few for %d levels of %s; want at least %d",
-				rows, levels, f.Name, fewestOfLevel*levels)
+				rows, levels, f.Name, minRowsPerLevel*levels)
 		}
 	}
 	return ""
 }
 
-// repeating measures one metric repeatedly.
-type repeating struct {
+// repeatedMeasurement measures one metric repeatedly.
+type repeatedMeasurement struct {
 	in     *Input
 	seed   uint64
 	choice Choice
@@ -129,9 +130,9 @@ const (
 	slowRepeats = 20 // for metrics that fit predictors
 )
 
-// repeated returns the value with its bounds and the number of repeats; 0 means the metric's usual number.
-func (x *repeating) repeated(repeats, usual int) interval.Value {
-	v := interval.Value{Name: x.result.Name, Value: x.result.Value, Repeats: usual}
+// boundedValue returns the value with its bounds and the number of repeats; 0 means the metric's usual number.
+func (x *repeatedMeasurement) boundedValue(repeats, defaultRepeats int) interval.Value {
+	v := interval.Value{Name: x.result.Name, Value: x.result.Value, Repeats: defaultRepeats}
 	v.Least, v.Most = bounds(x.choice.Value)
 	switch {
 	case repeats > 0:
@@ -143,37 +144,37 @@ func (x *repeating) repeated(repeats, usual int) interval.Value {
 }
 
 // rows returns the interval from halves of the rows.
-func (x *repeating) rows(ctx context.Context, s interval.Settings) (*interval.Interval, error) {
-	in, value, err := x.corrected(ctx)
+func (x *repeatedMeasurement) rows(ctx context.Context, s interval.Settings) (*interval.Interval, error) {
+	in, value, err := x.withoutBias(ctx)
 	if err != nil {
 		return nil, err
 	}
-	v := x.repeated(s.Repeats, fastRepeats)
+	v := x.boundedValue(s.Repeats, fastRepeats)
 	v.Value, v.Rows, v.Used, v.Quarters = value, in.Codes.Rows, x.measuredRows(), in.shared.Masks()
 	i, err := s.Halves(ctx, v, rng.New(x.seed, "interval/rows"), func(rows []int, b int, of string) (float64, error) {
-		return x.value(ctx, in.part(rows), b, of)
+		return x.value(ctx, in.withRows(rows), b, of)
 	})
 	if err != nil || !v.Quarters {
 		return i, err
 	}
 	// the pairs that count as independent may have information, too
-	other := *in
-	other.shared = in.shared.Undetected()
-	most, err := x.value(ctx, &other, 0, "rows")
+	undetected := *in
+	undetected.shared = in.shared.Undetected()
+	independent, err := x.value(ctx, &undetected, 0, "rows")
 	if err != nil {
 		return nil, err
 	}
-	i.Low, i.High = max(min(i.Low, i.Low+most-value), v.Least), min(max(i.High, i.High+most-value), v.Most)
+	i.Low, i.High = max(min(i.Low, i.Low+independent-value), v.Least), min(max(i.High, i.High+independent-value), v.Most)
 	return i, nil
 }
 
 // value measures the metric on an input, with the random stream of repeat b; sub names the kind of repeat.
-func (x *repeating) value(ctx context.Context, in *Input, b int, sub string) (float64, error) {
-	some, err := inputsFor(x.choice.Value, in)
+func (x *repeatedMeasurement) value(ctx context.Context, in *Input, b int, kind string) (float64, error) {
+	measured, err := inputsFor(x.choice.Value, in)
 	if err != nil {
 		return 0, noInterval(fmt.Sprintf("a part of the rows cannot be measured: %v", err))
 	}
-	r, err := some.compute(ctx, x.choice.Value, x.seed, fmt.Sprintf("interval/%s/%s/%d", x.choice.Name, sub, b))
+	r, err := measured.compute(ctx, x.choice.Value, x.seed, fmt.Sprintf("interval/%s/%s/%d", x.choice.Name, kind, b))
 	switch {
 	case ctx.Err() != nil:
 		return 0, ctx.Err()
@@ -185,8 +186,8 @@ func (x *repeating) value(ctx context.Context, in *Input, b int, sub string) (fl
 	return r.Value, nil
 }
 
-// corrected returns the input with the halves' common bins, and the value without the bias of mutual information.
-func (x *repeating) corrected(ctx context.Context) (*Input, float64, error) {
+// withoutBias returns the input with the halves' common bins, and the value without the bias of mutual information.
+func (x *repeatedMeasurement) withoutBias(ctx context.Context) (*Input, float64, error) {
 	t := traitsOf(x.choice.Value)
 	if mig, ok := x.choice.Value.(*MIG); t.bins == nil || ok && mig.reduces(x.in) { // principal components have bins
 		return x.in, x.result.Value, nil
@@ -214,7 +215,7 @@ func (x *repeating) corrected(ctx context.Context) (*Input, float64, error) {
 }
 
 // measuredRows returns the number of rows that the value uses.
-func (x *repeating) measuredRows() int {
+func (x *repeatedMeasurement) measuredRows() int {
 	n, limit := x.in.Codes.Rows, traitsOf(x.choice.Value).rows
 	if s, ok := x.choice.Value.(*SubCodeDeviation); ok {
 		blocks, err := planBlocks(x.in, s.Codes, s.Assign)
@@ -259,17 +260,17 @@ type Chances struct {
 
 // Limits on the work for chance levels. A chance level annotates a value, and should not cost more than the value.
 const (
-	chanceRows   = 2000 // minimum number of rows of a shuffle, if the input has them
-	slowRows     = 100
-	slowPart     = 25 // a shuffle of a slow metric has 1/slowPart of the rows
-	cheapPart    = 20 // or 1/cheapPart, if the metric uses fewer draws or rounds
-	cheaperBy    = 5
-	nearer       = 1.0 / 3
-	mostShuffles = 1000
-	chanceLevel  = 0.99
+	chanceRows        = 2000 // minimum number of rows of a shuffle, if the input has them
+	slowRows          = 100
+	slowPart          = 25 // a shuffle of a slow metric has 1/slowPart of the rows
+	fewerDrawsPart    = 20 // or 1/fewerDrawsPart, if the metric uses fewer draws or rounds
+	fewerDrawsDivisor = 5
+	maxDistanceRatio  = 1.0 / 3
+	maxShuffles       = 1000
+	chanceLevel       = 0.99
 )
 
-func (s Chances) Validate() error { return within("shuffles", s.Shuffles, 2, mostShuffles) }
+func (s Chances) Validate() error { return within("shuffles", s.Shuffles, 2, maxShuffles) }
 
 // Add measures the metrics of [Evaluate] on shuffled rows. It adds a chance level to each result that depends on
 // factors. Other results get a note with the reason. in, seed and choices are the arguments of Evaluate. The same seed
@@ -295,13 +296,13 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 	if err != nil {
 		return err
 	}
-	t, metric, part, least := traitsOf(c.Value), c.Value, s.Shuffles, chanceRows
+	t, metric, part, minRows := traitsOf(c.Value), c.Value, s.Shuffles, chanceRows
 	if t.slow {
-		part, least = slowPart, slowRows
+		part, minRows = slowPart, slowRows
 	}
-	if few, ok := cheaper(metric, cheaperBy); ok {
-		if metric = few; least == slowRows {
-			part = cheapPart
+	if reduced, ok := withFewerDraws(metric, fewerDrawsDivisor); ok {
+		if metric = reduced; minRows == slowRows {
+			part = fewerDrawsPart
 		}
 	}
 	values := make([]float64, s.Shuffles)
@@ -311,17 +312,17 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 			s.Watch(r.Name, b, s.Shuffles)
 		}
 		stream := fmt.Sprintf("chance/%s/%d", c.Name, b)
-		mixed := *x
-		mixed.list = make([]*Input, len(x.list))
-		for i, one := range x.list {
-			rows := one.Codes.Rows
-			if !t.whole {
-				rows = min(rows, max(least, rows/part))
+		shuffled := *x
+		shuffled.list = make([]*Input, len(x.list))
+		for i, input := range x.list {
+			rows := input.Codes.Rows
+			if !t.allRows {
+				rows = min(rows, max(minRows, rows/part))
 			}
 			level.Rows = max(level.Rows, rows)
-			mixed.list[i] = one.shuffled(rows, rng.New(seed, stream+"/rows"))
+			shuffled.list[i] = input.shuffled(rows, rng.New(seed, stream+"/rows"))
 		}
-		of, err := mixed.compute(ctx, metric, seed, stream)
+		result, err := shuffled.compute(ctx, metric, seed, stream)
 		if err != nil {
 			if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 				return err
@@ -329,7 +330,7 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 			r.note("no chance level: shuffled rows: %v", err)
 			return nil
 		}
-		values[b] = of.Value
+		values[b] = result.Value
 	}
 	level.Mean, level.Deviation = interval.MeanAndDeviation(values)
 	level.Differs = differs(c.Value, r.Value, values)
@@ -356,5 +357,5 @@ func differs(m Metric, value float64, shuffled []float64) bool {
 	if sign < 0 {
 		perfect, best = least, slices.Min(shuffled)
 	}
-	return !math.IsInf(perfect, 0) && math.Abs(perfect-value) < nearer*math.Abs(perfect-best)
+	return !math.IsInf(perfect, 0) && math.Abs(perfect-value) < maxDistanceRatio*math.Abs(perfect-best)
 }

@@ -73,12 +73,12 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	var r Result
-	in, drawn, err := in.reduced(m.Samples)
+	in, drawn, err := in.atMostRows(m.Samples)
 	if err != nil {
 		return Result{}, err
 	}
 	r.Basis.Rows = drawn
-	if in, r.Notes = in.varying(); len(in.Factors) < 2 { // of the drawn rows
+	if in, r.Notes = in.varyingFactors(); len(in.Factors) < 2 { // of the drawn rows
 		return Result{}, m.Suits(in)
 	}
 	x, err := in.information(ctx, m.Histogram)

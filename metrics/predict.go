@@ -267,7 +267,7 @@ func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	scores := newFactorScores()
-	in, drawn, err := in.reduced(m.rows(in.Codes.Rows))
+	in, drawn, err := in.atMostRows(m.rows(in.Codes.Rows))
 	if err != nil {
 		return Result{}, err
 	}
@@ -434,9 +434,9 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	r := Result{Notes: in.counted()}
+	r := Result{Notes: in.constantNotes()}
 	if m.Predictor == boostedTrees {
-		r.Notes = append(r.Notes, in.sized(matrix.Matrix.ForTrees).coarseForTrees()...)
+		r.Notes = append(r.Notes, in.rescaled(matrix.Matrix.ForTrees).coarseForTrees()...)
 	}
 	fitting, others := m.sizes(in)
 	if len(others) > 0 {
@@ -459,7 +459,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 			return Result{}, fmt.Errorf("%d train rows: %w", size, err)
 		}
 		if m.TopK > 0 && m.Choose != chooseAll {
-			if top, err = m.choose(ctx, in.part(train)); err != nil {
+			if top, err = m.choose(ctx, in.withRows(train)); err != nil {
 				return Result{}, err
 			}
 			for _, note := range top.notes {

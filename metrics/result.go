@@ -274,9 +274,9 @@ func (b *Basis) join(one Basis) {
 }
 
 // basis completes the basis of a result: rows, exclusions, and, unless the metric has set groups, the groups of levels.
-func (x *inputs) basis(r *Result, needs Needs) {
+func (x *measuredInputs) basis(r *Result, needs Needs) {
 	b := &r.Basis
-	b.Of, b.Excluded = x.of, slices.Concat(x.excluded, b.Excluded)
+	b.Of, b.Excluded = x.totalRows, slices.Concat(x.excluded, b.Excluded)
 	switch {
 	case b.Rows == 0:
 		b.Rows = x.rows

@@ -37,15 +37,15 @@ type Needy interface {
 }
 
 // needsOf returns the needs of a metric, and whether the metric states them itself.
-func needsOf(m Metric) (needs Needs, says bool) {
+func needsOf(m Metric) (needs Needs, declared bool) {
 	if n, ok := m.(Needy); ok {
 		return n.Needs(), true
 	}
 	return AllLevels, false
 }
 
-// complete returns the input with the factors that are known in some row, and the rows where all of them are known.
-func (in *Input) complete() *Input {
+// completeRows returns the input with the factors that are known in some row, and the rows where all of them are known.
+func (in *Input) completeRows() *Input {
 	unknown := in.table().Unknown()
 	if unknown == nil {
 		return in
@@ -56,7 +56,7 @@ func (in *Input) complete() *Input {
 			factors = append(factors, j)
 		}
 	}
-	return in.restrict(factors)
+	return in.withKnownLevels(factors)
 }
 
 // factorless reports whether no factor of the images is known: all factors are categorical, with one level.
@@ -67,24 +67,25 @@ func (in *Input) factorless() bool {
 
 // wantKnown returns an error for the first unknown level.
 func (in *Input) wantKnown() error {
-	at := slices.Index(in.Levels, factor.Unknown)
-	if at < 0 {
+	index := slices.Index(in.Levels, factor.Unknown)
+	if index < 0 {
 		return nil
 	}
 	k := len(in.Factors)
-	return fmt.Errorf("row %d has an unknown level of factor %q; want known levels, as Evaluate gives", at/k, in.Factors[at%k].Name)
+	name := in.Factors[index%k].Name
+	return fmt.Errorf("row %d has an unknown level of factor %q; want known levels, as Evaluate gives", index/k, name)
 }
 
-// labelled returns the rows where some factor is known.
-func (in *Input) labelled() []int {
+// labelledRows returns the rows where some factor is known.
+func (in *Input) labelledRows() []int {
 	return in.rowsWhere(func(levels []int) bool {
 		return slices.ContainsFunc(levels, func(l int) bool { return l != factor.Unknown })
 	})
 }
 
-// restrict returns the input with only some factors, and with the rows where all of these are known.
-func (in *Input) restrict(factors []int) *Input {
-	return in.choose(factors, in.rowsWhere(func(levels []int) bool {
+// withKnownLevels returns the input with only some factors, and with the rows where all of these are known.
+func (in *Input) withKnownLevels(factors []int) *Input {
+	return in.subset(factors, in.rowsWhere(func(levels []int) bool {
 		return !slices.ContainsFunc(factors, func(j int) bool { return levels[j] == factor.Unknown })
 	}))
 }
@@ -100,65 +101,65 @@ func (in *Input) rowsWhere(keep func(levels []int) bool) (rows []int) {
 	return rows
 }
 
-// choose returns the input with only some factors and rows; the rows are ascending. Continuous factors keep their range
+// subset returns the input with only some factors and rows; the rows are ascending. Continuous factors keep their range
 // over all rows.
-func (in *Input) choose(factors, rows []int) *Input {
+func (in *Input) subset(factors, rows []int) *Input {
 	k := len(in.Factors)
-	some := *in
-	some.Factors, some.Exact = levels.Chosen(in.Factors, factors), nil
-	some.Levels = make([]int, 0, len(rows)*len(factors))
+	sub := *in
+	sub.Factors, sub.Exact = levels.Chosen(in.Factors, factors), nil
+	sub.Levels = make([]int, 0, len(rows)*len(factors))
 	if len(factors) < k {
-		some.TrueHierarchy = nil // it has one dimension for each of the old factors
-		some.all, some.places = in.shares(), make([]int, len(factors))
-		for at, j := range factors {
-			some.places[at] = in.place(j)
+		sub.TrueHierarchy = nil // it has one dimension for each of the old factors
+		sub.allFactors, sub.factorIndices = in.codeFactors(), make([]int, len(factors))
+		for n, j := range factors {
+			sub.factorIndices[n] = in.factorIndex(j)
 		}
 	}
 	for _, i := range rows {
 		for _, j := range factors {
-			some.Levels = append(some.Levels, in.Levels[i*k+j])
+			sub.Levels = append(sub.Levels, in.Levels[i*k+j])
 		}
 	}
-	some.Codes = matrix.Matrix{Rows: len(rows), Cols: in.Codes.Cols}
+	sub.Codes = matrix.Matrix{Rows: len(rows), Cols: in.Codes.Cols}
 	if in.Codes.Data != nil { // when checking before training there are no codes
-		some.Codes.Data = in.Codes.Take(rows)
+		sub.Codes.Data = in.Codes.Take(rows)
 	}
 	if in.Exact != nil {
-		some.Exact = make([][]float64, len(factors))
-		for at, j := range factors {
-			some.Exact[at] = levels.Chosen(in.Exact[j], rows)
+		sub.Exact = make([][]float64, len(factors))
+		for n, j := range factors {
+			sub.Exact[n] = levels.Chosen(in.Exact[j], rows)
 		}
 	}
-	if some.spans == nil && in.Exact != nil {
-		some.spans = in.ranges()
+	if sub.spans == nil && in.Exact != nil {
+		sub.spans = in.ranges()
 	}
-	some.spans = levels.Chosen(some.spans, factors)
-	some.Components, some.Paths = levels.Chosen(in.Components, rows), levels.Chosen(in.Paths, rows)
-	some.Differ = levels.Among(levels.Chosen(in.Differ, factors), rows)
-	return &some
+	sub.spans = levels.Chosen(sub.spans, factors)
+	sub.Components, sub.Paths = levels.Chosen(in.Components, rows), levels.Chosen(in.Paths, rows)
+	sub.Differ = levels.Among(levels.Chosen(in.Differ, factors), rows)
+	return &sub
 }
 
-// shares returns all factors that share the code columns.
-func (in *Input) shares() []factor.Factor {
-	if in.all != nil {
-		return in.all
+// codeFactors returns all factors that share the code columns.
+func (in *Input) codeFactors() []factor.Factor {
+	if in.allFactors != nil {
+		return in.allFactors
 	}
 	return in.Factors
 }
 
-// place returns the number of factor j among all factors that share the code columns.
-func (in *Input) place(j int) int {
-	if in.places != nil {
-		return in.places[j]
+// factorIndex returns the index of factor j among all factors that share the code columns.
+func (in *Input) factorIndex(j int) int {
+	if in.factorIndices != nil {
+		return in.factorIndices[j]
 	}
 	return j
 }
 
-// own returns the blocks of the input's factors, from blocks of all factors.
-func (in *Input) own(all []factor.Block) (blocks []factor.Block) {
+// ownBlocks returns the blocks of the input's factors, from blocks of all factors.
+func (in *Input) ownBlocks(all []factor.Block) (blocks []factor.Block) {
 	for j := range in.Factors {
 		for _, b := range all {
-			if b.Factor == in.place(j) {
+			if b.Factor == in.factorIndex(j) {
 				blocks = append(blocks, factor.Block{Factor: j, Columns: b.Columns})
 			}
 		}
@@ -182,13 +183,13 @@ func (in *Input) knownParts() (parts []knownPart) {
 	}
 	for j := range in.Factors {
 		rows := in.rowsWhere(func(levels []int) bool { return levels[j] != factor.Unknown })
-		parts = append(parts, knownPart{in.choose([]int{j}, rows), []int{j}, rows})
+		parts = append(parts, knownPart{in.subset([]int{j}, rows), []int{j}, rows})
 	}
 	return parts
 }
 
-// known returns the rows where each factor is known: all in order or, with unknown levels, grouped by level.
-func (in *Input) known() [][]int {
+// knownRows returns the rows where each factor is known: all in order or, with unknown levels, grouped by level.
+func (in *Input) knownRows() [][]int {
 	all, rows := numeric.UpTo(in.Codes.Rows), make([][]int, len(in.Factors))
 	for j := range rows {
 		if rows[j] = in.table().Groups(j, nil).Order; len(rows[j]) == len(all) {
@@ -198,14 +199,14 @@ func (in *Input) known() [][]int {
 	return rows
 }
 
-// varying returns the input with the factors that have several levels, and notes on the others.
-func (in *Input) varying() (some *Input, notes []string) {
+// varyingFactors returns the input with the factors that have several levels, and notes on the others.
+func (in *Input) varyingFactors() (varied *Input, notes []string) {
 	factors := in.table().Varying(in.Codes.Rows)
 	if len(factors) == len(in.Factors) {
 		return in, nil
 	}
 	notes = in.constantFactors(numeric.UpTo(len(in.Factors)), "is left out")
-	return in.choose(factors, numeric.UpTo(in.Codes.Rows)), notes
+	return in.subset(factors, numeric.UpTo(in.Codes.Rows)), notes
 }
 
 // constantFactors returns a note on each of some factors with only one level. The note ends in effect.
@@ -219,13 +220,13 @@ func (in *Input) constantFactors(factors []int, effect string) (notes []string) 
 	return notes
 }
 
-// counted returns a note on each factor with only one level, for a metric that does not leave it out.
-func (in *Input) counted() []string {
+// constantNotes returns a note on each factor with only one level, for a metric that does not leave it out.
+func (in *Input) constantNotes() []string {
 	return in.constantFactors(numeric.UpTo(len(in.Factors)), countsNevertheless)
 }
 
-// countedBlocks is counted for the factors of sub-codes.
-func (in *Input) countedBlocks(blocks []factor.Block) []string {
+// constantBlockNotes is constantNotes for the factors of sub-codes.
+func (in *Input) constantBlockNotes(blocks []factor.Block) []string {
 	var factors []int
 	for _, b := range blocks {
 		factors = append(factors, b.Factor)
@@ -235,9 +236,9 @@ func (in *Input) countedBlocks(blocks []factor.Block) []string {
 
 const countsNevertheless = "counts nevertheless; leave it out if it should not"
 
-// part returns the input with some rows, and all facts about them.
-func (in *Input) part(rows []int) *Input {
-	return in.choose(numeric.UpTo(len(in.Factors)), slices.Sorted(slices.Values(rows)))
+// withRows returns the input with some rows, and all facts about them.
+func (in *Input) withRows(rows []int) *Input {
+	return in.subset(numeric.UpTo(len(in.Factors)), slices.Sorted(slices.Values(rows)))
 }
 
 // sample draws n rows without replacement, in ascending order.
@@ -250,8 +251,8 @@ func (in *Input) sample(n int) ([]int, error) {
 	return rows, nil
 }
 
-// reduced returns the input with at most n random rows (0: all), and the number of rows if some are left out.
-func (in *Input) reduced(n int) (*Input, int, error) {
+// atMostRows returns the input with at most n random rows (0: all), and the number of rows if some are left out.
+func (in *Input) atMostRows(n int) (*Input, int, error) {
 	if n == 0 || in.Codes.Rows <= n {
 		return in, 0, nil
 	}
@@ -259,39 +260,39 @@ func (in *Input) reduced(n int) (*Input, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	return in.part(rows), n, nil
+	return in.withRows(rows), n, nil
 }
 
 // shuffled returns n random rows, with their levels permuted at random.
 func (in *Input) shuffled(rows int, s *rng.Stream) *Input {
 	order := s.Perm(in.Codes.Rows)
-	some := in.part(order[:rows])
-	k := len(some.Factors)
+	sub := in.withRows(order[:rows])
+	k := len(sub.Factors)
 	order = s.Perm(rows)
-	mixed := make([]int, 0, rows*k)
+	permuted := make([]int, 0, rows*k)
 	for _, i := range order {
-		mixed = append(mixed, some.Levels[i*k:(i+1)*k]...)
+		permuted = append(permuted, sub.Levels[i*k:(i+1)*k]...)
 	}
-	some.Levels = mixed
-	for j, values := range some.Exact {
-		some.Exact[j] = levels.Chosen(values, order)
+	sub.Levels = permuted
+	for j, values := range sub.Exact {
+		sub.Exact[j] = levels.Chosen(values, order)
 	}
-	some.Paths, some.Differ = levels.Chosen(some.Paths, order), levels.Among(some.Differ, order)
-	return some
+	sub.Paths, sub.Differ = levels.Chosen(sub.Paths, order), levels.Among(sub.Differ, order)
+	return sub
 }
 
-// inputs holds the rows and factors of an input that a metric measures: the whole input, or what remains without
+// measuredInputs holds the rows and factors of an input that a metric measures: the whole input, or the part without
 // unknown levels.
-type inputs struct {
-	list     []*Input // one input, or one for each factor
-	each     bool     // the results of list are merged
-	rows, of int      // measured rows, and rows of the whole input
-	excluded []Exclusion
-	notes    []string
+type measuredInputs struct {
+	list            []*Input // one input, or one for each factor
+	perFactor       bool     // the results of list are merged
+	rows, totalRows int      // measured rows, and rows of the whole input
+	excluded        []Exclusion
+	notes           []string
 }
 
 // inputsFor returns the rows and factors that a metric measures, or an error if it cannot measure the input.
-func inputsFor(m Metric, in *Input) (*inputs, error) {
+func inputsFor(m Metric, in *Input) (*measuredInputs, error) {
 	if traitsOf(m).angles {
 		return knownInputs(m, in)
 	}
@@ -304,22 +305,22 @@ func inputsFor(m Metric, in *Input) (*inputs, error) {
 }
 
 // knownInputs is inputsFor after levels have been adapted.
-func knownInputs(m Metric, in *Input) (*inputs, error) {
-	needs, says := needsOf(m)
-	whole := &inputs{list: []*Input{in}, rows: in.Codes.Rows, of: in.Codes.Rows}
+func knownInputs(m Metric, in *Input) (*measuredInputs, error) {
+	needs, declared := needsOf(m)
+	whole := &measuredInputs{list: []*Input{in}, rows: in.Codes.Rows, totalRows: in.Codes.Rows}
 	if needs == NoLevels {
 		return whole, suits(m, in)
 	}
 	if e, ok := m.(Equational); in.Classes && !(ok && e.FromClasses()) {
 		return nil, MissingLevels
 	}
-	if says && !in.Classes && in.factorless() {
+	if declared && !in.Classes && in.factorless() {
 		return nil, MissingFactors
 	}
 	unknown := in.table().Unknown()
-	apart, ofPairs := m.(*Separation)
+	separation, ofPairs := m.(*Separation)
 	ofPairs = ofPairs && in.Classes // a row, or a factor, without a class may differ
-	if unknown == nil || ofPairs && apart.named(in) {
+	if unknown == nil || ofPairs && separation.named(in) {
 		return whole, suits(m, in)
 	}
 	x, factors := knownFactors(in, unknown)
@@ -332,34 +333,34 @@ func knownInputs(m Metric, in *Input) (*inputs, error) {
 	case len(factors) == 0:
 		return nil, MissingFactors
 	case ofPairs:
-		return x, x.pairs(m, in, factors)
+		return x, x.useAllRows(m, in, factors)
 	case ofPaths: // it chooses its rows
 		return whole, suits(m, in)
 	case needs == AllLevels:
-		return x, x.together(m, in, factors)
+		return x, x.useCommonRows(m, in, factors)
 	}
 	rows := numeric.UpTo(in.Codes.Rows)
 	if needs != AllRows {
-		rows = in.labelled() // other rows must not affect bins and deviations
+		rows = in.labelledRows() // other rows must not affect bins and deviations
 	}
-	some := in.choose(factors, rows)
-	x.rows = some.Codes.Rows
+	sub := in.subset(factors, rows)
+	x.rows = sub.Codes.Rows
 	without := in.Codes.Rows - x.rows
 	x.exclude("", without, whyNone)
 	for _, j := range factors {
 		x.exclude(in.Factors[j].Name, unknown[j]-without, whyUnknown)
 	}
 	if needs == EachLevel {
-		return x, x.apart(m, in, factors)
+		return x, x.useEachFactor(m, in, factors)
 	}
-	x.list = []*Input{some}
-	return x, suits(m, some)
+	x.list = []*Input{sub}
+	return x, suits(m, sub)
 }
 
 // knownFactors returns the factors with a known level, and excludes the others. unknown has the number of unknown levels
 // of each factor.
-func knownFactors(in *Input, unknown []int) (x *inputs, factors []int) {
-	x = &inputs{of: in.Codes.Rows}
+func knownFactors(in *Input, unknown []int) (x *measuredInputs, factors []int) {
+	x = &measuredInputs{totalRows: in.Codes.Rows}
 	for j, n := range unknown {
 		if n < in.Codes.Rows {
 			factors = append(factors, j)
@@ -370,51 +371,51 @@ func knownFactors(in *Input, unknown []int) (x *inputs, factors []int) {
 	return x, factors
 }
 
-// pairs takes all rows with some factors, as rows without a known level still form pairs.
-func (x *inputs) pairs(m Metric, in *Input, factors []int) error {
+// useAllRows takes all rows with some factors, as rows without a known level still form pairs.
+func (x *measuredInputs) useAllRows(m Metric, in *Input, factors []int) error {
 	for _, e := range x.excluded {
 		const why = "is left out: no two rows are known to agree in it; want its columns"
 		x.notes = append(x.notes, fmt.Sprintf("factor %s %s", e.Factor, why))
 	}
-	some := in.choose(factors, numeric.UpTo(in.Codes.Rows))
-	x.list, x.rows = []*Input{some}, in.Codes.Rows
-	return suits(m, some)
+	sub := in.subset(factors, numeric.UpTo(in.Codes.Rows))
+	x.list, x.rows = []*Input{sub}, in.Codes.Rows
+	return suits(m, sub)
 }
 
 // exclude records rows that are left out, if there are any.
-func (x *inputs) exclude(factor string, rows int, why string) {
+func (x *measuredInputs) exclude(factor string, rows int, why string) {
 	if rows > 0 {
 		x.excluded = append(x.excluded, Exclusion{Factor: factor, Rows: rows, Why: why})
 	}
 }
 
-// together measures the rows where all factors are known, or all that the metric names.
-func (x *inputs) together(m Metric, in *Input, factors []int) error {
+// useCommonRows measures the rows where all factors are known, or all that the metric names.
+func (x *measuredInputs) useCommonRows(m Metric, in *Input, factors []int) error {
 	if c, ok := m.(*Contraction); ok && len(c.Factors) > 0 {
 		if list, err := c.factors(in); err == nil {
 			factors = list
 		}
 	}
-	some := in.restrict(factors)
-	if some.Codes.Rows == 0 {
-		return fmt.Errorf("no row has known levels of all factors: %s", in.unknownOf(factors, in.table().Unknown()))
+	sub := in.withKnownLevels(factors)
+	if sub.Codes.Rows == 0 {
+		return fmt.Errorf("no row has known levels of all factors: %s", in.unknownCounts(factors, in.table().Unknown()))
 	}
-	x.list, x.rows = []*Input{some}, some.Codes.Rows
+	x.list, x.rows = []*Input{sub}, sub.Codes.Rows
 	x.exclude("", in.Codes.Rows-x.rows, whyUnknown)
-	return suits(m, some)
+	return suits(m, sub)
 }
 
-// apart measures each factor separately, if the metric suits it.
-func (x *inputs) apart(m Metric, in *Input, factors []int) (refused error) {
-	x.each = true
+// useEachFactor measures each factor separately, if the metric suits it.
+func (x *measuredInputs) useEachFactor(m Metric, in *Input, factors []int) (refused error) {
+	x.perFactor = true
 	for _, j := range factors {
-		one := in.restrict([]int{j})
-		if err := suits(m, one); err != nil {
+		single := in.withKnownLevels([]int{j})
+		if err := suits(m, single); err != nil {
 			x.notes = append(x.notes, fmt.Sprintf("factor %s is left out: %v", in.Factors[j].Name, err))
 			refused = cmp.Or(refused, err)
 			continue
 		}
-		x.list = append(x.list, one)
+		x.list = append(x.list, single)
 	}
 	if len(x.list) > 0 {
 		return nil
@@ -422,8 +423,9 @@ func (x *inputs) apart(m Metric, in *Input, factors []int) (refused error) {
 	return refused
 }
 
-// unknownOf formats the number of rows with an unknown level, for each of some factors: "hair 12 of 50, age 3 of 50".
-func (in *Input) unknownOf(factors, unknown []int) string {
+// unknownCounts formats the number of rows with an unknown level, for each of some factors: "hair 12 of 50, age 3 of
+// 50".
+func (in *Input) unknownCounts(factors, unknown []int) string {
 	var parts []string
 	for _, j := range factors {
 		if unknown[j] > 0 {
@@ -445,21 +447,21 @@ func suits(m Metric, in *Input) error {
 }
 
 // compute measures every input of a metric, each with the same random numbers.
-func (x *inputs) compute(ctx context.Context, m Metric, seed uint64, stream string) (Result, error) {
+func (x *measuredInputs) compute(ctx context.Context, m Metric, seed uint64, stream string) (Result, error) {
 	results := make([]Result, len(x.list))
 	for i, in := range x.list {
-		mine := *in
-		mine.Stream = rng.New(seed, stream)
+		input := *in
+		input.Stream = rng.New(seed, stream)
 		var err error
-		if results[i], err = m.Compute(ctx, &mine); err != nil {
-			if x.each {
+		if results[i], err = m.Compute(ctx, &input); err != nil {
+			if x.perFactor {
 				err = fmt.Errorf("factor %q: %w", in.Factors[0].Name, err)
 			}
 			return Result{}, err
 		}
 	}
 	r := results[0]
-	if x.each {
+	if x.perFactor {
 		r = x.join(results)
 	}
 	r.Notes = append(r.Notes, x.notes...)
@@ -470,7 +472,7 @@ func (x *inputs) compute(ctx context.Context, m Metric, seed uint64, stream stri
 
 // join merges the results of the factors: the value is the mean, and the parts and grids of all factors are
 // concatenated. Parts without the name of the factor become means; parts that are missing for some factor are left out.
-func (x *inputs) join(results []Result) Result {
+func (x *measuredInputs) join(results []Result) Result {
 	var joined Result
 	for i, r := range results {
 		joined.Basis.join(r.Basis)
@@ -500,17 +502,17 @@ func (x *inputs) join(results []Result) Result {
 }
 
 // joinPart merges a part over all factors. It returns false if a factor lacks the part or has different labels.
-func (x *inputs) joinPart(results []Result, name string) (Part, bool) {
+func (x *measuredInputs) joinPart(results []Result, name string) (Part, bool) {
 	joined := Part{Name: name}
 	for i, r := range results {
-		at := slices.IndexFunc(r.Parts, func(p Part) bool { return p.Name == name })
-		if at < 0 {
+		index := slices.IndexFunc(r.Parts, func(p Part) bool { return p.Name == name })
+		if index < 0 {
 			continue
 		}
-		p := r.Parts[at]
-		own := slices.Equal(p.Labels, []string{x.list[i].Factors[0].Name})
+		p := r.Parts[index]
+		namesFactor := slices.Equal(p.Labels, []string{x.list[i].Factors[0].Name})
 		switch {
-		case own:
+		case namesFactor:
 			joined.Labels, joined.Values = append(joined.Labels, p.Labels...), append(joined.Values, p.Values...)
 		case i == 0:
 			joined.Labels, joined.Values = p.Labels, make([]float64, len(p.Values))
@@ -530,11 +532,11 @@ func (x *inputs) joinPart(results []Result, name string) (Part, bool) {
 func joinGrid(results []Result, first Grid) (Grid, bool) {
 	joined := Grid{Name: first.Name, Rows: first.Rows, Values: make([][]float64, len(first.Values))}
 	for _, r := range results {
-		at := slices.IndexFunc(r.Grids, func(g Grid) bool { return g.Name == first.Name })
-		if at < 0 || !slices.Equal(r.Grids[at].Rows, first.Rows) {
+		index := slices.IndexFunc(r.Grids, func(g Grid) bool { return g.Name == first.Name })
+		if index < 0 || !slices.Equal(r.Grids[index].Rows, first.Rows) {
 			return joined, false
 		}
-		g := r.Grids[at]
+		g := r.Grids[index]
 		joined.Columns = append(joined.Columns, g.Columns...)
 		for i, row := range g.Values {
 			joined.Values[i] = append(joined.Values[i], row...)
@@ -543,9 +545,9 @@ func joinGrid(results []Result, first Grid) (Grid, bool) {
 	return joined, true
 }
 
-// sized returns the input with rescaled codes: [matrix.Matrix.ForSquares] or ForTrees.
-func (in *Input) sized(how func(matrix.Matrix) (matrix.Matrix, int)) *Input {
-	codes, e := how(in.Codes)
+// rescaled returns the input with rescaled codes: [matrix.Matrix.ForSquares] or ForTrees.
+func (in *Input) rescaled(rescale func(matrix.Matrix) (matrix.Matrix, int)) *Input {
+	codes, e := rescale(in.Codes)
 	if e == 0 {
 		return in
 	}
@@ -560,7 +562,7 @@ func (in *Input) sized(how func(matrix.Matrix) (matrix.Matrix, int)) *Input {
 func (in *Input) inArcs() (*Input, []string) {
 	bins := in.arcs
 	bins = cmp.Or(bins, defaultBins)
-	other, notes := in, []string(nil)
+	adapted, notes := in, []string(nil)
 	for j, f := range in.Factors {
 		if f.Kind != factor.Circular || f.Angles == nil && in.arcs == 0 {
 			continue
@@ -569,12 +571,12 @@ func (in *Input) inArcs() (*Input, []string) {
 		if !sparse {
 			continue
 		}
-		if other == in {
-			whole := *in
-			whole.Levels, whole.Factors, other = slices.Clone(in.Levels), slices.Clone(in.Factors), &whole
+		if adapted == in {
+			clone := *in
+			clone.Levels, clone.Factors, adapted = slices.Clone(in.Levels), slices.Clone(in.Factors), &clone
 		}
-		other.table().SetArcs(j, bins)
+		adapted.table().SetArcs(j, bins)
 		notes = append(notes, fmt.Sprintf("factor %s: %d angles in %d rows are levels as %d equal arcs", f.Name, angles, rows, bins))
 	}
-	return other, notes
+	return adapted, notes
 }

@@ -14,14 +14,14 @@ import (
 
 // traits are properties of a metric with its settings, which decide its rows, intervals and chance levels.
 type traits struct {
-	way    interval.Way // how an interval repeats the measurement
-	why    string       // the reason if there is no interval
-	slow   bool         // it fits predictors, so it may take seconds
-	angles bool         // it uses angles of circular factors, or values, and not only levels
-	scaled bool         // its value depends on the scale of the codes
-	whole  bool         // chance levels need all rows
-	rows   int          // maximum number of measured rows; 0: all
-	counts []*int       // settings that determine its time; chance levels divide them
+	way          interval.Way // how an interval repeats the measurement
+	why          string       // the reason if there is no interval
+	slow         bool         // it fits predictors, so it may take seconds
+	angles       bool         // it uses angles of circular factors, or values, and not only levels
+	scaled       bool         // its value depends on the scale of the codes
+	allRows      bool         // chance levels need all rows
+	rows         int          // maximum number of measured rows; 0: all
+	drawSettings []*int       // settings that determine its time; chance levels divide them
 
 	bins     *mutual.Histogram // bins that both halves of the rows use for mutual information (nil: none)
 	informed bool              // a pair of a column and a factor only counts with more information than chance
@@ -47,23 +47,23 @@ func traitsOf(m Metric) traits {
 	case *LeftInverse:
 		return traits{way: rows, angles: true, rows: m.Samples}
 	case *DLSBD:
-		return traits{way: rows, angles: true, whole: true}
+		return traits{way: rows, angles: true, allRows: true}
 	case *BetaVAE:
-		return traits{way: draws, scaled: !m.Standardise, counts: []*int{&m.Train, &m.Test}}
+		return traits{way: draws, scaled: !m.Standardise, drawSettings: []*int{&m.Train, &m.Test}}
 	case *FactorVAE:
-		return traits{way: draws, scaled: m.Prune > 0, counts: []*int{&m.Train, &m.Test}}
+		return traits{way: draws, scaled: m.Prune > 0, drawSettings: []*int{&m.Train, &m.Test}}
 	case *SAP:
-		return traits{way: draws, scaled: m.Score != scoreCorrelation, counts: []*int{&m.Train, &m.Test}}
+		return traits{way: draws, scaled: m.Score != scoreCorrelation, drawSettings: []*int{&m.Train, &m.Test}}
 	case *Explicitness:
-		return traits{way: draws, counts: []*int{&m.Train, &m.Test}}
+		return traits{way: draws, drawSettings: []*int{&m.Train, &m.Test}}
 	case *DCI:
-		return traits{way: draws, slow: true, counts: []*int{&m.Rounds}}
+		return traits{way: draws, slow: true, drawSettings: []*int{&m.Rounds}}
 	case *DCIRegression:
-		return traits{way: draws, slow: true, angles: true, counts: []*int{&m.Rounds}}
+		return traits{way: draws, slow: true, angles: true, drawSettings: []*int{&m.Rounds}}
 	case *R4:
-		return traits{way: draws, slow: true, angles: true, counts: []*int{&m.Splits}}
+		return traits{way: draws, slow: true, angles: true, drawSettings: []*int{&m.Splits}}
 	case *R4C:
-		return traits{way: draws, slow: true, angles: true, counts: []*int{&m.Splits}}
+		return traits{way: draws, slow: true, angles: true, drawSettings: []*int{&m.Splits}}
 	case *Downstream:
 		return traits{way: draws, slow: true, scaled: m.Predictor == logisticCV}
 	case *Probe, *KNN:
@@ -71,28 +71,28 @@ func traitsOf(m Metric) traits {
 	case *SubCodeDeviation:
 		t := traits{way: rows, scaled: !m.Standardise && m.Project != projectLinear, rows: m.Samples}
 		if m.Deviation == factor.Radius || m.Deviation == factor.Diameter || m.Aggregate == factor.Max {
-			t.way, t.why = interval.None, extreme
+			t.way, t.why = interval.None, extremeReason
 		}
 		return t
 	case *Contraction:
 		if m.Max {
-			return traits{way: interval.None, why: extreme, angles: true, scaled: true}
+			return traits{way: interval.None, why: extremeReason, angles: true, scaled: true}
 		}
 		return traits{way: rows, angles: true, scaled: true}
 	case *Logic:
-		t := traits{angles: true, scaled: true, counts: []*int{&m.Tuples}}
+		t := traits{angles: true, scaled: true, drawSettings: []*int{&m.Tuples}}
 		if t.rows = int(math.Sqrt(float64(m.Tuples))); m.Samples > 0 { // most sentences are about pairs
 			t.rows = min(t.rows, m.Samples)
 		}
 		t.way, t.why = m.resample()
 		return t
 	case *Sampled:
-		of := traitsOf(m.Of.Value)
-		return traits{way: draws, slow: of.slow, scaled: of.scaled, counts: []*int{&m.Draws}}
+		inner := traitsOf(m.Of.Value)
+		return traits{way: draws, slow: inner.slow, scaled: inner.scaled, drawSettings: []*int{&m.Draws}}
 	case *Projected:
-		of := traitsOf(m.Of.Value).onlyDraws("the projection is fitted to the rows that are measured")
-		of.scaled = of.scaled && m.Project != projectLinear
-		return of
+		inner := traitsOf(m.Of.Value).onlyDraws("the projection is fitted to the rows that are measured")
+		inner.scaled = inner.scaled && m.Project != projectLinear
+		return inner
 	case *BestColumns:
 		return traitsOf(m.Of.Value).onlyDraws("a part of the rows has other best columns")
 	case Resampled:
@@ -104,8 +104,8 @@ func traitsOf(m Metric) traits {
 	return t
 }
 
-// extreme is why a maximum has no interval.
-const extreme = "the value is an extreme: it grows with the number of images, at an unknown rate"
+// extremeReason is why a maximum has no interval.
+const extremeReason = "the value is an extreme: it grows with the number of images, at an unknown rate"
 
 // withoutInterval returns the properties of a metric without an interval.
 func withoutInterval(m Metric) traits {
@@ -113,19 +113,19 @@ func withoutInterval(m Metric) traits {
 	case *IRS:
 		return traits{why: "it divides by the largest deviation, which grows with the number of images"}
 	case *MaxError:
-		return traits{why: extreme, angles: true}
+		return traits{why: extremeReason, angles: true}
 	case *PrincipalMED:
 		return traits{why: "other rows have other principal components"}
 	case *Responses:
 		return traits{why: "it counts columns beyond a threshold, and the bias of mutual information depends on the number of rows"}
 	case *Manipulated:
-		return traits{why: "it needs images that differ in one factor alone, and a part of the rows has too few of them", whole: true}
+		return traits{why: "it needs images that differ in one factor alone, and a part of the rows has too few of them", allRows: true}
 	case *HSIC:
 		return traits{why: "it is about 0.2/n for independent columns, and the median distance depends on the measured rows"}
 	case *Separation:
 		return traits{why: "other rows have other pairs known to differ", scaled: true}
 	case *DLSBDWorkshop:
-		return traits{why: "it measures complete grids, and no row can be left out", angles: true, whole: true}
+		return traits{why: "it measures complete grids, and no row can be left out", angles: true, allRows: true}
 	case *HError:
 		return traits{why: "it compares two trees, and depends on no rows", angles: true}
 	}
@@ -133,13 +133,13 @@ func withoutInterval(m Metric) traits {
 }
 
 // onlyDraws returns the properties of a metric of other codes, which only gets an interval over its draws.
-func (t traits) onlyDraws(otherwise string) traits {
+func (t traits) onlyDraws(reason string) traits {
 	if t.way == interval.Draws {
-		otherwise = ""
+		reason = ""
 	} else {
 		t.way = interval.None
 	}
-	t.why, t.whole, t.rows, t.counts, t.bins = otherwise, false, 0, nil, nil
+	t.why, t.allRows, t.rows, t.drawSettings, t.bins = reason, false, 0, nil, nil
 	return t
 }
 
@@ -165,29 +165,29 @@ type Resampled interface {
 	Resample() (way interval.Way, why string)
 }
 
-// cheaper returns a copy of a metric with a fraction of its draws or rounds, if these determine its time.
-func cheaper(m Metric, by int) (few Metric, ok bool) {
+// withFewerDraws returns a copy of a metric with a fraction of its draws or rounds, if these determine its time.
+func withFewerDraws(m Metric, divisor int) (reduced Metric, ok bool) {
 	switch m := m.(type) {
 	case *Projected:
-		few := *m
-		few.Of.Value, _ = cheaper(m.Of.Value, by)
-		return &few, true
+		reduced := *m
+		reduced.Of.Value, _ = withFewerDraws(m.Of.Value, divisor)
+		return &reduced, true
 	case *BestColumns:
-		few := *m
-		few.Of.Value, _ = cheaper(m.Of.Value, by)
-		return &few, true
+		reduced := *m
+		reduced.Of.Value, _ = withFewerDraws(m.Of.Value, divisor)
+		return &reduced, true
 	}
-	if traitsOf(m).counts == nil {
+	if traitsOf(m).drawSettings == nil {
 		return m, false
 	}
-	other := reflect.New(reflect.TypeOf(m).Elem())
-	other.Elem().Set(reflect.ValueOf(m).Elem())
-	few = other.Interface().(Metric)
-	for _, n := range traitsOf(few).counts {
-		*n = max(*n/by, 1)
+	clone := reflect.New(reflect.TypeOf(m).Elem())
+	clone.Elem().Set(reflect.ValueOf(m).Elem())
+	reduced = clone.Interface().(Metric)
+	for _, n := range traitsOf(reduced).drawSettings {
+		*n = max(*n/divisor, 1)
 	}
-	if d, ok := few.(*DCI); ok && d.draws() {
-		d.Train, d.Test = max(d.Train/cheapPart, 1), max(d.Test/cheapPart, 1)
+	if d, ok := reduced.(*DCI); ok && d.draws() {
+		d.Train, d.Test = max(d.Train/fewerDrawsPart, 1), max(d.Test/fewerDrawsPart, 1)
 	}
-	return few, true
+	return reduced, true
 }

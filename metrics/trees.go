@@ -127,7 +127,7 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 	if in.Stream == nil && m.Ties == tiesRandom {
 		return Result{}, fmt.Errorf("%w, or ties: first", errNoStream)
 	}
-	in = in.sized(matrix.Matrix.ForTrees)
+	in = in.rescaled(matrix.Matrix.ForTrees)
 	f := &fittedDCI{Importances: trees.Importances{Of: make([][]float64, in.Codes.Cols)}, notes: in.coarseForTrees()}
 	for _, p := range in.knownParts() {
 		if err := errors.Join(m.TrainTest.suits(p.Input), m.wantVarying(p.Input)); err != nil {
@@ -273,7 +273,7 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 	if in.Stream == nil {
 		return Result{}, errNoStream
 	}
-	in = in.sized(matrix.Matrix.ForTrees)
+	in = in.rescaled(matrix.Matrix.ForTrees)
 	options := gbt.Options{Rounds: m.Rounds, Depth: m.Depth, Rate: gbt.Defaults().Rate, Ties: in.Stream}
 	x, err := trees.Regress(ctx, in.Codes, in.table(), in.factorRows(unitsRange), options)
 	if err != nil {
@@ -408,7 +408,7 @@ func (p *Predictions) compute(
 	if in.Stream == nil {
 		return Result{}, errNoStream
 	}
-	in = in.sized(matrix.Matrix.ForTrees)
+	in = in.rescaled(matrix.Matrix.ForTrees)
 	n, drawn := in.Codes.Rows, 0
 	rows := numeric.UpTo(n)
 	if p.Samples > 0 && n > p.Samples {
@@ -444,7 +444,7 @@ func (p *Predictions) compute(
 	}
 	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: drawn, Train: n - n/4, Test: n / 4}, Notes: notes}
 	if c == nil {
-		r.Grids, r.Notes = r.Grids[:3], append(r.Notes, in.counted()...)
+		r.Grids, r.Notes = r.Grids[:3], append(r.Notes, in.constantNotes()...)
 	}
 	per := in.perFactor(nil)
 	for j, group := range groups {

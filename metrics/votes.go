@@ -54,7 +54,7 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	if in.Stream == nil {
 		return Result{}, errNoStream
 	}
-	draw := votes.NewDraw(in.table(), in.known(), in.Stream)
+	draw := votes.NewDraw(in.table(), in.knownRows(), in.Stream)
 	r := Result{Notes: in.always()}
 	d := in.Codes.Cols
 	active, scales := votes.Active(in.Codes, m.Prune, m.Raw)
@@ -67,7 +67,7 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	columns := votes.NewColumns(in.Codes, active, scales)
 	stands := slices.Repeat([]int{-1}, d) // the factor that each column is assigned to; -1: none
 	for j := range in.Factors {
-		if at := in.place(j); at < d {
+		if at := in.factorIndex(j); at < d {
 			stands[at] = j
 		}
 	}
@@ -148,7 +148,7 @@ func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	if in.Stream == nil {
 		return Result{}, errNoStream
 	}
-	draw := votes.NewDraw(in.table(), in.known(), in.Stream)
+	draw := votes.NewDraw(in.table(), in.knownRows(), in.Stream)
 	d := in.Codes.Cols
 	x, labels, err := draw.Differences(ctx, in.Codes, m.Train, m.Batch)
 	if err != nil {

@@ -75,7 +75,7 @@ func (m *Sampled) Compute(ctx context.Context, in *Input) (Result, error) {
 		for i := range rows {
 			rows[i] = in.Stream.IntN(in.Codes.Rows)
 		}
-		r, err := m.Of.Value.Compute(ctx, in.part(rows))
+		r, err := m.Of.Value.Compute(ctx, in.withRows(rows))
 		if err != nil {
 			return Result{}, fmt.Errorf("%s of %d rows drawn: %w", m.Of.Name, m.Rows, err)
 		}
@@ -223,7 +223,8 @@ func (m *Projected) Suits(in *Input) error {
 // projectedInput is the input with different codes for the same rows, without facts about the old columns.
 func projectedInput(in *Input, codes matrix.Matrix) *Input {
 	other := *in
-	other.Codes, other.Hierarchy, other.Spaces, other.shared, other.all, other.places = codes, nil, nil, nil, nil, nil
+	other.Codes, other.Hierarchy, other.Spaces, other.shared = codes, nil, nil, nil
+	other.allFactors, other.factorIndices = nil, nil
 	return &other
 }
 

@@ -47,7 +47,7 @@ func Bars(w io.Writer, o BarOptions, labels []string, list []BarPanel) error {
 
 func barPlot(panel BarPanel, labels []string, o BarOptions) *plot.Plot {
 	p := newPlot(o.X, o.Y)
-	subtitle(p, panel.Name)
+	setTitle(p, panel.Name)
 	p.Add(bars(panel.Values))
 	p.X.Min, p.X.Max, p.Y.Min = -0.6, float64(len(labels))-0.4, 0
 	p.Y.Max = 0

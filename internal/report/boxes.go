@@ -22,14 +22,14 @@ type Box struct {
 	Values []float64
 }
 
-// fiveNumbers summarises values: the quartiles, interpolated between neighbours, and the ends of the whiskers. A
+// boxSummary summarises values: the quartiles, interpolated between neighbours, and the ends of the whiskers. A
 // whisker ends at the outermost value within 1.5 times the interquartile range of its quartile.
-type fiveNumbers struct{ low, first, median, third, high float64 }
+type boxSummary struct{ low, first, median, third, high float64 }
 
 // fiveNumbers returns the summary of the values, which must not be empty.
-func (b *Box) fiveNumbers() fiveNumbers {
+func (b *Box) fiveNumbers() boxSummary {
 	sorted := slices.Sorted(slices.Values(b.Values))
-	n := fiveNumbers{first: numeric.Quantile(sorted, 0.25), median: numeric.Quantile(sorted, 0.5), third: numeric.Quantile(sorted, 0.75)}
+	n := boxSummary{first: numeric.Quantile(sorted, 0.25), median: numeric.Quantile(sorted, 0.5), third: numeric.Quantile(sorted, 0.75)}
 	reach := 1.5 * (n.third - n.first)
 	n.low, n.high = n.first, n.third
 	for _, v := range sorted {
@@ -65,12 +65,12 @@ func (b *BoxPlot) WritePNG(w io.Writer) error {
 	}
 	p := newPlot(b.X, b.Y)
 	p.X.Min, p.X.Max = -0.6, float64(len(b.Boxes))-0.4
-	p.Y.Min, p.Y.Max = b.limits()
+	p.Y.Min, p.Y.Max = b.yRange()
 	p.Add(grid(), boxes{b})
 	step := 0.7 // inches between boxes
 	var labels []string
 	for _, box := range b.Boxes {
-		step = max(step, min(inches(p.X.Tick.Label.Width(oneLine(box.Label)))+0.1, 1.6))
+		step = max(step, min(inches(p.X.Tick.Label.Width(singleLine(box.Label)))+0.1, 1.6))
 		labels = append(labels, box.Label)
 	}
 	p.X.Tick.Marker, p.Y.Tick.Marker = namedTicks(&p.X, labels, vg.Length(step)*vg.Inch), linearTicks{}
@@ -80,11 +80,11 @@ func (b *BoxPlot) WritePNG(w io.Writer) error {
 		p.Add(line)
 		l.add(b.LineLabel, fmt.Sprintf("%.3g", *b.Line), line.LineStyle)
 	}
-	return figure{b.Title, max(5, 1.4+step*float64(len(b.Boxes))) + inches(l.width()), 4, vg.Points(8)}.render(w, l.rightOf(p))
+	return figure{b.Title, max(5, 1.4+step*float64(len(b.Boxes))) + inches(l.width()), 4, vg.Points(8)}.render(w, l.drawWith(p))
 }
 
-// limits returns the range of the vertical axis: all values, the line, and 0 if they come near it.
-func (b *BoxPlot) limits() (low, high float64) {
+// yRange returns the range of the vertical axis: all values, the line, and 0 if they come near it.
+func (b *BoxPlot) yRange() (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	add := func(v float64) { low, high = min(low, v), max(high, v) }
 	for _, box := range b.Boxes {
@@ -120,14 +120,14 @@ func (b boxes) Plot(c draw.Canvas, p *plot.Plot) {
 		if len(box.Values) == 0 {
 			continue
 		}
-		n, at := box.fiveNumbers(), float64(i)
-		left, right, middle := x(at-boxHalf), x(at+boxHalf), x(at)
+		n, position := box.fiveNumbers(), float64(i)
+		left, right, middle := x(position-boxHalf), x(position+boxHalf), x(position)
 		corners := rectangle(left, y(n.first), right, y(n.third))
 		c.FillPolygon(fill, corners)
 		outline(c, thin, corners)
 		for _, end := range [][2]float64{{n.first, n.low}, {n.third, n.high}} {
 			c.StrokeLine2(thin, middle, y(end[0]), middle, y(end[1]))
-			c.StrokeLine2(thin, x(at-whiskerHalf), y(end[1]), x(at+whiskerHalf), y(end[1]))
+			c.StrokeLine2(thin, x(position-whiskerHalf), y(end[1]), x(position+whiskerHalf), y(end[1]))
 		}
 		c.StrokeLine2(thick, left, y(n.median), right, y(n.median))
 		for _, v := range box.Values {

@@ -14,13 +14,13 @@ import (
 func TestFiveNumbers(t *testing.T) {
 	for name, test := range map[string]struct {
 		values []float64
-		want   fiveNumbers
+		want   boxSummary
 	}{
-		"one":      {[]float64{3}, fiveNumbers{3, 3, 3, 3, 3}},
-		"two":      {[]float64{4, 2}, fiveNumbers{2, 2.5, 3, 3.5, 4}},
-		"five":     {[]float64{5, 1, 4, 2, 3}, fiveNumbers{1, 2, 3, 4, 5}},
-		"outliers": {[]float64{0, 10, 11, 12, 13, 14, 100}, fiveNumbers{10, 10.5, 12, 13.5, 14}},
-		"edge":     {[]float64{-2, 1, 2, 3, 6}, fiveNumbers{-2, 1, 2, 3, 6}}, // exactly 1.5 times the distance away
+		"one":      {[]float64{3}, boxSummary{3, 3, 3, 3, 3}},
+		"two":      {[]float64{4, 2}, boxSummary{2, 2.5, 3, 3.5, 4}},
+		"five":     {[]float64{5, 1, 4, 2, 3}, boxSummary{1, 2, 3, 4, 5}},
+		"outliers": {[]float64{0, 10, 11, 12, 13, 14, 100}, boxSummary{10, 10.5, 12, 13.5, 14}},
+		"edge":     {[]float64{-2, 1, 2, 3, 6}, boxSummary{-2, 1, 2, 3, 6}}, // exactly 1.5 times the distance away
 	} {
 		must.Equal(t, (&Box{Values: test.values}).fiveNumbers(), test.want, name)
 	}
@@ -42,7 +42,7 @@ func TestBoxRange(t *testing.T) {
 		"all 0":            {[]float64{0, 0}, nil, 0, 1.04},
 		"one, less than 0": {[]float64{-5}, nil, -5, -3.96},
 	} {
-		low, high := (&BoxPlot{Boxes: []Box{{Values: test.values}}, Line: test.line}).limits()
+		low, high := (&BoxPlot{Boxes: []Box{{Values: test.values}}, Line: test.line}).yRange()
 		if low != test.low || !(math.Abs(high-test.high) <= 1e-12) {
 			t.Errorf("%s: %v to %v, want %v to %v", name, low, high, test.low, test.high)
 		}

@@ -18,21 +18,21 @@ const maxShown = 10000 // maximum number of images in a figure of codes
 
 // Shown returns at most 10000 of n indices in ascending order, as a stratified random sample. A regular stride would
 // alias with the factor grid. Figures of codes show these rows.
-func Shown(n int) []int { return stratified(n, maxShown, rng.New(0, "figures")) }
+func Shown(n int) []int { return stratifiedSample(n, maxShown, rng.New(0, "figures")) }
 
-// stratified returns one random index from each of count equal intervals of n indices, or all indices.
-func stratified(n, count int, stream *rng.Stream) []int {
+// stratifiedSample returns one random index from each of count equal intervals of n indices, or all indices.
+func stratifiedSample(n, count int, stream *rng.Stream) []int {
 	list := numeric.UpTo(min(n, count))
 	for i := range list {
-		if at := (float64(i) + stream.Float64()) / float64(len(list)) * float64(n); n > count {
-			list[i] = int(at)
+		if position := (float64(i) + stream.Float64()) / float64(len(list)) * float64(n); n > count {
+			list[i] = int(position)
 		}
 	}
 	return list
 }
 
-// byLevel returns a value for each row, computed from the level of a factor, and NaN for an unknown level.
-func byLevel(in *metrics.Input, factor int, value func(level int) float64) []float64 {
+// levelValues returns a value for each row, computed from the level of a factor, and NaN for an unknown level.
+func levelValues(in *metrics.Input, factor int, value func(level int) float64) []float64 {
 	values := make([]float64, in.Codes.Rows)
 	for r := range values {
 		values[r] = math.NaN()
@@ -43,10 +43,11 @@ func byLevel(in *metrics.Input, factor int, value func(level int) float64) []flo
 	return values
 }
 
-// varying lists the first factors with more than one level, at most most of them. Classes do not count as levels.
-func varying(in *metrics.Input, most int, rotations bool) (list []int) {
+// variedFactors lists the first factors with more than one level, at most limit of them. Classes do not count as
+// levels.
+func variedFactors(in *metrics.Input, limit int, rotations bool) (list []int) {
 	for k, f := range in.Factors {
-		if f.Size > 1 && !in.Classes && (rotations || f.Rotations == nil) && len(list) < most {
+		if f.Size > 1 && !in.Classes && (rotations || f.Rotations == nil) && len(list) < limit {
 			list = append(list, k)
 		}
 	}
@@ -67,7 +68,7 @@ func LatentTorus(w io.Writer, title string, in *metrics.Input, circles []int) er
 	}
 	for k, f := range in.Factors {
 		if f.Kind == factor.Circular {
-			factors = append(factors, Column{f.Name, byLevel(in, k, f.Angle)})
+			factors = append(factors, Column{f.Name, levelValues(in, k, f.Angle)})
 		}
 	}
 	if len(angles) == 0 || len(factors) == 0 {
@@ -94,7 +95,7 @@ func TrainedCodes(w io.Writer, title string, before matrix.Matrix, in *metrics.I
 		title += fmt.Sprintf(", the first %d of %d columns", 2*maxPairs, n)
 	}
 	factors := levelColumns(in)
-	return codePlanes(w, title+mixed(factors), stages, factors)
+	return codePlanes(w, title+colourLegend(factors), stages, factors)
 }
 
 func column(m matrix.Matrix, c int) []float64 {
@@ -113,7 +114,7 @@ func levelColumns(in *metrics.Input) []Column {
 		if f.Rotations != nil {
 			list = append(list, PoseColumns(f, in.Codes.Rows, func(r int) int { return in.Levels[r*len(in.Factors)+k] })...)
 		} else {
-			list = append(list, Column{f.Name, byLevel(in, k, f.Value)})
+			list = append(list, Column{f.Name, levelValues(in, k, f.Value)})
 		}
 	}
 	return list

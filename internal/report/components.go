@@ -88,8 +88,8 @@ func BySize(labels, dims []int) (sorted, dimensions []int) {
 // by components before merging and by components after merging. It also draws each component alone along the
 // component's axes.
 func Components(w io.Writer, title string, m Manifolds) error {
-	rows := someOf(m.Codes.Rows)
-	axes := alongAxes(m.Codes, rows, numeric.UpTo(m.Codes.Rows))
+	rows := sampleIndices(m.Codes.Rows)
+	axes := projectOnAxes(m.Codes, rows, numeric.UpTo(m.Codes.Rows))
 	var table []GroupRow
 	planes := func(name string, g Grouping) {
 		if g.Labels == nil {
@@ -98,7 +98,7 @@ func Components(w io.Writer, title string, m Manifolds) error {
 		row := GroupRow{Names: g.Names}
 		for _, pair := range [][2]int{{0, 1}, {0, 2}, {1, 2}} {
 			if pair[1] < len(axes) {
-				row.Views = append(row.Views, View{Name: name, X: axes[pair[0]], Y: axes[pair[1]], Groups: pick(g.Labels, rows)})
+				row.Views = append(row.Views, View{Name: name, X: axes[pair[0]], Y: axes[pair[1]], Groups: valuesAt(g.Labels, rows)})
 			}
 		}
 		table = append(table, row)
@@ -120,21 +120,25 @@ func Components(w io.Writer, title string, m Manifolds) error {
 				points = append(points, code)
 			}
 		}
-		some := pick(points, someOf(len(points)))
-		own := alongAxes(m.Codes, some, points)
+		shownRows := valuesAt(points, sampleIndices(len(points)))
+		componentAxes := projectOnAxes(m.Codes, shownRows, points)
 		last := &table[len(table)-1]
-		last.Views = append(last.Views, View{Name: fmt.Sprintf("component %d alone", i), X: own[0], Y: own[1], Groups: pick(shown.Labels, some)})
+		view := View{Name: fmt.Sprintf("component %d alone", i), X: componentAxes[0], Y: componentAxes[1]}
+		view.Groups = valuesAt(shown.Labels, shownRows)
+		last.Views = append(last.Views, view)
 	}
 	return groups(w, title, table)
 }
 
-// someOf returns a random sample of n indices, at most maxGroupDots.
-func someOf(n int) []int { return rng.New(0, "figure/components").Perm(n)[:min(n, maxGroupDots)] }
+// sampleIndices returns a random sample of n indices, at most maxGroupDots.
+func sampleIndices(n int) []int {
+	return rng.New(0, "figure/components").Perm(n)[:min(n, maxGroupDots)]
+}
 
-// alongAxes projects rows of codes onto the first three principal axes of the rows in of, two columns or more.
-func alongAxes(codes matrix.Matrix, rows, of []int) []Column {
+// projectOnAxes projects rows of codes onto the first three principal axes of the reference rows, two columns or more.
+func projectOnAxes(codes matrix.Matrix, rows, reference []int) []Column {
 	d := codes.Cols
-	p := mimosa.Principal(codes.Take(of), d)
+	p := mimosa.Principal(codes.Take(reference), d)
 	list := make([]Column, max(2, min(d, 3)))
 	for a := range list {
 		list[a] = Column{Name: fmt.Sprint("axis ", a+1), Values: make([]float64, len(rows))}
@@ -150,7 +154,7 @@ func alongAxes(codes matrix.Matrix, rows, of []int) []Column {
 	return list
 }
 
-func pick(values, rows []int) []int {
+func valuesAt(values, rows []int) []int {
 	list := make([]int, len(rows))
 	for n, i := range rows {
 		list[n] = values[i]
@@ -224,9 +228,9 @@ func groupColour(g int) color.RGBA {
 
 func groupPlot(v View) *plot.Plot {
 	points := &cloud{radius: vg.Points(1.1)}
-	for _, without := range []bool{true, false} {
+	for _, ungrouped := range []bool{true, false} {
 		for i, g := range v.Groups {
-			if (g < 0) == without {
+			if (g < 0) == ungrouped {
 				points.add(v.X.Values[i], v.Y.Values[i], groupColour(g))
 			}
 		}

@@ -75,9 +75,9 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 			return fmt.Errorf("report: series %q has an x of %v; want positive ones on a logarithmic axis", s.Name, slices.Min(s.X))
 		}
 		style := seriesStyle(i)
-		short, n := thin(s)
+		short, n := thinOut(s)
 		stride = max(stride, n)
-		pieces, dropped := split(short, log)
+		pieces, dropped := drawablePieces(short, log)
 		for _, piece := range pieces {
 			line := &plotter.Line{XYs: piece, LineStyle: style}
 			p.Add(line)
@@ -91,18 +91,18 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 		p.X.Label.Text += fmt.Sprintf("  (means of %d)", stride)
 	}
 	p.Y.Tick.Marker = linearTicks{}
-	p.X.Tick.Marker = sparseTicks{linearTicks{whole: wholeX(series)}}
-	settleAxis(&p.X)
-	settleAxis(&p.Y)
+	p.X.Tick.Marker = sparseTicks{linearTicks{integers: integerX(series)}}
+	widenEmptyRange(&p.X)
+	widenEmptyRange(&p.Y)
 	if o.LogX {
-		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, ticksAt(series)
+		p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, xTicks(series)
 	}
 	if len(o.Names) > 0 {
 		nameTicks(&p.X, o.Names)
 	}
 	if o.Down {
 		p.Y.Scale = plot.InvertedScale{Normalizer: p.Y.Scale}
-		p.Y.Tick.Marker = linearTicks{whole: true}
+		p.Y.Tick.Marker = linearTicks{integers: true}
 	}
 	for i, m := range o.Marks {
 		style := draw.LineStyle{Color: palette[(len(series)+i)%len(palette)], Width: vg.Points(1.2), Dashes: []vg.Length{vg.Points(5), vg.Points(3)}}
@@ -113,7 +113,7 @@ func Curves(w io.Writer, o CurveOptions, series []Series) error {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, logTicks{}
 		p.Y.Min, p.Y.Max = p.Y.Min/1.15, p.Y.Max*1.15
 	}
-	return figure{o.Title, 6.6 + inches(l.width()), max(4.8, 0.7+inches(l.height())), vg.Points(8)}.render(w, l.rightOf(p))
+	return figure{o.Title, 6.6 + inches(l.width()), max(4.8, 0.7+inches(l.height())), vg.Points(8)}.render(w, l.drawWith(p))
 }
 
 // namedTicks returns ticks at 0, 1, 2 ... with names cut to a width.
@@ -142,17 +142,17 @@ func seriesStyle(i int) draw.LineStyle {
 	return style
 }
 
-const mostTicks = 20 // maximum number of different x that all get a tick
+const maxTicks = 20 // maximum number of different x that all get a tick
 
-// ticksAt returns ticks at all x of series, or at powers of ten for many x.
-func ticksAt(series []Series) plot.Ticker {
+// xTicks returns ticks at all x of series, or at powers of ten for many x.
+func xTicks(series []Series) plot.Ticker {
 	var ticks plot.ConstantTicks
 	for _, s := range series {
 		for _, x := range s.X {
 			if t := (plot.Tick{Value: x, Label: fmt.Sprint(x)}); !slices.Contains(ticks, t) {
 				ticks = append(ticks, t)
 			}
-			if len(ticks) > mostTicks {
+			if len(ticks) > maxTicks {
 				return logTicks{}
 			}
 		}
@@ -183,8 +183,8 @@ func anyPositive(series []Series) bool {
 	})
 }
 
-// thin replaces runs of n neighbouring points by their means, so that at most maxPoints remain.
-func thin(s Series) (Series, int) {
+// thinOut replaces runs of n neighbouring points by their means, so that at most maxPoints remain.
+func thinOut(s Series) (Series, int) {
 	n := (len(s.X) + maxPoints - 1) / maxPoints
 	if n <= 1 {
 		return s, 1
@@ -202,8 +202,8 @@ func thin(s Series) (Series, int) {
 	return short, n
 }
 
-// split cuts a series into its drawable pieces.
-func split(s Series, log bool) (pieces []plotter.XYs, dropped int) {
+// drawablePieces cuts a series at points that cannot be drawn, and counts these points.
+func drawablePieces(s Series, log bool) (pieces []plotter.XYs, dropped int) {
 	open := false
 	for i, y := range s.Y {
 		if !finite(y) || !finite(s.X[i]) || log && y <= 0 {
@@ -220,14 +220,15 @@ func split(s Series, log bool) (pieces []plotter.XYs, dropped int) {
 	return pieces, dropped
 }
 
-// settleAxis sets the range of an axis without a range, or with a range due to rounding, whose ticks would look equal.
-func settleAxis(a *plot.Axis) {
+// widenEmptyRange sets the range of an axis without a range. It also widens a range due to rounding, because the ticks
+// would look equal.
+func widenEmptyRange(a *plot.Axis) {
 	if a.Min > a.Max {
 		a.Min, a.Max = 0, 1
 	}
 	const rounding = 1e-12
-	if most := max(math.Abs(a.Min), math.Abs(a.Max)); a.Max-a.Min <= rounding*most {
-		half := most / 10
+	if magnitude := max(math.Abs(a.Min), math.Abs(a.Max)); a.Max-a.Min <= rounding*magnitude {
+		half := magnitude / 10
 		if half < 1e-100 {
 			half = 0.5
 		}
@@ -242,15 +243,15 @@ func grid() *plotter.Grid {
 	return g
 }
 
-// wholeX reports whether all x are integers, such as epochs.
-func wholeX(series []Series) bool {
+// integerX reports whether all x are integers, such as epochs.
+func integerX(series []Series) bool {
 	return !slices.ContainsFunc(series, func(s Series) bool {
 		return slices.ContainsFunc(s.X, func(x float64) bool { return x != math.Trunc(x) })
 	})
 }
 
 // linearTicks places labels at 1, 2 or 5 times a power of ten. If whole is set, it only places them at integers.
-type linearTicks struct{ whole bool }
+type linearTicks struct{ integers bool }
 
 func (l linearTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 	step := math.Pow(10, math.Floor(math.Log10((hi-lo)/4)))
@@ -260,7 +261,7 @@ func (l linearTicks) Ticks(lo, hi float64) (ticks []plot.Tick) {
 			break
 		}
 	}
-	if l.whole {
+	if l.integers {
 		step = max(step, 1)
 	}
 	if !(step > 0) || !finite(hi-lo) {
@@ -290,11 +291,11 @@ func (s sparseTicks) Ticks(lo, hi float64) []plot.Tick {
 	for _, t := range ticks {
 		letters += float64(len(t.Label) + 1)
 	}
-	const room = 34
-	if letters <= room {
+	const maxLetters = 34
+	if letters <= maxLetters {
 		return ticks
 	}
-	step, every := ticks[1].Value-ticks[0].Value, math.Ceil(letters/room)
+	step, every := ticks[1].Value-ticks[0].Value, math.Ceil(letters/maxLetters)
 	for i, t := range ticks {
 		if math.Mod(math.Round(t.Value/step), every) != 0 {
 			ticks[i].Label = ""
@@ -397,15 +398,16 @@ func (l *lineLegend) width() vg.Length {
 	if len(l.names) == 0 {
 		return 0
 	}
-	return vg.Points(10) + legendThumbnail + vg.Points(6) + widest(legendText(), l.names) + vg.Points(10) + widest(legendText(), l.values) + vg.Points(4)
+	names, values := maxWidth(legendText(), l.names), maxWidth(legendText(), l.values)
+	return vg.Points(10) + legendThumbnail + vg.Points(6) + names + vg.Points(10) + values + vg.Points(4)
 }
 
 func (l *lineLegend) height() vg.Length {
 	return legendLine * vg.Length(min(len(l.names), maxLegendLines))
 }
 
-// rightOf returns a function that draws a plot and the legend.
-func (l *lineLegend) rightOf(p *plot.Plot) func(draw.Canvas) {
+// drawWith returns a function that draws a plot and the legend.
+func (l *lineLegend) drawWith(p *plot.Plot) func(draw.Canvas) {
 	return func(c draw.Canvas) {
 		p.Draw(draw.Crop(c, 0, -l.width(), 0, 0))
 		l.draw(c, c.Max.X-l.width()+vg.Points(10), c.Max.Y-vg.Points(10))
@@ -414,7 +416,7 @@ func (l *lineLegend) rightOf(p *plot.Plot) func(draw.Canvas) {
 
 // draw draws the legend from a point downwards. It counts the lines that do not fit.
 func (l *lineLegend) draw(c draw.Canvas, left, top vg.Length) {
-	style, values := legendText(), left+legendThumbnail+vg.Points(6)+widest(legendText(), l.names)+vg.Points(10)
+	style, values := legendText(), left+legendThumbnail+vg.Points(6)+maxWidth(legendText(), l.names)+vg.Points(10)
 	for i, name := range l.names {
 		y := top - vg.Length(i)*legendLine
 		if i == maxLegendLines-1 && len(l.names) > maxLegendLines {

@@ -46,7 +46,7 @@ func Embedding(w io.Writer, title string, in *metrics.Input) error {
 	if err != nil {
 		return err
 	}
-	panels := varying(in, maxEmbeddedPanels, false)
+	panels := variedFactors(in, maxEmbeddedPanels, false)
 	if panels == nil {
 		panels = []int{-1} // one panel without a factor
 	}
@@ -61,11 +61,11 @@ func Embedding(w io.Writer, title string, in *metrics.Input) error {
 	return figure{title, 4.1*float64(columns) + 0.2, 3.3*float64(count) + 0.6, vg.Points(6)}.render(w, func(c draw.Canvas) {
 		tiles := draw.Tiles{Rows: count, Cols: columns, PadX: vg.Points(10), PadY: vg.Points(12)}
 		for i, k := range panels {
-			at := tiles.At(c, i%columns, i/columns)
+			tile := tiles.At(c, i%columns, i/columns)
 			key := keyOf(in, k)
 			p := plane.plot(in, rows, k, key)
-			p.Draw(draw.Crop(at, 0, -vg.Length(embeddedKey)*vg.Inch, 0, 0))
-			key.draw(at, at.Max.X-vg.Length(embeddedKey-0.06)*vg.Inch)
+			p.Draw(draw.Crop(tile, 0, -vg.Length(embeddedKey)*vg.Inch, 0, 0))
+			key.draw(tile, tile.Max.X-vg.Length(embeddedKey-0.06)*vg.Inch)
 		}
 	})
 }
@@ -100,11 +100,11 @@ func principalPlane(codes matrix.Matrix, rows []int) (*plane, error) {
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
-	for r, at := range c.Project(x, 2) {
-		if at *= scale; !finite(at) {
+	for r, coordinate := range c.Project(x, 2) {
+		if coordinate *= scale; !finite(coordinate) {
 			return nil, errors.New("report: the codes are too large for principal components")
 		}
-		[][]float64{p.x, p.y}[r%2][r/2] = at
+		[][]float64{p.x, p.y}[r%2][r/2] = coordinate
 	}
 	total := floats.Dot(c.Sigma, c.Sigma)
 	for a := range p.names {
@@ -139,7 +139,7 @@ func (p *plane) plot(in *metrics.Input, rows []int, k int, key *factorKey) *plot
 // factorKey maps the levels of a factor to colours, and draws the key.
 type factorKey struct {
 	f       factor.Factor
-	none    bool
+	single  bool
 	missing bool
 	scale   scale
 }
@@ -147,7 +147,7 @@ type factorKey struct {
 // keyOf returns the key of a factor; -1 means no factor.
 func keyOf(in *metrics.Input, k int) *factorKey {
 	if k < 0 {
-		return &factorKey{none: true}
+		return &factorKey{single: true}
 	}
 	key := &factorKey{f: in.Factors[k], scale: scale{label: in.Factors[k].Name, low: math.Inf(1), high: math.Inf(-1), points: true}}
 	for level := range key.f.Size {
@@ -162,7 +162,7 @@ func keyOf(in *metrics.Input, k int) *factorKey {
 
 func (key *factorKey) colour(level int) color.RGBA {
 	switch {
-	case key.none:
+	case key.single:
 		return palette[0]
 	case level == factor.Unknown:
 		return colours.Light.Missing
@@ -175,7 +175,7 @@ func (key *factorKey) colour(level int) color.RGBA {
 }
 
 func (key *factorKey) draw(c draw.Canvas, left vg.Length) {
-	if key.none {
+	if key.single {
 		return
 	}
 	top, bottom := c.Max.Y-vg.Points(24), c.Min.Y+vg.Points(40)

@@ -94,7 +94,7 @@ func BenchmarkEmbedding(b *testing.B) {
 	})
 	b.Run("neighbours", func(b *testing.B) {
 		for b.Loop() {
-			neighbours(in.Codes, lengths(in.Codes), 17, 8)
+			neighbours(in.Codes, norms(in.Codes), 17, 8)
 		}
 	})
 }

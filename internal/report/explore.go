@@ -52,12 +52,12 @@ func Explore(x Explored) (*web.Explore, error) {
 		Columns:  x.Codes.Width(),
 		Controls: x.controls(x.Codes.Controls()),
 		Starts:   web.Starts{Rows: web.Integers(x.Starts, len(x.Starts)), Names: x.Names, Codes: web.Floats(x.At.Data, x.At.Rows, x.At.Cols)},
-		Known:    borrowed(x.Codes),
+		Known:    knownCodes(x.Codes),
 	}
-	if e.Pictures, err = sheetOf(pictures, startsAcross); err != nil {
+	if e.Pictures, err = joinPictures(pictures, startsAcross); err != nil {
 		return nil, err
 	}
-	if e.Note = x.reason(); e.Note == "" {
+	if e.Note = x.whyNoDecoder(); e.Note == "" {
 		e.Decoder = web.NewDecoder(x.Network)
 		return e, nil
 	}
@@ -65,14 +65,14 @@ func Explore(x Explored) (*web.Explore, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Sheets, e.Controls = s.out, s.with(e.Controls)
+	e.Sheets, e.Controls = s.out, s.steppedControls(e.Controls)
 	return e, nil
 }
 
 const startsAcross = 8 // number of start images per row of their sheet
 
-// reason says why a page cannot compute the decoder, or returns "" if it can.
-func (x *Explored) reason() string {
+// whyNoDecoder says why a page cannot compute the decoder, or returns "" if it can.
+func (x *Explored) whyNoDecoder() string {
 	if x.Network == nil {
 		return x.Reason
 	}
@@ -108,29 +108,30 @@ func (x *Explored) controls(list []decode.Control) []web.Control {
 	return all
 }
 
-const maxBorrowed = 24 // maximum number of known codes per combination of options
+const maxKnownCodes = 24 // maximum number of known codes per combination of options
 
-// borrowed returns known codes for every combination of options. An opened dimension takes the nearest code's value.
-func borrowed(c *decode.Codes) web.Array {
+// knownCodes returns known codes for every combination of options. An opened dimension takes the value of the nearest
+// code.
+func knownCodes(c *decode.Codes) web.Array {
 	var list []float64
 	if c.Hierarchy != nil {
-		for _, p := range pathsOf(c.Known, len(c.Hierarchy.Categoricals())) {
-			for i := range min(len(p.rows), maxBorrowed) {
-				list = append(list, c.Known.Row(p.rows[i*len(p.rows)/min(len(p.rows), maxBorrowed)])...)
+		for _, p := range groupByOptions(c.Known, len(c.Hierarchy.Categoricals())) {
+			for i := range min(len(p.rows), maxKnownCodes) {
+				list = append(list, c.Known.Row(p.rows[i*len(p.rows)/min(len(p.rows), maxKnownCodes)])...)
 			}
 		}
 	}
 	return web.Floats(list, len(list)/c.Width(), c.Width())
 }
 
-// sheetOf joins pictures of equal size into one picture, with across pictures per row.
-func sheetOf(pictures []image.Image, across int) (web.Thumbnails, error) {
+// joinPictures joins pictures of equal size into one picture, with across pictures per row.
+func joinPictures(pictures []image.Image, across int) (web.Thumbnails, error) {
 	w, h := pictures[0].Bounds().Dx(), pictures[0].Bounds().Dy()
 	across = min(across, len(pictures))
 	sheet := image.NewRGBA(image.Rect(0, 0, across*w, (len(pictures)+across-1)/across*h))
 	for i, p := range pictures {
-		at := image.Pt(i%across*w, i/across*h)
-		draw.Draw(sheet, image.Rectangle{Min: at, Max: at.Add(image.Pt(w, h))}, p, p.Bounds().Min, draw.Src)
+		corner := image.Pt(i%across*w, i/across*h)
+		draw.Draw(sheet, image.Rectangle{Min: corner, Max: corner.Add(image.Pt(w, h))}, p, p.Bounds().Min, draw.Src)
 	}
 	t := web.Thumbnails{Width: w, Height: h, Across: across, Count: len(pictures)}
 	var png bytes.Buffer
@@ -148,14 +149,14 @@ type Followed struct {
 }
 
 // Minimum share for a column to follow a factor, and the number of bins for the column's values.
-const leastShare, followedBins = 0.2, 20
+const minShare, shareBins = 0.2, 20
 
 // FollowedBy returns, for each code column, the factor with which it shares the largest fraction of information. The
 // share is the mutual information of the binned column and the factor, minus the chance level of an independent column,
 // divided by the factor's entropy. FollowedBy omits columns with a share below 0.2. If levels are unknown, it returns
 // none.
 func FollowedBy(in *metrics.Input) map[int]Followed {
-	m := &metrics.Modularity{Histogram: mutual.Histogram{Bins: followedBins, Binning: mutual.EqualWidth}}
+	m := &metrics.Modularity{Histogram: mutual.Histogram{Bins: shareBins, Binning: mutual.EqualWidth}}
 	results, err := metrics.Evaluate(context.Background(), in, 0, []metrics.Choice{{Name: "modularity", Value: m}})
 	if err != nil || len(results[0].Grids) == 0 { // not applicable to these codes or factors
 		return nil
@@ -174,7 +175,7 @@ func FollowedBy(in *metrics.Input) map[int]Followed {
 	for column, row := range grid.Values {
 		for k, mutual := range row {
 			name := grid.Columns[k]
-			if share := (mutual - chances[name]) / entropies[name]; share >= leastShare && share > list[column].Share {
+			if share := (mutual - chances[name]) / entropies[name]; share >= minShare && share > list[column].Share {
 				list[column] = Followed{Factor: name, Share: min(share, 1)}
 			}
 		}
@@ -185,11 +186,11 @@ func FollowedBy(in *metrics.Input) map[int]Followed {
 // entropyOf returns the entropy of counts in nats, and the mutual information that an independent column has by chance.
 // The latter is the first term of the bias, (bins - 1)(levels - 1)/2n.
 func entropyOf(counts []float64) (entropy, chance float64) {
-	n, used := 0.0, 0.0
+	n, usedLevels := 0.0, 0.0
 	for _, c := range counts {
 		n += c
 		if c > 0 {
-			used++
+			usedLevels++
 		}
 	}
 	for _, c := range counts {
@@ -197,7 +198,7 @@ func entropyOf(counts []float64) (entropy, chance float64) {
 			entropy -= c / n * math.Log(c/n)
 		}
 	}
-	return entropy, (followedBins - 1) * (used - 1) / (2 * n)
+	return entropy, (shareBins - 1) * (usedLevels - 1) / (2 * n)
 }
 
 // Sizes of sheets: the steps of a line or a circle, the steps of a sphere, and the limits on the total number of
@@ -216,13 +217,13 @@ const (
 // sheets decodes single controls, and then pairs of the controls that change the picture most, up to the limits.
 func (x *Explored) sheets(limits raster.Pictures) (*sheets, error) {
 	s := &sheets{Explored: x, limits: limits, out: &web.Sheets{}}
-	var moving []*stepped
+	var moving []*steppedControl
 	for _, c := range flattened(x.Codes.Controls()) {
 		if c.Kind == decode.Turn { // each sphere also has a control of kind Ball
 			continue
 		}
-		m := &stepped{Control: c, values: stepsOf(c)}
-		if s.room() < len(m.values) {
+		m := &steppedControl{Control: c, values: stepsOf(c)}
+		if s.remaining() < len(m.values) {
 			break
 		}
 		if err := s.add(m, nil, 1); err != nil {
@@ -232,14 +233,14 @@ func (x *Explored) sheets(limits raster.Pictures) (*sheets, error) {
 			moving = append(moving, m)
 		}
 	}
-	slices.SortStableFunc(moving, func(a, b *stepped) int { return cmp.Compare(b.change, a.change) })
+	slices.SortStableFunc(moving, func(a, b *steppedControl) int { return cmp.Compare(b.change, a.change) })
 	for j := 1; j < len(moving); j++ {
 		for i := range j {
 			every := 1
-			if s.room() < moving[i].places(every)*moving[j].places(every) {
+			if s.remaining() < moving[i].stepCount(every)*moving[j].stepCount(every) {
 				every = coarse
 			}
-			if s.room() < moving[i].places(every)*moving[j].places(every) {
+			if s.remaining() < moving[i].stepCount(every)*moving[j].stepCount(every) {
 				return s, nil
 			}
 			if err := s.add(moving[i], moving[j], every); err != nil {
@@ -250,18 +251,18 @@ func (x *Explored) sheets(limits raster.Pictures) (*sheets, error) {
 	return s, nil
 }
 
-// with returns the controls with steps in sheets.
-func (s *sheets) with(list []web.Control) (some []web.Control) {
+// steppedControls returns the controls with steps in sheets.
+func (s *sheets) steppedControls(list []web.Control) (shown []web.Control) {
 	for _, c := range list {
 		if !slices.ContainsFunc(s.out.Steps, func(steps web.Steps) bool { return steps.Name == c.Name }) {
 			continue
 		}
 		for i := range c.Options {
-			c.Options[i].Controls = s.with(c.Options[i].Controls)
+			c.Options[i].Controls = s.steppedControls(c.Options[i].Controls)
 		}
-		some = append(some, c)
+		shown = append(shown, c)
 	}
-	return some
+	return shown
 }
 
 // flattened lists controls, including the controls under options.
@@ -278,20 +279,21 @@ func flattened(list []decode.Control) (all []decode.Control) {
 // sheets collects sheets until the limits are reached.
 type sheets struct {
 	*Explored
-	limits              raster.Pictures
-	out                 *web.Sheets
-	done, pixels, bytes int // totals so far
+	limits                  raster.Pictures
+	out                     *web.Sheets
+	pictures, pixels, bytes int // totals so far
 }
 
-// room returns the number of pictures that still fit if they are as large as the previous ones.
-func (s *sheets) room() int {
-	if s.done == 0 {
+// remaining returns the number of pictures that still fit if they are as large as the previous ones.
+func (s *sheets) remaining() int {
+	if s.pictures == 0 {
 		return maxSheetPictures
 	}
-	return min(maxSheetPictures-s.done, (maxSheetPixels-s.pixels)*s.done/s.pixels, (maxSheetBytes-s.bytes)*s.done/s.bytes)
+	byPixels, byBytes := (maxSheetPixels-s.pixels)*s.pictures/s.pixels, (maxSheetBytes-s.bytes)*s.pictures/s.bytes
+	return min(maxSheetPictures-s.pictures, byPixels, byBytes)
 }
 
-type stepped struct {
+type steppedControl struct {
 	decode.Control
 	values [][]float64 // values of its columns at each step
 	change float64     // mean change of pixels along this control
@@ -305,7 +307,7 @@ func stepsOf(c decode.Control) (values [][]float64) {
 			values = append(values, []float64{float64(o + 1)})
 		}
 	case decode.Ball:
-		return spread(len(c.Columns))
+		return spherePoints(len(c.Columns))
 	case decode.Circle:
 		for i := range sheetSteps + 1 {
 			sin, cos := math.Sincos(2 * math.Pi * float64(i) / (sheetSteps + 1))
@@ -319,34 +321,34 @@ func stepsOf(c decode.Control) (values [][]float64) {
 	return values
 }
 
-// places returns the number of steps of a control if only every every-th step has a picture.
-func (m *stepped) places(every int) int {
+// stepCount returns the number of steps of a control if only every every-th step has a picture.
+func (m *steppedControl) stepCount(every int) int {
 	if m.Kind == decode.Choose {
 		every = 1
 	}
 	return (len(m.values) + every - 1) / every
 }
 
-// walk returns a code at some steps of a control. Without the control, every step has the unchanged code.
-func (s *sheets) walk(code []float64, m *stepped, every int) (codes [][]float64) {
-	at := m.Columns[0]
-	if !s.Codes.Uses(code, at) {
-		return slices.Repeat([][]float64{code}, m.places(every))
+// moveControl returns a code at some steps of a control. Without the control, every step has the unchanged code.
+func (s *sheets) moveControl(code []float64, m *steppedControl, every int) (codes [][]float64) {
+	first := m.Columns[0]
+	if !s.Codes.Uses(code, first) {
+		return slices.Repeat([][]float64{code}, m.stepCount(every))
 	}
 	if m.Kind == decode.Choose {
-		return s.Codes.Options(code, at)
+		return s.Codes.Options(code, first)
 	}
 	for i := 0; i < len(m.values); i += every {
 		moved := slices.Clone(code)
-		copy(moved[at:], m.values[i])
+		copy(moved[first:], m.values[i])
 		codes = append(codes, moved)
 	}
 	return codes
 }
 
-// spread returns points on a unit sphere. In three dimensions they are on a grid of latitude and longitude. In other
-// dimensions they are on the great circles from the first axis to every other axis.
-func spread(n int) (points [][]float64) {
+// spherePoints returns points on a unit sphere. In three dimensions they are on a grid of latitude and longitude. In
+// other dimensions they are on the great circles from the first axis to every other axis.
+func spherePoints(n int) (points [][]float64) {
 	if n == 3 {
 		for i := range latitudes {
 			sinLat, cosLat := math.Sincos(math.Pi * ((float64(i)+0.5)/latitudes - 0.5))
@@ -368,12 +370,12 @@ func spread(n int) (points [][]float64) {
 }
 
 // add decodes a control alone, or a pair of controls, at some steps.
-func (s *sheets) add(a, b *stepped, every int) error {
-	codes, columns := s.walk(s.At.Row(0), a, every), ""
+func (s *sheets) add(a, b *steppedControl, every int) error {
+	codes, columns := s.moveControl(s.At.Row(0), a, every), ""
 	if b != nil {
 		var both [][]float64
 		for _, code := range codes {
-			both = append(both, s.walk(code, b, every)...)
+			both = append(both, s.moveControl(code, b, every)...)
 		}
 		codes, columns = both, b.Name
 	}
@@ -386,15 +388,17 @@ func (s *sheets) add(a, b *stepped, every int) error {
 		return err
 	}
 	if b == nil {
-		a.change = change(pixels, len(codes))
+		a.change = pixelChange(pixels, len(codes))
 		s.out.Steps = append(s.out.Steps, web.Steps{Name: a.Name, Values: web.Floats(slices.Concat(a.values...), len(a.values), len(a.values[0]))})
 	}
 	pictures, err := s.limits.Of(pixels)
 	if err != nil {
 		return err
 	}
-	sheet, err := sheetOf(pictures, int(math.Ceil(math.Sqrt(float64(len(pictures))))))
-	s.done, s.pixels, s.bytes = s.done+len(pictures), s.pixels+len(pictures)*sheet.Width*sheet.Height, s.bytes+len(sheet.Source)
+	sheet, err := joinPictures(pictures, int(math.Ceil(math.Sqrt(float64(len(pictures))))))
+	s.pictures += len(pictures)
+	s.pixels += len(pictures) * sheet.Width * sheet.Height
+	s.bytes += len(sheet.Source)
 	m := web.Sheet{Rows: a.Name, Columns: columns, Pictures: sheet}
 	if every > 1 {
 		m.Every = every
@@ -403,8 +407,8 @@ func (s *sheets) add(a, b *stepped, every int) error {
 	return err
 }
 
-// change returns the mean absolute difference between consecutive images.
-func change(pixels []float32, n int) (sum float64) {
+// pixelChange returns the mean absolute difference between consecutive images.
+func pixelChange(pixels []float32, n int) (sum float64) {
 	size := len(pixels) / n
 	for i := size; i < len(pixels); i++ {
 		sum += math.Abs(float64(pixels[i] - pixels[i-size]))

@@ -76,7 +76,7 @@ func TestCoarseSheetsInBrowser(t *testing.T) {
 	s := must.Get(x.sheets(raster.PicturesOf(4, 4, 1, x.Pixels)))(t)
 	controls := x.Codes.Controls()
 	s.out.Maps = nil
-	must.OK(t, s.add(&stepped{Control: controls[0], values: stepsOf(controls[0])}, &stepped{Control: controls[1], values: stepsOf(controls[1])}, coarse))
+	must.OK(t, s.add(&steppedControl{Control: controls[0], values: stepsOf(controls[0])}, &steppedControl{Control: controls[1], values: stepsOf(controls[1])}, coarse))
 	e.Sheets.Maps = append(e.Sheets.Maps[:2], s.out.Maps...)
 	p := browser.Open(t).Page(save(t, Page{Title: "x", Explore: e}))
 	low, high := controls[1].Low, controls[1].High
@@ -106,7 +106,7 @@ func TestLargeFigures(t *testing.T) {
 	figures := []Figure{{Name: "codes", PNG: make([]byte, 900)}, {Name: "traversals", PNG: make([]byte, 300)}, {Name: "losses", PNG: make([]byte, 600)}, {Name: "x", PNG: make([]byte, 30)}}
 	live := func(f Figure) bool { return f.Name == "traversals" || f.Name == "losses" }
 	for room, want := range map[int]string{10000: "[]", 2440: "[]", 2439: "[2]", 1640: "[2]", 1639: "[1 2]", 1000: "[0 1 2]", 0: "[0 1 2 3]"} {
-		must.Equal(t, fmt.Sprint(slices.Sorted(maps.Keys(large(figures, live, room)))), want, "room for", room, "left out")
+		must.Equal(t, fmt.Sprint(slices.Sorted(maps.Keys(droppedFigures(figures, live, room)))), want, "room for", room, "left out")
 	}
 	var b strings.Builder
 	if err := WritePage(&b, Page{Figures: []Figure{{Name: "codes", Caption: "Codes.", PNG: make([]byte, pageBytes)}}}); err != nil || b.Len() > figureBytes || !strings.Contains(b.String(), "figures/codes.png in the run") {
@@ -169,10 +169,10 @@ func TestExploreReason(t *testing.T) {
 		"the decoder takes 1234 million multiplications for an image, and a page computes at most 40": network(2_000_000, 1_234_000_000),
 	} {
 		x := Explored{Network: n, Reason: "none"}
-		must.Equal(t, x.reason(), want)
+		must.Equal(t, x.whyNoDecoder(), want)
 	}
-	if x := (Explored{Reason: "it is of another module"}); x.reason() != x.Reason {
-		t.Errorf("without a network: %q", x.reason())
+	if x := (Explored{Reason: "it is of another module"}); x.whyNoDecoder() != x.Reason {
+		t.Errorf("without a network: %q", x.whyNoDecoder())
 	}
 }
 
@@ -227,7 +227,7 @@ func TestExploreOptions(t *testing.T) {
 	add(2, 30)
 	add(300, 24)
 	add(44, 23) // 300 - 256
-	if got, want := borrowed(&codes), web.Floats(want, len(want)/2, 2); !slices.Equal(got.Shape, want.Shape) || string(got.Data) != string(want.Data) {
+	if got, want := knownCodes(&codes), web.Floats(want, len(want)/2, 2); !slices.Equal(got.Shape, want.Shape) || string(got.Data) != string(want.Data) {
 		t.Errorf("%d borrowed codes, want %d", got.Shape[0], want.Shape[0])
 	}
 }

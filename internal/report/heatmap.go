@@ -27,7 +27,7 @@ const (
 	maxHeatmapHeight = 24.0
 	maxHeatmapWidth  = 16.0
 	maxHeatmapLabel  = 2.2
-	leastBar         = 1.6 // minimum height of the colour bar
+	minBarHeight     = 1.6 // minimum height of the colour bar
 )
 
 // Heat is a heatmap: a matrix as coloured cells with a colour bar. It shows numbers and all labels if they fit. NaN and
@@ -55,8 +55,9 @@ func (h *Heat) WritePNG(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return figure{m.Title, m.left + m.width*float64(len(h.Columns)) + heatBarRoom, m.top + max(m.height*float64(len(h.Rows)), leastBar) + 0.6, vg.Points(8)}.
-		render(w, m.draw)
+	width := m.left + m.width*float64(len(h.Columns)) + heatBarRoom
+	height := m.top + max(m.height*float64(len(h.Rows)), minBarHeight) + 0.6
+	return figure{m.Title, width, height, vg.Points(8)}.render(w, m.draw)
 }
 
 // heatmap is a heatmap with the sizes of its cells and labels, in inches.
@@ -102,28 +103,28 @@ func (h *Heat) heatmap() (*heatmap, error) {
 	if h.Sort {
 		m.sort()
 	}
-	m.Rows, m.Columns = fitted(cellText(ink), m.Rows, maxHeatmapLabel*vg.Inch), fitted(cellText(ink), m.Columns, maxHeatmapLabel*vg.Inch)
+	m.Rows, m.Columns = fitAll(cellText(ink), m.Rows, maxHeatmapLabel*vg.Inch), fitAll(cellText(ink), m.Columns, maxHeatmapLabel*vg.Inch)
 	m.size()
 	return m, nil
 }
 
 // size determines the size of cells. It turns the column labels upright if cells would otherwise be wide.
 func (m *heatmap) size() {
-	label := inches(widest(cellText(ink), m.Columns)) + 0.12
+	label := inches(maxWidth(cellText(ink), m.Columns)) + 0.12
 	m.width, m.top = max(0.62, label), 0.3
 	if m.width > 1.5 || m.width*float64(len(m.Columns)) > maxHeatmapWidth {
 		m.upright, m.width, m.top = true, min(0.62, maxHeatmapWidth/float64(len(m.Columns))), label
 	}
 	m.height = min(0.34, maxHeatmapHeight/float64(len(m.Rows)))
-	m.left = inches(widest(cellText(ink), m.Rows)) + 0.12
+	m.left = inches(maxWidth(cellText(ink), m.Rows)) + 0.12
 	if m.RowTitle != "" {
 		m.left += 0.22
 	}
 	if m.ColumnTitle != "" {
 		m.top += 0.22
 	}
-	if least := 3.2 - m.left; m.width*float64(len(m.Columns)) < least && len(m.Columns) < 4 { // space for the title
-		m.width = max(m.width, min(least/float64(len(m.Columns)), 1.2))
+	if minWidth := 3.2 - m.left; m.width*float64(len(m.Columns)) < minWidth && len(m.Columns) < 4 { // space for the title
+		m.width = max(m.width, min(minWidth/float64(len(m.Columns)), 1.2))
 	}
 }
 
@@ -131,29 +132,31 @@ func inches(l vg.Length) float64 { return l.Points() / 72 }
 
 // sort sorts rows by the column of their largest absolute value (ties: the first), and then by this value.
 func (m *heatmap) sort() {
-	order, follows, size := numeric.UpTo(len(m.Rows)), make([]int, len(m.Rows)), make([]float64, len(m.Rows))
+	order, strongest, size := numeric.UpTo(len(m.Rows)), make([]int, len(m.Rows)), make([]float64, len(m.Rows))
 	for i, row := range m.Values {
-		follows[i] = len(m.Columns)
+		strongest[i] = len(m.Columns)
 		for j, v := range row {
 			if a := math.Abs(v); finite(v) && a > size[i] {
-				follows[i], size[i] = j, a
+				strongest[i], size[i] = j, a
 			}
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Or(follows[a]-follows[b], cmp.Compare(size[b], size[a])) })
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(strongest[a]-strongest[b], cmp.Compare(size[b], size[a]))
+	})
 	if slices.IsSorted(order) {
 		return
 	}
 	rows, values, framed := make([]string, len(order)), make([][]float64, len(order)), []int(nil)
-	for at, i := range order {
-		rows[at], values[at] = m.Rows[i], m.Values[i]
+	for position, i := range order {
+		rows[position], values[position] = m.Rows[i], m.Values[i]
 		if slices.Contains(m.Framed, i) {
-			framed = append(framed, at)
+			framed = append(framed, position)
 		}
 	}
 	m.Rows, m.Values, m.Framed = rows, values, framed
-	by := cmp.Or(m.ColumnTitle, "column")
-	m.Title += ", sorted by the " + by + " that they follow"
+	axis := cmp.Or(m.ColumnTitle, "column")
+	m.Title += ", sorted by the " + axis + " that they follow"
 }
 
 func (m *heatmap) draw(c draw.Canvas) {
@@ -188,12 +191,12 @@ func (m *heatmap) draw(c draw.Canvas) {
 		style.Rotation = math.Pi / 2
 		c.FillText(style, vg.Point{X: bar.Min.X + vg.Points(4), Y: (top + bottom) / 2}, m.RowTitle)
 	}
-	m.scale.draw(bar, right+vg.Points(14), min(max(bottom, top-2.6*vg.Inch), top-leastBar*vg.Inch), top)
+	m.scale.draw(bar, right+vg.Points(14), min(max(bottom, top-2.6*vg.Inch), top-minBarHeight*vg.Inch), top)
 }
 
 // columnLabels draws as many column names as fit.
 func (m *heatmap) columnLabels(c draw.Canvas, top vg.Length) {
-	style, step := cellText(ink), labelStep(inches(widest(cellText(ink), m.Columns))+0.12, m.width)
+	style, step := cellText(ink), labelStep(inches(maxWidth(cellText(ink), m.Columns))+0.12, m.width)
 	y := top + vg.Points(7)
 	if m.upright {
 		style.Rotation, style.XAlign, step = math.Pi/2, draw.XLeft, labelStep(0.16, m.width)
@@ -217,24 +220,24 @@ func (m *heatmap) frames(c draw.Canvas, top vg.Length, rowStep int) {
 		return
 	}
 	width, height := vg.Length(len(m.Columns))*vg.Length(m.width)*vg.Inch, vg.Length(m.height)*vg.Inch
-	taken := make([]bool, len(m.Rows)+2*rowStep)
-	var outside vg.Length // frames inside thin rows would hide the rows
+	labelled := make([]bool, len(m.Rows)+2*rowStep)
+	var margin vg.Length // frames inside thin rows would hide the rows
 	if height < vg.Points(8) {
-		outside = vg.Points(0.8)
+		margin = vg.Points(0.8)
 	}
-	left, right := c.Min.X-outside, c.Min.X+width+outside
+	left, right := c.Min.X-margin, c.Min.X+width+margin
 	for _, i := range m.Framed {
 		y := top - vg.Length(i+1)*height
-		outline(c, draw.LineStyle{Color: palette[1], Width: vg.Points(1.6) - outside}, rectangle(left, y-outside, right, y+height+outside))
-		if !taken[i+rowStep] {
+		outline(c, draw.LineStyle{Color: palette[1], Width: vg.Points(1.6) - margin}, rectangle(left, y-margin, right, y+height+margin))
+		if !labelled[i+rowStep] {
 			m.label(c, i, y+height/2)
 			for n := range 2*rowStep - 1 {
-				taken[i+1+n] = true
+				labelled[i+1+n] = true
 			}
 		}
 	}
 	for i := 0; i < len(m.Rows); i += rowStep {
-		if !taken[i+rowStep] {
+		if !labelled[i+rowStep] {
 			m.label(c, i, top-(vg.Length(i)+0.5)*height)
 		}
 	}
@@ -260,7 +263,7 @@ func cellText(c color.RGBA) draw.TextStyle {
 	return style
 }
 
-type gridWords struct {
+type gridText struct {
 	title         string // title of the heatmap
 	unit          string
 	rows, columns string
@@ -268,29 +271,29 @@ type gridWords struct {
 }
 
 // gridTexts describes matrices by name. A key for a single metric starts with the metric's name.
-var gridTexts = map[string]gridWords{
-	"mutual_information":                    {"mutual information of code columns and factors", "mutual information, nats", codeColumn, aFactor, false},
+var gridTexts = map[string]gridText{
+	"mutual_information":                    {"mutual information of code columns and factors", "mutual information, nats", codeColumn, factorAxis, false},
 	"mutual-information/mutual_information": {"mutual information of pairs of code columns", "mutual information, nats", codeColumn, codeColumn, false},
-	"importance":                            {"importance of code columns where factors are predicted", "importance", codeColumn, aFactor, false},
-	"R":                                     {"mutual information of code columns and factors, as shares of each factor's sum (R)", "share of the factor's sum, R", codeColumn, aFactor, false},
-	"score":                                 {"how well each code column alone predicts a factor", "score", codeColumn, aFactor, false},
+	"importance":                            {"importance of code columns where factors are predicted", "importance", codeColumn, factorAxis, false},
+	"R":                                     {"mutual information of code columns and factors, as shares of each factor's sum (R)", "share of the factor's sum, R", codeColumn, factorAxis, false},
+	"score":                                 {"how well each code column alone predicts a factor", "score", codeColumn, factorAxis, false},
 	"correlation":                           {"correlation of code columns", "correlation", codeColumn, codeColumn, true},
 	"covariance":                            {"covariance of code columns", "covariance", codeColumn, codeColumn, true},
-	"co_occurrence":                         {"how much factors share their code columns", "cosine", aFactor, aFactor, false},
-	"accuracy":                              {"accuracy of predicted factors by the number of training rows", "accuracy", "training rows", aFactor, false},
-	"irs":                                   {"interventional robustness of code columns by factor", "robustness", codeColumn, aFactor, false},
-	"votes":                                 {"votes of the least varying column where one factor is fixed", "votes", codeColumn, aFactor, false},
-	"r2":                                    {"R² of code columns and factors, both ways", "R²", codeColumn, aFactor, false},
-	"r2_from_factor":                        {"R² of code columns predicted from factors", "R²", codeColumn, aFactor, false},
-	"r2_from_code":                          {"R² of factors predicted from code columns", "R²", codeColumn, aFactor, false},
-	"rows":                                  {"images in which both are active", "images", codeColumn, aFactor, false},
+	"co_occurrence":                         {"how much factors share their code columns", "cosine", factorAxis, factorAxis, false},
+	"accuracy":                              {"accuracy of predicted factors by the number of training rows", "accuracy", "training rows", factorAxis, false},
+	"irs":                                   {"interventional robustness of code columns by factor", "robustness", codeColumn, factorAxis, false},
+	"votes":                                 {"votes of the least varying column where one factor is fixed", "votes", codeColumn, factorAxis, false},
+	"r2":                                    {"R² of code columns and factors, both ways", "R²", codeColumn, factorAxis, false},
+	"r2_from_factor":                        {"R² of code columns predicted from factors", "R²", codeColumn, factorAxis, false},
+	"r2_from_code":                          {"R² of factors predicted from code columns", "R²", codeColumn, factorAxis, false},
+	"rows":                                  {"images in which both are active", "images", codeColumn, factorAxis, false},
 	"purity/rows":                           {"images of each component by true path", "images", "component", "path of the true hierarchy", false},
 	"hsic":                                  {"dependence of sub-codes, 0 for independent ones", "HSIC", "sub-code", "", false},
-	"information":                           {"mutual information of code columns and factors, as fractions of the factor's entropy", "fraction of the entropy", codeColumn, aFactor, false},
-	"manipulation":                          {"variance of code columns while one factor moves", "variance", codeColumn, aFactor, false},
+	"information":                           {"mutual information of code columns and factors, as fractions of the factor's entropy", "fraction of the entropy", codeColumn, factorAxis, false},
+	"manipulation":                          {"variance of code columns while one factor moves", "variance", codeColumn, factorAxis, false},
 }
 
-const codeColumn, aFactor = "code column", "factor"
+const codeColumn, factorAxis = "code column", "factor"
 
 // GridHeat returns the heatmap of a metric's matrix. It describes title and axes in words, centres signed numbers at 0,
 // and sorts code columns by the factor that they follow.
@@ -301,13 +304,13 @@ func GridHeat(metric string, g metrics.Grid) *Heat {
 	}
 	switch {
 	case !ok:
-		words = gridWords{title: strings.ReplaceAll(g.Name, "_", " "), unit: strings.ReplaceAll(g.Name, "_", " ")}
-	case words.columns == aFactor && fmt.Sprint(g.Rows) == fmt.Sprint(g.Columns): // pairs of factors in another metric
+		words = gridText{title: strings.ReplaceAll(g.Name, "_", " "), unit: strings.ReplaceAll(g.Name, "_", " ")}
+	case words.columns == factorAxis && fmt.Sprint(g.Rows) == fmt.Sprint(g.Columns): // pairs of factors in another metric
 		words.columns = words.rows
 	}
 	h := &Heat{Title: metric + ": " + words.title, Rows: g.Rows, Columns: g.Columns, Values: g.Values,
 		RowTitle: words.rows, ColumnTitle: words.columns, Unit: words.unit, Signed: words.signed}
-	h.Sort = words.rows == codeColumn && words.columns == aFactor
+	h.Sort = words.rows == codeColumn && words.columns == factorAxis
 	return h
 }
 
@@ -374,8 +377,8 @@ func (s *scale) draw(c draw.Canvas, left, bottom, top vg.Length) {
 	var width, last vg.Length
 	last = -vg.Inch
 	for _, t := range s.ticks(low, high) {
-		at := (t.Value/2 - low/2) / (high/2 - low/2)
-		y := bottom + (top-bottom)*vg.Length(at)
+		fraction := (t.Value/2 - low/2) / (high/2 - low/2)
+		y := bottom + (top-bottom)*vg.Length(fraction)
 		if y-last < vg.Points(9) {
 			continue
 		}

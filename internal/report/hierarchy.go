@@ -24,10 +24,10 @@ const (
 
 // Hierarchy draws groups of dimensions from left to right. Lines connect dimensions with the groups that options open.
 func Hierarchy(w io.Writer, title string, h hierarchy.Hierarchy, l hierarchy.Labels) error {
-	t := &treeMaker{labels: l}
+	t := &treeLayout{labels: l}
 	root := t.box(h, 0)
 	bottom := 0.0
-	root.place(&bottom)
+	root.layOut(&bottom)
 	columns := root.columns(nil)
 	x := 0.0
 	for i := range columns {
@@ -61,18 +61,18 @@ type treeText struct {
 type treeEdge struct {
 	line  int
 	label string
-	to    *treeBox
+	box   *treeBox
 }
 
 // treeColumn is the position of the boxes at a depth, and the width of the edges in front of them.
 type treeColumn struct{ edge, left, width float64 }
 
-type treeMaker struct {
+type treeLayout struct {
 	labels                         hierarchy.Labels
 	categorical, continuous, lines int
 }
 
-func (t *treeMaker) box(h hierarchy.Hierarchy, depth int) *treeBox {
+func (t *treeLayout) box(h hierarchy.Hierarchy, depth int) *treeBox {
 	b := &treeBox{}
 	full := t.lines >= maxTreeLines
 	t.lines += 2 // its border and the gap below
@@ -82,7 +82,7 @@ func (t *treeMaker) box(h hierarchy.Hierarchy, depth int) *treeBox {
 		b.add("nothing more", faint)
 	case depth >= maxTreeDepth || full:
 		b.plain = true
-		t.sumUp(b, h)
+		t.summarise(b, h)
 	default:
 		t.group(b, h, depth)
 	}
@@ -90,10 +90,10 @@ func (t *treeMaker) box(h hierarchy.Hierarchy, depth int) *treeBox {
 	return b
 }
 
-func (t *treeMaker) group(b *treeBox, h hierarchy.Hierarchy, depth int) {
+func (t *treeLayout) group(b *treeBox, h hierarchy.Hierarchy, depth int) {
 	for i := 0; i < len(h); i++ {
 		if i > 0 && t.lines >= maxTreeLines {
-			t.sumUp(b, h[i:])
+			t.summarise(b, h[i:])
 			return
 		}
 		if h[i].Categorical() {
@@ -116,34 +116,34 @@ func (t *treeMaker) group(b *treeBox, h hierarchy.Hierarchy, depth int) {
 	}
 }
 
-// sumUp adds a line with the number of dimensions in a hierarchy.
-func (t *treeMaker) sumUp(b *treeBox, h hierarchy.Hierarchy) {
+// summarise adds a line with the number of dimensions in a hierarchy.
+func (t *treeLayout) summarise(b *treeBox, h hierarchy.Hierarchy) {
 	b.add(fmt.Sprintf("… %d dimensions", h.Dimensions()), faint)
-	t.pass(h)
+	t.skip(h)
 }
 
-// pass skips the numbers of dimensions without a line.
-func (t *treeMaker) pass(h hierarchy.Hierarchy) {
+// skip advances the numbers past the dimensions of a hierarchy, which get no line.
+func (t *treeLayout) skip(h hierarchy.Hierarchy) {
 	t.categorical += len(h.Categoricals())
 	t.continuous += h.Continuous()
 }
 
-func (t *treeMaker) options(b *treeBox, n hierarchy.Node, depth int) {
-	at, line := t.categorical, len(b.lines)
+func (t *treeLayout) options(b *treeBox, n hierarchy.Node, depth int) {
+	index, line := t.categorical, len(b.lines)
 	t.categorical++
 	t.lines++
-	b.add(t.labels.Name(true, at), palette[1])
+	b.add(t.labels.Name(true, index), palette[1])
 	for o, option := range n.Options {
 		if o > 0 && t.lines >= maxTreeLines {
-			rest := &treeBox{plain: true, height: treeLine + 2*treePad}
-			rest.add(fmt.Sprintf("… and %d more", len(n.Options)-o), faint)
-			b.edges = append(b.edges, treeEdge{line, "", rest})
+			more := &treeBox{plain: true, height: treeLine + 2*treePad}
+			more.add(fmt.Sprintf("… and %d more", len(n.Options)-o), faint)
+			b.edges = append(b.edges, treeEdge{line, "", more})
 			for _, option := range n.Options[o:] {
-				t.pass(option)
+				t.skip(option)
 			}
 			return
 		}
-		b.edges = append(b.edges, treeEdge{line, t.labels.Option(at, o), t.box(option, depth+1)})
+		b.edges = append(b.edges, treeEdge{line, t.labels.Option(index, o), t.box(option, depth+1)})
 	}
 }
 
@@ -151,15 +151,15 @@ func (b *treeBox) add(text string, colour color.RGBA) {
 	b.lines = append(b.lines, treeText{fit(cellText(ink), text, maxTreeText), colour})
 }
 
-// place centres a box on its options, below the boxes placed before.
-func (b *treeBox) place(bottom *float64) {
+// layOut centres a box on its options, below the boxes placed before.
+func (b *treeBox) layOut(bottom *float64) {
 	start := *bottom
 	b.top = start
 	for _, e := range b.edges {
-		e.to.place(bottom)
+		e.box.layOut(bottom)
 	}
 	if n := len(b.edges); n > 0 {
-		middle := (b.edges[0].to.middle() + b.edges[n-1].to.middle()) / 2
+		middle := (b.edges[0].box.middle() + b.edges[n-1].box.middle()) / 2
 		b.top = max(start, middle-b.height/2)
 	}
 	*bottom = max(*bottom, b.top+b.height+treeGap)
@@ -178,7 +178,7 @@ func (b *treeBox) columns(all []treeColumn) []treeColumn {
 			all[depth].width = max(all[depth].width, textWidth(l.text)+2*treePad+4)
 		}
 		for _, e := range b.edges {
-			add(e.to, depth+1)
+			add(e.box, depth+1)
 			all[depth+1].edge = max(all[depth+1].edge, textWidth(e.label)+34)
 		}
 	}
@@ -189,12 +189,12 @@ func (b *treeBox) columns(all []treeColumn) []treeColumn {
 func textWidth(text string) float64 { return cellText(ink).Width(text).Points() }
 
 func (b *treeBox) draw(c draw.Canvas, columns []treeColumn, depth int) {
-	at := func(x, y float64) vg.Point {
+	point := func(x, y float64) vg.Point {
 		return vg.Point{X: c.Min.X + vg.Points(x), Y: c.Max.Y - vg.Points(y)}
 	}
 	column := columns[depth]
 	if !b.plain {
-		low, high := at(column.left, b.top), at(column.left+column.width, b.top+b.height)
+		low, high := point(column.left, b.top), point(column.left+column.width, b.top+b.height)
 		corners := rectangle(low.X, low.Y, high.X, high.Y)
 		c.FillPolygon(colours.Light.Panel, corners)
 		outline(c, draw.LineStyle{Color: faint, Width: vg.Points(0.8)}, corners)
@@ -203,15 +203,15 @@ func (b *treeBox) draw(c draw.Canvas, columns []treeColumn, depth int) {
 	style.XAlign = draw.XLeft
 	for i, l := range b.lines {
 		style.Color = l.colour
-		c.FillText(style, at(column.left+treePad+2, b.top+treePad+(float64(i)+0.5)*treeLine), l.text)
+		c.FillText(style, point(column.left+treePad+2, b.top+treePad+(float64(i)+0.5)*treeLine), l.text)
 	}
 	for _, e := range b.edges {
 		next := columns[depth+1]
-		y, flat := e.to.middle(), next.left-textWidth(e.label)-8
+		y, flat := e.box.middle(), next.left-textWidth(e.label)-8
 		c.StrokeLines(draw.LineStyle{Color: palette[1], Width: vg.Points(0.9)}, []vg.Point{
-			at(column.left+column.width, b.top+treePad+(float64(e.line)+0.5)*treeLine), at(flat, y), at(next.left, y)})
+			point(column.left+column.width, b.top+treePad+(float64(e.line)+0.5)*treeLine), point(flat, y), point(next.left, y)})
 		style.Color = faint
-		c.FillText(style, at(flat+3, y-6.5), e.label)
-		e.to.draw(c, columns, depth+1)
+		c.FillText(style, point(flat+3, y-6.5), e.label)
+		e.box.draw(c, columns, depth+1)
 	}
 }

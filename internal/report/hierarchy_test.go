@@ -47,10 +47,10 @@ func TestHierarchyLayout(t *testing.T) {
 	var c hierarchy.Node
 	tall := slices.Repeat(hierarchy.Hierarchy{c}, 5)
 	h := hierarchy.Hierarchy{c, choose(tall, append(slices.Clone(tall), choose(nil)), hierarchy.Hierarchy{choose(tall, tall)}), c}
-	m := &treeMaker{}
+	m := &treeLayout{}
 	root := m.box(h, 0)
 	bottom := 0.0
-	root.place(&bottom)
+	root.layOut(&bottom)
 	last := map[int]float64{}
 	var check func(b *treeBox, depth int)
 	check = func(b *treeBox, depth int) {
@@ -59,7 +59,7 @@ func TestHierarchyLayout(t *testing.T) {
 		}
 		last[depth] = b.top + b.height
 		for _, e := range b.edges {
-			check(e.to, depth+1)
+			check(e.box, depth+1)
 		}
 	}
 	check(root, 0)
@@ -71,10 +71,10 @@ func TestHierarchyLayout(t *testing.T) {
 	if m.categorical != 3 || m.continuous != 22 {
 		t.Errorf("%d categorical and %d continuous dimensions", m.categorical, m.continuous)
 	}
-	long := (&treeMaker{}).box(append(slices.Repeat(hierarchy.Hierarchy{c}, 7), choose(nil), c), 0)
+	long := (&treeLayout{}).box(append(slices.Repeat(hierarchy.Hierarchy{c}, 7), choose(nil), c), 0)
 	must.Equal(t, fmt.Sprint(long.lines[0].text, ", ", long.lines[2].text), "z0 … z6, z7", long.lines)
-	cut := &treeMaker{lines: maxTreeLines - 5}
-	if b := cut.box(h, 0); cut.categorical != 3 || cut.continuous != 22 || b.edges[len(b.edges)-1].to.lines[0].text != "… and 2 more" {
+	cut := &treeLayout{lines: maxTreeLines - 5}
+	if b := cut.box(h, 0); cut.categorical != 3 || cut.continuous != 22 || b.edges[len(b.edges)-1].box.lines[0].text != "… and 2 more" {
 		t.Errorf("what is summed up is not counted: %d categorical and %d continuous dimensions, %+v", cut.categorical, cut.continuous, b.edges)
 	}
 }

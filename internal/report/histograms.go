@@ -77,21 +77,21 @@ func histogram(y, x []float64) image.Image {
 	}
 	column, row := bin(x), bin(y)
 	var count [histogramBins][histogramBins]int
-	most := 0
+	highest := 0
 	for i := range x {
 		if math.IsNaN(x[i]) || math.IsNaN(y[i]) {
 			continue
 		}
 		c := &count[row(y[i])][column(x[i])]
 		*c++
-		most = max(most, *c)
+		highest = max(highest, *c)
 	}
 	img := image.NewRGBA(image.Rect(0, 0, histogramBins, histogramBins))
 	for r := range count {
 		for c, k := range count[r] {
 			shade := 0.0
 			if k > 0 {
-				shade = 0.12 + 0.88*math.Sqrt(float64(k)/float64(most))
+				shade = 0.12 + 0.88*math.Sqrt(float64(k)/float64(highest))
 			}
 			img.SetRGBA(c, histogramBins-1-r, color.RGBA{uint8(255 - 245*shade), uint8(255 - 175*shade), uint8(255 - 115*shade), 255})
 		}

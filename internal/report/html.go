@@ -42,8 +42,11 @@ type Figure struct {
 	PNG     []byte
 }
 
-// live maps figures to the widgets that replace them if scripts run.
-var live = map[string]string{"losses": "curves", "torus": "codes", "spheres": "codes", "embedding": "codes", "retrieval": "codes", "traversals": "explore", "paths": "explore"}
+// figureWidgets maps figures to the widgets that replace them if scripts run.
+var figureWidgets = map[string]string{
+	"losses": "curves", "torus": "codes", "spheres": "codes", "embedding": "codes", "retrieval": "codes",
+	"traversals": "explore", "paths": "explore",
+}
 
 const maxListed = 24 // maximum number of values of a part on the page
 
@@ -54,8 +57,8 @@ var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
 	"number":   Number,
 	"interval": func(r metrics.Result) string { return intervalLine(&r) },
 	"basis":    func(r metrics.Result) string { return r.Basis.String() },
-	"chance":   func(r metrics.Result) string { return chance(&r) },
-	"list":     func(p metrics.Part) string { return listed(p, maxListed) },
+	"chance":   func(r metrics.Result) string { return chanceLine(&r) },
+	"list":     func(p metrics.Part) string { return partLine(p, maxListed) },
 	"image":    func(png []byte) template.URL { return template.URL(web.PNG(png)) },
 	"hash": func(text string) string {
 		sum := sha256.Sum256([]byte(text))
@@ -103,7 +106,7 @@ func WritePage(w io.Writer, p Page) error {
 	for _, name := range web.Scripts(widgets...) {
 		scripts = append(scripts, web.Text(name))
 	}
-	replaced := func(f Figure) bool { return shown[live[f.Name]] }
+	replaced := func(f Figure) bool { return shown[figureWidgets[f.Name]] }
 	err = reportPage.Execute(w, struct {
 		Page
 		Style   string
@@ -112,7 +115,7 @@ func WritePage(w io.Writer, p Page) error {
 		Shown   map[string]bool // widgets on the page
 		Live    map[string]string
 		Large   map[int]bool // omitted figures
-	}{p, web.Style(), scripts, data, shown, live, large(p.Figures, replaced, max(pageBytes-used, figureBytes))})
+	}{p, web.Style(), scripts, data, shown, figureWidgets, droppedFigures(p.Figures, replaced, max(pageBytes-used, figureBytes))})
 	if err != nil {
 		return fmt.Errorf("report: write report: %w", err)
 	}
@@ -122,8 +125,9 @@ func WritePage(w io.Writer, p Page) error {
 // Maximum size of a page in bytes: with all its data, and for figures if the data take more.
 const pageBytes, figureBytes = 5_500_000, 2_000_000
 
-// large returns the indices of figures to drop: first figures that a widget replaces, and larger figures first.
-func large(figures []Figure, replaced func(Figure) bool, room int) map[int]bool {
+// droppedFigures returns the indices of figures to drop: first figures that a widget replaces, and larger figures
+// first.
+func droppedFigures(figures []Figure, replaced func(Figure) bool, room int) map[int]bool {
 	var order []int
 	for i, f := range figures {
 		order = append(order, i)
@@ -138,13 +142,13 @@ func large(figures []Figure, replaced func(Figure) bool, room int) map[int]bool 
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(len(figures[b].PNG), len(figures[a].PNG)))
 	})
-	out := map[int]bool{}
+	dropped := map[int]bool{}
 	for _, i := range order {
 		if room >= 0 {
 			break
 		}
-		out[i] = true
+		dropped[i] = true
 		room += base64.StdEncoding.EncodedLen(len(figures[i].PNG))
 	}
-	return out
+	return dropped
 }

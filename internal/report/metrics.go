@@ -19,7 +19,7 @@ func Metrics(w io.Writer, results []metrics.Result) error {
 	for _, r := range results {
 		fmt.Fprintf(t, "%s\t%s (%s is better)\n", r.Name, Number(r.Value), r.Better)
 		if r.Chance != nil {
-			fmt.Fprintf(t, "  chance\t%s\n", chance(&r))
+			fmt.Fprintf(t, "  chance\t%s\n", chanceLine(&r))
 		}
 		if r.Interval != nil {
 			fmt.Fprintf(t, "  interval\t%s\n", intervalLine(&r))
@@ -28,7 +28,7 @@ func Metrics(w io.Writer, results []metrics.Result) error {
 			fmt.Fprintf(t, "  basis\t%s\n", &r.Basis)
 		}
 		for _, p := range r.Parts {
-			fmt.Fprintf(t, "  %s\t%s\n", p.Name, listed(p, maxPrinted))
+			fmt.Fprintf(t, "  %s\t%s\n", p.Name, partLine(p, maxPrinted))
 		}
 		for _, note := range r.Notes {
 			fmt.Fprintf(t, "  note\t%s\n", note)
@@ -44,19 +44,19 @@ func Metrics(w io.Writer, results []metrics.Result) error {
 // says that the interval belongs to the estimate: the value is biased because the number of rows is finite, or is one
 // draw of random numbers.
 func intervalLine(r *metrics.Result) string {
-	i, of, estimate, value := r.Interval, "halves of the rows", "corrected value", "is biased by the number of rows"
+	i, repeats, estimate, value := r.Interval, "halves of the rows", "corrected value", "is biased by the number of rows"
 	if i.Way == interval.Draws {
-		of, estimate, value = "draws", "mean", "is one draw"
+		repeats, estimate, value = "draws", "mean", "is one draw"
 	}
 	if r.Value < i.Low || r.Value > i.High {
 		return fmt.Sprintf("of the %s %s: %s to %s (%v %%), of %d %s; %s %s",
-			estimate, Number(i.Estimate), Number(i.Low), Number(i.High), i.Percent, i.Repeats, of, Number(r.Value), value)
+			estimate, Number(i.Estimate), Number(i.Low), Number(i.High), i.Percent, i.Repeats, repeats, Number(r.Value), value)
 	}
-	return fmt.Sprintf("%s to %s (%v %%), estimate %s, of %d %s", Number(i.Low), Number(i.High), i.Percent, Number(i.Estimate), i.Repeats, of)
+	return fmt.Sprintf("%s to %s (%v %%), estimate %s, of %d %s", Number(i.Low), Number(i.High), i.Percent, Number(i.Estimate), i.Repeats, repeats)
 }
 
-// chance returns a line with the chance level of a result, and marks a value that is no better than chance.
-func chance(r *metrics.Result) string {
+// chanceLine returns a line with the chance level of a result, and marks a value that is no better than chance.
+func chanceLine(r *metrics.Result) string {
 	c := r.Chance
 	text := fmt.Sprintf("%s with the rows shuffled (± %s, of %d shuffles", Number(c.Mean), Number(c.Deviation), c.Shuffles)
 	if c.Rows < r.Basis.Rows {
@@ -71,11 +71,11 @@ func chance(r *metrics.Result) string {
 // Number formats a value with four significant digits.
 func Number(v float64) string { return strconv.FormatFloat(v, 'g', 4, 64) }
 
-// listed returns a line with the first values of a part, each with its label.
-func listed(p metrics.Part, most int) string {
+// partLine returns a line with the first values of a part, each with its label.
+func partLine(p metrics.Part, limit int) string {
 	var b strings.Builder
 	for i, v := range p.Values {
-		if i == most {
+		if i == limit {
 			fmt.Fprintf(&b, ", and %d more", len(p.Values)-i)
 			break
 		}

@@ -57,6 +57,6 @@ func TestIntervalsAndChance(t *testing.T) {
 		{9, false, "0.5 with the rows shuffled (± 0.25, of 8 shuffles); the value is no better than chance"},
 	} {
 		r := metrics.Result{Basis: metrics.Basis{Rows: 9}, Chance: &metrics.Chance{Mean: 0.5, Deviation: 0.25, Shuffles: 8, Rows: c.rows, Differs: c.differs}}
-		must.Equal(t, chance(&r), c.want)
+		must.Equal(t, chanceLine(&r), c.want)
 	}
 }

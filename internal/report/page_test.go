@@ -19,7 +19,7 @@ import (
 // A page shows all rows of a small table and a sample of a large one. Wide tables have smaller samples. Every beginning
 // of a sample is a sample too.
 func TestPageRows(t *testing.T) {
-	for _, c := range []struct{ n, width, want int }{{0, 4, 0}, {1, 4, 1}, {50, 4, 50}, {100000, 4, mostPoints}, {100000, 1000, 120}, {100000, 4096, leastPoints}, {60, 4096, 60}} {
+	for _, c := range []struct{ n, width, want int }{{0, 4, 0}, {1, 4, 1}, {50, 4, 50}, {100000, 4, maxPagePoints}, {100000, 1000, 120}, {100000, 4096, minPoints}, {60, 4096, 60}} {
 		rows := PageRows(c.n, c.width)
 		must.Equal(t, len(rows), c.want, c.n, "codes", c.width, "columns: rows")
 		sorted := slices.Compact(slices.Sorted(slices.Values(rows)))
@@ -104,7 +104,7 @@ func TestGridMap(t *testing.T) {
 	}
 	g.Columns = []string{"a", "b"}
 	m := gridMap("mig", g)
-	if len(m.Rows) != mostSide || m.Rows[0] != "z1" || m.Rows[1] != "z2" || len(m.Columns) != 2 || m.Signed || !m.Sorted || !strings.Contains(m.Unit, "nats") || !strings.Contains(m.Title, "the largest of 600 x 2") {
+	if len(m.Rows) != maxMapSide || m.Rows[0] != "z1" || m.Rows[1] != "z2" || len(m.Columns) != 2 || m.Signed || !m.Sorted || !strings.Contains(m.Unit, "nats") || !strings.Contains(m.Title, "the largest of 600 x 2") {
 		t.Errorf("%d rows, first %s: %s", len(m.Rows), m.Rows[0], m.Title)
 	}
 	if m = gridMap("x", metrics.Grid{Name: "c", Rows: []string{"a"}, Columns: []string{"b"}, Values: [][]float64{{-1}}}); !m.Signed || m.Sorted {

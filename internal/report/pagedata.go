@@ -23,15 +23,15 @@ import (
 
 // Limits of the codes on a page: maximum points, maximum numbers, and minimum points for any width.
 const (
-	mostPoints  = 1600
-	mostNumbers = 120_000
-	leastPoints = 100
+	maxPagePoints = 1600
+	maxNumbers    = 120_000
+	minPoints     = 100
 )
 
 // PageRows returns the rows of n codes that a page shows: a stratified random sample in random order.
 func PageRows(n, width int) []int {
 	stream := rng.New(0, "report/page")
-	list := stratified(n, max(leastPoints, min(mostPoints, mostNumbers/max(width, 1))), stream)
+	list := stratifiedSample(n, max(minPoints, min(maxPagePoints, maxNumbers/max(width, 1))), stream)
 	stream.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	return list
 }
@@ -128,17 +128,17 @@ func pageSpaces(spaces []models.Space) []web.Space {
 	return list
 }
 
-const mostLevelNames = 4096 // maximum number of levels with names on a page
+const maxLevelNames = 4096 // maximum number of levels with names on a page
 
 func pageFactor(in *metrics.Input, j int) web.Factor {
 	n, f := in.Codes.Rows, in.Factors[j]
 	if j < len(in.Exact) && in.Exact[j] != nil {
 		return web.Factor{Name: f.Name, Kind: "continuous", Values: web.Floats(in.Exact[j], n)}
 	}
-	levels := byLevel(in, j, func(level int) float64 { return float64(level) })
+	levels := levelValues(in, j, func(level int) float64 { return float64(level) })
 	w := web.Factor{Name: f.Name, Kind: f.Kind.String(), Size: f.Size, Values: web.Floats(levels, n)}
 	switch {
-	case f.Size > mostLevelNames:
+	case f.Size > maxLevelNames:
 	case f.Names != nil:
 		w.Levels = f.Names
 	case f.Values != nil:
@@ -157,10 +157,12 @@ func RunCurves(first []string, log []rundir.Line) *web.Curves {
 		first = []string{"loss"}
 	}
 	var list []web.Panel
-	objectives := keys(log, func(line rundir.Line) map[string]map[string]float64 { return line.Losses })
+	objectives := sortedKeys(log, func(line rundir.Line) map[string]map[string]float64 { return line.Losses })
 	for _, o := range objectives {
 		losses := seriesOf(log, func(line rundir.Line) map[string]float64 { return line.Losses[o] })
-		slices.SortStableFunc(losses, func(a, b web.Series) int { return cmp.Compare(place(first, a.Name), place(first, b.Name)) })
+		slices.SortStableFunc(losses, func(a, b web.Series) int {
+			return cmp.Compare(indexOrEnd(first, a.Name), indexOrEnd(first, b.Name))
+		})
 		title := "Losses"
 		if len(objectives) > 1 {
 			title += ", " + o
@@ -176,19 +178,19 @@ func RunCurves(first []string, log []rundir.Line) *web.Curves {
 	return &web.Curves{Panels: list}
 }
 
-// place returns the index of a name in a list, or the length of the list if the name is missing.
-func place(list []string, name string) int {
+// indexOrEnd returns the index of a name in a list, or the length of the list if the name is missing.
+func indexOrEnd(list []string, name string) int {
 	if i := slices.Index(list, name); i >= 0 {
 		return i
 	}
 	return len(list)
 }
 
-// keys returns the sorted keys of all maps in the lines.
-func keys[V any](log []rundir.Line, of func(rundir.Line) map[string]V) []string {
+// sortedKeys returns the sorted keys of all maps in the lines.
+func sortedKeys[V any](log []rundir.Line, values func(rundir.Line) map[string]V) []string {
 	all := map[string]bool{}
 	for _, line := range log {
-		for k := range of(line) {
+		for k := range values(line) {
 			all[k] = true
 		}
 	}
@@ -198,7 +200,7 @@ func keys[V any](log []rundir.Line, of func(rundir.Line) map[string]V) []string 
 // seriesOf returns the curves of values by name, over the epochs of the lines with these values. An epoch's first value
 // counts: the end of a run may measure a metric again, on other images than the curve.
 func seriesOf(log []rundir.Line, values func(rundir.Line) map[string]float64) (list []web.Series) {
-	for _, name := range keys(log, values) {
+	for _, name := range sortedKeys(log, values) {
 		var x, y []float64
 		for _, line := range log {
 			if v, ok := values(line)[name]; ok && (x == nil || x[len(x)-1] != float64(line.Epoch)) {
@@ -211,39 +213,39 @@ func seriesOf(log []rundir.Line, values func(rundir.Line) map[string]float64) (l
 }
 
 // Limits of the maps on a page: cells of a map, rows or columns of a map, and maps.
-const mostSide, mostMaps = 256, 24
+const maxMapSide, maxMaps = 256, 24
 
 // importanceRows is the number of rows for a fit of importances that are only displayed. mostImportance is the maximum
 // of rows times columns times levels.
-const importanceRows, mostImportance = 1000, 2_000_000
+const importanceRows, maxImportance = 1000, 2_000_000
 
 // PageHeat returns the maps of a page: the matrices behind results. Unless a result has them, it adds the mutual
 // information of columns and factors, the co-occurrence of factors, and the importance of columns in a small DCI. It
 // returns nil if there are no maps.
 func PageHeat(ctx context.Context, in *metrics.Input, results []metrics.Result) (*web.Heat, error) {
-	h, have := &web.Heat{}, map[string]bool{}
+	h, shown := &web.Heat{}, map[string]bool{}
 	for _, r := range results {
 		for _, g := range r.Grids {
 			m := gridMap(r.Name, g)
 			if !slices.ContainsFunc(h.Maps, func(other web.Map) bool { return sameMap(m, other) }) { // metrics may have the same matrix
 				h.Maps = append(h.Maps, m)
 			}
-			have[g.Name] = true
+			shown[g.Name] = true
 		}
 	}
 	if in != nil && in.Codes.Rows > 0 && len(in.Factors) > 0 {
-		for _, c := range cheap(in) {
-			more, err := metrics.Evaluate(ctx, in, 0, []metrics.Choice{c.choice})
+		for _, c := range extraMetrics(in) {
+			extra, err := metrics.Evaluate(ctx, in, 0, []metrics.Choice{c.choice})
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			if err != nil { // not applicable to these codes
 				continue
 			}
-			for _, g := range more[0].Grids {
-				if !have[g.Name] {
+			for _, g := range extra[0].Grids {
+				if !shown[g.Name] {
 					m := gridMap(c.choice.Name, g)
-					m.Title += c.about
+					m.Title += c.titleSuffix
 					h.Maps = append(h.Maps, m)
 				}
 			}
@@ -253,7 +255,7 @@ func PageHeat(ctx context.Context, in *metrics.Input, results []metrics.Result) 
 	if len(h.Maps) == 0 {
 		return nil, nil
 	}
-	h.Maps = h.Maps[:min(len(h.Maps), mostMaps)]
+	h.Maps = h.Maps[:min(len(h.Maps), maxMaps)]
 	return h, nil
 }
 
@@ -261,39 +263,40 @@ func sameMap(a, b web.Map) bool {
 	return slices.Equal(a.Rows, b.Rows) && slices.Equal(a.Columns, b.Columns) && bytes.Equal(a.Values.Data, b.Values.Data)
 }
 
-// shownMetric is a metric that is only measured for its matrix.
-type shownMetric struct {
-	about  string // end of its matrix's title
-	choice metrics.Choice
+// pageMetric is a metric that is only measured for its matrix.
+type pageMetric struct {
+	titleSuffix string // end of its matrix's title
+	choice      metrics.Choice
 }
 
-// cheap lists the metrics whose matrices are on every page.
-func cheap(in *metrics.Input) []shownMetric {
-	var list []shownMetric
+// extraMetrics lists the metrics whose matrices are on every page.
+func extraMetrics(in *metrics.Input) []pageMetric {
+	var list []pageMetric
 	for _, name := range []string{"mig", "co-occurrence"} {
 		if e, err := metrics.Registry.Lookup(name); err == nil {
-			list = append(list, shownMetric{fmt.Sprintf(" (%d images)", in.Codes.Rows), metrics.Choice{Name: name, Value: e.New()}})
+			list = append(list, pageMetric{fmt.Sprintf(" (%d images)", in.Codes.Rows), metrics.Choice{Name: name, Value: e.New()}})
 		}
 	}
 	levels := 0
 	for _, f := range in.Factors {
 		levels += f.Size
 	}
-	if importanceRows*in.Codes.Cols*levels <= mostImportance {
+	if importanceRows*in.Codes.Cols*levels <= maxImportance {
 		m := metrics.NewDCI()
 		m.Rounds, m.Bins, m.Train, m.Test, m.TestShare = 10, 64, importanceRows, 1, 0
-		list = append(list, shownMetric{fmt.Sprintf(" (%d rounds of boosting, %d images)", m.Rounds, m.Train), metrics.Choice{Name: "dci", Value: m}})
+		list = append(list, pageMetric{fmt.Sprintf(" (%d rounds of boosting, %d images)", m.Rounds, m.Train), metrics.Choice{Name: "dci", Value: m}})
 	}
 	return list
 }
 
 // gridMap returns the map of a metric's matrix. It omits the smallest rows and columns of a very large matrix.
 func gridMap(metric string, g metrics.Grid) web.Map {
-	rows, columns := largest(len(g.Rows), func(i int) []float64 { return g.Values[i] }), largest(len(g.Columns), func(j int) (list []float64) {
+	rows := largestLists(len(g.Rows), func(i int) []float64 { return g.Values[i] })
+	columns := largestLists(len(g.Columns), func(j int) (column []float64) {
 		for _, row := range g.Values {
-			list = append(list, row[j])
+			column = append(column, row[j])
 		}
-		return list
+		return column
 	})
 	words := GridHeat(metric, g)
 	m := web.Map{Title: words.Title, Rows: []string{}, Columns: []string{}, Down: words.RowTitle, Across: words.ColumnTitle, Unit: words.Unit, Signed: words.Signed, Sorted: words.Sort}
@@ -315,18 +318,18 @@ func gridMap(metric string, g metrics.Grid) web.Map {
 	return m
 }
 
-// largest returns, in ascending order, the indices of the lists with the largest numbers.
-func largest(n int, list func(i int) []float64) []int {
-	order, top := numeric.UpTo(n), make([]float64, n)
+// largestLists returns, in ascending order, the indices of the lists with the largest numbers.
+func largestLists(n int, list func(i int) []float64) []int {
+	order, magnitudes := numeric.UpTo(n), make([]float64, n)
 	for i := range order {
 		for _, v := range list(i) {
 			if finite(v) {
-				top[i] = max(top[i], max(v, -v))
+				magnitudes[i] = max(magnitudes[i], max(v, -v))
 			}
 		}
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(top[b], top[a]) })
-	order = order[:min(n, mostSide)]
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(magnitudes[b], magnitudes[a]) })
+	order = order[:min(n, maxMapSide)]
 	slices.Sort(order)
 	return order
 }

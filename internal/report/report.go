@@ -53,7 +53,7 @@ func newPlot(x, y string) *plot.Plot {
 	return p
 }
 
-func subtitle(p *plot.Plot, title string) {
+func setTitle(p *plot.Plot, title string) {
 	p.Title.TextStyle.Font = sans(10)
 	p.Title.Text = fit(p.Title.TextStyle, title, 1.1*panelText)
 }
@@ -81,7 +81,7 @@ func (f figure) render(w io.Writer, body func(c draw.Canvas)) (err error) {
 	style := textStyle(titleSize)
 	style.YAlign = draw.YTop
 	width := vg.Length(f.width) * vg.Inch
-	lines := balanced(style, f.title, width-vg.Points(24))
+	lines := balancedLines(style, f.title, width-vg.Points(24))
 	height := vg.Length(f.height)*vg.Inch + vg.Points(titleStep*float64(max(0, len(lines)-1)))
 	canvas := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
 	c := draw.New(canvas)
@@ -119,11 +119,11 @@ func panels(plots [][]*plot.Plot) func(draw.Canvas) {
 // pointPlot returns a panel of points on a grid, with a title and axis labels.
 func pointPlot(title, x, y string, points *cloud) *plot.Plot {
 	p := newPlot(x, y)
-	subtitle(p, title)
+	setTitle(p, title)
 	p.Add(grid(), points)
 	p.X.Tick.Marker, p.Y.Tick.Marker = sparseTicks{}, linearTicks{}
-	settleAxis(&p.X)
-	settleAxis(&p.Y)
+	widenEmptyRange(&p.X)
+	widenEmptyRange(&p.Y)
 	return p
 }
 
@@ -154,11 +154,11 @@ func disc(colour color.Color, radius vg.Length) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: colour, Radius: radius, Shape: draw.CircleGlyph{}}
 }
 
-func dotWithName(c draw.Canvas, at vg.Point, colour color.RGBA, name string) {
+func dotWithName(c draw.Canvas, position vg.Point, colour color.RGBA, name string) {
 	style := textStyle(9)
 	style.XAlign = draw.XLeft
-	c.DrawGlyph(disc(colour, vg.Points(3)), at)
-	c.FillText(style, vg.Point{X: at.X + vg.Points(8), Y: at.Y}, name)
+	c.DrawGlyph(disc(colour, vg.Points(3)), position)
+	c.FillText(style, vg.Point{X: position.X + vg.Points(8), Y: position.Y}, name)
 }
 
 func rectangle(left, bottom, right, top vg.Length) []vg.Point {

@@ -22,7 +22,7 @@ const (
 	maxNeighbours    = 8
 	maxRetrieved     = 6 // maximum number of factors with a mark
 	retrievedPixels  = 72
-	leastNeighbours  = 1
+	minNeighbours    = 1
 	retrievedFactors = "squares below: factors with the level of the query (%s); a frame: all of them"
 )
 
@@ -37,7 +37,7 @@ type neighbour struct {
 	distance float64
 }
 
-func lengths(codes matrix.Matrix) []float64 {
+func norms(codes matrix.Matrix) []float64 {
 	list := make([]float64, codes.Rows)
 	for i := range list {
 		list[i] = floats.Norm(codes.Row(i), 2)
@@ -48,19 +48,19 @@ func lengths(codes matrix.Matrix) []float64 {
 // neighbours returns the rows nearest to a row by the cosine distance of the codes, 1 - cos, in ascending order. For
 // equal distances, the first rows win. Codes of length 0 and codes with NaN or infinite numbers have distance 1 to all
 // others.
-func neighbours(codes matrix.Matrix, lengths []float64, query, count int) []neighbour {
+func neighbours(codes matrix.Matrix, norms []float64, query, count int) []neighbour {
 	list := make([]neighbour, 0, codes.Rows)
 	q := slices.Clone(codes.Row(query))
 	for c := range q {
-		q[c] /= lengths[query]
+		q[c] /= norms[query]
 	}
 	for i := range codes.Rows {
 		if i == query {
 			continue
 		}
-		cosine, l := 0.0, lengths[i]
+		cosine, norm := 0.0, norms[i]
 		for c, v := range codes.Row(i) { // quotients, because products of large codes overflow
-			cosine += v / l * q[c]
+			cosine += v / norm * q[c]
 		}
 		if math.IsNaN(cosine) {
 			cosine = 0
@@ -75,7 +75,7 @@ func neighbours(codes matrix.Matrix, lengths []float64, query, count int) []neig
 // show which factors have the same level as in the query. For fewer than two codes, Retrieval writes nothing.
 func Retrieval(w io.Writer, title string, in *metrics.Input, images Images) error {
 	n := in.Codes.Rows
-	if n < 1+leastNeighbours {
+	if n < 1+minNeighbours {
 		return nil
 	}
 	queries := make([]int, min(n, maxQueries))
@@ -85,7 +85,7 @@ func Retrieval(w io.Writer, title string, in *metrics.Input, images Images) erro
 	count := min(maxNeighbours, n-1)
 	var rows []int
 	t := &raster.Tiles{Title: title, Subtitle: fmt.Sprintf("nearest of %d codes by cosine distance, which is below each image", n), ColumnTitle: "query, then neighbours"}
-	marked := varying(in, maxRetrieved, true)
+	marked := variedFactors(in, maxRetrieved, true)
 	if len(marked) > 0 {
 		var names []string
 		for _, k := range marked {
@@ -93,13 +93,13 @@ func Retrieval(w io.Writer, title string, in *metrics.Input, images Images) erro
 		}
 		t.Subtitle += "\n" + fmt.Sprintf(retrievedFactors, strings.Join(names, ", "))
 	}
-	all := lengths(in.Codes)
+	allNorms := norms(in.Codes)
 	for _, q := range queries {
 		rows = append(rows, q)
 		captions, marks, framed := []string{"query"}, [][]bool{nil}, []bool{false}
-		for _, near := range neighbours(in.Codes, all, q, count) {
-			rows, captions = append(rows, near.row), append(captions, fmt.Sprintf("%.3g", near.distance))
-			agree := agreement(in, marked, q, near.row)
+		for _, match := range neighbours(in.Codes, allNorms, q, count) {
+			rows, captions = append(rows, match.row), append(captions, fmt.Sprintf("%.3g", match.distance))
+			agree := agreement(in, marked, q, match.row)
 			marks, framed = append(marks, agree), append(framed, len(agree) > 0 && !slices.Contains(agree, false))
 		}
 		t.Captions, t.Framed = append(t.Captions, captions), append(t.Framed, framed)

@@ -13,7 +13,7 @@ import (
 
 func TestNeighbours(t *testing.T) {
 	codes := matrix.Matrix{Rows: 7, Cols: 2, Data: []float64{1, 0, 5, 0, 0, 0, 0, 2, -3, 0, math.NaN(), 1, 1, 1}}
-	got := neighbours(codes, lengths(codes), 0, 9)
+	got := neighbours(codes, norms(codes), 0, 9)
 	var rows []int
 	for i, want := range []float64{0, 1 - math.Sqrt2/2, 1, 1, 1, 2} {
 		rows = append(rows, got[i].row)
@@ -22,7 +22,7 @@ func TestNeighbours(t *testing.T) {
 		}
 	}
 	must.EqualSlices(t, rows, []int{1, 6, 2, 3, 5, 4})
-	if got := neighbours(codes, lengths(codes), 2, 2); len(got) != 2 || got[0] != (neighbour{0, 1}) {
+	if got := neighbours(codes, norms(codes), 2, 2); len(got) != 2 || got[0] != (neighbour{0, 1}) {
 		t.Errorf("of a code of length 0: %v", got)
 	}
 }

@@ -53,7 +53,7 @@ func Spaces(w io.Writer, title string, rows []SpaceRow) error {
 				}
 			}
 		}
-		tints := mix(r.Factors)
+		tints := factorColours(r.Factors)
 		var line []*plot.Plot
 		for _, s := range r.Spaces {
 			line = append(line, spacePlot(r, s, tints))
@@ -77,8 +77,8 @@ func spacePlot(r SpaceRow, s Space, tints []color.RGBA) *plot.Plot {
 	}
 	p := planePlot(s.Name, axes[0], axes[1], tints)
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = limits[0][0], limits[0][1], limits[1][0], limits[1][1]
-	settleAxis(&p.X)
-	settleAxis(&p.Y)
+	widenEmptyRange(&p.X)
+	widenEmptyRange(&p.Y)
 	return p
 }
 
@@ -112,7 +112,7 @@ func seen(x, y, z float64) plotter.XY {
 // solidPlot draws three coordinates in a cube given by their limits. Near points cover far ones.
 func solidPlot(name string, axes []Column, limits [][2]float64, tints []color.RGBA) *plot.Plot {
 	p := newPlot("", "")
-	subtitle(p, name)
+	setTitle(p, name)
 	p.HideAxes()
 	for _, e := range cubeEdges() {
 		ends := plotter.XYs{seen(e[0][0], e[0][1], e[0][2]), seen(e[1][0], e[1][1], e[1][2])}
@@ -189,12 +189,12 @@ func codePlanes(w io.Writer, title string, stages []Stage, factors []Column) err
 	if len(factors) == 0 {
 		return errors.New("report: want at least one factor")
 	}
-	tints, pairs := mix(factors), pairsOf(len(stages[0].Codes))
+	pointColours, pairs := factorColours(factors), pairsOf(len(stages[0].Codes))
 	var plots [][]*plot.Plot
 	for _, s := range stages {
 		var row []*plot.Plot
 		for _, pair := range pairs {
-			row = append(row, planePlot(s.Name, s.Codes[pair[0]], s.Codes[pair[1]], tints))
+			row = append(row, planePlot(s.Name, s.Codes[pair[0]], s.Codes[pair[1]], pointColours))
 		}
 		plots = append(plots, row)
 	}
@@ -228,8 +228,8 @@ func planePlot(title string, a, b Column, tints []color.RGBA) *plot.Plot {
 	return pointPlot(title, a.Name, b.Name, points)
 }
 
-// mixed returns the names of the factors behind the colours of [mix].
-func mixed(factors []Column) string {
+// colourLegend returns the names of the factors behind the colours of [factorColours].
+func colourLegend(factors []Column) string {
 	switch len(factors) {
 	case 0:
 		return ""
@@ -243,12 +243,12 @@ func mixed(factors []Column) string {
 	return "; colours mix " + strings.Join(list, ", ")
 }
 
-// mix returns the colour of every image, determined by its factors.
-func mix(factors []Column) []color.RGBA {
+// factorColours returns the colour of every image, determined by its factors.
+func factorColours(factors []Column) []color.RGBA {
 	list := make([]color.RGBA, len(factors[0].Values))
 	channels := make([][]float64, min(len(factors), 3))
 	for k := range channels {
-		channels[k] = unit(factors[k].Values)
+		channels[k] = toUnitInterval(factors[k].Values)
 	}
 	for i := range list {
 		if slices.ContainsFunc(channels, func(c []float64) bool { return math.IsNaN(c[i]) }) {
@@ -269,8 +269,8 @@ func mix(factors []Column) []color.RGBA {
 	return list
 }
 
-// unit scales numbers to [0, 1]; NaN stays.
-func unit(values []float64) []float64 {
+// toUnitInterval scales numbers to [0, 1]; NaN stays.
+func toUnitInterval(values []float64) []float64 {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
 		if v == v {

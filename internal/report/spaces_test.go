@@ -48,12 +48,12 @@ func TestSpacesMistakes(t *testing.T) {
 // An axis has a sensible range, even if its values differ only by rounding errors.
 func TestAxisOfRounding(t *testing.T) {
 	a := plot.Axis{Min: 0.1, Max: math.Nextafter(math.Nextafter(0.1, 1), 1)}
-	settleAxis(&a)
+	widenEmptyRange(&a)
 	if !(math.Abs(a.Min-0.09) <= 1e-9) || !(math.Abs(a.Max-0.11) <= 1e-9) {
 		t.Errorf("%v to %v; want 0.09 to 0.11", a.Min, a.Max)
 	}
 	small := plot.Axis{Min: 1e-200, Max: 2e-200}
-	if settleAxis(&small); small.Min != 1e-200 || small.Max != 2e-200 {
+	if widenEmptyRange(&small); small.Min != 1e-200 || small.Max != 2e-200 {
 		t.Errorf("%v to %v; want a small range as it is", small.Min, small.Max)
 	}
 }

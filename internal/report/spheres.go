@@ -29,8 +29,8 @@ type Sphere struct {
 
 // SphereOf finds the factor of rotations that three code columns follow most closely, and fits Q and v.
 func SphereOf(in *metrics.Input, first int) Sphere {
-	best := Sphere{First: first, Factor: -1, Q: [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1}}
-	most := 0.0
+	sphere := Sphere{First: first, Factor: -1, Q: [9]float64{1, 0, 0, 0, 1, 0, 0, 0, 1}}
+	longest := 0.0
 	for k, f := range in.Factors {
 		if f.Rotations == nil {
 			continue
@@ -47,12 +47,12 @@ func SphereOf(in *metrics.Input, first int) Sphere {
 		}
 		q, v := geometry.FollowRotations(points, func(i int) *[9]float64 { return &f.Rotations[levels[i]] })
 		length := math.Sqrt(v[0]*v[0] + v[1]*v[1] + v[2]*v[2])
-		if length > most {
-			most = length
-			best = Sphere{First: first, Factor: k, Q: q, Axis: [3]float64{v[0] / length, v[1] / length, v[2] / length}}
+		if length > longest {
+			longest = length
+			sphere = Sphere{First: first, Factor: k, Q: q, Axis: [3]float64{v[0] / length, v[1] / length, v[2] / length}}
 		}
 	}
-	return best
+	return sphere
 }
 
 // LatentSpheres draws the codes on spheres of the latent space, one row per sphere. It shows the two halves as seen
@@ -68,29 +68,29 @@ func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Spher
 		if s.Factor < 0 && hue < 0 {
 			continue
 		}
-		by := s.Factor
-		if by < 0 {
-			by = hue
+		factorIndex := s.Factor
+		if factorIndex < 0 {
+			factorIndex = hue
 		}
 		var points [][3]float64
 		var tints []color.RGBA
 		for r := range in.Codes.Rows {
-			level := in.Levels[r*len(in.Factors)+by]
+			level := in.Levels[r*len(in.Factors)+factorIndex]
 			if level == factor.Unknown {
 				continue
 			}
-			points = append(points, s.aligned(in.Codes.Row(r)))
-			if f := in.Factors[by]; f.Rotations != nil {
+			points = append(points, s.toObject(in.Codes.Row(r)))
+			if f := in.Factors[factorIndex]; f.Rotations != nil {
 				tints = append(tints, directionColour(rotation.Apply(&f.Rotations[level], s.Axis)))
 			} else {
 				tints = append(tints, colours.Cyclic(f.Angle(level)/(2*math.Pi)))
 			}
 		}
 		name := fmt.Sprintf("sphere %d", i+1)
-		row := halves(name, points, tints)
+		row := hemispheres(name, points, tints)
 		if s.Factor >= 0 {
-			key, tints := key()
-			row = append(row, halves(in.Factors[s.Factor].Name+": axis "+vector(s.Axis), key, tints)...)
+			key, tints := colourKey()
+			row = append(row, hemispheres(in.Factors[s.Factor].Name+": axis "+vector(s.Axis), key, tints)...)
 		}
 		plots = append(plots, row)
 	}
@@ -100,8 +100,8 @@ func LatentSpheres(w io.Writer, title string, in *metrics.Input, spheres []Spher
 	return figure{title, 2.9*float64(len(plots[0])) + 0.2, 3.1*float64(len(plots)) + 0.5, vg.Points(6)}.render(w, panels(plots))
 }
 
-// aligned returns Q^T z of a code.
-func (s *Sphere) aligned(code []float64) [3]float64 {
+// toObject returns Q^T z of a code.
+func (s *Sphere) toObject(code []float64) [3]float64 {
 	back := rotation.Inverse(&s.Q)
 	return rotation.Apply(&back, [3]float64(code[s.First:]))
 }
@@ -115,8 +115,8 @@ func directionColour(v [3]float64) color.RGBA {
 	return c
 }
 
-// key returns directions on the whole sphere (a Fibonacci lattice) and their colours.
-func key() (points [][3]float64, tints []color.RGBA) {
+// colourKey returns directions on the whole sphere (a Fibonacci lattice) and their colours.
+func colourKey() (points [][3]float64, tints []color.RGBA) {
 	const n = 7000
 	for i := range n {
 		y := 1 - 2*(float64(i)+0.5)/n
@@ -128,8 +128,8 @@ func key() (points [][3]float64, tints []color.RGBA) {
 	return points, tints
 }
 
-// halves draws points of the sphere from the front and from behind.
-func halves(name string, points [][3]float64, tints []color.RGBA) []*plot.Plot {
+// hemispheres draws points of the sphere from the front and from behind.
+func hemispheres(name string, points [][3]float64, tints []color.RGBA) []*plot.Plot {
 	var plots []*plot.Plot
 	for _, side := range []float64{1, -1} {
 		title := name + ", front"
@@ -137,7 +137,7 @@ func halves(name string, points [][3]float64, tints []color.RGBA) []*plot.Plot {
 			title = name + ", back"
 		}
 		p := newPlot("", "")
-		subtitle(p, title)
+		setTitle(p, title)
 		p.HideAxes()
 		half := &cloud{radius: vg.Points(1.9)}
 		for i, q := range points {

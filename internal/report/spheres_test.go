@@ -56,7 +56,7 @@ func TestSphereOf(t *testing.T) {
 			t.Errorf("axes %v and %v of factor %d, want %v and (0, 0, 1) of 1", s.Axis, second.Axis, s.Factor, v)
 		}
 		for r := range 239 {
-			got, want := s.aligned(in.Codes.Row(r)), rotation.Apply(&in.Factors[1].Rotations[r%60], v)
+			got, want := s.toObject(in.Codes.Row(r)), rotation.Apply(&in.Factors[1].Rotations[r%60], v)
 			if off := offBy(got[:], want[:]); !(off <= 1e-9) {
 				t.Fatalf("row %d points to %v, want %v", r, got, want)
 			}
@@ -101,7 +101,7 @@ func TestDecodedSpheres(t *testing.T) {
 		2*12 + 6:       {0, math.Sin(15 * math.Pi / 180), math.Cos(15 * math.Pi / 180)},  // towards the viewer
 		len(codes) - 3: {math.Cos(75 * math.Pi / 180), -math.Sin(75 * math.Pi / 180), 0}, // to the right, nearly down
 	} {
-		if got := spheres[0].aligned(codes[n]); !(offBy(got[:], want[:]) <= 1e-6) {
+		if got := spheres[0].toObject(codes[n]); !(offBy(got[:], want[:]) <= 1e-6) {
 			t.Errorf("map, place %d: direction %v, want %v", n, got, want)
 		}
 	}
@@ -113,7 +113,7 @@ func TestDecodedSpheres(t *testing.T) {
 	if len(codes) != 4*traversalSteps {
 		t.Fatalf("%d codes, want rows for the circle and three axes", len(codes))
 	}
-	start, quarter := spheres[0].aligned(in.Codes.Row(0)), spheres[0].aligned(codes[3*traversalSteps+3])
+	start, quarter := spheres[0].toObject(in.Codes.Row(0)), spheres[0].toObject(codes[3*traversalSteps+3])
 	if want := [3]float64{-start[1], start[0], start[2]}; !(offBy(quarter[:], want[:]) <= 1e-6) {
 		t.Errorf("a quarter turn about z takes %v to %v, want %v", start, quarter, want)
 	}
@@ -147,7 +147,7 @@ func TestLatentSpheres(t *testing.T) {
 func TestLeastTurn(t *testing.T) {
 	for _, from := range [][3]float64{{1, 0, 0}, {0, 0, -1}, {0.6, 0, 0.8}, {0, 1, 0}} {
 		for _, to := range [][3]float64{from, {-from[0], -from[1], -from[2]}, {0, 0.6, -0.8}} {
-			g := leastTurn(from, to)
+			g := smallestRotation(from, to)
 			if got := rotation.Apply(&g, from); !(offBy(got[:], to[:]) <= 1e-12) || !factor.IsRotation(&g) {
 				t.Errorf("%v goes to %v, want %v", from, got, to)
 			}

@@ -21,8 +21,8 @@ func textStyle(size vg.Length) draw.TextStyle {
 	return draw.TextStyle{Color: ink, Font: sans(size), XAlign: draw.XCenter, YAlign: draw.YCenter, Handler: plot.DefaultTextHandler}
 }
 
-// oneLine escapes control characters, and replaces line feeds, tabs and characters that the font lacks.
-func oneLine(s string) string {
+// singleLine escapes control characters, and replaces line feeds, tabs and characters that the font lacks.
+func singleLine(s string) string {
 	face := font.DefaultCache.Lookup(sans(10), 10).Face
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' {
@@ -35,13 +35,13 @@ func oneLine(s string) string {
 	}, plain.Text(s))
 }
 
-const most = 400 // maximum number of characters of a name that are examined
+const maxNameRunes = 400 // maximum number of characters of a name that are examined
 
 // fit truncates a name in the middle, because long names often differ at their ends.
 func fit(style draw.TextStyle, name string, width vg.Length) string {
-	r := []rune(oneLine(name))
-	if len(r) > most {
-		r = append(r[:most/2:most/2], r[len(r)-most/2:]...)
+	r := []rune(singleLine(name))
+	if len(r) > maxNameRunes {
+		r = append(r[:maxNameRunes/2:maxNameRunes/2], r[len(r)-maxNameRunes/2:]...)
 	} else if style.Width(string(r)) <= width {
 		return string(r)
 	}
@@ -59,7 +59,7 @@ func fit(style draw.TextStyle, name string, width vg.Length) string {
 	return shortened(low)
 }
 
-func fitted(style draw.TextStyle, names []string, width vg.Length) []string {
+func fitAll(style draw.TextStyle, names []string, width vg.Length) []string {
 	list := make([]string, len(names))
 	for i, n := range names {
 		list[i] = fit(style, n, width)
@@ -67,7 +67,7 @@ func fitted(style draw.TextStyle, names []string, width vg.Length) []string {
 	return list
 }
 
-func widest(style draw.TextStyle, lines []string) (width vg.Length) {
+func maxWidth(style draw.TextStyle, lines []string) (width vg.Length) {
 	for _, l := range lines {
 		width = max(width, style.Width(l))
 	}
@@ -76,12 +76,12 @@ func widest(style draw.TextStyle, lines []string) (width vg.Length) {
 
 const maxTitleLines = 4
 
-// balanced is [wrapped] with lines of similar width.
-func balanced(style draw.TextStyle, text string, width vg.Length) []string {
-	lines := wrapped(style, text, width)
+// balancedLines is [wrapText] with lines of similar width.
+func balancedLines(style draw.TextStyle, text string, width vg.Length) []string {
+	lines := wrapText(style, text, width)
 	whole := strings.Join(lines, " ")
 	for narrow := width - vg.Points(6); len(lines) > 1; narrow -= vg.Points(6) {
-		closer := wrapped(style, text, narrow)
+		closer := wrapText(style, text, narrow)
 		if len(closer) != len(lines) || strings.Join(closer, " ") != whole { // more lines, or a word that is cut
 			return lines
 		}
@@ -90,10 +90,10 @@ func balanced(style draw.TextStyle, text string, width vg.Length) []string {
 	return lines
 }
 
-// wrapped breaks a text into lines no wider than width, between words if possible.
-func wrapped(style draw.TextStyle, text string, width vg.Length) (lines []string) {
+// wrapText breaks a text into lines no wider than width, between words if possible.
+func wrapText(style draw.TextStyle, text string, width vg.Length) (lines []string) {
 	line := ""
-	for _, word := range strings.Fields(oneLine(text)) {
+	for _, word := range strings.Fields(singleLine(text)) {
 		longer := strings.TrimPrefix(line+" "+word, " ")
 		if line != "" && style.Width(longer) > width {
 			lines, longer = append(lines, line), word

@@ -34,7 +34,7 @@ func TestFit(t *testing.T) {
 }
 
 func TestBalanced(t *testing.T) {
-	if got, want := balanced(textStyle(10), "a long title is broken", vg.Inch+vg.Points(15)), []string{"a long title", "is broken"}; !slices.Equal(got, want) {
+	if got, want := balancedLines(textStyle(10), "a long title is broken", vg.Inch+vg.Points(15)), []string{"a long title", "is broken"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -52,15 +52,15 @@ func TestWrapped(t *testing.T) {
 		{strings.Repeat("word ", 40), nil},
 		{strings.Repeat("w", 400), nil},
 	} {
-		got := wrapped(style, test.text, vg.Inch)
+		got := wrapText(style, test.text, vg.Inch)
 		if test.want != nil && !slices.Equal(got, test.want) {
 			t.Errorf("%q: %q, want %q", test.text, got, test.want)
 		}
-		if even := balanced(style, test.text, vg.Inch); len(even) != len(got) || strings.Join(even, " ") != strings.Join(got, " ") {
+		if even := balancedLines(style, test.text, vg.Inch); len(even) != len(got) || strings.Join(even, " ") != strings.Join(got, " ") {
 			t.Errorf("%q: balanced lines %q, want the words of %q", test.text, even, got)
 		}
-		if len(got) > maxTitleLines || !(widest(style, got) <= vg.Inch) {
-			t.Errorf("%q: %d lines, %v wide", test.text, len(got), widest(style, got))
+		if len(got) > maxTitleLines || !(maxWidth(style, got) <= vg.Inch) {
+			t.Errorf("%q: %d lines, %v wide", test.text, len(got), maxWidth(style, got))
 		}
 	}
 }

@@ -29,7 +29,7 @@ func drawTorus(w io.Writer, title string, circles, factors []Column) error {
 	for r, c := range aligned {
 		var row []*plot.Plot
 		for f, factor := range factors {
-			row = append(row, followPlot(c, factor, match[r] == f))
+			row = append(row, alignedPlot(c, factor, match[r] == f))
 		}
 		if len(circles) > 1 {
 			row = append(row, pairPlot(c, aligned[(r+1)%len(aligned)], factors[r%len(factors)]))
@@ -53,8 +53,8 @@ func align(code []float64, factors []Column) (aligned []float64, match int) {
 		for _, d := range []float64{1, -1} {
 			var sum complex128
 			for i, a := range code {
-				if at := factor.Values[i]; at == at {
-					sum += cmplx.Exp(complex(0, d*a-at))
+				if angle := factor.Values[i]; angle == angle {
+					sum += cmplx.Exp(complex(0, d*a-angle))
 				}
 			}
 			if agreement := cmplx.Abs(sum) / float64(len(code)); agreement > best+1e-9 {
@@ -79,24 +79,24 @@ func wrap(d float64) float64 {
 	return d
 }
 
-func followPlot(circle, factor Column, unwrap bool) *plot.Plot {
+func alignedPlot(circle, factor Column, unwrapped bool) *plot.Plot {
 	p := newPlot(factor.Name+", degrees", circle.Name+", degrees")
 	p.Add(grid())
 	points := &cloud{radius: vg.Points(1.3)}
 	for i, a := range circle.Values {
 		x, y := wrap(factor.Values[i]*degrees), wrap(a*degrees)
-		if unwrap {
+		if unwrapped {
 			y = x + wrap(y-x+180) - 180
 		}
 		points.add(x, y, palette[0])
 	}
-	if unwrap {
+	if unwrapped {
 		p.Add(&plotter.Line{XYs: plotter.XYs{{X: 0, Y: 0}, {X: 360, Y: 360}}, LineStyle: draw.LineStyle{Color: faint, Width: vg.Points(0.8)}})
 	}
 	p.Add(points)
 	circleAxis(&p.X)
 	circleAxis(&p.Y)
-	if unwrap {
+	if unwrapped {
 		for _, q := range points.points {
 			p.Y.Min, p.Y.Max = min(p.Y.Min, q.Y), max(p.Y.Max, q.Y)
 		}
@@ -106,7 +106,7 @@ func followPlot(circle, factor Column, unwrap bool) *plot.Plot {
 
 func pairPlot(a, b, factor Column) *plot.Plot {
 	p := newPlot(a.Name+", degrees", b.Name+", degrees")
-	subtitle(p, "coloured by "+factor.Name)
+	setTitle(p, "coloured by "+factor.Name)
 	points := &cloud{radius: vg.Points(1.9)}
 	for i, angle := range factor.Values {
 		colour := colours.Light.Missing

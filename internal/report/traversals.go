@@ -21,7 +21,7 @@ import (
 // the axes of S^2: if the codes follow a pose, they are the axes of the world.
 func CodeTraversals(w io.Writer, codes *decode.Codes, spheres []Sphere, d Decoder) error {
 	t := traversalsOf(codes, spheres)
-	labels, title := t.axis()
+	labels, title := t.axisLabels()
 	return traversalSheet(w, "Decoded images while one part of the code moves and the rest is fixed", title, t.names, labels, t.rows, d)
 }
 
@@ -30,25 +30,25 @@ func traversalsOf(codes *decode.Codes, spheres []Sphere) *traversals {
 	parts := codes.Parts()
 	for _, p := range parts {
 		if p.Chooses() {
-			t.choose(p)
+			t.cycleOptions(p)
 		}
 	}
 	for _, p := range parts {
 		if p.Turns() {
-			t.walk(p, circleName(t.circles))
+			t.goAround(p, circleName(t.circles))
 			t.circles++
 		}
 	}
-	t.turns(spheres)
+	t.rotateSpheres(spheres)
 	for _, p := range parts {
 		if _, width := p.Columns(); p.Round() && width > 3 {
-			t.walk(p, p.Name)
+			t.goAround(p, p.Name)
 			t.arcs++
 		}
 	}
 	for _, p := range parts {
 		if !p.Round() && !p.Chooses() {
-			t.sweep(p)
+			t.moveColumn(p)
 		}
 	}
 	return t
@@ -60,7 +60,7 @@ type traversals struct {
 	names []string
 	rows  []float32
 
-	choices, circles, turned, arcs, columns int // number of rows of each kind
+	choices, circles, rotations, arcs, columns int // number of rows of each kind
 }
 
 // row adds a row of traversalSteps codes, unless the figure is full.
@@ -74,8 +74,8 @@ func (t *traversals) row(name string, at func(step int) []float64) {
 	}
 }
 
-// choose cycles through the options of a choice. The name of the row has the last option that the row shows.
-func (t *traversals) choose(p decode.Part) {
+// cycleOptions cycles through the options of a choice. The name of the row has the last option that the row shows.
+func (t *traversals) cycleOptions(p decode.Part) {
 	r, _ := t.codes.Walk(t.code, p, 0)
 	name := fmt.Sprintf("%s: 1 to %d", p.Name, min(len(r.Codes), traversalSteps))
 	if len(r.Codes) > traversalSteps {
@@ -85,14 +85,14 @@ func (t *traversals) choose(p decode.Part) {
 	t.choices++
 }
 
-// walk goes around a circle or a great circle.
-func (t *traversals) walk(p decode.Part, name string) {
+// goAround moves the code around a circle or a great circle.
+func (t *traversals) goAround(p decode.Part, name string) {
 	r, _ := t.codes.Walk(t.code, p, traversalSteps)
 	t.row(name, func(step int) []float64 { return r.Codes[step] })
 }
 
-// turns rotates all spheres about each axis.
-func (t *traversals) turns(spheres []Sphere) {
+// rotateSpheres rotates all spheres about each axis.
+func (t *traversals) rotateSpheres(spheres []Sphere) {
 	if len(spheres) == 0 {
 		return
 	}
@@ -100,19 +100,19 @@ func (t *traversals) turns(spheres []Sphere) {
 		var k [3]float64
 		k[axis] = 1
 		t.row([]string{"about x", "about y", "about z"}[axis], func(step int) []float64 {
-			return turnSpheres(t.code, spheres, rotation.AboutAxis(k, 2*math.Pi*float64(step)/traversalSteps))
+			return rotateSpheres(t.code, spheres, rotation.AboutAxis(k, 2*math.Pi*float64(step)/traversalSteps))
 		})
-		t.turned++
+		t.rotations++
 	}
 }
 
-// sweep moves a column between its percentiles.
-func (t *traversals) sweep(p decode.Part) {
+// moveColumn moves a column between its percentiles.
+func (t *traversals) moveColumn(p decode.Part) {
 	if len(t.names) == maxTraversals { // computing percentiles of all codes takes time
 		return
 	}
 	column, _ := p.Columns()
-	values := sweep(t.codes.Known, numeric.UpTo(t.codes.Known.Rows), column)
+	values := percentileSteps(t.codes.Known, numeric.UpTo(t.codes.Known.Rows), column)
 	t.row(fmt.Sprintf("%s: %.2g to %.2g", p.Name, values[0], values[traversalSteps-1]), func(step int) []float64 {
 		code := slices.Clone(t.code)
 		code[column] = values[step]
@@ -121,11 +121,11 @@ func (t *traversals) sweep(p decode.Part) {
 	t.columns++
 }
 
-// axis returns the labels above the columns, and a title that explains them and the exceptions.
-func (t *traversals) axis() (labels []string, title string) {
+// axisLabels returns the labels above the columns, and a title that explains them and the exceptions.
+func (t *traversals) axisLabels() (labels []string, title string) {
 	labels = percentileLabels()
 	var others []string
-	if t.circles+t.turned+t.arcs == 0 {
+	if t.circles+t.rotations+t.arcs == 0 {
 		title = "percentile of the column"
 	} else {
 		for step := range labels {
@@ -133,7 +133,7 @@ func (t *traversals) axis() (labels []string, title string) {
 		}
 		title = "angle on the circle, degrees"
 		switch {
-		case t.turned > 0:
+		case t.rotations > 0:
 			title = "angle on the circle, or of the turn of the spheres about an axis, degrees"
 		case t.circles == 0:
 			title = "angle on the great circle towards an axis, degrees"
@@ -158,11 +158,11 @@ const traversalSteps = 12 // number of images per row of a traversal
 
 const maxTraversals = 32
 
-// turnSpheres returns a code with its spheres rotated by Q g Q^T.
-func turnSpheres(code []float64, spheres []Sphere, g [9]float64) []float64 {
+// rotateSpheres returns a code with its spheres rotated by Q g Q^T.
+func rotateSpheres(code []float64, spheres []Sphere, g [9]float64) []float64 {
 	code = slices.Clone(code)
 	for _, s := range spheres {
-		z := rotation.Apply(&s.Q, rotation.Apply(&g, s.aligned(code)))
+		z := rotation.Apply(&s.Q, rotation.Apply(&g, s.toObject(code)))
 		copy(code[s.First:], z[:])
 	}
 	return code
@@ -171,8 +171,9 @@ func turnSpheres(code []float64, spheres []Sphere, g [9]float64) []float64 {
 // Percentiles between which a column moves in traversals (Ross and Doshi-Velez 2021, figure A.9).
 const lowPercentile, highPercentile = 1, 99
 
-// sweep returns the values of a column at the steps of a traversal, from its low to its high percentile over the rows.
-func sweep(codes matrix.Matrix, rows []int, column int) [traversalSteps]float64 {
+// percentileSteps returns the values of a column at the steps of a traversal, from its low to its high percentile over
+// the rows.
+func percentileSteps(codes matrix.Matrix, rows []int, column int) [traversalSteps]float64 {
 	low, high := quantile(codes, rows, column, lowPercentile/100.), quantile(codes, rows, column, highPercentile/100.)
 	var values [traversalSteps]float64
 	for step := range values {
@@ -197,7 +198,7 @@ func SphereMap(w io.Writer, code []float64, spheres []Sphere, d Decoder) error {
 	}
 	var rows []float32
 	var latitudes, longitudes []string
-	from := spheres[0].aligned(code)
+	from := spheres[0].toObject(code)
 	for latitude := 75; latitude >= -75; latitude -= 30 {
 		latitudes = append(latitudes, fmt.Sprint(latitude))
 		sinLat, cosLat := math.Sincos(float64(latitude) * math.Pi / 180)
@@ -206,14 +207,14 @@ func SphereMap(w io.Writer, code []float64, spheres []Sphere, d Decoder) error {
 				longitudes = append(longitudes, fmt.Sprint(longitude))
 			}
 			sin, cos := math.Sincos(float64(longitude) * math.Pi / 180)
-			rows = appendRow(rows, turnSpheres(code, spheres, leastTurn(from, [3]float64{cosLat * sin, sinLat, cosLat * cos})))
+			rows = appendRow(rows, rotateSpheres(code, spheres, smallestRotation(from, [3]float64{cosLat * sin, sinLat, cosLat * cos})))
 		}
 	}
 	return traversalSheet(w, "Decoded images while the code moves over sphere 1 and the rest is fixed", "longitude, degrees; rows: latitude", latitudes, longitudes, rows, d)
 }
 
-// leastTurn returns the rotation with the smallest angle that maps one direction to another.
-func leastTurn(from, to [3]float64) [9]float64 {
+// smallestRotation returns the rotation with the smallest angle that maps one direction to another.
+func smallestRotation(from, to [3]float64) [9]float64 {
 	axis := [3]float64{from[1]*to[2] - from[2]*to[1], from[2]*to[0] - from[0]*to[2], from[0]*to[1] - from[1]*to[0]}
 	sin := math.Sqrt(axis[0]*axis[0] + axis[1]*axis[1] + axis[2]*axis[2])
 	cos := from[0]*to[0] + from[1]*to[1] + from[2]*to[2]
@@ -249,7 +250,7 @@ func PathTraversals(w io.Writer, codes matrix.Matrix, h hierarchy.Hierarchy, d D
 // pathTraversals returns the codes of all traversals. A label has the options as in a code: from 1, and 0 for none.
 func pathTraversals(codes matrix.Matrix, h hierarchy.Hierarchy) (labels []string, rows []float32) {
 	options := len(h.Categoricals())
-	for _, p := range pathsOf(codes, options) {
+	for _, p := range groupByOptions(codes, options) {
 		mask := make([]bool, h.Continuous())
 		h.Masks(p.choice, mask)
 		base := codes.Row(medianRow(codes, p.rows, options))
@@ -257,10 +258,10 @@ func pathTraversals(codes matrix.Matrix, h hierarchy.Hierarchy) (labels []string
 			if !active || len(labels) == maxTraversals {
 				continue
 			}
-			for _, v := range sweep(codes, p.rows, options+j) {
-				at := len(rows)
+			for _, v := range percentileSteps(codes, p.rows, options+j) {
+				start := len(rows)
 				rows = appendRow(rows, base)
-				rows[at+options+j] = float32(v)
+				rows[start+options+j] = float32(v)
 			}
 			labels = append(labels, fmt.Sprintf("%v z%d", base[:options], j))
 		}
@@ -274,20 +275,21 @@ type codePath struct {
 	rows   []int
 }
 
-// pathsOf groups codes by their options, which are in the first columns as 1 + option. The largest groups come first.
-func pathsOf(codes matrix.Matrix, options int) []codePath {
+// groupByOptions groups codes by their options, which are in the first columns as 1 + option. The largest groups come
+// first.
+func groupByOptions(codes matrix.Matrix, options int) []codePath {
 	var list []codePath
-	at := map[string]int{}
+	index := map[string]int{}
 	for i := range codes.Rows {
 		choice := make([]int, options)
 		for c := range choice {
 			choice[c] = int(codes.Row(i)[c]) - 1
 		}
 		key := fmt.Sprint(choice)
-		p, ok := at[key]
+		p, ok := index[key]
 		if !ok {
 			p = len(list)
-			at[key] = p
+			index[key] = p
 			list = append(list, codePath{choice: choice})
 		}
 		list[p].rows = append(list[p].rows, i)
@@ -302,15 +304,15 @@ func medianRow(codes matrix.Matrix, rows []int, first int) int {
 	for c := first; c < codes.Cols; c++ {
 		medians[c] = quantile(codes, rows, c, 0.5)
 	}
-	best, least := rows[0], -1.0
+	best, smallest := rows[0], -1.0
 	for _, r := range rows {
 		var sum float64
 		for c := first; c < codes.Cols; c++ {
 			d := codes.Row(r)[c] - medians[c]
 			sum += d * d
 		}
-		if least < 0 || sum < least {
-			best, least = r, sum
+		if smallest < 0 || sum < smallest {
+			best, smallest = r, sum
 		}
 	}
 	return best

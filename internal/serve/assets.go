@@ -52,7 +52,7 @@ var widgets = []string{"curves", "explore"}
 func (s *Server) asset(w http.ResponseWriter, r *http.Request) error {
 	c, ok := assets()[r.PathValue("name")]
 	if !ok {
-		return missing("there is no such file")
+		return notFound("there is no such file")
 	}
 	return c.send(w, r)
 }

@@ -99,7 +99,7 @@ func besideTraining(b *testing.B, program, dir string, steps int) (seconds float
 	}
 	f := must.Get(os.Open(filepath.Join(dir, rundir.LogFile)))(b)
 	defer f.Close()
-	lines, _, err := readLines(f, maxShown)
+	lines, _, err := readLines(f, maxPageBytes)
 	must.OK(b, err)
 	for _, line := range lines {
 		seconds += line.Seconds

@@ -21,24 +21,24 @@ import (
 
 // comparison is the answer of /api/compare: the chosen runs, the settings that differ between them, and their results.
 type comparison struct {
-	Version  int        `json:"version"`
-	Matched  int        `json:"matched"` // number of chosen runs; the first maxCompared are compared
-	Missing  []string   `json:"missing"` // chosen runs that do not exist
-	Repeats  []string   `json:"repeats"` // runs that repeat another run, and do not count in means
-	Settings []string   `json:"settings"`
-	Metrics  []measured `json:"metrics"`
-	By       []string   `json:"by"` // settings with equal values in a group; none: no groups
-	Groups   []group    `json:"groups"`
-	Colours  []string   `json:"colours"` // values of the setting that determines the colours; empty: one colour per run
-	Runs     []compared `json:"runs"`
+	Version  int              `json:"version"`
+	Matched  int              `json:"matched"` // number of chosen runs; the first maxCompared are compared
+	Missing  []string         `json:"missing"` // chosen runs that do not exist
+	Repeats  []string         `json:"repeats"` // runs that repeat another run, and do not count in means
+	Settings []string         `json:"settings"`
+	Metrics  []measuredMetric `json:"metrics"`
+	By       []string         `json:"by"` // settings with equal values in a group; none: no groups
+	Groups   []group          `json:"groups"`
+	Colours  []string         `json:"colours"` // values of the setting that determines the colours; empty: one colour per run
+	Runs     []comparedRun    `json:"runs"`
 }
 
-type measured struct {
+type measuredMetric struct {
 	Name   string `json:"name"`
 	Better string `json:"better,omitempty"` // higher or lower; empty: unknown
 }
 
-type compared struct {
+type comparedRun struct {
 	Dir      string      `json:"dir"`
 	State    sweep.State `json:"state"`
 	Progress float64     `json:"progress"`
@@ -69,9 +69,9 @@ const (
 	confidence       = 0.95
 )
 
-const butSeed = "-seed" // all settings except the seed
+const allButSeed = "-seed" // all settings except the seed
 
-type choice struct {
+type selection struct {
 	query
 	runs   []string // names; none: all runs that pass the filters
 	by     string   // a column to group by, or butSeed; empty: no groups
@@ -80,8 +80,8 @@ type choice struct {
 	differing []index.Column // columns that differ between the chosen runs; nil: not computed yet
 }
 
-// chosenRuns returns the runs of a choice, and the chosen names that are not runs.
-func (c *choice) chosenRuns(now *snapshot) (list []*run, missing []string, err error) {
+// selectedRuns returns the runs of a choice, and the chosen names that are not runs.
+func (c *selection) selectedRuns(now *snapshot) (list []*run, missing []string, err error) {
 	if list, err = filter(now, c.filters); err != nil || len(c.runs) == 0 {
 		return list, nil, err
 	}
@@ -94,13 +94,13 @@ func (c *choice) chosenRuns(now *snapshot) (list []*run, missing []string, err e
 	return list, missing, nil
 }
 
-func (s *Server) compare(now *snapshot, c choice) (*comparison, error) {
-	list, missing, err := c.chosenRuns(now)
+func (s *Server) compare(now *snapshot, c selection) (*comparison, error) {
+	list, missing, err := c.selectedRuns(now)
 	if err != nil {
 		return nil, err
 	}
 	v := &comparison{Version: now.version, Matched: len(list), Missing: missing, Repeats: []string{}, Settings: []string{},
-		Metrics: []measured{}, By: []string{}, Groups: []group{}, Runs: []compared{}}
+		Metrics: []measuredMetric{}, By: []string{}, Groups: []group{}, Runs: []comparedRun{}}
 	list = list[:min(len(list), maxCompared)]
 	entries := entriesOf(list)
 	c.differing = index.Differing(entries)
@@ -111,7 +111,7 @@ func (s *Server) compare(now *snapshot, c choice) (*comparison, error) {
 	names := slices.DeleteFunc(index.ResultNames(entries), func(name string) bool { return strings.Contains(name, ".") })
 	names = names[:min(len(names), maxCompareColumn)]
 	for _, name := range names {
-		v.Metrics = append(v.Metrics, measured{Name: name})
+		v.Metrics = append(v.Metrics, measuredMetric{Name: name})
 	}
 	colours, values, err := c.colours(list)
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *Server) compare(now *snapshot, c choice) (*comparison, error) {
 	v.Colours = values
 	for i, one := range list {
 		p := &one.progress
-		line := compared{Dir: one.Dir, State: p.state, Progress: p.part(), Colour: colours[i].place, Settings: cellsOf(one, columns)}
+		line := comparedRun{Dir: one.Dir, State: p.state, Progress: p.fraction(), Colour: colours[i].index, Settings: settingCells(one, columns)}
 		stored := s.results(one)
 		for m, name := range names {
 			line.Results = append(line.Results, estimateOf(one, name, stored, &v.Metrics[m]))
@@ -130,7 +130,7 @@ func (s *Server) compare(now *snapshot, c choice) (*comparison, error) {
 	return v, v.groupBy(&c, list)
 }
 
-func cellsOf(one *run, columns []index.Column) []*string {
+func settingCells(one *run, columns []index.Column) []*string {
 	cells := make([]*string, len(columns))
 	for i, c := range columns {
 		cells[i] = c.Cell(one.Run)
@@ -164,7 +164,7 @@ func (s *Server) results(one *run) map[string]metrics.Result {
 }
 
 // estimateOf returns a result of a run with its stored interval. It sets m.Better.
-func estimateOf(one *run, name string, stored map[string]metrics.Result, m *measured) *estimate {
+func estimateOf(one *run, name string, stored map[string]metrics.Result, m *measuredMetric) *estimate {
 	value, ok := one.Results.Get(name)
 	if !ok {
 		return nil
@@ -180,11 +180,11 @@ func estimateOf(one *run, name string, stored map[string]metrics.Result, m *meas
 }
 
 // groupColumns returns the columns that define groups; none: no groups.
-func (c *choice) groupColumns(list []*run) (columns []index.Column, err error) {
+func (c *selection) groupColumns(list []*run) (columns []index.Column, err error) {
 	switch c.by {
 	case "":
 		return nil, nil
-	case butSeed:
+	case allButSeed:
 		if c.differing == nil {
 			c.differing = index.Differing(entriesOf(list))
 		}
@@ -192,12 +192,12 @@ func (c *choice) groupColumns(list []*run) (columns []index.Column, err error) {
 	}
 	column, err := index.FindColumn(entriesOf(list), c.by)
 	if err != nil {
-		return nil, wrong("by: " + err.Error())
+		return nil, badRequest("by: " + err.Error())
 	}
 	return []index.Column{column}, nil
 }
 
-func (v *comparison) groupBy(c *choice, list []*run) error {
+func (v *comparison) groupBy(c *selection, list []*run) error {
 	columns, err := c.groupColumns(list)
 	if err != nil || c.by == "" {
 		return err
@@ -298,8 +298,8 @@ type overlay struct {
 }
 
 // overlay overlays the curves of runs, a panel for each loss and metric, and a colour for each run or coloured value.
-func (s *Server) overlay(now *snapshot, c choice) (*overlay, error) {
-	list, _, err := c.chosenRuns(now)
+func (s *Server) overlay(now *snapshot, c selection) (*overlay, error) {
+	list, _, err := c.selectedRuns(now)
 	if err != nil {
 		return nil, err
 	}
@@ -310,14 +310,14 @@ func (s *Server) overlay(now *snapshot, c choice) (*overlay, error) {
 	}
 	panels := map[panelKey]*web.Panel{}
 	for i, one := range list[:min(len(list), maxCurves)] {
-		lines, err := s.logs.of(s.runs.stamp(one, rundir.LogFile), one.path, func() ([]rundir.Line, error) {
+		lines, err := s.logs.get(s.runs.fileStampOf(one, rundir.LogFile), one.path, func() ([]rundir.Line, error) {
 			lines, _, err := s.runs.lines(one)
 			return lines, err
 		})
 		if err != nil {
 			continue // a run with an unreadable log has no curves; its page shows the error
 		}
-		place, name := colours[i].place, one.Dir
+		place, name := colours[i].index, one.Dir
 		if c.colour != "" || c.by != "" {
 			name = colours[i].value + " · " + name
 		}
@@ -327,7 +327,7 @@ func (s *Server) overlay(now *snapshot, c choice) (*overlay, error) {
 				p = &web.Panel{Title: key.title(), X: "epoch", Y: key.name, Log: key.objective != "", Lines: key.objective == ""}
 				panels[key] = p
 			}
-			x, y := thinned(curve.x), thinned(curve.y)
+			x, y := thinOut(curve.x), thinOut(curve.y)
 			p.Series = append(p.Series, web.Series{Name: name, X: web.Floats(x, len(x)), Y: web.Floats(y, len(y)), Colour: &place})
 		}
 	}
@@ -391,8 +391,8 @@ func curvesOf(lines []rundir.Line) map[panelKey]*points {
 	return all
 }
 
-// thinned keeps at most maxCurvePoints equally spaced numbers, including the last one.
-func thinned(values []float32) []float32 {
+// thinOut keeps at most maxCurvePoints equally spaced numbers, including the last one.
+func thinOut(values []float32) []float32 {
 	step := (len(values) + maxCurvePoints - 1) / maxCurvePoints
 	if step < 2 {
 		return values
@@ -404,15 +404,15 @@ func thinned(values []float32) []float32 {
 	return some
 }
 
-// coloured is the value of a run that determines its colour, and the index of the colour in the palette.
-type coloured struct {
+// runColour is the value of a run that determines its colour, and the index of the colour in the palette.
+type runColour struct {
 	value string
-	place int
+	index int
 }
 
 // colours returns the colours of runs: by the values of a column, by group, or one per run.
-func (c *choice) colours(list []*run) (colours []coloured, values []string, err error) {
-	values, colours = []string{}, make([]coloured, len(list))
+func (c *selection) colours(list []*run) (colours []runColour, values []string, err error) {
+	values, colours = []string{}, make([]runColour, len(list))
 	columns, err := c.groupColumns(list)
 	if err != nil {
 		return nil, nil, err
@@ -422,12 +422,12 @@ func (c *choice) colours(list []*run) (colours []coloured, values []string, err 
 	case c.colour != "":
 		found, err := index.FindColumn(entriesOf(list), c.colour)
 		if err != nil {
-			return nil, nil, wrong("colour: " + err.Error())
+			return nil, nil, badRequest("colour: " + err.Error())
 		}
 		value = func(one *run) string { return shownValue(one, found) }
 	case c.by == "":
 		for i, one := range list {
-			colours[i] = coloured{one.Dir, i}
+			colours[i] = runColour{one.Dir, i}
 		}
 		return colours, values, nil
 	}
@@ -445,7 +445,7 @@ func (c *choice) colours(list []*run) (colours []coloured, values []string, err 
 	})
 	values = slices.Compact(values)
 	for i := range colours {
-		colours[i].place = slices.Index(values, colours[i].value)
+		colours[i].index = slices.Index(values, colours[i].value)
 	}
 	return colours, values, nil
 }

@@ -97,7 +97,7 @@ func TestCompare(t *testing.T) {
 	if len(all.Groups) != 2 || all.Groups[0].Name != "weight 10.0" || all.Groups[1].Runs != 3 || all.Runs[5].Group != 1 || all.Runs[5].Colour != 1 {
 		t.Fatalf("groups %+v, runs %+v", all.Groups, all.Runs)
 	}
-	if len(all.Metrics) == 0 || all.Metrics[0] != (measured{"dlsbd", "lower"}) {
+	if len(all.Metrics) == 0 || all.Metrics[0] != (measuredMetric{"dlsbd", "lower"}) {
 		t.Fatalf("metrics %+v", all.Metrics)
 	}
 	// 0.01, 0.02, 0.03 have mean 0.02 and standard deviation 0.01, and t with 2 degrees of freedom is
@@ -173,7 +173,7 @@ func TestCompareCurves(t *testing.T) {
 	for i := range long {
 		long[i] = float32(i)
 	}
-	if some := thinned(long); len(some) > maxCurvePoints || some[len(some)-1] != 1000 || some[1]-some[0] != 3 {
+	if some := thinOut(long); len(some) > maxCurvePoints || some[len(some)-1] != 1000 || some[1]-some[0] != 3 {
 		t.Errorf("%d points, %v to %v", len(some), some[0], some[len(some)-1])
 	}
 }
@@ -303,7 +303,7 @@ func BenchmarkCompare(b *testing.B) {
 		weights = append(weights, w+1)
 	}
 	s, _ := started(b, varied(b, 5, weights...), Options{})
-	for name, c := range map[string]choice{"runs": {}, "means": {by: butSeed}} {
+	for name, c := range map[string]selection{"runs": {}, "means": {by: allButSeed}} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if v, err := s.compare(s.runs.current(), c); err != nil || len(v.Runs) != maxCompared {
@@ -314,7 +314,7 @@ func BenchmarkCompare(b *testing.B) {
 	}
 	b.Run("curves", func(b *testing.B) {
 		for b.Loop() {
-			if v, err := s.overlay(s.runs.current(), choice{}); err != nil || v.Runs != maxCurves {
+			if v, err := s.overlay(s.runs.current(), selection{}); err != nil || v.Runs != maxCurves {
 				b.Fatal(err)
 			}
 		}

@@ -140,7 +140,7 @@ func (e *stream) follow(one *run) bool {
 	if _, err := f.Seek(e.at, 0); err != nil {
 		return true
 	}
-	lines, read, err := readLines(f, maxShown)
+	lines, read, err := readLines(f, maxPageBytes)
 	if err != nil || read == 0 {
 		return true
 	}

@@ -36,19 +36,19 @@ func (s *Server) guard(next http.Handler) http.Handler {
 			refuse(w, http.StatusMethodNotAllowed, "this server only shows runs; want GET or HEAD")
 		case r.ContentLength != 0:
 			refuse(w, http.StatusRequestEntityTooLarge, "this server only shows runs; want requests without content")
-		case !s.knows(r.Host):
+		case !s.knownHost(r.Host):
 			refuse(w, http.StatusMisdirectedRequest, "this server does not answer to that name; want its address, or a name given to it by --host")
 		case r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Sec-Fetch-Mode") != "navigate":
 			refuse(w, http.StatusForbidden, "another site asks; want pages of this server only")
 		case s.options.Token == "":
-			admit(r.Context())
+			markPermitted(r.Context())
 			next.ServeHTTP(w, r)
 		case r.URL.Query().Has("token"):
-			s.enter(w, r)
-		case !s.admitted(r):
+			s.logIn(w, r)
+		case !s.hasCookie(r):
 			refuse(w, http.StatusForbidden, "no token, or another one; want the whole address that unravel serve prints, or the header Authorization: Bearer TOKEN")
 		default:
-			admit(r.Context())
+			markPermitted(r.Context())
 			next.ServeHTTP(w, r)
 		}
 	})
@@ -60,9 +60,9 @@ func refuse(w http.ResponseWriter, code int, text string) {
 	http.Error(w, text, code) // Error keeps the other headers
 }
 
-// knows reports whether the host of a request is a name of this server. It prevents DNS rebinding: with a foreign
+// knownHost reports whether the host of a request is a name of this server. It prevents DNS rebinding: with a foreign
 // domain that resolves to this server, a browser would let pages of that domain read the answers.
-func (s *Server) knows(host string) bool {
+func (s *Server) knownHost(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
@@ -79,7 +79,7 @@ func (s *Server) knows(host string) bool {
 // digest hides a token: the time to compare two digests does not reveal the token.
 func digest(token string) [sha256.Size]byte { return sha256.Sum256([]byte("unravel serve " + token)) }
 
-func (s *Server) same(token string) bool {
+func (s *Server) sameToken(token string) bool {
 	want, got := digest(s.options.Token), digest(token)
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1
 }
@@ -90,18 +90,18 @@ func (s *Server) cookie() string {
 	return "unravel-" + hex.EncodeToString(d[:6])
 }
 
-func (s *Server) admitted(r *http.Request) bool {
+func (s *Server) hasCookie(r *http.Request) bool {
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
-		return s.same(token)
+		return s.sameToken(token)
 	}
 	c, err := r.Cookie(s.cookie())
-	return err == nil && s.same(c.Value)
+	return err == nil && s.sameToken(c.Value)
 }
 
-// enter moves the token from the address into a cookie. The token then does not appear in histories and links.
-func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
+// logIn moves the token from the address into a cookie. The token then does not appear in histories and links.
+func (s *Server) logIn(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	if !s.same(q.Get("token")) {
+	if !s.sameToken(q.Get("token")) {
 		refuse(w, http.StatusForbidden, "this is not the token; want the whole address that unravel serve prints")
 		return
 	}
@@ -112,24 +112,24 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusSeeOther)
 }
 
-// limited is a listener with a limited number of open connections. At the limit, a new connection replaces the oldest
-// connection without a permitted request. Visitors without the token therefore cannot block others. If every connection
-// has a permitted request, new connections wait.
-type limited struct {
+// limitedListener is a listener with a limited number of open connections. At the limit, a new connection replaces the
+// oldest connection without a permitted request. Visitors without the token therefore cannot block others. If every
+// connection has a permitted request, new connections wait.
+type limitedListener struct {
 	net.Listener
 	free chan struct{}
 	done chan struct{}
 	once sync.Once
 
 	lock      sync.Mutex
-	strangers []*counted // oldest first
+	strangers []*trackedConn // oldest first
 }
 
-func limit(l net.Listener, n int) net.Listener {
-	return &limited{Listener: l, free: make(chan struct{}, n), done: make(chan struct{})}
+func limitConnections(l net.Listener, n int) net.Listener {
+	return &limitedListener{Listener: l, free: make(chan struct{}, n), done: make(chan struct{})}
 }
 
-func (l *limited) Accept() (net.Conn, error) {
+func (l *limitedListener) Accept() (net.Conn, error) {
 	select {
 	case l.free <- struct{}{}:
 	default:
@@ -145,7 +145,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		<-l.free
 		return nil, err
 	}
-	one := &counted{Conn: c, from: l}
+	one := &trackedConn{Conn: c, from: l}
 	l.lock.Lock()
 	l.strangers = append(l.strangers, one)
 	l.lock.Unlock()
@@ -153,7 +153,7 @@ func (l *limited) Accept() (net.Conn, error) {
 }
 
 // evict closes the oldest connection without a permitted request.
-func (l *limited) evict() {
+func (l *limitedListener) evict() {
 	l.lock.Lock()
 	oldest := l.strangers[:min(len(l.strangers), 1)]
 	l.lock.Unlock()
@@ -162,7 +162,7 @@ func (l *limited) evict() {
 	}
 }
 
-func (l *limited) know(c *counted) {
+func (l *limitedListener) forgetStranger(c *trackedConn) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
 	if at := slices.Index(l.strangers, c); at >= 0 {
@@ -172,27 +172,27 @@ func (l *limited) know(c *counted) {
 
 type connectionKey struct{} // key of a request's connection in its context
 
-func admit(ctx context.Context) {
-	if c, ok := ctx.Value(connectionKey{}).(*counted); ok {
-		c.from.know(c)
+func markPermitted(ctx context.Context) {
+	if c, ok := ctx.Value(connectionKey{}).(*trackedConn); ok {
+		c.from.forgetStranger(c)
 	}
 }
 
-func (l *limited) Close() error {
+func (l *limitedListener) Close() error {
 	l.once.Do(func() { close(l.done) })
 	return l.Listener.Close()
 }
 
-type counted struct {
+type trackedConn struct {
 	net.Conn
-	from *limited
+	from *limitedListener
 	once sync.Once
 }
 
-func (c *counted) Close() error {
+func (c *trackedConn) Close() error {
 	err := c.Conn.Close()
 	c.once.Do(func() {
-		c.from.know(c)
+		c.from.forgetStranger(c)
 		<-c.from.free
 	})
 	return err

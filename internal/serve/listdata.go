@@ -67,7 +67,7 @@ func readQuery(r *http.Request) (q query, err error) {
 	v := r.URL.Query()
 	q = query{filters: v["filter"], sort: v.Get("sort"), count: defaultRows}
 	if len(q.filters) > maxFilters {
-		return q, wrong("there are too many filters")
+		return q, badRequest("there are too many filters")
 	}
 	for name, into := range map[string]*int{"from": &q.from, "count": &q.count} {
 		text := v.Get(name)
@@ -75,22 +75,22 @@ func readQuery(r *http.Request) (q query, err error) {
 			continue
 		}
 		if *into, err = strconv.Atoi(text); err != nil || *into < 0 {
-			return q, wrong(name + ": want a number from 0 on")
+			return q, badRequest(name + ": want a number from 0 on")
 		}
 	}
 	q.count = min(q.count, maxRows)
 	return q, nil
 }
 
-type chosen struct {
+type filteredRuns struct {
 	runs    []*run
 	columns []index.Column
 	kinds   []column
 }
 
-type lists struct {
+type listCache struct {
 	answers
-	chosen store[*chosen] // by filters
+	chosen store[*filteredRuns] // by filters
 }
 
 func (s *Server) listData(w http.ResponseWriter, r *http.Request) error {
@@ -102,7 +102,7 @@ func (s *Server) listData(w http.ResponseWriter, r *http.Request) error {
 	return s.lists.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.lists.list(now, q) })
 }
 
-func (l *lists) list(now *snapshot, q query) (*listing, error) {
+func (l *listCache) list(now *snapshot, q query) (*listing, error) {
 	c, err := l.choose(now, q.filters)
 	if err != nil {
 		return nil, err
@@ -122,8 +122,8 @@ func (l *lists) list(now *snapshot, q query) (*listing, error) {
 
 func rowOf(one *run, columns []index.Column, moment time.Time) row {
 	p := &one.progress
-	line := row{Dir: one.Dir, State: p.state, Problem: one.Problem, Epoch: p.epoch, Epochs: p.epochs, Progress: p.part(),
-		Seconds: one.Seconds, Left: p.left(moment).Seconds(), Ended: one.Ended, Cells: cellsOf(one, columns)}
+	line := row{Dir: one.Dir, State: p.state, Problem: one.Problem, Epoch: p.epoch, Epochs: p.epochs, Progress: p.fraction(),
+		Seconds: one.Seconds, Left: p.remaining(moment).Seconds(), Ended: one.Ended, Cells: settingCells(one, columns)}
 	if p.logged {
 		line.Loss = new(p.loss)
 	}
@@ -131,8 +131,8 @@ func rowOf(one *run, columns []index.Column, moment time.Time) row {
 }
 
 // choose returns the runs that pass the filters, with their progress in the snapshot.
-func (l *lists) choose(now *snapshot, filters []string) (*chosen, error) {
-	c, err := l.chosen.of(now.content, strings.Join(filters, "\x00"), func() (*chosen, error) { return choose(now, filters) })
+func (l *listCache) choose(now *snapshot, filters []string) (*filteredRuns, error) {
+	c, err := l.chosen.get(now.content, strings.Join(filters, "\x00"), func() (*filteredRuns, error) { return choose(now, filters) })
 	if err != nil {
 		return nil, err
 	}
@@ -142,12 +142,12 @@ func (l *lists) choose(now *snapshot, filters []string) (*chosen, error) {
 	return c, nil
 }
 
-func choose(now *snapshot, filters []string) (*chosen, error) {
+func choose(now *snapshot, filters []string) (*filteredRuns, error) {
 	list, err := filter(now, filters)
 	if err != nil {
 		return nil, err
 	}
-	c, entries := &chosen{runs: list}, entriesOf(list)
+	c, entries := &filteredRuns{runs: list}, entriesOf(list)
 	add := func(kind string, one index.Column) {
 		if len(c.columns) < maxColumns {
 			c.columns, c.kinds = append(c.columns, one), append(c.kinds, column{one.Name, kind})
@@ -167,7 +167,7 @@ func choose(now *snapshot, filters []string) (*chosen, error) {
 func filter(now *snapshot, filters []string) ([]*run, error) {
 	kept, err := index.Filter(entriesOf(now.list), filters...)
 	if err != nil {
-		return nil, wrong("filter " + strings.TrimPrefix(err.Error(), "filter "))
+		return nil, badRequest("filter " + strings.TrimPrefix(err.Error(), "filter "))
 	}
 	found := make([]*run, len(kept))
 	for i, entry := range kept {
@@ -180,7 +180,7 @@ func filter(now *snapshot, filters []string) ([]*run, error) {
 var stateOrder = map[sweep.State]int{sweep.Running: 0, sweep.Failed: 1, sweep.Damaged: 1, sweep.Stopped: 2, sweep.Finished: 3, sweep.Waiting: 4}
 
 // sortRuns sorts runs by a column. Without a column, running runs come first and newer runs come before older runs.
-func sortRuns(c *chosen, by string) ([]*run, error) {
+func sortRuns(c *filteredRuns, by string) ([]*run, error) {
 	list := slices.Clone(c.runs)
 	name, down := strings.CutPrefix(by, "-")
 	if name == "" {
@@ -231,7 +231,7 @@ func (a cell) compare(b cell, down bool) int {
 }
 
 // sortKey returns a function that maps a run to its cell in a column.
-func sortKey(c *chosen, name string) (func(*run) cell, error) {
+func sortKey(c *filteredRuns, name string) (func(*run) cell, error) {
 	switch name {
 	case "loss":
 		return func(one *run) cell {
@@ -241,13 +241,13 @@ func sortKey(c *chosen, name string) (func(*run) cell, error) {
 			return cell{value: one.loss}
 		}, nil
 	case "progress":
-		return func(one *run) cell { return cell{value: one.part()} }, nil
+		return func(one *run) cell { return cell{value: one.fraction()} }, nil
 	case "run":
 		return func(one *run) cell { return cell{kind: textCell, text: one.Dir} }, nil
 	}
 	found, err := index.FindColumn(entriesOf(c.runs), name)
 	if err != nil {
-		return nil, wrong("sort: " + err.Error())
+		return nil, badRequest("sort: " + err.Error())
 	}
 	return func(one *run) cell {
 		text, ok := found.Of(one.Run)

@@ -73,18 +73,18 @@ func (p *previews) close() {
 
 // version identifies the checkpoint of a run; empty: no checkpoint.
 func (p *previews) version(one *run) string {
-	s := p.runs.stamp(one, rundir.CheckpointFile)
+	s := p.runs.fileStampOf(one, rundir.CheckpointFile)
 	if s.size < 0 {
 		return ""
 	}
 	return fmt.Sprintf("%d-%d", s.modified, s.size)
 }
 
-// of returns the preview of a run's newest checkpoint, or of the previous checkpoint if it is too early.
-func (p *previews) of(one *run) (*preview, error) {
+// get returns the preview of a run's newest checkpoint, or of the previous checkpoint if it is too early.
+func (p *previews) get(one *run) (*preview, error) {
 	version := p.version(one)
 	if version == "" {
-		return nil, missing("the run has no checkpoint yet")
+		return nil, notFound("the run has no checkpoint yet")
 	}
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -124,7 +124,7 @@ func (p *previews) compute(ctx context.Context, one *run, v *preview) {
 	defer func() { <-p.turn }()
 	begin := time.Now()
 	var text []byte
-	if v.err = p.runs.enclosed(one); v.err == nil {
+	if v.err = p.runs.checkInside(one); v.err == nil {
 		text, v.err = p.open(ctx, p.runs.folder(one))
 	}
 	if v.err == nil {
@@ -135,8 +135,8 @@ func (p *previews) compute(ctx context.Context, one *run, v *preview) {
 	p.rest = time.Now().Add(previewShare * time.Since(begin))
 }
 
-// enclosed returns an error if a file of a run is a link to outside the folder of runs.
-func (r *runs) enclosed(one *run) error {
+// checkInside returns an error if a file of a run is a link to outside the folder of runs.
+func (r *runs) checkInside(one *run) error {
 	return fs.WalkDir(r.root.Load().FS(), filepath.ToSlash(one.path), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type()&fs.ModeSymlink == 0 {
 			return nil // nobody reads a file that has just been deleted
@@ -150,7 +150,7 @@ func (r *runs) enclosed(one *run) error {
 
 // previewData answers with the preview of a run's newest checkpoint, its error, or the status 202 for now.
 func (s *Server) previewData(w http.ResponseWriter, r *http.Request, one *run) error {
-	v, err := s.previews.of(one)
+	v, err := s.previews.get(one)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (s *Server) previewData(w http.ResponseWriter, r *http.Request, one *run) e
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return nil
 	}
-	if errors.As(v.err, new(ownFault)) || errors.Is(v.err, context.Canceled) {
+	if errors.As(v.err, new(internalError)) || errors.Is(v.err, context.Canceled) {
 		return v.err
 	}
 	if v.err != nil { // the run causes the error: an unreadable checkpoint or data set, for example
@@ -225,9 +225,9 @@ func NewPreview(ctx context.Context, dir string) ([]byte, error) {
 	return json.Marshal(a)
 }
 
-type ownFault struct{ error } // error of this program or machine, not of a run
+type internalError struct{ error } // error of this program or machine, not of a run
 
-func (f ownFault) Unwrap() error { return f.error }
+func (f internalError) Unwrap() error { return f.error }
 
 const maxPreview = 64 << 20
 
@@ -239,14 +239,14 @@ func PreviewProcess(program string, args ...string) func(ctx context.Context, di
 		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], disk.Argument(dir))...)
 		cmd.Env = append(cmd.Environ(), "GOMAXPROCS=1")
 		cmd.WaitDelay = time.Second
-		out, said := &bounded{most: maxPreview}, &bounded{most: 4 << 10, forgive: true}
+		out, said := &limitedBuffer{most: maxPreview}, &limitedBuffer{most: 4 << 10, forgive: true}
 		cmd.Stdout, cmd.Stderr = out, said
 		if err := cmd.Run(); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			if !errors.As(err, new(*exec.ExitError)) {
-				return nil, ownFault{err}
+				return nil, internalError{err}
 			}
 			return nil, errors.New(cmp.Or(strings.TrimPrefix(strings.TrimSpace(said.String()), "unravel: "), err.Error()))
 		}
@@ -254,13 +254,13 @@ func PreviewProcess(program string, args ...string) func(ctx context.Context, di
 	}
 }
 
-type bounded struct {
+type limitedBuffer struct {
 	bytes.Buffer
 	most    int
 	forgive bool // drop further bytes without an error
 }
 
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *limitedBuffer) Write(p []byte) (int, error) {
 	switch {
 	case b.Len()+len(p) <= b.most:
 	case b.forgive:

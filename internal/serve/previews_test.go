@@ -103,7 +103,7 @@ func TestBounded(t *testing.T) {
 		want    string
 		fails   bool
 	}{{6, false, "abcdef", false}, {5, false, "abc", true}, {5, true, "abc", false}, {2, false, "", true}} {
-		b := bounded{most: c.most, forgive: c.forgive}
+		b := limitedBuffer{most: c.most, forgive: c.forgive}
 		_, first := b.Write([]byte("abc"))
 		_, second := b.Write([]byte("def"))
 		if failed := first != nil || second != nil; b.String() != c.want || failed != c.fails {

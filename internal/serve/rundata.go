@@ -21,9 +21,9 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-const maxShown = 64 << 20 // maximum size of files that a page reads completely
+const maxPageBytes = 64 << 20 // maximum size of files that a page reads completely
 
-const maxSent = 1 << 30 // maximum size of files that are sent unchanged
+const maxFileBytes = 1 << 30 // maximum size of files that are sent unchanged
 
 // description is the answer of /api/run: the texts on the page of a run.
 type description struct {
@@ -87,7 +87,7 @@ func (s *Server) read(one *run, name string, most int64) ([]byte, error) {
 	defer f.Close() // it was only read
 	text, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(text)) > most {
-		err = wrong(name + " is too long to be shown")
+		err = badRequest(name + " is too long to be shown")
 	}
 	return text, err
 }
@@ -100,7 +100,7 @@ type curvesAnswer struct {
 
 // curvesData answers with the curves of a run. It reads the log only after a change.
 func (s *Server) curvesData(w http.ResponseWriter, r *http.Request, one *run) error {
-	return s.curves.send(w, r, s.runs.stamp(one, rundir.LogFile), one.path, func() (any, error) {
+	return s.curves.send(w, r, s.runs.fileStampOf(one, rundir.LogFile), one.path, func() (any, error) {
 		lines, at, err := s.runs.lines(one)
 		return curvesAnswer{cmp.Or(report.RunCurves(nil, lines), &web.Curves{Panels: []web.Panel{}}), at}, err
 	})
@@ -116,7 +116,7 @@ func (r *runs) lines(one *run) (lines []rundir.Line, at int64, err error) {
 		return nil, 0, err
 	}
 	defer f.Close() // it was only read
-	return readLines(f, maxShown)
+	return readLines(f, maxPageBytes)
 }
 
 // readLines reads lines of a log. It skips invalid lines and an incomplete last line.
@@ -177,7 +177,7 @@ func (s *Server) figureNames(one *run) []string {
 func (s *Server) figureData(w http.ResponseWriter, r *http.Request, one *run) error {
 	name := r.URL.Query().Get("name")
 	if !slices.Contains(s.figureNames(one), name) {
-		return missing("the run has no such picture")
+		return notFound("the run has no such picture")
 	}
 	return s.sendFile(w, r, one, rundir.FiguresDir+"/"+name, pictureKinds[filepath.Ext(name)])
 }
@@ -194,12 +194,12 @@ func (s *Server) report(w http.ResponseWriter, r *http.Request, one *run) error 
 func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, one *run, name, kind string) error {
 	f, err := s.runs.open(one, name)
 	if err != nil {
-		return missing("the run has no " + name + " that can be read")
+		return notFound("the run has no " + name + " that can be read")
 	}
 	defer f.Close() // it was only read
 	info, err := f.Stat()
-	if err == nil && info.Size() > maxSent {
-		err = wrong(name + " is too long to be shown")
+	if err == nil && info.Size() > maxFileBytes {
+		err = badRequest(name + " is too long to be shown")
 	}
 	if err != nil {
 		return err
@@ -213,7 +213,7 @@ func (s *Server) runPage(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("dir")
 	p := s.newPage(name, widgets, "run.js") // also for a missing run: it may start later
 	p.Run = name
-	if _, err := s.runs.find(name); err != nil && !s.runs.begins(name) {
+	if _, err := s.runs.find(name); err != nil && !s.runs.isNewRun(name) {
 		p.Failure = err.Error()
 	}
 	return s.sendPage(w, r, "run.tmpl", p)

@@ -98,7 +98,7 @@ func openRuns(ctx context.Context, dir string, single bool) (*runs, error) {
 	first := make(chan struct{})
 	r.done.Go(func() {
 		if !r.single { // a server writes nothing into the folder of a run, not even an index
-			r.recall(background)
+			r.loadIndex(background)
 		}
 		_ = r.scan(background) // the next scan may succeed
 		close(first)
@@ -119,8 +119,8 @@ func (r *runs) close() error {
 	return r.root.Load().Close()
 }
 
-// recall reads the runs from the index of the folder, which is much faster than reading all runs.
-func (r *runs) recall(ctx context.Context) {
+// loadIndex reads the runs from the index of the folder, which is much faster than reading all runs.
+func (r *runs) loadIndex(ctx context.Context) {
 	x, err := index.Open(ctx, r.dir)
 	if err != nil {
 		return
@@ -196,11 +196,11 @@ func (r *runs) find(name string) (*run, error) {
 	if one, ok := r.current().byName[name]; ok {
 		return one, nil
 	}
-	return nil, missing(fmt.Sprintf("there is no run %q", name))
+	return nil, notFound(fmt.Sprintf("there is no run %q", name))
 }
 
-// begins reports whether a folder has become a run since the last scan.
-func (r *runs) begins(name string) bool {
+// isNewRun reports whether a folder has become a run since the last scan.
+func (r *runs) isNewRun(name string) bool {
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
 		return false
 	}
@@ -210,7 +210,7 @@ func (r *runs) begins(name string) bool {
 
 func (r *runs) folder(one *run) string { return filepath.Join(r.dir, filepath.FromSlash(one.path)) }
 
-func (r *runs) stamp(one *run, name string) fileStamp { return stampOf(r.folder(one), name) }
+func (r *runs) fileStampOf(one *run, name string) fileStamp { return stampOf(r.folder(one), name) }
 
 // open opens a file of a run for reading. A link to outside the folder of runs is an error.
 func (r *runs) open(one *run, name string) (*os.File, error) {
@@ -265,7 +265,7 @@ func (r *runs) scan(ctx context.Context) error {
 func (r *runs) look(path string, old *run, holders *rundir.Holders) *run {
 	dir := filepath.Join(r.dir, filepath.FromSlash(path))
 	fresh := old
-	if old == nil || old.Stamp != index.Stamp(dir) || !old.seen && r.outside(path) != "" {
+	if old == nil || old.Stamp != index.Stamp(dir) || !old.seen && r.linkOutside(path) != "" {
 		fresh = r.read(dir, path)
 	}
 	p := r.progressOf(fresh, dir, holders)
@@ -285,7 +285,7 @@ func (r *runs) look(path string, old *run, holders *rundir.Holders) *run {
 
 func (r *runs) read(dir, path string) *run {
 	one := &run{path: path}
-	if outside := r.outside(path); outside != "" {
+	if outside := r.linkOutside(path); outside != "" {
 		one.Run = &index.Run{State: sweep.Damaged, Problem: outside + " is a link that leads out of the folder of runs", Stamp: index.Stamp(dir)}
 	} else {
 		one.Run = index.Read(dir, path)
@@ -297,8 +297,8 @@ func (r *runs) read(dir, path string) *run {
 	return one
 }
 
-// outside returns the first standard file of a run that is a link to outside the folder, or an empty string.
-func (r *runs) outside(path string) string {
+// linkOutside returns the first standard file of a run that is a link to outside the folder, or an empty string.
+func (r *runs) linkOutside(path string) string {
 	for _, name := range []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile} {
 		if _, err := r.root.Load().Stat(filepath.FromSlash(path + "/" + name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return name
@@ -400,8 +400,8 @@ func (p *progress) readLog(r *runs, one *run, stamp fileStamp) {
 	}
 }
 
-// left estimates the time to the end of the last epoch; 0 if the time is unknown or the training has ended.
-func (p *progress) left(now time.Time) time.Duration {
+// remaining estimates the time to the end of the last epoch; 0 if the time is unknown or the training has ended.
+func (p *progress) remaining(now time.Time) time.Duration {
 	if p.state != sweep.Running || p.epoch == 0 || p.epoch >= p.epochs {
 		return 0
 	}
@@ -409,8 +409,8 @@ func (p *progress) left(now time.Time) time.Duration {
 	return max(left, time.Second)
 }
 
-// part is the finished fraction of the training, from 0 to 1.
-func (p *progress) part() float64 {
+// fraction is the finished fraction of the training, from 0 to 1.
+func (p *progress) fraction() float64 {
 	switch {
 	case p.state == sweep.Finished:
 		return 1

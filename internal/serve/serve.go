@@ -47,9 +47,9 @@ type Server struct {
 	options  Options
 	runs     *runs
 	previews *previews
-	lists    lists
+	lists    listCache
 	logs     store[[]rundir.Line] // logs of compared runs
-	tables   shownTables
+	tables   tableCache
 	streams  atomic.Int64 // number of open streams
 	handler  http.Handler
 	ended    chan struct{} // closed at shutdown, which ends streams
@@ -85,8 +85,8 @@ func New(ctx context.Context, dir string, o Options) (*Server, error) {
 
 type answer func(w http.ResponseWriter, r *http.Request) error // answers a request. An error becomes a JSON answer.
 
-// ofRun returns an answer for the run that the parameter dir names.
-func (s *Server) ofRun(answer func(w http.ResponseWriter, r *http.Request, one *run) error) answer {
+// forRun returns an answer for the run that the parameter dir names.
+func (s *Server) forRun(answer func(w http.ResponseWriter, r *http.Request, one *run) error) answer {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		one, err := s.runs.find(r.URL.Query().Get("dir"))
 		if err != nil {
@@ -96,15 +96,15 @@ func (s *Server) ofRun(answer func(w http.ResponseWriter, r *http.Request, one *
 	}
 }
 
-// ofChoice returns an answer for the runs that the query chooses.
-func (s *Server) ofChoice(kept *answers, compare func(now *snapshot, c choice) (any, error)) answer {
+// forChoice returns an answer for the runs that the query chooses.
+func (s *Server) forChoice(kept *answers, compare func(now *snapshot, c selection) (any, error)) answer {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		q, err := readQuery(r)
 		if err != nil {
 			return err
 		}
 		v := r.URL.Query()
-		c := choice{query: q, runs: v["run"], by: v.Get("by"), colour: v.Get("colour")}
+		c := selection{query: q, runs: v["run"], by: v.Get("by"), colour: v.Get("colour")}
 		now := s.runs.current()
 		return kept.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return compare(now, c) })
 	}
@@ -126,20 +126,20 @@ func (s *Server) routes() http.Handler {
 		"/tables":             s.page("tables.tmpl", "Tables of papers", nil, "tables.js"),
 		"/api/runs":           s.listData,
 		"/api/searches":       s.searchData,
-		"/api/run":            s.ofRun(s.runData),
-		"/api/curves":         s.ofRun(s.curvesData),
-		"/api/events":         s.ofRun(s.events),
-		"/api/compare":        s.ofChoice(&s.compared, func(now *snapshot, c choice) (any, error) { return s.compare(now, c) }),
-		"/api/compare/curves": s.ofChoice(&s.overlays, func(now *snapshot, c choice) (any, error) { return s.overlay(now, c) }),
+		"/api/run":            s.forRun(s.runData),
+		"/api/curves":         s.forRun(s.curvesData),
+		"/api/events":         s.forRun(s.events),
+		"/api/compare":        s.forChoice(&s.compared, func(now *snapshot, c selection) (any, error) { return s.compare(now, c) }),
+		"/api/compare/curves": s.forChoice(&s.overlays, func(now *snapshot, c selection) (any, error) { return s.overlay(now, c) }),
 		"/api/tables":         s.tablesData,
 		"/api/table":          s.tableData,
-		"/api/preview":        s.ofRun(s.previewData),
-		"/report":             s.ofRun(s.report),
-		"/figure":             s.ofRun(s.figureData),
+		"/api/preview":        s.forRun(s.previewData),
+		"/report":             s.forRun(s.report),
+		"/figure":             s.forRun(s.figureData),
 		"/assets/{name...}":   s.asset,
 	} {
 		m.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			err := wrong("the query is too long")
+			err := badRequest("the query is too long")
 			if len(r.URL.RawQuery) <= maxQuery {
 				err = answer(w, r)
 			}
@@ -164,7 +164,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	failed := make(chan error, 1)
 	go func() {
-		failed <- h.Serve(limit(l, maxConnections))
+		failed <- h.Serve(limitConnections(l, maxConnections))
 		close(failed)
 	}()
 	defer func() { <-failed }()
@@ -194,12 +194,12 @@ type content struct {
 	code         int // status code; 0: success
 }
 
-const leastZipped = 1 << 10
+const minZippedBytes = 1 << 10
 
 func newContent(kind string, body []byte) *content {
 	sum := sha256.Sum256(body)
 	c := &content{kind: kind, body: body, tag: `W/"` + hex.EncodeToString(sum[:12]) + `"`}
-	if len(body) < leastZipped || strings.HasPrefix(kind, "image/") {
+	if len(body) < minZippedBytes || strings.HasPrefix(kind, "image/") {
 		return c
 	}
 	var b bytes.Buffer
@@ -253,8 +253,8 @@ type requestError struct {
 
 func (e requestError) Error() string { return e.text }
 
-func missing(text string) error { return requestError{http.StatusNotFound, text} }
-func wrong(text string) error   { return requestError{http.StatusBadRequest, text} }
+func notFound(text string) error   { return requestError{http.StatusNotFound, text} }
+func badRequest(text string) error { return requestError{http.StatusBadRequest, text} }
 
 func sendError(w http.ResponseWriter, err error) {
 	code := http.StatusInternalServerError
@@ -271,29 +271,29 @@ func sendError(w http.ResponseWriter, err error) {
 type store[V any] struct {
 	most int // maximum number of values; 0: maxKept
 	lock sync.Mutex
-	kept map[string]kept[V]
+	kept map[string]entry[V]
 }
 
-type kept[V any] struct {
+type entry[V any] struct {
 	version any
 	value   V
 }
 
-const maxKept = 64
+const maxEntries = 64
 
-// of returns the value of a key, or a fresh one if the version differs.
-func (s *store[V]) of(version any, key string, fresh func() (V, error)) (V, error) {
+// get returns the value of a key, or a fresh one if the version differs.
+func (s *store[V]) get(version any, key string, compute func() (V, error)) (V, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	if k, ok := s.kept[key]; ok && k.version == version {
 		return k.value, nil
 	}
-	v, err := fresh()
+	v, err := compute()
 	if err == nil {
-		if s.kept == nil || len(s.kept) >= cmp.Or(s.most, maxKept) {
-			s.kept = map[string]kept[V]{}
+		if s.kept == nil || len(s.kept) >= cmp.Or(s.most, maxEntries) {
+			s.kept = map[string]entry[V]{}
 		}
-		s.kept[key] = kept[V]{version, v}
+		s.kept[key] = entry[V]{version, v}
 	}
 	return v, err
 }
@@ -302,7 +302,7 @@ type answers struct{ store[*content] }
 
 // send answers a request with the cached answer of a key, or with a fresh one: content, or a value for JSON.
 func (a *answers) send(w http.ResponseWriter, r *http.Request, version any, key string, fresh func() (any, error)) error {
-	c, err := a.of(version, key, func() (*content, error) {
+	c, err := a.get(version, key, func() (*content, error) {
 		v, err := fresh()
 		if c, ok := v.(*content); ok || err != nil {
 			return c, err

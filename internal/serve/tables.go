@@ -39,7 +39,7 @@ type tableAnswer struct {
 	Remarks  []string        `json:"remarks"`
 }
 
-type shownTables struct {
+type tableCache struct {
 	answers
 	hashes map[string][]string // hashes of the runs for a table, by name and scale
 }
@@ -78,14 +78,14 @@ func (s *Server) tablesData(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) tableData(w http.ResponseWriter, r *http.Request) error {
 	name, scale := r.URL.Query().Get("name"), r.URL.Query().Get("scale")
 	if !slices.Contains(tables.Names(), name) { // a name must not open an arbitrary file
-		return missing("there is no table of that name")
+		return notFound("there is no table of that name")
 	}
 	now := s.runs.current()
 	return s.tables.send(w, r, now.content, name+" "+scale, func() (any, error) { return s.tables.table(r.Context(), s.runs, now, name, scale) })
 }
 
 // table fills in a table from runs. It skips rows without runs: only the command computes them.
-func (k *shownTables) table(ctx context.Context, all *runs, now *snapshot, name, scale string) (*tableAnswer, error) {
+func (k *tableCache) table(ctx context.Context, all *runs, now *snapshot, name, scale string) (*tableAnswer, error) {
 	e, t, err := entryOf(name)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (k *shownTables) table(ctx context.Context, all *runs, now *snapshot, name,
 		scale = e.Scales[0]
 	}
 	if _, err := t.Scales.Find(scale); err != nil {
-		return nil, wrong("scale: " + err.Error())
+		return nil, badRequest("scale: " + err.Error())
 	}
 	a := &tableAnswer{tableEntry: e, Scale: scale}
 	a.Command += " --scale " + scale
@@ -133,7 +133,7 @@ func (k *shownTables) table(ctx context.Context, all *runs, now *snapshot, name,
 }
 
 // needed returns the hashes of the runs for a table. They take a while to compute and never change.
-func (k *shownTables) needed(t *tables.Table, scale string) ([]string, error) {
+func (k *tableCache) needed(t *tables.Table, scale string) ([]string, error) {
 	key := t.Name + " " + scale
 	if list, ok := k.hashes[key]; ok || !t.Trains() {
 		return list, nil

@@ -48,7 +48,7 @@ func curveFiles(r *tables.Result) (list []File) {
 		return nil
 	}
 	for _, column := range r.Table.Curves.Columns {
-		for _, set := range setsOf(r.Table) {
+		for _, set := range dataSetLabels(r.Table) {
 			cells := column
 			if set != "" {
 				cells += ", " + set
@@ -62,8 +62,8 @@ func curveFiles(r *tables.Result) (list []File) {
 	return list
 }
 
-// setsOf lists the labels of a table's data sets, or one empty label if the table has none.
-func setsOf(t *tables.Table) (list []string) {
+// dataSetLabels lists the labels of a table's data sets, or one empty label if the table has none.
+func dataSetLabels(t *tables.Table) (list []string) {
 	if len(t.DataSets) == 0 {
 		return []string{""}
 	}
@@ -104,7 +104,7 @@ func rankFiles(r *tables.Result) (list []File) {
 	if r.Agreement == nil || len(r.Table.Columns) < 2 {
 		return nil
 	}
-	sets := setsOf(r.Table)
+	sets := dataSetLabels(r.Table)
 	for i, set := range sets {
 		if series := rankLines(r, i, len(sets)); len(series) > 1 { // a single line crosses nothing
 			list = append(list, curveFile(r, set, "ranks", report.CurveOptions{YLabel: "rank", Names: r.Agreement.Columns, Down: true, Marked: true}, series))

@@ -65,7 +65,7 @@ func (l *layout) markdown(b *strings.Builder, part group) {
 			return s.Ours + " (" + escape(s.Mark) + ")"
 		})
 		if line.Compared {
-			row(escape(theirs(l.Table)), func(c int) string { return line.Cells[c].Theirs })
+			row(escape(printedLabel(l.Table)), func(c int) string { return line.Cells[c].Theirs })
 			row(escape(differenceLabel(l.Table)), func(c int) string { return line.Cells[c].Third })
 		}
 	}
@@ -125,7 +125,7 @@ func (l *layout) latex(b *strings.Builder, part group) {
 			return number(s.Ours) + `\rlap{\textsuperscript{` + escape(s.Mark) + `}}`
 		})
 		if line.Compared {
-			row(`\quad{\small `+escape(theirs(l.Table))+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Theirs) + `}` })
+			row(`\quad{\small `+escape(printedLabel(l.Table))+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Theirs) + `}` })
 			row(`\quad{\small `+escape(differenceLabel(l.Table))+`}`, func(c int) string { return `{\small ` + number(line.Cells[c].Third) + `}` })
 		}
 	}

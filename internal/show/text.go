@@ -19,7 +19,7 @@ import (
 
 func differenceLabel(t *tables.Table) string {
 	if t.Timed() {
-		return theirs(t) + " / ours"
+		return printedLabel(t) + " / ours"
 	}
 	return "difference"
 }
@@ -48,7 +48,7 @@ func Text(w io.Writer, r *tables.Result, width int) error {
 	return send(w, r, b.String())
 }
 
-func theirs(t *tables.Table) string { return cmp.Or(t.Printed.Label, "paper") }
+func printedLabel(t *tables.Table) string { return cmp.Or(t.Printed.Label, "paper") }
 
 // grid returns the lines of the table. A row with published values has three lines: ours, theirs and differences.
 func (l *layout) grid() *grid {
@@ -57,7 +57,7 @@ func (l *layout) grid() *grid {
 		g.Heads = append(g.Heads, head{h.Group, h.Label})
 	}
 	for _, row := range l.Lines {
-		ours, printed, differences := []string{row.Label}, []string{"  " + theirs(l.Table)}, []string{"  " + differenceLabel(l.Table)}
+		ours, printed, differences := []string{row.Label}, []string{"  " + printedLabel(l.Table)}, []string{"  " + differenceLabel(l.Table)}
 		for _, s := range row.Cells {
 			ours, printed, differences = append(ours, s.Ours+s.Mark), append(printed, s.Theirs), append(differences, s.Third)
 		}
@@ -68,22 +68,22 @@ func (l *layout) grid() *grid {
 	return g
 }
 
-func letterCount(s string) int { return utf8.RuneCountInString(s) }
+func runeCount(s string) int { return utf8.RuneCountInString(s) }
 
-func padded(s string, width int) string { return s + strings.Repeat(" ", max(width-letterCount(s), 0)) }
+func padRight(s string, width int) string { return s + strings.Repeat(" ", max(width-runeCount(s), 0)) }
 
 // wrap writes a footnote with a maximum line width.
 func wrap(b *strings.Builder, mark, text string, width int) {
-	column := letterCount(mark)
+	column := runeCount(mark)
 	b.WriteString(mark)
 	for _, word := range strings.Fields(text) {
-		if n := letterCount(word); column+1+n > width && column > 2 {
+		if n := runeCount(word); column+1+n > width && column > 2 {
 			b.WriteString("\n ")
 			column = 1
 		}
 		space := min(column, 1) // none before the first word without a mark
 		b.WriteString(strings.Repeat(" ", space) + word)
-		column += space + letterCount(word)
+		column += space + runeCount(word)
 	}
 	b.WriteString("\n")
 }
@@ -130,29 +130,29 @@ type head struct{ Group, Label string }
 func (g *grid) widths() []int {
 	list := make([]int, 1+len(g.Heads))
 	for c, h := range g.Heads {
-		list[c+1] = letterCount(h.Label)
+		list[c+1] = runeCount(h.Label)
 	}
 	for _, line := range g.Lines {
 		for c, cell := range line {
-			list[c] = max(list[c], letterCount(cell))
+			list[c] = max(list[c], runeCount(cell))
 		}
 	}
 	return list
 }
 
-// group returns the end of the adjacent columns with the same group as column from.
-func (g *grid) group(from int) (after int) {
+// groupEnd returns the end of the adjacent columns with the same group as column from.
+func (g *grid) groupEnd(from int) (after int) {
 	for after = from; after <= len(g.Heads) && g.Heads[after-1].Group == g.Heads[from-1].Group; {
 		after++
 	}
 	return after
 }
 
-// fitting returns the end of the columns that fit: whole groups if possible, and at least one column.
-func (g *grid) fitting(from, width int, widths []int) (after int) {
+// columnsThatFit returns the end of the columns that fit: whole groups if possible, and at least one column.
+func (g *grid) columnsThatFit(from, width int, widths []int) (after int) {
 	left := width - widths[0]
 	for after = from; after <= len(g.Heads); {
-		end := g.group(after)
+		end := g.groupEnd(after)
 		for c := after; c < end; c++ {
 			if left -= widths[c] + 2; left < 0 && after > from {
 				return after
@@ -169,11 +169,11 @@ func (g *grid) fitting(from, width int, widths []int) (after int) {
 func (g *grid) print(b *strings.Builder, width int) {
 	widths := g.widths()
 	for from := 1; from <= len(g.Heads); {
-		after := g.fitting(from, width, widths)
+		after := g.columnsThatFit(from, width, widths)
 		line := func(label string, cell func(c int) string) {
-			text := padded(label, widths[0])
+			text := padRight(label, widths[0])
 			for c := from; c < after; c++ {
-				text += padded(cell(c), widths[c]+2)
+				text += padRight(cell(c), widths[c]+2)
 			}
 			if text = strings.TrimRight(text, " "); text != "" {
 				b.WriteString(text + "\n")
@@ -183,10 +183,10 @@ func (g *grid) print(b *strings.Builder, width int) {
 		above := strings.Repeat(" ", widths[0])
 		for c := from; c < after; {
 			name, room := g.Heads[c-1].Group, 0
-			for end := min(g.group(c), after); c < end; c++ {
+			for end := min(g.groupEnd(c), after); c < end; c++ {
 				room += widths[c] + 2
 			}
-			above += padded("  "+name, room)
+			above += padRight("  "+name, room)
 		}
 		line(above, func(int) string { return "" })
 		line("", func(c int) string { return "  " + g.Heads[c-1].Label })
@@ -239,7 +239,7 @@ func grids(r *tables.Result) []grid {
 	}
 	ranks := grid{Title: "Mean ranks by group of columns, 1 for the best of " + wording.Count(ranked, "row")}
 	for _, g := range a.Groups {
-		for _, set := range setsOf(r.Table) {
+		for _, set := range dataSetLabels(r.Table) {
 			ranks.Heads = append(ranks.Heads, head{g, cmp.Or(set, "rank")})
 		}
 	}

@@ -117,7 +117,7 @@ func (u *UDR) Compare(ctx context.Context, codes []matrix.Matrix) (*Agreement, e
 	err := parallel.Each(ctx, len(codes), func(i int) error {
 		for j, other := range units {
 			if i != j && a.Used[i] > 0 && a.Used[j] > 0 {
-				related, err := u.related(ctx, units[i], other)
+				related, err := u.relation(ctx, units[i], other)
 				if err != nil {
 					return err
 				}
@@ -149,9 +149,9 @@ func checkCodes(i int, c matrix.Matrix, n int) error {
 		return fmt.Errorf("udr: representation %d has %s, and the first has %d; want the same images, at least two",
 			i, wording.Count(c.Rows, "row"), n)
 	}
-	for at, v := range c.Data {
+	for index, v := range c.Data {
 		if v-v != 0 {
-			return fmt.Errorf("udr: representation %d: row %d, column %d is %v; want finite numbers", i, at/c.Cols, at%c.Cols, v)
+			return fmt.Errorf("udr: representation %d: row %d, column %d is %v; want finite numbers", i, index/c.Cols, index%c.Cols, v)
 		}
 	}
 	return nil
@@ -182,21 +182,21 @@ func (u *UDR) unit(c matrix.Matrix) (unit *mat.Dense, used int) {
 	return mat.NewDense(used, c.Rows, data), used
 }
 
-// related returns R of two standardised representations, as [columns of a, columns of b].
-func (u *UDR) related(ctx context.Context, a, b *mat.Dense) (*mat.Dense, error) {
+// relation returns R of two standardised representations, as [columns of a, columns of b].
+func (u *UDR) relation(ctx context.Context, a, b *mat.Dense) (*mat.Dense, error) {
 	_, n := a.Dims()
 	var r mat.Dense
 	r.Mul(a, b.T())
 	r.Scale(1/float64(n), &r)
 	if u.Relation == Lasso {
-		var own mat.SymDense
-		own.SymOuterK(1/float64(n), a)
+		var gram mat.SymDense
+		gram.SymOuterK(1/float64(n), a)
 		_, columns := r.Dims()
 		for j := range columns {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			lasso(&own, r.ColView(j).(*mat.VecDense), u.Alpha)
+			lasso(&gram, r.ColView(j).(*mat.VecDense), u.Alpha)
 		}
 	}
 	r.Apply(func(_, _ int, v float64) float64 { return math.Abs(v) }, &r)

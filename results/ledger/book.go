@@ -24,7 +24,7 @@ type Book struct {
 	runs       []*Run
 	bySettings map[string]*Run
 	byHash     map[string]*Run
-	named      map[string]bool
+	names      map[string]bool
 	configs    map[string]configText // by ID
 }
 
@@ -32,7 +32,7 @@ type Book struct {
 // same settings, Open takes the one with the later generation, then the one with more metrics, then the one in the
 // first file.
 func Open(ledger fs.FS, folder string) (*Book, error) {
-	b := &Book{bySettings: map[string]*Run{}, byHash: map[string]*Run{}, named: map[string]bool{}, configs: map[string]configText{}}
+	b := &Book{bySettings: map[string]*Run{}, byHash: map[string]*Run{}, names: map[string]bool{}, configs: map[string]configText{}}
 	var names []string
 	for _, extension := range []string{extension, compressed} {
 		found, err := fs.Glob(ledger, path.Join(folder, "*"+extension))
@@ -74,7 +74,7 @@ func (b *Book) add(f *File) {
 				delete(b.byHash, old.Hash)
 			}
 		}
-		b.bySettings[r.Settings], b.named[r.Name] = r, true
+		b.bySettings[r.Settings], b.names[r.Name] = r, true
 		if other := b.byHash[r.Hash]; r.Hash != "" && (other == nil || cmp.Less(other.Generation, r.Generation)) {
 			b.byHash[r.Hash] = r
 		}
@@ -94,7 +94,7 @@ func (b *Book) Settings(digest string) *Run { return b.bySettings[digest] }
 func (b *Book) Hash(hash string) *Run { return b.byHash[hash] }
 
 // Named reports whether a run has this name, with any config.
-func (b *Book) Named(name string) bool { return b.named[name] }
+func (b *Book) Named(name string) bool { return b.names[name] }
 
 // Load returns the config of a run, with its name and seed.
 func (b *Book) Load(r *Run) (train.Config, error) { return b.configs[r.Config].load(r) }
@@ -111,7 +111,7 @@ func textOf(yaml string) configText {
 	return configText{yaml, sync.OnceValue(func() map[string]bool {
 		words := map[string]bool{}
 		if root, err := config.Parse("ledger", []byte(yaml)); err == nil {
-			collect(root, words)
+			collectWords(root, words)
 		}
 		return words
 	})}
@@ -120,22 +120,22 @@ func textOf(yaml string) configText {
 // changed describes the first change since a run that affects its config.
 func (t configText) changed(r *Run, changes []version.Change) string {
 	for _, c := range changes {
-		if c.Generation > r.Generation && t.touched(&c) {
+		if c.Generation > r.Generation && t.affectedBy(&c) {
 			return "trained by an earlier version: " + c.What
 		}
 	}
 	return ""
 }
 
-// touched reports whether a change affects the config.
-func (t configText) touched(c *version.Change) bool {
-	found := 0
+// affectedBy reports whether a change affects the config.
+func (t configText) affectedBy(c *version.Change) bool {
+	matches := 0
 	for _, p := range c.Parts {
 		if strings.Contains(t.yaml, p) && t.words()[p] { // checked first, because splitting into words is slower
-			found++
+			matches++
 		}
 	}
-	return found == len(c.Parts) || found > 0 && !c.All
+	return matches == len(c.Parts) || matches > 0 && !c.All
 }
 
 // hash returns the hash that [train.Config.Hash] returned when the text was resolved.
@@ -159,7 +159,7 @@ func (t configText) load(r *Run) (train.Config, error) {
 	return c, nil
 }
 
-func collect(n *config.Node, words map[string]bool) {
+func collectWords(n *config.Node, words map[string]bool) {
 	for _, key := range n.Keys() {
 		words[key] = true
 	}
@@ -167,6 +167,6 @@ func collect(n *config.Node, words map[string]bool) {
 		words[n.Text()] = true
 	}
 	for _, item := range n.Items() {
-		collect(item, words)
+		collectWords(item, words)
 	}
 }

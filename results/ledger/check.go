@@ -38,18 +38,18 @@ func (f *File) Check(r *Run, planned sweep.Run) error {
 		if r.Codes == "" || r.Parameters == "" {
 			return errors.New("codes or parameters: want their hashes")
 		}
-		if err := trained(r, c.Train); err != nil {
+		if err := checkLength(r, c.Train); err != nil {
 			return err
 		}
-		if err := complete(r.Metrics, planned.Config.Metrics.Final); err != nil {
+		if err := checkMetrics(r.Metrics, planned.Config.Metrics.Final); err != nil {
 			return err
 		}
 	}
 	return Clean(Config{r.Config, text.yaml}, *r)
 }
 
-// trained checks that a finished run has trained as long as its config says, unless it stopped early.
-func trained(r *Run, s train.Settings) error {
+// checkLength checks that a finished run has trained as long as its config says, unless it stopped early.
+func checkLength(r *Run, s train.Settings) error {
 	switch {
 	case r.Epochs > s.Epochs || r.Epochs < s.Epochs && s.Stop == nil:
 		return fmt.Errorf("epochs: there are %d; want the %d of its config", r.Epochs, s.Epochs)
@@ -61,8 +61,8 @@ func trained(r *Run, s train.Settings) error {
 	return nil
 }
 
-// complete checks that there is one result per metric, possibly followed by the same metrics of averaged weights.
-func complete(results []metrics.Result, choices []metrics.Choice) error {
+// checkMetrics checks that there is one result per metric, possibly followed by the same metrics of averaged weights.
+func checkMetrics(results []metrics.Result, choices []metrics.Choice) error {
 	names := metrics.ResultNames(choices)
 	if len(results) < len(names) {
 		return fmt.Errorf("metrics: there are %d; want %d", len(results), len(names))

@@ -34,13 +34,13 @@ func (c *Comparison) Same() bool { return len(c.Differences) == 0 }
 func Compare(want, got *Run) Comparison {
 	c := Comparison{Exact: want.Machine != nil && got.Machine != nil && want.Machine.Kernels == got.Machine.Kernels && want.Machine.Arch == got.Machine.Arch}
 	if want.Error != "" || got.Error != "" {
-		c.differ(want.Error != got.Error, "error: %q recorded, %q now", want.Error, got.Error)
+		c.addIf(want.Error != got.Error, "error: %q recorded, %q now", want.Error, got.Error)
 		return c
 	}
 	if c.Exact {
 		c.bits("parameters", want.Parameters, got.Parameters)
 		c.bits("codes", want.Codes, got.Codes)
-		c.differ(want.Steps != got.Steps, "steps: %d recorded, %d now", want.Steps, got.Steps)
+		c.addIf(want.Steps != got.Steps, "steps: %d recorded, %d now", want.Steps, got.Steps)
 	}
 	c.metrics(want.Metrics, got.Metrics)
 	if !c.Exact {
@@ -54,7 +54,7 @@ func Compare(want, got *Run) Comparison {
 		}
 		a, errA := json.Marshal(want.Fit)
 		b, errB := json.Marshal(now)
-		c.differ(errA != nil || errB != nil || !bytes.Equal(a, b), "fit: %s recorded, %s now", a, b)
+		c.addIf(errA != nil || errB != nil || !bytes.Equal(a, b), "fit: %s recorded, %s now", a, b)
 	}
 	for _, file := range slices.Sorted(maps.Keys(want.Stored)) {
 		if got.Stored[file] == nil {
@@ -62,7 +62,7 @@ func Compare(want, got *Run) Comparison {
 			continue
 		}
 		c.Analyses++
-		c.differ(!bytes.Equal(compact(want.Stored[file]), compact(got.Stored[file])), "%s is another one now", file)
+		c.addIf(!bytes.Equal(compact(want.Stored[file]), compact(got.Stored[file])), "%s is another one now", file)
 	}
 	return c
 }
@@ -75,8 +75,8 @@ func compact(text json.RawMessage) []byte {
 	return b.Bytes()
 }
 
-func (c *Comparison) differ(yes bool, format string, args ...any) {
-	if yes {
+func (c *Comparison) addIf(differs bool, format string, args ...any) {
+	if differs {
 		c.Differences = append(c.Differences, fmt.Sprintf(format, args...))
 	}
 }
@@ -88,19 +88,19 @@ func (c *Comparison) bits(what, want, got string) {
 		c.Left = append(c.Left, what)
 		return
 	}
-	c.differ(want != got, "%s: the hash is %.*s recorded, %.*s now", what, digits, want, digits, got)
+	c.addIf(want != got, "%s: the hash is %.*s recorded, %.*s now", what, digits, want, digits, got)
 }
 
 func (c *Comparison) metrics(want, got []metrics.Result) {
 	for i, w := range want {
 		if i >= len(got) || got[i].Name != w.Name || len(got[i].Parts) < len(w.Parts) {
-			c.differ(true, "metric %s: it is not measured now", w.Name)
+			c.addIf(true, "metric %s: it is not measured now", w.Name)
 			continue
 		}
 		c.number(w.Name, w.Value, got[i].Value)
 		for j, p := range w.Parts {
 			if len(got[i].Parts[j].Values) != len(p.Values) {
-				c.differ(true, "metric %s: its part %q has %d numbers recorded, %d now", w.Name, p.Name, len(p.Values), len(got[i].Parts[j].Values))
+				c.addIf(true, "metric %s: its part %q has %d numbers recorded, %d now", w.Name, p.Name, len(p.Values), len(got[i].Parts[j].Values))
 				continue
 			}
 			for k, v := range p.Values {
@@ -112,19 +112,19 @@ func (c *Comparison) metrics(want, got []metrics.Result) {
 	}
 }
 
-// belowZero is the rounding error of 1 - entropy below 0 in older records of dci and med.
-const belowZero = -1e-15
+// roundingBelowZero is the rounding error of 1 - entropy below 0 in older records of dci and med.
+const roundingBelowZero = -1e-15
 
 func (c *Comparison) number(what string, want, got float64) {
 	c.Metrics++
-	if got == 0 && want > belowZero && want < 0 {
+	if got == 0 && want > roundingBelowZero && want < 0 {
 		want = 0
 	}
-	off := math.Abs(want-got) / max(1, math.Abs(want))
-	c.Most = max(c.Most, off)
+	difference := math.Abs(want-got) / max(1, math.Abs(want))
+	c.Most = max(c.Most, difference)
 	limit := 0.0
 	if !c.Exact {
 		limit = Tolerance
 	}
-	c.differ(!(off <= limit), "metric %s: %v recorded, %v now", what, want, got)
+	c.addIf(!(difference <= limit), "metric %s: %v recorded, %v now", what, want, got)
 }

@@ -82,7 +82,7 @@ func (f *File) add(text []byte, configs, settings map[string]bool) error {
 	}
 	if l.YAML != "" {
 		c := Config{l.Run.Config, l.YAML}
-		if want := idOf(c.YAML); c.ID != want {
+		if want := configID(c.YAML); c.ID != want {
 			return fmt.Errorf("config: the text was changed: its hash is %s, want %q", want, c.ID)
 		}
 		if l.Name != "" || configs[c.ID] {
@@ -92,7 +92,7 @@ func (f *File) add(text []byte, configs, settings map[string]bool) error {
 		f.Configs = append(f.Configs, c)
 		return nil
 	}
-	if err := l.Run.valid(); err != nil {
+	if err := l.Run.check(); err != nil {
 		return err
 	}
 	switch {
@@ -106,7 +106,7 @@ func (f *File) add(text []byte, configs, settings map[string]bool) error {
 	return nil
 }
 
-func (r *Run) valid() error {
+func (r *Run) check() error {
 	if err := rundir.CheckName(r.Name); err != nil {
 		return fmt.Errorf("run: %w", err)
 	}
@@ -140,7 +140,7 @@ func (r *Run) valid() error {
 		return errors.New("metrics: the run has failed; want none")
 	}
 	for file := range r.Stored {
-		if !slices.ContainsFunc(analyses, func(a analysis) bool { return a.named(file) }) {
+		if !slices.ContainsFunc(analyses, func(a analysis) bool { return a.matches(file) }) {
 			return fmt.Errorf("stored: no analysis is stored as %q", file)
 		}
 	}
@@ -178,8 +178,8 @@ func (f *File) writeCompressed(w io.Writer) error {
 
 // Config returns the text of a config, or "" if it is not in the file.
 func (f *File) Config(id string) string {
-	if at := slices.IndexFunc(f.Configs, func(c Config) bool { return c.ID == id }); at >= 0 {
-		return f.Configs[at].YAML
+	if index := slices.IndexFunc(f.Configs, func(c Config) bool { return c.ID == id }); index >= 0 {
+		return f.Configs[index].YAML
 	}
 	return ""
 }
@@ -189,8 +189,8 @@ func (f *File) Put(c Config, r Run) {
 	if f.Config(c.ID) == "" {
 		f.Configs = append(f.Configs, c)
 	}
-	if at := slices.IndexFunc(f.Runs, func(old Run) bool { return old.Settings == r.Settings }); at >= 0 {
-		f.Runs[at] = r
+	if index := slices.IndexFunc(f.Runs, func(old Run) bool { return old.Settings == r.Settings }); index >= 0 {
+		f.Runs[index] = r
 	} else {
 		f.Runs = append(f.Runs, r)
 	}
@@ -199,7 +199,7 @@ func (f *File) Put(c Config, r Run) {
 	})
 }
 
-func fileOf(scale string, real bool) string {
+func fileName(scale string, real bool) string {
 	if real {
 		return scale + "-real"
 	}
@@ -210,7 +210,7 @@ func fileOf(scale string, real bool) string {
 // runs on public data sets instead of their twins.
 func Names(f *File, real bool) (list []string) {
 	for _, r := range f.Runs {
-		if name := fileOf(r.Scale, real); !slices.Contains(list, name) {
+		if name := fileName(r.Scale, real); !slices.Contains(list, name) {
 			list = append(list, name)
 		}
 	}
@@ -221,7 +221,7 @@ func Names(f *File, real bool) (list []string) {
 func (f *File) Of(name string, real bool) *File {
 	part := &File{}
 	for _, r := range f.Runs {
-		if fileOf(r.Scale, real) == name {
+		if fileName(r.Scale, real) == name {
 			part.Put(Config{r.Config, f.Config(r.Config)}, r)
 		}
 	}
@@ -245,22 +245,22 @@ type Replacement struct {
 
 // Replacements lists the records that [Merge] would replace in a file of the ledger.
 func Replacements(path string, f *File) (list []Replacement, err error) {
-	all, err := readFile(path)
+	recorded, err := readFile(path)
 	if err != nil {
 		return nil, err
 	}
-	return all.replacements(f)
+	return recorded.replacements(f)
 }
 
 // replacements lists the runs of by that would replace runs of f.
-func (f *File) replacements(by *File) (list []Replacement, err error) {
-	for i := range by.Runs {
-		r := &by.Runs[i]
-		at := slices.IndexFunc(f.Runs, func(old Run) bool { return old.Settings == r.Settings })
-		if at < 0 {
+func (f *File) replacements(changed *File) (list []Replacement, err error) {
+	for i := range changed.Runs {
+		r := &changed.Runs[i]
+		index := slices.IndexFunc(f.Runs, func(old Run) bool { return old.Settings == r.Settings })
+		if index < 0 {
 			continue
 		}
-		changes, err := f.Runs[at].changes(r)
+		changes, err := f.Runs[index].changes(r)
 		if err != nil {
 			return nil, err
 		}
@@ -273,19 +273,19 @@ func (f *File) replacements(by *File) (list []Replacement, err error) {
 
 // changes lists the keys with a different value in now, with both values. It lists metrics by name.
 func (r *Run) changes(now *Run) (list []string, err error) {
-	was, err := r.values()
+	oldValues, err := r.values()
 	if err != nil {
 		return nil, err
 	}
-	is, err := now.values()
+	newValues, err := now.values()
 	if err != nil {
 		return nil, err
 	}
-	both := maps.Clone(was)
-	maps.Copy(both, is)
-	for _, key := range slices.Sorted(maps.Keys(both)) {
-		if was[key] != is[key] {
-			list = append(list, fmt.Sprintf("%s: %s recorded, %s now", key, cmp.Or(was[key], "nothing"), cmp.Or(is[key], "nothing")))
+	allKeys := maps.Clone(oldValues)
+	maps.Copy(allKeys, newValues)
+	for _, key := range slices.Sorted(maps.Keys(allKeys)) {
+		if oldValues[key] != newValues[key] {
+			list = append(list, fmt.Sprintf("%s: %s recorded, %s now", key, cmp.Or(oldValues[key], "nothing"), cmp.Or(newValues[key], "nothing")))
 		}
 	}
 	return list, nil
@@ -302,7 +302,7 @@ func (r *Run) values() (map[string]string, error) {
 	}
 	all := map[string]string{}
 	for key, value := range raw {
-		all[key] = brief(string(value))
+		all[key] = shorten(string(value))
 	}
 	delete(all, "metrics")
 	for _, m := range r.Metrics {
@@ -312,14 +312,14 @@ func (r *Run) values() (map[string]string, error) {
 		}
 		all["metric "+m.Name] = strconv.FormatFloat(m.Value, 'g', -1, 64)
 		if len(m.Parts) > 0 {
-			all["parts of "+m.Name] = brief(string(text))
+			all["parts of "+m.Name] = shorten(string(text))
 		}
 	}
 	return all, nil
 }
 
-// brief shortens a value to one line; a hash distinguishes long values.
-func brief(text string) string {
+// shorten shortens a value to one line; a hash distinguishes long values.
+func shorten(text string) string {
 	const most = 60
 	if len(text) <= most {
 		return text
@@ -329,22 +329,22 @@ func brief(text string) string {
 
 // Merge adds runs to a file of the ledger, which may be missing, and replaces records with the same settings.
 func Merge(path string, f *File) (added, replaced int, err error) {
-	all, err := readFile(path)
+	recorded, err := readFile(path)
 	if err != nil {
 		return 0, 0, err
 	}
-	others, err := all.replacements(f)
+	replacedRuns, err := recorded.replacements(f)
 	if err != nil {
 		return 0, 0, err
 	}
-	before := len(all.Runs)
+	before := len(recorded.Runs)
 	for _, r := range f.Runs {
-		all.Put(Config{r.Config, f.Config(r.Config)}, r)
+		recorded.Put(Config{r.Config, f.Config(r.Config)}, r)
 	}
-	added = len(all.Runs) - before
-	write := all.Write
+	added = len(recorded.Runs) - before
+	write := recorded.Write
 	if strings.HasSuffix(path, compressed) {
-		write = all.writeCompressed
+		write = recorded.writeCompressed
 	}
-	return added, len(others), disk.WriteFile(path, write, false)
+	return added, len(replacedRuns), disk.WriteFile(path, write, false)
 }

@@ -25,7 +25,7 @@ const yamlText = "dataset:\n  square: {size: 8, side: 2}\nmodel:\n  vae: {latent
 
 // oneFile returns a file with two runs of the same config.
 func oneFile() *File {
-	f, c := &File{}, Config{idOf(yamlText), yamlText}
+	f, c := &File{}, Config{configID(yamlText), yamlText}
 	for seed := range uint64(2) {
 		f.Put(c, Run{
 			Name: "a_seed" + string(rune('0'+seed)), Config: c.ID, Seed: seed, Hash: textOf(yamlText).hash(seed), Settings: strings.Repeat("b", 15) + string(rune('0'+seed)),
@@ -56,7 +56,7 @@ func TestFile(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(again, f) {
 		t.Fatalf("%+v, %v; want %+v", again, err, f)
 	}
-	other := Config{idOf(yamlText + "freeze: []\n"), yamlText + "freeze: []\n"}
+	other := Config{configID(yamlText + "freeze: []\n"), yamlText + "freeze: []\n"}
 	for _, r := range f.Runs { // the old config is removed
 		r.Config = other.ID
 		again.Put(other, r)

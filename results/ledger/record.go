@@ -69,7 +69,7 @@ type Run struct {
 // Finished reports whether the run has results.
 func (r *Run) Finished() bool { return r.Error == "" }
 
-func idOf(yaml string) string {
+func configID(yaml string) string {
 	sum := sha256.Sum256([]byte(yaml))
 	return hex.EncodeToString(sum[:8])
 }
@@ -105,7 +105,7 @@ var analyses = []analysis{
 	{"top-*.json", nil},
 }
 
-func (a analysis) named(file string) bool {
+func (a analysis) matches(file string) bool {
 	ok, err := path.Match(a.pattern, file)
 	return ok && err == nil
 }
@@ -128,10 +128,10 @@ func Take(e sweep.Entry, settings, scale string) (Config, Run, error) {
 		return c, r, nil
 	}
 	r.Fit, r.Metrics = e.Fit, pruned(e.Metrics)
-	if r.Codes, r.Parameters, err = bitsOf(e.Dir); err != nil {
+	if r.Codes, r.Parameters, err = hashes(e.Dir); err != nil {
 		return c, r, err
 	}
-	r.Stored, err = storedIn(e.Dir)
+	r.Stored, err = readAnalyses(e.Dir)
 	return c, r, err
 }
 
@@ -147,7 +147,7 @@ func configOf(c train.Config) (Config, error) {
 			text = append(text, l...)
 		}
 	}
-	return Config{idOf(string(text)), string(text)}, nil
+	return Config{configID(string(text)), string(text)}, nil
 }
 
 // generationOf returns the generation of a run's code, by the run's start date if it is not recorded.
@@ -164,7 +164,7 @@ func generationOf(r *rundir.Record) int {
 	return g
 }
 
-func bitsOf(dir string) (codes, parameters string, err error) {
+func hashes(dir string) (codes, parameters string, err error) {
 	f, err := disk.Open(filepath.Join(dir, rundir.CodesFile))
 	if err != nil {
 		return "", "", err
@@ -178,7 +178,7 @@ func bitsOf(dir string) (codes, parameters string, err error) {
 	return hex.EncodeToString(sum.Sum(nil)), parameters, err
 }
 
-func storedIn(dir string) (map[string]json.RawMessage, error) {
+func readAnalyses(dir string) (map[string]json.RawMessage, error) {
 	list, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
@@ -186,7 +186,7 @@ func storedIn(dir string) (map[string]json.RawMessage, error) {
 	all := map[string]json.RawMessage{}
 	for _, file := range list {
 		for _, a := range analyses {
-			if !a.named(file.Name()) {
+			if !a.matches(file.Name()) {
 				continue
 			}
 			text, err := rundir.ReadFile(dir, file.Name())
@@ -223,8 +223,8 @@ func Clean(c Config, r Run) error {
 		return err
 	}
 	for _, t := range []string{c.YAML, string(text)} {
-		if at := machinePath.FindString(t); at != "" {
-			return fmt.Errorf("run %s: %q is a path of a machine; want a config and results without one", r.Name, strings.Trim(at, ` "'=:(,[`))
+		if machineText := machinePath.FindString(t); machineText != "" {
+			return fmt.Errorf("run %s: %q is a path of a machine; want a config and results without one", r.Name, strings.Trim(machineText, ` "'=:(,[`))
 		}
 	}
 	return nil

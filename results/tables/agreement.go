@@ -51,7 +51,7 @@ func (a *Agreement) MarshalJSON() ([]byte, error) {
 
 // agree ranks the rows in every column and compares the columns.
 func (r *Result) agree() {
-	t, places := r.Table, len(r.Table.places())
+	t, dataSets := r.Table, len(r.Table.views())
 	a := &Agreement{}
 	good := make([][][]float64, len(t.Columns)) // by column, data set and row: higher is better
 	for i, c := range t.Columns {
@@ -63,19 +63,19 @@ func (r *Result) agree() {
 		if c.Better() == metrics.LowerIsBetter {
 			sign = -1
 		}
-		good[i] = make([][]float64, places)
-		for p := range places {
-			at := i*places + p
+		good[i] = make([][]float64, dataSets)
+		for p := range dataSets {
+			index := i*dataSets + p
 			for _, row := range r.Rows {
 				v := math.NaN()
-				if ours := row.Cells[at].Ours; ours != nil {
+				if ours := row.Cells[index].Ours; ours != nil {
 					v = sign * *ours
 				}
 				good[i][p] = append(good[i][p], v)
 			}
 			for j, rank := range ranking.Ranks(good[i][p], metrics.HigherIsBetter) {
 				if !math.IsNaN(rank) {
-					r.Rows[j].Cells[at].Rank = rank
+					r.Rows[j].Cells[index].Rank = rank
 				}
 			}
 		}
@@ -86,20 +86,20 @@ func (r *Result) agree() {
 			a.Tau[i] = append(a.Tau[i], summary.MeanTau(good[i], good[j]))
 		}
 	}
-	a.Ranks = r.meanRanks(a.Groups, places)
+	a.Ranks = r.meanRanks(a.Groups, dataSets)
 	r.Agreement = a
 }
 
 // meanRanks returns the mean rank of each row, by group of columns and data set.
-func (r *Result) meanRanks(groups []string, places int) [][][]float64 {
+func (r *Result) meanRanks(groups []string, dataSets int) [][][]float64 {
 	ranks := make([][][]float64, len(groups))
 	for g, name := range groups {
 		for _, row := range r.Rows {
-			means := make([]float64, places)
+			means := make([]float64, dataSets)
 			for p := range means {
 				var all []float64
 				for i, c := range r.Table.Columns {
-					if rank := row.Cells[i*places+p].Rank; c.Group == name && rank > 0 {
+					if rank := row.Cells[i*dataSets+p].Rank; c.Group == name && rank > 0 {
 						all = append(all, rank)
 					}
 				}

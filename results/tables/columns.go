@@ -18,7 +18,7 @@ import (
 )
 
 // values returns the shown values of a column, from results or fits.
-func (c *Column) values(d drawn) ([]float64, error) {
+func (c *Column) values(d cellValues) ([]float64, error) {
 	if d.quoted != nil {
 		return d.quoted, nil
 	}
@@ -40,7 +40,7 @@ func (c *Column) values(d drawn) ([]float64, error) {
 	return values, nil
 }
 
-func (c *Column) value(d *drawn, i int) (float64, error) {
+func (c *Column) value(d *cellValues, i int) (float64, error) {
 	switch {
 	case c.Fit != "":
 		v, ok := c.Fit.of(d.fits[i])
@@ -62,11 +62,11 @@ func (c *Column) number(r metrics.Result) (float64, error) {
 		if part.Name != c.Part {
 			continue
 		}
-		if at := slices.Index(part.Labels, c.Of); c.Of != "" {
-			if at < 0 {
+		if index := slices.Index(part.Labels, c.Of); c.Of != "" {
+			if index < 0 {
 				return 0, fmt.Errorf("metric %s: its part %q has no %q%s", c.Metric.Name, c.Part, c.Of, registry.Suggest(c.Of, part.Labels))
 			}
-			return part.Values[at], nil
+			return part.Values[index], nil
 		}
 		if len(part.Values) == 1 {
 			return part.Values[0], nil
@@ -151,14 +151,24 @@ func (v FitValue) of(f *train.Fit) (float64, bool) {
 	if f == nil {
 		return 0, false
 	}
-	at := map[FitValue]*float64{reconstruction: &f.Reconstruction, heldOut: f.HeldOut, assignment: f.Assignment, variance: &f.Variance}[v]
-	if at == nil {
+	var value *float64
+	switch v {
+	case reconstruction:
+		value = &f.Reconstruction
+	case heldOut:
+		value = f.HeldOut
+	case assignment:
+		value = f.Assignment
+	case variance:
+		value = &f.Variance
+	}
+	if value == nil {
 		return 0, false
 	}
-	return *at, true
+	return *value, true
 }
 
-func (v FitValue) valid(key string) error {
+func (v FitValue) check(key string) error {
 	if slices.Contains(fitValues, v) {
 		return nil
 	}
@@ -181,8 +191,8 @@ func (c *Column) unmeasured() bool { return c.Fit != "" || c.timed() }
 
 func (c *Column) timed() bool { return len(c.Seconds)+len(c.Share) > 0 }
 
-// validTimes checks the names of parts. Only a model knows the names of its stages, so these are not checked.
-func (c *Column) validTimes() error {
+// checkTimes checks the names of parts. Only a model knows the names of its stages, so these are not checked.
+func (c *Column) checkTimes() error {
 	for key, names := range map[string][]string{"seconds": c.Seconds, "share": c.Share} {
 		if slices.Contains(names, "") {
 			return config.Invalid(key, "column %q names an empty part; want %s, %s, %s or a stage before training", c.Label, total, rundir.TrainingTiming, rundir.FinishingTiming)

@@ -17,14 +17,14 @@ func (t *Table) Timed() bool {
 	return slices.ContainsFunc(t.Rows, func(r Row) bool { _, ok := r.From.Value.(*codes.Timed); return ok })
 }
 
-func (p place) cell(row Row, column Column, d drawn) Cell {
+func (p view) cell(row Row, column Column, d cellValues) Cell {
 	printed := p.printedCell(&row, column.Label)
 	c := Cell{Column: p.cellName(column), Draws: d.count(&column), Exact: d.exact, Notes: d.notes, Unlearned: d.unlearned, printed: printed}
 	if printed.Mean.Text != "" {
 		c.Theirs, c.Printed, c.PrintedStd = &printed.Mean.Value, printed.Mean.Text, printed.Std.Text
 	}
 	values, err := column.values(d)
-	if err = cmp.Or(d.failed, err); err != nil {
+	if err = cmp.Or(d.err, err); err != nil {
 		c.Status, c.Reason, c.Unlearned = Missing, err.Error(), 0
 		return c
 	}
@@ -45,7 +45,7 @@ func (p place) cell(row Row, column Column, d drawn) Cell {
 	if p.Timed() {
 		c.compareTimes()
 	} else {
-		c.judge(p.Printed.Draws, p.note(row.Label, column.Label), column.Label)
+		c.setStatus(p.Printed.Draws, p.note(row.Label, column.Label), column.Label)
 	}
 	if c.Unlearned > 0 && 2*c.Unlearned >= c.Draws && c.Status.Reproduced() {
 		c.Status = Unfit // at least half of its runs have not learned the images
@@ -56,7 +56,7 @@ func (p place) cell(row Row, column Column, d drawn) Cell {
 	return c
 }
 
-func (d *drawn) count(c *Column) int {
+func (d *cellValues) count(c *Column) int {
 	switch {
 	case c.unmeasured():
 		return len(d.fits)
@@ -77,10 +77,10 @@ func (c *Cell) compareTimes() {
 	}
 }
 
-// judge compares our value, the mean of Draws values, with the printed value, the mean of draws values. n is the note
-// on the cell, or nil. A note without a move explains the whole difference. A note with a move explains a difference of
-// at most the move; the rest is judged like any other difference.
-func (c *Cell) judge(draws int, n *Note, column string) {
+// setStatus compares our value, the mean of Draws values, with the printed value, the mean of draws values. n is the
+// note on the cell, or nil. A note without a move explains the whole difference. A note with a move explains a
+// difference of at most the move; the rest is judged like any other difference.
+func (c *Cell) setStatus(draws int, n *Note, column string) {
 	if c.Theirs == nil {
 		c.Status = Unprinted
 		return
@@ -141,20 +141,21 @@ func Unlearned(f *train.Fit) bool {
 	return f != nil && (f.Black() || f.Reconstruction > mostUnlearned*f.Variance || f.Images == 0 && f.Why != "")
 }
 
-// converged returns the number of runs that did not converge. With both kinds of runs, of is the converged aggregate.
-func (d *drawn) converged(values []float64) (not int, of *float64) {
+// converged returns the number of runs that did not converge. With both kinds of runs, mean is the mean of the
+// converged runs.
+func (d *cellValues) converged(values []float64) (unconverged int, mean *float64) {
 	var good []float64
 	for i, f := range d.fits {
 		if f != nil && !f.Converged {
-			not++
+			unconverged++
 		} else {
 			good = append(good, values[i])
 		}
 	}
-	if not == 0 || len(good) == 0 {
-		return not, nil
+	if unconverged == 0 || len(good) == 0 {
+		return unconverged, nil
 	}
-	return not, new(summary.Mean(good))
+	return unconverged, new(summary.Mean(good))
 }
 
 // Shuffled returns a fraction for every compared cell: of the other rows with a printed value in the column, the

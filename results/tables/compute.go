@@ -53,13 +53,13 @@ type Options struct {
 
 // Compute computes the table. The result only depends on the table, the scale and the existing runs of trained rows.
 func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
-	f, err := t.filling(o)
+	f, err := t.newComputation(o)
 	if err != nil {
 		return nil, err
 	}
 	r := f.result
 	for _, row := range f.table.Rows {
-		cells, err := f.cells(ctx, row)
+		cells, err := f.rowCells(ctx, row)
 		if err != nil {
 			return nil, err
 		}
@@ -76,57 +76,58 @@ func (t *Table) Compute(ctx context.Context, o Options) (*Result, error) {
 	return r, nil
 }
 
-type filling struct {
-	table    *Table // at the scale
-	scale    *Scale
-	places   []place
-	options  Options
-	measured []measured
-	runs     *found // nil for a table without training
-	others   *others
-	result   *Result
-	done     int // number of computed metrics
+type computation struct {
+	table   *Table // reduced to the scale
+	scale   *Scale
+	views   []view
+	options Options
+	metrics []shownMetric
+	runs    *runFinder // nil for a table without training
+	others  *otherTables
+	result  *Result
+	done    int // number of computed metrics
 }
 
-func (t *Table) filling(o Options) (*filling, error) {
-	at, scale, err := t.at(o.Scale)
+func (t *Table) newComputation(o Options) (*computation, error) {
+	scaled, scale, err := t.atScale(o.Scale)
 	if err != nil {
 		return nil, err
 	}
 	o.Scale = scale.Name
-	f := &filling{table: at, scale: scale, places: at.places(), options: o, others: &others{o, map[*Table]*Result{}}}
-	if f.measured, err = at.distinct(); err != nil {
+	f := &computation{table: scaled, scale: scale, views: scaled.views(), options: o}
+	f.others = &otherTables{o, map[*Table]*Result{}}
+	if f.metrics, err = scaled.distinctMetrics(); err != nil {
 		return nil, err
 	}
-	if f.runs, err = at.find(o); err != nil {
+	if f.runs, err = scaled.runFinder(o); err != nil {
 		return nil, err
 	}
-	f.result = &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: scale.Name, Seeds: scale.Seeds, Table: at, Remark: scale.Remark, origin: t}
-	if _, f.result.Printed = at.Coverage(); f.runs != nil {
+	f.result = &Result{Name: t.Name, Title: t.Title, Source: t.Source, Scale: scale.Name, Seeds: scale.Seeds, Table: scaled, Remark: scale.Remark, origin: t}
+	if _, f.result.Printed = scaled.Coverage(); f.runs != nil {
 		f.result.Damaged = f.runs.damaged
 	}
 	return f, nil
 }
 
-// cells computes the cells of a row, by column and then by data set.
-func (f *filling) cells(ctx context.Context, row Row) ([]Cell, error) {
-	cells := make([]Cell, len(f.table.Columns)*len(f.places))
-	for i, p := range f.places {
-		here := p.row(row, f.scale.Name)
-		list, err := f.drawn(ctx, p, here)
+// rowCells computes the cells of a row, by column and then by data set.
+func (f *computation) rowCells(ctx context.Context, row Row) ([]Cell, error) {
+	cells := make([]Cell, len(f.table.Columns)*len(f.views))
+	for i, p := range f.views {
+		scaledRow := p.row(row, f.scale.Name)
+		list, err := f.rowValues(ctx, p, scaledRow)
 		if err != nil {
 			return nil, err
 		}
 		for c, column := range f.table.Columns {
-			cells[c*len(f.places)+i] = p.cell(here, column, list[c])
+			cells[c*len(f.views)+i] = p.cell(scaledRow, column, list[c])
 		}
 	}
 	return cells, nil
 }
 
-// drawn holds the values behind a cell, by seed or by run.
-type drawn struct {
-	failed    error            // reason for no value
+// cellValues holds the values behind a cell, by seed or by run.
+type cellValues struct {
+	err       error            // reason for no value
 	results   []metrics.Result // results of the column's metric
 	exact     bool             // the same result holds for all seeds
 	fits      []*train.Fit     // fits of the runs
@@ -137,34 +138,34 @@ type drawn struct {
 	stale     []string  // a reason for each stale run
 }
 
-// drawn returns the values of a row on a data set, by column.
-func (f *filling) drawn(ctx context.Context, p place, row Row) ([]drawn, error) {
+// rowValues returns the values of a row on a data set, by column.
+func (f *computation) rowValues(ctx context.Context, p view, row Row) ([]cellValues, error) {
 	source := row.From.Value
 	if s, ok := source.(Trained); ok {
-		return f.trained(ctx, p, row, s)
+		return f.trainedValues(ctx, p, row, s)
 	}
 	if s, ok := source.(quoting); ok {
-		return f.quoted(ctx, p, row, s)
+		return f.quotedValues(ctx, p, row, s)
 	}
-	reason := errNoFit // in columns without a metric
+	reason := errNoRuns // in columns without a metric
 	switch {
 	case row.Missing != "":
 		reason = errors.New(row.Missing)
 	case f.options.RunsOnly:
-		reason = errLeftOut
+		reason = errRunsOnly
 	}
-	list := slices.Repeat([]drawn{{failed: reason}}, len(f.table.Columns))
+	list := slices.Repeat([]cellValues{{err: reason}}, len(f.table.Columns))
 	if f.options.RunsOnly {
 		return list, nil
 	}
 	score := scorer(source)
-	for _, m := range f.measured {
-		f.tell(row, m)
+	for _, m := range f.metrics {
+		f.reportProgress(row, m)
 		if row.Missing != "" {
 			continue
 		}
 		d := f.score(ctx, score, m.choice)
-		if d.failed != nil && ctx.Err() != nil {
+		if d.err != nil && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		for _, c := range m.columns {
@@ -174,25 +175,25 @@ func (f *filling) drawn(ctx context.Context, p place, row Row) ([]drawn, error) 
 	return list, nil
 }
 
-var errLeftOut = errors.New("computed by unravel table") // reason of cells that RunsOnly omits
+var errRunsOnly = errors.New("computed by unravel table") // reason of cells that RunsOnly omits
 
-var errNoFit = errors.New("only runs have fitted something, and taken time")
+var errNoRuns = errors.New("only rows with runs have a fit and times")
 
-func (f *filling) tell(row Row, m measured) {
+func (f *computation) reportProgress(row Row, m shownMetric) {
 	if f.options.Progress != nil {
-		f.options.Progress(f.done, len(f.table.Rows)*len(f.places)*len(f.measured), row.Label, m.choice.Name)
+		f.options.Progress(f.done, len(f.table.Rows)*len(f.views)*len(f.metrics), row.Label, m.choice.Name)
 	}
 	f.done++
 }
 
-// measured is a metric with the columns that show parts of its result.
-type measured struct {
+// shownMetric is a metric with the columns that show parts of its result.
+type shownMetric struct {
 	choice  metrics.Choice
 	columns []int
 }
 
-func (t *Table) distinct() ([]measured, error) {
-	var list []measured
+func (t *Table) distinctMetrics() ([]shownMetric, error) {
+	var list []shownMetric
 	var texts []string
 	for i, c := range t.Columns {
 		if c.unmeasured() {
@@ -202,12 +203,12 @@ func (t *Table) distinct() ([]measured, error) {
 		if err != nil {
 			return nil, fmt.Errorf("column %q: %w", c.Label, err)
 		}
-		at := slices.Index(texts, text)
-		if at < 0 {
-			at = len(list)
-			list, texts = append(list, measured{choice: c.Metric}), append(texts, text)
+		index := slices.Index(texts, text)
+		if index < 0 {
+			index = len(list)
+			list, texts = append(list, shownMetric{choice: c.Metric}), append(texts, text)
 		}
-		list[at].columns = append(list[at].columns, i)
+		list[index].columns = append(list[index].columns, i)
 	}
 	return list, nil
 }
@@ -224,9 +225,9 @@ func scorer(source Source) scoring {
 			return r, s.Random(), err
 		}
 	case Sampled:
-		return (&samples{source: s, known: map[uint64]*Sample{}}).score
-	case maker:
-		return (&samples{source: made{s}, known: map[uint64]*Sample{}}).score
+		return (&sampleCache{source: s, bySeed: map[uint64]*Sample{}}).score
+	case codesSource:
+		return (&sampleCache{source: sampledCodes{s}, bySeed: map[uint64]*Sample{}}).score
 	}
 	return func(context.Context, metrics.Choice, uint64) (r metrics.Result, random bool, err error) {
 		return r, false, fmt.Errorf("the source %T has no codes; want Sampled, Scored or Trained", source)
@@ -234,10 +235,10 @@ func scorer(source Source) scoring {
 }
 
 // score computes a metric for every seed, or once if it is deterministic.
-func (f *filling) score(ctx context.Context, score scoring, c metrics.Choice) (d drawn) {
+func (f *computation) score(ctx context.Context, score scoring, c metrics.Choice) (d cellValues) {
 	var absent error
 	for seed := range uint64(f.scale.Seeds) {
-		if d.failed = ctx.Err(); d.failed != nil {
+		if d.err = ctx.Err(); d.err != nil {
 			return d
 		}
 		r, random, err := score(ctx, c, seed)
@@ -245,7 +246,7 @@ func (f *filling) score(ctx context.Context, score scoring, c metrics.Choice) (d
 			absent = err
 			continue
 		}
-		if d.failed = err; err != nil {
+		if d.err = err; err != nil {
 			return d
 		}
 		d.results = append(d.results, r)
@@ -254,53 +255,53 @@ func (f *filling) score(ctx context.Context, score scoring, c metrics.Choice) (d
 		}
 	}
 	if len(d.results) == 0 {
-		d.failed = absent
+		d.err = absent
 	}
 	return d
 }
 
-// maker is a source in package codes.
-type maker interface {
+// codesSource is a source in package codes.
+type codesSource interface {
 	Source
 	Sample(ctx context.Context, seed uint64) (*codes.Sample, error)
 }
 
-type made struct{ maker } // adapts a maker to a Sampled source
+type sampledCodes struct{ codesSource } // adapts a source of package codes to Sampled
 
-func (m made) Sample(ctx context.Context, seed uint64) (*Sample, error) {
-	s, err := m.maker.Sample(ctx, seed)
+func (m sampledCodes) Sample(ctx context.Context, seed uint64) (*Sample, error) {
+	s, err := m.codesSource.Sample(ctx, seed)
 	return (*Sample)(s), err
 }
 
-type samples struct {
+type sampleCache struct {
 	source Sampled
-	known  map[uint64]*Sample
+	bySeed map[uint64]*Sample
 }
 
-func (s *samples) score(ctx context.Context, c metrics.Choice, seed uint64) (r metrics.Result, random bool, err error) {
-	of := seed
+func (s *sampleCache) score(ctx context.Context, c metrics.Choice, seed uint64) (r metrics.Result, random bool, err error) {
+	sampleSeed := seed
 	if !s.source.Random() {
-		of = 0
+		sampleSeed = 0
 	}
-	sample := s.known[of]
+	sample := s.bySeed[sampleSeed]
 	if sample == nil {
-		if sample, err = s.source.Sample(ctx, of); err != nil {
+		if sample, err = s.source.Sample(ctx, sampleSeed); err != nil {
 			return r, false, err
 		}
 		if err := sample.Input.Validate(); err != nil {
 			return r, false, err
 		}
-		s.known[of] = sample
+		s.bySeed[sampleSeed] = sample
 	}
-	r, touched, err := sample.measure(ctx, c, seed)
+	r, usedRandom, err := sample.measure(ctx, c, seed)
 	if err != nil {
 		err = fmt.Errorf("metric %s: %w", c.Name, err)
 	}
-	return r, touched || s.source.Random(), err
+	return r, usedRandom || s.source.Random(), err
 }
 
-// measure computes a metric, or measures its time. touched reports whether the metric drew random numbers.
-func (s *Sample) measure(ctx context.Context, c metrics.Choice, seed uint64) (r metrics.Result, touched bool, err error) {
+// measure computes a metric, or measures its time. usedRandom reports whether the metric drew random numbers.
+func (s *Sample) measure(ctx context.Context, c metrics.Choice, seed uint64) (r metrics.Result, usedRandom bool, err error) {
 	metric := c.Value
 	if _, ok := metric.(metrics.SubCoded); ok && s.Codes != nil {
 		metric = clone(metric)
@@ -329,21 +330,21 @@ func clone(m metrics.Metric) metrics.Metric {
 	if v.Kind() != reflect.Pointer {
 		return m
 	}
-	fresh := reflect.New(v.Type().Elem())
-	fresh.Elem().Set(v.Elem())
-	return fresh.Interface().(metrics.Metric)
+	copied := reflect.New(v.Type().Elem())
+	copied.Elem().Set(v.Elem())
+	return copied.Interface().(metrics.Metric)
 }
 
-type found struct {
+type runFinder struct {
 	options Options
 	planner *Planner
 	byHash  map[string]sweep.Entry
-	ledger  *recorded
+	ledger  *ledgerFinder
 	damaged []string
-	none    bool // no run exists
+	empty   bool // no run exists
 }
 
-func (t *Table) find(o Options) (*found, error) {
+func (t *Table) runFinder(o Options) (*runFinder, error) {
 	if !t.Trains() {
 		return nil, nil
 	}
@@ -351,7 +352,7 @@ func (t *Table) find(o Options) (*found, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &found{options: o, planner: p, byHash: map[string]sweep.Entry{}}
+	f := &runFinder{options: o, planner: p, byHash: map[string]sweep.Entry{}}
 	if o.Runs != "" {
 		entries, err := sweep.Scan(o.Runs)
 		if err != nil {
@@ -366,14 +367,14 @@ func (t *Table) find(o Options) (*found, error) {
 	}
 	folders := len(f.byHash)+len(o.Folders) > 0
 	book, err := t.book(o)
-	f.ledger = &recorded{book: book, planned: p.planned, brief: o.RunsOnly}
-	f.none = !folders && book.Len() == 0
+	f.ledger = &ledgerFinder{book: book, planned: p.planned, brief: o.RunsOnly}
+	f.empty = !folders && book.Len() == 0
 	p.outline = !folders
 	return f, err
 }
 
 // entry returns the run with a hash. A missing run has no State.
-func (f *found) entry(hash string) sweep.Entry {
+func (f *runFinder) entry(hash string) sweep.Entry {
 	e, ok := f.byHash[hash]
 	if dir := f.options.Folders[hash]; !ok && dir != "" {
 		if e = sweep.Read(dir); e.Hash != hash { // the folder has changed meanwhile
@@ -384,18 +385,18 @@ func (f *found) entry(hash string) sweep.Entry {
 	return e
 }
 
-// trained returns the values of a trained row, by column, and adds its runs to the result.
-func (f *filling) trained(ctx context.Context, p place, row Row, source Trained) ([]drawn, error) {
+// trainedValues returns the values of a trained row, by column, and adds its runs to the result.
+func (f *computation) trainedValues(ctx context.Context, p view, row Row, source Trained) ([]cellValues, error) {
 	seeds := f.scale.Seeds
-	planner, err := f.runs.planner.on(p.data).with(source)
+	planner, err := f.runs.planner.onDataSet(p.data).withMetrics(source)
 	if err != nil {
 		return nil, fmt.Errorf("row %q: %w", row.Label, err)
 	}
-	results := make([][]metrics.Result, len(f.measured))
-	var all drawn
+	results := make([][]metrics.Result, len(f.metrics))
+	var all cellValues
 	var missing tally
 	for seed := range uint64(seeds) {
-		if f.runs.none { // the configs are not needed
+		if f.runs.empty { // the configs are not needed
 			missing.add(ErrNotRun)
 			continue
 		}
@@ -414,13 +415,14 @@ func (f *filling) trained(ctx context.Context, p place, row Row, source Trained)
 			results[i] = append(results[i], r)
 		}
 		all.fits, all.timings = append(all.fits, fit), append(all.timings, timings)
-		all.stale = f.runs.ledger.note(all.stale)
+		all.stale = f.runs.ledger.countShown(all.stale)
 	}
 	f.result.Ledger = f.runs.ledger.origin()
-	all.failed, all.notes = missing.all(seeds), slices.Concat(missing.notes(seeds), staleness(all), unconverged(all))
-	list := slices.Repeat([]drawn{all}, len(f.table.Columns))
-	for i, m := range f.measured {
-		f.tell(row, m)
+	all.err = missing.rowError(seeds)
+	all.notes = slices.Concat(missing.notes(seeds), staleNotes(all), unconvergedNotes(all))
+	list := slices.Repeat([]cellValues{all}, len(f.table.Columns))
+	for i, m := range f.metrics {
+		f.reportProgress(row, m)
 		for _, c := range m.columns {
 			list[c].results = results[i]
 		}
@@ -429,7 +431,7 @@ func (f *filling) trained(ctx context.Context, p place, row Row, source Trained)
 }
 
 // results returns the columns' results from the runs of a seed, their fit, and the seconds of their parts.
-func (f *found) results(ctx context.Context, source Trained, p *Planner, runs []sweep.Run) ([]metrics.Result, *train.Fit, []models.Timing, error) {
+func (f *runFinder) results(ctx context.Context, source Trained, p *Planner, runs []sweep.Run) ([]metrics.Result, *train.Fit, []models.Timing, error) {
 	entries, err := f.entries(runs)
 	if err != nil {
 		return nil, nil, nil, err
@@ -438,15 +440,15 @@ func (f *found) results(ctx context.Context, source Trained, p *Planner, runs []
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	return p.shown(results), fit, timingsOf(entries), nil
+	return p.columnResults(results), fit, timingsOf(entries), nil
 }
 
 // entries returns the folders of runs if all are finished.
-func (f *found) entries(runs []sweep.Run) ([]sweep.Entry, error) {
+func (f *runFinder) entries(runs []sweep.Run) ([]sweep.Entry, error) {
 	var list []sweep.Entry
 	var failed error
 	absent := 0
-	f.ledger.taken = nil
+	f.ledger.pending = nil
 	for _, r := range runs {
 		e := f.entry(r.Hash)
 		if e.State != sweep.Finished {
@@ -494,8 +496,8 @@ func (m *tally) add(err error) {
 	}
 }
 
-// all returns the error of a row without results, or nil if the row has results.
-func (m *tally) all(seeds int) error {
+// rowError returns the error of a row without results, or nil if the row has results.
+func (m *tally) rowError(seeds int) error {
 	switch {
 	case len(m.absent)+len(m.failed) < seeds:
 		return nil
@@ -512,7 +514,7 @@ func (m *tally) failure(seeds int) string {
 
 // notes returns remarks on missing and failed runs of a row with results.
 func (m *tally) notes(seeds int) (list []string) {
-	if m.all(seeds) != nil {
+	if m.rowError(seeds) != nil {
 		return nil
 	}
 	if len(m.absent) > 0 {
@@ -524,15 +526,15 @@ func (m *tally) notes(seeds int) (list []string) {
 	return list
 }
 
-// unconverged returns remarks on runs that did not converge: one for each kind of reason, with the range of its numbers.
-// Black decoders come first.
-func unconverged(d drawn) (list []string) {
+// unconvergedNotes returns remarks on runs that did not converge: one for each kind of reason, with the range of its
+// numbers. Black decoders come first.
+func unconvergedNotes(d cellValues) (list []string) {
 	for _, black := range []bool{true, false} {
 		var kinds []string
 		reasons := map[string][]string{}
 		for _, f := range d.fits {
 			if f != nil && !f.Converged && f.Black() == black {
-				kind := numberIn.ReplaceAllString(f.Why, "")
+				kind := numberPattern.ReplaceAllString(f.Why, "")
 				if reasons[kind] == nil {
 					kinds = append(kinds, kind)
 				}
@@ -541,29 +543,29 @@ func unconverged(d drawn) (list []string) {
 		}
 		for _, kind := range kinds {
 			count := fmt.Sprintf("%d of %s", len(reasons[kind]), wording.Count(len(d.fits), "run"))
-			list = append(list, count+" not converged: "+ranged(reasons[kind]))
+			list = append(list, count+" not converged: "+mergeReasons(reasons[kind]))
 		}
 	}
 	return list
 }
 
-// numberIn matches a number of a reason.
-var numberIn = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?`)
+// numberPattern matches a number in a reason.
+var numberPattern = regexp.MustCompile(`[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?`)
 
-// ranged joins reasons that differ in their first number: "1 to 3 % of it" for "3 % of it" and "1 % of it".
-func ranged(reasons []string) string {
-	at := numberIn.FindStringIndex(reasons[0])
-	if at == nil {
+// mergeReasons joins reasons that differ in their first number: "1 to 3 % of it" for "3 % of it" and "1 % of it".
+func mergeReasons(reasons []string) string {
+	position := numberPattern.FindStringIndex(reasons[0])
+	if position == nil {
 		return reasons[0]
 	}
 	value := func(text string) float64 {
-		v, _ := strconv.ParseFloat(text, 64) // it matches numberIn
+		v, _ := strconv.ParseFloat(text, 64) // it matches numberPattern
 		return v
 	}
-	low := reasons[0][at[0]:at[1]]
+	low := reasons[0][position[0]:position[1]]
 	high := low
 	for _, r := range reasons {
-		switch text := numberIn.FindString(r); {
+		switch text := numberPattern.FindString(r); {
 		case value(text) < value(low):
 			low = text
 		case value(text) > value(high):
@@ -573,5 +575,5 @@ func ranged(reasons []string) string {
 	if low != high {
 		low += " to " + high
 	}
-	return reasons[0][:at[0]] + low + reasons[0][at[1]:]
+	return reasons[0][:position[0]] + low + reasons[0][position[1]:]
 }

@@ -63,11 +63,11 @@ func (t *Table) count(ctx context.Context, o Options) (Counts, error) {
 
 // computable returns the number of printed cells in rows that are computed at a scale.
 func (t *Table) computable(scale string) (n int) {
-	t, named, err := t.at(scale)
+	t, named, err := t.atScale(scale)
 	if err != nil {
 		return 0
 	}
-	for _, p := range t.places() {
+	for _, p := range t.views() {
 		for _, row := range t.Rows {
 			if row = p.row(row, named.Name); row.Missing != "" {
 				continue
@@ -86,7 +86,7 @@ func (t *Table) computable(scale string) (n int) {
 // the table's notes, and all cells of its data sets. Times never count as reproduced.
 func (t *Table) Coverage() (reproduced, printed int) {
 	sets := map[string]bool{}
-	for _, p := range t.places() {
+	for _, p := range t.views() {
 		for _, r := range t.Rows {
 			sets[p.printedSet(&r)] = true
 		}
@@ -107,14 +107,14 @@ func (t *Table) Coverage() (reproduced, printed int) {
 // expected reports whether the table has a printed cell, can compute it, and has no note on it.
 func (t *Table) expected(p *reference.Cell) bool {
 	for _, r := range t.Rows {
-		places := t.places()
-		at := slices.IndexFunc(places, func(place place) bool { return place.printedSet(&r) == p.Dataset })
-		if at < 0 || r.name() != p.Row || r.Missing != "" {
+		views := t.views()
+		index := slices.IndexFunc(views, func(place view) bool { return place.printedSet(&r) == p.Dataset })
+		if index < 0 || r.name() != p.Row || r.Missing != "" {
 			continue
 		}
 		for _, c := range t.Columns {
 			if c.Label == p.Column {
-				return places[at].note(r.Label, c.Label) == nil
+				return views[index].note(r.Label, c.Label) == nil
 			}
 		}
 	}

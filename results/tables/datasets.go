@@ -63,21 +63,21 @@ func (d *DataSet) codesText() string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// measuring returns metrics with the data set's sub-codes and number of principal components.
-func (d *DataSet) measuring(list []metrics.Choice) []metrics.Choice {
+// adaptMetrics returns metrics with the data set's sub-codes and number of principal components.
+func (d *DataSet) adaptMetrics(list []metrics.Choice) []metrics.Choice {
 	list = slices.Clone(list)
 	for i, c := range list {
 		if _, ok := c.Value.(metrics.SubCoded); ok && len(d.Codes) > 0 {
 			list[i].Value = clone(c.Value)
 			list[i].Value.(metrics.SubCoded).SetCodes(d.Codes, metrics.AssignAuto)
 		}
-		list[i].Value = d.reduced(list[i].Value)
+		list[i].Value = d.setComponents(list[i].Value)
 	}
 	return list
 }
 
-// reduced returns a metric with the data set's number of principal components, if the metric has this setting.
-func (d *DataSet) reduced(m metrics.Metric) metrics.Metric {
+// setComponents returns a metric with the data set's number of principal components, if the metric has this setting.
+func (d *DataSet) setComponents(m metrics.Metric) metrics.Metric {
 	if d.Components == 0 {
 		return m
 	}
@@ -95,32 +95,33 @@ func (d *DataSet) reduced(m metrics.Metric) metrics.Metric {
 	return m
 }
 
-type place struct {
+// view is a table on one of its data sets.
+type view struct {
 	*Table
 	data *DataSet // nil: the table lists none
 }
 
-// places returns one place per data set of a table. A table without a list of data sets has one place.
-func (t *Table) places() []place {
+// views returns one view per data set of a table. A table without a list of data sets has one view.
+func (t *Table) views() []view {
 	if len(t.DataSets) == 0 {
-		return []place{{t, nil}}
+		return []view{{t, nil}}
 	}
-	var list []place
+	var list []view
 	for i := range t.DataSets {
-		list = append(list, place{t, &t.DataSets[i]})
+		list = append(list, view{t, &t.DataSets[i]})
 	}
 	return list
 }
 
 // label returns the label of the data set, or "" if the table lists none.
-func (p place) label() string {
+func (p view) label() string {
 	if p.data == nil {
 		return ""
 	}
 	return p.data.Label
 }
 
-func (p place) cellName(c Column) string {
+func (p view) cellName(c Column) string {
 	if p.data == nil {
 		return c.Label
 	}
@@ -128,7 +129,7 @@ func (p place) cellName(c Column) string {
 }
 
 // row returns a row at a scale on the data set. If it is not computed there, its source is missing, with the reason.
-func (p place) row(r Row, scale string) Row {
+func (p view) row(r Row, scale string) Row {
 	if reason := p.absent(r, scale); reason != "" && r.Missing == "" {
 		r.From, r.Missing = SourceChoice{}, reason
 	}
@@ -136,11 +137,11 @@ func (p place) row(r Row, scale string) Row {
 }
 
 // absent says why a row is not computed at a scale and on the data set, or returns "" if it is computed.
-func (p place) absent(r Row, scale string) string {
+func (p view) absent(r Row, scale string) string {
 	switch {
-	case !belongs(scale, r.Scales) && len(r.Scales) == 1:
+	case !inScales(scale, r.Scales) && len(r.Scales) == 1:
 		return "only at the scale " + r.Scales[0]
-	case !belongs(scale, r.Scales):
+	case !inScales(scale, r.Scales):
 		return "only at the scales " + strings.Join(r.Scales, ", ")
 	case p.data == nil:
 		return ""
@@ -153,7 +154,7 @@ func (p place) absent(r Row, scale string) string {
 }
 
 // note returns the note on a cell of the data set, or nil if there is none.
-func (p place) note(row, column string) *Note {
+func (p view) note(row, column string) *Note {
 	for i := range p.Notes {
 		n := &p.Notes[i]
 		if slices.Contains(n.Rows, row) && slices.Contains(n.columns(), column) && (len(n.On) == 0 || slices.Contains(n.On, p.label())) {
@@ -163,14 +164,14 @@ func (p place) note(row, column string) *Note {
 	return nil
 }
 
-func (p place) printedSet(r *Row) string { return cmp.Or(r.Dataset, p.label(), p.Printed.Dataset) }
+func (p view) printedSet(r *Row) string { return cmp.Or(r.Dataset, p.label(), p.Printed.Dataset) }
 
-func (p place) printedCell(r *Row, column string) *reference.Cell {
+func (p view) printedCell(r *Row, column string) *reference.Cell {
 	return p.reference.Find(p.printedSet(r), r.name(), column)
 }
 
 // printedNumber is printedCell. It returns an error for a cell without a printed number.
-func (p place) printedNumber(r *Row, column string) (*reference.Cell, error) {
+func (p view) printedNumber(r *Row, column string) (*reference.Cell, error) {
 	cell := p.printedCell(r, column)
 	if cell == nil || cell.Mean.Text == "" {
 		return nil, fmt.Errorf("the paper prints no number for %q, %q in %s", r.Label, column, p.Name)

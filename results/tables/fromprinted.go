@@ -21,7 +21,7 @@ type printedTau struct {
 	Compared `yaml:",inline"`
 	Digits   string `yaml:"digits" doc:".csv file in reference form: the other table's numbers with more digits, which round to the printed numbers; empty: the printed numbers"`
 
-	from *printedTable // set by Score
+	other *printedTable // set by Score
 }
 
 type printedTable struct {
@@ -34,32 +34,32 @@ func (*printedTau) Random() bool { return false }
 // Score implements Scored. The value and the parts belong to the other table's columns with the metric.
 func (p *printedTau) Score(_ context.Context, c metrics.Choice, _ uint64) (metrics.Result, error) {
 	r := metrics.Result{Name: c.Name}
-	if p.from == nil {
+	if p.other == nil {
 		from, err := p.read()
 		if err != nil {
 			return r, err
 		}
-		p.from = from
+		p.other = from
 	}
-	mine, err := p.column(p.from.Table)
+	compared, err := p.column(p.other.Table)
 	if err != nil {
 		return r, err
 	}
-	x, err := p.from.numbers(mine, p.Raw)
+	x, err := p.other.numbers(compared, p.Raw)
 	if err != nil {
 		return r, err
 	}
-	columns, err := p.from.columnsOf(c)
+	columns, err := p.other.columnsOf(c)
 	if err != nil {
 		return r, err
 	}
-	places := len(p.from.places())
+	dataSets := len(p.other.views())
 	for _, column := range columns {
-		y, err := p.from.numbers(column, p.Raw)
+		y, err := p.other.numbers(column, p.Raw)
 		if err != nil {
 			return r, err
 		}
-		addTau(&r, column.Part, x, y, places)
+		addTau(&r, column.Part, x, y, dataSets)
 	}
 	return r, nil
 }
@@ -120,8 +120,8 @@ func (t *printedTable) numbers(c *Column, raw bool) ([]float64, error) {
 	}
 	var values []float64
 	for i := range t.Rows {
-		for _, place := range t.places() {
-			p, err := place.printedNumber(&t.Rows[i], c.Label)
+		for _, view := range t.views() {
+			p, err := view.printedNumber(&t.Rows[i], c.Label)
 			if err != nil {
 				return nil, err
 			}
@@ -131,8 +131,8 @@ func (t *printedTable) numbers(c *Column, raw bool) ([]float64, error) {
 	return values, nil
 }
 
-// drawnCell returns a printed number with random further digits: uniform over the numbers that round to it.
-func (p place) drawnCell(row *Row, column string, seed uint64) (float64, error) {
+// randomDigits returns a printed number with random further digits: uniform over the numbers that round to it.
+func (p view) randomDigits(row *Row, column string, seed uint64) (float64, error) {
 	cell, err := p.printedNumber(row, column)
 	if err != nil {
 		return 0, err
@@ -170,29 +170,29 @@ func (p *printedProduct) Score(_ context.Context, c metrics.Choice, seed uint64)
 		p.other = other
 	}
 	other := p.other
-	var known []string
+	var labels []string
 	for _, row := range other.Rows {
-		known = append(known, row.Label)
+		labels = append(labels, row.Label)
 	}
-	at := slices.Index(known, p.Row)
-	if at < 0 {
-		return r, fmt.Errorf("table %s has no row %q%s", p.Table, p.Row, registry.Suggest(p.Row, known))
+	row := slices.Index(labels, p.Row)
+	if row < 0 {
+		return r, fmt.Errorf("table %s has no row %q%s", p.Table, p.Row, registry.Suggest(p.Row, labels))
 	}
-	found := false
+	hasMetric := false
 	for _, column := range other.Columns {
 		if column.Metric.Name != c.Name {
 			continue
 		}
-		found = true
-		for _, place := range other.places() {
-			v, err := place.drawnCell(&other.Rows[at], column.Label, seed)
+		hasMetric = true
+		for _, view := range other.views() {
+			v, err := view.randomDigits(&other.Rows[row], column.Label, seed)
 			if err != nil {
 				return r, err
 			}
 			r.Value *= v
 		}
 	}
-	if !found {
+	if !hasMetric {
 		return r, fmt.Errorf("table %s has no column of %s", p.Table, c.Name)
 	}
 	return r, nil

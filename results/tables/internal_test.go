@@ -18,7 +18,7 @@ import (
 func TestOverColumns(t *testing.T) {
 	distance := must.Get(metrics.Named("dlsbd"))(t)
 	gap := must.Get(metrics.Named("mig"))(t)
-	on := place{&Table{Name: "quoting", Columns: []Column{{Label: "D", Metric: distance}, {Label: "G", Metric: gap}}}, nil}
+	on := view{&Table{Name: "quoting", Columns: []Column{{Label: "D", Metric: distance}, {Label: "G", Metric: gap}}}, nil}
 	quoted := &Table{Name: "x", Scales: Scales{{Name: QuickScale, Seeds: 1}}}
 	r := &Result{Name: "x", Table: quoted}
 	for i, d := range []float64{0, 0.25, 0.5} {
@@ -27,7 +27,7 @@ func TestOverColumns(t *testing.T) {
 	}
 	on.cache = new(tableCache)
 	on.cache.tables.Put(otherTable{name: "x"}, quoted)
-	o := &others{options: Options{Scale: QuickScale}, known: map[*Table]*Result{quoted: r}}
+	o := &otherTables{options: Options{Scale: QuickScale}, results: map[*Table]*Result{quoted: r}}
 	over := Over{Tables: []string{"x"}, Column: "D", Of: ofRuns}
 	for _, test := range []struct {
 		source quoting
@@ -109,7 +109,7 @@ func TestMeasuring(t *testing.T) {
 		{DataSet{Components: 1}, "map[a:[0]] map[] 1 0"},
 		{DataSet{Codes: factor.SubCodes{"b": {1}, "c": {2}}, Components: 20}, "map[b:[1] c:[2]] map[b:[1] c:[2]] 20 0"},
 	} {
-		got := c.set.measuring(list)
+		got := c.set.adaptMetrics(list)
 		text := fmt.Sprint(got[0].Value.(*metrics.SubCodeDeviation).Codes, got[1].Value.(*metrics.DLSBD).Codes, got[2].Value.(*metrics.MIG).Components, got[3].Value.(*metrics.SAP).Components)
 		if text != c.want || variance.Codes["a"] == nil || distance.Codes != nil || gap.Components != 10 {
 			t.Errorf("%+v: %s, want %s", c.set, text, c.want)
@@ -130,6 +130,6 @@ func TestUnconverged(t *testing.T) {
 		"3 of 7 runs not converged: reconstructions leave 64 to 1586 % of the variance of the images",
 		"1 of 7 runs not converged: the assignment error is 0.25",
 	}
-	must.EqualSlices(t, unconverged(drawn{fits: fits}), want)
-	must.EqualSlices(t, unconverged(drawn{fits: []*train.Fit{leave("70"), leave("70")}}), []string{"2 of 2 runs not converged: " + leave("70").Why}, "equal reasons")
+	must.EqualSlices(t, unconvergedNotes(cellValues{fits: fits}), want)
+	must.EqualSlices(t, unconvergedNotes(cellValues{fits: []*train.Fit{leave("70"), leave("70")}}), []string{"2 of 2 runs not converged: " + leave("70").Why}, "equal reasons")
 }

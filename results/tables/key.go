@@ -34,21 +34,21 @@ func (r *Result) Keys() ([][][]string, error) {
 		}
 	}
 	var list [][][]string
-	places := r.Table.places()
+	views := r.Table.views()
 	for _, row := range r.Table.Rows {
-		line := make([][]string, len(r.Table.Columns)*len(places))
-		for p, place := range places {
-			here := place.row(row, r.Scale)
-			source, err := place.key(planner, here)
+		line := make([][]string, len(r.Table.Columns)*len(views))
+		for p, view := range views {
+			scaledRow := view.row(row, r.Scale)
+			source, err := view.key(planner, scaledRow)
 			if err != nil {
 				return nil, fmt.Errorf("table %s, row %q: %w", r.Name, row.Label, err)
 			}
 			for c := range r.Table.Columns {
-				keys, err := place.cellKeys(here, &r.Table.Columns[c], source)
+				keys, err := view.cellKeys(scaledRow, &r.Table.Columns[c], source)
 				if err != nil {
 					return nil, fmt.Errorf("table %s, row %q: %w", r.Name, row.Label, err)
 				}
-				line[c*len(places)+p] = keys
+				line[c*len(views)+p] = keys
 			}
 		}
 		list = append(list, line)
@@ -57,7 +57,7 @@ func (r *Result) Keys() ([][][]string, error) {
 }
 
 // key identifies the codes of a row: by its runs, or by the settings of its source.
-func (p place) key(planner *Planner, row Row) (string, error) {
+func (p view) key(planner *Planner, row Row) (string, error) {
 	source := row.From.Value
 	if s, ok := source.(*Runs); ok {
 		_, runs, err := planner.runsOf(s, p, row, 0)
@@ -78,7 +78,7 @@ func (p place) key(planner *Planner, row Row) (string, error) {
 }
 
 // cellKeys returns the keys of a cell: the key of its measurement and, with a printed number, the key of that number.
-func (p place) cellKeys(row Row, c *Column, source string) ([]string, error) {
+func (p view) cellKeys(row Row, c *Column, source string) ([]string, error) {
 	if s, ok := row.From.Value.(fromPrinted); ok && s.fromPrinted() {
 		return []string{KeyPrinted}, nil
 	}
@@ -92,7 +92,7 @@ func (p place) cellKeys(row Row, c *Column, source string) ([]string, error) {
 	metric := *c
 	metric.Label, metric.Group, metric.Doc, metric.Decimals = "", "", "", nil
 	if p.data != nil && !c.unmeasured() {
-		metric.Metric = p.data.measuring([]metrics.Choice{c.Metric})[0]
+		metric.Metric = p.data.adaptMetrics([]metrics.Choice{c.Metric})[0]
 	}
 	text, err := config.Encode(metric)
 	if err != nil {

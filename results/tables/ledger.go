@@ -27,14 +27,14 @@ import (
 )
 
 // current returns the record of a planned run and its entry, or nil if there is no record or the record is stale.
-func (l *recorded) current(r sweep.Run) (*ledger.Run, sweep.Entry, error) {
+func (l *ledgerFinder) current(r sweep.Run) (*ledger.Run, sweep.Entry, error) {
 	e, err := l.entry(r)
 	if err != nil || e.State == "" {
 		return nil, e, err
 	}
-	last := l.taken[len(l.taken)-1]
-	l.taken = nil
-	if last.why != "" {
+	last := l.pending[len(l.pending)-1]
+	l.pending = nil
+	if last.staleReason != "" {
 		return nil, e, nil
 	}
 	return last.run, e, nil
@@ -43,7 +43,7 @@ func (l *recorded) current(r sweep.Run) (*ledger.Run, sweep.Entry, error) {
 // Contribution collects the table's ended runs at a scale from a folder. It takes runs that the ledger lacks or has
 // only as stale, and runs with a record that lacks an analysis or a metric.
 func (t *Table) Contribution(o Options) (*ledger.File, error) {
-	l, runs, err := t.recorded(o, false)
+	l, runs, err := t.ledgerFinder(o, false)
 	if err != nil {
 		return nil, err
 	}
@@ -51,9 +51,9 @@ func (t *Table) Contribution(o Options) (*ledger.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, f := sweep.Find(entries), &ledger.File{}
+	byHash, f := sweep.Find(entries), &ledger.File{}
 	for _, r := range runs {
-		e := found[r.Hash]
+		e := byHash[r.Hash]
 		if e.Dir == "" {
 			continue
 		}
@@ -63,7 +63,7 @@ func (t *Table) Contribution(o Options) (*ledger.File, error) {
 		if e.State != sweep.Finished && e.State != sweep.Failed {
 			continue
 		}
-		known, held, err := l.current(r)
+		record, entry, err := l.current(r)
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func (t *Table) Contribution(o Options) (*ledger.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if known != nil && (!run.Finished() || known.Finished() && !more(run, known) && !slices.ContainsFunc(held.Metrics, unmeasured)) {
+		if record != nil && !improves(run, record, entry) {
 			continue
 		}
 		if err := ledger.Clean(c, run); err != nil {
@@ -92,14 +92,17 @@ func (t *Table) Others(o Options) ([]string, error) {
 	return sweep.Others(entries, runs), err
 }
 
-// more reports whether a run has an analysis that a record lacks.
-func more(run ledger.Run, known *ledger.Run) bool {
+// improves reports whether a run has results that its record, with the entry, lacks.
+func improves(run ledger.Run, record *ledger.Run, entry sweep.Entry) bool {
+	if !run.Finished() || !record.Finished() {
+		return run.Finished()
+	}
 	for file := range run.Stored {
-		if known.Stored[file] == nil {
+		if record.Stored[file] == nil {
 			return true
 		}
 	}
-	return false
+	return slices.ContainsFunc(entry.Metrics, unmeasured)
 }
 
 // Accept checks a contribution to the ledger against the table's plan. The table must need every run at the recorded
@@ -108,7 +111,7 @@ func (t *Table) Accept(f *ledger.File) error {
 	if len(f.Runs) == 0 {
 		return errors.New("there is no run in it")
 	}
-	plans, l := map[string]map[string]sweep.Run{}, &recorded{}
+	plans, l := map[string]map[string]sweep.Run{}, &ledgerFinder{}
 	for i := range f.Runs {
 		r := &f.Runs[i]
 		if r.Scale == "" { // "" would mean the scale quick
@@ -117,7 +120,7 @@ func (t *Table) Accept(f *ledger.File) error {
 		if plans[r.Scale] == nil {
 			var runs []sweep.Run
 			var err error
-			if l, runs, err = t.recorded(Options{Scale: r.Scale, Ledger: t.Ledger()}, false); err != nil {
+			if l, runs, err = t.ledgerFinder(Options{Scale: r.Scale, Ledger: t.Ledger()}, false); err != nil {
 				return fmt.Errorf("run %s: %w", r.Name, err)
 			}
 			plans[r.Scale] = map[string]sweep.Run{}
@@ -131,7 +134,7 @@ func (t *Table) Accept(f *ledger.File) error {
 		}
 		err := f.Check(r, planned)
 		if err == nil {
-			err = l.keeps(r, planned)
+			err = l.checkReplacement(r, planned)
 		}
 		if err != nil {
 			return fmt.Errorf("run %s: %w", r.Name, err)
@@ -140,9 +143,9 @@ func (t *Table) Accept(f *ledger.File) error {
 	return nil
 }
 
-// keeps checks a run that would replace a record. The run must be finished, and its plan must measure the metrics of
-// the record, because other tables may show these metrics.
-func (l *recorded) keeps(r *ledger.Run, planned sweep.Run) error {
+// checkReplacement checks a run that would replace a record. The run must be finished, and its plan must measure the
+// metrics of the record, because other tables may show these metrics.
+func (l *ledgerFinder) checkReplacement(r *ledger.Run, planned sweep.Run) error {
 	old, _, err := l.current(planned)
 	if err != nil || old == nil || !old.Finished() {
 		return err
@@ -150,20 +153,20 @@ func (l *recorded) keeps(r *ledger.Run, planned sweep.Run) error {
 	if !r.Finished() {
 		return fmt.Errorf("error: it failed (%s), and the ledger's record of it is finished; want a finished run in its place", r.Error)
 	}
-	was, err := l.source(old)
+	oldConfig, err := l.config(old)
 	if err != nil {
 		return err
 	}
-	var has []string
+	var plannedMetrics []string
 	for _, m := range planned.Config.Metrics.Final {
 		text, err := runconfig.MetricText(m)
 		if err != nil {
 			return err
 		}
-		has = append(has, text)
+		plannedMetrics = append(plannedMetrics, text)
 	}
-	for _, text := range was.metrics {
-		if !slices.Contains(has, text) {
+	for _, text := range oldConfig.metrics {
+		if !slices.Contains(plannedMetrics, text) {
 			return fmt.Errorf("metrics: it lacks a metric of the ledger's record; want this metric in the key also of the table or the row: %s", strings.Join(strings.Fields(text)[1:], " "))
 		}
 	}
@@ -176,7 +179,7 @@ type Checkable struct {
 	Record *ledger.Run
 	Run    sweep.Run
 
-	in *recorded // records and plans of the table
+	ledger *ledgerFinder // records and plans of the table
 }
 
 // Choice specifies which recorded runs may be checked, and how to choose among them.
@@ -196,11 +199,11 @@ func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
 	var all []Checkable
 	known := map[string]bool{}
 	for _, t := range list {
-		some, err := t.checkables(c, known)
+		tableRuns, err := t.checkables(c, known)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, some...)
+		all = append(all, tableRuns...)
 	}
 	slices.SortFunc(all, func(a, b Checkable) int {
 		return cmp.Or(cmp.Compare(a.Table.RunsFolder(), b.Table.RunsFolder()), cmp.Compare(a.Record.Settings, b.Record.Settings))
@@ -208,11 +211,11 @@ func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
 	c.Of = len(all)
 	rand.New(rand.NewPCG(c.Pick, 0)).Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	var chosen []Checkable
-	for _, one := range all {
+	for _, candidate := range all {
 		if len(chosen) == c.Count {
 			break
 		}
-		current, _, err := one.in.current(one.Run)
+		current, _, err := candidate.ledger.current(candidate.Run)
 		if err != nil {
 			return nil, err
 		}
@@ -220,14 +223,14 @@ func Checkables(list []*Table, c *Choice) ([]Checkable, error) {
 			c.Stale++
 			continue
 		}
-		if one.Run, err = again(one.in.book, one.Record); err != nil {
+		if candidate.Run, err = recordedRun(candidate.ledger.book, candidate.Record); err != nil {
 			return nil, err
 		}
-		if one.Run.Config.Init != nil {
+		if candidate.Run.Config.Init != nil {
 			c.Begun++
 			continue
 		}
-		chosen = append(chosen, one)
+		chosen = append(chosen, candidate)
 	}
 	return chosen, nil
 }
@@ -238,7 +241,7 @@ func (t *Table) checkables(c *Choice, known map[string]bool) (all []Checkable, e
 	if err != nil || book.Len() == 0 {
 		return nil, err
 	}
-	in := &recorded{book: book, planned: map[string]planned{}}
+	ledgerRuns := &ledgerFinder{book: book, planned: map[string]plannedRun{}}
 	for _, scale := range t.Scales.Names() {
 		p, outlines, err := t.plan(scale, true)
 		if err != nil {
@@ -254,15 +257,15 @@ func (t *Table) checkables(c *Choice, known map[string]bool) (all []Checkable, e
 				c.Longer++
 				continue
 			}
-			in.planned[o.Hash] = p.planned[o.Hash]
-			all = append(all, Checkable{t, r, o, in})
+			ledgerRuns.planned[o.Hash] = p.planned[o.Hash]
+			all = append(all, Checkable{t, r, o, ledgerRuns})
 		}
 	}
 	return all, nil
 }
 
-// again returns the run of a record, using the config in the ledger.
-func again(book *ledger.Book, r *ledger.Run) (sweep.Run, error) {
+// recordedRun returns the run of a record, using the config in the ledger.
+func recordedRun(book *ledger.Book, r *ledger.Run) (sweep.Run, error) {
 	c, err := book.Load(r)
 	if err != nil {
 		return sweep.Run{}, err
@@ -343,20 +346,20 @@ var books sync.Map // books of Unravel's own ledger, which is constant, by folde
 // RunsFolder returns the name of the folder of the table's runs. Tables may share a folder.
 func (t *Table) RunsFolder() string { return cmp.Or(t.Folder, t.Name) }
 
-// recorded finds runs in the ledger, and counts the runs that are shown.
-type recorded struct {
+// ledgerFinder finds runs in the ledger, and counts the runs that are shown.
+type ledgerFinder struct {
 	book     *ledger.Book
 	brief    bool // only search by config if the ledger has the run's name, because this search is slow
-	planned  map[string]planned
+	planned  map[string]plannedRun
 	planners map[string]*Planner  // of the planned runs, by hash
-	taken    []taken              // the ledger's runs in the last requests
+	pending  []ledgerRecord       // the ledger's runs in the last requests
 	shown    map[*ledger.Run]bool // runs shown in rows
 	total    Origin
-	known    map[string]*source // configs in the ledger, by ID
+	configs  map[string]*recordedConfig // configs in the ledger, by ID
 }
 
-// recorded plans the runs at a scale, or their outlines, to find them in the ledger.
-func (t *Table) recorded(o Options, outline bool) (*recorded, []sweep.Run, error) {
+// ledgerFinder plans the runs at a scale, or their outlines, to find them in the ledger.
+func (t *Table) ledgerFinder(o Options, outline bool) (*ledgerFinder, []sweep.Run, error) {
 	book, err := t.book(o)
 	if err != nil {
 		return nil, nil, err
@@ -365,30 +368,31 @@ func (t *Table) recorded(o Options, outline bool) (*recorded, []sweep.Run, error
 	if err != nil {
 		return nil, nil, err
 	}
-	return &recorded{book: book, planned: p.planned, planners: p.by}, runs, nil
+	return &ledgerFinder{book: book, planned: p.planned, planners: p.byHash}, runs, nil
 }
 
-// taken is a run of the ledger. If it is stale, it also has the reason.
-type taken struct {
-	run *ledger.Run
-	why string
+// ledgerRecord is a run of the ledger. If it is stale, it also has the reason.
+type ledgerRecord struct {
+	run         *ledger.Run
+	staleReason string
 }
 
-// source is a config of the ledger, as far as today's code can read it.
-type source struct {
+// recordedConfig is a config of the ledger, as far as today's code can read it.
+type recordedConfig struct {
 	training string // hash of the config without metrics and with seed 0
 	metrics  []string
 }
 
 // entry returns the record of a planned run. If the ledger lacks the run, the state is empty.
-func (l *recorded) entry(r sweep.Run) (sweep.Entry, error) {
+func (l *ledgerFinder) entry(r sweep.Run) (sweep.Entry, error) {
 	if l.book.Len() == 0 {
 		return sweep.Entry{}, nil
 	}
-	known, whole := l.book.Settings(l.planned[r.Hash].digest), l.planned[r.Hash].whole
-	if whole != nil && (known != nil || !l.brief || l.book.Named(r.Name)) { // another table may describe the same run with other settings
+	known, complete := l.book.Settings(l.planned[r.Hash].digest), l.planned[r.Hash].complete
+	// another table may describe the same run with other settings
+	if complete != nil && (known != nil || !l.brief || l.book.Named(r.Name)) {
 		var err error
-		if r, err = whole(); err != nil {
+		if r, err = complete(); err != nil {
 			return sweep.Entry{}, err
 		}
 	}
@@ -400,7 +404,7 @@ func (l *recorded) entry(r sweep.Run) (sweep.Entry, error) {
 	}
 	e := entryOf(known)
 	why, err := l.stale(known, r, &e)
-	l.taken = append(l.taken, taken{known, why})
+	l.pending = append(l.pending, ledgerRecord{known, why})
 	return e, err
 }
 
@@ -419,11 +423,11 @@ func entryOf(r *ledger.Run) sweep.Entry {
 }
 
 // stale says why a record does not match today's plan, or returns "". It also sorts the results like the metrics.
-func (l *recorded) stale(known *ledger.Run, planned sweep.Run, e *sweep.Entry) (string, error) {
+func (l *ledgerFinder) stale(known *ledger.Run, planned sweep.Run, e *sweep.Entry) (string, error) {
 	if known.Hash == planned.Hash {
 		return l.book.Changed(known), nil
 	}
-	was, err := l.source(known)
+	oldConfig, err := l.config(known)
 	if err != nil {
 		return "", err
 	}
@@ -431,11 +435,11 @@ func (l *recorded) stale(known *ledger.Run, planned sweep.Run, e *sweep.Entry) (
 	if err != nil {
 		return "", err
 	}
-	same := was.arrange(known, planned.Config.Metrics.Final, e)
+	same := oldConfig.sortResults(known, planned.Config.Metrics.Final, e)
 	switch changed := l.book.Changed(known); {
 	case changed != "":
 		return changed, nil
-	case was.training != training:
+	case oldConfig.training != training:
 		return "its config is another one today", nil
 	case !same:
 		return "its metrics have other options today", nil
@@ -449,12 +453,12 @@ func trainingHash(c train.Config) (string, error) {
 	return c.Hash()
 }
 
-// source reads the config of a run once. An unreadable config has no metrics.
-func (l *recorded) source(r *ledger.Run) (*source, error) {
-	if known := l.known[r.Config]; known != nil {
+// config reads the config of a run once. An unreadable config has no metrics.
+func (l *ledgerFinder) config(r *ledger.Run) (*recordedConfig, error) {
+	if known := l.configs[r.Config]; known != nil {
 		return known, nil
 	}
-	s := &source{}
+	s := &recordedConfig{}
 	if c, err := l.book.Load(r); err == nil {
 		for _, m := range c.Metrics.Final {
 			text, err := runconfig.MetricText(m)
@@ -467,26 +471,26 @@ func (l *recorded) source(r *ledger.Run) (*source, error) {
 			return nil, err
 		}
 	}
-	if l.known == nil {
-		l.known = map[string]*source{}
+	if l.configs == nil {
+		l.configs = map[string]*recordedConfig{}
 	}
-	l.known[r.Config] = s
+	l.configs[r.Config] = s
 	return s, nil
 }
 
-// arrange sorts results like the table's metrics; missing results are NaN. It reports whether the options agree.
-func (s *source) arrange(known *ledger.Run, choices []metrics.Choice, e *sweep.Entry) (same bool) {
+// sortResults sorts results like the table's metrics; missing results are NaN. It reports whether the options agree.
+func (s *recordedConfig) sortResults(known *ledger.Run, choices []metrics.Choice, e *sweep.Entry) (same bool) {
 	e.Metrics, same = nil, true
 	for i, name := range metrics.ResultNames(choices) {
 		text, err := runconfig.MetricText(choices[i])
-		at := slices.Index(s.metrics, text)
-		if err != nil || at < 0 || at >= len(known.Metrics) {
-			at = slices.IndexFunc(known.Metrics, func(r metrics.Result) bool { return r.Name == name })
-			same = same && at < 0
+		index := slices.Index(s.metrics, text)
+		if err != nil || index < 0 || index >= len(known.Metrics) {
+			index = slices.IndexFunc(known.Metrics, func(r metrics.Result) bool { return r.Name == name })
+			same = same && index < 0
 		}
 		r := metrics.Result{Name: name, Value: math.NaN(), Notes: []string{notMeasured}}
-		if at >= 0 {
-			r = known.Metrics[at]
+		if index >= 0 {
+			r = known.Metrics[index]
 			r.Name = name
 		}
 		e.Metrics = append(e.Metrics, r)
@@ -499,15 +503,15 @@ const notMeasured = "the run in the ledger has not measured it"
 
 func unmeasured(r metrics.Result) bool { return slices.Contains(r.Notes, notMeasured) }
 
-// note counts the runs of the last requests as shown, and appends the reasons why they are stale.
-func (l *recorded) note(stale []string) []string {
+// countShown counts the runs of the last requests as shown, and appends the reasons why they are stale.
+func (l *ledgerFinder) countShown(stale []string) []string {
 	if l.shown == nil {
 		l.shown = map[*ledger.Run]bool{}
 		l.total.Versions, l.total.Reasons = map[string]int{}, map[string]int{}
 	}
 	why := ""
-	for _, t := range l.taken {
-		why = cmp.Or(why, t.why)
+	for _, t := range l.pending {
+		why = cmp.Or(why, t.staleReason)
 		if l.shown[t.run] { // rows share runs
 			continue
 		}
@@ -516,12 +520,12 @@ func (l *recorded) note(stale []string) []string {
 		if t.run.Version != "" {
 			l.total.Versions[t.run.Version]++
 		}
-		if t.why != "" {
+		if t.staleReason != "" {
 			l.total.Stale++
-			l.total.Reasons[t.why]++
+			l.total.Reasons[t.staleReason]++
 		}
 	}
-	l.taken = nil
+	l.pending = nil
 	if why != "" {
 		stale = append(stale, why)
 	}
@@ -529,15 +533,15 @@ func (l *recorded) note(stale []string) []string {
 }
 
 // origin returns the counts so far, or nil if there are no runs.
-func (l *recorded) origin() *Origin {
+func (l *ledgerFinder) origin() *Origin {
 	if l.total.Runs == 0 {
 		return nil
 	}
 	return &l.total
 }
 
-// staleness returns one remark per reason for stale runs.
-func staleness(d drawn) (list []string) {
+// staleNotes returns one remark per reason for stale runs.
+func staleNotes(d cellValues) (list []string) {
 	count := map[string]int{}
 	for _, why := range d.stale {
 		count[why]++

@@ -15,14 +15,14 @@ func (r *Result) FindLengths() error {
 	if r.measured || r.origin == nil {
 		return nil
 	}
-	lengths, err := (&training{tables: map[string][][]float64{}}).lengths(r.origin, r.Scale)
+	lengths, err := (&lengthFinder{byTable: map[string][][]float64{}}).lengths(r.origin, r.Scale)
 	if err != nil {
 		return fmt.Errorf("table %s: %w", r.Name, err)
 	}
-	places := len(r.Table.places())
+	dataSets := len(r.Table.views())
 	for i, row := range r.Rows {
 		for c := range row.Cells {
-			if share := lengths[i][c%places]; !math.IsNaN(share) {
+			if share := lengths[i][c%dataSets]; !math.IsNaN(share) {
 				row.Cells[c].Length = share
 			}
 		}
@@ -31,90 +31,90 @@ func (r *Result) FindLengths() error {
 	return nil
 }
 
-type training struct {
-	tables map[string][][]float64 // lengths of other tables at the scale, by name
-	sizes  length.Sizes
+type lengthFinder struct {
+	byTable map[string][][]float64 // lengths of other tables at the scale, by name
+	sizes   length.Sizes
 }
 
 // lengths returns the length of training of every row, on each data set of a scale.
-func (x *training) lengths(t *Table, scale string) ([][]float64, error) {
-	at, _, err := t.at(scale)
+func (x *lengthFinder) lengths(t *Table, scale string) ([][]float64, error) {
+	scaled, _, err := t.atScale(scale)
 	if err != nil {
 		return nil, err
 	}
-	here, err := t.seen(scale)
+	configs, err := t.configsByRow(scale)
 	if err != nil {
 		return nil, err
 	}
-	full, err := t.seen(FullScale)
+	full, err := t.configsByRow(FullScale)
 	if err != nil {
 		return nil, err
 	}
 	var list [][]float64
 	for i, row := range t.Rows {
-		var line []float64
-		for _, on := range at.places() {
-			share, err := x.quoted(on, row, scale)
+		var rowLengths []float64
+		for _, view := range scaled.views() {
+			share, err := x.quotedLength(view, row, scale)
 			if err != nil {
 				return nil, err
 			}
-			key := runsAt{i, on.label()}
-			for k, c := range here[key] {
-				if len(full[key]) != len(here[key]) {
+			key := rowOnDataSet{i, view.label()}
+			for k, c := range configs[key] {
+				if len(full[key]) != len(configs[key]) {
 					break
 				}
 				share = length.Least(share, x.sizes.Share(c, full[key][k]))
 			}
-			line = append(line, share)
+			rowLengths = append(rowLengths, share)
 		}
-		list = append(list, line)
+		list = append(list, rowLengths)
 	}
 	return list, nil
 }
 
-type runsAt struct {
-	row   int
-	place string
+type rowOnDataSet struct {
+	row     int
+	dataSet string
 }
 
-func (t *Table) seen(scale string) (map[runsAt][]train.Config, error) {
-	list := map[runsAt][]train.Config{}
-	return list, t.first(scale, func(row int, on place, c train.Config) {
-		list[runsAt{row, on.label()}] = append(list[runsAt{row, on.label()}], c)
+func (t *Table) configsByRow(scale string) (map[rowOnDataSet][]train.Config, error) {
+	list := map[rowOnDataSet][]train.Config{}
+	return list, t.firstSeedConfigs(scale, func(row int, view view, c train.Config) {
+		list[rowOnDataSet{row, view.label()}] = append(list[rowOnDataSet{row, view.label()}], c)
 	})
 }
 
-// quoted returns the minimum length of the cells that a row quotes, or NaN without quoted cells.
-func (x *training) quoted(on place, row Row, scale string) (share float64, err error) {
+// quotedLength returns the minimum length of the cells that a row quotes, or NaN without quoted cells.
+func (x *lengthFinder) quotedLength(view view, row Row, scale string) (share float64, err error) {
 	share = math.NaN()
 	source, ok := row.From.Value.(quoting)
 	if !ok {
 		return share, nil
 	}
 	for _, name := range source.quoted() {
-		if name, err = on.data.fill(name); err != nil {
+		if name, err = view.data.fill(name); err != nil {
 			return share, err
 		}
-		other, err := on.other(name)
+		other, err := view.other(name)
 		if err != nil {
 			return share, fmt.Errorf("row %q: %w", row.Label, err)
 		}
 		if _, err := other.Scales.Find(scale); err != nil {
 			continue
 		}
-		all := x.tables[name]
-		if all == nil {
-			if all, err = x.lengths(other, scale); err != nil {
+		lengths := x.byTable[name]
+		if lengths == nil {
+			if lengths, err = x.lengths(other, scale); err != nil {
 				return share, err
 			}
-			x.tables[name] = all
+			x.byTable[name] = lengths
 		}
-		for i, line := range all {
-			if cells, ok := source.(*cells); ok && cells.Row != other.Rows[i].Label {
+		for i, rowLengths := range lengths {
+			if cells, ok := source.(*cellsSource); ok && cells.Row != other.Rows[i].Label {
 				continue
 			}
-			for _, one := range line {
-				share = length.Least(share, one)
+			for _, cellLength := range rowLengths {
+				share = length.Least(share, cellLength)
 			}
 		}
 	}

@@ -21,7 +21,7 @@ func (t *Table) Runs(scale string) ([]sweep.Run, error) {
 // Unrecorded lists the runs of [Table.Runs] without a result in the ledger, where stale results count. It includes runs
 // that another table has recorded without a metric that a column of this table shows.
 func (t *Table) Unrecorded(o Options) ([]sweep.Run, error) {
-	l, runs, err := t.recorded(o, false)
+	l, runs, err := t.ledgerFinder(o, false)
 	if err != nil || l.book.Len() == 0 {
 		return runs, err
 	}
@@ -101,9 +101,9 @@ func (t *Table) quotedHeld(o Options) (string, error) {
 	}
 	best := -1
 	for _, other := range quoted {
-		own := o
-		own.Runs = other.beside(o.Runs)
-		held, err := other.Held(own)
+		options := o
+		options.Runs = other.siblingFolder(o.Runs)
+		held, err := other.Held(options)
 		if err != nil {
 			return "", err
 		}
@@ -125,7 +125,7 @@ type Planned struct {
 
 // Planned lists the runs of the table at a scale.
 func (t *Table) Planned(scale string) ([]Planned, error) {
-	l, outlines, err := t.recorded(Options{Scale: scale, Ledger: t.Ledger()}, true)
+	l, outlines, err := t.ledgerFinder(Options{Scale: scale, Ledger: t.Ledger()}, true)
 	if err != nil {
 		return nil, err
 	}

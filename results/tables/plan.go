@@ -16,8 +16,8 @@ import (
 )
 
 // plan returns the runs, or their outlines, and their planner.
-func (t *Table) plan(named string, outline bool) (*Planner, []sweep.Run, error) {
-	p, err := t.planner(named)
+func (t *Table) plan(scaleName string, outline bool) (*Planner, []sweep.Run, error) {
+	p, err := t.planner(scaleName)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -25,7 +25,7 @@ func (t *Table) plan(named string, outline bool) (*Planner, []sweep.Run, error) 
 	var all []sweep.Run
 	known, names := map[string]bool{}, map[string]bool{}
 	for seed := range uint64(p.seeds) {
-		err := p.each(seed, func(_ int, _ place, one *Planner, runs []sweep.Run) {
+		err := p.eachRow(seed, func(_ int, _ view, planner *Planner, runs []sweep.Run) {
 			for _, r := range runs {
 				if known[r.Hash] {
 					continue
@@ -34,7 +34,7 @@ func (t *Table) plan(named string, outline bool) (*Planner, []sweep.Run, error) 
 				for n, name := 2, r.Name; names[r.Name]; n++ {
 					r.Name = fmt.Sprintf("%s-%d", name, n)
 				}
-				names[r.Name], r.Config.Name, p.by[r.Hash] = true, r.Name, one
+				names[r.Name], r.Config.Name, p.byHash[r.Hash] = true, r.Name, planner
 				all = append(all, r)
 			}
 		})
@@ -45,49 +45,50 @@ func (t *Table) plan(named string, outline bool) (*Planner, []sweep.Run, error) 
 	return p, all, nil
 }
 
-// each calls f with the runs of a seed, by row and data set, and with the planner that planned them.
-func (p *Planner) each(seed uint64, f func(row int, on place, one *Planner, runs []sweep.Run)) error {
+// eachRow calls f with the runs of a seed, by row and data set, and with the planner that planned them.
+func (p *Planner) eachRow(seed uint64, f func(row int, view view, planner *Planner, runs []sweep.Run)) error {
 	for i, row := range p.table.Rows {
-		for _, on := range p.table.places() {
-			source, ok := on.row(row, p.scale).From.Value.(Trained)
+		for _, view := range p.table.views() {
+			source, ok := view.row(row, p.scale).From.Value.(Trained)
 			if !ok {
 				continue
 			}
-			one, runs, err := p.runsOf(source, on, row, seed)
+			planner, runs, err := p.runsOf(source, view, row, seed)
 			if err != nil {
 				return fmt.Errorf("row %q: %w", row.Label, err)
 			}
-			f(i, on, one, runs)
+			f(i, view, planner, runs)
 		}
 	}
 	return nil
 }
 
-// first calls f with the configs of the first seed's runs. All seeds have the same data sets and lengths.
-func (t *Table) first(named string, f func(row int, on place, c train.Config)) error {
+// firstSeedConfigs calls f with the configs of the first seed's runs. All seeds have the same data sets and lengths.
+func (t *Table) firstSeedConfigs(scaleName string, f func(row int, view view, c train.Config)) error {
 	if !t.Trains() {
 		return nil
 	}
-	p, err := t.planner(named)
+	p, err := t.planner(scaleName)
 	if err != nil {
 		return err
 	}
 	p.unhashed = true
-	return p.each(0, func(row int, on place, _ *Planner, runs []sweep.Run) {
+	return p.eachRow(0, func(row int, view view, _ *Planner, runs []sweep.Run) {
 		for _, r := range runs {
-			f(row, on, r.Config)
+			f(row, view, r.Config)
 		}
 	})
 }
 
-func (t *Table) planner(named string) (*Planner, error) {
-	t, scale, err := t.at(named)
+func (t *Table) planner(scaleName string) (*Planner, error) {
+	t, scale, err := t.atScale(scaleName)
 	if err != nil {
 		return nil, err
 	}
 	p := &Planner{table: t, seeds: scale.Seeds, folder: t.folder, scale: scale.Name, set: scale.Set, real: t.real, cache: t.shared()}
-	p.compared, p.places, p.by, p.planned = map[string]*comparedRuns{}, map[*DataSet]*Planner{}, map[string]*Planner{}, map[string]planned{}
-	measured, err := t.distinct()
+	p.byDataSet, p.byHash = map[*DataSet]*Planner{}, map[string]*Planner{}
+	p.compared, p.planned = map[string]*comparedRuns{}, map[string]plannedRun{}
+	measured, err := t.distinctMetrics()
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +96,11 @@ func (t *Table) planner(named string) (*Planner, error) {
 		p.metrics = append(p.metrics, m.choice)
 	}
 	p.columns = p.metrics
-	return p, p.add(t.Also)
+	return p, p.addMetrics(t.Also)
 }
 
-// add adds metrics that no column shows, and sorts all by their text, so tables with the same runs agree.
-func (p *Planner) add(also []metrics.Choice) error {
+// addMetrics adds metrics that no column shows, and sorts all by their text, so tables with the same runs agree.
+func (p *Planner) addMetrics(also []metrics.Choice) error {
 	if len(also) == 0 {
 		return nil
 	}
@@ -127,39 +128,40 @@ type Planner struct {
 	set     sweep.Settings
 	metrics []metrics.Choice // metrics that runs measure
 	columns []metrics.Choice // the columns' metrics
-	at      *DataSet         // nil: the table lists no data sets
+	dataSet *DataSet         // nil: the table lists no data sets
 	codes   string           // text of the data set's sub-codes
 	real    bool             // public data sets replace twins
 
-	compared map[string]*comparedRuns // runs of the compared tables, by name
-	places   map[*DataSet]*Planner    // planners for data sets
-	by       map[string]*Planner      // planners of the table's runs, by hash
+	compared  map[string]*comparedRuns // runs of the compared tables, by name
+	byDataSet map[*DataSet]*Planner    // planners for data sets
+	byHash    map[string]*Planner      // planners of the table's runs, by hash
 
-	cache   *tableCache        // cache of the table, for all scales
-	planned map[string]planned // runs of the scale, by hash
+	cache   *tableCache           // cache of the table, for all scales
+	planned map[string]plannedRun // runs of the scale, by hash
 
 	// To save time, runs may lack parts that their user does not need.
 	outline  bool // runs only have a name, and a digest as hash
 	unhashed bool // runs have no hash
 }
 
-// planned has further data of a planned run.
-type planned struct {
-	digest string                    // digest of the run's settings in the table, see [runconfig.Base.Digest]
-	whole  func() (sweep.Run, error) // creates the run of an outline; nil: not an outline
+// plannedRun has further data of a planned run.
+type plannedRun struct {
+	digest   string                    // digest of the run's settings in the table, see [runconfig.Base.Digest]
+	complete func() (sweep.Run, error) // creates the run of an outline; nil: not an outline
 }
 
-func (p *Planner) on(d *DataSet) *Planner {
+func (p *Planner) onDataSet(d *DataSet) *Planner {
 	if d == nil {
 		return p
 	}
-	one := p.places[d]
-	if one == nil {
-		one = new(*p)
-		one.at, one.codes, one.metrics, one.columns = d, d.codesText(), d.measuring(p.metrics), d.measuring(p.columns)
-		p.places[d] = one
+	planner := p.byDataSet[d]
+	if planner == nil {
+		planner = new(*p)
+		planner.dataSet, planner.codes = d, d.codesText()
+		planner.metrics, planner.columns = d.adaptMetrics(p.metrics), d.adaptMetrics(p.columns)
+		p.byDataSet[d] = planner
 	}
-	return one
+	return planner
 }
 
 // Metrics returns the metrics that runs measure. The table reads their results from the folders of the runs.
@@ -168,8 +170,8 @@ func (p *Planner) Metrics() []metrics.Choice { return p.metrics }
 // Name returns the name of a row's run: row, data set, "real" on public data sets, scale and seed, joined.
 func (p *Planner) Name(row string, seed uint64) string {
 	name := FileName(row)
-	if p.at != nil {
-		name += "_" + FileName(p.at.Label)
+	if p.dataSet != nil {
+		name += "_" + FileName(p.dataSet.Label)
 	}
 	if p.real {
 		name += "_real"
@@ -180,14 +182,14 @@ func (p *Planner) Name(row string, seed uint64) string {
 // overrides lists the settings of a run; later settings win.
 func (p *Planner) overrides(s RunSettings, seed uint64) ([]string, error) {
 	var d DataSet
-	if p.at != nil {
-		d = *p.at
+	if p.dataSet != nil {
+		d = *p.dataSet
 	}
 	list := slices.Concat(s.Set, d.Set, p.set, d.ByScale[p.scale], s.ByScale[p.scale])
 	overrides := append(list.Overrides(), fmt.Sprint("seed=", seed))
 	for i, text := range overrides {
 		var err error
-		if overrides[i], err = p.at.fill(text); err != nil {
+		if overrides[i], err = p.dataSet.fill(text); err != nil {
 			return nil, err
 		}
 	}
@@ -210,37 +212,37 @@ func FileName(label string) string {
 	return cmp.Or(strings.Trim(notInNames.ReplaceAllString(strings.ReplaceAll(label, "β", "beta"), "-"), "-."), "row")
 }
 
-type measurer interface{ also() []metrics.Choice } // source with extra metrics for its runs
+type measurer interface{ extraMetrics() []metrics.Choice } // source with extra metrics for its runs
 
-func (r *Runs) also() []metrics.Choice { return r.Also }
+func (r *Runs) extraMetrics() []metrics.Choice { return r.Also }
 
-func (p *Planner) with(s Source) (*Planner, error) {
+func (p *Planner) withMetrics(s Source) (*Planner, error) {
 	m, ok := s.(measurer)
-	if !ok || len(m.also()) == 0 {
+	if !ok || len(m.extraMetrics()) == 0 {
 		return p, nil
 	}
-	one := *p
-	more := m.also()
-	if p.at != nil {
-		more = p.at.measuring(more)
+	extended := *p
+	more := m.extraMetrics()
+	if p.dataSet != nil {
+		more = p.dataSet.adaptMetrics(more)
 	}
-	return &one, one.add(more)
+	return &extended, extended.addMetrics(more)
 }
 
 // runsOf lists the runs of a row on a data set for a seed, and returns their planner.
-func (p *Planner) runsOf(s Trained, on place, row Row, seed uint64) (*Planner, []sweep.Run, error) {
-	one, err := p.on(on.data).with(s)
+func (p *Planner) runsOf(s Trained, view view, row Row, seed uint64) (*Planner, []sweep.Run, error) {
+	planner, err := p.onDataSet(view.data).withMetrics(s)
 	if err != nil {
 		return nil, nil, err
 	}
-	runs, err := s.Plan(one, row.Label, seed)
-	return one, runs, err
+	runs, err := s.Plan(planner, row.Label, seed)
+	return planner, runs, err
 }
 
 // Run returns the run of a config with the settings of the row, the data set and the scale. In settings, $NAME means a
 // value of the data set.
 func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error) {
-	file, err := p.at.fill(s.Config)
+	file, err := p.dataSet.fill(s.Config)
 	if err != nil {
 		return sweep.Run{}, err
 	}
@@ -252,34 +254,35 @@ func (p *Planner) Run(name string, s RunSettings, seed uint64) (sweep.Run, error
 	if err != nil {
 		return sweep.Run{}, err
 	}
-	digest := b.Digest(append(overrides[:len(overrides):len(overrides)], p.measures(s)...), p.real)
-	whole := func() (sweep.Run, error) {
-		of := runconfig.Settings{Overrides: overrides, Seed: seed, Real: p.real, Metrics: s.Metrics, Unhashed: p.unhashed}
-		return p.cache.configs.Run(b, name, of)
+	digest := b.Digest(append(overrides[:len(overrides):len(overrides)], p.metricsKey(s)...), p.real)
+	complete := func() (sweep.Run, error) {
+		settings := runconfig.Settings{Overrides: overrides, Seed: seed, Real: p.real, Metrics: s.Metrics}
+		settings.Unhashed = p.unhashed
+		return p.cache.configs.Run(b, name, settings)
 	}
 	if p.outline {
-		p.planned[digest] = planned{digest, whole}
+		p.planned[digest] = plannedRun{digest, complete}
 		return sweep.Run{Name: name, Hash: digest}, nil
 	}
-	r, err := whole()
+	r, err := complete()
 	if err == nil {
-		p.planned[r.Hash] = planned{digest: digest}
+		p.planned[r.Hash] = plannedRun{digest: digest}
 	}
 	return r, err
 }
 
-// measures distinguishes runs with equal settings and other metrics: by sub-codes, or by the absence of metrics.
-func (p *Planner) measures(s RunSettings) []string {
+// metricsKey distinguishes runs with equal settings and other metrics: by sub-codes, or by the absence of metrics.
+func (p *Planner) metricsKey(s RunSettings) []string {
 	switch {
 	case len(s.Metrics) == 0:
 		return []string{"no metrics"}
-	case p.at != nil && len(p.at.Codes) > 0:
+	case p.dataSet != nil && len(p.dataSet.Codes) > 0:
 		return []string{"codes " + p.codes}
 	}
 	return nil
 }
 
-func (p *Planner) shown(all []metrics.Result) []metrics.Result {
+func (p *Planner) columnResults(all []metrics.Result) []metrics.Result {
 	var list []metrics.Result
 	for _, c := range p.columns {
 		list = append(list, all[indexOf(p.metrics, c)])

@@ -20,16 +20,16 @@ type quoting interface {
 	quoted() []string
 
 	// quote returns the values of a column: one per run, or a single one. The error noValue leaves the cell empty.
-	quote(ctx context.Context, o *others, p place, c Column) (drawn, error)
+	quote(ctx context.Context, o *otherTables, p view, c Column) (cellValues, error)
 }
 
 type noValue string // reason for a quoted cell without a value
 
 func (n noValue) Error() string { return string(n) }
 
-// quoted returns the values of a row from other tables, by column.
-func (f *filling) quoted(ctx context.Context, p place, row Row, source quoting) ([]drawn, error) {
-	list := make([]drawn, len(f.table.Columns))
+// quotedValues returns the values of a row from other tables, by column.
+func (f *computation) quotedValues(ctx context.Context, p view, row Row, source quoting) ([]cellValues, error) {
+	list := make([]cellValues, len(f.table.Columns))
 	for i, c := range f.table.Columns {
 		d, err := source.quote(ctx, f.others, p, c)
 		if ctx.Err() != nil {
@@ -38,51 +38,51 @@ func (f *filling) quoted(ctx context.Context, p place, row Row, source quoting) 
 		if err != nil && !errors.As(err, new(noValue)) {
 			return nil, fmt.Errorf("row %q: %w", row.Label, err)
 		}
-		d.failed = err
+		d.err = err
 		list[i] = d
 	}
 	return list, nil
 }
 
-// others computes the tables that sources quote, each once.
-type others struct {
+// otherTables computes the tables that sources quote, each once.
+type otherTables struct {
 	options Options
-	known   map[*Table]*Result
+	results map[*Table]*Result
 }
 
 // result returns a table at the scale of the options, or, with anyScale, at some scale.
-func (o *others) result(ctx context.Context, p place, name string, anyScale bool) (*Result, error) {
+func (o *otherTables) result(ctx context.Context, p view, name string, anyScale bool) (*Result, error) {
 	t, err := p.other(name)
 	if err != nil {
 		return nil, err
 	}
 	options := o.options
 	options.Progress = nil
-	if _, _, err := t.at(options.Scale); err != nil && anyScale {
+	if _, _, err := t.atScale(options.Scale); err != nil && anyScale {
 		options.Scale = QuickScale
 	} else if err != nil {
 		return nil, noValue(err.Error())
 	}
-	if r := o.known[t]; r != nil {
+	if r := o.results[t]; r != nil {
 		return r, nil
 	}
-	options.Runs = t.beside(options.Runs)
+	options.Runs = t.siblingFolder(options.Runs)
 	r, err := t.Compute(ctx, options)
 	if err == nil {
-		o.known[t] = r
+		o.results[t] = r
 	}
 	return r, err
 }
 
-// beside returns the folder of the table's runs next to another table's folder.
-func (t *Table) beside(runs string) string {
+// siblingFolder returns the folder of the table's runs next to another table's folder.
+func (t *Table) siblingFolder(runs string) string {
 	if runs == "" {
 		return ""
 	}
 	return filepath.Join(filepath.Dir(filepath.Clean(runs)), t.RunsFolder())
 }
 
-func (p place) other(name string) (*Table, error) {
+func (p view) other(name string) (*Table, error) {
 	name, err := p.data.fill(name)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func (t *Table) Quotes() bool {
 
 func (t *Table) quotedTables() ([]*Table, error) {
 	var list []*Table
-	for _, p := range t.places() {
+	for _, p := range t.views() {
 		for _, row := range t.Rows {
 			source, ok := row.From.Value.(quoting)
 			if !ok {
@@ -145,16 +145,16 @@ func (t *Table) RunsFolders() ([]string, error) {
 	return slices.Compact(list), err
 }
 
-// cells is a source that shows the cells of a row of another table.
-type cells struct {
+// cellsSource is a source that shows the cells of a row of another table.
+type cellsSource struct {
 	Table string `yaml:"table" doc:"table with the cells"`
 	Row   string `yaml:"row" doc:"label of the row"`
 }
 
-func (*cells) Random() bool { return true }
+func (*cellsSource) Random() bool { return true }
 
 // Validate checks the settings.
-func (s *cells) Validate() error {
+func (s *cellsSource) Validate() error {
 	if s.Table == "" {
 		return config.Invalid("table", "want the name of a table")
 	}
@@ -164,9 +164,9 @@ func (s *cells) Validate() error {
 	return nil
 }
 
-func (s *cells) quoted() []string { return []string{s.Table} }
+func (s *cellsSource) quoted() []string { return []string{s.Table} }
 
-func (s *cells) quote(ctx context.Context, o *others, p place, c Column) (d drawn, err error) {
+func (s *cellsSource) quote(ctx context.Context, o *otherTables, p view, c Column) (d cellValues, err error) {
 	r, err := o.result(ctx, p, s.Table, false)
 	if err != nil {
 		return d, err
@@ -226,8 +226,8 @@ func (s *Over) Validate() error {
 
 func (s *Over) quoted() []string { return s.Tables }
 
-// whose names the compared items for messages.
-func (s *Over) whose() string {
+// itemNames names the compared items for messages.
+func (s *Over) itemNames() string {
 	if s.Of == ofPrinted {
 		return "printed means"
 	}
@@ -235,12 +235,12 @@ func (s *Over) whose() string {
 }
 
 // points returns the runs or rows of all tables with the scale.
-func (s *Over) points(ctx context.Context, o *others, p place, c Column) ([]point, error) {
-	var all []point
-	var without noValue
+func (s *Over) points(ctx context.Context, o *otherTables, p view, c Column) ([]point, error) {
+	var points []point
+	var missing noValue
 	for _, name := range s.Tables {
 		r, err := o.result(ctx, p, name, s.Of == ofPrinted)
-		if errors.As(err, &without) {
+		if errors.As(err, &missing) {
 			continue
 		}
 		if err != nil {
@@ -251,23 +251,23 @@ func (s *Over) points(ctx context.Context, o *others, p place, c Column) ([]poin
 			if x == nil || y == nil {
 				return nil, fmt.Errorf("the table %s has no column %q or %q", r.Name, s.Column, c.Label)
 			}
-			all = append(all, pairsOf(s.Of, x, y)...)
+			points = append(points, pairsOf(s.Of, x, y)...)
 		}
 	}
-	if len(all) == 0 && without != "" {
-		return nil, without
+	if len(points) == 0 && missing != "" {
+		return nil, missing
 	}
-	return all, nil
+	return points, nil
 }
 
 // pairsOf pairs the values of two cells. Cells without values, or with values of different runs, give no pairs.
-func pairsOf(of string, x, y *Cell) (list []point) {
+func pairsOf(kind string, x, y *Cell) (list []point) {
 	switch {
-	case of == ofPrinted && x.Theirs != nil && y.Theirs != nil:
+	case kind == ofPrinted && x.Theirs != nil && y.Theirs != nil:
 		return []point{{*x.Theirs, *y.Theirs}}
-	case of == ofPrinted || x.Ours == nil || y.Ours == nil:
+	case kind == ofPrinted || x.Ours == nil || y.Ours == nil:
 		return nil
-	case of == ofRows:
+	case kind == ofRows:
 		return []point{{*x.Ours, *y.Ours}}
 	case len(x.Runs) != len(y.Runs):
 		return nil
@@ -293,18 +293,18 @@ func (s *binned) Validate() error {
 	return s.Over.Validate()
 }
 
-func (s *binned) quote(ctx context.Context, o *others, p place, c Column) (d drawn, err error) {
-	all, err := s.points(ctx, o, p, c)
+func (s *binned) quote(ctx context.Context, o *otherTables, p view, c Column) (d cellValues, err error) {
+	points, err := s.points(ctx, o, p, c)
 	if err != nil {
 		return d, err
 	}
-	for _, one := range all {
-		if s.From <= one.x && one.x < s.To {
-			d.quoted = append(d.quoted, one.y)
+	for _, pt := range points {
+		if s.From <= pt.x && pt.x < s.To {
+			d.quoted = append(d.quoted, pt.y)
 		}
 	}
 	if len(d.quoted) == 0 {
-		return d, noValue(fmt.Sprintf("none of %d %s has a value in this range", len(all), s.whose()))
+		return d, noValue(fmt.Sprintf("none of %d %s has a value in this range", len(points), s.itemNames()))
 	}
 	return d, nil
 }
@@ -314,26 +314,26 @@ type ranked struct {
 	Over `yaml:",inline"`
 }
 
-func (s *ranked) quote(ctx context.Context, o *others, p place, c Column) (d drawn, err error) {
-	all, err := s.points(ctx, o, p, c)
+func (s *ranked) quote(ctx context.Context, o *otherTables, p view, c Column) (d cellValues, err error) {
+	points, err := s.points(ctx, o, p, c)
 	if err != nil {
 		return d, err
 	}
-	at := slices.IndexFunc(p.Columns, func(one Column) bool { return one.Label == s.Column })
-	if at < 0 {
+	index := slices.IndexFunc(p.Columns, func(pt Column) bool { return pt.Label == s.Column })
+	if index < 0 {
 		return d, fmt.Errorf("the table %s has no column %q", p.Name, s.Column)
 	}
 	sign := 1.0
-	if p.Columns[at].Better() != c.Better() {
+	if p.Columns[index].Better() != c.Better() {
 		sign = -1
 	}
 	var x, y []float64
-	for _, one := range all {
-		x, y = append(x, one.x), append(y, sign*one.y)
+	for _, pt := range points {
+		x, y = append(x, pt.x), append(y, sign*pt.y)
 	}
 	tau := ranking.KendallTau(x, y)
 	if tau != tau {
-		return d, noValue(fmt.Sprintf("%d %s have no order", len(all), s.whose()))
+		return d, noValue(fmt.Sprintf("%d %s have no order", len(points), s.itemNames()))
 	}
 	d.quoted = []float64{tau}
 	return d, nil

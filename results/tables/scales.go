@@ -37,7 +37,7 @@ func defaultScales() Scales {
 	return Scales{{Name: QuickScale, Seeds: 5}, {Name: FullScale, Seeds: 20}}
 }
 
-var scaleName = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+var scaleNamePattern = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
 // DecodeConfig reads a mapping from names to scales.
 func (s *Scales) DecodeConfig(n *config.Node) error {
@@ -46,7 +46,7 @@ func (s *Scales) DecodeConfig(n *config.Node) error {
 	}
 	all := defaultScales()
 	for i, name := range n.Keys() {
-		if !scaleName.MatchString(name) {
+		if !scaleNamePattern.MatchString(name) {
 			return n.Items()[i].Errorf("%q is not the name of a scale; want a small letter, then small letters, digits and -", name)
 		}
 		scale, err := all.Find(name)
@@ -81,11 +81,11 @@ func (s Scales) Names() []string {
 
 // Find returns a scale by name. Its error lists the names.
 func (s Scales) Find(name string) (*Scale, error) {
-	at := slices.IndexFunc(s, func(one Scale) bool { return one.Name == name })
-	if at < 0 {
+	index := slices.IndexFunc(s, func(scale Scale) bool { return scale.Name == name })
+	if index < 0 {
 		return nil, fmt.Errorf("there is no scale %q%s", name, registry.Suggest(name, s.Names()))
 	}
-	return &s[at], nil
+	return &s[index], nil
 }
 
 // printed returns the location of a scale's printed values.
@@ -98,16 +98,16 @@ func (s *Scale) printed(usual ReferenceFile) ReferenceFile {
 	return usual
 }
 
-// at returns the table at a scale, with the data sets and the printed values of the scale. "" means quick.
-func (t *Table) at(name string) (*Table, *Scale, error) {
+// atScale returns the table at a scale, with the data sets and the printed values of the scale. "" means quick.
+func (t *Table) atScale(name string) (*Table, *Scale, error) {
 	s, err := t.Scales.Find(cmp.Or(name, QuickScale))
 	if err != nil {
 		return nil, nil, fmt.Errorf("table %s: %w; its scales are %s", t.Name, err, strings.Join(t.Scales.Names(), ", "))
 	}
-	one := *t
-	one.Printed = s.printed(t.Printed)
-	one.DataSets = slices.DeleteFunc(slices.Clone(t.DataSets), func(d DataSet) bool { return !belongs(s.Name, d.Scales) })
-	return &one, s, nil
+	scaled := *t
+	scaled.Printed = s.printed(t.Printed)
+	scaled.DataSets = slices.DeleteFunc(slices.Clone(t.DataSets), func(d DataSet) bool { return !inScales(s.Name, d.Scales) })
+	return &scaled, s, nil
 }
 
 // Validate checks the settings.
@@ -127,7 +127,7 @@ func (s *Scale) Validate() error {
 // ScaleSettings are settings of runs, by the name of the scale.
 type ScaleSettings map[string]sweep.Settings
 
-func (s ScaleSettings) among(key string, known Scales) error {
+func (s ScaleSettings) checkScales(key string, known Scales) error {
 	for name := range s {
 		if _, err := known.Find(name); err != nil {
 			return config.Invalid(key+"."+name, "%w; the table's scales are %s", err, strings.Join(known.Names(), ", "))
@@ -136,7 +136,7 @@ func (s ScaleSettings) among(key string, known Scales) error {
 	return nil
 }
 
-// belongs reports whether a row or data set belongs to a scale. scales is its list of scales; empty: all.
-func belongs(scale string, scales []string) bool {
+// inScales reports whether a row or data set belongs to a scale. scales is its list of scales; empty: all.
+func inScales(scale string, scales []string) bool {
 	return len(scales) == 0 || slices.Contains(scales, scale)
 }

@@ -89,7 +89,7 @@ var Sources = &registry.Registry[Source]{Kind: "source of codes", Entries: []reg
 	{Name: "mimosa", Doc: "components and hierarchy that MIMOSA learns from trained autoencoders' codes",
 		Source: "Ross and Doshi-Velez 2021, section 5.1",
 		New:    func() Source { return &explored{Mimosa: analysis.Mimosa{Options: mimosa.Defaults()}} }},
-	{Name: "cells", Doc: "cells of a row of another table, at the same scale", New: func() Source { return &cells{} }},
+	{Name: "cells", Doc: "cells of a row of another table, at the same scale", New: func() Source { return &cellsSource{} }},
 	{Name: "binned", Doc: "means of columns over the runs or rows of other tables with one column's value in a range",
 		New: func() Source { return &binned{Over: Over{Of: ofRuns}} }},
 	{Name: "ranked", Doc: "Kendall's tau-b between one column and the others, over the runs or rows of other tables",
@@ -143,10 +143,10 @@ func (s *Selection) Validate() error {
 	if !(s.Keep > 0 && s.Keep <= 1) {
 		return config.Invalid("keep", "%v is out of range; want more than 0 and at most 1", s.Keep)
 	}
-	if err := s.By.valid("by"); err != nil {
+	if err := s.By.check("by"); err != nil {
 		return err
 	}
-	return s.Then.valid("then")
+	return s.Then.check("then")
 }
 
 // Validate checks the settings.

@@ -173,7 +173,7 @@ func Load(fsys fs.FS, file, folder string) (*Table, error) {
 	if t.reference, err = reference.Read(fsys, t.Printed.File, folder+path.Clean(t.Printed.File)); err != nil {
 		return nil, err
 	}
-	if key, err := t.againstReference(); err != nil {
+	if key, err := t.checkReference(); err != nil {
 		return nil, root.Invalid(key, "%w", err)
 	}
 	return t, nil
@@ -223,9 +223,9 @@ func (b *Boxes) Validate() error {
 	return nil
 }
 
-func (b *Boxes) among(rows, columns []string) error {
-	if err := among("column", b.Column, columns); err != nil {
+func (b *Boxes) checkLabels(rows, columns []string) error {
+	if err := checkKnown("column", b.Column, columns); err != nil {
 		return config.Invalid("boxes.column", "%w", err)
 	}
-	return cmp.Or(allAmong("boxes.rows", "row", b.Rows, rows), allAmong("boxes.best", "row", b.Best, rows))
+	return cmp.Or(checkAllKnown("boxes.rows", "row", b.Rows, rows), checkAllKnown("boxes.best", "row", b.Best, rows))
 }

@@ -47,10 +47,10 @@ func (c *Compared) open(folder string) (*Table, error) {
 	return Open(name)
 }
 
-func (c *Compared) column(of *Table) (*Column, error) {
+func (c *Compared) column(other *Table) (*Column, error) {
 	var known []string
-	for i := range of.Columns {
-		column := &of.Columns[i]
+	for i := range other.Columns {
+		column := &other.Columns[i]
 		if column.Label == c.Column && !column.unmeasured() {
 			return column, nil
 		}
@@ -73,7 +73,7 @@ func (c *Compared) sign(m metrics.Choice) float64 {
 type tau struct {
 	Compared `yaml:",inline"`
 
-	with *comparedRuns // set by Plan
+	compared *comparedRuns // set by Plan
 }
 
 type comparedRuns struct {
@@ -87,29 +87,29 @@ func (t *tau) Random() bool { return true }
 
 // Plan implements Trained. It returns the other table's runs for a seed.
 func (t *tau) Plan(p *Planner, _ string, seed uint64) ([]sweep.Run, error) {
-	with := p.compared[t.Table]
-	if with == nil {
+	compared := p.compared[t.Table]
+	if compared == nil {
 		var err error
-		if with, err = t.compare(p); err != nil {
+		if compared, err = t.compare(p); err != nil {
 			return nil, err
 		}
-		p.compared[t.Table] = with
+		p.compared[t.Table] = compared
 	}
-	t.with = with
-	if _, err := t.column(with.table); err != nil {
+	t.compared = compared
+	if _, err := t.column(compared.table); err != nil {
 		return nil, err
 	}
-	if runs, ok := with.bySeed[seed]; ok {
+	if runs, ok := compared.bySeed[seed]; ok {
 		return runs, nil
 	}
 	var all []sweep.Run
-	for _, row := range with.table.Rows {
-		for _, on := range with.table.places() {
-			source, ok := on.row(row, p.scale).From.Value.(Trained)
+	for _, row := range compared.table.Rows {
+		for _, view := range compared.table.views() {
+			source, ok := view.row(row, p.scale).From.Value.(Trained)
 			if !ok {
 				return nil, fmt.Errorf("row %q of table %s is not trained at the scale %s; want a run for every row and seed", row.Label, t.Table, p.scale)
 			}
-			runs, err := source.Plan(with.planner.on(on.data), row.Label, seed)
+			runs, err := source.Plan(compared.planner.onDataSet(view.data), row.Label, seed)
 			if err != nil {
 				return nil, fmt.Errorf("row %q of table %s: %w", row.Label, t.Table, err)
 			}
@@ -120,7 +120,7 @@ func (t *tau) Plan(p *Planner, _ string, seed uint64) ([]sweep.Run, error) {
 			all = append(all, runs[0])
 		}
 	}
-	with.bySeed[seed] = all
+	compared.bySeed[seed] = all
 	return all, nil
 }
 
@@ -131,30 +131,31 @@ func (t *tau) compare(p *Planner) (*comparedRuns, error) {
 	if err != nil {
 		return nil, err
 	}
-	its, err := other.planner(p.scale)
+	otherPlanner, err := other.planner(p.scale)
 	if err != nil {
 		return nil, fmt.Errorf("table %s: %w", t.Table, err)
 	}
-	with := &comparedRuns{table: its.table, planner: new(*p), bySeed: map[uint64][]sweep.Run{}}
-	with.planner.places = map[*DataSet]*Planner{}
-	with.planner.folder, with.planner.set, with.planner.metrics, with.planner.columns = its.folder, its.set, its.metrics, its.columns
-	for _, m := range its.metrics {
+	compared := &comparedRuns{table: otherPlanner.table, planner: new(*p), bySeed: map[uint64][]sweep.Run{}}
+	compared.planner.byDataSet = map[*DataSet]*Planner{}
+	compared.planner.folder, compared.planner.set = otherPlanner.folder, otherPlanner.set
+	compared.planner.metrics, compared.planner.columns = otherPlanner.metrics, otherPlanner.columns
+	for _, m := range otherPlanner.metrics {
 		text, err := runconfig.MetricText(m)
 		if err != nil {
 			return nil, err
 		}
-		with.texts = append(with.texts, text)
+		compared.texts = append(compared.texts, text)
 	}
-	return with, nil
+	return compared, nil
 }
 
-func (r *comparedRuns) find(m metrics.Choice) (int, error) {
+func (r *comparedRuns) metricIndex(m metrics.Choice) (int, error) {
 	text, err := runconfig.MetricText(m)
 	if err != nil {
 		return 0, err
 	}
-	if at := slices.Index(r.texts, text); at >= 0 {
-		return at, nil
+	if index := slices.Index(r.texts, text); index >= 0 {
+		return index, nil
 	}
 	return 0, fmt.Errorf("the runs of table %s do not measure %s with the same options", r.table.Name, m.Name)
 }
@@ -162,35 +163,35 @@ func (r *comparedRuns) find(m metrics.Choice) (int, error) {
 // Results implements Trained. The value is tau of the metrics' values. For parts with a single number, the part is tau
 // of these numbers.
 func (t *tau) Results(_ context.Context, runs []sweep.Entry, choices []metrics.Choice, _ Options) ([]metrics.Result, *train.Fit, error) {
-	if t.with == nil {
+	if t.compared == nil {
 		return nil, nil, errors.New("there is no plan of runs; want one before their results")
 	}
-	column, err := t.column(t.with.table)
+	column, err := t.column(t.compared.table)
 	if err != nil {
 		return nil, nil, err
 	}
-	at, err := t.with.find(column.Metric)
+	index, err := t.compared.metricIndex(column.Metric)
 	if err != nil {
 		return nil, nil, err
 	}
-	places := len(t.with.table.places())
-	mine, err := valuesOf(runs, at, column.Part, column.Of, t.sign(column.Metric))
+	dataSets := len(t.compared.table.views())
+	compared, err := metricValues(runs, index, column.Part, column.Of, t.sign(column.Metric))
 	if err != nil {
 		return nil, nil, err
 	}
 	var results []metrics.Result
 	for _, choice := range choices {
-		at, err := t.with.find(choice)
+		index, err := t.compared.metricIndex(choice)
 		if err != nil {
 			return nil, nil, err
 		}
 		r := metrics.Result{Name: choice.Name}
-		for _, part := range singles(runs[0].Metrics[at]) {
-			theirs, err := valuesOf(runs, at, part, "", t.sign(choice))
+		for _, part := range singleParts(runs[0].Metrics[index]) {
+			values, err := metricValues(runs, index, part, "", t.sign(choice))
 			if err != nil {
 				return nil, nil, err
 			}
-			addTau(&r, part, mine, theirs, places)
+			addTau(&r, part, compared, values, dataSets)
 		}
 		results = append(results, r)
 	}
@@ -206,8 +207,8 @@ func addTau(r *metrics.Result, part string, a, b []float64, sets int) {
 	}
 }
 
-// singles lists the parts with a single number, after the value itself, which has no name.
-func singles(r metrics.Result) []string {
+// singleParts lists the parts with a single number, after the value itself, which has no name.
+func singleParts(r metrics.Result) []string {
 	list := []string{""}
 	for _, p := range r.Parts {
 		if len(p.Values) == 1 && len(p.Labels) == 0 {
@@ -217,14 +218,14 @@ func singles(r metrics.Result) []string {
 	return list
 }
 
-// valuesOf returns one number of a metric for each run, multiplied by sign.
-func valuesOf(runs []sweep.Entry, at int, part, of string, sign float64) ([]float64, error) {
+// metricValues returns one number of a metric for each run, multiplied by sign.
+func metricValues(runs []sweep.Entry, index int, part, of string, sign float64) ([]float64, error) {
 	var values []float64
 	for _, run := range runs {
-		if at >= len(run.Metrics) {
-			return nil, fmt.Errorf("run %s has %s; want at least %d", run.Name, wording.Count(len(run.Metrics), "metric"), at+1)
+		if index >= len(run.Metrics) {
+			return nil, fmt.Errorf("run %s has %s; want at least %d", run.Name, wording.Count(len(run.Metrics), "metric"), index+1)
 		}
-		r := run.Metrics[at]
+		r := run.Metrics[index]
 		v, err := (&Column{Part: part, Of: of, Metric: metrics.Choice{Name: r.Name}}).number(r)
 		if err != nil {
 			return nil, err

@@ -43,7 +43,7 @@ func (t *Table) Stands(scale string) (list []Stand, err error) {
 			add(s)
 		}
 	}
-	return list, t.first(scale, func(_ int, _ place, c train.Config) {
+	return list, t.firstSeedConfigs(scale, func(_ int, _ view, c train.Config) {
 		s := Stand{Name: c.Dataset.Name}
 		if real, ok := catalog.RealOf(c.Dataset.Value); ok {
 			s.Real = real.Name

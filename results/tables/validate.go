@@ -39,50 +39,50 @@ func (t *Table) Validate() error {
 	case len(t.Columns) == 0:
 		return config.Invalid("columns", "there are no columns")
 	}
-	if err := t.validDataSets(); err != nil {
+	if err := t.checkDataSetList(); err != nil {
 		return err
 	}
-	if err := t.validScales(); err != nil {
+	if err := t.checkScales(); err != nil {
 		return err
 	}
 	for i, r := range t.Rows {
-		if err := t.amongDataSets(fmt.Sprintf("rows.%d.on", i), r.On); err != nil {
+		if err := t.checkDataSets(fmt.Sprintf("rows.%d.on", i), r.On); err != nil {
 			return err
 		}
 	}
-	rows, err := distinct("rows", "rows", t.Rows, func(r Row) string { return r.Label })
+	rows, err := distinctLabels("rows", "rows", t.Rows, func(r Row) string { return r.Label })
 	if err != nil {
 		return err
 	}
-	columns, err := distinct("columns", "columns", t.Columns, func(c Column) string { return c.Label })
+	columns, err := distinctLabels("columns", "columns", t.Columns, func(c Column) string { return c.Label })
 	if err != nil {
 		return err
 	}
 	if t.Boxes != nil {
-		if err := t.Boxes.among(rows, columns); err != nil {
+		if err := t.Boxes.checkLabels(rows, columns); err != nil {
 			return err
 		}
 	}
-	if err := t.validCurves(columns); err != nil {
+	if err := t.checkCurves(columns); err != nil {
 		return err
 	}
-	return t.validNotes(rows, columns)
+	return t.checkNotes(rows, columns)
 }
 
-// distinct lists the labels of rows, columns or data sets. It returns an error for repeated labels.
-func distinct[T any](key, what string, list []T, label func(T) string) (labels []string, err error) {
-	for i, one := range list {
-		if slices.Contains(labels, label(one)) {
-			return nil, config.Invalid(fmt.Sprintf("%s.%d.label", key, i), "there are two %s %q", what, label(one))
+// distinctLabels lists the labels of rows, columns or data sets. It returns an error for repeated labels.
+func distinctLabels[T any](key, what string, list []T, label func(T) string) (labels []string, err error) {
+	for i, entry := range list {
+		if slices.Contains(labels, label(entry)) {
+			return nil, config.Invalid(fmt.Sprintf("%s.%d.label", key, i), "there are two %s %q", what, label(entry))
 		}
-		labels = append(labels, label(one))
+		labels = append(labels, label(entry))
 	}
 	return labels, nil
 }
 
-// validDataSets checks that data sets are distinct and that rows are trained on them.
-func (t *Table) validDataSets() error {
-	if known, err := distinct("datasets", "data sets", t.DataSets, func(d DataSet) string { return d.Label }); err != nil || known == nil {
+// checkDataSetList checks that data sets are distinct and that rows are trained on them.
+func (t *Table) checkDataSetList() error {
+	if known, err := distinctLabels("datasets", "data sets", t.DataSets, func(d DataSet) string { return d.Label }); err != nil || known == nil {
 		return err
 	}
 	for i, r := range t.Rows {
@@ -108,36 +108,36 @@ func (r *Runs) byScale() ScaleSettings { return r.ByScale }
 
 func (m *explored) byScale() ScaleSettings { return m.ByScale }
 
-func (t *Table) validScales() error {
+func (t *Table) checkScales() error {
 	for i, r := range t.Rows {
 		key := fmt.Sprintf("rows.%d", i)
-		if err := t.knownScales(key, r.Scales); err != nil {
+		if err := t.checkScaleNames(key, r.Scales); err != nil {
 			return err
 		}
 		if s, ok := r.From.Value.(byScaler); ok {
-			if err := s.byScale().among(key+".from."+r.From.Name+".by_scale", t.Scales); err != nil {
+			if err := s.byScale().checkScales(key+".from."+r.From.Name+".by_scale", t.Scales); err != nil {
 				return err
 			}
 		}
 	}
 	for i, d := range t.DataSets {
 		key := fmt.Sprintf("datasets.%d", i)
-		if err := t.knownScales(key, d.Scales); err != nil {
+		if err := t.checkScaleNames(key, d.Scales); err != nil {
 			return err
 		}
-		if err := d.ByScale.among(key+".by_scale", t.Scales); err != nil {
+		if err := d.ByScale.checkScales(key+".by_scale", t.Scales); err != nil {
 			return err
 		}
 	}
 	for _, s := range t.Scales {
-		if len(t.DataSets) > 0 && !slices.ContainsFunc(t.DataSets, func(d DataSet) bool { return belongs(s.Name, d.Scales) }) {
+		if len(t.DataSets) > 0 && !slices.ContainsFunc(t.DataSets, func(d DataSet) bool { return inScales(s.Name, d.Scales) }) {
 			return config.Invalid("datasets", "none of them is at the scale %s; want at least one", s.Name)
 		}
 	}
 	return nil
 }
 
-func (t *Table) knownScales(key string, scales []string) error {
+func (t *Table) checkScaleNames(key string, scales []string) error {
 	for i, name := range scales {
 		if _, err := t.Scales.Find(name); err != nil {
 			return config.Invalid(fmt.Sprintf("%s.scales.%d", key, i), "%w; the table's scales are %s", err, strings.Join(t.Scales.Names(), ", "))
@@ -149,24 +149,24 @@ func (t *Table) knownScales(key string, scales []string) error {
 	return nil
 }
 
-// amongDataSets checks that labels are data sets. key is the setting in errors.
-func (t *Table) amongDataSets(key string, labels []string) error {
+// checkDataSets checks that labels are data sets. key is the setting in errors.
+func (t *Table) checkDataSets(key string, labels []string) error {
 	if len(t.DataSets) == 0 && len(labels) > 0 {
 		return config.Invalid(key+".0", "%q: the table has no list of data sets", labels[0])
 	}
-	return allAmong(key, "data set", labels, t.placeLabels())
+	return checkAllKnown(key, "data set", labels, t.dataSetLabels())
 }
 
-// placeLabels lists the labels of the data sets, or one empty label if the table lists none.
-func (t *Table) placeLabels() (labels []string) {
-	for _, p := range t.places() {
+// dataSetLabels lists the labels of the data sets, or one empty label if the table lists none.
+func (t *Table) dataSetLabels() (labels []string) {
+	for _, p := range t.views() {
 		labels = append(labels, p.label())
 	}
 	return labels
 }
 
-// validCurves checks that the columns exist and that some rows are points of the curves.
-func (t *Table) validCurves(columns []string) error {
+// checkCurves checks that the columns exist and that some rows are points of the curves.
+func (t *Table) checkCurves(columns []string) error {
 	for i, r := range t.Rows {
 		key := fmt.Sprintf("rows.%d.at", i)
 		switch {
@@ -181,25 +181,25 @@ func (t *Table) validCurves(columns []string) error {
 	if t.Curves == nil {
 		return nil
 	}
-	return allAmong("curves.columns", "column", t.Curves.Columns, columns)
+	return checkAllKnown("curves.columns", "column", t.Curves.Columns, columns)
 }
 
-// validNotes checks that notes are on cells of the table, with at most one note per cell.
-func (t *Table) validNotes(rows, columns []string) error {
+// checkNotes checks that notes are on cells of the table, with at most one note per cell.
+func (t *Table) checkNotes(rows, columns []string) error {
 	noted := map[[3]string]bool{} // by row, column and data set
 	for i, n := range t.Notes {
 		key := fmt.Sprintf("notes.%d", i)
-		if err := t.knownCells(key, &n, rows, columns); err != nil {
+		if err := t.checkNoteLabels(key, &n, rows, columns); err != nil {
 			return err
 		}
-		on := n.On
-		if len(on) == 0 {
-			on = t.placeLabels()
+		dataSets := n.On
+		if len(dataSets) == 0 {
+			dataSets = t.dataSetLabels()
 		}
 		for _, column := range n.columns() {
 			for _, row := range n.Rows {
-				for _, place := range on {
-					cell := [3]string{row, column, place}
+				for _, dataSet := range dataSets {
+					cell := [3]string{row, column, dataSet}
 					if noted[cell] {
 						return config.Invalid(key, "row %q, column %q has a note already", row, column)
 					}
@@ -211,13 +211,14 @@ func (t *Table) validNotes(rows, columns []string) error {
 	return nil
 }
 
-func (t *Table) knownCells(key string, n *Note, rows, columns []string) error {
-	err := cmp.Or(t.amongDataSets(key+".on", n.On), allAmong(key+".rows", "row", n.Rows, rows), allAmong(key+".columns", "column", n.Columns, columns))
+func (t *Table) checkNoteLabels(key string, n *Note, rows, columns []string) error {
+	err := cmp.Or(t.checkDataSets(key+".on", n.On), checkAllKnown(key+".rows", "row", n.Rows, rows),
+		checkAllKnown(key+".columns", "column", n.Columns, columns))
 	if err != nil {
 		return err
 	}
 	for _, column := range slices.Sorted(maps.Keys(n.Moves)) {
-		if err := among("column", column, columns); err != nil {
+		if err := checkKnown("column", column, columns); err != nil {
 			return config.Invalid(key+".moves", "%w", err)
 		}
 	}
@@ -264,9 +265,9 @@ func (c *Column) Validate() error {
 		return config.Invalid("transform", "unknown transform %q; want x, exp(-x), 2x, 100x, or x<NUMBER such as x<0.1", string(c.Transform))
 	}
 	if c.Fit != "" {
-		return c.Fit.valid("fit")
+		return c.Fit.check("fit")
 	}
-	return c.validTimes()
+	return c.checkTimes()
 }
 
 // Validate checks that a note names at least one row and column and gives a reason.
@@ -293,8 +294,8 @@ func (n *Note) columns() []string { return slices.Concat(n.Columns, slices.Sorte
 // name returns the row's name in the printed cells.
 func (r *Row) name() string { return cmp.Or(r.Printed, r.Label) }
 
-// againstReference checks the reference file for the labels and their cells. It also returns the wrong key.
-func (t *Table) againstReference() (key string, err error) {
+// checkReference checks the reference file for the labels and their cells. It also returns the wrong key.
+func (t *Table) checkReference() (key string, err error) {
 	type named struct{ key, set, row string }
 	var list []named
 	switch all := slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Dataset == "" }); {
@@ -316,23 +317,24 @@ func (t *Table) againstReference() (key string, err error) {
 		}
 	}
 	for _, n := range list {
-		if key, err := t.againstSet(n.key, n.set, n.row); err != nil {
+		if key, err := t.checkReferenceSet(n.key, n.set, n.row); err != nil {
 			return key, err
 		}
 	}
 	return "", nil
 }
 
-// againstSet checks the cells of one data set, for the rows with rowSet as their data set. named is its key in errors.
-func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
+// checkReferenceSet checks the cells of one data set, for the rows with rowSet as their data set. setKey is the key of
+// the data set in errors.
+func (t *Table) checkReferenceSet(setKey, set, rowSet string) (key string, err error) {
 	ref := t.reference
 	if known := ref.Sets(); !slices.Contains(known, set) && !slices.Contains(known, reference.Any) {
-		return named, fmt.Errorf("%s has no data set %q%s", ref.Name, set, registry.Suggest(set, known))
+		return setKey, fmt.Errorf("%s has no data set %q%s", ref.Name, set, registry.Suggest(set, known))
 	}
 	rows := ref.Names(set, func(p *reference.Cell) string { return p.Row })
 	columns := ref.Names(set, func(p *reference.Cell) string { return p.Column })
 	for i, c := range t.Columns {
-		if err := amongPrinted("column", c.Label, columns); err != nil {
+		if err := checkPrinted("column", c.Label, columns); err != nil {
 			return fmt.Sprintf("columns.%d.label", i), fmt.Errorf("%s: %w", ref.Name, err)
 		}
 	}
@@ -340,41 +342,42 @@ func (t *Table) againstSet(named, set, rowSet string) (key string, err error) {
 		if r.Dataset != rowSet {
 			continue
 		}
-		at := fmt.Sprintf("rows.%d.label", i)
+		rowKey := fmt.Sprintf("rows.%d.label", i)
 		if r.Printed != "" {
-			at = fmt.Sprintf("rows.%d.printed", i)
+			rowKey = fmt.Sprintf("rows.%d.printed", i)
 		}
-		if err := amongPrinted("row", r.name(), rows); err != nil {
-			return at, fmt.Errorf("%s: %w", ref.Name, err)
+		if err := checkPrinted("row", r.name(), rows); err != nil {
+			return rowKey, fmt.Errorf("%s: %w", ref.Name, err)
 		}
 		for _, c := range t.Columns {
 			if ref.Find(set, r.name(), c.Label) == nil {
-				return at, fmt.Errorf("%s: there is no cell of row %q, column %q; want a line for it, with a note if the number is not printed", ref.Name, r.name(), c.Label)
+				return rowKey, fmt.Errorf("%s: there is no cell of row %q, column %q; want a line for it, with a note if the number is not printed", ref.Name, r.name(), c.Label)
 			}
 		}
 	}
 	return "", nil
 }
 
-// amongPrinted is among with a wildcard for all names.
-func amongPrinted(what, name string, known []string) error {
+// checkPrinted is checkKnown with a wildcard for all names.
+func checkPrinted(what, name string, known []string) error {
 	if slices.Contains(known, reference.Any) {
 		return nil
 	}
-	return among(what, name, known)
+	return checkKnown(what, name, known)
 }
 
-// allAmong checks a list of names. key is the setting in errors.
-func allAmong(key, what string, names, known []string) error {
+// checkAllKnown checks a list of names. key is the setting in errors.
+func checkAllKnown(key, what string, names, known []string) error {
 	for i, name := range names {
-		if err := among(what, name, known); err != nil {
+		if err := checkKnown(what, name, known); err != nil {
 			return config.Invalid(fmt.Sprintf("%s.%d", key, i), "%w", err)
 		}
 	}
 	return nil
 }
 
-func among(what, name string, known []string) error {
+// checkKnown returns an error for an unknown name. The error suggests a similar name.
+func checkKnown(what, name string, known []string) error {
 	if slices.Contains(known, name) {
 		return nil
 	}

@@ -50,15 +50,15 @@ func (a *ASHA) Rungs() (list []int) {
 // Next promotes a trial, from the highest rung with a promotable trial, or draws a new one.
 func (a *ASHA) Next(trials []Trial, fresh bool) (Step, bool) {
 	for rung := len(a.Rungs()) - 2; rung >= 0; rung-- {
-		if i := a.promoted(trials, rung); i >= 0 {
+		if i := a.nextPromotion(trials, rung); i >= 0 {
 			return Step{Trial: i, Rung: rung + 1, Point: trials[i].Point}, true
 		}
 	}
-	return a.drawn(trials, fresh)
+	return a.randomStep(trials, fresh)
 }
 
-// promoted returns the trial to promote from a rung, or -1 if there is none.
-func (a *ASHA) promoted(trials []Trial, rung int) int {
+// nextPromotion returns the trial to promote from a rung, or -1 if there is none.
+func (a *ASHA) nextPromotion(trials []Trial, rung int) int {
 	type result struct {
 		trial int
 		value float64
@@ -68,7 +68,7 @@ func (a *ASHA) promoted(trials []Trial, rung int) int {
 	for i, t := range trials {
 		switch {
 		case len(t.Values) > rung:
-			results = append(results, result{i, orWorst(t.Values[rung])})
+			results = append(results, result{i, nanAsWorst(t.Values[rung])})
 		case t.Failed && len(t.Values) == rung:
 			failed++
 		}

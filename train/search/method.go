@@ -37,10 +37,10 @@ func (t Trial) loss() float64 {
 	if t.Failed {
 		return math.Inf(1)
 	}
-	return orWorst(t.Values[len(t.Values)-1])
+	return nanAsWorst(t.Values[len(t.Values)-1])
 }
 
-func orWorst(v float64) float64 {
+func nanAsWorst(v float64) float64 {
 	if math.IsNaN(v) {
 		return math.Inf(1)
 	}
@@ -106,8 +106,8 @@ func (s *Settings) Objective() string {
 	return s.Metric
 }
 
-// drawn returns the step to a new random trial.
-func (s *Settings) drawn(trials []Trial, fresh bool) (Step, bool) {
+// randomStep returns the step to a new random trial.
+func (s *Settings) randomStep(trials []Trial, fresh bool) (Step, bool) {
 	if !fresh {
 		return Step{}, false
 	}
@@ -149,7 +149,7 @@ func (MethodChoice) ConfigForms() []any { return []any{config.ChoicesOf(Methods)
 type Random struct{ Settings }
 
 // Next draws a random point.
-func (r *Random) Next(trials []Trial, fresh bool) (Step, bool) { return r.drawn(trials, fresh) }
+func (r *Random) Next(trials []Trial, fresh bool) (Step, bool) { return r.randomStep(trials, fresh) }
 
 // Rungs returns nil.
 func (*Random) Rungs() []int { return nil }

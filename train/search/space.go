@@ -30,7 +30,7 @@ const (
 	Choice     Kind = "choice"      // a list of values, uniform
 )
 
-var kinds = []string{string(Linear), string(Log), string(Integer), string(LogInteger), string(Choice)}
+var rangeKinds = []string{string(Linear), string(Log), string(Integer), string(LogInteger), string(Choice)}
 
 // Range is the range of a setting: numbers between two inclusive bounds, or a list of values.
 type Range struct {
@@ -66,11 +66,12 @@ func (s *Space) DecodeConfig(n *config.Node) error {
 // decode reads {kind: [values]}.
 func (r *Range) decode(n *config.Node) error {
 	if !n.IsMap() || len(n.Keys()) != 1 {
-		return n.Errorf("want a range, {KIND: [low, high]} or {choice: [values]}; kinds are %s", strings.Join(kinds, ", "))
+		names := strings.Join(rangeKinds, ", ")
+		return n.Errorf("want a range, {KIND: [low, high]} or {choice: [values]}; kinds are %s", names)
 	}
 	name, list := n.Keys()[0], n.Items()[0]
-	if !slices.Contains(kinds, name) {
-		return list.Errorf("unknown kind of range %q%s", name, registry.Suggest(name, kinds))
+	if !slices.Contains(rangeKinds, name) {
+		return list.Errorf("unknown kind of range %q%s", name, registry.Suggest(name, rangeKinds))
 	}
 	r.Kind = Kind(name)
 	if !list.IsList() {
@@ -168,7 +169,7 @@ func (r Range) list() string {
 	if r.Kind == Choice {
 		return "[" + strings.Join(r.Values, ", ") + "]"
 	}
-	return fmt.Sprintf("[%s, %s]", number(r.Low), number(r.High))
+	return fmt.Sprintf("[%s, %s]", formatNumber(r.Low), formatNumber(r.High))
 }
 
 // String returns the range in config format.
@@ -180,7 +181,7 @@ func (r Range) logarithmic() bool { return r.Kind == Log || r.Kind == LogInteger
 // digits is the number of significant digits of a drawn number: precise enough for a setting, and short in a table.
 const digits = 6
 
-func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+func formatNumber(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 // Text returns a value of the range as one line of YAML.
 func (r Range) Text(v float64) string {
@@ -190,7 +191,7 @@ func (r Range) Text(v float64) string {
 	case r.whole():
 		return strconv.FormatInt(int64(v), 10)
 	}
-	return number(v)
+	return formatNumber(v)
 }
 
 // Parse is the inverse of Text. It returns false if the text is not a value of the range.
@@ -221,16 +222,16 @@ func (r Range) scale(x float64) float64 {
 }
 
 // value returns the value of the range at a position in the interval.
-func (r Range) value(at float64) float64 {
+func (r Range) value(x float64) float64 {
 	if r.logarithmic() {
-		at = math.Exp(at)
+		x = math.Exp(x)
 	}
 	if r.whole() {
-		at = math.Round(at)
+		x = math.Round(x)
 	} else {
-		at, _ = strconv.ParseFloat(strconv.FormatFloat(at, 'g', digits, 64), 64) // at is the text of a number
+		x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64) // the text is a number
 	}
-	return min(max(at, r.Low), r.High)
+	return min(max(x, r.Low), r.High)
 }
 
 func (r Range) draw(random *rand.Rand) float64 {
@@ -253,7 +254,7 @@ func (s Space) Draw(seed uint64, k int, trials []Trial) Point {
 		for i, r := range s {
 			p[i] = r.draw(random)
 		}
-		if !taken(trials, p) {
+		if !isRepeated(trials, p) {
 			return p
 		}
 	}
@@ -266,6 +267,6 @@ func stream(seed uint64, k int, use uint64) *rand.Rand {
 	return rand.New(&p)
 }
 
-func taken(trials []Trial, p Point) bool {
+func isRepeated(trials []Trial, p Point) bool {
 	return slices.ContainsFunc(trials, func(t Trial) bool { return slices.Equal(t.Point, p) })
 }

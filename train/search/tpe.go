@@ -48,34 +48,34 @@ func (*TPE) Rungs() []int { return nil }
 
 // Constants of Optuna's variant.
 const (
-	goodPart  = 0.1 // fraction of the trials that are the best ones
-	mostGood  = 25
-	fullTrial = 25 // number of newest trials with weight 1
+	goodFraction     = 0.1 // fraction of the trials that are the best ones
+	maxGood          = 25
+	fullWeightTrials = 25 // number of newest trials with weight 1
 )
 
 const maxProposals = 20 // maximum number of proposals to find a new point. After that, TPE draws a random point.
 
 // Next proposes a point.
 func (t *TPE) Next(trials []Trial, fresh bool) (Step, bool) {
-	good, others := split(trials)
+	good, others := splitByLoss(trials)
 	if !fresh || len(trials) < t.Startup || len(good) == 0 {
-		return t.drawn(trials, fresh)
+		return t.randomStep(trials, fresh)
 	}
 	random := stream(t.Seed, len(trials), 1)
 	for range maxProposals {
 		p := make(Point, len(t.Space))
 		for i, r := range t.Space {
-			p[i] = t.propose(r, column(good, i), column(others, i), random)
+			p[i] = t.propose(r, values(good, i), values(others, i), random)
 		}
-		if !taken(trials, p) {
+		if !isRepeated(trials, p) {
 			return Step{Trial: len(trials), Point: p}, true
 		}
 	}
-	return t.drawn(trials, fresh)
+	return t.randomStep(trials, fresh)
 }
 
-// split returns the best trials, and the other trials, including unfinished ones. Both keep the order of trials.
-func split(trials []Trial) (good, others []Trial) {
+// splitByLoss returns the best trials, and the other trials, including unfinished ones. Both keep the order of trials.
+func splitByLoss(trials []Trial) (good, others []Trial) {
 	var order []int
 	for i, t := range trials {
 		if t.ended() {
@@ -84,7 +84,7 @@ func split(trials []Trial) (good, others []Trial) {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(trials[a].loss(), trials[b].loss()) })
 	best := map[int]bool{}
-	for _, i := range order[:min(mostGood, int(math.Ceil(goodPart*float64(len(order)))))] {
+	for _, i := range order[:min(maxGood, int(math.Ceil(goodFraction*float64(len(order)))))] {
 		best[i] = !math.IsInf(trials[i].loss(), 1)
 	}
 	for i, t := range trials {
@@ -97,7 +97,7 @@ func split(trials []Trial) (good, others []Trial) {
 	return good, others
 }
 
-func column(trials []Trial, i int) (list []float64) {
+func values(trials []Trial, i int) (list []float64) {
 	for _, t := range trials {
 		list = append(list, t.Point[i])
 	}
@@ -135,7 +135,7 @@ func weights(n int) []float64 {
 	list, sum := make([]float64, n+1), 0.0
 	for i := range list {
 		list[i] = 1
-		if old := n - fullTrial; i < old {
+		if old := n - fullWeightTrials; i < old {
 			list[i] = 1 / float64(n)
 			if old > 1 {
 				list[i] += (1 - 1/float64(n)) * float64(i) / float64(old-1)
@@ -204,7 +204,7 @@ func newParzen(r Range, observed []float64) *parzen {
 	p.mean = append(p.mean, (p.low+p.high)/2)
 	p.wide = widths(p.mean, p.low, p.high)
 	for k, m := range p.mean {
-		p.height = append(p.height, p.weight[k]/between((p.low-m)/p.wide[k], (p.high-m)/p.wide[k]))
+		p.height = append(p.height, p.weight[k]/normalProbability((p.low-m)/p.wide[k], (p.high-m)/p.wide[k]))
 	}
 	return p
 }
@@ -249,15 +249,15 @@ func (p *parzen) logDensity(v float64) float64 {
 	for k, m := range p.mean {
 		density := math.Exp(-(at-m)*(at-m)/(2*p.wide[k]*p.wide[k])) / p.wide[k]
 		if p.r.whole() {
-			density = between((p.r.scale(v-0.5)-m)/p.wide[k], (p.r.scale(v+0.5)-m)/p.wide[k])
+			density = normalProbability((p.r.scale(v-0.5)-m)/p.wide[k], (p.r.scale(v+0.5)-m)/p.wide[k])
 		}
 		sum += p.height[k] * density
 	}
 	return math.Log(max(sum, math.SmallestNonzeroFloat64))
 }
 
-// between returns the probability that a standard normal variable is between a and b.
-func between(a, b float64) float64 {
+// normalProbability returns the probability that a standard normal variable is between a and b.
+func normalProbability(a, b float64) float64 {
 	if a > 0 { // the left tail has the same probability, and loses no digits
 		a, b = -b, -a
 	}

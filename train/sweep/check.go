@@ -15,10 +15,10 @@ const (
 	maxMistakes   = 10              // maximum number of mistakes to list
 )
 
-// check returns an error for missing runs with configs that cannot be trained. It only checks one run of each group
+// checkRuns returns an error for missing runs with configs that cannot be trained. It only checks one run of each group
 // that differs in nothing but the seed. When the context ends, the error is train.ErrStopped. If elsewhere is true,
-// check ignores features that this machine's processor lacks.
-func check(ctx context.Context, dir string, runs []Run, retry, elsewhere bool, log *slog.Logger) error {
+// checkRuns ignores features that this machine's processor lacks.
+func checkRuns(ctx context.Context, dir string, runs []Run, retry, elsewhere bool, log *slog.Logger) error {
 	entries, err := Scan(dir)
 	if err != nil {
 		return err

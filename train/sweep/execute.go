@@ -51,15 +51,15 @@ func Execute(ctx context.Context, dir string, runs []Run, o Options) ([]Outcome,
 		o.Start = InProcess
 	}
 	o.Log = plain.Or(o.Log)
-	dirs, err := place(ctx, dir, runs, o.Retry, o.Of > 0, o.Log)
+	dirs, err := createFolders(ctx, dir, runs, o.Retry, o.Of > 0, o.Log)
 	if err != nil {
 		return nil, err
 	}
 	jobs := max(1, min(o.Jobs, len(runs)))
-	e := &execution{Options: o, runs: runs, dirs: dirs, outcomes: make([]Outcome, len(runs)), threads: max(1, runtime.GOMAXPROCS(0)/jobs), watch: rundir.NewWatch()}
-	e.meter = newMeter(runs)
+	e := &execution{Options: o, runs: runs, dirs: dirs, outcomes: make([]Outcome, len(runs)), meter: newMeter(runs)}
+	e.threads, e.watch = max(1, runtime.GOMAXPROCS(0)/jobs), rundir.NewWatch()
 	for missing := e.missing(ctx); len(missing) > 0 && ctx.Err() == nil; {
-		missing = e.pass(ctx, jobs, missing)
+		missing = e.trainMissing(ctx, jobs, missing)
 	}
 	for i := range e.outcomes {
 		if e.outcomes[i].Dir == "" { // not reached
@@ -81,11 +81,11 @@ type execution struct {
 	queue    chan int
 	watch    *rundir.Watch
 
-	lock    sync.Mutex
-	left    int   // unsettled runs in this pass
-	made    bool  // this pass has settled a run
-	skipped []int // runs of this pass that other processes hold
-	meter   *meter
+	lock       sync.Mutex
+	remaining  int   // unsettled runs in this pass
+	settledAny bool  // this pass has settled a run
+	skipped    []int // runs of this pass that other processes hold
+	meter      *meter
 }
 
 // missing lists the runs to train: of this task, then the runs after them, and last the runs before them.
@@ -106,18 +106,18 @@ func (e *execution) missing(ctx context.Context) (list []int) {
 	if e.Of < 1 {
 		return list
 	}
-	var own, before, behind []int
+	var first, last, next []int
 	for _, i := range list {
 		switch {
 		case i%e.Of == e.Index:
-			own = append(own, i)
+			first = append(first, i)
 		case i < e.Index:
-			before = append(before, i)
+			last = append(last, i)
 		default:
-			behind = append(behind, i)
+			next = append(next, i)
 		}
 	}
-	return slices.Concat(own, behind, before)
+	return slices.Concat(first, next, last)
 }
 
 // changedInputs lists the user's files that have changed since a run read them, except deleted files.
@@ -132,9 +132,10 @@ func changedInputs(ctx context.Context, e Entry, h *datasets.Hasher) []string {
 	return datasets.ChangedInputs(e.Record.Data.Inputs, now)
 }
 
-// pass settles runs, jobs at a time. After training a run, it returns the runs that others hold, to check again.
-func (e *execution) pass(ctx context.Context, jobs int, missing []int) (again []int) {
-	e.queue, e.left, e.made, e.skipped = make(chan int, len(missing)), len(missing), false, nil
+// trainMissing settles runs, jobs at a time. If it has settled a run, it returns the runs that other processes hold, to
+// check again.
+func (e *execution) trainMissing(ctx context.Context, jobs int, missing []int) (skipped []int) {
+	e.queue, e.remaining, e.settledAny, e.skipped = make(chan int, len(missing)), len(missing), false, nil
 	for _, i := range missing {
 		e.queue <- i
 	}
@@ -143,7 +144,7 @@ func (e *execution) pass(ctx context.Context, jobs int, missing []int) (again []
 		workers.Go(func() { e.work(ctx) })
 	}
 	workers.Wait()
-	if !e.made {
+	if !e.settledAny {
 		return nil
 	}
 	return e.skipped
@@ -159,10 +160,10 @@ func (e *execution) work(ctx context.Context) {
 			if !ok {
 				return
 			}
-			settled := e.one(ctx, i)
+			settled := e.trainRun(ctx, i)
 			switch {
 			case settled || e.NoWait:
-				e.leave(i, settled)
+				e.finishItem(i, settled)
 			case ctx.Err() == nil:
 				time.AfterFunc(waitLocked, func() { e.queue <- i })
 			}
@@ -170,58 +171,59 @@ func (e *execution) work(ctx context.Context) {
 	}
 }
 
-// leave ends the pass of a run.
-func (e *execution) leave(i int, settled bool) {
+// finishItem ends the pass of a run.
+func (e *execution) finishItem(i int, settled bool) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	if settled {
-		e.made = true
+		e.settledAny = true
 	} else {
 		e.skipped = append(e.skipped, i)
 	}
-	if e.left--; e.left == 0 {
+	if e.remaining--; e.remaining == 0 {
 		close(e.queue)
 	}
 }
 
-// one trains a run if it is missing. It returns false if another process holds the run, or if the run was stopped.
-func (e *execution) one(ctx context.Context, i int) (settled bool) {
+// trainRun trains a run if it is missing. It returns false if another process holds the run, or if the run was stopped.
+func (e *execution) trainRun(ctx context.Context, i int) (settled bool) {
 	run, dir := e.runs[i], e.dirs[i]
 	entry := Read(dir)
-	if entry.State == Finished || entry.State == Failed && (!e.Retry || e.elsewhere(i)) {
+	if entry.State == Finished || entry.State == Failed && (!e.Retry || e.heldByOther(i)) {
 		e.settle(i, Outcome{Run: run, Entry: entry}) // another process trained it
 		return true
 	}
 	if entry.State == Unfinished && entry.Problem != nil {
 		e.Log.Info(fmt.Sprintf("%s is finished again: %v", run.Name, entry.Problem), "event", "finish", "run", run.Name)
 	}
-	if entry.State != Damaged && heldElsewhere(e.watch, dir) {
-		e.tell(func(m *meter) { m.elsewhere[i] = true })
+	if entry.State != Damaged && isHeld(e.watch, dir) {
+		e.updateMeter(func(m *meter) { m.elsewhere[i] = true })
 		return false
 	}
 	begun := time.Now()
-	e.tell(func(m *meter) { m.begin(i, begun) })
-	err := e.Start(ctx, dir, e.threads, func(done, all int) { e.tell(func(m *meter) { m.step(i, done, all) }) })
+	e.updateMeter(func(m *meter) { m.begin(i, begun) })
+	err := e.Start(ctx, dir, e.threads, func(done, all int) { e.updateMeter(func(m *meter) { m.step(i, done, all) }) })
 	switch {
 	case errors.Is(err, rundir.ErrLocked):
-		e.tell(func(m *meter) { m.elsewhere[i] = true })
+		e.updateMeter(func(m *meter) { m.elsewhere[i] = true })
 		return false
 	case errors.Is(err, train.ErrStopped), err != nil && ctx.Err() != nil:
 		return false
 	}
-	entry = conclusion(dir, run, err, begun, e.Log)
+	entry = readOutcome(dir, run, err, begun, e.Log)
 	e.settle(i, Outcome{Run: run, Entry: entry})
 	return true
 }
 
-// conclusion reads the folder of a run that ended with err, possibly nil, and records the error.
-func conclusion(dir string, run Run, err error, begun time.Time, log *slog.Logger) Entry {
+// readOutcome reads the folder of a run that ended with err, possibly nil, and records the error.
+func readOutcome(dir string, run Run, err error, begun time.Time, log *slog.Logger) Entry {
 	entry := Read(dir)
 	if err == nil && entry.State != Finished {
 		err = errors.Join(errors.New("it ended without an error, and is not finished"), entry.Problem)
 	}
 	if err != nil {
-		if entry.State != Failed || entry.Problem.Error() != err.Error() { // otherwise the run has already recorded the error, with its history
+		// the run may have recorded the error already, with its history
+		if entry.State != Failed || entry.Problem.Error() != err.Error() {
 			if recording := rundir.RecordFailure(dir, err, begun); recording != nil {
 				err = fmt.Errorf("%w (and it cannot be recorded: %w)", err, recording)
 			}
@@ -237,14 +239,14 @@ func conclusion(dir string, run Run, err error, begun time.Time, log *slog.Logge
 	return entry
 }
 
-// elsewhere reports whether another process held the run at the last check.
-func (e *execution) elsewhere(i int) bool {
+// heldByOther reports whether another process held the run at the last check.
+func (e *execution) heldByOther(i int) bool {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	return e.meter.elsewhere[i]
 }
 
-func heldElsewhere(w *rundir.Watch, dir string) bool {
+func isHeld(w *rundir.Watch, dir string) bool {
 	store, err := w.Open(dir)
 	if err != nil {
 		return errors.Is(err, rundir.ErrLocked)
@@ -254,11 +256,11 @@ func heldElsewhere(w *rundir.Watch, dir string) bool {
 
 func (e *execution) settle(i int, o Outcome) {
 	e.outcomes[i] = o
-	e.tell(func(m *meter) { m.end(i, o) })
+	e.updateMeter(func(m *meter) { m.end(i, o) })
 }
 
-// tell updates the meter and calls the observer.
-func (e *execution) tell(change func(*meter)) {
+// updateMeter updates the meter and calls the observer.
+func (e *execution) updateMeter(change func(*meter)) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	change(e.meter)

@@ -59,12 +59,12 @@ func (s *Settings) DecodeConfig(n *config.Node) error {
 // EncodeConfig writes the mapping.
 func (s Settings) EncodeConfig() (any, error) {
 	m := yaml.MapSlice{}
-	for _, one := range s {
-		n, err := config.Parse("", []byte(one.Value))
+	for _, setting := range s {
+		n, err := config.Parse("", []byte(setting.Value))
 		if err != nil {
 			return nil, err
 		}
-		m = append(m, yaml.MapItem{Key: one.Key, Value: n})
+		m = append(m, yaml.MapItem{Key: setting.Key, Value: n})
 	}
 	return m, nil
 }
@@ -167,7 +167,7 @@ func (p *Plan) Runs() ([]Run, error) {
 	if err != nil {
 		return nil, p.root.Invalid("base", "%w", err)
 	}
-	choices, err := p.choices()
+	choices, err := p.combinations()
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (p *Plan) Runs() ([]Run, error) {
 	for _, c := range choices {
 		config, err := train.Load(file, source, c.settings.Overrides()...)
 		if err != nil {
-			return nil, p.located(err)
+			return nil, p.withPosition(err)
 		}
 		name := Free(nameOf(c.names, base.Name), func(name string) bool { return names[name] })
 		names[name] = true
@@ -197,28 +197,29 @@ func (p *Plan) Runs() ([]Run, error) {
 	return runs, nil
 }
 
-// located adds the position in the plan to the error of a setting.
-func (p *Plan) located(err error) error {
-	var one *config.Error
+// withPosition adds the position in the plan to the error of a setting.
+func (p *Plan) withPosition(err error) error {
+	var single *config.Error
 	var several config.Errors
 	switch {
 	case p.root == nil:
 	case errors.As(err, &several):
 		var all []error
 		for _, e := range several {
-			all = append(all, p.located(e))
+			all = append(all, p.withPosition(e))
 		}
 		return errors.Join(all...)
-	case errors.As(err, &one):
-		if n := p.node(one.File); n != nil {
-			return n.Errorf("%w", one)
+	case errors.As(err, &single):
+		if n := p.settingNode(single.File); n != nil {
+			return n.Errorf("%w", single)
 		}
 	}
 	return err
 }
 
-// node returns the setting of the plan that caused an error, given the argument in the error, or nil if no setting did.
-func (p *Plan) node(argument string) *config.Node {
+// settingNode returns the setting of the plan that caused an error, given the argument in the error. It returns nil if
+// no setting caused the error.
+func (p *Plan) settingNode(argument string) *config.Node {
 	parts := []*config.Node{p.root.Get("set"), p.root.Get("zip"), p.root.Get("product"), p.searchNode("space")}
 	if list := p.root.Get("list"); list != nil {
 		parts = append(parts, list.Items()...)
@@ -236,7 +237,7 @@ func (p *Plan) node(argument string) *config.Node {
 	return nil
 }
 
-func (p *Plan) choices() ([]choice, error) {
+func (p *Plan) combinations() ([]choice, error) {
 	list := []choice{{settings: p.Set}}
 	cross := func(options []choice) error {
 		if len(options) == 0 {
@@ -254,7 +255,7 @@ func (p *Plan) choices() ([]choice, error) {
 		list = all
 		return nil
 	}
-	var groups, places, seeds []choice
+	var groups, zipped, seeds []choice
 	for _, g := range p.List {
 		groups = append(groups, choice{[]string{g.Name}, g.Settings})
 	}
@@ -264,7 +265,7 @@ func (p *Plan) choices() ([]choice, error) {
 			for _, a := range p.Zip {
 				c.names, c.settings = append(c.names, a.label(i)), append(c.settings, Setting{a.Key, a.Values[i]})
 			}
-			places = append(places, c)
+			zipped = append(zipped, c)
 		}
 	}
 	for _, s := range p.Seeds {
@@ -274,7 +275,7 @@ func (p *Plan) choices() ([]choice, error) {
 		}
 		seeds = append(seeds, c)
 	}
-	all := [][]choice{groups, places}
+	all := [][]choice{groups, zipped}
 	for _, a := range p.Product {
 		var values []choice
 		for i, v := range a.Values {

@@ -122,10 +122,10 @@ func Others(entries []Entry, runs []Run) (list []string) {
 
 const maxNames = 1000 // maximum number of names to try for the folder of a run
 
-// place checks the runs, as [check] does, and creates a folder with the config for each run without one. A lock keeps
-// other sweeps from placing runs at the same time. When the context ends, the error is train.ErrStopped.
-func place(ctx context.Context, dir string, all []Run, retry, elsewhere bool, log *slog.Logger) (dirs []string, err error) {
-	if err := check(ctx, dir, all, retry, elsewhere, log); err != nil {
+// createFolders checks the runs, as [checkRuns] does, and creates a folder with the config for each run without one. A
+// lock keeps other sweeps from creating folders at the same time. When the context ends, the error is train.ErrStopped.
+func createFolders(ctx context.Context, dir string, all []Run, retry, elsewhere bool, log *slog.Logger) (dirs []string, err error) {
+	if err := checkRuns(ctx, dir, all, retry, elsewhere, log); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -133,11 +133,11 @@ func place(ctx context.Context, dir string, all []Run, retry, elsewhere bool, lo
 			dirs, err = nil, train.ErrStopped
 		}
 	}()
-	held, err := rundir.Hold(ctx, dir)
+	lock, err := rundir.Hold(ctx, dir)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, held.Unlock()) }()
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	entries, err := Scan(dir)
 	if err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func place(ctx context.Context, dir string, all []Run, retry, elsewhere bool, lo
 			dirs = append(dirs, e.Dir)
 			continue
 		}
-		path, err := create(ctx, dir, r, held, func(_ *rundir.Run, write func() error) error { return write() })
+		path, err := createFolder(ctx, dir, r, lock, func(_ *rundir.Run, write func() error) error { return write() })
 		if err != nil {
 			return nil, err
 		}
@@ -160,8 +160,8 @@ func place(ctx context.Context, dir string, all []Run, retry, elsewhere bool, lo
 	return dirs, nil
 }
 
-// create creates the folder of a run, with a number if its name is taken. around wraps writing the config.
-func create(ctx context.Context, dir string, r Run, held *rundir.Folder, around func(store *rundir.Run, write func() error) error) (string, error) {
+// createFolder creates the folder of a run, with a number if its name is taken. wrap encloses writing the config.
+func createFolder(ctx context.Context, dir string, r Run, lock *rundir.Folder, wrap func(store *rundir.Run, write func() error) error) (string, error) {
 	text, err := r.Config.Encode()
 	if err != nil {
 		return "", err
@@ -169,9 +169,10 @@ func create(ctx context.Context, dir string, r Run, held *rundir.Folder, around 
 	tries := 0
 	name := Free(r.Name, func(name string) bool {
 		tries++
-		return tries < maxNames && !empty(filepath.Join(dir, name))
+		return tries < maxNames && !isEmpty(filepath.Join(dir, name))
 	})
-	if err := held.Held(); err != nil { // checked after choosing the name, so that no other process creates the run under another name
+	// checked after choosing the name, so that no other process creates the run under another name
+	if err := lock.Held(); err != nil {
 		return "", err
 	}
 	path := filepath.Join(dir, name)
@@ -180,11 +181,11 @@ func create(ctx context.Context, dir string, r Run, held *rundir.Folder, around 
 		return "", err
 	}
 	write := func() error { return store.Write(rundir.Config, rundir.Bytes(text)) }
-	return path, errors.Join(around(store, write), store.Close())
+	return path, errors.Join(wrap(store, write), store.Close())
 }
 
-// empty reports whether a folder is missing, or only has the files that a killed process leaves.
-func empty(path string) bool {
+// isEmpty reports whether a folder is missing, or only has the files that a killed process leaves.
+func isEmpty(path string) bool {
 	entries, err := os.ReadDir(path)
 	if err != nil {
 		return errors.Is(err, fs.ErrNotExist)

@@ -48,15 +48,15 @@ type Forecasting struct {
 // It rehearses the work after training once for runs with the same data, model and metrics. The next run to rehearse is
 // always the run least similar to the rehearsed runs. After the limit, every other run takes the time of the most
 // similar rehearsed run. Forecasts writes nothing to the folder.
-func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]Forecast, error) {
+func Forecasts(ctx context.Context, dir string, runs []Run, o Forecasting) ([]Forecast, error) {
 	entries, err := Scan(dir)
 	if err != nil {
 		return nil, err
 	}
-	known := knownTimes(entries)
+	known := finishedTimes(entries)
 	found := Find(entries)
 	var list []Forecast
-	unknown := &kinds{}
+	unknown := &costClasses{}
 	costs := make([]string, len(runs))
 	missing := 0
 	for i, r := range runs {
@@ -66,15 +66,15 @@ func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]
 		}
 		if f.State != Finished {
 			missing++
-			if costs[i] = CostOf(r); !known.look(costs[i], r, how.Times) {
+			if costs[i] = CostOf(r); !known.lookUp(costs[i], r, o.Times) {
 				unknown.add(costs[i], r)
 			}
 		}
 		list = append(list, f)
 	}
-	how.Jobs = max(1, min(how.Jobs, missing))
-	if how.Rehearse != nil {
-		if err := unknown.rehearse(ctx, &rehearsals{Forecasting: how, ends: map[string]*train.Estimate{}}); err != nil {
+	o.Jobs = max(1, min(o.Jobs, missing))
+	if o.Rehearse != nil {
+		if err := unknown.rehearse(ctx, &rehearsals{Forecasting: o, endEstimates: map[string]*train.Estimate{}}); err != nil {
 			return nil, err
 		}
 	}
@@ -85,7 +85,7 @@ func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]
 		}
 		if k := unknown.find(costs[i]); k == nil {
 			f.Takes = inSeconds(known[costs[i]].mean())
-		} else if f.Unknown = how.Rehearse == nil; !f.Unknown {
+		} else if f.Unknown = o.Rehearse == nil; !f.Unknown {
 			if f.Takes = inSeconds(k.seconds()); k.estimate == nil {
 				f.Like = k.nearest.run.Name
 			}
@@ -96,17 +96,18 @@ func Forecasts(ctx context.Context, dir string, runs []Run, how Forecasting) ([]
 
 func inSeconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-type times map[string]*average // holds the mean time of runs by cost
+type meanTimes map[string]*average // holds the mean time of runs by cost
 
-func (t times) add(cost string, seconds float64) {
+func (t meanTimes) add(cost string, seconds float64) {
 	if t[cost] == nil {
 		t[cost] = &average{}
 	}
 	t[cost].add(seconds)
 }
 
-// look reports whether the time of a cost is known. If it is unknown, look tries elsewhere, unless that is nil.
-func (t times) look(cost string, r Run, elsewhere func(r Run) (time.Duration, bool)) bool {
+// lookUp reports whether the time of a cost is known. If it is unknown, lookUp calls elsewhere, unless
+// elsewhere is nil.
+func (t meanTimes) lookUp(cost string, r Run, elsewhere func(r Run) (time.Duration, bool)) bool {
 	if t[cost] == nil && elsewhere != nil {
 		if takes, ok := elsewhere(r); ok {
 			t.add(cost, takes.Seconds())
@@ -115,8 +116,8 @@ func (t times) look(cost string, r Run, elsewhere func(r Run) (time.Duration, bo
 	return t[cost] != nil
 }
 
-func knownTimes(entries []Entry) times {
-	known := times{}
+func finishedTimes(entries []Entry) meanTimes {
+	known := meanTimes{}
 	for _, e := range entries {
 		if e.State == Finished {
 			known.add(CostOf(Run{Config: e.Config, Hash: e.Hash}), secondsOf(e.Record))
@@ -131,27 +132,27 @@ func secondsOf(r *rundir.Record) float64 { return max(r.Seconds, r.Ended.Sub(r.B
 // rehearsals estimates runs without a finished run of their cost.
 type rehearsals struct {
 	Forecasting
-	ends map[string]*train.Estimate // by the settings of the work after training
+	endEstimates map[string]*train.Estimate // by the settings of the work after training
 }
 
-func (r *rehearsals) of(ctx context.Context, run Run) (*train.Estimate, error) {
+func (r *rehearsals) estimate(ctx context.Context, run Run) (*train.Estimate, error) {
 	c := run.Config
 	c.Losses, c.Train.Optimizer = nil, train.Config{}.Train.Optimizer
 	end := CostOf(Run{Config: c, Hash: run.Hash})
-	known := r.ends[end]
-	e, err := r.together(ctx, run, known != nil)
+	known := r.endEstimates[end]
+	e, err := r.slowestCopy(ctx, run, known != nil)
 	switch {
 	case err != nil:
 		return nil, err
 	case known != nil:
 		return e.With(known), nil
 	}
-	r.ends[end] = e
+	r.endEstimates[end] = e
 	return e, nil
 }
 
-// together rehearses a run once per job at the same time, and returns the slowest rehearsal.
-func (r *rehearsals) together(ctx context.Context, run Run, alone bool) (slowest *train.Estimate, err error) {
+// slowestCopy rehearses a run once per job at the same time, and returns the slowest rehearsal.
+func (r *rehearsals) slowestCopy(ctx context.Context, run Run, alone bool) (slowest *train.Estimate, err error) {
 	threads := max(1, runtime.GOMAXPROCS(0)/r.Jobs)
 	var lock sync.Mutex
 	var failed error
@@ -198,14 +199,14 @@ func RehearseProcesses(program string, args ...string) Rehearser {
 		}
 		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], disk.Argument(dir), strconv.Itoa(threads), strconv.FormatBool(alone))...)
 		cmd.Cancel, cmd.WaitDelay = func() error { return interrupt(cmd.Process) }, saveWait
-		last := &tail{}
+		last := &outputTail{}
 		cmd.Stderr = last
 		begin := time.Now()
 		out, err := cmd.Output()
 		if ctx.Err() != nil {
 			return nil, train.ErrStopped
 		}
-		var found rehearsed
+		var found rehearsalMessage
 		if decoding := json.Unmarshal(out, &found); decoding != nil {
 			return nil, fmt.Errorf("the process of the rehearsal: %w%s", errors.Join(err, decoding), last)
 		}
@@ -220,8 +221,8 @@ func RehearseProcesses(program string, args ...string) Rehearser {
 	}
 }
 
-// rehearsed is the message of a process about its rehearsal.
-type rehearsed struct {
+// rehearsalMessage is the message of a process about its rehearsal.
+type rehearsalMessage struct {
 	train.Estimate
 	Inside float64 `json:"inside_seconds"` // duration of the whole rehearsal
 	Error  string  `json:"error,omitempty"`
@@ -231,7 +232,7 @@ type rehearsed struct {
 // the output that the process must print.
 func WorkRehearsal(ctx context.Context, dir string, threads int, alone bool) ([]byte, error) {
 	begin := time.Now()
-	var r rehearsed
+	var r rehearsalMessage
 	c, err := train.ReadConfig(dir)
 	if err == nil {
 		c.Train.Threads = threads

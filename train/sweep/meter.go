@@ -33,21 +33,21 @@ func (s Status) String() string {
 	return text
 }
 
-const measuring = 0.05 // assumed fraction of a run's time after training, until a run has finished
+const finishingShare = 0.05 // assumed fraction of a run's time after training, until a run has finished
 
 // meter estimates the progress of a sweep. It assumes that runs take equally long if they differ only in the seed. For
 // a kind without a finished run, it assumes the mean of the other kinds.
 type meter struct {
-	runs      []Run
-	kinds     []string          // by run: equal for runs that differ only in the seed
-	done      []float64         // by run: fraction of the training that is done, 0 to 1
-	already   []float64         // by run: fraction of the training that was done when this process took over
-	since     map[int]time.Time // start times of the runs that this process trains
-	elsewhere map[int]bool
-	ended     map[int]bool
-	known     times   // seconds of finished runs, by kind
-	finishing average // mean fraction of a finished run's time after training
-	failed    int
+	runs       []Run
+	kinds      []string          // by run: equal for runs that differ only in the seed
+	done       []float64         // by run: fraction of the training that is done, 0 to 1
+	doneBefore []float64         // by run: fraction of the training that was done when this process took over
+	started    map[int]time.Time // start times of the runs that this process trains
+	elsewhere  map[int]bool
+	ended      map[int]bool
+	known      meanTimes // seconds of finished runs, by kind
+	finishing  average   // mean fraction of a finished run's time after training
+	failed     int
 }
 
 type average struct{ sum, n float64 }
@@ -56,8 +56,8 @@ func (a *average) add(v float64) { a.sum, a.n = a.sum+v, a.n+1 }
 func (a *average) mean() float64 { return a.sum / a.n }
 
 func newMeter(runs []Run) *meter {
-	m := &meter{runs: runs, done: make([]float64, len(runs)), already: make([]float64, len(runs)), since: map[int]time.Time{},
-		elsewhere: map[int]bool{}, ended: map[int]bool{}, known: times{}}
+	m := &meter{runs: runs, done: make([]float64, len(runs)), doneBefore: make([]float64, len(runs)), started: map[int]time.Time{},
+		elsewhere: map[int]bool{}, ended: map[int]bool{}, known: meanTimes{}}
 	for _, r := range runs {
 		m.kinds = append(m.kinds, kindOf(r))
 	}
@@ -76,19 +76,19 @@ func kindOf(r Run) string {
 }
 
 func (m *meter) begin(i int, now time.Time) {
-	m.since[i], m.already[i] = now, -1
+	m.started[i], m.doneBefore[i] = now, -1
 	delete(m.elsewhere, i)
 }
 
 func (m *meter) step(i, done, all int) {
 	m.done[i] = float64(done) / float64(max(all, 1))
-	if m.already[i] < 0 {
-		m.already[i] = m.done[i]
+	if m.doneBefore[i] < 0 {
+		m.doneBefore[i] = m.done[i]
 	}
 }
 
 func (m *meter) end(i int, o Outcome) {
-	delete(m.since, i)
+	delete(m.started, i)
 	delete(m.elsewhere, i)
 	m.ended[i] = true
 	if o.State == Failed {
@@ -111,7 +111,7 @@ func (m *meter) part(i int, done float64) float64 {
 	case m.finishing.n > 0:
 		return done * (1 - m.finishing.mean())
 	}
-	return done * (1 - measuring)
+	return done * (1 - finishingShare)
 }
 
 // typical returns the assumed seconds of a run of an unknown kind, or 0 if no kind is known.
@@ -120,8 +120,8 @@ func (m *meter) typical(now time.Time) float64 {
 	for _, a := range m.known {
 		all.add(a.mean())
 	}
-	for i, since := range m.since {
-		if part := m.part(i, m.done[i]) - m.part(i, max(m.already[i], 0)); part > 0.01 {
+	for i, since := range m.started {
+		if part := m.part(i, m.done[i]) - m.part(i, max(m.doneBefore[i], 0)); part > 0.01 {
 			all.add(now.Sub(since).Seconds() / part)
 		}
 	}
@@ -132,7 +132,7 @@ func (m *meter) typical(now time.Time) float64 {
 }
 
 func (m *meter) status(now time.Time) Status {
-	s := Status{Runs: len(m.runs), Failed: m.failed, Finished: len(m.ended) - m.failed, Running: len(m.since), Elsewhere: len(m.elsewhere), Left: -1}
+	s := Status{Runs: len(m.runs), Failed: m.failed, Finished: len(m.ended) - m.failed, Running: len(m.started), Elsewhere: len(m.elsewhere), Left: -1}
 	typical := m.typical(now)
 	var all, done float64
 	var lanes, queue []time.Duration // remaining time of the active runs, and of the waiting runs
@@ -145,7 +145,7 @@ func (m *meter) status(now time.Time) Status {
 		all += w
 		done += w * part
 		left := time.Duration(w * (1 - part) * float64(time.Second))
-		if _, running := m.since[i]; running || m.elsewhere[i] {
+		if _, running := m.started[i]; running || m.elsewhere[i] {
 			lanes = append(lanes, left)
 		} else {
 			queue = append(queue, left)

@@ -33,8 +33,8 @@ type message struct {
 	Error string `json:"error,omitempty"`
 }
 
-// ends are the errors of runs that did not fail, by their names in messages.
-var ends = map[string]error{"finished": nil, "stopped": train.ErrStopped, "locked": rundir.ErrLocked}
+// outcomeNames are the errors of runs that did not fail, by their names in messages.
+var outcomeNames = map[string]error{"finished": nil, "stopped": train.ErrStopped, "locked": rundir.ErrLocked}
 
 const endFailed = "failed"
 
@@ -50,7 +50,7 @@ func Processes(program string, args ...string) Starter {
 			return err
 		}
 		defer output.Close()
-		last := &tail{}
+		last := &outputTail{}
 		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], disk.Argument(dir), strconv.Itoa(threads))...)
 		// This also limits the threads of Go's garbage collector.
 		cmd.Env = append(cmd.Environ(), fmt.Sprint("GOMAXPROCS=", max(1, threads)))
@@ -68,7 +68,7 @@ func Processes(program string, args ...string) Starter {
 			return err
 		}
 		end, listening := listen(out, report)
-		return conclude(end, errors.Join(listening, cmd.Wait()), last)
+		return runError(end, errors.Join(listening, cmd.Wait()), last)
 	}
 }
 
@@ -89,8 +89,8 @@ func listen(out io.Reader, report func(done, all int)) (end message, err error) 
 	return end, lines.Err()
 }
 
-func conclude(end message, err error, last *tail) error {
-	if known, ok := ends[end.End]; ok {
+func runError(end message, err error, last *outputTail) error {
+	if known, ok := outcomeNames[end.End]; ok {
 		return known
 	}
 	if end.End == endFailed {
@@ -102,18 +102,18 @@ func conclude(end message, err error, last *tail) error {
 	return fmt.Errorf("the process of the run: %w%s", err, last)
 }
 
-type tail struct{ text []byte } // keeps the last part of a text
+type outputTail struct{ text []byte } // keeps the last part of a text
 
 const tailSize = 2000
 
-func (t *tail) Write(p []byte) (int, error) {
+func (t *outputTail) Write(p []byte) (int, error) {
 	if t.text = append(t.text, p...); len(t.text) > tailSize {
 		t.text = bytes.Clone(t.text[len(t.text)-tailSize:])
 	}
 	return len(p), nil
 }
 
-func (t *tail) String() string {
+func (t *outputTail) String() string {
 	if text := strings.TrimSpace(string(t.text)); text != "" {
 		return "; it said last: " + text
 	}
@@ -141,7 +141,7 @@ func Work(ctx context.Context, dir string, threads int, in io.Reader, out io.Wri
 		}
 	}})
 	end := message{End: endFailed}
-	for name, known := range ends {
+	for name, known := range outcomeNames {
 		if errors.Is(err, known) {
 			end.End = name
 		}

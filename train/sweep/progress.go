@@ -27,7 +27,7 @@ type Progress struct {
 // returns the progress according to the folders. With retry, failed runs count as missing again.
 func Prepare(ctx context.Context, dir string, runs []Run, retry bool, log *slog.Logger) (*Progress, error) {
 	log = plain.Or(log)
-	dirs, err := place(ctx, dir, runs, retry, true, log)
+	dirs, err := createFolders(ctx, dir, runs, retry, true, log)
 	if err != nil {
 		return nil, err
 	}
@@ -35,13 +35,13 @@ func Prepare(ctx context.Context, dir string, runs []Run, retry bool, log *slog.
 	for i, run := range runs {
 		entry := Read(dirs[i])
 		if entry.State == Failed && retry {
-			if err := forget(dirs[i]); err != nil {
+			if err := removeRecord(dirs[i]); err != nil {
 				return nil, fmt.Errorf("run %s: %w", run.Name, err)
 			}
 			entry = Read(dirs[i])
 		}
 		p.outcomes[i] = Outcome{Run: run, Entry: entry}
-		if ended(entry) {
+		if hasEnded(entry) {
 			p.outcomes[i].Before = true
 			p.meter.end(i, p.outcomes[i])
 			continue
@@ -51,10 +51,10 @@ func Prepare(ctx context.Context, dir string, runs []Run, retry bool, log *slog.
 	return p, nil
 }
 
-func ended(e Entry) bool { return e.State == Finished || e.State == Failed }
+func hasEnded(e Entry) bool { return e.State == Finished || e.State == Failed }
 
-// forget removes the record of a failed run before it is trained again.
-func forget(dir string) error {
+// removeRecord removes the record of a failed run before it is trained again.
+func removeRecord(dir string) error {
 	store, err := rundir.Open(dir)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (p *Progress) Look() (done bool, err error) {
 		}
 		if err == nil {
 			entry := Read(p.dirs[i])
-			if p.outcomes[i].Entry = entry; ended(entry) {
+			if p.outcomes[i].Entry = entry; hasEnded(entry) {
 				p.meter.end(i, p.outcomes[i])
 				continue
 			}

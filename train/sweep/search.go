@@ -30,12 +30,12 @@ import (
 type Search struct {
 	Method search.MethodChoice
 
-	plan   *Plan
-	file   string // file of the base config
-	source []byte
-	node   *config.Node // settings of the method
-	reader Reader
-	agreed map[string]bool // hashes of configs that agree with their trial
+	plan     *Plan
+	file     string // file of the base config
+	source   []byte
+	node     *config.Node // settings of the method
+	reader   Reader
+	matching map[string]bool // hashes of configs that agree with their trial
 }
 
 const epochsKey = "train.epochs" // setting that rungs determine
@@ -43,14 +43,14 @@ const epochsKey = "train.epochs" // setting that rungs determine
 // NewSearch returns the search of a plan. It checks the objective, and that the base config has the settings of the
 // space and accepts their values. Its errors are *config.Error.
 func (p *Plan) NewSearch() (*Search, error) {
-	s := &Search{Method: p.Search, plan: p, node: p.searchNode(), agreed: map[string]bool{}}
+	s := &Search{Method: p.Search, plan: p, node: p.searchNode(), matching: map[string]bool{}}
 	var err error
 	if s.file, s.source, err = configs.Find(p.Base, filepath.Dir(p.file)); err != nil {
 		return nil, p.root.Invalid("base", "%w", err)
 	}
-	base, err := train.Load(s.file, s.source, p.fixed().Overrides()...)
+	base, err := train.Load(s.file, s.source, p.fixedSettings().Overrides()...)
 	if err != nil {
-		return nil, p.located(err)
+		return nil, p.withPosition(err)
 	}
 	if err := s.checkRungs(base); err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (p *Plan) NewSearch() (*Search, error) {
 	return s, s.checkSpace()
 }
 
-func (p *Plan) fixed() Settings {
+func (p *Plan) fixedSettings() Settings {
 	list := slices.Clone(p.Set)
 	for _, seed := range p.Seeds {
 		list = append(list, Setting{"seed", fmt.Sprint(seed)})
@@ -89,7 +89,7 @@ func (s *Search) checkRungs(base train.Config) error {
 	if s.Method.Value.Rungs() == nil {
 		return nil
 	}
-	set := slices.ContainsFunc(s.plan.Set, func(one Setting) bool { return one.Key == epochsKey })
+	set := slices.ContainsFunc(s.plan.Set, func(setting Setting) bool { return setting.Key == epochsKey })
 	if set || slices.ContainsFunc(s.Method.Value.Common().Space, func(r search.Range) bool { return r.Key == epochsKey }) {
 		return s.plan.root.Invalid("search", "%s trains for the epochs of its rungs, from min to max; want %s nowhere else",
 			s.Method.Name, epochsKey)
@@ -101,7 +101,7 @@ func (s *Search) checkRungs(base train.Config) error {
 	return nil
 }
 
-const between = 0.382 // position in a range that is unlikely to be a round number
+const betweenShare = 0.382 // position in a range that is unlikely to be a round number
 
 // checkSpace loads the base config with each value of a choice, and with both ends and an inner value of other ranges.
 func (s *Search) checkSpace() error {
@@ -111,12 +111,12 @@ func (s *Search) checkSpace() error {
 		if r.Kind != search.Choice {
 			texts = []string{r.Text(r.Low), r.Text(r.High)}
 			if r.Kind == search.Linear || r.Kind == search.Log {
-				texts = append(texts, strconv.FormatFloat(r.Low+between*(r.High-r.Low), 'g', -1, 64))
+				texts = append(texts, strconv.FormatFloat(r.Low+betweenShare*(r.High-r.Low), 'g', -1, 64))
 			}
 		}
 		for _, text := range texts {
-			if _, err := train.Load(s.file, s.source, append(s.plan.fixed(), Setting{r.Key, text}).Overrides()...); err != nil {
-				errs = append(errs, s.plan.located(err))
+			if _, err := train.Load(s.file, s.source, append(s.plan.fixedSettings(), Setting{r.Key, text}).Overrides()...); err != nil {
+				errs = append(errs, s.plan.withPosition(err))
 				break
 			}
 		}
@@ -127,12 +127,12 @@ func (s *Search) checkSpace() error {
 // Check returns an error unless the first trial can be trained, its training has the objective's loss, and it can
 // continue to the epochs of all rungs, for each value of a choice.
 func (s *Search) Check() error {
-	own := s.Method.Value.Common()
-	first := own.Space.Draw(own.Seed, 0, nil)
+	settings := s.Method.Value.Common()
+	first := settings.Space.Draw(settings.Seed, 0, nil)
 	if err := s.checkTrial(first); err != nil || s.Method.Value.Rungs() == nil {
 		return err
 	}
-	for i, r := range own.Space { // a choice may be a schedule or a model that depends on the number of epochs
+	for i, r := range settings.Space { // a choice may be a schedule or a model that depends on the number of epochs
 		for v := range r.Values {
 			if p := slices.Clone(first); v != int(first[i]) {
 				p[i] = float64(v)
@@ -147,20 +147,20 @@ func (s *Search) Check() error {
 
 // checkTrial returns an error unless a trial can be trained and compared, and can continue to all rungs.
 func (s *Search) checkTrial(p search.Point) error {
-	own, rungs := s.Method.Value.Common(), s.Method.Value.Rungs()
+	settings, rungs := s.Method.Value.Common(), s.Method.Value.Rungs()
 	r, err := s.run(0, s.settings(p), len(rungs)-1)
 	if err != nil {
 		return err
 	}
-	if v := r.Config.Train.Validation; v != nil && strings.HasPrefix(own.Loss, engine.ValidationName+"/") {
+	if v := r.Config.Train.Validation; v != nil && strings.HasPrefix(settings.Loss, engine.ValidationName+"/") {
 		for _, end := range slices.Concat(rungs, []int{r.Config.Train.Epochs}) {
 			if end%v.Every != 0 {
 				return s.node.Invalid("loss", "%s is measured every %d epochs, and not after %d; "+
-					"want train.validation.every: 1, or a multiple of it as epochs", own.Loss, v.Every, end)
+					"want train.validation.every: 1, or a multiple of it as epochs", settings.Loss, v.Every, end)
 			}
 		}
 	}
-	err = train.CheckSearch(r.Config, own.Loss, rungs)
+	err = train.CheckSearch(r.Config, settings.Loss, rungs)
 	var mistake *config.Error
 	if errors.As(err, &mistake) && mistake.File == "" && (mistake.Key == "loss" || mistake.Key == "max") {
 		return s.node.Invalid(mistake.Key, "%w", mistake.Err)
@@ -176,21 +176,21 @@ func (s *Search) settings(p search.Point) (list Settings) {
 }
 
 // run returns the run of a trial up to the end of a rung.
-func (s *Search) run(trial int, drawn Settings, rung int) (Run, error) {
-	all := append(s.plan.fixed(), drawn...)
+func (s *Search) run(trial int, trialSettings Settings, rung int) (Run, error) {
+	all := append(s.plan.fixedSettings(), trialSettings...)
 	if rungs := s.Method.Value.Rungs(); rungs != nil {
 		all = append(all, Setting{epochsKey, strconv.Itoa(rungs[rung])})
 	}
 	c, err := train.Load(s.file, s.source, all.Overrides()...)
 	if err != nil {
-		return Run{}, s.plan.located(err)
+		return Run{}, s.plan.withPosition(err)
 	}
 	return NewRun(fmt.Sprintf("trial%03d", trial), c)
 }
 
 // Command returns the command line that repeats the run of a trial on its own.
 func (s *Search) Command(t *Trial) []string {
-	all := append(s.plan.fixed(), t.Settings...)
+	all := append(s.plan.fixedSettings(), t.Settings...)
 	if s.Method.Value.Rungs() != nil {
 		all = append(all, Setting{epochsKey, strconv.Itoa(t.Epochs)})
 	}
@@ -214,7 +214,7 @@ func (s *Search) Trials(ctx context.Context, dir string) (*Trials, error) {
 	}
 	if found == nil {
 		found = &Trials{Method: s.Method}
-		if base, err := train.Load(s.file, s.source, s.plan.fixed().Overrides()...); err == nil { // unchanged
+		if base, err := train.Load(s.file, s.source, s.plan.fixedSettings().Overrides()...); err == nil { // unchanged
 			found.Better = directionOf(s.Method.Value.Common(), base)
 		}
 		return found, nil
@@ -226,7 +226,7 @@ func (s *Search) Trials(ctx context.Context, dir string) (*Trials, error) {
 	found.Method = s.Method
 	rungs := s.Method.Value.Rungs()
 	for _, t := range found.List {
-		if s.agreed[t.ConfigHash] {
+		if s.matching[t.ConfigHash] {
 			continue
 		}
 		r, err := s.run(t.Index, t.Settings, slices.Index(rungs, t.Config.Train.Epochs))
@@ -234,12 +234,13 @@ func (s *Search) Trials(ctx context.Context, dir string) (*Trials, error) {
 			return nil, err
 		}
 		if r.Hash != t.ConfigHash {
-			was, err1 := settingsOf(t.Config)
-			is, err2 := settingsOf(r.Config)
-			err := fmt.Errorf("%s holds trials of another base config: in %s %s; %s", dir, t.Name, differentSettings(was, is), want)
+			recorded, err1 := settingsOf(t.Config)
+			planned, err2 := settingsOf(r.Config)
+			difference := differentSettings(recorded, planned)
+			err := fmt.Errorf("%s holds trials of another base config: in %s %s; %s", dir, t.Name, difference, want)
 			return nil, errors.Join(err, err1, err2)
 		}
-		s.agreed[t.ConfigHash] = true
+		s.matching[t.ConfigHash] = true
 	}
 	return found, nil
 }
@@ -275,8 +276,8 @@ func (s *Search) Execute(ctx context.Context, dir string, o Options) (*Trials, e
 		return nil, err
 	}
 	jobs := max(1, o.Jobs)
-	e := &searching{Options: o, Search: s, dir: dir, threads: max(1, runtime.GOMAXPROCS(0)/jobs), watch: rundir.NewWatch(),
-		own: map[string]float64{}, tried: map[int]bool{}}
+	e := &searchExecution{Options: o, Search: s, dir: dir, threads: max(1, runtime.GOMAXPROCS(0)/jobs), watch: rundir.NewWatch(),
+		progress: map[string]float64{}, retried: map[int]bool{}}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var workers sync.WaitGroup
@@ -299,23 +300,23 @@ func (s *Search) Execute(ctx context.Context, dir string, o Options) (*Trials, e
 	return found, err
 }
 
-type searching struct {
+type searchExecution struct {
 	Options
 	*Search
 	dir     string
 	threads int // threads per run
 	watch   *rundir.Watch
 
-	choosing sync.Mutex   // held while a job chooses its work
-	tried    map[int]bool // failed trials that this call has repeated
+	chooseLock sync.Mutex   // held while a job chooses its work
+	retried    map[int]bool // failed trials that this call has repeated
 
-	lock   sync.Mutex
-	own    map[string]float64 // fraction done of the runs that this call trains, by folder
-	status Status
+	lock     sync.Mutex
+	progress map[string]float64 // fraction done of the runs that this call trains, by folder
+	status   Status
 }
 
 // work takes one step after another until there is nothing left to do.
-func (e *searching) work(ctx context.Context) error {
+func (e *searchExecution) work(ctx context.Context) error {
 	for ctx.Err() == nil {
 		dir, run, wait, err := e.choose(ctx)
 		switch {
@@ -333,42 +334,42 @@ func (e *searching) work(ctx context.Context) error {
 			continue
 		}
 		begun := time.Now()
-		err = e.Start(ctx, dir, e.threads, func(done, all int) { e.report(dir, float64(done)/float64(max(all, 1))) })
+		err = e.Start(ctx, dir, e.threads, func(done, all int) { e.reportProgress(dir, float64(done)/float64(max(all, 1))) })
 		if !errors.Is(err, rundir.ErrLocked) && !errors.Is(err, train.ErrStopped) && (err == nil || ctx.Err() == nil) {
-			entry := conclusion(dir, run, err, begun, e.Log)
+			entry := readOutcome(dir, run, err, begun, e.Log)
 			if entry.State == Failed && Read(dir).State != Failed { // otherwise the run would start again and again
 				return fmt.Errorf("run %s: %w", run.Name, entry.Problem)
 			}
 		}
 		e.lock.Lock()
-		delete(e.own, dir)
+		delete(e.progress, dir)
 		e.lock.Unlock()
 	}
 	return nil
 }
 
-// report records the progress of a run and passes the status on.
-func (e *searching) report(dir string, part float64) {
+// reportProgress records the progress of a run and passes the status on.
+func (e *searchExecution) reportProgress(dir string, part float64) {
 	e.lock.Lock()
 	defer e.lock.Unlock()
-	e.own[dir] = part
+	e.progress[dir] = part
 	if e.Observe == nil {
 		return
 	}
 	s := e.status
-	s.Running = len(e.own)
-	for _, part := range e.own {
+	s.Running = len(e.progress)
+	for _, part := range e.progress {
 		s.Part = min(1, s.Part+part/float64(max(s.Runs, 1)))
 	}
 	e.Observe(s)
 }
 
-// observe records the state of the folder. It returns the folders that this call works on.
-func (e *searching) observe(found *Trials) map[string]bool {
+// reportFolder records the state of the folder. It returns the folders that this call works on.
+func (e *searchExecution) reportFolder(found *Trials) map[string]bool {
 	e.lock.Lock()
 	defer e.lock.Unlock()
 	own := map[string]bool{}
-	for dir := range e.own {
+	for dir := range e.progress {
 		own[dir] = true
 	}
 	budget := e.Method.Value.Common()
@@ -399,9 +400,9 @@ func (e *searching) observe(found *Trials) map[string]bool {
 }
 
 // choose returns the folder of the next run. If dir is empty, wait reports whether there may be one later.
-func (e *searching) choose(ctx context.Context) (dir string, run Run, wait bool, err error) {
-	e.choosing.Lock()
-	defer e.choosing.Unlock()
+func (e *searchExecution) choose(ctx context.Context) (dir string, run Run, wait bool, err error) {
+	e.chooseLock.Lock()
+	defer e.chooseLock.Unlock()
 	held, err := rundir.Hold(ctx, e.dir)
 	if err != nil {
 		return "", run, false, err
@@ -411,35 +412,35 @@ func (e *searching) choose(ctx context.Context) (dir string, run Run, wait bool,
 	if err != nil {
 		return "", run, false, err
 	}
-	own := e.observe(found)
+	own := e.reportFolder(found)
 	rungs := e.Method.Value.Rungs()
 	running := false
 	for _, t := range found.List {
-		again := t.State == Failed && e.Retry && !e.tried[t.Index]
-		if t.State == Finished || t.State == Failed && !again {
+		retry := t.State == Failed && e.Retry && !e.retried[t.Index]
+		if t.State == Finished || t.State == Failed && !retry {
 			continue
 		}
-		if own[t.Dir] || heldElsewhere(e.watch, t.Dir) {
+		if own[t.Dir] || isHeld(e.watch, t.Dir) {
 			running = running || own[t.Dir] || !e.NoWait
 			continue
 		}
-		if again {
-			if err := forget(t.Dir); err != nil {
+		if retry {
+			if err := removeRecord(t.Dir); err != nil {
 				return "", run, false, err
 			}
-			e.tried[t.Index] = true
+			e.retried[t.Index] = true
 		}
 		run, err = e.Search.run(t.Index, t.Settings, slices.Index(rungs, t.Config.Train.Epochs))
-		return e.take(t.Dir, err), run, false, err
+		return e.markOwn(t.Dir, err), run, false, err
 	}
 	budget := e.Method.Value.Common()
 	if budget.CoreHours > 0 && found.CoreHours >= budget.CoreHours {
 		return "", run, running, nil
 	}
 	trials := found.points()
-	if k := gap(found.List); k >= 0 { // a user removed the trial, or it is damaged
+	if k := missingIndex(found.List); k >= 0 { // a user removed the trial, or it is damaged
 		if p := budget.Space.Draw(budget.Seed, k, trials); p != nil {
-			return e.begin(ctx, k, p, held)
+			return e.startTrial(ctx, k, p, held)
 		}
 	}
 	step, ok := e.Method.Value.Next(trials, budget.Runs == 0 || len(trials) < budget.Runs)
@@ -447,13 +448,13 @@ func (e *searching) choose(ctx context.Context) (dir string, run Run, wait bool,
 	case !ok:
 		return "", run, running, nil
 	case step.Trial == len(trials):
-		return e.begin(ctx, step.Trial, step.Point, held)
+		return e.startTrial(ctx, step.Trial, step.Point, held)
 	}
 	return e.promote(found.List[step.Trial], step.Rung)
 }
 
-// gap returns the first missing number of a trial, or -1 if no number is missing.
-func gap(list []Trial) int {
+// missingIndex returns the first missing number of a trial, or -1 if no number is missing.
+func missingIndex(list []Trial) int {
 	for i, t := range list {
 		if t.Index != i {
 			return i
@@ -462,19 +463,19 @@ func gap(list []Trial) int {
 	return -1
 }
 
-// take marks the run of a folder as this call's.
-func (e *searching) take(dir string, err error) string {
+// markOwn marks the run of a folder as this call's.
+func (e *searchExecution) markOwn(dir string, err error) string {
 	if err != nil {
 		return ""
 	}
 	e.lock.Lock()
 	defer e.lock.Unlock()
-	e.own[dir] = 0
+	e.progress[dir] = 0
 	return dir
 }
 
 // promote gives a finished trial the epochs of another rung.
-func (e *searching) promote(t Trial, rung int) (dir string, run Run, wait bool, err error) {
+func (e *searchExecution) promote(t Trial, rung int) (dir string, run Run, wait bool, err error) {
 	run, err = e.Search.run(t.Index, t.Settings, rung)
 	if err != nil {
 		return "", run, false, err
@@ -490,10 +491,10 @@ func (e *searching) promote(t Trial, rung int) (dir string, run Run, wait bool, 
 	if err == nil {
 		err = errors.Join(store.Write(rundir.Config, rundir.Bytes(text)), store.Close())
 	}
-	return e.take(t.Dir, err), run, false, err
+	return e.markOwn(t.Dir, err), run, false, err
 }
 
-func (e *searching) begin(ctx context.Context, k int, p search.Point, held *rundir.Folder) (dir string, run Run, wait bool, err error) {
+func (e *searchExecution) startTrial(ctx context.Context, k int, p search.Point, held *rundir.Folder) (dir string, run Run, wait bool, err error) {
 	drawn := e.settings(p)
 	if run, err = e.Search.run(k, drawn, 0); err != nil {
 		return "", run, false, err
@@ -505,7 +506,7 @@ func (e *searching) begin(ctx context.Context, k int, p search.Point, held *rund
 	if file.Search, err = encodeSearch(e.Method); err != nil {
 		return "", run, false, err
 	}
-	dir, err = create(ctx, e.dir, run, held, func(store *rundir.Run, write func() error) error {
+	dir, err = createFolder(ctx, e.dir, run, held, func(store *rundir.Run, write func() error) error {
 		return store.Begin(func() error {
 			if err := store.Write(rundir.TrialFile, rundir.JSON(file)); err != nil {
 				return err
@@ -513,7 +514,7 @@ func (e *searching) begin(ctx context.Context, k int, p search.Point, held *rund
 			return write()
 		})
 	})
-	return e.take(dir, err), run, false, err
+	return e.markOwn(dir, err), run, false, err
 }
 
 // String returns the settings as on a command line.

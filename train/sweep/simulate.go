@@ -117,7 +117,7 @@ const (
 	checkpointOps = 30   // file operations per checkpoint, including the state and the logs
 	planTime      = 3e-4 // seconds per run for a task to expand the plan
 	resultSize    = 0.25 // MB of a run's results, without checkpoints
-	lookedAt      = 32   // folders that a starting task reads concurrently
+	foldersAtOnce = 32   // folders that a starting task reads concurrently
 )
 
 // Simulation is the cost of a sweep on simulated machines.
@@ -147,28 +147,29 @@ func (m *Machines) Simulate(runs []Piece) (*Simulation, error) {
 		return s, nil
 	}
 	s.Tasks = min(len(runs), s.Places, int(m.Array))
-	takes := make([]float64, len(runs))
-	n, sum, each := float64(len(runs)), 0.0, math.Floor(m.Cores/m.Threads)
+	durations := make([]float64, len(runs))
+	n, sum, slotsPerNode := float64(len(runs)), 0.0, math.Floor(m.Cores/m.Threads)
 	for i, r := range runs {
-		seconds := r.Seconds * m.straggle(i)
-		takes[i] = m.Start + seconds
-		s.Longest = max(s.Longest, takes[i])
+		seconds := r.Seconds * m.stragglerFactor(i)
+		durations[i] = m.Start + seconds
+		s.Longest = max(s.Longest, durations[i])
 		s.CoreHours += seconds * m.Threads / 3600
-		sum += takes[i]
+		sum += durations[i]
 	}
-	nodes := math.Ceil(float64(s.Tasks) / each)
-	s.Begin = n*planTime + n*m.Folder*max(m.Latency/1000/lookedAt, nodes/m.Ops)
-	span, err := schedule(runs, takes, s.Tasks)
+	nodes := math.Ceil(float64(s.Tasks) / slotsPerNode)
+	s.Begin = n*planTime + n*m.Folder*max(m.Latency/1000/foldersAtOnce, nodes/m.Ops)
+	span, err := schedule(runs, durations, s.Tasks)
 	if err != nil {
 		return nil, err
 	}
 	s.Wall = s.Begin + span
 	s.Use = s.CoreHours * 3600 / (s.Wall * m.Nodes * m.Cores)
 	mean := max(sum/n, 1e-9)
-	ops, written := m.Run/mean+checkpointOps/m.Interval, resultSize/mean+m.Checkpoint/m.Interval // operations and MB per second of a task
+	ops := m.Run/mean + checkpointOps/m.Interval         // file operations per second of a task
+	written := resultSize/mean + m.Checkpoint/m.Interval // MB per second of a task
 	s.Ops, s.Written = ops*float64(s.Tasks), written*float64(s.Tasks)
-	s.OpsNodes, s.MBNodes = m.Ops/max(ops*each, 1e-9), m.Bandwidth/max(written*each, 1e-9)
-	s.RunNodes = math.Ceil(min(n, sum/max(s.Longest, 1e-9)) / each)
+	s.OpsNodes, s.MBNodes = m.Ops/max(ops*slotsPerNode, 1e-9), m.Bandwidth/max(written*slotsPerNode, 1e-9)
+	s.RunNodes = math.Ceil(min(n, sum/max(s.Longest, 1e-9)) / slotsPerNode)
 	s.Follow = n * m.Latency / 1000
 	return s, nil
 }
@@ -192,8 +193,8 @@ func (s *Simulation) Limit(m *Machines) string {
 	return "the number of cores"
 }
 
-// straggle returns the factor on the i-th run's duration: log-normal with mean 1, in a fixed order.
-func (m *Machines) straggle(i int) float64 {
+// stragglerFactor returns the factor on the i-th run's duration: log-normal with mean 1, in a fixed order.
+func (m *Machines) stragglerFactor(i int) float64 {
 	if m.Spread == 0 {
 		return 1
 	}
@@ -201,9 +202,9 @@ func (m *Machines) straggle(i int) float64 {
 	return math.Exp(m.Spread*math.Sqrt2*math.Erfinv(2*u-1) - m.Spread*m.Spread/2)
 }
 
-func schedule(runs []Piece, takes []float64, places int) (now float64, err error) {
+func schedule(runs []Piece, durations []float64, places int) (now float64, err error) {
 	waits, next := make([]int, len(runs)), make([][]int, len(runs))
-	ready := &numbers[int]{less: cmp.Compare[int]}
+	ready := &itemHeap[int]{less: cmp.Compare[int]}
 	for i, r := range runs {
 		waits[i] = len(r.After)
 		for _, before := range r.After {
@@ -220,12 +221,12 @@ func schedule(runs []Piece, takes []float64, places int) (now float64, err error
 		at  float64
 		run int
 	}
-	working := &numbers[end]{less: func(a, b end) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.run, b.run)) }}
+	working := &itemHeap[end]{less: func(a, b end) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.run, b.run)) }}
 	done := 0
 	for ready.Len()+working.Len() > 0 {
 		for ready.Len() > 0 && working.Len() < places {
 			i := heap.Pop(ready).(int)
-			heap.Push(working, end{now + takes[i], i})
+			heap.Push(working, end{now + durations[i], i})
 		}
 		e := heap.Pop(working).(end)
 		now = e.at
@@ -242,17 +243,17 @@ func schedule(runs []Piece, takes []float64, places int) (now float64, err error
 	return now, nil
 }
 
-// numbers is a heap.
-type numbers[T any] struct {
+// itemHeap is a heap of items for package heap.
+type itemHeap[T any] struct {
 	list []T
 	less func(a, b T) int
 }
 
-func (n *numbers[T]) Len() int           { return len(n.list) }
-func (n *numbers[T]) Less(i, j int) bool { return n.less(n.list[i], n.list[j]) < 0 }
-func (n *numbers[T]) Swap(i, j int)      { n.list[i], n.list[j] = n.list[j], n.list[i] }
-func (n *numbers[T]) Push(x any)         { n.list = append(n.list, x.(T)) }
-func (n *numbers[T]) Pop() any {
+func (n *itemHeap[T]) Len() int           { return len(n.list) }
+func (n *itemHeap[T]) Less(i, j int) bool { return n.less(n.list[i], n.list[j]) < 0 }
+func (n *itemHeap[T]) Swap(i, j int)      { n.list[i], n.list[j] = n.list[j], n.list[i] }
+func (n *itemHeap[T]) Push(x any)         { n.list = append(n.list, x.(T)) }
+func (n *itemHeap[T]) Pop() any {
 	last := n.list[len(n.list)-1]
 	n.list = n.list[:len(n.list)-1]
 	return last
@@ -260,9 +261,9 @@ func (n *numbers[T]) Pop() any {
 
 // Pieces lists runs and their seconds for a simulation. A run waits for the run in the folder that it starts from.
 func Pieces(dir string, runs []Run, seconds []float64) []Piece {
-	at := map[string]int{}
+	index := map[string]int{}
 	for i, r := range runs {
-		at[filepath.Join(dir, r.Name)] = i
+		index[filepath.Join(dir, r.Name)] = i
 	}
 	list := make([]Piece, len(runs))
 	for i, r := range runs {
@@ -271,7 +272,7 @@ func Pieces(dir string, runs []Run, seconds []float64) []Piece {
 			continue
 		}
 		from := strings.ReplaceAll(r.Config.Init.Run, "{seed}", strconv.FormatUint(r.Config.Seed, 10))
-		if before, ok := at[filepath.Clean(from)]; ok && before != i {
+		if before, ok := index[filepath.Clean(from)]; ok && before != i {
 			list[i].After = []int{before}
 		}
 	}

@@ -94,7 +94,7 @@ func TestSimulateLimits(t *testing.T) {
 	m.Spread, m.Start = 0.3, 0
 	sum := 0.0
 	for i := range 10000 {
-		sum += m.straggle(i)
+		sum += m.stragglerFactor(i)
 	}
 	if !(math.Abs(sum/10000-1) <= 1e-3) {
 		t.Errorf("the mean of durations' factors is %v, want 1", sum/10000)

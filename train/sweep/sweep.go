@@ -107,7 +107,7 @@ func (p *Plan) Validate() error {
 			return config.Invalid("seeds", "%d seeds; want at most one for all runs of a search", len(p.Seeds))
 		}
 	}
-	return p.once()
+	return p.checkKeys()
 }
 
 // HintValue explains a single number for seeds, which may mean the seed or the number of seeds.
@@ -137,17 +137,17 @@ func (p *Plan) Hint(key string) string {
 	return ""
 }
 
-// once returns an error for keys that two parts of the plan set.
-func (p *Plan) once() error {
-	by := map[string]string{}
+// checkKeys returns an error for keys that two parts of the plan set.
+func (p *Plan) checkKeys() error {
+	partOf := map[string]string{}
 	add := func(part, key string) error {
 		if key == "seed" {
 			return config.Invalid(part, "seed belongs under seeds; want seeds: [0, 1], with the seeds of the runs")
 		}
-		if other := by[key]; other != "" && other != part {
+		if other := partOf[key]; other != "" && other != part {
 			return config.Invalid(part, "%s is set by %s, too; want it in one of them", key, other)
 		}
-		by[key] = part
+		partOf[key] = part
 		return nil
 	}
 	var errs []error

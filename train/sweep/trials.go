@@ -114,7 +114,7 @@ func readTrials(dirs []string, r *Reader) (*Trials, error) {
 		if err := t.readSettings(found.Method.Value.Common().Space, file); err != nil {
 			return nil, err
 		}
-		if err := t.measure(found.Method.Value); err != nil {
+		if err := t.readObjective(found.Method.Value); err != nil {
 			return nil, err
 		}
 		if e.Record != nil {
@@ -218,15 +218,15 @@ func differentSettings(a, b []Setting) string {
 	}
 	var list []string
 	for _, key := range keys {
-		was, ok := values[0][key]
-		is, also := values[1][key]
+		first, ok := values[0][key]
+		second, also := values[1][key]
 		switch {
 		case !ok:
-			list = append(list, fmt.Sprintf("%s is absent, not %s", key, is))
+			list = append(list, fmt.Sprintf("%s is absent, not %s", key, second))
 		case !also:
-			list = append(list, fmt.Sprintf("%s is %s, not absent", key, was))
-		case was != is:
-			list = append(list, fmt.Sprintf("%s is %s, not %s", key, was, is))
+			list = append(list, fmt.Sprintf("%s is %s, not absent", key, first))
+		case first != second:
+			list = append(list, fmt.Sprintf("%s is %s, not %s", key, first, second))
 		}
 	}
 	if len(list) > maxMistakes {
@@ -257,8 +257,8 @@ func directionOf(s *search.Settings, c train.Config) metrics.Direction {
 	return metrics.LowerIsBetter
 }
 
-// measure reads the objective at the end of each rung that the trial has finished.
-func (t *Trial) measure(m search.Method) error {
+// readObjective reads the objective at the end of each rung that the trial has finished.
+func (t *Trial) readObjective(m search.Method) error {
 	ends := []int{t.Config.Train.Epochs}
 	if rungs := m.Rungs(); rungs != nil {
 		at := slices.Index(rungs, t.Config.Train.Epochs)

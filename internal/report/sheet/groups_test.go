@@ -19,9 +19,9 @@ func TestGroupSheet(t *testing.T) {
 			t.Errorf("a sheet of %v; want two lines and five rows", size)
 		}
 	}
-	if got := differing(d, []int{0, 1}); strings.Contains(got, ",") || got == "none" {
+	if got := differingFactors(d, []int{0, 1}); strings.Contains(got, ",") || got == "none" {
 		t.Errorf("neighbours differ in %q", got)
 	}
-	must.Equal(t, differing(d, []int{3, 3}), "none", "an image differs from itself in")
+	must.Equal(t, differingFactors(d, []int{3, 3}), "none", "an image differs from itself in")
 	must.ErrorOf(Groups(d, &supervision.Split{Unlabelled: []int{1}}, Options{}))(t, "has no groups")
 }

@@ -49,14 +49,15 @@ func Contact(d datasets.Dataset, o Options) (image.Image, error) {
 	if d == nil {
 		return nil, errors.New("contact sheet: there is no data set")
 	}
-	t, err := contact(d, o.counted())
+	t, err := contact(d, o.withDefaults())
 	if err != nil {
 		return nil, fmt.Errorf("contact sheet: %w", err)
 	}
 	return t.Draw(), nil
 }
 
-func (o Options) counted() Options {
+// withDefaults sets the maximum numbers of rows and columns that are 0.
+func (o Options) withDefaults() Options {
 	if o.Rows <= 0 {
 		o.Rows = 8
 	}
@@ -70,7 +71,7 @@ func contact(d datasets.Dataset, o Options) (*raster.Tiles, error) {
 	if h, ok := d.(datasets.Hierarchical); ok {
 		return pathSheet(h, o)
 	}
-	row, column, err := factorsOf(d, o)
+	row, column, err := sheetFactors(d, o)
 	if err != nil {
 		return nil, err
 	}
@@ -84,14 +85,14 @@ func contact(d datasets.Dataset, o Options) (*raster.Tiles, error) {
 	if !unique && o.Row == "" && o.Column == "" && len(o.Fixed) == 0 {
 		return orderSheet(d, o)
 	}
-	rows, columns := []int{0}, levelsShown(factors[column], o.Columns)
+	rows, columns := []int{0}, shownLevels(factors[column], o.Columns)
 	t := &raster.Tiles{Title: fmt.Sprintf("%s: %s",
-		d.Name(), wording.Count(d.Len(), "image")), Subtitle: subtitle(d, row, column, levels), Scale: o.Scale}
+		d.Name(), wording.Count(d.Len(), "image")), Subtitle: factorSubtitle(d, row, column, levels), Scale: o.Scale}
 	if !unique {
 		t.Subtitle = firstSubtitle(d, row, column, o.Fixed)
 	}
 	if row >= 0 {
-		rows = levelsShown(factors[row], o.Rows)
+		rows = shownLevels(factors[row], o.Rows)
 	}
 	for _, c := range columns {
 		t.ColumnLabels = append(t.ColumnLabels, Level(factors[column], c))
@@ -104,20 +105,20 @@ func contact(d datasets.Dataset, o Options) (*raster.Tiles, error) {
 			t.RowLabels = append(t.RowLabels, factors[row].Name+" "+Level(factors[row], r))
 		}
 		if unique {
-			shown = append(shown, rowOf(index, levels, column, columns))
+			shown = append(shown, rowImages(index, levels, column, columns))
 		}
 	}
 	if !unique {
 		shown = firstImages(d, row, column, rows, columns, o.Fixed)
 	}
-	t.Rows, _, err = imagesOf(d, shown)
+	t.Rows, _, err = picturesOf(d, shown)
 	return t, err
 }
 
 // orderSheet shows evenly spaced images, row by row, of a set that has several images with equal levels.
 func orderSheet(d datasets.Dataset, o Options) (t *raster.Tiles, err error) {
 	n := d.Len()
-	shown := evenly(n, min(o.Rows, n)*min(o.Columns, n))
+	shown := evenlySpaced(n, min(o.Rows, n)*min(o.Columns, n))
 	h, w, c := d.ImageShape()
 	t = &raster.Tiles{Title: fmt.Sprintf("%s: %s", d.Name(), wording.Count(n, "image")), Scale: o.Scale,
 		Subtitle: fmt.Sprintf("%d x %d x %d; %d of the images, in their order", h, w, c, len(shown))}
@@ -125,21 +126,21 @@ func orderSheet(d datasets.Dataset, o Options) (t *raster.Tiles, err error) {
 	for _, row := range inRows {
 		t.RowLabels = append(t.RowLabels, fmt.Sprint("image ", row[0]))
 	}
-	t.Rows, _, err = imagesOf(d, inRows)
+	t.Rows, _, err = picturesOf(d, inRows)
 	return t, err
 }
 
-// factorsOf finds the row factor (-1: none) and the column factor.
-func factorsOf(d datasets.Dataset, o Options) (row, column int, err error) {
+// sheetFactors finds the row factor (-1: none) and the column factor.
+func sheetFactors(d datasets.Dataset, o Options) (row, column int, err error) {
 	row, column = -1, -1
-	for _, one := range []struct {
+	for _, choice := range []struct {
 		name  string
 		index *int
 	}{{o.Row, &row}, {o.Column, &column}} {
-		if one.name == "" {
+		if choice.name == "" {
 			continue
 		}
-		if *one.index, err = factorNamed(d, one.name); err != nil {
+		if *choice.index, err = factorIndex(d, choice.name); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -155,19 +156,19 @@ func factorsOf(d datasets.Dataset, o Options) (row, column int, err error) {
 		}
 		return best
 	}
-	turns, sorts := turnsMore, moreCategorical
+	betterColumn, betterRow := isBetterColumn, isBetterRow
 	if !manyFactors(d) {
 		first := func(a, b factor.Factor) bool { return false }
-		turns, sorts = first, first
+		betterColumn, betterRow = first, first
 	}
 	if row < 0 && column < 0 && manyFactors(d) {
-		column = free(-1, turns)
+		column = free(-1, betterColumn)
 	}
 	if row < 0 {
-		row = free(column, sorts)
+		row = free(column, betterRow)
 	}
 	if column < 0 {
-		column = free(row, turns)
+		column = free(row, betterColumn)
 	}
 	if column < 0 { // only one factor varies
 		row, column = -1, max(row, 0)
@@ -178,16 +179,16 @@ func factorsOf(d datasets.Dataset, o Options) (row, column int, err error) {
 	return row, column, nil
 }
 
-// turnsMore reports whether a is a better column than b: circular, or with more levels if neither is.
-func turnsMore(a, b factor.Factor) bool {
+// isBetterColumn reports whether a is a better column than b: circular, or with more levels if neither is.
+func isBetterColumn(a, b factor.Factor) bool {
 	if circular := a.Kind == factor.Circular; circular != (b.Kind == factor.Circular) {
 		return circular
 	}
 	return a.Kind != factor.Circular && a.Size > b.Size
 }
 
-// moreCategorical reports whether a is a better row than b: categorical, and b is not.
-func moreCategorical(a, b factor.Factor) bool {
+// isBetterRow reports whether a is a better row than b: categorical, and b is not.
+func isBetterRow(a, b factor.Factor) bool {
 	return a.Kind == factor.Categorical && b.Kind != factor.Categorical
 }
 
@@ -209,7 +210,7 @@ func fixedLevels(d datasets.Dataset, fixed map[string]int) ([]int, error) {
 		}
 	}
 	for name, level := range fixed {
-		k, err := factorNamed(d, name)
+		k, err := factorIndex(d, name)
 		if err != nil {
 			return nil, err
 		}
@@ -221,8 +222,8 @@ func fixedLevels(d datasets.Dataset, fixed map[string]int) ([]int, error) {
 	return levels, nil
 }
 
-// rowOf returns the image for each of the given levels of the column factor, with -1 for a missing image.
-func rowOf(index *datasets.Index, levels []int, column int, columns []int) []int {
+// rowImages returns the image for each of the given levels of the column factor, with -1 for a missing image.
+func rowImages(index *datasets.Index, levels []int, column int, columns []int) []int {
 	images := make([]int, len(columns))
 	for n, level := range columns {
 		levels[column] = level
@@ -235,8 +236,8 @@ func rowOf(index *datasets.Index, levels []int, column int, columns []int) []int
 	return images
 }
 
-// imagesOf returns the pictures of rows of images, and their common limits. Negative indices give blank cells.
-func imagesOf(d datasets.Dataset, rows [][]int) ([][]image.Image, raster.Pictures, error) {
+// picturesOf returns the pictures of rows of images, and their common limits. Negative indices give blank cells.
+func picturesOf(d datasets.Dataset, rows [][]int) ([][]image.Image, raster.Pictures, error) {
 	list := slices.DeleteFunc(slices.Concat(rows...), func(i int) bool { return i < 0 })
 	pixels := pixelsOf(d, list)
 	h, w, c := d.ImageShape()
@@ -257,9 +258,9 @@ func imagesOf(d datasets.Dataset, rows [][]int) ([][]image.Image, raster.Picture
 	return out, limits, nil
 }
 
-// levelsShown returns up to most levels: evenly spaced, or scattered for a pose, whose steps repeat similar poses.
-func levelsShown(f factor.Factor, most int) []int {
-	levels := evenly(f.Size, most)
+// shownLevels returns up to limit levels: evenly spaced, or scattered for a pose, whose steps repeat similar poses.
+func shownLevels(f factor.Factor, limit int) []int {
+	levels := evenlySpaced(f.Size, limit)
 	if f.Rotations == nil || len(levels) == f.Size {
 		return levels
 	}
@@ -270,9 +271,9 @@ func levelsShown(f factor.Factor, most int) []int {
 	return slices.Compact(levels)
 }
 
-// evenly returns up to most of n levels, evenly spaced from 0.
-func evenly(n, most int) []int {
-	levels := make([]int, min(most, n))
+// evenlySpaced returns up to limit of n levels, evenly spaced from 0.
+func evenlySpaced(n, limit int) []int {
+	levels := make([]int, min(limit, n))
 	for i := range levels {
 		levels[i] = i * n / len(levels)
 	}
@@ -289,8 +290,8 @@ func Level(f factor.Factor, level int) string {
 
 const subtitleLetters = 165 // maximum number of characters in a line of a sheet's subtitle
 
-// subtitle describes the factors, and the levels of the fixed factors.
-func subtitle(d datasets.Dataset, row, column int, levels []int) string {
+// factorSubtitle describes the factors, and the levels of the fixed factors.
+func factorSubtitle(d datasets.Dataset, row, column int, levels []int) string {
 	var parts []string
 	for k, f := range d.Factors() {
 		part := fmt.Sprintf("%s (%d, %s)", f.Name, f.Size, f.Kind)
@@ -314,7 +315,7 @@ func subtitle(d datasets.Dataset, row, column int, levels []int) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
-func factorNamed(d datasets.Dataset, name string) (int, error) {
+func factorIndex(d datasets.Dataset, name string) (int, error) {
 	var names []string
 	for k, f := range d.Factors() {
 		if f.Name == name {
@@ -327,24 +328,24 @@ func factorNamed(d datasets.Dataset, name string) (int, error) {
 
 // firstImages returns the first image with each level of row (-1: none) and column, and the fixed levels, or -1.
 func firstImages(d datasets.Dataset, row, column int, rows, columns []int, fixed map[string]int) [][]int {
-	found := make([][]int, len(rows))
-	for r := range found {
-		found[r] = slices.Repeat([]int{-1}, len(columns))
+	images := make([][]int, len(rows))
+	for r := range images {
+		images[r] = slices.Repeat([]int{-1}, len(columns))
 	}
 	levels := make([]int, len(d.Factors()))
-	for i, left := 0, len(rows)*len(columns); i < d.Len() && left > 0; i++ {
+	for i, remaining := 0, len(rows)*len(columns); i < d.Len() && remaining > 0; i++ {
 		d.FactorsAt(i, levels)
 		r, c := 0, slices.Index(columns, levels[column])
 		if row >= 0 {
 			r = slices.Index(rows, levels[row])
 		}
-		if r < 0 || c < 0 || found[r][c] >= 0 || !hasLevels(d, levels, fixed) {
+		if r < 0 || c < 0 || images[r][c] >= 0 || !hasLevels(d, levels, fixed) {
 			continue
 		}
-		found[r][c] = i
-		left--
+		images[r][c] = i
+		remaining--
 	}
-	return found
+	return images
 }
 
 func hasLevels(d datasets.Dataset, levels []int, fixed map[string]int) bool {
@@ -382,7 +383,7 @@ func pathSheet(d datasets.Hierarchical, o Options) (t *raster.Tiles, err error) 
 			members[p] = append(members[p], i)
 		}
 	}
-	rows := evenly(len(choices), o.Rows)
+	rows := evenlySpaced(len(choices), o.Rows)
 	h, w, c := d.ImageShape()
 	t = &raster.Tiles{Title: fmt.Sprintf("%s: %s", d.Name(), wording.Count(d.Len(), "image")), Scale: o.Scale,
 		Subtitle: fmt.Sprintf("%d x %d x %d; a row for each path: %d of %d", h, w, c, len(rows), len(choices))}
@@ -391,7 +392,7 @@ func pathSheet(d datasets.Hierarchical, o Options) (t *raster.Tiles, err error) 
 		shown, t.RowLabels = append(shown, members[p]), append(t.RowLabels, datasets.PathName(d, choices[p]))
 	}
 	var limits raster.Pictures
-	if t.Rows, limits, err = imagesOf(d, shown); limits.Curves() {
+	if t.Rows, limits, err = picturesOf(d, shown); limits.Curves() {
 		t.Subtitle += fmt.Sprintf("; from %.3g to %.3g", limits.Low, limits.High)
 	}
 	return t, err
@@ -411,7 +412,7 @@ func Views(d datasets.Dataset, p augment.Pipeline, o Options) (image.Image, erro
 	if err := p.Suits(h, w, c); err != nil {
 		return nil, fmt.Errorf("view sheet: %w", err)
 	}
-	o = o.counted()
+	o = o.withDefaults()
 	t := &raster.Tiles{Title: fmt.Sprintf("%s: views of random images", d.Name()), ColumnLabels: []string{"image"}, Scale: o.Scale}
 	for i, step := range p {
 		t.Subtitle += []string{"", ", "}[min(i, 1)] + step.Name
@@ -441,7 +442,7 @@ func Groups(d datasets.Dataset, s *supervision.Split, o Options) (image.Image, e
 	if s.GroupCount() == 0 {
 		return nil, errors.New("group sheet: the supervision has no groups of images; want one such as changes or pairs")
 	}
-	o = o.counted()
+	o = o.withDefaults()
 	b, err := supervision.NewSampler(s, o.Rows*s.M, rng.New(0, "group sheet"))
 	if err != nil {
 		return nil, fmt.Errorf("group sheet: %w", err)
@@ -452,17 +453,17 @@ func Groups(d datasets.Dataset, s *supervision.Split, o Options) (image.Image, e
 	batch, _ := b.Next() // the first batch consists of groups
 	groups := slices.Collect(slices.Chunk(batch.Indices[:min(len(batch.Indices), o.Rows*batch.Group)], batch.Group))
 	t := &raster.Tiles{Title: fmt.Sprintf("%s: groups of %d images", d.Name(), batch.Group), Subtitle: "factors that differ from the first image", Scale: o.Scale}
-	if t.Rows, _, err = imagesOf(d, groups); err != nil {
+	if t.Rows, _, err = picturesOf(d, groups); err != nil {
 		return nil, fmt.Errorf("group sheet: %w", err)
 	}
 	for i, group := range groups {
-		t.Rows[i], t.RowLabels = t.Rows[i][:min(len(group), o.Columns)], append(t.RowLabels, differing(d, group))
+		t.Rows[i], t.RowLabels = t.Rows[i][:min(len(group), o.Columns)], append(t.RowLabels, differingFactors(d, group))
 	}
 	return t.Draw(), nil
 }
 
 // Pairs shows pairs of images, one per row, with a label.
-func Pairs(d datasets.Dataset, title, under string, pairs [][2]int, labels []string, scale int) (image.Image, error) {
+func Pairs(d datasets.Dataset, title, subtitle string, pairs [][2]int, labels []string, scale int) (image.Image, error) {
 	if len(pairs) == 0 || len(pairs) != len(labels) {
 		return nil, fmt.Errorf("pair sheet: there are %d pairs and %d labels; want as many, at least one", len(pairs), len(labels))
 	}
@@ -470,28 +471,28 @@ func Pairs(d datasets.Dataset, title, under string, pairs [][2]int, labels []str
 	for _, p := range pairs {
 		images = append(images, p[:])
 	}
-	rows, _, err := imagesOf(d, images)
+	rows, _, err := picturesOf(d, images)
 	if err != nil {
 		return nil, fmt.Errorf("pair sheet: %w", err)
 	}
-	t := &raster.Tiles{Title: title, Subtitle: under, Scale: scale, RowLabels: labels, Rows: rows}
+	t := &raster.Tiles{Title: title, Subtitle: subtitle, Scale: scale, RowLabels: labels, Rows: rows}
 	return t.Draw(), nil
 }
 
-// differing returns the names of the factors that differ between the first image of a group and any other.
-func differing(d datasets.Dataset, group []int) string {
+// differingFactors returns the names of the factors that differ between the first image of a group and any other.
+func differingFactors(d datasets.Dataset, group []int) string {
 	factors := d.Factors()
-	first, levels, differs := make([]int, len(factors)), make([]int, len(factors)), make([]bool, len(factors))
+	first, levels, changed := make([]int, len(factors)), make([]int, len(factors)), make([]bool, len(factors))
 	d.FactorsAt(group[0], first)
 	for _, i := range group[1:] {
 		d.FactorsAt(i, levels)
 		for k := range factors {
-			differs[k] = differs[k] || levels[k] != first[k]
+			changed[k] = changed[k] || levels[k] != first[k]
 		}
 	}
 	var names []string
 	for k, f := range factors {
-		if differs[k] {
+		if changed[k] {
 			names = append(names, f.Name)
 		}
 	}

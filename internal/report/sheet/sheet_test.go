@@ -39,7 +39,7 @@ func TestContactSheet(t *testing.T) {
 		}
 		d := build(t, e.New())
 		img := must.Get(Contact(d, Options{}))(t)
-		row, column, err := factorsOf(d, Options{})
+		row, column, err := sheetFactors(d, Options{})
 		must.OK(t, err)
 		rows, columns := min(8, d.Factors()[row].Size), min(12, d.Factors()[column].Size)
 		if h, ok := d.(datasets.Hierarchical); ok {
@@ -75,7 +75,7 @@ func TestSheetFactors(t *testing.T) {
 	} {
 		c := must.Get(catalog.Named(set))(t)
 		d := build(t, c.Value)
-		row, column, err := factorsOf(d, Options{})
+		row, column, err := sheetFactors(d, Options{})
 		if got := d.Factors()[row].Name + " " + d.Factors()[column].Name; got != want || err != nil {
 			t.Errorf("%s: %s, want %s; %v", set, got, want, err)
 		}
@@ -87,7 +87,7 @@ func TestSheetFactors(t *testing.T) {
 	}
 	d := build(t, &drawn.Sprites{Size: 32, Scales: 3, Orientations: 1, Positions: 2, Channels: 1})
 	for named, want := range map[[2]string]string{{"", "shape"}: "scale shape", {"scale", ""}: "scale shape", {"x", "y"}: "x y", {"shape", ""}: "shape scale"} {
-		row, column, err := factorsOf(d, Options{Row: named[0], Column: named[1]})
+		row, column, err := sheetFactors(d, Options{Row: named[0], Column: named[1]})
 		if got := d.Factors()[row].Name + " " + d.Factors()[column].Name; got != want || err != nil {
 			t.Errorf("%v: %s, want %s; %v", named, got, want, err)
 		}

@@ -12,8 +12,8 @@ import (
 
 // Limits of a sheet of thumbnails: pictures, values of their images, pixels per side, and bytes of the PNG file.
 const (
-	mostThumbnails = 400
-	mostPixels     = 1 << 26
+	maxThumbnails  = 400
+	maxPixels      = 1 << 26
 	thumbnailSide  = 64
 	thumbnailBytes = 450_000
 )
@@ -24,7 +24,7 @@ func Thumbnails(d datasets.Dataset, images []int) (*web.Thumbnails, error) {
 		return nil, nil
 	}
 	h, w, c := d.ImageShape()
-	images = images[:min(len(images), mostThumbnails, max(1, mostPixels/(h*w*c)))]
+	images = images[:min(len(images), maxThumbnails, max(1, maxPixels/(h*w*c)))]
 	pixels := make([]float32, len(images)*h*w*c)
 	datasets.Fill(d, images, pixels)
 	pictures, err := raster.PicturesOf(h, w, c, pixels).Of(pixels)
@@ -32,9 +32,9 @@ func Thumbnails(d datasets.Dataset, images []int) (*web.Thumbnails, error) {
 		return nil, err
 	}
 	size := pictures[0].Bounds()
-	by := (max(size.Dx(), size.Dy()) + thumbnailSide - 1) / thumbnailSide
+	reduction := (max(size.Dx(), size.Dy()) + thumbnailSide - 1) / thumbnailSide
 	for {
-		sheet, t := thumbnailSheet(pictures, by)
+		sheet, t := thumbnailSheet(pictures, reduction)
 		var png bytes.Buffer
 		if err := raster.WritePNG(&png, sheet); err != nil {
 			return nil, err
@@ -44,7 +44,7 @@ func Thumbnails(d datasets.Dataset, images []int) (*web.Thumbnails, error) {
 			return &t, nil
 		}
 		if max(t.Width, t.Height) > thumbnailSide/2 {
-			by *= 2
+			reduction *= 2
 		} else {
 			pictures = pictures[:(len(pictures)+1)/2]
 		}
@@ -52,9 +52,9 @@ func Thumbnails(d datasets.Dataset, images []int) (*web.Thumbnails, error) {
 }
 
 // thumbnailSheet lays pictures on an almost square sheet, reduced by an integer factor, with a palette if it can.
-func thumbnailSheet(pictures []image.Image, by int) (image.Image, web.Thumbnails) {
+func thumbnailSheet(pictures []image.Image, reduction int) (image.Image, web.Thumbnails) {
 	size := pictures[0].Bounds()
-	t := web.Thumbnails{Width: (size.Dx() + by - 1) / by, Height: (size.Dy() + by - 1) / by, Across: 1, Count: len(pictures)}
+	t := web.Thumbnails{Width: (size.Dx() + reduction - 1) / reduction, Height: (size.Dy() + reduction - 1) / reduction, Across: 1, Count: len(pictures)}
 	for t.Across*t.Across*t.Width < len(pictures)*t.Height {
 		t.Across++
 	}
@@ -63,11 +63,11 @@ func thumbnailSheet(pictures []image.Image, by int) (image.Image, web.Thumbnails
 		left, top := i%t.Across*t.Width, i/t.Across*t.Height
 		for y := range t.Height {
 			for x := range t.Width {
-				sheet.SetRGBA(left+x, top+y, meanColour(p, x*by, y*by, by))
+				sheet.SetRGBA(left+x, top+y, meanColour(p, x*reduction, y*reduction, reduction))
 			}
 		}
 	}
-	return fewColours(sheet), t
+	return toPalette(sheet), t
 }
 
 func meanColour(p image.Image, left, top, side int) color.RGBA {
@@ -82,22 +82,22 @@ func meanColour(p image.Image, left, top, side int) color.RGBA {
 	return color.RGBA{uint8((sum[0] + n/2) / n), uint8((sum[1] + n/2) / n), uint8((sum[2] + n/2) / n), 255}
 }
 
-// fewColours converts a picture of at most 256 colours to a palette, which takes a quarter of the space.
-func fewColours(img *image.RGBA) image.Image {
-	known := map[color.RGBA]uint8{}
+// toPalette converts a picture of at most 256 colours to a palette, which takes a quarter of the space.
+func toPalette(img *image.RGBA) image.Image {
+	indexes := map[color.RGBA]uint8{}
 	out := image.NewPaletted(img.Bounds(), nil)
 	for i := 0; i < len(img.Pix); i += 4 {
 		c := color.RGBA{img.Pix[i], img.Pix[i+1], img.Pix[i+2], img.Pix[i+3]}
-		at, ok := known[c]
+		index, ok := indexes[c]
 		if !ok {
-			if len(known) == 256 {
+			if len(indexes) == 256 {
 				return img
 			}
-			at = uint8(len(known))
-			known[c] = at
+			index = uint8(len(indexes))
+			indexes[c] = index
 			out.Palette = append(out.Palette, c)
 		}
-		out.Pix[i/4] = at
+		out.Pix[i/4] = index
 	}
 	return out
 }

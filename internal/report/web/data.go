@@ -183,11 +183,11 @@ func Floats[T float32 | float64](values []T, shape ...int) Array {
 	return Array{shape, "f32", data}
 }
 
-// halves returns numbers as an f16 array, ties to even. Numbers beyond 65504 become infinite.
-func halves(values []float32, shape ...int) Array {
+// float16s returns numbers as an f16 array, ties to even. Numbers beyond 65504 become infinite.
+func float16s(values []float32, shape ...int) Array {
 	data := make([]byte, 0, 2*len(values))
 	for _, v := range values {
-		data = binary.LittleEndian.AppendUint16(data, half(v))
+		data = binary.LittleEndian.AppendUint16(data, float16Bits(v))
 	}
 	return Array{shape, "f16", data}
 }
@@ -200,8 +200,8 @@ func Integers[T int | int32](values []T, shape ...int) Array {
 	return Array{shape, "i32", data}
 }
 
-// half returns the bits of the IEEE 754 half-precision number nearest to v, ties to even.
-func half(v float32) uint16 {
+// float16Bits returns the bits of the IEEE 754 half-precision number nearest to v, ties to even.
+func float16Bits(v float32) uint16 {
 	bits := math.Float32bits(v)
 	sign := uint16(bits >> 16 & 0x8000)
 	size := bits & 0x7fffffff
@@ -291,8 +291,8 @@ func newConstant(c weights.Constant) Constant {
 	switch {
 	case c.Ints != nil:
 		return Constant{c.Name, Integers(numeric.Convert[int](c.Ints), shape...)}
-	case halvable(c.Floats):
-		return Constant{c.Name, halves(c.Floats, shape...)}
+	case fitsHalf(c.Floats):
+		return Constant{c.Name, float16s(c.Floats, shape...)}
 	}
 	return Constant{c.Name, Floats(c.Floats, shape...)}
 }
@@ -300,15 +300,15 @@ func newConstant(c weights.Constant) Constant {
 // An array is in half precision if it has more than fewElements elements and its maximum absolute value is in this
 // range. In this range, the largest element keeps all 11 bits.
 const (
-	fewElements  = 256
-	smallestHalf = 1. / (1 << 13)
-	largestHalf  = 65504
+	minHalfElements = 256
+	smallestHalf    = 1. / (1 << 13)
+	largestHalf     = 65504
 )
 
-func halvable(values []float32) bool {
-	most := 0.0
+func fitsHalf(values []float32) bool {
+	largest := 0.0
 	for _, v := range values {
-		most = max(most, math.Abs(float64(v))) // NaN if a value is NaN
+		largest = max(largest, math.Abs(float64(v))) // NaN if a value is NaN
 	}
-	return len(values) > fewElements && most >= smallestHalf && most <= largestHalf
+	return len(values) > minHalfElements && largest >= smallestHalf && largest <= largestHalf
 }

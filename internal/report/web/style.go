@@ -22,15 +22,15 @@ func Style() string {
 :root[data-theme="dark"] {
 %s}
 %s
-%s`, colours.CSS(), lists(&colours.Light), lists(&colours.Dark), lists(&colours.Dark), Text("uplot/uPlot.min.css"), Text("style.css"))
+%s`, colours.CSS(), colourProperties(&colours.Light), colourProperties(&colours.Dark), colourProperties(&colours.Dark), Text("uplot/uPlot.min.css"), Text("style.css"))
 }
 
-const pointsFrom = 0.3 // position in the sequential colour map where the map for points begins
+const pointsStart = 0.3 // position in the sequential colour map where the map for points begins
 
-// lists returns the CSS properties of palettes and colour maps.
-func lists(theme *colours.Theme) string {
+// colourProperties returns the CSS properties of palettes and colour maps.
+func colourProperties(theme *colours.Theme) string {
 	t := theme.Tables()
-	points := t.Sequential[int(pointsFrom*float64(len(t.Sequential))):]
+	points := t.Sequential[int(pointsStart*float64(len(t.Sequential))):]
 	cyclic := append(t.Cyclic[:len(t.Cyclic):len(t.Cyclic)], t.Cyclic[0])
 	var b strings.Builder
 	for _, l := range []struct {

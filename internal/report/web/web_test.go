@@ -21,9 +21,9 @@ func TestHalf(t *testing.T) {
 		1.0 / (1 << 14): 0x0400, 1.0 / (1 << 24): 1, 1.0 / (1 << 25): 0, 3.0 / (1 << 25): 2, 1023.0 / (1 << 24): 0x03ff,
 		1 + 1.0/2048: 0x3c00, 1 + 3.0/2048: 0x3c02, 1 + 1.0/1024: 0x3c01, 1 - 1.0/8192: 0x3c00, -1e-30: 0x8000,
 	} {
-		must.Equal(t, half(v), want, "Half", v)
+		must.Equal(t, float16Bits(v), want, "Half", v)
 	}
-	if got := half(float32(math.NaN())); got&0x7c00 != 0x7c00 || got&0x3ff == 0 {
+	if got := float16Bits(float32(math.NaN())); got&0x7c00 != 0x7c00 || got&0x3ff == 0 {
 		t.Errorf("Half(NaN) = %04x", got)
 	}
 }
@@ -31,7 +31,7 @@ func TestHalf(t *testing.T) {
 func TestArray(t *testing.T) {
 	for want, v := range map[string]any{
 		`{"shape":[2],"type":"f32","data":"AACAPwAAwH8="}`: Floats([]float64{1, math.NaN()}, 2),
-		`{"shape":[1,2],"type":"f16","data":"ADwAfA=="}`:   halves([]float32{1, float32(math.Inf(1))}, 1, 2),
+		`{"shape":[1,2],"type":"f16","data":"ADwAfA=="}`:   float16s([]float32{1, float32(math.Inf(1))}, 1, 2),
 		`{"shape":[2],"type":"i32","data":"AQAAAP////8="}`: Integers([]int{1, -1}, 2),
 		`{"shape":[0],"type":"f32","data":""}`:             Floats([]float32{}, 0),
 		`[1.5,"NaN","Inf","-Inf"]`:                         []Number{1.5, Number(math.NaN()), Number(math.Inf(1)), Number(math.Inf(-1))},
@@ -135,7 +135,7 @@ const read = (text) => Unravel.array(JSON.parse(text));
 		want  string
 	}{
 		{Floats([]float64{1.5, math.NaN(), math.Inf(-1)}, 3), "[1.5, NaN, -Infinity]"}, {Integers([]int{7, -7}, 2), "[7, -7]"},
-		{halves([]float32{0, -1.5, 65504, 1.0 / (1 << 24), float32(math.Inf(1)), float32(math.NaN())}, 6), "[0, -1.5, 65504, 2 ** -24, Infinity, NaN]"},
+		{float16s([]float32{0, -1.5, 65504, 1.0 / (1 << 24), float32(math.Inf(1)), float32(math.NaN())}, 6), "[0, -1.5, 65504, 2 ** -24, Infinity, NaN]"},
 	} {
 		text := must.Get(json.Marshal(c.array))(t)
 		script += "same(read('" + string(text) + "'), " + c.want + ");\n"

@@ -44,10 +44,10 @@ type Kernel struct {
 
 // NewKernel returns the Gaussian kernel of some columns; the bandwidth 0 is the median distance.
 func NewKernel(codes matrix.Matrix, columns []int, bandwidth float64) *Kernel {
-	some := codes.Columns(columns)
-	k := &Kernel{points: some.Data, width: some.Cols, s: bandwidth}
+	selected := codes.Columns(columns)
+	k := &Kernel{points: selected.Data, width: selected.Cols, s: bandwidth}
 	if k.s == 0 {
-		k.s = k.median(some.Rows)
+		k.s = k.median(selected.Rows)
 	}
 	return k
 }
@@ -57,12 +57,12 @@ func NewKernel(codes matrix.Matrix, columns []int, bandwidth float64) *Kernel {
 func FactorKernel(kind factor.Kind, values []float64) *Kernel {
 	k := &Kernel{points: values, width: 1, equal: kind == factor.Categorical}
 	if kind == factor.Circular {
-		var turned []float64
+		var circle []float64
 		for _, v := range k.points {
 			s, c := math.Sincos(2 * math.Pi * v)
-			turned = append(turned, c/(2*math.Pi), s/(2*math.Pi))
+			circle = append(circle, c/(2*math.Pi), s/(2*math.Pi))
 		}
-		k.points, k.width = turned, 2
+		k.points, k.width = circle, 2
 	}
 	k.s = k.median(len(values))
 	return k
@@ -125,16 +125,16 @@ func HSIC(ctx context.Context, n int, sides []*Kernel, wanted func(i, j int) boo
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		alike := make([][]float64, k)
+		kernelRows := make([][]float64, k)
 		for i, side := range sides {
-			alike[i] = make([]float64, n)
-			sums[i][row] = side.row(row, alike[i])
+			kernelRows[i] = make([]float64, n)
+			sums[i][row] = side.row(row, kernelRows[i])
 		}
 		products[row] = make([]float64, k*k)
 		for i := range k {
 			for j := range k {
 				if wanted(i, j) {
-					products[row][i*k+j] = numeric.Dot(alike[i], alike[j])
+					products[row][i*k+j] = numeric.Dot(kernelRows[i], kernelRows[j])
 				}
 			}
 		}
@@ -258,15 +258,15 @@ func Spread(ctx context.Context, codes matrix.Matrix) (float64, error) {
 		if i%(1<<14) == 0 && ctx.Err() != nil {
 			return 0, ctx.Err()
 		}
-		one, _ := matrix.Matrix{Rows: 1, Cols: d, Data: codes.Row(i)}.ForSquares()
-		row, scale, part := one.Data, 0.0, 1/float64(i+1)
+		scaled, _ := matrix.Matrix{Rows: 1, Cols: d, Data: codes.Row(i)}.ForSquares()
+		row, scale, share := scaled.Data, 0.0, 1/float64(i+1)
 		if norm := norm2(row); norm > 0 {
 			scale = 1 / norm
 		}
 		for c, v := range row {
 			unit := v * scale
 			change := unit - mean[c]
-			mean[c] += change * part
+			mean[c] += change * share
 			square[c] += change * (unit - mean[c])
 		}
 	}
@@ -305,7 +305,7 @@ type Pattern struct {
 // set has at most as many rows as varying columns. active says, for each row, which columns are active.
 func ConditionalTC(
 	ctx context.Context, codes matrix.Matrix, active [][]bool, name func(c int) string,
-) (patterns []Pattern, few int, err error) {
+) (patterns []Pattern, excluded int, err error) {
 	units := activeUnits(codes, active)
 	members, names := map[string][]int{}, []string(nil)
 	for i, on := range active {
@@ -337,7 +337,7 @@ func ConditionalTC(
 		}
 		switch {
 		case len(rows) <= len(columns):
-			few += len(rows)
+			excluded += len(rows)
 			continue
 		case len(columns) < 2:
 			continue
@@ -348,7 +348,7 @@ func ConditionalTC(
 		}
 		patterns = append(patterns, Pattern{Name: set, Rows: len(rows), Value: tc})
 	}
-	return patterns, few, nil
+	return patterns, excluded, nil
 }
 
 // activeUnits divides each column by its standard deviation over its active rows. Constant columns become 0.
@@ -367,8 +367,8 @@ func activeUnits(codes matrix.Matrix, active [][]bool) matrix.Matrix {
 		}
 		unit := make([]float64, len(rows))
 		matrix.Matrix{Rows: len(rows), Cols: 1, Data: column}.UnitColumn(0, unit)
-		for at, i := range rows {
-			units.Data[i*codes.Cols+c] = unit[at]
+		for n, i := range rows {
+			units.Data[i*codes.Cols+c] = unit[n]
 		}
 	}
 	return units
@@ -384,14 +384,14 @@ func patternTC(units matrix.Matrix, rows, columns []int) (float64, error) {
 	var sum float64
 	for a, c := range columns {
 		column := make([]float64, n)
-		for at, i := range rows {
+		for row, i := range rows {
 			v := units.Row(i)[c]
-			column[at] = v
+			column[row] = v
 			sum += v * v / float64(n)
 		}
 		mean := matrix.Mean(column)
-		for at, v := range column {
-			x.Set(a, at, v-mean)
+		for row, v := range column {
+			x.Set(a, row, v-mean)
 		}
 	}
 	var s mat.SymDense

@@ -77,13 +77,13 @@ func New(ctx context.Context, d factor.Deviation, columns int) Func {
 	if columns == 1 {
 		switch d {
 		case factor.MAD:
-			return ofLine(madOfLine)
+			return onePerRow(mad1D)
 		case factor.Radius:
-			return ofLine(radiusOfLine)
+			return onePerRow(radius1D)
 		case factor.Diameter:
-			return ofLine(diameterOfLine)
+			return onePerRow(diameter1D)
 		case factor.MPD:
-			return ofLine(mpdOfLine)
+			return onePerRow(mpd1D)
 		}
 	}
 	switch d {
@@ -123,15 +123,15 @@ func New(ctx context.Context, d factor.Deviation, columns int) Func {
 	return func(points []float64, _ int) (float64, error) { return Variance(points, columns), nil }
 }
 
-// ofLine makes a Func from a deviation of single numbers.
-func ofLine(measure func(x []float64) float64) Func {
+// onePerRow makes a Func from a deviation of single numbers.
+func onePerRow(measure func(x []float64) float64) Func {
 	return func(points []float64, _ int) (float64, error) { return measure(points), nil }
 }
 
-// madOfLine is the mean absolute deviation from the median (example 3):
+// mad1D is the mean absolute deviation from the median (example 3):
 //
 //	min_c 1/n sum_i |x_i - c|
-func madOfLine(x []float64) float64 {
+func mad1D(x []float64) float64 {
 	slices.Sort(x)
 	median, n := x[len(x)/2], float64(len(x))
 	var sum float64
@@ -141,20 +141,20 @@ func madOfLine(x []float64) float64 {
 	return sum
 }
 
-// radiusOfLine is half the range (example 2):
+// radius1D is half the range (example 2):
 //
 //	min_c max_i |x_i - c| = (max x - min x)/2
-func radiusOfLine(x []float64) float64 { return slices.Max(x)/2 - slices.Min(x)/2 }
+func radius1D(x []float64) float64 { return slices.Max(x)/2 - slices.Min(x)/2 }
 
-// diameterOfLine is the range (example 7):
+// diameter1D is the range (example 7):
 //
 //	max_ij |x_i - x_j| = max x - min x
-func diameterOfLine(x []float64) float64 { return slices.Max(x) - slices.Min(x) }
+func diameter1D(x []float64) float64 { return slices.Max(x) - slices.Min(x) }
 
-// mpdOfLine is half the mean pairwise distance (section 3.2), in time n log n:
+// mpd1D is half the mean pairwise distance (section 3.2), in time n log n:
 //
 //	1/(2 n^2) sum_ij |x_i - x_j| = 1/n^2 sum_i (2i - n + 1) x_i,  x sorted, i from 0
-func mpdOfLine(x []float64) float64 {
+func mpd1D(x []float64) float64 {
 	slices.Sort(x)
 	n := float64(len(x))
 	var sum float64
@@ -166,27 +166,27 @@ func mpdOfLine(x []float64) float64 {
 
 // Points copies columns of codes, row by row. With standardise, each column is divided by its standard deviation.
 func Points(codes matrix.Matrix, columns []int, standardise bool) []float64 {
-	some := codes.Columns(columns)
+	selected := codes.Columns(columns)
 	if !standardise {
-		return some.Data
+		return selected.Data
 	}
-	column := make([]float64, some.Rows)
-	for c := range some.Cols {
-		some.UnitColumn(c, column)
+	column := make([]float64, selected.Rows)
+	for c := range selected.Cols {
+		selected.UnitColumn(c, column)
 		for i, v := range column {
-			some.Data[i*some.Cols+c] = v
+			selected.Data[i*selected.Cols+c] = v
 		}
 	}
-	return some.Data
+	return selected.Data
 }
 
-// quantileAt is the deviation of a code column z over the rows with one level (Suter et al. 2019, section 4), relative
-// to the largest deviation of the column from its mean; it overwrites z:
+// deviationQuantile is the deviation of a code column z over the rows with one level (Suter et al. 2019, section 4),
+// relative to the largest deviation of the column from its mean; it overwrites z:
 //
 //	quantile of |z - mean z| / largest
 //
 // The column's score for the factor is 1 minus the mean over levels.
-func quantileAt(z []float64, q, largest float64) float64 {
+func deviationQuantile(z []float64, q, largest float64) float64 {
 	mean := matrix.Mean(z)
 	for i, v := range z {
 		z[i] = math.Abs(v-mean) / largest
@@ -231,7 +231,7 @@ func Robustness(
 			for _, i := range members {
 				group = append(group, z[i])
 			}
-			sum += quantileAt(group, q, largest)
+			sum += deviationQuantile(group, q, largest)
 			count++
 		}
 		row[j] = 1 - sum/count
@@ -258,26 +258,26 @@ func Within(m matrix.Matrix, groups [][]int, c int) float64 {
 
 // Draw draws groups of rows at random, without replacement, until they contain the wanted number of rows. It also
 // returns their degrees of freedom: rows minus groups.
-func Draw(all [][]int, most int, s *rng.Stream) (groups [][]int, freedom int) {
+func Draw(all [][]int, rowLimit int, s *rng.Stream) (groups [][]int, freedom int) {
 	rows := 0
-	for _, at := range s.Perm(len(all)) {
-		if rows >= most {
+	for _, g := range s.Perm(len(all)) {
+		if rows >= rowLimit {
 			break
 		}
-		groups = append(groups, all[at])
-		rows += len(all[at])
-		freedom += len(all[at]) - 1
+		groups = append(groups, all[g])
+		rows += len(all[g])
+		freedom += len(all[g]) - 1
 	}
 	return groups, freedom
 }
 
 // LargestShare returns the largest variance of a column as a fraction of all variances, or NaN if all are 0.
 func LargestShare(variances []float64) float64 {
-	var sum, most float64
+	var sum, largest float64
 	for _, v := range variances {
-		sum, most = sum+v, max(most, v)
+		sum, largest = sum+v, max(largest, v)
 	}
-	return most / sum
+	return largest / sum
 }
 
 // Assign returns one column for each factor. The assignment minimises the sum over factors of the fraction of the
@@ -293,7 +293,7 @@ func Assign(ctx context.Context, codes matrix.Matrix, t levels.Table) ([]factor.
 		scale := codes.UnitColumn(c, column)
 		for i, f := range t.Factors {
 			if cost[i][c] = 1; scale > 0 {
-				cost[i][c] = fractionLeft(column, t.Levels[i:], len(t.Factors), f.Size)
+				cost[i][c] = remainingFraction(column, t.Levels[i:], len(t.Factors), f.Size)
 			}
 		}
 	}
@@ -304,9 +304,9 @@ func Assign(ctx context.Context, codes matrix.Matrix, t levels.Table) ([]factor.
 	return blocks, nil
 }
 
-// fractionLeft uses the rows with a known level. It returns the sum of squared distances from the mean of the level,
-// divided by the sum of squared distances from the overall mean. It is 1 for a divisor of 0. levels has stride k.
-func fractionLeft(x []float64, levels []int, k, size int) float64 {
+// remainingFraction uses the rows with a known level. It returns the sum of squared distances from the mean of the
+// level, divided by the sum of squared distances from the overall mean. It is 1 for a divisor of 0. levels has stride k.
+func remainingFraction(x []float64, levels []int, k, size int) float64 {
 	sums, counts := make([]float64, size), make([]float64, size)
 	first, known := 0.0, false // differences of a constant column are exactly 0
 	for i, v := range x {
@@ -319,17 +319,17 @@ func fractionLeft(x []float64, levels []int, k, size int) float64 {
 		}
 	}
 	mean := factor.Sum.Of(sums) / factor.Sum.Of(counts)
-	var left, all float64
+	var remaining, all float64
 	for i, v := range x {
 		if l := levels[i*k]; l >= 0 {
 			v -= first
 			all += (v - mean) * (v - mean)
 			v -= sums[l] / counts[l]
-			left += v * v
+			remaining += v * v
 		}
 	}
 	if all == 0 {
 		return 1
 	}
-	return left / all
+	return remaining / all
 }

@@ -30,15 +30,15 @@ func Gap(values []float64) (best int, gap float64) {
 //
 //	1 - sum over j != t of m_j^2 / ((K - 1) m_t^2)
 func Modularity(row []float64) (best int, value float64) {
-	most := slices.Max(row)
-	best = slices.Index(row, most)
-	if most == 0 {
+	largest := slices.Max(row)
+	best = slices.Index(row, largest)
+	if largest == 0 {
 		return best, 0
 	}
 	var others float64
 	for j, v := range row {
 		if j != best {
-			others += v / most * (v / most) // ratios first: squares could underflow
+			others += v / largest * (v / largest) // ratios first: squares could underflow
 		}
 	}
 	return best, 1 - others/float64(len(row)-1)

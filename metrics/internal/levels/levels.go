@@ -30,8 +30,8 @@ func (t Table) Row(i int) []int { return t.Levels[i*len(t.Factors) : (i+1)*len(t
 // Of returns the levels of factor j in the given rows.
 func (t Table) Of(j int, rows []int) []int {
 	list := make([]int, len(rows))
-	for at, i := range rows {
-		list[at] = t.Levels[i*len(t.Factors)+j]
+	for n, i := range rows {
+		list[n] = t.Levels[i*len(t.Factors)+j]
 	}
 	return list
 }
@@ -51,9 +51,9 @@ func (t Table) Unknown() []int {
 		return nil
 	}
 	counts := make([]int, len(t.Factors))
-	for at, l := range t.Levels {
+	for i, l := range t.Levels {
 		if l == factor.Unknown {
-			counts[at%len(counts)]++
+			counts[i%len(counts)]++
 		}
 	}
 	return counts
@@ -62,8 +62,8 @@ func (t Table) Unknown() []int {
 // Counts returns the number of rows with each level of factor j.
 func (t Table) Counts(j int) []int {
 	counts := make([]int, t.Factors[j].Size)
-	for at := j; at < len(t.Levels); at += len(t.Factors) {
-		if l := t.Levels[at]; l != factor.Unknown {
+	for i := j; i < len(t.Levels); i += len(t.Factors) {
+		if l := t.Levels[i]; l != factor.Unknown {
 			counts[l]++
 		}
 	}
@@ -96,7 +96,7 @@ func (t Table) Combinations(factors, rows []int) (ids []int, count int) {
 	if rows == nil {
 		n = t.Rows()
 	}
-	keys, at := make([]string, n), map[string]int{}
+	keys, number := make([]string, n), map[string]int{}
 	var key []byte
 	for i := range keys {
 		row := i
@@ -108,19 +108,19 @@ func (t Table) Combinations(factors, rows []int) (ids []int, count int) {
 			key = binary.BigEndian.AppendUint64(key, uint64(t.Levels[row*k+j]))
 		}
 		keys[i] = string(key)
-		at[keys[i]] = 0
+		number[keys[i]] = 0
 	}
-	order := make([]string, 0, len(at))
-	for key := range at {
+	order := make([]string, 0, len(number))
+	for key := range number {
 		order = append(order, key)
 	}
 	slices.Sort(order)
 	for g, key := range order {
-		at[key] = g
+		number[key] = g
 	}
 	ids = make([]int, n)
 	for i, key := range keys {
-		ids[i] = at[key]
+		ids[i] = number[key]
 	}
 	return ids, len(order)
 }
@@ -130,15 +130,15 @@ func (t Table) Combinations(factors, rows []int) (ids []int, count int) {
 func (t Table) Alone(j int) [][]int {
 	others := slices.Delete(numeric.UpTo(len(t.Factors)), j, j+1)
 	ids, count := t.Combinations(others, nil)
-	groups, moves := make([][]int, count), make([]bool, count)
+	groups, varies := make([][]int, count), make([]bool, count)
 	k := len(t.Factors)
 	for i, id := range ids {
 		groups[id] = append(groups[id], i)
-		moves[id] = moves[id] || t.Levels[i*k+j] != t.Levels[groups[id][0]*k+j]
+		varies[id] = varies[id] || t.Levels[i*k+j] != t.Levels[groups[id][0]*k+j]
 	}
 	kept := groups[:0]
 	for id, rows := range groups {
-		if moves[id] {
+		if varies[id] {
 			kept = append(kept, rows)
 		}
 	}
@@ -156,11 +156,11 @@ type Groups struct {
 func (g *Groups) Members(level int) []int { return g.Order[g.first[level]:g.first[level+1]] }
 
 // Largest returns the number of rows of the largest group.
-func (g *Groups) Largest() (most int) {
+func (g *Groups) Largest() (size int) {
 	for l := range g.Count {
-		most = max(most, g.first[l+1]-g.first[l])
+		size = max(size, g.first[l+1]-g.first[l])
 	}
-	return most
+	return size
 }
 
 // Groups groups the given rows (nil: all) by the level of factor j; rows with an unknown level are left out.
@@ -193,7 +193,7 @@ func (t Table) Groups(j int, rows []int) *Groups {
 }
 
 // Differing returns, by factor, pairs of rows with different known levels: all, or random ones in the given number.
-func (t Table) Differing(ctx context.Context, most int, s *rng.Stream) ([][][2]int, error) {
+func (t Table) Differing(ctx context.Context, limit int, s *rng.Stream) ([][][2]int, error) {
 	n, k := t.Rows(), len(t.Factors)
 	differ := make([][][2]int, k)
 	add := func(i, j int) {
@@ -203,7 +203,7 @@ func (t Table) Differing(ctx context.Context, most int, s *rng.Stream) ([][][2]i
 			}
 		}
 	}
-	if possible := n * (n - 1) / 2; possible <= most {
+	if possible := n * (n - 1) / 2; possible <= limit {
 		for i := range n {
 			for j := range i {
 				add(i, j)
@@ -211,8 +211,8 @@ func (t Table) Differing(ctx context.Context, most int, s *rng.Stream) ([][][2]i
 		}
 		return differ, ctx.Err()
 	}
-	for at := range most {
-		if at%(1<<16) == 0 && ctx.Err() != nil {
+	for draw := range limit {
+		if draw%(1<<16) == 0 && ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		i, j := s.IntN(n), s.IntN(n-1)
@@ -229,21 +229,21 @@ func Among(differ [][][2]int, rows []int) [][][2]int {
 	if differ == nil {
 		return nil
 	}
-	place := make(map[int]int, len(rows))
-	for at, i := range rows {
-		place[i] = at
+	position := make(map[int]int, len(rows))
+	for n, i := range rows {
+		position[i] = n
 	}
-	some := make([][][2]int, len(differ))
+	among := make([][][2]int, len(differ))
 	for f, pairs := range differ {
 		for _, p := range pairs {
-			a, first := place[p[0]]
-			b, second := place[p[1]]
+			a, first := position[p[0]]
+			b, second := position[p[1]]
 			if first && second {
-				some[f] = append(some[f], [2]int{a, b})
+				among[f] = append(among[f], [2]int{a, b})
 			}
 		}
 	}
-	return some
+	return among
 }
 
 // Chosen returns the given rows of a list (nil for nil).
@@ -251,11 +251,11 @@ func Chosen[T any](list []T, rows []int) []T {
 	if list == nil {
 		return nil
 	}
-	some := make([]T, len(rows))
-	for at, i := range rows {
-		some[at] = list[i]
+	chosen := make([]T, len(rows))
+	for n, i := range rows {
+		chosen[n] = list[i]
 	}
-	return some
+	return chosen
 }
 
 // Renumber numbers distinct ids from 0, in order of their first occurrence.

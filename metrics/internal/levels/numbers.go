@@ -30,11 +30,11 @@ func (c Numbers) Factor(
 		kind = factor.ColumnKind{Kind: factor.Ordinal}
 	}
 	levels = slices.Repeat([]int{factor.Unknown}, len(c.Values))
-	rows := c.known()
+	rows := c.knownRows()
 	if len(rows) == 0 {
 		return factor.Factor{Kind: kind.Kind, Size: 1}, levels, nil, nil
 	}
-	c = c.apart(rows)
+	c = c.distinguishable(rows)
 	whole := c
 	if len(rows) < len(c.Values) {
 		c = Numbers{Chosen(c.Values, rows), Chosen(c.Ints, rows)}
@@ -51,34 +51,35 @@ func (c Numbers) Factor(
 		exact, kind.Kind = slices.Clone(whole.Values), factor.Ordinal
 	}
 	f = factor.Factor{Kind: kind.Kind, Values: distinct, Size: len(distinct)}
-	if kind.Kind == factor.Circular && (kind.Period > 0 || !c.even(numbers, f)) {
+	if kind.Kind == factor.Circular && (kind.Period > 0 || !c.evenlySpaced(numbers, f)) {
 		if f, numbers, err = (factor.ColumnKind{Kind: kind.Kind, Period: kind.Period, Sample: true}).Levels(c.Values); err != nil {
 			return f, nil, nil, err
 		}
 	}
-	for at, i := range rows {
-		levels[i] = numbers[at]
+	for n, i := range rows {
+		levels[i] = numbers[n]
 	}
 	return f, levels, exact, nil
 }
 
-// apart returns the column with integers counted from the least one, if float64 cannot tell them apart otherwise.
-func (c Numbers) apart(rows []int) Numbers {
-	_, order := number(Chosen(c.Ints, rows))
-	_, different := number(Chosen(c.Values, rows))
+// distinguishable returns the column with integers counted from the smallest one, if float64 cannot tell them apart
+// otherwise.
+func (c Numbers) distinguishable(rows []int) Numbers {
+	_, order := numberDistinct(Chosen(c.Ints, rows))
+	_, different := numberDistinct(Chosen(c.Values, rows))
 	if n := len(order); len(different) >= n || uint64(order[n-1])-uint64(order[0]) >= 1<<53 {
 		return c
 	}
-	from := Numbers{slices.Clone(c.Values), slices.Clone(c.Ints)}
+	offset := Numbers{slices.Clone(c.Values), slices.Clone(c.Ints)}
 	for _, i := range rows {
-		from.Ints[i] -= order[0]
-		from.Values[i] = float64(from.Ints[i])
+		offset.Ints[i] -= order[0]
+		offset.Values[i] = float64(offset.Ints[i])
 	}
-	return from
+	return offset
 }
 
-// known lists the rows with known values.
-func (c Numbers) known() []int {
+// knownRows lists the rows with known values.
+func (c Numbers) knownRows() []int {
 	rows := make([]int, 0, len(c.Values))
 	for i, v := range c.Values {
 		if !math.IsNaN(v) {
@@ -88,13 +89,13 @@ func (c Numbers) known() []int {
 	return rows
 }
 
-// even reports whether the values of a factor's levels are evenly spaced; integers are compared exactly.
-func (c Numbers) even(levels []int, f factor.Factor) bool {
+// evenlySpaced reports whether the values of a factor's levels are evenly spaced; integers are compared exactly.
+func (c Numbers) evenlySpaced(levels []int, f factor.Factor) bool {
 	if c.Ints != nil {
-		least := slices.Min(c.Ints)
+		smallest := slices.Min(c.Ints)
 		f.Values = make([]float64, f.Size)
 		for i, l := range levels {
-			f.Values[l] = float64(uint64(c.Ints[i]) - uint64(least))
+			f.Values[l] = float64(uint64(c.Ints[i]) - uint64(smallest))
 		}
 	}
 	return f.Even()
@@ -106,28 +107,28 @@ func (c Numbers) distinct() (levels []int, distinct []float64) {
 		f, levels, _ := (factor.ColumnKind{Kind: factor.Ordinal}).Levels(c.Values) // only circular numbers can be wrong
 		return levels, f.Values
 	}
-	levels, order := number(c.Ints)
+	levels, order := numberDistinct(c.Ints)
 	for _, v := range order {
 		distinct = append(distinct, float64(v))
 	}
 	return levels, distinct
 }
 
-func number[T int64 | float64](values []T) (levels []int, distinct []T) {
-	at := make(map[T]int)
+func numberDistinct[T int64 | float64](values []T) (levels []int, distinct []T) {
+	index := make(map[T]int)
 	for _, v := range values {
-		if _, ok := at[v]; !ok {
-			at[v] = 0
+		if _, ok := index[v]; !ok {
+			index[v] = 0
 			distinct = append(distinct, v)
 		}
 	}
 	slices.Sort(distinct)
 	for l, v := range distinct {
-		at[v] = l
+		index[v] = l
 	}
 	levels = make([]int, len(values))
 	for i, v := range values {
-		levels[i] = at[v]
+		levels[i] = index[v]
 	}
 	return levels, distinct
 }
@@ -174,7 +175,7 @@ const sameRotation = 1e-5
 // the 4 numbers of a quaternion. A row within sameRotation of an earlier level gets this level.
 func Rotations(m matrix.Matrix) (f factor.Factor, levels []int, err error) {
 	f.Kind = factor.Categorical
-	levels, near := make([]int, m.Rows), map[int64][]int{} // levels by the sum of their matrix
+	levels, byCell := make([]int, m.Rows), map[int64][]int{} // levels by the sum of their matrix
 	for i := range levels {
 		g, err := rotationOf(m.Row(i))
 		if err != nil {
@@ -187,7 +188,7 @@ func Rotations(m matrix.Matrix) (f factor.Factor, levels []int, err error) {
 		cell := int64(math.Floor(sum / (3 * sameRotation))) // equal rotations differ by less than the width of a cell
 		level := -1
 		for c := cell - 1; c <= cell+1 && level < 0; c++ {
-			for _, l := range near[c] {
+			for _, l := range byCell[c] {
 				if slices.EqualFunc(g[:], f.Rotations[l][:], func(a, b float64) bool { return math.Abs(a-b) <= sameRotation }) {
 					level = l
 					break
@@ -197,7 +198,7 @@ func Rotations(m matrix.Matrix) (f factor.Factor, levels []int, err error) {
 		if level < 0 {
 			level = f.Size
 			f.Rotations, f.Size = append(f.Rotations, g), f.Size+1
-			near[cell] = append(near[cell], level)
+			byCell[cell] = append(byCell[cell], level)
 		}
 		levels[i] = level
 	}
@@ -241,28 +242,28 @@ func (t Table) SetArcs(j, bins int) {
 		arc[l] = min(int((turns-math.Floor(turns))*float64(bins)), bins-1)
 	}
 	number := slices.Repeat([]int{-1}, bins)
-	for at := j; at < len(t.Levels); at += k {
-		if l := t.Levels[at]; l >= 0 {
+	for i := j; i < len(t.Levels); i += k {
+		if l := t.Levels[i]; l >= 0 {
 			number[arc[l]] = 0
 		}
 	}
-	of := factor.Factor{Name: f.Name, Kind: f.Kind}
+	arcs := factor.Factor{Name: f.Name, Kind: f.Kind}
 	for b, used := range number {
 		if used == 0 {
-			number[b] = of.Size
-			of.Size++
-			of.Angles = append(of.Angles, 2*math.Pi*(float64(b)+0.5)/float64(bins))
+			number[b] = arcs.Size
+			arcs.Size++
+			arcs.Angles = append(arcs.Angles, 2*math.Pi*(float64(b)+0.5)/float64(bins))
 		}
 	}
-	if of.Size == bins { // a full turn in equal steps
-		of.Angles = nil
+	if arcs.Size == bins { // a full turn in equal steps
+		arcs.Angles = nil
 	}
-	for at := j; at < len(t.Levels); at += k {
-		if l := t.Levels[at]; l >= 0 {
-			t.Levels[at] = number[arc[l]]
+	for i := j; i < len(t.Levels); i += k {
+		if l := t.Levels[i]; l >= 0 {
+			t.Levels[i] = number[arc[l]]
 		}
 	}
-	t.Factors[j] = of
+	t.Factors[j] = arcs
 }
 
 // Span is a range of values.

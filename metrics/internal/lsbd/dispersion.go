@@ -29,8 +29,8 @@ func turnedApart(f factor.Factor, m []float64, w int) float64 {
 
 // notes returns the remarks on rows and objects left out.
 func (s *Sample) notes() (notes []string) {
-	if n := len(s.objects) + s.left; s.left > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d objects have too few rows and are left out", s.left, n))
+	if n := len(s.objects) + s.excluded; s.excluded > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d objects have too few rows and are left out", s.excluded, n))
 	}
 	for k, j := range s.moving {
 		dropped, effects := 0, 0
@@ -140,9 +140,9 @@ func (o *orbit) dispersion(z []float64, d, w int, tolerance float64) (dispersion
 	if err != nil {
 		return dispersion{}, err
 	}
-	r.cover, r.choice = f.cover, r.value
-	if f.shown != nil && f.cover < little {
-		shown, err := o.turnedBack(f.shown, f.noise, d, w, tolerance)
+	r.cover, r.choice = f.coverage, r.value
+	if f.bounded != nil && f.coverage < little {
+		shown, err := o.turnedBack(f.bounded, f.noise, d, w, tolerance)
 		if err != nil {
 			return dispersion{}, err
 		}

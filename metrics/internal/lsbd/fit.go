@@ -58,13 +58,13 @@ func harmonicsOf(f factor.Factor, w int) *harmonics {
 // determine the direction.
 const undetermined = 1e-10
 
-// fitted is the model of an orbit: codes minus the effects of other factors equal B^T u + noise.
-type fitted struct {
-	b     []float64 // h x d
-	shown []float64 // for circles: b with at most the variance that the rows have
-	noise []float64 // rows x d, scaled
+// orbitFit is the model of an orbit: codes minus the effects of other factors equal B^T u + noise.
+type orbitFit struct {
+	b       []float64 // h x d
+	bounded []float64 // for circles: b with at most the variance that the rows have
+	noise   []float64 // rows x d, scaled
 	// smallest fraction of the group's moments that the rows have, over the directions that the value needs
-	cover float64
+	coverage float64
 }
 
 // moments are the second moments of the harmonics u of an orbit's rows, after subtracting the effects of other factors,
@@ -122,17 +122,17 @@ func (o *orbit) oneAxis() bool {
 // direction of the harmonics. If rows cover a direction less than the group does, noise in its coefficients is
 // amplified. [confidence] then shrinks the coefficients towards 0 or, for rotations, towards the coefficients of
 // equivariant codes ([orbit.equivariant]). Directions that the rows do not determine get the latter.
-func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
+func (o *orbit) fit(z []float64, d int, u *harmonics) (*orbitFit, error) {
 	n, h := len(o.rows), u.h
 	m, err := o.moments(z, d, u)
 	if err != nil {
 		return nil, err
 	}
-	least := mat.NewDense(h, d, nil) // least-squares coefficients, by direction
-	least.Mul(m.axes.T(), m.codes)
+	coefficients := mat.NewDense(h, d, nil) // least-squares coefficients, by direction
+	coefficients.Mul(m.axes.T(), m.codes)
 	rank := 0
 	for e, s := range m.values {
-		row := least.RawRowView(e)
+		row := coefficients.RawRowView(e)
 		if s <= undetermined {
 			clear(row)
 			continue
@@ -143,24 +143,24 @@ func (o *orbit) fit(z []float64, d int, u *harmonics) (*fitted, error) {
 		}
 	}
 	var b mat.Dense
-	b.Mul(m.axes, least)
-	residuals, rest := o.residuals(z, m.x, &b)
-	f := &fitted{noise: residuals, cover: 1}
-	noise := rest / max(float64(n)*o.freedom()-float64(rank), 1) // variance of the noise of a row
+	b.Mul(m.axes, coefficients)
+	residuals, residualSum := o.residuals(z, m.x, &b)
+	f := &orbitFit{noise: residuals, coverage: 1}
+	noise := residualSum / max(float64(n)*o.freedom()-float64(rank), 1) // variance of the noise of a row
 	if o.factor.Rotations == nil {
-		shown := mat.DenseCopyOf(least)
+		bounded := mat.DenseCopyOf(coefficients)
 		for e, s := range m.values {
 			if s > undetermined {
-				row := least.RawRowView(e)
+				row := coefficients.RawRowView(e)
 				floats.Scale(confidence(s, numeric.Dot(row, row), noise/float64(n)), row)
-				floats.Scale(confidence(s, 1, math.Inf(1)), shown.RawRowView(e))
-				f.cover = min(f.cover, s)
+				floats.Scale(confidence(s, 1, math.Inf(1)), bounded.RawRowView(e))
+				f.coverage = min(f.coverage, s)
 			}
 		}
-		b.Mul(m.axes, least)
-		shown.Mul(m.axes, shown)
-		f.shown = shown.RawMatrix().Data
-	} else if err := o.turnRotations(f, m, least, &b, noise/float64(n)); err != nil {
+		b.Mul(m.axes, coefficients)
+		bounded.Mul(m.axes, bounded)
+		f.bounded = bounded.RawMatrix().Data
+	} else if err := o.turnRotations(f, m, coefficients, &b, noise/float64(n)); err != nil {
 		return nil, err
 	}
 	f.b = b.RawMatrix().Data
@@ -234,12 +234,12 @@ func (o *orbit) components(b, noise []float64, d int) (*geometry.Components, err
 
 // turnRotations sets the coefficients b for a sample of rotations. They are the coefficients of equivariant codes, plus
 // the rest of the least-squares fit in the directions that the rows determine.
-func (o *orbit) turnRotations(f *fitted, m *moments, least, b *mat.Dense, noise float64) error {
+func (o *orbit) turnRotations(f *orbitFit, m *moments, least, b *mat.Dense, noise float64) error {
 	exact, cover, err := equivariant(m, b, noise)
 	if err != nil {
 		return err
 	}
-	f.cover = cover
+	f.coverage = cover
 	var rest mat.Dense // least-squares coefficients, by direction
 	rest.Mul(m.axes.T(), exact)
 	for e, s := range m.values {

@@ -175,7 +175,7 @@ func stacked(all []irreducible, levels int) *harmonics {
 }
 
 // fitAll is [orbit.fit] for all harmonics at once, or nil if the rows cover too little of the group.
-func (o *orbit) fitAll(z []float64, d int, u *harmonics) (*fitted, error) {
+func (o *orbit) fitAll(z []float64, d int, u *harmonics) (*orbitFit, error) {
 	const least = 0.1
 	m, err := o.moments(z, d, u)
 	if err != nil {
@@ -191,7 +191,7 @@ func (o *orbit) fitAll(z []float64, d int, u *harmonics) (*fitted, error) {
 	}
 	var b mat.Dense
 	b.Mul(m.axes, by)
-	f := &fitted{b: b.RawMatrix().Data, noise: slices.Clone(z)}
+	f := &orbitFit{b: b.RawMatrix().Data, noise: slices.Clone(z)}
 	for i := range o.rows {
 		for a, v := range m.x[i*u.h : (i+1)*u.h] {
 			for j, c := range b.RawRowView(a) {
@@ -204,7 +204,7 @@ func (o *orbit) fitAll(z []float64, d int, u *harmonics) (*fitted, error) {
 }
 
 // significant returns the number of directions in which the factor moves codes over twice as far as noise would.
-func (o *orbit) significant(f *fitted, d, h int) int {
+func (o *orbit) significant(f *orbitFit, d, h int) int {
 	moved := mat.NewSymDense(d, nil)
 	for a := range h {
 		moved.SymRankOne(moved, 1, mat.NewVecDense(d, f.b[a*d:(a+1)*d]))

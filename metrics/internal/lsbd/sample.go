@@ -31,7 +31,7 @@ type Sample struct {
 	objects  [][]int    // rows, by object
 	orbits   [][]*orbit // by object and by moving factor
 	names    []string   // names of the objects
-	left     int        // number of objects left out because they have too few rows
+	excluded int        // number of objects left out because they have too few rows
 }
 
 // The minimum number of distinct levels of a measured object, or all levels of a [complete] factor with fewer.
@@ -66,7 +66,7 @@ func NewSample(e levels.Table, set Settings) (*Sample, error) {
 		orbits, err := s.measurable(rows)
 		if err != nil {
 			reason = err
-			s.left++
+			s.excluded++
 			continue
 		}
 		s.objects, s.orbits = append(s.objects, rows), append(s.orbits, orbits)

@@ -20,7 +20,7 @@ type Neighbours struct {
 
 // Sizes of the blocks of a search.
 const (
-	searched     = 512 // train rows at a time, so their scores stay in the cache
+	trainBlock   = 512 // train rows at a time, so their scores stay in the cache
 	roundingUnit = 1.0 / (1 << 24)
 )
 
@@ -28,14 +28,14 @@ const (
 func Nearest(ctx context.Context, codes matrix.Matrix, train, test []int, k int, cosine bool) (*Neighbours, error) {
 	d := codes.Cols
 	s := &neighbourSearch{k: k, columns: d, train: codes.Take(train), test: codes.Take(test), constants: make([]float64, len(train)),
-		found: Neighbours{Rows: make([]int, len(test)*k), Scores: make([]float64, len(test)*k)}}
+		neighbours: Neighbours{Rows: make([]int, len(test)*k), Scores: make([]float64, len(test)*k)}}
 	if cosine {
 		normaliseRows(s.train, d)
 		normaliseRows(s.test, d)
 	} else {
 		centreRows(s.train, s.test, d)
 	}
-	padded := (len(train) + searched - 1) / searched * searched
+	padded := (len(train) + trainBlock - 1) / trainBlock * trainBlock
 	s.weights = make([]float32, padded*(d+1))
 	for i := range train {
 		row := s.train[i*d : (i+1)*d]
@@ -44,17 +44,17 @@ func Nearest(ctx context.Context, codes matrix.Matrix, train, test []int, k int,
 		if !cosine {
 			s.constants[i] = -square / 2
 		}
-		to := s.weights[i*(d+1) : (i+1)*(d+1)]
+		weights := s.weights[i*(d+1) : (i+1)*(d+1)]
 		for c, v := range row {
-			to[c] = float32(v)
+			weights[c] = float32(v)
 		}
-		to[d] = float32(s.constants[i])
+		weights[d] = float32(s.constants[i])
 	}
 	s.rows = kernel.NewRows(len(test), d)
 	for i := range test {
 		s.rows.Set(i, s.test[i*d:(i+1)*d])
 	}
-	return &s.found, parallel.Each(ctx, s.rows.Blocks(), s.block)
+	return &s.neighbours, parallel.Each(ctx, s.rows.Blocks(), s.block)
 }
 
 // Vote returns the level with the most votes (Wu et al. 2018, section 3.4):
@@ -82,43 +82,44 @@ type neighbourSearch struct {
 	train, test []float64 // normalised by row, or centred and divided by one number
 	constants   []float64 // c_x: 0, or -|x|^2/2
 	size        float64   // maximum of |x|
-	weights     []float32 // train rows, each with its constant, padded to a multiple of searched rows
+	weights     []float32 // train rows, each with its constant, padded to a multiple of trainBlock rows
 	rows        *kernel.Rows
-	found       Neighbours
+	neighbours  Neighbours
 }
 
 // block finds the neighbours of a block of test rows.
 func (s *neighbourSearch) block(block int) error {
-	linear := kernel.NewLinear(s.rows, searched)
+	linear := kernel.NewLinear(s.rows, trainBlock)
 	tile := make([]float32, linear.Outputs*kernel.PairLanes)
 	first := block * kernel.PairLanes
 	lists := make([]candidates, min(kernel.PairLanes, len(s.test)/s.columns-first))
 	for lane := range lists {
 		y := s.test[(first+lane)*s.columns : (first+lane+1)*s.columns]
 		size := math.Sqrt(numeric.Dot(y, y))
-		lists[lane] = candidates{k: s.k, margin: float32(2 * (float64(s.columns) + 8) * roundingUnit * s.size * (size + s.size)), least: float32(math.Inf(-1))}
+		margin := 2 * (float64(s.columns) + 8) * roundingUnit * s.size * (size + s.size)
+		lists[lane] = candidates{k: s.k, margin: float32(margin), minScore: float32(math.Inf(-1))}
 	}
 	train := len(s.constants)
-	for from := 0; from < train; from += searched {
-		linear.Forward(tile, s.weights[from*(s.columns+1):], block)
-		for i := range min(searched, train-from) {
+	for start := 0; start < train; start += trainBlock {
+		linear.Forward(tile, s.weights[start*(s.columns+1):], block)
+		for i := range min(trainBlock, train-start) {
 			scores := tile[i*kernel.PairLanes:]
 			for lane := range lists {
-				if l := &lists[lane]; scores[lane] >= l.least {
-					l.add(from+i, scores[lane])
+				if l := &lists[lane]; scores[lane] >= l.minScore {
+					l.add(start+i, scores[lane])
 				}
 			}
 		}
 	}
 	for lane := range lists {
-		s.decide(first+lane, lists[lane].list)
+		s.selectNearest(first+lane, lists[lane].list)
 	}
 	return nil
 }
 
-// decide selects the nearest candidates of a test row in double precision.
-func (s *neighbourSearch) decide(at int, list []candidate) {
-	y := s.test[at*s.columns : (at+1)*s.columns]
+// selectNearest selects the nearest candidates of a test row in double precision.
+func (s *neighbourSearch) selectNearest(query int, list []candidate) {
+	y := s.test[query*s.columns : (query+1)*s.columns]
 	for i := range list {
 		row := list[i].row
 		list[i].exact = numeric.Dot(s.train[row*s.columns:(row+1)*s.columns], y) + s.constants[row]
@@ -127,7 +128,7 @@ func (s *neighbourSearch) decide(at int, list []candidate) {
 		return cmp.Or(cmp.Compare(b.exact, a.exact), cmp.Compare(a.row, b.row))
 	})
 	for i, c := range list[:s.k] {
-		s.found.Rows[at*s.k+i], s.found.Scores[at*s.k+i] = c.row, c.exact
+		s.neighbours.Rows[query*s.k+i], s.neighbours.Scores[query*s.k+i] = c.row, c.exact
 	}
 }
 
@@ -141,11 +142,11 @@ type candidate struct {
 // candidates collects, for a test row, the train rows with the k best scores, and the rows whose scores differ from
 // these by no more than rounding.
 type candidates struct {
-	k      int
-	margin float32 // bound for the rounding error of the neighbours' scores
-	least  float32 // score that a candidate needs
-	list   []candidate
-	full   int // length at which the list is pruned
+	k        int
+	margin   float32 // bound for the rounding error of the neighbours' scores
+	minScore float32 // score that a candidate needs
+	list     []candidate
+	full     int // length at which the list is pruned
 }
 
 func (l *candidates) add(row int, score float32) {
@@ -154,9 +155,9 @@ func (l *candidates) add(row int, score float32) {
 		return
 	}
 	slices.SortFunc(l.list, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.row, b.row)) })
-	l.least = l.list[l.k-1].score - l.margin
+	l.minScore = l.list[l.k-1].score - l.margin
 	n := len(l.list)
-	for l.list[n-1].score < l.least {
+	for l.list[n-1].score < l.minScore {
 		n--
 	}
 	l.list, l.full = l.list[:n], 2*n
@@ -185,18 +186,18 @@ func normaliseRows(x []float64, columns int) {
 // centreRows subtracts the means of the train rows and divides by the largest number, so squares do not overflow.
 // Neither step changes which rows are nearest.
 func centreRows(train, test []float64, columns int) {
-	most := 0.0
+	largest := 0.0
 	for _, x := range [][]float64{train, test} {
 		for _, v := range x {
-			most = max(most, math.Abs(v))
+			largest = max(largest, math.Abs(v))
 		}
 	}
-	if most == 0 {
+	if largest == 0 {
 		return
 	}
 	means := make([]float64, columns)
 	for i := range train {
-		train[i] /= most
+		train[i] /= largest
 		means[i%columns] += train[i]
 	}
 	n := float64(len(train) / columns)
@@ -204,6 +205,6 @@ func centreRows(train, test []float64, columns int) {
 		train[i] -= means[i%columns] / n
 	}
 	for i := range test {
-		test[i] = test[i]/most - means[i%columns]/n
+		test[i] = test[i]/largest - means[i%columns]/n
 	}
 }

@@ -59,12 +59,12 @@ func Classify(
 	}
 	m := &Importances{Of: make([][]float64, codes.Cols)}
 	for j, f := range t.Factors {
-		of := t.Of(j, train)
-		if !predict.Vary(of) {
+		trainLevels := t.Of(j, train)
+		if !predict.Vary(trainLevels) {
 			m.Single = append(m.Single, j)
 			continue
 		}
-		classifier, err := gbt.FitClassifier(ctx, x, of, o)
+		classifier, err := gbt.FitClassifier(ctx, x, trainLevels, o)
 		if err != nil {
 			return nil, fmt.Errorf("factor %q: %w", f.Name, err)
 		}
@@ -72,7 +72,7 @@ func Classify(
 		if err != nil {
 			return nil, fmt.Errorf("factor %q: %w", f.Name, err)
 		}
-		m.add(j, classifier.Importance(), predict.Accuracy(classifier.Fitted(), of))
+		m.add(j, classifier.Importance(), predict.Accuracy(classifier.Fitted(), trainLevels))
 		m.Test = append(m.Test, predict.Accuracy(predicted, t.Of(j, test)))
 	}
 	return m, nil
@@ -88,8 +88,8 @@ func Accuracies(
 		return nil, nil, err
 	}
 	onTrain, onTest = make([]float64, len(t.Factors)), make([]float64, len(t.Factors))
-	for at, j := range x.Factors {
-		onTrain[j], onTest[j] = x.Train[at], x.Test[at]
+	for n, j := range x.Factors {
+		onTrain[j], onTest[j] = x.Train[n], x.Test[n]
 	}
 	for _, j := range x.Single {
 		onTrain[j], onTest[j] = 1, predict.Majority(t.Of(j, train), t.Of(j, test), t.Factors[j].Size)
@@ -129,7 +129,7 @@ type Comparison struct {
 	factor, code *Column
 	rows         []bool
 	options      [][]*Comparison // for a categorical column: the columns of each option
-	chosen       []int           // number of rows that chose each option
+	optionRows   []int           // number of rows that chose each option
 }
 
 // Both is R2 of a factor V and a code column Z in both directions (Ross and Doshi-Velez 2021, equation 2). It combines
@@ -155,16 +155,16 @@ func Compare(
 
 // Best returns S(V, g) of a group of columns. Options are weighted by fractions of the given number of rows or, if it
 // is 0, of the rows that chose an option.
-func Best(group []*Comparison, of int) (score float64) {
+func Best(group []*Comparison, totalRows int) (score float64) {
 	for _, c := range group {
 		score = max(score, c.Both())
 		total, weighted := 0, 0.0
-		for o, n := range c.chosen {
+		for o, n := range c.optionRows {
 			total += n
-			weighted += float64(n) * Best(c.options[o], of)
+			weighted += float64(n) * Best(c.options[o], totalRows)
 		}
-		if of > 0 {
-			total = of
+		if totalRows > 0 {
+			total = totalRows
 		}
 		if total > 0 {
 			score = max(score, weighted/float64(total))
@@ -200,15 +200,15 @@ func (b *comparisons) group(h hierarchy.Hierarchy, rows []bool) (group []*Compar
 		c.Column, c.code = b.nextCategorical, b.codes[b.nextCategorical]
 		b.nextCategorical++
 		for o, option := range n.Options {
-			chose := make([]bool, len(rows))
-			chosen := 0
+			optionMask := make([]bool, len(rows))
+			optionCount := 0
 			for i, in := range rows {
-				if chose[i] = in && c.code.Values[i] == float64(o+1); chose[i] {
-					chosen++
+				if optionMask[i] = in && c.code.Values[i] == float64(o+1); optionMask[i] {
+					optionCount++
 				}
 			}
-			c.chosen = append(c.chosen, chosen)
-			c.options = append(c.options, b.group(option, chose))
+			c.optionRows = append(c.optionRows, optionCount)
+			c.options = append(c.options, b.group(option, optionMask))
 		}
 	}
 	return group
@@ -218,21 +218,21 @@ func (b *comparisons) group(h hierarchy.Hierarchy, rows []bool) (group []*Compar
 func (b *comparisons) run(ctx context.Context, orders [][]int) error {
 	splits := len(orders)
 	scores := make([]float64, 2*splits*len(b.list))
-	err := parallel.Each(ctx, len(scores), func(at int) (err error) {
-		c, way, s := b.list[at/(2*splits)], at/splits%2, at%splits
+	err := parallel.Each(ctx, len(scores), func(index int) (err error) {
+		c, direction, s := b.list[index/(2*splits)], index/splits%2, index%splits
 		from, to := c.factor, c.code
-		if way == 1 {
+		if direction == 1 {
 			from, to = to, from
 		}
-		scores[at], err = Score(ctx, from, to, c.rows, c.Count, orders[s])
+		scores[index], err = Score(ctx, from, to, c.rows, c.Count, orders[s])
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	for i, c := range b.list {
-		mine := scores[2*splits*i : 2*splits*(i+1)]
-		c.ToCode, c.ToFactor = factor.Mean.Of(mine[:splits]), factor.Mean.Of(mine[splits:])
+		pairScores := scores[2*splits*i : 2*splits*(i+1)]
+		c.ToCode, c.ToFactor = factor.Mean.Of(pairScores[:splits]), factor.Mean.Of(pairScores[splits:])
 	}
 	return nil
 }
@@ -242,14 +242,14 @@ const maxClasses = 10
 
 // Column is a factor or a code column as numbers.
 type Column struct {
-	Values []float64 // by row
-	seen   []float64 // by row: the numbers that trees see
-	order  []int     // rows in the order of their values
+	Values     []float64 // by row
+	treeValues []float64 // by row: the numbers that trees see
+	order      []int     // rows in the order of their values
 }
 
 // NewColumn sorts the rows of a column. Values that are too large for single precision are an error.
 func NewColumn(values []float64) (*Column, error) {
-	p := &Column{Values: values, seen: values, order: make([]int, len(values))}
+	p := &Column{Values: values, treeValues: values, order: make([]int, len(values))}
 	for i, v := range values {
 		if !(math.Abs(v) <= math.MaxFloat32) {
 			return nil, fmt.Errorf("the value %v is too large for trees, which compare in single precision", v)
@@ -268,10 +268,10 @@ func NewFactor(values []float64) (*Column, error) {
 		return nil, err
 	}
 	if _, _, joined := Coarse(values); joined {
-		least, most := slices.Min(values), slices.Max(values)
-		p.seen = make([]float64, len(values))
+		low, high := slices.Min(values), slices.Max(values)
+		p.treeValues = make([]float64, len(values))
 		for i, v := range values {
-			p.seen[i] = (v - least) / (most - least)
+			p.treeValues[i] = (v - low) / (high - low)
 		}
 	}
 	return p, nil
@@ -315,7 +315,7 @@ func Score(ctx context.Context, from, to *Column, rows []bool, count int, order 
 			tests--
 		}
 	}
-	classify, y := categorical(to, rows), to.seen
+	classify, y := categorical(to, rows), to.treeValues
 	if classify {
 		y = to.Values
 	}
@@ -324,9 +324,9 @@ func Score(ctx context.Context, from, to *Column, rows []bool, count int, order 
 		switch {
 		case !rows[i]:
 		case testing[i]:
-			test.add(from.seen[i], y[i])
+			test.add(from.treeValues[i], y[i])
 		default:
-			train.add(from.seen[i], y[i])
+			train.add(from.treeValues[i], y[i])
 		}
 	}
 	if !predict.Vary(train.y) || !predict.Vary(test.y) {
@@ -378,16 +378,16 @@ func (s *sample) determination(estimate func(i int) float64) float64 {
 
 // categorical reports whether a column has at most maxClasses distinct values on some rows, all whole numbers.
 func categorical(p *Column, rows []bool) bool {
-	found := make([]float64, 0, maxClasses)
+	values := make([]float64, 0, maxClasses)
 	for i, in := range rows {
 		v := p.Values[i]
-		if !in || slices.Contains(found, v) {
+		if !in || slices.Contains(values, v) {
 			continue
 		}
-		if v != math.Trunc(v) || math.Abs(v) > 1<<31 || len(found) == maxClasses {
+		if v != math.Trunc(v) || math.Abs(v) > 1<<31 || len(values) == maxClasses {
 			return false
 		}
-		found = append(found, v)
+		values = append(values, v)
 	}
 	return true
 }

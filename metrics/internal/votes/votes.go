@@ -49,11 +49,11 @@ func (draw *Draw) Differences(
 ) (x []float64, labels []int, err error) {
 	d := codes.Cols
 	x, labels = make([]float64, n*d), make([]int, n)
-	points := max(1, pairsAtOnce/batch)
+	points := max(1, pairsPerChunk/batch)
 	rows := make([]int, 0, min(n, points)*2*batch)
-	for from := 0; from < n; from += points {
+	for start := 0; start < n; start += points {
 		rows = rows[:0]
-		for i := from; i < min(from+points, n); i++ {
+		for i := start; i < min(start+points, n); i++ {
 			if i%64 == 0 && ctx.Err() != nil {
 				return nil, nil, ctx.Err()
 			}
@@ -61,15 +61,15 @@ func (draw *Draw) Differences(
 			labels[i] = j
 			for range batch {
 				first := draw.row(j)
-				alike := draw.members(first, j)
-				rows = append(rows, first, alike[draw.stream.IntN(len(alike))])
+				sameLevel := draw.members(first, j)
+				rows = append(rows, first, sameLevel[draw.stream.IntN(len(sameLevel))])
 			}
 		}
-		of := 2 * batch // rows for one point
-		err := parallel.Each(ctx, len(rows)/of, func(i int) error {
-			point := x[(from+i)*d : (from+i+1)*d]
-			for at := i * of; at < (i+1)*of; at += 2 {
-				addDifference(point, codes.Row(rows[at]), codes.Row(rows[at+1]), batch)
+		pairRows := 2 * batch // rows for one point
+		err := parallel.Each(ctx, len(rows)/pairRows, func(i int) error {
+			point := x[(start+i)*d : (start+i+1)*d]
+			for r := i * pairRows; r < (i+1)*pairRows; r += 2 {
+				addDifference(point, codes.Row(rows[r]), codes.Row(rows[r+1]), batch)
 			}
 			return nil
 		})
@@ -107,8 +107,8 @@ func addDifference(input, z, other []float64, pairs int) {
 	}
 }
 
-// pairsAtOnce is approximately how many pairs are drawn before their differences are computed.
-const pairsAtOnce = 1 << 16
+// pairsPerChunk is approximately how many pairs are drawn before their differences are computed.
+const pairsPerChunk = 1 << 16
 
 // Votes draws n votes of batch rows, and counts them by code column and factor.
 func (d *Draw) Votes(ctx context.Context, b *Columns, n, batch int) ([][]float64, error) {
@@ -125,12 +125,12 @@ func (d *Draw) Votes(ctx context.Context, b *Columns, n, batch int) ([][]float64
 			rows[v*batch+i] = int32(members[d.stream.IntN(len(members))])
 		}
 	}
-	found := make([]leastVariance, len(b.blocks)*n) // by block and vote
-	chunks := (n + votesAtOnce - 1) / votesAtOnce
+	smallest := make([]smallestVariance, len(b.blocks)*n) // by block and vote
+	chunks := (n + votesPerTask - 1) / votesPerTask
 	err := parallel.Each(ctx, len(b.blocks)*chunks, func(item int) error { // the chunks of a block are consecutive
-		block, from := item/chunks, item%chunks*votesAtOnce
-		for v := from; v < min(from+votesAtOnce, n); v++ {
-			found[block*n+v] = b.least(block, rows[v*batch:(v+1)*batch])
+		block, start := item/chunks, item%chunks*votesPerTask
+		for v := start; v < min(start+votesPerTask, n); v++ {
+			smallest[block*n+v] = b.smallest(block, rows[v*batch:(v+1)*batch])
 		}
 		return nil
 	})
@@ -139,9 +139,9 @@ func (d *Draw) Votes(ctx context.Context, b *Columns, n, batch int) ([][]float64
 	}
 	votes := numeric.Zeros(b.width, len(d.table.Factors))
 	for v, j := range factors {
-		best := found[v]
+		best := smallest[v]
 		for block := 1; block < len(b.blocks); block++ {
-			if next := found[block*n+v]; next.variance < best.beaten {
+			if next := smallest[block*n+v]; next.variance < best.threshold {
 				best = next
 			}
 		}
@@ -154,22 +154,22 @@ func (d *Draw) Votes(ctx context.Context, b *Columns, n, batch int) ([][]float64
 // and Mnih 2018, section 4). A vote is the column with the smallest variance ([Columns.least]):
 //
 //	C(c) = argmax_j V_cj
-func Majority(votes [][]float64) (stands []int) {
+func Majority(votes [][]float64) (assigned []int) {
 	for _, row := range votes {
-		stands = append(stands, slices.Index(row, slices.Max(row)))
+		assigned = append(assigned, slices.Index(row, slices.Max(row)))
 	}
-	return stands
+	return assigned
 }
 
 // Correct counts, for each factor j, the votes V of the columns assigned to it, and all votes. The score is the ratio
 // of their sums:
 //
 //	sum_c V_c,C(c) / sum_cj V_cj
-func Correct(votes [][]float64, stands []int) (right, all []float64) {
+func Correct(votes [][]float64, assigned []int) (right, all []float64) {
 	right, all = make([]float64, len(votes[0])), make([]float64, len(votes[0]))
 	for c, row := range votes {
 		for j, v := range row {
-			if all[j] += v; stands[c] == j {
+			if all[j] += v; assigned[c] == j {
 				right[j] += v
 			}
 		}
@@ -181,11 +181,11 @@ func Correct(votes [][]float64, stands []int) (right, all []float64) {
 // smaller differences.
 const sameVariance = 1e-6
 
-// leastVariance is the first column with the minimum variance over the rows of a vote.
-type leastVariance struct {
-	column   int32   // of the codes
-	variance float64 // variance times the number of rows
-	beaten   float64 // a smaller variance wins; one between beaten and variance counts as equal
+// smallestVariance is the first column with the minimum variance over the rows of a vote.
+type smallestVariance struct {
+	column    int32   // of the codes
+	variance  float64 // variance times the number of rows
+	threshold float64 // a smaller variance wins; one between threshold and variance counts as equal
 }
 
 // Columns holds columns of codes in blocks of kernel.MomentColumns, row by row, so a row fits a cache line or two.
@@ -195,20 +195,20 @@ type Columns struct {
 	blocks  [][]float64
 }
 
-// least returns the vote of rows with the same level: the column of a block with
+// smallest returns the vote of rows with the same level: the column of a block with
 //
 //	argmin_c var_rows(z_c / s_c)
 //
 // where s_c is the standard deviation of the column over all rows.
-func (b *Columns) least(block int, rows []int32) (best leastVariance) {
+func (b *Columns) smallest(block int, rows []int32) (best smallestVariance) {
 	var sum, square [kernel.MomentColumns]float64
 	kernel.RowMoments(&sum, &square, b.blocks[block], rows)
 	n, first := float64(len(rows)), block*kernel.MomentColumns
-	for c, at := range b.columns[first:min(first+kernel.MomentColumns, len(b.columns))] {
+	for c, column := range b.columns[first:min(first+kernel.MomentColumns, len(b.columns))] {
 		variance := max(square[c]-sum[c]*sum[c]/n, 0)
-		if c == 0 || variance < best.beaten {
+		if c == 0 || variance < best.threshold {
 			rounding := n * 0x1p-52 * square[c]
-			best = leastVariance{column: int32(at), variance: variance, beaten: (1-sameVariance)*variance - rounding}
+			best = smallestVariance{column: int32(column), variance: variance, threshold: (1-sameVariance)*variance - rounding}
 		}
 	}
 	return best
@@ -218,21 +218,21 @@ func (b *Columns) least(block int, rows []int32) (best leastVariance) {
 func NewColumns(codes matrix.Matrix, columns []int, scales []float64) *Columns {
 	const width = kernel.MomentColumns
 	b := &Columns{width: codes.Cols, columns: columns, blocks: make([][]float64, (len(columns)+width-1)/width)}
-	parallel.For(len(b.blocks), func(_, at int) {
+	parallel.For(len(b.blocks), func(_, block int) {
 		x := make([]float64, codes.Rows*width)
-		for to, c := range columns[at*width : min((at+1)*width, len(columns))] {
+		for offset, c := range columns[block*width : min((block+1)*width, len(columns))] {
 			first := codes.Data[c]
 			for i := range codes.Rows {
-				x[i*width+to] = (codes.Data[i*codes.Cols+c] - first) / scales[c]
+				x[i*width+offset] = (codes.Data[i*codes.Cols+c] - first) / scales[c]
 			}
 		}
-		b.blocks[at] = x
+		b.blocks[block] = x
 	})
 	return b
 }
 
-// votesAtOnce is the number of votes for one block of columns in a task.
-const votesAtOnce = 256
+// votesPerTask is the number of votes for one block of columns in a task.
+const votesPerTask = 256
 
 // Active returns the columns with a standard deviation of at least prune, and the scale of every column: its standard
 // deviation, or 1 for raw columns. A column that is not raw must vary.

@@ -16,20 +16,20 @@ import (
 // ErrNotRun is the error for a run that does not exist or has not been analysed.
 var ErrNotRun = errors.New("not run yet")
 
-// named returns the named results; all is false if one is missing.
-func named(results []metrics.Result, names []string) (list []metrics.Result, all bool) {
+// selectResults returns the named results; all is false if one is missing.
+func selectResults(results []metrics.Result, names []string) (list []metrics.Result, all bool) {
 	for _, name := range names {
-		at := slices.IndexFunc(results, func(r metrics.Result) bool { return r.Name == name })
-		if at < 0 {
+		index := slices.IndexFunc(results, func(r metrics.Result) bool { return r.Name == name })
+		if index < 0 {
 			return nil, false
 		}
-		list = append(list, results[at])
+		list = append(list, results[index])
 	}
 	return list, true
 }
 
-// read reads the file of an analysis from a run's folder or the ledger. ok is false without a sound file.
-func read(run sweep.Entry, file string, x any) (ok bool, err error) {
+// readStored reads the file of an analysis from a run's folder or the ledger. ok is false without a sound file.
+func readStored(run sweep.Entry, file string, x any) (ok bool, err error) {
 	if run.Dir == "" {
 		text, ok := run.Stored[file]
 		return ok && json.Unmarshal(text, x) == nil, nil
@@ -45,7 +45,7 @@ func read(run sweep.Entry, file string, x any) (ok bool, err error) {
 	return json.Unmarshal(text, x) == nil, nil
 }
 
-func write(dir, file string, x any) error {
+func writeStored(dir, file string, x any) error {
 	store, err := rundir.Open(dir)
 	if err != nil {
 		return err

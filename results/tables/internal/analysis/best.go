@@ -26,8 +26,8 @@ func (b *Best) Validate() error {
 	return nil
 }
 
-// topped holds the selected columns of a run and their results, as stored in the run's folder.
-type topped struct {
+// selected holds the selected columns of a run and their results, as stored in the run's folder.
+type selected struct {
 	Run     string           `json:"run"` // hash of the run's config
 	Columns []int            `json:"columns"`
 	Results []metrics.Result `json:"results"`
@@ -37,10 +37,10 @@ type topped struct {
 // explore is true.
 func (b *Best) Results(ctx context.Context, run sweep.Entry, choices []metrics.Choice, explore bool) ([]metrics.Result, error) {
 	names := metrics.ResultNames(choices)
-	var x topped
-	if ok, err := read(run, b.file(), &x); err != nil {
+	var x selected
+	if ok, err := readStored(run, b.file(), &x); err != nil {
 		return nil, err
-	} else if results, all := named(x.Results, names); ok && all && x.Run == run.Hash {
+	} else if results, all := selectResults(x.Results, names); ok && all && x.Run == run.Hash {
 		return results, nil
 	}
 	if !explore || run.Dir == "" {
@@ -59,10 +59,10 @@ func (b *Best) Results(ctx context.Context, run sweep.Entry, choices []metrics.C
 		return nil, err
 	}
 	x.Run = run.Hash
-	return x.Results, write(run.Dir, b.file(), x)
+	return x.Results, writeStored(run.Dir, b.file(), x)
 }
 
-func (b *Best) measure(ctx context.Context, in *metrics.Input, seed uint64, choices []metrics.Choice) (x topped, err error) {
+func (b *Best) measure(ctx context.Context, in *metrics.Input, seed uint64, choices []metrics.Choice) (x selected, err error) {
 	named, err := metrics.Named(medName)
 	if err != nil {
 		return x, err
@@ -78,14 +78,14 @@ func (b *Best) measure(ctx context.Context, in *metrics.Input, seed uint64, choi
 	if len(x.Columns) == 0 {
 		return x, errors.New("no column tells anything about a factor")
 	}
-	chosen := *in
-	chosen.Codes, chosen.Spaces = in.Codes.Columns(x.Columns), nil
+	reduced := *in
+	reduced.Codes, reduced.Spaces = in.Codes.Columns(x.Columns), nil
 	for _, c := range b.settings(choices) { // separately, because each metric has its own columns
-		of := &chosen
+		input := &reduced
 		if c.Name == medName {
-			of = in
+			input = in
 		}
-		r, err := metrics.Evaluate(ctx, of, seed, []metrics.Choice{c})
+		r, err := metrics.Evaluate(ctx, input, seed, []metrics.Choice{c})
 		if err != nil {
 			return x, err
 		}

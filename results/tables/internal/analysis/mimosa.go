@@ -37,7 +37,7 @@ func (m *Mimosa) Results(ctx context.Context, run sweep.Entry, list []metrics.Ch
 	if err != nil {
 		return nil, err
 	}
-	if results, ok := x.of(list); x != nil && ok {
+	if results, ok := x.resultsOf(list); x != nil && ok {
 		return results, nil
 	}
 	if !explore || run.Dir == "" {
@@ -57,11 +57,11 @@ func (m *Mimosa) Results(ctx context.Context, run sweep.Entry, list []metrics.Ch
 	}
 	in := e.InputOf(matrix.Matrix{Rows: len(images), Cols: 1, Data: make([]float64, len(images))}, images)
 	in.Hierarchy, in.Components = x.Hierarchy, x.Components
-	if x.Results, err = metrics.Evaluate(ctx, in, run.Config.Seed, x.defined(list)); err != nil {
+	if x.Results, err = metrics.Evaluate(ctx, in, run.Config.Seed, x.definedMetrics(list)); err != nil {
 		return nil, err
 	}
-	results, _ := x.of(list)
-	return results, write(run.Dir, m.file(), x)
+	results, _ := x.resultsOf(list)
+	return results, writeStored(run.Dir, m.file(), x)
 }
 
 func (m *Mimosa) explore(ctx context.Context, e *train.Experiment, images []int) (*mimosa.Result, error) {
@@ -79,9 +79,9 @@ func (m *Mimosa) explore(ctx context.Context, e *train.Experiment, images []int)
 	return r, nil
 }
 
-// defined returns the metrics that have a value: without components there is no purity.
-func (x *explored) defined(choices []metrics.Choice) []metrics.Choice {
-	if !x.empty() {
+// definedMetrics returns the metrics that have a value: without components there is no purity.
+func (x *explored) definedMetrics(choices []metrics.Choice) []metrics.Choice {
+	if !x.noComponents() {
 		return choices
 	}
 	return slices.DeleteFunc(slices.Clone(choices), func(c metrics.Choice) bool { return c.Name == purity })
@@ -89,23 +89,23 @@ func (x *explored) defined(choices []metrics.Choice) []metrics.Choice {
 
 const purity = "purity"
 
-func (x *explored) empty() bool {
+func (x *explored) noComponents() bool {
 	return !slices.ContainsFunc(x.Components, func(c int) bool { return c >= 0 })
 }
 
-// of returns the results of metrics. An undefined purity is NaN.
-func (x *explored) of(choices []metrics.Choice) (list []metrics.Result, all bool) {
+// resultsOf returns the results of metrics. An undefined purity is NaN.
+func (x *explored) resultsOf(choices []metrics.Choice) (list []metrics.Result, all bool) {
 	if x == nil {
 		return nil, false
 	}
 	results, names := slices.Clip(x.Results), metrics.ResultNames(choices)
 	for i, c := range choices {
-		if c.Name == purity && x.empty() {
+		if c.Name == purity && x.noComponents() {
 			none := metrics.Result{Name: names[i], Value: math.NaN(), Notes: []string{"there is no component"}}
 			results = append(results, none)
 		}
 	}
-	return named(results, names)
+	return selectResults(results, names)
 }
 
 // file returns the name of the file in the run's folder for a result with these options.
@@ -116,7 +116,7 @@ func (m *Mimosa) file() string {
 // stored reads a stored result. It returns nil if the file is missing, damaged, or from another run.
 func (m *Mimosa) stored(run sweep.Entry) (*explored, error) {
 	var x explored
-	if ok, err := read(run, m.file(), &x); err != nil || !ok || x.Run != run.Hash || x.Options != m.Options {
+	if ok, err := readStored(run, m.file(), &x); err != nil || !ok || x.Run != run.Hash || x.Options != m.Options {
 		return nil, err
 	}
 	return &x, nil

@@ -65,22 +65,22 @@ func (e *Entangled) Sample(_ context.Context, seed uint64) (*Sample, error) {
 		}
 	}
 	if e.Subset > 0 {
-		s.keep(e.Subset, seed)
+		s.takeRows(e.Subset, seed)
 	}
 	return s, nil
 }
 
-// keep keeps a random subset of rows. It is the same subset for all samples with the same number of rows.
-func (s *Sample) keep(rows int, seed uint64) {
+// takeRows keeps a random subset of rows. It is the same subset for all samples with the same number of rows.
+func (s *Sample) takeRows(rows int, seed uint64) {
 	in, k := s.Input, len(s.Input.Factors)
-	chosen := rng.New(seed, "table/subset").Perm(in.Codes.Rows)[:rows]
-	slices.Sort(chosen)
-	part := &metrics.Input{Factors: in.Factors, Codes: matrix.Matrix{Rows: rows, Cols: in.Codes.Cols}}
-	for _, i := range chosen {
-		part.Codes.Data = append(part.Codes.Data, in.Codes.Row(i)...)
-		part.Levels = append(part.Levels, in.Levels[i*k:(i+1)*k]...)
+	rowIndices := rng.New(seed, "table/subset").Perm(in.Codes.Rows)[:rows]
+	slices.Sort(rowIndices)
+	subset := &metrics.Input{Factors: in.Factors, Codes: matrix.Matrix{Rows: rows, Cols: in.Codes.Cols}}
+	for _, i := range rowIndices {
+		subset.Codes.Data = append(subset.Codes.Data, in.Codes.Row(i)...)
+		subset.Levels = append(subset.Levels, in.Levels[i*k:(i+1)*k]...)
 	}
-	s.Input = part
+	s.Input = subset
 }
 
 // Linear computes codes with an exactly known joint distribution with the factors. The factors take every combination

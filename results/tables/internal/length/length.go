@@ -12,7 +12,7 @@ import (
 )
 
 // Sizes caches the sizes of opened data sets.
-type Sizes struct{ known []size }
+type Sizes struct{ sizes []size }
 
 // size is the number of images of a data set.
 type size struct {
@@ -21,10 +21,10 @@ type size struct {
 }
 
 // Share returns the images that a run sees, divided by the images at the scale full; NaN without training or data set.
-func (x *Sizes) Share(here, full train.Config) float64 {
-	a, b := float64(here.Train.Epochs), float64(full.Train.Epochs)
-	if h, f := here.Train, full.Train; h.EpochSteps != f.EpochSteps || h.Batch != f.Batch || !reflect.DeepEqual(here.Dataset, full.Dataset) {
-		a, b = a*x.epoch(here), b*x.epoch(full)
+func (x *Sizes) Share(run, full train.Config) float64 {
+	a, b := float64(run.Train.Epochs), float64(full.Train.Epochs)
+	if h, f := run.Train, full.Train; h.EpochSteps != f.EpochSteps || h.Batch != f.Batch || !reflect.DeepEqual(run.Dataset, full.Dataset) {
+		a, b = a*x.epochImages(run), b*x.epochImages(full)
 	}
 	if !(a > 0 && b > 0) {
 		return math.NaN()
@@ -44,7 +44,7 @@ func (x *Sizes) images(c train.Config) float64 {
 	case *drawnsets.Room: // Room has four shapes
 		return float64(d.Hues * d.Hues * d.Hues * d.Scales * 4 * d.Orientations)
 	}
-	for _, known := range x.known {
+	for _, known := range x.sizes {
 		if reflect.DeepEqual(known.data, c.Dataset) {
 			return known.images
 		}
@@ -53,12 +53,12 @@ func (x *Sizes) images(c train.Config) float64 {
 	if set, err := c.Dataset.Build(c.Seed); err == nil {
 		images = float64(set.Len())
 	}
-	x.known = append(x.known, size{c.Dataset, images})
+	x.sizes = append(x.sizes, size{c.Dataset, images})
 	return images
 }
 
-// epoch returns the number of images in an epoch: all of the data set, or the images of the epoch's steps.
-func (x *Sizes) epoch(c train.Config) float64 {
+// epochImages returns the number of images in an epoch: all of the data set, or the images of the epoch's steps.
+func (x *Sizes) epochImages(c train.Config) float64 {
 	n := x.images(c)
 	if steps := c.Train.EpochSteps * c.Train.Batch; steps > 0 {
 		n = min(n, float64(steps))

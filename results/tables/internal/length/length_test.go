@@ -17,8 +17,8 @@ func TestImagesUnopened(t *testing.T) {
 		must.OK(t, config.Load("test", []byte("dataset: {"+text+"}"), &c))
 		set := must.Get(c.Dataset.Build(0))(t)
 		x := &Sizes{}
-		if got := x.images(train.Config{Dataset: c.Dataset}); got != float64(set.Len()) || len(x.known) > 0 {
-			t.Errorf("%s: %v images, %d sets opened; want %d and none", text, got, len(x.known), set.Len())
+		if got := x.images(train.Config{Dataset: c.Dataset}); got != float64(set.Len()) || len(x.sizes) > 0 {
+			t.Errorf("%s: %v images, %d sets opened; want %d and none", text, got, len(x.sizes), set.Len())
 		}
 	}
 }

@@ -210,20 +210,20 @@ func (r *File) Find(dataset, row, column string) *Cell {
 		if c.Dataset == dataset && c.Row == row && c.Column == column {
 			return c
 		}
-		if general == nil && c.Mean.Text == "" && meant(c.Dataset, dataset) && meant(c.Row, row) && meant(c.Column, column) {
+		if general == nil && c.Mean.Text == "" && matches(c.Dataset, dataset) && matches(c.Row, row) && matches(c.Column, column) {
 			general = c
 		}
 	}
 	return general
 }
 
-func meant(name, of string) bool { return name == of || name == Any }
+func matches(name, of string) bool { return name == of || name == Any }
 
-func (r *File) Names(dataset string, of func(*Cell) string) []string {
+func (r *File) Names(dataset string, name func(*Cell) string) []string {
 	var names []string
 	for i := range r.Cells {
-		if c := &r.Cells[i]; meant(c.Dataset, dataset) && !slices.Contains(names, of(c)) {
-			names = append(names, of(c))
+		if c := &r.Cells[i]; matches(c.Dataset, dataset) && !slices.Contains(names, name(c)) {
+			names = append(names, name(c))
 		}
 	}
 	return names
