@@ -288,7 +288,8 @@ func NewViewLoader(d datasets.Dataset, s *Sampler, v *augment.Views, seed uint64
 
 func newLoader(d datasets.Dataset, s *Sampler, v *augment.Views, seed uint64) *Loader {
 	h, w, c := d.ImageShape()
-	l := &Loader{set: d, sampler: s, size: h * w * c, views: v, seed: seed, ahead: -1, background: parallel.NewBackground()}
+	l := &Loader{set: d, sampler: s, size: h * w * c, views: v, seed: seed, ahead: -1}
+	l.background = parallel.NewBackground()
 	l.render = func() { l.renderBatch(l.ahead) }
 	l.renderCurrent = func(_, n int) { l.renderRow(l.current, l.sampler.State().Position, n) }
 	l.renderNext = func(_, n int) { l.renderRow(l.next, l.ahead, n) }
