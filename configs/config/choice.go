@@ -15,7 +15,7 @@ import (
 // DecodeChoice decodes `{name: {options}}` or just `name` to an entry of a registry. The entry's New creates settings
 // with their defaults, which must be a pointer. The options are decoded into these settings.
 func DecodeChoice[T any](n *Node, t *registry.Registry[T], c *registry.Choice[T]) error {
-	name, at, options, err := n.choice(t.Kind, t.Names(), func(name, key string) bool {
+	name, pos, options, err := n.splitChoice(t.Kind, t.Names(), func(name, key string) bool {
 		entry, err := t.Lookup(name)
 		return err == nil && hasKey(reflect.ValueOf(any(entry.New())), key)
 	})
@@ -28,16 +28,16 @@ func DecodeChoice[T any](n *Node, t *registry.Registry[T], c *registry.Choice[T]
 		hint = fmt.Sprintf("the dash of %s belongs below the dash of %s", second, first)
 	}
 	if err != nil && hint != "" {
-		return at.fail(n.path, fmt.Errorf("%q is no %s; %s", name, t.Kind, hint))
+		return pos.fail(n.path, fmt.Errorf("%q is no %s; %s", name, t.Kind, hint))
 	}
 	if err != nil {
-		return at.fail(n.path, err)
+		return pos.fail(n.path, err)
 	}
-	chosen := entry.New()
-	if err := options.Decode(any(chosen)); err != nil {
+	settings := entry.New()
+	if err := options.Decode(any(settings)); err != nil {
 		return err
 	}
-	c.Name, c.Value = name, chosen
+	c.Name, c.Value = name, settings
 	return nil
 }
 
@@ -56,18 +56,20 @@ func hasKey(v reflect.Value, key string) bool {
 	return v.Kind() == reflect.Struct && slices.Contains(names(fieldsOf(v.Type())), key)
 }
 
-// choice returns the chosen name, its position, and its options.
-func (n *Node) choice(kind string, known []string, has func(name, key string) bool) (name string, at position, options *Node, err error) {
+// splitChoice returns the chosen name, its position, and its options.
+func (n *Node) splitChoice(
+	kind string, known []string, hasKey func(name, key string) bool,
+) (name string, pos position, options *Node, err error) {
 	list := strings.Join(known, ", ")
 	fail := func(format string, args ...any) (string, position, *Node, error) {
 		return "", position{}, nil, n.Errorf(format, args...)
 	}
-	if err := n.problems.err(); err != nil {
+	if err := n.problems.asError(); err != nil {
 		return "", position{}, nil, err
 	}
 	switch {
 	case n.kind == scalarNode && n.class() == isText:
-		return n.text, n.at, &Node{kind: mapNode, path: joinPath(n.path, n.text), at: n.at}, nil
+		return n.text, n.pos, &Node{kind: mapNode, path: joinPath(n.path, n.text), pos: n.pos}, nil
 	case n.kind != mapNode:
 		return fail("want one %s, by its name or as {name: {options}}, got %s; known: %s", kind, n.describe(), list)
 	case len(n.keys) == 0:
@@ -75,7 +77,7 @@ func (n *Node) choice(kind string, known []string, has func(name, key string) bo
 	case len(n.keys) > 1:
 		second := n.items[1]
 		place := second.keyOrValue()
-		switch option := has(n.keys[0], n.keys[1]); {
+		switch option := hasKey(n.keys[0], n.keys[1]); {
 		case option && place.line == 0:
 			return "", position{}, nil, place.fail(n.path, fmt.Errorf("unknown %s %q; an option of %s is %s", kind, n.keys[1], n.keys[0], joinPath(n.items[0].path, n.keys[1])))
 		case option:
@@ -89,11 +91,11 @@ func (n *Node) choice(kind string, known []string, has func(name, key string) bo
 			kind, n.keys[0], n.items[0].keyOrValue(), n.keys[1], n.path, n.keys[1]))
 	}
 	options = n.items[0]
-	at = options.keyOrValue()
+	pos = options.keyOrValue()
 	if options.kind == nullNode {
-		options = &Node{kind: mapNode, path: options.path, at: options.at, keyAt: options.keyAt}
+		options = &Node{kind: mapNode, path: options.path, pos: options.pos, keyPos: options.keyPos}
 	}
-	return n.keys[0], at, options, nil
+	return n.keys[0], pos, options, nil
 }
 
 var choicePackage = reflect.TypeFor[registry.Choice[int]]().PkgPath()

@@ -76,13 +76,13 @@ func (n *Node) Decode(dst any) error {
 	}
 	var d decoder
 	if n.kind == nullNode && n.root() && isStruct(v.Elem()) {
-		n = &Node{kind: mapNode, at: n.at} // an empty file: all defaults
+		n = &Node{kind: mapNode, pos: n.pos} // an empty file: all defaults
 	}
 	d.value(n, v.Elem())
 	if n.root() {
 		d.errs.hint(n, v.Elem())
 	}
-	return d.errs.err()
+	return d.errs.asError()
 }
 
 // Load runs Parse, Override and Decode.

@@ -429,7 +429,7 @@ func TestErrorOrder(t *testing.T) {
 		return &Error{File: file, Line: line, Column: column, Err: errors.New("x")}
 	}
 	var got []string
-	for _, e := range (Errors{at("argument", 0, 4), at("b", 1, 9), at("a", 2, 3), at("argument", 0, 2), at("a", 2, 1), at("a", 1, 5)}).err().(Errors) {
+	for _, e := range (Errors{at("argument", 0, 4), at("b", 1, 9), at("a", 2, 3), at("argument", 0, 2), at("a", 2, 1), at("a", 1, 5)}).asError().(Errors) {
 		got = append(got, fmt.Sprintf("%s:%d:%d", e.File, e.Line, e.Column))
 	}
 	must.Equal(t, strings.Join(got, " "), "a:1:5 a:2:1 a:2:3 b:1:9 argument:0:2 argument:0:4", "order")

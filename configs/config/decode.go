@@ -18,7 +18,7 @@ var nodeType = reflect.TypeFor[*Node]()
 // value decodes n into v, which must be addressable, and validates it.
 func (d *decoder) value(n *Node, v reflect.Value) {
 	before := len(d.errs)
-	d.errs.add(n, n.problems.err())
+	d.errs.add(n, n.problems.asError())
 	if n.kind == badNode {
 		return
 	}
@@ -30,7 +30,7 @@ func (d *decoder) value(n *Node, v reflect.Value) {
 
 func (d *decoder) content(n *Node, v reflect.Value) error {
 	if v.Type() == nodeType {
-		d.deepProblems(n)
+		d.nestedProblems(n)
 		v.Set(reflect.ValueOf(n))
 		return nil
 	}
@@ -230,12 +230,12 @@ func (d *decoder) structure(n *Node, v reflect.Value) error {
 	known := fieldsOf(v.Type())
 	var unknown []int
 	for i, key := range n.keys {
-		at := slices.IndexFunc(known, func(f field) bool { return f.name == key })
-		if at < 0 {
+		index := slices.IndexFunc(known, func(f field) bool { return f.name == key })
+		if index < 0 {
 			unknown = append(unknown, i)
 			continue
 		}
-		d.value(n.items[i], v.FieldByIndex(known[at].index))
+		d.value(n.items[i], v.FieldByIndex(known[index].index))
 	}
 	for _, i := range unknown {
 		d.errs.append(n.items[i].unknown(n.keys[i], v, names(known)))
@@ -288,11 +288,11 @@ func (d *decoder) dynamicScalar(n *Node, v reflect.Value) error {
 	return nil
 }
 
-// deepProblems reports the errors that the parser found in a part that stays a node.
-func (d *decoder) deepProblems(n *Node) {
+// nestedProblems reports the errors that the parser found in a part that stays a node.
+func (d *decoder) nestedProblems(n *Node) {
 	for _, item := range n.items {
-		d.errs.add(item, item.problems.err())
-		d.deepProblems(item)
+		d.errs.add(item, item.problems.asError())
+		d.nestedProblems(item)
 	}
 }
 

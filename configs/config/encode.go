@@ -214,7 +214,7 @@ func formatFloat(f float64, bits int) string {
 
 // write appends the node in block style. A list of scalars and an empty node stay on the same line.
 func (n *Node) write(b *strings.Builder, indent int, inList bool) {
-	if n.flows() {
+	if n.isShort() {
 		b.WriteByte(' ')
 		n.writeFlow(b)
 		b.WriteByte('\n')
@@ -240,8 +240,8 @@ func (n *Node) write(b *strings.Builder, indent int, inList bool) {
 	}
 }
 
-// flows reports whether a node is written on a single line.
-func (n *Node) flows() bool {
+// isShort reports whether a node is written on a single line.
+func (n *Node) isShort() bool {
 	switch n.kind {
 	case mapNode:
 		return len(n.items) == 0
@@ -282,8 +282,8 @@ func (n *Node) writeFlow(b *strings.Builder) {
 
 var safePlain = regexp.MustCompile(`^[A-Za-z_./][A-Za-z0-9_./+-]*( [A-Za-z0-9_./+-]+)*$`)
 
-// old reports whether YAML 1.1 reads a text as a boolean.
-func old(s string) bool {
+// isYAML11Boolean reports whether YAML 1.1 reads a text as a boolean.
+func isYAML11Boolean(s string) bool {
 	switch strings.ToLower(s) {
 	case "y", "n", "yes", "no", "on", "off":
 		return true
@@ -293,7 +293,7 @@ func old(s string) bool {
 
 // quote writes a text without quotes if every YAML reader reads it as a text, and otherwise in double quotes.
 func quote(s string) string {
-	if safePlain.MatchString(s) && classify(s) == isText && !old(s) && len(s) < 80 {
+	if safePlain.MatchString(s) && classify(s) == isText && !isYAML11Boolean(s) && len(s) < 80 {
 		return s
 	}
 	var b strings.Builder

@@ -69,7 +69,7 @@ func (e Errors) Unwrap() []error {
 	return all
 }
 
-func (e Errors) err() error {
+func (e Errors) asError() error {
 	switch len(e) {
 	case 0:
 		return nil
@@ -135,5 +135,5 @@ func AsError(err error) error {
 		return err
 	}
 	several.add(&Node{kind: absentNode}, err)
-	return several.err()
+	return several.asError()
 }

@@ -51,11 +51,11 @@ func (e *mismatch) Error() string {
 }
 
 func (n *Node) unknown(key string, v reflect.Value, known []string) *Error {
-	return n.keyOrValue().fail(n.path, &unknownKey{key, hintAt(v, key, known), known})
+	return n.keyOrValue().fail(n.path, &unknownKey{key, keyHint(v, key, known), known})
 }
 
-// hintAt guesses the meaning of a key that the struct lacks.
-func hintAt(v reflect.Value, key string, known []string) string {
+// keyHint guesses the meaning of a key that the struct lacks.
+func keyHint(v reflect.Value, key string, known []string) string {
 	if h, ok := v.Addr().Interface().(Hinter); ok {
 		if text := h.Hint(key); text != "" {
 			return text
@@ -64,8 +64,8 @@ func hintAt(v reflect.Value, key string, known []string) string {
 	if hint := colonHint(key); hint != "" {
 		return hint
 	}
-	if near := registry.Near(key, known); near != "" {
-		return didYouMean(near)
+	if suggestion := registry.Near(key, known); suggestion != "" {
+		return didYouMean(suggestion)
 	}
 	if i := slices.IndexFunc(known, func(k string) bool { return isSynonym(key, k) }); i >= 0 {
 		return didYouMean(known[i])
@@ -115,12 +115,12 @@ func (e Errors) hint(n *Node, v reflect.Value) {
 		var value *mismatch
 		switch {
 		case errors.As(one.Err, &key) && key.hint == "":
-			switch near := keyFor(n, v, key.key); near {
+			switch keyPath := keyFor(n, v, key.key); keyPath {
 			case "":
 			case key.key:
-				key.hint = near + " stands at the top level"
+				key.hint = keyPath + " stands at the top level"
 			default:
-				key.hint = didYouMean(near)
+				key.hint = didYouMean(keyPath)
 				if strings.Contains(one.Key, ".") && len(key.known) > 0 {
 					key.hint += " Known here: " + strings.Join(key.known, ", ")
 				}

@@ -18,8 +18,8 @@ import (
 type Node struct {
 	kind     nodeKind
 	path     string   // the key path
-	at       position // position of the value
-	keyAt    position // position of the key, if the value is in a mapping
+	pos      position // position of the value
+	keyPos   position // position of the key, if the value is in a mapping
 	text     string   // text of a scalar
 	plain    bool     // scalar without quotes, which may be a number, a boolean or null
 	keys     []string // keys of a mapping, in order
@@ -88,8 +88,8 @@ func (n *Node) Items() []*Node { return slices.Clone(n.items) }
 
 // Leaves returns the scalars, the lists of scalars and the empty nodes at and below a node, in order.
 func (n *Node) Leaves() []*Node {
-	inner := n.IsMap() || n.IsList() && slices.ContainsFunc(n.items, func(i *Node) bool { return !i.IsScalar() })
-	if !inner || len(n.items) == 0 {
+	nested := n.IsMap() || n.IsList() && slices.ContainsFunc(n.items, func(i *Node) bool { return !i.IsScalar() })
+	if !nested || len(n.items) == 0 {
 		return []*Node{n}
 	}
 	var list []*Node
@@ -130,15 +130,15 @@ func (n *Node) Nest(key string) {
 
 // Wrap makes the node's content the value of a key: 256 becomes {key: 256}. Errors keep their position.
 func (n *Node) Wrap(key string) {
-	inner := *n
-	inner.keyAt = position{}
-	*n = Node{kind: mapNode, path: n.path, at: n.at, keyAt: n.keyAt, keys: []string{key}, items: []*Node{&inner}}
+	copied := *n
+	copied.keyPos = position{}
+	*n = Node{kind: mapNode, path: n.path, pos: n.pos, keyPos: n.keyPos, keys: []string{key}, items: []*Node{&copied}}
 }
 
 // Without returns a copy of a mapping without the key at a path: {a: {b: 1, c: 2}} without a, b is {a: {c: 2}}.
 func (n *Node) Without(path ...string) *Node {
-	some := *n
-	some.keys, some.items = nil, nil
+	copied := *n
+	copied.keys, copied.items = nil, nil
 	for i, key := range n.keys {
 		item := n.items[i]
 		if key == path[0] {
@@ -147,25 +147,25 @@ func (n *Node) Without(path ...string) *Node {
 			}
 			item = item.Without(path[1:]...)
 		}
-		some.keys, some.items = append(some.keys, key), append(some.items, item)
+		copied.keys, copied.items = append(copied.keys, key), append(copied.items, item)
 	}
-	return &some
+	return &copied
 }
 
 // Near returns an error about a key below n, at the position of the key or of the nearest part of its path in the
 // config. Short forms of the config may omit parts of the path ("metrics.final.0" in a list of metrics). An error about
 // a missing file with a relative path also names the current folder.
 func (n *Node) Near(key string, err error) *Error {
-	at := n
+	node := n
 	for _, segment := range splitPath(key) {
-		if below := at.child(segment); below != nil {
-			at = below
+		if child := node.child(segment); child != nil {
+			node = child
 		}
 	}
-	return at.keyOrValue().fail(joinAll(n.path, key), fromHere(err))
+	return node.keyOrValue().fail(joinAll(n.path, key), inWorkingDir(err))
 }
 
-func fromHere(err error) error {
+func inWorkingDir(err error) error {
 	var missing *fs.PathError
 	if !errors.As(err, &missing) || !errors.Is(missing, fs.ErrNotExist) || filepath.IsAbs(missing.Path) {
 		return err
@@ -187,7 +187,7 @@ func (n *Node) Invalid(key, format string, args ...any) error {
 
 func (n *Node) root() bool { return n.path == "" }
 
-func (n *Node) fail(err error) *Error { return n.at.fail(n.path, err) }
+func (n *Node) fail(err error) *Error { return n.pos.fail(n.path, err) }
 
 func (p position) fail(path string, err error) *Error {
 	return &Error{File: p.file, Line: p.line, Column: p.column, Key: path, Err: err}
@@ -197,11 +197,11 @@ func (p position) fail(path string, err error) *Error {
 func (n *Node) invalid(key string, err error) *Error {
 	path := joinAll(n.path, key)
 	for _, segment := range splitPath(key) {
-		below := n.child(segment)
-		if below == nil && n.kind == absentNode {
+		child := n.child(segment)
+		if child == nil && n.kind == absentNode {
 			break
 		}
-		if below == nil {
+		if child == nil {
 			note := "the config does not set it"
 			if strings.Contains(err.Error(), "got ") { // the message has the default
 				note = "the default; " + note
@@ -209,7 +209,7 @@ func (n *Node) invalid(key string, err error) *Error {
 			err = fmt.Errorf("%w (%s)", err, note)
 			break
 		}
-		n = below
+		n = child
 	}
 	return n.keyOrValue().fail(path, err)
 }
@@ -226,10 +226,10 @@ func (n *Node) child(segment string) *Node {
 
 // keyOrValue returns the position of the node's key, or of the node if it has no key.
 func (n *Node) keyOrValue() position {
-	if n.keyAt != (position{}) {
-		return n.keyAt
+	if n.keyPos != (position{}) {
+		return n.keyPos
 	}
-	return n.at
+	return n.pos
 }
 
 func (n *Node) describe() string {
@@ -273,12 +273,12 @@ func splitPath(path string) []string {
 	for {
 		quoted, err := strconv.QuotedPrefix(path)
 		if err != nil || !strings.HasPrefix(quoted, `"`) || (len(quoted) < len(path) && path[len(quoted)] != '.') {
-			segment, rest, more := strings.Cut(path, ".")
+			segment, remainder, more := strings.Cut(path, ".")
 			segments = append(segments, segment)
 			if !more {
 				return segments
 			}
-			path = rest
+			path = remainder
 			continue
 		}
 		segment, _ := strconv.Unquote(quoted)

@@ -8,22 +8,22 @@ import "reflect"
 func (n *Node) Over(base *Node, settings any) *Node { return n.over(base, []any{settings}) }
 
 func (n *Node) over(base *Node, as []any) *Node {
-	n, base = n.long(base, as)
+	n, base = n.longForm(base, as)
 	if n.kind != mapNode || base.kind != mapNode {
 		return n
 	}
-	below := func(string) []any { return nil }
+	formsOf := func(string) []any { return nil }
 	for _, form := range as {
 		switch form := form.(type) {
 		case Choices:
 			if len(n.keys) != 1 || len(base.keys) != 1 || n.keys[0] != base.keys[0] {
 				return n
 			}
-			below = form.options
+			formsOf = form.options
 		case nil, Words, Short:
 		default:
 			if v := reflect.ValueOf(form); v.Kind() == reflect.Pointer || v.Kind() == reflect.Struct || v.Kind() == reflect.Map {
-				below = func(key string) []any { return formsBelow(v, key) }
+				formsOf = func(key string) []any { return formsOfKey(v, key) }
 			}
 		}
 	}
@@ -32,8 +32,8 @@ func (n *Node) over(base *Node, as []any) *Node {
 	merged.problems = append(base.problems[:len(base.problems):len(base.problems)], n.problems...)
 	for i, key := range base.keys {
 		item := base.items[i]
-		if mine := n.Get(key); mine != nil {
-			item = mine.over(item, below(key))
+		if override := n.Get(key); override != nil {
+			item = override.over(item, formsOf(key))
 		}
 		merged.keys, merged.items = append(merged.keys, key), append(merged.items, item)
 	}
@@ -45,23 +45,23 @@ func (n *Node) over(base *Node, as []any) *Node {
 	return &merged
 }
 
-// long expands the short form of n or base if the other one is a mapping.
-func (n *Node) long(base *Node, as []any) (*Node, *Node) {
+// longForm expands the short form of n or base if the other one is a mapping.
+func (n *Node) longForm(base *Node, as []any) (*Node, *Node) {
 	for _, form := range as {
 		short, ok := form.(Short)
 		switch {
 		case !ok || short == "":
 		case n.kind == mapNode && (base.kind == listNode || base.kind == scalarNode):
-			base = base.wrapped(string(short))
+			base = base.wrapIn(string(short))
 		case base.kind == mapNode && (n.kind == listNode || n.kind == scalarNode):
-			n = n.wrapped(string(short))
+			n = n.wrapIn(string(short))
 		}
 	}
 	return n, base
 }
 
-// wrapped returns a copy of n after [Node.Wrap].
-func (n *Node) wrapped(key string) *Node {
+// wrapIn returns a copy of n after [Node.Wrap].
+func (n *Node) wrapIn(key string) *Node {
 	w := *n
 	w.Wrap(key)
 	return &w
@@ -75,7 +75,7 @@ func (c Choices) options(name string) []any {
 	return append(forms(reflect.ValueOf(p.New())), p.Short)
 }
 
-func formsBelow(v reflect.Value, key string) []any {
+func formsOfKey(v reflect.Value, key string) []any {
 	for v.Kind() == reflect.Pointer {
 		v = v.Elem()
 	}

@@ -23,46 +23,46 @@ func (n *Node) Override(assignments ...string) error {
 	for _, a := range assignments {
 		errs.add(n, n.assign(a))
 	}
-	return errs.err()
+	return errs.asError()
 }
 
 func (n *Node) assign(assignment string) error {
-	at := position{file: "argument " + strconv.Quote(assignment)}
+	pos := position{file: "argument " + strconv.Quote(assignment)}
 	path, value, ok := CutAssignment(assignment)
 	if !ok || path == "" {
-		return at.fail("", errors.New("want key.path=value"))
+		return pos.fail("", errors.New("want key.path=value"))
 	}
 	if hint := syntaxHint(path, value); hint != "" {
-		return at.fail("", errors.New(hint))
+		return pos.fail("", errors.New(hint))
 	}
-	target, err := n.reach(at, path)
+	target, err := n.targetOf(pos, path)
 	if err != nil {
 		return err
 	}
-	parsed, err := parse(at, target.path, []byte(value))
+	parsed, err := parse(pos, target.path, []byte(value))
 	if err != nil {
-		return at.fail(path, fmt.Errorf("%w; a text with special characters needs quotes", errors.Unwrap(err)))
+		return pos.fail(path, fmt.Errorf("%w; a text with special characters needs quotes", errors.Unwrap(err)))
 	}
 	keyAt := position{}
-	if target.keyAt != (position{}) {
-		keyAt = at
+	if target.keyPos != (position{}) {
+		keyAt = pos
 	}
 	*target = *parsed
-	target.keyAt = keyAt
+	target.keyPos = keyAt
 	return nil
 }
 
 // Set sets the value at a key path to a node, like [Node.Override]. Errors about the value have the node's position.
 func (n *Node) Set(path string, value *Node) error {
-	target, err := n.reach(value.keyOrValue(), path)
+	target, err := n.targetOf(value.keyOrValue(), path)
 	if err != nil {
 		return err
 	}
-	*target = *value.moved(target.path)
+	*target = *value.withPath(target.path)
 	return nil
 }
 
-func (n *Node) moved(path string) *Node {
+func (n *Node) withPath(path string) *Node {
 	m := *n
 	m.path, m.items = path, make([]*Node, len(n.items))
 	for i, item := range n.items {
@@ -70,23 +70,23 @@ func (n *Node) moved(path string) *Node {
 		if n.kind == mapNode {
 			segment = n.keys[i]
 		}
-		m.items[i] = item.moved(joinPath(path, segment))
+		m.items[i] = item.withPath(joinPath(path, segment))
 	}
 	return &m
 }
 
-// reach returns the node at a key path, and adds missing keys on the way.
-func (n *Node) reach(at position, path string) (*Node, error) {
+// targetOf returns the node at a key path, and adds missing keys on the way.
+func (n *Node) targetOf(pos position, path string) (*Node, error) {
 	segments := splitPath(path)
 	if len(segments) > maxDepth {
-		return nil, at.fail("", fmt.Errorf("a path of more than %d keys", maxDepth))
+		return nil, pos.fail("", fmt.Errorf("a path of more than %d keys", maxDepth))
 	}
 	target := n
 	for _, segment := range segments {
 		if segment == "" || !utf8.ValidString(segment) {
-			return nil, at.fail(path, fmt.Errorf("%q is no key; want key.path=value", segment))
+			return nil, pos.fail(path, fmt.Errorf("%q is no key; want key.path=value", segment))
 		}
-		next, err := target.descend(at, segment)
+		next, err := target.stepInto(pos, segment)
 		if err != nil {
 			return nil, err
 		}
@@ -126,45 +126,45 @@ func syntaxHint(path, value string) string {
 	}
 }
 
-// descend returns the node of a key, and adds it if it is missing.
-func (n *Node) descend(at position, segment string) (*Node, error) {
+// stepInto returns the node of a key, and adds it if it is missing.
+func (n *Node) stepInto(pos position, segment string) (*Node, error) {
 	switch n.kind {
 	case listNode:
-		return n.element(at, segment)
+		return n.element(pos, segment)
 	case nullNode:
 		n.kind = mapNode
 		if !n.root() { // the argument is not to blame for keys missing from an empty config
-			n.at = at
+			n.pos = pos
 		}
 	case scalarNode:
 		// `dataset: square` is short for `dataset: {square: {}}`
 		if n.class() != isText {
-			return nil, at.fail(joinPath(n.path, segment), fmt.Errorf("%s at %s is %s, which has no keys", n.path, n.at, n.text))
+			return nil, pos.fail(joinPath(n.path, segment), fmt.Errorf("%s at %s is %s, which has no keys", n.path, n.pos, n.text))
 		}
-		chosen := &Node{kind: nullNode, path: joinPath(n.path, n.text), at: n.at, keyAt: n.at}
-		*n = Node{kind: mapNode, path: n.path, at: at, keyAt: n.keyAt, keys: []string{n.text}, items: []*Node{chosen}}
+		choice := &Node{kind: nullNode, path: joinPath(n.path, n.text), pos: n.pos, keyPos: n.pos}
+		*n = Node{kind: mapNode, path: n.path, pos: pos, keyPos: n.keyPos, keys: []string{n.text}, items: []*Node{choice}}
 	case badNode:
-		return nil, n.problems.err()
+		return nil, n.problems.asError()
 	}
-	if below := n.Get(segment); below != nil {
-		return below, nil
+	if child := n.Get(segment); child != nil {
+		return child, nil
 	}
-	below := &Node{kind: nullNode, path: joinPath(n.path, segment), at: at, keyAt: at}
+	below := &Node{kind: nullNode, path: joinPath(n.path, segment), pos: pos, keyPos: pos}
 	n.keys, n.items = append(n.keys, segment), append(n.items, below)
 	return below, nil
 }
 
-func (n *Node) element(at position, segment string) (*Node, error) {
+func (n *Node) element(pos position, segment string) (*Node, error) {
 	if segment == "+" {
 		segment = strconv.Itoa(len(n.items))
-		n.items = append(n.items, &Node{kind: nullNode, path: joinPath(n.path, segment), at: at})
+		n.items = append(n.items, &Node{kind: nullNode, path: joinPath(n.path, segment), pos: pos})
 	}
-	if below := n.child(segment); below != nil {
-		return below, nil
+	if child := n.child(segment); child != nil {
+		return child, nil
 	}
 	path := joinPath(n.path, segment)
 	if len(n.items) == 0 {
-		return nil, at.fail(path, fmt.Errorf("%s is an empty list; add to it with %s.+=value", n.path, n.path))
+		return nil, pos.fail(path, fmt.Errorf("%s is an empty list; add to it with %s.+=value", n.path, n.path))
 	}
 	meant := ""
 	for _, item := range n.items {
@@ -172,5 +172,5 @@ func (n *Node) element(at position, segment string) (*Node, error) {
 			meant = ", which is " + joinPath(item.path, segment)
 		}
 	}
-	return nil, at.fail(path, fmt.Errorf("%s is a list; want an index from 0 to %d, or + to add to it, got %q%s", n.path, len(n.items)-1, segment, meant))
+	return nil, pos.fail(path, fmt.Errorf("%s is a list; want an index from 0 to %d, or + to add to it, got %q%s", n.path, len(n.items)-1, segment, meant))
 }

@@ -61,7 +61,7 @@ func parse(start position, path string, src []byte) (*Node, error) {
 	c := converter{start: start}
 	docs := slices.DeleteFunc(f.Docs, func(d *ast.DocumentNode) bool { return d == nil || d.Body == nil })
 	if len(docs) == 0 {
-		return &Node{kind: nullNode, at: start, path: path}, nil
+		return &Node{kind: nullNode, pos: start, path: path}, nil
 	}
 	if len(docs) > 1 {
 		return nil, c.position(docs[1].Body).fail(path, errors.New("a second document; a config has one"))
@@ -118,7 +118,7 @@ func (p position) of(tk *token.Token) position {
 type converter struct{ start position }
 
 func (c *converter) node(a ast.Node, path string, depth int) *Node {
-	n := &Node{path: path, at: c.position(a)}
+	n := &Node{path: path, pos: c.position(a)}
 	if depth > maxDepth {
 		return n.bad(tooNested)
 	}
@@ -181,9 +181,9 @@ func (c *converter) entry(n *Node, v *ast.MappingValueNode, seen map[string]posi
 	}
 	seen[key] = keyAt
 	item := c.node(v.Value, path, depth+1)
-	item.keyAt = keyAt
+	item.keyPos = keyAt
 	if item.kind == nullNode {
-		item.at = keyAt // the parser has no useful position for a missing value
+		item.pos = keyAt // the parser has no useful position for a missing value
 	}
 	n.keys, n.items = append(n.keys, key), append(n.items, item)
 }

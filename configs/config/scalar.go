@@ -190,11 +190,11 @@ func checkText(start position, path string, src []byte) error {
 	for len(src) > 0 {
 		r, size := utf8.DecodeRune(src)
 		if r == utf8.RuneError && size == 1 || r < ' ' && r != '\n' && r != '\r' && r != '\t' {
-			at := start
+			pos := start
 			if start.line > 0 {
-				at.line, at.column = line, column
+				pos.line, pos.column = line, column
 			}
-			return at.fail(path, fmt.Errorf("byte 0x%02x is not text; want UTF-8", src[0]))
+			return pos.fail(path, fmt.Errorf("byte 0x%02x is not text; want UTF-8", src[0]))
 		}
 		if column++; r == '\n' {
 			line, column = line+1, 1

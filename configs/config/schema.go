@@ -129,7 +129,7 @@ func (b *schemaBuilder) structure(v reflect.Value, depth int) *schema {
 		switch {
 		case e.Kind() == reflect.String && p.Type == "string" && p.Enum == nil:
 			p.Enum = words(f.doc, e.String(), func(word string) string { return set(word) })
-		case (e.CanInt() || e.CanFloat()) && p.AnyOf == nil && set(-1) != set(1) && set(-1000) != set(1) && refuses(set(-1), f.name):
+		case (e.CanInt() || e.CanFloat()) && p.AnyOf == nil && set(-1) != set(1) && set(-1000) != set(1) && rejects(set(-1), f.name):
 			p.Minimum = new(int)
 		}
 		s.Properties[f.name] = &p
@@ -167,11 +167,11 @@ func validated(v reflect.Value, f field, value any) string {
 	}
 	var d decoder
 	d.validate(&Node{kind: absentNode}, changed)
-	return text(d.errs.err())
+	return text(d.errs.asError())
 }
 
-// refuses reports whether errors mention a key.
-func refuses(errs, key string) bool { return strings.Contains(errs, ": "+key+": ") }
+// rejects reports whether errors mention a key.
+func rejects(errs, key string) bool { return strings.Contains(errs, ": "+key+": ") }
 
 func (b *schemaBuilder) forms(forms []any, doc string, depth int) *schema {
 	var all []*schema

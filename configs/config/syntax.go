@@ -18,14 +18,14 @@ func syntaxError(start position, path string, src []byte, err error) *Error {
 	if !errors.As(err, &syntax) {
 		return start.fail(path, err)
 	}
-	at := start.of(syntax.Token)
+	pos := start.of(syntax.Token)
 	s := &source{strings.Split(strings.ReplaceAll(string(src), "\r\n", "\n"), "\n")}
-	f := s.explain(at.line, at.column, syntax.Message)
+	f := s.explain(pos.line, pos.column, syntax.Message)
 	if start.line == 0 { // an override has no place except its text
 		return start.fail(path, errors.New(f.text))
 	}
-	at.line, at.column = f.line, f.column
-	return at.fail(path, fmt.Errorf("%s; line %d is %s", f.text, f.line, s.shown(f.line)))
+	pos.line, pos.column = f.line, f.column
+	return pos.fail(path, fmt.Errorf("%s; line %d is %s", f.text, f.line, s.shorten(f.line)))
 }
 
 type source struct{ lines []string }
@@ -38,8 +38,8 @@ type fault struct {
 
 const shownLine = 100 // maximum number of characters of a line in a message
 
-// shown returns a line, shortened for a message.
-func (s *source) shown(line int) string {
+// shorten returns a line, shortened for a message.
+func (s *source) shorten(line int) string {
 	text := wording.Shorten(strings.TrimRight(s.lines[line-1], " \r"), shownLine)
 	if strings.Contains(text, `"`) && strconv.CanBackquote(text) {
 		return "`" + text + "`"
@@ -58,12 +58,12 @@ func (s *source) explain(line, column int, message string) fault {
 			return *f
 		}
 	}
-	for _, near := range []int{line, line + 1, line - 1} {
-		if near < 1 || near > len(s.lines) || s.blank(near) {
+	for _, nearLine := range []int{line, line + 1, line - 1} {
+		if nearLine < 1 || nearLine > len(s.lines) || s.isBlank(nearLine) {
 			continue
 		}
 		for _, find := range []func(line int) *fault{s.tab, s.spacing, s.colons, s.comma, s.list, s.reserved, s.dash, s.indentation, s.keyless} {
-			if f := find(near); f != nil {
+			if f := find(nearLine); f != nil {
 				return *f
 			}
 		}
@@ -76,8 +76,8 @@ func (s *source) indent(line int) int {
 	return len(text) - len(strings.TrimLeft(text, " "))
 }
 
-// blank reports whether a line is empty or only a comment.
-func (s *source) blank(line int) bool {
+// isBlank reports whether a line is empty or only a comment.
+func (s *source) isBlank(line int) bool {
 	text := strings.TrimSpace(s.lines[line-1])
 	return text == "" || text[0] == '#'
 }
@@ -87,8 +87,8 @@ func (s *source) isElement(line int) bool {
 	return text == "-" || strings.HasPrefix(text, "- ")
 }
 
-// body returns a line without indentation, dashes and comment, and the number of characters before it.
-func (s *source) body(line int) (text string, before int) {
+// content returns a line without indentation, dashes and comment, and the number of characters before it.
+func (s *source) content(line int) (text string, before int) {
 	text = s.lines[line-1]
 	before = s.indent(line)
 	for text = text[before:]; strings.HasPrefix(text, "- "); {
@@ -100,9 +100,9 @@ func (s *source) body(line int) (text string, before int) {
 	return strings.TrimSpace(text), before
 }
 
-// above returns the last non-blank line above a line, or 0.
-func (s *source) above(line int) int {
-	for line--; line > 0 && s.blank(line); line-- {
+// previousLine returns the last non-blank line above a line, or 0.
+func (s *source) previousLine(line int) int {
+	for line--; line > 0 && s.isBlank(line); line-- {
 	}
 	return line
 }
@@ -128,7 +128,7 @@ func (s *source) unpaired(_ int, message string) *fault {
 		}
 		quote := rune(0)
 		for column, c := range []rune(line) {
-			here := fault{line: i + 1, column: column + 1}
+			opening := fault{line: i + 1, column: column + 1}
 			switch {
 			case quote != 0:
 				if c == quote {
@@ -137,16 +137,16 @@ func (s *source) unpaired(_ int, message string) *fault {
 			case c == '"' || c == '\'':
 				quote = c
 			case c == '[':
-				stack = append(stack, open{here, ']'})
+				stack = append(stack, open{opening, ']'})
 			case c == '{':
-				stack = append(stack, open{here, '}'})
+				stack = append(stack, open{opening, '}'})
 			case c != ']' && c != '}':
 			case len(stack) == 0:
-				here.text = fmt.Sprintf("this %c closes nothing; take it out, or open it before", c)
-				return &here
+				opening.text = fmt.Sprintf("this %c closes nothing; take it out, or open it before", c)
+				return &opening
 			case stack[len(stack)-1].closer != c:
-				here.text = fmt.Sprintf("this %c cannot close the bracket at %d:%d; want %c before it", c, stack[len(stack)-1].line, stack[len(stack)-1].column, stack[len(stack)-1].closer)
-				return &here
+				opening.text = fmt.Sprintf("this %c cannot close the bracket at %d:%d; want %c before it", c, stack[len(stack)-1].line, stack[len(stack)-1].column, stack[len(stack)-1].closer)
+				return &opening
 			default:
 				stack = stack[:len(stack)-1]
 			}
@@ -187,7 +187,7 @@ var noDashSpace = regexp.MustCompile(`^-([^\s\d.-].*)$`)
 
 // spacing finds a dash or a colon without a following space.
 func (s *source) spacing(line int) *fault {
-	text, before := s.body(line)
+	text, before := s.content(line)
 	if m := noDashSpace.FindStringSubmatch(text); m != nil {
 		return &fault{line, before + 1, "write a space after the dash: - " + m[1]}
 	}
@@ -201,7 +201,7 @@ var twoColons = regexp.MustCompile(`^([\w."-]+:\s+)([^\s"'\[{|>#][^"\[{]*):(\s|$
 
 // colons finds a second key on a line.
 func (s *source) colons(line int) *fault {
-	text, before := s.body(line)
+	text, before := s.content(line)
 	m := twoColons.FindStringSubmatch(text)
 	if m == nil {
 		return nil
@@ -213,7 +213,7 @@ var reservedStart = regexp.MustCompile("^(?:[\\w.\"-]+:\\s+)?([@`%])")
 
 // reserved finds a text that starts with a reserved character of YAML.
 func (s *source) reserved(line int) *fault {
-	text, before := s.body(line)
+	text, before := s.content(line)
 	m := reservedStart.FindStringSubmatchIndex(text)
 	if m == nil {
 		return nil
@@ -223,7 +223,7 @@ func (s *source) reserved(line int) *fault {
 
 // comma finds a comma at the end of a line, as in JSON and Python.
 func (s *source) comma(line int) *fault {
-	text, before := s.body(line)
+	text, before := s.content(line)
 	if !strings.HasSuffix(text, ",") {
 		return nil
 	}
@@ -234,12 +234,12 @@ var inlineList = regexp.MustCompile(`^([\w."-]+:\s+)- (.*)$`)
 
 // list finds the first element of a list in a wrong position: after its key, or below keys with values.
 func (s *source) list(line int) *fault {
-	text, before := s.body(line)
+	text, before := s.content(line)
 	if m := inlineList.FindStringSubmatch(text); m != nil {
 		return &fault{line, before + len(m[1]) + 1, fmt.Sprintf("a list cannot begin behind its key; write %s[%s]", m[1], m[2])}
 	}
-	if up := s.above(line); up > 0 && s.isElement(line) && !s.isElement(up) && s.indent(up) == s.indent(line) {
-		if text, _ := s.body(up); !strings.HasSuffix(text, ":") {
+	if up := s.previousLine(line); up > 0 && s.isElement(line) && !s.isElement(up) && s.indent(up) == s.indent(line) {
+		if text, _ := s.content(up); !strings.HasSuffix(text, ":") {
 			return s.at(line, "the line above is a key with a value, and this an element of a list; want one kind")
 		}
 	}
@@ -252,7 +252,7 @@ func (s *source) dash(line int) *fault {
 		return nil
 	}
 	list := false
-	for up := s.above(line); up > 0 && s.indent(up) >= s.indent(line); up = s.above(up) {
+	for up := s.previousLine(line); up > 0 && s.indent(up) >= s.indent(line); up = s.previousLine(up) {
 		if s.indent(up) > s.indent(line) {
 			continue
 		}
@@ -264,17 +264,17 @@ func (s *source) dash(line int) *fault {
 	if !list {
 		return nil
 	}
-	text, _ := s.body(line)
+	text, _ := s.content(line)
 	return s.at(line, "the lines above are elements of a list; want a dash: - %s", text)
 }
 
 // indentation finds a line with an indentation that no line above has.
 func (s *source) indentation(line int) *fault {
-	up := s.above(line)
+	up := s.previousLine(line)
 	if up == 0 {
 		return nil
 	}
-	text, column := s.body(up)
+	text, column := s.content(up)
 	key, value, _ := strings.Cut(text, ":")
 	have := s.indent(line)
 	full := value != "" && !strings.ContainsAny(strings.TrimSpace(value)[:1], "|>[{\"'") || value == "" && !strings.HasSuffix(text, ":")
@@ -284,22 +284,22 @@ func (s *source) indentation(line int) *fault {
 	if have > column {
 		return nil
 	}
-	for ; up > 0; up = s.above(up) {
-		_, column := s.body(up)
+	for ; up > 0; up = s.previousLine(up) {
+		_, column := s.content(up)
 		if have == column || have == s.indent(up) {
 			return nil
 		}
 		if s.indent(up) < have {
-			return s.at(line, "%s here; want %s or %s, as in the lines above", spaces(have), spaces(s.indent(up)), spaces(s.deeper(up)))
+			return s.at(line, "%s here; want %s or %s, as in the lines above", spaces(have), spaces(s.indent(up)), spaces(s.moreIndented(up)))
 		}
 	}
 	return nil
 }
 
-// deeper returns the indentation of the next non-blank line.
-func (s *source) deeper(line int) int {
+// moreIndented returns the indentation of the next non-blank line.
+func (s *source) moreIndented(line int) int {
 	for line++; line <= len(s.lines); line++ {
-		if !s.blank(line) {
+		if !s.isBlank(line) {
 			return s.indent(line)
 		}
 	}
@@ -315,7 +315,7 @@ func spaces(n int) string {
 
 // keyless finds a line that is neither a key with a value nor an element of a list.
 func (s *source) keyless(line int) *fault {
-	text, _ := s.body(line)
+	text, _ := s.content(line)
 	if s.isElement(line) || strings.HasSuffix(text, ":") || strings.Contains(text, ": ") || strings.ContainsAny(text, "[]{}\"'") {
 		return nil
 	}

@@ -48,12 +48,12 @@ func (d *decoder) defaults(n *Node, path string, v reflect.Value, depth int) {
 	}
 	before := len(d.errs)
 	if name, value, ok := choiceIn(v); ok {
-		switch chosen := value.Kind() != reflect.Interface || !value.IsNil(); {
-		case chosen && name == "":
+		switch set := value.Kind() != reflect.Interface || !value.IsNil(); {
+		case set && name == "":
 			d.errs.add(n, Invalid(path, "settings without a name; want the name of the entry that they belong to"))
-		case !chosen && name != "":
+		case !set && name != "":
 			d.errs.add(n, Invalid(path, "%s has no settings; want the settings that its entry's New returns", name))
-		case chosen:
+		case set:
 			d.defaults(n, joinPath(path, name), value, depth+1)
 		}
 		return
@@ -80,6 +80,6 @@ func (d *decoder) defaults(n *Node, path string, v reflect.Value, depth int) {
 		}
 	}
 	if len(d.errs) == before {
-		d.validate(&Node{kind: n.kind, path: path, at: n.keyOrValue()}, v)
+		d.validate(&Node{kind: n.kind, path: path, pos: n.keyOrValue()}, v)
 	}
 }

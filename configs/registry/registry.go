@@ -23,8 +23,8 @@ type Registry[T any] struct {
 	Kind    string
 	Entries []Entry[T]
 	More    *Registry[T] // entries that programs add, in a lower-level package; nil: programs add to Entries
-	// Hints are hints for names from other programs. An empty hint means no suggestion, although a known name is similar.
-	// The hint for "" follows a list of the known names.
+	// Hints are hints for names from other programs. An empty hint means no suggestion, although a known name is
+	// similar. The hint for "" follows a list of the known names.
 	Hints map[string]string
 }
 
@@ -62,8 +62,8 @@ func (t *Registry[T]) Lookup(name string) (Entry[T], error) {
 
 // suggest returns the hint for a name in any spelling, or otherwise suggests a known name.
 func (t *Registry[T]) suggest(name string) string {
-	for other, hint := range t.Hints {
-		if Fold(other) == Fold(name) {
+	for synonym, hint := range t.Hints {
+		if Fold(synonym) == Fold(name) {
 			if hint == "" {
 				return "; known: " + strings.Join(t.Names(), ", ")
 			}
@@ -75,8 +75,8 @@ func (t *Registry[T]) suggest(name string) string {
 		return "; want commas between names: " + strings.Join(words, ", ")
 	}
 	hint := Suggest(name, t.Names())
-	if rest := t.Hints[""]; rest != "" && strings.HasPrefix(hint, "; known") {
-		hint += "; " + rest
+	if general := t.Hints[""]; general != "" && strings.HasPrefix(hint, "; known") {
+		hint += "; " + general
 	}
 	return hint
 }
@@ -133,17 +133,17 @@ type Choice[T any] struct {
 }
 
 // Some returns the first few names for a message, and the number of further names.
-func Some(names []string, few int) string {
-	if len(names) <= few {
+func Some(names []string, limit int) string {
+	if len(names) <= limit {
 		return strings.Join(names, ", ")
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:limit], ", "), len(names)-limit)
 }
 
 // Suggest returns `; did you mean "x"?` if [Near] finds a name, and otherwise the list of known names.
 func Suggest(name string, known []string) string {
-	if near := Near(name, known); near != "" {
-		return fmt.Sprintf("; did you mean %q?", near)
+	if suggestion := Near(name, known); suggestion != "" {
+		return fmt.Sprintf("; did you mean %q?", suggestion)
 	}
 	if len(known) == 0 {
 		return ""
@@ -157,22 +157,22 @@ func Suggest(name string, known []string) string {
 func Near(name string, known []string) string {
 	for _, same := range []func(a, b string) bool{
 		func(a, b string) bool { return Fold(a) == Fold(b) },
-		func(a, b string) bool { return slip(a, b, 1) },
+		func(a, b string) bool { return isTypo(a, b, 1) },
 		func(a, b string) bool { return len(a) > 2 && strings.HasPrefix(Fold(b), Fold(a)) },
-		func(a, b string) bool { return len(a) >= longName && slip(a, b, 2) },
+		func(a, b string) bool { return len(a) >= longName && isTypo(a, b, 2) },
 	} {
-		near := ""
+		nearest := ""
 		for _, k := range known {
 			switch {
-			case k == near || !same(name, k):
-			case near == "":
-				near = k
+			case k == nearest || !same(name, k):
+			case nearest == "":
+				nearest = k
 			default:
 				return ""
 			}
 		}
-		if near != "" {
-			return near
+		if nearest != "" {
+			return nearest
 		}
 	}
 	return ""
@@ -183,12 +183,12 @@ const (
 	longName  = 8 // minimum length at which two typos are accepted
 )
 
-// slip reports whether a becomes b if at most most letters are inserted, deleted, replaced or swapped. The first letter
-// of a short name must match (rmse and mse differ). Digits must match, too (moco-v3 and moco-v2 differ), unless they
-// are swapped or doubled.
-func slip(a, b string, most int) bool {
+// isTypo reports whether a becomes b if at most limit letters are inserted, deleted, replaced or swapped. The first
+// letter of a short name must match (rmse and mse differ). Digits must match, too (moco-v3 and moco-v2 differ), unless
+// they are swapped or doubled.
+func isTypo(a, b string, limit int) bool {
 	a, b = strings.ToLower(a), strings.ToLower(b)
-	if len(a) < 2 || b == "" || distance(a, b) > most {
+	if len(a) < 2 || b == "" || editDistance(a, b) > limit {
 		return false
 	}
 	i := 0
@@ -214,23 +214,23 @@ func digits(name string) string {
 	}, name)
 }
 
-// distance returns the number of edits from a to b: insert, delete or replace a letter, or swap two neighbours.
-func distance(a, b string) int {
-	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+// editDistance returns the number of edits from a to b: insert, delete or replace a letter, or swap two neighbours.
+func editDistance(a, b string) int {
+	beforeLast, previous, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := range len(a) {
-		before, above, row = above, row, before
+		beforeLast, previous, row = previous, row, beforeLast
 		row[0] = i + 1
 		for j := range len(b) {
-			substitute := above[j]
+			substitute := previous[j]
 			if a[i] != b[j] {
 				substitute++
 			}
-			row[j+1] = min(substitute, row[j]+1, above[j+1]+1)
+			row[j+1] = min(substitute, row[j]+1, previous[j+1]+1)
 			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
+				row[j+1] = min(row[j+1], beforeLast[j-1]+1)
 			}
 		}
 	}

@@ -55,7 +55,7 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"abc", "abc", 0}, {"", "abc", 3}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"epochs", "epoch", 1}, {"ab", "ba", 1}, {"vea", "vae", 1}, {"ca", "abc", 3}} {
-		must.Equal(t, distance(c.a, c.b), c.want, "Distance", c.a, c.b)
+		must.Equal(t, editDistance(c.a, c.b), c.want, "Distance", c.a, c.b)
 	}
 }
 

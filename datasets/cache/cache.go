@@ -146,7 +146,7 @@ func EnsureValid(ctx context.Context, k Key, valid func(*Set) error, convert fun
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", k.Dir(), err)
 	}
-	s, err = ensureHeld(ctx, k, valid, convert)
+	s, err = ensureLocked(ctx, k, valid, convert)
 	if err2 := held.Unlock(); err == nil && err2 != nil {
 		return nil, errors.Join(err2, s.Close())
 	}
@@ -165,9 +165,9 @@ func openValid(ctx context.Context, k Key, valid func(*Set) error) (*Set, error)
 	return s, nil
 }
 
-// ensureHeld is EnsureValid for a caller that holds the lock.
-func ensureHeld(ctx context.Context, k Key, valid func(*Set) error, convert func(context.Context, *Writer) error) (*Set, error) {
-	if err := removeHalfMade(k); err != nil {
+// ensureLocked is EnsureValid for a caller that holds the lock.
+func ensureLocked(ctx context.Context, k Key, valid func(*Set) error, convert func(context.Context, *Writer) error) (*Set, error) {
+	if err := removeTemp(k); err != nil {
 		return nil, err
 	}
 	s, err := openValid(ctx, k, valid)
@@ -193,7 +193,7 @@ func ensureHeld(ctx context.Context, k Key, valid func(*Set) error, convert func
 // build creates a set in a temporary folder and then renames the folder.
 func build(ctx context.Context, k Key, convert func(context.Context, *Writer) error) (err error) {
 	parent := filepath.Dir(k.Dir())
-	tmp := filepath.Join(parent, halfMade(k)+"new")
+	tmp := filepath.Join(parent, tempPrefix(k)+"new")
 	if err := os.Mkdir(tmp, 0o777); err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func build(ctx context.Context, k Key, convert func(context.Context, *Writer) er
 	if err = w.end(ctx, err); err != nil {
 		return err
 	}
-	if err := replace(tmp, k.Dir(), filepath.Join(parent, halfMade(k)+"old")); err != nil {
+	if err := replace(tmp, k.Dir(), filepath.Join(parent, tempPrefix(k)+"old")); err != nil {
 		return err
 	}
 	return disk.SyncDir(parent)
@@ -225,11 +225,11 @@ func replace(from, to, old string) error {
 	return os.RemoveAll(old)
 }
 
-// halfMade returns the prefix of the names of a set's temporary folders.
-func halfMade(k Key) string { return ".making-" + k.folder() + "~" }
+// tempPrefix returns the prefix of the names of a set's temporary folders.
+func tempPrefix(k Key) string { return ".making-" + k.folder() + "~" }
 
-// removeHalfMade removes the temporary folders of killed processes. The caller holds the lock of the key.
-func removeHalfMade(k Key) error {
+// removeTemp removes the temporary folders of killed processes. The caller holds the lock of the key.
+func removeTemp(k Key) error {
 	parent := filepath.Dir(k.Dir())
 	entries, err := os.ReadDir(parent)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -239,7 +239,7 @@ func removeHalfMade(k Key) error {
 		return err
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), halfMade(k)) {
+		if strings.HasPrefix(e.Name(), tempPrefix(k)) {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(parent, e.Name())))
 		}
 	}
@@ -258,7 +258,7 @@ func Remove(ctx context.Context, k Key) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(removeHalfMade(k), os.RemoveAll(k.Dir()), held.Unlock())
+	return errors.Join(removeTemp(k), os.RemoveAll(k.Dir()), held.Unlock())
 }
 
 // Listed is an element of the result of [List].

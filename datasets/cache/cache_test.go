@@ -286,7 +286,7 @@ func TestStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"new", "old"} {
-		must.OK(t, os.MkdirAll(filepath.Join(filepath.Dir(k.Dir()), halfMade(k)+name, "below"), 0o777))
+		must.OK(t, os.MkdirAll(filepath.Join(filepath.Dir(k.Dir()), tempPrefix(k)+name, "below"), 0o777))
 	}
 	made(t, k)
 	entries, err := os.ReadDir(filepath.Dir(k.Dir()))

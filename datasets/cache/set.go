@@ -159,13 +159,13 @@ func (r *record) check(k Key) error {
 	return nil
 }
 
-// coarse lists the time resolutions of file systems and archives.
-var coarse = []time.Duration{time.Second, 2 * time.Second}
+// resolutions lists the time resolutions of file systems and archives.
+var resolutions = []time.Duration{time.Second, 2 * time.Second}
 
 // sameTime reports whether a file has the recorded time, exactly or at a coarser resolution.
-func sameTime(now, recorded time.Time) bool {
-	return now.Equal(recorded) || slices.ContainsFunc(coarse, func(unit time.Duration) bool {
-		return now.Truncate(unit).Equal(now) && (now.Equal(recorded.Truncate(unit)) || now.Equal(recorded.Truncate(unit).Add(unit)))
+func sameTime(current, recorded time.Time) bool {
+	return current.Equal(recorded) || slices.ContainsFunc(resolutions, func(unit time.Duration) bool {
+		return current.Truncate(unit).Equal(current) && (current.Equal(recorded.Truncate(unit)) || current.Equal(recorded.Truncate(unit).Add(unit)))
 	})
 }
 
@@ -185,7 +185,7 @@ func open(k Key) (*Set, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.Images, s.Levels = images, int32s(levels)
+	s.Images, s.Levels = images, asInt32(levels)
 	return s, nil
 }
 
@@ -252,13 +252,13 @@ func (s *Set) mapFile(k Key, want fileRecord, dtype string, shape []int) ([]byte
 	return m[start:], nil
 }
 
-// int32s returns little-endian mapped bytes as int32 numbers.
-func int32s(b []byte) []int32 {
+// asInt32 returns little-endian mapped bytes as int32 numbers.
+func asInt32(b []byte) []int32 {
 	if len(b) == 0 {
 		return nil
 	}
-	if at := unsafe.SliceData(b); nativeLittle && uintptr(unsafe.Pointer(at))%4 == 0 {
-		return unsafe.Slice((*int32)(unsafe.Pointer(at)), len(b)/4)
+	if data := unsafe.SliceData(b); nativeLittle && uintptr(unsafe.Pointer(data))%4 == 0 {
+		return unsafe.Slice((*int32)(unsafe.Pointer(data)), len(b)/4)
 	}
 	list := make([]int32, len(b)/4)
 	for i := range list {

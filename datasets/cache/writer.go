@@ -213,8 +213,8 @@ func (w *Writer) fullGrid() error {
 		return fmt.Errorf("dataset %s: there are no levels, and the factors have %g combinations; want levels of the %d images", w.key.Name, n, w.record.Count)
 	}
 	w.levels = make([]int32, 0, w.record.Count*len(grid))
-	for _, at := range grid.All() {
-		for _, l := range at {
+	for _, levels := range grid.All() {
+		for _, l := range levels {
 			w.levels = append(w.levels, int32(l))
 		}
 	}

@@ -62,14 +62,14 @@ func (a *Arm) Build(uint64) (datasets.Dataset, error) {
 	height := factor.Factor{Name: "camera_height", Size: a.Heights, Kind: factor.Ordinal, Values: between(10, 54, a.Heights)}
 	horizontal := factor.Factor{Name: "horizontal_axis", Size: a.Horizontal, Kind: factor.Ordinal, Values: between(-80, 80, a.Horizontal)}
 	vertical := factor.Factor{Name: "vertical_axis", Size: a.Vertical, Kind: factor.Ordinal, Values: between(-8, 70, a.Vertical)}
-	d := &arm{room: keptImages, gridSet: gridSet{name: "arm", shape: [3]int{a.Size, a.Size, 3}, grid: factor.Grid{
+	d := &arm{room: maxCachedImages, gridSet: gridSet{name: "arm", shape: [3]int{a.Size, a.Size, 3}, grid: factor.Grid{
 		{Name: "object_color", Size: a.Colours, Kind: factor.Categorical}, shape, size, height,
 		{Name: "background_color", Size: a.Backgrounds, Kind: factor.Categorical}, horizontal, vertical,
 	}}}
 	positions := factor.Grid{shape, size, height, horizontal, vertical}
 	d.drawings = make([]atomic.Pointer[armDrawing], positions.Len())
 	m := newArmModel()
-	d.easels = &renderedSet{gridSet: gridSet{shape: d.shape, grid: positions}, free: make(chan *easel, maxIdle)}
+	d.easels = &renderedSet{gridSet: gridSet{shape: d.shape, grid: positions}, idleEasels: make(chan *easel, maxIdle)}
 	d.easels.painter = func() painter { return m.painter(a.Size, positions) }
 	s := newStage(a.Size)
 	for _, h := range height.Values {
@@ -79,7 +79,7 @@ func (a *Arm) Build(uint64) (datasets.Dataset, error) {
 		for b := range a.Backgrounds {
 			image := make([]float32, len(table))
 			blend(image, table, &armObjects[0], &armBackgrounds[b])
-			d.bare = append(d.bare, image)
+			d.emptyTables = append(d.emptyTables, image)
 		}
 	}
 	return d, nil
@@ -88,12 +88,12 @@ func (a *Arm) Build(uint64) (datasets.Dataset, error) {
 // arm is the data set. The channels of a drawing are the contributions of arm, object and background to a pixel.
 type arm struct {
 	gridSet
-	tables   [][]uint8                    // drawings without an arm, by camera height
-	bare     [][]float32                  // images without an arm, by camera height and background
-	drawings []atomic.Pointer[armDrawing] // by position; nil: not drawn yet
-	kept     atomic.Int64                 // bytes of drawings
-	room     int64                        // bytes left for drawings
-	easels   *renderedSet                 // draws the positions
+	tables      [][]uint8                    // drawings without an arm, by camera height
+	emptyTables [][]float32                  // images without an arm, by camera height and background
+	drawings    []atomic.Pointer[armDrawing] // by position; nil: not drawn yet
+	cached      atomic.Int64                 // bytes of drawings
+	room        int64                        // bytes left for drawings
+	easels      *renderedSet                 // draws the positions
 }
 
 // armDrawing is the part of a drawing that differs from the empty table.
@@ -106,20 +106,20 @@ func (d *arm) Image(i int, dst []float32) {
 	var l [7]int // color, shape, size, height, background, horizontal, vertical
 	d.grid.At(i, l[:])
 	object, background := &armObjects[l[0]], &armBackgrounds[l[4]]
-	at := 0
+	position := 0
 	for _, k := range [...]int{1, 2, 3, 5, 6} {
-		at = at*d.grid[k].Size + l[k]
+		position = position*d.grid[k].Size + l[k]
 	}
-	drawing := d.drawings[at].Load()
+	drawing := d.drawings[position].Load()
 	if drawing == nil {
 		e := d.easels.take()
-		e.paint(at, e.picture)
+		e.paint(position, e.picture)
 		blend(dst, e.picture, object, background)
-		d.keep(at, e.picture, d.tables[l[3]])
+		d.store(position, e.picture, d.tables[l[3]])
 		d.easels.put(e)
 		return
 	}
-	copy(dst, d.bare[l[3]*d.grid[4].Size+l[4]])
+	copy(dst, d.emptyTables[l[3]*d.grid[4].Size+l[4]])
 	for r := range drawing.height {
 		from := drawing.pixels[3*r*drawing.width:][:3*drawing.width]
 		blend(dst[3*((drawing.top+r)*d.shape[1]+drawing.left):][:len(from)], from, object, background)
@@ -137,8 +137,8 @@ func blend(dst []float32, from []uint8, object, background *[3]int) {
 	}
 }
 
-// keep stores the part of a position's picture that differs from the empty table, if memory remains.
-func (d *arm) keep(at int, picture, table []uint8) {
+// store stores the part of a position's picture that differs from the empty table, if memory remains.
+func (d *arm) store(index int, picture, table []uint8) {
 	side := d.shape[1]
 	top, left, bottom, right := side, side, 0, 0
 	for p := 0; p < len(picture); p += 3 {
@@ -148,16 +148,16 @@ func (d *arm) keep(at int, picture, table []uint8) {
 		}
 	}
 	bytes := 3 * (bottom - top) * (right - left)
-	if d.kept.Add(int64(bytes)) > d.room {
-		d.kept.Add(-int64(bytes))
+	if d.cached.Add(int64(bytes)) > d.room {
+		d.cached.Add(-int64(bytes))
 		return
 	}
 	drawing := &armDrawing{top: top, left: left, height: bottom - top, width: right - left, pixels: make([]uint8, 0, bytes)}
 	for row := top; row < bottom; row++ {
 		drawing.pixels = append(drawing.pixels, picture[3*(row*side+left):3*(row*side+right)]...)
 	}
-	if !d.drawings[at].CompareAndSwap(nil, drawing) { // another goroutine was faster
-		d.kept.Add(-int64(bytes))
+	if !d.drawings[index].CompareAndSwap(nil, drawing) { // another goroutine was faster
+		d.cached.Add(-int64(bytes))
 	}
 }
 
@@ -201,7 +201,7 @@ type armTool struct {
 
 // draw draws the table from a camera at an elevation (degrees). It adds the arm with a tool unless tool is nil.
 func (m *armModel) draw(s *stage, elevation float64, tool *armTool, dst []uint8) {
-	s.begin(&m.light, [3]float64{0, 0, 1})
+	s.clearScene(&m.light, [3]float64{0, 0, 1})
 	c := &s.scene
 	c.Camera.Target = [3]float64{0, 0.72, 0.1}
 	eye := render.Orbit(5, 0, painting.Radians(elevation))
@@ -220,11 +220,11 @@ func (m *armModel) draw(s *stage, elevation float64, tool *armTool, dst []uint8)
 		link := pose{turn: rotation.Product(&upright.turn, &lift), shift: [3]float64{0, objects.ArmHeight, 0}, scale: 1}
 		s.add(m.link, link, floor)
 		reach := objects.ArmReach + float64(0.8*tool.size)
-		held := pose{turn: link.turn, scale: tool.size}
-		for k := range held.shift {
-			held.shift[k] = link.shift[k] + float64(reach*link.turn[3*k+2])
+		heldTool := pose{turn: link.turn, scale: tool.size}
+		for k := range heldTool.shift {
+			heldTool.shift[k] = link.shift[k] + float64(reach*link.turn[3*k+2])
 		}
-		s.add(tool.model, held, floor)
+		s.add(tool.model, heldTool, floor)
 	}
 	s.renderer.Draw(c, dst)
 }

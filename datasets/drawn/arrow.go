@@ -22,8 +22,8 @@ type Arrow struct {
 	Rotations int `yaml:"rotations" doc:"number of rotations in a full turn"`
 }
 
-// maxDrawn is the maximum number of pixels of all drawings together (8 bytes each).
-const maxDrawn = 1 << 25
+// maxPixels is the maximum number of pixels of all drawings together (8 bytes each).
+const maxPixels = 1 << 25
 
 func (a *Arrow) Validate() error {
 	switch {
@@ -33,9 +33,9 @@ func (a *Arrow) Validate() error {
 		return config.Invalid("hues", "%d is out of range; want 2 to 4096", a.Hues)
 	case a.Rotations < 2 || a.Rotations > 4096:
 		return config.Invalid("rotations", "%d is out of range; want 2 to 4096", a.Rotations)
-	case a.Rotations*a.Size*a.Size > maxDrawn:
+	case a.Rotations*a.Size*a.Size > maxPixels:
 		return config.Invalid("rotations", "%d drawings of %d x %d pixels need too much memory; want at most %d rotations at this size",
-			a.Rotations, a.Size, a.Size, maxDrawn/(a.Size*a.Size))
+			a.Rotations, a.Size, a.Size, maxPixels/(a.Size*a.Size))
 	}
 	return nil
 }
@@ -129,8 +129,8 @@ func arrowColour(x, y float64) (saturation, value float64) {
 	case x >= headBase && y <= headHalf*(arrowRadius-x)/(arrowRadius-headBase):
 		return 1, 1
 	case x < headBase && y <= shaftHalf && x >= -arrowRadius+float64(notch*(1-y/shaftHalf)):
-		along := (x + arrowRadius) / (headBase + arrowRadius)
-		return 0.8, 0.45 + float64(0.4*along)
+		position := (x + arrowRadius) / (headBase + arrowRadius)
+		return 0.8, 0.45 + float64(0.4*position)
 	}
 	return 0, 0
 }

@@ -141,23 +141,23 @@ type stick struct {
 // follow adds the sticks that may follow a stick, and returns their groups. In variant either, path lists the previous
 // sticks, which makes the names of the dimensions distinct.
 func (c *Chopsticks) follow(d *dimensions, after *stick, path string) (groups []hierarchy.Hierarchy) {
-	for _, mine := range sticks[c.Variant] {
-		next := &stick{level: after.level + 1, kinds: mine, first: len(d.low), choice: -1}
+	for _, stickKinds := range sticks[c.Variant] {
+		next := &stick{level: after.level + 1, kinds: stickKinds, first: len(d.low), choice: -1}
 		after.next = append(after.next, next)
 		var group hierarchy.Hierarchy
-		for _, k := range mine {
+		for _, k := range stickKinds {
 			name := path + stickNames[k]
 			d.continuous(fmt.Sprint(name, next.level+1), -stickBounds[k], stickBounds[k])
 			group = append(group, hierarchy.Node{})
 		}
 		if next.level+1 < c.Depth {
-			below, name := "", fmt.Sprint("stick", next.level+2)
+			parent, name := "", fmt.Sprint("stick", next.level+2)
 			if c.Variant == "either" {
-				below = fmt.Sprint(path, stickNames[mine[0]], next.level+1, "-")
-				name = below + name
+				parent = fmt.Sprint(path, stickNames[stickKinds[0]], next.level+1, "-")
+				name = parent + name
 			}
 			next.choice = d.categorical(name, 1+len(sticks[c.Variant]))
-			options := append([]hierarchy.Hierarchy{{}}, c.follow(d, next, below)...)
+			options := append([]hierarchy.Hierarchy{{}}, c.follow(d, next, parent)...)
 			group = append(group, hierarchy.Node{Options: options})
 		}
 		groups = append(groups, group)
@@ -166,35 +166,35 @@ func (c *Chopsticks) follow(d *dimensions, after *stick, path string) (groups []
 }
 
 // fill draws one row: its choices, its values and its line.
-func (c *Chopsticks) fill(at *stick, choice []int8, values []float64, l *line, s *rng.Stream) {
+func (c *Chopsticks) fill(current *stick, choice []int8, values []float64, l *line, s *rng.Stream) {
 	for {
 		option := 0
-		if len(at.next) > 1 {
-			option = s.IntN(len(at.next))
+		if len(current.next) > 1 {
+			option = s.IntN(len(current.next))
 		}
-		if at.level >= 0 { // the line may end here, which is option 0
-			left := c.Depth - at.level - 1
+		if current.level >= 0 { // the line may end here, which is option 0
+			left := c.Depth - current.level - 1
 			if left == 0 {
 				return
 			}
 			if s.Float64() < math.Ldexp(1, -left) {
-				choice[at.choice] = 0
+				choice[current.choice] = 0
 				return
 			}
-			choice[at.choice] = int8(1 + option)
-		} else if at.choice >= 0 {
-			choice[at.choice] = int8(option)
+			choice[current.choice] = int8(1 + option)
+		} else if current.choice >= 0 {
+			choice[current.choice] = int8(option)
 		}
-		at = at.next[option]
+		current = current.next[option]
 		var numbers [kinds]float64
-		for n, k := range at.kinds {
+		for n, k := range current.kinds {
 			v := stickBounds[k] * (c.MinOffset + float64((1-c.MinOffset)*s.Float64()))
 			if s.IntN(2) == 0 {
 				v = -v
 			}
-			values[at.first+n], numbers[k] = v, v
+			values[current.first+n], numbers[k] = v, v
 		}
-		l.add(at, numbers, c.Overwrite)
+		l.add(current, numbers, c.Overwrite)
 	}
 }
 
@@ -206,11 +206,11 @@ type line struct {
 	slope  float64 // slope per time
 }
 
-func (l *line) add(at *stick, numbers [kinds]float64, overwrite string) {
-	start := chopstickTimes - chopstickTimes>>at.level
+func (l *line) add(current *stick, numbers [kinds]float64, overwrite string) {
+	start := chopstickTimes - chopstickTimes>>current.level
 	l.height += float64(l.slope * float64(start-l.start)) // not fused on arm64
 	l.start = start
-	for _, k := range at.kinds {
+	for _, k := range current.kinds {
 		sum := &l.height
 		if k == slope {
 			sum = &l.slope

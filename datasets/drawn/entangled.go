@@ -124,11 +124,11 @@ func (e *Entangled) Validate() error {
 
 func encoderNamed(name string) (AnalyticEncoder, bool) {
 	all := AnalyticEncoders()
-	at := slices.IndexFunc(all, func(e AnalyticEncoder) bool { return e.Name == name })
-	if at < 0 {
+	index := slices.IndexFunc(all, func(e AnalyticEncoder) bool { return e.Name == name })
+	if index < 0 {
 		return AnalyticEncoder{}, false
 	}
-	return all[at], true
+	return all[index], true
 }
 
 // Codes returns m(y) for every combination of levels, with the last factor fastest: Levels^3 x d numbers. Only the
@@ -218,17 +218,17 @@ type Bumps struct {
 }
 
 const (
-	bumpScale  = 3
-	mostBumps  = 12   // maximum number of factors
-	mostBumped = 1024 // maximum length of an image
+	bumpScale     = 3
+	maxBumps      = 12   // maximum number of factors
+	maxBumpValues = 1024 // maximum length of an image
 )
 
 func (b *Bumps) Validate() error {
 	switch {
-	case b.Factors < 1 || b.Factors > mostBumps:
-		return config.Invalid("factors", "%d is out of range; want 1 to %d", b.Factors, mostBumps)
-	case b.Levels < 2 || b.Factors*b.Levels > mostBumped:
-		return config.Invalid("levels", "%d is out of range; want 2 to %d", b.Levels, mostBumped/b.Factors)
+	case b.Factors < 1 || b.Factors > maxBumps:
+		return config.Invalid("factors", "%d is out of range; want 1 to %d", b.Factors, maxBumps)
+	case b.Levels < 2 || b.Factors*b.Levels > maxBumpValues:
+		return config.Invalid("levels", "%d is out of range; want 2 to %d", b.Levels, maxBumpValues/b.Factors)
 	case math.Pow(float64(b.Levels), float64(b.Factors)) > 1<<30:
 		return config.Invalid("levels", "%d levels of %d factors give too many images; want at most %d images", b.Levels, b.Factors, 1<<30)
 	}
@@ -269,10 +269,10 @@ func orthogonal(n int, s *rng.Stream) [][]float64 {
 			row[j] = s.Float64() - 0.5
 		}
 		for range 2 { // the second pass removes rounding errors of the first
-			for _, other := range rows[:i] {
-				dot := rowProduct(row, other)
+			for _, previous := range rows[:i] {
+				dot := rowProduct(row, previous)
 				for j := range row {
-					row[j] -= float64(dot * other[j])
+					row[j] -= float64(dot * previous[j])
 				}
 			}
 		}

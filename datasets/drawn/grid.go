@@ -25,16 +25,16 @@ func (g *gridSet) Factors() []factor.Factor   { return g.grid }
 func (g *gridSet) Len() int                   { return g.grid.Len() }
 func (g *gridSet) FactorsAt(i int, dst []int) { g.grid.At(i, dst) }
 
-// renderedSet is a data set of 8-bit images that are drawn on first use. If all images fit into keptImages, it stores
-// them. Otherwise it draws an image on every use.
+// renderedSet is a data set of 8-bit images that are drawn on first use. If all images fit into maxCachedImages, it
+// stores them. Otherwise it draws an image on every use.
 type renderedSet struct {
 	gridSet
 	painter func() painter
 
-	kept  []uint8         // all images; nil if they are too many
-	state []atomic.Uint32 // by image: empty, under way or ready
+	images []uint8         // all images; nil if they are too many
+	state  []atomic.Uint32 // by image: empty, rendering or ready
 
-	free chan *easel // unused easels
+	idleEasels chan *easel // unused easels
 }
 
 // painter draws image i as numbers from 0 to 255, channels last. Only one goroutine at a time may use a painter. The
@@ -47,13 +47,13 @@ type easel struct {
 	picture []uint8
 }
 
-// keptImages is the maximum number of bytes of images that a rendered set stores.
-const keptImages = 256 << 20
+// maxCachedImages is the maximum number of bytes of images that a rendered set stores.
+const maxCachedImages = 256 << 20
 
 // States of an image.
 const (
 	empty = iota
-	underWay
+	rendering
 	ready
 )
 
@@ -62,9 +62,9 @@ const maxIdle = 256
 
 // newRendered returns a data set with images drawn by painters, one painter for each drawing goroutine.
 func newRendered(set gridSet, newPainter func() painter) *renderedSet {
-	d := &renderedSet{gridSet: set, painter: newPainter, free: make(chan *easel, maxIdle)}
-	if total := d.Len() * d.size(); total <= keptImages {
-		d.kept, d.state = make([]uint8, total), make([]atomic.Uint32, d.Len())
+	d := &renderedSet{gridSet: set, painter: newPainter, idleEasels: make(chan *easel, maxIdle)}
+	if total := d.Len() * d.size(); total <= maxCachedImages {
+		d.images, d.state = make([]uint8, total), make([]atomic.Uint32, d.Len())
 	}
 	return d
 }
@@ -75,15 +75,15 @@ func (d *renderedSet) size() int { return d.shape[0] * d.shape[1] * d.shape[2] }
 // Image draws or copies an image. It allocates only on the first use of an image or of another goroutine.
 func (d *renderedSet) Image(i int, dst []float32) {
 	size := d.size()
-	if d.kept != nil && d.state[i].Load() == ready {
-		toFloats(dst, d.kept[i*size:(i+1)*size])
+	if d.images != nil && d.state[i].Load() == ready {
+		toFloats(dst, d.images[i*size:(i+1)*size])
 		return
 	}
 	e := d.take()
 	e.paint(i, e.picture)
 	toFloats(dst, e.picture)
-	if d.kept != nil && d.state[i].CompareAndSwap(empty, underWay) {
-		copy(d.kept[i*size:], e.picture)
+	if d.images != nil && d.state[i].CompareAndSwap(empty, rendering) {
+		copy(d.images[i*size:], e.picture)
 		d.state[i].Store(ready)
 	}
 	d.put(e)
@@ -99,7 +99,7 @@ func toFloats(dst []float32, pixels []uint8) {
 
 func (d *renderedSet) take() *easel {
 	select {
-	case e := <-d.free:
+	case e := <-d.idleEasels:
 		return e
 	default:
 		return &easel{paint: d.painter(), picture: make([]uint8, d.size())}
@@ -109,7 +109,7 @@ func (d *renderedSet) take() *easel {
 // put returns an easel for later use.
 func (d *renderedSet) put(e *easel) {
 	select {
-	case d.free <- e:
+	case d.idleEasels <- e:
 	default:
 	}
 }
@@ -164,9 +164,9 @@ func (d *dimensions) valueRow(i int) []float64 {
 
 // categorical adds a categorical dimension and returns its number.
 func (d *dimensions) categorical(name string, options int) int {
-	at := len(d.factors) - len(d.low)
-	d.factors = slices.Insert(d.factors, at, factor.Factor{Name: name, Size: options + 1, Kind: factor.Categorical})
-	return at
+	position := len(d.factors) - len(d.low)
+	d.factors = slices.Insert(d.factors, position, factor.Factor{Name: name, Size: options + 1, Kind: factor.Categorical})
+	return position
 }
 
 // continuous adds a continuous dimension with the range of its values.

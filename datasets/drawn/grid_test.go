@@ -55,19 +55,19 @@ func TestRenderedKeepsImages(t *testing.T) {
 	if painted.Load() != before {
 		t.Errorf("kept images were painted again %d times", painted.Load()-before)
 	}
-	if len(d.free) > 4 {
-		t.Errorf("%d painters for 4 goroutines", len(d.free))
+	if len(d.idleEasels) > 4 {
+		t.Errorf("%d painters for 4 goroutines", len(d.idleEasels))
 	}
 }
 
 func TestRenderedBeyondBudget(t *testing.T) {
-	d, painted := counted(keptImages>>20+1, 1024)
+	d, painted := counted(maxCachedImages>>20+1, 1024)
 	dst := make([]float32, 1<<20)
 	for range 2 {
 		d.Image(7, dst)
 	}
-	if d.kept != nil || painted.Load() != 2 {
-		t.Errorf("kept %d bytes, painted %d times", len(d.kept), painted.Load())
+	if d.images != nil || painted.Load() != 2 {
+		t.Errorf("kept %d bytes, painted %d times", len(d.images), painted.Load())
 	}
 	must.Equal(t, testing.AllocsPerRun(3, func() { d.Image(3, dst) }), 0, "allocations")
 }

@@ -171,8 +171,8 @@ func posePainter(scene render.Scene, table [][9]float64, size int) painter {
 			scene.Parts[k].Turn = table[i]
 		}
 		renderer.Draw(&scene, colours)
-		for at := range dst {
-			dst[at] = colours[3*at]
+		for i := range dst {
+			dst[i] = colours[3*i]
 		}
 	}
 }
@@ -191,9 +191,9 @@ func (d *poses) Image(i int, dst []float32) {
 	}
 	colour := d.colours[i%len(d.colours)]
 	d.shades.Image(i/len(d.colours), dst)
-	for at := d.shape[0]*d.shape[1] - 1; at >= 0; at-- { // backwards, because shades are expanded in place
-		shade := dst[at]
-		dst[3*at], dst[3*at+1], dst[3*at+2] = shade*colour[0], shade*colour[1], shade*colour[2]
+	for i := d.shape[0]*d.shape[1] - 1; i >= 0; i-- { // backwards, because shades are expanded in place
+		shade := dst[i]
+		dst[3*i], dst[3*i+1], dst[3*i+2] = shade*colour[0], shade*colour[1], shade*colour[2]
 	}
 }
 
@@ -240,7 +240,7 @@ func normaliseParts(parts []render.Part) error {
 			}
 		}
 	}
-	far, brightest, greys := 0.0, 0.0, make([]float64, len(parts))
+	radius, brightest, greys := 0.0, 0.0, make([]float64, len(parts))
 	for k, p := range parts {
 		greys[k] = float64(0.299*p.Colour[0]) + float64(0.587*p.Colour[1]) + float64(0.114*p.Colour[2])
 		brightest = max(brightest, greys[k])
@@ -249,10 +249,10 @@ func normaliseParts(parts []render.Part) error {
 				v[c] -= (low[c] + high[c]) / 2
 			}
 			p.Mesh.Vertices[i] = v
-			far = max(far, math.Sqrt(vector(v).dot(v)))
+			radius = max(radius, math.Sqrt(vector(v).dot(v)))
 		}
 	}
-	if !(far > 0) || math.IsInf(far, 0) {
+	if !(radius > 0) || math.IsInf(radius, 0) {
 		return errors.New("the mesh has no extent; want vertices at two places or more")
 	}
 	for k, p := range parts {
@@ -263,7 +263,7 @@ func normaliseParts(parts []render.Part) error {
 		parts[k].Colour = [3]float64{grey, grey, grey}
 		for i := range p.Mesh.Vertices {
 			for c := range p.Mesh.Vertices[i] {
-				p.Mesh.Vertices[i][c] /= far
+				p.Mesh.Vertices[i][c] /= radius
 			}
 		}
 	}

@@ -43,16 +43,16 @@ func (r *Room) Validate() error {
 	if err := painting.ValidSide(r.size()); err != nil {
 		return err
 	}
-	switch drawn := len(solids) * r.size() * r.size(); { // pixels of one drawing of each solid
+	switch pixels := len(solids) * r.size() * r.size(); { // pixels of one drawing of each solid
 	case r.Hues < 1 || r.Hues > maxRoomHues:
 		return config.Invalid("hues", "%d is out of range; want 1 to %d", r.Hues, maxRoomHues)
 	case r.Scales < 1 || r.Scales > maxRooms:
 		return config.Invalid("scales", "%d is out of range; want 1 to %d", r.Scales, maxRooms)
 	case r.Orientations < 1 || r.Orientations > maxRooms/r.Scales:
 		return config.Invalid("orientations", "%d is out of range; want 1 to %d, with %d scales", r.Orientations, maxRooms/r.Scales, r.Scales)
-	case r.Scales*r.Orientations > maxDrawn/drawn:
+	case r.Scales*r.Orientations > maxPixels/pixels:
 		return config.Invalid("orientations", "%d scales and %d orientations of %d x %d pixels need too much memory; want at most %d of both together at this size",
-			r.Scales, r.Orientations, r.size(), r.size(), maxDrawn/drawn)
+			r.Scales, r.Orientations, r.size(), r.size(), maxPixels/pixels)
 	}
 	return nil
 }
@@ -112,17 +112,17 @@ type roomDrawing struct {
 
 // plainRun is a run of pixels of one plain surface, with a length of at most roomImage.
 type plainRun struct {
-	at      uint16 // the first pixel
+	start   uint16 // the first pixel
 	length  uint8
 	surface uint8
 }
 
 // objectRun is a run of pixels that show only the object.
-type objectRun struct{ at, length uint16 }
+type objectRun struct{ start, length uint16 }
 
 // mixedPixel is a pixel that shows several surfaces: fractions of white and of the hues of floor, walls and object.
 type mixedPixel struct {
-	at    int
+	index int
 	white float32
 	parts [3]float32
 }
@@ -142,11 +142,11 @@ func (r *room) Image(i int, dst []float32) {
 		fillRow(&rows[s], colour, plainShades[s])
 	}
 	for _, run := range drawing.plain {
-		copy(dst[3*int(run.at):], rows[run.surface][:3*int(run.length)])
+		copy(dst[3*int(run.start):], rows[run.surface][:3*int(run.length)])
 	}
 	shades := drawing.object
 	for _, run := range drawing.runs {
-		part := dst[3*int(run.at):][:3*int(run.length)]
+		part := dst[3*int(run.start):][:3*int(run.length)]
 		for _, s := range shades[:run.length] {
 			part[0], part[1], part[2] = s.white+float32(s.colour*object[0]), s.white+float32(s.colour*object[1]), s.white+float32(s.colour*object[2])
 			part = part[3:]
@@ -154,7 +154,7 @@ func (r *room) Image(i int, dst []float32) {
 		shades = shades[run.length:]
 	}
 	for _, m := range drawing.mixed {
-		pixel := dst[3*m.at : 3*m.at+3 : 3*m.at+3]
+		pixel := dst[3*m.index : 3*m.index+3 : 3*m.index+3]
 		for k := range pixel {
 			pixel[k] = m.white + float32(m.parts[0]*floor[k]) + float32(m.parts[1]*wall[k]) + float32(m.parts[2]*object[k])
 		}
@@ -239,14 +239,14 @@ func drawRoom(size int, object solid, angle float64) roomDrawing {
 	c, half := cameraAt(angle), float64(size)/2
 	corners := make([]int, (size+1)*(size+1))
 	for i := range corners {
-		corners[i], _ = object.look(c.eye, c.ray(float64(i%(size+1)), float64(i/(size+1)), half))
+		corners[i], _ = object.trace(c.eye, c.ray(float64(i%(size+1)), float64(i/(size+1)), half))
 	}
 	var d roomDrawing
 	for p := range size * size {
 		row, col := p/size, p%size
-		surface, s := object.look(c.eye, c.ray(float64(col)+0.5, float64(row)+0.5, half))
-		at := row*(size+1) + col
-		if surface != corners[at] || surface != corners[at+1] || surface != corners[at+size+1] || surface != corners[at+size+2] {
+		surface, s := object.trace(c.eye, c.ray(float64(col)+0.5, float64(row)+0.5, half))
+		index := row*(size+1) + col
+		if surface != corners[index] || surface != corners[index+1] || surface != corners[index+size+1] || surface != corners[index+size+2] {
 			d.mixed = append(d.mixed, object.sample(&c, p, size))
 			continue
 		}
@@ -258,7 +258,7 @@ func drawRoom(size int, object solid, angle float64) roomDrawing {
 // append adds a pixel that shows one surface.
 func (d *roomDrawing) append(p, size, surface int, s shade) {
 	if surface < plainSurfaces {
-		if n := len(d.plain) - 1; n >= 0 && p%size > 0 && d.plain[n].length < roomImage && int(d.plain[n].surface) == surface && int(d.plain[n].at)+int(d.plain[n].length) == p {
+		if n := len(d.plain) - 1; n >= 0 && p%size > 0 && d.plain[n].length < roomImage && int(d.plain[n].surface) == surface && int(d.plain[n].start)+int(d.plain[n].length) == p {
 			d.plain[n].length++
 			return
 		}
@@ -266,7 +266,7 @@ func (d *roomDrawing) append(p, size, surface int, s shade) {
 		return
 	}
 	d.object = append(d.object, s)
-	if n := len(d.runs) - 1; n >= 0 && int(d.runs[n].at)+int(d.runs[n].length) == p {
+	if n := len(d.runs) - 1; n >= 0 && int(d.runs[n].start)+int(d.runs[n].length) == p {
 		d.runs[n].length++
 		return
 	}
@@ -278,12 +278,12 @@ const roomSamples = 5
 
 // sample averages the samples of a pixel.
 func (o solid) sample(c *camera, p, size int) mixedPixel {
-	m := mixedPixel{at: p}
+	m := mixedPixel{index: p}
 	const part = 1.0 / (roomSamples * roomSamples)
 	for n := range roomSamples * roomSamples {
 		x := float64(p%size) + (float64(n%roomSamples)+0.5)/roomSamples
 		y := float64(p/size) + (float64(n/roomSamples)+0.5)/roomSamples
-		surface, s := o.look(c.eye, c.ray(x, y, float64(size)/2))
+		surface, s := o.trace(c.eye, c.ray(x, y, float64(size)/2))
 		m.white += float32(part * s.white)
 		m.parts[hueOf(surface)] += float32(part * s.colour)
 	}
@@ -301,21 +301,21 @@ func hueOf(surface int) int {
 	return 0
 }
 
-// look returns the first surface that a ray hits, and its shade at that point.
-func (o solid) look(eye, ray vector) (surface int, s shade) {
+// trace returns the first surface that a ray hits, and its shade at that point.
+func (o solid) trace(eye, ray vector) (surface int, s shade) {
 	if t, side, normal := o.meet(eye, ray); t > 0 {
 		return surfaceObject + side, objectShade(ray, normal)
 	}
 	t := math.Inf(1)
 	for plane, axis := range [3]int{2, 0, 1} { // floor, right wall, left wall
-		at := -roomWall
+		offset := -roomWall
 		if plane == 0 {
-			at = 0
+			offset = 0
 		}
 		if ray[axis] >= 0 {
 			continue
 		}
-		if d := (at - eye[axis]) / ray[axis]; d < t {
+		if d := (offset - eye[axis]) / ray[axis]; d < t {
 			t, surface = d, 2*plane
 		}
 	}

@@ -143,11 +143,11 @@ func newDrawings(size int) *drawings {
 	round, wide := (roundRadius*size+spaceImage-1)/spaceImage, (shipRadius*size+spaceImage-1)/spaceImage
 	parallel.For(spaceSteps, func(_, n int) {
 		t := float64(n) / (spaceSteps - 1)
-		d.moons[n] = paint(size, round, moonAt(0.4*t))
-		d.stars[n] = paint(size, round, starAt(0.2*t))
-		d.jets[n] = paint(size, wide, shipAt(0.25+float64(0.42*t)))
+		d.moons[n] = paint(size, round, insideMoon(0.4*t))
+		d.stars[n] = paint(size, round, insideStar(0.2*t))
+		d.jets[n] = paint(size, wide, insideShip(0.25+float64(0.42*t)))
 	})
-	d.ship = paint(size, wide, shipAt(0))
+	d.ship = paint(size, wide, insideShip(0))
 	return d
 }
 
@@ -163,8 +163,8 @@ func paint(size, radius int, inside func(right, down float64) bool) drawing {
 	return d
 }
 
-// moonAt is a disc with a dark part that grows with a.
-func moonAt(a float64) func(x, y float64) bool {
+// insideMoon is a disc with a dark part that grows with a.
+func insideMoon(a float64) func(x, y float64) bool {
 	const radius = 0.75
 	return func(x, y float64) bool {
 		if float64(x*x)+float64(y*y) > radius*radius {
@@ -175,8 +175,8 @@ func moonAt(a float64) func(x, y float64) bool {
 	}
 }
 
-// starAt is a diamond with circles cut out of its sides; the cuts grow with a.
-func starAt(a float64) func(x, y float64) bool {
+// insideStar is a diamond with circles cut out of its sides; the cuts grow with a.
+func insideStar(a float64) func(x, y float64) bool {
 	const reach = 0.8
 	q := reach/2 - a // the circle passes through (0, reach), (reach, 0) and (q, q)
 	centre := (float64(reach*reach) - float64(2*q*q)) / (float64(2*reach) - float64(4*q))
@@ -190,8 +190,8 @@ func starAt(a float64) func(x, y float64) bool {
 	}
 }
 
-// shipAt is a triangle with two jets of the given length, or without jets if the length is 0.
-func shipAt(jet float64) func(x, y float64) bool {
+// insideShip is a triangle with two jets of the given length, or without jets if the length is 0.
+func insideShip(jet float64) func(x, y float64) bool {
 	const (
 		size  = 1.1
 		below = 25.0 / 64 // the distance by which the whole ship is moved down
@@ -269,8 +269,8 @@ func (d *drawing) reduce(row, column int, image []uint8) {
 	skip, width := max(-column, 0), min(side, fine-column)
 	room := reductions.Get().(*[]uint8)
 	defer reductions.Put(room)
-	if most := (fine + 2*pad) * (size + 1); len(*room) < most {
-		*room = make([]uint8, most)
+	if needed := (fine + 2*pad) * (size + 1); len(*room) < needed {
+		*room = make([]uint8, needed)
 	}
 	line, narrow := (*room)[:fine+2*pad], (*room)[fine+2*pad:]
 	clear(line)

@@ -42,7 +42,7 @@ const (
 	spriteImage = 64   // default height and width of the images, and the unit of the outlines
 	spriteHalf  = 16   // radius of a circle around any shape, in pixels of these images
 	maxSprites  = 4096 // scales times orientations (13 kB each)
-	leastExtent = 0.1
+	minExtent   = 0.1
 )
 
 // size returns the height and width of the images; 0, the zero value in Go code, means 64.
@@ -58,26 +58,26 @@ func (s *Sprites) Validate() error {
 	if err := painting.ValidSide(s.size()); err != nil {
 		return err
 	}
-	switch drawn := len(shapes) * s.size() * s.size() / 4; { // pixels of one drawing of each shape
+	switch pixels := len(shapes) * s.size() * s.size() / 4; { // pixels of one drawing of each shape
 	case s.Scales < 1 || s.Scales > maxSprites:
 		return config.Invalid("scales", "%d is out of range; want 1 to %d", s.Scales, maxSprites)
 	case s.Orientations < 1 || s.Orientations > maxSprites/s.Scales:
 		return config.Invalid("orientations", "%d is out of range; want 1 to %d, with %d scales", s.Orientations, maxSprites/s.Scales, s.Scales)
-	case s.Scales*s.Orientations > maxDrawn/drawn:
+	case s.Scales*s.Orientations > maxPixels/pixels:
 		return config.Invalid("orientations", "%d scales and %d orientations of %d x %d pixels need too much memory; want at most %d of both together at this size",
-			s.Scales, s.Orientations, s.size(), s.size(), maxDrawn/drawn)
+			s.Scales, s.Orientations, s.size(), s.size(), maxPixels/pixels)
 	case s.Positions < 1 || s.Positions > s.shift()+1:
 		return config.Invalid("positions", "%d is out of range; want 1 to %d in images of size %d, whole pixels", s.Positions, s.shift()+1, s.size())
 	case s.Channels < 0 || s.Channels > 3 || s.Channels == 2: // 0, the zero value in Go code, means 1
 		return config.Invalid("channels", "%d is out of range; want 1 or 3, or 0 for 1", s.Channels)
-	case s.Extent != 0 && !(s.Extent >= leastExtent && s.Extent <= 1): // rejects NaN
-		return config.Invalid("extent", "%v is out of range; want %v to 1, or 0 for 1", s.Extent, leastExtent)
+	case s.Extent != 0 && !(s.Extent >= minExtent && s.Extent <= 1): // rejects NaN
+		return config.Invalid("extent", "%v is out of range; want %v to 1, or 0 for 1", s.Extent, minExtent)
 	case len(s.Extents) > 0 && len(s.Extents) != len(shapes):
 		return config.Invalid("extents", "there are %d; want %d, of the square, the ellipse and the heart, or none", len(s.Extents), len(shapes))
 	}
 	for n := range s.Extents {
-		if e := s.extent(n); !(e >= leastExtent && s.Extents[n] <= 1) { // rejects NaN
-			return config.Invalid(fmt.Sprintf("extents.%d", n), "%v is out of range; want %v to 1", s.Extents[n], leastExtent/s.extent(-1))
+		if e := s.extent(n); !(e >= minExtent && s.Extents[n] <= 1) { // rejects NaN
+			return config.Invalid(fmt.Sprintf("extents.%d", n), "%v is out of range; want %v to 1", s.Extents[n], minExtent/s.extent(-1))
 		}
 	}
 	return nil
@@ -151,14 +151,14 @@ func (s *sprites) Image(i int, dst []float32) {
 	positions := len(s.shifts)
 	y, rest := i%positions, i/positions
 	p := &s.drawings[rest/positions]
-	at := (s.shifts[y]+p.top)*side + s.shifts[rest%positions] + p.left
+	offset := (s.shifts[y]+p.top)*side + s.shifts[rest%positions] + p.left
 	for from := p.pixels; len(from) > 0; from = from[p.width:] {
 		if row := from[:p.width]; channels == 1 {
-			copy(dst[at:], row)
+			copy(dst[offset:], row)
 		} else {
-			grey(dst[3*at:], row)
+			grey(dst[3*offset:], row)
 		}
-		at += side
+		offset += side
 	}
 }
 

@@ -30,8 +30,8 @@ func newModel(parts []render.Part) *model {
 		m.planes[i] = make([]plane, len(p.Mesh.Triangles))
 		for t, corners := range p.Mesh.Triangles {
 			corner := func(k int) vector { return p.Mesh.Vertices[corners[k]] }
-			a, back := corner(0), corner(0).scale(-1)
-			n := corner(1).add(back).cross(corner(2).add(back))
+			a, opposite := corner(0), corner(0).scale(-1)
+			n := corner(1).add(opposite).cross(corner(2).add(opposite))
 			m.planes[i][t] = plane{n, n.dot(a)}
 		}
 	}
@@ -67,17 +67,17 @@ func newStage(size int) *stage {
 
 // draw draws a model seen from an azimuth, with a camera at an elevation (degrees).
 func (s *stage) draw(m *model, elevation, azimuth float64, light *lighting, dst []uint8) {
-	s.begin(light, [3]float64{1, 1, 1})
+	s.clearScene(light, [3]float64{1, 1, 1})
 	s.scene.Camera.Eye = render.Orbit(3, 0, painting.Radians(elevation))
 	s.add(m, pose{turn: painting.AroundY(painting.Radians(-azimuth)), scale: 1}, m.floor-0.005)
 	s.renderer.Draw(&s.scene, dst)
 }
 
-// begin clears the stage. The background and the shadows have the given colour.
-func (s *stage) begin(light *lighting, colour [3]float64) {
+// clearScene clears the stage. The background and the shadows have the given colour.
+func (s *stage) clearScene(light *lighting, colour [3]float64) {
 	c := &s.scene
 	c.Parts, c.Lights, c.Ambient = c.Parts[:0], light.lights, light.ambient
-	shade := light.shadow / light.upon()
+	shade := light.shadow / light.upwardLight()
 	for k := range colour {
 		c.Background[k], s.shadow[k] = light.sky*colour[k], shade*colour[k]
 	}
@@ -92,18 +92,18 @@ type pose struct {
 
 // add puts a model on the stage, and its shadow on a floor. Because surfaces are closed, it only draws triangles that
 // face the viewer, and only the shadows of triangles that face the light.
-func (s *stage) add(m *model, at pose, floor float64) {
+func (s *stage) add(m *model, place pose, floor float64) {
 	c := &s.scene
 	l := c.Lights[0].Direction
 	x, z := l[0]/l[1], l[2]/l[1]
-	flat := rotation.Product(&[9]float64{1, -x, 0, 0, 0, 0, 0, -z, 1}, &at.turn) // along the light
-	height := at.shift[1] - floor
-	shadow := [3]float64{at.shift[0] - float64(x*height), floor, at.shift[2] - float64(z*height)}
+	flat := rotation.Product(&[9]float64{1, -x, 0, 0, 0, 0, 0, -z, 1}, &place.turn) // along the light
+	height := place.shift[1] - floor
+	shadow := [3]float64{place.shift[0] - float64(x*height), floor, place.shift[2] - float64(z*height)}
 	eye := c.Camera.Eye
 	for k := range eye {
-		eye[k] = (eye[k] - at.shift[k]) / at.scale
+		eye[k] = (eye[k] - place.shift[k]) / place.scale
 	}
-	eye, l = at.back(eye), at.back(l)
+	eye, l = place.back(eye), place.back(l)
 	for i, p := range m.parts {
 		seen, lit := s.mesh(len(c.Parts)), s.mesh(len(c.Parts)+1)
 		seen.Vertices, seen.Normals, seen.Triangles = p.Mesh.Vertices, p.Mesh.Normals, seen.Triangles[:0]
@@ -116,8 +116,9 @@ func (s *stage) add(m *model, at pose, floor float64) {
 				lit.Triangles = append(lit.Triangles, p.Mesh.Triangles[t])
 			}
 		}
-		c.Parts = append(c.Parts, render.Part{Mesh: seen, Colour: p.Colour, Turn: at.turn, Shift: at.shift, Scale: at.scale},
-			render.Part{Mesh: lit, Colour: s.shadow, Turn: flat, Shift: shadow, Scale: at.scale})
+		c.Parts = append(c.Parts,
+			render.Part{Mesh: seen, Colour: p.Colour, Turn: place.turn, Shift: place.shift, Scale: place.scale},
+			render.Part{Mesh: lit, Colour: s.shadow, Turn: flat, Shift: shadow, Scale: place.scale})
 	}
 }
 
@@ -142,8 +143,8 @@ func aroundX(angle float64) [9]float64 {
 	return [9]float64{1, 0, 0, 0, cos, sin, 0, -sin, cos}
 }
 
-// upon returns the amount of light that a white floor reflects.
-func (l *lighting) upon() float64 {
+// upwardLight returns the amount of light that a white floor reflects.
+func (l *lighting) upwardLight() float64 {
 	sum := l.ambient
 	for _, one := range l.lights {
 		d := vector(one.Direction)

@@ -63,23 +63,23 @@ func TestArmKeepsDrawings(t *testing.T) {
 	first, again := make([]float32, 64*64*3), make([]float32, 64*64*3)
 	for n := range 40 {
 		i := n * (d.Len() / 40)
-		d.room = keptImages
+		d.room = maxCachedImages
 		d.Image(i, first)
 		if d.Image(i, again); !slices.Equal(first, again) {
 			t.Errorf("image %d is another from its kept drawing", i)
 		}
-		kept := d.kept.Load()
+		kept := d.cached.Load()
 		if other := (i + 1234567) % d.Len(); n == 0 {
 			d.room = kept
 			d.Image(other, first)
-			if d.Image(other, again); !slices.Equal(first, again) || d.kept.Load() != kept {
-				t.Errorf("image %d is another the second time without room, or %d bytes are kept in place of %d", other, d.kept.Load(), kept)
+			if d.Image(other, again); !slices.Equal(first, again) || d.cached.Load() != kept {
+				t.Errorf("image %d is another the second time without room, or %d bytes are kept in place of %d", other, d.cached.Load(), kept)
 			}
 			if a := testing.AllocsPerRun(5, func() { d.Image(other, again) }); a > 0 && !race.Enabled {
 				t.Errorf("an image without room allocates %v times", a)
 			}
-			d.room = keptImages
-			if d.Image(other, again); !slices.Equal(first, again) || d.kept.Load() == kept {
+			d.room = maxCachedImages
+			if d.Image(other, again); !slices.Equal(first, again) || d.cached.Load() == kept {
 				t.Errorf("image %d is another with room, or its drawing is not kept", other)
 			}
 		}

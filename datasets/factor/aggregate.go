@@ -39,7 +39,7 @@ func (a Aggregate) Of(q []float64) float64 {
 		return 0
 	}
 	if a == Max {
-		return q[first(q)]
+		return q[firstMaximum(q)]
 	}
 	sum := 0.0
 	for _, v := range q {
@@ -70,22 +70,22 @@ func (a Aggregate) Slope(q, dq []float64) {
 		}
 	}
 	if a == Max && len(q) > 0 {
-		dq[first(q)] = 1
+		dq[firstMaximum(q)] = 1
 	}
 }
 
-// first returns the index of the first NaN or, if there is none, of the first maximum.
-func first(q []float64) int {
-	at := 0
+// firstMaximum returns the index of the first NaN or, if there is none, of the first maximum.
+func firstMaximum(q []float64) int {
+	best := 0
 	for i, v := range q {
 		if math.IsNaN(v) {
 			return i
 		}
-		if v > q[at] {
-			at = i
+		if v > q[best] {
+			best = i
 		}
 	}
-	return at
+	return best
 }
 
 // Deviation names a measure of dispersion of points p_1, ..., p_n (Zhang and Sugiyama 2024, sections 3.1 and 3.2). It

@@ -47,12 +47,12 @@ func ParseColumnKind(text string) (ColumnKind, error) {
 // these steps. Circular numbers without a period must be evenly spaced, because otherwise the circumference is
 // unknown. Levels does not bin continuous numbers.
 func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
-	f, turned := Factor{Kind: k.Kind}, false
+	f, wrapped := Factor{Kind: k.Kind}, false
 	if k.Period > 0 {
 		numbers = slices.Clone(numbers)
 		for i, v := range numbers {
-			numbers[i] = reduced(v, k.Period)
-			turned = turned || v < 0 || v > k.Period
+			numbers[i] = reduceAngle(v, k.Period)
+			wrapped = wrapped || v < 0 || v > k.Period
 		}
 	}
 	for _, v := range numbers {
@@ -61,33 +61,33 @@ func (k ColumnKind) Levels(numbers []float64) (Factor, []int, error) {
 		}
 	}
 	slices.Sort(f.Values)
-	same := k.Period * sameAngle
+	tolerance := k.Period * sameAngle
 	if k.Period == 0 {
-		same = rounding(f.Values)
+		tolerance = rounding(f.Values)
 	}
-	f.Values = slices.CompactFunc(f.Values, func(a, b float64) bool { return math.Abs(b-a) <= same })
+	f.Values = slices.CompactFunc(f.Values, func(a, b float64) bool { return math.Abs(b-a) <= tolerance })
 	f.Size = len(f.Values)
-	if turned {
+	if wrapped {
 		if err := f.checkRadians(k.Period); err != nil {
 			return f, nil, err
 		}
 	}
 	if k.Kind == Circular && k.Period == 0 && !f.Even() {
-		return f, nil, fmt.Errorf("the circular values %s are not evenly spaced; want their period, such as circular:360 for degrees, or another kind", someValues(f.Values))
+		return f, nil, fmt.Errorf("the circular values %s are not evenly spaced; want their period, such as circular:360 for degrees, or another kind", firstValues(f.Values))
 	}
 	levels := make([]int, len(numbers))
 	for i, v := range numbers {
-		switch at, found := slices.BinarySearch(f.Values, v); {
+		switch l, found := slices.BinarySearch(f.Values, v); {
 		case v != v:
 			levels[i] = Unknown
 		case found:
-			levels[i] = at
+			levels[i] = l
 		default:
-			levels[i] = at - 1 // equal to the previous number except for rounding
+			levels[i] = l - 1 // equal to the previous number except for rounding
 		}
 	}
 	if k.Period > 0 && f.Size > 0 {
-		f.turn(k, levels)
+		f.setAngles(k, levels)
 	}
 	return f, levels, nil
 }
@@ -98,18 +98,18 @@ const roundedUnit = 0x1p-22
 // rounding returns the maximum difference between sorted numbers that differ by rounding. It is 0 for integers. Numbers
 // that float32 represents exactly may have been rounded to float32.
 func rounding(sorted []float64) float64 {
-	unit, whole := roundedUnit, true
+	unit, integers := roundedUnit, true
 	for _, v := range sorted {
 		if v != float64(float32(v)) {
 			unit = 0x1p-48
 		}
-		whole = whole && v == math.Trunc(v)
+		integers = integers && v == math.Trunc(v)
 	}
-	if whole {
+	if integers {
 		return 0
 	}
-	least, largest := sorted[0], sorted[len(sorted)-1]
-	return min(unit*max(-least, largest), 1e-6*(largest-least)) // numbers far from 0 may differ by little
+	smallest, largest := sorted[0], sorted[len(sorted)-1]
+	return min(unit*max(-smallest, largest), 1e-6*(largest-smallest)) // numbers far from 0 may differ by little
 }
 
 // checkRadians returns an error if the period is a rounded 2 pi and two angles differ by no more than its rounding. The
@@ -136,8 +136,8 @@ const (
 	offStep     = 1e-4 // between an angle and its step; at most a hundredth of a step
 )
 
-// reduced returns an angle reduced to [0, period).
-func reduced(v, period float64) float64 {
+// reduceAngle returns an angle reduced to [0, period).
+func reduceAngle(v, period float64) float64 {
 	v = math.Mod(v, period)
 	if v < 0 {
 		v += period
@@ -148,21 +148,21 @@ func reduced(v, period float64) float64 {
 	return v
 }
 
-// mostSteps is the maximum number of equal steps in a turn.
-const mostSteps = 1 << 16
+// maxSteps is the maximum number of equal steps in a turn.
+const maxSteps = 1 << 16
 
-// turn interprets the values as angles with a period. If they cover at least half of the equal steps of a turn, or are
-// integers of a sample, the steps become the levels. Otherwise the factor gets Angles.
-func (f *Factor) turn(k ColumnKind, levels []int) {
-	const most = 2 // maximum number of steps per value: with many unused steps, the angles are no grid
+// setAngles interprets the values as angles with a period. If they cover at least half of the equal steps of a turn, or
+// are integers of a sample, the steps become the levels. Otherwise the factor gets Angles.
+func (f *Factor) setAngles(k ColumnKind, levels []int) {
+	const stepsPerValue = 2 // maximum number of steps per value: with many unused steps, the angles are no grid
 	period := k.Period
-	if n := f.wholeSteps(period); k.Sample && n > 0 {
-		f.takeSteps(period, n, levels)
+	if n := f.integerSteps(period); k.Sample && n > 0 {
+		f.useSteps(period, n, levels)
 		return
 	}
-	for n := f.Size; n <= most*f.Size; n++ {
-		if f.onSteps(period, n) {
-			f.takeSteps(period, n, levels)
+	for n := f.Size; n <= stepsPerValue*f.Size; n++ {
+		if f.fitsSteps(period, n) {
+			f.useSteps(period, n, levels)
 			return
 		}
 	}
@@ -171,10 +171,10 @@ func (f *Factor) turn(k ColumnKind, levels []int) {
 	}
 }
 
-// wholeSteps returns the smallest number of equal steps of a turn that contain all values. It returns 0 if the values
+// integerSteps returns the smallest number of equal steps of a turn that contain all values. It returns 0 if the values
 // or the period are not integers, or if there are too many steps.
-func (f *Factor) wholeSteps(period float64) int {
-	if period != math.Trunc(period) || period > mostSteps {
+func (f *Factor) integerSteps(period float64) int {
+	if period != math.Trunc(period) || period > maxSteps {
 		return 0
 	}
 	step := int(period)
@@ -189,16 +189,16 @@ func (f *Factor) wholeSteps(period float64) int {
 	return int(period) / step
 }
 
-// onSteps reports whether all values are on n equal steps of a turn, each on a different step.
-func (f *Factor) onSteps(period float64, n int) bool {
+// fitsSteps reports whether all values are on n equal steps of a turn, each on a different step.
+func (f *Factor) fitsSteps(period float64, n int) bool {
 	next := 0.0
 	for _, v := range f.Values {
 		steps := (v - f.Values[0]) / period * float64(n)
-		at := math.Round(steps)
-		if at < next || at == float64(n) || math.Abs(steps-at) > stepError(n) {
+		nearest := math.Round(steps)
+		if nearest < next || nearest == float64(n) || math.Abs(steps-nearest) > stepError(n) {
 			return false
 		}
-		next = at + 1
+		next = nearest + 1
 	}
 	return true
 }
@@ -206,21 +206,21 @@ func (f *Factor) onSteps(period float64, n int) bool {
 // stepError returns the maximum distance between an angle and one of n steps of a turn, in steps.
 func stepError(n int) float64 { return min(float64(n)*offStep, 0.01) }
 
-// takeSteps sets the levels to the n steps of a turn.
-func (f *Factor) takeSteps(period float64, n int, levels []int) {
+// useSteps sets the levels to the n steps of a turn.
+func (f *Factor) useSteps(period float64, n int, levels []int) {
 	step := period / float64(n)
-	begin := f.Values[0] - step*math.Floor(f.Values[0]/step+stepError(n))
-	values, at := make([]float64, n), make([]int, f.Size)
+	start := f.Values[0] - step*math.Floor(f.Values[0]/step+stepError(n))
+	values, steps := make([]float64, n), make([]int, f.Size)
 	for l := range values {
-		values[l] = begin + step*float64(l)
+		values[l] = start + step*float64(l)
 	}
 	for l, v := range f.Values {
-		at[l] = min(int(math.Round((v-begin)/step)), n-1)
-		values[at[l]] = v
+		steps[l] = min(int(math.Round((v-start)/step)), n-1)
+		values[steps[l]] = v
 	}
 	for i, l := range levels {
 		if l >= 0 {
-			levels[i] = at[l]
+			levels[i] = steps[l]
 		}
 	}
 	f.Size, f.Values = n, values
@@ -240,12 +240,12 @@ func (f Factor) Even() bool {
 	return true
 }
 
-// someValues returns the first values as text.
-func someValues(values []float64) string {
-	const most = 6
-	text := fmt.Sprint(values[:min(most, len(values))])
+// firstValues returns the first values as text.
+func firstValues(values []float64) string {
+	const limit = 6
+	text := fmt.Sprint(values[:min(limit, len(values))])
 	text = strings.ReplaceAll(strings.Trim(text, "[]"), " ", ", ")
-	if len(values) > most {
+	if len(values) > limit {
 		text += ", ..."
 	}
 	return text

@@ -136,9 +136,9 @@ func (k ColumnKinds) Parse(names []string) ([]*ColumnKind, error) {
 
 // KindNote returns a note on a factor without a given kind that may hold degrees. key names the setting for kinds.
 func KindNote(f Factor, key string) (note string, ok bool) {
-	const manyLevels = 100
+	const minLevels = 100
 	return fmt.Sprintf("factor %s has %d levels; %s={%s: circular:360} would take them for degrees, and continuous bin them", f.Name, f.Size, key, f.Name),
-		f.Kind == Ordinal && f.Size > manyLevels
+		f.Kind == Ordinal && f.Size > minLevels
 }
 
 // maxWholeLevels is the maximum number of integer levels if no kind is given. A column with more is binned.
@@ -154,15 +154,15 @@ const defaultBins = 20
 func FromNumbers(
 	name string, numbers []float64, ints []int64, given *ColumnKind, n int,
 ) (f Factor, levels []int32, err error) {
-	large := map[float64]int64{}
+	exact := map[float64]int64{}
 	for i, n := range ints {
 		if math.Abs(numbers[i]) < 1<<53 {
 			continue
 		}
-		if other, known := large[numbers[i]]; known && other != n {
+		if other, known := exact[numbers[i]]; known && other != n {
 			return f, nil, fmt.Errorf("has %d and %d, which are too large to tell apart; want smaller numbers, or words", other, n)
 		}
-		large[numbers[i]] = n
+		exact[numbers[i]] = n
 	}
 	n = cmp.Or(n, defaultBins)
 	kind := ColumnKind{Kind: Ordinal}
@@ -184,7 +184,7 @@ func FromNumbers(
 	if f.Size > MaxSize {
 		return f, nil, fmt.Errorf("has %d different values; want at most %d levels", f.Size, MaxSize)
 	}
-	if identity(f.Values) {
+	if areIndices(f.Values) {
 		f.Values = nil
 	}
 	levels = make([]int32, len(list))
@@ -194,8 +194,8 @@ func FromNumbers(
 	return f, levels, nil
 }
 
-// identity reports whether values are 0, 1, 2, ...
-func identity(values []float64) bool {
+// areIndices reports whether values are 0, 1, 2, ...
+func areIndices(values []float64) bool {
 	for l, v := range values {
 		if v != float64(l) {
 			return false
@@ -204,8 +204,8 @@ func identity(values []float64) bool {
 	return true
 }
 
-// numberedWords returns the levels of a categorical factor with their words, as text.
-func numberedWords(words []string) string {
+// listWords returns the levels of a categorical factor with their words, as text.
+func listWords(words []string) string {
 	list := make([]string, len(words))
 	for l, w := range words {
 		list[l] = fmt.Sprintf("%d is %s", l, w)

@@ -47,8 +47,8 @@ func nameOf[T ~uint8](v T, known names) string {
 
 // parseName returns the value with the given name. what describes the value in errors.
 func parseName[T ~uint8](name, what string, known names) (T, error) {
-	if at := slices.Index(known, name); at >= 0 {
-		return T(at), nil
+	if value := slices.Index(known, name); value >= 0 {
+		return T(value), nil
 	}
 	return 0, fmt.Errorf("unknown %s %q; known: %s", what, name, strings.Join(known, ", "))
 }
@@ -115,12 +115,12 @@ func (f Factor) LevelsIn(other Factor) []int {
 	levels := make([]int, f.Size)
 	for l := range levels {
 		levels[l] = -1
-		if l < other.Size && f.equal(l, other, l) {
+		if l < other.Size && f.levelsEqual(l, other, l) {
 			levels[l] = l
 			continue
 		}
 		for m := range other.Size {
-			if f.equal(l, other, m) {
+			if f.levelsEqual(l, other, m) {
 				levels[l] = m
 				break
 			}
@@ -129,8 +129,8 @@ func (f Factor) LevelsIn(other Factor) []int {
 	return levels
 }
 
-// equal reports whether level l stands for the same as level m of another factor.
-func (f Factor) equal(l int, other Factor, m int) bool {
+// levelsEqual reports whether level l stands for the same as level m of another factor.
+func (f Factor) levelsEqual(l int, other Factor, m int) bool {
 	named, turned := other.Names != nil, other.Rotations != nil
 	switch {
 	case f.Kind != other.Kind || f.Names != nil != named || f.Rotations != nil != turned:
@@ -171,7 +171,7 @@ func IsRotation(g *[9]float64) bool {
 // FullTurn returns the full turn of a circular factor with evenly spaced values, in the units of these values: the
 // number of levels times their step. It is 0 if the factor is not circular, or its values are 0, 1, 2, ...
 func (f Factor) FullTurn() float64 {
-	if f.Kind != Circular || f.Angles != nil || len(f.Values) < 2 || identity(f.Values) {
+	if f.Kind != Circular || f.Angles != nil || len(f.Values) < 2 || areIndices(f.Values) {
 		return 0
 	}
 	return float64(f.Size) * (f.Values[f.Size-1] - f.Values[0]) / float64(f.Size-1)

@@ -19,7 +19,7 @@ import (
 // unknown.
 func ColumnNotes(f Factor, numbers []float64, words []string) []string {
 	if len(words) > 0 {
-		return append([]string{fmt.Sprintf("factor %s: %s", f.Name, numberedWords(words))}, wordNotes(f.Name, words)...)
+		return append([]string{fmt.Sprintf("factor %s: %s", f.Name, listWords(words))}, wordNotes(f.Name, words)...)
 	}
 	return numberNotes(f, numbers)
 }
@@ -35,11 +35,11 @@ func wordNotes(name string, words []string) (notes []string) {
 		}
 		first[key] = w
 	}
-	if unit := unitOf(words); unit != "" && len(words) > 2 {
+	if unit := commonUnit(words); unit != "" && len(words) > 2 {
 		const want = "want numbers alone, which have an order"
 		notes = append(notes, fmt.Sprintf("factor %s has numbers with the unit %q as words; %s", name, unit, want))
 	}
-	if len(words) > 2 && !slices.ContainsFunc(words, notGrouped) {
+	if len(words) > 2 && !slices.ContainsFunc(words, notSeparated) {
 		const note = "factor %s has words such as %s; if they are numbers, want points instead of commas"
 		notes = append(notes, fmt.Sprintf(note, name, words[0]))
 	}
@@ -53,22 +53,22 @@ func wordNotes(name string, words []string) (notes []string) {
 	return notes
 }
 
-// notGrouped reports whether a word is no number with a decimal comma or with commas between thousands.
-func notGrouped(word string) bool {
+// notSeparated reports whether a word is anything but a number with a decimal comma or with commas between thousands.
+func notSeparated(word string) bool {
 	_, err := strconv.ParseFloat(strings.ReplaceAll(word, ",", ""), 64)
 	return err != nil || !strings.Contains(word, ",")
 }
 
-// unitOf returns the text behind the number in each word if it is the same, such as cm, or "".
-func unitOf(words []string) (unit string) {
+// commonUnit returns the text after the number in each word if it is the same, such as cm, or "".
+func commonUnit(words []string) (unit string) {
 	for i, w := range words {
 		end := len(strings.TrimRightFunc(w, func(r rune) bool { return !unicode.IsDigit(r) }))
 		_, err := strconv.ParseFloat(w[:end], 64)
-		behind := strings.TrimSpace(w[end:])
-		if err != nil || i > 0 && behind != unit {
+		suffix := strings.TrimSpace(w[end:])
+		if err != nil || i > 0 && suffix != unit {
 			return ""
 		}
-		unit = behind
+		unit = suffix
 	}
 	return unit
 }
@@ -105,12 +105,12 @@ func numberNotes(f Factor, numbers []float64) []string {
 		const want = "if they are degrees, want circular:360"
 		return []string{fmt.Sprintf("factor %s has the whole numbers %v to %v as radians; %s", f.Name, first, last, want)}
 	case turn > 0 && last-first > 1.5*turn:
-		const what = "factor %s goes from %.6g to %.6g, and a full turn is %.6g, so numbers that differ by %.6g are one level"
-		return []string{fmt.Sprintf(what, f.Name, first, last, turn, turn)}
+		const note = "factor %s goes from %.6g to %.6g, and a full turn is %.6g, so numbers that differ by %.6g are one level"
+		return []string{fmt.Sprintf(note, f.Name, first, last, turn, turn)}
 	}
-	if binned := len(distinct) > f.Size; binned {
-		if found := bins.Distant(sorted); found != "" {
-			return []string{fmt.Sprintf("factor %s %s; its bins of equal width see little of it", f.Name, found)}
+	if manyValues := len(distinct) > f.Size; manyValues {
+		if problem := bins.Distant(sorted); problem != "" {
+			return []string{fmt.Sprintf("factor %s %s; its bins of equal width see little of it", f.Name, problem)}
 		}
 		if n, width := narrowGroups(distinct); n > 0 {
 			const want = "want one number for each group, such as rounded ones"
@@ -118,7 +118,7 @@ func numberNotes(f Factor, numbers []float64) []string {
 				f.Name, len(distinct), n, width, want)}
 		}
 	}
-	if isID(sorted, distinct) {
+	if isIdentifier(sorted, distinct) {
 		const want = "leave it out if it is an index"
 		return []string{fmt.Sprintf("factor %s has another whole number in each row, %.10g to %.10g; %s",
 			f.Name, distinct[0], distinct[len(distinct)-1], want)}
@@ -128,8 +128,8 @@ func numberNotes(f Factor, numbers []float64) []string {
 
 // turnOfValues returns a full turn in the unit of the values, or 0.
 func (f Factor) turnOfValues() float64 {
-	if at := slices.IndexFunc(f.Angles, func(a float64) bool { return a > 0 }); at >= 0 {
-		return 2 * math.Pi * f.Value(at) / f.Angles[at]
+	if level := slices.IndexFunc(f.Angles, func(a float64) bool { return a > 0 }); level >= 0 {
+		return 2 * math.Pi * f.Value(level) / f.Angles[level]
 	}
 	return f.FullTurn()
 }
@@ -139,9 +139,10 @@ func allWhole(numbers []float64) bool {
 }
 
 // narrowGroups returns how many groups sorted numbers form, and the greatest width of a group, if there are at most 20
-// groups with many numbers each, and the gaps between groups are 20 times as wide. Otherwise it returns 0.
+// groups with three or more numbers on average, and the gaps between groups are 20 times as wide. Otherwise it returns
+// 0.
 func narrowGroups(sorted []float64) (n int, width float64) {
-	const most, many, wider = 20, 3, 20
+	const maxGroups, minSize, minRatio = 20, 3, 20
 	if len(sorted) < 2 {
 		return 0, 0
 	}
@@ -149,30 +150,30 @@ func narrowGroups(sorted []float64) (n int, width float64) {
 	for i := range gaps {
 		gaps[i] = sorted[i+1] - sorted[i]
 	}
-	least := slices.Max(gaps) / most // of the gaps between groups
-	gap := math.Inf(1)
-	for i, from := 0, 0; i <= len(gaps); i++ {
-		if i < len(gaps) && gaps[i] < least {
+	minGap := slices.Max(gaps) / maxGroups // of the gaps between groups
+	smallestGap := math.Inf(1)
+	for i, start := 0, 0; i <= len(gaps); i++ {
+		if i < len(gaps) && gaps[i] < minGap {
 			continue
 		}
 		n++
-		width = max(width, sorted[i]-sorted[from])
-		if from = i + 1; i < len(gaps) {
-			gap = min(gap, gaps[i])
+		width = max(width, sorted[i]-sorted[start])
+		if start = i + 1; i < len(gaps) {
+			smallestGap = min(smallestGap, gaps[i])
 		}
 	}
-	if n < 2 || n > most || n*many > len(sorted) || width*wider > gap {
+	if n < 2 || n > maxGroups || n*minSize > len(sorted) || width*minRatio > smallestGap {
 		return 0, 0
 	}
 	return n, width
 }
 
-// isID reports whether many whole numbers are all different. They are no numbers of rows, which tables report, and no
-// scale with equal steps.
-func isID(sorted, distinct []float64) bool {
-	const many = 100
+// isIdentifier reports whether a column may be an index: at least 100 different whole numbers. It returns false for
+// numbers of rows, which tables report, and for a scale with equal steps.
+func isIdentifier(sorted, distinct []float64) bool {
+	const minRows = 100
 	n := len(sorted)
-	if n < many || len(distinct) < n || !allWhole(distinct) {
+	if n < minRows || len(distinct) < n || !allWhole(distinct) {
 		return false
 	}
 	if step := sorted[1] - sorted[0]; step > 1 && sorted[n-1]-sorted[0] == step*float64(n-1) {
@@ -181,19 +182,19 @@ func isID(sorted, distinct []float64) bool {
 	return sorted[n-1] > float64(n) || sorted[0] < 0
 }
 
-// markerNote returns a note on a number that may stand for unknown, or "". It is the least or the greatest number, in
-// several rows. It is far from the others: by ten times their range, or by half of it for 999 and the like. Or it is the
-// only negative number, -1 or one of nines.
+// markerNote returns a note on a number that may stand for unknown, or "". It is the smallest or the largest number, in
+// several rows. It is far from the others: by ten times their range, or by half of it for 999 and the like. Or it is
+// the only negative number, -1 or one of nines.
 func markerNote(name string, sorted, distinct []float64) string {
 	n := len(distinct)
 	if n < 4 {
 		return ""
 	}
 	for _, c := range []struct{ marker, from, to float64 }{{distinct[0], distinct[1], distinct[n-1]}, {distinct[n-1], distinct[0], distinct[n-2]}} {
-		away := max(c.from-c.marker, c.marker-c.to) / (c.to - c.from)
+		distance := max(c.from-c.marker, c.marker-c.to) / (c.to - c.from)
 		nines := strings.Trim(strconv.FormatFloat(math.Abs(c.marker), 'f', -1, 64), "9") == ""
 		negative := c.marker < 0 && c.from >= 0 && (nines || c.marker == -1)
-		if !(away > 10 || negative || nines && math.Abs(c.marker) >= 999 && away > 0.5) {
+		if !(distance > 10 || negative || nines && math.Abs(c.marker) >= 999 && distance > 0.5) {
 			continue
 		}
 		first, _ := slices.BinarySearch(sorted, c.marker)
@@ -233,14 +234,14 @@ func RepeatNotes[L int | int32](factors []Factor, levels []L) (notes []string) {
 // oneHot returns the number of columns from j on in which each row has the upper of two levels exactly once, or 0.
 func oneHot[L int | int32](factors []Factor, levels []L, j int) int {
 	rows := len(levels) / max(len(factors), 1)
-	chosen, count := make([]bool, rows), 0
+	marked, count := make([]bool, rows), 0
 	for i := j; i < len(factors) && factors[i].Size <= 2; i++ {
 		for r := range rows {
 			switch l := levels[r*len(factors)+i]; {
-			case l == Unknown || l == 1 && chosen[r]:
+			case l == Unknown || l == 1 && marked[r]:
 				return 0
 			case l == 1:
-				chosen[r] = true
+				marked[r] = true
 				count++
 			}
 		}
@@ -253,16 +254,16 @@ func oneHot[L int | int32](factors []Factor, levels []L, j int) int {
 
 // sameGroups reports whether each known level of factor i occurs with one level of factor j, and the reverse.
 func sameGroups[L int | int32](factors []Factor, levels []L, i, j int) bool {
-	partner, taken := make([]L, factors[i].Size), make([]bool, factors[j].Size) // partner has levels + 1; 0: none yet
+	partner, used := make([]L, factors[i].Size), make([]bool, factors[j].Size) // partner has levels + 1; 0: none yet
 	pairs := 0
-	for at := 0; at < len(levels); at += len(factors) {
-		a, b := levels[at+i], levels[at+j]
+	for offset := 0; offset < len(levels); offset += len(factors) {
+		a, b := levels[offset+i], levels[offset+j]
 		switch {
 		case a == Unknown && b == Unknown:
 		case a == Unknown || b == Unknown:
 			return false
-		case partner[a] == 0 && !taken[b]:
-			partner[a], taken[b] = b+1, true
+		case partner[a] == 0 && !used[b]:
+			partner[a], used[b] = b+1, true
 			pairs++
 		case partner[a] != b+1:
 			return false

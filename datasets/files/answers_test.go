@@ -33,7 +33,7 @@ func TestAnswersAboutFiles(t *testing.T) {
 	if p := s.Known.Pairs; len(p) != 2 || p[0] != (supervision.SimilarPair{A: 0, B: 2}) || p[1] != (supervision.SimilarPair{A: 1, B: 2, Different: true}) {
 		t.Errorf("pairs %+v", p)
 	}
-	must.ErrorOf(of("a.png,d.png,colour,same").Split(d, nil))(t, `pairs.csv:1:7: there is no row of the name "d.png"`)
+	must.ErrorOf(of("a.png,d.png,colour,same").Split(d, nil))(t, `pairs.csv:1:7: no row has the name "d.png"`)
 }
 
 // Labels and pairs name pictures by their files, in any order. Without names they are in the order of the paths.

@@ -35,7 +35,7 @@ func buildPublic(ctx context.Context, name, options string, origin datasets.Orig
 // cachedPublic is buildPublic, but returns the cached set itself.
 func cachedPublic(ctx context.Context, name, options string, origin datasets.Origin, convert func(ctx context.Context, dir string, w *cache.Writer) error) (*cache.Set, error) {
 	key := cache.Key{Name: name, Options: options, Version: origin.Version}
-	return cache.EnsureValid(ctx, key, madeOf(name), func(ctx context.Context, w *cache.Writer) error {
+	return cache.EnsureValid(ctx, key, checkSources(name), func(ctx context.Context, w *cache.Writer) error {
 		sources, err := origin.Sources(ctx, name)
 		if err != nil {
 			return err
@@ -48,18 +48,19 @@ func cachedPublic(ctx context.Context, name, options string, origin datasets.Ori
 	})
 }
 
-// madeOf returns a function that compares the source files of a cached set with the files on disk, unless deleted.
-func madeOf(name string) func(*cache.Set) error {
+// checkSources returns a function that compares the source files of a cached set with the files on disk, unless
+// deleted.
+func checkSources(name string) func(*cache.Set) error {
 	return func(s *cache.Set) error {
 		dir := cache.Downloads(name)
-		now, err := source.Records(dir)
+		current, err := source.Records(dir)
 		if err != nil {
 			return err
 		}
-		for _, of := range s.Sources {
-			f, ok := now[of.Name]
-			if _, err := os.Stat(filepath.Join(dir, of.Name)); err == nil && ok && f.SHA256 != of.SHA256 {
-				return fmt.Errorf("it was converted from another %s than the one in %s", of.Name, dir)
+		for _, recorded := range s.Sources {
+			f, ok := current[recorded.Name]
+			if _, err := os.Stat(filepath.Join(dir, recorded.Name)); err == nil && ok && f.SHA256 != recorded.SHA256 {
+				return fmt.Errorf("it was converted from another %s than the one in %s", recorded.Name, dir)
 			}
 		}
 		return nil
@@ -72,8 +73,8 @@ func prepare(ctx context.Context, progress datasets.Progress, build func(context
 	return err
 }
 
-// ofFile adds the name of a file to an error without a name.
-func ofFile(name string, err error) error {
+// withFile adds the name of a file to an error without a name.
+func withFile(name string, err error) error {
 	if err == nil || strings.Contains(err.Error(), name) {
 		return err
 	}

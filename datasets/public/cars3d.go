@@ -159,7 +159,7 @@ type carImages struct {
 	resizers   []resample.Resizer // one per worker
 	data       []byte             // content of the file
 	pixels     []byte
-	small      []byte
+	resized    []byte
 }
 
 func (c *carImages) read(ctx context.Context, label string, car int, size int64, r io.Reader) error {
@@ -204,16 +204,16 @@ func (c *carImages) read(ctx context.Context, label string, car int, size int64,
 func (c *carImages) write(ctx context.Context, car int) error {
 	const views, before = cars3DHeight * cars3DTurn, cars3DSide * cars3DSide * 3
 	after := c.size * c.size * 3
-	if c.small == nil {
-		c.small = make([]byte, views*after)
+	if c.resized == nil {
+		c.resized = make([]byte, views*after)
 	}
 	errs := make([]error, views)
 	parallel.ForWorkers(len(c.resizers), views, func(worker, i int) {
 		image := c.pixels[i*before : (i+1)*before]
 		if c.size != cars3DSide {
-			small := c.small[i*after : (i+1)*after]
-			c.resizers[worker].Resize(small, image, cars3DSide, cars3DSide, c.size, c.size, 3, c.filter)
-			image = small
+			resized := c.resized[i*after : (i+1)*after]
+			c.resizers[worker].Resize(resized, image, cars3DSide, cars3DSide, c.size, c.size, 3, c.filter)
+			image = resized
 		}
 		errs[i] = c.w.WriteAt(ctx, i*c.cars+car, image)
 	})

@@ -90,7 +90,7 @@ func (c *CelebA) build(ctx context.Context) (datasets.Dataset, error) {
 		return nil, err
 	}
 	split := slices.Index(celebaSplits, c.Split)
-	return selected(set, []string{"partition"}, func(levels []int32) bool { return split < 0 || int(levels[0]) == split })
+	return subset(set, []string{"partition"}, func(levels []int32) bool { return split < 0 || int(levels[0]) == split })
 }
 
 // convert decodes the pictures of the archive. The cached set has the partition as its first factor.
@@ -108,15 +108,15 @@ func (c *CelebA) convert(ctx context.Context, dir string, w *cache.Writer) error
 		return err
 	}
 	defer z.Close() // nothing was written
-	at := map[string]int{}
+	members := map[string]int{}
 	for i, name := range z.Names() {
-		at[path.Base(name)] = i
+		members[path.Base(name)] = i
 	}
 	k := len(attributes.names)
 	p := zippedPictures{name: celebaImages, zip: z, h: celebaHeight, w: celebaWidth, crop: c.Crop, size: c.Size, filter: c.Filter}
 	levels := make([]int32, 0, (k+1)*len(attributes.images))
 	for i, name := range attributes.images {
-		member, ok := at[name]
+		member, ok := members[name]
 		if !ok {
 			return fmt.Errorf("%s: %s is missing, which %s names; want a picture for each of its %d rows", celebaImages, name, celebaAttributes, len(attributes.images))
 		}

@@ -85,7 +85,7 @@ var coilName = regexp.MustCompile(`^obj([0-9]{1,6})__([0-9]{1,6})\.png$`)
 // coilMembers returns an archive's members by object and angle, the objects' numbers, and the angles in steps of 5.
 func coilMembers(names []string) (members, objects, angles []int, err error) {
 	type place struct{ object, angle int }
-	at := map[place]int{}
+	indexOf := map[place]int{}
 	for i, name := range names {
 		parts := coilName.FindStringSubmatch(path.Base(name))
 		if parts == nil {
@@ -97,10 +97,10 @@ func coilMembers(names []string) (members, objects, angles []int, err error) {
 			return nil, nil, nil, fmt.Errorf("%s is at %d degrees; want multiples of 5 up to 355", name, degrees)
 		}
 		p := place{object, degrees / 5}
-		if other, twice := at[p]; twice {
+		if other, twice := indexOf[p]; twice {
 			return nil, nil, nil, fmt.Errorf("%s and %s are the same object and angle; want only one of them", names[other], name)
 		}
-		at[p] = i
+		indexOf[p] = i
 		objects, angles = append(objects, object), append(angles, p.angle)
 	}
 	for _, list := range []*[]int{&objects, &angles} {
@@ -109,7 +109,7 @@ func coilMembers(names []string) (members, objects, angles []int, err error) {
 	}
 	for _, o := range objects {
 		for _, a := range angles {
-			i, ok := at[place{o, a}]
+			i, ok := indexOf[place{o, a}]
 			if !ok {
 				return nil, nil, nil, fmt.Errorf("obj%d__%d.png is missing; want each of the %d objects at each of the %d angles", o, 5*a, len(objects), len(angles))
 			}

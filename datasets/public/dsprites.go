@@ -153,10 +153,10 @@ func convertDSprites(ctx context.Context, dir string, w *cache.Writer) error {
 	}
 	f, err := arrays.Open(filepath.Join(dir, name))
 	if err != nil {
-		return ofFile(name, err)
+		return withFile(name, err)
 	}
 	defer f.Close() // nothing was written
-	return ofFile(name, copyDSprites(ctx, f, name == dspritesHDF5, w))
+	return withFile(name, copyDSprites(ctx, f, name == dspritesHDF5, w))
 }
 
 // copyDSprites reads the array imgs and the classes of the images. An HDF5 file needs classes only for grids other than
@@ -241,8 +241,8 @@ func gridOfClasses(classes []int32) (factor.Grid, error) {
 		return nil, fmt.Errorf("there are classes of %d images, with %v levels; want %v", n, sizes, dspritesSizes)
 	}
 	grid := gridOf(sizes)
-	for i, at := range grid.All() {
-		for k, l := range at {
+	for i, levels := range grid.All() {
+		for k, l := range levels {
 			if got := classes[6*i+k]; int(got) != l {
 				return nil, fmt.Errorf("the classes of image %d have %d in column %d; want %d, as in the grid with the last column fastest", i, got, k, l)
 			}
@@ -254,26 +254,26 @@ func gridOfClasses(classes []int32) (factor.Grid, error) {
 // namedDSprites names the factors of a grid of colour, shape, scale, orientation, x and y. It drops the colour, which
 // has one level. Without values, the levels are evenly spaced, as published.
 func namedDSprites(grid factor.Grid, values []float64) ([]factor.Factor, error) {
-	of := [][]float64{nil, nil, spread(grid[2].Size, 0.5, 1), spread(grid[3].Size, 0, 2*math.Pi), spread(grid[4].Size, 0, 1), spread(grid[5].Size, 0, 1)}
+	levelValues := [][]float64{nil, nil, evenlySpaced(grid[2].Size, 0.5, 1), evenlySpaced(grid[3].Size, 0, 2*math.Pi), evenlySpaced(grid[4].Size, 0, 1), evenlySpaced(grid[5].Size, 0, 1)}
 	if values != nil {
-		for i, at := range grid.All() {
+		for i, levels := range grid.All() {
 			for k := 2; k < len(grid); k++ {
-				v, row := values[6*i+k], of[k]
-				if i == 0 || at[k] > 0 && i == at[k]*grid[k+1:].Len() { // first image of the level
-					row[at[k]] = v
+				v, row := values[6*i+k], levelValues[k]
+				if i == 0 || levels[k] > 0 && i == levels[k]*grid[k+1:].Len() { // first image of the level
+					row[levels[k]] = v
 				}
-				if v != row[at[k]] || math.IsNaN(v) || math.IsInf(v, 0) {
-					return nil, fmt.Errorf("latents_values of image %d has %v in column %d; want %v, as for others of its class", i, v, k, row[at[k]])
+				if v != row[levels[k]] || math.IsNaN(v) || math.IsInf(v, 0) {
+					return nil, fmt.Errorf("latents_values of image %d has %v in column %d; want %v, as for others of its class", i, v, k, row[levels[k]])
 				}
 			}
 		}
 	}
 	factors := []factor.Factor{
 		{Name: "shape", Kind: factor.Categorical},
-		{Name: "scale", Kind: factor.Ordinal, Values: of[2]},
-		{Name: "orientation", Kind: factor.Circular, Values: of[3], Angles: of[3]},
-		{Name: "x", Kind: factor.Ordinal, Values: of[4]},
-		{Name: "y", Kind: factor.Ordinal, Values: of[5]},
+		{Name: "scale", Kind: factor.Ordinal, Values: levelValues[2]},
+		{Name: "orientation", Kind: factor.Circular, Values: levelValues[3], Angles: levelValues[3]},
+		{Name: "x", Kind: factor.Ordinal, Values: levelValues[4]},
+		{Name: "y", Kind: factor.Ordinal, Values: levelValues[5]},
 	}
 	for i := range factors {
 		factors[i].Size = grid[1+i].Size
@@ -281,8 +281,8 @@ func namedDSprites(grid factor.Grid, values []float64) ([]factor.Factor, error) 
 	return factors, nil
 }
 
-// spread returns n evenly spaced numbers including both ends. If n is 1, it returns the first end.
-func spread(n int, from, to float64) []float64 {
+// evenlySpaced returns n evenly spaced numbers including both ends. If n is 1, it returns the first end.
+func evenlySpaced(n int, from, to float64) []float64 {
 	list := make([]float64, n)
 	for i := range list {
 		list[i] = from
@@ -320,14 +320,15 @@ func (v *spriteVariant) Image(i int, dst []float32) {
 		for k := 0; v.variant == colourSprites && k < len(colour); k++ {
 			colour[k] = 0.5 + float32(0.5*unit(&p))
 		}
-		for at, b := range shape {
+		for pixel, b := range shape {
 			x := float32(b) / 255
-			dst[3*at], dst[3*at+1], dst[3*at+2] = x*colour[0], x*colour[1], x*colour[2]
+			dst[3*pixel], dst[3*pixel+1], dst[3*pixel+2] = x*colour[0], x*colour[1], x*colour[2]
 		}
 	case noisySprites:
-		for at, b := range shape {
+		for pixel, b := range shape {
 			x, r, g := float32(b)/255, p.Uint64(), p.Uint64() // two draws contain three numbers of 24 bits
-			dst[3*at], dst[3*at+1], dst[3*at+2] = min(x+fraction(r), 1), min(x+fraction(g), 1), min(x+fraction(r<<24), 1)
+			rgb := dst[3*pixel:][:3]
+			rgb[0], rgb[1], rgb[2] = min(x+fraction(r), 1), min(x+fraction(g), 1), min(x+fraction(r<<24), 1)
 		}
 	case screamSprites:
 		v.scream(shape, dst, &p)
@@ -337,7 +338,7 @@ func (v *spriteVariant) Image(i int, dst []float32) {
 // scream draws a crop of the picture, averaged with a colour; the shape inverts it.
 func (v *spriteVariant) scream(shape []uint8, dst []float32, p *rand.PCG) {
 	b, h, w := v.picture, v.Shape[0], v.Shape[1]
-	top, left := below(p, b.h-h+1), below(p, b.w-w+1)
+	top, left := randomBelow(p, b.h-h+1), randomBelow(p, b.w-w+1)
 	colour := [3]float32{unit(p), unit(p), unit(p)}
 	for y := range h {
 		row := b.pixels[3*((top+y)*b.w+left):][:3*w]
@@ -356,8 +357,8 @@ func fraction(bits uint64) float32 { return float32(bits>>40) / (1 << 24) }
 
 func unit(p *rand.PCG) float32 { return fraction(p.Uint64()) }
 
-// below returns a random number from 0 to n-1, for small n.
-func below(p *rand.PCG, n int) int { return int(p.Uint64() >> 32 * uint64(n) >> 32) }
+// randomBelow returns a random number from 0 to n-1, for small n.
+func randomBelow(p *rand.PCG, n int) int { return int(p.Uint64() >> 32 * uint64(n) >> 32) }
 
 // The picture for the variant scream is reduced to fit these sides, as in public code.
 const (

@@ -112,7 +112,7 @@ func (m *ModelNet40) convert(ctx context.Context, dir string, w *cache.Writer) e
 // members returns the indices of the selected members of the archive, sorted by the numbers in their names.
 func (m *ModelNet40) members(names []string) ([]int, error) {
 	type mesh struct{ member, number int }
-	var found []mesh
+	var meshes []mesh
 	classes := map[string]bool{}
 	for i, name := range names {
 		parts := strings.Split(name, "/")
@@ -131,24 +131,24 @@ func (m *ModelNet40) members(names []string) ([]int, error) {
 			return nil, fmt.Errorf("%s is no mesh of the class %s; want %s_0001.off and so on", name, class, class)
 		}
 		if class == m.Class && (m.Part == "all" || m.Part == part) {
-			found = append(found, mesh{i, number})
+			meshes = append(meshes, mesh{i, number})
 		}
 	}
-	slices.SortFunc(found, func(a, b mesh) int { return a.number - b.number })
-	if len(found) == 0 {
+	slices.SortFunc(meshes, func(a, b mesh) int { return a.number - b.number })
+	if len(meshes) == 0 {
 		known := slices.Sorted(maps.Keys(classes))
 		return nil, fmt.Errorf("it has no meshes of the class %q in the part %s; want one of: %s", m.Class, m.Part, strings.Join(known, ", "))
 	}
-	if m.Objects > len(found) {
-		return nil, config.Invalid("objects", "%d, and there are %d of the class %s in the part %s; want at most these, or 0 for all", m.Objects, len(found), m.Class, m.Part)
+	if m.Objects > len(meshes) {
+		return nil, config.Invalid("objects", "%d, and there are %d of the class %s in the part %s; want at most these, or 0 for all", m.Objects, len(meshes), m.Class, m.Part)
 	}
 	if m.Objects > 0 {
-		found = found[:m.Objects]
+		meshes = meshes[:m.Objects]
 	}
-	members := make([]int, len(found))
-	for i, f := range found {
-		if i > 0 && f.number == found[i-1].number {
-			return nil, fmt.Errorf("%s and %s have the same number; want only one of them", names[found[i-1].member], names[f.member])
+	members := make([]int, len(meshes))
+	for i, f := range meshes {
+		if i > 0 && f.number == meshes[i-1].number {
+			return nil, fmt.Errorf("%s and %s have the same number; want only one of them", names[meshes[i-1].member], names[f.member])
 		}
 		members[i] = f.member
 	}

@@ -107,8 +107,8 @@ func gridOfValues(factors []factor.Factor, table []float64) error {
 	if total, err := dims.Count(sizes, 1); err != nil || total != n {
 		return fmt.Errorf("%d rows, and %v distinct values by column; want the full grid of them", n, sizes)
 	}
-	for i, at := range factor.Grid(factors).All() {
-		for j, l := range at {
+	for i, levels := range factor.Grid(factors).All() {
+		for j, l := range levels {
 			if want := factors[j].Values[l]; table[i*k+j] != want {
 				return fmt.Errorf("row %d, column %d is %v; want %v, the grid with the last column fastest", i, j, table[i*k+j], want)
 			}

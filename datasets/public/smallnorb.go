@@ -38,8 +38,8 @@ type SmallNORB struct {
 var norbFactors = []factor.Factor{
 	{Name: "category", Size: 5, Kind: factor.Categorical},
 	{Name: "instance", Size: 10, Kind: factor.Categorical},
-	{Name: "elevation", Size: 9, Kind: factor.Ordinal, Values: spread(9, 30, 70)},
-	{Name: "azimuth", Size: 18, Kind: factor.Circular, Values: spread(18, 0, 340)},
+	{Name: "elevation", Size: 9, Kind: factor.Ordinal, Values: evenlySpaced(9, 30, 70)},
+	{Name: "azimuth", Size: 18, Kind: factor.Circular, Values: evenlySpaced(18, 0, 340)},
 	{Name: "lighting", Size: 6, Kind: factor.Categorical},
 }
 
@@ -108,7 +108,7 @@ func (s *SmallNORB) build(ctx context.Context) (datasets.Dataset, error) {
 		drop = append(drop, "instance")
 	}
 	part := slices.IndexFunc(norbParts, func(p struct{ name, prefix string }) bool { return p.name == s.Part })
-	return selected(set, drop, func(levels []int32) bool { return part < 0 || int(levels[0]) == part })
+	return subset(set, drop, func(levels []int32) bool { return part < 0 || int(levels[0]) == part })
 }
 
 // convert reads both parts, each on a separate core. The first factor of the cached set is the part.
@@ -168,8 +168,8 @@ func norbImages(path string, row, count, side int, write func(row int, pixels []
 	return n.end()
 }
 
-// selected returns the images of a cached set with levels that satisfy want, without the factors in drop.
-func selected(set *cache.Set, drop []string, want func(levels []int32) bool) (*stored.Set, error) {
+// subset returns the images of a cached set with levels that satisfy want, without the factors in drop.
+func subset(set *cache.Set, drop []string, want func(levels []int32) bool) (*stored.Set, error) {
 	d := stored.FromCache(set)
 	k := len(set.Factors)
 	var keep []int
@@ -245,7 +245,7 @@ func openNORB(path string, magic uint32) (*norbFile, error) {
 func newNORB(name string, r io.Reader, size int64, magic uint32) (*norbFile, error) {
 	buffered := bufio.NewReaderSize(r, 1<<16)
 	n := &norbFile{name: name, r: buffered, packed: size, width: 1}
-	if begin, err := buffered.Peek(2); err == nil && bytes.Equal(begin, []byte{0x1f, 0x8b}) {
+	if prefix, err := buffered.Peek(2); err == nil && bytes.Equal(prefix, []byte{0x1f, 0x8b}) {
 		unpacked, err := gzip.NewReader(buffered)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w; want a whole .gz file", name, err)
@@ -259,14 +259,14 @@ func newNORB(name string, r io.Reader, size int64, magic uint32) (*norbFile, err
 	if err != nil {
 		return nil, err
 	}
-	switch is := uint32(head[0]); {
-	case is == magic:
-	case norbTypes[is] != "":
-		return nil, fmt.Errorf("%s holds %s (magic number 0x%08X); want %s (0x%08X)", name, norbTypes[is], is, norbTypes[magic], magic)
-	case norbTypes[binary.BigEndian.Uint32(binary.LittleEndian.AppendUint32(nil, is))] != "":
-		return nil, fmt.Errorf("%s begins with the magic number 0x%08X, which is in the wrong byte order; want little-endian numbers", name, is)
+	switch got := uint32(head[0]); {
+	case got == magic:
+	case norbTypes[got] != "":
+		return nil, fmt.Errorf("%s holds %s (magic number 0x%08X); want %s (0x%08X)", name, norbTypes[got], got, norbTypes[magic], magic)
+	case norbTypes[binary.BigEndian.Uint32(binary.LittleEndian.AppendUint32(nil, got))] != "":
+		return nil, fmt.Errorf("%s begins with the magic number 0x%08X, which is in the wrong byte order; want little-endian numbers", name, got)
 	default:
-		return nil, fmt.Errorf("%s begins with 0x%08X; want the magic number 0x%08X of %s", name, is, magic, norbTypes[magic])
+		return nil, fmt.Errorf("%s begins with 0x%08X; want the magic number 0x%08X of %s", name, got, magic, norbTypes[magic])
 	}
 	if head[1] < 1 || head[1] > maxNORBDims {
 		return nil, fmt.Errorf("%s has %d dimensions; want 1 to %d", name, head[1], maxNORBDims)

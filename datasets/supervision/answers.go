@@ -57,16 +57,19 @@ func (a *Answers) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	if answers, err = answers.Only(a.Factors); err != nil {
 		return nil, fmt.Errorf("answers: %s: factors: %w", a.File, err)
 	}
-	known, err := labelsOf(d, answers, a.options(), a.Union)
+	known, err := labelsFromAnswers(d, answers, a.options(), a.Union)
 	if err != nil {
 		return nil, fmt.Errorf("answers: %w", err)
 	}
 	known.Share = a.Share
-	return knowing(d, known)
+	return labelSplit(d, known)
 }
 
-// labelsOf returns the labels that follow from answers about a data set. With union, it returns classes; see [Answers].
-func labelsOf(d datasets.Dataset, answers *similarity.Answers, o similarity.Options, union bool) (*Labels, error) {
+// labelsFromAnswers returns the labels that follow from answers about a data set. With union, it returns classes; see
+// [Answers].
+func labelsFromAnswers(
+	d datasets.Dataset, answers *similarity.Answers, o similarity.Options, union bool,
+) (*Labels, error) {
 	if answers.Rows != d.Len() {
 		return nil, fmt.Errorf("answers are about %d rows; want the %d images of dataset %s", answers.Rows, d.Len(), d.Name())
 	}
@@ -77,14 +80,14 @@ func labelsOf(d datasets.Dataset, answers *similarity.Answers, o similarity.Opti
 			return nil, err
 		}
 		l.Classes, list = classes.Of, classes.Kept
-		l.Notes = notesOf(classes, len(answers.List))
+		l.Notes = answerNotes(classes, len(answers.List))
 	} else if err := answers.Validate(); err != nil {
 		return nil, err
 	}
 	for k, name := range answers.Factors {
 		f := factor.Factor{Name: name, Size: 2, Kind: factor.Categorical} // levels are unknown
-		if at := slices.IndexFunc(d.Factors(), func(f factor.Factor) bool { return f.Name == name }); at >= 0 {
-			f = d.Factors()[at]
+		if column := slices.IndexFunc(d.Factors(), func(f factor.Factor) bool { return f.Name == name }); column >= 0 {
+			f = d.Factors()[column]
 		} else if l.Classes != nil {
 			f.Size = max(2, int(slices.Max(l.Classes[k]))+1)
 		}
@@ -120,8 +123,8 @@ func (l *Labels) Without(images []bool) (left bool) {
 	return left && len(l.Images) > 0 && (l.Pairs == nil || len(l.Pairs) > 0)
 }
 
-// notesOf counts the dropped and the overruled answers, and the images without a class.
-func notesOf(c *similarity.Classes, count int) []string {
+// answerNotes counts the dropped and the overruled answers, and the images without a class.
+func answerNotes(c *similarity.Classes, count int) []string {
 	var notes []string
 	add := func(n int, format string, args ...any) {
 		if n > 0 {
@@ -183,10 +186,10 @@ func (s *Similarity) Split(d datasets.Dataset, r *rng.Stream) (*Split, error) {
 		return nil, err
 	}
 	known := &Labels{Share: s.Share}
-	if err := known.chooseOf(d, s.Factors); err != nil {
+	if err := known.chooseFromDataset(d, s.Factors); err != nil {
 		return nil, fmt.Errorf("similarity: %w", err)
 	}
-	alike, all := make([]byLevel, len(known.Factors)), make([]byLevel, len(known.Factors))
+	sharing, all := make([]byLevel, len(known.Factors)), make([]byLevel, len(known.Factors))
 	levels := make([]int, len(d.Factors()))
 	for k, f := range known.Factors {
 		level := func(i int) int {
@@ -195,30 +198,30 @@ func (s *Similarity) Split(d datasets.Dataset, r *rng.Stream) (*Split, error) {
 		}
 		size := d.Factors()[known.column[k]].Size
 		all[k] = newByLevel(size, d.Len(), level)
-		if (s.Noise > 0 || s.Different > 0) && all[k].levels() < 2 {
+		if (s.Noise > 0 || s.Different > 0) && all[k].countLevels() < 2 {
 			return nil, fmt.Errorf("similarity: no two images of dataset %s differ in factor %q, as noise and different want; leave it out of factors", d.Name(), f.Name)
 		}
 		if s.Different == 1 && s.Noise == 0 {
 			continue
 		}
-		alike[k] = newByLevel(size, d.Len(), func(i int) int {
+		sharing[k] = newByLevel(size, d.Len(), func(i int) int {
 			l := level(i)
-			if l != datasets.Unknown && len(all[k].of(l)) < 2 {
+			if l != datasets.Unknown && len(all[k].imagesAt(l)) < 2 {
 				return datasets.Unknown // no other image has the level
 			}
 			return l
 		})
-		if len(alike[k].images) == 0 {
+		if len(sharing[k].images) == 0 {
 			return nil, fmt.Errorf("similarity: no two images of dataset %s agree in factor %q; leave it out of factors", d.Name(), f.Name)
 		}
 	}
 	known.Pairs = make([]SimilarPair, s.Count)
 	for n := range known.Pairs {
-		k := r.IntN(len(alike))
+		k := r.IntN(len(sharing))
 		different := s.Different > 0 && r.Float64() < s.Different
-		draw := alike[k].alike
+		draw := sharing[k].drawSame
 		if wrong := s.Noise > 0 && r.Float64() < s.Noise; wrong != different {
-			draw = all[k].unlike
+			draw = all[k].drawDifferent
 		}
 		a, b := draw(r)
 		known.Pairs[n] = SimilarPair{A: a, B: b, Factor: k, Different: different}
@@ -226,5 +229,5 @@ func (s *Similarity) Split(d datasets.Dataset, r *rng.Stream) (*Split, error) {
 	}
 	slices.Sort(known.Images)
 	known.Images = slices.Compact(known.Images)
-	return knowing(d, known)
+	return labelSplit(d, known)
 }

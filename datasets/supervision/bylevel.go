@@ -50,10 +50,12 @@ func (p *postings) draw(s *rng.Stream, levels, free, differ []int) (int, bool) {
 			kept = append(kept, k)
 		}
 	}
-	slices.SortStableFunc(kept, func(a, b int) int { return len(p.factors[a].of(levels[a])) - len(p.factors[b].of(levels[b])) })
+	slices.SortStableFunc(kept, func(a, b int) int {
+		return len(p.factors[a].imagesAt(levels[a])) - len(p.factors[b].imagesAt(levels[b]))
+	})
 	candidates := p.factors[0].images
 	if len(kept) > 0 { // the shortest list
-		candidates = p.factors[kept[0]].of(levels[kept[0]])
+		candidates = p.factors[kept[0]].imagesAt(levels[kept[0]])
 		kept = kept[1:]
 	}
 	var matches []int32
@@ -72,23 +74,23 @@ func (p *postings) draw(s *rng.Stream, levels, free, differ []int) (int, bool) {
 
 // byLevel lists images by their level of a factor, in ascending order within each level.
 type byLevel struct {
-	images []int32
-	begin  []int32 // by level: index of the level's first image; last: number of images
+	images  []int32
+	offsets []int32 // by level: index of the level's first image; last: number of images
 }
 
 // newByLevel lists the images, out of n, that have a known level from 0 to size-1.
 func newByLevel(size, n int, level func(i int) int) byLevel {
-	x := byLevel{begin: make([]int32, size+1)}
+	x := byLevel{offsets: make([]int32, size+1)}
 	for i := range n {
 		if l := level(i); l != datasets.Unknown {
-			x.begin[l+1]++
+			x.offsets[l+1]++
 		}
 	}
 	for l := range size {
-		x.begin[l+1] += x.begin[l]
+		x.offsets[l+1] += x.offsets[l]
 	}
-	x.images = make([]int32, x.begin[size])
-	next := slices.Clone(x.begin)
+	x.images = make([]int32, x.offsets[size])
+	next := slices.Clone(x.offsets)
 	for i := range n {
 		if l := level(i); l != datasets.Unknown {
 			x.images[next[l]] = int32(i)
@@ -98,33 +100,33 @@ func newByLevel(size, n int, level func(i int) int) byLevel {
 	return x
 }
 
-func (x *byLevel) of(level int) []int32 { return x.images[x.begin[level]:x.begin[level+1]] }
-func (x *byLevel) levels() int          { return len(slices.Compact(slices.Clone(x.begin))) - 1 }
+func (x *byLevel) imagesAt(level int) []int32 { return x.images[x.offsets[level]:x.offsets[level+1]] }
+func (x *byLevel) countLevels() int           { return len(slices.Compact(slices.Clone(x.offsets))) - 1 }
 
-// around returns the range of indices of the images that have the same level as the image at an index.
-func (x *byLevel) around(at int32) (from, to int32) {
-	l, _ := slices.BinarySearch(x.begin, at+1)
-	return x.begin[l-1], x.begin[l]
+// levelRange returns the range of indices of the images that have the same level as the image at an index.
+func (x *byLevel) levelRange(index int32) (from, to int32) {
+	l, _ := slices.BinarySearch(x.offsets, index+1)
+	return x.offsets[l-1], x.offsets[l]
 }
 
-// alike draws two different images of one level. Every level with images must have at least two.
-func (x *byLevel) alike(r *rng.Stream) (a, b int) {
-	at := int32(r.IntN(len(x.images)))
-	from, to := x.around(at)
-	other := from + r.Int32N(to-from-1)
-	if other >= at {
-		other++
+// drawSame draws two different images of one level. Every level with images must have at least two.
+func (x *byLevel) drawSame(r *rng.Stream) (a, b int) {
+	i := int32(r.IntN(len(x.images)))
+	from, to := x.levelRange(i)
+	j := from + r.Int32N(to-from-1)
+	if j >= i {
+		j++
 	}
-	return int(x.images[at]), int(x.images[other])
+	return int(x.images[i]), int(x.images[j])
 }
 
-// unlike draws two images of different levels.
-func (x *byLevel) unlike(r *rng.Stream) (a, b int) {
-	at := r.Int32N(int32(len(x.images)))
-	from, to := x.around(at)
-	other := r.Int32N(int32(len(x.images)) - (to - from))
-	if other >= from {
-		other += to - from
+// drawDifferent draws two images of different levels.
+func (x *byLevel) drawDifferent(r *rng.Stream) (a, b int) {
+	i := r.Int32N(int32(len(x.images)))
+	from, to := x.levelRange(i)
+	j := r.Int32N(int32(len(x.images)) - (to - from))
+	if j >= from {
+		j += to - from
 	}
-	return int(x.images[at]), int(x.images[other])
+	return int(x.images[i]), int(x.images[j])
 }

@@ -58,8 +58,8 @@ func (p *Changes) Validate() error {
 		return config.Invalid("redraw", "unknown values %q; known: any, different", p.Redraw)
 	case !(p.Rate > 0 && p.Rate <= 1e6):
 		return config.Invalid("rate", "%v is out of range; want more than 0, and at most 1e6", p.Rate)
-	case p.Count < 0 || p.Count > maxWalked/2:
-		return config.Invalid("count", "%d is out of range; want 0 to %d", p.Count, maxWalked/2)
+	case p.Count < 0 || p.Count > maxGroupImages/2:
+		return config.Invalid("count", "%d is out of range; want 0 to %d", p.Count, maxGroupImages/2)
 	case p.K > 0 && (p.Law == "laplace" || p.Law == "independent"):
 		return config.Invalid("k", "the law %s has no number of factors that change; want random", p.Law)
 	case p.Law == "independent" && len(p.Nuisance)+len(p.Fixed) > 0:
@@ -77,27 +77,27 @@ func (p *Changes) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	drawn, err := p.drawn(d)
+	drawn, err := p.drawnPairs(d)
 	if err != nil {
 		return nil, fmt.Errorf("changes: %w", err)
 	}
-	split := &Split{M: 2, Drawn: drawn, Rotations: rotations(d)}
+	split := &Split{M: 2, Drawn: drawn, Rotations: countRotations(d)}
 	if p.Unlabelled {
 		split.Unlabelled = numeric.UpTo(d.Len())
 	}
 	return split, nil
 }
 
-func (p *Changes) drawn(d datasets.Dataset) (*Drawn, error) {
+func (p *Changes) drawnPairs(d datasets.Dataset) (*Drawn, error) {
 	switch {
 	case p.File != "":
 		pairs, err := readPairs(p.File, d)
 		if err != nil {
 			return nil, err
 		}
-		return p.passed(&Drawn{M: 2, Groups: pairs}, len(pairs)/2, p.File+" has")
+		return p.setCount(&Drawn{M: 2, Groups: pairs}, len(pairs)/2, p.File+" has")
 	case p.Law == "independent":
-		return p.passed(&Drawn{M: 2, Pass: numeric.UpTo(d.Len())}, d.Len()/2, "dataset "+d.Name()+" gives")
+		return p.setCount(&Drawn{M: 2, Pass: numeric.UpTo(d.Len())}, d.Len()/2, "dataset "+d.Name()+" gives")
 	}
 	c, err := p.changer(d)
 	if err != nil {
@@ -107,13 +107,13 @@ func (p *Changes) drawn(d datasets.Dataset) (*Drawn, error) {
 	return &Drawn{M: 2, Count: cmp.Or(p.Count, max(1, c.images()/2)), Draw: draw}, nil
 }
 
-// passed sets the number of pairs per epoch to Count or, if Count is 0, to the number of all pairs.
-func (p *Changes) passed(g *Drawn, pairs int, whose string) (*Drawn, error) {
+// setCount sets the number of pairs per epoch to Count or, if Count is 0, to the number of all pairs.
+func (p *Changes) setCount(g *Drawn, pairs int, source string) (*Drawn, error) {
 	switch {
 	case pairs == 0:
-		return nil, fmt.Errorf("%s no pair; want two images or more", whose)
+		return nil, fmt.Errorf("%s no pair; want two images or more", source)
 	case p.Count > pairs:
-		return nil, config.Invalid("count", "%d is too many: %s %d pairs; want at most as many", p.Count, whose, pairs)
+		return nil, config.Invalid("count", "%d is too many: %s %d pairs; want at most as many", p.Count, source, pairs)
 	}
 	g.Count = cmp.Or(p.Count, pairs)
 	return g, nil
@@ -128,7 +128,7 @@ func (p *Changes) changer(d datasets.Dataset) (*changer, error) {
 		names []string
 	}{{"nuisance", p.Nuisance}, {"fixed", p.Fixed}} {
 		for i, name := range list.names {
-			k, err := factorNamed(d, name)
+			k, err := factorIndex(d, name)
 			if err != nil {
 				return nil, fmt.Errorf("%s[%d]: %w", list.key, i, err)
 			}
@@ -201,39 +201,40 @@ type changer struct {
 	moving    []int // factors that may change
 	nuisance  []int
 
-	known    []int             // images with known levels; nil: all
-	index    *datasets.Index   // nil: several images have the same levels, or, except by laplace, most levels none
-	postings func() *postings  // created on first use
-	near     map[int][]float64 // law laplace, by factor: weight of each distance
+	known           []int             // images with known levels; nil: all
+	index           *datasets.Index   // nil: images share levels, or, except for laplace, the grid is sparse
+	postings        func() *postings  // created on first use
+	distanceWeights map[int][]float64 // law laplace, by factor: weight of each distance
 }
 
 const (
-	lookups  = 256  // combinations of levels to try before the images are listed by their levels
-	attempts = 4096 // first images to try
-	sparse   = 16   // combinations of levels per image; with more, images are listed by their levels; tries with lists
+	maxLookups  = 256  // combinations of levels to try before the images are listed by their levels
+	maxAttempts = 4096 // first images to try
+	sparseGrid  = 16   // combinations of levels per image above which the images are listed by their levels
+	listLookups = 16   // combinations of levels to try in these lists
 )
 
 // prepare indexes the images. It returns an error if only few pairs are possible.
 func (c *changer) prepare() error {
 	if datasets.Missing(c.set) != nil {
-		if c.known = known(c.set); len(c.known) == 0 {
+		if c.known = knownImages(c.set); len(c.known) == 0 {
 			return errors.New("no image has known levels of all factors; want some, or law: independent")
 		}
 	}
 	grid := factor.Grid(c.factors)
-	if stored.Countable(grid) == nil && (grid.Len()/sparse <= c.set.Len() || c.law.Law == "laplace") {
+	if stored.Countable(grid) == nil && (grid.Len()/sparseGrid <= c.set.Len() || c.law.Law == "laplace") {
 		c.index, _ = datasets.NewIndex(c.set) // error: several images have equal levels
 	}
 	c.postings = sync.OnceValue(func() *postings { return newPostings(c.set) })
 	if c.law.Law == "laplace" {
-		c.near = map[int][]float64{}
+		c.distanceWeights = map[int][]float64{}
 		for _, k := range c.moving {
 			size := c.factors[k].Size
 			weights := make([]float64, size)
 			for d := range weights {
 				weights[d] = math.Exp(-float64(d) * c.law.Rate / math.Log(float64(size)))
 			}
-			c.near[k] = weights
+			c.distanceWeights[k] = weights
 		}
 	}
 	if c.index != nil && c.set.Len() == grid.Len() {
@@ -242,30 +243,30 @@ func (c *changer) prepare() error {
 	return c.check()
 }
 
-// trials is the number of test draws that check whether an incomplete grid has enough pairs.
-const trials = 200
+// testPairs is the number of test draws that check whether an incomplete grid has enough pairs.
+const testPairs = 200
 
 // check returns an error if few images have a partner, or if most pairs repeat the same image.
 func (c *changer) check() error {
-	s, found, same := rng.New(0, "check"), 0, 0
+	s, pairs, repeats := rng.New(0, "check"), 0, 0
 	pair := make([]int, 2)
-	for range trials {
-		if c.try(s, pair) {
-			if found++; pair[0] == pair[1] {
-				same++
+	for range testPairs {
+		if c.tryDraw(s, pair) {
+			if pairs++; pair[0] == pair[1] {
+				repeats++
 			}
 		}
 	}
-	const enough = trials / 20
+	const minPairs = testPairs / 20
 	changed := fmt.Sprintf("%v of its factors", c.law.K)
 	if c.law.Law == "laplace" {
 		changed = "its factors by the law laplace"
 	}
 	switch {
-	case found < enough:
-		return fmt.Errorf("dataset %s has second images for %d of %d images with changes of %s; want a data set with more combinations of levels, more factors that change, or law: independent", c.set.Name(), found, trials, changed)
-	case found-same < enough:
-		return fmt.Errorf("dataset %s has only the image itself for %d of %d images with changes of %s; want a data set with more combinations of levels, more factors that change, redraw: different, or law: independent", c.set.Name(), same, trials, changed)
+	case pairs < minPairs:
+		return fmt.Errorf("dataset %s has second images for %d of %d images with changes of %s; want a data set with more combinations of levels, more factors that change, or law: independent", c.set.Name(), pairs, testPairs, changed)
+	case pairs-repeats < minPairs:
+		return fmt.Errorf("dataset %s has only the image itself for %d of %d images with changes of %s; want a data set with more combinations of levels, more factors that change, redraw: different, or law: independent", c.set.Name(), repeats, testPairs, changed)
 	}
 	return nil
 }
@@ -279,16 +280,16 @@ func (c *changer) images() int {
 }
 
 func (c *changer) draw(s *rng.Stream, pair []int) {
-	for range attempts {
-		if c.try(s, pair) {
+	for range maxAttempts {
+		if c.tryDraw(s, pair) {
 			return
 		}
 	}
 	pair[1] = pair[0] // unreachable: check has found pairs in far fewer attempts
 }
 
-// try draws a first and a second image. It returns false if the first image has no possible partner.
-func (c *changer) try(s *rng.Stream, pair []int) bool {
+// tryDraw draws a first and a second image. It returns false if the first image has no possible partner.
+func (c *changer) tryDraw(s *rng.Stream, pair []int) bool {
 	first := s.IntN(c.images())
 	if c.known != nil {
 		first = c.known[first]
@@ -299,15 +300,15 @@ func (c *changer) try(s *rng.Stream, pair []int) bool {
 	pair[0] = first
 	var ok bool
 	if c.law.Law == "laplace" {
-		pair[1], ok = c.nearby(s, levels, target)
+		pair[1], ok = c.laplaceImage(s, levels, target)
 	} else {
-		pair[1], ok = c.redrawn(s, levels, target, c.chosen(s))
+		pair[1], ok = c.uniformImage(s, levels, target, c.drawFactors(s))
 	}
 	return ok
 }
 
-// chosen draws the factors to change.
-func (c *changer) chosen(s *rng.Stream) []int {
+// drawFactors draws the factors to change.
+func (c *changer) drawFactors(s *rng.Stream) []int {
 	f, k := len(c.moving), int(c.law.K)
 	if k == 0 {
 		k = 1 + s.IntN(max(f-1, 1))
@@ -323,9 +324,9 @@ func (c *changer) chosen(s *rng.Stream) []int {
 	return list[:k]
 }
 
-// redrawn returns a uniform image among those with different levels in the chosen factors and in nuisance.
-func (c *changer) redrawn(s *rng.Stream, levels, target, chosen []int) (int, bool) {
-	for n := 0; c.index != nil && n < lookups; n++ {
+// uniformImage returns a uniform image among those with different levels in the chosen factors and in nuisance.
+func (c *changer) uniformImage(s *rng.Stream, levels, target, chosen []int) (int, bool) {
+	for n := 0; c.index != nil && n < maxLookups; n++ {
 		copy(target, levels)
 		for _, k := range chosen {
 			size := c.factors[k].Size
@@ -349,10 +350,10 @@ func (c *changer) redrawn(s *rng.Stream, levels, target, chosen []int) (int, boo
 	return c.postings().draw(s, levels, free, chosen)
 }
 
-// nearby returns an image with levels that the law laplace has changed. It draws again while there is no such image: a
-// new first image instead would make images with few neighbours rare.
-func (c *changer) nearby(s *rng.Stream, levels, target []int) (image int, ok bool) {
-	for n := 0; !ok && (n < sparse || c.index != nil && n < lookups); n++ {
+// laplaceImage returns an image with levels that the law laplace has changed. It draws again while there is no such
+// image: a new first image instead would make images with few neighbours rare.
+func (c *changer) laplaceImage(s *rng.Stream, levels, target []int) (image int, ok bool) {
+	for n := 0; !ok && (n < listLookups || c.index != nil && n < maxLookups); n++ {
 		copy(target, levels)
 		for _, k := range c.moving {
 			target[k] = c.stepFrom(s, k, levels[k], true)
@@ -374,27 +375,27 @@ func (c *changer) nearby(s *rng.Stream, levels, target []int) (image int, ok boo
 }
 
 // stepFrom draws the level of a factor around a level by the law laplace. Unless stay is true, the level must change.
-func (c *changer) stepFrom(s *rng.Stream, k, from int, stay bool) int {
-	weights, sum := c.near[k], 0.0
+func (c *changer) stepFrom(s *rng.Stream, k, level int, stay bool) int {
+	weights, sum := c.distanceWeights[k], 0.0
 	weight := func(v int) float64 {
-		if v == from && !stay {
+		if v == level && !stay {
 			return 0
 		}
-		return weights[max(v-from, from-v)]
+		return weights[max(v-level, level-v)]
 	}
 	for v := range weights {
 		sum += weight(v)
 	}
-	at, last := s.Float64()*sum, from
+	u, last := s.Float64()*sum, level
 	for v := range weights {
 		w := weight(v)
 		if w == 0 {
 			continue
 		}
-		if last = v; at < w {
+		if last = v; u < w {
 			return v
 		}
-		at -= w
+		u -= w
 	}
 	return last
 }
@@ -406,8 +407,8 @@ func readPairs(path string, d datasets.Dataset) ([]int, error) {
 		return nil, fmt.Errorf("file: %w", err)
 	}
 	const want = "want at most %d rows of two, the images of a pair"
-	if rows >= 0 && cols != 2 && cols != 3 || rows > maxWalked/2 { // check the shape before reading
-		return nil, fmt.Errorf("file: %s has %s of %s; "+want, path, wording.Count(rows, "row"), wording.Count(cols, "number"), maxWalked/2)
+	if rows >= 0 && cols != 2 && cols != 3 || rows > maxGroupImages/2 { // check the shape before reading
+		return nil, fmt.Errorf("file: %s has %s of %s; "+want, path, wording.Count(rows, "row"), wording.Count(cols, "number"), maxGroupImages/2)
 	}
 	t, err := table.ReadPairs(path, RowsOf(d).Find)
 	if err != nil {
@@ -416,15 +417,15 @@ func readPairs(path string, d datasets.Dataset) ([]int, error) {
 	if t.Cols == 3 { // the first column is an index
 		t.DropCounter()
 	}
-	if t.Cols != 2 || t.Rows > maxWalked/2 {
-		return nil, fmt.Errorf("file: %s has %s of %s; "+want, path, wording.Count(t.Rows, "row"), wording.Count(t.Cols, "number"), maxWalked/2)
+	if t.Cols != 2 || t.Rows > maxGroupImages/2 {
+		return nil, fmt.Errorf("file: %s has %s of %s; "+want, path, wording.Count(t.Rows, "row"), wording.Count(t.Cols, "number"), maxGroupImages/2)
 	}
 	pairs := make([]int, len(t.Data))
-	for at, v := range t.Data {
+	for i, v := range t.Data {
 		if !(v >= 0 && v < float64(d.Len())) || v != float64(int(v)) {
-			return nil, fmt.Errorf("file: %s: %s is %v; want an image of dataset %s, 0 to %d", path, t.Place(at/2, at%2), v, d.Name(), d.Len()-1)
+			return nil, fmt.Errorf("file: %s: %s is %v; want an image of dataset %s, 0 to %d", path, t.Place(i/2, i%2), v, d.Name(), d.Len()-1)
 		}
-		pairs[at] = int(v)
+		pairs[i] = int(v)
 	}
 	return pairs, nil
 }

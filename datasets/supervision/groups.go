@@ -51,28 +51,28 @@ func (g *Groups) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	}
 	k := len(d.Factors())
 	if g.Transformations != "" {
-		read, err := readTransformations(g.Transformations, len(groups), m, k)
+		angles, err := readTransformations(g.Transformations, len(groups), m, k)
 		if err != nil {
 			return nil, fmt.Errorf("groups: moves: %w", err)
 		}
 		for i := range groups {
-			split.Transformations[i] = joinColumns(read[i], k, split.Transformations[i], 4*split.Rotations, m)
+			split.Transformations[i] = joinColumns(angles[i], k, split.Transformations[i], 4*split.Rotations, m)
 		}
 	}
 	if g.Rotations == "" {
 		return split, nil
 	}
-	read, err := readTransformations(g.Rotations, len(groups), m, 0)
+	axisAngles, err := readTransformations(g.Rotations, len(groups), m, 0)
 	if err != nil {
 		return nil, fmt.Errorf("groups: rotations: %w", err)
 	}
-	n := len(read[0]) / (4 * m)
+	n := len(axisAngles[0]) / (4 * m)
 	if split.Rotations > 0 && n != split.Rotations {
 		return nil, fmt.Errorf("groups: rotations: %s has %d of each image; want one for each factor of dataset %s with rotations, %d", g.Rotations, n, d.Name(), split.Rotations)
 	}
 	split.Rotations = n
 	for i := range groups {
-		split.Transformations[i] = joinColumns(split.Transformations[i], k, read[i], 4*n, m)
+		split.Transformations[i] = joinColumns(split.Transformations[i], k, axisAngles[i], 4*n, m)
 	}
 	return split, nil
 }
@@ -140,17 +140,17 @@ func joinColumns(a []float32, k int, b []float32, l, m int) []float32 {
 	return joined
 }
 
-// rotations counts the factors that are rotations in space.
-func rotations(d datasets.Dataset) int { return newTurns(d.Factors()).rotations }
+// countRotations counts the factors that are rotations in space.
+func countRotations(d datasets.Dataset) int { return newLevelTransforms(d.Factors()).rotations }
 
-// turns computes transformations from levels.
-type turns struct {
+// levelTransforms computes transformations from levels.
+type levelTransforms struct {
 	factors   []factor.Factor
 	rotations int // number of factors that are rotations in space
 }
 
-func newTurns(factors []factor.Factor) turns {
-	t := turns{factors: factors}
+func newLevelTransforms(factors []factor.Factor) levelTransforms {
+	t := levelTransforms{factors: factors}
 	for _, f := range factors {
 		if f.Rotations != nil {
 			t.rotations++
@@ -159,21 +159,21 @@ func newTurns(factors []factor.Factor) turns {
 	return t
 }
 
-// between writes the transformation between two rows of levels: an angle for each factor, then an axis and an angle for
-// each factor that is a rotation in space. It writes 0 for an unknown level. It returns the first circular or rotation
-// factor with an unknown level, or -1 if all are known. If the first image has the pose R_1, image m has the pose g_m
-// R_1. The rotation g_m = R_m R_1^-1 is in world axes; camera and light are fixed in the world.
-func (t *turns) between(first, levels []int, row []float32) (unknown int) {
+// transform writes the transformation between two rows of levels: an angle for each factor, then an axis and an angle
+// for each factor that is a rotation in space. It writes 0 for an unknown level. It returns the first circular or
+// rotation factor with an unknown level, or -1 if all are known. If the first image has the pose R_1, image m has the
+// pose g_m R_1. The rotation g_m = R_m R_1^-1 is in world axes; camera and light are fixed in the world.
+func (t *levelTransforms) transform(first, levels []int, row []float32) (unknown int) {
 	unknown = -1
 	clear(row)
-	space := row[len(t.factors):]
+	spatial := row[len(t.factors):]
 	for j, f := range t.factors {
 		if !f.Turns() {
 			continue
 		}
-		var turn []float32
+		var axisAngle []float32
 		if f.Rotations != nil {
-			turn, space = space[:4], space[4:]
+			axisAngle, spatial = spatial[:4], spatial[4:]
 		}
 		switch {
 		case levels[j] == datasets.Unknown || first[j] == datasets.Unknown:
@@ -183,12 +183,12 @@ func (t *turns) between(first, levels []int, row []float32) (unknown int) {
 		case f.Rotations == nil:
 			row[j] = float32(turnBetween(f, first[j], levels[j]))
 		case levels[j] != first[j]:
-			between := rotation.Between(&f.Rotations[first[j]], &f.Rotations[levels[j]])
-			axis, angle := rotation.AxisAngle(&between)
+			relative := rotation.Between(&f.Rotations[first[j]], &f.Rotations[levels[j]])
+			axis, angle := rotation.AxisAngle(&relative)
 			for c, v := range axis {
-				turn[c] = float32(v)
+				axisAngle[c] = float32(v)
 			}
-			turn[3] = float32(angle)
+			axisAngle[3] = float32(angle)
 		}
 	}
 	return unknown
@@ -206,29 +206,29 @@ func turnBetween(f factor.Factor, from, to int) float64 {
 	return turn
 }
 
-// within writes the transformations of a group's images relative to the first one. It returns the first image with an
-// unknown level and the factor of this level, or -1.
-func (t *turns) within(d datasets.Dataset, group []int, moves []float32) (image, unknown int) {
+// transformGroup writes the transformations of a group's images relative to the first one. It returns the first image
+// with an unknown level and the factor of this level, or -1.
+func (t *levelTransforms) transformGroup(d datasets.Dataset, group []int, moves []float32) (image, unknown int) {
 	k, columns := len(t.factors), t.columns()
 	first, levels := make([]int, k), make([]int, k)
 	d.FactorsAt(group[0], first)
 	unknown = -1
 	for m, i := range group {
 		d.FactorsAt(i, levels)
-		if j := t.between(first, levels, moves[m*columns:(m+1)*columns]); unknown < 0 {
+		if j := t.transform(first, levels, moves[m*columns:(m+1)*columns]); unknown < 0 {
 			image, unknown = i, j
 		}
 	}
 	return image, unknown
 }
 
-func (t *turns) columns() int { return len(t.factors) + 4*t.rotations }
+func (t *levelTransforms) columns() int { return len(t.factors) + 4*t.rotations }
 
-// transformations returns the transformations of the images of group g relative to the first one.
-func transformations(d datasets.Dataset, g int, group []int) ([]float32, error) {
-	t := newTurns(d.Factors())
+// groupTransformations returns the transformations of the images of group g relative to the first one.
+func groupTransformations(d datasets.Dataset, g int, group []int) ([]float32, error) {
+	t := newLevelTransforms(d.Factors())
 	moves := make([]float32, len(group)*t.columns())
-	if i, j := t.within(d, group, moves); j >= 0 {
+	if i, j := t.transformGroup(d, group, moves); j >= 0 {
 		return nil, fmt.Errorf("group %d has image %d of dataset %s, with unknown level of %q; want images with known levels of the turning factors", g, i, d.Name(), t.factors[j].Name)
 	}
 	return moves, nil
@@ -247,13 +247,13 @@ func stepOf(f factor.Factor, level, step int, s *rng.Stream) int {
 		}
 		return (level + step) % f.Size
 	}
-	near := rotation.Neighbours(f.Rotations, level, poseDirections)
-	to := near[s.IntN(len(near))]
+	neighbours := rotation.Neighbours(f.Rotations, level, poseDirections)
+	to := neighbours[s.IntN(len(neighbours))]
 	if step == 1 {
 		return to
 	}
-	between := rotation.Between(&f.Rotations[level], &f.Rotations[to])
-	axis, angle := rotation.AxisAngle(&between)
+	relative := rotation.Between(&f.Rotations[level], &f.Rotations[to])
+	axis, angle := rotation.AxisAngle(&relative)
 	turn := rotation.AboutAxis(axis, float64(step)*angle)
 	pose := rotation.Product(&turn, &f.Rotations[level])
 	return rotation.Nearest(f.Rotations, &pose)
@@ -264,10 +264,10 @@ func longestStep(f factor.Factor) int {
 	if f.Rotations == nil {
 		return f.Size - 1
 	}
-	near := rotation.Neighbours(f.Rotations, 0, 1)
-	if near == nil {
+	neighbours := rotation.Neighbours(f.Rotations, 0, 1)
+	if neighbours == nil {
 		return 0
 	}
-	between := rotation.Between(&f.Rotations[0], &f.Rotations[near[0]])
-	return int(math.Ceil(2*math.Pi/rotation.Angle(&between)-1e-6)) - 1
+	relative := rotation.Between(&f.Rotations[0], &f.Rotations[neighbours[0]])
+	return int(math.Ceil(2*math.Pi/rotation.Angle(&relative)-1e-6)) - 1
 }

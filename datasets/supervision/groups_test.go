@@ -69,7 +69,7 @@ func TestJoinLevels(t *testing.T) {
 // The numbers of classes and pairs of several sources differ.
 func TestNumbersOfSources(t *testing.T) {
 	s := &Sampler{imagesPerBatch: 7, split: &Split{Known: &Labels{parts: []*Labels{{Classes: [][]int32{{0, 2, -1}}}, {Pairs: []SimilarPair{{}}}, {Classes: [][]int32{{0}}}, {}}}}}
-	if must.OK(t, s.numberSources()); !slices.Equal(s.base, []int32{0, 3, 10, 11}) {
-		t.Errorf("numbers from %v on; want 0, 3, 10 and 11", s.base)
+	if must.OK(t, s.numberSources()); !slices.Equal(s.firstNumbers, []int32{0, 3, 10, 11}) {
+		t.Errorf("numbers from %v on; want 0, 3, 10 and 11", s.firstNumbers)
 	}
 }

@@ -40,8 +40,8 @@ type Labels struct {
 	table  []int32 // width labels per image, image by image; negative: unknown
 	width  int
 
-	parts  []*Labels // merged labels; nil: a single source
-	places [][]int   // by part: columns of its factors in Factors
+	parts         []*Labels // merged labels; nil: a single source
+	factorColumns [][]int   // by part: columns of its factors in Factors
 }
 
 // SimilarPair says that two images have the same level of a factor (an index into Labels.Factors), or different levels.
@@ -61,15 +61,15 @@ func (l *Labels) checkClasses(n int) error {
 	if l.Classes != nil && len(l.Classes) != len(l.Factors) {
 		return fmt.Errorf("there are classes of %d factors; want one list for each of the %d factors", len(l.Classes), len(l.Factors))
 	}
-	for k, of := range l.Classes {
+	for k, classes := range l.Classes {
 		name := l.Factors[k].Name
-		if of != nil && len(of) != n {
-			return fmt.Errorf("classes of factor %q cover %d images; want %d", name, len(of), n)
+		if classes != nil && len(classes) != n {
+			return fmt.Errorf("classes of factor %q cover %d images; want %d", name, len(classes), n)
 		}
-		most := maxLabel - l.Factors[k].Size - 1
-		for i, c := range of {
-			if c < -1 || int(c) > most {
-				return fmt.Errorf("image %d is in class %d of factor %q; want 0 to %d, or -1 where it has none", i, c, name, most)
+		maxClass := maxLabel - l.Factors[k].Size - 1
+		for i, c := range classes {
+			if c < -1 || int(c) > maxClass {
+				return fmt.Errorf("image %d is in class %d of factor %q; want 0 to %d, or -1 for no class", i, c, name, maxClass)
 			}
 		}
 	}
@@ -103,22 +103,22 @@ func (l *Labels) At(i int, dst []int32) bool {
 	if l.parts == nil {
 		return l.write(i, dst, nil)
 	}
-	any := false
+	known := false
 	for p, part := range l.parts {
-		any = part.write(i, dst, l.places[p]) || any
+		known = part.write(i, dst, l.factorColumns[p]) || known
 	}
-	return any
+	return known
 }
 
-// write writes the known levels of an image from one source to the columns in place, or in the order of the factors if
-// place is nil. It returns false if the source has no levels of the image.
-func (l *Labels) write(i int, dst []int32, place []int) bool {
+// write writes the known levels of an image from one source to the given columns, or in the order of the factors if
+// columns is nil. It returns false if the source has no levels of the image.
+func (l *Labels) write(i int, dst []int32, columns []int) bool {
 	if _, known := slices.BinarySearch(l.Images, i); !known || l.Pairs != nil {
 		return false
 	}
 	for k, c := range l.column {
-		if place != nil {
-			k = place[k]
+		if columns != nil {
+			k = columns[k]
 		}
 		if level := l.table[i*l.width+c]; level >= 0 {
 			dst[k] = level
@@ -131,7 +131,7 @@ func validShare(share float64, factors []string) error {
 	if !(share >= 0 && share < 1) {
 		return config.Invalid("share", "%v is out of range; want 0 or more, and less than 1", share)
 	}
-	return distinct("factors", factors)
+	return checkDistinct("factors", factors)
 }
 
 // validPairShare is validShare for labels that are pairs alone: without a share, no batch has any.
@@ -139,10 +139,10 @@ func validPairShare(share float64, factors []string) error {
 	if !(share > 0 && share < 1) {
 		return config.Invalid("share", "%v is out of range for the pairs of a batch; want more than 0, and less than 1", share)
 	}
-	return distinct("factors", factors)
+	return checkDistinct("factors", factors)
 }
 
-func distinct(key string, names []string) error {
+func checkDistinct(key string, names []string) error {
 	for i, name := range names {
 		if name == "" || slices.Contains(names[:i], name) {
 			return config.Invalid(key, "name %d, %q, is empty or repeated; want distinct names", i, name)
@@ -173,13 +173,13 @@ func (l *Labels) choose(columns []factor.Factor, names []string) error {
 	return nil
 }
 
-// chooseOf is choose for the factors of a data set. At least one chosen factor must have several levels.
-func (l *Labels) chooseOf(d datasets.Dataset, names []string) error {
+// chooseFromDataset is choose for the factors of a data set. At least one chosen factor must have several levels.
+func (l *Labels) chooseFromDataset(d datasets.Dataset, names []string) error {
 	if err := l.choose(d.Factors(), names); err != nil {
 		return err
 	}
 	if !slices.ContainsFunc(l.Factors, func(f factor.Factor) bool { return f.Size > 1 }) {
-		return fmt.Errorf("dataset %s has no factor of several levels: nothing is known of its images that could be a label", d.Name())
+		return fmt.Errorf("dataset %s has no factor with two or more levels, so its images have no labels", d.Name())
 	}
 	return nil
 }
@@ -195,8 +195,8 @@ func (l *Labels) labelled(n int) []int {
 	return list
 }
 
-// knowing returns a split without groups, with the given labels.
-func knowing(d datasets.Dataset, known *Labels) (*Split, error) {
+// labelSplit returns a split without groups, with the given labels.
+func labelSplit(d datasets.Dataset, known *Labels) (*Split, error) {
 	split, err := NewSplit(d, 0, nil, true)
 	if err == nil {
 		split.Known = known
@@ -237,7 +237,7 @@ func (f *FactorLabels) Validate() error {
 	case f.File == "" && len(f.Kinds.List)+len(f.Kinds.Named) > 0:
 		return config.Invalid("kinds", "they belong to the columns of a file, and there is no file")
 	}
-	return cmp.Or(distinct("names", f.Names), validShare(f.Share, f.Factors))
+	return cmp.Or(checkDistinct("names", f.Names), validShare(f.Share, f.Factors))
 }
 
 func (f *FactorLabels) Reads() []datasets.Read { return datasets.ReadOf("file", f.File) }
@@ -255,8 +255,8 @@ func (f *FactorLabels) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) 
 		return nil, fmt.Errorf("labels: dataset %s has no image with labels", d.Name())
 	}
 	count := max(1, int(math.Round(f.Fraction*float64(len(candidates)))))
-	for _, at := range s.Perm(len(candidates))[:count] {
-		known.Images = append(known.Images, candidates[at])
+	for _, i := range s.Perm(len(candidates))[:count] {
+		known.Images = append(known.Images, candidates[i])
 	}
 	slices.Sort(known.Images)
 	if f.File != "" && count < len(candidates) {
@@ -265,13 +265,13 @@ func (f *FactorLabels) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) 
 	if len(known.Images) == d.Len() {
 		known.Share = 0
 	}
-	return knowing(d, known)
+	return labelSplit(d, known)
 }
 
 func (f *FactorLabels) read(d datasets.Dataset, l *Labels) error {
 	if f.File == "" {
 		l.table, l.width = levelsOf(d), len(d.Factors())
-		return l.chooseOf(d, f.Factors)
+		return l.chooseFromDataset(d, f.Factors)
 	}
 	columns, err := f.readFile(d, l)
 	if err != nil {
@@ -293,26 +293,26 @@ func (f *FactorLabels) readFile(d datasets.Dataset, l *Labels) ([]factor.Factor,
 	l.width, l.table, l.Notes = t.Cols, make([]int32, len(t.Data)), t.Notes
 	for c := range columns {
 		x := labelColumn{table: t, column: c, kind: kinds[c]}
-		for _, own := range d.Factors() {
-			if own.Name == columns[c].Name && own.Kind == factor.Circular && own.Angles == nil {
-				x.turn = own.Size
+		for _, dataFactor := range d.Factors() {
+			if dataFactor.Name == columns[c].Name && dataFactor.Kind == factor.Circular && dataFactor.Angles == nil {
+				x.circularSize = dataFactor.Size
 			}
 		}
-		of, levels, err := x.levels()
+		column, levels, err := x.levels()
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.File, err)
 		}
-		if of.Name = columns[c].Name; t.Words != nil && t.Words[c] != nil {
-			of.NameLevels(t.Words[c])
-			l.Notes = append(l.Notes, factor.ColumnNotes(of, nil, t.Words[c])...)
-		} else if len(f.Kinds.List)+len(f.Kinds.Named) == 0 && of.Size > 2 {
+		if column.Name = columns[c].Name; t.Words != nil && t.Words[c] != nil {
+			column.NameLevels(t.Words[c])
+			l.Notes = append(l.Notes, factor.ColumnNotes(column, nil, t.Words[c])...)
+		} else if len(f.Kinds.List)+len(f.Kinds.Named) == 0 && column.Size > 2 {
 			const note = "numbers of %s are taken for categories without order; kinds={%s: ordinal} would order them"
-			l.Notes = append(l.Notes, fmt.Sprintf(note, of.Name, of.Name))
+			l.Notes = append(l.Notes, fmt.Sprintf(note, column.Name, column.Name))
 		}
-		columns[c] = of
-		if x.below > 0 {
+		columns[c] = column
+		if x.negatives > 0 {
 			const note = "labels of %s below 0 mean unknown, in %s"
-			l.Notes = append(l.Notes, fmt.Sprintf(note, of.Name, wording.Count(x.below, "row")))
+			l.Notes = append(l.Notes, fmt.Sprintf(note, column.Name, wording.Count(x.negatives, "row")))
 		}
 		for i, level := range levels {
 			l.table[i*l.width+c] = level
@@ -363,7 +363,7 @@ func (f *FactorLabels) columns(t *table.Table) ([]factor.Factor, []factor.Column
 		return nil, nil, config.Invalid("names", "has %s; want one for each of the %d columns of %s",
 			wording.Count(len(names), "name"), t.Cols, f.File)
 	}
-	if err := distinct("names", names); err != nil {
+	if err := checkDistinct("names", names); err != nil {
 		return nil, nil, err
 	}
 	given, err := f.Kinds.Parse(names)
@@ -382,61 +382,61 @@ func (f *FactorLabels) columns(t *table.Table) ([]factor.Factor, []factor.Column
 
 // labelColumn is a column of labels.
 type labelColumn struct {
-	table  *table.Table
-	column int
-	kind   factor.ColumnKind
-	turn   int // number of levels of the data set's circular factor with this name; 0: no such factor
-	below  int // negative numbers that mean unknown
+	table        *table.Table
+	column       int
+	kind         factor.ColumnKind
+	circularSize int // number of levels of the data set's circular factor with this name; 0: no such factor
+	negatives    int // negative numbers that mean unknown
 }
 
 // levels returns the factor of the labels, and their levels. If the kind is not continuous and has no period, whole
 // numbers are the levels, and negative numbers mean unknown.
 func (x *labelColumn) levels() (factor.Factor, []int32, error) {
 	measured := x.kind.Continuous || x.kind.Period > 0
-	numbers, least, most := x.table.Column(x.column).Values, math.Inf(1), math.Inf(-1)
+	numbers, smallest, largest := x.table.Column(x.column).Values, math.Inf(1), math.Inf(-1)
 	negative := slices.ContainsFunc(numbers, func(v float64) bool { return v < 0 && v != -1 }) // not only unknown
 	for i, v := range numbers {
 		switch {
 		case measured && v == -1 && !negative:
-			return factor.Factor{}, nil, x.errorf(i, "-1, which may be an angle or not known; want an empty field or NaN where a label is not known, or 0 to %v", x.kind.Period)
+			return factor.Factor{}, nil, x.errorf(i, "-1, which may be an angle or an unknown label; want an empty field or NaN for an unknown label, or 0 to %v", x.kind.Period)
 		case measured:
 		case v == v && v != math.Trunc(v):
-			return factor.Factor{}, nil, x.errorf(i, "%v; want whole numbers, negative where a label is not known, or kind circular:PERIOD or continuous", v)
+			return factor.Factor{}, nil, x.errorf(i, "%v; want whole numbers (negative: unknown), or the kind circular:PERIOD or continuous", v)
 		case v >= maxLabel:
 			return factor.Factor{}, nil, x.errorf(i, "%.0f; want less than %d", v, maxLabel)
 		case v < 0:
-			x.below++
+			x.negatives++
 			v = math.NaN()
 		}
 		if numbers[i] = v; v == v {
-			least, most = min(least, v), max(most, v)
+			smallest, largest = min(smallest, v), max(largest, v)
 		}
 	}
 	switch {
-	case least > most:
-		return factor.Factor{}, nil, fmt.Errorf("column %d holds no label; want some from 0 on", x.column)
-	case measured || x.kind.Kind == factor.Circular && most >= float64(x.turn):
-		of, levels, err := factor.FromNumbers("", numbers, nil, &x.kind, 0)
+	case smallest > largest:
+		return factor.Factor{}, nil, fmt.Errorf("column %d has no label; want labels from 0 up", x.column)
+	case measured || x.kind.Kind == factor.Circular && largest >= float64(x.circularSize):
+		f, levels, err := factor.FromNumbers("", numbers, nil, &x.kind, 0)
 		if err != nil {
 			err = fmt.Errorf("column %d: %w", x.column, err)
 		}
-		return of, levels, err
+		return f, levels, err
 	}
-	of, levels := factor.Factor{Kind: x.kind.Kind, Size: int(most) + 1}, make([]int32, len(numbers))
-	if of.Kind == factor.Circular {
-		of.Size = x.turn
+	f, levels := factor.Factor{Kind: x.kind.Kind, Size: int(largest) + 1}, make([]int32, len(numbers))
+	if f.Kind == factor.Circular {
+		f.Size = x.circularSize
 	}
 	for i, v := range numbers {
 		if levels[i] = datasets.Unknown; v == v {
 			levels[i] = int32(v)
 		}
 	}
-	if of.Kind == factor.Ordinal && least > 0 { // the range of the labels becomes [0, 1], at whichever number it begins
-		for l := range of.Size {
-			of.Values = append(of.Values, max(float64(l), least))
+	if f.Kind == factor.Ordinal && smallest > 0 { // Scaled maps the smallest label to 0, even if it is not the number 0
+		for l := range f.Size {
+			f.Values = append(f.Values, max(float64(l), smallest))
 		}
 	}
-	return of, levels, nil
+	return f, levels, nil
 }
 
 func (x *labelColumn) errorf(row int, format string, args ...any) error {

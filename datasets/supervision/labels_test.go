@@ -129,9 +129,9 @@ func TestLabelErrors(t *testing.T) {
 		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{5}, 0, 1, 2, 3, 4)}, "labels.npy has 5 rows of 1 number; want a row for each of the 6 images of dataset toy"},
 		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 1, 1}, 0, 1, 2, 3, 4, 5)}, "labels.npy: the array has shape [6 1 1]; want two dimensions"},
 		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 0}, []int{}...)}, "labels.npy has 6 rows of 0 numbers"},
-		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6}, 0.5, 1, 2, 3, 4, 5)}, "labels.npy: row 0, column 0 is 0.5; want whole numbers, negative where a label is not known, or kind circular:PERIOD"},
+		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6}, 0.5, 1, 2, 3, 4, 5)}, "labels.npy: row 0, column 0 is 0.5; want whole numbers (negative: unknown), or the kind circular:PERIOD"},
 		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 2}, 0, 0, 1, 1, 2, 2, 2, 1<<24, 4, 4, 5, 5)}, "labels.npy: row 3, column 1 is 16777216; want less than 16777216"},
-		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 2}, 0, -1, 1, -1, 2, -2, 2, -4, 4, -1, 5, -1)}, "labels.npy: column 1 holds no label"},
+		{&FactorLabels{Fraction: 1, File: labelFile(t, []int{6, 2}, 0, -1, 1, -1, 2, -2, 2, -4, 4, -1, 5, -1)}, "labels.npy: column 1 has no label"},
 		{&FactorLabels{Fraction: 1, Names: []string{"a", "b"}, File: labelFile(t, []int{6}, 0, 1, 2, 3, 4, 5)}, "names: has 2 names; want one for each of the 1 columns"},
 		{&FactorLabels{Fraction: 1, Kinds: factor.ColumnKinds{List: []string{"circular", "circular"}}, File: labelFile(t, []int{6}, 0, 1, 2, 3, 4, 5)}, "kinds: has 2 kinds"},
 		{&Similarity{Share: 0.5}, "count: 0 is out of range"},
@@ -310,7 +310,7 @@ func TestLabelTables(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"a\n0\n1\n-1\n2\n": "line 4, column 0 (a) is -1, which may be an angle or not known", "a\n0\n1\n": "has 2 rows of 1 number; want a row for each of the 4 images",
+		"a\n0\n1\n-1\n2\n": "line 4, column 0 (a) is -1, which may be an angle or an unknown label", "a\n0\n1\n": "has 2 rows of 1 number; want a row for each of the 4 images",
 		"cat\ncow\ncat\ncow\n": "want a row for each of the 4 images of dataset toy; its first line (cat) names the columns",
 		"a\n0\nx\n1\n2\n":      `line 3, field 1: "x" is a word, and 0 in line 2 a number`,
 	} {

@@ -18,17 +18,17 @@ type mix struct {
 
 // units are the labelled images or the similar pairs of one source; a unit is one image or one pair.
 type units struct {
-	known *Labels
-	part  int    // index of known among the sources
-	place []int  // columns of its factors in the split's labels
-	label string // prefix of the names of its random streams
-	width int    // images per unit
+	known   *Labels
+	part    int    // index of known among the sources
+	columns []int  // columns of its factors in the split's labels
+	label   string // prefix of the names of its random streams
+	width   int    // images per unit
 
 	full, last int     // units per full batch, and in the last batch
 	order      []int32 // order of the units in the current pass
 	pass       uint64  // number of the current pass, from 1
 	seed       uint64  // seed of the pass
-	drawn      []int32 // units of the epoch, batch by batch
+	epochUnits []int32 // units of the epoch, batch by batch
 }
 
 func (s *Sampler) prepareLabels() error {
@@ -68,7 +68,7 @@ func newMix(known *Labels, n, batch int) (*mix, error) {
 		if p > 0 {
 			u.label = fmt.Sprintf("source %d ", p)
 		}
-		u.part, u.place = p, known.place(p)
+		u.part, u.columns = p, known.columnsOfPart(p)
 		m.units = append(m.units, u)
 		m.plain -= u.full * u.width
 	}
@@ -79,7 +79,7 @@ func newMix(known *Labels, n, batch int) (*mix, error) {
 	m.lastPlain = n - (m.batches-1)*m.plain
 	for _, u := range m.units {
 		u.last = max(1, (2*m.lastPlain*u.full+m.plain)/(2*m.plain)) // rounded
-		u.drawn = make([]int32, (m.batches-1)*u.full+u.last)
+		u.epochUnits = make([]int32, (m.batches-1)*u.full+u.last)
 	}
 	return m, nil
 }
@@ -107,14 +107,13 @@ func newUnits(known *Labels, batch, room int) *units {
 func (m *mix) images() int {
 	n := (m.batches-1)*m.plain + m.lastPlain
 	for _, u := range m.units {
-		n += len(u.drawn) * u.width
+		n += len(u.epochUnits) * u.width
 	}
 	return n
 }
 
-// deal arranges the images of an epoch in dealt. At first, dealt begins with the images in the epoch's order; deal
-// distributes them to the batches and then adds the units.
-func (m *mix) deal(dealt []int, epoch int, seed uint64) {
+// arrange distributes the first images, which are in the epoch's order, to the batches, and then adds the units.
+func (m *mix) arrange(images []int, epoch int, seed uint64) {
 	full := m.plain
 	for _, u := range m.units {
 		u.draw(epoch, seed)
@@ -122,11 +121,11 @@ func (m *mix) deal(dealt []int, epoch int, seed uint64) {
 	}
 	for b := m.batches - 1; b >= 0; b-- { // backwards, so no image is overwritten before it is copied
 		plain := m.plainIn(b)
-		rows := dealt[b*full:]
-		copy(rows[:plain], dealt[b*m.plain:])
+		rows := images[b*full:]
+		copy(rows[:plain], images[b*m.plain:])
 		rows = rows[plain:]
 		for _, u := range m.units {
-			for _, n := range u.in(b) {
+			for _, n := range u.inBatch(b) {
 				u.write(int(n), rows)
 				rows = rows[u.width:]
 			}
@@ -143,15 +142,15 @@ func (m *mix) plainIn(batch int) int {
 }
 
 func (u *units) draw(epoch int, seed uint64) {
-	first := uint64(epoch-1) * uint64(len(u.drawn)) // number of units in previous epochs
-	for i := range u.drawn {
-		u.drawn[i] = u.unit(first+uint64(i), seed)
+	first := uint64(epoch-1) * uint64(len(u.epochUnits)) // number of units in previous epochs
+	for i := range u.epochUnits {
+		u.epochUnits[i] = u.unit(first+uint64(i), seed)
 	}
 }
 
-func (u *units) in(batch int) []int32 {
+func (u *units) inBatch(batch int) []int32 {
 	from := batch * u.full
-	return u.drawn[from:min(from+u.full, len(u.drawn))]
+	return u.epochUnits[from:min(from+u.full, len(u.epochUnits))]
 }
 
 // write writes the images of unit n to dst.
@@ -180,16 +179,16 @@ func (u *units) unit(n, seed uint64) int32 {
 func (s *Sampler) numberSources() error {
 	next := 0
 	for _, source := range s.split.Known.sources() {
-		s.base = append(s.base, int32(next))
+		s.firstNumbers = append(s.firstNumbers, int32(next))
 		switch {
 		case source.Classes != nil:
-			most := 0
-			for _, of := range source.Classes {
-				for _, c := range of {
-					most = max(most, int(c)+1)
+			count := 0
+			for _, classes := range source.Classes {
+				for _, c := range classes {
+					count = max(count, int(c)+1)
 				}
 			}
-			next += most
+			next += count
 		case source.Pairs != nil:
 			next += s.imagesPerBatch
 		default:
@@ -204,8 +203,8 @@ func (s *Sampler) numberSources() error {
 	return nil
 }
 
-// label sets Levels and Different of the batch at a position.
-func (s *Sampler) label(b *Batch, position int) {
+// setLabels sets Levels and Different of the batch at a position.
+func (s *Sampler) setLabels(b *Batch, position int) {
 	known := s.split.Known
 	if known == nil {
 		return
@@ -217,13 +216,13 @@ func (s *Sampler) label(b *Batch, position int) {
 	}
 	if s.different != nil {
 		b.Different = s.different[:len(b.Levels)]
-		for at := range b.Different {
-			b.Different[at] = -1
+		for i := range b.Different {
+			b.Different[i] = -1
 		}
 	}
 	for p, source := range known.sources() {
 		if source.Classes != nil {
-			s.numberClasses(*b, source, known.place(p), s.base[p])
+			s.numberClasses(*b, source, known.columnsOfPart(p), s.firstNumbers[p])
 		}
 	}
 	if s.mix != nil && !b.Labelled {
@@ -233,28 +232,28 @@ func (s *Sampler) label(b *Batch, position int) {
 
 // numberClasses assigns the same number to all images of a class in a batch, in the column of the factor. The number is
 // the first known level of these images or, if no level is known, the number of the class. Known levels stay.
-func (s *Sampler) numberClasses(b Batch, source *Labels, place []int, base int32) {
+func (s *Sampler) numberClasses(b Batch, source *Labels, columns []int, first int32) {
 	k := len(s.split.Known.Factors)
-	for f, of := range source.Classes {
-		if of == nil {
+	for f, classes := range source.Classes {
+		if classes == nil {
 			continue
 		}
-		column, levels := place[f], map[int32]int32{}
+		column, levels := columns[f], map[int32]int32{}
 		for row, i := range b.Indices {
-			_, known := levels[of[i]]
-			if l := b.Levels[row*k+column]; l >= 0 && of[i] >= 0 && !known {
-				levels[of[i]] = l
+			_, known := levels[classes[i]]
+			if l := b.Levels[row*k+column]; l >= 0 && classes[i] >= 0 && !known {
+				levels[classes[i]] = l
 			}
 		}
 		for row, i := range b.Indices {
-			at := &b.Levels[row*k+column]
-			if *at >= 0 || of[i] < 0 {
+			level := &b.Levels[row*k+column]
+			if *level >= 0 || classes[i] < 0 {
 				continue
 			}
-			if l, known := levels[of[i]]; known {
-				*at = l
+			if l, known := levels[classes[i]]; known {
+				*level = l
 			} else {
-				*at = int32(source.Factors[f].Size) + base + of[i]
+				*level = int32(source.Factors[f].Size) + first + classes[i]
 			}
 		}
 	}
@@ -267,11 +266,11 @@ func (s *Sampler) numberPairs(b Batch, batch int) {
 	factors := s.split.Known.Factors
 	k, row := len(factors), s.mix.plainIn(batch)
 	for _, u := range s.mix.units {
-		next := s.base[u.part]
-		for _, n := range u.in(batch) {
+		next := s.firstNumbers[u.part]
+		for _, n := range u.inBatch(batch) {
 			if u.width == 2 {
 				p := u.known.Pairs[n]
-				column := u.place[p.Factor]
+				column := u.columns[p.Factor]
 				if p.Different {
 					b.Different[row*k+column], b.Different[(row+1)*k+column] = int32(row+1), int32(row)
 				} else {

@@ -34,8 +34,8 @@ func (p *Pairs) Validate() error {
 	switch {
 	case p.Count < 0:
 		return config.Invalid("count", "%d is negative; want 0 or more", p.Count)
-	case p.Images != 0 && (p.Images < 2 || p.Images > maxWalked):
-		return config.Invalid("images", "%d is out of range; want 2 to %d", p.Images, maxWalked)
+	case p.Images != 0 && (p.Images < 2 || p.Images > maxGroupImages):
+		return config.Invalid("images", "%d is out of range; want 2 to %d", p.Images, maxGroupImages)
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func (p *Pairs) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	}
 	held := make([]bool, len(d.Factors()))
 	for i, name := range p.Hold {
-		k, err := factorNamed(d, name)
+		k, err := factorIndex(d, name)
 		if err != nil {
 			return nil, fmt.Errorf("pairs: hold[%d]: %w", i, err)
 		}
@@ -61,7 +61,7 @@ func (p *Pairs) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	}
 	order := s.Perm(d.Len())
 	if datasets.Missing(d) != nil {
-		order = slices.DeleteFunc(order, unknownOf(d, func(k int, f factor.Factor) bool { return held[k] || f.Turns() }))
+		order = slices.DeleteFunc(order, hasUnknownLevel(d, func(k int, f factor.Factor) bool { return held[k] || f.Turns() }))
 	}
 	m := cmp.Or(p.Images, 2)
 	var groups [][]int
@@ -82,12 +82,12 @@ func (p *Pairs) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	}
 	if p.Count > possible {
 		return nil, fmt.Errorf("pairs: %d %s of distinct images cannot be drawn from the %d images of dataset %s%s; want at most %d",
-			p.Count, groupsOf(m), len(order), d.Name(), ofKnown(d, len(order)), possible)
+			p.Count, groupNoun(m), len(order), d.Name(), knownNote(d, len(order)), possible)
 	}
 	return NewSplit(d, m, groups[:p.Count], true)
 }
 
-func groupsOf(m int) string {
+func groupNoun(m int) string {
 	if m == 2 {
 		return "pairs"
 	}
@@ -126,8 +126,8 @@ type Paths struct {
 	Unlabelled bool `yaml:"unlabelled" doc:"train also on images on no path, without labels"`
 }
 
-// maxWalked is the maximum number of images in all paths together, counted with repetitions.
-const maxWalked = 1 << 26
+// maxGroupImages is the maximum number of images in all groups together, counted with repetitions.
+const maxGroupImages = 1 << 26
 
 func (p *Paths) Validate() error {
 	switch {
@@ -135,8 +135,8 @@ func (p *Paths) Validate() error {
 		return config.Invalid("count", "%d is out of range; want 1 or more", p.Count)
 	case p.Length < 2:
 		return config.Invalid("length", "%d is out of range; want 2 or more", p.Length)
-	case p.Count > maxWalked/p.Length:
-		return config.Invalid("count", "%d paths of %d images are too many; want at most %d of this length", p.Count, p.Length, maxWalked/p.Length)
+	case p.Count > maxGroupImages/p.Length:
+		return config.Invalid("count", "%d paths of %d images are too many; want at most %d of this length", p.Count, p.Length, maxGroupImages/p.Length)
 	case p.Step < 1:
 		return config.Invalid("step", "%d is out of range; want 1 or more", p.Step)
 	}
@@ -152,19 +152,19 @@ func (p *Paths) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 		if !f.Turns() {
 			continue
 		}
-		if most := longestStep(f); p.Step > most {
-			return nil, fmt.Errorf("paths: step %d is too long for factor %q of dataset %s; want 1 to %d", p.Step, f.Name, d.Name(), most)
+		if longest := longestStep(f); p.Step > longest {
+			return nil, fmt.Errorf("paths: step %d is too long for factor %q of dataset %s; want 1 to %d", p.Step, f.Name, d.Name(), longest)
 		}
 		moving = append(moving, k)
 	}
 	if moving == nil {
-		return nil, fmt.Errorf("paths: dataset %s has no circular factor to walk along, nor rotations in space", d.Name())
+		return nil, fmt.Errorf("paths: dataset %s has no factor to walk along; want a circular factor, or rotations in space", d.Name())
 	}
 	index, err := datasets.NewIndex(d)
 	if err != nil {
 		return nil, fmt.Errorf("paths: %w", err)
 	}
-	starts := known(d)
+	starts := knownImages(d)
 	if len(starts) == 0 {
 		return nil, fmt.Errorf("paths: dataset %s has no image with all levels known", d.Name())
 	}
@@ -219,7 +219,7 @@ func (v *ObjectViews) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	if err := v.Validate(); err != nil {
 		return nil, err
 	}
-	k, err := v.moving(d)
+	k, err := v.turningFactor(d)
 	if err != nil {
 		return nil, fmt.Errorf("views: %w", err)
 	}
@@ -231,7 +231,7 @@ func (v *ObjectViews) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 	levels := make([]int, len(factors))
 	object := map[int]int{} // grid position of the object at level 0 -> group
 	var groups [][]int
-	for _, i := range known(d) {
+	for _, i := range knownImages(d) {
 		d.FactorsAt(i, levels)
 		level := levels[k]
 		levels[k] = 0
@@ -264,13 +264,13 @@ func (v *ObjectViews) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 		return nil, fmt.Errorf("views: objects of dataset %s have %d views; want groups of 2 to %d images", d.Name(), size, size)
 	}
 	if v.Images > 0 {
-		groups, size = dealt(groups, v.Images, s), v.Images
+		groups, size = splitGroups(groups, v.Images, s), v.Images
 	}
 	return NewSplit(d, size, groups, true)
 }
 
-// dealt divides groups, in random order, into smaller groups of m images.
-func dealt(groups [][]int, m int, s *rng.Stream) (parts [][]int) {
+// splitGroups divides groups, in random order, into smaller groups of m images.
+func splitGroups(groups [][]int, m int, s *rng.Stream) (parts [][]int) {
 	for _, g := range groups {
 		s.Shuffle(len(g), func(i, j int) { g[i], g[j] = g[j], g[i] })
 		for len(g) >= m {
@@ -280,26 +280,26 @@ func dealt(groups [][]int, m int, s *rng.Stream) (parts [][]int) {
 	return parts
 }
 
-func (v *ObjectViews) moving(d datasets.Dataset) (int, error) {
+func (v *ObjectViews) turningFactor(d datasets.Dataset) (int, error) {
 	if v.Factor != "" {
-		k, err := factorNamed(d, v.Factor)
+		k, err := factorIndex(d, v.Factor)
 		if err == nil && !d.Factors()[k].Turns() {
 			err = fmt.Errorf("factor %q of dataset %s is %s, and a transformation needs an angle; want a circular factor, or one of rotations in space", v.Factor, d.Name(), d.Factors()[k].Kind)
 		}
 		return k, err
 	}
 	var names []string
-	found := -1
+	turning := -1
 	for k, f := range d.Factors() {
 		if f.Turns() {
-			names, found = append(names, f.Name), k
+			names, turning = append(names, f.Name), k
 		}
 	}
 	switch len(names) {
 	case 0:
 		return 0, fmt.Errorf("dataset %s has no circular factor, nor rotations in space", d.Name())
 	case 1:
-		return found, nil
+		return turning, nil
 	}
 	return 0, fmt.Errorf("dataset %s has %d factors that turn; name one as factor: %s", d.Name(), len(names), strings.Join(names, ", "))
 }

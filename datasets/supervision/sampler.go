@@ -59,7 +59,7 @@ type Sampler struct {
 	mix             *mix      // nil: no share of labelled images
 	levels          []int32   // Levels of the last batch
 	different       []int32   // Different of the last batch; nil: no pairs differ
-	base            []int32   // by source of labels: first number of its classes or pairs, at least a factor's Size
+	firstNumbers    []int32   // by source of labels: first number of its classes or pairs, at least a factor's Size
 }
 
 // groupPass is a pass over the groups of one kind.
@@ -105,11 +105,11 @@ func NewSampler(split *Split, batchImages int, stream *rng.Stream) (*Sampler, er
 	if err := s.prepareLabels(); err != nil {
 		return nil, err
 	}
-	return s, s.remember()
+	return s, s.saveStream()
 }
 
-// remember stores the state of the stream at the start of an epoch.
-func (s *Sampler) remember() (err error) {
+// saveStream stores the state of the stream at the start of an epoch.
+func (s *Sampler) saveStream() (err error) {
 	if s.state.Stream, err = s.stream.MarshalBinary(); err != nil {
 		return fmt.Errorf("batches: save the random state: %w", err)
 	}
@@ -118,7 +118,7 @@ func (s *Sampler) remember() (err error) {
 
 // StartEpoch draws the order of the next epoch.
 func (s *Sampler) StartEpoch() error {
-	if err := s.remember(); err != nil {
+	if err := s.saveStream(); err != nil {
 		return err
 	}
 	s.state.Epoch++
@@ -138,22 +138,22 @@ func (s *Sampler) shuffle() {
 			s.draw(p)
 			continue
 		}
-		groups, at := s.groups[p.First:p.First+p.Count], p.image
+		groups, first := s.groups[p.First:p.First+p.Count], p.image
 		s.stream.Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
 		for _, g := range groups {
-			copy(s.labelled[at:at+p.M], s.split.Groups[g])
-			copy(s.transformations[at*k:(at+p.M)*k], s.split.Transformations[g])
+			copy(s.labelled[first:first+p.M], s.split.Groups[g])
+			copy(s.transformations[first*k:(first+p.M)*k], s.split.Transformations[g])
 			if s.split.GroupActions != nil && s.actions != nil {
-				copy(s.actions[at:at+p.M], s.split.GroupActions[g])
+				copy(s.actions[first:first+p.M], s.split.GroupActions[g])
 			}
-			at += p.M
+			first += p.M
 		}
 	}
 	order := s.unlabelled[:len(s.split.Unlabelled)]
 	copy(order, s.split.Unlabelled)
 	s.stream.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 	if s.mix != nil {
-		s.mix.deal(s.unlabelled, s.state.Epoch, s.state.Labels)
+		s.mix.arrange(s.unlabelled, s.state.Epoch, s.state.Labels)
 	}
 }
 
@@ -170,7 +170,7 @@ func (s *Sampler) draw(p groupPass) {
 func (s *Sampler) Next() (Batch, bool) {
 	b, ok := s.batch(s.state.Position)
 	if ok {
-		s.label(&b, s.state.Position)
+		s.setLabels(&b, s.state.Position)
 		s.state.Position++
 	}
 	return b, ok
@@ -218,11 +218,11 @@ func (s *Sampler) Images() int { return len(s.labelled) + len(s.unlabelled) }
 
 // MaxBatch returns the number of images in the largest batch.
 func (s *Sampler) MaxBatch() int {
-	most := min(s.imagesPerBatch, len(s.unlabelled))
+	largest := min(s.imagesPerBatch, len(s.unlabelled))
 	for _, p := range s.passes {
-		most = max(most, p.perBatch*p.M)
+		largest = max(largest, p.perBatch*p.M)
 	}
-	return most
+	return largest
 }
 
 // State returns the position for a checkpoint.
@@ -256,23 +256,23 @@ type Loader struct {
 	views   *augment.Views // nil: none
 	seed    uint64         // seed of the views
 
-	buffers [2]rendered          // the current and the next batch
-	ahead   int                  // position of the batch in buffers[1]; -1: none
-	asked   int                  // position up to which images of the epoch have been read ahead
-	beside  *parallel.Background // renders into buffers[1]
-	render  func()               // renders the batch at position ahead
-	now     Batch                // renders the current batch on all processors
-	draw    func(_, n int)
+	buffers       [2]rendered          // the current and the next batch
+	ahead         int                  // position of the batch in buffers[1]; -1: none
+	requested     int                  // position up to which images of the epoch have been read ahead
+	background    *parallel.Background // renders into buffers[1]
+	render        func()               // renders the batch at position ahead
+	current       Batch                // renders the current batch on all processors
+	renderCurrent func(_, n int)
 
-	next     Batch // renders the next batch during training
-	drawNext func(_, n int)
+	next       Batch // renders the next batch during training
+	renderNext func(_, n int)
 }
 
 // rendered is a batch of images and their views.
 type rendered struct {
-	images []float32
-	views  [][]float32
-	dealt  [][]float32 // views, cut to the length of the batch
+	images     []float32
+	views      [][]float32
+	batchViews [][]float32 // views, cut to the length of the batch
 }
 
 // NewLoader returns a loader of images.
@@ -288,15 +288,16 @@ func NewViewLoader(d datasets.Dataset, s *Sampler, v *augment.Views, seed uint64
 
 func newLoader(d datasets.Dataset, s *Sampler, v *augment.Views, seed uint64) *Loader {
 	h, w, c := d.ImageShape()
-	l := &Loader{set: d, sampler: s, size: h * w * c, views: v, seed: seed, ahead: -1, beside: parallel.NewBackground()}
+	l := &Loader{set: d, sampler: s, size: h * w * c, views: v, seed: seed, ahead: -1}
+	l.background = parallel.NewBackground()
 	l.render = func() { l.renderBatch(l.ahead) }
-	l.draw = func(_, n int) { l.renderRow(l.now, l.sampler.State().Position, n) }
-	l.drawNext = func(_, n int) { l.renderRow(l.next, l.ahead, n) }
+	l.renderCurrent = func(_, n int) { l.renderRow(l.current, l.sampler.State().Position, n) }
+	l.renderNext = func(_, n int) { l.renderRow(l.next, l.ahead, n) }
 	for i := range l.buffers {
 		b := &l.buffers[i]
 		b.images = make([]float32, s.MaxBatch()*l.size)
 		if v != nil {
-			b.views, b.dealt = make([][]float32, v.Count), make([][]float32, v.Count)
+			b.views, b.batchViews = make([][]float32, v.Count), make([][]float32, v.Count)
 		}
 		for n := range b.views {
 			b.views[n] = make([]float32, s.MaxBatch()*l.size)
@@ -310,15 +311,15 @@ const readAhead = 512
 
 // expect starts reading the images of the batch at a position and of the batches after it.
 func (l *Loader) expect(position int) {
-	l.asked = max(l.asked, position)
+	l.requested = max(l.requested, position)
 	for images := 0; images < readAhead; {
 		b, ok := l.sampler.batch(position)
 		if !ok {
 			return
 		}
-		if position >= l.asked {
+		if position >= l.requested {
 			stored.Expect(l.set, b.Indices)
-			l.asked = position + 1
+			l.requested = position + 1
 		}
 		images += len(b.Indices)
 		position++
@@ -329,7 +330,7 @@ func (l *Loader) expect(position int) {
 func (l *Loader) renderBatch(position int) {
 	l.expect(position)
 	l.next, _ = l.sampler.batch(position)
-	parallel.ForWorkers(parallel.Threads()/2, len(l.next.Indices), l.drawNext)
+	parallel.ForWorkers(parallel.Threads()/2, len(l.next.Indices), l.renderNext)
 }
 
 // renderRow renders one image of the batch at a position, and its views, into buffers[1].
@@ -345,7 +346,7 @@ func (l *Loader) renderRow(b Batch, position, n int) {
 // StartEpoch draws the order of the next epoch.
 func (l *Loader) StartEpoch() error {
 	l.wait()
-	l.asked = 0
+	l.requested = 0
 	return l.sampler.StartEpoch()
 }
 
@@ -354,9 +355,9 @@ func (l *Loader) StartEpoch() error {
 func (l *Loader) Next() (b Batch, images []float32, ok bool) {
 	position := l.sampler.State().Position
 	if l.wait() != position {
-		if l.now, ok = l.sampler.batch(position); ok {
+		if l.current, ok = l.sampler.batch(position); ok {
 			l.expect(position)
-			parallel.For(len(l.now.Indices), l.draw)
+			parallel.For(len(l.current.Indices), l.renderCurrent)
 		}
 	}
 	b, ok = l.sampler.Next()
@@ -366,22 +367,22 @@ func (l *Loader) Next() (b Batch, images []float32, ok bool) {
 	l.buffers[0], l.buffers[1] = l.buffers[1], l.buffers[0]
 	if _, more := l.sampler.batch(position + 1); more {
 		l.ahead = position + 1
-		l.beside.Start(l.render)
+		l.background.Start(l.render)
 	}
-	dealt := &l.buffers[0]
-	for n, v := range dealt.views {
-		dealt.dealt[n] = v[:len(b.Indices)*l.size]
+	current := &l.buffers[0]
+	for n, v := range current.views {
+		current.batchViews[n] = v[:len(b.Indices)*l.size]
 	}
-	return b, dealt.images[:len(b.Indices)*l.size], true
+	return b, current.images[:len(b.Indices)*l.size], true
 }
 
 // Views returns the views of the current batch, each len(Indices) x H x W x C, or nil if the loader has no views. They
 // are valid until the next call of Next.
-func (l *Loader) Views() [][]float32 { return l.buffers[0].dealt }
+func (l *Loader) Views() [][]float32 { return l.buffers[0].batchViews }
 
 // wait waits for the batch in the background, and returns its position, or -1 if there is none.
 func (l *Loader) wait() (position int) {
-	failed := l.beside.Wait()
+	failed := l.background.Wait()
 	position, l.ahead = l.ahead, -1
 	if failed != nil {
 		panic(failed)
@@ -395,7 +396,7 @@ func (l *Loader) State() State { return l.sampler.State() }
 // Restore continues from a position returned by State.
 func (l *Loader) Restore(s State) error {
 	l.wait()
-	l.asked = 0
+	l.requested = 0
 	if err := l.sampler.Restore(s); err != nil {
 		return fmt.Errorf("loader: %w", err)
 	}
@@ -403,4 +404,4 @@ func (l *Loader) Restore(s State) error {
 }
 
 // Close stops the background work. The loader must not be used afterwards.
-func (l *Loader) Close() { l.beside.Close() }
+func (l *Loader) Close() { l.background.Close() }

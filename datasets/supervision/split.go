@@ -81,14 +81,14 @@ func (s *Split) Kinds() []GroupKind {
 // NewSplit returns an error for a group of another size, an index out of range, an unknown level of a circular or
 // rotation factor in a group, and a split without images for training.
 func NewSplit(d datasets.Dataset, m int, groups [][]int, unlabelled bool) (*Split, error) {
-	split := &Split{M: m, Groups: groups, Transformations: make([][]float32, len(groups)), Rotations: rotations(d)}
+	split := &Split{M: m, Groups: groups, Transformations: make([][]float32, len(groups)), Rotations: countRotations(d)}
 	used := make([]bool, d.Len())
 	for g, group := range groups {
 		if err := checkGroup(d, g, group, m); err != nil {
 			return nil, err
 		}
 		var err error
-		if split.Transformations[g], err = transformations(d, g, group); err != nil {
+		if split.Transformations[g], err = groupTransformations(d, g, group); err != nil {
 			return nil, err
 		}
 		for _, i := range group {
@@ -96,14 +96,14 @@ func NewSplit(d datasets.Dataset, m int, groups [][]int, unlabelled bool) (*Spli
 		}
 	}
 	if unlabelled {
-		for i, taken := range used {
-			if !taken {
+		for i, inGroup := range used {
+			if !inGroup {
 				split.Unlabelled = append(split.Unlabelled, i)
 			}
 		}
 	}
 	if len(groups) == 0 && len(split.Unlabelled) == 0 {
-		return nil, errNothing
+		return nil, errNoImages
 	}
 	return split, nil
 }
@@ -130,7 +130,7 @@ func (s *Split) Validate(d datasets.Dataset) error {
 		return err
 	}
 	if s.GroupCount() == 0 && len(s.Unlabelled) == 0 {
-		return errNothing
+		return errNoImages
 	}
 	if s.Known == nil {
 		return nil
@@ -185,7 +185,7 @@ func checkImages(d datasets.Dataset, name string, images []int) error {
 	return nil
 }
 
-var errNothing = errors.New("supervision leaves nothing to train on")
+var errNoImages = errors.New("supervision leaves nothing to train on")
 
 // checkGroup returns an error for a group that does not have m images, and for images outside the data set.
 func checkGroup(d datasets.Dataset, g int, group []int, m int) error {
@@ -200,7 +200,7 @@ func checkGroup(d datasets.Dataset, g int, group []int, m int) error {
 	return nil
 }
 
-func factorNamed(d datasets.Dataset, name string) (int, error) {
+func factorIndex(d datasets.Dataset, name string) (int, error) {
 	names := factor.Names(d.Factors())
 	if k := slices.Index(names, name); k >= 0 {
 		return k, nil
@@ -214,19 +214,19 @@ func JoinLabels(parts ...*Labels) (*Labels, error) {
 	l := &Labels{}
 	for _, part := range parts {
 		for _, source := range part.sources() {
-			place, err := l.placeFactors(source)
+			columns, err := l.addFactors(source)
 			if err != nil {
 				return nil, err
 			}
-			l.parts, l.places = append(l.parts, source), append(l.places, place)
+			l.parts, l.factorColumns = append(l.parts, source), append(l.factorColumns, columns)
 			l.Share += source.Share
 			l.Notes = append(l.Notes, source.Notes...)
 			for _, k := range source.Assigned {
-				l.Assigned = append(l.Assigned, place[k])
+				l.Assigned = append(l.Assigned, columns[k])
 			}
 			l.Images = append(l.Images, source.Images...)
 			for _, p := range source.Pairs {
-				p.Factor = place[p.Factor]
+				p.Factor = columns[p.Factor]
 				l.Pairs = append(l.Pairs, p)
 			}
 		}
@@ -236,47 +236,47 @@ func JoinLabels(parts ...*Labels) (*Labels, error) {
 	if l.Share >= 1 {
 		return nil, fmt.Errorf("the shares add up to %v of a batch; want less than 1", l.Share)
 	}
-	return l, l.agree()
+	return l, l.checkAgreement()
 }
 
-// placeFactors appends the factors of other that are new, and returns the columns of all factors of other.
-func (l *Labels) placeFactors(other *Labels) ([]int, error) {
-	place := make([]int, len(other.Factors))
+// addFactors appends the factors of other that are new, and returns the columns of all factors of other.
+func (l *Labels) addFactors(other *Labels) ([]int, error) {
+	columns := make([]int, len(other.Factors))
 	for k, f := range other.Factors {
-		at := slices.IndexFunc(l.Factors, func(g factor.Factor) bool { return g.Name == f.Name })
-		if at < 0 {
-			at = len(l.Factors)
+		column := slices.IndexFunc(l.Factors, func(g factor.Factor) bool { return g.Name == f.Name })
+		if column < 0 {
+			column = len(l.Factors)
 			l.Factors = append(l.Factors, f)
 		}
-		if g := l.Factors[at]; g.Size != f.Size || g.Kind != f.Kind || !slices.Equal(g.Values, f.Values) || !slices.Equal(g.Angles, f.Angles) {
+		if g := l.Factors[column]; g.Size != f.Size || g.Kind != f.Kind || !slices.Equal(g.Values, f.Values) || !slices.Equal(g.Angles, f.Angles) {
 			return nil, fmt.Errorf("factor %q is %v with %d levels in one place and %v with %d levels in another; want different names for different factors",
 				f.Name, g.Kind, g.Size, f.Kind, f.Size)
 		}
-		place[k] = at
+		columns[k] = column
 	}
-	return place, nil
+	return columns, nil
 }
 
-// place returns the columns of a part's factors in Factors.
-func (l *Labels) place(part int) []int {
+// columnsOfPart returns the columns of a part's factors in Factors.
+func (l *Labels) columnsOfPart(part int) []int {
 	if l.parts != nil {
-		return l.places[part]
+		return l.factorColumns[part]
 	}
 	return numeric.UpTo(len(l.Factors))
 }
 
-// agree returns an error if two parts assign different levels of a factor to an image.
-func (l *Labels) agree() error {
-	both, own := make([]int32, len(l.Factors)), make([]int32, len(l.Factors))
+// checkAgreement returns an error if two parts assign different levels of a factor to an image.
+func (l *Labels) checkAgreement() error {
+	merged, levels := make([]int32, len(l.Factors)), make([]int32, len(l.Factors))
 	for p, part := range l.parts {
 		for _, i := range part.Images {
-			if !part.At(i, own) {
+			if !part.At(i, levels) {
 				break // similarities have no levels
 			}
-			l.At(i, both)
-			for k, at := range l.places[p] {
-				if own[k] >= 0 && own[k] != both[at] {
-					return fmt.Errorf("image %d has the level %d of factor %q in one place and %d in another", i, own[k], l.Factors[at].Name, both[at])
+			l.At(i, merged)
+			for k, column := range l.factorColumns[p] {
+				if levels[k] >= 0 && levels[k] != merged[column] {
+					return fmt.Errorf("image %d has the level %d of factor %q in one place and %d in another", i, levels[k], l.Factors[column].Name, merged[column])
 				}
 			}
 		}
@@ -285,12 +285,12 @@ func (l *Labels) agree() error {
 }
 
 func joinSplits(d datasets.Dataset, splits []*Split) (*Split, error) {
-	joined := &Split{Rotations: rotations(d)}
+	joined := &Split{Rotations: countRotations(d)}
 	var known []*Labels
 	kinds := map[int]int{} // by number of images per group: index of the groups
 	var groups [][][]int
 	var angles [][][]float32
-	var taken [][][]int32
+	var actions [][][]int32
 	if err := joinActions(joined, splits); err != nil {
 		return nil, err
 	}
@@ -305,20 +305,20 @@ func joinSplits(d datasets.Dataset, splits []*Split) (*Split, error) {
 		if len(groups) > 0 && joined.Rotations != s.Rotations {
 			return nil, fmt.Errorf("there are groups with %d rotations in space and with %d; want the same number in all", joined.Rotations, s.Rotations)
 		}
-		at, ok := kinds[s.M]
+		kind, ok := kinds[s.M]
 		if !ok {
-			at = len(groups)
-			kinds[s.M], groups, angles, taken = at, append(groups, nil), append(angles, nil), append(taken, nil)
+			kind = len(groups)
+			kinds[s.M], groups, angles, actions = kind, append(groups, nil), append(angles, nil), append(actions, nil)
 		}
 		joined.Rotations = s.Rotations
 		joined.M = cmp.Or(joined.M, s.M)
-		groups[at], angles[at] = append(groups[at], s.Groups...), append(angles[at], s.Transformations...)
+		groups[kind], angles[kind] = append(groups[kind], s.Groups...), append(angles[kind], s.Transformations...)
 		if joined.Actions != nil {
-			taken[at] = append(taken[at], s.actionsOfGroups()...)
+			actions[kind] = append(actions[kind], s.actionsOfGroups()...)
 		}
 	}
 	joined.Groups, joined.Transformations = slices.Concat(groups...), slices.Concat(angles...)
-	joined.GroupActions = slices.Concat(taken...)
+	joined.GroupActions = slices.Concat(actions...)
 	if known != nil {
 		var err error
 		if joined.Known, err = JoinLabels(known...); err != nil {
@@ -327,7 +327,7 @@ func joinSplits(d datasets.Dataset, splits []*Split) (*Split, error) {
 	}
 	joined.Unlabelled = joinUnlabelled(d, joined, splits)
 	if joined.GroupCount() == 0 && len(joined.Unlabelled) == 0 {
-		return nil, errNothing
+		return nil, errNoImages
 	}
 	return joined, nil
 }
@@ -386,8 +386,8 @@ func joinUnlabelled(d datasets.Dataset, joined *Split, splits []*Split) []int {
 		}
 	}
 	var list []int
-	for i, is := range trained {
-		if is && !grouped[i] {
+	for i, include := range trained {
+		if include && !grouped[i] {
 			list = append(list, i)
 		}
 	}

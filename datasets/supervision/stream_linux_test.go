@@ -51,7 +51,7 @@ func BenchmarkStream(b *testing.B) {
 				if kind == "cold" {
 					b.StopTimer()
 					l.wait()
-					l.asked = 0 // also drop the images read ahead
+					l.requested = 0 // also drop the images read ahead
 					dropPages(b, filepath.Join((cache.Key{Name: s.Name}).Dir(), cache.ImagesFile), s.Images)
 					b.StartTimer()
 				}

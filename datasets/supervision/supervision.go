@@ -125,17 +125,17 @@ func (*None) Split(d datasets.Dataset, _ *rng.Stream) (*Split, error) {
 	return NewSplit(d, 0, nil, true)
 }
 
-// known lists the images with known levels of all factors.
-func known(d datasets.Dataset) []int {
+// knownImages lists the images with known levels of all factors.
+func knownImages(d datasets.Dataset) []int {
 	list := numeric.UpTo(d.Len())
 	if datasets.Missing(d) != nil {
-		list = slices.DeleteFunc(list, unknownOf(d, func(int, factor.Factor) bool { return true }))
+		list = slices.DeleteFunc(list, hasUnknownLevel(d, func(int, factor.Factor) bool { return true }))
 	}
 	return list
 }
 
-// unknownOf returns a function that reports whether an image has an unknown level of a chosen factor.
-func unknownOf(d datasets.Dataset, chosen func(k int, f factor.Factor) bool) func(image int) bool {
+// hasUnknownLevel returns a function that reports whether an image has an unknown level of a chosen factor.
+func hasUnknownLevel(d datasets.Dataset, chosen func(k int, f factor.Factor) bool) func(image int) bool {
 	var factors []int
 	for k, f := range d.Factors() {
 		if chosen(k, f) {
@@ -149,8 +149,8 @@ func unknownOf(d datasets.Dataset, chosen func(k int, f factor.Factor) bool) fun
 	}
 }
 
-// ofKnown returns a part of an error message: only n images of a data set have the needed levels.
-func ofKnown(d datasets.Dataset, n int) string {
+// knownNote returns a part of an error message: only n images of a data set have the needed levels.
+func knownNote(d datasets.Dataset, n int) string {
 	if n == d.Len() {
 		return ""
 	}

@@ -44,10 +44,10 @@ func NewWalks() *Walks { return &Walks{Episodes: 1600, Actions: 5, Step: 1, Ends
 
 func (w *Walks) Validate() error {
 	switch {
-	case w.Actions < 1 || w.Actions >= maxWalked:
-		return config.Invalid("actions", "%d is out of range; want 1 to %d", w.Actions, maxWalked-1)
-	case w.Episodes < 1 || w.Episodes > maxWalked/(w.Actions+1):
-		return config.Invalid("episodes", "%d is out of range; want 1 to %d of this length", w.Episodes, maxWalked/(w.Actions+1))
+	case w.Actions < 1 || w.Actions >= maxGroupImages:
+		return config.Invalid("actions", "%d is out of range; want 1 to %d", w.Actions, maxGroupImages-1)
+	case w.Episodes < 1 || w.Episodes > maxGroupImages/(w.Actions+1):
+		return config.Invalid("episodes", "%d is out of range; want 1 to %d of this length", w.Episodes, maxGroupImages/(w.Actions+1))
 	case w.Step < 1:
 		return config.Invalid("step", "%d is out of range; want 1 or more", w.Step)
 	case w.Ends != endsStay && w.Ends != endsReflect:
@@ -66,17 +66,17 @@ func (w *Walks) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 		return nil, fmt.Errorf("walks: %w", err)
 	}
 	if w.Fixed {
-		return w.fixed(d, e, s)
+		return w.fixedSplit(d, e, s)
 	}
-	split := &Split{M: w.Actions + 1, Rotations: rotations(d), Actions: e.actions, Drawn: &Drawn{M: w.Actions + 1, Count: w.Episodes, Draw: e.draw}}
+	split := &Split{M: w.Actions + 1, Rotations: countRotations(d), Actions: e.actions, Drawn: &Drawn{M: w.Actions + 1, Count: w.Episodes, Draw: e.draw}}
 	if e.circular() {
 		split.Drawn.Moves, split.Drawn.K = MovesOf(d)
 	}
 	return split, nil
 }
 
-// fixed draws one walk and cuts it into episodes.
-func (w *Walks) fixed(d datasets.Dataset, e *episodes, s *rng.Stream) (*Split, error) {
+// fixedSplit draws one walk and cuts it into episodes.
+func (w *Walks) fixedSplit(d datasets.Dataset, e *episodes, s *rng.Stream) (*Split, error) {
 	groups, taken := make([][]int, w.Episodes), make([][]int32, w.Episodes)
 	levels, start := make([]int, len(e.factors)), make([]int, len(e.factors))
 	for g := range groups {
@@ -84,14 +84,14 @@ func (w *Walks) fixed(d datasets.Dataset, e *episodes, s *rng.Stream) (*Split, e
 		if g == 0 {
 			e.start(levels, s)
 		} else {
-			e.act(levels, s.IntN(len(e.actions)))
+			e.apply(levels, s.IntN(len(e.actions)))
 			e.start(start, s)
-			for k, acted := range e.acted {
-				if !acted {
+			for k, changed := range e.changed {
+				if !changed {
 					levels[k] = start[k]
 				}
 			}
-			if !e.has(levels) {
+			if !e.hasImage(levels) {
 				copy(levels, start)
 			}
 		}
@@ -112,45 +112,45 @@ type episodes struct {
 	Walks
 	set     datasets.Dataset
 	factors []factor.Factor
-	acted   []bool // by factor: actions change the factor
+	changed []bool // by factor: actions change the factor
 	actions []Action
 	index   *datasets.Index
 	starts  []int // images at which episodes can start
 }
 
 func (w *Walks) episodes(d datasets.Dataset) (*episodes, error) {
-	e := &episodes{Walks: *w, set: d, factors: d.Factors(), acted: make([]bool, len(d.Factors())), starts: known(d)}
+	e := &episodes{Walks: *w, set: d, factors: d.Factors(), changed: make([]bool, len(d.Factors())), starts: knownImages(d)}
 	if len(e.starts) == 0 {
 		return nil, fmt.Errorf("dataset %s has no image with all levels known", d.Name())
 	}
-	if err := e.choose(); err != nil {
+	if err := e.chooseActions(); err != nil {
 		return nil, err
 	}
 	var err error
 	if e.index, err = datasets.NewIndex(d); err != nil {
 		return nil, err
 	}
-	return e, e.complete()
+	return e, e.checkComplete()
 }
 
-// choose lists the actions.
-func (e *episodes) choose() error {
+// chooseActions lists the actions.
+func (e *episodes) chooseActions() error {
 	var chosen []int
 	for i, name := range e.Factors {
-		k, err := factorNamed(e.set, name)
+		k, err := factorIndex(e.set, name)
 		switch f := e.factors; {
 		case err != nil:
 			return fmt.Errorf("factors[%d]: %w", i, err)
-		case e.acted[k]:
+		case e.changed[k]:
 			return fmt.Errorf("factors[%d]: %q is repeated", i, name)
 		case f[k].Rotations != nil || f[k].Kind == factor.Categorical:
 			return fmt.Errorf("factors[%d]: %q is %s, without an order for steps; want circular or ordinal factors", i, name, f[k].Kind)
 		}
-		chosen, e.acted[k] = append(chosen, k), true
+		chosen, e.changed[k] = append(chosen, k), true
 	}
 	for k, f := range e.factors {
 		if len(e.Factors) == 0 && f.Kind == factor.Circular {
-			chosen, e.acted[k] = append(chosen, k), true
+			chosen, e.changed[k] = append(chosen, k), true
 		}
 	}
 	if chosen == nil {
@@ -168,8 +168,8 @@ func (e *episodes) choose() error {
 	return nil
 }
 
-// complete returns an error if an action leads from an image to levels without an image.
-func (e *episodes) complete() error {
+// checkComplete returns an error if an action leads from an image to levels without an image.
+func (e *episodes) checkComplete() error {
 	if len(e.starts) == factor.Grid(e.factors).Len() {
 		return nil
 	}
@@ -177,7 +177,7 @@ func (e *episodes) complete() error {
 	for _, i := range e.starts {
 		for a := range e.actions {
 			e.set.FactorsAt(i, levels)
-			if e.act(levels, a); !e.has(levels) {
+			if e.apply(levels, a); !e.hasImage(levels) {
 				return fmt.Errorf("dataset %s has no image with %s; want every combination of the levels of the factors that actions change", e.set.Name(), factor.Describe(e.factors, levels))
 			}
 		}
@@ -185,7 +185,7 @@ func (e *episodes) complete() error {
 	return nil
 }
 
-func (e *episodes) has(levels []int) bool {
+func (e *episodes) hasImage(levels []int) bool {
 	_, ok := e.index.Find(levels)
 	return ok
 }
@@ -193,7 +193,7 @@ func (e *episodes) has(levels []int) bool {
 // circular reports whether all factors that actions change are circular.
 func (e *episodes) circular() bool {
 	for k, f := range e.factors {
-		if e.acted[k] && f.Kind != factor.Circular {
+		if e.changed[k] && f.Kind != factor.Circular {
 			return false
 		}
 	}
@@ -204,18 +204,18 @@ func (e *episodes) start(levels []int, s *rng.Stream) {
 	e.set.FactorsAt(e.starts[s.IntN(len(e.starts))], levels)
 }
 
-func (e *episodes) act(levels []int, action int) {
+func (e *episodes) apply(levels []int, action int) {
 	k, step := e.actions[action].Factor, e.actions[action].Step
 	last := e.factors[k].Size - 1
-	switch to := levels[k] + step; {
+	switch target := levels[k] + step; {
 	case e.factors[k].Kind == factor.Circular:
-		levels[k] = (to + last + 1) % (last + 1)
-	case to >= 0 && to <= last:
-		levels[k] = to
-	case e.Ends == endsReflect && to < 0:
-		levels[k] = -to
+		levels[k] = (target + last + 1) % (last + 1)
+	case target >= 0 && target <= last:
+		levels[k] = target
+	case e.Ends == endsReflect && target < 0:
+		levels[k] = -target
 	case e.Ends == endsReflect:
-		levels[k] = 2*last - to
+		levels[k] = 2*last - target
 	}
 }
 
@@ -223,11 +223,11 @@ func (e *episodes) draw(s *rng.Stream, images []int, actions []int32) {
 	levels := make([]int, len(e.factors))
 	e.start(levels, s)
 	if err := e.walk(levels, images, actions, s); err != nil {
-		panic(err) // unreachable: complete has checked all actions
+		panic(err) // unreachable: checkComplete has checked all actions
 	}
 }
 
-var errLost = errors.New("walks: an action leads to levels without an image; want images of all combinations of the levels that actions change")
+var errNoImage = errors.New("walks: an action leads to levels without an image; want images of all combinations of the levels that actions change")
 
 // walk takes random actions, starting at levels. At the end, levels holds the levels of the last image.
 func (e *episodes) walk(levels, images []int, actions []int32, s *rng.Stream) error {
@@ -235,12 +235,12 @@ func (e *episodes) walk(levels, images []int, actions []int32, s *rng.Stream) er
 		actions[t] = -1
 		if t > 0 {
 			a := s.IntN(len(e.actions))
-			e.act(levels, a)
+			e.apply(levels, a)
 			actions[t] = int32(a)
 		}
 		var ok bool
 		if images[t], ok = e.index.Find(levels); !ok {
-			return errLost
+			return errNoImage
 		}
 	}
 	return nil
@@ -277,20 +277,20 @@ type Action struct {
 // within a group from the levels of the circular factors and the poses. For an unknown level, it uses the level of the
 // group's first image.
 func MovesOf(d datasets.Dataset) (moves func(images []int, moves []float32), columns int) {
-	turns := newTurns(d.Factors())
-	return func(images []int, moves []float32) { turns.within(d, images, moves) }, turns.columns()
+	turns := newLevelTransforms(d.Factors())
+	return func(images []int, moves []float32) { turns.transformGroup(d, images, moves) }, turns.columns()
 }
 
-// sampled is the number of test draws that check Draw.
-const sampled = 100
+// testDraws is the number of test draws that check Draw.
+const testDraws = 100
 
 // validate returns an error for groups that cannot fill an epoch, and for images outside the data set.
 func (g *Drawn) validate(d datasets.Dataset, actions int) error {
 	switch {
 	case g.M < 1 || g.Count < 1:
 		return fmt.Errorf("%d groups of %d images are drawn; want at least 1 of 1 image", g.Count, g.M)
-	case g.Count > maxWalked/g.M:
-		return fmt.Errorf("%d groups of %d images are drawn for an epoch; want at most %d", g.Count, g.M, maxWalked/g.M)
+	case g.Count > maxGroupImages/g.M:
+		return fmt.Errorf("%d groups of %d images are drawn for an epoch; want at most %d", g.Count, g.M, maxGroupImages/g.M)
 	case g.Draw != nil && (g.Pass != nil || g.Groups != nil) || g.Draw == nil && (g.Pass == nil) == (g.Groups == nil):
 		return fmt.Errorf("drawn groups want one of Draw, Pass and Groups")
 	case g.Draw == nil && len(g.Pass)+len(g.Groups) < g.M*g.Count:
@@ -308,7 +308,7 @@ func (g *Drawn) validate(d datasets.Dataset, actions int) error {
 	}
 	group, stream := make([]int, g.M), rng.New(0, "check")
 	taken := make([]int32, g.M)
-	for n := range min(g.Count, sampled) {
+	for n := range min(g.Count, testDraws) {
 		for m := range taken {
 			taken[m] = -1
 		}
@@ -339,7 +339,7 @@ func checkActions(g int, taken []int32, m, actions int) error {
 // fill draws the groups of an epoch.
 func (g *Drawn) fill(s *rng.Stream, images []int, moves []float32, columns int, actions []int32) {
 	if g.Draw == nil {
-		g.deal(s, images)
+		g.drawFromList(s, images)
 	}
 	scratch := make([]int32, g.M)
 	for n := range g.Count {
@@ -359,8 +359,8 @@ func (g *Drawn) fill(s *rng.Stream, images []int, moves []float32, columns int, 
 	}
 }
 
-// deal writes the images of Pass in random order, or random groups of Groups, to images.
-func (g *Drawn) deal(s *rng.Stream, images []int) {
+// drawFromList writes the images of Pass in random order, or random groups of Groups, to images.
+func (g *Drawn) drawFromList(s *rng.Stream, images []int) {
 	if g.Groups == nil {
 		order := slices.Clone(g.Pass)
 		s.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })

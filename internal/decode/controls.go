@@ -39,14 +39,14 @@ func (c *Codes) Controls() []Control {
 	b := &controls{Codes: c, values: c.usedValues(), names: c.spaceNames()}
 	if c.Hierarchy != nil {
 		b.continuous = c.options()
-		list := b.of(c.Hierarchy)
-		return append(list, c.together()...)
+		list := b.groupControls(c.Hierarchy)
+		return append(list, c.allSpheres()...)
 	}
 	var list []Control
 	for b.continuous < c.Width() {
-		list = append(list, b.next()...)
+		list = append(list, b.nextControl()...)
 	}
-	return append(list, c.together()...)
+	return append(list, c.allSpheres()...)
 }
 
 // controls creates the controls of a code in the order of its dimensions.
@@ -57,34 +57,35 @@ type controls struct {
 	categorical, continuous int // indices of the next columns
 }
 
-// of creates the controls of a group of dimensions.
-func (b *controls) of(h hierarchy.Hierarchy) (list []Control) {
+// groupControls creates the controls of a group of dimensions.
+func (b *controls) groupControls(h hierarchy.Hierarchy) (list []Control) {
 	for i := 0; i < len(h); i++ {
 		if !h[i].Categorical() {
 			before := b.continuous
-			list = append(list, b.next()...)
+			list = append(list, b.nextControl()...)
 			i += b.continuous - before - 1 // skips the other columns of a circle or a sphere
 			continue
 		}
-		at := b.categorical
+		column := b.categorical
 		b.categorical++
-		choice := Control{Kind: Choose, Name: fmt.Sprint("a", at), Columns: []int{at}}
+		choice := Control{Kind: Choose, Name: fmt.Sprint("a", column), Columns: []int{column}}
 		for o, group := range h[i].Options {
-			choice.Options = append(choice.Options, Option{Share: b.share(at, o+1), Controls: b.of(group)})
+			choice.Options = append(choice.Options, Option{Share: b.share(column, o+1), Controls: b.groupControls(group)})
 		}
 		list = append(list, choice)
 	}
 	return list
 }
 
-// next creates the control of the next continuous column. A circle or a sphere has one control for all its columns.
-func (b *controls) next() []Control {
-	at := b.continuous
-	s := b.space(at)
+// nextControl creates the control of the next continuous column. A circle or a sphere has one control for all its
+// columns.
+func (b *controls) nextControl() []Control {
+	column := b.continuous
+	s := b.space(column)
 	if !unit(s) {
 		b.continuous++
-		low, high := limits(b.values[at])
-		return []Control{{Kind: line, Name: fmt.Sprint("z", at-b.options()), Columns: []int{at}, Low: low, High: high}}
+		low, high := limits(b.values[column])
+		return []Control{{Kind: line, Name: fmt.Sprint("z", column-b.options()), Columns: []int{column}, Low: low, High: high}}
 	}
 	b.continuous += s.Width
 	kind := Ball
@@ -124,8 +125,8 @@ func (c *Codes) spaceNames() map[int]string {
 	return names
 }
 
-// together returns one control that rotates all spheres S^2, for codes with two or more of them.
-func (c *Codes) together() []Control {
+// allSpheres returns one control that rotates all spheres S^2, for codes with two or more of them.
+func (c *Codes) allSpheres() []Control {
 	turn := Control{Kind: Turn, Name: "spheres"}
 	for _, s := range c.Spaces {
 		if s.Sphere {

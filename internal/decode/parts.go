@@ -201,25 +201,25 @@ func valueLabel(v, low, high float64, steps int) string {
 // rangeOf returns the 1st and the 99th percentile of a column over the known codes that use it. It takes the
 // known codes with the same options as a code in like. With fewer than two of them, it takes all.
 func (c *Codes) rangeOf(like [][]float64, column int) (low, high float64) {
-	var same, used []float64
+	var sameOptions, all []float64
 	for i := range c.Known.Rows {
 		row := c.Known.Row(i)
 		if !c.Uses(row, column) {
 			continue
 		}
-		used = append(used, row[column])
+		all = append(all, row[column])
 		if slices.ContainsFunc(like, func(code []float64) bool { return slices.Equal(c.choice(row), c.choice(code)) }) {
-			same = append(same, row[column])
+			sameOptions = append(sameOptions, row[column])
 		}
 	}
-	if len(same) < 2 {
-		same = used
+	if len(sameOptions) < 2 {
+		sameOptions = all
 	}
-	if len(same) == 0 {
+	if len(sameOptions) == 0 {
 		return -2, 2
 	}
-	slices.Sort(same)
-	return numeric.Quantile(same, 0.01), numeric.Quantile(same, 0.99)
+	slices.Sort(sameOptions)
+	return numeric.Quantile(sameOptions, 0.01), numeric.Quantile(sameOptions, 0.99)
 }
 
 // choose returns a copy of a code for every option of a discrete column.
@@ -235,11 +235,11 @@ func (c *Codes) choose(code []float64, p Part) (r Row, labels []string) {
 
 // withOption returns a copy of a code with another option. If the option opens dimensions, their values come from the
 // nearest known code with that option, or are 0 if there is none.
-func (c *Codes) withOption(code []float64, column, chosen int) []float64 {
+func (c *Codes) withOption(code []float64, column, option int) []float64 {
 	k := c.options()
-	from := c.nearest(code, column, chosen)
+	from := c.nearest(code, column, option)
 	choice, values := c.choice(code), slices.Clone(code[k:])
-	choice[column] = chosen
+	choice[column] = option
 	used := c.active(code)
 	for i := range choice {
 		if i != column && !used[i] {
@@ -258,12 +258,12 @@ func (c *Codes) withOption(code []float64, column, chosen int) []float64 {
 
 // nearest returns the known code with the given option that is nearest in the columns used by both codes. Different
 // options in other columns count far more than any distance. It returns nil if no known code has the option.
-func (c *Codes) nearest(code []float64, column, chosen int) (best []float64) {
-	k, least := c.options(), math.Inf(1)
+func (c *Codes) nearest(code []float64, column, option int) (best []float64) {
+	k, smallest := c.options(), math.Inf(1)
 	used := c.active(code)
 	for i := range c.Known.Rows {
 		row := c.Known.Row(i)
-		if int(row[column]+0.5) != chosen+1 {
+		if int(row[column]+0.5) != option+1 {
 			continue
 		}
 		distance, shared := 0.0, c.active(row)
@@ -278,8 +278,8 @@ func (c *Codes) nearest(code []float64, column, chosen int) (best []float64) {
 				distance += (row[j] - code[j]) * (row[j] - code[j])
 			}
 		}
-		if distance < least {
-			best, least = row, distance
+		if distance < smallest {
+			best, smallest = row, distance
 		}
 	}
 	return best
@@ -290,19 +290,19 @@ func (c *Codes) nearest(code []float64, column, chosen int) (best []float64) {
 // space as a part in except, and parts that the code does not use. ok is false if there is no other part.
 func (c *Codes) Liveliest(code []float64, except ...Part) (best Part, ok bool) {
 	order := []kind{circle, option, towards, coordinate}
-	rank, most := len(order), 0.0
+	rank, largestSpread := len(order), 0.0
 	for _, p := range c.Parts() {
 		r := slices.Index(order, p.kind)
-		taken := slices.ContainsFunc(except, func(e Part) bool { return e.meets(p) })
-		if r < 0 || r > rank || taken || !c.UsesPart(code, p) {
+		excluded := slices.ContainsFunc(except, func(e Part) bool { return e.meets(p) })
+		if r < 0 || r > rank || excluded || !c.UsesPart(code, p) {
 			continue
 		}
 		spread := 0.0
 		if p.kind == coordinate {
 			spread = c.variance(p.first)
 		}
-		if r < rank || spread > most {
-			best, ok, rank, most = p, true, r, spread
+		if r < rank || spread > largestSpread {
+			best, ok, rank, largestSpread = p, true, r, spread
 		}
 	}
 	return best, ok

@@ -91,19 +91,19 @@ func geodesic(from, to []float64, t float64) {
 	for i := range from {
 		dot += from[i] * to[i]
 	}
-	across := make([]float64, len(from))
-	for i := range across {
-		across[i] = to[i] - dot*from[i]
+	direction := make([]float64, len(from))
+	for i := range direction {
+		direction[i] = to[i] - dot*from[i]
 	}
-	angle := math.Atan2(length(across), dot)
+	angle := math.Atan2(length(direction), dot)
 	switch {
-	case length(across) > 1e-9:
-		normalise(across)
+	case length(direction) > 1e-9:
+		normalise(direction)
 	case dot < 0:
-		across = tangent(from, 0)
+		direction = tangent(from, 0)
 	}
 	sin, cos := math.Sincos(t * angle)
-	arc(from, across, sin, cos)
+	arc(from, direction, sin, cos)
 }
 
 // Mean returns the mean of codes: the mean in R^n, and the direction of the mean on circles and spheres. For codes with
@@ -111,7 +111,7 @@ func geodesic(from, to []float64, t float64) {
 // result has the direction of the first code.
 func (c *Codes) Mean(codes [][]float64) []float64 {
 	if c.Hierarchy != nil {
-		codes = c.mostChosen(codes)
+		codes = c.mostFrequent(codes)
 	}
 	mean := make([]float64, len(codes[0]))
 	for _, code := range codes {
@@ -133,20 +133,20 @@ func (c *Codes) Mean(codes [][]float64) []float64 {
 	return mean
 }
 
-// mostChosen returns the codes with the most frequent options.
-func (c *Codes) mostChosen(codes [][]float64) (most [][]float64) {
+// mostFrequent returns the codes with the most frequent options.
+func (c *Codes) mostFrequent(codes [][]float64) (largest [][]float64) {
 	groups := map[string][][]float64{}
 	for _, code := range codes {
 		key := fmt.Sprint(c.choice(code))
-		if groups[key] = append(groups[key], code); len(groups[key]) > len(most) {
-			most = groups[key]
+		if groups[key] = append(groups[key], code); len(groups[key]) > len(largest) {
+			largest = groups[key]
 		}
 	}
-	return most
+	return largest
 }
 
-// offSphere is the tolerance for the distance of a point from its sphere.
-const offSphere = 1e-4
+// sphereTolerance is the tolerance for the distance of a point from its sphere.
+const sphereTolerance = 1e-4
 
 // Settle projects codes from other sources to the spaces of the model, in place. It returns the number of rows with a
 // point that was not on its sphere. It returns an error for a number that is not finite, for a point at 0, which has no
@@ -160,7 +160,7 @@ func (c *Codes) Settle(m matrix.Matrix) (projected int, err error) {
 		options = c.Hierarchy.Categoricals()
 	}
 	for i := range m.Rows {
-		row, off := m.Row(i), false
+		row, projects := m.Row(i), false
 		if err := settleOptions(row, options); err != nil {
 			return 0, fmt.Errorf("row %d, %w", i, err)
 		}
@@ -173,10 +173,10 @@ func (c *Codes) Settle(m matrix.Matrix) (projected int, err error) {
 			if n < 1e-6 {
 				return 0, fmt.Errorf("row %d, columns %d to %d are a point at 0; want one on the unit %s, or in some direction from 0", i, s.First, s.First+s.Width-1, sphereName(s))
 			}
-			off = off || math.Abs(n-1) > offSphere
+			projects = projects || math.Abs(n-1) > sphereTolerance
 			normalise(point)
 		}
-		if off {
+		if projects {
 			projected++
 		}
 	}

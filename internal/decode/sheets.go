@@ -38,15 +38,15 @@ func (c *Codes) Traversals(from Point, steps, rows int) (s *Sheet, dropped int) 
 	if s.ColumnTitle = "angle, degrees"; turning {
 		return s, dropped
 	}
-	s.ColumnTitle, s.Columns = "step; rows: "+strings.Join(c.ways(), ", "), nil
+	s.ColumnTitle, s.Columns = "step; rows: "+strings.Join(c.partNotes(), ", "), nil
 	for i := range widest {
 		s.Columns = append(s.Columns, fmt.Sprint(i+1))
 	}
 	return s, dropped
 }
 
-// ways describes how the parts of codes vary.
-func (c *Codes) ways() (list []string) {
+// partNotes describes how the parts of codes vary.
+func (c *Codes) partNotes() (list []string) {
 	parts := c.Parts()
 	for _, way := range []struct {
 		name string

@@ -19,9 +19,9 @@ type Ball struct {
 	weights []float64 // their multipliers
 	centre  []float64 // in the coordinates of the cloud
 
-	edges, corner []float64 // an orthonormal basis of the support's span; the edges in this basis
-	lengths       []float64 // squared lengths of the edges
-	direction     []float64 // search direction of the multipliers
+	basis, triangle []float64 // an orthonormal basis of the support's span; the edges in this basis
+	lengths         []float64 // squared lengths of the edges
+	direction       []float64 // search direction of the multipliers
 }
 
 // Relative tolerances for rounding errors.
@@ -53,7 +53,7 @@ func (b *Ball) Enclose(points []float64, columns int) error {
 		}
 		last = value
 		b.support, b.weights = append(b.support, far), append(b.weights, 0)
-		for !b.climb() {
+		for !b.moveWeights() {
 		}
 		b.recentre()
 		far, square = b.farthest()
@@ -83,14 +83,14 @@ func (b *Ball) Gradient(scale float64, dx []float64) {
 }
 
 // farthest returns the first of the points with the largest distance from the centre.
-func (b *Ball) farthest() (far int, square float64) {
+func (b *Ball) farthest() (farthest int, square float64) {
 	square = -1
 	for i := range b.points.rows {
 		if s := squaredDistance(b.points.point(i), b.centre); s > square {
-			far, square = i, s
+			farthest, square = i, s
 		}
 	}
-	return far, square
+	return farthest, square
 }
 
 // value returns the value of the dual problem, sum_i l_i |p_i - centre|^2.
@@ -115,112 +115,112 @@ func (b *Ball) recentre() {
 	}
 }
 
-// climb moves the multipliers towards the centre of the sphere through the support. It reports whether it reached them;
-// otherwise a point has left the support.
-func (b *Ball) climb() (done bool) {
+// moveWeights moves the multipliers towards the centre of the sphere through the support. It reports whether it reached
+// them; otherwise a point has left the support.
+func (b *Ball) moveWeights() (done bool) {
 	if len(b.support) == 1 {
 		b.weights[0] = 1
 		return true
 	}
-	step, leaves := 1.0, -1
-	k := b.factor()
+	step, removed := 1.0, -1
+	k := b.orthogonalise()
 	if k < 0 {
-		b.circumcentre()
+		b.circumcentreDirection()
 	} else {
-		b.exchange(k)
+		b.exchangeDirection(k)
 		step = math.Inf(1)
 	}
 	for i, t := range b.direction {
 		if t < 0 && b.weights[i] < -t*step {
-			step, leaves = b.weights[i]/-t, i
+			step, removed = b.weights[i]/-t, i
 		}
 	}
-	if leaves < 0 && k >= 0 { // rounding errors hide the direction
-		leaves, step = k, 0
+	if removed < 0 && k >= 0 { // rounding errors hide the direction
+		removed, step = k, 0
 	}
 	for i, t := range b.direction {
 		b.weights[i] = max(b.weights[i]+step*t, 0)
 	}
-	if leaves < 0 {
+	if removed < 0 {
 		return true
 	}
 	last := len(b.support) - 1
-	copy(b.support[leaves:], b.support[leaves+1:])
-	copy(b.weights[leaves:], b.weights[leaves+1:])
+	copy(b.support[removed:], b.support[removed+1:])
+	copy(b.weights[removed:], b.weights[removed+1:])
 	b.support, b.weights = b.support[:last], b.weights[:last]
 	return false
 }
 
-// factor writes the edges from the support's first point to the other points as combinations of orthonormal vectors. It
-// returns the first point in the span of the points before it, or -1.
-func (b *Ball) factor() int {
+// orthogonalise writes the edges from the support's first point to the other points as combinations of orthonormal
+// vectors. It returns the first point in the span of the points before it, or -1.
+func (b *Ball) orthogonalise() int {
 	d, n := b.points.columns, len(b.support)-1
-	b.edges, b.corner, b.lengths = resize(b.edges, n*d), zeros(b.corner, n*n), resize(b.lengths, n)
-	base := b.points.point(b.support[0])
+	b.basis, b.triangle, b.lengths = resize(b.basis, n*d), zeros(b.triangle, n*n), resize(b.lengths, n)
+	origin := b.points.point(b.support[0])
 	for k := range n {
-		v, r := b.edges[k*d:(k+1)*d], b.corner[k*n:(k+1)*n]
+		v, r := b.basis[k*d:(k+1)*d], b.triangle[k*n:(k+1)*n]
 		for j, p := range b.points.point(b.support[k+1]) {
-			v[j] = p - base[j]
+			v[j] = p - origin[j]
 		}
 		b.lengths[k] = dot(v, v)
 		for range 2 { // two passes give orthogonality up to rounding errors
 			for l := range k {
-				f := dot(b.edges[l*d:(l+1)*d], v)
+				f := dot(b.basis[l*d:(l+1)*d], v)
 				r[l] += f
-				axpy(-f, b.edges[l*d:(l+1)*d], v)
+				axpy(-f, b.basis[l*d:(l+1)*d], v)
 			}
 		}
-		rest := math.Sqrt(dot(v, v))
-		if rest <= affineTolerance*math.Sqrt(b.lengths[k]) {
+		length := math.Sqrt(dot(v, v))
+		if length <= affineTolerance*math.Sqrt(b.lengths[k]) {
 			return k + 1
 		}
-		r[k] = rest
+		r[k] = length
 		for j := range v {
-			v[j] /= rest
+			v[j] /= length
 		}
 	}
 	return -1
 }
 
-// circumcentre sets the direction to the multipliers of the support's circumcentre. This point in the support's span
-// has equal distances from all support points.
-func (b *Ball) circumcentre() {
+// circumcentreDirection sets the direction to the multipliers of the support's circumcentre. This point in the
+// support's span has equal distances from all support points.
+func (b *Ball) circumcentreDirection() {
 	n := len(b.support) - 1
 	b.direction = resize(b.direction, n+1)
 	y := b.direction[1:]
 	for k := range n { // edge k . centre = |edge k|^2 / 2
-		r := b.corner[k*n : (k+1)*n]
+		r := b.triangle[k*n : (k+1)*n]
 		y[k] = (b.lengths[k]/2 - dot(r[:k], y)) / r[k]
 	}
-	b.direction[0] = b.combine(y)
+	b.direction[0] = b.edgeMultipliers(y)
 	for i, w := range b.weights {
 		b.direction[i] -= w
 	}
 }
 
-// combine converts coordinates in the orthonormal basis to multipliers of edges. It returns the remainder, the
+// edgeMultipliers converts coordinates in the orthonormal basis to multipliers of edges. It returns the remainder, the
 // multiplier of the first point.
-func (b *Ball) combine(y []float64) (rest float64) {
+func (b *Ball) edgeMultipliers(y []float64) (rest float64) {
 	n := len(b.support) - 1
 	rest = 1
 	for k := len(y) - 1; k >= 0; k-- {
 		for l := k + 1; l < len(y); l++ {
-			y[k] -= b.corner[l*n+k] * y[l]
+			y[k] -= b.triangle[l*n+k] * y[l]
 		}
-		y[k] /= b.corner[k*n+k]
+		y[k] /= b.triangle[k*n+k]
 		rest -= y[k]
 	}
 	return rest
 }
 
-// exchange sets a direction in which point k replaces the points before it. Point k is an affine combination of these
-// points, so the centre stays.
-func (b *Ball) exchange(k int) {
+// exchangeDirection sets a direction in which point k replaces the points before it. Point k is an affine combination
+// of these points, so the centre stays.
+func (b *Ball) exchangeDirection(k int) {
 	n := len(b.support) - 1
 	b.direction = zeros(b.direction, n+1)
 	y := b.direction[1:k]
-	copy(y, b.corner[(k-1)*n:])
-	b.direction[0] = b.combine(y)
+	copy(y, b.triangle[(k-1)*n:])
+	b.direction[0] = b.edgeMultipliers(y)
 	for i := range k {
 		b.direction[i] *= -1
 	}

@@ -7,13 +7,13 @@ type inverse struct {
 	pivots []int
 }
 
-// of sets a to the inverse of an n x n matrix, by Gauss-Jordan elimination in place. It reports whether the matrix is
-// regular up to rounding.
-func (v *inverse) of(matrix []float64, n int) bool {
+// compute sets a to the inverse of an n x n matrix, by Gauss-Jordan elimination in place. It reports whether the matrix
+// is regular up to rounding.
+func (v *inverse) compute(matrix []float64, n int) bool {
 	v.a, v.pivots = resize(v.a, n*n), resize(v.pivots, n)
 	a := v.a
 	copy(a, matrix[:n*n])
-	tiny := 1e-15 * largest(a)
+	minPivot := 1e-15 * largest(a)
 	for k := range n {
 		best := pivotRow(a, n, k)
 		v.pivots[k] = best
@@ -24,7 +24,7 @@ func (v *inverse) of(matrix []float64, n int) bool {
 			}
 		}
 		pivot := row[k]
-		if !(math.Abs(pivot) > tiny) {
+		if !(math.Abs(pivot) > minPivot) {
 			return false
 		}
 		row[k] = 1

@@ -18,10 +18,10 @@ type Isometry struct {
 
 	rows, columns, targets int
 
-	x, y        []float64 // centred points and targets
-	mean, other []float64 // means of points and targets
-	u, v        mat.Dense // singular vectors of sum_i y_i x_i^T: targets x columns, columns x columns
-	values      []float64
+	x, y                  []float64 // centred points and targets
+	pointMean, targetMean []float64 // means of points and targets
+	u, v                  mat.Dense // singular vectors of sum_i y_i x_i^T: targets x columns, columns x columns
+	values                []float64
 }
 
 // Fit computes the isometry. It exists if the number of targets is at least the number of columns. If the optimum is
@@ -35,20 +35,20 @@ func (s *Isometry) Fit(x []float64, columns int, y []float64, targets int) error
 		return fmt.Errorf("geometry: want as many targets as columns or more, got %d and %d", targets, columns)
 	}
 	s.rows, s.columns, s.targets = rows, columns, targets
-	s.x, s.mean = centred(s.x, s.mean, x, columns)
-	s.y, s.other = centred(s.y, s.other, y, targets)
-	across := make([]float64, targets*columns)
+	s.x, s.pointMean = subtractMeans(s.x, s.pointMean, x, columns)
+	s.y, s.targetMean = subtractMeans(s.y, s.targetMean, y, targets)
+	cross := make([]float64, targets*columns)
 	for i := range rows {
 		p := s.x[i*columns : (i+1)*columns]
 		for k, v := range s.y[i*targets : (i+1)*targets] {
-			axpy(v, p, across[k*columns:(k+1)*columns])
+			axpy(v, p, cross[k*columns:(k+1)*columns])
 		}
 	}
-	if most := largest(across); math.IsInf(most, 0) || math.IsNaN(most) {
+	if maximum := largest(cross); math.IsInf(maximum, 0) || math.IsNaN(maximum) {
 		return errTooLarge
 	}
 	var svd mat.SVD
-	if !svd.Factorize(mat.NewDense(targets, columns, across), mat.SVDThin) {
+	if !svd.Factorize(mat.NewDense(targets, columns, cross), mat.SVDThin) {
 		return errors.New("geometry: no singular values were found")
 	}
 	s.values = svd.Values(nil)
@@ -56,27 +56,27 @@ func (s *Isometry) Fit(x []float64, columns int, y []float64, targets int) error
 	s.v.Reset()
 	svd.UTo(&s.u)
 	svd.VTo(&s.v)
-	s.write()
+	s.computeMap()
 	return nil
 }
 
-// centred sets dst to points minus their mean.
-func centred(dst, mean, x []float64, columns int) (d, m []float64) {
+// subtractMeans sets dst to points minus their mean.
+func subtractMeans(dst, mean, x []float64, columns int) (d, m []float64) {
 	dst, mean = resize(dst, len(x)), resize(mean, columns)
 	for j := range columns {
-		mean[j] = centre(dst[j:], x[j:], columns)
+		mean[j] = centreColumn(dst[j:], x[j:], columns)
 	}
 	return dst, mean
 }
 
-// write computes the map and the residuals.
-func (s *Isometry) write() {
+// computeMap computes the map and the residuals.
+func (s *Isometry) computeMap() {
 	c, t := s.columns, s.targets
 	s.Matrix, s.Offset, s.Residuals = resize(s.Matrix, c*t), resize(s.Offset, t), resize(s.Residuals, s.rows*t)
 	q := mat.NewDense(c, t, s.Matrix)
 	q.Mul(&s.v, s.u.T())
-	copy(s.Offset, s.other)
-	for j, m := range s.mean {
+	copy(s.Offset, s.targetMean)
+	for j, m := range s.pointMean {
 		axpy(-m, s.Matrix[j*t:(j+1)*t], s.Offset)
 	}
 	s.Error = 0
@@ -101,47 +101,47 @@ func (s *Isometry) Through(g, dy, dx []float64) {
 	rows, c, t := s.rows, s.columns, s.targets
 	copy(dy, g)
 	subtractMean(dy, t) // gradient through the offset
-	pull := mat.NewDense(t, c, nil)
+	gradQ := mat.NewDense(t, c, nil)
 	for i := range rows { // gradient with respect to Q^T
 		for k, v := range dy[i*t : (i+1)*t] {
-			axpy(-v, s.x[i*c:(i+1)*c], pull.RawRowView(k))
+			axpy(-v, s.x[i*c:(i+1)*c], gradQ.RawRowView(k))
 		}
 	}
-	var turned, inner, rest, across mat.Dense
-	turned.Mul(pull, &s.v)      // targets x columns
-	inner.Mul(s.u.T(), &turned) // columns x columns
-	rest.Mul(&s.u, &inner)
-	rest.Sub(&turned, &rest) // (1 - U U^T) pull V
-	tiny := 1e-13 * s.values[0]
-	over := func(v, by float64) float64 {
-		if by > tiny {
-			return v / by
+	var product, inner, outside, gradM mat.Dense
+	product.Mul(gradQ, &s.v)     // targets x columns
+	inner.Mul(s.u.T(), &product) // columns x columns
+	outside.Mul(&s.u, &inner)
+	outside.Sub(&product, &outside) // (1 - U U^T) gradQ V
+	minSum := 1e-13 * s.values[0]
+	divide := func(v, divisor float64) float64 {
+		if divisor > minSum {
+			return v / divisor
 		}
 		return 0
 	}
 	skew := mat.NewDense(c, c, nil)
 	for j, value := range s.values[:c] {
 		for i := range c {
-			skew.Set(i, j, over(inner.At(i, j)-inner.At(j, i), s.values[i]+value))
+			skew.Set(i, j, divide(inner.At(i, j)-inner.At(j, i), s.values[i]+value))
 		}
 		for k := range t {
-			rest.Set(k, j, over(rest.At(k, j), value))
+			outside.Set(k, j, divide(outside.At(k, j), value))
 		}
 	}
-	turned.Mul(&s.u, skew)
-	turned.Add(&turned, &rest)
-	across.Mul(&turned, s.v.T()) // gradient with respect to M
+	product.Mul(&s.u, skew)
+	product.Add(&product, &outside)
+	gradM.Mul(&product, s.v.T()) // gradient with respect to M
 	for i := range rows {
-		p, y, to := s.x[i*c:(i+1)*c], s.y[i*t:(i+1)*t], dx[i*c:(i+1)*c]
-		clear(to)
+		p, y, gradX := s.x[i*c:(i+1)*c], s.y[i*t:(i+1)*t], dx[i*c:(i+1)*c]
+		clear(gradX)
 		for k := range t {
-			axpy(y[k], across.RawRowView(k), to)
+			axpy(y[k], gradM.RawRowView(k), gradX)
 		}
-		for j := range to {
-			to[j] -= dot(s.Matrix[j*t:(j+1)*t], dy[i*t:(i+1)*t])
+		for j := range gradX {
+			gradX[j] -= dot(s.Matrix[j*t:(j+1)*t], dy[i*t:(i+1)*t])
 		}
 		for k := range t {
-			dy[i*t+k] += dot(across.RawRowView(k), p)
+			dy[i*t+k] += dot(gradM.RawRowView(k), p)
 		}
 	}
 }

@@ -32,31 +32,31 @@ type joint struct {
 	b, c    []float64 // p x targets
 	s       float64
 	rows    []int // the working set
-	chosen  []bool
+	inSet   []bool
 	lengths []float64 // squared lengths of the errors of all rows
 
 	// for each row of the working set
-	multipliers, slacks []float64
-	errors              []float64 // r_i
-	steps               []float64 // decrease of r_i by the step of b
-	falls, turns        []float64 // steps of slacks (first order) and multipliers
-	aims                []float64 // targets of the multipliers for fixed slacks
+	multipliers, slacks         []float64
+	errors                      []float64 // r_i
+	errorSteps                  []float64 // decrease of r_i by the step of b
+	slackSteps, multiplierSteps []float64 // steps of slacks (first order) and multipliers
+	multiplierTargets           []float64 // targets of the multipliers for fixed slacks
 
-	system, factor  []float64 // Newton's equations for (s, b)
-	square, corner  []float64 // p x p: sum_i l_i d_i d_i^T, and its factor
-	right, move     []float64
-	rest, outer     []float64
-	best            []float64 // b with the smallest gap for this working set
-	bestMultipliers []float64
-	bestSquare      float64
-	bestGap         float64
+	system, factor      []float64 // Newton's equations for (s, b)
+	gram, gramFactor    []float64 // p x p: sum_i l_i d_i d_i^T, and its factor
+	rightSide, solution []float64
+	residuals, outer    []float64
+	best                []float64 // b with the smallest gap for this working set
+	bestMultipliers     []float64
+	bestSquare          float64
+	bestGap             float64
 }
 
 const (
 	jointGap      = 1e-10 // relative gap above which the method tries again
-	jointAccepted = 1e-6  // accepted as an optimum: with many ties, rounding errors may exceed jointGap
-	jointEnough   = 1e-14 // relative gap at which the method ends
-	jointSoon     = 1e-3  // relative gap at which the method ends while rows may still join
+	jointMaxGap   = 1e-6  // largest accepted relative gap: with many ties, rounding errors may exceed jointGap
+	jointFinalGap = 1e-14 // relative gap at which the method ends
+	jointEarlyGap = 1e-3  // relative gap at which the method ends while the working set may still grow
 	jointSteps    = 100   // maximum number of interior-point steps; most fits need 10 to 20
 	jointPatience = 15    // number of steps without a smaller gap
 
@@ -70,10 +70,10 @@ func (r *Regression) improveJointly() error {
 	r.joint.rows = r.joint.rows[:0]
 	scale := largest(r.Residuals)
 	if scale <= 1e-14*r.scale { // an exact fit
-		r.Largest = scale * longest(r.Residuals, r.targets, scale)
+		r.Largest = scale * longestRow(r.Residuals, r.targets, scale)
 		return nil
 	}
-	scale *= longest(r.Residuals, r.targets, scale)
+	scale *= longestRow(r.Residuals, r.targets, scale)
 	for i := range r.Residuals {
 		r.Residuals[i] /= scale
 	}
@@ -85,7 +85,7 @@ func (r *Regression) improveJointly() error {
 	length := math.Sqrt(square)
 	r.Largest, r.Gap = scale*length, scale*(square-bound)/(length+math.Sqrt(max(bound, 0)))
 	for k, i := range j.rows {
-		for t, v := range j.error(k) {
+		for t, v := range j.errorOf(k) {
 			r.Signs[i*targets+t] = j.multipliers[k] * v / length
 		}
 	}
@@ -102,19 +102,19 @@ func (r *Regression) improveJointly() error {
 	return nil
 }
 
-// longest returns the maximum length of a row, divided by scale. The largest element is scale.
-func longest(rows []float64, columns int, scale float64) (most float64) {
+// longestRow returns the maximum length of a row, divided by scale. The largest element is scale.
+func longestRow(rows []float64, columns int, scale float64) (longest float64) {
 	if scale == 0 {
 		return 0
 	}
 	for row := range slices.Chunk(rows, columns) {
-		most = max(most, squareOver(row, scale))
+		longest = max(longest, scaledSquare(row, scale))
 	}
-	return math.Sqrt(most)
+	return math.Sqrt(longest)
 }
 
-// squareOver returns the squared length of a row divided by scale.
-func squareOver(row []float64, scale float64) (square float64) {
+// scaledSquare returns the squared length of a row divided by scale.
+func scaledSquare(row []float64, scale float64) (square float64) {
 	for _, v := range row {
 		square += v / scale * (v / scale)
 	}
@@ -131,24 +131,25 @@ func (j *joint) solve(x *spread, y []float64, targets int) (square, bound float6
 	}
 	j.b, j.c = zeros(j.b, n-1), resize(j.c, n-1)
 	j.system, j.factor = resize(j.system, n*n), resize(j.factor, n*n)
-	j.square, j.corner = resize(j.square, j.p*j.p), resize(j.corner, j.p*j.p)
-	j.right, j.move, j.rest, j.outer = resize(j.right, n), resize(j.move, n), resize(j.rest, n), resize(j.outer, n)
-	j.chosen, j.lengths = resize(j.chosen, x.rows), resize(j.lengths, x.rows)
-	clear(j.chosen)
+	j.gram, j.gramFactor = resize(j.gram, j.p*j.p), resize(j.gramFactor, j.p*j.p)
+	j.rightSide, j.solution = resize(j.rightSide, n), resize(j.solution, n)
+	j.residuals, j.outer = resize(j.residuals, n), resize(j.outer, n)
+	j.inSet, j.lengths = resize(j.inSet, x.rows), resize(j.lengths, x.rows)
+	clear(j.inSet)
 	j.rows = j.rows[:0]
-	j.measure()
-	j.join(4*n, -1)
-	enough, attempt := jointSoon, 0
-	for attempt < len(leastCentral) && interrupted(j.interrupt) == nil {
-		j.begin()
-		j.descend(enough, leastCentral[attempt])
-		square = j.measure()
+	j.measureRows()
+	j.addRows(4*n, -1)
+	gap, attempt := jointEarlyGap, 0
+	for attempt < len(minCentral) && interrupted(j.interrupt) == nil {
+		j.startInterior()
+		j.followPath(gap, minCentral[attempt])
+		square = j.measureRows()
 		switch {
-		case j.join(max(2*n, len(j.rows)), j.bestSquare*(1+1e-14)):
-		case enough == jointSoon:
-			enough = jointEnough
+		case j.addRows(max(2*n, len(j.rows)), j.bestSquare*(1+1e-14)):
+		case gap == jointEarlyGap:
+			gap = jointFinalGap
 		case j.bestGap <= jointGap*square:
-			attempt = len(leastCentral)
+			attempt = len(minCentral)
 		default:
 			attempt++
 		}
@@ -157,7 +158,7 @@ func (j *joint) solve(x *spread, y []float64, targets int) (square, bound float6
 		return 0, 0, err
 	}
 	bound = min(j.bestSquare-j.bestGap, square)
-	if !(square-bound <= jointAccepted*square) {
+	if !(square-bound <= jointMaxGap*square) {
 		return square, bound, errStalled
 	}
 	return square, bound, nil
@@ -182,89 +183,90 @@ func (j *joint) addOuter(f float64, i int, v, dst []float64) {
 	}
 }
 
-// measure computes the squared lengths of the errors of all rows, and returns the largest.
-func (j *joint) measure() (most float64) {
-	r := j.rest[:j.targets]
+// measureRows computes the squared lengths of the errors of all rows, and returns the largest.
+func (j *joint) measureRows() (largest float64) {
+	r := j.residuals[:j.targets]
 	for i := range j.lengths {
 		j.residual(j.b, i, r)
 		j.lengths[i] = dot(r, r)
-		most = max(most, j.lengths[i])
+		largest = max(largest, j.lengths[i])
 	}
-	return most
+	return largest
 }
 
-// join adds up to count rows to the working set: the rows with the largest errors, if their squared lengths are larger
-// than above. It reports whether any row joined.
-func (j *joint) join(count int, above float64) (joined bool) {
+// addRows adds up to count rows to the working set: rows with the largest errors, if their squared lengths are
+// larger than minimum. It reports whether it added a row.
+func (j *joint) addRows(count int, minimum float64) (added bool) {
 	for range count {
-		far := -1
+		farthest := -1
 		for i, v := range j.lengths {
-			if !j.chosen[i] && v > above && (far < 0 || v > j.lengths[far]) {
-				far = i
+			if !j.inSet[i] && v > minimum && (farthest < 0 || v > j.lengths[farthest]) {
+				farthest = i
 			}
 		}
-		if far < 0 {
+		if farthest < 0 {
 			break
 		}
-		j.chosen[far], joined = true, true
-		j.rows = append(j.rows, far)
+		j.inSet[farthest], added = true, true
+		j.rows = append(j.rows, farthest)
 	}
-	return joined
+	return added
 }
 
-func (j *joint) error(k int) []float64 { return j.errors[k*j.targets : (k+1)*j.targets] }
-func (j *joint) step(k int) []float64  { return j.steps[k*j.targets : (k+1)*j.targets] }
+func (j *joint) errorOf(k int) []float64   { return j.errors[k*j.targets : (k+1)*j.targets] }
+func (j *joint) errorStep(k int) []float64 { return j.errorSteps[k*j.targets : (k+1)*j.targets] }
 
-// begin starts the interior-point method at the current map with equal multipliers. The initial s is well above the
-// squared errors.
-func (j *joint) begin() {
+// startInterior starts the interior-point method at the current map with equal multipliers. The initial s is well above
+// the squared errors.
+func (j *joint) startInterior() {
 	m := len(j.rows)
 	j.multipliers, j.slacks = resize(j.multipliers, m), resize(j.slacks, m)
-	j.errors, j.steps = resize(j.errors, m*j.targets), resize(j.steps, m*j.targets)
-	j.falls, j.turns, j.aims = resize(j.falls, m), resize(j.turns, m), resize(j.aims, m)
+	j.errors, j.errorSteps = resize(j.errors, m*j.targets), resize(j.errorSteps, m*j.targets)
+	j.slackSteps, j.multiplierSteps = resize(j.slackSteps, m), resize(j.multiplierSteps, m)
+	j.multiplierTargets = resize(j.multiplierTargets, m)
 	j.best, j.bestMultipliers = resize(j.best, len(j.b)), resize(j.bestMultipliers, m)
 	j.bestGap = math.Inf(1)
-	j.s = 1.5 * j.update(j.b)
+	j.s = 1.5 * j.setErrors(j.b)
 	for k := range j.rows {
-		r := j.error(k)
+		r := j.errorOf(k)
 		j.multipliers[k], j.slacks[k] = 1/float64(m), j.s-dot(r, r)
 	}
 }
 
-// update sets the errors of the working set for a map, and returns the largest squared length.
-func (j *joint) update(m []float64) (most float64) {
+// setErrors sets the errors of the working set for a map, and returns the largest squared length.
+func (j *joint) setErrors(m []float64) (largest float64) {
 	for k, i := range j.rows {
-		r := j.error(k)
+		r := j.errorOf(k)
 		j.residual(m, i, r)
-		most = max(most, dot(r, r))
+		largest = max(largest, dot(r, r))
 	}
-	return most
+	return largest
 }
 
-// descend follows the central path until the gap is small enough. The results are the map and the multipliers with the
-// smallest gap, and the errors of c.
-func (j *joint) descend(enough, central float64) {
-	worse := 0
+// followPath follows the central path until the relative gap is at most minGap. The results are the map and the
+// multipliers with the smallest gap, and the errors of c.
+func (j *joint) followPath(minGap, central float64) {
+	noGain := 0
 	for range jointSteps {
 		if interrupted(j.interrupt) != nil {
 			break
 		}
-		square, bound := j.update(j.b), j.bound()
+		square, bound := j.setErrors(j.b), j.bound()
 		if gap := square - bound; gap < j.bestGap {
-			j.bestGap, j.bestSquare, worse = gap, square, 0
+			j.bestGap, j.bestSquare, noGain = gap, square, 0
 			copy(j.best, j.b)
 			copy(j.bestMultipliers, j.multipliers)
-		} else if worse++; worse > jointPatience {
+		} else if noGain++; noGain > jointPatience {
 			break
 		}
-		if j.bestGap <= enough*square || !j.newton(central) {
+		if j.bestGap <= minGap*square || !j.newtonStep(central) {
 			break
 		}
 	}
 	copy(j.b, j.best)
 	copy(j.multipliers, j.bestMultipliers)
 	j.bound()
-	j.update(j.c)
+	j.setErrors(j.c)
 }
 
 // bound normalises the multipliers to sum 1, sets c to the weighted least-squares map, and returns the lower bound. The
@@ -274,33 +276,33 @@ func (j *joint) bound() float64 {
 	for _, v := range j.multipliers {
 		sum += v
 	}
-	clear(j.square)
+	clear(j.gram)
 	for k, i := range j.rows {
 		j.multipliers[k] /= sum
 		d := j.x.row(i)
 		for a, v := range d {
-			axpy(j.multipliers[k]*v, d[a:], j.square[a*j.p+a:(a+1)*j.p])
+			axpy(j.multipliers[k]*v, d[a:], j.gram[a*j.p+a:(a+1)*j.p])
 		}
 	}
-	decompose(j.corner, j.square, j.p, 1e-14)
+	decompose(j.gramFactor, j.gram, j.p, 1e-14)
 	copy(j.c, j.b)
-	pull, column, r := j.rest[:len(j.b)], j.outer[:j.p], j.right[:j.targets]
-	for round := 0; ; round++ {
+	gradient, column, r := j.residuals[:len(j.b)], j.outer[:j.p], j.rightSide[:j.targets]
+	for pass := 0; ; pass++ {
 		value := 0.0
-		clear(pull)
+		clear(gradient)
 		for k, i := range j.rows {
 			j.residual(j.c, i, r)
 			value += j.multipliers[k] * dot(r, r)
-			j.addOuter(j.multipliers[k], i, r, pull)
+			j.addOuter(j.multipliers[k], i, r, gradient)
 		}
-		if round == 3 {
-			return value - 2*(1+math.Sqrt(dot(j.c, j.c)))*math.Sqrt(dot(pull, pull))
+		if pass == 3 {
+			return value - 2*(1+math.Sqrt(dot(j.c, j.c)))*math.Sqrt(dot(gradient, gradient))
 		}
 		for t := range j.targets {
 			for a := range column {
-				column[a] = pull[a*j.targets+t]
+				column[a] = gradient[a*j.targets+t]
 			}
-			substitute(j.corner, column)
+			substitute(j.gramFactor, column)
 			for a, v := range column {
 				j.c[a*j.targets+t] += v
 			}
@@ -308,61 +310,61 @@ func (j *joint) bound() float64 {
 	}
 }
 
-// leastCentral are lower limits for the products of multipliers and slacks, relative to their mean. The method tries
+// minCentral are lower limits for the products of multipliers and slacks, relative to their mean. The method tries
 // them in order, because many ties can make it fail.
-var leastCentral = [...]float64{1e-3, 0.1, 1e-2, 0.3, 1e-4}
+var minCentral = [...]float64{1e-3, 0.1, 1e-2, 0.3, 1e-4}
 
-// newton makes a step of Mehrotra's predictor-corrector method. It reports whether the step succeeded.
-func (j *joint) newton(central float64) bool {
-	j.assemble()
-	if !decompose(j.factor, j.system, len(j.right), 1e-16) {
+// newtonStep makes a step of Mehrotra's predictor-corrector method. It reports whether the step succeeded.
+func (j *joint) newtonStep(central float64) bool {
+	j.assembleSystem()
+	if !decompose(j.factor, j.system, len(j.rightSide), 1e-16) {
 		return false
 	}
 	m, mean := len(j.rows), 0.0
 	for k := range m {
 		mean += j.multipliers[k] * j.slacks[k] / float64(m)
 	}
-	clear(j.aims) // for the predictor, the target of the products is 0
-	clear(j.right)
-	j.direction()
-	reach, left := j.reach(1), 0.0
+	clear(j.multiplierTargets) // for the predictor, the target of the products is 0
+	clear(j.rightSide)
+	j.solveDirection()
+	fraction, product := j.stepFraction(1), 0.0
 	for k := range m {
-		left += (j.multipliers[k] + reach*j.turns[k]) * j.slack(k, reach) / float64(m)
+		product += (j.multipliers[k] + fraction*j.multiplierSteps[k]) * j.slackAfter(k, fraction) / float64(m)
 	}
-	centre := left / mean
-	j.correct(mean*centre*centre*centre, reach*reach)
-	j.direction()
-	j.advance(j.central(j.reach(0.99), central))
+	centring := product / mean
+	j.correctTargets(mean*centring*centring*centring, fraction*fraction)
+	j.solveDirection()
+	j.advance(j.centralFraction(j.stepFraction(0.99), central))
 	return true
 }
 
-// assemble sets the matrix of Newton's equations, with q = d_i r_i^T and w = l_i/slack_i:
+// assembleSystem sets the matrix of Newton's equations, with q = d_i r_i^T and w = l_i/slack_i:
 //
 //	sum_i w_i / 2    sum_i w_i q^T
 //	sum_i w_i q      sum_i (l_i d_i d_i^T, for every target) + 2 w_i q q^T
 //
 // for (s, b). s is the first unknown, which protects it from rounding errors of nearly irrelevant directions of b.
-func (j *joint) assemble() {
-	n, p := len(j.right), j.p
+func (j *joint) assembleSystem() {
+	n, p := len(j.rightSide), j.p
 	clear(j.system)
-	clear(j.square)
+	clear(j.gram)
 	q := j.outer
 	for k, i := range j.rows {
 		d, w := j.x.row(i), j.multipliers[k]/j.slacks[k]
 		clear(q)
-		j.addOuter(1, i, j.error(k), q[1:])
+		j.addOuter(1, i, j.errorOf(k), q[1:])
 		q[0] = 0.5
 		for a, v := range q {
 			axpy(2*w*v, q[a:], j.system[a*n+a:(a+1)*n])
 		}
 		for a, v := range d {
-			axpy(j.multipliers[k]*v, d[a:], j.square[a*p+a:(a+1)*p])
+			axpy(j.multipliers[k]*v, d[a:], j.gram[a*p+a:(a+1)*p])
 		}
 	}
 	for a := range p {
 		for c := a; c < p; c++ {
 			for t := range j.targets {
-				j.system[(1+a*j.targets+t)*n+1+c*j.targets+t] += j.square[a*p+c]
+				j.system[(1+a*j.targets+t)*n+1+c*j.targets+t] += j.gram[a*p+c]
 			}
 		}
 	}
@@ -397,34 +399,35 @@ func decompose(factor, matrix []float64, n int, rounding float64) bool {
 	return true
 }
 
-// direction solves Newton's equations for the aims, with iterative refinement: each round solves for the residual,
-// which is computed row by row. This removes rounding errors of the assembled matrix, which rows with small slacks
-// dominate.
-func (j *joint) direction() {
-	clear(j.move)
-	clear(j.steps)
-	for k, v := range j.aims {
-		j.turns[k] = v - j.multipliers[k]
+// solveDirection solves Newton's equations for multiplierTargets, with iterative refinement: each round solves for the
+// residual, which is computed row by row. This removes rounding errors of the assembled matrix, which rows with small
+// slacks dominate.
+func (j *joint) solveDirection() {
+	clear(j.solution)
+	clear(j.errorSteps)
+	for k, v := range j.multiplierTargets {
+		j.multiplierSteps[k] = v - j.multipliers[k]
 	}
 	for range 3 {
-		copy(j.rest, j.right)
+		copy(j.residuals, j.rightSide)
 		for k, i := range j.rows {
-			l := j.multipliers[k] + j.turns[k]
-			j.addOuter(l, i, j.error(k), j.rest[1:])
-			j.addOuter(-j.multipliers[k], i, j.step(k), j.rest[1:])
-			j.rest[0] += l / 2
+			l := j.multipliers[k] + j.multiplierSteps[k]
+			j.addOuter(l, i, j.errorOf(k), j.residuals[1:])
+			j.addOuter(-j.multipliers[k], i, j.errorStep(k), j.residuals[1:])
+			j.residuals[0] += l / 2
 		}
-		j.rest[0] -= 0.5
-		substitute(j.factor, j.rest)
-		axpy(1, j.rest, j.move)
+		j.residuals[0] -= 0.5
+		substitute(j.factor, j.residuals)
+		axpy(1, j.residuals, j.solution)
 		for k, i := range j.rows {
-			u := j.step(k)
+			u := j.errorStep(k)
 			clear(u)
 			for a, d := range j.x.row(i) {
-				axpy(d, j.move[1+a*j.targets:1+(a+1)*j.targets], u)
+				axpy(d, j.solution[1+a*j.targets:1+(a+1)*j.targets], u)
 			}
-			j.falls[k] = j.move[0] + 2*dot(j.error(k), u)
-			j.turns[k] = j.aims[k] - j.multipliers[k] - j.multipliers[k]/j.slacks[k]*j.falls[k]
+			j.slackSteps[k] = j.solution[0] + 2*dot(j.errorOf(k), u)
+			l := j.multipliers[k]
+			j.multiplierSteps[k] = j.multiplierTargets[k] - l - l/j.slacks[k]*j.slackSteps[k]
 		}
 	}
 }
@@ -449,66 +452,66 @@ func substitute(factor, x []float64) {
 	}
 }
 
-// correct sets the aims for a given product, minus the second-order term of the predictor's step. It sets the
-// right-hand side to the corresponding part of b's gradient.
-func (j *joint) correct(product, part float64) {
-	clear(j.right)
+// correctTargets sets multiplierTargets for a given product, minus the second-order term of the predictor's step. It
+// sets the right-hand side to the corresponding term of b's gradient, for the given fraction of the step.
+func (j *joint) correctTargets(product, fraction float64) {
+	clear(j.rightSide)
 	for k, i := range j.rows {
-		u := j.step(k)
-		second := part * (j.turns[k]*j.falls[k] - j.multipliers[k]*dot(u, u))
-		j.aims[k] = (product - second) / j.slacks[k]
-		j.addOuter(-part*j.turns[k], i, u, j.right[1:])
+		u := j.errorStep(k)
+		secondOrder := fraction * (j.multiplierSteps[k]*j.slackSteps[k] - j.multipliers[k]*dot(u, u))
+		j.multiplierTargets[k] = (product - secondOrder) / j.slacks[k]
+		j.addOuter(-fraction*j.multiplierSteps[k], i, u, j.rightSide[1:])
 	}
 }
 
-// slack returns a slack after a fraction of the step.
-func (j *joint) slack(k int, reach float64) float64 {
-	u := j.step(k)
-	return j.slacks[k] + reach*(j.falls[k]-reach*dot(u, u))
+// slackAfter returns a slack after a fraction of the step.
+func (j *joint) slackAfter(k int, fraction float64) float64 {
+	u := j.errorStep(k)
+	return j.slacks[k] + fraction*(j.slackSteps[k]-fraction*dot(u, u))
 }
 
-// reach returns a fraction of the step, at most 1: the given part of the distance to the first zero of a slack or a
-// multiplier.
-func (j *joint) reach(part float64) float64 {
-	least := 1.0
-	for k, v := range j.turns {
+// stepFraction returns a fraction of the step, at most 1: the given share of the distance to the first zero of a slack
+// or a multiplier.
+func (j *joint) stepFraction(share float64) float64 {
+	fraction := 1.0
+	for k, v := range j.multiplierSteps {
 		if v < 0 {
-			least = min(least, -part*j.multipliers[k]/v)
+			fraction = min(fraction, -share*j.multipliers[k]/v)
 		}
-		// slack + t fall - t^2 square = 0
-		u := j.step(k)
-		square, fall := dot(u, u), j.falls[k]
-		if root := math.Sqrt(fall*fall + 4*square*j.slacks[k]); root > fall {
-			least = min(least, part*2*j.slacks[k]/(root-fall))
+		// slack + t decrease - t^2 square = 0
+		u := j.errorStep(k)
+		square, decrease := dot(u, u), j.slackSteps[k]
+		if root := math.Sqrt(decrease*decrease + 4*square*j.slacks[k]); root > decrease {
+			fraction = min(fraction, share*2*j.slacks[k]/(root-decrease))
 		}
 	}
-	return least
+	return fraction
 }
 
-// central returns a fraction of the step, at most reach, after which no product of multiplier and slack is far below
-// the mean product. After a step that leaves the central path, only short steps would be possible.
-func (j *joint) central(reach, part float64) float64 {
+// centralFraction returns a fraction of the step, at most the given one, after which no product of multiplier and slack
+// is far below the mean product. After a step that leaves the central path, only short steps would be possible.
+func (j *joint) centralFraction(fraction, ratio float64) float64 {
 	for range 40 {
-		least, mean := math.Inf(1), 0.0
-		for k, v := range j.turns {
-			product := (j.multipliers[k] + reach*v) * j.slack(k, reach)
-			least, mean = min(least, product), mean+product/float64(len(j.turns))
+		smallest, mean := math.Inf(1), 0.0
+		for k, v := range j.multiplierSteps {
+			product := (j.multipliers[k] + fraction*v) * j.slackAfter(k, fraction)
+			smallest, mean = min(smallest, product), mean+product/float64(len(j.multiplierSteps))
 		}
-		if least >= part*mean {
+		if smallest >= ratio*mean {
 			break
 		}
-		reach *= 0.9
+		fraction *= 0.9
 	}
-	return reach
+	return fraction
 }
 
-func (j *joint) advance(reach float64) {
-	axpy(reach, j.move[1:], j.b)
-	j.s += reach * j.move[0]
+func (j *joint) advance(fraction float64) {
+	axpy(fraction, j.solution[1:], j.b)
+	j.s += fraction * j.solution[0]
 	for k, i := range j.rows {
-		j.multipliers[k] += reach * j.turns[k]
-		j.slacks[k] = j.slack(k, reach)
-		r := j.error(k)
+		j.multipliers[k] += fraction * j.multiplierSteps[k]
+		j.slacks[k] = j.slackAfter(k, fraction)
+		r := j.errorOf(k)
 		j.residual(j.b, i, r)
 		if exact := j.s - dot(r, r); exact > 1e-8*j.s { // a smaller difference is a rounding error
 			j.slacks[k] = exact

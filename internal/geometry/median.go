@@ -19,18 +19,18 @@ type Median struct {
 	centre   []float64 // in the coordinates of the cloud
 	distance []float64 // distances of the points from the centre
 	nearest  int
-	tried    []bool // points that are not the median
+	tested   []bool // points that are not the median
 
-	slope, step, place []float64
-	hessian            []float64
-	order              []int
+	gradient, step, start []float64
+	hessian               []float64
+	order                 []int
 }
 
 const (
 	lineTolerance = 1e-13 // relative distance from a line that counts as 0
-	flatness      = 1e-10 // minimum mean curvature for a Newton step
-	closeBy       = 1e-3  // distance below which differences lose precision, for extent 1
-	restful       = 1e-14 // mean slope that counts as 0
+	minCurvature  = 1e-10 // minimum mean curvature for a Newton step
+	closeDistance = 1e-3  // distance below which differences lose precision, for extent 1
+	zeroGradient  = 1e-14 // mean slope that counts as 0
 	maxMoves      = 2     // maximum number of moves of the origin to the centre, which restore precision
 	maxMedianStep = 200
 )
@@ -48,7 +48,7 @@ func (m *Median) Fit(points []float64, columns int) error {
 	m.distance = zeros(m.distance, m.points.rows)
 	switch {
 	case m.points.scale == 0:
-	case m.onLine():
+	case m.fitLine():
 		m.measure()
 	default:
 		for j := range columns {
@@ -59,7 +59,7 @@ func (m *Median) Fit(points []float64, columns int) error {
 		}
 		m.search()
 		for range maxMoves {
-			if m.distance[m.nearest] > closeBy {
+			if m.distance[m.nearest] > closeDistance {
 				break
 			}
 			m.points.move(points, m.centre)
@@ -84,51 +84,51 @@ func (m *Median) Fit(points []float64, columns int) error {
 // gradients equally. The sum of all gradients is 0, and the length of each gradient is at most scale/n.
 func (m *Median) Gradient(scale float64, dx []float64) {
 	c, rows := m.points.columns, m.points.rows
-	m.slope = zeros(m.slope, c)
+	m.gradient = zeros(m.gradient, c)
 	scale /= float64(rows)
-	at := 0
+	coincident := 0
 	for i := range rows {
 		g := dx[i*c : (i+1)*c]
 		d := m.distance[i]
 		if d == 0 {
-			at++
+			coincident++
 			continue
 		}
 		for j, v := range m.points.point(i) {
 			u := (v - m.centre[j]) / d
 			g[j] = scale * u
-			m.slope[j] += u
+			m.gradient[j] += u
 		}
 	}
 	for i, d := range m.distance {
 		if d > 0 {
 			continue
 		}
-		for j, s := range m.slope {
-			dx[i*c+j] = -scale * s / float64(at)
+		for j, s := range m.gradient {
+			dx[i*c+j] = -scale * s / float64(coincident)
 		}
 	}
 }
 
-// onLine sets the centre of collinear points to the midpoint of the minimisers. It reports whether the points are
+// fitLine sets the centre of collinear points to the midpoint of the minimisers. It reports whether the points are
 // collinear.
-func (m *Median) onLine() bool {
+func (m *Median) fitLine() bool {
 	p := &m.points
-	far, square := 0, 0.0
+	farthest, square := 0, 0.0
 	for i := range p.rows {
 		if s := dot(p.point(i), p.point(i)); s > square {
-			far, square = i, s
+			farthest, square = i, s
 		}
 	}
-	along := p.point(far)
+	direction := p.point(farthest)
 	for i := range p.rows {
-		x, rest := p.point(i), 0.0
-		t := dot(x, along) / square
+		x, square2 := p.point(i), 0.0
+		t := dot(x, direction) / square
 		for j, v := range x {
-			d := v - t*along[j]
-			rest += d * d
+			d := v - t*direction[j]
+			square2 += d * d
 		}
-		if rest > square*lineTolerance*lineTolerance {
+		if square2 > square*lineTolerance*lineTolerance {
 			return false
 		}
 		m.distance[i] = t
@@ -148,7 +148,7 @@ func (m *Median) onLine() bool {
 // measure computes the distances of the points from the centre, and the gradient of their sum with respect to the
 // centre. It returns the sum.
 func (m *Median) measure() (sum float64) {
-	m.slope = zeros(m.slope, m.points.columns)
+	m.gradient = zeros(m.gradient, m.points.columns)
 	m.nearest = 0
 	for i := range m.points.rows {
 		p := m.points.point(i)
@@ -162,7 +162,7 @@ func (m *Median) measure() (sum float64) {
 			continue
 		}
 		for j, v := range p {
-			m.slope[j] -= (v - m.centre[j]) / d
+			m.gradient[j] -= (v - m.centre[j]) / d
 		}
 	}
 	return sum
@@ -171,61 +171,61 @@ func (m *Median) measure() (sum float64) {
 // search finds the centre of points that are not collinear, from the current centre.
 func (m *Median) search() {
 	p := &m.points
-	m.tried = resize(m.tried, p.rows)
-	clear(m.tried)
-	m.place, m.step = resize(m.place, p.columns), resize(m.step, p.columns)
+	m.tested = resize(m.tested, p.rows)
+	clear(m.tested)
+	m.start, m.step = resize(m.start, p.columns), resize(m.step, p.columns)
 	sum := m.measure()
 	for range maxMedianStep {
 		if interrupted(m.Interrupt) != nil {
 			return
 		}
-		if k := m.nearest; !m.tried[k] {
-			m.tried[k] = true
-			copy(m.place, m.centre)
+		if k := m.nearest; !m.tested[k] {
+			m.tested[k] = true
+			copy(m.start, m.centre)
 			copy(m.centre, p.point(k))
-			at := m.measure()
-			if m.resting() {
+			value := m.measure()
+			if m.atOptimum() {
 				return
 			}
-			if at >= sum {
-				copy(m.centre, m.place)
+			if value >= sum {
+				copy(m.centre, m.start)
 				m.measure()
 			} else {
-				m.leave()
+				m.leavePoint()
 			}
 		}
 		m.newton()
-		if !m.advance() {
+		if !m.lineSearch() {
 			return
 		}
 		sum = m.measure()
 	}
 }
 
-// resting reports whether the centre, which is one of the points, is the median. The condition is that the length of
+// atOptimum reports whether the centre, which is one of the points, is the median. The condition is that the length of
 // the other points' gradient is at most the number of points at the centre.
-func (m *Median) resting() bool {
-	at := 0.0
+func (m *Median) atOptimum() bool {
+	coincident := 0.0
 	for _, d := range m.distance {
 		if d == 0 {
-			at++
+			coincident++
 		}
 	}
-	return math.Sqrt(dot(m.slope, m.slope)) <= at*(1+1e-10)
+	return math.Sqrt(dot(m.gradient, m.gradient)) <= coincident*(1+1e-10)
 }
 
-// leave moves the centre downhill, away from a point that is not the median.
-func (m *Median) leave() {
-	at, weights := 0.0, 0.0
+// leavePoint moves the centre downhill, away from a point that is not the median.
+func (m *Median) leavePoint() {
+	coincident, weights := 0.0, 0.0
 	for _, d := range m.distance {
 		if d == 0 {
-			at++
+			coincident++
 		} else {
 			weights += 1 / d
 		}
 	}
-	pull := math.Sqrt(dot(m.slope, m.slope))
-	axpy(-max(1-at/pull, 1e-15)/weights, m.slope, m.centre)
+	length := math.Sqrt(dot(m.gradient, m.gradient))
+	axpy(-max(1-coincident/length, 1e-15)/weights, m.gradient, m.centre)
 	m.measure()
 }
 
@@ -247,12 +247,12 @@ func (m *Median) newton() {
 		}
 	}
 	for j := range c {
-		m.hessian[j*c+j] += trace + flatness*float64(m.points.rows)
+		m.hessian[j*c+j] += trace + minCurvature*float64(m.points.rows)
 	}
-	for j, s := range m.slope {
+	for j, s := range m.gradient {
 		m.step[j] = -s
 	}
-	solveSymmetric(m.hessian, m.step, flatness)
+	solveSymmetric(m.hessian, m.step, minCurvature)
 	if length := math.Sqrt(dot(m.step, m.step)); length > 2 { // all points are in [-1, 1]
 		for j := range m.step {
 			m.step[j] *= 2 / length
@@ -260,30 +260,30 @@ func (m *Median) newton() {
 	}
 }
 
-// advance moves along the step until the slope is at most half of the initial slope. It reports whether further steps
-// can improve the centre.
-func (m *Median) advance() bool {
-	steep, length := dot(m.slope, m.step), math.Sqrt(dot(m.step, m.step))
-	if !(steep < 0) || math.Sqrt(dot(m.slope, m.slope)) <= restful*float64(m.points.rows) {
+// lineSearch moves along the step until the slope is at most half of the initial slope. It reports whether further
+// steps can improve the centre.
+func (m *Median) lineSearch() bool {
+	slope, length := dot(m.gradient, m.step), math.Sqrt(dot(m.step, m.step))
+	if !(slope < 0) || math.Sqrt(dot(m.gradient, m.gradient)) <= zeroGradient*float64(m.points.rows) {
 		return false
 	}
-	copy(m.place, m.centre)
-	to := func(t float64) float64 {
-		for j, v := range m.place {
+	copy(m.start, m.centre)
+	moveTo := func(t float64) float64 {
+		for j, v := range m.start {
 			m.centre[j] = v + t*m.step[j]
 		}
 		m.measure()
-		return dot(m.slope, m.step)
+		return dot(m.gradient, m.step)
 	}
 	lo, hi := 0.0, math.Inf(1)
-	t, closest := 1.0, m.distance[m.nearest]
+	t, nearest := 1.0, m.distance[m.nearest]
 	for range maxMedianStep {
-		s := to(t)
-		if slices.Equal(m.centre, m.place) {
+		s := moveTo(t)
+		if slices.Equal(m.centre, m.start) {
 			return false
 		}
-		if math.Abs(s) <= -steep/2 {
-			return t*length > 1e-10*closest // the error of a Newton step is about its square
+		if math.Abs(s) <= -slope/2 {
+			return t*length > 1e-10*nearest // the error of a Newton step is about its square
 		}
 		if s < 0 {
 			lo = t
@@ -302,20 +302,20 @@ func (m *Median) advance() bool {
 			break
 		}
 	}
-	to(lo)
+	moveTo(lo)
 	return lo > 0
 }
 
 // solveSymmetric overwrites x with a^-1 x for a symmetric positive definite a. It reads and overwrites the lower
-// triangle of a, and replaces pivots below least by least.
-func solveSymmetric(a, x []float64, least float64) {
+// triangle of a, and replaces smaller pivots by minPivot.
+func solveSymmetric(a, x []float64, minPivot float64) {
 	n := len(x)
 	for j := range n {
 		row := a[j*n : j*n+j+1]
 		for k := range j {
 			row[k] = (row[k] - dot(a[k*n:k*n+k], row)) / a[k*n+k]
 		}
-		row[j] = math.Sqrt(max(row[j]-dot(row[:j], row), least))
+		row[j] = math.Sqrt(max(row[j]-dot(row[:j], row), minPivot))
 		x[j] = (x[j] - dot(row[:j], x)) / row[j]
 	}
 	for j := n - 1; j >= 0; j-- {

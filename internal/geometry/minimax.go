@@ -26,7 +26,7 @@ type minimax struct {
 	inverse     inverse
 	random      rand.PCG
 	tilts       []float64
-	leans       []float64 // terms of the multipliers from the tilts
+	tiltTerms   []float64 // terms of the multipliers from the tilts
 	multipliers []float64
 	unknowns    []float64 // b, t
 	column      []float64
@@ -43,10 +43,10 @@ type constraint struct {
 }
 
 const (
-	bound          = 4
-	violation      = 1e-12
-	zeroMultiplier = 1e-13
-	zeroDual       = 1e-9
+	coefficientBound = 4
+	violation        = 1e-12
+	zeroMultiplier   = 1e-13
+	zeroDual         = 1e-9
 )
 
 // maxExchanges is a number of exchanges that no valid computation with p coefficients reaches. Measured maxima are 4 p
@@ -58,8 +58,8 @@ var zeroExchanges = [...]float64{1e-9, 1e-7, 1e-11, 1e-6, 1e-5}
 
 func (m *minimax) solve(x *spread, y, b, s []float64) error {
 	m.x, m.y = x, y
-	for _, least := range zeroExchanges { // in order: a wrong tolerance can make the method fail
-		if m.climb(len(b), least) && m.certify(s) {
+	for _, slopeTolerance := range zeroExchanges { // in order: a wrong tolerance can make the method fail
+		if m.exchangeConstraints(len(b), slopeTolerance) && m.writeMultipliers(s) {
 			copy(b, m.unknowns)
 			return nil
 		}
@@ -67,56 +67,56 @@ func (m *minimax) solve(x *spread, y, b, s []float64) error {
 	return errStalled
 }
 
-// climb exchanges constraints until all are satisfied. It reports whether it succeeded.
-func (m *minimax) climb(p int, least float64) bool {
-	m.start(p)
+// exchangeConstraints exchanges constraints until all are satisfied. It reports whether it succeeded.
+func (m *minimax) exchangeConstraints(p int, slopeTolerance float64) bool {
+	m.chooseBasis(p)
 	for n := range maxExchanges(p) {
 		if n%8 == 0 && interrupted(m.interrupt) != nil {
 			return false
 		}
-		if !m.inverse.of(m.matrix, p+1) {
+		if !m.inverse.compute(m.matrix, p+1) {
 			return false
 		}
-		m.measure()
-		enters, ok := m.price()
+		m.solveUnknowns()
+		entering, ok := m.mostViolated()
 		if !ok {
 			return true
 		}
-		leaves := m.leaving(enters, least)
-		if leaves < 0 {
+		leaving := m.leavingConstraint(entering, slopeTolerance)
+		if leaving < 0 {
 			return false
 		}
-		m.put(leaves, enters)
+		m.setConstraint(leaving, entering)
 	}
 	return false
 }
 
-// start chooses the constraint of the point with the largest |y|, and bounds of the coefficients.
-func (m *minimax) start(p int) {
+// chooseBasis chooses the constraint of the point with the largest |y|, and bounds of the coefficients.
+func (m *minimax) chooseBasis(p int) {
 	n := p + 1
 	m.basis, m.matrix = resize(m.basis, n), resize(m.matrix, n*n)
-	m.multipliers, m.leans, m.unknowns = resize(m.multipliers, n), resize(m.leans, n), resize(m.unknowns, n)
+	m.multipliers, m.tiltTerms, m.unknowns = resize(m.multipliers, n), resize(m.tiltTerms, n), resize(m.unknowns, n)
 	m.column, m.entering = resize(m.column, n), resize(m.entering, n)
 	m.tilts = m.tilts[:0]
 	m.random.Seed(1, 2) // any fixed seed
 	for range n {
 		m.tilts = append(m.tilts, float64(m.random.Uint64()>>11)/(1<<53)+0.5)
 	}
-	far := 0
+	farthest := 0
 	for i, v := range m.y {
-		if math.Abs(v) > math.Abs(m.y[far]) {
-			far = i
+		if math.Abs(v) > math.Abs(m.y[farthest]) {
+			farthest = i
 		}
 	}
-	side := math.Copysign(1, m.y[far])
-	m.put(p, constraint{far, side})
-	for j, v := range m.x.row(far) {
+	side := math.Copysign(1, m.y[farthest])
+	m.setConstraint(p, constraint{farthest, side})
+	for j, v := range m.x.row(farthest) {
 		// The multipliers of the bounds balance the rest of the point and the tilts.
-		need := -side * v
-		if need == 0 {
-			need = m.tilts[j] - side*v*m.tilts[p]
+		multiplier := -side * v
+		if multiplier == 0 {
+			multiplier = m.tilts[j] - side*v*m.tilts[p]
 		}
-		m.put(j, constraint{-1 - j, math.Copysign(1, need)})
+		m.setConstraint(j, constraint{-1 - j, math.Copysign(1, multiplier)})
 	}
 }
 
@@ -127,7 +127,7 @@ func (m *minimax) coefficients(c constraint, dst []float64) float64 {
 	if c.point < 0 {
 		clear(dst)
 		dst[-1-c.point] = c.side
-		return -bound
+		return -coefficientBound
 	}
 	for j, v := range m.x.row(c.point) {
 		dst[j] = c.side * v
@@ -136,8 +136,8 @@ func (m *minimax) coefficients(c constraint, dst []float64) float64 {
 	return c.side * m.y[c.point]
 }
 
-// put makes a constraint element k of the basis.
-func (m *minimax) put(k int, c constraint) {
+// setConstraint makes a constraint element k of the basis.
+func (m *minimax) setConstraint(k int, c constraint) {
 	n := len(m.basis)
 	m.basis[k] = c
 	m.coefficients(c, m.column)
@@ -146,25 +146,25 @@ func (m *minimax) put(k int, c constraint) {
 	}
 }
 
-// measure computes the multipliers and the unknowns of the basis.
-func (m *minimax) measure() {
+// solveUnknowns computes the multipliers and the unknowns of the basis.
+func (m *minimax) solveUnknowns() {
 	n := len(m.basis)
 	clear(m.unknowns)
 	clear(m.multipliers)
 	for range 2 { // the second pass corrects rounding errors
-		m.balance()
-		m.solveBasis()
+		m.correctMultipliers()
+		m.correctUnknowns()
 	}
 	for k, v := range m.multipliers {
 		if math.Abs(v) <= zeroMultiplier {
 			m.multipliers[k] = 0
 		}
-		m.leans[k] = dot(m.inverse.a[k*n:(k+1)*n], m.tilts)
+		m.tiltTerms[k] = dot(m.inverse.a[k*n:(k+1)*n], m.tilts)
 	}
 }
 
-// balance corrects the multipliers: the weighted sum of the basis must be (0, ..., 0, 1).
-func (m *minimax) balance() {
+// correctMultipliers corrects the multipliers: the weighted sum of the basis must be (0, ..., 0, 1).
+func (m *minimax) correctMultipliers() {
 	n := len(m.basis)
 	for j := range n {
 		m.column[j] = -dot(m.matrix[j*n:(j+1)*n], m.multipliers)
@@ -175,67 +175,67 @@ func (m *minimax) balance() {
 	}
 }
 
-// solveBasis corrects the unknowns: they must satisfy the basis.
-func (m *minimax) solveBasis() {
+// correctUnknowns corrects the unknowns: they must satisfy the basis.
+func (m *minimax) correctUnknowns() {
 	n := len(m.basis)
 	copy(m.entering, m.unknowns)
 	for k, c := range m.basis {
-		side := m.coefficients(c, m.column)
-		axpy(side-dot(m.column, m.entering), m.inverse.a[k*n:(k+1)*n], m.unknowns)
+		rightSide := m.coefficients(c, m.column)
+		axpy(rightSide-dot(m.column, m.entering), m.inverse.a[k*n:(k+1)*n], m.unknowns)
 	}
 }
 
-// price returns the most violated constraint; ok is false if there is none.
-func (m *minimax) price() (enters constraint, ok bool) {
+// mostViolated returns the most violated constraint; ok is false if there is none.
+func (m *minimax) mostViolated() (entering constraint, ok bool) {
 	p := len(m.unknowns) - 1
 	b, t := m.unknowns[:p], m.unknowns[p]
-	most := violation
+	largest := violation
 	for i, y := range m.y {
 		r := y - dot(m.x.row(i), b)
-		if v := math.Abs(r) - t; v > most {
-			enters, most, ok = constraint{i, math.Copysign(1, r)}, v, true
+		if v := math.Abs(r) - t; v > largest {
+			entering, largest, ok = constraint{i, math.Copysign(1, r)}, v, true
 		}
 	}
 	for j, v := range b {
-		if v := math.Abs(v) - bound; v > most {
-			enters, most, ok = constraint{-1 - j, -math.Copysign(1, b[j])}, v, true
+		if v := math.Abs(v) - coefficientBound; v > largest {
+			entering, largest, ok = constraint{-1 - j, -math.Copysign(1, b[j])}, v, true
 		}
 	}
-	return enters, ok
+	return entering, ok
 }
 
-// leaving returns the position of the constraint whose multiplier reaches 0 first when the multiplier of the entering
-// constraint increases; -1 if there is none.
-func (m *minimax) leaving(enters constraint, least float64) int {
-	n, leaves := len(m.basis), -1
-	m.coefficients(enters, m.column)
+// leavingConstraint returns the position of the constraint whose multiplier reaches 0 first when the multiplier of the
+// entering constraint increases; -1 if there is none.
+func (m *minimax) leavingConstraint(entering constraint, slopeTolerance float64) int {
+	n, leaving := len(m.basis), -1
+	m.coefficients(entering, m.column)
 	steepest := 0.0
 	for k := range n {
 		m.entering[k] = dot(m.inverse.a[k*n:(k+1)*n], m.column)
 		steepest = max(steepest, m.entering[k])
 	}
 	for k, d := range m.entering {
-		if d > least*steepest && (leaves < 0 || m.first(k, leaves)) {
-			leaves = k
+		if d > slopeTolerance*steepest && (leaving < 0 || m.reachesZeroBefore(k, leaving)) {
+			leaving = k
 		}
 	}
-	return leaves
+	return leaving
 }
 
-// first reports whether multiplier i reaches 0 before multiplier j.
-func (m *minimax) first(i, j int) bool {
+// reachesZeroBefore reports whether multiplier i reaches 0 before multiplier j.
+func (m *minimax) reachesZeroBefore(i, j int) bool {
 	a, b := m.multipliers[i]/m.entering[i], m.multipliers[j]/m.entering[j]
 	if math.Abs(a-b) > zeroMultiplier*max(a, b) {
 		return a < b
 	}
-	return m.leans[i]/m.entering[i] < m.leans[j]/m.entering[j]
+	return m.tiltTerms[i]/m.entering[i] < m.tiltTerms[j]/m.entering[j]
 }
 
-func (m *minimax) determined(to []constraint) []constraint { return append(to, m.basis...) }
+func (m *minimax) constraints(list []constraint) []constraint { return append(list, m.basis...) }
 
-// certify writes the multipliers of the optimum. It reports whether they are valid: not negative, with sum 1, and 0 for
-// bounds.
-func (m *minimax) certify(s []float64) bool {
+// writeMultipliers writes the multipliers of the optimum. It reports whether they are valid: not negative, with sum 1,
+// and 0 for bounds.
+func (m *minimax) writeMultipliers(s []float64) bool {
 	clear(s)
 	sum := 0.0
 	for k, c := range m.basis {

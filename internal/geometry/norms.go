@@ -19,22 +19,22 @@ type norms struct {
 	y          []float64 // rows x targets, with mean length 1
 	p, targets int
 
-	b, step, last   []float64 // p x targets, target by target
-	errors          []float64 // r_i
-	pulls, feasible []float64 // u_i, and the nearest vectors that give a lower bound
-	lengths         []float64 // s_i
-	system, factor  []float64
-	slope, bend     []float64
+	b, step, previous     []float64 // p x targets, target by target
+	errors                []float64 // r_i
+	multipliers, feasible []float64 // u_i, and the nearest vectors that give a lower bound
+	lengths               []float64 // s_i
+	system, factor        []float64
+	gradient, scratch     []float64
 
-	best, bestPulls []float64
-	sum, bound      float64 // of the best map and its multipliers
+	best, bestMultipliers []float64
+	sum, bound            float64 // of the best map and its multipliers
 }
 
 const (
-	normsGap      = 1e-10 // gap relative to the sum; a larger gap means that the fit has failed
-	normsEnough   = 1e-12 // relative gap at which the method ends
-	normsSteps    = 25    // for one e; most need 7
-	normsSmallest = 1e-15 // smallest e
+	normsGap          = 1e-10 // gap relative to the sum; a larger gap means that the fit has failed
+	normsFinalGap     = 1e-12 // relative gap at which the method ends
+	normsSteps        = 25    // for one e; most need 7
+	normsMinSmoothing = 1e-15 // smallest e
 )
 
 // LeastNorms makes r the affine map that minimises the mean Euclidean length of the rows of residuals. Mean is this
@@ -65,7 +65,7 @@ func (r *Regression) improveNorms() error {
 		return err
 	}
 	r.Mean, r.Gap = scale*s.sum/n, scale*(s.sum-s.bound)/n
-	copy(r.Signs, s.bestPulls)
+	copy(r.Signs, s.bestMultipliers)
 	for i := range r.rows {
 		e := r.Residuals[i*t : (i+1)*t]
 		s.residual(s.best, i, e)
@@ -83,7 +83,7 @@ func meanLength(rows []float64, columns int) float64 {
 		return 0
 	}
 	for row := range slices.Chunk(rows, columns) {
-		sum += math.Sqrt(squareOver(row, scale))
+		sum += math.Sqrt(scaledSquare(row, scale))
 	}
 	return sum * scale / float64(len(rows)/columns)
 }
@@ -94,22 +94,22 @@ func (s *norms) solve(x *spread, y []float64, targets int) error {
 	if n >= MaxJoint {
 		return tooManyUnknowns(x.rank, targets, n)
 	}
-	s.b, s.step, s.last = zeros(s.b, n), resize(s.step, n), resize(s.last, n)
-	s.slope, s.system, s.factor = resize(s.slope, n), resize(s.system, n*n), resize(s.factor, n*n)
-	s.bend = resize(s.bend, targets*targets)
+	s.b, s.step, s.previous = zeros(s.b, n), resize(s.step, n), resize(s.previous, n)
+	s.gradient, s.system, s.factor = resize(s.gradient, n), resize(s.system, n*n), resize(s.factor, n*n)
+	s.scratch = resize(s.scratch, targets*targets)
 	s.errors, s.lengths = resize(s.errors, len(y)), resize(s.lengths, x.rows)
-	s.pulls, s.feasible = zeros(s.pulls, len(y)), resize(s.feasible, len(y))
-	s.best, s.bestPulls = zeros(s.best, n), resize(s.bestPulls, len(y))
+	s.multipliers, s.feasible = zeros(s.multipliers, len(y)), resize(s.feasible, len(y))
+	s.best, s.bestMultipliers = zeros(s.best, n), resize(s.bestMultipliers, len(y))
 	s.sum, s.bound = math.Inf(1), math.Inf(-1)
-	for e := 0.1; e > normsSmallest; e /= 1000 {
-		s.descend(e)
+	for e := 0.1; e > normsMinSmoothing; e /= 1000 {
+		s.newtonSteps(e)
 		if e < 1e-6 {
-			s.polish(e)
+			s.fullSteps(e)
 		}
 		if err := interrupted(s.interrupt); err != nil {
 			return err
 		}
-		if s.judge(); s.sum-s.bound <= normsEnough*s.sum {
+		if s.updateBest(); s.sum-s.bound <= normsFinalGap*s.sum {
 			break
 		}
 	}
@@ -137,26 +137,26 @@ func (s *norms) measure(m []float64, e float64) (sum float64) {
 	return sum
 }
 
-// descend makes Newton steps for one e, until the gain is smaller than the effect of e on the sum.
-func (s *norms) descend(e float64) {
+// newtonSteps makes Newton steps for one e, until the gain is smaller than the effect of e on the sum.
+func (s *norms) newtonSteps(e float64) {
 	sum := s.measure(s.b, e)
 	for range normsSteps {
-		gain := s.newton()
+		gain := s.newtonStep()
 		if interrupted(s.interrupt) != nil || !(gain > 0) {
 			return
 		}
-		copy(s.last, s.b)
-		reach := 1.0
-		for ; reach > 1e-6; reach /= 2 {
-			copy(s.b, s.last)
-			axpy(reach, s.step, s.b)
-			if now := s.measure(s.b, e); now <= sum-1e-4*reach*gain {
-				sum = now
+		copy(s.previous, s.b)
+		fraction := 1.0
+		for ; fraction > 1e-6; fraction /= 2 {
+			copy(s.b, s.previous)
+			axpy(fraction, s.step, s.b)
+			if value := s.measure(s.b, e); value <= sum-1e-4*fraction*gain {
+				sum = value
 				break
 			}
 		}
-		if reach <= 1e-6 {
-			copy(s.b, s.last)
+		if fraction <= 1e-6 {
+			copy(s.b, s.previous)
 			s.measure(s.b, e)
 			return
 		}
@@ -166,77 +166,77 @@ func (s *norms) descend(e float64) {
 	}
 }
 
-// polish makes full Newton steps as long as they halve the gradient, because the bound depends on the gradient. It is
-// for the end, where rounding errors hide the gain of a step.
-func (s *norms) polish(e float64) {
-	steep := math.Inf(1)
+// fullSteps makes full Newton steps as long as they halve the gradient, because the bound depends on the gradient. It
+// is for the end, where rounding errors hide the gain of a step.
+func (s *norms) fullSteps(e float64) {
+	square := math.Inf(1)
 	for range normsSteps {
-		gain := s.newton()
-		now := dot(s.slope, s.slope)
-		if !(gain > 0) || !(now < steep/4) {
+		gain := s.newtonStep()
+		nextSquare := dot(s.gradient, s.gradient)
+		if !(gain > 0) || !(nextSquare < square/4) {
 			return
 		}
-		steep = now
+		square = nextSquare
 		axpy(1, s.step, s.b)
 		s.measure(s.b, e)
 	}
 }
 
-// newton sets the step and updates the pulls. It returns the predicted gain of the step; 0 if the numbers are not
+// newtonStep sets the step and updates the pulls. It returns the predicted gain of the step; 0 if the numbers are not
 // finite.
-func (s *norms) newton() (gain float64) {
-	s.assemble()
+func (s *norms) newtonStep() (gain float64) {
+	s.assembleSystem()
 	if !decompose(s.factor, s.system, len(s.step), 1e-16) {
 		return 0
 	}
-	copy(s.step, s.slope)
+	copy(s.step, s.gradient)
 	substitute(s.factor, s.step)
-	s.turn()
-	return dot(s.step, s.slope)
+	s.updateMultipliers()
+	return dot(s.step, s.gradient)
 }
 
-// assemble sets Newton's equations. The gradient is sum_i r_i/s_i d_i^T. The matrix is sum_i (1 - (u_i r_i^T + r_i
-// u_i^T) / 2 s_i) / s_i, for every pair of targets, times d_i d_i^T.
-func (s *norms) assemble() {
+// assembleSystem sets Newton's equations. The gradient is sum_i r_i/s_i d_i^T. The matrix is sum_i (1 - (u_i r_i^T +
+// r_i u_i^T) / 2 s_i) / s_i, for every pair of targets, times d_i d_i^T.
+func (s *norms) assembleSystem() {
 	n, p, t := len(s.step), s.p, s.targets
 	clear(s.system)
-	clear(s.slope)
+	clear(s.gradient)
 	for i, length := range s.lengths {
-		d, r, u := s.x.row(i), s.errors[i*t:(i+1)*t], s.pulls[i*t:(i+1)*t]
+		d, r, u := s.x.row(i), s.errors[i*t:(i+1)*t], s.multipliers[i*t:(i+1)*t]
 		for a := range t {
-			axpy(r[a]/length, d, s.slope[a*p:(a+1)*p])
+			axpy(r[a]/length, d, s.gradient[a*p:(a+1)*p])
 			for b := a; b < t; b++ {
-				bend := -(u[a]*r[b] + r[a]*u[b]) / (2 * length)
+				curvature := -(u[a]*r[b] + r[a]*u[b]) / (2 * length)
 				if a == b {
-					bend++
+					curvature++
 				}
-				bend /= length
+				curvature /= length
 				for c, v := range d {
-					from := 0
+					start := 0
 					if a == b {
-						from = c
+						start = c
 					}
-					axpy(bend*v, d[from:], s.system[(a*p+c)*n+b*p+from:(a*p+c)*n+(b+1)*p])
+					axpy(curvature*v, d[start:], s.system[(a*p+c)*n+b*p+start:(a*p+c)*n+(b+1)*p])
 				}
 			}
 		}
 	}
 }
 
-// turn updates the pulls for the step.
-func (s *norms) turn() {
+// updateMultipliers updates the pulls for the step.
+func (s *norms) updateMultipliers() {
 	t := s.targets
 	for i, length := range s.lengths {
-		d, r, u := s.x.row(i), s.errors[i*t:(i+1)*t], s.pulls[i*t:(i+1)*t]
-		along := 0.0
-		moved := s.bend[:t]
-		for k := range moved {
-			moved[k] = -dot(d, s.step[k*s.p:(k+1)*s.p])
-			along += r[k] * moved[k]
+		d, r, u := s.x.row(i), s.errors[i*t:(i+1)*t], s.multipliers[i*t:(i+1)*t]
+		product := 0.0
+		errorStep := s.scratch[:t]
+		for k := range errorStep {
+			errorStep[k] = -dot(d, s.step[k*s.p:(k+1)*s.p])
+			product += r[k] * errorStep[k]
 		}
 		square := 0.0
 		for k := range u {
-			u[k] = (r[k] + moved[k] - u[k]*along/length) / length
+			u[k] = (r[k] + errorStep[k] - u[k]*product/length) / length
 			square += u[k] * u[k]
 		}
 		if square > 1 {
@@ -247,36 +247,36 @@ func (s *norms) turn() {
 	}
 }
 
-// judge computes the sum of the map and the lower bound from its pulls, and keeps the best sum and bound.
-func (s *norms) judge() {
+// updateBest computes the sum of the map and the lower bound from its pulls, and keeps the best sum and bound.
+func (s *norms) updateBest() {
 	t, n := s.targets, float64(s.x.rows)
 	if sum := s.measure(s.b, 0); sum < s.sum {
 		s.sum = sum
 		copy(s.best, s.b)
 	}
-	copy(s.feasible, s.pulls)
-	most := 1.0
+	copy(s.feasible, s.multipliers)
+	longest := 1.0
 	for range 2 { // the coordinates are orthogonal up to rounding errors; a second pass corrects them
-		clear(s.slope)
+		clear(s.gradient)
 		for i := range s.lengths {
 			for k, v := range s.feasible[i*t : (i+1)*t] {
-				axpy(v/n, s.x.row(i), s.slope[k*s.p:(k+1)*s.p])
+				axpy(v/n, s.x.row(i), s.gradient[k*s.p:(k+1)*s.p])
 			}
 		}
 		for i := range s.lengths {
 			for k := range t {
-				s.feasible[i*t+k] -= dot(s.x.row(i), s.slope[k*s.p:(k+1)*s.p])
+				s.feasible[i*t+k] -= dot(s.x.row(i), s.gradient[k*s.p:(k+1)*s.p])
 			}
 		}
 	}
 	for i := range s.lengths {
 		u := s.feasible[i*t : (i+1)*t]
-		most = max(most, math.Sqrt(dot(u, u)))
+		longest = max(longest, math.Sqrt(dot(u, u)))
 	}
-	if bound := dot(s.feasible, s.y) / most; bound > s.bound {
+	if bound := dot(s.feasible, s.y) / longest; bound > s.bound {
 		s.bound = bound
 		for i, v := range s.feasible {
-			s.bestPulls[i] = v / most
+			s.bestMultipliers[i] = v / longest
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 
 // Pairs computes the distances of all pairs of points in parallel. The results do not depend on the number of threads.
 type Pairs struct {
-	points *kernel.Points[float64]
-	scale  float64 // a power of two
-	room   int
+	points   *kernel.Points[float64]
+	scale    float64 // a power of two
+	capacity int
 
 	// Interrupt, if not nil, is called regularly; its error ends the computation.
 	Interrupt func() error
@@ -21,7 +21,7 @@ type Pairs struct {
 	results []float64 // one for each block of lanes
 }
 
-type pairScratch struct{ tile, once, twice []float64 }
+type pairScratch struct{ tile, between, within []float64 }
 
 // Set copies the points from the rows of a matrix.
 func (p *Pairs) Set(points []float64, columns int) error {
@@ -29,23 +29,23 @@ func (p *Pairs) Set(points []float64, columns int) error {
 	if err != nil {
 		return err
 	}
-	most := 0.0
+	largest := 0.0
 	for i, v := range points {
-		most = max(most, math.Abs(v-points[i%columns]))
+		largest = max(largest, math.Abs(v-points[i%columns]))
 	}
-	if math.IsInf(most, 0) {
+	if math.IsInf(largest, 0) {
 		return errTooLarge
 	}
-	_, exponent := math.Frexp(most)
+	_, exponent := math.Frexp(largest)
 	p.scale = math.Ldexp(1, exponent)
-	if p.points == nil || p.points.Columns != columns || rows > p.room {
-		p.points, p.room = kernel.NewPoints[float64](rows, columns), rows
+	if p.points == nil || p.points.Columns != columns || rows > p.capacity {
+		p.points, p.capacity = kernel.NewPoints[float64](rows, columns), rows
 	}
 	p.points.Resize(rows)
 	for c := range columns {
-		to := p.points.Column(c)
-		for i := range to {
-			to[i] = (points[i*columns+c] - points[c]) / p.scale
+		column := p.points.Column(c)
+		for i := range column {
+			column[i] = (points[i*columns+c] - points[c]) / p.scale
 		}
 	}
 	return nil
@@ -58,19 +58,19 @@ func (p *Pairs) Mean() (float64, error) {
 		return 0, nil
 	}
 	err := p.eachBlock(func(s *pairScratch, lane int) float64 {
-		clear(s.once)
-		clear(s.twice)
+		clear(s.between)
+		clear(s.within)
 		kernel.PairTiles(lane, n, func(source, count int, within bool) {
 			p.points.Squares(s.tile, lane, source, count)
-			to := s.once
+			sums := s.between
 			if within {
-				to = s.twice
+				sums = s.within
 			}
-			kernel.SumRoots(to, s.tile, count)
+			kernel.SumRoots(sums, s.tile, count)
 		})
 		var sum float64
 		for i := range min(kernel.PairLanes, n-lane) {
-			sum += s.once[i] + s.twice[i]/2
+			sum += s.between[i] + s.within[i]/2
 		}
 		return sum
 	})
@@ -87,29 +87,29 @@ func (p *Pairs) Mean() (float64, error) {
 func (p *Pairs) Diameter() (distance float64, i, j int, err error) {
 	n := p.points.Rows
 	if err := p.eachBlock(func(s *pairScratch, lane int) float64 {
-		clear(s.once)
+		clear(s.between)
 		kernel.PairTiles(lane, n, func(source, count int, _ bool) {
 			p.points.Squares(s.tile, lane, source, count)
-			kernel.MaxLanes(s.once, s.tile, count)
+			kernel.MaxLanes(s.between, s.tile, count)
 		})
-		var most float64
-		for _, v := range s.once[:min(kernel.PairLanes, n-lane)] {
-			most = max(most, v)
+		var largest float64
+		for _, v := range s.between[:min(kernel.PairLanes, n-lane)] {
+			largest = max(largest, v)
 		}
-		return most
+		return largest
 	}); err != nil {
 		return 0, 0, 0, err
 	}
-	var most float64
+	var largest float64
 	for _, v := range p.results {
-		most = max(most, v)
+		largest = max(largest, v)
 	}
-	i, j = p.first(most)
-	return math.Sqrt(most) * p.scale, i, j, nil
+	i, j = p.firstPair(largest)
+	return math.Sqrt(largest) * p.scale, i, j, nil
 }
 
-// first returns the first pair with the given squared distance. At least one block has such a pair.
-func (p *Pairs) first(square float64) (a, b int) {
+// firstPair returns the first pair with the given squared distance. At least one block has such a pair.
+func (p *Pairs) firstPair(square float64) (a, b int) {
 	n := p.points.Rows
 	if n < 2 {
 		return 0, 0
@@ -145,10 +145,10 @@ func (p *Pairs) eachBlock(f func(s *pairScratch, lane int) float64) error {
 		p.workers = append(p.workers, pairScratch{make([]float64, kernel.PairLanes*kernel.PairSources),
 			make([]float64, kernel.PairLanes), make([]float64, kernel.PairLanes)})
 	}
-	var ended atomic.Bool
+	var stopped atomic.Bool
 	parallel.ForWorkers(len(p.workers), blocks, func(worker, block int) {
-		if ended.Load() || interrupted(p.Interrupt) != nil {
-			ended.Store(true)
+		if stopped.Load() || interrupted(p.Interrupt) != nil {
+			stopped.Store(true)
 			return
 		}
 		p.results[block] = f(&p.workers[worker], block*kernel.PairLanes)

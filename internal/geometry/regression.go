@@ -38,7 +38,7 @@ type Regression struct {
 	fit, last []float64 // maps of one target in the coordinates of spread
 	fits      []float64 // maps of all targets
 	means     []float64 // means of the targets
-	rest      []float64 // scaled residuals of the current target
+	scaled    []float64 // scaled residuals of the current target
 	sign      []float64 // multipliers of the current target
 	absolute  absolute
 	minimax   minimax
@@ -54,8 +54,8 @@ type exchange interface {
 	// solve sets b to the best map of coordinates x for y, |y| <= 1, and s to the multipliers.
 	solve(x *spread, y, b, s []float64) error
 
-	// determined appends the constraints that hold with equality and determine the map.
-	determined(to []constraint) []constraint
+	// constraints appends the constraints that hold with equality and determine the map.
+	constraints(list []constraint) []constraint
 }
 
 // LeastSquares makes r the affine map that minimises, over all rows and targets,
@@ -159,28 +159,28 @@ func (r *Regression) withTolerance(x []float64, columns int, y []float64, target
 // solveTargets fits each target separately: first by least squares, then the residuals by the other algorithm.
 func (r *Regression) solveTargets(y []float64, ridge float64, then exchange) error {
 	p, targets := 1+r.x.rank, r.targets
-	r.fit, r.sign, r.rest = resize(r.fit, p), resize(r.sign, r.rows), resize(r.rest, r.rows)
+	r.fit, r.sign, r.scaled = resize(r.fit, p), resize(r.sign, r.rows), resize(r.scaled, r.rows)
 	r.fits, r.means, r.scale = resize(r.fits, targets*p), resize(r.means, targets), 0
 	r.kind, r.bases = bySquares, resize(r.bases, targets)
 	for k := range targets {
 		r.bases[k] = r.bases[k][:0]
 		mean := r.target(y, k)
-		scale := largest(r.rest)
+		scale := largest(r.scaled)
 		r.scale = max(r.scale, scale)
 		if math.IsInf(scale, 0) || math.IsNaN(scale) {
 			return errTooLarge
 		}
 		r.project(ridge * float64(r.rows*targets))
-		if rest := largest(r.rest); then != nil && rest > 1e-14*scale { // otherwise the fit is exact
+		if rest := largest(r.scaled); then != nil && rest > 1e-14*scale { // otherwise the fit is exact
 			if err := r.improve(then, rest); err != nil {
 				return err
 			}
-			r.bases[k] = then.determined(r.bases[k])
+			r.bases[k] = then.constraints(r.bases[k])
 			for i, s := range r.sign {
 				r.Signs[i*targets+k] = s
 			}
 		}
-		for i, v := range r.rest {
+		for i, v := range r.scaled {
 			r.Residuals[i*targets+k] = v
 		}
 		copy(r.fits[k*p:], r.fit)
@@ -191,16 +191,16 @@ func (r *Regression) solveTargets(y []float64, ridge float64, then exchange) err
 
 // improve fits the residuals with another algorithm. scale is the largest absolute residual.
 func (r *Regression) improve(then exchange, scale float64) error {
-	for i := range r.rest {
-		r.rest[i] /= scale
+	for i := range r.scaled {
+		r.scaled[i] /= scale
 	}
 	r.last = resize(r.last, len(r.fit))
-	if err := then.solve(&r.x, r.rest, r.last, r.sign); err != nil {
+	if err := then.solve(&r.x, r.scaled, r.last, r.sign); err != nil {
 		return err
 	}
 	axpy(scale, r.last, r.fit)
-	for i, v := range r.rest {
-		r.rest[i] = scale * (v - dot(r.x.row(i), r.last))
+	for i, v := range r.scaled {
+		r.scaled[i] = scale * (v - dot(r.x.row(i), r.last))
 	}
 	return nil
 }
@@ -223,12 +223,12 @@ func (r *Regression) read(x []float64, columns int, y []float64, targets int, to
 // target sets the residuals to a target minus its mean. It returns the mean.
 func (r *Regression) target(y []float64, k int) float64 {
 	mean := 0.0
-	for i := range r.rest {
-		r.rest[i] = y[i*r.targets+k] - y[k]
-		mean += r.rest[i] / float64(r.rows)
+	for i := range r.scaled {
+		r.scaled[i] = y[i*r.targets+k] - y[k]
+		mean += r.scaled[i] / float64(r.rows)
 	}
-	for i := range r.rest {
-		r.rest[i] -= mean
+	for i := range r.scaled {
+		r.scaled[i] -= mean
 	}
 	return y[k] + mean
 }
@@ -241,12 +241,12 @@ func (r *Regression) project(penalty float64) {
 	r.last = resize(r.last, len(b))
 	for range 3 {
 		copy(r.last, b)
-		r.x.squares(b, r.rest, penalty/r.x.scale/r.x.scale)
+		r.x.addLeastSquares(b, r.scaled, penalty/r.x.scale/r.x.scale)
 		for a, v := range b {
 			r.last[a] -= v
 		}
-		for i := range r.rest {
-			r.rest[i] += dot(r.x.row(i), r.last)
+		for i := range r.scaled {
+			r.scaled[i] += dot(r.x.row(i), r.last)
 		}
 	}
 }

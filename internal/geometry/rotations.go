@@ -14,9 +14,9 @@ import (
 //
 // with Q from [alignment]. A second pass makes the value accurate near 0.
 func RotationScatter(points []float64, rotation func(i int) *[9]float64) float64 {
-	n, s := len(points)/3, momentsOf(points, rotation)
+	n, s := len(points)/3, moments(points, rotation)
 	q := alignment(s)
-	back := make([]float64, len(points))
+	rotated := make([]float64, len(points))
 	var mean [3]float64
 	for i := range n {
 		var t [3]float64
@@ -28,13 +28,13 @@ func RotationScatter(points []float64, rotation func(i int) *[9]float64) float64
 		g := rotation(i)
 		for a := range 3 {
 			for b, v := range t {
-				back[3*i+a] += g[b*3+a] * v
+				rotated[3*i+a] += g[b*3+a] * v
 			}
-			mean[a] += back[3*i+a] / float64(n)
+			mean[a] += rotated[3*i+a] / float64(n)
 		}
 	}
 	sum := 0.0
-	for i, v := range back {
+	for i, v := range rotated {
 		sum += (v - mean[i%3]) * (v - mean[i%3])
 	}
 	return sum / float64(n)
@@ -44,9 +44,9 @@ func RotationScatter(points []float64, rotation func(i int) *[9]float64) float64
 // also returns the mean v = 1/n sum_i g_i^T Q^T p_i, with a positive largest component. For unit points with an exact
 // fit, p = Q g v, |v| = 1. points has 3n coordinates, and rotation returns g_i, 3 x 3 in row-major order.
 func FollowRotations(points []float64, rotation func(i int) *[9]float64) (q [9]float64, v [3]float64) {
-	s := momentsOf(points, rotation)
+	s := moments(points, rotation)
 	q = alignment(s)
-	v = aligned(s, &q)
+	v = meanDirection(s, &q)
 	largest := 0.0
 	for _, x := range v {
 		if math.Abs(x) > math.Abs(largest) {
@@ -75,14 +75,14 @@ func alignment(s *[27]float64) (q [9]float64) {
 		}
 		last := -1.0
 		for range 10000 {
-			turned, ok := polar(s, e)
+			candidate, ok := polar(s, e)
 			if !ok {
 				break
 			}
-			m := aligned(s, &turned)
+			m := meanDirection(s, &candidate)
 			length := math.Sqrt(m[0]*m[0] + m[1]*m[1] + m[2]*m[2])
 			if length > best {
-				best, q = length, turned
+				best, q = length, candidate
 			}
 			if length == 0 || length <= last+1e-15 {
 				break
@@ -118,8 +118,8 @@ func polar(s *[27]float64, e [3]float64) (q [9]float64, ok bool) {
 	return q, true
 }
 
-// aligned returns m for a given Q.
-func aligned(s *[27]float64, q *[9]float64) (m [3]float64) {
+// meanDirection returns m for a given Q.
+func meanDirection(s *[27]float64, q *[9]float64) (m [3]float64) {
 	for i := range 3 {
 		for j := range 3 {
 			for k := range 3 {
@@ -130,12 +130,12 @@ func aligned(s *[27]float64, q *[9]float64) (m [3]float64) {
 	return m
 }
 
-// momentsOf returns the moments S_ijk: means of g_ji p_k over points p and their rotations g.
-func momentsOf(points []float64, rotation func(i int) *[9]float64) *[27]float64 {
+// moments returns the moments S_ijk: means of g_ji p_k over points p and their rotations g.
+func moments(points []float64, rotation func(i int) *[9]float64) *[27]float64 {
 	var s [27]float64
 	weight := 1 / float64(len(points)/3)
-	for at := range len(points) / 3 {
-		g, p := rotation(at), points[3*at:]
+	for n := range len(points) / 3 {
+		g, p := rotation(n), points[3*n:]
 		for i := range 3 {
 			for j := range 3 {
 				for k := range 3 {

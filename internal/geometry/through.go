@@ -29,10 +29,10 @@ func (r *Regression) Through(g, dy, dx []float64) {
 	copy(dy, g)
 	clear(dx)
 	if r.kind == byJoint && r.Largest > 0 && len(r.joint.rows) > 0 {
-		r.throughJoint(g, dy, dx)
+		r.jointGradient(g, dy, dx)
 	} else {
 		for k := range t {
-			r.throughTarget(k, g, dy, dx)
+			r.targetGradient(k, g, dy, dx)
 		}
 	}
 	for i := range r.rows {
@@ -42,30 +42,30 @@ func (r *Regression) Through(g, dy, dx []float64) {
 	}
 }
 
-// throughTarget adds the term of a target that is fitted separately.
-func (r *Regression) throughTarget(k int, g, dy, dx []float64) {
+// targetGradient adds the term of a target that is fitted separately.
+func (r *Regression) targetGradient(k int, g, dy, dx []float64) {
 	p, t := 1+r.x.rank, r.targets
-	pull := zeros(r.last, p)
-	r.last = pull
+	gradient := zeros(r.last, p)
+	r.last = gradient
 	for i := range r.rows {
-		axpy(g[i*t+k], r.x.row(i), pull)
+		axpy(g[i*t+k], r.x.row(i), gradient)
 	}
-	if basis := r.bases[k]; len(basis) > 0 && r.throughBasis(basis, pull, k, dy) {
+	if basis := r.bases[k]; len(basis) > 0 && r.basisGradient(basis, gradient, k, dy) {
 		return
 	}
-	for a := range pull {
-		pull[a] /= float64(r.rows)
+	for a := range gradient {
+		gradient[a] /= float64(r.rows)
 	}
-	slope := r.inPoints(pull[1:])
+	slope := r.toPoints(gradient[1:])
 	for i := range r.rows {
-		dy[i*t+k] -= dot(r.x.row(i), pull)
+		dy[i*t+k] -= dot(r.x.row(i), gradient)
 		axpy(-r.Residuals[i*t+k], slope, dx[i*r.columns:(i+1)*r.columns])
 	}
 }
 
-// throughBasis corrects the gradient for the points that determine the map, with their equations. It reports whether
+// basisGradient corrects the gradient for the points that determine the map, with their equations. It reports whether
 // the equations determine the map.
-func (r *Regression) throughBasis(basis []constraint, pull []float64, k int, dy []float64) bool {
+func (r *Regression) basisGradient(basis []constraint, gradient []float64, k int, dy []float64) bool {
 	n := len(basis)
 	matrix, row := make([]float64, n*n), make([]float64, n)
 	for b, c := range basis {
@@ -75,7 +75,7 @@ func (r *Regression) throughBasis(basis []constraint, pull []float64, k int, dy 
 		} else {
 			copy(row, r.x.row(c.point))
 		}
-		if n > len(pull) && c.point >= 0 { // the largest error is also an unknown
+		if n > len(gradient) && c.point >= 0 { // the largest error is also an unknown
 			row[n-1] = c.side
 		}
 		for a, v := range row {
@@ -83,19 +83,19 @@ func (r *Regression) throughBasis(basis []constraint, pull []float64, k int, dy 
 		}
 	}
 	var inverse inverse
-	if !inverse.of(matrix, n) {
+	if !inverse.compute(matrix, n) {
 		return false
 	}
 	for b, c := range basis {
 		if c.point >= 0 {
-			dy[c.point*r.targets+k] -= dot(inverse.a[b*n:b*n+len(pull)], pull)
+			dy[c.point*r.targets+k] -= dot(inverse.a[b*n:b*n+len(gradient)], gradient)
 		}
 	}
 	return true
 }
 
-// inPoints converts gradients with respect to coordinates to gradients with respect to points.
-func (r *Regression) inPoints(slopes []float64) []float64 {
+// toPoints converts gradients with respect to coordinates to gradients with respect to points.
+func (r *Regression) toPoints(slopes []float64) []float64 {
 	w := make([]float64, r.columns)
 	for a, v := range slopes {
 		axpy(v*r.x.unit(a)/r.x.scale, r.x.direction(a), w)
@@ -103,11 +103,11 @@ func (r *Regression) inPoints(slopes []float64) []float64 {
 	return w
 }
 
-// throughJoint differentiates the conditions of JointMinimax, for the active rows i with multipliers l_i, errors r_i
+// jointGradient differentiates the conditions of JointMinimax, for the active rows i with multipliers l_i, errors r_i
 // and the largest length L:
 //
 //	sum_i l_i d_i r_i^T = 0,  |r_i| = L,  sum_i l_i = 1.
-func (r *Regression) throughJoint(g, dy, dx []float64) {
+func (r *Regression) jointGradient(g, dy, dx []float64) {
 	j, t, p := &r.joint, r.targets, 1+r.x.rank
 	var rows []int
 	var multipliers []float64
@@ -140,22 +140,22 @@ func (r *Regression) throughJoint(g, dy, dx []float64) {
 		}
 		add(m+q, n-1, -1)
 	}
-	x := solveAny(system, right)
+	x := minimumNorm(system, right)
 	for q, i := range rows {
 		d, e := r.x.row(i), r.Residuals[i*t:(i+1)*t]
 		slopes := make([]float64, p)
 		for a := range p {
-			own := x[a*t : (a+1)*t]
-			axpy(-multipliers[q]*d[a], own, dy[i*t:(i+1)*t])
-			slopes[a] = -multipliers[q] * dot(own, e)
+			column := x[a*t : (a+1)*t]
+			axpy(-multipliers[q]*d[a], column, dy[i*t:(i+1)*t])
+			slopes[a] = -multipliers[q] * dot(column, e)
 		}
 		axpy(x[m+q]/r.Largest, e, dy[i*t:(i+1)*t])
-		axpy(1, r.inPoints(slopes[1:]), dx[i*r.columns:(i+1)*r.columns])
+		axpy(1, r.toPoints(slopes[1:]), dx[i*r.columns:(i+1)*r.columns])
 	}
 }
 
-// solveAny solves symmetric equations. If the solution is not unique, it returns the solution with minimum norm.
-func solveAny(a *mat.SymDense, b *mat.VecDense) []float64 {
+// minimumNorm solves symmetric equations. If the solution is not unique, it returns the solution with minimum norm.
+func minimumNorm(a *mat.SymDense, b *mat.VecDense) []float64 {
 	n := b.Len()
 	x := mat.NewVecDense(n, nil)
 	var lu mat.LU

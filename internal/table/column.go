@@ -25,8 +25,8 @@ func Missing(field string) bool { return slices.Contains(missing, strings.ToLowe
 
 func (t *Text) missing(field string) bool { return field == "" || !t.Exact && Missing(field) }
 
-// fewWords is the number of different words that every column may have as levels.
-const fewWords = 50
+// wordLimit is the number of different words that every column may have as levels.
+const wordLimit = 50
 
 func (t *Text) number(field string) (float64, error) {
 	if t.Comma && strings.Count(field, ",") == 1 && !strings.Contains(field, ".") {
@@ -40,7 +40,7 @@ func parse(field string) (float64, error) {
 	if strings.ContainsAny(field, "_xX") {
 		return 0, strconv.ErrSyntax
 	}
-	if digits, found := strings.CutPrefix(field, "\u2212"); found {
+	if digits, hasMinus := strings.CutPrefix(field, "\u2212"); hasMinus {
 		field = "-" + digits
 	}
 	return strconv.ParseFloat(field, 64)
@@ -179,7 +179,7 @@ func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
 		if err != nil {
 			return nil, err
 		}
-		if row, other := t.rounded(column, c); row >= 0 && !many {
+		if row, other := t.roundedRows(column, c); row >= 0 && !many {
 			return nil, t.errorf(row, column, "%s rounds to the same number as %s in line %d; want fewer digits, or kind categorical",
 				t.Rows[row][column], t.Rows[other][column], t.Lines[other])
 		} else if row >= 0 {
@@ -191,14 +191,15 @@ func (t *Text) Factor(column int, mixed, many bool) (*Column, error) {
 			t.Rows[first][column], t.Rows[number][column], t.Lines[number])
 	}
 	c := t.Levels(column)
-	if n := len(c.Words); !many && n > fewWords && 2*n > words {
+	if n := len(c.Words); !many && n > wordLimit && 2*n > words {
 		return nil, t.errorf(first, column, "the column has %d different words in %d rows, which are no levels; want columns of factors alone", n, words)
 	}
 	return c, nil
 }
 
-// rounded returns two rows with different whole numbers of more than 15 digits that have one value in the column; -1: none.
-func (t *Text) rounded(column int, c *Column) (row, other int) {
+// roundedRows returns two rows with different whole numbers of more than 15 digits that have one value in the column;
+// -1: none.
+func (t *Text) roundedRows(column int, c *Column) (row, other int) {
 	if c.Ints != nil { // exact
 		return -1, -1
 	}
@@ -209,10 +210,10 @@ func (t *Text) rounded(column int, c *Column) (row, other int) {
 		if !(math.Abs(v) >= exact) || strings.Trim(digits, "0123456789") != "" {
 			continue
 		}
-		if at, ok := first[v]; !ok {
+		if previous, ok := first[v]; !ok {
 			first[v] = r
-		} else if strings.TrimLeft(t.Rows[at][column], "+-0") != digits {
-			return r, at
+		} else if strings.TrimLeft(t.Rows[previous][column], "+-0") != digits {
+			return r, previous
 		}
 	}
 	return -1, -1
@@ -231,8 +232,8 @@ func (t *Text) Levels(column int) *Column {
 	for r, row := range t.Rows {
 		c.Values[r] = math.NaN()
 		if !t.missing(row[column]) {
-			at, _ := slices.BinarySearch(c.Words, row[column])
-			c.Values[r], c.Ints[r] = float64(at), int64(at)
+			level, _ := slices.BinarySearch(c.Words, row[column])
+			c.Values[r], c.Ints[r] = float64(level), int64(level)
 		}
 	}
 	return c

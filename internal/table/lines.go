@@ -24,39 +24,39 @@ type Lines struct {
 	line int // line of the last field read
 }
 
-// peeked is the number of bytes that decide about the separator.
-const peeked = 1 << 16
+// peekSize is the number of bytes that decide about the separator.
+const peekSize = 1 << 16
 
 // NewLines starts to read UTF-8, or UTF-16 with a byte-order mark. The first line determines the separator of fields:
 // comma, semicolon, tab, or spaces between numbers. Errors start with name, and count lines and fields from 1, like
 // editors.
 func NewLines(r io.Reader, name string) (*Lines, error) {
-	src := bufio.NewReaderSize(&lineReader{r: r, name: name}, peeked)
+	src := bufio.NewReaderSize(&lineReader{r: r, name: name}, peekSize)
 	switch mark, _ := src.Peek(3); { // shorter in an empty file
 	case string(mark) == "\ufeff":
 		src.Discard(3) // the bytes just peeked at
 	case bytes.HasPrefix(mark, []byte("\xff\xfe")), bytes.HasPrefix(mark, []byte("\xfe\xff")):
 		decoder := unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder()
-		src = bufio.NewReaderSize(decoder.Reader(src), peeked)
+		src = bufio.NewReaderSize(decoder.Reader(src), peekSize)
 	}
 	if mark, _ := src.Peek(2); string(mark) == "# " { // before the names that numpy.savetxt writes
 		src.Discard(2)
 	}
-	begin, _ := src.Peek(peeked)                                               // shorter in a short file
-	if bytes.IndexByte(begin, '\r') >= 0 && bytes.IndexByte(begin, '\n') < 0 { // line ends of Excel's CSV (Macintosh)
+	start, _ := src.Peek(peekSize)                                             // shorter in a short file
+	if bytes.IndexByte(start, '\r') >= 0 && bytes.IndexByte(start, '\n') < 0 { // line ends of Excel's CSV (Macintosh)
 		src = bufio.NewReaderSize(transform.NewReader(src, runes.Map(func(r rune) rune {
 			if r == '\r' {
 				return '\n'
 			}
 			return r
-		})), peeked)
-		begin, _ = src.Peek(peeked)
+		})), peekSize)
+		start, _ = src.Peek(peekSize)
 	}
-	if bytes.IndexByte(begin, 0) >= 0 {
+	if bytes.IndexByte(start, 0) >= 0 {
 		return nil, fmt.Errorf("%s has zero bytes, as UTF-16 without a byte-order mark has; want UTF-8, or UTF-16 with a mark", name)
 	}
 	row := &rowReader{r: src}
-	l := &Lines{Comma: separator(begin), name: name, csv: csv.NewReader(row), src: row}
+	l := &Lines{Comma: separator(start), name: name, csv: csv.NewReader(row), src: row}
 	l.csv.Comma, l.csv.TrimLeadingSpace, l.csv.FieldsPerRecord, l.csv.ReuseRecord = l.Comma, l.Comma != '\t', -1, true
 	return l, nil
 }
@@ -73,8 +73,8 @@ type lineReader struct {
 
 func (l *lineReader) Read(p []byte) (int, error) {
 	n, err := l.r.Read(p)
-	if at := bytes.LastIndexByte(p[:n], '\n'); at >= 0 {
-		l.n = n - at - 1
+	if end := bytes.LastIndexByte(p[:n], '\n'); end >= 0 {
+		l.n = n - end - 1
 	} else {
 		l.n += n
 	}
@@ -92,18 +92,18 @@ var errQuoted = fmt.Errorf("a quoted field does not end within %d bytes; want a 
 
 // rowReader returns an error for a row with too many bytes after its first line.
 type rowReader struct {
-	r     io.Reader
-	ended bool // the reader has read the first line of the row
-	n     int  // bytes after the first line, excluding line ends, which may be empty lines
+	r             io.Reader
+	firstLineRead bool // the reader has read the first line of the row
+	n             int  // bytes after the first line, excluding line ends, which may be empty lines
 }
 
 func (r *rowReader) Read(p []byte) (int, error) {
 	n, err := r.r.Read(p)
-	behind := p[:n]
-	if !r.ended {
-		_, behind, r.ended = bytes.Cut(behind, []byte("\n"))
+	rest := p[:n]
+	if !r.firstLineRead {
+		_, rest, r.firstLineRead = bytes.Cut(rest, []byte("\n"))
 	}
-	if r.n += len(behind) - bytes.Count(behind, []byte("\n")); r.n > maxQuoted {
+	if r.n += len(rest) - bytes.Count(rest, []byte("\n")); r.n > maxQuoted {
 		return 0, errQuoted
 	}
 	return n, err
@@ -112,7 +112,7 @@ func (r *rowReader) Read(p []byte) (int, error) {
 // Read returns the fields of the next nonempty line, without spaces at both ends, or io.EOF at the end. The fields are
 // valid until the next call. Quoting errors wrap a [csv.ParseError].
 func (l *Lines) Read() ([]string, error) {
-	l.src.ended, l.src.n = false, 0
+	l.src.firstLineRead, l.src.n = false, 0
 	fields, err := l.csv.Read()
 	switch {
 	case err == io.EOF:
@@ -139,7 +139,7 @@ func (l *Lines) Pos(field int) (line, column int) { return l.csv.FieldPos(field)
 // digits and the line has another separator, the commas are decimal commas.
 func separator(begin []byte) rune {
 	begin = bytes.TrimLeft(begin, "\r\n")
-	if spaced(string(begin)) {
+	if spaceSeparated(string(begin)) {
 		return ' '
 	}
 	count, between, quoted := map[byte]int{}, 0, false
@@ -173,11 +173,11 @@ func separator(begin []byte) rune {
 	return rune(best)
 }
 
-// spaced reports whether the first line has several numbers with spaces between them and no other separator, as
+// spaceSeparated reports whether the first line has several numbers with spaces between them and no other separator, as
 // numpy.savetxt writes. The first line may also have as many names, above such numbers.
-func spaced(begin string) bool {
-	first, rest, found := strings.Cut(begin, "\n")
-	if !found && len(begin) == peeked { // it may end within a number
+func spaceSeparated(start string) bool {
+	first, rest, found := strings.Cut(start, "\n")
+	if !found && len(start) == peekSize { // it may end within a number
 		first = first[:max(strings.LastIndexByte(first, ' '), 0)]
 	}
 	second, _, _ := strings.Cut(strings.TrimLeft(rest, "\r\n"), "\n")

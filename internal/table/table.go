@@ -94,7 +94,7 @@ func (t *Text) table(column columnReader) (*Table, error) {
 	}
 	n, k := len(t.Rows), len(t.Rows[0])
 	m := &Table{Rows: n, Cols: k, Names: t.Names, Lines: t.Lines, Notes: t.Notes, Data: make([]float64, n*k), Ints: make([][]int64, k), file: t.file, dropped: t.dropped, counted: t.counted, reals: t.reals}
-	if counts(m.Names) {
+	if isCount(m.Names) {
 		m.Names = nil
 	}
 	for j := range k {
@@ -148,8 +148,8 @@ func (t *Table) WantRows(n int) {
 }
 
 // DropCounter drops a first column 0, 1, 2, ... that numbers the rows, if the columns have no names: it is an index. It
-// keeps the only column of a table. It also keeps the column in a table with names, and adds a remark. Other columns with
-// the numbers of all rows in any order, from 0 or 1, get a remark, too.
+// keeps the only column of a table. It also keeps the column in a table with names, and adds a remark. Other columns
+// with the numbers of all rows in any order, from 0 or 1, get a remark, too.
 func (t *Table) DropCounter() {
 	if t.Cols < 2 || t.Rows < 3 {
 		return
@@ -160,15 +160,15 @@ func (t *Table) DropCounter() {
 		if index && c == 0 && t.Names == nil {
 			continue
 		}
-		if first, ascending := t.numbersRows(c); first >= 0 && (index && c == 0 || t.Rows >= fewRows) {
-			name, how := strconv.Itoa(c), "counts the rows"
+		if first, ascending := t.numbersRows(c); first >= 0 && (index && c == 0 || t.Rows >= minRows) {
+			name, finding := strconv.Itoa(c), "counts the rows"
 			if t.Names != nil {
 				name = t.Names[c]
 			}
 			if !ascending {
-				how = "has the numbers of all rows in another order"
+				finding = "has the numbers of all rows in another order"
 			}
-			t.Notes = append(t.Notes, fmt.Sprintf("%s: column %s %s, %d to %d; leave it out if it is an index", t.file, name, how, first, first+t.Rows-1))
+			t.Notes = append(t.Notes, fmt.Sprintf("%s: column %s %s, %d to %d; leave it out if it is an index", t.file, name, finding, first, first+t.Rows-1))
 		}
 	}
 	if !index || t.Names != nil {
@@ -178,16 +178,16 @@ func (t *Table) DropCounter() {
 	for i := range t.Rows {
 		t.dropped = append(t.dropped, strconv.Itoa(i))
 	}
-	var rest []float64
+	var data []float64
 	for i := 0; i < len(t.Data); i += t.Cols {
-		rest = append(rest, t.Data[i+1:i+t.Cols]...)
+		data = append(data, t.Data[i+1:i+t.Cols]...)
 	}
 	t.Cols--
-	t.Data, t.Ints, t.Words = rest, t.Ints[min(1, len(t.Ints)):], t.Words[min(1, len(t.Words)):]
+	t.Data, t.Ints, t.Words = data, t.Ints[min(1, len(t.Ints)):], t.Words[min(1, len(t.Words)):]
 }
 
-// fewRows is the number of rows that distinct levels may count by chance.
-const fewRows = 20
+// minRows is the number of rows that distinct levels may count by chance.
+const minRows = 20
 
 // numbersRows reports whether a column has each number from first, 0 or 1, to the last row once; otherwise first is -1.
 func (t *Table) numbersRows(c int) (first int, ascending bool) {

@@ -93,7 +93,7 @@ func ReadText(r io.Reader, name string, named bool) (*Text, error) {
 	}
 	if len(t.Rows) == 0 {
 		return nil, fmt.Errorf("%s: the only line, %s, is taken for names of columns; want lines for images or pairs below",
-			name, someOf(t.Names))
+			name, firstFields(t.Names))
 	}
 	return t, nil
 }
@@ -114,16 +114,16 @@ func (t *Text) takeNames(named bool) error {
 			}
 		}
 		fallthrough
-	case t.words(head), counts(head[1:]) && Unnamed(head[0]) && t.index():
+	case t.mayBeNames(head), isCount(head[1:]) && Unnamed(head[0]) && t.isIndex():
 		t.Names = head
-	case counts(head):
+	case isCount(head):
 		const manyColumns = 3 // this many columns of real numbers are rarely 0, 1, 2, ... by chance
-		words, reals := t.above()
+		words, reals := t.typesBelow()
 		if t.counted, t.reals = true, reals; !words && (!reals || len(head) < manyColumns) {
 			return nil
 		}
 		t.counted = false
-		t.Notes = append(t.Notes, fmt.Sprintf("%s: line %d, %s, is taken for the numbers of the columns", t.file, t.Lines[0], someOf(head)))
+		t.Notes = append(t.Notes, fmt.Sprintf("%s: line %d, %s, is taken for the numbers of the columns", t.file, t.Lines[0], firstFields(head)))
 	default:
 		return nil
 	}
@@ -131,17 +131,17 @@ func (t *Text) takeNames(named bool) error {
 	return nil
 }
 
-// someOf joins the first fields of a line.
-func someOf(fields []string) string {
+// firstFields joins the first fields of a line.
+func firstFields(fields []string) string {
 	if len(fields) > 4 {
 		fields = append(slices.Clone(fields[:4]), "...")
 	}
 	return strings.Join(fields, ",")
 }
 
-// words reports whether all fields may be names: no field is a number or a missing value, and one or more are not
+// mayBeNames reports whether all fields may be names: no field is a number or a missing value, and one or more are not
 // empty.
-func (t *Text) words(fields []string) bool {
+func (t *Text) mayBeNames(fields []string) bool {
 	for _, f := range fields {
 		if _, err := t.number(f); err == nil || f != "" && Missing(f) {
 			return false
@@ -150,8 +150,8 @@ func (t *Text) words(fields []string) bool {
 	return strings.Join(fields, "") != ""
 }
 
-// counts reports whether fields are 0, 1, 2, ...
-func counts(fields []string) bool {
+// isCount reports whether fields are 0, 1, 2, ...
+func isCount(fields []string) bool {
 	for i, f := range fields {
 		if f != strconv.Itoa(i) {
 			return false
@@ -160,8 +160,8 @@ func counts(fields []string) bool {
 	return len(fields) > 0
 }
 
-// index reports whether the first column has different whole numbers below the first line.
-func (t *Text) index() bool {
+// isIndex reports whether the first column has different whole numbers below the first line.
+func (t *Text) isIndex() bool {
 	seen := map[string]bool{}
 	for _, row := range t.Rows[1:] {
 		if _, err := strconv.Atoi(row[0]); err != nil || seen[row[0]] {
@@ -172,9 +172,9 @@ func (t *Text) index() bool {
 	return len(seen) > 0
 }
 
-// above describes the rows below a first line of whole numbers. words: one or more columns have only words. reals: all
-// fields are numbers with a point or an exponent.
-func (t *Text) above() (words, reals bool) {
+// typesBelow describes the rows below a first line of whole numbers. words: one or more columns have only words. reals:
+// all fields are numbers with a point or an exponent.
+func (t *Text) typesBelow() (words, reals bool) {
 	reals = len(t.Rows) > 1
 	for c := range t.Rows[0] {
 		numbers, others := 0, 0
@@ -196,9 +196,9 @@ func (t *Text) above() (words, reals bool) {
 
 // Unnamed reports whether a column name means no name, including Unnamed: 0 from pandas.
 func Unnamed(name string) bool {
-	at, found := strings.CutPrefix(name, "Unnamed: ")
-	_, err := parse(at)
-	return name == "" || found && err == nil
+	number, hasPrefix := strings.CutPrefix(name, "Unnamed: ")
+	_, err := parse(number)
+	return name == "" || hasPrefix && err == nil
 }
 
 // DropUnnamed drops columns without a name: an index before the columns, and empty columns, but not the only column.
@@ -208,7 +208,7 @@ func (t *Text) DropUnnamed(keep int) error {
 	var kept []int
 	for c, name := range t.Names {
 		switch front := len(kept) == 0; {
-		case !Unnamed(name) && !(front && keep < 0 && t.names(c)) || c == keep || len(t.Names) == 1:
+		case !Unnamed(name) && !(front && keep < 0 && t.hasDistinctWords(c)) || c == keep || len(t.Names) == 1:
 			kept = append(kept, c)
 		case front && c < len(t.Names)-1:
 			note := fmt.Sprintf("%s: column %d, called %q, is taken for an index of the rows and left out", t.file, c+1, name)
@@ -228,15 +228,15 @@ func (t *Text) DropUnnamed(keep int) error {
 	case 0:
 		return fmt.Errorf("%s: no column has a name and values; want at least one", t.file)
 	}
-	t.Names, t.first = pick(t.Names, kept), pick(t.first, kept)
+	t.Names, t.first = selectFields(t.Names, kept), selectFields(t.first, kept)
 	for r, row := range t.Rows {
-		t.Rows[r] = pick(row, kept)
+		t.Rows[r] = selectFields(row, kept)
 	}
 	return nil
 }
 
-// names reports whether a column has many words, all of them different, as names of files.
-func (t *Text) names(c int) bool {
+// hasDistinctWords reports whether a column has many words, all of them different, as names of files.
+func (t *Text) hasDistinctWords(c int) bool {
 	seen := map[string]bool{}
 	for _, row := range t.Rows {
 		if _, err := t.number(row[c]); err == nil || seen[row[c]] || isRow(row[c]) {
@@ -244,7 +244,7 @@ func (t *Text) names(c int) bool {
 		}
 		seen[row[c]] = true
 	}
-	return len(seen) > fewWords
+	return len(seen) > wordLimit
 }
 
 func (t *Text) column(c int) []string {
@@ -270,12 +270,12 @@ func ascends(fields []string) bool {
 	return true
 }
 
-func pick[T any](list []T, at []int) []T {
-	some := make([]T, len(at))
-	for i, from := range at {
-		some[i] = list[from]
+func selectFields[T any](list []T, indices []int) []T {
+	selected := make([]T, len(indices))
+	for i, from := range indices {
+		selected[i] = list[from]
 	}
-	return some
+	return selected
 }
 
 // place describes the position of a field: its line and its column.

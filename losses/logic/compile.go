@@ -12,7 +12,7 @@ import (
 
 func (c *compiler) node(f syntax.Formula) program.Node {
 	if syntax.IsCrisp(f) {
-		return &program.Indicator{Test: c.test(f)}
+		return &program.Indicator{Test: c.crispTest(f)}
 	}
 	switch f := f.(type) {
 	case *syntax.Equality:
@@ -22,7 +22,7 @@ func (c *compiler) node(f syntax.Formula) program.Node {
 	case *syntax.Negated:
 		a := c.node(f.A)
 		if c.sentence.Not == syntax.NotStrict && a.Smooth() {
-			panic(c.wrong(f.A, "not = strict jumps where %s goes to 0; "+wantIsolated+", or not = complement", syntax.TextOf(f.A)))
+			panic(c.error(f.A, "not = strict jumps where %s goes to 0; "+wantConstant+", or not = complement", syntax.TextOf(f.A)))
 		}
 		return &program.Negated{By: c.sentence.Not, Body: a}
 	case *syntax.Independence:
@@ -40,16 +40,16 @@ func (c *compiler) node(f syntax.Formula) program.Node {
 	return c.quantifier(q, q.Body)
 }
 
-// wantIsolated describes the allowed operands of strict operations, for error messages.
-const wantIsolated = "want what does not vary with the codes: crisp equalities, =[discrete], values of factors, and what connectives and quantifiers make of them"
+// wantConstant describes the allowed operands of strict operations, for error messages.
+const wantConstant = "want what does not vary with the codes: crisp equalities, =[discrete], values of factors, and what connectives and quantifiers make of them"
 
 func (c *compiler) connective(f *syntax.Connective) program.Node {
 	if f.Kind == syntax.ImpliesKind && syntax.IsCrisp(f.A) {
-		return &program.Guarded{Test: c.test(f.A), Body: c.node(f.B)}
+		return &program.Guarded{Test: c.crispTest(f.A), Body: c.node(f.B)}
 	}
 	a := c.node(f.A)
 	if f.Kind == syntax.ImpliesKind && c.sentence.Implies == syntax.ImpliesStrict && a.Smooth() {
-		panic(c.wrong(f.A, "-> = strict jumps where %s goes to 0; "+wantIsolated+", or -> = monus", syntax.TextOf(f.A)))
+		panic(c.error(f.A, "-> = strict jumps where %s goes to 0; "+wantConstant+", or -> = monus", syntax.TextOf(f.A)))
 	}
 	return &program.Connective{Kind: f.Kind, By: c.sentence.Quantale, A: a, B: c.node(f.B)}
 }
@@ -84,7 +84,7 @@ func (c *compiler) posteriors(e *syntax.Equality) program.Node {
 	for i, t := range []syntax.Term{e.A, e.B} {
 		a, ok := syntax.Bare(t).(*syntax.Access)
 		if !ok || !a.Codes {
-			panic(c.wrong(e, "=[%v] compares %s and %s; %s", e.Premetric, syntax.TextOf(e.A), syntax.TextOf(e.B), wantPosteriors))
+			panic(c.error(e, "=[%v] compares %s and %s; %s", e.Premetric, syntax.TextOf(e.A), syntax.TextOf(e.B), wantPosteriors))
 		}
 		row, columns := c.row(a.Row, a), c.columnsOf(a)
 		mean := 0
@@ -107,12 +107,12 @@ func (c *compiler) posteriors(e *syntax.Equality) program.Node {
 // quantifier compiles a quantifier over a finite set. The formula over determines which rows are in the domain.
 func (c *compiler) quantifier(f *syntax.Quantified, over syntax.Formula) program.Node {
 	guards, rest := f.Guards()
-	if f.Universal && !syntax.HasQuantifier(rest) && applies(rest, c.exact()) {
-		return c.fitting(f, guards, rest, over)
+	if f.Universal && !syntax.HasQuantifier(rest) && applies(rest, c.fittedFunctions()) {
+		return c.fitParts(f, guards, rest, over)
 	}
 	binders := c.bind(f, over)
 	defer c.unbind(len(binders) + len(f.Domain.Moves))
-	tests := c.guard(binders, guards)
+	tests := c.attachGuards(binders, guards)
 	return &program.Quantifier{
 		Universal: f.Universal, Aggregate: f.Aggregate, Fold: f.Fold, Temperature: f.Temperature,
 		Binders: domains(binders), Tests: tests, Leaf: !syntax.HasQuantifier(rest),
@@ -129,16 +129,16 @@ type compiler struct {
 	program  *program.Program
 }
 
-// wrong returns an error about a part of the sentence, for use in a panic.
-func (c *compiler) wrong(part syntax.Part, format string, values ...any) *syntax.Error {
+// error returns an error about a part of the sentence, for use in a panic.
+func (c *compiler) error(part syntax.Part, format string, values ...any) *syntax.Error {
 	return c.sentence.Errorf(part, format, values...)
 }
 
 func (c *compiler) independence(f *syntax.Independence) program.Node {
-	blocks := c.blocksOf(f)
+	blocks := c.subCodeColumns(f)
 	if f.By == syntax.ByDiscriminator {
 		if !c.isSummand(f, c.sentence.Body) {
-			panic(c.wrong(f, "%s is trained too, and its estimate may be below 0; want it as a summand (an operand of and), with or without a factor", syntax.TextOf(f)))
+			panic(c.error(f, "%s is trained too, and its estimate may be below 0; want it as a summand (an operand of and), with or without a factor", syntax.TextOf(f)))
 		}
 		if c.program.Learned == "" {
 			c.program.Learned = syntax.TextOf(f)
@@ -147,15 +147,15 @@ func (c *compiler) independence(f *syntax.Independence) program.Node {
 	return &program.Independence{By: f.By, Blocks: blocks}
 }
 
-// blocksOf lists the columns of each sub-code in an independence.
-func (c *compiler) blocksOf(f *syntax.Independence) [][]int {
+// subCodeColumns lists the columns of each sub-code in an independence.
+func (c *compiler) subCodeColumns(f *syntax.Independence) [][]int {
 	var blocks [][]int
 	var taken []int
 	for _, a := range f.Codes {
 		columns := c.columnsOf(a)
 		for _, k := range columns {
 			if slices.Contains(taken, k) {
-				panic(c.wrong(f, "column %d of the codes is in two sub-codes, or twice in one, and depends on itself; want different columns", k))
+				panic(c.error(f, "column %d of the codes is in two sub-codes, or twice in one, and depends on itself; want different columns", k))
 			}
 			taken = append(taken, k)
 		}
@@ -183,19 +183,19 @@ const wantCentre = "want exists c in z.name: forall i: ... -> z.name(i) =[euclid
 // centre compiles `exists c in z.name: forall i: guard -> z.name(i) =[euclidean] c`.
 func (c *compiler) centre(f *syntax.Quantified) program.Node {
 	if f.Fold != syntax.NoFold {
-		panic(c.wrong(f, "exists[%v] aggregates finitely many quantities, not all points of %s; want exists without an aggregate", f.Fold, syntax.TextOf(f.Domain.Space)))
+		panic(c.error(f, "exists[%v] aggregates finitely many quantities, not all points of %s; want exists without an aggregate", f.Fold, syntax.TextOf(f.Domain.Space)))
 	}
 	columns := c.columnsOf(f.Domain.Space)
 	inner, ok := f.Body.(*syntax.Quantified)
 	if !ok || !inner.Universal || inner.Domain.Set != syntax.RowSet || len(inner.Domain.Names) != 1 || len(f.Domain.Names) != 1 {
-		panic(c.wrong(f, "%s", wantCentre))
+		panic(c.error(f, "%s", wantCentre))
 	}
 	c.declare(f, f.Domain.Names[0])
 	guards, rest := inner.Guards()
 	point, row := f.Domain.Names[0], inner.Domain.Names[0]
 	e, ok := rest.(*syntax.Equality)
 	if !ok || slices.ContainsFunc(guards, func(g syntax.Formula) bool { return syntax.Mentions(g, point) }) {
-		panic(c.wrong(f, "%s", wantCentre))
+		panic(c.error(f, "%s", wantCentre))
 	}
 	code, other := syntax.Bare(e.A), syntax.Bare(e.B)
 	if code == syntax.Variable(point) {
@@ -203,24 +203,24 @@ func (c *compiler) centre(f *syntax.Quantified) program.Node {
 	}
 	a, ok := code.(*syntax.Access)
 	if !ok || !a.Codes || string(a.Row) != row || other != syntax.Variable(point) || point == row {
-		panic(c.wrong(f, "%s", wantCentre))
+		panic(c.error(f, "%s", wantCentre))
 	}
 	if !slices.Equal(c.columnsOf(a), columns) {
-		panic(c.wrong(e, "%s has other columns than the points of %s: %s", syntax.TextOf(a), syntax.TextOf(f.Domain.Space), wantCentre))
+		panic(c.error(e, "%s has other columns than the points of %s: %s", syntax.TextOf(a), syntax.TextOf(f.Domain.Space), wantCentre))
 	}
 	n := &program.Centre{Columns: columns, Sum: inner.Aggregate == factor.Sum}
-	if n.Kind, n.Square, ok = centreOf(inner.Aggregate, e.Premetric); !ok || inner.Fold != syntax.NoFold {
-		panic(c.wrong(e, "=[%v] with forall[%s] has no exact solution here: %s", e.Premetric, inner.AggregateName(), wantCentre))
+	if n.Kind, n.Square, ok = centreProblem(inner.Aggregate, e.Premetric); !ok || inner.Fold != syntax.NoFold {
+		panic(c.error(e, "=[%v] with forall[%s] has no exact solution here: %s", e.Premetric, inner.AggregateName(), wantCentre))
 	}
 	binders := c.bind(inner, inner.Body)
 	defer c.unbind(len(binders) + len(inner.Domain.Moves))
 	n.Rows = binders[0].Binder
-	n.Tests = c.guard(binders, guards)
+	n.Tests = c.attachGuards(binders, guards)
 	return n
 }
 
-// centreOf returns the centre problem for an aggregate of distances.
-func centreOf(a factor.Aggregate, p syntax.Premetric) (kind program.CentreKind, square, ok bool) {
+// centreProblem returns the centre problem for an aggregate of distances.
+func centreProblem(a factor.Aggregate, p syntax.Premetric) (kind program.CentreKind, square, ok bool) {
 	switch {
 	case a == factor.Max && (p == syntax.Euclidean || p == syntax.Squared):
 		return program.Ball, p == syntax.Squared, true
@@ -232,76 +232,76 @@ func centreOf(a factor.Aggregate, p syntax.Premetric) (kind program.CentreKind, 
 	return 0, false, false
 }
 
-func (c *compiler) test(f syntax.Formula) program.Test {
+func (c *compiler) crispTest(f syntax.Formula) program.Test {
 	switch f := f.(type) {
 	case *syntax.Equality:
-		same := c.same(f)
+		same := c.crispEquality(f)
 		if f.Not {
 			return &program.Not{Test: same}
 		}
 		return same
 	case *syntax.Negated:
-		return &program.Not{Test: c.test(f.A)}
+		return &program.Not{Test: c.crispTest(f.A)}
 	case *syntax.Scaled:
-		return c.test(f.A)
+		return c.crispTest(f.A)
 	case *syntax.Connective:
-		return &program.Joined{Kind: f.Kind, A: c.test(f.A), B: c.test(f.B)}
+		return &program.Joined{Kind: f.Kind, A: c.crispTest(f.A), B: c.crispTest(f.B)}
 	}
 	q := f.(*syntax.Quantified)
 	if len(q.Domain.Moves) > 0 {
-		panic(c.wrong(q, "a transformation has no effect in a crisp formula; want it in a quantifier over distances of codes"))
+		panic(c.error(q, "a transformation has no effect in a crisp formula; want it in a quantifier over distances of codes"))
 	}
 	binders := c.bind(q, q.Body)
 	defer c.unbind(len(binders))
-	return &program.Tried{Universal: q.Universal, Binders: domains(binders), Body: c.test(q.Body)}
+	return &program.Tried{Universal: q.Universal, Binders: domains(binders), Body: c.crispTest(q.Body)}
 }
 
 // side is one side of a crisp equality.
 type side struct {
-	row    *binding        // a row
-	levels []syntax.Term   // names of levels: a single name, or the members of a variable
-	member *binding        // the variable of the levels
-	owner  *binding        // for factors: the row, or the value
-	labels []int           // the factors
-	values []program.Entry // the numbers of factors, or constants
-	number bool            // the number denotes a vector of any width
+	row     *binding        // a row
+	levels  []syntax.Term   // names of levels: a single name, or the members of a variable
+	member  *binding        // the variable of the levels
+	source  *binding        // for factors: the row, or the value
+	factors []int           // the factors
+	values  []program.Entry // the numbers of factors, or constants
+	scalar  bool            // the number denotes a vector of any width
 }
 
-// same compiles an equality of rows, factors or constants.
-func (c *compiler) same(e *syntax.Equality) program.Test {
+// crispEquality compiles an equality of rows, factors or constants.
+func (c *compiler) crispEquality(e *syntax.Equality) program.Test {
 	a, b := c.side(e.A, e), c.side(e.B, e)
-	if len(a.labels) == 0 {
+	if len(a.factors) == 0 {
 		a, b = b, a
 	}
 	switch {
 	case a.row != nil && b.row != nil:
 		return &program.SameRow{A: a.row.Variable, B: b.row.Variable}
-	case len(a.labels) > 0 && len(b.labels) > 0:
-		if !slices.Equal(a.labels, b.labels) {
-			panic(c.wrong(e, "%s and %s are values of different factors, want =[absolute] or another premetric", syntax.TextOf(e.A), syntax.TextOf(e.B)))
+	case len(a.factors) > 0 && len(b.factors) > 0:
+		if !slices.Equal(a.factors, b.factors) {
+			panic(c.error(e, "%s and %s are values of different factors, want =[absolute] or another premetric", syntax.TextOf(e.A), syntax.TextOf(e.B)))
 		}
-		return &program.SameNumbers{A: c.labelsOf(a), B: c.labelsOf(b)}
-	case len(a.labels) == 1 && b.levels != nil:
-		named := c.levelEntry(a.labels[0], b, e)
-		return &program.SameNumbers{A: c.labelsOf(a), B: []program.Entry{named}}
+		return &program.SameNumbers{A: c.labelEntries(a), B: c.labelEntries(b)}
+	case len(a.factors) == 1 && b.levels != nil:
+		level := c.levelEntry(a.factors[0], b, e)
+		return &program.SameNumbers{A: c.labelEntries(a), B: []program.Entry{level}}
 	case len(a.values) > 0 && len(b.values) > 0:
 		return c.sameNumbers(e, a, b)
 	}
-	panic(c.wrong(e, "%s and %s cannot be compared; want two rows, two values of one factor, or a factor and a constant", syntax.TextOf(e.A), syntax.TextOf(e.B)))
+	panic(c.error(e, "%s and %s cannot be compared; want two rows, two values of one factor, or a factor and a constant", syntax.TextOf(e.A), syntax.TextOf(e.B)))
 }
 
 // sameNumbers compares numbers rounded to float32.
 func (c *compiler) sameNumbers(e *syntax.Equality, a, b side) program.Test {
 	n := max(len(a.values), len(b.values))
 	for _, s := range []*side{&a, &b} {
-		if s.number {
+		if s.scalar {
 			s.values = slices.Repeat(s.values, n)
 		}
 		if len(s.values) != n {
 			panic(c.widthsDiffer(e, len(a.values), len(b.values)))
 		}
 	}
-	for i, f := range a.labels {
+	for i, f := range a.factors {
 		c.program.NeedsValues = true
 		name := c.schema.Factors[f]
 		known, constant := c.schema.Levels[name], b.values[i]
@@ -313,22 +313,22 @@ func (c *compiler) sameNumbers(e *syntax.Equality, a, b side) program.Test {
 			example = known[len(known)-1]
 		}
 		const fault = "the levels of the factor %s are mapped to [0, 1], so none is %v; want a level in quotes, such as %q"
-		panic(c.wrong(e, fault, name, constant.Constant, example))
+		panic(c.error(e, fault, name, constant.Constant, example))
 	}
 	return &program.SameNumbers{A: a.values, B: b.values, Single: true}
 }
 
-// labelsOf lists the labels of a row's factors, or the label of a value.
-func (c *compiler) labelsOf(s side) []program.Entry {
-	at := c.program.Labels
-	if s.owner.Set == syntax.ValueSet {
-		at = c.program.LevelLabels
+// labelEntries lists the labels of a row's factors, or the label of a value.
+func (c *compiler) labelEntries(s side) []program.Entry {
+	first := c.program.Labels
+	if s.source.Set == syntax.ValueSet {
+		first = c.program.LevelLabels
 	}
-	var all []program.Entry
-	for _, f := range s.labels {
-		all = append(all, program.Entry{Column: at + f, Variable: s.owner.Variable})
+	var entries []program.Entry
+	for _, f := range s.factors {
+		entries = append(entries, program.Entry{Column: first + f, Variable: s.source.Variable})
 	}
-	return all
+	return entries
 }
 
 // side classifies a side of a crisp equality.
@@ -336,16 +336,16 @@ func (c *compiler) side(t syntax.Term, e *syntax.Equality) side {
 	switch v := syntax.Bare(t).(type) {
 	case *syntax.Access:
 		if v.Codes {
-			panic(c.wrong(e, "a plain = of codes has no gradient; want a premetric, such as =[euclidean]"))
+			panic(c.error(e, "a plain = of codes has no gradient; want a premetric, such as =[euclidean]"))
 		}
-		s := side{owner: c.row(v.Row, v), labels: c.columnsOf(v)}
-		for _, f := range s.labels {
-			s.values = append(s.values, program.Entry{Column: c.program.Values + f, Variable: s.owner.Variable})
+		s := side{source: c.row(v.Row, v), factors: c.columnsOf(v)}
+		for _, f := range s.factors {
+			s.values = append(s.values, program.Entry{Column: c.program.Values + f, Variable: s.source.Variable})
 		}
 		c.program.NeedsLabels = true
 		return s
 	case syntax.Number:
-		return side{values: []program.Entry{{Constant: float64(v), Column: -1}}, number: true}
+		return side{values: []program.Entry{{Constant: float64(v), Column: -1}}, scalar: true}
 	case syntax.Vector:
 		s := side{}
 		for _, x := range v {
@@ -357,25 +357,25 @@ func (c *compiler) side(t syntax.Term, e *syntax.Equality) side {
 	case syntax.Variable:
 		return c.sideVariable(v, t)
 	case *syntax.Moved:
-		panic(c.wrong(e, "a plain = of transformed codes; want a premetric, such as =[squared]"))
+		panic(c.error(e, "a plain = of transformed codes; want a premetric, such as =[squared]"))
 	case *syntax.Application:
-		panic(c.wrong(e, "a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]"))
+		panic(c.error(e, "a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]"))
 	}
-	panic(c.wrong(e, "a plain = of a sum or multiple; want a premetric, such as =[absolute]"))
+	panic(c.error(e, "a plain = of a sum or multiple; want a premetric, such as =[absolute]"))
 }
 
 func (c *compiler) sideVariable(v syntax.Variable, t syntax.Term) side {
-	b := c.element(v, t)
+	b := c.operand(v, t)
 	switch {
 	case b.Set == syntax.RowSet:
 		return side{row: b}
 	case b.Set == syntax.ValueSet:
 		value := program.Entry{Column: c.program.LevelValues + b.Factor, Variable: b.Variable}
-		return side{owner: b, labels: []int{b.Factor}, values: []program.Entry{value}}
+		return side{source: b, factors: []int{b.Factor}, values: []program.Entry{value}}
 	case b.width < 0:
 		return side{levels: b.members, member: b}
 	}
-	s := side{number: b.width == 0}
+	s := side{scalar: b.width == 0}
 	for _, column := range b.columns {
 		s.values = append(s.values, program.Entry{Column: column, Variable: b.Variable})
 	}
@@ -388,11 +388,11 @@ func (c *compiler) levelEntry(factor int, s side, e *syntax.Equality) program.En
 	numbers := make([]float64, len(s.levels))
 	for i, l := range s.levels {
 		known, level := c.schema.Levels[name], string(l.(syntax.Level))
-		at := slices.Index(known, level)
-		if at < 0 {
-			panic(c.wrong(e, "the factor %s has no level %q%s", name, level, registry.Suggest(level, known)))
+		index := slices.Index(known, level)
+		if index < 0 {
+			panic(c.error(e, "the factor %s has no level %q%s", name, level, registry.Suggest(level, known)))
 		}
-		numbers[i] = float64(at)
+		numbers[i] = float64(index)
 	}
 	if s.member == nil {
 		return program.Entry{Constant: numbers[0], Column: -1}

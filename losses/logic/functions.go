@@ -23,33 +23,33 @@ const wantAlone = "want h(z(i)) alone on one side of one equality, such as h(z(i
 // mapping is a function in scope.
 type mapping struct {
 	*syntax.Function
-	from, to []int
-	outer    int // number of variables bound outside
-	fit      *program.Fit
-	network  *program.Network // for MLP
+	from, to       []int
+	outerVariables int // number of variables bound outside
+	fit            *program.Fit
+	network        *program.Network // for MLP
 }
 
 // functions compiles `exists h: z -> y in affine: body`. If the parts of the body share no function and the body grows
 // with its parts, its minimum follows from the minima of the parts.
 func (c *compiler) functions(f *syntax.Quantified) program.Node {
 	if f.Fold != syntax.NoFold {
-		panic(c.wrong(f, "exists[%v] of functions, want exists, which takes the minimum", f.Fold))
+		panic(c.error(f, "exists[%v] of functions, want exists, which takes the minimum", f.Fold))
 	}
-	before := len(c.maps)
-	defer func() { c.maps = c.maps[:before] }()
+	outer := len(c.maps)
+	defer func() { c.maps = c.maps[:outer] }()
 	for _, d := range f.Domain.Functions {
 		c.maps = append(c.maps, c.mapping(d))
 	}
-	own := c.maps[before:]
-	c.networks(f, own)
-	c.growing(f.Body, own)
+	bound := c.maps[outer:]
+	c.networks(f, bound)
+	c.checkMonotone(f.Body, bound)
 	body := c.node(f.Body)
-	for _, m := range own {
+	for _, m := range bound {
 		if m.network != nil {
 			continue
 		}
 		if m.fit == nil {
-			panic(c.wrong(m, "the function %s is not applied: %s", m.Name, wantAlone))
+			panic(c.error(m, "the function %s is not applied: %s", m.Name, wantAlone))
 		}
 		c.program.Fits = append(c.program.Fits, m.fit)
 	}
@@ -58,17 +58,17 @@ func (c *compiler) functions(f *syntax.Quantified) program.Node {
 
 // mapping checks a function and finds its columns.
 func (c *compiler) mapping(f *syntax.Function) *mapping {
-	m := &mapping{Function: f, outer: len(c.scope), from: c.columnsOf(f.From), to: c.columnsOf(f.To)}
+	m := &mapping{Function: f, outerVariables: len(c.scope), from: c.columnsOf(f.From), to: c.columnsOf(f.To)}
 	switch {
 	case f.Class == syntax.AnyFunction && f.From.Codes:
-		panic(c.wrong(f, "%s has no class, and only functions of levels may omit it; want in affine, linear, isometry or mlp, or a function such as m.a: y.a -> z.a", f.Name))
+		panic(c.error(f, "%s has no class, and only functions of levels may omit it; want in affine, linear, isometry or mlp, or a function such as m.a: y.a -> z.a", f.Name))
 	case f.Class == syntax.Isometry && len(m.to) < len(m.from):
-		panic(c.wrong(f, "there is no isometry of %s into %s; want as many columns or more", wording.Count(len(m.from), "column"), wording.Count(len(m.to), "column")))
+		panic(c.error(f, "there is no isometry of %s into %s; want as many columns or more", wording.Count(len(m.from), "column"), wording.Count(len(m.to), "column")))
 	}
 	return m
 }
 
-func (c *compiler) mapped(name string) *mapping {
+func (c *compiler) findMapping(name string) *mapping {
 	for _, m := range c.maps {
 		if m.Name == name {
 			return m
@@ -84,32 +84,32 @@ func applies(f syntax.Formula, maps []*mapping) bool {
 	})
 }
 
-// growing checks that a formula's quantity grows with the quantities of the parts that apply functions.
-func (c *compiler) growing(f syntax.Formula, maps []*mapping) {
+// checkMonotone checks that a formula's quantity grows with the quantities of the parts that apply functions.
+func (c *compiler) checkMonotone(f syntax.Formula, maps []*mapping) {
 	switch f := f.(type) {
 	case *syntax.Connective:
 		if f.Kind != syntax.ImpliesKind {
-			c.growing(f.A, maps)
+			c.checkMonotone(f.A, maps)
 		} else if applies(f.A, maps) {
-			panic(c.wrong(f, "a function is applied left of ->, where smaller is not better: %s", wantAlone))
+			panic(c.error(f, "a function is applied left of ->, where smaller is not better: %s", wantAlone))
 		}
-		c.growing(f.B, maps)
+		c.checkMonotone(f.B, maps)
 	case *syntax.Negated:
 		if applies(f.A, maps) {
-			panic(c.wrong(f, "a function is applied in a negation, where smaller is not better: %s", wantAlone))
+			panic(c.error(f, "a function is applied in a negation, where smaller is not better: %s", wantAlone))
 		}
 	case *syntax.Scaled:
-		c.growing(f.A, maps)
+		c.checkMonotone(f.A, maps)
 	case *syntax.Quantified:
-		c.growing(f.Body, maps)
+		c.checkMonotone(f.Body, maps)
 	}
 }
 
-// fitting compiles the aggregate over rows of an equality between a function and a term. It also accepts conjunctions
+// fitParts compiles the aggregate over rows of an equality between a function and a term. It also accepts conjunctions
 // of such equalities, if the aggregate distributes over the conjunction.
-func (c *compiler) fitting(f *syntax.Quantified, guards []syntax.Formula, rest, over syntax.Formula) program.Node {
+func (c *compiler) fitParts(f *syntax.Quantified, guards []syntax.Formula, rest, over syntax.Formula) program.Node {
 	if f.Fold != syntax.NoFold {
-		panic(c.wrong(f, "forall[%v] of a function's values: %s", f.Fold, wantFunction))
+		panic(c.error(f, "forall[%v] of a function's values: %s", f.Fold, wantFunction))
 	}
 	switch r := rest.(type) {
 	case *syntax.Scaled:
@@ -117,36 +117,36 @@ func (c *compiler) fitting(f *syntax.Quantified, guards []syntax.Formula, rest, 
 		if f.Aggregate == factor.MeanSquare {
 			weight *= weight
 		}
-		return &program.Scaled{Weight: weight, Body: c.fitting(f, guards, r.A, over)}
+		return &program.Scaled{Weight: weight, Body: c.fitParts(f, guards, r.A, over)}
 	case *syntax.Connective:
-		adds := c.sentence.And == syntax.AndAdd && (f.Aggregate == factor.Mean || f.Aggregate == factor.Sum)
+		sums := c.sentence.And == syntax.AndAdd && (f.Aggregate == factor.Mean || f.Aggregate == factor.Sum)
 		largest := c.sentence.And == syntax.AndMax && f.Aggregate == factor.Max
-		if r.Kind != syntax.AndKind || !adds && !largest {
-			panic(c.wrong(r, "the minimum under forall[%v] differs from the minima of the parts, combined by %s: %s", f.Aggregate, r.Kind, wantFunction))
+		if r.Kind != syntax.AndKind || !sums && !largest {
+			panic(c.error(r, "the minimum under forall[%v] differs from the minima of the parts, combined by %s: %s", f.Aggregate, r.Kind, wantFunction))
 		}
-		return &program.Connective{By: c.sentence.Quantale, A: c.fitting(f, guards, r.A, over), B: c.fitting(f, guards, r.B, over)}
+		return &program.Connective{By: c.sentence.Quantale, A: c.fitParts(f, guards, r.A, over), B: c.fitParts(f, guards, r.B, over)}
 	case *syntax.Equality:
 		if len(syntax.Applications(r)) > 0 {
-			return c.fitted(f, guards, r, over)
+			return c.fit(f, guards, r, over)
 		}
 	}
 	part := *f
 	part.Body = rest
 	if len(guards) > 0 {
-		part.Body = &syntax.Connective{Kind: syntax.ImpliesKind, A: allOf(guards), B: rest}
+		part.Body = &syntax.Connective{Kind: syntax.ImpliesKind, A: conjunction(guards), B: rest}
 	}
 	return c.quantifier(&part, over)
 }
 
-// plainly returns the first application of a function in a crisp quantifier, or the quantifier itself.
-func plainly(f *syntax.Quantified) syntax.Part {
+// application returns the first application of a function in a crisp quantifier, or the quantifier itself.
+func application(f *syntax.Quantified) syntax.Part {
 	if all := syntax.Applications(f.Body); len(all) > 0 {
 		return all[0]
 	}
 	return f
 }
 
-func allOf(guards []syntax.Formula) syntax.Formula {
+func conjunction(guards []syntax.Formula) syntax.Formula {
 	f := guards[0]
 	for _, g := range guards[1:] {
 		f = &syntax.Connective{Kind: syntax.AndKind, A: f, B: g}
@@ -154,15 +154,15 @@ func allOf(guards []syntax.Formula) syntax.Formula {
 	return f
 }
 
-// fitted compiles `forall i: guards -> h(x(i)) =[premetric] t(i)`.
-func (c *compiler) fitted(f *syntax.Quantified, guards []syntax.Formula, e *syntax.Equality, over syntax.Formula) program.Node {
-	a, target := c.applied(e)
-	m := c.mapped(a.Function)
+// fit compiles `forall i: guards -> h(x(i)) =[premetric] t(i)`.
+func (c *compiler) fit(f *syntax.Quantified, guards []syntax.Formula, e *syntax.Equality, over syntax.Formula) program.Node {
+	a, target := c.splitApplication(e)
+	m := c.findMapping(a.Function)
 	switch {
 	case f.Domain.Set != syntax.RowSet:
-		panic(c.wrong(f, "a function is fitted to rows: %s", wantFunction))
+		panic(c.error(f, "a function is fitted to rows: %s", wantFunction))
 	case m.fit != nil:
-		panic(c.wrong(a, "%s is applied twice, and its quantities are not separate: %s", m.Name, wantFunction))
+		panic(c.error(a, "%s is applied twice, and its quantities are not separate: %s", m.Name, wantFunction))
 	}
 	n := &program.Fit{Function: m.Function, FromColumns: m.from, ToColumns: m.to, Aggregate: f.Aggregate, Premetric: e.Premetric, Row: -1}
 	m.fit = n
@@ -170,68 +170,68 @@ func (c *compiler) fitted(f *syntax.Quantified, guards []syntax.Formula, e *synt
 	binders := c.bind(f, over)
 	defer c.unbind(len(binders) + len(f.Domain.Moves))
 	n.Binders = domains(binders)
-	n.Tests = c.guard(binders, guards)
+	n.Tests = c.attachGuards(binders, guards)
 	c.argument(n, a)
 	t := c.linear(target)
 	if len(t.coordinates) != len(m.to) && !t.number {
-		panic(c.wrong(e, "%s has %s and the other term %s, want terms of one width", syntax.TextOf(a), wording.Count(len(m.to), "column"), wording.Count(len(t.coordinates), "column")))
+		panic(c.error(e, "%s has %s and the other term %s, want terms of one width", syntax.TextOf(a), wording.Count(len(m.to), "column"), wording.Count(len(t.coordinates), "column")))
 	}
 	for k := range m.to {
 		n.Target = append(n.Target, t.at(k))
 	}
 	for _, x := range slices.Concat(n.Source, n.Target) {
 		if slices.ContainsFunc(x.Parts, func(p program.Part) bool { return len(p.By) > 0 }) {
-			panic(c.wrong(e, "a function's argument or the other term is transformed: %s", wantFunction))
+			panic(c.error(e, "a function's argument or the other term is transformed: %s", wantFunction))
 		}
 	}
 	n.Codes = c.program.Varies(n.Source, n.Target)
-	c.shared(m, a, guards, c.scope[m.outer:outer])
-	c.choose(n, e)
+	c.checkNotShared(m, a, guards, c.scope[m.outerVariables:outer])
+	c.chooseMethod(n, e)
 	return n
 }
 
-// applied splits an equality into the application of a function and the other term.
-func (c *compiler) applied(e *syntax.Equality) (*syntax.Application, syntax.Term) {
+// splitApplication splits an equality into the application of a function and the other term.
+func (c *compiler) splitApplication(e *syntax.Equality) (*syntax.Application, syntax.Term) {
 	a, ok := syntax.Bare(e.A).(*syntax.Application)
-	other := e.B
+	target := e.B
 	if !ok {
 		a, ok = syntax.Bare(e.B).(*syntax.Application)
-		other = e.A
+		target = e.A
 	}
 	if !ok || e.Not {
-		panic(c.wrong(e, "a function's value is not alone on its side: %s", wantAlone))
+		panic(c.error(e, "a function's value is not alone on its side: %s", wantAlone))
 	}
-	if len(syntax.Applications(a.A))+len(syntax.Applications(other)) > 0 {
-		panic(c.wrong(e, "two functions are applied in one equality: %s", wantAlone))
+	if len(syntax.Applications(a.A))+len(syntax.Applications(target)) > 0 {
+		panic(c.error(e, "two functions are applied in one equality: %s", wantAlone))
 	}
-	return a, other
+	return a, target
 }
 
 func (c *compiler) argument(n *program.Fit, a *syntax.Application) {
 	x, isAccess := syntax.Bare(a.A).(*syntax.Access)
 	if isAccess {
-		c.domainOf(n.Function, n.FromColumns, a, x)
+		c.checkDomain(n.Function, n.FromColumns, a, x)
 	}
 	if n.Class == syntax.AnyFunction {
-		c.levels(n, a, x)
+		c.levelArgument(n, a, x)
 		return
 	}
 	l := c.linear(a.A)
 	if len(l.coordinates) != len(n.FromColumns) {
-		panic(c.wrong(a, "%s is a function of %s, got %s of %d", n.Name, wording.Count(len(n.FromColumns), "column"), syntax.TextOf(a.A), len(l.coordinates)))
+		panic(c.error(a, "%s is a function of %s, got %s of %d", n.Name, wording.Count(len(n.FromColumns), "column"), syntax.TextOf(a.A), len(l.coordinates)))
 	}
 	n.Source = l.coordinates
 }
 
-// domainOf checks that a function is applied to its own columns.
-func (c *compiler) domainOf(f *syntax.Function, from []int, a *syntax.Application, x *syntax.Access) {
+// checkDomain checks that a function is applied to its own columns.
+func (c *compiler) checkDomain(f *syntax.Function, from []int, a *syntax.Application, x *syntax.Access) {
 	if x.Codes != f.From.Codes || !slices.Equal(c.columnsOf(x), from) {
-		panic(c.wrong(a, "%s is a function of %s, got %s", f.Name, syntax.TextOf(f.From), syntax.TextOf(a.A)))
+		panic(c.error(a, "%s is a function of %s, got %s", f.Name, syntax.TextOf(f.From), syntax.TextOf(a.A)))
 	}
 }
 
-// levels compiles the argument of a function of levels: factors of a row, or a value.
-func (c *compiler) levels(n *program.Fit, a *syntax.Application, x *syntax.Access) {
+// levelArgument compiles the argument of a function of levels: factors of a row, or a value.
+func (c *compiler) levelArgument(n *program.Fit, a *syntax.Application, x *syntax.Access) {
 	c.program.NeedsLabels = true
 	if x != nil {
 		n.Row = c.row(x.Row, x).Variable
@@ -246,22 +246,22 @@ func (c *compiler) levels(n *program.Fit, a *syntax.Application, x *syntax.Acces
 			return
 		}
 	}
-	panic(c.wrong(a, "%s is a function of levels of %s, got %s", n.Name, syntax.TextOf(n.From), syntax.TextOf(a.A)))
+	panic(c.error(a, "%s is a function of levels of %s, got %s", n.Name, syntax.TextOf(n.From), syntax.TextOf(a.A)))
 }
 
-// shared rejects a function that several fits would share: every variable between the function and its rows must be
-// fixed as a value in its argument, or be another function.
-func (c *compiler) shared(m *mapping, a *syntax.Application, guards []syntax.Formula, between []*binding) {
+// checkNotShared rejects a function that several fits would share: every variable between the function and its rows
+// must be fixed as a value in its argument, or be another function.
+func (c *compiler) checkNotShared(m *mapping, a *syntax.Application, guards []syntax.Formula, between []*binding) {
 	for _, b := range between {
-		ofLevel := m.Class == syntax.AnyFunction && b.Set == syntax.ValueSet && slices.Contains(m.from, b.Factor)
-		if !b.exists && !(ofLevel && c.pinned(a, guards, b)) {
-			panic(c.wrong(a, "%s is one function for all %s, and each of them would need its own: %s", m.Name, b.name, wantFunction))
+		levelArgument := m.Class == syntax.AnyFunction && b.Set == syntax.ValueSet && slices.Contains(m.from, b.Factor)
+		if !b.exists && !(levelArgument && c.fixesValue(a, guards, b)) {
+			panic(c.error(a, "%s is one function for all %s, and each of them would need its own: %s", m.Name, b.name, wantFunction))
 		}
 	}
 }
 
-// pinned reports whether the argument of a function fixes the value of a variable.
-func (c *compiler) pinned(a *syntax.Application, guards []syntax.Formula, b *binding) bool {
+// fixesValue reports whether the argument of a function fixes the value of a variable.
+func (c *compiler) fixesValue(a *syntax.Application, guards []syntax.Formula, b *binding) bool {
 	x, ok := syntax.Bare(a.A).(*syntax.Access)
 	if !ok {
 		return syntax.Bare(a.A) == syntax.Variable(b.name)
@@ -272,9 +272,9 @@ func (c *compiler) pinned(a *syntax.Application, guards []syntax.Formula, b *bin
 			return false
 		}
 		for _, sides := range [][2]syntax.Term{{e.A, e.B}, {e.B, e.A}} {
-			own, ok := syntax.Bare(sides[0]).(*syntax.Access)
-			if ok && !own.Codes && own.Row == x.Row && syntax.Bare(sides[1]) == syntax.Variable(b.name) &&
-				slices.Equal(c.columnsOf(own), []int{b.Factor}) {
+			access, ok := syntax.Bare(sides[0]).(*syntax.Access)
+			if ok && !access.Codes && access.Row == x.Row && syntax.Bare(sides[1]) == syntax.Variable(b.name) &&
+				slices.Equal(c.columnsOf(access), []int{b.Factor}) {
 				return true
 			}
 		}
@@ -282,14 +282,14 @@ func (c *compiler) pinned(a *syntax.Application, guards []syntax.Formula, b *bin
 	})
 }
 
-// choose selects the method of the fit.
-func (c *compiler) choose(n *program.Fit, e *syntax.Equality) {
+// chooseMethod selects the method of the fit.
+func (c *compiler) chooseMethod(n *program.Fit, e *syntax.Equality) {
 	p := n.Premetric
 	if len(n.ToColumns) == 1 && p == syntax.Absolute {
 		p = syntax.Euclidean // for single numbers they are equal
 	}
 	if p != syntax.Euclidean && p != syntax.Squared && p != syntax.Absolute {
-		panic(c.wrong(e, "=[%v] of a function's values: %s", n.Premetric, wantFunction))
+		panic(c.error(e, "=[%v] of a function's values: %s", n.Premetric, wantFunction))
 	}
 	n.Premetric = p
 	mean := n.Aggregate == factor.Mean || n.Aggregate == factor.Sum
@@ -305,14 +305,14 @@ func (c *compiler) choose(n *program.Fit, e *syntax.Equality) {
 	case n.Aggregate == factor.Max && p != syntax.Absolute:
 		n.Method = program.Max
 	default:
-		panic(c.wrong(e, "forall[%v] with =[%v] has no exact solution here: %s", n.Aggregate, n.Premetric, wantFunction))
+		panic(c.error(e, "forall[%v] with =[%v] has no exact solution here: %s", n.Aggregate, n.Premetric, wantFunction))
 	}
 	if n.Class == syntax.Isometry && n.Method != program.Squares {
-		panic(c.wrong(e, "an isometry by %v with =[%v] has no exact solution here: %s", n.Aggregate, n.Premetric, wantFunction))
+		panic(c.error(e, "an isometry by %v with =[%v] has no exact solution here: %s", n.Aggregate, n.Premetric, wantFunction))
 	}
 	joint := n.Class != syntax.AnyFunction && (n.Method == program.Max || n.Method == program.Norms)
 	if numbers := (len(n.FromColumns) + 1) * len(n.ToColumns); joint && numbers >= geometry.MaxJoint {
-		panic(c.wrong(e, "a map of %d numbers, want fewer than %d for forall[%v] with =[%v]", numbers, geometry.MaxJoint, n.Aggregate, n.Premetric))
+		panic(c.error(e, "a map of %d numbers, want fewer than %d for forall[%v] with =[%v]", numbers, geometry.MaxJoint, n.Aggregate, n.Premetric))
 	}
 }
 
@@ -321,13 +321,13 @@ func (c *compiler) choose(n *program.Fit, e *syntax.Equality) {
 func (c *compiler) network(m *mapping, f *syntax.Quantified) {
 	switch {
 	case m.By != syntax.ByBody:
-		panic(c.wrong(m, "a function in mlp is trained by the quantity itself; want no `by`, or in affine or linear by %v", m.By))
+		panic(c.error(m, "a function in mlp is trained by the quantity itself; want no `by`, or in affine or linear by %v", m.By))
 	case !c.isSummand(f, c.sentence.Body):
-		panic(c.wrong(f, "a function in mlp is trained by the whole sentence; want its quantifier as a summand (an operand of and), with or without a factor"))
+		panic(c.error(f, "a function in mlp is trained by the whole sentence; want its quantifier as a summand (an operand of and), with or without a factor"))
 	}
 	for _, n := range c.program.Networks {
 		if n.Name == m.Name {
-			panic(c.wrong(m, "two functions in mlp are called %s, and have parameters of this name; want another name", m.Name))
+			panic(c.error(m, "two functions in mlp are called %s, and have parameters of this name; want another name", m.Name))
 		}
 	}
 	if !m.From.Codes {
@@ -337,8 +337,8 @@ func (c *compiler) network(m *mapping, f *syntax.Quantified) {
 	if layers == nil {
 		layers = []int{64}
 	}
-	at := c.program.Input(program.Computed, len(m.to))
-	m.network = &program.Network{Function: m.Function, Layers: layers, Columns: m.from, To: m.to, At: at}
+	column := c.program.Input(program.Computed, len(m.to))
+	m.network = &program.Network{Function: m.Function, Layers: layers, Columns: m.from, To: m.to, At: column}
 	c.program.Networks = append(c.program.Networks, m.network)
 }
 
@@ -346,10 +346,10 @@ func (c *compiler) network(m *mapping, f *syntax.Quantified) {
 func (c *compiler) networkValue(a *syntax.Application, m *mapping) linear {
 	x, ok := syntax.Bare(a.A).(*syntax.Access)
 	if !ok {
-		panic(c.wrong(a, "%s in mlp is a function of %s of a row, got %s", m.Name, syntax.TextOf(m.From), syntax.TextOf(a.A)))
+		panic(c.error(a, "%s in mlp is a function of %s of a row, got %s", m.Name, syntax.TextOf(m.From), syntax.TextOf(a.A)))
 	}
 	row := c.row(x.Row, x)
-	c.domainOf(m.Function, m.from, a, x)
+	c.checkDomain(m.Function, m.from, a, x)
 	var l linear
 	for k := range m.to {
 		l.add(m.network.At+k, row)
@@ -358,18 +358,18 @@ func (c *compiler) networkValue(a *syntax.Application, m *mapping) linear {
 }
 
 // networks makes inputs for the functions in mlp. A quantifier over these and other functions is an error.
-func (c *compiler) networks(f *syntax.Quantified, own []*mapping) {
-	for _, m := range own {
+func (c *compiler) networks(f *syntax.Quantified, bound []*mapping) {
+	for _, m := range bound {
 		if m.Class == syntax.MLP {
 			c.network(m, f)
 		}
 	}
-	if n := len(c.exact()); n > 0 && n < len(c.maps) {
-		panic(c.wrong(f, "functions in mlp and other functions share a quantifier; want a separate quantifier for functions in mlp"))
+	if n := len(c.fittedFunctions()); n > 0 && n < len(c.maps) {
+		panic(c.error(f, "functions in mlp and other functions share a quantifier; want a separate quantifier for functions in mlp"))
 	}
 }
 
-// exact lists the functions in scope that are fitted by solving a problem instead of by training.
-func (c *compiler) exact() []*mapping {
+// fittedFunctions lists the functions in scope that are fitted by solving a problem instead of by training.
+func (c *compiler) fittedFunctions() []*mapping {
 	return slices.DeleteFunc(slices.Clone(c.maps), func(m *mapping) bool { return m.Class == syntax.MLP })
 }

@@ -32,7 +32,7 @@ func (q *Quantity) HoldsOf(b Batch) (bool, error) {
 }
 
 func (q *Quantity) world(b Batch) *world {
-	return &world{schema: q.schema, z: q.rows(b), y: b.Values, labels: b.Labels, means: b.Codes, logVariances: b.LogVariances,
+	return &world{schema: q.schema, z: q.codes(b), y: b.Values, labels: b.Labels, means: b.Codes, logVariances: b.LogVariances,
 		bound: map[string]thing{}, batch: b, turns: q.turnsInUse(), moves: map[syntax.Variable]syntax.PairMove{}}
 }
 
@@ -534,7 +534,7 @@ func (w *world) moved(t *syntax.Moved) thing {
 	m := w.moves[t.Name]
 	from, to := w.batch.Moves[w.bound[string(m.From)].row], w.batch.Moves[w.bound[string(m.To)].row]
 	c := compiler{schema: w.schema}
-	columns, _ := c.codesOf(t.A)
+	columns, _ := c.codeColumns(t.A)
 	first := 0
 	for _, turn := range w.schema.Turns {
 		at, factor := w.turnedBy(t, turn, columns, len(r.vector))

@@ -49,28 +49,28 @@ type Network struct {
 type summand struct {
 	weight float64
 	part   program.Node
-	named  named // the part as a loss; nil: it is none
+	loss   lossFunc // the part as a loss; nil: it is none
 }
 
-// named is the operation of a loss.
-type named func(with Named, z *gorgonia.Node, in Inputs) (*gorgonia.Node, error)
+// lossFunc is the operation of a loss.
+type lossFunc func(with Named, z *gorgonia.Node, in Inputs) (*gorgonia.Node, error)
 
 // summands splits a program into a weighted sum, and recognises the parts that are losses or independences, which have
 // their own operations. It returns nil if there is no such part.
 func summands(p *program.Program) []summand {
-	all := namer{p}.split(p.Root, 1)
-	if !slices.ContainsFunc(all, func(s summand) bool { return s.named != nil }) {
+	all := finder{p}.split(p.Root, 1)
+	if !slices.ContainsFunc(all, func(s summand) bool { return s.loss != nil }) {
 		return nil
 	}
 	return all
 }
 
-// namer recognises losses in a program. They use the plain estimator, because a sentence is about the rows of its
+// finder recognises losses in a program. They use the plain estimator, because a sentence is about the rows of its
 // batch: i = j counts, and a value with a single row has deviation 0. The loss of the same name in a config estimates
 // the deviation in the data set by default.
-type namer struct{ *program.Program }
+type finder struct{ *program.Program }
 
-func (n namer) split(f program.Node, weight float64) []summand {
+func (n finder) split(f program.Node, weight float64) []summand {
 	switch f := f.(type) {
 	case *program.Scaled:
 		return n.split(f.Body, weight*f.Weight)
@@ -81,7 +81,7 @@ func (n namer) split(f program.Node, weight float64) []summand {
 	case *program.Independence:
 		return []summand{{weight, f, independence(f)}}
 	case *program.Fit:
-		if columns := n.levels(f, f.Row == f.Binders[0].Variable); columns != nil && free(f.Tests, f.Binders[0]) &&
+		if columns := n.fittedColumns(f, f.Row == f.Binders[0].Variable); columns != nil && free(f.Tests, f.Binders[0]) &&
 			f.Aggregate == factor.Max && f.Premetric == syntax.Euclidean {
 			return []summand{{weight, f, modularity(factor.Radius, factor.Max, f.FromColumns[0], columns)}}
 		}
@@ -97,7 +97,7 @@ func (n namer) split(f program.Node, weight float64) []summand {
 				return []summand{{weight * scale, f, modularity(d, f.Aggregate, b[0].Factor, columns)}}
 			}
 		} else if len(b) == 2 && free(nil, b[0]) && len(b[1].Tests) == 0 {
-			return []summand{{weight, f, n.pair(f, b[0], b[1])}}
+			return []summand{{weight, f, n.pairLoss(f, b[0], b[1])}}
 		}
 	}
 	return []summand{{weight, f, nil}}
@@ -108,14 +108,14 @@ func free(tests []program.Test, b *program.Binder) bool {
 	return len(tests) == 0 && b.Set == syntax.RowSet && b.By < 0 && len(b.Tests) == 0
 }
 
-// like reports whether a variable ranges over the rows with the value of another variable, without any other test.
-func like(tests []program.Test, b, value *program.Binder) bool {
+// hasValue reports whether a variable ranges over the rows with the value of another variable, without any other test.
+func hasValue(tests []program.Test, b, value *program.Binder) bool {
 	return len(tests) == 0 && b.Set == syntax.RowSet && b.By == value.Factor && b.LikeValue &&
 		b.Like == value.Variable && len(b.Tests) == 0
 }
 
 // independence is the operation of an independence. It returns nil if the sentence's own operation has to be used.
-func independence(f *program.Independence) named {
+func independence(f *program.Independence) lossFunc {
 	return func(with Named, z *gorgonia.Node, in Inputs) (*gorgonia.Node, error) {
 		densities := in.LogVariances != nil && in.Samples != nil && in.Codes != nil
 		if with.Independence == nil || f.By == syntax.TotalCorrelation && !densities {
@@ -125,38 +125,38 @@ func independence(f *program.Independence) named {
 	}
 }
 
-func modularity(d factor.Deviation, a factor.Aggregate, k int, columns []int) named {
+func modularity(d factor.Deviation, a factor.Aggregate, k int, columns []int) lossFunc {
 	return func(with Named, z *gorgonia.Node, in Inputs) (*gorgonia.Node, error) {
 		return with.Modularity(d, a, factor.Block{Factor: k, Columns: columns}, z, in.Labels)
 	}
 }
 
 // deviation recognises a multiple of the deviation of the codes over the rows with a value.
-func (n namer) deviation(f program.Node, value *program.Binder) (d factor.Deviation, columns []int, scale float64) {
+func (n finder) deviation(f program.Node, value *program.Binder) (d factor.Deviation, columns []int, scale float64) {
 	switch f := f.(type) {
 	case *program.Scaled:
 		d, columns, scale = n.deviation(f.Body, value)
 		return d, columns, scale * f.Weight
 	case *program.Centre:
-		if like(f.Tests, f.Rows, value) && !f.Square && !f.Sum && distinct(f.Columns) {
-			return deviationOf(f.Kind), f.Columns, 1
+		if hasValue(f.Tests, f.Rows, value) && !f.Square && !f.Sum && allDifferent(f.Columns) {
+			return centreDeviation(f.Kind), f.Columns, 1
 		}
 	case *program.Fit: // as a function of the value (proposition 2 of Zhang and Sugiyama 2024)
-		kind, square, ok := centreOf(f.Aggregate, f.Premetric)
-		if !ok || square || f.Aggregate == factor.Sum || !like(f.Tests, f.Binders[0], value) {
+		kind, square, ok := centreProblem(f.Aggregate, f.Premetric)
+		if !ok || square || f.Aggregate == factor.Sum || !hasValue(f.Tests, f.Binders[0], value) {
 			break
 		}
-		if columns := n.levels(f, f.Level == value || f.Row == f.Binders[0].Variable); columns != nil &&
+		if columns := n.fittedColumns(f, f.Level == value || f.Row == f.Binders[0].Variable); columns != nil &&
 			f.FromColumns[0] == value.Factor {
-			return deviationOf(kind), columns, 1
+			return centreDeviation(kind), columns, 1
 		}
 	case *program.Quantifier: // as pairs of rows
 		e, ok := f.Body.(*program.Equality)
-		if !ok || !f.Universal || f.Fold != syntax.NoFold || len(f.Binders) != 2 || !like(f.Tests, f.Binders[0],
-			value) || !like(f.Tests, f.Binders[1], value) {
+		if !ok || !f.Universal || f.Fold != syntax.NoFold || len(f.Binders) != 2 || !hasValue(f.Tests, f.Binders[0],
+			value) || !hasValue(f.Tests, f.Binders[1], value) {
 			break
 		}
-		switch columns := n.codes(e, f.Binders[0], f.Binders[1]); {
+		switch columns := n.comparedCodes(e, f.Binders[0], f.Binders[1]); {
 		case f.Aggregate == factor.Max && e.Premetric == syntax.Euclidean:
 			return factor.Diameter, columns, 1
 		case f.Aggregate == factor.Mean && e.Premetric == syntax.Euclidean:
@@ -169,14 +169,14 @@ func (n namer) deviation(f program.Node, value *program.Binder) (d factor.Deviat
 	return 0, nil, 0
 }
 
-func deviationOf(k program.CentreKind) factor.Deviation {
+func centreDeviation(k program.CentreKind) factor.Deviation {
 	return [...]factor.Deviation{program.Ball: factor.Radius, program.Median: factor.MAD, program.Mean: factor.Variance}[k]
 }
 
-// levels returns the code columns that a function of the levels of one factor is fitted to, or nil for other fits. own
-// reports that its argument is the level of the row.
-func (n namer) levels(f *program.Fit, own bool) (columns []int) {
-	if !own || f.Class != syntax.AnyFunction || f.By != syntax.ByBody || len(f.FromColumns) != 1 || len(f.Binders) != 1 {
+// fittedColumns returns the code columns that a function of the levels of one factor is fitted to, or nil for other
+// fits. ofRow says that its argument is the level of the row.
+func (n finder) fittedColumns(f *program.Fit, ofRow bool) (columns []int) {
+	if !ofRow || f.Class != syntax.AnyFunction || f.By != syntax.ByBody || len(f.FromColumns) != 1 || len(f.Binders) != 1 {
 		return nil
 	}
 	for _, x := range f.Target {
@@ -186,21 +186,21 @@ func (n namer) levels(f *program.Fit, own bool) (columns []int) {
 		}
 		columns = append(columns, x.Parts[0].Column)
 	}
-	if !f.To.Codes || !distinct(columns) {
+	if !f.To.Codes || !allDifferent(columns) {
 		return nil
 	}
 	return columns
 }
 
-// pair recognises a loss over pairs of rows: the contraction
+// pairLoss recognises a loss over pairs of rows: the contraction
 //
 //	z(i) =[euclidean] z(j) -> y(i) =[...] y(j)
 //
 // of all pairs, and the diameter of the codes of rows with equal values of a factor.
-func (n namer) pair(f *program.Quantifier, i, j *program.Binder) named {
+func (n finder) pairLoss(f *program.Quantifier, i, j *program.Binder) lossFunc {
 	switch body := f.Body.(type) {
 	case *program.Equality:
-		columns := n.codes(body, i, j)
+		columns := n.comparedCodes(body, i, j)
 		if columns != nil && body.Premetric == syntax.Euclidean && f.Aggregate == factor.Max && j.By >= 0 &&
 			j.By < n.Factors && !j.LikeValue && j.Like == i.Variable {
 			return modularity(factor.Diameter, factor.Max, j.By, columns)
@@ -212,7 +212,8 @@ func (n namer) pair(f *program.Quantifier, i, j *program.Binder) named {
 			from.Premetric != syntax.Euclidean || to.Premetric == syntax.Squared {
 			break
 		}
-		c := Contraction{Aggregate: f.Aggregate, Columns: n.codes(from, i, j), Factors: sides(to, i, j, n.Values, n.Labels),
+		c := Contraction{Aggregate: f.Aggregate, Columns: n.comparedCodes(from, i, j),
+			Factors:   comparedColumns(to, i, j, n.Values, n.Labels),
 			Premetric: to.Premetric.String(), Period: to.Period}
 		if c.Columns != nil && c.Factors != nil {
 			return func(with Named, z *gorgonia.Node, in Inputs) (*gorgonia.Node, error) {
@@ -223,13 +224,14 @@ func (n namer) pair(f *program.Quantifier, i, j *program.Binder) named {
 	return nil
 }
 
-// codes returns the columns if an equality compares the codes of two rows, and otherwise nil.
-func (n namer) codes(e *program.Equality, i, j *program.Binder) []int {
-	return sides(e, i, j, 0, n.Codes)
+// comparedCodes returns the columns if an equality compares the codes of two rows, and otherwise nil.
+func (n finder) comparedCodes(e *program.Equality, i, j *program.Binder) []int {
+	return comparedColumns(e, i, j, 0, n.Codes)
 }
 
-// sides returns the columns from lo to hi, minus lo, if an equality compares the same columns of two rows, or nil.
-func sides(e *program.Equality, i, j *program.Binder, lo, hi int) (columns []int) {
+// comparedColumns returns the columns from lo to hi, minus lo, if an equality compares the same columns of two rows, or
+// nil.
+func comparedColumns(e *program.Equality, i, j *program.Binder, lo, hi int) (columns []int) {
 	for _, x := range e.Difference {
 		if len(x.Parts) != 2 || x.Offset != 0 {
 			return nil
@@ -244,14 +246,14 @@ func sides(e *program.Equality, i, j *program.Binder, lo, hi int) (columns []int
 		}
 		columns = append(columns, a.Column-lo)
 	}
-	if !distinct(columns) {
+	if !allDifferent(columns) {
 		return nil
 	}
 	return columns
 }
 
-// distinct reports whether no column occurs twice.
-func distinct(columns []int) bool {
+// allDifferent reports whether no column occurs twice.
+func allDifferent(columns []int) bool {
 	for i, c := range columns {
 		if slices.Contains(columns[:i], c) {
 			return false

@@ -38,14 +38,14 @@ func (q *Quantity) node(part int, batch Inputs, networks []*gorgonia.Node) (*gor
 		in = append(in, batch.Labels)
 	}
 	diff := []bool{true, false, false}[:len(in)]
-	for _, more := range q.program.Inputs {
+	for _, input := range q.program.Inputs {
 		var n *gorgonia.Node
-		if more.Kind == program.Computed {
+		if input.Kind == program.Computed {
 			n, networks = networks[0], networks[1:]
 		} else {
-			n = batch.nodeOf(more.Kind)
+			n = batch.nodeOf(input.Kind)
 		}
-		in, diff = append(in, n), append(diff, more.Smooth)
+		in, diff = append(in, n), append(diff, input.Smooth)
 	}
 	return graph.Apply(graph.Spec{
 		Name: "logic",
@@ -65,9 +65,9 @@ func (q *Quantity) node(part int, batch Inputs, networks []*gorgonia.Node) (*gor
 			}
 			e.Run = batch.Group
 			if e.Single = dt == tensor.Float32; e.Single {
-				return &function[float32]{engine: e, program: &p, values: hasY, labels: hasLabels, of: func(a graph.Array) []float32 { return a.F32 }}, nil
+				return &function[float32]{engine: e, program: &p, values: hasY, labels: hasLabels, data: func(a graph.Array) []float32 { return a.F32 }}, nil
 			}
-			return &function[float64]{engine: e, program: &p, values: hasY, labels: hasLabels, of: func(a graph.Array) []float64 { return a.F64 }}, nil
+			return &function[float64]{engine: e, program: &p, values: hasY, labels: hasLabels, data: func(a graph.Array) []float64 { return a.F64 }}, nil
 		},
 	}, in...)
 }
@@ -89,34 +89,34 @@ type function[T float32 | float64] struct {
 	engine         *eval.Engine
 	program        *program.Program
 	values, labels bool
-	of             func(graph.Array) []T
+	data           func(graph.Array) []T
 }
 
 func (f *function[T]) Forward(in []graph.Array, out graph.Array) error {
 	p, k := f.program, 0
-	f.read(in[0], 0, p.Codes)
+	f.readInput(in[0], 0, p.Codes)
 	if f.values {
 		k++
-		f.read(in[k], p.Values, p.Factors)
+		f.readInput(in[k], p.Values, p.Factors)
 	}
 	if f.labels {
 		k++
-		f.read(in[k], p.Labels, p.Factors)
+		f.readInput(in[k], p.Labels, p.Factors)
 	}
 	for i, more := range p.Inputs {
-		f.read(in[k+1+i], more.At, more.Width)
+		f.readInput(in[k+1+i], more.At, more.Width)
 	}
 	v, err := f.engine.Value(f.labels)
 	if err != nil {
 		return err
 	}
-	f.of(out)[0] = T(v)
+	f.data(out)[0] = T(v)
 	return nil
 }
 
-// read copies an input's columns.
-func (f *function[T]) read(in graph.Array, at, width int) {
-	x := f.of(in)
+// readInput copies an input's columns.
+func (f *function[T]) readInput(in graph.Array, at, width int) {
+	x := f.data(in)
 	for k := range width {
 		column := f.engine.Column(at + k)
 		for i := range column {
@@ -127,30 +127,30 @@ func (f *function[T]) read(in graph.Array, at, width int) {
 
 func (f *function[T]) Backward(in []graph.Array, _, dout graph.Array, din []graph.Array, want []bool) error {
 	p := f.program
-	f.engine.Gradient(float64(f.of(dout)[0]))
+	f.engine.Gradient(float64(f.data(dout)[0]))
 	if want[0] {
-		f.write(din[0], 0, p.Codes)
+		f.writeGradient(din[0], 0, p.Codes)
 	}
 	for i, first := 0, len(in)-len(p.Inputs); i < len(p.Inputs); i++ {
 		if want[first+i] && p.Inputs[i].Smooth {
-			f.write(din[first+i], p.Inputs[i].At, p.Inputs[i].Width)
+			f.writeGradient(din[first+i], p.Inputs[i].At, p.Inputs[i].Width)
 		}
 	}
 	return nil
 }
 
-// write copies the gradients of an input's columns.
-func (f *function[T]) write(din graph.Array, at, width int) {
-	dz := f.of(din)
+// writeGradient copies the gradients of an input's columns.
+func (f *function[T]) writeGradient(din graph.Array, at, width int) {
+	dz := f.data(din)
 	for k := range width {
 		for i, x := range f.engine.Slope(at + k) {
-			dz[i*width+k] = bounded[T](x)
+			dz[i*width+k] = limitGradient[T](x)
 		}
 	}
 }
 
-// bounded limits a steep gradient to the range of T.
-func bounded[T float32 | float64](x float64) T {
+// limitGradient limits a steep gradient to the range of T.
+func limitGradient[T float32 | float64](x float64) T {
 	var t T
 	most := math.MaxFloat64
 	if _, ok := any(t).(float32); ok {
@@ -196,8 +196,8 @@ func (q *Quantity) NodeOf(named Named, in Inputs) (*gorgonia.Node, error) {
 	var weights []float64
 	for i, s := range q.summands {
 		var n *gorgonia.Node
-		if s.named != nil {
-			n, err = s.named(named, q.z(in), in)
+		if s.loss != nil {
+			n, err = s.loss(named, q.z(in), in)
 		}
 		if n == nil && err == nil {
 			n, err = q.node(i, in, networks)

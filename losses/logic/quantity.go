@@ -38,7 +38,7 @@ func compile(s syntax.Sentence, schema Schema) (q *Quantity, err error) {
 	c := &compiler{sentence: s, schema: schema, program: program.New(schema.Codes, len(schema.Factors))}
 	root := c.node(s.Body)
 	if f := syntax.Unbounded(s.Body); f != nil {
-		panic(c.wrong(f, "%s is 0 or infinity here, without a gradient; want a premetric, such as =[euclidean], "+
+		panic(c.error(f, "%s is 0 or infinity here, without a gradient; want a premetric, such as =[euclidean], "+
 			"or crisp equalities only as what restricts a quantifier (forall i: ... -> ..., exists i: ... and ...)", syntax.TextOf(f)))
 	}
 	c.program.Root = root
@@ -92,7 +92,7 @@ func (q *Quantity) NeedsSamples() bool { return q.sentence.Sampled }
 // NeedsMoves reports whether the sentence uses transformations between rows.
 func (q *Quantity) NeedsMoves() bool { return q.program.Needs(program.Moves) }
 
-func (b *Batch) rowsOf(kind program.InputKind) [][]float64 {
+func (b *Batch) input(kind program.InputKind) [][]float64 {
 	return [...][][]float64{program.LogVariances: b.LogVariances, program.Means: b.Codes, program.Moves: b.Moves}[kind]
 }
 
@@ -136,18 +136,18 @@ func (q *Quantity) Tuples(b Batch) (float64, error) {
 // fill copies the arrays of a batch to the columns of an engine.
 func (q *Quantity) fill(e *eval.Engine, b Batch) {
 	e.Groups, e.Interrupt = b.Groups, b.Interrupt
-	e.Set(q.rows(b), 0)
+	e.Set(q.codes(b), 0)
 	e.Set(b.Values, q.program.Values)
 	e.Set(b.Labels, q.program.Labels)
 	for _, in := range q.program.Inputs {
 		if in.Kind != program.Computed {
-			e.Set(b.rowsOf(in.Kind), in.At)
+			e.Set(b.input(in.Kind), in.At)
 		}
 	}
 }
 
-// rows returns the codes that the sentence uses.
-func (q *Quantity) rows(b Batch) [][]float64 {
+// codes returns the codes that the sentence uses.
+func (q *Quantity) codes(b Batch) [][]float64 {
 	switch {
 	case !q.sentence.Sampled:
 		return b.Codes
@@ -164,17 +164,17 @@ func (q *Quantity) rows(b Batch) [][]float64 {
 // Draw returns samples, [n, d], of the Gaussian posteriors with the means Codes and the log variances LogVariances. A
 // sample is NaN if its log variance is missing.
 func (b Batch) Draw(s *rng.Stream) [][]float64 {
-	all := make([][]float64, len(b.Codes))
+	samples := make([][]float64, len(b.Codes))
 	for i, mean := range b.Codes {
 		for k, x := range mean {
 			v := math.NaN()
 			if i < len(b.LogVariances) && k < len(b.LogVariances[i]) {
 				v = b.LogVariances[i][k]
 			}
-			all[i] = append(all[i], x+math.Exp(v/2)*s.NormFloat64())
+			samples[i] = append(samples[i], x+math.Exp(v/2)*s.NormFloat64())
 		}
 	}
-	return all
+	return samples
 }
 
 func (q *Quantity) checkBatch(b Batch) error {
@@ -182,24 +182,24 @@ func (q *Quantity) checkBatch(b Batch) error {
 	if n == 0 {
 		return errors.New("logic: no rows of codes, want at least one")
 	}
-	if err := q.checkInputs(func(kind program.InputKind) bool { return b.rowsOf(kind) != nil }, b.Values != nil, b.Labels != nil); err != nil {
+	if err := q.checkInputs(func(kind program.InputKind) bool { return b.input(kind) != nil }, b.Values != nil, b.Labels != nil); err != nil {
 		return err
 	}
 	if q.sentence.Sampled && b.Samples == nil && b.LogVariances == nil {
 		return errors.New("logic: the sentence is about samples (z ~ q), but the model gives neither samples nor log variances")
 	}
-	for _, from := range []struct {
+	for _, array := range []struct {
 		name  string
 		rows  [][]float64
 		width int
 	}{{"codes", b.Codes, d}, {"factors", b.Values, k}, {"labels", b.Labels, k},
 		{"log variances", b.LogVariances, d}, {"samples", b.Samples, d}, {"moves", b.Moves, q.schema.moves()}} {
-		if from.rows != nil && len(from.rows) != n {
-			return fmt.Errorf("logic: %s of %d rows, want %d, one for each code", from.name, len(from.rows), n)
+		if array.rows != nil && len(array.rows) != n {
+			return fmt.Errorf("logic: %s of %d rows, want %d, one for each code", array.name, len(array.rows), n)
 		}
-		for i, row := range from.rows {
-			if len(row) != from.width {
-				return fmt.Errorf("logic: row %d of %s has %s, want %d", i, from.name, wording.Count(len(row), "number"), from.width)
+		for i, row := range array.rows {
+			if len(row) != array.width {
+				return fmt.Errorf("logic: row %d of %s has %s, want %d", i, array.name, wording.Count(len(row), "number"), array.width)
 			}
 		}
 	}
@@ -214,7 +214,7 @@ func (q *Quantity) checkBatch(b Batch) error {
 	return nil
 }
 
-func (q *Quantity) checkInputs(has func(program.InputKind) bool, y, labels bool) error {
+func (q *Quantity) checkInputs(hasInput func(program.InputKind) bool, y, labels bool) error {
 	switch {
 	case q.program.NeedsValues && !y:
 		return errors.New("logic: the sentence is about values of factors, and there are none")
@@ -222,7 +222,7 @@ func (q *Quantity) checkInputs(has func(program.InputKind) bool, y, labels bool)
 		return errors.New("logic: the sentence compares factors of rows, and there are no labels")
 	}
 	for _, in := range q.program.Inputs {
-		if in.Kind != program.Computed && !has(in.Kind) {
+		if in.Kind != program.Computed && !hasInput(in.Kind) {
 			return fmt.Errorf("logic: the sentence needs %v, and there are none", in.Kind)
 		}
 	}
@@ -268,13 +268,14 @@ func (q *Quantity) Approximation(b Batch) ([]Fitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := e.Functions(b.Stream, b.Labels != nil)
-	var all []Fitted
-	for _, f := range found {
-		all = append(all, Fitted{f.Name, syntax.TextOf(f.Function), f.From.Codes, f.To.Codes, f.FromColumns, f.ToColumns,
+	functions, err := e.Functions(b.Stream, b.Labels != nil)
+	var fitted []Fitted
+	for _, f := range functions {
+		fitted = append(fitted, Fitted{f.Name, syntax.TextOf(f.Function), f.From.Codes, f.To.Codes, f.FromColumns,
+			f.ToColumns,
 			f.Matrix, f.Offset, f.Levels, f.Points, f.Values})
 	}
-	return all, err
+	return fitted, err
 }
 
 // Product returns the codes, with the values of functions in the functions' target columns. Other columns keep their

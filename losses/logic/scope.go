@@ -11,8 +11,8 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// mentioned lists the factors of a row in a formula. Rows where one is unknown are not in the variable's domain.
-func (c *compiler) mentioned(f syntax.Formula, name string) []int {
+// mentionedFactors lists the factors of a row in a formula. Rows where one is unknown are not in the variable's domain.
+func (c *compiler) mentionedFactors(f syntax.Formula, name string) []int {
 	var known []int
 	syntax.Inspect(f, func(part syntax.Part) bool {
 		if a, ok := part.(*syntax.Access); ok && !a.Codes && string(a.Row) == name {
@@ -24,18 +24,18 @@ func (c *compiler) mentioned(f syntax.Formula, name string) []int {
 	return slices.Compact(known)
 }
 
-// group tries to turn an equality of the variable's factor into a group of rows for the variable. The other side is a
-// factor of an earlier variable, or a value. It reports whether it succeeded.
-func (c *compiler) group(b *binding, e *syntax.Equality) bool {
+// groupRows tries to turn an equality of the variable's factor into a group of rows for the variable. The other side is
+// a factor of an earlier variable, or a value. It reports whether it succeeded.
+func (c *compiler) groupRows(b *binding, e *syntax.Equality) bool {
 	if e.Not || b.Set != syntax.RowSet {
 		return false
 	}
 	for _, sides := range [][2]syntax.Term{{e.A, e.B}, {e.B, e.A}} {
-		own, ok := syntax.Bare(sides[0]).(*syntax.Access)
-		if !ok || own.Codes || string(own.Row) != b.name {
+		access, ok := syntax.Bare(sides[0]).(*syntax.Access)
+		if !ok || access.Codes || string(access.Row) != b.name {
 			continue
 		}
-		factors := c.columnsOf(own)
+		factors := c.columnsOf(access)
 		var other *binding
 		switch t := syntax.Bare(sides[1]).(type) {
 		case *syntax.Access:
@@ -79,30 +79,30 @@ func (c *compiler) lookup(v syntax.Variable, part syntax.Part) *binding {
 		names = append(names, b.name)
 	}
 	if len(names) == 0 {
-		panic(c.wrong(part, "there is no variable %s; want a quantifier that binds it, such as forall %s: ...", v, v))
+		panic(c.error(part, "there is no variable %s; want a quantifier that binds it, such as forall %s: ...", v, v))
 	}
-	panic(c.wrong(part, "there is no variable %s%s", v, registry.Suggest(string(v), names)))
+	panic(c.error(part, "there is no variable %s%s", v, registry.Suggest(string(v), names)))
 }
 
 // row finds the variable of a row.
 func (c *compiler) row(v syntax.Variable, part syntax.Part) *binding {
 	b := c.lookup(v, part)
 	if b.Set != syntax.RowSet {
-		panic(c.wrong(part, "%s stands for %s, want a variable that stands for a row", v, b.what()))
+		panic(c.error(part, "%s stands for %s, want a variable that stands for a row", v, b.kind()))
 	}
 	return b
 }
 
-// element finds a variable that may occur in an equality: a row, a value or a constant.
-func (c *compiler) element(v syntax.Variable, t syntax.Term) *binding {
+// operand finds a variable that may occur in an equality: a row, a value or a constant.
+func (c *compiler) operand(v syntax.Variable, t syntax.Term) *binding {
 	b := c.lookup(v, t)
 	if b.Set == syntax.MoveSet {
-		panic(c.wrong(t, "%s stands for a transformation; want codes, such as act(%s, z(%s))", v, v, b.from.name))
+		panic(c.error(t, "%s stands for a transformation; want codes, such as act(%s, z(%s))", v, v, b.from.name))
 	}
 	return b
 }
 
-func (b *binding) what() string {
+func (b *binding) kind() string {
 	switch b.Set {
 	case syntax.ValueSet:
 		return "a value of a factor"
@@ -117,7 +117,7 @@ func (b *binding) what() string {
 func (c *compiler) factor(name string, part syntax.Part) int {
 	i := slices.Index(c.schema.Factors, name)
 	if i < 0 {
-		panic(c.wrong(part, "there is no factor %q%s", name, registry.Suggest(name, c.schema.Factors)))
+		panic(c.error(part, "there is no factor %q%s", name, registry.Suggest(name, c.schema.Factors)))
 	}
 	return i
 }
@@ -132,7 +132,7 @@ func (c *compiler) columnsOf(a *syntax.Access) []int {
 	case a.Name != "" && a.Codes:
 		columns, ok := c.schema.SubCodes[a.Name]
 		if !ok {
-			panic(c.wrong(a, "there is no sub-code %q%s", a.Name, registry.Suggest(a.Name, slices.Sorted(maps.Keys(c.schema.SubCodes)))))
+			panic(c.error(a, "there is no sub-code %q%s", a.Name, registry.Suggest(a.Name, slices.Sorted(maps.Keys(c.schema.SubCodes)))))
 		}
 		return columns
 	case a.Name != "":
@@ -141,11 +141,11 @@ func (c *compiler) columnsOf(a *syntax.Access) []int {
 		var columns []int
 		for _, r := range a.Columns {
 			if r.Hi > all {
-				panic(c.wrong(a, "columns %d:%d do not exist: the %s have %d columns", r.Lo, r.Hi, syntax.SpaceName(a.Codes), all))
+				panic(c.error(a, "columns %d:%d do not exist: the %s have %d columns", r.Lo, r.Hi, syntax.SpaceName(a.Codes), all))
 			}
 			for i := r.Lo; i < r.Hi; i++ {
 				if slices.Contains(columns, i) {
-					panic(c.wrong(a, "column %d is named twice", i))
+					panic(c.error(a, "column %d is named twice", i))
 				}
 				columns = append(columns, i)
 			}
@@ -153,7 +153,7 @@ func (c *compiler) columnsOf(a *syntax.Access) []int {
 		return columns
 	}
 	if all == 0 {
-		panic(c.wrong(a, "there are no %s", syntax.SpaceName(a.Codes)))
+		panic(c.error(a, "there are no %s", syntax.SpaceName(a.Codes)))
 	}
 	return numeric.UpTo(all)
 }
@@ -165,7 +165,7 @@ func validNumber(x float64) bool { return math.Abs(x) <= 1e150 }
 func (c *compiler) bind(f *syntax.Quantified, over syntax.Formula) []*binding {
 	d := f.Domain
 	if len(d.Names) == 0 {
-		panic(c.wrong(f, "a quantifier without a variable"))
+		panic(c.error(f, "a quantifier without a variable"))
 	}
 	var binders []*binding
 	for _, name := range d.Names {
@@ -187,7 +187,7 @@ func (c *compiler) bind(f *syntax.Quantified, over syntax.Formula) []*binding {
 // declare checks the name of a new variable.
 func (c *compiler) declare(f *syntax.Quantified, name string) {
 	if slices.ContainsFunc(c.scope, func(b *binding) bool { return b.name == name }) {
-		panic(c.wrong(f, "the variable %s is bound already, want another name", name))
+		panic(c.error(f, "the variable %s is bound already, want another name", name))
 	}
 }
 
@@ -197,7 +197,7 @@ func (c *compiler) unbind(n int) { c.scope = c.scope[:len(c.scope)-n] }
 func (c *compiler) resolve(f *syntax.Quantified, b *binding, over syntax.Formula) {
 	switch f.Domain.Set {
 	case syntax.RowSet:
-		b.known = c.mentioned(over, b.name)
+		b.known = c.mentionedFactors(over, b.name)
 	case syntax.ValueSet:
 		c.program.NeedsLabels = true
 		b.Factor = c.factor(f.Domain.Factor, f.Domain)
@@ -205,9 +205,9 @@ func (c *compiler) resolve(f *syntax.Quantified, b *binding, over syntax.Formula
 	case syntax.MemberSet:
 		c.resolveMembers(f.Domain, b)
 	case syntax.PointSet:
-		panic(c.wrong(f, "%s", wantCentre))
+		panic(c.error(f, "%s", wantCentre))
 	case syntax.FunctionSet:
-		panic(c.wrong(plainly(f), "a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]"))
+		panic(c.error(application(f), "a plain = of a function's value has no gradient; want a premetric, such as =[euclidean]"))
 	}
 }
 
@@ -223,7 +223,7 @@ func (c *compiler) resolveMembers(d syntax.Domain, b *binding) {
 			width = -1
 		}
 		if i > 0 && width != b.width {
-			panic(c.wrong(d, "the constants of a set are of different kinds; want numbers, or vectors of one width, or names of levels"))
+			panic(c.error(d, "the constants of a set are of different kinds; want numbers, or vectors of one width, or names of levels"))
 		}
 		b.members, b.width = append(b.members, v), width
 	}
@@ -239,11 +239,11 @@ func (c *compiler) resolveMembers(d syntax.Domain, b *binding) {
 	}
 }
 
-// guard attaches each test to the last variable that it mentions, and turns equalities of a factor into groups. It
-// returns the tests that mention no variable.
-func (c *compiler) guard(binders []*binding, guards []syntax.Formula) (tests []program.Test) {
+// attachGuards attaches each test to the last variable that it mentions, and turns equalities of a factor into groups.
+// It returns the tests that mention no variable.
+func (c *compiler) attachGuards(binders []*binding, guards []syntax.Formula) (tests []program.Test) {
 	for _, g := range guards {
-		t := c.test(g)
+		t := c.crispTest(g)
 		last := -1
 		for k, b := range binders {
 			if syntax.Mentions(g, b.name) {
@@ -255,7 +255,7 @@ func (c *compiler) guard(binders []*binding, guards []syntax.Formula) (tests []p
 			continue
 		}
 		b := binders[last]
-		if e, ok := g.(*syntax.Equality); ok && c.group(b, e) {
+		if e, ok := g.(*syntax.Equality); ok && c.groupRows(b, e) {
 			continue
 		}
 		b.Tests = append(b.Tests, t)
@@ -278,19 +278,19 @@ func (c *compiler) bindMoves(f *syntax.Quantified, binders []*binding) {
 		b := &binding{Binder: &program.Binder{Set: syntax.MoveSet}, name: m.Name}
 		b.from, b.to = c.row(m.From, m), c.row(m.To, m)
 		if b.from == b.to {
-			panic(c.wrong(m, "%s leads from %s to itself; want two rows", m.Name, m.From))
+			panic(c.error(m, "%s leads from %s to itself; want two rows", m.Name, m.From))
 		}
 		if len(c.schema.Turns) == 0 {
-			panic(c.wrong(m, "%s(%s, %s): no transformations between images are known; want data with a circular factor or one of rotations, "+
+			panic(c.error(m, "%s(%s, %s): no transformations between images are known; want data with a circular factor or one of rotations, "+
 				"and in training a supervision that gives its transformations: pairs, paths or groups", m.Name, m.From, m.To))
 		}
-		c.relate(b, binders, m)
+		c.relateRows(b, binders, m)
 		c.scope = append(c.scope, b)
 	}
 }
 
-// relate makes the later row of a transformation range over the group of the earlier one.
-func (c *compiler) relate(m *binding, binders []*binding, part syntax.PairMove) {
+// relateRows makes the later row of a transformation range over the group of the earlier one.
+func (c *compiler) relateRows(m *binding, binders []*binding, part syntax.PairMove) {
 	group := c.program.Factors // groups of moves come after the factors
 	c.program.Input(program.Moves, c.schema.moves())
 	var later *binding
@@ -303,7 +303,7 @@ func (c *compiler) relate(m *binding, binders []*binding, part syntax.PairMove) 
 		}
 	}
 	if later == nil {
-		panic(c.wrong(part, "%s relates only rows of other quantifiers; want a row that this quantifier binds", part.Name))
+		panic(c.error(part, "%s relates only rows of other quantifiers; want a row that this quantifier binds", part.Name))
 	}
 	earlier := m.from
 	if later == m.from {

@@ -120,8 +120,8 @@ func (t Truth) String() string {
 // cosine distance is also 0 for different vectors with the same direction.
 func (s Sentence) Truth() Truth {
 	q := s.tree.Quantale
-	l := linkOf(q, s.tree.Body)
-	t := Truth{Implied: l.sound == "", Equivalent: l.sound == "" && l.complete == ""}
+	l := truthLink(q, s.tree.Body)
+	t := Truth{Implied: l.unsound == "", Equivalent: l.unsound == "" && l.incomplete == ""}
 	switch {
 	case t.Equivalent:
 		t.Reason = "it has no negation, and only crisp formulas (= or !=) imply others"
@@ -129,89 +129,89 @@ func (s Sentence) Truth() Truth {
 			t.Reason = "its negations are strict, and its implications strict or from crisp formulas"
 		}
 	case t.Implied:
-		t.Reason = l.complete
+		t.Reason = l.incomplete
 	default:
-		t.Reason = l.sound
+		t.Reason = l.unsound
 	}
 	return t
 }
 
-// link holds two reasons: why zero does not imply truth (sound), and why truth does not imply zero (complete). An empty
-// reason means that the implication holds.
-type link struct{ sound, complete string }
+// link holds two reasons: why zero does not imply truth (unsound), and why truth does not imply zero (incomplete). An
+// empty reason means that the implication holds.
+type link struct{ unsound, incomplete string }
 
-func linkOf(q syntax.Quantale, f syntax.Formula) link {
+func truthLink(q syntax.Quantale, f syntax.Formula) link {
 	if syntax.IsCrisp(f) {
 		return link{}
 	}
 	switch f := f.(type) {
 	case *syntax.Equality:
 		if f.Premetric == syntax.Cosine {
-			return link{sound: fmt.Sprintf("=[cosine] compares directions: 0 of %s means that %s and %s have one direction, not that they are equal",
+			return link{unsound: fmt.Sprintf("=[cosine] compares directions: 0 of %s means that %s and %s have one direction, not that they are equal",
 				syntax.TextOf(f), syntax.TextOf(f.A), syntax.TextOf(f.B))}
 		}
 	case *syntax.Connective:
-		a, b := linkOf(q, f.A), linkOf(q, f.B)
+		a, b := truthLink(q, f.A), truthLink(q, f.B)
 		switch {
 		case f.Kind != syntax.ImpliesKind:
-			return link{either(a.sound, b.sound), either(a.complete, b.complete)}
+			return link{firstReason(a.unsound, b.unsound), firstReason(a.incomplete, b.incomplete)}
 		case syntax.IsCrisp(f.A):
 			return b
 		case q.Implies == syntax.ImpliesStrict:
-			return link{either(b.sound, antecedent(f, a.complete)), either(b.complete, a.sound)}
+			return link{firstReason(b.unsound, antecedentReason(f, a.incomplete)), firstReason(b.incomplete, a.unsound)}
 		}
-		l := link{sound: b.sound, complete: fmt.Sprintf("the implication %s may be true where %s is nearer to 0 than %s, but not 0", syntax.TextOf(f), syntax.TextOf(f.A), syntax.TextOf(f.B))}
-		l.sound = either(l.sound, antecedent(f, a.complete))
+		l := link{unsound: b.unsound, incomplete: fmt.Sprintf("the implication %s may be true where %s is nearer to 0 than %s, but not 0", syntax.TextOf(f), syntax.TextOf(f.A), syntax.TextOf(f.B))}
+		l.unsound = firstReason(l.unsound, antecedentReason(f, a.incomplete))
 		return l
 	case *syntax.Negated:
-		a := linkOf(q, f.A)
-		l := link{complete: fmt.Sprintf("the negation of %[1]s may be true and not 0, where %[1]s is false with a small value", syntax.TextOf(f.A))}
-		if a.complete != "" {
-			l.sound = fmt.Sprintf("%s, which is negated, may be true and not 0: %s", syntax.TextOf(f.A), a.complete)
+		a := truthLink(q, f.A)
+		l := link{incomplete: fmt.Sprintf("the negation of %[1]s may be true and not 0, where %[1]s is false with a small value", syntax.TextOf(f.A))}
+		if a.incomplete != "" {
+			l.unsound = fmt.Sprintf("%s, which is negated, may be true and not 0: %s", syntax.TextOf(f.A), a.incomplete)
 		}
 		if q.Not == syntax.NotStrict {
-			l.complete = a.sound
+			l.incomplete = a.unsound
 		}
 		return l
 	case *syntax.Independence:
-		return linkOfIndependence(f)
+		return independenceLink(f)
 	case *syntax.Scaled:
-		return linkOf(q, f.A)
+		return truthLink(q, f.A)
 	case *syntax.Quantified:
-		l := linkOf(q, f.Body)
+		l := truthLink(q, f.Body)
 		for _, d := range f.Domain.Functions {
 			if d.Class == syntax.MLP {
-				l.complete = either(l.complete, fmt.Sprintf("training may not find the function %s in mlp for which %s is true", d.Name, syntax.TextOf(f)))
+				l.incomplete = firstReason(l.incomplete, fmt.Sprintf("training may not find the function %s in mlp for which %s is true", d.Name, syntax.TextOf(f)))
 			}
 		}
 		if f.Fold == syntax.AnySoft {
-			l.complete = either(l.complete, fmt.Sprintf("the soft minimum of %s is 0 only where all its quantities are 0; one is enough for truth", syntax.TextOf(f)))
+			l.incomplete = firstReason(l.incomplete, fmt.Sprintf("the soft minimum of %s is 0 only where all its quantities are 0; one is enough for truth", syntax.TextOf(f)))
 		}
 		return l
 	}
 	return link{}
 }
 
-// antecedent is the reason why an implication is not sound if its antecedent can be true and not 0.
-func antecedent(f *syntax.Connective, complete string) string {
+// antecedentReason is the reason why an implication is not sound if its antecedent can be true and not 0.
+func antecedentReason(f *syntax.Connective, complete string) string {
 	if complete == "" {
 		return ""
 	}
 	return fmt.Sprintf("%s, from which %s follows, may be true and not 0: %s", syntax.TextOf(f.A), syntax.TextOf(f.B), complete)
 }
 
-func either(a, b string) string {
+func firstReason(a, b string) string {
 	if a != "" {
 		return a
 	}
 	return b
 }
 
-// linkOfIndependence says that 0 means independence of the sub-codes for a row drawn at random from the batch.
-func linkOfIndependence(f *syntax.Independence) link {
+// independenceLink says that 0 means independence of the sub-codes for a row drawn at random from the batch.
+func independenceLink(f *syntax.Independence) link {
 	switch f.By {
 	case syntax.TotalCorrelation:
-		return link{sound: fmt.Sprintf("%s is also 0 for uncorrelated codes that depend on each other", syntax.TextOf(f))}
+		return link{unsound: fmt.Sprintf("%s is also 0 for uncorrelated codes that depend on each other", syntax.TextOf(f))}
 	case syntax.ByDiscriminator:
 		estimate := fmt.Sprintf("%s is the estimate of a discriminator", syntax.TextOf(f))
 		return link{estimate, estimate}
@@ -317,29 +317,29 @@ func MovesOf(factors []factor.Factor, levels [][]int) (moves [][]float64, groups
 	moves, groups = make([][]float64, len(levels)), make([]int, len(levels))
 	numbers := map[string]int{}
 	for i, row := range levels {
-		var rest strings.Builder
-		unknown := false
+		var key strings.Builder
+		missing := false
 		for k, f := range factors {
 			if f.Turns() {
-				moves[i] = append(moves[i], turnOf(f, row[k])...)
+				moves[i] = append(moves[i], turnMoves(f, row[k])...)
 				continue
 			}
-			unknown = unknown || row[k] < 0
-			fmt.Fprintf(&rest, "%d ", row[k])
+			missing = missing || row[k] < 0
+			fmt.Fprintf(&key, "%d ", row[k])
 		}
-		if groups[i] = -1; unknown {
+		if groups[i] = -1; missing {
 			continue
 		}
-		if _, ok := numbers[rest.String()]; !ok {
-			numbers[rest.String()] = len(numbers)
+		if _, ok := numbers[key.String()]; !ok {
+			numbers[key.String()] = len(numbers)
 		}
-		groups[i] = numbers[rest.String()]
+		groups[i] = numbers[key.String()]
 	}
 	return moves, groups
 }
 
-// turnOf returns the angle of a level, or its axis and angle; an unknown level gives NaN.
-func turnOf(f factor.Factor, level int) []float64 {
+// turnMoves returns the angle of a level, or its axis and angle; an unknown level gives NaN.
+func turnMoves(f factor.Factor, level int) []float64 {
 	switch {
 	case level < 0 && f.Rotations != nil:
 		return slices.Repeat([]float64{math.NaN()}, 4)

@@ -18,8 +18,8 @@ type linear struct {
 }
 
 // add appends a coordinate: an entry of a column.
-func (l *linear) add(column int, of *binding) {
-	part := program.Part{Weight: 1, Column: column, Variable: of.Variable}
+func (l *linear) add(column int, variable *binding) {
+	part := program.Part{Weight: 1, Column: column, Variable: variable.Variable}
 	l.coordinates = append(l.coordinates, program.Coordinate{Parts: []program.Part{part}})
 }
 
@@ -28,11 +28,11 @@ func (c *compiler) linear(t syntax.Term) linear {
 	case *syntax.Access:
 		return c.linearAccess(v)
 	case *syntax.Moved:
-		return c.act(v)
+		return c.transform(v)
 	case *syntax.Multiple:
 		a := c.linear(v.A)
 		if !validNumber(v.Factor) {
-			panic(c.wrong(v, "the factor %v is out of range", v.Factor))
+			panic(c.error(v, "the factor %v is out of range", v.Factor))
 		}
 		return a.times(v.Factor)
 	case *syntax.Arithmetic:
@@ -42,20 +42,20 @@ func (c *compiler) linear(t syntax.Term) linear {
 		}
 		return c.add(v, a, b)
 	case *syntax.Application:
-		if m := c.mapped(v.Function); m != nil && m.network != nil {
+		if m := c.findMapping(v.Function); m != nil && m.network != nil {
 			return c.networkValue(v, m)
 		}
-		panic(c.wrong(t, "%s is used where no function can be fitted: %s", syntax.TextOf(t), wantFunction))
+		panic(c.error(t, "%s is used where no function can be fitted: %s", syntax.TextOf(t), wantFunction))
 	case syntax.Number:
 		if !validNumber(float64(v)) {
-			panic(c.wrong(t, "the number %v is out of range", float64(v)))
+			panic(c.error(t, "the number %v is out of range", float64(v)))
 		}
 		return linear{coordinates: []program.Coordinate{{Offset: float64(v)}}, number: true}
 	case syntax.Vector:
 		var l linear
 		for _, x := range v {
 			if !validNumber(x) {
-				panic(c.wrong(t, "the number %v is out of range", x))
+				panic(c.error(t, "the number %v is out of range", x))
 			}
 			l.coordinates = append(l.coordinates, program.Coordinate{Offset: x})
 		}
@@ -63,7 +63,7 @@ func (c *compiler) linear(t syntax.Term) linear {
 	case syntax.Variable:
 		return c.linearVariable(v, t)
 	}
-	panic(c.wrong(t, "the name of a level has no distance; want a plain = between it and a factor"))
+	panic(c.error(t, "the name of a level has no distance; want a plain = between it and a factor"))
 }
 
 func (c *compiler) linearAccess(a *syntax.Access) linear {
@@ -80,17 +80,17 @@ func (c *compiler) linearAccess(a *syntax.Access) linear {
 }
 
 func (c *compiler) linearVariable(v syntax.Variable, t syntax.Term) linear {
-	b := c.element(v, t)
+	b := c.operand(v, t)
 	switch {
 	case b.Set == syntax.RowSet:
-		panic(c.wrong(t, "%s stands for a row; want its code or factor, such as z(%s)", v, v))
+		panic(c.error(t, "%s stands for a row; want its code or factor, such as z(%s)", v, v))
 	case b.Set == syntax.ValueSet:
 		c.program.NeedsValues = true
 		var l linear
 		l.add(c.program.LevelValues+b.Factor, b)
 		return l
 	case b.width < 0:
-		panic(c.wrong(t, "%s stands for the name of a level, which has no distance; want a plain = between it and a factor", v))
+		panic(c.error(t, "%s stands for the name of a level, which has no distance; want a plain = between it and a factor", v))
 	}
 	l := linear{number: b.width == 0}
 	for _, column := range b.columns {
@@ -130,7 +130,7 @@ func (c *compiler) add(part syntax.Part, a, b linear) linear {
 }
 
 func (c *compiler) widthsDiffer(part syntax.Part, a, b int) *syntax.Error {
-	return c.wrong(part, "a term has %s and the other %s, want terms of one width", wording.Count(a, "column"), wording.Count(b, "column"))
+	return c.error(part, "a term has %s and the other %s, want terms of one width", wording.Count(a, "column"), wording.Count(b, "column"))
 }
 
 func (l linear) at(i int) program.Coordinate {
@@ -156,25 +156,25 @@ func merge(parts []program.Part) []program.Part {
 	return slices.DeleteFunc(merged, func(p program.Part) bool { return p.Weight == 0 })
 }
 
-// act compiles a term after a transformation: g_to g_from^-1 times the term. It multiplies by the matrices of both
-// rows, block by block, in the columns of a turn. For values of a factor it adds the angle, in turns.
-func (c *compiler) act(t *syntax.Moved) linear {
+// transform compiles a term after a transformation: g_to g_from^-1 times the term. It multiplies by the matrices of
+// both rows, block by block, in the columns of a turn. For values of a factor it adds the angle, in turns.
+func (c *compiler) transform(t *syntax.Moved) linear {
 	m := c.lookup(t.Name, t)
 	if m.Set != syntax.MoveSet {
-		panic(c.wrong(t, "%s stands for %s, want a transformation that a quantifier binds, such as forall i, j, g(i, j): ...", t.Name, m.what()))
+		panic(c.error(t, "%s stands for %s, want a transformation that a quantifier binds, such as forall i, j, g(i, j): ...", t.Name, m.kind()))
 	}
 	a := c.linear(t.A)
 	if x, ok := syntax.Bare(t.A).(*syntax.Access); ok && !x.Codes {
 		return c.actOnFactor(t, m, a, x)
 	}
 	r := linear{coordinates: slices.Clone(a.coordinates)}
-	for _, b := range c.blocks(t, len(a.coordinates)) {
+	for _, b := range c.turnBlocks(t, len(a.coordinates)) {
 		inSpace := c.schema.Turns[b.turn].Space
-		at := c.program.Matrix(b.turn, c.turn(b.turn), inSpace, t.Frequency)
+		column := c.program.Matrix(b.turn, c.turnColumn(b.turn), inSpace, t.Frequency)
 		if inSpace {
-			space(m, at, b.at, a, r)
+			rotateSpace(m, column, b.coordinates, a, r)
 		} else {
-			plane(m, at, b.at, a, r)
+			rotatePlane(m, column, b.coordinates, a, r)
 		}
 	}
 	for k := range r.coordinates {
@@ -183,10 +183,10 @@ func (c *compiler) act(t *syntax.Moved) linear {
 	return r
 }
 
-// plane rotates two coordinates by the difference of two angles.
-func plane(m *binding, at int, block []int, a, r linear) {
-	cos := func(b *binding) program.Where { return program.Where{Column: at, Variable: b.Variable} }
-	sin := func(b *binding) program.Where { return program.Where{Column: at + 1, Variable: b.Variable} }
+// rotatePlane rotates two coordinates by the difference of two angles.
+func rotatePlane(m *binding, column int, block []int, a, r linear) {
+	cos := func(b *binding) program.Where { return program.Where{Column: column, Variable: b.Variable} }
+	sin := func(b *binding) program.Where { return program.Where{Column: column + 1, Variable: b.Variable} }
 	x, y := a.coordinates[block[0]], a.coordinates[block[1]]
 	// cos and sin of the difference, by the angle addition formulas
 	c := func(x program.Coordinate) []program.Part {
@@ -199,14 +199,14 @@ func plane(m *binding, at int, block []int, a, r linear) {
 	r.coordinates[block[1]] = program.Coordinate{Parts: append(s(x, 1), c(y)...)}
 }
 
-// space rotates three coordinates by the product of a matrix and the transpose of another.
-func space(m *binding, at int, block []int, a, r linear) {
+// rotateSpace rotates three coordinates by the product of a matrix and the transpose of another.
+func rotateSpace(m *binding, column int, block []int, a, r linear) {
 	for p := range 3 {
 		var parts []program.Part
 		for q := range 3 {
 			for k := range 3 {
-				to := program.Where{Column: at + 3*p + q, Variable: m.to.Variable}
-				from := program.Where{Column: at + 3*k + q, Variable: m.from.Variable}
+				to := program.Where{Column: column + 3*p + q, Variable: m.to.Variable}
+				from := program.Where{Column: column + 3*k + q, Variable: m.from.Variable}
 				parts = append(parts, times(a.coordinates[block[k]], 1, to, from)...)
 			}
 		}
@@ -214,15 +214,15 @@ func space(m *binding, at int, block []int, a, r linear) {
 	}
 }
 
-// times multiplies a coordinate by a number and entries of columns.
-func times(x program.Coordinate, by float64, with ...program.Where) []program.Part {
+// times multiplies a coordinate by a weight and entries of columns.
+func times(x program.Coordinate, weight float64, entries ...program.Where) []program.Part {
 	var parts []program.Part
 	for _, p := range x.Parts {
-		p.Weight, p.By = by*p.Weight, append(slices.Clone(p.By), with...)
+		p.Weight, p.By = weight*p.Weight, append(slices.Clone(p.By), entries...)
 		parts = append(parts, p)
 	}
 	if x.Offset != 0 {
-		parts = append(parts, program.Part{Weight: by * x.Offset, Column: with[0].Column, Variable: with[0].Variable, By: with[1:]})
+		parts = append(parts, program.Part{Weight: weight * x.Offset, Column: entries[0].Column, Variable: entries[0].Variable, By: entries[1:]})
 	}
 	return parts
 }
@@ -234,17 +234,17 @@ func (c *compiler) actOnFactor(t *syntax.Moved, m *binding, a linear, factor *sy
 		turn = slices.IndexFunc(c.schema.Turns, func(o Turn) bool { return o.Name == c.schema.Factors[columns[0]] && !o.Space })
 	}
 	if turn < 0 || t.Turn != "" && t.Turn != c.schema.Turns[turn].Name {
-		panic(c.wrong(t, "%s cannot be turned; want one circular factor, such as y.angle(i), or codes", syntax.TextOf(t.A)))
+		panic(c.error(t, "%s cannot be turned; want one circular factor, such as y.angle(i), or codes", syntax.TextOf(t.A)))
 	}
-	column, by := c.turn(turn), t.Frequency/(2*math.Pi)
+	column, scale := c.turnColumn(turn), t.Frequency/(2*math.Pi)
 	x := a.coordinates[0]
-	x.Parts = merge(append(slices.Clone(x.Parts), program.Part{Weight: by, Column: column, Variable: m.to.Variable},
-		program.Part{Weight: -by, Column: column, Variable: m.from.Variable}))
+	x.Parts = merge(append(slices.Clone(x.Parts), program.Part{Weight: scale, Column: column, Variable: m.to.Variable},
+		program.Part{Weight: -scale, Column: column, Variable: m.from.Variable}))
 	return linear{coordinates: []program.Coordinate{x}}
 }
 
-// turn returns the first column of a turn.
-func (c *compiler) turn(turn int) int {
+// turnColumn returns the first column of a turn.
+func (c *compiler) turnColumn(turn int) int {
 	column := c.program.Input(program.Moves, c.schema.moves()) + Schema{Turns: c.schema.Turns[:turn]}.moves()
 	if !slices.Contains(c.program.Turns, column) {
 		c.program.Turns = append(c.program.Turns, column)
@@ -254,41 +254,41 @@ func (c *compiler) turn(turn int) int {
 
 // turnedBlock holds the coordinates of a turn.
 type turnedBlock struct {
-	turn int
-	at   []int
+	turn        int
+	coordinates []int
 }
 
-// blocks finds the coordinates of all turns.
-func (c *compiler) blocks(t *syntax.Moved, width int) []turnedBlock {
+// turnBlocks finds the coordinates of all turns.
+func (c *compiler) turnBlocks(t *syntax.Moved, width int) []turnedBlock {
 	if t.Turn != "" {
 		return c.blocksOfTurn(t, width)
 	}
-	columns, ok := c.codesOf(t.A)
+	columns, ok := c.codeColumns(t.A)
 	if !ok {
-		panic(c.wrong(t, "%s has no columns; want codes, such as z(i), or the name of a turn, as in act(%s.angle, ...)", syntax.TextOf(t.A), t.Name))
+		panic(c.error(t, "%s has no columns; want codes, such as z(i), or the name of a turn, as in act(%s.angle, ...)", syntax.TextOf(t.A), t.Name))
 	}
 	var all []turnedBlock
-	taken := make([]bool, len(columns))
+	used := make([]bool, len(columns))
 	for k, turn := range c.schema.Turns {
-		var at []int
-		own := c.schema.SubCodes[turn.Name]
-		for _, column := range own {
+		var coordinates []int
+		subCode := c.schema.SubCodes[turn.Name]
+		for _, column := range subCode {
 			if i := slices.Index(columns, column); i >= 0 {
-				at = append(at, i)
+				coordinates = append(coordinates, i)
 			}
 		}
 		switch {
-		case len(at) == 0:
+		case len(coordinates) == 0:
 			continue
-		case len(at) < len(own):
-			panic(c.wrong(t, "%s acts on the columns %v of z.%s together, and %s has only some of them", turn.Name, own, turn.Name, syntax.TextOf(t.A)))
+		case len(coordinates) < len(subCode):
+			panic(c.error(t, "%s acts on the columns %v of z.%s together, and %s has only some of them", turn.Name, subCode, turn.Name, syntax.TextOf(t.A)))
 		}
-		blocks := c.cut(t, k, at, "z."+turn.Name)
-		for _, i := range at {
-			if taken[i] {
-				panic(c.wrong(t, "two turns act on column %d of the codes, want one at most", columns[i]))
+		blocks := c.divide(t, k, coordinates, "z."+turn.Name)
+		for _, i := range coordinates {
+			if used[i] {
+				panic(c.error(t, "two turns act on column %d of the codes, want one at most", columns[i]))
 			}
-			taken[i] = true
+			used[i] = true
 		}
 		all = append(all, blocks...)
 	}
@@ -297,7 +297,7 @@ func (c *compiler) blocks(t *syntax.Moved, width int) []turnedBlock {
 		for _, turn := range c.schema.Turns {
 			names = append(names, turn.Name)
 		}
-		panic(c.wrong(t, "no transformation acts on the columns of %s; want columns named after a turn, such as z.%s (codes, or --blocks of eval, name them), or act(%s.%s, ...)%s",
+		panic(c.error(t, "no transformation acts on the columns of %s; want columns named after a turn, such as z.%s (codes, or --blocks of eval, name them), or act(%s.%s, ...)%s",
 			syntax.TextOf(t.A), names[0], t.Name, names[0], registry.Suggest("", names)))
 	}
 	return all
@@ -308,44 +308,44 @@ func (c *compiler) blocksOfTurn(t *syntax.Moved, width int) []turnedBlock {
 	var names []string
 	for k, turn := range c.schema.Turns {
 		if names = append(names, turn.Name); turn.Name == t.Turn {
-			return c.cut(t, k, numeric.UpTo(width), syntax.TextOf(t.A))
+			return c.divide(t, k, numeric.UpTo(width), syntax.TextOf(t.A))
 		}
 	}
-	panic(c.wrong(t, "there is no transformation %q%s", t.Turn, registry.Suggest(t.Turn, names)))
+	panic(c.error(t, "there is no transformation %q%s", t.Turn, registry.Suggest(t.Turn, names)))
 }
 
-// cut divides coordinates into blocks that a turn acts on together.
-func (c *compiler) cut(t *syntax.Moved, k int, at []int, name string) []turnedBlock {
+// divide divides coordinates into blocks that a turn acts on together.
+func (c *compiler) divide(t *syntax.Moved, k int, coordinates []int, name string) []turnedBlock {
 	turn := c.schema.Turns[k]
 	switch w := turn.width(); {
-	case len(at)%w != 0:
+	case len(coordinates)%w != 0:
 		kind := "a circle"
 		if turn.Space {
 			kind = "rotations in space"
 		}
-		panic(c.wrong(t, "%s acts by %s, and %s has %s; want %d, or a multiple", turn.Name, kind, name, wording.Count(len(at), "column"), w))
+		panic(c.error(t, "%s acts by %s, and %s has %s; want %d, or a multiple", turn.Name, kind, name, wording.Count(len(coordinates), "column"), w))
 	case turn.Space && t.Frequency != 1:
-		panic(c.wrong(t, "rotations in space have no frequency, and act[%v] gives %s one; want act", t.Frequency, turn.Name))
+		panic(c.error(t, "rotations in space have no frequency, and act[%v] gives %s one; want act", t.Frequency, turn.Name))
 	}
 	var all []turnedBlock
-	for part := range slices.Chunk(at, turn.width()) {
+	for part := range slices.Chunk(coordinates, turn.width()) {
 		all = append(all, turnedBlock{k, part})
 	}
 	return all
 }
 
-// codesOf lists the code columns of a term, coordinate by coordinate, if all of them belong to one space.
-func (c *compiler) codesOf(t syntax.Term) ([]int, bool) {
+// codeColumns lists the code columns of a term, coordinate by coordinate, if all of them belong to one space.
+func (c *compiler) codeColumns(t syntax.Term) ([]int, bool) {
 	switch t := syntax.Bare(t).(type) {
 	case *syntax.Access:
 		return c.columnsOf(t), t.Codes
 	case *syntax.Multiple:
-		return c.codesOf(t.A)
+		return c.codeColumns(t.A)
 	case *syntax.Moved:
-		return c.codesOf(t.A)
+		return c.codeColumns(t.A)
 	case *syntax.Arithmetic:
-		a, ok := c.codesOf(t.A)
-		b, ok2 := c.codesOf(t.B)
+		a, ok := c.codeColumns(t.A)
+		b, ok2 := c.codeColumns(t.B)
 		return a, ok && ok2 && slices.Equal(a, b)
 	}
 	return nil, false

@@ -28,7 +28,7 @@ type Options struct {
 }
 
 const (
-	usualEvery = 5 * time.Second
+	defaultEvery = 5 * time.Second
 	// firstWait is the time until the second look at a job; it doubles after each look.
 	firstWait = 250 * time.Millisecond
 	// maxIdle is the maximum number of consecutive jobs that end without a new run or a new checkpoint.
@@ -40,7 +40,7 @@ const (
 // train.ErrStopped, and the job continues. job.Tasks is the maximum number of tasks; 0 means one task per missing run.
 func Execute(ctx context.Context, s Scheduler, job Job, runs []sweep.Run, o Options) ([]sweep.Outcome, error) {
 	o.Log = plain.Or(o.Log)
-	o.Every = cmp.Or(o.Every, usualEvery)
+	o.Every = cmp.Or(o.Every, defaultEvery)
 	progress, err := sweep.Prepare(ctx, job.Dir, runs, o.Retry, o.Log)
 	if err != nil {
 		return nil, err
@@ -59,15 +59,15 @@ type follower struct {
 	job       Job
 	progress  *sweep.Progress
 
-	id   string
-	wait time.Duration // time until the next look
-	idle int           // consecutive jobs without anything new
-	seen string        // state of the runs when the job was submitted
-	said string        // problem that was reported last
+	id            string
+	wait          time.Duration // time until the next look
+	idle          int           // consecutive jobs without anything new
+	submittedMark string        // state of the runs when the job was submitted
+	lastProblem   string        // problem that was reported last
 }
 
-// known is the content of a file in [OutputDir]: the job of a sweep.
-type known struct {
+// jobFile is the content of a file in [OutputDir]: the job of a sweep.
+type jobFile struct {
 	Scheduler string    `json:"scheduler"`
 	ID        string    `json:"id"`
 	Tasks     int       `json:"tasks"`
@@ -115,26 +115,26 @@ func (f *follower) step(ctx context.Context) error {
 		return nil
 	}
 	if err != nil && !errors.Is(err, ErrUnknown) {
-		f.problem(err)
+		f.reportProblem(err)
 		return nil
 	}
-	f.said = ""
+	f.lastProblem = ""
 	if t.Active() {
 		return nil
 	}
-	return f.ended(t)
+	return f.resubmit(t)
 }
 
-// problem reports a temporary problem, once.
-func (f *follower) problem(err error) {
-	if text := err.Error(); text != f.said {
-		f.said = text
+// reportProblem reports a temporary problem, once.
+func (f *follower) reportProblem(err error) {
+	if text := err.Error(); text != f.lastProblem {
+		f.lastProblem = text
 		f.say("%v; asking again", err)
 	}
 }
 
-// ended decides what to do after the last task of a job.
-func (f *follower) ended(t Tasks) error {
+// resubmit decides what to do after the last task of a job.
+func (f *follower) resubmit(t Tasks) error {
 	done, err := f.progress.Look() // the last run may have ended meanwhile
 	if err != nil || done {
 		return err
@@ -143,17 +143,17 @@ func (f *follower) ended(t Tasks) error {
 	if t.Cancelled > 0 {
 		return fmt.Errorf("job %s was cancelled; the same command submits the runs that are missing", f.id)
 	}
-	why := ""
+	reason := ""
 	if t.Why != "" {
-		why = " (" + t.Why + ")"
+		reason = " (" + t.Why + ")"
 	}
-	if now := f.progress.Mark(); now != f.seen {
+	if mark := f.progress.Mark(); mark != f.submittedMark {
 		f.idle = 0
 	} else if f.idle++; f.idle == maxIdle {
-		return fmt.Errorf("job %s ended%s without a step of a run, like the jobs before it; see %s, and the output of its tasks in %s", f.id, why, show,
+		return fmt.Errorf("job %s ended%s without a step of a run, like the jobs before it; see %s, and the output of its tasks in %s", f.id, reason, show,
 			filepath.Join(f.job.Dir, OutputDir))
 	}
-	f.say("job %s ended%s with runs to make; submitting them", f.id, why)
+	f.say("job %s ended%s with runs to make; submitting them", f.id, reason)
 	f.id = ""
 	return os.Remove(f.path())
 }
@@ -165,29 +165,29 @@ func (f *follower) submit(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
-	f.seen = f.progress.Mark()
+	f.submittedMark = f.progress.Mark()
 	if f.id, err = f.find(ctx); err != nil || f.id != "" {
 		return err
 	}
-	most, err := f.scheduler.Most(ctx)
+	maxTasks, err := f.scheduler.Most(ctx)
 	if err != nil {
 		return err
 	}
 	j := f.job
-	j.Tasks = Size(f.job.Tasks, most, f.progress.Missing())
+	j.Tasks = Size(f.job.Tasks, maxTasks, f.progress.Missing())
 	if f.id, err = f.scheduler.Submit(ctx, &j); err != nil {
 		return err
 	}
 	_, show := f.scheduler.Commands(f.id)
 	f.wait = min(firstWait, f.Every)
 	f.say("submitted job %s of %d tasks for %d runs (%s)", f.id, j.Tasks, f.progress.Missing(), show)
-	return disk.WriteFile(f.path(), rundir.JSON(known{f.scheduler.Name(), f.id, j.Tasks, time.Now().UTC().Round(time.Second)}), false)
+	return disk.WriteFile(f.path(), rundir.JSON(jobFile{f.scheduler.Name(), f.id, j.Tasks, time.Now().UTC().Round(time.Second)}), false)
 }
 
-// Size returns the number of tasks for missing runs: at most wanted, and at most most (0: no maximum).
-func Size(wanted, most, missing int) int {
+// Size returns the number of tasks for missing runs: at most wanted, and at most maximum (0: no maximum).
+func Size(wanted, maximum, missing int) int {
 	n := missing
-	for _, limit := range []int{wanted, most} {
+	for _, limit := range []int{wanted, maximum} {
 		if limit > 0 {
 			n = min(n, limit)
 		}
@@ -197,7 +197,7 @@ func Size(wanted, most, missing int) int {
 
 // find returns the unfinished job of an earlier call: the job in the file, or the job with this name.
 func (f *follower) find(ctx context.Context) (string, error) {
-	var k known
+	var k jobFile
 	text, err := os.ReadFile(f.path())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
@@ -229,7 +229,7 @@ func (f *follower) end(ctx context.Context) error {
 	}
 	if t, err := f.scheduler.Look(ctx, f.id); err == nil && t.Waiting > 0 {
 		if err := f.scheduler.Cancel(ctx, f.id); err != nil {
-			f.problem(err)
+			f.reportProblem(err)
 		}
 	}
 	if err := os.Remove(f.path()); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -28,9 +28,9 @@ type Kubernetes struct {
 
 func (*Kubernetes) Name() string { return "kubernetes" }
 
-const kubernetesMost = 100000 // maximum number of completions of an Indexed Job with a backoff limit per index
+const kubernetesMaxTasks = 100000 // maximum number of completions of an Indexed Job with a backoff limit per index
 
-func (*Kubernetes) Most(context.Context) (int, error) { return kubernetesMost, nil }
+func (*Kubernetes) Most(context.Context) (int, error) { return kubernetesMaxTasks, nil }
 
 var (
 	dnsLabel     = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
@@ -52,9 +52,9 @@ func (k *Kubernetes) Check(j *Job) error {
 	case filepath.Clean(k.Mount) == "/":
 		return fmt.Errorf("the volume's path is %q, which would hide the files of the image; want a folder such as /shared", k.Mount)
 	}
-	for what, path := range map[string]string{"the folder of the runs": j.Dir, "the working folder": j.Work} {
+	for role, path := range map[string]string{"the folder of the runs": j.Dir, "the working folder": j.Work} {
 		if rel, err := filepath.Rel(k.Mount, path); err != nil || !filepath.IsLocal(rel) {
-			return fmt.Errorf("%s, %s, is not on the volume, %s; want the path at which containers see it", what, path, k.Mount)
+			return fmt.Errorf("%s, %s, is not on the volume, %s; want the path at which containers see it", role, path, k.Mount)
 		}
 	}
 	return nil
@@ -131,11 +131,11 @@ func (k *Kubernetes) Submit(ctx context.Context, j *Job) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	found := createdJob.FindStringSubmatch(strings.TrimSpace(out))
-	if found == nil {
+	match := createdJob.FindStringSubmatch(strings.TrimSpace(out))
+	if match == nil {
 		return "", fmt.Errorf("kubectl says %q; want the name of a job", strings.TrimSpace(out))
 	}
-	return found[1], nil
+	return match[1], nil
 }
 
 type kubernetesJob struct {
@@ -173,14 +173,14 @@ func (j *kubernetesJob) tasks() (t Tasks, err error) {
 	if s.Succeeded < 0 || s.Active < 0 || s.Ready < 0 || t.Done+t.Lost > all {
 		return Tasks{}, fmt.Errorf("kubectl says that %d of %d tasks succeeded and %d failed", s.Succeeded, all, t.Lost)
 	}
-	rest := all - t.Done - t.Lost
+	remaining := all - t.Done - t.Lost
 	for _, c := range s.Conditions {
 		if c.Status != "True" {
 			continue
 		}
 		switch c.Type {
 		case "Complete", "Failed":
-			t.Lost, rest = t.Lost+rest, 0
+			t.Lost, remaining = t.Lost+remaining, 0
 		case "Suspended", "FailureTarget":
 		default:
 			continue
@@ -190,11 +190,11 @@ func (j *kubernetesJob) tasks() (t Tasks, err error) {
 		}
 	}
 	if j.Metadata.Deletion != nil {
-		t.Cancelled, rest = rest+t.Lost, 0
+		t.Cancelled, remaining = remaining+t.Lost, 0
 		t.Lost = 0
 	}
-	t.Running = min(rest, s.Ready)
-	t.Waiting = rest - t.Running
+	t.Running = min(remaining, s.Ready)
+	t.Waiting = remaining - t.Running
 	return t, nil
 }
 
@@ -210,7 +210,7 @@ func countIndexes(text string) (n int, err error) {
 		}
 		a, err := strconv.Atoi(first)
 		b, err2 := strconv.Atoi(last)
-		if err != nil || err2 != nil || a < 0 || b < a || b > kubernetesMost {
+		if err != nil || err2 != nil || a < 0 || b < a || b > kubernetesMaxTasks {
 			return 0, fmt.Errorf("kubectl says that the tasks %q failed; want numbers such as 1,3-5", text)
 		}
 		n += b - a + 1

@@ -38,13 +38,13 @@ func (Slurm) Most(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	found := arraySize.FindStringSubmatch(text)
-	if found == nil {
+	match := arraySize.FindStringSubmatch(text)
+	if match == nil {
 		return UsualArray, nil
 	}
-	n, err := strconv.Atoi(found[1])
+	n, err := strconv.Atoi(match[1])
 	if err != nil || n < 2 {
-		return 0, fmt.Errorf("Slurm allows no job arrays (MaxArraySize is %s)", found[1])
+		return 0, fmt.Errorf("Slurm allows no job arrays (MaxArraySize is %s)", match[1])
 	}
 	return n, nil
 }
@@ -128,7 +128,7 @@ func (Slurm) Find(ctx context.Context, name string) (string, error) {
 func (Slurm) Look(ctx context.Context, id string) (Tasks, error) {
 	out, err := slurm(ctx, nil, "squeue", "--array", "--noheader", "--states=all", "--jobs="+id, "--format=%T|%r")
 	if err == nil && strings.TrimSpace(out) != "" {
-		return countSlurm(out)
+		return countStates(out)
 	}
 	if err != nil && !strings.Contains(err.Error(), "Invalid job id") {
 		return Tasks{}, err
@@ -137,13 +137,13 @@ func (Slurm) Look(ctx context.Context, id string) (Tasks, error) {
 	if err != nil || strings.TrimSpace(out) == "" {
 		return Tasks{}, fmt.Errorf("%w: %s", ErrUnknown, id) // also if Slurm keeps no accounts
 	}
-	return countSlurm(out)
+	return countStates(out)
 }
 
-// countSlurm counts tasks from lines of STATE or STATE|reason.
-func countSlurm(text string) (t Tasks, err error) {
+// countStates counts tasks from lines of STATE or STATE|reason.
+func countStates(text string) (t Tasks, err error) {
 	for line := range strings.Lines(text) {
-		state, why, _ := strings.Cut(strings.TrimSpace(line), "|")
+		state, reason, _ := strings.Cut(strings.TrimSpace(line), "|")
 		first, _, _ := strings.Cut(state, " ") // CANCELLED by 1000
 		switch first {
 		case "PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD":
@@ -156,12 +156,12 @@ func countSlurm(text string) (t Tasks, err error) {
 			t.Cancelled++
 		case "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE", "LAUNCH_FAILED", "RECONFIG_FAIL":
 			t.Lost++
-			why = state
+			reason = state
 		default:
 			return Tasks{}, fmt.Errorf("Slurm says %q of a task; want a state such as RUNNING", state)
 		}
-		if why != "" && why != "None" {
-			t.Why = why
+		if reason != "" && reason != "None" {
+			t.Why = reason
 		}
 	}
 	return t, nil

@@ -113,9 +113,9 @@ func (c *Decode) Run(ctx context.Context, s *ui.Streams) error {
 }
 
 func (c *Decode) check() error {
-	for _, what := range c.What {
-		if !slices.Contains(DecodeKinds, what) {
-			return ui.Usagef("--what: there is no %q; want some of %s", what, strings.Join(DecodeKinds, ", "))
+	for _, output := range c.What {
+		if !slices.Contains(DecodeKinds, output) {
+			return ui.Usagef("--what: there is no %q; want some of %s", output, strings.Join(DecodeKinds, ", "))
 		}
 	}
 	for _, f := range []struct {
@@ -173,7 +173,7 @@ func (d *decoding) all(ctx context.Context) error {
 		if err == nil {
 			err = sheets(ctx)
 		}
-		if reason, ok := err.(unsuitable); ok && d.What == nil {
+		if reason, ok := err.(unsuitableError); ok && d.What == nil {
 			fmt.Fprintf(d.log, "no %s: %s\n", kind, reason)
 			d.result.LeftOut = append(d.result.LeftOut, leftOut{kind, string(reason)})
 			continue
@@ -185,12 +185,12 @@ func (d *decoding) all(ctx context.Context) error {
 	if d.Codes == "" {
 		return nil
 	}
-	return d.foreign(ctx, foreign)
+	return d.fromOtherData(ctx, foreign)
 }
 
-type unsuitable string // reason why a model does not support a kind of sheet
+type unsuitableError string // reason why a model does not support a kind of sheet
 
-func (u unsuitable) Error() string { return string(u) }
+func (u unsuitableError) Error() string { return string(u) }
 
 // checkImages checks the numbers of images. If there are none, it draws three.
 func (d *decoding) checkImages() error {
@@ -230,8 +230,8 @@ func (d *decoding) readCodes() (matrix.Matrix, error) {
 	if err != nil {
 		return matrix.Matrix{}, err
 	}
-	if mine, err := os.Stat(filepath.Join(d.Out, "decoded-codes.npy")); err == nil {
-		if theirs, err := os.Stat(d.Codes); err == nil && os.SameFile(mine, theirs) {
+	if output, err := os.Stat(filepath.Join(d.Out, "decoded-codes.npy")); err == nil {
+		if input, err := os.Stat(d.Codes); err == nil && os.SameFile(output, input) {
 			return matrix.Matrix{}, ui.Usagef("--codes %s: it would be replaced; want another --out", d.Codes)
 		}
 	}
@@ -319,11 +319,11 @@ func (d *decoding) encode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := d.e.Encode(ctx, d.Images)
+	selected, err := d.e.Encode(ctx, d.Images)
 	if err != nil {
 		return err
 	}
-	m := metrics.NewMatrix(len(d.Images), d.e.Coder.Width(), chosen)
+	m := metrics.NewMatrix(len(d.Images), d.e.Coder.Width(), selected)
 	for row, i := range d.Images {
 		d.points = append(d.points, decode.Point{Label: fmt.Sprint(i), Code: m.Row(row)})
 	}
@@ -334,7 +334,7 @@ func (d *decoding) encode(ctx context.Context) error {
 func (d *decoding) prior(count int) (list [][]float64, err error) {
 	g, ok := d.e.Model.(models.Generative)
 	if !ok {
-		return nil, unsuitable(fmt.Sprintf("the model %s has no prior distribution of codes", d.e.Config.Model.Name))
+		return nil, unsuitableError(fmt.Sprintf("the model %s has no prior distribution of codes", d.e.Config.Model.Name))
 	}
 	r, code := rng.New(d.Seed, "decode/prior"), make([]float32, d.e.Coder.Width())
 	for range count {
@@ -353,8 +353,8 @@ func (d *decoding) samples(ctx context.Context) error {
 	return d.table(ctx, "samples", fmt.Sprintf("Decoded images of %d samples of the prior, seed %d", d.Samples, d.Seed), codes, 0)
 }
 
-// foreign decodes codes of a file.
-func (d *decoding) foreign(ctx context.Context, m matrix.Matrix) error {
+// fromOtherData decodes codes of a file.
+func (d *decoding) fromOtherData(ctx context.Context, m matrix.Matrix) error {
 	projected, err := decode.Of(d.e.Model, matrix.Matrix{}).Settle(m)
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.Codes, err)
@@ -401,7 +401,7 @@ func (d *decoding) grid(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rows, what, err := d.gridRows(column)
+	rows, title, err := d.gridRows(column)
 	if err != nil {
 		return err
 	}
@@ -415,7 +415,7 @@ func (d *decoding) grid(ctx context.Context) error {
 		fmt.Fprintf(d.log, "grid: %s does not move in rows that do not use it: %s\n", column.Name, ui.Some(unused, 6))
 	}
 	s := d.codes.Grid(rows, column, d.Steps)
-	s.Title = fmt.Sprintf("Decoded images: %s in rows, %s in columns", what, column.Name)
+	s.Title = fmt.Sprintf("Decoded images: %s in rows, %s in columns", title, column.Name)
 	return d.write(ctx, s, nil, 0)
 }
 
@@ -431,7 +431,7 @@ func (d *decoding) column() (decode.Part, error) {
 	return p, err
 }
 
-func (d *decoding) gridRows(column decode.Part) (rows []decode.Point, what string, err error) {
+func (d *decoding) gridRows(column decode.Part) (rows []decode.Point, title string, err error) {
 	from := d.points[0]
 	part, ok := d.codes.Liveliest(from.Code, column)
 	switch {
@@ -465,35 +465,35 @@ func (d *decoding) objectFactor() int {
 	})
 }
 
-// objects returns the mean codes of the requested objects, or otherwise of at most most evenly spaced objects.
-func (d *decoding) objects(most int) (list []decode.Point, err error) {
+// objects returns the mean codes of the requested objects, or otherwise of at most limit evenly spaced objects.
+func (d *decoding) objects(limit int) (list []decode.Point, err error) {
 	k, factors := d.objectFactor(), d.e.Data.Factors()
 	if k < 0 && d.Factor != "" {
 		return nil, ui.Usagef("--factor: there is no factor %q%s", d.Factor, registry.Suggest(d.Factor, factor.Names(factors)))
 	}
 	if k < 0 {
-		return nil, unsuitable(fmt.Sprintf("the data set %s has no categorical factor that distinguishes objects", d.e.Data.Name()))
+		return nil, unsuitableError(fmt.Sprintf("the data set %s has no categorical factor that distinguishes objects", d.e.Data.Name()))
 	}
-	wanted, size := d.Objects, factors[k].Size
-	if wanted == nil {
-		for i := range min(most, size) {
-			wanted = append(wanted, i*size/min(most, size))
+	objects, size := d.Objects, factors[k].Size
+	if objects == nil {
+		for i := range min(limit, size) {
+			objects = append(objects, i*size/min(limit, size))
 		}
 	}
-	of := map[int][][]float64{}
+	codesOf := map[int][][]float64{}
 	levels := make([]int, len(factors))
 	for i := range d.codes.Known.Rows {
 		d.sample.Data.FactorsAt(i, levels)
-		of[levels[k]] = append(of[levels[k]], d.codes.Known.Row(i))
+		codesOf[levels[k]] = append(codesOf[levels[k]], d.codes.Known.Row(i))
 	}
-	for _, o := range wanted {
+	for _, o := range objects {
 		if o < 0 || o >= size {
 			return nil, ui.Usagef("--objects: %s has no level %d; want 0 to %d", factors[k].Name, o, size-1)
 		}
-		if of[o] == nil {
+		if codesOf[o] == nil {
 			return nil, fmt.Errorf("no image with level %d of %s is among the encoded images", o, factors[k].Name)
 		}
-		list = append(list, decode.Point{Label: fmt.Sprint(o), Code: d.codes.Mean(of[o])})
+		list = append(list, decode.Point{Label: fmt.Sprint(o), Code: d.codes.Mean(codesOf[o])})
 	}
 	return list, nil
 }
@@ -505,7 +505,7 @@ func (d *decoding) interpolation(ctx context.Context) error {
 		return err
 	}
 	if len(d.points) < 2 && d.objectFactor() < 0 {
-		return unsuitable("one image alone; want two or more in --images")
+		return unsuitableError("one image alone; want two or more in --images")
 	}
 	if len(d.points) > 1 {
 		s := d.codes.BetweenImages(d.points, d.Steps)

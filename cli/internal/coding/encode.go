@@ -143,8 +143,8 @@ func imagesOf(e *train.Experiment, path string, options []string) (choice catalo
 	}
 	arrays := slices.Contains(arrayEndings, strings.ToLower(filepath.Ext(path)))
 	if info.IsDir() {
-		found, err := filepath.Glob(filepath.Join(path, "images*.npy"))
-		arrays = err == nil && len(found) > 0
+		matches, err := filepath.Glob(filepath.Join(path, "images*.npy"))
+		arrays = err == nil && len(matches) > 0
 	}
 	if arrays {
 		choice, err = inputs.ChooseData("grid", append([]string{fmt.Sprintf("path=%q", path), fmt.Sprintf("real=%t", datasets.RealValued(e.Data))}, options...))
@@ -172,10 +172,10 @@ func imagesOf(e *train.Experiment, path string, options []string) (choice catalo
 	if channels != 1 && channels != 3 {
 		return choice, clean, fmt.Errorf("--images %s: the model takes images of %d channels, and pictures have 1 or 3; want a file of arrays", path, channels)
 	}
-	own := []string{fmt.Sprintf("path=%q", path), "labels=none", fmt.Sprintf("size=[%d,%d]", h, w), fmt.Sprintf("channels=%d", channels)}
+	pictureOptions := []string{fmt.Sprintf("path=%q", path), "labels=none", fmt.Sprintf("size=[%d,%d]", h, w), fmt.Sprintf("channels=%d", channels)}
 	if f, ok := e.Config.Dataset.Value.(*files.Folder); ok { // resized as the pictures of the run
-		own = append(own, "fit="+f.Fit, "filter="+f.Filter)
+		pictureOptions = append(pictureOptions, "fit="+f.Fit, "filter="+f.Filter)
 	}
-	choice, err = inputs.ChooseData("folder", append(own, options...))
+	choice, err = inputs.ChooseData("folder", append(pictureOptions, options...))
 	return choice, clean, err
 }

@@ -183,8 +183,8 @@ func openExploredRun(ctx context.Context, dir string, s *ui.Streams) (*explorati
 		return nil, err
 	}
 	x.codes = metrics.NewMatrix(len(x.images), e.Coder.Width(), codes)
-	if held := x.rows - len(x.images); held > 0 {
-		fmt.Fprintf(s.Log, "%d held-out images are not explored\n", held)
+	if heldOut := x.rows - len(x.images); heldOut > 0 {
+		fmt.Fprintf(s.Log, "%d held-out images are not explored\n", heldOut)
 	}
 	h, ok := e.Data.(datasets.Hierarchical)
 	if !ok {
@@ -208,12 +208,12 @@ func numberRows(columns [][]int64, rows int) (number []int, names []string) {
 			row[c] = columns[c][i]
 		}
 		name := strings.Trim(fmt.Sprint(row), "[]")
-		at, ok := known[name]
+		index, ok := known[name]
 		if !ok {
-			at = len(names)
-			known[name], names = at, append(names, name)
+			index = len(names)
+			known[name], names = index, append(names, name)
 		}
-		number = append(number, at)
+		number = append(number, index)
 	}
 	return number, names
 }
@@ -338,9 +338,9 @@ func (x *exploration) labels() hierarchy.Labels {
 	for j, n := range options {
 		rows[j] = make([]int, n)
 	}
-	for at, option := range x.result.Choices {
+	for i, option := range x.result.Choices {
 		if option >= 0 {
-			rows[at%len(options)][option]++
+			rows[i%len(options)][option]++
 		}
 	}
 	return hierarchy.Labels{Rows: rows}
@@ -383,11 +383,11 @@ func (x *exploration) writeNumbers(numbers []int) func(io.Writer) error {
 func (x *exploration) allRows(k int, fill func(row int, dst []int32)) []int32 {
 	out := slices.Repeat([]int32{-1}, x.rows*k)
 	for row := range x.codes.Rows {
-		at := row
+		i := row
 		if x.images != nil {
-			at = x.images[row]
+			i = x.images[row]
 		}
-		fill(row, out[at*k:(at+1)*k])
+		fill(row, out[i*k:(i+1)*k])
 	}
 	return out
 }

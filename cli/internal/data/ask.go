@@ -21,7 +21,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/wording"
 )
 
-const mostShown = 200 // maximum number of pairs on a sheet
+const maxShown = 200 // maximum number of pairs on a sheet
 
 // askCommand is `unravel data ask (NAME [option=value ...] | --run DIR | --codes FILE)`.
 type askCommand struct {
@@ -65,9 +65,9 @@ func (c *askCommand) Run(ctx context.Context, s *ui.Streams) error {
 	if err := ask(answers, q); err != nil {
 		return ui.Usage(fmt.Errorf("ask: %w", err))
 	}
-	asked := slices.Clone(answers.Open[before:])
+	questions := slices.Clone(answers.Open[before:])
 	if c.Fill {
-		if err := fillFrom(d, answers); err != nil {
+		if err := fillAnswers(d, answers); err != nil {
 			return ui.Usage(fmt.Errorf("--fill: %w", err))
 		}
 	}
@@ -75,17 +75,17 @@ func (c *askCommand) Run(ctx context.Context, s *ui.Streams) error {
 		return err
 	}
 	if c.Sheet != "" {
-		if err := c.draw(d, answers, asked); err != nil {
+		if err := c.draw(d, answers, questions); err != nil {
 			return err
 		}
 	}
 	if c.Fill {
 		fmt.Fprintf(s.Log, "%s in %s, with answers: %d of %d are same\n",
-			wording.Count(len(asked), "question"), c.Out, answers.Same(), len(answers.List))
+			wording.Count(len(questions), "question"), c.Out, answers.Same(), len(answers.List))
 	} else {
-		fmt.Fprintf(s.Log, "%s in %s; write same or different after each\n", wording.Count(len(asked), "question"), c.Out)
+		fmt.Fprintf(s.Log, "%s in %s; write same or different after each\n", wording.Count(len(questions), "question"), c.Out)
 	}
-	if n := c.Count - len(asked); n > 0 {
+	if n := c.Count - len(questions); n > 0 {
 		fmt.Fprintf(s.Log, "%s fewer than requested: the examined rows have no more open pairs\n",
 			wording.Count(n, "question"))
 	}
@@ -165,8 +165,8 @@ func (c *askCommand) read(d datasets.Dataset, q *similarity.Query) (*similarity.
 	return answers, nil
 }
 
-// fillFrom answers open questions from the levels of a data set.
-func fillFrom(d datasets.Dataset, a *similarity.Answers) error {
+// fillAnswers answers open questions from the levels of a data set.
+func fillAnswers(d datasets.Dataset, a *similarity.Answers) error {
 	if d == nil {
 		return errors.New("codes have no levels; want a data set or a run")
 	}
@@ -189,22 +189,22 @@ func nameOf(d datasets.Dataset) func(row int) string {
 	return nil
 }
 
-func (c *askCommand) draw(d datasets.Dataset, a *similarity.Answers, asked []similarity.Answer) error {
+func (c *askCommand) draw(d datasets.Dataset, a *similarity.Answers, questions []similarity.Answer) error {
 	if d == nil {
 		return ui.Usagef("--sheet: codes have no images; want a data set or a run")
 	}
-	if len(asked) == 0 {
+	if len(questions) == 0 {
 		return ui.Usagef("--sheet: there is no question to draw")
 	}
-	shown := asked[:min(len(asked), mostShown)]
-	first := len(a.List) + len(a.Open) - len(asked) + 2 // line number, after the header
+	shown := questions[:min(len(questions), maxShown)]
+	first := len(a.List) + len(a.Open) - len(questions) + 2 // line number, after the header
 	var pairs [][2]int
 	var labels []string
 	for n, x := range shown {
 		pairs = append(pairs, [2]int{int(x.A), int(x.B)})
 		labels = append(labels, fmt.Sprintf("line %d: %s?", first+n, a.Factors[x.Factor]))
 	}
-	sheet, err := sheet.Pairs(d, fmt.Sprintf("%s: %d of %d questions", d.Name(), len(shown), len(asked)), "same or different", pairs, labels, 0)
+	sheet, err := sheet.Pairs(d, fmt.Sprintf("%s: %d of %d questions", d.Name(), len(shown), len(questions)), "same or different", pairs, labels, 0)
 	if err != nil {
 		return err
 	}

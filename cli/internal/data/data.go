@@ -242,8 +242,8 @@ func (c *exportCommand) Run(ctx context.Context, s *ui.Streams) error {
 	return nil
 }
 
-// stateOf reports whether a public set is on this machine, and its sizes on disk and for download.
-func stateOf(name string, o datasets.Origin, sets []cache.Listed) *publicState {
+// downloadState reports whether a public set is on this machine, and its sizes on disk and for download.
+func downloadState(name string, o datasets.Origin, sets []cache.Listed) *publicState {
 	p := &publicState{}
 	known := true
 	for _, f := range o.Needed() {
@@ -275,12 +275,12 @@ func stateOf(name string, o datasets.Origin, sets []cache.Listed) *publicState {
 		}
 		return p
 	}
-	here, size := memory.Text(float64(p.Downloaded)), memory.Text(float64(o.Bytes))
+	downloaded, size := memory.Text(float64(p.Downloaded)), memory.Text(float64(o.Bytes))
 	switch p.Ready = p.Converted > 0; {
 	case p.Ready:
-		p.State = fmt.Sprintf("here: %s converted, %s of downloads", memory.Text(float64(p.Converted)), here)
+		p.State = fmt.Sprintf("here: %s converted, %s of downloads", memory.Text(float64(p.Converted)), downloaded)
 	case p.Downloaded > 0:
-		p.State = fmt.Sprintf("fetched (%s), not converted (%s)", here, size)
+		p.State = fmt.Sprintf("fetched (%s), not converted (%s)", downloaded, size)
 	default:
 		p.State = fmt.Sprintf("not here: %s, %s on disk", download, size)
 	}
@@ -307,7 +307,7 @@ func listedSets(sets []cache.Listed) (list []ListedSet) {
 	for _, e := range catalog.Registry.All() {
 		l := ListedSet{Name: e.Name, Doc: e.Doc}
 		if p, ok := e.New().(datasets.Public); ok {
-			l.Public = stateOf(e.Name, p.Origin(), sets)
+			l.Public = downloadState(e.Name, p.Origin(), sets)
 		}
 		list = append(list, l)
 	}

@@ -106,14 +106,14 @@ func replacement(files []source.File, from string) (f source.File, ok bool) {
 		func(name string) bool { return name == base },
 		func(name string) bool { return path.Ext(name) == path.Ext(base) },
 	} {
-		var found []source.File
+		var matches []source.File
 		for _, f := range files {
 			if same(f.Name) {
-				found = append(found, f)
+				matches = append(matches, f)
 			}
 		}
-		if len(found) > 0 {
-			return found[0], len(found) == 1 && found[0].Instead != ""
+		if len(matches) > 0 {
+			return matches[0], len(matches) == 1 && matches[0].Instead != ""
 		}
 	}
 	return f, false

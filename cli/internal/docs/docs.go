@@ -105,12 +105,12 @@ func Documents(reference []ReferencePage) (site.Source, error) {
 	if err := config.Load(order, text, &s.Groups); err != nil {
 		return s, err
 	}
-	made := site.Group{Title: "Reference"}
+	group := site.Group{Title: "Reference"}
 	for _, p := range reference {
 		s.Pages[p.Path] = []byte(p.Text)
-		made.Pages = append(made.Pages, p.Path)
+		group.Pages = append(group.Pages, p.Path)
 	}
-	s.Groups = append(s.Groups, made)
+	s.Groups = append(s.Groups, group)
 	return s, nil
 }
 
@@ -141,15 +141,15 @@ func ResultsPage(ctx context.Context) ([]byte, error) {
 func Recorded(ctx context.Context, t *tables.Table) (*tables.Result, error) {
 	o := tables.Options{Ledger: t.Ledger(), RunsOnly: t.Timed()}
 	if t.Trains() || t.Quotes() {
-		held, err := t.Held(o)
+		largest, err := t.Held(o)
 		if err != nil {
 			return nil, err
 		}
-		usual := tables.MediumScale // for a table without runs
-		if _, err := t.Scales.Find(usual); err != nil {
-			usual = tables.QuickScale
+		fallback := tables.MediumScale // for a table without runs
+		if _, err := t.Scales.Find(fallback); err != nil {
+			fallback = tables.QuickScale
 		}
-		o.Scale = cmp.Or(held, usual)
+		o.Scale = cmp.Or(largest, fallback)
 	}
 	return t.Compute(ctx, o)
 }

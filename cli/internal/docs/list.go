@@ -204,11 +204,11 @@ func PrintParts(w io.Writer, parts []ListedPart) {
 
 // printOne describes a part with its options, or prints a config.
 func printOne(w io.Writer, k *ListedKind, name string, asJSON bool) error {
-	at := slices.Index(k.names(), name)
-	if at < 0 {
+	index := slices.Index(k.names(), name)
+	if index < 0 {
 		return ui.Usagef("%s: there is no %q%s", k.Kind, name, registry.Suggest(name, k.names()))
 	}
-	p := k.Parts[at]
+	p := k.Parts[index]
 	if err := p.describe(); err != nil {
 		return err
 	}
@@ -261,7 +261,7 @@ func printOptions(w io.Writer, k *ListedKind, p ListedPart) {
 		}
 		t.Flush()
 	}
-	if _, is := p.settings.(losses.Loss); is {
+	if _, isLoss := p.settings.(losses.Loss); isLoss {
 		fmt.Fprintln(w, "A ramp is, for example, weight: {from: 0, to: 1, steps: 10000}, also with shape: cosine or cycle: 20000; or {from: 1, to: 0, decay: 0.999}")
 	}
 	network := strings.TrimSuffix(k.Kind, "s")

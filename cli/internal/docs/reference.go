@@ -67,8 +67,8 @@ func ReferencePages(app *kong.Application) ([]ReferencePage, error) {
 			err = t.ExecuteTemplate(&b, page, data)
 		}
 		pages = append(pages, ReferencePage{path.Join(ReferenceFolder, name+".md"), b.String()})
-		title, rest, _ := strings.Cut(strings.TrimPrefix(b.String(), "# "), "\n\n")
-		about, _, _ := strings.Cut(rest, "\n\n")
+		title, body, _ := strings.Cut(strings.TrimPrefix(b.String(), "# "), "\n\n")
+		about, _, _ := strings.Cut(body, "\n\n")
 		index = append(index, indexed{name + ".md", title, about, parts})
 	}
 	add("commands", "commands", commandLine(app))
@@ -120,7 +120,7 @@ func pageTemplate(all []ListedKind) (*template.Template, error) {
 		"item":      manualItem,
 		"join":      strings.Join,
 		"meaning":   Meaning,
-		"measured":  measuredBy,
+		"measured":  valueSource,
 		"name":      commandName,
 		"paragraph": ManualText,
 		"plain":     manualMeaning,
@@ -330,22 +330,22 @@ func partList(settings any) (string, error) {
 
 // metricFacts gives the range of a metric's values and the better direction.
 func metricFacts(m metrics.Metric) string {
-	least, most := math.Inf(-1), math.Inf(1)
+	low, high := math.Inf(-1), math.Inf(1)
 	if r, ok := m.(metrics.Bounded); ok {
-		least, most = r.Range()
+		low, high = r.Range()
 	}
 	text := ""
 	switch {
-	case !math.IsInf(most, 0):
-		text = fmt.Sprintf("Range: %s to %s. ", ui.Digits(least), ui.Digits(most))
-	case !math.IsInf(least, 0):
-		text = fmt.Sprintf("Range: %s and more. ", ui.Digits(least))
+	case !math.IsInf(high, 0):
+		text = fmt.Sprintf("Range: %s to %s. ", ui.Digits(low), ui.Digits(high))
+	case !math.IsInf(low, 0):
+		text = fmt.Sprintf("Range: %s and more. ", ui.Digits(low))
 	}
 	return text + "Better: " + m.Better().String() + "."
 }
 
-// measuredBy names the source of a column's values.
-func measuredBy(c tables.Column) string {
+// valueSource names the source of a column's values.
+func valueSource(c tables.Column) string {
 	switch {
 	case c.Metric.Name != "":
 		text := fmt.Sprintf("[%s](metrics.md#%[1]s)", c.Metric.Name)

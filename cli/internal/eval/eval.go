@@ -180,15 +180,15 @@ func (c *Command) Open(ctx context.Context, s *ui.Streams) (*Evaluation, error) 
 	if len(names) == 0 && (c.Dir == "" || c.Like != "" || len(c.Set) > 0) {
 		names = []string{"all"}
 	}
-	chosen, err := ChooseMetrics(names, c.Option, c.Like)
+	choice, err := ChooseMetrics(names, c.Option, c.Like)
 	if err != nil {
 		return nil, err
 	}
-	e := &Evaluation{chosen: chosen.Metrics, chances: metrics.Chances{Shuffles: c.Chance}, optional: PresetNamed(names), intervals: metrics.Intervals{Percent: c.Interval, Repeats: int(c.Repeats)}}
-	if len(chosen.LeftOut) > 0 {
-		e.remarks = append(e.remarks, fmt.Sprintf("left out: %s: not in %s", strings.Join(chosen.LeftOut, ", "), c.Like))
+	e := &Evaluation{chosen: choice.Metrics, chances: metrics.Chances{Shuffles: c.Chance}, optional: PresetNamed(names), intervals: metrics.Intervals{Percent: c.Interval, Repeats: int(c.Repeats)}}
+	if len(choice.LeftOut) > 0 {
+		e.remarks = append(e.remarks, fmt.Sprintf("left out: %s: not in %s", strings.Join(choice.LeftOut, ", "), c.Like))
 	}
-	set := chosen.sets(c.Option, c.Like)
+	set := choice.sets(c.Option, c.Like)
 	switch {
 	case c.Dir != "":
 		err = c.openRun(ctx, e, s, set)
@@ -286,7 +286,7 @@ func (e *Evaluation) setCodes(codes factor.SubCodes, assign metrics.Assign, set 
 func (e *Evaluation) Results(ctx context.Context, s *ui.Streams) ([]metrics.Result, error) {
 	if !e.optional {
 		if err := metrics.Suits(e.in, e.chosen); err != nil {
-			if err = e.withOptions(err); len(e.notes) > 0 {
+			if err = e.addOption(err); len(e.notes) > 0 {
 				err = fmt.Errorf("%w (%s)", err, strings.Join(e.notes, "; "))
 			}
 			return nil, err // before computing any metric
@@ -297,7 +297,7 @@ func (e *Evaluation) Results(ctx context.Context, s *ui.Streams) ([]metrics.Resu
 	var failed []error
 	var needFactors, needLevels []string // skipped metrics
 	for i, c := range e.chosen {
-		err := e.withOptions(metrics.Suits(e.in, e.chosen[i:i+1]))
+		err := e.addOption(metrics.Suits(e.in, e.chosen[i:i+1]))
 		if err == nil {
 			var r []metrics.Result
 			r, err = e.measure(ctx, i, ui.Patience(s.Log), func() {
@@ -326,7 +326,7 @@ func (e *Evaluation) Results(ctx context.Context, s *ui.Streams) ([]metrics.Resu
 		}
 	}
 	if len(needFactors) > 0 {
-		fmt.Fprintf(s.Log, "left out: %s: %v\n", strings.Join(needFactors, ", "), e.withOptions(metrics.MissingFactors))
+		fmt.Fprintf(s.Log, "left out: %s: %v\n", strings.Join(needFactors, ", "), e.addOption(metrics.MissingFactors))
 	}
 	if len(needLevels) > 0 {
 		fmt.Fprintf(s.Log, "left out: %s: %v\n", strings.Join(needLevels, ", "), metrics.MissingLevels)
@@ -430,7 +430,7 @@ func (e *Evaluation) measure(ctx context.Context, i int, patience time.Duration,
 func (e *Evaluation) chance(ctx context.Context, i int, results []metrics.Result, s *ui.Streams) error {
 	x := e.chances
 	x.Watch = ui.Watch(s, "chance level of %s: %d of %d shuffles\n")
-	return stopped(ctx, "chance level of "+e.chosen[i].Name, x.Add(ctx, e.in, e.seed, e.chosen[i:i+1], results))
+	return stopError(ctx, "chance level of "+e.chosen[i].Name, x.Add(ctx, e.in, e.seed, e.chosen[i:i+1], results))
 }
 
 // interval adds the interval of metric i. When the context ends, it uses the finished repetitions.
@@ -438,11 +438,11 @@ func (e *Evaluation) interval(ctx context.Context, i int, results []metrics.Resu
 	ui.Allow(ctx, ui.SavePatience)
 	x := e.intervals
 	x.Watch = ui.Watch(s, "interval of %s: %d of %d repeats\n")
-	return stopped(ctx, "interval of "+e.chosen[i].Name, x.Add(ctx, e.in, e.seed, e.chosen[i:i+1], results))
+	return stopError(ctx, "interval of "+e.chosen[i].Name, x.Add(ctx, e.in, e.seed, e.chosen[i:i+1], results))
 }
 
-// stopped converts the error of a context that has ended to [train.ErrStopped].
-func stopped(ctx context.Context, what string, err error) error {
+// stopError converts the error of a context that has ended to [train.ErrStopped].
+func stopError(ctx context.Context, what string, err error) error {
 	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return fmt.Errorf("%s: %w", what, train.ErrStopped)
 	}

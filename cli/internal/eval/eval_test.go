@@ -30,7 +30,7 @@ func TestChosen(t *testing.T) {
 	h, err := hierarchy.Parse([]byte(`[{"type": "categorical", "options": [[], []]}, {"type": "continuous"}, {"type": "categorical", "options": [[], [], []]}]`))
 	must.OK(t, err)
 	table := [][]float64{{1, 3, 9}, {2, 0, 9}, {2, 1.5, 9}, {3, 3, 9}, {0, -1, 9}}
-	got := chosen(h, len(table), func(i, column int) float64 { return table[i][column] })
+	got := countOptions(h, len(table), func(i, column int) float64 { return table[i][column] })
 	must.Equal(t, fmt.Sprint(got), "[[1 2] [0 0 2]]")
 }
 

@@ -78,7 +78,7 @@ func (c *Command) readTables() (codes, factors *table.Table, err error) {
 		return nil, nil, err
 	}
 	if factors.Rows != codes.Rows {
-		return nil, nil, fmt.Errorf("%w%s", inputs.OtherRows(c.Codes, codes.Rows, codes.Cols, c.Factors, factors.Rows, factors.Cols), headed(codes, c.Codes)+headed(factors, c.Factors))
+		return nil, nil, fmt.Errorf("%w%s", inputs.OtherRows(c.Codes, codes.Rows, codes.Cols, c.Factors, factors.Rows, factors.Cols), hasNames(codes, c.Codes)+hasNames(factors, c.Factors))
 	}
 	return codes, factors, nil
 }
@@ -203,7 +203,7 @@ func parseBlocks(text string, in *metrics.Input) (factor.SubCodes, error) {
 		return nil, fmt.Errorf("--blocks %q has %s; want %d with semicolons between them, one for each factor",
 			text, wording.Count(len(blocks), "block"), len(in.Factors))
 	}
-	codes, owner := factor.SubCodes{}, map[int]string{}
+	codes, factorOf := factor.SubCodes{}, map[int]string{}
 	for j, block := range blocks {
 		name := in.Factors[j].Name
 		for _, part := range strings.Split(block, ",") {
@@ -212,10 +212,10 @@ func parseBlocks(text string, in *metrics.Input) (factor.SubCodes, error) {
 				return nil, fmt.Errorf("--blocks: block %d, of %s: %w", j, name, err)
 			}
 			for c := first; c <= last; c++ {
-				if other, taken := owner[c]; taken {
+				if other, taken := factorOf[c]; taken {
 					return nil, fmt.Errorf("--blocks: column %d is given to %s and to %s; want it once", c, other, name)
 				}
-				owner[c] = name
+				factorOf[c] = name
 				codes[name] = append(codes[name], c)
 			}
 		}
@@ -280,8 +280,8 @@ func (c *Command) readHierarchies(in *metrics.Input) error {
 	return nil
 }
 
-// withOptions adds the option of eval that provides a metric's missing input to an error.
-func (e *Evaluation) withOptions(err error) error {
+// addOption adds the option of eval that provides a metric's missing input to an error.
+func (e *Evaluation) addOption(err error) error {
 	if e.files && errors.Is(err, metrics.MissingCircular) {
 		return fmt.Errorf("%w; eval takes the kinds of factors with --types, such as --types circular", err)
 	}
@@ -300,8 +300,8 @@ func (e *Evaluation) withOptions(err error) error {
 	return err
 }
 
-// headed notes that the first line of a file was read as a header, which explains a wrong number of rows.
-func headed(t *table.Table, file string) string {
+// hasNames notes that the first line of a file was read as a header, which explains a wrong number of rows.
+func hasNames(t *table.Table, file string) string {
 	if t.Names == nil {
 		return ""
 	}

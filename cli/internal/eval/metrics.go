@@ -30,9 +30,9 @@ func ChooseMetrics(texts, options []string, like string) (c Choice, err error) {
 		if err != nil {
 			return c, ui.Usage(err)
 		}
-		has := entry.New()
+		dialect := entry.New()
 		for _, m := range c.Items {
-			_, err := has.In(like, m.name)
+			_, err := dialect.In(like, m.name)
 			if _, unknown := metrics.Registry.Lookup(m.name); err == nil || unknown != nil {
 				continue
 			}
@@ -43,16 +43,16 @@ func ChooseMetrics(texts, options []string, like string) (c Choice, err error) {
 		}
 		c.Items = slices.DeleteFunc(c.Items, func(m Item) bool { return slices.Contains(c.LeftOut, m.name) })
 	}
-	c.Metrics, err = optedMetrics(c.Items, options, like)
+	c.Metrics, err = metricsWithOptions(c.Items, options, like)
 	return c, err
 }
 
-func optedMetrics(items []Item, options []string, like string) ([]metrics.Choice, error) {
+func metricsWithOptions(items []Item, options []string, like string) ([]metrics.Choice, error) {
 	settings := map[string][]string{}
 	for _, option := range options {
 		key, value, ok := strings.Cut(option, "=")
-		name, key, of := strings.Cut(key, ".")
-		if !ok || !of || strings.ContainsAny(option, "\n\r") {
+		name, key, hasName := strings.Cut(key, ".")
+		if !ok || !hasName || strings.ContainsAny(option, "\n\r") {
 			return nil, ui.Usagef("--option %q: want METRIC.KEY=VALUE, such as med.k=2", option)
 		}
 		if len(items) > 0 && !slices.ContainsFunc(items, func(m Item) bool { return m.name == name }) {
@@ -139,7 +139,7 @@ func (m Item) choose(settings []string, like string) (metrics.Choice, error) {
 		return choice, err
 	}
 	var choice metrics.Choice
-	if own := m.With.Get(m.name); like != "" && own.Get("like") == nil {
+	if metricNode := m.With.Get(m.name); like != "" && metricNode.Get("like") == nil {
 		if err := m.With.Override(m.name + ".like=" + like); err != nil {
 			return choice, err
 		}

@@ -72,8 +72,9 @@ func (e *Evaluation) writeFiles(ctx context.Context, dir string, results []metri
 	}
 	write("ranks.csv", ui.CSV(e.rankRecords(results)))
 	if !e.in.Classes { // classes cannot be drawn as levels
-		for _, some := range []func(context.Context, writeFile) error{e.writeAnalysis, e.writeApproximation, e.writeConstancy} {
-			if err := some(ctx, files.Write); err != nil {
+		drawings := []func(context.Context, writeFile) error{e.writeAnalysis, e.writeApproximation, e.writeConstancy}
+		for _, draw := range drawings {
+			if err := draw(ctx, files.Write); err != nil {
 				return err
 			}
 		}
@@ -211,35 +212,35 @@ func (e *Evaluation) writeAnalysis(ctx context.Context, write writeFile) error {
 		return err
 	}
 	if shown == nil || len(g.Rows) <= maxBars {
-		shown = moving(g)
+		shown = variedColumns(g)
 	}
 	return write("manipulation.png", func(w io.Writer) error { return drawManipulation(w, g, shown[:min(len(shown), maxBars)]) })
 }
 
 // writeSelected draws the importance matrix R of med, and returns the selected columns, or nil without med.
 func (e *Evaluation) writeSelected(ctx context.Context, write writeFile) ([]int, error) {
-	at := slices.IndexFunc(e.chosen, func(c metrics.Choice) bool { _, ok := c.Value.(*metrics.MED); return ok })
-	if at < 0 || metrics.Suits(e.in, e.chosen[at:at+1]) != nil {
+	index := slices.IndexFunc(e.chosen, func(c metrics.Choice) bool { _, ok := c.Value.(*metrics.MED); return ok })
+	if index < 0 || metrics.Suits(e.in, e.chosen[index:index+1]) != nil {
 		return nil, nil
 	}
-	g, selected, err := e.chosen[at].Value.(*metrics.MED).Select(ctx, e.in)
+	g, selected, err := e.chosen[index].Value.(*metrics.MED).Select(ctx, e.in)
 	if err != nil {
 		return nil, err
 	}
 	return selected, write("med-selected.png", report.SelectedHeat(g, selected).WritePNG)
 }
 
-// moving lists the columns in ascending order: all of them, or the columns that vary most with a factor.
-func moving(g metrics.Grid) []int {
-	list, most := numeric.UpTo(len(g.Rows)), make([]float64, len(g.Rows))
+// variedColumns lists the columns in ascending order: all of them, or the columns that vary most with a factor.
+func variedColumns(g metrics.Grid) []int {
+	list, largest := numeric.UpTo(len(g.Rows)), make([]float64, len(g.Rows))
 	for c := range list {
 		for _, v := range g.Values[c] {
-			if v > most[c] { // false for NaN
-				most[c] = v
+			if v > largest[c] { // false for NaN
+				largest[c] = v
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(most[b], most[a]) })
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(largest[b], largest[a]) })
 	list = list[:min(len(list), maxBars)]
 	slices.Sort(list)
 	return list
@@ -270,12 +271,12 @@ func drawManipulation(w io.Writer, g metrics.Grid, columns []int) error {
 
 const maxSpaces = 12 // maximum number of factors in the figures of approximations and of levels
 
-// drawn is the end of a figure's title if it has only the first factors.
-func drawn(some, all int) string {
-	if some == all {
+// titleEnd is the end of a figure's title if it has only the first factors.
+func titleEnd(shown, all int) string {
+	if shown == all {
 		return ""
 	}
-	return fmt.Sprintf(", the first %d of %d factors", some, all)
+	return fmt.Sprintf(", the first %d of %d factors", shown, all)
 }
 
 // writeApproximation writes the best product approximation of the codes and the best affine left inverse. It writes
@@ -312,7 +313,7 @@ func (e *Evaluation) drawApproximation(w io.Writer, a *metrics.Approximation) er
 	if len(rows) < n {
 		title += fmt.Sprintf(" (%d of %d rows)", len(rows), n)
 	}
-	of := func(name string, m matrix.Matrix, c int) report.Column {
+	axis := func(name string, m matrix.Matrix, c int) report.Column {
 		return column(name, rows, func(i int) float64 { return m.Row(i)[c] })
 	}
 	var list []report.SpaceRow
@@ -322,22 +323,22 @@ func (e *Evaluation) drawApproximation(w io.Writer, a *metrics.Approximation) er
 		factors, inverse := report.Space{Name: "factors", Like: "y"}, report.Space{Name: "affine left inverse", Like: "y"}
 		for _, b := range blocks {
 			name := e.in.Factors[b.Factor].Name
-			factors.Axes = append(factors.Axes, of(name, a.Values, b.Factor))
-			inverse.Axes = append(inverse.Axes, of(name, a.LeftInverse, b.Factor))
+			factors.Axes = append(factors.Axes, axis(name, a.Values, b.Factor))
+			inverse.Axes = append(inverse.Axes, axis(name, a.LeftInverse, b.Factor))
 		}
-		codes, product, err := e.codeSpaces(a, blocks, of)
+		codes, product, err := e.codeSpaces(a, blocks, axis)
 		if err != nil {
 			return err
 		}
 		list = append(list, report.SpaceRow{Factors: factors.Axes, Spaces: []report.Space{factors, codes, product, inverse}})
 	}
-	return report.Spaces(w, title+drawn(shown, len(a.Blocks)), list)
+	return report.Spaces(w, title+titleEnd(shown, len(a.Blocks)), list)
 }
 
 // codeSpaces returns the codes and the product approximation of some factors. It returns all columns of the sub-codes
 // if they have at most three. Otherwise it returns the coordinate along the first principal component of each
 // sub-code, computed from the codes.
-func (e *Evaluation) codeSpaces(a *metrics.Approximation, blocks []factor.Block, of func(string, matrix.Matrix, int) report.Column) (codes, product report.Space, err error) {
+func (e *Evaluation) codeSpaces(a *metrics.Approximation, blocks []factor.Block, axis func(string, matrix.Matrix, int) report.Column) (codes, product report.Space, err error) {
 	codes, product = report.Space{Name: "codes", Like: "z"}, report.Space{Name: "product approximation", Like: "z"}
 	width := 0
 	for _, b := range blocks {
@@ -347,7 +348,8 @@ func (e *Evaluation) codeSpaces(a *metrics.Approximation, blocks []factor.Block,
 		if width <= 3 || len(b.Columns) == 1 {
 			for _, c := range b.Columns {
 				name := e.in.Hierarchy.ColumnName(c)
-				codes.Axes, product.Axes = append(codes.Axes, of(name, e.in.Codes, c)), append(product.Axes, of(name, a.Product, c))
+				codes.Axes = append(codes.Axes, axis(name, e.in.Codes, c))
+				product.Axes = append(product.Axes, axis(name, a.Product, c))
 			}
 			continue
 		}
@@ -357,10 +359,11 @@ func (e *Evaluation) codeSpaces(a *metrics.Approximation, blocks []factor.Block,
 			return codes, product, err
 		}
 		name := "z." + e.in.Factors[b.Factor].Name + " PC1"
-		along := func(m matrix.Matrix) report.Column {
-			return of(name, matrix.Matrix{Rows: m.Rows, Cols: 1, Data: axes.Project(m.Data, 1)}, 0)
+		principalAxis := func(m matrix.Matrix) report.Column {
+			return axis(name, matrix.Matrix{Rows: m.Rows, Cols: 1, Data: axes.Project(m.Data, 1)}, 0)
 		}
-		codes.Axes, product.Axes = append(codes.Axes, along(z)), append(product.Axes, along(a.Product.Columns(b.Columns)))
+		codes.Axes = append(codes.Axes, principalAxis(z))
+		product.Axes = append(product.Axes, principalAxis(a.Product.Columns(b.Columns)))
 	}
 	return codes, product, nil
 }
@@ -372,25 +375,25 @@ func (e *Evaluation) writeConstancy(ctx context.Context, write writeFile) error 
 	if !varies(e.in) {
 		return nil
 	}
-	var of [2][]metrics.Part
+	var parts [2][]metrics.Part
 	for i, d := range []factor.Deviation{factor.Radius, factor.Variance} {
 		m := metrics.NewSubCodeDeviation(d)
 		m.SetCodes(e.codes, e.assign)
 		var err error
-		if of[i], err = m.Levels(ctx, e.in); ctx.Err() != nil {
+		if parts[i], err = m.Levels(ctx, e.in); ctx.Err() != nil {
 			return ctx.Err()
 		} else if err != nil { // for example, fewer columns than factors; the remark for approximation.png says so
 			return nil
 		}
 	}
 	var rows []report.SpaceRow
-	all := 0 // factors with several levels
-	for f := range of[0] {
-		radius, variance := of[0][f], of[1][f]
+	count := 0 // factors with several levels
+	for f := range parts[0] {
+		radius, variance := parts[0][f], parts[1][f]
 		if len(radius.Values) < 2 {
 			continue
 		}
-		if all++; all > maxSpaces {
+		if count++; count > maxSpaces {
 			continue
 		}
 		level, deviation := make([]float64, len(radius.Values)), make([]float64, len(radius.Values))
@@ -406,7 +409,7 @@ func (e *Evaluation) writeConstancy(ctx context.Context, write writeFile) error 
 		return nil
 	}
 	return write("constancy.png", func(w io.Writer) error {
-		return report.Spaces(w, "Levels by their sub-codes; dark: last levels"+drawn(len(rows), all), rows)
+		return report.Spaces(w, "Levels by their sub-codes; dark: last levels"+titleEnd(len(rows), count), rows)
 	})
 }
 
@@ -415,7 +418,7 @@ func (e *Evaluation) hierarchyFigures(results []metrics.Result) map[string]func(
 	if h := e.in.Hierarchy; h != nil {
 		l := hierarchy.Labels{}
 		if h.Dimensions() == e.in.Codes.Cols {
-			l.Rows = chosen(h, e.in.Codes.Rows, func(i, column int) float64 { return e.in.Codes.Row(i)[column] })
+			l.Rows = countOptions(h, e.in.Codes.Rows, func(i, column int) float64 { return e.in.Codes.Row(i)[column] })
 		}
 		all["hierarchy.png"] = func(w io.Writer) error { return report.Hierarchy(w, "Hierarchy of the codes", h, l) }
 	}
@@ -430,7 +433,7 @@ func (e *Evaluation) hierarchyFigures(results []metrics.Result) map[string]func(
 				}
 				l.Categorical, values[j] = append(l.Categorical, f.Name), e.in.FactorValues(j)
 			}
-			l.Rows = chosen(h, e.in.Codes.Rows, func(i, column int) float64 { return values[column][i] })
+			l.Rows = countOptions(h, e.in.Codes.Rows, func(i, column int) float64 { return values[column][i] })
 		}
 		all["true-hierarchy.png"] = func(w io.Writer) error { return report.Hierarchy(w, "True hierarchy of the factors", h, l) }
 	}
@@ -442,8 +445,8 @@ func (e *Evaluation) hierarchyFigures(results []metrics.Result) map[string]func(
 	return all
 }
 
-// chosen counts the rows with each option of the categorical columns.
-func chosen(h hierarchy.Hierarchy, rows int, value func(i, column int) float64) [][]int {
+// countOptions counts the rows with each option of the categorical columns.
+func countOptions(h hierarchy.Hierarchy, rows int, value func(i, column int) float64) [][]int {
 	var counts [][]int
 	for column, options := range h.Categoricals() {
 		count := make([]int, options)

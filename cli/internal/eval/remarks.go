@@ -49,26 +49,26 @@ func unusualTurn(turn float64) bool {
 
 // remarksOnCodes returns remarks on code columns with distant rows, on equal rows and columns, and on rows of zeros.
 func remarksOnCodes(t *table.Table, in *metrics.Input) (remarks []string) {
-	const most = 3
+	const maxRemarks = 3
 	if n := len(t.Data); t.Rows > 1 && slices.Equal(t.Data[t.Cols:], t.Data[:n-t.Cols]) {
 		return []string{fmt.Sprintf("all %d code rows are equal, so they say nothing about the factors", t.Rows)}
 	}
 	if zero := zeroRows(t); zero > 1 {
-		const what = "are 0 in all columns, and other rows have no 0; leave them out if they were never filled"
-		remarks = append(remarks, fmt.Sprintf("%d of %d code rows %s", zero, t.Rows, what))
+		const note = "are 0 in all columns, and other rows have no 0; leave them out if they were never filled"
+		remarks = append(remarks, fmt.Sprintf("%d of %d code rows %s", zero, t.Rows, note))
 	}
 	if a, b, n := equalColumns(t); n > 0 {
-		const why = "mig and sap take the gap between equal columns"
+		const note = "mig and sap take the gap between equal columns"
 		remarks = append(remarks, fmt.Sprintf("%s of the codes, such as %s, equal to %s; %s",
-			wording.Count(n, "repeated column"), in.Hierarchy.ColumnName(b), in.Hierarchy.ColumnName(a), why))
+			wording.Count(n, "repeated column"), in.Hierarchy.ColumnName(b), in.Hierarchy.ColumnName(a), note))
 	}
 	for c := range t.Cols {
-		found := bins.Distant(t.Column(c).Values)
-		if found != "" && len(remarks) == most {
+		distance := bins.Distant(t.Column(c).Values)
+		if distance != "" && len(remarks) == maxRemarks {
 			return append(remarks, "other code columns have distant rows, too")
 		}
-		if found != "" {
-			remarks = append(remarks, fmt.Sprintf("code column %s %s; metrics with bins of equal width, such as mig, see little of it", in.Hierarchy.ColumnName(c), found))
+		if distance != "" {
+			remarks = append(remarks, fmt.Sprintf("code column %s %s; metrics with bins of equal width, such as mig, see little of it", in.Hierarchy.ColumnName(c), distance))
 		}
 	}
 	return remarks
@@ -79,11 +79,11 @@ func zeroRows(t *table.Table) (n int) {
 	if t.Cols < 2 {
 		return 0
 	}
-	for at := 0; at < len(t.Data); at += t.Cols {
-		row := t.Data[at : at+t.Cols]
-		filled := func(v float64) bool { return v != 0 }
+	for start := 0; start < len(t.Data); start += t.Cols {
+		row := t.Data[start : start+t.Cols]
+		nonzero := func(v float64) bool { return v != 0 }
 		switch {
-		case !slices.ContainsFunc(row, filled):
+		case !slices.ContainsFunc(row, nonzero):
 			n++
 		case slices.Contains(row, 0):
 			return 0
@@ -94,28 +94,28 @@ func zeroRows(t *table.Table) (n int) {
 
 // equalColumns returns the first column that repeats another one, and how many do. Constant columns do not count.
 func equalColumns(t *table.Table) (first, repeat, n int) {
-	known := map[float64][]int{} // different columns by their sum
+	bySum := map[float64][]int{} // different columns by their sum
 	for c := range t.Cols {
 		sum, varies := 0.0, false
-		for at := c; at < len(t.Data); at += t.Cols {
-			sum += t.Data[at]
-			varies = varies || t.Data[at] != t.Data[c]
+		for i := c; i < len(t.Data); i += t.Cols {
+			sum += t.Data[i]
+			varies = varies || t.Data[i] != t.Data[c]
 		}
 		if !varies {
 			continue
 		}
-		same := slices.IndexFunc(known[sum], func(other int) bool {
-			for at := 0; at < len(t.Data); at += t.Cols {
-				if t.Data[at+c] != t.Data[at+other] {
+		same := slices.IndexFunc(bySum[sum], func(other int) bool {
+			for start := 0; start < len(t.Data); start += t.Cols {
+				if t.Data[start+c] != t.Data[start+other] {
 					return false
 				}
 			}
 			return true
 		})
 		if same < 0 {
-			known[sum] = append(known[sum], c)
+			bySum[sum] = append(bySum[sum], c)
 		} else if n++; n == 1 {
-			first, repeat = known[sum][same], c
+			first, repeat = bySum[sum][same], c
 		}
 	}
 	return first, repeat, n
@@ -123,23 +123,23 @@ func equalColumns(t *table.Table) (first, repeat, n int) {
 
 // remarksOnOrder returns a remark if the codes fit the factors of the row before or after much better.
 func remarksOnOrder(in *metrics.Input) []string {
-	const least, most, small = 100, 1000, 1e-4
-	rows := min(in.Codes.Rows, most) - 1
-	if rows < least || 10*in.Codes.Cols > rows { // an affine map of many columns fits any factors
+	const minRows, maxRows, minError = 100, 1000, 1e-4
+	rows := min(in.Codes.Rows, maxRows) - 1
+	if rows < minRows || 10*in.Codes.Cols > rows { // an affine map of many columns fits any factors
 		return nil
 	}
-	here := shiftedError(in, rows, 0, 0)
-	if here < small {
+	unshifted := shiftedError(in, rows, 0, 0)
+	if unshifted < minError {
 		return nil
 	}
 	for _, c := range []struct {
 		codes, factors int
 		row            string
 	}{{0, 1, "below"}, {1, 0, "above"}} {
-		if there := shiftedError(in, rows, c.codes, c.factors); 2*there < here {
+		if shifted := shiftedError(in, rows, c.codes, c.factors); 2*shifted < unshifted {
 			const want = "want codes and factors in the same order"
 			return []string{fmt.Sprintf("the codes fit the factors of the row %s better: mse %.2g instead of %.2g; %s",
-				c.row, there, here, want)}
+				c.row, shifted, unshifted, want)}
 		}
 	}
 	return nil
@@ -148,19 +148,19 @@ func remarksOnOrder(in *metrics.Input) []string {
 // shiftedError returns the metric mse of some rows of codes and factors, from different first rows, or NaN.
 func shiftedError(in *metrics.Input, rows, codes, factors int) float64 {
 	d, k := in.Codes.Cols, len(in.Factors)
-	some := &metrics.Input{
+	part := &metrics.Input{
 		Codes:   matrix.Matrix{Rows: rows, Cols: d, Data: in.Codes.Data[codes*d : (codes+rows)*d]},
 		Levels:  in.Levels[factors*k : (factors+rows)*k],
 		Factors: in.Factors,
 	}
 	for _, exact := range in.Exact {
-		some.Exact = append(some.Exact, exact[min(factors, len(exact)):min(factors+rows, len(exact))])
+		part.Exact = append(part.Exact, exact[min(factors, len(exact)):min(factors+rows, len(exact))])
 	}
 	mse, err := metrics.Named("mse")
 	if err != nil {
 		return math.NaN()
 	}
-	r, err := metrics.Evaluate(context.Background(), some, 0, []metrics.Choice{mse})
+	r, err := metrics.Evaluate(context.Background(), part, 0, []metrics.Choice{mse})
 	if err != nil { // it does not apply
 		return math.NaN()
 	}

@@ -104,17 +104,17 @@ func (b *Bound) Validate() error {
 func (t *Test) bound() (b *Bound, below bool) { return cmp.Or(t.Below, t.Above), t.Below != nil }
 
 // cell returns a cell of a result, or nil if we have no value. An unknown label is an error.
-func cell(r *tables.Result, row, column string) (*placed, error) {
+func cell(r *tables.Result, row, column string) (*tableCell, error) {
 	var rows, columns []string
 	for _, one := range r.Rows {
 		rows = append(rows, one.Label)
 	}
-	at := slices.Index(rows, row)
-	if at < 0 {
+	index := slices.Index(rows, row)
+	if index < 0 {
 		return nil, fmt.Errorf("table %s has no row %q%s", r.Name, row, registry.Suggest(row, rows))
 	}
-	for i := range r.Rows[at].Cells {
-		c := &r.Rows[at].Cells[i]
+	for i := range r.Rows[index].Cells {
+		c := &r.Rows[index].Cells[i]
 		if c.Column != column {
 			columns = append(columns, c.Column)
 			continue
@@ -122,16 +122,16 @@ func cell(r *tables.Result, row, column string) (*placed, error) {
 		if c.Ours == nil {
 			return nil, nil
 		}
-		return &placed{c, r, i}, r.FindLengths()
+		return &tableCell{c, r, i}, r.FindLengths()
 	}
-	if elsewhere(r.Name, column) {
+	if otherScaleHas(r.Name, column) {
 		return nil, nil
 	}
 	return nil, fmt.Errorf("table %s has no column %q%s", r.Name, column, registry.Suggest(column, columns))
 }
 
-// elsewhere reports whether another scale of an Unravel table has the column's data set.
-func elsewhere(table, column string) bool {
+// otherScaleHas reports whether another scale of an Unravel table has the column's data set.
+func otherScaleHas(table, column string) bool {
 	t, err := tables.Open(table)
 	if err != nil {
 		return false

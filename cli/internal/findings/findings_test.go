@@ -23,7 +23,7 @@ func result() *tables.Result {
 }
 
 // judge judges a finding with tests in YAML.
-func judge(tests string, r *tables.Result) (*judged, error) {
+func judge(tests string, r *tables.Result) (*judgement, error) {
 	papers, err := load("f.yaml", []byte("papers: [{paper: p, title: t, findings: [{claim: c, section: s, tests: ["+tests+"]}]}]"))
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func TestMistakes(t *testing.T) {
 }
 
 func TestOrders(t *testing.T) {
-	list, err := ordersOf(result())
+	list, err := columnOrders(result())
 	if err != nil || len(list) != 2 || list[0] != (order{"a", 3, 1, 1, 1}) || list[1] != (order{"b", 3, -1, -1, -1}) {
 		t.Errorf("%+v, %v", list, err)
 	}

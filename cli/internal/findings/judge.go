@@ -26,8 +26,8 @@ const (
 	missing   verdict = "no values"     // values of a test are missing, and no test fails
 )
 
-// judged is a finding with its verdict by our values.
-type judged struct {
+// judgement is a finding with its verdict by our values.
+type judgement struct {
 	Finding *Finding
 	Verdict verdict
 	Tests   []outcome // by test
@@ -42,8 +42,8 @@ type outcome struct {
 }
 
 // judge judges a finding. open returns the result of a table.
-func (f *Finding) judge(open func(table string) (*tables.Result, error)) (*judged, error) {
-	j := &judged{Finding: f, Verdict: holds}
+func (f *Finding) judge(open func(table string) (*tables.Result, error)) (*judgement, error) {
+	j := &judgement{Finding: f, Verdict: holds}
 	for i := range f.Tests {
 		r, err := open(f.Tests[i].Table)
 		if err != nil {
@@ -70,19 +70,19 @@ func worse(a, b verdict) verdict {
 }
 
 type side struct {
-	name  string
-	value float64
-	error float64 // standard error of the mean; 0: exact
-	runs  int     // number of runs; 0: the side is a number
-	plus  float64 // added to the value
-	short float64 // fraction of the paper's training if below a tenth; otherwise 0
-	far   float64 // distance from the printed value if short is set
-	unfit bool    // at least half of its runs have not learned the images
+	name         string
+	value        float64
+	error        float64 // standard error of the mean; 0: exact
+	runs         int     // number of runs; 0: the side is a number
+	offset       float64 // added to the value
+	trainedShare float64 // fraction of the paper's training if below a tenth; otherwise 0
+	distance     float64 // distance from the printed value if trainedShare is set
+	unfit        bool    // at least half of its runs have not learned the images
 }
 
-const enough = 0.1 // minimum fraction of the paper's training with which a value can decide
+const minShare = 0.1 // minimum fraction of the paper's training with which a value can decide
 
-func sideOf(name string, p *placed) side {
+func newSide(name string, p *tableCell) side {
 	c := p.Cell
 	s := side{name: name, value: *c.Ours, runs: c.Draws, unfit: 2*c.Unlearned >= max(1, c.Draws)}
 	switch {
@@ -92,18 +92,18 @@ func sideOf(name string, p *placed) side {
 	case len(p.Runs) > 0:
 		s.error = p.spread()
 	}
-	if share := c.Length; share > 0 && share < enough {
-		s.short, s.far = share, math.Inf(1)
+	if share := c.Length; share > 0 && share < minShare {
+		s.trainedShare, s.distance = share, math.Inf(1)
 		if c.Difference != nil {
-			s.far = math.Abs(*c.Difference)
+			s.distance = math.Abs(*c.Difference)
 		}
 	}
 	return s
 }
 
-type placed struct {
+type tableCell struct {
 	*tables.Cell
-	in     *tables.Result
+	result *tables.Result
 	column int
 }
 
@@ -111,25 +111,25 @@ type placed struct {
 // one. Otherwise it is the largest deviation of the column's cells with several runs. Otherwise it is the standard
 // deviation over the column's rows, because rows usually differ more than runs of one row. It is infinite if nothing is
 // known.
-func (p *placed) spread() float64 {
+func (p *tableCell) spread() float64 {
 	if printed, ok := p.PrintedDeviation(); ok {
 		return printed
 	}
-	most, several := 0.0, false
+	largest, several := 0.0, false
 	var rows []float64
-	for _, row := range p.in.Rows {
+	for _, row := range p.result.Rows {
 		c := row.Cells[p.column]
 		if c.Ours == nil {
 			continue
 		}
 		rows = append(rows, *c.Ours)
 		if c.Draws > 1 && !c.Exact {
-			most, several = max(most, c.Deviation), true
+			largest, several = max(largest, c.Deviation), true
 		}
 	}
 	switch {
 	case several:
-		return most
+		return largest
 	case len(rows) > 1:
 		return stat.StdDev(rows, nil)
 	}
@@ -140,27 +140,27 @@ func (s side) String() string {
 	if s.name == "" {
 		return fmt.Sprintf("%.4g", s.value)
 	}
-	text := fmt.Sprintf("%s %.3f", s.name, shown(s.value))
+	text := fmt.Sprintf("%s %.3f", s.name, rounded(s.value))
 	if s.runs > 1 {
 		text += fmt.Sprintf("±%.3f", s.error)
 	}
-	if why := s.why(); why != "" {
-		text += " (" + why + ")"
+	if limitations := s.limitations(); limitations != "" {
+		text += " (" + limitations + ")"
 	}
-	if s.plus != 0 {
-		text += fmt.Sprintf(" + %.4g", s.plus)
+	if s.offset != 0 {
+		text += fmt.Sprintf(" + %.4g", s.offset)
 	}
 	return text
 }
 
-// why explains what limits a side, or returns "" if nothing does.
-func (s side) why() string {
+// limitations explains what limits a side, or returns "" if nothing does.
+func (s side) limitations() string {
 	var list []string
 	if s.runs == 1 && s.error > 0 {
 		list = append(list, "one run")
 	}
-	if s.short > 0 {
-		list = append(list, fmt.Sprintf("%.2g %% of the training", 100*s.short))
+	if s.trainedShare > 0 {
+		list = append(list, fmt.Sprintf("%.2g %% of the training", 100*s.trainedShare))
 	}
 	if s.unfit {
 		list = append(list, "images not learned")
@@ -168,22 +168,22 @@ func (s side) why() string {
 	return strings.Join(list, ", ")
 }
 
-// shown rounds a value to three decimals, and avoids a negative zero.
-func shown(v float64) float64 { return math.Round(v*1e3)/1e3 + 0 }
+// rounded rounds a value to three decimals, and avoids a negative zero.
+func rounded(v float64) float64 { return math.Round(v*1e3)/1e3 + 0 }
 
 // compare decides whether a is on the claimed side of b (below or above) by more than both uncertainties can explain.
 func compare(a, b side, below bool) verdict {
-	d := b.value + b.plus - a.value
+	d := b.value + b.offset - a.value
 	if !below {
 		d = -d
 	}
 	if a.unfit || b.unfit {
 		return undecided
 	}
-	switch explained := 2*math.Hypot(a.error, b.error) + a.far + b.far; {
-	case d > explained:
+	switch uncertainty := 2*math.Hypot(a.error, b.error) + a.distance + b.distance; {
+	case d > uncertainty:
 		return holds
-	case -d > explained:
+	case -d > uncertainty:
 		return fails
 	}
 	return undecided
@@ -196,29 +196,29 @@ func (t *Test) judge(r *tables.Result) (outcome, error) {
 	bound, below := t.bound()
 	o := outcome{Verdict: holds}
 	var decisive string // comparison with the least support for the paper
-	least := math.Inf(1)
+	minMargin := math.Inf(1)
 	for _, row := range t.Rows {
 		c, err := cell(r, row, t.Column)
 		if err != nil {
 			return o, err
 		}
-		others, err := t.others(r, row, bound)
+		compared, err := t.comparedValues(r, row, bound)
 		if err != nil {
 			return o, err
 		}
-		if c == nil || len(others) == 0 {
+		if c == nil || len(compared) == 0 {
 			o.Verdict = worse(o.Verdict, missing)
 			continue
 		}
-		a := sideOf(row, c)
-		for _, b := range others {
+		a := newSide(row, c)
+		for _, b := range compared {
 			o.Verdict = worse(o.Verdict, compare(a, b, below))
-			margin, relation := b.value+b.plus-a.value, "<"
+			margin, relation := b.value+b.offset-a.value, "<"
 			if !below {
 				margin, relation = -margin, ">"
 			}
-			if margin < least {
-				least = margin
+			if margin < minMargin {
+				minMargin = margin
 				if margin < 0 {
 					relation = map[string]string{"<": ">", ">": "<"}[relation]
 				}
@@ -240,20 +240,20 @@ func (t *Test) judge(r *tables.Result) (outcome, error) {
 func (t *Test) comparisons(b *Bound) int {
 	n := len(t.Rows) * max(1, len(b.Rows))
 	for _, row := range t.Rows {
-		if t.itself(row, row, b) && slices.Contains(b.Rows, row) {
+		if t.comparesItself(row, row, b) && slices.Contains(b.Rows, row) {
 			n--
 		}
 	}
 	return n
 }
 
-// itself reports whether a row would be compared with itself, which cannot happen for a number.
-func (t *Test) itself(row, other string, b *Bound) bool {
+// comparesItself reports whether a row would be compared with itself, which cannot happen for a number.
+func (t *Test) comparesItself(row, other string, b *Bound) bool {
 	return b.Plus != 0 && other == row && cmp.Or(b.Column, t.Column) == t.Column
 }
 
-// others returns the values to compare a row with, or none if a value is missing.
-func (t *Test) others(r *tables.Result, row string, b *Bound) ([]side, error) {
+// comparedValues returns the values to compare a row with, or none if a value is missing.
+func (t *Test) comparedValues(r *tables.Result, row string, b *Bound) ([]side, error) {
 	if b.Value != nil {
 		return []side{{value: *b.Value}}, nil
 	}
@@ -263,7 +263,7 @@ func (t *Test) others(r *tables.Result, row string, b *Bound) ([]side, error) {
 	}
 	var list []side
 	for _, other := range rows {
-		if t.itself(row, other, b) {
+		if t.comparesItself(row, other, b) {
 			continue
 		}
 		c, err := cell(r, other, column)
@@ -274,8 +274,8 @@ func (t *Test) others(r *tables.Result, row string, b *Bound) ([]side, error) {
 		if column != t.Column {
 			name = strings.TrimSpace(other + " in " + column)
 		}
-		s := sideOf(name, c)
-		s.plus = b.Plus
+		s := newSide(name, c)
+		s.offset = b.Plus
 		list = append(list, s)
 	}
 	return list, nil
@@ -303,21 +303,22 @@ func (t *Test) judgeTau(r *tables.Result) (outcome, error) {
 		switch {
 		case x == nil || y == nil || t.Tau == printed && x.Theirs == nil:
 		case t.Tau == printed:
-			a, b = append(a, sideOf(row, x)), append(b, side{value: *x.Theirs})
+			a, b = append(a, newSide(row, x)), append(b, side{value: *x.Theirs})
 		default:
-			a, b = append(a, sideOf(row, x)), append(b, sideOf(row, y))
+			a, b = append(a, newSide(row, x)), append(b, newSide(row, y))
 		}
 	}
-	tau := tauOf(a, b)
-	other := t.Tau
-	if other == printed {
-		other = "the printed order"
+	tau := newTau(a, b)
+	reference := t.Tau
+	if reference == printed {
+		reference = "the printed order"
 	}
 	if math.IsNaN(tau.value) {
-		return outcome{Verdict: missing, Numbers: fmt.Sprintf("Kendall's tau of %s and %s: no values", t.Column, other)}, nil
+		text := fmt.Sprintf("Kendall's tau of %s and %s: no values", t.Column, reference)
+		return outcome{Verdict: missing, Numbers: text}, nil
 	}
 	bound, below := t.bound()
-	o := outcome{Verdict: undecided, Numbers: fmt.Sprintf("Kendall's tau of %s and %s over %d rows: %s", t.Column, other, len(a), tau)}
+	o := outcome{Verdict: undecided, Numbers: fmt.Sprintf("Kendall's tau of %s and %s over %d rows: %s", t.Column, reference, len(a), tau)}
 	low, high := compare(side{value: tau.low}, side{value: *bound.Value}, below), compare(side{value: tau.high}, side{value: *bound.Value}, below)
 	if low == high {
 		o.Verdict = low
@@ -330,10 +331,10 @@ func (t *Test) judgeTau(r *tables.Result) (outcome, error) {
 // pair may have either order.
 type tau struct {
 	value, low, high float64
-	open             int // pairs that may have either order
+	undecided        int // pairs that may have either order
 }
 
-func tauOf(a, b []side) tau {
+func newTau(a, b []side) tau {
 	var x, y []float64
 	for i := range a {
 		x, y = append(x, a[i].value), append(y, b[i].value)
@@ -346,7 +347,7 @@ func tauOf(a, b []side) tau {
 			order := (a[i].value - a[j].value) * (b[i].value - b[j].value)
 			switch {
 			case eitherOrder(a[i], a[j]) || eitherOrder(b[i], b[j]):
-				t.open++
+				t.undecided++
 			case order > 0:
 				sum++
 			case order < 0:
@@ -357,19 +358,19 @@ func tauOf(a, b []side) tau {
 			pairs++
 		}
 	}
-	if t.open > 0 && !math.IsNaN(t.value) {
-		t.low, t.high = float64(sum-t.open)/float64(pairs), float64(sum+t.open)/float64(pairs)
+	if t.undecided > 0 && !math.IsNaN(t.value) {
+		t.low, t.high = float64(sum-t.undecided)/float64(pairs), float64(sum+t.undecided)/float64(pairs)
 	}
 	return t
 }
 
 // eitherOrder reports whether two values could have the opposite order.
 func eitherOrder(a, b side) bool {
-	return (a.why() != "" || b.why() != "") && compare(a, b, true) == undecided
+	return (a.limitations() != "" || b.limitations() != "") && compare(a, b, true) == undecided
 }
 
 func (t tau) String() string {
-	if t.open == 0 {
+	if t.undecided == 0 {
 		return fmt.Sprintf("%.2f", t.value)
 	}
 	return fmt.Sprintf("%.2f, %.2f to %.2f with the pairs that may go either way", t.value, t.low, t.high)

@@ -38,7 +38,7 @@ type total struct {
 
 type judgedPaper struct {
 	Paper
-	Judged []*judged
+	Judged []*judgement
 }
 
 func (p judgedPaper) Count(v verdict) (n int) {
@@ -58,8 +58,8 @@ type tableLine struct {
 	Effort      effort
 }
 
-// Write writes the page docs/papers/results.md: a table of tables, the order of methods by column, and the papers' findings.
-// results are the results of all tables with printed values.
+// Write writes the page docs/papers/results.md: a table of tables, the order of methods by column, and the papers'
+// findings. results are the results of all tables with printed values.
 func Write(w io.Writer, results []*tables.Result, papers []Paper) error {
 	var p page
 	var err error
@@ -68,7 +68,7 @@ func Write(w io.Writer, results []*tables.Result, papers []Paper) error {
 	}
 	counted := map[string]bool{}
 	for _, r := range results {
-		line, err := lineOf(r, counted)
+		line, err := newTableLine(r, counted)
 		if err != nil {
 			return err
 		}
@@ -84,43 +84,43 @@ func Write(w io.Writer, results []*tables.Result, papers []Paper) error {
 	return pageTemplate.Execute(w, p)
 }
 
-// lineOf describes a table. It skips runs that were counted before.
-func lineOf(r *tables.Result, counted map[string]bool) (tableLine, error) {
+// newTableLine describes a table. It skips runs that were counted before.
+func newTableLine(r *tables.Result, counted map[string]bool) (tableLine, error) {
 	l := tableLine{Name: r.Name, Scale: r.Scale}
 	var err error
 	if l.Cells, err = summarise(r); err != nil {
 		return l, err
 	}
-	orders, err := ordersOf(r)
+	orders, err := columnOrders(r)
 	if err != nil {
 		return l, err
 	}
-	l.Tau, l.Orders = meanTau(orders), classes(orders)
+	l.Tau, l.Orders = meanTau(orders), classifyOrders(orders)
 	runs, err := r.Table.Planned(r.Scale)
 	if err != nil {
 		return l, fmt.Errorf("table %s: %w", r.Name, err)
 	}
-	l.Effort = effortOf(runs, counted)
+	l.Effort = newEffort(runs, counted)
 	return l, nil
 }
 
 func judgeAll(results []*tables.Result, papers []Paper) (list []judgedPaper, err error) {
 	open := func(name string) (*tables.Result, error) {
-		if at := slices.IndexFunc(results, func(r *tables.Result) bool { return r.Name == name }); at >= 0 {
-			return results[at], nil
+		if i := slices.IndexFunc(results, func(r *tables.Result) bool { return r.Name == name }); i >= 0 {
+			return results[i], nil
 		}
 		return nil, fmt.Errorf("there is no result of the table %q", name)
 	}
 	for _, p := range papers {
-		of := judgedPaper{Paper: p}
+		paper := judgedPaper{Paper: p}
 		for i := range p.Findings {
 			j, err := p.Findings[i].judge(open)
 			if err != nil {
 				return nil, fmt.Errorf("%s, finding %d: %w", p.Name, i+1, err)
 			}
-			of.Judged = append(of.Judged, j)
+			paper.Judged = append(paper.Judged, j)
 		}
-		list = append(list, of)
+		list = append(list, paper)
 	}
 	return list, nil
 }
@@ -177,7 +177,7 @@ func (s *summary) count(r *tables.Result, all [][][]string, known keys, distinct
 			case c.Theirs == nil || key[0] == tables.KeyItself:
 			case distinct && key[0] == tables.KeyPrinted:
 				s.FromPrinted++
-			case known.some(key) || pairs[key[0]]:
+			case known.containsAny(key) || pairs[key[0]]:
 				if computed {
 					s.Repeated++
 				}
@@ -196,8 +196,8 @@ func (s *summary) count(r *tables.Result, all [][][]string, known keys, distinct
 	}
 }
 
-// some reports whether any key of a cell is known.
-func (k keys) some(list []string) bool {
+// containsAny reports whether any key of a cell is known.
+func (k keys) containsAny(list []string) bool {
 	return slices.ContainsFunc(list, func(key string) bool { return k[key] })
 }
 
@@ -235,8 +235,8 @@ type order struct {
 	Low, High float64 // bounds of Tau if single runs or short training leave the order of some rows undecided
 }
 
-// ordersOf compares the order of rows in every column with at least three printed values.
-func ordersOf(r *tables.Result) ([]order, error) {
+// columnOrders compares the order of rows in every column with at least three printed values.
+func columnOrders(r *tables.Result) ([]order, error) {
 	if err := r.FindLengths(); err != nil {
 		return nil, err
 	}
@@ -251,14 +251,14 @@ func ordersOf(r *tables.Result) ([]order, error) {
 			if !slices.Contains(columns, c.Column) {
 				columns = append(columns, c.Column)
 			}
-			ours[c.Column] = append(ours[c.Column], sideOf(row.Label, &placed{c, r, i}))
+			ours[c.Column] = append(ours[c.Column], newSide(row.Label, &tableCell{c, r, i}))
 			theirs[c.Column] = append(theirs[c.Column], side{value: *c.Theirs})
 		}
 	}
 	var list []order
 	for _, c := range columns {
 		if n := len(ours[c]); n >= 3 {
-			t := tauOf(ours[c], theirs[c])
+			t := newTau(ours[c], theirs[c])
 			list = append(list, order{c, n, t.value, t.low, t.high})
 		}
 	}
@@ -306,26 +306,27 @@ func meanTau(orders []order) string {
 // A tau of at least sameOrder confirms an order; a tau of at most otherOrder refutes it. The template uses these words.
 const sameOrder, otherOrder = 0.5, 0.0
 
-// classes lists columns with their tau: confirmed orders, partly the same ones, refuted ones, and undecided ones.
-func classes(orders []order) [][]string {
+// classifyOrders lists columns with their tau: confirmed orders, partly the same ones, refuted ones, and undecided
+// ones.
+func classifyOrders(orders []order) [][]string {
 	if len(orders) == 0 {
 		return nil
 	}
 	list := make([][]string, 4)
 	for _, o := range orders {
-		at, text := class(o.Low), fmt.Sprintf("%s %.2f", o.Column, o.Tau)
+		index, text := tauClass(o.Low), fmt.Sprintf("%s %.2f", o.Column, o.Tau)
 		if math.IsNaN(o.Tau) {
 			text = o.Column + " -"
-		} else if class(o.High) != at {
-			at = 3
+		} else if tauClass(o.High) != index {
+			index = 3
 		}
-		list[at] = append(list[at], text)
+		list[index] = append(list[index], text)
 	}
 	return list
 }
 
-// class returns the column of a tau: 0 for the same order, 1 for partly the same, 2 for another order.
-func class(tau float64) int {
+// tauClass returns the column of a tau: 0 for the same order, 1 for partly the same, 2 for another order.
+func tauClass(tau float64) int {
 	switch {
 	case tau >= sameOrder:
 		return 0
@@ -370,21 +371,21 @@ func (e *effort) add(o effort) {
 	e.spent, e.remaining = e.spent+o.spent, e.remaining+o.remaining
 }
 
-// effortOf adds up the runs of a table and skips runs counted before. A missing run takes the mean time of its kind, or
-// otherwise the mean time of the table. A run with known wall time only takes the mean core time of its kind if another
-// run has measured it.
-func effortOf(list []tables.Planned, counted map[string]bool) (e effort) {
+// newEffort adds up the runs of a table and skips runs counted before. A missing run takes the mean time of its kind,
+// or otherwise the mean time of the table. A run with known wall time only takes the mean core time of its kind if
+// another run has measured it.
+func newEffort(list []tables.Planned, counted map[string]bool) (e effort) {
 	kinds := map[string][]float64{}
 	for _, wall := range []bool{false, true} {
-		found := map[string][]float64{}
+		seconds := map[string][]float64{}
 		for _, p := range list {
 			if p.Seconds > 0 && p.Wall == wall && kinds[p.Kind] == nil {
-				found[p.Kind] = append(found[p.Kind], p.Seconds)
+				seconds[p.Kind] = append(seconds[p.Kind], p.Seconds)
 			}
 		}
-		maps.Copy(kinds, found)
+		maps.Copy(kinds, seconds)
 	}
-	took := func(p tables.Planned) float64 {
+	coreSeconds := func(p tables.Planned) float64 {
 		if p.Wall {
 			return stat.Mean(kinds[p.Kind], nil)
 		}
@@ -393,7 +394,7 @@ func effortOf(list []tables.Planned, counted map[string]bool) (e effort) {
 	var all []float64
 	for _, p := range list {
 		if p.Seconds > 0 {
-			all = append(all, took(p))
+			all = append(all, coreSeconds(p))
 		}
 	}
 	for _, p := range list {
@@ -405,7 +406,7 @@ func effortOf(list []tables.Planned, counted map[string]bool) (e effort) {
 		switch {
 		case p.Seconds > 0:
 			e.Held++
-			e.spent += took(p)
+			e.spent += coreSeconds(p)
 		case kinds[p.Kind] != nil:
 			e.remaining += stat.Mean(kinds[p.Kind], nil)
 		case all != nil:

@@ -44,12 +44,12 @@ func (c *Command) contribute(t *tables.Table, s *ui.Streams) error {
 	if err != nil {
 		return err
 	}
-	others, err := t.Others(c.options(t))
+	notes, err := t.Others(c.options(t))
 	if err != nil {
 		return err
 	}
-	for _, other := range others {
-		fmt.Fprintf(s.Log, "note: %s\n", other)
+	for _, note := range notes {
+		fmt.Fprintf(s.Log, "note: %s\n", note)
 	}
 	if len(f.Runs) == 0 {
 		return fmt.Errorf("the folder %s has no run that the table %s needs at the scale %s and the ledger lacks", c.Runs, t.Name, c.Scale)
@@ -79,8 +79,8 @@ func (c *Command) accept(t *tables.Table, s *ui.Streams) error {
 	if err := t.Accept(f); err != nil {
 		return fmt.Errorf("%s: %w", c.Accept, err)
 	}
-	dir, own := t.LedgerFolder()
-	if _, err := os.Stat(filepath.Join(dir, "results.go")); err != nil && !own {
+	dir, isOwn := t.LedgerFolder()
+	if _, err := os.Stat(filepath.Join(dir, "results.go")); err != nil && !isOwn {
 		return fmt.Errorf("--accept: there is no ledger in the folder %s here; want the root of a checkout of Unravel", dir)
 	}
 	dir = filepath.Join(dir, t.RunsFolder())
@@ -88,7 +88,7 @@ func (c *Command) accept(t *tables.Table, s *ui.Streams) error {
 		return err
 	}
 	names := ledger.Names(f, c.Real)
-	if err := c.replaces(f, dir, names, s); err != nil {
+	if err := c.checkReplacements(f, dir, names, s); err != nil {
 		return err
 	}
 	for _, name := range names {
@@ -102,8 +102,8 @@ func (c *Command) accept(t *tables.Table, s *ui.Streams) error {
 	return nil
 }
 
-// replaces prints the records that runs would replace. Without --replace, any such record is an error.
-func (c *Command) replaces(f *ledger.File, dir string, names []string, s *ui.Streams) error {
+// checkReplacements prints the records that runs would replace. Without --replace, any such record is an error.
+func (c *Command) checkReplacements(f *ledger.File, dir string, names []string, s *ui.Streams) error {
 	n := 0
 	for _, name := range names {
 		path := ledger.Path(dir, name)
@@ -143,14 +143,14 @@ func (c *Command) checkLedger(ctx context.Context, s *ui.Streams, list ...*table
 	if c.Pick != nil {
 		choice.Pick = *c.Pick
 	}
-	chosen, err := tables.Checkables(list, choice)
+	runsToCheck, err := tables.Checkables(list, choice)
 	if err != nil {
 		return err
 	}
-	if len(chosen) == 0 {
+	if len(runsToCheck) == 0 {
 		return nothingToCheck(choice)
 	}
-	fmt.Fprintf(s.Log, "%d of %s that the ledger has; --pick %d repeats the choice", len(chosen), wording.Count(choice.Of, "run"), choice.Pick)
+	fmt.Fprintf(s.Log, "%d of %s that the ledger has; --pick %d repeats the choice", len(runsToCheck), wording.Count(choice.Of, "run"), choice.Pick)
 	if choice.Stale > 0 {
 		fmt.Fprintf(s.Log, "; left out on the way, as stale: %d", choice.Stale)
 	}
@@ -161,10 +161,10 @@ func (c *Command) checkLedger(ctx context.Context, s *ui.Streams, list ...*table
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	var runs []sweep.Run
-	known := map[string]bool{}
-	for _, one := range chosen {
-		if !known[one.Run.Hash] { // other folders of tables may also contain it
-			known[one.Run.Hash] = true
+	seen := map[string]bool{}
+	for _, one := range runsToCheck {
+		if !seen[one.Run.Hash] { // other folders of tables may also contain it
+			seen[one.Run.Hash] = true
 			runs = append(runs, one.Run)
 		}
 	}
@@ -174,41 +174,41 @@ func (c *Command) checkLedger(ctx context.Context, s *ui.Streams, list ...*table
 	if _, err := sweeps.Execute(ctx, s, dir, runs, c.jobs(), false, &sweeps.ClusterFlags{}); err != nil {
 		return err
 	}
-	return c.compare(ctx, s.Out, chosen, dir)
+	return c.compare(ctx, s.Out, runsToCheck, dir)
 }
 
 // nothingToCheck explains why no recorded run can be repeated, and suggests a remedy.
 func nothingToCheck(c *tables.Choice) error {
-	var why []string
+	var reasons []string
 	add := func(count int, what string) {
 		if count > 0 {
-			why = append(why, fmt.Sprintf("%d %s", count, what))
+			reasons = append(reasons, fmt.Sprintf("%d %s", count, what))
 		}
 	}
 	add(c.Stale, "stale (--fresh and --contribute renew them)")
 	add(c.Begun, "beginning with the weights of other runs")
 	add(c.Longer, fmt.Sprintf("longer than --within %v", c.Within))
-	if len(why) == 0 {
+	if len(reasons) == 0 {
 		return errors.New("--check: the ledger has no run to repeat")
 	}
-	return fmt.Errorf("--check: there is no run to repeat: of %s in the ledger, %s", wording.Count(c.Of+c.Longer, "run"), strings.Join(why, ", "))
+	return fmt.Errorf("--check: there is no run to repeat: of %s in the ledger, %s", wording.Count(c.Of+c.Longer, "run"), strings.Join(reasons, ", "))
 }
 
-func (c *Command) compare(ctx context.Context, w io.Writer, chosen []tables.Checkable, dir string) error {
+func (c *Command) compare(ctx context.Context, w io.Writer, checkables []tables.Checkable, dir string) error {
 	var list []checkedRun
 	different := 0
-	for _, one := range chosen {
-		found, err := one.Check(ctx, dir)
+	for _, one := range checkables {
+		difference, err := one.Check(ctx, dir)
 		if ctx.Err() != nil {
 			return train.ErrStopped
 		}
 		if err != nil {
 			return err
 		}
-		if !found.Same() {
+		if !difference.Same() {
 			different++
 		}
-		run := checkedRun{one.Table.RunsFolder(), one.Record.Name, one.Record.Seconds, found}
+		run := checkedRun{one.Table.RunsFolder(), one.Record.Name, one.Record.Seconds, difference}
 		list = append(list, run)
 		if !c.JSON {
 			fmt.Fprintln(w, run.line(one.Record))
@@ -220,7 +220,7 @@ func (c *Command) compare(ctx context.Context, w io.Writer, chosen []tables.Chec
 		}
 	}
 	if different > 0 {
-		return fmt.Errorf("%d of %s did not reproduce the ledger", different, wording.Count(len(chosen), "run"))
+		return fmt.Errorf("%d of %s did not reproduce the ledger", different, wording.Count(len(checkables), "run"))
 	}
 	return nil
 }

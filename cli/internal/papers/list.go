@@ -90,7 +90,7 @@ func PrintTables(out io.Writer, all []ListedTable) error {
 			continue
 		}
 		n := t.Scales[max(0, slices.IndexFunc(t.Scales, func(n tables.Counts) bool { return n.Scale == t.Shown }))]
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%d\t%s\n", t.Name, n.Scale, t.Data, n.Printed, n.Computed, reproduced(n), n.Ledger, begin(t.Title, titleWidth))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%s\t%d\t%s\n", t.Name, n.Scale, t.Data, n.Printed, n.Computed, reproduced(n), n.Ledger, truncate(t.Title, titleWidth))
 	}
 	w.Flush()
 	_, err := io.WriteString(out, Legend)
@@ -99,13 +99,13 @@ func PrintTables(out io.Writer, all []ListedTable) error {
 
 const titleWidth = 30 // part of [ui.PlainWidth] that the other columns leave for titles
 
-// begin truncates a text to at most most characters, and marks the cut with "…".
-func begin(text string, most int) string {
+// truncate truncates a text to at most limit characters, and marks the cut with "…".
+func truncate(text string, limit int) string {
 	letters := []rune(text)
-	if len(letters) <= most {
+	if len(letters) <= limit {
 		return text
 	}
-	return strings.TrimRight(string(letters[:most-1]), " ") + "…"
+	return strings.TrimRight(string(letters[:limit-1]), " ") + "…"
 }
 
 // reproduced formats the number of cells that agree, or a dash if no cell is compared: for times, and without runs.
@@ -121,13 +121,13 @@ func PrintScales(out io.Writer, all []ListedTable) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TABLE\tSCALE\tDATA\tCELLS\tPOSSIBLE\tOURS\tAGREE\tSTALE\tRUNS\tWHAT\tSOURCE")
 	for _, t := range all {
-		what := t.Title + "\t" + t.Source
+		title := t.Title + "\t" + t.Source
 		for i, n := range t.Scales {
 			name := t.Name
 			if i > 0 {
-				name, what = "", "\t"
+				name, title = "", "\t"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%d\t%d\t%s\n", name, n.Scale, t.Data, n.Printed, n.Computable, n.Computed, reproduced(n), n.Stale, n.Ledger, what)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%d\t%d\t%s\n", name, n.Scale, t.Data, n.Printed, n.Computable, n.Computed, reproduced(n), n.Stale, n.Ledger, title)
 		}
 	}
 	w.Flush()
@@ -138,13 +138,13 @@ func PrintScales(out io.Writer, all []ListedTable) error {
 // listTables counts the cells of all tables by scale, from runs in the ledger and in the default folders.
 func listTables(ctx context.Context) ([]ListedTable, error) {
 	names, known := tables.Names(), countedTables()
-	found, errs := make([][]ListedTable, len(names)), make([]error, len(names))
+	lists, errs := make([][]ListedTable, len(names)), make([]error, len(names))
 	disk.Each(ctx, len(names), func(i int) {
 		if c, ok := known[names[i]]; ok && !c.hasRuns() {
-			found[i] = c.List
+			lists[i] = c.List
 			return
 		}
-		found[i], errs[i] = listTable(ctx, names[i])
+		lists[i], errs[i] = listTable(ctx, names[i])
 	})
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -152,7 +152,7 @@ func listTables(ctx context.Context) ([]ListedTable, error) {
 	if ctx.Err() != nil {
 		return nil, train.ErrStopped
 	}
-	return slices.Concat(found...), nil
+	return slices.Concat(lists...), nil
 }
 
 // listTable counts the cells of a table on twins, and on public data sets if they have results.

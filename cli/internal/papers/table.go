@@ -126,7 +126,7 @@ func (c *Command) openTable() (*tables.Table, error) {
 		}
 	}
 	c.Runs = cmp.Or(c.Runs, runsOf(t))
-	return t, c.choose(t)
+	return t, c.chooseScale(t)
 }
 
 // open opens a table. With --real, the table is on the public data sets.
@@ -177,10 +177,10 @@ func (c *Command) compute(ctx context.Context, t *tables.Table, s *ui.Streams, p
 	var lock sync.Mutex // another goroutine reports the progress
 	var slow bool
 	latest := "computing " + t.Name
-	var said time.Time
-	tell := func() {
+	var last time.Time
+	report := func() {
 		fmt.Fprintln(s.Log, latest)
-		said = time.Now()
+		last = time.Now()
 	}
 	options := c.options(t)
 	if c.Fresh {
@@ -190,8 +190,8 @@ func (c *Command) compute(ctx context.Context, t *tables.Table, s *ui.Streams, p
 		lock.Lock()
 		defer lock.Unlock()
 		latest = fmt.Sprintf("computing %s of %s (%d of %d)", metric, row, done+1, all)
-		if slow && time.Since(said) > patience {
-			tell()
+		if slow && time.Since(last) > patience {
+			report()
 		}
 	}
 	return ui.Patiently(ctx, patience, func() (*tables.Result, error) {
@@ -204,7 +204,7 @@ func (c *Command) compute(ctx context.Context, t *tables.Table, s *ui.Streams, p
 		lock.Lock()
 		defer lock.Unlock()
 		slow = true
-		tell()
+		report()
 	})
 }
 

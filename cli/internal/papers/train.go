@@ -46,7 +46,7 @@ func (c *Command) train(ctx context.Context, t *tables.Table, s *ui.Streams) (fa
 		return nil, ui.Usagef("--dry-run: the table %s trains nothing", t.Name)
 	case !t.Trains() && (c.On != "" || c.Index.Set):
 		return nil, ui.Usagef("--on, --index: the table %s trains nothing", t.Name)
-	case !t.Trains() || c.NoRun || !c.asked() && !c.DryRun:
+	case !t.Trains() || c.NoRun || !c.requestsRuns() && !c.DryRun:
 		return nil, nil
 	}
 	o := c.options(t)
@@ -108,7 +108,8 @@ func (c *Command) ask(ctx context.Context, t *tables.Table, s *ui.Streams, runs 
 	return err
 }
 
-// forecasts estimates the times of runs of a table: by finished runs, by the ledger, and by rehearsals if the user wants them.
+// forecasts estimates the times of runs of a table: by finished runs, by the ledger, and by rehearsals if the user
+// wants them.
 func (c *Command) forecasts(ctx context.Context, t *tables.Table, s *ui.Streams, runs []sweep.Run) ([]sweep.Forecast, error) {
 	cores, err := t.CoreSeconds(c.Scale)
 	if err != nil {
@@ -135,8 +136,8 @@ func (c *Command) job(t *tables.Table) (cluster.Job, error) {
 
 func (c *Command) jobs() int { return max(1, int(c.Jobs)) }
 
-// asked reports whether a flag asks for runs. Without such a flag, a table shows existing results.
-func (c *Command) asked() bool {
+// requestsRuns reports whether a flag asks for runs. Without such a flag, a table shows existing results.
+func (c *Command) requestsRuns() bool {
 	return c.scaled || c.Fresh || c.Retry || c.Jobs > 0 || c.ClusterFlags != (sweeps.ClusterFlags{})
 }
 
@@ -144,23 +145,23 @@ func (c *Command) options(t *tables.Table) tables.Options {
 	return tables.Options{Scale: c.Scale, Runs: c.Runs, Ledger: t.Ledger()}
 }
 
-// choose sets the scale if no flag does: the smallest to train runs, and otherwise the largest with results.
-func (c *Command) choose(t *tables.Table) error {
+// chooseScale sets the scale if no flag does: the smallest to train runs, and otherwise the largest with results.
+func (c *Command) chooseScale(t *tables.Table) error {
 	if c.scaled = c.Scale != ""; c.scaled {
 		return nil
 	}
 	c.Scale = tables.QuickScale
-	if !t.Trains() && !t.Quotes() || c.asked() && !c.NoRun || c.DryRun {
+	if !t.Trains() && !t.Quotes() || c.requestsRuns() && !c.NoRun || c.DryRun {
 		return nil
 	}
-	held, err := t.Held(c.options(t))
-	c.Scale = cmp.Or(held, c.Scale)
+	scale, err := t.Held(c.options(t))
+	c.Scale = cmp.Or(scale, c.Scale)
 	return err
 }
 
 // hint logs how to train the missing runs of a shown table.
 func (c *Command) hint(t *tables.Table, log io.Writer) {
-	if !t.Trains() || c.asked() || c.NoRun {
+	if !t.Trains() || c.requestsRuns() || c.NoRun {
 		return
 	}
 	name := disk.Argument(c.Name)
@@ -171,28 +172,28 @@ func (c *Command) hint(t *tables.Table, log io.Writer) {
 func (c *Command) simulate(ctx context.Context, s *ui.Streams) error {
 	c.Scale = cmp.Or(c.Scale, tables.QuickScale)
 	if c.Name != "" {
-		t, found, err := c.simulateTable(ctx, s, c.Name)
-		if err == nil && found == nil {
+		t, simulation, err := c.simulateTable(ctx, s, c.Name)
+		if err == nil && simulation == nil {
 			err = ui.Usagef("--simulate: the table %s trains nothing", t.Name)
 		}
 		if err != nil {
 			return err
 		}
-		return c.Simulate.Show(s.Out, c.JSON, t.Name, found)
+		return c.Simulate.Show(s.Out, c.JSON, t.Name, simulation)
 	}
 	var lines strings.Builder
 	for _, name := range tables.Names() {
-		t, found, err := c.simulateTable(ctx, s, name)
+		t, simulation, err := c.simulateTable(ctx, s, name)
 		if err != nil {
 			return err
 		}
-		if found == nil {
+		if simulation == nil {
 			continue
 		}
-		fmt.Fprintf(&lines, "%s\t%d\t%.4g\t%s\t%s\t%.3g %%\t%s\n", t.Name, found.Runs, found.CoreHours,
-			sweeps.Rounded(found.Wall), sweeps.Rounded(found.Longest), 100*found.Use, found.Limit(c.Simulate.Machines))
+		fmt.Fprintf(&lines, "%s\t%d\t%.4g\t%s\t%s\t%.3g %%\t%s\n", t.Name, simulation.Runs, simulation.CoreHours,
+			sweeps.Rounded(simulation.Wall), sweeps.Rounded(simulation.Longest), 100*simulation.Use, simulation.Limit(c.Simulate.Machines))
 		if c.JSON {
-			if err := c.Simulate.Show(s.Out, true, t.Name, found); err != nil {
+			if err := c.Simulate.Show(s.Out, true, t.Name, simulation); err != nil {
 				return err
 			}
 		}
@@ -221,9 +222,9 @@ func (c *Command) simulateTable(ctx context.Context, s *ui.Streams, name string)
 	if err != nil {
 		return t, nil, err
 	}
-	found, err := c.Simulate.Simulate(ctx, s.Log, filepath.Clean(cmp.Or(c.Runs, runsOf(t))), runs)
+	simulation, err := c.Simulate.Simulate(ctx, s.Log, filepath.Clean(cmp.Or(c.Runs, runsOf(t))), runs)
 	if err != nil {
 		err = fmt.Errorf("table %s: %w", t.Name, err)
 	}
-	return t, found, err
+	return t, simulation, err
 }

@@ -185,7 +185,7 @@ func (c *Compare) open(ctx context.Context, source string, s *ui.Streams) (*comp
 		if err != nil {
 			return nil, err
 		}
-		results, err = named(results, c.Metrics)
+		results, err = selectResults(results, c.Metrics)
 		return &compared{name: source, results: results}, err
 	}
 	r, factors := &compared{name: source}, c.factorsOf(source)
@@ -256,7 +256,7 @@ func (c *Compare) folderResults(ctx context.Context, dir string, s *ui.Streams) 
 		return stored, err
 	}
 	if err == nil && !eval.PresetNamed(c.Metrics) && c.Blocks == "" {
-		if stored, err = named(stored, c.Metrics); err == nil {
+		if stored, err = selectResults(stored, c.Metrics); err == nil {
 			return stored, nil
 		}
 	}
@@ -283,23 +283,23 @@ func readResults(path string) ([]metrics.Result, error) {
 	return ParseResults(src)
 }
 
-// named returns the results of the metrics in --metrics, or all results without that flag. A metric with settings
-// only matches the result of its sentence. Stored results of other metrics may have other settings.
-func named(results []metrics.Result, texts []string) ([]metrics.Result, error) {
+// selectResults returns the results of the metrics in --metrics, or all results without that flag. A metric with
+// settings only matches the result of its sentence. Stored results of other metrics may have other settings.
+func selectResults(results []metrics.Result, texts []string) ([]metrics.Result, error) {
 	if len(texts) == 0 || len(texts) == 1 && texts[0] == "all" {
 		return results, nil
 	}
-	wanted, err := eval.ChooseMetrics(texts, nil, "")
+	choice, err := eval.ChooseMetrics(texts, nil, "")
 	if err != nil {
 		return nil, err
 	}
-	var chosen []metrics.Result
-	for k, name := range metrics.ResultNames(wanted.Metrics) {
+	var selected []metrics.Result
+	for k, name := range metrics.ResultNames(choice.Metrics) {
 		i := slices.IndexFunc(results, func(r metrics.Result) bool {
-			if wanted.Items[k].With == nil {
+			if choice.Items[k].With == nil {
 				return r.Name == name
 			}
-			l, ok := wanted.Metrics[k].Value.(*metrics.Logic)
+			l, ok := choice.Metrics[k].Value.(*metrics.Logic)
 			return ok && r.Sentence == l.Sentence.String()
 		})
 		if i < 0 {
@@ -307,9 +307,9 @@ func named(results []metrics.Result, texts []string) ([]metrics.Result, error) {
 		}
 		r := results[i]
 		r.Name = name
-		chosen = append(chosen, r)
+		selected = append(selected, r)
 	}
-	return chosen, nil
+	return selected, nil
 }
 
 // rank computes UDR if all runs have codes of the same images. Otherwise it logs the reason.
@@ -328,11 +328,11 @@ func (c *Compare) rank(
 		case r.codes.Rows != runs[0].codes.Rows:
 			fmt.Fprintf(s.Log, "left out: udr: %s has codes of %d images, and %s of %d\n", r.name, r.codes.Rows, runs[0].name, runs[0].codes.Rows)
 			return nil, nil
-		case !r.varies() && sampledApart(settings[0], settings[i], r.codes.Rows):
+		case !r.varies() && differentSamples(settings[0], settings[i], r.codes.Rows):
 			fmt.Fprintf(s.Log, "left out: udr: %s and %s have codes of other random images (metrics.sample); "+
 				"want codes of all images, from unravel encode\n", r.name, runs[0].name)
 			return nil, nil
-		case !r.varies() && otherFiles(runs[0].name, r.name):
+		case !r.varies() && differentFiles(runs[0].name, r.name):
 			fmt.Fprintf(s.Log, "left out: udr: %s and %s are runs with other images: their files differ\n", r.name, runs[0].name)
 			return nil, nil
 		case r.factors != nil && runs[0].factors != nil && !slices.EqualFunc(r.factors.Data, runs[0].factors.Data, func(x, y float64) bool { return x == y || x != x && y != y }):
@@ -350,43 +350,43 @@ func (r *compared) varies() bool {
 		return false
 	}
 	last := make([]float64, r.factors.Cols)
-	for at, v := range r.factors.Data {
-		if at >= len(last) && v != last[at%len(last)] && v == v {
+	for i, v := range r.factors.Data {
+		if i >= len(last) && v != last[i%len(last)] && v == v {
 			return true
 		}
-		last[at%len(last)] = v
+		last[i%len(last)] = v
 	}
 	return false
 }
 
-// sampledApart reports whether two runs have codes of different random images: the seed draws them.
-func sampledApart(a, b *index.Run, rows int) bool {
-	drawn := func(r *index.Run) bool {
+// differentSamples reports whether two runs have codes of different random images: the seed draws them.
+func differentSamples(a, b *index.Run, rows int) bool {
+	isSampled := func(r *index.Run) bool {
 		sample, _ := r.Settings.Get("metrics.sample")
 		return sample == strconv.Itoa(rows)
 	}
-	one, known := a.Settings.Get(seedColumn)
-	other, too := b.Settings.Get(seedColumn)
-	return known && too && one != other && (drawn(a) || drawn(b))
+	seedA, hasA := a.Settings.Get(seedColumn)
+	seedB, hasB := b.Settings.Get(seedColumn)
+	return hasA && hasB && seedA != seedB && (isSampled(a) || isSampled(b))
 }
 
-// otherFiles reports whether two runs read different files of images with the same key of the config.
-func otherFiles(a, b string) bool {
+// differentFiles reports whether two runs read different files of images with the same key of the config.
+func differentFiles(a, b string) bool {
 	images := func(dir string) map[string]string {
 		hashes := map[string]string{}
 		if d, err := rundir.ReadData(dir); err == nil && d != nil {
 			for _, in := range d.Inputs {
-				place, of := strings.CutPrefix(in.Key, "dataset.")
-				if of && (strings.HasSuffix(place, "path") || strings.Contains(place, "path/images")) {
+				key, isDataset := strings.CutPrefix(in.Key, "dataset.")
+				if isDataset && (strings.HasSuffix(key, "path") || strings.Contains(key, "path/images")) {
 					hashes[in.Key] = in.SHA256
 				}
 			}
 		}
 		return hashes
 	}
-	of := images(a)
+	hashes := images(a)
 	for key, hash := range images(b) {
-		if of[key] != "" && of[key] != hash {
+		if hashes[key] != "" && hashes[key] != hash {
 			return true
 		}
 	}
@@ -397,8 +397,8 @@ func otherFiles(a, b string) bool {
 func equalCodes(runs []*compared) (notes []string) {
 	for i, r := range runs {
 		same := func(other *compared) bool { return slices.Equal(other.codes.Data, r.codes.Data) }
-		if at := slices.IndexFunc(runs[:i], same); at >= 0 {
-			notes = append(notes, fmt.Sprintf("runs %d and %d have the same codes, which raises their udr", at+1, i+1))
+		if earlier := slices.IndexFunc(runs[:i], same); earlier >= 0 {
+			notes = append(notes, fmt.Sprintf("runs %d and %d have the same codes, which raises their udr", earlier+1, i+1))
 		}
 	}
 	return notes
@@ -406,16 +406,16 @@ func equalCodes(runs []*compared) (notes []string) {
 
 // narrowColumns returns a note on the code columns that UDR ignores.
 func (c *Compare) narrowColumns(runs []*compared, a *ranking.Agreement) []string {
-	var left []string
+	var dropped []string
 	for i, r := range runs {
 		if a != nil && a.Used[i] < r.codes.Cols {
-			left = append(left, fmt.Sprintf("%d of %d in run %d", r.codes.Cols-a.Used[i], r.codes.Cols, i+1))
+			dropped = append(dropped, fmt.Sprintf("%d of %d in run %d", r.codes.Cols-a.Used[i], r.codes.Cols, i+1))
 		}
 	}
-	if left == nil {
+	if dropped == nil {
 		return nil
 	}
-	return []string{fmt.Sprintf("udr leaves out columns with a standard deviation below %g (--threshold): %s", c.Threshold, strings.Join(left, ", "))}
+	return []string{fmt.Sprintf("udr leaves out columns with a standard deviation below %g (--threshold): %s", c.Threshold, strings.Join(dropped, ", "))}
 }
 
 // ParseResults reads results from metrics.json. A run writes a list; eval writes an object with the results by name

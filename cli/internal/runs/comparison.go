@@ -59,22 +59,22 @@ func (n cell) MarshalJSON() ([]byte, error) {
 // newComparison collects the results of runs by metric, in the order of first occurrence.
 func newComparison(runs []*compared, agreement *ranking.Agreement) *Comparison {
 	x := &Comparison{UDR: agreement, Notes: comparability(runs)}
-	at := map[string]int{}
+	indices := map[string]int{}
 	for i, r := range runs {
 		x.Runs = append(x.Runs, r.name)
 		for _, result := range r.results {
-			m := x.metric(at, result.Name, result.Better, len(runs))
+			m := x.metric(indices, result.Name, result.Better, len(runs))
 			if m.Better != result.Better {
 				x.Notes = append(x.Notes, fmt.Sprintf("run %d says that %s values of %s are better; the ranks take %s values for better",
 					i+1, result.Better, m.Name, m.Better))
 			}
 			m.Values[i] = cell(result.Value)
-			m.Intervals = with(m.Intervals, len(runs), i, result.Interval)
-			m.Chances = with(m.Chances, len(runs), i, result.Chance)
+			m.Intervals = setAt(m.Intervals, len(runs), i, result.Interval)
+			m.Chances = setAt(m.Chances, len(runs), i, result.Chance)
 		}
 	}
 	if agreement != nil {
-		m := x.metric(at, "udr", metrics.HigherIsBetter, len(runs))
+		m := x.metric(indices, "udr", metrics.HigherIsBetter, len(runs))
 		for i, v := range agreement.Scores {
 			m.Values[i] = cell(v)
 		}
@@ -83,8 +83,8 @@ func newComparison(runs []*compared, agreement *ranking.Agreement) *Comparison {
 	return x
 }
 
-// with sets the value of the i-th run in a list for n runs, which is nil until a run has a value.
-func with[T any](list []*T, n, i int, value *T) []*T {
+// setAt sets the value of the i-th run in a list for n runs, which is nil until a run has a value.
+func setAt[T any](list []*T, n, i int, value *T) []*T {
 	if value == nil {
 		return list
 	}
@@ -109,7 +109,7 @@ func (x *Comparison) rank() {
 		var row []cell
 		for j, b := range goodness {
 			tau := math.NaN()
-			if i == j || common(a, b) >= fewestForTau {
+			if i == j || common(a, b) >= minRunsForTau {
 				tau = ranking.KendallTau(a, b)
 			}
 			row = append(row, cell(tau))
@@ -118,8 +118,8 @@ func (x *Comparison) rank() {
 	}
 }
 
-// fewestForTau is the minimum number of runs for Kendall's tau: two runs always agree or disagree completely.
-const fewestForTau = 3
+// minRunsForTau is the minimum number of runs for Kendall's tau: two runs always agree or disagree completely.
+const minRunsForTau = 3
 
 // common counts the runs that have both values.
 func common(a, b []float64) (n int) {
@@ -143,11 +143,11 @@ func (x *Comparison) hasTau() bool {
 }
 
 // metric returns the metric with a name. It adds the metric if it is new.
-func (x *Comparison) metric(at map[string]int, name string, better metrics.Direction, runs int) *comparedMetric {
-	i, ok := at[name]
+func (x *Comparison) metric(indices map[string]int, name string, better metrics.Direction, runs int) *comparedMetric {
+	i, ok := indices[name]
 	if !ok {
 		i = len(x.Metrics)
-		at[name] = i
+		indices[name] = i
 		m := comparedMetric{Name: name, Better: better}
 		for range runs {
 			m.Values = append(m.Values, cell(math.NaN()))
@@ -157,8 +157,8 @@ func (x *Comparison) metric(at map[string]int, name string, better metrics.Direc
 	return &x.Metrics[i]
 }
 
-// inFolder removes the common parent folders from all names, because figures truncate long names.
-func inFolder(names []string) []string {
+// shortNames removes the common parent folders from all names, because figures truncate long names.
+func shortNames(names []string) []string {
 	common := names[0][:strings.LastIndexAny(names[0], `/\`)+1]
 	for _, name := range names {
 		for !strings.HasPrefix(name, common) {
@@ -270,10 +270,11 @@ func (x *Comparison) writeFiles(dir string) error {
 		grid metrics.Grid
 		heat report.Heat
 	}
-	drawn := []figure{{"ranks", metrics.Grid{Name: "rank", Rows: names, Columns: x.Runs, Values: ranks},
+	figures := []figure{{"ranks", metrics.Grid{Name: "rank", Rows: names, Columns: x.Runs, Values: ranks},
 		report.Heat{Title: "Ranks of runs by metric, 1 is best", RowTitle: "metric", ColumnTitle: "run", Unit: "rank"}}}
-	if len(x.Runs) >= fewestForTau {
-		drawn = append(drawn, figure{"kendall", metrics.Grid{Name: "kendall_tau", Rows: names, Columns: names, Values: tau},
+	if len(x.Runs) >= minRunsForTau {
+		grid := metrics.Grid{Name: "kendall_tau", Rows: names, Columns: names, Values: tau}
+		figures = append(figures, figure{"kendall", grid,
 			report.Heat{Title: "Agreement of the metrics' rankings of the runs: Kendall's tau", RowTitle: "metric", ColumnTitle: "metric", Unit: "Kendall's tau", Signed: true}})
 	}
 	if x.UDR != nil {
@@ -282,18 +283,18 @@ func (x *Comparison) writeFiles(dir string) error {
 			pairs[i] = slices.Clone(row)
 			pairs[i][i] = math.NaN() // a run is not compared with itself
 		}
-		drawn = append(drawn, figure{"udr", metrics.Grid{Name: "udr", Rows: x.Runs, Columns: x.Runs, Values: pairs},
+		figures = append(figures, figure{"udr", metrics.Grid{Name: "udr", Rows: x.Runs, Columns: x.Runs, Values: pairs},
 			report.Heat{Title: "Agreement of the codes of pairs of runs (UDR)", RowTitle: "run", ColumnTitle: "run", Unit: "agreement"}})
 	}
-	for _, d := range drawn {
+	for _, d := range figures {
 		write(d.file+".csv", ui.CSV(eval.GridRecords(d.grid)))
-		d.heat.Rows, d.heat.Columns, d.heat.Values = inFolder(d.grid.Rows), inFolder(d.grid.Columns), d.grid.Values
+		d.heat.Rows, d.heat.Columns, d.heat.Values = shortNames(d.grid.Rows), shortNames(d.grid.Columns), d.grid.Values
 		write(d.file+".png", d.heat.WritePNG)
 	}
 	return files.Finish()
 }
 
-const widest = 2 // minimum ratio between scales of codes for a warning
+const minScaleRatio = 2 // minimum ratio between scales of codes for a warning
 
 // comparability lists reasons why values are hard to compare: other rows or factors, other options of a metric, or
 // other scales of codes.
@@ -308,10 +309,10 @@ func comparability(runs []*compared) (notes []string) {
 			all[result.Name] = append(all[result.Name], runResult{i, result})
 		}
 	}
-	notes = otherData(names, all)
+	notes = dataNotes(names, all)
 	for _, name := range names {
-		notes = append(notes, otherOptions(name, all[name])...)
-		notes = append(notes, otherScales(name, all[name])...)
+		notes = append(notes, optionNotes(name, all[name])...)
+		notes = append(notes, scaleNotes(name, all[name])...)
 	}
 	return notes
 }
@@ -321,11 +322,11 @@ type runResult struct {
 	result metrics.Result
 }
 
-// otherData says once if a metric has other numbers of rows or other factors in some run.
-func otherData(names []string, all map[string][]runResult) (notes []string) {
-	for _, about := range []struct {
-		text string
-		of   func(r metrics.Result) string // empty: unknown
+// dataNotes says once if a metric has other numbers of rows or other factors in some run.
+func dataNotes(names []string, all map[string][]runResult) (notes []string) {
+	for _, kind := range []struct {
+		text  string
+		value func(r metrics.Result) string // empty: unknown
 	}{
 		{"numbers of rows", func(r metrics.Result) string {
 			if r.Basis.Rows == 0 {
@@ -344,14 +345,14 @@ func otherData(names []string, all map[string][]runResult) (notes []string) {
 	} {
 		for _, name := range names {
 			var list []string
-			found := map[string]bool{}
+			distinct := map[string]bool{}
 			for _, m := range all[name] {
-				if text := about.of(m.result); text != "" {
-					list, found[text] = append(list, fmt.Sprintf("%s in run %d", text, m.run+1)), true
+				if text := kind.value(m.result); text != "" {
+					list, distinct[text] = append(list, fmt.Sprintf("%s in run %d", text, m.run+1)), true
 				}
 			}
-			if len(found) > 1 {
-				notes = append(notes, fmt.Sprintf("%s is measured on different %s: %s", name, about.text, strings.Join(list, "; ")))
+			if len(distinct) > 1 {
+				notes = append(notes, fmt.Sprintf("%s is measured on different %s: %s", name, kind.text, strings.Join(list, "; ")))
 				break
 			}
 		}
@@ -359,8 +360,8 @@ func otherData(names []string, all map[string][]runResult) (notes []string) {
 	return notes
 }
 
-// otherOptions names options of a metric that differ between runs, with the value in each run.
-func otherOptions(name string, list []runResult) (notes []string) {
+// optionNotes names options of a metric that differ between runs, with the value in each run.
+func optionNotes(name string, list []runResult) (notes []string) {
 	keys := map[string]bool{}
 	for _, m := range list {
 		if m.result.Options == nil { // stored without options
@@ -375,15 +376,15 @@ func otherOptions(name string, list []runResult) (notes []string) {
 		if !slices.ContainsFunc(list, func(m runResult) bool { return !reflect.DeepEqual(m.result.Options[key], first) }) {
 			continue
 		}
-		var of []string
+		var values []string
 		for _, m := range list {
-			of = append(of, fmt.Sprintf("%s in run %d", optionText(key, m.result.Options[key]), m.run+1))
+			values = append(values, fmt.Sprintf("%s in run %d", optionText(key, m.result.Options[key]), m.run+1))
 		}
 		if key == "codes" {
-			notes = append(notes, fmt.Sprintf("%s is measured on different columns: %s; --blocks gives all runs the same columns", name, strings.Join(of, ", ")))
+			notes = append(notes, fmt.Sprintf("%s is measured on different columns: %s; --blocks gives all runs the same columns", name, strings.Join(values, ", ")))
 			continue
 		}
-		notes = append(notes, fmt.Sprintf("%s has different %s: %s", name, key, strings.Join(of, ", ")))
+		notes = append(notes, fmt.Sprintf("%s has different %s: %s", name, key, strings.Join(values, ", ")))
 	}
 	return notes
 }
@@ -404,24 +405,24 @@ func optionText(key string, value any) string {
 	return strings.Join(parts, " ")
 }
 
-// otherScales warns of different scales of codes, and adds the fractions of variance, which scales do not affect.
-func otherScales(name string, list []runResult) []string {
+// scaleNotes warns of different scales of codes, and adds the fractions of variance, which scales do not affect.
+func scaleNotes(name string, list []runResult) []string {
 	scaled := slices.DeleteFunc(slices.Clone(list), func(m runResult) bool { return !(m.result.Scale > 0) })
 	if len(scaled) < 2 {
 		return nil
 	}
-	by := func(a, b runResult) int {
+	byScale := func(a, b runResult) int {
 		if a.result.Scale < b.result.Scale {
 			return -1
 		}
 		return 1
 	}
-	least, most := slices.MinFunc(scaled, by), slices.MaxFunc(scaled, by)
-	if most.result.Scale <= widest*least.result.Scale {
+	smallest, largest := slices.MinFunc(scaled, byScale), slices.MaxFunc(scaled, byScale)
+	if largest.result.Scale <= minScaleRatio*smallest.result.Scale {
 		return nil
 	}
 	note := fmt.Sprintf("%s depends on the scale of the codes, which are %s times as wide in run %d as in run %d",
-		name, report.Number(most.result.Scale/least.result.Scale), most.run+1, least.run+1)
+		name, report.Number(largest.result.Scale/smallest.result.Scale), largest.run+1, smallest.run+1)
 	var fractions []string
 	for _, m := range scaled {
 		if part := m.result.Part("fraction"); part != nil {
@@ -459,15 +460,15 @@ type spread struct {
 func spreadOf(values []float64) spread {
 	values = slices.DeleteFunc(values, func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) })
 	sum, squares, n := 0.0, 0.0, len(values)
-	least, most := math.Inf(1), math.Inf(-1)
+	smallest, largest := math.Inf(1), math.Inf(-1)
 	for _, v := range values {
-		sum, least, most = sum+v, min(least, v), max(most, v)
+		sum, smallest, largest = sum+v, min(smallest, v), max(largest, v)
 	}
 	mean := sum / float64(n)
 	for _, v := range values {
 		squares += (v - mean) * (v - mean)
 	}
-	return spread{n, cell(mean), cell(math.Sqrt(squares / float64(n-1))), cell(least), cell(most)}
+	return spread{n, cell(mean), cell(math.Sqrt(squares / float64(n-1))), cell(smallest), cell(largest)}
 }
 
 // compareSettings finds the settings that differ between runs, and groups the runs that differ only in the seed.
@@ -488,7 +489,7 @@ func (x *Comparison) compareSettings(runs []*index.Run) {
 // seedGroups lists groups of at least two runs that differ only in the seed. Of runs with the same seed, the first
 // counts.
 func (x *Comparison) seedGroups(runs []*index.Run, columns []index.Column) (groups []seedGroup) {
-	at := map[string]int{}
+	indices := map[string]int{}
 	var all []seedGroup
 	for i, r := range runs {
 		if r.Settings.Len() == 0 {
@@ -501,10 +502,10 @@ func (x *Comparison) seedGroups(runs []*index.Run, columns []index.Column) (grou
 				fmt.Fprintf(&key, "%q %v\n", text, ok)
 			}
 		}
-		j, ok := at[key.String()]
+		j, ok := indices[key.String()]
 		if !ok {
 			j = len(all)
-			at[key.String()] = j
+			indices[key.String()] = j
 			all = append(all, seedGroup{})
 		}
 		seed, _ := r.Settings.Get(seedColumn)

@@ -92,10 +92,10 @@ const readEvery = 5 * time.Second // time between two progress lines while readi
 
 // readingRuns returns a context that logs now and then how many runs have been read or sent.
 func readingRuns(ctx context.Context, s *ui.Streams) context.Context {
-	said := time.Now()
+	last := time.Now()
 	return progress.With(ctx, func(what string, done, total int64) {
-		if time.Since(said) > readEvery {
-			said = time.Now()
+		if time.Since(last) > readEvery {
+			last = time.Now()
 			fmt.Fprintf(s.Log, "%s: %d of %d\n", what, done, total)
 		}
 	})
@@ -188,11 +188,11 @@ func (c *Command) compare(s *ui.Streams, runs []*index.Run) error {
 	}
 	list := columnsOf(rows)
 	for i := range list {
-		if list[i].rank = neverOut; i > len(c.By) { // results
+		if list[i].rank = alwaysShown; i > len(c.By) { // results
 			list[i].rank = i
 		}
 	}
-	printFitted(s, list)
+	printFitting(s, list)
 	return nil
 }
 
@@ -324,7 +324,7 @@ func direction(name string) string {
 type shownColumn struct {
 	header string
 	cells  []string
-	rank   int // columns with high ranks are left out first
+	rank   int // columns with high ranks are omitted first
 }
 
 func columnsOf(rows [][]string) []shownColumn {
@@ -340,8 +340,8 @@ func columnsOf(rows [][]string) []shownColumn {
 
 const maxCell = 28 // maximum width of a settings cell, in characters
 
-// cut shortens a text by removing its middle.
-func cut(s string, width int) string {
+// shortenMiddle shortens a text by removing its middle.
+func shortenMiddle(s string, width int) string {
 	letters := []rune(s)
 	if len(letters) <= width {
 		return s
@@ -368,8 +368,8 @@ func widthOfAll(list []shownColumn) int {
 	return sum
 }
 
-// fit shortens headers and cells, and then removes the columns with the highest ranks. It returns their names.
-func fit(list []shownColumn, width int) (fitting []shownColumn, left []string) {
+// fitWidth shortens headers and cells, and then removes the columns with the highest ranks. It returns their names.
+func fitWidth(list []shownColumn, width int) (fitting []shownColumn, omitted []string) {
 	if widthOfAll(list) <= width {
 		return list, nil
 	}
@@ -380,23 +380,23 @@ func fit(list []shownColumn, width int) (fitting []shownColumn, left []string) {
 	for i := range list {
 		list[i].header = shortName(full[i], full)
 		for r, cell := range list[i].cells {
-			list[i].cells[r] = cut(cell, max(maxCell, width/3))
+			list[i].cells[r] = shortenMiddle(cell, max(maxCell, width/3))
 		}
 	}
 	for len(list) > 1 && widthOfAll(list) > width {
-		worst := 0
+		highest := 0
 		for i, c := range list {
-			if c.rank >= list[worst].rank {
-				worst = i
+			if c.rank >= list[highest].rank {
+				highest = i
 			}
 		}
-		if list[worst].rank == neverOut {
+		if list[highest].rank == alwaysShown {
 			break
 		}
-		left = append(left, full[worst])
-		list, full = slices.Delete(list, worst, worst+1), slices.Delete(full, worst, worst+1)
+		omitted = append(omitted, full[highest])
+		list, full = slices.Delete(list, highest, highest+1), slices.Delete(full, highest, highest+1)
 	}
-	return list, left
+	return list, omitted
 }
 
 // shortName returns the shortest suffix of a key that is unique.
@@ -412,9 +412,9 @@ func shortName(name string, all []string) string {
 	return name
 }
 
-// printFitted prints the columns that fit, and logs the names of the others.
-func printFitted(s *ui.Streams, list []shownColumn) {
-	fitting, left := fit(list, ui.Width(s.Out))
+// printFitting prints the columns that fit, and logs the names of the others.
+func printFitting(s *ui.Streams, list []shownColumn) {
+	fitting, left := fitWidth(list, ui.Width(s.Out))
 	t := tabwriter.NewWriter(s.Out, 0, 0, columnGap, ' ', 0)
 	for row := -1; row < len(list[0].cells); row++ {
 		var line []string
@@ -434,10 +434,10 @@ func printFitted(s *ui.Streams, list []shownColumn) {
 	}
 }
 
-// The rank of columns that always stay, and the rank of columns that are left out first.
-const neverOut, afterAll = -1, math.MaxInt32
+// The rank of columns that are always shown, and the rank of columns that are omitted first.
+const alwaysShown, firstOmitted = -1, math.MaxInt32
 
-const mostRows = 1000 // maximum number of rows on a terminal. More rows would scroll for minutes.
+const maxRows = 1000 // maximum number of rows on a terminal. More rows would scroll for minutes.
 
 func printRuns(s *ui.Streams, runs []*index.Run) {
 	if len(runs) == 0 {
@@ -446,19 +446,19 @@ func printRuns(s *ui.Streams, runs []*index.Run) {
 	}
 	shown := runs
 	if plain.Terminal(s.Out) != nil {
-		shown = runs[:min(len(runs), mostRows)]
+		shown = runs[:min(len(runs), maxRows)]
 	}
 	list := columnsOf(runRecords(shownColumns(runs), shown, true))
 	rank(list, runs)
-	printFitted(s, list)
+	printFitting(s, list)
 	if len(shown) < len(runs) {
 		fmt.Fprintf(s.Log, "the first %d of %d runs; --filter, --by and --csv have the others\n", len(shown), len(runs))
 	}
-	sayDamaged(s, runs)
+	logDamaged(s, runs)
 }
 
-// sayDamaged says why the first damaged run is damaged, and how many others are.
-func sayDamaged(s *ui.Streams, runs []*index.Run) {
+// logDamaged says why the first damaged run is damaged, and how many others are.
+func logDamaged(s *ui.Streams, runs []*index.Run) {
 	n := 0
 	for _, r := range runs {
 		if r.State != sweep.Damaged {
@@ -479,9 +479,9 @@ func rank(list []shownColumn, runs []*index.Run) {
 	for i, c := range list {
 		switch {
 		case i == 0, c.header == "state" && slices.ContainsFunc(runs, func(r *index.Run) bool { return r.State != sweep.Finished }):
-			list[i].rank = neverOut
+			list[i].rank = alwaysShown
 		case c.header == "state" || c.header == "seconds" || c.header == "fit.converged":
-			list[i].rank = afterAll
+			list[i].rank = firstOmitted
 		case isResult(runs, c.header):
 			results = append(results, i)
 		default:

@@ -61,7 +61,7 @@ func TestInFolder(t *testing.T) {
 	for want, names := range map[string][]string{
 		"[a b/c]": {"runs/x/a", "runs/x/b/c"}, "[x/a y/a]": {"runs/x/a", "runs/y/a"}, "[runs/a b]": {"runs/a", "b"}, "[mig dci]": {"mig", "dci"}, "[ab ac]": {"/ab", "/ac"},
 	} {
-		must.Equal(t, fmt.Sprint(inFolder(names)), want, names)
+		must.Equal(t, fmt.Sprint(shortNames(names)), want, names)
 	}
 }
 
@@ -69,7 +69,7 @@ func TestInFolder(t *testing.T) {
 func TestColumnsFit(t *testing.T) {
 	list := []shownColumn{{header: "run", cells: []string{"a"}}, {header: "state", cells: []string{"stopped"}}, {header: "a.long.setting", cells: []string{"-"}}}
 	rank(list, []*index.Run{{State: sweep.Stopped}})
-	if fitting, left := fit(list, 5); len(fitting) != 2 || fitting[1].header != "state" || len(left) != 1 {
+	if fitting, left := fitWidth(list, 5); len(fitting) != 2 || fitting[1].header != "state" || len(left) != 1 {
 		t.Errorf("shown: %v, left out: %q", fitting, left)
 	}
 }
@@ -105,7 +105,7 @@ func TestOtherOptions(t *testing.T) {
 		{with(codes(1), map[string]any{"codes": map[string]any{}}),
 			"[mig is measured on different columns: x 5 y [1] in run 1, equal shares or the best columns in run 3; --blocks gives all runs the same columns]"},
 	} {
-		must.Equal(t, fmt.Sprint(otherOptions("mig", c.list)), c.want, i)
+		must.Equal(t, fmt.Sprint(optionNotes("mig", c.list)), c.want, i)
 	}
 }
 
@@ -127,7 +127,7 @@ func TestOtherData(t *testing.T) {
 		{[]runResult{result(0, 0), result(1, 9, "x"), result(2, 9, "x", "y")}, nil, "[mig is measured on different factors: x in run 2; x, y in run 3]"},
 		{[]runResult{result(0, 9)}, []runResult{result(0, 9), result(1, 5)}, "[dci is measured on different numbers of rows: 9 in run 1; 5 in run 2]"},
 	} {
-		must.Equal(t, fmt.Sprint(otherData([]string{"mig", "dci"}, map[string][]runResult{"mig": c.mig, "dci": c.dci})), c.want, i)
+		must.Equal(t, fmt.Sprint(dataNotes([]string{"mig", "dci"}, map[string][]runResult{"mig": c.mig, "dci": c.dci})), c.want, i)
 	}
 }
 
@@ -150,7 +150,7 @@ func TestOtherScales(t *testing.T) {
 		{[]runResult{result(0, 4, 0.25), result(1, 0), result(2, 1, 0.5, 1)}, "[mad depends on the scale of the codes, which are 4 times as wide in run 1 as in run 3; " +
 			"the mean fraction of the remaining variance does not depend on it: 0.25 in run 1, 0.75 in run 3]"},
 	} {
-		must.Equal(t, fmt.Sprint(otherScales("mad", c.list)), c.want, i)
+		must.Equal(t, fmt.Sprint(scaleNotes("mad", c.list)), c.want, i)
 	}
 }
 

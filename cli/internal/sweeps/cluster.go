@@ -51,15 +51,15 @@ func (f *ClusterFlags) CheckCluster(jobs int, others map[string]bool) error {
 	if f.On != "" && !slices.Contains(Schedulers, f.On) {
 		return ui.Usagef("--on %s: unknown scheduler; want %s", f.On, strings.Join(Schedulers, " or "))
 	}
-	given := map[string]bool{"--print": f.Print, "--tasks": f.Tasks > 0, "--partition": f.Partition != "", "--time": f.Time > 0, "--cpus": f.CPUs > 0, "--memory": f.Memory > 0, "--array-limit": f.ArrayLimit > 0,
+	isSet := map[string]bool{"--print": f.Print, "--tasks": f.Tasks > 0, "--partition": f.Partition != "", "--time": f.Time > 0, "--cpus": f.CPUs > 0, "--memory": f.Memory > 0, "--array-limit": f.ArrayLimit > 0,
 		"--image": f.Image != "", "--volume": f.Volume.claim != "", "--namespace": f.Namespace != ""}
-	for name, is := range given {
-		if is && f.On == "" {
+	for name, set := range isSet {
+		if set && f.On == "" {
 			return ui.Usagef("%s belongs to --on", name)
 		}
 	}
-	for name, is := range others {
-		if is && f.Print {
+	for name, set := range others {
+		if set && f.Print {
 			return ui.Usagef("--print prints a job and does nothing else; want it without %s", name)
 		}
 	}
@@ -93,9 +93,9 @@ func (f *ClusterFlags) scheduler() cluster.Scheduler {
 
 // Memory of a task if no flag sets it.
 const (
-	memoryKinds = 8       // number of runs to estimate
-	memoryMore  = 1.25    // times the estimate
-	memoryLeast = 1 << 28 // bytes
+	memorySamples = 8       // number of runs to estimate
+	memoryFactor  = 1.25    // times the estimate
+	minMemory     = 1 << 28 // bytes
 )
 
 // allotMemory sets the memory of tasks to the largest need of the runs, unless a flag sets it.
@@ -103,7 +103,7 @@ func (f *ClusterFlags) allotMemory(ctx context.Context, s *ui.Streams, j *cluste
 	if f.On != onKubernetes || j.Memory > 0 || len(runs) == 0 {
 		return nil
 	}
-	n, most := min(len(runs), memoryKinds), 0.0
+	n, largest := min(len(runs), memorySamples), 0.0
 	for i := range n {
 		r := runs[i*len(runs)/n]
 		peak, err := train.PeakMemory(ctx, train.Here(r.Config))
@@ -113,10 +113,10 @@ func (f *ClusterFlags) allotMemory(ctx context.Context, s *ui.Streams, j *cluste
 		if err != nil {
 			return fmt.Errorf("the memory of run %s: %w; want --memory", r.Name, err)
 		}
-		most = max(most, peak)
+		largest = max(largest, peak)
 	}
-	j.Memory = max(memoryLeast, int64(math.Ceil(memoryMore*most)))
-	fmt.Fprintf(s.Log, "memory of a task: %d MiB, %g times the estimate of the largest of %d runs; --memory sets another limit\n", (j.Memory+(1<<20)-1)>>20, memoryMore, n)
+	j.Memory = max(minMemory, int64(math.Ceil(memoryFactor*largest)))
+	fmt.Fprintf(s.Log, "memory of a task: %d MiB, %g times the estimate of the largest of %d runs; --memory sets another limit\n", (j.Memory+(1<<20)-1)>>20, memoryFactor, n)
 	return nil
 }
 
@@ -188,15 +188,15 @@ func jobName(name, dir string, args []string) string {
 	return strings.Trim("unravel-"+name[:min(len(name), letters)], "-") + "-" + hex.EncodeToString(sum[:4])
 }
 
-// left returns the number of runs that a job would make, and the numbers of finished and failed runs.
-func left(dir string, runs []sweep.Run, retry bool) (missing, finished, failed int, err error) {
+// countMissing returns the number of runs that a job would make, and the numbers of finished and failed runs.
+func countMissing(dir string, runs []sweep.Run, retry bool) (missing, finished, failed int, err error) {
 	entries, err := sweep.Scan(dir)
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	found := sweep.Find(entries)
+	entryOf := sweep.Find(entries)
 	for _, r := range runs {
-		switch found[r.Hash].State {
+		switch entryOf[r.Hash].State {
 		case sweep.Finished:
 			finished++
 		case sweep.Failed:
@@ -212,7 +212,7 @@ func left(dir string, runs []sweep.Run, retry bool) (missing, finished, failed i
 
 // PrintJob writes the job that would be submitted for runs.
 func (f *ClusterFlags) PrintJob(ctx context.Context, s *ui.Streams, j cluster.Job, runs []sweep.Run) error {
-	missing, finished, failed, err := left(j.Dir, runs, false)
+	missing, finished, failed, err := countMissing(j.Dir, runs, false)
 	if err != nil {
 		return err
 	}
@@ -221,12 +221,12 @@ func (f *ClusterFlags) PrintJob(ctx context.Context, s *ui.Streams, j cluster.Jo
 		return nil
 	}
 	scheduler := f.scheduler()
-	most, err := scheduler.Most(ctx)
+	maxTasks, err := scheduler.Most(ctx)
 	if err != nil {
-		most = cluster.UsualArray
-		fmt.Fprintf(s.Log, "Slurm does not say how many tasks an array may have; %d are assumed\n", most)
+		maxTasks = cluster.UsualArray
+		fmt.Fprintf(s.Log, "Slurm does not say how many tasks an array may have; %d are assumed\n", maxTasks)
 	}
-	j.Tasks = cluster.Size(j.Tasks, most, missing)
+	j.Tasks = cluster.Size(j.Tasks, maxTasks, missing)
 	if err := f.allotMemory(ctx, s, &j, runs); err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (f *ClusterFlags) Submit(ctx context.Context, s *ui.Streams, j cluster.Job,
 			return nil, ui.Usage(err)
 		}
 	}
-	missing, _, _, err := left(j.Dir, runs, retry)
+	missing, _, _, err := countMissing(j.Dir, runs, retry)
 	if err != nil {
 		return nil, err
 	}
@@ -288,13 +288,13 @@ func (v *volumeFlag) UnmarshalText(text []byte) error {
 
 type timeFlag time.Duration // time in the notation of Go or Slurm
 
-const leastTime = 2 * time.Minute // shortest time of a task that still allows some work
+const minTime = 2 * time.Minute // shortest time of a task that still allows some work
 
 var slurmTime = regexp.MustCompile(`^(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?$`)
 
 func (t *timeFlag) UnmarshalText(text []byte) error {
 	d, err := parseTime(string(text))
-	if err == nil && d < leastTime {
+	if err == nil && d < minTime {
 		err = fmt.Errorf("%q is too short; want 2m or more, as tasks save a minute before their end", text)
 	}
 	*t = timeFlag(d)
@@ -335,12 +335,12 @@ var memorySize = regexp.MustCompile(`^(\d+(?:\.\d+)?)([KMGT])(?:i?B|i)?$`)
 
 // UnmarshalText reads a size such as 2G, in powers of 1024.
 func (m *memoryFlag) UnmarshalText(text []byte) error {
-	found := memorySize.FindStringSubmatch(string(text))
-	if found == nil {
+	match := memorySize.FindStringSubmatch(string(text))
+	if match == nil {
 		return fmt.Errorf("%q is not a size; want 512M or 2G", text)
 	}
-	n, err := strconv.ParseFloat(found[1], 64)
-	bytes := n * math.Pow(1024, float64(strings.Index("KMGT", found[2])+1))
+	n, err := strconv.ParseFloat(match[1], 64)
+	bytes := n * math.Pow(1024, float64(strings.Index("KMGT", match[2])+1))
 	if err != nil || !(bytes >= 1) || bytes > 1<<60 {
 		return fmt.Errorf("%q is out of range; want a size such as 512M or 2G", text)
 	}

@@ -34,7 +34,7 @@ func (f *DryRunFlags) CheckRehearse() error {
 	return nil
 }
 
-const rehearsing = time.Minute // time after which a dry run rehearses no further kinds of runs
+const rehearsalLimit = time.Minute // time after which a dry run rehearses no further kinds of runs
 
 // Forecasting holds the options of Forecasts.
 type Forecasting struct {
@@ -47,9 +47,9 @@ type Forecasting struct {
 // Forecasts estimates the times of runs. Each rehearsal is a process. Forecasts logs the progress. Runs for other
 // machines may want a precision that this processor lacks, so their rehearsals use float32.
 func Forecasts(ctx context.Context, log io.Writer, dir string, runs []sweep.Run, f Forecasting) ([]sweep.Forecast, error) {
-	how := sweep.Forecasting{Jobs: f.Jobs, Times: f.Times}
+	options := sweep.Forecasting{Jobs: f.Jobs, Times: f.Times}
 	if !f.Rehearse {
-		return sweep.Forecasts(ctx, dir, runs, how)
+		return sweep.Forecasts(ctx, dir, runs, options)
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -58,16 +58,16 @@ func Forecasts(ctx context.Context, log io.Writer, dir string, runs []sweep.Run,
 	rehearse := sweep.RehearseProcesses(program, "rehearse")
 	progress := newProgress(log)
 	defer progress.clear()
-	how.Rehearse, how.Limit, how.Observe = rehearse, rehearsing, progress.rehearsal
+	options.Rehearse, options.Limit, options.Observe = rehearse, rehearsalLimit, progress.rehearsal
 	if f.Elsewhere {
 		if slices.ContainsFunc(runs, func(r sweep.Run) bool { return r.Config.Train.Precision != train.Here(r.Config).Train.Precision }) {
 			progress.say("this processor lacks mixed precision: such runs are estimated in float32")
 		}
-		how.Rehearse = func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error) {
+		options.Rehearse = func(ctx context.Context, c train.Config, threads int, alone bool) (*train.Estimate, error) {
 			return rehearse(ctx, train.Here(c), threads, alone)
 		}
 	}
-	list, err := sweep.Forecasts(ctx, dir, runs, how)
+	list, err := sweep.Forecasts(ctx, dir, runs, options)
 	like := 0
 	for _, f := range list {
 		if f.Like != "" {
@@ -75,7 +75,7 @@ func Forecasts(ctx context.Context, log io.Writer, dir string, runs []sweep.Run,
 		}
 	}
 	if like > 0 {
-		progress.say("rehearsals took more than %v: %s of other kinds count like the most similar run", rehearsing, wording.Count(like, "run"))
+		progress.say("rehearsals took more than %v: %s of other kinds count like the most similar run", rehearsalLimit, wording.Count(like, "run"))
 	}
 	return list, err
 }
@@ -155,28 +155,28 @@ func (f *SimulateFlag) UnmarshalText(text []byte) (err error) {
 
 // Simulate estimates the times of runs from one run of each cost, and simulates the runs on machines.
 func (f *SimulateFlag) Simulate(ctx context.Context, log io.Writer, dir string, runs []sweep.Run) (*sweep.Simulation, error) {
-	at := map[string]int{}
-	var chosen []sweep.Run
+	indices := map[string]int{}
+	var samples []sweep.Run
 	costs := make([]int, len(runs))
 	for i, r := range runs {
 		key := sweep.CostOf(r)
-		place, ok := at[key]
+		index, ok := indices[key]
 		if !ok {
-			place = len(chosen)
-			at[key], chosen = place, append(chosen, r)
+			index = len(samples)
+			indices[key], samples = index, append(samples, r)
 		}
-		costs[i] = place
+		costs[i] = index
 	}
-	list, err := Forecasts(ctx, log, dir, chosen, Forecasting{Jobs: max(1, runtime.GOMAXPROCS(0)/int(f.Machines.Threads)), Elsewhere: true, Rehearse: true})
+	list, err := Forecasts(ctx, log, dir, samples, Forecasting{Jobs: max(1, runtime.GOMAXPROCS(0)/int(f.Machines.Threads)), Elsewhere: true, Rehearse: true})
 	if err != nil {
 		return nil, err
 	}
 	seconds := make([]float64, len(runs))
 	for i := range runs {
-		one := list[costs[i]]
-		seconds[i] = one.Takes.Seconds()
-		if one.State == sweep.Finished {
-			seconds[i] = sweep.Read(one.Dir).Record.Seconds
+		forecast := list[costs[i]]
+		seconds[i] = forecast.Takes.Seconds()
+		if forecast.State == sweep.Finished {
+			seconds[i] = sweep.Read(forecast.Dir).Record.Seconds
 		}
 	}
 	return f.Machines.Simulate(sweep.Pieces(dir, runs, seconds))
@@ -228,11 +228,11 @@ type progress struct {
 	every    time.Duration
 	idle     time.Duration // time between lines without changes
 
-	lock  sync.Mutex
-	last  time.Time
-	ended int    // number of ended runs at the last line
-	state string // text of the last line, without the time left
-	drawn int    // length of the drawn line in characters
+	lock       sync.Mutex
+	last       time.Time
+	ended      int    // number of ended runs at the last line
+	state      string // text of the last line, without the time left
+	drawnWidth int    // length of the drawn line in characters
 }
 
 const barWidth = 24
@@ -249,7 +249,7 @@ func (p *progress) observe(s sweep.Status) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	ended := s.Finished + s.Failed
-	since, state := time.Since(p.last), steady(s)
+	since, state := time.Since(p.last), withoutTimeLeft(s)
 	if since < p.every && (p.terminal != nil || ended == p.ended) || p.terminal == nil && since < p.idle && state == p.state {
 		return
 	}
@@ -262,10 +262,10 @@ func (p *progress) observe(s sweep.Status) {
 	p.draw("[" + strings.Repeat("=", full) + strings.Repeat(" ", barWidth-full) + "] " + s.String())
 }
 
-func (p *progress) rehearsal(run string, nth, most int) {
+func (p *progress) rehearsal(run string, nth, maximum int) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	line := fmt.Sprintf("rehearsing %s, %d of at most %d", run, nth, most)
+	line := fmt.Sprintf("rehearsing %s, %d of at most %d", run, nth, maximum)
 	switch {
 	case p.terminal != nil:
 		p.draw(line)
@@ -282,11 +282,11 @@ func (p *progress) draw(line string) {
 	}
 	p.erase()
 	fmt.Fprint(p.terminal, line)
-	p.drawn = len(line)
+	p.drawnWidth = len(line)
 }
 
-// steady returns the progress line of a sweep without the time left.
-func steady(s sweep.Status) string {
+// withoutTimeLeft returns the progress line of a sweep without the time left.
+func withoutTimeLeft(s sweep.Status) string {
 	s.Left = -1
 	return s.String()
 }
@@ -302,9 +302,9 @@ func (p *progress) Write(text []byte) (int, error) {
 }
 
 func (p *progress) erase() {
-	if p.drawn > 0 {
-		fmt.Fprint(p.terminal, "\r"+strings.Repeat(" ", p.drawn)+"\r")
-		p.drawn = 0
+	if p.drawnWidth > 0 {
+		fmt.Fprint(p.terminal, "\r"+strings.Repeat(" ", p.drawnWidth)+"\r")
+		p.drawnWidth = 0
 	}
 }
 

@@ -201,17 +201,17 @@ func (c *Command) print(w io.Writer, outcomes []sweep.Outcome) error {
 }
 
 func (c *Command) search(ctx context.Context, s *ui.Streams, plan *sweep.Plan) error {
-	for flag, given := range map[string]bool{"--simulate": c.Simulate.Machines != nil, "--on": c.On != "", "--index": c.Index.Set, "--rehearse": c.Rehearse} {
-		if given {
+	for flag, set := range map[string]bool{"--simulate": c.Simulate.Machines != nil, "--on": c.On != "", "--index": c.Index.Set, "--rehearse": c.Rehearse} {
+		if set {
 			return ui.Usagef("%s needs the runs beforehand, and a search draws them one by one; start unravel sweep %s on each machine", flag, c.File)
 		}
 	}
-	found, err := plan.NewSearch()
+	search, err := plan.NewSearch()
 	if err != nil {
 		return err
 	}
 	if c.DryRun {
-		return c.previewSearch(ctx, s, found)
+		return c.previewSearch(ctx, s, search)
 	}
 	return c.Serving(ctx, s, serving.Content{Dir: c.Out}, func() error {
 		o, end, err := processes(ctx, s, c.Jobs, c.Retry)
@@ -219,16 +219,16 @@ func (c *Command) search(ctx context.Context, s *ui.Streams, plan *sweep.Plan) e
 			return err
 		}
 		o.NoWait = c.NoWait
-		trials, failure := found.Execute(ctx, c.Out, o)
+		trials, failure := search.Execute(ctx, c.Out, o)
 		end()
 		if trials == nil {
 			return failure
 		}
-		if err := c.printTrials(s.Out, found, trials); err != nil {
+		if err := c.printTrials(s.Out, search, trials); err != nil {
 			return err
 		}
 		if failure == nil && trials.Best() == nil && len(trials.List) > 0 {
-			failure = fmt.Errorf("no trial in %s has a value of %s", c.Out, found.Method.Value.Common().Objective())
+			failure = fmt.Errorf("no trial in %s has a value of %s", c.Out, search.Method.Value.Common().Objective())
 		}
 		return failure
 	})
@@ -286,61 +286,63 @@ type SearchOutput struct {
 	Next   []map[string]string `json:"next,omitempty"`
 }
 
-func (c *Command) searchOutput(found *sweep.Search, trials *sweep.Trials) SearchOutput {
-	own := found.Method.Value.Common()
-	o := SearchOutput{Dir: c.Out, Search: found.Method.Name, Objective: own.Objective(), Better: trials.Better.String(),
-		Budget: own.Budget(), CoreHours: trials.CoreHours, Ended: ended(trials)}
+func (c *Command) searchOutput(search *sweep.Search, trials *sweep.Trials) SearchOutput {
+	common := search.Method.Value.Common()
+	o := SearchOutput{Dir: c.Out, Search: search.Method.Name, Objective: common.Objective(),
+		Better: trials.Better.String(),
+		Budget: common.Budget(), CoreHours: trials.CoreHours, Ended: ended(trials)}
 	if best := trials.Best(); best != nil {
-		o.Best, o.Command = new(trialOf(best)), found.Command(best)
+		o.Best, o.Command = new(trialOf(best)), search.Command(best)
 	}
 	return o
 }
 
-func (c *Command) printTrials(w io.Writer, found *sweep.Search, trials *sweep.Trials) error {
+func (c *Command) printTrials(w io.Writer, search *sweep.Search, trials *sweep.Trials) error {
 	if c.JSON {
-		all := c.searchOutput(found, trials)
+		all := c.searchOutput(search, trials)
 		for i := range trials.List {
 			all.Trials = append(all.Trials, trialOf(&trials.List[i]))
 		}
 		return ui.WriteJSON(w, all)
 	}
-	objective := found.Method.Value.Common().Objective()
+	objective := search.Method.Value.Common().Objective()
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "TRIAL\tSTATE\tSECONDS\tEPOCHS\t%s\tSETTINGS\n", strings.ToUpper(objective))
-	for _, one := range trials.List {
-		seconds, epochs, value, settings := "-", "-", "-", one.Settings.String()
-		if one.Record != nil {
-			seconds = fmt.Sprintf("%.1f", one.Record.Seconds)
+	for _, trial := range trials.List {
+		seconds, epochs, value, settings := "-", "-", "-", trial.Settings.String()
+		if trial.Record != nil {
+			seconds = fmt.Sprintf("%.1f", trial.Record.Seconds)
 		}
-		if !math.IsNaN(one.Value) {
-			epochs, value = fmt.Sprint(one.Epochs), fmt.Sprintf("%.4g", one.Value)
+		if !math.IsNaN(trial.Value) {
+			epochs, value = fmt.Sprint(trial.Epochs), fmt.Sprintf("%.4g", trial.Value)
 		}
-		if one.State == sweep.Failed {
-			why, _, _ := strings.Cut(one.Problem.Error(), "\n")
-			settings += "  (" + why + ")"
+		if trial.State == sweep.Failed {
+			reason, _, _ := strings.Cut(trial.Problem.Error(), "\n")
+			settings += "  (" + reason + ")"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", one.Name, one.State, seconds, epochs, value, settings)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", trial.Name, trial.State, seconds, epochs, value, settings)
 	}
 	t.Flush()
 	if best := trials.Best(); best != nil {
 		fmt.Fprintf(w, "best: %s, %s %.4g after %s (%s is better)\n%s\n", best.Name, objective, best.Value,
-			wording.Count(best.Epochs, "epoch"), trials.Better, wording.Shell(found.Command(best)...))
+			wording.Count(best.Epochs, "epoch"), trials.Better, wording.Shell(search.Command(best)...))
 	}
 	return nil
 }
 
 const maxPreview = 8
 
-func (c *Command) previewSearch(ctx context.Context, s *ui.Streams, found *sweep.Search) error {
-	trials, err := found.Trials(ctx, c.Out)
-	if err := cmp.Or(err, found.Check()); err != nil {
+func (c *Command) previewSearch(ctx context.Context, s *ui.Streams, sweepSearch *sweep.Search) error {
+	trials, err := sweepSearch.Trials(ctx, c.Out)
+	if err := cmp.Or(err, sweepSearch.Check()); err != nil {
 		return err
 	}
-	next, own, rungs := found.Preview(trials, maxPreview), found.Method.Value.Common(), found.Method.Value.Rungs()
+	method := sweepSearch.Method.Value
+	next, common, rungs := sweepSearch.Preview(trials, maxPreview), method.Common(), method.Rungs()
 	if c.JSON {
-		all := c.searchOutput(found, trials)
+		all := c.searchOutput(sweepSearch, trials)
 		all.Space, all.Rungs = map[string]string{}, rungs
-		for _, r := range own.Space {
+		for _, r := range common.Space {
 			all.Space[r.Key] = strings.TrimPrefix(r.String(), r.Key+": ")
 		}
 		for _, settings := range next {
@@ -348,8 +350,8 @@ func (c *Command) previewSearch(ctx context.Context, s *ui.Streams, found *sweep
 		}
 		return ui.WriteJSON(s.Out, all)
 	}
-	fmt.Fprintf(s.Out, "%s, for a %s %s\n", found.Method.Name, trials.Better, own.Objective())
-	for _, r := range own.Space {
+	fmt.Fprintf(s.Out, "%s, for a %s %s\n", sweepSearch.Method.Name, trials.Better, common.Objective())
+	for _, r := range common.Space {
 		fmt.Fprintf(s.Out, "  %s\n", r)
 	}
 	if rungs != nil {
@@ -358,12 +360,12 @@ func (c *Command) previewSearch(ctx context.Context, s *ui.Streams, found *sweep
 	for i, settings := range next {
 		fmt.Fprintf(s.Out, "trial %d: %s\n", len(trials.List)+i, settings)
 	}
-	more := own.Runs == 0 || len(trials.List)+len(next) < own.Runs
-	if _, ok := found.Method.Value.(*search.TPE); ok && more && len(next) < maxPreview {
+	more := common.Runs == 0 || len(trials.List)+len(next) < common.Runs
+	if _, ok := sweepSearch.Method.Value.(*search.TPE); ok && more && len(next) < maxPreview {
 		fmt.Fprintln(s.Out, "further trials follow from results")
 	}
 	fmt.Fprintf(s.Out, "%s ended, %.3g core-hours used; budget: %s\n",
-		wording.Count(ended(trials), "trial"), trials.CoreHours, own.Budget())
+		wording.Count(ended(trials), "trial"), trials.CoreHours, common.Budget())
 	return nil
 }
 

@@ -49,8 +49,8 @@ func OnSignals(parent context.Context) context.Context {
 	go func() {
 		<-received
 		cancel()
-		begin := time.Now()
-		for time.Since(begin) < time.Duration(s.patience.Load()) {
+		start := time.Now()
+		for time.Since(start) < time.Duration(s.patience.Load()) {
 			select {
 			case <-received:
 				s.exit()
@@ -67,13 +67,13 @@ func (s *stopper) exit() {
 	if time.Duration(s.patience.Load()) > quitPatience {
 		text += " before a step had ended; --resume continues from the last checkpoint"
 	}
-	said := make(chan struct{})
+	written := make(chan struct{})
 	go func() { // standard error may have no reader
 		fmt.Fprintln(os.Stderr, text)
-		close(said)
+		close(written)
 	}()
 	select {
-	case <-said:
+	case <-written:
 	case <-time.After(quitPatience / 10):
 	}
 	os.Exit(ExitStopped)

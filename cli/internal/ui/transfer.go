@@ -84,8 +84,8 @@ func (t *Transfer) line(now time.Time, done int64) string {
 	if t.total > 0 {
 		text += fmt.Sprintf(" of %s (%d %%)", count(t.total), 100*done/t.total)
 	}
-	took := now.Sub(t.begun).Seconds()
-	if rate := float64(done-t.first) / took; rate > 0 {
+	elapsed := now.Sub(t.begun).Seconds()
+	if rate := float64(done-t.first) / elapsed; rate > 0 {
 		text += fmt.Sprintf(", %s/s", count(int64(rate)))
 		if left := float64(t.total-done) / rate; left > 0 {
 			text += fmt.Sprintf(", %s left", time.Duration(left*float64(time.Second)).Round(time.Second))

@@ -80,9 +80,9 @@ func Span(seconds float64) string {
 }
 
 // Some joins the first texts of a list, with the number of omitted texts.
-func Some(list []string, most int) string {
-	text := strings.Join(list[:min(len(list), most)], ", ")
-	if more := len(list) - most; more > 0 {
+func Some(list []string, limit int) string {
+	text := strings.Join(list[:min(len(list), limit)], ", ")
+	if more := len(list) - limit; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

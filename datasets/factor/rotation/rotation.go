@@ -31,8 +31,8 @@ func Inverse(g *[9]float64) [9]float64 {
 // Between returns the rotation that takes an object from one pose to another, in world axes: to from^-1. The product in
 // the other order is in the axes of the object.
 func Between(from, to *[9]float64) [9]float64 {
-	back := Inverse(from)
-	return Product(to, &back)
+	inverse := Inverse(from)
+	return Product(to, &inverse)
 }
 
 // Apply returns the point g p.
@@ -70,13 +70,13 @@ func AboutAxis(k [3]float64, angle float64) [9]float64 {
 	}
 }
 
-// still is the sine of the angle below which a rotation counts as the identity: its axis is only rounding error.
-const still = 1e-12
+// minSine is the sine of the angle below which a rotation counts as the identity: its axis is only rounding error.
+const minSine = 1e-12
 
 // AreQuaternions reports whether rows of four numbers look like unit quaternions instead of axes and angles: all have
 // norm 1, and some have a last number other than 0. A unit axis with an angle other than 0 has a larger norm.
 func AreQuaternions(rows []float32) bool {
-	some := false
+	nonzero := false
 	for r := range slices.Chunk(rows, 4) {
 		square := 0.0
 		for _, v := range r {
@@ -85,9 +85,9 @@ func AreQuaternions(rows []float32) bool {
 		if math.Abs(square-1) > 1e-3 {
 			return false
 		}
-		some = some || r[len(r)-1] != 0
+		nonzero = nonzero || r[len(r)-1] != 0
 	}
-	return some
+	return nonzero
 }
 
 // AxisAngle returns the unit axis and the angle of a rotation, in radians from 0 to pi. For the identity, both are 0. A
@@ -99,12 +99,12 @@ func AxisAngle(g *[9]float64) (axis [3]float64, angle float64) {
 	w := [3]float64{(g[7] - g[5]) / 2, (g[2] - g[6]) / 2, (g[3] - g[1]) / 2}
 	sin, cos := math.Sqrt(dot(w, w)), (g[0]+g[4]+g[8]-1)/2
 	switch {
-	case sin < still && cos > 0:
+	case sin < minSine && cos > 0:
 		return axis, 0
 	case cos > 0:
 		axis = w
 	default:
-		axis = squareColumn(g, cos)
+		axis = axisColumn(g, cos)
 		if dot(axis, w) < 0 {
 			axis = [3]float64{-axis[0], -axis[1], -axis[2]}
 		}
@@ -116,18 +116,18 @@ func AxisAngle(g *[9]float64) (axis [3]float64, angle float64) {
 	return axis, math.Atan2(sin, cos)
 }
 
-// squareColumn returns the largest column of (1 - cos) k k^T, which is parallel to the axis k.
-func squareColumn(g *[9]float64, cos float64) (column [3]float64) {
-	best := 0
+// axisColumn returns the largest column of (1 - cos) k k^T, which is parallel to the axis k.
+func axisColumn(g *[9]float64, cos float64) (column [3]float64) {
+	largest := 0
 	for j := range 3 {
-		if g[4*j] > g[4*best] {
-			best = j
+		if g[4*j] > g[4*largest] {
+			largest = j
 		}
 	}
 	for i := range column {
-		column[i] = (g[3*i+best] + g[3*best+i]) / 2
+		column[i] = (g[3*i+largest] + g[3*largest+i]) / 2
 	}
-	column[best] -= cos
+	column[largest] -= cos
 	return column
 }
 
@@ -154,31 +154,31 @@ func FromQuaternion(q [4]float64) (g [9]float64, ok bool) {
 
 // Nearest returns the index of the rotation in a table with the smallest angle to g; ties go to the first.
 func Nearest(table [][9]float64, g *[9]float64) int {
-	best, at := math.Inf(-1), 0
+	largest, nearest := math.Inf(-1), 0
 	for i := range table {
-		if t := trace(&table[i], g); t > best+1e-12 {
-			best, at = t, i
+		if t := trace(&table[i], g); t > largest+1e-12 {
+			largest, nearest = t, i
 		}
 	}
-	return at
+	return nearest
 }
 
 // Neighbours returns the indices of the rotations in a table that are nearest to rotation i, without rotations equal to
 // it. It returns count of them, and others as near as the last. Indices are in the order of the table.
 func Neighbours(table [][9]float64, i, count int) []int {
-	const same = 3 - 1e-9               // minimum trace of the rotation between equal rotations
-	near := make([]float64, 0, count+1) // traces, descending
+	const sameTrace = 3 - 1e-9            // minimum trace of the rotation between equal rotations
+	traces := make([]float64, 0, count+1) // traces, descending
 	for j := range table {
-		if t := trace(&table[i], &table[j]); t < same {
-			near = insert(near, t, count)
+		if t := trace(&table[i], &table[j]); t < sameTrace {
+			traces = insert(traces, t, count)
 		}
 	}
-	if len(near) == 0 {
+	if len(traces) == 0 {
 		return nil
 	}
 	var list []int
 	for j := range table {
-		if t := trace(&table[i], &table[j]); t < same && t > near[len(near)-1]-1e-9 {
+		if t := trace(&table[i], &table[j]); t < sameTrace && t > traces[len(traces)-1]-1e-9 {
 			list = append(list, j)
 		}
 	}
@@ -187,11 +187,11 @@ func Neighbours(table [][9]float64, i, count int) []int {
 
 // insert adds t to a descending list of at most count numbers.
 func insert(list []float64, t float64, count int) []float64 {
-	at, _ := slices.BinarySearchFunc(list, t, func(a, b float64) int { return cmp.Compare(b, a) })
-	if at == count {
+	i, _ := slices.BinarySearchFunc(list, t, func(a, b float64) int { return cmp.Compare(b, a) })
+	if i == count {
 		return list
 	}
-	return slices.Insert(list, at, t)[:min(len(list)+1, count)]
+	return slices.Insert(list, i, t)[:min(len(list)+1, count)]
 }
 
 // trace returns the trace of a b^-1, 1 + 2 cos of the angle between a and b.
@@ -229,18 +229,18 @@ func determinant(g *[9]float64) float64 {
 func Icosahedral() [][9]float64 {
 	list := []([4]float64){{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}
 	for signs := range 8 {
-		list = append(list, [4]float64{1, sign(signs, 0), sign(signs, 1), sign(signs, 2)})
+		list = append(list, [4]float64{1, signOfBit(signs, 0), signOfBit(signs, 1), signOfBit(signs, 2)})
 	}
 	for a := range 4 {
 		for b := range 4 {
 			for c := range 4 {
 				p := [4]int{a, b, c, 6 - a - b - c}
-				if a == b || a == c || b == c || !even(p) {
+				if a == b || a == c || b == c || !isEven(p) {
 					continue
 				}
 				for signs := range 4 { // the sign of phi is arbitrary: q and -q are the same rotation
 					var q [4]float64
-					q[p[0]], q[p[1]], q[p[2]] = math.Phi, sign(signs, 0), sign(signs, 1)/math.Phi
+					q[p[0]], q[p[1]], q[p[2]] = math.Phi, signOfBit(signs, 0), signOfBit(signs, 1)/math.Phi
 					list = append(list, q)
 				}
 			}
@@ -249,9 +249,9 @@ func Icosahedral() [][9]float64 {
 	return fromQuaternions(list)
 }
 
-func sign(bits, at int) float64 { return float64(1 - bits>>at&1*2) }
+func signOfBit(bits, bit int) float64 { return float64(1 - bits>>bit&1*2) }
 
-func even(p [4]int) bool {
+func isEven(p [4]int) bool {
 	inversions := 0
 	for i := range p {
 		for j := i + 1; j < len(p); j++ {

@@ -22,9 +22,9 @@ type Query struct {
 
 // Limits on the rows and classes examined for a factor.
 const (
-	mostAsked  = 1 << 20 // maximum number of questions
-	classesFor = 300     // maximum number of classes
-	membersFor = 30      // maximum number of rows of a class
+	maxQuestions = 1 << 20 // maximum number of questions
+	maxClasses   = 300     // maximum number of classes
+	maxMembers   = 30      // maximum number of rows of a class
 )
 
 // Ask chooses questions that the answers do not settle yet, and adds them to Open. For each factor, it first asks which
@@ -51,17 +51,17 @@ func Ask(a *Answers, q Query) error {
 	if err != nil {
 		return err
 	}
-	z, width := standardised(q.Codes, a.Rows, q.Width)
+	z, width := standardise(q.Codes, a.Rows, q.Width)
 	for n, name := range factors {
 		count := (q.Count*(n+1))/len(factors) - q.Count*n/len(factors)
 		x, err := newAsker(a, a.factor(name), z, width, q.Stream)
 		if err != nil {
 			return err
 		}
-		x.random(int(math.Round(q.Explore * float64(count))))
-		x.join(count)
-		x.place(count)
-		a.Open = append(a.Open, x.chosen...)
+		x.askRandom(int(math.Round(q.Explore * float64(count))))
+		x.joinClasses(count)
+		x.placeRows(count)
+		a.Open = append(a.Open, x.questions...)
 	}
 	return nil
 }
@@ -73,8 +73,8 @@ func (q *Query) check(a *Answers) ([]string, error) {
 		factors = a.Factors
 	}
 	switch {
-	case q.Count < 1 || q.Count > mostAsked:
-		return nil, fmt.Errorf("%d questions are out of range; want 1 to %d", q.Count, mostAsked)
+	case q.Count < 1 || q.Count > maxQuestions:
+		return nil, fmt.Errorf("%d questions are out of range; want 1 to %d", q.Count, maxQuestions)
 	case len(factors) == 0:
 		return nil, errors.New("there is no factor to ask about; want the name of one, such as colour")
 	case q.Codes != nil && (q.Width < 1 || len(q.Codes) != a.Rows*q.Width):
@@ -99,8 +99,8 @@ func (q *Query) check(a *Answers) ([]string, error) {
 	return factors, a.Validate()
 }
 
-// standardised returns the columns with mean 0 and variance 1, without constant columns.
-func standardised(codes []float64, rows, width int) ([]float64, int) {
+// standardise returns the columns with mean 0 and variance 1, without constant columns.
+func standardise(codes []float64, rows, width int) ([]float64, int) {
 	var columns [][]float64
 	if codes == nil {
 		width = 0
@@ -135,17 +135,17 @@ func standardised(codes []float64, rows, width int) ([]float64, int) {
 
 // asker chooses the questions about a factor.
 type asker struct {
-	factor int32
-	chosen []Answer
+	factor    int32
+	questions []Answer
 
-	group   *union            // classes if all questions so far are answered with same
-	apart   map[[2]int32]bool // classes that are known to differ, by their lowest rows
-	root    []int32           // by row: its class before any question
-	classes []*class          // classes of several rows, largest first
-	singles []*class          // rows to ask about, as classes of one row
-	pending []int32           // rows in earlier questions that are in no class
-	likely  *likely
-	stream  *rng.Stream
+	group      *union            // classes if all questions so far are answered with same
+	different  map[[2]int32]bool // classes that are known to differ, by their lowest rows
+	roots      []int32           // by row: its class before any question
+	classes    []*class          // classes of several rows, largest first
+	singles    []*class          // rows to ask about, as classes of one row
+	unassigned []int32           // rows in earlier questions that are in no class
+	same       *sameModel
+	stream     *rng.Stream
 }
 
 // class is a class of equal rows, or a single row.
@@ -156,20 +156,20 @@ type class struct {
 }
 
 func newAsker(a *Answers, k int32, z []float64, width int, s *rng.Stream) (*asker, error) {
-	one, err := a.Only(a.Factors[k : k+1])
+	single, err := a.Only(a.Factors[k : k+1])
 	if err != nil {
 		return nil, err
 	}
-	classes, err := Unite(one, Options{Conflicts: ConflictsMajority})
+	classes, err := Unite(single, Options{Conflicts: ConflictsMajority})
 	if err != nil {
 		return nil, err
 	}
-	x := &asker{factor: k, apart: map[[2]int32]bool{}, group: newUnion(a.Rows, nil), root: make([]int32, a.Rows), stream: s}
+	x := &asker{factor: k, different: map[[2]int32]bool{}, group: newUnion(a.Rows, nil), roots: make([]int32, a.Rows), stream: s}
 	members := make([][]int32, classes.Count[0])
 	for i, c := range classes.Of[0] {
-		if x.root[i] = int32(i); c >= 0 {
+		if x.roots[i] = int32(i); c >= 0 {
 			members[c] = append(members[c], int32(i))
-			x.root[i] = members[c][0]
+			x.roots[i] = members[c][0]
 			x.group.join(members[c][0], int32(i))
 		}
 	}
@@ -177,15 +177,15 @@ func newAsker(a *Answers, k int32, z []float64, width int, s *rng.Stream) (*aske
 		x.classes = append(x.classes, x.newClass(rows))
 	}
 	slices.SortStableFunc(x.classes, func(a, b *class) int { return cmp.Compare(b.size, a.size) })
-	x.classes = x.classes[:min(len(x.classes), classesFor)]
-	known := map[int32]bool{}
+	x.classes = x.classes[:min(len(x.classes), maxClasses)]
+	seen := map[int32]bool{}
 	for _, answer := range classes.Kept {
 		if !answer.Same {
-			x.apart[x.between(answer.A, answer.B)] = true
+			x.different[x.classPair(answer.A, answer.B)] = true
 		}
 		for _, i := range []int32{answer.A, answer.B} {
-			if classes.Of[0][i] < 0 && !known[i] {
-				known[i], x.pending = true, append(x.pending, i)
+			if classes.Of[0][i] < 0 && !seen[i] {
+				seen[i], x.unassigned = true, append(x.unassigned, i)
 			}
 		}
 	}
@@ -194,53 +194,53 @@ func newAsker(a *Answers, k int32, z []float64, width int, s *rng.Stream) (*aske
 			x.group.join(open.A, open.B)
 		}
 	}
-	x.likely = newLikely(z, width, classes.Kept, s)
+	x.same = newSameModel(z, width, classes.Kept, s)
 	return x, nil
 }
 
-// newClass returns the class of some rows, with a random sample of them.
+// newClass returns a class with a random sample of its rows.
 func (x *asker) newClass(rows []int32) *class {
-	c := &class{root: x.root[rows[0]], rows: rows, size: float64(len(rows))}
-	if len(rows) > membersFor {
+	c := &class{root: x.roots[rows[0]], rows: rows, size: float64(len(rows))}
+	if len(rows) > maxMembers {
 		c.rows = nil
-		for _, at := range x.stream.Perm(len(rows))[:membersFor] {
-			c.rows = append(c.rows, rows[at])
+		for _, i := range x.stream.Perm(len(rows))[:maxMembers] {
+			c.rows = append(c.rows, rows[i])
 		}
 	}
 	return c
 }
 
-// between returns the key of the classes of two rows.
-func (x *asker) between(a, b int32) [2]int32 {
-	a, b = x.root[a], x.root[b]
+// classPair returns the key of the classes of two rows.
+func (x *asker) classPair(a, b int32) [2]int32 {
+	a, b = x.roots[a], x.roots[b]
 	return [2]int32{min(a, b), max(a, b)}
 }
 
-// open reports whether the answer about two rows is unknown.
-func (x *asker) open(i, j int32) bool {
-	return i != j && !x.apart[x.between(i, j)] && x.group.find(i) != x.group.find(j)
+// isOpen reports whether the answer about two rows is unknown.
+func (x *asker) isOpen(i, j int32) bool {
+	return i != j && !x.different[x.classPair(i, j)] && x.group.find(i) != x.group.find(j)
 }
 
 func (x *asker) ask(i, j int32) {
 	x.group.join(i, j)
-	x.chosen = append(x.chosen, Answer{A: i, B: j, Factor: x.factor})
+	x.questions = append(x.questions, Answer{A: i, B: j, Factor: x.factor})
 }
 
-// random asks about random pairs of rows.
-func (x *asker) random(count int) {
-	for tries := 0; len(x.chosen) < count && tries < 20*count; tries++ {
-		if i, j := int32(x.stream.IntN(len(x.root))), int32(x.stream.IntN(len(x.root))); x.open(i, j) {
+// askRandom asks about random pairs of rows.
+func (x *asker) askRandom(count int) {
+	for tries := 0; len(x.questions) < count && tries < 20*count; tries++ {
+		if i, j := int32(x.stream.IntN(len(x.roots))), int32(x.stream.IntN(len(x.roots))); x.isOpen(i, j) {
 			x.ask(i, j)
 		}
 	}
 }
 
-// similar returns the rows of two classes that are most likely the same, and their P(same).
-func (x *asker) similar(a, b *class) (i, j int32, p float64) {
+// mostSimilar returns the rows of two classes that are most likely the same, and their P(same).
+func (x *asker) mostSimilar(a, b *class) (i, j int32, p float64) {
 	p = -1
 	for _, r := range a.rows {
 		for _, s := range b.rows {
-			if q := x.likely.of(int(r), int(s)); q > p {
+			if q := x.same.probability(int(r), int(s)); q > p {
 				i, j, p = r, s, q
 			}
 		}
@@ -248,62 +248,62 @@ func (x *asker) similar(a, b *class) (i, j int32, p float64) {
 	return i, j, p
 }
 
-// join asks at most count questions about whether likely pairs of classes are the same.
-func (x *asker) join(count int) {
+// joinClasses asks at most count questions about whether likely pairs of classes are the same.
+func (x *asker) joinClasses(count int) {
 	for n, a := range x.classes {
 		for _, b := range x.classes[:n] {
-			if len(x.chosen) >= count {
+			if len(x.questions) >= count {
 				return
 			}
-			if !x.open(a.root, b.root) {
+			if !x.isOpen(a.root, b.root) {
 				continue
 			}
-			if i, j, p := x.similar(a, b); p*a.size*b.size/(a.size+b.size) >= 0.5 && p >= 0.1 {
+			if i, j, p := x.mostSimilar(a, b); p*a.size*b.size/(a.size+b.size) >= 0.5 && p >= 0.1 {
 				x.ask(i, j)
 			}
 		}
 	}
 }
 
-// place asks to which class single rows belong, until there are count questions or no rows are left.
-func (x *asker) place(count int) {
+// placeRows asks to which class single rows belong, until there are count questions or no rows are left.
+func (x *asker) placeRows(count int) {
 	seen := map[int32]bool{}
-	try := func(row int32) {
+	ask := func(row int32) {
 		if seen[row] {
 			return
 		}
 		seen[row] = true
 		single := &class{root: row, rows: []int32{row}, size: 1}
-		a, b, found := x.likeliest(single)
+		a, b, found := x.bestQuestion(single)
 		if x.singles = append(x.singles, single); found {
 			x.ask(a, b)
 		}
 	}
-	for _, row := range x.pending {
-		if len(x.chosen) >= count {
+	for _, row := range x.unassigned {
+		if len(x.questions) >= count {
 			return
 		}
-		try(row)
+		ask(row)
 	}
-	for _, row := range x.stream.Perm(len(x.root)) {
-		if len(x.chosen) >= count {
+	for _, row := range x.stream.Perm(len(x.roots)) {
+		if len(x.questions) >= count {
 			return
 		}
-		if x.root[row] == int32(row) && !x.placed(int32(row)) {
-			try(int32(row))
+		if x.roots[row] == int32(row) && !x.hasClass(int32(row)) {
+			ask(int32(row))
 		}
 	}
 }
 
-// likeliest returns the most useful question about a single row and a class.
-func (x *asker) likeliest(single *class) (a, b int32, found bool) {
+// bestQuestion returns the most useful question about a single row and a class.
+func (x *asker) bestQuestion(single *class) (a, b int32, found bool) {
 	best := 0.0
 	for _, list := range [][]*class{x.classes, x.singles} {
 		for _, c := range list {
-			if !x.open(single.root, c.root) {
+			if !x.isOpen(single.root, c.root) {
 				continue
 			}
-			if i, j, p := x.similar(single, c); p*c.size/(c.size+1) > best {
+			if i, j, p := x.mostSimilar(single, c); p*c.size/(c.size+1) > best {
 				a, b, best = i, j, p*c.size/(c.size+1)
 			}
 		}
@@ -311,8 +311,8 @@ func (x *asker) likeliest(single *class) (a, b int32, found bool) {
 	return a, b, best > 0
 }
 
-// placed reports whether a row is in a class of several rows.
-func (x *asker) placed(row int32) bool {
+// hasClass reports whether a row is in a class of several rows.
+func (x *asker) hasClass(row int32) bool {
 	return slices.ContainsFunc(x.classes, func(c *class) bool { return c.root == row })
 }
 

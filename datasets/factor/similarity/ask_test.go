@@ -127,14 +127,14 @@ func TestLikely(t *testing.T) {
 	a := &Answers{Rows: rows}
 	must.OK(t, Random(a, Query{Count: 400, Factors: []string{"x"}, Stream: rng.New(5, "ask")}))
 	must.OK(t, a.Fill(level))
-	z, width := standardised(codes, rows, 3)
-	l := newLikely(z, width, a.List, rng.New(6, "likely"))
+	z, width := standardise(codes, rows, 3)
+	l := newSameModel(z, width, a.List, rng.New(6, "likely"))
 	if w := l.weights; !(w[0] > 5*w[1] && w[0] > 5*w[2]) {
 		t.Errorf("weights %v", w)
 	}
 	right := 0
 	for _, x := range a.List {
-		if (l.of(int(x.A), int(x.B)) > 0.5) == x.Same {
+		if (l.probability(int(x.A), int(x.B)) > 0.5) == x.Same {
 			right++
 		}
 	}
@@ -202,7 +202,7 @@ func TestAskErrors(t *testing.T) {
 			t.Errorf("%v: %+v, error %v", codes, a.Open, err)
 		}
 	}
-	tiny, columns := standardised([]float64{1e-20, 7, 3e-20, 7}, 2, 2)
+	tiny, columns := standardise([]float64{1e-20, 7, 3e-20, 7}, 2, 2)
 	if columns != 1 || !(math.Abs(tiny[0]+1) <= 1e-12) || !(math.Abs(tiny[1]-1) <= 1e-12) {
 		t.Errorf("standardised codes %v; want -1 and 1", tiny)
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/unravel-ml/unravel/graph/rng"
 )
 
-// likely is the probability that two rows have the same level of a factor, given the difference of their codes:
+// sameModel is the probability that two rows have the same level of a factor, given the difference of their codes:
 //
 //	1/(1 + exp(-(b - sum_c w_c (z_c - z'_c)^2))),  w >= 0
 //
 // Columns are standardised. Without codes, the probability is the fraction of same answers.
-type likely struct {
+type sameModel struct {
 	z       []float64
 	columns int
 	bias    float64
@@ -22,50 +22,50 @@ type likely struct {
 // The prior of the parameters: b is 2, and all w are equal. Two rows at the median distance then have the same level
 // with probability 0.1.
 const (
-	priorBias  = 2
-	priorDrop  = priorBias + 2.197 // log 9
-	priorNear  = 0.5               // strength of the prior, in answers
-	mostFitted = 4000              // maximum number of answers
-	fitSteps   = 200
+	priorBias      = 2
+	priorLogitDrop = priorBias + 2.197 // log 9
+	priorStrength  = 0.5               // strength of the prior, in answers
+	maxFitted      = 4000              // maximum number of answers
+	fitSteps       = 200
 )
 
-// newLikely fits the probability to the answers about a factor, if there are any.
-func newLikely(z []float64, columns int, list []Answer, s *rng.Stream) *likely {
-	l := &likely{z: z, columns: columns}
+// newSameModel fits the probability to the answers about a factor, if there are any.
+func newSameModel(z []float64, columns int, list []Answer, s *rng.Stream) *sameModel {
+	l := &sameModel{z: z, columns: columns}
 	if columns == 0 {
 		rate := (float64(countSame(list)) + 1) / (float64(len(list)) + 2)
 		l.bias = math.Log(rate / (1 - rate))
 		return l
 	}
 	l.bias, l.weights = priorBias, make([]float64, columns)
-	scale := priorDrop / max(l.medianSquare(s), 1e-12)
+	scale := priorLogitDrop / max(l.medianSquare(s), 1e-12)
 	for c := range l.weights {
 		l.weights[c] = scale
 	}
-	if len(list) > mostFitted {
-		some := make([]Answer, mostFitted)
-		for at, n := range s.Perm(len(list))[:mostFitted] {
-			some[at] = list[n]
+	if len(list) > maxFitted {
+		sample := make([]Answer, maxFitted)
+		for i, n := range s.Perm(len(list))[:maxFitted] {
+			sample[i] = list[n]
 		}
-		list = some
+		list = sample
 	}
 	l.fit(list, scale)
 	return l
 }
 
 // medianSquare returns the median squared distance of random pairs of rows.
-func (l *likely) medianSquare(s *rng.Stream) float64 {
+func (l *sameModel) medianSquare(s *rng.Stream) float64 {
 	n := len(l.z) / l.columns
 	squares := make([]float64, 1001)
 	for k := range squares {
-		squares[k] = l.square(s.IntN(n), s.IntN(n))
+		squares[k] = l.squaredDistance(s.IntN(n), s.IntN(n))
 	}
 	slices.Sort(squares)
 	return squares[len(squares)/2]
 }
 
-// square returns the squared distance of two rows.
-func (l *likely) square(i, j int) (sum float64) {
+// squaredDistance returns the squared distance of two rows.
+func (l *sameModel) squaredDistance(i, j int) (sum float64) {
 	a, b := l.z[i*l.columns:(i+1)*l.columns], l.z[j*l.columns:(j+1)*l.columns]
 	for c, v := range a {
 		d := v - b[c]
@@ -74,8 +74,8 @@ func (l *likely) square(i, j int) (sum float64) {
 	return sum
 }
 
-// of returns the probability that two rows have the same level.
-func (l *likely) of(i, j int) float64 {
+// probability returns the probability that two rows have the same level.
+func (l *sameModel) probability(i, j int) float64 {
 	x := l.bias
 	for c, w := range l.weights {
 		d := l.z[i*l.columns+c] - l.z[j*l.columns+c]
@@ -86,7 +86,7 @@ func (l *likely) of(i, j int) float64 {
 
 // fit maximises the posterior by gradient steps on b and w/scale, which are kept non-negative. It halves a step that
 // brings no improvement.
-func (l *likely) fit(list []Answer, scale float64) {
+func (l *sameModel) fit(list []Answer, scale float64) {
 	if len(list) == 0 {
 		return
 	}
@@ -101,20 +101,20 @@ func (l *likely) fit(list []Answer, scale float64) {
 	for c := range u {
 		u[c] = 1
 	}
-	at, du, db := posterior(list, features, u, bias)
+	loss, du, db := posterior(list, features, u, bias)
 	step, next := 1.0/float64(len(list)+1), make([]float64, len(u))
 	for range fitSteps {
 		for c := range u {
 			next[c] = max(0, u[c]-step*du[c])
 		}
-		value, slopes, slope := posterior(list, features, next, bias-step*db)
-		if value > at {
+		value, nextDu, nextDb := posterior(list, features, next, bias-step*db)
+		if value > loss {
 			if step /= 2; step < 1e-12 {
 				break
 			}
 			continue
 		}
-		at, bias, du, db, step = value, bias-step*db, slopes, slope, step*1.5
+		loss, bias, du, db, step = value, bias-step*db, nextDu, nextDb, step*1.5
 		copy(u, next)
 	}
 	l.bias = bias
@@ -127,11 +127,11 @@ func (l *likely) fit(list []Answer, scale float64) {
 func posterior(list []Answer, features, u []float64, bias float64) (value float64, du []float64, db float64) {
 	du = make([]float64, len(u))
 	for c, v := range u {
-		value += priorNear * (v - 1) * (v - 1) / 2
-		du[c] = priorNear * (v - 1)
+		value += priorStrength * (v - 1) * (v - 1) / 2
+		du[c] = priorStrength * (v - 1)
 	}
-	value += priorNear * (bias - priorBias) * (bias - priorBias) / 2
-	db = priorNear * (bias - priorBias)
+	value += priorStrength * (bias - priorBias) * (bias - priorBias) / 2
+	db = priorStrength * (bias - priorBias)
 	for n, x := range list {
 		f := features[n*len(u) : (n+1)*len(u)]
 		score := bias

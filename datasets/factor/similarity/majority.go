@@ -11,8 +11,8 @@ type majority struct {
 	label  []int32 // by row: lowest row of its class
 	unsure int
 
-	rows   []int32 // rows in contradictory answers
-	beside map[int32][]vote
+	rows       []int32 // rows in contradictory answers
+	neighbours map[int32][]vote
 }
 
 // vote is the number of same minus different answers between a row and another row.
@@ -21,36 +21,36 @@ type vote struct {
 	excess int32
 }
 
-// newMajority clusters the classes of u with a contradiction, or all if least, the required excess, is above 1.
-func newMajority(u *union, list []Answer, against []int, least int) *majority {
-	m := &majority{label: make([]int32, len(u.parent)), beside: map[int32][]vote{}}
+// newMajority clusters the classes of u with a contradiction, or all if minExcess, the required excess, is above 1.
+func newMajority(u *union, list []Answer, contradictions []int, minExcess int) *majority {
+	m := &majority{label: make([]int32, len(u.parent)), neighbours: map[int32][]vote{}}
 	for i := range m.label {
 		m.label[i] = u.find(int32(i))
 	}
-	bad := u.contradictory(list, against)
-	m.count(list, func(x Answer) bool {
+	contradictory := u.contradictoryClasses(list, contradictions)
+	m.countVotes(list, func(x Answer) bool {
 		r := u.find(x.A)
-		return x.A != x.B && r == u.find(x.B) && (least > 1 || bad[r])
+		return x.A != x.B && r == u.find(x.B) && (minExcess > 1 || contradictory[r])
 	})
 	m.contract()
 	for range 20 {
-		if !m.move() {
+		if !m.moveRows() {
 			break
 		}
 	}
-	if least > 1 {
-		m.peel(int32(least))
+	if minExcess > 1 {
+		m.removeUnsure(int32(minExcess))
 	}
-	m.rename()
+	m.relabel()
 	return m
 }
 
-// count sums the accepted answers for each pair of rows.
-func (m *majority) count(list []Answer, counts func(Answer) bool) {
+// countVotes sums the accepted answers for each pair of rows.
+func (m *majority) countVotes(list []Answer, accept func(Answer) bool) {
 	type pair struct{ a, b int32 }
 	excess := map[pair]int32{}
 	for _, x := range list {
-		if !counts(x) {
+		if !accept(x) {
 			continue
 		}
 		p := pair{min(x.A, x.B), max(x.A, x.B)}
@@ -61,10 +61,10 @@ func (m *majority) count(list []Answer, counts func(Answer) bool) {
 		}
 	}
 	for p, e := range excess {
-		m.beside[p.a] = append(m.beside[p.a], vote{p.b, e})
-		m.beside[p.b] = append(m.beside[p.b], vote{p.a, e})
+		m.neighbours[p.a] = append(m.neighbours[p.a], vote{p.b, e})
+		m.neighbours[p.b] = append(m.neighbours[p.b], vote{p.a, e})
 	}
-	for i, votes := range m.beside {
+	for i, votes := range m.neighbours {
 		slices.SortFunc(votes, func(a, b vote) int { return cmp.Compare(a.row, b.row) })
 		m.rows = append(m.rows, i)
 		m.label[i] = i
@@ -96,7 +96,7 @@ func (m *majority) contract() {
 	var queue edges
 	for _, i := range m.rows {
 		between[i] = map[int32]int32{}
-		for _, v := range m.beside[i] {
+		for _, v := range m.neighbours[i] {
 			between[i][v.row] = v.excess
 			if i < v.row && v.excess > 0 {
 				queue = append(queue, edge{i, v.row, v.excess})
@@ -107,7 +107,7 @@ func (m *majority) contract() {
 	joined := newUnion(len(m.label), nil)
 	for len(queue) > 0 {
 		e := heap.Pop(&queue).(edge)
-		if now, ok := between[e.a][e.b]; !ok || now != e.excess {
+		if current, ok := between[e.a][e.b]; !ok || current != e.excess {
 			continue // outdated: the classes have changed
 		}
 		to, from := e.a, e.b
@@ -115,12 +115,12 @@ func (m *majority) contract() {
 			to, from = from, to
 		}
 		delete(between[to], from)
-		for other, excess := range between[from] {
+		for other, votes := range between[from] {
 			delete(between[other], from)
 			if other == to {
 				continue
 			}
-			sum := between[to][other] + excess
+			sum := between[to][other] + votes
 			between[to][other], between[other][to] = sum, sum
 			if sum > 0 {
 				heap.Push(&queue, edge{min(to, other), max(to, other), sum})
@@ -134,8 +134,8 @@ func (m *majority) contract() {
 	}
 }
 
-// move moves each row to the class with most excess answers, or to a new class. It returns false if no row moves.
-func (m *majority) move() bool {
+// moveRows moves each row to the class with most excess answers, or to a new class. It returns false if no row moves.
+func (m *majority) moveRows() bool {
 	moved, size := false, map[int32]int{}
 	for _, i := range m.rows {
 		size[m.label[i]]++
@@ -143,17 +143,17 @@ func (m *majority) move() bool {
 	excess := map[int32]int32{}
 	for _, i := range m.rows {
 		clear(excess)
-		for _, v := range m.beside[i] {
+		for _, v := range m.neighbours[i] {
 			excess[m.label[v.row]] += v.excess
 		}
-		best, most := m.label[i], excess[m.label[i]]
-		for _, v := range m.beside[i] { // sorted, because the order decides ties
-			if l := m.label[v.row]; excess[l] > most {
-				best, most = l, excess[l]
+		best, bestExcess := m.label[i], excess[m.label[i]]
+		for _, v := range m.neighbours[i] { // sorted, because the order decides ties
+			if l := m.label[v.row]; excess[l] > bestExcess {
+				best, bestExcess = l, excess[l]
 			}
 		}
-		if most < 0 {
-			best = m.free(i, size)
+		if bestExcess < 0 {
+			best = m.emptyLabel(i, size)
 		}
 		if best == m.label[i] {
 			continue
@@ -165,7 +165,7 @@ func (m *majority) move() bool {
 	return moved
 }
 
-func (m *majority) free(i int32, size map[int32]int) int32 {
+func (m *majority) emptyLabel(i int32, size map[int32]int) int32 {
 	if size[i] == 0 {
 		return i
 	}
@@ -177,42 +177,43 @@ func (m *majority) free(i int32, size map[int32]int) int32 {
 	return m.label[i]
 }
 
-// peel removes rows from their classes until every other row has at least least excess answers within its class.
-func (m *majority) peel(least int32) {
-	held := map[int32]int32{}
+// removeUnsure removes rows from their classes until every other row has at least minExcess excess answers within its
+// class.
+func (m *majority) removeUnsure(minExcess int32) {
+	excess := map[int32]int32{}
 	var queue []int32
-	out := map[int32]bool{}
+	removed := map[int32]bool{}
 	for _, i := range m.rows {
-		for _, v := range m.beside[i] {
+		for _, v := range m.neighbours[i] {
 			if m.label[v.row] == m.label[i] {
-				held[i] += v.excess
+				excess[i] += v.excess
 			}
 		}
-		if held[i] < least {
+		if excess[i] < minExcess {
 			queue = append(queue, i)
-			out[i] = true
+			removed[i] = true
 		}
 	}
 	for ; len(queue) > 0; queue = queue[1:] {
 		i := queue[0]
-		for _, v := range m.beside[i] {
-			if out[v.row] || m.label[v.row] != m.label[i] {
+		for _, v := range m.neighbours[i] {
+			if removed[v.row] || m.label[v.row] != m.label[i] {
 				continue
 			}
-			if held[v.row] -= v.excess; held[v.row] < least {
+			if excess[v.row] -= v.excess; excess[v.row] < minExcess {
 				queue = append(queue, v.row)
-				out[v.row] = true
+				removed[v.row] = true
 			}
 		}
 	}
-	m.unsure = len(out)
-	for i := range out {
+	m.unsure = len(removed)
+	for i := range removed {
 		m.label[i] = -1
 	}
 }
 
-// rename labels each class by its lowest row.
-func (m *majority) rename() {
+// relabel labels each class by its lowest row.
+func (m *majority) relabel() {
 	first := map[int32]int32{}
 	for _, i := range m.rows {
 		l := m.label[i]

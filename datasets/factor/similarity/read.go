@@ -61,7 +61,7 @@ func Read(r io.Reader, name string, rows Rows) (*Answers, error) {
 		if err == nil {
 			err = x.line(fields, first)
 		} else {
-			err = x.broken(err)
+			err = x.formatError(err)
 		}
 		if err != nil {
 			return nil, err
@@ -78,11 +78,11 @@ type reader struct {
 	factors map[string]int32
 }
 
-// broken returns an error of the text format, with its position.
-func (x *reader) broken(err error) error {
-	var broken *csv.ParseError
-	if errors.As(err, &broken) {
-		return fmt.Errorf("%s:%d:%d: %w; want row,row,factor,answer", x.name, broken.Line, broken.Column, broken.Err)
+// formatError returns an error of the text format, with its position.
+func (x *reader) formatError(err error) error {
+	var parseErr *csv.ParseError
+	if errors.As(err, &parseErr) {
+		return fmt.Errorf("%s:%d:%d: %w; want row,row,factor,answer", x.name, parseErr.Line, parseErr.Column, parseErr.Err)
 	}
 	return err
 }
@@ -102,17 +102,17 @@ func (x *reader) line(fields []string, first bool) error {
 	}
 	fields = fields[x.skip:]
 	a := Answer{}
-	said := fields[3]
-	open := said == "" || said == "?"
+	text := fields[3]
+	unanswered := text == "" || text == "?"
 	switch {
-	case open:
-	case strings.EqualFold(said, "same"):
+	case unanswered:
+	case strings.EqualFold(text, "same"):
 		a.Same = true
-	case strings.EqualFold(said, "different"):
-	case first && strings.EqualFold(said, "answer"):
+	case strings.EqualFold(text, "different"):
+	case first && strings.EqualFold(text, "answer"):
 		return nil
 	default:
-		return x.errorf(3, "%q is no answer; want same or different, nothing where it is not known, or, in a first line of names, answer", wording.Shorten(said, 60))
+		return x.errorf(3, "%q is not an answer; want same, different, or an empty field if it is unknown (the first line may have names)", wording.Shorten(text, 60))
 	}
 	var err error
 	if a.A, err = x.row(fields[0], 0); err != nil {
@@ -135,9 +135,9 @@ func (x *reader) line(fields []string, first bool) error {
 		x.factors[factor], x.answers.Factors = k, append(x.answers.Factors, factor)
 	}
 	a.Factor = k
-	at, _ := x.lines.Pos(0)
-	a.Line = int32(at)
-	if open {
+	line, _ := x.lines.Pos(0)
+	a.Line = int32(line)
+	if unanswered {
 		x.answers.Open = append(x.answers.Open, a)
 	} else {
 		x.answers.List = append(x.answers.List, a)
@@ -148,21 +148,21 @@ func (x *reader) line(fields []string, first bool) error {
 	return nil
 }
 
-func (x *reader) row(field string, at int) (int32, error) {
-	n, err := strconv.Atoi(strings.TrimSuffix(field, ".0")) // pandas writes 3.0 in a column with gaps
+func (x *reader) row(text string, field int) (int32, error) {
+	n, err := strconv.Atoi(strings.TrimSuffix(text, ".0")) // pandas writes 3.0 in a column with gaps
 	switch {
 	case err == nil && n >= 0 && n < x.rows.Count:
 		return int32(n), nil
 	case err == nil || errors.Is(err, strconv.ErrRange):
-		return 0, x.errorf(at, "there is no row %s; want 0 to %d", wording.Shorten(field, 60), x.rows.Count-1)
+		return 0, x.errorf(field, "there is no row %s; want 0 to %d", wording.Shorten(text, 60), x.rows.Count-1)
 	case x.rows.Find == nil:
-		field = wording.Shorten(field, 60)
-		return 0, x.errorf(at, "%q is not a row; want a whole number from 0 to %d", field, x.rows.Count-1)
+		text = wording.Shorten(text, 60)
+		return 0, x.errorf(field, "%q is not a row; want a whole number from 0 to %d", text, x.rows.Count-1)
 	}
-	row, ok := x.rows.Find(field)
+	row, ok := x.rows.Find(text)
 	if !ok || row < 0 || row >= x.rows.Count {
-		return 0, x.errorf(at, "there is no row of the name %q; want the name of a file, or a number from 0 to %d",
-			wording.Shorten(field, 60), x.rows.Count-1)
+		return 0, x.errorf(field, "no row has the name %q; want the name of a file, or a number from 0 to %d",
+			wording.Shorten(text, 60), x.rows.Count-1)
 	}
 	return int32(row), nil
 }
@@ -177,14 +177,14 @@ func Write(w io.Writer, a *Answers, name func(row int) string) error {
 		return err
 	}
 	for n, x := range slices.Concat(a.List, a.Open) {
-		said := "different"
+		text := "different"
 		switch {
 		case n >= len(a.List):
-			said = ""
+			text = ""
 		case x.Same:
-			said = "same"
+			text = "same"
 		}
-		if err := out.Write([]string{name(int(x.A)), name(int(x.B)), a.Factors[x.Factor], said}); err != nil {
+		if err := out.Write([]string{name(int(x.A)), name(int(x.B)), a.Factors[x.Factor], text}); err != nil {
 			return err
 		}
 	}

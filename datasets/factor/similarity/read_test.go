@@ -45,10 +45,10 @@ func TestReadErrors(t *testing.T) {
 		"0,1,x,same\n-1,0,x,same":          "f.csv:2:1: there is no row -1; want 0 to 4",
 		"99999999999999999999,0,x,":        "f.csv:1:1: there is no row 99999999999999999999; want 0 to 4",
 		"0,1.5,x,same":                     `f.csv:1:3: "1.5" is not a row; want a whole number from 0 to 4`,
-		"0,1,x," + strings.Repeat("é", 60): `f.csv:1:7: "` + strings.Repeat("é", 60) + `" is no answer`,
-		"0,1,x," + strings.Repeat("é", 61): `f.csv:1:7: "` + strings.Repeat("é", 57) + `..." is no answer`,
-		"0,1,x,sane":                       `f.csv:1:7: "sane" is no answer; want same or different`,
-		"0,1,x,same\n0,1,f,answer":         `f.csv:2:7: "answer" is no answer`,
+		"0,1,x," + strings.Repeat("é", 60): `f.csv:1:7: "` + strings.Repeat("é", 60) + `" is not an answer`,
+		"0,1,x," + strings.Repeat("é", 61): `f.csv:1:7: "` + strings.Repeat("é", 57) + `..." is not an answer`,
+		"0,1,x,sane":                       `f.csv:1:7: "sane" is not an answer; want same, different`,
+		"0,1,x,same\n0,1,f,answer":         `f.csv:2:7: "answer" is not an answer`,
 		"0,1,,same":                        "f.csv:1:5: the factor has no name",
 		"0,1,\"x,same":                     "f.csv:1:12: extraneous or missing \" in quoted-field; want row,row,factor,answer",
 		"0,1,x\"y,same":                    "f.csv:1:6: bare \" in non-quoted-field",
@@ -68,7 +68,7 @@ func TestReadErrors(t *testing.T) {
 	}
 	must.Error(t, (&Answers{Rows: 1 << 29, Factors: []string{"a", "b", "c"}}).Validate(), "want at most 2 factors for this number of rows")
 	named := Rows{Count: 5, Find: func(string) (int, bool) { return 0, false }}
-	if _, err := Read(strings.NewReader("u.png,1,x,same"), "f.csv", named); err == nil || err.Error() != `f.csv:1:1: there is no row of the name "u.png"; want the name of a file, or a number from 0 to 4` {
+	if _, err := Read(strings.NewReader("u.png,1,x,same"), "f.csv", named); err == nil || err.Error() != `f.csv:1:1: no row has the name "u.png"; want the name of a file, or a number from 0 to 4` {
 		t.Error(err)
 	}
 	must.ErrorOf(Read(strings.NewReader(""), "f.csv", Rows{}))(t, "about 0 rows; want 1 to")

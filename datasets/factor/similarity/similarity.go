@@ -83,30 +83,30 @@ func (a *Answers) Only(factors []string) (*Answers, error) {
 	if len(factors) == 0 {
 		return a, nil
 	}
-	some := &Answers{Rows: a.Rows, Factors: factors, Name: a.Name}
-	place := make([]int32, len(a.Factors))
+	selected := &Answers{Rows: a.Rows, Factors: factors, Name: a.Name}
+	index := make([]int32, len(a.Factors))
 	for k, name := range a.Factors {
-		place[k] = int32(slices.Index(factors, name))
+		index[k] = int32(slices.Index(factors, name))
 	}
 	for _, name := range factors {
 		if !slices.Contains(a.Factors, name) {
 			return nil, fmt.Errorf("there is no answer about factor %q%s", name, registry.Suggest(name, a.Factors))
 		}
 	}
-	choose := func(list []Answer) (chosen []Answer) {
+	filter := func(list []Answer) (kept []Answer) {
 		for _, x := range list {
-			if x.Factor = place[x.Factor]; x.Factor >= 0 {
-				chosen = append(chosen, x)
+			if x.Factor = index[x.Factor]; x.Factor >= 0 {
+				kept = append(kept, x)
 			}
 		}
-		return chosen
+		return kept
 	}
-	some.List, some.Open = choose(a.List), choose(a.Open)
-	return some, nil
+	selected.List, selected.Open = filter(a.List), filter(a.Open)
+	return selected, nil
 }
 
-// of returns the answers about each factor, in order.
-func (a *Answers) of() [][]Answer {
+// byFactor returns the answers about each factor, in order.
+func (a *Answers) byFactor() [][]Answer {
 	lists := make([][]Answer, len(a.Factors))
 	for _, x := range a.List {
 		lists[x.Factor] = append(lists[x.Factor], x)

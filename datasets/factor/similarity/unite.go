@@ -95,22 +95,22 @@ func Unite(a *Answers, o Options) (*Classes, error) {
 	}
 	c := &Classes{Factors: a.Factors, Of: make([][]int32, len(a.Factors)), Count: make([]int, len(a.Factors)), Least: make([]int, len(a.Factors))}
 	conflict := &ConflictError{Name: a.Name}
-	for k, list := range a.of() {
+	for k, list := range a.byFactor() {
 		u := newUnion(a.Rows, list)
-		against := u.against(list)
-		least := leastExcess(list, o.Noise)
-		c.Least[k] = least
+		contradictions := u.contradictions(list)
+		minExcess := requiredExcess(list, o.Noise)
+		c.Least[k] = minExcess
 		switch {
-		case len(against) > 0 && policy == ConflictsError:
-			conflict.Count += len(against)
-			for _, n := range against[:min(len(against), 3)] {
+		case len(contradictions) > 0 && policy == ConflictsError:
+			conflict.Count += len(contradictions)
+			for _, n := range contradictions[:min(len(contradictions), 3)] {
 				conflict.Cycles = append(conflict.Cycles, a.Factors[k]+": "+cycle(list[n], u.path(list, list[n])))
 			}
-		case len(against) > 0 && policy == ConflictsDrop:
-			list = c.drop(u, list, against)
+		case len(contradictions) > 0 && policy == ConflictsDrop:
+			list = c.drop(u, list, contradictions)
 			u = newUnion(a.Rows, list)
-		case len(against) > 0 || least > 1:
-			m := newMajority(u, list, against, least)
+		case len(contradictions) > 0 || minExcess > 1:
+			m := newMajority(u, list, contradictions, minExcess)
 			u.label = m.label
 			c.Unsure += m.unsure
 		}
@@ -124,24 +124,24 @@ func Unite(a *Answers, o Options) (*Classes, error) {
 }
 
 // Rejoin returns the classes, by factor and row, that the answers in list join, such as the answers without held-out
-// images. The answers agree with of, the classes so far. If a factor has no classes in of, it gets none.
-func Rejoin(of [][]int32, list []Answer) [][]int32 {
-	if of == nil {
+// images. The answers must agree with classes, the classes so far. A factor without classes gets none.
+func Rejoin(classes [][]int32, list []Answer) [][]int32 {
+	if classes == nil {
 		return nil
 	}
-	a, classes := Answers{Factors: make([]string, len(of)), List: list}, make([][]int32, len(of))
-	for k, own := range a.of() {
-		if of[k] != nil {
-			classes[k], _ = newUnion(len(of[k]), own).classes(own)
+	a, joined := Answers{Factors: make([]string, len(classes)), List: list}, make([][]int32, len(classes))
+	for k, answers := range a.byFactor() {
+		if classes[k] != nil {
+			joined[k], _ = newUnion(len(classes[k]), answers).classes(answers)
 		}
 	}
-	return classes
+	return joined
 }
 
 // keep appends the answers that agree with the classes of a factor to Kept, and counts the others as overruled.
-func (c *Classes) keep(of []int32, list []Answer) {
+func (c *Classes) keep(classes []int32, list []Answer) {
 	for _, x := range list {
-		same := of[x.A] >= 0 && of[x.A] == of[x.B]
+		same := classes[x.A] >= 0 && classes[x.A] == classes[x.B]
 		if same == x.Same {
 			c.Kept = append(c.Kept, x)
 		} else {
@@ -151,11 +151,11 @@ func (c *Classes) keep(of []int32, list []Answer) {
 }
 
 // drop removes the answers within classes with a contradiction.
-func (c *Classes) drop(u *union, list []Answer, against []int) []Answer {
-	bad := u.contradictory(list, against)
+func (c *Classes) drop(u *union, list []Answer, contradictions []int) []Answer {
+	contradictory := u.contradictoryClasses(list, contradictions)
 	var rest []Answer
 	for _, x := range list {
-		if r := u.find(x.A); bad[r] && r == u.find(x.B) {
+		if r := u.find(x.A); contradictory[r] && r == u.find(x.B) {
 			c.Dropped++
 			continue
 		}
@@ -164,8 +164,8 @@ func (c *Classes) drop(u *union, list []Answer, against []int) []Answer {
 	return rest
 }
 
-// leastExcess returns the least excess of same answers that makes two rows more likely the same than not.
-func leastExcess(list []Answer, noise float64) int {
+// requiredExcess returns the minimum excess of same answers that makes two rows more likely the same than not.
+func requiredExcess(list []Answer, noise float64) int {
 	if noise == 0 {
 		return 1
 	}
@@ -208,37 +208,37 @@ func (u *union) join(a, b int32) {
 	u.parent[max(a, b)] = min(a, b)
 }
 
-// against returns the different answers within a class.
-func (u *union) against(list []Answer) []int {
-	var at []int
+// contradictions returns the indices of the different answers within a class.
+func (u *union) contradictions(list []Answer) []int {
+	var indices []int
 	for n, x := range list {
 		if !x.Same && u.find(x.A) == u.find(x.B) {
-			at = append(at, n)
+			indices = append(indices, n)
 		}
 	}
-	return at
+	return indices
 }
 
-// contradictory returns the classes, by their lowest rows, with some of the different answers.
-func (u *union) contradictory(list []Answer, against []int) map[int32]bool {
-	bad := map[int32]bool{}
-	for _, n := range against {
-		bad[u.find(list[n].A)] = true
+// contradictoryClasses returns the classes, by their lowest rows, with contradictory answers.
+func (u *union) contradictoryClasses(list []Answer, contradictions []int) map[int32]bool {
+	contradictory := map[int32]bool{}
+	for _, n := range contradictions {
+		contradictory[u.find(list[n].A)] = true
 	}
-	return bad
+	return contradictory
 }
 
 // classes numbers the classes in the order of their first rows.
-func (u *union) classes(list []Answer) (of []int32, count int) {
-	of = make([]int32, len(u.parent))
+func (u *union) classes(list []Answer) (classes []int32, count int) {
+	classes = make([]int32, len(u.parent))
 	root := func(i int32) int32 {
 		if u.label != nil {
 			return u.label[i]
 		}
 		return u.find(i)
 	}
-	size := make([]int32, len(of))
-	for i := range of {
+	size := make([]int32, len(classes))
+	for i := range classes {
 		size[root(int32(i))]++
 	}
 	for _, x := range list {
@@ -246,50 +246,50 @@ func (u *union) classes(list []Answer) (of []int32, count int) {
 			size[root(x.A)] = max(size[root(x.A)], 2) // may be alone
 		}
 	}
-	number := make([]int32, len(of))
-	for i := range of {
+	number := make([]int32, len(classes))
+	for i := range classes {
 		r := root(int32(i))
-		if of[i] = -1; size[r] < 2 {
+		if classes[i] = -1; size[r] < 2 {
 			continue
 		}
 		if number[r] == 0 {
 			count++
 			number[r] = int32(count)
 		}
-		of[i] = number[r] - 1
+		classes[i] = number[r] - 1
 	}
-	return of, count
+	return classes, count
 }
 
 // path returns a shortest chain of same answers between the two rows of an answer.
-func (u *union) path(list []Answer, from Answer) []Answer {
-	root := u.find(from.A)
-	beside := map[int32][]int{} // same answers by row of the class
+func (u *union) path(list []Answer, different Answer) []Answer {
+	root := u.find(different.A)
+	neighbours := map[int32][]int{} // same answers by row of the class
 	for n, x := range list {
 		if x.Same && x.A != x.B && u.find(x.A) == root {
-			beside[x.A], beside[x.B] = append(beside[x.A], n), append(beside[x.B], n)
+			neighbours[x.A], neighbours[x.B] = append(neighbours[x.A], n), append(neighbours[x.B], n)
 		}
 	}
-	came := map[int32]Answer{from.A: {}}
-	for queue := []int32{from.A}; len(queue) > 0; queue = queue[1:] {
+	previous := map[int32]Answer{different.A: {}}
+	for queue := []int32{different.A}; len(queue) > 0; queue = queue[1:] {
 		i := queue[0]
-		if i == from.B {
+		if i == different.B {
 			break
 		}
-		for _, n := range beside[i] {
+		for _, n := range neighbours[i] {
 			step := list[n]
 			if step.A != i {
 				step.A, step.B = step.B, step.A
 			}
-			if _, seen := came[step.B]; !seen {
-				came[step.B] = step
+			if _, seen := previous[step.B]; !seen {
+				previous[step.B] = step
 				queue = append(queue, step.B)
 			}
 		}
 	}
 	var chain []Answer
-	for i := from.B; i != from.A; i = came[i].A {
-		chain = append(chain, came[i])
+	for i := different.B; i != different.A; i = previous[i].A {
+		chain = append(chain, previous[i])
 	}
 	slices.Reverse(chain)
 	return chain
@@ -297,13 +297,13 @@ func (u *union) path(list []Answer, from Answer) []Answer {
 
 // cycle describes a different answer, and the chain of same answers that joins its two rows.
 func cycle(different Answer, chain []Answer) string {
-	at := func(x Answer) string {
+	lineNote := func(x Answer) string {
 		if x.Line == 0 {
 			return ""
 		}
 		return fmt.Sprintf(" (line %d)", x.Line)
 	}
-	text := fmt.Sprintf("rows %d and %d are different%s", different.A, different.B, at(different))
+	text := fmt.Sprintf("rows %d and %d are different%s", different.A, different.B, lineNote(different))
 	if len(chain) == 0 {
 		return text + ", and one row"
 	}
@@ -313,7 +313,7 @@ func cycle(different Answer, chain []Answer) string {
 			same = append(same, fmt.Sprintf("and so on, %d more", len(chain)-n))
 			break
 		}
-		same = append(same, fmt.Sprintf("%d = %d%s", x.A, x.B, at(x)))
+		same = append(same, fmt.Sprintf("%d = %d%s", x.A, x.B, lineNote(x)))
 	}
 	return text + ", but the same: " + strings.Join(same, ", ")
 }

@@ -84,8 +84,8 @@ func (f *infoNCE[T]) Forward(in [][]T, out []T) {
 	f.in[0], f.in[1], f.in[2] = in[0], in[2], f.zero
 	f.product.Forward(f.in, f.logits)
 	for i := range f.rows {
-		at, end := i*f.columns, (i+1)*f.columns
-		f.positive[i] = numeric.Dot(in[0][at:end], in[1][at:end])
+		start, end := i*f.columns, (i+1)*f.columns
+		f.positive[i] = numeric.Dot(in[0][start:end], in[1][start:end])
 	}
 	parallel.For(f.rows, f.item)
 	sum := 0.0
@@ -98,18 +98,18 @@ func (f *infoNCE[T]) Forward(in [][]T, out []T) {
 // row turns logits into probabilities: positive[i] of the positive key, and positive[rows+i], the row's loss.
 func (f *infoNCE[T]) row(_, i int) {
 	x := f.logits[i*f.m : (i+1)*f.m]
-	most := math.Max(f.positive[i], float64(slices.Max(x)))
+	largest := math.Max(f.positive[i], float64(slices.Max(x)))
 	for j, v := range x {
-		x[j] = T((float64(v) - most) / f.tau)
+		x[j] = T((float64(v) - largest) / f.tau)
 	}
 	numeric.Exp(x, x)
-	logit := (f.positive[i] - most) / f.tau
-	own := math.Exp(logit)
-	sum := own + numeric.Sum(x)
+	logit := (f.positive[i] - largest) / f.tau
+	exponential := math.Exp(logit)
+	sum := exponential + numeric.Sum(x)
 	for j := range x {
 		x[j] = T(float64(x[j]) / sum)
 	}
-	f.positive[i], f.positive[f.rows+i] = own/sum, math.Log(sum)-logit
+	f.positive[i], f.positive[f.rows+i] = exponential/sum, math.Log(sum)-logit
 }
 
 func (f *infoNCE[T]) Backward(in [][]T, _, dout []T, din [][]T) {
@@ -162,8 +162,8 @@ func newCosineRegression[T graph.Float](in []tensor.Shape) *cosineRegression[T] 
 	return &cosineRegression[T]{rows, columns, make([]float64, rows), make([]float64, rows), make([]float64, rows)}
 }
 
-// leastNorm is the minimum divisor of a row.
-const leastNorm = 1e-12
+// minNorm is the minimum divisor of a row.
+const minNorm = 1e-12
 
 // pair returns a row of the predictions and its target.
 func (f *cosineRegression[T]) pair(in [][]T, i int) (p, t []T) {
@@ -175,7 +175,7 @@ func (f *cosineRegression[T]) Forward(in [][]T, out []T) {
 	sum := 0.0
 	for i := range f.rows {
 		p, t := f.pair(in, i)
-		f.norms[i], f.targets[i] = norm2(p), norm2(t)
+		f.norms[i], f.targets[i] = rowNorm(p), rowNorm(t)
 		f.cosine[i] = numeric.Dot(p, t) / (f.norms[i] * f.targets[i])
 		sum += 2 - 2*f.cosine[i]
 	}
@@ -187,19 +187,19 @@ func (f *cosineRegression[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	for i := range f.rows {
 		p, t := f.pair(in, i)
 		dp := din[0][i*f.columns : (i+1)*f.columns]
-		along := f.cosine[i] / (f.norms[i] * f.norms[i])
-		if f.norms[i] == leastNorm {
-			along = 0
+		predictionScale := f.cosine[i] / (f.norms[i] * f.norms[i])
+		if f.norms[i] == minNorm {
+			predictionScale = 0
 		}
-		across := 1 / (f.norms[i] * f.targets[i])
+		targetScale := 1 / (f.norms[i] * f.targets[i])
 		for c, v := range p {
-			dp[c] = T(g * (float64(t[c])*across - float64(v)*along))
+			dp[c] = T(g * (float64(t[c])*targetScale - float64(v)*predictionScale))
 		}
 	}
 }
 
-// norm2 returns the norm of a row, at least leastNorm.
-func norm2[T graph.Float](v []T) float64 { return max(math.Sqrt(numeric.Square(v)), leastNorm) }
+// rowNorm returns the norm of a row, at least minNorm.
+func rowNorm[T graph.Float](v []T) float64 { return max(math.Sqrt(numeric.Square(v)), minNorm) }
 
 // shapeOfViews checks that matrices have the same shape, with rows for the first views and then for the second views.
 func shapeOfViews(in []tensor.Shape) (tensor.Shape, error) {
@@ -283,35 +283,35 @@ func (f *crossCorrelation[T]) Forward(in [][]T, out []T) {
 	parallel.For(2*f.n, f.gramItem)
 	first, second := f.z[:f.n*f.d], f.z[f.n*f.d:]
 	clear(f.diagonal)
-	for at := 0; at < len(first); at += f.d {
-		x, y := first[at:at+f.d], second[at:at+f.d]
+	for start := 0; start < len(first); start += f.d {
+		x, y := first[start:start+f.d], second[start:start+f.d]
 		for c, v := range x {
 			f.diagonal[c] += float64(v) * float64(y[c])
 		}
 	}
 	n := float64(f.n)
-	near, all := 0.0, numeric.Product(f.gram[0], f.gram[1])/(n*n)
+	trace, offDiagonal := 0.0, numeric.Product(f.gram[0], f.gram[1])/(n*n)
 	for c := range f.diagonal {
 		f.diagonal[c] /= n
-		near += (1 - f.diagonal[c]) * (1 - f.diagonal[c])
-		all -= f.diagonal[c] * f.diagonal[c]
+		trace += (1 - f.diagonal[c]) * (1 - f.diagonal[c])
+		offDiagonal -= f.diagonal[c] * f.diagonal[c]
 	}
-	out[0] = T(near + f.lambda*max(all, 0))
+	out[0] = T(trace + f.lambda*max(offDiagonal, 0))
 }
 
 func (f *crossCorrelation[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	n, size := float64(f.n), f.n*f.d
 	g := float64(dout[0])
 	for half := range 2 {
-		own, other, dz := in[0][half*size:][:size], in[0][(1-half)*size:][:size], din[0][half*size:][:size]
+		view, otherView, dz := in[0][half*size:][:size], in[0][(1-half)*size:][:size], din[0][half*size:][:size]
 		// The sum of squares of all C_ij is <G0, G1>/n^2; its gradient is 2 G1 z0/n^2.
-		f.in[0], f.in[1], f.in[2] = f.gram[1-half], own, f.zero
+		f.in[0], f.in[1], f.in[2] = f.gram[1-half], view, f.zero
 		f.product.Forward(f.in, dz)
-		all := 2 * g * f.lambda / (n * n)
-		for at := 0; at < size; at += f.d {
+		offDiagonalScale := 2 * g * f.lambda / (n * n)
+		for start := 0; start < size; start += f.d {
 			for c, r := range f.diagonal {
-				along := 2 * g * (r - 1 - f.lambda*r) / n
-				dz[at+c] = T(all*float64(dz[at+c]) + along*float64(other[at+c]))
+				diagonalSlope := 2 * g * (r - 1 - f.lambda*r) / n
+				dz[start+c] = T(offDiagonalScale*float64(dz[start+c]) + diagonalSlope*float64(otherView[start+c]))
 			}
 		}
 	}

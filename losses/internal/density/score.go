@@ -48,11 +48,11 @@ func Score(f func(images *gorgonia.Node) (*gorgonia.Node, error), g, known, y, n
 	if err != nil {
 		return nil, err
 	}
-	along, err := graph.JVP(columns, y, r)
+	derivative, err := graph.JVP(columns, y, r)
 	if err != nil {
 		return nil, fmt.Errorf("score matching differentiates the energy twice: %w", err)
 	}
-	in := check.Optional(r, along, weights, known)
+	in := check.Optional(r, derivative, weights, known)
 	return graph.Apply(graph.Spec{
 		Name: "score matching",
 		Key:  graph.Key(sigma, known != nil),

@@ -175,7 +175,7 @@ func (f *hsic[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	n := len(f.rows)
 	for i := range f.sides {
 		clear(din[i])
-		f.sides[i].wanted = din[i] != nil && f.sides[i].Kind == Gaussian
+		f.sides[i].hasGradient = din[i] != nil && f.sides[i].Kind == Gaussian
 	}
 	if n < 2 {
 		return
@@ -187,7 +187,7 @@ func (f *hsic[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	f.gradients.Resize(n)
 	f.gradients.Run()
 	for i := range f.sides {
-		if f.sides[i].wanted {
+		if f.sides[i].hasGradient {
 			f.sides[i].write(din[i], f.rows, float64(dout[0]))
 		}
 	}
@@ -201,8 +201,8 @@ func (f *hsic[T]) gradientBlock(lo, _ int) float64 {
 		f.sides[0].tile(b.k, lo, t)
 		f.sides[1].tile(b.l, lo, t)
 		for i, tiles := range [2][2][]T{{b.k, b.l}, {b.l, b.k}} {
-			if s, other := &f.sides[i], &f.sides[1-i]; s.wanted {
-				kernel.CentredProduct(b.w, tiles[0], tiles[1], 1/(n*n), other.lanes[lo:], other.sources[t.Source:], t.N)
+			if s, otherSide := &f.sides[i], &f.sides[1-i]; s.hasGradient {
+				kernel.CentredProduct(b.w, tiles[0], tiles[1], 1/(n*n), otherSide.lanes[lo:], otherSide.sources[t.Source:], t.N)
 				s.points.AddWeighted(s.slope, b.w, lo, t.Source, t.N)
 			}
 		}
@@ -220,7 +220,7 @@ type hsicSide[T graph.Float] struct {
 
 	// centring subtracts lanes_j + sources_i from l_ij/n^2
 	lanes, sources []T
-	wanted         bool
+	hasGradient    bool
 
 	s         float64
 	unit      float64   // a factor of points and s
@@ -294,20 +294,20 @@ func (k *hsicSide[T]) tile(tile []T, lo int, t pairs.Tile) {
 func (k *hsicSide[T]) median() {
 	k.measure()
 	k.order = append(k.order[:0], k.distances...)
-	middle := nth(k.order, (len(k.order)-1)/2)
+	middle := nthSmallest(k.order, (len(k.order)-1)/2)
 	k.s = math.Sqrt(middle)
 	if k.s == 0 {
 		k.s = 1
 		return
 	}
-	at := slices.Index(k.distances, middle) // -1 if it is NaN
-	for i := 0; at >= 0; i++ {
+	index := slices.Index(k.distances, middle) // -1 if it is NaN
+	for i := 0; index >= 0; i++ {
 		partners := k.partners(i)
-		if at < partners {
-			k.pair = [2]int{i, (i + 1 + at) % k.points.Rows}
+		if index < partners {
+			k.pair = [2]int{i, (i + 1 + index) % k.points.Rows}
 			return
 		}
-		at -= partners
+		index -= partners
 	}
 }
 
@@ -320,12 +320,12 @@ func (k *hsicSide[T]) measure() {
 	k.distances = slices.Grow(k.distances[:0], count)[:count]
 	clear(k.distances)
 	for c := range k.points.Columns {
-		x, at := k.points.Column(c), 0
+		x, dst := k.points.Column(c), 0
 		for i, v := range x {
 			for j := i + 1; j <= i+k.partners(i); j++ {
 				d := float64(v) - float64(x[j%n])
-				k.distances[at] += d * d
-				at++
+				k.distances[dst] += d * d
+				dst++
 			}
 		}
 	}
@@ -376,8 +376,8 @@ func (k *hsicSide[T]) write(dx []T, rows []int, factor float64) {
 	}
 }
 
-// nth returns the k-th smallest element of x, and reorders x. It returns NaN if x contains one.
-func nth(x []float64, k int) float64 {
+// nthSmallest returns the k-th smallest element of x, and reorders x. It returns NaN if x contains one.
+func nthSmallest(x []float64, k int) float64 {
 	if pairs.HasNaN(x) {
 		return math.NaN()
 	}

@@ -38,9 +38,9 @@ func (m *mixture[T]) set(b *gaussians[T], rows, columns []int, w weights) {
 	for k, c := range columns {
 		x, mean, precision := m.x.Column(k), m.g.Mean.Column(k), m.g.Precision.Column(k)
 		for i, r := range rows {
-			at := r*b.width + c
-			x[i], mean[i], precision[i] = b.z[at], b.mean[at], b.precision[at]
-			m.g.Constant[i] += b.constant[at]
+			offset := r*b.width + c
+			x[i], mean[i], precision[i] = b.z[offset], b.mean[offset], b.precision[offset]
+			m.g.Constant[i] += b.constant[offset]
 		}
 	}
 	clear(m.factor)
@@ -85,12 +85,12 @@ func (m *mixture[T]) densityBlock(lo, hi int) float64 {
 // tile sets a tile to the logarithms of weighted densities, without the base.
 func (m *mixture[T]) tile(tile []T, lo, hi int, t pairs.Tile) {
 	m.g.LogDensities(tile, m.x, lo, t.Source, t.N)
-	if m.w.own == 0 && m.w.next == 0 {
+	if m.w.self == 0 && m.w.next == 0 {
 		return
 	}
 	for j := lo; j < hi; j++ {
 		if k := j - t.Source; k >= 0 && k < t.N {
-			tile[k*kernel.PairLanes+j-lo] += T(m.w.own)
+			tile[k*kernel.PairLanes+j-lo] += T(m.w.self)
 		}
 		if k := (j+1)%m.x.Rows - t.Source; k >= 0 && k < t.N {
 			tile[k*kernel.PairLanes+j-lo] += T(m.w.next)
@@ -112,15 +112,15 @@ func (m *mixture[T]) addSlopes(b *gaussians[T], rows, columns []int, dz, dMean, 
 				first += float64(m.pieces[p].first[k*n+i])
 				second += float64(m.pieces[p].second[k*n+i])
 			}
-			at, h := r*b.width+c, float64(precision[i])
+			offset, h := r*b.width+c, float64(precision[i])
 			if dz != nil {
-				dz[at] += 2 * x[i]
+				dz[offset] += 2 * x[i]
 			}
 			if dMean != nil {
-				dMean[at] += T(-2 * h * first)
+				dMean[offset] += T(-2 * h * first)
 			}
 			if dLogVariance != nil {
-				dLogVariance[at] += T(h*second - zero/2)
+				dLogVariance[offset] += T(h*second - zero/2)
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func (m *mixture[T]) slopeBlock(block int, p *moments[T]) {
 
 // weights are the logarithms of the weights w_ji. base applies to all components, own is added for the row's own
 // component, and next for the next row's component.
-type weights struct{ base, own, next float64 }
+type weights struct{ base, self, next float64 }
 
 // moments are the contribution of a block of rows to the gradient with respect to the components. The number of blocks
 // is fixed, so sums do not depend on the number of threads.

@@ -19,12 +19,12 @@ func TestNth(t *testing.T) {
 		}
 		sorted := slices.Sorted(slices.Values(x))
 		for _, k := range []int{0, n / 3, (n - 1) / 2, n - 1} {
-			if got := nth(slices.Clone(x), k); got != sorted[k] {
+			if got := nthSmallest(slices.Clone(x), k); got != sorted[k] {
 				t.Fatalf("element %d of %v is %v, want %v", k, x, got, sorted[k])
 			}
 		}
 	}
-	if got := nth([]float64{1, math.NaN(), 0}, 1); !math.IsNaN(got) {
+	if got := nthSmallest([]float64{1, math.NaN(), 0}, 1); !math.IsNaN(got) {
 		t.Errorf("median with NaN is %v", got)
 	}
 }

@@ -61,8 +61,8 @@ func TotalCorrelation(z, mean, logVariance, mask *gorgonia.Node, estimator Estim
 			if err := check.Distinct("columns of blocks", slices.Concat(blocks...), in[0][1]); err != nil {
 				return nil, err
 			}
-			least := map[Estimator]int{Minibatch: math.MinInt, Weighted: 1, Stratified: in[0][0]}
-			if low, ok := least[estimator]; !ok || dataSize < low {
+			minDataSize := map[Estimator]int{Minibatch: math.MinInt, Weighted: 1, Stratified: in[0][0]}
+			if low, ok := minDataSize[estimator]; !ok || dataSize < low {
 				return nil, graph.Wanted("an estimator, and the size of the data set for weighted and stratified", []any{estimator, dataSize})
 			}
 			return tensor.ScalarShape(), nil
@@ -119,7 +119,7 @@ func newTC[T graph.Float](estimator Estimator, dataSize int, blocks [][]int) fun
 
 func (f *tc[T]) Forward(in [][]T, out []T) {
 	f.read(in)
-	f.divide(in)
+	f.selectColumns(in)
 	sum := 0.0
 	for i, p := range f.parts {
 		f.prepare(p, 1)
@@ -146,10 +146,10 @@ func (f *tc[T]) read(in [][]T) {
 	}
 }
 
-// divide lists the mixtures for the mask.
-func (f *tc[T]) divide(in [][]T) {
+// selectColumns lists the mixtures for the mask.
+func (f *tc[T]) selectColumns(in [][]T) {
 	if f.blocks != nil {
-		f.divideBlocks()
+		f.selectBlocks()
 		return
 	}
 	f.parts, f.rows, f.columns = f.parts[:0], f.rows[:0], f.columns[:0]
@@ -183,7 +183,7 @@ func (f *tc[T]) divide(in [][]T) {
 		}
 		f.parts = append(f.parts, tcPart{f.rows[from:], f.columns[first:], 1})
 	}
-	f.divideColumns(on)
+	f.selectCodeColumns(on)
 }
 
 // hashRows sets the hash and the number of active columns of each row.
@@ -200,8 +200,8 @@ func (f *tc[T]) hashRows(on func(r, c int) bool) {
 	}
 }
 
-// divideColumns adds the mixture of each column that is active in a row with several active columns.
-func (f *tc[T]) divideColumns(on func(r, c int) bool) {
+// selectCodeColumns adds the mixture of each column that is active in a row with several active columns.
+func (f *tc[T]) selectCodeColumns(on func(r, c int) bool) {
 	for c := range f.width {
 		first, from := len(f.columns), len(f.rows)
 		f.columns = append(f.columns, c)
@@ -218,8 +218,8 @@ func (f *tc[T]) divideColumns(on func(r, c int) bool) {
 	}
 }
 
-// divideBlocks lists the mixture of all blocks together, and the mixture of each block.
-func (f *tc[T]) divideBlocks() {
+// selectBlocks lists the mixture of all blocks together, and the mixture of each block.
+func (f *tc[T]) selectBlocks() {
 	if len(f.parts) > 0 {
 		return
 	}
@@ -249,8 +249,8 @@ func (f *tc[T]) weights(m int) weights {
 	case f.estimator == Weighted:
 		return weights{base: -math.Log(rows * size)}
 	case f.estimator == Stratified && m > 1:
-		others := rows - 1
-		return weights{-math.Log(others), math.Log(others / size), math.Log((size - others) / size)}
+		rest := rows - 1
+		return weights{-math.Log(rest), math.Log(rest / size), math.Log((size - rest) / size)}
 	}
 	return weights{}
 }

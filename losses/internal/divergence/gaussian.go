@@ -141,10 +141,10 @@ func KLCategorical(probabilities, logarithms *gorgonia.Node) (*gorgonia.Node, er
 			func(in []tensor.Shape) graph.Body[float32] { return categoricalKL[float32]{in[0][0], in[0][1]} },
 			func(in []tensor.Shape) graph.Body[float64] { return categoricalKL[float64]{in[0][0], in[0][1]} }),
 		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
-			rows, n, most := in[0][0], in[0].TotalSize(), math.Log(float64(in[0][1]))
+			rows, n, logOptions := in[0][0], in[0].TotalSize(), math.Log(float64(in[0][1]))
 			return graph.Recording{
 				Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
-					kernels.KLCategorical(t, in[0], in[1], out, most, rows, n)
+					kernels.KLCategorical(t, in[0], in[1], out, logOptions, rows, n)
 				},
 				Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
 					for side, d := range din {

@@ -90,12 +90,12 @@ const maxSeries = 100
 // replaces it. Where the two meet, they differ by 1e-11 up to dimension 10 and by 1e-7 at dimension 100. On the circle
 // all c_n are 0: the error of the expansion is exp(-pi^2/(2 t)), the first term of the other form of the theta series.
 type heatKernel struct {
-	dim       float64
-	constant  float64
-	powers    [8]float64 // c_1, ...
-	small     float64    // largest time of the expansion
-	slack     float64    // largest time of the kernel, with room for rounding
-	harmonics *harmonics // built when first needed
+	dim              float64
+	constant         float64
+	powers           [8]float64 // c_1, ...
+	maxExpansionTime float64    // largest time of the expansion
+	maxTime          float64    // largest time of the kernel, with room for rounding
+	harmonics        *harmonics // built when first needed
 }
 
 func newHeatKernel(dim int) *heatKernel {
@@ -106,10 +106,10 @@ func newHeatKernel(dim int) *heatKernel {
 			k.powers[n] = d * (polynomial[i] + k.powers[n])
 		}
 	}
-	k.small = math.Min(1, math.Max(0.1, d/maxSeries)) / d
-	k.slack = SphereTime(dim) * 1.001
+	k.maxExpansionTime = math.Min(1, math.Max(0.1, d/maxSeries)) / d
+	k.maxTime = SphereTime(dim) * 1.001
 	if dim > maxSeries {
-		k.small = k.slack
+		k.maxExpansionTime = k.maxTime
 	}
 	return k
 }
@@ -118,15 +118,15 @@ func newHeatKernel(dim int) *heatKernel {
 func (k *heatKernel) divergence(logT float64) (kl, slope float64) {
 	t := math.Exp(logT)
 	switch {
-	case t <= k.small:
+	case t <= k.maxExpansionTime:
 		return k.expansion(logT, t)
-	case !(t <= k.slack):
+	case !(t <= k.maxTime):
 		return math.NaN(), math.NaN()
 	case t*k.dim > 1000: // the kernel is uniform up to rounding
 		return 0, 0
 	}
 	if k.harmonics == nil {
-		k.harmonics = newHarmonics(int(k.dim), k.small)
+		k.harmonics = newHarmonics(int(k.dim), k.maxExpansionTime)
 	}
 	return k.harmonics.divergence(t)
 }
@@ -134,8 +134,8 @@ func (k *heatKernel) divergence(logT float64) (kl, slope float64) {
 // pieces returns the divergence as a function for a device: the expansion for small t, and a table for larger t.
 func (k *heatKernel) pieces() *kernels.Pieces {
 	last := 90 / k.dim // beyond this time the divergence is below the smallest float32
-	p := &kernels.Pieces{Slope: -k.dim / 2, Constant: k.constant, Powers: k.powers, Small: k.small, Last: last,
-		First: math.Log(k.small), Step: 1. / tableSteps}
+	p := &kernels.Pieces{Slope: -k.dim / 2, Constant: k.constant, Powers: k.powers, Small: k.maxExpansionTime, Last: last,
+		First: math.Log(k.maxExpansionTime), Step: 1. / tableSteps}
 	if k.dim > maxSeries {
 		return p
 	}
@@ -195,18 +195,18 @@ const (
 	heatFloor = -50 // for log sqrt(n_l) exp(-decay t), the size of a term where its polynomial has its mass
 )
 
-// newHarmonics prepares the series for times from least on.
-func newHarmonics(dim int, least float64) *harmonics {
+// newHarmonics prepares the series for times of at least minTime.
+func newHarmonics(dim int, minTime float64) *harmonics {
 	d := float64(dim)
 	angles := make([]float64, heatNodes)
 	h := &harmonics{weights: make([]float64, heatNodes)}
 	quad.Legendre{}.FixedLocations(angles, h.weights, 0, math.Pi)
-	cosines, before, now := make([]float64, heatNodes), make([]float64, heatNodes), make([]float64, heatNodes)
+	cosines, previous, current := make([]float64, heatNodes), make([]float64, heatNodes), make([]float64, heatNodes)
 	ratio := logVolume(dim-1) - logVolume(dim)
 	for i, a := range angles {
 		sin, cos := math.Sincos(a)
 		h.weights[i] *= math.Exp(ratio + (d-1)*math.Log(sin))
-		cosines[i], before[i], now[i] = cos, 1, cos
+		cosines[i], previous[i], current[i] = cos, 1, cos
 	}
 	size := math.Log(d + 1)
 	if dim == 1 {
@@ -214,15 +214,15 @@ func newHarmonics(dim int, least float64) *harmonics {
 	}
 	for l := 1.0; ; l++ {
 		decay := l * (l + d - 1) / 2
-		h.zonal, h.decay, h.logSize = append(h.zonal, now), append(h.decay, decay), append(h.logSize, size)
-		if size/2-decay*least < heatFloor {
+		h.zonal, h.decay, h.logSize = append(h.zonal, current), append(h.decay, decay), append(h.logSize, size)
+		if size/2-decay*minTime < heatFloor {
 			break
 		}
 		next := make([]float64, heatNodes)
 		for i, c := range cosines {
-			next[i] = ((2*l+d-1)*c*now[i] - l*before[i]) / (l + d - 1)
+			next[i] = ((2*l+d-1)*c*current[i] - l*previous[i]) / (l + d - 1)
 		}
-		before, now = now, next
+		previous, current = current, next
 		size += math.Log((2*l + d + 1) / (2*l + d - 1) * (l + d - 1) / (l + 1))
 	}
 	h.term = make([]float64, len(h.zonal))

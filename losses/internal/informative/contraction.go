@@ -112,9 +112,9 @@ func (s Settings) check(in []tensor.Shape) error {
 	if err := check.Distinct("columns", s.Columns, width); err != nil {
 		return err
 	}
-	chosen := make([]int, len(s.Factors))
+	indices := make([]int, len(s.Factors))
 	for i, f := range s.Factors {
-		chosen[i] = f.Factor
+		indices[i] = f.Factor
 		if f.Kind > Circular || !(f.Period >= 0) || math.IsInf(f.Period, 1) {
 			return graph.Wanted("absolute, discrete and circular distances with finite periods", f)
 		}
@@ -122,26 +122,26 @@ func (s Settings) check(in []tensor.Shape) error {
 	if s.Pairs < 0 || s.Aggregate > factor.MeanSquare {
 		return graph.Wanted("an aggregate and a number of pairs from 0 on", []any{s.Aggregate, s.Pairs})
 	}
-	return check.Distinct("factors", chosen, factors)
+	return check.Distinct("factors", indices, factors)
 }
 
 // contraction is the operation of [Contraction]. Rows with known factors are points. points holds their codes, square
-// the factors whose differences are combined by the Euclidean norm, and others the remaining factors, each with a
+// the factors whose differences are combined by the Euclidean norm, and remaining the other factors, each with a
 // premetric.
 type contraction[T graph.Float] struct {
 	Settings
 	width, factors int
 
-	points, slope, square, others *kernel.Points[T]
-	squareFactors, othersFactors  []Distance
-	premetrics                    []kernel.Premetric
-	blocks                        []pairs.Block[T]
+	points, slope, square, remaining *kernel.Points[T]
+	squareFactors, remainingFactors  []Distance
+	premetrics                       []kernel.Premetric
+	blocks                           []pairs.Block[T]
 
 	rows              []int // rows with known chosen factors
 	values, gradients *numeric.Loop
 	search            *pairs.Search[T] // for the largest hinge
-	far               []T              // by row: the largest hinge with a sampled partner
-	worst             [2]int           // the pair with the maximum
+	largestHinges     []T              // by row: the largest hinge with a sampled partner
+	worstPair         [2]int           // the pair with the maximum
 }
 
 func newContraction[T graph.Float](s Settings) func(in []tensor.Shape) *contraction[T] {
@@ -153,13 +153,13 @@ func newContraction[T graph.Float](s Settings) func(in []tensor.Shape) *contract
 				c.squareFactors = append(c.squareFactors, f)
 				continue
 			}
-			c.othersFactors = append(c.othersFactors, f)
+			c.remainingFactors = append(c.remainingFactors, f)
 			all := []kernel.Premetric{kernel.Absolute(), kernel.Discrete(), kernel.Circular(f.Period)}
 			c.premetrics = append(c.premetrics, all[f.Kind])
 		}
 		c.points, c.slope = kernel.NewPoints[T](n, len(c.Columns)), kernel.NewPoints[T](n, len(c.Columns))
-		c.square, c.others = kernel.NewPoints[T](n, len(c.squareFactors)), kernel.NewPoints[T](n, len(c.othersFactors))
-		c.rows, c.far = make([]int, 0, n), make([]T, n)
+		c.square, c.remaining = kernel.NewPoints[T](n, len(c.squareFactors)), kernel.NewPoints[T](n, len(c.remainingFactors))
+		c.rows, c.largestHinges = make([]int, 0, n), make([]T, n)
 		c.values, c.gradients = pairs.NewLoop(n, c.valueBlock), pairs.NewLoop(n, c.gradientBlock)
 		if s.Pairs > 0 {
 			c.values, c.gradients = pairs.NewLoop(n, c.sampledValue), pairs.NewLoop(n, c.sampledGradient)
@@ -173,8 +173,8 @@ func newContraction[T graph.Float](s Settings) func(in []tensor.Shape) *contract
 }
 
 func (c *contraction[T]) Forward(in [][]T, out []T) {
-	c.choose(in)
-	out[0], c.worst = 0, [2]int{}
+	c.selectRows(in)
+	out[0], c.worstPair = 0, [2]int{}
 	if len(c.rows) < 2 {
 		return
 	}
@@ -183,7 +183,7 @@ func (c *contraction[T]) Forward(in [][]T, out []T) {
 		out[0] = T(c.values.Run() * c.share())
 		return
 	}
-	for _, p := range []*kernel.Points[T]{c.points, c.square, c.others} {
+	for _, p := range []*kernel.Points[T]{c.points, c.square, c.remaining} {
 		for k := range p.Columns {
 			if pairs.HasNaN(p.Column(k)) {
 				out[0] = T(math.NaN())
@@ -191,8 +191,8 @@ func (c *contraction[T]) Forward(in [][]T, out []T) {
 			}
 		}
 	}
-	c.worst = c.findWorst()
-	h, _ := c.hinge(c.worst[0], c.worst[1])
+	c.worstPair = c.findWorst()
+	h, _ := c.hinge(c.worstPair[0], c.worstPair[1])
 	out[0] = T(h)
 }
 
@@ -208,25 +208,25 @@ func (c *contraction[T]) share() float64 {
 	return 1 / float64(n) / float64(partners)
 }
 
-// choose copies the rows with known factors to the points.
-func (c *contraction[T]) choose(in [][]T) {
+// selectRows copies the rows with known factors to the points.
+func (c *contraction[T]) selectRows(in [][]T) {
 	z, y := in[0], in[1]
 	c.rows = c.rows[:0]
 	for r := range len(z) / c.width {
-		if len(in) < 3 || c.known(in[2][r*c.factors:]) {
+		if len(in) < 3 || c.allKnown(in[2][r*c.factors:]) {
 			c.rows = append(c.rows, r)
 		}
 	}
 	for i, column := range c.Columns {
-		c.gather(c.points, i, z[column:], c.width)
+		c.copyColumn(c.points, i, z[column:], c.width)
 	}
 	for i, f := range c.squareFactors {
-		c.gather(c.square, i, y[f.Factor:], c.factors)
+		c.copyColumn(c.square, i, y[f.Factor:], c.factors)
 	}
-	for i, f := range c.othersFactors {
-		c.gather(c.others, i, y[f.Factor:], c.factors)
+	for i, f := range c.remainingFactors {
+		c.copyColumn(c.remaining, i, y[f.Factor:], c.factors)
 		if f.Kind == Circular {
-			values := c.others.Column(i)
+			values := c.remaining.Column(i)
 			for r, v := range values {
 				values[r] = T(float64(v) - f.Period*math.Floor(float64(v)/f.Period))
 			}
@@ -234,19 +234,19 @@ func (c *contraction[T]) choose(in [][]T) {
 	}
 }
 
-// known reports whether all chosen factors of a row are known.
-func (c *contraction[T]) known(groups []T) bool {
+// allKnown reports whether all chosen factors of a row are known.
+func (c *contraction[T]) allKnown(groups []T) bool {
 	return !slices.ContainsFunc(c.Factors, func(f Distance) bool { return groups[f.Factor] < 0 })
 }
 
-// gather copies every stride-th element of x, for the selected rows, to a coordinate.
-func (c *contraction[T]) gather(p *kernel.Points[T], coordinate int, x []T, stride int) {
+// copyColumn copies every stride-th element of x, for the selected rows, to a coordinate.
+func (c *contraction[T]) copyColumn(p *kernel.Points[T], coordinate int, x []T, stride int) {
 	if coordinate == 0 {
 		p.Resize(len(c.rows))
 	}
-	to := p.Column(coordinate)
+	dst := p.Column(coordinate)
 	for i, r := range c.rows {
-		to[i] = x[r*stride]
+		dst[i] = x[r*stride]
 	}
 }
 
@@ -263,8 +263,8 @@ func (c *contraction[T]) Backward(_ [][]T, _, dout []T, din [][]T) {
 	scale := -2 * float64(dout[0]) * c.share() // each pair occurs in both orders
 	if c.Aggregate == factor.Max {
 		scale = -float64(dout[0])
-		c.addSlope(c.worst[0], c.worst[1], 1)
-		c.addSlope(c.worst[1], c.worst[0], 1)
+		c.addSlope(c.worstPair[0], c.worstPair[1], 1)
+		c.addSlope(c.worstPair[1], c.worstPair[0], 1)
 	} else {
 		c.gradients.Resize(n)
 		c.gradients.Run()
@@ -285,7 +285,7 @@ func (c *contraction[T]) tile(b *pairs.Block[T], lo int, t pairs.Tile) {
 		clear(b.Y[:t.N*kernel.PairLanes])
 	}
 	for i, m := range c.premetrics {
-		c.others.AddPremetric(b.Y, m, !c.Add, i, lo, t.Source, t.N)
+		c.remaining.AddPremetric(b.Y, m, !c.Add, i, lo, t.Source, t.N)
 	}
 	if !c.Add {
 		kernel.Roots(b.Y, t.N)
@@ -322,13 +322,13 @@ func (c *contraction[T]) findWorst() [2]int {
 	c.values.Resize(n)
 	c.values.Run()
 	i := 0
-	for r, v := range c.far[:n] {
-		if v > c.far[i] {
+	for r, v := range c.largestHinges[:n] {
+		if v > c.largestHinges[i] {
 			i = r
 		}
 	}
 	for s := 1; s <= c.partners(); s++ {
-		if h, _ := c.hinge(i, (i+s)%n); T(h) == c.far[i] {
+		if h, _ := c.hinge(i, (i+s)%n); T(h) == c.largestHinges[i] {
 			return [2]int{i, (i + s) % n}
 		}
 	}
@@ -349,7 +349,7 @@ func (c *contraction[T]) hinge(i, j int) (h, distance float64) {
 		y += d * d
 	}
 	for k, m := range c.premetrics {
-		x := c.others.Column(k)
+		x := c.remaining.Column(k)
 		d := m.Distance(float64(x[i]), float64(x[j]))
 		if !c.Add {
 			d *= d
@@ -370,10 +370,10 @@ func (c *contraction[T]) partners() int { return min(c.Pairs, len(c.rows)-1) }
 func (c *contraction[T]) sampledValue(lo, hi int) float64 {
 	n, sum := len(c.rows), 0.0
 	for r := lo; r < hi; r++ {
-		c.far[r] = 0
+		c.largestHinges[r] = 0
 		for s := 1; s <= c.partners(); s++ {
 			h, _ := c.hinge(r, (r+s)%n)
-			c.far[r] = max(c.far[r], T(h))
+			c.largestHinges[r] = max(c.largestHinges[r], T(h))
 			if c.Aggregate == factor.MeanSquare {
 				h *= h
 			}
@@ -406,7 +406,7 @@ func (c *contraction[T]) addSlope(i, j int, scale float64) {
 		scale *= 2 * h
 	}
 	for k := range c.points.Columns {
-		x, to := c.points.Column(k), c.slope.Column(k)
-		to[i] += T(scale * (float64(x[i]) - float64(x[j])))
+		x, slope := c.points.Column(k), c.slope.Column(k)
+		slope[i] += T(scale * (float64(x[i]) - float64(x[j])))
 	}
 }

@@ -47,10 +47,10 @@ type separation[T graph.Float] struct {
 
 func newSeparation[T graph.Float](a factor.Aggregate, margin float64, blocks []factor.Block) func([]tensor.Shape) *separation[T] {
 	return func(in []tensor.Shape) *separation[T] {
-		most := in[0][0] * len(blocks)
+		maxPairs := in[0][0] * len(blocks)
 		s := &separation[T]{aggregate: a, margin: margin, blocks: blocks, columns: in[0][1], factors: check.Factors(in[1])}
-		s.pairs, s.starts = make([]rowPair, 0, most), make([]int, 0, len(blocks)+1)
-		s.hinges, s.slopes = make([]float64, 0, most), make([]float64, most)
+		s.pairs, s.starts = make([]rowPair, 0, maxPairs), make([]int, 0, len(blocks)+1)
+		s.hinges, s.slopes = make([]float64, 0, maxPairs), make([]float64, maxPairs)
 		return s
 	}
 }
@@ -60,11 +60,11 @@ func (s *separation[T]) Forward(in [][]T, out []T) {
 	s.pairs, s.starts, s.hinges = s.pairs[:0], s.starts[:0], s.hinges[:0]
 	rows, sum := len(z)/s.columns, 0.0
 	partner := func(row, factor int) int {
-		other := float64(different[row*s.factors+factor])
-		if !(other >= 0 && other < float64(rows)) || int(other) == row {
+		value := float64(different[row*s.factors+factor])
+		if !(value >= 0 && value < float64(rows)) || int(value) == row {
 			return -1
 		}
-		return int(other)
+		return int(value)
 	}
 	for _, b := range s.blocks {
 		first := len(s.pairs)
@@ -103,10 +103,10 @@ func (s *separation[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 			}
 			scale := -float64(dout[0]) * s.slopes[n] / p.distance
 			for _, c := range b.Columns {
-				at, other := p.a*s.columns+c, p.b*s.columns+c
-				d := T(scale * (float64(in[0][at]) - float64(in[0][other])))
-				din[0][at] += d
-				din[0][other] -= d
+				a, b := p.a*s.columns+c, p.b*s.columns+c
+				d := T(scale * (float64(in[0][a]) - float64(in[0][b])))
+				din[0][a] += d
+				din[0][b] -= d
 			}
 		}
 	}

@@ -312,11 +312,11 @@ func Assignment(weights, labels *gorgonia.Node, sizes, columns []int) (*gorgonia
 			if err != nil {
 				return nil, err
 			}
-			others, l, err := graph.Matrix("labels", in[1])
+			labelRows, l, err := graph.Matrix("labels", in[1])
 			switch total := sumOf(sizes); {
 			case err != nil:
 				return nil, err
-			case others != rows:
+			case labelRows != rows:
 				return nil, graph.Wanted(fmt.Sprintf("%d rows of labels", rows), in[1])
 			case total != k || len(columns) != len(sizes):
 				return nil, graph.Wanted(fmt.Sprintf("blocks of %d columns of weights, with one column of labels each", k), [2][]int{sizes, columns})
@@ -345,20 +345,20 @@ type assignmentError[T graph.Float] struct {
 }
 
 // each calls visit for every weight with its target, 0 or 1. It skips unknown labels.
-func (f assignmentError[T]) each(in [][]T, visit func(at int, should T)) {
-	at := 0
+func (f assignmentError[T]) each(in [][]T, visit func(index int, target T)) {
+	index := 0
 	for row := range f.rows {
 		for b, n := range f.sizes {
 			label := in[1][row*f.labels+f.columns[b]]
 			for j := range n {
 				if label >= 0 {
-					should := T(0)
+					target := T(0)
 					if int(label) == 1+j {
-						should = 1
+						target = 1
 					}
-					visit(at, should)
+					visit(index, target)
 				}
-				at++
+				index++
 			}
 		}
 	}
@@ -366,8 +366,8 @@ func (f assignmentError[T]) each(in [][]T, visit func(at int, should T)) {
 
 func (f assignmentError[T]) Forward(in [][]T, out []T) {
 	var sum float64
-	f.each(in, func(at int, should T) {
-		d := float64(should - in[0][at])
+	f.each(in, func(index int, target T) {
+		d := float64(target - in[0][index])
 		sum += d * d
 	})
 	out[0] = T(sum / float64(f.rows))
@@ -376,7 +376,7 @@ func (f assignmentError[T]) Forward(in [][]T, out []T) {
 func (f assignmentError[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	clear(din[0])
 	scale := 2 * dout[0] / T(f.rows)
-	f.each(in, func(at int, should T) { din[0][at] = scale * (in[0][at] - should) })
+	f.each(in, func(index int, target T) { din[0][index] = scale * (in[0][index] - target) })
 }
 
 func sumOf(sizes []int) (total int) {

@@ -92,10 +92,10 @@ func (m mpd[T]) value(x []T, rows int) float64 {
 
 func (m mpd[T]) gradient(_ []T, rows int, dx []T) {
 	m.Slopes()
-	columns, share := m.Slope.Columns, 1/float64(rows)/float64(rows)
+	columns, weight := m.Slope.Columns, 1/float64(rows)/float64(rows)
 	for c := range columns {
 		for r, v := range m.Slope.Column(c) {
-			dx[r*columns+c] = T(share * float64(v))
+			dx[r*columns+c] = T(weight * float64(v))
 		}
 	}
 }
@@ -161,10 +161,10 @@ func newMAD[T graph.Float](columns int) deviation[T] {
 // diameter is the largest Euclidean distance between two points (Zhang and Sugiyama 2024, example 7). Its gradient is
 // the gradient of the first farthest pair, in lexicographic order, or 0 if all points are equal.
 type diameter[T graph.Float] struct {
-	points *kernel.Points[T]
-	search *pairs.Search[T]
-	i, j   int // the pair with the largest distance
-	is     float64
+	points   *kernel.Points[T]
+	search   *pairs.Search[T]
+	i, j     int // the pair with the largest distance
+	distance float64
 }
 
 func newDiameter[T graph.Float](maxRows, columns int) deviation[T] {
@@ -177,23 +177,23 @@ func newDiameter[T graph.Float](maxRows, columns int) deviation[T] {
 
 func (d *diameter[T]) value(x []T, rows int) float64 {
 	c := d.points.Columns
-	d.is = math.NaN()
+	d.distance = math.NaN()
 	if !pairs.HasNaN(x[:rows*c]) {
 		d.points.Set(x, rows)
 		d.i, d.j = d.search.Run(rows)
-		d.is = math.Sqrt(numeric.SquaredError(x[d.i*c:][:c], x[d.j*c:][:c]))
+		d.distance = math.Sqrt(numeric.SquaredError(x[d.i*c:][:c], x[d.j*c:][:c]))
 	}
-	return d.is
+	return d.distance
 }
 
 func (d *diameter[T]) gradient(x []T, rows int, dx []T) {
 	c := d.points.Columns
 	clear(dx[:rows*c])
-	if !(d.is > 0) {
+	if !(d.distance > 0) {
 		return
 	}
 	for k := range c {
-		g := T(1 / d.is * (float64(x[d.i*c+k]) - float64(x[d.j*c+k])))
+		g := T(1 / d.distance * (float64(x[d.i*c+k]) - float64(x[d.j*c+k])))
 		dx[d.i*c+k], dx[d.j*c+k] = g, -g
 	}
 }

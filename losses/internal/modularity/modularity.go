@@ -104,14 +104,14 @@ func newModularity[T graph.Float](d factor.Deviation, a factor.Aggregate, unbias
 // each calls a function for each group of a part.
 func (m *modularity[T]) each(i int, do func(p *part[T], c *subCode[T], group int)) float64 {
 	lo, hi := m.size*i/partCount, m.size*(i+1)/partCount
-	at := 0
+	work := 0
 	for k := range m.codes {
 		c := &m.codes[k]
 		for g := range c.groups.count() {
-			if at >= lo && at < hi {
+			if work >= lo && work < hi {
 				do(&m.parts[i], c, g)
 			}
-			at += c.groups.rows(g) * len(c.columns)
+			work += c.groups.rows(g) * len(c.columns)
 		}
 	}
 	return 0
@@ -180,15 +180,15 @@ func (m *modularity[T]) Forward(in [][]T, out []T) {
 func (m *modularity[T]) count(c *subCode[T]) []float64 {
 	q := c.counted[:0]
 	for g, v := range c.values[:c.groups.count()] {
-		if c.groups.rows(g) >= m.least() {
+		if c.groups.rows(g) >= m.minRows() {
 			q = append(q, v)
 		}
 	}
 	return q
 }
 
-// least returns the minimum number of rows of a group that counts.
-func (m *modularity[T]) least() int {
+// minRows returns the minimum number of rows of a group that counts.
+func (m *modularity[T]) minRows() int {
 	if m.unbiased {
 		return 2
 	}
@@ -212,7 +212,7 @@ func (m *modularity[T]) weigh(c *subCode[T]) {
 	m.aggregate.Slope(q, slopes)
 	for g := range c.groups.count() {
 		c.weights[g] = 0
-		if n := c.groups.rows(g); n >= m.least() {
+		if n := c.groups.rows(g); n >= m.minRows() {
 			c.weights[g], slopes = m.factor(n)*slopes[0], slopes[1:]
 		}
 	}
@@ -241,9 +241,9 @@ func (m *modularity[T]) scatter(c *subCode[T], scale float64, dz []T) {
 			continue
 		}
 		for i := c.groups.starts[g]; i < c.groups.starts[g+1]; i++ {
-			dx, to := c.dx[i*w:(i+1)*w], dz[c.groups.order[i]*m.columns:]
+			dx, row := c.dx[i*w:(i+1)*w], dz[c.groups.order[i]*m.columns:]
 			for k, j := range c.columns {
-				to[j] += T(f * float64(dx[k]))
+				row[j] += T(f * float64(dx[k]))
 			}
 		}
 	}
@@ -308,7 +308,7 @@ func (g *grouping[T]) rows(group int) int { return g.starts[group+1] - g.starts[
 func (g *grouping[T]) read(labels []T) {
 	g.labels = labels
 	g.starts = append(g.starts[:0], 0)
-	if g.levels() {
+	if g.groupByLevel() {
 		return
 	}
 	g.order = g.order[:0]
@@ -328,8 +328,8 @@ func (g *grouping[T]) read(labels []T) {
 	}
 }
 
-// levels groups by counting. It reports false if labels are not small whole numbers.
-func (g *grouping[T]) levels() bool {
+// groupByLevel groups by counting. It reports false if labels are not small whole numbers.
+func (g *grouping[T]) groupByLevel() bool {
 	rows, known, top := len(g.labels)/g.factors, 0, 0
 	for i := range rows {
 		switch l := g.label(i); {
@@ -349,12 +349,12 @@ func (g *grouping[T]) levels() bool {
 			next[int(l)]++
 		}
 	}
-	at := 0
+	start := 0
 	for l, n := range next {
-		next[l] = at
+		next[l] = start
 		if n > 0 {
-			at += n
-			g.starts = append(g.starts, at)
+			start += n
+			g.starts = append(g.starts, start)
 		}
 	}
 	g.order = g.order[:known]

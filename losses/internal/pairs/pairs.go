@@ -84,17 +84,17 @@ func HasNaN[T graph.Float](x []T) bool {
 
 // Search finds the first pair of rows with the largest value.
 type Search[T graph.Float] struct {
-	blocks []Block[T]
-	values func(b *Block[T], lo int, t Tile)
-	loop   *numeric.Loop
-	rows   int
-	most   []T // the largest value for a row and a later row, or a row of the same block
+	blocks  []Block[T]
+	values  func(b *Block[T], lo int, t Tile)
+	loop    *numeric.Loop
+	rows    int
+	largest []T // the largest value for a row and a later row, or a row of the same block
 }
 
 // NewSearch returns a search over up to maxRows rows. The function values sets b.Z to the values of a tile's pairs,
 // which must not be negative.
 func NewSearch[T graph.Float](blocks []Block[T], maxRows int, values func(b *Block[T], lo int, t Tile)) *Search[T] {
-	s := &Search[T]{blocks: blocks, values: values, most: make([]T, maxRows)}
+	s := &Search[T]{blocks: blocks, values: values, largest: make([]T, maxRows)}
 	s.loop = NewLoop(maxRows, s.block)
 	return s
 }
@@ -104,8 +104,8 @@ func (s *Search[T]) Run(rows int) (i, j int) {
 	s.rows = rows
 	s.loop.Resize(rows)
 	s.loop.Run()
-	for r, v := range s.most[:rows] {
-		if v > s.most[i] {
+	for r, v := range s.largest[:rows] {
+		if v > s.largest[i] {
 			i = r
 		}
 	}
@@ -114,7 +114,7 @@ func (s *Search[T]) Run(rows int) (i, j int) {
 	for t := range All(rows) {
 		s.values(b, lo, t)
 		for k := range t.N {
-			if b.Z[k*kernel.PairLanes+i-lo] == s.most[i] {
+			if b.Z[k*kernel.PairLanes+i-lo] == s.largest[i] {
 				return i, t.Source + k
 			}
 		}
@@ -129,6 +129,6 @@ func (s *Search[T]) block(lo, hi int) float64 {
 		s.values(b, lo, t)
 		kernel.MaxLanes(b.Lanes, b.Z, t.N)
 	}
-	copy(s.most[lo:hi], b.Lanes)
+	copy(s.largest[lo:hi], b.Lanes)
 	return 0
 }

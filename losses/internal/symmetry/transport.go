@@ -320,20 +320,20 @@ func (f publicDistance[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	g := float64(dout[0])
 	for c, i := f.columns, 0; i < len(in[0]); i += c {
 		z, y := in[0][i:i+c], in[1][i:i+c]
-		along, apart := 0.0, 0.0
+		cosineSlope, distanceSlope := 0.0, 0.0
 		if d := numeric.Dot(z, y); d > -1 && d < 1 {
-			along = -g * f.cosine
+			cosineSlope = -g * f.cosine
 		}
 		if d := math.Sqrt(numeric.SquaredError(z, y)); d > 0 {
-			apart = g * f.distance / d
+			distanceSlope = g * f.distance / d
 		}
 		for j := range c {
 			a, b := float64(z[j]), float64(y[j])
 			if din[0] != nil {
-				din[0][i+j] = T(along*b + apart*(a-b))
+				din[0][i+j] = T(cosineSlope*b + distanceSlope*(a-b))
 			}
 			if din[1] != nil {
-				din[1][i+j] = T(along*a + apart*(b-a))
+				din[1][i+j] = T(cosineSlope*a + distanceSlope*(b-a))
 			}
 		}
 	}

@@ -157,42 +157,42 @@ func Entanglement(angles *gorgonia.Node, target float64) (*gorgonia.Node, error)
 }
 
 type entanglement[T graph.Float] struct {
-	planes int
-	target float64
-	scale  float64 // of the gradient: the sign of L - target divided by the number of actions
-	most   []int   // the index of the largest angle of each action
+	planes  int
+	target  float64
+	scale   float64 // of the gradient: the sign of L - target divided by the number of actions
+	largest []int   // the index of the largest angle of each action
 }
 
 func newEntanglement[T graph.Float](s tensor.Shape, target float64) *entanglement[T] {
-	return &entanglement[T]{planes: s[1], target: target, most: make([]int, s[0])}
+	return &entanglement[T]{planes: s[1], target: target, largest: make([]int, s[0])}
 }
 
 func (e *entanglement[T]) Forward(in [][]T, out []T) {
 	sum := 0.0
-	for a := range e.most {
+	for a := range e.largest {
 		angles := in[0][a*e.planes : (a+1)*e.planes]
-		e.most[a] = a * e.planes
+		e.largest[a] = a * e.planes
 		for i, v := range angles {
-			if math.Abs(float64(v)) > math.Abs(float64(in[0][e.most[a]])) {
-				e.most[a] = a*e.planes + i
+			if math.Abs(float64(v)) > math.Abs(float64(in[0][e.largest[a]])) {
+				e.largest[a] = a*e.planes + i
 			}
 		}
 		for i, v := range angles { // sum - max would lose small angles next to a large one by rounding
-			if a*e.planes+i != e.most[a] {
+			if a*e.planes+i != e.largest[a] {
 				sum += float64(v) * float64(v)
 			}
 		}
 	}
-	actions := float64(len(e.most))
-	off := sum/actions - e.target
+	actions := float64(len(e.largest))
+	excess := sum/actions - e.target
 	e.scale = 1 / actions
 	switch {
-	case off < 0:
+	case excess < 0:
 		e.scale = -e.scale
-	case off == 0:
+	case excess == 0:
 		e.scale = 0
 	}
-	out[0] = T(math.Abs(off))
+	out[0] = T(math.Abs(excess))
 }
 
 func (e *entanglement[T]) Backward(in [][]T, _, dout []T, din [][]T) {
@@ -200,7 +200,7 @@ func (e *entanglement[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	for i, v := range in[0] {
 		din[0][i] = T(g * float64(v))
 	}
-	for _, i := range e.most {
+	for _, i := range e.largest {
 		din[0][i] = 0
 	}
 }

@@ -25,10 +25,10 @@ func Sum(parts ...*gorgonia.Node) (*gorgonia.Node, error) {
 // Weighted adds the weighted sum of scalar parts. The weight of part i is the input changing[i] with one element, or
 // constants[i] if changing[i] is nil.
 func Weighted(parts, changing gorgonia.Nodes, constants []float64) (*gorgonia.Node, error) {
-	in, at := slices.Clone(parts), make([]int, len(parts))
+	in, weightInputs := slices.Clone(parts), make([]int, len(parts))
 	for i, w := range changing {
 		if w != nil {
-			in, at[i] = append(in, w), len(in)
+			in, weightInputs[i] = append(in, w), len(in)
 		}
 	}
 	n := len(parts)
@@ -37,7 +37,7 @@ func Weighted(parts, changing gorgonia.Nodes, constants []float64) (*gorgonia.No
 	}
 	return graph.Apply(graph.Spec{
 		Name: "scheduled sum",
-		Key:  graph.Key(constants, at),
+		Key:  graph.Key(constants, weightInputs),
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			for i, s := range in {
 				if s.TotalSize() != 1 || i < n && !s.IsScalar() {
@@ -47,42 +47,42 @@ func Weighted(parts, changing gorgonia.Nodes, constants []float64) (*gorgonia.No
 			return tensor.ScalarShape(), nil
 		},
 		New: graph.Bodies(
-			func([]tensor.Shape) graph.Body[float32] { return weighted[float32]{constants, at} },
-			func([]tensor.Shape) graph.Body[float64] { return weighted[float64]{constants, at} }),
+			func([]tensor.Shape) graph.Body[float32] { return weighted[float32]{constants, weightInputs} },
+			func([]tensor.Shape) graph.Body[float64] { return weighted[float64]{constants, weightInputs} }),
 		Device: func([]tensor.Shape, tensor.Shape) (graph.Recording, error) {
-			return weighted[float32]{constants, at}.record(), nil
+			return weighted[float32]{constants, weightInputs}.record(), nil
 		},
 	}, in...)
 }
 
 // weighted is a weighted sum of its first inputs.
 type weighted[T graph.Float] struct {
-	constants []float64
-	at        []int // by part: the index of its weight among the inputs; 0: the weight is constant
+	constants   []float64
+	weightInput []int // by part: the index of its weight among the inputs; 0: the weight is constant
 }
 
 func (s weighted[T]) weight(i int, in [][]T) float64 {
-	if at := s.at[i]; at > 0 {
-		return float64(in[at][0])
+	if k := s.weightInput[i]; k > 0 {
+		return float64(in[k][0])
 	}
 	return s.constants[i]
 }
 
 func (s weighted[T]) Forward(in [][]T, out []T) {
 	sum := 0.0
-	for i := range s.at {
+	for i := range s.weightInput {
 		sum += s.weight(i, in) * float64(in[i][0])
 	}
 	out[0] = T(sum)
 }
 
 func (s weighted[T]) Backward(in [][]T, _, dout []T, din [][]T) {
-	for i, at := range s.at {
+	for i, k := range s.weightInput {
 		if din[i] != nil {
 			din[i][0] = T(s.weight(i, in) * float64(dout[0]))
 		}
-		if at > 0 && din[at] != nil {
-			din[at][0] = in[i][0] * dout[0]
+		if k > 0 && din[k] != nil {
+			din[k][0] = in[i][0] * dout[0]
 		}
 	}
 }
@@ -90,8 +90,8 @@ func (s weighted[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 // record returns the form on a device.
 func (s weighted[T]) record() graph.Recording {
 	weigh := func(t *vulkan.Tape, i int, in []vulkan.Buffer, x, y vulkan.Buffer) {
-		if at := s.at[i]; at > 0 {
-			kernels.ScaleBy(t, 1, in[at], x, y, 1)
+		if k := s.weightInput[i]; k > 0 {
+			kernels.ScaleBy(t, 1, in[k], x, y, 1)
 		} else {
 			kernels.Scale(t, s.constants[i], x, y, 1)
 		}
@@ -100,18 +100,18 @@ func (s weighted[T]) record() graph.Recording {
 		Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
 			weigh(t, 0, in, in[0], out)
 			part := t.Scratch(1)
-			for i := 1; i < len(s.at); i++ {
+			for i := 1; i < len(s.weightInput); i++ {
 				weigh(t, i, in, in[i], part)
 				kernels.Add(t, out, part, out, 1)
 			}
 		},
 		Backward: func(t *vulkan.Tape, in []vulkan.Buffer, _, dout vulkan.Buffer, din []vulkan.Buffer) {
-			for i, at := range s.at {
+			for i, k := range s.weightInput {
 				if !din[i].IsZero() {
 					weigh(t, i, in, dout, din[i])
 				}
-				if at > 0 && !din[at].IsZero() {
-					kernels.ScaleBy(t, 1, dout, in[i], din[at], 1)
+				if k > 0 && !din[k].IsZero() {
+					kernels.ScaleBy(t, 1, dout, in[i], din[k], 1)
 				}
 			}
 		},

@@ -12,13 +12,13 @@ import (
 type indicator struct {
 	base
 	*program.Indicator
-	lane int
+	innermost int
 }
 
 func (f *indicator) value(m *evaluator, n int) []float64 {
 	out := f.values[:n]
 	for t := range out {
-		m.enter(f.lane, t)
+		m.setTuple(f.innermost, t)
 		if out[t] = 0; !m.holds(f.Test) {
 			out[t] = math.Inf(1)
 		}
@@ -27,21 +27,21 @@ func (f *indicator) value(m *evaluator, n int) []float64 {
 }
 
 func (*indicator) gradient(*evaluator, int, []float64) {}
-func (f *indicator) cost(d *data) float64              { return 1 + costOf(d, f.Test) }
+func (f *indicator) cost(d *data) float64              { return 1 + testCost(d, f.Test) }
 
 // guarded is an implication from a crisp formula: 0 if that formula is false.
 type guarded struct {
 	base
 	*program.Guarded
-	lane int
-	body node
+	innermost int
+	body      node
 }
 
 func (f *guarded) value(m *evaluator, n int) []float64 {
 	out, body := f.values[:n], f.body.value(m, n)
 	gate := f.gradients[:n]
 	for t := range out {
-		m.enter(f.lane, t)
+		m.setTuple(f.innermost, t)
 		if out[t], gate[t] = 0, 0; m.holds(f.Test) {
 			out[t], gate[t] = body[t], 1
 		}
@@ -50,14 +50,14 @@ func (f *guarded) value(m *evaluator, n int) []float64 {
 }
 
 func (f *guarded) gradient(m *evaluator, n int, g []float64) {
-	gate, to := f.gradients[:n], f.seconds[:n]
-	for t := range to {
-		to[t] = g[t] * gate[t]
+	gate, dbody := f.gradients[:n], f.operandGradients[:n]
+	for t := range dbody {
+		dbody[t] = g[t] * gate[t]
 	}
-	f.body.gradient(m, n, to)
+	f.body.gradient(m, n, dbody)
 }
 
-func (f *guarded) cost(d *data) float64 { return f.body.cost(d) + costOf(d, f.Test) }
+func (f *guarded) cost(d *data) float64 { return f.body.cost(d) + testCost(d, f.Test) }
 
 // scaled is a multiple of a quantity.
 type scaled struct {
@@ -75,11 +75,11 @@ func (f *scaled) value(m *evaluator, n int) []float64 {
 }
 
 func (f *scaled) gradient(m *evaluator, n int, g []float64) {
-	to := f.gradients[:n]
-	for t := range to {
-		to[t] = f.Weight * g[t]
+	dbody := f.gradients[:n]
+	for t := range dbody {
+		dbody[t] = f.Weight * g[t]
 	}
-	f.body.gradient(m, n, to)
+	f.body.gradient(m, n, dbody)
 }
 
 func (f *scaled) cost(d *data) float64 { return f.body.cost(d) }
@@ -88,24 +88,24 @@ func (f *scaled) cost(d *data) float64 { return f.body.cost(d) }
 type negated struct {
 	base
 	*program.Negated
-	body   node
-	change change
+	body      node
+	operation unaryOperation
 }
 
 func (f *negated) value(m *evaluator, n int) []float64 {
 	out, body := f.values[:n], f.body.value(m, n)
 	for t := range out {
-		out[t] = f.change.value(body[t])
+		out[t] = f.operation.value(body[t])
 	}
 	return out
 }
 
 func (f *negated) gradient(m *evaluator, n int, g []float64) {
-	to, body := f.gradients[:n], f.body.last()[:n]
-	for t := range to {
-		to[t] = g[t] * f.change.slope(body[t])
+	dbody, body := f.gradients[:n], f.body.last()[:n]
+	for t := range dbody {
+		dbody[t] = g[t] * f.operation.slope(body[t])
 	}
-	f.body.gradient(m, n, to)
+	f.body.gradient(m, n, dbody)
 }
 
 func (f *negated) cost(d *data) float64 { return f.body.cost(d) }
@@ -148,7 +148,7 @@ func (f *connective) gradient(m *evaluator, n int, g []float64) {
 		f.b.gradient(m, n, g)
 		return
 	}
-	da, db := f.gradients[:n], f.seconds[:n]
+	da, db := f.gradients[:n], f.operandGradients[:n]
 	va, vb, r := f.a.last(), f.b.last(), f.values
 	if f.quick == quickMonus {
 		for t := range da {
@@ -172,7 +172,7 @@ func (f *connective) gradient(m *evaluator, n int, g []float64) {
 
 func (f *connective) cost(d *data) float64 { return max(1, f.a.cost(d)+f.b.cost(d)) }
 
-func (m *evaluator) pass(tests []program.Test) bool {
+func (m *evaluator) passAll(tests []program.Test) bool {
 	for _, t := range tests {
 		if !m.holds(t) {
 			return false
@@ -195,8 +195,8 @@ func (m *evaluator) holds(t program.Test) bool {
 	case *program.SameRow:
 		return m.index[t.A] == m.index[t.B]
 	case *program.SameGroup:
-		of := m.data.levels[t.Factor]
-		return of[m.index[t.A]] >= 0 && of[m.index[t.A]] == of[m.index[t.B]]
+		groups := m.data.levels[t.Factor]
+		return groups[m.index[t.A]] >= 0 && groups[m.index[t.A]] == groups[m.index[t.B]]
 	case *program.Not:
 		return !m.holds(t.Test)
 	case *program.Joined:
@@ -208,19 +208,19 @@ func (m *evaluator) holds(t program.Test) bool {
 		}
 		return !m.holds(t.A) || m.holds(t.B)
 	case *program.Tried:
-		return m.try(t, t.Binders)
+		return m.checkAll(t, t.Binders)
 	}
 	panic(fmt.Sprintf("logic: %T is not a test", t))
 }
 
-// try tries all values of variables.
-func (m *evaluator) try(t *program.Tried, binders []*program.Binder) bool {
+// checkAll tries all values of variables.
+func (m *evaluator) checkAll(t *program.Tried, binders []*program.Binder) bool {
 	if len(binders) == 0 {
 		return m.holds(t.Body)
 	}
-	for _, v := range m.data.all(binders[0]) {
+	for _, v := range m.data.domain(binders[0]) {
 		m.index[binders[0].Variable] = v
-		if m.try(t, binders[1:]) != t.Universal {
+		if m.checkAll(t, binders[1:]) != t.Universal {
 			return !t.Universal
 		}
 	}
@@ -234,23 +234,23 @@ func (m *evaluator) entry(e program.Entry) float64 {
 	return m.data.columns[e.Column][m.index[e.Variable]]
 }
 
-// costsOf returns an upper bound for the number of tuples that the quantifiers of tests visit.
-func costsOf(d *data, tests []program.Test) (cost float64) {
+// testsCost returns an upper bound for the number of tuples that the quantifiers of tests visit.
+func testsCost(d *data, tests []program.Test) (cost float64) {
 	for _, t := range tests {
-		cost += costOf(d, t)
+		cost += testCost(d, t)
 	}
 	return cost
 }
 
-func costOf(d *data, t program.Test) float64 {
+func testCost(d *data, t program.Test) float64 {
 	switch t := t.(type) {
 	case *program.Not:
-		return costOf(d, t.Test)
+		return testCost(d, t.Test)
 	case *program.Joined:
-		return costOf(d, t.A) + costOf(d, t.B)
+		return testCost(d, t.A) + testCost(d, t.B)
 	case *program.Tried:
-		tuples, _ := tuplesOf(d, nil, t.Binders)
-		return (1 + costOf(d, t.Body)) * tuples
+		tuples, _ := maxTuples(d, nil, t.Binders)
+		return (1 + testCost(d, t.Body)) * tuples
 	}
 	return 0
 }

@@ -17,17 +17,17 @@ type Engine struct {
 	program *program.Program
 	data    data
 	main    *evaluator
-	pieces  []*evaluator // for parts of the work, in a fixed order
+	parts   []*evaluator // for parts of the work, in a fixed order
 	seed    [1]float64   // the gradient of the quantity
 
-	Single    bool  // the batch is float32
-	Groups    []int // groups of rows with known transformations; nil: Run consecutive rows, or all rows if Run is 0
-	Run       int
-	Interrupt func() error // its error ends the computation; nil: no interruption
-	over      atomic.Bool
+	Single      bool  // the batch is float32
+	Groups      []int // groups of rows with known transformations; nil: Run consecutive rows, or all rows if Run is 0
+	Run         int
+	Interrupt   func() error // its error ends the computation; nil: no interruption
+	interrupted atomic.Bool
 
-	record func(f *fit) // is called with every fitted function
-	fault  error        // error of the first function that could not be fitted, if functions are recorded
+	recordFit func(f *fit) // is called with every fitted function
+	fault     error        // error of the first function that could not be fitted, if functions are recorded
 }
 
 // data holds a batch as columns of numbers, and its rows by the levels of factors.
@@ -45,25 +45,25 @@ type data struct {
 
 // list holds rows in ascending order, grouped by level: rows[start[v]:start[v+1]] have level v.
 type list struct {
-	rows, start []int32
-	largest     int // maximum number of rows of a level
+	rows, starts []int32
+	largest      int // maximum number of rows of a level
 }
 
 // evaluator holds the state of a computation: the values of the variables, and nodes with their quantities.
 type evaluator struct {
 	engine     *Engine
 	data       *data
-	piece      bool
+	isPart     bool
 	root       node
 	index      []int32 // by variable: a row, a level or a member
 	rows       []int32 // value of the innermost variable for each current tuple
 	difference []float64
 	// gradients by column of the batch, empty for columns without a gradient; nil before the first use
-	slopes [][]float64
+	gradients [][]float64
 }
 
-// enter sets the variables to tuple t.
-func (m *evaluator) enter(lane, t int) {
+// setTuple sets the variables to tuple t.
+func (m *evaluator) setTuple(lane, t int) {
 	if lane >= 0 {
 		m.index[lane] = m.rows[t]
 	}
@@ -75,7 +75,7 @@ const maxEvaluations = 1e9
 // New returns an engine for batches with the given number of rows. It returns an error if there are too many tuples.
 func New(p *program.Program, rows int) (*Engine, error) {
 	e := newEngine(p, rows)
-	if err := e.affordable(); err != nil {
+	if err := e.checkCost(); err != nil {
 		return nil, err
 	}
 	e.makeLists()
@@ -93,26 +93,26 @@ func newEngine(p *program.Program, rows int) *Engine {
 			d.columns[k] = make([]float64, rows)
 		}
 	}
-	longest := rows
+	maxLength := rows
 	for _, numbers := range p.More {
 		if numbers == nil {
 			numbers = make([]float64, rows)
 		}
 		d.columns = append(d.columns, numbers)
-		longest = max(longest, len(numbers))
+		maxLength = max(maxLength, len(numbers))
 	}
 	d.levels, d.counts = make([][]int32, p.Factors+1), make([]int32, p.Factors+1)
 	for f := range d.levels {
 		d.levels[f] = make([]int32, rows)
 	}
 	d.order = make([]int32, rows)
-	d.ascending = make([]int32, longest)
+	d.ascending = make([]int32, maxLength)
 	for i := range d.ascending {
 		d.ascending[i] = int32(i)
 	}
 	d.lists = make([]list, len(p.Lists))
 	for k, l := range p.Lists { // at most this many rows, for an upper bound of the cost
-		d.lists[k] = list{start: make([]int32, 0, rows+1), largest: 1}
+		d.lists[k] = list{starts: make([]int32, 0, rows+1), largest: 1}
 		if l.By < 0 {
 			d.lists[k].rows = d.ascending[:rows]
 		}
@@ -130,8 +130,8 @@ func (e *Engine) makeLists() {
 	}
 }
 
-// affordable checks that the sentence does not have too many tuples.
-func (e *Engine) affordable() error {
+// checkCost checks that the sentence does not have too many tuples.
+func (e *Engine) checkCost() error {
 	if cost := e.main.root.cost(&e.data); cost > maxEvaluations {
 		return fmt.Errorf("the sentence runs over %.2g tuples of %d rows, want at most %g: use fewer variables, a smaller batch, or guards that split the rows into groups",
 			cost, e.data.rows, float64(maxEvaluations))
@@ -140,17 +140,18 @@ func (e *Engine) affordable() error {
 }
 
 func (e *Engine) newEvaluator() *evaluator {
-	return &evaluator{engine: e, data: &e.data, index: make([]int32, e.program.Variables), difference: make([]float64, chunk)}
+	index, difference := make([]int32, e.program.Variables), make([]float64, chunk)
+	return &evaluator{engine: e, data: &e.data, index: index, difference: difference}
 }
 
-func (e *Engine) makePieces(n int) {
-	for len(e.pieces) < n {
+func (e *Engine) makeParts(n int) {
+	for len(e.parts) < n {
 		p := e.newEvaluator()
-		p.piece = true
-		if e.main.slopes != nil {
-			p.wantGradients()
+		p.isPart = true
+		if e.main.gradients != nil {
+			p.clearGradients()
 		}
-		e.pieces = append(e.pieces, p)
+		e.parts = append(e.parts, p)
 	}
 }
 
@@ -159,7 +160,7 @@ func Tuples(p *program.Program, rows int, labels bool, fill func(*Engine)) float
 	e := newEngine(p, rows)
 	e.makeLists()
 	fill(e)
-	e.group(labels)
+	e.groupRows(labels)
 	return e.main.root.cost(&e.data)
 }
 
@@ -178,16 +179,16 @@ func (e *Engine) Set(rows [][]float64, at int) {
 func (e *Engine) Column(k int) []float64 { return e.data.columns[k] }
 
 // Slope returns the last gradient with respect to a column of the batch; it is empty for columns without a gradient.
-func (e *Engine) Slope(k int) []float64 { return e.main.slopes[k] }
+func (e *Engine) Slope(k int) []float64 { return e.main.gradients[k] }
 
 // Value computes the quantity of the current batch.
 func (e *Engine) Value(labels bool) (float64, error) {
-	e.group(labels)
-	if err := e.affordable(); err != nil {
+	e.groupRows(labels)
+	if err := e.checkCost(); err != nil {
 		return 0, err
 	}
 	value := e.main.root.value(e.main, 1)[0]
-	if e.over.Load() {
+	if e.interrupted.Load() {
 		return 0, e.Interrupt()
 	}
 	return value, nil
@@ -195,76 +196,77 @@ func (e *Engine) Value(labels bool) (float64, error) {
 
 // Gradient computes g times the gradients with respect to the batch, which Slope returns.
 func (e *Engine) Gradient(g float64) {
-	e.main.wantGradients()
-	for _, p := range e.pieces {
-		p.wantGradients()
+	e.main.clearGradients()
+	for _, p := range e.parts {
+		p.clearGradients()
 	}
 	e.seed[0] = g
 	e.main.root.gradient(e.main, 1, e.seed[:])
-	for _, p := range e.pieces {
-		for c, sum := range e.main.slopes {
-			for i, x := range p.slopes[c] {
+	for _, p := range e.parts {
+		for c, sum := range e.main.gradients {
+			for i, x := range p.gradients[c] {
 				sum[i] += x
 			}
 		}
 	}
 }
 
-// wantGradients allocates and clears the evaluator's gradients.
-func (m *evaluator) wantGradients() {
-	if m.slopes == nil {
-		m.slopes = make([][]float64, len(m.data.columns))
+// clearGradients allocates and clears the evaluator's gradients.
+func (m *evaluator) clearGradients() {
+	if m.gradients == nil {
+		m.gradients = make([][]float64, len(m.data.columns))
 		backing := make([]float64, m.data.codes*m.data.rows)
 		for c := range m.data.codes {
-			m.slopes[c] = backing[c*m.data.rows:][:m.data.rows]
+			m.gradients[c] = backing[c*m.data.rows:][:m.data.rows]
 		}
 		for _, in := range m.engine.program.Inputs {
 			for k := in.At; in.Smooth && k < in.At+in.Width; k++ {
-				m.slopes[k] = make([]float64, m.data.rows)
+				m.gradients[k] = make([]float64, m.data.rows)
 			}
 		}
 	}
-	for _, c := range m.slopes {
+	for _, c := range m.gradients {
 		clear(c)
 	}
 }
 
-// smooth reports whether a column has a gradient; call wantGradients first.
-func (m *evaluator) smooth(column int) bool { return len(m.slopes[column]) > 0 }
+// hasGradient reports whether a column has a gradient; call clearGradients first.
+func (m *evaluator) hasGradient(column int) bool { return len(m.gradients[column]) > 0 }
 
-var errEnded = errors.New("the computation was interrupted")
+var errInterrupted = errors.New("the computation was interrupted")
 
-// ended reports whether the computation should stop.
-func (e *Engine) ended() bool {
+// stopped reports whether the computation should stop.
+func (e *Engine) stopped() bool {
 	switch {
 	case e.Interrupt == nil:
 		return false
-	case e.over.Load():
+	case e.interrupted.Load():
 		return true
 	case e.Interrupt() == nil:
 		return false
 	}
-	e.over.Store(true)
+	e.interrupted.Store(true)
 	return true
 }
 
 // interrupt returns the interruption as an error, for the solvers of inner problems.
 func (e *Engine) interrupt() error {
-	if e.ended() {
-		return errEnded
+	if e.stopped() {
+		return errInterrupted
 	}
 	return nil
 }
 
-// group numbers the levels of the factors and lists rows by level.
-func (e *Engine) group(known bool) {
+// groupRows numbers the levels of the factors and lists rows by level.
+func (e *Engine) groupRows(known bool) {
 	p, d := e.program, &e.data
 	for f := range p.Factors {
 		switch {
 		case !known:
 			clear(d.levels[f])
 		case p.Leveled[f]:
-			d.number(f, d.columns[p.Labels+f], d.columns[p.Values+f], d.columns[p.LevelLabels+f], d.columns[p.LevelValues+f])
+			c := d.columns
+			d.numberLevels(f, c[p.Labels+f], c[p.Values+f], c[p.LevelLabels+f], c[p.LevelValues+f])
 		default:
 			for i, l := range d.columns[p.Labels+f] {
 				if d.levels[f][i] = -1; l >= 0 {
@@ -273,14 +275,14 @@ func (e *Engine) group(known bool) {
 			}
 		}
 	}
-	e.relate()
+	e.groupMoves()
 	for k, key := range p.Lists {
-		d.fill(&d.lists[k], key)
+		d.fillList(&d.lists[k], key)
 	}
 }
 
-// number numbers the labels of a factor in ascending order.
-func (d *data) number(f int, labels, values, levelLabels, levelValues []float64) {
+// numberLevels numbers the labels of a factor in ascending order.
+func (d *data) numberLevels(f int, labels, values, levelLabels, levelValues []float64) {
 	order, levels := d.order[:0], d.levels[f]
 	for i, l := range labels {
 		if levels[i] = -1; l >= 0 {
@@ -299,8 +301,8 @@ func (d *data) number(f int, labels, values, levelLabels, levelValues []float64)
 	d.counts[f] = n
 }
 
-// fill lists the rows where factors are known, by the level of a factor.
-func (d *data) fill(l *list, key program.List) {
+// fillList lists the rows where factors are known, by the level of a factor.
+func (d *data) fillList(l *list, key program.List) {
 	l.rows = l.rows[:0]
 	known := func(i int) bool {
 		for _, f := range key.Known {
@@ -320,21 +322,21 @@ func (d *data) fill(l *list, key program.List) {
 		return
 	}
 	levels, n := d.levels[key.By], int(d.counts[key.By])
-	l.start = l.start[:n+1]
-	clear(l.start)
+	l.starts = l.starts[:n+1]
+	clear(l.starts)
 	for i := range d.rows {
 		if known(i) {
-			l.start[levels[i]+1]++
+			l.starts[levels[i]+1]++
 		}
 	}
 	l.largest = 0
 	for v := range n {
-		l.largest = max(l.largest, int(l.start[v+1]))
-		l.start[v+1] += l.start[v]
+		l.largest = max(l.largest, int(l.starts[v+1]))
+		l.starts[v+1] += l.starts[v]
 	}
-	l.rows = l.rows[:l.start[n]]
+	l.rows = l.rows[:l.starts[n]]
 	next := d.order[:n]
-	copy(next, l.start)
+	copy(next, l.starts)
 	for i := range d.rows {
 		if known(i) {
 			v := levels[i]
@@ -344,8 +346,8 @@ func (d *data) fill(l *list, key program.List) {
 	}
 }
 
-// relate numbers the groups of rows with known transformations, and computes matrices.
-func (e *Engine) relate() {
+// groupMoves numbers the groups of rows with known transformations, and computes matrices.
+func (e *Engine) groupMoves() {
 	p, d := e.program, &e.data
 	if !p.Needs(program.Moves) {
 		return
@@ -372,11 +374,11 @@ func (e *Engine) relate() {
 	}
 	d.counts[p.Factors] = n
 	for _, m := range p.Matrices {
-		d.rotate(m)
+		d.setMatrices(m)
 	}
 }
 
-func (d *data) rotate(m program.Matrix) {
+func (d *data) setMatrices(m program.Matrix) {
 	if !m.Space {
 		cos, sin := d.columns[m.At], d.columns[m.At+1]
 		for i, angle := range d.columns[m.From] {

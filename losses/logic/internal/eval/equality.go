@@ -11,40 +11,41 @@ import (
 type equality struct {
 	base
 	*program.Equality
-	coordinates []split
+	coordinates []coordinate
 }
 
-// split is a coordinate of a difference: a constant, slow parts that the current tuples share, and fast parts.
-type split struct {
-	offset     float64
-	slow, fast []program.Part
-	monomials  []monomial // parts with several entries
+// coordinate is a coordinate of a difference: a constant, parts that the current tuples share (fixed), and parts that
+// vary.
+type coordinate struct {
+	offset         float64
+	fixed, varying []program.Part
+	monomials      []monomial // parts with several entries
 }
 
 func (f *equality) cost(*data) float64 { return 1 }
 
 // differences computes a coordinate for n tuples.
-func (s *split) differences(m *evaluator, d []float64) {
-	s.sum(m, d)
+func (s *coordinate) differences(m *evaluator, d []float64) {
+	s.addParts(m, d)
 	if len(s.monomials) > 0 {
 		s.addMonomials(m, d)
 	}
 }
 
-// sum adds the offset and the parts with one entry.
-func (s *split) sum(m *evaluator, d []float64) {
+// addParts adds the offset and the parts with one entry.
+func (s *coordinate) addParts(m *evaluator, d []float64) {
 	x := s.offset
-	for _, p := range s.slow {
+	for _, p := range s.fixed {
 		x += p.Weight * m.data.columns[p.Column][m.index[p.Variable]]
 	}
-	if len(s.fast) == 0 {
+	if len(s.varying) == 0 {
 		for t := range d {
 			d[t] = x
 		}
 		return
 	}
 	rows := m.rows[:len(d)]
-	p := &s.fast[0]
+	p := &s.varying[0]
 	column, w := m.data.columns[p.Column], p.Weight
 	if lo := int(rows[0]); int(rows[len(rows)-1])-lo == len(rows)-1 { // rows are ascending, so these are consecutive
 		for t, v := range column[lo:][:len(d)] {
@@ -55,8 +56,8 @@ func (s *split) sum(m *evaluator, d []float64) {
 			d[t] = x + w*column[r]
 		}
 	}
-	for k := 1; k < len(s.fast); k++ {
-		p := &s.fast[k]
+	for k := 1; k < len(s.varying); k++ {
+		p := &s.varying[k]
 		column, w := m.data.columns[p.Column], p.Weight
 		for t, r := range rows {
 			d[t] += w * column[r]
@@ -103,8 +104,8 @@ func (f *equality) gradient(m *evaluator, n int, g []float64) {
 	if !f.Smooth() {
 		return
 	}
-	along := f.gradients[:n] // the gradient of d^2/2, or of d
-	value, any := f.values, false
+	weights := f.gradients[:n] // the gradient of d^2/2, or of d
+	value, nonzero := f.values, false
 	for t, x := range g[:n] {
 		switch {
 		case f.Premetric == syntax.Squared:
@@ -114,10 +115,10 @@ func (f *equality) gradient(m *evaluator, n int, g []float64) {
 		case f.Premetric == syntax.Euclidean:
 			x = 0
 		}
-		any = any || x != 0
-		along[t] = x
+		nonzero = nonzero || x != 0
+		weights[t] = x
 	}
-	if !any {
+	if !nonzero {
 		return
 	}
 	d := m.difference[:n]
@@ -127,15 +128,15 @@ func (f *equality) gradient(m *evaluator, n int, g []float64) {
 		switch f.Premetric {
 		case syntax.Absolute:
 			for t, x := range d {
-				d[t] = along[t] * sign(x)
+				d[t] = weights[t] * sign(x)
 			}
 		case syntax.Circular:
 			for t, x := range d {
-				d[t] = along[t] * f.turn(x)
+				d[t] = weights[t] * f.arcSlope(x)
 			}
 		default:
 			for t := range d {
-				d[t] *= along[t]
+				d[t] *= weights[t]
 			}
 		}
 		s.scatter(m, d)
@@ -152,8 +153,8 @@ func sign(x float64) float64 {
 	return 0
 }
 
-// turn returns the derivative of the arc at a difference.
-func (f *equality) turn(x float64) float64 {
+// arcSlope returns the derivative of the arc at a difference.
+func (f *equality) arcSlope(x float64) float64 {
 	switch arc := math.Mod(math.Abs(x), f.Period); {
 	case arc == 0:
 		return 0
@@ -164,101 +165,101 @@ func (f *equality) turn(x float64) float64 {
 }
 
 // scatter adds the gradient with respect to a coordinate to the gradients of the codes.
-func (s *split) scatter(m *evaluator, d []float64) {
+func (s *coordinate) scatter(m *evaluator, d []float64) {
 	for i := range s.monomials {
 		s.monomials[i].scatter(m, d)
 	}
-	for _, p := range s.fast {
-		if !m.smooth(p.Column) {
+	for _, p := range s.varying {
+		if !m.hasGradient(p.Column) {
 			continue
 		}
-		to, w, rows := m.slopes[p.Column], p.Weight, m.rows[:len(d)]
+		gradient, w, rows := m.gradients[p.Column], p.Weight, m.rows[:len(d)]
 		if lo := int(rows[0]); int(rows[len(rows)-1])-lo == len(rows)-1 {
-			to = to[lo:][:len(d)]
+			gradient = gradient[lo:][:len(d)]
 			for t, x := range d {
-				to[t] += w * x
+				gradient[t] += w * x
 			}
 			continue
 		}
 		for t, r := range rows {
-			to[r] += w * d[t]
+			gradient[r] += w * d[t]
 		}
 	}
 	sum := 0.0
 	for _, x := range d {
 		sum += x
 	}
-	for _, p := range s.slow {
-		if m.smooth(p.Column) {
-			m.slopes[p.Column][m.index[p.Variable]] += p.Weight * sum
+	for _, p := range s.fixed {
+		if m.hasGradient(p.Column) {
+			m.gradients[p.Column][m.index[p.Variable]] += p.Weight * sum
 		}
 	}
 }
 
 // split separates the parts of a term that vary over the current tuples from the constant ones.
-func (b *builder) split(term []program.Coordinate) (all []split) {
+func (b *builder) split(term []program.Coordinate) (coordinates []coordinate) {
 	for _, x := range term {
-		s := split{offset: x.Offset}
+		s := coordinate{offset: x.Offset}
 		for _, p := range x.Parts {
 			switch {
 			case len(p.By) > 0:
-				s.monomials = append(s.monomials, newMonomial(p, b.lane))
-			case p.Variable == b.lane:
-				s.fast = append(s.fast, p)
+				s.monomials = append(s.monomials, newMonomial(p, b.innermost))
+			case p.Variable == b.innermost:
+				s.varying = append(s.varying, p)
 			default:
-				s.slow = append(s.slow, p)
+				s.fixed = append(s.fixed, p)
 			}
 		}
-		all = append(all, s)
+		coordinates = append(coordinates, s)
 	}
-	return all
+	return coordinates
 }
 
 // monomial is a part with several entries, for tuples that differ in one variable: other variables' entries are fixed.
 type monomial struct {
 	program.Part
-	own  bool            // the first entry varies
-	slow []program.Where // constant entries of By
-	fast []int           // columns of By that vary
+	firstVaries bool            // the first entry varies
+	fixed       []program.Where // constant entries of By
+	varying     []int           // columns of By that vary
 }
 
 func newMonomial(p program.Part, lane int) monomial {
-	r := monomial{Part: p, own: p.Variable == lane}
+	r := monomial{Part: p, firstVaries: p.Variable == lane}
 	for _, w := range p.By {
 		if w.Variable == lane {
-			r.fast = append(r.fast, w.Column)
+			r.varying = append(r.varying, w.Column)
 		} else {
-			r.slow = append(r.slow, w)
+			r.fixed = append(r.fixed, w)
 		}
 	}
 	return r
 }
 
-// constant returns the weight times the constant entries of By.
-func (p *monomial) constant(m *evaluator) float64 {
+// fixedFactor returns the weight times the constant entries of By.
+func (p *monomial) fixedFactor(m *evaluator) float64 {
 	w := p.Weight
-	for _, at := range p.slow {
-		w *= m.data.columns[at.Column][m.index[at.Variable]]
+	for _, entry := range p.fixed {
+		w *= m.data.columns[entry.Column][m.index[entry.Variable]]
 	}
 	return w
 }
 
-// scaled returns x times the varying entries of By for tuple t.
-func (p *monomial) scaled(m *evaluator, x float64, t int) float64 {
-	for _, column := range p.fast {
+// timesVarying returns x times the varying entries of By for tuple t.
+func (p *monomial) timesVarying(m *evaluator, x float64, t int) float64 {
+	for _, column := range p.varying {
 		x *= m.data.columns[column][m.rows[t]]
 	}
 	return x
 }
 
-func (s *split) addMonomials(m *evaluator, d []float64) {
+func (s *coordinate) addMonomials(m *evaluator, d []float64) {
 	for i := range s.monomials {
 		p := &s.monomials[i]
-		w, column := p.constant(m), m.data.columns[p.Column]
-		if !p.own {
+		w, column := p.fixedFactor(m), m.data.columns[p.Column]
+		if !p.firstVaries {
 			w *= column[m.index[p.Variable]]
 		}
-		if len(p.fast) == 0 && !p.own {
+		if len(p.varying) == 0 && !p.firstVaries {
 			for t := range d {
 				d[t] += w
 			}
@@ -266,31 +267,31 @@ func (s *split) addMonomials(m *evaluator, d []float64) {
 		}
 		for t := range d {
 			x := w
-			if p.own {
+			if p.firstVaries {
 				x *= column[m.rows[t]]
 			}
-			d[t] += p.scaled(m, x, t)
+			d[t] += p.timesVarying(m, x, t)
 		}
 	}
 }
 
 // scatter adds the gradients of n tuples to the gradient of the first entry's column.
 func (p *monomial) scatter(m *evaluator, d []float64) {
-	if !m.smooth(p.Column) {
+	if !m.hasGradient(p.Column) {
 		return
 	}
-	w, to := p.constant(m), m.slopes[p.Column]
-	if p.own {
+	w, gradient := p.fixedFactor(m), m.gradients[p.Column]
+	if p.firstVaries {
 		for t, x := range d {
-			to[m.rows[t]] += p.scaled(m, w*x, t)
+			gradient[m.rows[t]] += p.timesVarying(m, w*x, t)
 		}
 		return
 	}
 	sum := 0.0
 	for t, x := range d {
-		sum += p.scaled(m, w*x, t)
+		sum += p.timesVarying(m, w*x, t)
 	}
-	to[m.index[p.Variable]] += sum
+	gradient[m.index[p.Variable]] += sum
 }
 
 // cosine is the cosine distance of two terms. It computes half the squared distance between their unit vectors, which
@@ -298,42 +299,42 @@ func (p *monomial) scatter(m *evaluator, d []float64) {
 type cosine struct {
 	base
 	*program.Cosine
-	a, b    []split
+	a, b    []coordinate
 	lengths [2][]float64 // lengths of the terms
 }
 
 func (f *cosine) cost(*data) float64 { return 2 }
 
-// measure computes the lengths of a term at n tuples without overflow.
-func (f *cosine) measure(m *evaluator, term []split, sizes []float64) []float64 {
+// termLengths computes the lengths of a term at n tuples without overflow.
+func (f *cosine) termLengths(m *evaluator, term []coordinate, sizes []float64) []float64 {
 	n := len(sizes)
-	most, d := f.seconds[:n], m.difference[:n]
-	clear(most)
+	largest, d := f.operandGradients[:n], m.difference[:n]
+	clear(largest)
 	for k := range term {
 		term[k].differences(m, d)
 		for t, x := range d {
-			most[t] = max(most[t], math.Abs(x))
+			largest[t] = max(largest[t], math.Abs(x))
 		}
 	}
 	clear(sizes)
 	for k := range term {
 		term[k].differences(m, d)
 		for t, x := range d {
-			if most[t] != 0 {
-				x /= most[t]
+			if largest[t] != 0 {
+				x /= largest[t]
 				sizes[t] += x * x
 			}
 		}
 	}
 	for t := range sizes {
-		sizes[t] = most[t] * math.Sqrt(sizes[t])
+		sizes[t] = largest[t] * math.Sqrt(sizes[t])
 	}
 	return sizes
 }
 
 func (f *cosine) value(m *evaluator, n int) []float64 {
-	out, a, b := f.values[:n], f.measure(m, f.a, f.lengths[0][:n]), f.measure(m, f.b, f.lengths[1][:n])
-	x, y := m.difference[:n], f.seconds[:n]
+	out, a, b := f.values[:n], f.termLengths(m, f.a, f.lengths[0][:n]), f.termLengths(m, f.b, f.lengths[1][:n])
+	x, y := m.difference[:n], f.operandGradients[:n]
 	clear(out)
 	for k := range f.a {
 		f.a[k].differences(m, x)
@@ -364,7 +365,7 @@ func (f *cosine) gradient(m *evaluator, n int, g []float64) {
 		return
 	}
 	value, a, b := f.values[:n], f.lengths[0][:n], f.lengths[1][:n]
-	x, y := m.difference[:n], f.seconds[:n]
+	x, y := m.difference[:n], f.operandGradients[:n]
 	for k := range f.a {
 		f.a[k].differences(m, x)
 		f.b[k].differences(m, y)
@@ -374,12 +375,12 @@ func (f *cosine) gradient(m *evaluator, n int, g []float64) {
 				continue
 			}
 			p, q := x[t]/a[t], y[t]/b[t]
-			x[t] = g[t] * steep((p-q-value[t]*p)/a[t])
-			y[t] = g[t] * steep((q-p-value[t]*q)/b[t])
+			x[t] = g[t] * clampSlope((p-q-value[t]*p)/a[t])
+			y[t] = g[t] * clampSlope((q-p-value[t]*q)/b[t])
 		}
 		f.a[k].scatter(m, x)
 		f.b[k].scatter(m, y)
 	}
 }
 
-func steep(x float64) float64 { return min(max(x, -steepest), steepest) }
+func clampSlope(x float64) float64 { return min(max(x, -maxSlope), maxSlope) }

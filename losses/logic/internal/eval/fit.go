@@ -27,11 +27,11 @@ type fit struct {
 	column     []float64
 	centre     []float64 // centre of the last group of levels
 
-	rest   []float64 // the residuals t - h(x), for functions with a criterion
-	given  []float64 // gradient of the quantity with respect to rest
-	g      []float64 // gradient of the minimised quantity with respect to t
-	dt, dx []float64
-	failed bool // the numbers are not finite
+	residuals        []float64 // the residuals t - h(x), for functions with a criterion
+	residualGradient []float64 // gradient of the quantity with respect to the residuals
+	targetGradient   []float64 // gradient of the minimised quantity with respect to the targets
+	dt, dx           []float64
+	failed           bool // the numbers are not finite
 }
 
 func newFit(b *builder, p *program.Fit) *fit {
@@ -41,7 +41,7 @@ func newFit(b *builder, p *program.Fit) *fit {
 }
 
 func (f *fit) cost(d *data) float64 {
-	tuples, cost := tuplesOf(d, f.Tests, f.Binders)
+	tuples, cost := maxTuples(d, f.Tests, f.Binders)
 	return max(1, cost+tuples*float64(1+len(f.Source)))
 }
 
@@ -49,14 +49,14 @@ func (f *fit) count() int { return len(f.tuples) / len(f.Binders) }
 
 func (f *fit) value(m *evaluator, _ int) []float64 {
 	out := f.values[:1]
-	f.gather(m)
+	f.listTuples(m)
 	var err error
 	out[0], err = f.quantity(m)
 	if f.failed = err != nil; f.failed {
 		out[0] = math.NaN()
 	}
-	if e := m.engine; e.record != nil && e.fault == nil {
-		e.fault = f.cause(m, err)
+	if e := m.engine; e.recordFit != nil && e.fault == nil {
+		e.fault = f.fitError(m, err)
 	}
 	return out
 }
@@ -67,34 +67,35 @@ func (f *fit) quantity(m *evaluator) (float64, error) {
 	case f.count() == 0:
 		return 0, nil
 	case f.By != syntax.ByBody:
-		return f.measured(m)
+		return f.fitCriterion(m)
 	case f.Class == syntax.AnyFunction:
-		return f.centres(m)
+		return f.fitLevels(m)
 	}
 	v, err := f.fit(m, 0, f.count())
 	if err != nil {
 		return 0, err
 	}
-	f.keep(m)
-	return f.scaled(v), nil
+	f.recordFunction(m)
+	return f.scaleMinimum(v), nil
 }
 
-// keep passes the function to the caller that requested it.
-func (f *fit) keep(m *evaluator) {
-	if m.engine.record != nil {
-		m.engine.record(f)
+// recordFunction passes the function to the caller that requested it.
+func (f *fit) recordFunction(m *evaluator) {
+	if m.engine.recordFit != nil {
+		m.engine.recordFit(f)
 	}
 }
 
-// gather lists the tuples of the domain, by level if levels are the argument, and computes their arguments and targets.
-func (f *fit) gather(m *evaluator) {
+// listTuples lists the tuples of the domain, by level if levels are the argument, and computes their arguments and
+// targets.
+func (f *fit) listTuples(m *evaluator) {
 	f.tuples = f.tuples[:0]
-	if m.pass(f.Tests) {
+	if m.passAll(f.Tests) {
 		f.walk(m, 0)
 	}
 	f.starts = append(f.starts[:0], 0, int32(f.count()))
 	if f.Class == syntax.AnyFunction && f.Level == nil {
-		f.sort(m)
+		f.sortByLevel(m)
 	}
 	f.x, f.t = f.compute(m, f.Source, f.x), f.compute(m, f.Target, f.t)
 }
@@ -102,9 +103,9 @@ func (f *fit) gather(m *evaluator) {
 // compute returns the values of a term for all tuples, row by row, in the memory of x.
 func (f *fit) compute(m *evaluator, term []program.Coordinate, x []float64) []float64 {
 	n, width := f.count(), len(term)
-	x = sized(x, n*width)
+	x = resize(x, n*width)
 	for k := range term {
-		if p, ok := f.plain(&term[k]); ok {
+		if p, ok := f.singleEntry(&term[k]); ok {
 			column, offset := m.data.columns[p.Column], term[k].Offset
 			for i, r := range f.tuples {
 				x[i*width+k] = offset + p.Weight*column[r]
@@ -112,15 +113,15 @@ func (f *fit) compute(m *evaluator, term []program.Coordinate, x []float64) []fl
 			continue
 		}
 		for i := range n {
-			f.enter(m, i)
-			x[i*width+k] = m.at(&term[k])
+			f.setTuple(m, i)
+			x[i*width+k] = m.coordinateValue(&term[k])
 		}
 	}
 	return x
 }
 
-// plain returns the part of a coordinate that is a single entry of the only variable's row.
-func (f *fit) plain(c *program.Coordinate) (program.Part, bool) {
+// singleEntry returns the part of a coordinate that is a single entry of the only variable's row.
+func (f *fit) singleEntry(c *program.Coordinate) (program.Part, bool) {
 	if len(f.Binders) != 1 || len(c.Parts) != 1 || c.Parts[0].Variable != f.Binders[0].Variable {
 		return program.Part{}, false
 	}
@@ -133,7 +134,7 @@ func (f *fit) walk(m *evaluator, k int) {
 	for _, v := range m.candidates(b) {
 		m.index[b.Variable] = v
 		switch {
-		case !m.pass(b.Tests):
+		case !m.passAll(b.Tests):
 		case k < len(f.Binders)-1:
 			f.walk(m, k+1)
 		default:
@@ -144,15 +145,15 @@ func (f *fit) walk(m *evaluator, k int) {
 	}
 }
 
-// enter sets the variables to a tuple.
-func (f *fit) enter(m *evaluator, tuple int) {
+// setTuple sets the variables to a tuple.
+func (f *fit) setTuple(m *evaluator, tuple int) {
 	for k, b := range f.Binders {
 		m.index[b.Variable] = f.tuples[tuple*len(f.Binders)+k]
 	}
 }
 
-// at computes a coordinate of the current tuple.
-func (m *evaluator) at(c *program.Coordinate) float64 {
+// coordinateValue computes a coordinate of the current tuple.
+func (m *evaluator) coordinateValue(c *program.Coordinate) float64 {
 	x := c.Offset
 	for _, p := range c.Parts {
 		x += p.Weight * m.data.columns[p.Column][m.index[p.Variable]]
@@ -160,25 +161,25 @@ func (m *evaluator) at(c *program.Coordinate) float64 {
 	return x
 }
 
-// sort sorts tuples by level, and records where each level starts. It sorts by the last factor first, stably.
-func (f *fit) sort(m *evaluator) {
+// sortByLevel sorts tuples by level, and records where each level starts. It sorts by the last factor first, stably.
+func (f *fit) sortByLevel(m *evaluator) {
 	width, n := len(f.Binders), f.count()
-	own := slices.IndexFunc(f.Binders, func(b *program.Binder) bool { return b.Variable == f.Row })
-	if own < 0 { // a row of an outer quantifier
+	position := slices.IndexFunc(f.Binders, func(b *program.Binder) bool { return b.Variable == f.Row })
+	if position < 0 { // a row of an outer quantifier
 		return
 	}
 	for _, k := range slices.Backward(f.FromColumns) {
 		levels := m.data.levels[k]
 		f.counts = append(f.counts[:0], make([]int32, m.data.counts[k]+1)...)
 		for i := range n {
-			f.counts[levels[f.tuples[i*width+own]]+1]++
+			f.counts[levels[f.tuples[i*width+position]]+1]++
 		}
 		for l := range m.data.counts[k] {
 			f.counts[l+1] += f.counts[l]
 		}
 		f.sorted = slices.Grow(f.sorted[:0], len(f.tuples))[:len(f.tuples)]
 		for i := range n {
-			l := levels[f.tuples[i*width+own]]
+			l := levels[f.tuples[i*width+position]]
 			copy(f.sorted[int(f.counts[l])*width:], f.tuples[i*width:(i+1)*width])
 			f.counts[l]++
 		}
@@ -187,7 +188,7 @@ func (f *fit) sort(m *evaluator) {
 	f.starts = f.starts[:1]
 	for i := range n {
 		if i > 0 && slices.ContainsFunc(f.FromColumns, func(k int) bool {
-			return m.data.levels[k][f.tuples[i*width+own]] != m.data.levels[k][f.tuples[(i-1)*width+own]]
+			return m.data.levels[k][f.tuples[i*width+position]] != m.data.levels[k][f.tuples[(i-1)*width+position]]
 		}) {
 			f.starts = append(f.starts, int32(i))
 		}
@@ -201,29 +202,29 @@ func (f *fit) gradient(m *evaluator, _ int, g []float64) {
 	if f.count() == 0 || g[0] == 0 || !f.Codes {
 		return
 	}
-	dt, dx := f.slopes(m)
-	f.push(m, f.Target, dt, g[0])
-	f.push(m, f.Source, dx, g[0])
+	dt, dx := f.gradients(m)
+	f.addGradient(m, f.Target, dt, g[0])
+	f.addGradient(m, f.Source, dx, g[0])
 }
 
-// push adds g times the gradient with respect to a term.
-func (f *fit) push(m *evaluator, term []program.Coordinate, d []float64, g float64) {
+// addGradient adds g times the gradient with respect to a term.
+func (f *fit) addGradient(m *evaluator, term []program.Coordinate, d []float64, g float64) {
 	width := len(term)
 	for k := range term {
-		if p, ok := f.plain(&term[k]); ok {
-			if m.smooth(p.Column) {
-				to, weight := m.slopes[p.Column], g*p.Weight
+		if p, ok := f.singleEntry(&term[k]); ok {
+			if m.hasGradient(p.Column) {
+				gradient, weight := m.gradients[p.Column], g*p.Weight
 				for i, r := range f.tuples {
-					to[r] += weight * d[i*width+k]
+					gradient[r] += weight * d[i*width+k]
 				}
 			}
 			continue
 		}
 		for i := range f.count() {
-			f.enter(m, i)
+			f.setTuple(m, i)
 			for _, p := range term[k].Parts {
-				if m.smooth(p.Column) {
-					m.slopes[p.Column][m.index[p.Variable]] += p.Weight * g * d[i*width+k]
+				if m.hasGradient(p.Column) {
+					m.gradients[p.Column][m.index[p.Variable]] += p.Weight * g * d[i*width+k]
 				}
 			}
 		}
@@ -251,7 +252,7 @@ func newCentre(b *builder, p *program.Centre) *centre {
 }
 
 func (f *centre) cost(d *data) float64 {
-	return max(1, costsOf(d, f.Tests)+d.most(f.Rows)*(1+costsOf(d, f.Rows.Tests)))
+	return max(1, testsCost(d, f.Tests)+d.maxCandidates(f.Rows)*(1+testsCost(d, f.Rows.Tests)))
 }
 
 func (f *centre) value(m *evaluator, _ int) []float64 {
@@ -285,11 +286,11 @@ func (f *centre) value(m *evaluator, _ int) []float64 {
 // gather lists the rows of the quantifier's domain, and their codes.
 func (f *centre) gather(m *evaluator) {
 	f.rows, f.points = f.rows[:0], f.points[:0]
-	if !m.pass(f.Tests) {
+	if !m.passAll(f.Tests) {
 		return
 	}
 	for _, r := range m.candidates(f.Rows) {
-		if m.index[f.Rows.Variable] = r; !m.pass(f.Rows.Tests) {
+		if m.index[f.Rows.Variable] = r; !m.passAll(f.Rows.Tests) {
 			continue
 		}
 		f.rows = append(f.rows, r)
@@ -301,7 +302,7 @@ func (f *centre) gather(m *evaluator) {
 
 // variance is the mean squared distance from the mean.
 func (f *centre) variance(width int) float64 {
-	f.mean = meanOf(f.mean, f.points, width)
+	f.mean = pointMean(f.mean, f.points, width)
 	sum := 0.0
 	for i, x := range f.points {
 		d := x - f.mean[i%width]
@@ -310,8 +311,9 @@ func (f *centre) variance(width int) float64 {
 	return sum / float64(len(f.rows))
 }
 
-// meanOf returns the mean of points in the memory of mean. It averages differences, so equal points have an exact mean.
-func meanOf(mean, points []float64, width int) []float64 {
+// pointMean returns the mean of points in the memory of mean. It averages differences, so equal points have an exact
+// mean.
+func pointMean(mean, points []float64, width int) []float64 {
 	mean = append(mean[:0], points[:width]...)
 	n := float64(len(points) / width)
 	for k, first := range mean {
@@ -355,7 +357,7 @@ func (f *centre) gradient(m *evaluator, _ int, g []float64) {
 	}
 	for i, r := range f.rows {
 		for k, c := range f.Columns {
-			m.slopes[c][r] += d[i*len(f.Columns)+k]
+			m.gradients[c][r] += d[i*len(f.Columns)+k]
 		}
 	}
 }

@@ -6,46 +6,46 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-// gathered sums the quantities seen so far. The sum is relative to the extreme quantity (the smallest for exists, the
+// foldSum sums the quantities seen so far. The sum is relative to the extreme quantity (the smallest for exists, the
 // largest for forall), which avoids overflow and underflow.
-type gathered struct {
+type foldSum struct {
 	fold        syntax.Fold
 	temperature float64 // for AnySoft
 	extreme     float64 // the extreme quantity of the sum
 	sum         float64
-	summed      float64 // number of quantities in the sum
+	termCount   float64 // number of quantities in the sum
 	zeros       float64 // number of quantities that are 0, in a disjunction
 	infinite    float64
 }
 
-func (s *gathered) count() float64 { return s.summed + s.zeros + s.infinite }
+func (s *foldSum) count() float64 { return s.termCount + s.zeros + s.infinite }
 
 // add adds a quantity with a multiplicity. It reports whether this is the first 0 of a disjunction.
-func (s *gathered) add(a, times float64) (first bool) {
+func (s *foldSum) add(a, multiplicity float64) (first bool) {
 	switch {
 	case a == 0 && !s.fold.Universal() && s.fold != syntax.AnySoft:
 		first = s.zeros == 0
-		s.zeros += times
+		s.zeros += multiplicity
 		return first
 	case math.IsInf(a, 1):
-		s.infinite += times
+		s.infinite += multiplicity
 		return false
 	}
-	if s.summed == 0 {
+	if s.termCount == 0 {
 		s.extreme = a
 	} else if s.fold.Universal() && a > s.extreme || !s.fold.Universal() && a < s.extreme {
 		s.rescale(a)
 	}
-	s.sum += times * s.term(a)
-	s.summed += times
+	s.sum += multiplicity * s.term(a)
+	s.termCount += multiplicity
 	return false
 }
 
 // merge adds the quantities of another part.
-func (s *gathered) merge(p gathered) {
+func (s *foldSum) merge(p foldSum) {
 	switch {
-	case p.summed == 0:
-	case s.summed == 0:
+	case p.termCount == 0:
+	case s.termCount == 0:
 		s.extreme, s.sum = p.extreme, p.sum
 	default:
 		if s.fold.Universal() == (p.extreme > s.extreme) {
@@ -55,36 +55,36 @@ func (s *gathered) merge(p gathered) {
 		}
 		s.sum += p.sum
 	}
-	s.summed, s.zeros, s.infinite = s.summed+p.summed, s.zeros+p.zeros, s.infinite+p.infinite
+	s.termCount, s.zeros, s.infinite = s.termCount+p.termCount, s.zeros+p.zeros, s.infinite+p.infinite
 }
 
 // rescale makes the sum relative to another quantity.
-func (s *gathered) rescale(to float64) {
-	from := s.extreme
-	s.extreme = to
+func (s *foldSum) rescale(extreme float64) {
+	previous := s.extreme
+	s.extreme = extreme
 	switch s.fold {
 	case syntax.AnyHarmonic:
-		s.sum *= to / from
+		s.sum *= extreme / previous
 	case syntax.AnyHarmonicSquare:
-		s.sum *= to / from * (to / from)
+		s.sum *= extreme / previous * (extreme / previous)
 	case syntax.AnyLogExp:
-		s.sum *= math.Exp(to - from)
+		s.sum *= math.Exp(extreme - previous)
 	case syntax.AnyTanh:
-		s.sum *= math.Exp(2 * (to - from))
+		s.sum *= math.Exp(2 * (extreme - previous))
 	case syntax.AnySoft:
-		by := (to - from) / s.temperature
-		s.sum = math.Exp(by)*s.sum + s.summed*math.Expm1(by)
+		exponent := (extreme - previous) / s.temperature
+		s.sum = math.Exp(exponent)*s.sum + s.termCount*math.Expm1(exponent)
 	case syntax.AllLogExp:
-		s.sum *= math.Exp(from - to)
+		s.sum *= math.Exp(previous - extreme)
 	case syntax.AllNorm:
-		if to > 0 {
-			s.sum *= from / to * (from / to)
+		if extreme > 0 {
+			s.sum *= previous / extreme * (previous / extreme)
 		}
 	}
 }
 
 // term returns f of a quantity, relative to the extreme one.
-func (s *gathered) term(a float64) float64 {
+func (s *foldSum) term(a float64) float64 {
 	m := s.extreme
 	switch s.fold {
 	case syntax.AnyHarmonic:
@@ -125,7 +125,7 @@ func (s *gathered) term(a float64) float64 {
 	return math.Log1p(a)
 }
 
-func (s *gathered) result() float64 {
+func (s *foldSum) result() float64 {
 	m := s.extreme
 	switch {
 	case math.IsNaN(s.sum) || math.IsNaN(m):
@@ -133,21 +133,21 @@ func (s *gathered) result() float64 {
 	case s.fold.Universal() && s.infinite > 0:
 		return math.Inf(1)
 	case s.fold.Universal():
-		return s.all()
+		return s.conjunction()
 	case s.zeros > 0:
 		return 0
-	case s.summed == 0:
+	case s.termCount == 0:
 		return math.Inf(1)
 	case s.fold == syntax.AnySoft:
 		return max(m, m-s.temperature*math.Log1p((s.sum-s.infinite)/s.count()))
 	}
-	return max(s.any(), math.SmallestNonzeroFloat64) // no quantity is 0
+	return max(s.disjunction(), math.SmallestNonzeroFloat64) // no quantity is 0
 }
 
-func (s *gathered) all() float64 {
+func (s *foldSum) conjunction() float64 {
 	m := s.extreme
 	switch {
-	case s.summed == 0:
+	case s.termCount == 0:
 		return 0
 	case s.fold == syntax.AllNorm:
 		return m * math.Sqrt(s.sum)
@@ -161,7 +161,7 @@ func (s *gathered) all() float64 {
 	return math.Log1p(s.sum * math.Exp(m))
 }
 
-func (s *gathered) any() float64 {
+func (s *foldSum) disjunction() float64 {
 	m := s.extreme
 	switch s.fold {
 	case syntax.AnyHarmonic:
@@ -169,7 +169,7 @@ func (s *gathered) any() float64 {
 	case syntax.AnyHarmonicSquare:
 		return m / math.Sqrt(s.sum)
 	case syntax.AnyLogExp:
-		total := s.total()
+		total := s.negLogProduct()
 		switch {
 		case m > 300:
 			return m - math.Log(s.sum)
@@ -178,7 +178,7 @@ func (s *gathered) any() float64 {
 		}
 		return -math.Log(-math.Expm1(-total))
 	}
-	total := s.total()
+	total := s.negLogProduct()
 	switch {
 	case m > 150:
 		return m + (math.Ln2-math.Log(s.sum))/2
@@ -188,8 +188,8 @@ func (s *gathered) any() float64 {
 	return -math.Log(math.Tanh(total/2)) / 2
 }
 
-// total returns -log of the product for AnyLogExp or AnyTanh.
-func (s *gathered) total() float64 {
+// negLogProduct returns -log of the product for AnyLogExp or AnyTanh.
+func (s *foldSum) negLogProduct() float64 {
 	if s.fold == syntax.AnyTanh {
 		return s.sum * math.Exp(-2*s.extreme)
 	}
@@ -198,7 +198,7 @@ func (s *gathered) total() float64 {
 
 // slope returns the derivative of the aggregate r with respect to a quantity, if no quantity of a disjunction is 0. An
 // infinite derivative is replaced by its finite part.
-func (s *gathered) slope(a, r float64) float64 {
+func (s *foldSum) slope(a, r float64) float64 {
 	if math.IsInf(a, 1) || math.IsInf(r, 1) {
 		return 0
 	}
@@ -212,7 +212,7 @@ func (s *gathered) slope(a, r float64) float64 {
 	case syntax.AnyTanh:
 		return math.Exp(2*(r-a)) * math.Expm1(-4*r) / math.Expm1(-4*a)
 	case syntax.AnySoft:
-		return math.Exp((s.extreme-a)/s.temperature) / (s.sum + s.summed)
+		return math.Exp((s.extreme-a)/s.temperature) / (s.sum + s.termCount)
 	case syntax.AllLogExp:
 		return math.Exp(a - r)
 	case syntax.AllNorm:
@@ -226,18 +226,18 @@ func (s *gathered) slope(a, r float64) float64 {
 		}
 		return ratioRoot(r, a)
 	}
-	return min((1+r)/(1+a), steepest)
+	return min((1+r)/(1+a), maxSlope)
 }
 
 // slopeOfZero returns the derivative of a disjunction at 0 with respect to the first quantity that is 0.
-func (s *gathered) slopeOfZero() float64 {
+func (s *foldSum) slopeOfZero() float64 {
 	switch {
 	case s.fold == syntax.AnyHarmonic || s.fold == syntax.AnyHarmonicSquare:
 		return 1 // of equal minima, the first one counts
 	case s.zeros > 1:
 		return 0
-	case s.summed == 0:
+	case s.termCount == 0:
 		return 1
 	}
-	return math.Exp(-s.total())
+	return math.Exp(-s.negLogProduct())
 }

@@ -11,20 +11,20 @@ import (
 	"github.com/unravel-ml/unravel/losses/logic/internal/syntax"
 )
 
-func folds() []gathered {
-	var all []gathered
+func folds() []foldSum {
+	var all []foldSum
 	for f := syntax.AnyHarmonic; f <= syntax.AllProduct; f++ {
 		if f != syntax.AnySoft {
-			all = append(all, gathered{fold: f})
+			all = append(all, foldSum{fold: f})
 		}
 	}
 	for _, t := range []float64{0.01, 1, 30} {
-		all = append(all, gathered{fold: syntax.AnySoft, temperature: t})
+		all = append(all, foldSum{fold: syntax.AnySoft, temperature: t})
 	}
 	return all
 }
 
-func (s gathered) of(all ...float64) float64 {
+func (s foldSum) of(all ...float64) float64 {
 	for _, a := range all {
 		s.add(a, 1)
 	}
@@ -126,7 +126,7 @@ func TestFoldLaws(t *testing.T) {
 }
 
 // checkZeros tests that exists is 0 if any quantity is 0, and that forall and the soft minimum are 0 if all are.
-func checkZeros(t *testing.T, s gathered, list []float64) {
+func checkZeros(t *testing.T, s foldSum, list []float64) {
 	t.Helper()
 	zeros := make([]float64, len(list))
 	one := s.of(append(slices.Clone(list), 0)...)
@@ -144,7 +144,7 @@ func checkZeros(t *testing.T, s gathered, list []float64) {
 }
 
 // checkSlopes compares slopes with finite differences.
-func checkSlopes(t *testing.T, s gathered, list []float64, v float64) {
+func checkSlopes(t *testing.T, s foldSum, list []float64, v float64) {
 	t.Helper()
 	all := s
 	for _, a := range list {
@@ -152,7 +152,7 @@ func checkSlopes(t *testing.T, s gathered, list []float64, v float64) {
 	}
 	for i, a := range list {
 		got := all.slope(a, v)
-		if math.IsNaN(got) || got < 0 || got > steepest {
+		if math.IsNaN(got) || got < 0 || got > maxSlope {
 			t.Errorf("%v of %v has the slope %v in %v", s.fold, list, got, a)
 		}
 		h := 1e-5 * min(a, 1)
@@ -177,7 +177,7 @@ func TestSoft(t *testing.T) {
 		}
 		before := math.Inf(1)
 		for _, temperature := range []float64{1e8, 1e3, 10, 1, 0.1, 1e-3, 1e-6, 1e-9} {
-			s := gathered{fold: syntax.AnySoft, temperature: temperature * least}
+			s := foldSum{fold: syntax.AnySoft, temperature: temperature * least}
 			v := s.of(list...)
 			if !(v <= before*(1+1e-12)) {
 				t.Errorf("of %v: %v at the temperature %v, and %v at a higher one", list, v, temperature, before)
@@ -187,7 +187,7 @@ func TestSoft(t *testing.T) {
 				t.Errorf("of %v: %v at the temperature %v", list, v, temperature)
 			}
 		}
-		if v := (gathered{fold: syntax.AnySoft, temperature: 1e9 * mean * mean / least}).of(list...); !(math.Abs(v-mean) <= 1e-5*mean) {
+		if v := (foldSum{fold: syntax.AnySoft, temperature: 1e9 * mean * mean / least}).of(list...); !(math.Abs(v-mean) <= 1e-5*mean) {
 			t.Errorf("of %v: %v at a high temperature, want the mean %v", list, v, mean)
 		}
 	}
@@ -209,7 +209,7 @@ func TestLargeFolds(t *testing.T) {
 		// A product below the range of numbers is not 0.
 		{syntax.AnyLogExp, 0.5, math.SmallestNonzeroFloat64}, {syntax.AnyTanh, 0.5, math.SmallestNonzeroFloat64},
 	} {
-		half := gathered{fold: c.fold, temperature: 1}
+		half := foldSum{fold: c.fold, temperature: 1}
 		for range n / 2 {
 			half.add(c.a, 1)
 		}

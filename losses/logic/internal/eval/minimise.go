@@ -9,12 +9,12 @@ import (
 )
 
 // fit fits the function to the tuples from lo to hi and returns the minimum: the mean distance, the mean squared
-// distance or the largest distance. It sets g to the gradient of the minimum with respect to the targets.
+// distance or the largest distance. It sets targetGradient to the gradient of the minimum with respect to the targets.
 func (f *fit) fit(m *evaluator, lo, hi int) (float64, error) {
 	n, width, targets := hi-lo, len(f.Source), len(f.Target)
 	x, t := f.x[lo*width:hi*width], f.t[lo*targets:hi*targets]
-	f.g = sized(f.g, len(f.t))
-	g := f.g[lo*targets : hi*targets]
+	f.targetGradient = resize(f.targetGradient, len(f.t))
+	g := f.targetGradient[lo*targets : hi*targets]
 	if f.Class == syntax.Isometry {
 		if err := f.isometry.Fit(x, width, t, targets); err != nil {
 			return 0, err
@@ -29,13 +29,13 @@ func (f *fit) fit(m *evaluator, lo, hi int) (float64, error) {
 		r.Tolerance = 1e-6
 	}
 	if width == 0 { // a single point
-		width, x = 1, sized(f.column, n)
+		width, x = 1, resize(f.column, n)
 		f.column = x
 		clear(x)
 	}
 	linear := f.Class == syntax.Linear
 	if linear { // after adding the negative of every point, the best affine map is linear
-		x, t = mirrored(&f.column, x), mirrored(&f.centre, t)
+		x, t = withNegatives(&f.column, x), withNegatives(&f.centre, t)
 	}
 	v, scale, err := f.regress(x, width, t, len(x)/width)
 	if err != nil {
@@ -83,38 +83,38 @@ func (f *fit) regress(x []float64, width int, t []float64, n int) (v, scale floa
 	return r.Largest, 1, err
 }
 
-// mirrored returns rows and their negatives, in the memory of to.
-func mirrored(to *[]float64, rows []float64) []float64 {
-	r := append((*to)[:0], rows...)
+// withNegatives returns rows and their negatives, in the memory of buffer.
+func withNegatives(buffer *[]float64, rows []float64) []float64 {
+	r := append((*buffer)[:0], rows...)
 	for _, v := range rows {
 		r = append(r, -v)
 	}
-	*to = r
+	*buffer = r
 	return r
 }
 
-// scaled converts the minimum of a fit to the aggregate, and scales f.g accordingly.
-func (f *fit) scaled(v float64) float64 {
-	by, scale := v, 1.0
+// scaleMinimum converts the minimum of a fit to the aggregate, and scales targetGradient accordingly.
+func (f *fit) scaleMinimum(v float64) float64 {
+	value, scale := v, 1.0
 	switch n := float64(f.count()); {
 	case f.Aggregate == factor.Sum:
-		by, scale = n*v, n
+		value, scale = n*v, n
 	case f.Aggregate == factor.Max && f.Premetric == syntax.Squared:
-		by, scale = v*v, 2*v
+		value, scale = v*v, 2*v
 	}
 	if scale != 1 {
-		for i := range f.g {
-			f.g[i] *= scale
+		for i := range f.targetGradient {
+			f.targetGradient[i] *= scale
 		}
 	}
-	return by
+	return value
 }
 
-// slopes returns the gradients of the quantity with respect to targets and arguments.
-func (f *fit) slopes(m *evaluator) (dt, dx []float64) {
-	f.dx = sized(f.dx, len(f.x))
+// gradients returns the gradients of the quantity with respect to targets and arguments.
+func (f *fit) gradients(m *evaluator) (dt, dx []float64) {
+	f.dx = resize(f.dx, len(f.x))
 	if f.failed {
-		f.dt = sized(f.dt, len(f.t))
+		f.dt = resize(f.dt, len(f.t))
 		for _, d := range [][]float64{f.dt, f.dx} {
 			for i := range d {
 				d[i] = math.NaN()
@@ -123,16 +123,18 @@ func (f *fit) slopes(m *evaluator) (dt, dx []float64) {
 		return f.dt, f.dx
 	}
 	if f.By != syntax.ByBody {
-		return f.through(m)
+		return f.throughFits(m)
 	}
+	targets, width := len(f.Target), len(f.Source)
 	for i := range f.count() {
-		f.pull(f.g[i*len(f.Target):(i+1)*len(f.Target)], f.dx[i*len(f.Source):(i+1)*len(f.Source)])
+		f.argumentGradient(f.targetGradient[i*targets:(i+1)*targets], f.dx[i*width:(i+1)*width])
 	}
-	return f.g, f.dx
+	return f.targetGradient, f.dx
 }
 
-// pull sets dx to the gradient with respect to the argument of a fixed function, given the target's gradient g.
-func (f *fit) pull(g, dx []float64) {
+// argumentGradient sets dx to the gradient with respect to the argument of a fixed function, given the target's
+// gradient g.
+func (f *fit) argumentGradient(g, dx []float64) {
 	w := f.regression.Weights
 	if f.Class == syntax.Isometry {
 		w = f.isometry.Matrix
@@ -146,18 +148,18 @@ func (f *fit) pull(g, dx []float64) {
 	}
 }
 
-// sized returns a slice of n elements, in the memory of s if it is large enough.
-func sized(s []float64, n int) []float64 {
+// resize returns a slice of n elements, in the memory of s if it is large enough.
+func resize(s []float64, n int) []float64 {
 	if cap(s) < n {
 		return make([]float64, n)
 	}
 	return s[:n]
 }
 
-// measured fits the function by its criterion, and returns the aggregate of the distances from its values.
-func (f *fit) measured(m *evaluator) (float64, error) {
+// fitCriterion fits the function by its criterion, and returns the aggregate of the distances from its values.
+func (f *fit) fitCriterion(m *evaluator) (float64, error) {
 	targets := len(f.Target)
-	f.rest = sized(f.rest, len(f.t))
+	f.residuals = resize(f.residuals, len(f.t))
 	for k, lo := range f.starts[:len(f.starts)-1] {
 		hi := f.starts[k+1]
 		if _, err := f.fit(m, int(lo), int(hi)); err != nil {
@@ -167,25 +169,25 @@ func (f *fit) measured(m *evaluator) (float64, error) {
 		if f.Class == syntax.Isometry {
 			residuals = f.isometry.Residuals
 		}
-		rest := f.rest[int(lo)*targets : int(hi)*targets]
+		rest := f.residuals[int(lo)*targets : int(hi)*targets]
 		for i := range rest {
 			if rest[i] = residuals[i]; f.Class == syntax.Linear { // without the intercept, which can remain at ties
 				rest[i] = (residuals[i] - residuals[len(rest)+i]) / 2
 			}
 		}
 		f.group = k
-		f.keep(m)
+		f.recordFunction(m)
 	}
-	return f.aggregated(), nil
+	return f.aggregateResiduals(), nil
 }
 
-// aggregated returns the aggregate of the lengths of the residuals, and sets given to its gradient.
-func (f *fit) aggregated() float64 {
+// aggregateResiduals returns the aggregate of the lengths of the residuals, and sets residualGradient to its gradient.
+func (f *fit) aggregateResiduals() float64 {
 	targets, n := len(f.Target), float64(f.count())
-	f.given = sized(f.given, len(f.rest))
+	f.residualGradient = resize(f.residualGradient, len(f.residuals))
 	value, best := 0.0, -1
 	for i := range f.count() {
-		r, g := f.rest[i*targets:(i+1)*targets], f.given[i*targets:(i+1)*targets]
+		r, g := f.residuals[i*targets:(i+1)*targets], f.residualGradient[i*targets:(i+1)*targets]
 		d, scale := f.length(r, g), 1.0
 		switch f.Aggregate {
 		case factor.Mean:
@@ -197,7 +199,7 @@ func (f *fit) aggregated() float64 {
 		case factor.Max:
 			if best < 0 || d > value {
 				if best >= 0 {
-					clear(f.given[best*targets : (best+1)*targets])
+					clear(f.residualGradient[best*targets : (best+1)*targets])
 				}
 				value, best = d, i
 			} else {
@@ -235,10 +237,10 @@ func (f *fit) length(r, g []float64) (d float64) {
 	return d
 }
 
-// through returns the gradients of the quantity with respect to targets and arguments, through the fitted function.
-func (f *fit) through(m *evaluator) (dt, dx []float64) {
+// throughFits returns the gradients of the quantity with respect to targets and arguments, through the fitted function.
+func (f *fit) throughFits(m *evaluator) (dt, dx []float64) {
 	targets, width := len(f.Target), len(f.Source)
-	f.dt = sized(f.dt, len(f.t))
+	f.dt = resize(f.dt, len(f.t))
 	for k, lo := range f.starts[:len(f.starts)-1] {
 		lo, hi := int(lo), int(f.starts[k+1])
 		if len(f.starts) > 2 {
@@ -246,7 +248,7 @@ func (f *fit) through(m *evaluator) (dt, dx []float64) {
 				continue // value has fitted it
 			}
 		}
-		g := f.given[lo*targets : hi*targets]
+		g := f.residualGradient[lo*targets : hi*targets]
 		dt, dx := f.dt[lo*targets:hi*targets], f.dx[lo*width:hi*width]
 		switch {
 		case f.Class == syntax.Isometry:
@@ -265,12 +267,12 @@ func (f *fit) through(m *evaluator) (dt, dx []float64) {
 
 // throughLinear is through for a map that was fitted to points and their negatives.
 func (f *fit) throughLinear(g, dt, dx []float64) {
-	both := make([]float64, 2*len(g))
+	gradients := make([]float64, 2*len(g))
 	for i, v := range g {
-		both[i], both[len(g)+i] = v/2, -v/2
+		gradients[i], gradients[len(g)+i] = v/2, -v/2
 	}
 	dt2, dx2 := make([]float64, 2*len(dt)), make([]float64, 2*len(dx))
-	f.regression.Through(both, dt2, dx2)
+	f.regression.Through(gradients, dt2, dx2)
 	for i := range dt {
 		dt[i] = dt2[i] - dt2[len(dt)+i]
 	}
@@ -279,14 +281,14 @@ func (f *fit) throughLinear(g, dt, dx []float64) {
 	}
 }
 
-// centres fits a function of levels: each level gets the centre of its targets.
-func (f *fit) centres(m *evaluator) (float64, error) {
+// fitLevels fits a function of levels: each level gets the centre of its targets.
+func (f *fit) fitLevels(m *evaluator) (float64, error) {
 	targets, n := len(f.Target), float64(f.count())
-	f.g = sized(f.g, len(f.t))
+	f.targetGradient = resize(f.targetGradient, len(f.t))
 	value, best := 0.0, 0
 	for k, lo := range f.starts[:len(f.starts)-1] {
 		hi := f.starts[k+1]
-		v, err := f.deviate(f.t[int(lo)*targets:int(hi)*targets], f.g[int(lo)*targets:int(hi)*targets])
+		v, err := f.fitCentre(f.t[int(lo)*targets:int(hi)*targets], f.targetGradient[int(lo)*targets:int(hi)*targets])
 		if err != nil {
 			return 0, err
 		}
@@ -299,7 +301,7 @@ func (f *fit) centres(m *evaluator) (float64, error) {
 			value, best = v, k
 		}
 		f.group = k
-		f.keep(m)
+		f.recordFunction(m)
 	}
 	for k, lo := range f.starts[:len(f.starts)-1] {
 		hi, scale := f.starts[k+1], 0.0
@@ -312,18 +314,19 @@ func (f *fit) centres(m *evaluator) (float64, error) {
 			scale = 1
 		}
 		for i := int(lo) * targets; i < int(hi)*targets; i++ {
-			f.g[i] *= scale
+			f.targetGradient[i] *= scale
 		}
 	}
 	return value, nil
 }
 
-// deviate finds the centre of points. It returns their deviation, and sets g to its gradient in the points.
-func (f *fit) deviate(points, g []float64) (v float64, err error) {
+// fitCentre finds the centre of points. It returns their deviation, and sets g to its gradient with respect to the
+// points.
+func (f *fit) fitCentre(points, g []float64) (v float64, err error) {
 	width, n := len(f.Target), len(points)/len(f.Target)
 	switch f.Method {
 	case program.Squares:
-		f.centre = meanOf(f.centre, points, width)
+		f.centre = pointMean(f.centre, points, width)
 		scale := 2 / float64(n)
 		for lo := 0; lo < len(points); lo += width {
 			for k, c := range f.centre {

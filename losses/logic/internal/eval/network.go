@@ -33,25 +33,25 @@ func (e *Engine) FitNetworks(s *rng.Stream, labels bool) (float64, error) {
 		f.networks = append(f.networks, newPerceptron(n, &e.data, e.program.Values, e.program.Labels))
 	}
 	var best []float64
-	least := math.NaN()
+	smallest := math.NaN()
 	for range networkStarts {
 		var x []float64
 		for _, p := range f.networks {
-			x = append(x, p.start(s)...)
+			x = append(x, p.initialParameters(s)...)
 		}
-		v, err := lbfgs.Minimise(f.at, x, lbfgs.Settings{Iterations: networkSteps, Window: networkWindow,
-			Decrease: networkDecrease, Floor: networkFloor, Interrupt: f.ended})
+		v, err := lbfgs.Minimise(f.quantity, x, lbfgs.Settings{Iterations: networkSteps, Window: networkWindow,
+			Decrease: networkDecrease, Floor: networkFloor, Interrupt: f.interrupt})
 		if err = cmp.Or(f.err, err); err != nil {
 			return 0, err
 		}
-		if best == nil || v < least {
-			best, least = x, v
+		if best == nil || v < smallest {
+			best, smallest = x, v
 		}
-		if least <= networkFloor {
+		if smallest <= networkFloor {
 			break
 		}
 	}
-	return f.at(best, make([]float64, len(best))), f.err
+	return f.quantity(best, make([]float64, len(best))), f.err
 }
 
 // networkFit is the quantity as a function of the parameters of networks.
@@ -62,12 +62,12 @@ type networkFit struct {
 	err      error
 }
 
-// at returns the quantity for parameters x, and sets g to its gradient.
-func (f *networkFit) at(x, g []float64) float64 {
-	at := 0
+// quantity returns the quantity for parameters x, and sets g to its gradient.
+func (f *networkFit) quantity(x, g []float64) float64 {
+	offset := 0
 	for _, p := range f.networks {
-		p.forward(x[at:at+p.count], &f.engine.data)
-		at += p.count
+		p.forward(x[offset:offset+p.count], &f.engine.data)
+		offset += p.count
 	}
 	v, err := f.engine.Value(f.labels)
 	if err != nil {
@@ -75,15 +75,15 @@ func (f *networkFit) at(x, g []float64) float64 {
 		return math.NaN()
 	}
 	f.engine.Gradient(1)
-	at = 0
+	offset = 0
 	for _, p := range f.networks {
-		p.backward(x[at:at+p.count], g[at:at+p.count], f.engine.main.slopes)
-		at += p.count
+		p.backward(x[offset:offset+p.count], g[offset:offset+p.count], f.engine.main.gradients)
+		offset += p.count
 	}
 	return v
 }
 
-func (f *networkFit) ended() error { return cmp.Or(f.err, f.engine.interrupt()) }
+func (f *networkFit) interrupt() error { return cmp.Or(f.err, f.engine.interrupt()) }
 
 // perceptron is a network in double precision. Arguments are standardised to mean 0 and deviation 1, which changes the
 // initialisation but not the class of functions.
@@ -111,9 +111,9 @@ func newPerceptron(n *program.Network, d *data, values, labels int) *perceptron 
 		}
 		x := d.columns[column]
 		if !n.From.Codes {
-			x = d.knownOnly(x, d.columns[column-values+labels])
+			x = d.zeroUnknown(x, d.columns[column-values+labels])
 		}
-		mean, square := meanOf(nil, x, 1)[0], 0.0
+		mean, square := pointMean(nil, x, 1)[0], 0.0
 		for _, v := range x {
 			square += (v - mean) * (v - mean) / float64(len(x))
 		}
@@ -126,8 +126,8 @@ func newPerceptron(n *program.Network, d *data, values, labels int) *perceptron 
 	return p
 }
 
-// knownOnly replaces NaN and infinities by 0 in rows with unknown labels, so such rows do not affect others.
-func (d *data) knownOnly(values, labels []float64) []float64 {
+// zeroUnknown replaces NaN and infinities by 0 in rows with unknown labels, so such rows do not affect others.
+func (d *data) zeroUnknown(values, labels []float64) []float64 {
 	if labels == nil {
 		return values
 	}
@@ -140,8 +140,8 @@ func (d *data) knownOnly(values, labels []float64) []float64 {
 	return values
 }
 
-// start draws initial parameters by Glorot and Bengio's rule, with biases of 0.
-func (p *perceptron) start(s *rng.Stream) []float64 {
+// initialParameters draws initial parameters by Glorot and Bengio's rule, with biases of 0.
+func (p *perceptron) initialParameters(s *rng.Stream) []float64 {
 	var all []float64
 	for l := range p.sizes[1:] {
 		in, out := p.sizes[l], p.sizes[l+1]
@@ -196,13 +196,14 @@ func (p *perceptron) backward(w, g []float64, columns [][]float64) {
 	for l := last - 1; l >= 0; l-- {
 		in, out := p.sizes[l], p.sizes[l+1]
 		first := end - (in+1)*out
-		p.layer(l, w[first:end], g[first:end])
+		p.backwardLayer(l, w[first:end], g[first:end])
 		end = first
 	}
 }
 
-// layer adds the gradient with respect to a layer's parameters, and sets the gradient with respect to its input.
-func (p *perceptron) layer(l int, w, g []float64) {
+// backwardLayer adds the gradient with respect to a layer's parameters, and sets the gradient with respect to its
+// input.
+func (p *perceptron) backwardLayer(l int, w, g []float64) {
 	in, out := p.sizes[l], p.sizes[l+1]
 	x, dx, dy := p.values[l], p.slopes[l], p.slopes[l+1]
 	for r := range len(x) / max(in, 1) {
@@ -235,15 +236,15 @@ func (e *Engine) Functions(s *rng.Stream, labels bool) ([]Function, error) {
 	if len(e.program.Networks) > 0 {
 		v, err := e.FitNetworks(s, labels)
 		if err == nil && (math.IsNaN(v) || math.IsInf(v, 0)) {
-			err = e.notFinite(v)
+			err = e.notFiniteError(v)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	found, nodes := map[*program.Fit][]Function{}, map[*program.Fit]*fit{}
-	e.record = func(f *fit) {
-		found[f.Fit], nodes[f.Fit] = f.export(e.main, found[f.Fit]), f
+	functions, nodes := map[*program.Fit][]Function{}, map[*program.Fit]*fit{}
+	e.recordFit = func(f *fit) {
+		functions[f.Fit], nodes[f.Fit] = f.appendFunction(e.main, functions[f.Fit]), f
 	}
 	if _, err := e.Value(labels); err != nil {
 		return nil, err
@@ -251,17 +252,17 @@ func (e *Engine) Functions(s *rng.Stream, labels bool) ([]Function, error) {
 	if e.fault != nil {
 		return nil, e.fault
 	}
-	var all []Function
+	var list []Function
 	for _, p := range e.program.Fits {
-		for k := range found[p] {
-			nodes[p].apply(e.main, &found[p][k])
+		for k := range functions[p] {
+			nodes[p].setValues(e.main, &functions[p][k])
 		}
-		all = append(all, found[p]...)
+		list = append(list, functions[p]...)
 	}
 	for _, n := range e.program.Networks {
-		all = append(all, e.networkValues(n))
+		list = append(list, e.networkValues(n))
 	}
-	return all, nil
+	return list, nil
 }
 
 func (e *Engine) networkValues(n *program.Network) Function {
@@ -281,14 +282,15 @@ func (e *Engine) networkValues(n *program.Network) Function {
 	return f
 }
 
-// cause returns why a function could not be fitted: the first NaN or infinite number in its domain, or the fit's error.
-func (f *fit) cause(m *evaluator, err error) error {
+// fitError returns why a function could not be fitted: the first NaN or infinite number in its domain, or the fit's
+// error.
+func (f *fit) fitError(m *evaluator, err error) error {
 	for i := range f.count() {
-		f.enter(m, i)
+		f.setTuple(m, i)
 		for _, x := range slices.Concat(f.Source, f.Target) {
 			for _, p := range x.Parts {
 				if v := m.data.columns[p.Column][m.index[p.Variable]]; math.IsNaN(v) || math.IsInf(v, 0) {
-					return fmt.Errorf("logic: the function %s is fitted to %v %s, want finite numbers", f.Name, v, m.engine.entry(p.Column, int(m.index[p.Variable])))
+					return fmt.Errorf("logic: the function %s is fitted to %v %s, want finite numbers", f.Name, v, m.engine.place(p.Column, int(m.index[p.Variable])))
 				}
 			}
 		}
@@ -299,22 +301,22 @@ func (f *fit) cause(m *evaluator, err error) error {
 	return nil
 }
 
-// notFinite returns the error of networks with the quantity v: the first NaN or infinite code or known value.
-func (e *Engine) notFinite(v float64) error {
+// notFiniteError returns the error of networks with the quantity v: the first NaN or infinite code or known value.
+func (e *Engine) notFiniteError(v float64) error {
 	p, d := e.program, &e.data
 	for column := range p.Labels {
 		for row, x := range d.columns[column] {
 			known := column < p.Values || d.levels[column-p.Values][row] >= 0
 			if known && (math.IsNaN(x) || math.IsInf(x, 0)) {
-				return fmt.Errorf("logic: a network is fitted to %v %s, want finite numbers", x, e.entry(column, row))
+				return fmt.Errorf("logic: a network is fitted to %v %s, want finite numbers", x, e.place(column, row))
 			}
 		}
 	}
 	return fmt.Errorf("logic: networks fitted to the batch give the quantity %v, want a finite one; the numbers may be too large", v)
 }
 
-// entry names an entry of a column for an error message.
-func (e *Engine) entry(column, row int) string {
+// place names an entry of a column for an error message.
+func (e *Engine) place(column, row int) string {
 	p := e.program
 	switch {
 	case column < p.Values:
@@ -325,8 +327,8 @@ func (e *Engine) entry(column, row int) string {
 	return fmt.Sprintf("in row %d", row)
 }
 
-// export appends the function of the last computation.
-func (f *fit) export(m *evaluator, all []Function) []Function {
+// appendFunction appends the function of the last computation.
+func (f *fit) appendFunction(m *evaluator, all []Function) []Function {
 	r := Function{Function: f.Function, FromColumns: f.FromColumns, ToColumns: f.ToColumns}
 	if f.Class != syntax.AnyFunction {
 		weights, offset := f.regression.Weights, f.regression.Intercept
@@ -365,40 +367,40 @@ func (f *fit) levelsOf(m *evaluator) (labels []float64) {
 	if f.Level != nil {
 		return []float64{m.data.columns[p.LevelLabels+f.Level.Factor][m.index[f.Level.Variable]]}
 	}
-	f.enter(m, int(f.starts[f.group]))
+	f.setTuple(m, int(f.starts[f.group]))
 	for _, k := range f.FromColumns {
 		labels = append(labels, m.data.columns[p.Labels+k][m.index[f.Row]])
 	}
 	return labels
 }
 
-// apply computes the values of the function for all rows.
-func (f *fit) apply(m *evaluator, r *Function) {
-	own := f.Binders[0].Variable
+// setValues computes the values of the function for all rows.
+func (f *fit) setValues(m *evaluator, r *Function) {
+	variable := f.Binders[0].Variable
 	for _, x := range f.Source {
 		for _, p := range x.Parts {
-			if p.Variable != own {
+			if p.Variable != variable {
 				return
 			}
 		}
 	}
-	if f.Level == nil && f.Row != own && f.Source == nil {
+	if f.Level == nil && f.Row != variable && f.Source == nil {
 		return
 	}
 	for i := range m.data.rows {
 		value := slices.Repeat([]float64{math.NaN()}, len(f.Target))
-		m.index[own] = int32(i)
+		m.index[variable] = int32(i)
 		labels, known := m.labelsOf(r, i)
-		at := slices.IndexFunc(r.Levels, func(l []float64) bool { return slices.Equal(l, labels) })
+		level := slices.IndexFunc(r.Levels, func(l []float64) bool { return slices.Equal(l, labels) })
 		switch {
 		case !known:
-		case r.Matrix == nil && at >= 0:
-			copy(value, r.Points[at])
+		case r.Matrix == nil && level >= 0:
+			copy(value, r.Points[level])
 		case r.Matrix != nil:
 			for k, row := range r.Matrix {
 				value[k] = r.Offset[k]
 				for j, w := range row {
-					value[k] += w * m.at(&f.Source[j])
+					value[k] += w * m.coordinateValue(&f.Source[j])
 				}
 			}
 		}

@@ -28,7 +28,7 @@ type node interface {
 }
 
 // base holds the quantities of a node, and the gradients that it passes to its operands.
-type base struct{ values, gradients, seconds []float64 }
+type base struct{ values, gradients, operandGradients []float64 }
 
 func (b *base) last() []float64 { return b.values }
 
@@ -38,19 +38,19 @@ const chunk = 256
 // builder builds the nodes of an evaluator.
 type builder struct {
 	*evaluator
-	lane  int // the innermost variable of the current quantifier, -1 if its body has quantifiers
-	width int // number of tuples that the current quantifier computes at once
+	innermost int // the innermost variable of the current quantifier, -1 if its body has quantifiers
+	width     int // number of tuples that the current quantifier computes at once
 }
 
-func (b *builder) numbers() []float64 { return make([]float64, b.width) }
-func (b *builder) base() base         { return base{b.numbers(), b.numbers(), b.numbers()} }
+func (b *builder) scratch() []float64 { return make([]float64, b.width) }
+func (b *builder) base() base         { return base{b.scratch(), b.scratch(), b.scratch()} }
 
 func (b *builder) node(n program.Node) node {
 	switch n := n.(type) {
 	case *program.Indicator:
-		return &indicator{b.base(), n, b.lane}
+		return &indicator{b.base(), n, b.innermost}
 	case *program.Guarded:
-		return &guarded{b.base(), n, b.lane, b.node(n.Body)}
+		return &guarded{b.base(), n, b.innermost, b.node(n.Body)}
 	case *program.Scaled:
 		return &scaled{b.base(), n, b.node(n.Body)}
 	case *program.Negated:
@@ -60,11 +60,11 @@ func (b *builder) node(n program.Node) node {
 	case *program.Equality:
 		return &equality{b.base(), n, b.split(n.Difference)}
 	case *program.Cosine:
-		return &cosine{base: b.base(), Cosine: n, a: b.split(n.A), b: b.split(n.B), lengths: [2][]float64{b.numbers(),
-			b.numbers()}}
+		return &cosine{base: b.base(), Cosine: n, a: b.split(n.A), b: b.split(n.B), lengths: [2][]float64{b.scratch(),
+			b.scratch()}}
 	case *program.Posteriors:
-		return &posteriors{b.base(), n, b.split(n.Differences), b.split(n.A), b.split(n.B), [2][]float64{b.numbers(),
-			b.numbers()}}
+		return &posteriors{b.base(), n, b.split(n.Differences), b.split(n.A), b.split(n.B), [2][]float64{b.scratch(),
+			b.scratch()}}
 	case *program.Quantifier:
 		if p := b.newPairs(n); p != nil {
 			return p
@@ -98,10 +98,10 @@ func (b *builder) newQuantifier(p *program.Quantifier) *quantifier {
 	inner := builder{b.evaluator, -1, 1}
 	q := &quantifier{base: inner.base(), Quantifier: p}
 	if p.Leaf {
-		inner.lane, inner.width = p.Binders[len(p.Binders)-1].Variable, chunk
+		inner.innermost, inner.width = p.Binders[len(p.Binders)-1].Variable, chunk
 	}
 	q.body = inner.node(p.Body)
 	q.best = make([]int32, len(p.Binders))
-	q.picked, q.handed = make([]int32, chunk), make([]float64, chunk)
+	q.passing, q.bodyGradients = make([]int32, chunk), make([]float64, chunk)
 	return q
 }

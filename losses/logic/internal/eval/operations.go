@@ -9,22 +9,22 @@ import (
 // operation is a binary operation on [0, inf] with its partial derivatives. At a kink they use one side. An infinite
 // derivative is replaced by its finite part. At infinite quantities they are 0.
 type operation struct {
-	quick quick
+	quick fastPath
 	value func(a, b float64) float64
 	slope func(a, b, r float64) (da, db float64) // r is the value of the operation
 }
 
-// quick marks operations with specialised loops.
-type quick uint8
+// fastPath marks operations with specialised loops.
+type fastPath uint8
 
 const (
-	slow quick = iota
+	slow fastPath = iota
 	quickAdd
 	quickMonus
 )
 
-// steepest is the limit for unbounded derivatives.
-const steepest = 1e100
+// maxSlope is the limit for unbounded derivatives.
+const maxSlope = 1e100
 
 func conjunctions(c syntax.Conjunction) operation {
 	switch c {
@@ -37,7 +37,7 @@ func conjunctions(c syntax.Conjunction) operation {
 	case syntax.AndRoot:
 		return operation{value: root, slope: finite(func(a, b, _ float64) (da, db float64) { return 1 + ratioRoot(b, a), 1 + ratioRoot(a, b) })}
 	case syntax.AndProduct:
-		return operation{value: product, slope: finite(func(a, b, _ float64) (da, db float64) { return min(1+b, steepest), min(1+a, steepest) })}
+		return operation{value: product, slope: finite(func(a, b, _ float64) (da, db float64) { return min(1+b, maxSlope), min(1+a, maxSlope) })}
 	}
 	return operation{
 		quick: quickAdd,
@@ -94,7 +94,7 @@ func ratioRoot(a, b float64) float64 {
 	if b == 0 {
 		return 0
 	}
-	return min(math.Sqrt(a)/math.Sqrt(b), steepest)
+	return min(math.Sqrt(a)/math.Sqrt(b), maxSlope)
 }
 
 func product(a, b float64) float64 {
@@ -131,21 +131,22 @@ func slopeMin(a, b, _ float64) (da, db float64) {
 	return 0, 1
 }
 
-// harmonic is the disjunction a / by(a/b), symmetric in a and b. Its derivative with respect to a is power(1/by(a/b)).
-func harmonic(by, power func(float64) float64) operation {
+// harmonic is the disjunction a / scale(a/b), symmetric in a and b. Its derivative with respect to a is
+// power(1/scale(a/b)).
+func harmonic(scale, power func(float64) float64) operation {
 	return operation{
 		value: func(a, b float64) float64 {
 			lo, hi := min(a, b), max(a, b)
 			if lo == 0 || math.IsInf(hi, 1) {
 				return lo
 			}
-			return lo / by(lo/hi)
+			return lo / scale(lo/hi)
 		},
 		slope: func(a, b, _ float64) (da, db float64) {
 			if math.IsInf(a, 1) || math.IsInf(b, 1) || a == 0 || b == 0 {
 				return slopeMin(a, b, 0)
 			}
-			return power(1 / by(a/b)), power(1 / by(b/a))
+			return power(1 / scale(a/b)), power(1 / scale(b/a))
 		},
 	}
 }
@@ -178,8 +179,8 @@ func slopeOrTanh(a, b, r float64) (da, db float64) {
 	if math.IsInf(a, 1) || math.IsInf(b, 1) {
 		return slopeMin(a, b, r)
 	}
-	along, across := math.Tanh(a+b), math.Tanh(a-b)
-	return (along - across) / 2, (along + across) / 2
+	sumTanh, differenceTanh := math.Tanh(a+b), math.Tanh(a-b)
+	return (sumTanh - differenceTanh) / 2, (sumTanh + differenceTanh) / 2
 }
 
 func implications(i syntax.Implication) operation {
@@ -190,12 +191,12 @@ func implications(i syntax.Implication) operation {
 			func(_, _, _ float64) (da, db float64) { return 0, 1 })
 	case syntax.ImpliesLogExp:
 		return residual(impliesLogExp, func(a, b, r float64) (da, db float64) {
-			return -min(math.Exp(a-r), steepest), min(math.Exp(b-r), steepest)
+			return -min(math.Exp(a-r), maxSlope), min(math.Exp(b-r), maxSlope)
 		})
 	case syntax.ImpliesNorm:
 		return residual(
 			func(a, b float64) float64 { return math.Sqrt(b-a) * math.Sqrt(b+a) },
-			func(a, b, r float64) (da, db float64) { return -min(a/r, steepest), min(b/r, steepest) })
+			func(a, b, r float64) (da, db float64) { return -min(a/r, maxSlope), min(b/r, maxSlope) })
 	case syntax.ImpliesRoot:
 		return residual(
 			func(a, b float64) float64 { d := math.Sqrt(b) - math.Sqrt(a); return d * d },
@@ -208,7 +209,7 @@ func implications(i syntax.Implication) operation {
 	case syntax.ImpliesProduct:
 		return residual(
 			func(a, b float64) float64 { return (b - a) / (1 + a) },
-			func(a, b, _ float64) (da, db float64) { return -min((1+b)/(1+a)/(1+a), steepest), 1 / (1 + a) })
+			func(a, b, _ float64) (da, db float64) { return -min((1+b)/(1+a)/(1+a), maxSlope), 1 / (1 + a) })
 	}
 	if i == syntax.ImpliesStrict {
 		return operation{
@@ -262,26 +263,26 @@ func impliesLogExp(a, b float64) float64 {
 	return b + math.Log(math.Exp(-b)-math.Expm1(a-b))
 }
 
-// change is a unary operation with its derivative.
-type change struct {
+// unaryOperation is a unary operation with its derivative.
+type unaryOperation struct {
 	value func(a float64) float64
 	slope func(a float64) float64
 }
 
-func negations(n syntax.Negation) change {
+func negations(n syntax.Negation) unaryOperation {
 	if n == syntax.NotInverse {
-		return change{
+		return unaryOperation{
 			value: func(a float64) float64 { return 1 / a },
 			slope: func(a float64) float64 {
 				if a == 0 || math.IsInf(1/a, 1) {
 					return 0
 				}
-				return -min(1/a/a, steepest)
+				return -min(1/a/a, maxSlope)
 			},
 		}
 	}
 	if n == syntax.NotStrict {
-		return change{
+		return unaryOperation{
 			value: func(a float64) float64 {
 				switch {
 				case a == 0:
@@ -294,7 +295,7 @@ func negations(n syntax.Negation) change {
 			slope: func(float64) float64 { return 0 },
 		}
 	}
-	return change{
+	return unaryOperation{
 		value: func(a float64) float64 { return max(1-a, 0) },
 		slope: func(a float64) float64 {
 			if a < 1 {

@@ -61,7 +61,7 @@ func TestLaws(t *testing.T) {
 					t.Errorf("%s of %v and %v is %v", name, a, b, r)
 				}
 				da, db := o.slope(a, b, r)
-				if !(math.Abs(da) <= steepest) || !(math.Abs(db) <= steepest) {
+				if !(math.Abs(da) <= maxSlope) || !(math.Abs(db) <= maxSlope) {
 					t.Errorf("%s of %v and %v has slopes %v and %v", name, a, b, da, db)
 				}
 				if bad := lawOf(name, a, b, r); bad != "" {

@@ -52,7 +52,7 @@ func (b *builder) newPairs(q *program.Quantifier) *pairs {
 		return nil
 	}
 	for _, x := range e.Difference {
-		terms := opposite(x, i.Variable, j.Variable)
+		terms := ownParts(x, i.Variable, j.Variable)
 		if terms == nil {
 			return nil
 		}
@@ -62,9 +62,9 @@ func (b *builder) newPairs(q *program.Quantifier) *pairs {
 	return p
 }
 
-// opposite returns the parts of a coordinate that belong to row i. It returns nil unless row j has the same parts with
+// ownParts returns the parts of a coordinate that belong to row i. It returns nil unless row j has the same parts with
 // opposite signs and there are no other parts.
-func opposite(x program.Coordinate, i, j int) []program.Part {
+func ownParts(x program.Coordinate, i, j int) []program.Part {
 	var own, other []program.Part
 	for _, p := range x.Parts {
 		switch {
@@ -91,7 +91,7 @@ func opposite(x program.Coordinate, i, j int) []program.Part {
 
 // groups calls a function for every group of rows.
 func (f *pairs) groups(m *evaluator, visit func(rows []int32)) {
-	if !m.pass(f.Tests) {
+	if !m.passAll(f.Tests) {
 		return
 	}
 	j := f.Binders[1]
@@ -100,8 +100,8 @@ func (f *pairs) groups(m *evaluator, visit func(rows []int32)) {
 		return
 	}
 	l := &m.data.lists[j.List]
-	for v := range len(l.start) - 1 {
-		visit(l.rows[l.start[v]:l.start[v+1]])
+	for v := range len(l.starts) - 1 {
+		visit(l.rows[l.starts[v]:l.starts[v+1]])
 	}
 }
 
@@ -126,7 +126,7 @@ func (f *pairs) value(m *evaluator, _ int) []float64 {
 	f.groups(m, func(rows []int32) {
 		n := float64(len(rows))
 		f.count += n * n
-		if len(rows) < 2 || m.engine.ended() {
+		if len(rows) < 2 || m.engine.stopped() {
 			return
 		}
 		f.gather(m, rows)
@@ -178,10 +178,10 @@ func (f *pairs) scatter(m *evaluator, slope []float64, rows []int32, scale float
 	w := len(f.terms)
 	for k, parts := range f.terms {
 		for _, p := range parts {
-			if !m.smooth(p.Column) {
+			if !m.hasGradient(p.Column) {
 				continue
 			}
-			to := m.slopes[p.Column]
+			to := m.gradients[p.Column]
 			for t, r := range rows {
 				to[r] += scale * p.Weight * slope[t*w+k]
 			}
@@ -191,15 +191,15 @@ func (f *pairs) scatter(m *evaluator, slope []float64, rows []int32, scale float
 
 func (f *pairs) cost(d *data) float64 {
 	if f.squares {
-		return d.most(f.Binders[1])
+		return d.maxCandidates(f.Binders[1])
 	}
-	tuples, cost := tuplesOf(d, f.Tests, f.Binders)
+	tuples, cost := maxTuples(d, f.Tests, f.Binders)
 	return max(cost+tuples/2, 1)
 }
 
 // deviate subtracts the mean from a group's terms, and returns the sum of their squares.
 func (f *pairs) deviate(width int) float64 {
-	f.mean = meanOf(f.mean, f.x, width)
+	f.mean = pointMean(f.mean, f.x, width)
 	sum := 0.0
 	for i := range f.x {
 		f.x[i] -= f.mean[i%width]
@@ -211,8 +211,8 @@ func (f *pairs) deviate(width int) float64 {
 // distancesOf returns the evaluator's distances for the points x, row by row; it allocates them when first used.
 func distancesOf[T kernel.Float](d **numeric.Distances[T], m *evaluator, x []float64, width int) *numeric.Distances[T] {
 	if *d == nil {
-		*d = numeric.NewDistances[T](m.data.rows, width, m.piece)
-		(*d).Ended = m.engine.ended
+		*d = numeric.NewDistances[T](m.data.rows, width, m.isPart)
+		(*d).Ended = m.engine.stopped
 	}
 	points := (*d).Points
 	points.Resize(len(x) / width)

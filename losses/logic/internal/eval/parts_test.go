@@ -28,7 +28,7 @@ func distances(p syntax.Premetric, a factor.Aggregate, tests ...program.Test) *p
 
 // TestParts tests that only large work is divided into parts.
 func TestParts(t *testing.T) {
-	for rows, want := range map[int]int{100: 0, 200: 2, 1000: pieces} {
+	for rows, want := range map[int]int{100: 0, 200: 2, 1000: maxParts} {
 		e, err := New(distances(syntax.Euclidean, factor.Mean, &program.Not{Test: &program.SameRow{A: 0, B: 1}}), rows)
 		must.OK(t, err)
 		s := rng.New(1, "parts")
@@ -37,8 +37,8 @@ func TestParts(t *testing.T) {
 				e.Column(k)[i] = s.NormFloat64()
 			}
 		}
-		if _, err := e.Value(true); err != nil || len(e.pieces) != want {
-			t.Errorf("%d rows: %d parts, %v, want %d", rows, len(e.pieces), err, want)
+		if _, err := e.Value(true); err != nil || len(e.parts) != want {
+			t.Errorf("%d rows: %d parts, %v, want %d", rows, len(e.parts), err, want)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func TestPairs(t *testing.T) {
 
 func TestStartOfNetwork(t *testing.T) {
 	p := &perceptron{sizes: []int{3, 5, 1}}
-	w := p.start(rng.New(0, "network"))
+	w := p.initialParameters(rng.New(0, "network"))
 	for l, in := range p.sizes[:2] {
 		out := p.sizes[l+1]
 		limit := math.Sqrt(6 / float64(in+out))

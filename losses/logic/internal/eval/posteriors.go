@@ -11,8 +11,8 @@ import (
 type posteriors struct {
 	base
 	*program.Posteriors
-	differences []split      // differences of the means
-	a, b        []split      // log variances
+	differences []coordinate // differences of the means
+	a, b        []coordinate // log variances
 	numbers     [2][]float64 // log variances
 }
 
@@ -34,13 +34,13 @@ func (f *posteriors) value(m *evaluator, n int) []float64 {
 		d, a, b := f.column(m, k, n)
 		if f.Premetric == syntax.KL {
 			for t := range out {
-				x := standard(d[t], b[t])
-				out[t] += (excess(apart(a[t], b[t])) + x*x) / 2
+				x := standardised(d[t], b[t])
+				out[t] += (expRemainder(difference(a[t], b[t])) + x*x) / 2
 			}
 			continue
 		}
 		for t := range out {
-			s := wider(a[t], b[t])
+			s := deviationDifference(a[t], b[t])
 			out[t] += d[t]*d[t] + s*s
 		}
 	}
@@ -52,24 +52,24 @@ func (f *posteriors) value(m *evaluator, n int) []float64 {
 	return out
 }
 
-// apart returns a - b, also for equal infinities.
-func apart(a, b float64) float64 {
+// difference returns a - b, also for equal infinities.
+func difference(a, b float64) float64 {
 	if a == b {
 		return 0
 	}
 	return a - b
 }
 
-// standard returns a difference in units of the standard deviation, given the log variance.
-func standard(d, logVariance float64) float64 {
+// standardised returns a difference in units of the standard deviation, given the log variance.
+func standardised(d, logVariance float64) float64 {
 	if d == 0 {
 		return 0
 	}
 	return d * math.Exp(-logVariance/2)
 }
 
-// excess is e^x - 1 - x, without cancellation.
-func excess(x float64) float64 {
+// expRemainder is e^x - 1 - x, without cancellation.
+func expRemainder(x float64) float64 {
 	if math.Abs(x) > 0.3 {
 		return math.Expm1(x) - x
 	}
@@ -81,20 +81,20 @@ func excess(x float64) float64 {
 	return sum
 }
 
-// wider returns the difference of two standard deviations, given the log variances.
-func wider(a, b float64) float64 {
+// deviationDifference returns the difference of two standard deviations, given the log variances.
+func deviationDifference(a, b float64) float64 {
 	switch {
 	case a == b:
 		return 0
 	case a > b:
-		return -wider(b, a)
+		return -deviationDifference(b, a)
 	}
 	return math.Exp(b/2) * math.Expm1((a-b)/2)
 }
 
 func (f *posteriors) gradient(m *evaluator, n int, g []float64) {
 	value := f.values[:n]
-	da, db := f.gradients[:n], f.seconds[:n]
+	da, db := f.gradients[:n], f.operandGradients[:n]
 	for k := range f.differences {
 		d, a, b := f.column(m, k, n)
 		for t := range d {
@@ -103,14 +103,14 @@ func (f *posteriors) gradient(m *evaluator, n int, g []float64) {
 			case g[t] == 0 || math.IsInf(value[t], 1) || value[t] == 0:
 				dd, da[t], db[t] = 0, 0, 0
 			case f.Premetric == syntax.KL:
-				x, by := standard(d[t], b[t]), math.Expm1(apart(a[t], b[t]))/2
-				dd, da[t], db[t] = steep(x*math.Exp(-b[t]/2)), steep(by), steep(-by-x*x/2)
+				x, slope := standardised(d[t], b[t]), math.Expm1(difference(a[t], b[t]))/2
+				dd, da[t], db[t] = clampSlope(x*math.Exp(-b[t]/2)), clampSlope(slope), clampSlope(-slope-x*x/2)
 				if x == 0 {
 					dd = 0
 				}
 			default:
-				s := wider(a[t], b[t]) / value[t] / 2
-				dd, da[t], db[t] = d[t]/value[t], steep(s*math.Exp(a[t]/2)), steep(-s*math.Exp(b[t]/2))
+				s := deviationDifference(a[t], b[t]) / value[t] / 2
+				dd, da[t], db[t] = d[t]/value[t], clampSlope(s*math.Exp(a[t]/2)), clampSlope(-s*math.Exp(b[t]/2))
 				if s == 0 {
 					da[t], db[t] = 0, 0
 				}

@@ -16,26 +16,26 @@ type quantifier struct {
 	*program.Quantifier
 	body node
 
-	sum   float64
-	least float64 // the best quantity: the largest for forall, the smallest for exists
-	count float64 // number of tuples
-	found bool
-	best  []int32 // the first tuple with the best quantity or, for a fold, with the quantity 0
+	sum     float64
+	extreme float64 // the best quantity: the largest for forall, the smallest for exists
+	count   float64 // number of tuples
+	found   bool
+	best    []int32 // the first tuple with the best quantity or, for a fold, with the quantity 0
 
-	gathered gathered // for a fold
-	result   float64  // for a fold
+	folded foldSum // for a fold
+	result float64 // for a fold
 
-	handed  []float64      // gradients with respect to the body
-	picked  []int32        // tuples that passed tests
-	forward bool           // true: compute quantities; false: compute gradients
-	g       float64        // the gradient that is passed to the body
-	copies  []*quantifier  // copies for parts of the work, in a fixed order
-	job     func(_, i int) // computes a part
-	parts   int
+	bodyGradients []float64      // gradients with respect to the body
+	passing       []int32        // tuples that passed tests
+	forward       bool           // true: compute quantities; false: compute gradients
+	gradientScale float64        // the gradient that is passed to the body
+	copies        []*quantifier  // copies for parts of the work, in a fixed order
+	partJob       func(_, i int) // computes a part
+	parts         int
 }
 
-// all returns the values of a variable without groups.
-func (d *data) all(b *program.Binder) []int32 {
+// domain returns the values of a variable without groups.
+func (d *data) domain(b *program.Binder) []int32 {
 	switch b.Set {
 	case syntax.ValueSet:
 		return d.ascending[:d.counts[b.Factor]]
@@ -48,7 +48,7 @@ func (d *data) all(b *program.Binder) []int32 {
 // candidates returns the values of a variable, given the variables before it.
 func (m *evaluator) candidates(b *program.Binder) []int32 {
 	if b.By < 0 {
-		return m.data.all(b)
+		return m.data.domain(b)
 	}
 	l, level := &m.data.lists[b.List], m.index[b.Like]
 	if !b.LikeValue {
@@ -57,54 +57,54 @@ func (m *evaluator) candidates(b *program.Binder) []int32 {
 	if level < 0 {
 		return nil
 	}
-	return l.rows[l.start[level]:l.start[level+1]]
+	return l.rows[l.starts[level]:l.starts[level+1]]
 }
 
-// most returns an upper bound for the number of candidates of a variable.
-func (d *data) most(b *program.Binder) float64 {
+// maxCandidates returns an upper bound for the number of candidates of a variable.
+func (d *data) maxCandidates(b *program.Binder) float64 {
 	if b.By >= 0 {
 		return float64(d.lists[b.List].largest)
 	}
 	if b.Set == syntax.ValueSet {
 		return float64(max(d.counts[b.Factor], 1))
 	}
-	return float64(len(d.all(b)))
+	return float64(len(d.domain(b)))
 }
 
 func (q *quantifier) cost(d *data) float64 {
-	tuples, cost := tuplesOf(d, q.Tests, q.Binders)
+	tuples, cost := maxTuples(d, q.Tests, q.Binders)
 	if q.Symmetric {
 		tuples /= 2
 	}
 	return max(cost+tuples*q.body.cost(d), 1)
 }
 
-// tuplesOf returns upper bounds for the number of tuples of variables, and for the cost of the tests that select them.
-func tuplesOf(d *data, tests []program.Test, binders []*program.Binder) (tuples, cost float64) {
-	tuples, cost = 1, costsOf(d, tests)
+// maxTuples returns upper bounds for the number of tuples of variables, and for the cost of the tests that select them.
+func maxTuples(d *data, tests []program.Test, binders []*program.Binder) (tuples, cost float64) {
+	tuples, cost = 1, testsCost(d, tests)
 	for _, b := range binders {
-		tuples *= d.most(b)
-		cost += tuples * costsOf(d, b.Tests)
+		tuples *= d.maxCandidates(b)
+		cost += tuples * testsCost(d, b.Tests)
 	}
 	return tuples, cost
 }
 
 func (q *quantifier) value(m *evaluator, _ int) []float64 {
 	q.forward = true
-	q.run(m)
+	q.visitTuples(m)
 	out := q.values[:1]
 	switch {
 	case q.Fold != syntax.NoFold:
-		q.result = q.gathered.result()
-		q.count, out[0] = q.gathered.count(), q.result
+		q.result = q.folded.result()
+		q.count, out[0] = q.folded.count(), q.result
 	case !q.Universal && !q.found:
 		out[0] = math.Inf(1)
 	case !q.Universal:
-		out[0] = q.least
+		out[0] = q.extreme
 	case q.count == 0:
 		out[0] = 0
 	case q.Aggregate == factor.Max:
-		out[0] = q.least
+		out[0] = q.extreme
 	case q.Aggregate == factor.Sum:
 		out[0] = q.sum
 	default:
@@ -119,23 +119,23 @@ func (q *quantifier) gradient(m *evaluator, _ int, g []float64) {
 	case q.Fold != syntax.NoFold:
 		q.gradientOfFold(m, g[0])
 	case !q.Universal || q.Aggregate == factor.Max:
-		if q.found && !math.IsInf(q.least, 1) {
+		if q.found && !math.IsInf(q.extreme, 1) {
 			q.gradientOfBest(m, g)
 		}
 	default:
-		share := g[0]
+		scale := g[0]
 		if q.Aggregate != factor.Sum {
-			share /= q.count
+			scale /= q.count
 		}
-		q.hand(m, share)
+		q.passGradient(m, scale)
 	}
 }
 
-// hand visits all tuples again to pass a gradient to the body.
-func (q *quantifier) hand(m *evaluator, g float64) {
-	q.forward, q.g = false, g
+// passGradient visits all tuples again to pass a gradient to the body.
+func (q *quantifier) passGradient(m *evaluator, g float64) {
+	q.forward, q.gradientScale = false, g
 	count := q.count
-	q.run(m)
+	q.visitTuples(m)
 	q.count = count
 }
 
@@ -146,75 +146,75 @@ func (q *quantifier) gradientOfBest(m *evaluator, g []float64) {
 	}
 	rows := m.rows
 	if q.Leaf {
-		q.picked[0] = q.best[len(q.best)-1]
-		m.rows = q.picked[:1]
+		q.passing[0] = q.best[len(q.best)-1]
+		m.rows = q.passing[:1]
 	}
 	q.body.value(m, 1)
 	q.body.gradient(m, 1, g)
 	m.rows = rows
 }
 
-// run visits all tuples, to compute the quantity or its gradients.
-func (q *quantifier) run(m *evaluator) {
-	q.sum, q.count, q.least, q.found = 0, 0, 0, false
+// visitTuples visits all tuples, to compute the quantity or its gradients.
+func (q *quantifier) visitTuples(m *evaluator) {
+	q.sum, q.count, q.extreme, q.found = 0, 0, 0, false
 	if q.forward {
-		q.gathered = gathered{fold: q.Fold, temperature: q.Temperature}
+		q.folded = foldSum{fold: q.Fold, temperature: q.Temperature}
 	}
-	if !m.pass(q.Tests) {
+	if !m.passAll(q.Tests) {
 		return
 	}
 	first := m.candidates(q.Binders[0])
-	if n := q.split(m, len(first)); n > 1 {
-		q.fork(m, n)
+	if n := q.countParts(m, len(first)); n > 1 {
+		q.runParts(m, n)
 		return
 	}
-	q.walk(m, 0, first)
+	q.visitVariable(m, 0, first)
 }
 
-// walk lets variable k run over its candidates.
-func (q *quantifier) walk(m *evaluator, k int, candidates []int32) {
+// visitVariable lets variable k run over its candidates.
+func (q *quantifier) visitVariable(m *evaluator, k int, candidates []int32) {
 	b, last := q.Binders[k], k == len(q.Binders)-1
 	if last && q.Leaf {
-		q.lanes(m, b, q.half(m, k, candidates))
+		q.visitBatches(m, b, q.dropMirrored(m, k, candidates))
 		return
 	}
 	if last {
-		candidates = q.half(m, k, candidates)
+		candidates = q.dropMirrored(m, k, candidates)
 	}
 	for _, v := range candidates {
 		m.index[b.Variable] = v
 		switch {
-		case m.engine.ended():
+		case m.engine.stopped():
 			return
-		case !m.pass(b.Tests):
+		case !m.passAll(b.Tests):
 		case last:
-			q.single(m, b)
+			q.visitTuple(m, b)
 		default:
-			q.walk(m, k+1, m.candidates(q.Binders[k+1]))
+			q.visitVariable(m, k+1, m.candidates(q.Binders[k+1]))
 		}
 	}
 }
 
-// half drops pairs that come after their mirror images.
-func (q *quantifier) half(m *evaluator, k int, candidates []int32) []int32 {
+// dropMirrored drops pairs that come after their mirror images.
+func (q *quantifier) dropMirrored(m *evaluator, k int, candidates []int32) []int32 {
 	if !q.Symmetric {
 		return candidates
 	}
-	before := m.index[q.Binders[k-1].Variable]
-	first, _ := slices.BinarySearch(candidates, before)
+	earlier := m.index[q.Binders[k-1].Variable]
+	first, _ := slices.BinarySearch(candidates, earlier)
 	return candidates[first:]
 }
 
-// single computes the body of one tuple, which may have quantifiers.
-func (q *quantifier) single(m *evaluator, b *program.Binder) {
+// visitTuple computes the body of one tuple, which may have quantifiers.
+func (q *quantifier) visitTuple(m *evaluator, b *program.Binder) {
 	v := q.body.value(m, 1)
 	weight := q.weight(m, m.index[b.Variable])
 	if q.forward {
-		q.join(m, v[0], weight, m.index[b.Variable])
+		q.addTuple(m, v[0], weight, m.index[b.Variable])
 		return
 	}
-	g := q.handed[:1]
-	g[0] = q.share(v[0]) * weight
+	g := q.bodyGradients[:1]
+	g[0] = q.bodyGradient(v[0]) * weight
 	q.body.gradient(m, 1, g)
 }
 
@@ -226,22 +226,22 @@ func (q *quantifier) weight(m *evaluator, last int32) float64 {
 	return 1
 }
 
-// share returns the gradient with respect to a quantity of the body.
-func (q *quantifier) share(v float64) float64 {
+// bodyGradient returns the gradient with respect to a quantity of the body.
+func (q *quantifier) bodyGradient(v float64) float64 {
 	switch {
 	case q.Fold != syntax.NoFold:
-		return q.g * q.gathered.slope(v, q.result)
+		return q.gradientScale * q.folded.slope(v, q.result)
 	case q.Aggregate != factor.MeanSquare:
-		return q.g
+		return q.gradientScale
 	}
 	if math.IsInf(v, 1) {
 		return 0
 	}
-	return 2 * v * q.g
+	return 2 * v * q.gradientScale
 }
 
-// join adds the quantity of a tuple.
-func (q *quantifier) join(m *evaluator, v, weight float64, last int32) {
+// addTuple adds the quantity of a tuple.
+func (q *quantifier) addTuple(m *evaluator, v, weight float64, last int32) {
 	q.count += weight
 	switch {
 	case q.Fold != syntax.NoFold:
@@ -250,51 +250,51 @@ func (q *quantifier) join(m *evaluator, v, weight float64, last int32) {
 		q.sum += weight * v * v
 	case q.Universal && q.Aggregate != factor.Max:
 		q.sum += weight * v
-	case !q.found || q.better(v, q.least):
-		q.found, q.least = true, v
-		q.keep(m, last)
+	case !q.found || q.better(v, q.extreme):
+		q.found, q.extreme = true, v
+		q.storeTuple(m, last)
 	}
 }
 
 // better reports whether a quantity is the new best one; NaN stays the best.
-func (q *quantifier) better(v, than float64) bool {
+func (q *quantifier) better(v, best float64) bool {
 	if math.IsNaN(v) {
-		return !math.IsNaN(than)
+		return !math.IsNaN(best)
 	}
-	return q.Universal && v > than || !q.Universal && v < than
+	return q.Universal && v > best || !q.Universal && v < best
 }
 
-// lanes computes many tuples at once, which differ in the last variable.
-func (q *quantifier) lanes(m *evaluator, b *program.Binder, candidates []int32) {
-	for len(candidates) > 0 && !m.engine.ended() {
+// visitBatches computes many tuples at once, which differ in the last variable.
+func (q *quantifier) visitBatches(m *evaluator, b *program.Binder, candidates []int32) {
+	for len(candidates) > 0 && !m.engine.stopped() {
 		rows := candidates[:min(chunk, len(candidates))]
 		if len(b.Tests) == 0 {
 			candidates = candidates[len(rows):]
 		} else {
-			rows, candidates = q.pick(m, b, candidates)
+			rows, candidates = q.selectPassing(m, b, candidates)
 		}
 		if len(rows) > 0 {
 			m.rows = rows
-			q.tuples(m, rows)
+			q.visitBatch(m, rows)
 		}
 	}
 }
 
-// pick collects candidates that pass the tests.
-func (q *quantifier) pick(m *evaluator, b *program.Binder, candidates []int32) (rows, rest []int32) {
+// selectPassing collects candidates that pass the tests.
+func (q *quantifier) selectPassing(m *evaluator, b *program.Binder, candidates []int32) (rows, rest []int32) {
 	n := 0
 	for i, v := range candidates {
-		if m.index[b.Variable] = v; m.pass(b.Tests) {
-			q.picked[n] = v
+		if m.index[b.Variable] = v; m.passAll(b.Tests) {
+			q.passing[n] = v
 			if n++; n == chunk {
-				return q.picked, candidates[i+1:]
+				return q.passing, candidates[i+1:]
 			}
 		}
 	}
-	return q.picked[:n], nil
+	return q.passing[:n], nil
 }
 
-func (q *quantifier) tuples(m *evaluator, rows []int32) {
+func (q *quantifier) visitBatch(m *evaluator, rows []int32) {
 	v := q.body.value(m, len(rows))
 	switch {
 	case q.forward && q.Fold != syntax.NoFold:
@@ -306,20 +306,20 @@ func (q *quantifier) tuples(m *evaluator, rows []int32) {
 		if !q.Universal || q.Aggregate == factor.Max {
 			t := q.bestOf(v)
 			q.count += float64(len(v) - 1)
-			q.join(m, v[t], 1, rows[t])
+			q.addTuple(m, v[t], 1, rows[t])
 			return
 		}
-		q.add(m, v, rows)
+		q.addBatch(m, v, rows)
 		return
 	}
-	g := q.handed[:len(rows)]
+	g := q.bodyGradients[:len(rows)]
 	for t := range g {
-		g[t] = q.share(v[t])
+		g[t] = q.bodyGradient(v[t])
 	}
 	if q.Symmetric {
-		before := m.index[q.Binders[len(q.Binders)-2].Variable]
+		earlier := m.index[q.Binders[len(q.Binders)-2].Variable]
 		for t, r := range rows {
-			if r != before {
+			if r != earlier {
 				g[t] *= 2
 			}
 		}
@@ -338,7 +338,7 @@ func (q *quantifier) bestOf(v []float64) int {
 	return best
 }
 
-func (q *quantifier) add(m *evaluator, v []float64, rows []int32) {
+func (q *quantifier) addBatch(m *evaluator, v []float64, rows []int32) {
 	sum, count, weight := 0.0, float64(len(rows)), 1.0
 	if q.Symmetric {
 		weight = 2
@@ -351,10 +351,10 @@ func (q *quantifier) add(m *evaluator, v []float64, rows []int32) {
 		sum += x
 	}
 	if q.Symmetric { // a pair of a row with itself counts once
-		before := m.index[q.Binders[len(q.Binders)-2].Variable]
+		earlier := m.index[q.Binders[len(q.Binders)-2].Variable]
 		count *= 2
 		for t, r := range rows {
-			if r == before {
+			if r == earlier {
 				x := v[t]
 				if square {
 					x *= x
@@ -371,13 +371,13 @@ func (q *quantifier) add(m *evaluator, v []float64, rows []int32) {
 }
 
 func (q *quantifier) addFold(m *evaluator, v, weight float64, last int32) {
-	if q.gathered.add(v, weight) {
-		q.keep(m, last)
+	if q.folded.add(v, weight) {
+		q.storeTuple(m, last)
 	}
 }
 
-// keep stores the current tuple.
-func (q *quantifier) keep(m *evaluator, last int32) {
+// storeTuple stores the current tuple.
+func (q *quantifier) storeTuple(m *evaluator, last int32) {
 	for k, b := range q.Binders {
 		q.best[k] = m.index[b.Variable]
 	}
@@ -388,45 +388,45 @@ func (q *quantifier) keep(m *evaluator, last int32) {
 func (q *quantifier) gradientOfFold(m *evaluator, g float64) {
 	switch {
 	case math.IsInf(q.result, 1):
-	case q.gathered.zeros > 0 && !math.IsNaN(q.result):
-		q.handed[0] = g * q.gathered.slopeOfZero()
-		q.gradientOfBest(m, q.handed[:1])
+	case q.folded.zeros > 0 && !math.IsNaN(q.result):
+		q.bodyGradients[0] = g * q.folded.slopeOfZero()
+		q.gradientOfBest(m, q.bodyGradients[:1])
 	default:
-		q.hand(m, g)
+		q.passGradient(m, g)
 	}
 }
 
-// pieces is the maximum number of parts of a quantifier's work. The parts do not depend on the number of threads, and
+// maxParts is the maximum number of parts of a quantifier's work. The parts do not depend on the number of threads, and
 // their results are merged in a fixed order.
-const pieces = 16
+const maxParts = 16
 
-// pieceSize is the approximate number of tuples of a part.
-const pieceSize = 1 << 14
+// partSize is the approximate number of tuples of a part.
+const partSize = 1 << 14
 
-// split returns the number of parts of a quantifier's work, if its first variable has n candidates.
-func (q *quantifier) split(m *evaluator, n int) int {
-	if m.piece || m.engine.record != nil || q.Binders[0].Set != syntax.RowSet {
+// countParts returns the number of parts of a quantifier's work, if its first variable has n candidates.
+func (q *quantifier) countParts(m *evaluator, n int) int {
+	if m.isPart || m.engine.recordFit != nil || q.Binders[0].Set != syntax.RowSet {
 		return 1
 	}
 	work := float64(n) * q.body.cost(m.data)
 	for _, b := range q.Binders[1:] {
-		work *= m.data.most(b)
+		work *= m.data.maxCandidates(b)
 	}
-	return int(min(max(work/pieceSize, 1), pieces, float64(n)))
+	return int(min(max(work/partSize, 1), maxParts, float64(n)))
 }
 
-// fork computes each part with a copy of the quantifier on its own evaluator.
-func (q *quantifier) fork(m *evaluator, n int) {
-	m.engine.makePieces(n)
+// runParts computes each part with a copy of the quantifier on its own evaluator.
+func (q *quantifier) runParts(m *evaluator, n int) {
+	m.engine.makeParts(n)
 	for i := len(q.copies); i < n; i++ {
-		b := builder{m.engine.pieces[i], -1, 1}
+		b := builder{m.engine.parts[i], -1, 1}
 		q.copies = append(q.copies, b.newQuantifier(q.Quantifier))
 	}
-	if q.job == nil {
-		q.job = func(_, i int) { q.part(m, i) }
+	if q.partJob == nil {
+		q.partJob = func(_, i int) { q.runPart(m, i) }
 	}
 	q.parts = n
-	parallel.For(n, q.job)
+	parallel.For(n, q.partJob)
 	for _, c := range q.copies[:n] {
 		if q.forward {
 			q.merge(c)
@@ -434,16 +434,16 @@ func (q *quantifier) fork(m *evaluator, n int) {
 	}
 }
 
-// part computes part i of the first variable's candidates.
-func (q *quantifier) part(m *evaluator, i int) {
-	p, own := m.engine.pieces[i], q.copies[i]
+// runPart computes part i of the first variable's candidates.
+func (q *quantifier) runPart(m *evaluator, i int) {
+	p, copied := m.engine.parts[i], q.copies[i]
 	copy(p.index, m.index)
-	own.sum, own.count, own.least, own.found = 0, 0, 0, false
-	own.forward, own.g = q.forward, q.g
-	own.gathered, own.result = q.gathered, q.result
+	copied.sum, copied.count, copied.extreme, copied.found = 0, 0, 0, false
+	copied.forward, copied.gradientScale = q.forward, q.gradientScale
+	copied.folded, copied.result = q.folded, q.result
 	first := p.candidates(q.Binders[0])
 	lo, hi := i*len(first)/q.parts, (i+1)*len(first)/q.parts
-	own.walk(p, 0, first[lo:hi])
+	copied.visitVariable(p, 0, first[lo:hi])
 }
 
 // merge adds the result of a part.
@@ -451,14 +451,14 @@ func (q *quantifier) merge(part *quantifier) {
 	q.sum += part.sum
 	q.count += part.count
 	if q.Fold != syntax.NoFold {
-		if q.gathered.zeros == 0 && part.gathered.zeros > 0 {
+		if q.folded.zeros == 0 && part.folded.zeros > 0 {
 			copy(q.best, part.best)
 		}
-		q.gathered.merge(part.gathered)
+		q.folded.merge(part.folded)
 		return
 	}
-	if part.found && (!q.found || q.better(part.least, q.least)) {
-		q.found, q.least = true, part.least
+	if part.found && (!q.found || q.better(part.extreme, q.extreme)) {
+		q.found, q.extreme = true, part.extreme
 		copy(q.best, part.best)
 	}
 }

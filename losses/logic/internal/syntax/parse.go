@@ -18,7 +18,7 @@ const (
 func Parse(text string) (s Sentence, err error) {
 	defer Recover(&err)
 	if len(text) > maxText {
-		panic(errorAt(text, maxText, "a sentence of %d bytes, want at most %d", len(text), maxText))
+		panic(errorAtOffset(text, maxText, "a sentence of %d bytes, want at most %d", len(text), maxText))
 	}
 	p := &parser{text: text, tokens: scan(text)}
 	return p.sentence(), nil
@@ -42,7 +42,7 @@ type expression struct {
 }
 
 func (p *parser) fail(offset int, format string, values ...any) {
-	panic(errorAt(p.text, offset, format, values...))
+	panic(errorAtOffset(p.text, offset, format, values...))
 }
 
 // found fails at a token, with an error that names the expected token.

@@ -37,8 +37,8 @@ func Recover(err *error) {
 	}
 }
 
-// errorAt returns an error at a byte offset of the text.
-func errorAt(text string, offset int, format string, values ...any) *Error {
+// errorAtOffset returns an error at a byte offset of the text.
+func errorAtOffset(text string, offset int, format string, values ...any) *Error {
 	before := text[:min(offset, len(text))]
 	line := strings.Count(before, "\n") + 1
 	column := utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]) + 1
@@ -48,7 +48,7 @@ func errorAt(text string, offset int, format string, values ...any) *Error {
 // Errorf returns an error about a part of the sentence: a formula, a term or another node.
 func (s Sentence) Errorf(part Part, format string, values ...any) *Error {
 	if at := part.position(); at > 0 && s.text != "" {
-		return errorAt(s.text, at-1, format, values...)
+		return errorAtOffset(s.text, at-1, format, values...)
 	}
 	return &Error{Part: TextOf(part), Message: fmt.Sprintf(format, values...)}
 }
@@ -121,20 +121,20 @@ func next(text string, at int) (token, int) {
 	r, size := utf8.DecodeRuneInString(rest)
 	switch {
 	case isLetter(r):
-		n := prefix(rest)
+		n := wordLength(rest)
 		return token{kind: word, text: rest[:n]}, n
 	case r >= '0' && r <= '9':
 		digits := numbers.FindString(rest)
 		value, err := strconv.ParseFloat(digits, 64)
 		if err != nil {
-			panic(errorAt(text, at, "found %s, want a number that float64 holds", digits))
+			panic(errorAtOffset(text, at, "found %s, want a number that float64 holds", digits))
 		}
 		return token{kind: numeral, text: digits, value: value}, len(digits)
 	case r == '"':
 		return nextQuotation(text, at)
 	}
 	if strings.HasPrefix(rest, "==") {
-		panic(errorAt(text, at, "found ==, want ="))
+		panic(errorAtOffset(text, at, "found ==, want ="))
 	}
 	for s := range strings.FieldsSeq(symbols) {
 		if strings.HasPrefix(rest, s) {
@@ -142,13 +142,13 @@ func next(text string, at int) (token, int) {
 		}
 	}
 	if r == utf8.RuneError && size == 1 {
-		panic(errorAt(text, at, "found a byte that is not UTF-8"))
+		panic(errorAtOffset(text, at, "found a byte that is not UTF-8"))
 	}
-	panic(errorAt(text, at, "found %q, which has no meaning in sentences%s", r, instead(text[:at], r)))
+	panic(errorAtOffset(text, at, "found %q, which has no meaning in sentences%s", r, replacementFor(text[:at], r)))
 }
 
-// instead suggests a replacement for an invalid rune, given the text before it.
-func instead(before string, r rune) string {
+// replacementFor suggests a replacement for an invalid rune, given the text before it.
+func replacementFor(before string, r rune) string {
 	before = strings.TrimSpace(before)
 	switch {
 	case strings.ContainsRune("'‘’“”`", r):
@@ -156,22 +156,22 @@ func instead(before string, r rune) string {
 	case r == '>' && (strings.HasSuffix(before, "-") || strings.HasSuffix(before, "=")):
 		return "; want ->"
 	}
-	if word := words[r]; word != "" {
+	if word := replacements[r]; word != "" {
 		return "; want " + word
 	}
 	return ""
 }
 
-// words replace symbols of logic, which notes of the metric logic contain, and operators of other languages.
-var words = map[rune]string{
+// replacements replace symbols of logic, which notes of the metric logic contain, and operators of other languages.
+var replacements = map[rune]string{
 	'∀': "forall", '∃': "exists", '→': "->", '⇒': "->", '≠': "!=",
 	'∧': "and", '&': "and", '∨': "or", '|': "or", '¬': "not", '!': "not",
 }
 
 func isLetter(r rune) bool { return r == '_' || unicode.IsLetter(r) }
 
-// prefix returns the number of bytes of the leading letters and digits.
-func prefix(s string) int {
+// wordLength returns the number of bytes of the leading letters and digits.
+func wordLength(s string) int {
 	return len(s) - len(strings.TrimLeftFunc(s, func(r rune) bool { return isLetter(r) || unicode.IsDigit(r) }))
 }
 
@@ -179,11 +179,11 @@ func prefix(s string) int {
 func nextQuotation(text string, at int) (token, int) {
 	quoted, err := strconv.QuotedPrefix(text[at:])
 	if err != nil {
-		panic(errorAt(text, at, "found a quotation without an end or with a wrong escape, want a name in double quotes on one line"))
+		panic(errorAtOffset(text, at, "found a quotation without an end or with a wrong escape, want a name in double quotes on one line"))
 	}
 	s, err := strconv.Unquote(quoted)
 	if err != nil || s == "" || !utf8.ValidString(s) {
-		panic(errorAt(text, at, "found %s, want a nonempty name", quoted))
+		panic(errorAtOffset(text, at, "found %s, want a nonempty name", quoted))
 	}
 	return token{kind: quotation, text: s}, len(quoted)
 }
@@ -198,7 +198,7 @@ func isKeyword(s string) bool {
 
 // quoteName writes a name in the syntax of sentences.
 func quoteName(s string) string {
-	if r, _ := utf8.DecodeRuneInString(s); isLetter(r) && !isKeyword(s) && prefix(s) == len(s) {
+	if r, _ := utf8.DecodeRuneInString(s); isLetter(r) && !isKeyword(s) && wordLength(s) == len(s) {
 		return s
 	}
 	return strconv.Quote(s)
