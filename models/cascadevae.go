@@ -320,9 +320,9 @@ func (c *cascade) costing(g *nn.Graph, n int) error {
 // decide sets the weights of the divergences, and the categories of a batch.
 func (c *cascade) decide(e *Early) error {
 	opened, open := c.phase(e)
-	openedBefore := c.params.Get(cascadeOpened).Float32s()
-	e.Restart = openedBefore[0] != float32(opened)
-	openedBefore[0] = float32(opened)
+	openedState := c.params.Get(cascadeOpened).Float32s()
+	e.Restart = openedState[0] != float32(opened)
+	openedState[0] = float32(opened)
 	for l := range c.weights {
 		c.weights[l] = float32(c.settings.High)
 		if l < opened {

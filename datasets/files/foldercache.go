@@ -62,8 +62,9 @@ func (f *Folder) removeOutdated(ctx context.Context, source string, key cache.Ke
 	if err != nil {
 		return
 	}
+	prefix := f.pixelSettings() + " files="
 	for _, s := range sets {
-		if s.Name != key.Name || s.Options == key.Options || !strings.HasPrefix(s.Options, f.pixelSettings()+" files=") {
+		if s.Name != key.Name || s.Options == key.Options || !strings.HasPrefix(s.Options, prefix) {
 			continue
 		}
 		if len(s.Sources) == 1 && s.Sources[0].Name == source {

@@ -37,7 +37,8 @@ type labelTable struct {
 func possibleLabels(list *pictures.List) []string {
 	const note = "the pictures have no labels (labels=none drops this note)"
 	for _, ending := range []string{".csv", ".tsv"} {
-		if matches, _ := filepath.Glob(filepath.Join(list.Path, "*"+ending)); len(matches) > 0 { // only a bad pattern is an error
+		matches, _ := filepath.Glob(filepath.Join(list.Path, "*"+ending)) // only a bad pattern is an error
+		if len(matches) > 0 {
 			return []string{fmt.Sprintf("%s; labels=%s would read them from %s", note, filepath.Base(matches[0]), matches[0])}
 		}
 	}

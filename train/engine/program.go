@@ -185,7 +185,8 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 	}
 	var moves *transformationInputs
 	if o.Labelled {
-		if moves, err = l.offerLabelled(p, built, &batch, group); err != nil {
+		batch.Group = group
+		if moves, err = l.offerLabelled(p, built, &batch); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -209,9 +210,10 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 }
 
 // offerLabelled adds the inputs of labelled batches to batch: transformations within groups, and actions.
-func (l *plan) offerLabelled(p *program, built *models.Program, batch *losses.Batch, group int) (moves *transformationInputs, err error) {
+func (l *plan) offerLabelled(p *program, built *models.Program, batch *losses.Batch) (*transformationInputs, error) {
+	var moves *transformationInputs
 	g, rows := p.requests.Graph, built.Outputs.Rows
-	if batch.Group = group; l.split.Moves() {
+	if l.split.Moves() {
 		moves = &transformationInputs{factors: l.factors, rotations: l.split.Rotations, nodes: map[int]*gorgonia.Node{}}
 		batch.Transformations = moves.offer(g, rows)
 	} else if len(built.Transformations) > 0 {

@@ -74,7 +74,8 @@ func (s *Source) collectConversions(g *gorgonia.ExprGraph, conversions map[strin
 		case "convolution", "transposed convolution":
 			weights := operands[n][1]
 			v := weights.Shape()
-			conversions[weights.Name()] = conversion{view: v, order: []int{3, 2, 0, 1}, shape: []int{v[3], v[2], v[0], v[1]},
+			conversions[weights.Name()] = conversion{view: v, order: []int{3, 2, 0, 1},
+				shape:       []int{v[3], v[2], v[0], v[1]},
 				paddingNote: paddingNote(n, operands[n][0].Shape(), v[0])}
 		case "dense":
 			in, out, err := imageShapes(n, operands, users)
@@ -233,7 +234,7 @@ func isRunning(name string, shape []int) bool {
 // layoutTensors lists the tensors that a file has for a parameter in a layout: one tensor, or two for the running
 // moments of batch normalisation in the layout of PyTorch. In PyTorch's layout, names contain dots, and factors and
 // offsets are called weight and bias.
-func layoutTensors(name string, shape []int, data []float32, l Layout, conversions map[string]conversion) []layoutTensor {
+func layoutTensors(name string, shape []int, data []float32, l Layout, list map[string]conversion) []layoutTensor {
 	if l == Native {
 		return []layoutTensor{{name, shape, data}}
 	}
@@ -241,10 +242,13 @@ func layoutTensors(name string, shape []int, data []float32, l Layout, conversio
 	folder = strings.ReplaceAll(folder, "/", ".")
 	if isRunning(name, shape) {
 		c := shape[2]
-		return []layoutTensor{{folder + runningMean, []int{c}, data[:c]}, {folder + runningVariance, []int{c}, data[c:]}}
+		return []layoutTensor{
+			{folder + runningMean, []int{c}, data[:c]},
+			{folder + runningVariance, []int{c}, data[c:]},
+		}
 	}
 	base = cmp.Or(normNames[base], base)
-	if f, ok := conversions[name]; ok {
+	if f, ok := list[name]; ok {
 		shape = f.shape
 		data, _ = transpose(data, f.view, f.order)
 	}

@@ -341,6 +341,7 @@ func numberedOptions(t *translator, s *step) string {
 		blockWeights = append(blockWeights, weights)
 	}
 	weights := t.node("Concat", attributes{"axis": 1}, blockWeights...)
-	values := t.multiplyByColumns(t.columns(x, len(sizes), len(sizes)+len(optionColumns)), weights, optionColumns, len(columns))
+	values := t.columns(x, len(sizes), len(sizes)+len(optionColumns))
+	values = t.multiplyByColumns(values, weights, optionColumns, len(columns))
 	return t.node("Concat", attributes{"axis": 1}, weights, values)
 }

@@ -55,7 +55,8 @@ type translator struct {
 }
 
 func newTranslator(t *trace) *translator {
-	return &translator{trace: t, values: map[int]string{}, channelsFirstOf: map[string]string{}, usedNames: map[string]bool{}}
+	return &translator{trace: t, values: map[int]string{}, channelsFirstOf: map[string]string{},
+		usedNames: map[string]bool{}}
 }
 
 // rule adds the nodes of a step and returns the name of its value. If it fails, it panics with a failure.

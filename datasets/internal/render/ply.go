@@ -221,7 +221,8 @@ func (p *ply) names() (names []string) {
 }
 
 func (p *ply) vertices(e *plyElement, m *Mesh) error {
-	coordinateOf := make([]int, len(e.properties)) // coordinate of each property, then the coordinate of the normal; -1: none
+	// The coordinate of each property, from 3 the coordinate of the normal; -1: none.
+	coordinateOf := make([]int, len(e.properties))
 	foundMask := 0
 	for i, q := range e.properties {
 		coordinateOf[i] = -1

@@ -111,8 +111,9 @@ func (r *Renderer) Draw(s *Scene, dst []uint8) {
 
 // clearDrawn resets all samples to the background.
 func (r *Renderer) clearDrawn() {
+	left, right := r.drawn.left, r.drawn.right
 	for row := r.drawn.top; row < r.drawn.bottom; row++ {
-		depth, seen := r.depth[row*r.cols:][r.drawn.left:r.drawn.right], r.triangle[row*r.cols:][r.drawn.left:r.drawn.right]
+		depth, seen := r.depth[row*r.cols:][left:right], r.triangle[row*r.cols:][left:right]
 		for i := range depth {
 			depth[i] = float32(math.Inf(-1))
 		}
