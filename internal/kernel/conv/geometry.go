@@ -23,7 +23,7 @@ type geometry struct {
 	narrow int // side of the blocks in narrow; 0: unused
 
 	chunk                     int // images per chunk
-	groups, groupSize, shares int // division of the weight gradient, see divide
+	groups, groupSize, shares int // division of the weight gradient, see planShares
 
 	transposed bool // spreading is the forward pass
 }
@@ -81,7 +81,7 @@ func (g *geometry) chunkImages() int {
 }
 
 // The weight gradient is a sum over groups of images. The gradients of all groups have at most sumElements elements,
-// unless there would be fewer than leastGroups groups. Large weights are also divided, to get leastItems or more items
+// unless there would be fewer than minGroups groups. Large weights are also divided, to get minItems or more items
 // of parallel work.
 const (
 	sumElements   = 5 << 20
