@@ -230,7 +230,7 @@ func (x *views) parallel() {
 		want[n] = make([]float32, len(image))
 		x.pipeline.Apply(want[n], image, x.h, x.w, x.c, x.stream(uint64(n)))
 	}
-	x.concurrently(each, func(f *findings, order []int) {
+	x.checkConcurrently(each, func(f *findings, order []int) {
 		got := make([]float32, len(image))
 		for _, n := range order {
 			if x.pipeline.Apply(got, image, x.h, x.w, x.c, x.stream(uint64(n))); !sameBits(got, want[n]) {

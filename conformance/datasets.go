@@ -224,7 +224,7 @@ func (x *images) repeated() {
 }
 
 func (x *images) together() {
-	x.concurrently(len(x.list), func(f *findings, order []int) {
+	x.checkConcurrently(len(x.list), func(f *findings, order []int) {
 		pixels, levels := make([]float32, x.size), make([]int, len(x.factors))
 		for _, n := range order {
 			x.set.Image(x.list[n], pixels)

@@ -144,7 +144,7 @@ func (c *netCheck) size(image tensor.Shape) bool {
 			c.add("parameter %q; want a name that begins with the given one and a slash, net/", name)
 		}
 	}
-	c.run(func() { c.same(n, p, image) }, func() { c.trainable(p, image) })
+	c.run(func() { c.checkDependence(n, p, image) }, func() { c.trainable(p, image) })
 	if size := image.TotalSize(); size <= 256 && p.Count() <= manyParameters || size <= 100 {
 		c.run(func() { c.slopes(n, image) })
 	}
@@ -164,25 +164,25 @@ func (c *netCheck) values(n *network, rows ...int) []float64 {
 	return values[0]
 }
 
-// same checks that the result depends only on the parameters (on the seed) and the row.
-func (c *netCheck) same(n *network, p *nn.Params, image tensor.Shape) {
+// checkDependence checks that the result depends only on the parameters (on the seed) and the row.
+func (c *netCheck) checkDependence(n *network, p *nn.Params, image tensor.Shape) {
 	first := c.values(n, 0, 1, 2, 3)
 	width := len(first) / netRows
 	names := p.Names()
 	var values []float64
-	for _, of := range []struct {
+	for _, variant := range []struct {
 		what string
 		p    *nn.Params
 		same bool
 	}{{"a second graph of the same parameters", p, true}, {"another model of the seed", nn.NewParams(seed), true}, {"a model of another seed", nn.NewParams(seed + 1), false}} {
-		other, err := c.build(of.p, image, false)
-		c.must(err, "%s", of.what)
-		values = c.values(other, 0, 1, 2, 3)
-		if equal := slices.Equal(first, values); equal != of.same {
-			c.add("%s: is its result the same? %v; want a network that depends on its settings, the seed and its input alone", of.what, equal)
+		second, err := c.build(variant.p, image, false)
+		c.must(err, "%s", variant.what)
+		values = c.values(second, 0, 1, 2, 3)
+		if equal := slices.Equal(first, values); equal != variant.same {
+			c.add("%s: is its result the same? %v; want a network that depends on its settings, the seed and its input alone", variant.what, equal)
 		}
-		if !slices.Equal(names, of.p.Names()) {
-			c.add("%s has the parameters %v; want %v", of.what, of.p.Names(), names)
+		if !slices.Equal(names, variant.p.Names()) {
+			c.add("%s has the parameters %v; want %v", variant.what, variant.p.Names(), names)
 		}
 	}
 	// in one model all units may be dead if there are few, but hardly in two models

@@ -63,11 +63,11 @@ func (f *findings) run(checks ...func()) {
 	}
 }
 
-// concurrently runs a check on several goroutines at once. Each goroutine gets the numbers 0 to n-1 in order, from
+// checkConcurrently runs a check on several goroutines at once. Each goroutine gets the numbers 0 to n-1 in order, from
 // another start.
-func (f *findings) concurrently(n int, check func(f *findings, order []int)) {
+func (f *findings) checkConcurrently(n int, check func(f *findings, order []int)) {
 	const workers = 4
-	var each [workers]findings
+	var parts [workers]findings
 	var wait sync.WaitGroup
 	for w := range workers {
 		wait.Go(func() {
@@ -75,12 +75,12 @@ func (f *findings) concurrently(n int, check func(f *findings, order []int)) {
 			for i := range order {
 				order[i] = (i + w*n/workers) % n
 			}
-			each[w].part = f.part
-			each[w].run(func() { check(&each[w], order) })
+			parts[w].part = f.part
+			parts[w].run(func() { check(&parts[w], order) })
 		})
 	}
 	wait.Wait()
-	for _, w := range each {
+	for _, w := range parts {
 		for _, err := range w.errs {
 			f.record(err)
 		}

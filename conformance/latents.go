@@ -306,8 +306,8 @@ func (x *latentCheck) groupOf(points []float64, columns int, turns bool, s *rng.
 	if product {
 		var pairs []float64 // a applied to the common point, then b after a
 		for g := range groupRows / 4 {
-			at := func(member int) []float64 { return moved[(4*g+member)*x.width : (4*g+member+1)*x.width] }
-			pairs = slices.Concat(pairs, at(1), at(3))
+			point := func(member int) []float64 { return moved[(4*g+member)*x.width : (4*g+member+1)*x.width] }
+			pairs = slices.Concat(pairs, point(1), point(3))
 		}
 		x.checkFixed(pairs, second, turns, 2, "the points of a, and of b after a, with b between them")
 	}

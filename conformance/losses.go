@@ -273,8 +273,8 @@ func (x *lossCheck) settings() {
 	if !ok {
 		x.fatal("its weight is a %v; want a losses.Weight, which can change with the steps of training", weight.Type())
 	}
-	was := *w
-	defer func() { *w = was }()
+	original := *w
+	defer func() { *w = original }()
 	for _, other := range []losses.Weight{losses.Constant(2.5), {Ramp: losses.Ramp{To: 3, Steps: 10}}} {
 		*w = other
 		if got := x.loss.Weighting(); got != other {

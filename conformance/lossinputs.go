@@ -130,7 +130,7 @@ func (p posterior) KL() (*gorgonia.Node, error) { return losses.KLGaussian(p.mea
 // lossInput makes an input of the nodes of an example's arrays.
 func lossInput(nodes map[string]*gorgonia.Node) *losses.Input {
 	n := func(name string) *gorgonia.Node { return nodes[name] }
-	given := func(name string) func() (*gorgonia.Node, error) {
+	nodeFunc := func(name string) func() (*gorgonia.Node, error) {
 		return func() (*gorgonia.Node, error) { return nodes[name], nil }
 	}
 	return &losses.Input{
@@ -142,7 +142,7 @@ func lossInput(nodes map[string]*gorgonia.Node) *losses.Input {
 			Views:      &losses.Views{Projections: n("projections"), Predictions: n("predictions"), Targets: n("targets"), Queries: n("queries"), Keys: n("keys"), Negatives: n("negatives")},
 			Energy:     &losses.Energy{Columns: energyColumns(nodes["energy"])}},
 		Batch: losses.Batch{Population: 100, Group: exampleGroup,
-			Labels: &losses.Labels{Factors: exampleFactors(), Groups: given("groups"), Different: given("different"),
+			Labels: &losses.Labels{Factors: exampleFactors(), Groups: nodeFunc("groups"), Different: nodeFunc("different"),
 				Exact: func() (values, known *gorgonia.Node, err error) { return nodes["exact"], nodes["exact known"], nil },
 				Values: func(losses.Units) (values, known *gorgonia.Node, err error) {
 					return nodes["values"], nodes["levels"], nil
@@ -150,7 +150,7 @@ func lossInput(nodes map[string]*gorgonia.Node) *losses.Input {
 			Transformations: &losses.Transformations{Factors: exampleFactors(), Rotations: 1,
 				Angles:   func(int) (*gorgonia.Node, error) { return nodes["angles"], nil },
 				Rotation: func(int) (*gorgonia.Node, error) { return nodes["rotations"], nil }},
-			Actions: given("actions")},
+			Actions: nodeFunc("actions")},
 		Trainer: &lossTrainer{node: nodes["codes"]},
 		Name:    "loss",
 	}

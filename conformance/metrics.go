@@ -370,35 +370,35 @@ func (k measuredKind) variants() map[string]*metrics.Input {
 
 // recode replaces codes, row by row.
 func recode(in *metrics.Input, d int, code func(from, z []float64)) *metrics.Input {
-	out := copyInput(in)
-	out.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: d, Data: make([]float64, in.Codes.Rows*d)}
+	codes := copyInput(in)
+	codes.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: d, Data: make([]float64, in.Codes.Rows*d)}
 	if d != in.Codes.Cols {
-		out.Hierarchy = make(hierarchy.Hierarchy, d)
+		codes.Hierarchy = make(hierarchy.Hierarchy, d)
 	}
 	for i := range in.Codes.Rows {
-		code(in.Codes.Row(i), out.Codes.Row(i))
+		code(in.Codes.Row(i), codes.Codes.Row(i))
 	}
-	return out
+	return codes
 }
 
 // pickRows returns an input with the given rows of another input.
 func pickRows(in *metrics.Input, rows []int) *metrics.Input {
-	out, k := copyInput(in), len(in.Factors)
-	out.Codes = matrix.Matrix{Rows: len(rows), Cols: in.Codes.Cols}
-	out.Levels, out.Components, out.Paths = nil, nil, nil
+	picked, k := copyInput(in), len(in.Factors)
+	picked.Codes = matrix.Matrix{Rows: len(rows), Cols: in.Codes.Cols}
+	picked.Levels, picked.Components, picked.Paths = nil, nil, nil
 	for _, i := range rows {
-		out.Codes.Data = append(out.Codes.Data, in.Codes.Row(i)...)
-		out.Levels = append(out.Levels, in.Levels[i*k:(i+1)*k]...)
-		out.Components, out.Paths = append(out.Components, in.Components[i]), append(out.Paths, in.Paths[i])
+		picked.Codes.Data = append(picked.Codes.Data, in.Codes.Row(i)...)
+		picked.Levels = append(picked.Levels, in.Levels[i*k:(i+1)*k]...)
+		picked.Components, picked.Paths = append(picked.Components, in.Components[i]), append(picked.Paths, in.Paths[i])
 	}
-	return out
+	return picked
 }
 
 func copyInput(in *metrics.Input) *metrics.Input {
-	out := *in
-	out.Codes.Data, out.Levels, out.Factors = slices.Clone(in.Codes.Data), slices.Clone(in.Levels), slices.Clone(in.Factors)
-	out.Components, out.Paths = slices.Clone(in.Components), slices.Clone(in.Paths)
-	return &out
+	copied := *in
+	copied.Codes.Data, copied.Levels, copied.Factors = slices.Clone(in.Codes.Data), slices.Clone(in.Levels), slices.Clone(in.Factors)
+	copied.Components, copied.Paths = slices.Clone(in.Components), slices.Clone(in.Paths)
+	return &copied
 }
 
 // oddInputs returns inputs that few metrics, or no metric, can measure.

@@ -150,11 +150,11 @@ func (x *modelCheck) encoded(m models.Model, order ...int) (codes []float64, wid
 		x.add("Encode updates running moments; want a graph outside training to change nothing")
 	}
 	nodes := []*gorgonia.Node{z}
-	if d, is := m.(models.Decoder); is {
+	if d, decodes := m.(models.Decoder); decodes {
 		logits, err := d.Decode(g, z)
 		x.must(err, "Decode")
-		if got, want := []int(logits.Shape()), []int(images.Shape()); !slices.Equal(got, want) {
-			x.add("Decode returns shape %v; want %v", got, want)
+		if shape, want := []int(logits.Shape()), []int(images.Shape()); !slices.Equal(shape, want) {
+			x.add("Decode returns shape %v; want %v", shape, want)
 		}
 		nodes = append(nodes, logits)
 	}

@@ -210,23 +210,23 @@ func (x *modelCheck) objective(o models.Objective) {
 		group = 2
 	}
 	m := x.model(seed)
-	at := "objective " + o.Name
-	t := x.compile(at, m, o, n, group)
+	label := "objective " + o.Name
+	t := x.compile(label, m, o, n, group)
 	before := snapshot(m.Params())
 	const steps = 3
 	for i := range steps {
 		t.fill(i, func(row int) int { return 10*i + row })
-		x.must(t.step(float64(i)/(steps+1)), "%s, step %d", at, i+1)
+		x.must(t.step(float64(i)/(steps+1)), "%s, step %d", label, i+1)
 	}
 	// One parameter may stay unchanged: a bias before a batch norm has no effect.
 	if after := snapshot(m.Params()); maps.EqualFunc(before, after, slices.Equal) {
-		x.add("%s: %d steps change no parameter", at, steps)
+		x.add("%s: %d steps change no parameter", label, steps)
 	}
-	x.run(func() { x.resumed(t, o, n, group, steps) }, func() { x.hard(o, group) })
+	x.run(func() { x.restored(t, o, n, group, steps) }, func() { x.hard(o, group) })
 }
 
 // resumed compares the next step of a model with the next step of a new model with its parameters and states.
-func (x *modelCheck) resumed(t *trained, o models.Objective, n, group, steps int) {
+func (x *modelCheck) restored(t *trained, o models.Objective, n, group, steps int) {
 	m := x.model(seed)
 	other := x.compile("objective "+o.Name+": the second model", m, o, n, group)
 	for _, name := range m.Params().Names() {
@@ -238,9 +238,9 @@ func (x *modelCheck) resumed(t *trained, o models.Objective, n, group, steps int
 			x.must(t.step(0.9), "objective %s, step %d", o.Name, i+1)
 		}
 	}
-	went, resumed := snapshot(t.model.Params()), snapshot(m.Params())
-	for _, name := range slices.Sorted(maps.Keys(went)) {
-		if !slices.Equal(went[name], resumed[name]) {
+	continued, restored := snapshot(t.model.Params()), snapshot(m.Params())
+	for _, name := range slices.Sorted(maps.Keys(continued)) {
+		if !slices.Equal(continued[name], restored[name]) {
 			x.fatal("objective %s: a new model with the same parameters and states takes another step (%q differs); want everything that a step changes in Params, as states (nn.Graph.State)", o.Name, name)
 		}
 	}
@@ -250,14 +250,14 @@ func (x *modelCheck) resumed(t *trained, o models.Objective, n, group, steps int
 func (x *modelCheck) hard(o models.Objective, group int) {
 	for name, c := range map[string]struct{ n, image int }{"black images": {4, black}, "white images": {4, white}, "equal images": {4, 7}, "a single image": {group, 7}} {
 		x.run(func() {
-			at := fmt.Sprintf("objective %s, %s", o.Name, name)
+			label := fmt.Sprintf("objective %s, %s", o.Name, name)
 			m := x.model(seed)
-			t := x.compile(at, m, o, c.n, group)
+			t := x.compile(label, m, o, c.n, group)
 			t.fill(0, func(int) int { return c.image })
-			x.must(t.step(0), "%s", at)
+			x.must(t.step(0), "%s", label)
 			for p, values := range snapshot(m.Params()) {
 				if i := notFinite(numeric.Convert[float64](values)); i >= 0 {
-					x.add("%s: element %d of %q is %v after a step", at, i, p, values[i])
+					x.add("%s: element %d of %q is %v after a step", label, i, p, values[i])
 				}
 			}
 		})
@@ -265,9 +265,9 @@ func (x *modelCheck) hard(o models.Objective, group int) {
 }
 
 func snapshot(p *nn.Params) map[string][]float32 {
-	all := map[string][]float32{}
+	values := map[string][]float32{}
 	for _, name := range p.Names() {
-		all[name] = slices.Clone(p.Get(name).Float32s())
+		values[name] = slices.Clone(p.Get(name).Float32s())
 	}
-	return all
+	return values
 }

@@ -141,13 +141,13 @@ func (x *optimizerCheck) restores() {
 	for i, p := range q.parameters {
 		copy(other.parameters[i].Value, p.Value)
 	}
-	count, into := other.optimizer.State()
-	if len(into) != len(tensors) {
-		x.fatal("a new optimiser of the same parameters has %d state tensors, not %d", len(into), len(tensors))
+	count, restored := other.optimizer.State()
+	if len(restored) != len(tensors) {
+		x.fatal("a new optimiser of the same parameters has %d state tensors, not %d", len(restored), len(tensors))
 	}
 	*count = *steps
 	for i, p := range tensors {
-		copy(into[i].Value, p.Value)
+		copy(restored[i].Value, p.Value)
 	}
 	for range 2 {
 		q.step(1, 1)
@@ -170,9 +170,9 @@ func (x *optimizerCheck) scales() {
 	if sameRows(q.bits(), before) {
 		x.add("a step with a learning-rate multiplier of 1 moves no parameter")
 	}
-	whole, halves := x.quadratic(optimizerSizes), x.quadratic(optimizerSizes)
+	full, halves := x.quadratic(optimizerSizes), x.quadratic(optimizerSizes)
 	for range 2 {
-		whole.step(1, 0.5)
+		full.step(1, 0.5)
 		halves.value()
 		for _, g := range halves.gradients {
 			for j := range g {
@@ -181,7 +181,7 @@ func (x *optimizerCheck) scales() {
 		}
 		halves.optimizer.Update(halves.gradients, 1, 1)
 	}
-	if !sameRows(whole.bits(), halves.bits()) {
+	if !sameRows(full.bits(), halves.bits()) {
 		x.add("a clip of 1/2 and halved gradients with a clip of 1 have different results; want the clip as a factor of the gradients")
 	}
 }
@@ -265,14 +265,14 @@ func checkRates(f *findings, s, other engine.Schedule, epochs float64) {
 
 // largestJump returns the change of the rate over a tiny interval. It finds the interval by halving, always towards
 // the larger change. A continuous schedule has hardly any change there.
-func largestJump(s engine.Schedule, from, to, epochs float64) float64 {
+func largestJump(s engine.Schedule, first, to, epochs float64) float64 {
 	for range 40 {
-		middle := (from + to) / 2
-		if math.Abs(s.Rate(middle, epochs)-s.Rate(from, epochs)) >= math.Abs(s.Rate(to, epochs)-s.Rate(middle, epochs)) {
+		middle := (first + to) / 2
+		if math.Abs(s.Rate(middle, epochs)-s.Rate(first, epochs)) >= math.Abs(s.Rate(to, epochs)-s.Rate(middle, epochs)) {
 			to = middle
 		} else {
-			from = middle
+			first = middle
 		}
 	}
-	return math.Abs(s.Rate(to, epochs) - s.Rate(from, epochs))
+	return math.Abs(s.Rate(to, epochs) - s.Rate(first, epochs))
 }

@@ -124,9 +124,9 @@ func (x *splits) ordered() {
 }
 
 // moves checks that a row of transformations maps the first image of group g to image m.
-func (x *splits) moves(g, m, first, image int, row []float32) {
+func (x *splits) moves(g, m, start, image int, row []float32) {
 	from, to := make([]int, len(x.factors)), make([]int, len(x.factors))
-	x.set.FactorsAt(first, from)
+	x.set.FactorsAt(start, from)
 	x.set.FactorsAt(image, to)
 	for j, f := range x.factors {
 		x.angle(g, m, f, from[j], to[j], row[j])

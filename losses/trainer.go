@@ -133,12 +133,12 @@ func (r *Requests) Network(n TrainedNetwork) (*gorgonia.Node, error) {
 	if r.Graph == nil || r.Discriminators == nil {
 		return nil, needsTrainer("a network")
 	}
-	beside := r.Graph.Beside(r.Discriminators)
-	y, err := n.Build(beside)
+	networks := r.Graph.Beside(r.Discriminators)
+	y, err := n.Build(networks)
 	if err != nil {
 		return nil, fmt.Errorf("network: %w", err)
 	}
-	r.Networks = append(r.Networks, Learner{n, beside})
+	r.Networks = append(r.Networks, Learner{n, networks})
 	return y, nil
 }
 

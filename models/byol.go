@@ -149,11 +149,11 @@ func (m *siamese) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
 			return nil, err
 		}
 	}
-	seen, err := m.views.rows(codes)
+	lossCodes, err := m.views.rows(codes)
 	if err != nil {
 		return nil, err
 	}
-	p, err := m.program(inputs, codes, seen, views)
+	p, err := m.program(inputs, codes, lossCodes, views)
 	if err == nil && m.momentum != nil {
 		p.Targets = m.emaTargets(g, *m.momentum)
 	}

@@ -129,11 +129,11 @@ func (m *cascadeVAE) heads(g *nn.Graph, images *gorgonia.Node) (mean, logSigma *
 	return mean, logSigma, err
 }
 
-// drawn holds the posteriors of images, and samples of them.
-type drawn struct{ images, noise, mean, logSigma, z *gorgonia.Node }
+// posteriorSamples holds the posteriors of images, and samples of them.
+type posteriorSamples struct{ images, noise, mean, logSigma, z *gorgonia.Node }
 
-// draw adds the graph from images and noise to samples.
-func (m *cascadeVAE) draw(g *nn.Graph, n int) (d drawn, err error) {
+// drawSamples adds the graph from images and noise to samples.
+func (m *cascadeVAE) drawSamples(g *nn.Graph, n int) (d posteriorSamples, err error) {
 	if d.images, err = m.images(g, n); err != nil {
 		return d, err
 	}
@@ -152,7 +152,7 @@ func (m *cascadeVAE) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node,
 	if err != nil || m.settings.Categories == 0 {
 		return mean, err
 	}
-	var all []*gorgonia.Node
+	var columns []*gorgonia.Node
 	for k := range m.settings.Categories {
 		points, err := withCategory(mean, k, m.settings.Categories)
 		if err != nil {
@@ -162,17 +162,17 @@ func (m *cascadeVAE) Encode(g *nn.Graph, images *gorgonia.Node) (*gorgonia.Node,
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, cost)
+		columns = append(columns, cost)
 	}
-	costs, err := graph.ConcatColumns(all...)
+	costs, err := graph.ConcatColumns(columns...)
 	if err != nil {
 		return nil, err
 	}
-	open, err := m.state(g, cascadeCategories)
+	openCategories, err := m.state(g, cascadeCategories)
 	if err != nil {
 		return nil, err
 	}
-	number, err := cheapest(costs, open)
+	number, err := cheapest(costs, openCategories)
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func (m *cascadeVAE) costs(g *nn.Graph, images, points *gorgonia.Node) (*gorgoni
 }
 
 func (m *cascadeVAE) Build(g *nn.Graph, _ Objective, n, _ int) (*Program, error) {
-	d, err := m.draw(g, n)
+	d, err := m.drawSamples(g, n)
 	if err != nil {
 		return nil, err
 	}
@@ -290,7 +290,7 @@ func (c *cascade) categories(g *nn.Graph, z *gorgonia.Node, n int) (points *gorg
 
 // sampling builds the pass that maps images and noise to samples.
 func (c *cascade) sampling(g *nn.Graph, n int) error {
-	d, err := c.draw(g, n)
+	d, err := c.drawSamples(g, n)
 	if err != nil {
 		return err
 	}
@@ -320,9 +320,9 @@ func (c *cascade) costing(g *nn.Graph, n int) error {
 // decide sets the weights of the divergences, and the categories of a batch.
 func (c *cascade) decide(e *Early) error {
 	opened, open := c.phase(e)
-	before := c.params.Get(cascadeOpened).Float32s()
-	e.Restart = before[0] != float32(opened)
-	before[0] = float32(opened)
+	openedState := c.params.Get(cascadeOpened).Float32s()
+	e.Restart = openedState[0] != float32(opened)
+	openedState[0] = float32(opened)
 	for l := range c.weights {
 		c.weights[l] = float32(c.settings.High)
 		if l < opened {
@@ -398,28 +398,28 @@ const softplusFloor = 1e-8
 func logSoftplus(s *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Elementwise("log softplus", "", nil, func(_ int, dt tensor.Dtype) graph.Func {
 		if dt == tensor.Float32 {
-			return graph.NewFunc[float32](logSoftplusOf[float32]{})
+			return graph.NewFunc[float32](logSoftplusFunc[float32]{})
 		}
-		return graph.NewFunc[float64](logSoftplusOf[float64]{})
+		return graph.NewFunc[float64](logSoftplusFunc[float64]{})
 	}), s)
 }
 
-type logSoftplusOf[T graph.Float] struct{}
+type logSoftplusFunc[T graph.Float] struct{}
 
-func (logSoftplusOf[T]) Forward(in [][]T, out []T) {
+func (logSoftplusFunc[T]) Forward(in [][]T, out []T) {
 	for i, s := range in[0] {
 		out[i] = T(math.Log(numeric.Softplus(float64(s)) + softplusFloor))
 	}
 }
 
-func (logSoftplusOf[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+func (logSoftplusFunc[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	for i, s := range in[0] {
 		s := float64(s)
 		din[0][i] = T(float64(dout[i]) * numeric.Logistic(s) / (numeric.Softplus(s) + softplusFloor))
 	}
 }
 
-// withCategory prepends a one-hot category to z [rows, n]: category number category out of of, [rows, of + n].
+// withCategory prepends the one-hot vector of a category to the rows of z [rows, n]: [rows, categories + n].
 func withCategory(z *gorgonia.Node, category, categories int) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "with category",
@@ -432,12 +432,12 @@ func withCategory(z *gorgonia.Node, category, categories int) (*gorgonia.Node, e
 			}
 			return tensor.Shape{rows, categories + n}, err
 		},
-		New:  graph.Bodies(categoryOf[float32](category, categories), categoryOf[float64](category, categories)),
+		New:  graph.Bodies(withCategoryFunc[float32](category, categories), withCategoryFunc[float64](category, categories)),
 		Diff: []bool{false},
 	}, z)
 }
 
-func categoryOf[T graph.Float](category, categories int) func([]tensor.Shape) forward[T] {
+func withCategoryFunc[T graph.Float](category, categories int) func([]tensor.Shape) forward[T] {
 	return func(s []tensor.Shape) forward[T] {
 		width := categories + s[0][1]
 		return func(in [][]T, out []T) {
@@ -451,9 +451,9 @@ func categoryOf[T graph.Float](category, categories int) func([]tensor.Shape) fo
 	}
 }
 
-// cheapest returns, for each row of costs [rows, K], the number (from 1) of the smallest cost, times open: [rows, 1].
-// Of equal costs, the first wins. open is a node with one number.
-func cheapest(costs, open *gorgonia.Node) (*gorgonia.Node, error) {
+// cheapest returns, for each row of costs [rows, K], the number (from 1) of the smallest cost, times openCategories:
+// [rows, 1]. Of equal costs, the first wins. openCategories is a node with one number.
+func cheapest(costs, openCategories *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name:       "cheapest",
 		Attributes: map[string]any{},
@@ -464,12 +464,12 @@ func cheapest(costs, open *gorgonia.Node) (*gorgonia.Node, error) {
 			}
 			return tensor.Shape{rows, 1}, err
 		},
-		New:  graph.Bodies(cheapestOf[float32], cheapestOf[float64]),
+		New:  graph.Bodies(cheapestFunc[float32], cheapestFunc[float64]),
 		Diff: []bool{false, false},
-	}, costs, open)
+	}, costs, openCategories)
 }
 
-func cheapestOf[T graph.Float](s []tensor.Shape) forward[T] {
+func cheapestFunc[T graph.Float](s []tensor.Shape) forward[T] {
 	k := s[0][1]
 	return func(in [][]T, out []T) {
 		for row := range out {

@@ -80,21 +80,21 @@ func (m *deltaVAE) Prior(r *rng.Stream, code []float32) {
 	for _, spaces := range m.frames {
 		for n, i := range spaces {
 			for _, j := range spaces[:n] {
-				reject(points[i], points[j])
+				orthogonaliseSample(points[i], points[j])
 			}
 		}
 	}
 }
 
-// reject replaces a point of the unit sphere by its component orthogonal to another point, normalised.
-func reject(point, other []float32) {
-	var along, length, square float64
+// orthogonaliseSample replaces a point of the unit sphere by its component orthogonal to another point, normalised.
+func orthogonaliseSample(point, other []float32) {
+	var product, length, square float64
 	for i, v := range other {
-		along += float64(v) * float64(point[i])
+		product += float64(v) * float64(point[i])
 		length += float64(v) * float64(v)
 	}
 	for i, v := range other {
-		d := float64(point[i]) - along/length*float64(v)
+		d := float64(point[i]) - product/length*float64(v)
 		point[i], square = float32(d), square+d*d
 	}
 	for i := range point {
@@ -126,10 +126,10 @@ func (m *deltaVAE) variables(g *nn.Graph, images *gorgonia.Node) ([]*latent.Vari
 
 // orthogonalise replaces the location of a variable by its component orthogonal to other locations, normalised (the
 // Gram-Schmidt process). This commutes with a rotation of all locations.
-func orthogonalise(all []*latent.Variable, others []int, i int) (err error) {
-	v := all[i]
+func orthogonalise(variables []*latent.Variable, others []int, i int) (err error) {
+	v := variables[i]
 	for _, other := range others {
-		if v.Location, err = graph.RejectRows(v.Location, all[other].Location); err != nil {
+		if v.Location, err = graph.RejectRows(v.Location, variables[other].Location); err != nil {
 			return err
 		}
 	}

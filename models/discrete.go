@@ -134,12 +134,12 @@ func likeliest(weights *gorgonia.Node, sizes []int) (*gorgonia.Node, error) {
 			}
 			return tensor.Shape{rows, len(sizes)}, err
 		},
-		New:  graph.Bodies(likeliestOptions[float32](sizes), likeliestOptions[float64](sizes)),
+		New:  graph.Bodies(likeliestFunc[float32](sizes), likeliestFunc[float64](sizes)),
 		Diff: []bool{false},
 	}, weights)
 }
 
-func likeliestOptions[T graph.Float](sizes []int) func([]tensor.Shape) forward[T] {
+func likeliestFunc[T graph.Float](sizes []int) func([]tensor.Shape) forward[T] {
 	return func([]tensor.Shape) forward[T] {
 		return func(in [][]T, out []T) {
 			weights := in[0]

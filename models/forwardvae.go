@@ -56,7 +56,7 @@ func (s *ForwardVAE) New(data Data, seed uint64) (Model, error) {
 	if len(data.Actions) == 0 {
 		return nil, fmt.Errorf("forward-vae: %w", errNoActions)
 	}
-	blocks, minWidth := blocksOf(data.Actions)
+	blocks, minWidth := actionBlocks(data.Actions)
 	width := cmp.Or(s.Latent, minWidth)
 	if width < minWidth {
 		return nil, fmt.Errorf("forward-vae: latent is %d; want %d or more, two dimensions for each factor that actions change", width, minWidth)
@@ -68,9 +68,9 @@ func (s *ForwardVAE) New(data Data, seed uint64) (Model, error) {
 	return m, Materialise(m, data)
 }
 
-// blocksOf returns the block of two columns for each action, and the number of columns. The order of blocks is the
+// actionBlocks returns the block of two columns for each action, and the number of columns. The order of blocks is the
 // order in which actions first mention the factors.
-func blocksOf(actions []supervision.Action) (blocks []int, width int) {
+func actionBlocks(actions []supervision.Action) (blocks []int, width int) {
 	known := map[int]int{}
 	for _, a := range actions {
 		if _, ok := known[a.Factor]; !ok {

@@ -192,47 +192,47 @@ func conditionRows(labels, table *gorgonia.Node, conditions []conditionColumn) (
 			}
 			return tensor.Shape{in[0][0], width}, err
 		},
-		New:  graph.Bodies(newChosenRows[float32](conditions), newChosenRows[float64](conditions)),
+		New:  graph.Bodies(newConditionSum[float32](conditions), newConditionSum[float64](conditions)),
 		Diff: []bool{false, true},
 	}, labels, table)
 }
 
-type chosenRows[T graph.Float] struct {
+type conditionSum[T graph.Float] struct {
 	columns, width int
 	conditions     []conditionColumn
 }
 
-func newChosenRows[T graph.Float](conditions []conditionColumn) func([]tensor.Shape) chosenRows[T] {
-	return func(in []tensor.Shape) chosenRows[T] { return chosenRows[T]{in[0][1], in[1][1], conditions} }
+func newConditionSum[T graph.Float](conditions []conditionColumn) func([]tensor.Shape) conditionSum[T] {
+	return func(in []tensor.Shape) conditionSum[T] { return conditionSum[T]{in[0][1], in[1][1], conditions} }
 }
 
-func (f chosenRows[T]) Forward(in [][]T, out []T) {
+func (f conditionSum[T]) Forward(in [][]T, out []T) {
 	clear(out)
-	f.walk(in[0], func(row, level int) {
+	f.forRows(in[0], func(row, level int) {
 		for j, v := range in[1][level*f.width:][:f.width] {
 			out[row*f.width+j] += v
 		}
 	})
 }
 
-func (f chosenRows[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+func (f conditionSum[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	clear(din[1])
-	f.walk(in[0], func(row, level int) {
+	f.forRows(in[0], func(row, level int) {
 		for j, v := range dout[row*f.width:][:f.width] {
 			din[1][level*f.width+j] += v
 		}
 	})
 }
 
-// walk visits the rows of the table for each complete row of labels.
-func (f chosenRows[T]) walk(labels []T, visit func(row, level int)) {
+// forRows visits the rows of the table for each complete row of labels.
+func (f conditionSum[T]) forRows(labels []T, visit func(row, level int)) {
 	for row := range len(labels) / f.columns {
-		given := labels[row*f.columns:][:f.columns]
-		if !complete(given, f.conditions) {
+		rowLabels := labels[row*f.columns:][:f.columns]
+		if !complete(rowLabels, f.conditions) {
 			continue
 		}
 		for _, c := range f.conditions {
-			visit(row, c.first+level(given, c))
+			visit(row, c.first+level(rowLabels, c))
 		}
 	}
 }

@@ -153,8 +153,8 @@ func (s *LSBDVAE) factors(data Data) (angles, poses []int, err error) {
 }
 
 // poseNames lists the names of the factors of rotations in space, in the order of the groups' rotations.
-func poseNames(all []factor.Factor) []string {
-	return namesWith(all, func(f factor.Factor) bool { return f.Rotations != nil })
+func poseNames(factors []factor.Factor) []string {
+	return namesWith(factors, func(f factor.Factor) bool { return f.Rotations != nil })
 }
 
 func namesWith(all []factor.Factor, has func(factor.Factor) bool) []string {

@@ -205,7 +205,7 @@ func pairMask(mean, logVariance *gorgonia.Node, r mergeRule) (*gorgonia.Node, er
 		Name:  "private dimensions",
 		Key:   graph.Key(r.Private, r.Symmetric),
 		Shape: pairShape,
-		New:   graph.Bodies(newPrivate[float32](r), newPrivate[float64](r)),
+		New:   graph.Bodies(newPrivateMask[float32](r), newPrivateMask[float64](r)),
 		Diff:  []bool{false, false},
 	}, mean, logVariance)
 }
@@ -224,21 +224,21 @@ func pairShape(in []tensor.Shape) (tensor.Shape, error) {
 	return in[0], nil
 }
 
-// private is the operation of [pairMask], in double precision for both types.
-type private[T graph.Float] struct {
+// privateMask is the operation of [pairMask], in double precision for both types.
+type privateMask[T graph.Float] struct {
 	rule  mergeRule
 	d     int
 	delta []float64
 	order []int
 }
 
-func newPrivate[T graph.Float](r mergeRule) func([]tensor.Shape) *private[T] {
-	return func(in []tensor.Shape) *private[T] {
-		return &private[T]{r, in[0][1], make([]float64, in[0][1]), make([]int, in[0][1])}
+func newPrivateMask[T graph.Float](r mergeRule) func([]tensor.Shape) *privateMask[T] {
+	return func(in []tensor.Shape) *privateMask[T] {
+		return &privateMask[T]{r, in[0][1], make([]float64, in[0][1]), make([]int, in[0][1])}
 	}
 }
 
-func (f *private[T]) Forward(in [][]T, out []T) {
+func (f *privateMask[T]) Forward(in [][]T, out []T) {
 	for first := 0; first < len(out); first += 2 * f.d {
 		for i := range f.delta {
 			a, b := first+i, first+f.d+i
@@ -264,7 +264,7 @@ func (f *private[T]) Forward(in [][]T, out []T) {
 }
 
 // largest marks the k largest divergences.
-func (f *private[T]) largest(mask []T) {
+func (f *privateMask[T]) largest(mask []T) {
 	for i := range f.order {
 		f.order[i] = i
 	}
@@ -274,7 +274,7 @@ func (f *private[T]) largest(mask []T) {
 	}
 }
 
-func (f *private[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
+func (f *privateMask[T]) Backward(_ [][]T, _, _ []T, _ [][]T) {}
 
 // divergence returns 2 KL(N(mu1, v1) || N(mu2, v2)), given log variances.
 func divergence[T graph.Float](mu1, l1, mu2, l2 T) float64 {

@@ -85,7 +85,7 @@ func (m *quessard) Build(g *nn.Graph, o Objective, n, group int) (*Program, erro
 	if err != nil {
 		return nil, err
 	}
-	first, err := firstOf(images, group)
+	first, err := firstImages(images, group)
 	if err != nil {
 		return nil, err
 	}
@@ -113,8 +113,8 @@ func (m *quessard) Build(g *nn.Graph, o Objective, n, group int) (*Program, erro
 	}, err
 }
 
-// firstOf returns the first image of each group, [images/group, H, W, C]. It has no gradient.
-func firstOf(images *gorgonia.Node, group int) (*gorgonia.Node, error) {
+// firstImages returns the first image of each group, [images/group, H, W, C]. It has no gradient.
+func firstImages(images *gorgonia.Node, group int) (*gorgonia.Node, error) {
 	if group == 1 {
 		return images, nil
 	}
@@ -126,12 +126,12 @@ func firstOf(images *gorgonia.Node, group int) (*gorgonia.Node, error) {
 			out[0] /= group
 			return out, nil
 		},
-		New:  graph.Bodies(firsts[float32](group), firsts[float64](group)),
+		New:  graph.Bodies(firstImagesFunc[float32](group), firstImagesFunc[float64](group)),
 		Diff: []bool{false},
 	}, images)
 }
 
-func firsts[T graph.Float](group int) func([]tensor.Shape) forward[T] {
+func firstImagesFunc[T graph.Float](group int) func([]tensor.Shape) forward[T] {
 	return func(s []tensor.Shape) forward[T] {
 		pixels := s[0].TotalSize() / s[0][0]
 		return func(in [][]T, out []T) {

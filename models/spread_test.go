@@ -38,7 +38,7 @@ func TestSpread(t *testing.T) {
 					x.Value().Data().([]float64)[i] = v
 				}
 			}
-			n := gradcheck.Must(t)(spreadOf(x))
+			n := gradcheck.Must(t)(codeSpread(x))
 			m, err := machine.New(n.Graph(), n)
 			if err == nil {
 				err = m.RunAll()

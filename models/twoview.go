@@ -166,13 +166,13 @@ func (m *twoViews) inputs(g *nn.Graph, n int) (both *gorgonia.Node, each []*gorg
 // L2-normalised codes. It is 0 for collapsed codes and about 1 for uniform ones. metrics.CodeSpread measures codes.
 const SpreadName = "spread"
 
-// program wraps the outputs of a two-view model. Losses on codes get seen, a subset of the rows of codes.
-func (m *twoViews) program(inputs []*gorgonia.Node, codes, seen *gorgonia.Node, views *losses.Views) (*Program, error) {
-	spread, err := spreadOf(codes)
+// program wraps the outputs of a two-view model. Losses on codes get lossCodes, a subset of the rows of codes.
+func (m *twoViews) program(inputs []*gorgonia.Node, codes, lossCodes *gorgonia.Node, views *losses.Views) (*Program, error) {
+	spread, err := codeSpread(codes)
 	if err != nil {
 		return nil, err
 	}
-	return &Program{Outputs: &losses.Outputs{Codes: seen, Sample: seen, Views: views, Rows: seen.Shape()[0]},
+	return &Program{Outputs: &losses.Outputs{Codes: lossCodes, Sample: lossCodes, Views: views, Rows: lossCodes.Shape()[0]},
 		Views: inputs, Logged: []Logged{{SpreadName, spread}}}, nil
 }
 
@@ -203,19 +203,19 @@ func (l layers) build(g *nn.Graph, x *gorgonia.Node, name string) (*gorgonia.Nod
 
 func validWidth(key string, n int) error { return validRange(key, n, 1, 1<<16) }
 
-// spreadOf measures whether codes [rows, d] have collapsed. It takes the standard deviation over the rows of each
+// codeSpread measures whether codes [rows, d] have collapsed. It takes the standard deviation over the rows of each
 // column of codes/|codes|, averages it over the columns, and multiplies by sqrt(d). The result is 0 if all codes point
 // in one direction, and about 1 if their directions are uniform. It has no gradient.
 //
 // Source: Chen and He 2021, section 4.1.
-func spreadOf(codes *gorgonia.Node) (*gorgonia.Node, error) {
+func codeSpread(codes *gorgonia.Node) (*gorgonia.Node, error) {
 	return graph.Apply(graph.Spec{
 		Name: "spread",
 		Shape: func(in []tensor.Shape) (tensor.Shape, error) {
 			_, _, err := graph.Matrix("codes", in[0])
 			return tensor.ScalarShape(), err
 		},
-		New: graph.Bodies(spread[float32], spread[float64]),
+		New: graph.Bodies(codeSpreadFunc[float32], codeSpreadFunc[float64]),
 		Device: func(in []tensor.Shape, _ tensor.Shape) (graph.Recording, error) {
 			rows, columns := in[0][0], in[0][1]
 			return graph.Recording{Forward: func(t *vulkan.Tape, in []vulkan.Buffer, out vulkan.Buffer) {
@@ -229,7 +229,7 @@ func spreadOf(codes *gorgonia.Node) (*gorgonia.Node, error) {
 // minNorm is the smallest divisor for the norm of a row.
 const minNorm = 1e-12
 
-func spread[T graph.Float](s []tensor.Shape) forward[T] {
+func codeSpreadFunc[T graph.Float](s []tensor.Shape) forward[T] {
 	rows, columns := s[0][0], s[0][1]
 	mean, square := make([]float64, columns), make([]float64, columns)
 	return func(in [][]T, out []T) {
@@ -237,11 +237,11 @@ func spread[T graph.Float](s []tensor.Shape) forward[T] {
 		clear(square)
 		for i := range rows { // Welford's algorithm: equal rows have a deviation of exactly 0
 			x := in[0][i*columns : (i+1)*columns]
-			scale, part := 1/max(math.Sqrt(numeric.Square(x)), minNorm), 1/float64(i+1)
+			scale, weight := 1/max(math.Sqrt(numeric.Square(x)), minNorm), 1/float64(i+1)
 			for c, v := range x {
 				unit := float64(v) * scale
 				d := unit - mean[c]
-				mean[c] += d * part
+				mean[c] += d * weight
 				square[c] += d * (unit - mean[c])
 			}
 		}

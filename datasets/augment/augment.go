@@ -72,10 +72,10 @@ func (p Pipeline) Apply(dst, src []float32, h, w, c int, s *rng.Stream) {
 		return
 	}
 	m := canvases.Get().(*Canvas)
-	if cap(m.room) < size {
-		m.room = make([]float32, size)
+	if cap(m.spareMemory) < size {
+		m.spareMemory = make([]float32, size)
 	}
-	m.pixels, m.spare, m.h, m.w, m.c = dst[:size], m.room[:size], h, w, c
+	m.pixels, m.spare, m.h, m.w, m.c = dst[:size], m.spareMemory[:size], h, w, c
 	copy(m.pixels, src[:size])
 	for _, o := range p {
 		if o.Value.Happens(s) {
@@ -125,9 +125,9 @@ type Canvas struct {
 	pixels, spare []float32
 	h, w, c       int
 
-	room []float32 // buffer for Scratch
-	row  []float32 // buffer for a row
-	taps []tap     // buffer for the taps of a crop
+	spareMemory []float32 // memory of spare
+	row         []float32 // buffer of Scratch
+	taps        []tap     // buffer for the taps of a crop
 }
 
 // Shape returns the height, width and channels of the image.

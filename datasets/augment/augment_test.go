@@ -12,7 +12,7 @@ import (
 )
 
 // always returns a pipeline of one operation with probability 1.
-func always(o Op) Pipeline { return Pipeline{pick("op", o)} }
+func always(o Op) Pipeline { return Pipeline{op("op", o)} }
 
 // applied returns a view of an image.
 func applied(p Pipeline, src []float32, h, w, c int, s *rng.Stream) []float32 {
@@ -368,7 +368,7 @@ func TestCropDraws(t *testing.T) {
 }
 
 func TestChance(t *testing.T) {
-	p, s := Pipeline{pick("flip", &Flip{Chance{0.3}})}, rng.New(2, "chance")
+	p, s := Pipeline{op("flip", &Flip{Chance{0.3}})}, rng.New(2, "chance")
 	src, flipped := []float32{0, 1}, 0
 	for range 10000 {
 		if applied(p, src, 1, 2, 1, s)[0] == 1 {
@@ -380,7 +380,7 @@ func TestChance(t *testing.T) {
 	}
 	for probability, want := range map[float64]float32{0: 0, 1: 1} {
 		for range 1000 {
-			if got := applied(Pipeline{pick("flip", &Flip{Chance{probability}})}, src, 1, 2, 1, s)[0]; got != want {
+			if got := applied(Pipeline{op("flip", &Flip{Chance{probability}})}, src, 1, 2, 1, s)[0]; got != want {
 				t.Fatalf("probability %v", probability)
 			}
 		}

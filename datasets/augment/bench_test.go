@@ -46,7 +46,7 @@ func BenchmarkPipeline(b *testing.B) {
 		"saturation": &Jitter{Chance: always, Saturation: 0.8}, "hue": &Jitter{Chance: always, Hue: 0.2}, "flip": &Flip{always},
 		"blur": &Blur{always, 3, [2]float64{1, 2}}, "crop": NewCrop(), "grayscale": &Grayscale{always}, "solarise": &Solarise{always, 0.5}, "normalise": NewNormalise(),
 	} {
-		run("op/"+name, Pipeline{pick(name, o)})
+		run("op/"+name, Pipeline{op(name, o)})
 	}
 	run("op/none", Pipeline{})
 }

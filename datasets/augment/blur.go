@@ -22,16 +22,16 @@ type Blur struct {
 // The limits of Blur.
 const (
 	maxKernel = 63
-	leastWide = 1e-3
-	mostWide  = 1e3
+	minSigma  = 1e-3
+	maxSigma  = 1e3
 )
 
 func (b *Blur) Validate() error {
 	switch {
 	case b.Kernel < 1 || b.Kernel > maxKernel || b.Kernel%2 == 0:
 		return config.Invalid("kernel", "%d is out of range; want an odd number from 1 to %d", b.Kernel, maxKernel)
-	case !(b.Sigma[0] >= leastWide && b.Sigma[0] <= b.Sigma[1] && b.Sigma[1] <= mostWide):
-		return config.Invalid("sigma", "%v is out of range; want two numbers from %g to %g, the first at most the second", b.Sigma, leastWide, mostWide)
+	case !(b.Sigma[0] >= minSigma && b.Sigma[0] <= b.Sigma[1] && b.Sigma[1] <= maxSigma):
+		return config.Invalid("sigma", "%v is out of range; want two numbers from %g to %g, the first at most the second", b.Sigma, minSigma, maxSigma)
 	}
 	return nil
 }
@@ -46,8 +46,8 @@ func (b *Blur) Suits(h, w, _ int) error {
 
 // Apply draws sigma and blurs the image.
 func (b *Blur) Apply(m *Canvas, s *rng.Stream) {
-	var room [maxKernel]float32
-	weights := room[:b.Kernel]
+	var buffer [maxKernel]float32
+	weights := buffer[:b.Kernel]
 	gaussian(weights, b.Sigma[0]+(b.Sigma[1]-b.Sigma[0])*s.Float64())
 	m.blur(weights)
 }
@@ -55,43 +55,43 @@ func (b *Blur) Apply(m *Canvas, s *rng.Stream) {
 // gaussian writes the weights of the one-dimensional kernel.
 func gaussian(weights []float32, sigma float64) {
 	r := len(weights) / 2
-	var room [maxKernel]float64
+	var densities [maxKernel]float64
 	var sum float64
 	for i := range weights {
 		x := float64(i-r) / sigma
-		room[i] = math.Exp(-x * x / 2)
-		sum += room[i]
+		densities[i] = math.Exp(-x * x / 2)
+		sum += densities[i]
 	}
 	for i := range weights {
-		weights[i] = float32(room[i] / sum)
+		weights[i] = float32(densities[i] / sum)
 	}
 }
 
 // blur convolves the image with the same weights along columns and then along rows.
 func (m *Canvas) blur(weights []float32) {
-	alone := []float32{1} // kernel along a side of one pixel
-	down := weights
+	identity := []float32{1} // kernel along a side of one pixel
+	vertical := weights
 	if m.h == 1 {
-		down = alone
+		vertical = identity
 	}
 	if m.w == 1 {
-		weights = alone
+		weights = identity
 	}
 	r, length := len(weights)/2, m.w*m.c
 	padded := m.Scratch(length + 2*r*m.c)
-	middle := padded[r*m.c:][:length]
+	unpadded := padded[r*m.c:][:length]
 	for y := range m.h {
-		for i, weight := range down {
-			row := m.pixels[mirror(y+i-len(down)/2, m.h)*length:][:length]
+		for i, weight := range vertical {
+			row := m.pixels[mirror(y+i-len(vertical)/2, m.h)*length:][:length]
 			if i == 0 {
-				kernel.Scale(middle, weight, row)
+				kernel.Scale(unpadded, weight, row)
 			} else {
-				kernel.AddScaled(middle, weight, row)
+				kernel.AddScaled(unpadded, weight, row)
 			}
 		}
 		for x := 1; x <= r; x++ {
-			copy(padded[(r-x)*m.c:][:m.c], middle[x*m.c:])
-			copy(padded[(r+m.w-1+x)*m.c:][:m.c], middle[(m.w-1-x)*m.c:])
+			copy(padded[(r-x)*m.c:][:m.c], unpadded[x*m.c:])
+			copy(padded[(r+m.w-1+x)*m.c:][:m.c], unpadded[(m.w-1-x)*m.c:])
 		}
 		dst := m.spare[y*length:][:length]
 		for i, weight := range weights {

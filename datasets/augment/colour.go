@@ -44,11 +44,11 @@ const maxJitter = 1e3
 
 func (j *Jitter) Validate() error {
 	for _, x := range []struct {
-		key         string
-		value, most float64
+		key          string
+		value, limit float64
 	}{{"brightness", j.Brightness, maxJitter}, {"contrast", j.Contrast, maxJitter}, {"saturation", j.Saturation, maxJitter}, {"hue", j.Hue, 0.5}} {
-		if !(x.value >= 0 && x.value <= x.most) {
-			return config.Invalid(x.key, "%v is out of range; want 0 (no change) to %v", x.value, x.most)
+		if !(x.value >= 0 && x.value <= x.limit) {
+			return config.Invalid(x.key, "%v is out of range; want 0 (no change) to %v", x.value, x.limit)
 		}
 	}
 	return nil
@@ -77,8 +77,8 @@ func (j *Jitter) Apply(m *Canvas, s *rng.Stream) {
 		factors[i] = float32(low + (1+x-low)*s.Float64())
 	}
 	factors[stepHue] = float32(j.Hue * (2*s.Float64() - 1))
-	var room [4]colourStep
-	steps := room[:0]
+	var buffer [4]colourStep
+	steps := buffer[:0]
 	for _, kind := range order {
 		step := colourStep{kind: kind, factor: factors[kind]}
 		switch {
@@ -86,7 +86,7 @@ func (j *Jitter) Apply(m *Canvas, s *rng.Stream) {
 			continue
 		case kind == stepContrast: // needs the image after the previous steps
 			m.recolour(steps)
-			steps, step.rest = steps[:0], (1-step.factor)*m.meanLightness()
+			steps, step.offset = steps[:0], (1-step.factor)*m.meanLightness()
 		}
 		steps = append(steps, step)
 	}
@@ -95,8 +95,8 @@ func (j *Jitter) Apply(m *Canvas, s *rng.Stream) {
 
 // colourStep is a step of Jitter with its random factor.
 type colourStep struct {
-	kind         int
-	factor, rest float32
+	kind           int
+	factor, offset float32
 }
 
 const (
@@ -114,12 +114,12 @@ func (m *Canvas) recolour(steps []colourStep) {
 	}
 	if m.c != 3 {
 		for _, s := range steps {
-			scaleAll(m.pixels, s.factor, s.rest)
+			scaleAll(m.pixels, s.factor, s.offset)
 		}
 		return
 	}
-	none := math.Float32bits(float32(math.NaN()))
-	lastR, lastG, lastB := none, none, none
+	noBits := math.Float32bits(float32(math.NaN()))
+	lastR, lastG, lastB := noBits, noBits, noBits
 	var r, g, b float32
 	for p := m.pixels; len(p) >= 3; p = p[3:] {
 		rBits, gBits, bBits := math.Float32bits(p[0]), math.Float32bits(p[1]), math.Float32bits(p[2])
@@ -129,33 +129,33 @@ func (m *Canvas) recolour(steps []colourStep) {
 			for i := range steps {
 				s := &steps[i]
 				if s.kind == stepHue {
-					r, g, b = turnHue(r, g, b, s.factor)
+					r, g, b = shiftHue(r, g, b, s.factor)
 					continue
 				}
-				rest := s.rest
+				offset := s.offset
 				if s.kind == stepSaturation {
-					rest = (1 - s.factor) * lightness(r, g, b)
+					offset = (1 - s.factor) * lightness(r, g, b)
 				}
-				r, g, b = clamp(s.factor*r+rest), clamp(s.factor*g+rest), clamp(s.factor*b+rest)
+				r, g, b = clamp(s.factor*r+offset), clamp(s.factor*g+offset), clamp(s.factor*b+offset)
 			}
 		}
 		p[0], p[1], p[2] = r, g, b
 	}
 }
 
-// one holds the bits of 1. The bits of non-negative floats sort like the floats, and integers have branch-free minima
-// and maxima.
-const one = 0x3f800000
+// oneBits holds the bits of 1. The bits of non-negative floats sort like the floats, and integers have branch-free
+// minima and maxima.
+const oneBits = 0x3f800000
 
 // clamp clips a number to [0, 1].
 func clamp(x float32) float32 {
-	return math.Float32frombits(uint32(min(max(int32(math.Float32bits(x)), 0), one)))
+	return math.Float32frombits(uint32(min(max(int32(math.Float32bits(x)), 0), oneBits)))
 }
 
-// scaleAll computes clamp(f p + rest).
-func scaleAll(p []float32, f, rest float32) {
+// scaleAll computes clamp(f p + offset).
+func scaleAll(p []float32, f, offset float32) {
 	for i, v := range p {
-		p[i] = clamp(f*v + rest)
+		p[i] = clamp(f*v + offset)
 	}
 }
 
@@ -182,23 +182,23 @@ func (m *Canvas) meanLightness() float32 {
 
 func lightness(r, g, b float32) float32 { return lightRed*r + lightGreen*g + lightBlue*b }
 
-// turnHue shifts the hue of a colour by a fraction of a full turn from -1/2 to 1/2. It keeps the maximum and the
+// shiftHue shifts the hue of a colour by a fraction of a full turn from -1/2 to 1/2. It keeps the maximum and the
 // minimum over the channels. Let low be the minimum, d the difference, and h the hue in sixths of a turn, from 0 to 6.
 // Red becomes low + d clamp(|h-3| - 1), green low + d clamp(2 - |h-2|), and blue low + d clamp(2 - |h-4|).
-func turnHue(r, g, b, shift float32) (red, green, blue float32) {
+func shiftHue(r, g, b, shift float32) (red, green, blue float32) {
 	r, g, b = r+0, g+0, b+0 // -0 becomes 0, whose bits sort like the floats
 	rBits, gBits, bBits := math.Float32bits(r), math.Float32bits(g), math.Float32bits(b)
-	most, low := max(rBits, gBits, bBits), math.Float32frombits(min(rBits, gBits, bBits))
-	d := math.Float32frombits(most) - low
+	maxBits, low := max(rBits, gBits, bBits), math.Float32frombits(min(rBits, gBits, bBits))
+	d := math.Float32frombits(maxBits) - low
 	if d == 0 {
 		return r, g, b // a grey has no hue
 	}
 	inverse := 1 / d
 	hue := math.Float32bits(4 + (r-g)*inverse)
-	if x := math.Float32bits(2 + (b-r)*inverse); gBits == most {
+	if x := math.Float32bits(2 + (b-r)*inverse); gBits == maxBits {
 		hue = x
 	}
-	if x := math.Float32bits((g - b) * inverse); rBits == most {
+	if x := math.Float32bits((g - b) * inverse); rBits == maxBits {
 		hue = x
 	}
 	h := math.Float32frombits(hue) + 6*shift + 12 // positive, so that whole turns can be cut off
@@ -306,14 +306,14 @@ func (*Normalise) Normalises()              {}
 
 // Apply normalises the channels.
 func (n *Normalise) Apply(m *Canvas, _ *rng.Stream) {
-	at := func(list []float64, k int) float32 { return float32(list[k%len(list)]) }
+	channel := func(list []float64, k int) float32 { return float32(list[k%len(list)]) }
 	if m.c == 3 {
-		normalise3(m.pixels, [3]float32{at(n.Mean, 0), at(n.Mean, 1), at(n.Mean, 2)},
-			[3]float32{1 / at(n.Deviation, 0), 1 / at(n.Deviation, 1), 1 / at(n.Deviation, 2)})
+		normalise3(m.pixels, [3]float32{channel(n.Mean, 0), channel(n.Mean, 1), channel(n.Mean, 2)},
+			[3]float32{1 / channel(n.Deviation, 0), 1 / channel(n.Deviation, 1), 1 / channel(n.Deviation, 2)})
 		return
 	}
 	for k := range m.c {
-		mean, scale := at(n.Mean, k), 1/at(n.Deviation, k)
+		mean, scale := channel(n.Mean, k), 1/channel(n.Deviation, k)
 		for i := k; i < len(m.pixels); i += m.c {
 			m.pixels[i] = (m.pixels[i] - mean) * scale
 		}

@@ -32,8 +32,8 @@ func TestConfig(t *testing.T) {
 	}
 	v, err = load("views: {count: 3, pipeline: [flip, {jitter: {hue: 0.1, probability: 0.5}}, {normalise: {mean: [0.5], deviation: [0.25]}}], second: [{grayscale: {probability: 1}}, {normalise: {mean: [0.5], deviation: [0.25]}}], shared: true}")
 	must.OK(t, err)
-	want := Pipeline{pick("flip", &Flip{Chance{0.5}}), pick("jitter", &Jitter{Chance{0.5}, 0.8, 0.8, 0.8, 0.1}), pick("normalise", &Normalise{[]float64{0.5}, []float64{0.25}})}
-	second := Pipeline{pick("grayscale", &Grayscale{Chance{1}}), want[2]}
+	want := Pipeline{op("flip", &Flip{Chance{0.5}}), op("jitter", &Jitter{Chance{0.5}, 0.8, 0.8, 0.8, 0.1}), op("normalise", &Normalise{[]float64{0.5}, []float64{0.25}})}
+	second := Pipeline{op("grayscale", &Grayscale{Chance{1}}), want[2]}
 	if v.Count != 3 || !v.Shared || !reflect.DeepEqual(v.Pipeline, want) || !reflect.DeepEqual(v.Second, second) {
 		t.Errorf("%+v", v)
 	}
@@ -44,7 +44,7 @@ func TestConfig(t *testing.T) {
 		t.Errorf("%+v, %v", v, err)
 	}
 	// a stored config gives the same views: no second pipeline differs from an empty one
-	for _, want := range []*Views{{Pipeline: negativeFree(), Count: 2}, {Pipeline: Pipeline{}, Second: Pipeline{}, Count: 2}, {Pipeline: Pipeline{pick("normalise", NewNormalise())}, Count: 2}} {
+	for _, want := range []*Views{{Pipeline: negativeFree(), Count: 2}, {Pipeline: Pipeline{}, Second: Pipeline{}, Count: 2}, {Pipeline: Pipeline{op("normalise", NewNormalise())}, Count: 2}} {
 		text := must.Get(config.Encode(settings{want}))(t)
 		if again, err := load(string(text)); err != nil || !reflect.DeepEqual(again, want) {
 			t.Errorf("%+v, %v of\n%s", again, err, text)
@@ -119,9 +119,9 @@ func TestConfigErrors(t *testing.T) {
 		}
 	}
 	for want, p := range map[string]Pipeline{
-		"augmentation 1, jitter: images of 64 x 64 x 2: saturation and hue need colours; want 1 channel or 3": {pick("flip", &Flip{}), pick("jitter", NewJitter())},
-		"grayscale: images of 64 x 64 x 2":                                               {pick("grayscale", &Grayscale{})},
-		"normalise: images of 64 x 64 x 2: 3 means and 3 deviations; want 2, one for ea": {pick("normalise", NewNormalise())},
+		"augmentation 1, jitter: images of 64 x 64 x 2: saturation and hue need colours; want 1 channel or 3": {op("flip", &Flip{}), op("jitter", NewJitter())},
+		"grayscale: images of 64 x 64 x 2":                                               {op("grayscale", &Grayscale{})},
+		"normalise: images of 64 x 64 x 2: 3 means and 3 deviations; want 2, one for ea": {op("normalise", NewNormalise())},
 	} {
 		must.Error(t, (&Views{Second: p}).Suits(64, 64, 2), want)
 	}
@@ -161,7 +161,7 @@ func TestViews(t *testing.T) {
 		t.Error("shared: want equal views of equal images")
 	}
 
-	v = &Views{Pipeline: Pipeline{}, Second: Pipeline{pick("flip", &Flip{Chance{1}}), pick("normalise", NewNormalise())}, Count: 2}
+	v = &Views{Pipeline: Pipeline{}, Second: Pipeline{op("flip", &Flip{Chance{1}}), op("normalise", NewNormalise())}, Count: 2}
 	v.Apply(b, images, 0, n, h, w, c, 7, 2, 3)
 	if !slices.Equal(b[0], images) || slices.Equal(b[1], images) {
 		t.Error("second: want the first view unchanged and the second changed")
@@ -172,7 +172,7 @@ func TestViews(t *testing.T) {
 	}
 	v.Pipeline = v.Second
 	v.Plain(same, h, w, c)
-	if want := applied(Pipeline{pick("normalise", NewNormalise())}, images, n*h, w, c, nil); !slices.Equal(same, want) {
+	if want := applied(Pipeline{op("normalise", NewNormalise())}, images, n*h, w, c, nil); !slices.Equal(same, want) {
 		t.Error("plain does not normalise")
 	}
 }

@@ -74,10 +74,10 @@ func (c *Crop) Suits(h, w, _ int) error {
 	if h == 1 || w == 1 {
 		return nil
 	}
-	aspect, least := float64(w)/float64(h), c.Scale[0]
-	if low, high := aspect*least, aspect/least; c.Aspect[1] < low || c.Aspect[0] > high {
+	aspect, minScale := float64(w)/float64(h), c.Scale[0]
+	if low, high := aspect*minScale, aspect/minScale; c.Aspect[1] < low || c.Aspect[0] > high {
 		return fmt.Errorf("no part of %v of the area with an aspect ratio of %.3g to %.3g fits; want ratios about the image's, such as crop: {aspect: [%.3g, %.3g]}, or a smaller scale",
-			least, c.Aspect[0], c.Aspect[1], aspect*3/4, aspect*4/3)
+			minScale, c.Aspect[0], c.Aspect[1], aspect*3/4, aspect*4/3)
 	}
 	return nil
 }
@@ -93,18 +93,18 @@ func (c *Crop) draw(height, width int, s *rng.Stream) (top, left, h, w int) {
 	if height == 1 || width == 1 {
 		n := height * width
 		length := max(1, min(n, int(math.RoundToEven(float64(n)*(c.Scale[0]+(c.Scale[1]-c.Scale[0])*s.Float64())))))
-		at := s.IntN(n - length + 1)
+		start := s.IntN(n - length + 1)
 		if height == 1 {
-			return 0, at, 1, length
+			return 0, start, 1, length
 		}
-		return at, 0, length, 1
+		return start, 0, length, 1
 	}
 	area := float64(height * width)
 	low, high := math.Log(c.Aspect[0]), math.Log(c.Aspect[1])
 	for range 10 {
-		target := area * (c.Scale[0] + (c.Scale[1]-c.Scale[0])*s.Float64())
+		partArea := area * (c.Scale[0] + (c.Scale[1]-c.Scale[0])*s.Float64())
 		aspect := math.Exp(low + (high-low)*s.Float64())
-		w, h = int(math.RoundToEven(math.Sqrt(target*aspect))), int(math.RoundToEven(math.Sqrt(target/aspect)))
+		w, h = int(math.RoundToEven(math.Sqrt(partArea*aspect))), int(math.RoundToEven(math.Sqrt(partArea/aspect)))
 		if w > 0 && w <= width && h > 0 && h <= height {
 			return s.IntN(height - h + 1), s.IntN(width - w + 1), h, w
 		}
@@ -121,15 +121,15 @@ func (c *Crop) draw(height, width int, s *rng.Stream) (top, left, h, w int) {
 
 // tap holds the two pixels between which a sample interpolates, and the weight of the second.
 type tap struct {
-	at, next int
-	part     float32
+	first, second int
+	weight        float32
 }
 
-// tapOf returns the tap of sample i of n over length pixels.
-func tapOf(i, n, length int) tap {
+// newTap returns the tap of sample i of n over length pixels.
+func newTap(i, n, length int) tap {
 	x := max(0, (float64(i)+0.5)*float64(length)/float64(n)-0.5)
-	at := min(int(x), length-1)
-	return tap{at, min(at+1, length-1), float32(x - float64(at))}
+	first := min(int(x), length-1)
+	return tap{first, min(first+1, length-1), float32(x - float64(first))}
 }
 
 // resample replaces the image by a part of it, enlarged to the size of the image.
@@ -142,25 +142,25 @@ func (m *Canvas) resample(top, left, h, w int) {
 	}
 	taps := m.taps[:m.w]
 	for x := range taps {
-		t := tapOf(x, m.w, w)
-		taps[x] = tap{t.at * m.c, t.next * m.c, t.part}
+		t := newTap(x, m.w, w)
+		taps[x] = tap{t.first * m.c, t.second * m.c, t.weight}
 	}
 	length := w * m.c
-	mixed := m.Scratch(length)
-	part := func(y int) []float32 { return m.pixels[((top+y)*m.w+left)*m.c:][:length] }
+	blended := m.Scratch(length)
+	croppedRow := func(y int) []float32 { return m.pixels[((top+y)*m.w+left)*m.c:][:length] }
 	for y := range m.h {
-		t := tapOf(y, m.h, h)
-		if t.part == 0 || t.at == t.next {
-			copy(mixed, part(t.at))
+		t := newTap(y, m.h, h)
+		if t.weight == 0 || t.first == t.second {
+			copy(blended, croppedRow(t.first))
 		} else {
-			kernel.Scale(mixed, 1-t.part, part(t.at))
-			kernel.AddScaled(mixed, t.part, part(t.next))
+			kernel.Scale(blended, 1-t.weight, croppedRow(t.first))
+			kernel.AddScaled(blended, t.weight, croppedRow(t.second))
 		}
 		dst := m.spare[y*m.w*m.c:][:m.w*m.c]
 		if m.c == 3 {
-			stretch3(dst, mixed, taps)
+			stretch3(dst, blended, taps)
 		} else {
-			stretch(dst, mixed, taps, m.c)
+			stretch(dst, blended, taps, m.c)
 		}
 	}
 	m.Swap()
@@ -170,16 +170,16 @@ func (m *Canvas) resample(top, left, h, w int) {
 func stretch(dst, row []float32, taps []tap, c int) {
 	for x, t := range taps {
 		for k := range c {
-			a, b := row[t.at+k], row[t.next+k]
-			dst[x*c+k] = a + t.part*(b-a)
+			a, b := row[t.first+k], row[t.second+k]
+			dst[x*c+k] = a + t.weight*(b-a)
 		}
 	}
 }
 
 func stretch3(dst, row []float32, taps []tap) {
 	for _, t := range taps {
-		a, b, d := (*[3]float32)(row[t.at:]), (*[3]float32)(row[t.next:]), (*[3]float32)(dst)
-		d[0], d[1], d[2] = a[0]+t.part*(b[0]-a[0]), a[1]+t.part*(b[1]-a[1]), a[2]+t.part*(b[2]-a[2])
+		a, b, d := (*[3]float32)(row[t.first:]), (*[3]float32)(row[t.second:]), (*[3]float32)(dst)
+		d[0], d[1], d[2] = a[0]+t.weight*(b[0]-a[0]), a[1]+t.weight*(b[1]-a[1]), a[2]+t.weight*(b[2]-a[2])
 		dst = dst[3:]
 	}
 }

@@ -28,24 +28,24 @@ var Presets = &registry.Registry[Pipeline]{Kind: "pipeline", Entries: []registry
 	{Name: "negative-free", Doc: "jitter, flip, blur and large crops, for sprites and other images that keep their pixels in [0, 1]",
 		Source: "Cao et al. 2022, appendix A.1", New: func() Pipeline { return negativeFree() }},
 	{Name: "negative-free-normalised", Doc: "sprites views with ImageNet's mean and deviation, for colour images such as room",
-		Source: "Cao et al. 2022, appendix A.1", New: func() Pipeline { return append(negativeFree(), pick("normalise", NewNormalise())) }},
+		Source: "Cao et al. 2022, appendix A.1", New: func() Pipeline { return append(negativeFree(), op("normalise", NewNormalise())) }},
 	{Name: "byol", Doc: "jitter, greys, flip, blur and crops down to 8 % of the area",
 		Source: "byol-pytorch (2022), its default", New: func() Pipeline {
 			return Pipeline{
-				pick("jitter", &Jitter{Chance{0.3}, 0.8, 0.8, 0.8, 0.2}), pick("grayscale", &Grayscale{Chance{0.2}}), pick("flip", &Flip{Chance{0.5}}),
-				pick("blur", &Blur{Chance{0.2}, 3, [2]float64{1, 2}}), pick("crop", cropOf(0.08)), pick("normalise", NewNormalise()),
+				op("jitter", &Jitter{Chance{0.3}, 0.8, 0.8, 0.8, 0.2}), op("grayscale", &Grayscale{Chance{0.2}}), op("flip", &Flip{Chance{0.5}}),
+				op("blur", &Blur{Chance{0.2}, 3, [2]float64{1, 2}}), op("crop", cropFrom(0.08)), op("normalise", NewNormalise()),
 			}
 		}},
 	{Name: "moco", Doc: "crops, greys, jitter and flip", Source: "He et al. 2020 (MoCo v1), the authors' code", New: func() Pipeline {
 		return Pipeline{
-			pick("crop", cropOf(0.2)), pick("grayscale", &Grayscale{Chance{0.2}}), pick("jitter", &Jitter{Chance{1}, 0.4, 0.4, 0.4, 0.4}),
-			pick("flip", &Flip{Chance{0.5}}), pick("normalise", NewNormalise()),
+			op("crop", cropFrom(0.2)), op("grayscale", &Grayscale{Chance{0.2}}), op("jitter", &Jitter{Chance{1}, 0.4, 0.4, 0.4, 0.4}),
+			op("flip", &Flip{Chance{0.5}}), op("normalise", NewNormalise()),
 		}
 	}},
 	{Name: "moco-v2", Doc: "crops, jitter, greys, blur and flip", Source: "Chen et al. 2020 (MoCo v2), the authors' code", New: func() Pipeline {
 		return Pipeline{
-			pick("crop", cropOf(0.2)), pick("jitter", &Jitter{Chance{0.8}, 0.4, 0.4, 0.4, 0.1}), pick("grayscale", &Grayscale{Chance{0.2}}),
-			pick("blur", &Blur{Chance{0.5}, 7, [2]float64{0.1, 2}}), pick("flip", &Flip{Chance{0.5}}), pick("normalise", NewNormalise()),
+			op("crop", cropFrom(0.2)), op("jitter", &Jitter{Chance{0.8}, 0.4, 0.4, 0.4, 0.1}), op("grayscale", &Grayscale{Chance{0.2}}),
+			op("blur", &Blur{Chance{0.5}, 7, [2]float64{0.1, 2}}), op("flip", &Flip{Chance{0.5}}), op("normalise", NewNormalise()),
 		}
 	}},
 	{Name: "barlow-twins", Doc: "crops, flip, jitter, greys and blur: the first view of the authors' code",
@@ -54,27 +54,27 @@ var Presets = &registry.Registry[Pipeline]{Kind: "pipeline", Entries: []registry
 		Source: "Zbontar et al. 2021", New: func() Pipeline { return barlowTwins(0.1, 0.2) }},
 }}
 
-func pick(name string, o Op) Choice { return Choice{Name: name, Value: o} }
+func op(name string, o Op) Choice { return Choice{Name: name, Value: o} }
 
 // negativeFree is the pipeline of Cao et al. 2022 without its normalisation.
 func negativeFree() Pipeline {
 	return Pipeline{
-		pick("jitter", &Jitter{Chance{0.3}, 0.8, 0.8, 0.8, 0.2}), pick("flip", &Flip{Chance{0.5}}),
-		pick("blur", &Blur{Chance{0.2}, 3, [2]float64{1, 2}}), pick("crop", cropOf(0.6)),
+		op("jitter", &Jitter{Chance{0.3}, 0.8, 0.8, 0.8, 0.2}), op("flip", &Flip{Chance{0.5}}),
+		op("blur", &Blur{Chance{0.2}, 3, [2]float64{1, 2}}), op("crop", cropFrom(0.6)),
 	}
 }
 
 func barlowTwins(blur, solarise float64) Pipeline {
 	return Pipeline{
-		pick("crop", cropOf(0.08)), pick("flip", &Flip{Chance{0.5}}), pick("jitter", &Jitter{Chance{0.8}, 0.4, 0.4, 0.2, 0.1}),
-		pick("grayscale", &Grayscale{Chance{0.2}}), pick("blur", &Blur{Chance{blur}, 7, [2]float64{0.1, 2}}),
-		pick("solarise", &Solarise{Chance{solarise}, 0.5}), pick("normalise", NewNormalise()),
+		op("crop", cropFrom(0.08)), op("flip", &Flip{Chance{0.5}}), op("jitter", &Jitter{Chance{0.8}, 0.4, 0.4, 0.2, 0.1}),
+		op("grayscale", &Grayscale{Chance{0.2}}), op("blur", &Blur{Chance{blur}, 7, [2]float64{0.1, 2}}),
+		op("solarise", &Solarise{Chance{solarise}, 0.5}), op("normalise", NewNormalise()),
 	}
 }
 
-func cropOf(least float64) *Crop {
+func cropFrom(minScale float64) *Crop {
 	c := NewCrop()
-	c.Scale[0] = least
+	c.Scale[0] = minScale
 	return c
 }
 
@@ -91,7 +91,7 @@ func RegisterPreset(e registry.Entry[Pipeline]) error {
 
 // DecodeConfig reads a list of operations or the name of a preset. null means no pipeline, and [] an empty pipeline.
 func (p *Pipeline) DecodeConfig(n *config.Node) error {
-	var read Pipeline
+	var pipeline Pipeline
 	switch {
 	case n.IsNull():
 		*p = nil
@@ -105,20 +105,20 @@ func (p *Pipeline) DecodeConfig(n *config.Node) error {
 		if err != nil {
 			return n.Errorf("%w", err)
 		}
-		read = preset.New()
+		pipeline = preset.New()
 	case n.IsList():
 		list := []Choice{}
 		if err := n.Decode(&list); err != nil {
 			return err
 		}
-		read = list
+		pipeline = list
 	default:
 		return n.Errorf("want a list of augmentations, or the name of a pipeline: %s", strings.Join(Presets.Names(), ", "))
 	}
-	if err := read.Validate(); err != nil {
+	if err := pipeline.Validate(); err != nil {
 		return n.Errorf("%w", err)
 	}
-	*p = read
+	*p = pipeline
 	return nil
 }
 

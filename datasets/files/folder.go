@@ -53,8 +53,8 @@ func NewFolder() *Folder {
 
 // Values of Labels other than file names.
 const (
-	labelsOfFolders = "folders"
-	withoutLabels   = "none"
+	folderNames = "folders"
+	noLabels    = "none"
 )
 
 var unlabelledChoices = []string{"refuse", "skip", "keep"}
@@ -82,7 +82,7 @@ func (f *Folder) Validate() error {
 
 func (f *Folder) Reads() []datasets.Read {
 	list := []datasets.Read{{Key: "path", Path: f.Path, Folder: pictures.Pictures, InSet: true}}
-	if f.Labels == "" || f.Labels == withoutLabels || f.Labels == labelsOfFolders {
+	if f.Labels == "" || f.Labels == noLabels || f.Labels == folderNames {
 		return list
 	}
 	return append(list, datasets.Read{Key: "labels", Path: f.labelsPath(), InSet: true})
@@ -108,7 +108,7 @@ func (f *Folder) build(ctx context.Context) (datasets.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	set, err := f.cached(ctx, list)
+	set, err := f.decodedPictures(ctx, list)
 	if err != nil {
 		return nil, err
 	}
@@ -117,8 +117,8 @@ func (f *Folder) build(ctx context.Context) (datasets.Dataset, error) {
 
 func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Set) (datasets.Dataset, error) {
 	d := stored.FromCache(set)
-	if whole, err := filepath.Abs(list.Path); err == nil { // "." has no base name
-		d.Title = filepath.Base(whole)
+	if absolute, err := filepath.Abs(list.Path); err == nil { // "." has no base name
+		d.Title = filepath.Base(absolute)
 	}
 	broken, err := f.checkBroken(list, set)
 	if err != nil {
@@ -144,7 +144,7 @@ func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Se
 		return nil, fmt.Errorf("%s: no picture is left; want at least 1", list.Path)
 	}
 	text := table.NewText(labels.source, labels.columns, rows, lines, labels.comma)
-	text.Exact = f.Labels == labelsOfFolders // NA is the name of a folder
+	text.Exact = f.Labels == folderNames // NA is the name of a folder
 	if err := f.setFactors(d, labels, text); err != nil {
 		return nil, err
 	}
@@ -208,20 +208,20 @@ func (f *Folder) setFactors(d *stored.Set, labels *labelTable, text *table.Text)
 	k := len(names)
 	d.Columns, d.Levels = make([]factor.Factor, k), make([]int32, d.Count*k)
 	for j := range names {
-		of, levels, column, err := f.factor(text, labels.factors[j], kinds[j])
+		newFactor, levels, column, err := f.factor(text, labels.factors[j], kinds[j])
 		if err != nil {
 			return err
 		}
 		words := column.Words
-		of.NameLevels(words)
-		d.Columns[j] = of
+		newFactor.NameLevels(words)
+		d.Columns[j] = newFactor
 		for i, l := range levels {
 			d.Levels[i*k+j] = l
 		}
-		if note, ok := factor.KindNote(of, "dataset.folder.kinds"); ok && kinds[j] == nil && len(words) == 0 {
+		if note, ok := factor.KindNote(newFactor, "dataset.folder.kinds"); ok && kinds[j] == nil && len(words) == 0 {
 			d.Remarks = append(d.Remarks, note)
 		}
-		d.Remarks = append(d.Remarks, factor.ColumnNotes(of, column.Values, words)...)
+		d.Remarks = append(d.Remarks, factor.ColumnNotes(newFactor, column.Values, words)...)
 	}
 	if err := factor.Validate(d.Columns); err != nil {
 		return fmt.Errorf("%s: %w", labels.source, err)
@@ -235,11 +235,11 @@ func (f *Folder) setFactors(d *stored.Set, labels *labelTable, text *table.Text)
 }
 
 // factor reads a column, and converts it to a factor and one level per row.
-func (f *Folder) factor(text *table.Text, column int, kind *factor.ColumnKind) (of factor.Factor, levels []int32, c *table.Column, err error) {
+func (f *Folder) factor(text *table.Text, column int, kind *factor.ColumnKind) (result factor.Factor, levels []int32, c *table.Column, err error) {
 	categorical := kind != nil && kind.Kind == factor.Categorical
-	c, err = text.Factor(column, categorical || f.Labels == labelsOfFolders, categorical || len(f.Factors) > 0)
+	c, err = text.Factor(column, categorical || f.Labels == folderNames, categorical || len(f.Factors) > 0)
 	if err != nil {
-		return of, nil, nil, err
+		return result, nil, nil, err
 	}
 	name := text.Names[column]
 	switch {
@@ -247,11 +247,11 @@ func (f *Folder) factor(text *table.Text, column int, kind *factor.ColumnKind) (
 	case kind == nil:
 		kind = &factor.ColumnKind{Kind: factor.Categorical}
 	case kind.Continuous || kind.Kind == factor.Circular:
-		return of, nil, nil, text.Errorf(column, "has words such as %q; want numbers, or kind categorical", c.Words[0])
+		return result, nil, nil, text.Errorf(column, "has words such as %q; want numbers, or kind categorical", c.Words[0])
 	}
-	of, levels, err = factor.FromNumbers(name, c.Values, c.Ints, kind, f.Bins)
+	result, levels, err = factor.FromNumbers(name, c.Values, c.Ints, kind, f.Bins)
 	if err != nil {
 		err = text.Errorf(column, "%w", err)
 	}
-	return of, levels, c, err
+	return result, levels, c, err
 }

@@ -265,7 +265,7 @@ func TestFolderMistakes(t *testing.T) {
 		{"a file for a folder", "", func(f *Folder) { f.Path = filepath.Join(dir, "a.png") }, "is a file"},
 		{"repeated factors", "", func(f *Folder) { f.Factors = []string{"u", "v", "u"} }, `factors: name 2, "u", is empty or repeated; want distinct names`},
 		{"an empty factor", "", func(f *Folder) { f.Factors = []string{""} }, `factors: name 0, "", is empty or repeated`},
-		{"factors without labels", "", func(f *Folder) { f.Labels, f.Factors = withoutLabels, []string{"u"} }, "factors: there are no labels"},
+		{"factors without labels", "", func(f *Folder) { f.Labels, f.Factors = noLabels, []string{"u"} }, "factors: there are no labels"},
 		{"names of folders", "", func(f *Folder) { f.Labels, f.Factors = "folders", []string{"u", "v"} }, "factors: has 2 names; want one for each of the 1 levels of folders"},
 		{"no folders", "", func(f *Folder) { f.Labels, f.Path = "folders", flat }, "labels: there are no pictures in folders below " + flat},
 		{"fit", "", func(f *Folder) { f.Fit = "squeeze" }, "fit: "},

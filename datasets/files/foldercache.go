@@ -27,15 +27,15 @@ const folderVersion = 2
 // decodeMemory is the maximum bytes of pictures that are decoded at the same time. A larger picture is decoded alone.
 const decodeMemory = 1 << 30
 
-// settings returns the canonical text of the settings that affect the pixels.
-func (f *Folder) settings() string {
+// pixelSettings returns the canonical text of the settings that affect the pixels.
+func (f *Folder) pixelSettings() string {
 	return fmt.Sprintf("size=%v channels=%d fit=%s filter=%s", []int(f.Size), f.Channels, f.Fit, f.Filter)
 }
 
-// cached opens the decoded pictures of a folder. If they are not cached, it decodes them and then removes cached sets
-// of earlier states of the folder.
-func (f *Folder) cached(ctx context.Context, list *pictures.List) (*cache.Set, error) {
-	whole, err := filepath.Abs(list.Path)
+// decodedPictures opens the decoded pictures of a folder. If they are not cached, it decodes them and then removes
+// cached sets of earlier states of the folder.
+func (f *Folder) decodedPictures(ctx context.Context, list *pictures.List) (*cache.Set, error) {
+	absolute, err := filepath.Abs(list.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -43,30 +43,31 @@ func (f *Folder) cached(ctx context.Context, list *pictures.List) (*cache.Set, e
 	if err != nil {
 		return nil, err
 	}
-	key := cache.Key{Name: "folder", Options: f.settings() + " files=" + files, Version: folderVersion}
-	made := false
+	key := cache.Key{Name: "folder", Options: f.pixelSettings() + " files=" + files, Version: folderVersion}
+	converted := false
 	set, err := cache.Ensure(ctx, key, func(ctx context.Context, w *cache.Writer) error {
-		made = true
-		w.SetSources([]cache.Source{{Name: whole}})
+		converted = true
+		w.SetSources([]cache.Source{{Name: absolute}})
 		return f.convert(ctx, list, w)
 	})
-	if err == nil && made {
-		f.removeOutdated(ctx, whole, key)
+	if err == nil && converted {
+		f.removeOutdated(ctx, absolute, key)
 	}
 	return set, err
 }
 
 // removeOutdated removes the sets that were cached before the folder changed. A set that a program still uses may stay.
-func (f *Folder) removeOutdated(ctx context.Context, whole string, key cache.Key) {
+func (f *Folder) removeOutdated(ctx context.Context, source string, key cache.Key) {
 	sets, err := cache.List()
 	if err != nil {
 		return
 	}
+	prefix := f.pixelSettings() + " files="
 	for _, s := range sets {
-		if s.Name != key.Name || s.Options == key.Options || !strings.HasPrefix(s.Options, f.settings()+" files=") {
+		if s.Name != key.Name || s.Options == key.Options || !strings.HasPrefix(s.Options, prefix) {
 			continue
 		}
-		if len(s.Sources) == 1 && s.Sources[0].Name == whole {
+		if len(s.Sources) == 1 && s.Sources[0].Name == source {
 			_ = cache.Remove(ctx, s.Key)
 		}
 	}
@@ -79,19 +80,19 @@ func (f *Folder) convert(ctx context.Context, list *pictures.List, w *cache.Writ
 		return err
 	}
 	defer root.Close()
-	h, width, err := f.size(ctx, root, list, w)
+	height, width, err := f.imageSize(ctx, root, list, w)
 	if err != nil {
 		return err
 	}
 	state := factor.Factor{Name: "readable", Size: 2, Kind: factor.Categorical}
-	if err := w.Begin(len(list.Files), h, width, f.Channels, []factor.Factor{state}); err != nil {
+	if err := w.Begin(len(list.Files), height, width, f.Channels, []factor.Factor{state}); err != nil {
 		return err
 	}
 	levels := make([]int32, len(list.Files))
 	memoryLeft := pictures.NewBudget(decodeMemory)
 	err = pictures.ForEach(ctx, len(list.Files), func() func(int) error {
-		d := f.decoder(root, h, width, memoryLeft)
-		pixels := make([]uint8, h*width*f.Channels)
+		d := f.newDecoder(root, height, width, memoryLeft)
+		pixels := make([]uint8, height*width*f.Channels)
 		return func(i int) error {
 			err := d.decode(pixels, &list.Files[i])
 			if errors.Is(err, pictures.ErrChanging) {
@@ -110,8 +111,8 @@ func (f *Folder) convert(ctx context.Context, list *pictures.List, w *cache.Writ
 	return w.SetLevels(levels)
 }
 
-// size returns the size of the images: the size in the settings, or the most frequent picture size.
-func (f *Folder) size(ctx context.Context, root *os.Root, list *pictures.List, w *cache.Writer) (int, int, error) {
+// imageSize returns the size of the images: the size in the settings, or the most frequent picture size.
+func (f *Folder) imageSize(ctx context.Context, root *os.Root, list *pictures.List, w *cache.Writer) (int, int, error) {
 	if len(f.Size) == 2 {
 		return f.Size[0], f.Size[1], nil
 	}
@@ -132,24 +133,24 @@ func (f *Folder) size(ctx context.Context, root *os.Root, list *pictures.List, w
 	if err != nil {
 		return 0, 0, err
 	}
-	times, best := map[[2]int]int{}, [2]int{}
+	counts, mostFrequent := map[[2]int]int{}, [2]int{}
 	for _, s := range sizes {
 		if s[0] > 0 {
-			times[s]++
+			counts[s]++
 		}
 	}
 	for _, s := range sizes { // in list order, which decides ties
-		if times[s] > times[best] {
-			best = s
+		if counts[s] > counts[mostFrequent] {
+			mostFrequent = s
 		}
 	}
-	if best[0] == 0 {
+	if mostFrequent[0] == 0 {
 		return 1, 1, nil // no picture is readable; each one gets an error
 	}
-	if best[0] > pictures.MaxSide || best[1] > pictures.MaxSide {
-		return 0, 0, fmt.Errorf("%s: the pictures are %d x %d (height x width); want size, as images larger than %d are not stored unresized", list.Path, best[0], best[1], pictures.MaxSide)
+	if mostFrequent[0] > pictures.MaxSide || mostFrequent[1] > pictures.MaxSide {
+		return 0, 0, fmt.Errorf("%s: the pictures are %d x %d (height x width); want size, as images larger than %d are not stored unresized", list.Path, mostFrequent[0], mostFrequent[1], pictures.MaxSide)
 	}
-	return best[0], best[1], nil
+	return mostFrequent[0], mostFrequent[1], nil
 }
 
 // pictureDecoder decodes the pictures of a folder to one size. It is not safe for concurrent use.
@@ -162,7 +163,7 @@ type pictureDecoder struct {
 	buf     []byte
 }
 
-func (f *Folder) decoder(root *os.Root, h, w int, b *pictures.Budget) *pictureDecoder {
+func (f *Folder) newDecoder(root *os.Root, h, w int, b *pictures.Budget) *pictureDecoder {
 	return &pictureDecoder{root: root, exact: len(f.Size) == 0, budget: b, fitter: pictures.Fitter{H: h, W: w, C: f.Channels, Fit: f.Fit, Filter: pictures.FilterOf(f.Filter)}}
 }
 
@@ -213,18 +214,18 @@ func (f *Folder) checkBroken(list *pictures.List, set *cache.Set) ([]int, error)
 		return nil, err
 	}
 	defer root.Close()
-	const few = 5
+	const maxReasons = 5
 	var reasons []string
-	d := f.decoder(root, set.H, set.W, pictures.NewBudget(decodeMemory))
+	d := f.newDecoder(root, set.H, set.W, pictures.NewBudget(decodeMemory))
 	pixels := make([]uint8, set.H*set.W*set.C)
-	for _, i := range broken[:min(few, len(broken))] {
+	for _, i := range broken[:min(maxReasons, len(broken))] {
 		if err := d.decode(pixels, &list.Files[i]); err != nil {
 			reasons = append(reasons, fmt.Sprintf("%s: %v", filepath.Join(list.Path, filepath.FromSlash(list.Files[i].Name)), err))
 		}
 	}
-	more := ""
-	if len(broken) > few {
-		more = fmt.Sprintf("; and %d more", len(broken)-few)
+	remainder := ""
+	if len(broken) > maxReasons {
+		remainder = fmt.Sprintf("; and %d more", len(broken)-maxReasons)
 	}
-	return nil, fmt.Errorf("%d of %d pictures cannot be read: %s%s; want them repaired, or dataset.folder.skip_broken=true", len(broken), len(list.Files), strings.Join(reasons, "; "), more)
+	return nil, fmt.Errorf("%d of %d pictures cannot be read: %s%s; want them repaired, or dataset.folder.skip_broken=true", len(broken), len(list.Files), strings.Join(reasons, "; "), remainder)
 }

@@ -35,21 +35,22 @@ type labelTable struct {
 
 // possibleLabels returns a note on a table or on folders that could be the labels of pictures without labels.
 func possibleLabels(list *pictures.List) []string {
-	const without = "the pictures have no labels (labels=none drops this note)"
+	const note = "the pictures have no labels (labels=none drops this note)"
 	for _, ending := range []string{".csv", ".tsv"} {
-		if found, _ := filepath.Glob(filepath.Join(list.Path, "*"+ending)); len(found) > 0 { // only a bad pattern is an error
-			return []string{fmt.Sprintf("%s; labels=%s would read them from %s", without, filepath.Base(found[0]), found[0])}
+		matches, _ := filepath.Glob(filepath.Join(list.Path, "*"+ending)) // only a bad pattern is an error
+		if len(matches) > 0 {
+			return []string{fmt.Sprintf("%s; labels=%s would read them from %s", note, filepath.Base(matches[0]), matches[0])}
 		}
 	}
 	if slices.ContainsFunc(list.Files, func(p pictures.File) bool { return strings.Contains(p.Name, "/") }) {
-		return []string{without + "; labels=folders would take the names of their folders"}
+		return []string{note + "; labels=folders would take the names of their folders"}
 	}
 	return nil
 }
 
 func (f *Folder) readLabels(list *pictures.List) (*labelTable, error) {
 	switch f.Labels {
-	case "", withoutLabels:
+	case "", noLabels:
 		if len(f.Factors) > 0 {
 			return nil, config.Invalid("factors", "there are no labels; want labels, a table or folders")
 		}
@@ -60,7 +61,7 @@ func (f *Folder) readLabels(list *pictures.List) (*labelTable, error) {
 		}
 		t.notes = append(t.notes, orderNotes(list)...)
 		return t, nil
-	case labelsOfFolders:
+	case folderNames:
 		return f.folderLabels(list)
 	}
 	name := f.labelsPath()
@@ -75,11 +76,11 @@ func (f *Folder) readLabels(list *pictures.List) (*labelTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	named := text.Names[file]
+	fileName := text.Names[file]
 	if err := text.DropUnnamed(file); err != nil {
 		return nil, err
 	}
-	file = slices.Index(text.Names, named)
+	file = slices.Index(text.Names, fileName)
 	t := &labelTable{source: name, columns: text.Names, comma: text.Comma, notes: text.Notes}
 	if err := f.chooseColumns(t, text, file); err != nil {
 		return nil, err
@@ -138,61 +139,61 @@ func (f *Folder) chooseColumns(t *labelTable, text *table.Text, file int) error 
 
 // match finds the picture of each row, and lists pictures without a row and rows without a picture.
 func (f *Folder) match(t *labelTable, text *table.Text, file int, list *pictures.List) error {
-	find := newPictureIndex(list)
-	if at, ok := find.whole[text.Names[file]]; ok {
-		return fmt.Errorf("%s: line 1 names the picture %s; want names of the columns there, such as file,size", t.source, list.Files[at].Name)
+	index := newPictureIndex(list)
+	if picture, ok := index.byPath[text.Names[file]]; ok {
+		return fmt.Errorf("%s: line 1 names the picture %s; want names of the columns there, such as file,size", t.source, list.Files[picture].Name)
 	}
 	rowOf := make(map[int]int, len(text.Rows)) // row of each picture
-	var lost, bare []string
+	var unmatchedRows, unlabelled []string
 	for r, row := range text.Rows {
-		at, err := find.find(row[file])
+		picture, err := index.find(row[file])
 		if err != nil {
 			return fmt.Errorf("%s: line %d: %w", t.source, text.Lines[r], err)
 		}
-		if at < 0 {
-			lost = append(lost, fmt.Sprintf("%q (line %d)", row[file], text.Lines[r]))
+		if picture < 0 {
+			unmatchedRows = append(unmatchedRows, fmt.Sprintf("%q (line %d)", row[file], text.Lines[r]))
 			continue
 		}
-		if other, twice := rowOf[at]; twice {
-			return fmt.Errorf("%s: lines %d and %d are both about %s; want a line for each picture", t.source, text.Lines[other], text.Lines[r], list.Files[at].Name)
+		if other, repeated := rowOf[picture]; repeated {
+			return fmt.Errorf("%s: lines %d and %d are both about %s; want a line for each picture", t.source, text.Lines[other], text.Lines[r], list.Files[picture].Name)
 		}
-		rowOf[at] = r
-		t.rows, t.lines, t.pictures = append(t.rows, row), append(t.lines, text.Lines[r]), append(t.pictures, at)
+		rowOf[picture] = r
+		t.rows, t.lines, t.pictures = append(t.rows, row), append(t.lines, text.Lines[r]), append(t.pictures, picture)
 	}
 	for i, p := range list.Files {
 		if _, labelled := rowOf[i]; !labelled {
-			bare = append(bare, p.Name)
+			unlabelled = append(unlabelled, p.Name)
 			if f.Unlabelled == "keep" {
 				row := make([]string, len(text.Names))
 				t.rows, t.lines, t.pictures = append(t.rows, row), append(t.lines, 0), append(t.pictures, i)
 			}
 		}
 	}
-	return f.report(t, list, lost, bare)
+	return f.report(t, list, unmatchedRows, unlabelled)
 }
 
 // report returns an error or adds a note about rows without a picture and pictures without a row.
-func (f *Folder) report(t *labelTable, list *pictures.List, lost, bare []string) error {
-	var parts []string
-	if len(lost) > 0 {
+func (f *Folder) report(t *labelTable, list *pictures.List, unmatchedRows, unlabelled []string) error {
+	var problems []string
+	if len(unmatchedRows) > 0 {
 		rows := "1 row names"
-		if len(lost) > 1 {
-			rows = fmt.Sprint(len(lost), " rows name")
+		if len(unmatchedRows) > 1 {
+			rows = fmt.Sprint(len(unmatchedRows), " rows name")
 		}
-		parts = append(parts, fmt.Sprintf("%s no picture below %s: %s", rows, list.Path, registry.Some(lost, 5)))
+		problems = append(problems, fmt.Sprintf("%s no picture below %s: %s", rows, list.Path, registry.Some(unmatchedRows, 5)))
 	}
-	if len(bare) > 0 {
-		have := map[bool]string{true: "has", false: "have"}[len(bare) == 1]
-		parts = append(parts, fmt.Sprintf("%d of %d pictures %s no row: %s", len(bare), len(list.Files), have, registry.Some(bare, 5)))
+	if len(unlabelled) > 0 {
+		have := map[bool]string{true: "has", false: "have"}[len(unlabelled) == 1]
+		problems = append(problems, fmt.Sprintf("%d of %d pictures %s no row: %s", len(unlabelled), len(list.Files), have, registry.Some(unlabelled, 5)))
 	}
-	if len(parts) == 0 {
+	if len(problems) == 0 {
 		return nil
 	}
-	what := t.source + ": " + strings.Join(parts, "; ")
+	message := t.source + ": " + strings.Join(problems, "; ")
 	if f.Unlabelled == "refuse" {
-		return fmt.Errorf("%s; want a row for each picture, or dataset.folder.unlabelled=skip, or =keep", what)
+		return fmt.Errorf("%s; want a row for each picture, or dataset.folder.unlabelled=skip, or =keep", message)
 	}
-	t.notes = append(t.notes, what+" ("+f.Unlabelled+")")
+	t.notes = append(t.notes, message+" ("+f.Unlabelled+")")
 	return nil
 }
 
@@ -225,16 +226,16 @@ func (f *Folder) folderLabels(list *pictures.List) (*labelTable, error) {
 	return t, nil
 }
 
-var trailing = regexp.MustCompile(`[0-9]+$`)
+var trailingDigits = regexp.MustCompile(`[0-9]+$`)
 
 // orderNotes notes that the numbers in names of pictures are in another order than the pictures.
 func orderNotes(list *pictures.List) []string {
 	for i := range list.Files[1:] {
 		a, b := list.Files[i].Name, list.Files[i+1].Name
-		left, right := strings.TrimSuffix(a, path.Ext(a)), strings.TrimSuffix(b, path.Ext(b))
-		m, n := trailing.FindString(left), trailing.FindString(right)
+		stemA, stemB := strings.TrimSuffix(a, path.Ext(a)), strings.TrimSuffix(b, path.Ext(b))
+		m, n := trailingDigits.FindString(stemA), trailingDigits.FindString(stemB)
 		longer := len(strings.TrimLeft(m, "0")) > len(strings.TrimLeft(n, "0"))
-		if longer && strings.TrimSuffix(left, m) == strings.TrimSuffix(right, n) {
+		if longer && strings.TrimSuffix(stemA, m) == strings.TrimSuffix(stemB, n) {
 			const note = "pictures are in the order of their names, %s before %s; rows of codes and other files are, too"
 			return []string{fmt.Sprintf(note, a, b)}
 		}
@@ -244,9 +245,9 @@ func orderNotes(list *pictures.List) []string {
 
 // pictureIndex finds pictures by their names in tables.
 type pictureIndex struct {
-	list    *pictures.List
-	whole   map[string]int // by path
-	inexact map[string]int // by name without folders, path without extension, and both; ambiguous: several
+	list        *pictures.List
+	byPath      map[string]int // by path
+	byShortName map[string]int // by name without folders, path without extension, and both; ambiguous: several
 }
 
 const ambiguous = -2
@@ -255,12 +256,12 @@ func newPictureIndex(list *pictures.List) *pictureIndex {
 	x := &pictureIndex{list, make(map[string]int, len(list.Files)), make(map[string]int, 3*len(list.Files))}
 	for i, p := range list.Files {
 		name := norm.NFC.String(p.Name)
-		x.whole[name] = i
+		x.byPath[name] = i
 		for _, key := range slices.Compact([]string{path.Base(name), strings.TrimSuffix(name, path.Ext(name)), strings.TrimSuffix(path.Base(name), path.Ext(name))}) {
-			if other, taken := x.inexact[key]; taken && other != i {
-				x.inexact[key] = ambiguous
+			if other, exists := x.byShortName[key]; exists && other != i {
+				x.byShortName[key] = ambiguous
 			} else {
-				x.inexact[key] = i
+				x.byShortName[key] = i
 			}
 		}
 	}
@@ -282,12 +283,12 @@ func (x *pictureIndex) find(text string) (int, error) {
 	name = path.Clean(name)
 	inside := strings.TrimPrefix(name, filepath.Base(x.list.Path)+"/")
 	for _, n := range []string{name, inside} {
-		if i, ok := x.whole[n]; ok {
+		if i, ok := x.byPath[n]; ok {
 			return i, nil
 		}
 	}
 	for _, n := range []string{name, inside} {
-		if i, ok := x.inexact[n]; ok && i != ambiguous {
+		if i, ok := x.byShortName[n]; ok && i != ambiguous {
 			return i, nil
 		} else if ok {
 			return 0, fmt.Errorf("%q is the name of several pictures; want paths below the folder", text)

@@ -203,8 +203,8 @@ func (g *GridFolder) name() string {
 	return base
 }
 
-// namesOf returns the names of k factors. own are the names in their file, or nil.
-func (g *GridFolder) namesOf(k int, own []string) ([]string, error) {
+// factorNames returns the names of k factors. fromFile are the names in their file, or nil.
+func (g *GridFolder) factorNames(k int, fromFile []string) ([]string, error) {
 	if len(g.Names) > 0 {
 		if len(g.Names) != k {
 			return nil, config.Invalid("names", "has %s; want one for each of the %d factors of %s",
@@ -212,8 +212,8 @@ func (g *GridFolder) namesOf(k int, own []string) ([]string, error) {
 		}
 		return g.Names, nil
 	}
-	if own != nil {
-		return own, nil
+	if fromFile != nil {
+		return fromFile, nil
 	}
 	names := make([]string, k)
 	for i := range names {
@@ -225,11 +225,11 @@ func (g *GridFolder) namesOf(k int, own []string) ([]string, error) {
 // nameFactors names the factors of a table and returns their kinds.
 func (g *GridFolder) nameFactors(d *stored.Set, t *table.Table) ([]factor.ColumnKind, error) {
 	k := t.Cols
-	names, err := g.namesOf(k, t.Names)
+	names, err := g.factorNames(k, t.Names)
 	if err != nil {
 		return nil, err
 	}
-	given, err := g.Kinds.Parse(names)
+	chosen, err := g.Kinds.Parse(names)
 	if err != nil {
 		return nil, err
 	}
@@ -239,12 +239,12 @@ func (g *GridFolder) nameFactors(d *stored.Set, t *table.Table) ([]factor.Column
 		kinds[j].Kind = factor.Ordinal
 		if t.Words != nil && t.Words[j] != nil {
 			kinds[j].Kind = factor.Categorical
-			if given[j] != nil && given[j].Kind != factor.Categorical {
+			if chosen[j] != nil && chosen[j].Kind != factor.Categorical {
 				return nil, config.Invalid("kinds", "factor %s has words such as %q; want categorical", names[j], t.Words[j][0])
 			}
 		}
-		if given[j] != nil {
-			kinds[j] = *given[j]
+		if chosen[j] != nil {
+			kinds[j] = *chosen[j]
 		}
 		d.Columns[j].Name, d.Columns[j].Kind = names[j], kinds[j].Kind
 	}
@@ -254,12 +254,12 @@ func (g *GridFolder) nameFactors(d *stored.Set, t *table.Table) ([]factor.Column
 // gridSource is the open file of a [GridFolder].
 type gridSource struct {
 	*GridFolder
-	file   arrays.File
-	names  GridArrays
-	images *arrays.Array
-	text   *table.Table // factors in a text table; nil: in an array, or none
-	axes   []int        // axes of the images: rows, height, width, channels, if they exist
-	rule   pixelRule
+	file       arrays.File
+	names      GridArrays
+	images     *arrays.Array
+	text       *table.Table // factors in a text table; nil: in an array, or none
+	axes       []int        // axes of the images: rows, height, width, channels, if they exist
+	conversion pixelConversion
 }
 
 // openImages opens the images, and determines their axes and the number that means white.
@@ -278,12 +278,12 @@ func (s *gridSource) openImages(d *stored.Set) (err error) {
 	if s.text != nil {
 		rows = s.text.Rows
 	} else if factors, err := s.openFactors(); err == nil && factors != nil {
-		rows = s.column(factors.Shape)[0]
+		rows = s.tableShape(factors.Shape)[0]
 	}
 	if err := s.findAxes(d, rows); err != nil {
 		return err
 	}
-	s.rule, err = newPixelRule(s.GridFolder, s.images)
+	s.conversion, err = newPixelRule(s.GridFolder, s.images)
 	return err
 }
 
@@ -309,8 +309,8 @@ func (s *gridSource) openFactors() (*arrays.Array, error) {
 	return a, err
 }
 
-// column returns the shape of a table, which may be a single column. For only one image, one row is its factors.
-func (s *gridSource) column(shape []int) []int {
+// tableShape returns the shape of a table, which may be a single column. For only one image, one row is its factors.
+func (s *gridSource) tableShape(shape []int) []int {
 	switch {
 	case len(shape) == 1:
 		return []int{shape[0], 1}
@@ -332,13 +332,13 @@ type channelAxis int
 const (
 	channelsLast channelAxis = iota
 	channelsFirst
-	channelsAnywhere // the shape does not tell
+	channelsUnknown // the shape does not tell
 )
 
-// axisOfChannels finds the channels by a shape. An axis of at most four entries may be the channels of a colour, and an
+// guessChannels finds the channels by a shape. An axis of at most four entries may be the channels of a colour, and an
 // axis of 17 or more cannot be channels. One row with few channels is a sequence; a square with one channel has its
 // channels last.
-func axisOfChannels(s []int) channelAxis {
+func guessChannels(s []int) channelAxis {
 	first, height, width, last := s[1], s[1], s[2], s[3]
 	switch {
 	case first > colourChannels:
@@ -352,7 +352,7 @@ func axisOfChannels(s []int) channelAxis {
 	case last <= colourChannels && (first == 2 || last != width && height == width):
 		return channelsLast
 	}
-	return channelsAnywhere
+	return channelsUnknown
 }
 
 // findAxes determines the shape of the images and the order of the array's axes.
@@ -433,8 +433,8 @@ func (s *gridSource) channelsFirst() (bool, error) {
 	for _, axis := range s.axes {
 		shape = append(shape, s.images.Shape[axis])
 	}
-	axis := axisOfChannels(shape)
-	if axis == channelsAnywhere {
+	axis := guessChannels(shape)
+	if axis == channelsUnknown {
 		return false, fmt.Errorf("%s has shape %v, which may be images of %d or of %d channels; want channels: first or channels: last", s.images.Label, s.images.Shape, shape[1], shape[3])
 	}
 	return axis == channelsFirst, nil

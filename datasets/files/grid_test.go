@@ -112,7 +112,8 @@ func TestGridFolderText(t *testing.T) {
 	}
 }
 
-// Angles come from values: a gap moves no level, and the turn from one image to another is the difference of their angles.
+// Angles come from values: a gap moves no level, and the turn from one image to another is the difference of their
+// angles.
 func TestGridAngles(t *testing.T) {
 	for _, c := range []struct {
 		kind   string

@@ -32,9 +32,9 @@ func (s *gridSource) readFactors(d *stored.Set) error {
 	a, err := s.openFactors()
 	if errors.Is(err, fs.ErrNotExist) && s.Arrays.Factors == "" {
 		if sizes != nil {
-			return s.fullGrid(d, sizes)
+			return s.setFullGrid(d, sizes)
 		}
-		if err := s.otherFactors(d); err != nil {
+		if err := s.checkLikelyFactors(d); err != nil {
 			return err
 		}
 		a, err = nil, nil
@@ -104,27 +104,27 @@ func (s *gridSource) readText(d *stored.Set, sizes []int) error {
 	return s.setTable(d, path, t, sizes)
 }
 
-// otherFactors returns an error if the factors are missing but other arrays could contain them.
-func (s *gridSource) otherFactors(d *stored.Set) error {
-	var found, names []string
+// checkLikelyFactors returns an error if the factors are missing but other arrays could contain them.
+func (s *gridSource) checkLikelyFactors(d *stored.Set) error {
+	var labels, names []string
 	for _, name := range s.file.Names() {
 		if name == s.names.Images || name == s.names.Sizes {
 			continue
 		}
-		if a, err := s.file.Open(name); err == nil && len(a.Shape) > 0 && len(a.Shape) <= 2 && s.column(a.Shape)[0] == d.Count {
-			found, names = append(found, fmt.Sprint(a)), append(names, name)
+		if a, err := s.file.Open(name); err == nil && len(a.Shape) > 0 && len(a.Shape) <= 2 && s.tableShape(a.Shape)[0] == d.Count {
+			labels, names = append(labels, fmt.Sprint(a)), append(names, name)
 		}
 	}
-	if len(found) == 0 {
+	if len(labels) == 0 {
 		return nil
 	}
 	return fmt.Errorf("%s is missing, and %s may be factors; want arrays: {factors: %s}, or arrays: {factors: %s}",
-		s.file.Label(s.names.Factors), registry.Some(found, 5), names[0], noFactors)
+		s.file.Label(s.names.Factors), registry.Some(labels, 5), names[0], noFactors)
 }
 
 // readTable reads one row of numbers per image.
 func (s *gridSource) readTable(d *stored.Set, a *arrays.Array, sizes []int) error {
-	shape := s.column(a.Shape)
+	shape := s.tableShape(a.Shape)
 	if len(shape) != 2 || shape[0] != d.Count || shape[1] < 1 {
 		return fmt.Errorf("%s has shape %v; want %d x K, a row for each image", a.Label, a.Shape, d.Count)
 	}
@@ -212,8 +212,8 @@ func setLevels(d *stored.Set, j int, column *table.Column, kind factor.ColumnKin
 	return nil
 }
 
-// fullGrid assigns the levels of the full grid of sizes to the images.
-func (s *gridSource) fullGrid(d *stored.Set, sizes []int) error {
+// setFullGrid assigns the levels of the full grid of sizes to the images.
+func (s *gridSource) setFullGrid(d *stored.Set, sizes []int) error {
 	if product, err := dims.Count(sizes, 1); err != nil || product != d.Count {
 		return fmt.Errorf("%s is missing, and the %d images of %s are not the full grid of sizes %v; want factors", s.file.Label(s.names.Factors), d.Count, s.images.Label, sizes)
 	}
@@ -228,8 +228,8 @@ func (s *gridSource) fullGrid(d *stored.Set, sizes []int) error {
 		}
 	}
 	d.Levels = make([]int32, 0, d.Count*len(grid))
-	for _, at := range grid.All() {
-		for _, l := range at {
+	for _, levels := range grid.All() {
+		for _, l := range levels {
 			d.Levels = append(d.Levels, int32(l))
 		}
 	}

@@ -34,31 +34,32 @@ func (s *gridSource) readImages(ctx context.Context, d *stored.Set, inMemory int
 		return fmt.Errorf("%v: images of %d numbers; want at most %d", s.images, size, stored.MaxPixels)
 	}
 	switch {
-	case !s.rule.eight:
+	case !s.conversion.to8Bit:
 		return s.readFloats(ctx, d, size)
 	case !s.onDisk(d, inMemory):
 		d.Bytes = make([]uint8, d.Count*size)
-		err := s.each(ctx, d.Count, d.Bytes, func(from int, raw []byte) error {
-			return s.rule.to8(d.Bytes[from*size:], raw, from, size)
+		err := s.forSlabs(ctx, d.Count, d.Bytes, func(from int, raw []byte) error {
+			return s.conversion.to8(d.Bytes[from*size:], raw, from, size)
 		})
 		if err != nil {
 			return err
 		}
-		return s.rule.check()
+		return s.conversion.checkWhite()
 	}
 	mapped, err := s.mapFile(d, size)
 	if err != nil || mapped {
 		return err
 	}
-	return s.cached(ctx, d, size)
+	return s.cacheImages(ctx, d, size)
 }
 
 func (s *gridSource) onDisk(d *stored.Set, inMemory int) bool {
-	return s.rule.eight && memory.Product(d.Count, d.Shape[0], d.Shape[1], d.Shape[2]) > float64(inMemory)
+	return s.conversion.to8Bit && memory.Product(d.Count, d.Shape[0], d.Shape[1], d.Shape[2]) > float64(inMemory)
 }
 
-// each reads the images in slabs, into into if that has room for all images, and calls visit for each slab.
-func (s *gridSource) each(ctx context.Context, n int, into []byte, visit func(from int, raw []byte) error) error {
+// forSlabs reads the images in slabs, and calls visit for each slab. If images has room for all images, the slabs are
+// in images.
+func (s *gridSource) forSlabs(ctx context.Context, n int, images []byte, visit func(from int, raw []byte) error) error {
 	rows, err := s.images.Rows(s.axes)
 	if err != nil {
 		return err
@@ -66,7 +67,7 @@ func (s *gridSource) each(ctx context.Context, n int, into []byte, visit func(fr
 	defer rows.Close() // nothing was written
 	row, slab := rows.RowBytes(), rows.Slab()
 	var buffer []byte
-	if len(into) != n*row {
+	if len(images) != n*row {
 		buffer = make([]byte, min(n, slab)*row)
 	}
 	for from := 0; from < n; from += slab {
@@ -76,7 +77,7 @@ func (s *gridSource) each(ctx context.Context, n int, into []byte, visit func(fr
 		to := min(from+slab, n)
 		raw := buffer
 		if buffer == nil {
-			raw = into[from*row:]
+			raw = images[from*row:]
 		}
 		raw = raw[:(to-from)*row]
 		if err := rows.Read(raw); err != nil {
@@ -98,20 +99,20 @@ func (s *gridSource) readFloats(ctx context.Context, d *stored.Set, size int) er
 		return fmt.Errorf("%w; want round: true, for 8-bit images that stay on the disk", err)
 	}
 	d.Floats = make([]float32, d.Count*size)
-	err := s.each(ctx, d.Count, nil, func(from int, raw []byte) error {
+	err := s.forSlabs(ctx, d.Count, nil, func(from int, raw []byte) error {
 		n := len(raw) / s.images.Type.Size
-		return s.rule.toFloats(d.Floats[from*size:from*size+n], raw, from, size)
+		return s.conversion.toFloats(d.Floats[from*size:from*size+n], raw, from, size)
 	})
 	if err != nil {
 		return err
 	}
-	return s.rule.check()
+	return s.conversion.checkWhite()
 }
 
 // mapFile memory-maps an .npy file if its bytes are the pixels in order. It returns false for other files.
 func (s *gridSource) mapFile(d *stored.Set, size int) (bool, error) {
 	start, ok := arrays.Plain(s.images, s.axes)
-	if !ok || !s.rule.identity() {
+	if !ok || !s.conversion.identity() {
 		return false, nil
 	}
 	f, err := disk.Open(s.images.Label)
@@ -129,15 +130,15 @@ func (s *gridSource) mapFile(d *stored.Set, size int) (bool, error) {
 	d.Bytes, d.Mapped = m[start:], s.images.Label
 	const sample = 64 // number of images that are tested for white = 1
 	for i := range min(sample, d.Count) {
-		at := i * (d.Count / min(sample, d.Count)) * size
-		s.rule.see(d.Bytes[at : at+size])
+		offset := i * (d.Count / min(sample, d.Count)) * size
+		s.conversion.recordBytes(d.Bytes[offset : offset+size])
 	}
 	pages.Random(d.Bytes)
-	return true, s.rule.check()
+	return true, s.conversion.checkWhite()
 }
 
-// cached converts the images to the cache, once for each file and options.
-func (s *gridSource) cached(ctx context.Context, d *stored.Set, size int) error {
+// cacheImages converts the images to the cache, once for each file and options.
+func (s *gridSource) cacheImages(ctx context.Context, d *stored.Set, size int) error {
 	path := s.Path
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = s.images.Label
@@ -147,7 +148,7 @@ func (s *gridSource) cached(ctx context.Context, d *stored.Set, size int) error 
 	if err != nil {
 		return err
 	}
-	options := fmt.Sprintf("content=%s array=%q axes=%v scale=%v", sum, s.names.Images, s.axes, s.rule.white)
+	options := fmt.Sprintf("content=%s array=%q axes=%v scale=%v", sum, s.names.Images, s.axes, s.conversion.white)
 	set, err := cache.Ensure(ctx, cache.Key{Name: "grid", Options: options, Version: 1}, func(ctx context.Context, w *cache.Writer) error {
 		w.SetSources([]cache.Source{{Name: path, SHA256: sum}})
 		if err := w.Begin(d.Count, d.Shape[0], d.Shape[1], d.Shape[2], nil); err != nil {
@@ -158,12 +159,12 @@ func (s *gridSource) cached(ctx context.Context, d *stored.Set, size int) error 
 			return err
 		}
 		var pixels []byte
-		err := s.each(ctx, d.Count, nil, func(from int, raw []byte) error {
+		err := s.forSlabs(ctx, d.Count, nil, func(from int, raw []byte) error {
 			n := len(raw) / s.images.Type.Size
 			if len(pixels) < n {
 				pixels = make([]byte, n)
 			}
-			if err := s.rule.to8(pixels[:n], raw, from, size); err != nil {
+			if err := s.conversion.to8(pixels[:n], raw, from, size); err != nil {
 				return err
 			}
 			return stored.WriteImages(ctx, w, from, pixels[:n], size)
@@ -174,7 +175,7 @@ func (s *gridSource) cached(ctx context.Context, d *stored.Set, size int) error 
 		if now, err := hash(); err != nil || now != sum {
 			return cmp.Or(err, fmt.Errorf("%s: %w; start again", path, pictures.ErrChanging))
 		}
-		return s.rule.check()
+		return s.conversion.checkWhite()
 	})
 	if err != nil {
 		return err
@@ -184,34 +185,34 @@ func (s *gridSource) cached(ctx context.Context, d *stored.Set, size int) error 
 }
 
 // hashFiles returns the hash of a file. If several files contain its rows, it returns their hashes.
-func hashFiles(ctx context.Context, path string, several []string) (string, error) {
-	if several == nil {
+func hashFiles(ctx context.Context, path string, shards []string) (string, error) {
+	if shards == nil {
 		return cache.HashFile(ctx, path)
 	}
-	all := sha256.New()
-	for _, file := range several {
+	combined := sha256.New()
+	for _, file := range shards {
 		sum, err := cache.HashFile(ctx, file)
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintln(all, sum)
+		fmt.Fprintln(combined, sum)
 	}
-	return hex.EncodeToString(all.Sum(nil)), nil
+	return hex.EncodeToString(combined.Sum(nil)), nil
 }
 
-// pixelRule converts the numbers of an array to pixels: number/white, from 0 to 1, or unchanged real numbers.
-type pixelRule struct {
-	a       *arrays.Array
-	white   float64
-	usual   bool // white is the default for the type
-	real    bool
-	eight   bool // pixels become 8-bit
-	largest *atomic.Uint64
+// pixelConversion converts the numbers of an array to pixels: number/white, from 0 to 1, or unchanged real numbers.
+type pixelConversion struct {
+	a            *arrays.Array
+	white        float64
+	defaultWhite bool // white is the default for the type
+	real         bool
+	to8Bit       bool // pixels become 8-bit
+	largest      *atomic.Uint64
 }
 
-func newPixelRule(g *GridFolder, a *arrays.Array) (pixelRule, error) {
+func newPixelRule(g *GridFolder, a *arrays.Array) (pixelConversion, error) {
 	t := a.Type
-	r := pixelRule{a: a, white: g.Scale, usual: g.Scale == 0, real: g.Real, eight: g.Round || t == dtype.Uint8 || t == dtype.Bool, largest: new(atomic.Uint64)}
+	r := pixelConversion{a: a, white: g.Scale, defaultWhite: g.Scale == 0, real: g.Real, to8Bit: g.Round || t == dtype.Uint8 || t == dtype.Bool, largest: new(atomic.Uint64)}
 	switch {
 	case g.Real && t.Kind != 'f':
 		return r, config.Invalid("real", "%s (%v) holds %s, which are pixels; want floats, or real: false", a.Label, a.Shape, t)
@@ -231,16 +232,16 @@ func newPixelRule(g *GridFolder, a *arrays.Array) (pixelRule, error) {
 }
 
 // identity reports whether the bytes of the array are already pixels.
-func (r *pixelRule) identity() bool { return r.a.Type == dtype.Uint8 && r.white == math.MaxUint8 }
+func (r *pixelConversion) identity() bool { return r.a.Type == dtype.Uint8 && r.white == math.MaxUint8 }
 
-// see updates the maximum 8-bit pixel.
-func (r *pixelRule) see(pixels []byte) {
+// recordBytes updates the maximum 8-bit pixel.
+func (r *pixelConversion) recordBytes(pixels []byte) {
 	if len(pixels) > 0 {
-		r.remember(uint64(slices.Max(pixels)))
+		r.recordMax(uint64(slices.Max(pixels)))
 	}
 }
 
-func (r *pixelRule) remember(v uint64) {
+func (r *pixelConversion) recordMax(v uint64) {
 	for {
 		old := r.largest.Load()
 		if v <= old || r.largest.CompareAndSwap(old, v) {
@@ -249,9 +250,9 @@ func (r *pixelRule) remember(v uint64) {
 	}
 }
 
-// check rejects images that would be almost black because white is not the default for the type.
-func (r *pixelRule) check() error {
-	if !r.usual || r.a.Type.Kind != 'u' {
+// checkWhite rejects images that would be almost black because white is not the default for the type.
+func (r *pixelConversion) checkWhite() error {
+	if !r.defaultWhite || r.a.Type.Kind != 'u' {
 		return nil
 	}
 	largest, likely := r.largest.Load(), uint64(1)
@@ -264,18 +265,18 @@ func (r *pixelRule) check() error {
 	return fmt.Errorf("%v: the largest number is %d; want scale: %d if that is white, or scale: %v", r.a, largest, likely, r.white)
 }
 
-// outside returns the error about an invalid pixel.
-func (r *pixelRule) outside(image int, v float64) error {
+// rangeError returns the error about an invalid pixel.
+func (r *pixelConversion) rangeError(image int, v float64) error {
 	if r.real {
 		return fmt.Errorf("%s (%v, %s): image %d has a number %v; want finite numbers", r.a.Label, r.a.Shape, r.a.Type, image, v)
 	}
 	want := fmt.Sprintf("0 to %v, the value of white", r.white)
-	switch usual := r.usual && r.a.Type.Kind == 'f'; {
+	switch defaultFloat := r.defaultWhite && r.a.Type.Kind == 'f'; {
 	case v-v != 0: // infinity or NaN: neither Scale nor Real helps
 		want = "finite numbers"
-	case usual && v < 0:
+	case defaultFloat && v < 0:
 		want = "0 to 1, or real: true for real numbers"
-	case usual:
+	case defaultFloat:
 		want = "0 to 1, scale: 255 if that is white, or real: true for real numbers"
 	}
 	return fmt.Errorf("%s (%v, %s): image %d has a pixel %v; want %s", r.a.Label, r.a.Shape, r.a.Type, image, v, want)
@@ -285,7 +286,7 @@ func (r *pixelRule) outside(image int, v float64) error {
 const block = 1 << 14
 
 // pixel returns the pixel of a number, or false if it is invalid. Rounding errors outside [0, 1] become black or white.
-func (r *pixelRule) pixel(v float64) (p float64, ok bool) {
+func (r *pixelConversion) pixel(v float64) (p float64, ok bool) {
 	const rounding = 2e-5
 	p = v / r.white
 	if r.a.Type.Kind == 'f' && p >= -rounding && p <= 1+rounding {
@@ -294,14 +295,15 @@ func (r *pixelRule) pixel(v float64) (p float64, ok bool) {
 	return p, p >= 0 && p <= 1
 }
 
-// blocks calls convert for blocks of n numbers, on all processors, and returns an error for the first invalid number.
-func (r *pixelRule) blocks(n, first, size int, convert func(from, to int) (bad int, v float64)) error {
+// forBlocks calls convert for blocks of n numbers, on all processors, and returns an error for the first invalid
+// number.
+func (r *pixelConversion) forBlocks(n, first, size int, convert func(from, to int) (invalid int, v float64)) error {
 	count := (n + block - 1) / block
 	wrong, values := make([]int, count), make([]float64, count)
 	parallel.For(count, func(_, i int) { wrong[i], values[i] = convert(i*block, min((i+1)*block, n)) })
-	for i, bad := range wrong {
-		if bad >= 0 {
-			return r.outside(first+(i*block+bad)/size, values[i])
+	for i, invalid := range wrong {
+		if invalid >= 0 {
+			return r.rangeError(first+(i*block+invalid)/size, values[i])
 		}
 	}
 	return nil
@@ -309,7 +311,7 @@ func (r *pixelRule) blocks(n, first, size int, convert func(from, to int) (bad i
 
 // to8 converts the raw numbers of images to 8-bit pixels. first is the number of the first image, and size the values
 // per image. dst may be raw.
-func (r *pixelRule) to8(dst, raw []byte, first, size int) error {
+func (r *pixelConversion) to8(dst, raw []byte, first, size int) error {
 	t := r.a.Type
 	if t.Size > 1 || t.Kind == 'i' {
 		dst = dst[:len(raw)/t.Size]
@@ -320,10 +322,10 @@ func (r *pixelRule) to8(dst, raw []byte, first, size int) error {
 	for b := range allowed + 1 {
 		table[b] = uint8(float64(b)/r.white*math.MaxUint8 + 0.5)
 	}
-	return r.blocks(len(raw), first, size, func(from, to int) (int, float64) {
-		part := raw[from:to]
-		r.see(part)
-		for i, b := range part {
+	return r.forBlocks(len(raw), first, size, func(from, to int) (int, float64) {
+		piece := raw[from:to]
+		r.recordBytes(piece)
+		for i, b := range piece {
 			if int(b) > allowed {
 				return i, float64(b)
 			}
@@ -334,22 +336,22 @@ func (r *pixelRule) to8(dst, raw []byte, first, size int) error {
 }
 
 // convertPixels converts the raw numbers of images. first is the number of the first image, and size the values per
-// image. of converts a pixel from 0 to 1 to the stored value.
-func convertPixels[T uint8 | float32](r *pixelRule, dst []T, raw []byte, first, size int, of func(p float64) T) error {
+// image. convert converts a pixel from 0 to 1 to the stored value.
+func convertPixels[T uint8 | float32](r *pixelConversion, dst []T, raw []byte, first, size int, convert func(p float64) T) error {
 	t := r.a.Type
-	return r.blocks(len(dst), first, size, func(from, to int) (int, float64) {
+	return r.forBlocks(len(dst), first, size, func(from, to int) (int, float64) {
 		var values [block]float64
-		part := values[:to-from]
-		dtype.Decode(part, raw[from*t.Size:to*t.Size], t)
-		for i, v := range part {
+		decoded := values[:to-from]
+		dtype.Decode(decoded, raw[from*t.Size:to*t.Size], t)
+		for i, v := range decoded {
 			p, ok := r.pixel(v)
 			if !ok {
 				return i, v
 			}
-			dst[from+i] = of(p)
+			dst[from+i] = convert(p)
 		}
-		if r.usual && t.Kind == 'u' && len(part) > 0 {
-			r.remember(uint64(slices.Max(part)))
+		if r.defaultWhite && t.Kind == 'u' && len(decoded) > 0 {
+			r.recordMax(uint64(slices.Max(decoded)))
 		}
 		return -1, 0
 	})
@@ -357,15 +359,15 @@ func convertPixels[T uint8 | float32](r *pixelRule, dst []T, raw []byte, first, 
 
 // toFloats converts the raw numbers of images to pixels from 0 to 1, or to real numbers. first is the number of the
 // first image, and size the values per image.
-func (r *pixelRule) toFloats(dst []float32, raw []byte, first, size int) error {
+func (r *pixelConversion) toFloats(dst []float32, raw []byte, first, size int) error {
 	t := r.a.Type
 	if t.Kind != 'f' || r.white != 1 {
 		return convertPixels(r, dst, raw, first, size, func(p float64) float32 { return float32(p) })
 	}
-	return r.blocks(len(dst), first, size, func(from, to int) (int, float64) {
-		part := dst[from:to]
-		dtype.Decode(part, raw[from*t.Size:to*t.Size], t)
-		for i, v := range part {
+	return r.forBlocks(len(dst), first, size, func(from, to int) (int, float64) {
+		piece := dst[from:to]
+		dtype.Decode(piece, raw[from*t.Size:to*t.Size], t)
+		for i, v := range piece {
 			if r.real && v-v == 0 || !r.real && v >= 0 && v <= 1 {
 				continue
 			}
@@ -373,7 +375,7 @@ func (r *pixelRule) toFloats(dst []float32, raw []byte, first, size int) error {
 			if r.real || !ok {
 				return i, float64(v)
 			}
-			part[i] = float32(p)
+			piece[i] = float32(p)
 		}
 		return -1, 0
 	})

@@ -16,10 +16,10 @@ type plainConv struct {
 	g          []float64
 }
 
-// visit calls f with the indices of image element, weight and result element for every product of a convolution. The
+// forTaps calls f with the indices of image element, weight and result element for every product of a convolution. The
 // convolution maps a big image [batch, bigH, bigW, bigC] to a small image [batch, smallH, smallW, smallC], with filters
 // [k, k, bigC, smallC].
-func visit(s kernel.ConvShape, bigH, bigW, bigC, smallH, smallW, smallC int, f func(big, w, small int)) {
+func forTaps(s kernel.ConvShape, bigH, bigW, bigC, smallH, smallW, smallC int, f func(big, w, small int)) {
 	for pixel := range s.Batch * smallH * smallW {
 		b, y, x := pixel/smallW/smallH, pixel/smallW%smallH, pixel%smallW
 		for k := range s.Kernel * s.Kernel {
@@ -39,9 +39,9 @@ func visit(s kernel.ConvShape, bigH, bigW, bigC, smallH, smallW, smallC int, f f
 
 func (c *plainConv) visit(f func(x, w, y int)) {
 	if c.transposed {
-		visit(c.ConvShape, c.OutH, c.OutW, c.OutC, c.InH, c.InW, c.InC, func(y, w, x int) { f(x, w, y) })
+		forTaps(c.ConvShape, c.OutH, c.OutW, c.OutC, c.InH, c.InW, c.InC, func(y, w, x int) { f(x, w, y) })
 	} else {
-		visit(c.ConvShape, c.InH, c.InW, c.InC, c.OutH, c.OutW, c.OutC, f)
+		forTaps(c.ConvShape, c.InH, c.InW, c.InC, c.OutH, c.OutW, c.OutC, f)
 	}
 }
 
@@ -56,7 +56,7 @@ func (c *plainConv) Forward(in [][]float64, out []float64) {
 
 func (c *plainConv) Backward(in [][]float64, out, dout []float64, din [][]float64) {
 	x, w, dx, dw := in[0], in[1], din[0], din[1]
-	g := throughActivation(&c.g, c.a, dout, out)
+	g := beforeActivation(&c.g, c.a, dout, out)
 	addRows(din[2], g)
 	clear(dx)
 	clear(dw)

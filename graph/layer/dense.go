@@ -151,7 +151,7 @@ func (d *plainDense) Forward(in [][]float64, out []float64) {
 }
 
 func (d *plainDense) Backward(in [][]float64, out, dout []float64, din [][]float64) {
-	g := throughActivation(&d.g, d.a, dout, out)
+	g := beforeActivation(&d.g, d.a, dout, out)
 	addRows(din[2], g)
 	clear(din[0])
 	clear(din[1])
@@ -170,8 +170,8 @@ func (d *plainDense) Backward(in [][]float64, out, dout []float64, din [][]float
 	}
 }
 
-// throughActivation returns the gradient with respect to the input of the activation, in scratch memory.
-func throughActivation(scratch *[]float64, a graph.Activation, dout, out []float64) []float64 {
+// beforeActivation returns the gradient with respect to the input of the activation, in scratch memory.
+func beforeActivation(scratch *[]float64, a graph.Activation, dout, out []float64) []float64 {
 	if *scratch == nil {
 		*scratch = make([]float64, len(out))
 	}

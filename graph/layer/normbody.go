@@ -15,13 +15,13 @@ const normPiece = 1 << 15
 // the number of threads.
 type piece struct{ set, from, to, first, last int }
 
-func piecesOf(sets, rows, channels int) (list []piece) {
-	wide := min(channels, 256)
-	high := max(1, normPiece/wide)
+func newPieces(sets, rows, channels int) (list []piece) {
+	width := min(channels, 256)
+	height := max(1, normPiece/width)
 	for set := range sets {
-		for first := 0; first < channels; first += wide {
-			for from := 0; from < rows; from += high {
-				list = append(list, piece{set, from, min(from+high, rows), first, min(first+wide, channels)})
+		for first := 0; first < channels; first += width {
+			for from := 0; from < rows; from += height {
+				list = append(list, piece{set, from, min(from+height, rows), first, min(first+width, channels)})
 			}
 		}
 	}
@@ -45,9 +45,9 @@ func newPartials[T graph.Float](list []piece) *partials[T] {
 	return p
 }
 
-func (p *partials[T]) sums(i int) (sum, product []T) {
-	q, at := p.pieces[i], p.offsets[i]
-	sum, product = p.sum[at:at+q.last-q.first], p.product[at:at+q.last-q.first]
+func (p *partials[T]) sumsOfPiece(i int) (sum, product []T) {
+	q, offset := p.pieces[i], p.offsets[i]
+	sum, product = p.sum[offset:offset+q.last-q.first], p.product[offset:offset+q.last-q.first]
 	clear(sum)
 	clear(product)
 	return sum, product
@@ -58,10 +58,10 @@ func (p *partials[T]) total(sum, product []float64, channels int) {
 	clear(sum)
 	clear(product)
 	for i, q := range p.pieces {
-		at, to := p.offsets[i], q.set*channels
+		from, to := p.offsets[i], q.set*channels
 		for c := q.first; c < q.last; c++ {
-			sum[to+c] += float64(p.sum[at+c-q.first])
-			product[to+c] += float64(p.product[at+c-q.first])
+			sum[to+c] += float64(p.sum[from+c-q.first])
+			product[to+c] += float64(p.product[from+c-q.first])
 		}
 	}
 }
@@ -82,17 +82,17 @@ func newBatchMoments[T graph.Float](x []int, parts int) *batchMoments[T] {
 		n *= d
 	}
 	m := &batchMoments[T]{sets: parts, rows: n / c / parts, channels: c, sum: make([]float64, parts*c), square: make([]float64, parts*c)}
-	m.partials = newPartials[T](piecesOf(m.sets, m.rows, c))
-	m.item = m.add
+	m.partials = newPartials[T](newPieces(m.sets, m.rows, c))
+	m.item = m.addPiece
 	return m
 }
 
-func (m *batchMoments[T]) add(_, i int) {
+func (m *batchMoments[T]) addPiece(_, i int) {
 	p := m.partials.pieces[i]
-	sum, square := m.partials.sums(i)
-	at := p.set * m.rows * m.channels
-	shift := m.x[at+p.first : at+p.last]
-	kernel.ChannelSums(sum, square, nil, m.x[at+p.from*m.channels+p.first:], shift, p.to-p.from, m.channels)
+	sum, square := m.partials.sumsOfPiece(i)
+	start := p.set * m.rows * m.channels
+	shift := m.x[start+p.first : start+p.last]
+	kernel.ChannelSums(sum, square, nil, m.x[start+p.from*m.channels+p.first:], shift, p.to-p.from, m.channels)
 }
 
 func (m *batchMoments[T]) Forward(in [][]T, out []T) {

@@ -34,7 +34,7 @@ func newNorm[T graph.Float](s normShape) *norm[T] {
 		f.floor = 0
 	}
 	if s.moments {
-		f.partials = newPartials[T](piecesOf(s.sets, s.rows, s.channels))
+		f.partials = newPartials[T](newPieces(s.sets, s.rows, s.channels))
 	} else {
 		var whole []piece
 		for set := range s.sets {
@@ -66,20 +66,20 @@ func (f *norm[T]) Forward(in [][]T, out []T) {
 		return
 	}
 	for set := range f.sets {
-		at := set * f.channels
-		copy(f.mean[at:at+f.channels], moments[2*at:])
-		for c, v := range moments[2*at+f.channels : 2*at+2*f.channels] {
-			f.inverse[at+c] = T(1 / math.Sqrt(float64(v)+f.epsilon))
+		first := set * f.channels
+		copy(f.mean[first:first+f.channels], moments[2*first:])
+		for c, v := range moments[2*first+f.channels : 2*first+2*f.channels] {
+			f.inverse[first+c] = T(1 / math.Sqrt(float64(v)+f.epsilon))
 		}
-		f.setLine(at)
+		f.setLine(first)
 	}
 	parallel.For(len(f.partials.pieces), f.mapItem)
 }
 
 // setLine sets the factor and offset of y as a linear function of x - mean.
-func (f *norm[T]) setLine(at int) {
-	scale, offset := f.scale[at:at+f.channels], f.offset[at:at+f.channels]
-	copy(scale, f.inverse[at:])
+func (f *norm[T]) setLine(first int) {
+	scale, offset := f.scale[first:first+f.channels], f.offset[first:first+f.channels]
+	copy(scale, f.inverse[first:])
 	clear(offset)
 	if f.affine {
 		copy(offset, f.beta)
@@ -92,8 +92,8 @@ func (f *norm[T]) setLine(at int) {
 // mapPiece computes y.
 func (f *norm[T]) mapPiece(_, i int) {
 	p := f.partials.pieces[i]
-	at, v := f.offsetsOf(p)
-	kernel.ChannelMap(f.y[at:], f.x[at:], f.mean[v:v+p.last-p.first], f.scale[v:], f.offset[v:], p.to-p.from, f.channels, f.floor)
+	start, channel := f.offsetsOf(p)
+	kernel.ChannelMap(f.y[start:], f.x[start:], f.mean[channel:channel+p.last-p.first], f.scale[channel:], f.offset[channel:], p.to-p.from, f.channels, f.floor)
 }
 
 // offsetsOf returns the offset of a piece in x, and the offset of its channels in arrays [sets, channels].
@@ -103,29 +103,29 @@ func (f *norm[T]) offsetsOf(p piece) (x, vector int) {
 
 // forwardSet computes the moments and y of a set.
 func (f *norm[T]) forwardSet(_, set int) {
-	at, c := set*f.channels, f.channels
-	first := f.x[at*f.rows:][:c]
-	sum, square := f.partials.sums(set)
-	kernel.ChannelSums(sum, square, nil, f.x[at*f.rows:], first, f.rows, c)
-	n, wide := float64(f.rows), c/f.groups
-	for g := 0; g < c; g += wide {
+	start, c := set*f.channels, f.channels
+	first := f.x[start*f.rows:][:c]
+	sum, square := f.partials.sumsOfPiece(set)
+	kernel.ChannelSums(sum, square, nil, f.x[start*f.rows:], first, f.rows, c)
+	n, width := float64(f.rows), c/f.groups
+	for g := 0; g < c; g += width {
 		mean := 0.0
-		for j := g; j < g+wide; j++ {
+		for j := g; j < g+width; j++ {
 			mean += float64(first[j]) + float64(sum[j])/n
 		}
-		mean /= float64(wide)
+		mean /= float64(width)
 		variance := 0.0
-		for j := g; j < g+wide; j++ {
+		for j := g; j < g+width; j++ {
 			d := float64(sum[j]) / n
 			deviation := float64(first[j]) + d - mean
 			variance += math.Max(0, float64(square[j])/n-d*d) + deviation*deviation
 		}
-		inverse := T(1 / math.Sqrt(variance/float64(wide)+f.epsilon))
-		for j := g; j < g+wide; j++ {
-			f.mean[at+j], f.inverse[at+j] = T(mean), inverse
+		inverse := T(1 / math.Sqrt(variance/float64(width)+f.epsilon))
+		for j := g; j < g+width; j++ {
+			f.mean[start+j], f.inverse[start+j] = T(mean), inverse
 		}
 	}
-	f.setLine(at)
+	f.setLine(start)
 	f.mapPiece(0, set)
 }
 
@@ -147,7 +147,7 @@ func (f *norm[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 		parallel.For(len(f.partials.pieces), f.sumItem)
 		f.partials.total(f.sum, f.product, f.channels)
 		for set := range f.sets {
-			f.slopes(set)
+			f.setInputLine(set)
 		}
 		if f.dx != nil {
 			parallel.For(len(f.partials.pieces), f.slopeItem)
@@ -156,57 +156,57 @@ func (f *norm[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 	f.affineGradients(gamma, beta)
 }
 
-// gradientOf returns the gradient with respect to y before ReLU, from offset at.
-func (f *norm[T]) gradientOf(at int) []T {
+// gradientOf returns the gradient with respect to y before ReLU, from an offset.
+func (f *norm[T]) gradientOf(offset int) []T {
 	if f.relu {
-		return f.masked[at:]
+		return f.masked[offset:]
 	}
-	return f.dy[at:]
+	return f.dy[offset:]
 }
 
 // sumPiece computes the sums of a piece for the gradients of its channels.
 func (f *norm[T]) sumPiece(_, i int) {
 	p := f.partials.pieces[i]
-	at, v := f.offsetsOf(p)
+	start, channel := f.offsetsOf(p)
 	n, rows := p.last-p.first, p.to-p.from
 	switch {
 	case f.relu && n == f.channels:
-		numeric.ActivationGradient(kernel.ReLUActivation, f.masked[at:][:rows*n], f.dy[at:][:rows*n], f.y[at:][:rows*n])
+		numeric.ActivationGradient(kernel.ReLUActivation, f.masked[start:][:rows*n], f.dy[start:][:rows*n], f.y[start:][:rows*n])
 	case f.relu:
 		for r := 0; r < rows*f.channels; r += f.channels {
-			numeric.ActivationGradient(kernel.ReLUActivation, f.masked[at+r:][:n], f.dy[at+r:][:n], f.y[at+r:][:n])
+			numeric.ActivationGradient(kernel.ReLUActivation, f.masked[start+r:][:n], f.dy[start+r:][:n], f.y[start+r:][:n])
 		}
 	}
-	sum, product := f.partials.sums(i)
-	kernel.ChannelSums(sum, product, f.gradientOf(at), f.x[at:], f.mean[v:v+n], rows, f.channels)
+	sum, product := f.partials.sumsOfPiece(i)
+	kernel.ChannelSums(sum, product, f.gradientOf(start), f.x[start:], f.mean[channel:channel+n], rows, f.channels)
 }
 
-// slopes sets the factors and offsets of dx as a linear function of dy and x - mean. With g = gamma dy and h = (x -
-// mean)/sqrt(variance + epsilon), dx is (g - mean(g) - h mean(g h))/sqrt(variance + epsilon).
-func (f *norm[T]) slopes(set int) {
-	at, c := set*f.channels, f.channels
-	f.setLine(at) // scale is the factor of dy
-	if f.given {  // b is 0
-		clear(f.offset[at : at+c])
+// setInputLine sets the factors and offsets of dx as a linear function of dy and x - mean. With g = gamma dy and h = (x
+// - mean)/sqrt(variance + epsilon), dx is (g - mean(g) - h mean(g h))/sqrt(variance + epsilon).
+func (f *norm[T]) setInputLine(set int) {
+	first, c := set*f.channels, f.channels
+	f.setLine(first) // scale is the factor of dy
+	if f.given {     // b is 0
+		clear(f.offset[first : first+c])
 		return
 	}
-	wide := 1
+	width := 1
 	if f.groups > 0 {
-		wide = c / f.groups
+		width = c / f.groups
 	}
-	n := float64(wide * f.rows)
-	for g := at; g < at+c; g += wide {
+	n := float64(width * f.rows)
+	for g := first; g < first+c; g += width {
 		var sum, product float64
-		for j := g; j < g+wide; j++ {
+		for j := g; j < g+width; j++ {
 			w := 1.0
 			if f.affine {
-				w = float64(f.gamma[j-at])
+				w = float64(f.gamma[j-first])
 			}
 			sum += w * f.sum[j]
 			product += w * f.product[j]
 		}
 		inverse := float64(f.inverse[g])
-		for j := g; j < g+wide; j++ {
+		for j := g; j < g+width; j++ {
 			f.b[j] = T(-inverse * inverse * inverse * product / n)
 			f.offset[j] = T(-inverse * sum / n)
 		}
@@ -216,20 +216,20 @@ func (f *norm[T]) slopes(set int) {
 // slopePiece computes dx.
 func (f *norm[T]) slopePiece(_, i int) {
 	p := f.partials.pieces[i]
-	at, v := f.offsetsOf(p)
-	kernel.ChannelGradient(f.dx[at:], f.gradientOf(at), f.x[at:], f.mean[v:v+p.last-p.first], f.scale[v:], f.b[v:], f.offset[v:], p.to-p.from, f.channels)
+	start, channel := f.offsetsOf(p)
+	kernel.ChannelGradient(f.dx[start:], f.gradientOf(start), f.x[start:], f.mean[channel:channel+p.last-p.first], f.scale[channel:], f.b[channel:], f.offset[channel:], p.to-p.from, f.channels)
 }
 
 // backwardSet computes the sums and dx of a set.
 func (f *norm[T]) backwardSet(_, set int) {
 	f.sumPiece(0, set)
-	at := set * f.channels
-	sum, product := f.partials.sum[at:at+f.channels], f.partials.product[at:at+f.channels]
+	first := set * f.channels
+	sum, product := f.partials.sum[first:first+f.channels], f.partials.product[first:first+f.channels]
 	for c := range sum {
-		f.sum[at+c], f.product[at+c] = float64(sum[c]), float64(product[c])
+		f.sum[first+c], f.product[first+c] = float64(sum[c]), float64(product[c])
 	}
 	if f.dx != nil {
-		f.slopes(set)
+		f.setInputLine(set)
 		f.slopePiece(0, set)
 	}
 }
@@ -238,15 +238,15 @@ func (f *norm[T]) backwardSet(_, set int) {
 func (f *norm[T]) affineGradients(gamma, beta []T) {
 	for c := range gamma {
 		total := 0.0
-		for at := c; at < len(f.product); at += f.channels {
-			total += f.product[at] * float64(f.inverse[at])
+		for i := c; i < len(f.product); i += f.channels {
+			total += f.product[i] * float64(f.inverse[i])
 		}
 		gamma[c] = T(total)
 	}
 	for c := range beta {
 		total := 0.0
-		for at := c; at < len(f.sum); at += f.channels {
-			total += f.sum[at]
+		for i := c; i < len(f.sum); i += f.channels {
+			total += f.sum[i]
 		}
 		beta[c] = T(total)
 	}

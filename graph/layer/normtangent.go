@@ -47,8 +47,8 @@ func normTangent(plan func(in []tensor.Shape) (normShape, error), key string, in
 			}
 			return in[0], nil
 		},
-		New: graph.Bodies(func([]tensor.Shape) *normAlong[float32] { return newNormAlong[float32](s) },
-			func([]tensor.Shape) *normAlong[float64] { return newNormAlong[float64](s) }),
+		New: graph.Bodies(func([]tensor.Shape) *tangentNorm[float32] { return newTangentNorm[float32](s) },
+			func([]tensor.Shape) *tangentNorm[float64] { return newTangentNorm[float64](s) }),
 		Diff: diff,
 	}, append(slices.Clone(in), t)...)
 	if err != nil || !s.relu {
@@ -57,9 +57,9 @@ func normTangent(plan func(in []tensor.Shape) (normShape, error), key string, in
 	return graph.ActivationTangent(out, u, graph.ReLU)
 }
 
-// normAlong computes the tangent of a normalisation. The unit of parallel work is a set. Sums over a group use double
+// tangentNorm computes the tangent of a normalisation. The unit of parallel work is a set. Sums over a group use double
 // precision and a fixed order.
-type normAlong[T graph.Float] struct {
+type tangentNorm[T graph.Float] struct {
 	normShape
 	x, moments, gamma, t, y   []T
 	dy, dx, dt                []T
@@ -67,13 +67,13 @@ type normAlong[T graph.Float] struct {
 	forwardItem, backwardItem func(worker, i int)
 }
 
-func newNormAlong[T graph.Float](s normShape) *normAlong[T] {
-	f := &normAlong[T]{normShape: s, gammaSums: make([]float64, s.sets*s.channels)}
+func newTangentNorm[T graph.Float](s normShape) *tangentNorm[T] {
+	f := &tangentNorm[T]{normShape: s, gammaSums: make([]float64, s.sets*s.channels)}
 	f.forwardItem, f.backwardItem = f.forwardSet, f.backwardSet
 	return f
 }
 
-func (f *normAlong[T]) read(in [][]T) {
+func (f *tangentNorm[T]) read(in [][]T) {
 	f.x, f.t = in[0], in[len(in)-1]
 	if f.moments = nil; f.normShape.moments {
 		f.moments = in[1]
@@ -83,14 +83,14 @@ func (f *normAlong[T]) read(in [][]T) {
 	}
 }
 
-func (f *normAlong[T]) Forward(in [][]T, out []T) {
+func (f *tangentNorm[T]) Forward(in [][]T, out []T) {
 	f.read(in)
 	f.y = out
 	parallel.For(f.sets, f.forwardItem)
 }
 
 // factor returns gamma of a channel, or 1 without gamma.
-func (f *normAlong[T]) factor(c int) float64 {
+func (f *tangentNorm[T]) factor(c int) float64 {
 	if f.gamma == nil {
 		return 1
 	}
@@ -98,7 +98,7 @@ func (f *normAlong[T]) factor(c int) float64 {
 }
 
 // width returns the number of channels that share moments.
-func (f *normAlong[T]) width() int {
+func (f *tangentNorm[T]) width() int {
 	if f.given {
 		return 1
 	}
@@ -113,17 +113,17 @@ type groupMoments struct {
 
 // group returns the moments of the group of x that starts at channel first of a set, and the means of another array u.
 // If scaled is set, u is multiplied by gamma.
-func (f *normAlong[T]) group(set, first int, u []T, scaled bool) groupMoments {
+func (f *tangentNorm[T]) group(set, first int, u []T, scaled bool) groupMoments {
 	if f.given {
 		variance := float64(f.moments[f.channels+first])
 		return groupMoments{mean: float64(f.moments[first]), inverse: 1 / math.Sqrt(variance+f.epsilon)}
 	}
-	wide, at := f.width(), set*f.rows*f.channels
-	shift := float64(f.x[at+first])
+	width, start := f.width(), set*f.rows*f.channels
+	shift := float64(f.x[start+first])
 	var sum, square, us, xu float64
 	for r := range f.rows {
-		row := at + r*f.channels
-		for c := first; c < first+wide; c++ {
+		row := start + r*f.channels
+		for c := first; c < first+width; c++ {
 			d, v := float64(f.x[row+c])-shift, float64(u[row+c])
 			if scaled {
 				v *= f.factor(c)
@@ -134,32 +134,32 @@ func (f *normAlong[T]) group(set, first int, u []T, scaled bool) groupMoments {
 			xu += d * v
 		}
 	}
-	n := float64(wide * f.rows)
+	n := float64(width * f.rows)
 	mean := sum / n
 	l := groupMoments{mean: shift + mean, inverse: 1 / math.Sqrt(math.Max(0, square/n-mean*mean)+f.epsilon), u: us / n}
 	l.hu = (xu/n - mean*l.u) * l.inverse
 	return l
 }
 
-func (f *normAlong[T]) forwardSet(_, set int) {
-	at, wide := set*f.rows*f.channels, f.width()
-	for first := 0; first < f.channels; first += wide {
+func (f *tangentNorm[T]) forwardSet(_, set int) {
+	start, width := set*f.rows*f.channels, f.width()
+	for first := 0; first < f.channels; first += width {
 		l := f.group(set, first, f.t, false)
 		for r := range f.rows {
-			row := at + r*f.channels
-			for c := first; c < first+wide; c++ {
-				f.y[row+c] = T(f.factor(c) * f.along(l, row+c, f.t, 1))
+			row := start + r*f.channels
+			for c := first; c < first+width; c++ {
+				f.y[row+c] = T(f.factor(c) * f.projected(l, row+c, f.t, 1))
 			}
 		}
 	}
 }
 
-// along returns element i of P u, for u times a factor: (u - mean(u) - h mean(h u))/s.
-func (f *normAlong[T]) along(l groupMoments, i int, u []T, factor float64) float64 {
+// projected returns element i of P u, for u times a factor: (u - mean(u) - h mean(h u))/s.
+func (f *tangentNorm[T]) projected(l groupMoments, i int, u []T, factor float64) float64 {
 	return (factor*float64(u[i]) - l.u - (float64(f.x[i])-l.mean)*l.inverse*l.hu) * l.inverse
 }
 
-func (f *normAlong[T]) Backward(in [][]T, _, dout []T, din [][]T) {
+func (f *tangentNorm[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	f.read(in)
 	f.dy, f.dx, f.dt = dout, din[0], din[len(din)-1]
 	parallel.For(f.sets, f.backwardItem)
@@ -168,8 +168,8 @@ func (f *normAlong[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 	}
 	for c := range f.channels {
 		total := 0.0
-		for at := c; at < len(f.gammaSums); at += f.channels {
-			total += f.gammaSums[at]
+		for i := c; i < len(f.gammaSums); i += f.channels {
+			total += f.gammaSums[i]
 		}
 		din[len(din)-3][c] = T(total)
 	}
@@ -180,18 +180,18 @@ func (f *normAlong[T]) Backward(in [][]T, _, dout []T, din [][]T) {
 // mean(t) - mean(h g) mean(h t))/s is
 //
 //	(h (3 mean(h g) mean(h t) - A) - mean(h t)(g - mean(g)) - mean(h g)(t - mean(t)))/s^2,  A = mean(g t) - mean(g) mean(t).
-func (f *normAlong[T]) backwardSet(_, set int) {
-	at, wide := set*f.rows*f.channels, f.width()
-	for first := 0; first < f.channels; first += wide {
+func (f *tangentNorm[T]) backwardSet(_, set int) {
+	start, width := set*f.rows*f.channels, f.width()
+	for first := 0; first < f.channels; first += width {
 		t, g := f.group(set, first, f.t, false), f.group(set, first, f.dy, true)
-		product := f.products(at, first, t)
-		a := product/float64(wide*f.rows) - g.u*t.u
+		product := f.products(start, first, t)
+		a := product/float64(width*f.rows) - g.u*t.u
 		for r := range f.rows {
-			row := at + r*f.channels
-			for c := first; c < first+wide; c++ {
+			row := start + r*f.channels
+			for c := first; c < first+width; c++ {
 				i := row + c
 				if f.dt != nil {
-					f.dt[i] = T(f.along(g, i, f.dy, f.factor(c)))
+					f.dt[i] = T(f.projected(g, i, f.dy, f.factor(c)))
 				}
 				if f.dx != nil && !f.given {
 					h := (float64(f.x[i]) - t.mean) * t.inverse
@@ -203,14 +203,14 @@ func (f *normAlong[T]) backwardSet(_, set int) {
 }
 
 // products adds dy P t to the sums of each channel, and returns the sum of gamma dy t.
-func (f *normAlong[T]) products(at, first int, t groupMoments) (sum float64) {
-	set := at / (f.rows * f.channels)
+func (f *tangentNorm[T]) products(start, first int, t groupMoments) (sum float64) {
+	set := start / (f.rows * f.channels)
 	clear(f.gammaSums[set*f.channels+first:][:f.width()])
 	for r := range f.rows {
-		row := at + r*f.channels
+		row := start + r*f.channels
 		for c := first; c < first+f.width(); c++ {
 			d := float64(f.dy[row+c])
-			f.gammaSums[set*f.channels+c] += d * f.along(t, row+c, f.t, 1)
+			f.gammaSums[set*f.channels+c] += d * f.projected(t, row+c, f.t, 1)
 			sum += f.factor(c) * d * float64(f.t[row+c])
 		}
 	}

@@ -203,22 +203,22 @@ func (p *maxPool[T]) Forward(in [][]T, out []T) {
 }
 
 func (p *maxPool[T]) row(worker, i int) {
-	image, window, wide := i/len(p.rows), p.rows[i%len(p.rows)], p.width*p.channels
-	x := p.x[image*p.height*wide:]
-	line := x[window.from*wide:][:wide]
+	image, window, rowSize := i/len(p.rows), p.rows[i%len(p.rows)], p.width*p.channels
+	x := p.x[image*p.height*rowSize:]
+	line := x[window.from*rowSize:][:rowSize]
 	if window.to > window.from+1 {
 		line = p.lines[worker]
-		copy(line, x[window.from*wide:])
+		copy(line, x[window.from*rowSize:])
 		for r := window.from + 1; r < window.to; r++ {
-			p.do.Largest(line, x[r*wide:][:wide])
+			p.do.Largest(line, x[r*rowSize:][:rowSize])
 		}
 	}
 	y := p.y[i*len(p.columns)*p.channels:]
 	for c, w := range p.columns {
 		dst := y[c*p.channels:][:p.channels]
 		copy(dst, line[w.from*p.channels:])
-		for at := w.from + 1; at < w.to; at++ {
-			p.do.Largest(dst, line[at*p.channels:][:p.channels])
+		for column := w.from + 1; column < w.to; column++ {
+			p.do.Largest(dst, line[column*p.channels:][:p.channels])
 		}
 	}
 }
@@ -232,21 +232,21 @@ func (p *maxPool[T]) Backward(in [][]T, out, dout []T, din [][]T) {
 }
 
 func (p *maxPool[T]) image(worker, i int) {
-	c, wide := p.channels, p.width*p.channels
-	x, dx := p.x[i*p.height*wide:], p.dx[i*p.height*wide:][:p.height*wide]
+	c, rowSize := p.channels, p.width*p.channels
+	x, dx := p.x[i*p.height*rowSize:], p.dx[i*p.height*rowSize:][:p.height*rowSize]
 	clear(dx)
-	left, at := p.lines[worker][:c], i*len(p.rows)*len(p.columns)*c
+	unclaimed, offset := p.lines[worker][:c], i*len(p.rows)*len(p.columns)*c
 	for _, row := range p.rows {
 		for _, column := range p.columns {
-			copy(left, p.dy[at:])
-			y := p.y[at:][:c]
+			copy(unclaimed, p.dy[offset:])
+			y := p.y[offset:][:c]
 			for r := row.from; r < row.to; r++ {
 				for k := column.from; k < column.to; k++ {
 					q := (r*p.width + k) * c
-					p.do.Claim(dx[q:][:c], left, x[q:][:c], y)
+					p.do.Claim(dx[q:][:c], unclaimed, x[q:][:c], y)
 				}
 			}
-			at += c
+			offset += c
 		}
 	}
 }

@@ -62,11 +62,11 @@ func interpolation(n, times int, bilinear bool) axis {
 		}
 		place := max((float64(i)+0.5)/float64(times)-0.5, 0)
 		from := int(place)
-		part := place - float64(from)
-		if part == 0 || from == n-1 {
+		share := place - float64(from)
+		if share == 0 || from == n-1 {
 			a.taps[i] = []tap{{from, 1}}
 		} else {
-			a.taps[i] = []tap{{from, 1 - part}, {from + 1, part}}
+			a.taps[i] = []tap{{from, 1 - share}, {from + 1, share}}
 		}
 	}
 	return a

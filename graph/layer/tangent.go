@@ -50,9 +50,9 @@ func maxPoolTangent(name, key string, sides func(tensor.Shape) (rows, columns ke
 
 // maxTangent gathers the elements at the maxima. Its backward pass scatters gradients to the same positions.
 type maxTangent[T graph.Float] struct {
-	pool      *maxPool[T]
-	t, picked []T
-	item      func(worker, i int)
+	pool        *maxPool[T]
+	t, selected []T
+	item        func(worker, i int)
 }
 
 func newMaxTangent[T graph.Float](s tensor.Shape, rows, columns []span) *maxTangent[T] {
@@ -62,32 +62,32 @@ func newMaxTangent[T graph.Float](s tensor.Shape, rows, columns []span) *maxTang
 }
 
 func (f *maxTangent[T]) Forward(in [][]T, out []T) {
-	f.pool.x, f.pool.y, f.t, f.picked = in[0], in[1], in[2], out
+	f.pool.x, f.pool.y, f.t, f.selected = in[0], in[1], in[2], out
 	parallel.For(f.pool.batch*len(f.pool.rows), f.item)
 }
 
 // row picks the elements of a row of windows.
 func (f *maxTangent[T]) row(_, i int) {
 	p := f.pool
-	c, wide := p.channels, p.width*p.channels
+	c, rowSize := p.channels, p.width*p.channels
 	image, window := i/len(p.rows), p.rows[i%len(p.rows)]
-	from := image * p.height * wide
+	from := image * p.height * rowSize
 	for k, column := range p.columns {
-		at := (i*len(p.columns) + k) * c
+		offset := (i*len(p.columns) + k) * c
 		for j := range c {
-			f.picked[at+j] = f.t[from+f.argmax(from+j, window, column, p.y[at+j])]
+			f.selected[offset+j] = f.t[from+f.argmax(from+j, window, column, p.y[offset+j])]
 		}
 	}
 }
 
 // argmax returns the position of a window's maximum in a channel, as an offset from the first element of the image.
-func (f *maxTangent[T]) argmax(channel int, rows, columns span, most T) int {
+func (f *maxTangent[T]) argmax(channel int, rows, columns span, maximum T) int {
 	p := f.pool
 	first := channel % p.channels
 	for r := rows.from; r < rows.to; r++ {
 		for k := columns.from; k < columns.to; k++ {
-			if at := (r*p.width + k) * p.channels; p.x[channel+at] == most {
-				return first + at
+			if offset := (r*p.width + k) * p.channels; p.x[channel+offset] == maximum {
+				return first + offset
 			}
 		}
 	}

@@ -70,23 +70,23 @@ func NewBinned(rows, cols int, data []float64, bins int) (*Columns, error) {
 // cutBins assigns a bin to every row, and an upper threshold to every bin except the last.
 func cutBins(order []int32, values []float32, maxBins int) (bins []uint8, edges []float64) {
 	groups := 1 // number of groups of equal values
-	for at := 1; at < len(order); at++ {
-		if values[order[at]] > values[order[at-1]]+tieTolerance {
+	for position := 1; position < len(order); position++ {
+		if values[order[position]] > values[order[position-1]]+tieTolerance {
 			groups++
 		}
 	}
 	bins = make([]uint8, len(order))
-	filled := 0
-	for at, i := range order {
-		if at > 0 && values[i] > values[order[at-1]]+tieTolerance && len(edges)+1 < maxBins {
+	binRows := 0
+	for position, i := range order {
+		if position > 0 && values[i] > values[order[position-1]]+tieTolerance && len(edges)+1 < maxBins {
 			// A bin is full if it has its share of the rows that remained at its start.
-			if left := maxBins - len(edges); groups <= maxBins || filled*left >= len(order)-at+filled {
-				edges = append(edges, threshold(values[order[at-1]], values[i]))
-				filled = 0
+			if binsLeft := maxBins - len(edges); groups <= maxBins || binRows*binsLeft >= len(order)-position+binRows {
+				edges = append(edges, threshold(values[order[position-1]], values[i]))
+				binRows = 0
 			}
 		}
 		bins[i] = uint8(len(edges))
-		filled++
+		binRows++
 	}
 	return bins, edges
 }

@@ -128,12 +128,12 @@ func fit(ctx context.Context, x *Columns, prior []float64, l loss, o Options) (*
 		}
 		m.rounds = append(m.rounds, trees)
 	}
-	m.importance = shares(importance)
+	m.importance = normalise(importance)
 	return m, nil
 }
 
-// shares returns the sums of importances, normalised to sum 1.
-func shares(importance [][]float64) []float64 {
+// normalise returns the sums of importances, normalised to sum 1.
+func normalise(importance [][]float64) []float64 {
 	total := make([]float64, len(importance[0]))
 	sum := 0.0
 	for j := range total {
@@ -158,7 +158,7 @@ func blocks(rows int, body func(low, high int)) {
 
 // booster grows the trees of one worker.
 type booster struct {
-	grow                *grower
+	grower              *grower
 	rate, scale         float64 // factors of the leaf values and of the Newton steps
 	residual, curvature []float64
 }
@@ -166,23 +166,23 @@ type booster struct {
 // boost fits a tree and adds it to the scores of an output.
 func (m *booster) boost(k int, l loss, expected, scores, importance []float64, random *rand.Rand) tree {
 	l.residuals(k, expected, m.residual, m.curvature)
-	clear(m.grow.importance)
-	t := m.grow.grow(m.residual, random)
-	for j, v := range m.grow.importance {
+	clear(m.grower.importance)
+	t := m.grower.grow(m.residual, random)
+	for j, v := range m.grower.importance {
 		importance[j] += v
 	}
-	first, second := make([]float64, len(t)), make([]float64, len(t))
-	for i, at := range m.grow.leaves {
-		first[at] += m.residual[i]
-		second[at] += m.curvature[i]
+	residuals, curvatures := make([]float64, len(t)), make([]float64, len(t))
+	for i, leaf := range m.grower.leaves {
+		residuals[leaf] += m.residual[i]
+		curvatures[leaf] += m.curvature[i]
 	}
-	for at := range t {
-		if t[at].column < 0 && math.Abs(second[at]) >= minCurvature {
-			t[at].value = m.scale * first[at] / second[at]
+	for leaf := range t {
+		if t[leaf].column < 0 && math.Abs(curvatures[leaf]) >= minCurvature {
+			t[leaf].value = m.scale * residuals[leaf] / curvatures[leaf]
 		}
 	}
-	for i, at := range m.grow.leaves {
-		scores[i] += m.rate * t[at].value
+	for i, leaf := range m.grower.leaves {
+		scores[i] += m.rate * t[leaf].value
 	}
 	return t
 }

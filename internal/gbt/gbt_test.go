@@ -127,8 +127,8 @@ func (c *checker) check(tree tree, at int, rows []int, depth int, scale float64)
 	g, left, right := c.gain(rows, int(node.column), node.threshold)
 	near(c.t, "gain of a split", g, best, 1e-12*float64(len(rows)))
 	c.importance[node.column] += g
-	c.check(tree, int(node.left), left, depth-1, scale)
-	c.check(tree, int(node.left)+1, right, depth-1, scale)
+	c.check(tree, int(node.leftChild), left, depth-1, scale)
+	c.check(tree, int(node.leftChild)+1, right, depth-1, scale)
 }
 
 func TestAgainstDefinition(t *testing.T) {

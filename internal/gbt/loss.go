@@ -81,15 +81,15 @@ func (c *Classifier) Predict(ctx context.Context, x *Columns) ([]int, error) {
 }
 
 func (c *Classifier) decide(scores [][]float64) []int {
-	classes := decide(scores)
+	classes := bestClasses(scores)
 	for i, k := range classes {
 		classes[i] = c.classes[k]
 	}
 	return classes
 }
 
-// decide returns the index of the most probable class, given scores by output and row.
-func decide(scores [][]float64) []int {
+// bestClasses returns the index of the most probable class, given scores by output and row.
+func bestClasses(scores [][]float64) []int {
 	classes := make([]int, len(scores[0]))
 	for i := range classes {
 		best := 0
@@ -129,18 +129,18 @@ type multinomial []int
 
 func (multinomial) expect(scores, expected [][]float64, low, high int) {
 	var largest, sum [blockRows]float64
-	top, total := largest[:high-low], sum[:high-low]
-	copy(top, scores[0][low:high])
+	maximum, total := largest[:high-low], sum[:high-low]
+	copy(maximum, scores[0][low:high])
 	for _, row := range scores {
 		for i, v := range row[low:high] {
-			top[i] = max(top[i], v)
+			maximum[i] = max(maximum[i], v)
 		}
 	}
 	for k, row := range scores {
-		out := expected[k][low:high]
+		dst := expected[k][low:high]
 		for i, v := range row[low:high] {
-			out[i] = math.Exp(v - top[i])
-			total[i] += out[i]
+			dst[i] = math.Exp(v - maximum[i])
+			total[i] += dst[i]
 		}
 	}
 	for _, row := range expected {

@@ -23,7 +23,7 @@ func NewColumn(ascending []float64) (*Column, error) {
 		return nil, fmt.Errorf("gbt: there are no rows; want at least one")
 	}
 	c := &Column{group: make([]int32, len(ascending)), count: make([]float64, 1, len(ascending)+1)}
-	before := float32(0)
+	previous := float32(0)
 	for i, v := range ascending {
 		value := float32(v)
 		switch {
@@ -31,11 +31,11 @@ func NewColumn(ascending []float64) (*Column, error) {
 			return nil, fmt.Errorf("gbt: row %d is %v; want numbers within single precision", i, v)
 		case i > 0 && v < ascending[i-1]:
 			return nil, fmt.Errorf("gbt: row %d is %v, after %v; want ascending numbers", i, v, ascending[i-1])
-		case i > 0 && value > before+tieTolerance:
-			c.edges = append(c.edges, threshold(before, value))
+		case i > 0 && value > previous+tieTolerance:
+			c.edges = append(c.edges, threshold(previous, value))
 			c.count = append(c.count, float64(i))
 		}
-		c.group[i], before = int32(len(c.edges)), value
+		c.group[i], previous = int32(len(c.edges)), value
 	}
 	c.count = append(c.count, float64(len(ascending)))
 	return c, nil
@@ -97,13 +97,13 @@ func (c *Column) Classify(ctx context.Context, classes []int, o Options) ([]int,
 		f.addSteps()
 	}
 	f.expect()
-	decided := make([]int, len(c.count)-1)
-	for s, k := range decide(f.scores) {
+	predicted := make([]int, len(c.count)-1)
+	for s, k := range bestClasses(f.scores) {
 		for g := f.starts[s]; g < f.end(s); g++ {
-			decided[g] = names[k]
+			predicted[g] = names[k]
 		}
 	}
-	return decided, nil
+	return predicted, nil
 }
 
 func (c *Column) check(rows int, o Options) error {
@@ -131,13 +131,13 @@ func (c *Column) split(s segment, sums []float64, squares func(low, high int) fl
 	n := c.rows(s.low, s.high)
 	mean := s.sum / n
 	start, first := sums[s.low], c.count[s.low]
-	gain, at := bestCut(sums[s.low+1:s.high], c.count[s.low+1:s.high], start-mean*first, mean, first, n)
+	gain, cut := bestCut(sums[s.low+1:s.high], c.count[s.low+1:s.high], start-mean*first, mean, first, n)
 	// The gain is at most the variance. For most nodes, this proves that the variance is large enough, without a sum of
 	// squares.
 	if gain <= 2*minVariance && squares(s.low, s.high)/n-mean*mean <= minVariance {
 		return append(leaves, s)
 	}
-	middle := s.low + at + 1
+	middle := s.low + cut + 1
 	left := sums[middle] - start
 	leaves = c.split(segment{s.low, middle, left}, sums, squares, depth-1, leaves)
 	return c.split(segment{middle, s.high, s.sum - left}, sums, squares, depth-1, leaves)
@@ -146,13 +146,13 @@ func (c *Column) split(s segment, sums []float64, squares func(low, high int) fl
 // bestCut returns the first cut with the largest gain d^2/weight (Friedman 2001, equation 35). Here d = sum - mean
 // count - offset is the sum of centred residuals before the cut, and weight is the product of the numbers of rows on
 // both sides. bestCut tests four cuts at a time, because one bound excludes most groups of four.
-func bestCut(sums, counts []float64, offset, mean, first, n float64) (gain float64, at int) {
+func bestCut(sums, counts []float64, offset, mean, first, n float64) (gain float64, index int) {
 	gain = -1
 	counts = counts[:len(sums)]
-	try := func(i int, d float64) {
+	consider := func(i int, d float64) {
 		count := counts[i] - first
 		if weight := count * (n - count); d*d > gain*weight {
-			gain, at = d*d/weight, i
+			gain, index = d*d/weight, i
 		}
 	}
 	i := 0
@@ -160,43 +160,43 @@ func bestCut(sums, counts []float64, offset, mean, first, n float64) (gain float
 		s, c := sums[i:i+4:i+4], counts[i:i+4:i+4]
 		d0, d1, d2, d3 := s[0]-mean*c[0]-offset, s[1]-mean*c[1]-offset, s[2]-mean*c[2]-offset, s[3]-mean*c[3]-offset
 		low, high := c[0]-first, c[3]-first
-		minVariance, other := low*(n-low), high*(n-high) // weights increase, then decrease
-		if other < minVariance {
-			minVariance = other
+		minWeight, highWeight := low*(n-low), high*(n-high) // weights increase, then decrease
+		if highWeight < minWeight {
+			minWeight = highWeight
 		}
-		if limit := gain * minVariance; d0*d0 > limit || d1*d1 > limit || d2*d2 > limit || d3*d3 > limit {
-			try(i, d0)
-			try(i+1, d1)
-			try(i+2, d2)
-			try(i+3, d3)
+		if limit := gain * minWeight; d0*d0 > limit || d1*d1 > limit || d2*d2 > limit || d3*d3 > limit {
+			consider(i, d0)
+			consider(i+1, d1)
+			consider(i+2, d2)
+			consider(i+3, d3)
 		}
 	}
 	for ; i < len(sums); i++ {
-		try(i, sums[i]-mean*counts[i]-offset)
+		consider(i, sums[i]-mean*counts[i]-offset)
 	}
-	return gain, at
+	return gain, index
 }
 
 // meanFit is the state of a regressor on one column.
 type meanFit struct {
-	column *Column
-	sums   []float64 // cumulative residuals before each group
-	within []float64 // by group: sum of squared deviations from its mean, the same for all trees
-	rises  []float64 // difference of the prediction to the previous group
-	leaves []segment // leaves of the last tree
+	column       *Column
+	sums         []float64 // cumulative residuals before each group
+	groupSquares []float64 // by group: sum of squared deviations from its mean, the same for all trees
+	increments   []float64 // difference of the prediction to the previous group
+	leaves       []segment // leaves of the last tree
 }
 
 func newMeanFit(c *Column, targets []float64, mean float64) *meanFit {
 	groups := len(c.count) - 1
-	f := &meanFit{column: c, sums: make([]float64, groups+1), within: make([]float64, groups), rises: make([]float64, groups+1)}
-	f.rises[0] = mean
+	f := &meanFit{column: c, sums: make([]float64, groups+1), groupSquares: make([]float64, groups), increments: make([]float64, groups+1)}
+	f.increments[0] = mean
 	for i, v := range targets {
 		f.sums[c.group[i]+1] += v - mean
 	}
 	for i, v := range targets {
 		g := int(c.group[i])
 		d := v - mean - f.sums[g+1]/c.rows(g, g+1)
-		f.within[g] += d * d
+		f.groupSquares[g] += d * d
 	}
 	for g := range groups {
 		f.sums[g+1] += f.sums[g]
@@ -205,16 +205,16 @@ func newMeanFit(c *Column, targets []float64, mean float64) *meanFit {
 }
 
 func (f *meanFit) boost(o Options) {
-	c, groups := f.column, len(f.within)
+	c, groups := f.column, len(f.groupSquares)
 	f.leaves = c.split(segment{0, groups, f.sums[groups]}, f.sums, f.squares, o.Depth, f.leaves[:0])
 	total := 0.0 // cumulative decrease of the sums
 	for _, l := range f.leaves {
 		step, first := o.Rate*l.sum/c.rows(l.low, l.high), c.count[l.low]
-		f.rises[l.low] += step
-		f.rises[l.high] -= step
-		below, counts := f.sums[l.low+1:l.high+1], c.count[l.low+1:l.high+1]
-		for i := range below {
-			below[i] -= total + step*(counts[i]-first)
+		f.increments[l.low] += step
+		f.increments[l.high] -= step
+		after, counts := f.sums[l.low+1:l.high+1], c.count[l.low+1:l.high+1]
+		for i := range after {
+			after[i] -= total + step*(counts[i]-first)
 		}
 		total += step * (c.count[l.high] - first)
 	}
@@ -224,15 +224,15 @@ func (f *meanFit) boost(o Options) {
 func (f *meanFit) squares(low, high int) (total float64) {
 	for g := low; g < high; g++ {
 		r := f.sums[g+1] - f.sums[g]
-		total += f.within[g] + r*r/f.column.rows(g, g+1)
+		total += f.groupSquares[g] + r*r/f.column.rows(g, g+1)
 	}
 	return total
 }
 
 func (f *meanFit) estimates() []float64 {
-	sum, values := 0.0, make([]float64, len(f.within))
+	sum, values := 0.0, make([]float64, len(f.groupSquares))
 	for g := range values {
-		sum += f.rises[g]
+		sum += f.increments[g]
 		values[g] = sum
 	}
 	return values
@@ -241,16 +241,16 @@ func (f *meanFit) estimates() []float64 {
 // classFit is the state of a classifier on one column. Its scores are step functions with far fewer steps than groups;
 // starts has the first group of each step.
 type classFit struct {
-	column   *Column
-	members  [][]float64 // by output and group: rows of the class before the group; last: all of them
-	prior    []float64   // by output; two classes have one output
-	rises    [][]float64 // by output and group: difference of the score to the previous group
-	starts   []int
-	scores   [][]float64 // by output and step
-	expected [][]float64 // by output and step: probability
-	sums     []float64   // cumulative residuals before each group
-	leaves   []segment   // leaves of the last tree
-	fresh    []int       // starts of new leaves, not yet merged into starts
+	column     *Column
+	members    [][]float64 // by output and group: rows of the class before the group; last: all of them
+	prior      []float64   // by output; two classes have one output
+	increments [][]float64 // by output and group: difference of the score to the previous group
+	starts     []int
+	scores     [][]float64 // by output and step
+	expected   [][]float64 // by output and step: probability
+	sums       []float64   // cumulative residuals before each group
+	leaves     []segment   // leaves of the last tree
+	newStarts  []int       // starts of new leaves, not yet merged into starts
 }
 
 func newClassFit(c *Column, classes, names []int) *classFit {
@@ -274,7 +274,7 @@ func newClassFit(c *Column, classes, names []int) *classFit {
 		f.members = f.members[1:]
 	}
 	for range f.prior {
-		f.rises = append(f.rises, make([]float64, groups+1))
+		f.increments = append(f.increments, make([]float64, groups+1))
 	}
 	f.scores, f.expected = make([][]float64, len(f.prior)), make([][]float64, len(f.prior))
 	return f
@@ -282,7 +282,7 @@ func newClassFit(c *Column, classes, names []int) *classFit {
 
 // expect computes the scores and probabilities of every step.
 func (f *classFit) expect() {
-	for k, rises := range f.rises {
+	for k, rises := range f.increments {
 		f.scores[k], f.expected[k] = f.scores[k][:0], f.expected[k][:0]
 		score := f.prior[k]
 		for _, g := range f.starts {
@@ -324,9 +324,9 @@ func (f *classFit) boost(k int, o Options) {
 	total := 0.0 // cumulative expected value before the step
 	for s, p := range f.expected[k] {
 		first, from, to := c.count[f.starts[s]], f.starts[s]+1, f.end(s)+1
-		sums, of, counts := f.sums[from:to], members[from:to], c.count[from:to]
+		sums, group, counts := f.sums[from:to], members[from:to], c.count[from:to]
 		for i := range sums {
-			sums[i] = of[i] - total - p*(counts[i]-first)
+			sums[i] = group[i] - total - p*(counts[i]-first)
 		}
 		total += p * (c.count[to-1] - first)
 	}
@@ -335,28 +335,28 @@ func (f *classFit) boost(k int, o Options) {
 	f.leaves = c.split(segment{0, groups, f.sums[groups]}, f.sums, squares, o.Depth, f.leaves[:0])
 	scale := o.Rate * newtonScale(len(f.prior))
 	for _, l := range f.leaves {
-		f.fresh = append(f.fresh, l.low)
+		f.newStarts = append(f.newStarts, l.low)
 		curvature := 0.0
-		f.eachStep(k, l.low, l.high, func(p float64, low, high int) { curvature += p * (1 - p) * c.rows(low, high) })
+		f.forSteps(k, l.low, l.high, func(p float64, low, high int) { curvature += p * (1 - p) * c.rows(low, high) })
 		if curvature >= minCurvature {
-			f.rises[k][l.low] += scale * l.sum / curvature
-			f.rises[k][l.high] -= scale * l.sum / curvature
+			f.increments[k][l.low] += scale * l.sum / curvature
+			f.increments[k][l.high] -= scale * l.sum / curvature
 		}
 	}
 }
 
 // addSteps adds steps at the leaves of the trees since the last cut.
 func (f *classFit) addSteps() {
-	for _, g := range f.fresh {
-		if at, found := slices.BinarySearch(f.starts, g); !found {
-			f.starts = slices.Insert(f.starts, at, g)
+	for _, g := range f.newStarts {
+		if i, found := slices.BinarySearch(f.starts, g); !found {
+			f.starts = slices.Insert(f.starts, i, g)
 		}
 	}
-	f.fresh = f.fresh[:0]
+	f.newStarts = f.newStarts[:0]
 }
 
-// eachStep calls body for every step in [low, high), with its probability and its groups.
-func (f *classFit) eachStep(k, low, high int, body func(p float64, low, high int)) {
+// forSteps calls body for every step in [low, high), with its probability and its groups.
+func (f *classFit) forSteps(k, low, high int, body func(p float64, low, high int)) {
 	s, found := slices.BinarySearch(f.starts, low)
 	if !found {
 		s--
@@ -368,7 +368,7 @@ func (f *classFit) eachStep(k, low, high int, body func(p float64, low, high int
 
 // squares returns the sum of squared residuals of an output.
 func (f *classFit) squares(k, low, high int) (total float64) {
-	f.eachStep(k, low, high, func(p float64, low, high int) {
+	f.forSteps(k, low, high, func(p float64, low, high int) {
 		members := f.members[k][high] - f.members[k][low]
 		total += members*(1-p)*(1-p) + (f.column.rows(low, high)-members)*p*p
 	})

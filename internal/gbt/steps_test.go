@@ -86,7 +86,7 @@ func TestColumnClassify(t *testing.T) {
 			f := checkClassFit(t, fmt.Sprintf("%d classes of %s", classes, name), column, labels, want.classes, o)
 			got := must.Get(column.Classify(ctx, labels, o))(t)
 			scores := f.byGroup(f.scores)
-			decided := decide(scores)
+			decided := bestClasses(scores)
 			right, wantRight := 0, 0
 			for i, class := range want.Fitted() {
 				g := column.group[i]

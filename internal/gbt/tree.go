@@ -6,8 +6,8 @@ import (
 	"github.com/unravel-ml/unravel/internal/parallel"
 )
 
-// tieTolerance is the maximum difference of two values that count as equal. least is the minimum variance of a node
-// that is split. Both are as in scikit-learn.
+// tieTolerance is the maximum difference of two values that count as equal. minVariance is the minimum variance of
+// a node that is split. Both are as in scikit-learn.
 const (
 	tieTolerance float32 = 1e-7
 	minVariance  float64 = 0x1p-52
@@ -15,23 +15,23 @@ const (
 
 // node is a split, or a leaf if column is negative. The right child is next to the left child.
 type node struct {
-	column, left int32
-	threshold    float64
-	value        float64 // value of a leaf
+	column, leftChild int32
+	threshold         float64
+	value             float64 // value of a leaf
 }
 
 type tree []node
 
 func (t tree) leaf(values [][]float32, i int) *node {
-	at := &t[0]
-	for at.column >= 0 {
-		next := at.left
-		if float64(values[at.column][i]) > at.threshold {
-			next++
+	n := &t[0]
+	for n.column >= 0 {
+		child := n.leftChild
+		if float64(values[n.column][i]) > n.threshold {
+			child++
 		}
-		at = &t[next]
+		n = &t[child]
 	}
-	return at
+	return n
 }
 
 // span is a node during growth. Its rows are [low, high) in every column's order.
@@ -54,13 +54,13 @@ type split struct {
 
 // grower grows trees one after another and reuses its memory.
 type grower struct {
-	x        *Columns
-	depth    int
-	parallel bool // in parallel over columns
-	orders   [2][][]int32
-	right    []uint8 // by row: 1 if the row goes to the right child
-	splits   []split // by span and column
-	visit    []int   // columns in order of preference for ties
+	x           *Columns
+	depth       int
+	parallel    bool // in parallel over columns
+	orders      [2][][]int32
+	goesRight   []uint8 // by row: 1 if the row goes to the right child
+	splits      []split // by span and column
+	columnOrder []int   // columns in order of preference for ties
 
 	leaves     []int32   // leaf of each row
 	importance []float64 // by column: decrease of the sum of squares over all trees
@@ -68,7 +68,7 @@ type grower struct {
 
 func newGrower(x *Columns, depth int, parallel bool) *grower {
 	d := len(x.values)
-	g := &grower{x: x, depth: depth, parallel: parallel, right: make([]uint8, x.rows), visit: make([]int, d),
+	g := &grower{x: x, depth: depth, parallel: parallel, goesRight: make([]uint8, x.rows), columnOrder: make([]int, d),
 		leaves: make([]int32, x.rows), importance: make([]float64, d)}
 	for b := range g.orders {
 		g.orders[b] = make([][]int32, len(x.order))
@@ -79,7 +79,7 @@ func newGrower(x *Columns, depth int, parallel bool) *grower {
 	return g
 }
 
-func (g *grower) eachColumn(columns int, body func(_, j int)) {
+func (g *grower) forColumns(columns int, body func(_, j int)) {
 	if g.parallel {
 		parallel.For(columns, body)
 		return
@@ -98,94 +98,94 @@ func (g *grower) grow(target []float64, random *rand.Rand) tree {
 		all.sum += v
 	}
 	from, d := g.x.order, len(g.x.values)
-	open := g.enqueue(nil, t, all, from[0], target, g.depth)
+	pending := g.enqueue(nil, t, all, from[0], target, g.depth)
 	var cuts []cut
-	for depth := 1; len(open) > 0; depth++ {
-		to := from
+	for depth := 1; len(pending) > 0; depth++ {
+		next := from
 		if depth > 1 {
-			to = g.orders[depth%2]
+			next = g.orders[depth%2]
 		}
-		g.search(open, cuts, to, from, target)
-		from = to
-		spans := open
-		open, cuts = nil, cuts[:0]
+		g.searchSplits(pending, cuts, next, from, target)
+		from = next
+		spans := pending
+		pending, cuts = nil, cuts[:0]
 		for a, s := range spans {
-			best, j := g.choose(g.splits[a*d:(a+1)*d], random)
+			best, j := g.bestSplit(g.splits[a*d:(a+1)*d], random)
 			if j < 0 {
 				g.makeLeaf(t, s, from[0][s.low:s.high])
 				continue
 			}
 			g.importance[j] += best.gain
-			t[s.node] = node{column: int32(j), left: int32(len(t)), threshold: best.threshold}
-			middle, before := s.low+best.count, len(open)
+			t[s.node] = node{column: int32(j), leftChild: int32(len(t)), threshold: best.threshold}
+			middle, count := s.low+best.count, len(pending)
 			left := span{len(t), s.low, middle, best.sum}
 			right := span{len(t) + 1, middle, s.high, s.sum - best.sum}
 			t = append(t, node{}, node{})
-			rows := g.rows(s, from, j, best, depth)
-			open = g.enqueue(open, t, left, rows[:best.count], target, g.depth-depth)
-			open = g.enqueue(open, t, right, rows[best.count:], target, g.depth-depth)
-			if len(open) > before && g.x.bins == nil {
+			rows := g.childRows(s, from, j, best, depth)
+			pending = g.enqueue(pending, t, left, rows[:best.count], target, g.depth-depth)
+			pending = g.enqueue(pending, t, right, rows[best.count:], target, g.depth-depth)
+			if len(pending) > count && g.x.bins == nil {
 				cuts = append(cuts, cut{s.low, middle, s.high})
-				g.mark(rows, best.count)
+				g.markRight(rows, best.count)
 			}
 		}
 	}
 	return t
 }
 
-// rows returns the rows of a span, left child first. They are sorted, or for bins partitioned in the list of the next
-// level.
-func (g *grower) rows(s span, orders [][]int32, column int, best split, depth int) []int32 {
+// childRows returns the rows of a span, left child first. They are sorted, or for bins partitioned in the list of the
+// next level.
+func (g *grower) childRows(s span, orders [][]int32, column int, best split, depth int) []int32 {
 	if g.x.bins == nil {
 		return orders[column][s.low:s.high]
 	}
 	from, to := orders[0][s.low:s.high], g.orders[(depth+1)%2][0][s.low:s.high]
 	for _, i := range from {
-		g.right[i] = 0
+		g.goesRight[i] = 0
 		if g.x.bins[column][i] > best.bin {
-			g.right[i] = 1
+			g.goesRight[i] = 1
 		}
 	}
-	partition(to, from, g.right, best.count)
+	partition(to, from, g.goesRight, best.count)
 	return to
 }
 
 // enqueue queues a span for a split, or makes it a leaf.
 func (g *grower) enqueue(spans []span, t tree, s span, rows []int32, target []float64, depth int) []span {
-	if depth == 0 || pure(rows, target, s.sum) {
+	if depth == 0 || isPure(rows, target, s.sum) {
 		g.makeLeaf(t, s, rows)
 		return spans
 	}
 	return append(spans, s)
 }
 
-// mark records the rows that go right: all except the first count rows.
-func (g *grower) mark(rows []int32, count int) {
+// markRight records the rows that go right: all except the first count rows.
+func (g *grower) markRight(rows []int32, count int) {
 	for _, i := range rows[:count] {
-		g.right[i] = 0
+		g.goesRight[i] = 0
 	}
 	for _, i := range rows[count:] {
-		g.right[i] = 1
+		g.goesRight[i] = 1
 	}
 }
 
-// search partitions the columns' orders, and then finds the best split of every span for every column.
-func (g *grower) search(spans []span, cuts []cut, to, from [][]int32, target []float64) {
+// searchSplits partitions the columns' orders, and then finds the best split of every span for every column.
+func (g *grower) searchSplits(spans []span, cuts []cut, to, from [][]int32, target []float64) {
 	d := len(g.x.values)
 	for len(g.splits) < len(spans)*d {
 		g.splits = append(g.splits, split{})
 	}
 	if g.x.bins != nil {
-		g.eachColumn(d, func(_, j int) {
+		g.forColumns(d, func(_, j int) {
 			for a, s := range spans {
 				g.splits[a*d+j] = scanBins(to[0][s.low:s.high], g.x.bins[j], g.x.edges[j], target, s.sum)
 			}
 		})
 		return
 	}
-	g.eachColumn(d, func(_, j int) {
+	g.forColumns(d, func(_, j int) {
 		for _, c := range cuts {
-			partition(to[j][c.low:c.high], from[j][c.low:c.high], g.right, c.middle-c.low)
+			partition(to[j][c.low:c.high], from[j][c.low:c.high], g.goesRight, c.middle-c.low)
 		}
 		for a, s := range spans {
 			g.splits[a*d+j] = scan(to[j][s.low:s.high], g.x.values[j], target, s.sum)
@@ -200,16 +200,16 @@ func (g *grower) makeLeaf(t tree, s span, rows []int32) {
 	}
 }
 
-// choose returns the split with the largest gain, and its column or a negative number if no split exists.
-func (g *grower) choose(splits []split, random *rand.Rand) (split, int) {
-	for j := range g.visit {
-		g.visit[j] = j
+// bestSplit returns the split with the largest gain, and its column or a negative number if no split exists.
+func (g *grower) bestSplit(splits []split, random *rand.Rand) (split, int) {
+	for j := range g.columnOrder {
+		g.columnOrder[j] = j
 	}
 	if random != nil {
-		random.Shuffle(len(g.visit), func(a, b int) { g.visit[a], g.visit[b] = g.visit[b], g.visit[a] })
+		random.Shuffle(len(g.columnOrder), func(a, b int) { g.columnOrder[a], g.columnOrder[b] = g.columnOrder[b], g.columnOrder[a] })
 	}
 	best, column := split{gain: -1}, -1
-	for _, j := range g.visit {
+	for _, j := range g.columnOrder {
 		if splits[j].gain > best.gain {
 			best, column = splits[j], j
 		}
@@ -217,8 +217,8 @@ func (g *grower) choose(splits []split, random *rand.Rand) (split, int) {
 	return best, column
 }
 
-// pure reports whether the targets of a node have too little variance, or are too few, for a split.
-func pure(rows []int32, target []float64, sum float64) bool {
+// isPure reports whether the targets of a node have too little variance, or are too few, for a split.
+func isPure(rows []int32, target []float64, sum float64) bool {
 	if len(rows) < 2 {
 		return true
 	}
@@ -232,35 +232,35 @@ func pure(rows []int32, target []float64, sum float64) bool {
 
 // scan finds the split of sorted rows with the largest gain. For ties, the first one wins.
 func scan(rows []int32, values []float32, target []float64, sum float64) split {
-	b := best{rows: rows, values: values, n: float64(len(rows)), gain: -1}
-	mean, last := sum/b.n, len(rows)-1
+	b := cutSearch{rows: rows, values: values, n: float64(len(rows)), gain: -1}
+	mean, lastRow := sum/b.n, len(rows)-1
 	// d is the sum of target - mean over the rows before the cut. Cuts are tested four at a time, because their sums
 	// are then independent, and one bound excludes most groups of four.
-	d, at := 0.0, 0
-	for ; at+4 <= last; at += 4 {
-		r := rows[at : at+4 : at+4]
+	d, position := 0.0, 0
+	for ; position+4 <= lastRow; position += 4 {
+		r := rows[position : position+4 : position+4]
 		t0, t1, t2, t3 := target[r[0]]-mean, target[r[1]]-mean, target[r[2]]-mean, target[r[3]]-mean
 		t01 := t0 + t1
 		d0, d1, d2, d3 := d+t0, d+t01, d+(t01+t2), d+(t01+(t2+t3))
-		limit := b.gain * min(b.weight(at), b.weight(at+3)) // weights increase, then decrease
+		limit := b.gain * min(b.weight(position), b.weight(position+3)) // weights increase, then decrease
 		if d0*d0 > limit || d1*d1 > limit || d2*d2 > limit || d3*d3 > limit {
-			b.try(at, d0)
-			b.try(at+1, d1)
-			b.try(at+2, d2)
-			b.try(at+3, d3)
+			b.try(position, d0)
+			b.try(position+1, d1)
+			b.try(position+2, d2)
+			b.try(position+3, d3)
 		}
 		d = d3
 	}
-	for ; at < last; at++ {
-		d += target[rows[at]] - mean
-		b.try(at, d)
+	for ; position < lastRow; position++ {
+		d += target[rows[position]] - mean
+		b.try(position, d)
 	}
 	if b.gain < 0 {
 		return split{gain: -1}
 	}
-	count := b.at + 1
+	count := b.position + 1
 	return split{gain: b.n * b.gain, sum: b.d + float64(count)*mean, count: count,
-		threshold: threshold(values[rows[b.at]], values[rows[count]])}
+		threshold: threshold(values[rows[b.position]], values[rows[count]])}
 }
 
 // scanBins finds the split between bins with the largest gain. For ties, the first one wins.
@@ -272,7 +272,7 @@ func scanBins(rows []int32, bins []uint8, edges, target []float64, sum float64) 
 		sums[b] += target[i]
 		counts[b]++
 	}
-	found := split{gain: -1}
+	best := split{gain: -1}
 	n, left, count := float64(len(rows)), 0.0, 0
 	for b, edge := range edges {
 		left += sums[b]
@@ -282,37 +282,37 @@ func scanBins(rows []int32, bins []uint8, edges, target []float64, sum float64) 
 		}
 		c := float64(count)
 		d := left - c*(sum/n)
-		if gain := n * d * d / (c * (n - c)); gain > found.gain {
-			found = split{gain: gain, sum: left, count: count, threshold: edge, bin: uint8(b)}
+		if gain := n * d * d / (c * (n - c)); gain > best.gain {
+			best = split{gain: gain, sum: left, count: count, threshold: edge, bin: uint8(b)}
 		}
 	}
-	return found
+	return best
 }
 
-// best is the best cut of a span so far.
-type best struct {
-	rows   []int32
-	values []float32
-	n      float64
-	gain   float64 // d^2/weight; negative: no cut yet
-	d      float64
-	at     int // last row before the cut
+// cutSearch is the best cut of a span so far.
+type cutSearch struct {
+	rows     []int32
+	values   []float32
+	n        float64
+	gain     float64 // d^2/weight; negative: no cut yet
+	d        float64
+	position int // last row before the cut
 }
 
 // weight returns the product of the numbers of rows on both sides of a cut.
-func (b *best) weight(at int) float64 {
-	count := float64(at + 1)
+func (b *cutSearch) weight(position int) float64 {
+	count := float64(position + 1)
 	return count * (b.n - count)
 }
 
 // try replaces the best cut if this cut is better.
-func (b *best) try(at int, d float64) {
-	weight := b.weight(at)
-	if d*d <= b.gain*weight || b.values[b.rows[at+1]] <= b.values[b.rows[at]]+tieTolerance {
+func (b *cutSearch) try(position int, d float64) {
+	weight := b.weight(position)
+	if d*d <= b.gain*weight || b.values[b.rows[position+1]] <= b.values[b.rows[position]]+tieTolerance {
 		return
 	}
 	if gain := d * d / weight; gain > b.gain {
-		b.gain, b.d, b.at = gain, d, at
+		b.gain, b.d, b.position = gain, d, position
 	}
 }
 

@@ -22,11 +22,11 @@ type Array struct {
 	bigEndian bool
 	fill      []byte // the fill value in the file's format; nil: zeros
 	filters   []filter
-	place     layout
-	most      []uint64 // maximum size of every dimension, undefined if unlimited; nil: fixed sizes
+	layout    dataLayout
+	maxSizes  []uint64 // maximum size of every dimension, undefined if unlimited; nil: fixed sizes
 }
 
-type layout struct {
+type dataLayout struct {
 	class     int
 	addr      uint64 // address of the data or of the chunk index
 	compact   []byte
@@ -66,13 +66,13 @@ func (h *File) Array(path string) (*Array, error) {
 	}
 	a := &Array{file: h, name: path}
 	if err := a.read(addr); err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", h.path, a.label(), err)
+		return nil, fmt.Errorf("%s: %s: %w", h.path, a.describe(), err)
 	}
 	return a, nil
 }
 
-// label describes the array in errors: its name, and its shape and type if they are known.
-func (a *Array) label() string {
+// describe describes the array in errors: its name, and its shape and type if they are known.
+func (a *Array) describe() string {
 	switch {
 	case a.Type.Name != "":
 		return fmt.Sprintf("%s (%v, %s)", a.name, a.Shape, a.Type)
@@ -90,12 +90,12 @@ func (a *Array) Rows() int {
 	return a.Shape[0]
 }
 
-func (a *Array) RowBytes() int { return a.bytesFrom(min(1, len(a.Shape))) }
+func (a *Array) RowBytes() int { return a.bytesAlong(min(1, len(a.Shape))) }
 
-func (a *Array) Bytes() int { return a.bytesFrom(0) }
+func (a *Array) Bytes() int { return a.bytesAlong(0) }
 
-// bytesFrom returns the size of all elements that share their first i indices, in bytes.
-func (a *Array) bytesFrom(i int) int {
+// bytesAlong returns the size of all elements that share their first i indices, in bytes.
+func (a *Array) bytesAlong(i int) int {
 	n := a.Type.Size
 	for _, s := range a.Shape[i:] {
 		n *= s
@@ -130,7 +130,7 @@ func (a *Array) read(addr uint64) error {
 			continue
 		}
 		seen[m.kind] = true
-		data, err := a.file.committed(m)
+		data, err := a.file.resolveShared(m)
 		if err != nil {
 			return err
 		}
@@ -142,11 +142,11 @@ func (a *Array) read(addr uint64) error {
 	if !seen[dataspaceMessage] || !seen[datatypeMessage] || !seen[layoutMessage] {
 		return errors.New("is a group, not an array")
 	}
-	return a.check()
+	return a.checkConsistency()
 }
 
-// refuseMATLAB returns an error for arrays of MATLAB 7.3 whose attributes say that they hold no numbers: texts, which are
-// stored as integers, and empty arrays, which are stored as their shapes.
+// refuseMATLAB returns an error for arrays of MATLAB 7.3 whose attributes say that they hold no numbers: texts, which
+// are stored as integers, and empty arrays, which are stored as their shapes.
 func refuseMATLAB(r *cursor) error {
 	version := r.uint(1)
 	r.skip(1)
@@ -173,37 +173,37 @@ func refuseMATLAB(r *cursor) error {
 	return nil
 }
 
-// check checks that the messages are consistent with each other and with the size of the file.
-func (a *Array) check() error {
+// checkConsistency checks that the messages are consistent with each other and with the size of the file.
+func (a *Array) checkConsistency() error {
 	if _, err := dims.Count(a.Shape, a.Type.Size); err != nil {
 		return err
 	}
 	n, size := a.Bytes(), a.file.size
-	switch a.place.class {
+	switch a.layout.class {
 	case compactLayout:
-		if len(a.place.compact) != n {
-			return fmt.Errorf("%d bytes of data; want %d", len(a.place.compact), n)
+		if len(a.layout.compact) != n {
+			return fmt.Errorf("%d bytes of data; want %d", len(a.layout.compact), n)
 		}
 	case contiguousLayout:
-		if a.place.addr != undefined && !a.file.inside(a.place.addr, int64(n)) {
-			return a.file.cutOff(a.place.addr, n)
+		if a.layout.addr != undefined && !a.file.contains(a.layout.addr, int64(n)) {
+			return a.file.cutOffError(a.layout.addr, n)
 		}
 	case chunkedLayout:
 		if len(a.Chunk) != len(a.Shape) || len(a.Shape) == 0 {
 			return fmt.Errorf("has chunks of shape %v; want as many dimensions as the array", a.Chunk)
 		}
-		if c := a.chunkBytes(); a.place.index == singleIndex && len(a.filters) == 0 {
-			a.place.single.size = c
+		if c := a.chunkBytes(); a.layout.index == singleIndex && len(a.filters) == 0 {
+			a.layout.single.size = c
 		}
 	}
-	if float64(n) > mostPacked*float64(size)+1<<26 {
+	if float64(n) > maxDeflateRatio*float64(size)+1<<26 {
 		return fmt.Errorf("takes %d bytes, more than a file of %d bytes can hold: it is damaged, or most of it was never written", n, size)
 	}
 	return nil
 }
 
-// mostPacked is the maximum compression ratio of deflate.
-const mostPacked = 1040
+// maxDeflateRatio is the maximum compression ratio of deflate.
+const maxDeflateRatio = 1040
 
 func (a *Array) readSpace(r *cursor) error {
 	version, rank, flags := r.uint(1), r.int(1), r.uint(1)
@@ -230,7 +230,7 @@ func (a *Array) readSpace(r *cursor) error {
 	}
 	if flags&1 != 0 {
 		for range rank {
-			a.most = append(a.most, r.uint(8))
+			a.maxSizes = append(a.maxSizes, r.uint(8))
 		}
 	}
 	return nil

@@ -6,13 +6,13 @@ import (
 )
 
 type tree2 struct {
-	file     *File
-	nodeSize int
-	record   int   // size of a record in bytes
-	counts   int   // width of a node's record count in bytes
-	below    []int // width of the record count below a node in bytes, by level
-	nodes    int
-	each     func(record []byte) error
+	file          *File
+	nodeSize      int
+	recordSize    int   // size of a record in bytes
+	countWidth    int   // width of a node's record count in bytes
+	subtreeWidths []int // width of the record count below a node in bytes, by level
+	nodes         int
+	visit         func(record []byte) error
 }
 
 // Kinds of trees, by the type of their records.
@@ -22,11 +22,11 @@ const (
 	chunksFiltered = 11
 )
 
-// tree2 reads the index of an array with several unlimited dimensions.
-func (x *index) tree2() error {
+// readTree2 reads the index of an array with several unlimited dimensions.
+func (x *index) readTree2() error {
 	rank := len(x.grid)
-	at := make([]int, rank)
-	return x.file.walkTree2(x.place.addr, func(kind, size int) (func([]byte) error, error) {
+	position := make([]int, rank)
+	return x.file.walkTree2(x.layout.addr, func(kind, size int) (func([]byte) error, error) {
 		width := size - 8 - 4 - 8*rank // width of a chunk size in bytes
 		if kind != chunksPlain && kind != chunksFiltered || kind == chunksPlain && size != 8+8*rank || kind == chunksFiltered && (width < 1 || width > 8) {
 			return nil, fmt.Errorf("the tree of the chunks has records of type %d and %d bytes: the file is damaged", kind, size)
@@ -37,77 +37,77 @@ func (x *index) tree2() error {
 			if kind == chunksFiltered {
 				c.size, c.mask = int(r.uint(width)), uint32(r.uint(4))
 			}
-			for i := range at {
-				at[i] = int(r.uint(8))
+			for i := range position {
+				position[i] = int(r.uint(8))
 			}
-			return x.set(at, c)
+			return x.set(position, c)
 		}, nil
 	})
 }
 
 // walkTree2 calls a function for every record of a tree. open returns the function for a type and size of records.
 func (h *File) walkTree2(addr uint64, open func(kind, size int) (func([]byte) error, error)) error {
-	b, err := h.checked(addr, 34, "BTHD")
+	b, err := h.readChecked(addr, 34, "BTHD")
 	if err != nil {
 		return err
 	}
-	t := &tree2{file: h, nodeSize: int(le.Uint32(b[6:])), record: int(le.Uint16(b[10:]))}
+	t := &tree2{file: h, nodeSize: int(le.Uint32(b[6:])), recordSize: int(le.Uint16(b[10:]))}
 	depth, root, n := int(le.Uint16(b[12:])), le.Uint64(b[16:]), int(le.Uint16(b[24:]))
-	if t.each, err = open(int(b[5]), t.record); err != nil {
+	if t.visit, err = open(int(b[5]), t.recordSize); err != nil {
 		return err
 	}
-	if t.record < 1 || t.nodeSize < 10+t.record || depth > 20 {
+	if t.recordSize < 1 || t.nodeSize < 10+t.recordSize || depth > 20 {
 		return fmt.Errorf("the tree at %d has a depth of %d and nodes of %d bytes: the file is damaged", addr, depth, t.nodeSize)
 	}
 	if root == undefined {
 		return nil
 	}
 	// The width of a count in a node is the width of the largest possible count.
-	most := uint64((t.nodeSize - 10) / t.record)
-	t.counts = numberBytes(most)
-	t.below = []int{0}
-	all := most
+	maxRecords := uint64((t.nodeSize - 10) / t.recordSize)
+	t.countWidth = bytesFor(maxRecords)
+	t.subtreeWidths = []int{0}
+	maxSubtree := maxRecords
 	for level := 1; level <= depth; level++ {
-		pointer := t.pointer(level)
-		inside := uint64(max(0, (t.nodeSize-10-pointer)/(t.record+pointer)))
-		all = min((inside+1)*all+inside, 1<<40)
-		t.below = append(t.below, numberBytes(all))
+		pointerBytes := t.pointerSize(level)
+		inside := uint64(max(0, (t.nodeSize-10-pointerBytes)/(t.recordSize+pointerBytes)))
+		maxSubtree = min((inside+1)*maxSubtree+inside, 1<<40)
+		t.subtreeWidths = append(t.subtreeWidths, bytesFor(maxSubtree))
 	}
 	return t.walk(root, n, depth)
 }
 
-// numberBytes returns the number of bytes for numbers up to n.
-func numberBytes(n uint64) int { return (bits.Len64(n)-1)/8 + 1 }
+// bytesFor returns the number of bytes for numbers up to n.
+func bytesFor(n uint64) int { return (bits.Len64(n)-1)/8 + 1 }
 
-// pointer returns the size of a child pointer in a node of the given level, in bytes.
-func (t *tree2) pointer(level int) int { return 8 + t.counts + t.below[level-1] }
+// pointerSize returns the size of a child pointer in a node of the given level, in bytes.
+func (t *tree2) pointerSize(level int) int { return 8 + t.countWidth + t.subtreeWidths[level-1] }
 
 func (t *tree2) walk(addr uint64, n, level int) error {
 	if t.nodes++; int64(t.nodes) > t.file.size/10+1 {
 		return fmt.Errorf("a tree has no end: the file is damaged")
 	}
-	magic, size, pointer := "BTLF", 6+n*t.record, 0
+	magic, size, pointerBytes := "BTLF", 6+n*t.recordSize, 0
 	if level > 0 {
-		pointer = t.pointer(level)
-		magic, size = "BTIN", size+(n+1)*pointer
+		pointerBytes = t.pointerSize(level)
+		magic, size = "BTIN", size+(n+1)*pointerBytes
 	}
-	b, err := t.file.checked(addr, size, magic)
+	b, err := t.file.readChecked(addr, size, magic)
 	if err != nil {
 		return err
 	}
 	b = b[6:]
 	for i := range n {
-		if err := t.each(b[i*t.record : (i+1)*t.record]); err != nil {
+		if err := t.visit(b[i*t.recordSize : (i+1)*t.recordSize]); err != nil {
 			return err
 		}
 	}
 	if level == 0 {
 		return nil
 	}
-	r := &cursor{b: b[n*t.record:]}
+	r := &cursor{b: b[n*t.recordSize:]}
 	for range n + 1 {
-		child, count := r.uint(8), int(r.uint(t.counts))
-		r.skip(t.below[level-1])
+		child, count := r.uint(8), int(r.uint(t.countWidth))
+		r.skip(t.subtreeWidths[level-1])
 		if r.err != nil {
 			return r.err
 		}

@@ -1,16 +1,19 @@
 package hdf5
 
-import "errors"
+import (
+	"errors"
+	"math/bits"
+)
 
-// blocks are the parameters of an extensible array, from its header.
-type blocks struct {
-	width    int // size of an entry in bytes
-	maxBits  int // bits of the maximum number of entries
-	first    int // entries in the index block
-	least    int // entries of the smallest data block
-	pointers int // minimum number of data blocks in a super block
-	pageBits int // bits of the number of entries per page
-	total    int // maximum number of entries
+// arrayParameters are the parameters of an extensible array, from its header.
+type arrayParameters struct {
+	entryWidth    int // size of an entry in bytes
+	maxBits       int // bits of the maximum number of entries
+	inlineEntries int // entries in the index block
+	minBlock      int // entries of the smallest data block
+	minPointers   int // minimum number of data blocks in a super block
+	pageBits      int // bits of the number of entries per page
+	total         int // maximum number of entries
 }
 
 // bitmap has a bit for each initialised page of data blocks. Its first bit is the most significant bit of a byte.
@@ -19,43 +22,45 @@ type bitmap struct {
 	first int
 }
 
-func (m bitmap) has(page int) bool {
+func (m bitmap) isSet(page int) bool {
 	i := m.first + page
 	return len(m.bits) == 0 || m.bits[i/8]>>(7-i%8)&1 != 0
 }
 
-// extensible reads the index of an array with one unlimited dimension. Its entries are in an index block, in data
+// extensibleArray reads the index of an array with one unlimited dimension. Its entries are in an index block, in data
 // blocks that the index block lists, and in data blocks that super blocks list. Later super blocks have larger data
 // blocks.
-func (x *index) extensible() error {
+func (x *index) extensibleArray() error {
 	b, width, err := x.arrayHeader("EAHD", 12+6*8+8)
 	if err != nil {
 		return err
 	}
-	p := &blocks{width, int(b[7]), int(b[8]), int(b[9]), int(b[10]), int(b[11]), x.counted()}
-	at := le.Uint64(b[60:])
-	if p.least < 1 || p.pointers < 1 || p.least&(p.least-1) != 0 || p.pointers&(p.pointers-1) != 0 || p.maxBits > 64 || p.pageBits > 31 {
+	p := &arrayParameters{width, int(b[7]), int(b[8]), int(b[9]), int(b[10]), int(b[11]), x.indexSize()}
+	indexBlock := le.Uint64(b[60:])
+	powerOf2 := func(n int) bool { return bits.OnesCount(uint(n)) == 1 }
+	if !powerOf2(p.minBlock) || !powerOf2(p.minPointers) || p.maxBits > 64 || p.pageBits > 31 {
 		return errors.New("an extensible array of odd sizes: the file is damaged")
 	}
-	if at == undefined {
+	if indexBlock == undefined {
 		return nil
 	}
 	direct := 0 // super blocks whose data blocks are in the index block's list
-	for n := p.pointers; n > 1; n /= 2 {
+	for n := p.minPointers; n > 1; n /= 2 {
 		direct += 2
 	}
 	supers := 1 + p.maxBits
-	for n := p.least; n > 1; n /= 2 {
+	for n := p.minBlock; n > 1; n /= 2 {
 		supers--
 	}
-	if b, err = x.file.checked(at, 14+p.first*width+8*2*(p.pointers-1)+8*max(0, supers-direct), "EAIB"); err != nil {
+	addresses := 2*(p.minPointers-1) + max(0, supers-direct) // of data blocks and of super blocks
+	if b, err = x.file.readChecked(indexBlock, 14+p.inlineEntries*width+8*addresses, "EAIB"); err != nil {
 		return err
 	}
-	done := min(p.first, p.total)
-	x.entries(b[14:], width, 0, done)
-	b = b[14+p.first*width:]
-	for u := 0; done < p.total && u < supers; u++ {
-		count, size := 1<<(u/2), p.least<<((u+1)/2) // number of data blocks in this super block, and their entries
+	read := min(p.inlineEntries, p.total)
+	x.readEntries(b[14:], width, 0, read)
+	b = b[14+p.inlineEntries*width:]
+	for u := 0; read < p.total && u < supers; u++ {
+		count, size := 1<<(u/2), p.minBlock<<((u+1)/2) // number of data blocks in this super block, and their entries
 		list, written := b, []byte(nil)
 		if u < direct {
 			b = b[8*count:]
@@ -65,15 +70,15 @@ func (x *index) extensible() error {
 			}
 			b = b[8:]
 		}
-		for i := 0; i < count && done < p.total; i++ {
-			n := min(size, p.total-done)
+		for i := 0; i < count && read < p.total; i++ {
+			n := min(size, p.total-read)
 			if list != nil {
 				pages := bitmap{written, i * (size >> p.pageBits)}
-				if err := x.dataBlock(p, le.Uint64(list[8*i:]), size, done, n, pages); err != nil {
+				if err := x.dataBlock(p, le.Uint64(list[8*i:]), size, read, n, pages); err != nil {
 					return err
 				}
 			}
-			done += n
+			read += n
 		}
 	}
 	return nil
@@ -81,15 +86,15 @@ func (x *index) extensible() error {
 
 // superBlock returns the addresses of the data blocks in a super block, and the bitmap of initialised pages. The
 // addresses are nil if the super block was never written.
-func (x *index) superBlock(p *blocks, at uint64, count, size int) (list, written []byte, err error) {
-	if at == undefined {
+func (x *index) superBlock(p *arrayParameters, addr uint64, count, size int) (list, written []byte, err error) {
+	if addr == undefined {
 		return nil, nil, nil
 	}
 	start, bitmaps := 14+(p.maxBits+7)/8, 0
 	if size > 1<<p.pageBits {
 		bitmaps = count * ((size>>p.pageBits + 7) / 8)
 	}
-	b, err := x.file.checked(at, start+bitmaps+8*count, "EASB")
+	b, err := x.file.readChecked(addr, start+bitmaps+8*count, "EASB")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,17 +102,17 @@ func (x *index) superBlock(p *blocks, at uint64, count, size int) (list, written
 }
 
 // dataBlock reads n entries of a block with size entries. The first entry has index first in the array.
-func (x *index) dataBlock(p *blocks, at uint64, size, first, n int, written bitmap) error {
-	if at == undefined {
+func (x *index) dataBlock(p *arrayParameters, addr uint64, size, first, n int, written bitmap) error {
+	if addr == undefined {
 		return nil
 	}
 	start, page := 14+(p.maxBits+7)/8, 1<<p.pageBits
 	if size <= page {
-		b, err := x.file.checked(at, start+size*p.width, "EADB")
+		b, err := x.file.readChecked(addr, start+size*p.entryWidth, "EADB")
 		if err == nil {
-			x.entries(b[start:], p.width, first, n)
+			x.readEntries(b[start:], p.entryWidth, first, n)
 		}
 		return err
 	}
-	return x.pages(at+uint64(start+4), p.width, page, size, first, n, written)
+	return x.readPages(addr+uint64(start+4), p.entryWidth, page, size, first, n, written)
 }

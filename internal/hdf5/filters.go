@@ -24,18 +24,18 @@ func (w *worker) unpack(r *Reader, i int, dst []byte) error {
 		fillWith(dst, r.fill)
 		return nil
 	}
-	if !r.file.inside(c.addr, int64(c.size)) {
-		return r.file.cutOff(c.addr, c.size)
+	if !r.file.contains(c.addr, int64(c.size)) {
+		return r.file.cutOffError(c.addr, c.size)
 	}
 	if cap(w.packed) < c.size {
 		w.packed = make([]byte, c.size+c.size/4)
 	}
 	b := w.packed[:c.size]
-	if err := r.file.fill(b, c.addr); err != nil {
+	if err := r.file.readInto(b, c.addr); err != nil {
 		return err
 	}
 	filters := r.filters
-	if r.place.wholeEdge && r.edge(i) {
+	if r.layout.wholeEdge && r.isEdge(i) {
 		filters = nil
 	}
 	free := 0 // index of the buffer that does not contain b
@@ -43,15 +43,15 @@ func (w *worker) unpack(r *Reader, i int, dst []byte) error {
 		if c.mask>>k&1 != 0 {
 			continue
 		}
-		out := dst
+		unpacked := dst
 		if k > 0 {
-			out = w.buffer(free, packedSize(len(dst), filters[:k]))
+			unpacked = w.buffer(free, packedSize(len(dst), filters[:k]))
 		}
 		var err error
-		if b, err = w.undo(filters[k], out, b, r.Type.Size); err != nil {
+		if b, err = w.invert(filters[k], unpacked, b, r.Type.Size); err != nil {
 			return err
 		}
-		if len(b) > 0 && len(out) > 0 && &b[0] == &out[0] {
+		if len(b) > 0 && len(unpacked) > 0 && &b[0] == &unpacked[0] {
 			free ^= 1
 		}
 	}
@@ -85,13 +85,13 @@ func (w *worker) buffer(i, n int) []byte {
 	return w.buffers[i][:n]
 }
 
-// undo inverts a filter: it returns the input of the filter for the output b, in out or in b.
-func (w *worker) undo(f filter, out, b []byte, size int) ([]byte, error) {
+// invert inverts a filter: it returns the input of the filter for the output b, in dst or in b.
+func (w *worker) invert(f filter, dst, b []byte, size int) ([]byte, error) {
 	switch f.id {
 	case deflateFilter:
-		return w.deflated(out, b)
+		return w.inflateInto(dst, b)
 	case lzfFilter:
-		return lzf(out, b)
+		return lzf(dst, b)
 	case shuffleFilter:
 		if len(f.values) > 0 {
 			size = int(f.values[0])
@@ -99,14 +99,14 @@ func (w *worker) undo(f filter, out, b []byte, size int) ([]byte, error) {
 		if size < 2 {
 			return b, nil
 		}
-		if len(out) < len(b) {
-			return nil, fmt.Errorf("shuffle: %d bytes; want %d at most", len(b), len(out))
+		if len(dst) < len(b) {
+			return nil, fmt.Errorf("shuffle: %d bytes; want %d at most", len(b), len(dst))
 		}
-		unshuffle(out[:len(b)], b, size)
-		return out[:len(b)], nil
+		unshuffle(dst[:len(b)], b, size)
+		return dst[:len(b)], nil
 	}
 	if len(b) < 4 {
-		return nil, errEarly
+		return nil, errTruncated
 	}
 	b, sum := b[:len(b)-4], le.Uint32(b[len(b)-4:])
 	if fletcher32(b) != sum {
@@ -115,7 +115,7 @@ func (w *worker) undo(f filter, out, b []byte, size int) ([]byte, error) {
 	return b, nil
 }
 
-func (w *worker) deflated(out, b []byte) ([]byte, error) {
+func (w *worker) inflateInto(dst, b []byte) ([]byte, error) {
 	w.source.Reset(b)
 	var err error
 	if z, ok := w.inflate.(zlib.Resetter); ok {
@@ -126,61 +126,61 @@ func (w *worker) deflated(out, b []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("deflate: %w", err)
 	}
-	n, err := io.ReadFull(w.inflate, out)
+	n, err := io.ReadFull(w.inflate, dst)
 	switch {
 	case err == nil: // the end of the stream verifies the checksum
-		var one [1]byte
-		if more, end := w.inflate.Read(one[:]); more > 0 {
-			err = fmt.Errorf("more than the %d bytes of a chunk", len(out))
+		var extra [1]byte
+		if extraBytes, end := w.inflate.Read(extra[:]); extraBytes > 0 {
+			err = fmt.Errorf("more than the %d bytes of a chunk", len(dst))
 		} else if end != io.EOF {
 			err = end
 		}
-	case errors.Is(err, io.ErrUnexpectedEOF) && n < len(out):
-		if more, end := w.inflate.Read(out[n:]); more == 0 && end == io.EOF {
+	case errors.Is(err, io.ErrUnexpectedEOF) && n < len(dst):
+		if extraBytes, end := w.inflate.Read(dst[n:]); extraBytes == 0 && end == io.EOF {
 			err = nil // a complete but shorter stream; the caller compares lengths
 		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("deflate: %w", err)
 	}
-	return out[:n], nil
+	return dst[:n], nil
 }
 
 // lzf decompresses Marc Lehmann's LZF format: runs of literals, and copies of earlier bytes.
-func lzf(out, b []byte) ([]byte, error) {
+func lzf(dst, b []byte) ([]byte, error) {
 	n := 0
 	for i := 0; i < len(b); {
 		control := int(b[i])
 		i++
 		if control < 32 {
 			length := control + 1
-			if i+length > len(b) || n+length > len(out) {
+			if i+length > len(b) || n+length > len(dst) {
 				return nil, errors.New("lzf: a run is too long: the file is damaged")
 			}
-			n += copy(out[n:], b[i:i+length])
+			n += copy(dst[n:], b[i:i+length])
 			i += length
 			continue
 		}
-		length, back := control>>5, control&31<<8
+		length, distance := control>>5, control&31<<8
 		if length == 7 && i < len(b) {
 			length += int(b[i])
 			i++
 		}
 		if i >= len(b) {
-			return nil, errEarly
+			return nil, errTruncated
 		}
-		back += int(b[i]) + 1
+		distance += int(b[i]) + 1
 		i++
 		length += 2
-		if back > n || n+length > len(out) {
+		if distance > n || n+length > len(dst) {
 			return nil, errors.New("lzf: a copy from outside: the file is damaged")
 		}
 		for range length { // source and destination may overlap
-			out[n] = out[n-back]
+			dst[n] = dst[n-distance]
 			n++
 		}
 	}
-	return out[:n], nil
+	return dst[:n], nil
 }
 
 // unshuffle inverts the shuffle filter for elements of a size: src has all first bytes, then all second bytes, and so
@@ -188,9 +188,9 @@ func lzf(out, b []byte) ([]byte, error) {
 func unshuffle(dst, src []byte, size int) {
 	n := len(src) / size
 	for j := range size {
-		part := src[j*n : (j+1)*n]
-		for i, at := 0, j; i < len(part); i, at = i+1, at+size {
-			dst[at] = part[i]
+		plane := src[j*n : (j+1)*n]
+		for i, position := 0, j; i < len(plane); i, position = i+1, position+size {
+			dst[position] = plane[i]
 		}
 	}
 	copy(dst[n*size:], src[n*size:])

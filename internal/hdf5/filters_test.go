@@ -37,9 +37,9 @@ func TestLZF(t *testing.T) {
 		{"no room for a copy", "\x00a\x20\x00", "", 3, "a copy from outside"},
 		{"a copy of all", "\x00a\x20\x00", "aaaa", 4, ""},
 		{"a copy from before", "\x00a\x20\x01", "", 9, "a copy from outside"},
-		{"no distance", "\x00a\x20", "", 9, errEarly.Error()},
-		{"no length", "\x00a\xe0", "", 9, errEarly.Error()},
-		{"no distance of a long copy", "\x00a\xe0\x01", "", 99, errEarly.Error()},
+		{"no distance", "\x00a\x20", "", 9, errTruncated.Error()},
+		{"no length", "\x00a\xe0", "", 9, errTruncated.Error()},
+		{"no distance of a long copy", "\x00a\xe0\x01", "", 99, errTruncated.Error()},
 	} {
 		out, err := lzf(make([]byte, c.room), []byte(c.in))
 		if c.err == "" && (err != nil || string(out) != c.want) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
@@ -96,15 +96,15 @@ func TestUndo(t *testing.T) {
 		{"checksum", "ab\x62\x61\x62\x61", "ab", filter{id: fletcherFilter}, 2, ""},
 		{"no bytes but a checksum", "\x00\x00\x00\x00", "", filter{id: fletcherFilter}, 0, ""},
 		{"another checksum", "ab\x61\x62\x62\x61", "", filter{id: fletcherFilter}, 2, "the fletcher32 checksum is wrong"},
-		{"a short checksum", "abc", "", filter{id: fletcherFilter}, 2, errEarly.Error()},
+		{"a short checksum", "abc", "", filter{id: fletcherFilter}, 2, errTruncated.Error()},
 		{"lzf", "\x02abc", "abc", filter{id: lzfFilter}, 3, ""},
 	} {
-		out, err := w.undo(c.f, make([]byte, c.room), []byte(c.in), 2)
+		out, err := w.invert(c.f, make([]byte, c.room), []byte(c.in), 2)
 		if c.err == "" && (err != nil || !bytes.Equal(out, []byte(c.want))) || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
 			t.Errorf("%s: %q, %v; want %q, %s", c.name, out, err, c.want, c.err)
 		}
 	}
-	if _, err := w.undo(filter{id: shuffleFilter}, nil, []byte("ab"), 2); errors.Is(err, errEarly) || err == nil {
+	if _, err := w.invert(filter{id: shuffleFilter}, nil, []byte("ab"), 2); errors.Is(err, errTruncated) || err == nil {
 		t.Errorf("no room at all: %v", err)
 	}
 }

@@ -11,9 +11,9 @@ import (
 )
 
 type member struct {
-	addr uint64
-	soft string // path of a soft link, instead of an address
-	why  string // why the member cannot be opened
+	addr       uint64
+	linkPath   string // path of a soft link, instead of an address
+	unreadable string // why the member cannot be opened
 }
 
 // members returns the members of a group, and none for an array.
@@ -27,9 +27,9 @@ func (h *File) members(addr uint64) (map[string]member, error) {
 		switch m.kind {
 		case symbolTableMessage:
 			if len(m.data) < 16 {
-				return nil, errEarly
+				return nil, errTruncated
 			}
-			s := &symbols{h: h, list: list}
+			s := &symbolTable{file: h, list: list}
 			if s.heap, err = h.heap(le.Uint64(m.data[8:])); err == nil {
 				err = s.read(le.Uint64(m.data), 0)
 			}
@@ -52,16 +52,16 @@ func (h *File) denseLinks(d []byte, list map[string]member) error {
 	if r.uint(1)&1 != 0 {
 		r.skip(8)
 	}
-	at, names := r.uint(8), r.uint(8)
-	if r.err != nil || at == undefined {
+	heapAddr, treeAddr := r.uint(8), r.uint(8)
+	if r.err != nil || heapAddr == undefined {
 		return r.err
 	}
-	heap, err := h.fractalHeap(at)
+	heap, err := h.fractalHeap(heapAddr)
 	if err != nil {
 		return err
 	}
-	return h.walkTree2(names, func(kind, size int) (func([]byte) error, error) {
-		if kind != linkNames || size < 4+heap.id {
+	return h.walkTree2(treeAddr, func(kind, size int) (func([]byte) error, error) {
+		if kind != linkNames || size < 4+heap.idSize {
 			return nil, fmt.Errorf("the tree of a group has records of type %d and %d bytes: the file is damaged", kind, size)
 		}
 		return func(record []byte) error {
@@ -100,11 +100,11 @@ func readLink(d []byte, list map[string]member) error {
 	case hardLink:
 		m.addr = r.uint(8)
 	case softLink:
-		m.soft = string(r.bytes(r.int(2)))
+		m.linkPath = string(r.bytes(r.int(2)))
 	case externalLink:
-		m.why = "is in another file, by an external link"
+		m.unreadable = "is in another file, by an external link"
 	default:
-		m.why = fmt.Sprintf("is a link of kind %d", kind)
+		m.unreadable = fmt.Sprintf("is a link of kind %d", kind)
 	}
 	if r.err == nil {
 		list[name] = m
@@ -113,37 +113,37 @@ func readLink(d []byte, list map[string]member) error {
 }
 
 func (h *File) heap(addr uint64) ([]byte, error) {
-	b, err := h.at(addr, 32)
+	b, err := h.readAt(addr, 32)
 	if err != nil {
 		return nil, err
 	}
 	if n := le.Uint64(b[8:]); string(b[:4]) == "HEAP" && n <= uint64(h.size) {
-		return h.at(le.Uint64(b[24:]), int(n))
+		return h.readAt(le.Uint64(b[24:]), int(n))
 	}
 	return nil, fmt.Errorf("there is no local heap at %d: the file is damaged", addr)
 }
 
-// symbols reads the B-tree of a symbol table.
-type symbols struct {
-	h     *File
+// symbolTable reads the B-tree of a symbol table.
+type symbolTable struct {
+	file  *File
 	heap  []byte
 	list  map[string]member
 	nodes int
 }
 
-func (s *symbols) read(addr uint64, depth int) error {
+func (s *symbolTable) read(addr uint64, depth int) error {
 	// The size of a node is at least 24 bytes, which limits their number in the file.
-	if s.nodes++; depth > 20 || int64(s.nodes) > s.h.size/24+1 {
+	if s.nodes++; depth > 20 || int64(s.nodes) > s.file.size/24+1 {
 		return errors.New("the tree of a group has no end: the file is damaged")
 	}
-	b, err := s.h.at(addr, 24)
+	b, err := s.file.readAt(addr, 24)
 	if err != nil {
 		return err
 	}
 	switch string(b[:4]) {
 	case "TREE":
 		n := int(le.Uint16(b[6:]))
-		if b, err = s.h.at(addr+24, 8+16*n); err != nil {
+		if b, err = s.file.readAt(addr+24, 8+16*n); err != nil {
 			return err
 		}
 		for i := range n {
@@ -154,7 +154,7 @@ func (s *symbols) read(addr uint64, depth int) error {
 		return nil
 	case "SNOD":
 		n := int(le.Uint16(b[6:]))
-		if b, err = s.h.at(addr+8, 40*n); err != nil {
+		if b, err = s.file.readAt(addr+8, 40*n); err != nil {
 			return err
 		}
 		for entry := range slices.Chunk(b, 40) {
@@ -167,40 +167,40 @@ func (s *symbols) read(addr uint64, depth int) error {
 	return fmt.Errorf("there is no node of a symbol table at %d: the file is damaged", addr)
 }
 
-func (s *symbols) entry(b []byte) error {
+func (s *symbolTable) entry(b []byte) error {
 	name, err := s.text(le.Uint64(b))
 	m := member{addr: le.Uint64(b[8:])}
 	if err == nil && le.Uint32(b[16:]) == 2 { // a soft link
-		m.soft, err = s.text(uint64(le.Uint32(b[24:])))
+		m.linkPath, err = s.text(uint64(le.Uint32(b[24:])))
 	}
 	s.list[name] = m
 	return err
 }
 
 // text returns the string at an offset in the heap.
-func (s *symbols) text(at uint64) (string, error) {
-	if at >= uint64(len(s.heap)) {
+func (s *symbolTable) text(offset uint64) (string, error) {
+	if offset >= uint64(len(s.heap)) {
 		return "", errors.New("a name is outside its heap: the file is damaged")
 	}
-	text, _, _ := bytes.Cut(s.heap[at:], []byte{0})
+	text, _, _ := bytes.Cut(s.heap[offset:], []byte{0})
 	return string(text), nil
 }
 
 // Names returns the sorted paths of all readable arrays.
 func (h *File) Names() []string {
-	const most, depth = 1000, 8
+	const limit, depth = 1000, 8
 	var list []string
 	visited := map[uint64]bool{} // links may form cycles
-	var walk func(at uint64, prefix string, depth int)
-	walk = func(at uint64, prefix string, depth int) {
-		members, err := h.members(at)
-		if err != nil || depth == 0 || visited[at] {
+	var walk func(addr uint64, prefix string, depth int)
+	walk = func(addr uint64, prefix string, depth int) {
+		members, err := h.members(addr)
+		if err != nil || depth == 0 || visited[addr] {
 			return
 		}
-		visited[at] = true
+		visited[addr] = true
 		for _, name := range slices.Sorted(maps.Keys(members)) {
 			m := members[name]
-			if m.why != "" || m.soft != "" || len(list) >= most {
+			if m.unreadable != "" || m.linkPath != "" || len(list) >= limit {
 				continue
 			}
 			messages, err := h.header(m.addr)
@@ -219,18 +219,18 @@ func (h *File) Names() []string {
 }
 
 // find follows a path of names from a group.
-func (h *File) find(at uint64, path string, links int) (uint64, error) {
+func (h *File) find(addr uint64, path string, links int) (uint64, error) {
 	if links > 16 {
 		return 0, fmt.Errorf("%q: soft links without an end", path)
 	}
 	if strings.HasPrefix(path, "/") {
-		at = h.root
+		addr = h.root
 	}
 	for name := range strings.SplitSeq(path, "/") {
 		if name == "" || name == "." {
 			continue
 		}
-		list, err := h.members(at)
+		list, err := h.members(addr)
 		if err != nil {
 			return 0, err
 		}
@@ -240,15 +240,15 @@ func (h *File) find(at uint64, path string, links int) (uint64, error) {
 			return 0, fmt.Errorf("there is no array %q, and no other: %w", name, fs.ErrNotExist)
 		case !ok:
 			return 0, fmt.Errorf("there is no array %q; want one of %s: %w", name, strings.Join(slices.Sorted(maps.Keys(list)), ", "), fs.ErrNotExist)
-		case m.why != "":
-			return 0, fmt.Errorf("%q %s, which is not read", name, m.why)
-		case m.soft != "":
-			if at, err = h.find(at, m.soft, links+1); err != nil {
-				return 0, fmt.Errorf("%q is a link to %q: %w", name, m.soft, err)
+		case m.unreadable != "":
+			return 0, fmt.Errorf("%q %s, which is not read", name, m.unreadable)
+		case m.linkPath != "":
+			if addr, err = h.find(addr, m.linkPath, links+1); err != nil {
+				return 0, fmt.Errorf("%q is a link to %q: %w", name, m.linkPath, err)
 			}
 		default:
-			at = m.addr
+			addr = m.addr
 		}
 	}
-	return at, nil
+	return addr, nil
 }

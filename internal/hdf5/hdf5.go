@@ -72,16 +72,16 @@ func Is(start []byte) bool {
 
 // superblock finds and reads the superblock. A user block of 512 bytes times a power of two may precede it.
 func (h *File) superblock() error {
-	for at := int64(0); at < h.size; at = max(512, at*2) {
-		b := make([]byte, min(128, h.size-at))
-		if _, err := h.f.ReadAt(b, at); err != nil {
+	for offset := int64(0); offset < h.size; offset = max(512, offset*2) {
+		b := make([]byte, min(128, h.size-offset))
+		if _, err := h.f.ReadAt(b, offset); err != nil {
 			return err
 		}
 		if len(b) < len(signature) || string(b[:len(signature)]) != signature {
 			continue
 		}
 		if len(b) < 48 {
-			return errEarly
+			return errTruncated
 		}
 		if err := h.readSuperblock(b); err != nil {
 			return err
@@ -102,7 +102,7 @@ func (h *File) readSuperblock(b []byte) error {
 		}
 		p := 24 + 4*int(b[8])
 		if len(b) < p+48 {
-			return errEarly
+			return errTruncated
 		}
 		h.base, h.root = int64(le.Uint64(b[p:])), le.Uint64(b[p+40:])
 	case 2, 3:
@@ -119,27 +119,27 @@ func (h *File) readSuperblock(b []byte) error {
 	return nil
 }
 
-// inside reports whether n bytes at an address are inside the file.
-func (h *File) inside(addr uint64, n int64) bool {
+// contains reports whether n bytes at an address are inside the file.
+func (h *File) contains(addr uint64, n int64) bool {
 	return addr <= uint64(h.size-h.base) && n >= 0 && n <= h.size-h.base-int64(addr)
 }
 
-func (h *File) at(addr uint64, n int) ([]byte, error) {
-	if !h.inside(addr, int64(n)) {
-		return nil, h.cutOff(addr, n)
+func (h *File) readAt(addr uint64, n int) ([]byte, error) {
+	if !h.contains(addr, int64(n)) {
+		return nil, h.cutOffError(addr, n)
 	}
 	b := make([]byte, n)
-	if err := h.fill(b, addr); err != nil {
+	if err := h.readInto(b, addr); err != nil {
 		return nil, err
 	}
 	return b, nil
 }
 
-func (h *File) cutOff(addr uint64, n int) error {
+func (h *File) cutOffError(addr uint64, n int) error {
 	return fmt.Errorf("the file has %d bytes, but says that %d are at %d: it is damaged or cut off", h.size, n, addr)
 }
 
-func (h *File) fill(b []byte, addr uint64) error {
+func (h *File) readInto(b []byte, addr uint64) error {
 	_, err := h.f.ReadAt(b, int64(addr)+h.base)
 	if err == io.EOF && len(b) == 0 {
 		return nil
@@ -147,20 +147,20 @@ func (h *File) fill(b []byte, addr uint64) error {
 	return err
 }
 
-// upTo reads n bytes at an address, or fewer at the end of the file.
-func (h *File) upTo(addr uint64, n int) ([]byte, error) {
+// readUpTo reads n bytes at an address, or fewer at the end of the file.
+func (h *File) readUpTo(addr uint64, n int) ([]byte, error) {
 	if addr < uint64(h.size-h.base) {
 		n = int(min(int64(n), h.size-h.base-int64(addr)))
 	}
-	return h.at(addr, n)
+	return h.readAt(addr, n)
 }
 
-// checked reads n bytes that start with a signature, and verifies the checksum after them.
-func (h *File) checked(addr uint64, n int, magic string) ([]byte, error) {
+// readChecked reads n bytes that start with a signature, and verifies the checksum after them.
+func (h *File) readChecked(addr uint64, n int, magic string) ([]byte, error) {
 	if n < len(magic) {
-		return nil, errEarly
+		return nil, errTruncated
 	}
-	b, err := h.at(addr, n+4)
+	b, err := h.readAt(addr, n+4)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (h *File) checked(addr uint64, n int, magic string) ([]byte, error) {
 	return b[:n], nil
 }
 
-var errEarly = errors.New("a structure ends early: the file is damaged or cut off")
+var errTruncated = errors.New("a structure ends early: the file is damaged or cut off")
 
 // cursor reads consecutive numbers and keeps the first error.
 type cursor struct {
@@ -183,14 +183,14 @@ type cursor struct {
 
 func (c *cursor) bytes(n int) []byte {
 	if c.err == nil && (n < 0 || n > len(c.b)) {
-		c.err = errEarly
+		c.err = errTruncated
 	}
 	if c.err != nil {
 		return nil
 	}
-	out := c.b[:n]
+	field := c.b[:n]
 	c.b = c.b[n:]
-	return out
+	return field
 }
 
 func (c *cursor) skip(n int) { c.bytes(n) }

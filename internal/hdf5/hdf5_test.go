@@ -69,7 +69,7 @@ func check(t *testing.T, a *Array, want []float64) {
 		return
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("%s: got %v, want %v", a.label(), got[:min(30, len(got))], want[:min(30, len(want))])
+		t.Errorf("%s: got %v, want %v", a.describe(), got[:min(30, len(got))], want[:min(30, len(want))])
 		return
 	}
 	r, err := a.NewReader()
@@ -86,7 +86,7 @@ func check(t *testing.T, a *Array, want []float64) {
 			return
 		}
 		if dtype.Decode(part, raw, a.Type); !slices.Equal(part, want[from*row:to*row]) {
-			t.Errorf("%s: rows %d to %d: %v, want %v", a.label(), from, to, part, want[from*row:to*row])
+			t.Errorf("%s: rows %d to %d: %v, want %v", a.describe(), from, to, part, want[from*row:to*row])
 			return
 		}
 	}
@@ -328,7 +328,7 @@ func readEverything(t testing.TB, path string, data []byte) {
 		if err != nil {
 			continue
 		}
-		if a.Bytes() > mostPacked*len(data)+1<<26 {
+		if a.Bytes() > maxDeflateRatio*len(data)+1<<26 {
 			t.Errorf("%s: %d bytes in a file of %d", name, a.Bytes(), len(data))
 		}
 		r, err := a.NewReader()
@@ -366,12 +366,12 @@ func TestFilters(t *testing.T) {
 	// A stream with a truncated header, and then a valid stream, by the same worker.
 	w, packed := &worker{}, []byte{0x78, 0x9c, 0x4b, 0x4c, 0x4a, 0x06, 0x00, 0x02, 0x4d, 0x01, 0x27}
 	for _, n := range []int{1, 2, 5, 9} {
-		if _, err := w.deflated(make([]byte, 3), packed[:n]); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if _, err := w.inflateInto(make([]byte, 3), packed[:n]); !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("%d of %d bytes: %v", n, len(packed), err)
 		}
 	}
 	for size, want := range map[int]string{3: "abc", 5: "abc", 2: ""} {
-		if out, err := w.deflated(make([]byte, size), packed); string(out) != want || (err != nil) != (size < 3) {
+		if out, err := w.inflateInto(make([]byte, size), packed); string(out) != want || (err != nil) != (size < 3) {
 			t.Errorf("room for %d: %q, %v", size, out, err)
 		}
 	}
@@ -393,7 +393,7 @@ func TestFilters(t *testing.T) {
 	if !Is([]byte(signature)) || Is([]byte(signature[:7])) || !Is(append(make([]byte, 512), signature...)) || Is(make([]byte, 600)) {
 		t.Error("signatures")
 	}
-	if n := numberBytes(255); n != 1 || numberBytes(256) != 2 || numberBytes(math.MaxUint32) != 4 {
+	if n := bytesFor(255); n != 1 || bytesFor(256) != 2 || bytesFor(math.MaxUint32) != 4 {
 		t.Error(n)
 	}
 }
@@ -538,26 +538,26 @@ func TestConsistent(t *testing.T) {
 	short, file := dtype.Type{Name: "uint16", Kind: 'u', Size: 2}, &File{size: 100}
 	for i, c := range []struct {
 		shape, chunk []int
-		place        layout
+		place        dataLayout
 		want         string
 	}{
-		{[]int{50}, nil, layout{class: contiguousLayout}, ""},
-		{[]int{51}, nil, layout{class: contiguousLayout}, "the file has 100 bytes, but says that 102 are at 0"},
-		{[]int{51}, nil, layout{class: contiguousLayout, addr: undefined}, ""},
-		{[]int{2}, nil, layout{class: contiguousLayout, addr: 96}, ""},
-		{[]int{2}, nil, layout{class: contiguousLayout, addr: 97}, "says that 4 are at 97"},
-		{[]int{0}, nil, layout{class: contiguousLayout, addr: 101}, "says that 0 are at 101"},
-		{[]int{2, 1}, nil, layout{compact: make([]byte, 4)}, ""},
-		{[]int{2, 1}, nil, layout{compact: make([]byte, 5)}, "5 bytes of data; want 4"},
-		{[]int{2, 1}, []int{2}, layout{class: chunkedLayout}, "has chunks of shape [2]; want as many dimensions as the array"},
-		{nil, nil, layout{class: chunkedLayout}, "want as many dimensions"},
-		{[]int{2, 1}, []int{2, 1}, layout{class: chunkedLayout}, ""},
-		{[]int{(104000 + 1<<26) / 2}, []int{1}, layout{class: chunkedLayout}, ""},
-		{[]int{(104000+1<<26)/2 + 1}, []int{1}, layout{class: chunkedLayout}, "more than a file of 100 bytes can hold"},
-		{[]int{1 << 40, 1 << 40}, []int{1, 1}, layout{class: chunkedLayout}, "1099511627776"},
+		{[]int{50}, nil, dataLayout{class: contiguousLayout}, ""},
+		{[]int{51}, nil, dataLayout{class: contiguousLayout}, "the file has 100 bytes, but says that 102 are at 0"},
+		{[]int{51}, nil, dataLayout{class: contiguousLayout, addr: undefined}, ""},
+		{[]int{2}, nil, dataLayout{class: contiguousLayout, addr: 96}, ""},
+		{[]int{2}, nil, dataLayout{class: contiguousLayout, addr: 97}, "says that 4 are at 97"},
+		{[]int{0}, nil, dataLayout{class: contiguousLayout, addr: 101}, "says that 0 are at 101"},
+		{[]int{2, 1}, nil, dataLayout{compact: make([]byte, 4)}, ""},
+		{[]int{2, 1}, nil, dataLayout{compact: make([]byte, 5)}, "5 bytes of data; want 4"},
+		{[]int{2, 1}, []int{2}, dataLayout{class: chunkedLayout}, "has chunks of shape [2]; want as many dimensions as the array"},
+		{nil, nil, dataLayout{class: chunkedLayout}, "want as many dimensions"},
+		{[]int{2, 1}, []int{2, 1}, dataLayout{class: chunkedLayout}, ""},
+		{[]int{(104000 + 1<<26) / 2}, []int{1}, dataLayout{class: chunkedLayout}, ""},
+		{[]int{(104000+1<<26)/2 + 1}, []int{1}, dataLayout{class: chunkedLayout}, "more than a file of 100 bytes can hold"},
+		{[]int{1 << 40, 1 << 40}, []int{1, 1}, dataLayout{class: chunkedLayout}, "1099511627776"},
 	} {
-		a := &Array{file: file, Shape: c.shape, Chunk: c.chunk, Type: short, place: c.place}
-		must.Error(t, a.check(), c.want, i)
+		a := &Array{file: file, Shape: c.shape, Chunk: c.chunk, Type: short, layout: c.place}
+		must.Error(t, a.checkConsistency(), c.want, i)
 	}
 }
 
@@ -585,11 +585,11 @@ func TestChunkCounts(t *testing.T) {
 		{[]int{1}, []int{1}, []uint64{most + 1}, fixedIndex, fmt.Sprintf("an index of 1 x %d chunks or more; want at most %d in a file of 100 bytes", most+1, most)},
 		{[]int{3, most / 2}, []int{1, 1}, nil, fixedIndex, "a grid of [3 "},
 	} {
-		a := &Array{Shape: c.shape, Chunk: c.chunk, most: c.most, file: &File{size: 100}, Type: dtype.Type{Size: 1}, place: layout{addr: undefined, index: c.index}}
+		a := &Array{Shape: c.shape, Chunk: c.chunk, maxSizes: c.most, file: &File{size: 100}, Type: dtype.Type{Size: 1}, layout: dataLayout{addr: undefined, index: c.index}}
 		x, err := newIndex(a)
 		got := fmt.Sprint(err)
 		if err == nil {
-			got = strconv.Itoa(x.counted())
+			got = strconv.Itoa(x.indexSize())
 		}
 		if got != c.want && (err == nil || !strings.Contains(got, c.want)) {
 			t.Errorf("%d: %s, want %s", i, got, c.want)
@@ -603,7 +603,7 @@ func TestChunkCounts(t *testing.T) {
 		t.Errorf("%v, %v", x.chunks, err)
 	}
 	for n := range 6 {
-		if err := x.visit(); (err == nil) != (n < 5) {
+		if err := x.countNode(); (err == nil) != (n < 5) {
 			t.Errorf("node %d: %v", n+1, err)
 		}
 	}

@@ -29,7 +29,7 @@ type message struct {
 }
 
 func (h *File) header(addr uint64) ([]message, error) {
-	b, err := h.upTo(addr, 64)
+	b, err := h.readUpTo(addr, 64)
 	if err != nil {
 		return nil, err
 	}
@@ -45,15 +45,15 @@ func (h *File) header(addr uint64) ([]message, error) {
 // messages reads the messages of an object header of version 1, with heads of 8 bytes, or of version 2, with shorter
 // heads. The first block begins at an address, and has bytes to skip before its messages.
 func (h *File) messages(addr uint64, skip int, n uint64, head int) (list []message, err error) {
-	blocks, old := &headerBlocks{limit: h.size}, head == 8
+	blocks, version1 := &headerBlocks{remaining: h.size}, head == 8
 	err = blocks.add(addr, skip, n)
 	magic := "OHDR"
 	for i := 0; err == nil && i < len(blocks.list); i++ {
 		var d []byte
-		if b := blocks.list[i]; old {
-			d, err = h.at(b.at, b.n)
+		if b := blocks.list[i]; version1 {
+			d, err = h.readAt(b.addr, b.size)
 		} else {
-			d, err = h.checked(b.at, b.n, magic)
+			d, err = h.readChecked(b.addr, b.size, magic)
 		}
 		if err != nil {
 			return nil, err
@@ -61,22 +61,22 @@ func (h *File) messages(addr uint64, skip int, n uint64, head int) (list []messa
 		magic, d = "OCHK", d[blocks.list[i].skip:]
 		for err == nil && len(d) >= head {
 			m, size := message{kind: uint16(d[0]), shared: d[3]&2 != 0}, d[1:]
-			if old {
+			if version1 {
 				m, size = message{kind: le.Uint16(d), shared: d[4]&2 != 0}, d[2:]
 			}
 			n := head + int(le.Uint16(size))
 			if n > len(d) {
-				return nil, errEarly
+				return nil, errTruncated
 			}
 			if m.data = d[head:n]; m.kind == continuationMessage && len(m.data) >= 16 {
-				at, length := le.Uint64(m.data), le.Uint64(m.data[8:])
+				next, length := le.Uint64(m.data), le.Uint64(m.data[8:])
 				switch {
-				case old:
-					err = blocks.add(at, 0, length)
+				case version1:
+					err = blocks.add(next, 0, length)
 				case length < 8:
-					err = errEarly
+					err = errTruncated
 				default:
-					err = blocks.add(at, 4, length-4)
+					err = blocks.add(next, 4, length-4)
 				}
 			}
 			list, d = append(list, m), d[n:]
@@ -88,22 +88,22 @@ func (h *File) messages(addr uint64, skip int, n uint64, head int) (list []messa
 // headerBlocks lists the blocks of an object header. The blocks do not overlap, so their total size is at most the size
 // of the file.
 type headerBlocks struct {
-	list  []headerBlock
-	limit int64
+	list      []headerBlock
+	remaining int64
 }
 
 type headerBlock struct {
-	at   uint64
+	addr uint64
 	skip int // bytes before the messages
-	n    int // size with the skipped bytes, without a checksum
+	size int // size with the skipped bytes, without a checksum
 }
 
-func (l *headerBlocks) add(at uint64, skip int, n uint64) error {
-	if n < uint64(skip) || n > uint64(l.limit) || len(l.list) > 1<<16 {
+func (l *headerBlocks) add(addr uint64, skip int, n uint64) error {
+	if n < uint64(skip) || n > uint64(l.remaining) || len(l.list) > 1<<16 {
 		return errors.New("an object header is longer than the file: the file is damaged")
 	}
-	l.limit -= int64(n)
-	l.list = append(l.list, headerBlock{at, skip, int(n)})
+	l.remaining -= int64(n)
+	l.list = append(l.list, headerBlock{addr, skip, int(n)})
 	return nil
 }
 
@@ -127,13 +127,13 @@ func (h *File) header2(addr uint64, b []byte) ([]message, error) {
 		head = 6 // with the creation order
 	}
 	if n > uint64(h.size) {
-		return nil, errEarly
+		return nil, errTruncated
 	}
 	return h.messages(addr, start, uint64(start)+n, head)
 }
 
-// committed returns the content of a message. A shared message refers to a committed datatype with the content.
-func (h *File) committed(m message) ([]byte, error) {
+// resolveShared returns the content of a message. A shared message refers to a committed datatype with the content.
+func (h *File) resolveShared(m message) ([]byte, error) {
 	if !m.shared {
 		return m.data, nil
 	}
@@ -153,9 +153,9 @@ func (h *File) committed(m message) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, other := range list {
-		if other.kind == m.kind && !other.shared {
-			return other.data, nil
+	for _, candidate := range list {
+		if candidate.kind == m.kind && !candidate.shared {
+			return candidate.data, nil
 		}
 	}
 	return nil, fmt.Errorf("there is no shared message at %d: the file is damaged", addr)

@@ -9,20 +9,20 @@ import (
 // fractalHeap stores objects of different sizes, such as the links of a large group. The objects are in blocks. A table
 // lists the blocks in rows, whose block sizes double from row to row.
 type fractalHeap struct {
-	file    *File
-	id      int    // size of an object's ID in bytes
-	offset  int    // width of an offset in bytes
-	length  int    // width of a length in bytes
-	width   int    // blocks per row
-	start   uint64 // size of a block in the first row, in bytes
-	direct  int    // rows of blocks with objects; blocks of later rows have tables
-	root    uint64
-	rows    int // rows of the root table; 0: the root is a block with objects
-	largest uint64
+	file        *File
+	idSize      int    // size of an object's ID in bytes
+	offsetWidth int    // width of an offset in bytes
+	lengthWidth int    // width of a length in bytes
+	width       int    // blocks per row
+	firstBlock  uint64 // size of a block in the first row, in bytes
+	directRows  int    // rows of blocks with objects; blocks of later rows have tables
+	root        uint64
+	rows        int // rows of the root table; 0: the root is a block with objects
+	maxBlock    uint64
 }
 
 func (h *File) fractalHeap(addr uint64) (*fractalHeap, error) {
-	b, err := h.checked(addr, 142, "FRHP")
+	b, err := h.readChecked(addr, 142, "FRHP")
 	if err != nil {
 		return nil, err
 	}
@@ -30,15 +30,15 @@ func (h *File) fractalHeap(addr uint64) (*fractalHeap, error) {
 		return nil, errors.New("a group with packed links is not read")
 	}
 	f := &fractalHeap{
-		file: h, id: int(le.Uint16(b[5:])), width: int(le.Uint16(b[110:])), start: le.Uint64(b[112:]), largest: le.Uint64(b[120:]),
+		file: h, idSize: int(le.Uint16(b[5:])), width: int(le.Uint16(b[110:])), firstBlock: le.Uint64(b[112:]), maxBlock: le.Uint64(b[120:]),
 		root: le.Uint64(b[132:]), rows: int(le.Uint16(b[140:])),
 	}
-	if f.width < 1 || bits.OnesCount64(f.start) != 1 || bits.OnesCount64(f.largest) != 1 || f.start > f.largest || f.largest > 1<<40 || f.rows > 64 {
+	if f.width < 1 || bits.OnesCount64(f.firstBlock) != 1 || bits.OnesCount64(f.maxBlock) != 1 || f.firstBlock > f.maxBlock || f.maxBlock > 1<<40 || f.rows > 64 {
 		return nil, fmt.Errorf("the heap at %d has odd sizes: the file is damaged", addr)
 	}
-	f.offset = (int(le.Uint16(b[128:])) + 7) / 8
-	f.length = min((bits.Len64(f.largest)+6)/8, numberBytes(max(1, uint64(le.Uint32(b[10:])))))
-	f.direct = bits.Len64(f.largest) - bits.Len64(f.start) + 2
+	f.offsetWidth = (int(le.Uint16(b[128:])) + 7) / 8
+	f.lengthWidth = min((bits.Len64(f.maxBlock)+6)/8, bytesFor(max(1, uint64(le.Uint32(b[10:])))))
+	f.directRows = bits.Len64(f.maxBlock) - bits.Len64(f.firstBlock) + 2
 	return f, nil
 }
 
@@ -47,30 +47,30 @@ func (f *fractalHeap) object(id []byte) ([]byte, error) {
 	if kind := r.uint(1) >> 4 & 3; kind != 0 {
 		return nil, errors.New("a link with a very long name is not read")
 	}
-	offset, length := r.uint(f.offset), r.int(f.length)
+	offset, length := r.uint(f.offsetWidth), r.int(f.lengthWidth)
 	if r.err != nil {
 		return nil, r.err
 	}
-	at, rows := f.root, f.rows
+	addr, rows := f.root, f.rows
 	for rows > 0 {
 		var err error
-		if at, offset, rows, err = f.child(at, offset, rows); err != nil {
+		if addr, offset, rows, err = f.child(addr, offset, rows); err != nil {
 			return nil, err
 		}
 	}
-	return f.file.at(at+offset, length)
+	return f.file.readAt(addr+offset, length)
 }
 
 // child returns the block at an offset of a table: its address, the offset in the block, and its number of rows if it
 // is a table.
-func (f *fractalHeap) child(at, offset uint64, rows int) (uint64, uint64, int, error) {
-	b, err := f.file.checked(at, 13+f.offset+8*f.width*rows, "FHIB")
+func (f *fractalHeap) child(addr, offset uint64, rows int) (uint64, uint64, int, error) {
+	b, err := f.file.readChecked(addr, 13+f.offsetWidth+8*f.width*rows, "FHIB")
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	row, size, first := 0, f.start, uint64(0) // blocks of the first two rows have equal sizes
-	for width := uint64(f.width); row < rows && offset-first >= size*width; row++ {
-		first += size * width
+	row, size, rowStart := 0, f.firstBlock, uint64(0) // blocks of the first two rows have equal sizes
+	for width := uint64(f.width); row < rows && offset-rowStart >= size*width; row++ {
+		rowStart += size * width
 		if row > 0 {
 			size *= 2
 		}
@@ -78,11 +78,11 @@ func (f *fractalHeap) child(at, offset uint64, rows int) (uint64, uint64, int, e
 	if row >= rows {
 		return 0, 0, 0, errors.New("a link is outside its heap: the file is damaged")
 	}
-	column := (offset - first) / size
-	next := le.Uint64(b[13+f.offset+8*(row*f.width+int(column)):])
-	below := 0
-	if row >= f.direct {
-		below = bits.Len64(size) - bits.Len64(f.start*uint64(f.width)) + 1
+	column := (offset - rowStart) / size
+	childAddr := le.Uint64(b[13+f.offsetWidth+8*(row*f.width+int(column)):])
+	childRows := 0
+	if row >= f.directRows {
+		childRows = bits.Len64(size) - bits.Len64(f.firstBlock*uint64(f.width)) + 1
 	}
-	return next, offset - first - column*size, below, nil
+	return childAddr, offset - rowStart - column*size, childRows, nil
 }

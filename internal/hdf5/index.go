@@ -33,55 +33,55 @@ func newIndex(a *Array) (*index, error) {
 		}
 	}
 	// A stored chunk takes at least 8 bytes of the file. Some chunks may not be stored.
-	most := int(min(1<<24, a.file.size/8+1<<20))
+	limit := int(min(1<<24, a.file.size/8+1<<20))
 	for _, g := range x.grid {
-		if g > 0 && n > most/g {
-			return nil, fmt.Errorf("a grid of %v chunks; want at most %d in a file of %d bytes", x.grid, most, a.file.size)
+		if g > 0 && n > limit/g {
+			return nil, fmt.Errorf("a grid of %v chunks; want at most %d in a file of %d bytes", x.grid, limit, a.file.size)
 		}
 		n *= g
 	}
-	if err := x.count(most); err != nil {
+	if err := x.setOrder(limit); err != nil {
 		return nil, err
 	}
 	x.chunks = make([]chunk, n)
 	for i := range x.chunks {
 		x.chunks[i].addr = undefined
 	}
-	if a.place.addr == undefined || n == 0 {
+	if a.layout.addr == undefined || n == 0 {
 		return x, nil
 	}
-	switch a.place.index {
+	switch a.layout.index {
 	case btree1Index:
-		return x, x.tree(a.place.addr, -1)
+		return x, x.readTree1(a.layout.addr, -1)
 	case singleIndex:
-		x.chunks[0] = a.place.single
+		x.chunks[0] = a.layout.single
 	case implicitIndex:
-		for i := range x.counted() {
-			if at := x.position(i); at >= 0 {
-				x.chunks[at] = chunk{a.place.addr + uint64(i*a.chunkBytes()), a.chunkBytes(), 0}
+		for i := range x.indexSize() {
+			if position := x.chunkPosition(i); position >= 0 {
+				x.chunks[position] = chunk{a.layout.addr + uint64(i*a.chunkBytes()), a.chunkBytes(), 0}
 			}
 		}
 	case fixedIndex:
 		return x, x.fixedArray()
 	case extensibleIndex:
-		return x, x.extensible()
+		return x, x.extensibleArray()
 	case btree2Index:
-		return x, x.tree2()
+		return x, x.readTree2()
 	}
 	return x, nil
 }
 
-// count determines how array indices number the chunks: by the maximum shape, with an unlimited dimension first.
-func (x *index) count(most int) error {
+// setOrder determines how array indices number the chunks: by the maximum shape, with an unlimited dimension first.
+func (x *index) setOrder(maxChunks int) error {
 	for i := range x.grid {
-		if x.Array.most != nil && x.Array.most[i] == undefined {
+		if x.Array.maxSizes != nil && x.Array.maxSizes[i] == undefined {
 			x.order = append(x.order, i)
 		}
 	}
-	if x.place.index == extensibleIndex && len(x.order) != 1 {
+	if x.layout.index == extensibleIndex && len(x.order) != 1 {
 		return fmt.Errorf("an index for one dimension that grows, and %d that do: the file is damaged", len(x.order))
 	}
-	if x.place.index != extensibleIndex {
+	if x.layout.index != extensibleIndex {
 		x.order = nil
 	}
 	for i := range x.grid {
@@ -92,15 +92,16 @@ func (x *index) count(most int) error {
 	n := 1
 	for _, i := range x.order {
 		g := x.grid[i]
-		if x.place.index != btree1Index && x.place.index != btree2Index && x.Array.most != nil && x.Array.most[i] != undefined {
-			limit := x.Array.most[i]
-			if limit < uint64(x.Shape[i]) || limit>>62 != 0 {
-				return fmt.Errorf("dimension %d is %d and may be %d at most: the file is damaged", i, x.Shape[i], limit)
+		inTree := x.layout.index == btree1Index || x.layout.index == btree2Index
+		if !inTree && x.Array.maxSizes != nil && x.Array.maxSizes[i] != undefined {
+			maxSize := x.Array.maxSizes[i]
+			if maxSize < uint64(x.Shape[i]) || maxSize>>62 != 0 {
+				return fmt.Errorf("dimension %d is %d and may be %d at most: the file is damaged", i, x.Shape[i], maxSize)
 			}
-			g = (int(limit) + x.Chunk[i] - 1) / x.Chunk[i]
+			g = (int(maxSize) + x.Chunk[i] - 1) / x.Chunk[i]
 		}
-		if g > 0 && n > most/g {
-			return fmt.Errorf("an index of %d x %d chunks or more; want at most %d in a file of %d bytes", n, g, most, x.file.size)
+		if g > 0 && n > maxChunks/g {
+			return fmt.Errorf("an index of %d x %d chunks or more; want at most %d in a file of %d bytes", n, g, maxChunks, x.file.size)
 		}
 		n *= g
 		x.sizes = append(x.sizes, g)
@@ -108,8 +109,8 @@ func (x *index) count(most int) error {
 	return nil
 }
 
-// counted returns the number of chunks that an array index counts.
-func (x *index) counted() int {
+// indexSize returns the number of chunks that an array index counts.
+func (x *index) indexSize() int {
 	n := 1
 	for _, s := range x.sizes {
 		n *= s
@@ -117,49 +118,49 @@ func (x *index) counted() int {
 	return n
 }
 
-// position returns the position in chunks of entry i of an array index, or -1 for a chunk outside the array.
-func (x *index) position(i int) int {
-	var at [maxRank]int
+// chunkPosition returns the position in chunks of entry i of an array index, or -1 for a chunk outside the array.
+func (x *index) chunkPosition(i int) int {
+	var coordinates [maxRank]int
 	for k := len(x.order) - 1; k >= 0; k-- {
-		at[x.order[k]] = i % x.sizes[k]
+		coordinates[x.order[k]] = i % x.sizes[k]
 		i /= x.sizes[k]
 	}
 	n := 0
 	for i, g := range x.grid {
-		if at[i] >= g {
+		if coordinates[i] >= g {
 			return -1
 		}
-		n = n*g + at[i]
+		n = n*g + coordinates[i]
 	}
 	return n
 }
 
-func (x *index) set(at []int, c chunk) error {
+func (x *index) set(coordinates []int, c chunk) error {
 	n := 0
 	for i, g := range x.grid {
-		if at[i] < 0 || at[i] >= g {
-			return fmt.Errorf("a chunk at %v of a grid of %v: the file is damaged", at, x.grid)
+		if coordinates[i] < 0 || coordinates[i] >= g {
+			return fmt.Errorf("a chunk at %v of a grid of %v: the file is damaged", coordinates, x.grid)
 		}
-		n = n*g + at[i]
+		n = n*g + coordinates[i]
 	}
 	x.chunks[n] = c
 	return nil
 }
 
-// visit counts a node. Every node except the root has at least one chunk or node.
-func (x *index) visit() error {
+// countNode counts a node. Every node except the root has at least one chunk or node.
+func (x *index) countNode() error {
 	if x.nodes++; int64(x.nodes) > x.file.size/24+1 {
 		return errors.New("the tree of the chunks has no end: the file is damaged")
 	}
 	return nil
 }
 
-// tree walks a version 1 B-tree. The level of a child is its parent's level minus 1.
-func (x *index) tree(addr uint64, level int) error {
-	if err := x.visit(); err != nil {
+// readTree1 walks a version 1 B-tree. The level of a child is its parent's level minus 1.
+func (x *index) readTree1(addr uint64, level int) error {
+	if err := x.countNode(); err != nil {
 		return err
 	}
-	b, err := x.file.at(addr, 24)
+	b, err := x.file.readAt(addr, 24)
 	if err != nil {
 		return err
 	}
@@ -169,14 +170,14 @@ func (x *index) tree(addr uint64, level int) error {
 	level = int(b[5])
 	n, rank := int(le.Uint16(b[6:])), len(x.grid)
 	key := 8 + 8*(rank+1)
-	if b, err = x.file.at(addr+24, n*(key+8)); err != nil {
+	if b, err = x.file.readAt(addr+24, n*(key+8)); err != nil {
 		return err
 	}
-	at := make([]int, rank)
+	coordinates := make([]int, rank)
 	for ; n > 0; n, b = n-1, b[key+8:] {
 		child := le.Uint64(b[key:])
 		if level > 0 {
-			if err := x.tree(child, level-1); err != nil {
+			if err := x.readTree1(child, level-1); err != nil {
 				return err
 			}
 			continue
@@ -186,9 +187,9 @@ func (x *index) tree(addr uint64, level int) error {
 			if o%uint64(c) != 0 || o>>62 != 0 {
 				return fmt.Errorf("a chunk begins at %d of dimension %d; want a multiple of %d", o, i, c)
 			}
-			at[i] = int(o) / c
+			coordinates[i] = int(o) / c
 		}
-		if err := x.set(at, chunk{child, int(le.Uint32(b)), le.Uint32(b[4:])}); err != nil {
+		if err := x.set(coordinates, chunk{child, int(le.Uint32(b)), le.Uint32(b[4:])}); err != nil {
 			return err
 		}
 	}
@@ -206,17 +207,17 @@ func (x *index) entry(b []byte) chunk {
 	return c
 }
 
-// entries reads n entries. The first entry has index first in the array.
-func (x *index) entries(b []byte, width, first, n int) {
+// readEntries reads n entries. The first entry has index first in the array.
+func (x *index) readEntries(b []byte, width, first, n int) {
 	for i := range n {
-		if at := x.position(first + i); at >= 0 {
-			x.chunks[at] = x.entry(b[i*width : (i+1)*width])
+		if position := x.chunkPosition(first + i); position >= 0 {
+			x.chunks[position] = x.entry(b[i*width : (i+1)*width])
 		}
 	}
 }
 
 func (x *index) arrayHeader(magic string, n int) (b []byte, width int, err error) {
-	if b, err = x.file.checked(x.place.addr, n, magic); err != nil {
+	if b, err = x.file.readChecked(x.layout.addr, n, magic); err != nil {
 		return nil, 0, err
 	}
 	width = int(b[6])
@@ -231,39 +232,39 @@ func (x *index) fixedArray() error {
 	if err != nil {
 		return err
 	}
-	pageBits, n, at := int(b[7]), le.Uint64(b[8:]), le.Uint64(b[16:])
-	if n != uint64(x.counted()) || pageBits > 31 {
-		return fmt.Errorf("an index of %d chunks; want %d", n, x.counted())
+	pageBits, n, addr := int(b[7]), le.Uint64(b[8:]), le.Uint64(b[16:])
+	if n != uint64(x.indexSize()) || pageBits > 31 {
+		return fmt.Errorf("an index of %d chunks; want %d", n, x.indexSize())
 	}
-	if at == undefined {
+	if addr == undefined {
 		return nil
 	}
 	count, page := int(n), 1<<pageBits
 	if count <= page {
-		if b, err = x.file.checked(at, 14+count*width, "FADB"); err == nil {
-			x.entries(b[14:], width, 0, count)
+		if b, err = x.file.readChecked(addr, 14+count*width, "FADB"); err == nil {
+			x.readEntries(b[14:], width, 0, count)
 		}
 		return err
 	}
 	pages := (count-1)/page + 1
-	if b, err = x.file.checked(at, 14+(pages+7)/8, "FADB"); err != nil {
+	if b, err = x.file.readChecked(addr, 14+(pages+7)/8, "FADB"); err != nil {
 		return err
 	}
-	return x.pages(at+uint64(len(b))+4, width, page, count, 0, count, bitmap{bits: b[14:]})
+	return x.readPages(addr+uint64(len(b))+4, width, page, count, 0, count, bitmap{bits: b[14:]})
 }
 
-// pages reads n of the size entries in pages, without the pages that were never written. The first entry has index
+// readPages reads n of the size entries in pages, without the pages that were never written. The first entry has index
 // first in the array.
-func (x *index) pages(at uint64, width, page, size, first, n int, written bitmap) error {
-	for i := 0; i < n; i, at = i+page, at+uint64(page*width+4) {
-		if !written.has(i / page) {
+func (x *index) readPages(addr uint64, width, page, size, first, n int, written bitmap) error {
+	for i := 0; i < n; i, addr = i+page, addr+uint64(page*width+4) {
+		if !written.isSet(i / page) {
 			continue
 		}
-		b, err := x.file.checked(at, min(page, size-i)*width, "")
+		b, err := x.file.readChecked(addr, min(page, size-i)*width, "")
 		if err != nil {
 			return err
 		}
-		x.entries(b, width, first+i, min(page, n-i))
+		x.readEntries(b, width, first+i, min(page, n-i))
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ func (a *Array) readLayout(r *cursor) error {
 	default:
 		return fmt.Errorf("a data layout of version %d; want 1 to 4", version)
 	}
-	p := &a.place
+	p := &a.layout
 	switch p.class = r.int(1); p.class {
 	case compactLayout:
 		p.compact = r.bytes(r.int(2))
@@ -60,7 +60,7 @@ func (a *Array) readLayout(r *cursor) error {
 
 // readOldLayout reads a layout in the format before HDF5 1.6.
 func (a *Array) readOldLayout(r *cursor) error {
-	p := &a.place
+	p := &a.layout
 	rank := r.int(1)
 	p.class = r.int(1)
 	r.skip(5)
@@ -97,8 +97,8 @@ func (a *Array) setChunk(r *cursor, rank, width int) error {
 		total *= c
 		shape = append(shape, c)
 	}
-	if last := shape[rank-1]; last != a.Type.Size {
-		return fmt.Errorf("chunks with elements of %d bytes; want %d", last, a.Type.Size)
+	if elementSize := shape[rank-1]; elementSize != a.Type.Size {
+		return fmt.Errorf("chunks with elements of %d bytes; want %d", elementSize, a.Type.Size)
 	}
 	a.Chunk = shape[:rank-1]
 	return nil
@@ -154,11 +154,11 @@ func (a *Array) readFilters(r *cursor) error {
 		switch f.id {
 		case deflateFilter, shuffleFilter, fletcherFilter, lzfFilter:
 		default:
-			known := otherFilters[f.id]
-			if known == "" {
-				known = string(name)
+			label := otherFilters[f.id]
+			if label == "" {
+				label = string(name)
 			}
-			return fmt.Errorf("is packed with filter %d (%s), which is not read; want gzip (deflate), lzf, shuffle or fletcher32", f.id, known)
+			return fmt.Errorf("is packed with filter %d (%s), which is not read; want gzip (deflate), lzf, shuffle or fletcher32", f.id, label)
 		}
 		a.filters = append(a.filters, f)
 	}

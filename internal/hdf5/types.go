@@ -19,8 +19,8 @@ const (
 )
 
 func readType(r *cursor) (t dtype.Type, bigEndian bool, err error) {
-	first := int(r.uint(1))
-	class, version := first&15, first>>4
+	header := int(r.uint(1))
+	class, version := header&15, header>>4
 	flags, size := r.uint(3), r.int(4)
 	switch {
 	case r.err != nil:
@@ -67,7 +67,7 @@ func floatType(r *cursor, flags uint64, size int) (dtype.Type, error) {
 	t, ok := dtype.Find('f', size)
 	switch {
 	case r.err != nil:
-	case flags&0x41 == 0x40 || flags&0x41 == 0x41:
+	case flags&0x40 != 0:
 		return t, errors.New("holds VAX floats")
 	case !ok || !slices.Equal(fields, floatFields[size]):
 		return t, fmt.Errorf("holds floats of %d bits with %d bits of exponent", fields[1], fields[3])
@@ -86,7 +86,7 @@ func enumType(r *cursor, n int, packed bool) (dtype.Type, bool, error) {
 	for range n {
 		end := slices.Index(r.b, 0)
 		if end < 0 {
-			return t, false, errEarly
+			return t, false, errTruncated
 		}
 		length := end + 1
 		if !packed {

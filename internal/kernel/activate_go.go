@@ -77,19 +77,19 @@ func claimGo[T Float](dst, left, x, y []T) {
 	}
 }
 
-// upper returns the upper tail probability of the standard normal distribution at x.
-func upper(x float64) float64 { return math.Erfc(x/math.Sqrt2) / 2 }
+// upperTail returns the upper tail probability of the standard normal distribution at x.
+func upperTail(x float64) float64 { return math.Erfc(x/math.Sqrt2) / 2 }
 
 // GELU64 is [GELU] for one float64 number.
 func GELU64(x float64) float64 {
 	z := math.Min(math.Abs(x), 40) // for larger |x| the tail is 0
-	return math.Max(x, 0) - z*upper(z)
+	return math.Max(x, 0) - z*upperTail(z)
 }
 
 // GELUSlope64 is the derivative of [GELU64].
 func GELUSlope64(x float64) float64 {
 	z := math.Min(math.Abs(x), 40)
-	d := z*math.Exp(-z*z/2)/math.Sqrt(2*math.Pi) - upper(z)
+	d := z*math.Exp(-z*z/2)/math.Sqrt(2*math.Pi) - upperTail(z)
 	if x < 0 {
 		return -d
 	}

@@ -79,16 +79,16 @@ func (a Activation) gradientAt(dst, dy, x []float32) {
 		}
 		return
 	}
-	whole := len(x) &^ 15
-	if whole > 0 {
-		a.slopes(&dst[0], &dy[0], &x[0], whole)
+	vectorized := len(x) &^ 15
+	if vectorized > 0 {
+		a.slopes(&dst[0], &dy[0], &x[0], vectorized)
 	}
-	if whole < len(x) {
+	if vectorized < len(x) {
 		var in, slope, out [16]float32
-		copy(in[:], x[whole:])
-		copy(slope[:], dy[whole:])
+		copy(in[:], x[vectorized:])
+		copy(slope[:], dy[vectorized:])
 		a.slopes(&out[0], &slope[0], &in[0], 16)
-		copy(dst[whole:len(x)], out[:])
+		copy(dst[vectorized:len(x)], out[:])
 	}
 }
 
@@ -117,11 +117,11 @@ func (a Activation) slopes(dst, dy, y *float32, n int) {
 func (a Activation) Gradient(dst, dy, y []float32) {
 	switch a {
 	case ReLUActivation, SigmoidActivation, TanhActivation, LeakyActivation, ELUActivation:
-		whole := wholeChannels(len(y))
-		if whole > 0 {
-			a.slopes(&dst[0], &dy[0], &y[0], whole)
+		vectorized := vectorChannels(len(y))
+		if vectorized > 0 {
+			a.slopes(&dst[0], &dy[0], &y[0], vectorized)
 		}
-		a.slopesGo(dst[whole:], dy[whole:], y[whole:])
+		a.slopesGo(dst[vectorized:], dy[vectorized:], y[vectorized:])
 	case SoftplusActivation: // f' = 1 - e^-y
 		for i := 0; i < len(y); i += 256 {
 			var e [256]float32
@@ -157,19 +157,19 @@ func (a Activation) Rest(y []float32) {
 }
 
 func relu(y []float32) {
-	whole := wholeChannels(len(y))
-	if whole > 0 {
-		simd.Relu(&y[0], &y[0], whole)
+	vectorized := vectorChannels(len(y))
+	if vectorized > 0 {
+		simd.Relu(&y[0], &y[0], vectorized)
 	}
-	reluGo(y[whole:])
+	reluGo(y[vectorized:])
 }
 
 func leaky(y []float32) {
-	whole := wholeChannels(len(y))
-	if whole > 0 {
-		simd.Leaky(&y[0], &y[0], whole)
+	vectorized := vectorChannels(len(y))
+	if vectorized > 0 {
+		simd.Leaky(&y[0], &y[0], vectorized)
 	}
-	leakyGo(y[whole:])
+	leakyGo(y[vectorized:])
 }
 
 // GELU computes dst = x Phi(x), where Phi is the standard normal distribution function. At -Inf it is 0. The error of
@@ -183,36 +183,36 @@ func SiLU(dst, x []float32) { logisticUnit.compute(dst, x) }
 
 // Multiply computes dst = x y.
 func Multiply(dst, x, y []float32) {
-	whole := wholeChannels(len(x))
-	if whole > 0 {
-		simd.Multiply(&dst[0], &x[0], &y[0], whole)
+	vectorized := vectorChannels(len(x))
+	if vectorized > 0 {
+		simd.Multiply(&dst[0], &x[0], &y[0], vectorized)
 	}
-	multiplyGo(dst[whole:], x[whole:], y[whole:])
+	multiplyGo(dst[vectorized:], x[vectorized:], y[vectorized:])
 }
 
 // Mix computes dst = a x + b y.
 func Mix(dst []float32, a float32, x []float32, b float32, y []float32) {
-	whole := wholeChannels(len(dst))
-	if whole > 0 {
-		simd.Mix(&dst[0], &x[0], &y[0], whole, a, b)
+	vectorized := vectorChannels(len(dst))
+	if vectorized > 0 {
+		simd.Mix(&dst[0], &x[0], &y[0], vectorized, a, b)
 	}
-	mixGo(dst[whole:], a, x[whole:], b, y[whole:])
+	mixGo(dst[vectorized:], a, x[vectorized:], b, y[vectorized:])
 }
 
 // Largest computes dst = max(dst, x). The result is NaN if dst or x is NaN.
 func Largest(dst, x []float32) {
-	whole := wholeChannels(len(x))
-	if whole > 0 {
-		simd.Largest(&dst[0], &x[0], whole)
+	vectorized := vectorChannels(len(x))
+	if vectorized > 0 {
+		simd.Largest(&dst[0], &x[0], vectorized)
 	}
-	largestGo(dst[whole:], x[whole:])
+	largestGo(dst[vectorized:], x[vectorized:])
 }
 
 // Claim moves elements from left to dst where x = y: dst += left, left = 0.
 func Claim(dst, left, x, y []float32) {
-	whole := wholeChannels(len(x))
-	if whole > 0 {
-		simd.Claim(&dst[0], &left[0], &x[0], &y[0], whole)
+	vectorized := vectorChannels(len(x))
+	if vectorized > 0 {
+		simd.Claim(&dst[0], &left[0], &x[0], &y[0], vectorized)
 	}
-	claimGo(dst[whole:], left[whole:], x[whole:], y[whole:])
+	claimGo(dst[vectorized:], left[vectorized:], x[vectorized:], y[vectorized:])
 }

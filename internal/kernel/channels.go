@@ -19,7 +19,7 @@ func ChannelSums[T Float](sum, product, u, x, shift []T, rows, stride int) {
 		a, _ := Singles(u)
 		b, _ := Singles(x)
 		k, _ := Singles(shift)
-		c = wholeChannels(len(k))
+		c = vectorChannels(len(k))
 		for i := 0; i < c; {
 			squares, products, n := simd.ChannelSquares32, simd.ChannelProducts32, 32
 			if c-i < n {
@@ -53,7 +53,7 @@ func ChannelMap[T Float](dst, x, shift, scale, offset []T, rows, stride int, flo
 		k, _ := Singles(shift)
 		s, _ := Singles(scale)
 		o, _ := Singles(offset)
-		c = wholeChannels(len(k))
+		c = vectorChannels(len(k))
 		for i := 0; i < c; {
 			apply, n := simd.ChannelMap32, 32
 			if c-i < n {
@@ -81,7 +81,7 @@ func ChannelGradient[T Float](dst, u, x, shift, a, b, offset []T, rows, stride i
 		p, _ := Singles(a)
 		q, _ := Singles(b)
 		o, _ := Singles(offset)
-		c = wholeChannels(len(k))
+		c = vectorChannels(len(k))
 		for i := 0; i < c; i += 16 {
 			simd.ChannelGradient(&d[i], &v[i], &w[i], &k[i], &p[i], &q[i], &o[i], rows, stride)
 		}
@@ -91,8 +91,8 @@ func ChannelGradient[T Float](dst, u, x, shift, a, b, offset []T, rows, stride i
 	}
 }
 
-// wholeChannels returns the number of channels that the assembly processes.
-func wholeChannels(n int) int {
+// vectorChannels returns the number of channels that the assembly processes.
+func vectorChannels(n int) int {
 	if !simd.Vectors() {
 		return 0
 	}

@@ -36,9 +36,9 @@ func (g *Gaussians[T]) LogDensities(tile []T, x *Points[T], lane, source, n int)
 			row[i] = g.Constant[source+k]
 		}
 		for c := range x.Columns {
-			at := c * x.stride
-			m, h := g.Mean.x[at+source+k], g.Precision.x[at+source+k]
-			for i, v := range x.x[at+lane:][:PairLanes] {
+			offset := c * x.stride
+			m, h := g.Mean.x[offset+source+k], g.Precision.x[offset+source+k]
+			for i, v := range x.x[offset+lane:][:PairLanes] {
 				d := v - m
 				row[i] -= h * (d * d)
 			}
@@ -50,9 +50,9 @@ func (g *Gaussians[T]) LogDensities(tile []T, x *Points[T], lane, source, n int)
 // - x. It adds sum_k precision w q to the lanes of dx. It adds sum_lanes w q and sum_lanes w q^2 to the first and
 // second moments of the components.
 func (g *Gaussians[T]) AddMoments(dx, x *Points[T], first, second, weights []T, column, lane, source, n int) {
-	at := column * x.stride
-	to, from := dx.x[at+lane:][:PairLanes], x.x[at+lane:][:PairLanes]
-	mean, precision := g.Mean.x[at+source:][:n], g.Precision.x[at+source:][:n]
+	offset := column * x.stride
+	to, from := dx.x[offset+lane:][:PairLanes], x.x[offset+lane:][:PairLanes]
+	mean, precision := g.Mean.x[offset+source:][:n], g.Precision.x[offset+source:][:n]
 	first, second = first[source:][:n], second[source:][:n]
 	if w, ok := Singles(weights); ok && simd.Vectors() {
 		d, _ := Singles(to)

@@ -37,11 +37,11 @@ func NewPoints[T Float](rows, columns int) *Points[T] {
 // overflow or vanish in single precision.
 func (p *Points[T]) Set(x []T, rows int) (unit float64) {
 	p.Resize(rows)
-	var most T
+	var largest T
 	for _, v := range x[:rows*p.Columns] {
-		most = max(most, v, -v)
+		largest = max(largest, v, -v)
 	}
-	unit = Unit(float64(most))
+	unit = Unit(float64(largest))
 	for c := range p.Columns {
 		to := p.x[c*p.stride:][:rows]
 		for r := range to {

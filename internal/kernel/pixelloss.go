@@ -5,13 +5,13 @@ package kernel
 
 // SigmoidError returns the sum of (sigmoid(l) - x)^2, and sets s to sigmoid(l).
 func SigmoidError(s, l, x []float32) float64 {
-	whole := len(l) &^ 15
+	vectorized := len(l) &^ 15
 	var acc [16]float32
-	if whole > 0 {
-		sigmoidErrorLanes(&acc, s[:whole], l[:whole], x[:whole])
+	if vectorized > 0 {
+		sigmoidErrorLanes(&acc, s[:vectorized], l[:vectorized], x[:vectorized])
 	}
 	total := addLanes(&acc)
-	for j := whole; j < len(l); j++ {
+	for j := vectorized; j < len(l); j++ {
 		s[j] = sigmoid1(l[j])
 		d := float64(s[j] - x[j])
 		total += d * d
@@ -21,13 +21,13 @@ func SigmoidError(s, l, x []float32) float64 {
 
 // SquaredError returns the sum of (l - x)^2.
 func SquaredError(l, x []float32) float64 {
-	whole := len(l) &^ 15
+	vectorized := len(l) &^ 15
 	var acc [16]float32
-	if whole > 0 {
-		squaredErrorLanes(&acc, l[:whole], x[:whole])
+	if vectorized > 0 {
+		squaredErrorLanes(&acc, l[:vectorized], x[:vectorized])
 	}
 	total := addLanes(&acc)
-	for j := whole; j < len(l); j++ {
+	for j := vectorized; j < len(l); j++ {
 		d := float64(l[j] - x[j])
 		total += d * d
 	}
@@ -36,13 +36,13 @@ func SquaredError(l, x []float32) float64 {
 
 // LogisticError returns the sum of ln(1+e^l) - x l: the cross-entropy of x and sigmoid(l).
 func LogisticError(l, x []float32) float64 {
-	whole := len(l) &^ 15
+	vectorized := len(l) &^ 15
 	var acc [16]float32
-	if whole > 0 {
-		logisticErrorLanes(&acc, l[:whole], x[:whole])
+	if vectorized > 0 {
+		logisticErrorLanes(&acc, l[:vectorized], x[:vectorized])
 	}
 	total := addLanes(&acc)
-	for j := whole; j < len(l); j++ {
+	for j := vectorized; j < len(l); j++ {
 		total += float64(softplus1(l[j]) - x[j]*l[j])
 	}
 	return total

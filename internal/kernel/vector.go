@@ -13,13 +13,13 @@ const block = 4096
 // Sum returns the sum of x.
 func Sum(x []float32) float64 {
 	var total float64
-	whole := len(x) &^ 15
-	for i := 0; i < whole; i += block {
+	vectorized := len(x) &^ 15
+	for i := 0; i < vectorized; i += block {
 		var acc [16]float32
-		sumLanes(&acc, x[i:min(i+block, whole)])
+		sumLanes(&acc, x[i:min(i+block, vectorized)])
 		total += addLanes(&acc)
 	}
-	for _, v := range x[whole:] {
+	for _, v := range x[vectorized:] {
 		total += float64(v)
 	}
 	return total
@@ -28,13 +28,13 @@ func Sum(x []float32) float64 {
 // SumSquares returns the sum of squares of x.
 func SumSquares(x []float32) float64 {
 	var total float64
-	whole := len(x) &^ 15
-	for i := 0; i < whole; i += block {
+	vectorized := len(x) &^ 15
+	for i := 0; i < vectorized; i += block {
 		var acc [16]float32
-		sumSquaresLanes(&acc, x[i:min(i+block, whole)])
+		sumSquaresLanes(&acc, x[i:min(i+block, vectorized)])
 		total += addLanes(&acc)
 	}
-	for _, v := range x[whole:] {
+	for _, v := range x[vectorized:] {
 		total += float64(v) * float64(v)
 	}
 	return total
@@ -43,14 +43,14 @@ func SumSquares(x []float32) float64 {
 // Dot returns the sum of x y.
 func Dot(x, y []float32) float64 {
 	var total float64
-	whole := len(x) &^ 15
-	for i := 0; i < whole; i += block {
+	vectorized := len(x) &^ 15
+	for i := 0; i < vectorized; i += block {
 		var acc [16]float32
-		end := min(i+block, whole)
+		end := min(i+block, vectorized)
 		dotLanes(&acc, x[i:end], y[i:end])
 		total += addLanes(&acc)
 	}
-	for i := whole; i < len(x); i++ {
+	for i := vectorized; i < len(x); i++ {
 		total += float64(x[i]) * float64(y[i])
 	}
 	return total
@@ -89,15 +89,15 @@ func (f function) compute(dst, x []float32) {
 		}
 		return
 	}
-	whole := len(x) &^ 15
-	if whole > 0 {
-		f.assembly(&dst[0], &x[0], whole)
+	vectorized := len(x) &^ 15
+	if vectorized > 0 {
+		f.assembly(&dst[0], &x[0], vectorized)
 	}
-	if whole < len(x) {
+	if vectorized < len(x) {
 		var in, out [16]float32
-		copy(in[:], x[whole:])
+		copy(in[:], x[vectorized:])
 		f.assembly(&out[0], &in[0], 16)
-		copy(dst[whole:len(x)], out[:])
+		copy(dst[vectorized:len(x)], out[:])
 	}
 }
 
@@ -146,29 +146,29 @@ func Softplus(dst, x []float32) { softplus.compute(dst, x) }
 
 // Add computes dst += x.
 func Add(dst, x []float32) {
-	whole := wholeChannels(len(x))
-	if whole > 0 {
-		simd.Add(&dst[0], &x[0], whole)
+	vectorized := vectorChannels(len(x))
+	if vectorized > 0 {
+		simd.Add(&dst[0], &x[0], vectorized)
 	}
-	addGo(dst[whole:], x[whole:])
+	addGo(dst[vectorized:], x[vectorized:])
 }
 
 // AddScaled computes dst += a x.
 func AddScaled(dst []float32, a float32, x []float32) {
-	whole := wholeChannels(len(x))
-	if whole > 0 {
-		simd.Axpy(&dst[0], &x[0], whole, a)
+	vectorized := vectorChannels(len(x))
+	if vectorized > 0 {
+		simd.Axpy(&dst[0], &x[0], vectorized, a)
 	}
-	addScaledGo(dst[whole:], a, x[whole:])
+	addScaledGo(dst[vectorized:], a, x[vectorized:])
 }
 
 // Scale computes dst = a x.
 func Scale(dst []float32, a float32, x []float32) {
-	whole := wholeChannels(len(x))
-	if whole > 0 {
-		simd.Scale(&dst[0], &x[0], whole, a)
+	vectorized := vectorChannels(len(x))
+	if vectorized > 0 {
+		simd.Scale(&dst[0], &x[0], vectorized, a)
 	}
-	scaleGo(dst[whole:], a, x[whole:])
+	scaleGo(dst[vectorized:], a, x[vectorized:])
 }
 
 // ColumnSum adds the sums of 16 columns of src to dst. stride is the distance between rows.
@@ -230,26 +230,26 @@ func logisticErrorLanes(acc *[16]float32, l, x []float32) {
 
 // SigmoidErrorGrad computes dst = a (s-x) s (1-s) with s = sigmoid(l). For a = 2, it is the gradient of SigmoidError.
 func SigmoidErrorGrad(dst, s, x []float32, a float32) {
-	whole := wholeChannels(len(x))
-	if whole > 0 {
-		simd.SigmoidErrorGrad(&dst[0], &s[0], &x[0], whole, a)
+	vectorized := vectorChannels(len(x))
+	if vectorized > 0 {
+		simd.SigmoidErrorGrad(&dst[0], &s[0], &x[0], vectorized, a)
 	}
-	sigmoidErrorGradGo(dst[whole:], s[whole:], x[whole:], a)
+	sigmoidErrorGradGo(dst[vectorized:], s[vectorized:], x[vectorized:], a)
 }
 
 // LogisticErrorGrad computes dst = a (sigmoid(l) - x). For a = 1, it is the gradient of LogisticError.
 func LogisticErrorGrad(dst, l, x []float32, a float32) {
-	whole := wholeChannels(len(x))
-	if whole > 0 {
-		simd.LogisticErrorGrad(&dst[0], &l[0], &x[0], whole, a)
+	vectorized := vectorChannels(len(x))
+	if vectorized > 0 {
+		simd.LogisticErrorGrad(&dst[0], &l[0], &x[0], vectorized, a)
 	}
-	logisticErrorGradGo(dst[whole:], l[whole:], x[whole:], a)
+	logisticErrorGradGo(dst[vectorized:], l[vectorized:], x[vectorized:], a)
 }
 
 func adam(p, m, v, g []float32, c *[8]float32) {
-	whole := wholeChannels(len(p))
-	if whole > 0 {
-		simd.Adam(&p[0], &m[0], &v[0], &g[0], whole, c)
+	vectorized := vectorChannels(len(p))
+	if vectorized > 0 {
+		simd.Adam(&p[0], &m[0], &v[0], &g[0], vectorized, c)
 	}
-	adamGo(p[whole:], m[whole:], v[whole:], g[whole:], c)
+	adamGo(p[vectorized:], m[vectorized:], v[vectorized:], g[vectorized:], c)
 }

@@ -28,8 +28,8 @@ type Inputs struct {
 	pivot    []int     // columns in the order of R
 	rank     int       // rows of R: linearly independent columns
 	factor   *mat.TriDense
-	turn     *mat.Dense    // rank x rank rotation of u that makes the penalty diagonal; nil: none
-	back     *mat.Dense    // columns x rank: maps weights of u to the weights of x - centre with minimum penalty
+	rotation *mat.Dense    // rank x rank rotation of u that makes the penalty diagonal; nil: none
+	toInputs *mat.Dense    // columns x rank: maps weights of u to the weights of x - centre with minimum penalty
 	penalty  *mat.SymDense // penalty on the weights of u before the rotation
 	diagonal []float64     // penalty on rotated weights
 	rows     *kernel.Rows
@@ -41,10 +41,10 @@ type Inputs struct {
 // Limits of the preparation: relative variance of an independent column, sizes of columns, rows of the sample, and
 // maximum number of columns for a sample.
 const (
-	leastVariance = 1e-12
-	extreme       = 1e60
-	sampleRows    = 2048
-	sharpest      = 32
+	minVariance       = 1e-12
+	maxScale          = 1e60
+	sampleRows        = 2048
+	maxSampledColumns = 32
 )
 
 // NewInputs prepares finite inputs, a matrix in row-major order.
@@ -58,13 +58,13 @@ func NewInputs(x []float64, columns int) (*Inputs, error) {
 	if err := in.whiten(z, n); err != nil {
 		return nil, err
 	}
-	u := in.uncorrelated(z, n)
+	u := in.decorrelate(z, n)
 	in.rows = kernel.NewRows(n, in.rank)
 	for i := range n {
 		in.rows.Set(i, u[i*in.rank:(i+1)*in.rank])
 	}
-	if in.rank <= sharpest {
-		in.choose(u, n)
+	if in.rank <= maxSampledColumns {
+		in.selectSample(u, n)
 	}
 	return in, nil
 }
@@ -110,78 +110,78 @@ func (in *Inputs) whiten(z []float64, n int) error {
 	s.SymOuterK(1/float64(n), mat.NewDense(n, d, z).T())
 	order := numeric.UpTo(d)
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(in.scale[b], in.scale[a]) })
-	var kept, others []int
+	var independent, dependent []int
 	columns := make([][]float64, d) // columns of R up to the diagonal
 	for _, c := range order {
-		column := make([]float64, len(kept), len(kept)+1)
-		rest := s.At(c, c)
-		for i, k := range kept {
+		column := make([]float64, len(independent), len(independent)+1)
+		variance := s.At(c, c)
+		for i, k := range independent {
 			v := s.At(k, c)
 			for l, w := range columns[k][:i] {
 				v -= w * column[l]
 			}
 			column[i] = v / columns[k][i]
-			rest -= column[i] * column[i]
+			variance -= column[i] * column[i]
 		}
-		if rest > leastVariance {
-			kept, column = append(kept, c), append(column, math.Sqrt(rest))
+		if variance > minVariance {
+			independent, column = append(independent, c), append(column, math.Sqrt(variance))
 		} else {
-			others = append(others, c)
+			dependent = append(dependent, c)
 		}
 		columns[c] = column
 	}
-	in.rank, in.pivot = len(kept), append(kept, others...)
+	in.rank, in.pivot = len(independent), append(independent, dependent...)
 	if in.rank == 0 {
 		return nil
 	}
 	in.factor = mat.NewTriDense(in.rank, mat.Upper, nil)
-	for j, c := range kept {
+	for j, c := range independent {
 		for i, v := range columns[c] {
 			in.factor.SetTri(i, j, v)
 		}
 	}
-	return in.weigh(others, columns)
+	return in.computePenalty(dependent, columns)
 }
 
-// weigh computes the weights of x with minimum penalty for given weights of u, and this penalty.
-func (in *Inputs) weigh(others []int, columns [][]float64) error {
+// computePenalty computes the weights of x with minimum penalty for given weights of u, and this penalty.
+func (in *Inputs) computePenalty(dependent []int, columns [][]float64) error {
 	d, r := in.columns, in.rank
-	inverse := make([]float64, d) // reciprocals of the scales
+	reciprocals := make([]float64, d) // reciprocals of the scales
 	for c, s := range in.scale {
-		inverse[c] = 1
+		reciprocals[c] = 1
 		if s > 0 {
-			inverse[c] = min(max(1/s, 1/extreme), extreme)
+			reciprocals[c] = min(max(1/s, 1/maxScale), maxScale)
 		}
 	}
 	// R'^-1 u ignores the dependent columns; adding columns of null changes no logit
-	back, null := mat.NewDense(d, r, nil), mat.NewDense(d, max(len(others), 1), nil)
-	var solved mat.TriDense
-	if err := solved.InverseTri(in.factor); err != nil && !isCondition(err) {
+	toInputs, null := mat.NewDense(d, r, nil), mat.NewDense(d, max(len(dependent), 1), nil)
+	var inverseFactor mat.TriDense
+	if err := inverseFactor.InverseTri(in.factor); err != nil && !isCondition(err) {
 		return fmt.Errorf("logistic regression: %w", err)
 	}
 	for i, c := range in.pivot[:r] {
 		for j := i; j < r; j++ {
-			back.Set(c, j, inverse[c]*solved.At(i, j))
+			toInputs.Set(c, j, reciprocals[c]*inverseFactor.At(i, j))
 		}
-		for l, other := range others {
+		for l, column := range dependent {
 			var sum float64
-			for j, v := range columns[other] {
-				sum -= solved.At(i, j) * v
+			for j, v := range columns[column] {
+				sum -= inverseFactor.At(i, j) * v
 			}
-			null.Set(c, l, inverse[c]*sum)
+			null.Set(c, l, reciprocals[c]*sum)
 		}
 	}
-	if len(others) > 0 {
-		for l, other := range others {
-			null.Set(other, l, inverse[other])
+	if len(dependent) > 0 {
+		for l, column := range dependent {
+			null.Set(column, l, reciprocals[column])
 		}
-		if err := leastSquares(back, null); err != nil {
+		if err := subtractProjection(toInputs, null); err != nil {
 			return err
 		}
 	}
-	in.penalty, in.back = mat.NewSymDense(r, nil), back
-	in.penalty.SymOuterK(1, back.T())
-	if r > sharpest {
+	in.penalty, in.toInputs = mat.NewSymDense(r, nil), toInputs
+	in.penalty.SymOuterK(1, toInputs.T())
+	if r > maxSampledColumns {
 		return in.rotate()
 	}
 	return nil
@@ -194,23 +194,23 @@ func (in *Inputs) rotate() error {
 	if !eigen.Factorize(in.penalty, true) {
 		return fmt.Errorf("logistic regression: the inputs' columns differ too much in size")
 	}
-	in.turn = new(mat.Dense)
-	eigen.VectorsTo(in.turn)
-	back := new(mat.Dense)
-	back.Mul(in.back, in.turn)
-	in.back, in.diagonal = back, eigen.Values(nil)
+	in.rotation = new(mat.Dense)
+	eigen.VectorsTo(in.rotation)
+	rotated := new(mat.Dense)
+	rotated.Mul(in.toInputs, in.rotation)
+	in.toInputs, in.diagonal = rotated, eigen.Values(nil)
 	for a, v := range in.diagonal {
 		in.diagonal[a] = max(v, 0)
 	}
 	return nil
 }
 
-// leastSquares subtracts from every column of x its projection on the column space of null.
-func leastSquares(x, null *mat.Dense) error {
+// subtractProjection subtracts from every column of x its projection on the column space of null.
+func subtractProjection(x, null *mat.Dense) error {
 	var square mat.SymDense
 	square.SymOuterK(1, null.T())
 	var cholesky mat.Cholesky
-	var t, part mat.Dense
+	var t, projection mat.Dense
 	if !cholesky.Factorize(&square) {
 		return fmt.Errorf("logistic regression: the inputs' columns differ too much in size")
 	}
@@ -218,8 +218,8 @@ func leastSquares(x, null *mat.Dense) error {
 	if err := cholesky.SolveTo(&t, &t); err != nil && !isCondition(err) {
 		return fmt.Errorf("logistic regression: %w", err)
 	}
-	part.Mul(null, &t)
-	x.Sub(x, &part)
+	projection.Mul(null, &t)
+	x.Sub(x, &projection)
 	return nil
 }
 
@@ -229,16 +229,16 @@ func isCondition(err error) bool {
 	return ok
 }
 
-// uncorrelated solves R'u = z for every row.
-func (in *Inputs) uncorrelated(z []float64, n int) []float64 {
+// decorrelate solves R'u = z for every row.
+func (in *Inputs) decorrelate(z []float64, n int) []float64 {
 	u := make([]float64, n*in.rank)
 	if in.rank == 0 {
 		return u
 	}
-	const together = 256
-	parallel.For((n+together-1)/together, func(_, part int) {
-		first := part * together
-		count := min(together, n-first)
+	const blockRows = 256
+	parallel.For((n+blockRows-1)/blockRows, func(_, blockIndex int) {
+		first := blockIndex * blockRows
+		count := min(blockRows, n-first)
 		block := u[first*in.rank : (first+count)*in.rank]
 		for i := range count {
 			row := z[(first+i)*in.columns : (first+i+1)*in.columns]
@@ -248,24 +248,24 @@ func (in *Inputs) uncorrelated(z []float64, n int) []float64 {
 		}
 		blas64.Trsm(blas.Right, blas.NoTrans, 1, in.factor.RawTriangular(),
 			blas64.General{Rows: count, Cols: in.rank, Stride: in.rank, Data: block})
-		if in.turn != nil {
-			whole := blas64.General{Rows: count, Cols: in.rank, Stride: in.rank, Data: append([]float64(nil), block...)}
-			blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, whole, in.turn.RawMatrix(), 0, blas64.General{Rows: count, Cols: in.rank, Stride: in.rank, Data: block})
+		if in.rotation != nil {
+			unrotated := blas64.General{Rows: count, Cols: in.rank, Stride: in.rank, Data: append([]float64(nil), block...)}
+			blas64.Gemm(blas.NoTrans, blas.NoTrans, 1, unrotated, in.rotation.RawMatrix(), 0, blas64.General{Rows: count, Cols: in.rank, Stride: in.rank, Data: block})
 		}
 	})
 	return u
 }
 
-// choose selects the sample: rows at nearly equal distances, but not on a regular grid.
-func (in *Inputs) choose(u []float64, n int) {
+// selectSample selects the sample: rows at nearly equal distances, but not on a regular grid.
+func (in *Inputs) selectSample(u []float64, n int) {
 	m, r := min(n, sampleRows), in.rank
 	in.sample, in.products = kernel.NewRows(m, r), kernel.NewRows(m, (r+1)*(r+2)/2)
 	extended, products := make([]float64, r+1), make([]float64, 0, (r+1)*(r+2)/2)
 	extended[r] = 1
 	for i := range m {
 		low, high := i*n/m, (i+1)*n/m
-		at := low + i*7919%(high-low)
-		copy(extended, u[at*r:(at+1)*r])
+		row := low + i*7919%(high-low)
+		copy(extended, u[row*r:(row+1)*r])
 		in.sample.Set(i, extended[:r])
 		products = products[:0]
 		for a, v := range extended {

@@ -79,20 +79,20 @@ func (in *Inputs) Path(ctx context.Context, labels []int, weights []float64, ite
 			x = make([]float64, outputs*in.rows.Columns)
 		}
 		f.c = c
-		if err := f.bound(); err != nil {
+		if err := f.setBound(); err != nil {
 			return nil, err
 		}
 		x, m.Converged = minimise(ctx, f, x, iterations, 1e-6+c*min(1e-9*float64(n)*float64(n), 3e-6*float64(n)))
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		m.take(in, x)
+		m.setWeights(in, x)
 	}
 	return path, nil
 }
 
-// take converts weights of uncorrelated inputs to weights of x - centre.
-func (m *Logistic) take(in *Inputs, x []float64) {
+// setWeights converts weights of uncorrelated inputs to weights of x - centre.
+func (m *Logistic) setWeights(in *Inputs, x []float64) {
 	width := in.rows.Columns
 	for j := range m.outputs {
 		w := x[j*width : (j+1)*width]
@@ -100,7 +100,7 @@ func (m *Logistic) take(in *Inputs, x []float64) {
 		for c := range m.columns {
 			var sum float64
 			for i, v := range w[:in.rank] {
-				sum += in.back.At(c, i) * v
+				sum += in.toInputs.At(c, i) * v
 			}
 			m.weights[c*m.outputs+j] = sum
 		}
@@ -178,59 +178,59 @@ func softmax(v []float64) {
 // follow rounding errors.
 const patience = 50
 
-// minimise runs L-BFGS (Nocedal and Wright 2006, algorithm 7.5) from x until the norm of the gradient, see steepest, is
+// minimise runs L-BFGS (Nocedal and Wright 2006, algorithm 7.5) from x until the gradientNorm is
 // at most tolerance. It reports whether it converged.
 func minimise(ctx context.Context, f *logisticLoss, x []float64, iterations int, tolerance float64) ([]float64, bool) {
 	x = append([]float64(nil), x...)
 	g, next, slope := make([]float64, len(x)), make([]float64, len(x)), make([]float64, len(x))
-	value, _ := f.at(ctx, x, g)
-	best, flattest, since := append([]float64(nil), x...), math.Inf(1), 0
+	value, _ := f.evaluate(ctx, x, g)
+	best, bestNorm, improvedAt := append([]float64(nil), x...), math.Inf(1), 0
 	stuck := false // rounding errors hide the descent
-	var past lbfgs.Memory
+	var history lbfgs.Memory
 	for i := range iterations {
 		if ctx.Err() != nil {
 			return x, false
 		}
-		if most := f.steepest(g); most < flattest {
+		if norm := f.gradientNorm(g); norm < bestNorm {
 			copy(best, x)
-			flattest, since = most, i
+			bestNorm, improvedAt = norm, i
 		}
-		if stuck = i-since > patience; stuck || flattest <= tolerance {
+		if stuck = i-improvedAt > patience; stuck || bestNorm <= tolerance {
 			break
 		}
 		if i >= 4 && i&(i-1) == 0 { // not in the first steps, which are too far from the minimum
-			f.sharpen(x)
+			f.setCurvature(x)
 		}
-		direction := past.Direction(g, f.precondition)
-		along := numeric.Dot(g, direction)
-		v, ok := f.along(ctx, x, direction, value, along, next, slope)
+		direction := history.Direction(g, f.precondition)
+		slopeAlong := numeric.Dot(g, direction)
+		v, ok := f.lineSearch(ctx, x, direction, value, slopeAlong, next, slope)
 		if stuck = !ok; stuck {
 			break
 		}
-		past.Add(x, next, g, slope)
+		history.Add(x, next, g, slope)
 		copy(x, next)
 		copy(g, slope)
 		value = v
 	}
-	if most := f.steepest(g); most < flattest {
-		best, flattest = x, most
+	if norm := f.gradientNorm(g); norm < bestNorm {
+		best, bestNorm = x, norm
 	}
-	return best, flattest <= tolerance || stuck && flattest <= 100*tolerance
+	return best, bestNorm <= tolerance || stuck && bestNorm <= 100*tolerance
 }
 
-// along is the line search from x, where the objective has the given value and slope. It returns the value at the new
-// point, and whether it found a lower objective.
-func (f *logisticLoss) along(ctx context.Context, x, direction []float64, value, down float64, next, slope []float64) (v float64, ok bool) {
-	for length := 1.0; length > 1e-10 && down < 0; length /= 2 {
+// lineSearch is the line search from x, where the objective has the given value and slope. It returns the value at the
+// new point, and whether it found a lower objective.
+func (f *logisticLoss) lineSearch(ctx context.Context, x, direction []float64, value, descent float64, next, slope []float64) (v float64, ok bool) {
+	for length := 1.0; length > 1e-10 && descent < 0; length /= 2 {
 		for i := range x {
 			next[i] = x[i] + length*direction[i]
 		}
 		var noise float64
-		if v, noise = f.at(ctx, next, slope); v <= value+1e-4*length*down {
+		if v, noise = f.evaluate(ctx, next, slope); v <= value+1e-4*length*descent {
 			return v, true
 		}
-		// near the minimum, rounding errors hide the decrease, but slopes still show it (Hager and Zhang 2005, section 4)
-		if v <= value+noise && numeric.Dot(slope, direction) <= -0.9*down {
+		// near the minimum, rounding errors hide the decrease, but slopes still show it (Hager and Zhang 2005, sec. 4)
+		if v <= value+noise && numeric.Dot(slope, direction) <= -0.9*descent {
 			return v, true
 		}
 	}

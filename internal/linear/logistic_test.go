@@ -128,14 +128,14 @@ func TestLossSlopes(t *testing.T) {
 			w[i] = r.NormFloat64()
 		}
 		g, unused := make([]float64, len(w)), make([]float64, len(w))
-		_, noise := f.at(ctx, w, g)
+		_, noise := f.evaluate(ctx, w, g)
 		for i := range w {
 			const h = 1.0 / 64
 			at := w[i]
 			w[i] = at + h
-			up, _ := f.at(ctx, w, unused)
+			up, _ := f.evaluate(ctx, w, unused)
 			w[i] = at - h
-			down, _ := f.at(ctx, w, unused)
+			down, _ := f.evaluate(ctx, w, unused)
 			if w[i] = at; !(math.Abs((up-down)/(2*h)-g[i]) <= 1e-3*(1+math.Abs(g[i]))) || !(noise < 1e-3) {
 				t.Errorf("%d classes, weight %d: slope %v, want %v, noise %v", classes, i, g[i], (up-down)/(2*h), noise)
 			}
@@ -155,12 +155,12 @@ func TestLineSearch(t *testing.T) {
 	for i := range from {
 		from[i] = float64(i%3 - 1)
 	}
-	value, _ := f.at(ctx, from, g)
+	value, _ := f.evaluate(ctx, from, g)
 	won := func(length float64) float64 { // decrease along minus the gradient, beyond Armijo's condition
 		for i := range from {
 			next[i] = from[i] - length*g[i]
 		}
-		v, _ := f.at(ctx, next, slope)
+		v, _ := f.evaluate(ctx, next, slope)
 		return value - 1e-4*length*numeric.Dot(g, g) - v
 	}
 	near, far := 0.0, 1.0
@@ -178,7 +178,7 @@ func TestLineSearch(t *testing.T) {
 		for i := range direction {
 			direction[i] = -test.part * near * g[i]
 		}
-		if _, ok := f.along(ctx, from, direction, value, numeric.Dot(g, direction), next, slope); !ok {
+		if _, ok := f.lineSearch(ctx, from, direction, value, numeric.Dot(g, direction), next, slope); !ok {
 			t.Fatal("no step")
 		}
 		if length := (next[0] - from[0]) / direction[0]; !(math.Abs(length-test.want) <= 1e-9) {

@@ -15,40 +15,40 @@ import (
 // logisticLoss is the objective of a logistic regression on uncorrelated inputs. The weights are in the order of the
 // outputs. Intercepts come last.
 type logisticLoss struct {
-	in      *Inputs
-	outputs int
-	c       float64
-	own     []float64 // by output: sum of the rows with its label
-	metric  []block   // blocks of the second derivatives: one per output, or one for all outputs
-	units   []float64 // with many columns: scale factors of the derivatives in steepest
-	parts   []lossPart
-	free    chan *lossScratch
+	in        *Inputs
+	outputs   int
+	c         float64
+	labelSums []float64 // by output: sum of the rows with its label
+	metric    []block   // blocks of the second derivatives: one per output, or one for all outputs
+	units     []float64 // with many columns: scale factors of the derivatives in gradientNorm
+	parts     []lossPart
+	free      chan *lossScratch
 }
 
 // lossPart is the sum over a part of the rows. The parts are added in order.
 type lossPart struct {
-	value, size float64
-	slope       []float64
+	value, magnitude float64
+	slope            []float64
 }
 
 // lossScratch is the scratch memory of one goroutine.
 type lossScratch struct {
-	linear           *kernel.Linear
-	tiles, slopes    []float32
-	most, sum, scale []float32 // by lane
-	ones, zeros      []float32 // by lane, and by output
+	linear              *kernel.Linear
+	tiles, slopes       []float32
+	maximum, sum, scale []float32 // by lane
+	ones, zeros         []float32 // by lane, and by output
 }
 
 // Limits of the parts: the number of parts, and the number of blocks in memory at a time.
 const (
 	lossParts  = 32
-	lossBlocks = 4
+	blockBatch = 4
 )
 
 func newLogisticLoss(in *Inputs, classes []int, outputs int, labels []int) *logisticLoss {
 	f := &logisticLoss{in: in, outputs: outputs}
 	width := in.rows.Columns
-	f.own = make([]float64, outputs*width)
+	f.labelSums = make([]float64, outputs*width)
 	index := make(map[int]int, len(classes))
 	for k, label := range classes {
 		index[label] = k
@@ -61,10 +61,10 @@ func newLogisticLoss(in *Inputs, classes []int, outputs int, labels []int) *logi
 			}
 		}
 		for c, v := range in.rows.Row(i) {
-			f.own[k*width+c] += float64(v)
+			f.labelSums[k*width+c] += float64(v)
 		}
 	}
-	f.parts = make([]lossPart, min(lossParts, (in.rows.Blocks()+lossBlocks-1)/lossBlocks))
+	f.parts = make([]lossPart, min(lossParts, (in.rows.Blocks()+blockBatch-1)/blockBatch))
 	for i := range f.parts {
 		f.parts[i].slope = make([]float64, outputs*width)
 	}
@@ -81,14 +81,14 @@ func (f *logisticLoss) scratch() *lossScratch {
 	}
 	s := &lossScratch{linear: kernel.NewLinear(f.in.rows, f.outputs)}
 	size := s.linear.Outputs * kernel.PairLanes
-	s.tiles, s.slopes = make([]float32, lossBlocks*size), make([]float32, s.linear.Outputs*f.in.rows.Stride)
-	s.most, s.sum, s.scale = make([]float32, kernel.PairLanes), make([]float32, kernel.PairLanes), make([]float32, kernel.PairLanes)
+	s.tiles, s.slopes = make([]float32, blockBatch*size), make([]float32, s.linear.Outputs*f.in.rows.Stride)
+	s.maximum, s.sum, s.scale = make([]float32, kernel.PairLanes), make([]float32, kernel.PairLanes), make([]float32, kernel.PairLanes)
 	s.ones, s.zeros = slices.Repeat([]float32{1}, kernel.PairLanes), make([]float32, s.linear.Outputs)
 	return s
 }
 
-// single returns weights in single precision, padded to a complete tile.
-func (f *logisticLoss) single(w []float64) []float32 {
+// toFloat32 returns weights in single precision, padded to a complete tile.
+func (f *logisticLoss) toFloat32(w []float64) []float32 {
 	s := make([]float32, (f.outputs+7)/8*8*f.in.rows.Columns)
 	for i, v := range w {
 		s[i] = float32(v)
@@ -96,25 +96,25 @@ func (f *logisticLoss) single(w []float64) []float32 {
 	return s
 }
 
-// at returns the objective at w and the size of its rounding errors, and sets the gradient.
-func (f *logisticLoss) at(ctx context.Context, w, gradient []float64) (value, noise float64) {
-	single := f.single(w)
+// evaluate returns the objective at w and the size of its rounding errors, and sets the gradient.
+func (f *logisticLoss) evaluate(ctx context.Context, w, gradient []float64) (value, noise float64) {
+	w32 := f.toFloat32(w)
 	parallel.For(len(f.parts), func(_, part int) {
 		if ctx.Err() != nil {
 			return
 		}
 		s := f.scratch()
-		f.part(part, single, s)
+		f.addRows(part, w32, s)
 		f.free <- s
 	})
-	for i, v := range f.own {
+	for i, v := range f.labelSums {
 		gradient[i] = -v
-		value -= v * float64(single[i])
+		value -= v * float64(w32[i])
 	}
 	for i := range f.parts {
 		p := &f.parts[i]
 		value += p.value
-		noise += p.size
+		noise += p.magnitude
 		for j, v := range p.slope {
 			gradient[j] += v
 		}
@@ -155,22 +155,22 @@ func (f *logisticLoss) addPenalty(w, gradient []float64) (value float64) {
 	return value
 }
 
-// part computes, for a part of the rows, the sum of log-sum-exp of the logits and its gradient.
-func (f *logisticLoss) part(part int, w []float32, s *lossScratch) {
+// addRows computes, for a part of the rows, the sum of log-sum-exp of the logits and its gradient.
+func (f *logisticLoss) addRows(part int, w []float32, s *lossScratch) {
 	p := &f.parts[part]
-	p.value, p.size = 0, 0
+	p.value, p.magnitude = 0, 0
 	clear(p.slope)
 	blocks := f.in.rows.Blocks()
 	from, to := part*blocks/len(f.parts), (part+1)*blocks/len(f.parts)
 	size, width := s.linear.Outputs*kernel.PairLanes, f.in.rows.Columns
-	for first := from; first < to; first += lossBlocks {
-		n := min(lossBlocks, to-first)
+	for first := from; first < to; first += blockBatch {
+		n := min(blockBatch, to-first)
 		for b := range n {
 			tile := s.tiles[b*size : (b+1)*size]
 			s.linear.Forward(tile, w, first+b)
-			value, most := f.expect(tile, min(kernel.PairLanes, f.in.rows.Count-(first+b)*kernel.PairLanes), s)
+			value, magnitude := f.toProbabilities(tile, min(kernel.PairLanes, f.in.rows.Count-(first+b)*kernel.PairLanes), s)
 			p.value += value
-			p.size += most
+			p.magnitude += magnitude
 		}
 		s.linear.Gradient(s.slopes, s.tiles, first, n)
 		for j := range f.outputs {
@@ -181,24 +181,24 @@ func (f *logisticLoss) part(part int, w []float32, s *lossScratch) {
 	}
 }
 
-// expect replaces the logits of rows by probabilities. It returns the sum over the rows of log-sum-exp, and the sum of
-// its absolute values.
-func (f *logisticLoss) expect(tile []float32, rows int, s *lossScratch) (value, size float64) {
+// toProbabilities replaces the logits of rows by probabilities. It returns the sum over the rows of log-sum-exp, and
+// the sum of its absolute values.
+func (f *logisticLoss) toProbabilities(tile []float32, rows int, s *lossScratch) (value, magnitude float64) {
 	if f.outputs == 1 {
 		copy(s.sum, tile[:kernel.PairLanes])
 		kernel.Softplus(s.sum, s.sum)
 		kernel.Sigmoid(tile[:kernel.PairLanes], tile[:kernel.PairLanes])
 		for _, v := range s.sum[:rows] {
 			value += float64(v)
-			size += float64(v) + 1
+			magnitude += float64(v) + 1
 		}
-		return value, size
+		return value, magnitude
 	}
-	for i := range s.most {
-		s.most[i] = float32(math.Inf(-1))
+	for i := range s.maximum {
+		s.maximum[i] = float32(math.Inf(-1))
 	}
-	kernel.MaxLanes(s.most, tile, f.outputs)
-	kernel.ScaledExp(tile, s.most, s.ones, f.outputs)
+	kernel.MaxLanes(s.maximum, tile, f.outputs)
+	kernel.ScaledExp(tile, s.maximum, s.ones, f.outputs)
 	clear(s.sum)
 	kernel.SumLanes(s.sum, tile, f.outputs)
 	for i, v := range s.sum {
@@ -207,8 +207,8 @@ func (f *logisticLoss) expect(tile []float32, rows int, s *lossScratch) (value, 
 	kernel.CentredProduct(tile, tile, tile, 0, s.scale, s.zeros, f.outputs) // tile times -scale
 	kernel.Log(s.sum, s.sum)
 	for i, v := range s.sum[:rows] {
-		value += float64(s.most[i]) + float64(v)
-		size += math.Abs(float64(s.most[i])) + 1
+		value += float64(s.maximum[i]) + float64(v)
+		magnitude += math.Abs(float64(s.maximum[i])) + 1
 	}
-	return value, size
+	return value, magnitude
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/unravel-ml/unravel/internal/kernel"
 )
 
-// bound sets the metric to the upper bound of the second derivatives: n/2 per weight for several logits, n/4 for one
+// setBound sets the metric to the upper bound of the second derivatives: n/2 per weight for several logits, n/4 for one
 // logit, plus the second derivatives of the penalty. With many columns, the metric is diagonal.
-func (f *logisticLoss) bound() error {
+func (f *logisticLoss) setBound() error {
 	curvature := 0.5 * f.c * float64(f.in.rows.Count)
 	if f.outputs == 1 {
 		curvature /= 2
 	}
-	if f.in.rank > sharpest {
+	if f.in.rank > maxSampledColumns {
 		f.metric = []block{{size: f.in.rows.Columns, diagonal: make([]float64, f.in.rows.Columns)}}
 		f.units = make([]float64, f.in.rows.Columns)
 		for a := range f.units {
@@ -29,7 +29,7 @@ func (f *logisticLoss) bound() error {
 		return nil
 	}
 	s := mat.NewSymDense(f.in.rows.Columns, nil)
-	f.penalise(s, curvature)
+	f.addPenaltyCurvature(s, curvature)
 	if norm := mat.Norm(s, 1); !math.IsInf(norm, 0) && !math.IsNaN(norm) {
 		if b, ok := newBlock(s); ok {
 			f.metric = []block{b}
@@ -39,8 +39,8 @@ func (f *logisticLoss) bound() error {
 	return fmt.Errorf("logistic regression: the inputs' columns differ too much in size")
 }
 
-// penalise adds the second derivatives of the penalty, and a constant to the diagonal.
-func (f *logisticLoss) penalise(s *mat.SymDense, diagonal float64) {
+// addPenaltyCurvature adds the second derivatives of the penalty, and a constant to the diagonal.
+func (f *logisticLoss) addPenaltyCurvature(s *mat.SymDense, diagonal float64) {
 	for a := range f.in.rank {
 		for b := a; b < f.in.rank; b++ {
 			s.SetSym(a, b, s.At(a, b)+f.in.penalty.At(a, b))
@@ -51,8 +51,8 @@ func (f *logisticLoss) penalise(s *mat.SymDense, diagonal float64) {
 	}
 }
 
-// sharpen sets the metric to the second derivatives at w, separately for each output, from the sample.
-func (f *logisticLoss) sharpen(w []float64) {
+// setCurvature sets the metric to the second derivatives at w, separately for each output, from the sample.
+func (f *logisticLoss) setCurvature(w []float64) {
 	if f.in.sample == nil {
 		return
 	}
@@ -60,12 +60,12 @@ func (f *logisticLoss) sharpen(w []float64) {
 	s := f.scratch()
 	defer func() { f.free <- s }()
 	forward := kernel.NewLinear(in.sample, f.outputs)
-	size, weights := forward.Outputs*kernel.PairLanes, f.single(w)
+	size, weights := forward.Outputs*kernel.PairLanes, f.toFloat32(w)
 	tiles := make([]float32, in.sample.Blocks()*size)
 	for b := range in.sample.Blocks() {
 		tile := tiles[b*size : (b+1)*size]
 		forward.Forward(tile, weights, b)
-		f.expect(tile, 0, s) // its sums are not needed
+		f.toProbabilities(tile, 0, s) // its sums are not needed
 		for i, p := range tile {
 			tile[i] = p * (1 - p)
 		}
@@ -75,14 +75,15 @@ func (f *logisticLoss) sharpen(w []float64) {
 	scale := f.c * float64(in.rows.Count) / float64(in.sample.Count)
 	blocks := make([]block, f.outputs)
 	for j := range blocks {
-		h, at := mat.NewSymDense(width, nil), j*in.products.Stride
+		h, offset := mat.NewSymDense(width, nil), j*in.products.Stride
 		for a := range width {
 			for b := a; b < width; b++ {
-				h.SetSym(a, b, scale*float64(slopes[at]))
-				at++
+				h.SetSym(a, b, scale*float64(slopes[offset]))
+				offset++
 			}
 		}
-		f.penalise(h, 1e-6*f.c*float64(in.rows.Count)) // keeps h positive definite even if all probabilities are 0 or 1
+		// The constant keeps h positive definite even if all probabilities are 0 or 1.
+		f.addPenaltyCurvature(h, 1e-6*f.c*float64(in.rows.Count))
 		var ok bool
 		if blocks[j], ok = newBlock(h); !ok {
 			return
@@ -91,17 +92,17 @@ func (f *logisticLoss) sharpen(w []float64) {
 	f.metric = blocks
 }
 
-// steepest returns the largest absolute derivative with respect to the weights of uncorrelated inputs. With many
+// gradientNorm returns the largest absolute derivative with respect to the weights of uncorrelated inputs. With many
 // columns it scales the weights: in these units, the bound of the second derivatives equals the bound for the loss
 // alone.
-func (f *logisticLoss) steepest(g []float64) (most float64) {
+func (f *logisticLoss) gradientNorm(g []float64) (norm float64) {
 	for i, v := range g {
 		if f.units != nil {
 			v *= f.units[i%len(f.units)]
 		}
-		most = max(most, math.Abs(v))
+		norm = max(norm, math.Abs(v))
 	}
-	return most
+	return norm
 }
 
 // precondition replaces g by the inverse of the metric times g.

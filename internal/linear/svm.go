@@ -12,11 +12,11 @@ import (
 // Column is the input of support vector machines: sorted, with prefix sums, for any number of classifications of its
 // rows.
 type Column struct {
-	x      []float64 // by row, as (x - centre)/scale
-	order  []int32   // rows, by x
-	all    moments
-	centre float64
-	scale  float64
+	x       []float64 // by row, as (x - centre)/scale
+	order   []int32   // rows, by x
+	allRows moments
+	centre  float64
+	scale   float64
 }
 
 // NewColumn prepares finite numbers.
@@ -33,7 +33,7 @@ func NewColumn(x []float64) *Column {
 	slices.SortFunc(c.order, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(c.x[a], c.x[b]), cmp.Compare(a, b))
 	})
-	c.all = c.moments(c.order)
+	c.allRows = c.moments(c.order)
 	return c
 }
 
@@ -70,7 +70,7 @@ func (c *Column) Classify(labels []int, classes int, cost float64) func(x float6
 		p := problem{c, c.moments(rows[yes]), c.moments(rows[no]), moments{}, weight(yes), weight(no)}
 		line := p.solve()
 		return func(x float64) int {
-			if line.at(c, x) > 0 {
+			if line.decision(c, x) > 0 {
 				return yes
 			}
 			return no
@@ -79,22 +79,22 @@ func (c *Column) Classify(labels []int, classes int, cost float64) func(x float6
 	lines := make([]Line, len(present))
 	for i, class := range present {
 		m := c.moments(rows[class])
-		p := problem{c, m, c.all, m, weight(class), cost}
+		p := problem{c, m, c.allRows, m, weight(class), cost}
 		lines[i] = p.solve()
 	}
 	return func(x float64) int {
-		best, most := 0, math.Inf(-1)
+		best, highest := 0, math.Inf(-1)
 		for i, l := range lines {
-			if v := l.at(c, x); v > most {
-				best, most = i, v
+			if v := l.decision(c, x); v > highest {
+				best, highest = i, v
 			}
 		}
 		return present[best]
 	}
 }
 
-// at returns the decision for a number before centring and scaling.
-func (l Line) at(c *Column, x float64) float64 { return l.W*((x-c.centre)/c.scale) + l.B }
+// decision returns the decision for a number before centring and scaling.
+func (l Line) decision(c *Column, x float64) float64 { return l.W*((x-c.centre)/c.scale) + l.B }
 
 // moments are prefix sums of sorted numbers: of x and x^2 over the first i numbers.
 type moments struct {
@@ -115,8 +115,8 @@ func (c *Column) moments(rows []int32) moments {
 // sums are a number of rows, and their sums of x and x^2.
 type sums struct{ n, s1, s2 float64 }
 
-// violating returns the sums over the rows with y (w x + b) < 1.
-func (m moments) violating(y float64, l Line) sums {
+// marginViolations returns the sums over the rows with y (w x + b) < 1.
+func (m moments) marginViolations(y float64, l Line) sums {
 	n := len(m.x)
 	if n == 0 {
 		return sums{}
@@ -135,11 +135,11 @@ func (m moments) violating(y float64, l Line) sums {
 	return sums{float64(last - first), m.s1[last] - m.s1[first], m.s2[last] - m.s2[first]}
 }
 
-// problem is one machine: the rows yes versus the rows no, excluding the rows of without.
+// problem is one machine: the rows yes versus the rows no, without the rows of excluded.
 type problem struct {
-	column           *Column
-	yes, no, without moments
-	costYes, costNo  float64
+	column            *Column
+	yes, no, excluded moments
+	costYes, costNo   float64
 }
 
 // state is the objective at a line, with its gradient and second derivatives.
@@ -147,29 +147,29 @@ type state struct {
 	value, gw, gb, ww, wb, bb float64
 }
 
-// at computes the penalty and the losses of both sides. For centred numbers, w' = w scale and b' = b + w centre, and
-// the penalty is 1/2 ((w'/scale)^2 + (b' - w' centre/scale)^2).
-func (p *problem) at(l Line) (s state) {
+// evaluate computes the penalty and the losses of both sides. For centred numbers, w' = w scale and b' = b + w centre,
+// and the penalty is 1/2 ((w'/scale)^2 + (b' - w' centre/scale)^2).
+func (p *problem) evaluate(l Line) (s state) {
 	c := p.column
 	a, r := min(1/c.scale, 1e100), c.centre/c.scale // the square is finite
-	if p.constant() {
+	if p.isConstant() {
 		// for a given b', the best w leaves a penalty of b'^2/(1 + centre^2)
 		q := 1 / math.Hypot(1, c.centre)
 		s.value = (l.W*l.W + q*l.B*q*l.B) / 2
 		s.gw, s.gb, s.ww, s.bb = l.W, q*q*l.B, 1, q*q
 	} else {
-		own := l.B - r*l.W
-		s.value = (a*l.W*a*l.W + own*own) / 2
-		s.gw, s.gb = a*a*l.W-r*own, own
+		intercept := l.B - r*l.W
+		s.value = (a*l.W*a*l.W + intercept*intercept) / 2
+		s.gw, s.gb = a*a*l.W-r*intercept, intercept
 		s.ww, s.wb, s.bb = a*a+r*r, -r, 1
 	}
-	yes, no, without := p.yes.violating(1, l), p.no.violating(-1, l), p.without.violating(-1, l)
+	yes, no, excluded := p.yes.marginViolations(1, l), p.no.marginViolations(-1, l), p.excluded.marginViolations(-1, l)
 	s.add(yes, 1, p.costYes, l)
-	s.add(sums{no.n - without.n, no.s1 - without.s1, no.s2 - without.s2}, -1, p.costNo, l)
+	s.add(sums{no.n - excluded.n, no.s1 - excluded.s1, no.s2 - excluded.s2}, -1, p.costNo, l)
 	return s
 }
 
-func (p *problem) constant() bool {
+func (p *problem) isConstant() bool {
 	return p.column.x[p.column.order[0]] == p.column.x[p.column.order[len(p.column.x)-1]]
 }
 
@@ -187,7 +187,7 @@ func (s *state) add(m sums, y, cost float64, l Line) {
 // solve finds the minimum by Newton's method. The objective is strictly convex and piecewise quadratic with finitely
 // many pieces, so the number of steps is finite.
 func (p *problem) solve() (l Line) {
-	s := p.at(l)
+	s := p.evaluate(l)
 	for range 200 {
 		det := s.ww*s.bb - s.wb*s.wb
 		if !(det > 0) {
@@ -201,7 +201,7 @@ func (p *problem) solve() (l Line) {
 		step := 1.0
 		for {
 			next := Line{l.W + step*dw, l.B + step*db}
-			if t := p.at(next); t.value <= s.value+1e-4*step*slope {
+			if t := p.evaluate(next); t.value <= s.value+1e-4*step*slope {
 				l, s = next, t
 				break
 			}

@@ -46,19 +46,19 @@ func TestSolve(t *testing.T) {
 			rows[labels[i]] = append(rows[labels[i]], i)
 		}
 		yes := c.moments(rows[1])
-		p := problem{c, yes, c.all, yes, 0.7, 0.1}
+		p := problem{c, yes, c.allRows, yes, 0.7, 0.1}
 		for range 20 { // also with rows of the class on the wrong side
 			at := Line{3 * r.NormFloat64(), 3 * r.NormFloat64()}
 			w := at.W / c.scale
 			want := objective(x, labels, 1, 0.7, 0.1, w, at.B-w*c.centre)
-			if got := p.at(at).value; !p.constant() && !(math.Abs(got-want) <= 1e-9*want) {
+			if got := p.evaluate(at).value; !p.isConstant() && !(math.Abs(got-want) <= 1e-9*want) {
 				t.Fatalf("trial %d: value %v at %v, want %v", trial, got, at, want)
 			}
 		}
 		l := p.solve()
 		w := l.W / c.scale
 		b := l.B - w*c.centre
-		if p.constant() {
+		if p.isConstant() {
 			w = c.centre * l.B / (1 + c.centre*c.centre)
 			b = l.B / (1 + c.centre*c.centre)
 		}
@@ -71,7 +71,7 @@ func TestSolve(t *testing.T) {
 				}
 			}
 		}
-		if value := p.at(l).value; !(math.Abs(value-got) <= 1e-9*got) {
+		if value := p.evaluate(l).value; !(math.Abs(value-got) <= 1e-9*got) {
 			t.Errorf("trial %d: value %v, want %v", trial, value, got)
 		}
 	}

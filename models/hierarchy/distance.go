@@ -32,7 +32,7 @@ type group struct {
 
 // canonical returns the tree of a group. The enclosing groups have offset continuous dimensions.
 func canonical(h Hierarchy, offset int) *group {
-	g := &group{label: offset + h.leastContinuous()}
+	g := &group{label: offset + h.minContinuous()}
 	for _, n := range h {
 		if !n.Categorical() {
 			offset++
@@ -48,114 +48,114 @@ func canonical(h Hierarchy, offset int) *group {
 	}
 	slices.Sort(g.labels)
 	slices.SortFunc(g.children, func(a, b *group) int { return strings.Compare(a.key, b.key) })
-	g.key = g.text()
+	g.key = g.sortKey()
 	return g
 }
 
-// text returns the labels and then, to break ties, the tree.
-func (g *group) text() string {
-	var labels, below []string
+// sortKey returns the labels and then, to break ties, the tree.
+func (g *group) sortKey() string {
+	var labels, subtrees []string
 	for _, l := range g.labels {
 		labels = append(labels, strconv.Itoa(l))
 	}
 	for _, c := range g.children {
 		_, tree, _ := strings.Cut(c.key, " ")
-		below = append(below, tree)
+		subtrees = append(subtrees, tree)
 	}
-	return fmt.Sprintf("%s %d(%s)", strings.Join(labels, ","), g.label, strings.Join(below, " "))
+	return fmt.Sprintf("%s %d(%s)", strings.Join(labels, ","), g.label, strings.Join(subtrees, " "))
 }
 
-// leastContinuous returns the minimum number of continuous dimensions of a point.
-func (h Hierarchy) leastContinuous() int {
+// minContinuous returns the minimum number of continuous dimensions of a point.
+func (h Hierarchy) minContinuous() int {
 	count := 0
 	for _, n := range h {
 		if !n.Categorical() {
 			count++
 			continue
 		}
-		least := -1
+		minimum := -1
 		for _, option := range n.Options {
-			if c := option.leastContinuous(); least < 0 || c < least {
-				least = c
+			if c := option.minContinuous(); minimum < 0 || c < minimum {
+				minimum = c
 			}
 		}
-		count += max(least, 0)
+		count += max(minimum, 0)
 	}
 	return count
 }
 
 // tree is an ordered labelled tree, with its nodes in post-order.
 type tree struct {
-	labels []int
-	first  []int // by node: its first leaf; for a leaf, the leaf itself
-	roots  []int // nodes with a left sibling, and the root, ascending
+	labels    []int
+	firstLeaf []int // by node: its first leaf; for a leaf, the leaf itself
+	roots     []int // nodes with a left sibling, and the root, ascending
 }
 
 // tree flattens a group and its descendants.
 func (g *group) tree() *tree {
 	t := &tree{}
 	t.add(g)
-	last := map[int]int{} // by first leaf: the highest node
-	for i, f := range t.first {
-		last[f] = i
+	highest := map[int]int{} // by first leaf: the highest node
+	for i, f := range t.firstLeaf {
+		highest[f] = i
 	}
-	t.roots = slices.Sorted(maps.Values(last))
+	t.roots = slices.Sorted(maps.Values(highest))
 	return t
 }
 
-func (t *tree) add(g *group) (first int) {
-	first = -1
+func (t *tree) add(g *group) (firstLeaf int) {
+	firstLeaf = -1
 	for _, c := range g.children {
-		if f := t.add(c); first < 0 {
-			first = f
+		if f := t.add(c); firstLeaf < 0 {
+			firstLeaf = f
 		}
 	}
-	if first < 0 {
-		first = len(t.labels)
+	if firstLeaf < 0 {
+		firstLeaf = len(t.labels)
 	}
-	t.labels, t.first = append(t.labels, g.label), append(t.first, first)
-	return first
+	t.labels, t.firstLeaf = append(t.labels, g.label), append(t.firstLeaf, firstLeaf)
+	return firstLeaf
 }
 
 // treeDistance returns the minimum number of insertions, deletions and changes of labels that turn tree a into tree b
 // (Zhang and Shasha 1989, section 4).
 func treeDistance(a, b *tree) int {
 	n, m := len(a.labels), len(b.labels)
-	between := make([]int32, n*m) // distance of the subtrees of two nodes
+	subtreeDistance := make([]int32, n*m) // distance of the subtrees of two nodes
 	forest := make([]int32, (n+1)*(m+1))
 	for _, i := range a.roots {
 		for _, j := range b.roots {
-			forestDistances(a, b, i, j, between, forest)
+			forestDistances(a, b, i, j, subtreeDistance, forest)
 		}
 	}
-	return int(between[n*m-1])
+	return int(subtreeDistance[n*m-1])
 }
 
 // forestDistances sets the distances of all subtrees on the leftmost paths of nodes i and j.
-func forestDistances(a, b *tree, i, j int, between, forest []int32) {
-	m, low, left := len(b.labels), a.first[i], b.first[j]
-	wide := j - left + 2
-	for y := range wide {
+func forestDistances(a, b *tree, i, j int, subtreeDistance, forest []int32) {
+	m, firstA, firstB := len(b.labels), a.firstLeaf[i], b.firstLeaf[j]
+	width := j - firstB + 2
+	for y := range width {
 		forest[y] = int32(y)
 	}
-	for x := low; x <= i; x++ {
-		above, row := forest[(x-low)*wide:], forest[(x-low+1)*wide:]
-		row[0] = int32(x - low + 1)
-		for y := left; y <= j; y++ {
-			at := y - left + 1
-			best := min(above[at], row[at-1]) + 1 // delete x, insert y
-			if a.first[x] == low && b.first[y] == left {
-				change := above[at-1]
+	for x := firstA; x <= i; x++ {
+		above, row := forest[(x-firstA)*width:], forest[(x-firstA+1)*width:]
+		row[0] = int32(x - firstA + 1)
+		for y := firstB; y <= j; y++ {
+			column := y - firstB + 1
+			best := min(above[column], row[column-1]) + 1 // delete x, insert y
+			if a.firstLeaf[x] == firstA && b.firstLeaf[y] == firstB {
+				change := above[column-1]
 				if a.labels[x] != b.labels[y] {
 					change++
 				}
 				best = min(best, change)
-				between[x*m+y] = best
+				subtreeDistance[x*m+y] = best
 			} else {
-				before := forest[(a.first[x]-low)*wide+b.first[y]-left]
-				best = min(best, before+between[x*m+y])
+				prefix := forest[(a.firstLeaf[x]-firstA)*width+b.firstLeaf[y]-firstB]
+				best = min(best, prefix+subtreeDistance[x*m+y])
 			}
-			row[at] = best
+			row[column] = best
 		}
 	}
 }

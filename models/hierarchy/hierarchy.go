@@ -43,15 +43,15 @@ func (h Hierarchy) validate(path string, depth int, nodes *int) error {
 		return fmt.Errorf("%s: %w", path, errTooDeep)
 	}
 	for i, n := range h {
-		at := fmt.Sprintf("%s[%d]", path, i)
+		nodePath := fmt.Sprintf("%s[%d]", path, i)
 		if *nodes += 1 + len(n.Options); *nodes > maxNodes {
-			return fmt.Errorf("%s: %w", at, errTooMany)
+			return fmt.Errorf("%s: %w", nodePath, errTooMany)
 		}
 		if n.Categorical() && len(n.Options) == 0 {
-			return fmt.Errorf("%s: %w", at, errNoOptions)
+			return fmt.Errorf("%s: %w", nodePath, errNoOptions)
 		}
 		for o, option := range n.Options {
-			if err := option.validate(fmt.Sprintf("%s.options[%d]", at, o), depth+1, nodes); err != nil {
+			if err := option.validate(fmt.Sprintf("%s.options[%d]", nodePath, o), depth+1, nodes); err != nil {
 				return err
 			}
 		}
@@ -122,10 +122,10 @@ func (w *walker) walk(h Hierarchy, active bool) {
 			w.continuous++
 			continue
 		}
-		open := w.onCategorical(w.categorical, active)
+		chosen := w.onCategorical(w.categorical, active)
 		w.categorical++
 		for o, option := range n.Options {
-			w.walk(option, active && o == open)
+			w.walk(option, active && o == chosen)
 		}
 	}
 }
@@ -135,8 +135,8 @@ func (w *walker) walk(h Hierarchy, active bool) {
 // are chosen. mask has one element for each continuous dimension.
 func (h Hierarchy) Masks(choice []int, mask []bool) {
 	w := walker{
-		onCategorical: func(at int, _ bool) int { return choice[at] },
-		onContinuous:  func(at int, active bool) { mask[at] = active },
+		onCategorical: func(dimension int, _ bool) int { return choice[dimension] },
+		onContinuous:  func(dimension int, active bool) { mask[dimension] = active },
 	}
 	w.walk(h, true)
 }
@@ -153,22 +153,22 @@ func (h Hierarchy) Row(choice []int, values, row []float64) error {
 	if len(row) != len(choice)+len(values) {
 		return fmt.Errorf("hierarchy: a row of %d numbers; want %d", len(row), len(choice)+len(values))
 	}
-	for at, c := range choice {
-		if c < -1 || c >= options[at] {
-			return fmt.Errorf("hierarchy: option %d of categorical dimension %d; want 0 to %d, or -1 (inactive)", c, at, options[at]-1)
+	for dimension, c := range choice {
+		if c < -1 || c >= options[dimension] {
+			return fmt.Errorf("hierarchy: option %d of categorical dimension %d; want 0 to %d, or -1 (inactive)", c, dimension, options[dimension]-1)
 		}
 	}
 	clear(row)
 	w := walker{
-		onCategorical: func(at int, active bool) int {
+		onCategorical: func(dimension int, active bool) int {
 			if active {
-				row[at] = float64(choice[at] + 1)
+				row[dimension] = float64(choice[dimension] + 1)
 			}
-			return choice[at]
+			return choice[dimension]
 		},
-		onContinuous: func(at int, active bool) {
+		onContinuous: func(dimension int, active bool) {
 			if active {
-				row[len(choice)+at] = values[at]
+				row[len(choice)+dimension] = values[dimension]
 			}
 		},
 	}
@@ -180,14 +180,14 @@ func (h Hierarchy) Row(choice []int, values, row []float64) error {
 // Columns count the options of all categorical dimensions in pre-order. Dimensions of the outermost group have -1.
 func (h Hierarchy) Places() (categorical, continuous []int) {
 	columns := 0 // so far
-	var walk func(h Hierarchy, under int)
-	walk = func(h Hierarchy, under int) {
+	var walk func(h Hierarchy, parent int)
+	walk = func(h Hierarchy, parent int) {
 		for _, n := range h {
 			if !n.Categorical() {
-				continuous = append(continuous, under)
+				continuous = append(continuous, parent)
 				continue
 			}
-			categorical = append(categorical, under)
+			categorical = append(categorical, parent)
 			first := columns
 			columns += len(n.Options)
 			for o, option := range n.Options {
@@ -234,17 +234,17 @@ func (h Hierarchy) Describe(n, columns int, bits float64, choose func(code int, 
 	options := h.Categoricals()
 	choice := make([]int, len(options))
 	d := Description{Codes: n, Tree: h.treeBits()}
-	numbers, longest, outside := 0, 0, 0
+	activeValues, longest, outside := 0, 0, 0
 	w := walker{
-		onCategorical: func(at int, active bool) int {
+		onCategorical: func(dimension int, active bool) int {
 			if active {
-				d.Options += math.Log2(float64(options[at]))
+				d.Options += math.Log2(float64(options[dimension]))
 			}
-			return choice[at]
+			return choice[dimension]
 		},
 		onContinuous: func(_ int, active bool) {
 			if active {
-				numbers++
+				activeValues++
 			}
 		},
 	}
@@ -255,11 +255,11 @@ func (h Hierarchy) Describe(n, columns int, bits float64, choose func(code int, 
 			continue
 		}
 		w.categorical, w.continuous = 0, 0
-		before := numbers
+		start := activeValues
 		w.walk(h, true)
-		longest = max(longest, numbers-before)
+		longest = max(longest, activeValues-start)
 	}
-	d.Values, d.Flat = bits*float64(numbers), bits*float64(longest)*float64(n)
+	d.Values, d.Flat = bits*float64(activeValues), bits*float64(longest)*float64(n)
 	if outside > 0 {
 		d.Outside = bits*float64(columns)*float64(outside) + float64(n)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// maxBytes is the largest size of a file.
+// maxBytes is the maximum size of a file.
 const maxBytes = 1 << 22
 
 // Read reads a hierarchy from a JSON file (see [Parse]). Errors begin with the path, line and column.
@@ -44,13 +44,13 @@ func Parse(src []byte) (Hierarchy, error) {
 	if len(src) > maxBytes {
 		return nil, p.fail(maxBytes, "$", "the text is longer than %d bytes", maxBytes)
 	}
-	var whole json.RawMessage
-	if err := json.Unmarshal(src, &whole); err != nil {
-		at := int64(len(src))
+	var document json.RawMessage
+	if err := json.Unmarshal(src, &document); err != nil {
+		offset := int64(len(src))
 		if s, ok := errors.AsType[*json.SyntaxError](err); ok && !strings.Contains(s.Error(), "unexpected end") {
-			at = max(s.Offset-1, 0)
+			offset = max(s.Offset-1, 0)
 		}
-		return nil, p.fail(at, "$", "not JSON: %w", err)
+		return nil, p.fail(offset, "$", "not JSON: %w", err)
 	}
 	p.tokens = json.NewDecoder(bytes.NewReader(src))
 	p.tokens.UseNumber()
@@ -65,20 +65,20 @@ type parser struct {
 }
 
 func (p *parser) next() (json.Token, int64) {
-	at := p.tokens.InputOffset()
-	for at < int64(len(p.src)) && bytes.IndexByte([]byte(" \t\r\n,:"), p.src[at]) >= 0 {
-		at++
+	offset := p.tokens.InputOffset()
+	for offset < int64(len(p.src)) && bytes.IndexByte([]byte(" \t\r\n,:"), p.src[offset]) >= 0 {
+		offset++
 	}
 	token, err := p.tokens.Token()
 	if err != nil {
-		return err, at // no wanted token equals an error
+		return err, offset // no wanted token equals an error
 	}
-	return token, at
+	return token, offset
 }
 
 // fail returns an error with the line and column of an offset, and the path unless it is empty.
-func (p *parser) fail(at int64, path, format string, args ...any) error {
-	before := p.src[:min(at, int64(len(p.src)))]
+func (p *parser) fail(offset int64, path, format string, args ...any) error {
+	before := p.src[:min(offset, int64(len(p.src)))]
 	line, column := 1+bytes.Count(before, []byte("\n")), len(before)-bytes.LastIndexByte(before, '\n')
 	err := fmt.Errorf(format, args...)
 	if path != "$" {
@@ -87,8 +87,8 @@ func (p *parser) fail(at int64, path, format string, args ...any) error {
 	return fmt.Errorf("%d:%d: %w", line, column, err)
 }
 
-func (p *parser) want(path, wanted string, token json.Token, at int64) error {
-	return p.fail(at, path, "want %s, got %s", wanted, describe(token))
+func (p *parser) want(path, wanted string, token json.Token, offset int64) error {
+	return p.fail(offset, path, "want %s, got %s", wanted, describe(token))
 }
 
 func describe(token json.Token) string {
@@ -107,12 +107,12 @@ func describe(token json.Token) string {
 }
 
 func (p *parser) group(path string, depth int) (Hierarchy, error) {
-	token, at := p.next()
+	token, offset := p.next()
 	if token != json.Delim('[') {
-		return nil, p.want(path, "a list of dimensions", token, at)
+		return nil, p.want(path, "a list of dimensions", token, offset)
 	}
 	if depth > maxDepth {
-		return nil, p.fail(at, path, "%w", errTooDeep)
+		return nil, p.fail(offset, path, "%w", errTooDeep)
 	}
 	h := Hierarchy{}
 	for p.tokens.More() {
@@ -127,25 +127,25 @@ func (p *parser) group(path string, depth int) (Hierarchy, error) {
 }
 
 func (p *parser) node(path string, depth int) (Node, error) {
-	token, begin := p.next()
+	token, start := p.next()
 	if token != json.Delim('{') {
-		return Node{}, p.want(path, `a dimension such as {"type": "continuous"}`, token, begin)
+		return Node{}, p.want(path, `a dimension such as {"type": "continuous"}`, token, start)
 	}
 	if p.nodes++; p.nodes > maxNodes {
-		return Node{}, p.fail(begin, path, "%w", errTooMany)
+		return Node{}, p.fail(start, path, "%w", errTooMany)
 	}
 	var n Node
 	var kind string
 	var keys []string
-	places := map[string]int64{}
+	offsets := map[string]int64{}
 	probs := 0
 	for p.tokens.More() {
-		token, at := p.next()
+		token, offset := p.next()
 		key := token.(string)
 		if slices.Contains(keys, key) {
-			return Node{}, p.fail(at, path, "%s is there twice", key)
+			return Node{}, p.fail(offset, path, "%s appears twice", key)
 		}
-		keys, places[key] = append(keys, key), at
+		keys, offsets[key] = append(keys, key), offset
 		var err error
 		switch key {
 		case "type":
@@ -155,47 +155,47 @@ func (p *parser) node(path string, depth int) (Node, error) {
 		case "probs":
 			probs, err = p.probs(path + ".probs")
 		default:
-			err = p.fail(at, path, "unknown key %q; want type, options or probs", key)
+			err = p.fail(offset, path, "unknown key %q; want type, options or probs", key)
 		}
 		if err != nil {
 			return Node{}, err
 		}
 	}
 	p.next()
-	return n, p.agree(path, begin, places, kind, n, probs)
+	return n, p.checkKeys(path, start, offsets, kind, n, probs)
 }
 
-// agree checks that the keys of a dimension are consistent.
-func (p *parser) agree(path string, begin int64, places map[string]int64, kind string, n Node, probs int) error {
-	options, hasOptions := places["options"]
-	chances, hasProbs := places["probs"]
+// checkKeys checks that the keys of a dimension are consistent.
+func (p *parser) checkKeys(path string, start int64, offsets map[string]int64, kind string, n Node, probs int) error {
+	optionsOffset, hasOptions := offsets["options"]
+	probsOffset, hasProbs := offsets["probs"]
 	switch {
 	case kind == "":
-		return p.fail(begin, path, "there is no type; want continuous or categorical")
+		return p.fail(start, path, "there is no type; want continuous or categorical")
 	case kind == "continuous" && hasOptions:
-		return p.fail(options, path, "a continuous dimension has options; want the type categorical, or none")
+		return p.fail(optionsOffset, path, "a continuous dimension has options; want the type categorical, or none")
 	case kind == "continuous" && hasProbs:
-		return p.fail(chances, path, "a continuous dimension has probs; want the type categorical, or none")
+		return p.fail(probsOffset, path, "a continuous dimension has probs; want the type categorical, or none")
 	case kind == "categorical" && !hasOptions:
-		return p.fail(begin, path, "%w", errNoOptions)
+		return p.fail(start, path, "%w", errNoOptions)
 	case hasProbs && probs != len(n.Options):
-		return p.fail(chances, path, "there are %d probs; want one for each of the %d options", probs, len(n.Options))
+		return p.fail(probsOffset, path, "there are %d probs; want one for each of the %d options", probs, len(n.Options))
 	}
 	return nil
 }
 
 func (p *parser) kind(path string) (string, error) {
-	token, at := p.next()
+	token, offset := p.next()
 	if kind, ok := token.(string); ok && (kind == "continuous" || kind == "categorical") {
 		return kind, nil
 	}
-	return "", p.want(path, `"continuous" or "categorical"`, token, at)
+	return "", p.want(path, `"continuous" or "categorical"`, token, offset)
 }
 
 func (p *parser) options(path string, depth int) ([]Hierarchy, error) {
-	token, at := p.next()
+	token, offset := p.next()
 	if token != json.Delim('[') {
-		return nil, p.want(path, "a list of options, each a list of dimensions", token, at)
+		return nil, p.want(path, "a list of options, each a list of dimensions", token, offset)
 	}
 	list := []Hierarchy{}
 	for p.tokens.More() {
@@ -210,23 +210,23 @@ func (p *parser) options(path string, depth int) ([]Hierarchy, error) {
 	}
 	p.next()
 	if len(list) == 0 {
-		return nil, p.fail(at, strings.TrimSuffix(path, ".options"), "%w", errNoOptions)
+		return nil, p.fail(offset, strings.TrimSuffix(path, ".options"), "%w", errNoOptions)
 	}
 	return list, nil
 }
 
 // probs returns the length of a list of numbers.
 func (p *parser) probs(path string) (int, error) {
-	token, at := p.next()
+	token, offset := p.next()
 	if token != json.Delim('[') {
-		return 0, p.want(path, "a list of numbers", token, at)
+		return 0, p.want(path, "a list of numbers", token, offset)
 	}
 	count := 0
 	for p.tokens.More() {
-		token, at := p.next()
+		token, offset := p.next()
 		number, ok := token.(json.Number)
 		if v, err := number.Float64(); !ok || err != nil || v < 0 {
-			return 0, p.want(fmt.Sprintf("%s[%d]", path, count), "a number of at least 0", token, at)
+			return 0, p.want(fmt.Sprintf("%s[%d]", path, count), "a number of at least 0", token, offset)
 		}
 		count++
 	}

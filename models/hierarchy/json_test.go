@@ -27,7 +27,7 @@ func TestParseMistakes(t *testing.T) {
 		{"[{\"type\":\"continuous\"},\n {}]", "2:2: $[1]: there is no type; want continuous or categorical"},
 		{`[{"type":"other"}]`, `1:10: $[0].type: want "continuous" or "categorical", got the text "other"`},
 		{`[{"type":1}]`, "got the number 1"},
-		{`[{"type":"continuous","type":"continuous"}]`, "1:23: $[0]: type is there twice"},
+		{`[{"type":"continuous","type":"continuous"}]`, "1:23: $[0]: type appears twice"},
 		{`[{"type":"continuous","name":"x"}]`, `1:23: $[0]: unknown key "name"; want type, options or probs`},
 		{`[{"Type":"continuous"}]`, `unknown key "Type"`},
 		{`[{"type":"continuous","options":[[]]}]`, "1:23: $[0]: a continuous dimension has options"},

@@ -43,13 +43,13 @@ type printer struct {
 // group writes a list of dimensions, with branches except for the outermost list.
 func (p *printer) group(h Hierarchy, indent string, outermost bool) {
 	for i, n := range h {
-		branch, next := branches(i == len(h)-1)
+		branch, childIndent := branches(i == len(h)-1)
 		if outermost {
-			branch, next = "", ""
+			branch, childIndent = "", ""
 		}
 		p.text.WriteString(indent + branch)
 		if n.Categorical() {
-			p.options(n, indent+next)
+			p.options(n, indent+childIndent)
 			continue
 		}
 		p.text.WriteString(p.labels.Name(false, p.continuous) + "\n")
@@ -58,17 +58,17 @@ func (p *printer) group(h Hierarchy, indent string, outermost bool) {
 }
 
 func (p *printer) options(n Node, indent string) {
-	at := p.categorical
+	dimension := p.categorical
 	p.categorical++
-	p.text.WriteString(p.labels.Name(true, at) + "\n")
+	p.text.WriteString(p.labels.Name(true, dimension) + "\n")
 	for o, option := range n.Options {
-		branch, next := branches(o == len(n.Options)-1)
-		p.text.WriteString(indent + branch + p.labels.Option(at, o))
+		branch, childIndent := branches(o == len(n.Options)-1)
+		p.text.WriteString(indent + branch + p.labels.Option(dimension, o))
 		if len(option) == 0 {
 			p.text.WriteString(": nothing more")
 		}
 		p.text.WriteString("\n")
-		p.group(option, indent+next, false)
+		p.group(option, indent+childIndent, false)
 	}
 }
 
@@ -90,7 +90,7 @@ func (h Hierarchy) ColumnName(c int) string {
 	return Labels{}.Name(true, c)
 }
 
-func branches(last bool) (branch, next string) {
+func branches(last bool) (branch, childIndent string) {
 	if last {
 		return "└─ ", "   "
 	}
@@ -106,13 +106,13 @@ func (l Labels) Option(categorical, option int) string {
 }
 
 // Name returns the label of a categorical or a continuous dimension.
-func (l Labels) Name(categorical bool, at int) string {
+func (l Labels) Name(categorical bool, dimension int) string {
 	names, letter := l.Continuous, "z"
 	if categorical {
 		names, letter = l.Categorical, "a"
 	}
-	if at < len(names) {
-		return names[at]
+	if dimension < len(names) {
+		return names[dimension]
 	}
-	return fmt.Sprint(letter, at)
+	return fmt.Sprint(letter, dimension)
 }

@@ -82,13 +82,13 @@ func (l *Loop) addToGroup(o *objective, images, epochSteps int) *BatchGroup {
 	return g
 }
 
-// timeOf returns the time of a group's update. The next batch to join is the last of the group.
-func (l *Loop) timeOf(g *BatchGroup, epochSteps int) moment {
+// updateTime returns the time of a group's update. The next batch to join is the last of the group.
+func (l *Loop) updateTime(g *BatchGroup, epochSteps int) moment {
 	k, labelled := max(1, l.settings.Accumulate), min(l.feed.sampler.LabelledBatches(), epochSteps)
-	first := l.pos.inEpoch + 1 - g.Batches
-	index := first / k
-	if first >= labelled {
-		index = groupsOf(labelled, k) + (first-labelled)/k
+	firstBatch := l.pos.inEpoch + 1 - g.Batches
+	index := firstBatch / k
+	if firstBatch >= labelled {
+		index = groupsOf(labelled, k) + (firstBatch-labelled)/k
 	}
 	return l.momentOf(l.pos.epoch, index, l.epochUpdates(epochSteps))
 }

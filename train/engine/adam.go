@@ -53,8 +53,8 @@ type AdamW struct {
 	Adam `yaml:",inline"`
 }
 
-// NewAdamW returns PyTorch's defaults: a learning rate of 0.001, moments that decay by 0.9 and 0.999, an epsilon of 1e-8, a
-// weight decay of 0.01.
+// NewAdamW returns PyTorch's defaults: a learning rate of 0.001, moments that decay by 0.9 and 0.999, an epsilon of
+// 1e-8, a weight decay of 0.01.
 func NewAdamW() *AdamW {
 	a := &AdamW{Adam: *NewAdam()}
 	a.Epsilon, a.Decay = 1e-8, 0.01
@@ -94,7 +94,7 @@ func (l *LAMB) Validate() error {
 // New creates the optimiser, with moments of zero.
 func (l *LAMB) New(parameters []Parameter) Optimizer {
 	o := &lamb{settings: *l}
-	o.updater = newUpdater(parameters, l.Exclude, o.direct)
+	o.updater = newUpdater(parameters, l.Exclude, o.setDirections)
 	o.mean, o.square = o.slots("mean"), o.slots("square")
 	o.trust = newTrust(&o.updater)
 	o.moves = inChunks(o.move)
@@ -121,8 +121,8 @@ func (o *lamb) Update(gradients [][]float32, rate, clip float64) {
 	o.pieces.Each(o.moves)
 }
 
-// direct computes the update before scaling.
-func (o *lamb) direct(_, i, from, to int) {
+// setDirections computes the update before scaling.
+func (o *lamb) setDirections(_, i, from, to int) {
 	u := o.trust.update[i][from:to]
 	o.direction.Step(u, o.mean[i][from:to], o.square[i][from:to], o.gradients[i][from:to])
 	if decay := o.decay(i, o.settings.Decay); decay != 0 {

@@ -201,13 +201,13 @@ func (l *Loop) compile(t Task, s Settings) error {
 // objective is an objective of the model, with the data that its programs share.
 type objective struct {
 	models.Objective
-	optimizer Optimizer
-	pending   *accumulator
-	names     []string // names of the parameters
-	losses    []string // see program.lossNames
-	notes     []string
-	drops     bool // its programs have dropout masks
-	steps     int  // steps in this process
+	optimizer  Optimizer
+	pending    *accumulator
+	names      []string // names of the parameters
+	losses     []string // see program.lossNames
+	notes      []string
+	hasDropout bool // its programs have dropout masks
+	steps      int  // steps in this process
 }
 
 type batchShape struct {
@@ -234,7 +234,7 @@ func (l *Loop) prepare(labelled bool) error {
 			return err
 		}
 	}
-	o := &objective{Objective: found, names: p.names, losses: p.lossNames(), notes: slices.Concat(p.requests.Notes, p.noteSingleElement(), p.noteIdleLosses()), drops: len(p.masks) > 0}
+	o := &objective{Objective: found, names: p.names, losses: p.lossNames(), notes: slices.Concat(p.requests.Notes, p.noteSingleElement(), p.noteIdleLosses()), hasDropout: len(p.masks) > 0}
 	parameters := parametersOf(l.plan.model.Params(), p.names)
 	if o.optimizer, err = l.settings.newOptimizer(parameters); err != nil {
 		return err

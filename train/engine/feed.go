@@ -26,7 +26,7 @@ func newLoader(d datasets.Dataset, s *supervision.Sampler, views *augment.Views,
 		return supervision.NewLoader(d, s), nil
 	}
 	if datasets.RealValued(d) {
-		if err := keepNumbers(views, d.Name()); err != nil {
+		if err := checkPixelViews(views, d.Name()); err != nil {
 			return nil, &Error{"views", err}
 		}
 	}
@@ -37,8 +37,9 @@ func newLoader(d datasets.Dataset, s *supervision.Sampler, views *augment.Views,
 	return l, nil
 }
 
-// keepNumbers returns an error for operations that clip or invert pixels in [0, 1], if the images have other numbers.
-func keepNumbers(views *augment.Views, set string) error {
+// checkPixelViews returns an error for operations that clip or invert pixels in [0, 1], if the images have other
+// numbers.
+func checkPixelViews(views *augment.Views, set string) error {
 	for _, o := range slices.Concat(views.Pipeline, views.Second) {
 		switch o.Value.(type) {
 		case *augment.Jitter, *augment.Solarise:

@@ -128,18 +128,18 @@ func (l *Loop) fitsLoading(images int) error {
 	if s.bytes < memory.Machine()/32 {
 		return nil
 	}
-	const few = 2
+	const trialImages = 2
 	for _, o := range l.plan.objectives() {
-		if o.Labelled || images <= few {
+		if o.Labelled || images <= trialImages {
 			continue
 		}
-		p, err := l.plan.compile(o, few, 1)
+		p, err := l.plan.compile(o, trialImages, 1)
 		if err != nil { // the error appears later, or only occurs for so few images
 			continue
 		}
 		f := p.footprint()
 		s.fixed = p.gradientBytes() + f.Scratch
-		s.bytes = s.fixed + float64(images)/few*(f.Activations+f.Gradients+f.Batches-p.gradientBytes()) + l.plan.imageBytes(images, l.plan.loadedSets())
+		s.bytes = s.fixed + float64(images)/trialImages*(f.Activations+f.Gradients+f.Batches-p.gradientBytes()) + l.plan.imageBytes(images, l.plan.loadedSets())
 	}
 	return l.plan.fits(s)
 }

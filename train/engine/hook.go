@@ -88,8 +88,8 @@ func EveryEpochs(n int, f EpochFunc) EpochFunc {
 // training. If epochs are cut short (Settings.EpochSteps), an earlier epoch counts as [Loop.EpochImages].
 func EveryImages(n int, f StepFunc) StepFunc {
 	return func(ctx context.Context, l *Loop, r *StepReport) error {
-		seen := (r.Epoch-1)*l.EpochImages() + l.pos.images
-		if n < 1 || seen/n == (seen-r.Images)/n {
+		counted := (r.Epoch-1)*l.EpochImages() + l.pos.images
+		if n < 1 || counted/n == (counted-r.Images)/n {
 			return nil
 		}
 		return f(ctx, l, r)

@@ -223,7 +223,7 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 	}
 	p.fill(images, l.feed.loader.Views(), b, l.feed.split.K(), l.pos.updates, l.feed.noise)
 	group := l.addToGroup(o, len(b.Indices), epochSteps)
-	now := l.timeOf(group, epochSteps)
+	now := l.updateTime(group, epochSteps)
 	if err := l.runPrelude(o, p, now.progress); err != nil {
 		return l.stepError(p, err)
 	}
@@ -378,15 +378,15 @@ func (p *program) onlyLossOf(node string) string {
 		return ""
 	}
 	frontier = frontier[i : i+1]
-	var found []string
-	for shared := false; len(frontier) > 0 && len(found) == 0 && !shared; {
+	var candidates []string
+	for shared := false; len(frontier) > 0 && len(candidates) == 0 && !shared; {
 		var operands gorgonia.Nodes
 		for _, n := range frontier {
 			switch names := p.lossesOf(n); {
 			case len(names) > 1:
 				shared = true
-			case len(names) == 1 && !slices.Contains(found, names[0]):
-				found = append(found, names[0])
+			case len(names) == 1 && !slices.Contains(candidates, names[0]):
+				candidates = append(candidates, names[0])
 			}
 			for from := g.From(n.ID()); from.Next(); {
 				operands = append(operands, from.Node().(*gorgonia.Node))
@@ -394,10 +394,10 @@ func (p *program) onlyLossOf(node string) string {
 		}
 		frontier = operands
 	}
-	if len(found) != 1 {
+	if len(candidates) != 1 {
 		return ""
 	}
-	return found[0]
+	return candidates[0]
 }
 
 // lossesOf lists the losses that depend on a node.
@@ -416,12 +416,12 @@ func (l *Loop) advice(what string) string {
 	if l.pos.updates > 0 {
 		return "try a smaller learning rate" + what
 	}
-	const none = "no update was made yet, so the learning rate has no part in it"
+	const noUpdate = "no update was made yet, so the learning rate has no part in it"
 	if low, high := l.plan.pixelRange(); max(high, -low) > 100 {
 		return fmt.Sprintf("%s: the images of the data have numbers from %.6g to %.6g; "+
-			"scale them to about -1 to 1, such as by dividing them by %.6g", none, low, high, max(high, -low))
+			"scale them to about -1 to 1, such as by dividing them by %.6g", noUpdate, low, high, max(high, -low))
 	}
-	return none + "; look at the weights of the losses and at the initial parameters"
+	return noUpdate + "; look at the weights of the losses and at the initial parameters"
 }
 
 // pixelRange returns the minimum and maximum of the images of a real-valued data set, or 0 and 1 for other data.

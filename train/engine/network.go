@@ -28,24 +28,24 @@ func (p *program) sideNetworks() []*sideNetwork {
 
 // differentiate adds the gradients of the total for the parameters of the model and of the networks.
 func (p *program) differentiate(learnables gorgonia.Nodes) error {
-	own := len(learnables)
-	for _, asked := range p.requests.Networks {
-		s := asked.Training
-		n := &sideNetwork{name: asked.Name, adam: Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}}
+	modelNodes := len(learnables)
+	for _, request := range p.requests.Networks {
+		s := request.Training
+		n := &sideNetwork{name: request.Name, adam: Adam{LR: s.LR, Beta1: s.Beta1, Beta2: s.Beta2, Epsilon: 1e-8}}
 		var nodes gorgonia.Nodes
-		if n.names, nodes, _ = asked.Graph.Reached(p.loss.Total); len(nodes) == 0 { // build has checked the total
+		if n.names, nodes, _ = request.Graph.Reached(p.loss.Total); len(nodes) == 0 { // build has checked the total
 			return fmt.Errorf("the network %s has no part in the loss", n.name)
 		}
 		n.gradients = make([][]float32, len(nodes))
 		p.networks, learnables = append(p.networks, n), append(learnables, nodes...)
 	}
-	all, err := gorgonia.Grad(p.loss.Total, learnables...)
+	gradients, err := gorgonia.Grad(p.loss.Total, learnables...)
 	if err != nil {
 		return fmt.Errorf("gradients: %w", err)
 	}
-	p.nodes, all = all[:own:own], all[own:]
+	p.nodes, gradients = gradients[:modelNodes:modelNodes], gradients[modelNodes:]
 	for _, n := range p.networks {
-		n.nodes, all = all[:len(n.names):len(n.names)], all[len(n.names):]
+		n.nodes, gradients = gradients[:len(n.names):len(n.names)], gradients[len(n.names):]
 	}
 	return nil
 }

@@ -12,9 +12,9 @@ import (
 
 // Precision is the precision of the matrix products and convolutions of a step. Parameters, moments, gradients, norms
 // and losses are always float32. So are convolutions with an equally fast algorithm in float32: 3x3 filters of stride 1
-// on 16 channels or more, 4x4 filters of stride 2 on images of 16x16 or more, and the last layers of decoders for 2 to 4
-// channels. In a config it is float32 or mixed. A written config omits Float32, so configs keep
-// the hashes from before mixed precision existed.
+// on 16 channels or more, 4x4 filters of stride 2 on images of 16x16 or more, and the last layers of decoders for 2 to
+// 4 channels. In a config it is float32 or mixed. A written config omits Float32, so configs keep the hashes from
+// before mixed precision existed.
 type Precision int
 
 const (

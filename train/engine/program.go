@@ -112,7 +112,7 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 			p.changing = append(p.changing, part)
 		}
 	}
-	wanted, kept := p.wanted()
+	wanted, kept := p.machineNodes()
 	for _, a := range p.requests.Adversaries {
 		compiled, err := newAdversary(a, l)
 		if err != nil {
@@ -138,8 +138,8 @@ func (l *plan) build(o models.Objective, images, group int) (*program, error) {
 	return p, nil
 }
 
-// wanted returns the nodes that the machine computes, without the nodes of discriminators, and what it keeps.
-func (p *program) wanted() (nodes gorgonia.Nodes, kept machine.Kept) {
+// machineNodes returns the nodes that the machine computes, without the nodes of discriminators, and what it keeps.
+func (p *program) machineNodes() (nodes gorgonia.Nodes, kept machine.Kept) {
 	kept.Gradients = []gorgonia.Nodes{p.nodes}
 	for _, r := range p.running {
 		kept.Values = append(kept.Values, r.Moments)
@@ -185,18 +185,9 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 	}
 	var moves *transformationInputs
 	if o.Labelled {
-		if batch.Group = group; l.split.Moves() {
-			moves = &transformationInputs{factors: l.factors, rotations: l.split.Rotations,
-				nodes: map[int]*gorgonia.Node{}}
-			batch.Transformations = moves.offer(g, out.Rows)
-		} else if len(built.Transformations) > 0 {
-			return nil, nil, errNoTransformations
-		}
-		if err := l.suitsActions(built.Actions); err != nil {
+		batch.Group = group
+		if moves, err = l.offerLabelled(p, built, &batch); err != nil {
 			return nil, nil, err
-		}
-		if p.actions = l.newActions(built.Actions); p.actions != nil {
-			batch.Actions = p.actions.offer(g, out.Rows)
 		}
 	}
 	compose := losses.ComposeUnsupervised
@@ -215,11 +206,30 @@ func (l *plan) assemble(o models.Objective, images, group int, training bool) (*
 	p.requests.Schedules = append(p.requests.Schedules, built.Schedules...)
 	p.bind(built)
 	p.masks, p.dropout = g.Masks(), l.dropout
-	return p, built, p.suitsImages(l.data, images)
+	return p, built, p.checkImages(l.data, images)
 }
 
-// suitsImages returns an error for inputs that do not fit the number of images, such as a model for other data.
-func (p *program) suitsImages(d datasets.Dataset, images int) error {
+// offerLabelled adds the inputs of labelled batches to batch: transformations within groups, and actions.
+func (l *plan) offerLabelled(p *program, built *models.Program, batch *losses.Batch) (*transformationInputs, error) {
+	var moves *transformationInputs
+	g, rows := p.requests.Graph, built.Outputs.Rows
+	if l.split.Moves() {
+		moves = &transformationInputs{factors: l.factors, rotations: l.split.Rotations, nodes: map[int]*gorgonia.Node{}}
+		batch.Transformations = moves.offer(g, rows)
+	} else if len(built.Transformations) > 0 {
+		return nil, errNoTransformations
+	}
+	if err := l.suitsActions(built.Actions); err != nil {
+		return nil, err
+	}
+	if p.actions = l.newActions(built.Actions); p.actions != nil {
+		batch.Actions = p.actions.offer(g, rows)
+	}
+	return moves, nil
+}
+
+// checkImages returns an error for inputs that do not fit the number of images, such as a model for other data.
+func (p *program) checkImages(d datasets.Dataset, images int) error {
 	if d == nil { // a program without a loop, as in benchmarks
 		return nil
 	}

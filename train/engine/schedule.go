@@ -110,9 +110,9 @@ type Milestones struct {
 
 // Validate checks the settings' ranges.
 func (m *Milestones) Validate() error {
-	for i, at := range m.At {
-		if !(at >= 0 && at <= 1) {
-			return config.Invalid(fmt.Sprintf("at.%d", i), "%v is out of range; want 0 to 1", at)
+	for i, milestone := range m.At {
+		if !(milestone >= 0 && milestone <= 1) {
+			return config.Invalid(fmt.Sprintf("at.%d", i), "%v is out of range; want 0 to 1", milestone)
 		}
 	}
 	if !(m.Factor > 0) || !finite(m.Factor) {
@@ -124,8 +124,8 @@ func (m *Milestones) Validate() error {
 // Rate is Factor to the power of the number of milestones passed.
 func (m *Milestones) Rate(progress, epochs float64) float64 {
 	rate := 1.0
-	for _, at := range m.At {
-		if progress*roundUp >= at*epochs {
+	for _, milestone := range m.At {
+		if progress*roundUp >= milestone*epochs {
 			rate *= m.Factor
 		}
 	}

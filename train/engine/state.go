@@ -80,7 +80,7 @@ func (l *Loop) State() (*State, []Tensor, error) {
 	if s.Noise, err = l.feed.noise.MarshalBinary(); err != nil {
 		return nil, nil, err
 	}
-	if l.drops() {
+	if l.usesDropout() {
 		if s.Dropout, err = l.plan.dropout.MarshalBinary(); err != nil {
 			return nil, nil, err
 		}
@@ -102,8 +102,8 @@ func (l *Loop) State() (*State, []Tensor, error) {
 	return s, tensors, err
 }
 
-func (l *Loop) drops() bool {
-	return slices.ContainsFunc(l.objectives, func(o *objective) bool { return o.drops })
+func (l *Loop) usesDropout() bool {
+	return slices.ContainsFunc(l.objectives, func(o *objective) bool { return o.hasDropout })
 }
 
 func (l *Loop) paramTensors(to []Tensor, prefix string, params *nn.Params) ([]Tensor, error) {
@@ -177,7 +177,7 @@ func (l *Loop) Restore(s *State, t Tensors) error {
 	if err := l.feed.noise.UnmarshalBinary(s.Noise); err != nil {
 		return err
 	}
-	if drops := l.drops(); drops != (s.Dropout != nil) {
+	if drops := l.usesDropout(); drops != (s.Dropout != nil) {
 		return errors.New("the checkpoint or this experiment has dropout, but not both")
 	} else if drops {
 		if err := l.plan.dropout.UnmarshalBinary(s.Dropout); err != nil {

@@ -13,34 +13,34 @@ import (
 	"github.com/unravel-ml/unravel/graph/nn"
 )
 
-// form describes how to convert a parameter to the layout of PyTorch: its axes and their new order.
-type form struct {
+// conversion describes how to convert a parameter to the layout of PyTorch: its axes and their new order.
+type conversion struct {
 	view  []int // sizes of the axes; their product is the number of elements
 	order []int // order of the axes
 	shape []int // PyTorch's shape
 
-	note string // on a convolution with other zeros around the image than PyTorch's; empty: none
+	paddingNote string // on a convolution with other zeros around the image than PyTorch's; empty: none
 }
 
 // restore returns elements in the layout of PyTorch to their order in the model.
-func (f form) restore(data []float32) []float32 {
-	to, back := make([]int, len(f.order)), make([]int, len(f.order))
+func (f conversion) restore(data []float32) []float32 {
+	shape, inverse := make([]int, len(f.order)), make([]int, len(f.order))
 	for i, axis := range f.order {
-		to[i], back[axis] = f.view[axis], i
+		shape[i], inverse[axis] = f.view[axis], i
 	}
-	data, _ = transposed(data, to, back)
+	data, _ = transpose(data, shape, inverse)
 	return data
 }
 
-// forms finds, by their operations, the parameters with a different order of elements in PyTorch.
-func (s *Source) forms() (map[string]form, error) {
-	forms := map[string]form{}
+// conversions finds, by their operations, the parameters with a different order of elements in PyTorch.
+func (s *Source) conversions() (map[string]conversion, error) {
+	conversions := map[string]conversion{}
 	for _, p := range s.Parts() {
 		in, _, err := s.build(p, tracedBatches[0])
 		if err != nil {
 			return nil, err
 		}
-		if err := s.formsOf(in.Graph(), forms); err != nil {
+		if err := s.collectConversions(in.Graph(), conversions); err != nil {
 			return nil, fmt.Errorf("layout %s: %s: %w", PyTorch, p, err)
 		}
 	}
@@ -53,14 +53,14 @@ func (s *Source) forms() (map[string]form, error) {
 		if _, err := s.Model.Build(g, o, tracedBatches[0], group); err != nil {
 			return nil, fmt.Errorf("layout %s: objective %s: %w", PyTorch, o.Name, err)
 		}
-		if err := s.formsOf(g.ExprGraph, forms); err != nil {
+		if err := s.collectConversions(g.ExprGraph, conversions); err != nil {
 			return nil, fmt.Errorf("layout %s: objective %s: %w", PyTorch, o.Name, err)
 		}
 	}
-	return forms, nil
+	return conversions, nil
 }
 
-func (s *Source) formsOf(g *gorgonia.ExprGraph, forms map[string]form) error {
+func (s *Source) collectConversions(g *gorgonia.ExprGraph, conversions map[string]conversion) error {
 	operands := map[*gorgonia.Node][]*gorgonia.Node{}
 	users := map[*gorgonia.Node][]*gorgonia.Node{}
 	for _, n := range g.AllNodes() {
@@ -72,16 +72,17 @@ func (s *Source) formsOf(g *gorgonia.ExprGraph, forms map[string]form) error {
 	for _, n := range g.AllNodes() {
 		switch operation, _, _ := graph.Operation(n); operation {
 		case "convolution", "transposed convolution":
-			w := operands[n][1]
-			v := w.Shape()
-			forms[w.Name()] = form{view: v, order: []int{3, 2, 0, 1}, shape: []int{v[3], v[2], v[0], v[1]},
-				note: paddingNote(n, operands[n][0].Shape(), v[0])}
+			weights := operands[n][1]
+			v := weights.Shape()
+			conversions[weights.Name()] = conversion{view: v, order: []int{3, 2, 0, 1},
+				shape:       []int{v[3], v[2], v[0], v[1]},
+				paddingNote: paddingNote(n, operands[n][0].Shape(), v[0])}
 		case "dense":
-			in, out, err := flattened(n, operands, users)
+			in, out, err := imageShapes(n, operands, users)
 			if err != nil {
 				return err
 			}
-			s.denseForms(operands[n], in, out, forms)
+			s.denseConversions(operands[n], in, out, conversions)
 		case "reshape":
 			if err := checkReshape(n, operands, users); err != nil {
 				return err
@@ -96,16 +97,16 @@ func paddingNote(n *gorgonia.Node, in []int, k int) string {
 	operation, attributes, _ := graph.Operation(n)
 	s := &step{attributes: attributes}
 	stride, valid, symmetric := get[int](s, "stride"), get[bool](s, "valid"), false
-	out, usual, want := n.Shape(), (k-1)/2, "results differ if the weights come from such a network"
+	out, pytorchPad, remedy := n.Shape(), (k-1)/2, "results differ if the weights come from such a network"
 	if operation == "convolution" {
-		symmetric, want = get[bool](s, "symmetric"), "want padding: symmetric if the weights come from such a network"
+		symmetric, remedy = get[bool](s, "symmetric"), "want padding: symmetric if the weights come from such a network"
 	} else { // the gradient of a convolution
 		in, out = out, in
 	}
 	pads := padding(in, out, k, stride, valid, symmetric)
-	if before := min(pads[0], pads[1]); !valid && before != usual {
+	if before := min(pads[0], pads[1]); !valid && before != pytorchPad {
 		return fmt.Sprintf("%dx%d filters of stride %d start %d pixels outside the image, and %d with padding=%d in PyTorch; %s",
-			k, k, stride, before, usual, usual, want)
+			k, k, stride, before, pytorchPad, pytorchPad, remedy)
 	}
 	return ""
 }
@@ -143,8 +144,8 @@ func usersOf(n *gorgonia.Node, users map[*gorgonia.Node][]*gorgonia.Node) (list 
 	return list
 }
 
-// flattened returns the shapes [H, W, C] of the images that a dense layer takes or gives as rows, or nil.
-func flattened(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.Node) (in, out []int, err error) {
+// imageShapes returns the shapes [H, W, C] of the images that a dense layer takes or gives as rows, or nil.
+func imageShapes(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.Node) (in, out []int, err error) {
 	if x := skipElementwise(operands[n][0], operands); isOperation(x, "reshape") && operands[x][0].Dims() == 4 {
 		in = operands[x][0].Shape()[1:]
 	}
@@ -162,10 +163,10 @@ func flattened(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.
 // checkReshape returns an error unless a dense layer is between images and rows. It accepts images with one pixel or
 // one channel, because their order is the same in both layouts.
 func checkReshape(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgonia.Node) error {
-	from := operands[n][0]
+	input := operands[n][0]
 	switch {
-	case from.Dims() == 4 && n.Dims() == 2:
-		if orderless(from.Shape()) {
+	case input.Dims() == 4 && n.Dims() == 2:
+		if sameInBothOrders(input.Shape()) {
 			return nil
 		}
 		for _, u := range usersOf(n, users) {
@@ -173,31 +174,31 @@ func checkReshape(n *gorgonia.Node, operands, users map[*gorgonia.Node][]*gorgon
 				return fmt.Errorf("images are flattened for %v, which cannot follow the order of pixels of layout pytorch; want a dense layer there", u.Op())
 			}
 		}
-	case from.Dims() == 2 && n.Dims() == 4 && !isOperation(skipElementwise(from, operands), "dense"):
-		if orderless(n.Shape()) {
+	case input.Dims() == 2 && n.Dims() == 4 && !isOperation(skipElementwise(input, operands), "dense"):
+		if sameInBothOrders(n.Shape()) {
 			return nil
 		}
-		return fmt.Errorf("rows of %s become images, but cannot follow the order of pixels of layout pytorch; want rows of a dense layer", from.Name())
+		return fmt.Errorf("rows of %s become images, but cannot follow the order of pixels of layout pytorch; want rows of a dense layer", input.Name())
 	}
 	return nil
 }
 
-func orderless(s []int) bool { return s[1]*s[2] == 1 || s[3] == 1 }
+func sameInBothOrders(s []int) bool { return s[1]*s[2] == 1 || s[3] == 1 }
 
-// denseForms adds the forms of the weights [in, out] and the bias [out] of a dense layer.
-func (s *Source) denseForms(operands []*gorgonia.Node, in, out []int, forms map[string]form) {
+// denseConversions adds the conversions of the weights [in, out] and the bias [out] of a dense layer.
+func (s *Source) denseConversions(operands []*gorgonia.Node, in, out []int, conversions map[string]conversion) {
 	w, bias := operands[1], operands[2]
-	sides := [2][]int{in, out}
-	for i, axes := range sides {
+	shapes := [2][]int{in, out}
+	for i, axes := range shapes {
 		if axes == nil {
-			sides[i] = w.Shape()[i : i+1]
+			shapes[i] = w.Shape()[i : i+1]
 		}
 	}
-	columns := channelsOrder(sides[1], len(sides[0]))
-	forms[w.Name()] = form{view: slices.Concat(sides[0], sides[1]), order: append(columns, channelsOrder(sides[0], 0)...),
+	columns := channelsOrder(shapes[1], len(shapes[0]))
+	conversions[w.Name()] = conversion{view: slices.Concat(shapes[0], shapes[1]), order: append(columns, channelsOrder(shapes[0], 0)...),
 		shape: []int{w.Shape()[1], w.Shape()[0]}}
 	if out != nil {
-		forms[bias.Name()] = form{view: out, order: channelsOrder(out, 0), shape: bias.Shape()}
+		conversions[bias.Name()] = conversion{view: out, order: channelsOrder(out, 0), shape: bias.Shape()}
 	}
 }
 
@@ -209,7 +210,7 @@ func channelsOrder(axes []int, first int) []int {
 	return []int{first}
 }
 
-type array struct {
+type layoutTensor struct {
 	name  string
 	shape []int
 	data  []float32
@@ -230,23 +231,26 @@ func isRunning(name string, shape []int) bool {
 	return path.Base(name) == running && len(shape) == 3 && shape[0] == 1 && shape[1] == 2
 }
 
-// arrays lists the tensors that a file has for a parameter in a layout: one tensor, or two for the running moments of
-// batch normalisation in the layout of PyTorch. In PyTorch's layout, names contain dots, and factors and offsets are
-// called weight and bias.
-func arrays(name string, shape []int, data []float32, l Layout, forms map[string]form) []array {
+// layoutTensors lists the tensors that a file has for a parameter in a layout: one tensor, or two for the running
+// moments of batch normalisation in the layout of PyTorch. In PyTorch's layout, names contain dots, and factors and
+// offsets are called weight and bias.
+func layoutTensors(name string, shape []int, data []float32, l Layout, list map[string]conversion) []layoutTensor {
 	if l == Native {
-		return []array{{name, shape, data}}
+		return []layoutTensor{{name, shape, data}}
 	}
-	folder, last := path.Split(name)
+	folder, base := path.Split(name)
 	folder = strings.ReplaceAll(folder, "/", ".")
 	if isRunning(name, shape) {
 		c := shape[2]
-		return []array{{folder + runningMean, []int{c}, data[:c]}, {folder + runningVariance, []int{c}, data[c:]}}
+		return []layoutTensor{
+			{folder + runningMean, []int{c}, data[:c]},
+			{folder + runningVariance, []int{c}, data[c:]},
+		}
 	}
-	last = cmp.Or(normNames[last], last)
-	if f, ok := forms[name]; ok {
+	base = cmp.Or(normNames[base], base)
+	if f, ok := list[name]; ok {
 		shape = f.shape
-		data, _ = transposed(data, f.view, f.order)
+		data, _ = transpose(data, f.view, f.order)
 	}
-	return []array{{folder + last, shape, data}}
+	return []layoutTensor{{folder + base, shape, data}}
 }

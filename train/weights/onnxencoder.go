@@ -147,8 +147,8 @@ func appendCodes(codes *matrix.Matrix, y *onnx.Tensor, first, count int) error {
 
 type networkInput struct {
 	h, w, c       int
-	first         bool // [N, C, H, W]
-	flat          bool // [N, H W]
+	channelsFirst bool // [N, C, H, W]
+	isFlat        bool // [N, H W]
 	batch         int
 	fixed         bool // every batch has the same size
 	scale, offset []float32
@@ -164,7 +164,7 @@ func (e *ONNXEncoder) inputFor(d datasets.Dataset) (*networkInput, error) {
 			return false
 		}
 		for k, n := range sizes {
-			if got := shape[1+k]; got != n && got != onnx.Any {
+			if axisSize := shape[1+k]; axisSize != n && axisSize != onnx.Any {
 				return false
 			}
 		}
@@ -172,21 +172,21 @@ func (e *ONNXEncoder) inputFor(d datasets.Dataset) (*networkInput, error) {
 	}
 	switch {
 	case shape == nil || fits(in.c, in.h, in.w):
-		in.first = true
+		in.channelsFirst = true
 	case fits(in.h, in.w, in.c):
 	case in.c == 1 && fits(in.h*in.w):
-		in.flat = true
+		in.isFlat = true
 	default:
 		return nil, fmt.Errorf("its input %q has shape %s; want [N, %d, %d, %d] or [N, %d, %d, %d] for the images of dataset %s, "+
 			"of %d by %d pixels with %s",
-			e.network.Input.Name, named(shape), in.c, in.h, in.w, in.h, in.w, in.c, d.Name(), in.h, in.w, wording.Count(in.c, "channel"))
+			e.network.Input.Name, shapeText(shape), in.c, in.h, in.w, in.h, in.w, in.c, d.Name(), in.h, in.w, wording.Count(in.c, "channel"))
 	}
 	in.batch = min(max(batchElements/size, minBatch), maxBatch)
 	if len(shape) > 0 && shape[0] != onnx.Any {
 		in.batch, in.fixed = shape[0], true
 		if in.batch < 1 || in.batch > 1<<28/size {
 			return nil, fmt.Errorf("its input %q has shape %s, a fixed batch of %d images, which is out of range; want a smaller or a free batch size",
-				e.network.Input.Name, named(shape), in.batch)
+				e.network.Input.Name, shapeText(shape), in.batch)
 		}
 	}
 	var err error
@@ -194,8 +194,8 @@ func (e *ONNXEncoder) inputFor(d datasets.Dataset) (*networkInput, error) {
 	return in, err
 }
 
-// named returns a shape as text: [N, 3, 64, 64].
-func named(shape []int) string {
+// shapeText returns a shape as text: [N, 3, 64, 64].
+func shapeText(shape []int) string {
 	var sizes []string
 	for _, n := range shape {
 		if n == onnx.Any {
@@ -212,16 +212,16 @@ func (o *ONNXOptions) normalisation(c int) (scale, offset []float32, err error) 
 	if len(o.Mean) == 0 && len(o.Std) == 0 {
 		return nil, nil, nil
 	}
-	perChannel := func(what string, list []float64, otherwise float64) ([]float64, error) {
+	perChannel := func(name string, list []float64, fallback float64) ([]float64, error) {
 		switch len(list) {
 		case c:
 			return list, nil
 		case 0:
-			list = []float64{otherwise}
+			list = []float64{fallback}
 		case 1:
 		default:
 			return nil, fmt.Errorf("%s has %s; want one for all channels, or %d, one for each",
-				what, wording.Count(len(list), "number"), c)
+				name, wording.Count(len(list), "number"), c)
 		}
 		return slices.Repeat(list[:1], c), nil
 	}
@@ -245,12 +245,12 @@ func (e *ONNXEncoder) run(ctx context.Context, in *networkInput, d datasets.Data
 			x[i] = x[i]*in.scale[i%in.c] + in.offset[i%in.c]
 		}
 	}
-	switch whole := []int{n, in.h, in.w, in.c}; {
-	case in.flat:
+	switch shape := []int{n, in.h, in.w, in.c}; {
+	case in.isFlat:
 		return e.network.Run(ctx, &onnx.Tensor{Shape: []int{n, size}, Floats: x})
-	case in.first:
-		return e.network.RunImages(ctx, &onnx.Tensor{Shape: whole, Floats: x})
+	case in.channelsFirst:
+		return e.network.RunImages(ctx, &onnx.Tensor{Shape: shape, Floats: x})
 	default:
-		return e.network.Run(ctx, &onnx.Tensor{Shape: whole, Floats: x})
+		return e.network.Run(ctx, &onnx.Tensor{Shape: shape, Floats: x})
 	}
 }

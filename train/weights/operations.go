@@ -40,7 +40,7 @@ func (s *Source) Operations(p Part) (*Operations, error) {
 		return nil, err
 	}
 	x := newTranslator(t)
-	if err := try(func() { x.translate(s, p, Native) }); err != nil {
+	if err := catchFailure(func() { x.translate(s, p, Native) }); err != nil {
 		return nil, fmt.Errorf("%s: %w", p, err)
 	}
 	in, out := x.graph.Inputs[0], x.graph.Outputs[0]

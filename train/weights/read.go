@@ -86,9 +86,9 @@ type Loaded struct {
 func (s *Source) Load(f *File, o LoadOptions) (*Loaded, error) {
 	l := cmp.Or(o.Layout, f.Layout())
 	err := l.check()
-	var forms map[string]form
+	var conversions map[string]conversion
 	if err == nil && l == PyTorch {
-		forms, err = s.forms()
+		conversions, err = s.conversions()
 	}
 	if err == nil {
 		err = o.patternsFit(s.Model.Params())
@@ -96,24 +96,24 @@ func (s *Source) Load(f *File, o LoadOptions) (*Loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
-	given, err := f.renamed(o.Renames, l)
+	tensors, err := f.renamed(o.Renames, l)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
-	report, values, err := s.match(given, forms, l, o)
+	report, values, err := s.match(tensors, conversions, l, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.path, err)
 	}
 	params := s.Model.Params()
 	if len(values) == 0 {
-		return nil, fmt.Errorf("%s: none of its %d tensors is a parameter of the model, such as %q%s", f.path, len(given), params.Names()[0], namesHint(given, params.Names(), l))
+		return nil, fmt.Errorf("%s: none of its %d tensors is a parameter of the model, such as %q%s", f.path, len(tensors), params.Names()[0], namesHint(tensors, params.Names(), l))
 	}
 	for _, name := range params.Names() {
 		if v, ok := values[name]; ok {
 			copy(params.Get(name).Float32s(), v)
 			report.Elements += len(v)
 			report.Names = append(report.Names, name)
-			if note := forms[name].note; note != "" && report.Warning == "" && f.Layout() == Native {
+			if note := conversions[name].paddingNote; note != "" && report.Warning == "" && f.Layout() == Native {
 				report.Warning = name + ": " + note
 			}
 		}
@@ -124,21 +124,21 @@ func (s *Source) Load(f *File, o LoadOptions) (*Loaded, error) {
 	return report, nil
 }
 
-func (s *Source) match(given map[string]safetensors.Tensor, forms map[string]form, l Layout, o LoadOptions) (*Loaded, map[string][]float32, error) {
+func (s *Source) match(tensors map[string]safetensors.Tensor, conversions map[string]conversion, l Layout, o LoadOptions) (*Loaded, map[string][]float32, error) {
 	report := &Loaded{Missing: []string{}, Unknown: []string{}}
 	params := s.Model.Params()
 	values := map[string][]float32{}
 	known := map[string]bool{}
 	for _, name := range params.Names() {
 		t := params.Get(name)
-		wanted := arrays(name, t.Shape(), t.Float32s(), l, forms)
+		wanted := layoutTensors(name, t.Shape(), t.Float32s(), l, conversions)
 		var data []float32
 		for _, a := range wanted {
 			known[a.name] = true
 			if !o.selects(name) {
 				continue
 			}
-			x, ok := given[a.name]
+			x, ok := tensors[a.name]
 			if !ok {
 				report.Missing = append(report.Missing, a.name)
 				continue
@@ -147,9 +147,9 @@ func (s *Source) match(given map[string]safetensors.Tensor, forms map[string]for
 				report.Misfits = append(report.Misfits, fmt.Sprintf("%s (%v, want %v)", a.name, x.Shape, a.shape))
 				continue
 			}
-			v, err := read(x, a.shape)
+			v, err := toFloat32(x, a.shape)
 			if err != nil {
-				return nil, nil, fmt.Errorf("%w%s", err, hint(x.Shape, t.Shape(), l))
+				return nil, nil, fmt.Errorf("%w%s", err, layoutHint(x.Shape, t.Shape(), l))
 			}
 			report.Tensors++
 			data = append(data, v...)
@@ -160,24 +160,24 @@ func (s *Source) match(given map[string]safetensors.Tensor, forms map[string]for
 		if err := checkVariances(name, t.Shape(), data, wanted); err != nil {
 			return nil, nil, err
 		}
-		if fm, ok := forms[name]; ok {
+		if fm, ok := conversions[name]; ok {
 			data = fm.restore(data)
 		}
 		values[name] = data
 	}
-	report.addUnused(given, known, l, o)
+	report.addUnused(tensors, known, l, o)
 	if o.Partial {
 		return report, values, nil
 	}
-	if err := report.mismatch(slices.Sorted(maps.Keys(given)), slices.Sorted(maps.Keys(known))); err != nil {
-		return nil, nil, fmt.Errorf("%w%s", err, namesHint(given, report.Missing, l))
+	if err := report.mismatch(slices.Sorted(maps.Keys(tensors)), slices.Sorted(maps.Keys(known))); err != nil {
+		return nil, nil, fmt.Errorf("%w%s", err, namesHint(tensors, report.Missing, l))
 	}
 	return report, values, nil
 }
 
 // namesHint returns a hint if the tensors of the file have the names of the other layout.
-func namesHint(given map[string]safetensors.Tensor, missing []string, l Layout) string {
-	dotted := func(name string) bool { _, ok := given[strings.ReplaceAll(name, "/", ".")]; return ok }
+func namesHint(tensors map[string]safetensors.Tensor, missing []string, l Layout) string {
+	dotted := func(name string) bool { _, ok := tensors[strings.ReplaceAll(name, "/", ".")]; return ok }
 	if l == Native && slices.ContainsFunc(missing, dotted) {
 		return fmt.Sprintf("; the names with dots look like the layout %s", PyTorch)
 	}
@@ -185,11 +185,11 @@ func namesHint(given map[string]safetensors.Tensor, missing []string, l Layout) 
 }
 
 // addUnused lists the tensors that belong to no parameter.
-func (r *Loaded) addUnused(given map[string]safetensors.Tensor, known map[string]bool, l Layout, o LoadOptions) {
-	for _, name := range slices.Sorted(maps.Keys(given)) {
+func (r *Loaded) addUnused(tensors map[string]safetensors.Tensor, known map[string]bool, l Layout, o LoadOptions) {
+	for _, name := range slices.Sorted(maps.Keys(tensors)) {
 		switch {
-		case known[name] || !o.selects(native(name, l)):
-		case l == PyTorch && isCounter(given[name], name, known):
+		case known[name] || !o.selects(modelName(name, l)):
+		case l == PyTorch && isCounter(tensors[name], name, known):
 			r.Counters = append(r.Counters, name)
 		default:
 			r.Unknown = append(r.Unknown, name)
@@ -200,12 +200,12 @@ func (r *Loaded) addUnused(given map[string]safetensors.Tensor, known map[string
 // isCounter reports whether a tensor is the batch counter of a batch norm of the model.
 func isCounter(t safetensors.Tensor, name string, known map[string]bool) bool {
 	norm, ok := strings.CutSuffix(name, counter)
-	_, whole := t.Data.([]int64)
-	return ok && whole && known[norm+runningVariance]
+	_, isInteger := t.Data.([]int64)
+	return ok && isInteger && known[norm+runningVariance]
 }
 
 // checkVariances rejects negative running variances: their roots are not numbers. They are in the last array.
-func checkVariances(name string, shape []int, data []float32, arrays []array) error {
+func checkVariances(name string, shape []int, data []float32, arrays []layoutTensor) error {
 	if !isRunning(name, shape) {
 		return nil
 	}
@@ -217,8 +217,8 @@ func checkVariances(name string, shape []int, data []float32, arrays []array) er
 	return nil
 }
 
-// native returns the model's name for a tensor of a layout, for matching patterns.
-func native(name string, l Layout) string {
+// modelName returns the model's name for a tensor of a layout, for matching patterns.
+func modelName(name string, l Layout) string {
 	if l == PyTorch {
 		return strings.ReplaceAll(name, ".", "/")
 	}
@@ -244,17 +244,17 @@ func (o *LoadOptions) patternsFit(params *nn.Params) error {
 // elements. The hash depends neither on the model nor on other tensors of the file.
 func (f *File) Digest(o LoadOptions) (string, error) {
 	l := cmp.Or(o.Layout, f.Layout())
-	given, err := f.renamed(o.Renames, l)
+	tensors, err := f.renamed(o.Renames, l)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", f.path, err)
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\n", l)
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if !o.selects(native(name, l)) {
+	for _, name := range slices.Sorted(maps.Keys(tensors)) {
+		if !o.selects(modelName(name, l)) {
 			continue
 		}
-		t := given[name]
+		t := tensors[name]
 		fmt.Fprintf(h, "%q %v %T\n", name, t.Shape, t.Data)
 		if err := binary.Write(h, binary.LittleEndian, t.Data); err != nil {
 			return "", fmt.Errorf("%s: tensor %q: %w", f.path, name, err)
@@ -289,7 +289,7 @@ func (f *File) renamed(renames [][2]string, l Layout) (map[string]safetensors.Te
 	return tensors, nil
 }
 
-func read(t safetensors.Tensor, shape []int) ([]float32, error) {
+func toFloat32(t safetensors.Tensor, shape []int) ([]float32, error) {
 	var data []float32
 	switch v := t.Data.(type) {
 	case []float32:
@@ -310,8 +310,8 @@ func read(t safetensors.Tensor, shape []int) ([]float32, error) {
 	return data, nil
 }
 
-// hint returns a hint if the shape would match in the other layout.
-func hint(got, native []int, l Layout) string {
+// layoutHint returns a hint if the shape would match in the other layout.
+func layoutHint(got, native []int, l Layout) string {
 	n := len(got)
 	switch {
 	case l != Native || n != len(native):
@@ -326,31 +326,31 @@ func hint(got, native []int, l Layout) string {
 const maxNames = 8
 
 // mismatch returns an error for missing and unknown tensors, or nil if all match.
-func (l *Loaded) mismatch(given, known []string) error {
-	var parts []string
+func (l *Loaded) mismatch(tensors, known []string) error {
+	var problems []string
 	if len(l.Missing) > 0 {
-		parts = append(parts, "tensors of the model are missing: "+joinNames(l.Missing, given))
+		problems = append(problems, "tensors of the model are missing: "+joinNames(l.Missing, tensors))
 	}
 	if len(l.Unknown) > 0 {
-		parts = append(parts, "tensors that the model does not have: "+joinNames(l.Unknown, known))
+		problems = append(problems, "tensors that the model does not have: "+joinNames(l.Unknown, known))
 	}
-	if parts == nil {
+	if problems == nil {
 		return nil
 	}
-	return errors.New(strings.Join(parts, "; "))
+	return errors.New(strings.Join(problems, "; "))
 }
 
 // joinNames joins the first names, each with similar names from others.
 func joinNames(names, others []string) string {
 	list := make([]string, 0, maxNames+1)
 	for _, name := range names[:min(len(names), maxNames)] {
-		if near := registry.Suggest(name, others); strings.Contains(near, "did you mean") { // otherwise near lists all of them
-			name += " (" + strings.TrimPrefix(near, "; ") + ")"
+		if suggestion := registry.Suggest(name, others); strings.Contains(suggestion, "did you mean") { // otherwise suggestion lists all of them
+			name += " (" + strings.TrimPrefix(suggestion, "; ") + ")"
 		}
 		list = append(list, name)
 	}
-	if more := len(names) - len(list); more > 0 {
-		list = append(list, fmt.Sprintf("and %d more", more))
+	if remaining := len(names) - len(list); remaining > 0 {
+		list = append(list, fmt.Sprintf("and %d more", remaining))
 	}
 	return strings.Join(list, ", ")
 }

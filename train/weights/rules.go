@@ -21,23 +21,23 @@ func init() { // an initialiser would be a cycle: rules call the translator, whi
 		"crop":                   crop,
 		"add":                    add,
 		"activate":               activate,
-		"exp":                    direct("Exp", nil),
+		"exp":                    sameOperation("Exp", nil),
 		"group norm":             groupNorm,
 		"standardise":            standardise,
 		"reshape":                reshape,
-		"concat columns":         direct("Concat", attributes{"axis": 1}),
+		"concat columns":         sameOperation("Concat", attributes{"axis": 1}),
 		"slice columns":          sliceColumns,
 		"normalise rows":         normaliseRows,
 		"reject rows":            rejectRows,
 		"weighted sum":           weightedSum,
 		"interval":               interval,
-		"stop gradient":          direct("Identity", nil),
+		"stop gradient":          sameOperation("Identity", nil),
 		"option weights":         optionWeights,
 		"gate":                   gate,
 		"option numbers":         optionNumbers,
 		"numbered options":       numberedOptions,
-		"softmax":                direct("Softmax", attributes{"axis": 1}),
-		"log softmax":            direct("LogSoftmax", attributes{"axis": 1}),
+		"softmax":                sameOperation("Softmax", attributes{"axis": 1}),
+		"log softmax":            sameOperation("LogSoftmax", attributes{"axis": 1}),
 		"likeliest options":      likeliest,
 		"with category":          withCategory,
 		"reconstruction costs":   reconstructionCosts,
@@ -49,13 +49,13 @@ func init() { // an initialiser would be a cycle: rules call the translator, whi
 func get[T any](s *step, name string) T {
 	v, ok := s.attributes[name].(T)
 	if !ok {
-		panic(failed("the attribute %q is %T; want %T", name, s.attributes[name], v))
+		panic(failf("the attribute %q is %T; want %T", name, s.attributes[name], v))
 	}
 	return v
 }
 
-// direct is the rule for an operation that corresponds to one ONNX operation.
-func direct(op string, a attributes) rule {
+// sameOperation is the rule for an operation that corresponds to one ONNX operation.
+func sameOperation(op string, a attributes) rule {
 	return func(t *translator, s *step) string { return t.node(op, a, t.operands(s)...) }
 }
 
@@ -74,15 +74,15 @@ func (t *translator) activation(s *step, x string) string {
 	}
 	op, ok := map[string]string{"relu": "Relu", "elu": "Elu", "sigmoid": "Sigmoid", "tanh": "Tanh", "softplus": "Softplus"}[name]
 	if !ok {
-		panic(failed("the activation %q has no translation", name))
+		panic(failf("the activation %q has no translation", name))
 	}
 	return t.node(op, nil, x)
 }
 
 func activate(t *translator, s *step) string {
 	x := t.value(s.in[0])
-	if first, ok := t.first[x]; ok {
-		return t.channelsLast(t.activation(s, first))
+	if channelsFirst, ok := t.channelsFirstOf[x]; ok {
+		return t.channelsLast(t.activation(s, channelsFirst))
 	}
 	return t.activation(s, x)
 }
@@ -127,14 +127,14 @@ func padding(x, y []int, k, stride int, valid, symmetric bool) []int {
 func transposedConvolution(t *translator, s *step) string {
 	in, stride, valid := layerOperands(t, s)
 	x, k := t.steps[s.in[0]].shape, t.steps[s.in[1]].shape[0]
-	pads, more := make([]int, 4), make([]int, 2)
+	pads, outputPadding := make([]int, 4), make([]int, 2)
 	for i := range 2 {
 		if extent := (x[1+i]-1)*stride + k; !valid {
-			cut := max(extent-s.shape[1+i], 0)
-			pads[i], pads[2+i], more[i] = cut/2, cut-cut/2, max(s.shape[1+i]-extent, 0)
+			excess := max(extent-s.shape[1+i], 0)
+			pads[i], pads[2+i], outputPadding[i] = excess/2, excess-excess/2, max(s.shape[1+i]-extent, 0)
 		}
 	}
-	y := t.node("ConvTranspose", attributes{"kernel_shape": []int{k, k}, "strides": []int{stride, stride}, "pads": pads, "output_padding": more}, in...)
+	y := t.node("ConvTranspose", attributes{"kernel_shape": []int{k, k}, "strides": []int{stride, stride}, "pads": pads, "output_padding": outputPadding}, in...)
 	return t.channelsLast(t.activation(s, y))
 }
 
@@ -142,18 +142,18 @@ func reshape(t *translator, s *step) string { return t.reshape(t.value(s.in[0]),
 
 // reshape adds a reshape. One size of the shape may depend on the number of images.
 func (t *translator) reshape(x string, shape []int) string {
-	to := slices.Clone(shape)
-	open := 0
-	for i, n := range to {
+	target := slices.Clone(shape)
+	batchAxes := 0
+	for i, n := range target {
 		if n < 0 {
-			to[i] = onnx.Any
-			open++
+			target[i] = onnx.Any
+			batchAxes++
 		}
 	}
-	if open > 1 {
-		panic(failed("shape %v: two sizes depend on the number of images; want one", shape))
+	if batchAxes > 1 {
+		panic(failf("shape %v: two sizes depend on the number of images; want one", shape))
 	}
-	return t.node("Reshape", nil, x, t.ints(to...))
+	return t.node("Reshape", nil, x, t.ints(target...))
 }
 
 func sliceColumns(t *translator, s *step) string {
@@ -174,8 +174,8 @@ func normaliseRows(t *translator, s *step) string {
 
 func rejectRows(t *translator, s *step) string {
 	in := t.operands(s)
-	along := t.node("ReduceSum", attributes{"keepdims": 1}, t.node("Mul", nil, in[0], in[1]), t.ints(1))
-	return t.node("Sub", nil, in[0], t.node("Mul", nil, along, in[1]))
+	component := t.node("ReduceSum", attributes{"keepdims": 1}, t.node("Mul", nil, in[0], in[1]), t.ints(1))
+	return t.node("Sub", nil, in[0], t.node("Mul", nil, component, in[1]))
 }
 
 func weightedSum(t *translator, s *step) string {
@@ -205,16 +205,16 @@ func interval(t *translator, s *step) string {
 func likeliest(t *translator, s *step) string {
 	x := t.value(s.in[0])
 	var numbers []string
-	first := 0
+	start := 0
 	for _, n := range get[[]int](s, "sizes") {
-		numbers = append(numbers, t.numberOf("ArgMax", t.columns(x, first, first+n)))
-		first += n
+		numbers = append(numbers, t.argNumber("ArgMax", t.columns(x, start, start+n)))
+		start += n
 	}
 	return t.node("Concat", attributes{"axis": 1}, numbers...)
 }
 
-// numberOf returns the column that an operation finds in each row, numbered from 1. Ties go to the first.
-func (t *translator) numberOf(op, x string) string {
+// argNumber returns the column that an operation finds in each row, numbered from 1. Ties go to the first.
+func (t *translator) argNumber(op, x string) string {
 	column := t.node(op, attributes{"axis": 1, "keepdims": 1}, x)
 	return t.node("Add", nil, t.node("Cast", attributes{"to": 1}, column), t.scalar(1))
 }
@@ -222,7 +222,7 @@ func (t *translator) numberOf(op, x string) string {
 // cheapest returns the number of the minimum cost of each row, times a factor.
 func cheapest(t *translator, s *step) string {
 	in := t.operands(s)
-	return t.node("Mul", nil, t.numberOf("ArgMin", in[0]), in[1])
+	return t.node("Mul", nil, t.argNumber("ArgMin", in[0]), in[1])
 }
 
 // withCategory inserts a one-hot choice before the columns of a matrix.
@@ -251,7 +251,7 @@ func reconstructionCosts(t *translator, s *step) string {
 		d := t.node("Sub", nil, x, y)
 		errors = t.node("Mul", nil, d, d)
 	default:
-		panic(failed("the kind %q has no translation; want bernoulli, gaussian or linear", kind))
+		panic(failf("the kind %q has no translation; want bernoulli, gaussian or linear", kind))
 	}
 	sum := t.node("ReduceSum", attributes{"keepdims": 1}, errors, t.ints(1))
 	return t.node("Mul", nil, sum, t.scalar(scale))
@@ -262,10 +262,10 @@ func optionWeights(t *translator, s *step) string {
 	logits := t.value(s.in[0])
 	sizes, parents := blocks(s)
 	tau := get[float64](s, "tau")
-	var columns, all []string // all columns of the weights, which blocks have as parents; the blocks
-	first := 0
+	var columns, blockWeights []string // all columns of the weights, which blocks have as parents; the blocks
+	start := 0
 	for b, n := range sizes {
-		x := t.columns(logits, first, first+n)
+		x := t.columns(logits, start, start+n)
 		largest := t.node("ReduceMax", attributes{"axes": []int{1}, "keepdims": 1}, x)
 		x = t.node("Softmax", attributes{"axis": 1}, t.node("Div", nil, t.node("Sub", nil, x, largest), t.scalar(tau)))
 		if p := parents[b]; p >= 0 {
@@ -274,10 +274,10 @@ func optionWeights(t *translator, s *step) string {
 		for j := range n {
 			columns = append(columns, t.columns(x, j, j+1))
 		}
-		all = append(all, x)
-		first += n
+		blockWeights = append(blockWeights, x)
+		start += n
 	}
-	return t.node("Concat", attributes{"axis": 1}, all...)
+	return t.node("Concat", attributes{"axis": 1}, blockWeights...)
 }
 
 // blocks returns the sizes of the blocks of options, and the columns of their parents.
@@ -285,11 +285,11 @@ func blocks(s *step) (sizes, parents []int) { return get[[]int](s, "sizes"), get
 
 func gate(t *translator, s *step) string {
 	in := t.operands(s)
-	return t.gated(in[0], in[1], get[[]int](s, "columns"), t.steps[s.in[1]].shape[1])
+	return t.multiplyByColumns(in[0], in[1], get[[]int](s, "columns"), t.steps[s.in[1]].shape[1])
 }
 
-// gated returns values times the given columns of k weights, or times 1 for the column -1.
-func (t *translator) gated(values, weights string, columns []int, k int) string {
+// multiplyByColumns returns values times the given columns of k weights, or times 1 for the column -1.
+func (t *translator) multiplyByColumns(values, weights string, columns []int, k int) string {
 	columns = slices.Clone(columns)
 	for i, c := range columns {
 		if c < 0 {
@@ -323,8 +323,8 @@ func optionNumbers(t *translator, s *step) string {
 func numberedOptions(t *translator, s *step) string {
 	x := t.value(s.in[0])
 	sizes, parents := blocks(s)
-	places := get[[]int](s, "columns")
-	var columns, all []string
+	optionColumns := get[[]int](s, "columns")
+	var columns, blockWeights []string
 	for b, n := range sizes {
 		number := t.node("Floor", nil, t.node("Add", nil, t.columns(x, b, b+1), t.scalar(0.5)))
 		options := make([]float32, n)
@@ -338,9 +338,10 @@ func numberedOptions(t *translator, s *step) string {
 		for j := range n {
 			columns = append(columns, t.columns(weights, j, j+1))
 		}
-		all = append(all, weights)
+		blockWeights = append(blockWeights, weights)
 	}
-	weights := t.node("Concat", attributes{"axis": 1}, all...)
-	values := t.gated(t.columns(x, len(sizes), len(sizes)+len(places)), weights, places, len(columns))
+	weights := t.node("Concat", attributes{"axis": 1}, blockWeights...)
+	values := t.columns(x, len(sizes), len(sizes)+len(optionColumns))
+	values = t.multiplyByColumns(values, weights, optionColumns, len(columns))
 	return t.node("Concat", attributes{"axis": 1}, weights, values)
 }

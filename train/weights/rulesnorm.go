@@ -34,10 +34,11 @@ func (t *translator) deviation(s *step, variance string) string {
 	return t.node("Sqrt", nil, t.node("Add", nil, variance, t.scalar(get[float64](s, "epsilon"))))
 }
 
-// affine multiplies by factors and adds offsets, if the step has operands from first on, and a ReLU if it has one.
-func (t *translator) affine(s *step, y string, first int) string {
-	if len(s.in) > first {
-		gamma, beta := t.value(s.in[first]), t.value(s.in[first+1])
+// affine multiplies by factors and adds offsets, if the step has operands from firstOperand on, and a ReLU if it has
+// one.
+func (t *translator) affine(s *step, y string, firstOperand int) string {
+	if len(s.in) > firstOperand {
+		gamma, beta := t.value(s.in[firstOperand]), t.value(s.in[firstOperand+1])
 		y = t.node("Add", nil, t.node("Mul", nil, y, gamma), beta)
 	}
 	if get[bool](s, "relu") {

@@ -70,7 +70,7 @@ func stockUnary(t *translator, s *step) string {
 	op, ok := map[string]string{"abs": "Abs", "sign": "Sign", "ceil": "Ceil", "floor": "Floor", "sin": "Sin", "cos": "Cos", "exp": "Exp",
 		"ln": "Log", "neg": "Neg", "sqrt": "Sqrt", "inv": "Reciprocal", "tanh": "Tanh", "sigmoid": "Sigmoid", "softplus": "Softplus"}[s.form()]
 	if !ok {
-		panic(failed("it has no translation to ONNX"))
+		panic(failf("it has no translation to ONNX"))
 	}
 	return t.node(op, nil, x)
 }
@@ -78,13 +78,13 @@ func stockUnary(t *translator, s *step) string {
 // stockBinary translates arithmetic and comparisons. The result of a comparison is 0 or 1.
 func stockBinary(t *translator, s *step) string {
 	in := t.operands(s)
-	sign, same, _ := strings.Cut(s.form(), " ")
+	sign, sameType, _ := strings.Cut(s.form(), " ")
 	if op, ok := map[string]string{"+": "Add", "-": "Sub", "⊙": "Mul", "÷": "Div", "^": "Pow"}[sign]; ok {
 		return t.node(op, nil, in...)
 	}
 	op, ok := map[string]string{"<": "Less", ">": "Greater", "<=": "LessOrEqual", ">=": "GreaterOrEqual", "=": "Equal"}[sign]
-	if !ok || same != "true" {
-		panic(failed("it has no translation to ONNX"))
+	if !ok || sameType != "true" {
+		panic(failf("it has no translation to ONNX"))
 	}
 	return t.node("Cast", attributes{"to": 1}, t.node(op, nil, in...))
 }
@@ -98,7 +98,7 @@ func stockProduct(t *translator, s *step) string {
 	}
 	a, b := t.steps[s.in[0]].shape, t.steps[s.in[1]].shape
 	if len(a) != 2 || len(b) != 2 && len(b) != 1 {
-		panic(failed("operands of shapes %v and %v; want matrices, or a matrix and a vector", a, b))
+		panic(failf("operands of shapes %v and %v; want matrices, or a matrix and a vector", a, b))
 	}
 	return t.node("MatMul", nil, in...)
 }
@@ -114,29 +114,29 @@ func stockConcat(t *translator, s *step) string {
 // stockRepeat repeats an axis of size 1, like broadcasting.
 func stockRepeat(t *translator, s *step) string {
 	x := t.value(s.in[0])
-	from, along := t.steps[s.in[0]].shape, fieldInt(s, "along")
-	if along >= len(from) || from[along] != 1 || len(from) != len(s.shape) {
-		panic(failed("axis %d of shape %v; want an axis of one element", along, from))
+	operandShape, axis := t.steps[s.in[0]].shape, fieldInt(s, "along")
+	if axis >= len(operandShape) || operandShape[axis] != 1 || len(operandShape) != len(s.shape) {
+		panic(failf("axis %d of shape %v; want an axis of one element", axis, operandShape))
 	}
-	to := make([]int, len(from))
-	for i := range to {
-		to[i] = 1
+	target := make([]int, len(operandShape))
+	for i := range target {
+		target[i] = 1
 	}
-	if to[along] = s.shape[along]; to[along] > 0 {
-		return t.node("Expand", nil, x, t.ints(to...))
+	if target[axis] = s.shape[axis]; target[axis] > 0 {
+		return t.node("Expand", nil, x, t.ints(target...))
 	}
 	shape := t.node("Slice", nil, t.node("Shape", nil, t.graph.Inputs[0].Name), t.ints(0), t.ints(1))
-	if to[along] < -1 {
-		shape = t.node("Mul", nil, shape, t.ints(-to[along]))
+	if target[axis] < -1 {
+		shape = t.node("Mul", nil, shape, t.ints(-target[axis]))
 	}
-	parts := []string{shape}
-	if along > 0 {
-		parts = append([]string{t.ints(to[:along]...)}, parts...)
+	sizes := []string{shape}
+	if axis > 0 {
+		sizes = append([]string{t.ints(target[:axis]...)}, sizes...)
 	}
-	if along < len(to)-1 {
-		parts = append(parts, t.ints(to[along+1:]...))
+	if axis < len(target)-1 {
+		sizes = append(sizes, t.ints(target[axis+1:]...))
 	}
-	return t.node("Expand", nil, x, t.node("Concat", attributes{"axis": 0}, parts...))
+	return t.node("Expand", nil, x, t.node("Concat", attributes{"axis": 0}, sizes...))
 }
 
 func stockSoftmax(t *translator, s *step) string {
@@ -152,11 +152,11 @@ func stockSoftmax(t *translator, s *step) string {
 func stockReduction(op string) rule {
 	return func(t *translator, s *step) string {
 		x := t.value(s.in[0])
-		along := fieldInts(s, "along")
+		axes := fieldInts(s, "along")
 		if op == "ReduceSum" { // the axes of ReduceSum are an input since operator set 13
-			return t.reshape(t.node(op, attributes{"keepdims": 0}, x, t.ints(along...)), s.shape)
+			return t.reshape(t.node(op, attributes{"keepdims": 0}, x, t.ints(axes...)), s.shape)
 		}
-		return t.reshape(t.node(op, attributes{"axes": along, "keepdims": 0}, x), s.shape)
+		return t.reshape(t.node(op, attributes{"axes": axes, "keepdims": 0}, x), s.shape)
 	}
 }
 
@@ -183,10 +183,10 @@ func stockMaxPool(t *translator, s *step) string {
 		pads = append(pads, fieldInt(s, side))
 	}
 	if slices.Max(pads) != 0 || slices.Min(pads) != 0 {
-		panic(failed("padding %v; want none, as Gorgonia and ONNX pad differently", pads))
+		panic(failf("padding %v; want none, as Gorgonia and ONNX pad differently", pads))
 	}
 	if len(s.shape) != 4 || s.shape[0] != onnx.Any {
-		panic(failed("a result of shape %v; want [N, C, H, W]", s.shape))
+		panic(failf("a result of shape %v; want [N, C, H, W]", s.shape))
 	}
 	return t.node("MaxPool", attributes{"kernel_shape": []int{fieldInt(s, "h"), fieldInt(s, "w")},
 		"strides": []int{fieldInt(s, "strideH"), fieldInt(s, "strideW")}}, x)

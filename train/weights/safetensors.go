@@ -33,16 +33,16 @@ func (s *Source) WriteSafetensors(w io.Writer, p Part, l Layout) (tensors int, e
 			return 0, err
 		}
 	}
-	var forms map[string]form
+	var conversions map[string]conversion
 	if l == PyTorch {
-		if forms, err = s.forms(); err != nil {
+		if conversions, err = s.conversions(); err != nil {
 			return 0, err
 		}
 	}
 	f := &safetensors.File{}
 	for _, name := range names {
 		t := params.Get(name)
-		for _, a := range arrays(name, t.Shape(), t.Float32s(), l, forms) {
+		for _, a := range layoutTensors(name, t.Shape(), t.Float32s(), l, conversions) {
 			var data any = a.data
 			if s.Half {
 				data = safetensors.Half(a.data)

@@ -43,7 +43,7 @@ func (s *Source) trace(p Part) (*trace, error) {
 		if err != nil {
 			return nil, err
 		}
-		if traces[i], err = follow(s.Model.Params(), in, out); err != nil {
+		if traces[i], err = traceNodes(s.Model.Params(), in, out); err != nil {
 			return nil, fmt.Errorf("%s: %w", p, err)
 		}
 	}
@@ -71,8 +71,8 @@ func (s *Source) build(p Part, n int) (in, out *gorgonia.Node, err error) {
 	return in, out, err
 }
 
-// follow lists the nodes on which out depends.
-func follow(params *nn.Params, in, out *gorgonia.Node) (*trace, error) {
+// traceNodes lists the nodes on which out depends.
+func traceNodes(params *nn.Params, in, out *gorgonia.Node) (*trace, error) {
 	t := &trace{input: -1}
 	g := out.Graph().ExactSubgraphRoots(out) // lists operands in their order
 	indexOf := map[*gorgonia.Node]int{}
@@ -87,7 +87,7 @@ func follow(params *nn.Params, in, out *gorgonia.Node) (*trace, error) {
 			visit(child)
 			s.in = append(s.in, indexOf[child])
 		}
-		s.name(params)
+		s.setOperation(params)
 		indexOf[n] = len(t.steps)
 		t.steps = append(t.steps, s)
 	}
@@ -100,7 +100,7 @@ func follow(params *nn.Params, in, out *gorgonia.Node) (*trace, error) {
 	return nil, fmt.Errorf("the output does not depend on the %s", in.Name())
 }
 
-func (s *step) name(params *nn.Params) {
+func (s *step) setOperation(params *nn.Params) {
 	op := s.node.Op()
 	if _, constant := constantOf(s.node); op == nil || constant {
 		if p := params.Get(s.node.Name()); p != nil && s.node.Value() == gorgonia.Value(p) {
@@ -128,35 +128,35 @@ func constantOf(n *gorgonia.Node) (gorgonia.Value, bool) {
 }
 
 // compare finds the sizes and attributes that depend on the number of images, by another trace.
-func (t *trace) compare(other *trace) error {
-	if len(t.steps) != len(other.steps) {
+func (t *trace) compare(second *trace) error {
+	if len(t.steps) != len(second.steps) {
 		return fmt.Errorf("it has %d operations on %d images and %d on %d; want a network that does not depend on their number",
-			len(t.steps), tracedBatches[0], len(other.steps), tracedBatches[1])
+			len(t.steps), tracedBatches[0], len(second.steps), tracedBatches[1])
 	}
 	for i := range t.steps {
-		a, b := &t.steps[i], &other.steps[i]
+		a, b := &t.steps[i], &second.steps[i]
 		if a.operation != b.operation || !slices.Equal(a.in, b.in) || len(a.shape) != len(b.shape) {
 			return fmt.Errorf("operation %d is %s on %d images and %s on %d; want a network that does not depend on their number",
-				i, a.label(), tracedBatches[0], b.label(), tracedBatches[1])
+				i, a.describe(), tracedBatches[0], b.describe(), tracedBatches[1])
 		}
 		a.varies = !reflect.DeepEqual(a.attributes, b.attributes)
 		for axis, n := range a.shape {
 			m := b.shape[axis]
-			each := n / tracedBatches[0]
+			perImage := n / tracedBatches[0]
 			switch {
 			case n == m:
-			case each*tracedBatches[0] == n && each*tracedBatches[1] == m:
-				a.shape[axis] = -each
+			case perImage*tracedBatches[0] == n && perImage*tracedBatches[1] == m:
+				a.shape[axis] = -perImage
 			default:
 				return fmt.Errorf("%s: axis %d has %d elements of %d images and %d of %d; want a fixed number of each",
-					a.label(), axis, n, tracedBatches[0], m, tracedBatches[1])
+					a.describe(), axis, n, tracedBatches[0], m, tracedBatches[1])
 			}
 		}
 	}
 	return nil
 }
 
-func (s *step) label() string {
+func (s *step) describe() string {
 	switch {
 	case s.operation != "" && s.stock:
 		return fmt.Sprintf("Gorgonia's %s %v", s.operation, s.attributes["form"])
@@ -190,7 +190,7 @@ func (s *step) elements() ([]float32, error) {
 		return []float32{float32(*v)}, nil
 	case *tensor.Dense:
 		if slices.ContainsFunc(s.shape, func(n int) bool { return n < 0 }) {
-			return nil, fmt.Errorf("%s has a row for each image, %v; want a shape that does not depend on the number of images", s.label(), v.Shape())
+			return nil, fmt.Errorf("%s has a row for each image, %v; want a shape that does not depend on the number of images", s.describe(), v.Shape())
 		}
 		switch data := v.Data().(type) {
 		case []float32:
@@ -199,7 +199,7 @@ func (s *step) elements() ([]float32, error) {
 			return []float32{data}, nil
 		}
 	}
-	return nil, fmt.Errorf("%s is %T; want float32", s.label(), v)
+	return nil, fmt.Errorf("%s is %T; want float32", s.describe(), v)
 }
 
 func (t *trace) describe() *Network {

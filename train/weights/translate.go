@@ -26,7 +26,7 @@ func (s *Source) WriteONNX(w io.Writer, p Part, l Layout) (*Network, error) {
 		return nil, err
 	}
 	x := newTranslator(t)
-	if err := try(func() { x.translate(s, p, l) }); err != nil {
+	if err := catchFailure(func() { x.translate(s, p, l) }); err != nil {
 		return nil, fmt.Errorf("%s: %w", p, err)
 	}
 	metadata, err := s.metadata(l, p)
@@ -47,15 +47,16 @@ func (s *Source) WriteONNX(w io.Writer, p Part, l Layout) (*Network, error) {
 // translator builds an ONNX graph from a trace. The rules of operations call its methods.
 type translator struct {
 	*trace
-	graph  onnx.Graph
-	values map[int]string    // names of the values of translated steps
-	first  map[string]string // values [N, C, H, W] of the same images as the values [N, H, W, C]
-	taken  map[string]bool   // names in use
-	layer  string            // layer of the step that is being translated
+	graph           onnx.Graph
+	values          map[int]string    // names of the values of translated steps
+	channelsFirstOf map[string]string // values [N, C, H, W] of the same images as the values [N, H, W, C]
+	usedNames       map[string]bool   // names in use
+	layer           string            // layer of the step that is being translated
 }
 
 func newTranslator(t *trace) *translator {
-	return &translator{trace: t, values: map[int]string{}, first: map[string]string{}, taken: map[string]bool{}}
+	return &translator{trace: t, values: map[int]string{}, channelsFirstOf: map[string]string{},
+		usedNames: map[string]bool{}}
 }
 
 // rule adds the nodes of a step and returns the name of its value. If it fails, it panics with a failure.
@@ -64,10 +65,10 @@ type rule func(t *translator, s *step) string
 // failure is the panic of a rule that cannot translate its step. With it, rules need not return errors.
 type failure struct{ error }
 
-func failed(format string, args ...any) failure { return failure{fmt.Errorf(format, args...)} }
+func failf(format string, args ...any) failure { return failure{fmt.Errorf(format, args...)} }
 
-// try calls a function and returns its failure as an error.
-func try(f func()) (err error) {
+// catchFailure calls a function and returns its failure as an error.
+func catchFailure(f func()) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -86,7 +87,7 @@ func (t *translator) translate(s *Source, p Part, l Layout) {
 	if p == Decoder {
 		in, out = out, in
 	}
-	t.taken[in], t.taken[out] = true, true
+	t.usedNames[in], t.usedNames[out] = true, true
 	t.graph.Name = string(p)
 	shape := t.steps[t.input].shape
 	if p == Decoder {
@@ -131,7 +132,7 @@ func (t *translator) normalise(s *Source) {
 	for _, o := range s.Views.Pipeline.Plain() {
 		n, ok := o.Value.(*augment.Normalise)
 		if !ok {
-			panic(failed("the normalisation %q has no translation; want normalise", o.Name))
+			panic(failf("the normalisation %q has no translation; want normalise", o.Name))
 		}
 		c := s.Data.Channels
 		mean, scale := make([]float32, c), make([]float32, c)
@@ -183,20 +184,20 @@ func (t *translator) step(s *step) (value string) {
 	if s.stock {
 		rules = stockRules
 	}
-	layer, where := t.trace.layer(s), ""
+	layer, location := t.trace.layer(s), ""
 	if layer != "" {
-		where = " (layer " + layer + ")"
+		location = " (layer " + layer + ")"
 	}
 	r, ok := rules[s.operation]
 	if !ok {
-		panic(failed("the operation %s has no translation to ONNX%s", s.label(), where))
+		panic(failf("the operation %s has no translation to ONNX%s", s.describe(), location))
 	}
 	if s.varies && !s.stock && s.operation != "reshape" { // Gorgonia's operations and reshapes contain shapes
-		panic(failed("the operation %s%s depends on the number of images; want an operation that does not", s.label(), where))
+		panic(failf("the operation %s%s depends on the number of images; want an operation that does not", s.describe(), location))
 	}
 	t.layer = cmp.Or(layer, strings.ReplaceAll(s.operation, " ", "-"))
-	if err := try(func() { value = r(t, s) }); err != nil {
-		panic(failed("%s%s: %w", s.label(), where, err))
+	if err := catchFailure(func() { value = r(t, s) }); err != nil {
+		panic(failf("%s%s: %w", s.describe(), location, err))
 	}
 	return value
 }
@@ -216,7 +217,7 @@ func (t *translator) constant(s *step, order []int) string {
 	}
 	shape := s.shape
 	if order != nil {
-		data, shape = transposed(data, shape, order)
+		data, shape = transpose(data, shape, order)
 	}
 	return t.floats(cmp.Or(s.parameter, s.node.Name()), shape, data)
 }
@@ -240,12 +241,12 @@ func (t *translator) node(op string, a attributes, in ...string) string {
 
 // unique returns a name, with a number appended if the name is in use.
 func (t *translator) unique(name string) string {
-	free := name
-	for i := 2; t.taken[free]; i++ {
-		free = fmt.Sprintf("%s_%d", name, i)
+	candidate := name
+	for i := 2; t.usedNames[candidate]; i++ {
+		candidate = fmt.Sprintf("%s_%d", name, i)
 	}
-	t.taken[free] = true
-	return free
+	t.usedNames[candidate] = true
+	return candidate
 }
 
 func (t *translator) floats(name string, shape []int, values []float32) string {
@@ -267,31 +268,31 @@ func (t *translator) ints(values ...int) string {
 
 // channelsFirst converts images [N, H, W, C] to [N, C, H, W].
 func (t *translator) channelsFirst(images string) string {
-	if _, ok := t.first[images]; !ok {
-		t.first[images] = t.node("Transpose", attributes{"perm": []int{0, 3, 1, 2}}, images)
+	if _, ok := t.channelsFirstOf[images]; !ok {
+		t.channelsFirstOf[images] = t.node("Transpose", attributes{"perm": []int{0, 3, 1, 2}}, images)
 	}
-	return t.first[images]
+	return t.channelsFirstOf[images]
 }
 
 // channelsLast converts images [N, C, H, W] to [N, H, W, C].
 func (t *translator) channelsLast(images string) string {
-	last := t.node("Transpose", attributes{"perm": []int{0, 2, 3, 1}}, images)
-	t.first[last] = images
-	return last
+	converted := t.node("Transpose", attributes{"perm": []int{0, 2, 3, 1}}, images)
+	t.channelsFirstOf[converted] = images
+	return converted
 }
 
-// transposed returns an array with permuted axes: axis i of the result is axis order[i] of the array.
-func transposed(data []float32, shape, order []int) (result []float32, to []int) {
+// transpose returns an array with permuted axes: axis i of the result is axis order[i] of the array.
+func transpose(data []float32, shape, order []int) (result []float32, resultShape []int) {
 	strides := make([]int, len(shape)) // strides of the array, by axis of the result
 	for i, axis := range order {
-		to = append(to, shape[axis])
+		resultShape = append(resultShape, shape[axis])
 		strides[i] = 1
 		for _, n := range shape[axis+1:] {
 			strides[i] *= n
 		}
 	}
 	result = make([]float32, 0, len(data))
-	index := make([]int, len(to))
+	index := make([]int, len(resultShape))
 	for range data {
 		offset := 0
 		for i, k := range index {
@@ -299,11 +300,11 @@ func transposed(data []float32, shape, order []int) (result []float32, to []int)
 		}
 		result = append(result, data[offset])
 		for i := len(index) - 1; i >= 0; i-- {
-			if index[i]++; index[i] < to[i] {
+			if index[i]++; index[i] < resultShape[i] {
 				break
 			}
 			index[i] = 0
 		}
 	}
-	return result, to
+	return result, resultShape
 }

@@ -69,33 +69,33 @@ func (c *Camera) axes() [9]float64 {
 
 // lens is a camera with the data for a picture.
 type lens struct {
-	axes  [9]float64
-	eye   vec
-	ortho bool
-	focus float64 // subsamples per unit of x/depth (perspective) or x (orthographic)
-	near  float64
+	axes        [9]float64
+	eye         vec
+	ortho       bool
+	focalLength float64 // subsamples per unit of x/depth (perspective) or x (orthographic)
+	near        float64
 }
 
 // lens returns the lens for a picture with side samples along its shorter side.
 func (c *Camera) lens(side int) lens {
 	l := lens{axes: c.axes(), eye: vector(c.eye()), ortho: c.Half > 0, near: c.Near}
 	l.near = cmp.Or(l.near, 0.01)
-	half := float64(side) / 2 * subUnits
+	halfSide := float64(side) / 2 * subUnits
 	switch {
 	case l.ortho:
-		l.focus = half / c.Half
+		l.focalLength = halfSide / c.Half
 	case c.Angle == 0:
-		l.focus = half * (math.Sqrt(1-0.35*0.35) / 0.35)
+		l.focalLength = halfSide * (math.Sqrt(1-0.35*0.35) / 0.35)
 	default:
 		sin, cos := Sincos(c.Angle / 2)
-		l.focus = half * (cos / sin)
+		l.focalLength = halfSide * (cos / sin)
 	}
 	return l
 }
 
 // ray returns the line of sight through a point, in camera coordinates. The point is in subsamples, y down.
 func (l *lens) ray(x, y float64) (origin, direction vec) {
-	x, y = x/l.focus, -y/l.focus
+	x, y = x/l.focalLength, -y/l.focalLength
 	if l.ortho {
 		return vec{x, y, 0}, vec{0, 0, -1}
 	}

@@ -1,13 +1,13 @@
 package render
 
-// fill draws the samples of a triangle that are nearer than all previous triangles.
-func (r *Renderer) fill(id int32, a, b, c *vertex) {
-	// Samples lie at column*subUnits - left, row*subUnits - top.
-	left, top := int32(r.cols-1)*(subUnits/2), int32(r.rows-1)*(subUnits/2)
-	col0 := max(0, (min(a.x, b.x, c.x)+left+subUnits-1)>>subBits)
-	col1 := min(int32(r.cols-1), (max(a.x, b.x, c.x)+left)>>subBits)
-	row0 := max(0, (min(a.y, b.y, c.y)+top+subUnits-1)>>subBits)
-	row1 := min(int32(r.rows-1), (max(a.y, b.y, c.y)+top)>>subBits)
+// fillTriangle draws the samples of a triangle that are nearer than all previous triangles.
+func (r *Renderer) fillTriangle(id int32, a, b, c *vertex) {
+	// Samples lie at column*subUnits - offsetX, row*subUnits - offsetY.
+	offsetX, offsetY := int32(r.cols-1)*(subUnits/2), int32(r.rows-1)*(subUnits/2)
+	col0 := max(0, (min(a.x, b.x, c.x)+offsetX+subUnits-1)>>subBits)
+	col1 := min(int32(r.cols-1), (max(a.x, b.x, c.x)+offsetX)>>subBits)
+	row0 := max(0, (min(a.y, b.y, c.y)+offsetY+subUnits-1)>>subBits)
+	row1 := min(int32(r.rows-1), (max(a.y, b.y, c.y)+offsetY)>>subBits)
 	if col0 > col1 || row0 > row1 {
 		return
 	}
@@ -29,35 +29,35 @@ func (r *Renderer) fill(id int32, a, b, c *vertex) {
 		abx, aby, acx, acy, area = acx, acy, abx, aby, -area
 	}
 
-	x, y := int64(col0<<subBits-left), int64(row0<<subBits-top)
+	x, y := int64(col0<<subBits-offsetX), int64(row0<<subBits-offsetY)
 	edges := [3]edge{newEdge(a, b, x, y), newEdge(b, c, x, y), newEdge(c, a, x, y)}
 
-	zb, zc, over := b.near-a.near, c.near-a.near, 1/float64(area)
-	dzx := (float64(zb*float64(acy)) - float64(zc*float64(aby))) * over * subUnits
-	dzy := (float64(zc*float64(abx)) - float64(zb*float64(acx))) * over * subUnits
+	zb, zc, inverseArea := b.nearness-a.nearness, c.nearness-a.nearness, 1/float64(area)
+	dzx := (float64(zb*float64(acy)) - float64(zc*float64(aby))) * inverseArea * subUnits
+	dzy := (float64(zc*float64(abx)) - float64(zb*float64(acx))) * inverseArea * subUnits
 	zx, zy := float64(x-int64(a.x))/subUnits, float64(y-int64(a.y))/subUnits
-	lowest, highest := min(a.near, b.near, c.near), max(a.near, b.near, c.near)
+	minNearness, maxNearness := min(a.nearness, b.nearness, c.nearness), max(a.nearness, b.nearness, c.nearness)
 
 	for row := row0; row <= row1; row++ {
-		from, to := span(&edges, int64(col1-col0))
+		from, to := insideSpan(&edges, int64(col1-col0))
 		edges[0].value += edges[0].down
 		edges[1].value += edges[1].down
 		edges[2].value += edges[2].down
 		if from > to {
 			continue
 		}
-		z := a.near + float64(dzy*(float64(row-row0)+zy)) + float64(dzx*zx)
-		at := int(row)*r.cols + int(col0)
-		depth, seen := r.depth[at+int(from):at+int(to)+1], r.seen[at+int(from):at+int(to)+1]
+		z := a.nearness + float64(dzy*(float64(row-row0)+zy)) + float64(dzx*zx)
+		start := int(row)*r.cols + int(col0)
+		depth, seen := r.depth[start+int(from):start+int(to)+1], r.triangle[start+int(from):start+int(to)+1]
 		for i := range depth {
 			// The clamp only changes rounding errors, which are large for triangles seen edge-on.
-			near := float32(min(max(z+float64(dzx*float64(int(from)+i)), lowest), highest))
-			if near > depth[i] {
-				depth[i], seen[i] = near, id
+			nearness := float32(min(max(z+float64(dzx*float64(int(from)+i)), minNearness), maxNearness))
+			if nearness > depth[i] {
+				depth[i], seen[i] = nearness, id
 			}
 		}
 	}
-	d := &r.dirty
+	d := &r.drawn
 	d.top, d.bottom = min(d.top, int(row0)), max(d.bottom, int(row1)+1)
 	d.left, d.right = min(d.left, int(col0)), max(d.right, int(col1)+1)
 }
@@ -73,8 +73,8 @@ func newEdge(a, b *vertex, x, y int64) edge {
 	return edge{value: dx*(y-int64(a.y)) - dy*(x-int64(a.x)), right: -dy << subBits, down: dx << subBits}
 }
 
-// span returns the range of samples, out of 0 .. last, that are outside no edge.
-func span(edges *[3]edge, last int64) (from, to int64) {
+// insideSpan returns the range of samples, out of 0 .. last, that are outside no edge.
+func insideSpan(edges *[3]edge, last int64) (from, to int64) {
 	to = last
 	for i := range edges {
 		e := &edges[i]
@@ -94,28 +94,28 @@ func span(edges *[3]edge, last int64) (from, to int64) {
 	return from, to
 }
 
-// clip draws the part of a triangle that lies behind the near plane and inside or not far outside the picture.
-func (r *Renderer) clip(id int32, a, b, c *vertex) {
-	if a.x == nowhere || b.x == nowhere || c.x == nowhere {
+// clipTriangle draws the part of a triangle that lies behind the near plane and inside or not far outside the picture.
+func (r *Renderer) clipTriangle(id int32, a, b, c *vertex) {
+	if a.x == notFinite || b.x == notFinite || c.x == notFinite {
 		return
 	}
 	// Each of the five planes adds at most one corner.
-	var store [2][8]vec
-	from, to := store[0][:0], store[1][:0]
-	from = append(from, a.at, b.at, c.at)
+	var buffers [2][8]vec
+	from, to := buffers[0][:0], buffers[1][:0]
+	from = append(from, a.position, b.position, c.position)
 	for plane := range 5 {
 		to = to[:0]
 		for i, p := range from {
 			q := from[(i+1)%len(from)]
-			dp, dq := r.lens.inside(plane, p), r.lens.inside(plane, q)
+			dp, dq := r.lens.planeDistance(plane, p), r.lens.planeDistance(plane, q)
 			if dp >= 0 {
 				to = append(to, p)
 			}
 			switch {
 			case dp >= 0 && dq < 0:
-				to = append(to, between(p, q, dp, dq))
+				to = append(to, intersection(p, q, dp, dq))
 			case dp < 0 && dq >= 0: // also computed from the inside, so the neighbour finds the same point
-				to = append(to, between(q, p, dq, dp))
+				to = append(to, intersection(q, p, dq, dp))
 			}
 		}
 		if from, to = to, from; len(from) < 3 {
@@ -126,34 +126,35 @@ func (r *Renderer) clip(id int32, a, b, c *vertex) {
 	first := r.lens.project(from[0], near)
 	for i := 2; i < len(from); i++ {
 		second, third := r.lens.project(from[i-1], near), r.lens.project(from[i], near)
-		if first.x > nowhere && second.x > nowhere && third.x > nowhere {
-			r.fill(id, &first, &second, &third)
+		if first.x > notFinite && second.x > notFinite && third.x > notFinite {
+			r.fillTriangle(id, &first, &second, &third)
 		}
 	}
 }
 
-// inside is positive on the visible side of a clipping plane. The planes are the near plane, and the right, left, top
-// and bottom planes well outside the picture.
-func (l *lens) inside(plane int, p vec) float64 {
-	const far = guard / 2
+// planeDistance is positive on the visible side of a clipping plane. The planes are the near plane, and the right,
+// left, top and bottom planes well outside the picture.
+func (l *lens) planeDistance(plane int, p vec) float64 {
+	const limit = guard / 2
 	if plane == 0 {
 		return -p.z - l.near
 	}
-	room := far / l.focus
+	extent := limit / l.focalLength
 	if !l.ortho {
-		room = float64(room * -p.z)
+		extent = float64(extent * -p.z)
 	}
 	switch plane {
 	case 1:
-		return room - p.x
+		return extent - p.x
 	case 2:
-		return room + p.x
+		return extent + p.x
 	case 3:
-		return room - p.y
+		return extent - p.y
 	default:
-		return room + p.y
+		return extent + p.y
 	}
 }
 
-// between returns the intersection of the line from p to q with a plane, given the distances of p and q from the plane.
-func between(p, q vec, dp, dq float64) vec { return p.plus(q.minus(p).times(dp / (dp - dq))) }
+// intersection returns the intersection of the line from p to q with a plane, given the distances of p and q from the
+// plane.
+func intersection(p, q vec, dp, dq float64) vec { return p.plus(q.minus(p).times(dp / (dp - dq))) }

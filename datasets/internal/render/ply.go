@@ -13,14 +13,14 @@ import (
 
 // ply holds the parts of a PLY file that have been read.
 type ply struct {
-	name     string
-	data     []byte
-	body     int // offset of the first element
-	binary   bool
-	big      bool  // big-endian
-	text     *text // the body as text
-	at       int   // offset in a binary file
-	elements []plyElement
+	name      string
+	data      []byte
+	body      int // offset of the first element
+	binary    bool
+	bigEndian bool  // big-endian
+	text      *text // the body as text
+	offset    int   // offset in a binary file
+	elements  []plyElement
 }
 
 // plyElement is a table of a PLY file.
@@ -89,7 +89,7 @@ func readPLY(name string, data []byte) (*Mesh, error) {
 func (p *ply) header() error {
 	t := &text{name: p.name, data: p.data, line: 1}
 	if first := t.word(); first != "ply" {
-		return t.errorf("the file begins with %q; want ply", shown([]byte(first)))
+		return t.errorf("the file begins with %q; want ply", shorten([]byte(first)))
 	}
 	format := ""
 	for {
@@ -113,31 +113,31 @@ func (p *ply) header() error {
 			}
 		case "end_header":
 			t.endLine()
-			p.body, p.at, p.text = t.at, t.at, t
+			p.body, p.offset, p.text = t.offset, t.offset, t
 			switch format {
 			case "ascii":
 			case "binary_little_endian", "binary_big_endian":
-				p.binary, p.big = true, format == "binary_big_endian"
+				p.binary, p.bigEndian = true, format == "binary_big_endian"
 			default:
 				return t.errorf("format %q; want ascii, binary_little_endian or binary_big_endian", format)
 			}
 			return p.check(t)
 		default:
-			return t.errorf("%q in the header; want format, element, property, comment, obj_info or end_header", shown([]byte(keyword)))
+			return t.errorf("%q in the header; want format, element, property, comment, obj_info or end_header", shorten([]byte(keyword)))
 		}
 	}
 }
 
 // word returns the next token of the line, or "" at the end of the line. Unlike token, it does not skip comments.
 func (t *text) word() string {
-	line, _, _ := bytes.Cut(t.data[t.at:], []byte("\n"))
+	line, _, _ := bytes.Cut(t.data[t.offset:], []byte("\n"))
 	line = bytes.TrimLeft(line, " \t\r")
-	skipped := bytes.Index(t.data[t.at:], line)
+	indent := bytes.Index(t.data[t.offset:], line)
 	end := bytes.IndexAny(line, " \t\r")
 	if end < 0 {
 		end = len(line)
 	}
-	t.at += skipped + end
+	t.offset += indent + end
 	return string(line[:end])
 }
 
@@ -157,26 +157,26 @@ func (p *ply) property(t *text) error {
 	if len(p.elements) == 0 {
 		return t.errorf("a property before the first element; want the element")
 	}
-	var made plyProperty
+	var property plyProperty
 	kind := t.word()
 	if kind == "list" {
 		length, ok := plyTypes[t.word()]
 		if !ok || length.Kind == 'f' {
 			return t.errorf("length of a list of unknown type; want an integer type, such as uchar")
 		}
-		made.list, made.length = true, length
+		property.list, property.length = true, length
 		kind = t.word()
 	}
 	var ok bool
-	if made.number, ok = plyTypes[kind]; !ok {
-		return t.errorf("property of type %q; want char, uchar, short, ushort, int, uint, float or double", shown([]byte(kind)))
+	if property.number, ok = plyTypes[kind]; !ok {
+		return t.errorf("property of type %q; want char, uchar, short, ushort, int, uint, float or double", shorten([]byte(kind)))
 	}
-	made.name = t.word()
+	property.name = t.word()
 	e := &p.elements[len(p.elements)-1]
-	if made.name == "" || e.find(made.name) >= 0 {
-		return t.errorf("property %q of element %s; want a name that no other has", made.name, e.name)
+	if property.name == "" || e.find(property.name) >= 0 {
+		return t.errorf("property %q of element %s; want a name that no other has", property.name, e.name)
 	}
-	e.properties = append(e.properties, made)
+	e.properties = append(e.properties, property)
 	return nil
 }
 
@@ -186,25 +186,25 @@ func (e *plyElement) find(name string) int {
 
 // check compares the numbers of rows with the length of the file, and checks that there are vertices and faces.
 func (p *ply) check(t *text) error {
-	left, seen := len(p.data)-p.body, map[string]bool{}
+	remaining, seen := len(p.data)-p.body, map[string]bool{}
 	for _, e := range p.elements {
 		if seen[e.name] {
 			return t.errorf("element %s twice; want it once", e.name)
 		}
 		seen[e.name] = true
-		least := 0 // minimum bytes per row
+		minBytes := 0 // minimum bytes per row
 		for _, q := range e.properties {
 			switch {
 			case !p.binary:
-				least += 2
+				minBytes += 2
 			case q.list:
-				least += q.length.Size
+				minBytes += q.length.Size
 			default:
-				least += q.number.Size
+				minBytes += q.number.Size
 			}
 		}
-		if least > 0 && e.count > (left+1)/least {
-			return t.errorf("%d rows of element %s; want at most the %d that %d further bytes can hold", e.count, e.name, (left+1)/least, left)
+		if minBytes > 0 && e.count > (remaining+1)/minBytes {
+			return t.errorf("%d rows of element %s; want at most the %d that %d further bytes can hold", e.count, e.name, (remaining+1)/minBytes, remaining)
 		}
 	}
 	if !seen["vertex"] || !seen["face"] {
@@ -221,26 +221,27 @@ func (p *ply) names() (names []string) {
 }
 
 func (p *ply) vertices(e *plyElement, m *Mesh) error {
-	slot := make([]int, len(e.properties)) // coordinate of each property, then the coordinate of the normal; -1: none
-	found := 0
+	// The coordinate of each property, from 3 the coordinate of the normal; -1: none.
+	coordinateOf := make([]int, len(e.properties))
+	foundMask := 0
 	for i, q := range e.properties {
-		slot[i] = -1
+		coordinateOf[i] = -1
 		for k, name := range []string{"x", "y", "z", "nx", "ny", "nz"} {
 			if q.name == name && !q.list {
-				slot[i] = k
-				found |= 1 << k
+				coordinateOf[i] = k
+				foundMask |= 1 << k
 			}
 		}
 	}
-	if found&7 != 7 {
+	if foundMask&7 != 7 {
 		return fmt.Errorf("%s: the vertices have no x, y and z; want these properties", p.name)
 	}
 	m.Vertices = make([][3]float64, 0, e.count)
-	normals := found == 63
+	normals := foundMask == 63
 	var row [6]float64
 	finite := true
 	value := func(property int, v float64) error {
-		if k := slot[property]; k >= 0 {
+		if k := coordinateOf[property]; k >= 0 {
 			row[k] = v
 			if math.Abs(v) <= maxCoordinate {
 				return nil
@@ -267,17 +268,17 @@ func (p *ply) vertices(e *plyElement, m *Mesh) error {
 }
 
 func (p *ply) faces(e *plyElement, m *Mesh) error {
-	at := e.find("vertex_indices")
-	if at < 0 {
-		at = e.find("vertex_index")
+	listProperty := e.find("vertex_indices")
+	if listProperty < 0 {
+		listProperty = e.find("vertex_index")
 	}
-	if at < 0 || !e.properties[at].list {
+	if listProperty < 0 || !e.properties[listProperty].list {
 		return fmt.Errorf("%s: the faces have no list vertex_indices or vertex_index; want one of these", p.name)
 	}
 	m.Triangles = make([][3]int32, 0, e.count)
 	var corners []int32
 	value := func(property int, v float64) error {
-		if property != at {
+		if property != listProperty {
 			return nil
 		}
 		if !(v >= 0 && v < math.MaxInt32 && v == math.Trunc(v)) {
@@ -357,7 +358,7 @@ func (p *ply) errorf(format string, args ...any) error {
 	if !p.binary {
 		return p.text.errorf(format, args...)
 	}
-	return fmt.Errorf("%s: byte %d: %w", p.name, p.at, fmt.Errorf(format, args...))
+	return fmt.Errorf("%s: byte %d: %w", p.name, p.offset, fmt.Errorf(format, args...))
 }
 
 func (p *ply) number(t dtype.Type) (float64, error) {
@@ -368,17 +369,17 @@ func (p *ply) number(t dtype.Type) (float64, error) {
 		}
 		v, err := strconv.ParseFloat(string(token), 64)
 		if err != nil {
-			return 0, p.errorf("%q; want a number", shown(token))
+			return 0, p.errorf("%q; want a number", shorten(token))
 		}
 		return v, nil
 	}
-	if len(p.data)-p.at < t.Size {
+	if len(p.data)-p.offset < t.Size {
 		return 0, p.errorf("the file ends; want all rows that the header says")
 	}
 	var raw [8]byte
-	b := raw[:copy(raw[:t.Size], p.data[p.at:])]
-	p.at += t.Size
-	if p.big {
+	b := raw[:copy(raw[:t.Size], p.data[p.offset:])]
+	p.offset += t.Size
+	if p.bigEndian {
 		dtype.Swap(b, t.Size)
 	}
 	var v [1]float64

@@ -58,12 +58,12 @@ func Decode(name string, data []byte) (*Mesh, error) {
 
 // text is a text file read token by token.
 type text struct {
-	name string
-	data []byte
-	at   int
-	line int // line of at, from 1
+	name   string
+	data   []byte
+	offset int
+	line   int // line of the offset, from 1
 
-	joined bool // a backslash at the end of a line continues the line
+	continuesLines bool // a backslash at the end of a line continues the line
 }
 
 func newText(name string, data []byte) *text {
@@ -76,41 +76,41 @@ func (t *text) errorf(format string, args ...any) error {
 
 // token returns the next token of the line, or nil at the end of the line.
 func (t *text) token() []byte {
-	for t.at < len(t.data) {
-		if n := t.joint(); n > 0 {
-			t.at += n
+	for t.offset < len(t.data) {
+		if n := t.continuation(); n > 0 {
+			t.offset += n
 			t.line++
-		} else if blank(t.data[t.at]) {
-			t.at++
+		} else if blank(t.data[t.offset]) {
+			t.offset++
 		} else {
 			break
 		}
 	}
-	start := t.at
-	for t.at < len(t.data) && t.data[t.at] != '\n' && !blank(t.data[t.at]) && t.joint() == 0 {
-		if t.data[t.at] == '#' {
-			token := t.data[start:t.at]
-			for t.at < len(t.data) && t.data[t.at] != '\n' {
-				t.at++
+	start := t.offset
+	for t.offset < len(t.data) && t.data[t.offset] != '\n' && !blank(t.data[t.offset]) && t.continuation() == 0 {
+		if t.data[t.offset] == '#' {
+			token := t.data[start:t.offset]
+			for t.offset < len(t.data) && t.data[t.offset] != '\n' {
+				t.offset++
 			}
 			if len(token) == 0 {
 				return nil
 			}
 			return token
 		}
-		t.at++
+		t.offset++
 	}
-	if start == t.at {
+	if start == t.offset {
 		return nil
 	}
-	return t.data[start:t.at]
+	return t.data[start:t.offset]
 }
 
-// joint returns the length of a backslash and the line end after it, or 0 if they do not come next.
-func (t *text) joint() int {
-	rest := t.data[t.at:]
+// continuation returns the length of a backslash and the line end after it, or 0 if they do not come next.
+func (t *text) continuation() int {
+	rest := t.data[t.offset:]
 	switch {
-	case !t.joined || rest[0] != '\\':
+	case !t.continuesLines || rest[0] != '\\':
 		return 0
 	case len(rest) > 1 && rest[1] == '\n':
 		return 2
@@ -124,14 +124,14 @@ func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\v'
 
 // endLine advances to the next line. It returns false at the end of the file.
 func (t *text) endLine() bool {
-	i := bytes.IndexByte(t.data[t.at:], '\n')
+	i := bytes.IndexByte(t.data[t.offset:], '\n')
 	if i < 0 {
-		t.at = len(t.data)
+		t.offset = len(t.data)
 		return false
 	}
-	t.at += i + 1
+	t.offset += i + 1
 	t.line++
-	return t.at < len(t.data)
+	return t.offset < len(t.data)
 }
 
 // next returns the next token of this or a later line, or nil at the end of the file.
@@ -140,7 +140,7 @@ func (t *text) next() []byte {
 		if token := t.token(); token != nil {
 			return token
 		}
-		if t.at >= len(t.data) || !t.endLine() {
+		if t.offset >= len(t.data) || !t.endLine() {
 			return nil
 		}
 	}
@@ -149,13 +149,13 @@ func (t *text) next() []byte {
 func (t *text) coordinate(token []byte) (float64, error) {
 	v, err := strconv.ParseFloat(string(token), 64)
 	if err != nil || !(math.Abs(v) <= maxCoordinate) {
-		return 0, t.errorf("coordinate %q; want a number of at most %g", shown(token), maxCoordinate)
+		return 0, t.errorf("coordinate %q; want a number of at most %g", shorten(token), maxCoordinate)
 	}
 	return v, nil
 }
 
-// shown shortens a token for an error.
-func shown(token []byte) []byte { return token[:min(len(token), 40)] }
+// shorten shortens a token for an error.
+func shorten(token []byte) []byte { return token[:min(len(token), 40)] }
 
 // fan adds the triangles of a polygon.
 func (m *Mesh) fan(corners []int32) {
@@ -169,21 +169,21 @@ type obj struct {
 	*text
 	vertices, normals [][3]float64
 	corners           [][2]int32 // of all triangles: vertex and normal, -1: none
-	bare              bool       // at least one corner has no normal
-	ahead             []ahead
+	lacksNormals      bool       // at least one corner has no normal
+	forwardReferences []reference
 }
 
-// ahead is a reference to a later vertex or normal of the file.
-type ahead struct {
+// reference is a face's reference to a later vertex or normal of the file.
+type reference struct {
 	line int
-	what string
+	kind string
 	n    int // from 0
 }
 
 // readOBJ reads the vertices, normals and faces of a Wavefront OBJ file. Indices count from 1, or backwards from -1.
 func readOBJ(name string, data []byte) (*Mesh, error) {
 	o := &obj{text: newText(name, data)}
-	o.joined = true
+	o.continuesLines = true
 	for {
 		var err error
 		switch keyword := o.token(); string(keyword) {
@@ -201,10 +201,10 @@ func readOBJ(name string, data []byte) (*Mesh, error) {
 			break
 		}
 	}
-	for _, a := range o.ahead {
-		if n := len(o.vertices); a.what == "vertex" && a.n >= n || a.what == "normal" && a.n >= len(o.normals) {
+	for _, a := range o.forwardReferences {
+		if n := len(o.vertices); a.kind == "vertex" && a.n >= n || a.kind == "normal" && a.n >= len(o.normals) {
 			o.line = a.line
-			return nil, o.errorf("face with %s %d; the file has %d vertices and %d normals", a.what, a.n+1, n, len(o.normals))
+			return nil, o.errorf("face with %s %d; the file has %d vertices and %d normals", a.kind, a.n+1, n, len(o.normals))
 		}
 	}
 	return o.mesh(), nil
@@ -230,12 +230,12 @@ func (o *obj) vector(list [][3]float64) ([][3]float64, error) {
 
 // face reads the corners of a polygon. A corner is vertex, vertex/texture, vertex//normal or vertex/texture/normal.
 func (o *obj) face() error {
-	var first, last [2]int32
+	var first, previous [2]int32
 	n := 0
 	for token := o.token(); token != nil; token = o.token() {
 		parts := bytes.Split(token, []byte("/"))
 		if len(parts) > 3 {
-			return o.errorf("corner %q; want vertex, vertex/texture, vertex//normal or vertex/texture/normal", shown(token))
+			return o.errorf("corner %q; want vertex, vertex/texture, vertex//normal or vertex/texture/normal", shorten(token))
 		}
 		v, err := o.index(parts[0], "vertex", len(o.vertices))
 		if err != nil {
@@ -247,15 +247,15 @@ func (o *obj) face() error {
 				return err
 			}
 		}
-		o.bare = o.bare || corner[1] < 0
+		o.lacksNormals = o.lacksNormals || corner[1] < 0
 		switch n {
 		case 0:
 			first = corner
 		case 1:
 		default:
-			o.corners = append(o.corners, first, last, corner)
+			o.corners = append(o.corners, first, previous, corner)
 		}
-		last = corner
+		previous = corner
 		n++
 	}
 	if n < 3 {
@@ -264,18 +264,18 @@ func (o *obj) face() error {
 	return nil
 }
 
-// index parses an index into a list that has have entries so far.
-func (o *obj) index(token []byte, what string, have int) (int32, error) {
+// index parses an index into a list that has count entries so far.
+func (o *obj) index(token []byte, kind string, count int) (int32, error) {
 	i, err := strconv.ParseInt(string(token), 10, 32)
 	n := int(i) - 1
 	if i < 0 {
-		n = have + int(i)
+		n = count + int(i)
 	}
 	if err != nil || i == 0 || n < 0 {
-		return 0, o.errorf("%s %q of a face; want 1 or more, or -1 to %d", what, shown(token), -have)
+		return 0, o.errorf("%s %q of a face; want 1 or more, or -1 to %d", kind, shorten(token), -count)
 	}
-	if n >= have {
-		o.ahead = append(o.ahead, ahead{o.line, what, n})
+	if n >= count {
+		o.forwardReferences = append(o.forwardReferences, reference{o.line, kind, n})
 	}
 	return int32(n), nil
 }
@@ -283,22 +283,22 @@ func (o *obj) index(token []byte, what string, have int) (int32, error) {
 // mesh returns the mesh. With normals, it has one vertex for each pair of vertex and normal.
 func (o *obj) mesh() *Mesh {
 	m := &Mesh{Vertices: o.vertices, Triangles: make([][3]int32, len(o.corners)/3)}
-	if o.bare {
+	if o.lacksNormals {
 		for i, c := range o.corners {
 			m.Triangles[i/3][i%3] = c[0]
 		}
 		return m
 	}
 	m.Vertices, m.Normals = nil, make([][3]float64, 0, len(o.normals))
-	number := map[[2]int32]int32{}
+	indices := map[[2]int32]int32{}
 	for i, c := range o.corners {
-		at, ok := number[c]
+		vertex, ok := indices[c]
 		if !ok {
-			at = int32(len(m.Vertices))
-			number[c] = at
+			vertex = int32(len(m.Vertices))
+			indices[c] = vertex
 			m.Vertices, m.Normals = append(m.Vertices, o.vertices[c[0]]), append(m.Normals, o.normals[c[1]])
 		}
-		m.Triangles[i/3][i%3] = at
+		m.Triangles[i/3][i%3] = vertex
 	}
 	return m
 }
@@ -352,16 +352,16 @@ func (t *text) header() ([]byte, error) {
 	if token == nil {
 		return nil, t.errorf("an empty file; want OFF")
 	}
-	at := bytes.Index(token, []byte("OFF"))
-	if at < 0 || at > 5 {
-		return nil, t.errorf("the file begins with %q; want OFF", shown(token))
+	start := bytes.Index(token, []byte("OFF"))
+	if start < 0 || start > 5 {
+		return nil, t.errorf("the file begins with %q; want OFF", shorten(token))
 	}
-	switch prefix := string(token[:at]); prefix {
+	switch prefix := string(token[:start]); prefix {
 	case "", "C", "N", "CN", "ST", "STC", "STN", "STCN":
 	default:
-		return nil, t.errorf("the file begins with %q; want OFF with three coordinates for each vertex", shown(token))
+		return nil, t.errorf("the file begins with %q; want OFF with three coordinates for each vertex", shorten(token))
 	}
-	if token = token[at+3:]; len(token) == 0 {
+	if token = token[start+3:]; len(token) == 0 {
 		token = t.next()
 	}
 	if string(token) == "BINARY" {
@@ -370,16 +370,16 @@ func (t *text) header() ([]byte, error) {
 	return token, nil
 }
 
-// count parses a token as a number of items. An item takes at least bytes bytes of the file.
-func (t *text) count(token []byte, what string, bytes int) (int, error) {
+// count parses a token as a number of items. An item takes at least minBytes bytes of the file.
+func (t *text) count(token []byte, items string, minBytes int) (int, error) {
 	n, err := strconv.Atoi(string(token))
 	switch {
 	case token == nil:
-		return 0, t.errorf("the file ends before the number of %s; want it", what)
+		return 0, t.errorf("the file ends before the number of %s; want it", items)
 	case err != nil || n < 1:
-		return 0, t.errorf("%q %s; want a number of at least 1", shown(token), what)
-	case n > (len(t.data)-t.at+1)/bytes || n > math.MaxInt32:
-		return 0, t.errorf("%d %s; want at most the %d that %d further bytes can hold", n, what, (len(t.data)-t.at+1)/bytes, len(t.data)-t.at)
+		return 0, t.errorf("%q %s; want a number of at least 1", shorten(token), items)
+	case n > (len(t.data)-t.offset+1)/minBytes || n > math.MaxInt32:
+		return 0, t.errorf("%d %s; want at most the %d that %d further bytes can hold", n, items, (len(t.data)-t.offset+1)/minBytes, len(t.data)-t.offset)
 	}
 	return n, nil
 }
@@ -391,7 +391,7 @@ func (t *text) face(corners []int32, i, faces, vertices int) ([]int32, error) {
 	}
 	n, err := strconv.Atoi(string(token))
 	if err != nil || n < 3 {
-		return nil, t.errorf("face %d of %q corners; want at least 3", i, shown(token))
+		return nil, t.errorf("face %d of %q corners; want at least 3", i, shorten(token))
 	}
 	for range n {
 		if token = t.next(); token == nil {
@@ -399,7 +399,7 @@ func (t *text) face(corners []int32, i, faces, vertices int) ([]int32, error) {
 		}
 		v, err := strconv.Atoi(string(token))
 		if err != nil || v < 0 || v >= vertices {
-			return nil, t.errorf("face %d has the vertex %q; want 0 to %d", i, shown(token), vertices-1)
+			return nil, t.errorf("face %d has the vertex %q; want 0 to %d", i, shorten(token), vertices-1)
 		}
 		corners = append(corners, int32(v))
 	}

@@ -134,17 +134,17 @@ func (m *Mesh) Fit() *Mesh {
 
 // Raise returns the mesh rotated from z up to y up: z becomes y, and -y becomes z, which points to the viewer.
 func (m *Mesh) Raise() *Mesh {
-	turn := func(list [][3]float64) [][3]float64 {
+	rotate := func(list [][3]float64) [][3]float64 {
 		if list == nil {
 			return nil
 		}
-		out := make([][3]float64, len(list))
+		rotated := make([][3]float64, len(list))
 		for i, v := range list {
-			out[i] = [3]float64{v[0], v[2], -v[1]}
+			rotated[i] = [3]float64{v[0], v[2], -v[1]}
 		}
-		return out
+		return rotated
 	}
-	return &Mesh{Vertices: turn(m.Vertices), Triangles: m.Triangles, Normals: turn(m.Normals)}
+	return &Mesh{Vertices: rotate(m.Vertices), Triangles: m.Triangles, Normals: rotate(m.Normals)}
 }
 
 // Smooth returns the mesh with smooth normals. The normal of a corner is the mean normal of the triangles at its
@@ -157,7 +157,7 @@ func (m *Mesh) Raise() *Mesh {
 func (m *Mesh) Smooth(degrees float64) *Mesh {
 	_, limit := Sincos(degrees * (math.Pi / 180))
 	s := smoothing{mesh: m, faces: make([]vec, len(m.Triangles)), place: m.places()}
-	s.around = make([][]int32, len(m.Vertices))
+	s.trianglesAt = make([][]int32, len(m.Vertices))
 	for t, corners := range m.Triangles {
 		a, b, c := vector(m.Vertices[corners[0]]), vector(m.Vertices[corners[1]]), vector(m.Vertices[corners[2]])
 		s.faces[t] = b.minus(a).cross(c.minus(a)).unit()
@@ -165,25 +165,25 @@ func (m *Mesh) Smooth(degrees float64) *Mesh {
 			continue
 		}
 		for _, v := range corners {
-			at := s.place[v]
-			s.around[at] = append(s.around[at], int32(t))
+			place := s.place[v]
+			s.trianglesAt[place] = append(s.trianglesAt[place], int32(t))
 		}
 	}
 	out := &Mesh{}
-	made := map[corner]int32{}
+	indices := map[corner]int32{}
 	for t, corners := range m.Triangles {
 		if s.faces[t] == (vec{}) {
 			continue
 		}
 		var triangle [3]int32
 		for k, v := range corners {
-			at := s.place[v]
-			key := corner{at, s.normal(at, t, limit).array()}
-			index, ok := made[key]
+			place := s.place[v]
+			key := corner{place, s.normal(place, t, limit).array()}
+			index, ok := indices[key]
 			if !ok {
 				index = int32(len(out.Vertices))
-				made[key] = index
-				out.Vertices = append(out.Vertices, m.Vertices[at])
+				indices[key] = index
+				out.Vertices = append(out.Vertices, m.Vertices[place])
 				out.Normals = append(out.Normals, key.normal)
 			}
 			triangle[k] = index
@@ -201,10 +201,10 @@ type corner struct {
 
 // smoothing is a mesh with the data for its normals.
 type smoothing struct {
-	mesh   *Mesh
-	faces  []vec     // unit normals of triangles; 0 for triangles without an area
-	place  []int32   // by vertex: first vertex at the same position
-	around [][]int32 // by position: triangles
+	mesh        *Mesh
+	faces       []vec     // unit normals of triangles; 0 for triangles without an area
+	place       []int32   // by vertex: first vertex at the same position
+	trianglesAt [][]int32 // by position: triangles
 }
 
 // places returns, for each vertex, the first vertex at the same position.
@@ -212,23 +212,23 @@ func (m *Mesh) places() []int32 {
 	first := make(map[[3]float64]int32, len(m.Vertices))
 	places := make([]int32, len(m.Vertices))
 	for i, v := range m.Vertices {
-		at, ok := first[v]
+		place, ok := first[v]
 		if !ok {
-			at = int32(i)
-			first[v] = at
+			place = int32(i)
+			first[v] = place
 		}
-		places[i] = at
+		places[i] = place
 	}
 	return places
 }
 
 // normal returns the normal of a triangle's corner at a position.
 func (s *smoothing) normal(place int32, triangle int, limit float64) vec {
-	own := s.faces[triangle]
+	faceNormal := s.faces[triangle]
 	var sum vec
-	for _, t := range s.around[place] {
+	for _, t := range s.trianglesAt[place] {
 		n := s.faces[t]
-		cos := own.dot(n)
+		cos := faceNormal.dot(n)
 		if cos < 0 { // opposite winding
 			n, cos = n.times(-1), -cos
 		}
@@ -237,7 +237,7 @@ func (s *smoothing) normal(place int32, triangle int, limit float64) vec {
 		}
 	}
 	if sum = sum.unit(); sum == (vec{}) {
-		return own
+		return faceNormal
 	}
 	return sum
 }
@@ -249,8 +249,8 @@ func (s *smoothing) angle(triangle, place int32) float64 {
 	for k < 2 && s.place[corners[k]] != place {
 		k++
 	}
-	at := vector(s.mesh.Vertices[corners[k]])
-	a, b := vector(s.mesh.Vertices[corners[(k+1)%3]]).minus(at).unit(), vector(s.mesh.Vertices[corners[(k+2)%3]]).minus(at).unit()
+	vertex := vector(s.mesh.Vertices[corners[k]])
+	a, b := vector(s.mesh.Vertices[corners[(k+1)%3]]).minus(vertex).unit(), vector(s.mesh.Vertices[corners[(k+2)%3]]).minus(vertex).unit()
 	d := a.minus(b)
 	return math.Sqrt(d.dot(d))
 }

@@ -20,26 +20,26 @@ type Renderer struct {
 	h, w, samples int
 	rows, cols    int // number of samples
 
-	depth []float32 // by sample: nearness of the visible surface (1/depth, or -depth of an orthographic camera)
-	seen  []int32   // by sample: triangle, numbered across all parts; -1: background
+	depth    []float32 // by sample: nearness of the visible surface (1/depth, or -depth of an orthographic camera)
+	triangle []int32   // by sample: triangle, numbered across all parts; -1: background
 
 	lens     lens
 	lights   []light
-	parts    []placed
+	parts    []placedPart
 	vertices []vertex // of all parts
-	dirty    box      // samples that have been drawn
+	drawn    box      // samples that have been drawn
 
 	fragments []fragment // fragments of the pixel being shaded
 }
 
-// placed is a part in camera coordinates.
-type placed struct {
+// placedPart is a part in camera coordinates.
+type placedPart struct {
 	*Part
-	matrix [9]float64 // transforms vertices, including the scale
-	turn   [9]float64 // transforms normals
-	shift  vec
-	first  int32    // number of its first triangle
-	points []vertex // vertices of the mesh
+	matrix        [9]float64 // transforms vertices, including the scale
+	turn          [9]float64 // transforms normals
+	shift         vec
+	firstTriangle int32    // number of its first triangle
+	points        []vertex // vertices of the mesh
 }
 
 // light is a Light in camera coordinates.
@@ -47,9 +47,9 @@ type light struct{ direction, colour vec }
 
 // vertex is a point in camera and picture coordinates.
 type vertex struct {
-	at   vec     // in camera coordinates
-	near float64 // grows towards the viewer, and is linear over the picture
-	x, y int32   // subsamples right of and below the centre; x may also be a flag
+	position vec     // in camera coordinates
+	nearness float64 // grows towards the viewer, and is linear over the picture
+	x, y     int32   // subsamples right of and below the centre; x may also be a flag
 }
 
 // subUnits is the number of subsamples along a side of a sample. Corners of triangles are rounded to subsamples.
@@ -61,8 +61,8 @@ const guard = 1 << 28
 
 // Flags in x.
 const (
-	beyond  = math.MinInt32     // before the near plane, or beyond guard
-	nowhere = math.MinInt32 + 1 // not finite
+	needsClipping = math.MinInt32     // before the near plane, or beyond guard
+	notFinite     = math.MinInt32 + 1 // not finite
 )
 
 // box is a range of samples; bottom and right are excluded.
@@ -79,9 +79,9 @@ func NewRenderer(h, w, samples int) (*Renderer, error) {
 		return nil, fmt.Errorf("%d samples along a side of a pixel of %d x %d; want 1 to %d, and at most %d in all", samples, h, w, maxSamples, maxBuffer)
 	}
 	r := &Renderer{h: h, w: w, samples: samples, rows: h * samples, cols: w * samples}
-	r.depth, r.seen = make([]float32, r.rows*r.cols), make([]int32, r.rows*r.cols)
+	r.depth, r.triangle = make([]float32, r.rows*r.cols), make([]int32, r.rows*r.cols)
 	r.fragments = make([]fragment, 0, samples*samples)
-	r.dirty = box{0, r.rows, 0, r.cols}
+	r.drawn = box{0, r.rows, 0, r.cols}
 	return r, nil
 }
 
@@ -93,26 +93,27 @@ func NewRenderer(h, w, samples int) (*Renderer, error) {
 // sides, so triangles with a common edge leave no gap.
 func (r *Renderer) Draw(s *Scene, dst []uint8) {
 	_ = dst[:3*r.h*r.w]
-	r.clean()
-	r.place(s)
+	r.clearDrawn()
+	r.transformScene(s)
 	for i := range r.parts {
 		p := &r.parts[i]
 		for t, corners := range p.Mesh.Triangles {
 			a, b, c := &p.points[corners[0]], &p.points[corners[1]], &p.points[corners[2]]
-			if a.x > nowhere && b.x > nowhere && c.x > nowhere {
-				r.fill(p.first+int32(t), a, b, c)
+			if a.x > notFinite && b.x > notFinite && c.x > notFinite {
+				r.fillTriangle(p.firstTriangle+int32(t), a, b, c)
 			} else {
-				r.clip(p.first+int32(t), a, b, c)
+				r.clipTriangle(p.firstTriangle+int32(t), a, b, c)
 			}
 		}
 	}
-	r.resolve(s, dst)
+	r.shadePixels(s, dst)
 }
 
-// clean resets all samples to the background.
-func (r *Renderer) clean() {
-	for row := r.dirty.top; row < r.dirty.bottom; row++ {
-		depth, seen := r.depth[row*r.cols:][r.dirty.left:r.dirty.right], r.seen[row*r.cols:][r.dirty.left:r.dirty.right]
+// clearDrawn resets all samples to the background.
+func (r *Renderer) clearDrawn() {
+	left, right := r.drawn.left, r.drawn.right
+	for row := r.drawn.top; row < r.drawn.bottom; row++ {
+		depth, seen := r.depth[row*r.cols:][left:right], r.triangle[row*r.cols:][left:right]
 		for i := range depth {
 			depth[i] = float32(math.Inf(-1))
 		}
@@ -120,11 +121,11 @@ func (r *Renderer) clean() {
 			seen[i] = -1
 		}
 	}
-	r.dirty = box{r.rows, 0, r.cols, 0}
+	r.drawn = box{r.rows, 0, r.cols, 0}
 }
 
-// place transforms the parts and lights of a scene to camera coordinates.
-func (r *Renderer) place(s *Scene) {
+// transformScene transforms the parts and lights of a scene to camera coordinates.
+func (r *Renderer) transformScene(s *Scene) {
 	r.lens = s.Camera.lens(min(r.h, r.w) * r.samples)
 	r.lights = r.lights[:0]
 	for _, l := range s.Lights {
@@ -136,10 +137,10 @@ func (r *Renderer) place(s *Scene) {
 	}
 	r.vertices = slices.Grow(r.vertices[:0], total)[:total]
 	r.parts = r.parts[:0]
-	first, at := int32(0), 0
+	firstTriangle, offset := int32(0), 0
 	for i := range s.Parts {
 		part := &s.Parts[i]
-		p := placed{Part: part, first: first, turn: part.Turn}
+		p := placedPart{Part: part, firstTriangle: firstTriangle, turn: part.Turn}
 		if part.Turn == [9]float64{} {
 			p.turn = identity
 		}
@@ -152,44 +153,44 @@ func (r *Renderer) place(s *Scene) {
 		}
 		p.shift = apply(&r.lens.axes, vector(part.Shift).minus(r.lens.eye))
 		n := len(part.Mesh.Vertices)
-		p.points = r.vertices[at : at+n]
+		p.points = r.vertices[offset : offset+n]
 		r.project(&p)
 		r.parts = append(r.parts, p)
-		at += n
-		first += int32(len(part.Mesh.Triangles))
+		offset += n
+		firstTriangle += int32(len(part.Mesh.Triangles))
 	}
 }
 
 // project projects the vertices of a part onto the picture.
-func (r *Renderer) project(p *placed) {
+func (r *Renderer) project(p *placedPart) {
 	for i, v := range p.Mesh.Vertices {
 		p.points[i] = r.lens.project(apply(&p.matrix, vector(v)).plus(p.shift), r.lens.near)
 	}
 }
 
 // project returns the picture coordinates of a point in camera coordinates, or a flag if the point is nearer than near.
-func (l *lens) project(at vec, near float64) vertex {
-	v := vertex{at: at, x: beyond}
-	depth := -at.z
+func (l *lens) project(position vec, near float64) vertex {
+	v := vertex{position: position, x: needsClipping}
+	depth := -position.z
 	if !(depth >= near) {
-		if !at.finite() {
-			v.x = nowhere
+		if !position.finite() {
+			v.x = notFinite
 		}
 		return v
 	}
-	k := l.focus
+	k := l.focalLength
 	if l.ortho {
-		v.near = at.z
+		v.nearness = position.z
 	} else {
-		v.near = 1 / depth
-		k *= v.near
+		v.nearness = 1 / depth
+		k *= v.nearness
 	}
-	x, y := math.RoundToEven(at.x*k), math.RoundToEven(at.y*k)
+	x, y := math.RoundToEven(position.x*k), math.RoundToEven(position.y*k)
 	switch {
 	case math.Abs(x) <= guard && math.Abs(y) <= guard:
 		v.x, v.y = int32(x), -int32(y)
-	case !at.finite():
-		v.x = nowhere
+	case !position.finite():
+		v.x = notFinite
 	}
 	return v
 }
@@ -201,12 +202,12 @@ type fragment struct {
 	col, row int32 // sums over the samples
 }
 
-// resolve shades the samples and averages them for each pixel.
-func (r *Renderer) resolve(s *Scene, dst []uint8) {
+// shadePixels shades the samples and averages them for each pixel.
+func (r *Renderer) shadePixels(s *Scene, dst []uint8) {
 	background := quantize(vector(s.Background))
 	n := r.samples
-	top, bottom := r.dirty.top/n, (r.dirty.bottom+n-1)/n
-	left, right := r.dirty.left/n, (r.dirty.right+n-1)/n
+	top, bottom := r.drawn.top/n, (r.drawn.bottom+n-1)/n
+	left, right := r.drawn.left/n, (r.drawn.right+n-1)/n
 	for y := range r.h {
 		row := dst[3*r.w*y : 3*r.w*(y+1)]
 		first, last := left, right
@@ -231,7 +232,7 @@ func (r *Renderer) pixel(s *Scene, y, x int, background [3]uint8) [3]uint8 {
 	last := -1
 	for i := range n {
 		row := n*y + i
-		for j, id := range r.seen[row*r.cols+n*x:][:n] {
+		for j, id := range r.triangle[row*r.cols+n*x:][:n] {
 			if last < 0 || fragments[last].id != id {
 				last = 0
 				for last < len(fragments) && fragments[last].id != id {
@@ -264,10 +265,10 @@ func (r *Renderer) pixel(s *Scene, y, x int, background [3]uint8) [3]uint8 {
 
 // quantize rounds a colour to numbers from 0 to 255.
 func quantize(colour vec) [3]uint8 {
-	return [3]uint8{byteOf(colour.x), byteOf(colour.y), byteOf(colour.z)}
+	return [3]uint8{toByte(colour.x), toByte(colour.y), toByte(colour.z)}
 }
 
-func byteOf(v float64) uint8 { return uint8(float64(255*clamp(v)) + 0.5) }
+func toByte(v float64) uint8 { return uint8(float64(255*clamp(v)) + 0.5) }
 
 func clamp(v float64) float64 {
 	if v > 0 {
@@ -281,10 +282,10 @@ func clamp(v float64) float64 {
 
 // shade returns the colour of a triangle at the mean position of a fragment's samples.
 func (r *Renderer) shade(f *fragment, ambient float64) vec {
-	p := r.part(f.id)
-	corners := &p.Mesh.Triangles[f.id-p.first]
+	p := r.partOf(f.id)
+	corners := &p.Mesh.Triangles[f.id-p.firstTriangle]
 	a, b, c := &p.points[corners[0]], &p.points[corners[1]], &p.points[corners[2]]
-	ab, ac := b.at.minus(a.at), c.at.minus(a.at)
+	ab, ac := b.position.minus(a.position), c.position.minus(a.position)
 
 	count := float64(f.count)
 	x := (float64(f.col)/count - float64(r.cols-1)/2) * subUnits
@@ -306,11 +307,11 @@ func (r *Renderer) shade(f *fragment, ambient float64) vec {
 			normal = smooth.times(-1)
 		}
 	}
-	return r.lit(vector(p.Colour), normal.unit(), ambient)
+	return r.reflect(vector(p.Colour), normal.unit(), ambient)
 }
 
-// lit returns the light that a surface reflects.
-func (r *Renderer) lit(colour, normal vec, ambient float64) vec {
+// reflect returns the light that a surface reflects.
+func (r *Renderer) reflect(colour, normal vec, ambient float64) vec {
 	sum := vec{ambient, ambient, ambient}
 	for i := range r.lights {
 		if cos := normal.dot(r.lights[i].direction); cos > 0 {
@@ -320,10 +321,10 @@ func (r *Renderer) lit(colour, normal vec, ambient float64) vec {
 	return vec{clamp(colour.x * sum.x), clamp(colour.y * sum.y), clamp(colour.z * sum.z)}
 }
 
-func (r *Renderer) part(id int32) *placed {
+func (r *Renderer) partOf(id int32) *placedPart {
 	low, high := 0, len(r.parts)
 	for high-low > 1 {
-		if middle := (low + high) / 2; r.parts[middle].first <= id {
+		if middle := (low + high) / 2; r.parts[middle].firstTriangle <= id {
 			low = middle
 		} else {
 			high = middle
@@ -334,8 +335,8 @@ func (r *Renderer) part(id int32) *placed {
 
 // weights returns the barycentric weights of a triangle's corners at a point of the picture, times a positive number.
 func (r *Renderer) weights(a, b, c *vertex, x, y float64, origin, direction vec) (u, v, w float64) {
-	if a.x <= nowhere || b.x <= nowhere || c.x <= nowhere {
-		return meet(origin, direction, a.at, b.at, c.at)
+	if a.x <= notFinite || b.x <= notFinite || c.x <= notFinite {
+		return planeWeights(origin, direction, a.position, b.position, c.position)
 	}
 	// The same corners decided the coverage of samples: inside the triangle, the weights have the same sign.
 	ax, ay := float64(a.x)-x, float64(a.y)-y
@@ -343,14 +344,14 @@ func (r *Renderer) weights(a, b, c *vertex, x, y float64, origin, direction vec)
 	cx, cy := float64(c.x)-x, float64(c.y)-y
 	u, v, w = float64(bx*cy)-float64(by*cx), float64(cx*ay)-float64(cy*ax), float64(ax*by)-float64(ay*bx)
 	if !r.lens.ortho {
-		u, v, w = u*a.near, v*b.near, w*c.near
+		u, v, w = u*a.nearness, v*b.nearness, w*c.nearness
 	}
 	return math.Abs(u), math.Abs(v), math.Abs(w)
 }
 
-// meet returns the barycentric weights of the point where a line of sight meets a triangle's plane (Moeller and
+// planeWeights returns the barycentric weights of the point where a line of sight meets a triangle's plane (Moeller and
 // Trumbore 1997). It moves the point into the triangle.
-func meet(origin, direction, a, b, c vec) (u, v, w float64) {
+func planeWeights(origin, direction, a, b, c vec) (u, v, w float64) {
 	ab, ac := b.minus(a), c.minus(a)
 	p := direction.cross(ac)
 	det := ab.dot(p)

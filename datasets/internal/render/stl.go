@@ -48,10 +48,10 @@ func readBinarySTL(name string, data []byte, n int64) (*Mesh, error) {
 		for k := range 3 {
 			var v [3]float64
 			for j := range v {
-				at := 12 + 12*k + 4*j // after the normal
-				v[j] = float64(math.Float32frombits(binary.LittleEndian.Uint32(record[at:])))
+				offset := 12 + 12*k + 4*j // after the normal
+				v[j] = float64(math.Float32frombits(binary.LittleEndian.Uint32(record[offset:])))
 				if !(math.Abs(v[j]) <= maxCoordinate) {
-					return nil, fmt.Errorf("%s: byte %d: coordinate %v of triangle %d; want a number of at most %g", name, stlHeader+4+i*stlTriangle+at, v[j], i, maxCoordinate)
+					return nil, fmt.Errorf("%s: byte %d: coordinate %v of triangle %d; want a number of at most %g", name, stlHeader+4+i*stlTriangle+offset, v[j], i, maxCoordinate)
 				}
 			}
 			corners[k] = w.vertex(v)
@@ -66,39 +66,39 @@ func readTextSTL(name string, data []byte) (*Mesh, error) {
 	t := newText(name, data)
 	w := newWelder(0)
 	var corners []int32
-	for inside := false; ; {
+	for inFacet := false; ; {
 		token := t.next()
 		if token == nil {
-			if inside {
+			if inFacet {
 				return nil, t.errorf("the file ends in a facet; want endfacet")
 			}
 			return w.mesh, nil
 		}
-		switch word := strings.ToLower(string(shown(token))); {
-		case !inside && (word == "solid" || word == "endsolid"):
+		switch word := strings.ToLower(string(shorten(token))); {
+		case !inFacet && (word == "solid" || word == "endsolid"):
 			t.endLine() // a name
-		case !inside && word == "facet":
-			inside, corners = true, corners[:0]
+		case !inFacet && word == "facet":
+			inFacet, corners = true, corners[:0]
 			t.endLine()
-		case inside && word == "outer":
+		case inFacet && word == "outer":
 			t.endLine()
-		case inside && word == "vertex":
+		case inFacet && word == "vertex":
 			v, err := t.corner()
 			if err != nil {
 				return nil, err
 			}
 			corners = append(corners, w.vertex(v))
-		case inside && word == "endloop":
-		case inside && word == "endfacet":
+		case inFacet && word == "endloop":
+		case inFacet && word == "endfacet":
 			if len(corners) < 3 {
 				return nil, t.errorf("facet of %d vertices; want at least 3", len(corners))
 			}
-			inside = false
+			inFacet = false
 			w.mesh.fan(corners)
-		case inside:
-			return nil, t.errorf("%q in a facet; want outer, vertex, endloop or endfacet", shown(token))
+		case inFacet:
+			return nil, t.errorf("%q in a facet; want outer, vertex, endloop or endfacet", shorten(token))
 		default:
-			return nil, t.errorf("%q outside of a facet; want facet or endsolid", shown(token))
+			return nil, t.errorf("%q outside of a facet; want facet or endsolid", shorten(token))
 		}
 	}
 }
@@ -118,20 +118,20 @@ func (t *text) corner() (v [3]float64, err error) {
 
 // welder merges vertices at the same position.
 type welder struct {
-	mesh  *Mesh
-	known map[[3]float64]int32
+	mesh    *Mesh
+	indices map[[3]float64]int32
 }
 
 func newWelder(triangles int) *welder {
-	return &welder{mesh: &Mesh{Triangles: make([][3]int32, 0, triangles)}, known: make(map[[3]float64]int32, triangles/2)}
+	return &welder{mesh: &Mesh{Triangles: make([][3]int32, 0, triangles)}, indices: make(map[[3]float64]int32, triangles/2)}
 }
 
 func (w *welder) vertex(v [3]float64) int32 {
-	at, ok := w.known[v]
+	index, ok := w.indices[v]
 	if !ok {
-		at = int32(len(w.mesh.Vertices))
-		w.known[v] = at
+		index = int32(len(w.mesh.Vertices))
+		w.indices[v] = index
 		w.mesh.Vertices = append(w.mesh.Vertices, v)
 	}
-	return at
+	return index
 }

@@ -18,15 +18,16 @@ func Activate(t *vulkan.Tape, x, y vulkan.Buffer, f cpu.Activation, n int) {
 	each(t, "activate", n, sizes(n, int(f)), vulkan.Read(x), vulkan.Write(y))
 }
 
-// ActivateGradient records dx = dy f'(x). at is the value y = f(x) if f.FromValue(), and x otherwise. dx may be dy.
-func ActivateGradient(t *vulkan.Tape, at, dy, dx vulkan.Buffer, f cpu.Activation, n int) {
-	each(t, "activategradient", n, sizes(n, int(f)), vulkan.Read(at), vulkan.Read(dy), vulkan.Write(dx))
+// ActivateGradient records dx = dy f'(x). point is the value y = f(x) if f.FromValue(), and x otherwise. dx may be dy.
+func ActivateGradient(t *vulkan.Tape, point, dy, dx vulkan.Buffer, f cpu.Activation, n int) {
+	each(t, "activategradient", n, sizes(n, int(f)), vulkan.Read(point), vulkan.Read(dy), vulkan.Write(dx))
 }
 
-// ActivateCurvature records the gradient of dx = t f'(x) ([ActivateGradient]) with respect to at, given the gradient dy
-// with respect to dx.
-func ActivateCurvature(t *vulkan.Tape, at, along, dy, dat vulkan.Buffer, f cpu.Activation, n int) {
-	each(t, "curvature", n, sizes(n, int(f)), vulkan.Read(at), vulkan.Read(along), vulkan.Read(dy), vulkan.Write(dat))
+// ActivateCurvature records the gradient of dx = t f'(x) ([ActivateGradient]) with respect to point, given the gradient
+// dy with respect to dx.
+func ActivateCurvature(t *vulkan.Tape, point, direction, dy, dat vulkan.Buffer, f cpu.Activation, n int) {
+	each(t, "curvature", n, sizes(n, int(f)),
+		vulkan.Read(point), vulkan.Read(direction), vulkan.Read(dy), vulkan.Write(dat))
 }
 
 // Exp records y = e^x for n elements; its gradient is dx = dy y ([Multiply]).

@@ -53,7 +53,8 @@ func weightedKL(t *vulkan.Tape, f int, scale float64, mu, logSigma, weights, dou
 		vulkan.Read(weights), vulkan.Read(dout), vulkan.Write(d))
 }
 
-// KLCategorical records losses.KLCategorical of n probabilities and their logarithms: out[0] = constant + 1/rows sum p l.
+// KLCategorical records losses.KLCategorical of n probabilities and their logarithms: out[0] = constant + 1/rows sum p
+// l.
 func KLCategorical(t *vulkan.Tape, p, logarithms, out vulkan.Buffer, constant float64, rows, n int) {
 	sumOf(t, productOf, 0, p, logarithms, out, 1/float64(rows), constant, n)
 }
@@ -73,13 +74,13 @@ func NormalDistribution(t *vulkan.Tape, x, y vulkan.Buffer, n int) {
 // buffer temperature has the temperature.
 func RelaxedChoice(t *vulkan.Tape, logarithms, uniform, temperature, y vulkan.Buffer, tau float64, rows, columns int) {
 	rowwise(t, "relaxed", rows, append(sizes(rows, columns, 0), float(tau)),
-		vulkan.Read(logarithms), vulkan.Read(uniform), vulkan.Read(or(temperature, uniform)), vulkan.Update(y))
+		vulkan.Read(logarithms), vulkan.Read(uniform), vulkan.Read(either(temperature, uniform)), vulkan.Update(y))
 }
 
 // RelaxedChoiceGradient records the gradient of y = [RelaxedChoice] with respect to the log probabilities.
 func RelaxedChoiceGradient(t *vulkan.Tape, y, dy, temperature, d vulkan.Buffer, tau float64, rows, columns int) {
 	rowwise(t, "relaxed", rows, append(sizes(rows, columns, 1), float(tau)),
-		vulkan.Read(y), vulkan.Read(dy), vulkan.Read(or(temperature, y)), vulkan.Update(d))
+		vulkan.Read(y), vulkan.Read(dy), vulkan.Read(either(temperature, y)), vulkan.Update(d))
 }
 
 // Transport records the transport of points z [groups m, columns] to their group's common point, and of it to each row.
@@ -95,7 +96,7 @@ func TransportGradient(t *vulkan.Tape, z, turns, dy, dz vulkan.Buffer, action, g
 
 func transport(t *vulkan.Tape, z, turns, dy, y vulkan.Buffer, action, groups, m, columns, gradient int) {
 	each(t, "transport", groups*columns, sizes(groups, m, columns, action, gradient),
-		vulkan.Read(z), vulkan.Read(or(turns, z)), vulkan.Read(dy), vulkan.Write(y))
+		vulkan.Read(z), vulkan.Read(either(turns, z)), vulkan.Read(dy), vulkan.Write(y))
 }
 
 // PublicLSBD records losses.PublicLSBD of points z and transported points y [rows, columns], with the weights of

@@ -57,7 +57,7 @@ func (h Hinges) values(t *vulkan.Tape, z, labels, groups, out vulkan.Buffer) (ta
 	if !groups.IsZero() {
 		listed = len(h.Distances)
 	}
-	chosen = choose(t, or(groups, labels), table, h.Rows, h.Factors, listed, len(h.Columns))
+	chosen = chooseColumn(t, either(groups, labels), table, h.Rows, h.Factors, listed, len(h.Columns))
 	terms := t.Scratch(2 * h.Rows)
 	rowwise(t, "contraction", h.Rows, h.constants(), vulkan.Read(z), vulkan.Read(labels), vulkan.Read(table),
 		vulkan.Read(chosen), vulkan.Write(terms))
@@ -66,10 +66,11 @@ func (h Hinges) values(t *vulkan.Tape, z, labels, groups, out vulkan.Buffer) (ta
 	return table, chosen, state
 }
 
-// choose records the known rows of labels [rows, factors]: see choose.comp. Without listed factors, all rows are known.
-func choose(t *vulkan.Tape, labels, table vulkan.Buffer, rows, factors, listed, at int) vulkan.Buffer {
+// chooseColumn records the known rows of labels [rows, factors]: see choose.comp. Without listed factors, all rows are
+// known.
+func chooseColumn(t *vulkan.Tape, labels, table vulkan.Buffer, rows, factors, listed, offset int) vulkan.Buffer {
 	chosen := t.Scratch(1 + 2*rows)
-	each(t, "choose", rows, sizes(rows, factors, listed, at), vulkan.Read(labels), vulkan.Read(table),
+	each(t, "choose", rows, sizes(rows, factors, listed, offset), vulkan.Read(labels), vulkan.Read(table),
 		vulkan.Write(chosen))
 	return chosen
 }

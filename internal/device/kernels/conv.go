@@ -79,7 +79,7 @@ func (c geometry) gather(t *vulkan.Tape, big, w, bias, small vulkan.Buffer, f cp
 	inParts(t, x*y, k, bias, small, f, pixels*c.smallC, c.smallC,
 		func(parts, part int, bias, small vulkan.Buffer, slope float64) {
 			t.Dispatch(tile.kernel("gather"), x, y, parts, c.constants(part, !bias.IsZero(), slope),
-				vulkan.Read(big), vulkan.Read(w), vulkan.Read(or(bias, w)), vulkan.Write(small))
+				vulkan.Read(big), vulkan.Read(w), vulkan.Read(either(bias, w)), vulkan.Write(small))
 		})
 }
 
@@ -94,7 +94,7 @@ func (c geometry) spread(t *vulkan.Tape, small, w, bias, big vulkan.Buffer, f cp
 	inParts(t, x*y*phases, k, bias, big, f, c.batch*c.bigH*c.bigW*c.bigC, c.bigC,
 		func(parts, part int, bias, big vulkan.Buffer, slope float64) {
 			t.Dispatch(tile.kernel("spread"), x, y, phases*parts, c.constants(part, !bias.IsZero(), slope),
-				vulkan.Read(small), vulkan.Read(w), vulkan.Read(or(bias, w)), vulkan.Write(big))
+				vulkan.Read(small), vulkan.Read(w), vulkan.Read(either(bias, w)), vulkan.Write(big))
 		})
 }
 

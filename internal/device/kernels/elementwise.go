@@ -11,7 +11,7 @@ const (
 )
 
 func combine(t *vulkan.Tape, f int, a, b float64, x, y, z vulkan.Buffer, n int) {
-	each(t, "combine", n, append(sizes(n, f), float(a), float(b)), vulkan.Read(x), vulkan.Read(or(y, x)), vulkan.Write(z))
+	each(t, "combine", n, append(sizes(n, f), float(a), float(b)), vulkan.Read(x), vulkan.Read(either(y, x)), vulkan.Write(z))
 }
 
 // Mix records z = a x + b y for n elements. z may be x or y.
@@ -64,7 +64,7 @@ func Copy(t *vulkan.Tape, x, y vulkan.Buffer, n int) { t.CopyRange(y, 0, x, 0, 4
 // box is a part of an array with 4 axes: its offset and its strides.
 type box struct {
 	vulkan.Buffer
-	at      int
+	offset  int
 	strides [4]int
 }
 
@@ -72,9 +72,9 @@ type box struct {
 // values.
 func copyBox(t *vulkan.Tape, x, y box, size [4]int) {
 	n := size[0] * size[1] * size[2] * size[3]
-	constants := sizes(n, size[1], size[2], size[3], x.at)
+	constants := sizes(n, size[1], size[2], size[3], x.offset)
 	constants = append(constants, sizes(x.strides[:]...)...)
-	constants = append(constants, sizes(y.at)...)
+	constants = append(constants, sizes(y.offset)...)
 	constants = append(constants, sizes(y.strides[:]...)...)
 	each(t, "copy", n, constants, vulkan.Read(x.Buffer), vulkan.Update(y.Buffer))
 }
@@ -86,23 +86,23 @@ func CopyColumns(t *vulkan.Tape, y vulkan.Buffer, yAt, yRow int, x vulkan.Buffer
 }
 
 // Crop records the copy of the upper left height by width pixels of images x [batch, h, w, channels] to y [batch,
-// height, width, channels], or from y to that part of x if back is true. Other pixels of x keep their values.
-func Crop(t *vulkan.Tape, x, y vulkan.Buffer, batch, h, w, channels, height, width int, back bool) {
+// height, width, channels], or from y to that part of x if backward is true. Other pixels of x keep their values.
+func Crop(t *vulkan.Tape, x, y vulkan.Buffer, batch, h, w, channels, height, width int, backward bool) {
 	large := box{x, 0, [4]int{h * w * channels, w * channels, channels, 1}}
 	small := box{y, 0, [4]int{height * width * channels, width * channels, channels, 1}}
-	if back {
+	if backward {
 		large, small = small, large
 	}
 	copyBox(t, large, small, [4]int{batch, height, width, channels})
 }
 
 // Shuffle records the rearrangement of channels into pixels, from x [batch, h, w, c times^2] to y [batch, h times, w
-// times, c], or from y to x if back is true.
-func Shuffle(t *vulkan.Tape, x, y vulkan.Buffer, batch, h, w, c, times int, back bool) {
+// times, c], or from y to x if backward is true.
+func Shuffle(t *vulkan.Tape, x, y vulkan.Buffer, batch, h, w, c, times int, backward bool) {
 	piece := c * times // a row of the square of a pixel
 	deep := box{x, 0, [4]int{w * times * piece, piece, times * piece, 1}}
 	flat := box{y, 0, [4]int{w * times * piece, w * piece, piece, 1}}
-	if back {
+	if backward {
 		deep, flat = flat, deep
 	}
 	copyBox(t, deep, flat, [4]int{batch * h, times, w, piece})

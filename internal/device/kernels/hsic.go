@@ -70,25 +70,25 @@ func recordHSIC(t *vulkan.Tape, arrays [2]vulkan.Buffer, groups, out vulkan.Buff
 	if !groups.IsZero() {
 		listed = 1
 	}
-	h.chosen = choose(t, or(groups, arrays[0]), t.Constant([]float32{0}), n, 1, listed, 0)
+	h.chosen = chooseColumn(t, either(groups, arrays[0]), t.Constant([]float32{0}), n, 1, listed, 0)
 	equals := 0
 	for i, s := range sides {
 		h.points[i] = t.Scratch(n * s.coordinates())
 		each(t, "hsicpoints", n*len(s.Columns), sizes(s.Width, len(s.Columns), flag(s.Kind == circularSimilarity)),
 			vulkan.Read(arrays[i]), vulkan.Read(t.Constant(numeric.Convert[float32](s.Columns))), vulkan.Read(h.chosen),
 			vulkan.Write(h.points[i]))
-		given, squares := s.Bandwidth, h.sums
+		bandwidth, squares := s.Bandwidth, h.sums
 		switch {
 		case s.Kind == equalSimilarity:
 			equals |= 1 << i
-			given = 1
-		case given == 0:
-			most := max(n, min(n*(n-1), 362*361))
-			squares = t.Scratch(most)
-			each(t, "hsicdistances", most, sizes(s.coordinates()), vulkan.Read(h.points[i]), vulkan.Read(h.chosen),
+			bandwidth = 1
+		case bandwidth == 0:
+			distances := max(n, min(n*(n-1), 362*361))
+			squares = t.Scratch(distances)
+			each(t, "hsicdistances", distances, sizes(s.coordinates()), vulkan.Read(h.points[i]), vulkan.Read(h.chosen),
 				vulkan.Write(squares))
 		}
-		t.Dispatch(kernel("hsicmedian"), 1, 1, 1, append(sizes(4*i), float(given)), vulkan.Read(squares),
+		t.Dispatch(kernel("hsicmedian"), 1, 1, 1, append(sizes(4*i), float(bandwidth)), vulkan.Read(squares),
 			vulkan.Read(h.chosen), vulkan.Update(h.state))
 	}
 	h.constants = sizes(n, sides[0].coordinates(), sides[1].coordinates(), equals)

@@ -44,8 +44,8 @@ func flag(b bool) int {
 	return 0
 }
 
-// or returns b, or other if b is none. A kernel needs memory even for an unused argument.
-func or(b, other vulkan.Buffer) vulkan.Buffer {
+// either returns b, or other if b is none. A kernel needs memory even for an unused argument.
+func either(b, other vulkan.Buffer) vulkan.Buffer {
 	if b.IsZero() {
 		return other
 	}

@@ -43,7 +43,7 @@ func (m Mixtures) densities(t *vulkan.Tape, z, mean, logVariance, mask, out vulk
 	Scale(t, -1, logVariance, precision, n)
 	Exp(t, precision, precision, n)
 	args = []vulkan.Argument{vulkan.Read(z), vulkan.Read(mean), vulkan.Read(logVariance), vulkan.Read(precision),
-		vulkan.Read(or(mask, z)), vulkan.Read(t.Constant(table))}
+		vulkan.Read(either(mask, z)), vulkan.Read(t.Constant(table))}
 	args = slices.Clip(args)
 	state = t.Scratch(4 * parts * m.Rows)
 	terms := t.Scratch(parts * m.Rows)
@@ -62,13 +62,13 @@ func (m Mixtures) table() (table []float32, parts, places int) {
 		}
 	}
 	parts = 1 + len(blocks)
-	table, of := make([]float32, 2*parts), make([]float32, m.Columns)
+	table, blockOf := make([]float32, 2*parts), make([]float32, m.Columns)
 	for i, b := range blocks {
 		table[2*i+2], table[2*i+3] = float32(len(table)), float32(len(b))
 		for _, c := range b {
-			table, of[c] = append(table, float32(c)), float32(i+1)
+			table, blockOf[c] = append(table, float32(c)), float32(i+1)
 		}
 	}
 	table[0], table[1] = float32(2*parts), float32(len(table)-2*parts) // of all blocks
-	return append(table, of...), parts, len(table)
+	return append(table, blockOf...), parts, len(table)
 }

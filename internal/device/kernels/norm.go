@@ -39,7 +39,8 @@ func (s NormShape) sums(t *vulkan.Tape, x, moments, y, dy vulkan.Buffer) vulkan.
 	to := t.Scratch(parts * n)
 	constants := sizes(s.Sets, s.Rows, s.Channels, height, flag(!dy.IsZero()), flag(s.ReLU))
 	t.Dispatch(kernel("normsums"), divided(s.Channels, 16), parts, s.Sets, constants,
-		vulkan.Read(x), vulkan.Read(or(moments, x)), vulkan.Read(or(dy, x)), vulkan.Read(or(y, x)), vulkan.Write(to))
+		vulkan.Read(x), vulkan.Read(either(moments, x)), vulkan.Read(either(dy, x)), vulkan.Read(either(y, x)),
+		vulkan.Write(to))
 	if parts == 1 {
 		return to
 	}
@@ -54,7 +55,8 @@ func Norm(t *vulkan.Tape, x, moments, gamma, beta, y vulkan.Buffer, s NormShape)
 	moments = s.moments(t, x, moments)
 	n := s.Sets * s.Rows * s.Channels
 	each(t, "norm", n, append(sizes(n, s.Rows, s.Channels, flag(!gamma.IsZero()), flag(s.ReLU)), float(s.Epsilon)),
-		vulkan.Read(x), vulkan.Read(moments), vulkan.Read(or(gamma, x)), vulkan.Read(or(beta, x)), vulkan.Write(y))
+		vulkan.Read(x), vulkan.Read(moments), vulkan.Read(either(gamma, x)), vulkan.Read(either(beta, x)),
+		vulkan.Write(y))
 }
 
 func (s NormShape) moments(t *vulkan.Tape, x, moments vulkan.Buffer) vulkan.Buffer {
@@ -77,12 +79,12 @@ func NormGradient(t *vulkan.Tape, x, moments, gamma, y, dy, dx, dgamma, dbeta vu
 		if !s.Given {
 			line = t.Scratch(s.Sets * 2 * s.Channels)
 			each(t, "normslopes", s.Sets*groups, append(sizes(s.Sets, s.Rows, s.Channels, wide, affine), float(s.Epsilon)),
-				vulkan.Read(sums), vulkan.Read(moments), vulkan.Read(or(gamma, sums)), vulkan.Write(line))
+				vulkan.Read(sums), vulkan.Read(moments), vulkan.Read(either(gamma, sums)), vulkan.Write(line))
 		}
 		n := s.Sets * s.Rows * s.Channels
 		each(t, "normgradient", n, append(sizes(n, s.Rows, s.Channels, affine, flag(s.ReLU), flag(s.Given)),
 			float(s.Epsilon)),
-			vulkan.Read(x), vulkan.Read(moments), vulkan.Read(or(gamma, x)), vulkan.Read(line), vulkan.Read(dy),
+			vulkan.Read(x), vulkan.Read(moments), vulkan.Read(either(gamma, x)), vulkan.Read(line), vulkan.Read(dy),
 			vulkan.Read(y), vulkan.Write(dx))
 	}
 	for gamma, d := range []vulkan.Buffer{dbeta, dgamma} {

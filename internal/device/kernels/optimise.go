@@ -76,8 +76,8 @@ func LARS(t *vulkan.Tape, w, v, g, numbers vulkan.Buffer, n int) {
 func squaresOf(t *vulkan.Tape, x, y vulkan.Buffer, n int) vulkan.Buffer {
 	squares, parts := t.Scratch(2), partsOf(n)
 	s := t.Scratch(parts)
-	for i, of := range []vulkan.Buffer{x, y} {
-		reduce(t, square, 0, of, vulkan.Buffer{}, s, 0, n)
+	for i, buffer := range []vulkan.Buffer{x, y} {
+		reduce(t, square, 0, buffer, vulkan.Buffer{}, s, 0, n)
 		total(t, s, squares, i, 1, 0, parts)
 	}
 	return squares
@@ -123,7 +123,7 @@ func (r RootSquare) Set(numbers vulkan.Buffer) {
 // [RootSquare.Set].
 func RMSProp(t *vulkan.Tape, w, s, m, v, g, numbers vulkan.Buffer, n int, decay bool) {
 	each(t, "rmsprop", n, sizes(n, flag(!m.IsZero()), flag(!v.IsZero()), flag(decay)), vulkan.Update(w), vulkan.Update(s),
-		vulkan.Update(or(m, s)), vulkan.Update(or(v, s)), vulkan.Read(g), vulkan.Read(numbers))
+		vulkan.Update(either(m, s)), vulkan.Update(either(v, s)), vulkan.Read(g), vulkan.Read(numbers))
 }
 
 // SetAccumulate writes the numbers of a step of [Accumulate]: the factors of the gradients and of the new sum. The

@@ -62,19 +62,19 @@ func UpsampleGradient(t *vulkan.Tape, dy, dx vulkan.Buffer, batch, h, w, channel
 	enlarge(t, dy, dx, batch, h, w, channels, times, smooth, true)
 }
 
-func enlarge(t *vulkan.Tape, x, y vulkan.Buffer, batch, h, w, channels, times int, smooth, back bool) {
+func enlarge(t *vulkan.Tape, x, y vulkan.Buffer, batch, h, w, channels, times int, smooth, backward bool) {
 	f := nearest
 	if smooth {
 		f = bilinear
 	}
-	resample(t, f, back, x, y, batch, channels, Side{Pixels: h, Count: h * times, Size: times}, Side{Pixels: w,
+	resample(t, f, backward, x, y, batch, channels, Side{Pixels: h, Count: h * times, Size: times}, Side{Pixels: w,
 		Count: w * times, Size: times})
 }
 
-func resample(t *vulkan.Tape, f int, back bool, x, y vulkan.Buffer, batch, channels int, rows, columns Side) {
+func resample(t *vulkan.Tape, f int, backward bool, x, y vulkan.Buffer, batch, channels int, rows, columns Side) {
 	n := batch * rows.Count * columns.Count * channels
-	if back {
+	if backward {
 		n = batch * rows.Pixels * columns.Pixels * channels
 	}
-	each(t, "resample", n, constantsOf(rows, columns, n, channels, f, flag(back)), vulkan.Read(x), vulkan.Write(y))
+	each(t, "resample", n, constantsOf(rows, columns, n, channels, f, flag(backward)), vulkan.Read(x), vulkan.Write(y))
 }

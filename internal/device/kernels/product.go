@@ -42,7 +42,7 @@ func product(t *vulkan.Tape, a, b matrix, bias, c vulkan.Buffer, f cpu.Activatio
 		constants := append(sizes(m, k, n, a.row, a.column, b.row, b.column, part, flag(!bias.IsZero()), a.from, b.from),
 			float(slope))
 		t.Dispatch(tile.kernel("product"), x, y, parts, constants, vulkan.Read(a.Buffer), vulkan.Read(b.Buffer),
-			vulkan.Read(or(bias, a.Buffer)), vulkan.Write(c))
+			vulkan.Read(either(bias, a.Buffer)), vulkan.Write(c))
 	})
 }
 
@@ -76,7 +76,7 @@ func addParts(t *vulkan.Tape, x, bias, y vulkan.Buffer, f cpu.Activation, n, par
 		width = 0
 	}
 	slope, _ := below(f)
-	each(t, "parts", n, append(sizes(n, parts, width), float(slope)), vulkan.Read(x), vulkan.Read(or(bias, x)),
+	each(t, "parts", n, append(sizes(n, parts, width), float(slope)), vulkan.Read(x), vulkan.Read(either(bias, x)),
 		vulkan.Write(y))
 }
 
@@ -90,7 +90,7 @@ func columnSums(t *vulkan.Tape, x, y vulkan.Buffer, yFrom int, s vulkan.Buffer, 
 		to = t.Scratch(parts * width)
 	}
 	t.Dispatch(kernel("columns"), divided(width, 16), parts, 1, sizes(rows, width, height, flag(!y.IsZero()), yFrom),
-		vulkan.Read(x), vulkan.Read(or(y, x)), vulkan.Write(to))
+		vulkan.Read(x), vulkan.Read(either(y, x)), vulkan.Write(to))
 	if parts > 1 {
 		addParts(t, to, vulkan.Buffer{}, s, cpu.LinearActivation, width, parts, 0)
 	}

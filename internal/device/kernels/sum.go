@@ -21,17 +21,18 @@ const mostParts = 256
 // partsOf returns the number of groups that add up n elements. It depends only on n.
 func partsOf(n int) int { return min(divided(n, 1024), mostParts) }
 
-// reduce records the sums of terms of n elements of x and y into s, from element at on. It returns the number of sums.
-func reduce(t *vulkan.Tape, f int, a float64, x, y, s vulkan.Buffer, at, n int) (parts int) {
+// reduce records the sums of terms of n elements of x and y into s, from element offset on. It returns the number of
+// sums.
+func reduce(t *vulkan.Tape, f int, a float64, x, y, s vulkan.Buffer, offset, n int) (parts int) {
 	parts = partsOf(n)
-	t.Dispatch(kernel("reduce"), parts, 1, 1, append(sizes(n, f, at), float(a)), vulkan.Read(x), vulkan.Read(or(y, x)),
-		vulkan.Update(s))
+	t.Dispatch(kernel("reduce"), parts, 1, 1, append(sizes(n, f, offset), float(a)),
+		vulkan.Read(x), vulkan.Read(either(y, x)), vulkan.Update(s))
 	return parts
 }
 
-// total records out[at] = scale (sum of n elements of x) + constant.
-func total(t *vulkan.Tape, x, out vulkan.Buffer, at int, scale, constant float64, n int) {
-	t.Dispatch(kernel("total"), 1, 1, 1, append(sizes(n, at), float(scale), float(constant)), vulkan.Read(x),
+// total records out[offset] = scale (sum of n elements of x) + constant.
+func total(t *vulkan.Tape, x, out vulkan.Buffer, offset int, scale, constant float64, n int) {
+	t.Dispatch(kernel("total"), 1, 1, 1, append(sizes(n, offset), float(scale), float(constant)), vulkan.Read(x),
 		vulkan.Update(out))
 }
 
@@ -52,9 +53,9 @@ func SquaredNorm(t *vulkan.Tape, tensors []vulkan.Buffer, sizes []int, out vulka
 	for _, n := range sizes {
 		parts += partsOf(n)
 	}
-	s, at := t.Scratch(parts), 0
+	s, offset := t.Scratch(parts), 0
 	for i, x := range tensors {
-		at += reduce(t, square, 0, x, vulkan.Buffer{}, s, at, sizes[i])
+		offset += reduce(t, square, 0, x, vulkan.Buffer{}, s, offset, sizes[i])
 	}
 	total(t, s, out, 0, 1, 0, parts)
 }

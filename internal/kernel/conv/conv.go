@@ -19,7 +19,7 @@ type convolver struct {
 	gather     product
 	spread     product
 	gradient   gradient
-	pixel      int       // channels of the small image, rounded up to a multiple of 16
+	smallPitch int       // channels of the small image, rounded up to a multiple of 16
 	bias       []float32 // padded to complete panels
 	workers    []*convWorker
 
@@ -94,7 +94,7 @@ func newConv(s kernel.ConvShape, a kernel.Activation, mixed, transposed bool) (*
 
 func (c *convolver) plan(g *geometry, a kernel.Activation, mixed bool) {
 	c.geometry, c.activation = g, a
-	c.pixel = simd.NewPanels(g.smallC).Padded
+	c.smallPitch = simd.NewPanels(g.smallC).Padded
 	if mixed {
 		c.gather, c.spread, c.gradient = newMixedProducts(g)
 	} else {
@@ -110,8 +110,8 @@ func (c *convolver) prepare() {
 	c.threads = parallel.Threads()
 	for len(c.workers) < parallel.Threads() {
 		w := &convWorker{big: make([]float32, c.chunk*c.bigSize), small: make([]float32, c.chunk*c.smallSize)}
-		if c.smallC != c.pixel {
-			w.wide = make([]float32, c.chunk*c.smallPixels()*c.pixel)
+		if c.smallC != c.smallPitch {
+			w.wide = make([]float32, c.chunk*c.smallPixels()*c.smallPitch)
 		}
 		inputs, products := 0, 0
 		for _, p := range []interface{ scratch() (int, int) }{c.gather, c.spread, c.gradient} {
@@ -123,10 +123,11 @@ func (c *convolver) prepare() {
 	}
 }
 
-// following returns the images of the chunk that a thread computes after item i, of one chunk, if each computes as many.
-func (c *convolver) following(i int) (from, to int) { return c.after((i + c.threads) * c.chunk) }
+// nextChunk returns the images of the chunk that a thread computes after item i, if all threads compute equally many
+// chunks.
+func (c *convolver) nextChunk(i int) (from, to int) { return c.chunkAt((i + c.threads) * c.chunk) }
 
-func (c *convolver) after(first int) (from, to int) {
+func (c *convolver) chunkAt(first int) (from, to int) {
 	return min(c.batch, first), min(c.batch, first+c.chunk)
 }
 
@@ -144,7 +145,7 @@ func (p *Conv) Forward(x, w, bias, y []float32) {
 	}
 	c.prepare()
 	copy(c.bias, bias)
-	c.x, c.w, c.y = x, w[c.from:c.to], y
+	c.x, c.w, c.y = x, w[c.weightsFrom:c.weightsTo], y
 	parallel.ForWorkers(len(c.workers), packs, pack)
 	parallel.ForWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.forwardItem)
 	c.x, c.w, c.y = nil, nil, nil
@@ -157,7 +158,7 @@ func (p *Conv) gather(worker, i int) {
 	first := i * c.chunk
 	count := min(c.chunk, c.batch-first)
 	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
-	from, to := c.following(i)
+	from, to := c.nextChunk(i)
 	s.ahead.set(c.x[from*n:to*n], c.y[from*m:to*m])
 	for j := range count {
 		c.padBig(s.big[j*c.bigSize:], c.x[(first+j)*n:], nil, kernel.LinearActivation)
@@ -184,7 +185,7 @@ func (p *Conv) spread(worker, i int) {
 	first := i * c.chunk
 	count := min(c.chunk, c.batch-first)
 	n, m := c.smallPixels()*c.smallC, c.bigPixels()*c.bigC
-	from, to := c.following(i)
+	from, to := c.nextChunk(i)
 	s.ahead.set(c.x[from*n:to*n], c.y[from*m:to*m])
 	out := c.y[first*m : (first+count)*m]
 	if p, ok := c.spread.(*narrowTaps); ok { // it needs no zeros around the images
@@ -200,7 +201,7 @@ func (p *Conv) spread(worker, i int) {
 
 // widen copies small image j of a chunk. The stride of its pixels becomes a multiple of 16.
 func (c *convolver) widen(s *convWorker, j int, src []float32, line int) {
-	pixel := c.pixel
+	pixel := c.smallPitch
 	dst := s.wide[j*c.smallPixels()*pixel:]
 	for y := range c.smallH {
 		for x := range c.smallW {
@@ -210,8 +211,8 @@ func (c *convolver) widen(s *convWorker, j int, src []float32, line int) {
 }
 
 // sumPixels adds all pixels of an image to dst, which has one element per channel.
-func sumPixels(dst, src []float32, h, w, line int, fresh bool) {
-	if fresh {
+func sumPixels(dst, src []float32, h, w, line int, reset bool) {
+	if reset {
 		clear(dst)
 	}
 	n := len(dst)
@@ -240,17 +241,17 @@ type job struct {
 	biasSums   []float32 // bias gradient of the group; nil: not computed
 }
 
-// nextOf returns the images of a thread's next chunk in a job.
-func (c *convolver) nextOf(first int, j job) (from, to int) {
+// nextInJob returns the images of a thread's next chunk in a job.
+func (c *convolver) nextInJob(first int, j job) (from, to int) {
 	if first += c.chunk; first >= j.end {
 		first += (c.threads - 1) * (j.end - j.first)
 	}
-	return c.after(first)
+	return c.chunkAt(first)
 }
 
 // prefetch names the operands of the chunk after the images at first. Images of x have n elements, images of y m.
 func (c *convolver) prefetch(s *convWorker, j job, first, n, m int) {
-	from, to := c.nextOf(first, j)
+	from, to := c.nextInJob(first, j)
 	s.ahead.set(c.dy[from*m : to*m])
 	if c.activation != kernel.LinearActivation {
 		s.ahead.add(c.y[from*m : to*m])
@@ -287,11 +288,11 @@ func (c *convolver) backwardItems(run func(s *convWorker, j job)) {
 func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, transposed bool) {
 	c.prepare()
 	if dw != nil {
-		clear(dw[:c.from])
-		clear(dw[c.to:])
-		dw = dw[c.from:c.to]
+		clear(dw[:c.weightsFrom])
+		clear(dw[c.weightsTo:])
+		dw = dw[c.weightsFrom:c.weightsTo]
 	}
-	c.x, c.w, c.y, c.dy, c.dx, c.dw = x, w[c.from:c.to], y, dy, dx, dw
+	c.x, c.w, c.y, c.dy, c.dx, c.dw = x, w[c.weightsFrom:c.weightsTo], y, dy, dx, dw
 	memory := kernel.TakeMemory(c.groups * (len(dw) + len(db)))
 	if dw != nil {
 		c.sums = (*memory)[:c.groups*len(dw)]
@@ -332,12 +333,12 @@ func (p *Conv) backwardGather(s *convWorker, job job) {
 	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
 	for first := job.first; first < job.end; first += c.chunk {
 		count := min(c.chunk, job.end-first)
-		fresh := first == job.first
+		reset := first == job.first
 		for j := range count {
 			i := first + j
 			c.padSmall(s.small[j*c.smallSize:], c.dy[i*m:], c.y[i*m:], c.activation)
 			if job.biasSums != nil {
-				sumPixels(job.biasSums, s.small[j*c.smallSize+c.smallOrigin():], c.smallH, c.smallW, c.smallLine, fresh && j == 0)
+				sumPixels(job.biasSums, s.small[j*c.smallSize+c.smallOrigin():], c.smallH, c.smallW, c.smallLine, reset && j == 0)
 			}
 			if job.sums != nil {
 				c.padBig(s.big[j*c.bigSize:], c.x[i*n:], nil, kernel.LinearActivation)
@@ -351,13 +352,13 @@ func (p *Conv) backwardGather(s *convWorker, job job) {
 			continue
 		}
 		small := smallImages{s.small[c.smallOrigin():], c.smallC, c.smallLine, c.smallSize}
-		if c.smallC != c.pixel {
+		if c.smallC != c.smallPitch {
 			for j := range count {
 				c.widen(s, j, small.x[j*c.smallSize:], c.smallLine)
 			}
-			small = c.wide(s)
+			small = c.widened(s)
 		}
-		c.gradient.run(s, job.sums, job.share, small, count, fresh)
+		c.gradient.run(s, job.sums, job.share, small, count, reset)
 	}
 }
 
@@ -367,12 +368,12 @@ func (p *Conv) backwardSpread(s *convWorker, job job) {
 	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
 	for first := job.first; first < job.end; first += c.chunk {
 		count := min(c.chunk, job.end-first)
-		fresh := first == job.first
+		reset := first == job.first
 		for j := range count {
 			i := first + j
 			c.padBig(s.big[j*c.bigSize:], c.dy[i*n:], c.y[i*n:], c.activation)
 			if job.biasSums != nil {
-				sumPixels(job.biasSums, s.big[j*c.bigSize+c.bigOrigin():], c.bigH, c.bigW, c.bigLine, fresh && j == 0)
+				sumPixels(job.biasSums, s.big[j*c.bigSize+c.bigOrigin():], c.bigH, c.bigW, c.bigLine, reset && j == 0)
 			}
 		}
 		c.prefetch(s, job, first, m, n)
@@ -383,28 +384,28 @@ func (p *Conv) backwardSpread(s *convWorker, job job) {
 			continue
 		}
 		small := smallImages{c.x[first*m:], c.smallC, c.smallW * c.smallC, m}
-		if c.smallC != c.pixel {
+		if c.smallC != c.smallPitch {
 			for j := range count {
 				c.widen(s, j, small.x[j*m:], c.smallW*c.smallC)
 			}
-			small = c.wide(s)
+			small = c.widened(s)
 		}
-		c.gradient.run(s, job.sums, job.share, small, count, fresh)
+		c.gradient.run(s, job.sums, job.share, small, count, reset)
 	}
 }
 
-// wide returns the small images copied by widen.
-func (c *convolver) wide(s *convWorker) smallImages {
-	return smallImages{s.wide, c.pixel, c.smallW * c.pixel, c.smallPixels() * c.pixel}
+// widened returns the small images copied by widen.
+func (c *convolver) widened(s *convWorker) smallImages {
+	return smallImages{s.wide, c.smallPitch, c.smallW * c.smallPitch, c.smallPixels() * c.smallPitch}
 }
 
 // totalElements is the number of weights per item of totalGroups.
 const totalElements = 4096
 
 // totalGroups sets a part of dw to the sum over groups, in order.
-func totalGroups(dw, sums []float32, groups, part int) {
+func totalGroups(dw, sums []float32, groups, item int) {
 	n := len(dw)
-	from, to := part*totalElements, min((part+1)*totalElements, n)
+	from, to := item*totalElements, min((item+1)*totalElements, n)
 	copy(dw[from:to], sums[from:to])
 	for group := 1; group < groups; group++ {
 		kernel.Add(dw[from:to], sums[group*n+from:group*n+to])

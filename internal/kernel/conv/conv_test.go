@@ -227,8 +227,8 @@ func TestChunks(t *testing.T) {
 	})
 }
 
-// Items of the weight gradient follow from sizes alone: up to 5 Mi numbers or 8 groups, and shares of 64 Ki weights or more
-// until there are 16 items.
+// Items of the weight gradient follow from sizes alone: up to 5 Mi numbers or 8 groups, and shares of 64 Ki weights or
+// more until there are 16 items.
 func TestDivide(t *testing.T) {
 	for _, c := range []struct{ batch, chunk, weights, groupSize, groups, shares int }{
 		{64, 1, 1 << 16, 1, 64, 1},
@@ -242,7 +242,7 @@ func TestDivide(t *testing.T) {
 		{100, 3, 1 << 20, 15, 7, 4},
 	} {
 		g := &geometry{batch: c.batch, chunk: c.chunk, kernelH: 1, kernelW: 1, bigC: c.weights / 16, smallC: 16}
-		if g.divide(); g.groupSize != c.groupSize || g.groups != c.groups || g.shares != c.shares {
+		if g.planShares(); g.groupSize != c.groupSize || g.groups != c.groups || g.shares != c.shares {
 			t.Errorf("%+v: groups of %d, %d groups, %d shares", c, g.groupSize, g.groups, g.shares)
 		}
 	}

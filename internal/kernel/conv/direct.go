@@ -23,9 +23,9 @@ type product interface {
 // gradient computes the weight gradient: patches of the big images times pixels of the small images, summed over pixels
 // and images.
 type gradient interface {
-	// run adds the images of a chunk to a share of a group's sums, which have the size of the weights. fresh starts new
+	// run adds the images of a chunk to a share of a group's sums, which have the size of the weights. reset starts new
 	// sums.
-	run(s *convWorker, sums []float32, share int, small smallImages, images int, fresh bool)
+	run(s *convWorker, sums []float32, share int, small smallImages, images int, reset bool)
 	scratch() (inputs, products int)
 }
 
@@ -62,16 +62,16 @@ type gather struct {
 	line    int // numbers, or pairs of them, in a padded row
 }
 
-func newGather(g *geometry) *gather { return gatherOf(g, 1) }
+func newGather(g *geometry) *gather { return newPackedGather(g, 1) }
 
-// gatherOf returns a gather that multiplies numbers (part 1) or pairs of them (part 2).
-func gatherOf(g *geometry, part int) *gather {
-	p := &gather{g: g, panels: simd.NewPanels(g.smallC), line: (g.bigLine + part - 1) / part}
-	p.weights = make([]float32, g.patch()/part*p.panels.Padded)
+// newPackedGather returns a gather that multiplies numbers (packing 1) or pairs of numbers (packing 2).
+func newPackedGather(g *geometry, packing int) *gather {
+	p := &gather{g: g, panels: simd.NewPanels(g.smallC), line: (g.bigLine + packing - 1) / packing}
+	p.weights = make([]float32, g.patch()/packing*p.panels.Padded)
 	for image := range g.chunk {
 		for y := range g.smallH {
 			for x := range g.smallW {
-				p.rows = append(p.rows, (image*g.bigRows()+y*g.stride)*p.line+x*g.stride*g.bigC/part)
+				p.rows = append(p.rows, (image*g.bigRows()+y*g.stride)*p.line+x*g.stride*g.bigC/packing)
 			}
 		}
 	}
@@ -127,7 +127,7 @@ type phase struct {
 	tapsY, tapsX int
 	qy, qx       int
 	py, px       int
-	at           int // offset of its weights: [tapsY, tapsX, smallC][width], panel by panel
+	weightOffset int // offset of its weights: [tapsY, tapsX, smallC][width], panel by panel
 	rows, cRows  []int
 }
 
@@ -136,7 +136,7 @@ func newScatter(g *geometry) *scatter {
 	size := 0
 	for py := range g.stride {
 		for px := range g.stride {
-			f := phase{py: py, px: px, at: size * s.panels.Padded}
+			f := phase{py: py, px: px, weightOffset: size * s.panels.Padded}
 			f.tapsY, f.qy = g.tapsY(py)
 			f.tapsX, f.qx = g.tapsX(px)
 			size += f.tapsY * f.tapsX * g.smallC
@@ -167,7 +167,7 @@ func (s *scatter) pack(w []float32, i int) {
 			tap := w[(ky*g.kernelW+kx)*g.bigC*g.smallC:][:g.bigC*g.smallC]
 			for n := range s.panels.Count {
 				first, width, columns := s.panels.At(n)
-				dst := s.weights[f.at+first*depth+(a*f.tapsX+e)*g.smallC*width:]
+				dst := s.weights[f.weightOffset+first*depth+(a*f.tapsX+e)*g.smallC*width:]
 				simd.Transpose(dst, tap[first*g.smallC:], width, g.smallC, columns, g.smallC)
 			}
 		}
@@ -177,25 +177,25 @@ func (s *scatter) pack(w []float32, i int) {
 func (s *scatter) run(w *convWorker, bias, out []float32, images, flags int) {
 	n := s.g.bigPixels() * s.g.bigC
 	for i := range images {
-		s.image(&w.tile, w.small[i*s.g.smallSize:], s.g.smallC, s.g.smallLine, bias, out[i*n:(i+1)*n], flags)
+		s.spreadImage(&w.tile, w.small[i*s.g.smallSize:], s.g.smallC, s.g.smallLine, bias, out[i*n:(i+1)*n], flags)
 	}
 }
 
-// image computes one image from a small image. channels and line are the strides of pixels and rows.
-func (s *scatter) image(t *simd.Tile, small []float32, channels, line int, bias, out []float32, flags int) {
+// spreadImage computes one image from a small image. channels and line are the strides of pixels and rows.
+func (s *scatter) spreadImage(t *simd.Tile, small []float32, channels, line int, bias, out []float32, flags int) {
 	t.A = small
 	for i := range s.phases {
 		f := &s.phases[i]
 		depth := f.tapsY * f.tapsX * channels
 		if depth == 0 {
-			s.fill(f, bias, out, flags)
+			s.fillBias(f, bias, out, flags)
 			continue
 		}
 		segment := f.tapsX * channels
 		t.Steps, t.AStep, t.Segs, t.ASeg, t.Blocks = segment, 1, f.tapsY, line, 1
 		for n := range s.panels.Count {
 			first, width, columns := s.panels.At(n)
-			t.B = s.weights[f.at+first*depth:]
+			t.B = s.weights[f.weightOffset+first*depth:]
 			t.Width, t.BStep, t.BSeg = width, width, segment*width
 			t.C, t.Flags = out[first:], flags
 			if bias != nil {
@@ -206,11 +206,11 @@ func (s *scatter) image(t *simd.Tile, small []float32, channels, line int, bias,
 	}
 }
 
-// fill sets the pixels of a phase without taps (a kernel smaller than the stride).
-func (s *scatter) fill(f *phase, bias, out []float32, flags int) {
-	for _, at := range f.cRows {
+// fillBias sets the pixels of a phase without taps (a kernel smaller than the stride).
+func (s *scatter) fillBias(f *phase, bias, out []float32, flags int) {
+	for _, offset := range f.cRows {
 		if flags&simd.AddBias == 0 {
-			clear(out[at : at+s.g.bigC])
+			clear(out[offset : offset+s.g.bigC])
 			continue
 		}
 		for c := range s.g.bigC {
@@ -218,7 +218,7 @@ func (s *scatter) fill(f *phase, bias, out []float32, flags int) {
 			if flags&simd.ApplyReLU != 0 {
 				v = max(v, 0)
 			}
-			out[at+c] = v
+			out[offset+c] = v
 		}
 	}
 }
@@ -241,21 +241,21 @@ func newWeightGradient(g *geometry) *weightGradient {
 	return p
 }
 
-func (p *weightGradient) run(s *convWorker, sums []float32, share int, small smallImages, images int, fresh bool) {
+func (p *weightGradient) run(s *convWorker, sums []float32, share int, small smallImages, images int, reset bool) {
 	g, t := p.g, &s.tile
 	t.A = s.big
 	t.Steps, t.AStep = g.smallW, g.stride*g.bigC
 	t.Segs, t.ASeg = g.smallH, g.stride*g.bigLine
 	t.Blocks, t.ABlk = images, g.bigSize
 	t.BStep, t.BSeg, t.BBlk = small.pixel, small.line, small.size
-	p.sum(s, sums, share, small.x, fresh)
+	p.sum(s, sums, share, small.x, reset)
 }
 
 // sum adds the products of a tile's left operand and small images to a share of a group's sums, or begins it.
-func (p *weightGradient) sum(s *convWorker, sums []float32, share int, small []float32, fresh bool) {
+func (p *weightGradient) sum(s *convWorker, sums []float32, share int, small []float32, reset bool) {
 	t := &s.tile
 	t.Flags = simd.Accumulate
-	if fresh {
+	if reset {
 		t.Flags = 0
 	}
 	from, to := share*len(p.rows)/p.g.shares, (share+1)*len(p.rows)/p.g.shares

@@ -13,7 +13,7 @@ type geometry struct {
 	kernelH, kernelW       int // excluding rows that no pixel uses
 	stride                 int
 	padH, padW             int
-	from, to               int // range of these rows in the weights
+	weightsFrom, weightsTo int // range of these rows in the weights
 
 	// The big image with its padding: rows of bigLine elements, consecutive images.
 	bigLine, bigSize int
@@ -23,7 +23,7 @@ type geometry struct {
 	narrow int // side of the blocks in narrow; 0: unused
 
 	chunk                     int // images per chunk
-	groups, groupSize, shares int // division of the weight gradient, see divide
+	groups, groupSize, shares int // division of the weight gradient, see planShares
 
 	transposed bool // spreading is the forward pass
 }
@@ -37,30 +37,30 @@ func newGeometry(s kernel.ConvShape, transposed bool) *geometry {
 	first, last := g.liveRows(s.Kernel, s.PadH)
 	g.kernelH, g.padH = last-first+1, s.PadH-first
 	row := g.kernelW * g.bigC * g.smallC
-	g.from, g.to = first*row, (last+1)*row
+	g.weightsFrom, g.weightsTo = first*row, (last+1)*row
 	rows := max(g.padH+g.bigH, (g.smallH-1)*g.stride+g.kernelH)
 	columns := max(g.padW+g.bigW, (g.smallW-1)*g.stride+g.kernelW)
 	g.bigLine = columns * g.bigC
 	g.bigSize = rows * g.bigLine
 
-	after := 0
+	bottom := 0
 	for p := range g.stride {
 		tapsY, qy := g.tapsY(p)
 		tapsX, qx := g.tapsX(p)
 		g.smallTop = max(g.smallTop, tapsY-1-qy, tapsX-1-qx)
-		after = max(after, qy, qx)
+		bottom = max(bottom, qy, qx)
 	}
 	g.narrow = narrowSide(g.stride, g.bigC)
 	block := max(1, g.narrow) * g.stride
 	if winogradNarrowFits(g) {
-		after++ // the last block may reach one place further
+		bottom++ // the last block may reach one place further
 	}
-	reach := func(big, small int) int { return max(small, (big+block-1)/block*max(1, g.narrow)+after) }
-	g.smallLine = (g.smallTop + reach(g.bigW, g.smallW)) * g.smallC
-	g.smallSize = (g.smallTop + reach(g.bigH, g.smallH)) * g.smallLine
+	extent := func(big, small int) int { return max(small, (big+block-1)/block*max(1, g.narrow)+bottom) }
+	g.smallLine = (g.smallTop + extent(g.bigW, g.smallW)) * g.smallC
+	g.smallSize = (g.smallTop + extent(g.bigH, g.smallH)) * g.smallLine
 
 	g.chunk = g.chunkImages()
-	g.divide()
+	g.planShares()
 	return g
 }
 
@@ -75,32 +75,32 @@ func (g *geometry) chunkImages() int {
 		tiles := phaseTilesOf(g)
 		return min(g.batch, groupImages, (groupTiles*tiles.side*tiles.side+g.smallPixels()-1)/g.smallPixels())
 	}
-	size := max(1, g.batch/leastItems)
+	size := max(1, g.batch/minItems)
 	chunk := min(size, max(1, chunkElements/(g.bigSize+g.smallSize)))
 	return (size + (size+chunk-1)/chunk - 1) / ((size + chunk - 1) / chunk) // equal parts
 }
 
 // The weight gradient is a sum over groups of images. The gradients of all groups have at most sumElements elements,
-// unless there would be fewer than leastGroups groups. Large weights are also divided, to get leastItems or more items
+// unless there would be fewer than minGroups groups. Large weights are also divided, to get minItems or more items
 // of parallel work.
 const (
 	sumElements   = 5 << 20
-	leastGroups   = 8
-	leastItems    = 16
+	minGroups     = 8
+	minItems      = 16
 	shareElements = 1 << 16 // minimum number of weights in a share
-	mostShares    = 4
+	maxShares     = 4
 )
 
-// divide plans the items of the weight gradient from sizes alone: groups of complete chunks of images, and shares of
-// the weights.
-func (g *geometry) divide() {
+// planShares plans the items of the weight gradient from sizes alone: groups of complete chunks of images, and shares
+// of the weights.
+func (g *geometry) planShares() {
 	weights := g.patch() * g.smallC
 	chunks := (g.batch + g.chunk - 1) / g.chunk
-	groups := max(leastGroups, sumElements/weights)
+	groups := max(minGroups, sumElements/weights)
 	g.groupSize = (chunks + groups - 1) / groups * g.chunk
 	g.groups = (g.batch + g.groupSize - 1) / g.groupSize
 	g.shares = 1
-	for g.shares < mostShares && g.groups*g.shares < leastItems && weights >= 2*g.shares*shareElements {
+	for g.shares < maxShares && g.groups*g.shares < minItems && weights >= 2*g.shares*shareElements {
 		g.shares *= 2
 	}
 }

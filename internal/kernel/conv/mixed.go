@@ -34,7 +34,7 @@ func newMixedProducts(g *geometry) (gathering, spreading product, weights gradie
 // mixedGather is gather on pairs along the rows of the big images.
 type mixedGather struct{ gather }
 
-func newMixedGather(g *geometry) *mixedGather { return &mixedGather{*gatherOf(g, 2)} }
+func newMixedGather(g *geometry) *mixedGather { return &mixedGather{*newPackedGather(g, 2)} }
 
 // bigRows returns the number of rows of a padded big image.
 func (g *geometry) bigRows() int { return g.bigSize / g.bigLine }
@@ -63,7 +63,7 @@ func newMixedScatter(g *geometry) *mixedScatter {
 	p.weights = p.weights[:len(p.weights)/2]
 	for i := range p.phases {
 		f := &p.phases[i]
-		f.at /= 2
+		f.weightOffset /= 2
 		for j := range f.rows {
 			f.rows[j] /= 2
 		}
@@ -87,7 +87,7 @@ func (s *mixedScatter) pack(w []float32, i int) {
 			simd.PairRows(pairs, w[(ky*g.kernelW+kx)*g.bigC*g.smallC:], g.bigC, g.smallC, half, g.smallC)
 			for n := range s.panels.Count {
 				first, width, columns := s.panels.At(n)
-				dst := s.weights[f.at+first*depth+(a*f.tapsX+e)*half*width:]
+				dst := s.weights[f.weightOffset+first*depth+(a*f.tapsX+e)*half*width:]
 				simd.Transpose(dst, pairs[first*half:], width, half, columns, half)
 			}
 		}
@@ -100,7 +100,7 @@ func (s *mixedScatter) run(w *convWorker, bias, out []float32, images, flags int
 	t.Pairs = true
 	n := g.bigPixels() * g.bigC
 	for i := range images {
-		s.image(t, w.inputs[i*g.smallSize/2:], g.smallC/2, g.smallLine/2, bias, out[i*n:(i+1)*n], flags)
+		s.spreadImage(t, w.inputs[i*g.smallSize/2:], g.smallC/2, g.smallLine/2, bias, out[i*n:(i+1)*n], flags)
 	}
 	t.Pairs = false
 }
@@ -127,7 +127,7 @@ func (p *mixedNarrow) pack(w []float32, y int) {
 	n := p.window * g.smallC * 16
 	m := kernel.TakeMemory(n)
 	defer kernel.GiveMemory(m)
-	p.layOut(*m, w, y)
+	p.packRow(*m, w, y)
 	simd.PairColumns(p.weights[y*n/2:], *m, (*m)[16:], p.window*g.smallC/2, 16, 16, 32)
 }
 
@@ -145,13 +145,13 @@ func (p *mixedNarrow) run(s *convWorker, bias, out []float32, images, flags int)
 // mixedGradient is weightGradient on vertical pairs of pixels of the small images.
 type mixedGradient struct {
 	weightGradient
-	high  int // rows of pairs of a big image: row r holds its rows r and r + stride
-	zeros []float32
+	pairRows int // rows of pairs of a big image: row r holds its rows r and r + stride
+	zeros    []float32
 }
 
 func newMixedGradient(g *geometry) *mixedGradient {
 	p := &mixedGradient{weightGradient: *newWeightGradient(g), zeros: make([]float32, g.bigLine)}
-	p.high = (p.halfH()-1)*2*g.stride + g.kernelH
+	p.pairRows = (p.halfH()-1)*2*g.stride + g.kernelH
 	if n := g.smallW * simd.NewPanels(g.smallC).Padded; n > len(p.zeros) {
 		p.zeros = make([]float32, n)
 	}
@@ -163,19 +163,19 @@ func (p *mixedGradient) halfH() int { return (p.g.smallH + 1) / 2 }
 
 func (p *mixedGradient) scratch() (inputs, products int) {
 	g := p.g
-	return g.chunk * (p.high*g.bigLine + p.halfH()*g.smallW*simd.NewPanels(g.smallC).Padded), 0
+	return g.chunk * (p.pairRows*g.bigLine + p.halfH()*g.smallW*simd.NewPanels(g.smallC).Padded), 0
 }
 
-func (p *mixedGradient) run(s *convWorker, sums []float32, share int, small smallImages, images int, fresh bool) {
+func (p *mixedGradient) run(s *convWorker, sums []float32, share int, small smallImages, images int, reset bool) {
 	g, t := p.g, &s.tile
 	pixel, line := small.pixel, small.line
-	bigSize, smallSize := p.high*g.bigLine, p.halfH()*g.smallW*pixel
+	bigSize, smallSize := p.pairRows*g.bigLine, p.halfH()*g.smallW*pixel
 	bigPairs, smallPairs := s.inputs[:images*bigSize], s.inputs[images*bigSize:]
-	whole := max(0, min(p.high, g.bigRows()-g.stride)) // rows with a row below
+	pairedRows := max(0, min(p.pairRows, g.bigRows()-g.stride)) // rows with a row below
 	for i := range images {
 		src, dst := s.big[i*g.bigSize:(i+1)*g.bigSize], bigPairs[i*bigSize:]
-		simd.PairColumns(dst, src, src[min(g.stride*g.bigLine, len(src)):], whole, g.bigLine, g.bigLine, g.bigLine)
-		for r := whole; r < p.high; r++ {
+		simd.PairColumns(dst, src, src[min(g.stride*g.bigLine, len(src)):], pairedRows, g.bigLine, g.bigLine, g.bigLine)
+		for r := pairedRows; r < p.pairRows; r++ {
 			simd.PairColumns(dst[r*g.bigLine:], src[r*g.bigLine:], p.zeros, 1, g.bigLine, 0, 0)
 		}
 		src, dst = small.x[i*small.size:], smallPairs[i*smallSize:]
@@ -190,6 +190,6 @@ func (p *mixedGradient) run(s *convWorker, sums []float32, share int, small smal
 	t.Segs, t.ASeg = p.halfH(), 2*g.stride*g.bigLine
 	t.Blocks, t.ABlk = images, bigSize
 	t.BStep, t.BSeg, t.BBlk = pixel, g.smallW*pixel, smallSize
-	p.sum(s, sums, share, smallPairs, fresh)
+	p.sum(s, sums, share, smallPairs, reset)
 	t.Pairs = false
 }

@@ -54,11 +54,11 @@ func (p *narrow) packs() int { return p.window }
 // pack lays out row y of the window: [window, window, smallC][edge, edge, bigC].
 func (p *narrow) pack(w []float32, y int) {
 	n := p.window * p.g.smallC * 16
-	p.layOut(p.weights[y*n:(y+1)*n], w, y)
+	p.packRow(p.weights[y*n:(y+1)*n], w, y)
 }
 
-// layOut is pack to an array of the row.
-func (p *narrow) layOut(row, w []float32, y int) {
+// packRow lays out row y of the window in row.
+func (p *narrow) packRow(row, w []float32, y int) {
 	g := p.g
 	for x := range p.window {
 		dst := row[x*g.smallC*16:][:g.smallC*16]
@@ -111,8 +111,8 @@ func (p *narrow) image(s *convWorker, small []float32, channels, smallLine int, 
 		n := min(p.edge, g.bigW-x) * g.bigC
 		block := scratch[16*i : 16*i+16]
 		for dy := range min(p.edge, g.bigH-y) {
-			from := dy * p.edge * g.bigC
-			copy(out[(y+dy)*line+x*g.bigC:][:n], block[from:from+n])
+			start := dy * p.edge * g.bigC
+			copy(out[(y+dy)*line+x*g.bigC:][:n], block[start:start+n])
 		}
 	}
 }
@@ -174,15 +174,15 @@ func (p *narrowTaps) spread(s *convWorker, small []float32, line, size int, bias
 		}
 		dst := out[i*g.bigPixels():]
 		for y := range g.smallH {
-			above, here, below := p.zeros, taps[y*row:(y+1)*row], p.zeros
+			above, current, below := p.zeros, taps[y*row:(y+1)*row], p.zeros
 			if y > 0 {
 				above = taps[(y-1)*row : y*row]
 			}
 			if y+1 < g.smallH {
 				below = taps[(y+1)*row : (y+2)*row]
 			}
-			addTaps(dst[2*y*g.bigW:(2*y+1)*g.bigW], here[4:], above[12:], shift)
-			addTaps(dst[(2*y+1)*g.bigW:(2*y+2)*g.bigW], here[8:], below, shift)
+			addTaps(dst[2*y*g.bigW:(2*y+1)*g.bigW], current[4:], above[12:], shift)
+			addTaps(dst[(2*y+1)*g.bigW:(2*y+2)*g.bigW], current[8:], below, shift)
 		}
 		if flags&simd.ApplyReLU != 0 {
 			kernel.ReLUActivation.Apply(dst[:g.bigPixels()])

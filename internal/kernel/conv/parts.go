@@ -23,19 +23,19 @@ type partProducts struct {
 // the distances of rows, for the rows that the faster kernel leaves.
 func (p *partProducts) multiply(s *convWorker, rows, cRows []int) {
 	t := &s.tile
-	whole := 0
+	fullRows := 0
 	if p.width == 32 && simd.Vectors() {
-		whole = p.rows / 8 * 8
+		fullRows = p.rows / 8 * 8
 	}
-	if whole > 0 {
+	if fullRows > 0 {
 		sum := 0
 		if p.add {
 			sum = 1
 		}
-		ahead, last := s.ahead.take(p.count*whole/8*p.steps, &p.a[0])
-		simd.Products32(&p.a[0], &p.b[0], &p.c[0], p.count, whole/8, p.steps, p.aPart, p.aRow, p.aStep, p.bPart, p.bStep, p.cPart, p.cRow, sum, ahead, last)
+		ahead, last := s.ahead.take(p.count*fullRows/8*p.steps, &p.a[0])
+		simd.Products32(&p.a[0], &p.b[0], &p.c[0], p.count, fullRows/8, p.steps, p.aPart, p.aRow, p.aStep, p.bPart, p.bStep, p.cPart, p.cRow, sum, ahead, last)
 	}
-	if whole == p.rows {
+	if fullRows == p.rows {
 		return
 	}
 	t.Steps, t.AStep, t.Segs, t.Blocks, t.Width, t.BStep, t.Flags = p.steps, p.aStep, 1, 1, p.width, p.bStep, 0
@@ -44,7 +44,7 @@ func (p *partProducts) multiply(s *convWorker, rows, cRows []int) {
 	}
 	for i := range p.count {
 		t.A, t.B, t.C = p.a[i*p.aPart:], p.b[i*p.bPart:], p.c[i*p.cPart:]
-		t.Sweep(rows[whole:], cRows[whole:], p.rows-whole, p.width)
+		t.Sweep(rows[fullRows:], cRows[fullRows:], p.rows-fullRows, p.width)
 	}
 }
 
@@ -53,7 +53,7 @@ func (s *convWorker) sweep(rows, cRows []int, n, columns int) {
 	t := &s.tile
 	for from := 0; from < n; {
 		to := n
-		if next := s.ahead.cut((n - from) / 8 * t.Lines()); len(next) > 0 {
+		if next := s.ahead.takeLines((n - from) / 8 * t.Lines()); len(next) > 0 {
 			t.Prefetch(next)
 			to = min(n, from+(len(next)/16+t.Lines()-1)/t.Lines()*8)
 		}
@@ -80,14 +80,14 @@ func (p *prefetches) add(x []float32) {
 
 // take cuts lines, and returns their first and last element; without any it returns idle.
 func (p *prefetches) take(lines int, idle *float32) (first, last *float32) {
-	if x := p.cut(lines); len(x) > 0 {
+	if x := p.takeLines(lines); len(x) > 0 {
 		return &x[0], &x[len(x)-1]
 	}
 	return idle, idle
 }
 
-// cut removes up to the given number of lines (16 elements) of a range, and returns them.
-func (p *prefetches) cut(lines int) []float32 {
+// takeLines removes up to the given number of lines (16 elements) of a range, and returns them.
+func (p *prefetches) takeLines(lines int) []float32 {
 	for ; p.next < len(p.list); p.next++ {
 		if x := p.list[p.next]; len(x) > 0 {
 			n := min(len(x), 16*lines)

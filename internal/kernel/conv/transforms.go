@@ -54,10 +54,10 @@ func (t *contraction) run(dst, src, bias []float32, n, stride, dstRow, dstCol, c
 	}
 	for tile := range count {
 		for i := range t.out * t.out {
-			at := dst[tile*dstStep+i/t.out*dstRow+i%t.out*dstCol:][:n]
-			for c := range at {
-				if at[c] += bias[c]; at[c] < floor {
-					at[c] = floor
+			pixel := dst[tile*dstStep+i/t.out*dstRow+i%t.out*dstCol:][:n]
+			for c := range pixel {
+				if pixel[c] += bias[c]; pixel[c] < floor {
+					pixel[c] = floor
 				}
 			}
 		}
@@ -68,7 +68,7 @@ func (t *contraction) run(dst, src, bias []float32, n, stride, dstRow, dstCol, c
 func tilesGo(dst, src []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, in, out int, line func(to, from *[6]float32)) {
 	for tile := range count {
 		for c := range n {
-			var half [6][6]float32
+			var columns [6][6]float32
 			var from, to [6]float32
 			for s := range in {
 				for r := range in {
@@ -76,11 +76,11 @@ func tilesGo(dst, src []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstSt
 				}
 				line(&to, &from)
 				for u := range out {
-					half[u][s] = to[u]
+					columns[u][s] = to[u]
 				}
 			}
 			for u := range out {
-				line(&to, &half[u])
+				line(&to, &columns[u])
 				for v := range out {
 					dst[tile*dstStep+u*dstRow+v*dstCol+c] = to[v]
 				}

@@ -19,38 +19,38 @@ func winogradFits(g *geometry) bool {
 // winograd has the common fields of the three products.
 type winograd struct {
 	*phaseTiles
-	g      *geometry
-	tilesY int // rows of tiles of an image
-	tilesX int
-	high   int // rows of tiles per block
+	g         *geometry
+	tilesY    int // rows of tiles of an image
+	tilesX    int
+	blockRows int // rows of tiles per block
 }
 
 // newWinograd plans blocks with about the given number of tiles.
 func newWinograd(g *geometry, form *phaseTiles, tiles int) winograd {
 	w := winograd{phaseTiles: form, g: g}
 	w.tilesY, w.tilesX = g.smallH/w.side, g.smallW/w.side
-	w.high = min(g.chunk*w.tilesY, max(1, tiles/w.tilesX))
+	w.blockRows = min(g.chunk*w.tilesY, max(1, tiles/w.tilesX))
 	return w
 }
 
-func (w *winograd) tiles() int { return w.high * w.tilesX }
+func (w *winograd) tiles() int { return w.blockRows * w.tilesX }
 
-// each calls f for blocks of the rows of tiles of a chunk of images.
-func (w *winograd) each(images int, f func(first, count int)) {
-	for first := 0; first < images*w.tilesY; first += w.high {
-		f(first, min(w.high, images*w.tilesY-first))
+// forBlocks calls f for blocks of the rows of tiles of a chunk of images.
+func (w *winograd) forBlocks(images int, f func(first, count int)) {
+	for first := 0; first < images*w.tilesY; first += w.blockRows {
+		f(first, min(w.blockRows, images*w.tilesY-first))
 	}
 }
 
-// at returns the image of a row of tiles, and the row in the image.
-func (w *winograd) at(row int) (image, y int) { return row / w.tilesY, row % w.tilesY }
+// locate returns the image of a row of tiles, and the row in the image.
+func (w *winograd) locate(row int) (image, y int) { return row / w.tilesY, row % w.tilesY }
 
 // bigTiles transforms a phase of rows of tiles of padded big images to [parts][tiles][...]. depth is the number of
 // elements per tile.
 func (w *winograd) bigTiles(dst, big []float32, phase, first, count, stride, depth int) {
 	g := w.g
 	for r := range count {
-		image, i := w.at(first + r)
+		image, i := w.locate(first + r)
 		src := big[image*g.bigSize+(2*w.side*i+phase/2)*g.bigLine+phase%2*g.bigC:]
 		w.inputs.run(dst[r*w.tilesX*depth:], src, g.bigC, stride, 2*g.bigLine, 2*g.bigC, w.tilesX, depth, 2*w.side*g.bigC)
 	}
@@ -82,7 +82,7 @@ func newWinogradGather(g *geometry) *winogradGather {
 func (p *winogradGather) depth() int { return 4 * p.g.bigC }
 
 // weightStride is the stride of the parts of a panel.
-func (p *winogradGather) weightStride(width int) int { return apart(p.depth() * width) }
+func (p *winogradGather) weightStride(width int) int { return paddedStride(p.depth() * width) }
 
 func (p *winogradGather) packs() int { return 4 * p.g.bigC / packChannels }
 
@@ -100,21 +100,21 @@ func (p *winogradGather) pack(w []float32, i int) {
 }
 
 func (p *winogradGather) scratch() (inputs, products int) {
-	return p.parts * apart(p.tiles()*p.depth()), p.parts * apart(p.tiles()*p.g.smallC)
+	return p.parts * paddedStride(p.tiles()*p.depth()), p.parts * paddedStride(p.tiles()*p.g.smallC)
 }
 
 func (p *winogradGather) run(s *convWorker, bias, out []float32, images, flags int) {
 	if bias == nil {
 		bias = p.zeros
 	}
-	p.each(images, func(first, count int) { p.block(s, bias, out, first, count, flags) })
+	p.forBlocks(images, func(first, count int) { p.block(s, bias, out, first, count, flags) })
 }
 
 // block computes the pixels of some rows of tiles.
 func (p *winogradGather) block(s *convWorker, bias, out []float32, first, count, flags int) {
 	g := p.g
 	n, depth := count*p.tilesX, p.depth()
-	inputs, products := apart(n*depth), apart(n*g.smallC)
+	inputs, products := paddedStride(n*depth), paddedStride(n*g.smallC)
 	for phase := range 4 {
 		p.bigTiles(s.inputs[phase*g.bigC:], s.big, phase, first, count, inputs, depth)
 	}
@@ -153,7 +153,7 @@ func newWinogradSpread(g *geometry) *winogradSpread {
 }
 
 // weightStride is the stride of the parts of a panel.
-func (p *winogradSpread) weightStride(width int) int { return apart(p.g.smallC * width) }
+func (p *winogradSpread) weightStride(width int) int { return paddedStride(p.g.smallC * width) }
 
 func (p *winogradSpread) panel(phase, i int) []float32 {
 	return p.weights[(phase*p.panels.Count+i)*p.parts*p.weightStride(32):]
@@ -181,14 +181,14 @@ func (p *winogradSpread) pack(w []float32, i int) {
 }
 
 func (p *winogradSpread) scratch() (inputs, products int) {
-	return p.parts * apart(p.tiles()*p.g.smallC), p.parts * apart(p.tiles()*p.g.bigC)
+	return p.parts * paddedStride(p.tiles()*p.g.smallC), p.parts * paddedStride(p.tiles()*p.g.bigC)
 }
 
 func (p *winogradSpread) run(s *convWorker, bias, out []float32, images, flags int) {
 	if bias == nil {
 		bias = p.zeros
 	}
-	p.each(images, func(first, count int) {
+	p.forBlocks(images, func(first, count int) {
 		for phase := range 4 {
 			p.block(s, bias, out, phase, first, count, flags)
 		}
@@ -199,11 +199,11 @@ func (p *winogradSpread) run(s *convWorker, bias, out []float32, images, flags i
 func (p *winogradSpread) block(s *convWorker, bias, out []float32, phase, first, count, flags int) {
 	g := p.g
 	n, line := count*p.tilesX, g.bigW*g.bigC
-	inputs, products := apart(n*g.smallC), apart(n*g.bigC)
+	inputs, products := paddedStride(n*g.smallC), paddedStride(n*g.bigC)
 	py, px := phase/2, phase%2
 	y0, x0 := (g.padH-py+1)/2, (g.padW-px+1)/2 // the first row and column of the phase inside the image
 	for r := range count {
-		image, i := p.at(first + r)
+		image, i := p.locate(first + r)
 		src := s.small[image*g.smallSize+(y0+p.side*i-1+g.smallTop)*g.smallLine+(x0-1+g.smallTop)*g.smallC:]
 		p.inputs.run(s.inputs[r*p.tilesX*g.smallC:], src, g.smallC, inputs, g.smallLine, g.smallC, p.tilesX, g.smallC, p.side*g.smallC)
 	}
@@ -214,7 +214,7 @@ func (p *winogradSpread) block(s *convWorker, bias, out []float32, phase, first,
 		m.multiply(s, p.rows, p.cRows)
 	}
 	for r := range count {
-		image, i := p.at(first + r)
+		image, i := p.locate(first + r)
 		y, x := 2*(y0+p.side*i)+py-g.padH, 2*x0+px-g.padW
 		p.outputs.run(out[(image*g.bigH+y)*line+x*g.bigC:], s.products[r*p.tilesX*g.bigC:], bias, g.bigC, products, 2*line, 2*g.bigC,
 			p.tilesX, 2*p.side*g.bigC, g.bigC, floorOf(flags))
@@ -268,50 +268,50 @@ func newWinogradGradient(g *geometry) *winogradGradient {
 // size returns the number of weights.
 func (p *winogradGradient) size() int { return 16 * p.g.bigC * p.g.smallC }
 
-// all returns the number of tiles in a chunk.
-func (p *winogradGradient) all(images int) int { return images * p.tilesY * p.tilesX }
+// tileCount returns the number of tiles in a chunk.
+func (p *winogradGradient) tileCount(images int) int { return images * p.tilesY * p.tilesX }
 
 func (p *winogradGradient) scratch() (inputs, products int) {
-	return p.parts * apart(p.tiles()*p.g.bigC), p.parts*(apart(p.all(p.g.chunk)*p.g.smallC)+apart(p.g.bigC*p.g.smallC)) + p.size()
+	return p.parts * paddedStride(p.tiles()*p.g.bigC), p.parts*(paddedStride(p.tileCount(p.g.chunk)*p.g.smallC)+paddedStride(p.g.bigC*p.g.smallC)) + p.size()
 }
 
-func (p *winogradGradient) run(s *convWorker, totals []float32, share int, small smallImages, images int, fresh bool) {
+func (p *winogradGradient) run(s *convWorker, totals []float32, share int, small smallImages, images int, reset bool) {
 	g := p.g
-	stride, tap := apart(p.all(images)*g.smallC), g.bigC*g.smallC
+	stride, tap := paddedStride(p.tileCount(images)*g.smallC), g.bigC*g.smallC
 	pixels, sums := s.products[:p.parts*stride], s.products[p.parts*stride:]
 	dw := totals
-	if !fresh {
+	if !reset {
 		dw = s.products[len(s.products)-p.size():]
 	}
 	for row := range images * p.tilesY {
-		image, i := p.at(row)
+		image, i := p.locate(row)
 		p.pixels.run(pixels[row*p.tilesX*g.smallC:], small.x[image*small.size+p.side*i*small.line:], g.smallC, stride, small.line, g.smallC, p.tilesX, g.smallC, p.side*g.smallC)
 	}
 	for phase := share * 4 / g.shares; phase < (share+1)*4/g.shares; phase++ {
-		p.each(images, func(first, count int) { p.block(s, pixels, sums, phase, first, count, stride) })
-		at := (phase/2*g.kernelW + phase%2) * tap
-		p.taps.run(dw[at:], sums, p.zeros, g.smallC, apart(tap), 2*g.kernelW*tap, 2*tap, g.bigC, g.smallC, g.smallC, noFloor)
-		if fresh {
+		p.forBlocks(images, func(first, count int) { p.block(s, pixels, sums, phase, first, count, stride) })
+		offset := (phase/2*g.kernelW + phase%2) * tap
+		p.taps.run(dw[offset:], sums, p.zeros, g.smallC, paddedStride(tap), 2*g.kernelW*tap, 2*tap, g.bigC, g.smallC, g.smallC, noFloor)
+		if reset {
 			continue
 		}
 		for k := range 4 {
-			from := at + (2*(k/2)*g.kernelW+2*(k%2))*tap
+			from := offset + (2*(k/2)*g.kernelW+2*(k%2))*tap
 			kernel.Add(totals[from:from+tap], dw[from:from+tap])
 		}
 	}
 }
 
-// block adds the products of some rows of tiles to the sums of a phase, or begins them; the parts of pixels lie stride
-// apart.
+// block adds the products of some rows of tiles to the sums of a phase, or begins them; the stride of the parts of
+// pixels is stride.
 func (p *winogradGradient) block(s *convWorker, pixels, sums []float32, phase, first, count, stride int) {
 	g := p.g
 	n := count * p.tilesX
-	inputs := apart(n * g.bigC)
+	inputs := paddedStride(n * g.bigC)
 	p.bigTiles(s.inputs, s.big, phase, first, count, inputs, g.bigC)
 	for i := range p.panels.Count {
 		from, width, _ := p.panels.At(i)
 		m := partProducts{a: s.inputs, b: pixels[first*p.tilesX*g.smallC+from:], c: sums[from:], count: p.parts, rows: g.bigC, steps: n, width: width,
-			aPart: inputs, aRow: 1, aStep: g.bigC, bPart: stride, bStep: g.smallC, cPart: apart(g.bigC * g.smallC), cRow: g.smallC, add: first > 0}
+			aPart: inputs, aRow: 1, aStep: g.bigC, bPart: stride, bStep: g.smallC, cPart: paddedStride(g.bigC * g.smallC), cRow: g.smallC, add: first > 0}
 		m.multiply(s, p.rows, p.cRows)
 	}
 }

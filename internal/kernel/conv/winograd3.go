@@ -34,9 +34,9 @@ func newImages(h, w, c int) images { return images{h, w, c, (c + 15) / 16 * 16} 
 
 func (m images) size() int { return m.h * m.w * m.c }
 
-// cut copies rows [y0, y0+rows) and columns [x0, x0+columns) of an image, zeros outside, with pitch elements
+// copyPadded copies rows [y0, y0+rows) and columns [x0, x0+columns) of an image, zeros outside, with pitch elements
 // a pixel. If y is given, the values are a gradient that passes through the activation with value y.
-func (m images) cut(dst, x, y []float32, a kernel.Activation, y0, x0, rows, columns int) {
+func (m images) copyPadded(dst, x, y []float32, a kernel.Activation, y0, x0, rows, columns int) {
 	line := columns * m.pitch
 	from, to := max(0, x0), min(m.w, x0+columns)
 	for r := range rows {
@@ -45,12 +45,12 @@ func (m images) cut(dst, x, y []float32, a kernel.Activation, y0, x0, rows, colu
 			clear(d)
 			continue
 		}
-		at := (y0+r)*m.w*m.c + from*m.c
+		offset := (y0+r)*m.w*m.c + from*m.c
 		n := (to - from) * m.c
-		source := x[at : at+n]
+		source := x[offset : offset+n]
 		var value []float32
 		if y != nil {
-			value = y[at : at+n]
+			value = y[offset : offset+n]
 		}
 		left, right := (from-x0)*m.pitch, (to-x0)*m.pitch
 		clear(d[:left])
@@ -58,36 +58,36 @@ func (m images) cut(dst, x, y []float32, a kernel.Activation, y0, x0, rows, colu
 		if d = d[left:right]; m.pitch != m.c {
 			clear(d)
 			for i := 0; i < n; i += m.c {
-				through(a, d[:m.c], source[i:i+m.c], value, i)
+				copyOrGradient(a, d[:m.c], source[i:i+m.c], value, i)
 				d = d[m.pitch:]
 			}
 			continue
 		}
-		through(a, d, source, value, 0)
+		copyOrGradient(a, d, source, value, 0)
 	}
 }
 
-// through copies x. If y is given, it applies the gradient of an activation with value y[at:].
-func through(a kernel.Activation, dst, x, y []float32, at int) {
+// copyOrGradient copies x. If y is given, it applies the gradient of an activation with value y[offset:].
+func copyOrGradient(a kernel.Activation, dst, x, y []float32, offset int) {
 	if y == nil || a == kernel.LinearActivation {
 		copy(dst, x)
 		return
 	}
-	a.Gradient(dst, x, y[at:at+len(x)])
+	a.Gradient(dst, x, y[offset:offset+len(x)])
 }
 
 // tiling is a grid of 4x4 tiles over the results of a convolution, by image and row.
 type tiling struct {
 	across, down int // tiles in an image
 	tileRows     int // rows of tiles in all images
-	high         int // rows of tiles per block
+	blockRows    int // rows of tiles per block
 	shared       bool
 }
 
 const (
 	sharedWeights  = 1 << 20 // elements of transformed filters; from this size on all threads work on the same tiles
 	sharedElements = 1 << 23 // maximum number of elements of transformed tiles in this case
-	ownTiles       = 32      // tiles per block otherwise
+	threadTiles    = 32      // tiles per block otherwise
 )
 
 // newTiling plans the work on images with h by w results. elements is the size of a transformed tile, and weights is
@@ -95,24 +95,24 @@ const (
 func newTiling(batch, h, w, elements, weights int) tiling {
 	g := tiling{across: (w + 3) / 4, down: (h + 3) / 4, shared: weights >= sharedWeights}
 	g.tileRows = batch * g.down
-	tiles := ownTiles
+	tiles := threadTiles
 	if g.shared {
 		tiles = max(tiles, sharedElements/elements)
 	}
-	g.high = min(g.tileRows, max(1, tiles/g.across))
-	parts := (g.tileRows + g.high - 1) / g.high
-	g.high = (g.tileRows + parts - 1) / parts // equal parts
+	g.blockRows = min(g.tileRows, max(1, tiles/g.across))
+	parts := (g.tileRows + g.blockRows - 1) / g.blockRows
+	g.blockRows = (g.tileRows + parts - 1) / parts // equal parts
 	return g
 }
 
-func (g *tiling) tiles() int { return g.high * g.across }
+func (g *tiling) tiles() int { return g.blockRows * g.across }
 
-// at returns the image of a row of tiles, and the row in the image.
-func (g *tiling) at(row int) (image, y int) { return row / g.down, row % g.down }
+// locate returns the image of a row of tiles, and the row in the image.
+func (g *tiling) locate(row int) (image, y int) { return row / g.down, row % g.down }
 
-// apart returns a stride >= n for the 36 parts of a transformed array. It is not a multiple of a large power of two,
-// because the parts would then share cache sets.
-func apart(n int) int { return (n+15)/16*16 + 16 }
+// paddedStride returns a stride >= n for the 36 parts of a transformed array. It is not a multiple of a large power of
+// two, because the parts would then share cache sets.
+func paddedStride(n int) int { return (n+15)/16*16 + 16 }
 
 // rowPitch is the stride of tiles in a transformed array with the given number of channels.
 func rowPitch(channels int) int {
@@ -146,23 +146,23 @@ func (s *scratch3) take(g *tiling, stripPitch, pixelPitch, inputs, products, wei
 		s.workers = append(s.workers, &worker3{})
 	}
 	strip, pixels := 6*(4*g.across+2)*stripPitch, 16*g.across*pixelPitch
-	own := s.active
+	copies := s.active
 	if g.shared {
-		own = 1
+		copies = 1
 	}
-	s.memory = kernel.TakeMemory(s.active*(strip+pixels) + own*(inputs+products) + weights)
-	rest := *s.memory
-	cut := func(n int) []float32 {
-		piece := rest[:n:n]
-		rest = rest[n:]
+	s.memory = kernel.TakeMemory(s.active*(strip+pixels) + copies*(inputs+products) + weights)
+	free := *s.memory
+	carve := func(n int) []float32 {
+		piece := free[:n:n]
+		free = free[n:]
 		return piece
 	}
-	shared := cut(weights)
+	shared := carve(weights)
 	var tiles tileScratch
 	for i, w := range s.workers[:s.active] {
-		w.strip, w.pixels = cut(strip), cut(pixels)
-		if i < own {
-			tiles = tileScratch{cut(inputs), cut(products)}
+		w.strip, w.pixels = carve(strip), carve(pixels)
+		if i < copies {
+			tiles = tileScratch{carve(inputs), carve(products)}
 		}
 		w.tileScratch = tiles
 	}
@@ -262,9 +262,9 @@ type product3 struct {
 func newProduct3(c *conv3, batch int, from, to images, padH, padW int, reversed bool) *product3 {
 	p := &product3{c: c, from: from, to: to, padH: padH, padW: padW, reversed: reversed, panels: simd.NewPanels(to.c), zeros: make([]float32, to.pitch)}
 	p.inputPitch = rowPitch(from.pitch)
-	p.weightStride = apart(from.c * to.pitch)
+	p.weightStride = paddedStride(from.c * to.pitch)
 	p.tiling = newTiling(batch, to.h, to.w, 36*(p.inputPitch+to.pitch), 36*p.weightStride)
-	p.inputStride, p.outputStride = apart(p.tiles()*p.inputPitch), apart(p.tiles()*to.pitch)
+	p.inputStride, p.outputStride = paddedStride(p.tiles()*p.inputPitch), paddedStride(p.tiles()*to.pitch)
 	p.rows, p.cRows = simd.RowTable(p.tiles(), p.inputPitch), simd.RowTable(p.tiles(), to.pitch)
 	p.tapItem, p.packItem, p.blockItem = p.tap, p.pack, p.block
 	p.transformItem = func(worker, r int) { p.transform(c.scratch.workers[worker], p.first, r) }
@@ -294,14 +294,14 @@ func (p *product3) run(x, gate, w, bias, out []float32, a kernel.Activation) {
 	}
 	parallel.ForWorkers(workers, p.panels.Count*p.packParts(), p.packItem)
 	if p.shared {
-		for p.first = 0; p.first < p.tileRows; p.first += p.high {
-			p.count = min(p.high, p.tileRows-p.first)
+		for p.first = 0; p.first < p.tileRows; p.first += p.blockRows {
+			p.count = min(p.blockRows, p.tileRows-p.first)
 			parallel.ForWorkers(workers, p.count, p.transformItem)
 			parallel.ForWorkers(workers, 36*p.panels.Count, p.multiplyItem)
 			parallel.ForWorkers(workers, p.count, p.resultItem)
 		}
 	} else {
-		parallel.ForWorkers(workers, (p.tileRows+p.high-1)/p.high, p.blockItem)
+		parallel.ForWorkers(workers, (p.tileRows+p.blockRows-1)/p.blockRows, p.blockItem)
 	}
 	p.x, p.gate, p.w, p.bias, p.out, p.weights, p.taps = nil, nil, nil, nil, nil, nil, nil
 }
@@ -339,8 +339,8 @@ func (p *product3) pack(_, i int) {
 
 func (p *product3) block(worker, i int) {
 	w := p.c.scratch.workers[worker]
-	first := i * p.high
-	count := min(p.high, p.tileRows-first)
+	first := i * p.blockRows
+	count := min(p.blockRows, p.tileRows-first)
 	for r := range count {
 		p.transform(w, first, r)
 	}
@@ -354,14 +354,14 @@ func (p *product3) block(worker, i int) {
 
 // transform transforms the inputs of row first+r of the tiles, to row r of the scratch.
 func (p *product3) transform(w *worker3, first, r int) {
-	image, y := p.at(first + r)
+	image, y := p.locate(first + r)
 	columns := 4*p.across + 2
 	n := p.from.size()
 	var gate []float32
 	if p.gate != nil {
 		gate = p.gate[image*n : (image+1)*n]
 	}
-	p.from.cut(w.strip, p.x[image*n:(image+1)*n], gate, p.c.activation, 4*y-p.padH, -p.padW, 6, columns)
+	p.from.copyPadded(w.strip, p.x[image*n:(image+1)*n], gate, p.c.activation, 4*y-p.padH, -p.padW, 6, columns)
 	inputs36.run(w.inputs[r*p.across*p.inputPitch:], w.strip, p.from.pitch, p.inputStride,
 		columns*p.from.pitch, p.from.pitch, p.across, p.inputPitch, 4*p.from.pitch)
 }
@@ -379,34 +379,34 @@ func (p *product3) multiply(w *worker3, i, n int) {
 
 // result transforms the products of row first+r of the tiles to pixels.
 func (p *product3) result(w *worker3, first, r int) {
-	image, y := p.at(first + r)
+	image, y := p.locate(first + r)
 	line := p.to.w * p.to.c
-	high := min(4, p.to.h-4*y)
-	out := p.out[image*p.to.size()+4*y*line:][:high*line]
+	height := min(4, p.to.h-4*y)
+	out := p.out[image*p.to.size()+4*y*line:][:height*line]
 	dst, dstLine := out, line
-	whole := high == 4 && 4*p.across == p.to.w && p.to.c == p.to.pitch
-	if !whole {
+	direct := height == 4 && 4*p.across == p.to.w && p.to.c == p.to.pitch
+	if !direct {
 		dst, dstLine = w.pixels, 4*p.across*p.to.pitch
 	}
 	outputs36.run(dst, w.products[r*p.across*p.to.pitch:], p.bias, p.to.pitch, p.outputStride, dstLine, p.to.pitch,
 		p.across, 4*p.to.pitch, p.to.pitch, floorOf(p.activation.Epilogue()))
-	if !whole {
-		for r := range high {
+	if !direct {
+		for r := range height {
 			narrowRow(out[r*line:(r+1)*line], w.pixels[r*dstLine:], p.to.c, p.to.pitch)
 		}
 	}
 	if p.exact {
 		from := p.from.size()
-		for r := range high {
-			p.settle(out[r*line:(r+1)*line], p.x[image*from:(image+1)*from], 4*y+r-p.padH)
+		for r := range height {
+			p.restoreZeros(out[r*line:(r+1)*line], p.x[image*from:(image+1)*from], 4*y+r-p.padH)
 		}
 	}
 	p.activation.Rest(out)
 }
 
-// settle sets pixels in a row of results to the bias if all their inputs, three rows from y0 on, are 0. The transforms
-// leave rounding errors in these pixels, and a ReLU would pass half of them.
-func (p *product3) settle(out, x []float32, y0 int) {
+// restoreZeros sets pixels in a row of results to the bias if all their inputs, three rows from y0 on, are 0. The
+// transforms leave rounding errors in these pixels, and a ReLU would pass half of them.
+func (p *product3) restoreZeros(out, x []float32, y0 int) {
 	c, from := p.to.c, p.from
 	floor := floorOf(p.activation.Epilogue())
 	empty := 0 // columns in a row up to this one
@@ -414,15 +414,15 @@ func (p *product3) settle(out, x []float32, y0 int) {
 		empty++
 		if column >= 0 && column < from.w {
 			for y := max(0, y0); y < min(from.h, y0+3); y++ {
-				if at := (y*from.w + column) * from.c; !allZero(x[at : at+from.c]) {
+				if offset := (y*from.w + column) * from.c; !allZero(x[offset : offset+from.c]) {
 					empty = 0
 					break
 				}
 			}
 		}
-		if to := column + p.padW - 2; to >= 0 && empty >= 3 {
+		if pixel := column + p.padW - 2; pixel >= 0 && empty >= 3 {
 			for i, b := range p.bias[:c] {
-				out[to*c+i] = max(b, floor)
+				out[pixel*c+i] = max(b, floor)
 			}
 		}
 	}

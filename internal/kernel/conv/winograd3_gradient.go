@@ -30,15 +30,15 @@ type gradient3 struct {
 func newGradient3(c *conv3, batch, padH, padW int) *gradient3 {
 	p := &gradient3{c: c, big: c.big, small: c.small, padH: padH, padW: padW, panels: simd.NewPanels(c.small.c)}
 	p.bigPitch, p.smallPitch = rowPitch(p.big.pitch), rowPitch(p.small.pitch)
-	p.sumStride = apart(p.big.c * p.small.pitch)
+	p.sumStride = paddedStride(p.big.c * p.small.pitch)
 	p.tiling = newTiling(batch, p.small.h, p.small.w, 36*(p.bigPitch+p.smallPitch), 36*p.sumStride)
-	p.bigStride, p.smallStride = apart(p.tiles()*p.bigPitch), apart(p.tiles()*p.smallPitch)
+	p.bigStride, p.smallStride = paddedStride(p.tiles()*p.bigPitch), paddedStride(p.tiles()*p.smallPitch)
 	p.rows, p.cRows = simd.RowTable(p.big.c, 1), simd.RowTable(p.big.c, p.small.pitch)
 	p.groups, p.groupRows = 1, p.tileRows
 	if !p.shared {
-		size := (batch + leastItems - 1) / leastItems
-		if most := sumElements / p.tapElements(); most > leastItems {
-			size = (batch + most - 1) / most
+		size := (batch + minItems - 1) / minItems
+		if maxGroups := sumElements / p.tapElements(); maxGroups > minItems {
+			size = (batch + maxGroups - 1) / maxGroups
 		}
 		p.groups, p.groupRows = (batch+size-1)/size, size*p.down
 	}
@@ -57,18 +57,18 @@ func (p *gradient3) tapElements() int { return 9 * p.big.c * p.small.pitch }
 // gradient of an activation with this value to x or y.
 func (p *gradient3) run(x, gateX, y, gateY, dw []float32) {
 	c := &p.c.scratch
-	own, shared := 36*p.sumStride, p.groups*p.tapElements()
+	perThread, shared := 36*p.sumStride, p.groups*p.tapElements()
 	if p.shared {
-		own, shared = 0, shared+own
+		perThread, shared = 0, shared+perThread
 	}
-	p.taps = c.take(&p.tiling, p.big.pitch, p.small.pitch, 36*p.bigStride, 36*p.smallStride+own, shared)
+	p.taps = c.take(&p.tiling, p.big.pitch, p.small.pitch, 36*p.bigStride, 36*p.smallStride+perThread, shared)
 	p.sums = p.taps[p.groups*p.tapElements():]
 	defer c.give()
 	p.x, p.gateX, p.y, p.gateY, p.dw = x, gateX, y, gateY, dw
 	workers := c.active
 	if p.shared {
-		for p.first = 0; p.first < p.tileRows; p.first += p.high {
-			p.count = min(p.high, p.tileRows-p.first)
+		for p.first = 0; p.first < p.tileRows; p.first += p.blockRows {
+			p.count = min(p.blockRows, p.tileRows-p.first)
 			parallel.ForWorkers(workers, p.count, p.transformItem)
 			parallel.ForWorkers(workers, 36*p.panels.Count, p.partItem)
 		}
@@ -83,8 +83,8 @@ func (p *gradient3) group(worker, group int) {
 	w := p.c.scratch.workers[worker]
 	sums := w.products[36*p.smallStride:]
 	end := min(p.tileRows, (group+1)*p.groupRows)
-	for first := group * p.groupRows; first < end; first += p.high {
-		count := min(p.high, end-first)
+	for first := group * p.groupRows; first < end; first += p.blockRows {
+		count := min(p.blockRows, end-first)
 		for r := range count {
 			p.transform(w, first, r)
 		}
@@ -103,29 +103,30 @@ func (p *gradient3) toTaps(dst, sums []float32, first, count int) {
 
 // transform transforms row first+r of the tiles, to row r of the scratch.
 func (p *gradient3) transform(w *worker3, first, r int) {
-	image, y := p.at(first + r)
-	of := func(all []float32, n int) []float32 {
-		if all == nil {
+	image, y := p.locate(first + r)
+	imageOf := func(array []float32, n int) []float32 {
+		if array == nil {
 			return nil
 		}
-		return all[image*n : (image+1)*n]
+		return array[image*n : (image+1)*n]
 	}
 	columns := 4*p.across + 2
-	p.big.cut(w.strip, of(p.x, p.big.size()), of(p.gateX, p.big.size()), p.c.activation, 4*y-p.padH, -p.padW, 6, columns)
+	p.big.copyPadded(w.strip, imageOf(p.x, p.big.size()), imageOf(p.gateX, p.big.size()), p.c.activation, 4*y-p.padH, -p.padW, 6, columns)
 	inputs36.run(w.inputs[r*p.across*p.bigPitch:], w.strip, p.big.pitch, p.bigStride,
 		columns*p.big.pitch, p.big.pitch, p.across, p.bigPitch, 4*p.big.pitch)
 	columns = 4 * p.across
-	p.small.cut(w.pixels, of(p.y, p.small.size()), of(p.gateY, p.small.size()), p.c.activation, 4*y, 0, 4, columns)
+	p.small.copyPadded(w.pixels, imageOf(p.y, p.small.size()), imageOf(p.gateY, p.small.size()), p.c.activation, 4*y, 0, 4, columns)
 	pixels36.run(w.products[r*p.across*p.smallPitch:], w.pixels, p.small.pitch, p.smallStride,
 		columns*p.small.pitch, p.small.pitch, p.across, p.smallPitch, 4*p.small.pitch)
 }
 
-// part computes the products of n tiles for a panel of one of the 36 sums, and adds them or, if fresh, begins the sum.
-func (p *gradient3) part(w *worker3, sums []float32, i, n int, fresh bool) {
+// part computes the products of n tiles for a panel of one of the 36 sums, and adds them to the sum. If reset is
+// set, the sum starts at 0.
+func (p *gradient3) part(w *worker3, sums []float32, i, n int, reset bool) {
 	t := &w.tile
 	t.Steps, t.AStep, t.Segs, t.Blocks = n, p.bigPitch, 1, 1
 	t.BStep, t.Flags = p.smallPitch, simd.Accumulate
-	if fresh {
+	if reset {
 		t.Flags = 0
 	}
 	part := i / p.panels.Count
@@ -205,11 +206,11 @@ func (b *biasGradient) group(worker, group int) {
 	sums := b.sums[group*b.c : (group+1)*b.c]
 	for i := group * b.size; i < min(b.batch, (group+1)*b.size); i++ {
 		for r := range b.h {
-			at := (i*b.h + r) * line
-			row := b.dy[at : at+line]
+			offset := (i*b.h + r) * line
+			row := b.dy[offset : offset+line]
 			if b.y != nil {
 				row = b.rows[worker]
-				b.activation.Gradient(row, b.dy[at:at+line], b.y[at:at+line])
+				b.activation.Gradient(row, b.dy[offset:offset+line], b.y[offset:offset+line])
 			}
 			sumPixels(sums, row, 1, b.w, line, i == group*b.size && r == 0)
 		}

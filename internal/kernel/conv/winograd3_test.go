@@ -76,7 +76,7 @@ func TestWinograd3Shared(t *testing.T) {
 			if !p.fast.gather.shared || !p.fast.spread.shared || !p.fast.gradient.shared {
 				t.Fatal("the threads do not share tiles")
 			}
-			p.fast.gather.high, p.fast.spread.high, p.fast.gradient.high = high, high, high
+			p.fast.gather.blockRows, p.fast.spread.blockRows, p.fast.gradient.blockRows = high, high, high
 			y, dx, dw := kerneltest.Stale(len(dy)), kerneltest.Stale(len(x)), kerneltest.Stale(len(w))
 			p.Forward(x, w, bias, y)
 			p.Backward(x, w, y, dy, dx, dw, nil)

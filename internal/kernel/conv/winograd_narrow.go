@@ -82,12 +82,12 @@ func (p *winogradNarrow) image(s *convWorker, small, bias, out []float32, flags 
 	}
 	blocks := s.products[9*n*16:]
 	outputs9.run(blocks, s.products, columns, 16, n*16, 32, 16, n, 64, 16, floorOf(flags))
-	p.place(out, blocks)
+	p.writeBlocks(out, blocks)
 }
 
-// place copies the outputs, [down][across][2][2][4 phases][bigC], to their pixels:
+// writeBlocks copies the outputs, [down][across][2][2][4 phases][bigC], to their pixels:
 // the two column phases of a place are neighbours.
-func (p *winogradNarrow) place(out, blocks []float32) {
+func (p *winogradNarrow) writeBlocks(out, blocks []float32) {
 	g := p.g
 	pair, line := 2*g.bigC, g.bigW*g.bigC
 	for y := range g.bigH {

@@ -32,22 +32,22 @@ const rowBlock = 64
 
 // New plans a layer for the given number of rows.
 func New(rows, in, out int, a kernel.Activation) (*Layer, error) {
-	return plan(rows, in, out, a, newMatmul)
+	return newLayer(rows, in, out, a, newMatmul)
 }
 
 // NewMixed is [New] in mixed precision.
 func NewMixed(rows, in, out int, a kernel.Activation) (*Layer, error) {
-	return plan(rows, in, out, a, newMixedMatmul)
+	return newLayer(rows, in, out, a, newMixedMatmul)
 }
 
-func plan(rows, in, out int, a kernel.Activation, matmul func(m, k, n int) *matmul) (*Layer, error) {
+func newLayer(rows, in, out int, a kernel.Activation, matmul func(m, k, n int) *matmul) (*Layer, error) {
 	if rows < 1 || in < 1 || out < 1 {
 		return nil, fmt.Errorf("dense: %d rows, %d inputs, %d outputs: want at least 1 of each", rows, in, out)
 	}
 	d := &Layer{rows: rows, in: in, out: out, activation: a, matmul: matmul, output: matmul(rows, in, out)}
 	d.bias = make([]float32, d.output.panels.Padded)
-	if d.stride = len(d.bias); d.stride%aliased == 0 {
-		d.stride += spacing
+	if d.stride = len(d.bias); d.stride%aliasStride == 0 {
+		d.stride += strideSpacing
 	}
 	d.gradientItem, d.sumItem, d.activateItem = d.gradient, d.sum, d.activate
 	return d, nil
@@ -73,10 +73,10 @@ func (d *Layer) Forward(x, w, bias, y []float32) {
 	}
 }
 
-func (d *Layer) block(i int) (from, to int) { return i * rowBlock, min(d.rows, (i+1)*rowBlock) }
+func (d *Layer) blockRange(i int) (from, to int) { return i * rowBlock, min(d.rows, (i+1)*rowBlock) }
 
 func (d *Layer) activate(_, i int) {
-	from, to := d.block(i)
+	from, to := d.blockRange(i)
 	d.activation.Apply(d.y[from*d.out : to*d.out])
 }
 
@@ -109,10 +109,10 @@ func (d *Layer) Backward(x, w, y, dy, dx, dw, db []float32) {
 
 // gradient computes a block of rows of g.
 func (d *Layer) gradient(_, i int) {
-	from, to := d.block(i)
+	from, to := d.blockRange(i)
 	if d.out == d.stride {
-		at, end := from*d.out, to*d.out
-		d.activation.Gradient(d.g[at:end], d.dy[at:end], d.y[at:end])
+		start, end := from*d.out, to*d.out
+		d.activation.Gradient(d.g[start:end], d.dy[start:end], d.y[start:end])
 		return
 	}
 	for r := from; r < to; r++ {

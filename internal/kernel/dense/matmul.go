@@ -29,11 +29,11 @@ type matmul struct {
 
 	mixed *mixedOperands // nil in single precision
 
-	workers []*matmulWorker
-	laid    *[]float32 // b in consecutive panels, row by row; nil: items read b in place or copy it
-	left    *[]float32 // a copied to rows with stride k + spacing, or nil
-	lines   []int32    // cache lines of a piece of b, as byte offsets from its start, and zeros for two pieces
-	planned [3]int     // rows, columns and row stride of the piece with these lines
+	workers     []*matmulWorker
+	rightPanels *[]float32 // b in consecutive panels, row by row; nil: items read b in place or copy it
+	leftCopy    *[]float32 // a copied to rows with stride k + strideSpacing, or nil
+	lines       []int32    // cache lines of a piece of b, as byte offsets from its start, and zeros for two pieces
+	lineShape   [3]int     // rows, columns and row stride of the piece with these lines
 
 	item, layItem, leftItem func(worker, i int)
 }
@@ -45,29 +45,29 @@ type matmulWorker struct {
 
 // Parts of the scratch memory: a piece of a panel of b, and columns of c in an incomplete panel.
 const (
-	edgeAt   = 3 * simd.Depth / 2 * 32
-	edgeRows = 96
+	edgeOffset = 3 * simd.Depth / 2 * 32
+	edgeRows   = 96
 )
 
 // Sizes of an item of work. The item's rows of a take half of the L2 cache, and stay there for all panels of b. If
-// there are too few items for many threads, items have fewer rows, but at least leastWork multiplications. A few more
+// there are too few items for many threads, items have fewer rows, but at least minWork multiplications. A few more
 // rows are not divided.
 const (
-	fewRows, manyRows    = 144, 264
-	manyItems, leastWork = 32, 1 << 17 // multiplications
+	minBlockRows, maxBlockRows = 144, 264
+	targetItems, minWork       = 32, 1 << 17 // multiplications
 )
 
 func newMatmul(m, k, n int) *matmul {
 	p := &matmul{m: m, k: k, n: n, panels: simd.NewPanelsOf(n, simd.PanelWidth())}
 	work := m * k * p.panels.Width
 	blocks := 1
-	if m > manyRows {
-		rows := min(max(simd.LeftElements()/k, fewRows), manyRows)
+	if m > maxBlockRows {
+		rows := min(max(simd.LeftElements()/k, minBlockRows), maxBlockRows)
 		blocks = (m + rows - 1) / rows
 	}
-	blocks = max(blocks, min(manyItems/p.panels.Count, work/leastWork))
+	blocks = max(blocks, min(targetItems/p.panels.Count, work/minWork))
 	p.block = ((m+blocks-1)/blocks + 11) / 12 * 12
-	p.item, p.layItem, p.leftItem = p.run, p.lay, p.copyLeft
+	p.item, p.layItem, p.leftItem = p.runItem, p.layPanel, p.copyLeft
 	return p
 }
 
@@ -79,25 +79,25 @@ func (p *matmul) compute() {
 		p.mixed.pairLeft(p)
 	}
 	blocks := (p.m + p.block - 1) / p.block
-	if blocks > 1 && (p.b.step == 1 || p.b.step%aliased == 0 || p.mixed != nil) {
-		p.laid = kernel.TakeMemory(p.k * p.panels.Padded)
+	if blocks > 1 && (p.b.step == 1 || p.b.step%aliasStride == 0 || p.mixed != nil) {
+		p.rightPanels = kernel.TakeMemory(p.k * p.panels.Padded)
 		parallel.ForWorkers(len(p.workers), p.panels.Count, p.layItem)
 	}
-	turns := p.a.step > 1 && p.panels.Count >= worthTurning && p.k >= simd.LeastSteps()
-	if turns || p.a.row%aliased == 0 && p.panels.Count >= worthSpacing {
-		p.left = kernel.TakeMemory(p.m * (p.k + spacing))
+	transposes := p.a.step > 1 && p.panels.Count >= transposePanels && p.k >= simd.LeastSteps()
+	if transposes || p.a.row%aliasStride == 0 && p.panels.Count >= spacingPanels {
+		p.leftCopy = kernel.TakeMemory(p.m * (p.k + strideSpacing))
 		parallel.ForWorkers(len(p.workers), (p.m+rowBlock-1)/rowBlock, p.leftItem)
-		p.a = operand{*p.left, p.k + spacing, 1}
+		p.a = operand{*p.leftCopy, p.k + strideSpacing, 1}
 	}
 	p.planLines()
 	parallel.ForWorkers(len(p.workers), p.panels.Count*blocks, p.item)
-	if p.laid != nil {
-		kernel.GiveMemory(p.laid)
-		p.laid = nil
+	if p.rightPanels != nil {
+		kernel.GiveMemory(p.rightPanels)
+		p.rightPanels = nil
 	}
-	if p.left != nil {
-		kernel.GiveMemory(p.left)
-		p.left = nil
+	if p.leftCopy != nil {
+		kernel.GiveMemory(p.leftCopy)
+		p.leftCopy = nil
 	}
 	p.a.data, p.b.data, p.c = nil, nil, nil
 	for _, w := range p.workers { // copies may be reused by others
@@ -106,51 +106,51 @@ func (p *matmul) compute() {
 	}
 }
 
-// Rows whose stride is a multiple of aliased elements share cache sets. A larger stride, by spacing elements, avoids
-// this.
-const aliased, spacing = 1024, 16
+// Rows whose stride is a multiple of aliasStride elements share cache sets. A larger stride, by strideSpacing elements,
+// avoids this.
+const aliasStride, strideSpacing = 1024, 16
 
-// Rows of a that share cache sets are copied if there are at least worthSpacing panels. Columns of a become rows if
-// there are at least worthTurning panels.
-const worthSpacing, worthTurning = 3, 9
+// Rows of a that share cache sets are copied if there are at least spacingPanels panels. Columns of a become rows if
+// there are at least transposePanels panels.
+const spacingPanels, transposePanels = 3, 9
 
 // copyLeft copies a block of rows of a.
 func (p *matmul) copyLeft(_, i int) {
 	from, to := i*rowBlock, min(p.m, (i+1)*rowBlock)
-	line := p.k + spacing
+	line := p.k + strideSpacing
 	if p.a.step > 1 {
-		simd.Transpose((*p.left)[from*line:], p.a.data[from:], line, p.a.step, p.k, to-from)
+		simd.Transpose((*p.leftCopy)[from*line:], p.a.data[from:], line, p.a.step, p.k, to-from)
 		return
 	}
 	for r := from; r < to; r++ {
-		copy((*p.left)[r*line:][:p.k], p.a.data[r*p.a.row:])
+		copy((*p.leftCopy)[r*line:][:p.k], p.a.data[r*p.a.row:])
 	}
 }
 
-// lay lays out panel i of b.
-func (p *matmul) lay(_, i int) {
+// layPanel lays out panel i of b.
+func (p *matmul) layPanel(_, i int) {
 	first, width, columns := p.panels.At(i)
 	if p.mixed != nil {
-		p.mixed.pairRight(p, (*p.laid)[first*p.k:], first, width, columns, 0, p.k)
+		p.mixed.pairRight(p, (*p.rightPanels)[first*p.k:], first, width, columns, 0, p.k)
 		return
 	}
-	p.layPiece((*p.laid)[first*p.k:], first, width, columns, 0, p.k)
+	p.layPiece((*p.rightPanels)[first*p.k:], first, width, columns, 0, p.k)
 }
 
-// layPiece lays out the steps [begin, end) of a panel of b.
-func (p *matmul) layPiece(dst []float32, first, width, columns, begin, end int) {
-	at := p.b.data[first*p.b.row+begin*p.b.step:]
+// layPiece lays out the steps [start, end) of a panel of b.
+func (p *matmul) layPiece(dst []float32, first, width, columns, start, end int) {
+	src := p.b.data[first*p.b.row+start*p.b.step:]
 	switch {
 	case p.b.step == 1:
-		simd.Transpose(dst, at, width, p.b.row, columns, end-begin)
+		simd.Transpose(dst, src, width, p.b.row, columns, end-start)
 	case columns == simd.PanelWidth():
-		simd.CopyRows(dst, at, p.b.step, end-begin)
+		simd.CopyRows(dst, src, p.b.step, end-start)
 	default:
-		simd.CopyRowsGo(dst, at, columns, width, p.b.step, end-begin)
+		simd.CopyRowsGo(dst, src, columns, width, p.b.step, end-start)
 	}
 }
 
-func (p *matmul) run(worker, i int) {
+func (p *matmul) runItem(worker, i int) {
 	w := p.workers[worker]
 	from := i / p.panels.Count * p.block
 	rows := min(p.block, p.m-from)
@@ -161,43 +161,43 @@ func (p *matmul) run(worker, i int) {
 		t.Bias = p.bias[first:]
 	}
 	t.Pairs = p.mixed != nil
-	whole := columns == width || t.Masks()
-	inPlace := whole && p.b.step > 1 && !t.Pairs && (rows < simd.WorthLaying() || p.k < simd.LeastSteps())
-	if p.laid == nil && !inPlace || !whole {
-		w.scratch = kernel.TakeMemory(edgeAt + edgeRows*32)
+	fullPanel := columns == width || t.Masks()
+	inPlace := fullPanel && p.b.step > 1 && !t.Pairs && (rows < simd.WorthLaying() || p.k < simd.LeastSteps())
+	if p.rightPanels == nil && !inPlace || !fullPanel {
+		w.scratch = kernel.TakeMemory(edgeOffset + edgeRows*32)
 		defer kernel.GiveMemory(w.scratch)
 	}
 	pieces := simd.ProductPieces(p.k)
 	for i := range pieces {
-		begin, end := i*p.k/pieces, (i+1)*p.k/pieces
-		t.Steps, t.Flags = end-begin, simd.PieceFlags(p.flags, i, pieces)
-		t.A = p.a.data[from*p.a.row+begin*p.a.step:]
+		start, end := i*p.k/pieces, (i+1)*p.k/pieces
+		t.Steps, t.Flags = end-start, simd.PieceFlags(p.flags, i, pieces)
+		t.A = p.a.data[from*p.a.row+start*p.a.step:]
 		t.C = p.c[from*p.cRow+first:]
-		next := p.right(w, inPlace, first, begin, end)
-		if whole {
+		next := p.setRight(w, inPlace, first, start, end)
+		if fullPanel {
 			t.Sweep(rows, next, p.lines)
 		} else {
-			w.border(rows, columns, p.lines[len(p.lines)-t.Steps:])
+			w.computeEdge(rows, columns, p.lines[len(p.lines)-t.Steps:])
 		}
 	}
 }
 
-// right sets b of a worker's panel to steps [begin, end), in place or in a copy. It returns the elements to read next:
-// the following steps, or the start of the next panel.
-func (p *matmul) right(w *matmulWorker, inPlace bool, first, begin, end int) (next []float32) {
+// setRight sets b of a worker's panel to steps [start, end), in place or in a copy. It returns the elements to read
+// next: the following steps, or the start of the next panel.
+func (p *matmul) setRight(w *matmulWorker, inPlace bool, first, start, end int) (next []float32) {
 	t := &w.panel
 	switch {
-	case p.laid != nil:
-		t.B, t.BStep = (*p.laid)[first*p.k+begin*t.Width:], t.Width
-		return t.B[min(len(t.B), (end-begin)*t.Width):]
+	case p.rightPanels != nil:
+		t.B, t.BStep = (*p.rightPanels)[first*p.k+start*t.Width:], t.Width
+		return t.B[min(len(t.B), (end-start)*t.Width):]
 	case inPlace:
-		t.B, t.BStep = p.b.data[first*p.b.row+begin*p.b.step:], p.b.step
+		t.B, t.BStep = p.b.data[first*p.b.row+start*p.b.step:], p.b.step
 	case p.mixed != nil:
 		t.B, t.BStep = *w.scratch, t.Width
-		p.mixed.pairRight(p, t.B, first, t.Width, t.Columns, begin, end)
+		p.mixed.pairRight(p, t.B, first, t.Width, t.Columns, start, end)
 	default:
 		t.B, t.BStep = *w.scratch, t.Width
-		p.layPiece(t.B, first, t.Width, t.Columns, begin, end)
+		p.layPiece(t.B, first, t.Width, t.Columns, start, end)
 	}
 	switch {
 	case end == p.k && first+t.Width >= p.n:
@@ -219,19 +219,19 @@ func (p *matmul) planLines() {
 		rows *= 2
 	}
 	switch {
-	case p.laid != nil:
+	case p.rightPanels != nil:
 		rows, row = steps, columns
 	case row == 1:
 		rows, columns, row = columns, rows, p.b.row
 	}
-	if planned := [3]int{rows, columns, row}; p.planned == planned {
+	if planned := [3]int{rows, columns, row}; p.lineShape == planned {
 		return
 	} else {
-		p.planned, p.lines = planned, p.lines[:0]
+		p.lineShape, p.lines = planned, p.lines[:0]
 	}
-	for at := 0; at < columns; at += 16 {
+	for column := 0; column < columns; column += 16 {
 		for r := range rows {
-			p.lines = append(p.lines, int32(4*(r*row+at)))
+			p.lines = append(p.lines, int32(4*(r*row+column)))
 		}
 	}
 	if row%16 > 0 { // rows begin within a line, and end in one more
@@ -242,9 +242,9 @@ func (p *matmul) planLines() {
 	p.lines = append(p.lines, make([]int32, 2*steps)...)
 }
 
-// border computes rows of a panel that extends beyond the columns of c, through a copy.
-func (w *matmulWorker) border(rows, columns int, idle []int32) {
-	t, edge := &w.panel, (*w.scratch)[edgeAt:]
+// computeEdge computes rows of a panel that extends beyond the columns of c, through a copy.
+func (w *matmulWorker) computeEdge(rows, columns int, idle []int32) {
+	t, edge := &w.panel, (*w.scratch)[edgeOffset:]
 	a, c, cRow := t.A, t.C, t.CRow
 	for from := 0; from < rows; from += edgeRows {
 		n := min(edgeRows, rows-from)

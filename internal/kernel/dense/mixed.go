@@ -9,11 +9,11 @@ import (
 // mixedOperands converts the operands of a product to pairs. It converts the complete left operand first. It converts
 // the right operand in pieces that fit in the L1 cache, right before their use.
 type mixedOperands struct {
-	terms int // terms of the sums; an odd last term is paired with 0
-	given operand
-	left  []float32
-	zeros []float32
-	item  func(worker, i int)
+	terms    int // terms of the sums; an odd last term is paired with 0
+	original operand
+	left     []float32
+	zeros    []float32
+	item     func(worker, i int)
 }
 
 func newMixedMatmul(m, k, n int) *matmul {
@@ -26,7 +26,7 @@ func newMixedMatmul(m, k, n int) *matmul {
 
 // pairLeft converts the left operand. Its layout (rows or columns) does not change.
 func (x *mixedOperands) pairLeft(p *matmul) {
-	x.given = p.a
+	x.original = p.a
 	if p.a.step == 1 {
 		p.a = operand{x.left, p.k, 1}
 		parallel.For(blocks(p.m), x.item)
@@ -34,42 +34,42 @@ func (x *mixedOperands) pairLeft(p *matmul) {
 		p.a = operand{x.left, 1, p.m}
 		parallel.For(blocks(p.k), x.item)
 	}
-	x.given.data = nil
+	x.original.data = nil
 }
 
 // pairBlock converts some rows of the left operand, or the pairs of some of its columns.
 func (x *mixedOperands) pairBlock(p *matmul, i int) {
 	from := i * rowBlock
-	if x.given.step == 1 {
+	if x.original.step == 1 {
 		n := min(rowBlock, p.m-from)
-		simd.PairRows(x.left[from*p.k:], x.given.data[from*x.given.row:], n, x.terms, p.k, x.given.row)
+		simd.PairRows(x.left[from*p.k:], x.original.data[from*x.original.row:], n, x.terms, p.k, x.original.row)
 		return
 	}
-	x.pairSteps(x.left[from*p.m:], x.given, p.m, p.m, from, min(p.k, from+rowBlock))
+	x.pairSteps(x.left[from*p.m:], x.original, p.m, p.m, from, min(p.k, from+rowBlock))
 }
 
 // pairSteps converts pairs [from, to) of columns of an operand with neighbouring rows, to rows width elements apart.
 func (x *mixedOperands) pairSteps(dst []float32, a operand, columns, width, from, to int) {
-	whole := min(to, x.terms/2)
-	if from < whole {
-		simd.PairColumns(dst, a.data[2*from*a.step:], a.data[(2*from+1)*a.step:], whole-from, columns, width, 2*a.step)
+	full := min(to, x.terms/2)
+	if from < full {
+		simd.PairColumns(dst, a.data[2*from*a.step:], a.data[(2*from+1)*a.step:], full-from, columns, width, 2*a.step)
 	}
-	if whole < to {
-		simd.PairColumns(dst[(whole-from)*width:], a.data[2*whole*a.step:], x.zeros, 1, columns, 0, 0)
+	if full < to {
+		simd.PairColumns(dst[(full-from)*width:], a.data[2*full*a.step:], x.zeros, 1, columns, 0, 0)
 	}
 }
 
-// pairRight writes pairs [begin, end) of a panel of the right operand to piece.
-func (x *mixedOperands) pairRight(p *matmul, piece []float32, first, width, columns, begin, end int) {
+// pairRight writes pairs [start, end) of a panel of the right operand to piece.
+func (x *mixedOperands) pairRight(p *matmul, piece []float32, first, width, columns, start, end int) {
 	b := p.b
 	if b.step > 1 {
 		b.data = b.data[first:]
-		x.pairSteps(piece, b, columns, width, begin, end)
+		x.pairSteps(piece, b, columns, width, start, end)
 		return
 	}
-	n := end - begin
+	n := end - start
 	lines := kernel.TakeMemory(columns * n)
 	defer kernel.GiveMemory(lines)
-	simd.PairRows(*lines, b.data[first*b.row+2*begin:], columns, min(2*n, x.terms-2*begin), n, b.row)
+	simd.PairRows(*lines, b.data[first*b.row+2*start:], columns, min(2*n, x.terms-2*start), n, b.row)
 	simd.Transpose(piece, *lines, width, n, columns, n)
 }

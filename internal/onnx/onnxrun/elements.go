@@ -12,10 +12,10 @@ import (
 // elementBlock is the number of elements per unit of parallel work.
 const elementBlock = 1 << 14
 
-// mapped returns f applied to every element of x.
-func mapped(x *value, f func(dst, src []float32)) *value {
-	asFloats(x)
-	y := x.like()
+// mapElements returns f applied to every element of x.
+func mapElements(x *value, f func(dst, src []float32)) *value {
+	checkFloats(x)
+	y := x.zerosLike()
 	parallel.For((len(x.floats)+elementBlock-1)/elementBlock, func(_, i int) {
 		from, to := i*elementBlock, min(len(x.floats), (i+1)*elementBlock)
 		f(y.floats[from:to], x.floats[from:to])
@@ -25,12 +25,12 @@ func mapped(x *value, f func(dst, src []float32)) *value {
 
 func unary(f func(dst, src []float32)) operator {
 	return operator{1, 1, func(*attributes) compute {
-		return func(in []*value) *value { return mapped(in[0], f) }
+		return func(in []*value) *value { return mapElements(in[0], f) }
 	}, 0}
 }
 
-// slowly applies a function elementwise in float64.
-func slowly(f func(float64) float64) func(dst, src []float32) {
+// inFloat64 applies a function elementwise in float64.
+func inFloat64(f func(float64) float64) func(dst, src []float32) {
 	return func(dst, src []float32) {
 		for i, x := range src {
 			dst[i] = float32(f(float64(x)))
@@ -38,8 +38,8 @@ func slowly(f func(float64) float64) func(dst, src []float32) {
 	}
 }
 
-// activated applies an activation of package kernel.
-func activated(a kernel.Activation) func(dst, src []float32) {
+// activation applies an activation of package kernel.
+func activation(a kernel.Activation) func(dst, src []float32) {
 	return func(dst, src []float32) {
 		copy(dst, src)
 		a.Apply(dst)
@@ -55,8 +55,8 @@ func dropout(a *attributes) compute {
 	attribute(a, "ratio", float32(0.5))
 	attribute(a, "seed", 0)
 	return func(in []*value) *value {
-		if training := given(in, 2); training != nil && slices.ContainsFunc(training.ints, func(v int64) bool { return v != 0 }) {
-			panic(failed("it is in training mode; want a network exported for inference"))
+		if training := optionalInput(in, 2); training != nil && slices.ContainsFunc(training.ints, func(v int64) bool { return v != 0 }) {
+			panic(failf("it is in training mode; want a network exported for inference"))
 		}
 		return in[0]
 	}
@@ -66,7 +66,7 @@ func dropout(a *attributes) compute {
 func leakyRelu(a *attributes) compute {
 	alpha := attribute(a, "alpha", float32(0.01))
 	return func(in []*value) *value {
-		return mapped(in[0], func(dst, src []float32) {
+		return mapElements(in[0], func(dst, src []float32) {
 			for i, x := range src {
 				if dst[i] = x; x < 0 {
 					dst[i] = alpha * x
@@ -80,7 +80,7 @@ func leakyRelu(a *attributes) compute {
 func elu(a *attributes) compute {
 	alpha := float64(attribute(a, "alpha", float32(1)))
 	return func(in []*value) *value {
-		return mapped(in[0], slowly(func(x float64) float64 {
+		return mapElements(in[0], inFloat64(func(x float64) float64 {
 			if x > 0 {
 				return x
 			}
@@ -92,17 +92,17 @@ func elu(a *attributes) compute {
 // gelu is x Phi(x) or its tanh approximation.
 func gelu(a *attributes) compute {
 	f := kernel.GELU
-	if a.word("approximate", "none", "tanh") == "tanh" {
-		f = slowly(func(x float64) float64 { return x / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x))) })
+	if a.choice("approximate", "none", "tanh") == "tanh" {
+		f = inFloat64(func(x float64) float64 { return x / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x))) })
 	}
-	return func(in []*value) *value { return mapped(in[0], f) }
+	return func(in []*value) *value { return mapElements(in[0], f) }
 }
 
 // hardSigmoid is alpha x + beta, clipped to [0, 1].
 func hardSigmoid(a *attributes) compute {
 	alpha, beta := attribute(a, "alpha", float32(0.2)), attribute(a, "beta", float32(0.5))
 	return func(in []*value) *value {
-		return mapped(in[0], func(dst, src []float32) {
+		return mapElements(in[0], func(dst, src []float32) {
 			for i, x := range src {
 				dst[i] = min(max(alpha*x+beta, 0), 1)
 			}
@@ -118,17 +118,17 @@ func clip(a *attributes) compute {
 	}
 	return func(in []*value) *value {
 		low, high := low, high
-		for i, to := range []*float32{&low, &high} {
-			limit := given(in, 1+i)
+		for i, bound := range []*float32{&low, &high} {
+			limit := optionalInput(in, 1+i)
 			if limit == nil {
 				continue
 			}
 			if len(limit.floats) != 1 {
-				panic(failed("limit %d has shape %v; want one float32", i, limit.shape))
+				panic(failf("limit %d has shape %v; want one float32", i, limit.shape))
 			}
-			*to = limit.floats[0]
+			*bound = limit.floats[0]
 		}
-		return mapped(in[0], func(dst, src []float32) {
+		return mapElements(in[0], func(dst, src []float32) {
 			for i, x := range src {
 				dst[i] = min(max(x, low), high)
 			}
@@ -138,16 +138,16 @@ func clip(a *attributes) compute {
 
 // cast converts between float32, integers and booleans.
 func cast(a *attributes) compute {
-	to := onnx.Type(attribute(a, "to", 0))
+	target := onnx.Type(attribute(a, "to", 0))
 	attribute(a, "saturate", 1)
-	switch to {
+	switch target {
 	case onnx.Float, onnx.Int32, onnx.Int64, onnx.Bool:
 	default:
-		panic(failed("it casts to %s; want FLOAT, INT32, INT64 or BOOL", to))
+		panic(failf("it casts to %s; want FLOAT, INT32, INT64 or BOOL", target))
 	}
 	return func(in []*value) *value {
-		x := in[0].plain()
-		if to == onnx.Float {
+		x := in[0].rowMajor()
+		if target == onnx.Float {
 			if x.ints == nil {
 				return in[0]
 			}
@@ -160,12 +160,12 @@ func cast(a *attributes) compute {
 		y := &value{shape: x.shape, ints: make([]int64, x.len())}
 		copy(y.ints, x.ints)
 		for i, v := range x.floats {
-			if to == onnx.Bool {
+			if target == onnx.Bool {
 				v = float32(truth(v != 0))
 			}
 			y.ints[i] = int64(v)
 		}
-		if to == onnx.Bool {
+		if target == onnx.Bool {
 			for i, v := range y.ints {
 				y.ints[i] = truth(v != 0)
 			}
@@ -177,9 +177,9 @@ func cast(a *attributes) compute {
 func not(*attributes) compute {
 	return func(in []*value) *value {
 		if in[0].ints == nil {
-			panic(failed("input 0 has float32; want truth values"))
+			panic(failf("input 0 has float32; want truth values"))
 		}
-		y := in[0].like()
+		y := in[0].zerosLike()
 		for i, v := range in[0].ints {
 			y.ints[i] = truth(v == 0)
 		}
@@ -191,7 +191,7 @@ func not(*attributes) compute {
 func broadcastShape(x, y []int) []int {
 	shape, ok := broadcast(x, y)
 	if !ok {
-		panic(failed("shapes %v and %v do not fit together", x, y))
+		panic(failf("shapes %v and %v do not fit together", x, y))
 	}
 	count(shape)
 	return shape
@@ -221,20 +221,20 @@ func broadcast(x, y []int) (shape []int, ok bool) {
 }
 
 // strides returns the strides of an array along the axes of a shape to which it is broadcast.
-func strides(of, shape []int) []int {
+func strides(array, shape []int) []int {
 	list := make([]int, len(shape))
 	step := 1
-	for k := len(of) - 1; k >= 0; k-- {
-		if of[k] != 1 {
-			list[k-len(of)+len(shape)] = step
+	for k := len(array) - 1; k >= 0; k-- {
+		if array[k] != 1 {
+			list[k-len(array)+len(shape)] = step
 		}
-		step *= of[k]
+		step *= array[k]
 	}
 	return list
 }
 
-// overRows calls body for every row along the last axis of a shape, with the row's number and index.
-func overRows(shape []int, body func(row int, at []int)) {
+// forRows calls body for every row along the last axis of a shape, with the row's number and index.
+func forRows(shape []int, body func(row int, index []int)) {
 	rank := len(shape) - 1
 	rows := product(shape[:rank])
 	if shape[rank] == 0 {
@@ -242,37 +242,37 @@ func overRows(shape []int, body func(row int, at []int)) {
 	}
 	block := max(1, elementBlock/shape[rank])
 	parallel.For((rows+block-1)/block, func(_, b int) {
-		at := make([]int, rank)
+		index := make([]int, rank)
 		for row := b * block; row < min(rows, (b+1)*block); row++ {
 			rest := row
 			for k := rank - 1; k >= 0; k-- {
-				at[k] = rest % shape[k]
+				index[k] = rest % shape[k]
 				rest /= shape[k]
 			}
-			body(row, at)
+			body(row, index)
 		}
 	})
 }
 
-// offset is the offset of the first element of a row.
-func offset(at, strides []int) (n int) {
-	for k, i := range at {
+// rowOffset is the offset of the first element of a row.
+func rowOffset(index, strides []int) (n int) {
+	for k, i := range index {
 		n += i * strides[k]
 	}
 	return n
 }
 
 // combine applies f to the elements of two arrays, which are broadcast to shape.
-func combine[A, B any](shape, ofX, ofY []int, x, y []A, f func(a, b A) B) []B {
+func combine[A, B any](shape, shapeX, shapeY []int, x, y []A, f func(a, b A) B) []B {
 	if len(shape) == 0 {
 		return []B{f(x[0], y[0])}
 	}
 	z := make([]B, product(shape))
-	sx, sy := strides(ofX, shape), strides(ofY, shape)
+	sx, sy := strides(shapeX, shape), strides(shapeY, shape)
 	n := shape[len(shape)-1]
 	dx, dy := sx[len(sx)-1], sy[len(sy)-1]
-	overRows(shape, func(row int, at []int) {
-		i, j := offset(at, sx), offset(at, sy)
+	forRows(shape, func(row int, index []int) {
+		i, j := rowOffset(index, sx), rowOffset(index, sy)
 		for k := row * n; k < (row+1)*n; k++ {
 			z[k] = f(x[i], y[j])
 			i, j = i+dx, j+dy
@@ -281,11 +281,11 @@ func combine[A, B any](shape, ofX, ofY []int, x, y []A, f func(a, b A) B) []B {
 	return z
 }
 
-// pair converts two values to the same order of elements. If a value is in the order of the kernels, both values get
-// shapes in this order, and last is true.
-func pair(x, y *value) (a, b *value, last bool) {
-	if !x.last && !y.last || len(x.shape) > 4 || len(y.shape) > 4 {
-		return x.plain(), y.plain(), false
+// alignOrder converts two values to the same order of elements. If a value is in the order of the kernels, both values
+// get shapes in this order, and kernelOrdered is true.
+func alignOrder(x, y *value) (a, b *value, kernelOrdered bool) {
+	if !x.nhwc && !y.nhwc || len(x.shape) > 4 || len(y.shape) > 4 {
+		return x.rowMajor(), y.rowMajor(), false
 	}
 	return kernelOrder(x), kernelOrder(y), true
 }
@@ -293,32 +293,32 @@ func pair(x, y *value) (a, b *value, last bool) {
 // kernelOrder returns a value as a plain array [N, H, W, C].
 func kernelOrder(x *value) *value {
 	if len(x.shape) < 4 {
-		x = x.reshaped(slices.Concat(slices.Repeat([]int{1}, 4-len(x.shape)), x.shape))
+		x = x.reshape(slices.Concat(slices.Repeat([]int{1}, 4-len(x.shape)), x.shape))
 	}
 	x = x.channelsLast()
 	return &value{shape: []int{x.shape[0], x.shape[2], x.shape[3], x.shape[1]}, floats: x.floats}
 }
 
 func imageOrder(x *value) *value {
-	return &value{shape: []int{x.shape[0], x.shape[3], x.shape[1], x.shape[2]}, floats: x.floats, last: true}
+	return &value{shape: []int{x.shape[0], x.shape[3], x.shape[1], x.shape[2]}, floats: x.floats, nhwc: true}
 }
 
 // apply applies a function to two values of the same type.
 func apply(x, y *value, floats func(a, b float32) float32, ints func(a, b int64) int64) *value {
 	if (x.ints == nil) != (y.ints == nil) {
-		panic(failed("one input has integers and the other float32; want the same type"))
+		panic(failf("one input has integers and the other float32; want the same type"))
 	}
 	if x.ints != nil && ints == nil || x.ints == nil && floats == nil {
-		panic(failed("its inputs have an unsupported element type"))
+		panic(failf("its inputs have an unsupported element type"))
 	}
-	x, y, last := pair(x, y)
+	x, y, kernelOrdered := alignOrder(x, y)
 	shape := broadcastShape(x.shape, y.shape)
 	z := &value{shape: shape}
 	if x.ints != nil {
 		z.ints = combine(shape, x.shape, y.shape, x.ints, y.ints, ints)
 		return z
 	}
-	if z.floats = combine(shape, x.shape, y.shape, x.floats, y.floats, floats); last {
+	if z.floats = combine(shape, x.shape, y.shape, x.floats, y.floats, floats); kernelOrdered {
 		z = imageOrder(z)
 	}
 	return z
@@ -329,20 +329,20 @@ func binary(floats func(a, b float32) float32, ints func(a, b int64) int64) oper
 		divides := a.node.Op == "Div"
 		return func(in []*value) *value {
 			if divides && slices.Contains(in[1].ints, 0) {
-				panic(failed("it divides integers by zero"))
+				panic(failf("it divides integers by zero"))
 			}
 			return apply(in[0], in[1], floats, ints)
 		}
 	}, 0}
 }
 
-func several(floats func(a, b float32) float32, ints func(a, b int64) int64) operator {
-	return operator{1, many, func(*attributes) compute {
+func variadic(floats func(a, b float32) float32, ints func(a, b int64) int64) operator {
+	return operator{1, unlimited, func(*attributes) compute {
 		return func(in []*value) (z *value) {
 			for i, x := range in {
 				switch {
 				case x == nil:
-					panic(failed("its input %d is left out", i))
+					panic(failf("its input %d is left out", i))
 				case i == 0:
 					z = x
 				default:
@@ -358,9 +358,9 @@ func several(floats func(a, b float32) float32, ints func(a, b int64) int64) ope
 func compare(floats func(a, b float32) bool, ints func(a, b int64) bool) operator {
 	return operator{2, 2, func(*attributes) compute {
 		return func(in []*value) *value {
-			x, y := in[0].plain(), in[1].plain()
+			x, y := in[0].rowMajor(), in[1].rowMajor()
 			if (x.ints == nil) != (y.ints == nil) {
-				panic(failed("one input has integers and the other float32; want the same type"))
+				panic(failf("one input has integers and the other float32; want the same type"))
 			}
 			shape := broadcastShape(x.shape, y.shape)
 			if x.ints != nil {
@@ -376,27 +376,27 @@ func compare(floats func(a, b float32) bool, ints func(a, b int64) bool) operato
 // where selects elements of the second input where the first input is true, and of the third input elsewhere.
 func where(*attributes) compute {
 	return func(in []*value) *value {
-		c, x, y := in[0].plain(), in[1].plain(), in[2].plain()
+		c, x, y := in[0].rowMajor(), in[1].rowMajor(), in[2].rowMajor()
 		if c.ints == nil || (x.ints == nil) != (y.ints == nil) {
-			panic(failed("its inputs have other types than truth values and two arrays of one type"))
+			panic(failf("its inputs have other types than truth values and two arrays of one type"))
 		}
 		shape := broadcastShape(c.shape, broadcastShape(x.shape, y.shape))
 		z := &value{shape: shape}
 		if x.ints != nil {
-			z.ints = chosen(shape, c, x, y, x.ints, y.ints)
+			z.ints = selectElements(shape, c, x, y, x.ints, y.ints)
 		} else {
-			z.floats = chosen(shape, c, x, y, x.floats, y.floats)
+			z.floats = selectElements(shape, c, x, y, x.floats, y.floats)
 		}
 		return z
 	}
 }
 
-// chosen computes where.
-func chosen[T any](shape []int, c, x, y *value, ofX, ofY []T) []T {
-	z, other := repeated(shape, x.shape, ofX), repeated(shape, y.shape, ofY)
-	for i, t := range repeated(shape, c.shape, c.ints) {
+// selectElements computes where.
+func selectElements[T any](shape []int, c, x, y *value, elementsX, elementsY []T) []T {
+	z, elementsElse := repeatTo(shape, x.shape, elementsX), repeatTo(shape, y.shape, elementsY)
+	for i, t := range repeatTo(shape, c.shape, c.ints) {
 		if t == 0 {
-			z[i] = other[i]
+			z[i] = elementsElse[i]
 		}
 	}
 	return z

@@ -18,59 +18,60 @@ type window struct {
 	ceil                       bool
 }
 
-// mostPixels is the maximum kernel size, stride, dilation and padding.
-const mostPixels = 1 << 12
+// maxPixels is the maximum kernel size, stride, dilation and padding.
+const maxPixels = 1 << 12
 
 // windowOf reads the geometry from the attributes of a node.
 func windowOf(a *attributes) (w window) {
-	list := func(name string, to []int, least int) {
-		got := attribute(a, name, []int(nil))
+	read := func(name string, dst []int, minimum int) {
+		values := attribute(a, name, []int(nil))
 		if !a.has(name) {
 			return
 		}
-		if len(got) != len(to) {
-			panic(failed("its attribute %q is %v; want %d integers, for images", name, got, len(to)))
+		if len(values) != len(dst) {
+			panic(failf("its attribute %q is %v; want %d integers, for images", name, values, len(dst)))
 		}
-		for _, n := range got {
-			if n < least || n > mostPixels {
-				panic(failed("its attribute %q is %v; want integers from %d to %d", name, got, least, mostPixels))
+		for _, n := range values {
+			if n < minimum || n > maxPixels {
+				panic(failf("its attribute %q is %v; want integers from %d to %d", name, values, minimum, maxPixels))
 			}
 		}
-		copy(to, got)
+		copy(dst, values)
 	}
 	w.strides, w.dilations = [2]int{1, 1}, [2]int{1, 1}
-	list("kernel_shape", w.kernel[:], 1)
-	list("strides", w.strides[:], 1)
-	list("dilations", w.dilations[:], 1)
-	list("pads", w.pads[:], 0)
-	w.auto = a.word("auto_pad", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
+	read("kernel_shape", w.kernel[:], 1)
+	read("strides", w.strides[:], 1)
+	read("dilations", w.dilations[:], 1)
+	read("pads", w.pads[:], 0)
+	w.auto = a.choice("auto_pad", "NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 	return w
 }
 
-// over returns the geometry for images of a given size, with its padding, and the size of the result.
-func (w window) over(h, wide int) (window, [2]int) {
+// forImages returns the geometry for images of a given size, with its padding, and the size of the result.
+func (w window) forImages(height, width int) (window, [2]int) {
 	var out [2]int
-	for k, n := range []int{h, wide} {
-		reach := (w.kernel[k]-1)*w.dilations[k] + 1
+	for k, n := range []int{height, width} {
+		extent := (w.kernel[k]-1)*w.dilations[k] + 1
 		if w.auto == "VALID" {
 			w.pads[k], w.pads[2+k] = 0, 0
 		}
 		if w.auto == "SAME_UPPER" || w.auto == "SAME_LOWER" {
 			out[k] = (n + w.strides[k] - 1) / w.strides[k]
-			all := max(0, (out[k]-1)*w.strides[k]+reach-n)
-			w.pads[k] = all / 2
+			total := max(0, (out[k]-1)*w.strides[k]+extent-n)
+			w.pads[k] = total / 2
 			if w.auto == "SAME_LOWER" {
-				w.pads[k] = all - all/2
+				w.pads[k] = total - total/2
 			}
-			w.pads[2+k] = all - w.pads[k]
+			w.pads[2+k] = total - w.pads[k]
 			continue
 		}
-		room := n + w.pads[k] + w.pads[2+k] - reach
-		if n < 1 || room < 0 {
-			panic(failed("windows of %d by %d pixels do not fit into images of %d by %d", w.kernel[0], w.kernel[1], h, wide))
+		space := n + w.pads[k] + w.pads[2+k] - extent
+		if n < 1 || space < 0 {
+			panic(failf("windows of %d by %d pixels do not fit into images of %d by %d", w.kernel[0], w.kernel[1], height, width))
 		}
-		out[k] = room/w.strides[k] + 1
-		if w.ceil && room%w.strides[k] != 0 && out[k]*w.strides[k] < n+w.pads[k] { // the window starts in the image or in the padding before it
+		out[k] = space/w.strides[k] + 1
+		// A further window must start in the image or in the padding before it.
+		if w.ceil && space%w.strides[k] != 0 && out[k]*w.strides[k] < n+w.pads[k] {
 			out[k]++
 		}
 	}
@@ -80,7 +81,7 @@ func (w window) over(h, wide int) (window, [2]int) {
 // convolution is a convolution. It uses package kernel for the geometries that the package supports.
 func convolution(a *attributes) compute {
 	w, groups := windowOf(a), attribute(a, "group", 1)
-	var weights cached
+	var weights weightCache
 	plans := map[kernel.ConvShape]*conv.Conv{}
 	return func(in []*value) *value {
 		bias := checkConv(in, groups, 1, 0)
@@ -88,19 +89,19 @@ func convolution(a *attributes) compute {
 		geometry := w
 		geometry.kernel = [2]int{filters.shape[2], filters.shape[3]}
 		if w.kernel != [2]int{} && w.kernel != geometry.kernel {
-			panic(failed("kernel_shape %v does not suit weights of shape %v", w.kernel, filters.shape))
+			panic(failf("kernel_shape %v does not suit weights of shape %v", w.kernel, filters.shape))
 		}
-		n, c, h, wide := x.shape[0], x.shape[1], x.shape[2], x.shape[3]
-		geometry, out := geometry.over(h, wide)
+		n, c, height, width := x.shape[0], x.shape[1], x.shape[2], x.shape[3]
+		geometry, out := geometry.forImages(height, width)
 		y := newFloats([]int{n, filters.shape[0], out[0], out[1]})
 		if y.len() == 0 {
 			return y
 		}
-		y.last = true
-		f := weights.of(filters, func() []float32 { return permuted(filters.plain(), []int{2, 3, 1, 0}).floats }) // [kh, kw, in, out]
-		if k := geometry.kernel[0]; geometry.square() && groups == 1 && max(geometry.pads[0], geometry.pads[1]) < k {
-			shape := kernel.ConvShape{Batch: n, InH: h, InW: wide, InC: c, OutH: out[0], OutW: out[1], OutC: filters.shape[0],
-				Kernel: k, Stride: geometry.strides[0], PadH: geometry.pads[0], PadW: geometry.pads[1]}
+		y.nhwc = true
+		f := weights.convert(filters, kernelWeights)
+		if k := geometry.kernel[0]; geometry.isSquare() && groups == 1 && max(geometry.pads[0], geometry.pads[1]) < k {
+			shape := kernel.ConvShape{Batch: n, InH: height, InW: width, InC: c,
+				OutH: out[0], OutW: out[1], OutC: filters.shape[0], Kernel: k, Stride: geometry.strides[0], PadH: geometry.pads[0], PadW: geometry.pads[1]}
 			if plans[shape] == nil {
 				plans[shape] = must(conv.New(shape, kernel.LinearActivation))
 			}
@@ -115,31 +116,31 @@ func convolution(a *attributes) compute {
 // checkConv checks the inputs of a convolution and returns its bias. In the weights, axisIn has the channels of x and
 // axisOut has the channels of the result.
 func checkConv(in []*value, groups, axisIn, axisOut int) []float32 {
-	asImages(in[0], "its input")
-	asImages(in[1], "its weights")
+	checkImages(in[0], "its input")
+	checkImages(in[1], "its weights")
 	channels, shape := in[0].shape[1], in[1].shape
 	if groups < 1 || slices.Contains(shape, 0) || groups > shape[0] || shape[0]%groups != 0 {
-		panic(failed("weights of shape %v do not suit %d groups", shape, groups))
+		panic(failf("weights of shape %v do not suit %d groups", shape, groups))
 	}
 	want := shape[axisIn]
 	if axisIn == 1 {
 		want *= groups
 	}
 	if channels != want {
-		panic(failed("its input %v has %d channels; want %d, for weights of shape %v", in[0].shape, channels, want, shape))
+		panic(failf("its input %v has %d channels; want %d, for weights of shape %v", in[0].shape, channels, want, shape))
 	}
-	b := given(in, 2)
+	b := optionalInput(in, 2)
 	if b == nil {
 		return make([]float32, shape[axisOut])
 	}
 	if len(b.floats) != shape[axisOut] {
-		panic(failed("its bias has shape %v; want [%d]", b.shape, shape[axisOut]))
+		panic(failf("its bias has shape %v; want [%d]", b.shape, shape[axisOut]))
 	}
 	return b.floats
 }
 
-// square reports whether height and width have the same geometry, without dilation.
-func (w *window) square() bool {
+// isSquare reports whether height and width have the same geometry, without dilation.
+func (w *window) isSquare() bool {
 	return w.kernel[0] == w.kernel[1] && w.strides[0] == w.strides[1] && w.dilations == [2]int{1, 1}
 }
 
@@ -160,21 +161,21 @@ func (w *window) taps(y, x, height, width int, f func(ky, kx, row, column int)) 
 
 // convolve computes a convolution with any geometry. The weights are [kh, kw, in/groups, out].
 func (w *window) convolve(y, x *value, weights, bias []float32, groups int) {
-	c, h, wide := x.shape[1], x.shape[2], x.shape[3]
+	c, inHeight, inWidth := x.shape[1], x.shape[2], x.shape[3]
 	channels, height, width := y.shape[1], y.shape[2], y.shape[3]
-	from, to := c/groups, channels/groups
+	inChannels, outChannels := c/groups, channels/groups
 	parallel.For(y.shape[0]*height, func(_, i int) {
-		image, row := x.floats[i/height*h*wide*c:], i%height
+		image, row := x.floats[i/height*inHeight*inWidth*c:], i%height
 		for column := range width {
 			out := y.floats[(i*width+column)*channels:][:channels]
 			copy(out, bias)
-			w.taps(row, column, h, wide, func(ky, kx, r, s int) {
-				pixel := image[(r*wide+s)*c:][:c]
-				f := weights[(ky*w.kernel[1]+kx)*from*channels:]
+			w.taps(row, column, inHeight, inWidth, func(ky, kx, r, s int) {
+				pixel := image[(r*inWidth+s)*c:][:c]
+				f := weights[(ky*w.kernel[1]+kx)*inChannels*channels:]
 				for g := range groups {
-					part := out[g*to : (g+1)*to]
-					for k, v := range pixel[g*from : (g+1)*from] {
-						kernel.AddScaled(part, v, f[k*channels+g*to:][:to])
+					group := out[g*outChannels : (g+1)*outChannels]
+					for k, v := range pixel[g*inChannels : (g+1)*inChannels] {
+						kernel.AddScaled(group, v, f[k*channels+g*outChannels:][:outChannels])
 					}
 				}
 			})
@@ -185,64 +186,72 @@ func (w *window) convolve(y, x *value, weights, bias []float32, groups int) {
 // convTranspose is a transposed convolution with package kernel.
 func convTranspose(a *attributes) compute {
 	w := windowOf(a)
-	a.only("group", 1)
-	more := attribute(a, "output_padding", []int{0, 0})
-	if len(more) != 2 || min(more[0], more[1]) < 0 || max(more[0], more[1]) > mostPixels {
-		panic(failed("its attribute \"output_padding\" is %v; want two integers of at least 0", more))
+	a.require("group", 1)
+	outputPadding := attribute(a, "output_padding", []int{0, 0})
+	if len(outputPadding) != 2 || min(outputPadding[0], outputPadding[1]) < 0 || max(outputPadding[0], outputPadding[1]) > maxPixels {
+		panic(failf("its attribute \"output_padding\" is %v; want two integers of at least 0", outputPadding))
 	}
 	if w.auto != "NOTSET" && w.auto != "VALID" {
-		panic(failed("auto_pad %s of a transposed convolution is not computed here", w.auto))
+		panic(failf("auto_pad %s of a transposed convolution is not computed here", w.auto))
 	}
-	var weights cached
+	var weights weightCache
 	plans := map[kernel.ConvShape]*conv.Conv{}
 	return func(in []*value) *value {
 		bias := checkConv(in, 1, 0, 1)
 		x, filters := in[0].channelsLast(), in[1]
-		n, c, h, wide := x.shape[0], x.shape[1], x.shape[2], x.shape[3]
+		n, c, height, width := x.shape[0], x.shape[1], x.shape[2], x.shape[3]
 		geometry := w
 		geometry.kernel = [2]int{filters.shape[2], filters.shape[3]}
-		if k := geometry.kernel[0]; !geometry.square() || w.kernel != [2]int{} && w.kernel != geometry.kernel || max(w.pads[0], w.pads[1]) >= k || min(h, wide, n) < 1 {
-			panic(failed("weights of shape %v with strides %v, dilations %v and pads %v on images %v: "+
+		if k := geometry.kernel[0]; !geometry.isSquare() || w.kernel != [2]int{} && w.kernel != geometry.kernel || max(w.pads[0], w.pads[1]) >= k || min(height, width, n) < 1 {
+			panic(failf("weights of shape %v with strides %v, dilations %v and pads %v on images %v: "+
 				"transposed convolutions are computed only for square kernels larger than their pads, with one stride and no dilation", filters.shape, w.strides, w.dilations, w.pads, x.shape))
 		}
 		var out [2]int
-		for k, size := range []int{h, wide} {
-			out[k] = (size-1)*w.strides[k] + geometry.kernel[k] - w.pads[k] - w.pads[2+k] + more[k]
-			if out[k] < 1 || out[k] > mostElements {
-				panic(failed("the result would have %d pixels along a side", out[k]))
+		for k, size := range []int{height, width} {
+			out[k] = (size-1)*w.strides[k] + geometry.kernel[k] - w.pads[k] - w.pads[2+k] + outputPadding[k]
+			if out[k] < 1 || out[k] > maxElements {
+				panic(failf("the result would have %d pixels along a side", out[k]))
 			}
 		}
 		y := newFloats([]int{n, filters.shape[1], out[0], out[1]})
-		y.last = true
-		shape := kernel.ConvShape{Batch: n, InH: h, InW: wide, InC: c, OutH: out[0], OutW: out[1], OutC: filters.shape[1],
-			Kernel: geometry.kernel[0], Stride: w.strides[0], PadH: w.pads[0], PadW: w.pads[1]}
+		y.nhwc = true
+		shape := kernel.ConvShape{Batch: n, InH: height, InW: width, InC: c,
+			OutH: out[0], OutW: out[1], OutC: filters.shape[1], Kernel: geometry.kernel[0], Stride: w.strides[0], PadH: w.pads[0], PadW: w.pads[1]}
 		if plans[shape] == nil {
 			plans[shape] = must(conv.NewTranspose(shape, kernel.LinearActivation))
 		}
-		f := weights.of(filters, func() []float32 { return permuted(filters.plain(), []int{2, 3, 1, 0}).floats }) // [kh, kw, out, in]
+		f := weights.convert(filters, kernelWeights)
 		plans[shape].Forward(x.floats, f, bias, y.floats)
 		return y
 	}
 }
 
-// cached caches weights in kernel order while a node gets the same weights.
-type cached struct {
-	from   *value
+// kernelWeights returns weights [out, in, kh, kw] in the order of package kernel: [kh, kw, in, out]. For a transposed
+// convolution, in and out are exchanged in both orders.
+func kernelWeights(filters *value) []float32 {
+	return permuteAxes(filters.rowMajor(), []int{2, 3, 1, 0}).floats
+}
+
+func transposedMatrix(w *value) []float32 { return permuteAxes(w, []int{1, 0}).floats }
+
+// weightCache caches converted weights while a node gets the same weights.
+type weightCache struct {
+	source *value
 	floats []float32
 }
 
-func (c *cached) of(from *value, compute func() []float32) []float32 {
-	if c.from != from {
-		c.from, c.floats = from, compute()
+func (c *weightCache) convert(source *value, conversion func(*value) []float32) []float32 {
+	if c.source != source {
+		c.source, c.floats = source, conversion(source)
 	}
 	return c.floats
 }
 
-// products multiplies matrices with package dense. It caches a layer per size.
-type products map[[3]int]*dense.Layer
+// matrixProducts multiplies matrices with package dense. It caches a layer per size.
+type matrixProducts map[[3]int]*dense.Layer
 
-// of returns x w + bias for x [rows, in] and w [in, out]. It also handles empty matrices.
-func (p products) of(x, w, bias, y []float32, rows, in, out int) {
+// multiply returns x w + bias for x [rows, in] and w [in, out]. It also handles empty matrices.
+func (p matrixProducts) multiply(x, w, bias, y []float32, rows, in, out int) {
 	if rows == 0 || out == 0 {
 		return
 	}
@@ -265,42 +274,42 @@ func (p products) of(x, w, bias, y []float32, rows, in, out int) {
 // gemm is alpha A B + beta C, with optional transposition of A and B.
 func gemm(a *attributes) compute {
 	alpha, beta := attribute(a, "alpha", float32(1)), attribute(a, "beta", float32(1))
-	turnA, turnB := a.flag("transA", 0), a.flag("transB", 0)
-	var weights cached
-	plans := products{}
+	transposeA, transposeB := a.flag("transA", 0), a.flag("transB", 0)
+	var weights weightCache
+	plans := matrixProducts{}
 	return func(in []*value) *value {
-		asFloats(in...)
+		checkFloats(in...)
 		if len(in[0].shape) != 2 || len(in[1].shape) != 2 {
-			panic(failed("its inputs have shapes %v and %v; want matrices", in[0].shape, in[1].shape))
+			panic(failf("its inputs have shapes %v and %v; want matrices", in[0].shape, in[1].shape))
 		}
 		x, w := in[0], in[1]
-		if turnA {
-			x = permuted(x, []int{1, 0})
+		if transposeA {
+			x = permuteAxes(x, []int{1, 0})
 		}
 		inner, columns := w.shape[0], w.shape[1]
-		if turnB {
+		if transposeB {
 			inner, columns = columns, inner
 		}
 		if x.shape[1] != inner {
-			panic(failed("its input has %d columns; want %d, for weights of shape %v", x.shape[1], inner, w.shape))
+			panic(failf("its input has %d columns; want %d, for weights of shape %v", x.shape[1], inner, w.shape))
 		}
 		y := newFloats([]int{x.shape[0], columns})
 		f := w.floats
-		if turnB {
-			f = weights.of(w, func() []float32 { return permuted(w, []int{1, 0}).floats })
+		if transposeB {
+			f = weights.convert(w, transposedMatrix)
 		}
-		bias := given(in, 2)
+		bias := optionalInput(in, 2)
 		if bias != nil && alpha == 1 && beta == 1 && len(bias.shape) > 0 && len(bias.floats) == columns && bias.shape[len(bias.shape)-1] == columns {
-			plans.of(x.floats, f, bias.floats, y.floats, x.shape[0], inner, columns)
+			plans.multiply(x.floats, f, bias.floats, y.floats, x.shape[0], inner, columns)
 			return y
 		}
-		plans.of(x.floats, f, nil, y.floats, x.shape[0], inner, columns)
-		return scaledSum(y, alpha, bias, beta)
+		plans.multiply(x.floats, f, nil, y.floats, x.shape[0], inner, columns)
+		return addScaled(y, alpha, bias, beta)
 	}
 }
 
-// scaledSum returns alpha y + beta c, where c is broadcast to the shape of y; nil is 0. It modifies y.
-func scaledSum(y *value, alpha float32, c *value, beta float32) *value {
+// addScaled returns alpha y + beta c, where c is broadcast to the shape of y; nil is 0. It modifies y.
+func addScaled(y *value, alpha float32, c *value, beta float32) *value {
 	for i := range y.floats {
 		y.floats[i] *= alpha
 	}
@@ -308,38 +317,38 @@ func scaledSum(y *value, alpha float32, c *value, beta float32) *value {
 		return y
 	}
 	if shape, ok := broadcast(y.shape, c.shape); !ok || !slices.Equal(shape, y.shape) {
-		panic(failed("its input C has shape %v; want a shape that broadcasts to %v", c.shape, y.shape))
+		panic(failf("its input C has shape %v; want a shape that broadcasts to %v", c.shape, y.shape))
 	}
 	return apply(y, c, func(a, b float32) float32 { return a + beta*b }, nil)
 }
 
 // matMul is the matrix product over the last two axes. Earlier axes are broadcast.
 func matMul(*attributes) compute {
-	plans := products{}
+	plans := matrixProducts{}
 	return func(in []*value) *value {
-		asFloats(in...)
-		x, w := in[0].plain(), in[1].plain()
+		checkFloats(in...)
+		x, w := in[0].rowMajor(), in[1].rowMajor()
 		if len(x.shape) == 0 || len(w.shape) == 0 {
-			panic(failed("an input is a single number; want matrices"))
+			panic(failf("an input is a single number; want matrices"))
 		}
 		vectorX, vectorW := len(x.shape) == 1, len(w.shape) == 1
 		if vectorX {
-			x = x.reshaped([]int{1, x.shape[0]})
+			x = x.reshape([]int{1, x.shape[0]})
 		}
 		if vectorW {
-			w = w.reshaped([]int{w.shape[0], 1})
+			w = w.reshape([]int{w.shape[0], 1})
 		}
 		rx, rw := len(x.shape)-2, len(w.shape)-2
 		rows, inner, columns := x.shape[rx], x.shape[rx+1], w.shape[rw+1]
 		if w.shape[rw] != inner {
-			panic(failed("shapes %v and %v do not fit together", in[0].shape, in[1].shape))
+			panic(failf("shapes %v and %v do not fit together", in[0].shape, in[1].shape))
 		}
 		stack := broadcastShape(x.shape[:rx], w.shape[:rw])
 		y := newFloats(slices.Concat(stack, []int{rows, columns}))
 		if product(w.shape[:rw]) == 1 { // a single matrix for all rows
-			plans.of(x.floats, w.floats, nil, y.floats, product(x.shape[:rx])*rows, inner, columns)
+			plans.multiply(x.floats, w.floats, nil, y.floats, product(x.shape[:rx])*rows, inner, columns)
 		} else {
-			plans.stacked(x, w, y, stack)
+			plans.multiplyStacked(x, w, y, stack)
 		}
 		shape := stack
 		if !vectorX {
@@ -348,23 +357,23 @@ func matMul(*attributes) compute {
 		if !vectorW {
 			shape = append(shape, columns)
 		}
-		return y.reshaped(shape)
+		return y.reshape(shape)
 	}
 }
 
-// stacked multiplies the matrices in the last two axes of x and w, whose other axes are broadcast to stack.
-func (p products) stacked(x, w, y *value, stack []int) {
+// multiplyStacked multiplies the matrices in the last two axes of x and w, whose other axes are broadcast to stack.
+func (p matrixProducts) multiplyStacked(x, w, y *value, stack []int) {
 	rx, rw := len(x.shape)-2, len(w.shape)-2
 	rows, inner, columns := x.shape[rx], x.shape[rx+1], w.shape[rw+1]
 	sx, sw := strides(x.shape[:rx], stack), strides(w.shape[:rw], stack)
 	for i := range product(stack) {
-		fromX, fromW, rest := 0, 0, i
+		offsetX, offsetW, rest := 0, 0, i
 		for k := len(stack) - 1; k >= 0; k-- {
-			at := rest % stack[k]
-			fromX, fromW, rest = fromX+at*sx[k], fromW+at*sw[k], rest/stack[k]
+			index := rest % stack[k]
+			offsetX, offsetW, rest = offsetX+index*sx[k], offsetW+index*sw[k], rest/stack[k]
 		}
-		a, b := x.floats[fromX*rows*inner:][:rows*inner], w.floats[fromW*inner*columns:][:inner*columns]
-		p.of(a, b, nil, y.floats[i*rows*columns:][:rows*columns], rows, inner, columns)
+		a, b := x.floats[offsetX*rows*inner:][:rows*inner], w.floats[offsetW*inner*columns:][:inner*columns]
+		p.multiply(a, b, nil, y.floats[i*rows*columns:][:rows*columns], rows, inner, columns)
 	}
 }
 
@@ -372,34 +381,34 @@ func (p products) stacked(x, w, y *value, stack []int) {
 func batchNorm(a *attributes) compute {
 	epsilon := attribute(a, "epsilon", float32(1e-5))
 	attribute(a, "momentum", float32(0.9))
-	if a.only("training_mode", 0); a.opset < 14 {
-		a.asked = append(a.asked, "spatial")
+	if a.require("training_mode", 0); a.opset < 14 {
+		a.known = append(a.known, "spatial")
 	}
 	return func(in []*value) *value {
-		asFloats(in...)
+		checkFloats(in...)
 		x := in[0]
 		if len(x.shape) < 2 {
-			panic(failed("its input has shape %v; want at least two axes", x.shape))
+			panic(failf("its input has shape %v; want at least two axes", x.shape))
 		}
 		c := x.shape[1]
 		scale, offset := make([]float32, c), make([]float32, c)
 		for i, v := range in[1:] {
 			if len(v.floats) != c {
-				panic(failed("its input %d has shape %v; want [%d], for channels of shape %v", i+1, v.shape, c, x.shape))
+				panic(failf("its input %d has shape %v; want [%d], for channels of shape %v", i+1, v.shape, c, x.shape))
 			}
 		}
 		for i := range c {
 			s := float64(in[1].floats[i]) / math.Sqrt(float64(in[4].floats[i])+float64(epsilon))
 			scale[i], offset[i] = float32(s), float32(float64(in[2].floats[i])-float64(in[3].floats[i])*s)
 		}
-		return scaledChannels(x, scale, offset)
+		return scaleChannels(x, scale, offset)
 	}
 }
 
-// scaledChannels returns x scale + offset, for each channel.
-func scaledChannels(x *value, scale, offset []float32) *value {
-	y, c := x.like(), x.shape[1]
-	if x.last || len(x.shape) == 2 {
+// scaleChannels returns x scale + offset, for each channel.
+func scaleChannels(x *value, scale, offset []float32) *value {
+	y, c := x.zerosLike(), x.shape[1]
+	if x.nhwc || len(x.shape) == 2 {
 		pixels := x.len() / max(c, 1)
 		const block = 256
 		parallel.For((pixels+block-1)/block, func(_, b int) {
@@ -425,28 +434,30 @@ func scaledChannels(x *value, scale, offset []float32) *value {
 
 // maxPool is the maximum of each window, for each channel.
 func maxPool(a *attributes) compute {
-	a.only("storage_order", 0)
-	return pooling(a, func(w *window, out, image []float32, y, x, h, wide int) {
+	a.require("storage_order", 0)
+	return pooling(a, func(w *window, out, image []float32, y, x, height, width int) {
 		c := len(out)
 		for i := range out {
 			out[i] = float32(math.Inf(-1))
 		}
-		w.taps(y, x, h, wide, func(_, _, row, column int) { kernel.Largest(out, image[(row*wide+column)*c:][:c]) })
+		w.taps(y, x, height, width, func(_, _, row, column int) {
+			kernel.Largest(out, image[(row*width+column)*c:][:c])
+		})
 	})
 }
 
 // averagePool is the mean of each window, for each channel.
 func averagePool(a *attributes) compute {
 	padding := a.flag("count_include_pad", 0)
-	return pooling(a, func(w *window, out, image []float32, y, x, h, wide int) {
+	return pooling(a, func(w *window, out, image []float32, y, x, height, width int) {
 		c, n := len(out), 0
 		clear(out)
-		w.taps(y, x, h, wide, func(_, _, row, column int) {
-			kernel.Add(out, image[(row*wide+column)*c:][:c])
+		w.taps(y, x, height, width, func(_, _, row, column int) {
+			kernel.Add(out, image[(row*width+column)*c:][:c])
 			n++
 		})
 		if padding { // zero padding counts, but pixels beyond the padding do not
-			n = w.within(0, y, h) * w.within(1, x, wide)
+			n = w.sizeInPadding(0, y, height) * w.sizeInPadding(1, x, width)
 		}
 		for i := range out {
 			out[i] /= float32(n)
@@ -454,10 +465,10 @@ func averagePool(a *attributes) compute {
 	})
 }
 
-// within counts the rows (k = 0) or columns (k = 1) of a window inside the padded image.
-func (w *window) within(k, at, size int) (n int) {
+// sizeInPadding counts the rows (k = 0) or columns (k = 1) of a window inside the padded image.
+func (w *window) sizeInPadding(k, position, size int) (n int) {
 	for i := range w.kernel[k] {
-		if at*w.strides[k]+i*w.dilations[k] < size+w.pads[k]+w.pads[2+k] {
+		if position*w.strides[k]+i*w.dilations[k] < size+w.pads[k]+w.pads[2+k] {
 			n++
 		}
 	}
@@ -465,22 +476,23 @@ func (w *window) within(k, at, size int) (n int) {
 }
 
 // pooling computes each pixel of the result as a function of its window.
-func pooling(a *attributes, pixel func(w *window, out, image []float32, y, x, h, wide int)) compute {
+func pooling(a *attributes, pixel func(w *window, out, image []float32, y, x, height, width int)) compute {
 	w := windowOf(a)
 	w.ceil = a.flag("ceil_mode", 0)
 	if w.kernel == [2]int{} {
-		panic(failed("it has no attribute \"kernel_shape\""))
+		panic(failf("it has no attribute \"kernel_shape\""))
 	}
 	return func(in []*value) *value {
-		asImages(in[0], "its input")
+		checkImages(in[0], "its input")
 		x := in[0].channelsLast()
-		c, h, wide := x.shape[1], x.shape[2], x.shape[3]
-		geometry, out := w.over(h, wide)
+		c, height, width := x.shape[1], x.shape[2], x.shape[3]
+		geometry, out := w.forImages(height, width)
 		y := newFloats([]int{x.shape[0], c, out[0], out[1]})
-		y.last = true
+		y.nhwc = true
 		parallel.For(y.shape[0]*out[0], func(_, i int) {
 			for column := range out[1] {
-				pixel(&geometry, y.floats[(i*out[1]+column)*c:][:c], x.floats[i/out[0]*h*wide*c:], i%out[0], column, h, wide)
+				image := x.floats[i/out[0]*height*width*c:]
+				pixel(&geometry, y.floats[(i*out[1]+column)*c:][:c], image, i%out[0], column, height, width)
 			}
 		})
 		return y

@@ -34,11 +34,11 @@ type Network struct {
 }
 
 type step struct {
-	node *onnx.Node
-	run  compute
-	in   []int // indices of values; -1: omitted
-	out  int
-	last []int // values that no later step uses
+	node     *onnx.Node
+	run      compute
+	in       []int // indices of values; -1: omitted
+	out      int
+	lastUses []int // values that no later step uses
 }
 
 // compute computes a node's output from its inputs; an omitted input is nil. It panics with a [failure] for invalid
@@ -55,7 +55,7 @@ func New(m *onnx.Model, output string) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &planner{graph: &m.Graph, opset: m.Opset, numbers: map[string]int{}, makers: map[string]maker{}}
+	p := &planner{graph: &m.Graph, opset: m.Opset, numbers: map[string]int{}, producers: map[string]nodeOutput{}}
 	n := &Network{Output: output}
 	if n.Input, err = p.define(n); err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func New(m *onnx.Model, output string) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := p.unknown(order); err != nil {
+	if err := p.checkOperators(order); err != nil {
 		return nil, err
 	}
 	for _, o := range order {
@@ -73,7 +73,7 @@ func New(m *onnx.Model, output string) (*Network, error) {
 		}
 	}
 	n.output = p.number(n, output)
-	n.release()
+	n.planRelease()
 	return n, nil
 }
 
@@ -88,40 +88,40 @@ func chooseOutput(g *onnx.Graph, name string) (string, error) {
 	case name == "" && len(names) == 1:
 		return names[0], nil
 	case name == "":
-		return "", fmt.Errorf("it has the outputs %s; choose one of them by --output", quoted(names))
+		return "", fmt.Errorf("it has the outputs %s; choose one of them by --output", quoteNames(names))
 	case !slices.Contains(names, name):
-		return "", fmt.Errorf("it has no output %q; want one of %s", name, quoted(names))
+		return "", fmt.Errorf("it has no output %q; want one of %s", name, quoteNames(names))
 	}
 	return name, nil
 }
 
-const mostNamed = 12
+const maxNamed = 12
 
-func quoted(names []string) string {
+func quoteNames(names []string) string {
 	var list []string
 	for _, n := range names {
 		list = append(list, strconv.Quote(n))
 	}
-	return strings.Join(shortened(list, ""), ", ")
+	return strings.Join(shorten(list, ""), ", ")
 }
 
-// shortened returns the first elements of a list, and the number of remaining ones; what describes the elements.
-func shortened(list []string, what string) []string {
-	if len(list) <= mostNamed {
+// shorten returns the first elements of a list, and the number of remaining ones with a suffix.
+func shorten(list []string, suffix string) []string {
+	if len(list) <= maxNamed {
 		return list
 	}
-	return append(slices.Clone(list[:mostNamed]), fmt.Sprintf("and %d more%s", len(list)-mostNamed, what))
+	return append(slices.Clone(list[:maxNamed]), fmt.Sprintf("and %d more%s", len(list)-maxNamed, suffix))
 }
 
 type planner struct {
-	graph   *onnx.Graph
-	opset   int
-	numbers map[string]int   // numbers of values, by name
-	makers  map[string]maker // by name of the value
+	graph     *onnx.Graph
+	opset     int
+	numbers   map[string]int        // numbers of values, by name
+	producers map[string]nodeOutput // by name of the value
 }
 
-// maker identifies an output of a node.
-type maker struct{ node, output int }
+// nodeOutput identifies an output of a node.
+type nodeOutput struct{ node, output int }
 
 func (p *planner) number(n *Network, name string) int {
 	i, ok := p.numbers[name]
@@ -135,12 +135,12 @@ func (p *planner) number(n *Network, name string) int {
 
 // define registers the constants, the input and the outputs of nodes, and returns the input.
 func (p *planner) define(n *Network) (input onnx.Value, err error) {
-	taken := map[string]bool{}
+	defined := map[string]bool{}
 	define := func(name string) error {
-		if taken[name] {
+		if defined[name] {
 			return fmt.Errorf("the value %q is defined twice", name)
 		}
-		taken[name] = true
+		defined[name] = true
 		return nil
 	}
 	for i := range p.graph.Weights {
@@ -151,11 +151,11 @@ func (p *planner) define(n *Network) (input onnx.Value, err error) {
 		if _, err := checkedCount(w.Shape); err != nil {
 			return input, fmt.Errorf("initialiser %q: %w", w.Name, err)
 		}
-		n.fixed[p.number(n, w.Name)] = ofTensor(w)
+		n.fixed[p.number(n, w.Name)] = tensorValue(w)
 	}
 	var inputs []string
 	for _, v := range p.graph.Inputs {
-		if !taken[v.Name] { // in early versions of the format, initialisers were also inputs
+		if !defined[v.Name] { // in early versions of the format, initialisers were also inputs
 			inputs, input = append(inputs, v.Name), v
 		}
 	}
@@ -163,7 +163,7 @@ func (p *planner) define(n *Network) (input onnx.Value, err error) {
 	case len(inputs) == 0:
 		return input, errors.New("it has no input")
 	case len(inputs) > 1:
-		return input, fmt.Errorf("it has %d inputs, %s; want one, the images", len(inputs), quoted(inputs))
+		return input, fmt.Errorf("it has %d inputs, %s; want one, the images", len(inputs), quoteNames(inputs))
 	case input.Type != 0:
 		return input, fmt.Errorf("its input %q has element type %s; want FLOAT", input.Name, input.Type)
 	}
@@ -179,7 +179,7 @@ func (p *planner) define(n *Network) (input onnx.Value, err error) {
 			if err := define(out); err != nil {
 				return input, fmt.Errorf("node %s: %w", label(&p.graph.Nodes[i]), err)
 			}
-			p.makers[out] = maker{i, k}
+			p.producers[out] = nodeOutput{i, k}
 		}
 	}
 	return input, nil
@@ -195,11 +195,11 @@ func label(n *onnx.Node) string {
 }
 
 // order lists the node outputs that are needed for an output, in topological order.
-func (p *planner) order(output string) (list []maker, err error) {
+func (p *planner) order(output string) (list []nodeOutput, err error) {
 	const begun, done = 1, 2
-	state := map[maker]int{}
+	state := map[nodeOutput]int{}
 	type visit struct {
-		at   maker
+		at   nodeOutput
 		next int // next input to visit
 	}
 	var path []visit // depth first without recursion, because a file may have a long chain of nodes
@@ -207,7 +207,7 @@ func (p *planner) order(output string) (list []maker, err error) {
 		if i, ok := p.numbers[name]; ok && i >= 0 { // a constant, or the input
 			return nil
 		}
-		m, ok := p.makers[name]
+		m, ok := p.producers[name]
 		if !ok {
 			return fmt.Errorf("%s %q, which no node, initialiser or input gives", by, name)
 		}
@@ -219,7 +219,7 @@ func (p *planner) order(output string) (list []maker, err error) {
 			}
 			from := slices.IndexFunc(path, func(v visit) bool { return v.at == m })
 			names = names[from:]
-			return fmt.Errorf("its nodes form a cycle: %s", strings.Join(names[:min(len(names), mostNamed)], ", "))
+			return fmt.Errorf("its nodes form a cycle: %s", strings.Join(names[:min(len(names), maxNamed)], ", "))
 		case done:
 			return nil
 		}
@@ -251,7 +251,7 @@ func (p *planner) order(output string) (list []maker, err error) {
 	return list, nil
 }
 
-func (p *planner) unknown(order []maker) error {
+func (p *planner) checkOperators(order []nodeOutput) error {
 	nodes := map[string][]string{}
 	var ops []string
 	for _, m := range order {
@@ -270,14 +270,14 @@ func (p *planner) unknown(order []maker) error {
 	}
 	var list []string
 	for _, op := range ops {
-		list = append(list, fmt.Sprintf("%s of %s", op, quoted(nodes[op])))
+		list = append(list, fmt.Sprintf("%s of %s", op, quoteNames(nodes[op])))
 	}
 	return fmt.Errorf("operators are not known here: %s; want operators among %s",
-		strings.Join(shortened(list, " operators"), "; "), strings.Join(Operators(), ", "))
+		strings.Join(shorten(list, " operators"), "; "), strings.Join(Operators(), ", "))
 }
 
 // add adds a step for an output of a node. If the output is constant, it computes the output at once.
-func (p *planner) add(n *Network, m maker) error {
+func (p *planner) add(n *Network, m nodeOutput) error {
 	node := &p.graph.Nodes[m.node]
 	s := step{node: node, out: p.number(n, node.Outputs[m.output])}
 	constant := true
@@ -321,15 +321,15 @@ func (s *step) compute(values []*value) (v *value, err error) {
 	return v, nil
 }
 
-// release determines the values that each step uses last.
-func (n *Network) release() {
-	seen := map[int]bool{n.output: true}
+// planRelease determines the values that each step uses last.
+func (n *Network) planRelease() {
+	used := map[int]bool{n.output: true}
 	for i := len(n.steps) - 1; i >= 0; i-- {
 		s := &n.steps[i]
 		for _, k := range s.in {
-			if k >= 0 && !seen[k] && n.fixed[k] == nil {
-				seen[k] = true
-				s.last = append(s.last, k)
+			if k >= 0 && !used[k] && n.fixed[k] == nil {
+				used[k] = true
+				s.lastUses = append(s.lastUses, k)
 			}
 		}
 	}
@@ -337,12 +337,12 @@ func (n *Network) release() {
 
 // Run computes the output for an input. It does not change x, and the result may share its elements.
 func (n *Network) Run(ctx context.Context, x *onnx.Tensor) (*onnx.Tensor, error) {
-	return n.run(ctx, ofTensor(x))
+	return n.run(ctx, tensorValue(x))
 }
 
 // RunImages is Run for images [N, H, W, C] and a network that expects [N, C, H, W].
 func (n *Network) RunImages(ctx context.Context, x *onnx.Tensor) (*onnx.Tensor, error) {
-	return n.run(ctx, imageOrder(ofTensor(x)))
+	return n.run(ctx, imageOrder(tensorValue(x)))
 }
 
 func (n *Network) run(ctx context.Context, x *value) (*onnx.Tensor, error) {
@@ -358,10 +358,10 @@ func (n *Network) run(ctx context.Context, x *value) (*onnx.Tensor, error) {
 			return nil, err
 		}
 		values[s.out] = v
-		for _, k := range s.last {
+		for _, k := range s.lastUses {
 			values[k] = nil
 		}
 	}
-	y := values[n.output].plain()
+	y := values[n.output].rowMajor()
 	return &onnx.Tensor{Name: n.Output, Shape: y.shape, Floats: y.floats, Ints: y.ints}, nil
 }

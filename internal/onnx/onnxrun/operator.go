@@ -10,9 +10,9 @@ import (
 )
 
 type operator struct {
-	least, most int // numbers of inputs
-	prepare1    func(a *attributes) compute
-	outputs     int // number of computed outputs; 0: only the first
+	minInputs, maxInputs int // numbers of inputs
+	newCompute           func(a *attributes) compute
+	computedOutputs      int // number of computed outputs; 0: only the first
 }
 
 // attributes are the attributes of a node. It records which attributes the operator reads: an unread attribute is an
@@ -21,56 +21,56 @@ type attributes struct {
 	node   *onnx.Node
 	opset  int
 	output int // the output of the node to compute
-	asked  []string
+	known  []string
 }
 
 // prepare checks a node and returns the function that computes one of its outputs.
 func (o operator) prepare(node *onnx.Node, opset, output int) (run compute, err error) {
 	defer catch(&err)
-	if n := len(node.Inputs); n < o.least || n > o.most {
-		return nil, fmt.Errorf("it has %d inputs; want %s", n, between(o.least, o.most))
+	if n := len(node.Inputs); n < o.minInputs || n > o.maxInputs {
+		return nil, fmt.Errorf("it has %d inputs; want %s", n, inputRange(o.minInputs, o.maxInputs))
 	}
-	for i := range o.least {
+	for i := range o.minInputs {
 		if node.Inputs[i] == "" {
 			return nil, fmt.Errorf("its input %d is left out", i)
 		}
 	}
-	if output >= max(1, o.outputs) {
+	if output >= max(1, o.computedOutputs) {
 		return nil, fmt.Errorf("its output %d, %q, is not computed here", output, node.Outputs[output])
 	}
 	a := &attributes{node: node, opset: opset, output: output}
-	run = o.prepare1(a)
+	run = o.newCompute(a)
 	for _, name := range slices.Sorted(maps.Keys(node.Attributes)) {
-		if !slices.Contains(a.asked, name) {
-			return nil, fmt.Errorf("its attribute %q is not known here; want only %s", name, strings.Join(a.asked, ", "))
+		if !slices.Contains(a.known, name) {
+			return nil, fmt.Errorf("its attribute %q is not known here; want only %s", name, strings.Join(a.known, ", "))
 		}
 	}
 	return run, nil
 }
 
-func between(least, most int) string {
+func inputRange(minimum, maximum int) string {
 	switch {
-	case least == most:
-		return fmt.Sprint(least)
-	case most >= many:
-		return fmt.Sprintf("%d or more", least)
+	case minimum == maximum:
+		return fmt.Sprint(minimum)
+	case maximum >= unlimited:
+		return fmt.Sprintf("%d or more", minimum)
 	}
-	return fmt.Sprintf("%d to %d", least, most)
+	return fmt.Sprintf("%d to %d", minimum, maximum)
 }
 
-// many means no limit on the number of inputs.
-const many = 1 << 30
+// unlimited means no limit on the number of inputs.
+const unlimited = 1 << 30
 
 // attribute returns an attribute, or the default if the node does not have it.
-func attribute[T any](a *attributes, name string, otherwise T) T {
-	a.asked = append(a.asked, name)
-	got, ok := a.node.Attributes[name]
+func attribute[T any](a *attributes, name string, fallback T) T {
+	a.known = append(a.known, name)
+	raw, ok := a.node.Attributes[name]
 	if !ok {
-		return otherwise
+		return fallback
 	}
-	v, ok := got.(T)
+	v, ok := raw.(T)
 	if !ok {
-		panic(failed("its attribute %q is %s; want %s", name, kindOf(got), kindOf(otherwise)))
+		panic(failf("its attribute %q is %s; want %s", name, kindOf(raw), kindOf(fallback)))
 	}
 	return v
 }
@@ -99,7 +99,7 @@ func (a *attributes) has(name string) bool { return a.node.Attributes[name] != n
 // failure is the panic value for a node that cannot be computed.
 type failure struct{ error }
 
-func failed(format string, args ...any) failure { return failure{fmt.Errorf(format, args...)} }
+func failf(format string, args ...any) failure { return failure{fmt.Errorf(format, args...)} }
 
 // must returns a value, or panics with a failure.
 func must[T any](v T, err error) T {
@@ -119,23 +119,23 @@ func catch(err *error) {
 	}
 }
 
-// only fails if an integer attribute is not want.
-func (a *attributes) only(name string, want int) {
+// require fails if an integer attribute is not want.
+func (a *attributes) require(name string, want int) {
 	if got := attribute(a, name, want); got != want {
-		panic(failed("its attribute %q is %d; only %d is computed here", name, got, want))
+		panic(failf("its attribute %q is %d; only %d is computed here", name, got, want))
 	}
 }
 
 // flag returns an attribute with value 0 or 1.
-func (a *attributes) flag(name string, otherwise int) bool {
-	return attribute(a, name, otherwise) != 0
+func (a *attributes) flag(name string, fallback int) bool {
+	return attribute(a, name, fallback) != 0
 }
 
-// word returns an attribute with one of the given values.
-func (a *attributes) word(name string, words ...string) string {
+// choice returns an attribute with one of the given values.
+func (a *attributes) choice(name string, words ...string) string {
 	got := attribute(a, name, words[0])
 	if !slices.Contains(words, got) {
-		panic(failed("its attribute %q is %q; only %s are computed here", name, got, strings.Join(words, ", ")))
+		panic(failf("its attribute %q is %q; only %s are computed here", name, got, strings.Join(words, ", ")))
 	}
 	return got
 }

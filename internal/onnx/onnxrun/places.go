@@ -6,15 +6,15 @@ import (
 	"github.com/unravel-ml/unravel/internal/numeric"
 )
 
-// taken gathers elements of x along each axis: y[i, j, ...] = x[places[0][i], places[1][j], ...]. For a place of -1,
-// the element is fill. nil places leave an axis unchanged.
-func taken(x *value, places [][]int, fill float32) *value {
-	x = x.plain()
+// gatherElements gathers elements of x along each axis: y[i, j, ...] = x[indices[0][i], indices[1][j], ...]. For an
+// index of -1, the element is fill. nil indices leave an axis unchanged.
+func gatherElements(x *value, indices [][]int, fill float32) *value {
+	x = x.rowMajor()
 	if len(x.shape) == 0 {
 		return x
 	}
 	shape := slices.Clone(x.shape)
-	for k, p := range places {
+	for k, p := range indices {
 		if p != nil {
 			shape[k] = len(p)
 		}
@@ -23,57 +23,57 @@ func taken(x *value, places [][]int, fill float32) *value {
 	y := &value{shape: shape}
 	if x.ints != nil {
 		y.ints = make([]int64, n)
-		take(y.ints, x.ints, shape, x.shape, places, int64(fill))
+		gatherInto(y.ints, x.ints, shape, x.shape, indices, int64(fill))
 	} else {
 		y.floats = make([]float32, n)
-		take(y.floats, x.floats, shape, x.shape, places, fill)
+		gatherInto(y.floats, x.floats, shape, x.shape, indices, fill)
 	}
 	return y
 }
 
-func take[T any](y, x []T, shape, of []int, places [][]int, fill T) {
+func gatherInto[T any](y, x []T, shape, source []int, indices [][]int, fill T) {
 	rank := len(shape)
 	steps := make([]int, rank)
 	step := 1
 	for k := rank - 1; k >= 0; k-- {
 		steps[k] = step
-		step *= of[k]
+		step *= source[k]
 	}
 	n := shape[rank-1]
-	overRows(shape, func(row int, at []int) {
-		from, outside := 0, false
-		for k, i := range at {
-			if places[k] != nil {
-				i = places[k][i]
+	forRows(shape, func(row int, index []int) {
+		start, outside := 0, false
+		for k, i := range index {
+			if indices[k] != nil {
+				i = indices[k][i]
 			}
 			outside = outside || i < 0
-			from += i * steps[k]
+			start += i * steps[k]
 		}
 		dst := y[row*n : (row+1)*n]
-		last := places[rank-1]
+		last := indices[rank-1]
 		switch {
 		case outside:
 			for i := range dst {
 				dst[i] = fill
 			}
 		case last == nil:
-			copy(dst, x[from:from+n])
+			copy(dst, x[start:start+n])
 		default:
 			for i, p := range last {
 				if dst[i] = fill; p >= 0 {
-					dst[i] = x[from+p]
+					dst[i] = x[start+p]
 				}
 			}
 		}
 	})
 }
 
-// givenInts returns the integers of input k, or otherwise if the input is omitted.
-func givenInts(in []*value, k int, otherwise []int, what string) []int {
-	if v := given(in, k); v != nil {
-		return asInts(v, what)
+// intsInput returns the integers of input k, or the fallback if the input is omitted.
+func intsInput(in []*value, k int, fallback []int, name string) []int {
+	if v := optionalInput(in, k); v != nil {
+		return toInts(v, name)
 	}
-	return otherwise
+	return fallback
 }
 
 // concat concatenates arrays along an axis.
@@ -81,10 +81,10 @@ func concat(a *attributes) compute {
 	axis := attribute(a, "axis", 1)
 	return func(in []*value) *value {
 		if slices.Contains(in, nil) {
-			panic(failed("an input is left out"))
+			panic(failf("an input is left out"))
 		}
-		k := axisOf(axis, len(in[0].shape))
-		shape := joinedShape(in, k)
+		k := resolveAxis(axis, len(in[0].shape))
+		shape := concatShape(in, k)
 		n := count(shape)
 		y := &value{shape: shape}
 		if in[0].ints != nil {
@@ -92,32 +92,32 @@ func concat(a *attributes) compute {
 		} else {
 			y.floats = make([]float32, n)
 		}
-		rows, row, at := product(shape[:k]), product(shape[k:]), 0
+		rows, row, offset := product(shape[:k]), product(shape[k:]), 0
 		for _, x := range in {
-			x, n := x.plain(), product(x.shape[k:])
+			x, n := x.rowMajor(), product(x.shape[k:])
 			if x.ints != nil {
-				copyRows(y.ints, x.ints, rows, row, n, at)
+				copyRows(y.ints, x.ints, rows, row, n, offset)
 			} else {
-				copyRows(y.floats, x.floats, rows, row, n, at)
+				copyRows(y.floats, x.floats, rows, row, n, offset)
 			}
-			at += n
+			offset += n
 		}
 		return y
 	}
 }
 
-// joinedShape returns the shape of arrays concatenated along axis k. All other axes must be equal.
-func joinedShape(in []*value, k int) []int {
+// concatShape returns the shape of arrays concatenated along axis k. All other axes must be equal.
+func concatShape(in []*value, k int) []int {
 	first := in[0]
 	shape := slices.Clone(first.shape)
 	shape[k] = 0
 	for i, x := range in {
-		same := len(x.shape) == len(shape) && (x.ints == nil) == (first.ints == nil)
-		for j := 0; same && j < len(shape); j++ {
-			same = j == k || x.shape[j] == shape[j]
+		compatible := len(x.shape) == len(shape) && (x.ints == nil) == (first.ints == nil)
+		for j := 0; compatible && j < len(shape); j++ {
+			compatible = j == k || x.shape[j] == shape[j]
 		}
-		if !same {
-			panic(failed("input %d of shape %v does not fit to shape %v along axis %d", i, x.shape, first.shape, k))
+		if !compatible {
+			panic(failf("input %d of shape %v does not fit to shape %v along axis %d", i, x.shape, first.shape, k))
 		}
 		shape[k] += x.shape[k]
 	}
@@ -125,9 +125,9 @@ func joinedShape(in []*value, k int) []int {
 }
 
 // copyRows copies rows with n elements of x to offset at in the rows of y.
-func copyRows[T any](y, x []T, rows, row, n, at int) {
+func copyRows[T any](y, x []T, rows, row, n, offset int) {
 	for r := range rows {
-		copy(y[r*row+at:][:n], x[r*n:])
+		copy(y[r*row+offset:][:n], x[r*n:])
 	}
 }
 
@@ -145,18 +145,18 @@ func slice(a *attributes) compute {
 		l := lists
 		if !old {
 			if len(in) < 3 {
-				panic(failed("it has no starts and ends"))
+				panic(failf("it has no starts and ends"))
 			}
 			for i, name := range []string{"starts", "ends", "axes", "steps"} {
-				l[i] = givenInts(in, i+1, nil, "the list of "+name)
+				l[i] = intsInput(in, i+1, nil, "the list of "+name)
 			}
 		}
-		return taken(in[0], slicePlaces(in[0].shape, l[0], l[1], l[2], l[3]), 0)
+		return gatherElements(in[0], sliceAxes(in[0].shape, l[0], l[1], l[2], l[3]), 0)
 	}
 }
 
-// slicePlaces lists the indices of a slice along each axis. nil axes mean the first axes, and nil steps mean 1.
-func slicePlaces(shape, starts, ends, axes, steps []int) [][]int {
+// sliceAxes lists the indices of a slice along each axis. nil axes mean the first axes, and nil steps mean 1.
+func sliceAxes(shape, starts, ends, axes, steps []int) [][]int {
 	if axes == nil {
 		axes = numeric.UpTo(len(starts))
 	}
@@ -164,27 +164,27 @@ func slicePlaces(shape, starts, ends, axes, steps []int) [][]int {
 		steps = slices.Repeat([]int{1}, len(starts))
 	}
 	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
-		panic(failed("it has %d starts, %d ends, %d axes and %d steps; want as many of each", len(starts), len(ends), len(axes), len(steps)))
+		panic(failf("it has %d starts, %d ends, %d axes and %d steps; want as many of each", len(starts), len(ends), len(axes), len(steps)))
 	}
-	axesOf(axes, len(shape))
-	places := make([][]int, len(shape))
+	resolveAxes(axes, len(shape))
+	indices := make([][]int, len(shape))
 	for i, axis := range axes {
-		k := axisOf(axis, len(shape))
+		k := resolveAxis(axis, len(shape))
 		if steps[i] == 0 {
-			panic(failed("a step is 0"))
+			panic(failf("a step is 0"))
 		}
-		places[k] = sliced(shape[k], starts[i], ends[i], steps[i])
+		indices[k] = sliceIndices(shape[k], starts[i], ends[i], steps[i])
 	}
-	return places
+	return indices
 }
 
-// sliced lists the indices of a slice of n elements.
-func sliced(n, start, end, step int) []int {
+// sliceIndices lists the indices of a slice of n elements.
+func sliceIndices(n, start, end, step int) []int {
 	lowest, highest := 0, n // limits of start and end
 	if step < 0 {
 		lowest, highest = -1, n-1
 	}
-	place := func(i int) int {
+	clamp := func(i int) int {
 		if i < 0 {
 			i = max(i, -n-1) + n
 		}
@@ -192,7 +192,7 @@ func sliced(n, start, end, step int) []int {
 	}
 	list := []int{}
 	step = min(max(step, -n-1), n+1)
-	for i, e := place(start), place(end); step > 0 && i < e || step < 0 && i > e; i += step {
+	for i, e := clamp(start), clamp(end); step > 0 && i < e || step < 0 && i > e; i += step {
 		list = append(list, i)
 	}
 	return list
@@ -202,22 +202,22 @@ func sliced(n, start, end, step int) []int {
 func gather(a *attributes) compute {
 	axis := attribute(a, "axis", 0)
 	return func(in []*value) *value {
-		x, at := in[0], in[1]
-		k := axisOf(axis, len(x.shape))
-		if at.ints == nil {
-			panic(failed("its indices are float32; want integers"))
+		x, indices := in[0], in[1]
+		k := resolveAxis(axis, len(x.shape))
+		if indices.ints == nil {
+			panic(failf("its indices are float32; want integers"))
 		}
-		list := make([]int, len(at.ints))
-		for i, n := range at.ints {
+		list := make([]int, len(indices.ints))
+		for i, n := range indices.ints {
 			if size := int64(x.shape[k]); n < -size || n >= size {
-				panic(failed("index %d is out of range for axis %d of shape %v", n, k, x.shape))
+				panic(failf("index %d is out of range for axis %d of shape %v", n, k, x.shape))
 			}
-			list[i] = axisOf(int(n), x.shape[k])
+			list[i] = resolveAxis(int(n), x.shape[k])
 		}
-		places := make([][]int, len(x.shape))
-		places[k] = list
-		y := taken(x, places, 0)
-		return y.reshaped(slices.Concat(x.shape[:k], at.shape, x.shape[k+1:]))
+		sourceIndices := make([][]int, len(x.shape))
+		sourceIndices[k] = list
+		y := gatherElements(x, sourceIndices, 0)
+		return y.reshape(slices.Concat(x.shape[:k], indices.shape, x.shape[k+1:]))
 	}
 }
 
@@ -234,64 +234,64 @@ func split(a *attributes) compute {
 	output := a.output
 	return func(in []*value) *value {
 		x := in[0]
-		k := axisOf(axis, len(x.shape))
-		sizes := givenInts(in, 1, sizes, "the list of sizes")
+		k := resolveAxis(axis, len(x.shape))
+		sizes := intsInput(in, 1, sizes, "the list of sizes")
 		if sizes == nil {
 			if parts < 1 || parts > x.shape[k] || parts != len(a.node.Outputs) {
-				panic(failed("it has %d outputs for %d parts of axis %d of shape %v", len(a.node.Outputs), parts, k, x.shape))
+				panic(failf("it has %d outputs for %d parts of axis %d of shape %v", len(a.node.Outputs), parts, k, x.shape))
 			}
 			sizes = equalParts(x.shape[k], parts)
 		}
-		from, all := 0, 0
+		start, total := 0, 0
 		for i, n := range sizes {
 			if n < 0 || n > x.shape[k] {
-				panic(failed("sizes %v do not divide axis %d of shape %v", sizes, k, x.shape))
+				panic(failf("sizes %v do not divide axis %d of shape %v", sizes, k, x.shape))
 			}
-			if all += n; i < output {
-				from += n
+			if total += n; i < output {
+				start += n
 			}
 		}
-		if all != x.shape[k] || output >= len(sizes) {
-			panic(failed("sizes %v do not divide axis %d of shape %v into %d outputs", sizes, k, x.shape, len(a.node.Outputs)))
+		if total != x.shape[k] || output >= len(sizes) {
+			panic(failf("sizes %v do not divide axis %d of shape %v into %d outputs", sizes, k, x.shape, len(a.node.Outputs)))
 		}
-		places := make([][]int, len(x.shape))
-		places[k] = sliced(x.shape[k], from, from+sizes[output], 1)
-		return taken(x, places, 0)
+		indices := make([][]int, len(x.shape))
+		indices[k] = sliceIndices(x.shape[k], start, start+sizes[output], 1)
+		return gatherElements(x, indices, 0)
 	}
 }
 
 // equalParts divides n elements into parts of equal size. The last parts may be smaller or empty.
 func equalParts(n, parts int) (sizes []int) {
-	each := (n + parts - 1) / parts
-	for at := 0; len(sizes) < parts; at += each {
-		sizes = append(sizes, max(0, min(each, n-at)))
+	size := (n + parts - 1) / parts
+	for start := 0; len(sizes) < parts; start += size {
+		sizes = append(sizes, max(0, min(size, n-start)))
 	}
 	return sizes
 }
 
 // pad adds elements at both ends of axes: a constant, or copies of elements.
 func pad(a *attributes) compute {
-	mode := a.word("mode", "constant", "reflect", "edge")
+	mode := a.choice("mode", "constant", "reflect", "edge")
 	var pads []int
 	var fill float32
 	if a.opset < 11 {
 		pads, fill = attribute(a, "pads", pads), attribute(a, "value", fill)
 	}
 	return func(in []*value) *value {
-		pads := givenInts(in, 1, pads, "the list of pads")
-		fill := givenNumber(in, 2, fill)
-		axes := givenInts(in, 3, numeric.UpTo(len(in[0].shape)), "the list of axes")
-		return taken(in[0], padPlaces(in[0].shape, pads, axes, mode), fill)
+		pads := intsInput(in, 1, pads, "the list of pads")
+		fill := numberInput(in, 2, fill)
+		axes := intsInput(in, 3, numeric.UpTo(len(in[0].shape)), "the list of axes")
+		return gatherElements(in[0], padAxes(in[0].shape, pads, axes, mode), fill)
 	}
 }
 
-// givenNumber returns the number in input k, or otherwise if the input is omitted.
-func givenNumber(in []*value, k int, otherwise float32) float32 {
-	switch v := given(in, k); {
+// numberInput returns the number in input k, or the fallback if the input is omitted.
+func numberInput(in []*value, k int, fallback float32) float32 {
+	switch v := optionalInput(in, k); {
 	case v == nil:
-		return otherwise
+		return fallback
 	case v.len() != 1:
-		panic(failed("the number to pad with has shape %v", v.shape))
+		panic(failf("the number to pad with has shape %v", v.shape))
 	case v.ints != nil:
 		return float32(v.ints[0])
 	default:
@@ -299,33 +299,33 @@ func givenNumber(in []*value, k int, otherwise float32) float32 {
 	}
 }
 
-// padPlaces lists the indices of elements along each axis after padding; nil: an unchanged axis. pads has the numbers
+// padAxes lists the indices of elements along each axis after padding; nil: an unchanged axis. pads has the numbers
 // of added elements before each axis, then the numbers after each axis.
-func padPlaces(shape, pads, axes []int, mode string) [][]int {
-	axesOf(axes, len(shape))
+func padAxes(shape, pads, axes []int, mode string) [][]int {
+	resolveAxes(axes, len(shape))
 	if len(pads) != 2*len(axes) {
-		panic(failed("it has %d pads; want %d, for both ends of %d axes", len(pads), 2*len(axes), len(axes)))
+		panic(failf("it has %d pads; want %d, for both ends of %d axes", len(pads), 2*len(axes), len(axes)))
 	}
-	places := make([][]int, len(shape))
+	indices := make([][]int, len(shape))
 	for i, axis := range axes {
-		k := axisOf(axis, len(shape))
+		k := resolveAxis(axis, len(shape))
 		before, after := pads[i], pads[len(axes)+i]
 		if before == 0 && after == 0 {
 			continue
 		}
-		places[k] = padded(shape[k], before, after, mode)
+		indices[k] = padIndices(shape[k], before, after, mode)
 	}
-	return places
+	return indices
 }
 
-// padded lists the indices for n elements with added elements before and after.
-func padded(n, before, after int, mode string) []int {
-	most := mostElements
+// padIndices lists the indices for n elements with added elements before and after.
+func padIndices(n, before, after int, mode string) []int {
+	maximum := maxElements
 	if mode == "reflect" {
-		most = n - 1
+		maximum = n - 1
 	}
-	if mode == "edge" && n == 0 || min(before, after) < -n || max(before, after) > most || n+before+after < 0 {
-		panic(failed("pads %d and %d of mode %s are not possible for %d elements", before, after, mode, n))
+	if mode == "edge" && n == 0 || min(before, after) < -n || max(before, after) > maximum || n+before+after < 0 {
+		panic(failf("pads %d and %d of mode %s are not possible for %d elements", before, after, mode, n))
 	}
 	list := make([]int, n+before+after)
 	for i := range list {

@@ -21,23 +21,23 @@ func total(row []float32) (s float64) {
 	return s
 }
 
-func largest(row []float32) float32 {
-	most := float32(math.Inf(-1))
+func maximum(row []float32) float32 {
+	result := float32(math.Inf(-1))
 	for _, v := range row {
-		most = max(most, v)
+		result = max(result, v)
 	}
-	return most
+	return result
 }
 
-func least(row []float32) float32 {
-	low := float32(math.Inf(1))
+func minimum(row []float32) float32 {
+	result := float32(math.Inf(1))
 	for _, v := range row {
-		low = min(low, v)
+		result = min(result, v)
 	}
-	return low
+	return result
 }
 
-func reduced(x []float32, rows, n int, f reduction) []float32 {
+func reduceRows(x []float32, rows, n int, f reduction) []float32 {
 	y := make([]float32, rows)
 	block := max(1, elementBlock/max(1, n))
 	parallel.For((rows+block-1)/block, func(_, b int) {
@@ -48,88 +48,88 @@ func reduced(x []float32, rows, n int, f reduction) []float32 {
 	return y
 }
 
-// reduce reduces the listed axes, or all axes without a list. The list is an input from operator set since, and an
+// reduce reduces the listed axes, or all axes without a list. The list is an input from operator set inputOpset, and an
 // attribute in earlier sets.
-func reduce(f reduction, since int) func(a *attributes) compute {
+func reduce(f reduction, inputOpset int) func(a *attributes) compute {
 	return func(a *attributes) compute {
-		keep, none := a.flag("keepdims", 1), false
-		axesOfNode := axesInput(a, 1, since, false)
-		if a.opset >= since {
-			none = a.flag("noop_with_empty_axes", 0)
+		keepDims, noop := a.flag("keepdims", 1), false
+		axesOfNode := axesInput(a, 1, inputOpset, false)
+		if a.opset >= inputOpset {
+			noop = a.flag("noop_with_empty_axes", 0)
 		}
 		return func(in []*value) *value {
-			asFloats(in[0])
-			x, rank := in[0].plain(), len(in[0].shape)
+			checkFloats(in[0])
+			x, rank := in[0].rowMajor(), len(in[0].shape)
 			axes := axesOfNode(in)
 			if len(axes) == 0 {
-				if none {
+				if noop {
 					return x
 				}
 				axes = numeric.UpTo(rank)
 			}
-			return reduceAxes(x, axes, keep, f)
+			return reduceAxes(x, axes, keepDims, f)
 		}
 	}
 }
 
 // reduceAxes reduces axes of a plain array. It removes the axes, or keeps them with size 1.
-func reduceAxes(x *value, axes []int, keep bool, f reduction) *value {
+func reduceAxes(x *value, axes []int, keepDims bool, f reduction) *value {
 	var perm []int
-	full, short := []int{}, []int{}
+	kept, remaining := []int{}, []int{}
 	n := 1
 	for k, d := range x.shape {
 		if slices.Contains(axes, k) {
 			n *= d
-			full = append(full, 1)
+			kept = append(kept, 1)
 			continue
 		}
-		perm, full, short = append(perm, k), append(full, d), append(short, d)
+		perm, kept, remaining = append(perm, k), append(kept, d), append(remaining, d)
 	}
-	x = permuted(x, append(perm, axes...)) // reduced axes come last
-	shape := short
-	if keep {
-		shape = full
+	x = permuteAxes(x, append(perm, axes...)) // reduced axes come last
+	shape := remaining
+	if keepDims {
+		shape = kept
 	}
-	return &value{shape: shape, floats: reduced(x.floats, product(short), n, f)}
+	return &value{shape: shape, floats: reduceRows(x.floats, product(remaining), n, f)}
 }
 
 // globalPool reduces whole images, for each channel.
 func globalPool(f reduction) func(a *attributes) compute {
 	return func(*attributes) compute {
 		return func(in []*value) *value {
-			asImages(in[0], "its input")
-			x := in[0].plain()
+			checkImages(in[0], "its input")
+			x := in[0].rowMajor()
 			n, c, pixels := x.shape[0], x.shape[1], x.shape[2]*x.shape[3]
 			if pixels == 0 {
-				panic(failed("its images have shape %v, without pixels", x.shape))
+				panic(failf("its images have shape %v, without pixels", x.shape))
 			}
-			return &value{shape: []int{n, c, 1, 1}, floats: reduced(x.floats, n*c, pixels, f)}
+			return &value{shape: []int{n, c, 1, 1}, floats: reduceRows(x.floats, n*c, pixels, f)}
 		}
 	}
 }
 
 // argExtreme returns the index of the extreme element along an axis, the first one of equal elements.
-func argExtreme(before func(a, b float32) bool) func(a *attributes) compute {
+func argExtreme(better func(a, b float32) bool) func(a *attributes) compute {
 	return func(a *attributes) compute {
-		axis, keep := attribute(a, "axis", 0), a.flag("keepdims", 1)
-		a.only("select_last_index", 0)
+		axis, keepDims := attribute(a, "axis", 0), a.flag("keepdims", 1)
+		a.require("select_last_index", 0)
 		return func(in []*value) *value {
-			asFloats(in[0])
-			x := in[0].plain()
-			k := axisOf(axis, len(x.shape))
+			checkFloats(in[0])
+			x := in[0].rowMajor()
+			k := resolveAxis(axis, len(x.shape))
 			n := x.shape[k]
 			if n == 0 {
-				panic(failed("axis %d of shape %v is empty", k, x.shape))
+				panic(failf("axis %d of shape %v is empty", k, x.shape))
 			}
-			x, shape := lastAxis(x, k), slices.Clone(x.shape)
-			if shape[k] = 1; !keep {
+			x, shape := moveAxisLast(x, k), slices.Clone(x.shape)
+			if shape[k] = 1; !keepDims {
 				shape = slices.Delete(shape, k, k+1)
 			}
 			y := &value{shape: shape, ints: make([]int64, len(x.floats)/n)}
 			for r := range y.ints {
 				row, best := x.floats[r*n:(r+1)*n], 0
 				for i, v := range row {
-					if before(v, row[best]) {
+					if better(v, row[best]) {
 						best = i
 					}
 				}
@@ -140,26 +140,26 @@ func argExtreme(before func(a, b float32) bool) func(a *attributes) compute {
 	}
 }
 
-func lastAxis(x *value, k int) *value {
-	return permuted(x, append(slices.Delete(numeric.UpTo(len(x.shape)), k, k+1), k))
+func moveAxisLast(x *value, k int) *value {
+	return permuteAxes(x, append(slices.Delete(numeric.UpTo(len(x.shape)), k, k+1), k))
 }
 
 // softmax is e^x / sum e^x along an axis, or its logarithm. Before operator set 13, the sum is over all axes from one
 // on.
 func softmax(log bool) func(a *attributes) compute {
 	return func(a *attributes) compute {
-		otherwise := -1
+		defaultAxis := -1
 		if a.opset < 13 {
-			otherwise = 1
+			defaultAxis = 1
 		}
-		axis, flat := attribute(a, "axis", otherwise), a.opset < 13
+		axis, flat := attribute(a, "axis", defaultAxis), a.opset < 13
 		return func(in []*value) *value {
-			asFloats(in[0])
-			x := in[0].plain()
+			checkFloats(in[0])
+			x := in[0].rowMajor()
 			if len(x.shape) == 0 {
-				panic(failed("its input is a single number; want an array"))
+				panic(failf("its input is a single number; want an array"))
 			}
-			k := axisOf(axis, len(x.shape))
+			k := resolveAxis(axis, len(x.shape))
 			if x.len() == 0 {
 				return x
 			}
@@ -168,25 +168,25 @@ func softmax(log bool) func(a *attributes) compute {
 				normalise(y.floats, product(x.shape[k:]), log)
 				return y
 			}
-			turned := lastAxis(x, k)
-			y := &value{shape: turned.shape, floats: slices.Clone(turned.floats)}
+			moved := moveAxisLast(x, k)
+			y := &value{shape: moved.shape, floats: slices.Clone(moved.floats)}
 			normalise(y.floats, x.shape[k], log)
 			last := len(x.shape) - 1
-			return permuted(y, slices.Insert(numeric.UpTo(last), k, last)) // the inverse of lastAxis
+			return permuteAxes(y, slices.Insert(numeric.UpTo(last), k, last)) // the inverse of moveAxisLast
 		}
 	}
 }
 
 // normalise replaces rows with n elements by their softmax or its logarithm.
 func normalise(x []float32, n int, log bool) {
-	for at := 0; at < len(x); at += n {
-		row := x[at : at+n]
-		most, s := float64(largest(row)), 0.0
+	for start := 0; start < len(x); start += n {
+		row := x[start : start+n]
+		maximum, s := float64(maximum(row)), 0.0
 		for _, v := range row {
-			s += math.Exp(float64(v) - most)
+			s += math.Exp(float64(v) - maximum)
 		}
 		for i, v := range row {
-			if d := float64(v) - most; log {
+			if d := float64(v) - maximum; log {
 				row[i] = float32(d - math.Log(s))
 			} else {
 				row[i] = float32(math.Exp(d) / s)

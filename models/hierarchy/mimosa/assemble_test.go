@@ -17,7 +17,7 @@ func TestLink(t *testing.T) {
 	for i, d := range dims {
 		components[i] = Component{Dim: d, Parent: -1}
 	}
-	link(components, [][]float64{
+	linkParents(components, [][]float64{
 		{inf, inf, inf, inf, inf, inf},
 		{inf, inf, inf, inf, inf, inf},
 		{2, 1, inf, inf, inf, inf},   // encloses both lines; the second line is nearer
@@ -37,7 +37,7 @@ func TestBuild(t *testing.T) {
 	r := &Result{Labels: []int{0, 1, 2, 3, 4, -1}, Components: []Component{
 		{Dim: 1, Parent: -1}, {Dim: 2, Parent: -1}, {Dim: 2, Parent: 0}, {Dim: 4, Parent: 0}, {Dim: 5, Parent: 3},
 	}}
-	build(r)
+	buildHierarchy(r)
 	want := parse(t, `[`+cat(
 		`[`+c+`,`+cat(`[]`, `[`+c+`]`, `[`+c+`,`+c+`,`+c+`,`+cat(`[]`, `[`+c+`]`)+`]`)+`]`,
 		`[`+c+`,`+c+`]`)+`]`)

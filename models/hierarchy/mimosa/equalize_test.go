@@ -17,7 +17,7 @@ func TestEqualized(t *testing.T) {
 		x, y := codes[i], codes[i+1]
 		codes[i], codes[i+1] = 0.6*x-0.8*y, 0.8*x+0.6*y
 	}
-	if &equalized(codes, d, 0)[0] != &codes[0] {
+	if &equalizeAxes(codes, d, 0)[0] != &codes[0] {
 		t.Error("without a power codes are not copied")
 	}
 	deviations := func(points []float64) (list [d]float64) {
@@ -36,7 +36,7 @@ func TestEqualized(t *testing.T) {
 	before := deviations(codes)
 	kept := slices.Clone(codes)
 	for _, power := range []float64{0.5, 1} {
-		after := deviations(equalized(codes, d, power))
+		after := deviations(equalizeAxes(codes, d, power))
 		for a := range d {
 			if want := before[0] * math.Pow(before[a]/before[0], 1-power); !(math.Abs(after[a]-want) <= 1e-9*want) {
 				t.Errorf("power %v: axis %d has %v, want %v", power, a, after[a], want)
@@ -54,7 +54,7 @@ func TestEqualizedFlat(t *testing.T) {
 	for i := 2; i < len(codes); i += 3 {
 		codes[i] = 1e-9 * float64(i%2)
 	}
-	out := equalized(codes, 3, 1)
+	out := equalizeAxes(codes, 3, 1)
 	for i := 2; i < len(out); i += 3 {
 		if !(math.Abs(out[i]) <= 1e-9) {
 			t.Fatalf("row %d: %v", i/3, out[i-2:i+1])

@@ -11,48 +11,48 @@ type hull struct {
 	m      int
 	corner []int     // indices of the points that span the current simplex
 	weight []float64 // positive weights of the corners, with sum 1
-	at     []float64 // m: the current nearest point
+	point  []float64 // m: the current nearest point
 
 	// For the nearest point of the plane through the corners:
-	goal     []float64 // its weights
-	goalAt   []float64 // m
-	basis    []float64 // rows of m: orthonormal directions of the plane
-	triangle []float64 // the corners minus the first one, in the basis
+	planeWeights []float64 // its weights
+	planePoint   []float64 // m
+	basis        []float64 // rows of m: orthonormal directions of the plane
+	triangle     []float64 // the corners minus the first one, in the basis
 }
 
 // reach is a fraction of the largest distance of a point. The origin counts as reached within it.
 const reach = 1e-13
 
-// inside reports whether the origin is a convex combination of n points of m numbers. If not, all points have
-// positive inner products with h.at. Cases too close to decide after rounding count as inside.
-func (h *hull) inside(points []float64, m int) bool {
+// containsOrigin reports whether the origin is a convex combination of n points of m numbers. If not, all points have
+// positive inner products with h.point. Cases too close to decide after rounding count as inside.
+func (h *hull) containsOrigin(points []float64, m int) bool {
 	n := len(points) / m
 	h.reserve(m)
-	first, scale := 0, 0.0
-	least := math.Inf(1)
+	nearest, scale := 0, 0.0
+	smallest := math.Inf(1)
 	for j := range n {
 		square := dot(points[j*m:(j+1)*m], points[j*m:(j+1)*m])
 		scale = max(scale, square)
-		if square < least {
-			first, least = j, square
+		if square < smallest {
+			nearest, smallest = j, square
 		}
 	}
-	h.corner, h.weight = append(h.corner[:0], first), append(h.weight[:0], 1)
-	copy(h.at, points[first*m:(first+1)*m])
+	h.corner, h.weight = append(h.corner[:0], nearest), append(h.weight[:0], 1)
+	copy(h.point, points[nearest*m:(nearest+1)*m])
 	for range 20 * (n + m) { // a limit, because rounding could make it cycle
-		if dot(h.at, h.at) <= reach*reach*scale {
+		if dot(h.point, h.point) <= reach*reach*scale {
 			return true
 		}
-		next, least := 0, math.Inf(1)
+		candidate, smallest := 0, math.Inf(1)
 		for j := range n {
-			if v := dot(h.at, points[j*m:(j+1)*m]); v < least {
-				next, least = j, v
+			if v := dot(h.point, points[j*m:(j+1)*m]); v < smallest {
+				candidate, smallest = j, v
 			}
 		}
-		if least > 0 {
-			return false // the plane normal to h.at separates
+		if smallest > 0 {
+			return false // the plane normal to h.point separates
 		}
-		if !h.add(points, next, math.Sqrt(scale)) {
+		if !h.addCorner(points, candidate, math.Sqrt(scale)) {
 			return true
 		}
 	}
@@ -61,39 +61,39 @@ func (h *hull) inside(points []float64, m int) bool {
 
 func (h *hull) reserve(m int) {
 	h.m = m
-	if cap(h.at) < m {
-		h.at, h.goalAt, h.goal = make([]float64, m), make([]float64, m), make([]float64, m+1)
+	if cap(h.point) < m {
+		h.point, h.planePoint, h.planeWeights = make([]float64, m), make([]float64, m), make([]float64, m+1)
 		h.basis, h.triangle = make([]float64, m*m), make([]float64, m*m)
 	}
-	h.at, h.goalAt = h.at[:m], h.goalAt[:m]
+	h.point, h.planePoint = h.point[:m], h.planePoint[:m]
 }
 
-// add adds a corner, moves to the nearest point of the simplex and drops corners of weight 0. It returns false if the
-// corners would be affinely dependent.
-func (h *hull) add(points []float64, next int, scale float64) bool {
-	if slices.Contains(h.corner, next) || len(h.corner) > h.m {
+// addCorner adds a corner, moves to the nearest point of the simplex and drops corners of weight 0. It returns false if
+// the corners would be affinely dependent.
+func (h *hull) addCorner(points []float64, candidate int, scale float64) bool {
+	if slices.Contains(h.corner, candidate) || len(h.corner) > h.m {
 		return false
 	}
-	h.corner, h.weight = append(h.corner, next), append(h.weight, 0)
+	h.corner, h.weight = append(h.corner, candidate), append(h.weight, 0)
 	for {
 		if !h.solve(points, scale) {
 			return false
 		}
-		goal := h.goal[:len(h.corner)]
+		target := h.planeWeights[:len(h.corner)]
 		step := 1.0
 		for i, w := range h.weight {
-			if g := goal[i]; g <= 0 && w > g {
+			if g := target[i]; g <= 0 && w > g {
 				step = min(step, w/(w-g))
 			}
 		}
-		if slices.Min(goal) > 0 {
-			copy(h.weight, goal)
-			copy(h.at, h.goalAt)
+		if slices.Min(target) > 0 {
+			copy(h.weight, target)
+			copy(h.point, h.planePoint)
 			return true
 		}
 		k := 0
 		for i, w := range h.weight {
-			if w += step * (goal[i] - w); w > 1e-15 {
+			if w += step * (target[i] - w); w > 1e-15 {
 				h.corner[k], h.weight[k] = h.corner[i], w
 				k++
 			}
@@ -105,9 +105,9 @@ func (h *hull) add(points []float64, next int, scale float64) bool {
 	}
 }
 
-// solve finds the point nearest to the origin in the plane through the corners. It sets h.goalAt to the point and
-// h.goal to its weights, by a Gram-Schmidt basis of the plane. Orthogonalising twice keeps a short h.goalAt normal to
-// the plane. It returns false if the corners are affinely dependent.
+// solve finds the point nearest to the origin in the plane through the corners. It sets h.planePoint to the point
+// and h.planeWeights to its weights, by a Gram-Schmidt basis of the plane. Orthogonalising twice keeps a short
+// h.planePoint normal to the plane. It returns false if the corners are affinely dependent.
 func (h *hull) solve(points []float64, scale float64) bool {
 	m, k := h.m, len(h.corner)-1
 	origin := points[h.corner[0]*m : (h.corner[0]+1)*m]
@@ -117,7 +117,7 @@ func (h *hull) solve(points []float64, scale float64) bool {
 		for c, v := range points[h.corner[i+1]*m : (h.corner[i+1]+1)*m] {
 			axis[c] = v - origin[c]
 		}
-		h.clean(axis, i, h.triangle[i*k:])
+		h.orthogonalise(axis, i, h.triangle[i*k:])
 		length := math.Sqrt(dot(axis, axis))
 		if !(length > reach*scale) {
 			return false
@@ -127,50 +127,50 @@ func (h *hull) solve(points []float64, scale float64) bool {
 			axis[c] /= length
 		}
 	}
-	copy(h.goalAt, origin)
-	rest := h.goal[1 : 1+k]
-	clear(rest)
-	h.clean(h.goalAt, k, rest)
+	copy(h.planePoint, origin)
+	weights := h.planeWeights[1 : 1+k]
+	clear(weights)
+	h.orthogonalise(h.planePoint, k, weights)
 	total := 0.0
-	for i := k - 1; i >= 0; i-- { // the goal is origin - sum_i rest_i basis_i
-		w := -rest[i]
+	for i := k - 1; i >= 0; i-- { // from coefficients of the basis to weights of the corners
+		w := -weights[i]
 		for j := i + 1; j < k; j++ {
-			w -= h.triangle[j*k+i] * rest[j]
+			w -= h.triangle[j*k+i] * weights[j]
 		}
-		rest[i] = w / h.triangle[i*k+i]
-		total += rest[i]
+		weights[i] = w / h.triangle[i*k+i]
+		total += weights[i]
 	}
-	h.goal[0] = 1 - total
+	h.planeWeights[0] = 1 - total
 	return true
 }
 
-// clean subtracts from v its components along the first k directions of the basis, and adds them to parts.
-func (h *hull) clean(v []float64, k int, parts []float64) {
+// orthogonalise subtracts from v its components along the first k directions of the basis, and adds them to components.
+func (h *hull) orthogonalise(v []float64, k int, components []float64) {
 	for range 2 {
 		for i := range k {
 			axis := h.basis[i*h.m : (i+1)*h.m]
-			along := dot(axis, v)
-			parts[i] += along
+			component := dot(axis, v)
+			components[i] += component
 			for c, u := range axis {
-				v[c] -= along * u
+				v[c] -= component * u
 			}
 		}
 	}
 }
 
-// flat reports whether points lie in a plane of fewer than m dimensions.
-func flat(points []float64, m int) bool {
+// isFlat reports whether points lie in a plane of fewer than m dimensions.
+func isFlat(points []float64, m int) bool {
 	n := len(points) / m
-	rest := make([]float64, len(points)) // the points without their components along the directions found so far
-	for i := range rest {
-		rest[i] = points[i] - points[i%m]
+	residuals := make([]float64, len(points)) // the points without their components along the directions found so far
+	for i := range residuals {
+		residuals[i] = points[i] - points[i%m]
 	}
 	scale := 0.0
 	for range m {
-		far, square := 0, 0.0
+		farthest, square := 0, 0.0
 		for j := range n {
-			if s := dot(rest[j*m:(j+1)*m], rest[j*m:(j+1)*m]); s > square {
-				far, square = j, s
+			if s := dot(residuals[j*m:(j+1)*m], residuals[j*m:(j+1)*m]); s > square {
+				farthest, square = j, s
 			}
 		}
 		scale = max(scale, square)
@@ -178,14 +178,14 @@ func flat(points []float64, m int) bool {
 			return true
 		}
 		axis := make([]float64, m)
-		for c, v := range rest[far*m : (far+1)*m] {
+		for c, v := range residuals[farthest*m : (farthest+1)*m] {
 			axis[c] = v / math.Sqrt(square)
 		}
 		for j := range n {
-			row := rest[j*m : (j+1)*m]
-			along := dot(axis, row)
+			row := residuals[j*m : (j+1)*m]
+			component := dot(axis, row)
 			for c := range row {
-				row[c] -= along * axis[c]
+				row[c] -= component * axis[c]
 			}
 		}
 	}

@@ -76,31 +76,31 @@ func determinant(a []float64, m int) float64 {
 
 // fitter fits planes and reuses its memory.
 type fitter struct {
-	d       int
-	o       Options
-	points  []float64 // n x d
-	kept    []float64 // points of the second fit
-	mean    []float64
-	cov     []float64 // d x d; after diagonalise: eigenvalues on the diagonal
-	axes    []float64 // d x d: eigenvectors in rows
-	errors  []float64
-	ordered []float64
+	d            int
+	o            Options
+	points       []float64 // n x d
+	inliers      []float64 // points of the second fit
+	mean         []float64
+	cov          []float64 // d x d; after diagonalise: eigenvalues on the diagonal
+	axes         []float64 // d x d: eigenvectors in rows
+	errors       []float64
+	sortedErrors []float64
 }
 
 func newFitter(d, n int, o Options) *fitter {
 	return &fitter{
-		d: d, o: o, points: make([]float64, 0, n*d), kept: make([]float64, 0, n*d), mean: make([]float64, d),
-		cov: make([]float64, d*d), axes: make([]float64, d*d), errors: make([]float64, n), ordered: make([]float64, n),
+		d: d, o: o, points: make([]float64, 0, n*d), inliers: make([]float64, 0, n*d), mean: make([]float64, d),
+		cov: make([]float64, d*d), axes: make([]float64, d*d), errors: make([]float64, n), sortedErrors: make([]float64, n),
 	}
 }
 
 // fit returns the dimension of the plane of f.points, and sets all d axes and ratios.
 func (f *fitter) fit(axes, ratios []float64) (dim int) {
 	d := f.d
-	f.principal(f.points)
+	f.principalAxes(f.points)
 	if f.o.RansacFraction < 1 {
-		f.keep()
-		f.principal(f.kept)
+		f.selectInliers()
+		f.principalAxes(f.inliers)
 	}
 	copy(axes, f.axes)
 	total := 0.0
@@ -123,8 +123,8 @@ func (f *fitter) fit(axes, ratios []float64) (dim int) {
 	return d
 }
 
-// principal sets the mean and the principal axes of points.
-func (f *fitter) principal(points []float64) {
+// principalAxes sets the mean and the principal axes of points.
+func (f *fitter) principalAxes(points []float64) {
 	d := f.d
 	n := float64(len(points) / d)
 	clear(f.mean)
@@ -154,33 +154,33 @@ func (f *fitter) principal(points []float64) {
 	diagonalise(f.cov, f.axes, d)
 }
 
-// keep selects the points of the second fit. With c_j the coordinates along the axes, the squared error sum_k e_k^2 is
-// sum_j j c_j^2, j = 1..d.
-func (f *fitter) keep() {
+// selectInliers selects the points of the second fit. With c_j the coordinates along the axes, the squared error sum_k
+// e_k^2 is sum_j j c_j^2, j = 1..d.
+func (f *fitter) selectInliers() {
 	d, n := f.d, len(f.points)/f.d
 	for i := range n {
 		row := f.points[i*d : (i+1)*d]
 		sum := 0.0
 		for j := range d {
-			a := along(f.axes[j*d:(j+1)*d], row, f.mean)
+			a := coordinate(f.axes[j*d:(j+1)*d], row, f.mean)
 			sum += float64(j+1) * a * a
 		}
 		f.errors[i] = math.Sqrt(sum)
 	}
-	ordered := f.ordered[:n]
-	copy(ordered, f.errors[:n])
-	slices.Sort(ordered)
-	limit := ordered[int(f.o.RansacFraction*float64(n-1))] // an interpolated quantile would keep the same points
-	f.kept = f.kept[:0]
+	sorted := f.sortedErrors[:n]
+	copy(sorted, f.errors[:n])
+	slices.Sort(sorted)
+	limit := sorted[int(f.o.RansacFraction*float64(n-1))] // an interpolated quantile would keep the same points
+	f.inliers = f.inliers[:0]
 	for i, e := range f.errors[:n] {
 		if e <= limit {
-			f.kept = append(f.kept, f.points[i*d:(i+1)*d]...)
+			f.inliers = append(f.inliers, f.points[i*d:(i+1)*d]...)
 		}
 	}
 }
 
-// along returns the coordinate of a point along an axis from an origin.
-func along(axis, point, origin []float64) float64 {
+// coordinate returns the coordinate of a point along an axis from an origin.
+func coordinate(axis, point, origin []float64) float64 {
 	sum := 0.0
 	for c, u := range axis {
 		sum += u * (point[c] - origin[c])
@@ -197,12 +197,12 @@ func Principal(points []float64, d int) Plane {
 // negligible is a fraction of the largest standard deviation. Axes with a smaller standard deviation are not scaled.
 const negligible = 1e-6
 
-// equalized returns n codes of d numbers in their principal axes. It divides each axis by a power of its standard
+// equalizeAxes returns n codes of d numbers in their principal axes. It divides each axis by a power of its standard
 // deviation relative to the largest one. Power 0 keeps all distances, and 1 whitens. The longest axis keeps its scale.
 //
 // Without this scaling, neighbourhoods cross between manifolds that differ only along an axis of small variance. The
 // paper does not scale codes.
-func equalized(codes []float64, d int, power float64) []float64 {
+func equalizeAxes(codes []float64, d int, power float64) []float64 {
 	if power == 0 {
 		return codes
 	}
@@ -214,13 +214,13 @@ func equalized(codes []float64, d int, power float64) []float64 {
 			scale[a] = math.Pow(r, -power/2)
 		}
 	}
-	out := make([]float64, len(codes))
+	scaled := make([]float64, len(codes))
 	for i := 0; i < len(codes); i += d {
 		for a := range d {
-			out[i+a] = scale[a] * along(p.Axes[a*d:(a+1)*d], codes[i:i+d], p.Mean)
+			scaled[i+a] = scale[a] * coordinate(p.Axes[a*d:(a+1)*d], codes[i:i+d], p.Mean)
 		}
 	}
-	return out
+	return scaled
 }
 
 // diagonalise replaces a symmetric d x d matrix by its eigenvalues on the diagonal, the largest first, by Jacobi
@@ -236,13 +236,13 @@ func diagonalise(a, vectors []float64, d int) {
 	}
 	const sweeps = 60 // fewer than ten are enough: convergence is quadratic
 	for range sweeps {
-		off := 0.0
+		offDiagonal := 0.0
 		for i := range d {
 			for j := range i {
-				off += a[i*d+j] * a[i*d+j]
+				offDiagonal += a[i*d+j] * a[i*d+j]
 			}
 		}
-		if off <= 1e-34*norm {
+		if offDiagonal <= 1e-34*norm {
 			break
 		}
 		for p := range d {

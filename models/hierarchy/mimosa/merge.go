@@ -15,29 +15,29 @@ import (
 // are projected on the tangent plane of a code. The code is an edge code if it lies outside their convex hull. A
 // degenerate neighbourhood has no edge, because it has no triangulation.
 func (r *run) findEdges(ctx context.Context, parts [][]int32) ([][]int32, error) {
-	type place struct{ part, at int }
+	type place struct{ part, position int }
 	var places []place
 	trees := make([]*tree, len(parts))
-	in := r.labels(parts)
+	labels := r.labels(parts)
 	parallel.For(len(parts), func(_, p int) { trees[p] = newTree(r.codes, r.d, parts[p]) })
 	for p, part := range parts {
-		for at := range part {
-			places = append(places, place{p, at})
+		for position := range part {
+			places = append(places, place{p, position})
 		}
 	}
 	edge := make([]bool, len(places))
 	err := r.each(ctx, "edges", len(places), 32, func(from, to int) {
 		var h hull
-		found := nearest{k: r.o.Neighbors - 1}
+		nearest := knn{k: r.o.Neighbors - 1}
 		var flatPoints []float64
 		for i := from; i < to; i++ {
 			p := places[i]
 			t := trees[p.part]
-			code := t.number[p.at]
-			numbers := r.within(in, code, &found)
-			if len(numbers) < found.k {
-				found.skip = code
-				numbers, _ = t.find(r.row(int(code)), &found)
+			code := t.number[p.position]
+			numbers := r.neighborsInPart(labels, code, &nearest)
+			if len(numbers) < nearest.k {
+				nearest.skip = code
+				numbers, _ = t.find(r.row(int(code)), &nearest)
 			}
 			flatPoints = r.project(int(code), numbers, flatPoints[:0])
 			edge[i] = isEdge(flatPoints, int(r.dim[code]), &h)
@@ -46,7 +46,7 @@ func (r *run) findEdges(ctx context.Context, parts [][]int32) ([][]int32, error)
 	edges := make([][]int32, len(parts))
 	for i, p := range places {
 		if edge[i] {
-			edges[p.part] = append(edges[p.part], trees[p.part].number[p.at])
+			edges[p.part] = append(edges[p.part], trees[p.part].number[p.position])
 		}
 	}
 	return edges, err
@@ -63,29 +63,29 @@ func (r *run) labels(parts [][]int32) []int {
 	return labels
 }
 
-// within returns up to found.k neighbours of a code in the same part, the nearest first. They come from the stored
-// neighbours of the code, often all that a search would find.
-func (r *run) within(labels []int, code int32, found *nearest) []int32 {
+// neighborsInPart returns up to nearest.k neighbours of a code in the same part, the nearest first. They come from the
+// stored neighbours of the code, which often suffice.
+func (r *run) neighborsInPart(labels []int, code int32, nearest *knn) []int32 {
 	k := r.o.Neighbors
-	found.numbers = found.numbers[:0]
+	nearest.numbers = nearest.numbers[:0]
 	for _, j := range r.neighbors[int(code)*k : (int(code)+1)*k] {
-		if j != code && labels[j] == labels[code] && len(found.numbers) < found.k {
-			found.numbers = append(found.numbers, j)
+		if j != code && labels[j] == labels[code] && len(nearest.numbers) < nearest.k {
+			nearest.numbers = append(nearest.numbers, j)
 		}
 	}
-	return found.numbers
+	return nearest.numbers
 }
 
 // project appends the coordinates of other codes in the tangent plane of code i, relative to it.
-func (r *run) project(i int, others []int32, places []float64) []float64 {
+func (r *run) project(i int, others []int32, coordinates []float64) []float64 {
 	d, m := r.d, int(r.dim[i])
 	axes, origin := r.axes[i*d*d:(i+1)*d*d], r.row(i)
 	for _, j := range others {
 		for a := range m {
-			places = append(places, along(axes[a*d:(a+1)*d], r.row(int(j)), origin))
+			coordinates = append(coordinates, coordinate(axes[a*d:(a+1)*d], r.row(int(j)), origin))
 		}
 	}
-	return places
+	return coordinates
 }
 
 // isEdge reports whether the origin is an edge point of points in m dimensions.
@@ -96,7 +96,7 @@ func isEdge(points []float64, m int, h *hull) bool {
 	if m == 1 {
 		return slices.Min(points) >= 0 || slices.Max(points) <= 0
 	}
-	return !h.inside(points, m) && !flat(points, m)
+	return !h.containsOrigin(points, m) && !isFlat(points, m)
 }
 
 // merge joins parts with common edges, transitively (algorithm 6, lines 6 to 11), ordered by their first parts.
@@ -114,11 +114,11 @@ func (r *run) merge(ctx context.Context, parts, edges [][]int32) ([][]int32, err
 		}
 	}
 	joined := make([]bool, len(pairs))
-	err := r.each(ctx, "merging", len(pairs), 4, func(from, to int) {
-		found := nearest{k: 1, skip: -1}
+	err := r.each(ctx, "merging", len(pairs), 4, func(from, group int) {
+		nearest := knn{k: 1, skip: -1}
 		scratch := make([]float64, r.d*r.d)
-		for i, p := range pairs[from:to] {
-			common := (r.overlap(edges[p.a], trees[p.b], &found, scratch) + r.overlap(edges[p.b], trees[p.a], &found, scratch)) / 2
+		for i, p := range pairs[from:group] {
+			common := (r.overlap(edges[p.a], trees[p.b], &nearest, scratch) + r.overlap(edges[p.b], trees[p.a], &nearest, scratch)) / 2
 			joined[from+i] = common >= r.o.MinCommonEdges*math.Ldexp(1, -int(dim(p.a)))
 		}
 	})
@@ -139,8 +139,8 @@ func (r *run) merge(ctx context.Context, parts, edges [][]int32) ([][]int32, err
 	}
 	groups := make([][]int32, len(parts))
 	for p, part := range parts {
-		to := find(p)
-		groups[to] = append(groups[to], part...)
+		group := find(p)
+		groups[group] = append(groups[group], part...)
 	}
 	groups = slices.DeleteFunc(groups, func(g []int32) bool { return g == nil })
 	for _, g := range groups {
@@ -150,11 +150,11 @@ func (r *run) merge(ctx context.Context, parts, edges [][]int32) ([][]int32, err
 }
 
 // overlap returns the fraction of edge codes with a similar plane at their nearest edge code in another part.
-func (r *run) overlap(edges []int32, other *tree, found *nearest, scratch []float64) float64 {
+func (r *run) overlap(edges []int32, otherTree *tree, nearest *knn, scratch []float64) float64 {
 	common := 0
 	for _, i := range edges {
-		numbers, _ := other.find(r.row(int(i)), found)
-		if r.alike(int(i), int(numbers[0]), scratch) {
+		numbers, _ := otherTree.find(r.row(int(i)), nearest)
+		if r.similarPlanes(int(i), int(numbers[0]), scratch) {
 			common++
 		}
 	}
@@ -166,30 +166,30 @@ func (r *run) overlap(edges []int32, other *tree, found *nearest, scratch []floa
 // of Contagion codes in the component.
 func (r *run) grow() [][]int32 {
 	k := r.o.Neighbors
-	taken := make([]bool, r.n)
+	assigned := make([]bool, r.n)
 	visits := make([]int32, r.n) // by code outside the component: number of codes inside with this similar neighbour
 	var parts [][]int32
 	var stack, visited []int32
 	for i := range r.n {
-		if taken[i] {
+		if assigned[i] {
 			continue
 		}
-		part := r.seed(i, taken)
+		part := r.seed(i, assigned)
 		stack = append(stack[:0], part...)
 		visited = visited[:0]
 		for len(stack) > 0 {
 			p := int(stack[len(stack)-1])
 			stack = stack[:len(stack)-1]
-			for at := p * k; at < (p+1)*k; at++ {
-				j := r.neighbors[at]
-				if taken[j] || !r.similar[at] {
+			for pair := p * k; pair < (p+1)*k; pair++ {
+				j := r.neighbors[pair]
+				if assigned[j] || !r.similar[pair] {
 					continue
 				}
 				if visits[j]++; visits[j] == 1 {
 					visited = append(visited, j)
 				}
 				if int(visits[j]) >= r.o.Contagion {
-					taken[j] = true
+					assigned[j] = true
 					part = append(part, j)
 					stack = append(stack, j)
 				}
@@ -205,13 +205,13 @@ func (r *run) grow() [][]int32 {
 }
 
 // seed takes a code and its similar neighbours that no component has.
-func (r *run) seed(i int, taken []bool) []int32 {
+func (r *run) seed(i int, assigned []bool) []int32 {
 	k := r.o.Neighbors
 	part := []int32{int32(i)}
-	taken[i] = true
-	for at := i * k; at < (i+1)*k; at++ {
-		if j := r.neighbors[at]; r.similar[at] && !taken[j] {
-			taken[j] = true
+	assigned[i] = true
+	for pair := i * k; pair < (i+1)*k; pair++ {
+		if j := r.neighbors[pair]; r.similar[pair] && !assigned[j] {
+			assigned[j] = true
 			part = append(part, j)
 		}
 	}
@@ -228,8 +228,8 @@ func (r *run) assemble(ctx context.Context, result *Result, groups [][]int32) er
 	if err != nil {
 		return err
 	}
-	link(components, lengths, r.o.MaxLengths)
-	build(result)
+	linkParents(components, lengths, r.o.MaxLengths)
+	buildHierarchy(result)
 	return nil
 }
 
@@ -242,21 +242,21 @@ func (r *run) enclosures(ctx context.Context, result *Result, groups [][]int32) 
 	for c := range components {
 		lengths[c] = make([]float64, len(components))
 		t := newTree(r.codes, r.d, groups[c])
-		own, err := r.meanDistance(ctx, t, result.Labels, c, groups[c])
+		ownDistance, err := r.meanDistance(ctx, t, result.Labels, c, groups[c])
 		if err != nil {
 			return nil, err
 		}
-		for below := range components {
-			if components[below].Dim >= components[c].Dim {
-				lengths[c][below] = math.Inf(1)
+		for lower := range components {
+			if components[lower].Dim >= components[c].Dim {
+				lengths[c][lower] = math.Inf(1)
 				continue
 			}
-			mean, err := r.meanDistance(ctx, t, result.Labels, c, groups[below])
+			mean, err := r.meanDistance(ctx, t, result.Labels, c, groups[lower])
 			if err != nil {
 				return nil, err
 			}
-			if lengths[c][below] = mean / own; mean == 0 { // repeated codes may give 0/0
-				lengths[c][below] = 0
+			if lengths[c][lower] = mean / ownDistance; mean == 0 { // repeated codes may give 0/0
+				lengths[c][lower] = 0
 			}
 		}
 	}
@@ -267,9 +267,9 @@ func (r *run) enclosures(ctx context.Context, result *Result, groups [][]int32) 
 func (r *run) meanDistance(ctx context.Context, t *tree, labels []int, component int, codes []int32) (float64, error) {
 	distances := make([]float64, len(codes))
 	err := r.each(ctx, "enclosures", len(codes), 256, func(from, to int) {
-		found := nearest{k: 1}
-		for at := from; at < to; at++ {
-			distances[at] = r.distance(t, labels, component, codes[at], &found)
+		nearest := knn{k: 1}
+		for i := from; i < to; i++ {
+			distances[i] = r.distance(t, labels, component, codes[i], &nearest)
 		}
 	})
 	sum := 0.0
@@ -281,7 +281,7 @@ func (r *run) meanDistance(ctx context.Context, t *tree, labels []int, component
 
 // distance returns the distance from a code to the nearest other code of a component. It first looks among the code's
 // neighbours, and otherwise searches the tree.
-func (r *run) distance(t *tree, labels []int, component int, code int32, found *nearest) float64 {
+func (r *run) distance(t *tree, labels []int, component int, code int32, nearest *knn) float64 {
 	k := r.o.Neighbors
 	q := r.row(int(code))
 	for _, j := range r.neighbors[int(code)*k : (int(code)+1)*k] {
@@ -289,17 +289,17 @@ func (r *run) distance(t *tree, labels []int, component int, code int32, found *
 			return math.Sqrt(squareDistance(r.row(int(j)), q))
 		}
 	}
-	found.skip = code
-	if _, squares := t.find(q, found); len(squares) > 0 {
+	nearest.skip = code
+	if _, squares := t.find(q, nearest); len(squares) > 0 {
 		return math.Sqrt(squares[0])
 	}
 	return 0
 }
 
-// link sets the parent of every component, in order of dimension. The parent is the nearest enclosed component that
-// is not an ancestor of another enclosed component.
-func link(components []Component, lengths [][]float64, most float64) {
-	above := func(ancestor, c int) bool { // a proper ancestor
+// linkParents sets the parent of every component, in order of dimension. The parent is the nearest enclosed component
+// that is not an ancestor of another enclosed component.
+func linkParents(components []Component, lengths [][]float64, maxLength float64) {
+	isAncestor := func(ancestor, c int) bool { // a proper ancestor
 		for c = components[c].Parent; c >= 0; c = components[c].Parent {
 			if c == ancestor {
 				return true
@@ -309,13 +309,13 @@ func link(components []Component, lengths [][]float64, most float64) {
 	}
 	for c := range components {
 		var candidates []int
-		for below, v := range lengths[c] {
-			if v <= most {
-				candidates = append(candidates, below)
+		for lower, v := range lengths[c] {
+			if v <= maxLength {
+				candidates = append(candidates, lower)
 			}
 		}
 		for _, p := range candidates {
-			redundant := slices.ContainsFunc(candidates, func(other int) bool { return above(p, other) })
+			redundant := slices.ContainsFunc(candidates, func(other int) bool { return isAncestor(p, other) })
 			if parent := components[c].Parent; !redundant && (parent < 0 || lengths[c][p] < lengths[c][parent]) {
 				components[c].Parent = p
 			}
@@ -326,8 +326,8 @@ func link(components []Component, lengths [][]float64, most float64) {
 	}
 }
 
-// build sets the hierarchy of linked components, and the choices of all codes.
-func build(result *Result) {
+// buildHierarchy sets the hierarchy of linked components, and the choices of all codes.
+func buildHierarchy(result *Result) {
 	children := make([][]int, len(result.Components))
 	var roots []int
 	for c, component := range result.Components {
@@ -376,22 +376,23 @@ func (b *builder) group(c, already int, path map[int]int) hierarchy.Hierarchy {
 	return h
 }
 
-// categorical returns a dimension with an option for each of list; self, if any, comes first, without dimensions.
+// categorical returns a dimension with an option for each component in list. If self has a component, it is the first
+// option, without dimensions.
 func (b *builder) categorical(self, list []int, dim int, path map[int]int) hierarchy.Node {
-	at := b.categoricals
+	dimension := b.categoricals
 	b.categoricals++
-	with := func(option int) map[int]int {
-		longer := map[int]int{at: option}
-		maps.Copy(longer, path)
-		return longer
+	withOption := func(option int) map[int]int {
+		extended := map[int]int{dimension: option}
+		maps.Copy(extended, path)
+		return extended
 	}
 	var n hierarchy.Node
 	for _, c := range self {
-		b.paths[c] = with(0)
+		b.paths[c] = withOption(0)
 		n.Options = append(n.Options, hierarchy.Hierarchy{})
 	}
 	for _, c := range list {
-		n.Options = append(n.Options, b.group(c, dim, with(len(n.Options))))
+		n.Options = append(n.Options, b.group(c, dim, withOption(len(n.Options))))
 	}
 	return n
 }

@@ -126,13 +126,13 @@ func (r *Result) Labelled(code int, dst []int32) {
 
 // PartOf returns the part of every code, -1 for none.
 func (r *Result) PartOf() []int {
-	of := slices.Repeat([]int{-1}, len(r.Labels))
+	labels := slices.Repeat([]int{-1}, len(r.Labels))
 	for p, part := range r.Parts {
 		for _, i := range part.Points {
-			of[i] = p
+			labels[i] = p
 		}
 	}
-	return of
+	return labels
 }
 
 // Describe returns the length, in bits, of the description of the codes by the found hierarchy. Each code has the
@@ -155,7 +155,7 @@ func Run(ctx context.Context, codes []float64, d int, o Options, p Progress) (*R
 	if err := check(codes, d, o); err != nil {
 		return nil, err
 	}
-	r := &run{progress: p, o: o, d: d, n: len(codes) / d, codes: equalized(codes, d, o.Equalize)}
+	r := &run{progress: p, o: o, d: d, n: len(codes) / d, codes: equalizeAxes(codes, d, o.Equalize)}
 	if r.progress == nil {
 		r.progress = func(string, int, int) {}
 	}
@@ -168,7 +168,7 @@ func Run(ctx context.Context, codes []float64, d int, o Options, p Progress) (*R
 	parts := r.grow()
 	r.progress("components", r.n, r.n)
 	result := &Result{Initial: len(parts)}
-	parts = larger(parts, o.MinInitial)
+	parts = dropSmall(parts, o.MinInitial)
 	result.Merging, result.Parts = len(parts), r.components(parts)
 	edges, err := r.findEdges(ctx, parts)
 	if err != nil {
@@ -178,7 +178,7 @@ func Run(ctx context.Context, codes []float64, d int, o Options, p Progress) (*R
 	if err != nil {
 		return nil, err
 	}
-	groups = larger(groups, o.LeastMerged(r.n))
+	groups = dropSmall(groups, o.LeastMerged(r.n))
 	slices.SortStableFunc(groups, func(a, b []int32) int { return cmp.Compare(r.dim[a[0]], r.dim[b[0]]) })
 	if err := r.assemble(ctx, result, groups); err != nil {
 		return nil, err
@@ -257,12 +257,12 @@ func (r *run) findPlanes(ctx context.Context) error {
 	r.neighbors = make([]int32, n*k)
 	r.dim, r.axes = make([]int32, n), make([]float64, n*d*d)
 	return r.each(ctx, "tangent planes", n, 64, func(from, to int) {
-		found := nearest{k: k, skip: -1}
+		nearest := knn{k: k, skip: -1}
 		f := newFitter(d, k, r.o)
 		ratios := make([]float64, d)
-		for at := from; at < to; at++ {
-			i := int(t.number[at]) // codes of one leaf have the same neighbours
-			numbers, _ := t.find(r.row(i), &found)
+		for position := from; position < to; position++ {
+			i := int(t.number[position]) // codes of one leaf have the same neighbours
+			numbers, _ := t.find(r.row(i), &nearest)
 			copy(r.neighbors[i*k:(i+1)*k], numbers)
 			f.points = f.points[:0]
 			for _, j := range numbers {
@@ -279,14 +279,14 @@ func (r *run) findSimilar(ctx context.Context) error {
 	r.similar = make([]bool, r.n*k)
 	return r.each(ctx, "similar planes", r.n, 64, func(from, to int) {
 		scratch := make([]float64, r.d*r.d)
-		for at := from * k; at < to*k; at++ {
-			r.similar[at] = r.alike(at/k, int(r.neighbors[at]), scratch)
+		for pair := from * k; pair < to*k; pair++ {
+			r.similar[pair] = r.similarPlanes(pair/k, int(r.neighbors[pair]), scratch)
 		}
 	})
 }
 
-// alike reports whether the planes of two codes are similar.
-func (r *run) alike(i, j int, scratch []float64) bool {
+// similarPlanes reports whether the planes of two codes are similar.
+func (r *run) similarPlanes(i, j int, scratch []float64) bool {
 	if r.dim[i] != r.dim[j] {
 		return false
 	}
@@ -301,8 +301,8 @@ func (r *run) components(groups [][]int32) []Component {
 	list := make([]Component, len(groups))
 	for c, g := range groups {
 		list[c] = Component{Dim: int(r.dim[g[0]]), Parent: -1, Points: make([]int, len(g))}
-		for at, i := range g {
-			list[c].Points[at] = int(i)
+		for k, i := range g {
+			list[c].Points[k] = int(i)
 		}
 	}
 	return list
@@ -316,8 +316,8 @@ func upTo(n int) []int32 {
 	return list
 }
 
-func larger(parts [][]int32, least int) [][]int32 {
-	return slices.DeleteFunc(slices.Clone(parts), func(p []int32) bool { return len(p) < least })
+func dropSmall(parts [][]int32, minimum int) [][]int32 {
+	return slices.DeleteFunc(slices.Clone(parts), func(p []int32) bool { return len(p) < minimum })
 }
 
 // Timing is the duration of a stage of a run.
@@ -330,12 +330,12 @@ type Timing struct {
 // duration of each stage so far, in order. The first stage begins now.
 func Timed(p Progress) (Progress, func() []Timing) {
 	var list []Timing
-	since := time.Now()
+	start := time.Now()
 	end := func() {
 		now := time.Now()
 		if len(list) > 0 {
-			list[len(list)-1].Seconds += now.Sub(since).Seconds()
-			since = now
+			list[len(list)-1].Seconds += now.Sub(start).Seconds()
+			start = now
 		}
 	}
 	timed := func(stage string, done, total int) {

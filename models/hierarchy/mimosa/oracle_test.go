@@ -29,7 +29,7 @@ func TestTreeFindsTheNearest(t *testing.T) {
 			rows = slices.DeleteFunc(rows, func(r int32) bool { return r%3 == 1 })
 		}
 		tr := newTree(points, d, rows)
-		found := nearest{k: 1 + s.IntN(40), skip: int32(s.IntN(n+1) - 1)}
+		found := knn{k: 1 + s.IntN(40), skip: int32(s.IntN(n+1) - 1)}
 		for range 20 {
 			q := slices.Clone(points[:d])
 			if at := s.IntN(n + 1); at < n {
@@ -55,7 +55,7 @@ func TestTreeFindsTheNearest(t *testing.T) {
 			}
 		}
 	}
-	if numbers, _ := newTree(nil, 2, nil).find([]float64{1, 2}, &nearest{k: 3, skip: -1}); len(numbers) != 0 {
+	if numbers, _ := newTree(nil, 2, nil).find([]float64{1, 2}, &knn{k: 3, skip: -1}); len(numbers) != 0 {
 		t.Error("an empty tree has points")
 	}
 }
@@ -65,7 +65,7 @@ func TestTreeOfEqualPoints(t *testing.T) {
 	const n = 40000
 	points := make([]float64, 2*n)
 	tr := newTree(points, 2, upTo(n))
-	found := nearest{k: 40, skip: 7}
+	found := knn{k: 40, skip: 7}
 	for range n {
 		got, _ := tr.find(points[:2], &found)
 		if got[0] != 0 || got[39] != 40 {
@@ -121,7 +121,7 @@ func TestDiagonalise(t *testing.T) {
 	}
 }
 
-// checkHull compares the answer of inside with a proof.
+// checkHull compares the answer of containsOrigin with a proof.
 func checkHull(t *testing.T, points []float64, m int) bool {
 	t.Helper()
 	var h hull
@@ -130,7 +130,7 @@ func checkHull(t *testing.T, points []float64, m int) bool {
 	for _, v := range points {
 		scale = max(scale, math.Abs(v))
 	}
-	if h.inside(points, m) {
+	if h.containsOrigin(points, m) {
 		sum := make([]float64, m)
 		total := 0.0
 		for i, c := range h.corner {
@@ -148,8 +148,8 @@ func checkHull(t *testing.T, points []float64, m int) bool {
 		return true
 	}
 	for j := range n {
-		if v := dot(h.at, points[j*m:(j+1)*m]); !(v > 0) {
-			t.Fatalf("%d points of %d: outside, but point %d lies %v along %v", n, m, j, v, h.at)
+		if v := dot(h.point, points[j*m:(j+1)*m]); !(v > 0) {
+			t.Fatalf("%d points of %d: outside, but point %d lies %v along %v", n, m, j, v, h.point)
 		}
 	}
 	return false
@@ -248,7 +248,7 @@ func TestNeighboursOfAPart(t *testing.T) {
 		o.Neighbors = k
 		r := &run{d: d, n: n, codes: codes, o: o, neighbors: make([]int32, n*k)}
 		all := newTree(codes, d, upTo(n))
-		find := nearest{k: k, skip: -1}
+		find := knn{k: k, skip: -1}
 		for i := range n {
 			numbers, _ := all.find(r.row(i), &find)
 			copy(r.neighbors[i*k:], numbers)
@@ -266,15 +266,15 @@ func TestNeighboursOfAPart(t *testing.T) {
 		for p, part := range parts {
 			tr := newTree(codes, d, part)
 			for _, i := range part {
-				found, want := nearest{k: k - 1}, nearest{k: k - 1, skip: i}
+				found, want := knn{k: k - 1}, knn{k: k - 1, skip: i}
 				numbers, squares := tr.find(r.row(int(i)), &want)
-				if got := r.within(labels, i, &found); len(got) == found.k {
+				if got := r.neighborsInPart(labels, i, &found); len(got) == found.k {
 					full++
 					if !slices.Equal(got, numbers) {
 						t.Fatalf("code %d: %v, want %v", i, got, numbers)
 					}
 				}
-				one := nearest{k: 1}
+				one := knn{k: 1}
 				if got := r.distance(tr, wide, p, i, &one); got != math.Sqrt(squares[0]) {
 					t.Fatalf("code %d: distance %v, want %v", i, got, math.Sqrt(squares[0]))
 				}
@@ -343,7 +343,7 @@ func TestHullNearAFace(t *testing.T) {
 
 func TestLarger(t *testing.T) {
 	parts := [][]int32{{1, 2}, {3, 4, 5}, {6}, {7, 8, 9, 10}}
-	if got := larger(parts, 3); len(got) != 2 || got[0][0] != 3 || got[1][0] != 7 {
+	if got := dropSmall(parts, 3); len(got) != 2 || got[0][0] != 3 || got[1][0] != 7 {
 		t.Errorf("of at least 3: %v", got)
 	}
 }
@@ -363,16 +363,16 @@ func TestHullComesCloser(t *testing.T) {
 		var h hull
 		h.reserve(m)
 		h.corner, h.weight = []int{0}, []float64{1}
-		copy(h.at, points[:m])
+		copy(h.point, points[:m])
 		for {
 			next, least := 0, math.Inf(1)
 			for j := range len(points) / m {
-				if v := dot(h.at, points[j*m:(j+1)*m]); v < least {
+				if v := dot(h.point, points[j*m:(j+1)*m]); v < least {
 					next, least = j, v
 				}
 			}
-			before := dot(h.at, h.at)
-			if least > before-1e-9 || before < 1e-12 || !h.add(points, next, 5) {
+			before := dot(h.point, h.point)
+			if least > before-1e-9 || before < 1e-12 || !h.addCorner(points, next, 5) {
 				break
 			}
 			sum, at := 0.0, make([]float64, m)
@@ -382,7 +382,7 @@ func TestHullComesCloser(t *testing.T) {
 					at[k] += h.weight[i] * points[c*m+k]
 				}
 			}
-			if after := dot(h.at, h.at); !(after < before) || !(math.Abs(sum-1) <= 1e-9) || !(math.Abs(dot(at, at)-after) <= 1e-9) {
+			if after := dot(h.point, h.point); !(after < before) || !(math.Abs(sum-1) <= 1e-9) || !(math.Abs(dot(at, at)-after) <= 1e-9) {
 				t.Fatalf("trial %d: |at|^2 goes from %v to %v; weights of sum %v make %v", trial, before, after, sum, dot(at, at))
 			}
 		}

@@ -21,13 +21,13 @@ type tree struct {
 }
 
 type treeNode struct {
-	from, to int32 // its points
-	least    int32 // the lowest number of its points
-	right    int32 // the second child; the first child follows the node; 0: a leaf
+	from, to  int32 // its points
+	minNumber int32 // the lowest number of its points
+	right     int32 // the second child; the first child follows the node; 0: a leaf
 }
 
-func newTree(all []float64, d int, rows []int32) *tree {
-	nodes := nodesOf(len(rows))
+func newTree(codes []float64, d int, rows []int32) *tree {
+	nodes := nodeCount(len(rows))
 	t := &tree{
 		d: d, points: make([]float64, len(rows)*d), number: slices.Clone(rows),
 		nodes: make([]treeNode, nodes), boxes: make([]float64, 2*d*nodes),
@@ -37,18 +37,18 @@ func newTree(all []float64, d int, rows []int32) *tree {
 	}
 	level := []branch{{0, 0, len(rows)}}
 	for len(level) > 0 { // branches of a level share no points and no nodes
-		below := make([][2]branch, len(level))
+		children := make([][2]branch, len(level))
 		parallel.For(len(level), func(_, i int) {
 			if b := level[i]; b.to-b.from <= branchSize {
-				t.grow(all, b)
+				t.grow(codes, b)
 			} else {
-				below[i][0], below[i][1] = t.divide(all, b)
+				children[i][0], children[i][1] = t.divide(codes, b)
 			}
 		})
 		level = level[:0]
-		for _, two := range below {
-			if two[0].to > 0 {
-				level = append(level, two[0], two[1])
+		for _, pair := range children {
+			if pair[0].to > 0 {
+				level = append(level, pair[0], pair[1])
 			}
 		}
 	}
@@ -59,43 +59,43 @@ func newTree(all []float64, d int, rows []int32) *tree {
 const branchSize = 1024
 
 // branch is a part of a tree to grow: its first node and its points.
-type branch struct{ at, from, to int }
+type branch struct{ node, from, to int }
 
-// nodesOf returns the number of nodes of a tree of n points.
-func nodesOf(n int) int {
+// nodeCount returns the number of nodes of a tree of n points.
+func nodeCount(n int) int {
 	switch {
 	case n == 0:
 		return 0
 	case n <= leafSize:
 		return 1
 	}
-	return 1 + nodesOf(n/2) + nodesOf(n-n/2)
+	return 1 + nodeCount(n/2) + nodeCount(n-n/2)
 }
 
 // grow sets all nodes of a branch, and its points.
-func (t *tree) grow(all []float64, b branch) {
-	left, right := t.divide(all, b)
-	if right.at > 0 {
-		t.grow(all, left)
-		t.grow(all, right)
+func (t *tree) grow(codes []float64, b branch) {
+	left, right := t.divide(codes, b)
+	if right.node > 0 {
+		t.grow(codes, left)
+		t.grow(codes, right)
 		return
 	}
 	for i := b.from; i < b.to; i++ {
-		copy(t.points[i*t.d:(i+1)*t.d], all[int(t.number[i])*t.d:])
+		copy(t.points[i*t.d:(i+1)*t.d], codes[int(t.number[i])*t.d:])
 	}
 }
 
 // divide sets the first node of a branch, and returns the branches below it; a leaf has none.
-func (t *tree) divide(all []float64, b branch) (left, right branch) {
-	d, at, from, to := t.d, b.at, b.from, b.to
-	t.nodes[at] = treeNode{from: int32(from), to: int32(to), least: t.number[from]}
-	low, high := t.boxes[2*d*at:2*d*at+d], t.boxes[2*d*at+d:2*d*at+2*d]
+func (t *tree) divide(codes []float64, b branch) (left, right branch) {
+	d, node, from, to := t.d, b.node, b.from, b.to
+	t.nodes[node] = treeNode{from: int32(from), to: int32(to), minNumber: t.number[from]}
+	low, high := t.boxes[2*d*node:2*d*node+d], t.boxes[2*d*node+d:2*d*node+2*d]
 	for c := range low {
 		low[c], high[c] = math.Inf(1), math.Inf(-1)
 	}
 	for _, r := range t.number[from:to] {
-		t.nodes[at].least = min(t.nodes[at].least, r)
-		for c, v := range all[int(r)*d : (int(r)+1)*d] {
+		t.nodes[node].minNumber = min(t.nodes[node].minNumber, r)
+		for c, v := range codes[int(r)*d : (int(r)+1)*d] {
 			low[c], high[c] = min(low[c], v), max(high[c], v)
 		}
 	}
@@ -109,17 +109,17 @@ func (t *tree) divide(all []float64, b branch) (left, right branch) {
 		}
 	}
 	middle := (from + to) / 2
-	split(t.number[from:to], middle-from, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(all[int(a)*d+widest], all[int(b)*d+widest]), cmp.Compare(a, b))
+	quickselect(t.number[from:to], middle-from, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(codes[int(a)*d+widest], codes[int(b)*d+widest]), cmp.Compare(a, b))
 	})
-	left = branch{at + 1, from, middle}
-	right = branch{left.at + nodesOf(middle-from), middle, to}
-	t.nodes[at].right = int32(right.at)
+	left = branch{node + 1, from, middle}
+	right = branch{left.node + nodeCount(middle-from), middle, to}
+	t.nodes[node].right = int32(right.node)
 	return left, right
 }
 
-// split moves the k least elements to the front (quickselect).
-func split(list []int32, k int, compare func(a, b int32) int) {
+// quickselect moves the k smallest elements to the front.
+func quickselect(list []int32, k int, compare func(a, b int32) int) {
 	for len(list) > 1 {
 		pivot := list[len(list)/2]
 		i, j := 0, len(list)-1
@@ -146,8 +146,8 @@ func split(list []int32, k int, compare func(a, b int32) int) {
 	}
 }
 
-// nearest collects the k nearest points of a search, except one that is skipped.
-type nearest struct {
+// knn collects the k nearest points of a search, except one that is skipped.
+type knn struct {
 	k       int
 	skip    int32 // -1: none
 	squares []float64
@@ -156,7 +156,7 @@ type nearest struct {
 
 // find returns the numbers of the k points nearest to q, or of all points if the tree has fewer, the nearest first.
 // It also returns the squares of their distances. The lists are valid until the next call.
-func (t *tree) find(q []float64, n *nearest) (numbers []int32, squares []float64) {
+func (t *tree) find(q []float64, n *knn) (numbers []int32, squares []float64) {
 	n.squares, n.numbers = n.squares[:0], n.numbers[:0]
 	if len(t.nodes) > 0 && n.k > 0 {
 		t.search(0, t.boxSquare(0, q), q, n)
@@ -164,22 +164,22 @@ func (t *tree) find(q []float64, n *nearest) (numbers []int32, squares []float64
 	return n.numbers, n.squares
 }
 
-func (t *tree) search(at int, square float64, q []float64, n *nearest) {
-	node := &t.nodes[at]
-	if !n.wants(square, node.least) {
+func (t *tree) search(index int, square float64, q []float64, n *knn) {
+	node := &t.nodes[index]
+	if !n.accepts(square, node.minNumber) {
 		return
 	}
 	d := t.d
 	if node.right == 0 {
 		for i := int(node.from); i < int(node.to); i++ {
 			sum := squareDistance(t.points[i*d:(i+1)*d], q)
-			if number := t.number[i]; number != n.skip && n.wants(sum, number) {
+			if number := t.number[i]; number != n.skip && n.accepts(sum, number) {
 				n.insert(sum, number)
 			}
 		}
 		return
 	}
-	left, right := at+1, int(node.right)
+	left, right := index+1, int(node.right)
 	a, b := t.boxSquare(left, q), t.boxSquare(right, q)
 	if b < a {
 		left, right, a, b = right, left, b, a
@@ -198,9 +198,9 @@ func squareDistance(a, b []float64) float64 {
 
 // boxSquare returns the squared distance of q to a node's box. It never exceeds the squared distance to a point in
 // the box, also after rounding: no term exceeds the point's term, and the order of the sum is the same.
-func (t *tree) boxSquare(at int, q []float64) float64 {
+func (t *tree) boxSquare(node int, q []float64) float64 {
 	d := t.d
-	box := t.boxes[2*d*at : 2*d*(at+1)]
+	box := t.boxes[2*d*node : 2*d*(node+1)]
 	low, high := box[:len(q)], box[len(q):][:len(q)]
 	sum := 0.0
 	for c, v := range q {
@@ -210,8 +210,8 @@ func (t *tree) boxSquare(at int, q []float64) float64 {
 	return sum
 }
 
-// wants reports whether a point at this squared distance is among the nearest so far.
-func (n *nearest) wants(square float64, number int32) bool {
+// accepts reports whether a point at this squared distance is among the nearest so far.
+func (n *knn) accepts(square float64, number int32) bool {
 	last := len(n.squares) - 1
 	if last+1 < n.k {
 		return true
@@ -219,13 +219,13 @@ func (n *nearest) wants(square float64, number int32) bool {
 	return square < n.squares[last] || square == n.squares[last] && number < n.numbers[last]
 }
 
-func (n *nearest) insert(square float64, number int32) {
+func (n *knn) insert(square float64, number int32) {
 	if len(n.squares) < n.k {
 		n.squares, n.numbers = append(n.squares, 0), append(n.numbers, 0)
 	}
-	at := len(n.squares) - 1
-	for ; at > 0 && (square < n.squares[at-1] || square == n.squares[at-1] && number < n.numbers[at-1]); at-- {
-		n.squares[at], n.numbers[at] = n.squares[at-1], n.numbers[at-1]
+	i := len(n.squares) - 1
+	for ; i > 0 && (square < n.squares[i-1] || square == n.squares[i-1] && number < n.numbers[i-1]); i-- {
+		n.squares[i], n.numbers[i] = n.squares[i-1], n.numbers[i-1]
 	}
-	n.squares[at], n.numbers[at] = square, number
+	n.squares[i], n.numbers[i] = square, number
 }
