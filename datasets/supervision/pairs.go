@@ -158,7 +158,7 @@ func (p *Paths) Split(d datasets.Dataset, s *rng.Stream) (*Split, error) {
 		moving = append(moving, k)
 	}
 	if moving == nil {
-		return nil, fmt.Errorf("paths: dataset %s has no factor to walk along; want a circular factor, or rotations in space", d.Name())
+		return nil, fmt.Errorf("paths: dataset %s has no circular factor and no rotations in space; want one to walk along", d.Name())
 	}
 	index, err := datasets.NewIndex(d)
 	if err != nil {

@@ -179,7 +179,7 @@ func TestSupervisionErrors(t *testing.T) {
 		{&Paths{Count: math.MaxInt, Length: 2, Step: 1}, torus, "want at most 33554432 of this length"},
 		{&Paths{Count: 1, Length: math.MaxInt, Step: 1}, torus, "are too many"},
 		{&Paths{Count: 1, Length: 5, Step: 4}, torus, `step 4 is too long for factor "b" of dataset toy; want 1 to 3`},
-		{&Paths{Count: 1, Length: 5, Step: 1}, objects, "no factor to walk along"},
+		{&Paths{Count: 1, Length: 5, Step: 1}, objects, "no circular factor and no rotations"},
 		{&Paths{Count: 50, Length: 50, Step: 1}, partial, "has no image with object 5, view 7"},
 		{&ObjectViews{}, torus, "2 factors that turn; name one as factor: a, b"},
 		{&ObjectViews{}, objects, "no circular factor"},
