@@ -31,7 +31,8 @@ func (b *Blur) Validate() error {
 	case b.Kernel < 1 || b.Kernel > maxKernel || b.Kernel%2 == 0:
 		return config.Invalid("kernel", "%d is out of range; want an odd number from 1 to %d", b.Kernel, maxKernel)
 	case !(b.Sigma[0] >= minSigma && b.Sigma[0] <= b.Sigma[1] && b.Sigma[1] <= maxSigma):
-		return config.Invalid("sigma", "%v is out of range; want two numbers from %g to %g, the first at most the second", b.Sigma, minSigma, maxSigma)
+		const want = "want two numbers from %g to %g, the first at most the second"
+		return config.Invalid("sigma", "%v is out of range; "+want, b.Sigma, minSigma, maxSigma)
 	}
 	return nil
 }

@@ -166,7 +166,9 @@ func openValid(ctx context.Context, k Key, valid func(*Set) error) (*Set, error)
 }
 
 // ensureLocked is EnsureValid for a caller that holds the lock.
-func ensureLocked(ctx context.Context, k Key, valid func(*Set) error, convert func(context.Context, *Writer) error) (*Set, error) {
+func ensureLocked(
+	ctx context.Context, k Key, valid func(*Set) error, convert func(context.Context, *Writer) error,
+) (*Set, error) {
 	if err := removeTemp(k); err != nil {
 		return nil, err
 	}
