@@ -178,7 +178,7 @@ func softmax(v []float64) {
 // follow rounding errors.
 const patience = 50
 
-// minimise runs L-BFGS (Nocedal and Wright 2006, algorithm 7.5) from x until the gradientNorm is
+// minimise runs L-BFGS (Nocedal and Wright 2006, algorithm 7.5) from x until the gradient norm is
 // at most tolerance. It reports whether it converged.
 func minimise(ctx context.Context, f *logisticLoss, x []float64, iterations int, tolerance float64) ([]float64, bool) {
 	x = append([]float64(nil), x...)
