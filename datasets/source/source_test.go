@@ -45,7 +45,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// Place keeps a file of another size or hash out, unless it is trusted, and stops with the context.
+// Place refuses a file of another size or hash, unless it is trusted, and stops with the context. Trust ends when the
+// file changes.
 func TestPlace(t *testing.T) {
 	path := must.Write(t, filepath.Join(t.TempDir(), "x"), []byte("content"))
 	dir, f := filepath.Join(t.TempDir(), "new"), File{Name: "set.bin", Size: 8}
@@ -61,6 +62,11 @@ func TestPlace(t *testing.T) {
 		t.Errorf("trusted: %+v", found)
 	}
 	must.Equal(t, must.Get(Records(dir))(t)[f.Name], found, "recorded")
+	must.Write(t, filepath.Join(dir, f.Name), []byte("another"))
+	must.OK(t, os.Chtimes(filepath.Join(dir, f.Name), time.Time{}, time.Unix(1_700_000_000, 0)))
+	if _, err := Verify(t.Context(), dir, f); !errors.Is(err, ErrWrong) {
+		t.Errorf("another file in place of the trusted one: %v", err)
+	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := Place(stopped, dir, f, path, true); !errors.Is(err, context.Canceled) {
