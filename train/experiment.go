@@ -211,6 +211,9 @@ func (e *Experiment) modelData() models.Data {
 	data := models.DataOf(e.Data)
 	data.Rotations, data.Actions = e.Split.Rotations, e.Split.Actions
 	data.Losses, data.Learned = e.Config.Losses, e.Learned
+	if e.Split.Known != nil {
+		data.Labels = e.Split.Known.Factors
+	}
 	return data
 }
 
