@@ -310,7 +310,11 @@ func (in *Input) assigned(ctx context.Context) ([]factor.Block, error) {
 func describe(in *Input, blocks []factor.Block) string {
 	var parts []string
 	for _, b := range blocks {
-		parts = append(parts, fmt.Sprintf("%s %s", in.Factors[b.Factor].Name, strings.Trim(fmt.Sprint(b.Columns), "[]")))
+		text := in.Factors[b.Factor].Name
+		for _, c := range b.Columns {
+			text += fmt.Sprint(" ", in.column(c).number)
+		}
+		parts = append(parts, text)
 	}
 	return "columns of factors: " + strings.Join(parts, ", ")
 }

@@ -101,13 +101,20 @@ func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// columnName returns the name of a code column, as the hierarchy names it, or pc0, pc1, ... for principal components.
-func (in *Input) columnName(c int) string {
-	if in.principal {
-		return fmt.Sprint("pc", c)
-	}
-	return in.Hierarchy.ColumnName(c)
+type codeColumn struct {
+	name   string
+	number int
 }
+
+// column returns a column's name, from the hierarchy or pc0, pc1, ... for principal components, and its number.
+func (in *Input) column(c int) codeColumn {
+	if in.selection != nil {
+		return in.selection[c]
+	}
+	return codeColumn{in.Hierarchy.ColumnName(c), c}
+}
+
+func (in *Input) columnName(c int) string { return in.column(c).name }
 
 // columnNames returns the names of some code columns (nil: all).
 func (in *Input) columnNames(columns []int) (names []string) {
@@ -128,7 +135,7 @@ func (in *Input) perFactor(values []float64) Part {
 func (in *Input) selected(name string, columns []int) Part {
 	p := Part{Name: name}
 	for _, c := range columns {
-		p.add(in.columnName(c), float64(c))
+		p.add(in.columnName(c), float64(in.column(c).number))
 	}
 	return p
 }

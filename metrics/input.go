@@ -59,7 +59,9 @@ type Input struct {
 	// only if the factor has Angles
 	arcs int
 
-	principal bool // the columns are principal components (see Reduction)
+	// names and numbers of selected columns among those of the codes, or of principal components; nil: all columns, as
+	// the hierarchy names them
+	selection []codeColumn
 
 	// for some of the factors: all factors, which share the code columns, and the number of each of Factors among them;
 	// nil: Factors are all

@@ -244,7 +244,7 @@ func columnsPart(in *Input, blocks []factor.Block) Part {
 	p := Part{Name: "columns"}
 	for _, b := range blocks {
 		p.Labels = append(p.Labels, in.Factors[b.Factor].Name)
-		p.Values = append(p.Values, float64(b.Columns[0]))
+		p.Values = append(p.Values, float64(in.column(b.Columns[0]).number))
 	}
 	return p
 }

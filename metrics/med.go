@@ -3,6 +3,7 @@ package metrics
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -194,7 +195,10 @@ func (m Reduction) reduce(in *Input) (*Input, error) {
 	}
 	k := m.columns(in)
 	reduced := *in
-	reduced.shared, reduced.principal = nil, true
+	reduced.shared, reduced.selection = nil, make([]codeColumn, k)
+	for c := range k {
+		reduced.selection[c] = codeColumn{fmt.Sprint("pc", c), c}
+	}
 	reduced.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: k, Data: c.Project(in.Codes.Data, k)}
 	return &reduced, reduced.Validate()
 }

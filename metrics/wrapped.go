@@ -109,7 +109,7 @@ type BestColumns struct {
 
 	K     int    `yaml:"k" doc:"number of best columns of every factor"`
 	Whole bool   `yaml:"whole" doc:"take all columns tied with the k-th best; false: only the first"`
-	Of    Choice `yaml:"of" doc:"metric to compute on the best columns, numbered from 0 in its parts; the part best has their numbers"`
+	Of    Choice `yaml:"of" doc:"metric to compute on the best columns; its own settings number them from 0, and the part best has their numbers"`
 }
 
 func (*BestColumns) Variants() []Metric {
@@ -146,8 +146,7 @@ func (m *BestColumns) Suits(in *Input) error {
 	return suits(m.Of.Value, projectedInput(in, in.Codes))
 }
 
-// Compute returns the parts and grids of the other metric, which number the selected columns from 0. The part best has
-// the original numbers of these columns.
+// Compute returns the parts and grids of the other metric, and the part best with the numbers of the selected columns.
 func (m *BestColumns) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -163,7 +162,11 @@ func (m *BestColumns) Compute(ctx context.Context, in *Input) (Result, error) {
 		}
 	}
 	slices.Sort(columns)
-	r, err := m.Of.Value.Compute(ctx, projectedInput(in, in.Codes.Columns(columns)))
+	best := projectedInput(in, in.Codes.Columns(columns))
+	for _, c := range columns {
+		best.selection = append(best.selection, in.column(c))
+	}
+	r, err := m.Of.Value.Compute(ctx, best)
 	if err != nil {
 		return Result{}, fmt.Errorf("%s of the columns %v: %w", m.Of.Name, columns, err)
 	}
@@ -224,7 +227,7 @@ func (m *Projected) Suits(in *Input) error {
 func projectedInput(in *Input, codes matrix.Matrix) *Input {
 	other := *in
 	other.Codes, other.Hierarchy, other.Spaces, other.shared = codes, nil, nil, nil
-	other.allFactors, other.factorIndices = nil, nil
+	other.allFactors, other.factorIndices, other.selection = nil, nil, nil
 	return &other
 }
 
@@ -237,10 +240,13 @@ func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	var selection []codeColumn
 	if m.Project == projectBest {
+		selection = make([]codeColumn, len(blocks))
 		whole := codes
 		codes = matrix.Matrix{Rows: whole.Rows, Cols: len(blocks), Data: make([]float64, whole.Rows*len(blocks))}
 		for _, b := range blocks {
+			selection[b.Factor] = in.column(b.Columns[0])
 			for i := range whole.Rows {
 				codes.Data[i*codes.Cols+b.Factor] = whole.Data[i*whole.Cols+b.Columns[0]]
 			}
@@ -252,7 +258,9 @@ func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 		ofNumbers.Units, ofNumbers.numbers = unitsRange, true
 		other = &ofNumbers
 	}
-	r, err := other.Compute(ctx, projectedInput(in, codes))
+	projected := projectedInput(in, codes)
+	projected.selection = selection
+	r, err := other.Compute(ctx, projected)
 	if err != nil {
 		return Result{}, fmt.Errorf("%s of projected codes: %w", m.Of.Name, err)
 	}
