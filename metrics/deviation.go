@@ -310,11 +310,8 @@ func (in *Input) assigned(ctx context.Context) ([]factor.Block, error) {
 func describe(in *Input, blocks []factor.Block) string {
 	var parts []string
 	for _, b := range blocks {
-		text := in.Factors[b.Factor].Name
-		for _, c := range b.Columns {
-			text += fmt.Sprint(" ", in.column(c).number)
-		}
-		parts = append(parts, text)
+		columns := fmt.Sprint(in.selected("", b.Columns).Values)
+		parts = append(parts, in.Factors[b.Factor].Name+" "+strings.Trim(columns, "[]"))
 	}
 	return "columns of factors: " + strings.Join(parts, ", ")
 }

@@ -101,20 +101,18 @@ func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-type codeColumn struct {
-	name   string
-	number int
-}
-
-// column returns a column's name, from the hierarchy or pc0, pc1, ... for principal components, and its number.
-func (in *Input) column(c int) codeColumn {
-	if in.selection != nil {
-		return in.selection[c]
+// column returns a column's name and its number in the codes.
+func (in *Input) column(c int) (string, float64) {
+	if s := in.selection; s.Labels != nil {
+		return s.Labels[c], s.Values[c]
 	}
-	return codeColumn{in.Hierarchy.ColumnName(c), c}
+	return in.Hierarchy.ColumnName(c), float64(c)
 }
 
-func (in *Input) columnName(c int) string { return in.column(c).name }
+func (in *Input) columnName(c int) string {
+	name, _ := in.column(c)
+	return name
+}
 
 // columnNames returns the names of some code columns (nil: all).
 func (in *Input) columnNames(columns []int) (names []string) {
@@ -135,7 +133,7 @@ func (in *Input) perFactor(values []float64) Part {
 func (in *Input) selected(name string, columns []int) Part {
 	p := Part{Name: name}
 	for _, c := range columns {
-		p.add(in.columnName(c), float64(in.column(c).number))
+		p.add(in.column(c))
 	}
 	return p
 }

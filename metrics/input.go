@@ -59,9 +59,7 @@ type Input struct {
 	// only if the factor has Angles
 	arcs int
 
-	// names and numbers of selected columns among those of the codes, or of principal components; nil: all columns, as
-	// the hierarchy names them
-	selection []codeColumn
+	selection Part // names and numbers of selected columns, or of principal components; empty: all columns
 
 	// for some of the factors: all factors, which share the code columns, and the number of each of Factors among them;
 	// nil: Factors are all

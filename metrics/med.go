@@ -162,7 +162,6 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 	r.Parts, r.Grids = append(r.Parts, per), append(r.Grids, g)
 }
 
-// tiedNote is the note for a selection that was decided by ties.
 const tiedNote = "columns are tied; the first of them are chosen"
 
 // Reduction replaces code columns by principal components. Codes with 1000 columns then become comparable with codes
@@ -195,9 +194,9 @@ func (m Reduction) reduce(in *Input) (*Input, error) {
 	}
 	k := m.columns(in)
 	reduced := *in
-	reduced.shared, reduced.selection = nil, make([]codeColumn, k)
+	reduced.shared, reduced.selection = nil, Part{}
 	for c := range k {
-		reduced.selection[c] = codeColumn{fmt.Sprint("pc", c), c}
+		reduced.selection.add(fmt.Sprint("pc", c), float64(c))
 	}
 	reduced.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: k, Data: c.Project(in.Codes.Data, k)}
 	return &reduced, reduced.Validate()

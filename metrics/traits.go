@@ -104,7 +104,6 @@ func traitsOf(m Metric) traits {
 	return t
 }
 
-// extremeReason is why a maximum has no interval.
 const extremeReason = "the value is an extreme: it grows with the number of images, at an unknown rate"
 
 // withoutInterval returns the properties of a metric without an interval.

@@ -109,7 +109,7 @@ type BestColumns struct {
 
 	K     int    `yaml:"k" doc:"number of best columns of every factor"`
 	Whole bool   `yaml:"whole" doc:"take all columns tied with the k-th best; false: only the first"`
-	Of    Choice `yaml:"of" doc:"metric to compute on the best columns; its own settings number them from 0, and the part best has their numbers"`
+	Of    Choice `yaml:"of" doc:"metric to compute on the best columns, which its own settings number from 0"`
 }
 
 func (*BestColumns) Variants() []Metric {
@@ -143,7 +143,7 @@ func (m *BestColumns) Suits(in *Input) error {
 	if err := m.med().Suits(in); err != nil {
 		return err
 	}
-	return suits(m.Of.Value, projectedInput(in, in.Codes))
+	return suits(m.Of.Value, projectedInput(in, in.Codes, Part{}))
 }
 
 // Compute returns the parts and grids of the other metric, and the part best with the numbers of the selected columns.
@@ -162,15 +162,12 @@ func (m *BestColumns) Compute(ctx context.Context, in *Input) (Result, error) {
 		}
 	}
 	slices.Sort(columns)
-	best := projectedInput(in, in.Codes.Columns(columns))
-	for _, c := range columns {
-		best.selection = append(best.selection, in.column(c))
-	}
-	r, err := m.Of.Value.Compute(ctx, best)
+	best := in.selected("best", columns)
+	r, err := m.Of.Value.Compute(ctx, projectedInput(in, in.Codes.Columns(columns), best))
 	if err != nil {
 		return Result{}, fmt.Errorf("%s of the columns %v: %w", m.Of.Name, columns, err)
 	}
-	r.Parts = append(r.Parts, in.selected("best", columns))
+	r.Parts = append(r.Parts, best)
 	return r, nil
 }
 
@@ -220,14 +217,14 @@ func (m *Projected) Suits(in *Input) error {
 	if err := m.Project.suits(in.Codes.Cols, len(in.Factors)); err != nil {
 		return err
 	}
-	return suits(m.Of.Value, projectedInput(in, matrix.Matrix{Rows: in.Codes.Rows, Cols: len(in.Factors)}))
+	return suits(m.Of.Value, projectedInput(in, matrix.Matrix{Rows: in.Codes.Rows, Cols: len(in.Factors)}, Part{}))
 }
 
-// projectedInput is the input with different codes for the same rows, without facts about the old columns.
-func projectedInput(in *Input, codes matrix.Matrix) *Input {
+// projectedInput is the input with other columns: codes selected from the old columns, or new ones.
+func projectedInput(in *Input, codes matrix.Matrix, selection Part) *Input {
 	other := *in
 	other.Codes, other.Hierarchy, other.Spaces, other.shared = codes, nil, nil, nil
-	other.allFactors, other.factorIndices, other.selection = nil, nil, nil
+	other.allFactors, other.factorIndices, other.selection = nil, nil, selection
 	return &other
 }
 
@@ -240,17 +237,13 @@ func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	var selection []codeColumn
+	var selection Part
 	if m.Project == projectBest {
-		selection = make([]codeColumn, len(blocks))
-		whole := codes
-		codes = matrix.Matrix{Rows: whole.Rows, Cols: len(blocks), Data: make([]float64, whole.Rows*len(blocks))}
+		columns := make([]int, len(blocks))
 		for _, b := range blocks {
-			selection[b.Factor] = in.column(b.Columns[0])
-			for i := range whole.Rows {
-				codes.Data[i*codes.Cols+b.Factor] = whole.Data[i*whole.Cols+b.Columns[0]]
-			}
+			columns[b.Factor] = b.Columns[0]
 		}
+		codes, selection = codes.Columns(columns), in.selected("", columns)
 	}
 	other := m.Of.Value
 	if c, ok := other.(*Contraction); ok && m.Project == projectLinear {
@@ -258,9 +251,7 @@ func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 		ofNumbers.Units, ofNumbers.numbers = unitsRange, true
 		other = &ofNumbers
 	}
-	projected := projectedInput(in, codes)
-	projected.selection = selection
-	r, err := other.Compute(ctx, projected)
+	r, err := other.Compute(ctx, projectedInput(in, codes, selection))
 	if err != nil {
 		return Result{}, fmt.Errorf("%s of projected codes: %w", m.Of.Name, err)
 	}
