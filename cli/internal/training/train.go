@@ -132,6 +132,9 @@ func (c *Train) Config() (read train.Config, overrides []string, err error) {
 			return read, nil, ui.Usagef("%q is not an override; want key.path=value, after the config", o)
 		}
 	}
+	if err := ui.Once(overrides); err != nil {
+		return read, nil, err
+	}
 	if name == "" && c.Resume && c.Dir != "" {
 		if !inputs.IsRun(c.Dir) {
 			return read, nil, ui.Usagef("%s: there is no run to continue; want the folder of one, or a config to start from", c.Dir)

@@ -254,5 +254,8 @@ func (c *Import) config(f *weights.File) (train.Config, error) {
 	if f.Config() == "" {
 		return train.Config{}, ui.Usagef("%s does not name its experiment; want a config, such as unravel import vae/square --from %s --run %s", c.From, c.From, c.Dir)
 	}
+	if err := ui.Once(c.Args); err != nil {
+		return train.Config{}, err
+	}
 	return train.LoadWhole(c.From+": config", []byte(f.Config()), c.Args...)
 }
