@@ -84,9 +84,6 @@ func loadData(overrides []string) (catalog.Choice, error) {
 	var settings struct {
 		Dataset catalog.Choice `yaml:"dataset"`
 	}
-	if err := ui.Once(overrides); err != nil {
-		return settings.Dataset, err
-	}
 	err := config.Load("", []byte("{}"), &settings, overrides...)
 	return settings.Dataset, err
 }

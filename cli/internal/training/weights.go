@@ -229,6 +229,9 @@ func (c *Import) Run(s *ui.Streams) error {
 			*weights.Loaded
 		}{c.Dir, loaded})
 	}
+	if replaced := ui.Once(c.Args); replaced != nil {
+		fmt.Fprintln(s.Log, "note:", replaced)
+	}
 	fmt.Fprintf(s.Log, "%s of %s in %s\n", wording.Count(loaded.Tensors, "tensor"), c.From, c.Dir)
 	if loaded.Warning != "" {
 		fmt.Fprintln(s.Log, "note:", loaded.Warning)
@@ -253,9 +256,6 @@ func (c *Import) config(f *weights.File) (train.Config, error) {
 	}
 	if f.Config() == "" {
 		return train.Config{}, ui.Usagef("%s does not name its experiment; want a config, such as unravel import vae/square --from %s --run %s", c.From, c.From, c.Dir)
-	}
-	if err := ui.Once(c.Args); err != nil {
-		return train.Config{}, err
 	}
 	return train.LoadWhole(c.From+": config", []byte(f.Config()), c.Args...)
 }

@@ -58,10 +58,10 @@ func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(for
 // Once returns an error if a change key.path=value replaces the value of an earlier one.
 func Once(changes []string) error {
 	for i, c := range changes {
-		path, _, _ := config.CutAssignment(c)
+		path, _, ok := config.CutAssignment(c)
 		for _, earlier := range changes[:i] {
 			other, _, _ := config.CutAssignment(earlier)
-			if below, ok := strings.CutPrefix(other, path+"."); !strings.HasSuffix(path, "+") && (other == path || ok && !strings.HasPrefix(below, "+")) {
+			if below, isBelow := strings.CutPrefix(other, path+"."); ok && !strings.HasSuffix(path, "+") && (other == path || isBelow && !strings.HasPrefix(below, "+")) {
 				return Usagef("%s replaces %s; want one of them", c, earlier)
 			}
 		}
