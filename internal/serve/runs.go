@@ -121,14 +121,9 @@ func (r *runs) close() error {
 
 // loadIndex reads the runs from the index of the folder, which is much faster than reading all runs.
 func (r *runs) loadIndex(ctx context.Context) {
-	x, err := index.Open(ctx, r.dir)
+	list, err := index.List(ctx, r.dir)
 	if err != nil {
-		return
-	}
-	defer x.Close() // the index can be rebuilt from the folders
-	list, err := x.Runs(ctx)
-	if err != nil {
-		return
+		return // the next scan reads the runs
 	}
 	for _, one := range list {
 		path := one.Dir

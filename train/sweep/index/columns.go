@@ -201,11 +201,11 @@ func branchesOf(runs []*Run, key string) (paths []string) {
 			continue
 		}
 		seen[k.names] = true
-		if _, ok := k.names.at[key]; ok {
+		if _, ok := k.names.indices[key]; ok {
 			continue
 		}
 		path := key
-		for _, ok := k.names.at[path]; !ok && below(k.names.list, path) == ""; _, ok = k.names.at[path] {
+		for _, ok := k.names.indices[path]; !ok && below(k.names.list, path) == ""; _, ok = k.names.indices[path] {
 			path = path[:max(0, strings.LastIndexByte(path, '.'))]
 		}
 		_, rest, nested := strings.Cut(path, ".")

@@ -125,14 +125,14 @@ func GroupBy(runs []*Run, by ...string) ([]*Group, error) {
 // Distinct separates runs from repeats: runs with the config, including the seed, and the results of an earlier run. A
 // copied folder is a repeat. Repeats would make deviations over seeds too small.
 func Distinct(runs []*Run) (distinct, repeats []*Run) {
-	seen := map[[2]string]bool{}
+	seen := map[string][]*Run{} // by hash
 	for _, r := range runs {
-		key := [2]string{r.Hash, r.Results.values}
-		if r.Hash != "" && r.Results.Len() > 0 && seen[key] {
+		equal := func(other *Run) bool { return slices.Equal(other.Results.numbers, r.Results.numbers) }
+		if r.Hash != "" && r.Results.Len() > 0 && slices.ContainsFunc(seen[r.Hash], equal) {
 			repeats = append(repeats, r)
 			continue
 		}
-		seen[key] = true
+		seen[r.Hash] = append(seen[r.Hash], r)
 		distinct = append(distinct, r)
 	}
 	return distinct, repeats
@@ -166,7 +166,7 @@ func (g *Group) moments() {
 				lists[n] = append(lists[n], values[name])
 			}
 		}
-		for i, v := range r.Results.numbers() {
+		for i, v := range r.Results.numbers {
 			*lists[n][i] = append(*lists[n][i], v)
 		}
 	}
