@@ -16,16 +16,16 @@ import (
 
 // book holds the values that the runs of a database share, by number.
 type book struct {
-	pairs    map[sweep.Setting]int64
-	kinds    map[int64]*kind
-	kindIDs  map[string]int64 // by the text of their pairs
-	names    map[int64]*names
-	nameIDs  map[string]int64 // by their text
-	machines map[int64]*machine
-	machIDs  map[machine]int64
-	keys     map[string]*names // names of settings, by their text
-	read     map[*sweep.Setting]int64
-	sums     sums
+	pairs     map[sweep.Setting]int64
+	kinds     map[int64]*kind
+	kindIDs   map[string]int64 // by the text of their pairs
+	names     map[int64]*names
+	nameIDs   map[string]int64 // by their text
+	machines  map[int64]*machine
+	machIDs   map[machine]int64
+	keys      map[string]*names        // names of settings, by their text
+	kindCache map[*sweep.Setting]int64 // by the address of the first setting of a list
+	sums      sums
 }
 
 // machine is the machine and the version of the program that trained a run.
@@ -78,11 +78,11 @@ func (b *book) load(ctx context.Context, x *Index) error {
 		var values []unique.Handle[string]
 		for number := range strings.SplitSeq(strings.Trim(text, "[]"), ",") {
 			n, err := strconv.ParseInt(number, 10, 64)
-			one, ok := pairs[n]
+			p, ok := pairs[n]
 			if err != nil || !ok {
 				return fmt.Errorf("the kind %d has no pair %q", id, number)
 			}
-			keys, values = append(keys, one.key), append(values, one.value)
+			keys, values = append(keys, p.key), append(values, p.value)
 		}
 		b.kinds[id], b.kindIDs[text] = b.kindOf(keys, values), id
 		return nil
@@ -113,9 +113,9 @@ func (b *book) load(ctx context.Context, x *Index) error {
 
 // kindOf returns the kind with the given values of sorted keys, with positions for name and seed.
 func (b *book) kindOf(keys []string, values []unique.Handle[string]) *kind {
-	for _, own := range []string{nameKey, seedKey} {
-		at, _ := slices.BinarySearch(keys, own)
-		keys, values = slices.Insert(keys, at, own), slices.Insert(values, at, unique.Make(""))
+	for _, key := range []string{nameKey, seedKey} {
+		position, _ := slices.BinarySearch(keys, key)
+		keys, values = slices.Insert(keys, position, key), slices.Insert(values, position, unique.Make(""))
 	}
 	text := strings.Join(keys, "\n")
 	if b.keys[text] == nil {
@@ -141,15 +141,16 @@ func (r row) number(ctx context.Context, tx *sql.Tx) (id int64, err error) {
 	return id, err
 }
 
-func (b *book) kind(ctx context.Context, tx *sql.Tx, e sweep.Entry) (int64, error) {
+// kindID returns the number of the kind of an entry, or 0 without settings. It inserts the kind if it is new.
+func (b *book) kindID(ctx context.Context, tx *sql.Tx, e sweep.Entry) (int64, error) {
 	list, err := e.Settings()
 	if err != nil || len(list) == 0 {
 		return 0, err
 	}
-	if id := b.read[&list[0]]; id > 0 {
+	if id := b.kindCache[&list[0]]; id > 0 {
 		return id, nil
 	}
-	first := &list[0]
+	firstSetting := &list[0]
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b sweep.Setting) int { return strings.Compare(a.Key, b.Key) })
 	list = slices.CompactFunc(list, func(a, b sweep.Setting) bool { return a.Key == b.Key })
@@ -175,12 +176,12 @@ func (b *book) kind(ctx context.Context, tx *sql.Tx, e sweep.Entry) (int64, erro
 		}
 		b.kinds[id], b.kindIDs[string(text)] = b.kindOf(keys, values), id
 	}
-	b.read[first] = id
+	b.kindCache[firstSetting] = id
 	return id, nil
 }
 
-// named returns the number of the list of a run's result names. It inserts the list if it is new.
-func (b *book) named(ctx context.Context, tx *sql.Tx, r Results) (int64, error) {
+// namesID returns the number of the list of a run's result names. It inserts the list if it is new.
+func (b *book) namesID(ctx context.Context, tx *sql.Tx, r Results) (int64, error) {
 	if r.Len() == 0 {
 		return 0, nil
 	}
@@ -198,7 +199,7 @@ func (b *book) named(ctx context.Context, tx *sql.Tx, r Results) (int64, error) 
 	return id, nil
 }
 
-func (b *book) machine(ctx context.Context, tx *sql.Tx, m machine) (int64, error) {
+func (b *book) machineID(ctx context.Context, tx *sql.Tx, m machine) (int64, error) {
 	id := b.machIDs[m]
 	if id == 0 {
 		var err error

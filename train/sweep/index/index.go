@@ -38,8 +38,8 @@ var errForeign = errors.New("it is not an index of runs, and stays unchanged; mo
 type Index struct {
 	db   *sql.DB
 	dir  string
-	book *book    // content of the database
-	runs []stored // sorted by folder
+	book *book       // content of the database
+	runs []storedRun // sorted by folder
 }
 
 // Open opens the database of a folder, and updates it to the runs in the folder. It rebuilds a damaged database. If the
@@ -85,15 +85,15 @@ func discard(ctx context.Context, dir, path string) error {
 	if err != nil {
 		return err
 	}
-	if err = damaged(path); err == nil {
+	if err = checkMark(path); err == nil {
 		err = os.Remove(path)
 		_ = os.Remove(path + "-journal") // the file may not exist
 	}
 	return errors.Join(err, unlock())
 }
 
-// damaged returns nil for SQLite's header and our mark, with at most one wrong byte, and errForeign otherwise.
-func damaged(path string) error {
+// checkMark returns nil for SQLite's header and our mark, with at most one wrong byte, and errForeign otherwise.
+func checkMark(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return err
@@ -108,9 +108,9 @@ func damaged(path string) error {
 	if _, err := io.ReadFull(f, header); err != nil || !info.Mode().IsRegular() {
 		return errForeign
 	}
-	wrong, want := 0, binary.BigEndian.AppendUint32([]byte(magic), application)
+	wrong, expected := 0, binary.BigEndian.AppendUint32([]byte(magic), application)
 	for i, b := range slices.Concat(header[:len(magic)], header[mark:]) {
-		if b != want[i] {
+		if b != expected[i] {
 			wrong++
 		}
 	}

@@ -73,8 +73,8 @@ func TestIndex(t *testing.T) {
 		r.Machine != e.Record.Machine || !(math.Abs(r.Seconds-e.Record.Seconds) <= 1e-9) || r.Version != e.Record.Version || r.State != sweep.Finished {
 		t.Errorf("%+v\n%+v", r, e)
 	}
-	must.EqualSlices(t, varying(runs), []string{"name", "seed"}, "varying")
-	if got := varying(nil); got != nil {
+	must.EqualSlices(t, varyingKeys(runs), []string{"name", "seed"}, "varying")
+	if got := varyingKeys(nil); got != nil {
 		t.Errorf("varying of nothing: %v", got)
 	}
 }
@@ -191,7 +191,7 @@ func TestIndexViews(t *testing.T) {
 			settings = append(settings, key+"="+value)
 		}
 		for name, value := range r.Results.All() {
-			results = append(results, name+"="+exactly(value))
+			results = append(results, name+"="+formatFloat(value))
 		}
 		slices.Sort(settings)
 		slices.Sort(results)

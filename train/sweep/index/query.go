@@ -42,11 +42,11 @@ func Read(path, name string) *Run {
 		r.State, r.Problem = sweep.Damaged, err.Error()
 		return r
 	}
-	all := map[string]string{nameKey: e.Config.Name, seedKey: strconv.FormatUint(e.Config.Seed, 10)}
+	settings := map[string]string{nameKey: e.Config.Name, seedKey: strconv.FormatUint(e.Config.Seed, 10)}
 	for _, s := range list {
-		all[s.Key] = s.Value
+		settings[s.Key] = s.Value
 	}
-	r.Settings, r.Results = NewSettings(all), resultsOf(e)
+	r.Settings, r.Results = NewSettings(settings), resultsOf(e)
 	return r
 }
 
@@ -69,41 +69,41 @@ func runOf(name, stamp string, e sweep.Entry) *Run {
 
 // Runs lists all runs, sorted by folder, as of the opening of the database.
 func (x *Index) Runs(context.Context) ([]*Run, error) {
-	all := make([]Run, len(x.runs)) // callers may modify their runs
-	list := make([]*Run, len(all))
-	for i := range all {
-		all[i] = *x.runs[i].Run
-		list[i] = &all[i]
+	copies := make([]Run, len(x.runs)) // callers may modify their runs
+	list := make([]*Run, len(copies))
+	for i := range copies {
+		copies[i] = *x.runs[i].Run
+		list[i] = &copies[i]
 	}
 	return list, nil
 }
 
 func resultsOf(e sweep.Entry) Results {
-	all := map[string]float64{}
+	results := map[string]float64{}
 	for _, m := range e.Metrics {
-		all[m.Name] = m.Value
+		results[m.Name] = m.Value
 		for _, p := range m.Parts {
 			if len(p.Values) == 1 {
-				all[m.Name+"."+p.Name] = p.Values[0]
+				results[m.Name+"."+p.Name] = p.Values[0]
 			}
 		}
 	}
 	if f := e.Fit; f != nil {
-		all["fit.reconstruction"], all["fit.variance"] = f.Reconstruction, f.Variance
+		results["fit.reconstruction"], results["fit.variance"] = f.Reconstruction, f.Variance
 		for name, v := range map[string]*float64{"fit.held_out": f.HeldOut, "fit.assignment": f.Assignment} {
 			if v != nil {
-				all[name] = *v
+				results[name] = *v
 			}
 		}
-		all["fit.converged"] = 0
+		results["fit.converged"] = 0
 		if f.Converged {
-			all["fit.converged"] = 1
+			results["fit.converged"] = 1
 		}
 	}
-	return NewResults(all)
+	return NewResults(results)
 }
 
-func varying(runs []*Run) []string {
+func varyingKeys(runs []*Run) []string {
 	differ, seen := map[string]bool{}, map[*kind]bool{}
 	for _, r := range runs {
 		first := runs[0].Settings

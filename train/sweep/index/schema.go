@@ -35,23 +35,23 @@ CREATE VIEW results AS SELECT dir, one.value AS name, numbers ->> one.key AS val
 // prepare creates the missing tables in a database that is empty or ours.
 func (x *Index) prepare(ctx context.Context) error {
 	return x.transact(ctx, func(tx *sql.Tx) error {
-		var mark, have, tables, others, ours int
-		for query, into := range map[string]*int{
-			"PRAGMA application_id": &mark, "PRAGMA user_version": &have,
+		var mark, fileVersion, tables, foreign, ours int
+		for query, target := range map[string]*int{
+			"PRAGMA application_id": &mark, "PRAGMA user_version": &fileVersion,
 			"SELECT count(*) FROM sqlite_master": &tables,
-			"SELECT count(*) FROM sqlite_master WHERE name NOT IN ('runs', 'settings', 'results') AND name NOT LIKE 'sqlite_%'": &others,
+			"SELECT count(*) FROM sqlite_master WHERE name NOT IN ('runs', 'settings', 'results') AND name NOT LIKE 'sqlite_%'": &foreign,
 			"SELECT count(*) FROM pragma_table_info('runs') WHERE name IN ('dir', 'stamp', 'hash', 'kernels')":                  &ours,
 		} {
-			if err := tx.QueryRowContext(ctx, query).Scan(into); err != nil {
+			if err := tx.QueryRowContext(ctx, query).Scan(target); err != nil {
 				return err
 			}
 		}
-		empty := mark == 0 && have == 0 && tables == 0
-		first := mark == 0 && have == 1 && others == 0 && ours == 4
+		empty := mark == 0 && fileVersion == 0 && tables == 0
+		firstVersion := mark == 0 && fileVersion == 1 && foreign == 0 && ours == 4
 		switch {
-		case mark == application && have == version:
+		case mark == application && fileVersion == version:
 			return nil
-		case mark != application && !empty && !first:
+		case mark != application && !empty && !firstVersion:
 			return errForeign
 		}
 		if err := clear(ctx, tx); err != nil {

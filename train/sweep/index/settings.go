@@ -13,15 +13,15 @@ import (
 
 // names is a sorted list of keys or result names that several runs share.
 type names struct {
-	list   []string
-	at     map[string]int
-	chosen map[string]string // names of choices, by key
+	list    []string
+	indices map[string]int
+	chosen  map[string]string // names of choices, by key
 }
 
 func newNames(list []string) *names {
-	n := &names{list: list, at: make(map[string]int, len(list)), chosen: choicesOf(list)}
+	n := &names{list: list, indices: make(map[string]int, len(list)), chosen: choicesOf(list)}
 	for i, name := range list {
-		n.at[name] = i
+		n.indices[name] = i
 	}
 	return n
 }
@@ -72,7 +72,7 @@ func (s Settings) Get(key string) (string, bool) {
 	if s.kind == nil {
 		return "", false
 	}
-	i, ok := s.kind.names.at[key]
+	i, ok := s.kind.names.indices[key]
 	if !ok {
 		return "", false
 	}
@@ -105,9 +105,9 @@ func (s Settings) MarshalJSON() ([]byte, error) { return json.Marshal(maps.Colle
 
 // UnmarshalJSON reads an object.
 func (s *Settings) UnmarshalJSON(text []byte) error {
-	var all map[string]string
-	err := json.Unmarshal(text, &all)
-	*s = NewSettings(all)
+	var values map[string]string
+	err := json.Unmarshal(text, &values)
+	*s = NewSettings(values)
 	return err
 }
 
@@ -148,7 +148,7 @@ func (r Results) Get(name string) (float64, bool) {
 	if r.names == nil {
 		return 0, false
 	}
-	i, ok := r.names.at[name]
+	i, ok := r.names.indices[name]
 	if !ok {
 		return 0, false
 	}
@@ -191,8 +191,8 @@ func (r Results) MarshalJSON() ([]byte, error) { return json.Marshal(maps.Collec
 
 // UnmarshalJSON reads an object.
 func (r *Results) UnmarshalJSON(text []byte) error {
-	var all map[string]float64
-	err := json.Unmarshal(text, &all)
-	*r = NewResults(all)
+	var values map[string]float64
+	err := json.Unmarshal(text, &values)
+	*r = NewResults(values)
 	return err
 }

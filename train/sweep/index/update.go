@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -20,75 +21,50 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-type stored struct {
+type storedRun struct {
 	*Run
 	folder int64 // time of the last change of the folder; 0: the folder may have changed after it was read
 }
 
 // unsound reports whether a run must always be read again: damaged, or with unreadable files.
-func (s *stored) unsound() bool {
+func (s *storedRun) unsound() bool {
 	return s.State == sweep.Damaged || s.State == sweep.Unfinished && s.Problem != ""
 }
 
 const (
-	// exact is the maximum number of runs with a check of all files of each run. With more runs, a run counts as
+	// maxExactRuns is the maximum number of runs with a check of all files of each run. With more runs, a run counts as
 	// unchanged if the time of its folder is unchanged. This works because a run replaces its files, which changes this
 	// time.
-	exact = 10000
+	maxExactRuns = 10000
 
-	// settled is the minimum age of a folder's time. A later change then certainly gives a different time.
-	settled = 2 * time.Second
+	// settledAge is the minimum age of a folder's time. A later change then certainly gives a different time.
+	settledAge = 2 * time.Second
 
-	batch = 1000 // runs per write
+	batchSize = 1000 // runs per write
 )
 
 // update reads new and changed folders, and removes runs without a folder.
 func (x *Index) update(ctx context.Context) error {
-	var known map[string]*stored
-	loaded := make(chan struct{})
-	as := func(f sweep.Folder) *stored { // known run, if it counts as unchanged without checking its files
-		<-loaded
-		if s := known[f.Name]; len(known) > exact && s != nil && s.folder == f.Changed && s.folder != 0 && !s.unsound() {
-			return s
-		}
-		return nil
-	}
-	var folders []sweep.Folder
-	var failure error
-	looked := make(chan struct{})
-	go func() {
-		defer close(looked)
-		folders, failure = sweep.Look(ctx, x.dir, func(f sweep.Folder) bool { return as(f) != nil })
-	}()
-	err := x.load(ctx)
-	known = make(map[string]*stored, len(x.runs))
-	for i := range x.runs {
-		known[x.runs[i].Dir] = &x.runs[i]
-	}
-	close(loaded)
-	<-looked
+	folders, known, err := x.loadAndLook(ctx)
 	if err != nil {
 		return err
 	}
-	if failure != nil {
-		return failure
-	}
-	next := make([]stored, len(folders))
+	runs := make([]storedRun, len(folders))
 	disk.Each(ctx, len(folders), func(i int) {
-		s := as(folders[i])
+		s := unchanged(known, folders[i])
 		if s == nil {
 			if s = known[folders[i].Name]; s == nil || s.unsound() || s.Stamp != Stamp(x.path(s.Dir)) {
 				return
 			}
 		}
-		next[i] = *s
+		runs[i] = *s
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	var changed []int
-	for i := range next {
-		if next[i].Run == nil {
+	for i := range runs {
+		if runs[i].Run == nil {
 			changed = append(changed, i)
 		}
 		delete(known, folders[i].Name)
@@ -96,19 +72,49 @@ func (x *Index) update(ctx context.Context) error {
 	if err := x.forget(ctx, known); err != nil {
 		return err
 	}
-	x.runs = next
+	x.runs = runs
 	return x.readAgain(ctx, folders, changed)
+}
+
+// loadAndLook loads the stored runs, by folder in known, and looks for folders of runs at the same time.
+func (x *Index) loadAndLook(ctx context.Context) (folders []sweep.Folder, known map[string]*storedRun, err error) {
+	loaded, looked := make(chan struct{}), make(chan struct{})
+	var lookErr error
+	go func() {
+		defer close(looked)
+		folders, lookErr = sweep.Look(ctx, x.dir, func(f sweep.Folder) bool {
+			<-loaded
+			return unchanged(known, f) != nil
+		})
+	}()
+	err = x.load(ctx)
+	known = make(map[string]*storedRun, len(x.runs))
+	for i := range x.runs {
+		known[x.runs[i].Dir] = &x.runs[i]
+	}
+	close(loaded)
+	<-looked
+	return folders, known, cmp.Or(err, lookErr)
+}
+
+// unchanged returns the stored run of a folder if it counts as unchanged without a check of its files, or nil.
+func unchanged(known map[string]*storedRun, f sweep.Folder) *storedRun {
+	s := known[f.Name]
+	if len(known) <= maxExactRuns || s == nil || s.folder != f.Changed || s.folder == 0 || s.unsound() {
+		return nil
+	}
+	return s
 }
 
 func (x *Index) path(name string) string { return filepath.Join(x.dir, filepath.FromSlash(name)) }
 
 // readAgain reads the folders of some runs again, and writes their content to the database.
-func (x *Index) readAgain(ctx context.Context, folders []sweep.Folder, which []int) error {
+func (x *Index) readAgain(ctx context.Context, folders []sweep.Folder, indices []int) error {
 	reader := &sweep.Reader{}
-	done := 0
-	for part := range slices.Chunk(which, batch) {
+	finished := 0
+	for part := range slices.Chunk(indices, batchSize) {
 		entries, stamps := make([]sweep.Entry, len(part)), make([]string, len(part))
-		begin := time.Now()
+		start := time.Now()
 		disk.Each(ctx, len(part), func(i int) {
 			path := x.path(folders[part[i]].Name)
 			stamps[i] = Stamp(path) // computed before reading the files, so the next update sees a concurrent change
@@ -118,17 +124,17 @@ func (x *Index) readAgain(ctx context.Context, folders []sweep.Folder, which []i
 			return ctx.Err()
 		}
 		if err := x.transact(ctx, func(tx *sql.Tx) error {
-			put, err := tx.PrepareContext(ctx, "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+			insert, err := tx.PrepareContext(ctx, "INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
 			if err != nil {
 				return err
 			}
-			w := &writer{x.book, tx, put}
-			for i, at := range part {
-				f := folders[at]
-				if begin.Sub(time.Unix(0, f.Changed)) < settled {
+			w := &writer{x.book, tx, insert}
+			for i, index := range part {
+				f := folders[index]
+				if start.Sub(time.Unix(0, f.Changed)) < settledAge {
 					f.Changed = 0
 				}
-				if x.runs[at], err = w.write(ctx, f, stamps[i], entries[i]); err != nil {
+				if x.runs[index], err = w.write(ctx, f, stamps[i], entries[i]); err != nil {
 					return fmt.Errorf("%s: %w", entries[i].Dir, err)
 				}
 			}
@@ -136,14 +142,14 @@ func (x *Index) readAgain(ctx context.Context, folders []sweep.Folder, which []i
 		}); err != nil {
 			return err
 		}
-		done += len(part)
-		progress.Report(ctx, "reading runs", int64(done), int64(len(which)))
+		finished += len(part)
+		progress.Report(ctx, "reading runs", int64(finished), int64(len(indices)))
 	}
 	return nil
 }
 
 // forget removes runs, and the values that only these runs use.
-func (x *Index) forget(ctx context.Context, gone map[string]*stored) error {
+func (x *Index) forget(ctx context.Context, gone map[string]*storedRun) error {
 	if len(gone) == 0 {
 		return nil
 	}
@@ -174,20 +180,20 @@ func Stamp(path string) string {
 const timeLayout = "2006-01-02T15:04:05Z"
 
 type writer struct {
-	book *book
-	tx   *sql.Tx
-	put  *sql.Stmt
+	book   *book
+	tx     *sql.Tx
+	insert *sql.Stmt
 }
 
-func (w *writer) write(ctx context.Context, f sweep.Folder, stamp string, e sweep.Entry) (s stored, err error) {
+func (w *writer) write(ctx context.Context, f sweep.Folder, stamp string, e sweep.Entry) (s storedRun, err error) {
 	r := runOf(f.Name, stamp, e)
 	var kindID, namesID int64
 	if e.State != sweep.Damaged {
-		if kindID, err = w.book.kind(ctx, w.tx, e); err != nil {
+		if kindID, err = w.book.kindID(ctx, w.tx, e); err != nil {
 			return s, err
 		}
 		r.Results = resultsOf(e)
-		if namesID, err = w.book.named(ctx, w.tx, r.Results); err != nil {
+		if namesID, err = w.book.namesID(ctx, w.tx, r.Results); err != nil {
 			return s, err
 		}
 		r.Settings = Settings{w.book.kinds[kindID], e.Config.Name, strconv.FormatUint(e.Config.Seed, 10)}
@@ -195,7 +201,7 @@ func (w *writer) write(ctx context.Context, f sweep.Folder, stamp string, e swee
 			r.Results.names = w.book.names[namesID]
 		}
 	}
-	machineID, err := w.book.machine(ctx, w.tx, machine{r.Version, r.Machine})
+	machineID, err := w.book.machineID(ctx, w.tx, machine{r.Version, r.Machine})
 	if err != nil {
 		return s, err
 	}
@@ -206,9 +212,9 @@ func (w *writer) write(ctx context.Context, f sweep.Folder, stamp string, e swee
 	}
 	numbers := "[" + r.Results.values + "]"
 	b := w.book
-	sum := b.sums.of([]byte(r.Dir), facts, []byte(numbers), f.Changed, b.kinds[kindID], b.names[namesID], b.machines[machineID])
-	_, err = w.put.ExecContext(ctx, r.Dir, f.Changed, kindID, namesID, machineID, string(facts), numbers, sum)
-	return stored{r, f.Changed}, err
+	sum := b.sums.rowSum([]byte(r.Dir), facts, []byte(numbers), f.Changed, b.kinds[kindID], b.names[namesID], b.machines[machineID])
+	_, err = w.insert.ExecContext(ctx, r.Dir, f.Changed, kindID, namesID, machineID, string(facts), numbers, sum)
+	return storedRun{r, f.Changed}, err
 }
 
 func (x *Index) load(ctx context.Context) error {
@@ -226,7 +232,7 @@ func (x *Index) load(ctx context.Context) error {
 		if m == nil || kindID > 0 && kind == nil || namesID > 0 && names == nil {
 			return nil // the next update reads the run again
 		}
-		if sum != x.book.sums.of(dir, facts, numbers, folder, kind, names, m) {
+		if sum != x.book.sums.rowSum(dir, facts, numbers, folder, kind, names, m) {
 			return fmt.Errorf("the row of %s is not as it was written", dir)
 		}
 		text := string(slices.Concat(dir, facts, numbers)) // one allocation for all texts
@@ -241,7 +247,7 @@ func (x *Index) load(ctx context.Context) error {
 		if names != nil {
 			r.Results = Results{names, strings.Trim(text[len(dir)+len(facts):], "[]")}
 		}
-		x.runs = append(x.runs, stored{r, folder})
+		x.runs = append(x.runs, storedRun{r, folder})
 		return nil
 	})
 }
@@ -259,22 +265,22 @@ func (r *Run) parse(facts string, name, seed *string) bool {
 		*text = f.text()
 	}
 	r.State = states[state]
-	var wrong [3]error
-	r.Seconds, wrong[0] = strconv.ParseFloat(f.number(), 64)
-	r.Epochs, wrong[1] = strconv.Atoi(f.number())
-	r.Steps, wrong[2] = strconv.Atoi(f.number())
-	return !f.bad && r.State != "" && errors.Join(wrong[:]...) == nil
+	var errs [3]error
+	r.Seconds, errs[0] = strconv.ParseFloat(f.number(), 64)
+	r.Epochs, errs[1] = strconv.Atoi(f.number())
+	r.Steps, errs[2] = strconv.Atoi(f.number())
+	return !f.invalid && r.State != "" && errors.Join(errs[:]...) == nil
 }
 
 // fields is the rest of a JSON array of strings and numbers without spaces.
 type fields struct {
-	rest string
-	bad  bool
+	rest    string
+	invalid bool
 }
 
 func (f *fields) text() (text string) {
 	if len(f.rest) < 2 || f.rest[1] != '"' {
-		f.bad = true
+		f.invalid = true
 		return ""
 	}
 	end := 2
@@ -285,7 +291,7 @@ func (f *fields) text() (text string) {
 		end++
 	}
 	if end >= len(f.rest) {
-		f.bad = true
+		f.invalid = true
 		return ""
 	}
 	quoted := f.rest[1 : end+1]
@@ -293,13 +299,13 @@ func (f *fields) text() (text string) {
 	if strings.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]
 	}
-	f.bad = json.Unmarshal([]byte(quoted), &text) != nil || f.bad
+	f.invalid = json.Unmarshal([]byte(quoted), &text) != nil || f.invalid
 	return text
 }
 
 func (f *fields) number() string {
 	if len(f.rest) < 2 {
-		f.bad = true
+		f.invalid = true
 		return ""
 	}
 	end := 1
