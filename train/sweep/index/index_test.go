@@ -69,9 +69,9 @@ func TestIndex(t *testing.T) {
 		r.Machine != e.Record.Machine || !(math.Abs(r.Seconds-e.Record.Seconds) <= 1e-9) || r.Version != e.Record.Version || r.State != sweep.Finished {
 		t.Errorf("%+v\n%+v", r, e)
 	}
-	must.EqualSlices(t, varying(runs), []string{"name", "seed"}, "varying")
-	if got := varying(nil); got != nil {
-		t.Errorf("varying of nothing: %v", got)
+	must.EqualSlices(t, varyingKeys(runs), []string{"name", "seed"}, "varying")
+	if got := varyingKeys(nil); got != nil {
+		t.Errorf("varying keys of nothing: %v", got)
 	}
 }
 

@@ -54,31 +54,31 @@ func runOf(name, stamp string, e sweep.Entry) *Run {
 }
 
 func resultsOf(e sweep.Entry) Results {
-	all := map[string]float64{}
+	results := map[string]float64{}
 	for _, m := range e.Metrics {
-		all[m.Name] = m.Value
+		results[m.Name] = m.Value
 		for _, p := range m.Parts {
 			if len(p.Values) == 1 {
-				all[m.Name+"."+p.Name] = p.Values[0]
+				results[m.Name+"."+p.Name] = p.Values[0]
 			}
 		}
 	}
 	if f := e.Fit; f != nil {
-		all["fit.reconstruction"], all["fit.variance"] = f.Reconstruction, f.Variance
+		results["fit.reconstruction"], results["fit.variance"] = f.Reconstruction, f.Variance
 		for name, v := range map[string]*float64{"fit.held_out": f.HeldOut, "fit.assignment": f.Assignment} {
 			if v != nil {
-				all[name] = *v
+				results[name] = *v
 			}
 		}
-		all["fit.converged"] = 0
+		results["fit.converged"] = 0
 		if f.Converged {
-			all["fit.converged"] = 1
+			results["fit.converged"] = 1
 		}
 	}
-	return NewResults(all)
+	return NewResults(results)
 }
 
-func varying(runs []*Run) []string {
+func varyingKeys(runs []*Run) []string {
 	differ, seen := map[string]bool{}, map[*kind]bool{}
 	for _, r := range runs {
 		first := runs[0].Settings

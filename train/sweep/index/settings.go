@@ -109,9 +109,9 @@ func (s Settings) MarshalJSON() ([]byte, error) { return json.Marshal(maps.Colle
 
 // UnmarshalJSON reads an object.
 func (s *Settings) UnmarshalJSON(text []byte) error {
-	var all map[string]string
-	err := json.Unmarshal(text, &all)
-	*s = NewSettings(all)
+	var values map[string]string
+	err := json.Unmarshal(text, &values)
+	*s = NewSettings(values)
 	return err
 }
 
@@ -167,8 +167,8 @@ func (r Results) MarshalJSON() ([]byte, error) { return json.Marshal(maps.Collec
 
 // UnmarshalJSON reads an object.
 func (r *Results) UnmarshalJSON(text []byte) error {
-	var all map[string]float64
-	err := json.Unmarshal(text, &all)
-	*r = NewResults(all)
+	var values map[string]float64
+	err := json.Unmarshal(text, &values)
+	*r = NewResults(values)
 	return err
 }
