@@ -135,7 +135,9 @@ func TestSweepMistakes(t *testing.T) {
 	}
 	// mistakes between the parts of a config
 	file, dir = writeSweep(t, "product: {metrics.sample: [0, 3]}\nset: {metrics.final: [{sap: {train_rows: 10}}]}\n")
-	checkMistake(t, call(t, "sweep", file, "--out", dir), 2, "run sample3: ", "metric sap: there are 3 rows; want at least the 10 of train_rows (on 3 of ", "metrics.sample sets the number")
+	for _, flag := range []string{"--jobs=1", "--dry-run"} {
+		checkMistake(t, call(t, "sweep", file, "--out", dir, flag), 2, "run sample3: ", "metric sap: there are 3 rows; want at least the 10 of train_rows (on 3 of ", "metrics.sample sets the number")
+	}
 	if ui.Exists(dir) {
 		t.Error("there is a folder")
 	}

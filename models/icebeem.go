@@ -50,12 +50,13 @@ func (s *ICEBeeM) Validate() error {
 
 func (s *ICEBeeM) New(data Data, seed uint64) (Model, error) {
 	m := &iceBeeM{base: newBase(s.Encoder, data, seed, s.Width)}
+	known := slices.Concat(data.Labels, data.Factors)
 	for _, name := range s.Conditions {
-		i := slices.IndexFunc(data.Factors, func(f factor.Factor) bool { return f.Name == name })
+		i := slices.IndexFunc(known, func(f factor.Factor) bool { return f.Name == name })
 		if i < 0 {
-			return nil, config.Invalid("conditions", "the data set has no factor %q; want %v", name, factor.Names(data.Factors))
+			return nil, config.Invalid("conditions", "there is no label or factor %q; want one of %v", name, slices.Compact(slices.Sorted(slices.Values(factor.Names(known)))))
 		}
-		m.conditions = append(m.conditions, data.Factors[i])
+		m.conditions = append(m.conditions, known[i])
 	}
 	if err := Materialise(m, data); err != nil || len(m.conditions) == 0 {
 		return m, err
@@ -104,8 +105,7 @@ func (m *iceBeeM) condition(g *nn.Graph, l *losses.Labels) (weights, known *gorg
 			return nil, nil, fmt.Errorf("the labels lack the condition %s; they have %v", f.Name, factor.Names(l.Factors))
 		}
 		if n := l.Factors[c].Size; n != f.Size {
-			const want = "the labels of the condition %s have %d levels; want %d, as in the data set"
-			return nil, nil, fmt.Errorf(want, f.Name, n, f.Size)
+			return nil, nil, fmt.Errorf("the labels of the condition %s have %d levels; want the model's %d", f.Name, n, f.Size)
 		}
 		columns[i] = conditionColumn{c, first, f.Size}
 		first += f.Size

@@ -235,7 +235,11 @@ func TestEnergyRefusals(t *testing.T) {
 	must.ErrorOf(match(m, 4, 0.1, []factor.Factor{column}))(t, "the labels lack the condition row; they have [column]")
 	row := factor.Factor{Name: "row", Size: 99}
 	must.ErrorOf(match(m, 4, 0.1, []factor.Factor{row}))(t, "the labels of the condition row have 99 levels; want ")
-	must.ErrorOf(energyOf(t, "{conditions: [hue]}").New(images, 1))(t, `no factor "hue"; want [row column]`)
+	must.ErrorOf(energyOf(t, "{conditions: [hue]}").New(images, 1))(t, `no label or factor "hue"; want one of [column row]`)
+	labelled := images // labels of a factor that the data set lacks
+	labelled.Labels = []factor.Factor{{Name: "hue", Size: 7}}
+	hue := must.Get(energyOf(t, "{conditions: [hue]}").New(labelled, 1))(t)
+	must.Equal(t, hue.Params().Get("condition/weight").Shape()[0], 7, "rows")
 	for _, s := range []*ICEBeeM{{Width: 0}, {Width: 3, Conditions: []string{"a", "a"}}} {
 		if s.Validate() == nil {
 			t.Errorf("%+v is valid", s)

@@ -68,8 +68,8 @@ func newExperiment(c Config, l *models.Learned) (*Experiment, error) {
 
 func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment, error) {
 	e := &Experiment{Config: c, Learned: l, Data: d}
-	var err error
-	if err := learned.Fits(l, e.Data.Len()); err != nil {
+	err := learned.Fits(l, e.Data.Len())
+	if err != nil {
 		return nil, err
 	}
 	if e.Split, err = c.Supervision.Split(e.Data, c.Seed); err != nil {
@@ -81,11 +81,10 @@ func experimentOn(d datasets.Dataset, c Config, l *models.Learned) (*Experiment,
 		}
 	}
 	if err := e.holdOut(); err != nil {
-		key := "train.hold_out"
 		if c.Train.HoldOut == 0 {
-			key = "train.validation.fraction"
+			return nil, c.mistake("train.validation.fraction", err)
 		}
-		return nil, c.mistake(key, err)
+		return nil, c.mistake("train.hold_out", err)
 	}
 	e.explored = learned.Explored(l, e.Data, e.TrainingImages())
 	e.Model, e.Coder, err = e.newModel()
@@ -209,8 +208,10 @@ func (e *Experiment) openOthers() error {
 
 func (e *Experiment) modelData() models.Data {
 	data := models.DataOf(e.Data)
-	data.Rotations, data.Actions = e.Split.Rotations, e.Split.Actions
-	data.Losses, data.Learned = e.Config.Losses, e.Learned
+	data.Rotations, data.Actions, data.Losses, data.Learned = e.Split.Rotations, e.Split.Actions, e.Config.Losses, e.Learned
+	if e.Split.Known != nil {
+		data.Labels = e.Split.Known.Factors
+	}
 	return data
 }
 

@@ -268,7 +268,7 @@ func measured(step float64, from ...float64) (list []float64) {
 
 // A note names a number that may stand for unknown, bins that are too wide or divide groups, and numbers of rows.
 func TestNumberNotes(t *testing.T) {
-	nan := math.NaN()
+	nan, sum := math.NaN(), 0.2
 	for _, c := range []struct {
 		size    int
 		numbers []float64
@@ -296,6 +296,10 @@ func TestNumberNotes(t *testing.T) {
 		{20, measured(10, 0, 100, 200, 300, 400, 500, 600, 700, 800, 900), ""}, // equal steps
 		{20, measured(1, 0, 10, 20, 30, 40, 50, 60, 70, 80, 90), ""},           // numbers of the rows
 		{20, measured(11, 0, 2000, 3000, 4000, 5500), ""},                      // few rows
+		{9, []float64{0.25, float64(float32(0.2)), 0.2, nan}, "factor a has 0.2 and 0.20000000298023224 as two levels, which differ by rounding alone; want one precision, such as np.float32(a)"},
+		{9, []float64{0.25, 0.2, 0.1 + sum, 0.3}, "factor a has 0.3 and 0.30000000000000004 as two levels, which differ by rounding alone; want one precision, such as np.float32(a)"},
+		{3, []float64{0.2, float64(float32(0.2)), 0.3, 0.4, 0.5, 0.6}, ""}, // one pair by chance
+		{9, []float64{0.2, 0.2000001, 1 << 54, 1<<54 + 64}, ""},
 		{0, []float64{nan}, ""},
 		{0, nil, ""},
 	} {

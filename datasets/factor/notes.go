@@ -15,8 +15,8 @@ import (
 
 // ColumnNotes returns notes on a column that became the levels of a factor. Words, if there are any: their numbers,
 // several spellings of one word, and a word that may stand for unknown. Otherwise numbers: one that may stand for
-// unknown, bins that a few distant numbers make too wide or that divide groups of numbers, and numbers of rows. NaN is
-// unknown.
+// unknown, numbers that differ by rounding, bins that a few distant numbers make too wide or that divide groups of
+// numbers, and numbers of rows. NaN is unknown.
 func ColumnNotes(f Factor, numbers []float64, words []string) []string {
 	if len(words) > 0 {
 		return append([]string{fmt.Sprintf("factor %s: %s", f.Name, listWords(words))}, wordNotes(f.Name, words)...)
@@ -108,7 +108,12 @@ func numberNotes(f Factor, numbers []float64) []string {
 		const note = "factor %s goes from %.6g to %.6g, and a full turn is %.6g, so numbers that differ by %.6g are one level"
 		return []string{fmt.Sprintf(note, f.Name, first, last, turn, turn)}
 	}
-	if manyValues := len(distinct) > f.Size; manyValues {
+	manyValues := len(distinct) > f.Size
+	if a, b, n := roundedPairs(distinct); n > 0 && !(manyValues && 4*n < len(distinct)) { // some by chance
+		const note = "factor %s has %v and %v as two levels, which differ by rounding alone"
+		return []string{fmt.Sprintf(note+"; want one precision, such as np.float32(a)", f.Name, a, b)}
+	}
+	if manyValues {
 		if problem := bins.Distant(sorted); problem != "" {
 			return []string{fmt.Sprintf("factor %s %s; its bins of equal width see little of it", f.Name, problem)}
 		}
@@ -124,6 +129,21 @@ func numberNotes(f Factor, numbers []float64) []string {
 			f.Name, distinct[0], distinct[len(distinct)-1], want)}
 	}
 	return nil
+}
+
+// roundedPairs counts neighbours of which one is the other in float32, or that differ in the last digits of float64. It
+// also returns the first pair.
+func roundedPairs(sorted []float64) (a, b float64, n int) {
+	for i := 1; i < len(sorted); i++ {
+		x, y := sorted[i-1], sorted[i]
+		if x == math.Trunc(x) && y == math.Trunc(y) || float64(float32(x)) != y && float64(float32(y)) != x && y-x > 1e-15*math.Abs(y) {
+			continue
+		}
+		if n++; n == 1 {
+			a, b = x, y
+		}
+	}
+	return a, b, n
 }
 
 // turnOfValues returns a full turn in the unit of the values, or 0.

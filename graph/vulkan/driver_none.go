@@ -2,8 +2,8 @@
 
 package vulkan
 
-// Devices returns [ErrBuild].
-func Devices() ([]Adapter, error) { return nil, ErrBuild }
+// Devices returns an error.
+func Devices() ([]Adapter, error) { return nil, errBuild }
 
-// Open returns [ErrBuild].
-func Open(int) (*Device, error) { return nil, ErrBuild }
+// Open returns an error.
+func Open(int) (*Device, error) { return nil, errBuild }

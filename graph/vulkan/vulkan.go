@@ -10,7 +10,7 @@
 //	err = t.Compile()
 //	err = t.Run()
 //
-// The driver needs the build tag gpu. Without it, [Devices] and [Open] return [ErrBuild]. Recording, barriers and
+// The driver needs the build tag gpu. Without it, [Devices] and [Open] return an error. Recording, barriers and
 // memory allocation do not depend on the tag.
 package vulkan
 
@@ -21,8 +21,8 @@ import (
 
 // Errors for a machine without a usable GPU. Each text says what to install.
 var (
-	// ErrBuild is the error of [Devices] and [Open] in a build without the tag gpu. Build with -tags gpu, or use the CPU.
-	ErrBuild = errors.New("this build has no GPU support; want one made by: go build -tags gpu ./cmd/unravel")
+	// errBuild is the error of [Devices] and [Open] in a build without the tag gpu. Build with -tags gpu, or use the CPU.
+	errBuild = errors.New("this build has no GPU support; want one made by: go build -tags gpu ./cmd/unravel")
 	// ErrNoLoader is the error of [Devices] and [Open] without the loader of Vulkan. Install libvulkan1.
 	ErrNoLoader = errors.New("there is no Vulkan loader (libvulkan.so.1); want one: apt-get install libvulkan1")
 	// ErrNoDriver is the error of [Devices] and [Open] without a driver. Install the GPU's driver, or a software driver.

@@ -85,8 +85,8 @@ func BySize(labels, dims []int) (sorted, dimensions []int) {
 }
 
 // Components draws codes along their principal axes (Ross and Doshi-Velez 2021, figure 3), coloured by true dimensions,
-// by components before merging and by components after merging. It also draws each component alone along the
-// component's axes.
+// by components before merging and by components after merging. It also draws components alone along their own axes,
+// at most 12 of them.
 func Components(w io.Writer, title string, m Manifolds) error {
 	rows := sampleIndices(m.Codes.Rows)
 	axes := projectOnAxes(m.Codes, rows, numeric.UpTo(m.Codes.Rows))
@@ -109,6 +109,9 @@ func Components(w io.Writer, title string, m Manifolds) error {
 	shown := m.Truth
 	if shown.Labels == nil {
 		shown = m.Components
+	}
+	if n := len(m.Components.Names); n > maxComponentViews {
+		title += fmt.Sprintf("; alone: the first %d of %d components", maxComponentViews, n)
 	}
 	for i := range m.Components.Names[:min(len(m.Components.Names), maxComponentViews)] {
 		if i%componentColumns == 0 {

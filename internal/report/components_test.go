@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"testing"
@@ -22,6 +23,23 @@ func TestComponents(t *testing.T) {
 	show(t, "components", func(w io.Writer) error { return Components(w, "components", m) })
 	m.Truth, m.Parts = Grouping{make([]int, 90), []string{"all"}}, NumberedGroups(BySize(m.Components.Labels, nil))
 	show(t, "components, parts and truth", func(w io.Writer) error { return Components(w, "components", m) })
+	ink := map[int]int{} // dark pixels of the title, by number of components
+	for _, count := range []int{12, 13} {
+		labels := make([]int, 90)
+		for i := range labels {
+			labels[i] = i % count
+		}
+		m.Components = NumberedGroups(labels, nil)
+		img := show(t, fmt.Sprintf("components %d", count), func(w io.Writer) error { return Components(w, "components", m) })
+		for i := range 30 * img.Bounds().Dx() {
+			if r, _, _, _ := img.At(i/30, i%30).RGBA(); r < 1<<15 {
+				ink[count]++
+			}
+		}
+	}
+	if ink[13] < 2*ink[12] {
+		t.Errorf("the title has %d dark pixels, and without a component left out %d", ink[13], ink[12])
+	}
 	m.Components = NumberedGroups(slices.Repeat([]int{-1}, 90), nil)
 	m.Codes.Cols, m.Codes.Data = 1, m.Codes.Data[:90]
 	show(t, "no component, of codes of one column", func(w io.Writer) error { return Components(w, "components", m) })

@@ -31,8 +31,10 @@ type SpaceRow struct {
 	Factors []Column // one to three
 }
 
+const singleColumns = 4 // number of panels in a line if each row has a single panel
+
 // Spaces draws rows of panels of points: two coordinates against each other, three in an axonometric view, and one
-// against the first factor. It skips points with a NaN or infinite coordinate.
+// against the first factor. It skips points with a NaN or infinite coordinate. Rows of a single panel share lines.
 func Spaces(w io.Writer, title string, rows []SpaceRow) error {
 	if len(rows) == 0 || len(rows[0].Spaces) == 0 {
 		return errors.New("report: want at least one row of panels")
@@ -59,6 +61,12 @@ func Spaces(w io.Writer, title string, rows []SpaceRow) error {
 			line = append(line, spacePlot(r, s, tints))
 		}
 		plots = append(plots, line)
+	}
+	if len(plots[0]) == 1 {
+		all := slices.Concat(plots...)
+		columns := min(len(all), singleColumns)
+		all = append(all, make([]*plot.Plot, (columns-len(all)%columns)%columns)...)
+		plots = slices.Collect(slices.Chunk(all, columns))
 	}
 	return figure{title, 3*float64(len(plots[0])) + 0.2, 3.1*float64(len(plots)) + 0.6, vg.Points(6)}.render(w, panels(plots))
 }

@@ -8,10 +8,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/encoding/unicode"
-	"golang.org/x/text/runes"
-	"golang.org/x/text/transform"
 )
 
 // Lines reads the lines of a text table (RFC 4180).
@@ -44,12 +43,7 @@ func NewLines(r io.Reader, name string) (*Lines, error) {
 	}
 	start, _ := src.Peek(peekSize)                                             // shorter in a short file
 	if bytes.IndexByte(start, '\r') >= 0 && bytes.IndexByte(start, '\n') < 0 { // line ends of Excel's CSV (Macintosh)
-		src = bufio.NewReaderSize(transform.NewReader(src, runes.Map(func(r rune) rune {
-			if r == '\r' {
-				return '\n'
-			}
-			return r
-		})), peekSize)
+		src = bufio.NewReaderSize(oldMacReader{src}, peekSize)
 		start, _ = src.Peek(peekSize)
 	}
 	if bytes.IndexByte(start, 0) >= 0 {
@@ -59,6 +53,15 @@ func NewLines(r io.Reader, name string) (*Lines, error) {
 	l := &Lines{Comma: separator(start), name: name, csv: csv.NewReader(row), src: row}
 	l.csv.Comma, l.csv.TrimLeadingSpace, l.csv.FieldsPerRecord, l.csv.ReuseRecord = l.Comma, l.Comma != '\t', -1, true
 	return l, nil
+}
+
+// oldMacReader replaces carriage returns by line feeds.
+type oldMacReader struct{ r io.Reader }
+
+func (o oldMacReader) Read(p []byte) (int, error) {
+	n, err := o.r.Read(p)
+	copy(p, bytes.ReplaceAll(p[:n], []byte("\r"), []byte("\n")))
+	return n, err
 }
 
 // maxLine is the maximum length of a line in bytes. Without it, a file without line ends could use all memory.
@@ -127,6 +130,11 @@ func (l *Lines) Read() ([]string, error) {
 		fields = fields[:n]
 	}
 	for i, f := range fields {
+		if !utf8.ValidString(f) {
+			line, _ := l.csv.FieldPos(i)
+			return nil, fmt.Errorf("%s:%d: %q is not UTF-8, but perhaps Latin-1 or Windows-1252; "+
+				`want UTF-8, from iconv -f WINDOWS-1252 -t UTF-8, or from Excel's "CSV UTF-8"`, l.name, line, f)
+		}
 		fields[i] = strings.TrimSpace(f)
 	}
 	return fields, nil

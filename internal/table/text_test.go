@@ -33,6 +33,7 @@ func TestReadText(t *testing.T) {
 		"": "is empty", "a,b\n": "the only line, a,b",
 		"a,a\n1,2\n": `two columns are called "a"`, "a,b\n1,2\n3\n": "line 3 has 1 field; want 2",
 		"a,b\n1,\"2\n": "line 2, column", "a\x00,\x00": "UTF-16 without a byte-order mark",
+		"x\nrot\ngr\xfcn\n": `:3: "gr\xfcn" is not UTF-8, but perhaps Latin-1`, "x\rgr\xfcn\r": `:2: "gr\xfcn" is not UTF-8`,
 	} {
 		if _, err := ReadText(strings.NewReader(text), "name", true); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "name") {
 			t.Errorf("%q: %v; want %q", text, err, want)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,8 +48,13 @@ type Forecasting struct {
 //
 // It rehearses the work after training once for runs with the same data, model and metrics. The next run to rehearse is
 // always the run least similar to the rehearsed runs. After the limit, every other run takes the time of the most
-// similar rehearsed run. Forecasts writes nothing to the folder.
-func Forecasts(ctx context.Context, dir string, runs []Run, o Forecasting) ([]Forecast, error) {
+// similar rehearsed run. Forecasts writes nothing to the folder. With a log, it checks the missing runs first.
+func Forecasts(ctx context.Context, dir string, runs []Run, o Forecasting, log *slog.Logger) ([]Forecast, error) {
+	if log != nil {
+		if err := checkRuns(ctx, dir, runs, true, false, log); err != nil {
+			return nil, err
+		}
+	}
 	entries, err := Scan(dir)
 	if err != nil {
 		return nil, err

@@ -216,7 +216,7 @@ func TestForecastsRehearse(t *testing.T) {
 		return &train.Estimate{Training: float64(c.Train.Epochs), Draw: 10}, nil
 	}
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(6))
-	list, err := Forecasts(context.Background(), t.TempDir(), runsOf(t, plan), Forecasting{Jobs: 2, Rehearse: rehearse})
+	list, err := Forecasts(context.Background(), t.TempDir(), runsOf(t, plan), Forecasting{Jobs: 2, Rehearse: rehearse}, nil)
 	if err != nil || len(list) != 8 {
 		t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func TestForecastsRehearse(t *testing.T) {
 	failing := func(context.Context, train.Config, int, bool) (*train.Estimate, error) {
 		return nil, errors.New("no images")
 	}
-	must.ErrorOf(Forecasts(context.Background(), t.TempDir(), runsOf(t, plan), Forecasting{Jobs: 2, Rehearse: failing}))(t, "no images")
+	must.ErrorOf(Forecasts(context.Background(), t.TempDir(), runsOf(t, plan), Forecasting{Jobs: 2, Rehearse: failing}, nil))(t, "no images")
 }
 
 func TestSpan(t *testing.T) {
@@ -264,7 +264,7 @@ func TestForecastsReadOnly(t *testing.T) {
 	runs, dir := runsOf(t, "list: [{name: a}, {name: b, train.epochs: 3}, {name: c, train.epochs: 4}, {name: d, train.optimizer.adam.lr: 0.5}]\n"), t.TempDir()
 	must.Get(Execute(t.Context(), dir, runs[:1], Options{}))(t)
 	times := func(r Run) (time.Duration, bool) { return 7 * time.Minute, r.Name == "b" }
-	list, err := Forecasts(t.Context(), dir, runs, Forecasting{Times: times})
+	list, err := Forecasts(t.Context(), dir, runs, Forecasting{Times: times}, nil)
 	if err != nil || len(list) != 4 {
 		t.Fatal(list, err)
 	}
@@ -277,7 +277,7 @@ func TestForecasts(t *testing.T) {
 	runs, dir := runsOf(t, four), t.TempDir()
 	must.Get(Execute(context.Background(), dir, runs[:1], Options{}))(t)
 	before := must.Get(Folders(dir))(t)
-	list, err := Forecasts(context.Background(), dir, runs, Forecasting{Jobs: 2, Rehearse: rehearseHere})
+	list, err := Forecasts(context.Background(), dir, runs, Forecasting{Jobs: 2, Rehearse: rehearseHere}, nil)
 	if err != nil || len(list) != 4 {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestForecasts(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Forecasts(ctx, t.TempDir(), runs, Forecasting{Rehearse: rehearseHere}); !errors.Is(err, train.ErrStopped) {
+	if _, err := Forecasts(ctx, t.TempDir(), runs, Forecasting{Rehearse: rehearseHere}, nil); !errors.Is(err, train.ErrStopped) {
 		t.Error(err)
 	}
 }
@@ -311,7 +311,7 @@ func TestForecastsLimit(t *testing.T) {
 		return &train.Estimate{Training: float64(c.Train.Epochs), Measure: 1}, nil
 	}
 	observe := func(run string, nth, most int) { said = append(said, fmt.Sprint(run, " ", nth, " ", most)) }
-	list, err := Forecasts(t.Context(), t.TempDir(), runsOf(t, plan), Forecasting{Rehearse: rehearse, Limit: time.Nanosecond, Observe: observe})
+	list, err := Forecasts(t.Context(), t.TempDir(), runsOf(t, plan), Forecasting{Rehearse: rehearse, Limit: time.Nanosecond, Observe: observe}, nil)
 	if err != nil || len(rehearsed) != 1 || len(said) != 1 || !strings.HasSuffix(said[0], " 1 3") {
 		t.Fatalf("rehearsed %v, said %q, %v", rehearsed, said, err)
 	}
@@ -321,7 +321,7 @@ func TestForecastsLimit(t *testing.T) {
 		}
 	}
 	rehearsed = nil
-	list, err = Forecasts(t.Context(), t.TempDir(), runsOf(t, plan), Forecasting{Rehearse: rehearse, Limit: time.Hour})
+	list, err = Forecasts(t.Context(), t.TempDir(), runsOf(t, plan), Forecasting{Rehearse: rehearse, Limit: time.Hour}, nil)
 	if err != nil || len(rehearsed) != 3 || rehearsed[1] != "2 3" || list[1].Like != "" {
 		t.Errorf("rehearsed %v of %v, %v", rehearsed, list, err)
 	}
@@ -335,7 +335,7 @@ func TestForecastsWeights(t *testing.T) {
 		return &train.Estimate{Training: 1}, nil
 	}
 	plan := "product: {losses.0.reconstruction.weight: [0.5, 2.5, 1e-7], train.optimizer: [{adam: {lr: 1e-7}}, {adam: {lr: 0.25}}]}\n"
-	if list, err := Forecasts(t.Context(), t.TempDir(), runsOf(t, plan), Forecasting{Rehearse: rehearse}); err != nil || len(list) != 6 || count != 1 {
+	if list, err := Forecasts(t.Context(), t.TempDir(), runsOf(t, plan), Forecasting{Rehearse: rehearse}, nil); err != nil || len(list) != 6 || count != 1 {
 		t.Errorf("%d rehearsals of %d runs, %v", count, len(list), err)
 	}
 }

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -41,6 +42,7 @@ type comparedMetric struct {
 	Name   string            `json:"name"`
 	Better metrics.Direction `json:"better"`
 	Values []cell            `json:"values"`
+	unit   float64           // 1, or 0 for values in the units of the codes
 	Ranks  []cell            `json:"ranks"` // 1 is best
 
 	Intervals []*interval.Interval `json:"intervals,omitempty"` // null for a run without an interval; absent if no run has one
@@ -69,6 +71,9 @@ func newComparison(runs []*compared, agreement *ranking.Agreement) *Comparison {
 					i+1, result.Better, m.Name, m.Better))
 			}
 			m.Values[i] = cell(result.Value)
+			if result.Scale > 0 {
+				m.unit = 0
+			}
 			m.Intervals = setAt(m.Intervals, len(runs), i, result.Interval)
 			m.Chances = setAt(m.Chances, len(runs), i, result.Chance)
 		}
@@ -95,12 +100,35 @@ func setAt[T any](list []*T, n, i int, value *T) []*T {
 	return list
 }
 
-// rank sets the ranks of the runs by each metric, and Kendall's tau between metrics.
+// rounding is the largest difference, relative to the largest value or 1, of values with the same rank.
+const rounding = 1e-12
+
+// unrounded returns the values with a chain of values within rounding replaced by its smallest.
+func (m *comparedMetric) unrounded() []float64 {
+	values := numeric.Convert[float64](m.Values)
+	size := m.unit
+	for _, v := range values {
+		if !math.IsInf(v, 0) && v == v {
+			size = max(size, math.Abs(v))
+		}
+	}
+	order := numeric.UpTo(len(values))
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(values[i], values[j]) })
+	for n, i := range order[:max(0, len(order)-1)] {
+		if next := order[n+1]; float64(m.Values[next])-float64(m.Values[i]) <= rounding*size {
+			values[next] = values[i]
+		}
+	}
+	return values
+}
+
+// rank sets the ranks of the runs by each metric, and Kendall's tau between metrics. Values that differ by rounding
+// alone share a rank.
 func (x *Comparison) rank() {
 	goodness := make([][]float64, len(x.Metrics)) // higher is better
 	for i := range x.Metrics {
 		m := &x.Metrics[i]
-		for _, v := range ranking.Ranks(numeric.Convert[float64](m.Values), m.Better) {
+		for _, v := range ranking.Ranks(m.unrounded(), m.Better) {
 			m.Ranks = append(m.Ranks, cell(v))
 			goodness[i] = append(goodness[i], -v)
 		}
@@ -148,7 +176,7 @@ func (x *Comparison) metric(indices map[string]int, name string, better metrics.
 	if !ok {
 		i = len(x.Metrics)
 		indices[name] = i
-		m := comparedMetric{Name: name, Better: better}
+		m := comparedMetric{Name: name, Better: better, unit: 1}
 		for range runs {
 			m.Values = append(m.Values, cell(math.NaN()))
 		}

@@ -154,6 +154,22 @@ func TestOtherScales(t *testing.T) {
 	}
 }
 
+// Values that differ by rounding share a rank, also small ones of codes that are small.
+func TestSharedRanks(t *testing.T) {
+	for want, values := range map[string][]metrics.Result{
+		"[1.5 1.5 3]": {{Value: 0}, {Value: 8e-17}, {Value: 1e-9}},
+		"[2 2 2]":     {{Value: 0.3}, {Value: 0.1 + 0.2}, {Value: 0.3 - 1e-16}},
+		"[1 3 2]":     {{Value: 0}, {Value: 8e-17, Scale: 1e-8}, {Value: 1e-18, Scale: 1e-8}},
+	} {
+		var runs []*compared
+		for i, r := range values {
+			r.Name, r.Better = "m", metrics.LowerIsBetter
+			runs = append(runs, &compared{name: fmt.Sprint(i), results: []metrics.Result{r}})
+		}
+		must.Equal(t, fmt.Sprint(newComparison(runs, nil).Metrics[0].Ranks), want, values)
+	}
+}
+
 // A mean of fewer runs than the group has says so.
 func TestResultOf(t *testing.T) {
 	g := &index.Group{Runs: 3, Mean: map[string]float64{"all": 1, "two": 2, "one": 3}, Std: map[string]float64{"all": 0.5, "two": 0.25},

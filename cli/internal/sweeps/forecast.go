@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"runtime"
 	"slices"
@@ -40,6 +41,7 @@ const rehearsalLimit = time.Minute // time after which a dry run rehearses no fu
 type Forecasting struct {
 	Jobs      int  // number of concurrent runs
 	Elsewhere bool // the runs are for other machines
+	Check     bool // check the configs of the missing runs, unless they are for other machines
 	Rehearse  bool
 	Times     func(sweep.Run) (time.Duration, bool) // see [sweep.Forecasting]
 }
@@ -48,8 +50,12 @@ type Forecasting struct {
 // machines may want a precision that this processor lacks, so their rehearsals use float32.
 func Forecasts(ctx context.Context, log io.Writer, dir string, runs []sweep.Run, f Forecasting) ([]sweep.Forecast, error) {
 	options := sweep.Forecasting{Jobs: f.Jobs, Times: f.Times}
+	var check *slog.Logger
+	if f.Check && !f.Elsewhere {
+		check = plain.Logger(log)
+	}
 	if !f.Rehearse {
-		return sweep.Forecasts(ctx, dir, runs, options)
+		return sweep.Forecasts(ctx, dir, runs, options, check)
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -67,7 +73,7 @@ func Forecasts(ctx context.Context, log io.Writer, dir string, runs []sweep.Run,
 			return rehearse(ctx, train.Here(c), threads, alone)
 		}
 	}
-	list, err := sweep.Forecasts(ctx, dir, runs, options)
+	list, err := sweep.Forecasts(ctx, dir, runs, options, check)
 	like := 0
 	for _, f := range list {
 		if f.Like != "" {

@@ -77,7 +77,7 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 		}
 		return c.Simulate.Show(s.Out, c.JSON, plan.Name, found)
 	case c.DryRun:
-		list, err := Forecasts(ctx, s.Log, c.Out, runs, Forecasting{Jobs: c.Jobs, Elsewhere: c.On != "", Rehearse: c.Rehearse})
+		list, err := Forecasts(ctx, s.Log, c.Out, runs, Forecasting{Jobs: c.Jobs, Elsewhere: c.On != "", Check: true, Rehearse: c.Rehearse})
 		if err != nil {
 			return err
 		}

@@ -111,7 +111,7 @@ func (e *UnknownColumnError) Error() string {
 }
 
 // FindColumn returns the column with a name, or an [UnknownColumnError]. The path of several settings, such as
-// model.vae.encoder, is a column of the names below it.
+// model.vae.encoder, is a column of the names below it, and the path of a ramp a column of its settings.
 func FindColumn(runs []*Run, name string) (Column, error) {
 	has := func(r *Run) bool { _, ok := branch(name).Of(r); return ok }
 	if len(runs) == 0 || slices.ContainsFunc(runs, has) {
@@ -180,15 +180,36 @@ func namesBelow(settings []string, path string) string {
 	return strings.Join(names, "+")
 }
 
-// branch shows a setting, or the names below its path, such as the layers of an encoder.
+// branch shows a setting, the names below its path, such as the layers of an encoder, or a mapping such as a ramp.
 func branch(path string) Column {
 	return Column{path, func(r *Run) (string, bool) {
 		text, ok := r.Settings.Get(path)
 		if k := r.Settings.kind; !ok && k != nil {
-			text = namesBelow(k.names.list, path)
+			if text = r.Settings.mapping(path); text == "" {
+				text = namesBelow(k.names.list, path)
+			}
 		}
 		return text, ok || text != ""
 	}}
+}
+
+// mapping returns the settings below a path, such as {from: 0, to: 1}, or "" if one of them is a list or a choice.
+func (s Settings) mapping(path string) string {
+	var items []string
+	for key, value := range s.All() {
+		name, ok := strings.CutPrefix(key, path+".")
+		if !ok {
+			continue
+		}
+		if _, err := strconv.Atoi(name); err == nil || strings.Contains(name, ".") || value == "{}" || value == "null" {
+			return ""
+		}
+		items = append(items, name+": "+value)
+	}
+	if items == nil {
+		return ""
+	}
+	return "{" + strings.Join(items, ", ") + "}"
 }
 
 // branchesOf lists the longest parts of a key of a choice that runs without this setting have, apart from the parts that

@@ -141,8 +141,8 @@ func TestChoicesWithinChoices(t *testing.T) {
 	}{
 		"encoders": {[]string{"model.vae.encoder.mlp.hidden=8 model.vae.latent=4", "model.vae.encoder.conv64.features=9 model.vae.latent=4"},
 			"model.vae.encoder=mlp,conv64"},
-		"a ramp":         {[]string{"losses.0.kl.weight=1", "losses.0.kl.weight.from=0 losses.0.kl.weight.to=1"}, "losses.0.kl.weight=1,from+to"},
-		"no columns":     {[]string{"losses.0.tc.codes={}", "losses.0.tc.codes.x=[0]"}, "losses.0.tc.codes={},x"},
+		"a ramp":         {[]string{"losses.0.kl.weight=1", "losses.0.kl.weight.from=0 losses.0.kl.weight.to=1"}, "losses.0.kl.weight=1,{from: 0, to: 1}"},
+		"no columns":     {[]string{"losses.0.tc.codes={}", "losses.0.tc.codes.x=[0]"}, "losses.0.tc.codes={},{x: [0]}"},
 		"layers":         {[]string{"model.ae.layers.0.dense.n=1", "model.ae.layers.0.dense.n=1 model.ae.layers.1.conv.n=1"}, "model.ae.layers=dense,dense+conv"},
 		"other models":   {[]string{"model.vae.latent=1", "model.ae.latent=1"}, "model=vae,ae"},
 		"other losses":   {[]string{"losses.0.kl.weight=1", "losses.0.tc.weight=1 losses.1.kl.weight=1"}, "losses=kl,tc+kl"},
