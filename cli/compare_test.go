@@ -319,7 +319,7 @@ func TestCompareSettings(t *testing.T) {
 	}
 }
 
-// A folder of runs means all its runs, and a pattern may also match its database.
+// A folder of runs means all its runs, and a pattern may also match its list.
 func TestCompareFolder(t *testing.T) {
 	from, dir := finished(t), t.TempDir()
 	var want []string
@@ -330,8 +330,8 @@ func TestCompareFolder(t *testing.T) {
 	}
 	succeed(t, "runs", dir)
 	whole, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil || !slices.Contains(whole, filepath.Join(dir, "runs.sqlite")) {
-		t.Fatalf("no database in %v: %v", whole, err)
+	if err != nil || !slices.Contains(whole, filepath.Join(dir, "runs.index")) {
+		t.Fatalf("no list in %v: %v", whole, err)
 	}
 	for _, sources := range [][]string{{dir}, whole, want} {
 		if x, _ := compare(t, sources...); !slices.Equal(x.Runs, want) {

@@ -262,7 +262,7 @@ func TestKilledAtCalls(t *testing.T) {
 }
 
 // ownBytes matches files that contain times, machines or paths.
-var ownBytes = regexp.MustCompile(`(^|/)(run\.json|log\.jsonl|output\.txt|timings\.json|report\.html|runs\.sqlite|checkpoint\.safetensors|state\.json|mine\.jsonl|\.lock)$`)
+var ownBytes = regexp.MustCompile(`(^|/)(run\.json|log\.jsonl|output\.txt|timings\.json|report\.html|runs\.index|checkpoint\.safetensors|state\.json|mine\.jsonl|\.lock)$`)
 
 // madeFiles returns the files below the current folder: their content, or "there" for files that vary.
 func madeFiles(t *testing.T) map[string]string {

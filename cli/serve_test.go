@@ -59,7 +59,7 @@ func TestTrainServe(t *testing.T) {
 		t.Errorf("%s\n%.200s", log, page)
 	}
 	_, page = clitest.Served(t, Run, "train", config, "train.epochs=1", "--run", "elsewhere", "--serve", "--listen", "127.0.0.1:0")
-	if !strings.Contains(page, `data-run="elsewhere"`) || ui.Exists(filepath.Join("elsewhere", "runs.sqlite")) {
+	if !strings.Contains(page, `data-run="elsewhere"`) || ui.Exists(filepath.Join("elsewhere", "runs.index")) {
 		t.Errorf("%.300s", page)
 	}
 	writeFile(t, "sweep.yaml", []byte("name: s\nbase: "+config+"\nseeds: [1]\n"))

@@ -43,6 +43,8 @@ func TestTangentErrors(t *testing.T) {
 	} {
 		must.ErrorOf(c.do())(t, c.want, c.name)
 	}
+	along := node(graph.JVP(node(graph.Activate(x, graph.ReLU)), x, other)) // depends on its second input alone
+	must.Get(graph.VJP(along, x, other))(t)
 }
 
 // A gradient by VJP cannot be differentiated. Behind StopGradient it is a constant.

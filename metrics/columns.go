@@ -59,13 +59,13 @@ func (in *Input) SetFactors(columns []Column, bins int) error {
 				c.Name, wording.Count(len(c.Values), "value"), n)
 		}
 		kind := factor.ColumnKind{Kind: c.Type.Kind, Continuous: c.Type.Continuous, Period: c.Type.Period}
-		f, own, exact, err := levels.Numbers{Values: c.Values, Ints: c.Ints}.Factor(kind, c.Type.Found, bins)
+		f, rowLevels, exact, err := levels.Numbers{Values: c.Values, Ints: c.Ints}.Factor(kind, c.Type.Found, bins)
 		if err != nil {
 			return fmt.Errorf("factor %s: %w", c.Name, err)
 		}
 		f.Name = c.Name
 		in.Factors[j] = f
-		for i, l := range own {
+		for i, l := range rowLevels {
 			in.Levels[i*k+j] = l
 		}
 		if exact != nil {
@@ -95,28 +95,28 @@ func (in *Input) AddRotations(m matrix.Matrix) error {
 	for slices.ContainsFunc(in.Factors, func(other factor.Factor) bool { return other.Name == name }) {
 		name += "-2"
 	}
-	f, own, err := levels.Rotations(m)
+	f, rowLevels, err := levels.Rotations(m)
 	if err != nil {
 		return err
 	}
 	f.Name = name
-	in.add(f, own, nil)
+	in.add(f, rowLevels, nil)
 	return nil
 }
 
 // add adds a factor with the level of every row and, for a continuous factor, the exact values.
-func (in *Input) add(f factor.Factor, own []int, exact []float64) {
+func (in *Input) add(f factor.Factor, rowLevels []int, exact []float64) {
 	k := len(in.Factors)
-	all := make([]int, 0, len(own)*(k+1))
-	for i, level := range own {
-		all = append(append(all, in.Levels[i*k:(i+1)*k]...), level)
+	extended := make([]int, 0, len(rowLevels)*(k+1))
+	for i, level := range rowLevels {
+		extended = append(append(extended, in.Levels[i*k:(i+1)*k]...), level)
 	}
 	if in.Exact != nil || exact != nil {
 		values := make([][]float64, k, k+1)
 		copy(values, in.Exact)
 		in.Exact = append(values, exact)
 	}
-	in.Levels, in.Factors = all, append(in.Factors[:k:k], f)
+	in.Levels, in.Factors = extended, append(in.Factors[:k:k], f)
 }
 
 // Equational is implemented by metrics that only need to know which rows have equal values of a factor. They can
@@ -133,7 +133,7 @@ func (*SubCodeDeviation) FromClasses() bool { return true }
 // each pair once. Factors without an answer are left out; it is an error if no factor remains.
 func (in *Input) SetClasses(c *similarity.Classes) error {
 	in.Levels, in.Factors, in.Exact, in.TrueHierarchy, in.Paths, in.Classes, in.Differ = nil, nil, nil, nil, nil, true, nil
-	var of [][]int32
+	var perFactor [][]int32
 	differ := make([][][2]int, len(c.Factors))
 	for _, x := range c.Kept {
 		if !x.Same {
@@ -146,18 +146,18 @@ func (in *Input) SetClasses(c *similarity.Classes) error {
 		}
 		if c.Count[k] > 0 || len(differ[k]) > 0 {
 			f := factor.Factor{Name: name, Size: max(1, c.Count[k]), Kind: factor.Categorical}
-			in.Factors, of = append(in.Factors, f), append(of, c.Of[k])
+			in.Factors, perFactor = append(in.Factors, f), append(perFactor, c.Of[k])
 			slices.SortFunc(differ[k], func(a, b [2]int) int { return slices.Compare(a[:], b[:]) })
 			in.Differ = append(in.Differ, slices.Compact(differ[k]))
 		}
 	}
-	if len(of) == 0 {
+	if len(perFactor) == 0 {
 		return errors.New("no two rows are known to agree or to differ in a factor; want an answer same or different")
 	}
-	in.Levels = slices.Repeat([]int{factor.Unknown}, in.Codes.Rows*len(of))
-	for k, classes := range of {
+	in.Levels = slices.Repeat([]int{factor.Unknown}, in.Codes.Rows*len(perFactor))
+	for k, classes := range perFactor {
 		for i, class := range classes {
-			in.Levels[i*len(of)+k] = int(class)
+			in.Levels[i*len(perFactor)+k] = int(class)
 		}
 	}
 	return nil

@@ -77,9 +77,9 @@ func (m *HSIC) Validate() error {
 
 func (m *HSIC) Suits(in *Input) error {
 	switch {
-	case m.alone(in) && in.Codes.Cols < 2:
+	case m.byColumn(in) && in.Codes.Cols < 2:
 		return fmt.Errorf("there is %d code column; want at least two, to have a pair", in.Codes.Cols)
-	case m.alone(in):
+	case m.byColumn(in):
 		return nil
 	case len(in.Factors) < 2:
 		return wantFactors(in, 2)
@@ -88,8 +88,8 @@ func (m *HSIC) Suits(in *Input) error {
 	return err
 }
 
-// alone reports whether every column is a separate sub-code because the images have no known factors.
-func (m *HSIC) alone(in *Input) bool {
+// byColumn reports whether every column is a separate sub-code, because the images have no known factors.
+func (m *HSIC) byColumn(in *Input) bool {
 	known := slices.ContainsFunc(in.Levels, func(l int) bool { return l != factor.Unknown })
 	return m.Between == betweenCodes && len(m.Codes) == 0 && (in.factorless() || !known)
 }
@@ -100,11 +100,11 @@ func (m *HSIC) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	var r Result
-	in, drawn, err := in.atMostRows(m.Samples)
+	in, sampleSize, err := in.atMostRows(m.Samples)
 	if err != nil {
 		return Result{}, err
 	}
-	r.Basis.Rows = drawn
+	r.Basis.Rows = sampleSize
 	if m.Bandwidth == 0 {
 		in = in.rescaled(matrix.Matrix.ForSquares)
 	}
@@ -112,13 +112,13 @@ func (m *HSIC) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if !m.alone(in) {
+	if !m.byColumn(in) {
 		r.Notes = in.constantBlockNotes(blocks)
 	}
 	if m.Between == betweenFactors {
-		r.Grids, err = m.withFactors(ctx, in, blocks)
+		r.Grids, err = m.subCodesWithFactors(ctx, in, blocks)
 	} else {
-		r.Grids, err = m.withCodes(ctx, in, blocks)
+		r.Grids, err = m.betweenSubCodes(ctx, in, blocks)
 	}
 	if err != nil {
 		return Result{}, err
@@ -133,7 +133,7 @@ func (m *HSIC) Compute(ctx context.Context, in *Input) (Result, error) {
 }
 
 func (m *HSIC) blocks(ctx context.Context, in *Input) ([]factor.Block, error) {
-	if m.alone(in) {
+	if m.byColumn(in) {
 		blocks := make([]factor.Block, in.Codes.Cols)
 		for c := range blocks {
 			blocks[c] = factor.Block{Factor: c, Columns: []int{c}}
@@ -142,17 +142,17 @@ func (m *HSIC) blocks(ctx context.Context, in *Input) ([]factor.Block, error) {
 	}
 	blocks, err := planBlocks(in, m.Codes, m.Assign)
 	if err == nil && blocks == nil {
-		blocks, err = in.assigned(ctx)
+		blocks, err = in.bestBlocks(ctx)
 	}
 	return blocks, err
 }
 
-func (m *HSIC) withCodes(ctx context.Context, in *Input, blocks []factor.Block) ([]Grid, error) {
+func (m *HSIC) betweenSubCodes(ctx context.Context, in *Input, blocks []factor.Block) ([]Grid, error) {
 	g := Grid{Name: "hsic"}
 	sides := make([]*dependence.Kernel, len(blocks))
 	for i, b := range blocks {
 		name := in.columnName(b.Columns[0])
-		if !m.alone(in) {
+		if !m.byColumn(in) {
 			name = in.Factors[b.Factor].Name
 		}
 		sides[i] = dependence.NewKernel(in.Codes, b.Columns, m.Bandwidth)
@@ -169,8 +169,9 @@ func (m *HSIC) withCodes(ctx context.Context, in *Input, blocks []factor.Block) 
 	return []Grid{g}, err
 }
 
-// withFactors compares every sub-code with every other sub-code's factor, over the rows where that factor is known.
-func (m *HSIC) withFactors(ctx context.Context, in *Input, blocks []factor.Block) ([]Grid, error) {
+// subCodesWithFactors compares every sub-code with the factors of the other sub-codes, over the rows where the factor is
+// known.
+func (m *HSIC) subCodesWithFactors(ctx context.Context, in *Input, blocks []factor.Block) ([]Grid, error) {
 	g := Grid{Name: "hsic", Values: numeric.Zeros(len(blocks), len(in.Factors)), Columns: factor.Names(in.Factors)}
 	for _, b := range blocks {
 		g.Rows = append(g.Rows, in.Factors[b.Factor].Name)
@@ -181,20 +182,20 @@ func (m *HSIC) withFactors(ctx context.Context, in *Input, blocks []factor.Block
 		}
 		k, values := len(p.factors), matrix.Matrix{Rows: p.Codes.Rows, Cols: len(p.factors), Data: p.factorRows(unitsRange)}
 		var sides []*dependence.Kernel // kernels of the factors, then of the sub-codes
-		for at, f := range p.Factors {
-			sides = append(sides, dependence.FactorKernel(f.Kind, values.Columns([]int{at}).Data))
+		for index, f := range p.Factors {
+			sides = append(sides, dependence.FactorKernel(f.Kind, values.Columns([]int{index}).Data))
 		}
 		for _, b := range blocks {
 			sides = append(sides, dependence.NewKernel(p.Codes, b.Columns, m.Bandwidth))
 		}
-		others := func(a, b int) bool { return a < k && b >= k && blocks[b-k].Factor != p.factors[a] }
-		found, err := dependence.HSIC(ctx, p.Codes.Rows, sides, others)
+		differentFactor := func(a, b int) bool { return a < k && b >= k && blocks[b-k].Factor != p.factors[a] }
+		hsic, err := dependence.HSIC(ctx, p.Codes.Rows, sides, differentFactor)
 		if err != nil {
 			return nil, err
 		}
-		for at, j := range p.factors {
+		for index, j := range p.factors {
 			for i := range blocks {
-				g.Values[i][j] = found[at][k+i]
+				g.Values[i][j] = hsic[index][k+i]
 			}
 		}
 	}
@@ -429,7 +430,7 @@ func (m *ConditionalTC) Compute(ctx context.Context, in *Input) (Result, error) 
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	patterns, few, err := dependence.ConditionalTC(ctx, in.Codes, m.mask(in), in.columnName)
+	patterns, excluded, err := dependence.ConditionalTC(ctx, in.Codes, m.mask(in), in.columnName)
 	if err != nil {
 		return Result{}, err
 	}
@@ -438,14 +439,14 @@ func (m *ConditionalTC) Compute(ctx context.Context, in *Input) (Result, error) 
 	for _, p := range patterns {
 		r.Value += p.Value * float64(p.Rows) / float64(in.Codes.Rows)
 		part.add(p.Name, p.Value)
-		r.Basis.count([]int{p.Rows})
+		r.Basis.countGroups([]int{p.Rows})
 	}
 	if r.Basis.Groups == 0 {
 		r.Notes = append(r.Notes, "no two columns are active together and vary")
 	}
-	if few > 0 {
-		r.Basis.Rows = in.Codes.Rows - few
-		r.Basis.Excluded = []Exclusion{{Rows: few, Why: "with active columns of too few rows"}}
+	if excluded > 0 {
+		r.Basis.Rows = in.Codes.Rows - excluded
+		r.Basis.Excluded = []Exclusion{{Rows: excluded, Why: "with active columns of too few rows"}}
 	}
 	r.Parts = []Part{part}
 	return r, nil
@@ -461,9 +462,9 @@ func (m *ConditionalTC) mask(in *Input) [][]bool {
 			mask[i][c] = len(m.Active) > 0 || math.Abs(in.Codes.Row(i)[c]) > inactive
 		}
 		for _, a := range m.Active {
-			on := slices.Contains(a.Levels, in.Levels[i*k+slices.Index(names, a.Factor)])
+			active := slices.Contains(a.Levels, in.Levels[i*k+slices.Index(names, a.Factor)])
 			for _, c := range a.Columns {
-				mask[i][c] = mask[i][c] && on
+				mask[i][c] = mask[i][c] && active
 			}
 		}
 	}

@@ -125,11 +125,11 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 	perFactor := Part{Name: "per_factor"}
 	values := make([]float64, len(blocks))
 	err = parallel.Each(ctx, len(blocks), func(i int) error {
-		each, err := s.byLevel(ctx, in, codes, blocks[i], rows)
+		deviations, err := s.byLevel(ctx, in, codes, blocks[i], rows)
 		if err != nil {
 			return fmt.Errorf("factor %q: %w", in.Factors[blocks[i].Factor].Name, err)
 		}
-		values[i] = s.Aggregate.Of(each)
+		values[i] = s.Aggregate.Of(deviations)
 		return nil
 	})
 	if err != nil {
@@ -141,12 +141,12 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 	}
 	r.Parts = append([]Part{perFactor}, r.Parts...)
 	r.Notes = append(r.Notes, in.constantBlockNotes(blocks)...)
-	notes, err := s.better(ctx, in, r.Value)
+	notes, err := s.bestColumnsNote(ctx, in, r.Value)
 	if err != nil {
 		return Result{}, err
 	}
 	r.Notes = append(r.Notes, notes...)
-	if r, err = r.scored(); err != nil || s.Deviation != factor.Variance || s.Aggregate != factor.Mean || rows != nil {
+	if r, err = r.withScore(); err != nil || s.Deviation != factor.Variance || s.Aggregate != factor.Mean || rows != nil {
 		return r, err
 	}
 	fraction, err := s.fractions(ctx, in, codes, blocks, values)
@@ -154,13 +154,13 @@ func (s *SubCodeDeviation) Compute(ctx context.Context, in *Input) (Result, erro
 	return r, err
 }
 
-// better returns a note if the factors' best columns halve the value of the columns in order. Otherwise codes with columns
-// in no order, such as codes of another program, look entangled.
-func (s *SubCodeDeviation) better(ctx context.Context, in *Input, value float64) ([]string, error) {
+// bestColumnsNote returns a note if the best column of each factor halves the value of the columns in order. Without it,
+// codes of another program look entangled if their columns have another order.
+func (s *SubCodeDeviation) bestColumnsNote(ctx context.Context, in *Input, value float64) ([]string, error) {
 	if len(s.Codes) > 0 || s.Assign != AssignAuto || s.Project != projectNone || in.Codes.Cols != len(in.Factors) {
 		return nil, nil
 	}
-	blocks, err := in.assigned(ctx)
+	blocks, err := in.bestBlocks(ctx)
 	if err != nil || !slices.ContainsFunc(blocks, func(b factor.Block) bool { return b.Columns[0] != b.Factor }) {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func (s *SubCodeDeviation) Levels(ctx context.Context, in *Input) ([]Part, error
 // fractions returns the part fraction: the mean variance of each sub-code while its factor is fixed, divided by its
 // total variance. It does not depend on the scale of the codes; constant sub-codes have 0.
 func (s *SubCodeDeviation) fractions(
-	ctx context.Context, in *Input, codes matrix.Matrix, blocks []factor.Block, left []float64,
+	ctx context.Context, in *Input, codes matrix.Matrix, blocks []factor.Block, remaining []float64,
 ) (Part, error) {
 	part := Part{Name: "fraction"}
 	for i, b := range blocks {
@@ -207,8 +207,8 @@ func (s *SubCodeDeviation) fractions(
 		points := matrix.Matrix{Rows: codes.Rows, Cols: columns, Data: deviation.Points(codes, b.Columns, s.Standardise)}
 		share := 0.0
 		if len(rows) > 0 {
-			if all := s.Aggregate.Of([]float64{deviation.Variance(points.Take(rows), columns)}); all > 0 {
-				share = left[i] / all
+			if total := s.Aggregate.Of([]float64{deviation.Variance(points.Take(rows), columns)}); total > 0 {
+				share = remaining[i] / total
 			}
 		}
 		part.add(name, share)
@@ -224,7 +224,7 @@ func (s *SubCodeDeviation) subCodes(
 		if blocks, err = planBlocks(in, s.Codes, s.Assign); err != nil || blocks != nil {
 			return in.Codes, blocks, r, err
 		}
-		if blocks, err = in.assigned(ctx); err != nil {
+		if blocks, err = in.bestBlocks(ctx); err != nil {
 			return in.Codes, nil, r, err
 		}
 		return in.Codes, blocks, Result{Parts: []Part{columnsPart(in, blocks)}, Notes: []string{describe(in, blocks)}}, nil
@@ -232,7 +232,7 @@ func (s *SubCodeDeviation) subCodes(
 	if codes, blocks, r.Parts, err = s.Project.project(ctx, in); err != nil {
 		return codes, nil, r, err
 	}
-	r.Basis.fittedToAll(s.Project, in)
+	r.Basis.recordProjection(s.Project, in)
 	if s.Project != projectLinear {
 		r.Notes = append(r.Notes, describe(in, blocks))
 	}
@@ -273,33 +273,33 @@ func validAggregate(a factor.Aggregate) error {
 
 var errNoSubCodes = errors.New("there are no factors; want at least one, to have a sub-code")
 
-// planBlocks returns the sub-codes of factors, or nil if [Input.assigned] has to find them.
+// planBlocks returns the sub-codes of factors, or nil if [Input.bestBlocks] has to find them.
 func planBlocks(in *Input, codes factor.SubCodes, a Assign) ([]factor.Block, error) {
-	d, k, all := in.Codes.Cols, len(in.Factors), in.codeFactors()
+	d, k, factors := in.Codes.Cols, len(in.Factors), in.codeFactors()
 	switch {
 	case k == 0:
 		return nil, errNoSubCodes
 	case len(codes) > 0:
-		blocks, err := codes.Blocks("codes", all, d)
+		blocks, err := codes.Blocks("codes", factors, d)
 		if blocks = in.ownBlocks(blocks); err == nil && len(blocks) == 0 {
 			err = errors.New("codes: no factor with columns has a known level; want columns of another factor")
 		}
 		return blocks, err
-	case a == AssignBest || a == AssignAuto && d%len(all) != 0:
+	case a == AssignBest || a == AssignAuto && d%len(factors) != 0:
 		if d < k {
 			return nil, fmt.Errorf("codes have %s; want at least one for each of the %d factors", wording.Count(d, "column"), k)
 		}
 		return nil, nil
 	}
-	blocks, err := factor.EvenBlocks(all, d)
+	blocks, err := factor.EvenBlocks(factors, d)
 	if err != nil {
 		return nil, fmt.Errorf("%w, or assign: best", err)
 	}
 	return in.ownBlocks(blocks), nil
 }
 
-// assigned returns the best columns, by the rows where some factor is known.
-func (in *Input) assigned(ctx context.Context) ([]factor.Block, error) {
+// bestBlocks returns the best column of each factor, from the rows where some factor is known.
+func (in *Input) bestBlocks(ctx context.Context) ([]factor.Block, error) {
 	if rows := in.labelledRows(); len(rows) > 0 && len(rows) < in.Codes.Rows {
 		in = in.subset(numeric.UpTo(len(in.Factors)), rows)
 	}
@@ -310,7 +310,7 @@ func (in *Input) assigned(ctx context.Context) ([]factor.Block, error) {
 func describe(in *Input, blocks []factor.Block) string {
 	var parts []string
 	for _, b := range blocks {
-		columns := fmt.Sprint(in.selected("", b.Columns).Values)
+		columns := fmt.Sprint(in.columnNumbers("", b.Columns).Values)
 		parts = append(parts, in.Factors[b.Factor].Name+" "+strings.Trim(columns, "[]"))
 	}
 	return "columns of factors: " + strings.Join(parts, ", ")
@@ -366,7 +366,7 @@ func (p Projection) suits(d, k int) error {
 // project returns codes, the columns of each factor's sub-code, and parts that describe the sub-codes.
 func (p Projection) project(ctx context.Context, in *Input) (matrix.Matrix, []factor.Block, []Part, error) {
 	if p == projectLinear {
-		return in.affine(ctx)
+		return in.affineCodes(ctx)
 	}
 	width := 1
 	if p == projectBlocks {
@@ -380,8 +380,8 @@ func (p Projection) project(ctx context.Context, in *Input) (matrix.Matrix, []fa
 	return in.Codes, blocks, []Part{columnsPart(in, blocks)}, nil
 }
 
-// affine projects the codes to the best affine prediction of each factor. Rows where the factor is unknown get 0.
-func (in *Input) affine(ctx context.Context) (codes matrix.Matrix, blocks []factor.Block, parts []Part, err error) {
+// affineCodes returns as codes the best affine prediction of each factor: 0 where the factor is unknown.
+func (in *Input) affineCodes(ctx context.Context) (codes matrix.Matrix, blocks []factor.Block, parts []Part, err error) {
 	n, k := in.Codes.Rows, len(in.Factors)
 	codes = matrix.Matrix{Rows: n, Cols: k, Data: make([]float64, n*k)}
 	explained := in.perFactor(make([]float64, k))
@@ -394,14 +394,14 @@ func (in *Input) affine(ctx context.Context) (codes matrix.Matrix, blocks []fact
 		if err != nil {
 			return codes, nil, nil, err
 		}
-		for at, j := range p.factors {
-			explained.Values[j] = shares[at]
+		for index, j := range p.factors {
+			explained.Values[j] = shares[index]
 			for i := range p.Codes.Rows {
 				row := i
 				if p.rows != nil {
 					row = p.rows[i]
 				}
-				codes.Data[row*k+j] = predicted[i*len(p.factors)+at]
+				codes.Data[row*k+j] = predicted[i*len(p.factors)+index]
 			}
 		}
 	}
@@ -450,7 +450,7 @@ func (m *IRS) Validate() error {
 // Compute returns the parts per_column, per_factor (the largest IRS of a column) and max_deviation (the weights of the
 // columns, in units of the codes). The grid irs has rows for columns and columns for factors.
 func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
-	if err := readyWithSome(ctx, m, in); err != nil {
+	if err := readyWithLevels(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	d, k := in.Codes.Cols, len(in.Factors)
@@ -467,8 +467,7 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	columns, deviations, factors := Part{Name: "per_column"}, Part{Name: "max_deviation"}, Part{Name: "per_factor", Values: make([]float64, k)}
-	g := Grid{Name: "irs"}
-	g.Columns = factor.Names(in.Factors)
+	g := Grid{Name: "irs", Columns: factor.Names(in.Factors)}
 	factors.Labels = g.Columns
 	for c, row := range rows {
 		if largest[c] == 0 {
@@ -490,9 +489,9 @@ func (m *IRS) Compute(ctx context.Context, in *Input) (Result, error) {
 		return r, nil
 	}
 	// relative to the largest, the weights have a finite sum
-	most, weights := slices.Max(deviations.Values), make([]float64, len(columns.Values))
+	largestDeviation, weights := slices.Max(deviations.Values), make([]float64, len(columns.Values))
 	for i, v := range deviations.Values {
-		weights[i] = v / most
+		weights[i] = v / largestDeviation
 	}
 	r.Value = mutual.WeightedMean(columns.Values, weights)
 	r.Parts, r.Grids = []Part{columns, factors, deviations}, []Grid{g}
@@ -582,8 +581,8 @@ func Manipulation(ctx context.Context, in *Input, s *rng.Stream) (Grid, error) {
 	}
 	in = in.completeRows()
 	k, name := len(in.Factors), gridOfVariances
-	if sized := in.rescaled(matrix.Matrix.ForSquares); sized != in {
-		name, in = fmt.Sprintf("%s of codes divided by 2^%d", gridOfVariances, in.Codes.Exponent()), sized
+	if rescaled := in.rescaled(matrix.Matrix.ForSquares); rescaled != in {
+		name, in = fmt.Sprintf("%s of codes divided by 2^%d", gridOfVariances, in.Codes.Exponent()), rescaled
 	}
 	g := in.byFactor(name, numeric.Zeros(in.Codes.Cols, k))
 	for j := range in.Factors {

@@ -54,8 +54,8 @@ var Dialects = &registry.Registry[Dialect]{Kind: "dialect", Entries: []registry.
 	},
 }}
 
-// only returns the metrics of a dialect with the given names, in the order of the names.
-func (d Dialect) only(names ...string) Dialect {
+// subset returns the metrics of a dialect with the given names, in the order of the names.
+func (d Dialect) subset(names ...string) Dialect {
 	var list Dialect
 	for _, name := range names {
 		for _, c := range d {
@@ -92,21 +92,22 @@ func library(prune float64) Dialect {
 
 // disent returns the metrics of disent, which prunes no column (threshold 0).
 func disent() Dialect {
-	return library(0).only("factor-vae", "mig", "dci", "sap", "mutual-information", "total-correlation", "wasserstein-correlation")
+	return library(0).subset("factor-vae", "mig", "dci", "sap",
+		"mutual-information", "total-correlation", "wasserstein-correlation")
 }
 
 // enriching returns the metrics of table 2 of Zhang and Sugiyama 2024, on all rows and pairs.
 func enriching() Dialect {
 	var list Dialect
 	for _, d := range []struct {
-		name string
-		of   factor.Deviation
-		over factor.Aggregate
+		name      string
+		deviation factor.Deviation
+		aggregate factor.Aggregate
 	}{
 		{"radius", factor.Radius, factor.Max}, {"mad", factor.MAD, factor.Mean}, {"variance", factor.Variance, factor.Mean},
 		{"diameter", factor.Diameter, factor.Max}, {"mpd", factor.MPD, factor.Mean},
 	} {
-		list = append(list, Choice{d.name, &SubCodeDeviation{Deviation: d.of, Aggregate: d.over}})
+		list = append(list, Choice{d.name, &SubCodeDeviation{Deviation: d.deviation, Aggregate: d.aggregate}})
 	}
 	return append(list, Dialect{
 		{"me", &MaxError{Fit: FitLeastSquares, Units: unitsAsGiven}},
@@ -127,7 +128,7 @@ func enriching() Dialect {
 // lsbdVAE returns the metrics of table 5 of Tonnaer et al. 2022. D_LSBD measures each object in all columns.
 func lsbdVAE() Dialect {
 	return append(Dialect{{"dlsbd", &DLSBD{Omega: 10, Aggregate: factor.Mean, Spaces: spacesNever, Objects: objectsEach}}},
-		library(0.05).only("beta-vae", "factor-vae", "sap", "dci", "mig", "modularity")...)
+		library(0.05).subset("beta-vae", "factor-vae", "sap", "dci", "mig", "modularity")...)
 }
 
 // hierarchical returns the metrics of Ross and Doshi-Velez 2021.
@@ -138,7 +139,7 @@ func hierarchical() Dialect {
 		{"h-error", &HError{}}, {"purity", &Purity{}}, {"coverage", &Coverage{}},
 		{"sap", &SAP{Score: scoreLinear, Cost: 0.01, TrainTest: TrainTest{Train: 10000, Test: 5000}}},
 		{"dci-regression", newDCIRegression()},
-	}, library(0.05).only("mig", "factor-vae")...)
+	}, library(0.05).subset("mig", "factor-vae")...)
 }
 
 // negativeFree returns the metrics of Cao et al. 2022.
@@ -152,7 +153,7 @@ func negativeFree() Dialect {
 		{"mig", &MIG{Histogram: bins, Gap: gapColumns, Reduction: Reduction{components}}},
 		{"sap", &SAP{Score: scoreSVM, Cost: 0.01, TrainTest: points, Reduction: Reduction{components}}},
 		{"downstream", &Downstream{Predictor: plainLogistic, Sizes: []int{10000}, Test: 5000, TestShare: 1.0 / 3, C: 1, Choose: chooseTrain}},
-	}, library(0.06).only("beta-vae", "factor-vae", "dci")...)
+	}, library(0.06).subset("beta-vae", "factor-vae", "dci")...)
 }
 
 // likeKey is the key in a metric's config that names a dialect; the dialect's options replace the defaults.
@@ -193,11 +194,12 @@ func (c *Choice) decodeLike(n *config.Node, name string, like *config.Node) erro
 	if _, err := Like(like.Text(), name); err != nil {
 		return like.Errorf("%w", err)
 	}
-	one := &registry.Registry[Metric]{Kind: Registry.Kind, Entries: []registry.Entry[Metric]{{Name: name, New: func() Metric {
-		known, _ := Like(like.Text(), name)
-		return known.Value
-	}}}}
-	return config.DecodeChoice(n.Without(name, likeKey), one, (*registry.Choice[Metric])(c))
+	entry := registry.Entry[Metric]{Name: name, New: func() Metric {
+		choice, _ := Like(like.Text(), name)
+		return choice.Value
+	}}
+	withDialect := &registry.Registry[Metric]{Kind: Registry.Kind, Entries: []registry.Entry[Metric]{entry}}
+	return config.DecodeChoice(n.Without(name, likeKey), withDialect, (*registry.Choice[Metric])(c))
 }
 
 // likeOf returns the metric of a choice in a config and the dialect that its options name, or nil.
@@ -219,14 +221,14 @@ func (r *Result) define(c Choice) {
 	if r.Options, err = optionsOf(c.Value); err != nil {
 		return
 	}
-	own := withoutCodes(c.Value, r.Options)
+	definition := withoutCodes(c.Value, r.Options)
 	for _, entry := range Dialects.Entries {
-		same, err := entry.New().In(entry.Name, c.Name)
+		candidate, err := entry.New().In(entry.Name, c.Name)
 		if err != nil {
 			continue
 		}
-		options, err := optionsOf(same.Value)
-		if err == nil && reflect.DeepEqual(own, withoutCodes(same.Value, options)) {
+		options, err := optionsOf(candidate.Value)
+		if err == nil && reflect.DeepEqual(definition, withoutCodes(candidate.Value, options)) {
 			r.Like = append(r.Like, entry.Name)
 		}
 	}

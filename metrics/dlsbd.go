@@ -195,12 +195,12 @@ func (m *DLSBD) Compute(ctx context.Context, in *Input) (Result, error) {
 
 // turningBasis returns the basis of the value. Fewer than 2 omega + 1 rows of an object fit some turns by chance.
 func turningBasis(objects []int, omega int) (b Basis) {
-	b.count(objects)
+	b.countGroups(objects)
 	for _, n := range objects {
 		b.Rows += n
 	}
-	if least := 2*omega + 1; b.Smallest < least {
-		b.want(least, "rows of each object")
+	if minRows := 2*omega + 1; b.Smallest < minRows {
+		b.tooFew(minRows, "rows of each object")
 	}
 	return b
 }
@@ -216,9 +216,8 @@ func collect(d *lsbd.Design, a factor.Aggregate, subgroup func(k int) (*lsbd.Mea
 		if err != nil {
 			return Result{}, fmt.Errorf("factor %q: %w", f.Name, err)
 		}
-		subgroups.Labels = append(subgroups.Labels, f.Name)
-		subgroups.Values = append(subgroups.Values, factor.Mean.Of(s.Values))
-		turns.Values = append(turns.Values, factor.Mean.Of(s.Turns))
+		subgroups.add(f.Name, factor.Mean.Of(s.Values))
+		turns.add(f.Name, factor.Mean.Of(s.Turns))
 		for o, v := range s.Values {
 			if objects.Values[o] += v; a == factor.Mean && k == len(d.Factors)-1 {
 				objects.Values[o] /= float64(len(d.Factors))
@@ -226,7 +225,6 @@ func collect(d *lsbd.Design, a factor.Aggregate, subgroup func(k int) (*lsbd.Mea
 		}
 		notes = append(notes, s.Notes(f.Name)...)
 	}
-	turns.Labels = subgroups.Labels
 	r := Result{Value: a.Of(subgroups.Values), Parts: []Part{subgroups, turns}, Notes: notes}
 	if len(d.Names) > 1 {
 		r.Parts = append(r.Parts, objects)
@@ -287,6 +285,6 @@ func (m *DLSBDWorkshop) Compute(ctx context.Context, in *Input) (Result, error) 
 }
 
 func validTurns(omega int, a factor.Aggregate) error {
-	return cmp.Or(within("omega", omega, 1, 1000), rule(a == factor.Mean || a == factor.Sum, "aggregate",
+	return cmp.Or(inRange("omega", omega, 1, 1000), rule(a == factor.Mean || a == factor.Sum, "aggregate",
 		"%v; want mean or sum", a))
 }

@@ -243,6 +243,15 @@ func TestSampledNoise(t *testing.T) {
 			}
 		}
 	}
+	var ends [2][]float64 // of the intervals of one and two draws, the first of which is the same
+	for n := range ends {
+		m := dlsbd()
+		m.Bootstrap = n + 1
+		in := rowsOf(input(noisy(0.3, perfect), 32, 32), 200)
+		ends[n] = must.Get(Evaluate(ctx, in, 1, []Choice{{Name: "dlsbd", Value: m}}))(t)[0].Part("interval")
+	}
+	low, high := math.Abs(ends[1][0]-ends[0][0]), math.Abs(ends[1][1]-ends[0][0])
+	near(t, "2.5 % of the way from the first draw to the second", min(low, high), max(low, high)*0.025/0.975, 1e-12)
 	must.ErrorOf((&DLSBD{Omega: 1, Aggregate: factor.Mean, Bootstrap: 5}).Compute(ctx, input(perfect, 5, 6)))(t, "stream")
 }
 

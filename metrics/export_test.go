@@ -17,7 +17,7 @@ var (
 )
 
 // WayOf exports the way to measure a metric again.
-func WayOf(m Metric) (interval.Way, string) { return traitsOf(m).way, traitsOf(m).why }
+func WayOf(m Metric) (interval.Way, string) { return traitsOf(m).way, traitsOf(m).reason }
 
 // Traits names the properties of a metric that are set.
 func Traits(m Metric) (names []string) {

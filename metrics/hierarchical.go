@@ -35,13 +35,13 @@ func fits(h hierarchy.Hierarchy, whose string, cols int) error {
 // enclosing option is not chosen.
 func (in *Input) optionsFit() error {
 	options := in.Hierarchy.Categoricals()
-	under, _ := in.Hierarchy.Places()
-	var opens []bool // whether the row has chosen each option
+	enclosing, _ := in.Hierarchy.Places()
+	var chosen []bool // whether the row has chosen each option
 	for i := range in.Codes.Rows {
-		opens = opens[:0]
+		chosen = chosen[:0]
 		for c, n := range options {
 			v := in.Codes.Row(i)[c]
-			active := under[c] < 0 || opens[under[c]]
+			active := enclosing[c] < 0 || chosen[enclosing[c]]
 			switch {
 			case v != math.Trunc(v) || v < 0 || v > float64(n):
 				return fmt.Errorf("codes: row %d, column %d is %v; "+
@@ -51,7 +51,7 @@ func (in *Input) optionsFit() error {
 					"but its categorical dimension is active; want an option, 1 to %d", i, c, n)
 			}
 			for o := range n {
-				opens = append(opens, active && int(v) == o+1)
+				chosen = append(chosen, active && int(v) == o+1)
 			}
 		}
 	}
@@ -151,10 +151,10 @@ func (*Coverage) Suits(in *Input) error {
 	return nil
 }
 
-// found returns the components and the true paths of the explored images, or of the rows with a known path if no images
-// were explored. Paths are numbered from 0. Without Paths, rows with equal values of all categorical factors have the
-// same path. The notes name factors with unknown levels that count as inactive.
-func (in *Input) found() (components, paths []int, count int, notes []string, err error) {
+// componentPaths returns the components and the true paths of the explored images, or of the rows with a known path if
+// no images were explored. Paths are numbered from 0. Without Paths, rows with equal values of all categorical factors
+// have the same path. The notes name factors with unknown levels that count as inactive.
+func (in *Input) componentPaths() (components, paths []int, count int, notes []string, err error) {
 	switch {
 	case in.Explored != nil:
 		paths, count = levels.Renumber(in.Explored.Paths)
@@ -167,29 +167,29 @@ func (in *Input) found() (components, paths []int, count int, notes []string, er
 	if err != nil {
 		return nil, nil, 0, nil, err
 	}
-	under, _ := in.TrueHierarchy.Places()
-	known := numeric.UpTo(in.Codes.Rows)
+	enclosing, _ := in.TrueHierarchy.Places()
+	rows := numeric.UpTo(in.Codes.Rows)
 	columns := make([][]float64, len(categorical))
-	for at, j := range categorical {
-		columns[at] = slices.Clone(in.FactorValues(j))
-		unknown := func(i int) bool { return math.IsNaN(columns[at][i]) }
+	for index, j := range categorical {
+		columns[index] = slices.Clone(in.FactorValues(j))
+		unknown := func(i int) bool { return math.IsNaN(columns[index][i]) }
 		switch {
-		case len(under) == 0 || under[j] < 0:
-			known = slices.DeleteFunc(known, unknown)
-		case slices.ContainsFunc(known, unknown):
+		case len(enclosing) == 0 || enclosing[j] < 0:
+			rows = slices.DeleteFunc(rows, unknown)
+		case slices.ContainsFunc(rows, unknown):
 			notes = append(notes, fmt.Sprintf("unknown levels of factor %s count as inactive", in.Factors[j].Name))
-			for i, v := range columns[at] {
+			for i, v := range columns[index] {
 				if math.IsNaN(v) {
-					columns[at][i] = 0
+					columns[index][i] = 0
 				}
 			}
 		}
 	}
-	for at := range columns {
-		columns[at] = levels.Chosen(columns[at], known)
+	for index := range columns {
+		columns[index] = levels.Chosen(columns[index], rows)
 	}
-	paths, count = levels.Paths(len(known), columns)
-	return levels.Chosen(in.Components, known), paths, count, notes, nil
+	paths, count = levels.Paths(len(rows), columns)
+	return levels.Chosen(in.Components, rows), paths, count, notes, nil
 }
 
 // Compute returns the parts per_component (purity) and size (rows), and the grid rows, by component and path. If all
@@ -198,7 +198,7 @@ func (m *Purity) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	components, paths, count, notes, err := in.found()
+	components, paths, count, notes, err := in.componentPaths()
 	if err != nil {
 		return Result{}, err
 	}
@@ -220,8 +220,8 @@ func (m *Purity) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	r := purityResult(members, count)
 	if r.Notes = notes; in.Explored == nil && len(components) < in.Codes.Rows {
-		without := in.Codes.Rows - len(components)
-		r.Basis = Basis{Rows: len(components), Excluded: []Exclusion{{Rows: without, Why: whyUnknown}}}
+		excluded := in.Codes.Rows - len(components)
+		r.Basis = Basis{Rows: len(components), Excluded: []Exclusion{{Rows: excluded, Why: whyUnknown}}}
 	}
 	return r, nil
 }
@@ -229,19 +229,18 @@ func (m *Purity) Compute(ctx context.Context, in *Input) (Result, error) {
 func purityResult(members map[int]map[int]int, paths int) Result {
 	labels := slices.Sorted(maps.Keys(members))
 	purity, size := Part{Name: "per_component"}, Part{Name: "size"}
-	right, all := 0, 0
+	onMajority, total := 0, 0
 	for _, label := range labels {
-		most, rows := 0, 0
+		majority, rows := 0, 0
 		for _, n := range members[label] {
-			most, rows = max(most, n), rows+n
+			majority, rows = max(majority, n), rows+n
 		}
-		purity.Labels = append(purity.Labels, fmt.Sprint("component", label))
-		purity.Values = append(purity.Values, float64(most)/float64(rows))
+		purity.add(fmt.Sprint("component", label), float64(majority)/float64(rows))
 		size.Values = append(size.Values, float64(rows))
-		right, all = right+most, all+rows
+		onMajority, total = onMajority+majority, total+rows
 	}
 	size.Labels = purity.Labels
-	r := Result{Value: 1 - float64(all-right)/float64(all), Parts: []Part{purity, size}}
+	r := Result{Value: 1 - float64(total-onMajority)/float64(total), Parts: []Part{purity, size}}
 	if len(labels) <= maxComponentGrid && paths <= maxComponentGrid {
 		g := Grid{Name: "rows", Rows: purity.Labels}
 		for p := range paths {

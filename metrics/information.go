@@ -129,8 +129,8 @@ func (in *Input) perFactor(values []float64) Part {
 	return Part{Name: "per_factor", Labels: factor.Names(in.Factors), Values: values}
 }
 
-// selected returns a part with the numbers of some code columns.
-func (in *Input) selected(name string, columns []int) Part {
+// columnNumbers returns a part with the numbers of some code columns.
+func (in *Input) columnNumbers(name string, columns []int) Part {
 	p := Part{Name: name}
 	for _, c := range columns {
 		p.add(in.column(c))
@@ -167,9 +167,9 @@ type Modularity struct {
 func (m *Modularity) Validate() error { return m.Histogram.Check() }
 
 // wantFactors returns an error if the input has fewer factors than the minimum.
-func wantFactors(in *Input, least int) error {
-	if k := len(in.Factors); k < least {
-		return fmt.Errorf("there is %d factor; want at least %d", k, least)
+func wantFactors(in *Input, minimum int) error {
+	if k := len(in.Factors); k < minimum {
+		return fmt.Errorf("there is %d factor; want at least %d", k, minimum)
 	}
 	return nil
 }
@@ -244,7 +244,7 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	g := in.byFactor("information", nil)
-	each := Part{Name: "per_column", Labels: g.Rows}
+	perColumn := Part{Name: "per_column", Labels: g.Rows}
 	var count [3]float64 // by number of factors, 2 means several
 	for _, row := range x.Mutual {
 		share, factors := make([]float64, len(row)), 0
@@ -257,14 +257,16 @@ func (m *Responses) Compute(ctx context.Context, in *Input) (Result, error) {
 			}
 		}
 		g.Values = append(g.Values, share)
-		each.Values = append(each.Values, float64(factors))
+		perColumn.Values = append(perColumn.Values, float64(factors))
 		count[min(factors, 2)]++
 	}
 	r := Result{Grids: []Grid{g}}
-	if some := count[1] + count[2]; some > 0 {
-		r.Value = count[1] / some
+	if responding := count[1] + count[2]; responding > 0 {
+		r.Value = count[1] / responding
 	}
-	r.Parts = []Part{{Name: "columns", Labels: []string{"one", "several", "none"}, Values: []float64{count[1], count[2], count[0]}}, each}
+	counts := Part{Name: "columns", Labels: []string{"one", "several", "none"}}
+	counts.Values = []float64{count[1], count[2], count[0]}
+	r.Parts = []Part{counts, perColumn}
 	return r, nil
 }
 
@@ -327,7 +329,7 @@ func (m *CoOccurrence) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	r.Value, r.Parts, r.Grids = factor.Mean.Of(part.Values), []Part{part}, []Grid{g}
 	if m.TopK > 0 {
-		r.Parts = append(r.Parts, in.selected("selected", columns))
+		r.Parts = append(r.Parts, in.columnNumbers("selected", columns))
 	}
 	return r, nil
 }
@@ -386,15 +388,15 @@ func (m *SAP) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	all := *m
+	settings := *m
 	if m.Score == scoreLinear {
-		all.TrainTest = TrainTest{TrainRows: in.Codes.Rows}
+		settings.TrainTest = TrainTest{TrainRows: in.Codes.Rows}
 	}
 	in, err := m.reduce(in)
 	if err != nil {
 		return Result{}, err
 	}
-	return all.compute(ctx, in)
+	return settings.compute(ctx, in)
 }
 
 // compute measures the codes after the reduction.
@@ -404,7 +406,7 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	var r Result
-	r.Basis.fitted(train, test)
+	r.Basis.recordSplit(train, test)
 	fit, check := in.table().ByFactor(train), in.table().ByFactor(test)
 	g := Grid{Name: "score", Values: make([][]float64, in.Codes.Cols)}
 	var factors []int
@@ -419,11 +421,11 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, fmt.Errorf("every factor has only one level; want a factor that varies")
 	}
 	g.Rows = in.columnNames(nil)
-	values, of := levels.Chosen(m.values(in, fit), factors), levels.Chosen(in.Factors, factors)
+	values, targets := levels.Chosen(m.values(in, fit), factors), levels.Chosen(in.Factors, factors)
 	fit, check = levels.Chosen(fit, factors), levels.Chosen(check, factors)
 	err = parallel.Each(ctx, in.Codes.Cols, func(c int) (err error) {
 		x, y := in.Codes.Column(c, train), in.Codes.Column(c, test)
-		g.Values[c], err = predict.Single(ctx, x, y, of, fit, check, values, m.Cost)
+		g.Values[c], err = predict.Single(ctx, x, y, targets, fit, check, values, m.Cost)
 		return err
 	})
 	if err != nil {
@@ -436,16 +438,16 @@ func (m *SAP) compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	r.Value, r.Parts, r.Grids = factor.Mean.Of(part.Values), []Part{part}, []Grid{g}
 	if m.Score == scoreSVM {
-		r.Notes = append(r.Notes, in.penalised()...)
+		r.Notes = append(r.Notes, in.penaltyNote()...)
 	}
 	return r, nil
 }
 
-// penalised returns a note if the penalty of support vector machines decides their scores: every varying column is
+// penaltyNote returns a note if the penalty of support vector machines decides their scores: every varying column is
 // small or far from 0, which needs large weights.
-func (in *Input) penalised() []string {
+func (in *Input) penaltyNote() []string {
 	const small, far = 0.3, 3
-	first, column := "", make([]float64, in.Codes.Rows)
+	example, column := "", make([]float64, in.Codes.Rows)
 	for c := range in.Codes.Cols {
 		deviation := in.Codes.UnitColumn(c, column)
 		mean := in.Codes.Data[c] - column[0]*deviation
@@ -453,14 +455,14 @@ func (in *Input) penalised() []string {
 		case deviation == 0:
 		case deviation >= small && away <= far*deviation:
 			return nil
-		case first == "":
-			first = fmt.Sprintf("%s (mean %.2g, standard deviation %.2g)", in.columnName(c), mean, deviation)
+		case example == "":
+			example = fmt.Sprintf("%s (mean %.2g, standard deviation %.2g)", in.columnName(c), mean, deviation)
 		}
 	}
-	if first == "" {
+	if example == "" {
 		return nil
 	}
-	return []string{"columns are small or far from 0, such as " + first +
+	return []string{"columns are small or far from 0, such as " + example +
 		", so the penalty of the support vector machine lowers the value; want codes around 0, of size 1"}
 }
 

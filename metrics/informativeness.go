@@ -91,9 +91,9 @@ func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 		in = in.withKnownLevels(list)
 	}
 	if c.Columns != nil {
-		some := *in
-		some.Codes = in.Codes.Columns(c.Columns)
-		in = &some
+		selected := *in
+		selected.Codes = in.Codes.Columns(c.Columns)
+		in = &selected
 	}
 	n := in.Codes.Rows
 	var r Result
@@ -123,7 +123,7 @@ func (c *Contraction) Compute(ctx context.Context, in *Input) (Result, error) {
 	if r.Value = s.Most; !c.Max && s.Pairs > 0 {
 		r.Value = s.Sum / s.Pairs * float64(n-1) / float64(n) // a row paired with itself adds 0
 	}
-	return r.scored()
+	return r.withScore()
 }
 
 // Separation measures the informativeness of sub-codes on pairs of rows that are known to differ, 0 or more. It is the
@@ -159,7 +159,7 @@ func (*Separation) FromClasses() bool                      { return true }
 func (m *Separation) Validate() error {
 	return cmp.Or(
 		rule(m.Margin > 0 && m.Margin <= 1e6, "margin", "%v is out of range; want more than 0 and at most 1e6", m.Margin),
-		within("pairs", m.Pairs, 1, maxSeparated),
+		inRange("pairs", m.Pairs, 1, maxSeparated),
 		validAggregate(m.Aggregate),
 		m.Assign.validate(),
 	)
@@ -176,8 +176,8 @@ func (m *Separation) Suits(in *Input) error {
 	return err
 }
 
-// named reports whether the columns of each factor are known without its classes.
-func (m *Separation) named(in *Input) bool {
+// columnsKnown reports whether the columns of each factor are known without its classes.
+func (m *Separation) columnsKnown(in *Input) bool {
 	blocks, err := planBlocks(in, m.Codes, m.Assign)
 	return blocks != nil || err != nil
 }
@@ -202,24 +202,24 @@ func (m *Separation) Compute(ctx context.Context, in *Input) (Result, error) {
 			return Result{}, err
 		}
 	}
-	per, counts := Part{Name: "per_factor"}, Part{Name: "pairs"}
+	perFactor, counts := Part{Name: "per_factor"}, Part{Name: "pairs"}
 	for _, b := range blocks {
-		name, apart := in.Factors[b.Factor].Name, differ[b.Factor]
-		if len(apart) == 0 {
+		name, differing := in.Factors[b.Factor].Name, differ[b.Factor]
+		if len(differing) == 0 {
 			r.note("no two rows are known to differ in %s, which adds 0", name)
 		}
-		hinges := make([]float64, len(apart))
-		for at, p := range apart {
-			if err := stops(ctx, at, 1<<16); err != nil {
+		hinges := make([]float64, len(differing))
+		for i, p := range differing {
+			if err := stops(ctx, i, 1<<16); err != nil {
 				return Result{}, err
 			}
-			hinges[at] = pairs.Shrink(m.Margin, pairs.Distance(codes, b.Columns, p))
+			hinges[i] = pairs.Shrink(m.Margin, pairs.Distance(codes, b.Columns, p))
 		}
-		per.add(name, m.Aggregate.Of(hinges))
-		counts.add(name, float64(len(apart)))
+		perFactor.add(name, m.Aggregate.Of(hinges))
+		counts.add(name, float64(len(differing)))
 	}
-	r.Value, r.Parts = factor.Sum.Of(per.Values), append([]Part{per, counts}, r.Parts...)
-	return r.scored()
+	r.Value, r.Parts = factor.Sum.Of(perFactor.Values), append([]Part{perFactor, counts}, r.Parts...)
+	return r.withScore()
 }
 
 // LeftInverse is the informativeness metric of Zhang and Sugiyama 2024, equation 26 and table 2. It is the error, 0 or
@@ -288,7 +288,9 @@ func (m *MaxError) Validate() error {
 
 // Compute returns the part per_factor: the error of each factor.
 func (l *LeftInverse) Compute(ctx context.Context, in *Input) (Result, error) {
-	return recovered(ctx, l, in, l.Samples, l.Units, func(p *predict.Recovery) (float64, []float64, error) { return p.MeanError(l.Error == MeanSquaredError) })
+	return affineError(ctx, l, in, l.Samples, l.Units, func(p *predict.Recovery) (float64, []float64, error) {
+		return p.MeanError(l.Error == MeanSquaredError)
+	})
 }
 
 // Compute returns the part per_factor: the largest error of each factor. With the fit minimax, the part lower_bound is
@@ -302,7 +304,7 @@ func (m *MaxError) Compute(ctx context.Context, in *Input) (Result, error) {
 		fit = (*predict.Recovery).MinimaxByFactor
 	}
 	var bound float64
-	r, err := recovered(ctx, m, in, m.Samples, m.Units, func(p *predict.Recovery) (float64, []float64, error) {
+	r, err := affineError(ctx, m, in, m.Samples, m.Units, func(p *predict.Recovery) (float64, []float64, error) {
 		value, perFactor, err := fit(p)
 		bound = p.Fit.Largest - p.Fit.Gap
 		return value, perFactor, err
@@ -313,15 +315,15 @@ func (m *MaxError) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, err
 }
 
-// recovered fits an affine map from codes to factors, and returns the error that fit computes.
-func recovered(
+// affineError fits an affine map from codes to factors. The result has the error that fit computes.
+func affineError(
 	ctx context.Context, m Metric, in *Input, samples int, u Units,
 	fit func(p *predict.Recovery) (value float64, perFactor []float64, err error),
 ) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
 	}
-	in, drawn, err := in.atMostRows(samples)
+	in, sampleSize, err := in.atMostRows(samples)
 	if err != nil {
 		return Result{}, err
 	}
@@ -332,7 +334,7 @@ func recovered(
 		return Result{}, fmt.Errorf("affine map from codes to factors: %w", err)
 	}
 	r := Result{Value: value, Parts: []Part{in.perFactor(errors)}, Notes: in.constantNotes()}
-	r.Basis.Rows, r.Basis.Shared = drawn, true
-	r.Basis.affine(in.Codes.Rows, in.Codes.Cols)
-	return r.scored()
+	r.Basis.Rows, r.Basis.Shared = sampleSize, true
+	r.Basis.checkAffine(in.Codes.Rows, in.Codes.Cols)
+	return r.withScore()
 }

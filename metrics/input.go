@@ -137,14 +137,14 @@ func FromMat(a mat.Matrix) (matrix.Matrix, error) {
 	if rows == 0 || cols == 0 {
 		return matrix.Matrix{}, fmt.Errorf("the matrix is %d x %d; want at least one row and one column", rows, cols)
 	}
-	return filled(rows, cols, a.At)
+	return matrixOf(rows, cols, a.At)
 }
 
-func filled(rows, cols int, at func(i, j int) float64) (matrix.Matrix, error) {
+func matrixOf(rows, cols int, element func(i, j int) float64) (matrix.Matrix, error) {
 	m := matrix.Matrix{Rows: rows, Cols: cols, Data: make([]float64, 0, rows*cols)}
 	for i := range rows {
 		for j := range cols {
-			m.Data = append(m.Data, at(i, j))
+			m.Data = append(m.Data, element(i, j))
 		}
 	}
 	return m, m.Finite("row %d, column %d is %v")
@@ -164,7 +164,7 @@ func FromTensor(t tensor.Tensor) (matrix.Matrix, error) {
 	case t.Dtype() != tensor.Float32 && t.Dtype() != tensor.Float64:
 		return matrix.Matrix{}, fmt.Errorf("the tensor holds numbers of type %v; want float32 or float64", t.Dtype())
 	}
-	return filled(shape[0], shape[1], func(i, j int) float64 {
+	return matrixOf(shape[0], shape[1], func(i, j int) float64 {
 		switch v, _ := t.At(i, j); v := v.(type) { // the error only reports indices out of range
 		case float32:
 			return float64(v)
@@ -218,11 +218,11 @@ func (in *Input) AddContinuous(name string, values []float64, bins int) error {
 	if slices.ContainsFunc(in.Factors, func(f factor.Factor) bool { return f.Name == name }) {
 		return fmt.Errorf("there is a factor %q already; want another name", name)
 	}
-	own, centres, err := Bin(values, bins)
+	rowLevels, centres, err := Bin(values, bins)
 	if err != nil {
 		return fmt.Errorf("factor %q: %w", name, err)
 	}
-	in.add(factor.Factor{Name: name, Kind: factor.Ordinal, Size: len(centres), Values: centres}, own, values)
+	in.add(factor.Factor{Name: name, Kind: factor.Ordinal, Size: len(centres), Values: centres}, rowLevels, values)
 	return nil
 }
 
@@ -237,26 +237,26 @@ func (in *Input) validHierarchical() error {
 		}
 	}
 	if in.Explored != nil {
-		if err := validFound(in.Explored.Components, in.Explored.Paths, len(in.Explored.Components)); err != nil {
+		if err := validComponents(in.Explored.Components, in.Explored.Paths, len(in.Explored.Components)); err != nil {
 			return fmt.Errorf("explored images: %w", err)
 		}
 	}
-	return validFound(in.Components, in.Paths, in.Codes.Rows)
+	return validComponents(in.Components, in.Paths, in.Codes.Rows)
 }
 
-// validFound checks components and paths, one for each row; either may be nil.
-func validFound(components, paths []int, rows int) error {
+// validComponents checks components and paths, one for each row; either may be nil.
+func validComponents(components, paths []int, rows int) error {
 	for _, ids := range []struct {
-		name  string
-		of    []int
-		least int
-		want  string
+		name     string
+		values   []int
+		smallest int
+		want     string
 	}{{"component", components, -1, "0 or more, or -1 (discarded)"}, {"path", paths, 0, "0 or more"}} {
-		if ids.of != nil && len(ids.of) != rows {
-			return fmt.Errorf("there are %ss of %d rows; want one for each of the %d codes", ids.name, len(ids.of), rows)
+		if ids.values != nil && len(ids.values) != rows {
+			return fmt.Errorf("there are %ss of %d rows; want one for each of the %d codes", ids.name, len(ids.values), rows)
 		}
-		for i, id := range ids.of {
-			if id < ids.least {
+		for i, id := range ids.values {
+			if id < ids.smallest {
 				return fmt.Errorf("%ss: row %d has %d; want %s", ids.name, i, id, ids.want)
 			}
 		}

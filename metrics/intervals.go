@@ -49,31 +49,31 @@ func addable(ctx context.Context, in *Input, choices []Choice, results []Result)
 
 func (s Intervals) add(ctx context.Context, in *Input, seed uint64, c Choice, r *Result) error {
 	x := &repeatedMeasurement{in: in, seed: seed, choice: c, result: r}
-	some, err := inputsFor(c.Value, in)
-	if err == nil && !some.perFactor {
-		x.in = some.list[0] // rows that the metric leaves out do not affect bins
+	measured, err := inputsFor(c.Value, in)
+	if err == nil && !measured.perFactor {
+		x.in = measured.list[0] // rows that the metric leaves out do not affect bins
 	}
 	t := traitsOf(c.Value)
-	way, why := t.way, t.why
+	way, reason := t.way, t.reason
 	if n := x.in.Codes.Rows; way != interval.None && way != interval.Draws && n < interval.FewestRows {
-		way, why = interval.None, fmt.Sprintf("%d rows are too few; want at least %d", n, interval.FewestRows)
+		way, reason = interval.None, fmt.Sprintf("%d rows are too few; want at least %d", n, interval.FewestRows)
 	}
-	if few := x.tooFewRows(); way == interval.Rows && few != "" {
-		way, why = interval.None, few
+	if tooFew := x.tooFewRows(); way == interval.Rows && tooFew != "" {
+		way, reason = interval.None, tooFew
 	}
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
-		way, why = interval.None, fmt.Sprintf("the value is %v", r.Value)
+		way, reason = interval.None, fmt.Sprintf("the value is %v", r.Value)
 	}
 	switch way {
 	case interval.Rows:
-		r.Interval, err = x.rows(ctx, interval.Settings(s))
+		r.Interval, err = x.halves(ctx, interval.Settings(s))
 	case interval.Draws:
 		v := x.boundedValue(s.Repeats, fastRepeats/4)
 		r.Interval, err = interval.Settings(s).Draws(ctx, v, func(b int) (float64, error) {
 			return x.value(ctx, x.in, b, "draws")
 		})
 	default:
-		err = noInterval(why)
+		err = noInterval(reason)
 	}
 	var none noInterval
 	if errors.As(err, &none) {
@@ -143,16 +143,16 @@ func (x *repeatedMeasurement) boundedValue(repeats, defaultRepeats int) interval
 	return v
 }
 
-// rows returns the interval from halves of the rows.
-func (x *repeatedMeasurement) rows(ctx context.Context, s interval.Settings) (*interval.Interval, error) {
+// halves returns the interval from halves of the rows.
+func (x *repeatedMeasurement) halves(ctx context.Context, s interval.Settings) (*interval.Interval, error) {
 	in, value, err := x.withoutBias(ctx)
 	if err != nil {
 		return nil, err
 	}
 	v := x.boundedValue(s.Repeats, fastRepeats)
 	v.Value, v.Rows, v.Used, v.Quarters = value, in.Codes.Rows, x.measuredRows(), in.shared.Masks()
-	i, err := s.Halves(ctx, v, rng.New(x.seed, "interval/rows"), func(rows []int, b int, of string) (float64, error) {
-		return x.value(ctx, in.withRows(rows), b, of)
+	i, err := s.Halves(ctx, v, rng.New(x.seed, "interval/rows"), func(rows []int, b int, kind string) (float64, error) {
+		return x.value(ctx, in.withRows(rows), b, kind)
 	})
 	if err != nil || !v.Quarters {
 		return i, err
@@ -168,7 +168,7 @@ func (x *repeatedMeasurement) rows(ctx context.Context, s interval.Settings) (*i
 	return i, nil
 }
 
-// value measures the metric on an input, with the random stream of repeat b; sub names the kind of repeat.
+// value measures the metric on an input, with the random stream of repeat b of this kind.
 func (x *repeatedMeasurement) value(ctx context.Context, in *Input, b int, kind string) (float64, error) {
 	measured, err := inputsFor(x.choice.Value, in)
 	if err != nil {
@@ -269,7 +269,7 @@ const (
 	chanceLevel       = 0.99
 )
 
-func (s Chances) Validate() error { return within("shuffles", s.Shuffles, 2, maxShuffles) }
+func (s Chances) Validate() error { return inRange("shuffles", s.Shuffles, 2, maxShuffles) }
 
 // Add measures the metrics of [Evaluate] on shuffled rows. It adds a chance level to each result that depends on
 // factors. Other results get a note with the reason. in, seed and choices are the arguments of Evaluate. The same seed
@@ -319,7 +319,7 @@ func (s Chances) add(ctx context.Context, in *Input, seed uint64, c Choice, r *R
 				rows = min(rows, max(minRows, rows/part))
 			}
 			level.Rows = max(level.Rows, rows)
-			shuffled.list[i] = input.shuffled(rows, rng.New(seed, stream+"/rows"))
+			shuffled.list[i] = input.shuffledSample(rows, rng.New(seed, stream+"/rows"))
 		}
 		result, err := shuffled.compute(ctx, metric, seed, stream)
 		if err != nil {

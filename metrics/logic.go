@@ -47,8 +47,8 @@ type Logic struct {
 func NewLogic() *Logic { return &Logic{Units: unitsRange, Tuples: 1e8} }
 
 const (
-	mostTuples = 1e9
-	wantLogic  = "want a sentence, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"
+	maxTuples = 1e9
+	wantLogic = "want a sentence, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"
 )
 
 type plainLogic Logic // without the short form in YAML
@@ -67,7 +67,7 @@ func (Logic) ConfigType() string           { return "a sentence, or a mapping" }
 
 // Variants implements [Varied]; the defaults have no sentence.
 func (*Logic) Variants() []Metric {
-	var all []Metric
+	var variants []Metric
 	for _, text := range []string{
 		"forall[mean] i, j: z(i) =[euclidean] z(j) -> y(i) =[circular] y(j)",
 		"forall[mean] i: exists c in {-1, 1}: z(i) =[absolute] c",
@@ -78,9 +78,9 @@ func (*Logic) Variants() []Metric {
 			continue // TestLogicVariants finds it
 		}
 		l.Sentence = &sentence
-		all = append(all, l)
+		variants = append(variants, l)
 	}
-	return all
+	return variants
 }
 
 func (l *Logic) Title() string { return l.Name }
@@ -116,7 +116,7 @@ func (l *plainLogic) Validate() error {
 		rule(strings.Trim(l.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") == "", "name",
 			"%q has other characters than lower-case letters, digits and hyphens; want a name such as modular", l.Name),
 		rule(!another, "name", "%s is another metric; want a new name", l.Name),
-		within("tuples", l.Tuples, 1, mostTuples),
+		inRange("tuples", l.Tuples, 1, maxTuples),
 		l.Units.validate(),
 		notNegative("samples", l.Samples, "all"),
 		l.Assign.validate(),
@@ -173,11 +173,11 @@ func (l *Logic) compile(
 	if q, err = logic.Compile(*l.Sentence, s); err != nil {
 		return nil, nil, err
 	}
-	return q, blocks, l.available(q)
+	return q, blocks, checkAvailable(q)
 }
 
-// available returns an error if a sentence needs something that the input does not have.
-func (l *Logic) available(q *logic.Quantity) error {
+// checkAvailable returns an error if a sentence needs posteriors, because an input has only codes.
+func checkAvailable(q *logic.Quantity) error {
 	switch {
 	case q.NeedsLogVariances():
 		return errors.New("the sentence is about posteriors, but codes hold only their means; want a sentence about codes, or this sentence as a loss")
@@ -192,7 +192,7 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, l, in); err != nil {
 		return Result{}, err
 	}
-	q, blocks, err := l.compile(in, func() ([]factor.Block, error) { return in.assigned(ctx) })
+	q, blocks, err := l.compile(in, func() ([]factor.Block, error) { return in.bestBlocks(ctx) })
 	if err != nil {
 		return Result{}, err
 	}
@@ -220,7 +220,7 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 	if math.IsInf(r.Value, 1) {
 		return Result{}, errors.New("the quantity is infinite (score 0): an exists has no row, or not = inverse negates a quantity of 0; want a sentence that is finite for these rows")
 	}
-	return r.scored()
+	return r.withScore()
 }
 
 type unprefixed struct{ error }
@@ -274,7 +274,7 @@ func Approximate(ctx context.Context, in *Input, codes factor.SubCodes, assign A
 	}
 	blocks, err := planBlocks(in, codes, assign)
 	if err == nil && blocks == nil {
-		blocks, err = in.assigned(ctx)
+		blocks, err = in.bestBlocks(ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -284,9 +284,9 @@ func Approximate(ctx context.Context, in *Input, codes factor.SubCodes, assign A
 	if err != nil {
 		return nil, err
 	}
-	for at, level := range in.Levels {
+	for i, level := range in.Levels {
 		if level < 0 {
-			a.Values.Data[at] = math.NaN()
+			a.Values.Data[i] = math.NaN()
 		}
 	}
 	return a, nil

@@ -74,11 +74,11 @@ func (m *MED) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	var r Result
-	in, drawn, err := in.atMostRows(m.Samples)
+	in, sampleSize, err := in.atMostRows(m.Samples)
 	if err != nil {
 		return Result{}, err
 	}
-	r.Basis.Rows = drawn
+	r.Basis.Rows = sampleSize
 	if in, r.Notes = in.varyingFactors(); len(in.Factors) < 2 { // of the drawn rows
 		return Result{}, m.Suits(in)
 	}
@@ -114,8 +114,7 @@ func (m *MED) Select(ctx context.Context, in *Input) (Grid, []int, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Grid{}, nil, err
 	}
-	k := m.TopK
-	k = cmp.Or(k, 2)
+	k := cmp.Or(m.TopK, 2)
 	x, err := in.information(ctx, m.Histogram)
 	if err != nil {
 		return Grid{}, nil, err
@@ -146,9 +145,9 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 		r.Parts = append(r.Parts, Part{Name: "completeness", Labels: g.Columns, Values: complete})
 	}
 	if m.TopK > 0 {
-		r.Parts = append(r.Parts, in.selected("selected", columns))
+		r.Parts = append(r.Parts, in.columnNumbers("selected", columns))
 	}
-	per := in.perFactor(nil)
+	perFactor := in.perFactor(nil)
 	for _, shares := range mutual.Transposed(relative) {
 		sum := 0.0
 		for i, v := range shares {
@@ -157,9 +156,9 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 		if total := factor.Sum.Of(shares); total > 0 {
 			sum /= total
 		}
-		per.Values = append(per.Values, sum)
+		perFactor.Values = append(perFactor.Values, sum)
 	}
-	r.Parts, r.Grids = append(r.Parts, per), append(r.Grids, g)
+	r.Parts, r.Grids = append(r.Parts, perFactor), append(r.Grids, g)
 }
 
 const tiedNote = "columns are tied; the first of them are chosen"

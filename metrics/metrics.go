@@ -152,8 +152,8 @@ func validate(m Metric) error {
 	return nil
 }
 
-// readyWithSome is ready for a metric that needs a known level of each factor.
-func readyWithSome(ctx context.Context, m Metric, in *Input) error {
+// readyWithLevels is ready for a metric that needs a known level of each factor.
+func readyWithLevels(ctx context.Context, m Metric, in *Input) error {
 	if err := ready(ctx, m, in); err != nil {
 		return err
 	}
@@ -231,7 +231,7 @@ func EvaluateWatched(
 			return nil, fmt.Errorf("metric %s: %w", names[i], err)
 		}
 		if b := r.Basis; b.Train > 0 && !b.Shared {
-			r.Notes = append(r.Notes, x.list[0].repeats()...)
+			r.Notes = append(r.Notes, x.list[0].repeatedRowsNote()...)
 		}
 		r.Name, r.Better = names[i], c.Value.Better()
 		if traitsOf(c.Value).scaled {

@@ -46,8 +46,8 @@ func (m *Explicitness) Suits(in *Input) error {
 	if err := m.TrainTest.suits(in); err != nil {
 		return err
 	}
-	if m.TestShare > 0 && m.TrainRows == 0 && m.tested(in) < 2 {
-		return fmt.Errorf("%d of %d rows are test rows; want two with different levels, or train_rows", m.tested(in), in.Codes.Rows)
+	if m.TestShare > 0 && m.TrainRows == 0 && m.testCount(in) < 2 {
+		return fmt.Errorf("%d of %d rows are test rows; want two with different levels, or train_rows", m.testCount(in), in.Codes.Rows)
 	}
 	return m.wantVarying(in)
 }
@@ -62,7 +62,7 @@ func (m *Explicitness) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	var r Result
-	r.Basis.fitted(train, test)
+	r.Basis.recordSplit(train, test)
 	x, y := predict.Standardise(in.Codes, train, test)
 	inputs, err := linear.NewInputs(x, in.Codes.Cols)
 	if err != nil {
@@ -155,7 +155,7 @@ func (m *Probe) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	fit, check := in.table().ByFactor(train), in.table().ByFactor(test)
 	scores, r2 := newFactorScores(), Part{Name: "r2"}
-	scores.basis.fitted(train, test)
+	scores.basis.recordSplit(train, test)
 	for j, f := range in.Factors {
 		if !scores.varies(f, fit[j], check[j]) {
 			continue
@@ -254,7 +254,7 @@ func (m *KNN) Suits(in *Input) error {
 	if err := m.Apart.suits(in); err != nil {
 		return err
 	}
-	if train := m.Apart.train(m.rows(in.Codes.Rows)); train < m.K {
+	if train := m.Apart.trainCount(m.rows(in.Codes.Rows)); train < m.K {
 		return fmt.Errorf("there are %d train rows; want at least the %d neighbours of k", train, m.K)
 	}
 	return nil
@@ -267,17 +267,17 @@ func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	scores := newFactorScores()
-	in, drawn, err := in.atMostRows(m.rows(in.Codes.Rows))
+	in, sampleSize, err := in.atMostRows(m.rows(in.Codes.Rows))
 	if err != nil {
 		return Result{}, err
 	}
-	scores.basis.Rows = drawn
+	scores.basis.Rows = sampleSize
 	train, test, err := m.Apart.rows(in)
 	if err != nil {
 		return Result{}, err
 	}
-	scores.basis.fitted(train, test)
-	near, err := predict.Nearest(ctx, in.Codes, train, test, m.K, m.Distance == cosineDistance)
+	scores.basis.recordSplit(train, test)
+	neighbours, err := predict.Nearest(ctx, in.Codes, train, test, m.K, m.Distance == cosineDistance)
 	if err != nil {
 		return Result{}, err
 	}
@@ -292,16 +292,16 @@ func (m *KNN) Compute(ctx context.Context, in *Input) (Result, error) {
 			continue
 		}
 		sums := make([]float64, f.Size)
-		right := 0
+		correct := 0
 		for i := range test {
-			for a, row := range near.Rows[i*m.K : (i+1)*m.K] {
+			for a, row := range neighbours.Rows[i*m.K : (i+1)*m.K] {
 				levels[a] = fit[j][row]
 			}
-			if predict.Vote(levels, near.Scores[i*m.K:(i+1)*m.K], temperature, sums) == check[j][i] {
-				right++
+			if predict.Vote(levels, neighbours.Scores[i*m.K:(i+1)*m.K], temperature, sums) == check[j][i] {
+				correct++
 			}
 		}
-		scores.add(f, float64(right)/float64(len(test)), fit[j], check[j])
+		scores.add(f, float64(correct)/float64(len(test)), fit[j], check[j])
 	}
 	return scores.result(), nil
 }
@@ -382,7 +382,7 @@ func (m *Downstream) Suits(in *Input) error {
 		return err
 	}
 	if fitting, _ := m.sizes(in); len(fitting) == 0 {
-		return fmt.Errorf("there are %d rows for training; want at least %d, the smallest of sizes", m.available(in), slices.Min(m.Sizes))
+		return fmt.Errorf("there are %d rows for training; want at least %d, the smallest of sizes", m.trainRows(in), slices.Min(m.Sizes))
 	}
 	if m.TopK > 0 {
 		return wantFactors(in, 2)
@@ -408,23 +408,23 @@ func (m *Downstream) split(size int) TrainTest {
 	return TrainTest{Train: size, Test: m.Test, TrainRows: m.TrainRows, TestShare: m.TestShare}
 }
 
-// available returns the number of possible train rows.
-func (m *Downstream) available(in *Input) int {
+// trainRows returns the number of possible train rows.
+func (m *Downstream) trainRows(in *Input) int {
 	if m.TrainRows > 0 {
 		return m.TrainRows
 	}
-	return in.Codes.Rows - m.split(1).tested(in)
+	return in.Codes.Rows - m.split(1).testCount(in)
 }
 
-// sizes divides Sizes into sizes that do not exceed the number of train rows, ascending, and the others.
-func (m *Downstream) sizes(in *Input) (fitting, others []int) {
+// sizes divides Sizes into fitting ones, which do not exceed the number of train rows, and larger ones. Both ascend.
+func (m *Downstream) sizes(in *Input) (fitting, tooLarge []int) {
 	sorted := slices.Clone(m.Sizes)
 	slices.Sort(sorted)
-	at, found := slices.BinarySearch(sorted, m.available(in))
+	end, found := slices.BinarySearch(sorted, m.trainRows(in))
 	if found {
-		at++
+		end++
 	}
-	return sorted[:at], sorted[at:]
+	return sorted[:end], sorted[end:]
 }
 
 // Compute returns the parts per_factor (for the largest size), per_size (means over factors) and train_per_size (the
@@ -436,11 +436,11 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 	}
 	r := Result{Notes: in.constantNotes()}
 	if m.Predictor == boostedTrees {
-		r.Notes = append(r.Notes, in.rescaled(matrix.Matrix.ForTrees).coarseForTrees()...)
+		r.Notes = append(r.Notes, in.rescaled(matrix.Matrix.ForTrees).coarseNote()...)
 	}
-	fitting, others := m.sizes(in)
-	if len(others) > 0 {
-		r.note("there are %d rows for training: the sizes %s are left out", m.available(in), strings.Trim(strings.ReplaceAll(fmt.Sprint(others), " ", ", "), "[]"))
+	fitting, tooLarge := m.sizes(in)
+	if len(tooLarge) > 0 {
+		r.note("there are %d rows for training: the sizes %s are left out", m.trainRows(in), strings.Trim(strings.ReplaceAll(fmt.Sprint(tooLarge), " ", ", "), "[]"))
 	}
 	var top selection
 	if m.TopK > 0 && m.Choose == chooseAll {
@@ -450,8 +450,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 		}
 		r.Notes = append(r.Notes, top.notes...)
 	}
-	g := Grid{Name: "accuracy"}
-	g.Columns = factor.Names(in.Factors)
+	g := Grid{Name: "accuracy", Columns: factor.Names(in.Factors)}
 	tested, trained := Part{Name: "per_size"}, Part{Name: "train_per_size"}
 	for _, size := range fitting {
 		train, test, err := m.rows(in, size)
@@ -466,7 +465,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 				r.note("%d train rows: %s", size, note)
 			}
 		}
-		r.Basis.fitted(train, test)
+		r.Basis.recordSplit(train, test)
 		onTrain, onTest, err := m.accuracy(ctx, in.Codes.Columns(top.columns), in.table(), train, test)
 		if err != nil {
 			return Result{}, fmt.Errorf("%d train rows: %w", size, err)
@@ -480,7 +479,7 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 	r.Value = tested.Values[last]
 	r.Parts = []Part{{Name: "per_factor", Labels: g.Columns, Values: g.Values[last]}, tested, trained}
 	if m.TopK > 0 {
-		r.Parts = append(r.Parts, in.selected("selected", top.columns))
+		r.Parts = append(r.Parts, in.columnNumbers("selected", top.columns))
 	}
 	r.Grids = []Grid{g}
 	return r, nil
@@ -515,11 +514,7 @@ func (m *Downstream) rows(in *Input, size int) (train, test []int, err error) {
 		return nil, nil, err
 	}
 	if m.TestShare > 0 && m.TrainRows == 0 { // the train rows are ascending, so shuffle them
-		order := in.Stream.Perm(len(train))
-		for i, at := range order {
-			order[i] = train[at]
-		}
-		train = order
+		train = levels.Chosen(train, in.Stream.Perm(len(train)))
 	}
 	return train[:size], test, nil
 }

@@ -46,8 +46,8 @@ func (r *Result) check() error {
 	lists := map[string][]float64{"value": {r.Value}}
 	for _, p := range r.Parts {
 		lists["part "+p.Name] = p.Values
-		if n, of := len(p.Labels), len(p.Values); n != of && !(n == 0 && of == 1) {
-			return fmt.Errorf("the part %s has %d values and %d labels; want a label for each value", p.Name, of, n)
+		if labels, values := len(p.Labels), len(p.Values); labels != values && !(labels == 0 && values == 1) {
+			return fmt.Errorf("the part %s has %d values and %d labels; want a label for each value", p.Name, values, labels)
 		}
 	}
 	for _, g := range r.Grids {
@@ -100,8 +100,8 @@ func (p *Part) add(label string, value float64) {
 	p.Labels, p.Values = append(p.Labels, label), append(p.Values, value)
 }
 
-// scored adds the part score, e^-value, to a result; a value that is NaN or infinite is an error.
-func (r Result) scored() (Result, error) {
+// withScore adds the part score, e^-value, to a result; a value that is NaN or infinite is an error.
+func (r Result) withScore() (Result, error) {
 	if math.IsNaN(r.Value) || math.IsInf(r.Value, 0) {
 		return Result{}, fmt.Errorf("the value is not a finite number (%v): the codes or the factors are too large", r.Value)
 	}
@@ -145,10 +145,10 @@ const (
 	whyObject  = "of objects with too few rows"
 )
 
-// want records that there are too few rows.
-func (b *Basis) want(rows int, what string) {
+// tooFew records that the metric needs more rows.
+func (b *Basis) tooFew(rows int, unit string) {
 	if b.Want == 0 {
-		b.Want, b.For = rows, what
+		b.Want, b.For = rows, unit
 	}
 }
 
@@ -164,16 +164,16 @@ func (b *Basis) String() string {
 	if b.Rows == b.Of {
 		text = wording.Count(b.Rows, "row")
 	}
-	var left []string
+	var exclusions []string
 	for _, e := range b.Excluded {
 		if e.Factor != "" {
-			left = append(left, fmt.Sprintf("%s: %d %s", e.Factor, e.Rows, e.Why))
+			exclusions = append(exclusions, fmt.Sprintf("%s: %d %s", e.Factor, e.Rows, e.Why))
 		} else {
-			left = append(left, fmt.Sprintf("%d %s", e.Rows, e.Why))
+			exclusions = append(exclusions, fmt.Sprintf("%d %s", e.Rows, e.Why))
 		}
 	}
-	if left != nil {
-		text += " (" + strings.Join(left, "; ") + ")"
+	if exclusions != nil {
+		text += " (" + strings.Join(exclusions, "; ") + ")"
 	}
 	parts := []string{text}
 	switch {
@@ -198,22 +198,22 @@ func (b *Basis) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// fitted records the train and test rows of a split.
-func (b *Basis) fitted(train, test []int) {
+// recordSplit records the train and test rows.
+func (b *Basis) recordSplit(train, test []int) {
 	b.Train, b.Test = len(train), len(test)
-	seen := make(map[int]bool, len(train))
+	inTrain := make(map[int]bool, len(train))
 	for _, i := range train {
-		seen[i] = true
+		inTrain[i] = true
 	}
-	b.Shared = slices.ContainsFunc(test, func(i int) bool { return seen[i] })
+	b.Shared = slices.ContainsFunc(test, func(i int) bool { return inTrain[i] })
 }
 
-// repeats returns a note on rows that a predictor may know from training, as another row has the same codes and levels.
-// Codes that take few values repeat in any table, and have no note.
-func (in *Input) repeats() []string {
-	const few = 20 // fewer than one in 20 rows hardly change a value
+// repeatedRowsNote returns a note on rows that a predictor may know from training, as another row has the same codes and
+// levels. Codes that take few values repeat in any table, and have no note.
+func (in *Input) repeatedRowsNote() []string {
+	const rowsPerRepeat = 20 // rarer repeats hardly change a value
 	n, d, k := in.Codes.Rows, in.Codes.Cols, len(in.Factors)
-	seen, hash := make(map[uint64]bool, n), fnv.New64a()
+	hashes, hash := make(map[uint64]bool, n), fnv.New64a()
 	row := make([]byte, 0, 8*(d+k))
 	for i := range n {
 		row = row[:0]
@@ -225,51 +225,51 @@ func (in *Input) repeats() []string {
 		}
 		hash.Reset()
 		hash.Write(row) // never fails
-		seen[hash.Sum64()] = true
+		hashes[hash.Sum64()] = true
 	}
-	repeated := n - len(seen)
-	if repeated*few < n || len(seen)*4 < n {
+	repeated := n - len(hashes)
+	if repeated*rowsPerRepeat < n || len(hashes)*4 < n {
 		return nil
 	}
 	for c := range d {
-		values := make(map[float64]bool, len(seen))
+		values := make(map[float64]bool, len(hashes))
 		for i := range n {
 			values[in.Codes.Data[i*d+c]] = true
 		}
-		if 2*len(values) >= len(seen) {
-			const known = "so the predictor knows many test rows from training"
-			return []string{fmt.Sprintf("%d of %d rows repeat the codes and levels of another row, %s", repeated, n, known)}
+		if 2*len(values) >= len(hashes) {
+			const effect = "so the predictor knows many test rows from training"
+			return []string{fmt.Sprintf("%d of %d rows repeat the codes and levels of another row, %s", repeated, n, effect)}
 		}
 	}
 	return nil
 }
 
-// fittedToAll records that the affine maps of a projection are fitted to the measured rows.
-func (b *Basis) fittedToAll(p Projection, in *Input) {
+// recordProjection records the affine maps of a projection, which are fitted to the measured rows.
+func (b *Basis) recordProjection(p Projection, in *Input) {
 	if p == projectLinear {
 		b.Shared = true
-		b.affine(in.Codes.Rows, in.Codes.Cols)
+		b.checkAffine(in.Codes.Rows, in.Codes.Cols)
 	}
 }
 
-// affine records affine maps of rows and columns: with fewer rows than parameters, a map fits without error.
-func (b *Basis) affine(rows, columns int) {
-	if least := columns + 2; rows < least {
-		b.want(least, "rows, as an affine map fits fewer without error")
+// checkAffine records whether there are too few rows for an affine map of the columns.
+func (b *Basis) checkAffine(rows, columns int) {
+	if minRows := columns + 2; rows < minRows {
+		b.tooFew(minRows, "rows, as an affine map fits fewer without error")
 	}
 }
 
 // join merges the basis of one factor and keeps the smallest number of rows.
-func (b *Basis) join(one Basis) {
-	if one.Rows > 0 && (b.Rows == 0 || one.Rows < b.Rows) {
-		b.Rows = one.Rows
+func (b *Basis) join(other Basis) {
+	if other.Rows > 0 && (b.Rows == 0 || other.Rows < b.Rows) {
+		b.Rows = other.Rows
 	}
-	if one.Train > 0 && (b.Train == 0 || one.Train < b.Train) {
-		b.Train, b.Test = one.Train, one.Test
+	if other.Train > 0 && (b.Train == 0 || other.Train < b.Train) {
+		b.Train, b.Test = other.Train, other.Test
 	}
-	b.Shared = b.Shared || one.Shared
-	if one.Want > 0 {
-		b.want(one.Want, one.For)
+	b.Shared = b.Shared || other.Shared
+	if other.Want > 0 {
+		b.tooFew(other.Want, other.For)
 	}
 }
 
@@ -288,13 +288,13 @@ func (x *measuredInputs) basis(r *Result, needs Needs) {
 	}
 	for _, in := range x.list {
 		for j := range in.Factors {
-			b.count(in.table().Counts(j))
+			b.countGroups(in.table().Counts(j))
 		}
 	}
 }
 
-// count records groups, given their numbers of rows.
-func (b *Basis) count(groups []int) {
+// countGroups records groups with the given numbers of rows.
+func (b *Basis) countGroups(groups []int) {
 	for _, n := range groups {
 		if n == 0 {
 			continue

@@ -156,9 +156,9 @@ func (in *Input) factorIndex(j int) int {
 }
 
 // ownBlocks returns the blocks of the input's factors, from blocks of all factors.
-func (in *Input) ownBlocks(all []factor.Block) (blocks []factor.Block) {
+func (in *Input) ownBlocks(allBlocks []factor.Block) (blocks []factor.Block) {
 	for j := range in.Factors {
-		for _, b := range all {
+		for _, b := range allBlocks {
 			if b.Factor == in.factorIndex(j) {
 				blocks = append(blocks, factor.Block{Factor: j, Columns: b.Columns})
 			}
@@ -190,10 +190,10 @@ func (in *Input) knownParts() (parts []knownPart) {
 
 // knownRows returns the rows where each factor is known: all in order or, with unknown levels, grouped by level.
 func (in *Input) knownRows() [][]int {
-	all, rows := numeric.UpTo(in.Codes.Rows), make([][]int, len(in.Factors))
+	allRows, rows := numeric.UpTo(in.Codes.Rows), make([][]int, len(in.Factors))
 	for j := range rows {
-		if rows[j] = in.table().Groups(j, nil).Order; len(rows[j]) == len(all) {
-			rows[j] = all
+		if rows[j] = in.table().Groups(j, nil).Order; len(rows[j]) == len(allRows) {
+			rows[j] = allRows
 		}
 	}
 	return rows
@@ -205,7 +205,7 @@ func (in *Input) varyingFactors() (varied *Input, notes []string) {
 	if len(factors) == len(in.Factors) {
 		return in, nil
 	}
-	notes = in.constantFactors(numeric.UpTo(len(in.Factors)), "is left out")
+	notes = in.constantFactors(numeric.UpTo(len(in.Factors)), " and is left out")
 	return in.subset(factors, numeric.UpTo(in.Codes.Rows)), notes
 }
 
@@ -214,7 +214,7 @@ func (in *Input) constantFactors(factors []int, effect string) (notes []string) 
 	varying := in.table().Varying(in.Codes.Rows)
 	for _, j := range factors {
 		if !slices.Contains(varying, j) {
-			notes = append(notes, fmt.Sprintf("factor %s has only one level and %s", in.Factors[j].Name, effect))
+			notes = append(notes, fmt.Sprintf("factor %s has only one level%s", in.Factors[j].Name, effect))
 		}
 	}
 	return notes
@@ -234,7 +234,7 @@ func (in *Input) constantBlockNotes(blocks []factor.Block) []string {
 	return in.constantFactors(factors, countsNevertheless)
 }
 
-const countsNevertheless = "counts nevertheless; leave it out if it should not"
+const countsNevertheless = " and counts nevertheless; leave it out if it should not"
 
 // withRows returns the input with some rows, and all facts about them.
 func (in *Input) withRows(rows []int) *Input {
@@ -263,8 +263,8 @@ func (in *Input) atMostRows(n int) (*Input, int, error) {
 	return in.withRows(rows), n, nil
 }
 
-// shuffled returns n random rows, with their levels permuted at random.
-func (in *Input) shuffled(rows int, s *rng.Stream) *Input {
+// shuffledSample returns some random rows, with their levels permuted at random.
+func (in *Input) shuffledSample(rows int, s *rng.Stream) *Input {
 	order := s.Perm(in.Codes.Rows)
 	sub := in.withRows(order[:rows])
 	k := len(sub.Factors)
@@ -320,7 +320,7 @@ func knownInputs(m Metric, in *Input) (*measuredInputs, error) {
 	unknown := in.table().Unknown()
 	separation, ofPairs := m.(*Separation)
 	ofPairs = ofPairs && in.Classes // a row, or a factor, without a class may differ
-	if unknown == nil || ofPairs && separation.named(in) {
+	if unknown == nil || ofPairs && separation.columnsKnown(in) {
 		return whole, suits(m, in)
 	}
 	x, factors := knownFactors(in, unknown)
@@ -345,10 +345,10 @@ func knownInputs(m Metric, in *Input) (*measuredInputs, error) {
 	}
 	sub := in.subset(factors, rows)
 	x.rows = sub.Codes.Rows
-	without := in.Codes.Rows - x.rows
-	x.exclude("", without, whyNone)
+	unlabelled := in.Codes.Rows - x.rows
+	x.exclude("", unlabelled, whyNone)
 	for _, j := range factors {
-		x.exclude(in.Factors[j].Name, unknown[j]-without, whyUnknown)
+		x.exclude(in.Factors[j].Name, unknown[j]-unlabelled, whyUnknown)
 	}
 	if needs == EachLevel {
 		return x, x.useEachFactor(m, in, factors)
@@ -374,8 +374,8 @@ func knownFactors(in *Input, unknown []int) (x *measuredInputs, factors []int) {
 // useAllRows takes all rows with some factors, as rows without a known level still form pairs.
 func (x *measuredInputs) useAllRows(m Metric, in *Input, factors []int) error {
 	for _, e := range x.excluded {
-		const why = "is left out: no two rows are known to agree in it; want its columns"
-		x.notes = append(x.notes, fmt.Sprintf("factor %s %s", e.Factor, why))
+		const effect = "is left out: no two rows are known to agree in it; want its columns"
+		x.notes = append(x.notes, fmt.Sprintf("factor %s %s", e.Factor, effect))
 	}
 	sub := in.subset(factors, numeric.UpTo(in.Codes.Rows))
 	x.list, x.rows = []*Input{sub}, in.Codes.Rows
@@ -383,9 +383,9 @@ func (x *measuredInputs) useAllRows(m Metric, in *Input, factors []int) error {
 }
 
 // exclude records rows that are left out, if there are any.
-func (x *measuredInputs) exclude(factor string, rows int, why string) {
+func (x *measuredInputs) exclude(factor string, rows int, reason string) {
 	if rows > 0 {
-		x.excluded = append(x.excluded, Exclusion{Factor: factor, Rows: rows, Why: why})
+		x.excluded = append(x.excluded, Exclusion{Factor: factor, Rows: rows, Why: reason})
 	}
 }
 
@@ -560,8 +560,7 @@ func (in *Input) rescaled(rescale func(matrix.Matrix) (matrix.Matrix, int)) *Inp
 // levels become arcs of equal length. Other factors keep their angles, and factors of a data set keep their evenly
 // spaced levels.
 func (in *Input) inArcs() (*Input, []string) {
-	bins := in.arcs
-	bins = cmp.Or(bins, defaultBins)
+	bins := cmp.Or(in.arcs, defaultBins)
 	adapted, notes := in, []string(nil)
 	for j, f := range in.Factors {
 		if f.Kind != factor.Circular || f.Angles == nil && in.arcs == 0 {

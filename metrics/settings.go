@@ -17,30 +17,30 @@ import (
 // Checks of settings. Validate combines them with cmp.Or, so the first error counts.
 
 // rule returns an error for a setting that violates a rule.
-func rule(kept bool, key, format string, args ...any) error {
-	if kept {
+func rule(valid bool, key, format string, args ...any) error {
+	if valid {
 		return nil
 	}
 	return config.Invalid(key, format, args...)
 }
 
 // oneOf returns an error if the list lacks the value.
-func oneOf[S ~string](key, what string, value S, values ...S) error {
+func oneOf[S ~string](key, kind string, value S, values ...S) error {
 	last := len(values) - 1
-	most := strings.ReplaceAll(strings.Trim(fmt.Sprint(values[:last]), "[]"), " ", ", ")
-	return rule(slices.Contains(values, value), key, "unknown %s %q; want %s or %s", what, value, most, values[last])
+	firstValues := strings.ReplaceAll(strings.Trim(fmt.Sprint(values[:last]), "[]"), " ", ", ")
+	return rule(slices.Contains(values, value), key, "unknown %s %q; want %s or %s", kind, value, firstValues, values[last])
 }
 
 // oneOfOrNone is oneOf for a setting that may be empty.
-func oneOfOrNone[S ~string](key, what string, value S, values ...S) error {
+func oneOfOrNone[S ~string](key, kind string, value S, values ...S) error {
 	if value == "" {
 		return nil
 	}
-	return oneOf(key, what, value, values...)
+	return oneOf(key, kind, value, values...)
 }
 
-func within(key string, n, least, most int) error {
-	return rule(n >= least && n <= most, key, "%d is out of range; want %d to %d", n, least, most)
+func inRange(key string, n, low, high int) error {
+	return rule(n >= low && n <= high, key, "%d is out of range; want %d to %d", n, low, high)
 }
 
 // notNegative returns an error for a negative number; zero says what 0 means.
@@ -96,14 +96,14 @@ func (s TrainTest) validate() error {
 	if err != nil || !s.draws() {
 		return err
 	}
-	return cmp.Or(within("train", s.Train, 1, maxDrawn), within("test", s.Test, 1, maxDrawn))
+	return cmp.Or(inRange("train", s.Train, 1, maxDrawn), inRange("test", s.Test, 1, maxDrawn))
 }
 
 func (s TrainTest) suits(in *Input) error {
 	if s.TrainRows > in.Codes.Rows {
 		return fmt.Errorf("there are %d rows; want at least the %d of train_rows", in.Codes.Rows, s.TrainRows)
 	}
-	if test := s.tested(in); s.TestShare > 0 && s.TrainRows == 0 && (test < 1 || in.Codes.Rows-test < 2) {
+	if test := s.testCount(in); s.TestShare > 0 && s.TrainRows == 0 && (test < 1 || in.Codes.Rows-test < 2) {
 		return fmt.Errorf("test_share %.3g takes %d of %d rows; want at least one test row and two train rows, or train_rows", s.TestShare, test, in.Codes.Rows)
 	}
 	return nil
@@ -129,8 +129,8 @@ func (s TrainTest) wantVarying(in *Input) error {
 	return fmt.Errorf("every factor has only one level in the %d rows; want a factor that varies", in.Codes.Rows)
 }
 
-// tested returns the number of test rows for TestShare.
-func (s TrainTest) tested(in *Input) int {
+// testCount returns the number of test rows for TestShare.
+func (s TrainTest) testCount(in *Input) int {
 	return int(math.Round(s.TestShare * float64(in.Codes.Rows)))
 }
 
@@ -145,7 +145,7 @@ func (s TrainTest) rows(in *Input) (train, test []int, err error) {
 		return nil, nil, errNoStreamOrRows
 	case s.TestShare > 0:
 		order := in.Stream.Perm(n)
-		test, train = order[:s.tested(in)], order[s.tested(in):]
+		test, train = order[:s.testCount(in)], order[s.testCount(in):]
 		slices.Sort(test)
 		slices.Sort(train)
 		return train, test, nil
@@ -181,8 +181,8 @@ func (a Apart) validate() error {
 	)
 }
 
-// train returns the number of train rows, out of n.
-func (a Apart) train(n int) int {
+// trainCount returns the number of train rows, out of n.
+func (a Apart) trainCount(n int) int {
 	if a.TrainRows > 0 {
 		return a.TrainRows
 	}
@@ -192,7 +192,7 @@ func (a Apart) train(n int) int {
 // suits returns an error for too few rows, or if no factor varies.
 func (a Apart) suits(in *Input) error {
 	n := in.Codes.Rows
-	if train := a.train(n); train < 1 || train >= n {
+	if train := a.trainCount(n); train < 1 || train >= n {
 		return fmt.Errorf("%d of %d rows are train rows; want at least one train row and one test row", train, n)
 	}
 	return TrainTest{TrainRows: a.TrainRows}.wantVarying(in)
@@ -208,7 +208,7 @@ func (a Apart) rows(in *Input) (train, test []int, err error) {
 		}
 		order = in.Stream.Perm(n)
 	}
-	train, test = order[:a.train(n)], order[a.train(n):]
+	train, test = order[:a.trainCount(n)], order[a.trainCount(n):]
 	slices.Sort(train)
 	slices.Sort(test)
 	return train, test, nil

@@ -15,7 +15,7 @@ import (
 // traits are properties of a metric with its settings, which decide its rows, intervals and chance levels.
 type traits struct {
 	way          interval.Way // how an interval repeats the measurement
-	why          string       // the reason if there is no interval
+	reason       string       // the reason if there is no interval
 	slow         bool         // it fits predictors, so it may take seconds
 	angles       bool         // it uses angles of circular factors, or values, and not only levels
 	scaled       bool         // its value depends on the scale of the codes
@@ -28,67 +28,29 @@ type traits struct {
 }
 
 func traitsOf(m Metric) traits {
-	const rows, draws = interval.Rows, interval.Draws
 	switch m := m.(type) {
-	case *TotalCorrelation, *ConditionalTC, *CodeSpread, *Purity, *Coverage, *DescriptionLength:
-		return traits{way: rows}
-	case *MIG:
-		return traits{way: rows, bins: &m.Histogram}
-	case *MED:
-		return traits{way: rows, rows: m.Samples, bins: &m.Histogram, informed: true}
-	case *Modularity:
-		return traits{way: rows, bins: &m.Histogram, informed: true}
-	case *CoOccurrence:
-		return traits{way: rows, bins: &m.Histogram, informed: true}
-	case *MutualInformation:
-		return traits{way: rows, bins: &m.Histogram}
-	case *WassersteinCorrelation:
-		return traits{way: rows, scaled: true}
-	case *LeftInverse:
-		return traits{way: rows, angles: true, rows: m.Samples}
-	case *DLSBD:
-		return traits{way: rows, angles: true, allRows: true}
-	case *BetaVAE:
-		return traits{way: draws, scaled: !m.Standardise, drawSettings: []*int{&m.Train, &m.Test}}
-	case *FactorVAE:
-		return traits{way: draws, scaled: m.Prune > 0, drawSettings: []*int{&m.Train, &m.Test}}
-	case *SAP:
-		return traits{way: draws, scaled: m.Score != scoreCorrelation, drawSettings: []*int{&m.Train, &m.Test}}
-	case *Explicitness:
-		return traits{way: draws, drawSettings: []*int{&m.Train, &m.Test}}
-	case *DCI:
-		return traits{way: draws, slow: true, drawSettings: []*int{&m.Rounds}}
-	case *DCIRegression:
-		return traits{way: draws, slow: true, angles: true, drawSettings: []*int{&m.Rounds}}
-	case *R4:
-		return traits{way: draws, slow: true, angles: true, drawSettings: []*int{&m.Splits}}
-	case *R4C:
-		return traits{way: draws, slow: true, angles: true, drawSettings: []*int{&m.Splits}}
-	case *Downstream:
-		return traits{way: draws, slow: true, scaled: m.Predictor == logisticCV}
-	case *Probe, *KNN:
-		return traits{way: draws, slow: true}
 	case *SubCodeDeviation:
-		t := traits{way: rows, scaled: !m.Standardise && m.Project != projectLinear, rows: m.Samples}
+		t := traits{way: interval.Rows, scaled: !m.Standardise && m.Project != projectLinear, rows: m.Samples}
 		if m.Deviation == factor.Radius || m.Deviation == factor.Diameter || m.Aggregate == factor.Max {
-			t.way, t.why = interval.None, extremeReason
+			t.way, t.reason = interval.None, extremeReason
 		}
 		return t
 	case *Contraction:
+		t := traits{way: interval.Rows, angles: true, scaled: true}
 		if m.Max {
-			return traits{way: interval.None, why: extremeReason, angles: true, scaled: true}
+			t.way, t.reason = interval.None, extremeReason
 		}
-		return traits{way: rows, angles: true, scaled: true}
+		return t
 	case *Logic:
 		t := traits{angles: true, scaled: true, drawSettings: []*int{&m.Tuples}}
 		if t.rows = int(math.Sqrt(float64(m.Tuples))); m.Samples > 0 { // most sentences are about pairs
 			t.rows = min(t.rows, m.Samples)
 		}
-		t.way, t.why = m.resample()
+		t.way, t.reason = m.resample()
 		return t
 	case *Sampled:
 		inner := traitsOf(m.Of.Value)
-		return traits{way: draws, slow: inner.slow, scaled: inner.scaled, drawSettings: []*int{&m.Draws}}
+		return traits{way: interval.Draws, slow: inner.slow, scaled: inner.scaled, drawSettings: []*int{&m.Draws}}
 	case *Projected:
 		inner := traitsOf(m.Of.Value).onlyDraws("the projection is fitted to the rows that are measured")
 		inner.scaled = inner.scaled && m.Project != projectLinear
@@ -96,12 +58,72 @@ func traitsOf(m Metric) traits {
 	case *BestColumns:
 		return traitsOf(m.Of.Value).onlyDraws("a part of the rows has other best columns")
 	case Resampled:
-		way, why := m.Resample()
-		return traits{way: way, why: why}
+		way, reason := m.Resample()
+		return traits{way: way, reason: reason}
+	}
+	if t, ok := rowTraits(m); ok {
+		t.way = interval.Rows
+		return t
+	}
+	if t, ok := drawTraits(m); ok {
+		t.way = interval.Draws
+		return t
 	}
 	t := withoutInterval(m)
 	t.way = interval.None
 	return t
+}
+
+// rowTraits returns the properties of a metric with an interval from halves of the rows.
+func rowTraits(m Metric) (t traits, ok bool) {
+	switch m := m.(type) {
+	case *TotalCorrelation, *ConditionalTC, *CodeSpread, *Purity, *Coverage, *DescriptionLength:
+		return traits{}, true
+	case *MIG:
+		return traits{bins: &m.Histogram}, true
+	case *MutualInformation:
+		return traits{bins: &m.Histogram}, true
+	case *Modularity:
+		return traits{bins: &m.Histogram, informed: true}, true
+	case *CoOccurrence:
+		return traits{bins: &m.Histogram, informed: true}, true
+	case *MED:
+		return traits{bins: &m.Histogram, informed: true, rows: m.Samples}, true
+	case *WassersteinCorrelation:
+		return traits{scaled: true}, true
+	case *LeftInverse:
+		return traits{angles: true, rows: m.Samples}, true
+	case *DLSBD:
+		return traits{angles: true, allRows: true}, true
+	}
+	return traits{}, false
+}
+
+// drawTraits returns the properties of a metric with an interval over its random numbers.
+func drawTraits(m Metric) (t traits, ok bool) {
+	switch m := m.(type) {
+	case *BetaVAE:
+		return traits{scaled: !m.Standardise, drawSettings: []*int{&m.Train, &m.Test}}, true
+	case *FactorVAE:
+		return traits{scaled: m.Prune > 0, drawSettings: []*int{&m.Train, &m.Test}}, true
+	case *SAP:
+		return traits{scaled: m.Score != scoreCorrelation, drawSettings: []*int{&m.Train, &m.Test}}, true
+	case *Explicitness:
+		return traits{drawSettings: []*int{&m.Train, &m.Test}}, true
+	case *DCI:
+		return traits{slow: true, drawSettings: []*int{&m.Rounds}}, true
+	case *DCIRegression:
+		return traits{slow: true, angles: true, drawSettings: []*int{&m.Rounds}}, true
+	case *R4:
+		return traits{slow: true, angles: true, drawSettings: []*int{&m.Splits}}, true
+	case *R4C:
+		return traits{slow: true, angles: true, drawSettings: []*int{&m.Splits}}, true
+	case *Downstream:
+		return traits{slow: true, scaled: m.Predictor == logisticCV}, true
+	case *Probe, *KNN:
+		return traits{slow: true}, true
+	}
+	return traits{}, false
 }
 
 const extremeReason = "the value is an extreme: it grows with the number of images, at an unknown rate"
@@ -110,25 +132,25 @@ const extremeReason = "the value is an extreme: it grows with the number of imag
 func withoutInterval(m Metric) traits {
 	switch m.(type) {
 	case *IRS:
-		return traits{why: "it divides by the largest deviation, which grows with the number of images"}
+		return traits{reason: "it divides by the largest deviation, which grows with the number of images"}
 	case *MaxError:
-		return traits{why: extremeReason, angles: true}
+		return traits{reason: extremeReason, angles: true}
 	case *PrincipalMED:
-		return traits{why: "other rows have other principal components"}
+		return traits{reason: "other rows have other principal components"}
 	case *Responses:
-		return traits{why: "it counts columns beyond a threshold, and the bias of mutual information depends on the number of rows"}
+		return traits{reason: "it counts columns beyond a threshold, and the bias of mutual information depends on the number of rows"}
 	case *Manipulated:
-		return traits{why: "it needs images that differ in one factor alone, and a part of the rows has too few of them", allRows: true}
+		return traits{reason: "it needs images that differ in one factor alone, and a part of the rows has too few of them", allRows: true}
 	case *HSIC:
-		return traits{why: "it is about 0.2/n for independent columns, and the median distance depends on the measured rows"}
+		return traits{reason: "it is about 0.2/n for independent columns, and the median distance depends on the measured rows"}
 	case *Separation:
-		return traits{why: "other rows have other pairs known to differ", scaled: true}
+		return traits{reason: "other rows have other pairs known to differ", scaled: true}
 	case *DLSBDWorkshop:
-		return traits{why: "it measures complete grids, and no row can be left out", angles: true, allRows: true}
+		return traits{reason: "it measures complete grids, and no row can be left out", angles: true, allRows: true}
 	case *HError:
-		return traits{why: "it compares two trees, and depends on no rows", angles: true}
+		return traits{reason: "it compares two trees, and depends on no rows", angles: true}
 	}
-	return traits{why: "the metric does not say how to measure it again"}
+	return traits{reason: "the metric does not say how to measure it again"}
 }
 
 // onlyDraws returns the properties of a metric of other codes, which only gets an interval over its draws.
@@ -138,7 +160,7 @@ func (t traits) onlyDraws(reason string) traits {
 	} else {
 		t.way = interval.None
 	}
-	t.why, t.allRows, t.rows, t.drawSettings, t.bins = reason, false, 0, nil, nil
+	t.reason, t.allRows, t.rows, t.drawSettings, t.bins = reason, false, 0, nil, nil
 	return t
 }
 
@@ -150,8 +172,8 @@ func (l *Logic) resample() (interval.Way, string) {
 	if l.Sentence == nil {
 		return interval.None, "there is no sentence"
 	}
-	for _, found := range aggregator.FindAllStringSubmatch(l.Sentence.Quantity(), -1) {
-		if name := found[1]; !strings.HasPrefix(name, "mean") && name != "inf" { // inf quantifies over functions
+	for _, match := range aggregator.FindAllStringSubmatch(l.Sentence.Quantity(), -1) {
+		if name := match[1]; !strings.HasPrefix(name, "mean") && name != "inf" { // inf quantifies over functions
 			return interval.None, fmt.Sprintf("its %s over rows depends on the number of rows", name)
 		}
 	}

@@ -87,7 +87,7 @@ func (m *DCI) Range() (least, most float64) { return m.Entropy.Least(), 1 }
 func (m *DCI) Validate() error {
 	return cmp.Or(
 		m.Score.validate(),
-		within("rounds", m.Rounds, 1, maxBoosted),
+		inRange("rounds", m.Rounds, 1, maxBoosted),
 		rule(m.Bins == 0 || m.Bins >= 2 && m.Bins <= 256, "bins",
 			"%d is out of range; want 2 to 256, or 0 (exact splits)", m.Bins),
 		oneOf("ties", "ties", m.Ties, tiesRandom, tiesFirst),
@@ -128,7 +128,7 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, fmt.Errorf("%w, or ties: first", errNoStream)
 	}
 	in = in.rescaled(matrix.Matrix.ForTrees)
-	f := &fittedDCI{Importances: trees.Importances{Of: make([][]float64, in.Codes.Cols)}, notes: in.coarseForTrees()}
+	f := &fittedDCI{Importances: trees.Importances{Of: make([][]float64, in.Codes.Cols)}, notes: in.coarseNote()}
 	for _, p := range in.knownParts() {
 		if err := errors.Join(m.TrainTest.suits(p.Input), m.wantVarying(p.Input)); err != nil {
 			f.notes = append(f.notes, fmt.Sprintf("factor %s is left out: %v", p.Factors[0].Name, err))
@@ -142,7 +142,6 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 	return m.result(in, f)
 }
 
-// fittedDCI holds the fitted trees and the rows behind them.
 type fittedDCI struct {
 	trees.Importances
 	basis Basis
@@ -171,7 +170,7 @@ func (m *DCI) fit(ctx context.Context, p knownPart, f *fittedDCI) error {
 		return err
 	}
 	var basis Basis
-	basis.fitted(train, test)
+	basis.recordSplit(train, test)
 	f.basis.join(basis)
 	f.Join(x, p.factors)
 	for _, j := range x.Single {
@@ -186,8 +185,8 @@ func (m *DCI) result(in *Input, f *fittedDCI) (Result, error) {
 	}
 	r := Result{Value: factor.Mean.Of(f.Test), Basis: f.basis, Notes: f.notes}
 	g := r.concentrations(in, &f.Importances, m.Entropy, m.Score)
-	r.score("informativeness_train", "per_factor_train", g.Columns, factor.Mean.Of(f.Train), f.Train)
-	r.score("informativeness_test", "per_factor_test", g.Columns, factor.Mean.Of(f.Test), f.Test)
+	r.addScores("informativeness_train", "per_factor_train", g.Columns, factor.Mean.Of(f.Train), f.Train)
+	r.addScores("informativeness_test", "per_factor_test", g.Columns, factor.Mean.Of(f.Test), f.Test)
 	if slices.Max(slices.Concat(g.Values...)) == 0 {
 		r.Notes = append(r.Notes, "no column helps to predict a factor: all importances are 0")
 	}
@@ -202,22 +201,22 @@ func (r *Result) concentrations(in *Input, x *trees.Importances, rows mutual.Ent
 	g.Columns = levels.Chosen(g.Columns, x.Factors)
 	r.Grids = []Grid{g}
 	if len(g.Columns) > 1 {
-		mean, each := rows.OfRows(x.Of)
-		r.score(string(Disentanglement), "per_column", g.Rows, mean, each)
+		mean, scores := rows.OfRows(x.Of)
+		r.addScores(string(Disentanglement), "per_column", g.Rows, mean, scores)
 	}
 	if len(g.Rows) > 1 {
-		mean, each := mutual.LibraryEntropy().OfRows(mutual.Transposed(x.Of))
-		r.score(string(Completeness), "per_factor", g.Columns, mean, each)
+		mean, scores := mutual.LibraryEntropy().OfRows(mutual.Transposed(x.Of))
+		r.addScores(string(Completeness), "per_factor", g.Columns, mean, scores)
 	}
-	if of := r.Part(string(value)); of != nil {
-		r.Value = of[0]
+	if score := r.Part(string(value)); score != nil {
+		r.Value = score[0]
 	}
 	return g
 }
 
-// score adds a part with a mean, and a part with the numbers behind the mean.
-func (r *Result) score(name, item string, labels []string, mean float64, each []float64) {
-	r.Parts = append(r.Parts, Part{Name: name, Values: []float64{mean}}, Part{Name: item, Labels: labels, Values: each})
+// addScores adds a part with a mean, and a part with the numbers behind the mean.
+func (r *Result) addScores(name, partName string, labels []string, mean float64, values []float64) {
+	r.Parts = append(r.Parts, Part{Name: name, Values: []float64{mean}}, Part{Name: partName, Labels: labels, Values: values})
 }
 
 // DCIRegression measures disentanglement, completeness and informativeness of Eastwood and Williams 2018, section 2,
@@ -250,7 +249,7 @@ func newDCIRegression() *DCIRegression {
 const maxBoostedDepth = 16
 
 func (m *DCIRegression) Validate() error {
-	return cmp.Or(m.Score.validate(), within("rounds", m.Rounds, 1, maxBoosted), within("depth", m.Depth, 1, maxBoostedDepth))
+	return cmp.Or(m.Score.validate(), inRange("rounds", m.Rounds, 1, maxBoosted), inRange("depth", m.Depth, 1, maxBoostedDepth))
 }
 
 func (m *DCIRegression) Suits(in *Input) error {
@@ -280,32 +279,32 @@ func (m *DCIRegression) Compute(ctx context.Context, in *Input) (Result, error) 
 		return Result{}, err
 	}
 	informative := factor.Mean.Of(x.Train)
-	r := Result{Value: informative, Basis: Basis{Shared: true}, Notes: in.coarseForTrees()}
+	r := Result{Value: informative, Basis: Basis{Shared: true}, Notes: in.coarseNote()}
 	g := r.concentrations(in, x, mutual.LibraryEntropy(), m.Score)
-	r.score(string(Informativeness), "per_factor_informativeness", g.Columns, informative, x.Train)
+	r.addScores(string(Informativeness), "per_factor_informativeness", g.Columns, informative, x.Train)
 	if len(x.Factors) < len(in.Factors) {
 		r.Notes = append(r.Notes, "factors with only one level are left out")
 	}
 	return r, nil
 }
 
-// coarseForTrees notes columns with few steps for trees, which take numbers that differ by at most 1e-7 for equal.
-func (in *Input) coarseForTrees() []string {
-	first, coarse, all := "", 0, numeric.UpTo(in.Codes.Rows)
+// coarseNote returns a note on columns with few steps for trees. Numbers that differ by at most 1e-7 are equal to trees.
+func (in *Input) coarseNote() []string {
+	example, coarse, rows := "", 0, numeric.UpTo(in.Codes.Rows)
 	for c := range in.Codes.Cols {
-		deviation, step, joined := trees.Coarse(in.Codes.Column(c, all))
+		deviation, step, joined := trees.Coarse(in.Codes.Column(c, rows))
 		if !joined {
 			continue
 		}
 		if coarse++; coarse == 1 {
-			first = fmt.Sprintf("%s (standard deviation %.0e, steps of %.0e)", in.columnName(c), deviation, step)
+			example = fmt.Sprintf("%s (standard deviation %.0e, steps of %.0e)", in.columnName(c), deviation, step)
 		}
 	}
 	if coarse == 0 {
 		return nil
 	}
 	return []string{fmt.Sprintf("in single precision, %d of %d columns have few distinct numbers, such as %s; want codes around 0, of size 1",
-		coarse, in.Codes.Cols, first)}
+		coarse, in.Codes.Cols, example)}
 }
 
 // R4 is the right-representation R^2 of Ross and Doshi-Velez 2021, equations 2 and 3, 0 to 1. It is the mean over
@@ -374,7 +373,7 @@ type Predictions struct {
 const maxPredictionSplits = 1000
 
 func (p *Predictions) Validate() error {
-	return cmp.Or(within("splits", p.Splits, 1, maxPredictionSplits), notNegative("samples", p.Samples, "all rows"))
+	return cmp.Or(inRange("splits", p.Splits, 1, maxPredictionSplits), notNegative("samples", p.Samples, "all rows"))
 }
 
 func (*R4C) Suits(in *Input) error { return fits(in.Hierarchy, "code", in.Codes.Cols) }
@@ -409,27 +408,27 @@ func (p *Predictions) compute(
 		return Result{}, errNoStream
 	}
 	in = in.rescaled(matrix.Matrix.ForTrees)
-	n, drawn := in.Codes.Rows, 0
+	n, sampleSize := in.Codes.Rows, 0
 	rows := numeric.UpTo(n)
 	if p.Samples > 0 && n > p.Samples {
-		n, drawn, rows = p.Samples, p.Samples, in.Stream.Perm(n)[:p.Samples]
+		n, sampleSize, rows = p.Samples, p.Samples, in.Stream.Perm(n)[:p.Samples]
 	}
 	factors, codes, err := in.predictors(rows)
 	if err != nil {
 		return Result{}, err
 	}
-	active, of, notes := make([][]bool, len(factors)), make([]int, len(factors)), in.coarseForTrees()
+	active, denominators, notes := make([][]bool, len(factors)), make([]int, len(factors)), in.coarseNote()
 	for j, v := range factors {
 		active[j] = make([]bool, len(rows))
-		some := false
+		anyActive := false
 		for i, value := range v.Values {
 			active[j][i] = c == nil || math.Abs(value) > inactive
 			if active[j][i] && c != nil && c.Weights == weightsPrinted {
-				of[j]++
+				denominators[j]++
 			}
-			some = some || active[j][i]
+			anyActive = anyActive || active[j][i]
 		}
-		if !some {
+		if !anyActive {
 			notes = append(notes,
 				fmt.Sprintf("factor %s is inactive in all rows and counts as 0; leave it out if it should not", in.Factors[j].Name))
 		}
@@ -442,15 +441,15 @@ func (p *Predictions) compute(
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: drawn, Train: n - n/4, Test: n / 4}, Notes: notes}
+	r := Result{Grids: comparisonGrids(in, names, list), Basis: Basis{Rows: sampleSize, Train: n - n/4, Test: n / 4}, Notes: notes}
 	if c == nil {
 		r.Grids, r.Notes = r.Grids[:3], append(r.Notes, in.constantNotes()...)
 	}
-	per := in.perFactor(nil)
+	perFactor := in.perFactor(nil)
 	for j, group := range groups {
-		per.Values = append(per.Values, trees.Best(group, of[j]))
+		perFactor.Values = append(perFactor.Values, trees.Best(group, denominators[j]))
 	}
-	r.Value, r.Parts = factor.Mean.Of(per.Values), []Part{per}
+	r.Value, r.Parts = factor.Mean.Of(perFactor.Values), []Part{perFactor}
 	return r, nil
 }
 
@@ -467,8 +466,8 @@ func comparisonGrids(in *Input, names []string, list []*trees.Comparison) (grids
 	} {
 		values := numeric.Zeros(len(names), len(in.Factors))
 		g := Grid{Name: show.name, Rows: names, Columns: factor.Names(in.Factors), Values: values}
-		for at, c := range list {
-			g.Values[c.Column][at/len(names)] = show.value(c)
+		for i, c := range list {
+			g.Values[c.Column][i/len(names)] = show.value(c)
 		}
 		grids = append(grids, g)
 	}
@@ -478,22 +477,14 @@ func comparisonGrids(in *Input, names []string, list []*trees.Comparison) (grids
 // predictors returns the factors and the code columns, restricted to some rows.
 func (in *Input) predictors(rows []int) (factors, codes []*trees.Column, err error) {
 	for j, f := range in.Factors {
-		all, values := in.FactorValues(j), make([]float64, len(rows))
-		for at, i := range rows {
-			values[at] = all[i]
-		}
-		p, err := trees.NewFactor(values)
+		p, err := trees.NewFactor(levels.Chosen(in.FactorValues(j), rows))
 		if err != nil {
 			return nil, nil, fmt.Errorf("factor %q: %w", f.Name, err)
 		}
 		factors = append(factors, p)
 	}
 	for c := range in.Codes.Cols {
-		values := make([]float64, len(rows))
-		for at, i := range rows {
-			values[at] = in.Codes.Row(i)[c]
-		}
-		p, err := trees.NewColumn(values)
+		p, err := trees.NewColumn(in.Codes.Column(c, rows))
 		if err != nil {
 			return nil, nil, fmt.Errorf("codes: column %d: %w", c, err)
 		}

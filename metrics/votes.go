@@ -3,12 +3,12 @@ package metrics
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/internal/linear"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/internal/votes"
 )
 
@@ -48,14 +48,14 @@ func (m *FactorVAE) Validate() error {
 // Direct, train (the fraction among all Train votes). The grid votes counts the Train votes (with Direct: the Test
 // votes) by column and factor.
 func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
-	if err := readyWithSome(ctx, m, in); err != nil {
+	if err := readyWithLevels(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	if in.Stream == nil {
 		return Result{}, errNoStream
 	}
 	draw := votes.NewDraw(in.table(), in.knownRows(), in.Stream)
-	r := Result{Notes: in.always()}
+	r := Result{Notes: in.unpredictableFactors()}
 	d := in.Codes.Cols
 	active, scales := votes.Active(in.Codes, m.Prune, m.Raw)
 	if len(active) < d {
@@ -65,10 +65,10 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 		return r, nil
 	}
 	columns := votes.NewColumns(in.Codes, active, scales)
-	stands := slices.Repeat([]int{-1}, d) // the factor that each column is assigned to; -1: none
+	columnFactors := slices.Repeat([]int{-1}, d) // the factor that each column is assigned to; -1: none
 	for j := range in.Factors {
-		if at := in.factorIndex(j); at < d {
-			stands[at] = j
+		if column := in.factorIndex(j); column < d {
+			columnFactors[column] = j
 		}
 	}
 	g := in.byFactor("votes", nil)
@@ -78,9 +78,9 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 		if g.Values, err = draw.Votes(ctx, columns, m.Train, m.Batch); err != nil {
 			return Result{}, err
 		}
-		stands = votes.Majority(g.Values)
-		right, _ := votes.Correct(g.Values, stands)
-		r.Parts = append(r.Parts, Part{Name: "train", Values: []float64{factor.Sum.Of(right) / float64(m.Train)}})
+		columnFactors = votes.Majority(g.Values)
+		correct, _ := votes.Correct(g.Values, columnFactors)
+		r.Parts = append(r.Parts, Part{Name: "train", Values: []float64{factor.Sum.Of(correct) / float64(m.Train)}})
 	}
 	test, err := draw.Votes(ctx, columns, m.Test, m.Batch)
 	if err != nil {
@@ -89,28 +89,27 @@ func (m *FactorVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	if m.Direct {
 		g.Values = test
 	}
-	right, all := votes.Correct(test, stands)
-	r.Value = factor.Sum.Of(right) / float64(m.Test)
-	r.Parts = append([]Part{perFactor(in, right, all)}, r.Parts...)
+	correct, totals := votes.Correct(test, columnFactors)
+	r.Value = factor.Sum.Of(correct) / float64(m.Test)
+	r.Parts = append([]Part{perFactor(in, correct, totals)}, r.Parts...)
 	r.Grids = []Grid{g}
 	return r, nil
 }
 
-func validDraws(batch, least, train, test int) error {
+func validDraws(batch, minBatch, train, test int) error {
 	return cmp.Or(
-		within("batch", batch, least, maxDrawn),
-		within("train", train, 1, maxDrawn),
-		within("test", test, 1, maxDrawn),
+		inRange("batch", batch, minBatch, maxDrawn),
+		inRange("train", train, 1, maxDrawn),
+		inRange("test", test, 1, maxDrawn),
 	)
 }
 
-// perFactor returns the part per_factor: right/all for every factor with points.
-func perFactor(in *Input, right, all []float64) Part {
+// perFactor returns the part per_factor: correct/totals for every factor with points.
+func perFactor(in *Input, correct, totals []float64) Part {
 	part := Part{Name: "per_factor"}
 	for j, f := range in.Factors {
-		if all[j] > 0 {
-			part.Labels = append(part.Labels, f.Name)
-			part.Values = append(part.Values, right[j]/all[j])
+		if totals[j] > 0 {
+			part.add(f.Name, correct[j]/totals[j])
 		}
 	}
 	return part
@@ -142,7 +141,7 @@ func (m *BetaVAE) Validate() error { return validDraws(m.Batch, 1, m.Train, m.Te
 
 // Compute returns the parts per_factor (accuracy on each factor's test points) and train (accuracy on train points).
 func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
-	if err := readyWithSome(ctx, m, in); err != nil {
+	if err := readyWithLevels(ctx, m, in); err != nil {
 		return Result{}, err
 	}
 	if in.Stream == nil {
@@ -165,36 +164,31 @@ func (m *BetaVAE) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	part, value := predicted(in, model, y, answers)
-	_, fitted := predicted(in, model, x, labels)
-	r := Result{Value: value, Basis: Basis{Train: m.Train, Test: m.Test, Shared: true}, Parts: []Part{part, {Name: "train", Values: []float64{fitted}}}, Notes: in.always()}
+	part, value := accuracies(in, model, y, answers)
+	_, fitted := accuracies(in, model, x, labels)
+	r := Result{Value: value, Parts: []Part{part, {Name: "train", Values: []float64{fitted}}}, Notes: in.unpredictableFactors()}
+	r.Basis = Basis{Train: m.Train, Test: m.Test, Shared: true}
 	if !model.Converged {
 		r.Notes = append(r.Notes, "the regression has not converged")
 	}
 	return r, nil
 }
 
-// predicted returns the accuracy on the points of each factor, and on all points.
-func predicted(in *Input, model *linear.Logistic, x []float64, factors []int) (Part, float64) {
+// accuracies returns the accuracy on the points of each factor, and on all points.
+func accuracies(in *Input, model *linear.Logistic, x []float64, factors []int) (Part, float64) {
 	d := in.Codes.Cols
 	scratch := make([]float64, len(in.Factors))
-	right, all := make([]float64, len(in.Factors)), make([]float64, len(in.Factors))
+	correct, totals := make([]float64, len(in.Factors)), make([]float64, len(in.Factors))
 	for i, j := range factors {
-		all[j]++
+		totals[j]++
 		if model.Predict(x[i*d:(i+1)*d], scratch) == j {
-			right[j]++
+			correct[j]++
 		}
 	}
-	return perFactor(in, right, all), factor.Sum.Of(right) / float64(len(factors))
+	return perFactor(in, correct, totals), factor.Sum.Of(correct) / float64(len(factors))
 }
 
-// always returns a note on each factor with one level: all rows share it.
-func (in *Input) always() (notes []string) {
-	varying := in.table().Varying(in.Codes.Rows)
-	for j, f := range in.Factors {
-		if !slices.Contains(varying, j) {
-			notes = append(notes, fmt.Sprintf("factor %s has only one level, so no column can predict it; want input without it", f.Name))
-		}
-	}
-	return notes
+// unpredictableFactors returns a note on each factor with one level.
+func (in *Input) unpredictableFactors() []string {
+	return in.constantFactors(numeric.UpTo(len(in.Factors)), ", so no column can predict it; want input without it")
 }

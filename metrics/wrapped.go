@@ -41,11 +41,12 @@ func (m *Sampled) Better() Direction            { return m.Of.better() }
 func (m *Sampled) Range() (least, most float64) { return bounds(m.Of.Value) }
 
 func (m *Sampled) Validate() error {
-	_, again := m.Of.Value.(*Sampled)
+	_, nested := m.Of.Value.(*Sampled)
 	return cmp.Or(
 		rule(m.Rows >= 2, "rows", "%d is out of range; want 2 or more", m.Rows),
-		within("draws", m.Draws, 1, maxDraws),
-		m.Of.wrapped("the sample", again, "the rows are a sample already; want another metric than sampled"),
+		inRange("draws", m.Draws, 1, maxDraws),
+		rule(!nested, "of", "the rows are a sample already; want another metric than sampled"),
+		m.Of.validateInner("the sample"),
 	)
 }
 
@@ -124,15 +125,16 @@ func (m *BestColumns) Better() Direction            { return m.Of.better() }
 func (m *BestColumns) Range() (least, most float64) { return bounds(m.Of.Value) }
 
 func (m *BestColumns) Validate() error {
-	if m.K < 1 {
-		return config.Invalid("k", "%d columns; want 1 or more", m.K)
-	}
-	_, again := m.Of.Value.(*BestColumns)
-	return m.Of.wrapped("the best columns", again, "the columns are the best already; want another metric than best-columns")
+	_, nested := m.Of.Value.(*BestColumns)
+	return cmp.Or(
+		rule(m.K >= 1, "k", "%d columns; want 1 or more", m.K),
+		rule(!nested, "of", "the columns are the best already; want another metric than best-columns"),
+		m.Of.validateInner("the best columns"),
+	)
 }
 
-// med returns the metric that chooses columns.
-func (m *BestColumns) med() *MED {
+// selector returns the metric that selects the columns.
+func (m *BestColumns) selector() *MED {
 	return &MED{Histogram: mutual.Library(), Entropy: mutual.LibraryEntropy(), TopK: m.K, Whole: m.Whole}
 }
 
@@ -140,7 +142,7 @@ func (m *BestColumns) Suits(in *Input) error {
 	if m.Of.Value == nil {
 		return m.Validate()
 	}
-	if err := m.med().Suits(in); err != nil {
+	if err := m.selector().Suits(in); err != nil {
 		return err
 	}
 	return suits(m.Of.Value, projectedInput(in, in.Codes, Part{}))
@@ -152,7 +154,7 @@ func (m *BestColumns) Compute(ctx context.Context, in *Input) (Result, error) {
 		return Result{}, err
 	}
 	levels, _ := in.inArcs()
-	_, columns, err := m.med().Select(ctx, levels)
+	_, columns, err := m.selector().Select(ctx, levels)
 	if err != nil {
 		return Result{}, err
 	}
@@ -162,7 +164,7 @@ func (m *BestColumns) Compute(ctx context.Context, in *Input) (Result, error) {
 		}
 	}
 	slices.Sort(columns)
-	best := in.selected("best", columns)
+	best := in.columnNumbers("best", columns)
 	r, err := m.Of.Value.Compute(ctx, projectedInput(in, in.Codes.Columns(columns), best))
 	if err != nil {
 		return Result{}, fmt.Errorf("%s of the columns %v: %w", m.Of.Name, columns, err)
@@ -200,11 +202,12 @@ func (m *Projected) Better() Direction            { return m.Of.better() }
 func (m *Projected) Range() (least, most float64) { return bounds(m.Of.Value) }
 
 func (m *Projected) Validate() error {
-	if err := oneOf("project", "projection", m.Project, projectLinear, projectBest); err != nil {
-		return err
-	}
-	_, again := m.Of.Value.(*Projected)
-	return m.Of.wrapped("the projected codes", again, "the codes are projected already; want another metric than projected")
+	_, nested := m.Of.Value.(*Projected)
+	return cmp.Or(
+		oneOf("project", "projection", m.Project, projectLinear, projectBest),
+		rule(!nested, "of", "the codes are projected already; want another metric than projected"),
+		m.Of.validateInner("the projected codes"),
+	)
 }
 
 func (m *Projected) Suits(in *Input) error {
@@ -243,20 +246,20 @@ func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 		for _, b := range blocks {
 			columns[b.Factor] = b.Columns[0]
 		}
-		codes, selection = codes.Columns(columns), in.selected("", columns)
+		codes, selection = codes.Columns(columns), in.columnNumbers("", columns)
 	}
-	other := m.Of.Value
-	if c, ok := other.(*Contraction); ok && m.Project == projectLinear {
+	metric := m.Of.Value
+	if c, ok := metric.(*Contraction); ok && m.Project == projectLinear {
 		ofNumbers := *c
 		ofNumbers.Units, ofNumbers.numbers = unitsRange, true
-		other = &ofNumbers
+		metric = &ofNumbers
 	}
-	r, err := other.Compute(ctx, projectedInput(in, codes, selection))
+	r, err := metric.Compute(ctx, projectedInput(in, codes, selection))
 	if err != nil {
 		return Result{}, fmt.Errorf("%s of projected codes: %w", m.Of.Name, err)
 	}
 	r.Parts = append(r.Parts, parts...)
-	r.Basis.fittedToAll(m.Project, in)
+	r.Basis.recordProjection(m.Project, in)
 	return r, nil
 }
 
@@ -276,16 +279,10 @@ func (c Choice) better() Direction {
 	return c.Value.Better()
 }
 
-// wrapped checks the metric inside a wrapper; again reports that it is the same wrapper.
-func (c Choice) wrapped(of string, again bool, message string) error {
-	switch {
-	case c.Value == nil:
-		return config.Invalid("of", "there is no metric; want one of %s, such as mig", of)
-	case again:
-		return config.Invalid("of", "%s", message)
+// validateInner checks the metric inside a wrapper, which measures the given rows or columns.
+func (c Choice) validateInner(measured string) error {
+	if c.Value == nil {
+		return config.Invalid("of", "there is no metric; want one of %s, such as mig", measured)
 	}
-	if v, ok := c.Value.(interface{ Validate() error }); ok {
-		return v.Validate()
-	}
-	return nil
+	return validate(c.Value)
 }

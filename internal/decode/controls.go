@@ -156,8 +156,8 @@ func (c *Codes) usedValues() [][]float64 {
 	return list
 }
 
-// limits returns the 1st and the 99th percentile of sorted values. For a constant value, it returns a range of length 1
-// around it. Without values, it returns -2 and 2.
+// limits returns the 1st and the 99th percentile of sorted values. For a constant value, it returns the value minus
+// and plus 1. Without values, it returns -2 and 2.
 func limits(sorted []float64) (low, high float64) {
 	if len(sorted) == 0 {
 		return -2, 2

@@ -44,3 +44,23 @@ func TestLock(t *testing.T) {
 		t.Errorf("below a file: %v", err)
 	}
 }
+
+// A path needs a claim without working locks, on a network, by setting, and after the first claim of another process.
+func TestClaimsNeeded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	for _, c := range []struct {
+		mode           string
+		network, works bool
+		first          bool // another process has made the first claim
+		want           bool
+	}{
+		{mode: auto, works: true}, {mode: auto, want: true}, {mode: auto, works: true, network: true, want: true},
+		{mode: always, works: true, want: true}, {mode: auto, works: true, first: true, want: true}, {mode: never, first: true},
+	} {
+		if c.first {
+			must.OK(t, os.MkdirAll(claimDir(path, 1), 0o777))
+		}
+		w := &world{files: system{}, mode: c.mode, network: func(string) bool { return c.network }}
+		must.Equal(t, must.Get(w.claims(path, c.works))(t), c.want, fmt.Sprintf("%+v", c))
+	}
+}

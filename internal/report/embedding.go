@@ -32,7 +32,7 @@ const (
 
 // Embedding draws codes along their first two principal components, with one panel per factor, coloured by level.
 // Circular factors have a cyclic colour map, categorical factors the palette, and other factors a map from light to
-// dark. Codes of one column are drawn against their rank. If no factor varies, there is one panel in one colour. For
+// dark. Codes of one column are drawn against the number of their row. If no factor varies, there is one panel in one colour. For
 // fewer than two finite codes, Embedding writes nothing.
 func Embedding(w io.Writer, title string, in *metrics.Input) error {
 	rows := rng.New(0, "figure/embedding").Perm(in.Codes.Rows)

@@ -30,11 +30,11 @@ var assets = sync.OnceValue(func() map[string]*content {
 	for _, name := range web.Scripts(widgets...) {
 		add(name, []byte(web.Text(name)))
 	}
-	own, err := ownFiles.ReadDir("assets")
+	files, err := ownFiles.ReadDir("assets")
 	if err != nil {
 		panic(err) // the files are embedded
 	}
-	for _, f := range own {
+	for _, f := range files {
 		text, err := ownFiles.ReadFile("assets/" + f.Name())
 		if err != nil {
 			panic(err)
@@ -67,9 +67,9 @@ type page struct {
 }
 
 // newPage returns a page that shows widgets of package web and loads its own scripts.
-func (s *Server) newPage(title string, shown []string, own ...string) page {
-	p := page{Title: title, Runs: s.runs.dir, Single: s.runs.single, Scripts: web.Scripts(shown...)}
-	for _, name := range append([]string{"shared.js"}, own...) {
+func (s *Server) newPage(title string, widgets []string, scripts ...string) page {
+	p := page{Title: title, Runs: s.runs.dir, Single: s.runs.single, Scripts: web.Scripts(widgets...)}
+	for _, name := range append([]string{"shared.js"}, scripts...) {
 		p.Scripts = append(p.Scripts, "serve/"+name)
 	}
 	return p

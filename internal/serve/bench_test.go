@@ -48,7 +48,7 @@ func BenchmarkList(b *testing.B) {
 	dir := many(b, manyRuns)
 	s := must.Get(New(b.Context(), dir, Options{}))(b)
 	defer s.runs.close()
-	if n := s.runs.now.Load().states()[sweep.Finished]; n != manyRuns {
+	if n := s.runs.latest.Load().states()[sweep.Finished]; n != manyRuns {
 		b.Fatalf("%d finished runs", n)
 	}
 	for name, address := range map[string]string{"kept": "/api/runs", "sorted": "/api/runs?sort=-dlsbd", "filtered": "/api/runs?filter=seed%3C4000&filter=state%3Dfinished&sort=seed"} {
@@ -59,7 +59,7 @@ func BenchmarkList(b *testing.B) {
 				for b.Loop() {
 					if fresh {
 						s.lists.lock.Lock()
-						s.lists.kept, s.lists.chosen.kept = nil, nil
+						s.lists.entries, s.lists.chosen.entries = nil, nil
 						s.lists.lock.Unlock()
 					}
 					w := httptest.NewRecorder()
@@ -78,7 +78,7 @@ func BenchmarkScan(b *testing.B) {
 	dir := many(b, manyRuns)
 	r := must.Get(openRuns(b.Context(), dir, false))(b)
 	r.cancel()
-	r.done.Wait()
+	r.scanning.Wait()
 	defer r.root.Load().Close()
 	for b.Loop() {
 		must.OK(b, r.scan(b.Context()))

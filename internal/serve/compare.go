@@ -73,33 +73,33 @@ const allButSeed = "-seed" // all settings except the seed
 
 type selection struct {
 	query
-	runs   []string // names; none: all runs that pass the filters
-	by     string   // a column to group by, or butSeed; empty: no groups
-	colour string   // the column that determines the colours; empty: one colour per run
+	runs        []string // names; none: all runs that pass the filters
+	groupColumn string   // a column to group by, or allButSeed; empty: no groups
+	colour      string   // the column that determines the colours; empty: one colour per run
 
 	differing []index.Column // columns that differ between the chosen runs; nil: not computed yet
 }
 
 // selectedRuns returns the runs of a choice, and the chosen names that are not runs.
-func (c *selection) selectedRuns(now *snapshot) (list []*run, missing []string, err error) {
-	if list, err = filter(now, c.filters); err != nil || len(c.runs) == 0 {
+func (c *selection) selectedRuns(snap *snapshot) (list []*runState, missing []string, err error) {
+	if list, err = filter(snap, c.filters); err != nil || len(c.runs) == 0 {
 		return list, nil, err
 	}
-	list = slices.DeleteFunc(slices.Clone(list), func(one *run) bool { return !slices.Contains(c.runs, one.Dir) })
+	list = slices.DeleteFunc(slices.Clone(list), func(run *runState) bool { return !slices.Contains(c.runs, run.Dir) })
 	for _, name := range c.runs {
-		if now.byName[name] == nil {
+		if snap.byName[name] == nil {
 			missing = append(missing, name)
 		}
 	}
 	return list, missing, nil
 }
 
-func (s *Server) compare(now *snapshot, c selection) (*comparison, error) {
-	list, missing, err := c.selectedRuns(now)
+func (s *Server) compare(snap *snapshot, c selection) (*comparison, error) {
+	list, missing, err := c.selectedRuns(snap)
 	if err != nil {
 		return nil, err
 	}
-	v := &comparison{Version: now.version, Matched: len(list), Missing: missing, Repeats: []string{}, Settings: []string{},
+	v := &comparison{Version: snap.version, Matched: len(list), Missing: missing, Repeats: []string{}, Settings: []string{},
 		Metrics: []measuredMetric{}, By: []string{}, Groups: []group{}, Runs: []comparedRun{}}
 	list = list[:min(len(list), maxCompared)]
 	entries := entriesOf(list)
@@ -118,54 +118,54 @@ func (s *Server) compare(now *snapshot, c selection) (*comparison, error) {
 		return nil, err
 	}
 	v.Colours = values
-	for i, one := range list {
-		p := &one.progress
-		line := comparedRun{Dir: one.Dir, State: p.state, Progress: p.fraction(), Colour: colours[i].index, Settings: settingCells(one, columns)}
-		stored := s.results(one)
+	for i, run := range list {
+		p := &run.progress
+		line := comparedRun{Dir: run.Dir, State: p.state, Progress: p.fraction(), Colour: colours[i].index, Settings: settingCells(run, columns)}
+		stored := s.results(run)
 		for m, name := range names {
-			line.Results = append(line.Results, estimateOf(one, name, stored, &v.Metrics[m]))
+			line.Results = append(line.Results, estimateOf(run, name, stored, &v.Metrics[m]))
 		}
 		v.Runs = append(v.Runs, line)
 	}
 	return v, v.groupBy(&c, list)
 }
 
-func settingCells(one *run, columns []index.Column) []*string {
+func settingCells(run *runState, columns []index.Column) []*string {
 	cells := make([]*string, len(columns))
 	for i, c := range columns {
-		cells[i] = c.Cell(one.Run)
+		cells[i] = c.Cell(run.Run)
 	}
 	return cells
 }
 
-func entriesOf(list []*run) []*index.Run {
+func entriesOf(list []*runState) []*index.Run {
 	entries := make([]*index.Run, len(list))
-	for i, one := range list {
-		entries[i] = one.Run
+	for i, run := range list {
+		entries[i] = run.Run
 	}
 	return entries
 }
 
 // results reads the stored results of a finished run by name. If they are unreadable, it returns none.
-func (s *Server) results(one *run) map[string]metrics.Result {
-	if one.base != sweep.Finished {
+func (s *Server) results(run *runState) map[string]metrics.Result {
+	if run.base != sweep.Finished {
 		return nil
 	}
-	text, err := s.read(one, rundir.MetricsFile, maxResults)
+	text, err := s.read(run, rundir.MetricsFile, maxResults)
 	var list []metrics.Result
 	if err != nil || json.Unmarshal(text, &list) != nil {
 		return nil
 	}
-	all := map[string]metrics.Result{}
+	byName := map[string]metrics.Result{}
 	for _, r := range list {
-		all[r.Name] = r
+		byName[r.Name] = r
 	}
-	return all
+	return byName
 }
 
 // estimateOf returns a result of a run with its stored interval. It sets m.Better.
-func estimateOf(one *run, name string, stored map[string]metrics.Result, m *measuredMetric) *estimate {
-	value, ok := one.Results.Get(name)
+func estimateOf(run *runState, name string, stored map[string]metrics.Result, m *measuredMetric) *estimate {
+	value, ok := run.Results.Get(name)
 	if !ok {
 		return nil
 	}
@@ -180,8 +180,8 @@ func estimateOf(one *run, name string, stored map[string]metrics.Result, m *meas
 }
 
 // groupColumns returns the columns that define groups; none: no groups.
-func (c *selection) groupColumns(list []*run) (columns []index.Column, err error) {
-	switch c.by {
+func (c *selection) groupColumns(list []*runState) (columns []index.Column, err error) {
+	switch c.groupColumn {
 	case "":
 		return nil, nil
 	case allButSeed:
@@ -190,29 +190,29 @@ func (c *selection) groupColumns(list []*run) (columns []index.Column, err error
 		}
 		return slices.DeleteFunc(slices.Clone(c.differing), func(c index.Column) bool { return c.Name == "seed" }), nil
 	}
-	column, err := index.FindColumn(entriesOf(list), c.by)
+	column, err := index.FindColumn(entriesOf(list), c.groupColumn)
 	if err != nil {
 		return nil, badRequest("by: " + err.Error())
 	}
 	return []index.Column{column}, nil
 }
 
-func (v *comparison) groupBy(c *selection, list []*run) error {
+func (v *comparison) groupBy(c *selection, list []*runState) error {
 	columns, err := c.groupColumns(list)
-	if err != nil || c.by == "" {
+	if err != nil || c.groupColumn == "" {
 		return err
 	}
 	for _, column := range columns {
 		v.By = append(v.By, column.Name)
 	}
-	at := map[string]int{}
+	groups := map[string]int{}
 	members := [][]int{}
-	for i, one := range list {
-		name := groupName(one, columns)
-		g, ok := at[name]
+	for i, run := range list {
+		name := groupName(run, columns)
+		g, ok := groups[name]
 		if !ok {
 			g = len(v.Groups)
-			at[name] = g
+			groups[name] = g
 			v.Groups, members = append(v.Groups, group{Name: name}), append(members, nil)
 		}
 		v.Runs[i].Group = g
@@ -235,34 +235,34 @@ func (v *comparison) groupBy(c *selection, list []*run) error {
 }
 
 // distinct returns the members of a group that do not repeat another member. It adds the others to v.Repeats.
-func (v *comparison) distinct(list []*run, members []int) (distinct []int) {
+func (v *comparison) distinct(list []*runState, members []int) (distinct []int) {
 	entries := make([]*index.Run, len(members))
-	for i, at := range members {
-		entries[i] = list[at].Run
+	for i, member := range members {
+		entries[i] = list[member].Run
 	}
 	_, repeats := index.Distinct(entries)
-	for i, at := range members {
+	for i, member := range members {
 		if slices.Contains(repeats, entries[i]) {
 			v.Repeats = append(v.Repeats, entries[i].Dir)
 			continue
 		}
-		distinct = append(distinct, at)
+		distinct = append(distinct, member)
 	}
 	return distinct
 }
 
 // groupName returns a name for a group: the values that its runs share.
-func groupName(one *run, columns []index.Column) string {
+func groupName(run *runState, columns []index.Column) string {
 	var parts []string
 	for _, c := range columns {
 		short := c.Name[strings.LastIndex(c.Name, ".")+1:]
-		parts = append(parts, short+" "+shownValue(one, c))
+		parts = append(parts, short+" "+shownValue(run, c))
 	}
 	return cmp.Or(strings.Join(parts, ", "), "all")
 }
 
-func shownValue(one *run, c index.Column) string {
-	if text, ok := c.Of(one.Run); ok {
+func shownValue(run *runState, c index.Column) string {
+	if text, ok := c.Of(run.Run); ok {
 		return text
 	}
 	return "–"
@@ -298,8 +298,8 @@ type overlay struct {
 }
 
 // overlay overlays the curves of runs, a panel for each loss and metric, and a colour for each run or coloured value.
-func (s *Server) overlay(now *snapshot, c selection) (*overlay, error) {
-	list, _, err := c.selectedRuns(now)
+func (s *Server) overlay(snap *snapshot, c selection) (*overlay, error) {
+	list, _, err := c.selectedRuns(snap)
 	if err != nil {
 		return nil, err
 	}
@@ -309,16 +309,16 @@ func (s *Server) overlay(now *snapshot, c selection) (*overlay, error) {
 		return nil, err
 	}
 	panels := map[panelKey]*web.Panel{}
-	for i, one := range list[:min(len(list), maxCurves)] {
-		lines, err := s.logs.get(s.runs.fileStampOf(one, rundir.LogFile), one.path, func() ([]rundir.Line, error) {
-			lines, _, err := s.runs.lines(one)
+	for i, run := range list[:min(len(list), maxCurves)] {
+		lines, err := s.logs.get(s.runs.fileStampOf(run, rundir.LogFile), run.path, func() ([]rundir.Line, error) {
+			lines, _, err := s.runs.lines(run)
 			return lines, err
 		})
 		if err != nil {
 			continue // a run with an unreadable log has no curves; its page shows the error
 		}
-		place, name := colours[i].index, one.Dir
-		if c.colour != "" || c.by != "" {
+		colour, name := colours[i].index, run.Dir
+		if c.colour != "" || c.groupColumn != "" {
 			name = colours[i].value + " · " + name
 		}
 		for key, curve := range curvesOf(lines) {
@@ -328,7 +328,7 @@ func (s *Server) overlay(now *snapshot, c selection) (*overlay, error) {
 				panels[key] = p
 			}
 			x, y := thinOut(curve.x), thinOut(curve.y)
-			p.Series = append(p.Series, web.Series{Name: name, X: web.Floats(x, len(x)), Y: web.Floats(y, len(y)), Colour: &place})
+			p.Series = append(p.Series, web.Series{Name: name, X: web.Floats(x, len(x)), Y: web.Floats(y, len(y)), Colour: &colour})
 		}
 	}
 	v := &overlay{Runs: min(len(list), maxCurves), Curves: &web.Curves{Panels: []web.Panel{}}}
@@ -366,12 +366,12 @@ func (k panelKey) compare(o panelKey) int {
 type points struct{ x, y []float32 }
 
 func curvesOf(lines []rundir.Line) map[panelKey]*points {
-	all := map[panelKey]*points{}
+	curves := map[panelKey]*points{}
 	add := func(key panelKey, epoch int, value float64) {
-		p := all[key]
+		p := curves[key]
 		if p == nil {
 			p = &points{}
-			all[key] = p
+			curves[key] = p
 		}
 		// The end of a run may measure a metric again, on other images than the curve.
 		if n := len(p.x); n == 0 || p.x[n-1] != float32(epoch) {
@@ -388,7 +388,7 @@ func curvesOf(lines []rundir.Line) map[panelKey]*points {
 			add(panelKey{"", name}, line.Epoch, value)
 		}
 	}
-	return all
+	return curves
 }
 
 // thinOut keeps at most maxCurvePoints equally spaced numbers, including the last one.
@@ -397,11 +397,11 @@ func thinOut(values []float32) []float32 {
 	if step < 2 {
 		return values
 	}
-	var some []float32
+	var thinned []float32
 	for i := (len(values) - 1) % step; i < len(values); i += step {
-		some = append(some, values[i])
+		thinned = append(thinned, values[i])
 	}
-	return some
+	return thinned
 }
 
 // runColour is the value of a run that determines its colour, and the index of the colour in the palette.
@@ -411,28 +411,28 @@ type runColour struct {
 }
 
 // colours returns the colours of runs: by the values of a column, by group, or one per run.
-func (c *selection) colours(list []*run) (colours []runColour, values []string, err error) {
+func (c *selection) colours(list []*runState) (colours []runColour, values []string, err error) {
 	values, colours = []string{}, make([]runColour, len(list))
 	columns, err := c.groupColumns(list)
 	if err != nil {
 		return nil, nil, err
 	}
-	value := func(one *run) string { return groupName(one, columns) }
+	value := func(run *runState) string { return groupName(run, columns) }
 	switch {
 	case c.colour != "":
-		found, err := index.FindColumn(entriesOf(list), c.colour)
+		column, err := index.FindColumn(entriesOf(list), c.colour)
 		if err != nil {
 			return nil, nil, badRequest("colour: " + err.Error())
 		}
-		value = func(one *run) string { return shownValue(one, found) }
-	case c.by == "":
-		for i, one := range list {
-			colours[i] = runColour{one.Dir, i}
+		value = func(run *runState) string { return shownValue(run, column) }
+	case c.groupColumn == "":
+		for i, run := range list {
+			colours[i] = runColour{run.Dir, i}
 		}
 		return colours, values, nil
 	}
-	for i, one := range list {
-		colours[i].value = value(one)
+	for i, run := range list {
+		colours[i].value = value(run)
 		values = append(values, colours[i].value)
 	}
 	slices.SortFunc(values, func(a, b string) int {

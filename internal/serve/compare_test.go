@@ -134,10 +134,10 @@ func TestCompare(t *testing.T) {
 // Answers before the end of the first scan are not cached.
 func TestCompareReading(t *testing.T) {
 	s, h := started(t, folder(t, "one"), Options{})
-	read := s.runs.now.Load()
+	read := s.runs.latest.Load()
 	for range 2 {
 		for _, now := range []*snapshot{{reading: true}, read} {
-			s.runs.now.Store(now)
+			s.runs.latest.Store(now)
 			for _, address := range []string{"/api/compare", "/api/runs"} {
 				if v := value[struct{ Matched int }](t, h.URL+address); v.Matched == 0 && now == read {
 					t.Errorf("%s: no run", address)
@@ -309,7 +309,7 @@ func BenchmarkCompare(b *testing.B) {
 		weights = append(weights, w+1)
 	}
 	s, _ := started(b, varied(b, 5, weights...), Options{})
-	for name, c := range map[string]selection{"runs": {}, "means": {by: allButSeed}} {
+	for name, c := range map[string]selection{"runs": {}, "means": {groupColumn: allButSeed}} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				if v, err := s.compare(s.runs.current(), c); err != nil || len(v.Runs) != maxCompared {

@@ -24,7 +24,7 @@ const (
 // checkpoints (checkpoint). The parameter from, or the header Last-Event-ID, is the number of log bytes that the
 // browser has. After the event reset, the browser must read the curves again. It means that the log was rewritten, for
 // example by a run that continues from a checkpoint.
-func (s *Server) events(w http.ResponseWriter, r *http.Request, one *run) error {
+func (s *Server) events(w http.ResponseWriter, r *http.Request, run *runState) error {
 	if s.streams.Add(1) > maxStreams {
 		s.streams.Add(-1)
 		w.Header().Set("Retry-After", "10")
@@ -32,12 +32,12 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, one *run) error 
 		return nil
 	}
 	defer s.streams.Add(-1)
-	from := r.URL.Query().Get("from")
+	start := r.URL.Query().Get("from")
 	if id := r.Header.Get("Last-Event-ID"); id != "" {
-		from = id
+		start = id
 	}
-	e := &stream{server: s, name: one.Dir, w: w, out: http.NewResponseController(w)}
-	e.at, _ = strconv.ParseInt(from, 10, 64) // "": from the start
+	e := &stream{server: s, name: run.Dir, w: w, controller: http.NewResponseController(w)}
+	e.offset, _ = strconv.ParseInt(start, 10, 64) // "": from the start
 	h := w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
@@ -59,12 +59,12 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request, one *run) error 
 }
 
 type stream struct {
-	server *Server
-	name   string
-	w      http.ResponseWriter
-	out    *http.ResponseController
+	server     *Server
+	name       string
+	w          http.ResponseWriter
+	controller *http.ResponseController
 
-	at         int64 // number of log bytes sent so far
+	offset     int64 // number of log bytes sent so far
 	file       os.FileInfo
 	state      string // last sent state
 	checkpoint string
@@ -74,9 +74,9 @@ type stream struct {
 // send writes and flushes. It returns false if the visitor has disconnected or does not read.
 func (e *stream) send(text string) bool {
 	e.sent = time.Now()
-	_ = e.out.SetWriteDeadline(e.sent.Add(writePatience)) // an error means that the connection has no deadline
+	_ = e.controller.SetWriteDeadline(e.sent.Add(writePatience)) // an error means that the connection has no deadline
 	_, err := e.w.Write([]byte(text))
-	return err == nil && e.out.Flush() == nil
+	return err == nil && e.controller.Flush() == nil
 }
 
 func (e *stream) event(name string, v any) bool {
@@ -84,31 +84,31 @@ func (e *stream) event(name string, v any) bool {
 	if err != nil {
 		return false
 	}
-	return e.send(fmt.Sprintf("event: %s\nid: %d\ndata: %s\n\n", name, e.at, text))
+	return e.send(fmt.Sprintf("event: %s\nid: %d\ndata: %s\n\n", name, e.offset, text))
 }
 
 // look sends new points, states and checkpoints. It returns false at the end of the stream.
 func (e *stream) look() bool {
-	one, err := e.server.runs.find(e.name)
+	run, err := e.server.runs.find(e.name)
 	if err != nil {
 		return e.event("gone", e.name) && false
 	}
-	if !e.follow(one) {
+	if !e.follow(run) {
 		return false
 	}
-	r := rowOf(one, nil, time.Now())
+	r := rowOf(run, nil, time.Now())
 	text, _ := json.Marshal(r) // a row has a JSON form
-	left := r.Left
+	remaining := r.Left
 	r.Left = 0
-	same, _ := json.Marshal(r)
-	if string(same) != e.state {
-		e.state = string(same)
-		r.Left = left
+	untimed, _ := json.Marshal(r)
+	if string(untimed) != e.state {
+		e.state = string(untimed)
+		r.Left = remaining
 		if !e.event("state", json.RawMessage(text)) {
 			return false
 		}
 	}
-	if v := e.server.previews.version(one); v != e.checkpoint {
+	if v := e.server.previews.version(run); v != e.checkpoint {
 		e.checkpoint = v
 		if !e.event("checkpoint", v) {
 			return false
@@ -120,33 +120,33 @@ func (e *stream) look() bool {
 	return true
 }
 
-func (e *stream) follow(one *run) bool {
-	info, err := os.Lstat(filepath.Join(e.server.runs.folder(one), rundir.LogFile))
+func (e *stream) follow(run *runState) bool {
+	info, err := os.Lstat(filepath.Join(e.server.runs.folder(run), rundir.LogFile))
 	if err != nil {
 		return true // no log yet
 	}
-	if info.Size() < e.at || e.file != nil && !os.SameFile(info, e.file) {
+	if info.Size() < e.offset || e.file != nil && !os.SameFile(info, e.file) {
 		return e.event("reset", nil) && false
 	}
 	e.file = info
-	if info.Size() == e.at {
+	if info.Size() == e.offset {
 		return true
 	}
-	f, err := e.server.runs.open(one, rundir.LogFile)
+	f, err := e.server.runs.open(run, rundir.LogFile)
 	if err != nil {
 		return true
 	}
 	defer f.Close() // it was only read
-	if _, err := f.Seek(e.at, 0); err != nil {
+	if _, err := f.Seek(e.offset, 0); err != nil {
 		return true
 	}
 	lines, read, err := readLines(f, maxPageBytes)
 	if err != nil || read == 0 {
 		return true
 	}
-	e.at += read
-	if more := report.RunCurves(nil, lines); more != nil {
-		return e.event("curves", more)
+	e.offset += read
+	if curves := report.RunCurves(nil, lines); curves != nil {
+		return e.event("curves", curves)
 	}
 	return true
 }

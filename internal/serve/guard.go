@@ -71,17 +71,17 @@ func (s *Server) knownHost(host string) bool {
 	if name == "localhost" || slices.Contains(s.options.Hosts, name) {
 		return true
 	}
-	at, err := netip.ParseAddr(name)
+	address, err := netip.ParseAddr(name)
 	// With a token, any IP address is safe: rebinding needs a domain name.
-	return err == nil && (at.IsLoopback() || s.options.Token != "")
+	return err == nil && (address.IsLoopback() || s.options.Token != "")
 }
 
 // digest hides a token: the time to compare two digests does not reveal the token.
 func digest(token string) [sha256.Size]byte { return sha256.Sum256([]byte("unravel serve " + token)) }
 
 func (s *Server) sameToken(token string) bool {
-	want, got := digest(s.options.Token), digest(token)
-	return subtle.ConstantTimeCompare(want[:], got[:]) == 1
+	expected, given := digest(s.options.Token), digest(token)
+	return subtle.ConstantTimeCompare(expected[:], given[:]) == 1
 }
 
 // cookie is the name of the token's cookie, a digest of the token, because the ports of a machine share cookies.
@@ -107,8 +107,8 @@ func (s *Server) logIn(w http.ResponseWriter, r *http.Request) {
 	}
 	q.Del("token")
 	http.SetCookie(w, &http.Cookie{Name: s.cookie(), Value: s.options.Token, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode})
-	to := url.URL{Path: path.Clean("/" + r.URL.Path), RawQuery: q.Encode()}
-	w.Header().Set("Location", to.String())
+	target := url.URL{Path: path.Clean("/" + r.URL.Path), RawQuery: q.Encode()}
+	w.Header().Set("Location", target.String())
 	w.WriteHeader(http.StatusSeeOther)
 }
 
@@ -117,16 +117,16 @@ func (s *Server) logIn(w http.ResponseWriter, r *http.Request) {
 // connection has a permitted request, new connections wait.
 type limitedListener struct {
 	net.Listener
-	free chan struct{}
-	done chan struct{}
-	once sync.Once
+	free   chan struct{}
+	closed chan struct{}
+	once   sync.Once
 
 	lock      sync.Mutex
 	strangers []*trackedConn // oldest first
 }
 
 func limitConnections(l net.Listener, n int) net.Listener {
-	return &limitedListener{Listener: l, free: make(chan struct{}, n), done: make(chan struct{})}
+	return &limitedListener{Listener: l, free: make(chan struct{}, n), closed: make(chan struct{})}
 }
 
 func (l *limitedListener) Accept() (net.Conn, error) {
@@ -136,7 +136,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		l.evict()
 		select {
 		case l.free <- struct{}{}:
-		case <-l.done:
+		case <-l.closed:
 			return nil, net.ErrClosed
 		}
 	}
@@ -145,11 +145,11 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		<-l.free
 		return nil, err
 	}
-	one := &trackedConn{Conn: c, from: l}
+	tracked := &trackedConn{Conn: c, listener: l}
 	l.lock.Lock()
-	l.strangers = append(l.strangers, one)
+	l.strangers = append(l.strangers, tracked)
 	l.lock.Unlock()
-	return one, nil
+	return tracked, nil
 }
 
 // evict closes the oldest connection without a permitted request.
@@ -165,8 +165,8 @@ func (l *limitedListener) evict() {
 func (l *limitedListener) forgetStranger(c *trackedConn) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	if at := slices.Index(l.strangers, c); at >= 0 {
-		l.strangers = slices.Delete(l.strangers, at, at+1)
+	if i := slices.Index(l.strangers, c); i >= 0 {
+		l.strangers = slices.Delete(l.strangers, i, i+1)
 	}
 }
 
@@ -174,26 +174,26 @@ type connectionKey struct{} // key of a request's connection in its context
 
 func markPermitted(ctx context.Context) {
 	if c, ok := ctx.Value(connectionKey{}).(*trackedConn); ok {
-		c.from.forgetStranger(c)
+		c.listener.forgetStranger(c)
 	}
 }
 
 func (l *limitedListener) Close() error {
-	l.once.Do(func() { close(l.done) })
+	l.once.Do(func() { close(l.closed) })
 	return l.Listener.Close()
 }
 
 type trackedConn struct {
 	net.Conn
-	from *limitedListener
-	once sync.Once
+	listener *limitedListener
+	once     sync.Once
 }
 
 func (c *trackedConn) Close() error {
 	err := c.Conn.Close()
 	c.once.Do(func() {
-		c.from.forgetStranger(c)
-		<-c.from.free
+		c.listener.forgetStranger(c)
+		<-c.listener.free
 	})
 	return err
 }

@@ -60,7 +60,7 @@ func TestNoEscape(t *testing.T) {
 			"/assets/"+way, "/assets/../../"+way, "/assets/serve/../"+way, "/"+way)
 	}
 	addresses = append(addresses, "/api/curves?dir=linked", "/api/preview?dir=linked", "/assets/", "/assets/serve/", "/assets", "/pages/list.tmpl", "/api/", "/.git/config",
-		"/runs.sqlite", "/one/config.yaml", "/figure?dir=one", "/figure?dir=one&name=", "/debug/pprof/", "/figure?dir=one&name=out/x.png")
+		"/runs.index", "/one/config.yaml", "/figure?dir=one", "/figure?dir=one&name=", "/debug/pprof/", "/figure?dir=one&name=out/x.png")
 	for _, address := range addresses {
 		code, text := raw(t, h.Listener.Addr().String(), "GET "+address+" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
 		if strings.Contains(text, secret) {

@@ -218,7 +218,7 @@ func TestSingle(t *testing.T) {
 	must.OK(t, errors.Join(r.Write(rundir.Config, rundir.Bytes([]byte(tiny))), r.Close()))
 	until(t, h.URL+"/api/runs", func(l listing) bool { return l.Total == 1 && l.Rows[0].Dir == "later" })
 	for _, d := range []string{dir, empty} {
-		if _, err := os.Stat(filepath.Join(d, "runs.sqlite")); err == nil {
+		if _, err := os.Stat(filepath.Join(d, "runs.index")); err == nil {
 			t.Errorf("%s: an index in the folder of a run", d)
 		}
 	}

@@ -57,9 +57,9 @@ const (
 )
 
 type query struct {
-	filters     []string
-	sort        string // name of a column; with the prefix -: descending order
-	from, count int
+	filters      []string
+	sort         string // name of a column; with the prefix -: descending order
+	start, count int
 }
 
 // readQuery reads the parameters filter (repeatable, as in unravel runs), sort, from and count.
@@ -69,12 +69,12 @@ func readQuery(r *http.Request) (q query, err error) {
 	if len(q.filters) > maxFilters {
 		return q, badRequest("there are too many filters")
 	}
-	for name, into := range map[string]*int{"from": &q.from, "count": &q.count} {
+	for name, target := range map[string]*int{"from": &q.start, "count": &q.count} {
 		text := v.Get(name)
 		if text == "" {
 			continue
 		}
-		if *into, err = strconv.Atoi(text); err != nil || *into < 0 {
+		if *target, err = strconv.Atoi(text); err != nil || *target < 0 {
 			return q, badRequest(name + ": want a number from 0 on")
 		}
 	}
@@ -83,7 +83,7 @@ func readQuery(r *http.Request) (q query, err error) {
 }
 
 type filteredRuns struct {
-	runs    []*run
+	runs    []*runState
 	columns []index.Column
 	kinds   []column
 }
@@ -98,12 +98,12 @@ func (s *Server) listData(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	now := s.runs.current()
-	return s.lists.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return s.lists.list(now, q) })
+	snap := s.runs.current()
+	return s.lists.send(w, r, snap.version, r.URL.RawQuery, func() (any, error) { return s.lists.list(snap, q) })
 }
 
-func (l *listCache) list(now *snapshot, q query) (*listing, error) {
-	c, err := l.choose(now, q.filters)
+func (l *listCache) list(snap *snapshot, q query) (*listing, error) {
+	c, err := l.choose(snap, q.filters)
 	if err != nil {
 		return nil, err
 	}
@@ -111,46 +111,46 @@ func (l *listCache) list(now *snapshot, q query) (*listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := &listing{Version: now.version, Reading: now.reading, Total: len(now.list), Matched: len(sorted), States: now.states(), Columns: c.kinds, Rows: []row{}}
-	list.From = min(q.from, len(sorted))
-	moment := time.Now()
-	for _, one := range sorted[list.From:min(list.From+q.count, len(sorted))] {
-		list.Rows = append(list.Rows, rowOf(one, c.columns, moment))
+	list := &listing{Version: snap.version, Reading: snap.reading, Total: len(snap.list), Matched: len(sorted), States: snap.states(), Columns: c.kinds, Rows: []row{}}
+	list.From = min(q.start, len(sorted))
+	now := time.Now()
+	for _, run := range sorted[list.From:min(list.From+q.count, len(sorted))] {
+		list.Rows = append(list.Rows, rowOf(run, c.columns, now))
 	}
 	return list, nil
 }
 
-func rowOf(one *run, columns []index.Column, moment time.Time) row {
-	p := &one.progress
-	line := row{Dir: one.Dir, State: p.state, Problem: one.Problem, Epoch: p.epoch, Epochs: p.epochs, Progress: p.fraction(),
-		Seconds: one.Seconds, Left: p.remaining(moment).Seconds(), Ended: one.Ended, Cells: settingCells(one, columns)}
-	if p.logged {
+func rowOf(run *runState, columns []index.Column, now time.Time) row {
+	p := &run.progress
+	line := row{Dir: run.Dir, State: p.state, Problem: run.Problem, Epoch: p.epoch, Epochs: p.epochs, Progress: p.fraction(),
+		Seconds: run.Seconds, Left: p.remaining(now).Seconds(), Ended: run.Ended, Cells: settingCells(run, columns)}
+	if p.hasLoss {
 		line.Loss = new(p.loss)
 	}
 	return line
 }
 
 // choose returns the runs that pass the filters, with their progress in the snapshot.
-func (l *listCache) choose(now *snapshot, filters []string) (*filteredRuns, error) {
-	c, err := l.chosen.get(now.content, strings.Join(filters, "\x00"), func() (*filteredRuns, error) { return choose(now, filters) })
+func (l *listCache) choose(snap *snapshot, filters []string) (*filteredRuns, error) {
+	c, err := l.chosen.get(snap.content, strings.Join(filters, "\x00"), func() (*filteredRuns, error) { return choose(snap, filters) })
 	if err != nil {
 		return nil, err
 	}
-	for i, one := range c.runs {
-		c.runs[i] = now.byName[one.Dir]
+	for i, run := range c.runs {
+		c.runs[i] = snap.byName[run.Dir]
 	}
 	return c, nil
 }
 
-func choose(now *snapshot, filters []string) (*filteredRuns, error) {
-	list, err := filter(now, filters)
+func choose(snap *snapshot, filters []string) (*filteredRuns, error) {
+	list, err := filter(snap, filters)
 	if err != nil {
 		return nil, err
 	}
 	c, entries := &filteredRuns{runs: list}, entriesOf(list)
-	add := func(kind string, one index.Column) {
+	add := func(kind string, property index.Column) {
 		if len(c.columns) < maxColumns {
-			c.columns, c.kinds = append(c.columns, one), append(c.kinds, column{one.Name, kind})
+			c.columns, c.kinds = append(c.columns, property), append(c.kinds, column{property.Name, kind})
 		}
 	}
 	for _, name := range index.ResultNames(entries) {
@@ -158,33 +158,33 @@ func choose(now *snapshot, filters []string) (*filteredRuns, error) {
 			add("result", index.Result(name))
 		}
 	}
-	for _, one := range index.Shown(entries) {
-		add("setting", one)
+	for _, setting := range index.Shown(entries) {
+		add("setting", setting)
 	}
 	return c, nil
 }
 
-func filter(now *snapshot, filters []string) ([]*run, error) {
-	kept, err := index.Filter(entriesOf(now.list), filters...)
+func filter(snap *snapshot, filters []string) ([]*runState, error) {
+	entries, err := index.Filter(entriesOf(snap.list), filters...)
 	if err != nil {
 		return nil, badRequest("filter " + strings.TrimPrefix(err.Error(), "filter "))
 	}
-	found := make([]*run, len(kept))
-	for i, entry := range kept {
-		found[i] = now.byName[entry.Dir]
+	matching := make([]*runState, len(entries))
+	for i, entry := range entries {
+		matching[i] = snap.byName[entry.Dir]
 	}
-	return found, nil
+	return matching, nil
 }
 
 // stateOrder is the default order of states in a list.
 var stateOrder = map[sweep.State]int{sweep.Running: 0, sweep.Failed: 1, sweep.Damaged: 1, sweep.Stopped: 2, sweep.Finished: 3, sweep.Waiting: 4}
 
 // sortRuns sorts runs by a column. Without a column, running runs come first and newer runs come before older runs.
-func sortRuns(c *filteredRuns, by string) ([]*run, error) {
+func sortRuns(c *filteredRuns, order string) ([]*runState, error) {
 	list := slices.Clone(c.runs)
-	name, down := strings.CutPrefix(by, "-")
+	name, descending := strings.CutPrefix(order, "-")
 	if name == "" {
-		slices.SortStableFunc(list, func(a, b *run) int {
+		slices.SortStableFunc(list, func(a, b *runState) int {
 			return cmp.Or(cmp.Compare(stateOrder[a.progress.state], stateOrder[b.progress.state]), strings.Compare(b.Ended, a.Ended), strings.Compare(a.Dir, b.Dir))
 		})
 		return list, nil
@@ -194,16 +194,16 @@ func sortRuns(c *filteredRuns, by string) ([]*run, error) {
 		return nil, err
 	}
 	type keyed struct {
-		*run
+		*runState
 		value cell
 	}
-	all := make([]keyed, len(list))
-	for i, one := range list {
-		all[i] = keyed{one, key(one)}
+	keyedRuns := make([]keyed, len(list))
+	for i, run := range list {
+		keyedRuns[i] = keyed{run, key(run)}
 	}
-	slices.SortStableFunc(all, func(a, b keyed) int { return a.value.compare(b.value, down) })
-	for i := range all {
-		list[i] = all[i].run
+	slices.SortStableFunc(keyedRuns, func(a, b keyed) int { return a.value.compare(b.value, descending) })
+	for i := range keyedRuns {
+		list[i] = keyedRuns[i].runState
 	}
 	return list, nil
 }
@@ -222,35 +222,35 @@ const (
 )
 
 // compare orders numbers before strings. Runs without a value are last, in ascending and descending order.
-func (a cell) compare(b cell, down bool) int {
+func (a cell) compare(b cell, descending bool) int {
 	order := cmp.Or(cmp.Compare(a.value, b.value), strings.Compare(a.text, b.text))
-	if down {
+	if descending {
 		order = -order
 	}
 	return cmp.Or(cmp.Compare(a.kind, b.kind), order)
 }
 
 // sortKey returns a function that maps a run to its cell in a column.
-func sortKey(c *filteredRuns, name string) (func(*run) cell, error) {
+func sortKey(c *filteredRuns, name string) (func(*runState) cell, error) {
 	switch name {
 	case "loss":
-		return func(one *run) cell {
-			if !one.logged {
+		return func(run *runState) cell {
+			if !run.hasLoss {
 				return cell{kind: noCell}
 			}
-			return cell{value: one.loss}
+			return cell{value: run.loss}
 		}, nil
 	case "progress":
-		return func(one *run) cell { return cell{value: one.fraction()} }, nil
+		return func(run *runState) cell { return cell{value: run.fraction()} }, nil
 	case "run":
-		return func(one *run) cell { return cell{kind: textCell, text: one.Dir} }, nil
+		return func(run *runState) cell { return cell{kind: textCell, text: run.Dir} }, nil
 	}
-	found, err := index.FindColumn(entriesOf(c.runs), name)
+	column, err := index.FindColumn(entriesOf(c.runs), name)
 	if err != nil {
 		return nil, badRequest("sort: " + err.Error())
 	}
-	return func(one *run) cell {
-		text, ok := found.Of(one.Run)
+	return func(run *runState) cell {
+		text, ok := column.Of(run.Run)
 		switch v, err := strconv.ParseFloat(text, 64); {
 		case !ok:
 			return cell{kind: noCell}
@@ -286,58 +286,58 @@ type trialEntry struct {
 const maxSearched = 10000 // limits the number of runs in which to look for trials
 
 func (s *Server) searchData(w http.ResponseWriter, r *http.Request) error {
-	now := s.runs.current()
-	return s.searches.send(w, r, now.content, "", func() (any, error) { return searches(s.runs.dir, now), nil })
+	snap := s.runs.current()
+	return s.searches.send(w, r, snap.content, "", func() (any, error) { return searches(s.runs.dir, snap), nil })
 }
 
 // searches reads the searches among the runs. The trials of a search are in the same parent folder.
-func searches(dir string, now *snapshot) []searchEntry {
+func searches(dir string, snap *snapshot) []searchEntry {
 	list := []searchEntry{}
-	if len(now.list) > maxSearched {
+	if len(snap.list) > maxSearched {
 		return list
 	}
 	folders, dirs := []string{}, map[string][]string{}
 	names := map[string]string{} // names in addresses, by folder
-	for _, one := range now.list {
-		parent, whole := path.Dir(one.path), filepath.Join(dir, filepath.FromSlash(one.path))
+	for _, run := range snap.list {
+		parent, absolute := path.Dir(run.path), filepath.Join(dir, filepath.FromSlash(run.path))
 		if dirs[parent] == nil {
 			folders = append(folders, parent)
 		}
-		dirs[parent], names[whole] = append(dirs[parent], whole), one.Dir
+		dirs[parent], names[absolute] = append(dirs[parent], absolute), run.Dir
 	}
 	slices.Sort(folders)
 	for _, folder := range folders {
-		found, err := sweep.ReadTrials(dirs[folder])
+		trials, err := sweep.ReadTrials(dirs[folder])
 		switch {
 		case err != nil:
 			list = append(list, searchEntry{Folder: folder, Problem: err.Error(), Best: -1, Trials: []trialEntry{}})
-		case found != nil:
-			list = append(list, entryOfSearch(folder, found, names))
+		case trials != nil:
+			list = append(list, entryOfSearch(folder, trials, names))
 		}
 	}
 	return list
 }
 
-func entryOfSearch(folder string, found *sweep.Trials, names map[string]string) searchEntry {
-	own := found.Method.Value.Common()
-	e := searchEntry{Folder: folder, Method: found.Method.Name, Objective: own.Objective(), Better: found.Better.String(), Budget: own.Budget(), Best: -1}
-	for _, r := range own.Space {
+func entryOfSearch(folder string, trials *sweep.Trials, names map[string]string) searchEntry {
+	settings := trials.Method.Value.Common()
+	e := searchEntry{Folder: folder, Method: trials.Method.Name, Objective: settings.Objective(), Better: trials.Better.String(), Budget: settings.Budget(), Best: -1}
+	for _, r := range settings.Space {
 		e.Keys = append(e.Keys, r.Key)
 	}
-	best := found.Best()
-	for i := range found.List {
-		t := &found.List[i]
-		one := trialEntry{Trial: t.Index, Dir: names[t.Dir], State: t.State, Epochs: t.Epochs}
+	best := trials.Best()
+	for i := range trials.List {
+		t := &trials.List[i]
+		trial := trialEntry{Trial: t.Index, Dir: names[t.Dir], State: t.State, Epochs: t.Epochs}
 		if !math.IsNaN(t.Value) && !math.IsInf(t.Value, 0) {
-			one.Value = &t.Value
+			trial.Value = &t.Value
 		}
 		for _, s := range t.Settings {
-			one.Settings = append(one.Settings, s.Value)
+			trial.Settings = append(trial.Settings, s.Value)
 		}
 		if t == best {
 			e.Best = i
 		}
-		e.Trials = append(e.Trials, one)
+		e.Trials = append(e.Trials, trial)
 	}
 	return e
 }

@@ -29,22 +29,22 @@ type previews struct {
 	runs   *runs
 	open   func(ctx context.Context, dir string) ([]byte, error)
 	cancel context.CancelFunc
-	launch func(one *run, v *preview) // computes a preview in the background, until cancel
-	work   sync.WaitGroup             // running computations
+	start  func(run *runState, v *preview) // computes a preview in the background, until cancel
+	work   sync.WaitGroup                  // running computations
 
-	turn chan struct{} // held while a checkpoint is open
+	semaphore chan struct{} // held while a checkpoint is open
 
-	lock sync.Mutex
-	kept map[string]*preview // by path
-	over bool                // no further preview starts
-	rest time.Time           // until then, no newer checkpoint of a run is opened
+	lock     sync.Mutex
+	byPath   map[string]*preview
+	closed   bool      // no further preview starts
+	pauseEnd time.Time // until then, no newer checkpoint of a run is opened
 }
 
 type preview struct {
-	version string
-	done    chan struct{} // closed when the preview is ready
-	body    *content
-	err     error
+	version  string
+	computed chan struct{} // closed when the preview is ready
+	body     *content
+	err      error
 }
 
 // The rate of opening checkpoints: a pause of previewShare times the duration of the last preview.
@@ -55,25 +55,25 @@ const (
 )
 
 func newPreviews(r *runs, open func(ctx context.Context, dir string) ([]byte, error)) *previews {
-	p := &previews{runs: r, open: open, turn: make(chan struct{}, 1), kept: map[string]*preview{}}
+	p := &previews{runs: r, open: open, semaphore: make(chan struct{}, 1), byPath: map[string]*preview{}}
 	ctx, cancel := context.WithCancel(context.Background()) // a preview continues after the end of its first request
-	p.cancel, p.launch = cancel, func(one *run, v *preview) {
-		p.work.Go(func() { p.compute(ctx, one, v) })
+	p.cancel, p.start = cancel, func(run *runState, v *preview) {
+		p.work.Go(func() { p.compute(ctx, run, v) })
 	}
 	return p
 }
 
 func (p *previews) close() {
 	p.lock.Lock()
-	p.over = true
+	p.closed = true
 	p.lock.Unlock()
 	p.cancel()
 	p.work.Wait()
 }
 
 // version identifies the checkpoint of a run; empty: no checkpoint.
-func (p *previews) version(one *run) string {
-	s := p.runs.fileStampOf(one, rundir.CheckpointFile)
+func (p *previews) version(run *runState) string {
+	s := p.runs.fileStampOf(run, rundir.CheckpointFile)
 	if s.size < 0 {
 		return ""
 	}
@@ -81,63 +81,63 @@ func (p *previews) version(one *run) string {
 }
 
 // get returns the preview of a run's newest checkpoint, or of the previous checkpoint if it is too early.
-func (p *previews) get(one *run) (*preview, error) {
-	version := p.version(one)
+func (p *previews) get(run *runState) (*preview, error) {
+	version := p.version(run)
 	if version == "" {
 		return nil, notFound("the run has no checkpoint yet")
 	}
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	old := p.kept[one.path]
-	if old != nil && (old.version == version || time.Now().Before(p.rest) && one.progress.state == sweep.Running || !old.ready()) {
+	old := p.byPath[run.path]
+	if old != nil && (old.version == version || time.Now().Before(p.pauseEnd) && run.progress.state == sweep.Running || !old.ready()) {
 		return old, nil
 	}
-	if p.over {
+	if p.closed {
 		return nil, context.Canceled
 	}
-	if len(p.kept) >= maxPreviews {
-		clear(p.kept)
+	if len(p.byPath) >= maxPreviews {
+		clear(p.byPath)
 	}
-	fresh := &preview{version: version, done: make(chan struct{})}
-	p.kept[one.path] = fresh
-	p.launch(one, fresh)
-	return fresh, nil
+	newest := &preview{version: version, computed: make(chan struct{})}
+	p.byPath[run.path] = newest
+	p.start(run, newest)
+	return newest, nil
 }
 
 func (v *preview) ready() bool {
 	select {
-	case <-v.done:
+	case <-v.computed:
 		return true
 	default:
 		return false
 	}
 }
 
-func (p *previews) compute(ctx context.Context, one *run, v *preview) {
-	defer close(v.done)
+func (p *previews) compute(ctx context.Context, run *runState, v *preview) {
+	defer close(v.computed)
 	select {
-	case p.turn <- struct{}{}:
+	case p.semaphore <- struct{}{}:
 	case <-ctx.Done():
 		v.err = ctx.Err()
 		return
 	}
-	defer func() { <-p.turn }()
-	begin := time.Now()
+	defer func() { <-p.semaphore }()
+	start := time.Now()
 	var text []byte
-	if v.err = p.runs.checkInside(one); v.err == nil {
-		text, v.err = p.open(ctx, p.runs.folder(one))
+	if v.err = p.runs.checkInside(run); v.err == nil {
+		text, v.err = p.open(ctx, p.runs.folder(run))
 	}
 	if v.err == nil {
 		v.body = newContent("application/json", text)
 	}
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	p.rest = time.Now().Add(previewShare * time.Since(begin))
+	p.pauseEnd = time.Now().Add(previewShare * time.Since(start))
 }
 
 // checkInside returns an error if a file of a run is a link to outside the folder of runs.
-func (r *runs) checkInside(one *run) error {
-	return fs.WalkDir(r.root.Load().FS(), filepath.ToSlash(one.path), func(path string, d fs.DirEntry, err error) error {
+func (r *runs) checkInside(run *runState) error {
+	return fs.WalkDir(r.root.Load().FS(), filepath.ToSlash(run.path), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.Type()&fs.ModeSymlink == 0 {
 			return nil // nobody reads a file that has just been deleted
 		}
@@ -149,13 +149,13 @@ func (r *runs) checkInside(one *run) error {
 }
 
 // previewData answers with the preview of a run's newest checkpoint, its error, or the status 202 for now.
-func (s *Server) previewData(w http.ResponseWriter, r *http.Request, one *run) error {
-	v, err := s.previews.get(one)
+func (s *Server) previewData(w http.ResponseWriter, r *http.Request, run *runState) error {
+	v, err := s.previews.get(run)
 	if err != nil {
 		return err
 	}
 	select {
-	case <-v.done:
+	case <-v.computed:
 	case <-time.After(previewWait):
 		w.WriteHeader(http.StatusAccepted)
 		return nil
@@ -239,8 +239,8 @@ func PreviewProcess(program string, args ...string) func(ctx context.Context, di
 		cmd := exec.CommandContext(ctx, program, append(args[:len(args):len(args)], disk.Argument(dir))...)
 		cmd.Env = append(cmd.Environ(), "GOMAXPROCS=1")
 		cmd.WaitDelay = time.Second
-		out, said := &limitedBuffer{most: maxPreview}, &limitedBuffer{most: 4 << 10, forgive: true}
-		cmd.Stdout, cmd.Stderr = out, said
+		stdout, stderr := &limitedBuffer{limit: maxPreview}, &limitedBuffer{limit: 4 << 10, dropsRest: true}
+		cmd.Stdout, cmd.Stderr = stdout, stderr
 		if err := cmd.Run(); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -248,25 +248,25 @@ func PreviewProcess(program string, args ...string) func(ctx context.Context, di
 			if !errors.As(err, new(*exec.ExitError)) {
 				return nil, internalError{err}
 			}
-			return nil, errors.New(cmp.Or(strings.TrimPrefix(strings.TrimSpace(said.String()), "unravel: "), err.Error()))
+			return nil, errors.New(cmp.Or(strings.TrimPrefix(strings.TrimSpace(stderr.String()), "unravel: "), err.Error()))
 		}
-		return out.Bytes(), nil
+		return stdout.Bytes(), nil
 	}
 }
 
 type limitedBuffer struct {
 	bytes.Buffer
-	most    int
-	forgive bool // drop further bytes without an error
+	limit     int
+	dropsRest bool // drop further bytes without an error
 }
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
 	switch {
-	case b.Len()+len(p) <= b.most:
-	case b.forgive:
+	case b.Len()+len(p) <= b.limit:
+	case b.dropsRest:
 		return len(p), nil
 	default:
-		return 0, fmt.Errorf("more than %d bytes", b.most)
+		return 0, fmt.Errorf("more than %d bytes", b.limit)
 	}
 	return b.Buffer.Write(p)
 }

@@ -88,7 +88,7 @@ func TestPreviewRests(t *testing.T) {
 	close(o.begin)
 	value[map[string]any](t, h.URL+"/api/preview?dir=one")
 	s.previews.lock.Lock()
-	s.previews.rest = s.previews.rest.AddDate(1, 0, 0)
+	s.previews.pauseEnd = s.previews.pauseEnd.AddDate(1, 0, 0)
 	s.previews.lock.Unlock()
 	write(t, "new", dir, "one", rundir.CheckpointFile)
 	value[map[string]any](t, h.URL+"/api/preview?dir=one")
@@ -103,7 +103,7 @@ func TestBounded(t *testing.T) {
 		want    string
 		fails   bool
 	}{{6, false, "abcdef", false}, {5, false, "abc", true}, {5, true, "abc", false}, {2, false, "", true}} {
-		b := limitedBuffer{most: c.most, forgive: c.forgive}
+		b := limitedBuffer{limit: c.most, dropsRest: c.forgive}
 		_, first := b.Write([]byte("abc"))
 		_, second := b.Write([]byte("def"))
 		if failed := first != nil || second != nil; b.String() != c.want || failed != c.fails {

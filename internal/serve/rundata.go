@@ -46,47 +46,47 @@ type figure struct {
 	Caption string `json:"caption"`
 }
 
-func (s *Server) runData(w http.ResponseWriter, r *http.Request, one *run) error {
-	version := fmt.Sprint(one.serial, " ", s.previews.version(one))
-	return s.described.send(w, r, version, one.path, func() (any, error) { return s.describe(one), nil })
+func (s *Server) runData(w http.ResponseWriter, r *http.Request, run *runState) error {
+	version := fmt.Sprint(run.serial, " ", s.previews.version(run))
+	return s.described.send(w, r, version, run.path, func() (any, error) { return s.describe(run), nil })
 }
 
-func (s *Server) describe(one *run) description {
-	d := description{row: rowOf(one, nil, time.Now()), Settings: one.Settings, Results: one.Results, Begun: one.Begun, Version: one.Version,
-		Model: choiceOf(one, "model"), Dataset: choiceOf(one, "dataset"), Figures: s.figures(one), Preview: s.previews.version(one)}
-	if one.Machine.OS != "" {
-		d.Machine = &one.Machine
+func (s *Server) describe(run *runState) description {
+	d := description{row: rowOf(run, nil, time.Now()), Settings: run.Settings, Results: run.Results, Begun: run.Begun, Version: run.Version,
+		Model: choiceOf(run, "model"), Dataset: choiceOf(run, "dataset"), Figures: s.figures(run), Preview: s.previews.version(run)}
+	if run.Machine.OS != "" {
+		d.Machine = &run.Machine
 	}
-	if text, err := s.read(one, rundir.Config, 1<<20); err == nil {
+	if text, err := s.read(run, rundir.Config, 1<<20); err == nil {
 		d.Config = strings.ToValidUTF8(string(text), "\uFFFD")
 	}
-	if f, err := s.runs.open(one, rundir.ReportFile); err == nil {
+	if f, err := s.runs.open(run, rundir.ReportFile); err == nil {
 		d.Report = f.Close() == nil
 	}
 	return d
 }
 
 // choiceOf returns a run's choice for a config key, such as the name of its model.
-func choiceOf(one *run, key string) string {
-	for k := range one.Settings.All() {
-		if rest, ok := strings.CutPrefix(k, key+"."); ok {
-			name, _, _ := strings.Cut(rest, ".")
+func choiceOf(run *runState, key string) string {
+	for k := range run.Settings.All() {
+		if suffix, ok := strings.CutPrefix(k, key+"."); ok {
+			name, _, _ := strings.Cut(suffix, ".")
 			return name
 		}
 	}
-	value, _ := one.Settings.Get(key)
+	value, _ := run.Settings.Get(key)
 	return value
 }
 
 // read reads a file of a run with at most the given length.
-func (s *Server) read(one *run, name string, most int64) ([]byte, error) {
-	f, err := s.runs.open(one, name)
+func (s *Server) read(run *runState, name string, limit int64) ([]byte, error) {
+	f, err := s.runs.open(run, name)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close() // it was only read
-	text, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(text)) > most {
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(text)) > limit {
 		err = badRequest(name + " is too long to be shown")
 	}
 	return text, err
@@ -99,16 +99,16 @@ type curvesAnswer struct {
 }
 
 // curvesData answers with the curves of a run. It reads the log only after a change.
-func (s *Server) curvesData(w http.ResponseWriter, r *http.Request, one *run) error {
-	return s.curves.send(w, r, s.runs.fileStampOf(one, rundir.LogFile), one.path, func() (any, error) {
-		lines, at, err := s.runs.lines(one)
-		return curvesAnswer{cmp.Or(report.RunCurves(nil, lines), &web.Curves{Panels: []web.Panel{}}), at}, err
+func (s *Server) curvesData(w http.ResponseWriter, r *http.Request, run *runState) error {
+	return s.curves.send(w, r, s.runs.fileStampOf(run, rundir.LogFile), run.path, func() (any, error) {
+		lines, offset, err := s.runs.lines(run)
+		return curvesAnswer{cmp.Or(report.RunCurves(nil, lines), &web.Curves{Panels: []web.Panel{}}), offset}, err
 	})
 }
 
 // lines reads the complete lines of a run's log. A run without a log has no lines.
-func (r *runs) lines(one *run) (lines []rundir.Line, at int64, err error) {
-	f, err := r.open(one, rundir.LogFile)
+func (r *runs) lines(run *runState) (lines []rundir.Line, offset int64, err error) {
+	f, err := r.open(run, rundir.LogFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}
@@ -120,8 +120,8 @@ func (r *runs) lines(one *run) (lines []rundir.Line, at int64, err error) {
 }
 
 // readLines reads lines of a log. It skips invalid lines and an incomplete last line.
-func readLines(from io.Reader, most int64) (lines []rundir.Line, read int64, err error) {
-	in := bufio.NewReader(io.LimitReader(from, most))
+func readLines(source io.Reader, limit int64) (lines []rundir.Line, read int64, err error) {
+	in := bufio.NewReader(io.LimitReader(source, limit))
 	for {
 		text, err := in.ReadBytes('\n')
 		if err == io.EOF {
@@ -143,11 +143,11 @@ var pictureKinds = map[string]string{".png": "image/png", ".gif": "image/gif"}
 const maxFigures = 200
 
 // figures lists the pictures of a run: Unravel's in the order of reports, then others by name.
-func (s *Server) figures(one *run) []figure {
-	list, names := []figure{}, s.figureNames(one)
+func (s *Server) figures(run *runState) []figure {
+	list, names := []figure{}, s.figureNames(run)
 	for _, f := range train.FigureCaptions() {
-		if at := slices.Index(names, f.Name); at >= 0 {
-			list, names = append(list, figure(f)), slices.Delete(names, at, at+1)
+		if i := slices.Index(names, f.Name); i >= 0 {
+			list, names = append(list, figure(f)), slices.Delete(names, i, i+1)
 		}
 	}
 	for _, name := range names {
@@ -156,9 +156,9 @@ func (s *Server) figures(one *run) []figure {
 	return list
 }
 
-func (s *Server) figureNames(one *run) []string {
+func (s *Server) figureNames(run *runState) []string {
 	names := []string{}
-	dir, err := s.runs.root.Load().Open(filepath.FromSlash(one.path + "/" + rundir.FiguresDir))
+	dir, err := s.runs.root.Load().Open(filepath.FromSlash(run.path + "/" + rundir.FiguresDir))
 	if err != nil {
 		return names
 	}
@@ -174,25 +174,25 @@ func (s *Server) figureNames(one *run) []string {
 }
 
 // figureData answers with a picture of a run. The picture must be in the list of figures.
-func (s *Server) figureData(w http.ResponseWriter, r *http.Request, one *run) error {
+func (s *Server) figureData(w http.ResponseWriter, r *http.Request, run *runState) error {
 	name := r.URL.Query().Get("name")
-	if !slices.Contains(s.figureNames(one), name) {
+	if !slices.Contains(s.figureNames(run), name) {
 		return notFound("the run has no such picture")
 	}
-	return s.sendFile(w, r, one, rundir.FiguresDir+"/"+name, pictureKinds[filepath.Ext(name)])
+	return s.sendFile(w, r, run, rundir.FiguresDir+"/"+name, pictureKinds[filepath.Ext(name)])
 }
 
 // reportPolicy lets a report run its own scripts, but isolates it, because a report is not trusted.
 const reportPolicy = "sandbox allow-scripts allow-downloads; default-src 'none'; script-src 'unsafe-inline' blob:; style-src 'unsafe-inline'; img-src data: blob:; " +
 	"font-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
-func (s *Server) report(w http.ResponseWriter, r *http.Request, one *run) error {
+func (s *Server) report(w http.ResponseWriter, r *http.Request, run *runState) error {
 	w.Header().Set("Content-Security-Policy", reportPolicy)
-	return s.sendFile(w, r, one, rundir.ReportFile, "text/html; charset=utf-8")
+	return s.sendFile(w, r, run, rundir.ReportFile, "text/html; charset=utf-8")
 }
 
-func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, one *run, name, kind string) error {
-	f, err := s.runs.open(one, name)
+func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, run *runState, name, kind string) error {
+	f, err := s.runs.open(run, name)
 	if err != nil {
 		return notFound("the run has no " + name + " that can be read")
 	}
@@ -221,9 +221,9 @@ func (s *Server) runPage(w http.ResponseWriter, r *http.Request) error {
 
 // listPage answers with the list of runs, or with the page of the only run.
 func (s *Server) listPage(w http.ResponseWriter, r *http.Request) error {
-	if now := s.runs.current(); s.runs.single && len(now.list) == 1 {
-		p := s.newPage(now.list[0].Dir, widgets, "run.js")
-		p.Run = now.list[0].Dir
+	if snap := s.runs.current(); s.runs.single && len(snap.list) == 1 {
+		p := s.newPage(snap.list[0].Dir, widgets, "run.js")
+		p.Run = snap.list[0].Dir
 		return s.sendPage(w, r, "run.tmpl", p)
 	}
 	return s.sendPage(w, r, "list.tmpl", s.newPage("Runs", nil, "list.js", "parallel.js", "search.js"))

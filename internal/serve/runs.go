@@ -24,8 +24,8 @@ import (
 	"github.com/unravel-ml/unravel/train/sweep/index"
 )
 
-// run is the state of a run at one time.
-type run struct {
+// runState is the state of a run at one time.
+type runState struct {
 	*index.Run // State is the state of this package, Dir is the name in addresses
 	progress
 
@@ -36,8 +36,8 @@ type run struct {
 
 // snapshot is the state of all runs at one time. It is immutable.
 type snapshot struct {
-	list    []*run // by name
-	byName  map[string]*run
+	list    []*runState // by name
+	byName  map[string]*runState
 	reading bool // some runs have not been read yet
 	content int  // changes with settings, results and states
 	version int  // changes with anything
@@ -45,8 +45,8 @@ type snapshot struct {
 
 func (s *snapshot) states() map[sweep.State]int {
 	counts := map[sweep.State]int{}
-	for _, one := range s.list {
-		counts[one.progress.state]++
+	for _, run := range s.list {
+		counts[run.progress.state]++
 	}
 	return counts
 }
@@ -56,15 +56,15 @@ type runs struct {
 	dir    string
 	single bool // the folder is a run itself
 
-	root   atomic.Pointer[os.Root]
-	now    atomic.Pointer[snapshot]
-	asked  atomic.Int64 // time of the last request, in nanoseconds
-	looked atomic.Int64 // time of the last scan
-	wake   chan struct{}
-	cancel context.CancelFunc
-	done   sync.WaitGroup
+	root        atomic.Pointer[os.Root]
+	latest      atomic.Pointer[snapshot]
+	lastRequest atomic.Int64 // time of the last request, in nanoseconds
+	lastScan    atomic.Int64 // time of the last scan
+	wake        chan struct{}
+	cancel      context.CancelFunc
+	scanning    sync.WaitGroup
 
-	known  map[string]*run // by path; only the scanning goroutine uses known and serial
+	known  map[string]*runState // by path; only the scanning goroutine uses known and serial
 	serial int
 }
 
@@ -81,31 +81,31 @@ const (
 )
 
 func openRuns(ctx context.Context, dir string, single bool) (*runs, error) {
-	whole, err := filepath.Abs(dir)
+	path, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(whole)
+	root, err := os.OpenRoot(path)
 	if err != nil {
 		return nil, err
 	}
-	_, err = os.Lstat(filepath.Join(whole, rundir.Config))
-	r := &runs{dir: whole, single: single || err == nil, wake: make(chan struct{}, 1), known: map[string]*run{}}
+	_, err = os.Lstat(filepath.Join(path, rundir.Config))
+	r := &runs{dir: path, single: single || err == nil, wake: make(chan struct{}, 1), known: map[string]*runState{}}
 	r.root.Store(root)
-	r.now.Store(&snapshot{reading: true})
+	r.latest.Store(&snapshot{reading: true})
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	r.cancel = cancel
-	first := make(chan struct{})
-	r.done.Go(func() {
+	scanned := make(chan struct{})
+	r.scanning.Go(func() {
 		if !r.single { // a server writes nothing into the folder of a run, not even an index
 			r.loadIndex(background)
 		}
 		_ = r.scan(background) // the next scan may succeed
-		close(first)
+		close(scanned)
 		r.watch(background)
 	})
 	select { // without an index, thousands of runs take longer: pages say that runs are being read
-	case <-first:
+	case <-scanned:
 	case <-time.After(firstPatience):
 	case <-ctx.Done():
 		return nil, errors.Join(ctx.Err(), r.close())
@@ -115,32 +115,27 @@ func openRuns(ctx context.Context, dir string, single bool) (*runs, error) {
 
 func (r *runs) close() error {
 	r.cancel()
-	r.done.Wait()
+	r.scanning.Wait()
 	return r.root.Load().Close()
 }
 
 // loadIndex reads the runs from the index of the folder, which is much faster than reading all runs.
 func (r *runs) loadIndex(ctx context.Context) {
-	x, err := index.Open(ctx, r.dir)
+	list, err := index.List(ctx, r.dir)
 	if err != nil {
-		return
+		return // the next scan reads the runs
 	}
-	defer x.Close() // the index can be rebuilt from the folders
-	list, err := x.Runs(ctx)
-	if err != nil {
-		return
-	}
-	for _, one := range list {
-		path := one.Dir
-		one.Dir = strings.ToValidUTF8(path, "\uFFFD")
-		r.known[path] = &run{Run: one, path: path, base: one.State}
+	for _, entry := range list {
+		path := entry.Dir
+		entry.Dir = strings.ToValidUTF8(path, "\uFFFD")
+		r.known[path] = &runState{Run: entry, path: path, base: entry.State}
 	}
 }
 
 // watch scans the runs repeatedly while visitors request them.
 func (r *runs) watch(ctx context.Context) {
 	for pause := scanPause; ; {
-		if time.Since(time.Unix(0, r.asked.Load())) > askPatience {
+		if time.Since(time.Unix(0, r.lastRequest.Load())) > askPatience {
 			select {
 			case <-ctx.Done():
 				return
@@ -153,20 +148,20 @@ func (r *runs) watch(ctx context.Context) {
 			case <-time.After(pause):
 			}
 		}
-		begin := time.Now()
+		start := time.Now()
 		_ = r.scan(ctx) // after an error, the last snapshot stays
-		pause = max(scanPause, scanShare*time.Since(begin))
+		pause = max(scanPause, scanShare*time.Since(start))
 	}
 }
 
 // reopen opens the folder again if its path is now another folder.
 func (r *runs) reopen() {
-	now, err := os.Stat(r.dir)
+	info, err := os.Stat(r.dir)
 	if err != nil {
 		return // the folder was deleted
 	}
 	old := r.root.Load()
-	if before, err := old.Stat("."); err == nil && os.SameFile(before, now) {
+	if oldInfo, err := old.Stat("."); err == nil && os.SameFile(oldInfo, info) {
 		return
 	}
 	if root, err := os.OpenRoot(r.dir); err == nil {
@@ -178,23 +173,23 @@ func (r *runs) reopen() {
 // current returns the last snapshot and requests a new scan. After a pause it waits briefly for the new snapshot.
 func (r *runs) current() *snapshot {
 	now := time.Now()
-	before := r.asked.Swap(now.UnixNano())
+	lastRequest := r.lastRequest.Swap(now.UnixNano())
 	select {
 	case r.wake <- struct{}{}:
 	default:
 	}
-	if now.UnixNano()-before > int64(askPatience) && (r.single || now.UnixNano()-r.looked.Load() > int64(scanPause)) {
-		for r.looked.Load() < now.UnixNano() && time.Since(now) < lookPatience {
+	if now.UnixNano()-lastRequest > int64(askPatience) && (r.single || now.UnixNano()-r.lastScan.Load() > int64(scanPause)) {
+		for r.lastScan.Load() < now.UnixNano() && time.Since(now) < lookPatience {
 			time.Sleep(time.Millisecond)
 		}
 	}
-	return r.now.Load()
+	return r.latest.Load()
 }
 
 // find returns the run with the given name. Only names of known runs are valid, so no name leads outside the folder.
-func (r *runs) find(name string) (*run, error) {
-	if one, ok := r.current().byName[name]; ok {
-		return one, nil
+func (r *runs) find(name string) (*runState, error) {
+	if run, ok := r.current().byName[name]; ok {
+		return run, nil
 	}
 	return nil, notFound(fmt.Sprintf("there is no run %q", name))
 }
@@ -208,13 +203,15 @@ func (r *runs) isNewRun(name string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-func (r *runs) folder(one *run) string { return filepath.Join(r.dir, filepath.FromSlash(one.path)) }
+func (r *runs) folder(run *runState) string {
+	return filepath.Join(r.dir, filepath.FromSlash(run.path))
+}
 
-func (r *runs) fileStampOf(one *run, name string) fileStamp { return stampOf(r.folder(one), name) }
+func (r *runs) fileStampOf(run *runState, name string) fileStamp { return stampOf(r.folder(run), name) }
 
 // open opens a file of a run for reading. A link to outside the folder of runs is an error.
-func (r *runs) open(one *run, name string) (*os.File, error) {
-	return disk.OpenIn(r.root.Load(), filepath.FromSlash(one.path+"/"+name))
+func (r *runs) open(run *runState, name string) (*os.File, error) {
+	return disk.OpenIn(r.root.Load(), filepath.FromSlash(run.path+"/"+name))
 }
 
 func (r *runs) scan(ctx context.Context) error {
@@ -223,78 +220,79 @@ func (r *runs) scan(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer func() { r.looked.Store(time.Now().UnixNano()) }()
-	before := r.now.Load()
-	if before.reading {
-		before = nil
+	defer func() { r.lastScan.Store(time.Now().UnixNano()) }()
+	previous := r.latest.Load()
+	if previous.reading {
+		previous = nil
 	}
-	next := &snapshot{byName: make(map[string]*run, len(folders)), version: 1} // version 0 is the first snapshot, while runs are being read
-	known := make(map[string]*run, len(folders))
+	snap := &snapshot{byName: make(map[string]*runState, len(folders)), version: 1} // version 0 is the first snapshot, while runs are being read
+	known := make(map[string]*runState, len(folders))
 	holders := rundir.NewHolders()
-	changed, content := before == nil || len(folders) != len(before.list), before == nil || len(folders) != len(before.list)
+	changed := previous == nil || len(folders) != len(previous.list)
+	content := changed
 	for _, path := range folders {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		old := r.known[path]
-		one := r.look(path, old, holders)
-		known[path] = one
-		next.list = append(next.list, one)
-		next.byName[one.Dir] = one
-		if old != one {
+		run := r.look(path, old, holders)
+		known[path] = run
+		snap.list = append(snap.list, run)
+		snap.byName[run.Dir] = run
+		if old != run {
 			changed = true
-			content = content || old == nil || old.Run != one.Run
+			content = content || old == nil || old.Run != run.Run
 		}
 	}
 	r.known = known
 	if !changed {
 		return nil
 	}
-	slices.SortFunc(next.list, func(a, b *run) int { return strings.Compare(a.path, b.path) })
-	if before != nil {
-		next.content, next.version = before.content, before.version+1
+	slices.SortFunc(snap.list, func(a, b *runState) int { return strings.Compare(a.path, b.path) })
+	if previous != nil {
+		snap.content, snap.version = previous.content, previous.version+1
 	}
 	if content {
-		next.content++
+		snap.content++
 	}
-	r.now.Store(next)
+	r.latest.Store(snap)
 	return nil
 }
 
 // look returns the run of a folder. For an unchanged run, it returns old.
-func (r *runs) look(path string, old *run, holders *rundir.Holders) *run {
+func (r *runs) look(path string, old *runState, holders *rundir.Holders) *runState {
 	dir := filepath.Join(r.dir, filepath.FromSlash(path))
-	fresh := old
-	if old == nil || old.Stamp != index.Stamp(dir) || !old.seen && r.linkOutside(path) != "" {
-		fresh = r.read(dir, path)
+	current := old
+	if old == nil || old.Stamp != index.Stamp(dir) || !old.filesRead && r.linkOutside(path) != "" {
+		current = r.read(dir, path)
 	}
-	p := r.progressOf(fresh, dir, holders)
-	if old != nil && fresh == old && p == old.progress {
+	p := r.progressOf(current, dir, holders)
+	if old != nil && current == old && p == old.progress {
 		return old
 	}
-	one := *fresh
+	run := *current
 	r.serial++
-	one.progress, one.serial = p, r.serial
-	if one.Run.State != p.state {
-		entry := *one.Run
+	run.progress, run.serial = p, r.serial
+	if run.Run.State != p.state {
+		entry := *run.Run
 		entry.State = p.state
-		one.Run = &entry
+		run.Run = &entry
 	}
-	return &one
+	return &run
 }
 
-func (r *runs) read(dir, path string) *run {
-	one := &run{path: path}
-	if outside := r.linkOutside(path); outside != "" {
-		one.Run = &index.Run{State: sweep.Damaged, Problem: outside + " is a link that leads out of the folder of runs", Stamp: index.Stamp(dir)}
+func (r *runs) read(dir, path string) *runState {
+	run := &runState{path: path}
+	if link := r.linkOutside(path); link != "" {
+		run.Run = &index.Run{State: sweep.Damaged, Problem: link + " is a link that leads out of the folder of runs", Stamp: index.Stamp(dir)}
 	} else {
-		one.Run = index.Read(dir, path)
+		run.Run = index.Read(dir, path)
 	}
-	one.Dir, one.base = strings.ToValidUTF8(path, "\uFFFD"), one.State
+	run.Dir, run.base = strings.ToValidUTF8(path, "\uFFFD"), run.State
 	if path == "." {
-		one.Dir = filepath.Base(r.dir)
+		run.Dir = filepath.Base(r.dir)
 	}
-	return one
+	return run
 }
 
 // linkOutside returns the first standard file of a run that is a link to outside the folder, or an empty string.
@@ -309,15 +307,15 @@ func (r *runs) linkOutside(path string) string {
 
 // progress is the progress of a run, from its folder instead of the index. It must be comparable, to detect changes.
 type progress struct {
-	state   sweep.State // as [index.Live] reports it
-	seen    bool        // its files were read
-	log     fileStamp
-	epoch   int     // finished epochs
-	epochs  int     // epochs in the config
-	logged  bool    // the log has losses of an epoch
-	loss    float64 // loss of the last epoch: the sum of the totals of the objectives, without validation
-	seconds float64 // duration of the last epoch
-	written time.Time
+	state     sweep.State // as [index.Live] reports it
+	filesRead bool
+	log       fileStamp
+	epoch     int     // finished epochs
+	epochs    int     // epochs in the config
+	hasLoss   bool    // the log has losses of an epoch
+	loss      float64 // loss of the last epoch: the sum of the totals of the objectives, without validation
+	seconds   float64 // duration of the last epoch
+	written   time.Time
 }
 
 // fileStamp identifies a version of a file.
@@ -334,22 +332,22 @@ func stampOf(dir, name string) fileStamp {
 }
 
 // progressOf reads the progress, which the index does not have.
-func (r *runs) progressOf(one *run, dir string, holders *rundir.Holders) progress {
-	p := one.progress
-	if p.seen && (one.base == sweep.Finished || one.base == sweep.Failed || one.base == sweep.Damaged) {
+func (r *runs) progressOf(run *runState, dir string, holders *rundir.Holders) progress {
+	p := run.progress
+	if p.filesRead && (run.base == sweep.Finished || run.base == sweep.Failed || run.base == sweep.Damaged) {
 		return p // the run cannot continue without a change of the index
 	}
-	p.seen = true
-	epochs, _ := one.Settings.Get("train.epochs")
+	p.filesRead = true
+	epochs, _ := run.Settings.Get("train.epochs")
 	p.epochs, _ = strconv.Atoi(epochs)
 	if log := stampOf(dir, rundir.LogFile); log != p.log {
-		p.readLog(r, one, log)
+		p.readLog(r, run, log)
 	}
-	switch p.state = one.base; {
-	case one.base == sweep.Finished:
-		p.epoch = max(p.epoch, one.Epochs)
-	case one.base == sweep.Failed || one.base == sweep.Damaged:
-	case holders.Held(dir, one.Patience(p.seconds)):
+	switch p.state = run.base; {
+	case run.base == sweep.Finished:
+		p.epoch = max(p.epoch, run.Epochs)
+	case run.base == sweep.Failed || run.base == sweep.Damaged:
+	case holders.Held(dir, run.Patience(p.seconds)):
 		p.state = sweep.Running
 	case p.log.size < 0:
 		p.state = sweep.Waiting
@@ -361,14 +359,14 @@ func (r *runs) progressOf(one *run, dir string, holders *rundir.Holders) progres
 
 const logTail = 64 << 10 // number of bytes at the end of a log that the list reads
 
-func (p *progress) readLog(r *runs, one *run, stamp fileStamp) {
-	p.log, p.epoch, p.logged, p.loss, p.seconds = stamp, 0, false, 0, 0
+func (p *progress) readLog(r *runs, run *runState, stamp fileStamp) {
+	p.log, p.epoch, p.hasLoss, p.loss, p.seconds = stamp, 0, false, 0, 0
 	p.written = time.Time{}
 	if stamp.size < 0 {
 		return
 	}
 	p.written = time.Unix(0, stamp.modified)
-	f, err := r.open(one, rundir.LogFile)
+	f, err := r.open(run, rundir.LogFile)
 	if err != nil {
 		return
 	}
@@ -379,10 +377,10 @@ func (p *progress) readLog(r *runs, one *run, stamp fileStamp) {
 	}
 	text = text[:bytes.LastIndexByte(text, '\n')+1] // a line without a newline is incomplete
 	for len(text) > 0 {
-		at := bytes.LastIndexByte(text[:len(text)-1], '\n') + 1
+		lineStart := bytes.LastIndexByte(text[:len(text)-1], '\n') + 1
 		var line rundir.Line
-		err := json.Unmarshal(text[at:], &line)
-		text = text[:at]
+		err := json.Unmarshal(text[lineStart:], &line)
+		text = text[:lineStart]
 		if err != nil {
 			continue
 		}
@@ -395,7 +393,7 @@ func (p *progress) readLog(r *runs, one *run, stamp fileStamp) {
 				p.loss += parts["loss"]
 			}
 		}
-		p.logged, p.seconds = true, line.Seconds
+		p.hasLoss, p.seconds = true, line.Seconds
 		return
 	}
 }
@@ -405,8 +403,8 @@ func (p *progress) remaining(now time.Time) time.Duration {
 	if p.state != sweep.Running || p.epoch == 0 || p.epoch >= p.epochs {
 		return 0
 	}
-	left := time.Duration(p.seconds*float64(p.epochs-p.epoch)*float64(time.Second)) - now.Sub(p.written)
-	return max(left, time.Second)
+	estimate := time.Duration(p.seconds*float64(p.epochs-p.epoch)*float64(time.Second)) - now.Sub(p.written)
+	return max(estimate, time.Second)
 }
 
 // fraction is the finished fraction of the training, from 0 to 1.

@@ -73,7 +73,7 @@ func New(ctx context.Context, dir string, o Options) (*Server, error) {
 	if o.Preview == nil {
 		o.Preview = NewPreview
 	}
-	s := &Server{options: o, ended: make(chan struct{}), logs: store[[]rundir.Line]{most: 2 * maxCurves}}
+	s := &Server{options: o, ended: make(chan struct{}), logs: store[[]rundir.Line]{limit: 2 * maxCurves}}
 	var err error
 	if s.runs, err = openRuns(ctx, dir, o.Single); err != nil {
 		return nil, fmt.Errorf("serve: %w", err)
@@ -86,34 +86,34 @@ func New(ctx context.Context, dir string, o Options) (*Server, error) {
 type answer func(w http.ResponseWriter, r *http.Request) error // answers a request. An error becomes a JSON answer.
 
 // forRun returns an answer for the run that the parameter dir names.
-func (s *Server) forRun(answer func(w http.ResponseWriter, r *http.Request, one *run) error) answer {
+func (s *Server) forRun(answer func(w http.ResponseWriter, r *http.Request, run *runState) error) answer {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		one, err := s.runs.find(r.URL.Query().Get("dir"))
+		run, err := s.runs.find(r.URL.Query().Get("dir"))
 		if err != nil {
 			return err
 		}
-		return answer(w, r, one)
+		return answer(w, r, run)
 	}
 }
 
 // forChoice returns an answer for the runs that the query chooses.
-func (s *Server) forChoice(kept *answers, compare func(now *snapshot, c selection) (any, error)) answer {
+func (s *Server) forChoice(cache *answers, compare func(snap *snapshot, c selection) (any, error)) answer {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		q, err := readQuery(r)
 		if err != nil {
 			return err
 		}
 		v := r.URL.Query()
-		c := selection{query: q, runs: v["run"], by: v.Get("by"), colour: v.Get("colour")}
-		now := s.runs.current()
-		return kept.send(w, r, now.version, r.URL.RawQuery, func() (any, error) { return compare(now, c) })
+		c := selection{query: q, runs: v["run"], groupColumn: v.Get("by"), colour: v.Get("colour")}
+		snap := s.runs.current()
+		return cache.send(w, r, snap.version, r.URL.RawQuery, func() (any, error) { return compare(snap, c) })
 	}
 }
 
 // page returns an answer: a page that loads all its data from other addresses.
-func (s *Server) page(name, title string, shown []string, own ...string) answer {
+func (s *Server) page(name, title string, widgets []string, scripts ...string) answer {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		return s.sendPage(w, r, name, s.newPage(title, shown, own...))
+		return s.sendPage(w, r, name, s.newPage(title, widgets, scripts...))
 	}
 }
 
@@ -129,8 +129,8 @@ func (s *Server) routes() http.Handler {
 		"/api/run":            s.forRun(s.runData),
 		"/api/curves":         s.forRun(s.curvesData),
 		"/api/events":         s.forRun(s.events),
-		"/api/compare":        s.forChoice(&s.compared, func(now *snapshot, c selection) (any, error) { return s.compare(now, c) }),
-		"/api/compare/curves": s.forChoice(&s.overlays, func(now *snapshot, c selection) (any, error) { return s.overlay(now, c) }),
+		"/api/compare":        s.forChoice(&s.compared, func(snap *snapshot, c selection) (any, error) { return s.compare(snap, c) }),
+		"/api/compare/curves": s.forChoice(&s.overlays, func(snap *snapshot, c selection) (any, error) { return s.overlay(snap, c) }),
 		"/api/tables":         s.tablesData,
 		"/api/table":          s.tableData,
 		"/api/preview":        s.forRun(s.previewData),
@@ -269,9 +269,9 @@ func sendError(w http.ResponseWriter, err error) {
 
 // store caches one value per key, each for one version of its data. It computes one value at a time.
 type store[V any] struct {
-	most int // maximum number of values; 0: maxKept
-	lock sync.Mutex
-	kept map[string]entry[V]
+	limit   int // maximum number of values; 0: maxEntries
+	lock    sync.Mutex
+	entries map[string]entry[V]
 }
 
 type entry[V any] struct {
@@ -285,15 +285,15 @@ const maxEntries = 64
 func (s *store[V]) get(version any, key string, compute func() (V, error)) (V, error) {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	if k, ok := s.kept[key]; ok && k.version == version {
+	if k, ok := s.entries[key]; ok && k.version == version {
 		return k.value, nil
 	}
 	v, err := compute()
 	if err == nil {
-		if s.kept == nil || len(s.kept) >= cmp.Or(s.most, maxEntries) {
-			s.kept = map[string]entry[V]{}
+		if s.entries == nil || len(s.entries) >= cmp.Or(s.limit, maxEntries) {
+			s.entries = map[string]entry[V]{}
 		}
-		s.kept[key] = entry[V]{version, v}
+		s.entries[key] = entry[V]{version, v}
 	}
 	return v, err
 }
@@ -301,9 +301,9 @@ func (s *store[V]) get(version any, key string, compute func() (V, error)) (V, e
 type answers struct{ store[*content] }
 
 // send answers a request with the cached answer of a key, or with a fresh one: content, or a value for JSON.
-func (a *answers) send(w http.ResponseWriter, r *http.Request, version any, key string, fresh func() (any, error)) error {
+func (a *answers) send(w http.ResponseWriter, r *http.Request, version any, key string, compute func() (any, error)) error {
 	c, err := a.get(version, key, func() (*content, error) {
-		v, err := fresh()
+		v, err := compute()
 		if c, ok := v.(*content); ok || err != nil {
 			return c, err
 		}

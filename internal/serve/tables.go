@@ -81,12 +81,12 @@ func (s *Server) tableData(w http.ResponseWriter, r *http.Request) error {
 	if !slices.Contains(tables.Names(), name) { // a name must not open an arbitrary file
 		return notFound("there is no table of that name")
 	}
-	now := s.runs.current()
-	return s.tables.send(w, r, now.content, name+" "+scale, func() (any, error) { return s.tables.table(r.Context(), s.runs, now, name, scale) })
+	snap := s.runs.current()
+	return s.tables.send(w, r, snap.content, name+" "+scale, func() (any, error) { return s.tables.table(r.Context(), s.runs, snap, name, scale) })
 }
 
 // table fills in a table from runs. It skips rows without runs: only the command computes them.
-func (k *tableCache) table(ctx context.Context, all *runs, now *snapshot, name, scale string) (*tableAnswer, error) {
+func (k *tableCache) table(ctx context.Context, runs *runs, snap *snapshot, name, scale string) (*tableAnswer, error) {
 	e, t, err := entryOf(name)
 	if err != nil {
 		return nil, err
@@ -99,18 +99,18 @@ func (k *tableCache) table(ctx context.Context, all *runs, now *snapshot, name, 
 	}
 	a := &tableAnswer{tableEntry: e, Scale: scale}
 	a.Command += " --scale " + scale
-	needed, err := k.needed(t, scale)
+	needed, err := k.neededHashes(t, scale)
 	if err != nil {
 		return nil, err
 	}
 	folders := map[string]string{}
 	states := map[string]sweep.State{}
-	for _, one := range now.list {
-		if one.Hash == "" || one.base == sweep.Damaged || states[one.Hash] == sweep.Finished {
+	for _, run := range snap.list {
+		if run.Hash == "" || run.base == sweep.Damaged || states[run.Hash] == sweep.Finished {
 			continue
 		}
-		states[one.Hash] = one.progress.state
-		folders[one.Hash] = all.folder(one)
+		states[run.Hash] = run.progress.state
+		folders[run.Hash] = runs.folder(run)
 	}
 	a.Needed = len(needed)
 	for _, hash := range needed {
@@ -136,19 +136,19 @@ func (k *tableCache) table(ctx context.Context, all *runs, now *snapshot, name, 
 	return a, nil
 }
 
-// needed returns the hashes of the runs for a table. They take a while to compute and never change.
-func (k *tableCache) needed(t *tables.Table, scale string) ([]string, error) {
+// neededHashes returns the hashes of the runs for a table. They take a while to compute and never change.
+func (k *tableCache) neededHashes(t *tables.Table, scale string) ([]string, error) {
 	key := t.Name + " " + scale
 	if list, ok := k.hashes[key]; ok || !t.Trains() {
 		return list, nil
 	}
-	all, err := t.Runs(scale)
+	runs, err := t.Runs(scale)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]string, len(all))
-	for i, one := range all {
-		list[i] = one.Hash
+	list := make([]string, len(runs))
+	for i, run := range runs {
+		list[i] = run.Hash
 	}
 	if k.hashes == nil {
 		k.hashes = map[string][]string{}

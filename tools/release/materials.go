@@ -113,7 +113,6 @@ var phrases = []struct{ id, phrase string }{
 	{"ISC", "permission to use, copy, modify, and/or distribute this software for any purpose"},
 	{"OFL-1.1", "sil open font license version 1.1"},
 	{"CC-BY-4.0", "creative commons attribution 4.0 international"},
-	{"LicenseRef-SQLite-public-domain", "sqlite is public domain"},
 }
 
 // identify returns the SPDX identifiers of the licences in a text.

@@ -48,8 +48,8 @@ type Optimizer interface {
 	// Norm returns the Euclidean norm of all gradients together.
 	Norm(gradients [][]float32) float64
 
-	// Update takes one step. It multiplies the gradients by clip, and the learning rate by rate; with rate 0 nothing
-	// changes. The result depends only on the parameters, the gradients and the state, at any number of threads.
+	// Update takes one step. It multiplies the gradients by clip, and the learning rate by rate; with rate 0 no
+	// parameter changes. The result depends only on parameters, gradients and the state, at any number of threads.
 	Update(gradients [][]float32, rate, clip float64)
 
 	// State returns everything that further steps depend on, except settings and parameters: the number of steps, and

@@ -43,6 +43,13 @@ func TestRangesOfSteps(t *testing.T) {
 	}
 }
 
+func TestSpanCheck(t *testing.T) {
+	for s, want := range map[Span]bool{{}: true, {Epochs: 0.5}: true, {Steps: 1}: true, {Epochs: -1}: false, {Epochs: 1, Steps: -1}: false,
+		{Epochs: math.Inf(1)}: false, {Epochs: math.NaN()}: false} {
+		must.Equal(t, s.check(), want, s)
+	}
+}
+
 // The warm-up rate is the rate at the end of the step, so the first step changes parameters.
 func TestWarmup(t *testing.T) {
 	loop := loopOf(t, tiny, "train.epochs=4", "train.warmup=1.5", "train.schedule={step: {every: 2, factor: 0.5}}")

@@ -341,25 +341,20 @@ func newTau(a, b []side) tau {
 	}
 	t := tau{value: ranking.KendallTau(x, y)}
 	t.low, t.high = t.value, t.value
-	pairs, sum := 0, 0 // pairs without a tie, and concordant minus discordant pairs
+	left, right, sum := 0, 0, 0 // pairs that differ in a and in b, and concordant minus discordant pairs
 	for i := range a {
 		for j := range i {
-			order := (a[i].value - a[j].value) * (b[i].value - b[j].value)
-			switch {
-			case eitherOrder(a[i], a[j]) || eitherOrder(b[i], b[j]):
-				t.undecided++
-			case order > 0:
-				sum++
-			case order < 0:
-				sum--
-			default:
+			if eitherOrder(a[i], a[j]) || eitherOrder(b[i], b[j]) {
+				t.undecided, left, right = t.undecided+1, left+1, right+1
 				continue
 			}
-			pairs++
+			x, y := cmp.Compare(a[i].value, a[j].value), cmp.Compare(b[i].value, b[j].value)
+			left, right, sum = left+x*x, right+y*y, sum+x*y
 		}
 	}
 	if t.undecided > 0 && !math.IsNaN(t.value) {
-		t.low, t.high = float64(sum-t.undecided)/float64(pairs), float64(sum+t.undecided)/float64(pairs)
+		scale := math.Sqrt(float64(left) * float64(right))
+		t.low, t.high = float64(sum-t.undecided)/scale, float64(sum+t.undecided)/scale
 	}
 	return t
 }

@@ -54,6 +54,8 @@ func TestLimits(t *testing.T) {
 			"Kendall's tau of a and the printed order over 3 rows: -1.00"},
 		"order of short training": {trained([]float64{1, 2, 3}, []float64{.1, .1, .1}, []int{4, 4, 4}, []float64{3, 2, 1}, []float64{.01, 1, 1}, none), "{table: t, column: a, tau: printed, above: {value: 0.2}}", undecided,
 			"Kendall's tau of a and the printed order over 3 rows: -1.00, -1.00 to 0.33 with the pairs that may go either way"},
+		"order with a tie": {trained([]float64{1, 2, 3}, []float64{.1, .1, .1}, []int{4, 4, 4}, []float64{3, 1, 1}, []float64{.01, 1, 1}, none), "{table: t, column: a, tau: printed, above: {value: 0.2}}", undecided,
+			"Kendall's tau of a and the printed order over 3 rows: -0.82, -0.82 to 0.82 with the pairs that may go either way"},
 	} {
 		j, err := judge(c.test, c.r)
 		if err != nil || j.Verdict != c.verdict || j.Tests[0].Numbers != c.numbers {

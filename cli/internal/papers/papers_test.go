@@ -88,3 +88,9 @@ func TestJob(t *testing.T) {
 		}
 	}
 }
+
+func TestTruncate(t *testing.T) {
+	for text, want := range map[string]string{"": "", "four": "four", "fives": "fiv…", "ab cde": "ab…", "äöüß": "äöüß", "äöüßé": "äöü…"} {
+		must.Equal(t, truncate(text, 4), want, text)
+	}
+}

@@ -102,10 +102,10 @@ func (c *Compare) Run(ctx context.Context, s *ui.Streams) error {
 	return errors.Join(append([]error{err}, failed...)...)
 }
 
-// expandRuns replaces a folder of runs by its runs. It skips the database, which a pattern such as runs/* also matches.
+// expandRuns replaces a folder of runs by its runs. It skips lists of runs, which a pattern such as runs/* also matches.
 func expandRuns(sources []string) (list []string) {
 	for _, source := range sources {
-		if strings.HasPrefix(filepath.Base(source), index.File) {
+		if name := filepath.Base(source); name == index.File || name == "runs.sqlite" { // the list of earlier versions
 			continue
 		}
 		before := len(list)

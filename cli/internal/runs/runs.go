@@ -48,19 +48,14 @@ func (c *Command) Run(ctx context.Context, s *ui.Streams) error {
 		}
 	}
 	if exports {
-		if found, err := sweep.Folders(c.Dir); err == nil && len(found) == 0 && ui.Exists(c.Dir) { // before the command makes an index
+		if found, err := sweep.Folders(c.Dir); err == nil && len(found) == 0 && ui.Exists(c.Dir) { // before the command saves a list
 			return fmt.Errorf("there is no run in %s", c.Dir)
 		}
 	}
-	x, err := index.Open(readingRuns(ctx, s), c.Dir)
+	runs, err := index.List(readingRuns(ctx, s), c.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return ui.Usagef("there is no folder %s", c.Dir)
 	}
-	if err != nil {
-		return err
-	}
-	defer x.Close()
-	runs, err := x.Runs(ctx)
 	if err != nil {
 		return err
 	}

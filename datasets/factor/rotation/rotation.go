@@ -136,6 +136,10 @@ func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
 // FromQuaternion returns the rotation of a quaternion of any length, real part first. It returns false for a quaternion
 // without a direction: 0, or one with NaN or infinity.
 func FromQuaternion(q [4]float64) (g [9]float64, ok bool) {
+	_, e := math.Frexp(max(math.Abs(q[0]), math.Abs(q[1]), math.Abs(q[2]), math.Abs(q[3])))
+	for i, v := range q {
+		q[i] = math.Ldexp(v, -e) // squares neither overflow nor vanish
+	}
 	w, x, y, z := q[0], q[1], q[2], q[3]
 	n := float64(w*w) + float64(x*x) + float64(y*y) + float64(z*z)
 	if !(n > 0) || math.IsInf(n, 0) {

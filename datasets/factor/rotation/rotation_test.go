@@ -215,9 +215,11 @@ func TestProducts(t *testing.T) {
 			t.Fatalf("(h g) p is %v, h (g p) is %v", one, two)
 		}
 	}
-	turn, ok := rotation.FromQuaternion([4]float64{3, 3, 3, 3})
-	if want := [9]float64{0, 0, 1, 1, 0, 0, 0, 1, 0}; !ok || turn != want {
-		t.Errorf("1 + i + j + k is %v, %v; want %v", turn, ok, want)
+	for _, v := range []float64{3, 1e-155, 1e-320, 1e200} {
+		turn, ok := rotation.FromQuaternion([4]float64{v, v, v, v})
+		if want := [9]float64{0, 0, 1, 1, 0, 0, 0, 1, 0}; !ok || turn != want {
+			t.Errorf("%g (1 + i + j + k) is %v, %v; want %v", v, turn, ok, want)
+		}
 	}
 	for _, q := range [][4]float64{{}, {math.Inf(1), 0, 0, 0}, {math.NaN(), 1, 0, 0}} {
 		if _, ok := rotation.FromQuaternion(q); ok {

@@ -43,9 +43,9 @@ const (
 // level. In contrast, questions about the most similar pairs would join rows with codes that are already close. Losses
 // of modularity learn little from such pairs.
 //
-// Ask skips questions that the answers already settle, assuming that all questions chosen before are answered with
-// same. These are pairs within a class, and pairs of two classes with rows known to differ. A fraction Explore of the
-// questions is about random pairs, for the fit of P(same).
+// Ask skips pairs within a class, and pairs of two classes with rows that earlier answers tell apart. It counts each
+// chosen question as answered with same, so no later question follows if all answers are same. A fraction Explore of
+// the questions is about random pairs, for the fit of P(same).
 func Ask(a *Answers, q Query) error {
 	factors, err := q.check(a)
 	if err != nil {

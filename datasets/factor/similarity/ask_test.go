@@ -141,23 +141,45 @@ func TestLikely(t *testing.T) {
 	if right < 380 {
 		t.Errorf("%d of 400 answers are foreseen", right)
 	}
-	features, u := []float64{0.5, 2, 1, 0.1, 3, 0.4}, []float64{0.7, 1.3}
+	features, x := []float64{0.5, 2, 1, 0.1, 3, 0.4}, []float64{0.7, 1.3, 0.4}
 	list := []Answer{{Same: true}, {}, {Same: true}}
-	_, du, db := posterior(list, features, u, 0.4)
+	_, slope := posterior(list, features, x)
 	const h = 1e-6
-	for c := range u {
-		up, down := slices.Clone(u), slices.Clone(u)
-		up[c], down[c] = u[c]+h, u[c]-h
-		a, _, _ := posterior(list, features, up, 0.4)
-		b, _, _ := posterior(list, features, down, 0.4)
-		if got := (a - b) / (2 * h); !(math.Abs(got-du[c]) <= 1e-7) {
-			t.Errorf("slope %d is %v, want %v", c, du[c], got)
+	for c := range x {
+		up, down := slices.Clone(x), slices.Clone(x)
+		up[c], down[c] = x[c]+h, x[c]-h
+		a, _ := posterior(list, features, up)
+		b, _ := posterior(list, features, down)
+		if got := (a - b) / (2 * h); !(math.Abs(got-slope[c]) <= 1e-7) {
+			t.Errorf("slope %d is %v, want %v", c, slope[c], got)
 		}
 	}
-	up, _, _ := posterior(list, features, u, 0.4+h)
-	down, _, _ := posterior(list, features, u, 0.4-h)
-	if got := (up - down) / (2 * h); !(math.Abs(got-db) <= 1e-7) {
-		t.Errorf("slope of the bias is %v, want %v", db, got)
+}
+
+// The fit to many answers is the maximum of the posterior: slopes are 0, or not negative where a weight is 0.
+func TestLikelyFit(t *testing.T) {
+	const rows, columns = 300, 10
+	s := rng.New(7, "fit")
+	l := &sameModel{z: make([]float64, rows*columns), columns: columns, bias: priorBias, weights: make([]float64, columns)}
+	for i := range l.z {
+		l.z[i] = s.NormFloat64()
+	}
+	list, features := make([]Answer, 3000), []float64(nil)
+	for n := range list {
+		i, j := s.IntN(rows), s.IntN(rows)
+		for c := range columns {
+			d := l.z[i*columns+c] - l.z[j*columns+c]
+			features = append(features, d*d)
+		}
+		list[n] = Answer{A: int32(i), B: int32(j), Same: features[n*columns] < 0.3 && s.Float64() < 0.9}
+	}
+	l.fit(list, 1)
+	x := append(l.weights, l.bias)
+	_, slope := posterior(list, features, x)
+	for c, v := range slope {
+		if !(math.Abs(v) <= 1e-2 || c < columns && x[c] == 0 && v > 0) {
+			t.Errorf("slope %d is %v at %v", c, v, x[c])
+		}
 	}
 }
 

@@ -26,7 +26,8 @@ const (
 	priorLogitDrop = priorBias + 2.197 // log 9
 	priorStrength  = 0.5               // strength of the prior, in answers
 	maxFitted      = 4000              // maximum number of answers
-	fitSteps       = 200
+	fitSteps       = 1000
+	fitTolerance   = 1e-9 // expected decrease of the negative log posterior that ends the fit
 )
 
 // newSameModel fits the probability to the answers about a factor, if there are any.
@@ -84,8 +85,8 @@ func (l *sameModel) probability(i, j int) float64 {
 	return 1 / (1 + math.Exp(-x))
 }
 
-// fit maximises the posterior by gradient steps on b and w/scale, which are kept non-negative. It halves a step that
-// brings no improvement.
+// fit maximises the posterior over u and b, with w = scale u and u >= 0, by the spectral projected gradient method
+// (Birgin et al. 2000): steps along projected gradients, with the length of Barzilai and Borwein.
 func (l *sameModel) fit(list []Answer, scale float64) {
 	if len(list) == 0 {
 		return
@@ -97,57 +98,77 @@ func (l *sameModel) fit(list []Answer, scale float64) {
 			features[n*l.columns+c] = d * d * scale
 		}
 	}
-	u, bias := make([]float64, l.columns), l.bias // w = scale u
-	for c := range u {
-		u[c] = 1
-	}
-	loss, du, db := posterior(list, features, u, bias)
-	step, next := 1.0/float64(len(list)+1), make([]float64, len(u))
+	x := append(slices.Repeat([]float64{1}, l.columns), l.bias) // u, then b
+	loss, slope := posterior(list, features, x)
+	recent, step := []float64{loss}, 1/float64(len(list)+1)
+	direction, next := make([]float64, len(x)), make([]float64, len(x))
 	for range fitSteps {
-		for c := range u {
-			next[c] = max(0, u[c]-step*du[c])
+		descent := 0.0
+		for c, v := range x {
+			direction[c] = -step * slope[c]
+			if c < l.columns {
+				direction[c] = max(direction[c], -v)
+			}
+			descent += slope[c] * direction[c]
 		}
-		value, nextDu, nextDb := posterior(list, features, next, bias-step*db)
-		if value > loss {
-			if step /= 2; step < 1e-12 {
+		var nextSlope []float64
+		length, highest := 1.0, slices.Max(recent)
+		for ; descent < -fitTolerance; length /= 2 {
+			for c, v := range x {
+				next[c] = v + length*direction[c]
+			}
+			if loss, nextSlope = posterior(list, features, next); loss <= highest+1e-4*length*descent {
 				break
 			}
-			continue
 		}
-		loss, bias, du, db, step = value, bias-step*db, nextDu, nextDb, step*1.5
-		copy(u, next)
+		if nextSlope == nil {
+			break
+		}
+		var square, bend float64
+		for c, v := range next {
+			square += (v - x[c]) * (v - x[c])
+			bend += (v - x[c]) * (nextSlope[c] - slope[c])
+		}
+		copy(x, next)
+		slope, step = nextSlope, min(square/bend, 1/priorStrength) // 1/priorStrength bounds it apart from rounding
+		if recent = append(recent, loss); len(recent) > 10 {
+			recent = recent[1:]
+		}
 	}
-	l.bias = bias
-	for c := range u {
-		l.weights[c] = scale * u[c]
+	l.bias = x[l.columns]
+	for c := range l.weights {
+		l.weights[c] = scale * x[c]
 	}
 }
 
-// posterior returns the negative log posterior of answers, and its derivatives with respect to u and the bias.
-func posterior(list []Answer, features, u []float64, bias float64) (value float64, du []float64, db float64) {
-	du = make([]float64, len(u))
-	for c, v := range u {
-		value += priorStrength * (v - 1) * (v - 1) / 2
-		du[c] = priorStrength * (v - 1)
+// posterior returns the negative log posterior of answers, and its derivatives with respect to u and then b.
+func posterior(list []Answer, features, x []float64) (value float64, slope []float64) {
+	columns := len(x) - 1
+	u, slope := x[:columns], make([]float64, len(x))
+	for c, v := range x {
+		v -= 1
+		if c == columns {
+			v -= priorBias - 1
+		}
+		value += priorStrength * v * v / 2
+		slope[c] = priorStrength * v
 	}
-	value += priorStrength * (bias - priorBias) * (bias - priorBias) / 2
-	db = priorStrength * (bias - priorBias)
-	for n, x := range list {
-		f := features[n*len(u) : (n+1)*len(u)]
-		score := bias
+	for n, answer := range list {
+		f := features[n*columns : (n+1)*columns]
+		score := x[columns]
 		for c, v := range u {
 			score -= v * f[c]
 		}
-		slope := 1 / (1 + math.Exp(-score)) // derivative of log(1 + e^score)
+		d := 1 / (1 + math.Exp(-score)) // derivative of log(1 + e^score)
 		value += max(score, 0) + math.Log1p(math.Exp(-math.Abs(score)))
-		if x.Same {
+		if answer.Same {
 			value -= score
-			slope--
+			d--
 		}
-		db += slope
+		slope[columns] += d
 		for c := range u {
-			du[c] -= slope * f[c]
+			slope[c] -= d * f[c]
 		}
 	}
-	return value, du, db
+	return value, slope
 }

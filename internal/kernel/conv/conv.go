@@ -26,7 +26,7 @@ type convolver struct {
 	// Operands of the current call.
 	x, w, y, dy, dx, dw []float32
 	sums, biasSums      []float32 // [groups][weights] and [groups][channels of the output]; nil: not wanted
-	threads             int       // number of threads, about: a thread's next item is so many further
+	threads             int       // number of threads: a thread's next item is about so many later
 
 	forwardItem, inputItem, weightItem, packGather, packSpread, totalItem func(worker, i int)
 }
@@ -125,10 +125,10 @@ func (c *convolver) prepare() {
 
 // nextChunk returns the images of the chunk that a thread computes after item i, if all threads compute equally many
 // chunks.
-func (c *convolver) nextChunk(i int) (from, to int) { return c.chunkAt((i + c.threads) * c.chunk) }
+func (c *convolver) nextChunk(i int) (start, end int) { return c.chunkAt((i + c.threads) * c.chunk) }
 
-func (c *convolver) chunkAt(first int) (from, to int) {
-	return min(c.batch, first), min(c.batch, first+c.chunk)
+func (c *convolver) chunkAt(image int) (start, end int) {
+	return min(c.batch, image), min(c.batch, image+c.chunk)
 }
 
 // Forward computes y = f(conv(x, w) + bias). x is [Batch, InH, InW, InC], w [Kernel, Kernel, InC, OutC], bias [OutC], y
@@ -145,7 +145,7 @@ func (p *Conv) Forward(x, w, bias, y []float32) {
 	}
 	c.prepare()
 	copy(c.bias, bias)
-	c.x, c.w, c.y = x, w[c.weightsFrom:c.weightsTo], y
+	c.x, c.w, c.y = x, w[c.weightsStart:c.weightsEnd], y
 	parallel.ForWorkers(len(c.workers), packs, pack)
 	parallel.ForWorkers(len(c.workers), (c.batch+c.chunk-1)/c.chunk, c.forwardItem)
 	c.x, c.w, c.y = nil, nil, nil
@@ -155,15 +155,15 @@ func (p *Conv) Forward(x, w, bias, y []float32) {
 func (p *Conv) gather(worker, i int) {
 	c := &p.c
 	s := c.workers[worker]
-	first := i * c.chunk
-	count := min(c.chunk, c.batch-first)
+	firstImage := i * c.chunk
+	count := min(c.chunk, c.batch-firstImage)
 	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
-	from, to := c.nextChunk(i)
-	s.ahead.set(c.x[from*n:to*n], c.y[from*m:to*m])
+	start, end := c.nextChunk(i)
+	s.ahead.set(c.x[start*n:end*n], c.y[start*m:end*m])
 	for j := range count {
-		c.padBig(s.big[j*c.bigSize:], c.x[(first+j)*n:], nil, kernel.LinearActivation)
+		c.padBig(s.big[j*c.bigSize:], c.x[(firstImage+j)*n:], nil, kernel.LinearActivation)
 	}
-	out := c.y[first*m : (first+count)*m]
+	out := c.y[firstImage*m : (firstImage+count)*m]
 	c.gather.run(s, c.bias, out, count, c.activation.Epilogue())
 	c.activation.Rest(out)
 }
@@ -182,17 +182,17 @@ func (p *Conv) Backward(x, w, y, dy, dx, dw, db []float32) {
 func (p *Conv) spread(worker, i int) {
 	c := &p.c
 	s := c.workers[worker]
-	first := i * c.chunk
-	count := min(c.chunk, c.batch-first)
+	firstImage := i * c.chunk
+	count := min(c.chunk, c.batch-firstImage)
 	n, m := c.smallPixels()*c.smallC, c.bigPixels()*c.bigC
-	from, to := c.nextChunk(i)
-	s.ahead.set(c.x[from*n:to*n], c.y[from*m:to*m])
-	out := c.y[first*m : (first+count)*m]
+	start, end := c.nextChunk(i)
+	s.ahead.set(c.x[start*n:end*n], c.y[start*m:end*m])
+	out := c.y[firstImage*m : (firstImage+count)*m]
 	if p, ok := c.spread.(*narrowTaps); ok { // it needs no zeros around the images
-		p.spread(s, c.x[first*n:], c.smallW*c.smallC, n, c.bias, out, count, c.activation.Epilogue())
+		p.spread(s, c.x[firstImage*n:], c.smallW*c.smallC, n, c.bias, out, count, c.activation.Epilogue())
 	} else {
 		for j := range count {
-			c.padSmall(s.small[j*c.smallSize:], c.x[(first+j)*n:], nil, kernel.LinearActivation)
+			c.padSmall(s.small[j*c.smallSize:], c.x[(firstImage+j)*n:], nil, kernel.LinearActivation)
 		}
 		c.spread.run(s, c.bias, out, count, c.activation.Epilogue())
 	}
@@ -234,7 +234,7 @@ func sumPixels(dst, src []float32, h, w, line int, reset bool) {
 
 // job is a part of the backward pass for some images, computed in chunks.
 type job struct {
-	first, end int
+	start, end int
 	share      int       // index in the sum of the weight gradient
 	dx         bool      // compute the gradient with respect to the images
 	sums       []float32 // weight gradient of the group; nil: not computed
@@ -242,25 +242,25 @@ type job struct {
 }
 
 // nextInJob returns the images of a thread's next chunk in a job.
-func (c *convolver) nextInJob(first int, j job) (from, to int) {
-	if first += c.chunk; first >= j.end {
-		first += (c.threads - 1) * (j.end - j.first)
+func (c *convolver) nextInJob(image int, j job) (start, end int) {
+	if image += c.chunk; image >= j.end {
+		image += (c.threads - 1) * (j.end - j.start)
 	}
-	return c.chunkAt(first)
+	return c.chunkAt(image)
 }
 
-// prefetch names the operands of the chunk after the images at first. Images of x have n elements, images of y m.
-func (c *convolver) prefetch(s *convWorker, j job, first, n, m int) {
-	from, to := c.nextInJob(first, j)
-	s.ahead.set(c.dy[from*m : to*m])
+// prefetch names the operands of the chunk after the chunk at firstImage. An image of x has n elements, one of y has m.
+func (c *convolver) prefetch(s *convWorker, j job, firstImage, n, m int) {
+	start, end := c.nextInJob(firstImage, j)
+	s.ahead.set(c.dy[start*m : end*m])
 	if c.activation != kernel.LinearActivation {
-		s.ahead.add(c.y[from*m : to*m])
+		s.ahead.add(c.y[start*m : end*m])
 	}
 	if j.dx {
-		s.ahead.add(c.dx[from*n : to*n])
+		s.ahead.add(c.dx[start*n : end*n])
 	}
 	if j.sums != nil {
-		s.ahead.add(c.x[from*n : to*n])
+		s.ahead.add(c.x[start*n : end*n])
 	}
 }
 
@@ -268,11 +268,11 @@ func (c *convolver) prefetch(s *convWorker, j job, first, n, m int) {
 // to both images and weights, because both use the padded images.
 func (c *convolver) backwardItems(run func(s *convWorker, j job)) {
 	c.inputItem = func(worker, i int) {
-		run(c.workers[worker], job{first: i * c.chunk, end: min(c.batch, (i+1)*c.chunk), dx: true})
+		run(c.workers[worker], job{start: i * c.chunk, end: min(c.batch, (i+1)*c.chunk), dx: true})
 	}
 	c.weightItem = func(worker, i int) {
 		group, share := i/c.shares, i%c.shares
-		j := job{first: group * c.groupSize, end: min(c.batch, (group+1)*c.groupSize), share: share, dx: c.dx != nil && c.shares == 1}
+		j := job{start: group * c.groupSize, end: min(c.batch, (group+1)*c.groupSize), share: share, dx: c.dx != nil && c.shares == 1}
 		if n := c.patch() * c.smallC; c.sums != nil {
 			j.sums = c.sums[group*n : (group+1)*n]
 		}
@@ -288,11 +288,11 @@ func (c *convolver) backwardItems(run func(s *convWorker, j job)) {
 func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, transposed bool) {
 	c.prepare()
 	if dw != nil {
-		clear(dw[:c.weightsFrom])
-		clear(dw[c.weightsTo:])
-		dw = dw[c.weightsFrom:c.weightsTo]
+		clear(dw[:c.weightsStart])
+		clear(dw[c.weightsEnd:])
+		dw = dw[c.weightsStart:c.weightsEnd]
 	}
-	c.x, c.w, c.y, c.dy, c.dx, c.dw = x, w[c.weightsFrom:c.weightsTo], y, dy, dx, dw
+	c.x, c.w, c.y, c.dy, c.dx, c.dw = x, w[c.weightsStart:c.weightsEnd], y, dy, dx, dw
 	memory := kernel.TakeMemory(c.groups * (len(dw) + len(db)))
 	if dw != nil {
 		c.sums = (*memory)[:c.groups*len(dw)]
@@ -331,11 +331,11 @@ func (c *convolver) backward(x, w, y, dy, dx, dw, db []float32, transposed bool)
 func (p *Conv) backwardGather(s *convWorker, job job) {
 	c := &p.c
 	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
-	for first := job.first; first < job.end; first += c.chunk {
-		count := min(c.chunk, job.end-first)
-		reset := first == job.first
+	for firstImage := job.start; firstImage < job.end; firstImage += c.chunk {
+		count := min(c.chunk, job.end-firstImage)
+		reset := firstImage == job.start
 		for j := range count {
-			i := first + j
+			i := firstImage + j
 			c.padSmall(s.small[j*c.smallSize:], c.dy[i*m:], c.y[i*m:], c.activation)
 			if job.biasSums != nil {
 				sumPixels(job.biasSums, s.small[j*c.smallSize+c.smallOrigin():], c.smallH, c.smallW, c.smallLine, reset && j == 0)
@@ -344,9 +344,9 @@ func (p *Conv) backwardGather(s *convWorker, job job) {
 				c.padBig(s.big[j*c.bigSize:], c.x[i*n:], nil, kernel.LinearActivation)
 			}
 		}
-		c.prefetch(s, job, first, n, m)
+		c.prefetch(s, job, firstImage, n, m)
 		if job.dx {
-			c.spread.run(s, nil, c.dx[first*n:(first+count)*n], count, 0)
+			c.spread.run(s, nil, c.dx[firstImage*n:(firstImage+count)*n], count, 0)
 		}
 		if job.sums == nil {
 			continue
@@ -356,7 +356,7 @@ func (p *Conv) backwardGather(s *convWorker, job job) {
 			for j := range count {
 				c.widen(s, j, small.x[j*c.smallSize:], c.smallLine)
 			}
-			small = c.widened(s)
+			small = c.wideImages(s)
 		}
 		c.gradient.run(s, job.sums, job.share, small, count, reset)
 	}
@@ -366,36 +366,36 @@ func (p *Conv) backwardGather(s *convWorker, job job) {
 func (p *Conv) backwardSpread(s *convWorker, job job) {
 	c := &p.c
 	n, m := c.bigPixels()*c.bigC, c.smallPixels()*c.smallC
-	for first := job.first; first < job.end; first += c.chunk {
-		count := min(c.chunk, job.end-first)
-		reset := first == job.first
+	for firstImage := job.start; firstImage < job.end; firstImage += c.chunk {
+		count := min(c.chunk, job.end-firstImage)
+		reset := firstImage == job.start
 		for j := range count {
-			i := first + j
+			i := firstImage + j
 			c.padBig(s.big[j*c.bigSize:], c.dy[i*n:], c.y[i*n:], c.activation)
 			if job.biasSums != nil {
 				sumPixels(job.biasSums, s.big[j*c.bigSize+c.bigOrigin():], c.bigH, c.bigW, c.bigLine, reset && j == 0)
 			}
 		}
-		c.prefetch(s, job, first, m, n)
+		c.prefetch(s, job, firstImage, m, n)
 		if job.dx {
-			c.gather.run(s, nil, c.dx[first*m:(first+count)*m], count, 0)
+			c.gather.run(s, nil, c.dx[firstImage*m:(firstImage+count)*m], count, 0)
 		}
 		if job.sums == nil {
 			continue
 		}
-		small := smallImages{c.x[first*m:], c.smallC, c.smallW * c.smallC, m}
+		small := smallImages{c.x[firstImage*m:], c.smallC, c.smallW * c.smallC, m}
 		if c.smallC != c.smallPitch {
 			for j := range count {
 				c.widen(s, j, small.x[j*m:], c.smallW*c.smallC)
 			}
-			small = c.widened(s)
+			small = c.wideImages(s)
 		}
 		c.gradient.run(s, job.sums, job.share, small, count, reset)
 	}
 }
 
-// widened returns the small images copied by widen.
-func (c *convolver) widened(s *convWorker) smallImages {
+// wideImages returns the small images that widen copied.
+func (c *convolver) wideImages(s *convWorker) smallImages {
 	return smallImages{s.wide, c.smallPitch, c.smallW * c.smallPitch, c.smallPixels() * c.smallPitch}
 }
 
@@ -403,11 +403,11 @@ func (c *convolver) widened(s *convWorker) smallImages {
 const totalElements = 4096
 
 // totalGroups sets a part of dw to the sum over groups, in order.
-func totalGroups(dw, sums []float32, groups, item int) {
+func totalGroups(dw, sums []float32, groups, part int) {
 	n := len(dw)
-	from, to := item*totalElements, min((item+1)*totalElements, n)
-	copy(dw[from:to], sums[from:to])
+	start, end := part*totalElements, min((part+1)*totalElements, n)
+	copy(dw[start:end], sums[start:end])
 	for group := 1; group < groups; group++ {
-		kernel.Add(dw[from:to], sums[group*n+from:group*n+to])
+		kernel.Add(dw[start:end], sums[group*n+start:group*n+end])
 	}
 }

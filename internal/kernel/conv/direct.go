@@ -85,11 +85,11 @@ func (p *gather) scratch() (inputs, products int) { return 0, 0 }
 
 // pack lays out panel i of the weights w, [patch, smallC].
 func (p *gather) pack(w []float32, i int) {
-	first, width, columns := p.panels.At(i)
+	offset, width, columns := p.panels.At(i)
 	k, n := p.g.patch(), p.g.smallC
-	dst := p.weights[first*k:]
+	dst := p.weights[offset*k:]
 	for r := range k {
-		copy(dst[r*width:r*width+columns], w[r*n+first:])
+		copy(dst[r*width:r*width+columns], w[r*n+offset:])
 	}
 }
 
@@ -103,12 +103,12 @@ func (p *gather) multiply(s *convWorker, big []float32, segment int, bias, out [
 	t.A = big
 	t.Steps, t.AStep, t.Segs, t.ASeg, t.Blocks = segment, 1, g.kernelH, p.line, 1
 	for i := range p.panels.Count {
-		first, width, columns := p.panels.At(i)
-		t.B = p.weights[first*segment*g.kernelH:]
+		offset, width, columns := p.panels.At(i)
+		t.B = p.weights[offset*segment*g.kernelH:]
 		t.Width, t.BStep, t.BSeg = width, width, segment*width
-		t.C, t.Flags = out[first:], flags
+		t.C, t.Flags = out[offset:], flags
 		if bias != nil {
-			t.Bias = bias[first:]
+			t.Bias = bias[offset:]
 		}
 		s.sweep(p.rows, p.cRows, images*g.smallPixels(), columns)
 	}
@@ -166,9 +166,9 @@ func (s *scatter) pack(w []float32, i int) {
 			kx := (f.px+g.padW)%g.stride + g.stride*(f.tapsX-1-e)
 			tap := w[(ky*g.kernelW+kx)*g.bigC*g.smallC:][:g.bigC*g.smallC]
 			for n := range s.panels.Count {
-				first, width, columns := s.panels.At(n)
-				dst := s.weights[f.weightOffset+first*depth+(a*f.tapsX+e)*g.smallC*width:]
-				simd.Transpose(dst, tap[first*g.smallC:], width, g.smallC, columns, g.smallC)
+				offset, width, columns := s.panels.At(n)
+				dst := s.weights[f.weightOffset+offset*depth+(a*f.tapsX+e)*g.smallC*width:]
+				simd.Transpose(dst, tap[offset*g.smallC:], width, g.smallC, columns, g.smallC)
 			}
 		}
 	}
@@ -194,12 +194,12 @@ func (s *scatter) spreadImage(t *simd.Tile, small []float32, channels, line int,
 		segment := f.tapsX * channels
 		t.Steps, t.AStep, t.Segs, t.ASeg, t.Blocks = segment, 1, f.tapsY, line, 1
 		for n := range s.panels.Count {
-			first, width, columns := s.panels.At(n)
-			t.B = s.weights[f.weightOffset+first*depth:]
+			offset, width, columns := s.panels.At(n)
+			t.B = s.weights[f.weightOffset+offset*depth:]
 			t.Width, t.BStep, t.BSeg = width, width, segment*width
-			t.C, t.Flags = out[first:], flags
+			t.C, t.Flags = out[offset:], flags
 			if bias != nil {
-				t.Bias = bias[first:]
+				t.Bias = bias[offset:]
 			}
 			t.Sweep(f.rows, f.cRows, len(f.rows), columns)
 		}
@@ -258,12 +258,12 @@ func (p *weightGradient) sum(s *convWorker, sums []float32, share int, small []f
 	if reset {
 		t.Flags = 0
 	}
-	from, to := share*len(p.rows)/p.g.shares, (share+1)*len(p.rows)/p.g.shares
+	start, end := share*len(p.rows)/p.g.shares, (share+1)*len(p.rows)/p.g.shares
 	for i := range p.panels.Count {
-		first, width, columns := p.panels.At(i)
+		offset, width, columns := p.panels.At(i)
 		t.Width = width
-		t.B, t.C = small[first:], sums[first:]
-		s.sweep(p.rows[from:to], p.cRows[from:to], to-from, columns)
+		t.B, t.C = small[offset:], sums[offset:]
+		s.sweep(p.rows[start:end], p.cRows[start:end], end-start, columns)
 	}
 }
 

@@ -7,13 +7,13 @@ import (
 // geometry describes the big and the small image of a convolution, in either direction. Both directions and the weight
 // gradient are products of patches of big images and rows of small images.
 type geometry struct {
-	batch                  int
-	bigH, bigW, bigC       int
-	smallH, smallW, smallC int
-	kernelH, kernelW       int // excluding rows that no pixel uses
-	stride                 int
-	padH, padW             int
-	weightsFrom, weightsTo int // range of these rows in the weights
+	batch                    int
+	bigH, bigW, bigC         int
+	smallH, smallW, smallC   int
+	kernelH, kernelW         int // excluding rows that no pixel uses
+	stride                   int
+	padH, padW               int
+	weightsStart, weightsEnd int // range of these rows in the weights
 
 	// The big image with its padding: rows of bigLine elements, consecutive images.
 	bigLine, bigSize int
@@ -37,7 +37,7 @@ func newGeometry(s kernel.ConvShape, transposed bool) *geometry {
 	first, last := g.liveRows(s.Kernel, s.PadH)
 	g.kernelH, g.padH = last-first+1, s.PadH-first
 	row := g.kernelW * g.bigC * g.smallC
-	g.weightsFrom, g.weightsTo = first*row, (last+1)*row
+	g.weightsStart, g.weightsEnd = first*row, (last+1)*row
 	rows := max(g.padH+g.bigH, (g.smallH-1)*g.stride+g.kernelH)
 	columns := max(g.padW+g.bigW, (g.smallW-1)*g.stride+g.kernelW)
 	g.bigLine = columns * g.bigC
@@ -66,8 +66,8 @@ func newGeometry(s kernel.ConvShape, transposed bool) *geometry {
 
 const (
 	chunkElements = 72 * 1024 // 288 KiB of padded images fit in the L2 cache
-	groupTiles    = 32        // as long are the sums of Winograd's gradient over the tiles of a chunk,
-	groupImages   = 4         // unless that takes more images: then threads would have too few groups
+	groupTiles    = 32        // number of tiles of a chunk, for Winograd's gradient
+	groupImages   = 4         // maximum number of images of such a chunk; more would give threads too few groups
 )
 
 func (g *geometry) chunkImages() int {
@@ -124,8 +124,8 @@ func (g *geometry) tapsY(p int) (count, q int) { return g.taps(p+g.padH, g.kerne
 func (g *geometry) tapsX(p int) (count, q int) { return g.taps(p+g.padW, g.kernelW) }
 
 func (g *geometry) taps(p, kernel int) (count, q int) {
-	if first := p % g.stride; first < kernel {
-		count = (kernel - first + g.stride - 1) / g.stride
+	if tap := p % g.stride; tap < kernel {
+		count = (kernel - tap + g.stride - 1) / g.stride
 	}
 	return count, p / g.stride
 }

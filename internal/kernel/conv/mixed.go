@@ -42,9 +42,9 @@ func (g *geometry) bigRows() int { return g.bigSize / g.bigLine }
 func (p *mixedGather) scratch() (inputs, products int) { return p.g.chunk * p.g.bigRows() * p.line, 0 }
 
 func (p *mixedGather) pack(w []float32, i int) {
-	first, width, columns := p.panels.At(i)
+	offset, width, columns := p.panels.At(i)
 	k, n := p.g.patch()/2, p.g.smallC
-	simd.PairColumns(p.weights[first*k:], w[first:], w[n+first:], k, columns, width, 2*n)
+	simd.PairColumns(p.weights[offset*k:], w[offset:], w[n+offset:], k, columns, width, 2*n)
 }
 
 func (p *mixedGather) run(s *convWorker, bias, out []float32, images, flags int) {
@@ -86,9 +86,9 @@ func (s *mixedScatter) pack(w []float32, i int) {
 			kx := (f.px+g.padW)%g.stride + g.stride*(f.tapsX-1-e)
 			simd.PairRows(pairs, w[(ky*g.kernelW+kx)*g.bigC*g.smallC:], g.bigC, g.smallC, half, g.smallC)
 			for n := range s.panels.Count {
-				first, width, columns := s.panels.At(n)
-				dst := s.weights[f.weightOffset+first*depth+(a*f.tapsX+e)*half*width:]
-				simd.Transpose(dst, pairs[first*half:], width, half, columns, half)
+				offset, width, columns := s.panels.At(n)
+				dst := s.weights[f.weightOffset+offset*depth+(a*f.tapsX+e)*half*width:]
+				simd.Transpose(dst, pairs[offset*half:], width, half, columns, half)
 			}
 		}
 	}

@@ -9,14 +9,14 @@ import (
 // panel of 16, because an image with 1 or 3 channels would leave most of a panel empty. Each column also has the taps
 // of its neighbours, with weight zero.
 type narrow struct {
-	g       *geometry
-	side    int // small pixels along an edge of a block
-	edge    int // big pixels along an edge of a block
-	window  int // small pixels along an edge of a block's window
-	first   int // start of the window, relative to the block
-	weights []float32
-	rows    []int
-	cRows   []int
+	g           *geometry
+	side        int // small pixels along an edge of a block
+	edge        int // big pixels along an edge of a block
+	window      int // small pixels along an edge of a block's window
+	windowStart int // start of the window, relative to the block
+	weights     []float32
+	rows        []int
+	cRows       []int
 }
 
 func (p *narrow) scratch() (inputs, products int) { return 0, 16 * len(p.rows) }
@@ -31,14 +31,14 @@ func narrowSide(stride, channels int) int {
 }
 
 func newNarrow(g *geometry) *narrow {
-	p := &narrow{g: g, side: g.narrow, edge: g.narrow * g.stride, first: -g.smallTop}
+	p := &narrow{g: g, side: g.narrow, edge: g.narrow * g.stride, windowStart: -g.smallTop}
 	last := 0
 	for phase := range g.stride {
 		_, qy := g.tapsY(phase)
 		_, qx := g.tapsX(phase)
 		last = max(last, qy, qx)
 	}
-	p.window = last - p.first + p.side
+	p.window = last - p.windowStart + p.side
 	p.weights = make([]float32, p.window*p.window*g.smallC*16)
 	for i := range (g.bigH + p.edge - 1) / p.edge {
 		for j := range (g.bigW + p.edge - 1) / p.edge {
@@ -64,9 +64,9 @@ func (p *narrow) packRow(row, w []float32, y int) {
 		dst := row[x*g.smallC*16:][:g.smallC*16]
 		clear(dst)
 		for dy := range p.edge {
-			ky := dy + g.padH - g.stride*(p.first+y)
+			ky := dy + g.padH - g.stride*(p.windowStart+y)
 			for dx := range p.edge {
-				kx := dx + g.padW - g.stride*(p.first+x)
+				kx := dx + g.padW - g.stride*(p.windowStart+x)
 				if ky < 0 || ky >= g.kernelH || kx < 0 || kx >= g.kernelW {
 					continue
 				}

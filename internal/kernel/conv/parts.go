@@ -51,14 +51,14 @@ func (p *partProducts) multiply(s *convWorker, rows, cRows []int) {
 // sweep computes rows with a worker's tile, and prefetches the worker's next operands.
 func (s *convWorker) sweep(rows, cRows []int, n, columns int) {
 	t := &s.tile
-	for from := 0; from < n; {
-		to := n
-		if next := s.ahead.takeLines((n - from) / 8 * t.Lines()); len(next) > 0 {
-			t.Prefetch(next)
-			to = min(n, from+(len(next)/16+t.Lines()-1)/t.Lines()*8)
+	for start := 0; start < n; {
+		end := n
+		if lines := s.ahead.takeLines((n - start) / 8 * t.Lines()); len(lines) > 0 {
+			t.Prefetch(lines)
+			end = min(n, start+(len(lines)/16+t.Lines()-1)/t.Lines()*8)
 		}
-		t.Sweep(rows[from:to], cRows[from:to], to-from, columns)
-		from = to
+		t.Sweep(rows[start:end], cRows[start:end], end-start, columns)
+		start = end
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // expansion transforms tiles of in x in values to out x out factors of products.
 type expansion struct {
 	in, out int
-	line    func(to, from *[6]float32)
+	line    func(dst, src *[6]float32)
 	vector  expand
 }
 
@@ -34,7 +34,7 @@ func (t *expansion) run(dst, src []float32, n, stride, srcRow, srcCol, count, ds
 // contraction transforms in x in products to tiles of out x out sums.
 type contraction struct {
 	in, out int
-	line    func(to, from *[6]float32)
+	line    func(dst, src *[6]float32)
 	vector  contract
 }
 
@@ -65,24 +65,24 @@ func (t *contraction) run(dst, src, bias []float32, n, stride, dstRow, dstCol, c
 }
 
 // tilesGo applies a transform of in to out values to the columns and then to the rows of every tile.
-func tilesGo(dst, src []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, in, out int, line func(to, from *[6]float32)) {
+func tilesGo(dst, src []float32, n, dstRow, dstCol, srcRow, srcCol, count, dstStep, srcStep, in, out int, line func(outputs, inputs *[6]float32)) {
 	for tile := range count {
 		for c := range n {
 			var columns [6][6]float32
-			var from, to [6]float32
+			var inputs, outputs [6]float32
 			for s := range in {
 				for r := range in {
-					from[r] = src[tile*srcStep+r*srcRow+s*srcCol+c]
+					inputs[r] = src[tile*srcStep+r*srcRow+s*srcCol+c]
 				}
-				line(&to, &from)
+				line(&outputs, &inputs)
 				for u := range out {
-					columns[u][s] = to[u]
+					columns[u][s] = outputs[u]
 				}
 			}
 			for u := range out {
-				line(&to, &columns[u])
+				line(&outputs, &columns[u])
 				for v := range out {
-					dst[tile*dstStep+u*dstRow+v*dstCol+c] = to[v]
+					dst[tile*dstStep+u*dstRow+v*dstCol+c] = outputs[v]
 				}
 			}
 		}

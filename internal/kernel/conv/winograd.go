@@ -36,9 +36,9 @@ func newWinograd(g *geometry, form *phaseTiles, tiles int) winograd {
 func (w *winograd) tiles() int { return w.blockRows * w.tilesX }
 
 // forBlocks calls f for blocks of the rows of tiles of a chunk of images.
-func (w *winograd) forBlocks(images int, f func(first, count int)) {
-	for first := 0; first < images*w.tilesY; first += w.blockRows {
-		f(first, min(w.blockRows, images*w.tilesY-first))
+func (w *winograd) forBlocks(images int, f func(firstRow, count int)) {
+	for firstRow := 0; firstRow < images*w.tilesY; firstRow += w.blockRows {
+		f(firstRow, min(w.blockRows, images*w.tilesY-firstRow))
 	}
 }
 
@@ -47,10 +47,10 @@ func (w *winograd) locate(row int) (image, y int) { return row / w.tilesY, row %
 
 // bigTiles transforms a phase of rows of tiles of padded big images to [parts][tiles][...]. depth is the number of
 // elements per tile.
-func (w *winograd) bigTiles(dst, big []float32, phase, first, count, stride, depth int) {
+func (w *winograd) bigTiles(dst, big []float32, phase, firstRow, count, stride, depth int) {
 	g := w.g
 	for r := range count {
-		image, i := w.locate(first + r)
+		image, i := w.locate(firstRow + r)
 		src := big[image*g.bigSize+(2*w.side*i+phase/2)*g.bigLine+phase%2*g.bigC:]
 		w.inputs.run(dst[r*w.tilesX*depth:], src, g.bigC, stride, 2*g.bigLine, 2*g.bigC, w.tilesX, depth, 2*w.side*g.bigC)
 	}
@@ -92,8 +92,8 @@ func (p *winogradGather) pack(w []float32, i int) {
 	tap := g.bigC * g.smallC
 	phase, k := i%4, i/4*packChannels
 	for n := range p.panels.Count {
-		first, width, _ := p.panels.At(n)
-		src := w[((phase/2)*g.kernelW+phase%2)*tap+k*g.smallC+first:]
+		offset, width, _ := p.panels.At(n)
+		src := w[((phase/2)*g.kernelW+phase%2)*tap+k*g.smallC+offset:]
 		dst := p.weights[n*p.parts*p.weightStride(32)+(phase*g.bigC+k)*width:]
 		p.filters.run(dst, src, width, p.weightStride(width), 2*g.kernelW*tap, 2*tap, packChannels, width, g.smallC)
 	}
@@ -107,26 +107,26 @@ func (p *winogradGather) run(s *convWorker, bias, out []float32, images, flags i
 	if bias == nil {
 		bias = p.zeros
 	}
-	p.forBlocks(images, func(first, count int) { p.block(s, bias, out, first, count, flags) })
+	p.forBlocks(images, func(firstRow, count int) { p.block(s, bias, out, firstRow, count, flags) })
 }
 
 // block computes the pixels of some rows of tiles.
-func (p *winogradGather) block(s *convWorker, bias, out []float32, first, count, flags int) {
+func (p *winogradGather) block(s *convWorker, bias, out []float32, firstRow, count, flags int) {
 	g := p.g
 	n, depth := count*p.tilesX, p.depth()
 	inputs, products := paddedStride(n*depth), paddedStride(n*g.smallC)
 	for phase := range 4 {
-		p.bigTiles(s.inputs[phase*g.bigC:], s.big, phase, first, count, inputs, depth)
+		p.bigTiles(s.inputs[phase*g.bigC:], s.big, phase, firstRow, count, inputs, depth)
 	}
 	for i := range p.panels.Count {
-		from, width, _ := p.panels.At(i)
-		m := partProducts{a: s.inputs, b: p.weights[i*p.parts*p.weightStride(32):], c: s.products[from:], count: p.parts, rows: n, steps: depth, width: width,
+		offset, width, _ := p.panels.At(i)
+		m := partProducts{a: s.inputs, b: p.weights[i*p.parts*p.weightStride(32):], c: s.products[offset:], count: p.parts, rows: n, steps: depth, width: width,
 			aPart: inputs, aRow: depth, aStep: 1, bPart: p.weightStride(width), bStep: width, cPart: products, cRow: g.smallC}
 		m.multiply(s, p.rows, p.cRows)
 	}
 	line := g.smallW * g.smallC
 	for r := range count {
-		p.outputs.run(out[p.side*(first+r)*line:], s.products[r*p.tilesX*g.smallC:], bias, g.smallC, products, line, g.smallC,
+		p.outputs.run(out[p.side*(firstRow+r)*line:], s.products[r*p.tilesX*g.smallC:], bias, g.smallC, products, line, g.smallC,
 			p.tilesX, p.side*g.smallC, g.smallC, floorOf(flags))
 	}
 }
@@ -175,8 +175,8 @@ func (p *winogradSpread) pack(w []float32, i int) {
 		}
 	}
 	for n := range p.panels.Count {
-		first, width, _ := p.panels.At(n)
-		p.filters.run(p.panel(phase, n)[k*width:], taps[first:], width, p.weightStride(width), 2*tap, tap, packChannels, width, g.bigC)
+		offset, width, _ := p.panels.At(n)
+		p.filters.run(p.panel(phase, n)[k*width:], taps[offset:], width, p.weightStride(width), 2*tap, tap, packChannels, width, g.bigC)
 	}
 }
 
@@ -188,33 +188,33 @@ func (p *winogradSpread) run(s *convWorker, bias, out []float32, images, flags i
 	if bias == nil {
 		bias = p.zeros
 	}
-	p.forBlocks(images, func(first, count int) {
+	p.forBlocks(images, func(firstRow, count int) {
 		for phase := range 4 {
-			p.block(s, bias, out, phase, first, count, flags)
+			p.block(s, bias, out, phase, firstRow, count, flags)
 		}
 	})
 }
 
 // block computes the pixels of a phase in some rows of tiles.
-func (p *winogradSpread) block(s *convWorker, bias, out []float32, phase, first, count, flags int) {
+func (p *winogradSpread) block(s *convWorker, bias, out []float32, phase, firstRow, count, flags int) {
 	g := p.g
 	n, line := count*p.tilesX, g.bigW*g.bigC
 	inputs, products := paddedStride(n*g.smallC), paddedStride(n*g.bigC)
 	py, px := phase/2, phase%2
 	y0, x0 := (g.padH-py+1)/2, (g.padW-px+1)/2 // the first row and column of the phase inside the image
 	for r := range count {
-		image, i := p.locate(first + r)
+		image, i := p.locate(firstRow + r)
 		src := s.small[image*g.smallSize+(y0+p.side*i-1+g.smallTop)*g.smallLine+(x0-1+g.smallTop)*g.smallC:]
 		p.inputs.run(s.inputs[r*p.tilesX*g.smallC:], src, g.smallC, inputs, g.smallLine, g.smallC, p.tilesX, g.smallC, p.side*g.smallC)
 	}
 	for i := range p.panels.Count {
-		from, width, _ := p.panels.At(i)
-		m := partProducts{a: s.inputs, b: p.panel(phase, i), c: s.products[from:], count: p.parts, rows: n, steps: g.smallC, width: width,
+		offset, width, _ := p.panels.At(i)
+		m := partProducts{a: s.inputs, b: p.panel(phase, i), c: s.products[offset:], count: p.parts, rows: n, steps: g.smallC, width: width,
 			aPart: inputs, aRow: g.smallC, aStep: 1, bPart: p.weightStride(width), bStep: width, cPart: products, cRow: g.bigC}
 		m.multiply(s, p.rows, p.cRows)
 	}
 	for r := range count {
-		image, i := p.locate(first + r)
+		image, i := p.locate(firstRow + r)
 		y, x := 2*(y0+p.side*i)+py-g.padH, 2*x0+px-g.padW
 		p.outputs.run(out[(image*g.bigH+y)*line+x*g.bigC:], s.products[r*p.tilesX*g.bigC:], bias, g.bigC, products, 2*line, 2*g.bigC,
 			p.tilesX, 2*p.side*g.bigC, g.bigC, floorOf(flags))
@@ -288,30 +288,30 @@ func (p *winogradGradient) run(s *convWorker, totals []float32, share int, small
 		p.pixels.run(pixels[row*p.tilesX*g.smallC:], small.x[image*small.size+p.side*i*small.line:], g.smallC, stride, small.line, g.smallC, p.tilesX, g.smallC, p.side*g.smallC)
 	}
 	for phase := share * 4 / g.shares; phase < (share+1)*4/g.shares; phase++ {
-		p.forBlocks(images, func(first, count int) { p.block(s, pixels, sums, phase, first, count, stride) })
+		p.forBlocks(images, func(firstRow, count int) { p.block(s, pixels, sums, phase, firstRow, count, stride) })
 		offset := (phase/2*g.kernelW + phase%2) * tap
 		p.taps.run(dw[offset:], sums, p.zeros, g.smallC, paddedStride(tap), 2*g.kernelW*tap, 2*tap, g.bigC, g.smallC, g.smallC, noFloor)
 		if reset {
 			continue
 		}
 		for k := range 4 {
-			from := offset + (2*(k/2)*g.kernelW+2*(k%2))*tap
-			kernel.Add(totals[from:from+tap], dw[from:from+tap])
+			tapOffset := offset + (2*(k/2)*g.kernelW+2*(k%2))*tap
+			kernel.Add(totals[tapOffset:tapOffset+tap], dw[tapOffset:tapOffset+tap])
 		}
 	}
 }
 
 // block adds the products of some rows of tiles to the sums of a phase, or begins them; the stride of the parts of
 // pixels is stride.
-func (p *winogradGradient) block(s *convWorker, pixels, sums []float32, phase, first, count, stride int) {
+func (p *winogradGradient) block(s *convWorker, pixels, sums []float32, phase, firstRow, count, stride int) {
 	g := p.g
 	n := count * p.tilesX
 	inputs := paddedStride(n * g.bigC)
-	p.bigTiles(s.inputs, s.big, phase, first, count, inputs, g.bigC)
+	p.bigTiles(s.inputs, s.big, phase, firstRow, count, inputs, g.bigC)
 	for i := range p.panels.Count {
-		from, width, _ := p.panels.At(i)
-		m := partProducts{a: s.inputs, b: pixels[first*p.tilesX*g.smallC+from:], c: sums[from:], count: p.parts, rows: g.bigC, steps: n, width: width,
-			aPart: inputs, aRow: 1, aStep: g.bigC, bPart: stride, bStep: g.smallC, cPart: paddedStride(g.bigC * g.smallC), cRow: g.smallC, add: first > 0}
+		offset, width, _ := p.panels.At(i)
+		m := partProducts{a: s.inputs, b: pixels[firstRow*p.tilesX*g.smallC+offset:], c: sums[offset:], count: p.parts, rows: g.bigC, steps: n, width: width,
+			aPart: inputs, aRow: 1, aStep: g.bigC, bPart: stride, bStep: g.smallC, cPart: paddedStride(g.bigC * g.smallC), cRow: g.smallC, add: firstRow > 0}
 		m.multiply(s, p.rows, p.cRows)
 	}
 }

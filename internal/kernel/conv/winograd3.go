@@ -38,21 +38,21 @@ func (m images) size() int { return m.h * m.w * m.c }
 // a pixel. If y is given, the values are a gradient that passes through the activation with value y.
 func (m images) copyPadded(dst, x, y []float32, a kernel.Activation, y0, x0, rows, columns int) {
 	line := columns * m.pitch
-	from, to := max(0, x0), min(m.w, x0+columns)
+	start, end := max(0, x0), min(m.w, x0+columns)
 	for r := range rows {
 		d := dst[r*line : (r+1)*line]
 		if y0+r < 0 || y0+r >= m.h {
 			clear(d)
 			continue
 		}
-		offset := (y0+r)*m.w*m.c + from*m.c
-		n := (to - from) * m.c
+		offset := (y0+r)*m.w*m.c + start*m.c
+		n := (end - start) * m.c
 		source := x[offset : offset+n]
 		var value []float32
 		if y != nil {
 			value = y[offset : offset+n]
 		}
-		left, right := (from-x0)*m.pitch, (to-x0)*m.pitch
+		left, right := (start-x0)*m.pitch, (end-x0)*m.pitch
 		clear(d[:left])
 		clear(d[right:])
 		if d = d[left:right]; m.pitch != m.c {
@@ -78,10 +78,10 @@ func copyOrGradient(a kernel.Activation, dst, x, y []float32, offset int) {
 
 // tiling is a grid of 4x4 tiles over the results of a convolution, by image and row.
 type tiling struct {
-	across, down int // tiles in an image
-	tileRows     int // rows of tiles in all images
-	blockRows    int // rows of tiles per block
-	shared       bool
+	tilesX, tilesY int // tiles in an image
+	tileRows       int // rows of tiles in all images
+	blockRows      int // rows of tiles per block
+	shared         bool
 }
 
 const (
@@ -93,22 +93,22 @@ const (
 // newTiling plans the work on images with h by w results. elements is the size of a transformed tile, and weights is
 // the size of the transformed filters.
 func newTiling(batch, h, w, elements, weights int) tiling {
-	g := tiling{across: (w + 3) / 4, down: (h + 3) / 4, shared: weights >= sharedWeights}
-	g.tileRows = batch * g.down
+	g := tiling{tilesX: (w + 3) / 4, tilesY: (h + 3) / 4, shared: weights >= sharedWeights}
+	g.tileRows = batch * g.tilesY
 	tiles := threadTiles
 	if g.shared {
 		tiles = max(tiles, sharedElements/elements)
 	}
-	g.blockRows = min(g.tileRows, max(1, tiles/g.across))
+	g.blockRows = min(g.tileRows, max(1, tiles/g.tilesX))
 	parts := (g.tileRows + g.blockRows - 1) / g.blockRows
 	g.blockRows = (g.tileRows + parts - 1) / parts // equal parts
 	return g
 }
 
-func (g *tiling) tiles() int { return g.blockRows * g.across }
+func (g *tiling) tiles() int { return g.blockRows * g.tilesX }
 
 // locate returns the image of a row of tiles, and the row in the image.
-func (g *tiling) locate(row int) (image, y int) { return row / g.down, row % g.down }
+func (g *tiling) locate(row int) (image, y int) { return row / g.tilesY, row % g.tilesY }
 
 // paddedStride returns a stride >= n for the 36 parts of a transformed array. It is not a multiple of a large power of
 // two, because the parts would then share cache sets.
@@ -134,8 +134,8 @@ type worker3 struct {
 
 type scratch3 struct {
 	memory  *[]float32
-	workers []*worker3 // the last passes had at most so many threads
-	active  int
+	workers []*worker3 // one for each thread of the largest pass
+	active  int        // threads of the current pass
 }
 
 // take allocates the scratch memory of a pass. It returns shared memory with weights elements. Every thread gets
@@ -145,7 +145,7 @@ func (s *scratch3) take(g *tiling, stripPitch, pixelPitch, inputs, products, wei
 	for len(s.workers) < s.active {
 		s.workers = append(s.workers, &worker3{})
 	}
-	strip, pixels := 6*(4*g.across+2)*stripPitch, 16*g.across*pixelPitch
+	strip, pixels := 6*(4*g.tilesX+2)*stripPitch, 16*g.tilesX*pixelPitch
 	copies := s.active
 	if g.shared {
 		copies = 1
@@ -190,7 +190,8 @@ type conv3 struct {
 }
 
 func newConv3(s kernel.ConvShape, a kernel.Activation, transposed bool) *conv3 {
-	c := &conv3{activation: a, transposed: transposed, big: newImages(s.InH, s.InW, s.InC), small: newImages(s.OutH, s.OutW, s.OutC)}
+	c := &conv3{activation: a, transposed: transposed}
+	c.big, c.small = newImages(s.InH, s.InW, s.InC), newImages(s.OutH, s.OutW, s.OutC)
 	if transposed {
 		c.big, c.small = c.small, c.big
 	}
@@ -232,20 +233,17 @@ func (c *conv3) backward(x, w, y, dy, dx, dw, db []float32) {
 	}
 }
 
-// The transforms of F(4x4, 3x3) in Go. They work on n channels of count tiles: values are
-// read and written at tile*Step + row*Row + column*Col + channel.
-
 // product3 convolves images with filters, or with reversed filters for the image gradient.
 type product3 struct {
 	tiling
-	c          *conv3
-	from, to   images
-	padH, padW int // zeros before the images
-	reversed   bool
-	panels     simd.Panels
-	weights    []float32 // [36][panel][channels of from][width]
-	taps       []float32 // [3, 3, channels of from, pitch of to], if the filters do not lie so
-	zeros      []float32
+	c             *conv3
+	input, output images
+	padH, padW    int // zeros before the images
+	reversed      bool
+	panels        simd.Panels
+	weights       []float32 // [36][panel][channels of input][width]
+	taps          []float32 // [3, 3, channels of input, pitch of output]; empty: w has this layout
+	zeros         []float32
 
 	inputPitch, inputStride, outputStride, weightStride int
 	rows, cRows                                         []int
@@ -254,22 +252,22 @@ type product3 struct {
 	x, gate, w, bias, out []float32
 	activation            kernel.Activation
 	exact                 bool // set pixels to the bias if all inputs are 0
-	first, count          int  // rows of tiles, if threads share tiles
+	firstRow, count       int  // rows of tiles, if threads share tiles
 
 	tapItem, packItem, blockItem, transformItem, multiplyItem, resultItem func(worker, i int)
 }
 
-func newProduct3(c *conv3, batch int, from, to images, padH, padW int, reversed bool) *product3 {
-	p := &product3{c: c, from: from, to: to, padH: padH, padW: padW, reversed: reversed, panels: simd.NewPanels(to.c), zeros: make([]float32, to.pitch)}
-	p.inputPitch = rowPitch(from.pitch)
-	p.weightStride = paddedStride(from.c * to.pitch)
-	p.tiling = newTiling(batch, to.h, to.w, 36*(p.inputPitch+to.pitch), 36*p.weightStride)
-	p.inputStride, p.outputStride = paddedStride(p.tiles()*p.inputPitch), paddedStride(p.tiles()*to.pitch)
-	p.rows, p.cRows = simd.RowTable(p.tiles(), p.inputPitch), simd.RowTable(p.tiles(), to.pitch)
+func newProduct3(c *conv3, batch int, input, output images, padH, padW int, reversed bool) *product3 {
+	p := &product3{c: c, input: input, output: output, padH: padH, padW: padW, reversed: reversed, panels: simd.NewPanels(output.c), zeros: make([]float32, output.pitch)}
+	p.inputPitch = rowPitch(input.pitch)
+	p.weightStride = paddedStride(input.c * output.pitch)
+	p.tiling = newTiling(batch, output.h, output.w, 36*(p.inputPitch+output.pitch), 36*p.weightStride)
+	p.inputStride, p.outputStride = paddedStride(p.tiles()*p.inputPitch), paddedStride(p.tiles()*output.pitch)
+	p.rows, p.cRows = simd.RowTable(p.tiles(), p.inputPitch), simd.RowTable(p.tiles(), output.pitch)
 	p.tapItem, p.packItem, p.blockItem = p.tap, p.pack, p.block
-	p.transformItem = func(worker, r int) { p.transform(c.scratch.workers[worker], p.first, r) }
-	p.multiplyItem = func(worker, i int) { p.multiply(c.scratch.workers[worker], i, p.count*p.across) }
-	p.resultItem = func(worker, r int) { p.result(c.scratch.workers[worker], p.first, r) }
+	p.transformItem = func(worker, r int) { p.transform(c.scratch.workers[worker], p.firstRow, r) }
+	p.multiplyItem = func(worker, i int) { p.multiply(c.scratch.workers[worker], i, p.count*p.tilesX) }
+	p.resultItem = func(worker, r int) { p.result(c.scratch.workers[worker], p.firstRow, r) }
 	return p
 }
 
@@ -278,10 +276,11 @@ func newProduct3(c *conv3, batch int, from, to images, padH, padW int, reversed 
 func (p *product3) run(x, gate, w, bias, out []float32, a kernel.Activation) {
 	c := &p.c.scratch
 	taps := 0
-	if p.reversed || p.to.pitch != p.to.c {
-		taps = 9 * p.from.c * p.to.pitch
+	if p.reversed || p.output.pitch != p.output.c {
+		taps = 9 * p.input.c * p.output.pitch
 	}
-	p.weights = c.take(&p.tiling, p.from.pitch, p.to.pitch, 36*p.inputStride, 36*p.outputStride, 36*p.weightStride+taps)
+	weights := 36*p.weightStride + taps
+	p.weights = c.take(&p.tiling, p.input.pitch, p.output.pitch, 36*p.inputStride, 36*p.outputStride, weights)
 	p.taps = p.weights[36*p.weightStride:]
 	defer c.give()
 	p.x, p.gate, p.w, p.bias, p.out, p.activation = x, gate, w, bias, out, a
@@ -294,8 +293,8 @@ func (p *product3) run(x, gate, w, bias, out []float32, a kernel.Activation) {
 	}
 	parallel.ForWorkers(workers, p.panels.Count*p.packParts(), p.packItem)
 	if p.shared {
-		for p.first = 0; p.first < p.tileRows; p.first += p.blockRows {
-			p.count = min(p.blockRows, p.tileRows-p.first)
+		for p.firstRow = 0; p.firstRow < p.tileRows; p.firstRow += p.blockRows {
+			p.count = min(p.blockRows, p.tileRows-p.firstRow)
 			parallel.ForWorkers(workers, p.count, p.transformItem)
 			parallel.ForWorkers(workers, 36*p.panels.Count, p.multiplyItem)
 			parallel.ForWorkers(workers, p.count, p.resultItem)
@@ -306,99 +305,99 @@ func (p *product3) run(x, gate, w, bias, out []float32, a kernel.Activation) {
 	p.x, p.gate, p.w, p.bias, p.out, p.weights, p.taps = nil, nil, nil, nil, nil, nil, nil
 }
 
-// tap lays out some rows of a tap as [channels of from, pitch of to].
+// tap lays out some rows of a tap as [channels of input, pitch of output].
 func (p *product3) tap(_, i int) {
-	tap, first := i/p.packParts(), i%p.packParts()*packRows
-	count := min(packRows, p.from.c-first)
-	n, m := p.from.c*p.to.c, p.from.c*p.to.pitch
+	tap, start := i/p.packParts(), i%p.packParts()*packRows
+	count := min(packRows, p.input.c-start)
+	n, m := p.input.c*p.output.c, p.input.c*p.output.pitch
 	if p.reversed {
-		simd.Transpose(p.taps[(8-tap)*m+first*p.to.pitch:], p.w[tap*n+first:(tap+1)*n], p.to.pitch, p.from.c, p.to.c, count)
+		simd.Transpose(p.taps[(8-tap)*m+start*p.output.pitch:], p.w[tap*n+start:(tap+1)*n], p.output.pitch, p.input.c, p.output.c, count)
 		return
 	}
-	for k := first; k < first+count; k++ {
-		copy(p.taps[tap*m+k*p.to.pitch:], p.w[tap*n+k*p.to.c:tap*n+(k+1)*p.to.c])
+	for k := start; k < start+count; k++ {
+		copy(p.taps[tap*m+k*p.output.pitch:], p.w[tap*n+k*p.output.c:tap*n+(k+1)*p.output.c])
 	}
 }
 
 // packRows is the number of rows of a panel per item of pack.
 const packRows = 64
 
-func (p *product3) packParts() int { return (p.from.c + packRows - 1) / packRows }
+func (p *product3) packParts() int { return (p.input.c + packRows - 1) / packRows }
 
 // pack transforms some rows of a panel of the filters.
 func (p *product3) pack(_, i int) {
-	first, width, _ := p.panels.At(i / p.packParts())
+	offset, width, _ := p.panels.At(i / p.packParts())
 	k := i % p.packParts() * packRows
 	src := p.taps
 	if len(src) == 0 {
 		src = p.w
 	}
-	tap := p.from.c * p.to.pitch
-	filters36.run(p.weights[first*p.from.c+k*width:], src[k*p.to.pitch+first:], width, p.weightStride, 3*tap, tap, min(packRows, p.from.c-k), width, p.to.pitch)
+	tap := p.input.c * p.output.pitch
+	filters36.run(p.weights[offset*p.input.c+k*width:], src[k*p.output.pitch+offset:], width, p.weightStride, 3*tap, tap, min(packRows, p.input.c-k), width, p.output.pitch)
 }
 
 func (p *product3) block(worker, i int) {
 	w := p.c.scratch.workers[worker]
-	first := i * p.blockRows
-	count := min(p.blockRows, p.tileRows-first)
+	firstRow := i * p.blockRows
+	count := min(p.blockRows, p.tileRows-firstRow)
 	for r := range count {
-		p.transform(w, first, r)
+		p.transform(w, firstRow, r)
 	}
 	for i := range 36 * p.panels.Count {
-		p.multiply(w, i, count*p.across)
+		p.multiply(w, i, count*p.tilesX)
 	}
 	for r := range count {
-		p.result(w, first, r)
+		p.result(w, firstRow, r)
 	}
 }
 
-// transform transforms the inputs of row first+r of the tiles, to row r of the scratch.
-func (p *product3) transform(w *worker3, first, r int) {
-	image, y := p.locate(first + r)
-	columns := 4*p.across + 2
-	n := p.from.size()
+// transform transforms the inputs of row firstRow+r of the tiles, to row r of the scratch.
+func (p *product3) transform(w *worker3, firstRow, r int) {
+	image, y := p.locate(firstRow + r)
+	columns := 4*p.tilesX + 2
+	n := p.input.size()
 	var gate []float32
 	if p.gate != nil {
 		gate = p.gate[image*n : (image+1)*n]
 	}
-	p.from.copyPadded(w.strip, p.x[image*n:(image+1)*n], gate, p.c.activation, 4*y-p.padH, -p.padW, 6, columns)
-	inputs36.run(w.inputs[r*p.across*p.inputPitch:], w.strip, p.from.pitch, p.inputStride,
-		columns*p.from.pitch, p.from.pitch, p.across, p.inputPitch, 4*p.from.pitch)
+	p.input.copyPadded(w.strip, p.x[image*n:(image+1)*n], gate, p.c.activation, 4*y-p.padH, -p.padW, 6, columns)
+	inputs36.run(w.inputs[r*p.tilesX*p.inputPitch:], w.strip, p.input.pitch, p.inputStride,
+		columns*p.input.pitch, p.input.pitch, p.tilesX, p.inputPitch, 4*p.input.pitch)
 }
 
 // multiply computes a panel of one of the 36 products of n tiles.
 func (p *product3) multiply(w *worker3, i, n int) {
 	t := &w.tile
-	t.Steps, t.AStep, t.Segs, t.Blocks, t.Flags = p.from.c, 1, 1, 1, 0
+	t.Steps, t.AStep, t.Segs, t.Blocks, t.Flags = p.input.c, 1, 1, 1, 0
 	part := i / p.panels.Count
-	first, width, _ := p.panels.At(i % p.panels.Count)
-	t.A, t.B, t.C = w.inputs[part*p.inputStride:], p.weights[part*p.weightStride+first*p.from.c:], w.products[part*p.outputStride+first:]
+	offset, width, _ := p.panels.At(i % p.panels.Count)
+	t.A, t.B, t.C = w.inputs[part*p.inputStride:], p.weights[part*p.weightStride+offset*p.input.c:], w.products[part*p.outputStride+offset:]
 	t.Width, t.BStep = width, width
 	t.Product(p.rows, p.cRows, n, width)
 }
 
-// result transforms the products of row first+r of the tiles to pixels.
-func (p *product3) result(w *worker3, first, r int) {
-	image, y := p.locate(first + r)
-	line := p.to.w * p.to.c
-	height := min(4, p.to.h-4*y)
-	out := p.out[image*p.to.size()+4*y*line:][:height*line]
+// result transforms the products of row firstRow+r of the tiles to pixels.
+func (p *product3) result(w *worker3, firstRow, r int) {
+	image, y := p.locate(firstRow + r)
+	line := p.output.w * p.output.c
+	height := min(4, p.output.h-4*y)
+	out := p.out[image*p.output.size()+4*y*line:][:height*line]
 	dst, dstLine := out, line
-	direct := height == 4 && 4*p.across == p.to.w && p.to.c == p.to.pitch
+	direct := height == 4 && 4*p.tilesX == p.output.w && p.output.c == p.output.pitch
 	if !direct {
-		dst, dstLine = w.pixels, 4*p.across*p.to.pitch
+		dst, dstLine = w.pixels, 4*p.tilesX*p.output.pitch
 	}
-	outputs36.run(dst, w.products[r*p.across*p.to.pitch:], p.bias, p.to.pitch, p.outputStride, dstLine, p.to.pitch,
-		p.across, 4*p.to.pitch, p.to.pitch, floorOf(p.activation.Epilogue()))
+	outputs36.run(dst, w.products[r*p.tilesX*p.output.pitch:], p.bias, p.output.pitch, p.outputStride,
+		dstLine, p.output.pitch, p.tilesX, 4*p.output.pitch, p.output.pitch, floorOf(p.activation.Epilogue()))
 	if !direct {
 		for r := range height {
-			narrowRow(out[r*line:(r+1)*line], w.pixels[r*dstLine:], p.to.c, p.to.pitch)
+			narrowRow(out[r*line:(r+1)*line], w.pixels[r*dstLine:], p.output.c, p.output.pitch)
 		}
 	}
 	if p.exact {
-		from := p.from.size()
+		inputSize := p.input.size()
 		for r := range height {
-			p.restoreZeros(out[r*line:(r+1)*line], p.x[image*from:(image+1)*from], 4*y+r-p.padH)
+			p.restoreZeros(out[r*line:(r+1)*line], p.x[image*inputSize:(image+1)*inputSize], 4*y+r-p.padH)
 		}
 	}
 	p.activation.Rest(out)
@@ -407,14 +406,14 @@ func (p *product3) result(w *worker3, first, r int) {
 // restoreZeros sets pixels in a row of results to the bias if all their inputs, three rows from y0 on, are 0. The
 // transforms leave rounding errors in these pixels, and a ReLU would pass half of them.
 func (p *product3) restoreZeros(out, x []float32, y0 int) {
-	c, from := p.to.c, p.from
+	c, input := p.output.c, p.input
 	floor := floorOf(p.activation.Epilogue())
 	empty := 0 // columns in a row up to this one
-	for column := -p.padW; column < p.to.w-p.padW+2; column++ {
+	for column := -p.padW; column < p.output.w-p.padW+2; column++ {
 		empty++
-		if column >= 0 && column < from.w {
-			for y := max(0, y0); y < min(from.h, y0+3); y++ {
-				if offset := (y*from.w + column) * from.c; !allZero(x[offset : offset+from.c]) {
+		if column >= 0 && column < input.w {
+			for y := max(0, y0); y < min(input.h, y0+3); y++ {
+				if offset := (y*input.w + column) * input.c; !allZero(x[offset : offset+input.c]) {
 					empty = 0
 					break
 				}

@@ -22,7 +22,7 @@ type gradient3 struct {
 	sumStride               int
 	rows, cRows             []int
 	x, gateX, y, gateY, dw  []float32 // operands of the current call
-	first, count            int
+	firstRow, count         int
 	groupItem, totalItem    func(worker, i int)
 	transformItem, partItem func(worker, i int)
 }
@@ -40,12 +40,12 @@ func newGradient3(c *conv3, batch, padH, padW int) *gradient3 {
 		if maxGroups := sumElements / p.tapElements(); maxGroups > minItems {
 			size = (batch + maxGroups - 1) / maxGroups
 		}
-		p.groups, p.groupRows = (batch+size-1)/size, size*p.down
+		p.groups, p.groupRows = (batch+size-1)/size, size*p.tilesY
 	}
 	p.groupItem, p.totalItem = p.group, p.total
-	p.transformItem = func(worker, r int) { p.transform(c.scratch.workers[worker], p.first, r) }
+	p.transformItem = func(worker, r int) { p.transform(c.scratch.workers[worker], p.firstRow, r) }
 	p.partItem = func(worker, i int) {
-		p.part(c.scratch.workers[worker], p.sums, i, p.count*p.across, p.first == 0)
+		p.part(c.scratch.workers[worker], p.sums, i, p.count*p.tilesX, p.firstRow == 0)
 	}
 	return p
 }
@@ -67,8 +67,8 @@ func (p *gradient3) run(x, gateX, y, gateY, dw []float32) {
 	p.x, p.gateX, p.y, p.gateY, p.dw = x, gateX, y, gateY, dw
 	workers := c.active
 	if p.shared {
-		for p.first = 0; p.first < p.tileRows; p.first += p.blockRows {
-			p.count = min(p.blockRows, p.tileRows-p.first)
+		for p.firstRow = 0; p.firstRow < p.tileRows; p.firstRow += p.blockRows {
+			p.count = min(p.blockRows, p.tileRows-p.firstRow)
 			parallel.ForWorkers(workers, p.count, p.transformItem)
 			parallel.ForWorkers(workers, 36*p.panels.Count, p.partItem)
 		}
@@ -83,41 +83,41 @@ func (p *gradient3) group(worker, group int) {
 	w := p.c.scratch.workers[worker]
 	sums := w.products[36*p.smallStride:]
 	end := min(p.tileRows, (group+1)*p.groupRows)
-	for first := group * p.groupRows; first < end; first += p.blockRows {
-		count := min(p.blockRows, end-first)
+	for firstRow := group * p.groupRows; firstRow < end; firstRow += p.blockRows {
+		count := min(p.blockRows, end-firstRow)
 		for r := range count {
-			p.transform(w, first, r)
+			p.transform(w, firstRow, r)
 		}
 		for i := range 36 * p.panels.Count {
-			p.part(w, sums, i, count*p.across, first == group*p.groupRows)
+			p.part(w, sums, i, count*p.tilesX, firstRow == group*p.groupRows)
 		}
 	}
 	p.toTaps(p.taps[group*p.tapElements():], sums, 0, p.big.c)
 }
 
 // toTaps transforms the sums of some channels.
-func (p *gradient3) toTaps(dst, sums []float32, first, count int) {
-	from, tap := first*p.small.pitch, p.big.c*p.small.pitch
-	taps36.run(dst[from:], sums[from:], nil, p.small.pitch, p.sumStride, 3*tap, tap, count, p.small.pitch, p.small.pitch, noFloor)
+func (p *gradient3) toTaps(dst, sums []float32, firstChannel, count int) {
+	offset, tap := firstChannel*p.small.pitch, p.big.c*p.small.pitch
+	taps36.run(dst[offset:], sums[offset:], nil, p.small.pitch, p.sumStride, 3*tap, tap, count, p.small.pitch, p.small.pitch, noFloor)
 }
 
-// transform transforms row first+r of the tiles, to row r of the scratch.
-func (p *gradient3) transform(w *worker3, first, r int) {
-	image, y := p.locate(first + r)
+// transform transforms row firstRow+r of the tiles, to row r of the scratch.
+func (p *gradient3) transform(w *worker3, firstRow, r int) {
+	image, y := p.locate(firstRow + r)
 	imageOf := func(array []float32, n int) []float32 {
 		if array == nil {
 			return nil
 		}
 		return array[image*n : (image+1)*n]
 	}
-	columns := 4*p.across + 2
+	columns := 4*p.tilesX + 2
 	p.big.copyPadded(w.strip, imageOf(p.x, p.big.size()), imageOf(p.gateX, p.big.size()), p.c.activation, 4*y-p.padH, -p.padW, 6, columns)
-	inputs36.run(w.inputs[r*p.across*p.bigPitch:], w.strip, p.big.pitch, p.bigStride,
-		columns*p.big.pitch, p.big.pitch, p.across, p.bigPitch, 4*p.big.pitch)
-	columns = 4 * p.across
+	inputs36.run(w.inputs[r*p.tilesX*p.bigPitch:], w.strip, p.big.pitch, p.bigStride,
+		columns*p.big.pitch, p.big.pitch, p.tilesX, p.bigPitch, 4*p.big.pitch)
+	columns = 4 * p.tilesX
 	p.small.copyPadded(w.pixels, imageOf(p.y, p.small.size()), imageOf(p.gateY, p.small.size()), p.c.activation, 4*y, 0, 4, columns)
-	pixels36.run(w.products[r*p.across*p.smallPitch:], w.pixels, p.small.pitch, p.smallStride,
-		columns*p.small.pitch, p.small.pitch, p.across, p.smallPitch, 4*p.small.pitch)
+	pixels36.run(w.products[r*p.tilesX*p.smallPitch:], w.pixels, p.small.pitch, p.smallStride,
+		columns*p.small.pitch, p.small.pitch, p.tilesX, p.smallPitch, 4*p.small.pitch)
 }
 
 // part computes the products of n tiles for a panel of one of the 36 sums, and adds them to the sum. If reset is
@@ -130,10 +130,10 @@ func (p *gradient3) part(w *worker3, sums []float32, i, n int, reset bool) {
 		t.Flags = 0
 	}
 	part := i / p.panels.Count
-	first, width, _ := p.panels.At(i % p.panels.Count)
+	offset, width, _ := p.panels.At(i % p.panels.Count)
 	t.Width = width
-	t.A, t.B = w.inputs[part*p.bigStride:], w.products[part*p.smallStride+first:]
-	t.C = sums[part*p.sumStride+first:]
+	t.A, t.B = w.inputs[part*p.bigStride:], w.products[part*p.smallStride+offset:]
+	t.C = sums[part*p.sumStride+offset:]
 	t.Sweep(p.rows, p.cRows, p.big.c, width)
 }
 
@@ -142,24 +142,24 @@ const totalChannels = 8
 
 // total adds the gradients of the groups for some channels, or transforms the sums of shared tiles.
 func (p *gradient3) total(_, i int) {
-	first := i * totalChannels
-	count := min(totalChannels, p.big.c-first)
+	firstChannel := i * totalChannels
+	count := min(totalChannels, p.big.c-firstChannel)
 	if p.shared {
 		dst := p.taps
 		if p.small.pitch == p.small.c {
 			dst = p.dw
 		}
-		if p.toTaps(dst, p.sums, first, count); p.small.pitch == p.small.c {
+		if p.toTaps(dst, p.sums, firstChannel, count); p.small.pitch == p.small.c {
 			return
 		}
 	}
 	for k := range 9 {
-		from, n := (k*p.big.c+first)*p.small.pitch, count*p.small.pitch
-		sum := p.taps[from : from+n]
+		offset, n := (k*p.big.c+firstChannel)*p.small.pitch, count*p.small.pitch
+		sum := p.taps[offset : offset+n]
 		for group := 1; group < p.groups; group++ {
-			kernel.Add(sum, p.taps[group*p.tapElements()+from:][:n])
+			kernel.Add(sum, p.taps[group*p.tapElements()+offset:][:n])
 		}
-		narrowRow(p.dw[(k*p.big.c+first)*p.small.c:][:count*p.small.c], sum, p.small.c, p.small.pitch)
+		narrowRow(p.dw[(k*p.big.c+firstChannel)*p.small.c:][:count*p.small.c], sum, p.small.c, p.small.pitch)
 	}
 }
 

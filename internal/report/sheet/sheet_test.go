@@ -79,6 +79,9 @@ func TestSheetFactors(t *testing.T) {
 		if got := d.Factors()[row].Name + " " + d.Factors()[column].Name; got != want || err != nil {
 			t.Errorf("%s: %s, want %s; %v", set, got, want, err)
 		}
+		if _, column, err := sheetFactors(d, Options{Column: d.Factors()[0].Name}); column != 0 || err != nil {
+			t.Errorf("%s: the first factor in columns: %d, %v", set, column, err)
+		}
 		if set == "arm" {
 			if levels, err := fixedLevels(d, map[string]int{"object_shape": 3}); !slices.Equal(levels, []int{0, 3, 1, 1, 0, 20, 20}) || err != nil {
 				t.Errorf("levels %v, %v", levels, err)

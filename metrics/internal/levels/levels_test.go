@@ -52,3 +52,21 @@ func TestValidate(t *testing.T) {
 		must.Error(t, Table{[]factor.Factor{c.f}, c.levels}.Validate(c.exact), c.want, c.name)
 	}
 }
+
+// Evenly spaced angles on the borders of arcs fill all arcs equally, also if the angles are rounded.
+func TestArcBorders(t *testing.T) {
+	for _, c := range []struct{ size, bins, shift int }{{24, 8, 0}, {40, 20, 0}, {60, 20, 0}, {60, 20, 1}, {60, 20, -1}} {
+		x := Table{Factors: []factor.Factor{{Size: c.size, Kind: factor.Circular}}, Levels: make([]int, c.size)}
+		angles := make([]float64, c.size)
+		for l := range x.Levels {
+			x.Levels[l], angles[l] = l, x.Factors[0].Angle(l)+1e-6*float64(c.shift)
+		}
+		if c.shift != 0 {
+			x.Factors[0].Angles = angles
+		}
+		x.SetArcs(0, c.bins)
+		for arc, n := range x.Counts(0) {
+			must.Equal(t, n, c.size/c.bins, c, "arc", arc, "angles")
+		}
+	}
+}

@@ -233,13 +233,15 @@ func (t Table) Sparse(j, bins int) (angles, rows int, sparse bool) {
 	return angles, rows, angles > bins && rows < fewRows*angles
 }
 
-// SetArcs replaces the levels of a circular factor by arcs of equal length and drops arcs without rows.
+// SetArcs replaces the levels of a circular factor by arcs of equal length and drops arcs without rows. An angle on the
+// border of two arcs belongs to the second one, also if it is rounded.
 func (t Table) SetArcs(j, bins int) {
+	const rounding = 1e-4 // of an arc
 	k, f := len(t.Factors), t.Factors[j]
 	arc := make([]int, f.Size) // by level
 	for l := range arc {
 		turns := f.Angle(l) / (2 * math.Pi)
-		arc[l] = min(int((turns-math.Floor(turns))*float64(bins)), bins-1)
+		arc[l] = int((turns-math.Floor(turns))*float64(bins)+rounding) % bins
 	}
 	number := slices.Repeat([]int{-1}, bins)
 	for i := j; i < len(t.Levels); i += k {

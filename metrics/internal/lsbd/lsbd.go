@@ -16,6 +16,7 @@ import (
 	"github.com/unravel-ml/unravel/datasets/factor"
 	"github.com/unravel-ml/unravel/graph/rng"
 	"github.com/unravel-ml/unravel/internal/geometry"
+	"github.com/unravel-ml/unravel/internal/numeric"
 	"github.com/unravel-ml/unravel/metrics/internal/levels"
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
@@ -208,8 +209,7 @@ func (s *Sample) Bootstrap(
 		values[b] = a.Of(each)
 	}
 	slices.Sort(values)
-	at := func(part float64) float64 { return values[min(int(part*float64(len(values))), len(values)-1)] }
-	return at(0.025), at(0.975), nil
+	return numeric.Quantile(values, 0.025), numeric.Quantile(values, 0.975), nil
 }
 
 // projection holds points on two principal components.

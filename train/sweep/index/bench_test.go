@@ -42,18 +42,16 @@ func touch(b *testing.B, dir string, n int) {
 	}
 }
 
-func open(b *testing.B, dir string, want int) []*index.Run {
+func list(b *testing.B, dir string, want int) []*index.Run {
 	b.Helper()
-	x := must.Get(index.Open(b.Context(), dir))(b)
-	defer x.Close()
-	runs, err := x.Runs(b.Context())
+	runs, err := index.List(b.Context(), dir)
 	if err != nil || len(runs) != want {
 		b.Fatalf("%d runs, want %d, %v", len(runs), want, err)
 	}
 	return runs
 }
 
-// BenchmarkIndex times `unravel runs` without an index, with one, and with one after changes to 300 runs.
+// BenchmarkIndex times `unravel runs` without a list, with one, and with one after changes to 300 runs.
 // UNRAVEL_MANY=DIR keeps the folders, because 100,000 runs take 3 GB. Without it, there are 2,000 runs.
 func BenchmarkIndex(b *testing.B) {
 	sizes := []int{2000}
@@ -65,12 +63,12 @@ func BenchmarkIndex(b *testing.B) {
 		b.Run(fmt.Sprintf("cold-%d", n), func(b *testing.B) {
 			for b.Loop() {
 				must.OK(b, os.RemoveAll(filepath.Join(dir, index.File)))
-				open(b, dir, n)
+				list(b, dir, n)
 			}
 		})
 		b.Run(fmt.Sprintf("warm-%d", n), func(b *testing.B) {
 			for b.Loop() {
-				open(b, dir, n)
+				list(b, dir, n)
 			}
 		})
 		b.Run(fmt.Sprintf("changed-%d", n), func(b *testing.B) {
@@ -78,10 +76,10 @@ func BenchmarkIndex(b *testing.B) {
 				b.StopTimer()
 				touch(b, dir, 300)
 				b.StartTimer()
-				open(b, dir, n)
+				list(b, dir, n)
 			}
 		})
-		runs := open(b, dir, n)
+		runs := list(b, dir, n)
 		index.Live(dir, runs)
 		b.Run(fmt.Sprintf("live-%d", n), func(b *testing.B) {
 			for b.Loop() {

@@ -29,7 +29,7 @@ var fixedColumns = []Column{
 	{"run", func(r *Run) (string, bool) { return r.Dir, true }},
 	{"state", func(r *Run) (string, bool) { return string(r.State), true }},
 	{"problem", func(r *Run) (string, bool) { return r.Problem, r.Problem != "" }},
-	{"seconds", func(r *Run) (string, bool) { return exactly(r.Seconds), r.Ended != "" }},
+	{"seconds", func(r *Run) (string, bool) { return formatFloat(r.Seconds), r.Ended != "" }},
 	{"epochs_done", func(r *Run) (string, bool) { return strconv.Itoa(r.Epochs), r.Ended != "" }},
 	{"steps_done", func(r *Run) (string, bool) { return strconv.Itoa(r.Steps), r.Ended != "" }},
 	{"begun", func(r *Run) (string, bool) { return r.Begun, r.Begun != "" }},
@@ -44,7 +44,7 @@ var fixedColumns = []Column{
 	{"hash", func(r *Run) (string, bool) { return r.Hash, r.Hash != "" }},
 }
 
-func exactly(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
 func setting(key string) Column {
 	return Column{key, func(r *Run) (string, bool) { return r.Settings.Get(key) }}
@@ -52,7 +52,7 @@ func setting(key string) Column {
 
 // Result returns the column of a result.
 func Result(name string) Column {
-	return Column{name, func(r *Run) (string, bool) { v, ok := r.Results.Get(name); return exactly(v), ok }}
+	return Column{name, func(r *Run) (string, bool) { v, ok := r.Results.Get(name); return formatFloat(v), ok }}
 }
 
 // ResultNames lists the results of runs, sorted by name.
@@ -61,17 +61,17 @@ func ResultNames(runs []*Run) []string {
 }
 
 // namesOf returns the union of the lists of names, sorted.
-func namesOf(runs []*Run, of func(*Run) *names) []string {
-	known, seen := map[string]bool{}, map[*names]bool{nil: true}
+func namesOf(runs []*Run, listOf func(*Run) *names) []string {
+	union, seen := map[string]bool{}, map[*names]bool{nil: true}
 	for _, r := range runs {
-		if n := of(r); !seen[n] {
+		if n := listOf(r); !seen[n] {
 			seen[n] = true
 			for _, name := range n.list {
-				known[name] = true
+				union[name] = true
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(known))
+	return slices.Sorted(maps.Keys(union))
 }
 
 // SettingKeys lists the settings of runs, sorted by key.
@@ -145,37 +145,37 @@ func choiceColumn(key string) Column {
 func choicesOf(settings []string) map[string]string {
 	chosen := map[string]string{}
 	for _, key := range choiceKeys {
-		if names := below(settings, key); names != "" {
+		if names := namesBelow(settings, key); names != "" {
 			chosen[key] = names
 		}
 	}
 	return chosen
 }
 
-// below returns the names below a path in a sorted list of settings, joined by +, without list positions.
-func below(settings []string, path string) string {
-	at := map[int][]string{}
+// namesBelow returns the names below a path in a sorted list of settings, joined by +, without list positions.
+func namesBelow(settings []string, path string) string {
+	byPosition := map[int][]string{}
 	path += "."
-	first, _ := slices.BinarySearch(settings, path)
-	for _, key := range settings[first:] {
+	start, _ := slices.BinarySearch(settings, path)
+	for _, key := range settings[start:] {
 		rest, ok := strings.CutPrefix(key, path)
 		if !ok {
 			break
 		}
-		place := 0
-		name, more, _ := strings.Cut(rest, ".")
+		position := 0
+		name, suffix, _ := strings.Cut(rest, ".")
 		if n, err := strconv.Atoi(name); err == nil { // in a list
-			place = n
-			name, _, _ = strings.Cut(more, ".")
+			position = n
+			name, _, _ = strings.Cut(suffix, ".")
 		}
-		if !slices.Contains(at[place], name) {
-			at[place] = append(at[place], name)
+		if !slices.Contains(byPosition[position], name) {
+			byPosition[position] = append(byPosition[position], name)
 		}
 	}
 	var names []string
-	for _, place := range slices.Sorted(maps.Keys(at)) {
-		slices.Sort(at[place])
-		names = append(names, at[place]...)
+	for _, position := range slices.Sorted(maps.Keys(byPosition)) {
+		slices.Sort(byPosition[position])
+		names = append(names, byPosition[position]...)
 	}
 	return strings.Join(names, "+")
 }
@@ -186,7 +186,7 @@ func branch(path string) Column {
 		text, ok := r.Settings.Get(path)
 		if k := r.Settings.kind; !ok && k != nil {
 			if text = r.Settings.mapping(path); text == "" {
-				text = below(k.names.list, path)
+				text = namesBelow(k.names.list, path)
 			}
 		}
 		return text, ok || text != ""
@@ -222,15 +222,15 @@ func branchesOf(runs []*Run, key string) (paths []string) {
 			continue
 		}
 		seen[k.names] = true
-		if _, ok := k.names.at[key]; ok {
+		if _, ok := k.names.indices[key]; ok {
 			continue
 		}
 		path := key
-		for _, ok := k.names.at[path]; !ok && below(k.names.list, path) == ""; _, ok = k.names.at[path] {
+		for _, ok := k.names.indices[path]; !ok && namesBelow(k.names.list, path) == ""; _, ok = k.names.indices[path] {
 			path = path[:max(0, strings.LastIndexByte(path, '.'))]
 		}
-		_, rest, nested := strings.Cut(path, ".")
-		if _, err := strconv.Atoi(rest); nested && err != nil && !slices.Contains(paths, path) {
+		_, suffix, nested := strings.Cut(path, ".")
+		if _, err := strconv.Atoi(suffix); nested && err != nil && !slices.Contains(paths, path) {
 			paths = append(paths, path)
 		}
 	}
@@ -247,7 +247,7 @@ func Differing(runs []*Run) (list []Column) {
 			list = append(list, c)
 		}
 	}
-	for _, key := range varying(runs) {
+	for _, key := range varyingKeys(runs) {
 		top, _, _ := strings.Cut(key, ".")
 		if key == "name" || key == "train.threads" || key == "train.figures" || key == "train.checkpoint" || top == "metrics" {
 			continue
@@ -263,8 +263,8 @@ func Differing(runs []*Run) (list []Column) {
 			paths = branchesOf(runs, key)
 		}
 		for _, path := range paths {
-			known := slices.ContainsFunc(list, func(c Column) bool { return c.Name == path })
-			if c := branch(path); !known && differs(runs, c, false) {
+			listed := slices.ContainsFunc(list, func(c Column) bool { return c.Name == path })
+			if c := branch(path); !listed && differs(runs, c, false) {
 				list = append(list, c)
 			}
 		}
@@ -276,15 +276,16 @@ func Differing(runs []*Run) (list []Column) {
 // alone do not describe such a run, even if all runs have the same history.
 func Shown(runs []*Run) []Column {
 	list, history := Differing(runs), setting("history")
-	told := func(r *Run) bool { _, ok := history.Of(r); return ok }
-	if slices.ContainsFunc(list, func(c Column) bool { return c.Name == history.Name }) || !slices.ContainsFunc(runs, told) {
-		return list
+	hasHistory := func(r *Run) bool { _, ok := history.Of(r); return ok }
+	listed := slices.ContainsFunc(list, func(c Column) bool { return c.Name == history.Name })
+	if !listed && slices.ContainsFunc(runs, hasHistory) {
+		list = append(list, history)
 	}
-	return append(list, history)
+	return list
 }
 
-// differs reports whether a column has several values. If none is true, a missing value counts as a value.
-func differs(runs []*Run, c Column, none bool) bool {
+// differs reports whether a column has several values. With missingCounts, a missing value counts as a value.
+func differs(runs []*Run, c Column, missingCounts bool) bool {
 	type value struct {
 		text string
 		ok   bool
@@ -292,7 +293,7 @@ func differs(runs []*Run, c Column, none bool) bool {
 	var first *value
 	for _, r := range runs {
 		text, ok := c.Of(r)
-		if !ok && (!none || r.Settings.Len() == 0) { // a damaged run has no settings
+		if !ok && (!missingCounts || r.Settings.Len() == 0) { // a damaged run has no settings
 			continue
 		}
 		switch v := (value{text, ok}); {
@@ -308,27 +309,27 @@ func differs(runs []*Run, c Column, none bool) bool {
 // nearestColumn returns the column with the given suffix or a similar one, or "" if none or several match.
 func nearestColumn(name string, columns []string) string {
 	parts := strings.Count(name, ".") + 1
-	var ends, whole []string
+	var ends, matches []string
 	for _, c := range columns {
 		segments := strings.Split(c, ".")
 		ends = append(ends, strings.Join(segments[max(0, len(segments)-parts):], "."))
 	}
-	near := name
+	nearest := name
 	if !slices.Contains(ends, name) {
-		if whole := registry.Near(name, columns); whole != "" {
-			return whole
+		if column := registry.Near(name, columns); column != "" {
+			return column
 		}
-		near = registry.Near(name, ends)
+		nearest = registry.Near(name, ends)
 	}
 	for i, end := range ends {
-		if end == near {
-			whole = append(whole, columns[i])
+		if end == nearest {
+			matches = append(matches, columns[i])
 		}
 	}
 	depth := func(a, b string) int { return strings.Count(a, ".") - strings.Count(b, ".") }
-	slices.SortStableFunc(whole, depth)
-	if len(whole) == 0 || len(whole) > 1 && depth(whole[0], whole[1]) == 0 {
+	slices.SortStableFunc(matches, depth)
+	if len(matches) == 0 || len(matches) > 1 && depth(matches[0], matches[1]) == 0 {
 		return ""
 	}
-	return whole[0]
+	return matches[0]
 }

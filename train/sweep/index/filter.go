@@ -20,11 +20,11 @@ var stateNames = []string{string(sweep.Finished), string(sweep.Failed), string(s
 func Filter(runs []*Run, filters ...string) ([]*Run, error) {
 	runs = slices.Clone(runs)
 	for _, f := range filters {
-		at := strings.IndexAny(f, "=<>")
-		if at < 1 {
+		position := strings.IndexAny(f, "=<>")
+		if position < 1 {
 			return nil, fmt.Errorf("filter %s: want KEY=VALUE, KEY!=VALUE, KEY<VALUE, KEY<=VALUE, KEY>VALUE or KEY>=VALUE", f)
 		}
-		key, sign, value := f[:at], f[at:at+1], f[at+1:]
+		key, sign, value := f[:position], f[position:position+1], f[position+1:]
 		switch {
 		case strings.HasSuffix(key, "!") && sign == "=":
 			key, sign = strings.TrimSuffix(key, "!"), "!="
@@ -51,10 +51,10 @@ func Filter(runs []*Run, filters ...string) ([]*Run, error) {
 }
 
 func criterion(filter, sign, value string) (func(text string, ok bool) bool, error) {
-	want, err := strconv.ParseFloat(value, 64)
+	number, err := strconv.ParseFloat(value, 64)
 	equal := func(text string, ok bool) bool {
-		v, wrong := strconv.ParseFloat(text, 64)
-		return ok && (text == value || err == nil && wrong == nil && v == want)
+		v, parseErr := strconv.ParseFloat(text, 64)
+		return ok && (text == value || err == nil && parseErr == nil && v == number)
 	}
 	switch {
 	case sign == "=":
@@ -65,8 +65,9 @@ func criterion(filter, sign, value string) (func(text string, ok bool) bool, err
 		return nil, fmt.Errorf("filter %s: %q is not a number", filter, value)
 	}
 	return func(text string, ok bool) bool {
-		v, wrong := strconv.ParseFloat(text, 64)
-		return ok && wrong == nil && (sign[0] == '<' && v < want || sign[0] == '>' && v > want || len(sign) == 2 && v == want)
+		v, parseErr := strconv.ParseFloat(text, 64)
+		holds := sign[0] == '<' && v < number || sign[0] == '>' && v > number || len(sign) == 2 && v == number
+		return ok && parseErr == nil && holds
 	}, nil
 }
 
@@ -94,7 +95,7 @@ func GroupBy(runs []*Run, by ...string) ([]*Group, error) {
 		columns = append(columns, c)
 	}
 	var groups []*Group
-	known := map[string]*Group{}
+	byValues := map[string]*Group{}
 	for _, r := range runs {
 		var values []string
 		for _, c := range columns {
@@ -102,10 +103,10 @@ func GroupBy(runs []*Run, by ...string) ([]*Group, error) {
 			values = append(values, text)
 		}
 		key := strings.Join(values, "\x00")
-		g := known[key]
+		g := byValues[key]
 		if g == nil {
 			g = &Group{Values: values}
-			known[key], groups = g, append(groups, g)
+			byValues[key], groups = g, append(groups, g)
 		}
 		g.members = append(g.members, r)
 	}
@@ -125,14 +126,14 @@ func GroupBy(runs []*Run, by ...string) ([]*Group, error) {
 // Distinct separates runs from repeats: runs with the config, including the seed, and the results of an earlier run. A
 // copied folder is a repeat. Repeats would make deviations over seeds too small.
 func Distinct(runs []*Run) (distinct, repeats []*Run) {
-	seen := map[[2]string]bool{}
+	seen := map[string][]*Run{} // by hash
 	for _, r := range runs {
-		key := [2]string{r.Hash, r.Results.values}
-		if r.Hash != "" && r.Results.Len() > 0 && seen[key] {
+		equal := func(other *Run) bool { return slices.Equal(other.Results.numbers, r.Results.numbers) }
+		if r.Hash != "" && r.Results.Len() > 0 && slices.ContainsFunc(seen[r.Hash], equal) {
 			repeats = append(repeats, r)
 			continue
 		}
-		seen[key] = true
+		seen[r.Hash] = append(seen[r.Hash], r)
 		distinct = append(distinct, r)
 	}
 	return distinct, repeats
@@ -166,7 +167,7 @@ func (g *Group) moments() {
 				lists[n] = append(lists[n], values[name])
 			}
 		}
-		for i, v := range r.Results.numbers() {
+		for i, v := range r.Results.numbers {
 			*lists[n][i] = append(*lists[n][i], v)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/unravel-ml/unravel/internal/must"
 )
 
-// On a full disk, runs are listed without a database.
+// On a full disk, runs are listed without a saved list.
 func TestIndexOnFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=2m"); err != nil {

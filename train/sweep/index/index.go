@@ -1,51 +1,54 @@
-// Package index maintains an SQLite database of run folders: their settings, results, durations and program versions.
-// The folders are authoritative: if the database is removed, it is rebuilt from them.
+// Package index lists the runs of a folder: their settings, results, durations and program versions. A file keeps the
+// list, because reading many runs takes long. The folders are authoritative: the file is rebuilt from them if it is
+// removed.
 package index
 
 import (
 	"context"
-	"database/sql"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
+	"hash/fnv"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+	"strconv"
+	"time"
 
-	"modernc.org/sqlite" // the driver "sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
-
+	"github.com/unravel-ml/unravel/internal/content"
 	"github.com/unravel-ml/unravel/internal/disk"
+	"github.com/unravel-ml/unravel/internal/progress"
 	"github.com/unravel-ml/unravel/train"
 	"github.com/unravel-ml/unravel/train/rundir"
+	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// File is the name of the database in a folder of runs.
-const File = "runs.sqlite"
+const (
+	// maxChecked is the maximum number of runs with a check of all files of each run. With more runs, a run counts as
+	// unchanged if the time of its folder is unchanged. This works because a run replaces its files, which changes this
+	// time.
+	maxChecked = 10000
 
-const version = 3 // version of the schema; a database of another version is rebuilt
+	// settled is the minimum age of a folder's time. A later change then certainly gives a different time.
+	settled = 2 * time.Second
 
-// application is SQLite's application_id of an index of runs. The first versions did not set it.
-const application = 0x756e7276 // "unrv"
+	reportEvery = 1000 // runs
+)
 
-// errForeign is the error of [Open] if the database file belongs to another program. Move the file away, or name
-// another folder.
-var errForeign = errors.New("it is not an index of runs, and stays unchanged; move it away, or name another folder")
-
-// Index is an open database.
-type Index struct {
-	db   *sql.DB
-	dir  string
-	book *book    // content of the database
-	runs []stored // sorted by folder
+// entry is a run in the list.
+type entry struct {
+	*Run
+	changed int64 // time of the last change of the folder; 0: the folder may have changed after it was read
 }
 
-// Open opens the database of a folder, and updates it to the runs in the folder. It rebuilds a damaged database. If the
-// folder is not writable, it builds the database in memory. If another program created the file, the error is
-// errForeign.
-func Open(ctx context.Context, dir string) (*Index, error) {
+// unsound reports whether a run must always be read again: damaged, or with unreadable files.
+func (e *entry) unsound() bool {
+	return e.State == sweep.Damaged || e.State == sweep.Unfinished && e.Problem != ""
+}
+
+// List lists the runs in a folder and below it, sorted by folder. It only reads runs that are new or changed since the
+// last call, and then replaces the list in [File]. If the file cannot be written, List still returns the runs. If
+// another program has made the file, the error is errForeign.
+func List(ctx context.Context, dir string) ([]*Run, error) {
 	info, err := os.Stat(dir)
 	if err != nil {
 		return nil, err
@@ -53,90 +56,113 @@ func Open(ctx context.Context, dir string) (*Index, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a folder", dir)
 	}
-	path := filepath.Join(dir, File)
-	x, err := open(ctx, dir, path)
-	if err != nil && ctx.Err() == nil && !unwritable(err) { // also for errForeign: a bit of our mark may have flipped
-		if err = discard(ctx, dir, path); err == nil {
-			x, err = open(ctx, dir, path)
-		}
-	}
-	if err != nil && ctx.Err() == nil && !errors.Is(err, errForeign) {
-		x, err = open(ctx, dir, ":memory:")
-	}
+	entries, err := update(ctx, dir)
 	switch {
-	case err == nil:
-		return x, nil
 	case ctx.Err() != nil:
 		return nil, train.ErrStopped
-	case errors.Is(err, errForeign):
-		return nil, fmt.Errorf("%s: %w", path, errForeign)
+	case err != nil:
+		return nil, fmt.Errorf("index of %s: %w", dir, err)
 	}
-	return nil, fmt.Errorf("index of %s: %w", dir, err)
+	runs := make([]*Run, len(entries))
+	for i, e := range entries {
+		runs[i] = e.Run
+	}
+	return runs, nil
 }
 
-// unwritable reports whether the database may be valid but cannot be written, for example on a full disk.
-func unwritable(err error) bool {
-	failed, ok := errors.AsType[*sqlite.Error](err)
-	return ok && slices.Contains([]int{sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}, failed.Code()&0xff)
-}
-
-func discard(ctx context.Context, dir, path string) error {
-	unlock, err := rundir.Lock(ctx, dir)
-	if err != nil {
-		return err
+func update(ctx context.Context, dir string) ([]entry, error) {
+	var known map[string]*entry
+	loaded := make(chan struct{})
+	unchanged := func(f sweep.Folder) *entry { // known run, if it counts as unchanged without checking its files
+		<-loaded
+		if e := known[f.Name]; len(known) > maxChecked && e != nil && e.changed == f.Changed && e.changed != 0 && !e.unsound() {
+			return e
+		}
+		return nil
 	}
-	if err = damaged(path); err == nil {
-		err = os.Remove(path)
-		_ = os.Remove(path + "-journal") // the file may not exist
+	var folders []sweep.Folder
+	var lookErr error
+	looked := make(chan struct{})
+	go func() {
+		defer close(looked)
+		folders, lookErr = sweep.Look(ctx, dir, func(f sweep.Folder) bool { return unchanged(f) != nil })
+	}()
+	old, err := load(filepath.Join(dir, File))
+	known = make(map[string]*entry, len(old))
+	for i := range old {
+		known[old[i].Dir] = &old[i]
 	}
-	return errors.Join(err, unlock())
-}
-
-// damaged returns nil for SQLite's header and our mark, with at most one wrong byte, and errForeign otherwise.
-func damaged(path string) error {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return err
+	close(loaded)
+	<-looked
+	if err := errors.Join(err, lookErr); err != nil {
+		return nil, err
 	}
-	f, err := disk.Open(path)
-	if err != nil {
-		return errors.Join(errForeign, err)
-	}
-	defer f.Close() // only read
-	const magic, mark = "SQLite format 3\x00", 68
-	header := make([]byte, mark+4)
-	if _, err := io.ReadFull(f, header); err != nil || !info.Mode().IsRegular() {
-		return errForeign
-	}
-	wrong, want := 0, binary.BigEndian.AppendUint32([]byte(magic), application)
-	for i, b := range slices.Concat(header[:len(magic)], header[mark:]) {
-		if b != want[i] {
-			wrong++
+	entries := make([]entry, len(folders))
+	disk.Each(ctx, len(folders), func(i int) {
+		e := unchanged(folders[i])
+		if e == nil {
+			e = known[folders[i].Name]
+			if e == nil || e.unsound() || e.Stamp != Stamp(folderPath(dir, e.Dir)) {
+				return
+			}
+		}
+		entries[i] = *e
+	})
+	var changed []int
+	for i := range entries {
+		if entries[i].Run == nil {
+			changed = append(changed, i)
 		}
 	}
-	if wrong > 1 {
-		return errForeign
+	if ctx.Err() != nil || len(changed) == 0 && len(entries) == len(old) {
+		return entries, ctx.Err()
+	}
+	err = readRuns(ctx, dir, folders, entries, changed)
+	read := slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.Run == nil }) // fewer if the context ended
+	_ = save(dir, read)                                                                          // without it, the next call reads the runs again
+	return entries, err
+}
+
+func folderPath(dir, name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
+
+// readRuns reads the folders at some positions into entries.
+func readRuns(ctx context.Context, dir string, folders []sweep.Folder, entries []entry, positions []int) error {
+	reader, shared := &sweep.Reader{}, newPool(entries)
+	done := 0
+	for part := range slices.Chunk(positions, reportEvery) {
+		read, stamps := make([]sweep.Entry, len(part)), make([]string, len(part))
+		start := time.Now()
+		disk.Each(ctx, len(part), func(i int) {
+			path := folderPath(dir, folders[part[i]].Name)
+			stamps[i] = Stamp(path) // computed before reading the files, so the next update sees a concurrent change
+			read[i] = reader.Read(path)
+		})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		for i, position := range part {
+			f := folders[position]
+			if start.Sub(time.Unix(0, f.Changed)) < settled {
+				f.Changed = 0
+			}
+			entries[position] = entry{shared.run(f.Name, stamps[i], read[i]), f.Changed}
+		}
+		done += len(part)
+		progress.Report(ctx, "reading runs", int64(done), int64(len(positions)))
 	}
 	return nil
 }
 
-var escapes = strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23") // quotes paths in the name of a database
-
-func open(ctx context.Context, dir, path string) (x *Index, err error) {
-	db, err := sql.Open("sqlite", "file:"+escapes.Replace(path)+"?_txlock=immediate&_pragma=busy_timeout(10000)&_pragma=synchronous(NORMAL)")
-	if err != nil {
-		return nil, err
+// Stamp returns a text that changes with any file in a run's folder that [Read] or [List] reads. Inode times also reveal
+// a change whose author restored the modification time.
+func Stamp(path string) string {
+	hash := fnv.New64a()
+	for _, name := range []string{rundir.Config, rundir.RecordFile, rundir.MetricsFile, rundir.FitFile} {
+		if info, err := os.Stat(filepath.Join(path, name)); err == nil {
+			fmt.Fprintf(hash, "%x %x %x ", info.Size(), info.ModTime().UnixNano(), content.Changed(info))
+		} else {
+			fmt.Fprint(hash, "- ")
+		}
 	}
-	db.SetMaxOpenConns(1) // a database in memory belongs to one connection
-	x = &Index{db: db, dir: dir}
-	if err = x.prepare(ctx); err == nil {
-		err = x.update(ctx)
-	}
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return x, nil
+	return strconv.FormatUint(hash.Sum64(), 16)
 }
-
-// Close closes the database.
-func (x *Index) Close() error { return x.db.Close() }

@@ -3,13 +3,11 @@ package index
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -45,9 +43,7 @@ func makeRuns(t *testing.T, dir string, seeds ...string) {
 
 func list(t *testing.T, dir string) []*Run {
 	t.Helper()
-	x := must.Get(Open(context.Background(), dir))(t)
-	defer x.Close()
-	return must.Get(x.Runs(context.Background()))(t)
+	return must.Get(List(t.Context(), dir))(t)
 }
 
 func TestIndex(t *testing.T) {
@@ -73,9 +69,9 @@ func TestIndex(t *testing.T) {
 		r.Machine != e.Record.Machine || !(math.Abs(r.Seconds-e.Record.Seconds) <= 1e-9) || r.Version != e.Record.Version || r.State != sweep.Finished {
 		t.Errorf("%+v\n%+v", r, e)
 	}
-	must.EqualSlices(t, varying(runs), []string{"name", "seed"}, "varying")
-	if got := varying(nil); got != nil {
-		t.Errorf("varying of nothing: %v", got)
+	must.EqualSlices(t, varyingKeys(runs), []string{"name", "seed"}, "varying")
+	if got := varyingKeys(nil); got != nil {
+		t.Errorf("varying keys of nothing: %v", got)
 	}
 }
 
@@ -126,125 +122,80 @@ func TestIndexFollows(t *testing.T) {
 	if len(runs) != 3 || runs[0].State != sweep.Failed || runs[0].Problem != "why" || runs[0].Results.Len() != 0 || runs[1].State != sweep.Damaged || runs[2].State != sweep.Finished {
 		t.Fatalf("%+v %+v %+v", runs[0], runs[1], runs[2])
 	}
-	for what, damage := range map[string]func(path string) error{
-		"removed": os.Remove,
-		"empty":   func(path string) error { return os.Truncate(path, 0) },
-		"older": func(path string) error {
-			return errors.Join(os.Remove(path), execute(path, firstSchema+"PRAGMA user_version = 1"))
-		},
-		"newer": func(path string) error {
-			return execute(path, "PRAGMA user_version = 99; DROP VIEW runs; CREATE TABLE runs (dir TEXT)")
-		},
-		"without some kinds": func(path string) error { return execute(path, "DELETE FROM kinds; DELETE FROM machines") },
-		"cut off":            func(path string) error { return os.Truncate(path, 5000) },
-		"changed": func(path string) error {
-			f, err := os.OpenFile(path, os.O_RDWR, 0)
-			if err != nil {
-				return err
-			}
-			_, err = f.WriteAt(make([]byte, 4096), 4096)
-			return errors.Join(err, f.Close())
-		},
+	path := filepath.Join(dir, File)
+	sound := must.Read(t, path)
+	for what, text := range map[string]string{
+		"empty": "", "older": mark + "0\nx", "newer": mark + "99\n", "cut off": string(sound[:len(sound)/2]), "only the header": header,
 	} {
-		must.OK(t, damage(filepath.Join(dir, File)))
+		must.Write(t, path, text)
 		if again := list(t, dir); !reflect.DeepEqual(again, runs) {
 			t.Errorf("%s: %+v", what, again)
 		}
+		must.EqualSlices(t, must.Read(t, path), sound, what)
 	}
+	must.OK(t, os.Remove(path))
+	if again := list(t, dir); !reflect.DeepEqual(again, runs) {
+		t.Errorf("removed: %+v", again)
+	}
+	must.EqualSlices(t, listOf(t, dir), []string{".lock", File, "seed1", "seed2", "seed3"}, "files")
 }
 
-// firstSchema is the schema of the first version, which did not mark its databases.
-const firstSchema = `
-CREATE TABLE runs (dir TEXT PRIMARY KEY, stamp TEXT NOT NULL, hash TEXT, kernels TEXT) STRICT;
-CREATE TABLE settings (dir TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (dir, key)) STRICT, WITHOUT ROWID;
-CREATE TABLE results (dir TEXT NOT NULL, name TEXT NOT NULL, value REAL NOT NULL, PRIMARY KEY (dir, name)) STRICT, WITHOUT ROWID;
-`
+// listOf returns the names in a folder.
+func listOf(t *testing.T, dir string) (names []string) {
+	for _, e := range must.Get(os.ReadDir(dir))(t) {
+		names = append(names, e.Name())
+	}
+	return names
+}
 
-// The views of the database agree with the list for every run.
-func TestIndexViews(t *testing.T) {
+// A saved list has all that [Read] returns, and runs share equal settings and names.
+func TestSaved(t *testing.T) {
 	dir := t.TempDir()
-	makeRuns(t, dir, "0", "18446744073709551615")
+	makeRuns(t, dir, "0", "1", "18446744073709551615")
 	must.OK(t, rundir.RecordFailure(filepath.Join(dir, "seed0"), errors.New("quoted \"why\"\n\\ <&>"), sweep.Read(filepath.Join(dir, "seed0")).Record.Begun))
 	must.Write(t, filepath.Join(dir, "x", "config.yaml"), "name: [")
 	list(t, dir)
 	runs := list(t, dir)
-	if len(runs) != 3 {
-		t.Fatal(runs)
-	}
-	db := must.Get(sql.Open("sqlite", filepath.Join(dir, File)))(t)
-	defer db.Close()
-	text := func(query, dir string) string {
-		rows := must.Get(db.Query(query, dir))(t)
-		defer rows.Close()
-		var lines []string
-		for rows.Next() {
-			var key, value string
-			must.OK(t, rows.Scan(&key, &value))
-			lines = append(lines, key+"="+value)
-		}
-		slices.Sort(lines)
-		return strings.Join(lines, "\n")
-	}
 	for _, r := range runs {
-		var settings, results []string
-		for key, value := range r.Settings.All() {
-			settings = append(settings, key+"="+value)
+		if want := Read(filepath.Join(dir, r.Dir), r.Dir); !reflect.DeepEqual(r, want) {
+			t.Errorf("%+v, want %+v", r, want)
 		}
-		for name, value := range r.Results.All() {
-			results = append(results, name+"="+exactly(value))
-		}
-		slices.Sort(settings)
-		slices.Sort(results)
-		if got := text("SELECT key, value FROM settings WHERE dir = ?", r.Dir); got != strings.Join(settings, "\n") {
-			t.Errorf("settings of %s:\n%s\nwant\n%s", r.Dir, got, strings.Join(settings, "\n"))
-		}
-		if got := text("SELECT name, value FROM results WHERE dir = ?", r.Dir); got != strings.Join(results, "\n") {
-			t.Errorf("results of %s:\n%s\nwant\n%s", r.Dir, got, strings.Join(results, "\n"))
-		}
-		must.Equal(t, text("SELECT hash || state || coalesce(arch, ''), problem FROM runs WHERE dir = ?", r.Dir), r.Hash+string(r.State)+r.Machine.Arch+"="+r.Problem, r.Dir, r)
+	}
+	if len(runs) != 4 || runs[0].Settings.kind != runs[1].Settings.kind || runs[1].Results.names != runs[2].Results.names {
+		t.Errorf("%d runs, which should share settings and names", len(runs))
 	}
 }
 
-// execute changes a database.
-func execute(path, statements string) error {
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		return err
+// A changed byte in the file does not change the runs.
+func TestFlippedBits(t *testing.T) {
+	dir := t.TempDir()
+	makeRuns(t, dir, "0", "1", "2")
+	list(t, dir)
+	sound := must.Read(t, filepath.Join(dir, File))
+	for i := len(header); i < len(sound); i++ {
+		flipped := bytes.Clone(sound)
+		flipped[i] ^= 1 << (i % 7)
+		if entries, err := decode(flipped); !errors.Is(err, errDamaged) {
+			t.Fatalf("byte %d: %v, %v", i, entries, err)
+		}
 	}
-	_, err = db.Exec(statements)
-	return errors.Join(err, db.Close())
 }
 
 // Another program's file remains unchanged.
 func TestIndexForeign(t *testing.T) {
-	for name, make := range map[string]func(path string) error{
-		"a database": func(path string) error { return execute(path, "CREATE TABLE thesis (chapter TEXT)") },
-		"with tables of ours": func(path string) error {
-			return execute(path, "CREATE TABLE runs (mine TEXT); INSERT INTO runs VALUES ('x')")
-		},
-		"with versions":     func(path string) error { return execute(path, "CREATE TABLE runs (dir TEXT); PRAGMA user_version = 1") },
-		"with another mark": func(path string) error { return execute(path, "PRAGMA application_id = 7") },
-		"with more than ours": func(path string) error {
-			return execute(path, firstSchema+"CREATE TABLE more (x TEXT); PRAGMA user_version = 1")
-		},
-		"no database": func(path string) error { return os.WriteFile(path, []byte("junk"), 0o666) },
-		"a damaged database": func(path string) error {
-			return errors.Join(execute(path, "CREATE TABLE a (b TEXT)"), os.Truncate(path, 5000))
-		},
-		"a text like database": func(path string) error { return os.WriteFile(path, []byte("SQLite format 3\x00"), 0o666) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			path := filepath.Join(dir, File)
-			must.OK(t, make(path))
-			before := must.Read(t, path)
-			if _, err := Open(context.Background(), dir); !errors.Is(err, errForeign) || !strings.Contains(err.Error(), path) {
-				t.Errorf("error %v", err)
-			}
-			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
-				t.Errorf("it was changed: %v", err)
-			}
-		})
+	dir := t.TempDir()
+	path := filepath.Join(dir, File)
+	for _, text := range []string{"junk", "unravel list", "\x00"} {
+		must.Write(t, path, text)
+		_, err := List(t.Context(), dir)
+		if !errors.Is(err, errForeign) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%q: error %v", text, err)
+		}
+		must.Equal(t, string(must.Read(t, path)), text, text)
+	}
+	must.OK(t, errors.Join(os.Remove(path), os.Mkdir(path, 0o777)))
+	if _, err := List(t.Context(), dir); !errors.Is(err, errForeign) {
+		t.Errorf("a folder: error %v", err)
 	}
 }
 
@@ -255,13 +206,7 @@ func TestIndexTogether(t *testing.T) {
 	var group sync.WaitGroup
 	for range 6 {
 		group.Go(func() {
-			x, err := Open(context.Background(), dir)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer x.Close()
-			if runs, err := x.Runs(context.Background()); err != nil || len(runs) != 3 {
+			if runs, err := List(t.Context(), dir); err != nil || len(runs) != 3 {
 				t.Errorf("%v, %v", runs, err)
 			}
 		})
@@ -272,14 +217,14 @@ func TestIndexTogether(t *testing.T) {
 func TestIndexMistakes(t *testing.T) {
 	file := must.Write(t, filepath.Join(t.TempDir(), "file"), "")
 	for _, dir := range []string{file, filepath.Join(file, "x"), filepath.Join(t.TempDir(), "none")} {
-		if _, err := Open(context.Background(), dir); err == nil {
+		if _, err := List(t.Context(), dir); err == nil {
 			t.Errorf("%s: no error", dir)
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	dir := t.TempDir()
-	if _, err := Open(ctx, dir); !errors.Is(err, train.ErrStopped) {
+	if _, err := List(ctx, dir); !errors.Is(err, train.ErrStopped) {
 		t.Error(err)
 	}
 }

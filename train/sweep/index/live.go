@@ -20,7 +20,7 @@ func Live(dir string, runs []*Run) {
 		}
 		path := filepath.Join(dir, filepath.FromSlash(r.Dir))
 		r.State = sweep.Stopped
-		if r.held(holders, path) {
+		if r.isHeld(holders, path) {
 			r.State = sweep.Running
 		} else if _, err := os.Lstat(filepath.Join(path, rundir.LogFile)); err != nil {
 			r.State = sweep.Waiting
@@ -28,8 +28,8 @@ func Live(dir string, runs []*Run) {
 	}
 }
 
-// held reports whether a process holds the run. It only reads the run's log on systems that do not report lock holders.
-func (r *Run) held(holders *rundir.Holders, path string) bool {
+// isHeld reports whether a process holds the run. It only reads the run's log on systems that do not report lock holders.
+func (r *Run) isHeld(holders *rundir.Holders, path string) bool {
 	if !holders.Held(path, math.MaxInt64) {
 		return false
 	}
@@ -50,7 +50,7 @@ func (r *Run) held(holders *rundir.Holders, path string) bool {
 // Patience is the maximum expected time between two writes of a training run, given the seconds per epoch.
 func (r *Run) Patience(epoch float64) time.Duration {
 	const day = 86400
-	every, _ := r.Settings.Get("train.checkpoint")
-	checkpoint, _ := strconv.ParseFloat(every, 64)
+	text, _ := r.Settings.Get("train.checkpoint")
+	checkpoint, _ := strconv.ParseFloat(text, 64)
 	return max(2*time.Minute, time.Duration(2*min(checkpoint, day)*float64(time.Second)), time.Duration(3*min(epoch, day)*float64(time.Second)))
 }

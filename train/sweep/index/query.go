@@ -1,16 +1,14 @@
 package index
 
 import (
-	"context"
 	"maps"
 	"slices"
-	"strconv"
 
 	"github.com/unravel-ml/unravel/train/rundir"
 	"github.com/unravel-ml/unravel/train/sweep"
 )
 
-// Run is a run in the database.
+// Run is a run in a list.
 type Run struct {
 	Dir      string         `json:"dir"` // relative to the folder of runs
 	State    sweep.State    `json:"state"`
@@ -29,26 +27,14 @@ type Run struct {
 	Stamp string `json:"-"` // see the function Stamp
 }
 
-// Read reads the run of a folder without a database. name is its path relative to the folder of runs, with slashes.
+// Read reads the run of a folder, without the list in [File]. name is its path relative to the folder of runs, with
+// slashes.
 func Read(path, name string) *Run {
-	stamp := Stamp(path) // computed before reading the files, so the next update sees a concurrent change
-	e := sweep.Read(path)
-	r := runOf(name, stamp, e)
-	if e.State == sweep.Damaged {
-		return r
-	}
-	list, err := e.Settings()
-	if err != nil {
-		r.State, r.Problem = sweep.Damaged, err.Error()
-		return r
-	}
-	all := map[string]string{nameKey: e.Config.Name, seedKey: strconv.FormatUint(e.Config.Seed, 10)}
-	for _, s := range list {
-		all[s.Key] = s.Value
-	}
-	r.Settings, r.Results = NewSettings(all), resultsOf(e)
-	return r
+	stamp := Stamp(path) // computed before reading the files, so a later check sees a concurrent change
+	return newPool(nil).run(name, stamp, sweep.Read(path))
 }
+
+const timeLayout = "2006-01-02T15:04:05Z"
 
 func runOf(name, stamp string, e sweep.Entry) *Run {
 	r := &Run{Dir: name, State: e.State, Hash: e.Hash, Stamp: stamp, Problem: e.Other}
@@ -67,43 +53,32 @@ func runOf(name, stamp string, e sweep.Entry) *Run {
 	return r
 }
 
-// Runs lists all runs, sorted by folder, as of the opening of the database.
-func (x *Index) Runs(context.Context) ([]*Run, error) {
-	all := make([]Run, len(x.runs)) // callers may modify their runs
-	list := make([]*Run, len(all))
-	for i := range all {
-		all[i] = *x.runs[i].Run
-		list[i] = &all[i]
-	}
-	return list, nil
-}
-
 func resultsOf(e sweep.Entry) Results {
-	all := map[string]float64{}
+	results := map[string]float64{}
 	for _, m := range e.Metrics {
-		all[m.Name] = m.Value
+		results[m.Name] = m.Value
 		for _, p := range m.Parts {
 			if len(p.Values) == 1 {
-				all[m.Name+"."+p.Name] = p.Values[0]
+				results[m.Name+"."+p.Name] = p.Values[0]
 			}
 		}
 	}
 	if f := e.Fit; f != nil {
-		all["fit.reconstruction"], all["fit.variance"] = f.Reconstruction, f.Variance
+		results["fit.reconstruction"], results["fit.variance"] = f.Reconstruction, f.Variance
 		for name, v := range map[string]*float64{"fit.held_out": f.HeldOut, "fit.assignment": f.Assignment} {
 			if v != nil {
-				all[name] = *v
+				results[name] = *v
 			}
 		}
-		all["fit.converged"] = 0
+		results["fit.converged"] = 0
 		if f.Converged {
-			all["fit.converged"] = 1
+			results["fit.converged"] = 1
 		}
 	}
-	return NewResults(all)
+	return NewResults(results)
 }
 
-func varying(runs []*Run) []string {
+func varyingKeys(runs []*Run) []string {
 	differ, seen := map[string]bool{}, map[*kind]bool{}
 	for _, r := range runs {
 		first := runs[0].Settings

@@ -6,25 +6,26 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"unique"
 )
 
 // names is a sorted list of keys or result names that several runs share.
 type names struct {
-	list   []string
-	at     map[string]int
-	chosen map[string]string // names of choices, by key
+	list    []string
+	indices map[string]int
+	chosen  map[string]string // names of choices, by key
 }
 
 func newNames(list []string) *names {
-	n := &names{list: list, at: make(map[string]int, len(list)), chosen: choicesOf(list)}
+	n := &names{list: list, indices: make(map[string]int, len(list)), chosen: choicesOf(list)}
 	for i, name := range list {
-		n.at[name] = i
+		n.indices[name] = i
 	}
 	return n
 }
+
+// text identifies the names.
+func (n *names) text() string { return strings.Join(n.list, "\x00") }
 
 // Settings that differ between most runs.
 const nameKey, seedKey = "name", "seed"
@@ -39,8 +40,11 @@ type Settings struct {
 // kind is the common part of runs that differ only in name and seed.
 type kind struct {
 	names  *names // keys, including name and seed if the runs have them
-	values []unique.Handle[string]
+	values []string
 }
+
+// text identifies the settings.
+func (k *kind) text() string { return k.names.text() + "\x00\x00" + strings.Join(k.values, "\x00") }
 
 // NewSettings returns settings by key path.
 func NewSettings(all map[string]string) Settings {
@@ -54,7 +58,7 @@ func NewSettings(all map[string]string) Settings {
 		if key == nameKey || key == seedKey {
 			value = ""
 		}
-		k.values = append(k.values, unique.Make(value))
+		k.values = append(k.values, value)
 	}
 	return Settings{k, all[nameKey], all[seedKey]}
 }
@@ -72,7 +76,7 @@ func (s Settings) Get(key string) (string, bool) {
 	if s.kind == nil {
 		return "", false
 	}
-	i, ok := s.kind.names.at[key]
+	i, ok := s.kind.names.indices[key]
 	if !ok {
 		return "", false
 	}
@@ -86,7 +90,7 @@ func (s Settings) value(i int) string {
 	case seedKey:
 		return s.seed
 	}
-	return s.kind.values[i].Value()
+	return s.kind.values[i]
 }
 
 // All yields the settings, sorted by key.
@@ -105,16 +109,16 @@ func (s Settings) MarshalJSON() ([]byte, error) { return json.Marshal(maps.Colle
 
 // UnmarshalJSON reads an object.
 func (s *Settings) UnmarshalJSON(text []byte) error {
-	var all map[string]string
-	err := json.Unmarshal(text, &all)
-	*s = NewSettings(all)
+	var values map[string]string
+	err := json.Unmarshal(text, &values)
+	*s = NewSettings(values)
 	return err
 }
 
 // Results are a run's metrics, their parts as name.part, and fit.*. They are immutable; the zero value is empty.
 type Results struct {
-	names  *names
-	values string // numbers separated by commas, which are parsed on use
+	names   *names
+	numbers []float64
 }
 
 // NewResults returns results by name, without NaN and infinite results.
@@ -125,61 +129,33 @@ func NewResults(all map[string]float64) Results {
 	if len(keys) == 0 {
 		return Results{}
 	}
-	var b []byte
-	for i, name := range keys {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = strconv.AppendFloat(b, all[name], 'g', -1, 64)
+	r := Results{names: newNames(keys)}
+	for _, name := range keys {
+		r.numbers = append(r.numbers, all[name])
 	}
-	return Results{newNames(keys), string(b)}
+	return r
 }
 
 // Len returns the number of results.
-func (r Results) Len() int {
-	if r.names == nil {
-		return 0
-	}
-	return len(r.names.list)
-}
+func (r Results) Len() int { return len(r.numbers) }
 
 // Get returns a result, or false if there is none.
 func (r Results) Get(name string) (float64, bool) {
 	if r.names == nil {
 		return 0, false
 	}
-	i, ok := r.names.at[name]
+	i, ok := r.names.indices[name]
 	if !ok {
 		return 0, false
 	}
-	rest := r.values
-	for range i {
-		_, rest, _ = strings.Cut(rest, ",")
-	}
-	text, _, _ := strings.Cut(rest, ",")
-	v, err := strconv.ParseFloat(text, 64)
-	return v, err == nil
+	return r.numbers[i], true
 }
 
 // All yields the results, sorted by name.
 func (r Results) All() iter.Seq2[string, float64] {
 	return func(yield func(string, float64) bool) {
-		for i, v := range r.numbers() {
+		for i, v := range r.numbers {
 			if !yield(r.names.list[i], v) {
-				return
-			}
-		}
-	}
-}
-
-// numbers yields the results with the indices of their names.
-func (r Results) numbers() iter.Seq2[int, float64] {
-	return func(yield func(int, float64) bool) {
-		rest := r.values
-		for i := range r.Len() {
-			var text string
-			text, rest, _ = strings.Cut(rest, ",")
-			if v, err := strconv.ParseFloat(text, 64); err == nil && !yield(i, v) {
 				return
 			}
 		}
@@ -191,8 +167,8 @@ func (r Results) MarshalJSON() ([]byte, error) { return json.Marshal(maps.Collec
 
 // UnmarshalJSON reads an object.
 func (r *Results) UnmarshalJSON(text []byte) error {
-	var all map[string]float64
-	err := json.Unmarshal(text, &all)
-	*r = NewResults(all)
+	var values map[string]float64
+	err := json.Unmarshal(text, &values)
+	*r = NewResults(values)
 	return err
 }

@@ -110,8 +110,8 @@ func newClient(s Server) (*client, error) {
 	if s.Wait == 0 {
 		c.http.RetryWaitMin = time.Second
 	}
-	c.http.Backoff = func(least, most time.Duration, attempt int, r *http.Response) time.Duration {
-		return min(most, retryablehttp.DefaultBackoff(least, most, attempt, r)) // a server may request a wait of a day
+	c.http.Backoff = func(shortest, longest time.Duration, attempt int, r *http.Response) time.Duration {
+		return min(longest, retryablehttp.DefaultBackoff(shortest, longest, attempt, r)) // a server may request a wait of a day
 	}
 	c.http.ErrorHandler = retryablehttp.PassthroughErrorHandler
 	c.http.CheckRetry = c.checkRetry
@@ -147,9 +147,9 @@ func (c *client) call(ctx context.Context, method, name string, query url.Values
 			return err
 		}
 	}
-	at := c.base.JoinPath("api/2.0/mlflow", name)
-	at.RawQuery = query.Encode()
-	return c.do(ctx, method, name, at, body, "application/json", out)
+	address := c.base.JoinPath("api/2.0/mlflow", name)
+	address.RawQuery = query.Encode()
+	return c.do(ctx, method, name, address, body, "application/json", out)
 }
 
 // put uploads a file of a run to the server's artifact store.
@@ -158,12 +158,12 @@ func (c *client) put(ctx context.Context, name string, content []byte) error {
 	for i := range segments {
 		segments[i] = url.PathEscape(segments[i])
 	}
-	at := c.base.JoinPath(segments...)
-	return c.do(ctx, http.MethodPut, "mlflow-artifacts/artifacts/"+name, at, content, "application/octet-stream", nil)
+	address := c.base.JoinPath(segments...)
+	return c.do(ctx, http.MethodPut, "mlflow-artifacts/artifacts/"+name, address, content, "application/octet-stream", nil)
 }
 
-func (c *client) do(ctx context.Context, method, name string, at *url.URL, body []byte, kind string, out any) error {
-	request, err := retryablehttp.NewRequestWithContext(ctx, method, at.String(), nil)
+func (c *client) do(ctx context.Context, method, name string, address *url.URL, body []byte, kind string, out any) error {
+	request, err := retryablehttp.NewRequestWithContext(ctx, method, address.String(), nil)
 	if err != nil {
 		return err
 	}
@@ -174,44 +174,44 @@ func (c *client) do(ctx context.Context, method, name string, at *url.URL, body 
 			return err
 		}
 	}
-	what := method + " " + name
+	operation := method + " " + name
 	response, err := c.http.Do(request)
 	if err != nil {
-		var of *url.Error
-		if errors.As(err, &of) {
-			err = of.Err // without the address, which the message already contains
+		var urlErr *url.Error
+		if errors.As(err, &urlErr) {
+			err = urlErr.Err // without the address, which the message already contains
 		}
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return fmt.Errorf("%s: %s: %w", c.name(), what, err)
+		return fmt.Errorf("%s: %s: %w", c.name(), operation, err)
 	}
 	defer response.Body.Close()
 	text, err := disk.ReadLimited(response.Body, "the answer", maxAnswer)
 	if err != nil {
-		return fmt.Errorf("%s: %s: %w", c.name(), what, err)
+		return fmt.Errorf("%s: %s: %w", c.name(), operation, err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return c.refusal(what, response, text)
+		return c.refusal(operation, response, text)
 	}
 	if out == nil {
 		return nil
 	}
 	if err := json.Unmarshal(text, out); err != nil {
-		return fmt.Errorf("%s: %s: the answer is no JSON of MLflow (%w): %s", c.name(), what, err, beginning(text))
+		return fmt.Errorf("%s: %s: the answer is no JSON of MLflow (%w): %s", c.name(), operation, err, beginning(text))
 	}
 	return nil
 }
 
-func (c *client) refusal(what string, r *http.Response, text []byte) error {
-	e := &serverError{Server: c.name(), Request: what, Status: r.StatusCode}
+func (c *client) refusal(operation string, r *http.Response, text []byte) error {
+	e := &serverError{Server: c.name(), Request: operation, Status: r.StatusCode}
 	var answer struct {
 		Code    string `json:"error_code"`
 		Message string `json:"message"`
 	}
-	switch to, err := r.Location(); {
+	switch target, err := r.Location(); {
 	case err == nil && r.StatusCode < 400:
-		e.Message = "redirects are not followed; want the address " + to.Redacted()
+		e.Message = "redirects are not followed; want the address " + target.Redacted()
 	case json.Unmarshal(text, &answer) == nil && answer.Code != "":
 		e.Code, e.Message = answer.Code, beginning([]byte(answer.Message))
 	default:
@@ -222,7 +222,7 @@ func (c *client) refusal(what string, r *http.Response, text []byte) error {
 
 // beginning returns the first characters of a text on one line.
 func beginning(text []byte) string {
-	return cut(string(bytes.Join(bytes.Fields(text), []byte(" "))), 300)
+	return truncate(string(bytes.Join(bytes.Fields(text), []byte(" "))), 300)
 }
 
 // experiment returns the id of an experiment. It creates the experiment if it does not exist.
@@ -286,11 +286,11 @@ func (i *integer) UnmarshalJSON(text []byte) error {
 }
 
 func mapOf(list []pair) map[string]string {
-	all := map[string]string{}
+	values := map[string]string{}
 	for _, p := range list {
-		all[p.Key] = p.Value
+		values[p.Key] = p.Value
 	}
-	return all
+	return values
 }
 
 // search calls f for each run of an experiment that Unravel has sent, including deleted runs.
@@ -330,10 +330,10 @@ func (c *client) log(ctx context.Context, run string, metrics []point, params, t
 	return err
 }
 
-func logEach[T any](ctx context.Context, c *client, run, kind string, list []T, most int) error {
+func logEach[T any](ctx context.Context, c *client, run, kind string, list []T, maxItems int) error {
 	for len(list) > 0 {
 		var part []json.RawMessage
-		for size := 0; len(part) < min(most, len(list)); {
+		for size := 0; len(part) < min(maxItems, len(list)); {
 			text, err := json.Marshal(list[len(part)])
 			if err != nil {
 				return err

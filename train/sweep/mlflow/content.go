@@ -102,10 +102,10 @@ func paramsOf(r *index.Run) (params map[string]string, note string) {
 		}
 	}
 	maps.Insert(values, r.Settings.All())
-	params, to := map[string]string{}, mapNames(slices.Collect(maps.Keys(values)), maxName)
+	params, mapped := map[string]string{}, mapNames(slices.Collect(maps.Keys(values)), maxName)
 	var long []string
 	for key, value := range values {
-		if params[to[key]] = cut(value, maxParam); params[to[key]] != valid(value) {
+		if params[mapped[key]] = truncate(value, maxParam); params[mapped[key]] != validText(value) {
 			long = append(long, key)
 		}
 	}
@@ -117,10 +117,10 @@ func paramsOf(r *index.Run) (params map[string]string, note string) {
 }
 
 // keepParams returns the parameters that the server lacks. MLflow changes no parameter, so the note has new values.
-func keepParams(params, has map[string]string, note string) (lacking map[string]string, with string) {
+func keepParams(params, existing map[string]string, note string) (lacking map[string]string, updatedNote string) {
 	lacking = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(params)) {
-		old, ok := has[key]
+		old, ok := existing[key]
 		switch {
 		case !ok:
 			lacking[key] = params[key]
@@ -146,14 +146,14 @@ func tagsOf(r *index.Run, note string) map[string]string {
 		tags[commitTag] = r.Version
 	}
 	for tag, value := range tags {
-		tags[tag] = cut(value, maxTag)
+		tags[tag] = truncate(value, maxTag)
 	}
 	return tags
 }
 
-func pairs(all map[string]string) (list []pair) {
-	for _, key := range slices.Sorted(maps.Keys(all)) {
-		list = append(list, pair{key, all[key]})
+func pairs(values map[string]string) (list []pair) {
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		list = append(list, pair{key, values[key]})
 	}
 	return list
 }
@@ -170,24 +170,24 @@ type point struct {
 }
 
 // metricsOf returns the metrics of a run by step. Values that are only known at the end are at the last step.
-func metricsOf(r *index.Run, folder string, log []rundir.Line, begun time.Time) (all []point) {
+func metricsOf(r *index.Run, folder string, log []rundir.Line, begun time.Time) (points []point) {
 	type source struct{ group, name string }
 	var sources []source
-	add := func(group, name string, at time.Time, value float64, step int) {
+	add := func(group, name string, t time.Time, value float64, step int) {
 		sources = append(sources, source{group, name})
-		all = append(all, point{"", value, max(0, at.UnixMilli()), step})
+		points = append(points, point{"", value, max(0, t.UnixMilli()), step})
 	}
-	at, last := timesOf(folder, log, begun), rundir.Line{}
+	times, last := timesOf(folder, log, begun), rundir.Line{}
 	measured := map[string]bool{}
 	for i, line := range log {
 		for objective, parts := range line.Losses {
 			for name, value := range parts {
-				add(objective, name, at[i], value, line.Step)
+				add(objective, name, times[i], value, line.Step)
 			}
 		}
 		for name, value := range line.Metrics {
 			if !line.Again(log[i+1:], name) {
-				add(metricsGroup, name, at[i], value, line.Step)
+				add(metricsGroup, name, times[i], value, line.Step)
 			}
 			measured[name] = true
 		}
@@ -195,7 +195,7 @@ func metricsOf(r *index.Run, folder string, log []rundir.Line, begun time.Time) 
 	}
 	end := begun
 	if len(log) > 0 {
-		end = at[len(log)-1]
+		end = times[len(log)-1]
 	}
 	for name, value := range r.Results.All() {
 		if part, ok := strings.CutPrefix(name, fitGroup+"."); ok {
@@ -214,19 +214,19 @@ func metricsOf(r *index.Run, folder string, log []rundir.Line, begun time.Time) 
 	}
 	folders := mapNames(slices.Collect(maps.Keys(groups)), maxPart)
 	for i, s := range sources {
-		all[i].Key = folders[s.group] + "/" + names[s.group][s.name]
+		points[i].Key = folders[s.group] + "/" + names[s.group][s.name]
 	}
-	slices.SortFunc(all, func(a, b point) int { return cmp.Or(a.Step-b.Step, strings.Compare(a.Key, b.Key)) })
-	return all
+	slices.SortFunc(points, func(a, b point) int { return cmp.Or(a.Step-b.Step, strings.Compare(a.Key, b.Key)) })
+	return points
 }
 
-// missing returns the points that the server lacks. Points are sent by step, so its last step decides.
-func missing(all []point, has []latest) []point {
+// missingPoints returns the points that the server lacks. Points are sent by step, so its last step decides.
+func missingPoints(points []point, sent []latest) []point {
 	last := map[string]int{}
-	for _, m := range has {
+	for _, m := range sent {
 		last[m.Key] = int(m.Step)
 	}
-	return slices.DeleteFunc(all, func(p point) bool {
+	return slices.DeleteFunc(points, func(p point) bool {
 		step, ok := last[p.Key]
 		return ok && p.Step <= step
 	})
@@ -234,46 +234,46 @@ func missing(all []point, has []latest) []point {
 
 // timesOf returns the times of the lines of a log: from TensorBoard's file, or computed from the durations of epochs.
 func timesOf(folder string, log []rundir.Line, begun time.Time) []time.Time {
-	known := map[int64]time.Time{}
+	recorded := map[int64]time.Time{}
 	events(folder, func(e *tfevents.Event) bool {
-		if _, ok := known[e.Step]; !ok && len(e.Values) > 0 && e.Values[0].Plugin == nil {
-			known[e.Step] = e.Time()
+		if _, ok := recorded[e.Step]; !ok && len(e.Values) > 0 && e.Values[0].Plugin == nil {
+			recorded[e.Step] = e.Time()
 		}
 		return true
 	})
-	times, at := make([]time.Time, len(log)), begun
+	times, lineTime := make([]time.Time, len(log)), begun
 	for i, line := range log {
-		at = at.Add(time.Duration(line.Seconds * float64(time.Second)))
-		if t, ok := known[int64(line.Step)]; ok {
-			at = t
+		lineTime = lineTime.Add(time.Duration(line.Seconds * float64(time.Second)))
+		if t, ok := recorded[int64(line.Step)]; ok {
+			lineTime = t
 		}
-		times[i] = at
+		times[i] = lineTime
 	}
 	return times
 }
 
-// begunAt returns the start time of a run: the first time in TensorBoard's file, or the time of the config.
-func begunAt(folder string) (begun time.Time) {
+// startTime returns the start time of a run: the first time in TensorBoard's file, or the time of the config.
+func startTime(folder string) (begun time.Time) {
 	events(folder, func(e *tfevents.Event) bool {
 		begun = e.Time()
 		return false
 	})
 	if begun.IsZero() {
-		begun = modified(folder, rundir.Config)
+		begun = modTime(folder, rundir.Config)
 	}
 	return begun
 }
 
-// endedAt returns the end time of a run: the recorded time, or the time of the last log line.
-func endedAt(r *index.Run, folder string) time.Time {
+// endTime returns the end time of a run: the recorded time, or the time of the last log line.
+func endTime(r *index.Run, folder string) time.Time {
 	if t, err := time.Parse(time.RFC3339, r.Ended); err == nil {
 		return t
 	}
-	return modified(folder, rundir.LogFile)
+	return modTime(folder, rundir.LogFile)
 }
 
-// modified returns the modification time of a run's file, or 1970 for a missing file.
-func modified(folder, name string) time.Time {
+// modTime returns the modification time of a run's file, or 1970 for a missing file.
+func modTime(folder, name string) time.Time {
 	info, err := os.Lstat(filepath.Join(folder, name))
 	if err != nil {
 		return time.Unix(0, 0)
@@ -300,16 +300,16 @@ func events(folder string, f func(*tfevents.Event) bool) {
 	}
 }
 
-// valid replaces bytes that databases reject.
-func valid(s string) string {
+// validText replaces bytes that databases reject.
+func validText(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
 }
 
-// cut truncates a text to most characters, and ends a truncated text with an ellipsis.
-func cut(s string, most int) string {
-	s = valid(s)
-	if utf8.RuneCountInString(s) <= most {
+// truncate limits the number of characters of a text, and ends a truncated text with an ellipsis.
+func truncate(s string, limit int) string {
+	s = validText(s)
+	if utf8.RuneCountInString(s) <= limit {
 		return s
 	}
-	return string([]rune(s)[:most-1]) + "…"
+	return string([]rune(s)[:limit-1]) + "…"
 }

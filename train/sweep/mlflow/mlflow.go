@@ -53,18 +53,18 @@ func Send(ctx context.Context, to Server, dir string, runs []*index.Run) (Summar
 	experiments := s.prepare(runs)
 	for _, name := range slices.Sorted(maps.Keys(experiments)) {
 		if err := s.experiment(ctx, name, experiments[name]); err != nil {
-			return s.sum, errors.Join(s.failed, err)
+			return s.sum, errors.Join(s.runErrors, err)
 		}
 	}
-	return s.sum, s.failed
+	return s.sum, s.runErrors
 }
 
 type sender struct {
-	client *client
-	dir    string // absolute
-	sum    Summary
-	failed error // errors of single runs
-	far    bool  // a note already says that the server does not accept artifacts
+	client         *client
+	dir            string // absolute
+	sum            Summary
+	runErrors      error // errors of single runs
+	artifactsNoted bool  // a note already says that the server does not accept artifacts
 }
 
 func (s *sender) note(format string, args ...any) {
@@ -80,7 +80,7 @@ type job struct {
 	begun  time.Time
 
 	remote  remoteRun // run on the server; id is empty if there is none
-	same    bool      // the server has this stamp
+	sent    bool      // the server has this stamp
 	deleted bool      // a user deleted the run
 }
 
@@ -98,7 +98,7 @@ func (s *sender) prepare(runs []*index.Run) map[string][]*job {
 			waiting++
 		default:
 			name := s.experimentName(filepath.Dir(folder))
-			jobs[name] = append(jobs[name], &job{run: r, folder: folder, key: cut(r.Hash+"/"+filepath.Base(folder), maxTag),
+			jobs[name] = append(jobs[name], &job{run: r, folder: folder, key: truncate(r.Hash+"/"+filepath.Base(folder), maxTag),
 				status: status, stamp: stampOf(folder, status)})
 		}
 	}
@@ -117,7 +117,7 @@ func (s *sender) experimentName(folder string) string {
 	if rel, err := filepath.Rel(s.dir, folder); err == nil && filepath.IsLocal(rel) {
 		name = path.Join(filepath.Base(s.dir), filepath.ToSlash(rel))
 	}
-	return cut(name, maxExperimentName)
+	return truncate(name, maxExperimentName)
 }
 
 func (s *sender) experiment(ctx context.Context, name string, jobs []*job) error {
@@ -130,7 +130,7 @@ func (s *sender) experiment(ctx context.Context, name string, jobs []*job) error
 		return nil
 	}
 	s.sum.Experiments++
-	if err := s.find(ctx, id, jobs); err != nil {
+	if err := s.findRemote(ctx, id, jobs); err != nil {
 		return err
 	}
 	deletedRuns := 0
@@ -140,10 +140,10 @@ func (s *sender) experiment(ctx context.Context, name string, jobs []*job) error
 		case j.deleted:
 			deletedRuns++
 			continue
-		case !j.same:
+		case !j.sent:
 			err := s.send(ctx, id, j)
-			if local(err) {
-				s.failed = errors.Join(s.failed, fmt.Errorf("%s: %w", j.run.Dir, err))
+			if isRunError(err) {
+				s.runErrors = errors.Join(s.runErrors, fmt.Errorf("%s: %w", j.run.Dir, err))
 				continue
 			}
 			if err != nil {
@@ -160,8 +160,8 @@ func (s *sender) experiment(ctx context.Context, name string, jobs []*job) error
 	return nil
 }
 
-// local reports whether an error only concerns a single run.
-func local(err error) bool {
+// isRunError reports whether an error only concerns a single run.
+func isRunError(err error) bool {
 	var refused *serverError
 	if errors.As(err, &refused) {
 		return refused.Status == http.StatusBadRequest || refused.Status == http.StatusRequestEntityTooLarge
@@ -173,7 +173,7 @@ type unreadableError struct{ error } // error in the files of a run
 
 func (e unreadableError) Unwrap() error { return e.error }
 
-func (s *sender) find(ctx context.Context, experiment string, jobs []*job) error {
+func (s *sender) findRemote(ctx context.Context, experiment string, jobs []*job) error {
 	byKey := map[string]*job{}
 	for _, j := range jobs {
 		byKey[j.key] = j
@@ -186,7 +186,7 @@ func (s *sender) find(ctx context.Context, experiment string, jobs []*job) error
 		}
 		j.deleted = r.Info.Stage == "deleted"
 		j.remote = remoteRun{Info: r.Info}
-		if j.same = tags[stampTag] == j.stamp; !j.same {
+		if j.sent = tags[stampTag] == j.stamp; !j.sent {
 			j.remote = *r
 		}
 	})
@@ -203,7 +203,7 @@ func (s *sender) send(ctx context.Context, experiment string, j *job) error {
 	if err != nil {
 		return unreadableError{err}
 	}
-	j.begun = begunAt(j.folder)
+	j.begun = startTime(j.folder)
 	if j.remote.Info.RunID == "" {
 		if err := s.create(ctx, experiment, j); err != nil {
 			return err
@@ -211,7 +211,7 @@ func (s *sender) send(ctx context.Context, experiment string, j *job) error {
 	}
 	params, note := paramsOf(j.run)
 	params, note = keepParams(params, mapOf(j.remote.Data.Params), note)
-	points := missing(metricsOf(j.run, j.folder, log, j.begun), j.remote.Data.Metrics)
+	points := missingPoints(metricsOf(j.run, j.folder, log, j.begun), j.remote.Data.Metrics)
 	if err := s.client.log(ctx, j.remote.Info.RunID, points, params, nil); err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (s *sender) send(ctx context.Context, experiment string, j *job) error {
 		if err := s.artifacts(ctx, j); err != nil {
 			return err
 		}
-		update["end_time"] = endedAt(j.run, j.folder).UnixMilli()
+		update["end_time"] = endTime(j.run, j.folder).UnixMilli()
 	}
 	if err := s.client.call(ctx, http.MethodPost, "runs/update", nil, update, nil); err != nil {
 		return err
@@ -232,7 +232,7 @@ func (s *sender) send(ctx context.Context, experiment string, j *job) error {
 
 // create creates a run on the server. Without a response, it looks for the run, which may exist.
 func (s *sender) create(ctx context.Context, experiment string, j *job) error {
-	request := map[string]any{"experiment_id": experiment, "run_name": cut(filepath.Base(j.folder), maxTag),
+	request := map[string]any{"experiment_id": experiment, "run_name": truncate(filepath.Base(j.folder), maxTag),
 		"start_time": j.begun.UnixMilli(),
 		"tags":       pairs(map[string]string{runTag: j.key, kindTag: "LOCAL", sourceTag: "unravel train"})}
 	for try := 1; ; try++ {
@@ -254,7 +254,7 @@ func (s *sender) create(ctx context.Context, experiment string, j *job) error {
 			return context.Cause(ctx)
 		case <-time.After(s.client.http.RetryWaitMin << (try - 1)):
 		}
-		if err := s.find(ctx, experiment, []*job{j}); err != nil || j.remote.Info.RunID != "" {
+		if err := s.findRemote(ctx, experiment, []*job{j}); err != nil || j.remote.Info.RunID != "" {
 			return err
 		}
 	}
@@ -262,10 +262,10 @@ func (s *sender) create(ctx context.Context, experiment string, j *job) error {
 
 // artifacts sends the results and figures of a run, if the server stores artifacts itself.
 func (s *sender) artifacts(ctx context.Context, j *job) error {
-	at, err := url.Parse(j.remote.Info.ArtifactURI)
-	if err != nil || at.Scheme != "mlflow-artifacts" || at.Host != "" && at.Host != s.client.base.Host {
-		if !s.far {
-			s.far = true
+	location, err := url.Parse(j.remote.Info.ArtifactURI)
+	if err != nil || location.Scheme != "mlflow-artifacts" || location.Host != "" && location.Host != s.client.base.Host {
+		if !s.artifactsNoted {
+			s.artifactsNoted = true
 			s.note("left out artifacts: the server keeps them at %s; want a server with `--serve-artifacts`",
 				j.remote.Info.ArtifactURI)
 		}
@@ -289,7 +289,7 @@ func (s *sender) artifacts(ctx context.Context, j *job) error {
 		if err != nil {
 			return unreadableError{err}
 		}
-		if err := s.client.put(ctx, strings.Trim(at.Path, "/")+"/"+name, content); err != nil {
+		if err := s.client.put(ctx, strings.Trim(location.Path, "/")+"/"+name, content); err != nil {
 			return err
 		}
 	}

@@ -68,9 +68,7 @@ func logged(t *testing.T, dir, lines string) {
 
 func send(t *testing.T, to Server, dir string) (Summary, error) {
 	t.Helper()
-	x := must.Get(index.Open(t.Context(), dir))(t)
-	defer x.Close()
-	runs := must.Get(x.Runs(t.Context()))(t)
+	runs := must.Get(index.List(t.Context(), dir))(t)
 	to.Wait = time.Millisecond
 	return Send(t.Context(), to, dir, runs)
 }

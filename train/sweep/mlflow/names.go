@@ -13,30 +13,30 @@ import (
 // Limits of names in bytes, without a suffix of 9 bytes. MLflow allows 250 characters, and GROUP/NAME for metrics.
 const maxName, maxPart = 200, 110
 
-// mapNames maps names to distinct names that MLflow allows. Allowed names of up to most bytes do not change.
-func mapNames(list []string, most int) map[string]string {
+// mapNames maps names to distinct names that MLflow allows. Allowed names of up to maxBytes bytes do not change.
+func mapNames(list []string, maxBytes int) map[string]string {
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b string) int {
-		return cmp.Or(strings.Compare(fmt.Sprint(allowed(a) != a), fmt.Sprint(allowed(b) != b)), strings.Compare(a, b))
+		return cmp.Or(strings.Compare(fmt.Sprint(validName(a) != a), fmt.Sprint(validName(b) != b)), strings.Compare(a, b))
 	})
-	to, taken := map[string]string{}, map[string]bool{}
+	result, used := map[string]string{}, map[string]bool{}
 	for _, name := range slices.Compact(list) {
-		mapped := allowed(name)
-		if len(mapped) > most || taken[strings.ToLower(mapped)] { // some databases ignore case
+		mapped := validName(name)
+		if len(mapped) > maxBytes || used[strings.ToLower(mapped)] { // some databases ignore case
 			sum := sha256.Sum256([]byte(name))
-			for len(mapped) > most {
+			for len(mapped) > maxBytes {
 				letters := []rune(mapped)
-				mapped = string(letters[:len(letters)*most/len(mapped)])
+				mapped = string(letters[:len(letters)*maxBytes/len(mapped)])
 			}
 			mapped += "_" + hex.EncodeToString(sum[:4])
 		}
-		to[name], taken[strings.ToLower(mapped)] = mapped, true
+		result[name], used[strings.ToLower(mapped)] = mapped, true
 	}
-	return to
+	return result
 }
 
-// allowed replaces the characters that MLflow does not allow in a name.
-func allowed(name string) string {
+// validName replaces the characters that MLflow does not allow in a name.
+func validName(name string) string {
 	mapped := strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-. ", r) {
 			return r
