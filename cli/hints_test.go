@@ -162,6 +162,7 @@ func TestNewcomers(t *testing.T) {
 		{"train  vae/square  ++train.epochs=3", "write train.epochs=3"},
 		{"train  vae/square  +train.epochs=3", "write train.epochs=3"},
 		{"train  vae/square  losses+={tc: {}}", "write losses.+={tc: {}}"},
+		{"data  show  square  size=8  size=16", "size=16 replaces size=8; want one of them"},
 		{"train  vae/square  ~losses", `"~losses" is not an override: a key cannot be taken out`},
 		{"train  vae/square  ~losses=[kl]", `a key cannot be taken out; write losses=VALUE to set it`},
 		{"train  vae/square  losses.kl.weight=4", `got "kl", which is losses.1.kl`},

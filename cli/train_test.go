@@ -76,6 +76,11 @@ func TestTrainDryRun(t *testing.T) {
 		plan.Time.Seconds <= 0 || !strings.Contains(plan.Config, "epochs: 7") || plan.Dir == "" || ui.Exists("runs") {
 		t.Errorf("%v: %+v", err, plan)
 	}
+	for last, earlier := range map[string]string{"seed=2": "seed=1", "losses=[kl, lsbd]": "losses.1.kl.weight=2"} {
+		if o := succeed(t, "train", config, earlier, "train.epochs=2", last, "--dry-run"); !strings.Contains(o.log, "note: "+last+" replaces "+earlier+"; want one of them\n") {
+			t.Error(o)
+		}
+	}
 	checkMistake(t, call(t, "train", config, "supervision=none", "--dry-run"), 2, "loss lsbd")
 	checkMistake(t, call(t, "train", config, "--run", finished(t), "--dry-run"), 1, "already contains a run; continue it with --resume")
 	if o := succeed(t, "train", config, "train.batch=100000000", "train.epochs=1", "--dry-run"); !strings.Contains(o.log, "1 epoch of ") || !strings.Contains(o.log, " of a batch of 192 images") || !strings.Contains(o.log, "note: train.batch is 100000000, but an epoch has fewer images: the largest batch has 192 images") {

@@ -45,6 +45,18 @@ func TestBestColumns(t *testing.T) {
 	near(t, "renormalised", compute(t, renormalised, in).Value, evaluated(t, alone(1, 3), []Choice{choice("med")}).Value, 1e-12)
 }
 
+// Parts and grids have the names of the columns before the selection.
+func TestBestColumnsNames(t *testing.T) {
+	in := gridInput(ordinals(4, 5), 4, func(l []int, z []float64) { z[1], z[3] = float64(l[0]), float64(l[1]) })
+	dci := evaluated(t, in, []Choice{{Name: "best-columns", Value: &BestColumns{K: 1, Of: choice("dci")}}})
+	for _, p := range dci.Parts {
+		if p.Name == "per_column" {
+			must.EqualSlices(t, p.Labels, []string{"z1", "z3"}, "labels")
+		}
+	}
+	must.EqualSlices(t, dci.Grids[0].Rows, []string{"z1", "z3"}, "rows")
+}
+
 // Codes without information still get two columns.
 func TestBestColumnsOfNothing(t *testing.T) {
 	in := gridInput(ordinals(4, 5), 3, func(l []int, z []float64) {})

@@ -14,8 +14,7 @@ import (
 	"github.com/unravel-ml/unravel/metrics/matrix"
 )
 
-// defaultBins is the number of bins of a continuous factor.
-const defaultBins = 20
+const defaultBins = 20 // number of bins of a continuous factor
 
 // ColumnType is the type of factor that a column of numbers holds.
 type ColumnType struct {

@@ -310,7 +310,8 @@ func (in *Input) bestBlocks(ctx context.Context) ([]factor.Block, error) {
 func describe(in *Input, blocks []factor.Block) string {
 	var parts []string
 	for _, b := range blocks {
-		parts = append(parts, fmt.Sprintf("%s %s", in.Factors[b.Factor].Name, strings.Trim(fmt.Sprint(b.Columns), "[]")))
+		columns := fmt.Sprint(in.columnNumbers("", b.Columns).Values)
+		parts = append(parts, in.Factors[b.Factor].Name+" "+strings.Trim(columns, "[]"))
 	}
 	return "columns of factors: " + strings.Join(parts, ", ")
 }

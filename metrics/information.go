@@ -101,12 +101,17 @@ func (m *MIG) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// columnName returns the name of a code column, as the hierarchy names it, or pc0, pc1, ... for principal components.
-func (in *Input) columnName(c int) string {
-	if in.principal {
-		return fmt.Sprint("pc", c)
+// column returns a column's name and its number in the codes.
+func (in *Input) column(c int) (string, float64) {
+	if s := in.selection; s.Labels != nil {
+		return s.Labels[c], s.Values[c]
 	}
-	return in.Hierarchy.ColumnName(c)
+	return in.Hierarchy.ColumnName(c), float64(c)
+}
+
+func (in *Input) columnName(c int) string {
+	name, _ := in.column(c)
+	return name
 }
 
 // columnNames returns the names of some code columns (nil: all).
@@ -128,7 +133,7 @@ func (in *Input) perFactor(values []float64) Part {
 func (in *Input) columnNumbers(name string, columns []int) Part {
 	p := Part{Name: name}
 	for _, c := range columns {
-		p.add(in.columnName(c), float64(c))
+		p.add(in.column(c))
 	}
 	return p
 }

@@ -59,7 +59,7 @@ type Input struct {
 	// only if the factor has Angles
 	arcs int
 
-	principal bool // the columns are principal components (see Reduction)
+	selection Part // names and numbers of selected columns, or of principal components; empty: all columns
 
 	// for some of the factors: all factors, which share the code columns, and the number of each of Factors among them;
 	// nil: Factors are all

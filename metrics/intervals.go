@@ -229,7 +229,6 @@ func (x *repeatedMeasurement) measuredRows() int {
 	return n
 }
 
-// noInterval is the reason why there is no interval.
 type noInterval string
 
 func (e noInterval) Error() string { return string(e) }

@@ -51,8 +51,7 @@ const (
 	wantLogic = "want a sentence, such as: forall[mean] i, j: y.shape(i) = y.shape(j) -> z.shape(i) =[squared] z.shape(j)"
 )
 
-// plainLogic is Logic without its short form in YAML.
-type plainLogic Logic
+type plainLogic Logic // without the short form in YAML
 
 // DecodeConfig reads a sentence, or a mapping with all keys.
 func (l *Logic) DecodeConfig(n *config.Node) error {
@@ -224,7 +223,6 @@ func (l *Logic) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r.withScore()
 }
 
-// unprefixed is an error of package logic without the package name, which is also the metric's name.
 type unprefixed struct{ error }
 
 func (e unprefixed) Error() string { return strings.TrimPrefix(e.error.Error(), "logic: ") }
@@ -243,7 +241,8 @@ func truthOf(t logic.Truth) string {
 func columnsPart(in *Input, blocks []factor.Block) Part {
 	p := Part{Name: "columns"}
 	for _, b := range blocks {
-		p.add(in.Factors[b.Factor].Name, float64(b.Columns[0]))
+		_, number := in.column(b.Columns[0])
+		p.add(in.Factors[b.Factor].Name, number)
 	}
 	return p
 }

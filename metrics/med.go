@@ -3,6 +3,7 @@ package metrics
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/unravel-ml/unravel/datasets/factor"
@@ -160,7 +161,6 @@ func (m *MED) parts(r *Result, in *Input, relative [][]float64, columns []int) {
 	r.Parts, r.Grids = append(r.Parts, perFactor), append(r.Grids, g)
 }
 
-// tiedNote is the note for a selection that was decided by ties.
 const tiedNote = "columns are tied; the first of them are chosen"
 
 // Reduction replaces code columns by principal components. Codes with 1000 columns then become comparable with codes
@@ -193,7 +193,10 @@ func (m Reduction) reduce(in *Input) (*Input, error) {
 	}
 	k := m.columns(in)
 	reduced := *in
-	reduced.shared, reduced.principal = nil, true
+	reduced.shared, reduced.selection = nil, Part{}
+	for c := range k {
+		reduced.selection.add(fmt.Sprint("pc", c), float64(c))
+	}
 	reduced.Codes = matrix.Matrix{Rows: in.Codes.Rows, Cols: k, Data: c.Project(in.Codes.Data, k)}
 	return &reduced, reduced.Validate()
 }

@@ -485,7 +485,6 @@ func (m *Downstream) Compute(ctx context.Context, in *Input) (Result, error) {
 	return r, nil
 }
 
-// selection is a list of code columns.
 type selection struct {
 	columns []int // ascending; nil: all
 	notes   []string

@@ -69,8 +69,7 @@ type TrainTest struct {
 // maxDrawn limits the number of drawn rows.
 const maxDrawn = 1 << 24
 
-// heldOut is the default fraction of test rows.
-const heldOut = 1.0 / 3
+const heldOut = 1.0 / 3 // default fraction of test rows
 
 func apartTrainTest() TrainTest { return TrainTest{Train: 10000, Test: 5000, TestShare: heldOut} }
 

@@ -126,7 +126,6 @@ func drawTraits(m Metric) (t traits, ok bool) {
 	return traits{}, false
 }
 
-// extremeReason is why a maximum has no interval.
 const extremeReason = "the value is an extreme: it grows with the number of images, at an unknown rate"
 
 // withoutInterval returns the properties of a metric without an interval.

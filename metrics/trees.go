@@ -142,7 +142,6 @@ func (m *DCI) Compute(ctx context.Context, in *Input) (Result, error) {
 	return m.result(in, f)
 }
 
-// fittedDCI holds the fitted trees and the rows behind them.
 type fittedDCI struct {
 	trees.Importances
 	basis Basis

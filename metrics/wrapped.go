@@ -110,7 +110,7 @@ type BestColumns struct {
 
 	K     int    `yaml:"k" doc:"number of best columns of every factor"`
 	Whole bool   `yaml:"whole" doc:"take all columns tied with the k-th best; false: only the first"`
-	Of    Choice `yaml:"of" doc:"metric to compute on the best columns, numbered from 0 in its parts; the part best has their numbers"`
+	Of    Choice `yaml:"of" doc:"metric to compute on the best columns, which its own settings number from 0"`
 }
 
 func (*BestColumns) Variants() []Metric {
@@ -145,11 +145,10 @@ func (m *BestColumns) Suits(in *Input) error {
 	if err := m.selector().Suits(in); err != nil {
 		return err
 	}
-	return suits(m.Of.Value, projectedInput(in, in.Codes))
+	return suits(m.Of.Value, projectedInput(in, in.Codes, Part{}))
 }
 
-// Compute returns the parts and grids of the other metric, which number the selected columns from 0. The part best has
-// the original numbers of these columns.
+// Compute returns the parts and grids of the other metric, and the part best with the numbers of the selected columns.
 func (m *BestColumns) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err := ready(ctx, m, in); err != nil {
 		return Result{}, err
@@ -165,11 +164,12 @@ func (m *BestColumns) Compute(ctx context.Context, in *Input) (Result, error) {
 		}
 	}
 	slices.Sort(columns)
-	r, err := m.Of.Value.Compute(ctx, projectedInput(in, in.Codes.Columns(columns)))
+	best := in.columnNumbers("best", columns)
+	r, err := m.Of.Value.Compute(ctx, projectedInput(in, in.Codes.Columns(columns), best))
 	if err != nil {
 		return Result{}, fmt.Errorf("%s of the columns %v: %w", m.Of.Name, columns, err)
 	}
-	r.Parts = append(r.Parts, in.columnNumbers("best", columns))
+	r.Parts = append(r.Parts, best)
 	return r, nil
 }
 
@@ -220,14 +220,14 @@ func (m *Projected) Suits(in *Input) error {
 	if err := m.Project.suits(in.Codes.Cols, len(in.Factors)); err != nil {
 		return err
 	}
-	return suits(m.Of.Value, projectedInput(in, matrix.Matrix{Rows: in.Codes.Rows, Cols: len(in.Factors)}))
+	return suits(m.Of.Value, projectedInput(in, matrix.Matrix{Rows: in.Codes.Rows, Cols: len(in.Factors)}, Part{}))
 }
 
-// projectedInput is the input with different codes for the same rows, without facts about the old columns.
-func projectedInput(in *Input, codes matrix.Matrix) *Input {
+// projectedInput is the input with other columns: codes selected from the old columns, or new ones.
+func projectedInput(in *Input, codes matrix.Matrix, selection Part) *Input {
 	other := *in
 	other.Codes, other.Hierarchy, other.Spaces, other.shared = codes, nil, nil, nil
-	other.allFactors, other.factorIndices = nil, nil
+	other.allFactors, other.factorIndices, other.selection = nil, nil, selection
 	return &other
 }
 
@@ -240,14 +240,13 @@ func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	var selection Part
 	if m.Project == projectBest {
-		allCodes := codes
-		codes = matrix.Matrix{Rows: allCodes.Rows, Cols: len(blocks), Data: make([]float64, allCodes.Rows*len(blocks))}
+		columns := make([]int, len(blocks))
 		for _, b := range blocks {
-			for i := range allCodes.Rows {
-				codes.Data[i*codes.Cols+b.Factor] = allCodes.Data[i*allCodes.Cols+b.Columns[0]]
-			}
+			columns[b.Factor] = b.Columns[0]
 		}
+		codes, selection = codes.Columns(columns), in.columnNumbers("", columns)
 	}
 	metric := m.Of.Value
 	if c, ok := metric.(*Contraction); ok && m.Project == projectLinear {
@@ -255,7 +254,7 @@ func (m *Projected) Compute(ctx context.Context, in *Input) (Result, error) {
 		ofNumbers.Units, ofNumbers.numbers = unitsRange, true
 		metric = &ofNumbers
 	}
-	r, err := metric.Compute(ctx, projectedInput(in, codes))
+	r, err := metric.Compute(ctx, projectedInput(in, codes, selection))
 	if err != nil {
 		return Result{}, fmt.Errorf("%s of projected codes: %w", m.Of.Name, err)
 	}

@@ -135,13 +135,21 @@ func (f *Folder) assemble(list *pictures.List, labels *labelTable, set *cache.Se
 	d.Remarks = append(d.Remarks, labels.notes...)
 	var rows [][]string
 	var lines []int
+	var dark []string
 	for row, picture := range labels.pictures {
-		if set.Levels[picture] == readable {
+		if set.Levels[picture] == dim {
+			dark = append(dark, list.Files[picture].Name)
+		}
+		if set.Levels[picture] != unreadable {
 			d.Rows, rows, lines = append(d.Rows, int32(picture)), append(rows, labels.rows[row]), append(lines, labels.lines[row])
 		}
 	}
 	if d.Count = len(d.Rows); d.Count == 0 {
 		return nil, fmt.Errorf("%s: no picture is left; want at least 1", list.Path)
+	}
+	if len(dark) > 0 {
+		const note = "%d of %d pictures are black: their 16-bit values are up to 255 of 65,535; want values times 257: %s"
+		d.Remarks = append(d.Remarks, fmt.Sprintf(note, len(dark), d.Count, registry.Some(dark, 5)))
 	}
 	text := table.NewText(labels.source, labels.columns, rows, lines, labels.comma)
 	text.Exact = f.Labels == folderNames // NA is the name of a folder

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/png"
 	"os"
 	"path/filepath"
@@ -400,6 +401,25 @@ func TestFolderDark(t *testing.T) {
 		placed(t, dir, fmt.Sprint(i, ".png"), b.String())
 	}
 	want := []string{"all 10 images are nearly black, with pixels up to 0.055 of white; want lighter pixels, such as each times 18"}
+	f := newFolder(t, dir)
+	f.Labels, f.Size = "none", nil
+	must.EqualSlices(t, datatest.Build(t, f).(datasets.Noted).Notes(), want, "notes")
+}
+
+// A note names pictures whose 16-bit values become black, also beside light ones. Pictures of zeros are black.
+func TestFolderDim(t *testing.T) {
+	dir := t.TempDir()
+	for i, v := range []color.Color{color.White, color.Black, color.Gray16{Y: 255}, color.RGBA64{G: 9, A: 0xffff}, color.Gray16{Y: 256}} {
+		m := draw.Image(image.NewGray16(image.Rect(0, 0, 4, 4)))
+		if _, ok := v.(color.RGBA64); ok {
+			m = image.NewRGBA64(m.Bounds())
+		}
+		m.Set(1, 2, v)
+		var b bytes.Buffer
+		must.OK(t, png.Encode(&b, m))
+		placed(t, dir, fmt.Sprint(i, ".png"), b.String())
+	}
+	want := []string{"2 of 5 pictures are black: their 16-bit values are up to 255 of 65,535; want values times 257: 2.png, 3.png"}
 	f := newFolder(t, dir)
 	f.Labels, f.Size = "none", nil
 	must.EqualSlices(t, datatest.Build(t, f).(datasets.Noted).Notes(), want, "notes")

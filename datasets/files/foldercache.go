@@ -19,6 +19,7 @@ import (
 const (
 	readable   = 0
 	unreadable = 1
+	dim        = 2 // readable, see [picture.Info.Dim]
 )
 
 // folderVersion is the version of the conversion of pictures.
@@ -84,7 +85,7 @@ func (f *Folder) convert(ctx context.Context, list *pictures.List, w *cache.Writ
 	if err != nil {
 		return err
 	}
-	state := factor.Factor{Name: "readable", Size: 2, Kind: factor.Categorical}
+	state := factor.Factor{Name: "readable", Size: 3, Kind: factor.Categorical}
 	if err := w.Begin(len(list.Files), height, width, f.Channels, []factor.Factor{state}); err != nil {
 		return err
 	}
@@ -94,13 +95,15 @@ func (f *Folder) convert(ctx context.Context, list *pictures.List, w *cache.Writ
 		d := f.newDecoder(root, height, width, memoryLeft)
 		pixels := make([]uint8, height*width*f.Channels)
 		return func(i int) error {
-			err := d.decode(pixels, &list.Files[i])
-			if errors.Is(err, pictures.ErrChanging) {
+			isDim, err := d.decode(pixels, &list.Files[i])
+			switch {
+			case errors.Is(err, pictures.ErrChanging):
 				return err
-			}
-			if err != nil {
+			case err != nil:
 				clear(pixels)
 				levels[i] = unreadable
+			case isDim:
+				levels[i] = dim
 			}
 			return w.WriteAt(ctx, i, pixels)
 		}
@@ -167,42 +170,42 @@ func (f *Folder) newDecoder(root *os.Root, h, w int, b *pictures.Budget) *pictur
 	return &pictureDecoder{root: root, exact: len(f.Size) == 0, budget: b, fitter: pictures.Fitter{H: h, W: w, C: f.Channels, Fit: f.Fit, Filter: pictures.FilterOf(f.Filter)}}
 }
 
-func (d *pictureDecoder) decode(dst []uint8, file *pictures.File) (err error) {
+func (d *pictureDecoder) decode(dst []uint8, file *pictures.File) (isDim bool, err error) {
 	if d.buf, err = pictures.Read(d.root, file.Name, d.buf); err != nil {
-		return err
+		return false, err
 	}
 	if err := file.Check(d.buf); err != nil {
-		return err
+		return false, err
 	}
 	info, err := picture.Read(d.buf)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if d.exact && (info.H != d.fitter.H || info.W != d.fitter.W) {
-		return fmt.Errorf("it has %d x %d pixels, most have %d x %d (height x width); want one size, or the setting size", info.H, info.W, d.fitter.H, d.fitter.W)
+		return false, fmt.Errorf("it has %d x %d pixels, most have %d x %d (height x width); want one size, or the setting size", info.H, info.W, d.fitter.H, d.fitter.W)
 	}
 	cost := info.Cost()
 	if err := memory.Check(fmt.Sprintf("decoding a picture of %d x %d pixels", info.H, info.W), float64(cost)); err != nil {
-		return err
+		return false, err
 	}
 	d.budget.Take(cost)
 	defer d.budget.Give(cost)
 	pixels, info, err := d.decoder.Decode(d.buf, d.fitter.C)
 	if err != nil {
-		return err
+		return false, err
 	}
 	d.fitter.Into(dst, pixels, info.H, info.W)
 	if cost > decodeMemory/8 { // do not keep a large buffer for one large picture
 		d.decoder, d.fitter.Box, d.fitter.Small, d.buf = picture.Decoder{}, nil, nil, nil
 	}
-	return nil
+	return info.Dim, nil
 }
 
 // checkBroken returns the unreadable pictures. Unless the settings skip them, the first few are an error with reasons.
 func (f *Folder) checkBroken(list *pictures.List, set *cache.Set) ([]int, error) {
 	var broken []int
 	for i, l := range set.Levels {
-		if l != readable {
+		if l == unreadable {
 			broken = append(broken, i)
 		}
 	}
@@ -219,7 +222,7 @@ func (f *Folder) checkBroken(list *pictures.List, set *cache.Set) ([]int, error)
 	d := f.newDecoder(root, set.H, set.W, pictures.NewBudget(decodeMemory))
 	pixels := make([]uint8, set.H*set.W*set.C)
 	for _, i := range broken[:min(maxReasons, len(broken))] {
-		if err := d.decode(pixels, &list.Files[i]); err != nil {
+		if _, err := d.decode(pixels, &list.Files[i]); err != nil {
 			reasons = append(reasons, fmt.Sprintf("%s: %v", filepath.Join(list.Path, filepath.FromSlash(list.Files[i].Name)), err))
 		}
 	}

@@ -93,14 +93,16 @@ func labelsFromAnswers(
 		}
 		l.Factors = append(l.Factors, f)
 	}
+	seen := map[similarity.Answer]bool{} // repeated answers count once
 	for _, x := range list {
-		if x.A != x.B {
+		one := similarity.Answer{A: min(x.A, x.B), B: max(x.A, x.B), Factor: x.Factor, Same: x.Same}
+		if x.A != x.B && !seen[one] {
+			seen[one] = true
 			l.Pairs = append(l.Pairs, SimilarPair{A: int(x.A), B: int(x.B), Factor: int(x.Factor), Different: !x.Same})
 			l.Images = append(l.Images, int(x.A), int(x.B))
 		}
 	}
-	slices.Sort(l.Images)
-	l.Images = slices.Compact(l.Images)
+	l.Images = slices.Compact(slices.Sorted(slices.Values(l.Images)))
 	if len(l.Pairs) == 0 {
 		return nil, errors.New("no answer about two images is left; want at least one")
 	}

@@ -99,6 +99,13 @@ func TestAnswerBatches(t *testing.T) {
 	}
 }
 
+// An answer that is repeated, also with exchanged images, is one pair.
+func TestRepeatedAnswers(t *testing.T) {
+	path := answerFile(t, "0,1,x,different", "1,0,x,different", "0,1,x,different", "0,1,x,same", "2,3,x,same")
+	known := datatest.Split(t, &Answers{File: path, Share: 0.5}, datatest.ToyOf(ordinal("x", 6))).Known
+	must.Equal(t, len(known.Pairs), 3, "pairs")
+}
+
 // Levels of labelled images also label their class. If a class has two known levels, both remain.
 func TestAnswersWithLabels(t *testing.T) {
 	d := datatest.ToyOf(ordinal("x", 6))

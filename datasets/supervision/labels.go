@@ -380,7 +380,6 @@ func (f *FactorLabels) columns(t *table.Table) ([]factor.Factor, []factor.Column
 	return columns, kinds, nil
 }
 
-// labelColumn is a column of labels.
 type labelColumn struct {
 	table        *table.Table
 	column       int

@@ -34,6 +34,7 @@ type Info struct {
 	Format      string // png, jpeg, gif, webp, bmp or tiff
 	H, W        int    // size of the upright picture
 	Orientation int    // EXIF orientation of the stored picture, 1 (upright) to 8
+	Dim         bool   // of Decode: 16-bit values up to 255, so the pixels are black, but not all values are 0
 }
 
 // Cost returns the approximate memory of decoding in bytes.
@@ -157,7 +158,7 @@ func (d *Decoder) Decode(data []byte, channels int) (pixels []uint8, info Info, 
 	if f.name != "webp" && (b.Dx() != w || b.Dy() != h) {
 		return nil, info, fmt.Errorf("it has %d x %d pixels, and its header says %d x %d", b.Dx(), b.Dy(), w, h)
 	}
-	d.narrow = f.name == "webp"
+	d.narrow, info.Dim = f.name == "webp", dim(m)
 	d.convert(m, b.Dy(), b.Dx(), channels)
 	if b.Dx() != w || b.Dy() != h {
 		d.place(b, h, w, channels)
@@ -173,6 +174,28 @@ func (d *Decoder) Decode(data []byte, channels int) (pixels []uint8, info Info, 
 		d.pixels, d.turned = d.turned, d.pixels
 	}
 	return d.pixels, info, nil
+}
+
+// dim computes [Info.Dim].
+func dim(m image.Image) bool {
+	var pixels []uint8 // big-endian
+	alpha := 6         // its place among 8 bytes
+	switch m := m.(type) {
+	case *image.Gray16:
+		pixels, alpha = m.Pix, -1
+	case *image.RGBA64:
+		pixels = m.Pix
+	case *image.NRGBA64:
+		pixels = m.Pix
+	}
+	seen := false
+	for i := 0; i < len(pixels); i += 2 {
+		if i%8 != alpha && pixels[i] != 0 {
+			return false
+		}
+		seen = seen || i%8 != alpha && pixels[i+1] != 0
+	}
+	return seen
 }
 
 func (d *Decoder) convert(m image.Image, h, w, channels int) {

@@ -189,6 +189,9 @@ func TestTableFills(t *testing.T) {
 	if table.Finished != 0 || table.Needed < 10 || table.Command != "unravel table lsbd-vae-table5 --scale quick" || len(table.Lines) == 0 || len(table.Heads) != len(table.Lines[0].Cells) {
 		t.Errorf("%+v", table)
 	}
+	if recorded := value[tableAnswer](t, h.URL+"/api/table?name=dialects&scale=quick"); recorded.Recorded != recorded.Needed || recorded.Needed == 0 {
+		t.Errorf("the ledger has %d of %d runs", recorded.Recorded, recorded.Needed)
+	}
 	if sampled := value[tableAnswer](t, h.URL+"/api/table?name=enriching-table2"); sampled.Trains || sampled.Needed != 0 || len(sampled.Lines) == 0 {
 		t.Errorf("%+v", sampled)
 	}
@@ -211,6 +214,9 @@ func TestComparePages(t *testing.T) {
 	if p.Eval(`document.querySelectorAll("#curves canvas").length`, &drawn); drawn > 0 {
 		t.Errorf("%d panels of curves are drawn before they are seen", drawn)
 	}
+	var legends string // while the pointer is elsewhere
+	p.Eval(`Unravel.curvesOptions({x: "epoch", y: "", series: [{name: "a"}]}, 9, false, [1, 2], {}).series[0].value({data: [[1, 2], [5, null]]}, null, 0, null)`, &legends)
+	must.Equal(t, legends, "last of each", "epoch of curves that end at different epochs")
 	p.Eval(`document.querySelector("#curves .panel:last-child").scrollIntoView(); 0`, nil)
 	p.Wait(`document.querySelector("#curves .panel:last-child canvas") !== null`)
 	p.Eval(`scrollTo(0, 0)`, nil)

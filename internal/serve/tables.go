@@ -30,6 +30,7 @@ type tableAnswer struct {
 	Summary  string          `json:"summary"`
 	Finished int             `json:"finished"` // number of finished runs for the table at this scale
 	Running  int             `json:"running"`
+	Recorded int             `json:"recorded"` // number of other runs that the ledger has
 	Needed   int             `json:"needed"`
 	Third    string          `json:"third"` // meaning of the third number in a cell
 	Groups   []show.Span     `json:"groups"`
@@ -126,6 +127,9 @@ func (k *tableCache) table(ctx context.Context, runs *runs, snap *snapshot, name
 	r, err := t.Compute(ctx, tables.Options{Scale: scale, Folders: folders, RunsOnly: true, Ledger: t.Ledger()})
 	if err != nil {
 		return nil, errors.Join(err, ctx.Err())
+	}
+	if r.Ledger != nil {
+		a.Recorded = r.Ledger.Runs
 	}
 	v := show.Lines(r)
 	a.Summary, a.Third, a.Groups, a.Heads, a.Lines, a.Notes, a.Remarks = r.Summary(), v.Third, v.Groups, v.Heads, v.Lines, v.Footnotes, v.Remarks

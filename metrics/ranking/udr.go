@@ -89,7 +89,7 @@ func (u *UDR) Validate() error {
 
 // Agreement is the result of UDR.
 type Agreement struct {
-	Scores []float64   `json:"scores"` // of each representation
+	Scores []float64   `json:"scores"` // of each representation: the median of its column of Pairs
 	Pairs  [][]float64 `json:"pairs"`  // UDR(a, b) by a and b; 0 on the diagonal
 	Used   []int       `json:"used"`   // number of columns of each representation that are not left out
 }

@@ -96,6 +96,9 @@ func mimosaOptions(changes []string) (mimosa.Options, error) {
 		}
 		overrides[i] = "mimosa." + o
 	}
+	if err := ui.Once(overrides); err != nil {
+		return settings.Mimosa, err
+	}
 	err := config.Load("options", []byte("mimosa: {}"), &settings, overrides...)
 	return settings.Mimosa, err
 }

@@ -96,6 +96,9 @@ type namedSet struct {
 }
 
 func (n namedSet) build(ctx context.Context, seed uint64, s *ui.Streams) (choice catalog.Choice, d datasets.Dataset, err error) {
+	if err = ui.Once(n.Options); err != nil {
+		return choice, nil, err
+	}
 	if choice, err = inputs.ChooseData(n.Name, n.Options); err == nil {
 		d, err = inputs.Build(ctx, choice, seed, s.Log)
 	}

@@ -1,6 +1,7 @@
 package docs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -70,6 +71,9 @@ func (f *networkFlags) ofName(w io.Writer, s *Summary, kind, name string, overri
 	for i, o := range overrides {
 		overrides[i] = kind + "." + name + "." + o
 	}
+	if err := ui.Once(overrides); err != nil {
+		return err
+	}
 	if err := config.Load("arguments", []byte(kind+": {"+strconv.Quote(name)+": {}}"), &c, overrides...); err != nil {
 		return ui.Usage(err)
 	}
@@ -125,7 +129,7 @@ func parseImage(text string) (tensor.Shape, error) {
 // ofConfig describes the encoder or decoder of a config's model, on the images of its data set.
 func (f *networkFlags) ofConfig(s *Summary, kind, file string, overrides []string) error {
 	file, source, err := inputs.ReadConfig(file)
-	if err != nil {
+	if err := cmp.Or(err, ui.Once(overrides)); err != nil {
 		return err
 	}
 	c, err := train.Load(file, source, overrides...)

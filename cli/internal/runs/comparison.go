@@ -312,7 +312,7 @@ func (x *Comparison) writeFiles(dir string) error {
 			pairs[i][i] = math.NaN() // a run is not compared with itself
 		}
 		figures = append(figures, figure{"udr", metrics.Grid{Name: "udr", Rows: x.Runs, Columns: x.Runs, Values: pairs},
-			report.Heat{Title: "Agreement of the codes of pairs of runs (UDR)", RowTitle: "run", ColumnTitle: "run", Unit: "agreement"}})
+			report.Heat{Title: "Agreement of pairs of runs (UDR); a run's udr is the median of its column", RowTitle: "other run", ColumnTitle: "run", Unit: "agreement"}})
 	}
 	for _, d := range figures {
 		write(d.file+".csv", ui.CSV(eval.GridRecords(d.grid)))

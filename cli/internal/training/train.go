@@ -36,11 +36,16 @@ type Train struct {
 	serving.Flags
 }
 
-func (c *Train) Run(ctx context.Context, s *ui.Streams) error {
+func (c *Train) Run(ctx context.Context, s *ui.Streams) (failure error) {
 	settings, overrides, err := c.Config()
 	if err != nil {
 		return err
 	}
+	defer func() { // an error would refuse scripts that add overrides to their own
+		if replaced := ui.Once(overrides); replaced != nil && failure == nil {
+			fmt.Fprintln(s.Log, "note:", replaced)
+		}
+	}()
 	if c.FindRate {
 		if c.DryRun || c.Resume || c.Dir != "" {
 			return ui.Usagef("--find-rate trains no run; want it without --run, --resume and --dry-run")

@@ -229,6 +229,9 @@ func (c *Import) Run(s *ui.Streams) error {
 			*weights.Loaded
 		}{c.Dir, loaded})
 	}
+	if replaced := ui.Once(c.Args); replaced != nil {
+		fmt.Fprintln(s.Log, "note:", replaced)
+	}
 	fmt.Fprintf(s.Log, "%s of %s in %s\n", wording.Count(loaded.Tensors, "tensor"), c.From, c.Dir)
 	if loaded.Warning != "" {
 		fmt.Fprintln(s.Log, "note:", loaded.Warning)

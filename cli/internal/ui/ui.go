@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/unravel-ml/unravel/configs/config"
 	"github.com/unravel-ml/unravel/internal/parallel"
 	"github.com/unravel-ml/unravel/internal/plain"
 	"github.com/unravel-ml/unravel/train"
@@ -53,6 +54,20 @@ func Usage(err error) error { return UsageError{err} }
 
 // Usagef returns a mistake in the command line.
 func Usagef(format string, args ...any) error { return UsageError{fmt.Errorf(format, args...)} }
+
+// Once returns an error if a change key.path=value replaces the value of an earlier one.
+func Once(changes []string) error {
+	for i, c := range changes {
+		path, _, ok := config.CutAssignment(c)
+		for _, earlier := range changes[:i] {
+			other, _, _ := config.CutAssignment(earlier)
+			if below, isBelow := strings.CutPrefix(other, path+"."); ok && !strings.HasSuffix(path, "+") && (other == path || isBelow && !strings.HasPrefix(below, "+")) {
+				return Usagef("%s replaces %s; want one of them", c, earlier)
+			}
+		}
+	}
+	return nil
+}
 
 // Count is a flag for a number of at least 1; 0 means that the flag is absent.
 type Count int

@@ -144,6 +144,8 @@ Unravel.curvesOptions = function (panel, width, log, xs, whole) {
   });
   const last = (column) => column.findLast((v) => v !== null && v !== undefined);
   const value = (plot, v, series, at) => Unravel.curvesValue(at == null ? last(plot.data[series]) : v);
+  const ends = (plot) => plot.data.slice(1).every((column) => column.at(-1) === last(column));
+  const place = (plot, v, series, at) => (at == null && !ends(plot) ? "last of each" : value(plot, v, series, at));
   const texts = (plot, ticks) => Unravel.formatTicks(ticks);
   return {
     width,
@@ -159,7 +161,7 @@ Unravel.curvesOptions = function (panel, width, log, xs, whole) {
       if (key === "x") whole.hidden = plot.scales.x.min <= all[0] && plot.scales.x.max >= all[all.length - 1];
     }] },
     series: [
-      { label: panel.x, value },
+      { label: panel.x, value: place },
       ...panel.series.map((s, i) => {
         const colour = Unravel.category(s.colour ?? i);
         const dash = (s.colour ?? i) < Unravel.palette("category").length ? undefined : [7, 4];

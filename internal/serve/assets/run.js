@@ -163,7 +163,7 @@ Serve.run = {
         return;
       }
       if (answer.problem) throw new Error(answer.problem);
-      const at = answer.epoch === undefined ? "" : `After ${answer.epoch} epochs, ${answer.step} steps. `;
+      const at = answer.epoch === undefined ? "" : `After epoch ${answer.epoch}, step ${answer.step}. `;
       note.textContent = at + (answer.warning || "") + (answer.explore || answer.pictures.length ? "" : "The model has no decoder.");
       this.explore(answer.explore);
       document.getElementById("preview").replaceChildren(...answer.pictures.filter((p) => !this.figureNames.split("/").includes(p.name + ".png")).map((p) => Unravel.element("figure", {},

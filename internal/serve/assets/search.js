@@ -15,7 +15,7 @@ Serve.search = function (search) {
   const about = Unravel.element("p", {}, text);
   if (best) {
     const settings = search.keys.map((key, i) => `${key}=${best.settings[i]}`).join(", ");
-    about.append(" Best: ", Serve.trialLink(best), ` with ${Unravel.format(best.value)} after ${best.epochs} epochs: ${settings}.`);
+    about.append(" Best: ", Serve.trialLink(best), ` with ${Unravel.format(best.value)} at epoch ${best.epochs}: ${settings}.`);
   }
   const shown = search.trials.filter((t) => t.value !== null);
   const panels = Unravel.element("div", { className: "search-panels" });
@@ -66,7 +66,7 @@ Serve.scatter = function (search, trials, name, values, record) {
   }
   trials.forEach((t, i) => {
     const dot = make("circle", { cx: x(i), cy: y(t.value), r: 4, class: t === search.trials[search.best] ? "best" : "" });
-    dot.append(make("title", {}, `${t.dir}: ${name} ${values[i]}, ${search.objective} ${Unravel.format(t.value)} after ${t.epochs} epochs`));
+    dot.append(make("title", {}, `${t.dir}: ${name} ${values[i]}, ${search.objective} ${Unravel.format(t.value)} at epoch ${t.epochs}`));
     svg.append(dot);
   });
   return Unravel.element("figure", {}, svg);

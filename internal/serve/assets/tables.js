@@ -43,10 +43,12 @@ Serve.tables = {
     let best = null;
     for (const scale of t.scales) {
       const one = await Serve.get("table", { name: t.name, scale });
-      if (!best || one.finished > best.finished) best = one;
+      if (!best || one.finished + one.recorded > best.finished + best.recorded) best = one;
     }
-    return this.bar(best, `${best.finished} of ${best.needed} (${best.scale})`);
+    return this.bar(best, `${best.finished} of ${best.needed} (${best.scale})${this.recorded(best)}`);
   },
+
+  recorded: (t) => (t.recorded ? `, ${t.recorded} in the ledger` : ""),
 
   bar(t, text) {
     return Unravel.element("span", {}, Unravel.element("progress", { max: Math.max(t.needed, 1), value: t.finished, "aria-label": "finished runs" }), " " + text);
@@ -77,7 +79,7 @@ Serve.tables = {
     document.getElementById("command").textContent = t.command;
     const running = t.running ? `, ${t.running} running` : "";
     document.getElementById("filled").replaceChildren(t.trains
-      ? this.bar(t, `${t.finished} of ${t.needed} runs are finished${running}; ${t.needed - t.finished} are missing`)
+      ? this.bar(t, `${t.finished} of ${t.needed} runs are finished${running}${this.recorded(t)}; ${t.needed - t.finished - t.recorded} are missing`)
       : "No row of this table needs training: the command computes the whole table.");
     this.table(t);
     const shown = new Set(t.lines.flatMap((line) => line.cells).filter((c) => c.status !== "missing").flatMap((c) => this.marks(t, c)));
