@@ -60,11 +60,18 @@ func (s *session) save(done bool) error {
 	if err := s.logs.Sync(); err != nil {
 		return err
 	}
-	if err := s.store.WriteLast(rundir.CheckpointFile, s.experiment.Config.Train.Keep.Last, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
+	err = writeCheckpoint(s.store, s.experiment.Config.Train.Keep.Last, f, text)
+	s.saved = time.Now()
+	return err
+}
+
+// writeCheckpoint writes a checkpoint and its state, and keeps the last checkpoints.
+func writeCheckpoint(store *rundir.Run, last int, f *safetensors.File, state []byte) error {
+	tensors := func(w io.Writer) error { return safetensors.Write(w, f) }
+	if err := store.WriteLast(rundir.CheckpointFile, last, tensors); err != nil {
 		return err
 	}
-	s.saved = time.Now()
-	return s.store.Write(rundir.StateFile, rundir.Bytes(append(text, '\n')))
+	return store.Write(rundir.StateFile, rundir.Bytes(append(state, '\n')))
 }
 
 // checkpoint collects everything that the run needs to continue.

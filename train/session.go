@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/unravel-ml/unravel/configs/config"
+	"github.com/unravel-ml/unravel/configs/registry"
 	"github.com/unravel-ml/unravel/datasets"
 	"github.com/unravel-ml/unravel/internal/cputime"
 	"github.com/unravel-ml/unravel/internal/kernel"
@@ -259,7 +260,7 @@ func (s *session) introduce(o Options, resumed bool) {
 	if names := l.Frozen(); len(names) > 0 {
 		all := len(l.Params().Names())
 		log.Info("freeze", fmt.Sprintf("freeze: %d of the %d parameters do not train: %s",
-			len(names), all, firstNames(names)), "parameters", names)
+			len(names), all, registry.Some(names, maxNames)), "parameters", names)
 	}
 	for _, note := range l.Notes() {
 		log.Note("training", note)

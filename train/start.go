@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -271,24 +270,27 @@ func Begin(c Config, dir string, learned *models.Learned, load func(*Experiment)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	return e, store.Begin(func() error {
-		if learned != nil {
-			if err := store.WriteLearned(c.stage().Name, learned); err != nil {
-				return err
-			}
-		}
-		if err := store.Write(rundir.CheckpointFile, func(w io.Writer) error { return safetensors.Write(w, f) }); err != nil {
-			return err
-		}
-		if err := store.Write(rundir.StateFile, rundir.Bytes(append(state, '\n'))); err != nil {
-			return err
-		}
-		if err := rundir.WriteBeginning(store, text); err != nil {
-			return err
-		}
-		return store.Write(rundir.Config, rundir.Bytes(text)) // last, because this file makes the folder a run
-	})
+	return e, store.Begin(func() error { return e.writeUntrained(store, f, state, text) })
 }
+
+// writeUntrained writes the files of an untrained run.
+func (e *Experiment) writeUntrained(store *rundir.Run, f *safetensors.File, state, config []byte) error {
+	if e.Learned != nil {
+		if err := store.WriteLearned(e.Config.stage().Name, e.Learned); err != nil {
+			return err
+		}
+	}
+	if err := writeCheckpoint(store, 1, f, state); err != nil {
+		return err
+	}
+	if err := rundir.WriteBeginning(store, config); err != nil {
+		return err
+	}
+	return store.Write(rundir.Config, rundir.Bytes(config)) // last, because this file makes the folder a run
+}
+
+// maxNames limits the names of parameters in a line.
+const maxNames = 4
 
 func startLines(s *rundir.Start) (lines []string) {
 	if s.Warning != "" {
@@ -304,17 +306,8 @@ func startLines(s *rundir.Start) (lines []string) {
 		names []string
 	}{{"copies of them", s.Derived}, {"fresh", s.Fresh}, {"of another shape", s.Misfits}} {
 		if len(x.names) > 0 {
-			line += "; " + x.what + ": " + firstNames(x.names)
+			line += "; " + x.what + ": " + registry.Some(x.names, maxNames)
 		}
 	}
 	return append(lines, line)
-}
-
-// firstNames lists the first names, and the number of remaining ones.
-func firstNames(names []string) string {
-	const most = 4
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
