@@ -137,18 +137,17 @@ func (l *Loop) attach(o *objective, p *program) error {
 	if !l.plan.updatesOnDevice {
 		return nil
 	}
-	d := l.plan.device
-	err := p.learner.record(d, p.machine, 0, p.nodes, p.recordBatch, func(t *machine.Tape) {
+	err := p.learner.record(l.plan.device, p.machine, 0, p.nodes, p.recordBatch, func(t *machine.Tape) {
 		p.learner.pace = p.recordUpdate(t, l.average)
 	})
 	for i, n := range p.networks {
 		if err == nil {
-			err = n.learner.record(d, p.machine, 1+i, n.nodes, nil, nil)
+			err = n.learner.record(l.plan.device, p.machine, 1+i, n.nodes, nil, nil)
 		}
 	}
 	for _, a := range p.adversaries {
 		if err == nil {
-			err = a.learner.record(d, a.machine, 0, a.nodes, nil, nil)
+			err = a.learner.record(l.plan.device, a.machine, 0, a.nodes, nil, nil)
 		}
 	}
 	return err

@@ -244,6 +244,16 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 	if !(rate >= 0 && finite(rate)) {
 		return l.stepError(p, fmt.Errorf("the schedule multiplies the learning rate by %v; want a number from 0 on", rate))
 	}
+	if err := l.update(p, now, group, norm, rate, len(b.Indices)); err != nil {
+		return l.stepError(p, err)
+	}
+	l.count(o, p.values, len(b.Indices))
+	return l.callStep(ctx, &StepReport{Epoch: l.pos.epoch + 1, Step: l.pos.step, InEpoch: l.pos.inEpoch, Of: epochSteps, Objective: o.Name, Accumulating: !group.complete,
+		Images: len(b.Indices), Names: o.losses, Values: p.values, GradientNorm: norm, Rate: rate})
+}
+
+// update updates the parameters at the end of a group of batches, networks and discriminators, and then the states.
+func (l *Loop) update(p *program, now moment, group *BatchGroup, norm, rate float64, images int) error {
 	if group.complete {
 		clip := 1.0
 		if limit := l.settings.Clip; limit > 0 && norm > limit {
@@ -253,21 +263,16 @@ func (l *Loop) trainStep(ctx context.Context, b supervision.Batch, images []floa
 			p.learner.pace(now)
 		}
 		if err := p.learner.update(rate, clip); err != nil {
-			return l.stepError(p, err)
+			return err
 		}
 	}
-	if err = l.trainNetworks(p, rate, len(b.Indices)); err == nil {
-		err = l.trainDiscriminators(p, rate, len(b.Indices))
+	if err := l.trainNetworks(p, rate, images); err != nil {
+		return err
 	}
-	if err == nil {
-		err = l.follow(p, now, group)
+	if err := l.trainDiscriminators(p, rate, images); err != nil {
+		return err
 	}
-	if err != nil {
-		return l.stepError(p, err)
-	}
-	l.count(o, p.values, len(b.Indices))
-	return l.callStep(ctx, &StepReport{Epoch: l.pos.epoch + 1, Step: l.pos.step, InEpoch: l.pos.inEpoch, Of: epochSteps, Objective: o.Name, Accumulating: !group.complete,
-		Images: len(b.Indices), Names: o.losses, Values: p.values, GradientNorm: norm, Rate: rate})
+	return l.follow(p, now, group)
 }
 
 // follow changes the states that follow the parameters, and counts an update.
