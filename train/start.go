@@ -192,13 +192,13 @@ func (e *Experiment) loadStart() error {
 	if err != nil {
 		return c.mistake(c.Init.key(), err)
 	}
-	found, err := c.resolved(f)
+	resolved, err := c.resolved(f)
 	if err != nil {
 		return err
 	}
-	if want := c.Init.Content; want != "" && want != found.Init.Content {
+	if content := c.Init.Content; content != "" && content != resolved.Init.Content {
 		return c.mistake("init.content", fmt.Errorf("%s has other parameters than this start: their hash is %s; want %s, or remove content to accept these",
-			c.Init.source(), found.Init.Content, want))
+			c.Init.source(), resolved.Init.Content, content))
 	}
 	params := e.Model.Params()
 	if c.Init.Strict {
@@ -216,7 +216,7 @@ func (e *Experiment) loadStart() error {
 	if err != nil {
 		return c.mistake("init", err)
 	}
-	c.Init = found.Init
+	c.Init = resolved.Init
 	e.Start = &rundir.Start{From: c.Init.source(), Only: c.Init.Only, Content: c.Init.Content, Taken: loaded.Names, Derived: loaded.Derived,
 		Misfits: loaded.Misfits, Warning: cmp.Or(warning, loaded.Warning)}
 	for _, name := range params.Names() {
@@ -296,17 +296,17 @@ func startLines(s *rundir.Start) (lines []string) {
 	if s.Warning != "" {
 		lines = append(lines, s.Warning)
 	}
-	all := len(s.Taken) + len(s.Derived) + len(s.Fresh)
-	line := fmt.Sprintf("init: %d of %d parameters and states from %s", len(s.Taken), all, s.From)
+	total := len(s.Taken) + len(s.Derived) + len(s.Fresh)
+	line := fmt.Sprintf("init: %d of %d parameters and states from %s", len(s.Taken), total, s.From)
 	if len(s.Only) > 0 {
 		line += fmt.Sprintf(" (%s)", strings.Join(s.Only, ", "))
 	}
 	for _, x := range []struct {
-		what  string
+		label string
 		names []string
 	}{{"copies of them", s.Derived}, {"fresh", s.Fresh}, {"of another shape", s.Misfits}} {
 		if len(x.names) > 0 {
-			line += "; " + x.what + ": " + registry.Some(x.names, maxNames)
+			line += "; " + x.label + ": " + registry.Some(x.names, maxNames)
 		}
 	}
 	return append(lines, line)
